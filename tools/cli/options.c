@@ -1,0 +1,223 @@
+/*
+    options.c - options, messages, exit codes
+*/
+#include "tools/ts_cli.h"
+#include <stdarg.h>
+
+void cli_error(const cli_tool *tool, const char *file, const char *format, ...)
+{
+    if (file && !strcmp(file, "-")) file = "standard input";
+    fprintf(stderr, "%s: %s%s", tool->name, file ? file : "", file ? ": " : "");
+    va_list args;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+int cli_usage(const cli_tool *tool)
+{
+    fprintf(stderr, "Usage: %s %s\nTry '%s --help'.\n", tool->name, tool->usage,
+            tool->name);
+    return CLI_USAGE;
+}
+
+int cli_finish(const cli_tool *tool, int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    cli_error(tool, NULL, "cannot write the output: %s", strerror(errno));
+    return CLI_FAILED;
+}
+
+/* ---- Values ------------------------------------------------------------- */
+
+bool cli_parse_time(const char *text, int64_t *ns)
+{
+    static const struct {
+        const char *name;
+        int64_t ns;
+    } units[] = {
+        { "ns", 1 },
+        { "us", 1000 },
+        { "\u00b5s", 1000 },
+        { "\u03bcs", 1000 },
+        { "ms", 1000000 },
+        { "s", 1000000000 },
+        { "min", INT64_C(60000000000) },
+        { "h", INT64_C(3600000000000) },
+    };
+    const bool negative = *text == '-';
+    const char *const digits = text + (negative || *text == '+');
+    const size_t whole = strspn(digits, "0123456789");
+    size_t size = whole;
+    if (digits[size] == '.')
+        size += 1 + strspn(digits + size + 1, "0123456789");
+    if (!whole || whole > 18) return false;
+    const char *const unit = digits + size;
+
+    // Only zero needs no unit: a bare number is a guess waiting to go wrong.
+    int64_t scale = !*unit && strspn(digits, "0.") == size ? 1 : 0;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (!strcmp(unit, units[i].name)) scale = units[i].ns;
+    const int64_t value = strtoll(digits, NULL, 10);
+    if (!scale || value > INT64_MAX / scale - 1) return false;
+
+    // value + 0.d1 d2 ... in whole nanoseconds, digits beyond them dropped.
+    int64_t sum = value * scale;
+    uint64_t rest = 0, tens = 1;
+    for (const char *at = digits + whole + 1; at < unit && tens < 1000000; at++)
+        rest = rest * 10 + (uint64_t)(*at - '0'), tens *= 10;
+    sum += (int64_t)(rest * (uint64_t)scale / tens);
+    *ns = negative ? -sum : sum;
+    return true;
+}
+
+// `pattern` against all of `text`; * stands for any characters.
+static bool matches(const char *pattern, size_t pattern_size, const char *text,
+                    size_t size)
+{
+    size_t p = 0, t = 0, star = SIZE_MAX, retry = 0;
+    while (t < size) {
+        if (p < pattern_size && pattern[p] == '*') {
+            star = p++;
+            retry = t;
+        } else if (p < pattern_size && pattern[p] == text[t]) {
+            p++;
+            t++;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            t = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern_size && pattern[p] == '*')
+        p++;
+    return p == pattern_size;
+}
+
+bool cli_list_has(const char *list, const char *name, size_t size)
+{
+    for (;;) {
+        const size_t part = strcspn(list, ",");
+        if (matches(list, part, name, size)) return true;
+        if (!list[part]) return false;
+        list += part + 1;
+    }
+}
+
+/* ---- Parsing ------------------------------------------------------------ */
+
+static bool takes_value(const cli_option *o)
+{
+    return o->text || o->number || o->time_ns;
+}
+
+static bool set_value(const cli_option *o, const char *value)
+{
+    if (o->flag) *o->flag = true;
+    if (o->text) *o->text = value;
+    if (o->time_ns && !cli_parse_time(value, o->time_ns)) return false;
+    if (!o->number) return true;
+    char *end;
+    errno = 0;
+    *o->number = strtoull(value, &end, 10);
+    return *value >= '0' && *value <= '9' && !*end && !errno;
+}
+
+// One of the names in "-o, --output FILE".
+static bool has_name(const cli_option *o, const char *word, size_t size)
+{
+    const char *name = o->name;
+    for (;;) {
+        const size_t n = strcspn(name, ", ");
+        if (n == size && !memcmp(name, word, n)) return true;
+        if (name[n] != ',') return false;
+        name += n + 2;
+    }
+}
+
+// value: receives what stands in the same word ("--from=1s", "-oX"), or NULL.
+static const cli_option *find(const cli_tool *tool, const char *word,
+                              const char **value)
+{
+    const bool is_long = word[1] == '-';
+    const size_t size = is_long ? strcspn(word, "=") : 2;
+    *value = word[size] ? word + size + is_long : NULL;
+    for (const cli_option *o = tool->options; o->name; o++)
+        if (has_name(o, word, size)) return o;
+    return NULL;
+}
+
+// Prints "  --name VALUE   help", the help's further lines below its first.
+static void help_line(const char *name, const char *help)
+{
+    printf("  %-20s ", name);
+    if (strlen(name) > 20) printf("\n%23s", "");
+    for (; *help; help++) {
+        putchar(*help);
+        if (*help == '\n') printf("%23s", "");
+    }
+    putchar('\n');
+}
+
+static void help(const cli_tool *tool)
+{
+    printf("Usage: %s %s\n%s\n\n", tool->name, tool->usage, tool->about);
+    for (const cli_option *o = tool->options; o->name; o++)
+        help_line(o->name, o->help);
+    help_line("--help", "print this and exit");
+    help_line("--version", "print the version and exit");
+}
+
+static void version(const cli_tool *tool)
+{
+    printf("%s %d.%d.%d\n", tool->name, TS_VERSION_MAJOR, TS_VERSION_MINOR,
+           TS_VERSION_PATCH);
+}
+
+// Takes one option at argv[*i]; NULL or what is wrong with it.
+static const char *take(const cli_tool *tool, char **argv, int argc, int *i)
+{
+    const char *value;
+    const cli_option *const o = find(tool, argv[*i], &value);
+    if (!o) return "no such option";
+    if (!takes_value(o)) {
+        if (value) return "takes no value";
+        if (o->flag) *o->flag = true;
+        return NULL;
+    }
+    if (!value && *i + 1 < argc) value = argv[++*i];
+    if (!value) return "needs a value";
+    if (set_value(o, value)) return NULL;
+    return o->number ? "wants a whole number"
+                     : "wants a time with a unit, such as 1.5ms";
+}
+
+void cli_parse(const cli_tool *tool, int *argc, char **argv)
+{
+    int kept = 1, i = 1;
+    for (; i < *argc && strcmp(argv[i], "--"); i++) {
+        const char *const word = argv[i];
+        if (word[0] != '-' || !word[1]) {
+            argv[kept++] = argv[i];
+            continue;
+        }
+        void (*const print)(const cli_tool *) = !strcmp(word, "--help") ? help
+                                                : !strcmp(word, "--version")
+                                                    ? version
+                                                    : NULL;
+        if (print) {
+            print(tool);
+            exit(cli_finish(tool, CLI_OK));
+        }
+        const char *const wrong = take(tool, argv, *argc, &i);
+        if (!wrong) continue;
+        cli_error(tool, NULL, "%s: %s", word, wrong);
+        exit(cli_usage(tool));
+    }
+    for (i += i < *argc; i < *argc; i++)
+        argv[kept++] = argv[i];
+    *argc = kept;
+    argv[kept] = NULL;
+}

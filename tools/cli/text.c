@@ -1,0 +1,228 @@
+/*
+    text.c - numbers, times, text and JSON
+*/
+#include "tools/ts_cli.h"
+#include <math.h>
+#include <time.h>
+
+cli_text cli_count(uint64_t count)
+{
+    char digits[24];
+    const int size = snprintf(digits, sizeof digits, "%" PRIu64, count);
+    cli_text text;
+    char *to = text.s;
+    for (int i = 0; i < size; i++) {
+        if (i && (size - i) % 3 == 0) *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = 0;
+    return text;
+}
+
+// Three digits that count, four from 100; exact in the first unit.
+static cli_text scaled(double value, const char *const *units, double step)
+{
+    const double sign = value < 0 ? -1 : 1;
+    size_t unit = 0;
+    for (value *= sign; value >= 999.95 && units[unit + 1]; unit++)
+        value /= step;
+    const int digits = !unit             ? 0
+                       : value >= 99.995 ? 1
+                       : value >= 9.9995 ? 2
+                                         : 3;
+    cli_text text;
+    snprintf(text.s, sizeof text.s, "%.*f %s", digits, sign * value,
+             units[unit]);
+    return text;
+}
+
+cli_text cli_bytes(uint64_t size)
+{
+    static const char *const units[] = { "B",   "KiB", "MiB", "GiB",
+                                         "TiB", "PiB", NULL };
+    return scaled((double)size, units, 1024);
+}
+
+cli_text cli_time(int64_t ns)
+{
+    static const char *const units[] = { "ns", "us", "ms", "s", NULL };
+    return scaled((double)ns, units, 1000);
+}
+
+cli_text cli_real(double value)
+{
+    cli_text text;
+    snprintf(text.s, sizeof text.s, "%.6g", value);
+    return text;
+}
+
+cli_text cli_percent(double share)
+{
+    cli_text text;
+    snprintf(text.s, sizeof text.s, "%.1f %%", share * 100);
+    return text;
+}
+
+cli_text cli_date(uint64_t realtime_ns)
+{
+    const time_t seconds = (time_t)(realtime_ns / 1000000000);
+    struct tm tm;
+    cli_text text = { "" };
+    if (!gmtime_r(&seconds, &tm)) return text;
+    const size_t size =
+        strftime(text.s, sizeof text.s, "%Y-%m-%d %H:%M:%S", &tm);
+    snprintf(text.s + size, sizeof text.s - size, ".%09u UTC",
+             (unsigned)(realtime_ns % 1000000000));
+    return text;
+}
+
+/* ---- UTF-8 -------------------------------------------------------------- */
+
+size_t cli_utf8(const char *text, size_t size, uint32_t *code)
+{
+    // Source: RFC 3629, section 4: no surrogates, no overlong forms.
+    const unsigned char *const s = (const unsigned char *)text;
+    *code = 0xFFFD;
+    if (!size) return 0;
+    if (s[0] < 0x80) {
+        *code = s[0];
+        return 1;
+    }
+    const size_t more = s[0] >= 0xF0 ? 3 : s[0] >= 0xE0 ? 2 : 1;
+    static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
+    if (s[0] < 0xC2 || s[0] > 0xF4 || more >= size) return 1;
+    uint32_t c = s[0] & (0x3Fu >> more);
+    for (size_t i = 1; i <= more; i++) {
+        if ((s[i] & 0xC0) != 0x80) return 1;
+        c = c << 6 | (s[i] & 0x3F);
+    }
+    if (c < least[more] || c > 0x10FFFF || c >> 11 == 0x1B) return 1;
+    *code = c;
+    return more + 1;
+}
+
+// C0, DEL and C1 steer terminals.
+static bool is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7F && code < 0xA0);
+}
+
+void cli_put_text(FILE *out, const char *text, size_t size)
+{
+    uint32_t code;
+    for (size_t n; (n = cli_utf8(text, size, &code)) != 0;
+         text += n, size -= n) {
+        if (is_control(code) || (code == 0xFFFD && n == 1))
+            fputs(cli_unicode() ? "\uFFFD" : "?", out);
+        else
+            fwrite(text, 1, n, out);
+    }
+}
+
+/* ---- JSON --------------------------------------------------------------- */
+
+static void json_string(FILE *out, const char *text, size_t size)
+{
+    uint32_t code;
+    fputc('"', out);
+    for (size_t n; (n = cli_utf8(text, size, &code)) != 0;
+         text += n, size -= n) {
+        if (code == '"' || code == '\\')
+            fprintf(out, "\\%c", (char)code);
+        else if (code == '\n')
+            fputs("\\n", out);
+        else if (code == '\t')
+            fputs("\\t", out);
+        else if (is_control(code))
+            fprintf(out, "\\u%04x", (unsigned)code);
+        else if (code == 0xFFFD)
+            fputs("\uFFFD", out);
+        else
+            fwrite(text, 1, n, out);
+    }
+    fputc('"', out);
+}
+
+// The comma, line break and key before a value.
+static void json_lead(cli_json *json, const char *key)
+{
+    if (json->filled) fputc(',', json->out);
+    if (json->depth && json->depth <= json->lines)
+        fprintf(json->out, "\n%*s", (int)json->depth * 2, "");
+    else if (json->filled)
+        fputc(' ', json->out);
+    json->filled = true;
+    if (!key) return;
+    json_string(json->out, key, strlen(key));
+    fputs(": ", json->out);
+}
+
+void cli_json_open(cli_json *json, const char *key, char bracket)
+{
+    json_lead(json, key);
+    fputc(bracket, json->out);
+    json->depth++;
+    json->filled = false;
+}
+
+void cli_json_close(cli_json *json, char bracket)
+{
+    json->depth--;
+    if (json->filled && json->depth < json->lines)
+        fprintf(json->out, "\n%*s", (int)json->depth * 2, "");
+    fputc(bracket, json->out);
+    json->filled = true;
+    if (!json->depth) fputc('\n', json->out);
+}
+
+void cli_json_int(cli_json *json, const char *key, int64_t value)
+{
+    json_lead(json, key);
+    fprintf(json->out, "%" PRId64, value);
+}
+
+void cli_json_uint(cli_json *json, const char *key, uint64_t value)
+{
+    json_lead(json, key);
+    fprintf(json->out, "%" PRIu64, value);
+}
+
+void cli_json_real(cli_json *json, const char *key, double value)
+{
+    if (!isfinite(value)) {
+        cli_json_null(json, key);
+        return;
+    }
+    // The fewest digits that read back as the same number.
+    char text[32];
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    json_lead(json, key);
+    fputs(text, json->out);
+}
+
+void cli_json_bool(cli_json *json, const char *key, bool value)
+{
+    json_lead(json, key);
+    fputs(value ? "true" : "false", json->out);
+}
+
+void cli_json_null(cli_json *json, const char *key)
+{
+    json_lead(json, key);
+    fputs("null", json->out);
+}
+
+void cli_json_text(cli_json *json, const char *key, const char *text,
+                   size_t size)
+{
+    json_lead(json, key);
+    json_string(json->out, text, size);
+}
+
+void cli_json_string(cli_json *json, const char *key, const char *text)
+{
+    cli_json_text(json, key, text, strlen(text));
+}

@@ -1,0 +1,122 @@
+/*
+    trace.c - opening a trace and saying what is wrong with it
+*/
+#include "tools/ts_cli.h"
+
+enum { DAMAGE_SHOWN = 3 };
+
+static bool read_stdin(void **bytes, size_t *size)
+{
+    size_t capacity = 0;
+    *bytes = NULL;
+    *size = 0;
+    do {
+        if (*size == capacity) {
+            capacity = capacity ? capacity * 2 : 1 << 20;
+            void *const more = realloc(*bytes, capacity);
+            if (!more) return false;
+            *bytes = more;
+        }
+        *size += fread((char *)*bytes + *size, 1, capacity - *size, stdin);
+    } while (!feof(stdin) && !ferror(stdin));
+    return !ferror(stdin);
+}
+
+static void say_salvage(const cli_trace *trace, const cli_tool *tool,
+                        const char *path)
+{
+    const ts_info *const info = trace->info;
+    if (info->salvaged)
+        cli_error(tool, path,
+                  "the recording ended without a stop; %s records were saved "
+                  "from its sidecar",
+                  cli_count(info->salvaged).s);
+    if (info->salvage_failed)
+        cli_error(tool, path, "left-over records could not be saved: %s",
+                  ts_result_text(info->salvage));
+    else if (info->live)
+        cli_error(tool, path, "still being written; this is what is there");
+    if (info->clock_estimated)
+        cli_error(tool, path,
+                  "the clock's frequency is not in the trace; times are "
+                  "estimates");
+}
+
+static void say_losses(const cli_trace *trace, const cli_tool *tool,
+                       const char *path)
+{
+    if (!trace->info->lost) return;
+    uint64_t by[TS_LOSS_STALL_FIRST] = { 0 };
+    ts_loss_row row;
+    for (size_t i = 0; ts_reader_loss(trace->reader, i, &row); i++)
+        if (row.cause < TS_LOSS_STALL_FIRST) by[row.cause] += row.count;
+    char causes[512] = "";
+    size_t size = 0;
+    for (uint32_t c = 0; c < TS_LOSS_STALL_FIRST && size < 400; c++)
+        if (by[c])
+            size += (size_t)snprintf(causes + size, sizeof causes - size,
+                                     "%s%s %s", size ? ", " : "",
+                                     ts_loss_name(c), cli_count(by[c]).s);
+    cli_error(tool, path,
+              "%s records were lost (%s); ts-info --losses tells "
+              "where",
+              cli_count(trace->info->lost).s, causes);
+}
+
+size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
+                        const char *path, size_t from)
+{
+    const size_t count = ts_reader_damage_count(trace->reader);
+    ts_damage damage;
+    for (size_t i = from; i < count && i < from + DAMAGE_SHOWN; i++)
+        if (ts_reader_damage(trace->reader, i, &damage))
+            cli_error(tool, path,
+                      "byte %" PRIu64 ": %s; %" PRIu64 " bytes are skipped",
+                      damage.offset, damage.text, damage.size);
+    if (count > from + DAMAGE_SHOWN)
+        cli_error(tool, path,
+                  "%zu more places are damaged; ts-info --verify "
+                  "lists them",
+                  count - from - DAMAGE_SHOWN);
+    return count;
+}
+
+bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
+                    const ts_reader_desc *how, cli_warn warn)
+{
+    ts_reader_desc desc = { 0 };
+    if (how) desc = *how;
+    *trace = (cli_trace){ 0 };
+    desc.path = path;
+    if (!strcmp(path, "-")) {
+        if (!read_stdin(&trace->bytes, &desc.size)) {
+            cli_error(tool, path, "cannot be read: %s", strerror(errno));
+            cli_trace_close(trace);
+            return false;
+        }
+        desc.path = NULL;
+        desc.bytes = trace->bytes;
+    }
+    errno = 0;
+    const ts_result result = ts_reader_open(&trace->reader, &desc);
+    if (result != TS_OK) {
+        const bool system = result == TS_ERR_IO && errno;
+        cli_error(tool, path, "%s%s%s", ts_result_text(result),
+                  system ? ": " : "", system ? strerror(errno) : "");
+        cli_trace_close(trace);
+        return false;
+    }
+    trace->info = ts_reader_info(trace->reader);
+    if (warn == CLI_WARN_NONE) return true;
+    say_salvage(trace, tool, path);
+    cli_trace_damage(trace, tool, path, 0);
+    say_losses(trace, tool, path);
+    return true;
+}
+
+void cli_trace_close(cli_trace *trace)
+{
+    ts_reader_close(trace->reader);
+    free(trace->bytes);
+    *trace = (cli_trace){ 0 };
+}

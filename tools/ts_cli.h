@@ -1,0 +1,173 @@
+/*
+    ts_cli.h - the manners that all tools share
+
+    Options and help, messages and exit codes, number formats, JSON, the
+    terminal, opening a trace. The code is in tools/cli/. Include it before
+    any other header. Texts out of a trace may hold any bytes: print them with
+    cli_put_text or cli_json_text only.
+*/
+#ifndef TS_CLI_H
+#define TS_CLI_H
+
+#ifndef _POSIX_C_SOURCE
+#    define _POSIX_C_SOURCE 200809L
+#endif
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tracesmith_replay.h"
+
+/* ==== 1. Options ========================================================= */
+
+// What main returns. ts-replay has codes of its own.
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+/*
+    `name` is as --help shows it: "--json", "--from TIME", "-o, --output FILE".
+    An option with `text`, `number` or `time_ns` takes a value and puts it
+    there; `flag`, allowed beside these, becomes true when the option is given.
+*/
+typedef struct cli_option {
+    const char *name, *help; // help may hold line breaks
+    bool *flag;
+    const char **text;
+    uint64_t *number;
+    int64_t *time_ns;
+} cli_option;
+
+typedef struct cli_tool {
+    const char *name;          // "ts-info"
+    const char *usage;         // "[options] FILE"
+    const char *about;         // what it does, one sentence or more lines
+    const cli_option *options; // ends with { 0 }
+} cli_tool;
+
+/*
+    Takes the options out of argv: argv[1] to argv[*argc - 1] are what is left,
+    "-" among it. Adds --help and --version. Ends the process for these two
+    and, with CLI_USAGE, for wrong usage.
+*/
+void cli_parse(const cli_tool *tool, int *argc, char **argv);
+
+// Prints a short usage to stderr; returns CLI_USAGE.
+int cli_usage(const cli_tool *tool);
+
+// "TOOL: FILE: message" on stderr; `file` may be NULL.
+__attribute__((format(printf, 3, 4))) void
+cli_error(const cli_tool *tool, const char *file, const char *format, ...);
+
+// Flushes stdout. Returns `code`, or CLI_FAILED when output was lost, which
+// it says. The last thing that main does.
+int cli_finish(const cli_tool *tool, int code);
+
+// "1.5ms", "20us", "-3s", "100ns", "0" to nanoseconds, exactly. False if it
+// is no time.
+bool cli_parse_time(const char *text, int64_t *ns);
+
+// Whether `name` matches one of the patterns of a comma-separated list, in
+// which * stands for any characters.
+bool cli_list_has(const char *list, const char *name, size_t size);
+
+/* ==== 2. Text ============================================================ */
+
+typedef struct cli_text { // for use within an argument list: cli_time(ns).s
+    char s[48];
+} cli_text;
+
+cli_text cli_count(uint64_t count); // 1,234,567
+cli_text cli_bytes(uint64_t size);  // 1.50 MiB
+cli_text cli_time(int64_t ns);      // 1.50 ms
+cli_text cli_real(double value);    // 1.5, six digits that count
+cli_text cli_percent(double share); // share 1.0 is "100.0 %"
+// "2026-11-21 14:03:07.123456789 UTC"
+cli_text cli_date(uint64_t realtime_ns);
+
+// Decodes one character; *code is U+FFFD for a byte that is no UTF-8.
+// Returns the bytes taken, 0 at the end.
+size_t cli_utf8(const char *text, size_t size, uint32_t *code);
+
+// Prints a text with control characters and invalid UTF-8 made harmless.
+void cli_put_text(FILE *out, const char *text, size_t size);
+
+/* ==== 3. JSON ============================================================ */
+
+/*
+    Writes JSON, one call a value. `key` is NULL in arrays and for the first
+    value. Values from depth `lines` on share one line.
+
+        cli_json json = { .out = stdout, .lines = 2 };
+        cli_json_open(&json, NULL, '{');
+        cli_json_int(&json, "duration_ns", 5);
+        cli_json_close(&json, '}');
+*/
+typedef struct cli_json {
+    FILE *out;
+    uint32_t lines;
+    uint32_t depth; // private
+    bool filled;    // private
+} cli_json;
+
+void cli_json_open(cli_json *json, const char *key, char bracket);
+void cli_json_close(cli_json *json, char bracket);
+void cli_json_int(cli_json *json, const char *key, int64_t value);
+void cli_json_uint(cli_json *json, const char *key, uint64_t value);
+void cli_json_real(cli_json *json, const char *key, double value);
+void cli_json_bool(cli_json *json, const char *key, bool value);
+void cli_json_null(cli_json *json, const char *key);
+// Escapes what must be; invalid UTF-8 becomes U+FFFD.
+void cli_json_text(cli_json *json, const char *key, const char *text,
+                   size_t size);
+void cli_json_string(cli_json *json, const char *key, const char *text);
+
+/* ==== 4. Terminal ======================================================== */
+
+// A terminal, NO_COLOR is empty, TERM is neither dumb nor missing.
+bool cli_color(FILE *stream);
+// False only where the locale names another character set.
+bool cli_unicode(void);
+// Columns of the terminal of stdout, COLUMNS elsewhere, else 80.
+uint32_t cli_width(void);
+uint32_t cli_height(void);
+
+/*
+    One line on stderr while something takes long: on a terminal only, not
+    before 500 ms, at most ten times a second. Start with { 0 }.
+*/
+typedef struct cli_progress {
+    const char *what;           // "exporting"
+    uint64_t start_ns, last_ns; // private
+    bool shown;                 // private
+} cli_progress;
+
+void cli_progress_show(cli_progress *progress, uint64_t done, uint64_t total);
+void cli_progress_end(cli_progress *progress); // erases it
+
+/* ==== 5. Traces ========================================================== */
+
+typedef struct cli_trace {
+    ts_reader *reader;
+    const ts_info *info; // stays valid over a refresh
+    void *bytes;         // of stdin
+} cli_trace;
+
+// How much cli_trace_open says on stderr.
+typedef enum cli_warn {
+    CLI_WARN_ALL = 0, // damage, salvage, losses
+    CLI_WARN_NONE = 1 // the tool shows them itself
+} cli_warn;
+
+/*
+    Opens a trace ("-": stdin, read to its end). On failure says why on stderr
+    and returns false. desc: how, `path` is filled in; NULL: the default.
+*/
+bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
+                    const ts_reader_desc *desc, cli_warn warn);
+// Says what was damaged, from entry `from` of the reader's list on; returns
+// how many entries the list has.
+size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
+                        const char *path, size_t from);
+void cli_trace_close(cli_trace *trace);
+
+#endif // TS_CLI_H
