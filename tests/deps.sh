@@ -1,0 +1,54 @@
+#!/bin/sh
+# Makes sure that what a target needs is there: as root on a Debian system by
+# installing the missing packages, elsewhere by saying what to install.
+#   tests/deps.sh build | check
+set -eu
+
+# Each line: how to see that it is there (a command, or a header), package.
+build='command gcc gcc
+command make make
+header stdlib.h libc6-dev
+header xxhash.h libxxhash-dev'
+check='command g++ g++
+command clang-14 clang-14
+command clang-format-14 clang-format-14
+command valgrind valgrind
+command mandoc mandoc
+command python3 python3
+command aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+command qemu-aarch64-static qemu-user-static
+file /usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross
+header cmocka.h libcmocka-dev
+header zstd.h libzstd-dev
+header zlib.h zlib1g-dev'
+
+case ${1:-} in
+build) wanted=$build ;;
+check) wanted="$build
+$check" ;;
+*) echo 'usage: tests/deps.sh build|check' >&2; exit 2 ;;
+esac
+
+there() {
+    case $1 in
+    command) command -v "$2" >/dev/null ;;
+    header) echo "#include <$2>" | cc -E -xc - >/dev/null 2>&1 ;;
+    file) test -e "$2" ;;
+    esac
+}
+
+missing=$(echo "$wanted" | while read -r how what package; do
+    there "$how" "$what" || printf ' %s' "$package"
+done)
+test -n "$missing" || exit 0
+
+if test "$(id -u)" != 0 || ! command -v apt-get >/dev/null; then
+    echo "Please install what is missing (Debian names):$missing." >&2
+    exit 1
+fi
+echo "Installing$missing ..."
+export DEBIAN_FRONTEND=noninteractive
+install="apt-get install -y -qq --no-install-recommends"
+# shellcheck disable=SC2086 # a list of packages
+$install $missing >/dev/null 2>&1 ||
+    { apt-get update -qq && $install $missing >/dev/null; }

@@ -1,0 +1,83 @@
+# What the checks share; read with `. tests/lib.sh` from the project's root.
+# A check is a command; `check NAME COMMAND...` runs it, prints one line and,
+# if it failed, everything it said. Exit status 77 is a skip: the last line
+# of its output gives the reason. Programs that print TAP, as cmocka does
+# here, count as many checks as they plan. Totals go into $TS_RESULTS.
+
+export CMOCKA_MESSAGE_OUTPUT=TAP
+export LC_ALL=C.UTF-8
+JOBS=$(nproc 2>/dev/null || echo 1)
+TS_LOGS=${TS_LOGS:-build/check-logs}
+mkdir -p "$TS_LOGS"
+unset MAKEFLAGS MFLAGS # a check's make is its own
+
+# Goes on after an error, so that one run shows all of them.
+MAKE="make --no-print-directory -k -s -j$JOBS"
+
+# TAP of a log as "passed failed skipped". Lines are counted once: a forked
+# child may repeat what its parent had buffered. What was planned but never
+# reported, because the program died, has failed.
+count_tap() {
+    awk '
+        /^1\.\.[0-9]+$/ { planned += substr($0, 4); next }
+        match($0, /not ok [0-9]+ # SKIP .*/) {
+            if (!seen[substr($0, RSTART)]++) skipped++
+            next
+        }
+        /not ok [0-9]+ / { next }
+        match($0, /ok [0-9]+ - .*/) {
+            if (!seen[substr($0, RSTART)]++) passed++
+        }
+        END { print passed + 0, planned - passed - skipped, skipped + 0 }
+    ' "$1"
+}
+
+check() {
+    name=$1
+    shift
+    log=$TS_LOGS/$(printf %s "$name" | tr -c 'a-zA-Z0-9' _).log
+    start=$(date +%s%3N)
+    status=0
+    timeout -k 5 "${LIMIT:-300}" "$@" >"$log" 2>&1 </dev/null || status=$?
+    took=$(($(date +%s%3N) - start))
+    took=$((took / 1000)).$((took / 100 % 10)) # to a tenth of a second
+    if grep -q '^1\.\.[0-9][0-9]*$' "$log"; then
+        set -- $(count_tap "$log")
+        test "$status" = 0 || test "$2" != 0 || set -- "$1" 1 "$3"
+    elif test "$status" = 0; then
+        set -- 1 0 0
+    elif test "$status" = 77; then
+        set -- 0 0 1
+    else
+        set -- 0 1 0
+    fi
+    echo "$@" >>"$TS_RESULTS"
+    if test "$2" != 0; then
+        printf 'FAIL  %s (exit status %s, %s s)\n' "$name" "$status" "$took"
+        test "$status" != 124 || echo "    not done after ${LIMIT:-300} s"
+        tail -n "${LINES_SHOWN:-200}" "$log" | sed 's/^/    /'
+    elif test "$1" = 0; then
+        printf 'skip  %s: %s\n' "$name" "$(tail -n 1 "$log")"
+    elif test "$1 $3" = '1 0'; then
+        printf 'ok    %s (%s s)\n' "$name" "$took"
+    else
+        printf 'ok    %s (%s passed, %s skipped, %s s)\n' "$name" "$1" "$3" \
+            "$took"
+    fi
+    return 0
+}
+
+# Test programs by name; WITHOUT lists those left out.
+# usage: check_programs LABEL FOLDER [COMMAND that runs them...]
+check_programs() {
+    label=$1
+    folder=$2
+    shift 2
+    for source in tests/test_*.c tests/test_*.cpp; do
+        test -e "$source" || continue
+        program=${source#tests/}
+        program=${program%.*}
+        case " ${WITHOUT:-} " in *" $program "*) continue ;; esac
+        check "$label: $program" "$@" "$folder/tests/$program"
+    done
+}
