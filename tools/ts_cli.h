@@ -170,4 +170,9 @@ size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
                         const char *path, size_t from);
 void cli_trace_close(cli_trace *trace);
 
+// "thread", "stream", ...; "track" for a type of a later version.
+const char *cli_track_type(ts_track_type type);
+// Its name; without one its type and number, made in *made.
+ts_text cli_track_name(const ts_track *track, cli_text *made);
+
 #endif // TS_CLI_H

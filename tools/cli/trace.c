@@ -120,3 +120,19 @@ void cli_trace_close(cli_trace *trace)
     free(trace->bytes);
     *trace = (cli_trace){ 0 };
 }
+
+const char *cli_track_type(ts_track_type type)
+{
+    static const char *const names[] = { "track",  "process", "thread",
+                                         "device", "context", "stream",
+                                         "counter" };
+    return names[(size_t)type < sizeof names / sizeof *names ? type : 0];
+}
+
+ts_text cli_track_name(const ts_track *track, cli_text *made)
+{
+    if (track->name.size) return track->name;
+    const int size = snprintf(made->s, sizeof made->s, "%s %" PRIu64,
+                              cli_track_type(track->type), track->number);
+    return (ts_text){ made->s, (size_t)size };
+}

@@ -1,0 +1,17 @@
+/*
+    info.h - what ts-info.c and its JSON form share
+*/
+#ifndef TS_INFO_H
+#define TS_INFO_H
+
+#include "tools/ts_cli.h"
+
+uint64_t info_event_count(const ts_info *info); // of every kind
+cli_text info_session(const ts_info *info);     // 32 hexadecimal digits
+const char *info_chunk_name(uint32_t kind);     // "names", "events", ...
+
+// Prints the whole report as one JSON object.
+void info_json(const cli_trace *trace, const char *path, bool verified,
+               bool chunks);
+
+#endif // TS_INFO_H

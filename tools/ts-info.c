@@ -1,0 +1,343 @@
+/*
+    ts-info.c - what is in a trace, quickly
+*/
+#include "tools/info/info.h"
+
+enum { TRACKS_SHOWN = 40, LOSSES_SHOWN = 10, DAMAGE_SHOWN = 10 };
+
+static bool want_json, want_verify, want_losses, want_tracks, want_chunks,
+    want_salvage, no_salvage;
+
+static const cli_option options[] = {
+    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { .name = "--verify",
+      .help = "check every chunk: checksum and contents",
+      .flag = &want_verify },
+    { .name = "--losses",
+      .help = "list every loss and stall by track, cause and time",
+      .flag = &want_losses },
+    { .name = "--tracks",
+      .help = "list every track, not only the first ones",
+      .flag = &want_tracks },
+    { .name = "--chunks",
+      .help = "list the chunks of the file",
+      .flag = &want_chunks },
+    { .name = "--salvage",
+      .help = "save what a dead recorder left; fail if that is not possible",
+      .flag = &want_salvage },
+    { .name = "--no-salvage",
+      .help = "leave an unfinished trace as it is",
+      .flag = &no_salvage },
+    { 0 },
+};
+
+static const cli_tool tool = {
+    .name = "ts-info",
+    .usage = "[options] FILE",
+    .about = "Shows what is in a trace: session, tracks, events by kind, "
+             "losses, damage.",
+    .options = options,
+};
+
+/* ---- Session ------------------------------------------------------------ */
+
+static void print_value(const ts_metadata *m)
+{
+    if (m->type == TS_VALUE_INT)
+        printf("%" PRId64, m->number);
+    else if (m->type == TS_VALUE_DOUBLE)
+        fputs(cli_real(m->real).s, stdout);
+    else
+        cli_put_text(stdout, m->text.text, m->text.size);
+}
+
+static void print_session(const cli_trace *trace, const char *path)
+{
+    const ts_info *const info = trace->info;
+    printf("%s: %s, SBT %u.%u, %s%s\n\n", strcmp(path, "-") ? path : "stdin",
+           cli_bytes(info->file_bytes).s, info->major, info->minor,
+           info->live       ? "still being written"
+           : info->finished ? "finished"
+                            : "unfinished",
+           info->finished && !info->indexed ? ", without a valid index" : "");
+    printf("  %-12s %s\n", "recorded", cli_date(info->start_realtime_ns).s);
+    printf("  %-12s %s%s\n", "duration",
+           cli_time(info->last_ns - info->first_ns).s,
+           info->clock_estimated ? " (estimated)" : "");
+    printf("  %-12s %" PRIu32 "\n", "process", info->process);
+    printf("  %-12s %s\n", "session", info_session(info).s);
+    ts_metadata m;
+    for (size_t i = 0; ts_reader_metadata_at(trace->reader, i, &m); i++) {
+        if (m.track) continue;
+        fputs("  ", stdout);
+        cli_put_text(stdout, m.key.text, m.key.size);
+        printf("%*s ", m.key.size < 12 ? 12 - (int)m.key.size : 0, "");
+        print_value(&m);
+        putchar('\n');
+    }
+    putchar('\n');
+}
+
+/* ---- Events ------------------------------------------------------------- */
+
+static void print_event_row(const char *name, uint64_t count, uint64_t stored)
+{
+    printf("  %-16s %14s %12s %9.2f B\n", name, cli_count(count).s,
+           cli_bytes(stored).s, (double)stored / (double)count);
+}
+
+static void print_events(const ts_info *info)
+{
+    const uint64_t total = info_event_count(info);
+    uint64_t stored = 0;
+    if (!total) {
+        puts("Events: none");
+        return;
+    }
+    printf("%-18s %14s %12s %11s\n", "Events", "count", "stored", "per event");
+    for (uint32_t kind = 0; kind < TS_EVENT_LIMIT; kind++) {
+        if (!info->counts[kind]) continue;
+        print_event_row(ts_event_name(kind), info->counts[kind],
+                        info->stored_bytes[kind]);
+        stored += info->stored_bytes[kind];
+    }
+    print_event_row("all", total, stored);
+    if (info->unknown_chunks)
+        printf("  skipped: %s events and %s chunks of kinds that this version "
+               "does not know\n",
+               cli_count(info->unknown_events).s,
+               cli_count(info->unknown_chunks).s);
+}
+
+/* ---- Tracks ------------------------------------------------------------- */
+
+typedef struct track_list {
+    ts_track *tracks; // sorted by parent, type, id
+    bool *printed;
+    size_t count, shown, limit;
+} track_list;
+
+static int by_parent(const void *left, const void *right)
+{
+    const ts_track *const a = left, *const b = right;
+    if (a->parent != b->parent) return a->parent < b->parent ? -1 : 1;
+    if (a->type != b->type) return a->type < b->type ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static void print_track(const cli_trace *trace, const ts_track *track,
+                        uint32_t depth)
+{
+    cli_text made;
+    const ts_text name = cli_track_name(track, &made);
+    printf("  %*s%s ", (int)depth * 2, "", cli_track_type(track->type));
+    cli_put_text(stdout, name.text, name.size);
+    if (track->type != TS_TRACK_COUNTER && track->name.size)
+        printf(" (%" PRIu64 ")", track->number);
+    if (track->unit.size) {
+        fputs(" in ", stdout);
+        cli_put_text(stdout, track->unit.text, track->unit.size);
+    }
+    if (track->type == TS_TRACK_STREAM)
+        printf("%s%s",
+               track->flags & TS_STREAM_NON_BLOCKING ? ", non-blocking" : "",
+               track->flags & TS_STREAM_LEGACY_DEFAULT ? ", legacy default"
+                                                       : "");
+    ts_metadata m;
+    for (size_t i = 0; ts_reader_metadata_at(trace->reader, i, &m); i++) {
+        if (m.track != track->id) continue;
+        fputs(", ", stdout);
+        cli_put_text(stdout, m.key.text, m.key.size);
+        putchar(' ');
+        print_value(&m);
+    }
+    putchar('\n');
+}
+
+// Parents may form circles in a hostile file: `printed` ends them.
+static void print_branch(const cli_trace *trace, track_list *list,
+                         uint32_t parent, uint32_t depth)
+{
+    size_t low = 0, high = list->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (list->tracks[middle].parent < parent)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < list->count && list->tracks[low].parent == parent; low++) {
+        if (list->printed[low]) continue;
+        list->printed[low] = true;
+        if (list->shown++ < list->limit)
+            print_track(trace, &list->tracks[low], depth);
+        if (depth < 16 && list->tracks[low].id)
+            print_branch(trace, list, list->tracks[low].id, depth + 1);
+    }
+}
+
+static bool list_tracks(const cli_trace *trace, track_list *list)
+{
+    const size_t count = trace->info->track_count;
+    *list = (track_list){ .limit = want_tracks ? SIZE_MAX : TRACKS_SHOWN };
+    list->tracks = calloc(count + 1, sizeof *list->tracks);
+    list->printed = calloc(count + 1, sizeof *list->printed);
+    if (!list->tracks || !list->printed) return false;
+    while (list->count < count &&
+           ts_reader_track_at(trace->reader, list->count,
+                              &list->tracks[list->count]))
+        list->count++;
+    qsort(list->tracks, list->count, sizeof *list->tracks, by_parent);
+    return true;
+}
+
+static void print_tracks(const cli_trace *trace)
+{
+    track_list list;
+    printf("\nTracks: %s\n", cli_count(trace->info->track_count).s);
+    if (list_tracks(trace, &list)) {
+        print_branch(trace, &list, 0, 0);
+        for (size_t i = 0; i < list.count; i++) // with a parent that is missing
+            if (!list.printed[i])
+                print_branch(trace, &list, list.tracks[i].parent, 0);
+        if (list.shown > list.limit)
+            printf("  and %zu more: --tracks lists them\n",
+                   list.shown - list.limit);
+    }
+    free(list.tracks);
+    free(list.printed);
+}
+
+/* ---- Losses, damage, chunks --------------------------------------------- */
+
+static void print_loss(const cli_trace *trace, const ts_loss_row *row)
+{
+    ts_track track = { 0 };
+    cli_text made;
+    ts_text name = { "the session", 11 };
+    if (row->track && ts_reader_track(trace->reader, row->track, &track))
+        name = cli_track_name(&track, &made);
+    const ts_text detail = ts_reader_name(trace->reader, row->detail);
+    printf("  %14s %-16s on ", cli_count(row->count).s,
+           ts_loss_name(row->cause));
+    cli_put_text(stdout, name.text, name.size);
+    printf(", %s to %s", cli_time(row->first_ns).s, cli_time(row->last_ns).s);
+    if (row->stall_ns)
+        printf(", %s in all", cli_time((int64_t)row->stall_ns).s);
+    if (detail.size) {
+        fputs(": ", stdout);
+        cli_put_text(stdout, detail.text, detail.size);
+    }
+    putchar('\n');
+}
+
+static void print_losses(const cli_trace *trace)
+{
+    const ts_info *const info = trace->info;
+    const size_t count = ts_reader_loss_count(trace->reader);
+    const size_t limit = want_losses ? count : LOSSES_SHOWN;
+    printf("\nLost: %s%s\n", info->lost ? cli_count(info->lost).s : "nothing",
+           info->lost ? " records" : "");
+    ts_loss_row row;
+    for (size_t i = 0; i < limit && ts_reader_loss(trace->reader, i, &row); i++)
+        print_loss(trace, &row);
+    if (count > limit)
+        printf("  and %zu more: --losses lists them\n", count - limit);
+    if (info->salvaged)
+        printf(
+            "Salvaged: %s records from the sidecar of a recorder that died\n",
+            cli_count(info->salvaged).s);
+    if (info->salvage_failed)
+        printf("Salvage: failed: %s\n", ts_result_text(info->salvage));
+}
+
+static void print_damage(const cli_trace *trace)
+{
+    const size_t count = ts_reader_damage_count(trace->reader);
+    const size_t limit = want_verify ? count : DAMAGE_SHOWN;
+    if (!count)
+        puts(want_verify ? "Damage: none, every chunk was checked"
+                         : "Damage: none seen (--verify checks every chunk)");
+    else
+        printf("Damage: %zu %s\n", count, count == 1 ? "place" : "places");
+    ts_damage damage;
+    for (size_t i = 0; i < limit && ts_reader_damage(trace->reader, i, &damage);
+         i++)
+        printf("  byte %" PRIu64 ": %s; %s bytes skipped\n", damage.offset,
+               damage.text, cli_count(damage.size).s);
+    if (count > limit)
+        printf("  and %zu more: --verify lists them\n", count - limit);
+}
+
+static void print_chunks(const cli_trace *trace)
+{
+    ts_chunk_info chunk;
+    printf("\n%12s %-9s %-14s %8s %10s %10s %10s %s\n", "offset", "chunk",
+           "events", "track", "count", "stored", "raw", "from, to");
+    for (size_t i = 0; ts_reader_chunk(trace->reader, i, &chunk); i++) {
+        const ts_chunk_header *const h = &chunk.header;
+        const bool events = h->kind == TS_CHUNK_EVENTS;
+        char track[16] = "-";
+        if (events && h->track == TS_TRACK_MIXED)
+            snprintf(track, sizeof track, "mixed");
+        else if (events)
+            snprintf(track, sizeof track, "%" PRIu32, h->track);
+        printf("%12" PRIu64 " %-9s %-14s %8s %10" PRIu32 " %10" PRIu32
+               " %10" PRIu32,
+               chunk.offset, info_chunk_name(h->kind),
+               events ? ts_event_name(h->event) : "-", track, h->count,
+               h->stored_size, h->raw_size);
+        if (events)
+            printf(" %s, %s", cli_time(chunk.first_ns).s,
+                   cli_time(chunk.last_ns).s);
+        putchar('\n');
+    }
+}
+
+static void print_text(const cli_trace *trace, const char *path)
+{
+    const ts_info *const info = trace->info;
+    print_session(trace, path);
+    print_events(info);
+    print_tracks(trace);
+    printf("\nDictionaries: %s names, %s sites, %s launches\n",
+           cli_count(info->name_count).s, cli_count(info->site_count).s,
+           cli_count(info->launch_count).s);
+    printf("Chunks: %s\n", cli_count(info->chunk_count).s);
+    print_losses(trace);
+    print_damage(trace);
+    if (want_chunks) print_chunks(trace);
+}
+
+/* ---- Main --------------------------------------------------------------- */
+
+// False, with the reason on stderr, if a left-over sidecar stays behind.
+static bool salvage(const char *path)
+{
+    uint64_t records = 0;
+    const ts_result result = ts_salvage(path, &records);
+    if (result == TS_OK) return true;
+    cli_error(&tool, path, "left-over records could not be saved: %s",
+              ts_result_text(result));
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    cli_parse(&tool, &argc, argv);
+    if (argc != 2 || (want_salvage && no_salvage)) return cli_usage(&tool);
+    const char *const path = argv[1];
+    if (want_salvage && !salvage(path)) return CLI_FAILED;
+    const ts_reader_desc desc = { .no_salvage = no_salvage };
+    cli_trace trace;
+    if (!cli_trace_open(&trace, &tool, path, &desc, CLI_WARN_NONE))
+        return CLI_FAILED;
+    const bool sound = !want_verify || ts_reader_verify(trace.reader) == TS_OK;
+    if (want_json)
+        info_json(&trace, path, want_verify, want_chunks);
+    else
+        print_text(&trace, path);
+    const bool damaged = ts_reader_damage_count(trace.reader) != 0;
+    cli_trace_close(&trace);
+    return cli_finish(&tool, sound && !damaged ? CLI_OK : CLI_FAILED);
+}
