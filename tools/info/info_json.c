@@ -1,5 +1,5 @@
 /*
-    json.c - ts-info --json, and the facts that both forms need
+    info_json.c - ts-info --json, and the facts that both forms need
 */
 #include "tools/info/info.h"
 

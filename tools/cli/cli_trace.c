@@ -1,5 +1,5 @@
 /*
-    trace.c - opening a trace and saying what is wrong with it
+    cli_trace.c - opening a trace and saying what is wrong with it
 */
 #include "tools/ts_cli.h"
 

@@ -1,5 +1,5 @@
 /*
-    options.c - options, messages, exit codes
+    cli_options.c - options, messages, exit codes
 */
 #include "tools/ts_cli.h"
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
-    text.c - numbers, times, text and JSON
+    cli_text.c - numbers, times, text and JSON
 */
 #include "tools/ts_cli.h"
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
-    terminal.c - what the terminal can do; progress
+    cli_terminal.c - what the terminal can do; progress
 */
 #include "tools/ts_cli.h"
 #include <sys/ioctl.h>
