@@ -1,0 +1,11 @@
+# Checks that bring a script of their own: tests/*/run.sh, but for the soak
+# test, which takes half an hour.
+. tests/lib.sh
+check "scripts: build" $MAKE all examples tests
+for script in tests/*/run.sh; do
+    test -e "$script" || continue
+    name=${script#tests/}
+    name=${name%/run.sh}
+    test "$name" != soak || continue
+    check "scripts: $name" "$script"
+done
