@@ -84,14 +84,14 @@ $(OUT)/ts_lib.o: tools/ts_lib.c
 	    compressed.')
 	$(COMPILE) -fPIC -c $< -o $@
 $(LIB): $(OUT)/ts_lib.o
-	rm -f $@ && $(AR) rcs $@ $^
+	rm -f $@ && $(AR) qcs $@ $^
 $(OUT)/libtracesmith.so: $(OUT)/ts_lib.o
 	$(CC) -shared -pthread $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LIBS)
 $(OUT)/tools/%.o: tools/%.c
 	@mkdir -p $(@D)
 	$(COMPILE) -c $< -o $@
 $(OUT)/libts-tools.a: $(MODULES)
-	rm -f $@ && $(AR) rcs $@ $^
+	rm -f $@ && $(AR) qcs $@ $^
 $(OUT)/ts-%: tools/ts-%.c $(MODULE_LIB) $(LIB)
 	$(COMPILE) -MT $@ $(LDFLAGS) $< $(filter %.a,$^) -o $@ $(LIBS)
 $(ALONE): $(OUT)/%: %.c

@@ -4,13 +4,15 @@
 #   tests/deps.sh build | check
 set -eu
 
-# Each line: how to see that it is there (a command, or a header), package.
+# Each line: how to see that it is there, and the Debian package.
 build='command gcc gcc
 command make make
 header stdlib.h libc6-dev
 header xxhash.h libxxhash-dev'
 check='command g++ g++
+command git git
 command clang-14 clang-14
+sanitizer clang-14 libclang-rt-14-dev
 command clang-format-14 clang-format-14
 command valgrind valgrind
 command mandoc mandoc
@@ -34,6 +36,9 @@ there() {
     command) command -v "$2" >/dev/null ;;
     header) echo "#include <$2>" | cc -E -xc - >/dev/null 2>&1 ;;
     file) test -e "$2" ;;
+    sanitizer)
+        echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+            "$2" -fsanitize=fuzzer,address -xc - -o /dev/null 2>/dev/null ;;
     esac
 }
 

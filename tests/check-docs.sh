@@ -1,0 +1,70 @@
+# Every block of C in the documents and in the headers' prologues compiles,
+# and the README's program prints what the README says.
+. tests/lib.sh
+folder=build/docs
+rm -rf $folder
+mkdir -p $folder
+
+# usage: blocks FILE: each ```c block of a document, or what stands under USE
+# in a prologue, into a file of its own; prints their names.
+blocks() {
+    awk -v base="$folder/$(echo "$1" | tr / _)" '
+        function finish() { if (out) { close(out); print out } out = "" }
+        /^```/ && out { finish(); next }
+        /^```c$/ { out = base "." FNR ".c"; next }
+        /^    USE$/ && FNR < 60 { out = base "." FNR ".c"; use = 1; next }
+        use && /^    [A-Z]/ { finish(); use = 0 }
+        use && /^\*\/$/ { finish(); use = 0 }
+        out { sub(/^        /, "", $0); print >out }
+    ' "$1"
+}
+
+# A block is a whole file, declarations, or statements of a function.
+compiles='
+    flags="-std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Wno-unused -Werror"
+    gcc $flags -fsyntax-only $0 2>$0.1 && exit
+    grep -q "main(" $0 && { cat $0.1; exit 1; }
+    headers="#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <pthread.h>
+#include \"tracesmith_replay.h\""
+    for header in backends/*.h; do
+        test ! -e $header || headers="$headers
+#include \"$header\""
+    done
+    { echo "$headers"; echo "#line 1 \"$0\""; cat $0; } >$0.file.c
+    gcc $flags -fsyntax-only $0.file.c 2>$0.2 && exit
+    { echo "$headers"; echo "void block(void);"; echo "void block(void)"
+        echo "{"; echo "#line 1 \"$0\""; cat $0; echo "}"; } >$0.body.c
+    gcc $flags -fsyntax-only $0.body.c 2>$0.3 && exit
+    cat $0.2 $0.3
+    exit 1'
+for document in README.md docs/*.md *.h backends/*.h; do
+    test -e "$document" || continue
+    for block in $(blocks "$document"); do
+        name=${block#"$folder"/}
+        check "docs: ${name%.c}" sh -c "$compiles" "$block"
+    done
+done
+
+# The README's first program, then its output with numbers made alike.
+check "docs: the README's program prints what it says" sh -c '
+    set -e
+    folder=$0
+    awk "/^\`\`\`/ { if (in_block) exit; in_block = \$0 == \"\`\`\`c\"; next }
+        in_block" README.md >$folder/program.c
+    awk "/^\`\`\`/ { if (on == 2) exit
+            if (seen && \$0 == \"\`\`\`text\") { on = 2; next }
+            if (\$0 == \"\`\`\`c\") seen = 1 }
+        on == 2" README.md >$folder/wanted
+    gcc -std=c11 -O2 -I. $folder/program.c -pthread -o $folder/program
+    cd $folder
+    command=$(sed -n "s/^\\$ //p" wanted)
+    test -n "$command"
+    PATH=$PWD:$PWD/..:$PATH
+    { printf "%s\n" "$ $command"; eval "$command"; } >got
+    for file in wanted got; do
+        sed -E "s/[0-9]+([.,][0-9]+)*/N/g; s/ +/ /g" $file >$file.alike
+    done
+    diff -u wanted.alike got.alike' "$folder"

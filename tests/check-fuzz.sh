@@ -1,0 +1,26 @@
+# Fuzzers with libFuzzer, ASan and UBSan: the corpus replays without a
+# finding, then FUZZ_SECONDS (60) of fuzzing, shared between them.
+. tests/lib.sh
+folder=build/fuzz
+mkdir -p $folder
+flags="-std=c11 -I. -O1 -g -DTRACESMITH_ZSTD -fno-sanitize-recover=all"
+count=$(ls tests/fuzz/fuzz_*.c 2>/dev/null | wc -l)
+if test "$count" = 0; then exit 0; fi
+check "fuzz: library" clang-14 $flags \
+    -fsanitize=fuzzer-no-link,address,undefined \
+    -c tools/ts_lib.c -o $folder/ts_lib.o
+for source in tests/fuzz/fuzz_*.c; do
+    name=$(basename "$source" .c)
+    corpus=tests/fuzz/corpus/${name#fuzz_}
+    check "fuzz: build $name" clang-14 $flags \
+        -fsanitize=fuzzer,address,undefined $source $folder/ts_lib.o \
+        -pthread -lzstd -lm -o $folder/$name
+    check "fuzz: $name replays its corpus" sh -c '
+        test -n "$(ls -A $1)" && $0 -runs=0 -timeout=10 $1' \
+        $folder/$name $corpus
+    mkdir -p $folder/$name.found
+    check "fuzz: $name finds nothing" $folder/$name \
+        -max_total_time=$((${FUZZ_SECONDS:-60} / count)) -timeout=10 \
+        -rss_limit_mb=2048 -artifact_prefix=$folder/$name.found/ \
+        -print_final_stats=1 $folder/$name.found $corpus
+done
