@@ -1,0 +1,1445 @@
+/*
+    ts_vdev.h - a virtual accelerator inside the process
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+    Vendor library: none.
+    Checked with:   Linux 6.1, x86-64, gcc 12 and clang 14, November 2026.
+
+    WHAT IT DOES
+        Devices with memory of their own, contexts, streams (blocking,
+        non-blocking, with priorities, legacy default), events, copies, sets,
+        host functions and launches of registered C functions over a grid of
+        blocks. Each device has threads that run them for real, so work of
+        different streams truly overlaps. All of it is reported through
+        ts_gpu_* as a hardware backend would: it is the model to copy when
+        you bring an accelerator (docs/backends.md).
+
+    WHAT IT DOES NOT DO
+        It does not simulate a machine: a kernel takes the time that its C
+        function takes on this processor. It does not survive fork: the child
+        has no device threads. No graphs, no managed memory.
+
+    USE
+        #define TRACESMITH_VDEV_IMPLEMENTATION // in one C11 file
+        #include "backends/ts_vdev.h"
+
+        static void twice(const void *args, const ts_vdev_block *block)
+        {
+            float *const values = *(float *const *)args;
+            values[block->index[0]] *= 2;
+        }
+
+        static ts_result run(ts_vdev *vdev, float *host)
+        {
+            const ts_vdev_kernel_desc desc = { .name = "twice",
+                                               .function = twice,
+                                               .args_size = sizeof(float *) };
+            ts_vdev_kernel kernel;
+            void *values;
+            ts_vdev_kernel_register(&kernel, vdev, &desc);
+            ts_vdev_malloc(&values, vdev, 0, 100 * sizeof(float));
+            ts_vdev_memcpy_async(vdev, 0, values, host, 100 * sizeof(float));
+            const ts_vdev_launch_desc launch = { .grid = { 100 },
+                                                 .args = &values };
+            ts_vdev_launch(vdev, 0, kernel, &launch);
+            ts_vdev_memcpy_async(vdev, 0, host, values, 100 * sizeof(float));
+            return ts_vdev_stream_synchronize(vdev, 0);
+        }
+
+    CONTENTS                            search for "==== 4." to jump
+        1. Options
+        2. Devices
+        3. Memory
+        4. Streams
+        5. Events
+        6. Kernels, copies, host functions
+        7. Implementation               private
+*/
+// A file compiled with -std=c11 gets POSIX only if it asks for it.
+#if defined(__STRICT_ANSI__) && !defined(_POSIX_C_SOURCE) && \
+    !defined(_GNU_SOURCE) && !defined(_DEFAULT_SOURCE)
+#    define _POSIX_C_SOURCE 200809L
+#endif
+
+#ifndef TS_VDEV_H
+#    define TS_VDEV_H
+
+#    include "tracesmith.h"
+
+/* ==== 1. Options ========================================================= */
+
+/*
+    TRACESMITH_VDEV_IMPLEMENTATION  in one C11 file: the functions
+    TRACESMITH_VDEV                 the same, beside TRACESMITH_IMPLEMENTATION
+
+    They need those of tracesmith.h, whether or not a session runs. Without
+    one they record nothing; one may start and stop at any time.
+
+    Threads: every function may be called from any thread at any time, except
+             by kernels and host functions of the same vdev (TS_ERR_STATE).
+    Errors:  of every function: TS_ERR_USAGE for a handle that is not, or no
+             longer, alive or of another kind, and for a NULL output. A call
+             that fails has done nothing.
+*/
+
+/* ==== 2. Devices ========================================================= */
+
+typedef struct ts_vdev ts_vdev;
+
+// Handles. Stream 0 is the legacy default stream of device 0.
+typedef uint64_t ts_vdev_stream;
+typedef uint64_t ts_vdev_event;
+typedef uint64_t ts_vdev_kernel;
+
+typedef struct ts_vdev_desc {
+    uint32_t device_count;  // at most 64 (1)
+    uint32_t compute_units; // threads of a device that run kernels (2)
+    uint32_t copy_engines;  // threads of a device that copy and set (1)
+    uint32_t queue_ops;     // a stream holds so many; a call that adds one
+                            // more waits (1024)
+    uint64_t memory_bytes;  // of a device (256 MiB)
+    uint32_t shared_bytes;  // most shared memory of a block (65536)
+    const char *name;       // of the devices, copied ("vdev")
+} ts_vdev_desc;
+
+/*
+    Makes devices, each with one context, and starts their threads. *vdev is
+    NULL on failure.
+
+    desc: NULL is all zeros.
+    Errors: TS_ERR_MEMORY, also when a thread cannot be started.
+*/
+TS_API ts_result ts_vdev_open(ts_vdev **vdev, const ts_vdev_desc *desc);
+
+// Waits for all work, then frees everything. NULL is allowed.
+// Threads: after every other call with this vdev has returned.
+TS_API ts_result ts_vdev_close(ts_vdev *vdev);
+
+// Waits for all work that was submitted to a device before the call.
+TS_API ts_result ts_vdev_device_synchronize(ts_vdev *vdev, uint32_t device);
+
+/* ==== 3. Memory ========================================================== */
+
+/*
+    Takes memory of a device, aligned to 256 bytes and not initialised. Only
+    kernels and copies should touch it, but the host can. *ptr is NULL on
+    failure; 0 bytes are refused.
+
+    Errors: TS_ERR_MEMORY. Free: ts_vdev_free, or ts_vdev_close.
+*/
+TS_API ts_result ts_vdev_malloc(void **ptr, ts_vdev *vdev, uint32_t device,
+                                uint64_t size);
+
+// Waits for all work of the device first. NULL is allowed.
+TS_API ts_result ts_vdev_free(ts_vdev *vdev, void *ptr);
+
+// The device in whose memory ptr lies, -1 if it is host memory.
+TS_API int32_t ts_vdev_pointer_device(const ts_vdev *vdev, const void *ptr);
+
+/* ==== 4. Streams ========================================================= */
+
+/*
+    A stream runs its operations one after another; streams run beside each
+    other, with two exceptions. An operation on a device's legacy default
+    stream waits for what was submitted before it to the device's blocking
+    streams; and what is submitted to those after it waits for it.
+*/
+typedef struct ts_vdev_stream_desc {
+    uint32_t device;   // (0)
+    bool non_blocking; // not tied to the legacy default stream (false)
+    int32_t priority;  // smaller goes first, -32768 to 32767 (0)
+    const char *name;  // copied ("stream NUMBER")
+} ts_vdev_stream_desc;
+
+// desc: NULL is all zeros. Streams are numbered from 1, over all devices.
+TS_API ts_result ts_vdev_stream_create(ts_vdev_stream *stream, ts_vdev *vdev,
+                                       const ts_vdev_stream_desc *desc);
+// Returns at once; work that is under way is finished. The legacy default
+// stream cannot be destroyed.
+TS_API ts_result ts_vdev_stream_destroy(ts_vdev *vdev, ts_vdev_stream stream);
+// The device's legacy default stream.
+TS_API ts_result ts_vdev_stream_default(ts_vdev_stream *stream, ts_vdev *vdev,
+                                        uint32_t device);
+// Waits for what was submitted to the stream before the call.
+TS_API ts_result ts_vdev_stream_synchronize(ts_vdev *vdev,
+                                            ts_vdev_stream stream);
+// done: whether a synchronize would return at once.
+TS_API ts_result ts_vdev_stream_query(bool *done, ts_vdev *vdev,
+                                      ts_vdev_stream stream);
+
+/* ==== 5. Events ========================================================== */
+
+/*
+    An event is reached when its most recent record is. A wait, on a stream
+    of any device or on the host, is for the record that is the most recent
+    at the time of the call: a later record does not move it, and there is
+    nothing to wait for before the first one.
+*/
+TS_API ts_result ts_vdev_event_create(ts_vdev_event *event, ts_vdev *vdev);
+// Returns at once; waits that are under way stay right.
+TS_API ts_result ts_vdev_event_destroy(ts_vdev *vdev, ts_vdev_event event);
+TS_API ts_result ts_vdev_event_record(ts_vdev *vdev, ts_vdev_event event,
+                                      ts_vdev_stream stream);
+// What is submitted to the stream after this call waits; the host does not.
+TS_API ts_result ts_vdev_event_wait(ts_vdev *vdev, ts_vdev_event event,
+                                    ts_vdev_stream stream);
+TS_API ts_result ts_vdev_event_synchronize(ts_vdev *vdev, ts_vdev_event event);
+TS_API ts_result ts_vdev_event_query(bool *done, ts_vdev *vdev,
+                                     ts_vdev_event event);
+
+/* ==== 6. Kernels, copies, host functions ================================= */
+
+// What a kernel is told about the block that it is to compute.
+typedef struct ts_vdev_block {
+    uint32_t index[3]; // below `grid`
+    uint32_t grid[3];  // blocks
+    uint32_t size[3];  // threads of a block: the kernel loops over them
+    void *shared;      // undefined contents, aligned to 64 bytes
+    size_t shared_size;
+} ts_vdev_block;
+
+// args: the copy of the argument block that was made at the launch.
+typedef void (*ts_vdev_function)(const void *args, const ts_vdev_block *block);
+
+typedef struct ts_vdev_kernel_desc {
+    const char *name;          // copied
+    ts_vdev_function function; // blocks of a grid call it side by side
+    size_t args_size;          // of the argument block, up to 4096
+    uint32_t static_shared;    // bytes that each block needs
+} ts_vdev_kernel_desc;
+
+// A kernel stays registered until the vdev is closed.
+TS_API ts_result ts_vdev_kernel_register(ts_vdev_kernel *kernel, ts_vdev *vdev,
+                                         const ts_vdev_kernel_desc *desc);
+
+typedef struct ts_vdev_launch_desc {
+    uint32_t grid[3];      // blocks, 2^32 - 1 together (each 0 is 1)
+    uint32_t block[3];     // threads of a block (each 0 is 1)
+    const void *args;      // args_size bytes, copied
+    uint32_t shared_bytes; // beside the kernel's static_shared (0)
+} ts_vdev_launch_desc;
+
+// Errors: TS_ERR_USAGE when there are no args but the kernel has some, too
+// many blocks or more shared memory than there is; TS_ERR_MEMORY.
+TS_API ts_result ts_vdev_launch(ts_vdev *vdev, ts_vdev_stream stream,
+                                ts_vdev_kernel kernel,
+                                const ts_vdev_launch_desc *desc);
+
+/*
+    Copies between host and device, within a device, or between devices: the
+    addresses tell. Host memory is used in place, when the copy runs: leave it
+    alone until then. The form without _async returns when the copy is done.
+
+    Errors: TS_ERR_USAGE when a range is not inside one live allocation of
+            device memory although it touches such memory, or is NULL.
+*/
+TS_API ts_result ts_vdev_memcpy(ts_vdev *vdev, ts_vdev_stream stream,
+                                void *destination, const void *source,
+                                uint64_t size);
+TS_API ts_result ts_vdev_memcpy_async(ts_vdev *vdev, ts_vdev_stream stream,
+                                      void *destination, const void *source,
+                                      uint64_t size);
+// Sets each byte. Errors: as above; destination must be device memory.
+TS_API ts_result ts_vdev_memset_async(ts_vdev *vdev, ts_vdev_stream stream,
+                                      void *destination, uint8_t value,
+                                      uint64_t size);
+
+// Calls function(user) on a thread of the device when the stream gets there.
+// name: for the trace, copied (NULL: none).
+TS_API ts_result ts_vdev_host_function(ts_vdev *vdev, ts_vdev_stream stream,
+                                       const char *name,
+                                       void (*function)(void *user),
+                                       void *user);
+
+#endif // TS_VDEV_H
+
+/* ==== 7. Implementation ================================================== */
+
+#if !defined(TS__VDEV_IMPLEMENTED) && \
+    (defined(TRACESMITH_VDEV_IMPLEMENTATION) || \
+     (defined(TRACESMITH_VDEV) && defined(TRACESMITH_IMPLEMENTATION)))
+#    define TS__VDEV_IMPLEMENTED
+
+#    if defined(__cplusplus) || __STDC_VERSION__ < 201112L
+#        error "ts_vdev.h: the implementation is C11; give it a .c file"
+#    endif
+#    include <pthread.h>
+#    include <signal.h>
+#    include <stdio.h>
+#    include <stdlib.h>
+#    include <string.h>
+#    ifndef SIG_SETMASK
+#        error "ts_vdev.h: define _POSIX_C_SOURCE 200809L before any #include"
+#    endif
+
+/* ---- 7.1 Objects -------------------------------------------------------- */
+
+/*
+    What is submitted becomes a graph: an operation knows how many others it
+    waits for, and each of these has a list of edges to those that wait. What
+    waits for nothing any more goes to an engine of its device, or is over at
+    once (events, waits, syncs). What is over frees what waited for it.
+
+        stream 1    copy -> kernel -> record -.
+                                     .--------'
+        stream 2    copy -> kernel --+-> wait -> kernel     (last)
+
+    One lock per vdev guards all of it. Kernels, copies, host functions and
+    their reports run without it.
+*/
+typedef struct ts__vd_edge {
+    struct ts__vd_op *to;     // this one waits; the edge lies in it
+    struct ts__vd_edge *next; // of the operation waited for
+    bool order;               // stream order, not an event
+} ts__vd_edge;
+
+typedef struct ts__vd_waiter { // a host thread, on its stack
+    pthread_cond_t wake;
+    bool done;
+} ts__vd_waiter;
+
+typedef struct ts__vd_op {
+    ts_gpu_op report;             // kind 0: not to be reported
+    struct ts__vd_stream *stream; // NULL: a sync
+    struct ts__vd_op *next;       // in its engine's list
+    ts__vd_edge *followers;
+    ts__vd_waiter *waiter;
+    uint32_t waits, order_waits; // for edges; those that are stream order
+    uint32_t edge_count;
+    uint64_t event; // handle that an event_record completes
+    uint64_t blocks, taken, finished;
+    ts_vdev_function function;
+    void (*host_function)(void *user);
+    ts_vdev_block block;
+    void *args;
+    ts__vd_edge edges[]; // then the arguments
+} ts__vd_op;
+
+// Operations that are ready, the most urgent first, and who runs them.
+typedef struct ts__vd_engine {
+    pthread_cond_t wake;
+    ts__vd_op *first;
+    uint32_t units;
+} ts__vd_engine;
+
+enum { TS__VD_COMPUTE, TS__VD_COPY, TS__VD_HOST, TS__VD_ENGINES };
+
+typedef struct ts__vd_unit { // a thread
+    struct ts_vdev *v;
+    uint32_t device;
+    int engine;
+    void *shared;
+    pthread_t thread;
+} ts__vd_unit;
+
+typedef struct ts__vd_range { // an allocation
+    uint64_t begin, size;
+} ts__vd_range;
+
+typedef struct ts__vd_device {
+    ts__vd_engine engines[TS__VD_ENGINES];
+    uint64_t memory;      // address
+    ts__vd_range *ranges; // in order of address
+    size_t range_count, range_room;
+    struct ts__vd_stream *streams; // those under destruction too
+    struct ts__vd_stream *legacy;
+    uint32_t track, context; // tracks
+} ts__vd_device;
+
+typedef struct ts__vd_stream {
+    uint64_t handle;
+    struct ts__vd_stream *next; // of the device
+    ts__vd_device *device;
+    ts__vd_op *last; // NULL: idle
+    uint32_t pending;
+    uint32_t flags; // TS_STREAM_...
+    int32_t priority;
+    uint32_t track; // 0: not yet defined
+    uint64_t number;
+    bool destroyed; // freed by its last operation
+} ts__vd_stream;
+
+typedef struct ts__vd_event {
+    uint64_t handle, number;
+    ts__vd_op *record;    // NULL: reached, or never recorded
+    uint64_t correlation; // of the most recent record
+    uint32_t track;       // its stream's, 0: never recorded
+} ts__vd_event;
+
+typedef struct ts__vd_kernel {
+    uint64_t handle;
+    ts_vdev_function function;
+    size_t args_size;
+    ts_gpu_launch_desc launched; // the last configuration ...
+    uint32_t launch;             // ... and its number
+    char name[];
+} ts__vd_kernel;
+
+enum { TS__VD_STREAM = 1, TS__VD_EVENT, TS__VD_KERNEL };
+
+typedef struct ts__vd_slot {
+    uint64_t handle; // generation << 32 | type << 24 | slot
+    void *object;    // NULL: free
+    size_t next;     // free one
+} ts__vd_slot;
+
+struct ts_vdev {
+    pthread_mutex_t lock;
+    pthread_cond_t room; // a full stream has room again
+    ts_vdev_desc desc;
+    ts__vd_device *devices;
+    ts__vd_unit *units;
+    size_t unit_count;
+    ts__vd_slot *slots;
+    size_t slot_count, slot_free; // the free list ends with slot_count
+    uint64_t streams, events;     // made so far
+    uint64_t pending;             // operations on all streams
+    bool closing;                 // units end when nothing is pending
+};
+
+// The vdev whose kernel or host function this thread is running.
+static _Thread_local const ts_vdev *ts__vd_inside;
+
+static void *ts__vd_find(const ts_vdev *v, uint32_t type, uint64_t handle)
+{
+    const size_t slot = handle & 0xFFFFFF;
+    if (slot >= v->slot_count || (handle >> 24 & 0xFF) != type) return NULL;
+    return v->slots[slot].handle == handle ? v->slots[slot].object : NULL;
+}
+
+static bool ts__vd_slots_grow(ts_vdev *v)
+{
+    const size_t count = v->slot_count ? v->slot_count * 2 : 64;
+    if (count > 1 << 24) return false;
+    ts__vd_slot *const slots = realloc(v->slots, count * sizeof *slots);
+    if (!slots) return false;
+    for (size_t i = v->slot_count; i < count; i++) {
+        const ts__vd_slot slot = { 0, NULL, i + 1 };
+        slots[i] = slot;
+    }
+    v->slots = slots;
+    v->slot_count = count;
+    return true;
+}
+
+// Makes a zeroed object with a handle, which every object begins with.
+static void *ts__vd_add(ts_vdev *v, uint32_t type, size_t size)
+{
+    if (v->slot_free == v->slot_count && !ts__vd_slots_grow(v)) return NULL;
+    uint64_t *const object = calloc(1, size);
+    if (!object) return NULL;
+    ts__vd_slot *const slot = &v->slots[v->slot_free];
+    const uint64_t generation = (slot->handle >> 32) + 1;
+    *object = generation << 32 | (uint64_t)type << 24 | v->slot_free;
+    v->slot_free = slot->next;
+    slot->handle = *object;
+    slot->object = object;
+    return object;
+}
+
+// The handle is dead from here on; the object still has to be freed.
+static void ts__vd_remove(ts_vdev *v, uint64_t handle)
+{
+    const size_t slot = handle & 0xFFFFFF;
+    v->slots[slot].object = NULL;
+    v->slots[slot].next = v->slot_free;
+    v->slot_free = slot;
+}
+
+/* ---- 7.2 Graph ---------------------------------------------------------- */
+
+static ts__vd_engine *ts__vd_op_engine(const ts__vd_op *op)
+{
+    if (!op->stream) return NULL;
+    ts__vd_engine *const engines = op->stream->device->engines;
+    switch (op->report.kind) {
+    case TS_EVENT_KERNEL: return &engines[TS__VD_COMPUTE];
+    case TS_EVENT_MEMCPY:
+    case TS_EVENT_MEMSET: return &engines[TS__VD_COPY];
+    case TS_EVENT_HOST_FUNCTION: return &engines[TS__VD_HOST];
+    default: return NULL;
+    }
+}
+
+// `op` will wait for `before`, unless that is NULL, which is done.
+static void ts__vd_op_after(ts__vd_op *op, ts__vd_op *before, bool order)
+{
+    if (!before) return;
+    ts__vd_edge *const edge = &op->edges[op->edge_count++];
+    edge->to = op;
+    edge->order = order;
+    edge->next = before->followers;
+    before->followers = edge;
+    op->waits++;
+    op->order_waits += order;
+}
+
+// Behind all that are as urgent, so that equals take turns.
+static void ts__vd_engine_put(ts__vd_engine *engine, ts__vd_op *op)
+{
+    ts__vd_op **at = &engine->first;
+    while (*at && (*at)->stream->priority <= op->stream->priority)
+        at = &(*at)->next;
+    op->next = *at;
+    *at = op;
+}
+
+// An operation waits for nothing any more: true if an engine has it now.
+static bool ts__vd_op_start(ts__vd_op *op)
+{
+    ts__vd_engine *const engine = ts__vd_op_engine(op);
+    if (!engine) return false;
+    ts__vd_engine_put(engine, op);
+    if (op->blocks > 1)
+        pthread_cond_broadcast(&engine->wake);
+    else
+        pthread_cond_signal(&engine->wake);
+    return true;
+}
+
+static void ts__vd_stream_free(ts__vd_stream *stream)
+{
+    ts__vd_stream **at = &stream->device->streams;
+    while (*at != stream)
+        at = &(*at)->next;
+    *at = stream->next;
+    free(stream);
+}
+
+static void ts__vd_wake_all(ts_vdev *v)
+{
+    for (uint32_t i = 0; i < v->desc.device_count; i++) {
+        for (int j = 0; j < TS__VD_ENGINES; j++)
+            pthread_cond_broadcast(&v->devices[i].engines[j].wake);
+    }
+}
+
+// What refers to a finished operation forgets it.
+static void ts__vd_op_free(ts_vdev *v, ts__vd_op *op)
+{
+    ts__vd_stream *const stream = op->stream;
+    if (stream) {
+        if (stream->last == op) stream->last = NULL;
+        if (stream->pending-- == v->desc.queue_ops)
+            pthread_cond_broadcast(&v->room);
+        if (stream->destroyed && !stream->pending) ts__vd_stream_free(stream);
+        if (!--v->pending && v->closing) ts__vd_wake_all(v);
+    }
+    ts__vd_event *const event = ts__vd_find(v, TS__VD_EVENT, op->event);
+    if (event && event->record == op) event->record = NULL;
+    if (op->waiter) {
+        op->waiter->done = true;
+        pthread_cond_signal(&op->waiter->wake);
+    }
+    free(op);
+}
+
+/*
+    `op` is over: frees what waited for it. What needs no engine is over
+    then, too; `todo` holds such operations, so that nothing recurses.
+*/
+static void ts__vd_op_finish(ts_vdev *v, ts__vd_op *op)
+{
+    op->next = NULL;
+    for (ts__vd_op *todo = op; (op = todo) != NULL;) {
+        todo = op->next;
+        if (!ts__vd_op_engine(op)) {
+            op->report.end = ts_tick_now();
+            if (op->report.kind == TS_EVENT_EVENT_RECORD)
+                op->report.start = op->report.end;
+            if (op->report.kind) ts_gpu_op_record(&op->report);
+        }
+        for (ts__vd_edge *e = op->followers; e; e = e->next) {
+            // A wait begins when its stream gets there.
+            if (e->order && !--e->to->order_waits)
+                e->to->report.start = ts_tick_now();
+            if (--e->to->waits || ts__vd_op_start(e->to)) continue;
+            e->to->next = todo;
+            todo = e->to;
+        }
+        ts__vd_op_free(v, op);
+    }
+}
+
+/* ---- 7.3 Engines -------------------------------------------------------- */
+
+static void ts__vd_run_blocks(const ts__vd_op *op, uint64_t first,
+                              uint64_t count, void *shared)
+{
+    ts_vdev_block block = op->block;
+    block.shared = shared;
+    for (uint64_t i = first; i < first + count; i++) {
+        block.index[0] = (uint32_t)(i % block.grid[0]);
+        block.index[1] = (uint32_t)(i / block.grid[0] % block.grid[1]);
+        block.index[2] = (uint32_t)(i / block.grid[0] / block.grid[1]);
+        op->function(op->args, &block);
+    }
+}
+
+static void *ts__vd_pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+static void ts__vd_run(const ts__vd_op *op, uint64_t first, uint64_t count,
+                       void *shared)
+{
+    const ts_gpu_op *const r = &op->report;
+    if (r->kind == TS_EVENT_KERNEL)
+        ts__vd_run_blocks(op, first, count, shared);
+    else if (r->kind == TS_EVENT_HOST_FUNCTION)
+        op->host_function(op->args);
+    else if (r->kind == TS_EVENT_MEMSET)
+        memset(ts__vd_pointer(r->u.memset.destination), (int)r->u.memset.value,
+               r->u.memset.size);
+    else
+        memmove(ts__vd_pointer(r->u.memcpy.destination),
+                ts__vd_pointer(r->u.memcpy.source), r->u.memcpy.size);
+}
+
+/*
+    Takes a share of the first operation's blocks. The shares get smaller
+    towards the end of a grid, so that the units finish together. An operation
+    with blocks left goes behind its equals: kernels of several streams run
+    side by side even on one unit.
+*/
+static uint64_t ts__vd_engine_take(ts__vd_engine *engine, ts__vd_op *op)
+{
+    const uint64_t left = op->blocks - op->taken;
+    const uint64_t share = left / (8 * (uint64_t)engine->units);
+    const uint64_t count = share ? share : 1;
+    if (!op->taken) op->report.start = ts_tick_now();
+    op->taken += count;
+    engine->first = op->next;
+    if (count < left) ts__vd_engine_put(engine, op);
+    return count;
+}
+
+// Does a share of an operation; the lock is free meanwhile.
+static void ts__vd_unit_step(const ts__vd_unit *unit, ts__vd_engine *engine)
+{
+    ts_vdev *const v = unit->v;
+    ts__vd_op *const op = engine->first;
+    const uint64_t first = op->taken;
+    const uint64_t count = ts__vd_engine_take(engine, op);
+    pthread_mutex_unlock(&v->lock);
+    ts__vd_run(op, first, count, unit->shared);
+    pthread_mutex_lock(&v->lock);
+    op->finished += count;
+    if (op->finished < op->blocks) return;
+    pthread_mutex_unlock(&v->lock);
+    // Before anybody can learn that it is over: whoever waits for it finds it
+    // in the trace.
+    op->report.end = ts_tick_now();
+    ts_gpu_op_record(&op->report);
+    pthread_mutex_lock(&v->lock);
+    ts__vd_op_finish(v, op);
+}
+
+static void *ts__vd_unit_main(void *arg)
+{
+    static const char *const names[] = { "compute", "copy", "host" };
+    const ts__vd_unit *const unit = arg;
+    ts_vdev *const v = unit->v;
+    ts__vd_engine *const engine =
+        &v->devices[unit->device].engines[unit->engine];
+    char name[40];
+    snprintf(name, sizeof name, "device %u %s", (unsigned)unit->device,
+             names[unit->engine]);
+    ts_thread_name(name);
+    ts__vd_inside = v;
+    pthread_mutex_lock(&v->lock);
+    while (!v->closing || v->pending) {
+        if (engine->first)
+            ts__vd_unit_step(unit, engine);
+        else
+            pthread_cond_wait(&engine->wake, &v->lock);
+    }
+    pthread_mutex_unlock(&v->lock);
+    return NULL;
+}
+
+/* ---- 7.4 Calls ---------------------------------------------------------- */
+
+typedef struct ts__vd_call { // a public function at work
+    ts_vdev *v;
+    const char *name;
+    uint64_t start, correlation;
+    ts_gpu_origin origin;
+    ts_result result;
+} ts__vd_call;
+
+// Takes the lock; if not, false, and call->result says why.
+static bool ts__vd_enter(ts__vd_call *call, ts_vdev *v, const char *name)
+{
+    static uint64_t correlation; // of the process: vdevs share it
+    memset(call, 0, sizeof *call);
+    if (!v) call->result = TS_ERR_USAGE;
+    if (v && v == ts__vd_inside) call->result = TS_ERR_STATE;
+    if (call->result != TS_OK) return false;
+    call->v = v;
+    call->name = name;
+    call->start = ts_tick_now();
+    call->correlation = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+    call->origin = ts_gpu_origin_here();
+    pthread_mutex_lock(&v->lock);
+    return true;
+}
+
+// Reports the call: `result` there is 0, or the ts_result without its sign.
+static ts_result ts__vd_leave(const ts__vd_call *call, ts_result result)
+{
+    pthread_mutex_unlock(&call->v->lock);
+    if (!call->origin.thread) return result; // nothing is being recorded
+    ts_api_call record = { 0 };
+    record.name = ts_name_define(call->name);
+    record.start = call->start;
+    record.end = ts_tick_now();
+    record.correlation = call->correlation;
+    record.result = (uint64_t) - (int64_t)result;
+    ts_api_call_record(&record);
+    return result;
+}
+
+static ts__vd_stream *ts__vd_stream_find(const ts_vdev *v, uint64_t stream)
+{
+    if (!stream) return v->devices[0].legacy;
+    return ts__vd_find(v, TS__VD_STREAM, stream);
+}
+
+// A default stream's track appears with its first use.
+static uint32_t ts__vd_stream_track(ts__vd_stream *stream)
+{
+    if (!stream->track) {
+        ts_gpu_stream_desc desc = { 0 };
+        desc.name = "default stream";
+        desc.context = stream->device->context;
+        desc.flags = stream->flags;
+        stream->track = ts_gpu_stream_define(&desc);
+    }
+    return stream->track;
+}
+
+// An operation with room for edges and arguments; NULL: out of memory.
+static ts__vd_op *ts__vd_op_new(const ts__vd_call *call, ts_event_kind kind,
+                                uint32_t track, size_t edges, size_t args_size)
+{
+    const size_t end = sizeof(ts__vd_op) + edges * sizeof(ts__vd_edge);
+    const size_t args = (end + 63) & ~(size_t)63;
+    const size_t size = (args + args_size + 63) & ~(size_t)63;
+    ts__vd_op *const op = aligned_alloc(64, size);
+    if (!op) return NULL;
+    memset(op, 0, end);
+    op->args = (char *)op + args;
+    op->blocks = 1;
+    op->report.kind = kind;
+    op->report.track = track;
+    op->report.correlation = call->correlation;
+    op->report.origin = call->origin;
+    op->report.queued = call->start;
+    op->report.submitted = op->report.start = ts_tick_now();
+    return op;
+}
+
+// The stream, once it has room; the lock is free until then. NULL: no such
+// stream. Look other handles up after this.
+static ts__vd_stream *ts__vd_stream_room(const ts__vd_call *call,
+                                         uint64_t handle)
+{
+    ts_vdev *const v = call->v;
+    ts__vd_stream *stream = ts__vd_stream_find(v, handle);
+    while (stream && stream->pending >= v->desc.queue_ops) {
+        pthread_cond_wait(&v->room, &v->lock);
+        stream = ts__vd_stream_find(v, handle);
+    }
+    return stream;
+}
+
+// Makes a stream's next operation. It waits for what section 4 says.
+static ts__vd_op *ts__vd_stream_op(const ts__vd_call *call, ts_event_kind kind,
+                                   ts__vd_stream *stream, size_t args_size)
+{
+    const ts__vd_device *const device = stream->device;
+    const bool legacy = stream == device->legacy;
+    size_t edges = 3; // stream, default stream, event
+    for (ts__vd_stream *s = device->streams; legacy && s; s = s->next)
+        edges++;
+    ts__vd_op *const op = ts__vd_op_new(call, kind, ts__vd_stream_track(stream),
+                                        edges, args_size);
+    if (!op) return NULL;
+    op->stream = stream;
+    ts__vd_op_after(op, stream->last, true);
+    if (!legacy && !(stream->flags & TS_STREAM_NON_BLOCKING))
+        ts__vd_op_after(op, device->legacy->last, true);
+    for (ts__vd_stream *s = device->streams; legacy && s; s = s->next) {
+        if (s != stream && !(s->flags & TS_STREAM_NON_BLOCKING))
+            ts__vd_op_after(op, s->last, true);
+    }
+    stream->last = op;
+    stream->pending++;
+    call->v->pending++;
+    return op;
+}
+
+// Hands a complete operation over (NULL: there was no memory for it). It may
+// be freed as soon as the lock is.
+static ts_result ts__vd_submit(ts_vdev *v, ts__vd_op *op)
+{
+    if (!op) return TS_ERR_MEMORY;
+    if (!op->waits && !ts__vd_op_start(op)) ts__vd_op_finish(v, op);
+    return TS_OK;
+}
+
+// The same, and returns when it is over. The lock is free meanwhile.
+static ts_result ts__vd_submit_and_wait(ts_vdev *v, ts__vd_op *op)
+{
+    if (!op) return TS_ERR_MEMORY;
+    ts__vd_waiter waiter = { .done = false };
+    pthread_cond_init(&waiter.wake, NULL);
+    op->waiter = &waiter;
+    ts__vd_submit(v, op);
+    while (!waiter.done)
+        pthread_cond_wait(&waiter.wake, &v->lock);
+    pthread_cond_destroy(&waiter.wake);
+    return TS_OK;
+}
+
+// Waits for one operation (NULL: none), reported as a sync of a kind.
+static ts_result ts__vd_sync(const ts__vd_call *call, ts_event_kind kind,
+                             uint32_t track, uint64_t id, ts__vd_op *last)
+{
+    ts__vd_op *const sync = ts__vd_op_new(call, kind, track, 1, 0);
+    if (!sync) return TS_ERR_MEMORY;
+    sync->report.u.event.id = id;
+    ts__vd_op_after(sync, last, false);
+    return ts__vd_submit_and_wait(call->v, sync);
+}
+
+// Waits for all that a device has to do now. kind 0 is not reported.
+static ts_result ts__vd_sync_device(const ts__vd_call *call, int kind,
+                                    const ts__vd_device *device)
+{
+    size_t edges = 0;
+    for (ts__vd_stream *s = device->streams; s; s = s->next)
+        edges++;
+    ts__vd_op *const sync =
+        ts__vd_op_new(call, (ts_event_kind)kind, device->track, edges, 0);
+    if (!sync) return TS_ERR_MEMORY;
+    for (ts__vd_stream *s = device->streams; s; s = s->next)
+        ts__vd_op_after(sync, s->last, false);
+    return ts__vd_submit_and_wait(call->v, sync);
+}
+
+/* ---- 7.5 Memory --------------------------------------------------------- */
+
+static ts__vd_device *ts__vd_owner(const ts_vdev *v, const void *ptr)
+{
+    for (uint32_t i = 0; i < v->desc.device_count; i++) {
+        const uint64_t memory = v->devices[i].memory;
+        if ((uintptr_t)ptr - memory < v->desc.memory_bytes)
+            return &v->devices[i];
+    }
+    return NULL;
+}
+
+// The position of the last allocation that begins at or before an address.
+static size_t ts__vd_range_at(const ts__vd_device *device, uint64_t address)
+{
+    size_t low = 0, high = device->range_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (device->ranges[middle].begin <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low - 1; // none: SIZE_MAX
+}
+
+// Whether an operation may touch a range. owner: the device, NULL the host.
+static bool ts__vd_range_ok(const ts_vdev *v, const void *ptr, uint64_t size,
+                            ts__vd_device **owner)
+{
+    *owner = ts__vd_owner(v, ptr);
+    if (!*owner) return ptr != NULL;
+    const uint64_t address = (uintptr_t)ptr;
+    const size_t at = ts__vd_range_at(*owner, address);
+    if (at == SIZE_MAX) return false;
+    const ts__vd_range *const r = &(*owner)->ranges[at];
+    const uint64_t offset = address - r->begin;
+    return offset < r->size && size <= r->size - offset;
+}
+
+// The first gap that is big enough, 0 if none is; at: its place in the list.
+static uint64_t ts__vd_gap_find(const ts_vdev *v, const ts__vd_device *device,
+                                uint64_t size, size_t *at)
+{
+    uint64_t begin = device->memory;
+    for (*at = 0; *at < device->range_count; ++*at) {
+        const ts__vd_range *const r = &device->ranges[*at];
+        if (r->begin - begin >= size) return begin;
+        begin = (r->begin + r->size + 255) & ~(uint64_t)255;
+    }
+    const uint64_t left = device->memory + v->desc.memory_bytes - begin;
+    return size <= left ? begin : 0;
+}
+
+static void ts__vd_memory_report(const ts__vd_call *call, ts_event_kind kind,
+                                 const ts__vd_device *device,
+                                 const ts__vd_range *range)
+{
+    ts_gpu_op op;
+    memset(&op, 0, sizeof op);
+    op.kind = kind;
+    op.track = device->context;
+    op.queued = call->start;
+    op.submitted = op.start = op.end = ts_tick_now();
+    op.correlation = call->correlation;
+    op.origin = call->origin;
+    op.u.memory.address = range->begin;
+    op.u.memory.size = range->size;
+    op.u.memory.memory = 3 << 4; // device
+    ts_gpu_op_record(&op);
+}
+
+ts_result ts_vdev_malloc(void **ptr, ts_vdev *vdev, uint32_t device,
+                         uint64_t size)
+{
+    ts__vd_call call;
+    if (ptr) *ptr = NULL;
+    if (!ts__vd_enter(&call, vdev, "vdevMalloc")) return call.result;
+    if (!ptr || !size || device >= vdev->desc.device_count)
+        return ts__vd_leave(&call, TS_ERR_USAGE);
+    ts__vd_device *const d = &vdev->devices[device];
+    if (d->range_count == d->range_room) {
+        const size_t room = d->range_room ? d->range_room * 2 : 64;
+        ts__vd_range *const ranges = realloc(d->ranges, room * sizeof *ranges);
+        if (!ranges) return ts__vd_leave(&call, TS_ERR_MEMORY);
+        d->ranges = ranges;
+        d->range_room = room;
+    }
+    size_t at;
+    const ts__vd_range range = { ts__vd_gap_find(vdev, d, size, &at), size };
+    if (!range.begin) return ts__vd_leave(&call, TS_ERR_MEMORY);
+    memmove(&d->ranges[at + 1], &d->ranges[at],
+            (d->range_count++ - at) * sizeof range);
+    d->ranges[at] = range;
+    *ptr = ts__vd_pointer(range.begin);
+    ts__vd_memory_report(&call, TS_EVENT_GPU_ALLOC, d, &range);
+    return ts__vd_leave(&call, TS_OK);
+}
+
+ts_result ts_vdev_free(ts_vdev *vdev, void *ptr)
+{
+    ts__vd_call call;
+    if (vdev && !ptr) return TS_OK;
+    if (!ts__vd_enter(&call, vdev, "vdevFree")) return call.result;
+    ts__vd_device *const d = ts__vd_owner(vdev, ptr);
+    size_t at = d ? ts__vd_range_at(d, (uintptr_t)ptr) : SIZE_MAX;
+    if (at == SIZE_MAX || d->ranges[at].begin != (uintptr_t)ptr)
+        return ts__vd_leave(&call, TS_ERR_USAGE);
+    if (ts__vd_sync_device(&call, 0, d) != TS_OK)
+        return ts__vd_leave(&call, TS_ERR_MEMORY);
+    // Another thread may have freed it meanwhile.
+    at = ts__vd_range_at(d, (uintptr_t)ptr);
+    if (at == SIZE_MAX || d->ranges[at].begin != (uintptr_t)ptr)
+        return ts__vd_leave(&call, TS_ERR_USAGE);
+    const ts__vd_range range = d->ranges[at];
+    memmove(&d->ranges[at], &d->ranges[at + 1],
+            (--d->range_count - at) * sizeof range);
+    ts__vd_memory_report(&call, TS_EVENT_GPU_FREE, d, &range);
+    return ts__vd_leave(&call, TS_OK);
+}
+
+int32_t ts_vdev_pointer_device(const ts_vdev *vdev, const void *ptr)
+{
+    const ts__vd_device *const owner = vdev ? ts__vd_owner(vdev, ptr) : NULL;
+    return owner ? (int32_t)(owner - vdev->devices) : -1;
+}
+
+/* ---- 7.6 Streams -------------------------------------------------------- */
+
+static ts__vd_stream *ts__vd_stream_add(ts_vdev *v, uint32_t device,
+                                        int32_t priority, uint32_t flags)
+{
+    ts__vd_stream *const stream = ts__vd_add(v, TS__VD_STREAM, sizeof *stream);
+    if (!stream) return NULL;
+    stream->device = &v->devices[device];
+    stream->flags = flags;
+    stream->priority = priority;
+    stream->next = stream->device->streams;
+    stream->device->streams = stream;
+    return stream;
+}
+
+ts_result ts_vdev_stream_create(ts_vdev_stream *stream, ts_vdev *vdev,
+                                const ts_vdev_stream_desc *desc)
+{
+    const ts_vdev_stream_desc zero = { 0 };
+    ts__vd_call call;
+    if (stream) *stream = 0;
+    if (!desc) desc = &zero;
+    if (!ts__vd_enter(&call, vdev, "vdevStreamCreate")) return call.result;
+    if (!stream || desc->device >= vdev->desc.device_count ||
+        desc->priority != (int16_t)desc->priority)
+        return ts__vd_leave(&call, TS_ERR_USAGE);
+    ts__vd_stream *const s =
+        ts__vd_stream_add(vdev, desc->device, desc->priority,
+                          desc->non_blocking ? TS_STREAM_NON_BLOCKING : 0);
+    if (!s) return ts__vd_leave(&call, TS_ERR_MEMORY);
+    s->number = ++vdev->streams;
+    const ts_gpu_stream_desc track = { desc->name, s->device->context,
+                                       s->number, s->priority, s->flags };
+    s->track = ts_gpu_stream_define(&track);
+    *stream = s->handle;
+    return ts__vd_leave(&call, TS_OK);
+}
+
+ts_result ts_vdev_stream_destroy(ts_vdev *vdev, ts_vdev_stream stream)
+{
+    ts__vd_call call;
+    if (!ts__vd_enter(&call, vdev, "vdevStreamDestroy")) return call.result;
+    ts__vd_stream *const s = ts__vd_stream_find(vdev, stream);
+    if (!s || s == s->device->legacy) return ts__vd_leave(&call, TS_ERR_USAGE);
+    ts__vd_remove(vdev, stream);
+    s->destroyed = true;
+    if (!s->pending) ts__vd_stream_free(s);
+    pthread_cond_broadcast(&vdev->room); // who waits for room gives up
+    return ts__vd_leave(&call, TS_OK);
+}
+
+ts_result ts_vdev_stream_default(ts_vdev_stream *stream, ts_vdev *vdev,
+                                 uint32_t device)
+{
+    if (stream) *stream = 0;
+    if (!stream || !vdev || device >= vdev->desc.device_count)
+        return TS_ERR_USAGE;
+    *stream = vdev->devices[device].legacy->handle;
+    return TS_OK;
+}
+
+ts_result ts_vdev_stream_synchronize(ts_vdev *vdev, ts_vdev_stream stream)
+{
+    ts__vd_call call;
+    if (!ts__vd_enter(&call, vdev, "vdevStreamSynchronize")) return call.result;
+    ts__vd_stream *const s = ts__vd_stream_find(vdev, stream);
+    if (!s) return ts__vd_leave(&call, TS_ERR_USAGE);
+    const uint32_t track = ts__vd_stream_track(s);
+    return ts__vd_leave(&call, ts__vd_sync(&call, TS_EVENT_STREAM_SYNC, track,
+                                           s->number, s->last));
+}
+
+ts_result ts_vdev_stream_query(bool *done, ts_vdev *vdev, ts_vdev_stream stream)
+{
+    ts__vd_call call;
+    if (done) *done = false;
+    if (!ts__vd_enter(&call, vdev, "vdevStreamQuery")) return call.result;
+    const ts__vd_stream *const s = ts__vd_stream_find(vdev, stream);
+    if (!s || !done) return ts__vd_leave(&call, TS_ERR_USAGE);
+    *done = !s->last;
+    return ts__vd_leave(&call, TS_OK);
+}
+
+ts_result ts_vdev_device_synchronize(ts_vdev *vdev, uint32_t device)
+{
+    ts__vd_call call;
+    if (!ts__vd_enter(&call, vdev, "vdevDeviceSynchronize")) return call.result;
+    if (device >= vdev->desc.device_count)
+        return ts__vd_leave(&call, TS_ERR_USAGE);
+    return ts__vd_leave(&call, ts__vd_sync_device(&call, TS_EVENT_DEVICE_SYNC,
+                                                  &vdev->devices[device]));
+}
+
+/* ---- 7.7 Events --------------------------------------------------------- */
+
+ts_result ts_vdev_event_create(ts_vdev_event *event, ts_vdev *vdev)
+{
+    ts__vd_call call;
+    if (event) *event = 0;
+    if (!ts__vd_enter(&call, vdev, "vdevEventCreate")) return call.result;
+    if (!event) return ts__vd_leave(&call, TS_ERR_USAGE);
+    ts__vd_event *const e = ts__vd_add(vdev, TS__VD_EVENT, sizeof *e);
+    if (!e) return ts__vd_leave(&call, TS_ERR_MEMORY);
+    e->number = ++vdev->events;
+    *event = e->handle;
+    return ts__vd_leave(&call, TS_OK);
+}
+
+ts_result ts_vdev_event_destroy(ts_vdev *vdev, ts_vdev_event event)
+{
+    ts__vd_call call;
+    if (!ts__vd_enter(&call, vdev, "vdevEventDestroy")) return call.result;
+    ts__vd_event *const e = ts__vd_find(vdev, TS__VD_EVENT, event);
+    if (!e) return ts__vd_leave(&call, TS_ERR_USAGE);
+    ts__vd_remove(vdev, event);
+    free(e);
+    return ts__vd_leave(&call, TS_OK);
+}
+
+ts_result ts_vdev_event_record(ts_vdev *vdev, ts_vdev_event event,
+                               ts_vdev_stream stream)
+{
+    ts__vd_call call;
+    if (!ts__vd_enter(&call, vdev, "vdevEventRecord")) return call.result;
+    ts__vd_stream *const s = ts__vd_stream_room(&call, stream);
+    ts__vd_event *const e = ts__vd_find(vdev, TS__VD_EVENT, event);
+    if (!s || !e) return ts__vd_leave(&call, TS_ERR_USAGE);
+    ts__vd_op *const op = ts__vd_stream_op(&call, TS_EVENT_EVENT_RECORD, s, 0);
+    if (!op) return ts__vd_leave(&call, TS_ERR_MEMORY);
+    op->report.u.event.id = e->number;
+    op->event = event;
+    e->record = op;
+    e->correlation = call.correlation;
+    e->track = s->track;
+    return ts__vd_leave(&call, ts__vd_submit(vdev, op));
+}
+
+ts_result ts_vdev_event_wait(ts_vdev *vdev, ts_vdev_event event,
+                             ts_vdev_stream stream)
+{
+    ts__vd_call call;
+    if (!ts__vd_enter(&call, vdev, "vdevStreamWaitEvent")) return call.result;
+    ts__vd_stream *const s = ts__vd_stream_room(&call, stream);
+    const ts__vd_event *const e = ts__vd_find(vdev, TS__VD_EVENT, event);
+    if (!s || !e) return ts__vd_leave(&call, TS_ERR_USAGE);
+    ts__vd_op *const op = ts__vd_stream_op(&call, TS_EVENT_EVENT_WAIT, s, 0);
+    if (!op) return ts__vd_leave(&call, TS_ERR_MEMORY);
+    op->report.u.event.id = e->number;
+    op->report.u.event.record = e->correlation;
+    ts__vd_op_after(op, e->record, false);
+    return ts__vd_leave(&call, ts__vd_submit(vdev, op));
+}
+
+ts_result ts_vdev_event_synchronize(ts_vdev *vdev, ts_vdev_event event)
+{
+    ts__vd_call call;
+    if (!ts__vd_enter(&call, vdev, "vdevEventSynchronize")) return call.result;
+    const ts__vd_event *const e = ts__vd_find(vdev, TS__VD_EVENT, event);
+    if (!e) return ts__vd_leave(&call, TS_ERR_USAGE);
+    if (!e->correlation) return ts__vd_leave(&call, TS_OK); // never recorded
+    return ts__vd_leave(&call, ts__vd_sync(&call, TS_EVENT_EVENT_SYNC, e->track,
+                                           e->number, e->record));
+}
+
+ts_result ts_vdev_event_query(bool *done, ts_vdev *vdev, ts_vdev_event event)
+{
+    ts__vd_call call;
+    if (done) *done = false;
+    if (!ts__vd_enter(&call, vdev, "vdevEventQuery")) return call.result;
+    const ts__vd_event *const e = ts__vd_find(vdev, TS__VD_EVENT, event);
+    if (!e || !done) return ts__vd_leave(&call, TS_ERR_USAGE);
+    *done = !e->record;
+    return ts__vd_leave(&call, TS_OK);
+}
+
+/* ---- 7.8 Kernels, copies, host functions -------------------------------- */
+
+ts_result ts_vdev_kernel_register(ts_vdev_kernel *kernel, ts_vdev *vdev,
+                                  const ts_vdev_kernel_desc *desc)
+{
+    ts__vd_call call;
+    if (kernel) *kernel = 0;
+    if (!ts__vd_enter(&call, vdev, "vdevKernelRegister")) return call.result;
+    if (!kernel || !desc || !desc->name || !desc->function ||
+        desc->args_size > 4096 || desc->static_shared > vdev->desc.shared_bytes)
+        return ts__vd_leave(&call, TS_ERR_USAGE);
+    const size_t name_size = strlen(desc->name) + 1;
+    ts__vd_kernel *const k =
+        ts__vd_add(vdev, TS__VD_KERNEL, sizeof *k + name_size);
+    if (!k) return ts__vd_leave(&call, TS_ERR_MEMORY);
+    memcpy(k->name, desc->name, name_size);
+    k->function = desc->function;
+    k->args_size = desc->args_size;
+    k->launched.name = k->name;
+    k->launched.static_shared = desc->static_shared;
+    *kernel = k->handle;
+    return ts__vd_leave(&call, TS_OK);
+}
+
+// Fills in a block's sizes. Returns the number of blocks, 0: too many.
+static uint64_t ts__vd_grid(ts_vdev_block *block,
+                            const ts_vdev_launch_desc *desc)
+{
+    uint64_t blocks = 1;
+    memset(block, 0, sizeof *block);
+    for (int i = 0; i < 3; i++) {
+        block->grid[i] = desc->grid[i] ? desc->grid[i] : 1;
+        block->size[i] = desc->block[i] ? desc->block[i] : 1;
+        blocks *= block->grid[i];
+        if (blocks > UINT32_MAX) return 0;
+    }
+    return blocks;
+}
+
+// The number of a launch configuration; most launches repeat the last one.
+static uint32_t ts__vd_launch_number(ts__vd_kernel *k,
+                                     const ts_vdev_block *block)
+{
+    ts_gpu_launch_desc desc = k->launched;
+    memcpy(desc.grid, block->grid, sizeof desc.grid);
+    memcpy(desc.block, block->size, sizeof desc.block);
+    desc.dynamic_shared = (uint32_t)block->shared_size - desc.static_shared;
+    if (!k->launch || memcmp(&desc, &k->launched, sizeof desc))
+        k->launch = ts_gpu_launch_define(&desc);
+    k->launched = desc;
+    return k->launch;
+}
+
+ts_result ts_vdev_launch(ts_vdev *vdev, ts_vdev_stream stream,
+                         ts_vdev_kernel kernel, const ts_vdev_launch_desc *desc)
+{
+    ts__vd_call call;
+    if (!ts__vd_enter(&call, vdev, "vdevLaunchKernel")) return call.result;
+    ts__vd_stream *const s = ts__vd_stream_room(&call, stream);
+    ts__vd_kernel *const k = ts__vd_find(vdev, TS__VD_KERNEL, kernel);
+    if (!s || !k || !desc || (k->args_size && !desc->args))
+        return ts__vd_leave(&call, TS_ERR_USAGE);
+    ts_vdev_block block;
+    const uint64_t blocks = ts__vd_grid(&block, desc);
+    block.shared_size = (size_t)k->launched.static_shared + desc->shared_bytes;
+    if (!blocks || block.shared_size > vdev->desc.shared_bytes)
+        return ts__vd_leave(&call, TS_ERR_USAGE);
+    ts__vd_op *const op =
+        ts__vd_stream_op(&call, TS_EVENT_KERNEL, s, k->args_size);
+    if (!op) return ts__vd_leave(&call, TS_ERR_MEMORY);
+    if (k->args_size) memcpy(op->args, desc->args, k->args_size);
+    op->function = k->function;
+    op->block = block;
+    op->blocks = blocks;
+    op->report.u.kernel.launch = ts__vd_launch_number(k, &block);
+    return ts__vd_leave(&call, ts__vd_submit(vdev, op));
+}
+
+// The type of a copy, as the format numbers them.
+static uint32_t ts__vd_memcpy_type(const ts__vd_device *to,
+                                   const ts__vd_device *from)
+{
+    if (to && from) return to == from ? 3 : 5;
+    if (to) return 1;
+    return from ? 2 : 4;
+}
+
+static ts_result ts__vd_memcpy(const ts__vd_call *call, uint64_t stream,
+                               void *destination, const void *source,
+                               uint64_t size, bool wait)
+{
+    ts_vdev *const v = call->v;
+    ts__vd_stream *const s = ts__vd_stream_room(call, stream);
+    ts__vd_device *to, *from;
+    if (!s || !ts__vd_range_ok(v, destination, size, &to) ||
+        !ts__vd_range_ok(v, source, size, &from))
+        return TS_ERR_USAGE;
+    ts__vd_op *const op = ts__vd_stream_op(call, TS_EVENT_MEMCPY, s, 0);
+    if (!op) return TS_ERR_MEMORY;
+    op->report.u.memcpy.type = ts__vd_memcpy_type(to, from);
+    // Host memory is used in place, which real engines do with pinned memory
+    // only, so this is what it is called.
+    op->report.u.memcpy.memory = (from ? 3u : 2u) | (to ? 3u : 2u) << 4;
+    op->report.u.memcpy.size = size;
+    op->report.u.memcpy.source = (uintptr_t)source;
+    op->report.u.memcpy.destination = (uintptr_t)destination;
+    if (to && from && to != from)
+        op->report.u.memcpy.peer = to == s->device ? from->track : to->track;
+    return wait ? ts__vd_submit_and_wait(v, op) : ts__vd_submit(v, op);
+}
+
+ts_result ts_vdev_memcpy(ts_vdev *vdev, ts_vdev_stream stream,
+                         void *destination, const void *source, uint64_t size)
+{
+    ts__vd_call call;
+    if (!ts__vd_enter(&call, vdev, "vdevMemcpy")) return call.result;
+    return ts__vd_leave(
+        &call, ts__vd_memcpy(&call, stream, destination, source, size, true));
+}
+
+ts_result ts_vdev_memcpy_async(ts_vdev *vdev, ts_vdev_stream stream,
+                               void *destination, const void *source,
+                               uint64_t size)
+{
+    ts__vd_call call;
+    if (!ts__vd_enter(&call, vdev, "vdevMemcpyAsync")) return call.result;
+    return ts__vd_leave(
+        &call, ts__vd_memcpy(&call, stream, destination, source, size, false));
+}
+
+ts_result ts_vdev_memset_async(ts_vdev *vdev, ts_vdev_stream stream,
+                               void *destination, uint8_t value, uint64_t size)
+{
+    ts__vd_call call;
+    if (!ts__vd_enter(&call, vdev, "vdevMemsetAsync")) return call.result;
+    ts__vd_stream *const s = ts__vd_stream_room(&call, stream);
+    ts__vd_device *owner;
+    if (!s || !ts__vd_range_ok(vdev, destination, size, &owner) || !owner)
+        return ts__vd_leave(&call, TS_ERR_USAGE);
+    ts__vd_op *const op = ts__vd_stream_op(&call, TS_EVENT_MEMSET, s, 0);
+    if (!op) return ts__vd_leave(&call, TS_ERR_MEMORY);
+    op->report.u.memset.size = size;
+    op->report.u.memset.destination = (uintptr_t)destination;
+    op->report.u.memset.value = value;
+    return ts__vd_leave(&call, ts__vd_submit(vdev, op));
+}
+
+ts_result ts_vdev_host_function(ts_vdev *vdev, ts_vdev_stream stream,
+                                const char *name, void (*function)(void *user),
+                                void *user)
+{
+    ts__vd_call call;
+    if (!ts__vd_enter(&call, vdev, "vdevLaunchHostFunc")) return call.result;
+    ts__vd_stream *const s = ts__vd_stream_room(&call, stream);
+    if (!s || !function) return ts__vd_leave(&call, TS_ERR_USAGE);
+    ts__vd_op *const op = ts__vd_stream_op(&call, TS_EVENT_HOST_FUNCTION, s, 0);
+    if (!op) return ts__vd_leave(&call, TS_ERR_MEMORY);
+    op->host_function = function;
+    op->args = user;
+    op->report.u.host_function.address = (uintptr_t)function;
+    if (name) op->report.u.host_function.name = ts_name_define(name);
+    return ts__vd_leave(&call, ts__vd_submit(vdev, op));
+}
+
+/* ---- 7.9 Open and close ------------------------------------------------- */
+
+static void ts__vd_defaults(ts_vdev_desc *d)
+{
+    if (!d->device_count) d->device_count = 1;
+    if (!d->compute_units) d->compute_units = 2;
+    if (!d->copy_engines) d->copy_engines = 1;
+    if (!d->queue_ops) d->queue_ops = 1024;
+    if (!d->memory_bytes) d->memory_bytes = 256u << 20;
+    if (!d->shared_bytes) d->shared_bytes = 65536;
+    if (!d->name) d->name = "vdev";
+}
+
+// Tells the trace about a device before anything runs on it.
+static void ts__vd_device_define(const ts_vdev *v, uint32_t index)
+{
+    ts__vd_device *const device = &v->devices[index];
+    const ts_gpu_device_desc desc = { v->desc.name, index, 0 };
+    device->track = ts_gpu_device_define(&desc);
+    ts_metadata_text(device->track, "vendor", "TraceSmith");
+    ts_metadata_int(device->track, "memory_bytes",
+                    (int64_t)v->desc.memory_bytes);
+    ts_metadata_int(device->track, "multiprocessors", v->desc.compute_units);
+    ts_metadata_int(device->track, "copy_engines", v->desc.copy_engines);
+    const ts_gpu_context_desc context = { NULL, device->track, index + 1 };
+    device->context = ts_gpu_context_define(&context);
+}
+
+static ts_result ts__vd_device_open(ts_vdev *v, uint32_t index)
+{
+    ts__vd_device *const device = &v->devices[index];
+    void *const memory = aligned_alloc(4096, v->desc.memory_bytes);
+    if (!memory) return TS_ERR_MEMORY;
+    device->memory = (uintptr_t)memory;
+    for (int i = 0; i < TS__VD_ENGINES; i++)
+        pthread_cond_init(&device->engines[i].wake, NULL);
+    device->engines[TS__VD_COMPUTE].units = v->desc.compute_units;
+    device->engines[TS__VD_COPY].units = v->desc.copy_engines;
+    device->engines[TS__VD_HOST].units = 1;
+    ts__vd_device_define(v, index);
+    device->legacy = ts__vd_stream_add(v, index, 0, TS_STREAM_LEGACY_DEFAULT);
+    return device->legacy ? TS_OK : TS_ERR_MEMORY;
+}
+
+static ts_result ts__vd_unit_open(ts_vdev *v, uint32_t device, int engine)
+{
+    ts__vd_unit *const unit = &v->units[v->unit_count];
+    unit->v = v;
+    unit->device = device;
+    unit->engine = engine;
+    unit->shared = aligned_alloc(64, v->desc.shared_bytes);
+    // The program's signals are for its own threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool started =
+        unit->shared &&
+        !pthread_create(&unit->thread, NULL, ts__vd_unit_main, unit);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!started) free(unit->shared);
+    v->unit_count += started;
+    return started ? TS_OK : TS_ERR_MEMORY;
+}
+
+static ts_result ts__vd_open(ts_vdev *v)
+{
+    const ts_vdev_desc *const d = &v->desc;
+    const size_t units = (size_t)d->compute_units + d->copy_engines + 1;
+    v->devices = calloc(d->device_count, sizeof *v->devices);
+    v->units = calloc(d->device_count * units, sizeof *v->units);
+    ts_result result = v->devices && v->units ? TS_OK : TS_ERR_MEMORY;
+    for (uint32_t i = 0; result == TS_OK && i < d->device_count; i++)
+        result = ts__vd_device_open(v, i);
+    // The threads last: they find everything in place.
+    for (uint32_t i = 0; result == TS_OK && i < d->device_count; i++) {
+        for (int j = 0; j < TS__VD_ENGINES; j++) {
+            const uint32_t count = v->devices[i].engines[j].units;
+            for (uint32_t k = 0; result == TS_OK && k < count; k++)
+                result = ts__vd_unit_open(v, i, j);
+        }
+    }
+    return result;
+}
+
+ts_result ts_vdev_open(ts_vdev **vdev, const ts_vdev_desc *desc)
+{
+    if (!vdev) return TS_ERR_USAGE;
+    *vdev = NULL;
+    ts_vdev_desc d = { 0 };
+    if (desc) d = *desc;
+    ts__vd_defaults(&d);
+    if (d.device_count > 64 || d.compute_units > 1024 ||
+        d.copy_engines > 1024 || d.memory_bytes > (uint64_t)1 << 46 ||
+        d.shared_bytes > 1u << 30)
+        return TS_ERR_USAGE;
+    d.memory_bytes = (d.memory_bytes + 4095) & ~(uint64_t)4095;
+    d.shared_bytes = (d.shared_bytes + 63) & ~63u;
+    ts_vdev *const v = calloc(1, sizeof *v);
+    if (!v) return TS_ERR_MEMORY;
+    v->desc = d;
+    pthread_mutex_init(&v->lock, NULL);
+    pthread_cond_init(&v->room, NULL);
+    const ts_result result = ts__vd_open(v);
+    v->desc.name = NULL; // the caller's
+    if (result == TS_OK)
+        *vdev = v;
+    else
+        ts_vdev_close(v);
+    return result;
+}
+
+static void ts__vd_device_close(ts__vd_device *device)
+{
+    if (!device->memory) return; // never opened
+    for (int i = 0; i < TS__VD_ENGINES; i++)
+        pthread_cond_destroy(&device->engines[i].wake);
+    free(device->ranges);
+    free(ts__vd_pointer(device->memory));
+}
+
+// Also closes what was opened only in part.
+ts_result ts_vdev_close(ts_vdev *vdev)
+{
+    if (!vdev) return TS_OK;
+    if (vdev == ts__vd_inside) return TS_ERR_STATE;
+    pthread_mutex_lock(&vdev->lock);
+    vdev->closing = true;
+    if (vdev->unit_count) ts__vd_wake_all(vdev);
+    pthread_mutex_unlock(&vdev->lock);
+    for (size_t i = 0; i < vdev->unit_count; i++) {
+        pthread_join(vdev->units[i].thread, NULL);
+        free(vdev->units[i].shared);
+    }
+    for (uint32_t i = 0; vdev->devices && i < vdev->desc.device_count; i++)
+        ts__vd_device_close(&vdev->devices[i]);
+    for (size_t i = 0; i < vdev->slot_count; i++)
+        free(vdev->slots[i].object);
+    free(vdev->slots);
+    free(vdev->units);
+    free(vdev->devices);
+    pthread_cond_destroy(&vdev->room);
+    pthread_mutex_destroy(&vdev->lock);
+    free(vdev);
+    return TS_OK;
+}
+
+#endif // implementation
