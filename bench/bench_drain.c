@@ -1,0 +1,150 @@
+/*
+    bench_drain.c - whether the rings are emptied as fast as they are filled
+*/
+#include "bench/bench.h"
+
+enum { PRODUCERS_MAX = 16 };
+
+typedef struct drain_run {
+    ts_session_desc desc;
+    int producers;
+    uint64_t count; // zones of each producer
+    // Results.
+    double producer_ns; // thread CPU for a zone, everything included
+    double drain_ns;    // CPU of the rest of the process for a zone
+    double stall;       // share of the producers' time spent helping
+    uint64_t missing;   // zones that the file does not hold
+    uint64_t counted;   // losses that the trace itself tells
+    double bytes;       // of file for a zone
+} drain_run;
+
+static void *produce(void *user)
+{
+    drain_run *const run = user;
+    const double begin = bench_cpu_ns();
+    for (uint64_t i = 0; i < run->count; i++) {
+        TS_ZONE("zone");
+        BENCH_BARRIER();
+    }
+    double *const result = malloc(sizeof *result);
+    if (result) *result = bench_cpu_ns() - begin;
+    return result;
+}
+
+static double produce_all(drain_run *run)
+{
+    pthread_t threads[PRODUCERS_MAX];
+    double total = 0;
+    for (int i = 0; i < run->producers; i++)
+        if (pthread_create(&threads[i], NULL, produce, run)) exit(1);
+    for (int i = 0; i < run->producers; i++) {
+        void *result = NULL;
+        pthread_join(threads[i], &result);
+        if (!result) exit(1);
+        total += *(double *)result;
+        free(result);
+    }
+    return total;
+}
+
+static void check_file(drain_run *run, uint64_t expected)
+{
+    ts_reader *const reader = bench_open(run->desc.path);
+    const ts_info *const info = ts_reader_info(reader);
+    run->missing = expected - info->counts[TS_EVENT_ZONE];
+    run->counted = info->lost;
+    run->bytes = (double)info->file_bytes / (double)expected;
+    ts_reader_close(reader);
+    remove(run->desc.path);
+}
+
+static void measure(drain_run *run)
+{
+    run->desc.path = bench_path("drain.sbt");
+    bench_need(ts_session_start(&run->desc), "start");
+    const double process = bench_process_ns();
+    const double producers = produce_all(run);
+    bench_need(ts_session_stop(), "stop");
+    const double rest = bench_process_ns() - process - producers;
+    const uint64_t zones = run->count * (uint64_t)run->producers;
+    run->producer_ns = producers / (double)zones;
+    run->drain_ns = rest / (double)zones;
+    ts_stats stats;
+    bench_need(ts_session_stats(&stats), "stats");
+    run->stall = (double)stats.stall_ns / producers;
+    check_file(run, zones);
+    if (run->missing != run->counted)
+        fprintf(stderr,
+                "bench_drain: %" PRIu64 " zones are missing, the "
+                "trace says %" PRIu64 "\n",
+                run->missing, run->counted);
+}
+
+static void report_lost(const char *key, const char *what, const drain_run *run)
+{
+    const bench_row row = { .key = key,
+                            .what = what,
+                            .figure = (double)run->missing,
+                            .unit = "lost",
+                            .rule = BENCH_FIGURE_MAX };
+    bench_print(&row);
+}
+
+static void report_ns(const char *key, const char *what, double ns,
+                      double limit, const char *yardstick)
+{
+    const bench_row row = { .key = key,
+                            .what = what,
+                            .figure = ns,
+                            .unit = "ns",
+                            .limit = limit,
+                            .yardstick = yardstick,
+                            .rule = limit > 0 ? BENCH_RATIO_MAX : BENCH_INFO,
+                            .budget = limit > 0 ? 1 : 0 };
+    bench_print(&row);
+}
+
+// Refusing instead of helping shows whether the drain thread alone keeps up.
+// The ring holds 20 ms of zones: other programs may take the second processor
+// away for as long.
+static double measure_keeping_up(uint64_t count)
+{
+    drain_run run = { .desc = { .policy = TS_POLICY_DROP,
+                                .ring_bytes = 16 << 20 },
+                      .producers = 1,
+                      .count = count };
+    measure(&run);
+    report_lost("drain.drop", "1 saturating producer, policy drop", &run);
+    report_ns("drain.cpu", "drain and write, CPU for a zone", run.drain_ns,
+              run.producer_ns, "recording it");
+    return run.producer_ns;
+}
+
+static void measure_helping(int producers, uint64_t count, const char *key,
+                            const char *what)
+{
+    drain_run run = { .producers = producers, .count = count };
+    measure(&run);
+    char name[64], text[96];
+    report_lost(key, what, &run);
+    snprintf(name, sizeof name, "%s.ns", key);
+    report_ns(name, "the same, CPU of its thread for a zone", run.producer_ns,
+              0, NULL);
+    snprintf(name, sizeof name, "%s.stall", key);
+    snprintf(text, sizeof text, "the same, time spent helping");
+    const bench_row row = {
+        .key = name, .what = text, .figure = run.stall * 100, .unit = "%"
+    };
+    bench_print(&row);
+}
+
+int main(int argc, char **argv)
+{
+    bench_parse(argc, argv);
+    const uint64_t count = bench.quick ? 5000000 : 40000000;
+    measure_keeping_up(count);
+    measure_helping(1, count, "help.1", "1 saturating producer, defaults");
+    measure_helping(4, count / 8, "help.4", "4 saturating producers");
+    measure_helping(16, count / 32, "help.16", "16 saturating producers");
+    return 0;
+}

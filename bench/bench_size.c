@@ -1,0 +1,96 @@
+/*
+    bench_size.c - bytes on the disk
+
+    Everything in the file counts: headers, dictionaries, clock samples, index.
+    Traces that lack a record are reported as failed.
+*/
+#include "bench/workload.h"
+
+typedef struct size_case {
+    const char *key, *what;
+    ts_event_kind kind;
+    int variant; // workload_shape or workload_order
+    uint32_t compress;
+    double budget;
+} size_case;
+
+static const size_case cases[] = {
+    { "size.zone.chain", "zone on disk, a{b{leaf}}", TS_EVENT_ZONE,
+      WORKLOAD_CHAIN, 0, 6 },
+    { "size.zone.chain.zstd", "the same, zstd 3", TS_EVENT_ZONE, WORKLOAD_CHAIN,
+      3, 2 },
+    { "size.zone.tree", "zone on disk, 12 leaves in 3 in 1", TS_EVENT_ZONE,
+      WORKLOAD_TREE, 0, 6 },
+    { "size.zone.tree.zstd", "the same, zstd 3", TS_EVENT_ZONE, WORKLOAD_TREE,
+      3, 2 },
+    { "size.zone.nowork", "zone on disk, leaves without work", TS_EVENT_ZONE,
+      WORKLOAD_NO_WORK, 0, 6 },
+    { "size.zone.nowork.zstd", "the same, zstd 3", TS_EVENT_ZONE,
+      WORKLOAD_NO_WORK, 3, 2 },
+    { "size.kernel.loop", "kernel on disk, a training loop", TS_EVENT_KERNEL,
+      WORKLOAD_LOOP, 0, 12 },
+    { "size.kernel.loop.zstd", "the same, zstd 3", TS_EVENT_KERNEL,
+      WORKLOAD_LOOP, 3, 5 },
+    { "size.kernel.random", "kernel on disk, all at random", TS_EVENT_KERNEL,
+      WORKLOAD_RANDOM, 0, 12 },
+    { "size.kernel.random.zstd", "the same, zstd 3", TS_EVENT_KERNEL,
+      WORKLOAD_RANDOM, 3, 5 },
+};
+
+// NaN when the trace does not hold what was recorded.
+static double bytes_per_event(const char *path, ts_event_kind kind,
+                              uint64_t count)
+{
+    ts_reader *const reader = bench_open(path);
+    const ts_info *const info = ts_reader_info(reader);
+    double bytes = NAN;
+    if (info->counts[kind] >= count && !info->lost)
+        bytes = (double)info->file_bytes / (double)info->counts[kind];
+    else
+        fprintf(stderr,
+                "bench_size: %s: %" PRIu64 " of %" PRIu64 " events, %" PRIu64
+                " lost\n",
+                path, info->counts[kind], count, info->lost);
+    ts_reader_close(reader);
+    return bytes;
+}
+
+static double measure(const size_case *size, uint64_t count)
+{
+    const ts_session_desc desc = { .path = bench_path("size.sbt"),
+                                   .compress = size->compress };
+    const ts_result started = ts_session_start(&desc);
+    if (started == TS_ERR_UNSUPPORTED) return NAN; // a build without zstd
+    bench_need(started, "start");
+    if (size->kind == TS_EVENT_ZONE)
+        count = workload_zones((workload_shape)size->variant, count);
+    else
+        workload_kernels((workload_order)size->variant, 16, count);
+    bench_need(ts_session_stop(), "stop");
+    const double bytes = bytes_per_event(desc.path, size->kind, count);
+    remove(desc.path);
+    return bytes;
+}
+
+int main(int argc, char **argv)
+{
+    bench_parse(argc, argv);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const size_case *const size = &cases[i];
+        const bool kernel = size->kind == TS_EVENT_KERNEL;
+        const bool looped = kernel && size->variant == WORKLOAD_LOOP;
+        const bench_row row = {
+            .key = size->key,
+            .what = size->what,
+            .figure = measure(size, bench.quick ? 200000 : 1000000),
+            .unit = "B",
+            .limit = kernel ? (looped ? 24.4 : 0) : 16,
+            .yardstick = kernel ? (looped ? "the predecessor" : NULL)
+                                : "record in the ring",
+            .rule = BENCH_FIGURE_MAX,
+            .budget = size->budget
+        };
+        bench_print(&row);
+    }
+    return 0;
+}
