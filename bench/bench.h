@@ -179,8 +179,8 @@ typedef struct bench_row {
     double budget;
 } bench_row;
 
-// key, what, figure, unit, limit, yardstick, rule, budget; bench/run.sh adds the
-// ratio and the verdict.
+// key, what, figure, unit, limit, yardstick, rule, budget; bench/run.sh adds
+// the ratio and the verdict.
 static inline void bench_print(const bench_row *row)
 {
     static const char *const rules[] = { "-", "ratio<=", "<=", ">=" };

@@ -1,0 +1,190 @@
+/*
+    bench_read.c - how fast the reader is
+
+    Needs zones.sbt and big.sbt, made by gen_trace, in the directory for files.
+*/
+#include "bench/bench.h" // first: it asks for GNU interfaces
+#include <fcntl.h>
+#include <sys/mman.h>
+
+enum { ROUNDS = 5, SITES = 256 };
+
+static volatile uint64_t read_sink;
+
+typedef struct mapping {
+    const uint8_t *bytes;
+    size_t size;
+} mapping;
+
+static mapping map_file(const char *path)
+{
+    mapping map = { NULL, (size_t)bench_file_bytes(path) };
+    const int file = open(path, O_RDONLY);
+    void *const bytes =
+        file < 0 ? MAP_FAILED
+                 : mmap(NULL, map.size, PROT_READ, MAP_SHARED, file, 0);
+    if (bytes == MAP_FAILED) {
+        fprintf(stderr, "bench_read: %s: cannot be mapped; run gen_trace\n",
+                path);
+        exit(1);
+    }
+    close(file);
+    map.bytes = bytes;
+    return map;
+}
+
+// Adds up the bytes as words: what reading memory costs at least.
+static double sum_ns(const mapping *map)
+{
+    double least = INFINITY;
+    for (int round = 0; round < ROUNDS; round++) {
+        const double begin = bench_wall_ns();
+        uint64_t sum = 0;
+        for (size_t i = 0; i + 8 <= map->size; i += 8) {
+            uint64_t word;
+            memcpy(&word, map->bytes + i, sizeof word);
+            sum += word;
+        }
+        read_sink = sum;
+        bench_keep_min(&least, bench_wall_ns() - begin);
+    }
+    return least;
+}
+
+/* ==== 1. A missing index ================================================= */
+
+// Without its last 64 bytes, the end chunk, a trace has no index to trust.
+static void measure_rebuild(void)
+{
+    const mapping map = map_file(bench_path("big.sbt"));
+    const ts_reader_desc desc = { .bytes = map.bytes, .size = map.size - 64 };
+    const double limit = sum_ns(&map);
+    double least = INFINITY;
+    for (int round = 0; round < ROUNDS; round++) {
+        ts_reader *reader = NULL;
+        const double begin = bench_wall_ns();
+        bench_need(ts_reader_open(&reader, &desc), "rebuilding the index");
+        bench_keep_min(&least, bench_wall_ns() - begin);
+        if (ts_reader_info(reader)->indexed) least = NAN;
+        ts_reader_close(reader);
+    }
+    const bench_row row = { .key = "open.rebuild",
+                            .what = "rebuild a missing index",
+                            .figure = (double)map.size / least,
+                            .unit = "GB/s",
+                            .limit = (double)map.size / limit,
+                            .yardstick = "adding up the file, 1 thread",
+                            .rule = BENCH_FIGURE_MIN,
+                            .budget = 1 };
+    bench_print(&row);
+    munmap((void *)(uintptr_t)map.bytes, map.size);
+}
+
+/* ==== 2. Scan ============================================================ */
+
+typedef struct site_sums {
+    int64_t ns[SITES];
+    uint64_t zones;
+} site_sums;
+
+static void add_chunk(const ts_columns *columns, uint32_t thread, void *user)
+{
+    site_sums *const sums = user;
+    const uint64_t *const sites = columns->values[TS_COLUMN_SITE];
+    (void)thread;
+    if (!sites) return;
+    for (uint32_t i = 0; i < columns->count; i++)
+        sums->ns[sites[i] % SITES] += columns->duration_ns[i];
+    sums->zones += columns->count;
+}
+
+// The same additions with all columns in memory and nothing to decode.
+static double plain_sum_ns(uint64_t count)
+{
+    static uint64_t sites[1 << 14];
+    static int64_t durations[1 << 14];
+    static int64_t sums[SITES];
+    const uint64_t part = 1 << 14;
+    for (uint64_t i = 0; i < part; i++) {
+        sites[i] = 1 + i * 7 % 20;
+        durations[i] = (int64_t)(i % 500);
+    }
+    double least = INFINITY;
+    for (int round = 0; round < ROUNDS; round++) {
+        const double begin = bench_cpu_ns();
+        for (uint64_t done = 0; done < count; done += part) {
+            for (uint64_t i = 0; i < part; i++)
+                sums[sites[i] % SITES] += durations[i];
+            BENCH_BARRIER();
+        }
+        bench_keep_min(&least, bench_cpu_ns() - begin);
+    }
+    read_sink = (uint64_t)sums[1];
+    return least;
+}
+
+static void measure_scan(ts_reader *reader)
+{
+    const ts_filter zones = { .kinds = TS_FILTER(ZONE) };
+    const uint64_t expected = ts_reader_info(reader)->counts[TS_EVENT_ZONE];
+    double least = INFINITY;
+    for (int round = 0; round < ROUNDS; round++) {
+        site_sums sums = { { 0 }, 0 };
+        const double begin = bench_process_ns();
+        bench_need(ts_reader_scan(reader, &zones, 1, add_chunk, &sums), "scan");
+        bench_keep_min(&least, bench_process_ns() - begin);
+        if (sums.zones != expected) least = NAN;
+    }
+    const bench_row row = { .key = "scan",
+                            .what = "scan, time by site, 1 core",
+                            .figure = (double)expected / least * 1e3,
+                            .unit = "M zones/s",
+                            .limit =
+                                (double)expected / plain_sum_ns(expected) * 1e3,
+                            .yardstick = "adding decoded columns",
+                            .rule = BENCH_FIGURE_MIN,
+                            .budget = 100 };
+    bench_print(&row);
+}
+
+/* ==== 3. Cursor ========================================================== */
+
+static void measure_cursor(ts_reader *reader)
+{
+    double least = INFINITY;
+    uint64_t events = 0;
+    for (int round = 0; round < 2; round++) {
+        ts_cursor *cursor = NULL;
+        ts_event event;
+        const double begin = bench_process_ns();
+        bench_need(ts_cursor_open(&cursor, reader, NULL), "cursor");
+        for (events = 0; ts_cursor_next(cursor, &event); events++)
+            read_sink = (uint64_t)event.start_ns;
+        bench_need(ts_cursor_result(cursor), "cursor");
+        bench_keep_min(&least, bench_process_ns() - begin);
+        ts_cursor_close(cursor);
+    }
+    const bench_row rate = { .key = "cursor",
+                             .what = "cursor, all events in order of time",
+                             .figure = (double)events / least * 1e3,
+                             .unit = "M events/s" };
+    const bench_row old = { .key = "cursor.million",
+                            .what = "read 1 M events",
+                            .figure = least / (double)events / 1e3,
+                            .unit = "s",
+                            .limit = 0.5,
+                            .yardstick = "the predecessor, at best" };
+    bench_print(&rate);
+    bench_print(&old);
+}
+
+int main(int argc, char **argv)
+{
+    bench_parse(argc, argv);
+    measure_rebuild();
+    ts_reader *const reader = bench_open(bench_path("zones.sbt"));
+    measure_scan(reader);
+    measure_cursor(reader);
+    ts_reader_close(reader);
+    return 0;
+}

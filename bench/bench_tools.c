@@ -1,0 +1,185 @@
+/*
+    bench_tools.c - what the tools take for big traces, as processes
+
+    Needs the traces of gen_trace in the directory for files; bench/run.sh
+    lists them.
+*/
+#include "bench/bench.h" // first: it asks for GNU interfaces
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+/* ==== 1. Processes ======================================================= */
+
+// Wall time of a command in nanoseconds; NaN if it failed.
+static double run_once(char *const *argv)
+{
+    posix_spawn_file_actions_t quiet;
+    posix_spawn_file_actions_init(&quiet);
+    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
+    const double begin = bench_wall_ns();
+    pid_t child = 0;
+    const int failed =
+        posix_spawn(&child, argv[0], &quiet, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&quiet);
+    int status = 0;
+    if (failed || waitpid(child, &status, 0) != child || status != 0) {
+        fprintf(stderr, "bench_tools: %s: failed, status %d\n", argv[0],
+                failed ? failed : status);
+        return NAN;
+    }
+    return bench_wall_ns() - begin;
+}
+
+static double run_tool(const char *tool, const char *const *arguments,
+                       int rounds)
+{
+    char path[512];
+    char *argv[8] = { path };
+    snprintf(path, sizeof path, "%s/%s", bench.bin, tool);
+    for (int i = 0; arguments[i]; i++)
+        argv[i + 1] = (char *)(uintptr_t)arguments[i];
+    double least = INFINITY;
+    for (int i = 0; i < rounds; i++) {
+        const double ns = run_once(argv);
+        if (isnan(ns)) return NAN;
+        bench_keep_min(&least, ns);
+    }
+    return least;
+}
+
+static uint64_t count_events(const char *path)
+{
+    ts_reader *const reader = bench_open(path);
+    uint64_t count = 0;
+    for (int kind = 0; kind < TS_EVENT_LIMIT; kind++)
+        count += ts_reader_info(reader)->counts[kind];
+    ts_reader_close(reader);
+    return count;
+}
+
+/* ==== 2. ts-info ========================================================= */
+
+static void measure_open(void)
+{
+    const char *const path = bench_path("big.sbt");
+    const char *const info[] = { path, NULL };
+    const char *const version[] = { "--version", NULL };
+    char what[64];
+    snprintf(what, sizeof what, "ts-info, a file of %" PRIu64 " MB",
+             bench_file_bytes(path) / 1000000);
+    const bench_row row = { .key = "open",
+                            .what = what,
+                            .figure = run_tool("ts-info", info, 7) / 1e6,
+                            .unit = "ms",
+                            .limit = run_tool("ts-info", version, 7) / 1e6,
+                            .yardstick = "ts-info --version",
+                            .rule = BENCH_FIGURE_MAX,
+                            .budget = 50 };
+    bench_print(&row);
+}
+
+/* ==== 3. ts-export ======================================================= */
+
+// Writing a file of that size, nothing computed.
+static double write_ns(uint64_t size)
+{
+    static char block[1 << 20];
+    const char *const path = bench_path("copy");
+    const double begin = bench_wall_ns();
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    for (uint64_t done = 0; file >= 0 && done < size; done += sizeof block)
+        if (write(file, block, sizeof block) != (ssize_t)sizeof block)
+            return NAN;
+    if (file < 0) return NAN;
+    close(file);
+    const double ns = bench_wall_ns() - begin;
+    remove(path);
+    return ns;
+}
+
+typedef struct export_case {
+    const char *key, *trace, *out, *what;
+    double speed;     // budget, M events/s; 0 none
+    double bytes;     // budget for an event; 0 none
+    double old_bytes; // the predecessor's; 0 not known
+} export_case;
+
+static void measure_export(const export_case *export)
+{
+    const char *const trace = bench_path(export->trace);
+    const char *const out = bench_path(export->out);
+    const char *const arguments[] = { trace, "-o", out, NULL };
+    const double events = (double)count_events(trace);
+    const double ns = run_tool("ts-export", arguments, 3);
+    const double size = isnan(ns) ? NAN : (double)bench_file_bytes(out);
+    const double limit = isnan(ns) ? NAN : write_ns((uint64_t)size);
+    char key[64], what[64];
+    snprintf(key, sizeof key, "%s.bytes", export->key);
+    snprintf(what, sizeof what, "the same, size of an event");
+    const bench_row speed = { .key = export->key,
+                              .what = export->what,
+                              .figure = events / ns * 1e3,
+                              .unit = "M events/s",
+                              .limit = events / limit * 1e3,
+                              .yardstick = "writing as many bytes",
+                              .rule = export->speed > 0 ? BENCH_FIGURE_MIN
+                                                        : BENCH_INFO,
+                              .budget = export->speed };
+    const bench_row bytes = {
+        .key = key,
+        .what = what,
+        .figure = size / events,
+        .unit = "B",
+        .limit = export->old_bytes,
+        .yardstick = export->old_bytes > 0 ? "the predecessor" : NULL,
+        .rule = export->bytes > 0 ? BENCH_FIGURE_MAX : BENCH_INFO,
+        .budget = export->bytes
+    };
+    bench_print(&speed);
+    bench_print(&bytes);
+    remove(out);
+}
+
+/* ==== 4. ts-replay ======================================================= */
+
+static void measure_replay(const char *key, const char *name, const char *what)
+{
+    const char *const trace = bench_path(name);
+    const char *const arguments[] = { trace, NULL };
+    const double events = (double)count_events(trace);
+    const double ns = run_tool("ts-replay", arguments, 3);
+    const bench_row row = { .key = key,
+                            .what = what,
+                            .figure = events / ns * 1e3,
+                            .unit = "M ops/s",
+                            // 100,000 events in 635 s, quadratic
+                            .limit = 0.1 / 635,
+                            .yardstick = "the predecessor, 0.1 M ops",
+                            .rule = BENCH_FIGURE_MIN,
+                            .budget = 2 };
+    bench_print(&row);
+}
+
+int main(int argc, char **argv)
+{
+    static const export_case exports[] = {
+        { "export.zones", "zones.sbt", "zones.perfetto-trace",
+          "export to Perfetto, zones", 5, 20, 0 },
+        { "export.kernels", "kernels.sbt", "kernels.perfetto-trace",
+          "export to Perfetto, kernels", 5, 26, 156 },
+        { "export.json", "kernels.sbt", "kernels.json",
+          "export to Chrome JSON, kernels", 0, 0, 507 },
+    };
+    bench_parse(argc, argv);
+    measure_open();
+    for (size_t i = 0; i < sizeof exports / sizeof exports[0]; i++)
+        measure_export(&exports[i]);
+    measure_replay("replay.64", "graph64.sbt",
+                   "replay, load included, 64 streams");
+    measure_replay("replay.1024", "graph1024.sbt",
+                   "replay, load included, 1,024 streams");
+    return 0;
+}

@@ -1,0 +1,121 @@
+#!/bin/sh
+# Rows about building with tracesmith.h: instructions that disabled macros
+# leave, size of a program, libraries it needs, time to compile.
+#   bench/build.sh DIR        DIR: for files; the caller removes it
+set -eu
+cd "$(dirname "$0")/.."
+dir=$1
+cc=${CC:-cc}
+tab=$(printf '\t')
+
+row() { # key, what, figure, unit, limit, yardstick, rule, budget
+    printf '%s' "$1"
+    shift
+    printf "$tab%s" "$@"
+    echo
+}
+
+# Wall time of a command in seconds, the least of five.
+least_seconds() {
+    least=999999999999
+    for _ in 1 2 3 4 5; do
+        begin=$(date +%s%N)
+        "$@"
+        took=$(($(date +%s%N) - begin))
+        test "$took" -ge "$least" || least=$took
+    done
+    echo "$least" | awk '{ print $1 / 1e9 }'
+}
+
+minus() {
+    echo "$1 $2" | awk '{ print $1 - $2 }'
+}
+
+cat >"$dir/off.c" <<'END'
+#ifdef PLAIN
+#    define TS_ZONE(name)         (void)0
+#    define TS_COUNTER(name, n)   (void)0
+#    define TS_ALLOC(block, size) (void)0
+#    define TS_MARK(name)         (void)0
+#else
+#    include "tracesmith.h"
+#endif
+int work(int n);
+int traced(int n)
+{
+    TS_ZONE("traced");
+    TS_MARK("mark");
+    TS_COUNTER("n", n);
+    TS_ALLOC(&n, sizeof n);
+    return work(n) + 1;
+}
+END
+instructions() {
+    "$cc" -std=c11 -O2 -I. "$@" -c "$dir/off.c" -o "$dir/off.o"
+    objdump -d --no-show-raw-insn "$dir/off.o" | grep -c '^ *[0-9a-f]*:'
+}
+plain=$(instructions -DPLAIN)
+off=$(instructions -DTRACESMITH_DISABLE)
+row off.compiled 'compiled out: instructions added' "$(minus "$off" "$plain")" \
+    instr 0 - '<=' 0
+
+cat >"$dir/empty.c" <<'END'
+#include <stdio.h>
+int main(void)
+{
+    puts("hello, world");
+    return 0;
+}
+END
+cat >"$dir/header.c" <<'END'
+#include <stdio.h>
+#include "tracesmith.h"
+int main(void)
+{
+    TS_ZONE("hello");
+    puts("hello, world");
+    return 0;
+}
+END
+cat >"$dir/hello.c" <<'END'
+#include <stdio.h>
+#define TRACESMITH_IMPLEMENTATION
+#include "tracesmith.h"
+int main(void)
+{
+    const ts_session_desc desc = { .path = "hello.sbt" };
+    ts_session_start(&desc);
+    {
+        TS_ZONE("hello");
+        puts("hello, world");
+    }
+    return ts_session_stop() == TS_OK ? 0 : 1;
+}
+END
+for name in empty hello; do
+    "$cc" -std=c11 -O2 -I. -pthread -s "$dir/$name.c" -o "$dir/$name"
+done
+text() {
+    size "$1" | awk 'NR == 2 { print $1 / 1024 }'
+}
+row build.text 'hello, world: text added' \
+    "$(minus "$(text "$dir/hello")" "$(text "$dir/empty")")" KiB 0 - '<=' 30
+stripped() {
+    stat -c %s "$1" | awk '{ print $1 / 1024 }'
+}
+row build.file 'hello, world: stripped file added' \
+    "$(minus "$(stripped "$dir/hello")" "$(stripped "$dir/empty")")" KiB 0 - \
+    - 0
+others=$(objdump -p "$dir/hello" | grep NEEDED | grep -vcE 'lib(c|pthread)\.' \
+    || true)
+row build.libraries 'libraries beside libc' "$others" '' 0 - '<=' 0
+
+compile() {
+    "$cc" -std=c11 -O2 -I. -c "$dir/$1.c" -o "$dir/$1.o"
+}
+empty=$(least_seconds compile empty)
+row compile.header 'compile an including file, more' \
+    "$(minus "$(least_seconds compile header)" "$empty")" s "$empty" \
+    'the file without it' '<=' 0.3
+row compile.implementation 'compile the implementation' \
+    "$(least_seconds compile hello)" s "$empty" 'hello, world' '<=' 3

@@ -1,0 +1,43 @@
+# Rows of the benchmarks as a table. Fields: key, what, figure, unit, limit,
+# yardstick, rule, budget; a line that starts with # is a heading.
+function number(x) {
+    if (x ~ /nan/) return "-"
+    x += 0
+    if (x >= 1000) return sprintf("%.0f", x)
+    if (x >= 100 || x == int(x)) return sprintf("%.4g", x)
+    return sprintf("%.3g", x)
+}
+
+function verdict(figure, limit, rule, budget) {
+    if (figure ~ /nan/) return "failed"
+    if (rule == "-") return ""
+    if (rule == "ratio<=") return figure / limit <= budget ? "ok" : "OVER"
+    if (rule == "<=") return figure + 0 <= budget + 0 ? "ok" : "OVER"
+    return figure + 0 >= budget + 0 ? "ok" : "OVER"
+}
+
+BEGIN {
+    FS = "\t"
+    print date ", " cpu " (" cores " cores), " compiler ", " kernel \
+        ", load " load (quick ? ", quick" : "")
+    format = "%-40s %8s %-11s %8s  %-29s %6s  %-9s %s\n"
+}
+/^#/ {
+    printf "\n" format, toupper(substr($0, 3)), "figure", "", "limit", \
+        "of the same run", "ratio", "budget", ""
+    next
+}
+{
+    word = verdict($3, $5, $7, $8)
+    count[word]++
+    limit = $5 > 0 ? number($5) : ""
+    ratio = $5 > 0 && $3 !~ /nan/ ? sprintf("%.2f", $3 / $5) : ""
+    budget = $7 == "-" ? "" : $7 == "ratio<=" ? "<= " number($8) " x" \
+        : $7 " " number($8)
+    printf format, $2, number($3), $4, limit, $6 == "-" ? "" : $6, ratio, \
+        budget, word
+}
+END {
+    printf "\n%d within budget, %d over, %d failed\n", count["ok"], \
+        count["OVER"], count["failed"]
+}
