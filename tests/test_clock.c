@@ -1,0 +1,136 @@
+// Times against the clocks of the system.
+#define _GNU_SOURCE
+#include "tests/rectest.h"
+
+static const ts_session_desc plain;
+
+static void durations_are_those_of_the_system(void **state)
+{
+    (void)state;
+    uint64_t took[5];
+    const char *const path = rt_start("durations.sbt", plain);
+    for (int i = 0; i < 5; i++) {
+        const uint64_t before = rt_now_ns(CLOCK_MONOTONIC);
+        {
+            TS_ZONE("sleep");
+            rt_sleep_ms(20 + 10 * i);
+        }
+        took[i] = rt_now_ns(CLOCK_MONOTONIC) - before;
+    }
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_false(trace.info->clock_estimated);
+    for (size_t i = 0; i < 5; i++) {
+        const uint64_t shown =
+            (uint64_t)rt_nth(&trace, TS_EVENT_ZONE, "sleep", i)->duration_ns;
+        assert_in_range(shown, took[i] - took[i] / 100 - 100000,
+                        took[i] + took[i] / 100);
+    }
+    rt_close(&trace);
+}
+
+static void trace_time_is_unix_time_with_another_zero(void **state)
+{
+    (void)state;
+    const uint64_t before = rt_now_ns(CLOCK_REALTIME);
+    const char *const path = rt_start("unix.sbt", plain);
+    const uint64_t after = rt_now_ns(CLOCK_REALTIME);
+    rt_sleep_ms(30);
+    const uint64_t mark_before = rt_now_ns(CLOCK_REALTIME);
+    TS_MARK("now");
+    const uint64_t mark_after = rt_now_ns(CLOCK_REALTIME);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_in_range(trace.info->start_realtime_ns, before, after);
+    const rt_row *const mark = rt_only(&trace, TS_EVENT_MARK, "now");
+    const uint64_t time = ts_reader_realtime_ns(trace.reader, mark->start_ns);
+    assert_in_range(time, mark_before - 1000000, mark_after + 1000000);
+    rt_close(&trace);
+}
+
+static void ticks_never_fall(void **state)
+{
+    (void)state;
+    uint64_t last = ts_tick_now();
+    for (int i = 0; i < 1000000; i++) {
+        const uint64_t tick = ts_tick_now();
+        assert_true(tick >= last);
+        last = tick;
+    }
+}
+
+static void a_tick_has_a_trace_time(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("ticks.sbt", plain);
+    const uint64_t tick = ts_tick_now();
+    TS_MARK("between");
+    const uint64_t later = ts_tick_now();
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    const int64_t time = rt_only(&trace, TS_EVENT_MARK, NULL)->start_ns;
+    assert_true(ts_reader_time_ns(trace.reader, 0, tick) <= time);
+    assert_true(ts_reader_time_ns(trace.reader, 0, later) >= time);
+    assert_true(time >= 0);
+    rt_close(&trace);
+}
+
+static uint32_t clock_samples(const rt_trace *trace)
+{
+    uint32_t count = 0;
+    ts_chunk_info info;
+    for (size_t i = 0; ts_reader_chunk(trace->reader, i, &info); i++)
+        if (info.header.kind == TS_CHUNK_CLOCK) count += info.header.count;
+    return count;
+}
+
+static void the_clock_is_sampled_at_both_ends_and_each_second(void **state)
+{
+    (void)state;
+    const char *path = rt_start("short.sbt", plain);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_true(clock_samples(&trace) >= 2);
+    rt_close(&trace);
+    path = rt_start("seconds.sbt", plain);
+    rt_sleep_ms(2300);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    trace = rt_read(path);
+    assert_true(clock_samples(&trace) >= 4);
+    rt_close(&trace);
+}
+
+static void die_at_once(void *user)
+{
+    rt_start(user, plain);
+    {
+        TS_ZONE("sleep");
+        rt_sleep_ms(50);
+    }
+    raise(SIGKILL);
+}
+
+static void a_salvaged_trace_has_true_times(void **state)
+{
+    (void)state;
+    const char *const path = rt_path("salvaged.sbt");
+    rt_wait(rt_fork(die_at_once, "salvaged.sbt"));
+    rt_trace trace = rt_read(path);
+    assert_false(trace.info->clock_estimated);
+    assert_in_range(rt_only(&trace, TS_EVENT_ZONE, "sleep")->duration_ns,
+                    49500000, 80000000);
+    rt_close(&trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(durations_are_those_of_the_system),
+        cmocka_unit_test(trace_time_is_unix_time_with_another_zero),
+        cmocka_unit_test(ticks_never_fall),
+        cmocka_unit_test(a_tick_has_a_trace_time),
+        cmocka_unit_test(the_clock_is_sampled_at_both_ends_and_each_second),
+        cmocka_unit_test(a_salvaged_trace_has_true_times),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

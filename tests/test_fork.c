@@ -1,0 +1,323 @@
+// fork, vfork and exec in the middle of a session.
+#define _GNU_SOURCE
+#include "tests/rectest.h"
+
+#include <spawn.h>
+
+static const ts_session_desc quiet;
+static const ts_session_desc follow = { .fork = TS_FORK_FOLLOW };
+
+static void zones(int count)
+{
+    for (int i = 0; i < count; i++) {
+        TS_ZONE("counted");
+    }
+}
+
+static const char *path_of(const char *format, pid_t pid)
+{
+    char name[64];
+    snprintf(name, sizeof name, format, (int)pid);
+    return rt_path(name);
+}
+
+static void assert_zones(const char *path, pid_t pid, size_t count)
+{
+    rt_trace trace = rt_read(path);
+    if (rt_rows(&trace, TS_EVENT_ZONE, "counted") != count)
+        fail_msg("%s: %zu zones, not %zu", path,
+                 rt_rows(&trace, TS_EVENT_ZONE, "counted"), count);
+    assert_int_equal(trace.info->process, (uint32_t)pid);
+    assert_int_equal(trace.info->lost, 0);
+    rt_close(&trace);
+}
+
+static void record_and_exit(void *user)
+{
+    (void)user;
+    zones(1000);
+    exit(0); // handlers of exit run in the child too
+}
+
+static void a_quiet_child_records_nothing(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("quiet.sbt", quiet);
+    zones(1000);
+    rt_in_child(record_and_exit, NULL);
+    zones(1000);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_zones(path, getpid(), 2000);
+}
+
+static void look_at_state(void *user)
+{
+    (void)user;
+    ts_stats stats;
+    RT_CHECK(ts_session_stats(&stats) == TS_OK && !stats.recording);
+    RT_CHECK(ts_session_flush() == TS_ERR_STATE);
+    RT_CHECK(ts_session_pause() == TS_ERR_STATE);
+    zones(10);
+    RT_CHECK(ts_session_stop() == TS_OK);
+}
+
+static void a_quiet_child_has_no_session(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("none.sbt", quiet);
+    zones(10);
+    rt_in_child(look_at_state, NULL);
+    zones(10);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_zones(path, getpid(), 20);
+}
+
+static void start_own(void *user)
+{
+    (void)user;
+    rt_start("own-%p.sbt", quiet);
+    zones(77);
+    RT_CHECK(ts_session_stop() == TS_OK);
+}
+
+static void a_quiet_child_may_start_its_own_session(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("parent.sbt", quiet);
+    zones(10);
+    const pid_t pid = rt_fork(start_own, NULL);
+    assert_int_equal(rt_wait(pid), 0);
+    zones(10);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_zones(path, getpid(), 20);
+    assert_zones(path_of("own-%d.sbt", pid), pid, 77);
+}
+
+static void a_following_child_has_a_trace_of_its_own(void **state)
+{
+    (void)state;
+    rt_start("follow-%p.sbt", follow);
+    zones(1000);
+    const pid_t pid = rt_fork(record_and_exit, NULL);
+    assert_int_equal(rt_wait(pid), 0);
+    zones(1000);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    // 3,000 in all, each in the file of the process that recorded it
+    assert_zones(path_of("follow-%d.sbt", getpid()), getpid(), 2000);
+    assert_zones(path_of("follow-%d.sbt", pid), pid, 1000);
+}
+
+static void record_and_die(void *user)
+{
+    (void)user;
+    zones(1000);
+    raise(SIGKILL);
+}
+
+static void a_following_child_may_be_killed(void **state)
+{
+    (void)state;
+    rt_start("killed-%p.sbt", follow);
+    zones(10);
+    const pid_t pid = rt_fork(record_and_die, NULL);
+    rt_wait(pid);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_zones(path_of("killed-%d.sbt", getpid()), getpid(), 10);
+    assert_zones(path_of("killed-%d.sbt", pid), pid, 1000);
+}
+
+static void grandchild_too(void *user)
+{
+    pid_t *const pids = user;
+    zones(20);
+    pids[1] = rt_fork(record_and_exit, NULL);
+    RT_CHECK(rt_wait(pids[1]) == 0);
+    zones(20);
+    exit(0);
+}
+
+static void grandchildren_follow_as_well(void **state)
+{
+    (void)state;
+    pid_t *const pids = rt_shared(2 * sizeof *pids);
+    rt_start("grand-%p.sbt", follow);
+    zones(10);
+    pids[0] = rt_fork(grandchild_too, pids);
+    assert_int_equal(rt_wait(pids[0]), 0);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_zones(path_of("grand-%d.sbt", getpid()), getpid(), 10);
+    assert_zones(path_of("grand-%d.sbt", pids[0]), pids[0], 40);
+    assert_zones(path_of("grand-%d.sbt", pids[1]), pids[1], 1000);
+    munmap(pids, 2 * sizeof *pids);
+}
+
+static void *only_fork(void *user)
+{
+    *(pid_t *)user = rt_fork(record_and_exit, NULL);
+    return NULL;
+}
+
+static void a_zone_open_at_the_fork_is_the_parents(void **state)
+{
+    (void)state;
+    rt_start("open-%p.sbt", follow);
+    TS_ZONE_BEGIN(open, "open at the fork");
+    fflush(NULL);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+        TS_ZONE_END(open);
+        zones(5);
+        _exit(ts_session_stop() != TS_OK);
+    }
+    assert_int_equal(rt_wait(pid), 0);
+    TS_ZONE_END(open);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path_of("open-%d.sbt", getpid()));
+    rt_only(&trace, TS_EVENT_ZONE, "open at the fork");
+    rt_close(&trace);
+    trace = rt_read(path_of("open-%d.sbt", pid));
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 5);
+    assert_int_equal(trace.count, 5);
+    assert_int_equal(rt_lost(&trace, TS_LOSS_STALE), trace.info->lost);
+    rt_close(&trace);
+}
+
+/* ---- Under load --------------------------------------------------------- */
+
+static bool go_on;
+static uint64_t made[4];
+
+static void *load(void *user)
+{
+    uint64_t *const count = user;
+    while (__atomic_load_n(&go_on, __ATOMIC_RELAXED)) {
+        TS_ZONE("load");
+        ++*count;
+    }
+    return NULL;
+}
+
+static void forks_under_load_lose_nothing(void **state)
+{
+    (void)state;
+    enum { FORKS = 20 };
+    pid_t pids[FORKS];
+    pthread_t threads[4];
+    ts_session_desc desc = follow;
+    desc.ring_bytes = 32768;
+    rt_start("load-%p.sbt", desc);
+    __atomic_store_n(&go_on, true, __ATOMIC_RELAXED);
+    for (int i = 0; i < 4; i++)
+        if (pthread_create(&threads[i], NULL, load, &made[i])) abort();
+    for (int i = 0; i < FORKS; i++) {
+        if (i % 2) { // from a thread that records nothing else
+            pthread_t forker;
+            if (pthread_create(&forker, NULL, only_fork, &pids[i])) abort();
+            pthread_join(forker, NULL);
+        } else {
+            pids[i] = rt_fork(record_and_exit, NULL);
+        }
+        zones(1);
+        if (i % 4 == 3)
+            for (int k = i - 3; k <= i; k++)
+                assert_int_equal(rt_wait(pids[k]), 0);
+    }
+    __atomic_store_n(&go_on, false, __ATOMIC_RELAXED);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_open(path_of("load-%d.sbt", getpid()));
+    assert_int_equal(rt_count(&trace, TS_EVENT_ZONE, "load"),
+                     made[0] + made[1] + made[2] + made[3]);
+    assert_int_equal(rt_count(&trace, TS_EVENT_ZONE, "counted"), FORKS);
+    assert_int_equal(trace.info->lost, 0);
+    rt_close(&trace);
+    for (int i = 0; i < FORKS; i++)
+        assert_zones(path_of("load-%d.sbt", pids[i]), pids[i], 1000);
+}
+
+/* ---- exec --------------------------------------------------------------- */
+
+static void programs_started_inherit_nothing(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("popen.sbt", quiet);
+    zones(10);
+    FILE *const list = popen("ls -l /proc/self/fd", "r");
+    assert_non_null(list);
+    char line[512];
+    while (fgets(line, sizeof line, list))
+        if (strstr(line, "popen.sbt") || strstr(line, ".ring"))
+            fail_msg("inherited: %s", line);
+    pclose(list);
+    zones(10);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_zones(path, getpid(), 20);
+}
+
+extern char **environ;
+
+static void vfork_and_spawn_do_no_harm(void **state)
+{
+    (void)state;
+    rt_start("spawn-%p.sbt", follow);
+    for (int i = 0; i < 5; i++) {
+        zones(10);
+        char name[] = "true";
+        char *const arguments[] = { name, NULL };
+        pid_t pid;
+        assert_int_equal(
+            posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, environ), 0);
+        zones(10);
+        assert_int_equal(rt_wait(pid), 0);
+        assert_int_not_equal(access(path_of("spawn-%d.sbt", pid), F_OK), 0);
+    }
+    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_zones(path_of("spawn-%d.sbt", getpid()), getpid(), 100);
+}
+
+static void sleep_after_exec(void *user)
+{
+    rt_start(user, quiet);
+    zones(1000);
+    execl("/bin/sleep", "sleep", "30", (char *)NULL);
+    _exit(1);
+}
+
+// The process lives on under another program; its old trace is left over.
+static void a_trace_is_free_after_exec(void **state)
+{
+    (void)state;
+    const char *const path = rt_path("exec.sbt");
+    const pid_t pid = rt_fork(sleep_after_exec, "exec.sbt");
+    char link[64], target[256] = "";
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    for (int i = 0; i < 500 && !strstr(target, "sleep"); i++) {
+        rt_sleep_ms(10);
+        const ssize_t size = readlink(link, target, sizeof target - 1);
+        if (size > 0) target[size] = 0;
+        if (strstr(target, "coreutils") || strstr(target, "busybox")) break;
+    }
+    assert_zones(path, pid, 1000);
+    kill(pid, SIGKILL);
+    rt_wait(pid);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_quiet_child_records_nothing),
+        cmocka_unit_test(a_quiet_child_has_no_session),
+        cmocka_unit_test(a_quiet_child_may_start_its_own_session),
+        cmocka_unit_test(a_following_child_has_a_trace_of_its_own),
+        cmocka_unit_test(a_following_child_may_be_killed),
+        cmocka_unit_test(grandchildren_follow_as_well),
+        cmocka_unit_test(a_zone_open_at_the_fork_is_the_parents),
+        cmocka_unit_test(forks_under_load_lose_nothing),
+        cmocka_unit_test(programs_started_inherit_nothing),
+        cmocka_unit_test(vfork_and_spawn_do_no_harm),
+        cmocka_unit_test(a_trace_is_free_after_exec),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
