@@ -109,17 +109,17 @@ $(OUT)/%: %.c $(MODULE_LIB) $(LIB)
 INSTALL = install -D -t $(DESTDIR)$(PREFIX)
 install: all ## headers, backends, library, tools and manual pages
 	$(INSTALL)/include -m 644 tracesmith.h tracesmith_replay.h
-	$(INSTALL)/include/backends -m 644 $(wildcard backends/*.h)
+	$(INSTALL)/include/tracesmith/backends -m 644 $(wildcard backends/*.h)
 	$(INSTALL)/lib -m 644 $(LIB)
 	$(INSTALL)/lib $(OUT)/libtracesmith.so
 	$(INSTALL)/bin $(TOOLS)
 	$(INSTALL)/share/man/man1 -m 644 $(wildcard man/*.1)
 uninstall: ## what install put there
 	cd $(DESTDIR)$(PREFIX) && rm -f include/tracesmith.h \
-	    include/tracesmith_replay.h $(addprefix include/,$(wildcard \
-	    backends/*.h)) lib/libtracesmith.a lib/libtracesmith.so \
+	    include/tracesmith_replay.h lib/libtracesmith.a lib/libtracesmith.so \
 	    $(addprefix bin/,$(notdir $(TOOLS))) \
 	    $(addprefix share/man/man1/,$(notdir $(wildcard man/*.1)))
+	rm -rf $(DESTDIR)$(PREFIX)/include/tracesmith
 dist: ## a tar file of the committed tree
 	git archive --prefix=tracesmith-$(VERSION)/ HEAD \
 	    | gzip -n9 >tracesmith-$(VERSION).tar.gz
