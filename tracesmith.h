@@ -44,12 +44,15 @@
        10. Losses and salvage
        11. Implementation               private
 */
+#if defined(TRACESMITH_IMPLEMENTATION) && !defined(_GNU_SOURCE)
+#    define _GNU_SOURCE // before the first system header
+#endif
 #ifndef TRACESMITH_H
-#define TRACESMITH_H
+#    define TRACESMITH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#    include <stdbool.h>
+#    include <stddef.h>
+#    include <stdint.h>
 
 /* ==== 1. Options ========================================================= */
 
@@ -62,42 +65,42 @@
                                must never fall (for tests)
     TS_API                     how public functions are declared
 */
-#define TS_VERSION_MAJOR 0
-#define TS_VERSION_MINOR 1
-#define TS_VERSION_PATCH 0
+#    define TS_VERSION_MAJOR 0
+#    define TS_VERSION_MINOR 1
+#    define TS_VERSION_PATCH 0
 
 // Visible even under -fvisibility=hidden, so that every shared object of a
 // process finds the same session.
-#ifndef TS_API
-#    ifdef __cplusplus
-#        define TS_API extern "C" __attribute__((visibility("default")))
-#    else
-#        define TS_API extern __attribute__((visibility("default")))
+#    ifndef TS_API
+#        ifdef __cplusplus
+#            define TS_API extern "C" __attribute__((visibility("default")))
+#        else
+#            define TS_API extern __attribute__((visibility("default")))
+#        endif
 #    endif
-#endif
 
 /* ==== 2. Results ========================================================= */
 
 // Values are pinned; new ones are added at the end.
-#define TS_RESULTS(X) \
-    X(TS_OK, 0, "ok") \
-    X(TS_ERR_USAGE, -1, "a call breaks the rules of its description") \
-    X(TS_ERR_STATE, -2, "not possible in the session's present state") \
-    X(TS_ERR_MEMORY, -3, "out of memory") \
-    X(TS_ERR_IO, -4, "a file could not be read or written") \
-    X(TS_ERR_DISK_FULL, -5, "no space left on the disk") \
-    X(TS_ERR_TRUNCATED, -6, "the file ends inside a chunk") \
-    X(TS_ERR_CORRUPT, -7, "a chunk breaks the rules of the format") \
-    X(TS_ERR_NOT_SBT, -8, "not an SBT file") \
-    X(TS_ERR_VERSION, -9, "made by an incompatible version") \
-    X(TS_ERR_UNSUPPORTED, -10, "not supported by this build") \
-    X(TS_ERR_NOT_FOUND, -11, "no such thing in the trace") \
-    X(TS_ERR_BUSY, -12, "the trace is still being written")
+#    define TS_RESULTS(X) \
+        X(TS_OK, 0, "ok") \
+        X(TS_ERR_USAGE, -1, "a call breaks the rules of its description") \
+        X(TS_ERR_STATE, -2, "not possible in the session's present state") \
+        X(TS_ERR_MEMORY, -3, "out of memory") \
+        X(TS_ERR_IO, -4, "a file could not be read or written") \
+        X(TS_ERR_DISK_FULL, -5, "no space left on the disk") \
+        X(TS_ERR_TRUNCATED, -6, "the file ends inside a chunk") \
+        X(TS_ERR_CORRUPT, -7, "a chunk breaks the rules of the format") \
+        X(TS_ERR_NOT_SBT, -8, "not an SBT file") \
+        X(TS_ERR_VERSION, -9, "made by an incompatible version") \
+        X(TS_ERR_UNSUPPORTED, -10, "not supported by this build") \
+        X(TS_ERR_NOT_FOUND, -11, "no such thing in the trace") \
+        X(TS_ERR_BUSY, -12, "the trace is still being written")
 
 typedef enum ts_result {
-#define TS__X(name, value, text) name = value,
+#    define TS__X(name, value, text) name = value,
     TS_RESULTS(TS__X)
-#undef TS__X
+#    undef TS__X
 } ts_result;
 
 // One lower-case clause without a full stop; never NULL.
@@ -109,15 +112,15 @@ TS_API const char *ts_result_text(ts_result result);
     The numbers of docs/sbt-format.md, which gives their meaning.
     Both the writer below and the reader in tracesmith_replay.h use these.
 */
-#define TS_FILE_MAGIC "SBT1\r\n\x1a\n"
-#define TS_CHUNK_MAGIC 0x43544253u // "SBTC"
-#define TS_FORMAT_MAJOR 1
-#define TS_FORMAT_MINOR 0
-#define TS_TRACK_MIXED 0xFFFFFFFFu
-#define TS_CHUNK_COUNT_MAX (1u << 24)
-#define TS_CHUNK_BYTES_MAX (1u << 28)
-#define TS_COLUMNS_MAX 64
-#define TS_LOD_CELLS 16
+#    define TS_FILE_MAGIC      "SBT1\r\n\x1a\n"
+#    define TS_CHUNK_MAGIC     0x43544253u // "SBTC"
+#    define TS_FORMAT_MAJOR    1
+#    define TS_FORMAT_MINOR    0
+#    define TS_TRACK_MIXED     0xFFFFFFFFu
+#    define TS_CHUNK_COUNT_MAX (1u << 24)
+#    define TS_CHUNK_BYTES_MAX (1u << 28)
+#    define TS_COLUMNS_MAX     64
+#    define TS_LOD_CELLS       16
 
 typedef struct ts_file_header {
     uint8_t magic[8];
@@ -252,104 +255,104 @@ typedef enum ts_encoding {
 } ts_encoding;
 
 // Event kinds. "gpu" ones share the columns of a GPU operation.
-#define TS_EVENTS(X) \
-    X(ZONE, 1, "zone") \
-    X(ZONE_OPEN, 2, "zone_open") \
-    X(ZONE_ARG, 3, "zone_arg") \
-    X(MARK, 4, "mark") \
-    X(MESSAGE, 5, "message") \
-    X(COUNTER, 6, "counter") \
-    X(FRAME, 7, "frame") \
-    X(ALLOC, 8, "alloc") \
-    X(FREE, 9, "free") \
-    X(FLOW, 10, "flow") \
-    X(SPAN, 11, "span") \
-    X(API_CALL, 12, "api_call") \
-    X(KERNEL, 16, "kernel") \
-    X(MEMCPY, 17, "memcpy") \
-    X(MEMSET, 18, "memset") \
-    X(EVENT_RECORD, 19, "event_record") \
-    X(EVENT_WAIT, 20, "event_wait") \
-    X(STREAM_SYNC, 21, "stream_sync") \
-    X(DEVICE_SYNC, 22, "device_sync") \
-    X(EVENT_SYNC, 23, "event_sync") \
-    X(HOST_FUNCTION, 24, "host_function") \
-    X(GRAPH_LAUNCH, 25, "graph_launch") \
-    X(COLLECTIVE, 26, "collective") \
-    X(GPU_ALLOC, 27, "gpu_alloc") \
-    X(GPU_FREE, 28, "gpu_free")
+#    define TS_EVENTS(X) \
+        X(ZONE, 1, "zone") \
+        X(ZONE_OPEN, 2, "zone_open") \
+        X(ZONE_ARG, 3, "zone_arg") \
+        X(MARK, 4, "mark") \
+        X(MESSAGE, 5, "message") \
+        X(COUNTER, 6, "counter") \
+        X(FRAME, 7, "frame") \
+        X(ALLOC, 8, "alloc") \
+        X(FREE, 9, "free") \
+        X(FLOW, 10, "flow") \
+        X(SPAN, 11, "span") \
+        X(API_CALL, 12, "api_call") \
+        X(KERNEL, 16, "kernel") \
+        X(MEMCPY, 17, "memcpy") \
+        X(MEMSET, 18, "memset") \
+        X(EVENT_RECORD, 19, "event_record") \
+        X(EVENT_WAIT, 20, "event_wait") \
+        X(STREAM_SYNC, 21, "stream_sync") \
+        X(DEVICE_SYNC, 22, "device_sync") \
+        X(EVENT_SYNC, 23, "event_sync") \
+        X(HOST_FUNCTION, 24, "host_function") \
+        X(GRAPH_LAUNCH, 25, "graph_launch") \
+        X(COLLECTIVE, 26, "collective") \
+        X(GPU_ALLOC, 27, "gpu_alloc") \
+        X(GPU_FREE, 28, "gpu_free")
 
 typedef enum ts_event_kind {
-#define TS__X(name, value, text) TS_EVENT_##name = value,
+#    define TS__X(name, value, text) TS_EVENT_##name = value,
     TS_EVENTS(TS__X)
-#undef TS__X
+#    undef TS__X
 } ts_event_kind;
-#define TS_EVENT_GPU_FIRST 16
-#define TS_EVENT_LIMIT 29 // every known kind is below
+#    define TS_EVENT_GPU_FIRST 16
+#    define TS_EVENT_LIMIT     29 // every known kind is below
 
-#define TS_COLUMNS(X) \
-    X(START, 1, "start") \
-    X(DURATION, 2, "duration") \
-    X(SITE, 3, "site") \
-    X(NEST, 4, "nest") \
-    X(LEAD, 5, "lead") \
-    X(TAIL, 6, "tail") \
-    X(TRACK, 7, "track") \
-    X(DEPTH, 8, "depth") \
-    X(NAME, 9, "name") \
-    X(TYPE, 10, "type") \
-    X(VALUE, 11, "value") \
-    X(TEXT, 12, "text") \
-    X(ADDRESS, 13, "address") \
-    X(SIZE, 14, "size") \
-    X(POOL, 15, "pool") \
-    X(CATEGORY, 16, "category") \
-    X(STACK, 17, "stack") \
-    X(ID, 18, "id") \
-    X(PHASE, 19, "phase") \
-    X(CORRELATION, 20, "correlation") \
-    X(RESULT, 21, "result") \
-    X(QUEUED, 22, "queued") \
-    X(SUBMITTED, 23, "submitted") \
-    X(THREAD, 24, "thread") \
-    X(LAUNCH, 25, "launch") \
-    X(GRAPH_NODE, 26, "graph_node") \
-    X(GRAPH, 27, "graph") \
-    X(SOURCE, 28, "source") \
-    X(MEMORY, 29, "memory") \
-    X(PEER, 30, "peer") \
-    X(RECORD, 31, "record") \
-    X(COMMUNICATOR, 32, "communicator") \
-    X(SEQUENCE, 33, "sequence") \
-    X(RANKS, 34, "ranks")
+#    define TS_COLUMNS(X) \
+        X(START, 1, "start") \
+        X(DURATION, 2, "duration") \
+        X(SITE, 3, "site") \
+        X(NEST, 4, "nest") \
+        X(LEAD, 5, "lead") \
+        X(TAIL, 6, "tail") \
+        X(TRACK, 7, "track") \
+        X(DEPTH, 8, "depth") \
+        X(NAME, 9, "name") \
+        X(TYPE, 10, "type") \
+        X(VALUE, 11, "value") \
+        X(TEXT, 12, "text") \
+        X(ADDRESS, 13, "address") \
+        X(SIZE, 14, "size") \
+        X(POOL, 15, "pool") \
+        X(CATEGORY, 16, "category") \
+        X(STACK, 17, "stack") \
+        X(ID, 18, "id") \
+        X(PHASE, 19, "phase") \
+        X(CORRELATION, 20, "correlation") \
+        X(RESULT, 21, "result") \
+        X(QUEUED, 22, "queued") \
+        X(SUBMITTED, 23, "submitted") \
+        X(THREAD, 24, "thread") \
+        X(LAUNCH, 25, "launch") \
+        X(GRAPH_NODE, 26, "graph_node") \
+        X(GRAPH, 27, "graph") \
+        X(SOURCE, 28, "source") \
+        X(MEMORY, 29, "memory") \
+        X(PEER, 30, "peer") \
+        X(RECORD, 31, "record") \
+        X(COMMUNICATOR, 32, "communicator") \
+        X(SEQUENCE, 33, "sequence") \
+        X(RANKS, 34, "ranks")
 
 typedef enum ts_column {
-#define TS__X(name, value, text) TS_COLUMN_##name = value,
+#    define TS__X(name, value, text) TS_COLUMN_##name = value,
     TS_COLUMNS(TS__X)
-#undef TS__X
+#    undef TS__X
 } ts_column;
-#define TS_COLUMN_LIMIT 35
+#    define TS_COLUMN_LIMIT 35
 
-#define TS_LOSSES(X) \
-    X(RING_FULL, 1, "ring_full") \
-    X(OVERWRITTEN, 2, "overwritten") \
-    X(DISK_FULL, 3, "disk_full") \
-    X(WRITE_ERROR, 4, "write_error") \
-    X(MEMORY_BOUND, 5, "memory_bound") \
-    X(REENTRANT, 6, "reentrant") \
-    X(STALE, 7, "stale") \
-    X(DICTIONARY_FULL, 8, "dictionary_full") \
-    X(BAD_RECORD, 9, "bad_record") \
-    X(BACKEND, 10, "backend") \
-    X(HELPED, 64, "helped") \
-    X(BLOCKED, 65, "blocked")
+#    define TS_LOSSES(X) \
+        X(RING_FULL, 1, "ring_full") \
+        X(OVERWRITTEN, 2, "overwritten") \
+        X(DISK_FULL, 3, "disk_full") \
+        X(WRITE_ERROR, 4, "write_error") \
+        X(MEMORY_BOUND, 5, "memory_bound") \
+        X(REENTRANT, 6, "reentrant") \
+        X(STALE, 7, "stale") \
+        X(DICTIONARY_FULL, 8, "dictionary_full") \
+        X(BAD_RECORD, 9, "bad_record") \
+        X(BACKEND, 10, "backend") \
+        X(HELPED, 64, "helped") \
+        X(BLOCKED, 65, "blocked")
 
 typedef enum ts_loss {
-#define TS__X(name, value, text) TS_LOSS_##name = value,
+#    define TS__X(name, value, text) TS_LOSS_##name = value,
     TS_LOSSES(TS__X)
-#undef TS__X
+#    undef TS__X
 } ts_loss;
-#define TS_LOSS_STALL_FIRST 64 // causes from here on lost nothing
+#    define TS_LOSS_STALL_FIRST 64 // causes from here on lost nothing
 
 // The names of DESIGN's vocabulary: "zone", "start", "ring_full", ...
 // An unknown number gives "unknown". Threads: any.
@@ -389,24 +392,23 @@ typedef enum ts_fork {
     An existing file of that name is replaced. Strings are copied.
 */
 typedef struct ts_session_desc {
-    const char *path;       // the trace; required
-    ts_policy policy;       // on a full ring (TS_POLICY_HELP)
-    ts_drain drain;         // who empties the rings (TS_DRAIN_THREAD)
-    ts_fork fork;           // what children do (TS_FORK_QUIET)
-    uint64_t memory_bytes;  // bound on all rings together (256 MiB)
-    uint32_t ring_bytes;    // largest ring of a thread, rounded up to a power
-                            // of two, 32 KiB to 64 MiB (1 MiB)
-    uint32_t flush_ms;      // a record is in the file after at most about
-                            // this long (500)
-    uint32_t rank;          // rank of the process, for %r and merging (0)
-    uint32_t compress;      // zstd level 1-19, needs TRACESMITH_ZSTD (0: no)
-    int snapshot_signal;    // this signal writes a snapshot (0: none)
+    const char *path;      // the trace; required
+    ts_policy policy;      // on a full ring (TS_POLICY_HELP)
+    ts_drain drain;        // who empties the rings (TS_DRAIN_THREAD)
+    ts_fork fork;          // what children do (TS_FORK_QUIET)
+    uint64_t memory_bytes; // bound on all rings together (256 MiB)
+    uint32_t ring_bytes;   // largest ring of a thread, rounded up to a power
+                           // of two, 32 KiB to 64 MiB (1 MiB)
+    uint32_t flush_ms;     // a record is in the file after at most about
+                           // this long (500)
+    uint32_t rank;         // rank of the process, for %r and merging (0)
+    uint32_t compress;     // zstd level 1-19, needs TRACESMITH_ZSTD (0: no)
+    int snapshot_signal;   // this signal writes a snapshot (0: none)
     const char *snapshot_path; // where, may also hold %n, a count
-                            // ("PATH.%n.sbt")
-    const char *sidecar_dir; // where rings lie (/dev/shm if it is a memory
-                            // file system, else beside the trace)
-    const char *app;        // name of the program (its file name)
-    uint64_t disabled;      // bit 1 << kind: kinds not to record (0)
+                               // ("PATH.%n.sbt")
+    const char *sidecar_dir;   // where rings lie (/dev/shm if it is a memory
+                               // file system, else beside the trace)
+    const char *app;           // name of the program (its file name)
 } ts_session_desc;
 
 /*
@@ -583,8 +585,9 @@ typedef struct ts__open { // an open zone
     uint32_t code, unused;
 } ts__open;
 
-#define TS__OPEN_MAX    64 // power of two; deeper zones are recorded all the same
-#define TS__RING_MARGIN 576
+#    define TS__OPEN_MAX \
+        64 // power of two; deeper zones are recorded all the same
+#    define TS__RING_MARGIN 576
 
 typedef struct ts__ring {
     // The producer's line. `gate` differs from ts__gate when the ring may
@@ -594,14 +597,14 @@ typedef struct ts__ring {
     uint64_t mask;
     ts__slot *slots;
     uint32_t gate;
-    uint32_t depth; // open zones
-    uint32_t shift; // log2 of the slot count
+    uint32_t depth;   // open zones
+    uint32_t shift;   // log2 of the slot count
     uint32_t no_tick; // the machine has no usable tick counter
-    uint64_t line_end[2];
-    // The consumer's line and the rest: section 11.6.
+    uint64_t more;    // slots reserved beyond the first one of a record
+    uint64_t line_end;
+    // The consumer's line. Positions below tail are free again.
     uint64_t tail;
-    struct ts__ring_rest *rest;
-    uint64_t rest_end[6];
+    uint64_t tail_end[7];
     ts__open open[TS__OPEN_MAX];
 } ts__ring;
 
@@ -612,56 +615,66 @@ enum {
     TS__REC_COUNTER = 3,   // counter << 6, int32 value << 32
     TS__REC_COUNTER64 = 4, // counter << 6; payload: i64 value
     TS__REC_COUNTERF = 5,  // counter << 6; payload: double value
-    TS__REC_FREE = 6,      // pool << 6, 16 bits; address << 16... see below
-    TS__REC_ALLOC = 7,     // pool << 6; payload: address, size and category
+    TS__REC_FREE = 6,      // address << 16
+    TS__REC_ALLOC = 7,     // address << 16; payload: u56 size, u32 pool, site
     TS__REC_FRAME = 8,     // site << 6
-    TS__REC_ROW = 9,       // event kind << 6, slots << 16; payload: a row
-    TS__REC_DICT = 10,     // chunk kind << 6, slots << 16; payload: an entry
-    TS__REC_THREAD = 11    // the ring belongs to this track from here on
+    TS__REC_ROW = 9,       // event kind << 6, slots << 16, bytes << 32;
+                           // payload: ts__row_put's
+    TS__REC_THREAD = 10    // track << 6: whose records follow
 };
-#define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
+#    define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
 
 TS_API uint32_t ts__gate; // 0: not recording, else the session's number
 TS_API __thread ts__ring *ts__mine __attribute__((tls_model("initial-exec")));
 
-#define TS__LIKELY(x)   __builtin_expect(!!(x), 1)
-#define TS__UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define TS__LOAD(p)     __atomic_load_n(p, __ATOMIC_RELAXED)
-#define TS__STORE(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
+#    define TS__LIKELY(x)   __builtin_expect(!!(x), 1)
+#    define TS__UNLIKELY(x) __builtin_expect(!!(x), 0)
+#    define TS__LOAD(p)     __atomic_load_n(p, __ATOMIC_RELAXED)
+#    define TS__STORE(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
 
 TS_API uint64_t ts__tick_slow(void); // CLOCK_MONOTONIC_RAW in nanoseconds
 
 static inline uint64_t ts__tick(const ts__ring *ring)
 {
-#if defined(TRACESMITH_TICK)
+#    if defined(TRACESMITH_TICK)
     (void)ring;
     return TRACESMITH_TICK();
-#elif defined(__x86_64__) || defined(__i386__)
+#    elif defined(__x86_64__) || defined(__i386__)
     // No fence: the order against neighbouring instructions is not worth
     // the 6 ns; see "Raw limits" in bench/README.md.
     if (TS__UNLIKELY(TS__LOAD(&ring->no_tick))) return ts__tick_slow();
     return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
+#    elif defined(__aarch64__)
     (void)ring;
     uint64_t tick;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(tick));
     return tick;
-#else
+#    else
     (void)ring;
     return ts__tick_slow();
-#endif
+#    endif
 }
 
 // Reserves count slots. One instruction on x86, so that a signal handler
 // sees it done or not begun; not locked, because only this thread does it.
 static inline uint64_t ts__ring_reserve(ts__ring *ring, uint64_t count)
 {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#    if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
     __asm__ volatile("xaddq %0, %1" : "+r"(count), "+m"(ring->head)::"cc");
     return count;
-#else
+#    else
     return __atomic_fetch_add(&ring->head, count, __ATOMIC_RELAXED);
-#endif
+#    endif
+}
+
+// Adds to ring->more, also whole or not at all to a signal handler.
+static inline void ts__ring_count_more(ts__ring *ring, uint64_t count)
+{
+#    if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    __asm__ volatile("addq %1, %0" : "+m"(ring->more) : "r"(count) : "cc");
+#    else
+    __atomic_fetch_add(&ring->more, count, __ATOMIC_RELAXED);
+#    endif
 }
 
 static inline uint64_t ts__ring_tag(const ts__ring *ring, uint64_t position)
@@ -717,7 +730,7 @@ static inline ts__ring *ts__ring_get(uint32_t kind, uint32_t count)
 */
 typedef struct ts_zone { // private
     uint64_t start;
-    uint32_t code;  // 0: nothing to end
+    uint32_t code; // 0: nothing to end
     uint32_t depth;
 } ts_zone;
 
@@ -733,9 +746,9 @@ static inline ts_zone ts__zone_begin_code(ts__ring *ring, uint32_t code)
     TS__STORE(&ring->depth, zone.depth + 1);
     zone.code = code;
     zone.start = ts__tick(ring);
-    ts__open *const open = &ring->open[zone.depth & (TS__OPEN_MAX - 1)];
-    TS__STORE(&open->start, zone.start);
-    TS__STORE(&open->code, code);
+    ts__open *const entry = &ring->open[zone.depth % TS__OPEN_MAX];
+    TS__STORE(&entry->start, zone.start);
+    TS__STORE(&entry->code, code);
     return zone;
 }
 
@@ -780,9 +793,11 @@ static inline void ts_zone_end(ts_zone *zone)
         ts__zone_end_slow(zone, end);
         return;
     }
-    TS__STORE(&ring->depth, zone->depth);
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone->start,
                      duration << 32 | zone->code << 6 | TS__REC_ZONE);
+    // Only now: a crash in between leaves the zone recorded and open, which
+    // salvage can tell; the other order could leave it neither.
+    TS__STORE(&ring->depth, zone->depth);
     zone->code = 0;
 }
 
@@ -860,6 +875,7 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
     uint64_t site = 0;
     if (depth) site = TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code);
     const uint64_t position = ts__ring_reserve(ring, 2);
+    ts__ring_count_more(ring, 1);
     ts__slot *const more = &ring->slots[(position + 1) & ring->mask];
     TS__STORE(&more->b, site << 32 | pool);
     TS__STORE(&more->a, size << 8 | ts__ring_tag(ring, position + 1) | 1);
@@ -891,23 +907,23 @@ TS_API void ts_span_end(uint64_t id);
     The macros. Each has an on and an off form; off evaluates nothing but
     still checks the types of its arguments.
 */
-#define TS__JOIN2(a, b) a##b
-#define TS__JOIN(a, b)  TS__JOIN2(a, b)
-#define TS__SKIP(expr)  ((void)sizeof(expr))
+#    define TS__JOIN2(a, b) a##b
+#    define TS__JOIN(a, b)  TS__JOIN2(a, b)
+#    define TS__SKIP(expr)  ((void)sizeof(expr))
 
-#ifdef TRACESMITH_DISABLE
-#    define TS__IF_ON(on, off) off
-#else
-#    define TS__IF_ON(on, off) on
-#endif
+#    ifdef TRACESMITH_DISABLE
+#        define TS__IF_ON(on, off) off
+#    else
+#        define TS__IF_ON(on, off) on
+#    endif
 
 // `var`, a static site; category and colour are optional.
-#define TS__SITE(var, ...) TS__SITE4(var, __VA_ARGS__, 0, 0, 0)
-#define TS__SITE4(var, name, category, color, ...) \
-    static ts_site var = { name,     category, __func__, \
-                           __FILE__, __LINE__, color,    0 }
+#    define TS__SITE(var, ...) TS__SITE4(var, __VA_ARGS__, 0, 0, 0)
+#    define TS__SITE4(var, name, category, color, ...) \
+        static ts_site var = { name,     category, __func__, __FILE__, \
+                               __LINE__, color,    0 }
 
-#ifdef __cplusplus
+#    ifdef __cplusplus
 struct ts__scope {
     ts_zone zone;
     explicit ts__scope(ts_zone begun) : zone(begun)
@@ -920,83 +936,86 @@ struct ts__scope {
     ts__scope(const ts__scope &) = delete;
     ts__scope &operator=(const ts__scope &) = delete;
 };
-#    define TS__SCOPE(var, begin) const ts__scope var(begin)
-#else
-#    define TS__SCOPE(var, begin) \
-        __attribute__((cleanup(ts_zone_end), unused)) ts_zone var = begin
-#endif
+#        define TS__SCOPE(var, begin) const ts__scope var(begin)
+#    else
+#        define TS__SCOPE(var, begin) \
+            __attribute__((cleanup(ts_zone_end), unused)) ts_zone var = begin
+#    endif
 
 // `n` makes the names of a zone's variables unique, also within a line.
-#define TS__ZONE(n, ...) \
-    TS__SITE(TS__JOIN(ts__site_, n), __VA_ARGS__); \
-    TS__SCOPE(TS__JOIN(ts__zone_, n), ts_zone_begin(&TS__JOIN(ts__site_, n)))
-#define TS__ZONE_NAME(n, text) \
-    TS__SITE(TS__JOIN(ts__site_, n), 0); \
-    TS__SCOPE(TS__JOIN(ts__zone_, n), \
-              ts__zone_begin_named(text, &TS__JOIN(ts__site_, n)))
-#define TS__WITH_SITE(call, ...) \
-    do { \
-        TS__SITE(ts__site, __VA_ARGS__); \
-        call; \
-    } while (0)
-#define TS__SKIP_NAME(...) TS__SKIP_NAME3(__VA_ARGS__, 0, 0, 0)
-#define TS__SKIP_NAME3(name, category, color, ...) \
-    (TS__SKIP(name), TS__SKIP(category), TS__SKIP(color))
+#    define TS__ZONE(n, ...) \
+        TS__SITE(TS__JOIN(ts__site_, n), __VA_ARGS__); \
+        TS__SCOPE(TS__JOIN(ts__zone_, n), \
+                  ts_zone_begin(&TS__JOIN(ts__site_, n)))
+#    define TS__ZONE_NAME(n, text) \
+        TS__SITE(TS__JOIN(ts__site_, n), 0); \
+        TS__SCOPE(TS__JOIN(ts__zone_, n), \
+                  ts__zone_begin_named(text, &TS__JOIN(ts__site_, n)))
+#    define TS__WITH_SITE(call, ...) \
+        do { \
+            TS__SITE(ts__site, __VA_ARGS__); \
+            call; \
+        } while (0)
+#    define TS__SKIP_NAME(...) TS__SKIP_NAME3(__VA_ARGS__, 0, 0, 0)
+#    define TS__SKIP_NAME3(name, category, color, ...) \
+        (TS__SKIP(name), TS__SKIP(category), TS__SKIP(color))
 
-#define TS_ZONE(...) \
-    TS__IF_ON(TS__ZONE(__COUNTER__, __VA_ARGS__), TS__SKIP_NAME(__VA_ARGS__))
-#define TS_FUNCTION() TS__IF_ON(TS__ZONE(__COUNTER__, 0), TS__SKIP(0))
-#define TS_ZONE_NAME(text) \
-    TS__IF_ON(TS__ZONE_NAME(__COUNTER__, text), TS__SKIP(text))
-#define TS_ZONE_BEGIN(var, ...) \
-    TS__IF_ON(TS__SITE(TS__JOIN(ts__site_, var), __VA_ARGS__); \
-              ts_zone var = ts_zone_begin(&TS__JOIN(ts__site_, var)), \
-              TS__SKIP_NAME(__VA_ARGS__))
-#define TS_ZONE_END(var)     TS__IF_ON(ts_zone_end(&var), ((void)0))
-#define TS_ZONE_VALUE(name, number) \
-    TS__IF_ON(TS__NUMBER(ts_zone_value, name, number), \
-              (TS__SKIP(name), TS__SKIP(number)))
-#define TS_ZONE_TEXT(text) TS__IF_ON(ts_zone_text(text), TS__SKIP(text))
-#define TS_MARK(...) \
-    TS__IF_ON(TS__WITH_SITE(ts_mark(&ts__site), __VA_ARGS__), \
-              TS__SKIP_NAME(__VA_ARGS__))
-#define TS_MESSAGE(text) TS__IF_ON(ts_message(text), TS__SKIP(text))
-#define TS_COUNTER(name, number) \
-    TS__IF_ON(TS__COUNTER(name, number), (TS__SKIP(name), TS__SKIP(number)))
-#define TS__COUNTER(name, number) \
-    do { \
-        static ts_counter ts__counter_ = { name, 0 }; \
-        TS__NUMBER(ts_counter, &ts__counter_, number); \
-    } while (0)
-#define TS_ALLOC(ptr, ...) \
-    TS__IF_ON(TS__ALLOC(ptr, __VA_ARGS__, 0, 0, 0), \
-              (TS__SKIP(ptr), TS__SKIP_NAME(__VA_ARGS__)))
-#define TS__ALLOC(ptr, size, pool, category, ...) \
-    do { \
-        static uint32_t ts__pool = 0, ts__category = 0; \
-        if (TS__LOAD(&ts__gate)) \
-            ts_alloc(ptr, size, ts__name_once(&ts__pool, pool), \
-                     ts__name_once(&ts__category, category)); \
-    } while (0)
-#define TS_FREE(...) \
-    TS__IF_ON(TS__FREE(__VA_ARGS__, 0, 0), TS__SKIP_NAME(__VA_ARGS__))
-#define TS__FREE(ptr, pool, ...) \
-    do { \
-        static uint32_t ts__pool = 0; \
-        if (TS__LOAD(&ts__gate)) \
-            ts_free(ptr, ts__name_once(&ts__pool, pool)); \
-    } while (0)
-#define TS_FRAME(...) \
-    TS__IF_ON(TS__WITH_SITE(ts_frame(&ts__site), __VA_ARGS__), \
-              TS__SKIP_NAME(__VA_ARGS__))
-#define TS_FLOW_START(id) TS__IF_ON(ts_flow(id, TS_PHASE_START), TS__SKIP(id))
-#define TS_FLOW_STEP(id)  TS__IF_ON(ts_flow(id, TS_PHASE_STEP), TS__SKIP(id))
-#define TS_FLOW_END(id)   TS__IF_ON(ts_flow(id, TS_PHASE_END), TS__SKIP(id))
-#define TS_SPAN_START(id, ...) \
-    TS__IF_ON(TS__WITH_SITE(ts_span_start(id, &ts__site), __VA_ARGS__), \
-              (TS__SKIP(id), TS__SKIP_NAME(__VA_ARGS__)))
-#define TS_SPAN_END(id)      TS__IF_ON(ts_span_end(id), TS__SKIP(id))
-#define TS_THREAD_NAME(text) TS__IF_ON(ts_thread_name(text), TS__SKIP(text))
+#    define TS_ZONE(...) \
+        TS__IF_ON(TS__ZONE(__COUNTER__, __VA_ARGS__), \
+                  TS__SKIP_NAME(__VA_ARGS__))
+#    define TS_FUNCTION() TS__IF_ON(TS__ZONE(__COUNTER__, 0), TS__SKIP(0))
+#    define TS_ZONE_NAME(text) \
+        TS__IF_ON(TS__ZONE_NAME(__COUNTER__, text), TS__SKIP(text))
+#    define TS_ZONE_BEGIN(var, ...) \
+        TS__IF_ON(TS__SITE(TS__JOIN(ts__site_, var), __VA_ARGS__); \
+                  ts_zone var = ts_zone_begin(&TS__JOIN(ts__site_, var)), \
+                  TS__SKIP_NAME(__VA_ARGS__))
+#    define TS_ZONE_END(var) TS__IF_ON(ts_zone_end(&var), ((void)0))
+#    define TS_ZONE_VALUE(name, number) \
+        TS__IF_ON(TS__NUMBER(ts_zone_value, name, number), \
+                  (TS__SKIP(name), TS__SKIP(number)))
+#    define TS_ZONE_TEXT(text) TS__IF_ON(ts_zone_text(text), TS__SKIP(text))
+#    define TS_MARK(...) \
+        TS__IF_ON(TS__WITH_SITE(ts_mark(&ts__site), __VA_ARGS__), \
+                  TS__SKIP_NAME(__VA_ARGS__))
+#    define TS_MESSAGE(text) TS__IF_ON(ts_message(text), TS__SKIP(text))
+#    define TS_COUNTER(name, number) \
+        TS__IF_ON(TS__COUNTER(name, number), (TS__SKIP(name), TS__SKIP(number)))
+#    define TS__COUNTER(name, number) \
+        do { \
+            static ts_counter ts__counter_ = { name, 0 }; \
+            TS__NUMBER(ts_counter, &ts__counter_, number); \
+        } while (0)
+#    define TS_ALLOC(ptr, ...) \
+        TS__IF_ON(TS__ALLOC(ptr, __VA_ARGS__, 0, 0, 0), \
+                  (TS__SKIP(ptr), TS__SKIP_NAME(__VA_ARGS__)))
+#    define TS__ALLOC(ptr, size, pool, category, ...) \
+        do { \
+            static uint32_t ts__pool = 0, ts__category = 0; \
+            if (TS__LOAD(&ts__gate)) \
+                ts_alloc(ptr, size, ts__name_once(&ts__pool, pool), \
+                         ts__name_once(&ts__category, category)); \
+        } while (0)
+#    define TS_FREE(...) \
+        TS__IF_ON(TS__FREE(__VA_ARGS__, 0, 0), TS__SKIP_NAME(__VA_ARGS__))
+#    define TS__FREE(ptr, pool, ...) \
+        do { \
+            static uint32_t ts__pool = 0; \
+            if (TS__LOAD(&ts__gate)) \
+                ts_free(ptr, ts__name_once(&ts__pool, pool)); \
+        } while (0)
+#    define TS_FRAME(...) \
+        TS__IF_ON(TS__WITH_SITE(ts_frame(&ts__site), __VA_ARGS__), \
+                  TS__SKIP_NAME(__VA_ARGS__))
+#    define TS_FLOW_START(id) \
+        TS__IF_ON(ts_flow(id, TS_PHASE_START), TS__SKIP(id))
+#    define TS_FLOW_STEP(id) TS__IF_ON(ts_flow(id, TS_PHASE_STEP), TS__SKIP(id))
+#    define TS_FLOW_END(id)  TS__IF_ON(ts_flow(id, TS_PHASE_END), TS__SKIP(id))
+#    define TS_SPAN_START(id, ...) \
+        TS__IF_ON(TS__WITH_SITE(ts_span_start(id, &ts__site), __VA_ARGS__), \
+                  (TS__SKIP(id), TS__SKIP_NAME(__VA_ARGS__)))
+#    define TS_SPAN_END(id)      TS__IF_ON(ts_span_end(id), TS__SKIP(id))
+#    define TS_THREAD_NAME(text) TS__IF_ON(ts_thread_name(text), TS__SKIP(text))
 
 // The name of a literal, looked up once for each place.
 static inline uint32_t ts__name_once(uint32_t *known, const char *text)
@@ -1018,17 +1037,18 @@ static inline void ts_zone_value_uint(const char *name, uint64_t value)
     else
         ts_zone_value_int(name, (int64_t)value);
 }
-#ifdef __cplusplus
+#    ifdef __cplusplus
 extern "C++" {
-#    define TS__OVERLOAD(type, kind, as) \
-        static inline void ts_zone_value(const char *name, type value) \
-        { \
-            ts_zone_value_##kind(name, as(value)); \
-        } \
-        static inline void ts_counter_sample(ts_counter *counter, type value) \
-        { \
-            ts_counter_##kind(counter, as(value)); \
-        }
+#        define TS__OVERLOAD(type, kind, as) \
+            static inline void ts_zone_value(const char *name, type value) \
+            { \
+                ts_zone_value_##kind(name, as(value)); \
+            } \
+            static inline void ts_counter_sample(ts_counter *counter, \
+                                                 type value) \
+            { \
+                ts_counter_##kind(counter, as(value)); \
+            }
 TS__OVERLOAD(bool, int, int64_t)
 TS__OVERLOAD(char, int, int64_t)
 TS__OVERLOAD(signed char, int, int64_t)
@@ -1044,19 +1064,23 @@ TS__OVERLOAD(unsigned long long, uint, uint64_t)
 TS__OVERLOAD(float, double, double)
 TS__OVERLOAD(double, double, double)
 TS__OVERLOAD(long double, double, double)
-#    undef TS__OVERLOAD
+#        undef TS__OVERLOAD
 }
-#    define TS__NUMBER(prefix, first, number) TS__NUMBER_##prefix(first, number)
-#    define TS__NUMBER_ts_zone_value(name, number) ts_zone_value(name, number)
-#    define TS__NUMBER_ts_counter(counter, number) \
-        ts_counter_sample(counter, number)
-#else
-#    define TS__NUMBER(prefix, first, number) \
-        _Generic((number), float : prefix##_double, double : prefix##_double, \
-                 unsigned long : prefix##_uint, \
-                 unsigned long long : prefix##_uint, \
-                 default : prefix##_int)(first, number)
-#endif
+#        define TS__NUMBER(prefix, first, number) \
+            TS__NUMBER_##prefix(first, number)
+#        define TS__NUMBER_ts_zone_value(name, number) \
+            ts_zone_value(name, number)
+#        define TS__NUMBER_ts_counter(counter, number) \
+            ts_counter_sample(counter, number)
+#    else
+#        define TS__NUMBER(prefix, first, number) \
+            _Generic((number), float \
+                     : prefix##_double, double \
+                     : prefix##_double, unsigned long \
+                     : prefix##_uint, unsigned long long \
+                     : prefix##_uint, default \
+                     : prefix##_int)(first, number)
+#    endif
 
 /* ==== 9. GPU ============================================================= */
 
@@ -1115,13 +1139,13 @@ TS_API ts_gpu_origin ts_gpu_origin_here(void);
 // One finished operation. Zero is "unknown" in every field but `kind`,
 // `track`, `start` and `end`.
 typedef struct ts_gpu_op {
-    ts_event_kind kind;    // TS_EVENT_KERNEL and later
-    uint32_t track;        // stream; context or device for a device_sync
-    uint32_t clock;        // of the four times (0: ts_tick_now)
-    uint64_t queued;       // the host asked for it
-    uint64_t submitted;    // it went to the device
-    uint64_t start, end;   // it ran; end < start is refused and counted
-    uint64_t correlation;  // ties it to its API call
+    ts_event_kind kind;   // TS_EVENT_KERNEL and later
+    uint32_t track;       // stream; context or device for a device_sync
+    uint32_t clock;       // of the four times (0: ts_tick_now)
+    uint64_t queued;      // the host asked for it
+    uint64_t submitted;   // it went to the device
+    uint64_t start, end;  // it ran; end < start is refused and counted
+    uint64_t correlation; // ties it to its API call
     ts_gpu_origin origin;
     union {
         struct {
@@ -1191,24 +1215,4213 @@ TS_API void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
 TS_API ts_result ts_salvage(const char *trace, uint64_t *records);
 
 // With TRACESMITH_DISABLE the calls are gone as well; they report success.
-#ifdef TRACESMITH_DISABLE
-#    define TS__GONE(expr)               (TS__SKIP(expr), TS_OK)
-#    define ts_session_start(desc)       TS__GONE(desc)
-#    define ts_session_stop()            TS_OK
-#    define ts_session_pause()           TS_OK
-#    define ts_session_resume()          TS_OK
-#    define ts_session_flush()           TS_OK
-#    define ts_session_snapshot(path)    TS__GONE(path)
-#    define ts_counter_define(name, unit, flags) \
-        (TS__SKIP(name), TS__SKIP(unit), TS__SKIP(flags), 0u)
-#    define ts_metadata_int(track, key, value) \
-        (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
-#    define ts_metadata_double(track, key, value) \
-        (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
-#    define ts_metadata_text(track, key, value) \
-        (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
-#    define ts_gpu_op_record(op)       TS__SKIP(op)
-#    define ts_api_call_record(call)   TS__SKIP(call)
-#endif
+#    ifdef TRACESMITH_DISABLE
+#        define TS__GONE(expr)            (TS__SKIP(expr), TS_OK)
+#        define ts_session_start(desc)    TS__GONE(desc)
+#        define ts_session_stop()         TS_OK
+#        define ts_session_pause()        TS_OK
+#        define ts_session_resume()       TS_OK
+#        define ts_session_flush()        TS_OK
+#        define ts_session_snapshot(path) TS__GONE(path)
+#        define ts_counter_define(name, unit, flags) \
+            (TS__SKIP(name), TS__SKIP(unit), TS__SKIP(flags), 0u)
+#        define ts_metadata_int(track, key, value) \
+            (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
+#        define ts_metadata_double(track, key, value) \
+            (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
+#        define ts_metadata_text(track, key, value) \
+            (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
+#        define ts_gpu_op_record(op)     TS__SKIP(op)
+#        define ts_api_call_record(call) TS__SKIP(call)
+#    endif
 
 #endif // TRACESMITH_H
+
+/* ==== 11. Implementation ================================================= */
+
+#if defined(TRACESMITH_IMPLEMENTATION) && !defined(TS__IMPLEMENTED)
+#    define TS__IMPLEMENTED
+
+#    include <string.h>
+
+/* ---- 11.1 Texts of numbers ---------------------------------------------- */
+
+const char *ts_result_text(ts_result result)
+{
+    switch (result) {
+#    define TS__X(name, value, text) \
+    case name: return text;
+        TS_RESULTS(TS__X)
+#    undef TS__X
+    }
+    return "unknown result";
+}
+
+const char *ts_event_name(uint32_t kind)
+{
+    switch (kind) {
+#    define TS__X(name, value, text) \
+    case value: return text;
+        TS_EVENTS(TS__X)
+#    undef TS__X
+    }
+    return "unknown";
+}
+
+const char *ts_column_name(uint32_t column)
+{
+    switch (column) {
+#    define TS__X(name, value, text) \
+    case value: return text;
+        TS_COLUMNS(TS__X)
+#    undef TS__X
+    }
+    return "unknown";
+}
+
+const char *ts_loss_name(uint32_t cause)
+{
+    switch (cause) {
+#    define TS__X(name, value, text) \
+    case value: return text;
+        TS_LOSSES(TS__X)
+#    undef TS__X
+    }
+    return "unknown";
+}
+
+#    define TS__COLUMNS_PER_EVENT 16
+
+const uint8_t *ts_event_columns(uint32_t kind)
+{
+#    define TS__C(name) TS_COLUMN_##name
+#    define TS__GPU \
+        TS__C(START), TS__C(DURATION), TS__C(CORRELATION), TS__C(QUEUED), \
+            TS__C(SUBMITTED), TS__C(THREAD), TS__C(SITE), TS__C(STACK)
+#    define TS__ROW(kind, ...) \
+    case TS_EVENT_##kind: { \
+        static const uint8_t columns[] = { __VA_ARGS__, 0 }; \
+        return columns; \
+    }
+    switch (kind) {
+        TS__ROW(ZONE, TS__C(START), TS__C(DURATION), TS__C(SITE))
+        TS__ROW(ZONE_OPEN, TS__C(START), TS__C(SITE), TS__C(DEPTH))
+        TS__ROW(ZONE_ARG, TS__C(START), TS__C(SITE), TS__C(NAME), TS__C(TYPE),
+                TS__C(VALUE), TS__C(TEXT))
+        TS__ROW(MARK, TS__C(START), TS__C(SITE))
+        TS__ROW(MESSAGE, TS__C(START), TS__C(SITE), TS__C(TEXT))
+        TS__ROW(COUNTER, TS__C(START), TS__C(TYPE), TS__C(VALUE))
+        TS__ROW(FRAME, TS__C(START), TS__C(SITE))
+        TS__ROW(ALLOC, TS__C(START), TS__C(ADDRESS), TS__C(SIZE), TS__C(POOL),
+                TS__C(CATEGORY), TS__C(SITE), TS__C(STACK))
+        TS__ROW(FREE, TS__C(START), TS__C(ADDRESS), TS__C(POOL))
+        TS__ROW(FLOW, TS__C(START), TS__C(ID), TS__C(PHASE))
+        TS__ROW(SPAN, TS__C(START), TS__C(ID), TS__C(PHASE), TS__C(SITE))
+        TS__ROW(API_CALL, TS__C(START), TS__C(DURATION), TS__C(NAME),
+                TS__C(CORRELATION), TS__C(RESULT), TS__C(STACK))
+        TS__ROW(KERNEL, TS__GPU, TS__C(LAUNCH), TS__C(GRAPH_NODE), TS__C(GRAPH))
+        TS__ROW(MEMCPY, TS__GPU, TS__C(TYPE), TS__C(SIZE), TS__C(SOURCE),
+                TS__C(ADDRESS), TS__C(MEMORY), TS__C(PEER))
+        TS__ROW(MEMSET, TS__GPU, TS__C(SIZE), TS__C(ADDRESS), TS__C(VALUE))
+        TS__ROW(EVENT_RECORD, TS__GPU, TS__C(ID))
+        TS__ROW(EVENT_WAIT, TS__GPU, TS__C(ID), TS__C(RECORD))
+        TS__ROW(STREAM_SYNC, TS__GPU, TS__C(ID))
+        TS__ROW(DEVICE_SYNC, TS__GPU)
+        TS__ROW(EVENT_SYNC, TS__GPU, TS__C(ID))
+        TS__ROW(HOST_FUNCTION, TS__GPU, TS__C(ADDRESS), TS__C(NAME))
+        TS__ROW(GRAPH_LAUNCH, TS__GPU, TS__C(GRAPH))
+        TS__ROW(COLLECTIVE, TS__GPU, TS__C(NAME), TS__C(COMMUNICATOR),
+                TS__C(SEQUENCE), TS__C(SIZE), TS__C(TYPE), TS__C(PEER),
+                TS__C(RANKS))
+        TS__ROW(GPU_ALLOC, TS__GPU, TS__C(ADDRESS), TS__C(SIZE), TS__C(POOL),
+                TS__C(MEMORY))
+        TS__ROW(GPU_FREE, TS__GPU, TS__C(ADDRESS), TS__C(POOL))
+    }
+#    undef TS__ROW
+#    undef TS__GPU
+#    undef TS__C
+    return NULL;
+}
+
+#    ifndef TRACESMITH_DISABLE
+
+/* ---- 11.2 Platform: everything that is Linux ---------------------------- */
+
+#        include <dlfcn.h>
+#        include <errno.h>
+#        include <fcntl.h>
+#        include <limits.h>
+#        include <linux/futex.h>
+#        include <pthread.h>
+#        include <signal.h>
+#        include <stdio.h>
+#        include <stdlib.h>
+#        include <sys/mman.h>
+#        include <sys/prctl.h>
+#        include <sys/resource.h>
+#        include <sys/stat.h>
+#        include <sys/statfs.h>
+#        include <sys/syscall.h>
+#        include <sys/utsname.h>
+#        include <time.h>
+#        include <unistd.h>
+#        if defined(__x86_64__) || defined(__i386__)
+#            include <cpuid.h>
+#        endif
+#        ifndef MAP_ANONYMOUS
+#            error \
+                "include tracesmith.h before system headers, or define _GNU_SOURCE"
+#        endif
+#        ifndef XXH_INLINE_ALL
+#            define XXH_INLINE_ALL
+#        endif
+#        include <xxhash.h>
+#        ifdef TRACESMITH_ZSTD
+#            include <zstd.h>
+#        endif
+#        ifdef __cplusplus
+extern "C" {
+#        endif
+
+#        ifndef MADV_POPULATE_WRITE
+#            define MADV_POPULATE_WRITE 23 // Linux 5.14
+#        endif
+#        ifndef F_OFD_SETLK
+#            define F_OFD_GETLK 36 // Linux 3.15
+#            define F_OFD_SETLK 37
+#        endif
+
+static uint64_t ts__clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t ts__tick_slow(void)
+{
+    return ts__clock_ns(CLOCK_MONOTONIC_RAW);
+}
+
+// The kind of clock 0, and whether ts__tick must take the slow way.
+static uint8_t ts__tick_type(void)
+{
+#        if defined(TRACESMITH_TICK)
+    return TS_CLOCK_OTHER;
+#        elif defined(__x86_64__) || defined(__i386__)
+    // Intel SDM volume 3, "Invariant TSC": CPUID 80000007H, EDX bit 8.
+    uint32_t a, b, c, d;
+    const bool known = __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0;
+    return known && (d >> 8 & 1) ? TS_CLOCK_TSC : TS_CLOCK_MONOTONIC_RAW;
+#        elif defined(__aarch64__)
+    return TS_CLOCK_CNTVCT;
+#        else
+    return TS_CLOCK_MONOTONIC_RAW;
+#        endif
+}
+
+static void ts__futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+    struct timespec t;
+    t.tv_sec = (time_t)(timeout_ns / 1000000000u);
+    t.tv_nsec = (long)(timeout_ns % 1000000000u);
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &t, NULL, 0);
+}
+
+static void ts__futex_wake(uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+// A mutex that a fork child may simply forget: 0 free, 1 held, 2 contended.
+// It holds because every holder has its signals blocked (ts__enter).
+typedef struct ts__lock {
+    uint32_t word;
+} ts__lock;
+
+static bool ts__lock_try(ts__lock *lock)
+{
+    uint32_t expected = 0;
+    return __atomic_compare_exchange_n(&lock->word, &expected, 1, false,
+                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void ts__lock_take(ts__lock *lock)
+{
+    if (ts__lock_try(lock)) return;
+    while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0)
+        ts__futex_wait(&lock->word, 2, 100000000u);
+}
+
+static void ts__lock_give(ts__lock *lock)
+{
+    if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
+        ts__futex_wake(&lock->word);
+}
+
+// Fresh zeroed memory of our own; NULL when there is none.
+static void *ts__pages_new(size_t size)
+{
+    void *const p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static size_t ts__page_round(size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (size + page - 1) & ~(page - 1);
+}
+
+// A part of a file as shared memory, its pages present, its blocks reserved
+// (a hole would mean SIGBUS on a full disk). NULL and errno on failure.
+static void *ts__pages_map(int fd, uint64_t offset, size_t size)
+{
+    int error;
+    do
+        error = posix_fallocate(fd, (off_t)offset, (off_t)size);
+    while (error == EINTR);
+    if (error) {
+        errno = error;
+        return NULL;
+    }
+    void *const p =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    if (p == MAP_FAILED) return NULL;
+    if (madvise(p, size, MADV_POPULATE_WRITE) != 0)
+        for (size_t i = 0; i < size; i += 4096)
+            __atomic_fetch_add((uint8_t *)p + i, 0, __ATOMIC_RELAXED);
+    return p;
+}
+
+// Writes all or nothing, as far as the caller can tell: on failure the file
+// is cut back to offset. RLIMIT_FSIZE is checked because exceeding it would
+// raise SIGXFSZ in the app.
+static ts_result ts__file_write(int fd, uint64_t offset, const void *bytes,
+                                size_t size)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+        limit.rlim_cur != RLIM_INFINITY && offset + size > limit.rlim_cur)
+        return TS_ERR_DISK_FULL;
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t n = pwrite(fd, (const uint8_t *)bytes + done, size - done,
+                                 (off_t)(offset + done));
+        if (n > 0) {
+            done += (size_t)n;
+            continue;
+        }
+        if (n < 0 && errno == EINTR) continue;
+        const bool full =
+            n == 0 || errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+        // An error here leaves a torn chunk, which readers skip.
+        if (ftruncate(fd, (off_t)offset) != 0) return TS_ERR_IO;
+        return full ? TS_ERR_DISK_FULL : TS_ERR_IO;
+    }
+    return TS_OK;
+}
+
+static bool ts__file_read(int fd, uint64_t offset, void *bytes, size_t size)
+{
+    return pread(fd, bytes, size, (off_t)offset) == (ssize_t)size;
+}
+
+// The lock that tells that a sidecar's writer lives. It belongs to the open
+// file, so a reader in the same process does not disturb it.
+static bool ts__file_lock(int fd)
+{
+    struct flock lock;
+    memset(&lock, 0, sizeof lock);
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+static void ts__random(void *bytes, size_t size)
+{
+    const int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    const bool done = fd >= 0 && ts__file_read(fd, 0, bytes, size);
+    if (fd >= 0) close(fd);
+    if (done) return;
+    uint64_t seed[3] = { ts__clock_ns(CLOCK_REALTIME),
+                         ts__clock_ns(CLOCK_MONOTONIC_RAW),
+                         (uint64_t)getpid() };
+    const XXH128_hash_t hash = XXH3_128bits(seed, sizeof seed);
+    memcpy(bytes, &hash, size < sizeof hash ? size : sizeof hash);
+}
+
+/* ---- 11.3 State --------------------------------------------------------- */
+
+#        define TS__RINGS_MAX      4096
+#        define TS__BLOCKS_MAX     2048
+#        define TS__BLOCK_BYTES    (256u << 10)
+#        define TS__BATCH_ROWS     8192
+#        define TS__BATCH_SLOTS    16384
+#        define TS__BATCH_TEXT     (512u << 10)
+#        define TS__RING_SLOTS_MIN 2048
+#        define TS__INDEX_ENTRIES  1024
+#        define TS__RESERVE_BYTES \
+            (1u << 20) // kept on the disk for the end of a trace
+#        define TS__NAME_MAX         65535
+#        define TS__TEXT_MAX         8000
+#        define TS__PATH_MAX         4096
+#        define TS__GLOBAL_LOSSES    64
+#        define TS__ENCODERS         4
+#        define TS__CHUNKS_PER_BATCH 512
+#        define TS__CLOCKS_MAX       32
+#        define TS__BATCH_BYTES      (4u << 20)
+#        define TS__SCRATCH_BYTES    (512u << 10)
+
+// Totals of one cause, and what of it the trace already has: `sent`, or
+// `pending` once the append numbered `pending_epoch` is done.
+typedef struct ts__loss_total {
+    uint64_t count, stall_ns, first, last;
+    uint64_t sent, sent_stall, sent_last;
+    uint64_t pending, pending_stall, pending_last;
+    uint64_t pending_epoch;
+    uint32_t track, cause, detail, unused;
+} ts__loss_total;
+
+enum { TS__LOSS_SLOTS = 8 };
+
+/*
+    A ring's mapping:
+        0      ts__ring        the hot part
+        1152   ts__ring_rest   the rest
+        4096   slots
+*/
+typedef struct ts__ring_rest {
+    ts__lock lock;       // of the consumer's side
+    uint32_t state;      // TS__RING_...
+    uint32_t track;      // whose records come at `tail`
+    uint32_t owner;      // track of the thread that has it
+    uint32_t index;      // in the sidecar
+    uint64_t start;      // position of the first record
+    uint64_t drained_ns; // when it was last emptied
+    // The last changes of owner, so that a flight recorder knows whose
+    // records it holds when the THREAD record is overwritten.
+    struct {
+        uint64_t position;
+        uint32_t track;
+    } owners[16];
+    uint32_t owner_count;
+    ts__loss_total losses[TS__LOSS_SLOTS];
+} ts__ring_rest;
+
+enum { TS__RING_FREE = 1, TS__RING_OWNED = 2, TS__RING_RETIRED = 3 };
+
+static ts__ring_rest *ts__rest(const ts__ring *ring)
+{
+    return (ts__ring_rest *)((uintptr_t)ring + sizeof *ring);
+}
+
+// A dictionary entry as it lies in a block, 8-aligned.
+typedef struct ts__entry {
+    uint64_t hash;
+    uint32_t id;
+    uint32_t size;
+    uint32_t kind; // ts_chunk_kind
+    uint32_t unused;
+} ts__entry; // then the bytes
+
+// What the writer of a trace knows. It lies in the sidecar, so that salvage
+// goes on exactly where the process died.
+typedef struct ts__writer_state {
+    uint64_t offset;       // of the next chunk
+    uint64_t index_offset; // of the last index part, 0 none
+    uint64_t records;      // written
+    uint64_t loss_epoch;   // counts appends of the ledger
+    uint64_t entry_offset; // dictionary written up to here ...
+    uint32_t entry_block;  // ... in this block
+    uint32_t sequence;
+    uint32_t index_count;
+    uint32_t finished;
+} ts__writer_state;
+
+/*
+    The sidecar: this header, then dictionary blocks and rings as they are
+    needed. Only processes of the same version read it.
+*/
+typedef struct ts__sidecar {
+    uint8_t magic[8];
+    uint32_t layout; // sizeof(ts__sidecar), catches other versions
+    uint16_t tick_type;
+    uint16_t overwrites;   // a flight recorder's rings
+    ts_file_header header; // of the trace
+    uint64_t size;         // of the file
+    ts__writer_state state;
+    /*
+        The journal. An append first saves `state` in `before` and sets step
+        to 1; writes; updates `state`; sets step to 2; moves the ring's tail
+        to `tail`; sets step to 0. Whatever instruction dies, salvage either
+        undoes all of it (1) or finishes it (2).
+    */
+    uint32_t step;
+    uint32_t ring; // index into rings, TS__RINGS_MAX: none
+    uint64_t tail;
+    uint32_t track; // at the new tail
+    uint32_t unused;
+    ts__writer_state before;
+
+    ts_clock_entry clock[2]; // first and last sample
+    ts__loss_total losses[TS__GLOBAL_LOSSES];
+    uint32_t block_count, ring_count;
+    struct {
+        uint64_t offset;
+        uint64_t used; // release: pairs with the acquire in ts__writer_entries
+    } blocks[TS__BLOCKS_MAX];
+    struct {
+        uint64_t offset, size;
+    } rings[TS__RINGS_MAX];
+    ts_chunk_header index[TS__INDEX_ENTRIES];
+    uint64_t lod[TS__INDEX_ENTRIES][TS_LOD_CELLS];
+} ts__sidecar;
+#        define TS__SIDECAR_MAGIC "TSRING\x1a\n"
+
+// One file being written: a session's trace, a snapshot, or a salvage.
+typedef struct ts__writer {
+    int fd;
+    ts__lock lock;
+    ts__sidecar *sidecar; // a snapshot has a private one
+    uint8_t *scratch;     // TS__SCRATCH_BYTES, for entries and index parts
+    uint64_t reserved;    // disk space is allocated up to here
+    ts_result error;      // the first
+    uint32_t compress;    // zstd level
+    bool final;           // may use up the reserve
+} ts__writer;
+
+typedef struct ts__block { // of the dictionary
+    uint8_t *bytes;
+    uint64_t used, size;
+    uint32_t shared; // index + 1 in the session's sidecar, 0: private memory
+    bool closed;     // takes no more entries
+} ts__block;
+// Kinds of entries that never leave the process.
+enum { TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
+
+typedef struct ts__open_zone {
+    uint64_t start;
+    uint32_t site, track, depth, unused;
+} ts__open_zone;
+
+/*
+    Work space for one batch: up to TS__BATCH_ROWS events of one kind as
+    columns, and the chunks made of a batch. Several threads may encode at
+    once, each with one of these.
+*/
+typedef struct ts__encoder {
+    uint64_t column[TS__COLUMNS_PER_EVENT][TS__BATCH_ROWS];
+    uint64_t track[TS__BATCH_ROWS]; // u64 like every column
+    uint64_t stored[TS__BATCH_ROWS + 64];
+    uint64_t root_start[TS__BATCH_ROWS], root_end[TS__BATCH_ROWS];
+    uint32_t root_site[TS__BATCH_ROWS];
+    uint32_t text_size[TS__BATCH_ROWS];
+    uint8_t text[TS__BATCH_TEXT];
+    uint8_t payload[16 * 1024]; // of one record
+    uint64_t lod[TS__CHUNKS_PER_BATCH][TS_LOD_CELLS];
+    uint64_t base;              // the session's start tick
+    struct ts__open_zone *open; // on zone stacks when the session ended
+    uint32_t open_count;
+    uint32_t records;
+    uint32_t text_used;
+    uint32_t chunks;
+    uint32_t compress;
+    uint32_t unused;
+    size_t size; // of out
+    uint8_t out[TS__BATCH_BYTES];
+    uint8_t raw[TS__BATCH_BYTES]; // before compression
+} ts__encoder;
+
+// Everything the process has, in one place. Zero is "nothing yet".
+typedef struct ts__core {
+    ts__lock api; // session calls exclude each other
+    // Dictionary.
+    ts__lock names;
+    ts__lock ledger; // of losses without a ring; innermost
+    ts__block blocks[TS__BLOCKS_MAX];
+    uint32_t block_count;
+    ts__entry **table; // hash table of deduplicated entries
+    uint32_t table_mask, table_used;
+    uint32_t last_id[16]; // by chunk kind
+    uint32_t process_track;
+    // Session.
+    ts_session_desc desc;
+    char path[TS__PATH_MAX], snapshot_path[TS__PATH_MAX];
+    char path_pattern[TS__PATH_MAX], sidecar_dir[TS__PATH_MAX], app[256];
+    char sidecar_path[TS__PATH_MAX];
+    bool active;
+    uint32_t generation;
+    uint32_t snapshots;
+    ts__writer writer;
+    int sidecar_fd;
+    ts__lock pool; // rings of the session
+    ts__ring *rings[TS__RINGS_MAX];
+    uint32_t ring_count;
+    uint32_t free_rings[TS__RINGS_MAX], free_count;
+    uint64_t ring_bytes; // of all
+    uint32_t threads;
+    uint32_t stopping;
+    ts__encoder *encoders[TS__ENCODERS];
+    uint32_t encoders_busy; // bits
+    uint32_t encoder_wake;
+    // Drain thread.
+    pthread_t thread;
+    bool thread_runs;
+    uint32_t wake;    // futex: counts requests to look at once
+    uint32_t drained; // futex: counts drains
+    uint32_t snapshot_wanted;
+    uint64_t clock_next_ns, clock_step_ns;
+    struct sigaction old_action;
+    ts_stats last_stats;
+    // Process.
+    pthread_key_t key;
+    bool hooks_ready, names_shared;
+    uint8_t tick_type;
+    uint32_t clock_count;
+} ts__core;
+
+static ts__core ts__c;
+static ts__ring ts__none; // limit 0, gate 0: for threads without a ring
+uint32_t ts__gate;
+__thread ts__ring *ts__mine __attribute__((tls_model("initial-exec"))) =
+    &ts__none;
+// This thread: inside the slow path; its track.
+static __thread uint32_t ts__inside, ts__track;
+
+static uint8_t *ts__session_blocks[TS__BLOCKS_MAX]; // dictionary, shared ones
+
+static void ts__platform_init(void)
+{
+    ts__c.tick_type = ts__tick_type();
+    TS__STORE(&ts__none.no_tick, ts__c.tick_type == TS_CLOCK_MONOTONIC_RAW);
+}
+
+uint64_t ts_tick_now(void)
+{
+    return ts__tick(&ts__none);
+}
+
+// Enters and leaves the slow path. With signals blocked, a handler never
+// finds this thread holding a lock, and its records are only delayed.
+// False: a fault inside the slow path led back here.
+static bool ts__enter(sigset_t *old)
+{
+    if (ts__inside) return false;
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, old);
+    ts__inside = 1;
+    return true;
+}
+
+static void ts__leave(const sigset_t *old)
+{
+    ts__inside = 0;
+    pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+/* ---- 11.4 Ledger -------------------------------------------------------- */
+
+static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
+                         uint64_t last, uint64_t stall_ns)
+{
+    if (!total->count || (int64_t)(first - total->first) < 0)
+        total->first = first;
+    if (!total->count || (int64_t)(last - total->last) > 0) total->last = last;
+    TS__STORE(&total->count, total->count + count);
+    total->stall_ns += stall_ns;
+}
+
+// A loss of the thread that owns a ring: only that thread calls this.
+static void ts__loss_ring(ts__ring *ring, ts_loss cause, uint64_t count,
+                          uint64_t first, uint64_t last, uint64_t stall_ns)
+{
+    ts__ring_rest *const rest = ts__rest(ring);
+    for (int i = 0; i < TS__LOSS_SLOTS; i++) {
+        ts__loss_total *const total = &rest->losses[i];
+        if (total->cause &&
+            (total->cause != (uint32_t)cause || total->track != rest->owner))
+            continue;
+        total->track = rest->owner;
+        total->cause = (uint32_t)cause;
+        ts__loss_add(total, count, first, last, stall_ns);
+        return;
+    }
+    // A ring that served many losing threads: the last row takes the rest.
+    ts__loss_add(&rest->losses[TS__LOSS_SLOTS - 1], count, first, last,
+                 stall_ns);
+}
+
+// A loss without a ring, or found by another thread.
+static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
+                          uint32_t detail, uint64_t count, uint64_t first,
+                          uint64_t last)
+{
+    if (!sidecar || !count) return;
+    ts__lock_take(&ts__c.ledger);
+    for (uint32_t i = 0; i < TS__GLOBAL_LOSSES; i++) {
+        ts__loss_total *const total = &sidecar->losses[i];
+        const bool last_row = i == TS__GLOBAL_LOSSES - 1;
+        if (total->cause && !last_row &&
+            (total->cause != (uint32_t)cause || total->track != track ||
+             total->detail != detail))
+            continue;
+        if (!total->cause) {
+            total->track = track;
+            total->detail = detail;
+            total->cause = (uint32_t)cause;
+        } else if (last_row) {
+            total->track = total->detail = 0;
+        }
+        ts__loss_add(total, count, first, last, 0);
+        break;
+    }
+    ts__lock_give(&ts__c.ledger);
+}
+
+// The same for something that happens now in the running session.
+static void ts__loss_now(uint32_t track, ts_loss cause)
+{
+    const uint64_t now = ts__tick(&ts__none);
+    ts__loss_note(ts__c.writer.sidecar, track, cause, 0, 1, now, now);
+}
+
+static bool ts__loss_open(const ts__loss_total *total, uint64_t epoch)
+{
+    const bool done = total->pending_epoch <= epoch;
+    return total->count != (done ? total->pending : total->sent);
+}
+
+// The row that the trace does not have yet; the append that carries it will
+// make the writer's epoch `epoch` + 1.
+static ts_loss_entry ts__loss_row(ts__loss_total *total, uint64_t epoch)
+{
+    if (total->pending_epoch <= epoch) {
+        total->sent = total->pending;
+        total->sent_stall = total->pending_stall;
+        total->sent_last = total->pending_last;
+    }
+    total->pending_epoch = epoch + 1;
+    total->pending = TS__LOAD(&total->count);
+    total->pending_stall = total->stall_ns;
+    total->pending_last = total->last;
+    ts_loss_entry row;
+    row.cause = total->cause;
+    row.detail = total->detail;
+    row.count = total->pending - total->sent;
+    row.first = total->sent ? total->sent_last : total->first;
+    row.last = total->pending_last;
+    row.stall_ns = total->pending_stall - total->sent_stall;
+    return row;
+}
+
+/* ---- 11.5 Dictionary ---------------------------------------------------- */
+
+/*
+    Names, sites, tracks ... live as long as the process, in blocks that are
+    never freed or moved. Blocks begun during a session are part of its
+    sidecar. Lookups take no lock: an entry and a table are complete before
+    the pointer to them is published.
+*/
+static const uint8_t *ts__entry_bytes(const ts__entry *entry)
+{
+    return (const uint8_t *)(entry + 1);
+}
+
+static uint64_t ts__entry_hash(uint32_t kind, const void *bytes, size_t size)
+{
+    return XXH3_64bits_withSeed(bytes, size, kind);
+}
+
+static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
+                                 uint64_t hash)
+{
+    // acquire: pairs with the release in ts__table_grow
+    ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
+    if (!table) return NULL;
+    // The mask lies before the table, so that the two always match.
+    const uint64_t mask = (uint64_t)(uintptr_t)table[-1];
+    for (uint64_t i = hash & mask;; i = (i + 1) & mask) {
+        // acquire: pairs with the release in ts__table_insert
+        ts__entry *const e = __atomic_load_n(&table[i], __ATOMIC_ACQUIRE);
+        if (!e) return NULL;
+        if (e->hash == hash && e->kind == kind && e->size == size &&
+            memcmp(ts__entry_bytes(e), bytes, size) == 0)
+            return e;
+    }
+}
+
+static void ts__table_insert(ts__entry **table, uint64_t mask, ts__entry *e)
+{
+    uint64_t i = e->hash & mask;
+    while (table[i])
+        i = (i + 1) & mask;
+    __atomic_store_n(&table[i], e, __ATOMIC_RELEASE);
+}
+
+// Doubles the table at half load. The old one stays for lookups under way:
+// all old ones together are as large as the present one.
+static bool ts__table_grow(void)
+{
+    if (ts__c.table && ts__c.table_used < ts__c.table_mask / 2) return true;
+    const uint32_t count = ts__c.table ? (ts__c.table_mask + 1) * 2 : 4096;
+    ts__entry **const table =
+        (ts__entry **)ts__pages_new((count + 1u) * sizeof *table);
+    if (!table) return false;
+    table[0] = (ts__entry *)(uintptr_t)(count - 1);
+    for (uint32_t i = 0; ts__c.table && i <= ts__c.table_mask; i++)
+        if (ts__c.table[i])
+            ts__table_insert(table + 1, count - 1, ts__c.table[i]);
+    ts__c.table_mask = count - 1;
+    __atomic_store_n(&ts__c.table, table + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+// A part of the sidecar for a block or a ring; NULL when there is no space.
+static void *ts__sidecar_grow(size_t size, uint64_t *offset)
+{
+    ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    *offset = __atomic_fetch_add(&sidecar->size, size, __ATOMIC_RELAXED);
+    return ts__pages_map(ts__c.sidecar_fd, *offset, size);
+}
+
+// A block with room for `need` bytes. Names' lock held.
+static ts__block *ts__block_get(size_t need)
+{
+    ts__sidecar *const sidecar =
+        ts__c.names_shared ? ts__c.writer.sidecar : NULL;
+    ts__block *block = NULL;
+    if (ts__c.block_count) block = &ts__c.blocks[ts__c.block_count - 1];
+    if (block && !block->closed && block->used + need <= block->size)
+        return block;
+    if (ts__c.block_count == TS__BLOCKS_MAX) return NULL;
+    size_t size =
+        sidecar && sidecar->block_count == 0 ? 32u << 10 : TS__BLOCK_BYTES;
+    if (size < need) size = need;
+    size = ts__page_round(size);
+    block = &ts__c.blocks[ts__c.block_count];
+    memset(block, 0, sizeof *block);
+    block->size = size;
+    if (!sidecar) {
+        block->bytes = (uint8_t *)ts__pages_new(size);
+    } else if (sidecar->block_count < TS__BLOCKS_MAX) {
+        uint64_t offset = 0;
+        block->bytes = (uint8_t *)ts__sidecar_grow(size, &offset);
+        if (block->bytes) {
+            sidecar->blocks[sidecar->block_count].offset = offset;
+            ts__session_blocks[sidecar->block_count] = block->bytes;
+            // release: pairs with the acquire in ts__writer_entries
+            __atomic_store_n(&sidecar->block_count, sidecar->block_count + 1,
+                             __ATOMIC_RELEASE);
+            block->shared = sidecar->block_count;
+        }
+    }
+    if (!block->bytes) return NULL;
+    ts__c.block_count++;
+    return block;
+}
+
+// Adds an entry. Names' lock held; 0 when there is no room.
+static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
+                              size_t size, uint64_t hash)
+{
+    const size_t need = (sizeof(ts__entry) + size + 7) & ~(size_t)7;
+    ts__block *const block = ts__table_grow() ? ts__block_get(need) : NULL;
+    if (!block) {
+        ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
+        return 0;
+    }
+    ts__entry *const e = (ts__entry *)(void *)(block->bytes + block->used);
+    e->hash = hash;
+    e->id = id;
+    e->size = (uint32_t)size;
+    e->kind = kind;
+    if (size) memcpy(e + 1, bytes, size);
+    block->used += need;
+    if (block->shared)
+        __atomic_store_n(&ts__c.writer.sidecar->blocks[block->shared - 1].used,
+                         block->used, __ATOMIC_RELEASE);
+    if (hash) {
+        ts__table_insert(ts__c.table, ts__c.table_mask, e);
+        ts__c.table_used++;
+    }
+    return id;
+}
+
+// A new entry with the next identifier of its kind, never deduplicated.
+static uint32_t ts__entry_new(uint32_t kind, const void *bytes, size_t size)
+{
+    if (ts__c.last_id[kind] >= TS__CODE_LIMIT - 1) return 0;
+    const uint32_t id =
+        ts__entry_add(kind, ts__c.last_id[kind] + 1, bytes, size, 0);
+    if (id) ts__c.last_id[kind] = id;
+    return id;
+}
+
+// The identifier of an entry with these bytes, made if there is none yet.
+static uint32_t ts__entry_get(uint32_t kind, const void *bytes, size_t size)
+{
+    const uint64_t hash = ts__entry_hash(kind, bytes, size) | 1;
+    const ts__entry *known = ts__entry_find(kind, bytes, size, hash);
+    if (known) return known->id;
+    sigset_t old;
+    if (!ts__enter(&old)) return 0;
+    ts__lock_take(&ts__c.names);
+    known = ts__entry_find(kind, bytes, size, hash);
+    uint32_t id = known ? known->id : 0;
+    if (!id && ts__c.last_id[kind] < TS__CODE_LIMIT - 1) {
+        id = ts__entry_add(kind, ts__c.last_id[kind] + 1, bytes, size, hash);
+        if (id) ts__c.last_id[kind] = id;
+    }
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+    return id;
+}
+
+uint32_t ts_name_define_sized(const char *text, size_t size)
+{
+    if (!text) return 0;
+    if (size > TS__NAME_MAX) size = TS__NAME_MAX;
+    return ts__entry_get(TS_CHUNK_NAMES, text, size);
+}
+
+uint32_t ts_name_define(const char *text)
+{
+    return text ? ts_name_define_sized(text, strlen(text)) : 0;
+}
+
+static uint32_t ts__site_get(const char *name, const ts_site *site)
+{
+    ts_site_entry entry;
+    memset(&entry, 0, sizeof entry);
+    if (!name && site) name = site->name ? site->name : site->function;
+    entry.name = ts_name_define(name);
+    if (site) {
+        entry.category = ts_name_define(site->category);
+        entry.function = ts_name_define(site->function);
+        entry.file = ts_name_define(site->file);
+        entry.line = site->line;
+        entry.color = site->color;
+    }
+    return ts__entry_get(TS_CHUNK_SITES, &entry, sizeof entry);
+}
+
+uint32_t ts_site_define(const char *name, const ts_site *base)
+{
+    return ts__site_get(name, base);
+}
+
+uint32_t ts__site_code(ts_site *site)
+{
+    const uint32_t code = ts__site_get(NULL, site);
+    TS__STORE(&site->code, code);
+    return code;
+}
+
+// Adds a track, or defines `id` again when it is not 0.
+static uint32_t ts__track_put(uint32_t id, ts_track_type type, uint32_t parent,
+                              const char *name, uint32_t unit, uint64_t number,
+                              uint64_t flags)
+{
+    ts_track_entry entry;
+    memset(&entry, 0, sizeof entry);
+    entry.type = (uint8_t)type;
+    entry.parent = parent;
+    entry.name = ts_name_define(name);
+    entry.unit = unit;
+    entry.number = number;
+    entry.flags = flags;
+    sigset_t old;
+    if (!ts__enter(&old)) return 0;
+    ts__lock_take(&ts__c.names);
+    if (id)
+        id = ts__entry_add(TS_CHUNK_TRACKS, id, &entry, sizeof entry, 0);
+    else
+        id = ts__entry_new(TS_CHUNK_TRACKS, &entry, sizeof entry);
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+    return id;
+}
+
+// The process's own track: number 1 of the first process to ask, and a new
+// one in a fork child.
+static uint32_t ts__process_track(void)
+{
+    if (!TS__LOAD(&ts__c.process_track)) {
+        char name[256];
+        const int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+        const ssize_t n = fd >= 0 ? read(fd, name, sizeof name - 1) : 0;
+        if (fd >= 0) close(fd);
+        name[n > 0 ? n - 1 : 0] = 0; // without the newline
+        const uint32_t track = ts__track_put(0, TS_TRACK_PROCESS, 0, name, 0,
+                                             (uint64_t)getpid(), 0);
+        uint32_t none = 0; // another thread may have been faster
+        __atomic_compare_exchange_n(&ts__c.process_track, &none, track, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+    return ts__c.process_track;
+}
+
+uint32_t ts_thread_track(void)
+{
+    if (!ts__track) {
+        char name[17] = { 0 };
+        prctl(PR_GET_NAME, name);
+        ts__track = ts__track_put(0, TS_TRACK_THREAD, ts__process_track(), name,
+                                  0, (uint64_t)syscall(SYS_gettid), 0);
+        __atomic_fetch_add(&ts__c.threads, 1, __ATOMIC_RELAXED);
+    }
+    return ts__track;
+}
+
+void ts_thread_name(const char *name)
+{
+    const uint32_t track = ts_thread_track();
+    if (track && name)
+        ts__track_put(track, TS_TRACK_THREAD, ts__process_track(), name, 0,
+                      (uint64_t)syscall(SYS_gettid), 0);
+}
+
+// A counter is known by its name: a key entry leads to its track.
+static uint32_t ts__counter_track(const char *name, const char *unit,
+                                  uint32_t flags, bool define)
+{
+    const uint32_t key = ts_name_define(name);
+    if (!key) return 0;
+    sigset_t old;
+    const uint32_t unit_name = ts_name_define(unit);
+    const uint32_t parent = ts__process_track();
+    if (!ts__enter(&old)) return 0;
+    ts__lock_take(&ts__c.names);
+    const uint64_t hash = ts__entry_hash(TS__ENTRY_COUNTER, &key, 4) | 1;
+    ts__entry *known = ts__entry_find(TS__ENTRY_COUNTER, &key, 4, hash);
+    uint32_t id = known ? known->id : 0;
+    if (!id || define) {
+        ts_track_entry entry;
+        memset(&entry, 0, sizeof entry);
+        entry.type = TS_TRACK_COUNTER;
+        entry.parent = parent;
+        entry.name = key;
+        entry.unit = unit_name;
+        entry.flags = flags;
+        if (id)
+            ts__entry_add(TS_CHUNK_TRACKS, id, &entry, sizeof entry, 0);
+        else
+            id = ts__entry_new(TS_CHUNK_TRACKS, &entry, sizeof entry);
+        if (id && !known) ts__entry_add(TS__ENTRY_COUNTER, id, &key, 4, hash);
+    }
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+    return id;
+}
+
+uint32_t ts_counter_define(const char *name, const char *unit, uint32_t flags)
+{
+    return ts__counter_track(name, unit, flags, true);
+}
+
+uint32_t ts__counter_code(ts_counter *counter)
+{
+    const uint32_t code = ts__counter_track(counter->name, NULL, 0, false);
+    TS__STORE(&counter->code, code);
+    return code;
+}
+
+static void ts__metadata_put(uint32_t track, const char *key, uint32_t type,
+                             uint64_t value)
+{
+    ts_metadata_entry entry;
+    entry.key = ts_name_define(key);
+    entry.type = type;
+    entry.value = value;
+    sigset_t old;
+    if (!entry.key || !ts__enter(&old)) return;
+    ts__lock_take(&ts__c.names);
+    ts__entry_add(TS_CHUNK_METADATA, track, &entry, sizeof entry, 0);
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+}
+
+void ts_metadata_int(uint32_t track, const char *key, int64_t value)
+{
+    ts__metadata_put(track, key, TS_VALUE_INT, (uint64_t)value);
+}
+
+void ts_metadata_double(uint32_t track, const char *key, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    ts__metadata_put(track, key, TS_VALUE_DOUBLE, bits);
+}
+
+void ts_metadata_text(uint32_t track, const char *key, const char *value)
+{
+    if (!value) return;
+    ts__metadata_put(track, key, TS_VALUE_TEXT, ts_name_define(value));
+}
+
+uint32_t ts_module_define(const char *path, uint64_t address, uint64_t size,
+                          const void *build_id, size_t build_id_size)
+{
+    uint8_t bytes[sizeof(ts_module_entry) + 64];
+    ts_module_entry entry;
+    if (build_id_size > 64) build_id_size = 64;
+    if (!build_id) build_id_size = 0;
+    memset(&entry, 0, sizeof entry);
+    entry.path = ts_name_define(path);
+    entry.address = address;
+    entry.size = size;
+    memcpy(bytes, &entry, sizeof entry);
+    if (build_id_size) memcpy(bytes + sizeof entry, build_id, build_id_size);
+    return ts__entry_get(TS_CHUNK_MODULES, bytes, sizeof entry + build_id_size);
+}
+
+uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count)
+{
+    if (!frames || !count || count > 256) return 0;
+    return ts__entry_get(TS_CHUNK_STACKS, frames, count * sizeof *frames);
+}
+
+/* ---- 11.6 Rings --------------------------------------------------------- */
+
+static size_t ts__ring_offset(void) // of the slots in the mapping
+{
+    return 4096;
+}
+
+static uint64_t ts__ring_slots(const ts__ring *ring)
+{
+    return ring->mask + 1;
+}
+
+// A ring of 1 << shift slots. Pool's lock held; NULL over the bound.
+static ts__ring *ts__ring_new(uint32_t shift)
+{
+    ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    const size_t size =
+        ts__page_round(ts__ring_offset() + ((size_t)16 << shift));
+    const uint32_t index = ts__c.ring_count;
+    if (index == TS__RINGS_MAX ||
+        ts__c.ring_bytes + size > ts__c.desc.memory_bytes)
+        return NULL;
+    uint64_t offset = 0;
+    ts__ring *const ring = (ts__ring *)ts__sidecar_grow(size, &offset);
+    if (!ring) return NULL;
+    ring->slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
+    ring->shift = shift;
+    ring->mask = ((uint64_t)1 << shift) - 1;
+    ring->no_tick = ts__c.tick_type == TS_CLOCK_MONOTONIC_RAW;
+    // Lap 1: a slot of zeros was never written.
+    ring->head = ring->tail = ts__ring_slots(ring);
+    ts__rest(ring)->start = ring->head;
+    ts__rest(ring)->index = index;
+    ring->limit = ts__c.desc.policy == TS_POLICY_OVERWRITE
+                      ? UINT64_MAX
+                      : ring->tail + ts__ring_slots(ring) - TS__RING_MARGIN;
+    sidecar->rings[index].offset = offset;
+    sidecar->rings[index].size = size;
+    ts__c.rings[index] = ring;
+    ts__c.ring_bytes += size;
+    // release: pairs with the acquires of whoever walks the rings
+    __atomic_store_n(&sidecar->ring_count, index + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&ts__c.ring_count, index + 1, __ATOMIC_RELEASE);
+    return ring;
+}
+
+// Gives a ring to the calling thread, whose records follow. Pool's lock held.
+static void ts__ring_own(ts__ring *ring, uint32_t gate)
+{
+    ts__ring_rest *const rest = ts__rest(ring);
+    const uint64_t position = ts__ring_reserve(ring, 1);
+    rest->owner = ts__track;
+    rest->owners[rest->owner_count % 16].position = position;
+    rest->owners[rest->owner_count % 16].track = ts__track;
+    rest->owner_count++;
+    TS__STORE(&rest->state, TS__RING_OWNED);
+    ring->depth = 0;
+    TS__STORE(&ring->gate, gate);
+    ts__ring_publish(ring, position, 0,
+                     (uint64_t)ts__track << 6 | TS__REC_THREAD);
+}
+
+static uint32_t ts__shift_first(void)
+{
+    uint32_t shift = 11; // TS__RING_SLOTS_MIN
+    if (ts__c.desc.policy == TS_POLICY_OVERWRITE)
+        while (((uint64_t)16 << shift) < ts__c.desc.ring_bytes)
+            shift++;
+    return shift;
+}
+
+static bool ts__ring_fits(ts__ring *ring, uint32_t count)
+{
+    return ring->head + count <= TS__LOAD(&ring->limit);
+}
+
+// Tells the producer how far the consumer has come.
+static bool ts__ring_refresh(ts__ring *ring, uint32_t count)
+{
+    if (ts__c.desc.policy == TS_POLICY_OVERWRITE) return true;
+    // acquire: pairs with the release in ts__writer_commit
+    const uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+    TS__STORE(&ring->limit, tail + ts__ring_slots(ring) - TS__RING_MARGIN);
+    return ts__ring_fits(ring, count);
+}
+
+static void ts__ring_drain(ts__ring *ring, uint64_t upto);
+static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
+                        const uint64_t *values, uint32_t count,
+                        const char *text, size_t size);
+
+// The slow path is entered: finds a ring for a thread that has none.
+static ts__ring *ts__ring_attach(uint32_t gate)
+{
+    if (!ts__track) {
+        // A track needs the slow path itself.
+        ts__inside = 0;
+        ts_thread_track();
+        ts__inside = 1;
+        if (!ts__track) return NULL;
+    }
+    ts__lock_take(&ts__c.pool);
+    ts__ring *ring = NULL;
+    if (TS__LOAD(&ts__gate) == gate && ts__c.generation == gate) {
+        if (ts__c.free_count)
+            ring = ts__c.rings[ts__c.free_rings[--ts__c.free_count]];
+        else
+            ring = ts__ring_new(ts__shift_first());
+        // Many short threads can fill a ring between two looks at it.
+        if (ring && !ts__ring_refresh(ring, 2))
+            ts__ring_drain(ring, ring->head);
+        if (ring)
+            ts__ring_own(ring, gate);
+        else
+            ts__loss_now(ts__track, TS_LOSS_MEMORY_BOUND);
+    }
+    ts__lock_give(&ts__c.pool);
+    if (!ring) return NULL;
+    ts__mine = ring;
+    pthread_setspecific(ts__c.key, ring);
+    return ring;
+}
+
+// Runs when a thread ends. Its retired smaller rings come back as well:
+// nobody can be in the middle of using them any more.
+static void ts__ring_detach(void *value)
+{
+    sigset_t old;
+    ts__ring *const mine = (ts__ring *)value;
+    if (!ts__enter(&old)) return;
+    ts__mine = &ts__none;
+    ts__lock_take(&ts__c.pool);
+    const uint32_t owner = ts__rest(mine)->owner;
+    for (uint32_t i = 0; i < ts__c.ring_count; i++) {
+        ts__ring *const ring = ts__c.rings[i];
+        ts__ring_rest *const rest = ts__rest(ring);
+        if (rest->owner != owner || rest->state == TS__RING_FREE) continue;
+        ring->depth = 0;
+        TS__STORE(&rest->state, TS__RING_FREE);
+        ts__c.free_rings[ts__c.free_count++] = i;
+    }
+    ts__lock_give(&ts__c.pool);
+    ts__leave(&old);
+}
+
+/*
+    A larger ring for a thread that fills its own. The small one stays the
+    thread's until it ends: we may be in a signal handler that interrupted a
+    record which still goes into it.
+*/
+static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate)
+{
+    if (((uint64_t)16 << ring->shift) >= ts__c.desc.ring_bytes) return NULL;
+    uint32_t shift = ring->shift + 2;
+    while (((uint64_t)16 << shift) > ts__c.desc.ring_bytes)
+        shift--;
+    ts__lock_take(&ts__c.pool);
+    ts__ring *next = NULL;
+    for (uint32_t i = 0; i < ts__c.free_count && !next; i++) {
+        ts__ring *const candidate = ts__c.rings[ts__c.free_rings[i]];
+        if (candidate->shift < shift) continue;
+        next = candidate;
+        ts__c.free_rings[i] = ts__c.free_rings[--ts__c.free_count];
+    }
+    if (!next) next = ts__ring_new(shift);
+    if (next) {
+        ts__ring_own(next, gate);
+        memcpy(next->open, ring->open, sizeof next->open);
+        TS__STORE(&next->depth, ring->depth);
+        TS__STORE(&ring->depth, 0);
+        TS__STORE(&ring->gate, 0);
+        TS__STORE(&ts__rest(ring)->state, TS__RING_RETIRED);
+        ts__mine = next;
+        pthread_setspecific(ts__c.key, next);
+    }
+    ts__lock_give(&ts__c.pool);
+    return next;
+}
+
+// Waits for the drain thread; false when there is none any more.
+static bool ts__ring_block(ts__ring *ring, uint32_t count, uint32_t gate)
+{
+    while (!ts__ring_refresh(ring, count)) {
+        if (TS__LOAD(&ts__gate) != gate || !TS__LOAD(&ts__c.thread_runs))
+            return false;
+        __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
+        ts__futex_wake(&ts__c.wake);
+        ts__futex_wait(&ts__c.drained, TS__LOAD(&ts__c.drained), 1000000u);
+    }
+    return true;
+}
+
+static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
+                                    uint32_t gate)
+{
+    if (ts__ring_refresh(ring, count)) return ring;
+    ts__ring *const larger = ts__ring_grow(ring, gate);
+    if (larger) return larger;
+    const uint64_t tick = ts__tick(ring);
+    const uint64_t begin_ns = ts__clock_ns(CLOCK_MONOTONIC);
+    ts_loss cause = TS_LOSS_RING_FULL;
+    bool fits = false;
+    if (ts__c.desc.policy == TS_POLICY_HELP) {
+        cause = TS_LOSS_HELPED;
+        ts__ring_drain(ring, ring->head);
+        fits = ts__ring_refresh(ring, count);
+    } else if (ts__c.desc.policy == TS_POLICY_BLOCK) {
+        cause = TS_LOSS_BLOCKED;
+        fits = ts__ring_block(ring, count, gate);
+    }
+    if (cause != TS_LOSS_RING_FULL)
+        ts__loss_ring(ring, cause, 1, tick, ts__tick(ring),
+                      ts__clock_ns(CLOCK_MONOTONIC) - begin_ns);
+    if (fits) return ring;
+    ts__loss_ring(ring, TS_LOSS_RING_FULL, 1, tick, tick, 0);
+    return NULL;
+}
+
+ts__ring *ts__ring_room(uint32_t kind, uint32_t count)
+{
+    (void)kind;
+    const uint32_t gate = TS__LOAD(&ts__gate);
+    if (!gate) return NULL;
+    sigset_t old;
+    if (!ts__enter(&old)) {
+        ts__loss_now(ts__track, TS_LOSS_REENTRANT);
+        return NULL;
+    }
+    ts__ring *ring = ts__mine;
+    if (TS__LOAD(&ring->gate) != gate) ring = ts__ring_attach(gate);
+    if (ring && !ts__ring_fits(ring, count))
+        ring = ts__ring_make_room(ring, count, gate);
+    ts__leave(&old);
+    return ring;
+}
+
+void ts__zone_end_slow(ts_zone *zone, uint64_t end)
+{
+    const uint32_t gate = TS__LOAD(&ts__gate);
+    ts__ring *ring = ts__mine;
+    const uint32_t code = zone->code;
+    zone->code = 0;
+    if (TS__LOAD(&ring->gate) != gate || !gate) return; // another session
+    const uint64_t duration = end - zone->start;
+    const uint64_t base = ts__c.writer.sidecar->header.start_tick;
+    if ((int64_t)(zone->start - base) < 0) {
+        ts__loss_now(ts__track, TS_LOSS_STALE);
+    } else if (duration >> 32 == 0) {
+        if (!ts__ring_fits(ring, 1)) ring = ts__ring_room(TS_EVENT_ZONE, 1);
+        if (ring)
+            ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone->start,
+                             duration << 32 | code << 6 | TS__REC_ZONE);
+    } else {
+        const uint64_t row[] = { zone->start, duration, code };
+        ts__row_put(TS_EVENT_ZONE, ts__track, 0, row, 3, NULL, 0);
+    }
+    TS__STORE(&ts__mine->depth, zone->depth);
+}
+
+/* ---- 11.7 Records with a payload ---------------------------------------- */
+
+// Copies bytes into the slots behind a reserved position, 15 to a slot.
+static void ts__ring_fill(ts__ring *ring, uint64_t position,
+                          const uint8_t *bytes, size_t size)
+{
+    for (size_t done = 0; done < size; done += 15) {
+        uint8_t part[16] = { 0 };
+        ts__slot value;
+        ts__slot *const slot = &ring->slots[++position & ring->mask];
+        part[0] = (uint8_t)(ts__ring_tag(ring, position) | 1);
+        memcpy(part + 1, bytes + done, size - done < 15 ? size - done : 15);
+        memcpy(&value, part, sizeof value);
+        TS__STORE(&slot->b, value.b);
+        TS__STORE(&slot->a, value.a);
+    }
+}
+
+static uint32_t ts__slots_for(size_t size)
+{
+    return 1 + (uint32_t)((size + 14) / 15);
+}
+
+static void ts__ring_put(ts__ring *ring, uint64_t tick, uint64_t b,
+                         const uint8_t *bytes, size_t size)
+{
+    const uint32_t slots = ts__slots_for(size);
+    const uint64_t position = ts__ring_reserve(ring, slots);
+    ts__ring_count_more(ring, slots - 1);
+    ts__ring_fill(ring, position, bytes, size);
+    ts__ring_publish(ring, position, tick, b);
+}
+
+/*
+    A row: u32 track, u32 clock, then a u64 for each of ts_event_columns, then
+    the text, which is not among them. A long one is written with signals
+    blocked: TS__RING_MARGIN bounds what nested handlers may reserve.
+*/
+static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
+                        const uint64_t *values, uint32_t count,
+                        const char *text, size_t size)
+{
+    uint8_t bytes[8 + 8 * TS__COLUMNS_PER_EVENT + TS__TEXT_MAX];
+    if (size > TS__TEXT_MAX) size = TS__TEXT_MAX;
+    memcpy(bytes, &track, 4);
+    memcpy(bytes + 4, &clock, 4);
+    memcpy(bytes + 8, values, 8 * count);
+    if (size) memcpy(bytes + 8 + 8 * count, text, size);
+    size += 8 + 8 * count;
+    const uint32_t slots = ts__slots_for(size);
+    ts__ring *ring = ts__ring_get(event, slots);
+    if (!ring) return;
+    const uint64_t b = (uint64_t)size << 32 | (uint64_t)slots << 16 |
+                       (uint64_t)event << 6 | TS__REC_ROW;
+    if (slots <= 32) {
+        ts__ring_put(ring, values[0], b, bytes, size);
+        return;
+    }
+    sigset_t old;
+    if (!ts__enter(&old)) return;
+    ring = ts__mine;
+    if (!ts__ring_fits(ring, slots)) // a handler was faster
+        ring = ts__ring_make_room(ring, slots, TS__LOAD(&ts__gate));
+    if (ring) ts__ring_put(ring, values[0], b, bytes, size);
+    ts__leave(&old);
+}
+
+static uint32_t ts__open_site(const ts__ring *ring)
+{
+    const uint32_t depth = TS__LOAD(&ring->depth);
+    return depth ? TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code) : 0;
+}
+
+static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
+                         const char *text, size_t size)
+{
+    ts__ring *const ring = ts__ring_get(TS_EVENT_ZONE_ARG, 8);
+    if (!ring) return;
+    const uint32_t depth = TS__LOAD(&ring->depth);
+    if (!depth) return;
+    const ts__open *const zone = &ring->open[(depth - 1) % TS__OPEN_MAX];
+    const uint64_t row[] = { TS__LOAD(&zone->start), TS__LOAD(&zone->code),
+                             name ? ts_name_define(name) : 0, (uint64_t)type,
+                             value };
+    ts__row_put(TS_EVENT_ZONE_ARG, ts__track, 0, row, 5, text, size);
+}
+
+void ts_zone_value_int(const char *name, int64_t value)
+{
+    ts__zone_arg(name, TS_VALUE_INT, (uint64_t)value, NULL, 0);
+}
+
+void ts_zone_value_double(const char *name, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    ts__zone_arg(name, TS_VALUE_DOUBLE, bits, NULL, 0);
+}
+
+void ts_zone_text(const char *text)
+{
+    if (text) ts__zone_arg(NULL, TS_VALUE_TEXT, 0, text, strlen(text));
+}
+
+void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
+                      uint64_t value)
+{
+    const uint64_t tick = ts__tick(ring);
+    uint8_t bytes[8];
+    memcpy(bytes, &value, 8);
+    ts__ring_put(ring, tick, (uint64_t)code << 6 | record, bytes, 8);
+}
+
+void ts_counter_double(ts_counter *counter, double value)
+{
+    ts__ring *const ring = ts__ring_get(TS_EVENT_COUNTER, 2);
+    if (!ring) return;
+    uint32_t code = TS__LOAD(&counter->code);
+    if (!code && !(code = ts__counter_code(counter))) return;
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    ts__counter_wide(ring, code, TS__REC_COUNTERF, bits);
+}
+
+void ts_counter_uint(ts_counter *counter, uint64_t value)
+{
+    if (value <= INT64_MAX)
+        ts_counter_int(counter, (int64_t)value);
+    else
+        ts_counter_double(counter, (double)value);
+}
+
+void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
+                    uint32_t category)
+{
+    const uint64_t row[] = {
+        ts_tick_now(), address, size, pool, category, ts__open_site(ts__mine), 0
+    };
+    ts__row_put(TS_EVENT_ALLOC, ts__track, 0, row, 7, NULL, 0);
+}
+
+void ts__free_slow(uint64_t address, uint32_t pool)
+{
+    const uint64_t row[] = { ts_tick_now(), address, pool };
+    ts__row_put(TS_EVENT_FREE, ts__track, 0, row, 3, NULL, 0);
+}
+
+void ts_message_sized(const char *text, size_t size)
+{
+    ts__ring *const ring = text ? ts__ring_get(TS_EVENT_MESSAGE, 8) : NULL;
+    if (!ring) return;
+    const uint64_t row[] = { ts__tick(ring), ts__open_site(ring) };
+    ts__row_put(TS_EVENT_MESSAGE, ts__track, 0, row, 2, text, size);
+}
+
+void ts_message(const char *text)
+{
+    ts_message_sized(text, text ? strlen(text) : 0);
+}
+
+void ts_frame(ts_site *site)
+{
+    ts__ring *const ring = ts__ring_get(TS_EVENT_FRAME, 1);
+    if (!ring) return;
+    uint32_t code = TS__LOAD(&site->code);
+    if (!code && !(code = ts__site_code(site))) return;
+    const uint64_t tick = ts__tick(ring);
+    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
+                     (uint64_t)code << 6 | TS__REC_FRAME);
+}
+
+void ts_flow(uint64_t id, ts_phase phase)
+{
+    ts__ring *const ring = ts__ring_get(TS_EVENT_FLOW, 4);
+    if (!ring) return;
+    const uint64_t row[] = { ts__tick(ring), id, (uint64_t)phase };
+    ts__row_put(TS_EVENT_FLOW, ts__track, 0, row, 3, NULL, 0);
+}
+
+static void ts__span(uint64_t id, ts_phase phase, uint32_t site)
+{
+    ts__ring *const ring = ts__ring_get(TS_EVENT_SPAN, 4);
+    if (!ring) return;
+    const uint64_t row[] = { ts__tick(ring), id, (uint64_t)phase, site };
+    ts__row_put(TS_EVENT_SPAN, ts__track, 0, row, 4, NULL, 0);
+}
+
+void ts_span_start(uint64_t id, ts_site *site)
+{
+    if (!TS__LOAD(&ts__gate)) return;
+    uint32_t code = TS__LOAD(&site->code);
+    if (!code && !(code = ts__site_code(site))) return;
+    ts__span(id, TS_PHASE_START, code);
+}
+
+void ts_span_end(uint64_t id)
+{
+    ts__span(id, TS_PHASE_END, 0);
+}
+
+/* ---- 11.8 GPU ----------------------------------------------------------- */
+
+uint32_t ts_gpu_device_define(const ts_gpu_device_desc *desc)
+{
+    const uint32_t parent = desc->parent ? desc->parent : ts__process_track();
+    return ts__track_put(0, TS_TRACK_DEVICE, parent, desc->name, 0, desc->index,
+                         0);
+}
+
+uint32_t ts_gpu_context_define(const ts_gpu_context_desc *desc)
+{
+    char name[40];
+    snprintf(name, sizeof name, "context %llu",
+             (unsigned long long)desc->number);
+    return ts__track_put(0, TS_TRACK_CONTEXT, desc->device,
+                         desc->name ? desc->name : name, 0, desc->number, 0);
+}
+
+uint32_t ts_gpu_stream_define(const ts_gpu_stream_desc *desc)
+{
+    char name[40];
+    snprintf(name, sizeof name, "stream %llu",
+             (unsigned long long)desc->number);
+    const uint64_t priority = (uint64_t)(desc->priority + 32768) & 0xFFFF;
+    return ts__track_put(0, TS_TRACK_STREAM, desc->context,
+                         desc->name ? desc->name : name, 0, desc->number,
+                         priority << 16 | (desc->flags & 0xFFFF));
+}
+
+uint32_t ts_gpu_launch_define(const ts_gpu_launch_desc *desc)
+{
+    ts_launch_entry entry;
+    memset(&entry, 0, sizeof entry);
+    entry.name = ts_name_define(desc->name);
+    memcpy(entry.grid, desc->grid, sizeof entry.grid);
+    memcpy(entry.block, desc->block, sizeof entry.block);
+    memcpy(entry.cluster, desc->cluster, sizeof entry.cluster);
+    entry.registers = desc->registers;
+    entry.static_shared = desc->static_shared;
+    entry.dynamic_shared = desc->dynamic_shared;
+    entry.local = desc->local;
+    return ts__entry_get(TS_CHUNK_LAUNCHES, &entry, sizeof entry);
+}
+
+ts_gpu_origin ts_gpu_origin_here(void)
+{
+    ts_gpu_origin origin = { 0, 0, 0 };
+    if (!TS__LOAD(&ts__gate)) return origin;
+    origin.thread = ts_thread_track();
+    origin.site = ts__open_site(ts__mine);
+    return origin;
+}
+
+// What an operation has beyond the common columns, in their order.
+static uint32_t ts__gpu_columns(const ts_gpu_op *op, uint64_t *v)
+{
+    uint32_t n = 0;
+    switch (op->kind) {
+    case TS_EVENT_KERNEL:
+        v[n++] = op->u.kernel.launch;
+        v[n++] = op->u.kernel.graph_node;
+        v[n++] = op->u.kernel.graph;
+        break;
+    case TS_EVENT_MEMCPY:
+        v[n++] = op->u.memcpy.type;
+        v[n++] = op->u.memcpy.size;
+        v[n++] = op->u.memcpy.source;
+        v[n++] = op->u.memcpy.destination;
+        v[n++] = op->u.memcpy.memory;
+        v[n++] = op->u.memcpy.peer;
+        break;
+    case TS_EVENT_MEMSET:
+        v[n++] = op->u.memset.size;
+        v[n++] = op->u.memset.destination;
+        v[n++] = op->u.memset.value;
+        break;
+    case TS_EVENT_EVENT_RECORD:
+    case TS_EVENT_STREAM_SYNC:
+    case TS_EVENT_EVENT_SYNC: v[n++] = op->u.event.id; break;
+    case TS_EVENT_EVENT_WAIT:
+        v[n++] = op->u.event.id;
+        v[n++] = op->u.event.record;
+        break;
+    case TS_EVENT_HOST_FUNCTION:
+        v[n++] = op->u.host_function.address;
+        v[n++] = op->u.host_function.name;
+        break;
+    case TS_EVENT_GRAPH_LAUNCH: v[n++] = op->u.graph_launch.graph; break;
+    case TS_EVENT_COLLECTIVE:
+        v[n++] = op->u.collective.name;
+        v[n++] = op->u.collective.communicator;
+        v[n++] = op->u.collective.sequence;
+        v[n++] = op->u.collective.size;
+        v[n++] = op->u.collective.type;
+        v[n++] = op->u.collective.peer;
+        v[n++] = op->u.collective.ranks;
+        break;
+    case TS_EVENT_GPU_ALLOC:
+    case TS_EVENT_GPU_FREE:
+        v[n++] = op->u.memory.address;
+        if (op->kind == TS_EVENT_GPU_ALLOC) v[n++] = op->u.memory.size;
+        v[n++] = op->u.memory.pool;
+        if (op->kind == TS_EVENT_GPU_ALLOC) v[n++] = op->u.memory.memory;
+        break;
+    default: break;
+    }
+    return n;
+}
+
+void ts_gpu_op_record(const ts_gpu_op *op)
+{
+    uint64_t v[TS__COLUMNS_PER_EVENT] = { 0 };
+    if (!TS__LOAD(&ts__gate)) return;
+    const uint32_t kind = (uint32_t)op->kind;
+    if (kind < TS_EVENT_GPU_FIRST || kind >= TS_EVENT_LIMIT ||
+        (int64_t)(op->end - op->start) < 0) {
+        ts_loss_report(op->track, TS_LOSS_BACKEND, "it ends before it starts",
+                       1, ts_tick_now(), ts_tick_now());
+        return;
+    }
+    v[0] = op->start;
+    v[1] = op->end - op->start;
+    v[2] = op->correlation;
+    if (op->queued) v[3] = op->start - op->queued + 1;
+    if (op->submitted) v[4] = op->start - op->submitted + 1;
+    v[5] = op->origin.thread;
+    v[6] = op->origin.site;
+    v[7] = op->origin.stack;
+    const uint32_t count = 8 + ts__gpu_columns(op, v + 8);
+    ts__row_put(kind, op->track, op->clock, v, count, NULL, 0);
+}
+
+void ts_api_call_record(const ts_api_call *call)
+{
+    if (!TS__LOAD(&ts__gate) || !ts_thread_track()) return;
+    const uint64_t v[] = { call->start,  call->end - call->start,
+                           call->name,   call->correlation,
+                           call->result, call->stack };
+    ts__row_put(TS_EVENT_API_CALL, ts__track, 0, v, 6, NULL, 0);
+}
+
+void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
+                    uint64_t count, uint64_t first, uint64_t last)
+{
+    const uint32_t name = ts_name_define(detail);
+    sigset_t old;
+    if (!ts__enter(&old)) return;
+    ts__loss_note(ts__c.writer.sidecar, track, cause, name, count, first, last);
+    ts__leave(&old);
+}
+
+/* ---- 11.9 Encoder ------------------------------------------------------- */
+
+/*
+    Turns the records of a ring into chunks, in encoder->out, headers without
+    session, sequence and checksum: the writer fills those in.
+*/
+typedef struct ts__batch {
+    uint64_t from, to;    // positions
+    uint32_t track;       // of its records
+    uint32_t next;        // track of what follows
+    uint32_t zones;       // rows in columns 0 to 2
+    uint64_t events;      // bits of other kinds of events in it
+    uint64_t stale, bad;  // records not taken
+    uint64_t first, last; // of these
+} ts__batch;
+
+static uint64_t ts__bits(uint64_t value) // needed to store it
+{
+    return value ? 64 - (uint64_t)__builtin_clzll(value) : 0;
+}
+
+static uint64_t ts__zigzag(uint64_t d)
+{
+    return d << 1 ^ (0 - (d >> 63));
+}
+
+// The tick of a record whose low 56 bits are known, near the session's start.
+static uint64_t ts__tick_full(uint64_t base, uint64_t low)
+{
+    return base + (uint64_t)((int64_t)((low - base) << 8) >> 8);
+}
+
+static void ts__put_u64(uint8_t *p, uint64_t value)
+{
+    memcpy(p, &value, sizeof value);
+}
+
+// Packs count values, at most 64; returns the end of what was written.
+static uint8_t *ts__pack_block(uint8_t *out, const uint64_t *v, uint32_t count,
+                               uint32_t width)
+{
+    uint64_t word = 0;
+    uint32_t used = 0;
+    if (!width) return out;
+    for (uint32_t i = 0; i < count; i++) {
+        word |= v[i] << used;
+        used += width;
+        if (used >= 64) {
+            ts__put_u64(out, word);
+            out += 8;
+            used -= 64;
+            word = used ? v[i] >> (width - used) : 0;
+        }
+    }
+    if (used) {
+        ts__put_u64(out, word);
+        out += 8;
+    }
+    return out;
+}
+
+static uint8_t *ts__pack(uint8_t *out, const uint64_t *v, uint32_t count)
+{
+    const uint32_t blocks = (count + 63) / 64;
+    uint8_t *const widths = out;
+    memset(widths, 0, (blocks + 7u) & ~7u);
+    out += (blocks + 7u) & ~7u;
+    for (uint32_t i = 0; i < blocks; i++) {
+        const uint32_t n = count - i * 64 < 64 ? count - i * 64 : 64;
+        uint64_t all = 0;
+        for (uint32_t j = 0; j < n; j++)
+            all |= v[i * 64 + j];
+        widths[i] = (uint8_t)ts__bits(all);
+        out = ts__pack_block(out, v + i * 64, n, widths[i]);
+    }
+    return out;
+}
+
+// Byte planes suit the compressor better than packed bits.
+static uint8_t *ts__planes(uint8_t *out, const uint64_t *v, uint32_t count,
+                           uint32_t width)
+{
+    for (uint32_t p = 0; p < width; p++)
+        for (uint32_t i = 0; i < count; i++)
+            *out++ = (uint8_t)(v[i] >> 8 * p);
+    while ((uintptr_t)out & 7)
+        *out++ = 0;
+    return out;
+}
+
+// Sum of the bits that packing needs, to compare two ways.
+static uint64_t ts__pack_cost(const uint64_t *v, uint32_t count)
+{
+    uint64_t cost = 0;
+    for (uint32_t i = 0; i < count; i += 64) {
+        uint64_t all = 0;
+        for (uint32_t j = i; j < i + 64 && j < count; j++)
+            all |= v[j];
+        cost += ts__bits(all);
+    }
+    return cost;
+}
+
+/*
+    One chunk under construction. Descriptors are written at once, data after
+    the place of the last possible descriptor, and moved up at the end.
+*/
+typedef struct ts__chunk {
+    uint8_t *start; // its header
+    uint8_t *payload;
+    uint8_t *data, *data_start;
+    uint32_t columns;
+} ts__chunk;
+
+static ts__chunk ts__chunk_begin(ts__encoder *e)
+{
+    ts__chunk chunk;
+    chunk.start = e->out + e->size;
+    chunk.payload =
+        e->compress ? e->raw : chunk.start + sizeof(ts_chunk_header);
+    chunk.columns = 0;
+    chunk.data_start = chunk.payload + 8 + 16 * (TS__COLUMNS_PER_EVENT + 2);
+    chunk.data = chunk.data_start;
+    return chunk;
+}
+
+static void ts__chunk_describe(ts__chunk *chunk, const ts_column_header *column)
+{
+    memcpy(chunk->payload + 8 + 16 * chunk->columns++, column, sizeof *column);
+}
+
+// Adds a column of count values; one of zeros is left out. May spoil v.
+static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
+                             const uint64_t *v, uint32_t count, bool may_delta)
+{
+    uint64_t smallest = v[0], all = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (v[i] < smallest) smallest = v[i];
+        all |= v[i] ^ v[0];
+    }
+    ts_column_header column;
+    memset(&column, 0, sizeof column);
+    column.column = (uint8_t)id;
+    column.base = smallest;
+    if (!all) {
+        if (v[0]) ts__chunk_describe(chunk, &column);
+        return;
+    }
+    // Small values stay as they are: a base of zero packs as well.
+    if (ts__bits(smallest) * 2 < ts__bits(smallest | all)) column.base = 0;
+    uint64_t *const stored = e->stored;
+    for (uint32_t i = 0; i < count; i++)
+        stored[i] = v[i] - column.base;
+    if (may_delta) {
+        uint64_t *const delta = e->column[TS__COLUMNS_PER_EVENT - 1];
+        delta[0] = 0;
+        for (uint32_t i = 1; i < count; i++)
+            delta[i] = ts__zigzag(v[i] - v[i - 1]);
+        if (ts__pack_cost(delta, count) < ts__pack_cost(stored, count)) {
+            memcpy(stored, delta, count * sizeof *delta);
+            column.transform = 1;
+            column.base = v[0];
+        }
+    }
+    uint8_t *const begin = chunk->data;
+    if (e->compress) {
+        all = 0;
+        for (uint32_t i = 0; i < count; i++)
+            all |= stored[i];
+        column.encoding = TS_ENCODING_PLANES;
+        column.width = (uint8_t)((ts__bits(all) + 7) / 8);
+        chunk->data = ts__planes(begin, stored, count, column.width);
+    } else {
+        column.encoding = TS_ENCODING_PACK;
+        chunk->data = ts__pack(begin, stored, count);
+    }
+    column.size = (uint32_t)(chunk->data - begin);
+    ts__chunk_describe(chunk, &column);
+}
+
+static void ts__chunk_texts(const ts__encoder *e, ts__chunk *chunk,
+                            uint32_t count)
+{
+    if (!e->text_used) return;
+    ts_column_header column;
+    memset(&column, 0, sizeof column);
+    column.column = TS_COLUMN_TEXT;
+    column.encoding = TS_ENCODING_TEXT;
+    uint8_t *p = chunk->data;
+    memcpy(p, e->text_size, count * sizeof *e->text_size);
+    p += count * sizeof *e->text_size;
+    memcpy(p, e->text, e->text_used);
+    p += e->text_used;
+    while ((size_t)(p - chunk->data) & 7)
+        *p++ = 0;
+    column.size = (uint32_t)(p - chunk->data);
+    chunk->data = p;
+    ts__chunk_describe(chunk, &column);
+}
+
+// Closes the chunk: payload in place, compressed if that makes it smaller.
+static void ts__chunk_end(ts__encoder *e, ts__chunk *chunk,
+                          ts_chunk_header *header)
+{
+    const uint32_t head[2] = { chunk->columns, 0 };
+    memcpy(chunk->payload, head, sizeof head);
+    uint8_t *const data = chunk->payload + 8 + 16 * chunk->columns;
+    const size_t size = (size_t)(chunk->data - chunk->data_start);
+    memmove(data, chunk->data_start, size);
+    memset(data + size, 0, 8);
+    const size_t raw = (size_t)(data - chunk->payload) + size + 8;
+    uint8_t *const payload = chunk->start + sizeof *header;
+    size_t stored = raw;
+    header->magic = TS_CHUNK_MAGIC;
+    header->kind = TS_CHUNK_EVENTS;
+    header->raw_size = (uint32_t)raw;
+#        ifdef TRACESMITH_ZSTD
+    if (e->compress) {
+        const size_t room = TS__BATCH_BYTES - (size_t)(payload - e->out);
+        stored = ZSTD_compress(payload, room, e->raw, raw, (int)e->compress);
+        if (ZSTD_isError(stored) || stored >= raw)
+            stored = raw;
+        else
+            header->flags = TS_CHUNK_ZSTD;
+    }
+#        endif
+    if (e->compress && !header->flags) memcpy(payload, e->raw, raw);
+    header->stored_size = (uint32_t)stored;
+    memcpy(chunk->start, header, sizeof *header);
+    while (stored & 7)
+        payload[stored++] = 0;
+    e->size += sizeof *header + stored;
+    e->records += header->count;
+    e->chunks++;
+}
+
+static void ts__encoder_reset(ts__encoder *e)
+{
+    e->size = 0;
+    e->chunks = 0;
+    e->records = 0;
+}
+
+/* Pictures for drawing a chunk small: cells of the index (format, 10). */
+
+typedef struct ts__picture {
+    uint64_t first, span; // of the chunk
+    uint64_t busy[TS_LOD_CELLS], longest[TS_LOD_CELLS];
+    uint32_t count[TS_LOD_CELLS], id[TS_LOD_CELLS];
+} ts__picture;
+
+static void ts__picture_begin(ts__picture *picture, uint64_t first,
+                              uint64_t last)
+{
+    memset(picture, 0, sizeof *picture);
+    picture->first = first;
+    picture->span = last - first;
+    // Cells of whole ticks: a span that is no multiple of 16 is rounded up.
+    picture->span += TS_LOD_CELLS - picture->span % TS_LOD_CELLS;
+}
+
+static uint32_t ts__picture_cell(const ts__picture *picture, uint64_t tick)
+{
+    const uint64_t cell =
+        (tick - picture->first) / (picture->span / TS_LOD_CELLS);
+    return cell < TS_LOD_CELLS ? (uint32_t)cell : TS_LOD_CELLS - 1;
+}
+
+static void ts__picture_span(ts__picture *picture, uint64_t start, uint64_t end,
+                             uint32_t id)
+{
+    const uint64_t width = picture->span / TS_LOD_CELLS;
+    const uint32_t from = ts__picture_cell(picture, start);
+    const uint32_t to = ts__picture_cell(picture, end);
+    if (end - start >= picture->longest[from]) {
+        picture->longest[from] = end - start;
+        picture->id[from] = id;
+    }
+    for (uint32_t i = from; i <= to; i++) {
+        const uint64_t cell = picture->first + i * width;
+        const uint64_t a = start > cell ? start : cell;
+        const uint64_t b = end < cell + width ? end : cell + width;
+        if (b > a) picture->busy[i] += b - a;
+    }
+}
+
+static void ts__picture_end(const ts__picture *picture,
+                            uint64_t cells[TS_LOD_CELLS])
+{
+    const double width = (double)(picture->span / TS_LOD_CELLS);
+    for (uint32_t i = 0; i < TS_LOD_CELLS; i++) {
+        const double share = (double)picture->busy[i] / width;
+        const uint64_t busy = share >= 1 ? 65535 : (uint64_t)(share * 65535);
+        const uint64_t count =
+            picture->count[i] > 65535 ? 65535 : picture->count[i];
+        cells[i] = picture->id[i] | busy << 32 | count << 48;
+    }
+}
+
+// Counts rows by their start. A multiplication in doubles is fast enough for
+// the hot kinds, and a picture needs no more than 53 bits.
+static void ts__picture_count(ts__picture *picture, const uint64_t *start,
+                              uint32_t count)
+{
+    const double scale = (double)TS_LOD_CELLS / (double)picture->span;
+    for (uint32_t i = 0; i < count; i++) {
+        const double at = (double)(int64_t)(start[i] - picture->first) * scale;
+        const uint32_t cell = at > 0 ? (uint32_t)at : 0;
+        picture->count[cell < TS_LOD_CELLS ? cell : TS_LOD_CELLS - 1]++;
+    }
+}
+
+/* Zones: coded against what is inside them (format, 8.1). */
+
+static void ts__encode_zones(ts__encoder *e, uint32_t track, uint32_t count)
+{
+    const uint64_t *const start = e->column[0];
+    const uint64_t *const duration = e->column[1];
+    uint64_t *const nest = e->column[3], *const lead = e->column[4];
+    uint64_t *const tail = e->column[5];
+    ts_chunk_header header;
+    memset(&header, 0, sizeof header);
+    header.track = track;
+    header.count = count;
+    header.event = TS_EVENT_ZONE;
+    header.first = start[0];
+    header.last = start[0] + duration[0];
+    for (uint32_t i = 1; i < count; i++) {
+        if (start[i] < header.first) header.first = start[i];
+        if (start[i] + duration[i] > header.last)
+            header.last = start[i] + duration[i];
+    }
+    uint64_t end = header.first;
+    uint32_t top = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t s = start[i], t = start[i] + duration[i];
+        uint32_t inside = 0;
+        while (inside < top && e->root_start[top - inside - 1] >= s)
+            inside++;
+        if (s >= end) {
+            nest[i] = 0;
+            lead[i] = s - end;
+            tail[i] = duration[i];
+        } else if (inside && t >= end) {
+            nest[i] = inside + 1;
+            lead[i] = e->root_start[top - inside] - s;
+            tail[i] = t - end;
+            top -= inside;
+        } else {
+            nest[i] = 1;
+            lead[i] = end - s;
+            tail[i] = duration[i];
+        }
+        e->root_start[top] = s;
+        e->root_end[top] = t;
+        e->root_site[top++] = (uint32_t)e->column[2][i];
+        end = t;
+    }
+    ts__picture picture;
+    ts__picture_begin(&picture, header.first, header.last);
+    for (uint32_t i = 0; i < top; i++)
+        ts__picture_span(&picture, e->root_start[i], e->root_end[i],
+                         e->root_site[i]);
+    ts__picture_count(&picture, start, count);
+    ts__picture_end(&picture, e->lod[e->chunks]);
+    ts__chunk chunk = ts__chunk_begin(e);
+    ts__chunk_column(e, &chunk, TS_COLUMN_SITE, e->column[2], count, false);
+    ts__chunk_column(e, &chunk, TS_COLUMN_NEST, nest, count, false);
+    ts__chunk_column(e, &chunk, TS_COLUMN_LEAD, lead, count, false);
+    ts__chunk_column(e, &chunk, TS_COLUMN_TAIL, tail, count, false);
+    ts__chunk_end(e, &chunk, &header);
+}
+
+static int ts__column_index(const uint8_t *columns, uint32_t id)
+{
+    for (int i = 0; columns[i]; i++)
+        if (columns[i] == id) return i;
+    return -1;
+}
+
+static float ts__counter_float(uint64_t type, uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return type == TS_VALUE_DOUBLE ? (float)value : (float)(int64_t)bits;
+}
+
+static void ts__picture_counter(ts__encoder *e, const ts_chunk_header *header,
+                                uint64_t cells[TS_LOD_CELLS])
+{
+    ts__picture picture;
+    float low[TS_LOD_CELLS], high[TS_LOD_CELLS];
+    const uint32_t nan_bits = 0x7FC00000u;
+    ts__picture_begin(&picture, header->first, header->last);
+    for (int i = 0; i < TS_LOD_CELLS; i++)
+        memcpy(&low[i], &nan_bits, 4), memcpy(&high[i], &nan_bits, 4);
+    for (uint32_t i = 0; i < header->count; i++) {
+        const uint32_t cell = ts__picture_cell(&picture, e->column[0][i]);
+        const float value = ts__counter_float(e->column[1][i], e->column[2][i]);
+        if (!(low[cell] <= value)) low[cell] = value;
+        if (!(high[cell] >= value)) high[cell] = value;
+    }
+    for (int i = 0; i < TS_LOD_CELLS; i++) {
+        uint32_t a, b;
+        memcpy(&a, &low[i], 4);
+        memcpy(&b, &high[i], 4);
+        cells[i] = a | (uint64_t)b << 32;
+    }
+}
+
+static void ts__picture_rows(ts__encoder *e, const ts_chunk_header *header,
+                             const uint8_t *columns)
+{
+    uint64_t *const cells = e->lod[e->chunks];
+    const bool mixed = header->track == TS_TRACK_MIXED;
+    if (header->event == TS_EVENT_COUNTER && !mixed) {
+        ts__picture_counter(e, header, cells);
+        return;
+    }
+    ts__picture picture;
+    ts__picture_begin(&picture, header->first, header->last);
+    ts__picture_count(&picture, e->column[0], header->count);
+    if (columns[1] == TS_COLUMN_DURATION && !mixed) {
+        int id = ts__column_index(columns, TS_COLUMN_LAUNCH);
+        if (id < 0 && header->event == TS_EVENT_API_CALL)
+            id = ts__column_index(columns, TS_COLUMN_NAME);
+        uint64_t covered = header->first;
+        for (uint32_t i = 0; i < header->count; i++) {
+            const uint64_t end = e->column[0][i] + e->column[1][i];
+            uint64_t start = e->column[0][i];
+            if (start < covered) start = covered;
+            if (end < start) continue;
+            covered = end;
+            ts__picture_span(&picture, start, end,
+                             id < 0 ? 0 : (uint32_t)e->column[id][i]);
+        }
+    }
+    ts__picture_end(&picture, cells);
+}
+
+// The rows in e->column, of one kind of event and one clock, as a chunk.
+static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
+                            uint32_t count)
+{
+    const uint8_t *const columns = ts_event_columns(event);
+    ts_chunk_header header;
+    memset(&header, 0, sizeof header);
+    header.event = (uint8_t)event;
+    header.clock = clock;
+    header.count = count;
+    header.track = (uint32_t)e->track[0];
+    const bool spans = columns[1] == TS_COLUMN_DURATION;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t start = e->column[0][i];
+        const uint64_t end = start + (spans ? e->column[1][i] : 0);
+        if (!i || (int64_t)(start - header.first) < 0) header.first = start;
+        if (!i || (int64_t)(end - header.last) > 0) header.last = end;
+        if (e->track[i] != header.track) header.track = TS_TRACK_MIXED;
+    }
+    ts__picture_rows(e, &header, columns);
+    ts__chunk chunk = ts__chunk_begin(e);
+    if (header.track == TS_TRACK_MIXED)
+        ts__chunk_column(e, &chunk, TS_COLUMN_TRACK, e->track, count, false);
+    for (uint32_t i = 0; columns[i]; i++)
+        if (columns[i] == TS_COLUMN_TEXT)
+            ts__chunk_texts(e, &chunk, count);
+        else
+            ts__chunk_column(e, &chunk, columns[i], e->column[i], count, true);
+    ts__chunk_end(e, &chunk, &header);
+}
+
+/* Reading records back from the slots. */
+
+static bool ts__slot_ready(const ts__ring *ring, uint64_t position, uint64_t *a,
+                           uint32_t more)
+{
+    const ts__slot *const slot = &ring->slots[position & ring->mask];
+    // acquire: pairs with the release in ts__ring_publish
+    *a = __atomic_load_n(&slot->a, __ATOMIC_ACQUIRE);
+    return (*a & 0xFF) == (ts__ring_tag(ring, position) | more);
+}
+
+static uint32_t ts__record_slots(uint64_t b)
+{
+    switch (b & 63) {
+    case TS__REC_COUNTER64:
+    case TS__REC_COUNTERF:
+    case TS__REC_ALLOC: return 2;
+    case TS__REC_ROW: return (uint32_t)(b >> 16 & 0xFFFF);
+    default: return 1;
+    }
+}
+
+// Which event a record is; 0: none that this version writes.
+static uint32_t ts__record_event(uint64_t b)
+{
+    switch (b & 63) {
+    case TS__REC_ZONE: return TS_EVENT_ZONE;
+    case TS__REC_MARK: return TS_EVENT_MARK;
+    case TS__REC_COUNTER:
+    case TS__REC_COUNTER64:
+    case TS__REC_COUNTERF: return TS_EVENT_COUNTER;
+    case TS__REC_FREE: return TS_EVENT_FREE;
+    case TS__REC_ALLOC: return TS_EVENT_ALLOC;
+    case TS__REC_FRAME: return TS_EVENT_FRAME;
+    case TS__REC_ROW: return (uint32_t)(b >> 6 & 1023);
+    default: return 0;
+    }
+}
+
+// The payload of a record; false if a slot of it is missing or it is too
+// long, which only a fault can cause.
+static bool ts__record_payload(const ts__ring *ring, uint64_t position,
+                               uint32_t slots, uint8_t *bytes)
+{
+    for (uint32_t i = 1; i < slots; i++) {
+        ts__slot slot;
+        if (!ts__slot_ready(ring, position + i, &slot.a, 1)) return false;
+        slot.b = TS__LOAD(&ring->slots[(position + i) & ring->mask].b);
+        memcpy(bytes, (const uint8_t *)&slot + 1, 15);
+        bytes += 15;
+    }
+    return true;
+}
+
+static bool ts__record_valid(const ts__ring *ring, uint64_t position,
+                             uint64_t b, uint64_t upto)
+{
+    const uint32_t slots = ts__record_slots(b);
+    const uint32_t event = ts__record_event(b);
+    if ((b & 63) == TS__REC_THREAD) return true;
+    if (!event || event >= TS_EVENT_LIMIT || !ts_event_columns(event) ||
+        !slots || position + slots > upto)
+        return false;
+    if ((b & 63) == TS__REC_ROW) {
+        size_t columns = 0;
+        const uint8_t *const ids = ts_event_columns(event);
+        for (int i = 0; ids[i]; i++)
+            columns += ids[i] != TS_COLUMN_TEXT;
+        const size_t size = b >> 32;
+        if (size < 8 + 8 * columns || ts__slots_for(size) != slots ||
+            size > 8 + 8 * columns + TS__TEXT_MAX)
+            return false;
+    }
+    uint64_t a;
+    for (uint32_t i = 1; i < slots; i++)
+        if (!ts__slot_ready(ring, position + i, &a, 1)) return false;
+    return true;
+}
+
+// A zone that is still on a zone stack was recorded after all.
+static void ts__open_close(ts__encoder *e, uint64_t start, uint64_t site)
+{
+    for (uint32_t i = 0; i < e->open_count; i++)
+        if (e->open[i].start == start && e->open[i].site == site)
+            e->open[i].site = 0;
+}
+
+/*
+    Looks at the records from batch->from on: takes zones into columns 0-2,
+    notes what else there is, and stops at `upto`, at a change of thread, when
+    the work space is full, or at a record under construction (`dead`: nobody
+    constructs any more, it is skipped).
+*/
+static void ts__batch_scan(ts__encoder *e, const ts__ring *ring,
+                           ts__batch *batch, uint64_t upto, bool dead)
+{
+    const uint64_t base = e->base;
+    uint64_t position = batch->from;
+    uint64_t texts = 0;
+    uint32_t rows = 0;
+    batch->zones = 0;
+    batch->events = batch->stale = batch->bad = 0;
+    batch->next = batch->track;
+    while (position < upto && rows < TS__BATCH_ROWS &&
+           position - batch->from < TS__BATCH_SLOTS &&
+           texts < TS__BATCH_TEXT / 2) {
+        uint64_t a;
+        if (!ts__slot_ready(ring, position, &a, 0)) {
+            if (!dead) break;
+            position++;
+            continue;
+        }
+        const uint64_t b = TS__LOAD(&ring->slots[position & ring->mask].b);
+        if (TS__LIKELY((b & 63) == TS__REC_ZONE)) {
+            const uint64_t start = ts__tick_full(base, a >> 8);
+            position++;
+            if (TS__UNLIKELY((int64_t)(start - base) < 0)) {
+                batch->stale++;
+                continue;
+            }
+            if (TS__UNLIKELY(e->open_count))
+                ts__open_close(e, start, b >> 6 & (TS__CODE_LIMIT - 1));
+            e->column[0][batch->zones] = start;
+            e->column[1][batch->zones] = b >> 32;
+            e->column[2][batch->zones++] = b >> 6 & (TS__CODE_LIMIT - 1);
+            rows++;
+            continue;
+        }
+        if (!ts__record_valid(ring, position, b, upto)) {
+            // A handler died in the middle of a record that it interrupted.
+            batch->bad++;
+            position++;
+            continue;
+        }
+        if ((b & 63) == TS__REC_THREAD) {
+            batch->next = (uint32_t)(b >> 6);
+            position++;
+            if (rows) break;
+            batch->track = batch->next;
+            continue;
+        }
+        batch->events |= UINT64_C(1) << ts__record_event(b);
+        if ((b & 63) == TS__REC_ROW) texts += b >> 32;
+        position += ts__record_slots(b);
+        rows++;
+    }
+    batch->to = position;
+}
+
+// A record's columns and text, as row `row`.
+static void ts__record_read(ts__encoder *e, const ts__ring *ring,
+                            uint64_t position, uint64_t a, uint64_t b,
+                            uint32_t track, uint32_t row, uint32_t *clock)
+{
+    const uint64_t tick = ts__tick_full(e->base, a >> 8);
+    const uint64_t code = b >> 6 & (TS__CODE_LIMIT - 1);
+    uint8_t *const p = e->payload;
+    uint64_t v[TS__COLUMNS_PER_EVENT] = { tick };
+    ts__record_payload(ring, position, ts__record_slots(b), p);
+    e->track[row] = track;
+    e->text_size[row] = 0;
+    *clock = 0;
+    switch (b & 63) {
+    case TS__REC_MARK:
+    case TS__REC_FRAME: v[1] = code; break;
+    case TS__REC_COUNTER:
+        e->track[row] = code;
+        v[1] = TS_VALUE_INT;
+        v[2] = (uint64_t)(int64_t)(int32_t)(b >> 32);
+        break;
+    case TS__REC_COUNTER64:
+    case TS__REC_COUNTERF:
+        e->track[row] = code;
+        v[1] = (b & 63) == TS__REC_COUNTERF ? TS_VALUE_DOUBLE : TS_VALUE_INT;
+        memcpy(&v[2], p, 8);
+        break;
+    case TS__REC_FREE: v[1] = b >> 16; break;
+    case TS__REC_ALLOC: {
+        uint32_t pool_site[2];
+        v[1] = b >> 16;
+        memcpy(&v[2], p, 7);
+        memcpy(pool_site, p + 7, 8);
+        v[3] = pool_site[0];
+        v[5] = pool_site[1];
+        break;
+    }
+    default: { // a row
+        const uint8_t *const ids = ts_event_columns(ts__record_event(b));
+        uint32_t n = 0, own_track;
+        memcpy(&own_track, p, 4);
+        memcpy(clock, p + 4, 4);
+        if (own_track) e->track[row] = own_track;
+        for (uint32_t i = 0; ids[i]; i++)
+            if (ids[i] != TS_COLUMN_TEXT) memcpy(&v[i], p + 8 + 8 * n++, 8);
+        const uint32_t text = (uint32_t)(b >> 32) - 8 - 8 * n;
+        memcpy(e->text + e->text_used, p + 8 + 8 * n, text);
+        e->text_used += text;
+        e->text_size[row] = text;
+    }
+    }
+    for (uint32_t i = 0; i < TS__COLUMNS_PER_EVENT - 1; i++)
+        e->column[i][row] = v[i];
+}
+
+// The rows of one kind and one clock of a batch as a chunk. Returns the next
+// clock that has rows, 0 when there is none.
+static uint32_t ts__batch_rows(ts__encoder *e, const ts__ring *ring,
+                               const ts__batch *batch, uint32_t event,
+                               uint32_t clock)
+{
+    uint32_t count = 0, next = 0;
+    e->text_used = 0;
+    for (uint64_t i = batch->from; i < batch->to;) {
+        uint64_t a;
+        const uint64_t b = TS__LOAD(&ring->slots[i & ring->mask].b);
+        const uint64_t position = i;
+        if (!ts__slot_ready(ring, i, &a, 0) ||
+            !ts__record_valid(ring, i, b, batch->to)) {
+            i++;
+            continue;
+        }
+        i += ts__record_slots(b);
+        if (ts__record_event(b) != event || (b & 63) == TS__REC_ZONE) continue;
+        uint32_t own;
+        const uint32_t texts = e->text_used;
+        ts__record_read(e, ring, position, a, b, batch->track, count, &own);
+        if (own == clock) {
+            count++;
+            continue;
+        }
+        e->text_used = texts;
+        if (own > clock && (!next || own < next)) next = own;
+    }
+    if (count && event == TS_EVENT_ZONE)
+        ts__encode_zones(e, batch->track, count);
+    else if (count)
+        ts__encode_rows(e, event, clock, count);
+    return next;
+}
+
+static void ts__batch_encode(ts__encoder *e, const ts__ring *ring,
+                             const ts__batch *batch)
+{
+    if (batch->zones) ts__encode_zones(e, batch->track, batch->zones);
+    for (uint32_t event = 0; event < TS_EVENT_LIMIT; event++) {
+        if (!(batch->events >> event & 1)) continue;
+        uint32_t clock = 0;
+        do
+            clock = ts__batch_rows(e, ring, batch, event, clock);
+        while (clock);
+    }
+}
+
+static ts__encoder *ts__encoder_take(uint64_t base)
+{
+    for (;;) {
+        for (uint32_t i = 0; i < TS__ENCODERS; i++) {
+            uint32_t busy = TS__LOAD(&ts__c.encoders_busy);
+            if (busy >> i & 1) continue;
+            if (!__atomic_compare_exchange_n(
+                    &ts__c.encoders_busy, &busy, busy | 1u << i, false,
+                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+                i--; // it changed under us: look again
+                continue;
+            }
+            ts__encoder *const e = ts__c.encoders[i];
+            ts__encoder_reset(e);
+            e->base = base;
+            e->open_count = 0;
+            e->compress = ts__c.desc.compress;
+            return e;
+        }
+        const uint32_t seen = TS__LOAD(&ts__c.encoder_wake);
+        if (TS__LOAD(&ts__c.encoders_busy) == (1u << TS__ENCODERS) - 1)
+            ts__futex_wait(&ts__c.encoder_wake, seen, 1000000u);
+    }
+}
+
+static void ts__encoder_give(const ts__encoder *e)
+{
+    for (uint32_t i = 0; i < TS__ENCODERS; i++)
+        if (ts__c.encoders[i] == e)
+            __atomic_fetch_and(&ts__c.encoders_busy, ~(1u << i),
+                               __ATOMIC_RELEASE);
+    __atomic_fetch_add(&ts__c.encoder_wake, 1, __ATOMIC_RELEASE);
+    ts__futex_wake(&ts__c.encoder_wake);
+}
+
+/* ---- 11.10 Writer ------------------------------------------------------- */
+
+/*
+    Appends chunks to a trace. All functions here want the writer's lock held.
+    An append is atomic against the death of the process: see ts__sidecar.
+*/
+static void ts__writer_failed(ts__writer *w, ts_result result)
+{
+    if (w->error == TS_OK) w->error = result;
+}
+
+// Makes sure of disk space beforehand, and keeps some for the trace's end.
+static bool ts__writer_space(ts__writer *w, uint64_t end)
+{
+    struct rlimit limit;
+    if (w->final || end + TS__RESERVE_BYTES <= w->reserved) return true;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+        limit.rlim_cur != RLIM_INFINITY &&
+        end + TS__RESERVE_BYTES > limit.rlim_cur)
+        return false;
+    const uint64_t steps[] = { 16u << 20, 0 };
+    for (int i = 0; i < 2; i++) {
+        const uint64_t upto = end + TS__RESERVE_BYTES + steps[i];
+        if (limit.rlim_cur != RLIM_INFINITY && upto > limit.rlim_cur) continue;
+        if (fallocate(w->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)upto) == 0) {
+            w->reserved = upto;
+            return true;
+        }
+        if (errno != ENOSPC && errno != EDQUOT) {
+            w->reserved = UINT64_MAX; // no such service here: do without
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t ts__chunk_bytes(const ts_chunk_header *header)
+{
+    return sizeof *header + (((size_t)header->stored_size + 7) & ~(size_t)7);
+}
+
+// Gives finished chunks their number, session and checksum.
+static void ts__writer_seal(const ts__writer *w, uint8_t *bytes, size_t size)
+{
+    uint32_t sequence = w->sidecar->state.sequence;
+    for (size_t at = 0; at < size;) {
+        ts_chunk_header header;
+        memcpy(&header, bytes + at, sizeof header);
+        memcpy(&header.session, w->sidecar->header.session, 4);
+        header.sequence = sequence++;
+        header.checksum = XXH3_64bits_withSeed(
+            bytes + at + sizeof header, header.stored_size,
+            XXH3_64bits(&header, offsetof(ts_chunk_header, checksum)));
+        memcpy(bytes + at, &header, sizeof header);
+        at += ts__chunk_bytes(&header);
+    }
+}
+
+typedef struct ts__commit { // what an append changes besides the file
+    ts__writer_state state; // offset, sequence, index_count: filled in
+    ts__ring *ring;         // NULL: none
+    uint64_t tail;
+    uint32_t track;
+    bool index; // the chunks are not listed in the index
+} ts__commit;
+
+static ts__commit ts__commit_begin(const ts__writer *w)
+{
+    ts__commit commit;
+    memset(&commit, 0, sizeof commit);
+    commit.state = w->sidecar->state;
+    return commit;
+}
+
+// Lists sealed chunks in the index under construction.
+static void ts__writer_list(ts__writer *w, ts__commit *commit,
+                            const uint8_t *bytes, size_t size,
+                            const uint64_t (*lod)[TS_LOD_CELLS])
+{
+    ts__sidecar *const sidecar = w->sidecar;
+    for (size_t at = 0; at < size;) {
+        ts_chunk_header header;
+        memcpy(&header, bytes + at, sizeof header);
+        if (!commit->index) {
+            const uint32_t i = commit->state.index_count++;
+            sidecar->index[i] = header;
+            sidecar->index[i].checksum = commit->state.offset;
+            if (header.kind == TS_CHUNK_EVENTS)
+                memcpy(sidecar->lod[i], lod++, sizeof *lod);
+        }
+        commit->state.offset += ts__chunk_bytes(&header);
+        commit->state.sequence++;
+        at += ts__chunk_bytes(&header);
+    }
+}
+
+static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
+                                   const uint64_t (*lod)[TS_LOD_CELLS],
+                                   ts__commit *commit)
+{
+    ts__sidecar *const sidecar = w->sidecar;
+    const uint64_t offset = sidecar->state.offset;
+    ts__writer_seal(w, bytes, size);
+    if (!ts__writer_space(w, offset + size)) return TS_ERR_DISK_FULL;
+    sidecar->before = sidecar->state;
+    __atomic_store_n(&sidecar->step, 1, __ATOMIC_RELEASE);
+    const ts_result result = ts__file_write(w->fd, offset, bytes, size);
+    if (result == TS_OK) {
+        ts__writer_list(w, commit, bytes, size, lod);
+        sidecar->state = commit->state;
+        sidecar->ring = TS__RINGS_MAX;
+        if (commit->ring) {
+            sidecar->ring = ts__rest(commit->ring)->index;
+            sidecar->tail = commit->tail;
+            sidecar->track = commit->track;
+        }
+        __atomic_store_n(&sidecar->step, 2, __ATOMIC_RELEASE);
+        if (commit->ring) {
+            ts__rest(commit->ring)->track = commit->track;
+            // release: pairs with the acquire in ts__ring_refresh
+            __atomic_store_n(&commit->ring->tail, commit->tail,
+                             __ATOMIC_RELEASE);
+        }
+    }
+    __atomic_store_n(&sidecar->step, 0, __ATOMIC_RELEASE);
+    return result;
+}
+
+// Starts a chunk of entries in the scratch space at `at`.
+static uint8_t *ts__entries_begin(uint8_t *at, uint32_t kind, uint32_t clock)
+{
+    ts_chunk_header header;
+    memset(&header, 0, sizeof header);
+    header.magic = TS_CHUNK_MAGIC;
+    header.kind = (uint8_t)kind;
+    header.clock = clock;
+    memcpy(at, &header, sizeof header);
+    return at + sizeof header;
+}
+
+static uint8_t *ts__entries_add(uint8_t *at, uint32_t id, const void *bytes,
+                                uint32_t size)
+{
+    const uint32_t head[2] = { id, size };
+    memcpy(at, head, sizeof head);
+    memcpy(at + sizeof head, bytes, size);
+    return at + sizeof head + size;
+}
+
+static uint8_t *ts__entries_end(uint8_t *start, uint8_t *end, uint32_t count)
+{
+    ts_chunk_header header;
+    memcpy(&header, start, sizeof header);
+    header.count = count;
+    header.stored_size = header.raw_size =
+        (uint32_t)(end - start - (ptrdiff_t)sizeof header);
+    memcpy(start, &header, sizeof header);
+    while ((size_t)(end - start) & 7)
+        *end++ = 0;
+    return end;
+}
+
+// Writes the index part under construction and begins a new one.
+static ts_result ts__writer_index(ts__writer *w)
+{
+    ts__sidecar *const sidecar = w->sidecar;
+    const uint32_t count = sidecar->state.index_count;
+    const uint64_t head[2] = { sidecar->state.index_offset, 0 };
+    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_INDEX, 0);
+    memcpy(p, head, sizeof head);
+    p += sizeof head;
+    memcpy(p, sidecar->index, count * sizeof *sidecar->index);
+    p += count * sizeof *sidecar->index;
+    for (uint32_t i = 0; i < count; i++) {
+        if (sidecar->index[i].kind != TS_CHUNK_EVENTS) continue;
+        memcpy(p, sidecar->lod[i], sizeof sidecar->lod[i]);
+        p += sizeof sidecar->lod[i];
+    }
+    p = ts__entries_end(w->scratch, p, count);
+    ts__commit commit = ts__commit_begin(w);
+    commit.index = true;
+    commit.state.index_offset = commit.state.offset;
+    commit.state.index_count = 0;
+    return ts__writer_append(w, w->scratch, (size_t)(p - w->scratch), NULL,
+                             &commit);
+}
+
+// Room in the index for this many more chunks.
+static ts_result ts__writer_prepare(ts__writer *w, uint32_t chunks)
+{
+    if (w->sidecar->state.index_count + chunks <= TS__INDEX_ENTRIES)
+        return TS_OK;
+    return ts__writer_index(w);
+}
+
+static const uint8_t ts__dictionary_kinds[] = {
+    TS_CHUNK_NAMES,   TS_CHUNK_SITES,  TS_CHUNK_TRACKS,  TS_CHUNK_LAUNCHES,
+    TS_CHUNK_MODULES, TS_CHUNK_STACKS, TS_CHUNK_METADATA
+};
+
+// Writes the dictionary entries that lie in [bytes, bytes + size), a chunk
+// for each kind. The scratch space holds twice the largest range.
+static ts_result ts__writer_range(ts__writer *w, const uint8_t *bytes,
+                                  size_t size, ts__commit *commit)
+{
+    uint8_t *out = w->scratch;
+    for (size_t k = 0; k < sizeof ts__dictionary_kinds; k++) {
+        uint8_t *const start = out;
+        uint8_t *p = ts__entries_begin(start, ts__dictionary_kinds[k], 0);
+        uint32_t count = 0;
+        for (size_t at = 0; at < size;) {
+            const ts__entry *const e =
+                (const ts__entry *)(const void *)(bytes + at);
+            if (e->kind == ts__dictionary_kinds[k]) {
+                p = ts__entries_add(p, e->id, e + 1, e->size);
+                count++;
+            }
+            at += (sizeof *e + e->size + 7) & ~(size_t)7;
+        }
+        if (count) out = ts__entries_end(start, p, count);
+    }
+    return ts__writer_append(w, w->scratch, (size_t)(out - w->scratch), NULL,
+                             commit);
+}
+
+// How much of a block of dictionary entries fits one append.
+static size_t ts__range_size(const uint8_t *bytes, size_t size)
+{
+    size_t at = 0;
+    while (at < size) {
+        const ts__entry *const e =
+            (const ts__entry *)(const void *)(bytes + at);
+        const size_t next = at + ((sizeof *e + e->size + 7) & ~(size_t)7);
+        if (next > TS__SCRATCH_BYTES / 2) break;
+        at = next;
+    }
+    return at;
+}
+
+// What the process's dictionary holds and this file does not: at the start of
+// a trace, and for a snapshot. Names' lock held.
+static ts_result ts__writer_dictionary(ts__writer *w)
+{
+    ts__writer_state *const state = &w->sidecar->state;
+    for (; state->entry_block < ts__c.block_count; state->entry_block++) {
+        const ts__block *const block = &ts__c.blocks[state->entry_block];
+        while (state->entry_offset < block->used) {
+            const uint8_t *const bytes = block->bytes + state->entry_offset;
+            const size_t size =
+                ts__range_size(bytes, block->used - state->entry_offset);
+            ts_result result = ts__writer_prepare(w, 16);
+            ts__commit commit = ts__commit_begin(w);
+            commit.state.entry_offset += size;
+            if (result == TS_OK)
+                result = ts__writer_range(w, bytes, size, &commit);
+            if (result != TS_OK) return result;
+        }
+        if (state->entry_block + 1 == ts__c.block_count) break;
+        state->entry_offset = 0;
+    }
+    return TS_OK;
+}
+
+// What the dictionary got since, from the session's blocks. Called after the
+// records were read from their ring and before they are written, so that
+// names come first.
+static ts_result ts__writer_entries(ts__writer *w, uint8_t *const *blocks)
+{
+    ts__sidecar *const sidecar = w->sidecar;
+    for (;;) {
+        ts__commit commit = ts__commit_begin(w);
+        const uint32_t i = commit.state.entry_block;
+        const uint64_t at = commit.state.entry_offset;
+        // acquire: pairs with the release in ts__block_get
+        const uint32_t count =
+            __atomic_load_n(&sidecar->block_count, __ATOMIC_ACQUIRE);
+        if (i >= count) return TS_OK;
+        const bool last = i + 1 == count;
+        const uint64_t used =
+            __atomic_load_n(&sidecar->blocks[i].used, __ATOMIC_ACQUIRE);
+        if (at == used) {
+            if (last) return TS_OK;
+            // Not journaled: at worst a block is written twice.
+            sidecar->state.entry_offset = 0;
+            sidecar->state.entry_block++;
+            continue;
+        }
+        const uint8_t *const bytes = blocks[i] + at;
+        const size_t size = ts__range_size(bytes, used - at);
+        ts_result result = ts__writer_prepare(w, 16);
+        commit = ts__commit_begin(w);
+        commit.state.entry_offset = at + size;
+        if (result == TS_OK) result = ts__writer_range(w, bytes, size, &commit);
+        if (result != TS_OK) return result;
+    }
+}
+
+static ts_result ts__writer_clock(ts__writer *w, uint32_t clock,
+                                  const ts_clock_entry *sample)
+{
+    const ts_result result = ts__writer_prepare(w, 1);
+    if (result != TS_OK) return result;
+    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_CLOCK, 0);
+    p = ts__entries_add(p, clock, sample, sizeof *sample);
+    p = ts__entries_end(w->scratch, p, 1);
+    ts__commit commit = ts__commit_begin(w);
+    return ts__writer_append(w, w->scratch, (size_t)(p - w->scratch), NULL,
+                             &commit);
+}
+
+// The rows of the ledger that the trace does not have yet.
+static ts_result ts__writer_losses(ts__writer *w, ts__ring *const *rings,
+                                   uint32_t ring_count)
+{
+    const uint64_t epoch = w->sidecar->state.loss_epoch;
+    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_LOSS, 0);
+    uint32_t count = 0;
+    const uint32_t most = TS__SCRATCH_BYTES / 2 / 48;
+    for (uint32_t i = 0; i <= ring_count && count < most; i++) {
+        ts__loss_total *const totals =
+            i < ring_count ? ts__rest(rings[i])->losses : w->sidecar->losses;
+        const uint32_t n = i < ring_count ? TS__LOSS_SLOTS : TS__GLOBAL_LOSSES;
+        for (uint32_t j = 0; j < n; j++) {
+            if (!ts__loss_open(&totals[j], epoch)) continue;
+            const ts_loss_entry row = ts__loss_row(&totals[j], epoch);
+            p = ts__entries_add(p, totals[j].track, &row, sizeof row);
+            count++;
+        }
+    }
+    if (!count) return TS_OK;
+    uint8_t *const end = ts__entries_end(w->scratch, p, count);
+    ts__commit commit = ts__commit_begin(w);
+    commit.state.loss_epoch = epoch + 1;
+    return ts__writer_append(w, w->scratch, (size_t)(end - w->scratch), NULL,
+                             &commit);
+}
+
+static ts_result ts__writer_chunks(ts__writer *w, ts__encoder *e,
+                                   ts__commit *commit)
+{
+    commit->state.records += e->records;
+    return ts__writer_append(w, e->out, e->size,
+                             (const uint64_t(*)[TS_LOD_CELLS])e->lod, commit);
+}
+
+// Zones that were open at the end.
+static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e,
+                                       const ts__open_zone *zones,
+                                       uint32_t zone_count)
+{
+    ts_result result = TS_OK;
+    for (uint32_t from = 0; from < zone_count; from += TS__BATCH_ROWS) {
+        uint32_t count = 0;
+        ts__encoder_reset(e);
+        for (uint32_t i = from; i < zone_count && i < from + TS__BATCH_ROWS;
+             i++) {
+            if (!zones[i].site) continue;
+            e->column[0][count] = zones[i].start;
+            e->column[1][count] = zones[i].site;
+            e->column[2][count] = zones[i].depth;
+            e->text_size[count] = 0;
+            e->track[count++] = zones[i].track;
+        }
+        if (!count || result != TS_OK) continue;
+        ts__encode_rows(e, TS_EVENT_ZONE_OPEN, 0, count);
+        result = ts__writer_prepare(w, 1);
+        ts__commit commit = ts__commit_begin(w);
+        if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
+    }
+    return result;
+}
+
+// Index, end chunk, real size. The file is complete after this.
+static ts_result ts__writer_finish(ts__writer *w)
+{
+    ts_chunk_header header;
+    ts_result result = TS_OK;
+    if (w->sidecar->state.index_count) result = ts__writer_index(w);
+    ts__commit commit = ts__commit_begin(w);
+    commit.index = true;
+    commit.state.finished = 1;
+    memset(&header, 0, sizeof header);
+    header.magic = TS_CHUNK_MAGIC;
+    header.kind = TS_CHUNK_END;
+    header.first = commit.state.index_offset;
+    memcpy(w->scratch, &header, sizeof header);
+    if (result == TS_OK)
+        result = ts__writer_append(w, w->scratch, sizeof header, NULL, &commit);
+    if (ftruncate(w->fd, (off_t)w->sidecar->state.offset) != 0 &&
+        result == TS_OK)
+        result = TS_ERR_IO;
+    return result;
+}
+
+// Creates the file with its header.
+static ts_result ts__writer_create(ts__writer *w, const char *path)
+{
+    ts_file_header *const header = &w->sidecar->header;
+    w->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (w->fd < 0) return errno == ENOSPC ? TS_ERR_DISK_FULL : TS_ERR_IO;
+    w->error = TS_OK;
+    w->reserved = 0;
+    w->final = false;
+    w->sidecar->state.offset = sizeof *header;
+    const ts_result result = ts__file_write(w->fd, 0, header, sizeof *header);
+    if (result == TS_OK && ts__writer_space(w, sizeof *header)) return TS_OK;
+    close(w->fd);
+    w->fd = -1;
+    return result == TS_OK ? TS_ERR_DISK_FULL : result;
+}
+
+/* ---- 11.11 Drain -------------------------------------------------------- */
+
+/*
+    Moves records out of a ring. `ring` has the positions, `view` the slots:
+    the same ring in a session, a mapping of a dead process's in salvage.
+*/
+typedef struct ts__mover {
+    ts__writer *writer;
+    uint8_t *const *blocks; // dictionary, by index in the sidecar
+    ts__open_zone *open;    // zones on zone stacks, at the end of a session
+    uint32_t open_count;
+    bool dead; // nobody writes to the rings any more
+} ts__mover;
+
+// Writes one encoded batch. What cannot be written is counted, and the ring
+// goes on: an app must not suffer from a full disk.
+static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
+                            const ts__batch *batch)
+{
+    ts__writer *const w = m->writer;
+    ts__lock_take(&w->lock);
+    ts_result result = ts__writer_entries(w, m->blocks);
+    if (result == TS_OK) result = ts__writer_prepare(w, e->chunks);
+    ts__commit commit = ts__commit_begin(w);
+    commit.ring = ring;
+    commit.tail = batch->to;
+    commit.track = batch->next;
+    if (result == TS_OK && e->size) result = ts__writer_chunks(w, e, &commit);
+    if (result != TS_OK || !e->size) {
+        ts__rest(ring)->track = batch->next;
+        __atomic_store_n(&ring->tail, batch->to, __ATOMIC_RELEASE);
+    }
+    if (result != TS_OK && e->size) {
+        ts_chunk_header header;
+        memcpy(&header, e->out, sizeof header);
+        ts__loss_note(w->sidecar, batch->track,
+                      result == TS_ERR_DISK_FULL ? TS_LOSS_DISK_FULL
+                                                 : TS_LOSS_WRITE_ERROR,
+                      0, e->records, header.first, header.last);
+    }
+    ts__writer_failed(w, result);
+    ts__lock_give(&w->lock);
+}
+
+// One batch; false if nothing could be moved.
+static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
+                           const ts__ring *view, ts__encoder *e, uint64_t upto)
+{
+    ts__batch batch;
+    ts__encoder_reset(e);
+    e->open = m->open;
+    e->open_count = m->open_count;
+    batch.from = ring->tail;
+    batch.track = ts__rest(ring)->track;
+    ts__batch_scan(e, view, &batch, upto, m->dead);
+    if (batch.to == batch.from) return false;
+    ts__batch_encode(e, view, &batch);
+    ts__move_commit(m, ring, e, &batch);
+    const uint64_t now = m->writer->sidecar->clock[1].tick;
+    ts__loss_note(m->writer->sidecar, batch.track, TS_LOSS_STALE, 0,
+                  batch.stale, now, now);
+    ts__loss_note(m->writer->sidecar, batch.track, TS_LOSS_BAD_RECORD, 0,
+                  batch.bad, now, now);
+    return true;
+}
+
+static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
+{
+    ts__ring_rest *const rest = ts__rest(ring);
+    ts__lock_take(&rest->lock);
+    bool moved = true;
+    while (moved && ring->tail < upto) {
+        ts__encoder *const e =
+            ts__encoder_take(m->writer->sidecar->header.start_tick);
+        moved = ts__move_batch(m, ring, ring, e, upto);
+        ts__encoder_give(e);
+    }
+    ts__lock_give(&rest->lock);
+}
+
+static void ts__ring_drain(ts__ring *ring, uint64_t upto)
+{
+    const ts__mover m = { &ts__c.writer, ts__session_blocks, NULL, 0, false };
+    ts__ring_move(&m, ring, upto);
+}
+
+// acquire: pairs with the release in ts__ring_new
+static uint32_t ts__ring_count(void)
+{
+    return __atomic_load_n(&ts__c.ring_count, __ATOMIC_ACQUIRE);
+}
+
+// Four clocks as close to one moment as 8 tries get them.
+static ts_clock_entry ts__clock_read(void)
+{
+    ts_clock_entry best;
+    memset(&best, 0, sizeof best);
+    best.type = ts__c.tick_type;
+    best.uncertainty_ns = UINT64_MAX;
+    for (int i = 0; i < 8; i++) {
+        const uint64_t before = ts__clock_ns(CLOCK_MONOTONIC_RAW);
+        const uint64_t tick = ts_tick_now();
+        const uint64_t after = ts__clock_ns(CLOCK_MONOTONIC_RAW);
+        if (after - before >= best.uncertainty_ns) continue;
+        best.uncertainty_ns = after - before;
+        best.tick = tick;
+        best.raw_ns = before + (after - before) / 2;
+        best.realtime_ns = ts__clock_ns(CLOCK_REALTIME);
+        best.boottime_ns = ts__clock_ns(CLOCK_BOOTTIME);
+        const uint64_t late = ts__clock_ns(CLOCK_MONOTONIC_RAW) - best.raw_ns;
+        best.realtime_ns -= late;
+        best.boottime_ns -= late;
+    }
+    return best;
+}
+
+// Writer's lock held.
+static void ts__clock_write(ts__writer *w)
+{
+    const ts_clock_entry sample = ts__clock_read();
+    ts__sidecar *const sidecar = w->sidecar;
+    sidecar->clock[sidecar->clock[0].raw_ns != 0] = sample;
+    ts__writer_failed(w, ts__writer_clock(w, 0, &sample));
+}
+
+// Samples are dense at first, so that a short trace has a rate, then one a
+// second.
+static void ts__clock_tend(ts__writer *w)
+{
+    const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC_RAW);
+    if (now < ts__c.clock_next_ns) return;
+    ts__lock_take(&w->lock);
+    ts__clock_write(w);
+    ts__lock_give(&w->lock);
+    if (ts__c.clock_step_ns < 1000000000u) ts__c.clock_step_ns *= 10;
+    ts__c.clock_next_ns = now + ts__c.clock_step_ns;
+}
+
+// Looks at every ring; all: empties them, else those that need it. Returns
+// whether a ring fills quickly.
+static bool ts__drain_round(bool all)
+{
+    bool busy = false;
+    const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
+    const uint64_t flush_ns = (uint64_t)ts__c.desc.flush_ms * 1000000u;
+    for (uint32_t i = 0; i < ts__ring_count(); i++) {
+        ts__ring *const ring = ts__c.rings[i];
+        ts__ring_rest *const rest = ts__rest(ring);
+        // acquire: what lies below head was reserved before
+        const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+        const uint64_t held = head - TS__LOAD(&ring->tail);
+        const bool full = held * 8 >= ts__ring_slots(ring);
+        if (!held) {
+            rest->drained_ns = now;
+            continue;
+        }
+        if (!all && !full && now - rest->drained_ns < flush_ns) continue;
+        ts__ring_drain(ring, head);
+        rest->drained_ns = now;
+        busy |= full;
+    }
+    __atomic_fetch_add(&ts__c.drained, 1, __ATOMIC_RELEASE);
+    ts__futex_wake(&ts__c.drained);
+    return busy;
+}
+
+static void ts__drain_misc(bool losses)
+{
+    ts__writer *const w = &ts__c.writer;
+    ts__clock_tend(w);
+    ts__lock_take(&w->lock);
+    ts_result result = ts__writer_entries(w, ts__session_blocks);
+    if (result == TS_OK && losses) result = ts__writer_prepare(w, 1);
+    if (result == TS_OK && losses)
+        result = ts__writer_losses(w, ts__c.rings, ts__ring_count());
+    ts__writer_failed(w, result);
+    ts__lock_give(&w->lock);
+}
+
+static void ts__header_seal(ts_file_header *header)
+{
+    header->checksum = XXH3_64bits(header, offsetof(ts_file_header, checksum));
+}
+
+// Fills in %p %r %h %n %%. False if the result is too long.
+static bool ts__path_expand(char *out, const char *pattern, uint32_t count)
+{
+    size_t used = 0;
+    for (const char *p = pattern; *p; p++) {
+        struct utsname host;
+        char number[24];
+        const char *part = number;
+        number[0] = *p;
+        number[1] = 0;
+        if (*p == '%' && p[1]) {
+            p++;
+            if (*p == 'p')
+                snprintf(number, sizeof number, "%ld", (long)getpid());
+            else if (*p == 'r')
+                snprintf(number, sizeof number, "%u", ts__c.desc.rank);
+            else if (*p == 'n')
+                snprintf(number, sizeof number, "%u", count);
+            else if (*p == 'h')
+                part = uname(&host) == 0 ? host.nodename : "localhost";
+            else if (*p != '%') // not ours: stays as it is
+                snprintf(number, sizeof number, "%%%c", *p);
+        }
+        const size_t size = strlen(part);
+        if (used + size >= TS__PATH_MAX) return false;
+        memcpy(out + used, part, size);
+        used += size;
+    }
+    out[used] = 0;
+    return used > 0;
+}
+
+// The zones on the stacks of every ring. Taken before the last drain, which
+// strikes out those that ended meanwhile.
+static uint32_t ts__open_zones(ts__open_zone *zones, uint32_t most,
+                               ts__ring *const *rings, uint32_t ring_count)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ring_count; i++) {
+        const ts__ring *const ring = rings[i];
+        if (ts__rest(ring)->state != TS__RING_OWNED) continue;
+        const uint32_t depth = TS__LOAD(&ring->depth);
+        for (uint32_t d = depth > TS__OPEN_MAX ? depth - TS__OPEN_MAX : 0;
+             d < depth && count < most; d++) {
+            const ts__open *const open = &ring->open[d % TS__OPEN_MAX];
+            zones[count].start = TS__LOAD(&open->start);
+            zones[count].site = TS__LOAD(&open->code);
+            zones[count].track = ts__rest(ring)->owner;
+            zones[count++].depth = d;
+        }
+    }
+    return count;
+}
+
+enum { TS__OPEN_ZONES_MAX = 16384 };
+
+/* ---- 11.12 Snapshot ----------------------------------------------------- */
+
+/*
+    What a ring holds now, as a ring of its own that nobody writes to. A
+    flight recorder's producer goes on overwriting while we copy; what it may
+    have touched is left out.
+*/
+static uint64_t ts__snapshot_copy(const ts__ring *ring, ts__ring *copy,
+                                  ts__slot *slots)
+{
+    const uint64_t size = ts__ring_slots(ring);
+    const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+    const uint64_t start = ts__rest(ring)->start;
+    uint64_t from = TS__LOAD(&ring->tail);
+    *copy = *ring;
+    copy->slots = slots;
+    for (uint64_t i = 0; i < size; i++) {
+        slots[i].a = __atomic_load_n(&ring->slots[i].a, __ATOMIC_ACQUIRE);
+        slots[i].b = TS__LOAD(&ring->slots[i].b);
+    }
+    // Reservations come before stores: with every processor past a barrier,
+    // head bounds what the copy may have caught half-written.
+    syscall(SYS_membarrier, 8 /* PRIVATE_EXPEDITED */, 0, 0);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    const uint64_t later = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+    if (later > start + size && from < later - size) from = later - size;
+    copy->head = head;
+    return from;
+}
+
+// Whose records begin at a position.
+static uint32_t ts__snapshot_track(const ts__ring *ring, uint64_t position)
+{
+    const ts__ring_rest *const rest = ts__rest(ring);
+    uint32_t track = 0;
+    const uint32_t n = rest->owner_count;
+    for (uint32_t i = n > 16 ? n - 16 : 0; i < n; i++)
+        if (rest->owners[i % 16].position <= position)
+            track = rest->owners[i % 16].track;
+    return track;
+}
+
+// Records that an overwriting ring has forgotten: reservations, less what
+// was reserved beyond a first slot, less changes of owner, less those kept.
+static uint64_t ts__overwritten(const ts__ring *ring, uint64_t kept)
+{
+    const ts__ring_rest *const rest = ts__rest(ring);
+    const uint64_t made = TS__LOAD(&ring->head) - rest->start -
+                          TS__LOAD(&ring->more) - rest->owner_count;
+    return (int64_t)(made - kept) > 0 ? made - kept : 0;
+}
+
+static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
+                                   const ts__ring *ring, ts__slot *slots)
+{
+    ts__ring copy;
+    ts__batch batch;
+    uint64_t kept = 0;
+    ts_result result = TS_OK;
+    batch.from = ts__snapshot_copy(ring, &copy, slots);
+    batch.track = ts__snapshot_track(ring, batch.from);
+    if (w == &ts__c.writer) { // names come before their use
+        result = ts__writer_entries(w, ts__session_blocks);
+    } else {
+        ts__lock_take(&ts__c.names);
+        result = ts__writer_dictionary(w);
+        ts__lock_give(&ts__c.names);
+    }
+    while (batch.from < copy.head && result == TS_OK) {
+        ts__encoder_reset(e);
+        ts__batch_scan(e, &copy, &batch, copy.head, true);
+        ts__batch_encode(e, &copy, &batch);
+        kept += e->records + batch.stale + batch.bad;
+        if (e->size) {
+            result = ts__writer_prepare(w, e->chunks);
+            ts__commit commit = ts__commit_begin(w);
+            if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
+        }
+        batch.track = batch.next;
+        batch.from = batch.to;
+    }
+    if (ts__c.desc.policy == TS_POLICY_OVERWRITE)
+        ts__loss_note(w->sidecar, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
+                      ts__overwritten(ring, kept), e->base, e->base);
+    return result;
+}
+
+static ts_result ts__snapshot_rings(ts__writer *w, ts__encoder *e)
+{
+    ts_result result = TS_OK;
+    for (uint32_t i = 0; i < ts__ring_count() && result == TS_OK; i++) {
+        const ts__ring *const ring = ts__c.rings[i];
+        const size_t bytes = (size_t)ts__ring_slots(ring) * sizeof(ts__slot);
+        ts__slot *const slots = (ts__slot *)ts__pages_new(bytes);
+        if (!slots) return TS_ERR_MEMORY;
+        result = ts__snapshot_ring(w, e, ring, slots);
+        munmap(slots, bytes);
+    }
+    return result;
+}
+
+// A writer with state of its own, for a file beside the session's trace.
+static bool ts__writer_new(ts__writer *w)
+{
+    memset(w, 0, sizeof *w);
+    w->fd = -1;
+    w->sidecar = (ts__sidecar *)ts__pages_new(sizeof *w->sidecar);
+    w->scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
+    return w->sidecar && w->scratch;
+}
+
+static void ts__writer_free(ts__writer *w)
+{
+    if (w->fd >= 0) close(w->fd);
+    if (w->sidecar) munmap(w->sidecar, sizeof *w->sidecar);
+    if (w->scratch) munmap(w->scratch, TS__SCRATCH_BYTES);
+}
+
+// The parts of a snapshot in their order, after the file was created.
+static ts_result ts__snapshot_write(ts__writer *w)
+{
+    const ts__sidecar *const session = ts__c.writer.sidecar;
+    const ts_clock_entry now = ts__clock_read();
+    ts_result result = ts__writer_clock(w, 0, &session->clock[0]);
+    if (result == TS_OK) result = ts__writer_clock(w, 0, &now);
+    const size_t bytes = TS__OPEN_ZONES_MAX * sizeof(ts__open_zone);
+    ts__open_zone *const zones = (ts__open_zone *)ts__pages_new(bytes);
+    if (!zones) return TS_ERR_MEMORY;
+    const uint32_t count = ts__open_zones(zones, TS__OPEN_ZONES_MAX,
+                                          ts__c.rings, ts__ring_count());
+    ts__encoder *const e = ts__encoder_take(session->header.start_tick);
+    e->open = zones;
+    e->open_count = count;
+    if (result == TS_OK) result = ts__snapshot_rings(w, e);
+    if (result == TS_OK) result = ts__writer_open_zones(w, e, zones, count);
+    ts__encoder_give(e);
+    munmap(zones, bytes);
+    if (result == TS_OK) result = ts__writer_losses(w, NULL, 0);
+    w->final = true;
+    const ts_result finished = ts__writer_finish(w);
+    return result == TS_OK ? finished : result;
+}
+
+// pattern: see ts_session_desc.path. The slow path is entered.
+static ts_result ts__snapshot(const char *pattern)
+{
+    ts__writer w;
+    char path[TS__PATH_MAX];
+    ts_result result = TS_ERR_MEMORY;
+    if (!ts__path_expand(path, pattern, ++ts__c.snapshots)) return TS_ERR_USAGE;
+    if (ts__writer_new(&w)) {
+        w.sidecar->header = ts__c.writer.sidecar->header;
+        ts__random(w.sidecar->header.session, 16);
+        ts__header_seal(&w.sidecar->header);
+        result = ts__writer_create(&w, path);
+        if (result == TS_OK) result = ts__snapshot_write(&w);
+    }
+    ts__writer_free(&w);
+    return result;
+}
+
+static void *ts__drain_main(void *unused)
+{
+    uint64_t next_ns = 0;
+    (void)unused;
+    prctl(PR_SET_NAME, "ts-drain");
+    ts__inside = 1; // it never records
+    while (!TS__LOAD(&ts__c.stopping)) {
+        const uint32_t seen = __atomic_load_n(&ts__c.wake, __ATOMIC_ACQUIRE);
+        const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
+        const bool busy = !keep && ts__drain_round(false);
+        const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
+        if (now >= next_ns) {
+            ts__drain_misc(true);
+            next_ns = now + (uint64_t)ts__c.desc.flush_ms * 1000000u;
+        }
+        if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
+            ts__snapshot(ts__c.snapshot_path);
+        ts__futex_wait(&ts__c.wake, seen, busy ? 200000u : 2000000u);
+    }
+    return NULL;
+}
+
+/* ---- 11.13 Session ------------------------------------------------------ */
+
+static bool ts__copy_text(char *out, size_t room, const char *text)
+{
+    const size_t size = text ? strlen(text) : 0;
+    if (size >= room) return false;
+    if (text) memmove(out, text, size);
+    out[size] = 0;
+    return true;
+}
+
+// Checks and completes the desc; the only place that knows the defaults.
+static ts_result ts__session_defaults(const ts_session_desc *desc)
+{
+    if (!desc || !desc->path || !*desc->path) return TS_ERR_USAGE;
+    ts_session_desc d = *desc;
+    if (!d.memory_bytes) d.memory_bytes = 256u << 20;
+    if (!d.ring_bytes) d.ring_bytes = 1u << 20;
+    if (!d.flush_ms) d.flush_ms = 500;
+    if (d.ring_bytes > 64u << 20 || d.memory_bytes < 128u << 10 ||
+        (uint32_t)d.policy > TS_POLICY_BLOCK ||
+        (uint32_t)d.drain > TS_DRAIN_MANUAL ||
+        (uint32_t)d.fork > TS_FORK_FOLLOW || d.compress > 19 ||
+        d.snapshot_signal < 0 || d.snapshot_signal >= NSIG)
+        return TS_ERR_USAGE;
+    if (d.policy == TS_POLICY_BLOCK && d.drain == TS_DRAIN_MANUAL)
+        return TS_ERR_USAGE; // nobody would ever wake it
+    if (d.fork == TS_FORK_FOLLOW && !strstr(d.path, "%p")) return TS_ERR_USAGE;
+#        ifndef TRACESMITH_ZSTD
+    if (d.compress) return TS_ERR_UNSUPPORTED;
+#        endif
+    uint32_t bytes = 16 * TS__RING_SLOTS_MIN;
+    while (bytes < d.ring_bytes)
+        bytes *= 2;
+    d.ring_bytes = bytes;
+    // Strings may come from ts__c itself, in a fork child.
+    if (!ts__copy_text(ts__c.path_pattern, TS__PATH_MAX, d.path) ||
+        !ts__copy_text(ts__c.sidecar_dir, TS__PATH_MAX, d.sidecar_dir) ||
+        !ts__copy_text(ts__c.app, sizeof ts__c.app, d.app))
+        return TS_ERR_USAGE;
+    ts__c.desc = d;
+    if (!ts__path_expand(ts__c.path, ts__c.path_pattern, 0))
+        return TS_ERR_USAGE;
+    if (d.snapshot_path
+            ? !ts__copy_text(ts__c.snapshot_path, TS__PATH_MAX, d.snapshot_path)
+            : snprintf(ts__c.snapshot_path, TS__PATH_MAX, "%s.%%n.sbt",
+                       ts__c.path) >= TS__PATH_MAX)
+        return TS_ERR_USAGE;
+    ts__c.desc.path = ts__c.path_pattern;
+    ts__c.desc.sidecar_dir = ts__c.sidecar_dir;
+    if (d.snapshot_path) ts__c.desc.snapshot_path = ts__c.snapshot_path;
+    ts__c.desc.app = ts__c.app;
+    return TS_OK;
+}
+
+static bool ts__is_memory_dir(const char *dir)
+{
+    struct statfs fs; // f_type: statfs(2)
+    return statfs(dir, &fs) == 0 &&
+           ((uint64_t)fs.f_type == 0x01021994u /* TMPFS_MAGIC */ ||
+            (uint64_t)fs.f_type == 0x858458f6u /* RAMFS_MAGIC */);
+}
+
+// The sidecar's name in a directory; false if it is too long.
+static bool ts__sidecar_name(char *out, const char *dir,
+                             const uint8_t session[16])
+{
+    char hex[33];
+    for (int i = 0; i < 16; i++)
+        snprintf(hex + 2 * i, 3, "%02x", session[i]);
+    return snprintf(out, TS__PATH_MAX, "%s/tracesmith-%s.ring", dir, hex) <
+           TS__PATH_MAX;
+}
+
+static void ts__directory_of(char *out, const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const size_t size = slash ? (size_t)(slash - path) : 0;
+    memcpy(out, path, size);
+    memcpy(out + size,
+           slash && !size ? "/"
+           : slash        ? ""
+                          : ".",
+           slash && !size ? 2
+           : slash        ? 1
+                          : 2);
+}
+
+static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)
+{
+    if (!ts__sidecar_name(ts__c.sidecar_path, dir, header->session))
+        return TS_ERR_USAGE;
+    const int fd =
+        open(ts__c.sidecar_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) return TS_ERR_IO;
+    const size_t size = ts__page_round(sizeof(ts__sidecar));
+    ts__sidecar *const sidecar =
+        ts__file_lock(fd) ? (ts__sidecar *)ts__pages_map(fd, 0, size) : NULL;
+    if (!sidecar) {
+        const bool full = errno == ENOSPC || errno == EDQUOT;
+        close(fd);
+        unlink(ts__c.sidecar_path);
+        return full ? TS_ERR_DISK_FULL : TS_ERR_MEMORY;
+    }
+    sidecar->layout = sizeof *sidecar;
+    sidecar->tick_type = ts__c.tick_type;
+    sidecar->overwrites = ts__c.desc.policy == TS_POLICY_OVERWRITE;
+    sidecar->header = *header;
+    sidecar->size = size;
+    sidecar->ring = TS__RINGS_MAX;
+    memcpy(sidecar->magic, TS__SIDECAR_MAGIC, sizeof sidecar->magic);
+    ts__c.sidecar_fd = fd;
+    ts__c.writer.sidecar = sidecar;
+    return TS_OK;
+}
+
+static ts_result ts__sidecar_create(const ts_file_header *header)
+{
+    char dir[TS__PATH_MAX];
+    if (ts__c.sidecar_dir[0])
+        return ts__sidecar_open(ts__c.sidecar_dir, header);
+    if (ts__is_memory_dir("/dev/shm") &&
+        ts__sidecar_open("/dev/shm", header) == TS_OK)
+        return TS_OK;
+    ts__directory_of(dir, ts__c.path);
+    return ts__sidecar_open(dir, header);
+}
+
+// Makes the sidecar findable from the trace when it lies in a directory of
+// the user's choice.
+static void ts__sidecar_link(bool make)
+{
+    char link[TS__PATH_MAX];
+    if (!ts__c.sidecar_dir[0]) return;
+    if (snprintf(link, sizeof link, "%s.ring", ts__c.path) >= (int)sizeof link)
+        return;
+    unlink(link);
+    if (make && symlink(ts__c.sidecar_path, link) != 0) return;
+}
+
+static void ts__session_facts(void)
+{
+    struct utsname host;
+    char text[256];
+    ts__process_track();
+    if (uname(&host) == 0) {
+        ts_metadata_text(0, "host", host.nodename);
+        snprintf(text, sizeof text, "%.60s %.60s %.60s", host.sysname,
+                 host.release, host.machine);
+        ts_metadata_text(0, "os", text);
+    }
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    char command[1024];
+    ssize_t n = fd >= 0 ? read(fd, command, sizeof command - 1) : 0;
+    if (fd >= 0) close(fd);
+    for (ssize_t i = 0; i + 1 < n; i++)
+        if (!command[i]) command[i] = ' ';
+    command[n > 0 ? n : 0] = 0;
+    if (n > 0) ts_metadata_text(0, "command", command);
+    fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    n = fd >= 0 ? read(fd, text, 36) : 0;
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = 0;
+    if (n > 0) ts_metadata_text(0, "boot_id", text);
+    static const char *const policies[] = { "help", "drop", "overwrite",
+                                            "block" };
+    ts_metadata_text(0, "policy", policies[ts__c.desc.policy]);
+    ts_metadata_text(0, "tracesmith", "0.1.0");
+    if (ts__c.app[0]) ts_metadata_text(0, "app", ts__c.app);
+    ts_metadata_int(0, "rank", ts__c.desc.rank);
+}
+
+// Work space that lives as long as the process.
+static bool ts__session_memory(void)
+{
+    ts__writer *const w = &ts__c.writer;
+    if (!w->scratch) w->scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
+    bool done = w->scratch != NULL;
+    for (int i = 0; i < TS__ENCODERS; i++) {
+        if (!ts__c.encoders[i])
+            ts__c.encoders[i] =
+                (ts__encoder *)ts__pages_new(sizeof(ts__encoder));
+        done = done && ts__c.encoders[i];
+    }
+    return done;
+}
+
+static void ts__fork_prepare(void);
+static void ts__fork_parent(void);
+static void ts__fork_child(void);
+
+static void ts__at_exit(void)
+{
+    ts_session_stop();
+}
+
+// Once in a process: what must hold from the first session on.
+static bool ts__session_hooks(void)
+{
+    if (ts__c.hooks_ready) return true;
+    ts__platform_init();
+    // For snapshots: see ts__snapshot_copy. Absence costs nothing.
+    syscall(SYS_membarrier, 16 /* REGISTER_PRIVATE_EXPEDITED */, 0, 0);
+    if (pthread_key_create(&ts__c.key, ts__ring_detach) != 0 ||
+        pthread_atfork(ts__fork_prepare, ts__fork_parent, ts__fork_child) != 0)
+        return false;
+    atexit(ts__at_exit);
+    // Our code must outlive the session even if it is in a shared object
+    // that the app closes.
+    Dl_info info;
+    if (dladdr((const void *)(uintptr_t)&ts_session_start, &info) &&
+        info.dli_fname)
+        dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    ts__c.hooks_ready = true;
+    return true;
+}
+
+static void ts__snapshot_handler(int number)
+{
+    const int error = errno;
+    (void)number;
+    __atomic_store_n(&ts__c.snapshot_wanted, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
+    ts__futex_wake(&ts__c.wake);
+    errno = error;
+}
+
+static void ts__signal_take(void)
+{
+    struct sigaction action;
+    if (!ts__c.desc.snapshot_signal) return;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = ts__snapshot_handler;
+    action.sa_flags = SA_RESTART;
+    sigfillset(&action.sa_mask);
+    sigaction(ts__c.desc.snapshot_signal, &action, &ts__c.old_action);
+}
+
+static void ts__signal_give(void)
+{
+    if (ts__c.desc.snapshot_signal)
+        sigaction(ts__c.desc.snapshot_signal, &ts__c.old_action, NULL);
+}
+
+static void ts__header_make(ts_file_header *header)
+{
+    memset(header, 0, sizeof *header);
+    memcpy(header->magic, TS_FILE_MAGIC, sizeof header->magic);
+    header->major = TS_FORMAT_MAJOR;
+    header->minor = TS_FORMAT_MINOR;
+    ts__random(header->session, sizeof header->session);
+    header->start_tick = ts_tick_now();
+    header->start_realtime_ns = ts__clock_ns(CLOCK_REALTIME);
+    header->process = (uint32_t)getpid();
+    ts__header_seal(header);
+}
+
+// Undoes a start that failed, or cleans up after a stop.
+static void ts__session_close(void)
+{
+    ts__writer *const w = &ts__c.writer;
+    if (w->fd >= 0) close(w->fd);
+    w->fd = -1;
+    ts__sidecar_link(false);
+    if (ts__c.sidecar_fd >= 0) {
+        unlink(ts__c.sidecar_path);
+        close(ts__c.sidecar_fd);
+    }
+    ts__c.sidecar_fd = -1;
+    // Threads may still be in the middle of a record, and own their rings
+    // until they notice: those stay mapped, without their memory.
+    for (uint32_t i = 0; i < ts__c.ring_count; i++) {
+        ts__ring *const ring = ts__c.rings[i];
+        const size_t size = (size_t)w->sidecar->rings[i].size;
+        if (ts__rest(ring)->state == TS__RING_FREE)
+            munmap(ring, size);
+        else
+            madvise(ring->slots, size - ts__ring_offset(), MADV_REMOVE);
+    }
+    for (uint32_t i = 0; i < ts__c.block_count; i++) {
+        ts__c.blocks[i].closed = true;
+        ts__c.blocks[i].shared = 0;
+    }
+    ts__c.ring_count = ts__c.free_count = 0;
+    ts__c.ring_bytes = 0;
+    if (w->sidecar) munmap(w->sidecar, ts__page_round(sizeof *w->sidecar));
+    w->sidecar = NULL;
+    ts__c.names_shared = false;
+    ts__c.active = false;
+}
+
+// The trace's first chunks: clock, everything known so far.
+static ts_result ts__session_begin(void)
+{
+    ts__writer *const w = &ts__c.writer;
+    ts__clock_write(w);
+    ts__c.clock_step_ns = 1000000;
+    ts__c.clock_next_ns = ts__clock_ns(CLOCK_MONOTONIC_RAW) + 1000000;
+    ts__lock_take(&ts__c.names);
+    if (w->error == TS_OK) w->error = ts__writer_dictionary(w);
+    for (uint32_t i = 0; i < ts__c.block_count; i++)
+        ts__c.blocks[i].closed = true; // new entries go into the sidecar
+    w->sidecar->state.entry_block = 0; // which is what this counts now
+    w->sidecar->state.entry_offset = 0;
+    ts__c.names_shared = true;
+    ts__lock_give(&ts__c.names);
+    return w->error;
+}
+
+static bool ts__thread_start(void)
+{
+    sigset_t all, old;
+    TS__STORE(&ts__c.stopping, 0);
+    if (ts__c.desc.drain == TS_DRAIN_MANUAL) return true;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
+    ts__c.thread_runs =
+        pthread_create(&ts__c.thread, NULL, ts__drain_main, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return ts__c.thread_runs;
+}
+
+static ts_result ts__session_start_locked(const ts_session_desc *desc)
+{
+    ts_file_header header;
+    ts__writer *const w = &ts__c.writer;
+    if (ts__c.active) return TS_ERR_STATE;
+    ts_result result = ts__session_defaults(desc);
+    if (result != TS_OK) return result;
+    if (!ts__session_hooks() || !ts__session_memory()) return TS_ERR_MEMORY;
+    w->fd = ts__c.sidecar_fd = -1;
+    w->compress = ts__c.desc.compress;
+    ts__session_facts();
+    ts__header_make(&header);
+    result = ts__sidecar_create(&header);
+    if (result == TS_OK) result = ts__writer_create(w, ts__c.path);
+    if (result == TS_OK) result = ts__session_begin();
+    if (result == TS_OK) {
+        ts__sidecar_link(true);
+        ts__c.active = true;
+        ts__c.generation++;
+        if (!ts__thread_start()) result = TS_ERR_MEMORY;
+    }
+    if (result != TS_OK) {
+        if (w->fd >= 0) unlink(ts__c.path);
+        ts__session_close();
+        return result;
+    }
+    ts__signal_take();
+    __atomic_store_n(&ts__gate, ts__c.generation, __ATOMIC_RELEASE);
+    return TS_OK;
+}
+
+// Session calls run with signals blocked and exclude each other.
+static bool ts__api_enter(sigset_t *old)
+{
+    if (!ts__enter(old)) return false;
+    ts__lock_take(&ts__c.api);
+    ts__inside = 0; // they record names themselves
+    return true;
+}
+
+static void ts__api_leave(const sigset_t *old)
+{
+    ts__lock_give(&ts__c.api);
+    ts__leave(old);
+}
+
+ts_result ts_session_start(const ts_session_desc *desc)
+{
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    const ts_result result = ts__session_start_locked(desc);
+    ts__api_leave(&old);
+    return result;
+}
+
+static void ts__session_drain_last(ts__open_zone *zones, uint32_t count)
+{
+    ts__mover m = { &ts__c.writer, ts__session_blocks, zones, count, false };
+    for (uint32_t i = 0; i < ts__ring_count(); i++) {
+        ts__ring *const ring = ts__c.rings[i];
+        const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+        // A thread may be between reservation and publication: it gets 20 ms.
+        m.dead = false;
+        for (int wait = 0; wait < 20 && ring->tail < head; wait++) {
+            ts__ring_move(&m, ring, head);
+            if (ring->tail < head) usleep(1000);
+        }
+        m.dead = true;
+        ts__ring_move(&m, ring, head);
+    }
+}
+
+// Everything after the last event; shared with salvage.
+static void ts__session_end(ts__writer *w, ts__ring *const *rings,
+                            uint32_t ring_count, const ts__open_zone *zones,
+                            uint32_t zone_count, ts__encoder *e,
+                            uint8_t *const *blocks)
+{
+    w->final = true;
+    ts__lock_take(&w->lock);
+    ts__writer_failed(w, ts__writer_entries(w, blocks));
+    ts__writer_failed(w, ts__writer_open_zones(w, e, zones, zone_count));
+    ts__writer_failed(w, ts__writer_prepare(w, 2));
+    ts__writer_failed(w, ts__writer_losses(w, rings, ring_count));
+    ts__writer_failed(w, ts__writer_finish(w));
+    ts__lock_give(&w->lock);
+}
+
+static void ts__stats_fill(ts_stats *stats);
+
+static ts_result ts__session_stop_locked(void)
+{
+    ts__writer *const w = &ts__c.writer;
+    if (!ts__c.active) return TS_OK;
+    ts__signal_give();
+    __atomic_store_n(&ts__gate, 0, __ATOMIC_SEQ_CST);
+    TS__STORE(&ts__c.stopping, 1);
+    if (ts__c.thread_runs) {
+        __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
+        ts__futex_wake(&ts__c.wake);
+        pthread_join(ts__c.thread, NULL);
+        ts__c.thread_runs = false;
+    }
+    const size_t bytes = TS__OPEN_ZONES_MAX * sizeof(ts__open_zone);
+    ts__open_zone *const zones = (ts__open_zone *)ts__pages_new(bytes);
+    const uint32_t count = zones ? ts__open_zones(zones, TS__OPEN_ZONES_MAX,
+                                                  ts__c.rings, ts__ring_count())
+                                 : 0;
+    const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
+    if (!keep) ts__session_drain_last(zones, count);
+    ts__encoder *const e = ts__encoder_take(w->sidecar->header.start_tick);
+    e->open = zones;
+    e->open_count = count;
+    if (keep) ts__writer_failed(w, ts__snapshot_rings(w, e));
+    ts__lock_take(&w->lock);
+    ts__clock_write(w);
+    ts__lock_give(&w->lock);
+    ts__session_end(w, ts__c.rings, ts__ring_count(), zones, count, e,
+                    ts__session_blocks);
+    ts__encoder_give(e);
+    if (zones) munmap(zones, bytes);
+    ts__stats_fill(&ts__c.last_stats);
+    const ts_result result = w->error;
+    ts__session_close();
+    ts__c.last_stats.recording = false;
+    return result;
+}
+
+ts_result ts_session_stop(void)
+{
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    const ts_result result = ts__session_stop_locked();
+    ts__api_leave(&old);
+    return result;
+}
+
+static ts_result ts__session_gate(bool open)
+{
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    const ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
+    if (result == TS_OK)
+        __atomic_store_n(&ts__gate, open ? ts__c.generation : 0,
+                         __ATOMIC_RELEASE);
+    ts__api_leave(&old);
+    return result;
+}
+
+ts_result ts_session_pause(void)
+{
+    return ts__session_gate(false);
+}
+
+ts_result ts_session_resume(void)
+{
+    return ts__session_gate(true);
+}
+
+ts_result ts_session_flush(void)
+{
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    ts_result result = TS_ERR_STATE;
+    if (ts__c.active) {
+        if (ts__c.desc.policy != TS_POLICY_OVERWRITE) ts__drain_round(true);
+        ts__drain_misc(true);
+        if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
+            ts__snapshot(ts__c.snapshot_path);
+        result = ts__c.writer.error;
+    }
+    ts__api_leave(&old);
+    return result;
+}
+
+ts_result ts_session_snapshot(const char *path)
+{
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    ts_result result = TS_ERR_STATE;
+    if (ts__c.active) result = ts__snapshot(path ? path : ts__c.snapshot_path);
+    ts__api_leave(&old);
+    return result;
+}
+
+static void ts__stats_losses(ts_stats *stats, const ts__loss_total *totals,
+                             uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t n = TS__LOAD(&totals[i].count);
+        const uint32_t cause = totals[i].cause;
+        if (cause == TS_LOSS_HELPED) stats->helped += n;
+        if (cause == TS_LOSS_BLOCKED) stats->blocked += n;
+        if (cause >= TS_LOSS_STALL_FIRST) stats->stall_ns += totals[i].stall_ns;
+        if (cause < 16) {
+            stats->lost += n;
+            stats->lost_by[cause] += n;
+        }
+    }
+}
+
+static void ts__stats_fill(ts_stats *stats)
+{
+    const ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    memset(stats, 0, sizeof *stats);
+    stats->records = sidecar->state.records;
+    stats->file_bytes = sidecar->state.offset;
+    stats->memory_bytes = ts__c.ring_bytes;
+    stats->rings = ts__ring_count();
+    stats->threads = TS__LOAD(&ts__c.threads);
+    stats->generation = ts__c.generation;
+    stats->recording = TS__LOAD(&ts__gate) != 0;
+    for (uint32_t i = 0; i < stats->rings; i++)
+        ts__stats_losses(stats, ts__rest(ts__c.rings[i])->losses,
+                         TS__LOSS_SLOTS);
+    ts__stats_losses(stats, sidecar->losses, TS__GLOBAL_LOSSES);
+}
+
+ts_result ts_session_stats(ts_stats *stats)
+{
+    sigset_t old;
+    if (!stats || !ts__api_enter(&old)) return TS_ERR_USAGE;
+    if (ts__c.active)
+        ts__stats_fill(stats);
+    else
+        *stats = ts__c.last_stats;
+    ts__api_leave(&old);
+    return TS_OK;
+}
+
+// A blob is written once in a session: known ones are dictionary entries.
+static ts_result ts__blob_write(ts__writer *w, const uint64_t key[2],
+                                const void *bytes, size_t size)
+{
+    const uint64_t known[3] = { key[0], key[1], ts__c.generation };
+    const uint64_t hash = ts__entry_hash(TS__ENTRY_BLOB, known, sizeof known);
+    if (ts__entry_find(TS__ENTRY_BLOB, known, sizeof known, hash | 1))
+        return TS_OK;
+    const size_t whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
+    uint8_t *const chunk = (uint8_t *)ts__pages_new(whole);
+    if (!chunk) return TS_ERR_MEMORY;
+    uint8_t *p = ts__entries_begin(chunk, TS_CHUNK_BLOB, 0);
+    memcpy(p, key, 16);
+    if (size) memcpy(p + 16, bytes, size);
+    ts__entries_end(chunk, p + 16 + size, 1);
+    ts__lock_take(&w->lock);
+    ts_result result = ts__writer_prepare(w, 1);
+    ts__commit commit = ts__commit_begin(w);
+    if (result == TS_OK)
+        result = ts__writer_append(w, chunk, whole, NULL, &commit);
+    ts__lock_give(&w->lock);
+    munmap(chunk, whole);
+    ts__lock_take(&ts__c.names);
+    if (result == TS_OK)
+        ts__entry_add(TS__ENTRY_BLOB, 1, known, sizeof known, hash | 1);
+    ts__lock_give(&ts__c.names);
+    return result;
+}
+
+ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2])
+{
+    ts__writer *const w = &ts__c.writer;
+    if ((!bytes && size) || size > UINT32_MAX - 31u) return TS_ERR_USAGE;
+    const XXH128_hash_t sum = XXH3_128bits(bytes, size);
+    const uint64_t key[2] = { sum.low64, sum.high64 };
+    if (hash) memcpy(hash, key, sizeof key);
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
+    if (result == TS_OK) result = ts__blob_write(w, key, bytes, size);
+    ts__api_leave(&old);
+    return result;
+}
+
+/* ---- 11.14 Clocks of devices -------------------------------------------- */
+
+uint32_t ts_clock_define(const char *name)
+{
+    uint32_t clock =
+        __atomic_add_fetch(&ts__c.clock_count, 1, __ATOMIC_RELAXED);
+    if (clock >= TS__CLOCKS_MAX) return 0;
+    if (name) {
+        char key[32];
+        snprintf(key, sizeof key, "clock.%u.name", clock);
+        ts_metadata_text(0, key, name);
+    }
+    return clock;
+}
+
+// Which moment on CLOCK_MONOTONIC_RAW a tick of clock 0 is, by two samples
+// around now.
+static uint64_t ts__tick_raw_ns(uint64_t tick)
+{
+    const ts_clock_entry now = ts__clock_read();
+    const ts_clock_entry *const first = &ts__c.writer.sidecar->clock[0];
+    const double rate = now.tick != first->tick
+                            ? (double)(now.raw_ns - first->raw_ns) /
+                                  (double)(now.tick - first->tick)
+                            : 1;
+    return now.raw_ns +
+           (uint64_t)(int64_t)((double)(int64_t)(tick - now.tick) * rate);
+}
+
+void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
+                     uint64_t uncertainty_ns)
+{
+    ts__writer *const w = &ts__c.writer;
+    ts_clock_entry sample;
+    memset(&sample, 0, sizeof sample);
+    if (!clock || clock >= TS__CLOCKS_MAX) return;
+    sigset_t old;
+    if (!ts__api_enter(&old)) return;
+    if (ts__c.active) {
+        sample.type = TS_CLOCK_OTHER;
+        sample.tick = tick;
+        sample.raw_ns = ts__tick_raw_ns(host_tick);
+        sample.uncertainty_ns = uncertainty_ns;
+        ts__lock_take(&w->lock);
+        ts__writer_failed(w, ts__writer_clock(w, clock, &sample));
+        ts__lock_give(&w->lock);
+    }
+    ts__api_leave(&old);
+}
+
+/* ---- 11.15 fork --------------------------------------------------------- */
+
+static sigset_t ts__fork_signals;
+static bool ts__fork_entered;
+
+// No lock may be held by a thread that the child does not have.
+static void ts__fork_prepare(void)
+{
+    ts__fork_entered = ts__enter(&ts__fork_signals);
+    if (!ts__fork_entered) return;
+    ts__lock_take(&ts__c.api);
+    ts__lock_take(&ts__c.names);
+}
+
+static void ts__fork_parent(void)
+{
+    if (!ts__fork_entered) return;
+    ts__lock_give(&ts__c.names);
+    ts__lock_give(&ts__c.api);
+    ts__leave(&ts__fork_signals);
+}
+
+// The child shares the parent's rings, trace and sidecar: it lets go of all
+// of them, keeps the dictionary, and perhaps starts a session of its own.
+static void ts__fork_child(void)
+{
+    if (!ts__fork_entered) return;
+    const bool follow = ts__c.active && ts__c.desc.fork == TS_FORK_FOLLOW;
+    static const ts__lock free_lock = { 0 };
+    ts__gate = 0;
+    ts__mine = &ts__none;
+    ts__track = 0;
+    ts__inside = 0;
+    if (ts__c.hooks_ready) pthread_setspecific(ts__c.key, NULL);
+    ts__c.api = ts__c.names = ts__c.pool = ts__c.ledger = free_lock;
+    ts__c.writer.lock = free_lock;
+    ts__c.encoders_busy = 0;
+    ts__c.process_track = 0;
+    ts__c.names_shared = false;
+    if (ts__c.active) {
+        close(ts__c.writer.fd);
+        close(ts__c.sidecar_fd);
+        ts__signal_give();
+    }
+    ts__c.writer.fd = ts__c.sidecar_fd = -1;
+    ts__c.writer.sidecar = NULL;
+    for (uint32_t i = 0; i < ts__c.block_count; i++) {
+        ts__c.blocks[i].closed = true;
+        ts__c.blocks[i].shared = 0;
+    }
+    ts__c.active = ts__c.thread_runs = false;
+    ts__c.ring_count = ts__c.free_count = 0;
+    ts__c.ring_bytes = 0;
+    ts__c.threads = 0;
+    if (follow) ts__session_start_locked(&ts__c.desc);
+    pthread_sigmask(SIG_SETMASK, &ts__fork_signals, NULL);
+}
+
+/* ---- 11.16 Salvage ------------------------------------------------------ */
+
+typedef struct ts__rescue { // one trace being salvaged
+    ts__writer writer;
+    ts__encoder *encoder;
+    int fd; // of the sidecar
+    uint8_t *map;
+    uint64_t size;
+    char path[TS__PATH_MAX], link[TS__PATH_MAX];
+    uint8_t *blocks[TS__BLOCKS_MAX];
+    ts__ring *rings[TS__RINGS_MAX];
+    ts__open_zone zones[TS__OPEN_ZONES_MAX];
+} ts__rescue;
+
+// Whether the trace has its end chunk, and so needs nothing.
+static bool ts__trace_finished(int fd, uint64_t size)
+{
+    ts_chunk_header end;
+    if (size < 128 || !ts__file_read(fd, size - sizeof end, &end, sizeof end))
+        return false;
+    return end.magic == TS_CHUNK_MAGIC && end.kind == TS_CHUNK_END &&
+           end.stored_size == 0 &&
+           end.checksum ==
+               XXH3_64bits_withSeed(
+                   "", 0,
+                   XXH3_64bits(&end, offsetof(ts_chunk_header, checksum)));
+}
+
+static int ts__rescue_find(ts__rescue *r, const char *trace,
+                           const uint8_t session[16])
+{
+    char dir[TS__PATH_MAX];
+    if (strlen(trace) >= TS__PATH_MAX - 8) return -1;
+    ts__directory_of(dir, trace);
+    const char *const dirs[] = { "/dev/shm", dir };
+    for (int i = 0; i < 2; i++) {
+        if (!ts__sidecar_name(r->path, dirs[i], session)) continue;
+        const int fd = open(r->path, O_RDWR | O_CLOEXEC);
+        if (fd >= 0) return fd;
+    }
+    snprintf(r->link, sizeof r->link, "%s.ring", trace);
+    const ssize_t n = readlink(r->link, r->path, sizeof r->path - 1);
+    if (n <= 0) return -1;
+    r->path[n] = 0;
+    return open(r->path, O_RDWR | O_CLOEXEC);
+}
+
+// Maps the sidecar and checks every number that is used as a place.
+static ts_result ts__rescue_map(ts__rescue *r, const ts_file_header *header)
+{
+    struct stat st;
+    if (fstat(r->fd, &st) != 0) return TS_ERR_IO;
+    r->size = (uint64_t)st.st_size;
+    if (r->size < sizeof(ts__sidecar)) return TS_ERR_VERSION;
+    void *const map = mmap(NULL, (size_t)r->size, PROT_READ | PROT_WRITE,
+                           MAP_SHARED, r->fd, 0);
+    if (map == MAP_FAILED) return TS_ERR_MEMORY;
+    r->map = (uint8_t *)map;
+    ts__sidecar *const s = (ts__sidecar *)map;
+    r->writer.sidecar = s;
+    if (memcmp(s->magic, TS__SIDECAR_MAGIC, sizeof s->magic) != 0 ||
+        s->layout != sizeof *s)
+        return TS_ERR_VERSION;
+    if (memcmp(s->header.session, header->session, 16) != 0)
+        return TS_ERR_NOT_FOUND;
+    if (s->block_count > TS__BLOCKS_MAX || s->ring_count > TS__RINGS_MAX ||
+        s->state.index_count > TS__INDEX_ENTRIES ||
+        s->before.index_count > TS__INDEX_ENTRIES || s->step > 2)
+        return TS_ERR_CORRUPT;
+    for (uint32_t i = 0; i < s->block_count; i++) {
+        if (s->blocks[i].offset > r->size ||
+            s->blocks[i].used > r->size - s->blocks[i].offset)
+            return TS_ERR_CORRUPT;
+        r->blocks[i] = r->map + s->blocks[i].offset;
+    }
+    for (uint32_t i = 0; i < s->ring_count; i++) {
+        if (s->rings[i].offset > r->size || s->rings[i].offset % 4096 ||
+            s->rings[i].size > r->size - s->rings[i].offset)
+            return TS_ERR_CORRUPT;
+        r->rings[i] = (ts__ring *)(void *)(r->map + s->rings[i].offset);
+        const ts__ring *const ring = r->rings[i];
+        if (ring->shift > 32 || ring->mask + 1 != UINT64_C(1) << ring->shift ||
+            s->rings[i].size <
+                ts__ring_offset() + ((uint64_t)16 << ring->shift))
+            return TS_ERR_CORRUPT;
+    }
+    return TS_OK;
+}
+
+// Undoes or completes the append that the process died in.
+static ts_result ts__rescue_journal(ts__rescue *r, uint64_t trace_size)
+{
+    ts__sidecar *const s = r->writer.sidecar;
+    if (s->step == 1) s->state = s->before;
+    if (s->step == 2 && s->ring < s->ring_count) {
+        r->rings[s->ring]->tail = s->tail;
+        ts__rest(r->rings[s->ring])->track = s->track;
+    }
+    s->step = 0;
+    if (s->state.offset > trace_size) return TS_ERR_TRUNCATED;
+    return ftruncate(r->writer.fd, (off_t)s->state.offset) == 0 ? TS_OK
+                                                                : TS_ERR_IO;
+}
+
+// A sample of the clocks now gives a short trace its rate, if the machine
+// has not been restarted since.
+static void ts__rescue_clock(ts__rescue *r)
+{
+    const ts__sidecar *const s = r->writer.sidecar;
+    const ts_clock_entry now = ts__clock_read();
+    const uint64_t ns = now.raw_ns - s->clock[0].raw_ns;
+    const uint64_t boot_ns = now.boottime_ns - s->clock[0].boottime_ns;
+    const bool same_boot = s->clock[0].raw_ns && now.tick > s->clock[0].tick &&
+                           ns <= boot_ns + 1000000000u && (int64_t)ns > 0;
+    if (same_boot && s->tick_type == ts__c.tick_type)
+        ts__writer_failed(&r->writer, ts__writer_clock(&r->writer, 0, &now));
+}
+
+static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
+{
+    const ts__mover m = { &r->writer, r->blocks, r->zones, zone_count, true };
+    ts__sidecar *const s = r->writer.sidecar;
+    for (uint32_t i = 0; i < s->ring_count; i++) {
+        ts__ring *const ring = r->rings[i];
+        const uint64_t slots = ring->mask + 1;
+        const uint64_t records = s->state.records;
+        ts__ring view = *ring;
+        view.slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
+        if (ring->head - ring->tail > slots) { // a flight recorder
+            ring->tail = ring->head - slots;
+            ts__rest(ring)->track = ts__snapshot_track(ring, ring->tail);
+        }
+        while (ring->tail < view.head &&
+               ts__move_batch(&m, ring, &view, r->encoder, view.head))
+            ;
+        if (s->overwrites)
+            ts__loss_note(s, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
+                          ts__overwritten(ring, s->state.records - records),
+                          s->header.start_tick, s->header.start_tick);
+    }
+}
+
+// Says in the trace how many records came this way. The names' numbers are
+// out of the way of those that the writer gave.
+static void ts__rescue_note(ts__rescue *r, uint64_t records)
+{
+    static const char key[] = "salvaged.records";
+    const uint32_t name = 0xFFFFFFF0u;
+    ts__writer *const w = &r->writer;
+    ts_metadata_entry entry;
+    entry.key = name;
+    entry.type = TS_VALUE_INT;
+    entry.value = records;
+    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_NAMES, 0);
+    p = ts__entries_add(p, name, key, sizeof key - 1);
+    uint8_t *const second = ts__entries_end(w->scratch, p, 1);
+    p = ts__entries_begin(second, TS_CHUNK_METADATA, 0);
+    p = ts__entries_add(p, 0, &entry, sizeof entry);
+    p = ts__entries_end(second, p, 1);
+    ts__writer_failed(w, ts__writer_prepare(w, 2));
+    ts__commit commit = ts__commit_begin(w);
+    ts__writer_failed(w,
+                      ts__writer_append(w, w->scratch, (size_t)(p - w->scratch),
+                                        NULL, &commit));
+}
+
+static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
+                                uint64_t *records)
+{
+    struct stat st;
+    ts_file_header header;
+    ts__writer *const w = &r->writer;
+    w->fd = open(trace, O_RDWR | O_CLOEXEC);
+    if (w->fd < 0 || fstat(w->fd, &st) != 0) return TS_ERR_IO;
+    if (!ts__file_read(w->fd, 0, &header, sizeof header) ||
+        memcmp(header.magic, TS_FILE_MAGIC, sizeof header.magic) != 0)
+        return TS_ERR_NOT_SBT;
+    if (ts__trace_finished(w->fd, (uint64_t)st.st_size)) return TS_OK;
+    r->fd = ts__rescue_find(r, trace, header.session);
+    if (r->fd < 0) return TS_ERR_NOT_FOUND;
+    if (!ts__file_lock(r->fd)) return TS_ERR_BUSY;
+    ts_result result = ts__rescue_map(r, &header);
+    if (result == TS_OK) result = ts__rescue_journal(r, (uint64_t)st.st_size);
+    if (result != TS_OK) return result;
+    ts__sidecar *const s = w->sidecar;
+    r->encoder->base = s->header.start_tick;
+    w->final = true;
+    ts__rescue_clock(r);
+    const uint64_t before = s->state.records;
+    const uint32_t zones =
+        ts__open_zones(r->zones, TS__OPEN_ZONES_MAX, r->rings, s->ring_count);
+    ts__rescue_rings(r, zones);
+    const uint64_t saved = s->state.records - before;
+    ts__rescue_note(r, saved);
+    ts__session_end(w, r->rings, s->ring_count, r->zones, zones, r->encoder,
+                    r->blocks);
+    if (records) *records = saved;
+    if (w->error == TS_OK) {
+        unlink(r->path);
+        if (r->link[0]) unlink(r->link);
+    }
+    return w->error;
+}
+
+ts_result ts_salvage(const char *trace, uint64_t *records)
+{
+    if (records) *records = 0;
+    if (!trace) return TS_ERR_USAGE;
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    ts__platform_init();
+    ts__rescue *const r = (ts__rescue *)ts__pages_new(sizeof *r);
+    ts_result result = TS_ERR_MEMORY;
+    if (r) {
+        r->fd = r->writer.fd = -1;
+        r->writer.scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
+        r->encoder = (ts__encoder *)ts__pages_new(sizeof *r->encoder);
+        if (r->writer.scratch && r->encoder)
+            result = ts__rescue_run(r, trace, records);
+        if (r->map) munmap(r->map, (size_t)r->size);
+        if (r->fd >= 0) close(r->fd);
+        if (r->writer.fd >= 0) close(r->writer.fd);
+        if (r->writer.scratch) munmap(r->writer.scratch, TS__SCRATCH_BYTES);
+        if (r->encoder) munmap(r->encoder, sizeof *r->encoder);
+        munmap(r, sizeof *r);
+    }
+    ts__api_leave(&old);
+    return result;
+}
+
+#        ifdef __cplusplus
+} // extern "C"
+#        endif
+#    endif // !TRACESMITH_DISABLE
+#endif     // TRACESMITH_IMPLEMENTATION
