@@ -282,8 +282,8 @@ static void storm_check_thread(const storm_seen *seen, uint64_t thread,
 }
 
 // said: steps that each thread has finished. Returns the number of records.
-static uint64_t storm_check(const char *path,
-                            const uint64_t said[STORM_THREADS])
+RT_UNUSED static uint64_t storm_check(const char *path,
+                                      const uint64_t said[STORM_THREADS])
 {
     storm_seen all[STORM_THREADS];
     memset(all, 0, sizeof all);
@@ -336,8 +336,8 @@ static void *storm_run(void *user)
 }
 
 // Records with `threads` threads until somebody kills the process.
-static void storm_victim_run(const ts_session_desc *desc, uint64_t *said,
-                             int pipe, int threads)
+RT_UNUSED static void storm_victim_run(const ts_session_desc *desc,
+                                       uint64_t *said, int pipe, int threads)
 {
     static storm_victim victims[STORM_THREADS];
     RT_CHECK(ts_session_start(desc) == TS_OK);
