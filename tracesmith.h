@@ -45,14 +45,14 @@
        11. Implementation               private
 */
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(_GNU_SOURCE)
-#    define _GNU_SOURCE // before the first system header
+#define _GNU_SOURCE // before the first system header
 #endif
 #ifndef TRACESMITH_H
-#    define TRACESMITH_H
+#define TRACESMITH_H
 
-#    include <stdbool.h>
-#    include <stddef.h>
-#    include <stdint.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* ==== 1. Options ========================================================= */
 
@@ -65,42 +65,42 @@
                                must never fall (for tests)
     TS_API                     how public functions are declared
 */
-#    define TS_VERSION_MAJOR 0
-#    define TS_VERSION_MINOR 1
-#    define TS_VERSION_PATCH 0
+#define TS_VERSION_MAJOR 0
+#define TS_VERSION_MINOR 1
+#define TS_VERSION_PATCH 0
 
 // Visible even under -fvisibility=hidden, so that every shared object of a
 // process finds the same session.
-#    ifndef TS_API
-#        ifdef __cplusplus
-#            define TS_API extern "C" __attribute__((visibility("default")))
-#        else
-#            define TS_API extern __attribute__((visibility("default")))
-#        endif
-#    endif
+#ifndef TS_API
+#ifdef __cplusplus
+#define TS_API extern "C" __attribute__((visibility("default")))
+#else
+#define TS_API extern __attribute__((visibility("default")))
+#endif
+#endif
 
 /* ==== 2. Results ========================================================= */
 
 // Values are pinned; new ones are added at the end.
-#    define TS_RESULTS(X) \
-        X(TS_OK, 0, "ok") \
-        X(TS_ERR_USAGE, -1, "a call breaks the rules of its description") \
-        X(TS_ERR_STATE, -2, "not possible in the session's present state") \
-        X(TS_ERR_MEMORY, -3, "out of memory") \
-        X(TS_ERR_IO, -4, "a file could not be read or written") \
-        X(TS_ERR_DISK_FULL, -5, "no space left on the disk") \
-        X(TS_ERR_TRUNCATED, -6, "the file ends inside a chunk") \
-        X(TS_ERR_CORRUPT, -7, "a chunk breaks the rules of the format") \
-        X(TS_ERR_NOT_SBT, -8, "not an SBT file") \
-        X(TS_ERR_VERSION, -9, "made by an incompatible version") \
-        X(TS_ERR_UNSUPPORTED, -10, "not supported by this build") \
-        X(TS_ERR_NOT_FOUND, -11, "no such thing in the trace") \
-        X(TS_ERR_BUSY, -12, "the trace is still being written")
+#define TS_RESULTS(X) \
+    X(TS_OK, 0, "ok") \
+    X(TS_ERR_USAGE, -1, "a call breaks the rules of its description") \
+    X(TS_ERR_STATE, -2, "not possible in the session's present state") \
+    X(TS_ERR_MEMORY, -3, "out of memory") \
+    X(TS_ERR_IO, -4, "a file could not be read or written") \
+    X(TS_ERR_DISK_FULL, -5, "no space left on the disk") \
+    X(TS_ERR_TRUNCATED, -6, "the file ends inside a chunk") \
+    X(TS_ERR_CORRUPT, -7, "a chunk breaks the rules of the format") \
+    X(TS_ERR_NOT_SBT, -8, "not an SBT file") \
+    X(TS_ERR_VERSION, -9, "made by an incompatible version") \
+    X(TS_ERR_UNSUPPORTED, -10, "not supported by this build") \
+    X(TS_ERR_NOT_FOUND, -11, "no such thing in the trace") \
+    X(TS_ERR_BUSY, -12, "the trace is still being written")
 
 typedef enum ts_result {
-#    define TS__X(name, value, text) name = value,
+#define TS__X(name, value, text) name = value,
     TS_RESULTS(TS__X)
-#    undef TS__X
+#undef TS__X
 } ts_result;
 
 // One lower-case clause without a full stop; never NULL.
@@ -112,15 +112,15 @@ TS_API const char *ts_result_text(ts_result result);
     The numbers of docs/sbt-format.md, which gives their meaning.
     Both the writer below and the reader in tracesmith_replay.h use these.
 */
-#    define TS_FILE_MAGIC      "SBT1\r\n\x1a\n"
-#    define TS_CHUNK_MAGIC     0x43544253u // "SBTC"
-#    define TS_FORMAT_MAJOR    1
-#    define TS_FORMAT_MINOR    0
-#    define TS_TRACK_MIXED     0xFFFFFFFFu
-#    define TS_CHUNK_COUNT_MAX (1u << 24)
-#    define TS_CHUNK_BYTES_MAX (1u << 28)
-#    define TS_COLUMNS_MAX     64
-#    define TS_LOD_CELLS       16
+#define TS_FILE_MAGIC      "SBT1\r\n\x1a\n"
+#define TS_CHUNK_MAGIC     0x43544253u // "SBTC"
+#define TS_FORMAT_MAJOR    1
+#define TS_FORMAT_MINOR    0
+#define TS_TRACK_MIXED     0xFFFFFFFFu
+#define TS_CHUNK_COUNT_MAX (1u << 24)
+#define TS_CHUNK_BYTES_MAX (1u << 28)
+#define TS_COLUMNS_MAX     64
+#define TS_LOD_CELLS       16
 
 typedef struct ts_file_header {
     uint8_t magic[8];
@@ -255,104 +255,104 @@ typedef enum ts_encoding {
 } ts_encoding;
 
 // Event kinds. "gpu" ones share the columns of a GPU operation.
-#    define TS_EVENTS(X) \
-        X(ZONE, 1, "zone") \
-        X(ZONE_OPEN, 2, "zone_open") \
-        X(ZONE_ARG, 3, "zone_arg") \
-        X(MARK, 4, "mark") \
-        X(MESSAGE, 5, "message") \
-        X(COUNTER, 6, "counter") \
-        X(FRAME, 7, "frame") \
-        X(ALLOC, 8, "alloc") \
-        X(FREE, 9, "free") \
-        X(FLOW, 10, "flow") \
-        X(SPAN, 11, "span") \
-        X(API_CALL, 12, "api_call") \
-        X(KERNEL, 16, "kernel") \
-        X(MEMCPY, 17, "memcpy") \
-        X(MEMSET, 18, "memset") \
-        X(EVENT_RECORD, 19, "event_record") \
-        X(EVENT_WAIT, 20, "event_wait") \
-        X(STREAM_SYNC, 21, "stream_sync") \
-        X(DEVICE_SYNC, 22, "device_sync") \
-        X(EVENT_SYNC, 23, "event_sync") \
-        X(HOST_FUNCTION, 24, "host_function") \
-        X(GRAPH_LAUNCH, 25, "graph_launch") \
-        X(COLLECTIVE, 26, "collective") \
-        X(GPU_ALLOC, 27, "gpu_alloc") \
-        X(GPU_FREE, 28, "gpu_free")
+#define TS_EVENTS(X) \
+    X(ZONE, 1, "zone") \
+    X(ZONE_OPEN, 2, "zone_open") \
+    X(ZONE_ARG, 3, "zone_arg") \
+    X(MARK, 4, "mark") \
+    X(MESSAGE, 5, "message") \
+    X(COUNTER, 6, "counter") \
+    X(FRAME, 7, "frame") \
+    X(ALLOC, 8, "alloc") \
+    X(FREE, 9, "free") \
+    X(FLOW, 10, "flow") \
+    X(SPAN, 11, "span") \
+    X(API_CALL, 12, "api_call") \
+    X(KERNEL, 16, "kernel") \
+    X(MEMCPY, 17, "memcpy") \
+    X(MEMSET, 18, "memset") \
+    X(EVENT_RECORD, 19, "event_record") \
+    X(EVENT_WAIT, 20, "event_wait") \
+    X(STREAM_SYNC, 21, "stream_sync") \
+    X(DEVICE_SYNC, 22, "device_sync") \
+    X(EVENT_SYNC, 23, "event_sync") \
+    X(HOST_FUNCTION, 24, "host_function") \
+    X(GRAPH_LAUNCH, 25, "graph_launch") \
+    X(COLLECTIVE, 26, "collective") \
+    X(GPU_ALLOC, 27, "gpu_alloc") \
+    X(GPU_FREE, 28, "gpu_free")
 
 typedef enum ts_event_kind {
-#    define TS__X(name, value, text) TS_EVENT_##name = value,
+#define TS__X(name, value, text) TS_EVENT_##name = value,
     TS_EVENTS(TS__X)
-#    undef TS__X
+#undef TS__X
 } ts_event_kind;
-#    define TS_EVENT_GPU_FIRST 16
-#    define TS_EVENT_LIMIT     29 // every known kind is below
+#define TS_EVENT_GPU_FIRST 16
+#define TS_EVENT_LIMIT     29 // every known kind is below
 
-#    define TS_COLUMNS(X) \
-        X(START, 1, "start") \
-        X(DURATION, 2, "duration") \
-        X(SITE, 3, "site") \
-        X(NEST, 4, "nest") \
-        X(LEAD, 5, "lead") \
-        X(TAIL, 6, "tail") \
-        X(TRACK, 7, "track") \
-        X(DEPTH, 8, "depth") \
-        X(NAME, 9, "name") \
-        X(TYPE, 10, "type") \
-        X(VALUE, 11, "value") \
-        X(TEXT, 12, "text") \
-        X(ADDRESS, 13, "address") \
-        X(SIZE, 14, "size") \
-        X(POOL, 15, "pool") \
-        X(CATEGORY, 16, "category") \
-        X(STACK, 17, "stack") \
-        X(ID, 18, "id") \
-        X(PHASE, 19, "phase") \
-        X(CORRELATION, 20, "correlation") \
-        X(RESULT, 21, "result") \
-        X(QUEUED, 22, "queued") \
-        X(SUBMITTED, 23, "submitted") \
-        X(THREAD, 24, "thread") \
-        X(LAUNCH, 25, "launch") \
-        X(GRAPH_NODE, 26, "graph_node") \
-        X(GRAPH, 27, "graph") \
-        X(SOURCE, 28, "source") \
-        X(MEMORY, 29, "memory") \
-        X(PEER, 30, "peer") \
-        X(RECORD, 31, "record") \
-        X(COMMUNICATOR, 32, "communicator") \
-        X(SEQUENCE, 33, "sequence") \
-        X(RANKS, 34, "ranks")
+#define TS_COLUMNS(X) \
+    X(START, 1, "start") \
+    X(DURATION, 2, "duration") \
+    X(SITE, 3, "site") \
+    X(NEST, 4, "nest") \
+    X(LEAD, 5, "lead") \
+    X(TAIL, 6, "tail") \
+    X(TRACK, 7, "track") \
+    X(DEPTH, 8, "depth") \
+    X(NAME, 9, "name") \
+    X(TYPE, 10, "type") \
+    X(VALUE, 11, "value") \
+    X(TEXT, 12, "text") \
+    X(ADDRESS, 13, "address") \
+    X(SIZE, 14, "size") \
+    X(POOL, 15, "pool") \
+    X(CATEGORY, 16, "category") \
+    X(STACK, 17, "stack") \
+    X(ID, 18, "id") \
+    X(PHASE, 19, "phase") \
+    X(CORRELATION, 20, "correlation") \
+    X(RESULT, 21, "result") \
+    X(QUEUED, 22, "queued") \
+    X(SUBMITTED, 23, "submitted") \
+    X(THREAD, 24, "thread") \
+    X(LAUNCH, 25, "launch") \
+    X(GRAPH_NODE, 26, "graph_node") \
+    X(GRAPH, 27, "graph") \
+    X(SOURCE, 28, "source") \
+    X(MEMORY, 29, "memory") \
+    X(PEER, 30, "peer") \
+    X(RECORD, 31, "record") \
+    X(COMMUNICATOR, 32, "communicator") \
+    X(SEQUENCE, 33, "sequence") \
+    X(RANKS, 34, "ranks")
 
 typedef enum ts_column {
-#    define TS__X(name, value, text) TS_COLUMN_##name = value,
+#define TS__X(name, value, text) TS_COLUMN_##name = value,
     TS_COLUMNS(TS__X)
-#    undef TS__X
+#undef TS__X
 } ts_column;
-#    define TS_COLUMN_LIMIT 35
+#define TS_COLUMN_LIMIT 35
 
-#    define TS_LOSSES(X) \
-        X(RING_FULL, 1, "ring_full") \
-        X(OVERWRITTEN, 2, "overwritten") \
-        X(DISK_FULL, 3, "disk_full") \
-        X(WRITE_ERROR, 4, "write_error") \
-        X(MEMORY_BOUND, 5, "memory_bound") \
-        X(REENTRANT, 6, "reentrant") \
-        X(STALE, 7, "stale") \
-        X(DICTIONARY_FULL, 8, "dictionary_full") \
-        X(BAD_RECORD, 9, "bad_record") \
-        X(BACKEND, 10, "backend") \
-        X(HELPED, 64, "helped") \
-        X(BLOCKED, 65, "blocked")
+#define TS_LOSSES(X) \
+    X(RING_FULL, 1, "ring_full") \
+    X(OVERWRITTEN, 2, "overwritten") \
+    X(DISK_FULL, 3, "disk_full") \
+    X(WRITE_ERROR, 4, "write_error") \
+    X(MEMORY_BOUND, 5, "memory_bound") \
+    X(REENTRANT, 6, "reentrant") \
+    X(STALE, 7, "stale") \
+    X(DICTIONARY_FULL, 8, "dictionary_full") \
+    X(BAD_RECORD, 9, "bad_record") \
+    X(BACKEND, 10, "backend") \
+    X(HELPED, 64, "helped") \
+    X(BLOCKED, 65, "blocked")
 
 typedef enum ts_loss {
-#    define TS__X(name, value, text) TS_LOSS_##name = value,
+#define TS__X(name, value, text) TS_LOSS_##name = value,
     TS_LOSSES(TS__X)
-#    undef TS__X
+#undef TS__X
 } ts_loss;
-#    define TS_LOSS_STALL_FIRST 64 // causes from here on lost nothing
+#define TS_LOSS_STALL_FIRST 64 // causes from here on lost nothing
 
 // The names of DESIGN's vocabulary: "zone", "start", "ring_full", ...
 // An unknown number gives "unknown". Threads: any.
@@ -585,9 +585,8 @@ typedef struct ts__open { // an open zone
     uint32_t code, unused;
 } ts__open;
 
-#    define TS__OPEN_MAX \
-        64 // power of two; deeper zones are recorded all the same
-#    define TS__RING_MARGIN 576
+#define TS__OPEN_MAX    64 // power of two; deeper zones are recorded all the same
+#define TS__RING_MARGIN 576
 
 typedef struct ts__ring {
     // The producer's line. `gate` differs from ts__gate when the ring may
@@ -622,59 +621,59 @@ enum {
                            // payload: ts__row_put's
     TS__REC_THREAD = 10    // track << 6: whose records follow
 };
-#    define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
+#define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
 
 TS_API uint32_t ts__gate; // 0: not recording, else the session's number
 TS_API __thread ts__ring *ts__mine __attribute__((tls_model("initial-exec")));
 
-#    define TS__LIKELY(x)   __builtin_expect(!!(x), 1)
-#    define TS__UNLIKELY(x) __builtin_expect(!!(x), 0)
-#    define TS__LOAD(p)     __atomic_load_n(p, __ATOMIC_RELAXED)
-#    define TS__STORE(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
+#define TS__LIKELY(x)   __builtin_expect(!!(x), 1)
+#define TS__UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define TS__LOAD(p)     __atomic_load_n(p, __ATOMIC_RELAXED)
+#define TS__STORE(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
 
 TS_API uint64_t ts__tick_slow(void); // CLOCK_MONOTONIC_RAW in nanoseconds
 
 static inline uint64_t ts__tick(const ts__ring *ring)
 {
-#    if defined(TRACESMITH_TICK)
+#if defined(TRACESMITH_TICK)
     (void)ring;
     return TRACESMITH_TICK();
-#    elif defined(__x86_64__) || defined(__i386__)
+#elif defined(__x86_64__) || defined(__i386__)
     // No fence: the order against neighbouring instructions is not worth
     // the 6 ns; see "Raw limits" in bench/README.md.
     if (TS__UNLIKELY(TS__LOAD(&ring->no_tick))) return ts__tick_slow();
     return __builtin_ia32_rdtsc();
-#    elif defined(__aarch64__)
+#elif defined(__aarch64__)
     (void)ring;
     uint64_t tick;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(tick));
     return tick;
-#    else
+#else
     (void)ring;
     return ts__tick_slow();
-#    endif
+#endif
 }
 
 // Reserves count slots. One instruction on x86, so that a signal handler
 // sees it done or not begun; not locked, because only this thread does it.
 static inline uint64_t ts__ring_reserve(ts__ring *ring, uint64_t count)
 {
-#    if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
     __asm__ volatile("xaddq %0, %1" : "+r"(count), "+m"(ring->head)::"cc");
     return count;
-#    else
+#else
     return __atomic_fetch_add(&ring->head, count, __ATOMIC_RELAXED);
-#    endif
+#endif
 }
 
 // Adds to ring->more, also whole or not at all to a signal handler.
 static inline void ts__ring_count_more(ts__ring *ring, uint64_t count)
 {
-#    if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
     __asm__ volatile("addq %1, %0" : "+m"(ring->more) : "r"(count) : "cc");
-#    else
+#else
     __atomic_fetch_add(&ring->more, count, __ATOMIC_RELAXED);
-#    endif
+#endif
 }
 
 static inline uint64_t ts__ring_tag(const ts__ring *ring, uint64_t position)
@@ -736,7 +735,7 @@ typedef struct ts_zone { // private
 
 // Slow cases of the two functions below.
 TS_API uint32_t ts__site_code(ts_site *site);
-TS_API void ts__zone_end_slow(ts_zone *zone, uint64_t end);
+TS_API void ts__zone_end_slow(ts_zone zone, uint64_t end);
 
 static inline ts_zone ts__zone_begin_code(ts__ring *ring, uint32_t code)
 {
@@ -788,16 +787,17 @@ static inline void ts_zone_end(ts_zone *zone)
     ts__ring *const ring = ts__mine;
     const uint64_t end = ts__tick(ring);
     const uint64_t duration = end - zone->start;
-    if (TS__UNLIKELY(duration >> 32 != 0 ||
-                     TS__LOAD(&ring->head) >= TS__LOAD(&ring->limit))) {
-        ts__zone_end_slow(zone, end);
-        return;
+    if (TS__LIKELY(duration >> 32 == 0 &&
+                   TS__LOAD(&ring->head) < TS__LOAD(&ring->limit))) {
+        ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone->start,
+                         duration << 32 | zone->code << 6 | TS__REC_ZONE);
+        // Only now: a crash in between leaves the zone recorded and open,
+        // which salvage can tell; the other order could leave it neither.
+        TS__STORE(&ring->depth, zone->depth);
+    } else {
+        // By value, so that the compiler may keep a zone in registers.
+        ts__zone_end_slow(*zone, end);
     }
-    ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone->start,
-                     duration << 32 | zone->code << 6 | TS__REC_ZONE);
-    // Only now: a crash in between leaves the zone recorded and open, which
-    // salvage can tell; the other order could leave it neither.
-    TS__STORE(&ring->depth, zone->depth);
     zone->code = 0;
 }
 
@@ -907,23 +907,23 @@ TS_API void ts_span_end(uint64_t id);
     The macros. Each has an on and an off form; off evaluates nothing but
     still checks the types of its arguments.
 */
-#    define TS__JOIN2(a, b) a##b
-#    define TS__JOIN(a, b)  TS__JOIN2(a, b)
-#    define TS__SKIP(expr)  ((void)sizeof(expr))
+#define TS__JOIN2(a, b) a##b
+#define TS__JOIN(a, b)  TS__JOIN2(a, b)
+#define TS__SKIP(expr)  ((void)sizeof(expr))
 
-#    ifdef TRACESMITH_DISABLE
-#        define TS__IF_ON(on, off) off
-#    else
-#        define TS__IF_ON(on, off) on
-#    endif
+#ifdef TRACESMITH_DISABLE
+#define TS__IF_ON(on, off) off
+#else
+#define TS__IF_ON(on, off) on
+#endif
 
 // `var`, a static site; category and colour are optional.
-#    define TS__SITE(var, ...) TS__SITE4(var, __VA_ARGS__, 0, 0, 0)
-#    define TS__SITE4(var, name, category, color, ...) \
-        static ts_site var = { name,     category, __func__, __FILE__, \
-                               __LINE__, color,    0 }
+#define TS__SITE(var, ...) TS__SITE4(var, __VA_ARGS__, 0, 0, 0)
+#define TS__SITE4(var, name, category, color, ...) \
+    static ts_site var = { name,     category, __func__, __FILE__, \
+                           __LINE__, color,    0 }
 
-#    ifdef __cplusplus
+#ifdef __cplusplus
 struct ts__scope {
     ts_zone zone;
     explicit ts__scope(ts_zone begun) : zone(begun)
@@ -936,86 +936,82 @@ struct ts__scope {
     ts__scope(const ts__scope &) = delete;
     ts__scope &operator=(const ts__scope &) = delete;
 };
-#        define TS__SCOPE(var, begin) const ts__scope var(begin)
-#    else
-#        define TS__SCOPE(var, begin) \
-            __attribute__((cleanup(ts_zone_end), unused)) ts_zone var = begin
-#    endif
+#define TS__SCOPE(var, begin) const ts__scope var(begin)
+#else
+#define TS__SCOPE(var, begin) \
+    __attribute__((cleanup(ts_zone_end), unused)) ts_zone var = begin
+#endif
 
 // `n` makes the names of a zone's variables unique, also within a line.
-#    define TS__ZONE(n, ...) \
-        TS__SITE(TS__JOIN(ts__site_, n), __VA_ARGS__); \
-        TS__SCOPE(TS__JOIN(ts__zone_, n), \
-                  ts_zone_begin(&TS__JOIN(ts__site_, n)))
-#    define TS__ZONE_NAME(n, text) \
-        TS__SITE(TS__JOIN(ts__site_, n), 0); \
-        TS__SCOPE(TS__JOIN(ts__zone_, n), \
-                  ts__zone_begin_named(text, &TS__JOIN(ts__site_, n)))
-#    define TS__WITH_SITE(call, ...) \
-        do { \
-            TS__SITE(ts__site, __VA_ARGS__); \
-            call; \
-        } while (0)
-#    define TS__SKIP_NAME(...) TS__SKIP_NAME3(__VA_ARGS__, 0, 0, 0)
-#    define TS__SKIP_NAME3(name, category, color, ...) \
-        (TS__SKIP(name), TS__SKIP(category), TS__SKIP(color))
+#define TS__ZONE(n, ...) \
+    TS__SITE(TS__JOIN(ts__site_, n), __VA_ARGS__); \
+    TS__SCOPE(TS__JOIN(ts__zone_, n), ts_zone_begin(&TS__JOIN(ts__site_, n)))
+#define TS__ZONE_NAME(n, text) \
+    TS__SITE(TS__JOIN(ts__site_, n), 0); \
+    TS__SCOPE(TS__JOIN(ts__zone_, n), \
+              ts__zone_begin_named(text, &TS__JOIN(ts__site_, n)))
+#define TS__WITH_SITE(call, ...) \
+    do { \
+        TS__SITE(ts__site, __VA_ARGS__); \
+        call; \
+    } while (0)
+#define TS__SKIP_NAME(...) TS__SKIP_NAME3(__VA_ARGS__, 0, 0, 0)
+#define TS__SKIP_NAME3(name, category, color, ...) \
+    (TS__SKIP(name), TS__SKIP(category), TS__SKIP(color))
 
-#    define TS_ZONE(...) \
-        TS__IF_ON(TS__ZONE(__COUNTER__, __VA_ARGS__), \
-                  TS__SKIP_NAME(__VA_ARGS__))
-#    define TS_FUNCTION() TS__IF_ON(TS__ZONE(__COUNTER__, 0), TS__SKIP(0))
-#    define TS_ZONE_NAME(text) \
-        TS__IF_ON(TS__ZONE_NAME(__COUNTER__, text), TS__SKIP(text))
-#    define TS_ZONE_BEGIN(var, ...) \
-        TS__IF_ON(TS__SITE(TS__JOIN(ts__site_, var), __VA_ARGS__); \
-                  ts_zone var = ts_zone_begin(&TS__JOIN(ts__site_, var)), \
-                  TS__SKIP_NAME(__VA_ARGS__))
-#    define TS_ZONE_END(var) TS__IF_ON(ts_zone_end(&var), ((void)0))
-#    define TS_ZONE_VALUE(name, number) \
-        TS__IF_ON(TS__NUMBER(ts_zone_value, name, number), \
-                  (TS__SKIP(name), TS__SKIP(number)))
-#    define TS_ZONE_TEXT(text) TS__IF_ON(ts_zone_text(text), TS__SKIP(text))
-#    define TS_MARK(...) \
-        TS__IF_ON(TS__WITH_SITE(ts_mark(&ts__site), __VA_ARGS__), \
-                  TS__SKIP_NAME(__VA_ARGS__))
-#    define TS_MESSAGE(text) TS__IF_ON(ts_message(text), TS__SKIP(text))
-#    define TS_COUNTER(name, number) \
-        TS__IF_ON(TS__COUNTER(name, number), (TS__SKIP(name), TS__SKIP(number)))
-#    define TS__COUNTER(name, number) \
-        do { \
-            static ts_counter ts__counter_ = { name, 0 }; \
-            TS__NUMBER(ts_counter, &ts__counter_, number); \
-        } while (0)
-#    define TS_ALLOC(ptr, ...) \
-        TS__IF_ON(TS__ALLOC(ptr, __VA_ARGS__, 0, 0, 0), \
-                  (TS__SKIP(ptr), TS__SKIP_NAME(__VA_ARGS__)))
-#    define TS__ALLOC(ptr, size, pool, category, ...) \
-        do { \
-            static uint32_t ts__pool = 0, ts__category = 0; \
-            if (TS__LOAD(&ts__gate)) \
-                ts_alloc(ptr, size, ts__name_once(&ts__pool, pool), \
-                         ts__name_once(&ts__category, category)); \
-        } while (0)
-#    define TS_FREE(...) \
-        TS__IF_ON(TS__FREE(__VA_ARGS__, 0, 0), TS__SKIP_NAME(__VA_ARGS__))
-#    define TS__FREE(ptr, pool, ...) \
-        do { \
-            static uint32_t ts__pool = 0; \
-            if (TS__LOAD(&ts__gate)) \
-                ts_free(ptr, ts__name_once(&ts__pool, pool)); \
-        } while (0)
-#    define TS_FRAME(...) \
-        TS__IF_ON(TS__WITH_SITE(ts_frame(&ts__site), __VA_ARGS__), \
-                  TS__SKIP_NAME(__VA_ARGS__))
-#    define TS_FLOW_START(id) \
-        TS__IF_ON(ts_flow(id, TS_PHASE_START), TS__SKIP(id))
-#    define TS_FLOW_STEP(id) TS__IF_ON(ts_flow(id, TS_PHASE_STEP), TS__SKIP(id))
-#    define TS_FLOW_END(id)  TS__IF_ON(ts_flow(id, TS_PHASE_END), TS__SKIP(id))
-#    define TS_SPAN_START(id, ...) \
-        TS__IF_ON(TS__WITH_SITE(ts_span_start(id, &ts__site), __VA_ARGS__), \
-                  (TS__SKIP(id), TS__SKIP_NAME(__VA_ARGS__)))
-#    define TS_SPAN_END(id)      TS__IF_ON(ts_span_end(id), TS__SKIP(id))
-#    define TS_THREAD_NAME(text) TS__IF_ON(ts_thread_name(text), TS__SKIP(text))
+#define TS_ZONE(...) \
+    TS__IF_ON(TS__ZONE(__COUNTER__, __VA_ARGS__), TS__SKIP_NAME(__VA_ARGS__))
+#define TS_FUNCTION() TS__IF_ON(TS__ZONE(__COUNTER__, 0), TS__SKIP(0))
+#define TS_ZONE_NAME(text) \
+    TS__IF_ON(TS__ZONE_NAME(__COUNTER__, text), TS__SKIP(text))
+#define TS_ZONE_BEGIN(var, ...) \
+    TS__IF_ON(TS__SITE(TS__JOIN(ts__site_, var), __VA_ARGS__); \
+              ts_zone var = ts_zone_begin(&TS__JOIN(ts__site_, var)), \
+              TS__SKIP_NAME(__VA_ARGS__))
+#define TS_ZONE_END(var) TS__IF_ON(ts_zone_end(&var), ((void)0))
+#define TS_ZONE_VALUE(name, number) \
+    TS__IF_ON(TS__NUMBER(ts_zone_value, name, number), \
+              (TS__SKIP(name), TS__SKIP(number)))
+#define TS_ZONE_TEXT(text) TS__IF_ON(ts_zone_text(text), TS__SKIP(text))
+#define TS_MARK(...) \
+    TS__IF_ON(TS__WITH_SITE(ts_mark(&ts__site), __VA_ARGS__), \
+              TS__SKIP_NAME(__VA_ARGS__))
+#define TS_MESSAGE(text) TS__IF_ON(ts_message(text), TS__SKIP(text))
+#define TS_COUNTER(name, number) \
+    TS__IF_ON(TS__COUNTER(name, number), (TS__SKIP(name), TS__SKIP(number)))
+#define TS__COUNTER(name, number) \
+    do { \
+        static ts_counter ts__counter_ = { name, 0 }; \
+        TS__NUMBER(ts_counter, &ts__counter_, number); \
+    } while (0)
+#define TS_ALLOC(ptr, ...) \
+    TS__IF_ON(TS__ALLOC(ptr, __VA_ARGS__, 0, 0, 0), \
+              (TS__SKIP(ptr), TS__SKIP_NAME(__VA_ARGS__)))
+#define TS__ALLOC(ptr, size, pool, category, ...) \
+    do { \
+        static uint32_t ts__pool = 0, ts__category = 0; \
+        if (TS__LOAD(&ts__gate)) \
+            ts_alloc(ptr, size, ts__name_once(&ts__pool, pool), \
+                     ts__name_once(&ts__category, category)); \
+    } while (0)
+#define TS_FREE(...) \
+    TS__IF_ON(TS__FREE(__VA_ARGS__, 0, 0), TS__SKIP_NAME(__VA_ARGS__))
+#define TS__FREE(ptr, pool, ...) \
+    do { \
+        static uint32_t ts__pool = 0; \
+        if (TS__LOAD(&ts__gate)) ts_free(ptr, ts__name_once(&ts__pool, pool)); \
+    } while (0)
+#define TS_FRAME(...) \
+    TS__IF_ON(TS__WITH_SITE(ts_frame(&ts__site), __VA_ARGS__), \
+              TS__SKIP_NAME(__VA_ARGS__))
+#define TS_FLOW_START(id) TS__IF_ON(ts_flow(id, TS_PHASE_START), TS__SKIP(id))
+#define TS_FLOW_STEP(id)  TS__IF_ON(ts_flow(id, TS_PHASE_STEP), TS__SKIP(id))
+#define TS_FLOW_END(id)   TS__IF_ON(ts_flow(id, TS_PHASE_END), TS__SKIP(id))
+#define TS_SPAN_START(id, ...) \
+    TS__IF_ON(TS__WITH_SITE(ts_span_start(id, &ts__site), __VA_ARGS__), \
+              (TS__SKIP(id), TS__SKIP_NAME(__VA_ARGS__)))
+#define TS_SPAN_END(id)      TS__IF_ON(ts_span_end(id), TS__SKIP(id))
+#define TS_THREAD_NAME(text) TS__IF_ON(ts_thread_name(text), TS__SKIP(text))
 
 // The name of a literal, looked up once for each place.
 static inline uint32_t ts__name_once(uint32_t *known, const char *text)
@@ -1037,18 +1033,17 @@ static inline void ts_zone_value_uint(const char *name, uint64_t value)
     else
         ts_zone_value_int(name, (int64_t)value);
 }
-#    ifdef __cplusplus
+#ifdef __cplusplus
 extern "C++" {
-#        define TS__OVERLOAD(type, kind, as) \
-            static inline void ts_zone_value(const char *name, type value) \
-            { \
-                ts_zone_value_##kind(name, as(value)); \
-            } \
-            static inline void ts_counter_sample(ts_counter *counter, \
-                                                 type value) \
-            { \
-                ts_counter_##kind(counter, as(value)); \
-            }
+#define TS__OVERLOAD(type, kind, as) \
+    static inline void ts_zone_value(const char *name, type value) \
+    { \
+        ts_zone_value_##kind(name, as(value)); \
+    } \
+    static inline void ts_counter_sample(ts_counter *counter, type value) \
+    { \
+        ts_counter_##kind(counter, as(value)); \
+    }
 TS__OVERLOAD(bool, int, int64_t)
 TS__OVERLOAD(char, int, int64_t)
 TS__OVERLOAD(signed char, int, int64_t)
@@ -1064,23 +1059,21 @@ TS__OVERLOAD(unsigned long long, uint, uint64_t)
 TS__OVERLOAD(float, double, double)
 TS__OVERLOAD(double, double, double)
 TS__OVERLOAD(long double, double, double)
-#        undef TS__OVERLOAD
+#undef TS__OVERLOAD
 }
-#        define TS__NUMBER(prefix, first, number) \
-            TS__NUMBER_##prefix(first, number)
-#        define TS__NUMBER_ts_zone_value(name, number) \
-            ts_zone_value(name, number)
-#        define TS__NUMBER_ts_counter(counter, number) \
-            ts_counter_sample(counter, number)
-#    else
-#        define TS__NUMBER(prefix, first, number) \
-            _Generic((number), float \
-                     : prefix##_double, double \
-                     : prefix##_double, unsigned long \
-                     : prefix##_uint, unsigned long long \
-                     : prefix##_uint, default \
-                     : prefix##_int)(first, number)
-#    endif
+#define TS__NUMBER(prefix, first, number)      TS__NUMBER_##prefix(first, number)
+#define TS__NUMBER_ts_zone_value(name, number) ts_zone_value(name, number)
+#define TS__NUMBER_ts_counter(counter, number) \
+    ts_counter_sample(counter, number)
+#else
+#define TS__NUMBER(prefix, first, number) \
+    _Generic((number), float \
+             : prefix##_double, double \
+             : prefix##_double, unsigned long \
+             : prefix##_uint, unsigned long long \
+             : prefix##_uint, default \
+             : prefix##_int)(first, number)
+#endif
 
 /* ==== 9. GPU ============================================================= */
 
@@ -1215,44 +1208,44 @@ TS_API void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
 TS_API ts_result ts_salvage(const char *trace, uint64_t *records);
 
 // With TRACESMITH_DISABLE the calls are gone as well; they report success.
-#    ifdef TRACESMITH_DISABLE
-#        define TS__GONE(expr)            (TS__SKIP(expr), TS_OK)
-#        define ts_session_start(desc)    TS__GONE(desc)
-#        define ts_session_stop()         TS_OK
-#        define ts_session_pause()        TS_OK
-#        define ts_session_resume()       TS_OK
-#        define ts_session_flush()        TS_OK
-#        define ts_session_snapshot(path) TS__GONE(path)
-#        define ts_counter_define(name, unit, flags) \
-            (TS__SKIP(name), TS__SKIP(unit), TS__SKIP(flags), 0u)
-#        define ts_metadata_int(track, key, value) \
-            (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
-#        define ts_metadata_double(track, key, value) \
-            (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
-#        define ts_metadata_text(track, key, value) \
-            (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
-#        define ts_gpu_op_record(op)     TS__SKIP(op)
-#        define ts_api_call_record(call) TS__SKIP(call)
-#    endif
+#ifdef TRACESMITH_DISABLE
+#define TS__GONE(expr)            (TS__SKIP(expr), TS_OK)
+#define ts_session_start(desc)    TS__GONE(desc)
+#define ts_session_stop()         TS_OK
+#define ts_session_pause()        TS_OK
+#define ts_session_resume()       TS_OK
+#define ts_session_flush()        TS_OK
+#define ts_session_snapshot(path) TS__GONE(path)
+#define ts_counter_define(name, unit, flags) \
+    (TS__SKIP(name), TS__SKIP(unit), TS__SKIP(flags), 0u)
+#define ts_metadata_int(track, key, value) \
+    (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
+#define ts_metadata_double(track, key, value) \
+    (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
+#define ts_metadata_text(track, key, value) \
+    (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
+#define ts_gpu_op_record(op)     TS__SKIP(op)
+#define ts_api_call_record(call) TS__SKIP(call)
+#endif
 
 #endif // TRACESMITH_H
 
 /* ==== 11. Implementation ================================================= */
 
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(TS__IMPLEMENTED)
-#    define TS__IMPLEMENTED
+#define TS__IMPLEMENTED
 
-#    include <string.h>
+#include <string.h>
 
 /* ---- 11.1 Texts of numbers ---------------------------------------------- */
 
 const char *ts_result_text(ts_result result)
 {
     switch (result) {
-#    define TS__X(name, value, text) \
+#define TS__X(name, value, text) \
     case name: return text;
         TS_RESULTS(TS__X)
-#    undef TS__X
+#undef TS__X
     }
     return "unknown result";
 }
@@ -1260,10 +1253,10 @@ const char *ts_result_text(ts_result result)
 const char *ts_event_name(uint32_t kind)
 {
     switch (kind) {
-#    define TS__X(name, value, text) \
+#define TS__X(name, value, text) \
     case value: return text;
         TS_EVENTS(TS__X)
-#    undef TS__X
+#undef TS__X
     }
     return "unknown";
 }
@@ -1271,10 +1264,10 @@ const char *ts_event_name(uint32_t kind)
 const char *ts_column_name(uint32_t column)
 {
     switch (column) {
-#    define TS__X(name, value, text) \
+#define TS__X(name, value, text) \
     case value: return text;
         TS_COLUMNS(TS__X)
-#    undef TS__X
+#undef TS__X
     }
     return "unknown";
 }
@@ -1282,23 +1275,23 @@ const char *ts_column_name(uint32_t column)
 const char *ts_loss_name(uint32_t cause)
 {
     switch (cause) {
-#    define TS__X(name, value, text) \
+#define TS__X(name, value, text) \
     case value: return text;
         TS_LOSSES(TS__X)
-#    undef TS__X
+#undef TS__X
     }
     return "unknown";
 }
 
-#    define TS__COLUMNS_PER_EVENT 16
+#define TS__COLUMNS_PER_EVENT 16
 
 const uint8_t *ts_event_columns(uint32_t kind)
 {
-#    define TS__C(name) TS_COLUMN_##name
-#    define TS__GPU \
-        TS__C(START), TS__C(DURATION), TS__C(CORRELATION), TS__C(QUEUED), \
-            TS__C(SUBMITTED), TS__C(THREAD), TS__C(SITE), TS__C(STACK)
-#    define TS__ROW(kind, ...) \
+#define TS__C(name) TS_COLUMN_##name
+#define TS__GPU \
+    TS__C(START), TS__C(DURATION), TS__C(CORRELATION), TS__C(QUEUED), \
+        TS__C(SUBMITTED), TS__C(THREAD), TS__C(SITE), TS__C(STACK)
+#define TS__ROW(kind, ...) \
     case TS_EVENT_##kind: { \
         static const uint8_t columns[] = { __VA_ARGS__, 0 }; \
         return columns; \
@@ -1337,59 +1330,58 @@ const uint8_t *ts_event_columns(uint32_t kind)
                 TS__C(MEMORY))
         TS__ROW(GPU_FREE, TS__GPU, TS__C(ADDRESS), TS__C(POOL))
     }
-#    undef TS__ROW
-#    undef TS__GPU
-#    undef TS__C
+#undef TS__ROW
+#undef TS__GPU
+#undef TS__C
     return NULL;
 }
 
-#    ifndef TRACESMITH_DISABLE
+#ifndef TRACESMITH_DISABLE
 
 /* ---- 11.2 Platform: everything that is Linux ---------------------------- */
 
-#        include <dlfcn.h>
-#        include <errno.h>
-#        include <fcntl.h>
-#        include <limits.h>
-#        include <linux/futex.h>
-#        include <pthread.h>
-#        include <signal.h>
-#        include <stdio.h>
-#        include <stdlib.h>
-#        include <sys/mman.h>
-#        include <sys/prctl.h>
-#        include <sys/resource.h>
-#        include <sys/stat.h>
-#        include <sys/statfs.h>
-#        include <sys/syscall.h>
-#        include <sys/utsname.h>
-#        include <time.h>
-#        include <unistd.h>
-#        if defined(__x86_64__) || defined(__i386__)
-#            include <cpuid.h>
-#        endif
-#        ifndef MAP_ANONYMOUS
-#            error \
-                "include tracesmith.h before system headers, or define _GNU_SOURCE"
-#        endif
-#        ifndef XXH_INLINE_ALL
-#            define XXH_INLINE_ALL
-#        endif
-#        include <xxhash.h>
-#        ifdef TRACESMITH_ZSTD
-#            include <zstd.h>
-#        endif
-#        ifdef __cplusplus
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+#ifndef MAP_ANONYMOUS
+#error "include tracesmith.h before system headers, or define _GNU_SOURCE"
+#endif
+#ifndef XXH_INLINE_ALL
+#define XXH_INLINE_ALL
+#endif
+#include <xxhash.h>
+#ifdef TRACESMITH_ZSTD
+#include <zstd.h>
+#endif
+#ifdef __cplusplus
 extern "C" {
-#        endif
+#endif
 
-#        ifndef MADV_POPULATE_WRITE
-#            define MADV_POPULATE_WRITE 23 // Linux 5.14
-#        endif
-#        ifndef F_OFD_SETLK
-#            define F_OFD_GETLK 36 // Linux 3.15
-#            define F_OFD_SETLK 37
-#        endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 // Linux 5.14
+#endif
+#ifndef F_OFD_SETLK
+#define F_OFD_GETLK 36 // Linux 3.15
+#define F_OFD_SETLK 37
+#endif
 
 static uint64_t ts__clock_ns(clockid_t clock)
 {
@@ -1406,18 +1398,18 @@ uint64_t ts__tick_slow(void)
 // The kind of clock 0, and whether ts__tick must take the slow way.
 static uint8_t ts__tick_type(void)
 {
-#        if defined(TRACESMITH_TICK)
+#if defined(TRACESMITH_TICK)
     return TS_CLOCK_OTHER;
-#        elif defined(__x86_64__) || defined(__i386__)
+#elif defined(__x86_64__) || defined(__i386__)
     // Intel SDM volume 3, "Invariant TSC": CPUID 80000007H, EDX bit 8.
     uint32_t a, b, c, d;
     const bool known = __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0;
     return known && (d >> 8 & 1) ? TS_CLOCK_TSC : TS_CLOCK_MONOTONIC_RAW;
-#        elif defined(__aarch64__)
+#elif defined(__aarch64__)
     return TS_CLOCK_CNTVCT;
-#        else
+#else
     return TS_CLOCK_MONOTONIC_RAW;
-#        endif
+#endif
 }
 
 static void ts__futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
@@ -1553,25 +1545,24 @@ static void ts__random(void *bytes, size_t size)
 
 /* ---- 11.3 State --------------------------------------------------------- */
 
-#        define TS__RINGS_MAX      4096
-#        define TS__BLOCKS_MAX     2048
-#        define TS__BLOCK_BYTES    (256u << 10)
-#        define TS__BATCH_ROWS     8192
-#        define TS__BATCH_SLOTS    16384
-#        define TS__BATCH_TEXT     (512u << 10)
-#        define TS__RING_SLOTS_MIN 2048
-#        define TS__INDEX_ENTRIES  1024
-#        define TS__RESERVE_BYTES \
-            (1u << 20) // kept on the disk for the end of a trace
-#        define TS__NAME_MAX         65535
-#        define TS__TEXT_MAX         8000
-#        define TS__PATH_MAX         4096
-#        define TS__GLOBAL_LOSSES    64
-#        define TS__ENCODERS         4
-#        define TS__CHUNKS_PER_BATCH 512
-#        define TS__CLOCKS_MAX       32
-#        define TS__BATCH_BYTES      (4u << 20)
-#        define TS__SCRATCH_BYTES    (512u << 10)
+#define TS__RINGS_MAX        4096
+#define TS__BLOCKS_MAX       2048
+#define TS__BLOCK_BYTES      (256u << 10)
+#define TS__BATCH_ROWS       8192
+#define TS__BATCH_SLOTS      16384
+#define TS__BATCH_TEXT       (512u << 10)
+#define TS__RING_SLOTS_MIN   2048
+#define TS__INDEX_ENTRIES    1024
+#define TS__RESERVE_BYTES    (1u << 20) // kept on the disk for the end of a trace
+#define TS__NAME_MAX         65535
+#define TS__TEXT_MAX         8000
+#define TS__PATH_MAX         4096
+#define TS__GLOBAL_LOSSES    64
+#define TS__ENCODERS         4
+#define TS__CHUNKS_PER_BATCH 512
+#define TS__CLOCKS_MAX       32
+#define TS__BATCH_BYTES      (4u << 20)
+#define TS__SCRATCH_BYTES    (512u << 10)
 
 // Totals of one cause, and what of it the trace already has: `sent`, or
 // `pending` once the append numbered `pending_epoch` is done.
@@ -1677,7 +1668,7 @@ typedef struct ts__sidecar {
     ts_chunk_header index[TS__INDEX_ENTRIES];
     uint64_t lod[TS__INDEX_ENTRIES][TS_LOD_CELLS];
 } ts__sidecar;
-#        define TS__SIDECAR_MAGIC "TSRING\x1a\n"
+#define TS__SIDECAR_MAGIC "TSRING\x1a\n"
 
 // One file being written: a session's trace, a snapshot, or a salvage.
 typedef struct ts__writer {
@@ -1752,7 +1743,9 @@ typedef struct ts__core {
     char sidecar_path[TS__PATH_MAX];
     bool active;
     uint32_t generation;
+    uint32_t inside; // threads in the slow path
     uint32_t snapshots;
+    uint64_t start_tick;
     ts__writer writer;
     int sidecar_fd;
     ts__lock pool; // rings of the session
@@ -1812,13 +1805,37 @@ static bool ts__enter(sigset_t *old)
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, old);
     ts__inside = 1;
+    __atomic_fetch_add(&ts__c.inside, 1, __ATOMIC_SEQ_CST);
     return true;
 }
 
 static void ts__leave(const sigset_t *old)
 {
+    __atomic_fetch_sub(&ts__c.inside, 1, __ATOMIC_SEQ_CST);
     ts__inside = 0;
     pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+// Inside the slow path: true as long as the session's memory may be used.
+// ts_session_stop closes the gate, then waits until nobody is inside.
+static bool ts__gate_still(uint32_t gate)
+{
+    return __atomic_load_n(&ts__gate, __ATOMIC_SEQ_CST) == gate;
+}
+
+// Session calls run with signals blocked and exclude each other.
+static bool ts__api_enter(sigset_t *old)
+{
+    if (!ts__enter(old)) return false;
+    ts__lock_take(&ts__c.api);
+    ts__inside = 0; // they record names themselves
+    return true;
+}
+
+static void ts__api_leave(const sigset_t *old)
+{
+    ts__lock_give(&ts__c.api);
+    ts__leave(old);
 }
 
 /* ---- 11.4 Ledger -------------------------------------------------------- */
@@ -1880,7 +1897,8 @@ static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
     ts__lock_give(&ts__c.ledger);
 }
 
-// The same for something that happens now in the running session.
+// The same for something that happens now in the running session, whose
+// memory must be known to be there.
 static void ts__loss_now(uint32_t track, ts_loss cause)
 {
     const uint64_t now = ts__tick(&ts__none);
@@ -2029,7 +2047,7 @@ static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
     const size_t need = (sizeof(ts__entry) + size + 7) & ~(size_t)7;
     ts__block *const block = ts__table_grow() ? ts__block_get(need) : NULL;
     if (!block) {
-        ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
+        if (ts__c.names_shared) ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
         return 0;
     }
     ts__entry *const e = (ts__entry *)(void *)(block->bytes + block->used);
@@ -2508,38 +2526,49 @@ ts__ring *ts__ring_room(uint32_t kind, uint32_t count)
     if (!gate) return NULL;
     sigset_t old;
     if (!ts__enter(&old)) {
+        // A fault inside the slow path. What happened before it keeps the
+        // session's memory alive.
         ts__loss_now(ts__track, TS_LOSS_REENTRANT);
         return NULL;
     }
-    ts__ring *ring = ts__mine;
-    if (TS__LOAD(&ring->gate) != gate) ring = ts__ring_attach(gate);
-    if (ring && !ts__ring_fits(ring, count))
-        ring = ts__ring_make_room(ring, count, gate);
+    ts__ring *ring = NULL;
+    if (ts__gate_still(gate)) {
+        ring = ts__mine;
+        if (TS__LOAD(&ring->gate) != gate) ring = ts__ring_attach(gate);
+        if (ring && !ts__ring_fits(ring, count))
+            ring = ts__ring_make_room(ring, count, gate);
+    }
     ts__leave(&old);
     return ring;
 }
 
-void ts__zone_end_slow(ts_zone *zone, uint64_t end)
+// Counts a zone that began before this session.
+static void ts__zone_stale(uint32_t gate)
+{
+    sigset_t old;
+    if (!ts__enter(&old)) return;
+    if (ts__gate_still(gate)) ts__loss_now(ts__track, TS_LOSS_STALE);
+    ts__leave(&old);
+}
+
+void ts__zone_end_slow(ts_zone zone, uint64_t end)
 {
     const uint32_t gate = TS__LOAD(&ts__gate);
     ts__ring *ring = ts__mine;
-    const uint32_t code = zone->code;
-    zone->code = 0;
     if (TS__LOAD(&ring->gate) != gate || !gate) return; // another session
-    const uint64_t duration = end - zone->start;
-    const uint64_t base = ts__c.writer.sidecar->header.start_tick;
-    if ((int64_t)(zone->start - base) < 0) {
-        ts__loss_now(ts__track, TS_LOSS_STALE);
+    const uint64_t duration = end - zone.start;
+    if ((int64_t)(zone.start - TS__LOAD(&ts__c.start_tick)) < 0) {
+        ts__zone_stale(gate);
     } else if (duration >> 32 == 0) {
         if (!ts__ring_fits(ring, 1)) ring = ts__ring_room(TS_EVENT_ZONE, 1);
         if (ring)
-            ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone->start,
-                             duration << 32 | code << 6 | TS__REC_ZONE);
+            ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone.start,
+                             duration << 32 | zone.code << 6 | TS__REC_ZONE);
     } else {
-        const uint64_t row[] = { zone->start, duration, code };
+        const uint64_t row[] = { zone.start, duration, zone.code };
         ts__row_put(TS_EVENT_ZONE, ts__track, 0, row, 3, NULL, 0);
     }
-    TS__STORE(&ts__mine->depth, zone->depth);
+    TS__STORE(&ts__mine->depth, zone.depth);
 }
 
 /* ---- 11.7 Records with a payload ---------------------------------------- */
@@ -2601,11 +2630,14 @@ static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
         return;
     }
     sigset_t old;
+    const uint32_t gate = TS__LOAD(&ts__gate);
     if (!ts__enter(&old)) return;
     ring = ts__mine;
-    if (!ts__ring_fits(ring, slots)) // a handler was faster
-        ring = ts__ring_make_room(ring, slots, TS__LOAD(&ts__gate));
-    if (ring) ts__ring_put(ring, values[0], b, bytes, size);
+    if (ts__gate_still(gate) && TS__LOAD(&ring->gate) == gate) {
+        if (!ts__ring_fits(ring, slots)) // a handler was faster
+            ring = ts__ring_make_room(ring, slots, gate);
+        if (ring) ts__ring_put(ring, values[0], b, bytes, size);
+    }
     ts__leave(&old);
 }
 
@@ -2888,9 +2920,9 @@ void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
 {
     const uint32_t name = ts_name_define(detail);
     sigset_t old;
-    if (!ts__enter(&old)) return;
+    if (!ts__api_enter(&old)) return;
     ts__loss_note(ts__c.writer.sidecar, track, cause, name, count, first, last);
-    ts__leave(&old);
+    ts__api_leave(&old);
 }
 
 /* ---- 11.9 Encoder ------------------------------------------------------- */
@@ -3109,7 +3141,7 @@ static void ts__chunk_end(ts__encoder *e, ts__chunk *chunk,
     header->magic = TS_CHUNK_MAGIC;
     header->kind = TS_CHUNK_EVENTS;
     header->raw_size = (uint32_t)raw;
-#        ifdef TRACESMITH_ZSTD
+#ifdef TRACESMITH_ZSTD
     if (e->compress) {
         const size_t room = TS__BATCH_BYTES - (size_t)(payload - e->out);
         stored = ZSTD_compress(payload, room, e->raw, raw, (int)e->compress);
@@ -3118,7 +3150,7 @@ static void ts__chunk_end(ts__encoder *e, ts__chunk *chunk,
         else
             header->flags = TS_CHUNK_ZSTD;
     }
-#        endif
+#endif
     if (e->compress && !header->flags) memcpy(payload, e->raw, raw);
     header->stored_size = (uint32_t)stored;
     memcpy(chunk->start, header, sizeof *header);
@@ -4514,9 +4546,9 @@ static ts_result ts__session_defaults(const ts_session_desc *desc)
     if (d.policy == TS_POLICY_BLOCK && d.drain == TS_DRAIN_MANUAL)
         return TS_ERR_USAGE; // nobody would ever wake it
     if (d.fork == TS_FORK_FOLLOW && !strstr(d.path, "%p")) return TS_ERR_USAGE;
-#        ifndef TRACESMITH_ZSTD
+#ifndef TRACESMITH_ZSTD
     if (d.compress) return TS_ERR_UNSUPPORTED;
-#        endif
+#endif
     uint32_t bytes = 16 * TS__RING_SLOTS_MIN;
     while (bytes < d.ring_bytes)
         bytes *= 2;
@@ -4771,9 +4803,11 @@ static void ts__session_close(void)
     }
     ts__c.ring_count = ts__c.free_count = 0;
     ts__c.ring_bytes = 0;
+    ts__lock_take(&ts__c.names);
+    ts__c.names_shared = false;
+    ts__lock_give(&ts__c.names);
     if (w->sidecar) munmap(w->sidecar, ts__page_round(sizeof *w->sidecar));
     w->sidecar = NULL;
-    ts__c.names_shared = false;
     ts__c.active = false;
 }
 
@@ -4826,6 +4860,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     if (result == TS_OK) {
         ts__sidecar_link(true);
         ts__c.active = true;
+        ts__c.start_tick = header.start_tick;
         ts__c.generation++;
         if (!ts__thread_start()) result = TS_ERR_MEMORY;
     }
@@ -4837,21 +4872,6 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     ts__signal_take();
     __atomic_store_n(&ts__gate, ts__c.generation, __ATOMIC_RELEASE);
     return TS_OK;
-}
-
-// Session calls run with signals blocked and exclude each other.
-static bool ts__api_enter(sigset_t *old)
-{
-    if (!ts__enter(old)) return false;
-    ts__lock_take(&ts__c.api);
-    ts__inside = 0; // they record names themselves
-    return true;
-}
-
-static void ts__api_leave(const sigset_t *old)
-{
-    ts__lock_give(&ts__c.api);
-    ts__leave(old);
 }
 
 ts_result ts_session_start(const ts_session_desc *desc)
@@ -5165,6 +5185,7 @@ static void ts__fork_child(void)
     ts__mine = &ts__none;
     ts__track = 0;
     ts__inside = 0;
+    ts__c.inside = 0;
     if (ts__c.hooks_ready) pthread_setspecific(ts__c.key, NULL);
     ts__c.api = ts__c.names = ts__c.pool = ts__c.ledger = free_lock;
     ts__c.writer.lock = free_lock;
@@ -5420,8 +5441,8 @@ ts_result ts_salvage(const char *trace, uint64_t *records)
     return result;
 }
 
-#        ifdef __cplusplus
+#ifdef __cplusplus
 } // extern "C"
-#        endif
-#    endif // !TRACESMITH_DISABLE
-#endif     // TRACESMITH_IMPLEMENTATION
+#endif
+#endif // !TRACESMITH_DISABLE
+#endif // TRACESMITH_IMPLEMENTATION
