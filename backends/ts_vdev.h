@@ -12,7 +12,8 @@
         blocks. Each device has threads that run them for real, so work of
         different streams truly overlaps. All of it is reported through
         ts_gpu_* as a hardware backend would: it is the model to copy when
-        you bring an accelerator (docs/backends.md).
+        you bring an accelerator (docs/backends.md). The machine itself is in
+        ts_vdev_machine.h, which must lie beside this file.
 
     WHAT IT DOES NOT DO
         It does not simulate a machine: a kernel takes the time that its C
@@ -58,13 +59,13 @@
 // A file compiled with -std=c11 gets POSIX only if it asks for it.
 #if defined(__STRICT_ANSI__) && !defined(_POSIX_C_SOURCE) && \
     !defined(_GNU_SOURCE) && !defined(_DEFAULT_SOURCE)
-#    define _POSIX_C_SOURCE 200809L
+#define _POSIX_C_SOURCE 200809L
 #endif
 
 #ifndef TS_VDEV_H
-#    define TS_VDEV_H
+#define TS_VDEV_H
 
-#    include "tracesmith.h"
+#include "tracesmith.h"
 
 /* ==== 1. Options ========================================================= */
 
@@ -258,408 +259,22 @@ TS_API ts_result ts_vdev_host_function(ts_vdev *vdev, ts_vdev_stream stream,
 #if !defined(TS__VDEV_IMPLEMENTED) && \
     (defined(TRACESMITH_VDEV_IMPLEMENTATION) || \
      (defined(TRACESMITH_VDEV) && defined(TRACESMITH_IMPLEMENTATION)))
-#    define TS__VDEV_IMPLEMENTED
+#define TS__VDEV_IMPLEMENTED
 
-#    if defined(__cplusplus) || __STDC_VERSION__ < 201112L
-#        error "ts_vdev.h: the implementation is C11; give it a .c file"
-#    endif
-#    include <pthread.h>
-#    include <signal.h>
-#    include <stdio.h>
-#    include <stdlib.h>
-#    include <string.h>
-#    ifndef SIG_SETMASK
-#        error "ts_vdev.h: define _POSIX_C_SOURCE 200809L before any #include"
-#    endif
+#if defined(__cplusplus) || __STDC_VERSION__ < 201112L
+#error "ts_vdev.h: the implementation is C11; give it a .c file"
+#endif
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifndef SIG_SETMASK
+#error "ts_vdev.h: define _POSIX_C_SOURCE 200809L before any #include"
+#endif
+#include "ts_vdev_machine.h"
 
-/* ---- 7.1 Objects -------------------------------------------------------- */
-
-/*
-    What is submitted becomes a graph: an operation knows how many others it
-    waits for, and each of these has a list of edges to those that wait. What
-    waits for nothing any more goes to an engine of its device, or is over at
-    once (events, waits, syncs). What is over frees what waited for it.
-
-        stream 1    copy -> kernel -> record -.
-                                     .--------'
-        stream 2    copy -> kernel --+-> wait -> kernel     (last)
-
-    One lock per vdev guards all of it. Kernels, copies, host functions and
-    their reports run without it.
-*/
-typedef struct ts__vd_edge {
-    struct ts__vd_op *to;     // this one waits; the edge lies in it
-    struct ts__vd_edge *next; // of the operation waited for
-    bool order;               // stream order, not an event
-} ts__vd_edge;
-
-typedef struct ts__vd_waiter { // a host thread, on its stack
-    pthread_cond_t wake;
-    bool done;
-} ts__vd_waiter;
-
-typedef struct ts__vd_op {
-    ts_gpu_op report;             // kind 0: not to be reported
-    struct ts__vd_stream *stream; // NULL: a sync
-    struct ts__vd_op *next;       // in its engine's list
-    ts__vd_edge *followers;
-    ts__vd_waiter *waiter;
-    uint32_t waits, order_waits; // for edges; those that are stream order
-    uint32_t edge_count;
-    uint64_t event; // handle that an event_record completes
-    uint64_t blocks, taken, finished;
-    ts_vdev_function function;
-    void (*host_function)(void *user);
-    ts_vdev_block block;
-    void *args;
-    ts__vd_edge edges[]; // then the arguments
-} ts__vd_op;
-
-// Operations that are ready, the most urgent first, and who runs them.
-typedef struct ts__vd_engine {
-    pthread_cond_t wake;
-    ts__vd_op *first;
-    uint32_t units;
-} ts__vd_engine;
-
-enum { TS__VD_COMPUTE, TS__VD_COPY, TS__VD_HOST, TS__VD_ENGINES };
-
-typedef struct ts__vd_unit { // a thread
-    struct ts_vdev *v;
-    uint32_t device;
-    int engine;
-    void *shared;
-    pthread_t thread;
-} ts__vd_unit;
-
-typedef struct ts__vd_range { // an allocation
-    uint64_t begin, size;
-} ts__vd_range;
-
-typedef struct ts__vd_device {
-    ts__vd_engine engines[TS__VD_ENGINES];
-    uint64_t memory;      // address
-    ts__vd_range *ranges; // in order of address
-    size_t range_count, range_room;
-    struct ts__vd_stream *streams; // those under destruction too
-    struct ts__vd_stream *legacy;
-    uint32_t track, context; // tracks
-} ts__vd_device;
-
-typedef struct ts__vd_stream {
-    uint64_t handle;
-    struct ts__vd_stream *next; // of the device
-    ts__vd_device *device;
-    ts__vd_op *last; // NULL: idle
-    uint32_t pending;
-    uint32_t flags; // TS_STREAM_...
-    int32_t priority;
-    uint32_t track; // 0: not yet defined
-    uint64_t number;
-    bool destroyed; // freed by its last operation
-} ts__vd_stream;
-
-typedef struct ts__vd_event {
-    uint64_t handle, number;
-    ts__vd_op *record;    // NULL: reached, or never recorded
-    uint64_t correlation; // of the most recent record
-    uint32_t track;       // its stream's, 0: never recorded
-} ts__vd_event;
-
-typedef struct ts__vd_kernel {
-    uint64_t handle;
-    ts_vdev_function function;
-    size_t args_size;
-    ts_gpu_launch_desc launched; // the last configuration ...
-    uint32_t launch;             // ... and its number
-    char name[];
-} ts__vd_kernel;
-
-enum { TS__VD_STREAM = 1, TS__VD_EVENT, TS__VD_KERNEL };
-
-typedef struct ts__vd_slot {
-    uint64_t handle; // generation << 32 | type << 24 | slot
-    void *object;    // NULL: free
-    size_t next;     // free one
-} ts__vd_slot;
-
-struct ts_vdev {
-    pthread_mutex_t lock;
-    pthread_cond_t room; // a full stream has room again
-    ts_vdev_desc desc;
-    ts__vd_device *devices;
-    ts__vd_unit *units;
-    size_t unit_count;
-    ts__vd_slot *slots;
-    size_t slot_count, slot_free; // the free list ends with slot_count
-    uint64_t streams, events;     // made so far
-    uint64_t pending;             // operations on all streams
-    bool closing;                 // units end when nothing is pending
-};
-
-// The vdev whose kernel or host function this thread is running.
-static _Thread_local const ts_vdev *ts__vd_inside;
-
-static void *ts__vd_find(const ts_vdev *v, uint32_t type, uint64_t handle)
-{
-    const size_t slot = handle & 0xFFFFFF;
-    if (slot >= v->slot_count || (handle >> 24 & 0xFF) != type) return NULL;
-    return v->slots[slot].handle == handle ? v->slots[slot].object : NULL;
-}
-
-static bool ts__vd_slots_grow(ts_vdev *v)
-{
-    const size_t count = v->slot_count ? v->slot_count * 2 : 64;
-    if (count > 1 << 24) return false;
-    ts__vd_slot *const slots = realloc(v->slots, count * sizeof *slots);
-    if (!slots) return false;
-    for (size_t i = v->slot_count; i < count; i++) {
-        const ts__vd_slot slot = { 0, NULL, i + 1 };
-        slots[i] = slot;
-    }
-    v->slots = slots;
-    v->slot_count = count;
-    return true;
-}
-
-// Makes a zeroed object with a handle, which every object begins with.
-static void *ts__vd_add(ts_vdev *v, uint32_t type, size_t size)
-{
-    if (v->slot_free == v->slot_count && !ts__vd_slots_grow(v)) return NULL;
-    uint64_t *const object = calloc(1, size);
-    if (!object) return NULL;
-    ts__vd_slot *const slot = &v->slots[v->slot_free];
-    const uint64_t generation = (slot->handle >> 32) + 1;
-    *object = generation << 32 | (uint64_t)type << 24 | v->slot_free;
-    v->slot_free = slot->next;
-    slot->handle = *object;
-    slot->object = object;
-    return object;
-}
-
-// The handle is dead from here on; the object still has to be freed.
-static void ts__vd_remove(ts_vdev *v, uint64_t handle)
-{
-    const size_t slot = handle & 0xFFFFFF;
-    v->slots[slot].object = NULL;
-    v->slots[slot].next = v->slot_free;
-    v->slot_free = slot;
-}
-
-/* ---- 7.2 Graph ---------------------------------------------------------- */
-
-static ts__vd_engine *ts__vd_op_engine(const ts__vd_op *op)
-{
-    if (!op->stream) return NULL;
-    ts__vd_engine *const engines = op->stream->device->engines;
-    switch (op->report.kind) {
-    case TS_EVENT_KERNEL: return &engines[TS__VD_COMPUTE];
-    case TS_EVENT_MEMCPY:
-    case TS_EVENT_MEMSET: return &engines[TS__VD_COPY];
-    case TS_EVENT_HOST_FUNCTION: return &engines[TS__VD_HOST];
-    default: return NULL;
-    }
-}
-
-// `op` will wait for `before`, unless that is NULL, which is done.
-static void ts__vd_op_after(ts__vd_op *op, ts__vd_op *before, bool order)
-{
-    if (!before) return;
-    ts__vd_edge *const edge = &op->edges[op->edge_count++];
-    edge->to = op;
-    edge->order = order;
-    edge->next = before->followers;
-    before->followers = edge;
-    op->waits++;
-    op->order_waits += order;
-}
-
-// Behind all that are as urgent, so that equals take turns.
-static void ts__vd_engine_put(ts__vd_engine *engine, ts__vd_op *op)
-{
-    ts__vd_op **at = &engine->first;
-    while (*at && (*at)->stream->priority <= op->stream->priority)
-        at = &(*at)->next;
-    op->next = *at;
-    *at = op;
-}
-
-// An operation waits for nothing any more: true if an engine has it now.
-static bool ts__vd_op_start(ts__vd_op *op)
-{
-    ts__vd_engine *const engine = ts__vd_op_engine(op);
-    if (!engine) return false;
-    ts__vd_engine_put(engine, op);
-    if (op->blocks > 1)
-        pthread_cond_broadcast(&engine->wake);
-    else
-        pthread_cond_signal(&engine->wake);
-    return true;
-}
-
-static void ts__vd_stream_free(ts__vd_stream *stream)
-{
-    ts__vd_stream **at = &stream->device->streams;
-    while (*at != stream)
-        at = &(*at)->next;
-    *at = stream->next;
-    free(stream);
-}
-
-static void ts__vd_wake_all(ts_vdev *v)
-{
-    for (uint32_t i = 0; i < v->desc.device_count; i++) {
-        for (int j = 0; j < TS__VD_ENGINES; j++)
-            pthread_cond_broadcast(&v->devices[i].engines[j].wake);
-    }
-}
-
-// What refers to a finished operation forgets it.
-static void ts__vd_op_free(ts_vdev *v, ts__vd_op *op)
-{
-    ts__vd_stream *const stream = op->stream;
-    if (stream) {
-        if (stream->last == op) stream->last = NULL;
-        if (stream->pending-- == v->desc.queue_ops)
-            pthread_cond_broadcast(&v->room);
-        if (stream->destroyed && !stream->pending) ts__vd_stream_free(stream);
-        if (!--v->pending && v->closing) ts__vd_wake_all(v);
-    }
-    ts__vd_event *const event = ts__vd_find(v, TS__VD_EVENT, op->event);
-    if (event && event->record == op) event->record = NULL;
-    if (op->waiter) {
-        op->waiter->done = true;
-        pthread_cond_signal(&op->waiter->wake);
-    }
-    free(op);
-}
-
-/*
-    `op` is over: frees what waited for it. What needs no engine is over
-    then, too; `todo` holds such operations, so that nothing recurses.
-*/
-static void ts__vd_op_finish(ts_vdev *v, ts__vd_op *op)
-{
-    op->next = NULL;
-    for (ts__vd_op *todo = op; (op = todo) != NULL;) {
-        todo = op->next;
-        if (!ts__vd_op_engine(op)) {
-            op->report.end = ts_tick_now();
-            if (op->report.kind == TS_EVENT_EVENT_RECORD)
-                op->report.start = op->report.end;
-            if (op->report.kind) ts_gpu_op_record(&op->report);
-        }
-        for (ts__vd_edge *e = op->followers; e; e = e->next) {
-            // A wait begins when its stream gets there.
-            if (e->order && !--e->to->order_waits)
-                e->to->report.start = ts_tick_now();
-            if (--e->to->waits || ts__vd_op_start(e->to)) continue;
-            e->to->next = todo;
-            todo = e->to;
-        }
-        ts__vd_op_free(v, op);
-    }
-}
-
-/* ---- 7.3 Engines -------------------------------------------------------- */
-
-static void ts__vd_run_blocks(const ts__vd_op *op, uint64_t first,
-                              uint64_t count, void *shared)
-{
-    ts_vdev_block block = op->block;
-    block.shared = shared;
-    for (uint64_t i = first; i < first + count; i++) {
-        block.index[0] = (uint32_t)(i % block.grid[0]);
-        block.index[1] = (uint32_t)(i / block.grid[0] % block.grid[1]);
-        block.index[2] = (uint32_t)(i / block.grid[0] / block.grid[1]);
-        op->function(op->args, &block);
-    }
-}
-
-static void *ts__vd_pointer(uint64_t address)
-{
-    return (void *)(uintptr_t)address;
-}
-
-static void ts__vd_run(const ts__vd_op *op, uint64_t first, uint64_t count,
-                       void *shared)
-{
-    const ts_gpu_op *const r = &op->report;
-    if (r->kind == TS_EVENT_KERNEL)
-        ts__vd_run_blocks(op, first, count, shared);
-    else if (r->kind == TS_EVENT_HOST_FUNCTION)
-        op->host_function(op->args);
-    else if (r->kind == TS_EVENT_MEMSET)
-        memset(ts__vd_pointer(r->u.memset.destination), (int)r->u.memset.value,
-               r->u.memset.size);
-    else
-        memmove(ts__vd_pointer(r->u.memcpy.destination),
-                ts__vd_pointer(r->u.memcpy.source), r->u.memcpy.size);
-}
-
-/*
-    Takes a share of the first operation's blocks. The shares get smaller
-    towards the end of a grid, so that the units finish together. An operation
-    with blocks left goes behind its equals: kernels of several streams run
-    side by side even on one unit.
-*/
-static uint64_t ts__vd_engine_take(ts__vd_engine *engine, ts__vd_op *op)
-{
-    const uint64_t left = op->blocks - op->taken;
-    const uint64_t share = left / (8 * (uint64_t)engine->units);
-    const uint64_t count = share ? share : 1;
-    if (!op->taken) op->report.start = ts_tick_now();
-    op->taken += count;
-    engine->first = op->next;
-    if (count < left) ts__vd_engine_put(engine, op);
-    return count;
-}
-
-// Does a share of an operation; the lock is free meanwhile.
-static void ts__vd_unit_step(const ts__vd_unit *unit, ts__vd_engine *engine)
-{
-    ts_vdev *const v = unit->v;
-    ts__vd_op *const op = engine->first;
-    const uint64_t first = op->taken;
-    const uint64_t count = ts__vd_engine_take(engine, op);
-    pthread_mutex_unlock(&v->lock);
-    ts__vd_run(op, first, count, unit->shared);
-    pthread_mutex_lock(&v->lock);
-    op->finished += count;
-    if (op->finished < op->blocks) return;
-    pthread_mutex_unlock(&v->lock);
-    // Before anybody can learn that it is over: whoever waits for it finds it
-    // in the trace.
-    op->report.end = ts_tick_now();
-    ts_gpu_op_record(&op->report);
-    pthread_mutex_lock(&v->lock);
-    ts__vd_op_finish(v, op);
-}
-
-static void *ts__vd_unit_main(void *arg)
-{
-    static const char *const names[] = { "compute", "copy", "host" };
-    const ts__vd_unit *const unit = arg;
-    ts_vdev *const v = unit->v;
-    ts__vd_engine *const engine =
-        &v->devices[unit->device].engines[unit->engine];
-    char name[40];
-    snprintf(name, sizeof name, "device %u %s", (unsigned)unit->device,
-             names[unit->engine]);
-    ts_thread_name(name);
-    ts__vd_inside = v;
-    pthread_mutex_lock(&v->lock);
-    while (!v->closing || v->pending) {
-        if (engine->first)
-            ts__vd_unit_step(unit, engine);
-        else
-            pthread_cond_wait(&engine->wake, &v->lock);
-    }
-    pthread_mutex_unlock(&v->lock);
-    return NULL;
-}
-
-/* ---- 7.4 Calls ---------------------------------------------------------- */
+/* ---- 7.1 Calls ---------------------------------------------------------- */
 
 typedef struct ts__vd_call { // a public function at work
     ts_vdev *v;
@@ -830,59 +445,7 @@ static ts_result ts__vd_sync_device(const ts__vd_call *call, int kind,
     return ts__vd_submit_and_wait(call->v, sync);
 }
 
-/* ---- 7.5 Memory --------------------------------------------------------- */
-
-static ts__vd_device *ts__vd_owner(const ts_vdev *v, const void *ptr)
-{
-    for (uint32_t i = 0; i < v->desc.device_count; i++) {
-        const uint64_t memory = v->devices[i].memory;
-        if ((uintptr_t)ptr - memory < v->desc.memory_bytes)
-            return &v->devices[i];
-    }
-    return NULL;
-}
-
-// The position of the last allocation that begins at or before an address.
-static size_t ts__vd_range_at(const ts__vd_device *device, uint64_t address)
-{
-    size_t low = 0, high = device->range_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (device->ranges[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low - 1; // none: SIZE_MAX
-}
-
-// Whether an operation may touch a range. owner: the device, NULL the host.
-static bool ts__vd_range_ok(const ts_vdev *v, const void *ptr, uint64_t size,
-                            ts__vd_device **owner)
-{
-    *owner = ts__vd_owner(v, ptr);
-    if (!*owner) return ptr != NULL;
-    const uint64_t address = (uintptr_t)ptr;
-    const size_t at = ts__vd_range_at(*owner, address);
-    if (at == SIZE_MAX) return false;
-    const ts__vd_range *const r = &(*owner)->ranges[at];
-    const uint64_t offset = address - r->begin;
-    return offset < r->size && size <= r->size - offset;
-}
-
-// The first gap that is big enough, 0 if none is; at: its place in the list.
-static uint64_t ts__vd_gap_find(const ts_vdev *v, const ts__vd_device *device,
-                                uint64_t size, size_t *at)
-{
-    uint64_t begin = device->memory;
-    for (*at = 0; *at < device->range_count; ++*at) {
-        const ts__vd_range *const r = &device->ranges[*at];
-        if (r->begin - begin >= size) return begin;
-        begin = (r->begin + r->size + 255) & ~(uint64_t)255;
-    }
-    const uint64_t left = device->memory + v->desc.memory_bytes - begin;
-    return size <= left ? begin : 0;
-}
+/* ---- 7.2 Memory --------------------------------------------------------- */
 
 static void ts__vd_memory_report(const ts__vd_call *call, ts_event_kind kind,
                                  const ts__vd_device *device,
@@ -957,20 +520,7 @@ int32_t ts_vdev_pointer_device(const ts_vdev *vdev, const void *ptr)
     return owner ? (int32_t)(owner - vdev->devices) : -1;
 }
 
-/* ---- 7.6 Streams -------------------------------------------------------- */
-
-static ts__vd_stream *ts__vd_stream_add(ts_vdev *v, uint32_t device,
-                                        int32_t priority, uint32_t flags)
-{
-    ts__vd_stream *const stream = ts__vd_add(v, TS__VD_STREAM, sizeof *stream);
-    if (!stream) return NULL;
-    stream->device = &v->devices[device];
-    stream->flags = flags;
-    stream->priority = priority;
-    stream->next = stream->device->streams;
-    stream->device->streams = stream;
-    return stream;
-}
+/* ---- 7.3 Streams -------------------------------------------------------- */
 
 ts_result ts_vdev_stream_create(ts_vdev_stream *stream, ts_vdev *vdev,
                                 const ts_vdev_stream_desc *desc)
@@ -1050,7 +600,7 @@ ts_result ts_vdev_device_synchronize(ts_vdev *vdev, uint32_t device)
                                                   &vdev->devices[device]));
 }
 
-/* ---- 7.7 Events --------------------------------------------------------- */
+/* ---- 7.4 Events --------------------------------------------------------- */
 
 ts_result ts_vdev_event_create(ts_vdev_event *event, ts_vdev *vdev)
 {
@@ -1132,7 +682,7 @@ ts_result ts_vdev_event_query(bool *done, ts_vdev *vdev, ts_vdev_event event)
     return ts__vd_leave(&call, TS_OK);
 }
 
-/* ---- 7.8 Kernels, copies, host functions -------------------------------- */
+/* ---- 7.5 Kernels, copies, host functions -------------------------------- */
 
 ts_result ts_vdev_kernel_register(ts_vdev_kernel *kernel, ts_vdev *vdev,
                                   const ts_vdev_kernel_desc *desc)
@@ -1296,7 +846,7 @@ ts_result ts_vdev_host_function(ts_vdev *vdev, ts_vdev_stream stream,
     return ts__vd_leave(&call, ts__vd_submit(vdev, op));
 }
 
-/* ---- 7.9 Open and close ------------------------------------------------- */
+/* ---- 7.6 Open and close ------------------------------------------------- */
 
 static void ts__vd_defaults(ts_vdev_desc *d)
 {
@@ -1324,62 +874,6 @@ static void ts__vd_device_define(const ts_vdev *v, uint32_t index)
     device->context = ts_gpu_context_define(&context);
 }
 
-static ts_result ts__vd_device_open(ts_vdev *v, uint32_t index)
-{
-    ts__vd_device *const device = &v->devices[index];
-    void *const memory = aligned_alloc(4096, v->desc.memory_bytes);
-    if (!memory) return TS_ERR_MEMORY;
-    device->memory = (uintptr_t)memory;
-    for (int i = 0; i < TS__VD_ENGINES; i++)
-        pthread_cond_init(&device->engines[i].wake, NULL);
-    device->engines[TS__VD_COMPUTE].units = v->desc.compute_units;
-    device->engines[TS__VD_COPY].units = v->desc.copy_engines;
-    device->engines[TS__VD_HOST].units = 1;
-    ts__vd_device_define(v, index);
-    device->legacy = ts__vd_stream_add(v, index, 0, TS_STREAM_LEGACY_DEFAULT);
-    return device->legacy ? TS_OK : TS_ERR_MEMORY;
-}
-
-static ts_result ts__vd_unit_open(ts_vdev *v, uint32_t device, int engine)
-{
-    ts__vd_unit *const unit = &v->units[v->unit_count];
-    unit->v = v;
-    unit->device = device;
-    unit->engine = engine;
-    unit->shared = aligned_alloc(64, v->desc.shared_bytes);
-    // The program's signals are for its own threads.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool started =
-        unit->shared &&
-        !pthread_create(&unit->thread, NULL, ts__vd_unit_main, unit);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!started) free(unit->shared);
-    v->unit_count += started;
-    return started ? TS_OK : TS_ERR_MEMORY;
-}
-
-static ts_result ts__vd_open(ts_vdev *v)
-{
-    const ts_vdev_desc *const d = &v->desc;
-    const size_t units = (size_t)d->compute_units + d->copy_engines + 1;
-    v->devices = calloc(d->device_count, sizeof *v->devices);
-    v->units = calloc(d->device_count * units, sizeof *v->units);
-    ts_result result = v->devices && v->units ? TS_OK : TS_ERR_MEMORY;
-    for (uint32_t i = 0; result == TS_OK && i < d->device_count; i++)
-        result = ts__vd_device_open(v, i);
-    // The threads last: they find everything in place.
-    for (uint32_t i = 0; result == TS_OK && i < d->device_count; i++) {
-        for (int j = 0; j < TS__VD_ENGINES; j++) {
-            const uint32_t count = v->devices[i].engines[j].units;
-            for (uint32_t k = 0; result == TS_OK && k < count; k++)
-                result = ts__vd_unit_open(v, i, j);
-        }
-    }
-    return result;
-}
-
 ts_result ts_vdev_open(ts_vdev **vdev, const ts_vdev_desc *desc)
 {
     if (!vdev) return TS_ERR_USAGE;
@@ -1396,49 +890,23 @@ ts_result ts_vdev_open(ts_vdev **vdev, const ts_vdev_desc *desc)
     ts_vdev *const v = calloc(1, sizeof *v);
     if (!v) return TS_ERR_MEMORY;
     v->desc = d;
-    pthread_mutex_init(&v->lock, NULL);
-    pthread_cond_init(&v->room, NULL);
-    const ts_result result = ts__vd_open(v);
+    const ts_result result = ts__vd_machine_open(v);
+    if (result != TS_OK) {
+        ts__vd_machine_close(v);
+        return result;
+    }
+    for (uint32_t i = 0; i < d.device_count; i++)
+        ts__vd_device_define(v, i);
     v->desc.name = NULL; // the caller's
-    if (result == TS_OK)
-        *vdev = v;
-    else
-        ts_vdev_close(v);
-    return result;
+    *vdev = v;
+    return TS_OK;
 }
 
-static void ts__vd_device_close(ts__vd_device *device)
-{
-    if (!device->memory) return; // never opened
-    for (int i = 0; i < TS__VD_ENGINES; i++)
-        pthread_cond_destroy(&device->engines[i].wake);
-    free(device->ranges);
-    free(ts__vd_pointer(device->memory));
-}
-
-// Also closes what was opened only in part.
 ts_result ts_vdev_close(ts_vdev *vdev)
 {
     if (!vdev) return TS_OK;
     if (vdev == ts__vd_inside) return TS_ERR_STATE;
-    pthread_mutex_lock(&vdev->lock);
-    vdev->closing = true;
-    if (vdev->unit_count) ts__vd_wake_all(vdev);
-    pthread_mutex_unlock(&vdev->lock);
-    for (size_t i = 0; i < vdev->unit_count; i++) {
-        pthread_join(vdev->units[i].thread, NULL);
-        free(vdev->units[i].shared);
-    }
-    for (uint32_t i = 0; vdev->devices && i < vdev->desc.device_count; i++)
-        ts__vd_device_close(&vdev->devices[i]);
-    for (size_t i = 0; i < vdev->slot_count; i++)
-        free(vdev->slots[i].object);
-    free(vdev->slots);
-    free(vdev->units);
-    free(vdev->devices);
-    pthread_cond_destroy(&vdev->room);
-    pthread_mutex_destroy(&vdev->lock);
-    free(vdev);
+    ts__vd_machine_close(vdev);
     return TS_OK;
 }
 
