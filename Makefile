@@ -97,6 +97,9 @@ $(OUT)/ts-%: tools/ts-%.c $(MODULE_LIB) $(LIB)
 $(ALONE): $(OUT)/%: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) -MT $@ $(LDFLAGS) $< -o $@ $(LIBS)
+$(OUT)/examples/%: examples/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(COMPILE) -MT $@ $(LDFLAGS) $< $(LIB) -o $@ $(LIBS)
 $(OUT)/tests/%: LIBS += -lcmocka
 $(OUT)/tests/%: tests/%.cpp $(LIB)
 	@mkdir -p $(@D)

@@ -11,13 +11,16 @@ everything='
     compiler=$0; out=$1; shift
     for header in tracesmith.h tracesmith_replay.h backends/*.h; do
         test -e "$header" || continue
-        printf "#include \"%s\"\n" $header $header >$out.c
+        { printf "#include \"%s\"\n" $header $header
+            echo "typedef int not_empty;"; } >$out.c
         $compiler -c $out.c -o $out.o
     done
     $compiler -c tests/surface/surface.c -o $out.o
     for implementation; do
-        printf "%s\n" "#define $implementation" \
-            "#include \"tracesmith_replay.h\"" >$out.c
+        header=tracesmith_replay.h
+        case $implementation in *VDEV*) header=backends/ts_vdev.h ;; esac
+        printf "%s\n" "#define $implementation" "#include \"$header\"" \
+            >$out.c
         $compiler -c $out.c -o $out.o
     done'
 
@@ -26,7 +29,8 @@ for level in -O0 -O2; do
         for std in c11 gnu17; do
             check "cxx: $cc $std $level" sh -c "$everything" \
                 "$cc -std=$std $flags $level" $folder/$cc-$std$level \
-                TRACESMITH_IMPLEMENTATION TRACESMITH_REPLAY_IMPLEMENTATION
+                TRACESMITH_IMPLEMENTATION TRACESMITH_REPLAY_IMPLEMENTATION \
+                TRACESMITH_VDEV_IMPLEMENTATION
         done
     done
     for cc in g++ clang++-14; do
