@@ -1823,19 +1823,22 @@ static bool ts__gate_still(uint32_t gate)
     return __atomic_load_n(&ts__gate, __ATOMIC_SEQ_CST) == gate;
 }
 
-// Session calls run with signals blocked and exclude each other.
+// Session calls run with signals blocked and exclude each other, which also
+// keeps the session's memory; they may use the slow path themselves.
 static bool ts__api_enter(sigset_t *old)
 {
-    if (!ts__enter(old)) return false;
+    if (ts__inside) return false;
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, old);
     ts__lock_take(&ts__c.api);
-    ts__inside = 0; // they record names themselves
     return true;
 }
 
 static void ts__api_leave(const sigset_t *old)
 {
     ts__lock_give(&ts__c.api);
-    ts__leave(old);
+    pthread_sigmask(SIG_SETMASK, old, NULL);
 }
 
 /* ---- 11.4 Ledger -------------------------------------------------------- */
@@ -4775,6 +4778,16 @@ static void ts__header_make(ts_file_header *header)
     ts__header_seal(header);
 }
 
+// The session's sidecar takes no more of the dictionary.
+static void ts__names_close(void)
+{
+    ts__c.names_shared = false;
+    for (uint32_t i = 0; i < ts__c.block_count; i++) {
+        ts__c.blocks[i].closed = true;
+        ts__c.blocks[i].shared = 0;
+    }
+}
+
 // Undoes a start that failed, or cleans up after a stop.
 static void ts__session_close(void)
 {
@@ -4789,6 +4802,7 @@ static void ts__session_close(void)
     ts__c.sidecar_fd = -1;
     // Threads may still be in the middle of a record, and own their rings
     // until they notice: those stay mapped, without their memory.
+    ts__lock_take(&ts__c.pool);
     for (uint32_t i = 0; i < ts__c.ring_count; i++) {
         ts__ring *const ring = ts__c.rings[i];
         const size_t size = (size_t)w->sidecar->rings[i].size;
@@ -4797,14 +4811,11 @@ static void ts__session_close(void)
         else
             madvise(ring->slots, size - ts__ring_offset(), MADV_REMOVE);
     }
-    for (uint32_t i = 0; i < ts__c.block_count; i++) {
-        ts__c.blocks[i].closed = true;
-        ts__c.blocks[i].shared = 0;
-    }
     ts__c.ring_count = ts__c.free_count = 0;
     ts__c.ring_bytes = 0;
+    ts__lock_give(&ts__c.pool);
     ts__lock_take(&ts__c.names);
-    ts__c.names_shared = false;
+    ts__names_close();
     ts__lock_give(&ts__c.names);
     if (w->sidecar) munmap(w->sidecar, ts__page_round(sizeof *w->sidecar));
     w->sidecar = NULL;
@@ -4918,6 +4929,15 @@ static void ts__session_end(ts__writer *w, ts__ring *const *rings,
 
 static void ts__stats_fill(ts_stats *stats);
 
+// Whoever came through the gate before it closed finishes.
+static void ts__wait_outside(void)
+{
+    for (int i = 0; i < 10000; i++) {
+        if (!__atomic_load_n(&ts__c.inside, __ATOMIC_SEQ_CST)) return;
+        usleep(100);
+    }
+}
+
 static ts_result ts__session_stop_locked(void)
 {
     ts__writer *const w = &ts__c.writer;
@@ -4931,6 +4951,7 @@ static ts_result ts__session_stop_locked(void)
         pthread_join(ts__c.thread, NULL);
         ts__c.thread_runs = false;
     }
+    ts__wait_outside();
     const size_t bytes = TS__OPEN_ZONES_MAX * sizeof(ts__open_zone);
     ts__open_zone *const zones = (ts__open_zone *)ts__pages_new(bytes);
     const uint32_t count = zones ? ts__open_zones(zones, TS__OPEN_ZONES_MAX,
@@ -5160,18 +5181,15 @@ static bool ts__fork_entered;
 // No lock may be held by a thread that the child does not have.
 static void ts__fork_prepare(void)
 {
-    ts__fork_entered = ts__enter(&ts__fork_signals);
-    if (!ts__fork_entered) return;
-    ts__lock_take(&ts__c.api);
-    ts__lock_take(&ts__c.names);
+    ts__fork_entered = ts__api_enter(&ts__fork_signals);
+    if (ts__fork_entered) ts__lock_take(&ts__c.names);
 }
 
 static void ts__fork_parent(void)
 {
     if (!ts__fork_entered) return;
     ts__lock_give(&ts__c.names);
-    ts__lock_give(&ts__c.api);
-    ts__leave(&ts__fork_signals);
+    ts__api_leave(&ts__fork_signals);
 }
 
 // The child shares the parent's rings, trace and sidecar: it lets go of all
@@ -5191,7 +5209,6 @@ static void ts__fork_child(void)
     ts__c.writer.lock = free_lock;
     ts__c.encoders_busy = 0;
     ts__c.process_track = 0;
-    ts__c.names_shared = false;
     if (ts__c.active) {
         close(ts__c.writer.fd);
         close(ts__c.sidecar_fd);
@@ -5199,10 +5216,7 @@ static void ts__fork_child(void)
     }
     ts__c.writer.fd = ts__c.sidecar_fd = -1;
     ts__c.writer.sidecar = NULL;
-    for (uint32_t i = 0; i < ts__c.block_count; i++) {
-        ts__c.blocks[i].closed = true;
-        ts__c.blocks[i].shared = 0;
-    }
+    ts__names_close();
     ts__c.active = ts__c.thread_runs = false;
     ts__c.ring_count = ts__c.free_count = 0;
     ts__c.ring_bytes = 0;
@@ -5377,6 +5391,12 @@ static void ts__rescue_note(ts__rescue *r, uint64_t records)
                                         NULL, &commit));
 }
 
+static void ts__rescue_remove(const ts__rescue *r)
+{
+    unlink(r->path);
+    if (r->link[0]) unlink(r->link);
+}
+
 static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
                                 uint64_t *records)
 {
@@ -5388,8 +5408,12 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (!ts__file_read(w->fd, 0, &header, sizeof header) ||
         memcmp(header.magic, TS_FILE_MAGIC, sizeof header.magic) != 0)
         return TS_ERR_NOT_SBT;
-    if (ts__trace_finished(w->fd, (uint64_t)st.st_size)) return TS_OK;
     r->fd = ts__rescue_find(r, trace, header.session);
+    if (ts__trace_finished(w->fd, (uint64_t)st.st_size)) {
+        // It may have died between the last chunk and the clean-up.
+        if (r->fd >= 0 && ts__file_lock(r->fd)) ts__rescue_remove(r);
+        return TS_OK;
+    }
     if (r->fd < 0) return TS_ERR_NOT_FOUND;
     if (!ts__file_lock(r->fd)) return TS_ERR_BUSY;
     ts_result result = ts__rescue_map(r, &header);
@@ -5408,10 +5432,7 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     ts__session_end(w, r->rings, s->ring_count, r->zones, zones, r->encoder,
                     r->blocks);
     if (records) *records = saved;
-    if (w->error == TS_OK) {
-        unlink(r->path);
-        if (r->link[0]) unlink(r->link);
-    }
+    if (w->error == TS_OK) ts__rescue_remove(r);
     return w->error;
 }
 
