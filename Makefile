@@ -36,6 +36,9 @@ BENCHES = $(patsubst %.c,$(OUT)/%,$(wildcard bench/*.c))
 # Examples with an implementation of their own show that it needs no library.
 ALONE := $(patsubst %.c,$(OUT)/%,$(shell grep -l \
     'define TRACESMITH_IMPLEMENTATION' examples/*.c 2>/dev/null))
+# Tests that look into a module of the tools.
+WITH_MODULES := $(patsubst %.c,$(OUT)/%,$(shell grep -l '^\#include "tools/' \
+    tests/*.c 2>/dev/null))
 C_FILES = $(wildcard *.h backends/*.h tools/*.[ch] tools/*/*.[ch] \
     examples/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch])
 
@@ -97,16 +100,15 @@ $(OUT)/ts-%: tools/ts-%.c $(MODULE_LIB) $(LIB)
 $(ALONE): $(OUT)/%: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) -MT $@ $(LDFLAGS) $< -o $@ $(LIBS)
-$(OUT)/examples/%: examples/%.c $(LIB)
-	@mkdir -p $(@D)
-	$(COMPILE) -MT $@ $(LDFLAGS) $< $(LIB) -o $@ $(LIBS)
 $(OUT)/tests/%: LIBS += -lcmocka
 $(OUT)/tests/%: tests/%.cpp $(LIB)
 	@mkdir -p $(@D)
 	$(COMPILE_CXX) -MT $@ $(LDFLAGS) $< $(LIB) -o $@ $(LIBS)
-$(OUT)/%: %.c $(MODULE_LIB) $(LIB)
+$(WITH_MODULES): $(MODULE_LIB)
+$(OUT)/%: %.c $(LIB)
 	@mkdir -p $(@D)
-	$(COMPILE) -MT $@ $(LDFLAGS) $< $(filter %.a,$^) -o $@ $(LIBS)
+	$(COMPILE) -MT $@ $(LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) \
+	    -Wl,--end-group -o $@ $(LIBS)
 -include $(shell find $(OUT) -maxdepth 3 -name '*.d' 2>/dev/null)
 
 INSTALL = install -D -t $(DESTDIR)$(PREFIX)
