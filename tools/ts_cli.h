@@ -76,6 +76,9 @@ typedef struct cli_text { // for use within an argument list: cli_time(ns).s
     char s[48];
 } cli_text;
 
+// As printf; cut at 47 bytes.
+__attribute__((format(printf, 1, 2))) cli_text cli_format(const char *format,
+                                                          ...);
 cli_text cli_count(uint64_t count); // 1,234,567
 cli_text cli_bytes(uint64_t size);  // 1.50 MiB
 cli_text cli_time(int64_t ns);      // 1.50 ms

@@ -3,7 +3,18 @@
 */
 #include "tools/ts_cli.h"
 #include <math.h>
+#include <stdarg.h>
 #include <time.h>
+
+cli_text cli_format(const char *format, ...)
+{
+    cli_text text;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text.s, sizeof text.s, format, args);
+    va_end(args);
+    return text;
+}
 
 cli_text cli_count(uint64_t count)
 {
@@ -30,10 +41,7 @@ static cli_text scaled(double value, const char *const *units, double step)
                        : value >= 99.995 ? 1
                        : value >= 9.9995 ? 2
                                          : 3;
-    cli_text text;
-    snprintf(text.s, sizeof text.s, "%.*f %s", digits, sign * value,
-             units[unit]);
-    return text;
+    return cli_format("%.*f %s", digits, sign * value, units[unit]);
 }
 
 cli_text cli_bytes(uint64_t size)
@@ -51,16 +59,12 @@ cli_text cli_time(int64_t ns)
 
 cli_text cli_real(double value)
 {
-    cli_text text;
-    snprintf(text.s, sizeof text.s, "%.6g", value);
-    return text;
+    return cli_format("%.6g", value);
 }
 
 cli_text cli_percent(double share)
 {
-    cli_text text;
-    snprintf(text.s, sizeof text.s, "%.1f %%", share * 100);
-    return text;
+    return cli_format("%.1f %%", share * 100);
 }
 
 cli_text cli_date(uint64_t realtime_ns)

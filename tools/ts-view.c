@@ -1,0 +1,298 @@
+/*
+    ts-view.c - a trace in the terminal: timeline, events, statistics
+*/
+#include "tools/view/view.h"
+#include <time.h>
+#include <unistd.h>
+
+static bool want_events, want_stats, want_json, want_follow, want_color,
+    no_color, want_ascii, has_from, has_to, has_depth, has_limit, has_nth;
+static const char *zone_pattern, *track_list, *kind_list;
+static int64_t from_ns, to_ns;
+static uint64_t width, depth, limit, nth;
+
+static const cli_option options[] = {
+    { .name = "--events", .help = "list the events", .flag = &want_events },
+    { .name = "--stats",
+      .help = "durations and values by name",
+      .flag = &want_stats },
+    { .name = "--json",
+      .help = "--events or --stats as one JSON object",
+      .flag = &want_json },
+    { .name = "--from TIME",
+      .help = "begin here: 1.5ms, 20us, 3s after the start",
+      .flag = &has_from,
+      .time_ns = &from_ns },
+    { .name = "--to TIME",
+      .help = "end here",
+      .flag = &has_to,
+      .time_ns = &to_ns },
+    { .name = "--zone NAME",
+      .help = "only the time of the longest event of this name",
+      .text = &zone_pattern },
+    { .name = "--nth N",
+      .help = "with --zone: of the Nth in order of time instead",
+      .flag = &has_nth,
+      .number = &nth },
+    { .name = "--tracks LIST",
+      .help = "only these tracks: names with commas between, * for any text",
+      .text = &track_list },
+    { .name = "--kinds LIST",
+      .help = "only these kinds: zone, kernel, memcpy, ...",
+      .text = &kind_list },
+    { .name = "--depth N",
+      .help = "rows for nested zones of a thread (by their number: 2 to 8)",
+      .flag = &has_depth,
+      .number = &depth },
+    { .name = "--limit N",
+      .help = "at most N tracks (60), events, or names of a kind; 0: all",
+      .flag = &has_limit,
+      .number = &limit },
+    { .name = "--follow",
+      .help = "go on while the trace grows",
+      .flag = &want_follow },
+    { .name = "--width COLUMNS",
+      .help = "width of the output (that of the terminal)",
+      .number = &width },
+    { .name = "--color",
+      .help = "colours also when this is no terminal",
+      .flag = &want_color },
+    { .name = "--no-color", .help = "no colours", .flag = &no_color },
+    { .name = "--ascii",
+      .help = "no characters beyond ASCII",
+      .flag = &want_ascii },
+    { 0 },
+};
+
+static const cli_tool tool = {
+    .name = "ts-view",
+    .usage = "[options] FILE",
+    .about = "Shows a trace in the terminal: a timeline of threads, streams "
+             "and counters,\nits events, or statistics.",
+    .options = options,
+};
+
+/* ---- What is asked for -------------------------------------------------- */
+
+// Bits of the kinds in a list; 0 if one of its names is none.
+static uint64_t parse_kinds(const char *list)
+{
+    uint64_t kinds = 0;
+    for (;; list++) {
+        const size_t size = strcspn(list, ",");
+        uint64_t bits = 0;
+        for (uint32_t kind = 0; kind < TS_EVENT_LIMIT; kind++) {
+            const char *const name = ts_event_name(kind);
+            if (ts_event_columns(kind) && strlen(name) == size &&
+                !memcmp(name, list, size))
+                bits |= UINT64_C(1) << kind;
+        }
+        if (!bits) return 0;
+        kinds |= bits;
+        list += size;
+        if (!*list) return kinds;
+    }
+}
+
+static bool parse(view *v)
+{
+    v->kinds = UINT64_MAX >> (64 - TS_EVENT_LIMIT);
+    if (kind_list) v->kinds = parse_kinds(kind_list);
+    if (!v->kinds) {
+        cli_error(&tool, NULL, "--kinds: no such kind in \"%s\"", kind_list);
+        return false;
+    }
+    if (has_depth && (depth < 1 || depth > 64)) {
+        cli_error(&tool, NULL, "--depth: wants 1 to 64");
+        return false;
+    }
+    if (width && (width < 40 || width > 1000)) {
+        cli_error(&tool, NULL, "--width: wants 40 to 1000");
+        return false;
+    }
+    v->track_list = track_list;
+    v->depth = (uint32_t)depth;
+    v->limit = has_limit || want_events || want_stats ? limit : 60;
+    v->json = want_json;
+    v->color = !no_color && (want_color || cli_color(stdout));
+    v->unicode = !want_ascii && cli_unicode();
+    return true;
+}
+
+/* ---- Range -------------------------------------------------------------- */
+
+// Times beyond this are nonsense and would overflow.
+#define FAR (INT64_MAX / 4)
+
+static int64_t within_far(int64_t ns)
+{
+    return ns < -FAR ? -FAR : ns > FAR ? FAR : ns;
+}
+
+static void set_range(view *v)
+{
+    const ts_info *const info = v->trace.info;
+    v->zoomed = has_from || has_to;
+    v->from_ns = within_far(has_from ? from_ns : info->first_ns);
+    // The range ends after the last event.
+    v->to_ns =
+        within_far(has_to ? to_ns : info->last_ns + (info->last_ns < FAR));
+    if (!has_to && v->to_ns <= v->from_ns) v->to_ns = v->from_ns + 1;
+}
+
+typedef struct search {
+    view *v;
+    view_map matches; // key to 0 or 1: whether the name matches
+    int64_t start_ns, end_ns;
+    uint64_t found;
+} search;
+
+static bool matches(search *s, uint64_t key)
+{
+    uint32_t known = view_map_get(&s->matches, key);
+    if (known == VIEW_NONE) {
+        cli_text made;
+        const ts_text name = view_key_text(s->v, key, &made);
+        known = cli_list_has(zone_pattern, name.text, name.size);
+        view_map_set(&s->matches, key, known);
+    }
+    return known;
+}
+
+// With --nth the cursor's order counts, else the longest, the first of these.
+static void find_zone(search *s)
+{
+    const ts_filter filter = {
+        .kinds = s->v->kinds & ~(TS_FILTER(COUNTER) | TS_FILTER(ZONE_ARG)),
+        .from_ns = s->v->zoomed ? s->v->from_ns : 0,
+        .to_ns = s->v->zoomed ? s->v->to_ns : 0,
+    };
+    ts_cursor *cursor;
+    ts_event event;
+    if (ts_cursor_open(&cursor, s->v->trace.reader, &filter) != TS_OK) return;
+    while (ts_cursor_next(cursor, &event)) {
+        if (!s->v->track_wanted[view_track_at(s->v, event.track)] ||
+            !matches(s, view_key(event.columns, event.row)))
+            continue;
+        const int64_t end = event.start_ns + event.duration_ns;
+        s->found++;
+        if (has_nth ? s->found == nth
+                    : s->found == 1 ||
+                          end - event.start_ns > s->end_ns - s->start_ns) {
+            s->start_ns = event.start_ns;
+            s->end_ns = end;
+        }
+        if (has_nth && s->found == nth) break;
+    }
+    ts_cursor_close(cursor);
+}
+
+static bool zoom_to_zone(view *v)
+{
+    search s = { .v = v };
+    find_zone(&s);
+    view_map_free(&s.matches);
+    if (!s.found || (has_nth && s.found < nth)) {
+        cli_error(&tool, v->path,
+                  "no event named \"%s\"%s; --stats lists names", zone_pattern,
+                  s.found ? " so many times" : "");
+        return false;
+    }
+    // A timeline shows a little of what is around it.
+    int64_t margin = (s.end_ns - s.start_ns) / 20;
+    if (want_events || want_stats) margin = 0;
+    v->from_ns = within_far(s.start_ns) - margin;
+    v->to_ns = within_far(s.end_ns) + margin + (s.end_ns == s.start_ns);
+    v->zoomed = true;
+    return true;
+}
+
+/* ---- Showing ------------------------------------------------------------ */
+
+static bool show(view *v)
+{
+    v->width = width ? (uint32_t)width : cli_width();
+    if (v->width < 40) v->width = 40;
+    view_tracks_load(v);
+    set_range(v);
+    if (v->from_ns >= v->to_ns) {
+        cli_error(&tool, NULL, "--to must be later than --from");
+        return false;
+    }
+    if (zone_pattern && !zoom_to_zone(v)) return false;
+    want_stats ? view_stats(v) : view_timeline(v);
+    return true;
+}
+
+static void pause_ms(long ms)
+{
+    const struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
+    nanosleep(&time, NULL);
+}
+
+// Lists what is there, with --follow also what comes.
+static bool list(view *v)
+{
+    view_tracks_load(v);
+    set_range(v);
+    if (zone_pattern && !zoom_to_zone(v)) return false;
+    view_events_begin(v);
+    size_t chunks = ts_reader_chunk_count(v->trace.reader);
+    view_events(v, 0);
+    while (want_follow && v->trace.info->live &&
+           (!v->limit || v->listed < v->limit)) {
+        pause_ms(100);
+        if (!ts_reader_refresh(v->trace.reader)) continue;
+        view_tracks_load(v);
+        if (!zone_pattern) set_range(v);
+        view_events(v, chunks);
+        chunks = ts_reader_chunk_count(v->trace.reader);
+    }
+    view_events_end(v);
+    return true;
+}
+
+// On a terminal each picture replaces the one before.
+static bool follow(view *v)
+{
+    const bool terminal = isatty(STDOUT_FILENO);
+    for (bool first = true;; first = false) {
+        if (terminal)
+            fputs("\x1b[H\x1b[J", stdout);
+        else if (!first)
+            putchar('\n');
+        if (!show(v)) return false;
+        fflush(stdout);
+        bool more = false;
+        while (v->trace.info->live && !more && !ferror(stdout)) {
+            pause_ms(terminal ? 200 : 1000);
+            more = ts_reader_refresh(v->trace.reader);
+        }
+        if (!more || ferror(stdout)) return true;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    view v = { .tool = &tool };
+    cli_parse(&tool, &argc, argv);
+    if (argc != 2 || (want_events && want_stats) ||
+        (has_nth && !zone_pattern) ||
+        (want_json && !want_events && !want_stats))
+        return cli_usage(&tool);
+    if (!parse(&v)) return cli_usage(&tool);
+    v.path = argv[1];
+    if (!cli_trace_open(&v.trace, &tool, v.path, NULL, CLI_WARN_ALL))
+        return CLI_FAILED;
+    const size_t known = ts_reader_damage_count(v.trace.reader);
+    const bool shown = want_events   ? list(&v)
+                       : want_follow ? follow(&v)
+                                     : show(&v);
+    fflush(stdout);
+    const size_t damage = cli_trace_damage(&v.trace, &tool, v.path, known);
+    free(v.tracks);
+    free(v.track_wanted);
+    view_map_free(&v.track_index);
+    cli_trace_close(&v.trace);
+    return cli_finish(&tool, shown && !damage ? CLI_OK : CLI_FAILED);
+}

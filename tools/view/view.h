@@ -1,0 +1,234 @@
+/*
+    view.h - what the modules of ts-view share
+
+    view_base    maps, tracks, labels and values as text
+    view_walk    events of a track in reverse, with the depth of zones
+    view_rows    a timeline as rows of cells, whatever the count of events
+    view_draw    rows to lines of a terminal
+    view_canvas  one line of styled characters
+    view_events  --events
+    view_stats   --stats
+*/
+#ifndef TS_VIEW_H
+#define TS_VIEW_H
+
+#include "tools/ts_cli.h"
+
+/* ==== 1. View ============================================================ */
+
+#define VIEW_NONE UINT32_MAX
+
+// Keys of 64 bits to numbers of 32. All zeros is an empty map.
+typedef struct view_map {
+    uint64_t *keys;
+    uint32_t *values;
+    size_t count, capacity;
+} view_map;
+
+uint32_t view_map_get(const view_map *map, uint64_t key); // or VIEW_NONE
+void view_map_set(view_map *map, uint64_t key, uint32_t value);
+void view_map_remove(view_map *map, uint64_t key);
+void view_map_free(view_map *map);
+
+// As realloc, but ends the process when memory is short. size 0 frees.
+void *view_resize(void *memory, size_t count, size_t size);
+
+// What the options ask for, and the trace.
+typedef struct view {
+    const cli_tool *tool;
+    const char *path;
+    cli_trace trace;
+    int64_t from_ns, to_ns; // what is shown, [from, to)
+    bool zoomed;            // less than the whole trace
+    uint64_t kinds;         // bits 1 << kind
+    const char *track_list; // patterns of names, NULL: all
+    uint64_t limit;         // of lines, by mode
+    uint32_t depth;         // rows of nested zones (0: by the room there is)
+    uint32_t width;
+    bool color, unicode, json;
+    cli_json out;         // of --json
+    uint64_t listed;      // events so far
+    ts_track *tracks;     // those that the trace defines, then those it uses
+    size_t track_count;   // without a definition
+    bool *track_wanted;   // by track_list
+    view_map track_index; // id to position in tracks
+} view;
+
+void view_tracks_load(view *v);
+// The position of a track in v->tracks; adds one that nothing defines.
+uint32_t view_track_at(view *v, uint32_t id);
+
+/* ==== 2. Labels ========================================================== */
+
+/*
+    What an event is called, as a number: kind << 32 | site, launch, name or
+    type. Equal numbers are equal labels; two numbers may share one text.
+*/
+uint64_t view_key(const ts_columns *columns, uint32_t row);
+// made: where a text is made that no dictionary holds.
+ts_text view_key_text(const view *v, uint64_t key, cli_text *made);
+uint32_t view_key_color(const view *v, uint64_t key); // 0x00RRGGBB, 0 none
+
+// Calls put(name, text, user) for each further value of an event.
+typedef struct view_value {
+    const char *name;
+    enum { VIEW_UINT, VIEW_INT, VIEW_REAL, VIEW_TEXT, VIEW_HEX, VIEW_NS } type;
+    uint64_t number;
+    int64_t signed_number;
+    double real;
+    ts_text text;
+} view_value;
+void view_values(const view *v, const ts_event *event,
+                 void (*put)(const view_value *value, void *user), void *user);
+
+const char *view_copy_name(uint64_t type); // "h2d"
+
+/* ==== 3. Walk ============================================================ */
+
+/*
+    One event of a walk. `depth` counts the zones around a zone. `tag` is what
+    the callback returned for the zone around it, VIEW_NONE without one.
+*/
+typedef struct view_item {
+    const ts_columns *columns;
+    uint32_t row;
+    ts_event_kind kind;
+    uint32_t track; // position in v->tracks
+    int64_t start_ns, end_ns;
+    uint32_t depth, tag;
+} view_item;
+
+/*
+    Calls call() for every wanted event in [from, to), each track's events from
+    last to first: so a zone comes after the zone around it, and depths need
+    no memory but the zones around the present one. The last counter sample
+    before the range is given too. Damage is reported by the reader.
+*/
+void view_walk(view *v, uint64_t kinds,
+               uint32_t (*call)(const view_item *item, void *user), void *user);
+
+/*
+    Frames and spans as intervals: a frame from one boundary of its name to
+    the next on its thread, a span from its start to its end wherever that
+    was; one without an end lasts to the end of the trace. In order of end.
+*/
+typedef struct view_interval {
+    ts_event_kind kind; // TS_EVENT_FRAME, TS_EVENT_SPAN
+    uint64_t key;
+    uint32_t track; // where it began
+    int64_t start_ns, end_ns;
+} view_interval;
+void view_intervals(view *v, uint64_t kinds,
+                    void (*call)(const view_interval *interval, void *user),
+                    void *user);
+
+/* ==== 4. Rows ============================================================ */
+
+typedef enum view_row_type { // in the order in which they are shown
+    VIEW_ROW_FRAMES,
+    VIEW_ROW_SPANS,
+    VIEW_ROW_ZONES,
+    VIEW_ROW_WORK,    // GPU operations
+    VIEW_ROW_CALLS,   // of a runtime's functions
+    VIEW_ROW_MOMENTS, // marks and messages
+    VIEW_ROW_ALLOCS,
+    VIEW_ROW_COUNTER,
+    VIEW_ROW_LOSS
+} view_row_type;
+
+// What happened in a cell of time. Of the events in it, the one with the
+// largest part of it is kept; work comes before waiting.
+typedef struct view_cell {
+    int64_t busy_ns, wait_ns;                  // sums
+    uint64_t key;                              // of the event that is kept
+    int64_t key_start_ns, key_part_ns, key_ns; // key_ns: all of it
+    uint32_t count; // events that begin here; in a loss row: it is marked
+    bool key_waits;
+    bool sampled; // the next three are set
+    float low, high, last;
+    int64_t last_ns;
+    char text[32]; // of a message
+} view_cell;
+
+typedef struct view_row {
+    view_row_type type;
+    uint32_t track; // position in v->tracks, VIEW_NONE: the session
+    uint32_t part;  // zones: depth; frames and spans: site
+    uint64_t count;
+    int64_t total_ns;
+    double low, high, sum; // of samples in the range
+    double before;         // the value before the range ...
+    int64_t before_ns;
+    bool has_before; // ... if there was one
+    bool sampled;
+    view_cell *cells;
+} view_row;
+
+typedef struct view_rows {
+    view *v;
+    int64_t cell_ns;
+    uint32_t columns;
+    view_row *rows; // in the order in which they are shown
+    size_t count;
+    view_map index;
+    uint32_t depth_limit;
+    uint32_t *deepest; // levels of zones, for each track
+    size_t deepest_count;
+} view_rows;
+
+/*
+    Collects the view in `columns` cells of equal width; v->to_ns grows to a
+    multiple of it. Memory: rows times columns, however many events there are.
+*/
+void view_rows_collect(view_rows *rows, view *v, uint32_t columns);
+void view_rows_free(view_rows *rows);
+// Positions of tracks in the order of their tree; free() it.
+uint32_t *view_track_order(const view *v);
+
+/* ==== 5. Output ========================================================== */
+
+typedef struct view_style {
+    uint8_t fg, bg; // of 256 colours, 0: the terminal's own
+    bool bold, dim;
+} view_style;
+
+typedef struct view_glyph {
+    uint32_t code; // 0: the second half of a wide character
+    view_style style;
+} view_glyph;
+
+typedef struct view_line {
+    uint32_t width;
+    bool unicode;
+    view_glyph *glyphs;
+} view_line;
+
+uint32_t view_columns(const char *text, size_t size); // columns it takes
+void view_line_clear(view_line *line);
+void view_put_code(view_line *line, uint32_t column, uint32_t code,
+                   view_style style);
+// Writes text from `column` on, as far as `end`; what does not fit is cut and
+// ends with an ellipsis. Returns the column after it.
+uint32_t view_put(view_line *line, uint32_t column, uint32_t end,
+                  const char *text, size_t size, view_style style);
+uint32_t view_put_string(view_line *line, uint32_t column, uint32_t end,
+                         const char *text, view_style style);
+void view_line_write(const view_line *line, FILE *out); // all of it, no style
+// Without blanks at the end; with a line break.
+void view_line_print(const view_line *line, FILE *out, bool color);
+
+// A name as short as need be for `columns`: without arguments, template
+// arguments, then namespaces.
+ts_text view_shorten(ts_text name, uint32_t columns, char buffer[256]);
+
+void view_timeline(view *v); // draws it to stdout
+
+// --events: a beginning, lists (of all chunks, or of those of a live trace
+// from a chunk on), an end.
+void view_events_begin(view *v);
+void view_events(view *v, size_t first_chunk);
+void view_events_end(view *v);
+
+void view_stats(view *v); // --stats
+
+#endif // TS_VIEW_H

@@ -1,0 +1,38 @@
+/*
+    view_draw.h - what view_draw.c and view_timeline.c share
+*/
+#ifndef TS_VIEW_DRAW_H
+#define TS_VIEW_DRAW_H
+
+#include "tools/view/view.h"
+
+typedef struct view_glyphs {
+    uint32_t open[3], line[3], close[3]; // bars: host, device, waiting
+    uint32_t levels[9], edge, moment, mark, grid, rule, tick, block;
+} view_glyphs;
+
+extern const view_glyphs view_glyphs_unicode, view_glyphs_ascii;
+
+typedef struct view_drawing {
+    view *v;
+    view_rows rows;
+    view_line line;
+    const view_glyphs *set;
+    uint32_t gutter, side;             // columns of the two margins
+    int64_t step_ns;                   // between ticks ...
+    int64_t base_ns;                   // ... which are labelled from here on
+    bool partly, waits, moments, lost; // for the legend
+} view_drawing;
+
+extern const view_style view_plain, view_strong, view_faint, view_alarm;
+
+// Draws the plot of a row into d->line.
+void view_draw_row(view_drawing *d, const view_row *row);
+// What stands beside it: its share, range or count.
+cli_text view_side_text(const view *v, const view_row *row);
+// "marks", "calls", ...; "" for rows that have their track's name.
+const char *view_part_name(view_row_type type);
+// Prints header, axis, rows and legend.
+void view_timeline_print(view_drawing *d);
+
+#endif // TS_VIEW_DRAW_H
