@@ -1,0 +1,540 @@
+/*
+    chrome.c - Chrome's JSON, for chrome://tracing and whatever else reads it
+
+    Complete events ("X") where the end is known when a slice begins, which is
+    everywhere but for spans ("b", "e"). Times are microseconds with three
+    decimals, printed from integers. Each lane is a thread: viewers of this
+    format drop slices that overlap on one. A device is a process of its own,
+    because the format has no level between the two. Arrows use bind_id, which
+    names a slice instead of guessing one from a time.
+
+    Source: "Trace Event Format", Google, 2016; catapult's color_scheme.html.
+*/
+#include "tools/export/export.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+// Numbers of made-up threads and processes; real ones are below 2^22.
+#define MADE_UP 1000000000u
+
+typedef struct place { // of a lane
+    uint64_t process, thread;
+} place;
+
+typedef struct chrome {
+    const export_target *target;
+    ts_reader *reader;
+    export_out *out;
+    export_buffer block;
+    bool filled; // a first event was written
+    bool no_args;
+    export_map threads; // process and thread -> taken
+    export_map sites;   // site -> index + 1 of its text
+    export_buffer *site_texts;
+    size_t site_count, site_capacity;
+} chrome;
+
+/* ---- JSON --------------------------------------------------------------- */
+
+static void put(chrome *c, const char *text)
+{
+    export_put(&c->block, text, strlen(text));
+}
+
+// A string's contents: valid UTF-8, escaped. RFC 8259, section 7.
+static void put_escaped(export_buffer *b, ts_text text)
+{
+    for (size_t i = 0; i < text.size;) {
+        const uint8_t byte = (uint8_t)text.text[i];
+        if (byte >= 0x80 || !byte) {
+            const size_t size = export_utf8_size(text.text + i, text.size - i);
+            export_put_utf8(b, text.text + i, byte && size ? size : 1);
+            i += byte && size ? size : 1;
+            continue;
+        }
+        uint8_t *const to = export_room(b, 8);
+        if (byte == '"' || byte == '\\') {
+            to[0] = '\\', to[1] = byte, b->size += 2;
+        } else if (byte < 0x20 || byte == 0x7F) {
+            b->size += (size_t)snprintf((char *)to, 8, "\\u%04x", byte);
+        } else {
+            to[0] = byte, b->size++;
+        }
+        i++;
+    }
+}
+
+static void put_string(export_buffer *b, ts_text text)
+{
+    export_put(b, "\"", 1);
+    put_escaped(b, text);
+    export_put(b, "\"", 1);
+}
+
+static void put_uint(export_buffer *b, uint64_t number)
+{
+    char text[20];
+    char *at = text + sizeof text;
+    do
+        *--at = (char)('0' + number % 10);
+    while (number /= 10);
+    export_put(b, at, (size_t)(text + sizeof text - at));
+}
+
+static void put_int(export_buffer *b, int64_t number)
+{
+    if (number < 0) export_put(b, "-", 1);
+    put_uint(b, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+}
+
+// Shortest text that reads back as the same number; JSON has no others than
+// finite ones, the rest become strings.
+static void put_double(export_buffer *b, double number)
+{
+    char text[40];
+    if (isnan(number)) {
+        export_put(b, "\"NaN\"", 5);
+    } else if (isinf(number)) {
+        const char *const word = number < 0 ? "\"-Infinity\"" : "\"Infinity\"";
+        export_put(b, word, strlen(word));
+    } else {
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf(text, sizeof text, "%.*g", digits, number);
+            if (strtod(text, NULL) == number) break;
+        }
+        export_put(b, text, strlen(text));
+    }
+}
+
+// Nanoseconds as microseconds, exactly.
+static void put_us(export_buffer *b, uint64_t ns)
+{
+    put_uint(b, ns / 1000);
+    const uint32_t rest = (uint32_t)(ns % 1000);
+    uint8_t *const to = export_room(b, 4);
+    to[0] = '.';
+    to[1] = (uint8_t)('0' + rest / 100);
+    to[2] = (uint8_t)('0' + rest / 10 % 10);
+    to[3] = (uint8_t)('0' + rest % 10);
+    b->size += 4;
+}
+
+/* ---- Events ------------------------------------------------------------- */
+
+// {"ph":"X","pid":1,"tid":2,"ts":3.000
+static void event_begin(chrome *c, const char *phase, const export_lane *lane,
+                        int64_t time_ns)
+{
+    const place *const at = lane->state;
+    put(c, c->filled ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
+    c->filled = true;
+    put(c, phase);
+    put(c, "\",\"pid\":");
+    put_uint(&c->block, at->process);
+    put(c, ",\"tid\":");
+    put_uint(&c->block, at->thread);
+    put(c, ",\"ts\":");
+    put_us(&c->block, (uint64_t)time_ns + (uint64_t)c->target->shift_ns);
+}
+
+static void event_end(chrome *c)
+{
+    put(c, "}");
+    if (c->block.size >= EXPORT_BLOCK_BYTES)
+        export_out_block(c->out, &c->block);
+}
+
+// The reserved colour name that comes closest. Only catapult looks at it.
+static const char *color_name(uint32_t color)
+{
+    static const struct {
+        const char *name;
+        uint8_t r, g, b;
+    } colors[] = {
+        { "thread_state_uninterruptible", 182, 125, 143 },
+        { "thread_state_iowait", 255, 140, 0 },
+        { "thread_state_running", 126, 200, 148 },
+        { "thread_state_runnable", 133, 160, 210 },
+        { "thread_state_unknown", 199, 155, 125 },
+        { "background_memory_dump", 0, 180, 180 },
+        { "light_memory_dump", 0, 0, 180 },
+        { "detailed_memory_dump", 180, 0, 180 },
+        { "vsync_highlight_color", 0, 0, 255 },
+        { "good", 0, 125, 0 },
+        { "bad", 180, 125, 0 },
+        { "terrible", 180, 0, 0 },
+        { "black", 0, 0, 0 },
+        { "grey", 221, 221, 221 },
+        { "white", 255, 255, 255 },
+        { "yellow", 255, 255, 0 },
+        { "olive", 100, 100, 0 },
+        { "rail_idle", 238, 142, 0 },
+        { "cq_build_failed", 255, 0, 0 },
+    };
+    size_t best = 0;
+    int best_distance = INT32_MAX;
+    for (size_t i = 0; i < sizeof colors / sizeof *colors; i++) {
+        const int r = (int)(color >> 16 & 255) - colors[i].r;
+        const int g = (int)(color >> 8 & 255) - colors[i].g;
+        const int b = (int)(color & 255) - colors[i].b;
+        const int distance = r * r + g * g + b * b;
+        if (distance < best_distance) best_distance = distance, best = i;
+    }
+    return colors[best].name;
+}
+
+// What all events of a site share: ,"name":..,"cat":..,"cname":..
+// and the start of its arguments. Made once.
+static const export_buffer *site_text(chrome *c, uint32_t id)
+{
+    uint64_t *const index = export_map_at(&c->sites, id);
+    if (*index) return &c->site_texts[*index - 1];
+    c->site_texts = export_grow(c->site_texts, &c->site_capacity, c->site_count,
+                                sizeof *c->site_texts);
+    export_buffer *const b = &c->site_texts[c->site_count++];
+    *index = c->site_count;
+    *b = (export_buffer){ 0 };
+    const export_item item = { .site = id };
+    const ts_text category = export_item_category(c->reader, &item);
+    export_put(b, ",\"name\":", 8);
+    put_string(b, export_item_name(c->reader, &item));
+    if (category.size) {
+        export_put(b, ",\"cat\":", 7);
+        put_string(b, category);
+    }
+    const ts_site_entry *const site = ts_reader_site(c->reader, id);
+    if (site && site->color) {
+        const char *const name = color_name(site->color);
+        export_put(b, ",\"cname\":\"", 10);
+        export_put(b, name, strlen(name));
+        export_put(b, "\"", 1);
+    }
+    return b;
+}
+
+static void put_names(chrome *c, const export_item *item)
+{
+    if (item->site && !item->name.size && !item->category.size) {
+        const export_buffer *const text = site_text(c, item->site);
+        export_put(&c->block, text->data, text->size);
+        return;
+    }
+    const ts_text category = export_item_category(c->reader, item);
+    put(c, ",\"name\":");
+    put_string(&c->block, export_item_name(c->reader, item));
+    if (!category.size) return;
+    put(c, ",\"cat\":");
+    put_string(&c->block, category);
+}
+
+static void put_value(chrome *c, const export_arg *arg)
+{
+    export_buffer *const b = &c->block;
+    switch (arg->type) {
+    case EXPORT_INT: put_int(b, arg->u.number); break;
+    case EXPORT_UINT: put_uint(b, arg->u.uint); break;
+    case EXPORT_DOUBLE: put_double(b, arg->u.real); break;
+    case EXPORT_TEXT: put_string(b, arg->u.text); break;
+    case EXPORT_ADDRESS: // as text: readers keep 53 bits of a number
+        export_put(b, "\"", 1);
+        export_put_hex(b, arg->u.uint);
+        export_put(b, "\"", 1);
+        break;
+    case EXPORT_TRUE: put(c, "true"); break;
+    case EXPORT_TRIPLE:
+        for (int i = 0; i < 3; i++) {
+            put(c, i ? "," : "[");
+            put_uint(b, arg->u.triple[i]);
+        }
+        put(c, "]");
+        break;
+    }
+}
+
+static void put_key(chrome *c, bool *filled, ts_text key)
+{
+    put(c, *filled ? "," : ",\"args\":{");
+    *filled = true;
+    put_string(&c->block, key);
+    put(c, ":");
+}
+
+static void put_place(chrome *c, bool *filled, const ts_site_entry *site)
+{
+    const ts_text file = ts_reader_name(c->reader, site->file);
+    const ts_text function = ts_reader_name(c->reader, site->function);
+    if (file.size) {
+        put_key(c, filled, (ts_text){ "file", 4 });
+        put_string(&c->block, file);
+        put_key(c, filled, (ts_text){ "line", 4 });
+        put_uint(&c->block, site->line);
+    }
+    if (function.size) {
+        put_key(c, filled, (ts_text){ "function", 8 });
+        put_string(&c->block, function);
+    }
+    if (site->color) {
+        char text[16];
+        snprintf(text, sizeof text, "#%06X", site->color & 0xFFFFFF);
+        put_key(c, filled, (ts_text){ "color", 5 });
+        put_string(&c->block, (ts_text){ text, 7 });
+    }
+}
+
+static void put_args(chrome *c, const export_item *item, const char *category)
+{
+    bool filled = false;
+    const ts_site_entry *const site =
+        item->site ? ts_reader_site(c->reader, item->site) : NULL;
+    for (uint32_t i = 0; i < item->arg_count; i++) {
+        put_key(c, &filled, item->args[i].name);
+        put_value(c, &item->args[i]);
+    }
+    if (category) {
+        const ts_text own = export_item_category(c->reader, item);
+        if (own.size) put_key(c, &filled, (ts_text){ category, 8 });
+        if (own.size) put_string(&c->block, own);
+    }
+    if (site && !c->no_args) put_place(c, &filled, site);
+    if (filled) put(c, "}");
+}
+
+// Numbers of launches and of flows do not mix: "l1" and "f1".
+static void put_arrows(chrome *c, const export_arrows *arrows)
+{
+    const uint64_t launch = arrows->source ? arrows->source : arrows->target;
+    if (!launch && !arrows->phase) return;
+    const bool out = arrows->source || arrows->phase == TS_PHASE_START ||
+                     arrows->phase == TS_PHASE_STEP;
+    const bool in = arrows->target || arrows->phase == TS_PHASE_STEP ||
+                    arrows->phase == TS_PHASE_END;
+    put(c, ",\"bind_id\":\"");
+    put(c, arrows->phase ? "f" : "l");
+    put_uint(&c->block, arrows->phase ? arrows->flow : launch);
+    put(c, "\"");
+    if (in) put(c, ",\"flow_in\":true");
+    if (out) put(c, ",\"flow_out\":true");
+}
+
+static void chrome_slice(void *self, export_lane *lane, const export_item *item)
+{
+    chrome *const c = self;
+    if (lane->kind == EXPORT_ASYNC) {
+        event_begin(c, "b", lane, item->start_ns);
+        put(c, ",\"id\":");
+        put_uint(&c->block, lane->id);
+        put(c, ",\"cat\":\"span\",\"name\":");
+        put_string(&c->block, export_item_name(c->reader, item));
+        put_args(c, item, "category");
+    } else {
+        event_begin(c, "X", lane, item->start_ns);
+        put(c, ",\"dur\":");
+        put_us(&c->block, (uint64_t)item->end_ns - (uint64_t)item->start_ns);
+        put_names(c, item);
+        put_arrows(c, &item->arrows);
+        put_args(c, item, NULL);
+    }
+    event_end(c);
+}
+
+static void chrome_end(void *self, export_lane *lane, const export_open *slice)
+{
+    chrome *const c = self;
+    if (lane->kind != EXPORT_ASYNC) return;
+    event_begin(c, "e", lane, slice->end_ns);
+    put(c, ",\"id\":");
+    put_uint(&c->block, lane->id);
+    put(c, ",\"cat\":\"span\"");
+    if (slice->is_unfinished) put(c, ",\"args\":{\"unfinished\":true}");
+    event_end(c);
+}
+
+// Arrows need slices: the moments of a flow are such without a duration.
+static void chrome_instant(void *self, export_lane *lane,
+                           const export_item *item)
+{
+    chrome *const c = self;
+    event_begin(c, item->arrows.phase ? "X" : "i", lane, item->start_ns);
+    put(c, item->arrows.phase ? ",\"dur\":0" : ",\"s\":\"t\"");
+    put_names(c, item);
+    put_arrows(c, &item->arrows);
+    put_args(c, item, NULL);
+    event_end(c);
+}
+
+/* ---- Lanes -------------------------------------------------------------- */
+
+// "Memory: heap: live bytes": all above that is no process of its own.
+static void put_lane_name(export_buffer *b, const export_lane *lane)
+{
+    const export_lane *const parent = lane->parent;
+    if (parent && parent->kind != EXPORT_PROCESS &&
+        parent->kind != EXPORT_DEVICE) {
+        put_lane_name(b, parent);
+        export_put(b, ": ", 2);
+    }
+    put_escaped(b, lane->name);
+}
+
+// A counter cannot show what is no number; an instant can.
+static void chrome_sample(void *self, export_lane *lane, int64_t time_ns,
+                          ts_value_type type, uint64_t bits)
+{
+    chrome *const c = self;
+    export_buffer *const b = &c->block;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    const bool is_double = type == TS_VALUE_DOUBLE;
+    const bool is_odd = is_double && !isfinite(value);
+    event_begin(c, is_odd ? "i" : "C", lane, time_ns);
+    put(c, is_odd ? ",\"s\":\"p\",\"name\":\"" : ",\"name\":\"");
+    put_lane_name(b, lane);
+    put(c, "\",\"args\":{\"");
+    if (lane->unit.size)
+        put_escaped(b, lane->unit);
+    else
+        put(c, "value");
+    put(c, lane->rate ? "/s\":" : "\":");
+    if (is_double)
+        put_double(b, value);
+    else
+        put_int(b, (int64_t)bits);
+    put(c, "}");
+    event_end(c);
+}
+
+static void put_meta(chrome *c, const place *at, const char *what,
+                     const export_lane *lane)
+{
+    put(c, c->filled ? ",\n" : "\n");
+    c->filled = true;
+    put(c, "{\"ph\":\"M\",\"pid\":");
+    put_uint(&c->block, at->process);
+    put(c, ",\"tid\":");
+    put_uint(&c->block, at->thread);
+    put(c, ",\"name\":\"");
+    put(c, what);
+    put(c, "_name\",\"args\":{\"name\":\"");
+    put_lane_name(&c->block, lane);
+    put(c, "\"}},\n{\"ph\":\"M\",\"pid\":");
+    put_uint(&c->block, at->process);
+    put(c, ",\"tid\":");
+    put_uint(&c->block, at->thread);
+    put(c, ",\"name\":\"");
+    put(c, what);
+    put(c, "_sort_index\",\"args\":{\"sort_index\":");
+    put_uint(&c->block, lane->id);
+    put(c, "}}");
+}
+
+// The thread's own number, unless another lane has it already.
+static uint64_t thread_number(chrome *c, const place *at,
+                              const export_lane *lane)
+{
+    if (lane->kind != EXPORT_THREAD || lane->first) return MADE_UP + lane->id;
+    if (lane->number >= MADE_UP) return MADE_UP + lane->id;
+    uint64_t *const taken =
+        export_map_at(&c->threads, at->process << 32 | lane->number);
+    if (*taken) return MADE_UP + lane->id;
+    *taken = 1;
+    return lane->number;
+}
+
+static void chrome_lane(void *self, export_lane *lane)
+{
+    chrome *const c = self;
+    place *const at = export_zeroed(1, sizeof *at);
+    lane->state = at;
+    if (lane->kind == EXPORT_PROCESS || lane->kind == EXPORT_DEVICE) {
+        at->process = lane->kind == EXPORT_PROCESS && lane->process < MADE_UP
+                          ? lane->process
+                          : MADE_UP + lane->id;
+        put_meta(c, at, "process", lane);
+        if (lane->kind == EXPORT_PROCESS && !lane->first) return;
+    } else {
+        at->process = ((const place *)lane->parent->state)->process;
+    }
+    at->thread = thread_number(c, at, lane);
+    if (lane->kind != EXPORT_GROUP && lane->kind != EXPORT_COUNTER)
+        put_meta(c, at, "thread", lane);
+}
+
+static void chrome_free_lane(void *self, export_lane *lane)
+{
+    (void)self;
+    export_resize(lane->state, 0);
+}
+
+/* ---- Head and tail ------------------------------------------------------ */
+
+static void *chrome_open(const export_target *target)
+{
+    chrome *const c = export_zeroed(1, sizeof *c);
+    c->target = target;
+    c->reader = target->reader;
+    c->out = target->out;
+    c->no_args = target->options->no_args;
+    put(c, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+    return c;
+}
+
+static void put_metadata(chrome *c, const ts_metadata *m)
+{
+    export_buffer *const b = &c->block;
+    ts_track track;
+    put(c, ",\n\"");
+    if (m->track && ts_reader_track(c->reader, m->track, &track)) {
+        put_escaped(b, track.name);
+        put(c, ".");
+    }
+    put_escaped(b, m->key);
+    put(c, "\":");
+    switch (m->type) {
+    case TS_VALUE_INT: put_int(b, m->number); break;
+    case TS_VALUE_DOUBLE: put_double(b, m->real); break;
+    default: put_string(b, m->text); break;
+    }
+}
+
+static void chrome_close(void *self)
+{
+    chrome *const c = self;
+    const ts_info *const info = ts_reader_info(c->reader);
+    put(c, "\n],\"otherData\":{\n\"trace.start_realtime_ns\":");
+    put_uint(&c->block, info->start_realtime_ns);
+    put(c, ",\n\"trace.time_shift_ns\":");
+    put_int(&c->block, c->target->shift_ns);
+    put(c, ",\n\"trace.lost\":");
+    put_uint(&c->block, info->lost);
+    ts_metadata m;
+    for (size_t i = 0; ts_reader_metadata_at(c->reader, i, &m); i++)
+        put_metadata(c, &m);
+    put(c, "}}\n");
+    export_out_block(c->out, &c->block);
+
+    for (size_t i = 0; i < c->site_count; i++)
+        export_resize(c->site_texts[i].data, 0);
+    export_resize(c->site_texts, 0);
+    export_map_free(&c->sites);
+    export_map_free(&c->threads);
+    export_resize(c->block.data, 0);
+    export_resize(c, 0);
+}
+
+static const char *const suffixes[] = { ".json", ".json.gz", NULL };
+
+const export_format export_chrome = {
+    .name = "chrome",
+    .suffixes = suffixes,
+    .packing = EXPORT_GZIP,
+    .open = chrome_open,
+    .lane = chrome_lane,
+    .slice = chrome_slice,
+    .end = chrome_end,
+    .instant = chrome_instant,
+    .sample = chrome_sample,
+    .free_lane = chrome_free_lane,
+    .close = chrome_close,
+};

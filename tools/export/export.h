@@ -1,0 +1,250 @@
+/*
+    export.h - what the exporters share
+
+    A trace is walked once, in order of time:
+
+        ts_cursor -> export_walk.c -> lanes of slices, instants, samples -> a format
+                     export_links.c: which launch led to which GPU operation
+
+    A *lane* is a row of the output on which slices nest properly. A thread, a
+    stream or any other *row* starts with one lane and gets more where slices
+    overlap without nesting, or nest deeper than viewers allow. A format
+    (perfetto.c, chrome.c) knows lanes and items and nothing of SBT's events;
+    a further one is a file with an export_format and a line in ts-export.c.
+
+    Memory: the open slices, the live allocations (for the running counters),
+    24 bytes for each GPU operation (for the arrows), one block of output.
+*/
+#ifndef TS_EXPORT_H
+#define TS_EXPORT_H
+
+#include "tools/export/export_base.h"
+#include "tracesmith_replay.h"
+
+/* ==== 1. Items =========================================================== */
+
+typedef enum export_arg_type {
+    EXPORT_INT,
+    EXPORT_UINT,
+    EXPORT_DOUBLE,
+    EXPORT_TEXT,
+    EXPORT_ADDRESS, // a number best shown in hexadecimal
+    EXPORT_TRUE,
+    EXPORT_TRIPLE // three u32, as a grid's
+} export_arg_type;
+
+typedef struct export_arg {
+    ts_text name; // lives as long as the trace
+    export_arg_type type;
+    uint32_t next; // private to export_walk.c
+    union {
+        int64_t number;
+        uint64_t uint;
+        double real;
+        ts_text text;
+        uint32_t triple[3];
+    } u;
+} export_arg;
+
+/*
+    Arrows go from every item with `source` to those whose `target` is the
+    same number; both are 0 without one. `fan_out` arrows leave an item; the
+    first to arrive has `arrow` 0, and so on.
+    FLOW events are arrows too; they have `flow` and `phase` instead.
+*/
+typedef struct export_arrows {
+    uint64_t source, target;
+    uint32_t fan_out, arrow;
+    uint64_t flow;
+    ts_phase phase; // 0: no flow
+} export_arrows;
+
+#define EXPORT_OPEN_END INT64_MAX // the end of a slice is not known yet
+
+typedef struct export_item {
+    int64_t start_ns, end_ns;
+    uint32_t site;    // gives name, category, place, colour; 0: none
+    bool name_kept;   // name lives as long as the trace
+    bool is_log;      // a message: the name is its text
+    ts_text name;     // if size is not 0, instead of the site's
+    ts_text category; // likewise; lives as long as the trace
+    uint32_t stack;
+    uint32_t arg_count;
+    const export_arg *args; // valid during the call
+    export_arrows arrows;
+} export_item;
+
+/* ==== 2. Lanes =========================================================== */
+
+typedef enum export_lane_kind {
+    EXPORT_PROCESS,
+    EXPORT_THREAD,
+    EXPORT_DEVICE, // a heading for streams
+    EXPORT_GROUP,  // a heading within a process
+    EXPORT_ROW,    // a stream, frames, allocations, losses
+    EXPORT_ASYNC,  // spans: slices whose end is not known when they begin
+    EXPORT_COUNTER
+} export_lane_kind;
+
+typedef struct export_open { // a slice that has begun
+    int64_t start_ns, end_ns;
+    bool is_unfinished; // it ends only because the trace does
+} export_open;
+
+typedef struct export_lane {
+    uint32_t id; // 1, 2, ... in the order of their definition
+    export_lane_kind kind;
+    const struct export_lane *parent;
+    const struct export_lane *first; // of the same row, NULL if it is this
+    ts_text name;
+    ts_text unit;     // counters
+    bool rate;        // counters: per second
+    uint64_t process; // number of the process
+    uint64_t number;  // of a thread
+    void *state;      // the format's
+    struct export_row *row;
+    struct export_lane *next_free; // spans
+    export_open *open;             // innermost last
+    size_t depth, capacity;        // of `open`
+} export_lane;
+
+#define EXPORT_DEPTH_MAX 500 // trace processors stop at 512
+
+static inline int64_t export_end_ns(const ts_event *event)
+{
+    const uint64_t end =
+        (uint64_t)event->start_ns + (uint64_t)event->duration_ns;
+    return (int64_t)end < event->start_ns ? event->start_ns : (int64_t)end;
+}
+
+/* ==== 3. Output ========================================================== */
+
+typedef struct export_out export_out;
+
+typedef enum export_packing {
+    EXPORT_PLAIN,
+    EXPORT_PACKETS, // blocks become deflated packets of a Perfetto trace
+    EXPORT_GZIP     // blocks become one gzip file
+} export_packing;
+
+#define EXPORT_BLOCK_BYTES (256u << 10)
+
+/*
+    Opens PATH ("-": stdout) for writing. A regular file appears under its
+    name only when export_out_close succeeds; until then, and if the process
+    fails or is interrupted, there is no file but the one of before.
+    *error: what failed, with errno; NULL is returned then.
+*/
+export_out *export_out_open(const char *path, export_packing packing,
+                            const char **error);
+// Takes the contents of a buffer, which is empty afterwards. Packing and
+// writing happen on a thread of their own.
+void export_out_block(export_out *out, export_buffer *buffer);
+// 0, or the errno of the first failure.
+int export_out_error(export_out *out);
+// Finishes the file, or removes it when `keep` is false or something failed.
+int export_out_close(export_out *out, bool keep);
+
+// Size of the deflated form of size bytes, at most.
+size_t export_deflate_bound(size_t size);
+// Raw deflate (RFC 1951): whole blocks, byte-aligned at the end, no final
+// block unless asked for. Returns its size. scratch: export_deflate_scratch
+// bytes, any contents.
+extern const size_t export_deflate_scratch;
+size_t export_deflate(void *scratch, uint8_t *dst, const uint8_t *src,
+                      size_t size, bool final);
+uint32_t export_adler32(const uint8_t *bytes, size_t size);
+uint32_t export_crc32(uint32_t crc, const uint8_t *bytes, size_t size);
+
+/* ==== 4. Formats ========================================================= */
+
+typedef struct export_options {
+    int64_t from_ns, to_ns; // what touches [from, to); both 0: everything
+    bool no_args;           // no arguments and source locations
+    bool no_flows;          // no arrows
+    void (*progress)(void *user, int64_t now_ns); // may be NULL
+    void *user;
+} export_options;
+
+// What a format writes to and asks.
+typedef struct export_target {
+    ts_reader *reader;
+    const export_options *options;
+    export_out *out;
+    int64_t shift_ns; // add it to every time: none is negative then
+    int64_t first_ns, last_ns;
+} export_target;
+
+/*
+    Calls come in this order on each lane: start times and ends never fall, a
+    slice ends before the one around it. `slice` is called when it begins;
+    `end` at its end, for every slice, innermost first.
+*/
+typedef struct export_format {
+    const char *name;
+    const char *const *suffixes; // ends with NULL
+    export_packing packing;      // how it is compressed, if it is
+    void *(*open)(const export_target *target);
+    void (*lane)(void *self, export_lane *lane);
+    void (*slice)(void *self, export_lane *lane, const export_item *item);
+    void (*end)(void *self, export_lane *lane, const export_open *slice);
+    void (*instant)(void *self, export_lane *lane, const export_item *item);
+    // `type` is TS_VALUE_INT or TS_VALUE_DOUBLE, bits as in the trace.
+    void (*sample)(void *self, export_lane *lane, int64_t time_ns,
+                   ts_value_type type, uint64_t bits);
+    void (*free_lane)(void *self, export_lane *lane); // its state
+    void (*close)(void *self); // writes what is left and frees everything
+} export_format;
+
+extern const export_format export_perfetto, export_chrome;
+
+/* ==== 5. Walk ============================================================ */
+
+typedef struct export_counts {
+    uint64_t slices, instants, samples, arrows, lanes;
+} export_counts;
+
+/*
+    Exports the reader's trace. Damaged chunks are left out, reported in the
+    output, and by the result.
+    Errors: of ts_cursor_open and the first damage that the walk met.
+*/
+ts_result export_walk(ts_reader *reader, const export_format *format,
+                      export_out *out, const export_options *options,
+                      export_counts *counts);
+
+// Name and category of an item, from its site where it has none itself.
+ts_text export_item_name(const ts_reader *reader, const export_item *item);
+ts_text export_item_category(const ts_reader *reader, const export_item *item);
+
+/* ==== 6. Feed ============================================================ */
+
+/*
+    A cursor that yields open zones as what they are: as long as the trace, at
+    the place of their start, before what they enclose, and in any time range.
+*/
+typedef struct export_feed export_feed;
+
+ts_result export_feed_open(export_feed **feed, ts_reader *reader,
+                           const ts_filter *filter);
+bool export_feed_next(export_feed *feed, ts_event *event);
+ts_result export_feed_result(const export_feed *feed);
+void export_feed_close(export_feed *feed); // NULL is allowed
+
+/* ==== 7. Links =========================================================== */
+
+/*
+    Which API call or zone launched which GPU operation: the API call with the
+    same correlation on the same thread, else the innermost zone that holds
+    the moment when the operation was queued.
+*/
+typedef struct export_links export_links;
+
+// filter: that of the walk.
+export_links *export_links_open(ts_reader *reader, const ts_filter *filter);
+// To be called for each event of the walk, in order; sets its arrows.
+void export_links_next(export_links *links, const ts_event *event,
+                       export_arrows *arrows);
+void export_links_close(export_links *links); // NULL is allowed
+
+#endif // TS_EXPORT_H

@@ -1,0 +1,388 @@
+/*
+    export_deflate.c - a small and fast deflate encoder, the checksums around it
+
+    Traces are made of a few skeletons with small numbers in between. Greedy
+    matching with one probe per position and one set of Huffman codes per
+    block get them to a third, at several times the speed of a general
+    library's fastest level, and the same bytes come out on every machine.
+
+    Source: RFC 1951 (deflate), RFC 1950 (Adler-32), RFC 1952 (CRC-32).
+*/
+#include "tools/export/export.h"
+
+#define HASH_BITS  14
+#define WINDOW     32768
+#define MATCH_MIN  4
+#define MATCH_MAX  258
+#define TOKENS_MAX 32768 // per block
+
+enum { LITERALS = 286, DISTANCES = 30, LENGTHS = 19, END = 256 };
+
+typedef struct code {
+    uint32_t count[LITERALS]; // how often each symbol stands in the block
+    uint16_t bits[LITERALS];
+    uint8_t size[LITERALS];
+} code;
+
+typedef struct encoder {
+    uint32_t table[1u << HASH_BITS]; // last position of a hash, plus 1
+    uint32_t tokens[TOKENS_MAX];     // literal, or length << 16 | distance
+    uint32_t count;
+    code literal, distance, length;
+    uint8_t *to;
+    uint64_t pending; // bits not written yet, the first one lowest
+    uint32_t pending_size;
+} encoder;
+
+const size_t export_deflate_scratch = sizeof(encoder);
+
+/* ---- Symbols ------------------------------------------------------------ */
+
+static uint32_t log2_of(uint32_t value)
+{
+    return 31u - (uint32_t)__builtin_clz(value);
+}
+
+// RFC 1951, 3.2.5. Lengths 3 to 258: symbols 257 to 285.
+static uint32_t length_symbol(uint32_t length, uint32_t *extra_size,
+                              uint32_t *extra)
+{
+    const uint32_t n = length - 3;
+    *extra_size = *extra = 0;
+    if (length == 258) return 285;
+    if (n < 8) return 257 + n;
+    const uint32_t log = log2_of(n);
+    *extra_size = log - 2;
+    *extra = n & ((1u << *extra_size) - 1);
+    return 257 + (log - 1) * 4 + ((n >> (log - 2)) & 3);
+}
+
+// Distances 1 to 32768: symbols 0 to 29.
+static uint32_t distance_symbol(uint32_t distance, uint32_t *extra_size,
+                                uint32_t *extra)
+{
+    const uint32_t n = distance - 1;
+    *extra_size = *extra = 0;
+    if (n < 4) return n;
+    const uint32_t log = log2_of(n);
+    *extra_size = log - 1;
+    *extra = n & ((1u << *extra_size) - 1);
+    return log * 2 + ((n >> (log - 1)) & 1);
+}
+
+/* ---- Codes -------------------------------------------------------------- */
+
+/*
+    Code sizes from counts: Huffman by two queues over the sorted symbols. A
+    leaf deeper than `limit` is put beside the deepest one that is not, which
+    goes down by one level for it; that keeps the code complete.
+*/
+static void code_sizes(code *c, uint32_t symbols, uint32_t limit)
+{
+    uint32_t order[LITERALS], used = 0;
+    memset(c->size, 0, sizeof c->size);
+    for (uint32_t s = 0; s < symbols; s++)
+        if (c->count[s]) order[used++] = s;
+    if (used < 2) { // decoders want two codes of one bit
+        const uint32_t s = used ? order[0] : 0;
+        c->size[s] = c->size[s ? 0 : 1] = 1;
+        return;
+    }
+    for (uint32_t i = 1; i < used; i++) { // insertion: symbols are few
+        const uint32_t s = order[i];
+        uint32_t at = i;
+        for (; at && c->count[order[at - 1]] > c->count[s]; at--)
+            order[at] = order[at - 1];
+        order[at] = s;
+    }
+
+    // Nodes 0 to used - 1 are leaves, the others inner ones in order.
+    uint64_t weight[2 * LITERALS];
+    uint16_t parent[2 * LITERALS];
+    uint32_t leaf = 0, inner = used, next = used;
+    for (uint32_t i = 0; i < used; i++)
+        weight[i] = c->count[order[i]];
+    for (; next < 2 * used - 1; next++) {
+        weight[next] = 0;
+        for (int child = 0; child < 2; child++) {
+            const bool from_leaves =
+                leaf < used && (inner == next || weight[leaf] <= weight[inner]);
+            const uint32_t node = from_leaves ? leaf++ : inner++;
+            weight[next] += weight[node];
+            parent[node] = (uint16_t)next;
+        }
+    }
+    uint16_t depth[2 * LITERALS];
+    depth[next - 1] = 0;
+    for (uint32_t node = next - 1; node--;)
+        depth[node] = (uint16_t)(depth[parent[node]] + 1);
+
+    uint32_t sized[16] = { 0 }; // codes of each size
+    uint32_t excess = 0;        // of the Kraft sum, in units of 2^-limit
+    for (uint32_t i = 0; i < used; i++) {
+        const uint32_t size = depth[i] < limit ? depth[i] : limit;
+        sized[size]++;
+        excess += 1u << (limit - size);
+    }
+    for (excess -= 1u << limit; excess; excess--) {
+        uint32_t size = limit - 1;
+        while (!sized[size])
+            size--;
+        sized[size]--;
+        sized[size + 1] += 2;
+        sized[limit]--;
+    }
+    for (uint32_t i = 0, size = limit; i < used; i++) { // rarest, longest
+        while (!sized[size])
+            size--;
+        sized[size]--;
+        c->size[order[i]] = (uint8_t)size;
+    }
+}
+
+// Canonical codes, bits reversed because deflate sends their top bit first.
+static void code_bits(code *c, uint32_t symbols)
+{
+    uint32_t next = 0;
+    for (uint32_t size = 1; size <= 15; size++, next <<= 1) {
+        for (uint32_t s = 0; s < symbols; s++) {
+            if (c->size[s] != size) continue;
+            uint32_t reversed = 0;
+            for (uint32_t bit = 0; bit < size; bit++)
+                reversed |= (next >> bit & 1) << (size - 1 - bit);
+            c->bits[s] = (uint16_t)reversed;
+            next++;
+        }
+    }
+}
+
+static void code_build(code *c, uint32_t symbols, uint32_t limit)
+{
+    code_sizes(c, symbols, limit);
+    code_bits(c, symbols);
+}
+
+/* ---- Bits --------------------------------------------------------------- */
+
+static inline void put_bits(encoder *e, uint32_t bits, uint32_t size)
+{
+    e->pending |= (uint64_t)bits << e->pending_size;
+    e->pending_size += size;
+}
+
+// Leaves at most 7 bits pending.
+static inline void flush_bits(encoder *e)
+{
+    memcpy(e->to, &e->pending, 8); // little-endian, as the whole format
+    const uint32_t whole = e->pending_size >> 3;
+    e->to += whole;
+    e->pending = whole == 8 ? 0 : e->pending >> (whole * 8);
+    e->pending_size &= 7;
+}
+
+static inline void put_symbol(encoder *e, const code *c, uint32_t symbol)
+{
+    put_bits(e, c->bits[symbol], c->size[symbol]);
+}
+
+// An empty stored block brings the stream to a byte boundary.
+static void align(encoder *e)
+{
+    put_bits(e, 0, 3);
+    put_bits(e, 0, (8 - (e->pending_size & 7)) & 7);
+    flush_bits(e);
+    memcpy(e->to, "\x00\x00\xFF\xFF", 4);
+    e->to += 4;
+}
+
+/* ---- Blocks ------------------------------------------------------------- */
+
+static void count_symbols(encoder *e)
+{
+    uint32_t size, extra;
+    memset(e->literal.count, 0, sizeof e->literal.count);
+    memset(e->distance.count, 0, sizeof e->distance.count);
+    for (uint32_t i = 0; i < e->count; i++) {
+        const uint32_t token = e->tokens[i];
+        if (token < 256) {
+            e->literal.count[token]++;
+            continue;
+        }
+        const uint32_t distance = (token & 0xFFFF) + 1;
+        e->literal.count[length_symbol(token >> 16, &size, &extra)]++;
+        e->distance.count[distance_symbol(distance, &size, &extra)]++;
+    }
+    e->literal.count[END] = 1;
+}
+
+// RFC 1951, 3.2.7. The code sizes go out one by one: runs are not worth it.
+static void put_codes(encoder *e)
+{
+    static const uint8_t order[LENGTHS] = { 16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                            11, 4,  12, 3, 13, 2, 14, 1, 15 };
+    memset(e->length.count, 0, sizeof e->length.count);
+    for (uint32_t s = 0; s < LITERALS; s++)
+        e->length.count[e->literal.size[s]]++;
+    for (uint32_t s = 0; s < DISTANCES; s++)
+        e->length.count[e->distance.size[s]]++;
+    code_build(&e->length, LENGTHS, 7);
+
+    put_bits(e, LITERALS - 257, 5);
+    put_bits(e, DISTANCES - 1, 5);
+    put_bits(e, LENGTHS - 4, 4);
+    for (uint32_t i = 0; i < LENGTHS; i++) {
+        put_bits(e, e->length.size[order[i]], 3);
+        flush_bits(e);
+    }
+    for (uint32_t s = 0; s < LITERALS; s++) {
+        put_symbol(e, &e->length, e->literal.size[s]);
+        flush_bits(e);
+    }
+    for (uint32_t s = 0; s < DISTANCES; s++) {
+        put_symbol(e, &e->length, e->distance.size[s]);
+        flush_bits(e);
+    }
+}
+
+static void put_block(encoder *e, bool final)
+{
+    count_symbols(e);
+    code_build(&e->literal, LITERALS, 15);
+    code_build(&e->distance, DISTANCES, 15);
+    put_bits(e, final ? 1 : 0, 1);
+    put_bits(e, 2, 2); // with codes of its own
+    flush_bits(e);
+    put_codes(e);
+    for (uint32_t i = 0; i < e->count; i++) {
+        const uint32_t token = e->tokens[i];
+        if (token < 256) {
+            put_symbol(e, &e->literal, token);
+        } else {
+            uint32_t size, extra;
+            put_symbol(e, &e->literal,
+                       length_symbol(token >> 16, &size, &extra));
+            put_bits(e, extra, size);
+            const uint32_t distance = (token & 0xFFFF) + 1;
+            put_symbol(e, &e->distance,
+                       distance_symbol(distance, &size, &extra));
+            put_bits(e, extra, size);
+        }
+        flush_bits(e); // at most 7 + 15 + 5 + 15 + 13 bits are pending
+    }
+    put_symbol(e, &e->literal, END);
+    flush_bits(e);
+    e->count = 0;
+}
+
+static void put_token(encoder *e, uint32_t token)
+{
+    if (e->count == TOKENS_MAX) put_block(e, false);
+    e->tokens[e->count++] = token;
+}
+
+/* ---- Matching ----------------------------------------------------------- */
+
+static inline uint32_t load32(const uint8_t *at)
+{
+    uint32_t value;
+    memcpy(&value, at, 4);
+    return value;
+}
+
+static inline uint32_t match_size(const uint8_t *a, const uint8_t *b,
+                                  uint32_t limit)
+{
+    uint32_t size = 0;
+    while (size + 8 <= limit) {
+        uint64_t x, y;
+        memcpy(&x, a + size, 8);
+        memcpy(&y, b + size, 8);
+        if (x != y) return size + ((uint32_t)__builtin_ctzll(x ^ y) >> 3);
+        size += 8;
+    }
+    while (size < limit && a[size] == b[size])
+        size++;
+    return size;
+}
+
+static void put_tokens(encoder *e, const uint8_t *src, uint32_t size)
+{
+    memset(e->table, 0, sizeof e->table);
+    uint32_t at = 0;
+    while (at + MATCH_MIN <= size) {
+        const uint32_t four = load32(src + at);
+        uint32_t *const last =
+            &e->table[four * 2654435761u >> (32 - HASH_BITS)];
+        const uint32_t from = *last - 1; // wraps when there is none
+        const bool near = *last && at - from <= WINDOW;
+        *last = at + 1;
+        if (!near || load32(src + from) != four) {
+            put_token(e, src[at++]);
+            continue;
+        }
+        const uint32_t left = size - at;
+        const uint32_t length = match_size(src + from, src + at,
+                                           left < MATCH_MAX ? left : MATCH_MAX);
+        put_token(e, length << 16 | (at - from - 1));
+        at += length;
+    }
+    while (at < size)
+        put_token(e, src[at++]);
+}
+
+// A literal takes at most 15 bits; codes take less than 400 bytes a block.
+size_t export_deflate_bound(size_t size)
+{
+    return size * 2 + (size / TOKENS_MAX + 2) * 400 + 64;
+}
+
+size_t export_deflate(void *scratch, uint8_t *dst, const uint8_t *src,
+                      size_t size, bool final)
+{
+    encoder *const e = scratch;
+    e->to = dst;
+    e->count = 0;
+    e->pending = 0;
+    e->pending_size = 0;
+    put_tokens(e, src, (uint32_t)size);
+    put_block(e, final);
+    if (!final)
+        align(e);
+    else if (e->pending_size)
+        *e->to++ = (uint8_t)e->pending;
+    return (size_t)(e->to - dst);
+}
+
+/* ---- Checksums ---------------------------------------------------------- */
+
+uint32_t export_adler32(const uint8_t *bytes, size_t size)
+{
+    uint32_t a = 1, b = 0;
+    while (size) {
+        // 5552 is the most for which b cannot overflow (RFC 1950).
+        const size_t part = size < 5552 ? size : 5552;
+        for (size_t i = 0; i < part; i++)
+            a += bytes[i], b += a;
+        a %= 65521;
+        b %= 65521;
+        bytes += part;
+        size -= part;
+    }
+    return b << 16 | a;
+}
+
+uint32_t export_crc32(uint32_t crc, const uint8_t *bytes, size_t size)
+{
+    static const uint32_t nibble[16] = {
+        0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4,
+        0x4DB26158, 0x5005713C, 0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C,
+        0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C
+    };
+    crc = ~crc;
+    for (size_t i = 0; i < size; i++) {
+        crc ^= bytes[i];
+        crc = crc >> 4 ^ nibble[crc & 15];
+        crc = crc >> 4 ^ nibble[crc & 15];
+    }
+    return ~crc;
+}

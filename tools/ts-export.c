@@ -1,0 +1,219 @@
+/*
+    ts-export.c - a trace for other viewers: Perfetto, Chrome
+*/
+#include "tools/ts_cli.h"
+#include "tools/export/export.h"
+#include <sys/stat.h>
+
+static bool want_json, no_args, no_flows, no_compress, no_salvage, ranged_from,
+    ranged_to;
+static const char *output, *format_name;
+static int64_t from_ns, to_ns;
+
+static const export_format *const formats[] = { &export_perfetto,
+                                                &export_chrome };
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static const cli_option options[] = {
+    { .name = "-o, --output FILE",
+      .help = "where to write; - is standard output",
+      .text = &output },
+    { .name = "--format NAME",
+      .help = "perfetto or chrome (by the name of the output:\n"
+              ".perfetto-trace, .pftrace, .pb; .json, .json.gz)",
+      .text = &format_name },
+    { .name = "--from TIME",
+      .help = "leave out what ends before; 0 is the start of the session",
+      .flag = &ranged_from,
+      .time_ns = &from_ns },
+    { .name = "--to TIME",
+      .help = "leave out what begins then or later",
+      .flag = &ranged_to,
+      .time_ns = &to_ns },
+    { .name = "--no-args",
+      .help = "leave out arguments and source locations",
+      .flag = &no_args },
+    { .name = "--no-flows",
+      .help = "leave out arrows between launches and GPU operations,\n"
+              "and those of flows",
+      .flag = &no_flows },
+    { .name = "--no-compress",
+      .help = "do not deflate the packets of a Perfetto trace",
+      .flag = &no_compress },
+    { .name = "--no-salvage",
+      .help = "leave an unfinished trace as it is",
+      .flag = &no_salvage },
+    { .name = "--json",
+      .help = "print what was written as one JSON object",
+      .flag = &want_json },
+    { 0 },
+};
+
+static const cli_tool tool = {
+    .name = "ts-export",
+    .usage = "[options] -o FILE TRACE",
+    .about = "Writes a trace for other viewers: as a Perfetto trace "
+             "(https://ui.perfetto.dev)\nor as Chrome JSON.",
+    .options = options,
+};
+
+/* ---- Choosing ----------------------------------------------------------- */
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+    const size_t size = strlen(name), tail = strlen(suffix);
+    return size >= tail && !strcmp(name + size - tail, suffix);
+}
+
+static const export_format *find_format(void)
+{
+    for (size_t i = 0; i < FORMATS; i++) {
+        if (format_name) {
+            if (!strcmp(formats[i]->name, format_name)) return formats[i];
+            continue;
+        }
+        for (const char *const *s = formats[i]->suffixes; *s; s++)
+            if (has_suffix(output, *s)) return formats[i];
+    }
+    if (format_name)
+        cli_error(&tool, NULL,
+                  "there is no format '%s'; there are perfetto and chrome",
+                  format_name);
+    else
+        cli_error(&tool, NULL,
+                  "'%s' does not tell the format; name it with --format "
+                  "perfetto or --format chrome",
+                  output);
+    return NULL;
+}
+
+static export_packing find_packing(const export_format *format)
+{
+    if (format->packing == EXPORT_GZIP)
+        return has_suffix(output, ".gz") ? EXPORT_GZIP : EXPORT_PLAIN;
+    return no_compress ? EXPORT_PLAIN : format->packing;
+}
+
+static bool range_is_fine(void)
+{
+    if (!ranged_from) from_ns = ranged_to ? INT64_MIN : 0;
+    if (!ranged_to) to_ns = ranged_from ? INT64_MAX : 0;
+    if ((!ranged_from && !ranged_to) || from_ns < to_ns) return true;
+    cli_error(&tool, NULL, "--to is not after --from: nothing is in between");
+    return false;
+}
+
+// The input would be gone before it is read.
+static bool is_same_file(const char *input)
+{
+    struct stat in, out;
+    if (!strcmp(input, "-") || !strcmp(output, "-")) return false;
+    if (stat(input, &in) || stat(output, &out)) return false;
+    return in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+}
+
+/* ---- Exporting ---------------------------------------------------------- */
+
+typedef struct meter {
+    cli_progress bar;
+    int64_t first_ns, last_ns;
+} meter;
+
+static void show_progress(void *user, int64_t now_ns)
+{
+    meter *const m = user;
+    if (now_ns < m->first_ns) now_ns = m->first_ns;
+    cli_progress_show(&m->bar, (uint64_t)now_ns - (uint64_t)m->first_ns,
+                      (uint64_t)m->last_ns - (uint64_t)m->first_ns);
+}
+
+static void print_counts(const export_format *format,
+                         const export_counts *counts)
+{
+    struct stat status;
+    const bool is_file = !stat(output, &status) && S_ISREG(status.st_mode);
+    const uint64_t size = is_file ? (uint64_t)status.st_size : 0;
+    if (want_json) {
+        cli_json json = { .out = stdout, .lines = 1 };
+        cli_json_open(&json, NULL, '{');
+        cli_json_string(&json, "format", format->name);
+        cli_json_string(&json, "output", output);
+        cli_json_uint(&json, "bytes", size);
+        cli_json_uint(&json, "slices", counts->slices);
+        cli_json_uint(&json, "instants", counts->instants);
+        cli_json_uint(&json, "samples", counts->samples);
+        cli_json_uint(&json, "arrows", counts->arrows);
+        cli_json_uint(&json, "lanes", counts->lanes);
+        cli_json_close(&json, '}');
+        putchar('\n');
+        return;
+    }
+    printf("%s: %s slices, %s instants, %s samples, %s arrows on %s tracks",
+           output, cli_count(counts->slices).s, cli_count(counts->instants).s,
+           cli_count(counts->samples).s, cli_count(counts->arrows).s,
+           cli_count(counts->lanes).s);
+    if (is_file) printf(", %s", cli_bytes(size).s);
+    putchar('\n');
+}
+
+// Writes the output; says what went wrong.
+static int export_trace(const cli_trace *trace, const char *input,
+                        const export_format *format)
+{
+    const char *why;
+    const char *const name = strcmp(output, "-") ? output : "standard output";
+    export_out *const out = export_out_open(output, find_packing(format), &why);
+    if (!out) {
+        cli_error(&tool, name, "%s: %s", why, strerror(errno));
+        return CLI_FAILED;
+    }
+    meter m = { .bar = { .what = "exporting" },
+                .first_ns = trace->info->first_ns,
+                .last_ns = trace->info->last_ns };
+    const export_options wanted = { .from_ns = from_ns,
+                                    .to_ns = to_ns,
+                                    .no_args = no_args,
+                                    .no_flows = no_flows,
+                                    .progress = show_progress,
+                                    .user = &m };
+    const size_t known = ts_reader_damage_count(trace->reader);
+    export_counts counts;
+    const ts_result result =
+        export_walk(trace->reader, format, out, &wanted, &counts);
+    cli_progress_end(&m.bar);
+    const int error = export_out_close(out, true);
+    if (error) {
+        cli_error(&tool, name, "cannot be written: %s", strerror(error));
+        return CLI_FAILED;
+    }
+    if (strcmp(output, "-")) print_counts(format, &counts);
+    const size_t damage = cli_trace_damage(trace, &tool, input, known);
+    if (result == TS_OK && !damage) return CLI_OK;
+    cli_error(&tool, input, "%s; the output has everything else",
+              ts_result_text(result != TS_OK ? result : TS_ERR_CORRUPT));
+    return CLI_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    cli_parse(&tool, &argc, argv);
+    if (argc != 2) return cli_usage(&tool);
+    if (!output) {
+        cli_error(&tool, NULL, "where to? -o FILE names the output");
+        return CLI_USAGE;
+    }
+    const char *const input = argv[1];
+    const export_format *const format = find_format();
+    if (!format || !range_is_fine()) return CLI_USAGE;
+    if (is_same_file(input)) {
+        cli_error(&tool, output, "is the trace itself; name another output");
+        return CLI_USAGE;
+    }
+    cli_trace trace;
+    const ts_reader_desc desc = { .no_salvage = no_salvage };
+    if (!cli_trace_open(&trace, &tool, input, &desc, CLI_WARN_ALL))
+        return CLI_FAILED;
+    const int code = export_trace(&trace, input, format);
+    cli_trace_close(&trace);
+    return cli_finish(&tool, code);
+}
