@@ -79,7 +79,7 @@ enum { TS__VD_COMPUTE, TS__VD_COPY, TS__VD_HOST, TS__VD_ENGINES };
 
 typedef struct ts__vd_unit { // a thread
     struct ts_vdev *v;
-    uint32_t device;
+    uint32_t device, number; // of those of its engine
     int engine;
     void *shared;
     pthread_t thread;
@@ -397,8 +397,8 @@ static void *ts__vd_unit_main(void *arg)
     ts__vd_engine *const engine =
         &v->devices[unit->device].engines[unit->engine];
     char name[40];
-    snprintf(name, sizeof name, "device %u %s", (unsigned)unit->device,
-             names[unit->engine]);
+    snprintf(name, sizeof name, "device %u %s %u", (unsigned)unit->device,
+             names[unit->engine], (unsigned)unit->number);
     ts_thread_name(name);
     ts__vd_inside = v;
     pthread_mutex_lock(&v->lock);
@@ -496,11 +496,13 @@ static ts_result ts__vd_device_open(ts_vdev *v, uint32_t index)
     return device->legacy ? TS_OK : TS_ERR_MEMORY;
 }
 
-static ts_result ts__vd_unit_open(ts_vdev *v, uint32_t device, int engine)
+static ts_result ts__vd_unit_open(ts_vdev *v, uint32_t device, int engine,
+                                  uint32_t number)
 {
     ts__vd_unit *const unit = &v->units[v->unit_count];
     unit->v = v;
     unit->device = device;
+    unit->number = number;
     unit->engine = engine;
     unit->shared = aligned_alloc(64, v->desc.shared_bytes);
     // The program's signals are for its own threads.
@@ -532,7 +534,7 @@ static ts_result ts__vd_machine_open(ts_vdev *v)
         for (int j = 0; j < TS__VD_ENGINES; j++) {
             const uint32_t count = v->devices[i].engines[j].units;
             for (uint32_t k = 0; result == TS_OK && k < count; k++)
-                result = ts__vd_unit_open(v, i, j);
+                result = ts__vd_unit_open(v, i, j, k);
         }
     }
     return result;

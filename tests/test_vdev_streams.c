@@ -1,14 +1,6 @@
 /* The virtual accelerator: what runs, where, and in which order. */
-#define _POSIX_C_SOURCE 200809L
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
-
-#define TRACESMITH_VDEV_IMPLEMENTATION
-#include "backends/ts_vdev.h"
+#define _GNU_SOURCE
+#include "tests/vdevtest.h"
 
 /* What ran, in order, and a gate that holds a kernel until it is opened. */
 static struct {
@@ -55,20 +47,12 @@ static void wait_inside(int count)
     pthread_mutex_unlock(&seen.lock);
 }
 
-static ts_vdev *vdev;
 static ts_vdev_kernel kernel;
-
-static void ok(ts_result result)
-{
-    assert_string_equal("ok", ts_result_text(result));
-}
 
 static void open_with(ts_vdev_desc desc)
 {
-    const ts_vdev_kernel_desc letters = { "letter", write_letter,
-                                          sizeof(letter), 0 };
-    ok(ts_vdev_open(&vdev, &desc));
-    ok(ts_vdev_kernel_register(&kernel, vdev, &letters));
+    vt_open(desc);
+    kernel = vt_kernel("letter", write_letter, sizeof(letter), 0);
     memset(seen.log, 0, sizeof seen.log);
     seen.size = 0;
     seen.gates = seen.inside = 0;
@@ -77,7 +61,7 @@ static void open_with(ts_vdev_desc desc)
 static int open_two(void **state)
 {
     (void)state;
-    const ts_vdev_desc desc = { .device_count = 2, .memory_bytes = 1 << 20 };
+    const ts_vdev_desc desc = { 0 };
     open_with(desc);
     return 0;
 }
@@ -89,21 +73,6 @@ static int close_it(void **state)
     return ts_vdev_close(vdev) == TS_OK ? 0 : -1;
 }
 
-static ts_vdev_stream stream(uint32_t device, bool non_blocking, int priority)
-{
-    const ts_vdev_stream_desc desc = { device, non_blocking, priority, NULL };
-    ts_vdev_stream made;
-    ok(ts_vdev_stream_create(&made, vdev, &desc));
-    return made;
-}
-
-static ts_vdev_event event(void)
-{
-    ts_vdev_event made;
-    ok(ts_vdev_event_create(&made, vdev));
-    return made;
-}
-
 static void put(ts_vdev_stream on, char text, int gate)
 {
     const letter l = { text, gate };
@@ -111,16 +80,10 @@ static void put(ts_vdev_stream on, char text, int gate)
     ok(ts_vdev_launch(vdev, on, kernel, &desc));
 }
 
-static void finish(void)
-{
-    ok(ts_vdev_device_synchronize(vdev, 0));
-    ok(ts_vdev_device_synchronize(vdev, 1));
-}
-
 static void a_stream_keeps_its_order(void **state)
 {
     (void)state;
-    const ts_vdev_stream s = stream(0, false, 0);
+    const ts_vdev_stream s = vt_stream(0, false, 0);
     for (char c = 'a'; c <= 'z'; c++)
         put(s, c, 0);
     ok(ts_vdev_stream_synchronize(vdev, s));
@@ -130,23 +93,23 @@ static void a_stream_keeps_its_order(void **state)
 static void kernels_of_two_streams_run_at_the_same_time(void **state)
 {
     (void)state;
-    put(stream(0, false, 0), 'a', 1);
-    put(stream(0, false, 0), 'b', 1);
+    put(vt_stream(0, false, 0), 'a', 1);
+    put(vt_stream(0, false, 0), 'b', 1);
     wait_inside(2);
     open_gates(1);
-    finish();
+    vt_finish();
     assert_int_equal(2, seen.size);
 }
 
 static void the_default_stream_waits_for_blocking_streams(void **state)
 {
     (void)state;
-    const ts_vdev_stream one = stream(0, false, 0);
+    const ts_vdev_stream one = vt_stream(0, false, 0);
     put(one, 'a', 1);
     put(0, 'b', 0);
     wait_inside(1);
     open_gates(1);
-    finish();
+    vt_finish();
     assert_string_equal("ab", seen.log);
 }
 
@@ -154,17 +117,17 @@ static void blocking_streams_wait_for_the_default_stream(void **state)
 {
     (void)state;
     put(0, 'a', 1);
-    put(stream(0, false, 0), 'b', 0);
+    put(vt_stream(0, false, 0), 'b', 0);
     wait_inside(1);
     open_gates(1);
-    finish();
+    vt_finish();
     assert_string_equal("ab", seen.log);
 }
 
 static void non_blocking_streams_pass_the_default_stream(void **state)
 {
     (void)state;
-    const ts_vdev_stream free_one = stream(0, true, 0);
+    const ts_vdev_stream free_one = vt_stream(0, true, 0);
     put(0, 'a', 1);
     put(free_one, 'b', 0);
     ok(ts_vdev_stream_synchronize(vdev, free_one));
@@ -173,7 +136,7 @@ static void non_blocking_streams_pass_the_default_stream(void **state)
     open_gates(1);
     ok(ts_vdev_stream_synchronize(vdev, 0));
     open_gates(2);
-    finish();
+    vt_finish();
     assert_string_equal("badc", seen.log);
 }
 
@@ -184,18 +147,19 @@ static void default_streams_of_two_devices_are_two(void **state)
     ok(ts_vdev_stream_default(&other, vdev, 1));
     put(0, 'a', 1);
     put(other, 'b', 0);
-    put(stream(1, false, 0), 'c', 0);
+    put(vt_stream(1, false, 0), 'c', 0);
     ok(ts_vdev_device_synchronize(vdev, 1));
     open_gates(1);
-    finish();
+    vt_finish();
     assert_string_equal("bca", seen.log);
 }
 
 static void an_event_holds_a_stream_of_another_device(void **state)
 {
     (void)state;
-    const ts_vdev_stream one = stream(0, false, 0), two = stream(1, false, 0);
-    const ts_vdev_event e = event();
+    const ts_vdev_stream one = vt_stream(0, false, 0),
+                         two = vt_stream(1, false, 0);
+    const ts_vdev_event e = vt_event();
     put(one, 'a', 1);
     ok(ts_vdev_event_record(vdev, e, one));
     ok(ts_vdev_event_wait(vdev, e, two));
@@ -209,7 +173,7 @@ static void an_event_holds_a_stream_of_another_device(void **state)
     ok(ts_vdev_event_synchronize(vdev, e));
     ok(ts_vdev_event_query(&done, vdev, e));
     assert_true(done);
-    finish();
+    vt_finish();
     ok(ts_vdev_stream_query(&done, vdev, two));
     assert_true(done);
     assert_string_equal("ab", seen.log);
@@ -218,8 +182,9 @@ static void an_event_holds_a_stream_of_another_device(void **state)
 static void a_later_record_does_not_move_a_wait(void **state)
 {
     (void)state;
-    const ts_vdev_stream one = stream(0, false, 0), two = stream(0, false, 0);
-    const ts_vdev_event e = event();
+    const ts_vdev_stream one = vt_stream(0, false, 0),
+                         two = vt_stream(0, false, 0);
+    const ts_vdev_event e = vt_event();
     put(one, 'a', 1);
     ok(ts_vdev_event_record(vdev, e, one));
     ok(ts_vdev_event_wait(vdev, e, two));
@@ -229,15 +194,16 @@ static void a_later_record_does_not_move_a_wait(void **state)
     open_gates(1);
     ok(ts_vdev_stream_synchronize(vdev, two));
     open_gates(2);
-    finish();
+    vt_finish();
     assert_string_equal("abc", seen.log);
 }
 
 static void a_wait_takes_the_latest_record_before_it(void **state)
 {
     (void)state;
-    const ts_vdev_stream one = stream(0, false, 0), two = stream(0, false, 0);
-    const ts_vdev_event e = event();
+    const ts_vdev_stream one = vt_stream(0, false, 0),
+                         two = vt_stream(0, false, 0);
+    const ts_vdev_event e = vt_event();
     ok(ts_vdev_event_record(vdev, e, one));
     put(one, 'a', 1);
     ok(ts_vdev_event_record(vdev, e, one));
@@ -245,47 +211,48 @@ static void a_wait_takes_the_latest_record_before_it(void **state)
     put(two, 'b', 0);
     wait_inside(1);
     open_gates(1);
-    finish();
+    vt_finish();
     assert_string_equal("ab", seen.log);
 }
 
 static void an_event_without_a_record_holds_nobody(void **state)
 {
     (void)state;
-    const ts_vdev_event e = event();
+    const ts_vdev_event e = vt_event();
     bool done = false;
     ok(ts_vdev_event_wait(vdev, e, 0));
     put(0, 'a', 0);
     ok(ts_vdev_event_synchronize(vdev, e));
     ok(ts_vdev_event_query(&done, vdev, e));
     assert_true(done);
-    finish();
+    vt_finish();
     assert_string_equal("a", seen.log);
 }
 
 static void a_wait_outlives_its_event(void **state)
 {
     (void)state;
-    const ts_vdev_stream one = stream(0, false, 0), two = stream(1, false, 0);
-    const ts_vdev_event e = event();
+    const ts_vdev_stream one = vt_stream(0, false, 0),
+                         two = vt_stream(1, false, 0);
+    const ts_vdev_event e = vt_event();
     put(one, 'a', 1);
     ok(ts_vdev_event_record(vdev, e, one));
     ok(ts_vdev_event_wait(vdev, e, two));
     put(two, 'b', 0);
     ok(ts_vdev_event_destroy(vdev, e));
-    const ts_vdev_event next = event(); // takes the slot, not the record
+    const ts_vdev_event next = vt_event(); // takes the slot, not the record
     bool done = false;
     ok(ts_vdev_event_query(&done, vdev, next));
     assert_true(done);
     open_gates(1);
-    finish();
+    vt_finish();
     assert_string_equal("ab", seen.log);
 }
 
 static void a_destroyed_stream_finishes_its_work(void **state)
 {
     (void)state;
-    const ts_vdev_stream s = stream(0, false, 0);
+    const ts_vdev_stream s = vt_stream(0, false, 0);
     put(s, 'a', 1);
     put(s, 'b', 0);
     ok(ts_vdev_stream_destroy(vdev, s));
@@ -295,7 +262,7 @@ static void a_destroyed_stream_finishes_its_work(void **state)
     assert_int_equal(TS_ERR_USAGE, ts_vdev_stream_destroy(vdev, s));
     put(0, 'c', 0); // still waits for it
     open_gates(1);
-    finish();
+    vt_finish();
     assert_string_equal("abc", seen.log);
 }
 
@@ -303,16 +270,17 @@ static void urgent_streams_go_first(void **state)
 {
     (void)state;
     close_it(NULL);
-    const ts_vdev_desc desc = { .device_count = 2, .compute_units = 1 };
+    const ts_vdev_desc desc = { .compute_units = 1 };
     open_with(desc);
-    const ts_vdev_stream low = stream(0, false, 5), high = stream(0, false, -5);
-    put(stream(0, false, 0), 'a', 1);
+    const ts_vdev_stream low = vt_stream(0, false, 5),
+                         high = vt_stream(0, false, -5);
+    put(vt_stream(0, false, 0), 'a', 1);
     wait_inside(1);
     put(low, 'd', 0);
-    put(stream(0, false, 0), 'c', 0);
+    put(vt_stream(0, false, 0), 'c', 0);
     put(high, 'b', 0);
     open_gates(1);
-    finish();
+    vt_finish();
     assert_string_equal("abcd", seen.log);
 }
 
@@ -328,15 +296,15 @@ static void a_full_stream_makes_the_caller_wait(void **state)
 {
     (void)state;
     close_it(NULL);
-    const ts_vdev_desc desc = { .device_count = 2, .queue_ops = 2 };
+    const ts_vdev_desc desc = { .queue_ops = 2 };
     open_with(desc);
-    ts_vdev_stream s = stream(0, false, 0);
+    ts_vdev_stream s = vt_stream(0, false, 0);
     pthread_t thread;
     pthread_create(&thread, NULL, submit_three, &s);
     wait_inside(1);
     open_gates(1);
     pthread_join(thread, NULL);
-    finish();
+    vt_finish();
     assert_string_equal("abc", seen.log);
 }
 
@@ -355,16 +323,16 @@ static void destroying_a_full_stream_frees_who_waits_for_room(void **state)
 {
     (void)state;
     close_it(NULL);
-    const ts_vdev_desc desc = { .device_count = 2, .queue_ops = 1 };
+    const ts_vdev_desc desc = { .queue_ops = 1 };
     open_with(desc);
-    ts_vdev_stream s = stream(0, false, 0);
+    ts_vdev_stream s = vt_stream(0, false, 0);
     pthread_t thread;
     pthread_create(&thread, NULL, submit_refused, &s);
     wait_inside(1);
     ok(ts_vdev_stream_destroy(vdev, s));
     pthread_join(thread, NULL);
     open_gates(1);
-    finish();
+    vt_finish();
     assert_string_equal("a", seen.log);
 }
 
@@ -373,7 +341,7 @@ static void close_waits_for_work(void **state)
     (void)state;
     put(0, 'a', 0);
     for (int i = 0; i < 20; i++)
-        put(stream(i % 2 ? 1 : 0, true, 0), 'b', 0);
+        put(vt_stream(i % 2 ? 1 : 0, true, 0), 'b', 0);
     ok(ts_vdev_close(vdev));
     assert_int_equal(21, seen.size);
     open_two(NULL);
