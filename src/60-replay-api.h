@@ -1,0 +1,218 @@
+/* ==== 6. Replay ========================================================== */
+
+/*
+    The GPU operations of a trace, the host calls that launched them and what
+    waited for what, as a graph; and that graph run again as an integer
+    discrete-event simulation.
+
+    A *node* is a point in time that depends on others. Nodes are numbered:
+    first the operations in their total order (start, device, stream, place in
+    the stream), then the host calls in order of time, then the helpers: the
+    end of every node that waits for others, and joins, which stand for "all
+    work of these streams so far". A node starts as late as the latest edge
+    into it says, plus its *gap*: what the record shows beyond its
+    dependencies, possibly negative. With recorded durations every operation
+    must come out at its recorded nanosecond; anything else is an error of the
+    loader or of the graph, and is reported.
+
+    Host calls are those whose correlation an operation has; for operations
+    without one but with a thread and a queued time, a call of no duration
+    stands in. Times of order on the host are: start of the call, else queued,
+    else submitted. If any operation has none of these, starts (for waits:
+    ends) order all of them.
+
+    What depends on what:
+    - within a stream, first in, first out. Where the record overlaps, the
+      later operation depends on the start of the one before, and the next
+      that does not overlap on the ends of both;
+    - an event wait on the record that `record` names, else on the latest
+      record of that event before the wait; none: the wait waits for nothing;
+    - on a legacy default stream, an operation on what was issued before to
+      blocking streams of its context, and what is issued to these after it
+      on the operation;
+    - a host sync ends after what it waited for, a call after its sync or its
+      copy if the record shows that it outlasted it, and the next call of a
+      thread comes after the one before.
+    A sync or legacy edge that the record contradicts (it did not wait) is
+    left out and counted.
+*/
+#define TS_EDGES(X) \
+    X(SELF, 0, "self") \
+    X(HOST_ORDER, 1, "host_order") \
+    X(LAUNCH, 2, "launch") \
+    X(STREAM_ORDER, 3, "stream_order") \
+    X(EVENT, 4, "event") \
+    X(SYNC, 5, "sync") \
+    X(LEGACY_DEFAULT, 6, "legacy_default") \
+    X(GRAPH, 7, "graph")
+
+// SELF ties a node to the helper that is its end; it is never counted.
+typedef enum ts_edge_kind {
+#define TS__X(name, value, text) TS_EDGE_##name = value,
+    TS_EDGES(TS__X)
+#undef TS__X
+} ts_edge_kind;
+#define TS_EDGE_LIMIT 8
+
+// Why an operation is not replayed.
+#define TS_SKIPS(X) \
+    X(NOT, 0, "not_skipped") \
+    X(STREAM, 1, "other_stream") \
+    X(DEVICE, 2, "other_device") \
+    X(TIME, 3, "outside_time") \
+    X(BAD_TIME, 4, "bad_time") \
+    X(UNMET, 5, "unmet_dependency")
+
+typedef enum ts_skip {
+#define TS__X(name, value, text) TS_SKIP_##name = value,
+    TS_SKIPS(TS__X)
+#undef TS__X
+} ts_skip;
+#define TS_SKIP_LIMIT 6
+
+// "host_order", "other_stream", ...; an unknown number gives "unknown".
+TS_API const char *ts_edge_name(uint32_t kind);
+TS_API const char *ts_skip_name(uint32_t skip);
+
+// What a partial replay makes of operations that are not selected.
+typedef enum ts_deps {
+    TS_DEPS_FROZEN = 0,  // they happen when they were recorded
+    TS_DEPS_CLOSURE = 1, // those that selected ones depend on are added
+    TS_DEPS_NONE = 2     // they do not exist
+} ts_deps;
+
+typedef struct ts_replay_desc {
+    const uint32_t *streams; // stream_count tracks on which operations lie
+    size_t stream_count;     // (0: all)
+    const uint32_t *devices; // device_count tracks
+    size_t device_count;     // (0: all)
+    int64_t from_ns, to_ns;  // what touches [from, to) (both 0: all)
+    ts_deps deps;            // (TS_DEPS_FROZEN)
+    uint32_t threads;        // for loading (the reader's)
+    ts_allocator allocator;  // (malloc and free)
+} ts_replay_desc;
+
+typedef struct ts_replay ts_replay;
+
+/*
+    Loads the operations of a trace, builds the graph and selects. The plan
+    is then in the stats. *replay is NULL on failure. Damaged chunks are left
+    out and stand in the reader's list.
+
+    Memory:  about 150 bytes an operation while it loads, 100 after.
+    Errors:  TS_ERR_NOT_FOUND (no GPU operation in the trace), TS_ERR_USAGE
+             (to before from), TS_ERR_UNSUPPORTED (2^31 operations or more),
+             TS_ERR_MEMORY.
+    Lifetime: the reader must outlive the replay.
+*/
+TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
+                                const ts_replay_desc *desc);
+TS_API void ts_replay_close(ts_replay *replay); // NULL is allowed
+
+/*
+    Runs the selected operations. durations_ns: one for each of the trace's
+    operations, 0 or more, in place of the recorded ones; NULL: the recorded
+    ones. What waits takes as long as what it waits for, whatever this says.
+    Operations that wait for each other in a circle do not run: see
+    ts_replay_circle. May be called again; the last schedule counts.
+
+    Errors:  TS_ERR_NOT_FOUND (nothing is selected), TS_ERR_USAGE (a negative
+             duration), TS_ERR_MEMORY.
+*/
+TS_API ts_result ts_replay_run(ts_replay *replay, const int64_t *durations_ns);
+
+typedef struct ts_replay_stats {
+    // The plan.
+    uint64_t loaded;     // operations that the trace holds
+    uint64_t operations; // selected; after a run those that ran
+    uint64_t calls;      // host calls that launched them
+    uint64_t added;      // operations that TS_DEPS_CLOSURE added
+    uint64_t skipped[TS_SKIP_LIMIT];
+    uint64_t edges[TS_EDGE_LIMIT]; // between selected nodes
+    uint64_t cut_edges;            // into the selection from outside
+    uint64_t contradicted;   // left out because the record shows no wait
+    uint64_t never_recorded; // waits for an event that has no record
+    uint64_t missing_records; // waits whose `record` the trace lacks
+    uint64_t lost; // records the ledger misses on what was selected
+    int64_t recorded_start_ns, recorded_end_ns; // of the selection
+    // The run.
+    int64_t start_ns, end_ns;
+    int64_t busy_from_ns, busy_to_ns; // first to last work on a device
+    int64_t start_error_p50_ns, start_error_p95_ns, start_error_max_ns;
+    uint64_t different; // operations that start or end at another time
+    uint64_t digest;    // XXH3 of identity, start and end in total order
+} ts_replay_stats;
+
+// Lifetime: until close. Figures of the run are 0 before it.
+TS_API const ts_replay_stats *ts_replay_result(const ts_replay *replay);
+
+typedef struct ts_operation {
+    ts_event_kind kind;
+    uint32_t track, device, thread; // tracks; 0 unknown
+    uint32_t call;                  // node that launched it, or TS_NODE_NONE
+    uint32_t label;                 // private: see ts_operation_label
+    uint64_t correlation;
+    int64_t recorded_start_ns, recorded_end_ns;
+    int64_t start_ns, end_ns; // 0 if it did not run
+    ts_skip skip;             // TS_SKIP_NOT: selected
+} ts_operation;
+
+// 0 <= index < stats.loaded less those with a bad time, in total order of
+// the record. False past the end.
+TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
+                                ts_operation *operation);
+// A kernel's, collective's or host function's name, else the kind.
+TS_API ts_text ts_operation_label(const ts_reader *reader,
+                                  const ts_operation *operation);
+
+// What a stream, context or device did in the run. Only those on which
+// operations of the trace lie, by device, then stream.
+typedef struct ts_lane {
+    uint32_t track, device; // tracks; device 0: unknown
+    uint64_t operations;    // that ran
+    int64_t start_ns, end_ns, busy_ns; // busy: union over its work
+} ts_lane;
+TS_API size_t ts_replay_lane_count(const ts_replay *replay);
+TS_API bool ts_replay_lane(const ts_replay *replay, size_t index,
+                           ts_lane *lane);
+// Devices likewise; their busy time is the union over all their streams.
+// Divide it by busy_to_ns - busy_from_ns of the stats.
+TS_API size_t ts_replay_device_count(const ts_replay *replay);
+TS_API bool ts_replay_device(const ts_replay *replay, size_t index,
+                             ts_lane *device);
+
+#define TS_NODE_NONE 0xFFFFFFFFu
+
+// The graph: edges of node n are offsets[n] to offsets[n + 1] - 1.
+typedef struct ts_graph {
+    uint32_t node_count, operation_count, call_count, edge_count;
+    const uint32_t *offsets; // node_count + 1
+    const uint32_t *targets; // nodes
+    const uint8_t *kinds;    // ts_edge_kind, and TS_EDGE_FROM_START
+} ts_graph;
+enum { TS_EDGE_FROM_START = 128 }; // from the node's start, not its end
+TS_API ts_graph ts_replay_graph(const ts_replay *replay);
+
+typedef enum ts_node_type {
+    TS_NODE_OPERATION = 0,
+    TS_NODE_CALL = 1,
+    TS_NODE_END = 2, // of an operation or call that waits for others
+    TS_NODE_JOIN = 3
+} ts_node_type;
+
+typedef struct ts_node {
+    ts_node_type type;
+    uint32_t owner; // TS_NODE_END: whose end it is; else the node itself
+    uint32_t track; // stream or thread; 0: a join, or unknown
+    uint32_t name;  // of a call's function; 0 unknown
+    int64_t recorded_ns, duration_ns;
+    int64_t gap_ns; // beyond its dependencies; set by the run
+    bool selected;
+} ts_node;
+TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
+                           ts_node *node);
+
+// After a run: operations and calls that wait for each other, each for the
+// one before it and the first for the last. Returns how many; 0: all ran.
+TS_API size_t ts_replay_circle(const ts_replay *replay,
+                               const uint32_t **nodes);
