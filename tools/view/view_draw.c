@@ -22,6 +22,7 @@ const view_glyphs view_glyphs_unicode = {
     .rule = 0x2500,
     .tick = 0x252C,
     .block = 0x2588,
+    .half = 0x258C,
 };
 
 const view_glyphs view_glyphs_ascii = {
@@ -36,6 +37,7 @@ const view_glyphs view_glyphs_ascii = {
     .rule = '-',
     .tick = '+',
     .block = '#',
+    .half = '|',
 };
 
 enum { HOST = 0, DEVICE = 1, WAITING = 2 };
@@ -96,10 +98,14 @@ static void put_bar_plain(view_drawing *d, uint32_t from, uint32_t to,
                           ts_text name, int look)
 {
     const view_glyphs *const set = d->set;
-    if (to - from < 3) {
-        const uint32_t code = look == WAITING ? set->line[WAITING] : set->block;
-        for (uint32_t c = from; c < to; c++)
-            view_put_code(&d->line, c, code, view_plain);
+    if (to - from < 3 && look != WAITING) {
+        view_put_code(&d->line, from, set->block, view_plain);
+        if (to - from == 2)
+            view_put_code(&d->line, from + 1, set->half, view_plain);
+        return;
+    }
+    if (to - from == 1) {
+        view_put_code(&d->line, from, set->line[look], view_plain);
         return;
     }
     view_put_code(&d->line, from, set->open[look], view_plain);
@@ -206,12 +212,10 @@ static void put_curve(view_drawing *d, const view_row *row, double low,
         if (!known && !cell->sampled) continue;
         known = carries;
         const double share = high > low ? (top - low) / (high - low) : 0;
-        const int level = 1 + (int)(share * 7 + 0.5);
-        view_put_code(&d->line, d->gutter + c,
-                      d->set->levels[level < 1   ? 1
-                                     : level > 8 ? 8
-                                                 : level],
-                      style);
+        // The eighth level is left out, for a gap to the row above.
+        int level = 1 + (int)(share * 6 + 0.5);
+        level = level < 1 ? 1 : level > 7 ? 7 : level;
+        view_put_code(&d->line, d->gutter + c, d->set->levels[level], style);
     }
 }
 

@@ -8,7 +8,7 @@
 
 typedef struct view_glyphs {
     uint32_t open[3], line[3], close[3]; // bars: host, device, waiting
-    uint32_t levels[9], edge, moment, mark, grid, rule, tick, block;
+    uint32_t levels[9], edge, moment, mark, grid, rule, tick, block, half;
 } view_glyphs;
 
 extern const view_glyphs view_glyphs_unicode, view_glyphs_ascii;

@@ -206,20 +206,34 @@ static uint32_t take_item(const view_item *item, void *user)
     return VIEW_NONE;
 }
 
+// The longest frame of each cell, for drawing frames small.
+static void take_frame(view_rows *rows, view_row *row,
+                       const view_interval *interval)
+{
+    const view *const v = rows->v;
+    const int64_t ns = interval->end_ns - interval->start_ns;
+    const int64_t first = clamp(interval->start_ns, v->from_ns, v->to_ns - 1);
+    const int64_t last = clamp(interval->end_ns - 1, first, v->to_ns - 1);
+    for (int64_t c = (first - v->from_ns) / rows->cell_ns;
+         c <= (last - v->from_ns) / rows->cell_ns; c++) {
+        view_cell *const cell = &row->cells[c];
+        if ((float)ns > cell->high) cell->high = (float)ns;
+        cell->sampled = true;
+    }
+    if ((double)ns > row->high) row->high = (double)ns;
+    row->sampled = true;
+}
+
 static void take_interval(const view_interval *interval, void *user)
 {
     view_rows *const rows = user;
     const bool frame = interval->kind == TS_EVENT_FRAME;
-    const uint32_t site = (uint32_t)interval->key;
-    view_row *const row = row_of(rows, frame ? VIEW_ROW_FRAMES : VIEW_ROW_SPANS,
-                                 frame ? interval->track : VIEW_NONE, site);
+    view_row *const row =
+        row_of(rows, frame ? VIEW_ROW_FRAMES : VIEW_ROW_SPANS,
+               frame ? interval->track : VIEW_NONE, (uint32_t)interval->key);
     cover(rows, row, interval->start_ns, interval->end_ns, interval->key,
           false);
-    if (!frame) return;
-    const int64_t at =
-        clamp(interval->end_ns, rows->v->from_ns, rows->v->to_ns - 1);
-    sample(rows, row, at, (double)(interval->end_ns - interval->start_ns));
-    row->count--; // cover counted it
+    if (frame) take_frame(rows, row, interval);
 }
 
 static void take_losses(view_rows *rows)

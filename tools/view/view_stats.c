@@ -190,8 +190,8 @@ static uint32_t take_item(const view_item *item, void *user)
 static void take_interval(const view_interval *interval, void *user)
 {
     stats *const s = user;
-    stat_add(s, s->stats[stat_of_key(s, interval->key)],
-             interval->end_ns - interval->start_ns);
+    const uint32_t at = stat_of_key(s, interval->key); // may move s->stats
+    stat_add(s, s->stats[at], interval->end_ns - interval->start_ns);
 }
 
 static int by_total(const void *left, const void *right)

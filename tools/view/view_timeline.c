@@ -13,16 +13,32 @@ static cli_text compact(double value)
     size_t unit = 0;
     for (value *= sign; value >= 9999.5 && unit < 6; unit++)
         value /= 1000;
-    return cli_format("%.4g%s", sign * value, units[unit]);
+    return cli_format("%.*g%s", value >= 999.5 ? 4 : 3, sign * value,
+                      units[unit]);
 }
 
-static cli_text with_unit(double value, ts_text unit)
+// "0..12 items", "0.95..5.72 MiB": one unit for both ends.
+static cli_text range_text(double low, double high, ts_text unit)
 {
+    static const char *const sizes[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    static const char *const times[] = { "ns", "us", "ms", "s" };
     const bool bytes = unit.size == 5 && !memcmp(unit.text, "bytes", 5);
     const bool ns = unit.size == 2 && !memcmp(unit.text, "ns", 2);
-    if ((bytes || ns) && value >= 0 && value < 9e18)
-        return bytes ? cli_bytes((uint64_t)value) : cli_time((int64_t)value);
-    return compact(value);
+    const char *name = unit.text;
+    int size = unit.size < 16 ? (int)unit.size : 16;
+    if (bytes || ns) {
+        size_t i = 0;
+        const double step = bytes ? 1024 : 1000;
+        for (; high >= step && i + 1 < (bytes ? 5u : 4u); i++) {
+            low /= step;
+            high /= step;
+        }
+        name = bytes ? sizes[i] : times[i];
+        size = (int)strlen(name);
+    }
+    if (low == high) return cli_format("%s %.*s", compact(low).s, size, name);
+    return cli_format("%s..%s %.*s", compact(low).s, compact(high).s, size,
+                      name);
 }
 
 cli_text view_side_text(const view *v, const view_row *row)
@@ -40,20 +56,14 @@ cli_text view_side_text(const view *v, const view_row *row)
     case VIEW_ROW_FRAMES:
         return cli_format("max %s", cli_time((int64_t)row->high).s);
     case VIEW_ROW_SPANS:
+        return cli_format("%s span%s", cli_count(row->count).s,
+                          row->count == 1 ? "" : "s");
     case VIEW_ROW_MOMENTS: return cli_count(row->count);
     case VIEW_ROW_LOSS: return cli_format("%s lost", cli_count(row->count).s);
     case VIEW_ROW_ALLOCS: return cli_bytes((uint64_t)row->sum);
-    case VIEW_ROW_COUNTER: {
-        const double low = row->sampled ? row->low : row->before;
-        const double high = row->sampled ? row->high : row->before;
-        const cli_text top = with_unit(high, unit);
-        // bytes and ns have their unit in the number
-        const bool said = strchr(top.s, ' ') != NULL;
-        return cli_format("%s..%s%s%.*s", compact(low).s, top.s,
-                          unit.size && !said ? " " : "",
-                          said || unit.size > 12 ? 0 : (int)unit.size,
-                          unit.text);
-    }
+    case VIEW_ROW_COUNTER:
+        return range_text(row->sampled ? row->low : row->before,
+                          row->sampled ? row->high : row->before, unit);
     }
     return text;
 }
@@ -65,8 +75,6 @@ const char *view_part_name(view_row_type type)
     case VIEW_ROW_MOMENTS: return "marks";
     case VIEW_ROW_ALLOCS: return "allocs";
     case VIEW_ROW_LOSS: return "lost";
-    case VIEW_ROW_FRAMES: return "frames";
-    case VIEW_ROW_SPANS: return "spans";
     default: return "";
     }
 }
@@ -95,6 +103,16 @@ static bool has_header(const view *v, uint32_t track)
     return contexts > 1;
 }
 
+// Rows of a device, and of the only context of one, stand below the device's
+// header without a name of their own.
+static bool is_merged(const view *v, uint32_t track)
+{
+    const ts_track_type type = v->tracks[track].type;
+    return type == TS_TRACK_DEVICE ||
+           (type == TS_TRACK_CONTEXT &&
+            (has_header(v, track) || parent_of(v, track) != VIEW_NONE));
+}
+
 static uint32_t indent_of(const view *v, uint32_t track)
 {
     uint32_t indent = 0;
@@ -109,29 +127,31 @@ typedef struct row_label {
     ts_text name;
     const char *part; // after the name, or alone
     uint32_t indent;
-    bool faint;
-    char text[64]; // where `name` may lie
-    cli_text made;
+    view_style style;
+    bool alarm;
+    cli_text made; // where `name` may lie
 } row_label;
 
 // `first`: the row is the first one of its track.
 static void label_row(row_label *label, const view *v, const view_row *row,
                       bool first)
 {
-    *label = (row_label){ .part = view_part_name(row->type) };
+    *label = (row_label){ .part = view_part_name(row->type),
+                          .alarm = row->type == VIEW_ROW_LOSS };
     if (row->type == VIEW_ROW_FRAMES || row->type == VIEW_ROW_SPANS) {
         const uint64_t kind =
             row->type == VIEW_ROW_FRAMES ? TS_EVENT_FRAME : TS_EVENT_SPAN;
         label->name = view_key_text(v, kind << 32 | row->part, &label->made);
-        label->part = "";
     } else if (row->track == VIEW_NONE) {
         label->name = (ts_text){ "session", 7 };
-    } else if (first) {
-        label->name = cli_track_name(&v->tracks[row->track], &label->made);
-        label->indent = indent_of(v, row->track);
+    } else if (is_merged(v, row->track)) {
+        label->indent = indent_of(v, row->track) + has_header(v, row->track);
+        if (!*label->part)
+            label->part = cli_track_type(v->tracks[row->track].type);
     } else {
-        label->indent = indent_of(v, row->track) + 1;
-        label->faint = true;
+        label->indent = indent_of(v, row->track) + !first;
+        if (first)
+            label->name = cli_track_name(&v->tracks[row->track], &label->made);
     }
 }
 
@@ -141,17 +161,17 @@ static bool is_first(const view_rows *rows, size_t index)
            rows->rows[index - 1].type <= VIEW_ROW_SPANS;
 }
 
-static void put_label(view_drawing *d, const row_label *label, view_style style)
+static void put_label(view_drawing *d, const row_label *label)
 {
     const uint32_t end = d->gutter - 1;
     const uint32_t part = (uint32_t)strlen(label->part);
     uint32_t name_end = end;
     if (part && label->name.size && end > part + 8) name_end = end - part - 1;
-    if (label->faint) style = view_faint;
     uint32_t at = view_put(&d->line, label->indent, name_end, label->name.text,
-                           label->name.size, style);
+                           label->name.size, label->style);
     if (label->name.size && part) at++;
-    view_put(&d->line, at, end, label->part, part, view_faint);
+    view_put(&d->line, at, end, label->part, part,
+             label->alarm ? view_alarm : view_faint);
 }
 
 /* ---- Axis --------------------------------------------------------------- */
@@ -348,7 +368,7 @@ static void print_row(view_drawing *d, size_t index)
     label_row(&label, d->v, row, is_first(&d->rows, index));
     view_line_clear(&d->line);
     put_grid(d);
-    put_label(d, &label, row->type == VIEW_ROW_LOSS ? view_alarm : view_plain);
+    put_label(d, &label);
     view_draw_row(d, row);
     const cli_text side = view_side_text(d->v, row);
     view_put_string(&d->line, d->gutter + d->rows.columns + 1, d->line.width,
@@ -365,7 +385,10 @@ static void print_headers(view_drawing *d, uint32_t track, uint32_t *headed)
     int count = 0;
     for (uint32_t at = track; count < 4 && at != VIEW_NONE;
          at = parent_of(v, at))
-        if (at != track && has_header(v, at)) path[count++] = at;
+        if ((v->tracks[at].type == TS_TRACK_DEVICE ||
+             v->tracks[at].type == TS_TRACK_CONTEXT) &&
+            has_header(v, at))
+            path[count++] = at;
     while (count--) {
         if (headed[path[count]]) continue;
         headed[path[count]] = true;
@@ -373,8 +396,14 @@ static void print_headers(view_drawing *d, uint32_t track, uint32_t *headed)
         const ts_text name = cli_track_name(&v->tracks[path[count]], &made);
         view_line_clear(&d->line);
         put_grid(d);
-        view_put(&d->line, indent_of(v, path[count]), d->gutter - 1, name.text,
-                 name.size, view_strong);
+        uint32_t at =
+            view_put(&d->line, indent_of(v, path[count]), d->gutter - 1,
+                     name.text, name.size, view_strong);
+        const ts_track *const t = &v->tracks[path[count]];
+        made = cli_format("%s %" PRIu64, cli_track_type(t->type), t->number);
+        if (t->name.size)
+            view_put_string(&d->line, at + 1, d->line.width, made.s,
+                            view_faint);
         view_line_print(&d->line, stdout, v->color);
     }
 }
@@ -397,7 +426,7 @@ static void measure(view_drawing *d)
     }
     if (d->gutter > v->width / 4) d->gutter = v->width / 4;
     d->side = counts[TS_EVENT_COUNTER] ? 18 : counts[TS_EVENT_FRAME] ? 14 : 9;
-    if (d->side > v->width / 6) d->side = v->width / 6;
+    if (d->side > v->width / 5) d->side = v->width / 5;
 }
 
 void view_timeline_print(view_drawing *d)
