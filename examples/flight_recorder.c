@@ -1,0 +1,57 @@
+/*
+    flight_recorder.c - keep the last moments only, write them when it matters
+
+    With TS_POLICY_OVERWRITE the rings hold the most recent records and the
+    disk is left alone. When a step takes much longer than usual, a snapshot
+    writes what led to it: the slow step is at the end of the trace, and the
+    hundreds of steps before it show what was normal.
+
+    flight_recorder [SNAPSHOT]    (slow.sbt; the session is SNAPSHOT.session)
+*/
+#include <stdio.h>
+#include "tracesmith.h"
+
+static uint32_t count_primes(uint32_t limit)
+{
+    TS_FUNCTION();
+    TS_ZONE_VALUE("limit", limit);
+    uint32_t count = 0;
+    for (uint32_t n = 2; n < limit; n++) {
+        uint32_t d = 2;
+        while (d * d <= n && n % d)
+            d++;
+        count += d * d > n;
+    }
+    return count;
+}
+
+int main(int argc, char **argv)
+{
+    const char *const snapshot = argc > 1 ? argv[1] : "slow.sbt";
+    char session[4096];
+    snprintf(session, sizeof session, "%s.session", snapshot);
+    const ts_session_desc desc = { .path = session,
+                                   .policy = TS_POLICY_OVERWRITE,
+                                   .ring_bytes = 64 << 10 };
+    if (ts_session_start(&desc) != TS_OK) return 1;
+
+    uint64_t total = 0; // ticks of all steps so far
+    for (uint32_t step = 0; step < 3000; step++) {
+        const uint64_t start = ts_tick_now();
+        {
+            TS_ZONE("step");
+            // Once in a while a step is asked for far too much.
+            TS_COUNTER("primes", count_primes(step == 2500 ? 1000000 : 1000));
+        }
+        const uint64_t ticks = ts_tick_now() - start;
+        if (step > 1000 && ticks > 2000 * (total / step)) {
+            TS_MESSAGE("this step was slow");
+            if (ts_session_snapshot(snapshot) != TS_OK) return 1;
+            printf("flight_recorder: step %u was slow, see %s\n",
+                   (unsigned)step, snapshot);
+            break;
+        }
+        total += ticks;
+    }
+    return ts_session_stop() == TS_OK ? 0 : 1;
+}
