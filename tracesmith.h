@@ -344,6 +344,7 @@ typedef enum ts_column {
     X(DICTIONARY_FULL, 8, "dictionary_full") \
     X(BAD_RECORD, 9, "bad_record") \
     X(BACKEND, 10, "backend") \
+    X(TOO_DEEP, 11, "too_deep") \
     X(HELPED, 64, "helped") \
     X(BLOCKED, 65, "blocked")
 
@@ -582,10 +583,10 @@ typedef struct ts__slot {
 
 typedef struct ts__open { // an open zone
     uint64_t start;
-    uint32_t code, unused;
+    uint64_t code_depth; // code | depth << 32
 } ts__open;
 
-#define TS__OPEN_MAX    64 // power of two; deeper zones are recorded all the same
+#define TS__OPEN_MAX    256 // power of two; deeper zones are recorded as well
 #define TS__RING_MARGIN 576
 
 typedef struct ts__ring {
@@ -747,7 +748,7 @@ static inline ts_zone ts__zone_begin_code(ts__ring *ring, uint32_t code)
     zone.start = ts__tick(ring);
     ts__open *const entry = &ring->open[zone.depth % TS__OPEN_MAX];
     TS__STORE(&entry->start, zone.start);
-    TS__STORE(&entry->code, code);
+    TS__STORE(&entry->code_depth, code | (uint64_t)zone.depth << 32);
     return zone;
 }
 
@@ -873,7 +874,8 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
     const uint64_t tick = ts__tick(ring);
     const uint32_t depth = TS__LOAD(&ring->depth);
     uint64_t site = 0;
-    if (depth) site = TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code);
+    if (depth)
+        site = TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code_depth);
     const uint64_t position = ts__ring_reserve(ring, 2);
     ts__ring_count_more(ring, 1);
     ts__slot *const more = &ring->slots[(position + 1) & ring->mask];
@@ -1553,7 +1555,6 @@ static void ts__random(void *bytes, size_t size)
 #define TS__BATCH_TEXT       (512u << 10)
 #define TS__RING_SLOTS_MIN   2048
 #define TS__INDEX_ENTRIES    1024
-#define TS__RESERVE_BYTES    (1u << 20) // kept on the disk for the end of a trace
 #define TS__NAME_MAX         65535
 #define TS__TEXT_MAX         8000
 #define TS__PATH_MAX         4096
@@ -1579,8 +1580,8 @@ enum { TS__LOSS_SLOTS = 8 };
 /*
     A ring's mapping:
         0      ts__ring        the hot part
-        1152   ts__ring_rest   the rest
-        4096   slots
+        4224   ts__ring_rest   the rest
+        8192   slots
 */
 typedef struct ts__ring_rest {
     ts__lock lock;       // of the consumer's side
@@ -1712,6 +1713,7 @@ typedef struct ts__encoder {
     uint8_t payload[16 * 1024]; // of one record
     uint64_t lod[TS__CHUNKS_PER_BATCH][TS_LOD_CELLS];
     uint64_t base;              // the session's start tick
+    uint64_t now;               // a tick that records are near
     struct ts__open_zone *open; // on zone stacks when the session ended
     uint32_t open_count;
     uint32_t records;
@@ -1743,7 +1745,8 @@ typedef struct ts__core {
     char sidecar_path[TS__PATH_MAX];
     bool active;
     uint32_t generation;
-    uint32_t inside; // threads in the slow path
+    uint32_t session; // generation while one is active, also when paused
+    uint32_t inside;  // threads in the slow path
     uint32_t snapshots;
     uint64_t start_tick;
     ts__writer writer;
@@ -1779,8 +1782,9 @@ static ts__ring ts__none; // limit 0, gate 0: for threads without a ring
 uint32_t ts__gate;
 __thread ts__ring *ts__mine __attribute__((tls_model("initial-exec"))) =
     &ts__none;
-// This thread: inside the slow path; its track.
-static __thread uint32_t ts__inside, ts__track;
+// This thread: inside the slow path; its track, name, and the session that
+// has been told of them.
+static __thread uint32_t ts__inside, ts__track, ts__track_name, ts__track_told;
 
 static uint8_t *ts__session_blocks[TS__BLOCKS_MAX]; // dictionary, shared ones
 
@@ -1816,11 +1820,11 @@ static void ts__leave(const sigset_t *old)
     pthread_sigmask(SIG_SETMASK, old, NULL);
 }
 
-// Inside the slow path: true as long as the session's memory may be used.
-// ts_session_stop closes the gate, then waits until nobody is inside.
-static bool ts__gate_still(uint32_t gate)
+// Inside the slow path: true as long as this session's memory may be used.
+// ts_session_stop ends the session, then waits until nobody is inside.
+static bool ts__session_still(uint32_t gate)
 {
-    return __atomic_load_n(&ts__gate, __ATOMIC_SEQ_CST) == gate;
+    return gate && __atomic_load_n(&ts__c.session, __ATOMIC_SEQ_CST) == gate;
 }
 
 // Session calls run with signals blocked and exclude each other, which also
@@ -2142,14 +2146,14 @@ uint32_t ts__site_code(ts_site *site)
 
 // Adds a track, or defines `id` again when it is not 0.
 static uint32_t ts__track_put(uint32_t id, ts_track_type type, uint32_t parent,
-                              const char *name, uint32_t unit, uint64_t number,
+                              uint32_t name, uint32_t unit, uint64_t number,
                               uint64_t flags)
 {
     ts_track_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.type = (uint8_t)type;
     entry.parent = parent;
-    entry.name = ts_name_define(name);
+    entry.name = name;
     entry.unit = unit;
     entry.number = number;
     entry.flags = flags;
@@ -2175,8 +2179,9 @@ static uint32_t ts__process_track(void)
         const ssize_t n = fd >= 0 ? read(fd, name, sizeof name - 1) : 0;
         if (fd >= 0) close(fd);
         name[n > 0 ? n - 1 : 0] = 0; // without the newline
-        const uint32_t track = ts__track_put(0, TS_TRACK_PROCESS, 0, name, 0,
-                                             (uint64_t)getpid(), 0);
+        const uint32_t track =
+            ts__track_put(0, TS_TRACK_PROCESS, 0, ts_name_define(name), 0,
+                          (uint64_t)getpid(), 0);
         uint32_t none = 0; // another thread may have been faster
         __atomic_compare_exchange_n(&ts__c.process_track, &none, track, false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -2184,24 +2189,36 @@ static uint32_t ts__process_track(void)
     return ts__c.process_track;
 }
 
+static uint32_t ts__thread_tell(uint32_t name)
+{
+    const uint32_t session = TS__LOAD(&ts__c.session);
+    const uint32_t process = ts__process_track();
+    if (session && ts__track_told != session)
+        __atomic_fetch_add(&ts__c.threads, 1, __ATOMIC_RELAXED);
+    ts__track_name = name;
+    ts__track_told = session;
+    ts__track = ts__track_put(ts__track, TS_TRACK_THREAD, process, name, 0,
+                              (uint64_t)syscall(SYS_gettid), 0);
+    return ts__track;
+}
+
+// Threads come and go: a trace has the tracks of those that were there, so
+// each tells every session anew.
 uint32_t ts_thread_track(void)
 {
-    if (!ts__track) {
+    if (ts__track && ts__track_told == TS__LOAD(&ts__c.session))
+        return ts__track;
+    if (!ts__track_name) {
         char name[17] = { 0 };
         prctl(PR_GET_NAME, name);
-        ts__track = ts__track_put(0, TS_TRACK_THREAD, ts__process_track(), name,
-                                  0, (uint64_t)syscall(SYS_gettid), 0);
-        __atomic_fetch_add(&ts__c.threads, 1, __ATOMIC_RELAXED);
+        ts__track_name = ts_name_define(name);
     }
-    return ts__track;
+    return ts__thread_tell(ts__track_name);
 }
 
 void ts_thread_name(const char *name)
 {
-    const uint32_t track = ts_thread_track();
-    if (track && name)
-        ts__track_put(track, TS_TRACK_THREAD, ts__process_track(), name, 0,
-                      (uint64_t)syscall(SYS_gettid), 0);
+    if (name) ts__thread_tell(ts_name_define(name));
 }
 
 // A counter is known by its name: a key entry leads to its track.
@@ -2308,7 +2325,7 @@ uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count)
 
 static size_t ts__ring_offset(void) // of the slots in the mapping
 {
-    return 4096;
+    return 8192;
 }
 
 static uint64_t ts__ring_slots(const ts__ring *ring)
@@ -2391,23 +2408,20 @@ static bool ts__ring_refresh(ts__ring *ring, uint32_t count)
 }
 
 static void ts__ring_drain(ts__ring *ring, uint64_t upto);
-static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
-                        const uint64_t *values, uint32_t count,
-                        const char *text, size_t size);
+static void ts__row_write(ts__ring *ring, uint32_t event,
+                          const uint64_t *values, uint32_t count);
 
 // The slow path is entered: finds a ring for a thread that has none.
 static ts__ring *ts__ring_attach(uint32_t gate)
 {
-    if (!ts__track) {
-        // A track needs the slow path itself.
-        ts__inside = 0;
-        ts_thread_track();
-        ts__inside = 1;
-        if (!ts__track) return NULL;
-    }
+    // A track needs the slow path itself.
+    ts__inside = 0;
+    const bool told = ts_thread_track() != 0;
+    ts__inside = 1;
+    if (!told) return NULL;
     ts__lock_take(&ts__c.pool);
     ts__ring *ring = NULL;
-    if (TS__LOAD(&ts__gate) == gate && ts__c.generation == gate) {
+    {
         if (ts__c.free_count)
             ring = ts__c.rings[ts__c.free_rings[--ts__c.free_count]];
         else
@@ -2425,28 +2439,6 @@ static ts__ring *ts__ring_attach(uint32_t gate)
     ts__mine = ring;
     pthread_setspecific(ts__c.key, ring);
     return ring;
-}
-
-// Runs when a thread ends. Its retired smaller rings come back as well:
-// nobody can be in the middle of using them any more.
-static void ts__ring_detach(void *value)
-{
-    sigset_t old;
-    ts__ring *const mine = (ts__ring *)value;
-    if (!ts__enter(&old)) return;
-    ts__mine = &ts__none;
-    ts__lock_take(&ts__c.pool);
-    const uint32_t owner = ts__rest(mine)->owner;
-    for (uint32_t i = 0; i < ts__c.ring_count; i++) {
-        ts__ring *const ring = ts__c.rings[i];
-        ts__ring_rest *const rest = ts__rest(ring);
-        if (rest->owner != owner || rest->state == TS__RING_FREE) continue;
-        ring->depth = 0;
-        TS__STORE(&rest->state, TS__RING_FREE);
-        ts__c.free_rings[ts__c.free_count++] = i;
-    }
-    ts__lock_give(&ts__c.pool);
-    ts__leave(&old);
 }
 
 /*
@@ -2487,7 +2479,7 @@ static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate)
 static bool ts__ring_block(ts__ring *ring, uint32_t count, uint32_t gate)
 {
     while (!ts__ring_refresh(ring, count)) {
-        if (TS__LOAD(&ts__gate) != gate || !TS__LOAD(&ts__c.thread_runs))
+        if (!ts__session_still(gate) || !TS__LOAD(&ts__c.thread_runs))
             return false;
         __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
         ts__futex_wake(&ts__c.wake);
@@ -2518,15 +2510,51 @@ static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
         ts__loss_ring(ring, cause, 1, tick, ts__tick(ring),
                       ts__clock_ns(CLOCK_MONOTONIC) - begin_ns);
     if (fits) return ring;
-    ts__loss_ring(ring, TS_LOSS_RING_FULL, 1, tick, tick, 0);
+    if (ts__session_still(gate))
+        ts__loss_ring(ring, TS_LOSS_RING_FULL, 1, tick, tick, 0);
     return NULL;
 }
 
-ts__ring *ts__ring_room(uint32_t kind, uint32_t count)
+// Zones that a thread leaves open for ever.
+static void ts__ring_leave(ts__ring *ring)
 {
-    (void)kind;
-    const uint32_t gate = TS__LOAD(&ts__gate);
-    if (!gate) return NULL;
+    const uint32_t gate = ring->gate;
+    for (uint32_t depth = 0; ring && depth < ring->depth; depth++) {
+        const ts__open *const entry = &ring->open[depth % TS__OPEN_MAX];
+        if (entry->code_depth >> 32 != depth) continue; // too deep
+        const uint64_t row[] = { entry->start, (uint32_t)entry->code_depth,
+                                 depth };
+        if (!ts__ring_fits(ring, 8)) ring = ts__ring_make_room(ring, 8, gate);
+        if (ring) ts__row_write(ring, TS_EVENT_ZONE_OPEN, row, 3);
+    }
+}
+
+// Runs when a thread ends. Its retired smaller rings come back as well:
+// nobody can be in the middle of using them any more.
+static void ts__ring_detach(void *value)
+{
+    sigset_t old;
+    ts__ring *const mine = (ts__ring *)value;
+    if (!ts__enter(&old)) return;
+    if (ts__session_still(TS__LOAD(&mine->gate))) ts__ring_leave(mine);
+    ts__mine = &ts__none;
+    ts__lock_take(&ts__c.pool);
+    const uint32_t owner = ts__rest(mine)->owner;
+    for (uint32_t i = 0; i < ts__c.ring_count; i++) {
+        ts__ring *const ring = ts__c.rings[i];
+        ts__ring_rest *const rest = ts__rest(ring);
+        if (rest->owner != owner || rest->state == TS__RING_FREE) continue;
+        ring->depth = 0;
+        TS__STORE(&rest->state, TS__RING_FREE);
+        ts__c.free_rings[ts__c.free_count++] = i;
+    }
+    ts__lock_give(&ts__c.pool);
+    ts__leave(&old);
+}
+
+// `gate`: of the session to record in.
+static ts__ring *ts__ring_room_in(uint32_t gate, uint32_t count)
+{
     sigset_t old;
     if (!ts__enter(&old)) {
         // A fault inside the slow path. What happened before it keeps the
@@ -2535,7 +2563,7 @@ ts__ring *ts__ring_room(uint32_t kind, uint32_t count)
         return NULL;
     }
     ts__ring *ring = NULL;
-    if (ts__gate_still(gate)) {
+    if (ts__session_still(gate)) {
         ring = ts__mine;
         if (TS__LOAD(&ring->gate) != gate) ring = ts__ring_attach(gate);
         if (ring && !ts__ring_fits(ring, count))
@@ -2545,33 +2573,44 @@ ts__ring *ts__ring_room(uint32_t kind, uint32_t count)
     return ring;
 }
 
+ts__ring *ts__ring_room(uint32_t kind, uint32_t count)
+{
+    (void)kind;
+    const uint32_t gate = TS__LOAD(&ts__gate);
+    return gate ? ts__ring_room_in(gate, count) : NULL;
+}
+
 // Counts a zone that began before this session.
 static void ts__zone_stale(uint32_t gate)
 {
     sigset_t old;
     if (!ts__enter(&old)) return;
-    if (ts__gate_still(gate)) ts__loss_now(ts__track, TS_LOSS_STALE);
+    if (ts__session_still(gate)) ts__loss_now(ts__track, TS_LOSS_STALE);
     ts__leave(&old);
 }
 
 void ts__zone_end_slow(ts_zone zone, uint64_t end)
 {
-    const uint32_t gate = TS__LOAD(&ts__gate);
+    const uint32_t gate = TS__LOAD(&ts__c.session); // a pause does not matter
     ts__ring *ring = ts__mine;
-    if (TS__LOAD(&ring->gate) != gate || !gate) return; // another session
     const uint64_t duration = end - zone.start;
+    if (!gate) return;
     if ((int64_t)(zone.start - TS__LOAD(&ts__c.start_tick)) < 0) {
         ts__zone_stale(gate);
-    } else if (duration >> 32 == 0) {
-        if (!ts__ring_fits(ring, 1)) ring = ts__ring_room(TS_EVENT_ZONE, 1);
-        if (ring)
-            ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone.start,
-                             duration << 32 | zone.code << 6 | TS__REC_ZONE);
+        return;
+    }
+    // 8 slots: what ts__row_put needs, in case the gate is closed.
+    if (TS__LOAD(&ring->gate) != gate || !ts__ring_fits(ring, 8))
+        ring = ts__ring_room_in(gate, 8);
+    if (!ring) return;
+    if (duration >> 32 == 0) {
+        ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone.start,
+                         duration << 32 | zone.code << 6 | TS__REC_ZONE);
     } else {
         const uint64_t row[] = { zone.start, duration, zone.code };
-        ts__row_put(TS_EVENT_ZONE, ts__track, 0, row, 3, NULL, 0);
+        ts__row_write(ring, TS_EVENT_ZONE, row, 3);
     }
-    TS__STORE(&ts__mine->depth, zone.depth);
+    TS__STORE(&ring->depth, zone.depth);
 }
 
 /* ---- 11.7 Records with a payload ---------------------------------------- */
@@ -2636,7 +2675,7 @@ static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
     const uint32_t gate = TS__LOAD(&ts__gate);
     if (!ts__enter(&old)) return;
     ring = ts__mine;
-    if (ts__gate_still(gate) && TS__LOAD(&ring->gate) == gate) {
+    if (ts__session_still(gate) && TS__LOAD(&ring->gate) == gate) {
         if (!ts__ring_fits(ring, slots)) // a handler was faster
             ring = ts__ring_make_room(ring, slots, gate);
         if (ring) ts__ring_put(ring, values[0], b, bytes, size);
@@ -2644,23 +2683,53 @@ static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
     ts__leave(&old);
 }
 
+// The innermost open zone; false if there is none, or if it is known no more
+// because zones TS__OPEN_MAX levels further in took its place.
+static bool ts__open_zone_get(const ts__ring *ring, uint64_t *start,
+                              uint32_t *code)
+{
+    const uint32_t depth = TS__LOAD(&ring->depth) - 1;
+    const ts__open *const entry = &ring->open[depth % TS__OPEN_MAX];
+    const uint64_t code_depth = TS__LOAD(&entry->code_depth);
+    *start = TS__LOAD(&entry->start);
+    *code = (uint32_t)code_depth;
+    return depth != UINT32_MAX && code_depth >> 32 == depth;
+}
+
+// A short row of this thread into a ring that is known to have room.
+static void ts__row_write(ts__ring *ring, uint32_t event,
+                          const uint64_t *values, uint32_t count)
+{
+    uint8_t bytes[8 + 8 * TS__COLUMNS_PER_EVENT] = { 0 };
+    memcpy(bytes + 8, values, 8 * count);
+    const size_t size = 8 + 8 * count;
+    ts__ring_put(ring, values[0],
+                 (uint64_t)size << 32 | (uint64_t)ts__slots_for(size) << 16 |
+                     (uint64_t)event << 6 | TS__REC_ROW,
+                 bytes, size);
+}
+
 static uint32_t ts__open_site(const ts__ring *ring)
 {
-    const uint32_t depth = TS__LOAD(&ring->depth);
-    return depth ? TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code) : 0;
+    uint64_t start;
+    uint32_t code;
+    return ts__open_zone_get(ring, &start, &code) ? code : 0;
 }
 
 static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
                          const char *text, size_t size)
 {
     ts__ring *const ring = ts__ring_get(TS_EVENT_ZONE_ARG, 8);
-    if (!ring) return;
-    const uint32_t depth = TS__LOAD(&ring->depth);
-    if (!depth) return;
-    const ts__open *const zone = &ring->open[(depth - 1) % TS__OPEN_MAX];
-    const uint64_t row[] = { TS__LOAD(&zone->start), TS__LOAD(&zone->code),
-                             name ? ts_name_define(name) : 0, (uint64_t)type,
-                             value };
+    uint64_t start;
+    uint32_t code;
+    if (!ring || !TS__LOAD(&ring->depth)) return;
+    if (!ts__open_zone_get(ring, &start, &code)) {
+        const uint64_t now = ts__tick(ring);
+        ts__loss_ring(ring, TS_LOSS_TOO_DEEP, 1, now, now, 0);
+        return;
+    }
+    const uint64_t row[] = { start, code, name ? ts_name_define(name) : 0,
+                             (uint64_t)type, value };
     ts__row_put(TS_EVENT_ZONE_ARG, ts__track, 0, row, 5, text, size);
 }
 
@@ -2782,8 +2851,8 @@ void ts_span_end(uint64_t id)
 uint32_t ts_gpu_device_define(const ts_gpu_device_desc *desc)
 {
     const uint32_t parent = desc->parent ? desc->parent : ts__process_track();
-    return ts__track_put(0, TS_TRACK_DEVICE, parent, desc->name, 0, desc->index,
-                         0);
+    return ts__track_put(0, TS_TRACK_DEVICE, parent, ts_name_define(desc->name),
+                         0, desc->index, 0);
 }
 
 uint32_t ts_gpu_context_define(const ts_gpu_context_desc *desc)
@@ -2792,7 +2861,8 @@ uint32_t ts_gpu_context_define(const ts_gpu_context_desc *desc)
     snprintf(name, sizeof name, "context %llu",
              (unsigned long long)desc->number);
     return ts__track_put(0, TS_TRACK_CONTEXT, desc->device,
-                         desc->name ? desc->name : name, 0, desc->number, 0);
+                         ts_name_define(desc->name ? desc->name : name), 0,
+                         desc->number, 0);
 }
 
 uint32_t ts_gpu_stream_define(const ts_gpu_stream_desc *desc)
@@ -2802,8 +2872,8 @@ uint32_t ts_gpu_stream_define(const ts_gpu_stream_desc *desc)
              (unsigned long long)desc->number);
     const uint64_t priority = (uint64_t)(desc->priority + 32768) & 0xFFFF;
     return ts__track_put(0, TS_TRACK_STREAM, desc->context,
-                         desc->name ? desc->name : name, 0, desc->number,
-                         priority << 16 | (desc->flags & 0xFFFF));
+                         ts_name_define(desc->name ? desc->name : name), 0,
+                         desc->number, priority << 16 | (desc->flags & 0xFFFF));
 }
 
 uint32_t ts_gpu_launch_define(const ts_gpu_launch_desc *desc)
@@ -2954,9 +3024,11 @@ static uint64_t ts__zigzag(uint64_t d)
     return d << 1 ^ (0 - (d >> 63));
 }
 
-// The tick of a record whose low 56 bits are known, near the session's start.
-static uint64_t ts__tick_full(uint64_t base, uint64_t low)
+// The tick of a record whose low 56 bits are known, within 2^55 of `near`:
+// five months of a 3 GHz counter.
+static uint64_t ts__tick_full(uint64_t near, uint64_t low)
 {
+    const uint64_t base = near;
     return base + (uint64_t)((int64_t)((low - base) << 8) >> 8);
 }
 
@@ -3513,7 +3585,7 @@ static void ts__batch_scan(ts__encoder *e, const ts__ring *ring,
         }
         const uint64_t b = TS__LOAD(&ring->slots[position & ring->mask].b);
         if (TS__LIKELY((b & 63) == TS__REC_ZONE)) {
-            const uint64_t start = ts__tick_full(base, a >> 8);
+            const uint64_t start = ts__tick_full(e->now, a >> 8);
             position++;
             if (TS__UNLIKELY((int64_t)(start - base) < 0)) {
                 batch->stale++;
@@ -3553,7 +3625,7 @@ static void ts__record_read(ts__encoder *e, const ts__ring *ring,
                             uint64_t position, uint64_t a, uint64_t b,
                             uint32_t track, uint32_t row, uint32_t *clock)
 {
-    const uint64_t tick = ts__tick_full(e->base, a >> 8);
+    const uint64_t tick = ts__tick_full(e->now, a >> 8);
     const uint64_t code = b >> 6 & (TS__CODE_LIMIT - 1);
     uint8_t *const p = e->payload;
     uint64_t v[TS__COLUMNS_PER_EVENT] = { tick };
@@ -3652,7 +3724,7 @@ static void ts__batch_encode(ts__encoder *e, const ts__ring *ring,
     }
 }
 
-static ts__encoder *ts__encoder_take(uint64_t base)
+static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar)
 {
     for (;;) {
         for (uint32_t i = 0; i < TS__ENCODERS; i++) {
@@ -3666,7 +3738,8 @@ static ts__encoder *ts__encoder_take(uint64_t base)
             }
             ts__encoder *const e = ts__c.encoders[i];
             ts__encoder_reset(e);
-            e->base = base;
+            e->base = sidecar->header.start_tick;
+            e->now = ts_tick_now();
             e->open_count = 0;
             e->compress = ts__c.desc.compress;
             return e;
@@ -3698,24 +3771,30 @@ static void ts__writer_failed(ts__writer *w, ts_result result)
     if (w->error == TS_OK) w->error = result;
 }
 
+// What the end of the trace may take: ledger, open zones, index, end.
+static uint64_t ts__writer_reserve(const ts__writer *w)
+{
+    return (16u << 10) + (w->sidecar->state.index_count + 64) *
+                             (sizeof(ts_chunk_header) + 8 * TS_LOD_CELLS);
+}
+
 // Makes sure of disk space beforehand, and keeps some for the trace's end.
 static bool ts__writer_space(ts__writer *w, uint64_t end)
 {
     struct rlimit limit;
-    if (w->final || end + TS__RESERVE_BYTES <= w->reserved) return true;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-        limit.rlim_cur != RLIM_INFINITY &&
-        end + TS__RESERVE_BYTES > limit.rlim_cur)
-        return false;
-    const uint64_t steps[] = { 16u << 20, 0 };
-    for (int i = 0; i < 2; i++) {
-        const uint64_t upto = end + TS__RESERVE_BYTES + steps[i];
+    const uint64_t need = end + ts__writer_reserve(w);
+    if (w->final || need <= w->reserved) return true;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0) limit.rlim_cur = RLIM_INFINITY;
+    if (limit.rlim_cur != RLIM_INFINITY && need > limit.rlim_cur) return false;
+    const uint64_t steps[] = { 16u << 20, 1u << 20, 0 };
+    for (int i = 0; i < 3; i++) {
+        const uint64_t upto = need + steps[i];
         if (limit.rlim_cur != RLIM_INFINITY && upto > limit.rlim_cur) continue;
         if (fallocate(w->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)upto) == 0) {
             w->reserved = upto;
             return true;
         }
-        if (errno != ENOSPC && errno != EDQUOT) {
+        if (errno != ENOSPC && errno != EDQUOT && errno != EINTR) {
             w->reserved = UINT64_MAX; // no such service here: do without
             return true;
         }
@@ -3888,9 +3967,10 @@ static const uint8_t ts__dictionary_kinds[] = {
 };
 
 // Writes the dictionary entries that lie in [bytes, bytes + size), a chunk
-// for each kind. The scratch space holds twice the largest range.
+// for each kind, with or without tracks of threads. The scratch space holds
+// twice the largest range.
 static ts_result ts__writer_range(ts__writer *w, const uint8_t *bytes,
-                                  size_t size, ts__commit *commit)
+                                  size_t size, bool threads, ts__commit *commit)
 {
     uint8_t *out = w->scratch;
     for (size_t k = 0; k < sizeof ts__dictionary_kinds; k++) {
@@ -3900,13 +3980,19 @@ static ts_result ts__writer_range(ts__writer *w, const uint8_t *bytes,
         for (size_t at = 0; at < size;) {
             const ts__entry *const e =
                 (const ts__entry *)(const void *)(bytes + at);
-            if (e->kind == ts__dictionary_kinds[k]) {
+            const bool thread = e->kind == TS_CHUNK_TRACKS &&
+                                ts__entry_bytes(e)[0] == TS_TRACK_THREAD;
+            if (e->kind == ts__dictionary_kinds[k] && (threads || !thread)) {
                 p = ts__entries_add(p, e->id, e + 1, e->size);
                 count++;
             }
             at += (sizeof *e + e->size + 7) & ~(size_t)7;
         }
         if (count) out = ts__entries_end(start, p, count);
+    }
+    if (out == w->scratch) {
+        w->sidecar->state = commit->state;
+        return TS_OK;
     }
     return ts__writer_append(w, w->scratch, (size_t)(out - w->scratch), NULL,
                              commit);
@@ -3941,7 +4027,8 @@ static ts_result ts__writer_dictionary(ts__writer *w)
             ts__commit commit = ts__commit_begin(w);
             commit.state.entry_offset += size;
             if (result == TS_OK)
-                result = ts__writer_range(w, bytes, size, &commit);
+                result = ts__writer_range(w, bytes, size, block->shared != 0,
+                                          &commit);
             if (result != TS_OK) return result;
         }
         if (state->entry_block + 1 == ts__c.block_count) break;
@@ -3979,7 +4066,8 @@ static ts_result ts__writer_entries(ts__writer *w, uint8_t *const *blocks)
         ts_result result = ts__writer_prepare(w, 16);
         commit = ts__commit_begin(w);
         commit.state.entry_offset = at + size;
-        if (result == TS_OK) result = ts__writer_range(w, bytes, size, &commit);
+        if (result == TS_OK)
+            result = ts__writer_range(w, bytes, size, true, &commit);
         if (result != TS_OK) return result;
     }
 }
@@ -4021,6 +4109,28 @@ static ts_result ts__writer_losses(ts__writer *w, ts__ring *const *rings,
     ts__commit commit = ts__commit_begin(w);
     commit.state.loss_epoch = epoch + 1;
     return ts__writer_append(w, w->scratch, (size_t)(end - w->scratch), NULL,
+                             &commit);
+}
+
+// A figure about the trace at its end. Its name's number is out of the way of
+// those that the dictionary gives.
+static ts_result ts__writer_note(ts__writer *w, uint32_t number,
+                                 const char *key, uint64_t value)
+{
+    ts_metadata_entry entry;
+    entry.key = 0xFFFFFF00u + number;
+    entry.type = TS_VALUE_INT;
+    entry.value = value;
+    const ts_result result = ts__writer_prepare(w, 2);
+    if (result != TS_OK) return result;
+    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_NAMES, 0);
+    p = ts__entries_add(p, entry.key, key, (uint32_t)strlen(key));
+    uint8_t *const second = ts__entries_end(w->scratch, p, 1);
+    p = ts__entries_begin(second, TS_CHUNK_METADATA, 0);
+    p = ts__entries_add(p, 0, &entry, sizeof entry);
+    p = ts__entries_end(second, p, 1);
+    ts__commit commit = ts__commit_begin(w);
+    return ts__writer_append(w, w->scratch, (size_t)(p - w->scratch), NULL,
                              &commit);
 }
 
@@ -4170,8 +4280,7 @@ static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
     ts__lock_take(&rest->lock);
     bool moved = true;
     while (moved && ring->tail < upto) {
-        ts__encoder *const e =
-            ts__encoder_take(m->writer->sidecar->header.start_tick);
+        ts__encoder *const e = ts__encoder_take(m->writer->sidecar);
         moved = ts__move_batch(m, ring, ring, e, upto);
         ts__encoder_give(e);
     }
@@ -4205,6 +4314,12 @@ static ts_clock_entry ts__clock_read(void)
         best.uncertainty_ns = after - before;
         best.tick = tick;
         best.raw_ns = before + (after - before) / 2;
+#ifdef TRACESMITH_TICK
+        best.raw_ns = tick; // nanoseconds already, of a time of their own
+        best.realtime_ns = ts__clock_ns(CLOCK_REALTIME);
+        best.boottime_ns = ts__clock_ns(CLOCK_BOOTTIME);
+        break;
+#endif
         best.realtime_ns = ts__clock_ns(CLOCK_REALTIME);
         best.boottime_ns = ts__clock_ns(CLOCK_BOOTTIME);
         const uint64_t late = ts__clock_ns(CLOCK_MONOTONIC_RAW) - best.raw_ns;
@@ -4326,9 +4441,9 @@ static uint32_t ts__open_zones(ts__open_zone *zones, uint32_t most,
         const uint32_t depth = TS__LOAD(&ring->depth);
         for (uint32_t d = depth > TS__OPEN_MAX ? depth - TS__OPEN_MAX : 0;
              d < depth && count < most; d++) {
-            const ts__open *const open = &ring->open[d % TS__OPEN_MAX];
-            zones[count].start = TS__LOAD(&open->start);
-            zones[count].site = TS__LOAD(&open->code);
+            const ts__open *const entry = &ring->open[d % TS__OPEN_MAX];
+            zones[count].start = TS__LOAD(&entry->start);
+            zones[count].site = (uint32_t)TS__LOAD(&entry->code_depth);
             zones[count].track = ts__rest(ring)->owner;
             zones[count++].depth = d;
         }
@@ -4468,7 +4583,7 @@ static ts_result ts__snapshot_write(ts__writer *w)
     if (!zones) return TS_ERR_MEMORY;
     const uint32_t count = ts__open_zones(zones, TS__OPEN_ZONES_MAX,
                                           ts__c.rings, ts__ring_count());
-    ts__encoder *const e = ts__encoder_take(session->header.start_tick);
+    ts__encoder *const e = ts__encoder_take(session);
     e->open = zones;
     e->open_count = count;
     if (result == TS_OK) result = ts__snapshot_rings(w, e);
@@ -4661,6 +4776,21 @@ static void ts__sidecar_link(bool make)
     if (make && symlink(ts__c.sidecar_path, link) != 0) return;
 }
 
+// Linux has it as a line of /proc/cpuinfo, where the machine tells it at all.
+static bool ts__cpu_model(char *out, size_t room)
+{
+    static const char key[] = "model name\t: ";
+    char text[1024];
+    const int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = 0;
+    char *const line = strstr(text, key);
+    if (!line) return ts__copy_text(out, room, "unknown");
+    line[sizeof key - 1 + strcspn(line + sizeof key - 1, "\n")] = 0;
+    return ts__copy_text(out, room, line + sizeof key - 1);
+}
+
 static void ts__session_facts(void)
 {
     struct utsname host;
@@ -4680,6 +4810,12 @@ static void ts__session_facts(void)
         if (!command[i]) command[i] = ' ';
     command[n > 0 ? n : 0] = 0;
     if (n > 0) ts_metadata_text(0, "command", command);
+    if (ts__cpu_model(text, sizeof text)) ts_metadata_text(0, "cpu", text);
+#ifdef __aarch64__
+    uint64_t hz;
+    __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
+    ts_metadata_int(0, "clock.hz", (int64_t)hz);
+#endif
     fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     n = fd >= 0 ? read(fd, text, 36) : 0;
     if (fd >= 0) close(fd);
@@ -4873,6 +5009,8 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
         ts__c.active = true;
         ts__c.start_tick = header.start_tick;
         ts__c.generation++;
+        ts__c.threads = 0;
+        __atomic_store_n(&ts__c.session, ts__c.generation, __ATOMIC_SEQ_CST);
         if (!ts__thread_start()) result = TS_ERR_MEMORY;
     }
     if (result != TS_OK) {
@@ -4923,6 +5061,8 @@ static void ts__session_end(ts__writer *w, ts__ring *const *rings,
     ts__writer_failed(w, ts__writer_open_zones(w, e, zones, zone_count));
     ts__writer_failed(w, ts__writer_prepare(w, 2));
     ts__writer_failed(w, ts__writer_losses(w, rings, ring_count));
+    ts__writer_failed(
+        w, ts__writer_note(w, 0, "records", w->sidecar->state.records));
     ts__writer_failed(w, ts__writer_finish(w));
     ts__lock_give(&w->lock);
 }
@@ -4944,6 +5084,7 @@ static ts_result ts__session_stop_locked(void)
     if (!ts__c.active) return TS_OK;
     ts__signal_give();
     __atomic_store_n(&ts__gate, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&ts__c.session, 0, __ATOMIC_SEQ_CST);
     TS__STORE(&ts__c.stopping, 1);
     if (ts__c.thread_runs) {
         __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
@@ -4959,7 +5100,7 @@ static ts_result ts__session_stop_locked(void)
                                  : 0;
     const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
     if (!keep) ts__session_drain_last(zones, count);
-    ts__encoder *const e = ts__encoder_take(w->sidecar->header.start_tick);
+    ts__encoder *const e = ts__encoder_take(w->sidecar);
     e->open = zones;
     e->open_count = count;
     if (keep) ts__writer_failed(w, ts__snapshot_rings(w, e));
@@ -5199,7 +5340,7 @@ static void ts__fork_child(void)
     if (!ts__fork_entered) return;
     const bool follow = ts__c.active && ts__c.desc.fork == TS_FORK_FOLLOW;
     static const ts__lock free_lock = { 0 };
-    ts__gate = 0;
+    ts__gate = ts__c.session = 0;
     ts__mine = &ts__none;
     ts__track = 0;
     ts__inside = 0;
@@ -5367,30 +5508,6 @@ static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
     }
 }
 
-// Says in the trace how many records came this way. The names' numbers are
-// out of the way of those that the writer gave.
-static void ts__rescue_note(ts__rescue *r, uint64_t records)
-{
-    static const char key[] = "salvaged.records";
-    const uint32_t name = 0xFFFFFFF0u;
-    ts__writer *const w = &r->writer;
-    ts_metadata_entry entry;
-    entry.key = name;
-    entry.type = TS_VALUE_INT;
-    entry.value = records;
-    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_NAMES, 0);
-    p = ts__entries_add(p, name, key, sizeof key - 1);
-    uint8_t *const second = ts__entries_end(w->scratch, p, 1);
-    p = ts__entries_begin(second, TS_CHUNK_METADATA, 0);
-    p = ts__entries_add(p, 0, &entry, sizeof entry);
-    p = ts__entries_end(second, p, 1);
-    ts__writer_failed(w, ts__writer_prepare(w, 2));
-    ts__commit commit = ts__commit_begin(w);
-    ts__writer_failed(w,
-                      ts__writer_append(w, w->scratch, (size_t)(p - w->scratch),
-                                        NULL, &commit));
-}
-
 static void ts__rescue_remove(const ts__rescue *r)
 {
     unlink(r->path);
@@ -5421,6 +5538,7 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (result != TS_OK) return result;
     ts__sidecar *const s = w->sidecar;
     r->encoder->base = s->header.start_tick;
+    r->encoder->now = s->clock[s->clock[1].tick != 0].tick;
     w->final = true;
     ts__rescue_clock(r);
     const uint64_t before = s->state.records;
@@ -5428,7 +5546,7 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
         ts__open_zones(r->zones, TS__OPEN_ZONES_MAX, r->rings, s->ring_count);
     ts__rescue_rings(r, zones);
     const uint64_t saved = s->state.records - before;
-    ts__rescue_note(r, saved);
+    ts__writer_failed(w, ts__writer_note(w, 1, "salvaged.records", saved));
     ts__session_end(w, r->rings, s->ring_count, r->zones, zones, r->encoder,
                     r->blocks);
     if (records) *records = saved;
