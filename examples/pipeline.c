@@ -3,8 +3,8 @@
 
     A thread reads a file piece by piece; each piece gives two matrices A and
     B. Device 0 unpacks them and computes C = A x B; device 1 computes
-    D = C x A, its sum and its checksum; another thread computes all of it
-    again, plainly, and compares. Three pieces are under way at a time.
+    D = C x A, its sum and its checksum; another thread computes it again,
+    plainly, and compares. Four pieces are under way at a time.
 
         thread    loader       main            (device threads)      checker
         device 0  stream 1     upload, unpack
@@ -24,7 +24,7 @@
 #define TRACESMITH_VDEV_IMPLEMENTATION
 #include "backends/ts_vdev.h"
 
-enum { N = 192, TILE = 32, PARTS = 12, SLOTS = 3, AREA = N * N };
+enum { N = 192, TILE = 32, PARTS = 12, SLOTS = 4, AREA = N * N };
 enum { UPLOAD, MULTIPLY_0, MULTIPLY_1, FINISH, STREAMS };
 
 typedef struct summary {
@@ -288,45 +288,63 @@ static void submit(slot *s)
          "host function");
 }
 
-static void plain_multiply(uint32_t *product, const uint32_t *x,
-                           const uint32_t *y)
+// One row of a product: x is a row, y a matrix.
+static void plain_row(uint32_t *product, const uint32_t *x, const uint32_t *y)
 {
-    TS_FUNCTION();
-    memset(product, 0, AREA * sizeof *product);
-    for (size_t i = 0; i < N; i++)
-        for (size_t k = 0; k < N; k++)
-            for (size_t j = 0; j < N; j++)
-                product[i * N + j] += x[i * N + k] * y[k * N + j];
+    uint32_t sums[N] = { 0 };
+    for (size_t k = 0; k < N; k++)
+        for (size_t j = 0; j < N; j++)
+            sums[j] += x[k] * y[k * N + j];
+    memcpy(product, sums, sizeof sums);
 }
 
-// Computes everything again. True if the devices got the same.
+// Whether the rows of D = A x B x A are right: every fourth one, and the
+// others in the frames that follow.
+static bool check_rows(const slot *s, const uint32_t *a, const uint32_t *b)
+{
+    TS_FUNCTION();
+    bool right = true;
+    for (size_t i = s->frame % 4; i < N; i += 4) {
+        uint32_t c[N], d[N];
+        plain_row(c, a + i * N, b);
+        plain_row(d, c, a);
+        right &= !memcmp(d, s->d + i * N, sizeof d);
+    }
+    return right;
+}
+
+// Whether the sum and the checksum are those of the D that came back.
+static bool check_summary(const slot *s)
+{
+    TS_FUNCTION();
+    summary parts[PARTS + 1];
+    for (size_t i = 0; i < PARTS; i++)
+        parts[i] = summarize(s->d + i * (AREA / PARTS), AREA / PARTS);
+    fold_parts(parts);
+    return !memcmp(&parts[PARTS], s->found, sizeof *parts);
+}
+
+// Computes it again on the host. True if the devices got the same.
 static bool check(const slot *s, uint32_t *scratch)
 {
     TS_ZONE("check", "host", 0x9A2A6F);
     TS_FLOW_END(s->frame);
+    TS_ZONE_VALUE("sum", s->found->sum);
     uint32_t *const a = scratch, *const b = a + AREA;
-    uint32_t *const c = b + AREA, *const d = c + AREA;
-    summary parts[PARTS + 1];
     for (size_t i = 0; i < AREA; i++) {
         a[i] = s->bytes[i] * 2654435761u;
         b[i] = s->bytes[AREA + i] * 2246822519u;
     }
-    plain_multiply(c, a, b);
-    plain_multiply(d, c, a);
-    for (size_t i = 0; i < PARTS; i++)
-        parts[i] = summarize(d + i * (AREA / PARTS), AREA / PARTS);
-    fold_parts(parts);
-    TS_ZONE_VALUE("sum", s->found->sum);
-    return !memcmp(d, s->d, AREA * sizeof *d) &&
-           !memcmp(&parts[PARTS], s->found, sizeof *parts);
+    const bool rows = check_rows(s, a, b);
+    return check_summary(s) && rows;
 }
 
 static void *checker_main(void *unused)
 {
     TS_THREAD_NAME("checker");
-    uint32_t *const scratch = malloc(4 * AREA * sizeof *scratch);
+    uint32_t *const scratch = malloc(2 * AREA * sizeof *scratch);
     if (!scratch) must(TS_ERR_MEMORY, "checker");
-    TS_ALLOC(scratch, 4 * AREA * sizeof *scratch, "host", "scratch");
+    TS_ALLOC(scratch, 2 * AREA * sizeof *scratch, "host", "scratch");
     for (uint64_t i = 0; i < app.frames; i++) {
         slot *const s = slot_wait(i, DONE);
         const bool right = check(s, scratch);
@@ -475,7 +493,12 @@ int main(int argc, char **argv)
 {
     if (!parse(argc, argv)) return usage();
     app.input = fopen(app.file, "rb");
-    if (!app.input || fgetc(app.input) == EOF) must(TS_ERR_IO, app.file);
+    if (!app.input) must(TS_ERR_IO, app.file);
+    if (fgetc(app.input) == EOF) {
+        fprintf(stderr, "pipeline: %s: there is nothing in it\n", app.file);
+        return 1;
+    }
+    rewind(app.input);
 
     const ts_session_desc desc = { .path = app.trace };
     must(ts_session_start(&desc), app.trace);
