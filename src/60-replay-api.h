@@ -130,9 +130,9 @@ typedef struct ts_replay_stats {
     uint64_t skipped[TS_SKIP_LIMIT];
     uint64_t edges[TS_EDGE_LIMIT]; // between selected nodes
     uint64_t cut_edges;            // into the selection from outside
-    uint64_t contradicted;   // left out because the record shows no wait
-    uint64_t never_recorded; // waits for an event that has no record
-    uint64_t missing_records; // waits whose `record` the trace lacks
+    uint64_t contradicted;         // left out because the record shows no wait
+    uint64_t never_recorded;       // waits for an event that has no record
+    uint64_t missing_records;      // waits whose `record` the trace lacks
     uint64_t lost; // records the ledger misses on what was selected
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
     // The run.
@@ -168,8 +168,8 @@ TS_API ts_text ts_operation_label(const ts_reader *reader,
 // What a stream, context or device did in the run. Only those on which
 // operations of the trace lie, by device, then stream.
 typedef struct ts_lane {
-    uint32_t track, device; // tracks; device 0: unknown
-    uint64_t operations;    // that ran
+    uint32_t track, device;            // tracks; device 0: unknown
+    uint64_t operations;               // that ran
     int64_t start_ns, end_ns, busy_ns; // busy: union over its work
 } ts_lane;
 TS_API size_t ts_replay_lane_count(const ts_replay *replay);
@@ -214,5 +214,4 @@ TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
 
 // After a run: operations and calls that wait for each other, each for the
 // one before it and the first for the last. Returns how many; 0: all ran.
-TS_API size_t ts_replay_circle(const ts_replay *replay,
-                               const uint32_t **nodes);
+TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes);

@@ -1,7 +1,7 @@
 /* ---- 7.60 Replay: memory, maps, sorting --------------------------------- */
 
 #ifndef XXH_INLINE_ALL
-#    define XXH_INLINE_ALL
+#define XXH_INLINE_ALL
 #endif
 #include <xxhash.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void ts__rvec_close(const ts_allocator *a, ts__rvec *v)
 
 // Room for `capacity` elements in all; keeps what there is.
 static bool ts__rvec_reserve(const ts_allocator *a, ts__rvec *v, size_t size,
-                            size_t capacity)
+                             size_t capacity)
 {
     v->size = size;
     if (!capacity) capacity = 1;
@@ -70,7 +70,7 @@ static void *ts__rvec_push(const ts_allocator *a, ts__rvec *v, size_t size)
 }
 
 static bool ts__rvec_fill(const ts_allocator *a, ts__rvec *v, size_t size,
-                         size_t count, int byte)
+                          size_t count, int byte)
 {
     if (!ts__rvec_reserve(a, v, size, count)) return false;
     memset(v->data, byte, size * count);
@@ -123,7 +123,7 @@ static uint32_t ts__rmap_get(const ts__rmap *map, uint64_t key)
 }
 
 static bool ts__rmap_put(const ts_allocator *a, ts__rmap *map, uint64_t key,
-                        uint32_t value)
+                         uint32_t value)
 {
     if (map->used * 2 >= map->entries.count && !ts__rmap_grow(a, map))
         return false;
@@ -175,7 +175,8 @@ static uint64_t ts__rsort_time(int64_t time)
     return (uint64_t)time ^ UINT64_C(1) << 63;
 }
 
-static void ts__rsort_pass(ts__rsort *s, size_t count, int shift, size_t *offset)
+static void ts__rsort_pass(ts__rsort *s, size_t count, int shift,
+                           size_t *offset)
 {
     const uint64_t *const keys = (const uint64_t *)s->keys[0].data;
     const uint32_t *const index = (const uint32_t *)s->index[0].data;
@@ -239,9 +240,9 @@ typedef struct ts__event_op {
 
 typedef struct ts__replay_lane {
     uint32_t track;
-    uint32_t device;         // index of ts_replay.devices
-    uint32_t device_track;   // 0 unknown
-    uint32_t context_track;  // the device's if there is none
+    uint32_t device;        // index of ts_replay.devices
+    uint32_t device_track;  // 0 unknown
+    uint32_t context_track; // the device's if there is none
     uint64_t device_number, number, flags;
     ts_track_type type;
     bool operations; // some lie here; else it is a thread that calls
@@ -349,10 +350,10 @@ typedef struct ts__row_call {
 typedef struct ts__loader {
     ts_replay *replay;
     const ts_allocator *allocator;
-    ts__rvec rows;        // ts__row, in file order
-    ts__rvec chunk_row;   // of each chunk: its first row, or TS_NODE_NONE
-    ts__rvec chunk_ok;    // of each chunk: decoded
-    ts__rvec filter;      // bits of correlations that operations have
+    ts__rvec rows;      // ts__row, in file order
+    ts__rvec chunk_row; // of each chunk: its first row, or TS_NODE_NONE
+    ts__rvec chunk_ok;  // of each chunk: decoded
+    ts__rvec filter;    // bits of correlations that operations have
     uint64_t filter_mask;
     ts__rvec *thread_calls; // ts__row_call of each scanning thread
     bool *thread_failed;
@@ -388,8 +389,8 @@ static int64_t ts__row_issue(const ts_replay *r, const ts_columns *c,
     uint64_t ticks = ts__columns_get(c, TS_COLUMN_QUEUED, row);
     if (!ticks) ticks = ts__columns_get(c, TS_COLUMN_SUBMITTED, row);
     if (!ticks) return TS__NO_TIME;
-    const int64_t time = ts_reader_time_ns(
-        r->reader, c->clock, c->start_ticks[row] - (ticks - 1));
+    const int64_t time = ts_reader_time_ns(r->reader, c->clock,
+                                           c->start_ticks[row] - (ticks - 1));
     return ts__replay_time_ok(time) ? time : TS__NO_TIME;
 }
 
@@ -404,8 +405,7 @@ static ts_column ts__kind_label(ts_event_kind kind)
     }
 }
 
-static ts__row ts__row_read(const ts_replay *r, const ts_columns *c,
-                            uint32_t i)
+static ts__row ts__row_read(const ts_replay *r, const ts_columns *c, uint32_t i)
 {
     ts__row row = { 0 };
     row.start = c->start_ns[i];
@@ -452,7 +452,7 @@ static ts_result ts__loader_place(ts__loader *l)
     ts_reader *const reader = l->replay->reader;
     const size_t chunks = ts_reader_chunk_count(reader);
     if (!ts__rvec_fill(l->allocator, &l->chunk_row, sizeof(uint32_t), chunks,
-                      0xFF) ||
+                       0xFF) ||
         !ts__rvec_fill(l->allocator, &l->chunk_ok, sizeof(bool), chunks, 0))
         return TS_ERR_MEMORY;
     uint64_t count = 0;
@@ -465,7 +465,7 @@ static ts_result ts__loader_place(ts__loader *l)
         if (count >= TS__REPLAY_OPS_MAX) return TS_ERR_UNSUPPORTED;
     }
     if (!ts__rvec_reserve(l->allocator, &l->rows, sizeof(ts__row),
-                         (size_t)count))
+                          (size_t)count))
         return TS_ERR_MEMORY;
     l->rows.count = (size_t)count;
     return TS_OK;
@@ -549,13 +549,12 @@ static bool ts__loader_filter(ts__loader *l)
     while (bits < l->rows.count * 8)
         bits *= 2;
     if (!ts__rvec_fill(l->allocator, &l->filter, sizeof(uint64_t), bits / 64,
-                      0))
+                       0))
         return false;
     l->filter_mask = bits - 1;
     uint64_t *const words = (uint64_t *)l->filter.data;
     for (size_t i = 0; i < l->rows.count; i++) {
-        const uint64_t bit =
-            ts__loader_row(l, i)->correlation & l->filter_mask;
+        const uint64_t bit = ts__loader_row(l, i)->correlation & l->filter_mask;
         words[bit >> 6] |= UINT64_C(1) << (bit & 63);
     }
     return true;
@@ -662,8 +661,7 @@ static uint32_t ts__loader_choose(const ts__loader *l, const uint32_t *order,
     }
     const size_t best = low > first ? low - 1 : first;
     for (size_t i = best, tries = 0; row->thread && tries < 16; tries++) {
-        if (ts__loader_call(l, order[i])->track == row->thread)
-            return order[i];
+        if (ts__loader_call(l, order[i])->track == row->thread) return order[i];
         if (i-- == first) break;
     }
     return order[best];
@@ -729,10 +727,10 @@ static bool ts__loader_stand_in(ts__loader *l)
         if (row->call != TS_NODE_NONE || row->issue == TS__NO_TIME ||
             !row->thread || ts__kind_syncs(row->kind))
             continue;
-        const ts__row_call call = { row->issue, 0, row->correlation,
+        const ts__row_call call = { row->issue,  0, row->correlation,
                                     row->thread, 0, 0 };
-        ts__row_call *const to = (ts__row_call *)ts__rvec_push(
-            l->allocator, &l->calls, sizeof *to);
+        ts__row_call *const to =
+            (ts__row_call *)ts__rvec_push(l->allocator, &l->calls, sizeof *to);
         if (!to) return false;
         *to = call;
         row->call = (uint32_t)(l->calls.count - 1);
@@ -747,8 +745,8 @@ static ts__replay_lane *ts__loader_lane(ts__loader *l, uint32_t track)
     uint32_t index = ts__rmap_get(&l->lanes, track);
     if (index != TS_NODE_NONE) return ts__replay_lane_at(l->replay, index);
     ts_replay *const r = l->replay;
-    ts__replay_lane *const lane = (ts__replay_lane *)ts__rvec_push(
-        l->allocator, &r->lanes, sizeof *lane);
+    ts__replay_lane *const lane =
+        (ts__replay_lane *)ts__rvec_push(l->allocator, &r->lanes, sizeof *lane);
     if (!lane) return NULL;
     memset(lane, 0, sizeof *lane);
     lane->track = track;
@@ -823,7 +821,7 @@ static bool ts__loader_lanes(ts__loader *l)
               ts__replay_lane_compare);
     for (size_t i = 0; i < r->lanes.count; i++)
         if (!ts__rmap_put(l->allocator, &l->lanes,
-                         ts__replay_lane_at(r, i)->track, (uint32_t)i))
+                          ts__replay_lane_at(r, i)->track, (uint32_t)i))
             return false;
     return true;
 }
@@ -959,8 +957,8 @@ static bool ts__nodes_reserve(ts_replay *r, size_t count)
 static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
 {
     ts_replay *const r = l->replay;
-    const ts__op op = { row->issue,  row->correlation, row->thread, row->label,
-                        row->call,   row->kind,        TS_SKIP_NOT };
+    const ts__op op = { row->issue, row->correlation, row->thread, row->label,
+                        row->call,  row->kind,        TS_SKIP_NOT };
     ts__op *const to =
         (ts__op *)ts__rvec_push(l->allocator, &r->ops, sizeof *to);
     if (!to) return false;
@@ -995,8 +993,8 @@ static bool ts__loader_ops(ts__loader *l)
         !ts__nodes_reserve(r, count + l->calls.count))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!ts__loader_add_op(
-                l, ts__loader_row(l, ts__rsort_index(&l->sort)[i])))
+        if (!ts__loader_add_op(l,
+                               ts__loader_row(l, ts__rsort_index(&l->sort)[i])))
             return false;
     ts__rvec_close(l->allocator, &l->rows);
     return true;
@@ -1009,7 +1007,7 @@ static bool ts__loader_add_calls(ts__loader *l)
     const size_t count = l->calls.count;
     if (!ts__loader_call_sort(l, TS__CALL_START) ||
         !ts__rvec_reserve(l->allocator, &r->call_names, sizeof(uint32_t),
-                         count))
+                          count))
         return false;
     for (size_t i = 0; i < count; i++) {
         ts__row_call *const call =
@@ -1102,11 +1100,10 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
     l.allocator = &r->allocator;
     ts_result result = ts__loader_rows(&l, threads);
     if (result == TS_OK) result = ts__loader_calls(&l, threads);
-    if (result == TS_OK &&
-        !(ts__loader_match(&l) && ts__loader_stand_in(&l) &&
-          ts__loader_lanes(&l) && ts__loader_ops(&l) &&
-          ts__loader_add_calls(&l) && ts__replay_results(r) &&
-          ts__replay_ends(r)))
+    if (result == TS_OK && !(ts__loader_match(&l) && ts__loader_stand_in(&l) &&
+                             ts__loader_lanes(&l) && ts__loader_ops(&l) &&
+                             ts__loader_add_calls(&l) &&
+                             ts__replay_results(r) && ts__replay_ends(r)))
         result = TS_ERR_MEMORY;
     ts__loader_close(&l);
     return result;
@@ -1177,9 +1174,8 @@ static void ts__builder_edge(ts__builder *b, uint32_t from, uint32_t to,
         b->failed = true;
         return;
     }
-    edge->from = kind & TS_EDGE_FROM_START
-                     ? from
-                     : ts__replay_end_node(b->replay, from);
+    edge->from =
+        kind & TS_EDGE_FROM_START ? from : ts__replay_end_node(b->replay, from);
     edge->to = to;
     edge->kind = (uint8_t)kind;
 }
@@ -1225,8 +1221,7 @@ static uint32_t ts__builder_host_lane(const ts__builder *b, const ts__rmap *map,
     const ts_replay *const r = b->replay;
     if (node >= r->op_count) return ts__replay_lanes(r)[node];
     const ts__op *const op = ts__replay_op(r, node);
-    const bool fifo =
-        ts__replay_lane_at(r, ts__replay_lanes(r)[node])->fifo;
+    const bool fifo = ts__replay_lane_at(r, ts__replay_lanes(r)[node])->fifo;
     if (!op->thread || op->call != TS_NODE_NONE ||
         !ts__kind_of_host(op->kind, fifo))
         return TS_NODE_NONE;
@@ -1240,7 +1235,7 @@ static void ts__builder_hosts(ts__builder *b)
     ts__rmap map = { { 0 }, 0 };
     for (uint32_t i = 0; i < r->lanes.count; i++)
         if (!ts__rmap_put(b->allocator, &map, ts__replay_lane_at(r, i)->track,
-                         i))
+                          i))
             b->failed = true;
     const int64_t *const time = ts__replay_time(r);
     const uint32_t calls_end = r->op_count + r->call_count;
@@ -1265,8 +1260,7 @@ static void ts__builder_launches(ts__builder *b)
         if (call == TS_NODE_NONE) continue;
         ts__builder_edge(b, call, i, TS_EDGE_LAUNCH | TS_EDGE_FROM_START);
         if (ts__call_outlasts(r, i))
-            ts__builder_edge(b, i, ts__replay_end_node(r, call),
-                             TS_EDGE_SYNC);
+            ts__builder_edge(b, i, ts__replay_end_node(r, call), TS_EDGE_SYNC);
     }
     for (size_t i = 0; i < r->waiters.count; i++) {
         const uint32_t waiter = ((const uint32_t *)r->waiters.data)[i];
@@ -1290,8 +1284,7 @@ static void ts__builder_graphs(ts__builder *b)
         }
         const uint32_t graph = ts__rmap_get(&launches, op->correlation);
         if (graph != TS_NODE_NONE)
-            ts__builder_edge(b, graph, i,
-                             TS_EDGE_GRAPH | TS_EDGE_FROM_START);
+            ts__builder_edge(b, graph, i, TS_EDGE_GRAPH | TS_EDGE_FROM_START);
     }
     ts__rvec_close(b->allocator, &launches.entries);
 }
@@ -1401,10 +1394,9 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
     if (lane->flags & TS_STREAM_LEGACY_DEFAULT) {
         // What came before the last join is before the last legacy operation.
         group->join[TS__REACH_BLOCKING] = TS_NODE_NONE;
-        const uint32_t join =
-            ts__builder_join(b, group, TS__REACH_BLOCKING,
-                             ts__replay_time(b->replay)[op],
-                             TS_EDGE_LEGACY_DEFAULT);
+        const uint32_t join = ts__builder_join(b, group, TS__REACH_BLOCKING,
+                                               ts__replay_time(b->replay)[op],
+                                               TS_EDGE_LEGACY_DEFAULT);
         ts__builder_wait(b, join, op, TS_EDGE_LEGACY_DEFAULT);
         group->legacy = op;
         group->epoch++;
@@ -1434,8 +1426,8 @@ static void ts__builder_sync_device(ts__builder *b, uint32_t op,
                                     const ts__replay_lane *lane,
                                     const ts__lane_state *state)
 {
-    const ts__reach scope = lane->type == TS_TRACK_CONTEXT ? TS__REACH_CONTEXT
-                                                           : TS__REACH_DEVICE;
+    const ts__reach scope =
+        lane->type == TS_TRACK_CONTEXT ? TS__REACH_CONTEXT : TS__REACH_DEVICE;
     const uint32_t end = ts__replay_end_node(b->replay, op);
     const uint32_t join =
         ts__builder_join(b, ts__builder_group(b, state->group[scope]), scope,
@@ -1460,8 +1452,7 @@ static uint32_t ts__builder_named(const ts__builder *b,
             high = middle;
     }
     uint32_t found = TS_NODE_NONE;
-    for (size_t tries = 0; low < b->named.count && tries < 16;
-         low++, tries++) {
+    for (size_t tries = 0; low < b->named.count && tries < 16; low++, tries++) {
         const ts__event_op *const event = ts__replay_event(r, named[low]);
         if (ts__replay_op(r, event->op)->correlation != wait->record) break;
         if (found == TS_NODE_NONE || event->id == wait->id) found = named[low];
@@ -1564,7 +1555,7 @@ static bool ts__builder_lanes(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
     if (!ts__rvec_fill(b->allocator, &b->lanes, sizeof(ts__lane_state),
-                      r->lanes.count, 0xFF))
+                       r->lanes.count, 0xFF))
         return false;
     for (uint32_t i = 0; i < r->lanes.count && !b->failed; i++) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
@@ -1577,8 +1568,8 @@ static bool ts__builder_lanes(ts__builder *b)
             ts__builder_group_of(b, lane->context_track);
         if (!b->failed && lane->operations && lane->fifo &&
             lane->flags & TS_STREAM_LEGACY_DEFAULT)
-            ts__builder_group(b, state->group[TS__REACH_BLOCKING])
-                ->has_legacy = true;
+            ts__builder_group(b, state->group[TS__REACH_BLOCKING])->has_legacy =
+                true;
     }
     return !b->failed;
 }
@@ -1637,7 +1628,7 @@ static bool ts__builder_pack(ts__builder *b)
     const ts__edge *const edges = (const ts__edge *)b->edges.data;
     const size_t count = b->edges.count, nodes = r->node_count;
     if (!ts__rvec_fill(b->allocator, &r->offsets, sizeof(uint32_t), nodes + 1,
-                      0) ||
+                       0) ||
         !ts__rvec_reserve(b->allocator, &r->targets, sizeof(uint32_t), count) ||
         !ts__rvec_reserve(b->allocator, &r->kinds, sizeof(uint8_t), count))
         return false;
@@ -1717,8 +1708,8 @@ static ts_skip ts__replay_skip(const ts_replay *r, const ts_replay_desc *desc,
     if (!desc->from_ns && !desc->to_ns) return TS_SKIP_NOT;
     // A moment touches [from, to) if it lies in it.
     const int64_t start = ts__replay_time(r)[op], end = ts__replay_end(r, op);
-    const bool touches = start < desc->to_ns &&
-                         (end > desc->from_ns || start >= desc->from_ns);
+    const bool touches =
+        start < desc->to_ns && (end > desc->from_ns || start >= desc->from_ns);
     return touches ? TS_SKIP_NOT : TS_SKIP_TIME;
 }
 
@@ -1726,15 +1717,15 @@ static bool ts__replay_choose(ts_replay *r, const ts_replay_desc *desc)
 {
     ts__rvec device_chosen = { 0 };
     if (!ts__rvec_fill(&r->allocator, &device_chosen, sizeof(bool),
-                      r->lanes.count, 0))
+                       r->lanes.count, 0))
         return false;
     bool *const chosen = (bool *)device_chosen.data;
     for (size_t i = 0; i < r->lanes.count; i++) {
         ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         lane->selected =
             ts__list_has(desc->streams, desc->stream_count, lane->track);
-        chosen[i] = ts__list_has(desc->devices, desc->device_count,
-                                 lane->device_track);
+        chosen[i] =
+            ts__list_has(desc->devices, desc->device_count, lane->device_track);
     }
     for (uint32_t i = 0; i < r->op_count; i++) {
         ts__op *const op = ts__replay_op(r, i);
@@ -1824,7 +1815,7 @@ static bool ts__reverse_open(ts_replay *r, ts__reverse *v)
 {
     const size_t count = r->targets.count;
     if (!ts__rvec_fill(&r->allocator, &v->offsets, sizeof(uint32_t),
-                      (size_t)r->node_count + 1, 0) ||
+                       (size_t)r->node_count + 1, 0) ||
         !ts__rvec_reserve(&r->allocator, &v->sources, sizeof(uint32_t), count))
         return false;
     uint32_t *const offsets = (uint32_t *)v->offsets.data;
@@ -1838,8 +1829,8 @@ static bool ts__reverse_open(ts_replay *r, ts__reverse *v)
     for (uint32_t i = 0; i < r->node_count; i++)
         for (uint32_t e = ts__replay_offsets(r)[i];
              e < ts__replay_offsets(r)[i + 1]; e++)
-            ((uint32_t *)v->sources
-                 .data)[--offsets[ts__replay_target(r, e)]] = i;
+            ((uint32_t *)v->sources.data)[--offsets[ts__replay_target(r, e)]] =
+                i;
     return true;
 }
 
@@ -1878,8 +1869,8 @@ static bool ts__replay_close_over(ts_replay *r)
         const uint32_t end = ts__replay_end_node(r, node);
         if (end != node) ok = ts__reverse_visit(r, &v, end);
         for (uint32_t e = offsets[node]; ok && e < offsets[node + 1]; e++)
-            ok = ts__reverse_visit(r, &v,
-                                   ((const uint32_t *)v.sources.data)[e]);
+            ok =
+                ts__reverse_visit(r, &v, ((const uint32_t *)v.sources.data)[e]);
     }
     ts__reverse_close(r, &v);
     return ok;
@@ -1981,8 +1972,8 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
         return TS_ERR_USAGE;
     ts_allocator allocator = desc->allocator;
     if (!allocator.resize) allocator.resize = ts__replay_resize;
-    ts_replay *const r = (ts_replay *)allocator.resize(
-        allocator.user, NULL, 0, sizeof(ts_replay));
+    ts_replay *const r = (ts_replay *)allocator.resize(allocator.user, NULL, 0,
+                                                       sizeof(ts_replay));
     if (!r) return TS_ERR_MEMORY;
     memset(r, 0, sizeof *r);
     r->reader = reader;
@@ -1990,8 +1981,7 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     r->deps = desc->deps;
     ts_result result = ts__replay_load(r, desc->threads);
     if (result == TS_OK) result = ts__replay_build(r);
-    if (result == TS_OK && !ts__replay_select(r, desc))
-        result = TS_ERR_MEMORY;
+    if (result == TS_OK && !ts__replay_select(r, desc)) result = TS_ERR_MEMORY;
     if (result != TS_OK) {
         ts_replay_close(r);
         return result;
@@ -2007,14 +1997,24 @@ TS_API void ts_replay_close(ts_replay *replay)
 {
     if (!replay) return;
     const ts_allocator a = replay->allocator;
-    ts__rvec *const vecs[] = {
-        &replay->ops,     &replay->call_names,   &replay->events,
-        &replay->lanes,   &replay->waiters,      &replay->time,
-        &replay->duration, &replay->lane,        &replay->flags,
-        &replay->offsets, &replay->targets,      &replay->kinds,
-        &replay->start,   &replay->gap, &replay->changed, &replay->lane_results,
-        &replay->device_results, &replay->circle
-    };
+    ts__rvec *const vecs[] = { &replay->ops,
+                               &replay->call_names,
+                               &replay->events,
+                               &replay->lanes,
+                               &replay->waiters,
+                               &replay->time,
+                               &replay->duration,
+                               &replay->lane,
+                               &replay->flags,
+                               &replay->offsets,
+                               &replay->targets,
+                               &replay->kinds,
+                               &replay->start,
+                               &replay->gap,
+                               &replay->changed,
+                               &replay->lane_results,
+                               &replay->device_results,
+                               &replay->circle };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);
@@ -2066,8 +2066,8 @@ static ts__ready ts__ready_pop(ts__rvec *heap)
 
 typedef struct ts__rrun {
     ts_replay *replay;
-    int64_t *start, *gap;     // start: until a node runs, the latest edge
-    uint32_t *missing;        // edges into it that have not fired
+    int64_t *start, *gap; // start: until a node runs, the latest edge
+    uint32_t *missing;    // edges into it that have not fired
     ts__rvec heap;
     uint64_t ran;
 } ts__rrun;
@@ -2138,9 +2138,8 @@ static bool ts__rrun_fire(ts__rrun *run, const ts__ready *item)
     const uint32_t end = ts__replay_offsets(r)[node + 1];
     for (uint32_t e = ts__replay_offsets(r)[node]; e < end; e++) {
         const uint32_t to = ts__replay_target(r, e);
-        const int64_t at = ts__replay_kind(r, e) & TS_EDGE_FROM_START
-                               ? item->time
-                               : end_time;
+        const int64_t at =
+            ts__replay_kind(r, e) & TS_EDGE_FROM_START ? item->time : end_time;
         if (at > run->start[to]) run->start[to] = at;
         if (--run->missing[to] == 0 && ts__replay_selected(r, to) &&
             !ts__rrun_ready(run, to))
@@ -2188,7 +2187,7 @@ static bool ts__rrun_circle(ts__rrun *run)
     ts_replay *const r = run->replay;
     ts__rvec before = { 0 };
     if (!ts__rvec_fill(&r->allocator, &before, sizeof(uint32_t), r->node_count,
-                      0xFF))
+                       0xFF))
         return false;
     uint32_t *const from = (uint32_t *)before.data;
     uint32_t node = TS_NODE_NONE;
@@ -2246,9 +2245,8 @@ static int64_t ts__op_end(const ts_replay *r, uint32_t op)
     const uint32_t end = ts__replay_end_node(r, op);
     if (end != op) return start[end];
     const int64_t *const changed = (const int64_t *)r->changed.data;
-    return ts__replay_add(start[op], r->changed.count
-                                         ? changed[op]
-                                         : ts__replay_duration(r)[op]);
+    return ts__replay_add(
+        start[op], r->changed.count ? changed[op] : ts__replay_duration(r)[op]);
 }
 
 // The operations that ran, in total order of the schedule, in the sorter.
@@ -2265,7 +2263,8 @@ static bool ts__figures_order(const ts_replay *r, ts__rsort *sort,
     }
     ts__rsort_run(sort, n);
     for (size_t i = 0; i < n; i++)
-        ts__rsort_keys(sort)[i] = ts__rsort_time(start[ts__rsort_index(sort)[i]]);
+        ts__rsort_keys(sort)[i] =
+            ts__rsort_time(start[ts__rsort_index(sort)[i]]);
     ts__rsort_run(sort, n);
     *count = n;
     return true;
@@ -2304,8 +2303,8 @@ static bool ts__figures_name(const ts_replay *r, ts__rmap *known,
     uint64_t *const to =
         (uint64_t *)ts__rvec_push(&r->allocator, hashes, sizeof *to);
     if (to) *to = *hash;
-    return to && ts__rmap_put(&r->allocator, known, key,
-                             (uint32_t)hashes->count - 1);
+    return to &&
+           ts__rmap_put(&r->allocator, known, key, (uint32_t)hashes->count - 1);
 }
 
 static bool ts__figures_identity(const ts_replay *r, uint32_t index,
@@ -2315,8 +2314,8 @@ static bool ts__figures_identity(const ts_replay *r, uint32_t index,
     const ts__op *const op = ts__replay_op(r, index);
     const ts__replay_lane *const lane =
         ts__replay_lane_at(r, ts__replay_lanes(r)[index]);
-    id->place = op->kind | (uint64_t)lane->type << 8 |
-                lane->device_number << 32;
+    id->place =
+        op->kind | (uint64_t)lane->type << 8 | lane->device_number << 32;
     id->stream = lane->number;
     id->correlation = op->correlation;
     id->start = ((const int64_t *)r->start.data)[index];
@@ -2374,8 +2373,7 @@ static void ts__lanes_reset(ts__rvec *lanes)
 
 // Busy times. Lanes without operations, the threads, come first and have no
 // result.
-static bool ts__figures_busy(ts_replay *r, const uint32_t *index,
-                             size_t count)
+static bool ts__figures_busy(ts_replay *r, const uint32_t *index, size_t count)
 {
     const size_t own = r->lane_results.count, all = r->device_results.count;
     ts__rvec until = { 0 };
@@ -2426,8 +2424,8 @@ static void ts__figures_errors(ts_replay *r, ts__rsort *sort, size_t count)
     s->different = s->skipped[TS_SKIP_UNMET];
     for (size_t i = 0; i < count; i++) {
         const uint32_t op = ts__rsort_index(sort)[i];
-        const int64_t error = ((const int64_t *)r->start.data)[op] -
-                              ts__replay_time(r)[op];
+        const int64_t error =
+            ((const int64_t *)r->start.data)[op] - ts__replay_time(r)[op];
         ts__rsort_keys(sort)[i] = (uint64_t)(error < 0 ? -error : error);
         s->different +=
             error != 0 || ts__op_end(r, op) != ts__replay_end(r, op);
@@ -2599,8 +2597,7 @@ TS_API size_t ts_replay_lane_count(const ts_replay *replay)
     return replay->lane_results.count;
 }
 
-TS_API bool ts_replay_lane(const ts_replay *replay, size_t index,
-                           ts_lane *lane)
+TS_API bool ts_replay_lane(const ts_replay *replay, size_t index, ts_lane *lane)
 {
     if (index >= replay->lane_results.count) return false;
     *lane = ((const ts_lane *)replay->lane_results.data)[index];
@@ -2633,15 +2630,13 @@ TS_API ts_graph ts_replay_graph(const ts_replay *replay)
     return graph;
 }
 
-TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
-                           ts_node *node)
+TS_API bool ts_replay_node(const ts_replay *replay, size_t index, ts_node *node)
 {
     if (index >= replay->node_count) return false;
     const uint32_t i = (uint32_t)index;
     const uint32_t calls_end = replay->op_count + replay->call_count;
     ts_node n = { TS_NODE_OPERATION, i, 0, 0, 0, 0, 0, false };
-    n.track =
-        ts__replay_lane_at(replay, ts__replay_lanes(replay)[i])->track;
+    n.track = ts__replay_lane_at(replay, ts__replay_lanes(replay)[i])->track;
     n.recorded_ns = ts__replay_time(replay)[i];
     n.duration_ns = ts__replay_duration(replay)[i];
     if (replay->gap.count) n.gap_ns = ((const int64_t *)replay->gap.data)[i];
@@ -2654,8 +2649,8 @@ TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
         n.owner = ((const uint32_t *)replay->waiters.data)[i - calls_end];
     } else if (i >= replay->op_count) {
         n.type = TS_NODE_CALL;
-        n.name = ((const uint32_t *)replay->call_names
-                      .data)[i - replay->op_count];
+        n.name =
+            ((const uint32_t *)replay->call_names.data)[i - replay->op_count];
     }
     *node = n;
     return true;

@@ -1,0 +1,182 @@
+/*
+    replay_json.c - the report of ts-replay as one JSON object
+*/
+#include "tools/replay/replay.h"
+
+static void put_edges(cli_json *json, const ts_replay_stats *s)
+{
+    cli_json_open(json, "edges", '{');
+    for (uint32_t i = TS_EDGE_SELF + 1; i < TS_EDGE_LIMIT; i++)
+        cli_json_uint(json, ts_edge_name(i), s->edges[i]);
+    cli_json_close(json, '}');
+}
+
+static void put_skipped(cli_json *json, const ts_replay_stats *s)
+{
+    cli_json_open(json, "skipped", '{');
+    for (uint32_t i = TS_SKIP_NOT + 1; i < TS_SKIP_LIMIT; i++)
+        cli_json_uint(json, ts_skip_name(i), s->skipped[i]);
+    cli_json_close(json, '}');
+}
+
+static void put_plan(cli_json *json, const replay_job *job)
+{
+    const ts_replay_stats *const s = ts_replay_result(job->replay);
+    cli_json_string(json, "file", job->path);
+    cli_json_string(json, "mode", "exact");
+    cli_json_string(json, "deps", replay_deps_name(job->deps));
+    cli_json_bool(json, "dry_run", job->dry_run);
+    cli_json_uint(json, "operations", s->operations);
+    cli_json_uint(json, "operations_in_trace", s->loaded);
+    cli_json_uint(json, "added_by_closure", s->added);
+    cli_json_uint(json, "calls", s->calls);
+    put_skipped(json, s);
+    put_edges(json, s);
+    cli_json_uint(json, "cut_edges", s->cut_edges);
+    cli_json_uint(json, "contradicted_edges", s->contradicted);
+    cli_json_uint(json, "never_recorded_waits", s->never_recorded);
+    cli_json_uint(json, "missing_records", s->missing_records);
+    cli_json_uint(json, "lost", s->lost);
+    cli_json_uint(json, "damage", ts_reader_damage_count(job->trace.reader));
+}
+
+static void put_times(cli_json *json, const replay_job *job)
+{
+    const ts_replay_stats *const s = ts_replay_result(job->replay);
+    const int64_t recorded = s->recorded_end_ns - s->recorded_start_ns;
+    const int64_t replayed = s->end_ns - s->start_ns;
+    cli_json_int(json, "recorded_makespan_ns", recorded);
+    if (job->dry_run) return;
+    cli_json_int(json, "makespan_ns", replayed);
+    cli_json_real(json, "makespan_error",
+                  recorded ? (double)(replayed - recorded) / (double)recorded
+                           : 0.0);
+    cli_json_open(json, "start_error_ns", '{');
+    cli_json_int(json, "p50", s->start_error_p50_ns);
+    cli_json_int(json, "p95", s->start_error_p95_ns);
+    cli_json_int(json, "max", s->start_error_max_ns);
+    cli_json_close(json, '}');
+    cli_json_uint(json, "different_operations", s->different);
+    char digest[17];
+    snprintf(digest, sizeof digest, "%016" PRIx64, s->digest);
+    cli_json_string(json, "digest", digest);
+    cli_json_string(json, "result", replay_is_same(job) ? "same" : "diverged");
+}
+
+static double share(const ts_replay_stats *s, int64_t busy_ns)
+{
+    const int64_t all = s->busy_to_ns - s->busy_from_ns;
+    return all ? (double)busy_ns / (double)all : 0.0;
+}
+
+static void put_track(cli_json *json, const replay_job *job, const char *key,
+                      uint32_t id)
+{
+    ts_track track;
+    if (!ts_reader_track(job->trace.reader, id, &track)) {
+        cli_json_null(json, key);
+        return;
+    }
+    cli_text made;
+    const ts_text name = cli_track_name(&track, &made);
+    cli_json_uint(json, key, track.number);
+    cli_json_text(json, "name", name.text, name.size);
+}
+
+static void put_figures(cli_json *json, const replay_job *job,
+                        const ts_lane *lane)
+{
+    cli_json_uint(json, "operations", lane->operations);
+    if (!job->dry_run) {
+        cli_json_int(json, "start_ns", lane->start_ns);
+        cli_json_int(json, "end_ns", lane->end_ns);
+        cli_json_int(json, "busy_ns", lane->busy_ns);
+        cli_json_real(json, "utilisation",
+                      share(ts_replay_result(job->replay), lane->busy_ns));
+    }
+    cli_json_close(json, '}');
+}
+
+// A stream's device: its number.
+static void put_device(cli_json *json, const replay_job *job, uint32_t id)
+{
+    ts_track track;
+    if (ts_reader_track(job->trace.reader, id, &track))
+        cli_json_uint(json, "device", track.number);
+    else
+        cli_json_null(json, "device");
+}
+
+static void put_lanes(cli_json *json, const replay_job *job)
+{
+    replay_row *const rows = replay_rows(job);
+    ts_lane lane;
+    cli_json_open(json, "streams", '[');
+    for (size_t i = 0; rows && ts_replay_lane(job->replay, i, &lane); i++) {
+        if (!rows[i].selected) continue;
+        lane.operations = rows[i].selected;
+        cli_json_open(json, NULL, '{');
+        put_device(json, job, lane.device);
+        put_track(json, job, "stream", lane.track);
+        put_figures(json, job, &lane);
+    }
+    cli_json_close(json, ']');
+    free(rows);
+}
+
+static void put_devices(cli_json *json, const replay_job *job)
+{
+    ts_lane device;
+    int64_t busy_ns = 0, count = 0;
+    cli_json_open(json, "devices", '[');
+    for (size_t i = 0; ts_replay_device(job->replay, i, &device); i++) {
+        if (!device.operations) continue;
+        count++;
+        busy_ns += device.busy_ns;
+        cli_json_open(json, NULL, '{');
+        put_track(json, job, "device", device.track);
+        put_figures(json, job, &device);
+    }
+    cli_json_close(json, ']');
+    cli_json_real(json, "utilisation",
+                  count ? share(ts_replay_result(job->replay), busy_ns) /
+                              (double)count
+                        : 0.0);
+}
+
+static void put_circle(cli_json *json, const replay_job *job)
+{
+    const uint32_t *nodes;
+    const size_t count = ts_replay_circle(job->replay, &nodes);
+    cli_json_open(json, "circle", '[');
+    for (size_t i = 0; i < count; i++) {
+        ts_operation op;
+        ts_node node;
+        if (!ts_replay_node(job->replay, nodes[i], &node)) continue;
+        cli_json_open(json, NULL, '{');
+        if (ts_replay_operation(job->replay, nodes[i], &op)) {
+            cli_json_string(json, "kind", ts_event_name(op.kind));
+            cli_json_uint(json, "correlation", op.correlation);
+        } else {
+            cli_json_string(json, "kind", ts_event_name(TS_EVENT_API_CALL));
+        }
+        cli_json_uint(json, "track", node.track);
+        cli_json_int(json, "recorded_ns", node.recorded_ns);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+}
+
+void replay_json(const replay_job *job)
+{
+    cli_json json = { .out = stdout, .lines = 2 };
+    cli_json_open(&json, NULL, '{');
+    put_plan(&json, job);
+    put_times(&json, job);
+    put_lanes(&json, job);
+    if (!job->dry_run) {
+        put_devices(&json, job);
+        put_circle(&json, job);
+    }
+    cli_json_close(&json, '}');
+}

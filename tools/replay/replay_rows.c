@@ -1,0 +1,123 @@
+/*
+    replay_rows.c - what both reports need to know about streams and nodes
+*/
+#include "tools/replay/replay.h"
+
+const char *replay_deps_name(ts_deps deps)
+{
+    return deps == TS_DEPS_CLOSURE ? "closure"
+           : deps == TS_DEPS_NONE  ? "none"
+                                   : "frozen";
+}
+
+bool replay_is_same(const replay_job *job)
+{
+    const ts_replay_stats *const s = ts_replay_result(job->replay);
+    return s->operations && !s->different &&
+           s->start_ns == s->recorded_start_ns &&
+           s->end_ns == s->recorded_end_ns;
+}
+
+void replay_put_node(FILE *out, const replay_job *job, uint32_t node)
+{
+    const ts_reader *const reader = job->trace.reader;
+    ts_operation op;
+    ts_node n;
+    ts_track track;
+    ts_text text = { "call", 4 };
+    if (!ts_replay_node(job->replay, node, &n)) return;
+    const bool known = ts_reader_track(reader, n.track, &track);
+    if (n.type == TS_NODE_CALL) {
+        const ts_text name = ts_reader_name(reader, n.name);
+        if (name.size) text = name;
+    } else if (ts_replay_operation(job->replay, node, &op)) {
+        text = ts_operation_label(reader, &op);
+        if (op.kind == TS_EVENT_KERNEL) fputs("kernel ", out);
+    }
+    cli_put_text(out, text.text, text.size);
+    fputs(" on ", out);
+    cli_text made = { "" };
+    if (known) {
+        const ts_text name = cli_track_name(&track, &made);
+        cli_put_text(out, name.text, name.size);
+    } else {
+        fprintf(out, "track %" PRIu32, n.track);
+    }
+    fprintf(out, " at %s", cli_time(n.recorded_ns).s);
+}
+
+/* ---- Rows --------------------------------------------------------------- */
+
+typedef struct lane_key {
+    uint32_t track;
+    size_t lane;
+} lane_key;
+
+static int by_track(const void *left, const void *right)
+{
+    const lane_key *const a = left, *const b = right;
+    return (a->track > b->track) - (a->track < b->track);
+}
+
+// Adds busy time, counted once however many operations overlap.
+static void fill(replay_row *row, const ts_replay_stats *s, int64_t start,
+                 int64_t end)
+{
+    if (start < row->busy_until) start = row->busy_until;
+    if (end <= start) return;
+    row->busy_until = end;
+    const int64_t width = (s->end_ns - s->start_ns) / REPLAY_CELLS + 1;
+    while (start < end) {
+        const int64_t cell = (start - s->start_ns) / width;
+        const int64_t stop = s->start_ns + (cell + 1) * width;
+        const int64_t part = stop < end ? stop : end;
+        row->cells[cell] += part - start;
+        start = part;
+    }
+}
+
+static bool works(ts_event_kind kind)
+{
+    return kind == TS_EVENT_KERNEL || kind == TS_EVENT_MEMCPY ||
+           kind == TS_EVENT_MEMSET || kind == TS_EVENT_COLLECTIVE ||
+           kind == TS_EVENT_HOST_FUNCTION;
+}
+
+static void add(replay_row *row, const replay_job *job, const ts_operation *op)
+{
+    row->all++;
+    if (op->skip != TS_SKIP_NOT) return;
+    row->selected++;
+    if (!job->dry_run && works(op->kind))
+        fill(row, ts_replay_result(job->replay), op->start_ns, op->end_ns);
+}
+
+replay_row *replay_rows(const replay_job *job)
+{
+    const size_t count = ts_replay_lane_count(job->replay);
+    replay_row *const rows = calloc(count + 1, sizeof *rows);
+    lane_key *const keys = calloc(count + 1, sizeof *keys);
+    if (!rows || !keys) {
+        free(rows);
+        free(keys);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ts_lane lane = { 0 };
+        ts_replay_lane(job->replay, i, &lane);
+        const lane_key key = { lane.track, i };
+        keys[i] = key;
+        rows[i].busy_until = INT64_MIN;
+    }
+    qsort(keys, count, sizeof *keys, by_track);
+    ts_operation op;
+    const lane_key *last = NULL;
+    for (size_t i = 0; ts_replay_operation(job->replay, i, &op); i++) {
+        const lane_key key = { op.track, 0 };
+        if (!last || last->track != op.track)
+            last = bsearch(&key, keys, count, sizeof key, by_track);
+        if (last) add(&rows[last->lane], job, &op);
+    }
+    free(keys);
+    return rows;
+}

@@ -1,0 +1,277 @@
+/*
+    replay_text.c - the report of ts-replay for people
+*/
+#include "tools/replay/replay.h"
+
+enum { NAME_WIDTH = 24, SKIPPED_SHOWN = 3 };
+
+static void label(const char *text)
+{
+    printf("  %-15s ", text);
+}
+
+static void print_skipped(const ts_replay_stats *s)
+{
+    const char *before = "; skipped: ";
+    for (uint32_t i = TS_SKIP_NOT + 1; i < TS_SKIP_LIMIT; i++) {
+        if (!s->skipped[i]) continue;
+        printf("%s%s %s", before, cli_count(s->skipped[i]).s, ts_skip_name(i));
+        before = ", ";
+    }
+    putchar('\n');
+}
+
+static void print_edges(const ts_replay_stats *s)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < TS_EDGE_LIMIT; i++)
+        sum += s->edges[i];
+    label("edges");
+    printf("%s", cli_count(sum).s);
+    const char *before = ": ";
+    for (uint32_t i = 0; i < TS_EDGE_LIMIT; i++) {
+        if (!s->edges[i]) continue;
+        printf("%s%s %s", before, cli_count(s->edges[i]).s, ts_edge_name(i));
+        before = ", ";
+    }
+    putchar('\n');
+}
+
+static void print_cut(const replay_job *job)
+{
+    static const char *const meaning[] = {
+        [TS_DEPS_FROZEN] = "frozen: what they come from happens when it did",
+        [TS_DEPS_CLOSURE] = "closure",
+        [TS_DEPS_NONE] = "none: what they come from does not exist",
+    };
+    const ts_replay_stats *const s = ts_replay_result(job->replay);
+    label("cut edges");
+    printf("%s", cli_count(s->cut_edges).s);
+    if (s->cut_edges) printf(" (%s)", meaning[job->deps]);
+    putchar('\n');
+    if (!s->added) return;
+    label("added");
+    printf("%s operations that the selected ones depend on\n",
+           cli_count(s->added).s);
+}
+
+static void print_odd(uint64_t count, const char *what)
+{
+    if (!count) return;
+    label("note");
+    printf("%s %s\n", cli_count(count).s, what);
+}
+
+static void print_times(const ts_replay_stats *s)
+{
+    const int64_t recorded = s->recorded_end_ns - s->recorded_start_ns;
+    const int64_t replayed = s->end_ns - s->start_ns;
+    label("makespan");
+    printf("%s, recorded %s, error %" PRId64 " ns\n", cli_time(replayed).s,
+           cli_time(recorded).s, replayed - recorded);
+    label("start error");
+    printf("p50 %" PRId64 " ns, p95 %" PRId64 " ns, max %" PRId64 " ns\n",
+           s->start_error_p50_ns, s->start_error_p95_ns, s->start_error_max_ns);
+    label("digest");
+    printf("%016" PRIx64 "\n", s->digest);
+}
+
+static void print_figures(const replay_job *job)
+{
+    const ts_replay_stats *const s = ts_replay_result(job->replay);
+    printf("%s: %s\n\n", strcmp(job->path, "-") ? job->path : "stdin",
+           job->dry_run ? "the plan; nothing was replayed"
+                        : "replayed by emulation, exact");
+    label("operations");
+    printf("%s of %s", cli_count(s->operations).s, cli_count(s->loaded).s);
+    print_skipped(s);
+    label("host calls");
+    printf("%s\n", cli_count(s->calls).s);
+    print_edges(s);
+    print_cut(job);
+    print_odd(s->contradicted,
+              "edges left out: the record shows that nothing waited");
+    print_odd(s->never_recorded,
+              "waits for events without a record: they wait for nothing");
+    print_odd(s->missing_records,
+              "waits for records that the trace does not hold");
+    if (!job->dry_run) print_times(s);
+}
+
+/* ---- Streams ------------------------------------------------------------ */
+
+// Pads and cuts to a number of characters, which bytes are not.
+static void print_padded(const char *text, size_t size, uint32_t width)
+{
+    uint32_t code, used = 0;
+    while (size && used < width) {
+        const size_t step = cli_utf8(text, size, &code);
+        cli_put_text(stdout, text, step);
+        text += step;
+        size -= step;
+        used++;
+    }
+    printf("%*s", (int)(width - used), "");
+}
+
+static void print_track(const replay_job *job, uint32_t id, uint32_t indent)
+{
+    ts_track track;
+    cli_text made = { "" };
+    ts_text name = { made.s, 0 };
+    char number[24];
+    if (ts_reader_track(job->trace.reader, id, &track)) {
+        name = cli_track_name(&track, &made);
+        snprintf(number, sizeof number, "%" PRIu64, track.number);
+    } else {
+        snprintf(number, sizeof number, "track %" PRIu32, id);
+    }
+    int used = printf("%*s", (int)indent, "");
+    // A name made of type and number needs no number before it.
+    if (!name.size || name.text != made.s) used += printf("%s ", number);
+    const int left = NAME_WIDTH - used;
+    print_padded(name.text, name.size, left > 0 ? (uint32_t)left : 0);
+}
+
+static void print_bar(const replay_row *row, int64_t makespan)
+{
+    static const char *const blocks[] = { " ",      "\u2581", "\u2582",
+                                          "\u2583", "\u2584", "\u2585",
+                                          "\u2586", "\u2587", "\u2588" };
+    static const char *const letters[] = { " ", ".", ".", ":", ":",
+                                           "+", "+", "#", "#" };
+    const char *const *const levels = cli_unicode() ? blocks : letters;
+    const int64_t width = makespan / REPLAY_CELLS + 1;
+    fputs("  |", stdout);
+    for (size_t i = 0; i < REPLAY_CELLS; i++) {
+        // Anything at all shows.
+        const int64_t level =
+            row->cells[i]
+                ? 1 + (int64_t)((double)row->cells[i] / (double)width * 7.999)
+                : 0;
+        fputs(levels[level > 8 ? 8 : level], stdout);
+    }
+    putchar('|');
+}
+
+static cli_text print_share(const ts_replay_stats *s, int64_t busy_ns)
+{
+    const int64_t all = s->busy_to_ns - s->busy_from_ns;
+    return cli_percent(all ? (double)busy_ns / (double)all : 0.0);
+}
+
+static void print_device(const replay_job *job, uint32_t track)
+{
+    const ts_replay_stats *const s = ts_replay_result(job->replay);
+    ts_lane device;
+    for (size_t i = 0; ts_replay_device(job->replay, i, &device); i++)
+        if (device.track == track) break;
+    if (track)
+        print_track(job, track, 2);
+    else
+        printf("  %-*s", NAME_WIDTH - 2, "no device");
+    if (!job->dry_run && device.operations)
+        printf("%11s %10s %9s", cli_count(device.operations).s,
+               cli_time(device.busy_ns).s, print_share(s, device.busy_ns).s);
+    putchar('\n');
+}
+
+static void print_lane(const replay_job *job, const ts_lane *lane,
+                       const replay_row *row)
+{
+    const ts_replay_stats *const s = ts_replay_result(job->replay);
+    print_track(job, lane->track, 4);
+    if (job->dry_run) {
+        printf("%11s %11s\n", cli_count(row->selected).s,
+               cli_count(row->all - row->selected).s);
+        return;
+    }
+    printf("%11s %10s %9s", cli_count(lane->operations).s,
+           cli_time(lane->busy_ns).s, print_share(s, lane->busy_ns).s);
+    print_bar(row, s->end_ns - s->start_ns);
+    putchar('\n');
+}
+
+static void print_lanes(const replay_job *job)
+{
+    replay_row *const rows = replay_rows(job);
+    if (!rows) return;
+    printf("\n  %-*s%s\n", NAME_WIDTH - 2, "streams",
+           job->dry_run ? " operations     skipped"
+                        : " operations       busy     share  schedule");
+    ts_lane lane;
+    uint32_t device = 0;
+    bool any = false;
+    for (size_t i = 0; ts_replay_lane(job->replay, i, &lane); i++) {
+        if (!rows[i].selected) continue;
+        if (!any || lane.device != device) print_device(job, lane.device);
+        any = true;
+        device = lane.device;
+        print_lane(job, &lane, &rows[i]);
+    }
+    free(rows);
+}
+
+/* ---- Verdict ------------------------------------------------------------ */
+
+static void print_circle(const replay_job *job)
+{
+    enum { SHOWN = 12 };
+    const uint32_t *nodes;
+    const size_t count = ts_replay_circle(job->replay, &nodes);
+    if (!count) return;
+    printf("  %s operations never ran. %s:\n",
+           cli_count(ts_replay_result(job->replay)->skipped[TS_SKIP_UNMET]).s,
+           count > 1 ? "These wait for each other in a circle"
+                     : "This one waits for itself");
+    for (size_t i = 0; i < count && i < SHOWN; i++) {
+        fputs(i ? "    waits for " : "              ", stdout);
+        replay_put_node(stdout, job, nodes[i]);
+        putchar('\n');
+    }
+    if (count > SHOWN)
+        printf("    waits for %s more\n", cli_count(count - SHOWN).s);
+    if (count > 1) {
+        fputs("    waits for ", stdout);
+        replay_put_node(stdout, job, nodes[0]);
+        putchar('\n');
+    }
+}
+
+// The first operation, in order of the record, that came out differently.
+static void print_first(const replay_job *job)
+{
+    ts_operation op;
+    for (uint32_t i = 0; ts_replay_operation(job->replay, i, &op); i++) {
+        if (op.skip != TS_SKIP_NOT || (op.start_ns == op.recorded_start_ns &&
+                                       op.end_ns == op.recorded_end_ns))
+            continue;
+        fputs("  first: ", stdout);
+        replay_put_node(stdout, job, i);
+        printf(" came %" PRId64 " ns late and ended %" PRId64 " ns late\n",
+               op.start_ns - op.recorded_start_ns,
+               op.end_ns - op.recorded_end_ns);
+        return;
+    }
+}
+
+static void print_verdict(const replay_job *job)
+{
+    const ts_replay_stats *const s = ts_replay_result(job->replay);
+    if (replay_is_same(job)) {
+        printf("\nsame: %s operations start and end when they did\n",
+               cli_count(s->operations).s);
+        return;
+    }
+    printf("\ndiverged: %s operations do not start and end when they did\n",
+           cli_count(s->different).s);
+    print_circle(job);
+    print_first(job);
+}
+
+void replay_text(const replay_job *job)
+{
+    print_figures(job);
+    print_lanes(job);
+    if (!job->dry_run) print_verdict(job);
+}

@@ -1,0 +1,190 @@
+/*
+    ts-replay.c - replay the GPU operations of a trace
+*/
+#include "tools/replay/replay.h"
+
+static const char *stream_text, *device_text, *deps_text;
+static int64_t from_ns, to_ns;
+static bool has_from, has_to, want_dry_run, want_digest, want_json;
+
+static const cli_option options[] = {
+    { .name = "--stream LIST",
+      .help = "only these streams: numbers (all devices), DEVICE:STREAM or\n"
+              "names, with commas between",
+      .text = &stream_text },
+    { .name = "--device LIST",
+      .help = "only these devices: numbers or names",
+      .text = &device_text },
+    { .name = "--from TIME",
+      .help = "only what ends after: 1.5ms, 20us, 3s after the start",
+      .flag = &has_from,
+      .time_ns = &from_ns },
+    { .name = "--to TIME",
+      .help = "only what begins before",
+      .flag = &has_to,
+      .time_ns = &to_ns },
+    { .name = "--deps HOW",
+      .help = "what is not selected happens when it did (frozen, the\n"
+              "default), is added if needed (closure), does not exist (none)",
+      .text = &deps_text },
+    { .name = "--dry-run",
+      .help = "print the plan: what is selected, what is skipped and why",
+      .flag = &want_dry_run },
+    { .name = "--digest",
+      .help = "print only the digest of the schedule",
+      .flag = &want_digest },
+    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { 0 },
+};
+
+static const cli_tool tool = {
+    .name = "ts-replay",
+    .usage = "[options] FILE",
+    .about =
+        "Replays the GPU operations of a trace by emulation: dependencies "
+        "from the\ntrace, integer time, and a check that every operation "
+        "comes out when it did.\nExit code: 0 same, 1 diverged, 2 bad input "
+        "or usage, 3 not supported.",
+    .options = options,
+};
+
+static bool parse_deps(ts_deps *deps)
+{
+    static const char *const names[] = { "frozen", "closure", "none" };
+    *deps = TS_DEPS_FROZEN;
+    if (!deps_text) return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(deps_text, names[i])) continue;
+        *deps = (ts_deps)i;
+        return true;
+    }
+    cli_error(&tool, NULL, "--deps %s: it is frozen, closure or none",
+              deps_text);
+    return false;
+}
+
+static bool check_usage(int argc, ts_deps *deps)
+{
+    if (argc != 2) {
+        cli_error(&tool, NULL, argc < 2 ? "which trace?" : "one trace, please");
+        return false;
+    }
+    if (!parse_deps(deps)) return false;
+    if (want_digest && (want_json || want_dry_run)) {
+        cli_error(&tool, NULL,
+                  "--digest goes with neither --json nor "
+                  "--dry-run");
+        return false;
+    }
+    if (has_from && has_to && to_ns <= from_ns) {
+        cli_error(&tool, NULL,
+                  "--to is not after --from: nothing is in "
+                  "between");
+        return false;
+    }
+    return true;
+}
+
+static int say_failure(const replay_job *job, ts_result result)
+{
+    if (result == TS_ERR_NOT_FOUND) {
+        cli_error(&tool, job->path,
+                  "no GPU operation is in the trace; there is nothing to "
+                  "replay");
+        return REPLAY_UNSUPPORTED;
+    }
+    cli_error(&tool, job->path, "%s", ts_result_text(result));
+    return result == TS_ERR_UNSUPPORTED ? REPLAY_UNSUPPORTED : REPLAY_BAD;
+}
+
+// Nothing replayed is never a success.
+static int say_empty(const replay_job *job)
+{
+    const ts_replay_stats *const s = ts_replay_result(job->replay);
+    fprintf(stderr, "%s: %s: nothing is selected", tool.name, job->path);
+    const char *before = ": of ";
+    for (uint32_t i = TS_SKIP_NOT + 1; i < TS_SKIP_LIMIT; i++) {
+        if (!s->skipped[i]) continue;
+        if (*before == ':')
+            fprintf(stderr, ": of %s operations ", cli_count(s->loaded).s);
+        else
+            fputs(before, stderr);
+        fprintf(stderr, "%s are skipped as %s", cli_count(s->skipped[i]).s,
+                ts_skip_name(i));
+        before = ", ";
+    }
+    fputc('\n', stderr);
+    return REPLAY_BAD;
+}
+
+static int report(const replay_job *job)
+{
+    if (want_digest)
+        printf("%016" PRIx64 "\n", ts_replay_result(job->replay)->digest);
+    else if (want_json)
+        replay_json(job);
+    else
+        replay_text(job);
+    return job->dry_run || replay_is_same(job) ? REPLAY_SAME : REPLAY_DIVERGED;
+}
+
+static int replay(replay_job *job, const ts_replay_desc *desc)
+{
+    const size_t damaged = ts_reader_damage_count(job->trace.reader);
+    const ts_result opened =
+        ts_replay_open(&job->replay, job->trace.reader, desc);
+    cli_trace_damage(&job->trace, &tool, job->path, damaged);
+    if (opened != TS_OK) return say_failure(job, opened);
+    const ts_replay_stats *const s = ts_replay_result(job->replay);
+    if (s->lost)
+        cli_error(&tool, job->path,
+                  "the figures rest on lossy data: %s lost records may have "
+                  "belonged to the selection",
+                  cli_count(s->lost).s);
+    if (!s->operations) return say_empty(job);
+    const ts_result ran =
+        job->dry_run ? TS_OK : ts_replay_run(job->replay, NULL);
+    return ran == TS_OK ? report(job) : say_failure(job, ran);
+}
+
+static int select_and_replay(replay_job *job)
+{
+    replay_list streams = { NULL, 0 }, devices = { NULL, 0 };
+    int code = REPLAY_BAD;
+    if ((!stream_text || replay_streams(job, stream_text, &streams)) &&
+        (!device_text || replay_devices(job, device_text, &devices))) {
+        const ts_replay_desc desc = {
+            .streams = streams.tracks,
+            .stream_count = streams.count,
+            .devices = devices.tracks,
+            .device_count = devices.count,
+            .from_ns = has_from ? from_ns
+                       : has_to ? INT64_MIN
+                                : 0,
+            .to_ns = has_to     ? to_ns
+                     : has_from ? INT64_MAX
+                                : 0,
+            .deps = job->deps,
+        };
+        code = replay(job, &desc);
+    }
+    ts_replay_close(job->replay);
+    free(streams.tracks);
+    free(devices.tracks);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    replay_job job = { .tool = &tool };
+    cli_parse(&tool, &argc, argv);
+    if (!check_usage(argc, &job.deps)) return cli_usage(&tool);
+    job.path = argv[1];
+    job.dry_run = want_dry_run;
+    if (!cli_trace_open(&job.trace, &tool, job.path, NULL, CLI_WARN_ALL))
+        return REPLAY_BAD;
+    const int code = select_and_replay(&job);
+    cli_trace_close(&job.trace);
+    // Output that was lost is no divergence.
+    return cli_finish(&tool, code) == code ? code : REPLAY_BAD;
+}
