@@ -1,8 +1,8 @@
 /*
     sbt_rows.h - everything a reader says about a trace, to be compared
 
-    A row is an event with a hash over its columns, text and label; `rest` is
-    a hash over what is not an event: tracks, metadata, losses.
+    A row is an event with hashes of its columns and text and of its label;
+    `rest` is a hash over what is not an event: tracks, metadata, losses.
 */
 #ifndef SBT_ROWS_H
 #define SBT_ROWS_H
@@ -12,7 +12,7 @@
 
 typedef struct rows_row {
     int64_t start_ns, duration_ns;
-    uint64_t ticks, hash;
+    uint64_t ticks, hash, label;
     uint32_t kind, track;
 } rows_row;
 
@@ -31,12 +31,11 @@ static inline uint64_t rows_mix(uint64_t hash, const void *bytes, size_t size)
 
 static inline rows_row rows_make(const ts_reader *reader, const ts_event *event)
 {
-    rows_row made = { event->start_ns,
-                      event->duration_ns,
-                      event->columns->start_ticks[event->row],
-                      0,
-                      (uint32_t)event->kind,
-                      event->track };
+    rows_row made = { .start_ns = event->start_ns,
+                      .duration_ns = event->duration_ns,
+                      .ticks = event->columns->start_ticks[event->row],
+                      .kind = (uint32_t)event->kind,
+                      .track = event->track };
     for (uint32_t i = 1; i < TS_COLUMN_LIMIT; i++) {
         const uint64_t value = ts_event_value(event, (ts_column)i);
         made.hash = rows_mix(made.hash, &value, sizeof value);
@@ -44,7 +43,7 @@ static inline rows_row rows_make(const ts_reader *reader, const ts_event *event)
     const ts_text text = ts_event_text(event);
     const ts_text label = ts_event_label(reader, event);
     made.hash = rows_mix(made.hash, text.text, text.size);
-    made.hash = rows_mix(made.hash, label.text, label.size);
+    made.label = rows_mix(0, label.text, label.size);
     return made;
 }
 
@@ -121,8 +120,8 @@ static inline void rows_close(rows *all)
 static inline bool rows_row_same(const rows_row *a, const rows_row *b)
 {
     return a->start_ns == b->start_ns && a->duration_ns == b->duration_ns &&
-           a->ticks == b->ticks && a->hash == b->hash && a->kind == b->kind &&
-           a->track == b->track;
+           a->ticks == b->ticks && a->hash == b->hash && a->label == b->label &&
+           a->kind == b->kind && a->track == b->track;
 }
 
 static inline bool rows_same(const rows *a, const rows *b)
@@ -133,15 +132,15 @@ static inline bool rows_same(const rows *a, const rows *b)
     return true;
 }
 
-// Whether a's rows are some of b's, in the same order. Labels and other
-// texts of dictionaries may be missing from a if `unnamed`.
+// Whether a's rows are some of b's, in the same order; with other labels if
+// dictionaries are missing from a (`unnamed`).
 static inline bool rows_within(const rows *a, const rows *b, bool unnamed)
 {
     size_t at = 0;
     for (size_t i = 0; i < a->count; i++, at++) {
         rows_row wanted = a->rows[i];
         for (; at < b->count; at++) {
-            if (unnamed) wanted.hash = b->rows[at].hash;
+            if (unnamed) wanted.label = b->rows[at].label;
             if (rows_row_same(&wanted, &b->rows[at])) break;
         }
         if (at == b->count) return false;
