@@ -29,5 +29,4 @@ check "arm64: build" $MAKE OUT=build/arm64 CC=aarch64-linux-gnu-gcc \
     HAVE_XXHASH=yes tests examples
 export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 export QEMU_SET_ENV=LD_LIBRARY_PATH=$PWD/$root/usr/lib/aarch64-linux-gnu
-WITHOUT=""
 check_programs arm64 build/arm64 qemu-aarch64-static

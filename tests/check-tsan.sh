@@ -1,7 +1,6 @@
 # The test programs under ThreadSanitizer.
 . tests/lib.sh
 flags="-O1 -g -fsanitize=thread"
-WITHOUT=$(sed -n 's/^WITHOUT_TSAN = //p' Makefile)
-export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+export TSAN_OPTIONS=second_deadlock_stack=1
 check "tsan: build" $MAKE OUT=build/tsan CC=gcc CXX=g++ CFLAGS="$flags" tests
 check_programs tsan build/tsan

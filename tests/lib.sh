@@ -38,7 +38,7 @@ check() {
     log=$TS_LOGS/$(printf %s "$name" | tr -c 'a-zA-Z0-9' _).log
     start=$(date +%s%3N)
     status=0
-    timeout -k 5 "${LIMIT:-300}" "$@" >"$log" 2>&1 </dev/null || status=$?
+    timeout -k 5 "${LIMIT:-120}" "$@" >"$log" 2>&1 </dev/null || status=$?
     took=$(($(date +%s%3N) - start))
     took=$((took / 1000)).$((took / 100 % 10)) # to a tenth of a second
     if grep -q '^1\.\.[0-9][0-9]*$' "$log"; then
@@ -54,7 +54,7 @@ check() {
     echo "$@" >>"$TS_RESULTS"
     if test "$2" != 0; then
         printf 'FAIL  %s (exit status %s, %s s)\n' "$name" "$status" "$took"
-        test "$status" != 124 || echo "    not done after ${LIMIT:-300} s"
+        test "$status" != 124 || echo "    not done after ${LIMIT:-120} s"
         tail -n "${LINES_SHOWN:-200}" "$log" | sed 's/^/    /'
     elif test "$1" = 0; then
         printf 'skip  %s: %s\n' "$name" "$(tail -n 1 "$log")"
