@@ -301,7 +301,7 @@ static void put_args(chrome *c, const export_item *item, const char *category)
     if (filled) put(c, "}");
 }
 
-// Numbers of launches and of flows do not mix: "l1" and "f1".
+// One number for all arrows of a launch: any number of slices may take it in.
 static void put_arrows(chrome *c, const export_arrows *arrows)
 {
     const uint64_t launch = arrows->source ? arrows->source : arrows->target;
@@ -311,8 +311,9 @@ static void put_arrows(chrome *c, const export_arrows *arrows)
     const bool in = arrows->target || arrows->phase == TS_PHASE_STEP ||
                     arrows->phase == TS_PHASE_END;
     put(c, ",\"bind_id\":\"");
-    put(c, arrows->phase ? "f" : "l");
-    put_uint(&c->block, arrows->phase ? arrows->flow : launch);
+    export_put_hex(&c->block, arrows->phase
+                                  ? export_arrow_number(arrows->flow, 2)
+                                  : export_arrow_number(launch, 1));
     put(c, "\"");
     if (in) put(c, ",\"flow_in\":true");
     if (out) put(c, ",\"flow_out\":true");

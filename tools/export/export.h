@@ -59,6 +59,16 @@ typedef struct export_arrows {
     ts_phase phase; // 0: no flow
 } export_arrows;
 
+// A number for an arrow; those of launches (kind 1) and flows (kind 2) do not
+// meet. Source: Vigna's splitmix64.
+static inline uint64_t export_arrow_number(uint64_t id, uint64_t kind)
+{
+    uint64_t x = id + kind * UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
 #define EXPORT_OPEN_END INT64_MAX // the end of a slice is not known yet
 
 typedef struct export_item {

@@ -262,7 +262,7 @@ static const export_arg *gather_args(walk *w, const held *h, uint32_t *count)
 
 static void count_arrows(walk *w, const export_arrows *arrows)
 {
-    if (arrows->target || arrows->phase) w->counts->arrows++;
+    if (arrows->target || arrows->phase > TS_PHASE_START) w->counts->arrows++;
 }
 
 static void flush_group(walk *w)

@@ -263,26 +263,17 @@ static void put_color(perfetto *p, sequence *s, uint32_t site)
     put_arg(p, s, &color);
 }
 
-// Arrows of launches and of flows must not share numbers.
-static uint64_t flow_number(uint64_t id, uint64_t kind)
-{
-    uint64_t x = id + kind * UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9); // splitmix64
-    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-    return x ^ x >> 31;
-}
-
 static void put_arrows(export_buffer *b, const export_arrows *arrows)
 {
     for (uint32_t i = 0; i < arrows->fan_out; i++)
-        proto_fixed64(b, EVENT_FLOW, flow_number(arrows->source << 32 | i, 1));
+        proto_fixed64(b, EVENT_FLOW, export_arrow_number(arrows->source << 32 | i, 1));
     if (arrows->target)
         proto_fixed64(b, EVENT_LAST_FLOW,
-                      flow_number(arrows->target << 32 | arrows->arrow, 1));
+                      export_arrow_number(arrows->target << 32 | arrows->arrow, 1));
     if (arrows->phase)
         proto_fixed64(
             b, arrows->phase == TS_PHASE_END ? EVENT_LAST_FLOW : EVENT_FLOW,
-            flow_number(arrows->flow, 2));
+            export_arrow_number(arrows->flow, 2));
 }
 
 // The text of a message is in the log too, with its place in the source.
