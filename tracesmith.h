@@ -1589,6 +1589,7 @@ typedef struct ts__ring_rest {
     uint32_t track;      // whose records come at `tail`
     uint32_t owner;      // track of the thread that has it
     uint32_t index;      // in the sidecar
+    ts__ring *older;     // a smaller one of the same thread
     uint64_t start;      // position of the first record
     uint64_t drained_ns; // when it was last emptied
     // The last changes of owner, so that a flight recorder knows whose
@@ -1686,8 +1687,7 @@ typedef struct ts__writer {
 typedef struct ts__block { // of the dictionary
     uint8_t *bytes;
     uint64_t used, size;
-    uint32_t shared; // index + 1 in the session's sidecar, 0: private memory
-    bool closed;     // takes no more entries
+    uint64_t told; // up to here, older than the session
 } ts__block;
 // Kinds of entries that never leave the process.
 enum { TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
@@ -1785,8 +1785,10 @@ __thread ts__ring *ts__mine __attribute__((tls_model("initial-exec"))) =
 // This thread: inside the slow path; its track, name, and the session that
 // has been told of them.
 static __thread uint32_t ts__inside, ts__track, ts__track_name, ts__track_told;
+static __thread ts__ring *ts__before; // its ring in an earlier session
 
-static uint8_t *ts__session_blocks[TS__BLOCKS_MAX]; // dictionary, shared ones
+// The dictionary's log in the sidecar, by block.
+static ts__block ts__log[TS__BLOCKS_MAX];
 
 static void ts__platform_init(void)
 {
@@ -1945,9 +1947,10 @@ static ts_loss_entry ts__loss_row(ts__loss_total *total, uint64_t epoch)
 
 /*
     Names, sites, tracks ... live as long as the process, in blocks that are
-    never freed or moved. Blocks begun during a session are part of its
-    sidecar. Lookups take no lock: an entry and a table are complete before
-    the pointer to them is published.
+    never freed or moved. Lookups take no lock: an entry and a table are
+    complete before the pointer to them is published. During a session each
+    new entry also goes into a log in the sidecar, from which it is written to
+    the trace, by the drain or by salvage.
 */
 static const uint8_t *ts__entry_bytes(const ts__entry *entry)
 {
@@ -2011,40 +2014,57 @@ static void *ts__sidecar_grow(size_t size, uint64_t *offset)
     return ts__pages_map(ts__c.sidecar_fd, *offset, size);
 }
 
-// A block with room for `need` bytes. Names' lock held.
-static ts__block *ts__block_get(size_t need)
+// A block with room for `need` bytes, the last one or a new one.
+static ts__block *ts__block_get(ts__block *blocks, uint32_t *count, size_t need,
+                                bool shared)
 {
-    ts__sidecar *const sidecar =
-        ts__c.names_shared ? ts__c.writer.sidecar : NULL;
-    ts__block *block = NULL;
-    if (ts__c.block_count) block = &ts__c.blocks[ts__c.block_count - 1];
-    if (block && !block->closed && block->used + need <= block->size)
-        return block;
-    if (ts__c.block_count == TS__BLOCKS_MAX) return NULL;
-    size_t size =
-        sidecar && sidecar->block_count == 0 ? 32u << 10 : TS__BLOCK_BYTES;
+    ts__block *block = *count ? &blocks[*count - 1] : NULL;
+    if (block && block->used + need <= block->size) return block;
+    if (*count == TS__BLOCKS_MAX) return NULL;
+    size_t size = *count ? TS__BLOCK_BYTES : 32u << 10;
     if (size < need) size = need;
     size = ts__page_round(size);
-    block = &ts__c.blocks[ts__c.block_count];
+    uint64_t offset = 0;
+    block = &blocks[*count];
     memset(block, 0, sizeof *block);
     block->size = size;
-    if (!sidecar) {
-        block->bytes = (uint8_t *)ts__pages_new(size);
-    } else if (sidecar->block_count < TS__BLOCKS_MAX) {
-        uint64_t offset = 0;
-        block->bytes = (uint8_t *)ts__sidecar_grow(size, &offset);
-        if (block->bytes) {
-            sidecar->blocks[sidecar->block_count].offset = offset;
-            ts__session_blocks[sidecar->block_count] = block->bytes;
-            // release: pairs with the acquire in ts__writer_entries
-            __atomic_store_n(&sidecar->block_count, sidecar->block_count + 1,
-                             __ATOMIC_RELEASE);
-            block->shared = sidecar->block_count;
-        }
-    }
+    block->bytes = (uint8_t *)(shared ? ts__sidecar_grow(size, &offset)
+                                      : ts__pages_new(size));
     if (!block->bytes) return NULL;
-    ts__c.block_count++;
+    if (shared) ts__c.writer.sidecar->blocks[*count].offset = offset;
+    // release: pairs with the acquire in ts__writer_entries
+    __atomic_store_n(count, *count + 1, __ATOMIC_RELEASE);
     return block;
+}
+
+static ts__entry *ts__block_put(ts__block *block, uint32_t kind, uint32_t id,
+                                const void *bytes, size_t size, uint64_t hash)
+{
+    ts__entry *const e = (ts__entry *)(void *)(block->bytes + block->used);
+    e->hash = hash;
+    e->id = id;
+    e->size = (uint32_t)size;
+    e->kind = kind;
+    if (size) memcpy(e + 1, bytes, size);
+    return e;
+}
+
+static bool ts__log_add(uint32_t kind, uint32_t id, const void *bytes,
+                        size_t size, size_t need)
+{
+    ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    if (!ts__c.names_shared || kind >= TS__ENTRY_BLOB) return true;
+    ts__block *const block =
+        ts__block_get(ts__log, &sidecar->block_count, need, true);
+    if (!block) {
+        ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
+        return false;
+    }
+    ts__block_put(block, kind, id, bytes, size, 0);
+    block->used += need;
+    __atomic_store_n(&sidecar->blocks[block - ts__log].used, block->used,
+                     __ATOMIC_RELEASE);
+    return true;
 }
 
 // Adds an entry. Names' lock held; 0 when there is no room.
@@ -2052,21 +2072,12 @@ static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
                               size_t size, uint64_t hash)
 {
     const size_t need = (sizeof(ts__entry) + size + 7) & ~(size_t)7;
-    ts__block *const block = ts__table_grow() ? ts__block_get(need) : NULL;
-    if (!block) {
-        if (ts__c.names_shared) ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
-        return 0;
-    }
-    ts__entry *const e = (ts__entry *)(void *)(block->bytes + block->used);
-    e->hash = hash;
-    e->id = id;
-    e->size = (uint32_t)size;
-    e->kind = kind;
-    if (size) memcpy(e + 1, bytes, size);
+    if (!ts__table_grow()) return 0;
+    ts__block *const block =
+        ts__block_get(ts__c.blocks, &ts__c.block_count, need, false);
+    if (!block || !ts__log_add(kind, id, bytes, size, need)) return 0;
+    ts__entry *const e = ts__block_put(block, kind, id, bytes, size, hash);
     block->used += need;
-    if (block->shared)
-        __atomic_store_n(&ts__c.writer.sidecar->blocks[block->shared - 1].used,
-                         block->used, __ATOMIC_RELEASE);
     if (hash) {
         ts__table_insert(ts__c.table, ts__c.table_mask, e);
         ts__c.table_used++;
@@ -2328,6 +2339,11 @@ static size_t ts__ring_offset(void) // of the slots in the mapping
     return 8192;
 }
 
+static size_t ts__ring_bytes(uint32_t shift) // of the mapping
+{
+    return ts__page_round(ts__ring_offset() + ((size_t)16 << shift));
+}
+
 static uint64_t ts__ring_slots(const ts__ring *ring)
 {
     return ring->mask + 1;
@@ -2337,8 +2353,7 @@ static uint64_t ts__ring_slots(const ts__ring *ring)
 static ts__ring *ts__ring_new(uint32_t shift)
 {
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
-    const size_t size =
-        ts__page_round(ts__ring_offset() + ((size_t)16 << shift));
+    const size_t size = ts__ring_bytes(shift);
     const uint32_t index = ts__c.ring_count;
     if (index == TS__RINGS_MAX ||
         ts__c.ring_bytes + size > ts__c.desc.memory_bytes)
@@ -2373,6 +2388,7 @@ static void ts__ring_own(ts__ring *ring, uint32_t gate)
     ts__ring_rest *const rest = ts__rest(ring);
     const uint64_t position = ts__ring_reserve(ring, 1);
     rest->owner = ts__track;
+    rest->older = NULL;
     rest->owners[rest->owner_count % 16].position = position;
     rest->owners[rest->owner_count % 16].track = ts__track;
     rest->owner_count++;
@@ -2411,7 +2427,21 @@ static void ts__ring_drain(ts__ring *ring, uint64_t upto);
 static void ts__row_write(ts__ring *ring, uint32_t event,
                           const uint64_t *values, uint32_t count);
 
-// The slow path is entered: finds a ring for a thread that has none.
+// Rings of a session that is over, a thread's last and its smaller ones.
+static void ts__rings_unmap(ts__ring *ring)
+{
+    while (ring) {
+        ts__ring *const older = ts__rest(ring)->older;
+        munmap(ring, ts__ring_bytes(ring->shift));
+        ring = older;
+    }
+}
+
+/*
+    The slow path is entered: finds a ring for a thread that has none in this
+    session. The ring of the session before stays mapped until the next one,
+    because we may be in a signal handler that interrupted a record into it.
+*/
 static ts__ring *ts__ring_attach(uint32_t gate)
 {
     // A track needs the slow path itself.
@@ -2421,21 +2451,22 @@ static ts__ring *ts__ring_attach(uint32_t gate)
     if (!told) return NULL;
     ts__lock_take(&ts__c.pool);
     ts__ring *ring = NULL;
-    {
-        if (ts__c.free_count)
-            ring = ts__c.rings[ts__c.free_rings[--ts__c.free_count]];
-        else
-            ring = ts__ring_new(ts__shift_first());
-        // Many short threads can fill a ring between two looks at it.
-        if (ring && !ts__ring_refresh(ring, 2))
-            ts__ring_drain(ring, ring->head);
-        if (ring)
-            ts__ring_own(ring, gate);
-        else
-            ts__loss_now(ts__track, TS_LOSS_MEMORY_BOUND);
-    }
+    if (ts__c.free_count)
+        ring = ts__c.rings[ts__c.free_rings[--ts__c.free_count]];
+    else
+        ring = ts__ring_new(ts__shift_first());
+    // Many short threads can fill a ring between two looks at it.
+    if (ring && !ts__ring_refresh(ring, 2)) ts__ring_drain(ring, ring->head);
+    if (ring)
+        ts__ring_own(ring, gate);
+    else
+        ts__loss_now(ts__track, TS_LOSS_MEMORY_BOUND);
     ts__lock_give(&ts__c.pool);
     if (!ring) return NULL;
+    if (ts__mine != &ts__none) { // of an earlier session
+        ts__rings_unmap(ts__before);
+        ts__before = ts__mine;
+    }
     ts__mine = ring;
     pthread_setspecific(ts__c.key, ring);
     return ring;
@@ -2464,6 +2495,7 @@ static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate)
     if (next) {
         ts__ring_own(next, gate);
         memcpy(next->open, ring->open, sizeof next->open);
+        ts__rest(next)->older = ring;
         TS__STORE(&next->depth, ring->depth);
         TS__STORE(&ring->depth, 0);
         TS__STORE(&ring->gate, 0);
@@ -2534,6 +2566,7 @@ static void ts__ring_leave(ts__ring *ring)
 static void ts__ring_detach(void *value)
 {
     sigset_t old;
+    bool found = false;
     ts__ring *const mine = (ts__ring *)value;
     if (!ts__enter(&old)) return;
     if (ts__session_still(TS__LOAD(&mine->gate))) ts__ring_leave(mine);
@@ -2543,12 +2576,16 @@ static void ts__ring_detach(void *value)
     for (uint32_t i = 0; i < ts__c.ring_count; i++) {
         ts__ring *const ring = ts__c.rings[i];
         ts__ring_rest *const rest = ts__rest(ring);
+        found |= ring == mine;
         if (rest->owner != owner || rest->state == TS__RING_FREE) continue;
         ring->depth = 0;
         TS__STORE(&rest->state, TS__RING_FREE);
         ts__c.free_rings[ts__c.free_count++] = i;
     }
     ts__lock_give(&ts__c.pool);
+    if (!found) ts__rings_unmap(mine);
+    ts__rings_unmap(ts__before);
+    ts__before = NULL;
     ts__leave(&old);
 }
 
@@ -2602,7 +2639,11 @@ void ts__zone_end_slow(ts_zone zone, uint64_t end)
     // 8 slots: what ts__row_put needs, in case the gate is closed.
     if (TS__LOAD(&ring->gate) != gate || !ts__ring_fits(ring, 8))
         ring = ts__ring_room_in(gate, 8);
-    if (!ring) return;
+    if (!ring) {
+        if (TS__LOAD(&ts__mine->gate) == gate)
+            TS__STORE(&ts__mine->depth, zone.depth);
+        return;
+    }
     if (duration >> 32 == 0) {
         ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone.start,
                          duration << 32 | zone.code << 6 | TS__REC_ZONE);
@@ -4017,57 +4058,58 @@ static size_t ts__range_size(const uint8_t *bytes, size_t size)
 static ts_result ts__writer_dictionary(ts__writer *w)
 {
     ts__writer_state *const state = &w->sidecar->state;
-    for (; state->entry_block < ts__c.block_count; state->entry_block++) {
+    while (state->entry_block < ts__c.block_count) {
         const ts__block *const block = &ts__c.blocks[state->entry_block];
-        while (state->entry_offset < block->used) {
-            const uint8_t *const bytes = block->bytes + state->entry_offset;
-            const size_t size =
-                ts__range_size(bytes, block->used - state->entry_offset);
-            ts_result result = ts__writer_prepare(w, 16);
-            ts__commit commit = ts__commit_begin(w);
-            commit.state.entry_offset += size;
-            if (result == TS_OK)
-                result = ts__writer_range(w, bytes, size, block->shared != 0,
-                                          &commit);
-            if (result != TS_OK) return result;
+        const uint64_t at = state->entry_offset;
+        const uint64_t end = at < block->told ? block->told : block->used;
+        if (at == end) {
+            if (state->entry_block + 1 == ts__c.block_count) break;
+            state->entry_block++;
+            state->entry_offset = 0;
+            continue;
         }
-        if (state->entry_block + 1 == ts__c.block_count) break;
-        state->entry_offset = 0;
+        const size_t size = ts__range_size(block->bytes + at, end - at);
+        ts_result result = ts__writer_prepare(w, 16);
+        ts__commit commit = ts__commit_begin(w);
+        commit.state.entry_offset += size;
+        if (result == TS_OK)
+            result = ts__writer_range(w, block->bytes + at, size,
+                                      at >= block->told, &commit);
+        if (result != TS_OK) return result;
     }
     return TS_OK;
 }
 
-// What the dictionary got since, from the session's blocks. Called after the
+// What the dictionary got since, from its log in the sidecar. Called after the
 // records were read from their ring and before they are written, so that
 // names come first.
-static ts_result ts__writer_entries(ts__writer *w, uint8_t *const *blocks)
+static ts_result ts__writer_entries(ts__writer *w, const ts__block *log)
 {
     ts__sidecar *const sidecar = w->sidecar;
     for (;;) {
-        ts__commit commit = ts__commit_begin(w);
-        const uint32_t i = commit.state.entry_block;
-        const uint64_t at = commit.state.entry_offset;
-        // acquire: pairs with the release in ts__block_get
+        ts__writer_state *const state = &sidecar->state;
+        const uint32_t i = state->entry_block;
+        const uint64_t at = state->entry_offset;
+        // acquire: pairs with the releases in ts__block_get and ts__log_add
         const uint32_t count =
             __atomic_load_n(&sidecar->block_count, __ATOMIC_ACQUIRE);
         if (i >= count) return TS_OK;
-        const bool last = i + 1 == count;
         const uint64_t used =
             __atomic_load_n(&sidecar->blocks[i].used, __ATOMIC_ACQUIRE);
         if (at == used) {
-            if (last) return TS_OK;
+            if (i + 1 == count) return TS_OK;
             // Not journaled: at worst a block is written twice.
-            sidecar->state.entry_offset = 0;
-            sidecar->state.entry_block++;
+            state->entry_offset = 0;
+            state->entry_block++;
             continue;
         }
-        const uint8_t *const bytes = blocks[i] + at;
-        const size_t size = ts__range_size(bytes, used - at);
+        const size_t size = ts__range_size(log[i].bytes + at, used - at);
         ts_result result = ts__writer_prepare(w, 16);
-        commit = ts__commit_begin(w);
+        ts__commit commit = ts__commit_begin(w);
         commit.state.entry_offset = at + size;
         if (result == TS_OK)
-            result = ts__writer_range(w, bytes, size, true, &commit);
+            result =
+                ts__writer_range(w, log[i].bytes + at, size, true, &commit);
         if (result != TS_OK) return result;
     }
 }
@@ -4216,8 +4258,8 @@ static ts_result ts__writer_create(ts__writer *w, const char *path)
 */
 typedef struct ts__mover {
     ts__writer *writer;
-    uint8_t *const *blocks; // dictionary, by index in the sidecar
-    ts__open_zone *open;    // zones on zone stacks, at the end of a session
+    const ts__block *log; // of the dictionary
+    ts__open_zone *open;  // zones on zone stacks, at the end of a session
     uint32_t open_count;
     bool dead; // nobody writes to the rings any more
 } ts__mover;
@@ -4229,7 +4271,7 @@ static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
 {
     ts__writer *const w = m->writer;
     ts__lock_take(&w->lock);
-    ts_result result = ts__writer_entries(w, m->blocks);
+    ts_result result = ts__writer_entries(w, m->log);
     if (result == TS_OK) result = ts__writer_prepare(w, e->chunks);
     ts__commit commit = ts__commit_begin(w);
     commit.ring = ring;
@@ -4289,7 +4331,7 @@ static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
 
 static void ts__ring_drain(ts__ring *ring, uint64_t upto)
 {
-    const ts__mover m = { &ts__c.writer, ts__session_blocks, NULL, 0, false };
+    const ts__mover m = { &ts__c.writer, ts__log, NULL, 0, false };
     ts__ring_move(&m, ring, upto);
 }
 
@@ -4384,7 +4426,7 @@ static void ts__drain_misc(bool losses)
     ts__writer *const w = &ts__c.writer;
     ts__clock_tend(w);
     ts__lock_take(&w->lock);
-    ts_result result = ts__writer_entries(w, ts__session_blocks);
+    ts_result result = ts__writer_entries(w, ts__log);
     if (result == TS_OK && losses) result = ts__writer_prepare(w, 1);
     if (result == TS_OK && losses)
         result = ts__writer_losses(w, ts__c.rings, ts__ring_count());
@@ -4515,7 +4557,7 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
     batch.from = ts__snapshot_copy(ring, &copy, slots);
     batch.track = ts__snapshot_track(ring, batch.from);
     if (w == &ts__c.writer) { // names come before their use
-        result = ts__writer_entries(w, ts__session_blocks);
+        result = ts__writer_entries(w, ts__log);
     } else {
         ts__lock_take(&ts__c.names);
         result = ts__writer_dictionary(w);
@@ -4914,14 +4956,13 @@ static void ts__header_make(ts_file_header *header)
     ts__header_seal(header);
 }
 
-// The session's sidecar takes no more of the dictionary.
+// The session's log ends.
 static void ts__names_close(void)
 {
+    const ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    for (uint32_t i = 0; sidecar && i < sidecar->block_count; i++)
+        munmap(ts__log[i].bytes, (size_t)ts__log[i].size);
     ts__c.names_shared = false;
-    for (uint32_t i = 0; i < ts__c.block_count; i++) {
-        ts__c.blocks[i].closed = true;
-        ts__c.blocks[i].shared = 0;
-    }
 }
 
 // Undoes a start that failed, or cleans up after a stop.
@@ -4966,10 +5007,10 @@ static ts_result ts__session_begin(void)
     ts__c.clock_step_ns = 1000000;
     ts__c.clock_next_ns = ts__clock_ns(CLOCK_MONOTONIC_RAW) + 1000000;
     ts__lock_take(&ts__c.names);
-    if (w->error == TS_OK) w->error = ts__writer_dictionary(w);
     for (uint32_t i = 0; i < ts__c.block_count; i++)
-        ts__c.blocks[i].closed = true; // new entries go into the sidecar
-    w->sidecar->state.entry_block = 0; // which is what this counts now
+        ts__c.blocks[i].told = ts__c.blocks[i].used;
+    if (w->error == TS_OK) w->error = ts__writer_dictionary(w);
+    w->sidecar->state.entry_block = 0; // of the log, from here on
     w->sidecar->state.entry_offset = 0;
     ts__c.names_shared = true;
     ts__lock_give(&ts__c.names);
@@ -5034,7 +5075,7 @@ ts_result ts_session_start(const ts_session_desc *desc)
 
 static void ts__session_drain_last(ts__open_zone *zones, uint32_t count)
 {
-    ts__mover m = { &ts__c.writer, ts__session_blocks, zones, count, false };
+    ts__mover m = { &ts__c.writer, ts__log, zones, count, false };
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
         ts__ring *const ring = ts__c.rings[i];
         const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
@@ -5053,11 +5094,11 @@ static void ts__session_drain_last(ts__open_zone *zones, uint32_t count)
 static void ts__session_end(ts__writer *w, ts__ring *const *rings,
                             uint32_t ring_count, const ts__open_zone *zones,
                             uint32_t zone_count, ts__encoder *e,
-                            uint8_t *const *blocks)
+                            const ts__block *log)
 {
     w->final = true;
     ts__lock_take(&w->lock);
-    ts__writer_failed(w, ts__writer_entries(w, blocks));
+    ts__writer_failed(w, ts__writer_entries(w, log));
     ts__writer_failed(w, ts__writer_open_zones(w, e, zones, zone_count));
     ts__writer_failed(w, ts__writer_prepare(w, 2));
     ts__writer_failed(w, ts__writer_losses(w, rings, ring_count));
@@ -5093,6 +5134,8 @@ static ts_result ts__session_stop_locked(void)
         ts__c.thread_runs = false;
     }
     ts__wait_outside();
+    for (uint32_t i = 0; i < ts__ring_count(); i++)
+        TS__STORE(&ts__c.rings[i]->limit, 0); // later ends take the slow path
     const size_t bytes = TS__OPEN_ZONES_MAX * sizeof(ts__open_zone);
     ts__open_zone *const zones = (ts__open_zone *)ts__pages_new(bytes);
     const uint32_t count = zones ? ts__open_zones(zones, TS__OPEN_ZONES_MAX,
@@ -5107,8 +5150,7 @@ static ts_result ts__session_stop_locked(void)
     ts__lock_take(&w->lock);
     ts__clock_write(w);
     ts__lock_give(&w->lock);
-    ts__session_end(w, ts__c.rings, ts__ring_count(), zones, count, e,
-                    ts__session_blocks);
+    ts__session_end(w, ts__c.rings, ts__ring_count(), zones, count, e, ts__log);
     ts__encoder_give(e);
     if (zones) munmap(zones, bytes);
     ts__stats_fill(&ts__c.last_stats);
@@ -5350,14 +5392,21 @@ static void ts__fork_child(void)
     ts__c.writer.lock = free_lock;
     ts__c.encoders_busy = 0;
     ts__c.process_track = 0;
+    ts__before = NULL;
     if (ts__c.active) {
+        // A mapping would keep the sidecar locked after the parent's death.
         close(ts__c.writer.fd);
         close(ts__c.sidecar_fd);
+        for (uint32_t i = 0; i < ts__c.ring_count; i++)
+            munmap(ts__c.rings[i], ts__ring_bytes(ts__c.rings[i]->shift));
+        ts__names_close();
+        munmap(ts__c.writer.sidecar,
+               ts__page_round(sizeof *ts__c.writer.sidecar));
         ts__signal_give();
     }
     ts__c.writer.fd = ts__c.sidecar_fd = -1;
     ts__c.writer.sidecar = NULL;
-    ts__names_close();
+    ts__c.names_shared = false;
     ts__c.active = ts__c.thread_runs = false;
     ts__c.ring_count = ts__c.free_count = 0;
     ts__c.ring_bytes = 0;
@@ -5375,7 +5424,7 @@ typedef struct ts__rescue { // one trace being salvaged
     uint8_t *map;
     uint64_t size;
     char path[TS__PATH_MAX], link[TS__PATH_MAX];
-    uint8_t *blocks[TS__BLOCKS_MAX];
+    ts__block log[TS__BLOCKS_MAX];
     ts__ring *rings[TS__RINGS_MAX];
     ts__open_zone zones[TS__OPEN_ZONES_MAX];
 } ts__rescue;
@@ -5439,7 +5488,7 @@ static ts_result ts__rescue_map(ts__rescue *r, const ts_file_header *header)
         if (s->blocks[i].offset > r->size ||
             s->blocks[i].used > r->size - s->blocks[i].offset)
             return TS_ERR_CORRUPT;
-        r->blocks[i] = r->map + s->blocks[i].offset;
+        r->log[i].bytes = r->map + s->blocks[i].offset;
     }
     for (uint32_t i = 0; i < s->ring_count; i++) {
         if (s->rings[i].offset > r->size || s->rings[i].offset % 4096 ||
@@ -5486,7 +5535,7 @@ static void ts__rescue_clock(ts__rescue *r)
 
 static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
 {
-    const ts__mover m = { &r->writer, r->blocks, r->zones, zone_count, true };
+    const ts__mover m = { &r->writer, r->log, r->zones, zone_count, true };
     ts__sidecar *const s = r->writer.sidecar;
     for (uint32_t i = 0; i < s->ring_count; i++) {
         ts__ring *const ring = r->rings[i];
@@ -5548,7 +5597,7 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     const uint64_t saved = s->state.records - before;
     ts__writer_failed(w, ts__writer_note(w, 1, "salvaged.records", saved));
     ts__session_end(w, r->rings, s->ring_count, r->zones, zones, r->encoder,
-                    r->blocks);
+                    r->log);
     if (records) *records = saved;
     if (w->error == TS_OK) ts__rescue_remove(r);
     return w->error;

@@ -93,6 +93,29 @@ static void zones_may_last_longer_than_32_bits(void **state)
     rt_close(&trace);
 }
 
+// Both ends of the pause are inside the zone; then only its beginning is.
+static void long_zones_may_end_in_a_pause(void **state)
+{
+    (void)state;
+    tick_now = 5000;
+    const char *const path = rt_start("pause.sbt", plain);
+    TS_ZONE_BEGIN(over, "over");
+    TS_ZONE_BEGIN(into, "into");
+    pass(UINT64_C(1) << 33);
+    ts_session_pause();
+    pass(10);
+    TS_ZONE_END(into);
+    ts_session_resume();
+    TS_ZONE_END(over);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_int_equal(rt_only(&trace, TS_EVENT_ZONE, "into")->duration_ns,
+                     (UINT64_C(1) << 33) + 10);
+    assert_int_equal(rt_only(&trace, TS_EVENT_ZONE, "over")->duration_ns,
+                     (UINT64_C(1) << 33) + 10);
+    rt_close(&trace);
+}
+
 // A record holds 56 bits of its time: nine months of a 3 GHz counter.
 static void the_counter_may_be_old(void **state)
 {
@@ -164,6 +187,7 @@ static void nothing_happens_for_a_long_time(void **state)
     tick_now = 777;
     const char *const path = rt_start("gap.sbt", plain);
     TS_MARK("before");
+    assert_int_equal(ts_session_flush(), TS_OK); // as the drain would by then
     pass(UINT64_C(1) << 60); // 36 years
     TS_MARK("after");
     assert_int_equal(ts_session_stop(), TS_OK);
@@ -179,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_are_the_ticks_to_the_nanosecond),
         cmocka_unit_test(zones_may_last_longer_than_32_bits),
+        cmocka_unit_test(long_zones_may_end_in_a_pause),
         cmocka_unit_test(the_counter_may_be_old),
         cmocka_unit_test(an_old_counter_survives_a_crash),
         cmocka_unit_test(nothing_happens_for_a_long_time),
