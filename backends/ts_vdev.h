@@ -3,7 +3,7 @@
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: none.
-    Checked with:   Linux 6.1, x86-64, gcc 12 and clang 14, November 2026.
+    Checked with:   Debian 12, x86-64, gcc 12 and clang 14, November 2026.
 
     WHAT IT DOES
         Devices with memory of their own, contexts, streams (blocking,
@@ -17,8 +17,8 @@
 
     WHAT IT DOES NOT DO
         It does not simulate a machine: a kernel takes the time that its C
-        function takes on this processor. It does not survive fork: the child
-        has no device threads. No graphs, no managed memory.
+        function takes on this processor. It does not follow fork: in the
+        child every call gives TS_ERR_STATE. No graphs, no managed memory.
 
     USE
         #define TRACESMITH_VDEV_IMPLEMENTATION // in one C11 file
@@ -269,6 +269,7 @@ TS_API ts_result ts_vdev_host_function(ts_vdev *vdev, ts_vdev_stream stream,
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #ifndef SIG_SETMASK
 #error "ts_vdev.h: define _POSIX_C_SOURCE 200809L before any #include"
 #endif
@@ -284,13 +285,20 @@ typedef struct ts__vd_call { // a public function at work
     ts_result result;
 } ts__vd_call;
 
+// Not where waiting would never end: on a device's own threads, and in a
+// child made by fork, which has none of these threads.
+static bool ts__vd_usable(const ts_vdev *v)
+{
+    return v != ts__vd_inside && v->process == getpid();
+}
+
 // Takes the lock; if not, false, and call->result says why.
 static bool ts__vd_enter(ts__vd_call *call, ts_vdev *v, const char *name)
 {
     static uint64_t correlation; // of the process: vdevs share it
     memset(call, 0, sizeof *call);
     if (!v) call->result = TS_ERR_USAGE;
-    if (v && v == ts__vd_inside) call->result = TS_ERR_STATE;
+    if (v && !ts__vd_usable(v)) call->result = TS_ERR_STATE;
     if (call->result != TS_OK) return false;
     call->v = v;
     call->name = name;
@@ -890,6 +898,7 @@ ts_result ts_vdev_open(ts_vdev **vdev, const ts_vdev_desc *desc)
     ts_vdev *const v = calloc(1, sizeof *v);
     if (!v) return TS_ERR_MEMORY;
     v->desc = d;
+    v->process = getpid();
     const ts_result result = ts__vd_machine_open(v);
     if (result != TS_OK) {
         ts__vd_machine_close(v);
@@ -905,7 +914,7 @@ ts_result ts_vdev_open(ts_vdev **vdev, const ts_vdev_desc *desc)
 ts_result ts_vdev_close(ts_vdev *vdev)
 {
     if (!vdev) return TS_OK;
-    if (vdev == ts__vd_inside) return TS_ERR_STATE;
+    if (!ts__vd_usable(vdev)) return TS_ERR_STATE;
     ts__vd_machine_close(vdev);
     return TS_OK;
 }

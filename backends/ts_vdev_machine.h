@@ -140,6 +140,7 @@ struct ts_vdev {
     pthread_mutex_t lock;
     pthread_cond_t room; // a full stream has room again
     ts_vdev_desc desc;
+    pid_t process; // that opened it
     ts__vd_device *devices;
     ts__vd_unit *units;
     size_t unit_count;

@@ -225,7 +225,8 @@ static void *loader_main(void *unused)
             TS_FLOW_START(i);
             load(s);
         }
-        TS_COUNTER("loaded", total += 2 * AREA);
+        total += 2 * AREA;
+        TS_COUNTER("loaded", total);
         slot_pass(s, LOADED);
     }
     return unused;

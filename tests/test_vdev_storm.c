@@ -1,5 +1,7 @@
 /* The virtual accelerator: memory, arguments, bad calls, and a lot at once. */
 #define _GNU_SOURCE
+#include <sys/wait.h>
+#include <unistd.h>
 #include "tests/vdevtest.h"
 
 enum { MEMORY = 1 << 20 };
@@ -217,6 +219,22 @@ static void a_host_function_must_not_call(void **state)
     assert_int_equal(TS_ERR_STATE, results[1]);
 }
 
+static void a_child_gets_errors_and_does_not_hang(void **state)
+{
+    (void)state;
+    const pid_t child = fork();
+    if (!child) {
+        const bool right =
+            ts_vdev_stream_synchronize(vdev, 0) == TS_ERR_STATE &&
+            ts_vdev_close(vdev) == TS_ERR_STATE;
+        _exit(right ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(child, waitpid(child, &status, 0));
+    assert_int_equal(0, status);
+    ok(ts_vdev_stream_synchronize(vdev, 0)); // the parent goes on
+}
+
 static void impossible_devices_are_refused(void **state)
 {
     (void)state;
@@ -335,6 +353,7 @@ int main(void)
         TEST(bad_launches_are_refused),
         TEST(handles_are_dead_after_destroy_and_never_mixed_up),
         TEST(a_host_function_must_not_call),
+        TEST(a_child_gets_errors_and_does_not_hang),
         TEST(impossible_devices_are_refused),
         TEST(a_thousand_streams),
         TEST(eight_threads_launch_at_once),
