@@ -1,0 +1,21 @@
+# Every example runs, and what it writes is a trace without damage.
+. tests/lib.sh
+check "examples: build" $MAKE all examples
+for source in examples/*.c; do
+    name=$(basename "$source" .c)
+    check "examples: $name" sh -c '
+        set -e
+        bin=$PWD/build
+        folder=$(mktemp -d)
+        trap "rm -rf $folder" EXIT
+        cd $folder
+        if test $0 = read; then
+            $bin/examples/hello
+            $bin/examples/read hello.sbt
+            exit
+        fi
+        $bin/examples/$0
+        for trace in *.sbt*; do
+            $bin/ts-info --verify $trace
+        done' "$name"
+done
