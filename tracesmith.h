@@ -1703,10 +1703,12 @@ typedef struct ts__open_zone {
     once, each with one of these.
 */
 typedef struct ts__encoder {
-    uint64_t column[TS__COLUMNS_PER_EVENT][TS__BATCH_ROWS];
-    uint64_t track[TS__BATCH_ROWS]; // u64 like every column
+    // A row of all columns is written at once: the padding keeps it from
+    // falling into one set of the cache.
+    uint64_t column[TS__COLUMNS_PER_EVENT][TS__BATCH_ROWS + 24];
+    uint64_t track[TS__BATCH_ROWS + 24]; // u64 like every column
     uint64_t stored[TS__BATCH_ROWS + 64];
-    uint64_t root_start[TS__BATCH_ROWS], root_end[TS__BATCH_ROWS];
+    uint64_t root_start[TS__BATCH_ROWS + 24], root_end[TS__BATCH_ROWS + 24];
     uint32_t root_site[TS__BATCH_ROWS];
     uint32_t text_size[TS__BATCH_ROWS];
     uint8_t text[TS__BATCH_TEXT];
@@ -2656,19 +2658,20 @@ void ts__zone_end_slow(ts_zone zone, uint64_t end)
 
 /* ---- 11.7 Records with a payload ---------------------------------------- */
 
-// Copies bytes into the slots behind a reserved position, 15 to a slot.
+// Copies bytes into the slots behind a reserved position, 15 to a slot; up to
+// 14 bytes behind them are read too. Whole words: a slot put together from
+// bytes would be loaded again before they have left the store buffer, which
+// costs 4 ns a slot.
 static void ts__ring_fill(ts__ring *ring, uint64_t position,
                           const uint8_t *bytes, size_t size)
 {
     for (size_t done = 0; done < size; done += 15) {
-        uint8_t part[16] = { 0 };
-        ts__slot value;
         ts__slot *const slot = &ring->slots[++position & ring->mask];
-        part[0] = (uint8_t)(ts__ring_tag(ring, position) | 1);
-        memcpy(part + 1, bytes + done, size - done < 15 ? size - done : 15);
-        memcpy(&value, part, sizeof value);
-        TS__STORE(&slot->b, value.b);
-        TS__STORE(&slot->a, value.a);
+        uint64_t low, high;
+        memcpy(&low, bytes + done, 8);
+        memcpy(&high, bytes + done + 7, 8);
+        TS__STORE(&slot->b, high);
+        TS__STORE(&slot->a, low << 8 | ts__ring_tag(ring, position) | 1);
     }
 }
 
@@ -2696,13 +2699,14 @@ static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
                         const uint64_t *values, uint32_t count,
                         const char *text, size_t size)
 {
-    uint8_t bytes[8 + 8 * TS__COLUMNS_PER_EVENT + TS__TEXT_MAX];
+    uint8_t bytes[8 + 8 * TS__COLUMNS_PER_EVENT + TS__TEXT_MAX + 16];
     if (size > TS__TEXT_MAX) size = TS__TEXT_MAX;
     memcpy(bytes, &track, 4);
     memcpy(bytes + 4, &clock, 4);
     memcpy(bytes + 8, values, 8 * count);
     if (size) memcpy(bytes + 8 + 8 * count, text, size);
     size += 8 + 8 * count;
+    memset(bytes + size, 0, 14);
     const uint32_t slots = ts__slots_for(size);
     ts__ring *ring = ts__ring_get(event, slots);
     if (!ring) return;
@@ -2741,7 +2745,8 @@ static bool ts__open_zone_get(const ts__ring *ring, uint64_t *start,
 static void ts__row_write(ts__ring *ring, uint32_t event,
                           const uint64_t *values, uint32_t count)
 {
-    uint8_t bytes[8 + 8 * TS__COLUMNS_PER_EVENT] = { 0 };
+    // 16 more: ts__ring_fill reads whole slots.
+    uint8_t bytes[8 + 8 * TS__COLUMNS_PER_EVENT + 16] = { 0 };
     memcpy(bytes + 8, values, 8 * count);
     const size_t size = 8 + 8 * count;
     ts__ring_put(ring, values[0],
@@ -2795,7 +2800,7 @@ void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
                       uint64_t value)
 {
     const uint64_t tick = ts__tick(ring);
-    uint8_t bytes[8];
+    uint8_t bytes[22] = { 0 };
     memcpy(bytes, &value, 8);
     ts__ring_put(ring, tick, (uint64_t)code << 6 | record, bytes, 8);
 }
@@ -3053,6 +3058,7 @@ typedef struct ts__batch {
     uint64_t events;      // bits of other kinds of events in it
     uint64_t stale, bad;  // records not taken
     uint64_t first, last; // of these
+    bool sound;           // every slot from `from` to `to` was found good
 } ts__batch;
 
 static uint64_t ts__bits(uint64_t value) // needed to store it
@@ -3078,31 +3084,77 @@ static void ts__put_u64(uint8_t *p, uint64_t value)
     memcpy(p, &value, sizeof value);
 }
 
-// Packs count values, at most 64; returns the end of what was written.
-static uint8_t *ts__pack_block(uint8_t *out, const uint64_t *v, uint32_t count,
-                               uint32_t width)
+typedef struct ts__bit_writer {
+    uint8_t *out;
+    uint64_t word; // of which `used` bits are taken
+    uint32_t used;
+} ts__bit_writer;
+
+static inline void ts__bits_put(ts__bit_writer *w, uint64_t value,
+                                uint32_t width)
 {
-    uint64_t word = 0;
-    uint32_t used = 0;
-    if (!width) return out;
-    for (uint32_t i = 0; i < count; i++) {
-        word |= v[i] << used;
-        used += width;
-        if (used >= 64) {
-            ts__put_u64(out, word);
-            out += 8;
-            used -= 64;
-            word = used ? v[i] >> (width - used) : 0;
-        }
-    }
-    if (used) {
-        ts__put_u64(out, word);
-        out += 8;
-    }
-    return out;
+    w->word |= value << w->used;
+    w->used += width;
+    if (w->used < 64) return;
+    ts__put_u64(w->out, w->word);
+    w->out += 8;
+    w->used -= 64;
+    w->word = w->used ? value >> (width - w->used) : 0;
 }
 
-static uint8_t *ts__pack(uint8_t *out, const uint64_t *v, uint32_t count)
+// Packs count values, at most 64, less base; returns the end of what was
+// written. Narrow ones four at a time: the chain through `word` is the cost.
+static uint8_t *ts__pack_block(uint8_t *out, const uint64_t *v, uint64_t base,
+                               uint32_t count, uint32_t width)
+{
+    ts__bit_writer w = { out, 0, 0 };
+    uint32_t i = 0;
+    if (!width) return out;
+    for (; width <= 16 && i + 4 <= count; i += 4) {
+        const uint64_t low = (v[i] - base) | (v[i + 1] - base) << width;
+        const uint64_t high = (v[i + 2] - base) | (v[i + 3] - base) << width;
+        ts__bits_put(&w, low | high << 2 * width, 4 * width);
+    }
+    for (; i < count; i++)
+        ts__bits_put(&w, v[i] - base, width);
+    if (w.used) {
+        ts__put_u64(w.out, w.word);
+        w.out += 8;
+    }
+    return w.out;
+}
+
+// The bits that any of count values less base needs. Several sums at once:
+// one would wait for itself.
+static uint64_t ts__any_bits(const uint64_t *v, uint64_t base, uint32_t count)
+{
+    uint64_t a = 0, b = 0, c = 0, d = 0;
+    uint32_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        a |= v[i] - base;
+        b |= v[i + 1] - base;
+        c |= v[i + 2] - base;
+        d |= v[i + 3] - base;
+    }
+    for (; i < count; i++)
+        a |= v[i] - base;
+    return a | b | c | d;
+}
+
+static uint64_t ts__smallest(const uint64_t *v, uint32_t count)
+{
+    uint64_t a = v[0], b = v[0];
+    uint32_t i = 0;
+    for (; i + 2 <= count; i += 2) {
+        a = v[i] < a ? v[i] : a;
+        b = v[i + 1] < b ? v[i + 1] : b;
+    }
+    if (i < count && v[i] < a) a = v[i];
+    return a < b ? a : b;
+}
+
+static uint8_t *ts__pack(uint8_t *out, const uint64_t *v, uint64_t base,
+                         uint32_t count)
 {
     const uint32_t blocks = (count + 63) / 64;
     uint8_t *const widths = out;
@@ -3110,37 +3162,32 @@ static uint8_t *ts__pack(uint8_t *out, const uint64_t *v, uint32_t count)
     out += (blocks + 7u) & ~7u;
     for (uint32_t i = 0; i < blocks; i++) {
         const uint32_t n = count - i * 64 < 64 ? count - i * 64 : 64;
-        uint64_t all = 0;
-        for (uint32_t j = 0; j < n; j++)
-            all |= v[i * 64 + j];
-        widths[i] = (uint8_t)ts__bits(all);
-        out = ts__pack_block(out, v + i * 64, n, widths[i]);
+        const uint64_t any = ts__any_bits(v + i * 64, base, n);
+        widths[i] = (uint8_t)ts__bits(any);
+        out = ts__pack_block(out, v + i * 64, base, n, widths[i]);
     }
     return out;
 }
 
 // Byte planes suit the compressor better than packed bits.
-static uint8_t *ts__planes(uint8_t *out, const uint64_t *v, uint32_t count,
-                           uint32_t width)
+static uint8_t *ts__planes(uint8_t *out, const uint64_t *v, uint64_t base,
+                           uint32_t count, uint32_t width)
 {
     for (uint32_t p = 0; p < width; p++)
         for (uint32_t i = 0; i < count; i++)
-            *out++ = (uint8_t)(v[i] >> 8 * p);
+            *out++ = (uint8_t)((v[i] - base) >> 8 * p);
     while ((uintptr_t)out & 7)
         *out++ = 0;
     return out;
 }
 
 // Sum of the bits that packing needs, to compare two ways.
-static uint64_t ts__pack_cost(const uint64_t *v, uint32_t count)
+static uint64_t ts__pack_cost(const uint64_t *v, uint64_t base, uint32_t count)
 {
     uint64_t cost = 0;
-    for (uint32_t i = 0; i < count; i += 64) {
-        uint64_t all = 0;
-        for (uint32_t j = i; j < i + 64 && j < count; j++)
-            all |= v[j];
-        cost += ts__bits(all);
-    }
+    for (uint32_t i = 0; i < count; i += 64)
+        cost += ts__bits(
+            ts__any_bits(v + i, base, count - i < 64 ? count - i : 64));
     return cost;
 }
 
@@ -3172,50 +3219,44 @@ static void ts__chunk_describe(ts__chunk *chunk, const ts_column_header *column)
     memcpy(chunk->payload + 8 + 16 * chunk->columns++, column, sizeof *column);
 }
 
-// Adds a column of count values; one of zeros is left out. May spoil v.
+// Adds a column of count values; one of zeros is left out.
 static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
                              const uint64_t *v, uint32_t count, bool may_delta)
 {
-    uint64_t smallest = v[0], all = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (v[i] < smallest) smallest = v[i];
-        all |= v[i] ^ v[0];
-    }
     ts_column_header column;
     memset(&column, 0, sizeof column);
     column.column = (uint8_t)id;
-    column.base = smallest;
-    if (!all) {
+    column.base = ts__smallest(v, count);
+    const uint64_t any = ts__any_bits(v, column.base, count);
+    if (!any) {
         if (v[0]) ts__chunk_describe(chunk, &column);
         return;
     }
     // Small values stay as they are: a base of zero packs as well.
-    if (ts__bits(smallest) * 2 < ts__bits(smallest | all)) column.base = 0;
-    uint64_t *const stored = e->stored;
-    for (uint32_t i = 0; i < count; i++)
-        stored[i] = v[i] - column.base;
+    if (ts__bits(column.base) * 2 < ts__bits(column.base | any))
+        column.base = 0;
+    uint64_t base = column.base;
     if (may_delta) {
-        uint64_t *const delta = e->column[TS__COLUMNS_PER_EVENT - 1];
+        uint64_t *const delta = e->stored;
         delta[0] = 0;
         for (uint32_t i = 1; i < count; i++)
             delta[i] = ts__zigzag(v[i] - v[i - 1]);
-        if (ts__pack_cost(delta, count) < ts__pack_cost(stored, count)) {
-            memcpy(stored, delta, count * sizeof *delta);
+        if (ts__pack_cost(delta, 0, count) < ts__pack_cost(v, base, count)) {
             column.transform = 1;
             column.base = v[0];
+            v = delta;
+            base = 0;
         }
     }
     uint8_t *const begin = chunk->data;
     if (e->compress) {
-        all = 0;
-        for (uint32_t i = 0; i < count; i++)
-            all |= stored[i];
         column.encoding = TS_ENCODING_PLANES;
-        column.width = (uint8_t)((ts__bits(all) + 7) / 8);
-        chunk->data = ts__planes(begin, stored, count, column.width);
+        column.width =
+            (uint8_t)((ts__bits(ts__any_bits(v, base, count)) + 7) / 8);
+        chunk->data = ts__planes(begin, v, base, count, column.width);
     } else {
         column.encoding = TS_ENCODING_PACK;
-        chunk->data = ts__pack(begin, stored, count);
+        chunk->data = ts__pack(begin, v, base, count);
     }
     column.size = (uint32_t)(chunk->data - begin);
     ts__chunk_describe(chunk, &column);
@@ -3523,32 +3564,33 @@ static bool ts__slot_ready(const ts__ring *ring, uint64_t position, uint64_t *a,
     return (*a & 0xFF) == (ts__ring_tag(ring, position) | more);
 }
 
+// By kind of record: tables, because a switch costs a jump for each record.
 static uint32_t ts__record_slots(uint64_t b)
 {
-    switch (b & 63) {
-    case TS__REC_COUNTER64:
-    case TS__REC_COUNTERF:
-    case TS__REC_ALLOC: return 2;
-    case TS__REC_ROW: return (uint32_t)(b >> 16 & 0xFFFF);
-    default: return 1;
-    }
+    static const uint8_t slots[TS__REC_THREAD + 1] = { 1, 1, 1, 1, 2, 2,
+                                                       1, 2, 1, 0, 1 };
+    const uint32_t kind = b & 63;
+    if (kind == TS__REC_ROW) return (uint32_t)(b >> 16 & 0xFFFF);
+    return kind <= TS__REC_THREAD ? slots[kind] : 1;
 }
 
 // Which event a record is; 0: none that this version writes.
 static uint32_t ts__record_event(uint64_t b)
 {
-    switch (b & 63) {
-    case TS__REC_ZONE: return TS_EVENT_ZONE;
-    case TS__REC_MARK: return TS_EVENT_MARK;
-    case TS__REC_COUNTER:
-    case TS__REC_COUNTER64:
-    case TS__REC_COUNTERF: return TS_EVENT_COUNTER;
-    case TS__REC_FREE: return TS_EVENT_FREE;
-    case TS__REC_ALLOC: return TS_EVENT_ALLOC;
-    case TS__REC_FRAME: return TS_EVENT_FRAME;
-    case TS__REC_ROW: return (uint32_t)(b >> 6 & 1023);
-    default: return 0;
-    }
+    static const uint8_t events[TS__REC_THREAD + 1] = { 0,
+                                                        TS_EVENT_ZONE,
+                                                        TS_EVENT_MARK,
+                                                        TS_EVENT_COUNTER,
+                                                        TS_EVENT_COUNTER,
+                                                        TS_EVENT_COUNTER,
+                                                        TS_EVENT_FREE,
+                                                        TS_EVENT_ALLOC,
+                                                        TS_EVENT_FRAME,
+                                                        0,
+                                                        0 };
+    const uint32_t kind = b & 63;
+    if (kind == TS__REC_ROW) return (uint32_t)(b >> 6 & 1023);
+    return kind <= TS__REC_THREAD ? events[kind] : 0;
 }
 
 // The payload of a record; false if a slot of it is missing or it is too
@@ -3557,10 +3599,12 @@ static bool ts__record_payload(const ts__ring *ring, uint64_t position,
                                uint32_t slots, uint8_t *bytes)
 {
     for (uint32_t i = 1; i < slots; i++) {
-        ts__slot slot;
-        if (!ts__slot_ready(ring, position + i, &slot.a, 1)) return false;
-        slot.b = TS__LOAD(&ring->slots[(position + i) & ring->mask].b);
-        memcpy(bytes, (const uint8_t *)&slot + 1, 15);
+        uint64_t low, high;
+        if (!ts__slot_ready(ring, position + i, &low, 1)) return false;
+        high = TS__LOAD(&ring->slots[(position + i) & ring->mask].b);
+        low >>= 8;
+        memcpy(bytes, &low, 8);
+        memcpy(bytes + 7, &high, 8);
         bytes += 15;
     }
     return true;
@@ -3572,6 +3616,7 @@ static bool ts__record_valid(const ts__ring *ring, uint64_t position,
     const uint32_t slots = ts__record_slots(b);
     const uint32_t event = ts__record_event(b);
     if ((b & 63) == TS__REC_THREAD) return true;
+    if (event && slots == 1 && (b & 63) != TS__REC_ROW) return true;
     if (!event || event >= TS_EVENT_LIMIT || !ts_event_columns(event) ||
         !slots || position + slots > upto)
         return false;
@@ -3659,6 +3704,7 @@ static void ts__batch_scan(ts__encoder *e, const ts__ring *ring,
         rows++;
     }
     batch->to = position;
+    batch->sound = !dead && !batch->bad;
 }
 
 // A record's columns and text, as row `row`.
@@ -3666,36 +3712,44 @@ static void ts__record_read(ts__encoder *e, const ts__ring *ring,
                             uint64_t position, uint64_t a, uint64_t b,
                             uint32_t track, uint32_t row, uint32_t *clock)
 {
-    const uint64_t tick = ts__tick_full(e->now, a >> 8);
+    const uint32_t slots = ts__record_slots(b);
     const uint64_t code = b >> 6 & (TS__CODE_LIMIT - 1);
     uint8_t *const p = e->payload;
-    uint64_t v[TS__COLUMNS_PER_EVENT] = { tick };
-    ts__record_payload(ring, position, ts__record_slots(b), p);
+    uint64_t value = 0;
+    if (slots > 1) ts__record_payload(ring, position, slots, p);
     e->track[row] = track;
     e->text_size[row] = 0;
+    e->column[0][row] = ts__tick_full(e->now, a >> 8);
     *clock = 0;
     switch (b & 63) {
     case TS__REC_MARK:
-    case TS__REC_FRAME: v[1] = code; break;
+    case TS__REC_FRAME: e->column[1][row] = code; break;
     case TS__REC_COUNTER:
         e->track[row] = code;
-        v[1] = TS_VALUE_INT;
-        v[2] = (uint64_t)(int64_t)(int32_t)(b >> 32);
+        e->column[1][row] = TS_VALUE_INT;
+        e->column[2][row] = (uint64_t)(int64_t)(int32_t)(b >> 32);
         break;
     case TS__REC_COUNTER64:
     case TS__REC_COUNTERF:
         e->track[row] = code;
-        v[1] = (b & 63) == TS__REC_COUNTERF ? TS_VALUE_DOUBLE : TS_VALUE_INT;
-        memcpy(&v[2], p, 8);
+        e->column[1][row] =
+            (b & 63) == TS__REC_COUNTERF ? TS_VALUE_DOUBLE : TS_VALUE_INT;
+        memcpy(&e->column[2][row], p, 8);
         break;
-    case TS__REC_FREE: v[1] = b >> 16; break;
+    case TS__REC_FREE:
+        e->column[1][row] = b >> 16;
+        e->column[2][row] = 0;
+        break;
     case TS__REC_ALLOC: {
         uint32_t pool_site[2];
-        v[1] = b >> 16;
-        memcpy(&v[2], p, 7);
+        memcpy(&value, p, 7);
         memcpy(pool_site, p + 7, 8);
-        v[3] = pool_site[0];
-        v[5] = pool_site[1];
+        e->column[1][row] = b >> 16;
+        e->column[2][row] = value;
+        e->column[3][row] = pool_site[0];
+        e->column[4][row] = 0;
+        e->column[5][row] = pool_site[1];
+        e->column[6][row] = 0;
         break;
     }
     default: { // a row
@@ -3705,15 +3759,14 @@ static void ts__record_read(ts__encoder *e, const ts__ring *ring,
         memcpy(clock, p + 4, 4);
         if (own_track) e->track[row] = own_track;
         for (uint32_t i = 0; ids[i]; i++)
-            if (ids[i] != TS_COLUMN_TEXT) memcpy(&v[i], p + 8 + 8 * n++, 8);
+            if (ids[i] != TS_COLUMN_TEXT)
+                memcpy(&e->column[i][row], p + 8 + 8 * n++, 8);
         const uint32_t text = (uint32_t)(b >> 32) - 8 - 8 * n;
         memcpy(e->text + e->text_used, p + 8 + 8 * n, text);
         e->text_used += text;
         e->text_size[row] = text;
     }
     }
-    for (uint32_t i = 0; i < TS__COLUMNS_PER_EVENT - 1; i++)
-        e->column[i][row] = v[i];
 }
 
 // The rows of one kind and one clock of a batch as a chunk. Returns the next
@@ -3729,7 +3782,7 @@ static uint32_t ts__batch_rows(ts__encoder *e, const ts__ring *ring,
         const uint64_t b = TS__LOAD(&ring->slots[i & ring->mask].b);
         const uint64_t position = i;
         if (!ts__slot_ready(ring, i, &a, 0) ||
-            !ts__record_valid(ring, i, b, batch->to)) {
+            (!batch->sound && !ts__record_valid(ring, i, b, batch->to))) {
             i++;
             continue;
         }
