@@ -1,11 +1,11 @@
 /*
-    read.c - read a trace: how long each zone took, in total
+    read_trace.c - read a trace: how long each zone took, in total
 
     The reader gives events in order of time, whatever thread or chunk they
     come from. A filter picks the kinds that are wanted; what is wrong with
     the file is known after the loop.
 
-    read TRACE
+    read_trace TRACE
 */
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static ts_result print_totals(ts_reader *reader)
 int main(int argc, char **argv)
 {
     if (argc != 2) {
-        fputs("usage: read TRACE\n", stderr);
+        fputs("usage: read_trace TRACE\n", stderr);
         return 2;
     }
     ts_reader *reader;
@@ -61,7 +61,8 @@ int main(int argc, char **argv)
         printf("%" PRIu64 " records lost\n", ts_reader_info(reader)->lost);
     }
     if (result != TS_OK)
-        fprintf(stderr, "read: %s: %s\n", argv[1], ts_result_text(result));
+        fprintf(stderr, "read_trace: %s: %s\n", argv[1],
+                ts_result_text(result));
     ts_reader_close(reader);
     return result == TS_OK ? 0 : 1;
 }
