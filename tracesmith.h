@@ -3877,9 +3877,10 @@ static bool ts__writer_space(ts__writer *w, uint64_t end)
 {
     struct rlimit limit;
     const uint64_t need = end + ts__writer_reserve(w);
-    if (w->final || need <= w->reserved) return true;
+    if (w->final) return true;
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0) limit.rlim_cur = RLIM_INFINITY;
     if (limit.rlim_cur != RLIM_INFINITY && need > limit.rlim_cur) return false;
+    if (need <= w->reserved) return true;
     const uint64_t steps[] = { 16u << 20, 1u << 20, 0 };
     for (int i = 0; i < 3; i++) {
         const uint64_t upto = need + steps[i];
