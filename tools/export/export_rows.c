@@ -398,9 +398,8 @@ export_lane *export_rows_span(export_rows *rows, ts_text name)
     return lane;
 }
 
-void export_rows_span_free(export_rows *rows, export_lane *lane)
+void export_rows_span_free(export_lane *lane)
 {
-    (void)rows;
     export_row *const row = lane->row;
     lane->next_free = row->free_lane;
     row->free_lane = lane;

@@ -59,7 +59,7 @@ export_row *export_rows_losses(export_rows *rows, uint32_t track);
 export_row *export_rows_damage(export_rows *rows);
 // A lane for a span of this name on which nothing is open.
 export_lane *export_rows_span(export_rows *rows, ts_text name);
-void export_rows_span_free(export_rows *rows, export_lane *lane);
+void export_rows_span_free(export_lane *lane);
 
 // Puts a slice with a known end on the first lane where it nests.
 void export_rows_slice(export_rows *rows, export_row *row,

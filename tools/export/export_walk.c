@@ -486,32 +486,39 @@ static void start_span(walk *w, const ts_event *event, uint64_t id)
     export_rows_begin(&w->rows, lane, &item);
 }
 
-// An end without a start (lost, or before the range) is an instant.
+// What neither starts nor ends one that is open: an end whose start was lost
+// or is before the range, or a phase of a later version.
+static void show_span(walk *w, const ts_event *event, uint64_t id,
+                      const char *name)
+{
+    held *const h = hold_named(w, event, false, name, "span");
+    const size_t from = w->arg_count;
+    add_uint(w, "id", id);
+    own_args(w, h, from);
+}
+
 static void end_span(walk *w, const ts_event *event, uint64_t id)
 {
     const uint64_t *const open = export_map_find(&w->spans, span_key(id));
     if (!open) {
-        held *const h =
-            hold_named(w, event, false, "span end without a start", "span");
-        const size_t from = w->arg_count;
-        add_uint(w, "id", id);
-        own_args(w, h, from);
+        show_span(w, event, id, "span end without a start");
         return;
     }
     export_lane *const lane = (export_lane *)(uintptr_t)*open;
     export_rows_end(&w->rows, lane, event->start_ns);
     if (lane->depth) return;
     export_map_remove(&w->spans, span_key(id));
-    export_rows_span_free(&w->rows, lane);
+    export_rows_span_free(lane);
 }
 
 static void take_span(walk *w, const ts_event *event)
 {
     const uint64_t id = ts_event_value(event, TS_COLUMN_ID);
-    if (ts_event_value(event, TS_COLUMN_PHASE) == TS_PHASE_END)
-        end_span(w, event, id);
-    else
-        start_span(w, event, id);
+    switch (ts_event_value(event, TS_COLUMN_PHASE)) {
+    case TS_PHASE_START: start_span(w, event, id); break;
+    case TS_PHASE_END: end_span(w, event, id); break;
+    default: show_span(w, event, id, "span"); break;
+    }
 }
 
 /* ---- Memory ------------------------------------------------------------- */

@@ -266,10 +266,12 @@ static void put_color(perfetto *p, sequence *s, uint32_t site)
 static void put_arrows(export_buffer *b, const export_arrows *arrows)
 {
     for (uint32_t i = 0; i < arrows->fan_out; i++)
-        proto_fixed64(b, EVENT_FLOW, export_arrow_number(arrows->source << 32 | i, 1));
+        proto_fixed64(b, EVENT_FLOW,
+                      export_arrow_number(arrows->source << 32 | i, 1));
     if (arrows->target)
-        proto_fixed64(b, EVENT_LAST_FLOW,
-                      export_arrow_number(arrows->target << 32 | arrows->arrow, 1));
+        proto_fixed64(
+            b, EVENT_LAST_FLOW,
+            export_arrow_number(arrows->target << 32 | arrows->arrow, 1));
     if (arrows->phase)
         proto_fixed64(
             b, arrows->phase == TS_PHASE_END ? EVENT_LAST_FLOW : EVENT_FLOW,

@@ -1,0 +1,735 @@
+/*
+    export_want.h - what an export of a trace must hold
+
+    Made from the trace's columns and docs/sbt-format.md, without the cursor
+    and without anything of tools/export: sorted arrays and plain searches,
+    for traces that fit into memory many times.
+*/
+#ifndef EXPORT_WANT_H
+#define EXPORT_WANT_H
+
+#include "tracesmith_replay.h"
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct want_text {
+    char *text;
+    size_t size, room;
+} want_text;
+
+// S: slice or instant. C: sample. F: arrow, args is "NAME\x1fSTART" of its
+// head.
+typedef struct want_item {
+    char type;
+    int64_t start_ns, duration_ns;
+    want_text name, category;
+    want_text args; // KEY=VALUE\x1f..., in order of KEY
+} want_item;
+
+typedef struct want_event { // a row, copied
+    ts_event_kind kind;
+    uint32_t track, clock, chunk, row;
+    int64_t start_ns, duration_ns;
+    uint64_t tick;
+    uint64_t values[TS_COLUMN_LIMIT];
+    want_text text;
+} want_event;
+
+typedef struct want {
+    ts_reader *reader;
+    want_event *events; // in order of start, then as in the file
+    size_t event_count, event_room;
+    want_item *items;
+    size_t item_count, item_room;
+    int64_t end_ns;
+} want;
+
+/* ---- Texts -------------------------------------------------------------- */
+
+static inline void want_add(want_text *to, const char *bytes, size_t size)
+{
+    if (to->size + size + 1 > to->room) {
+        to->room = 2 * (to->size + size) + 32;
+        to->text = realloc(to->text, to->room);
+        if (!to->text) abort();
+    }
+    if (size) memcpy(to->text + to->size, bytes, size);
+    to->size += size;
+    to->text[to->size] = 0;
+}
+
+// How many bytes of `at` are one character; 0 for what is none.
+static inline size_t want_character(const unsigned char *at, size_t size)
+{
+    uint32_t code = 0;
+    size_t count = 1;
+    if (at[0] == 0) return 0;
+    if (at[0] < 0x80) return 1;
+    if ((at[0] & 0xE0) == 0xC0)
+        count = 2, code = at[0] & 0x1F;
+    else if ((at[0] & 0xF0) == 0xE0)
+        count = 3, code = at[0] & 0x0F;
+    else if ((at[0] & 0xF8) == 0xF0)
+        count = 4, code = at[0] & 0x07;
+    else
+        return 0;
+    if (count > size) return 0;
+    for (size_t i = 1; i < count; i++) {
+        if ((at[i] & 0xC0) != 0x80) return 0;
+        code = code << 6 | (at[i] & 0x3F);
+    }
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    if (code < least[count] || code > 0x10FFFF) return 0;
+    return code >= 0xD800 && code <= 0xDFFF ? 0 : count;
+}
+
+// Adds a text with U+FFFD for every byte that is no UTF-8, and for zeros.
+static inline void want_clean(want_text *to, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size;) {
+        const size_t count =
+            want_character((const unsigned char *)bytes + i, size - i);
+        if (count)
+            want_add(to, bytes + i, count);
+        else
+            want_add(to, "\xEF\xBF\xBD", 3);
+        i += count ? count : 1;
+    }
+}
+
+static inline void want_clean_text(want_text *to, ts_text text)
+{
+    want_clean(to, text.text, text.size);
+}
+
+__attribute__((format(printf, 2, 3))) static inline void
+want_print(want_text *to, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    const int size = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    want_add(to, text, (size_t)size);
+}
+
+/* ---- Items -------------------------------------------------------------- */
+
+static inline want_item *want_new(want *e, char type, int64_t start_ns,
+                                  int64_t end_ns)
+{
+    if (e->item_count == e->item_room) {
+        e->item_room = e->item_room ? e->item_room * 2 : 256;
+        e->items = realloc(e->items, e->item_room * sizeof *e->items);
+        if (!e->items) abort();
+    }
+    want_item *const item = &e->items[e->item_count++];
+    memset(item, 0, sizeof *item);
+    item->type = type;
+    item->start_ns = start_ns;
+    item->duration_ns = end_ns - start_ns;
+    want_add(&item->args, "", 0);
+    want_add(&item->name, "", 0);
+    want_add(&item->category, "", 0);
+    return item;
+}
+
+static inline void want_arg_u(want_item *item, const char *key, uint64_t v)
+{
+    want_print(&item->args, "%s=%" PRIu64 "\x1f", key, v);
+}
+
+static inline void want_arg_p(want_item *item, const char *key, uint64_t v)
+{
+    want_print(&item->args, "%s=0x%" PRIx64 "\x1f", key, v);
+}
+
+static inline void want_arg_t(want_item *item, const char *key, ts_text text)
+{
+    if (!text.size) return;
+    want_print(&item->args, "%s=", key);
+    want_clean_text(&item->args, text);
+    want_add(&item->args, "\x1f", 1);
+}
+
+static inline ts_text want_static(const char *text)
+{
+    return (ts_text){ text, strlen(text) };
+}
+
+static inline void want_name(want_item *item, ts_text name)
+{
+    want_clean_text(&item->name, name);
+}
+
+static inline ts_text want_track_name(want *e, uint32_t id,
+                                      char made[static 64])
+{
+    ts_track track = { .id = id };
+    static const char *const types[] = { "track",  "process", "thread",
+                                         "device", "context", "stream",
+                                         "counter" };
+    if (ts_reader_track(e->reader, id, &track) && track.name.size)
+        return track.name;
+    snprintf(made, 64, "%s %" PRIu64, types[track.type],
+             track.type ? track.number : id);
+    return want_static(made);
+}
+
+static inline void want_arg_track(want *e, want_item *item, const char *key,
+                                  uint64_t id)
+{
+    char made[64];
+    if (id) want_arg_t(item, key, want_track_name(e, (uint32_t)id, made));
+}
+
+// Name, category, place and colour of a site.
+static inline void want_site(want *e, want_item *item, uint64_t id)
+{
+    const ts_site_entry *const site = ts_reader_site(e->reader, (uint32_t)id);
+    const ts_text name = ts_reader_site_name(e->reader, (uint32_t)id);
+    want_name(item, name.size ? name : want_static("unnamed"));
+    if (!site) return;
+    want_clean_text(&item->category, ts_reader_name(e->reader, site->category));
+    char color[16];
+    snprintf(color, sizeof color, "#%06X", site->color);
+    if (site->color) want_arg_t(item, "color", want_static(color));
+    want_arg_t(item, "source.file_name", ts_reader_name(e->reader, site->file));
+    want_arg_t(item, "source.function_name",
+               ts_reader_name(e->reader, site->function));
+    if (site->line) want_arg_u(item, "source.line_number", site->line);
+}
+
+/* ---- Loading ------------------------------------------------------------ */
+
+static inline void want_chunk(want *e, const ts_columns *columns)
+{
+    for (uint32_t row = 0; row < columns->count; row++) {
+        if (e->event_count == e->event_room) {
+            e->event_room = e->event_room ? e->event_room * 2 : 256;
+            e->events = realloc(e->events, e->event_room * sizeof *e->events);
+            if (!e->events) abort();
+        }
+        want_event *const event = &e->events[e->event_count++];
+        memset(event, 0, sizeof *event);
+        event->kind = columns->kind;
+        event->track = columns->tracks ? columns->tracks[row] : columns->track;
+        event->clock = columns->clock;
+        event->chunk = (uint32_t)columns->chunk;
+        event->row = row;
+        event->start_ns = columns->start_ns[row];
+        event->duration_ns = columns->duration_ns[row];
+        event->tick = columns->start_ticks[row];
+        for (int c = 0; c < TS_COLUMN_LIMIT; c++)
+            if (columns->values[c]) event->values[c] = columns->values[c][row];
+        want_add(&event->text, "", 0);
+        if (columns->text_sizes)
+            want_add(&event->text, columns->texts[row],
+                     columns->text_sizes[row]);
+    }
+}
+
+static inline int want_by_start(const void *a, const void *b)
+{
+    const want_event *const x = a, *const y = b;
+    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->track != y->track) return x->track < y->track ? -1 : 1;
+    if (x->chunk != y->chunk) return x->chunk < y->chunk ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* ---- Events to items ---------------------------------------------------- */
+
+static inline bool want_owns(const want_event *zone, const want_event *arg)
+{
+    return (zone->kind == TS_EVENT_ZONE || zone->kind == TS_EVENT_ZONE_OPEN) &&
+           zone->track == arg->track && zone->tick == arg->tick &&
+           zone->values[TS_COLUMN_SITE] == arg->values[TS_COLUMN_SITE];
+}
+
+static inline void want_zone_arg(want *e, want_item *item,
+                                 const want_event *arg)
+{
+    const uint64_t value = arg->values[TS_COLUMN_VALUE];
+    const bool is_text = arg->values[TS_COLUMN_TYPE] == TS_VALUE_TEXT;
+    const ts_text name =
+        ts_reader_name(e->reader, (uint32_t)arg->values[TS_COLUMN_NAME]);
+    want_clean_text(&item->args,
+                    name.size ? name : want_static(is_text ? "text" : "value"));
+    if (arg->values[TS_COLUMN_TYPE] == TS_VALUE_INT) {
+        want_print(&item->args, "=%" PRIu64 "\x1f", value);
+    } else if (arg->values[TS_COLUMN_TYPE] == TS_VALUE_DOUBLE) {
+        double real;
+        memcpy(&real, &value, 8);
+        want_print(&item->args, "=%.17g\x1f", real);
+    } else {
+        want_add(&item->args, "=", 1);
+        want_clean(&item->args, arg->text.text, arg->text.size);
+        want_add(&item->args, "\x1f", 1);
+    }
+}
+
+static inline void want_zone(want *e, const want_event *zone)
+{
+    const bool open = zone->kind == TS_EVENT_ZONE_OPEN;
+    want_item *const item =
+        want_new(e, 'S', zone->start_ns,
+                 open ? e->end_ns : zone->start_ns + zone->duration_ns);
+    want_site(e, item, zone->values[TS_COLUMN_SITE]);
+    if (open) want_arg_t(item, "unfinished", want_static("true"));
+    for (size_t i = 0; i < e->event_count; i++) {
+        const want_event *const arg = &e->events[i];
+        if (arg->start_ns > zone->start_ns) break;
+        if (arg->kind == TS_EVENT_ZONE_ARG && want_owns(zone, arg))
+            want_zone_arg(e, item, arg);
+    }
+}
+
+// An argument whose zone is missing is an instant.
+static inline void want_lone_arg(want *e, const want_event *arg)
+{
+    for (size_t i = 0; i < e->event_count; i++)
+        if (want_owns(&e->events[i], arg)) return;
+    want_item *const item = want_new(e, 'S', arg->start_ns, arg->start_ns);
+    want_clean_text(&item->name, want_static("zone_arg"));
+    want_clean_text(&item->category, want_static("zone_arg"));
+    want_zone_arg(e, item, arg);
+}
+
+static inline void want_frame(want *e, size_t index)
+{
+    const want_event *const frame = &e->events[index];
+    const ts_text name =
+        ts_reader_site_name(e->reader, (uint32_t)frame->values[TS_COLUMN_SITE]);
+    uint64_t number = 0;
+    int64_t end_ns = e->end_ns;
+    bool finished = false;
+    for (size_t i = 0; i < e->event_count && !finished; i++) {
+        const want_event *const other = &e->events[i];
+        if (other->kind != TS_EVENT_FRAME || other->track != frame->track ||
+            ts_reader_site_name(e->reader,
+                                (uint32_t)other->values[TS_COLUMN_SITE])
+                    .text != name.text)
+            continue;
+        if (i < index) number++;
+        if (i > index) end_ns = other->start_ns, finished = true;
+    }
+    want_item *const item = want_new(e, 'S', frame->start_ns, end_ns);
+    want_site(e, item, frame->values[TS_COLUMN_SITE]);
+    want_arg_u(item, "frame", number);
+    if (!finished) want_arg_t(item, "unfinished", want_static("true"));
+}
+
+// The other end of a span: what stands between them is balanced. Its index,
+// event_count if there is none.
+static inline size_t want_partner(const want *e, size_t index)
+{
+    const want_event *const span = &e->events[index];
+    const bool starts = span->values[TS_COLUMN_PHASE] == TS_PHASE_START;
+    int depth = 0;
+    for (size_t i = index; starts ? ++i < e->event_count : i-- > 0;) {
+        const want_event *const other = &e->events[i];
+        const uint64_t phase = other->values[TS_COLUMN_PHASE];
+        if (other->kind != TS_EVENT_SPAN ||
+            (phase != TS_PHASE_START && phase != TS_PHASE_END) ||
+            other->values[TS_COLUMN_ID] != span->values[TS_COLUMN_ID])
+            continue;
+        const bool same = (phase == TS_PHASE_START) == starts;
+        if (!same && !depth) return i;
+        depth += same ? 1 : -1;
+    }
+    return e->event_count;
+}
+
+static inline void want_span(want *e, size_t index)
+{
+    const want_event *const span = &e->events[index];
+    const uint64_t phase = span->values[TS_COLUMN_PHASE];
+    const bool starts = phase == TS_PHASE_START;
+    const bool known = starts || phase == TS_PHASE_END;
+    const size_t partner = known ? want_partner(e, index) : e->event_count;
+    const bool alone = partner == e->event_count;
+    if (!starts && !alone) return; // the start is the item
+    int64_t end_ns = span->start_ns;
+    if (starts) end_ns = alone ? e->end_ns : e->events[partner].start_ns;
+    want_item *const item = want_new(e, 'S', span->start_ns, end_ns);
+    want_arg_u(item, "id", span->values[TS_COLUMN_ID]);
+    if (starts) {
+        want_site(e, item, span->values[TS_COLUMN_SITE]);
+        want_arg_track(e, item, "thread", span->track);
+        if (alone) want_arg_t(item, "unfinished", want_static("true"));
+        return;
+    }
+    want_name(item, want_static(known ? "span end without a start" : "span"));
+    want_clean_text(&item->category, want_static("span"));
+}
+
+static inline void want_live(want *e, size_t index)
+{
+    // The sum over all addresses of the size of the last allocation that was
+    // not given back, in this event's pool.
+    const want_event *const event = &e->events[index];
+    uint64_t live = 0;
+    for (size_t i = 0; i <= index; i++) {
+        const want_event *const a = &e->events[i];
+        const bool gpu = event->kind >= TS_EVENT_GPU_FIRST;
+        if (a->kind != (gpu ? TS_EVENT_GPU_ALLOC : TS_EVENT_ALLOC) ||
+            a->values[TS_COLUMN_POOL] != event->values[TS_COLUMN_POOL])
+            continue;
+        bool is_live = true;
+        for (size_t k = i + 1; k <= index && is_live; k++) {
+            const want_event *const f = &e->events[k];
+            const bool about =
+                f->kind == (gpu ? TS_EVENT_GPU_ALLOC : TS_EVENT_ALLOC) ||
+                f->kind == (gpu ? TS_EVENT_GPU_FREE : TS_EVENT_FREE);
+            is_live =
+                !about ||
+                f->values[TS_COLUMN_POOL] != a->values[TS_COLUMN_POOL] ||
+                f->values[TS_COLUMN_ADDRESS] != a->values[TS_COLUMN_ADDRESS];
+        }
+        if (is_live) live += a->values[TS_COLUMN_SIZE];
+    }
+    const int64_t at = event->start_ns + event->duration_ns;
+    want_item *const item = want_new(e, 'C', at, at);
+    want_name(item, want_static("live bytes"));
+    want_print(&item->args, "%" PRIu64, live);
+}
+
+static inline void want_memory(want *e, size_t index)
+{
+    const want_event *const event = &e->events[index];
+    const bool alloc = event->kind == TS_EVENT_ALLOC;
+    want_item *const item = want_new(e, 'S', event->start_ns, event->start_ns);
+    want_name(item, want_static(alloc ? "alloc" : "free"));
+    want_clean_text(&item->category, want_static("memory"));
+    want_arg_p(item, "address", event->values[TS_COLUMN_ADDRESS]);
+    if (alloc) want_arg_u(item, "bytes", event->values[TS_COLUMN_SIZE]);
+    want_arg_t(
+        item, "category",
+        ts_reader_name(e->reader, (uint32_t)event->values[TS_COLUMN_CATEGORY]));
+    if (event->values[TS_COLUMN_SITE])
+        want_arg_t(item, "zone",
+                   ts_reader_site_name(
+                       e->reader, (uint32_t)event->values[TS_COLUMN_SITE]));
+    want_arg_track(e, item, "thread", event->track);
+    want_live(e, index);
+}
+
+static inline void want_counter(want *e, const want_event *event)
+{
+    char made[64];
+    want_item *const item = want_new(e, 'C', event->start_ns, event->start_ns);
+    want_name(item, want_track_name(e, event->track, made));
+    const uint64_t bits = event->values[TS_COLUMN_VALUE];
+    double real;
+    memcpy(&real, &bits, 8);
+    if (event->values[TS_COLUMN_TYPE] == TS_VALUE_DOUBLE)
+        want_print(&item->args, "%.17g", real);
+    else
+        want_print(&item->args, "%" PRId64, (int64_t)bits);
+}
+
+static inline void want_delay(want *e, want_item *item, const char *key,
+                              const want_event *event, int column)
+{
+    const uint64_t ticks = event->values[column];
+    if (!ticks) return;
+    const int64_t then =
+        ts_reader_time_ns(e->reader, event->clock, event->tick - (ticks - 1));
+    want_print(&item->args, "%s=%" PRId64 "\x1f", key, event->start_ns - then);
+}
+
+static inline void want_triple(want_item *item, const char *key,
+                               const uint32_t v[3])
+{
+    if (v[0] || v[1] || v[2])
+        for (int i = 0; i < 3; i++)
+            want_print(&item->args, "%s[%d]=%" PRIu32 "\x1f", key, i, v[i]);
+}
+
+static inline void want_memory_kind(want_item *item, const char *key,
+                                    uint64_t kind)
+{
+    static const char *const kinds[] = { "",       "pageable", "pinned",
+                                         "device", "managed",  "array" };
+    if (kind < 6) want_arg_t(item, key, want_static(kinds[kind]));
+}
+
+static inline void want_operation_name(want *e, want_item *item,
+                                       const want_event *event)
+{
+    const uint64_t *const v = event->values;
+    static const char *const copies[] = { "memcpy",     "memcpy h2d",
+                                          "memcpy d2h", "memcpy d2d",
+                                          "memcpy h2h", "memcpy p2p" };
+    const ts_launch_entry *const launch =
+        ts_reader_launch(e->reader, (uint32_t)v[TS_COLUMN_LAUNCH]);
+    ts_text name = ts_reader_name(e->reader, (uint32_t)v[TS_COLUMN_NAME]);
+    if (event->kind == TS_EVENT_KERNEL && launch)
+        name = ts_reader_name(e->reader, launch->name);
+    if (event->kind == TS_EVENT_MEMCPY && v[TS_COLUMN_TYPE] < 6)
+        name = want_static(copies[v[TS_COLUMN_TYPE]]);
+    if (!name.size) name = want_static(ts_event_name(event->kind));
+    want_name(item, name);
+}
+
+static inline void want_operation(want *e, size_t index)
+{
+    const want_event *const event = &e->events[index];
+    const uint64_t *const v = event->values;
+    want_item *const item =
+        want_new(e, 'S', event->start_ns, event->start_ns + event->duration_ns);
+    want_operation_name(e, item, event);
+    want_clean_text(&item->category, want_static(ts_event_name(event->kind)));
+    static const struct {
+        int column;
+        const char *key;
+    } plain[] = { { TS_COLUMN_CORRELATION, "correlation" },
+                  { TS_COLUMN_GRAPH, "graph" },
+                  { TS_COLUMN_GRAPH_NODE, "graph_node" },
+                  { TS_COLUMN_ID, "id" },
+                  { TS_COLUMN_RECORD, "record" },
+                  { TS_COLUMN_SEQUENCE, "sequence" },
+                  { TS_COLUMN_RANKS, "ranks" } };
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (v[plain[i].column])
+            want_arg_u(item, plain[i].key, v[plain[i].column]);
+    if (v[TS_COLUMN_SOURCE]) want_arg_p(item, "source", v[TS_COLUMN_SOURCE]);
+    if (v[TS_COLUMN_ADDRESS]) want_arg_p(item, "address", v[TS_COLUMN_ADDRESS]);
+    if (v[TS_COLUMN_COMMUNICATOR])
+        want_arg_p(item, "communicator", v[TS_COLUMN_COMMUNICATOR]);
+    if (event->kind == TS_EVENT_MEMCPY || event->kind == TS_EVENT_MEMSET ||
+        event->kind == TS_EVENT_COLLECTIVE || event->kind == TS_EVENT_GPU_ALLOC)
+        want_arg_u(item, "bytes", v[TS_COLUMN_SIZE]);
+    if (event->kind == TS_EVENT_MEMSET)
+        want_arg_u(item, "value", v[TS_COLUMN_VALUE]);
+    if (event->kind == TS_EVENT_COLLECTIVE) {
+        static const char *const elements[] = { "",    "i8",  "u8",  "i32",
+                                                "u32", "i64", "u64", "f16",
+                                                "f32", "f64", "bf16" };
+        want_arg_t(item, "element",
+                   want_static(elements[v[TS_COLUMN_TYPE] % 11]));
+    }
+    if (event->kind == TS_EVENT_MEMCPY) {
+        static const char *const copies[] = { "",    "h2d", "d2h",
+                                              "d2d", "h2h", "p2p" };
+        want_arg_t(item, "copy", want_static(copies[v[TS_COLUMN_TYPE] % 6]));
+        want_memory_kind(item, "source_memory", v[TS_COLUMN_MEMORY] & 15);
+        want_memory_kind(item, "destination_memory",
+                         v[TS_COLUMN_MEMORY] >> 4 & 15);
+    }
+    if (event->kind == TS_EVENT_GPU_ALLOC)
+        want_memory_kind(item, "memory", v[TS_COLUMN_MEMORY] >> 4 & 15);
+    const ts_launch_entry *const launch =
+        ts_reader_launch(e->reader, (uint32_t)v[TS_COLUMN_LAUNCH]);
+    if (launch) {
+        want_triple(item, "grid", launch->grid);
+        want_triple(item, "block", launch->block);
+        want_triple(item, "cluster", launch->cluster);
+        if (launch->registers) want_arg_u(item, "registers", launch->registers);
+        if (launch->static_shared)
+            want_arg_u(item, "static_shared_bytes", launch->static_shared);
+        if (launch->dynamic_shared)
+            want_arg_u(item, "dynamic_shared_bytes", launch->dynamic_shared);
+        if (launch->local) want_arg_u(item, "local_bytes", launch->local);
+    }
+    want_arg_t(item, "pool",
+               ts_reader_name(e->reader, (uint32_t)v[TS_COLUMN_POOL]));
+    want_arg_track(e, item, "peer", v[TS_COLUMN_PEER]);
+    want_arg_track(e, item, "thread", v[TS_COLUMN_THREAD]);
+    if (v[TS_COLUMN_SITE])
+        want_arg_t(item, "zone",
+                   ts_reader_site_name(e->reader, (uint32_t)v[TS_COLUMN_SITE]));
+    want_delay(e, item, "queued_ns", event, TS_COLUMN_QUEUED);
+    want_delay(e, item, "submitted_ns", event, TS_COLUMN_SUBMITTED);
+    if (event->kind == TS_EVENT_GPU_ALLOC || event->kind == TS_EVENT_GPU_FREE)
+        want_live(e, index);
+}
+
+static inline void want_call(want *e, const want_event *event)
+{
+    want_item *const item =
+        want_new(e, 'S', event->start_ns, event->start_ns + event->duration_ns);
+    want_name(item, ts_reader_name(e->reader,
+                                   (uint32_t)event->values[TS_COLUMN_NAME]));
+    want_clean_text(&item->category, want_static("api_call"));
+    if (event->values[TS_COLUMN_CORRELATION])
+        want_arg_u(item, "correlation", event->values[TS_COLUMN_CORRELATION]);
+    want_arg_u(item, "result", event->values[TS_COLUMN_RESULT]);
+}
+
+static inline void want_point(want *e, const want_event *event)
+{
+    static const char *const phases[] = { "flow", "flow start", "flow step",
+                                          "flow end" };
+    want_item *const item = want_new(e, 'S', event->start_ns, event->start_ns);
+    if (event->kind == TS_EVENT_FLOW) {
+        const uint64_t phase = event->values[TS_COLUMN_PHASE];
+        want_name(item, want_static(phases[phase < 4 ? phase : 0]));
+        want_clean_text(&item->category, want_static("flow"));
+        want_arg_u(item, "id", event->values[TS_COLUMN_ID]);
+        return;
+    }
+    want_site(e, item, event->values[TS_COLUMN_SITE]);
+    if (event->kind != TS_EVENT_MESSAGE) return;
+    item->name.size = item->category.size = 0;
+    want_clean(&item->name, event->text.text, event->text.size);
+    if (!item->name.size) want_name(item, want_static("message"));
+    want_clean_text(&item->category, want_static("message"));
+}
+
+/* ---- Arrows ------------------------------------------------------------- */
+
+static inline void want_arrow(want *e, const want_event *from,
+                              const want_event *to)
+{
+    want_item *const item = want_new(e, 'F', from->start_ns, from->start_ns);
+    want_item head = { 0 };
+    if (from->kind == TS_EVENT_FLOW) {
+        want_name(item, want_static("flow"));
+        want_name(&head, want_static("flow"));
+    } else {
+        const bool call = from->kind == TS_EVENT_API_CALL;
+        want_name(item,
+                  call
+                      ? ts_reader_name(e->reader,
+                                       (uint32_t)from->values[TS_COLUMN_NAME])
+                      : ts_reader_site_name(
+                            e->reader, (uint32_t)from->values[TS_COLUMN_SITE]));
+        want_operation_name(e, &head, to);
+    }
+    want_add(&item->args, head.name.text, head.name.size);
+    want_print(&item->args, "\x1f%" PRId64, to->start_ns);
+    free(head.name.text);
+}
+
+static inline void want_launch(want *e, const want_event *op)
+{
+    const uint64_t *const v = op->values;
+    const want_event *best = NULL;
+    for (size_t i = 0; i < e->event_count; i++) {
+        const want_event *const call = &e->events[i];
+        if (v[TS_COLUMN_CORRELATION] && call->kind == TS_EVENT_API_CALL &&
+            call->values[TS_COLUMN_CORRELATION] == v[TS_COLUMN_CORRELATION] &&
+            (!v[TS_COLUMN_THREAD] || v[TS_COLUMN_THREAD] == call->track)) {
+            want_arrow(e, call, op);
+            return;
+        }
+    }
+    const uint64_t before =
+        v[TS_COLUMN_QUEUED] ? v[TS_COLUMN_QUEUED] : v[TS_COLUMN_SUBMITTED];
+    if (!before || !v[TS_COLUMN_THREAD]) return;
+    const int64_t then =
+        ts_reader_time_ns(e->reader, op->clock, op->tick - (before - 1));
+    for (size_t i = 0; i < e->event_count; i++) {
+        const want_event *const zone = &e->events[i];
+        const bool open = zone->kind == TS_EVENT_ZONE_OPEN;
+        if ((zone->kind != TS_EVENT_ZONE && !open) ||
+            zone->track != v[TS_COLUMN_THREAD] || zone->start_ns > then ||
+            (open ? e->end_ns : zone->start_ns + zone->duration_ns) <= then)
+            continue;
+        if (!best || zone->start_ns > best->start_ns) best = zone;
+    }
+    if (best) want_arrow(e, best, op);
+}
+
+static inline void want_flow(want *e, size_t index)
+{
+    const want_event *const to = &e->events[index];
+    for (size_t i = index; i-- > 0;) {
+        const want_event *const from = &e->events[i];
+        if (from->kind != TS_EVENT_FLOW ||
+            from->values[TS_COLUMN_ID] != to->values[TS_COLUMN_ID])
+            continue;
+        if (from->values[TS_COLUMN_PHASE] != TS_PHASE_END &&
+            to->values[TS_COLUMN_PHASE] != TS_PHASE_START)
+            want_arrow(e, from, to);
+        return;
+    }
+}
+
+/* ---- All ---------------------------------------------------------------- */
+
+static inline void want_losses(want *e)
+{
+    ts_loss_row row;
+    for (size_t i = 0; ts_reader_loss(e->reader, i, &row); i++) {
+        const bool stall = row.cause >= TS_LOSS_STALL_FIRST;
+        want_item *const item = want_new(e, 'S', row.first_ns, row.last_ns);
+        want_print(&item->name, "%s: %s", stall ? "stalled" : "lost",
+                   ts_loss_name(row.cause));
+        want_clean_text(&item->category, want_static(stall ? "stall" : "loss"));
+        want_arg_u(item, "count", row.count);
+        want_arg_u(item, "cause", row.cause);
+        want_arg_t(item, "detail", ts_reader_name(e->reader, row.detail));
+        if (row.stall_ns) want_arg_u(item, "stall_ns", row.stall_ns);
+    }
+}
+
+static inline void want_event_items(want *e, size_t i)
+{
+    const want_event *const event = &e->events[i];
+    switch ((int)event->kind) {
+    case TS_EVENT_ZONE:
+    case TS_EVENT_ZONE_OPEN: want_zone(e, event); break;
+    case TS_EVENT_ZONE_ARG: want_lone_arg(e, event); break;
+    case TS_EVENT_FRAME: want_frame(e, i); break;
+    case TS_EVENT_SPAN: want_span(e, i); break;
+    case TS_EVENT_ALLOC:
+    case TS_EVENT_FREE: want_memory(e, i); break;
+    case TS_EVENT_COUNTER: want_counter(e, event); break;
+    case TS_EVENT_API_CALL: want_call(e, event); break;
+    case TS_EVENT_FLOW:
+        want_flow(e, i);
+        want_point(e, event);
+        break;
+    case TS_EVENT_MARK:
+    case TS_EVENT_MESSAGE: want_point(e, event); break;
+    default:
+        want_operation(e, i);
+        want_launch(e, event);
+        break;
+    }
+}
+
+static inline void want_open(want *e, ts_reader *reader)
+{
+    memset(e, 0, sizeof *e);
+    e->reader = reader;
+    e->end_ns = ts_reader_info(reader)->last_ns;
+    ts_columns columns;
+    memset(&columns, 0, sizeof columns);
+    const size_t count = ts_reader_chunk_count(reader);
+    for (size_t i = 0; i < count; i++) {
+        ts_chunk_info info;
+        if (!ts_reader_chunk(reader, i, &info) ||
+            info.header.kind != TS_CHUNK_EVENTS)
+            continue;
+        if (ts_reader_decode(reader, i, &columns) == TS_OK)
+            want_chunk(e, &columns);
+    }
+    ts_columns_close(reader, &columns);
+    if (e->event_count)
+        qsort(e->events, e->event_count, sizeof *e->events, want_by_start);
+    for (size_t i = 0; i < e->event_count; i++)
+        want_event_items(e, i);
+    want_losses(e);
+}
+
+static inline void want_close(want *e)
+{
+    for (size_t i = 0; i < e->event_count; i++)
+        free(e->events[i].text.text);
+    for (size_t i = 0; i < e->item_count; i++) {
+        free(e->items[i].name.text);
+        free(e->items[i].category.text);
+        free(e->items[i].args.text);
+    }
+    free(e->events);
+    free(e->items);
+}
+
+#endif // EXPORT_WANT_H

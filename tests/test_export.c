@@ -1,0 +1,427 @@
+// What ts-export writes, read back: every event of the trace with its exact
+// times, nothing else, and well formed.
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <unistd.h>
+#include "tests/export_read.h"
+#include "tests/sbt_sample.h"
+#include "tools/export/export.h"
+
+/* ---- Exporting ---------------------------------------------------------- */
+
+static char path[] = "/tmp/test_export.XXXXXX";
+static want_text exported;
+static export_counts counts;
+
+static void slurp(void)
+{
+    FILE *const file = fopen(path, "rb");
+    char part[4096];
+    size_t size;
+    assert_non_null(file);
+    exported.size = 0;
+    want_add(&exported, "", 0);
+    while ((size = fread(part, 1, sizeof part, file)) > 0)
+        want_add(&exported, part, size);
+    fclose(file);
+}
+
+static ts_reader *open_bytes(const forge *f)
+{
+    ts_reader *reader;
+    const ts_reader_desc desc = { .bytes = f->bytes, .size = f->size };
+    assert_int_equal(TS_OK, ts_reader_open(&reader, &desc));
+    return reader;
+}
+
+static ts_result export_with(ts_reader *reader, const export_format *format,
+                             export_packing packing,
+                             const export_options *options)
+{
+    const char *why;
+    export_out *const out = export_out_open(path, packing, &why);
+    assert_non_null(out);
+    const ts_result result = export_walk(reader, format, out, options, &counts);
+    assert_int_equal(0, export_out_close(out, true));
+    slurp();
+    return result;
+}
+
+static void export_all(ts_reader *reader, const export_format *format,
+                       export_packing packing)
+{
+    const export_options options = { 0 };
+    assert_int_equal(TS_OK, export_with(reader, format, packing, &options));
+}
+
+static void read_exported(read_trace *r)
+{
+    read_open(r, (const uint8_t *)exported.text, exported.size);
+    if (r->wrong) fail_msg("%s", r->wrong);
+}
+
+/* ---- Comparing ---------------------------------------------------------- */
+
+static int by_all(const void *a, const void *b)
+{
+    const want_item *const x = a, *const y = b;
+    if (x->type != y->type) return x->type < y->type ? -1 : 1;
+    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->duration_ns != y->duration_ns)
+        return x->duration_ns < y->duration_ns ? -1 : 1;
+    const int name = strcmp(x->name.text, y->name.text);
+    if (name || x->type == 'S')
+        return name ? name : strcmp(x->category.text, y->category.text);
+    return strcmp(x->args.text, y->args.text);
+}
+
+// Arguments are compared by tests/perfetto, those of samples (values) here.
+static void assert_same_items(want *wanted, want *found)
+{
+    size_t arrows = 0, at = 0;
+    for (size_t i = 0; i < wanted->item_count; i++)
+        arrows += wanted->items[i].type == 'F';
+    qsort(wanted->items, wanted->item_count, sizeof *wanted->items, by_all);
+    qsort(found->items, found->item_count, sizeof *found->items, by_all);
+    assert_int_equal(counts.arrows, arrows);
+    assert_int_equal(wanted->item_count, found->item_count + arrows);
+    for (size_t i = 0; i < wanted->item_count; i++) {
+        if (wanted->items[i].type == 'F') continue;
+        const want_item *const w = &wanted->items[i];
+        const want_item *const f = &found->items[at++];
+        assert_int_equal(w->type, f->type);
+        assert_string_equal(w->name.text, f->name.text);
+        assert_string_equal(w->category.text, f->category.text);
+        assert_int_equal(w->start_ns, f->start_ns);
+        assert_int_equal(w->duration_ns, f->duration_ns);
+        if (w->type == 'C') assert_string_equal(w->args.text, f->args.text);
+    }
+}
+
+// Both formats, packed and not, against the columns of the trace.
+static void check_everything(const forge *f)
+{
+    ts_reader *const reader = open_bytes(f);
+    const export_packing packings[] = { EXPORT_PLAIN, EXPORT_PACKETS };
+    for (int i = 0; i < 2; i++) {
+        read_trace r;
+        want e;
+        export_all(reader, &export_perfetto, packings[i]);
+        read_exported(&r);
+        want_open(&e, reader);
+        assert_same_items(&e, &r.items);
+        want_close(&e);
+        read_close(&r);
+    }
+    export_all(reader, &export_chrome, EXPORT_PLAIN);
+    assert_true(json_is_valid(exported.text));
+    ts_reader_close(reader);
+}
+
+/* ---- Traces ------------------------------------------------------------- */
+
+// A thread (track 2) and sites 1 ("alpha") and 2 ("beta").
+static void begin_trace(forge *f)
+{
+    forge_open(f, SAMPLE_START);
+    forge_sample(f, 0, 3, SAMPLE_START, 0, 0);
+    sample_dictionaries(f);
+}
+
+static void an_export_holds_every_event_of_the_trace(void **state)
+{
+    (void)state;
+    forge f;
+    sample_forge(&f);
+    check_everything(&f);
+    forge_close(&f);
+}
+
+static void a_trace_without_events_is_exported(void **state)
+{
+    (void)state;
+    forge f;
+    begin_trace(&f);
+    check_everything(&f);
+    forge_close(&f);
+}
+
+static void slices_that_overlap_go_to_lanes_of_their_own(void **state)
+{
+    (void)state;
+    enum { COUNT = 300 };
+    forge_zone zones[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++)
+        zones[i] = (forge_zone){ 2000 + i, 5000 + i, 1 + i % 2 };
+    forge f;
+    begin_trace(&f);
+    forge_zones(&f, 2, FORGE_PACK, zones, COUNT);
+    check_everything(&f);
+    assert_true(counts.lanes >= COUNT);
+    forge_close(&f);
+}
+
+static void lanes_are_used_again(void **state)
+{
+    (void)state;
+    enum { COUNT = 4000, AT_ONCE = 100 };
+    static forge_zone zones[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++)
+        zones[i] = (forge_zone){ 2000 + i * 10, 2000 + (i + AT_ONCE) * 10, 1 };
+    forge f;
+    begin_trace(&f);
+    forge_zones(&f, 2, FORGE_PACK, zones, COUNT);
+    check_everything(&f);
+    assert_true(counts.lanes < AT_ONCE + 20);
+    forge_close(&f);
+}
+
+static void nesting_deeper_than_viewers_allow_is_kept(void **state)
+{
+    (void)state;
+    enum { COUNT = 1700 };
+    static forge_zone zones[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++)
+        zones[i] = (forge_zone){ 10000 - i, 20000 + i, 1 };
+    forge f;
+    begin_trace(&f);
+    forge_zones(&f, 2, FORGE_PACK, zones, COUNT);
+    check_everything(&f);
+    forge_close(&f);
+}
+
+static void zones_without_a_duration_keep_their_times(void **state)
+{
+    (void)state;
+    const forge_zone zones[] = { { 2000, 2000, 1 }, { 2000, 2000, 2 },
+                                 { 2000, 2000, 1 }, { 2000, 2005, 2 },
+                                 { 2005, 2005, 1 }, { 2005, 2009, 2 },
+                                 { 1990, 2009, 1 } };
+    forge f;
+    begin_trace(&f);
+    forge_zones(&f, 2, FORGE_PLANES, zones, sizeof zones / sizeof *zones);
+    check_everything(&f);
+    forge_close(&f);
+}
+
+static void times_before_the_start_are_shifted(void **state)
+{
+    (void)state;
+    const forge_zone zones[] = { { SAMPLE_START - 500, SAMPLE_START + 9, 1 } };
+    forge f;
+    begin_trace(&f);
+    forge_zones(&f, 2, FORGE_PLANES, zones, 1);
+    ts_reader *const reader = open_bytes(&f);
+    export_all(reader, &export_perfetto, EXPORT_PLAIN);
+    read_trace r;
+    read_exported(&r);
+    assert_int_equal(1, r.items.item_count);
+    assert_int_equal(0, r.items.items[0].start_ns);
+    assert_int_equal(509, r.items.items[0].duration_ns);
+    read_close(&r);
+    ts_reader_close(reader);
+    forge_close(&f);
+}
+
+static void a_range_leaves_out_what_does_not_touch_it(void **state)
+{
+    (void)state;
+    const forge_zone zones[] = { { 2000, 2100, 1 },
+                                 { 2150, 2250, 2 },
+                                 { 2300, 2400, 1 } };
+    forge f;
+    begin_trace(&f);
+    forge_zones(&f, 2, FORGE_PLANES, zones, 3);
+    ts_reader *const reader = open_bytes(&f);
+    const export_options options = { .from_ns = 2200 - SAMPLE_START,
+                                     .to_ns = 2210 - SAMPLE_START };
+    assert_int_equal(
+        TS_OK, export_with(reader, &export_perfetto, EXPORT_PLAIN, &options));
+    read_trace r;
+    read_exported(&r);
+    assert_int_equal(1, r.items.item_count);
+    assert_string_equal("beta", r.items.items[0].name.text);
+    assert_int_equal(100, r.items.items[0].duration_ns);
+    read_close(&r);
+    ts_reader_close(reader);
+    forge_close(&f);
+}
+
+static void the_same_trace_gives_the_same_bytes(void **state)
+{
+    (void)state;
+    forge f;
+    sample_forge(&f);
+    for (int i = 0; i < 3; i++) {
+        want_text first = { 0 };
+        const export_format *const format =
+            i < 2 ? &export_perfetto : &export_chrome;
+        for (int run = 0; run < 2; run++) {
+            ts_reader *const reader = open_bytes(&f);
+            export_all(reader, format, i ? format->packing : EXPORT_PLAIN);
+            ts_reader_close(reader);
+            if (run) assert_int_equal(first.size, exported.size);
+            if (run) assert_memory_equal(first.text, exported.text, first.size);
+            if (!run) want_add(&first, exported.text, exported.size);
+        }
+        free(first.text);
+    }
+    forge_close(&f);
+}
+
+static void damage_is_reported_and_shown(void **state)
+{
+    (void)state;
+    const forge_zone zones[] = { { 2000, 2100, 1 } };
+    forge f;
+    begin_trace(&f);
+    forge_zones(&f, 2, FORGE_PLANES, zones, 1);
+    const size_t broken = forge_zones(&f, 2, FORGE_PLANES, zones, 1);
+    f.bytes[broken + 70] ^= 1;
+    ts_reader *const reader = open_bytes(&f);
+    const export_options options = { 0 };
+    export_with(reader, &export_perfetto, EXPORT_PLAIN, &options);
+    assert_true(ts_reader_damage_count(reader) > 0);
+    read_trace r;
+    size_t zones_found = 0, damage_found = 0;
+    read_exported(&r);
+    for (size_t i = 0; i < r.items.item_count; i++) {
+        zones_found += !strcmp(r.items.items[i].name.text, "alpha");
+        damage_found += !strcmp(r.items.items[i].name.text, "damage");
+    }
+    assert_int_equal(1, zones_found);
+    assert_int_equal(ts_reader_damage_count(reader), damage_found);
+    read_close(&r);
+    ts_reader_close(reader);
+    forge_close(&f);
+}
+
+/* ---- Deflate ------------------------------------------------------------ */
+
+static void check_deflate(const uint8_t *bytes, size_t size)
+{
+    uint8_t *const packed = malloc(export_deflate_bound(size));
+    void *const scratch = malloc(export_deflate_scratch);
+    assert_non_null(packed);
+    assert_non_null(scratch);
+    memset(scratch, 0xA5, export_deflate_scratch);
+    const size_t packed_size =
+        export_deflate(scratch, packed, bytes, size, true);
+    assert_true(packed_size <= export_deflate_bound(size));
+    want_text raw = { 0 };
+    want_add(&raw, "", 0);
+    assert_int_equal(packed_size, read_inflate(&raw, packed, packed_size));
+    assert_int_equal(size, raw.size);
+    if (size) assert_memory_equal(bytes, raw.text, size);
+    free(raw.text);
+    free(scratch);
+    free(packed);
+}
+
+static void what_is_deflated_can_be_inflated(void **state)
+{
+    (void)state;
+    enum { SIZE = 200000 };
+    uint8_t *const bytes = malloc(SIZE);
+    assert_non_null(bytes);
+    uint64_t x = 1;
+    for (size_t i = 0; i < SIZE; i++) // noise
+        x = x * UINT64_C(6364136223846793005) + 1,
+        bytes[i] = (uint8_t)(x >> 56);
+    check_deflate(bytes, SIZE);
+    for (size_t size = 0; size < 20; size++)
+        check_deflate(bytes, size);
+    for (size_t i = 0; i < SIZE; i++) // rare bytes get codes of 15 bits
+        bytes[i] = (uint8_t)(__builtin_ctzll(i + 1) * 7);
+    check_deflate(bytes, SIZE);
+    for (size_t i = 0; i < SIZE; i++) // matches, near and far
+        bytes[i] = (uint8_t)(i % 1000 < 500 ? i / 40000 : bytes[i / 7]);
+    check_deflate(bytes, SIZE);
+    memset(bytes, 0, SIZE);
+    check_deflate(bytes, SIZE);
+    free(bytes);
+}
+
+static void checksums_are_those_of_the_standards(void **state)
+{
+    (void)state;
+    const uint8_t text[] = "123456789";
+    assert_int_equal(0xCBF43926, export_crc32(0, text, 9));
+    assert_int_equal(0x091E01DE, export_adler32(text, 9));
+}
+
+/* ---- Maps and texts ----------------------------------------------------- */
+
+static void a_map_forgets_what_is_removed_and_nothing_else(void **state)
+{
+    (void)state;
+    enum { COUNT = 5000 };
+    export_map map = { 0 };
+    for (uint64_t i = 0; i < COUNT; i++)
+        *export_map_at(&map, i * i) = i;
+    for (uint64_t i = 0; i < COUNT; i += 3)
+        assert_true(export_map_remove(&map, i * i));
+    assert_false(export_map_remove(&map, 0));
+    for (uint64_t i = 0; i < COUNT; i++) {
+        const uint64_t *const value = export_map_find(&map, i * i);
+        assert_true((value != NULL) == (i % 3 != 0));
+        if (value) assert_int_equal(i, *value);
+    }
+    export_map_free(&map);
+}
+
+static void texts_become_utf8(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to;
+        size_t size;
+    } cases[] = { { "plain", "plain", 5 },
+                  { "\xC3\xA4\xF0\x9F\x8E\x89", "\xC3\xA4\xF0\x9F\x8E\x89", 6 },
+                  { "a\0b",
+                    "a\xEF\xBF\xBD"
+                    "b",
+                    3 },
+                  { "\xC0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD", 2 },
+                  { "\xE2\x82", "\xEF\xBF\xBD\xEF\xBF\xBD", 2 },
+                  { "\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 3 },
+                  { "\xF4\x90\x80\x80",
+                    "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 4 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        export_buffer b = { 0 };
+        export_put_utf8(&b, cases[i].from, cases[i].size);
+        assert_int_equal(strlen(cases[i].to), b.size);
+        assert_memory_equal(cases[i].to, b.data, b.size);
+        export_resize(b.data, 0);
+    }
+}
+
+int main(void)
+{
+    const int file = mkstemp(path);
+    if (file < 0) return 1;
+    close(file);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_export_holds_every_event_of_the_trace),
+        cmocka_unit_test(a_trace_without_events_is_exported),
+        cmocka_unit_test(slices_that_overlap_go_to_lanes_of_their_own),
+        cmocka_unit_test(lanes_are_used_again),
+        cmocka_unit_test(nesting_deeper_than_viewers_allow_is_kept),
+        cmocka_unit_test(zones_without_a_duration_keep_their_times),
+        cmocka_unit_test(times_before_the_start_are_shifted),
+        cmocka_unit_test(a_range_leaves_out_what_does_not_touch_it),
+        cmocka_unit_test(the_same_trace_gives_the_same_bytes),
+        cmocka_unit_test(damage_is_reported_and_shown),
+        cmocka_unit_test(what_is_deflated_can_be_inflated),
+        cmocka_unit_test(checksums_are_those_of_the_standards),
+        cmocka_unit_test(a_map_forgets_what_is_removed_and_nothing_else),
+        cmocka_unit_test(texts_become_utf8),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(path);
+    free(exported.text);
+    return failed;
+}
