@@ -53,7 +53,7 @@ static std::map<std::string, int> read_back()
             key += std::string(" ") + ts_reader_name(reader, name).text + "=" +
                    (type == TS_VALUE_INT ? std::to_string(int64_t(value))
                                          : std::to_string(real));
-        } else if (site) {
+        } else if (site && event.kind != TS_EVENT_MESSAGE) {
             key += std::string(" ") + ts_reader_site_name(reader, site).text;
         }
         counts[key]++;

@@ -183,6 +183,40 @@ static void a_zone_open_at_the_fork_is_the_parents(void **state)
     rt_close(&trace);
 }
 
+static void fork_and_die(void *user)
+{
+    const int *const ends = user;
+    rt_start("widow.sbt", quiet);
+    zones(1000);
+    if (!fork()) { // lives on, and tells the test who it is
+        alarm(20);
+        const pid_t self = getpid();
+        RT_CHECK(write(ends[1], &self, sizeof self) == sizeof self);
+        for (;;)
+            pause();
+    }
+    for (;;)
+        pause();
+}
+
+static void a_child_does_not_hold_its_dead_parents_trace(void **state)
+{
+    (void)state;
+    int ends[2];
+    pid_t orphan;
+    assert_int_equal(pipe(ends), 0);
+    const char *const path = rt_path("widow.sbt");
+    const pid_t pid = rt_fork(fork_and_die, ends);
+    assert_int_equal(read(ends[0], &orphan, sizeof orphan), sizeof orphan);
+    assert_int_equal(ts_salvage(path, NULL), TS_ERR_BUSY);
+    kill(pid, SIGKILL);
+    rt_wait(pid);
+    assert_zones(path, pid, 1000);
+    kill(orphan, SIGKILL);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* ---- Under load --------------------------------------------------------- */
 
 static bool go_on;
@@ -314,6 +348,7 @@ int main(void)
         cmocka_unit_test(a_following_child_may_be_killed),
         cmocka_unit_test(grandchildren_follow_as_well),
         cmocka_unit_test(a_zone_open_at_the_fork_is_the_parents),
+        cmocka_unit_test(a_child_does_not_hold_its_dead_parents_trace),
         cmocka_unit_test(forks_under_load_lose_nothing),
         cmocka_unit_test(programs_started_inherit_nothing),
         cmocka_unit_test(vfork_and_spawn_do_no_harm),

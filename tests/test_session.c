@@ -183,6 +183,38 @@ static void ten_sessions_in_a_row_are_ten_traces(void **state)
     }
 }
 
+static int count_lines(const char *path)
+{
+    int lines = 0, c;
+    FILE *const file = fopen(path, "r");
+    assert_non_null(file);
+    while ((c = getc(file)) != EOF)
+        lines += c == '\n';
+    fclose(file);
+    return lines;
+}
+
+static void many_sessions_leave_nothing_behind(void **state)
+{
+    (void)state;
+    int maps = 0;
+    size_t files = 0;
+    for (int i = 0; i < 120; i++) {
+        if (i == 20) {
+            maps = count_lines("/proc/self/maps");
+            files = rt_files("/proc/self/fd", "");
+        }
+        rt_start("again.sbt", plain);
+        zones(1);
+        assert_int_equal(ts_session_stop(), TS_OK);
+    }
+    assert_true(count_lines("/proc/self/maps") <= maps + 10);
+    assert_int_equal(rt_files("/proc/self/fd", ""), files);
+    rt_trace trace = rt_read(rt_path("again.sbt"));
+    assert_int_equal(trace.count, 1);
+    rt_close(&trace);
+}
+
 static void a_pause_records_nothing_and_a_resume_goes_on(void **state)
 {
     (void)state;
@@ -354,6 +386,7 @@ int main(void)
         cmocka_unit_test(patterns_in_the_path_are_filled_in),
         cmocka_unit_test(an_existing_file_is_replaced),
         cmocka_unit_test(ten_sessions_in_a_row_are_ten_traces),
+        cmocka_unit_test(many_sessions_leave_nothing_behind),
         cmocka_unit_test(a_pause_records_nothing_and_a_resume_goes_on),
         cmocka_unit_test(a_session_may_be_stopped_while_paused),
         cmocka_unit_test(a_flush_puts_everything_into_the_file),

@@ -112,7 +112,7 @@ static void names_made_at_run_time_are_kept(void **state)
     const ts_site_entry *const site =
         site_of(&trace, rt_nth(&trace, TS_EVENT_ZONE, "item 7", 0));
     rt_assert_text(site_text(&trace, site->function), __func__);
-    assert_true(trace.info->site_count < 110); // looked up, not made anew
+    assert_true(trace.info->site_count < 150); // looked up, not made anew
     rt_close(&trace);
 }
 

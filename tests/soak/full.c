@@ -3,7 +3,7 @@
 
     usage: full [rounds [seed]]
 
-    Each round mounts a memory file system of 128 KiB to 4 MiB in a name space
+    Each round mounts a memory file system of 2 to 16 MiB in a name space
     of its own, records on it with several threads until far more was said
     than fits, sometimes frees room in between, and compares: what is in the
     trace and what its ledger says is lost must be all there was. Needs the
@@ -109,7 +109,7 @@ static void child(void *user)
 static bool one_round(full_plan *plan)
 {
     memset(plan, 0, sizeof *plan);
-    plan->disk_bytes = UINT64_C(131072) << next(6);
+    plan->disk_bytes = UINT64_C(2) << 20 << next(4);
     plan->records = plan->disk_bytes / 20 / (2 * PRODUCERS) * 2 * PRODUCERS;
     plan->rings_there = next(2);
     plan->room_again = next(2);

@@ -35,6 +35,8 @@ static void plan_round(round_plan *plan, const char *path, uint64_t *said)
 {
     memset(plan, 0, sizeof *plan);
     plan->desc.path = path;
+    // on disk; in /dev/shm those killed in their start would stay for ever
+    if (next(4)) plan->desc.sidecar_dir = rt_make_folder();
     plan->desc.ring_bytes = (uint32_t)32768 << next(6);
     plan->desc.policy = next(3) ? TS_POLICY_HELP : TS_POLICY_BLOCK;
     plan->desc.flush_ms = (uint32_t)next(3) * 5;
