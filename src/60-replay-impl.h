@@ -1855,11 +1855,10 @@ static bool ts__replay_close_over(ts_replay *r)
 {
     ts__reverse v = { { 0 }, { 0 }, { 0 } };
     bool ok = ts__reverse_open(r, &v);
-    const uint32_t calls_end = r->op_count + r->call_count;
-    for (uint32_t i = 0; ok && i < calls_end; i++) {
+    for (uint32_t i = 0; ok && i < r->op_count; i++) {
         if (!ts__replay_selected(r, i)) continue;
-        ts__replay_flags(r)[i] &= (uint8_t)~TS__NODE_SELECTED;
         const uint64_t added = r->stats.added;
+        ts__replay_flags(r)[i] &= (uint8_t)~TS__NODE_SELECTED;
         ok = ts__reverse_visit(r, &v, i);
         r->stats.added = added;
     }
@@ -1879,8 +1878,8 @@ static bool ts__replay_close_over(ts_replay *r)
 static bool ts__replay_select(ts_replay *r, const ts_replay_desc *desc)
 {
     if (!ts__replay_choose(r, desc)) return false;
-    ts__replay_select_ends(r);
     if (r->deps == TS_DEPS_CLOSURE) return ts__replay_close_over(r);
+    ts__replay_select_ends(r);
     ts__replay_select_joins(r);
     return r->deps != TS_DEPS_NONE || ts__replay_prune_joins(r);
 }

@@ -9,8 +9,8 @@ static bool has_from, has_to, want_dry_run, want_digest, want_json;
 
 static const cli_option options[] = {
     { .name = "--stream LIST",
-      .help = "only these streams: numbers (all devices), DEVICE:STREAM or\n"
-              "names, with commas between",
+      .help = "only these streams: numbers (on all devices),\n"
+              "DEVICE:STREAM or names, with commas between",
       .text = &stream_text },
     { .name = "--device LIST",
       .help = "only these devices: numbers or names",
@@ -24,8 +24,9 @@ static const cli_option options[] = {
       .flag = &has_to,
       .time_ns = &to_ns },
     { .name = "--deps HOW",
-      .help = "what is not selected happens when it did (frozen, the\n"
-              "default), is added if needed (closure), does not exist (none)",
+      .help = "what is not selected happens when it did\n"
+              "(frozen, the default), is added if needed (closure)\n"
+              "or does not exist (none)",
       .text = &deps_text },
     { .name = "--dry-run",
       .help = "print the plan: what is selected, what is skipped and why",

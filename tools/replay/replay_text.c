@@ -114,21 +114,29 @@ static void print_padded(const char *text, size_t size, uint32_t width)
     printf("%*s", (int)(width - used), "");
 }
 
+// "2 upload" for a stream, "device 0 vdev" for a device.
 static void print_track(const replay_job *job, uint32_t id, uint32_t indent)
 {
     ts_track track;
-    cli_text made = { "" };
-    ts_text name = { made.s, 0 };
-    char number[24];
-    if (ts_reader_track(job->trace.reader, id, &track)) {
-        name = cli_track_name(&track, &made);
-        snprintf(number, sizeof number, "%" PRIu64, track.number);
+    cli_text made = { "" }, before = { "" };
+    ts_text name = { "", 0 };
+    if (!ts_reader_track(job->trace.reader, id, &track)) {
+        snprintf(before.s, sizeof before.s, "track %" PRIu32, id);
     } else {
-        snprintf(number, sizeof number, "track %" PRIu32, id);
+        name = cli_track_name(&track, &made);
+        const char *const type = cli_track_type(track.type);
+        if (!track.name.size)
+            before.s[0] = 0;
+        else if (track.type == TS_TRACK_STREAM)
+            snprintf(before.s, sizeof before.s, "%" PRIu64 " ", track.number);
+        else if (track.type == TS_TRACK_DEVICE)
+            snprintf(before.s, sizeof before.s, "device %" PRIu64 " ",
+                     track.number);
+        else if (name.size < strlen(type) ||
+                 memcmp(name.text, type, strlen(type)) != 0)
+            snprintf(before.s, sizeof before.s, "%s ", type);
     }
-    int used = printf("%*s", (int)indent, "");
-    // A name made of type and number needs no number before it.
-    if (!name.size || name.text != made.s) used += printf("%s ", number);
+    const int used = printf("%*s%s", (int)indent, "", before.s);
     const int left = NAME_WIDTH - used;
     print_padded(name.text, name.size, left > 0 ? (uint32_t)left : 0);
 }
@@ -160,20 +168,30 @@ static cli_text print_share(const ts_replay_stats *s, int64_t busy_ns)
     return cli_percent(all ? (double)busy_ns / (double)all : 0.0);
 }
 
-static void print_device(const replay_job *job, uint32_t track)
+// The line of a device, whose first lane is `first`.
+static void print_device(const replay_job *job, const replay_row *rows,
+                         size_t first, uint32_t track)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
-    ts_lane device;
+    ts_lane lane, device = { 0 };
+    uint64_t selected = 0, all = 0;
+    for (size_t i = first; ts_replay_lane(job->replay, i, &lane); i++) {
+        if (lane.device != track) break;
+        selected += rows[i].selected;
+        all += rows[i].all;
+    }
     for (size_t i = 0; ts_replay_device(job->replay, i, &device); i++)
         if (device.track == track) break;
     if (track)
         print_track(job, track, 2);
     else
         printf("  %-*s", NAME_WIDTH - 2, "no device");
-    if (!job->dry_run && device.operations)
-        printf("%11s %10s %9s", cli_count(device.operations).s,
-               cli_time(device.busy_ns).s, print_share(s, device.busy_ns).s);
-    putchar('\n');
+    printf("%11s", cli_count(selected).s);
+    if (job->dry_run)
+        printf(" %11s\n", cli_count(all - selected).s);
+    else
+        printf(" %10s %9s\n", cli_time(device.busy_ns).s,
+               print_share(s, device.busy_ns).s);
 }
 
 static void print_lane(const replay_job *job, const ts_lane *lane,
@@ -201,12 +219,17 @@ static void print_lanes(const replay_job *job)
                         : " operations       busy     share  schedule");
     ts_lane lane;
     uint32_t device = 0;
+    size_t first = 0; // lane of the device
     bool any = false;
     for (size_t i = 0; ts_replay_lane(job->replay, i, &lane); i++) {
-        if (!rows[i].selected) continue;
-        if (!any || lane.device != device) print_device(job, lane.device);
-        any = true;
+        if (i == 0 || lane.device != device) {
+            first = i;
+            any = false;
+        }
         device = lane.device;
+        if (!rows[i].selected) continue;
+        if (!any) print_device(job, rows, first, device);
+        any = true;
         print_lane(job, &lane, &rows[i]);
     }
     free(rows);
