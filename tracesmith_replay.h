@@ -2641,19 +2641,32 @@ static const char *ts__columns_find(const uint8_t *payload, uint32_t size,
     return NULL;
 }
 
-// `count` values of `width` bits, the lowest first. Up to 57 bits and a
-// shift of at most 7 fit into one load; what is beyond is in the next byte.
+// One of a row of values of `width` bits. Up to 57 bits and a shift of at
+// most 7 fit into one load; what is beyond is in the next byte.
+static inline __attribute__((always_inline)) uint64_t
+ts__unpack_one(const uint8_t *data, uint32_t width, uint32_t index)
+{
+    const uint32_t bit = index * width;
+    const uint8_t *const at = data + (bit >> 3);
+    uint64_t value = ts__get64(at) >> (bit & 7);
+    if (width > 57) value |= (uint64_t)at[8] << 1 << (63 - (bit & 7));
+    return width ? value & UINT64_MAX >> (64 - width) : 0;
+}
+
+// Eight values fill whole bytes: with a constant width, each of the eight is
+// at a constant place.
 static inline __attribute__((always_inline)) void
 ts__unpack(const uint8_t *data, uint32_t width, uint32_t count, uint64_t base,
            uint64_t *values)
 {
-    const uint64_t mask = width ? UINT64_MAX >> (64 - width) : 0;
-    for (uint32_t i = 0, bit = 0; i < count; i++, bit += width) {
-        const uint8_t *const at = data + (bit >> 3);
-        uint64_t value = ts__get64(at) >> (bit & 7);
-        if (width > 57) value |= (uint64_t)at[8] << 1 << (63 - (bit & 7));
-        values[i] = base + (value & mask);
+    uint32_t i = 0;
+    for (; i + 8 <= count; i += 8, data += width) {
+#pragma GCC unroll 8
+        for (uint32_t j = 0; j < 8; j++)
+            values[i + j] = base + ts__unpack_one(data, width, j);
     }
+    for (uint32_t j = 0; i < count; i++, j++)
+        values[i] = base + ts__unpack_one(data, width, j);
 }
 
 // Most blocks are full and narrow: there count and width are constants to the
