@@ -16,7 +16,8 @@ sanitizer clang-14 libclang-rt-14-dev
 command clang-format-14 clang-format-14
 command valgrind valgrind
 command mandoc mandoc
-command python3 python3
+command node nodejs
+command npm npm
 command aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
 command qemu-aarch64-static qemu-user-static
 file /usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross
