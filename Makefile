@@ -49,7 +49,7 @@ benches: $(BENCHES) ## every benchmark, not run
 
 demo: ## record an example, show it, export it, replay it
 	@tests/deps.sh build
-	@$(MAKE) --no-print-directory all examples
+	@echo 'Building ...' && $(MAKE) -s --no-print-directory all examples
 	$(OUT)/examples/pipeline
 	$(OUT)/ts-view trace.sbt
 	$(OUT)/ts-export trace.sbt -o trace.perfetto-trace
