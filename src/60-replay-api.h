@@ -34,7 +34,8 @@
       copy if the record shows that it outlasted it, and the next call of a
       thread comes after the one before.
     A sync or legacy edge that the record contradicts (it did not wait) is
-    left out and counted.
+    left out and counted, and so is what would close a circle, unless `record`
+    says so.
 */
 #define TS_EDGES(X) \
     X(SELF, 0, "self") \

@@ -1116,6 +1116,8 @@ typedef struct ts__edge {
     uint8_t kind;
 } ts__edge;
 
+enum { TS__EDGE_NAMED = 64 }; // by its correlation: never left out
+
 // The last of a row of nodes and the one with the latest end.
 typedef struct ts__chain {
     uint32_t last, longest;
@@ -1478,7 +1480,8 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
     }
     if (found == TS_NODE_NONE) return;
     const ts__event_op *const record = ts__replay_event(r, found);
-    ts__builder_edge(b, record->op, end, kind);
+    ts__builder_edge(b, record->op, end,
+                     (uint32_t)kind | (wait->record ? TS__EDGE_NAMED : 0));
     ts__builder_wait(b, record->after, end, kind);
 }
 
@@ -1649,6 +1652,106 @@ static bool ts__builder_pack(ts__builder *b)
     return true;
 }
 
+/* ---- 7.66 Replay: circles of the record --------------------------------- */
+
+/*
+    Clocks of host and device disagree, numbers are used twice, events are
+    recorded after the wait that found them: edges may form circles. Where
+    they do, those that the record contradicts are left out, then those
+    between equal times that go against the total order. What remains can
+    only be a circle through a record that a wait names, and is reported.
+*/
+typedef enum ts__doubt {
+    TS__DOUBT_LATER, // the source came later than the target
+    TS__DOUBT_ORDER  // at the same time, but behind it in the total order
+} ts__doubt;
+
+// Sorts nodes by their edges; leaves what is still missing of each node.
+// Returns how many nodes are in no circle and behind none.
+static uint32_t ts__settle_count(const ts_replay *r, uint32_t *missing,
+                                 uint32_t *queue)
+{
+    const uint32_t *const offsets = (const uint32_t *)r->offsets.data;
+    const uint32_t *const targets = (const uint32_t *)r->targets.data;
+    memset(missing, 0, r->node_count * sizeof *missing);
+    for (uint32_t e = 0; e < offsets[r->node_count]; e++)
+        missing[targets[e]]++;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        if (!missing[i]) queue[count++] = i;
+    for (uint32_t done = 0; done < count; done++)
+        for (uint32_t e = offsets[queue[done]]; e < offsets[queue[done] + 1];
+             e++)
+            if (!--missing[targets[e]]) queue[count++] = targets[e];
+    return count;
+}
+
+// The node that stands for a helper in the total order.
+static uint32_t ts__settle_owner(const ts_replay *r, uint32_t node)
+{
+    const uint32_t first = r->op_count + r->call_count;
+    if (node < first || node >= r->join_first) return node;
+    return ((const uint32_t *)r->waiters.data)[node - first];
+}
+
+static bool ts__settle_doubts(const ts_replay *r, uint32_t from, uint32_t to,
+                              uint8_t kind, ts__doubt doubt)
+{
+    if (kind & TS__EDGE_NAMED ||
+        (kind & (uint8_t)~TS_EDGE_FROM_START) == TS_EDGE_SELF)
+        return false;
+    const int64_t time = kind & TS_EDGE_FROM_START ? ts__replay_time(r)[from]
+                                                   : ts__replay_end(r, from);
+    const int64_t then = ts__replay_time(r)[to];
+    if (doubt == TS__DOUBT_LATER) return time > then;
+    return time == then && ts__settle_owner(r, from) >= ts__settle_owner(r, to);
+}
+
+// Leaves out the doubtful edges between nodes that miss something.
+static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
+                            ts__doubt doubt)
+{
+    uint32_t *const offsets = (uint32_t *)r->offsets.data;
+    uint32_t *const targets = (uint32_t *)r->targets.data;
+    uint8_t *const kinds = (uint8_t *)r->kinds.data;
+    uint32_t kept = 0, first = 0;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const uint32_t end = offsets[i + 1];
+        for (uint32_t e = first; e < end; e++) {
+            if (missing[i] &&
+                ts__settle_doubts(r, i, targets[e], kinds[e], doubt)) {
+                r->stats.contradicted++;
+                continue;
+            }
+            targets[kept] = targets[e];
+            kinds[kept++] = kinds[e];
+        }
+        first = end;
+        offsets[i + 1] = kept;
+    }
+    r->targets.count = r->kinds.count = kept;
+}
+
+static bool ts__replay_settle(ts_replay *r)
+{
+    ts__rvec missing = { 0 }, queue = { 0 };
+    const size_t size = sizeof(uint32_t);
+    const bool ok =
+        ts__rvec_reserve(&r->allocator, &missing, size, r->node_count) &&
+        ts__rvec_reserve(&r->allocator, &queue, size, r->node_count);
+    for (int doubt = TS__DOUBT_LATER; ok && doubt <= TS__DOUBT_ORDER; doubt++) {
+        if (ts__settle_count(r, (uint32_t *)missing.data,
+                             (uint32_t *)queue.data) == r->node_count)
+            break;
+        ts__settle_drop(r, (const uint32_t *)missing.data, (ts__doubt)doubt);
+    }
+    for (size_t e = 0; e < r->kinds.count; e++)
+        ((uint8_t *)r->kinds.data)[e] &= (uint8_t)~TS__EDGE_NAMED;
+    ts__rvec_close(&r->allocator, &missing);
+    ts__rvec_close(&r->allocator, &queue);
+    return ok;
+}
+
 static void ts__builder_close(ts__builder *b)
 {
     ts__rvec_close(b->allocator, &b->edges);
@@ -1686,10 +1789,11 @@ static ts_result ts__replay_build(ts_replay *r)
                  : ts__builder_pack(&b) ? TS_OK
                                         : TS_ERR_MEMORY;
     ts__builder_close(&b);
+    if (result == TS_OK && !ts__replay_settle(r)) result = TS_ERR_MEMORY;
     return result;
 }
 
-/* ---- 7.66 Replay: selection --------------------------------------------- */
+/* ---- 7.67 Replay: selection --------------------------------------------- */
 
 static bool ts__list_has(const uint32_t *list, size_t count, uint32_t track)
 {
@@ -1884,7 +1988,7 @@ static bool ts__replay_select(ts_replay *r, const ts_replay_desc *desc)
     return r->deps != TS_DEPS_NONE || ts__replay_prune_joins(r);
 }
 
-/* ---- 7.67 Replay: the plan ---------------------------------------------- */
+/* ---- 7.68 Replay: the plan ---------------------------------------------- */
 
 static void ts__plan_edges(ts_replay *r)
 {
@@ -2019,7 +2123,7 @@ TS_API void ts_replay_close(ts_replay *replay)
     a.resize(a.user, replay, sizeof *replay, 0);
 }
 
-/* ---- 7.68 Replay: the run ----------------------------------------------- */
+/* ---- 7.69 Replay: the run ----------------------------------------------- */
 
 // What is ready, in order of (time, device, stream, seq): lanes are numbered
 // by device and stream, nodes by place in the stream.
@@ -2236,7 +2340,7 @@ static void ts__circle_turn(ts__rvec *circle)
     }
 }
 
-/* ---- 7.69 Replay: figures of the run ------------------------------------ */
+/* ---- 7.70 Replay: figures of the run ------------------------------------ */
 
 static int64_t ts__op_end(const ts_replay *r, uint32_t op)
 {
@@ -2516,7 +2620,7 @@ TS_API ts_result ts_replay_run(ts_replay *replay, const int64_t *durations_ns)
     return ok ? TS_OK : TS_ERR_MEMORY;
 }
 
-/* ---- 7.70 Replay: looking at it ----------------------------------------- */
+/* ---- 7.71 Replay: looking at it ----------------------------------------- */
 
 TS_API const char *ts_edge_name(uint32_t kind)
 {
