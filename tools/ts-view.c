@@ -224,6 +224,11 @@ static bool show(view *v)
     return true;
 }
 
+static bool is_growing(const view *v)
+{
+    return v->trace.info->live && !v->trace.info->finished;
+}
+
 static void pause_ms(long ms)
 {
     const struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
@@ -239,7 +244,7 @@ static bool list(view *v)
     view_events_begin(v);
     size_t chunks = ts_reader_chunk_count(v->trace.reader);
     view_events(v, 0);
-    while (want_follow && v->trace.info->live &&
+    while (want_follow && is_growing(v) &&
            (!v->limit || v->listed < v->limit)) {
         pause_ms(100);
         if (!ts_reader_refresh(v->trace.reader)) continue;
@@ -264,7 +269,7 @@ static bool follow(view *v)
         if (!show(v)) return false;
         fflush(stdout);
         bool more = false;
-        while (v->trace.info->live && !more && !ferror(stdout)) {
+        while (is_growing(v) && !more && !ferror(stdout)) {
             pause_ms(terminal ? 200 : 1000);
             more = ts_reader_refresh(v->trace.reader);
         }

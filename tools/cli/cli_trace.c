@@ -34,7 +34,7 @@ static void say_salvage(const cli_trace *trace, const cli_tool *tool,
     if (info->salvage_failed)
         cli_error(tool, path, "left-over records could not be saved: %s",
                   ts_result_text(info->salvage));
-    else if (info->live)
+    else if (info->live && !info->finished)
         cli_error(tool, path, "still being written; this is what is there");
     if (info->clock_estimated)
         cli_error(tool, path,

@@ -303,7 +303,7 @@ static void print_header(view_drawing *d)
         snprintf(text, sizeof text, "  %s", cli_time(all_ns).s);
     at = view_put_string(&d->line, at, end, text, view_plain);
     snprintf(text, sizeof text, "  %s events%s", cli_count(event_count(info)).s,
-             info->live ? "  recording" : "");
+             info->live && !info->finished ? "  recording" : "");
     at = view_put_string(&d->line, at, end, text, view_plain);
     if (info->lost) {
         snprintf(text, sizeof text, "  %s lost", cli_count(info->lost).s);
