@@ -15,15 +15,14 @@ LIBS = -Wl,--as-needed $(HAVE_LIBS) -lm -ldl
 VERSION = $(shell awk '/define TS_VERSION_(MAJOR|MINOR|PATCH) / \
     { v = v s $$3; s = "." } END { print v }' tracesmith.h)
 
-# Both libraries are optional: what is there is found by compiling.
+# xxHash is needed, zstd is optional: what is there is found by compiling.
 probe = $(shell echo '\#include <$(1)>' | $(CC) $(CFLAGS) -E -xc - \
     >/dev/null 2>&1 && echo yes)
 ifeq ($(filter help clean format format-check,$(or $(MAKECMDGOALS),all)),)
 HAVE_XXHASH := $(call probe,xxhash.h)
 HAVE_ZSTD := $(call probe,zstd.h)
-HAVE_ZLIB := $(call probe,zlib.h)
-HAVE = $(if $(HAVE_ZSTD),-DTRACESMITH_ZSTD) $(if $(HAVE_ZLIB),-DTRACESMITH_ZLIB)
-HAVE_LIBS = $(if $(HAVE_ZSTD),-lzstd) $(if $(HAVE_ZLIB),-lz)
+HAVE = $(if $(HAVE_ZSTD),-DTRACESMITH_ZSTD)
+HAVE_LIBS = $(if $(HAVE_ZSTD),-lzstd)
 endif
 
 TOOLS = $(patsubst tools/%.c,$(OUT)/%,$(wildcard tools/ts-*.c))
@@ -82,9 +81,7 @@ $(OUT)/ts_lib.o: tools/ts_lib.c
 	$(if $(HAVE_XXHASH),,@echo 'xxhash.h is missing: install libxxhash-dev \
 	    (or whatever your system calls it).' >&2; exit 1)
 	$(if $(HAVE_ZSTD),,@echo 'Without zstd.h (libzstd-dev) traces cannot be \
-	    compressed, and compressed ones not be read.')
-	$(if $(HAVE_ZLIB),,@echo 'Without zlib.h (zlib1g-dev) exports are not \
-	    compressed.')
+	    compressed, nor compressed ones be read.')
 	$(COMPILE) -fPIC -c $< -o $@
 $(LIB): $(OUT)/ts_lib.o
 	rm -f $@ && $(AR) qcs $@ $^

@@ -25,7 +25,7 @@ test -e $root/usr/include/cmocka.h || exit 0
 flags="-O2 -g -Werror -isystem $PWD/$root/usr/include"
 check "arm64: build" $MAKE OUT=build/arm64 CC=aarch64-linux-gnu-gcc \
     CXX=aarch64-linux-gnu-g++ AR=aarch64-linux-gnu-ar CFLAGS="$flags" \
-    LDFLAGS="-L$PWD/$root/usr/lib/aarch64-linux-gnu" HAVE_ZSTD= HAVE_ZLIB= \
+    LDFLAGS="-L$PWD/$root/usr/lib/aarch64-linux-gnu" HAVE_ZSTD= \
     HAVE_XXHASH=yes tests examples
 export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 export QEMU_SET_ENV=LD_LIBRARY_PATH=$PWD/$root/usr/lib/aarch64-linux-gnu
