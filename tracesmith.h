@@ -1063,7 +1063,7 @@ TS__OVERLOAD(double, double, double)
 TS__OVERLOAD(long double, double, double)
 #undef TS__OVERLOAD
 }
-#define TS__NUMBER(prefix, first, number)      TS__NUMBER_##prefix(first, number)
+#define TS__NUMBER(prefix, a, number)          TS__NUMBER_##prefix(a, number)
 #define TS__NUMBER_ts_zone_value(name, number) ts_zone_value(name, number)
 #define TS__NUMBER_ts_counter(counter, number) \
     ts_counter_sample(counter, number)
@@ -1211,23 +1211,27 @@ TS_API ts_result ts_salvage(const char *trace, uint64_t *records);
 
 // With TRACESMITH_DISABLE the calls are gone as well; they report success.
 #ifdef TRACESMITH_DISABLE
-#define TS__GONE(expr)            (TS__SKIP(expr), TS_OK)
-#define ts_session_start(desc)    TS__GONE(desc)
-#define ts_session_stop()         TS_OK
-#define ts_session_pause()        TS_OK
-#define ts_session_resume()       TS_OK
-#define ts_session_flush()        TS_OK
-#define ts_session_snapshot(path) TS__GONE(path)
+static inline __attribute__((always_inline)) ts_result ts__gone(size_t size)
+{
+    (void)size;
+    return TS_OK;
+}
+#define ts_session_start(desc)    ts__gone(sizeof(desc))
+#define ts_session_stop()         ts__gone(0)
+#define ts_session_pause()        ts__gone(0)
+#define ts_session_resume()       ts__gone(0)
+#define ts_session_flush()        ts__gone(0)
+#define ts_session_snapshot(path) ts__gone(sizeof(path))
 #define ts_counter_define(name, unit, flags) \
-    (TS__SKIP(name), TS__SKIP(unit), TS__SKIP(flags), 0u)
+    ((uint32_t)ts__gone(sizeof(name) + sizeof(unit) + sizeof(flags)))
 #define ts_metadata_int(track, key, value) \
-    (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
+    ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
 #define ts_metadata_double(track, key, value) \
-    (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
+    ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
 #define ts_metadata_text(track, key, value) \
-    (TS__SKIP(track), TS__SKIP(key), TS__SKIP(value))
-#define ts_gpu_op_record(op)     TS__SKIP(op)
-#define ts_api_call_record(call) TS__SKIP(call)
+    ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
+#define ts_gpu_op_record(op)     ((void)ts__gone(sizeof(op)))
+#define ts_api_call_record(call) ((void)ts__gone(sizeof(call)))
 #endif
 
 #endif // TRACESMITH_H
@@ -1373,10 +1377,6 @@ const uint8_t *ts_event_columns(uint32_t kind)
 #ifdef TRACESMITH_ZSTD
 #include <zstd.h>
 #endif
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 // Linux 5.14
 #endif
@@ -1546,6 +1546,19 @@ static void ts__random(void *bytes, size_t size)
 }
 
 /* ---- 11.3 State --------------------------------------------------------- */
+
+// Most of what follows runs rarely and should be small; sections 11.7 to 11.9
+// run for each record.
+#ifdef __clang__
+#define TS__SMALL_BEGIN \
+    _Pragma("clang attribute push(__attribute__((minsize)), apply_to=function)")
+#define TS__SMALL_END _Pragma("clang attribute pop")
+#else
+#define TS__SMALL_BEGIN \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os\")")
+#define TS__SMALL_END _Pragma("GCC pop_options")
+#endif
+TS__SMALL_BEGIN
 
 #define TS__RINGS_MAX        4096
 #define TS__BLOCKS_MAX       2048
@@ -2655,6 +2668,8 @@ void ts__zone_end_slow(ts_zone zone, uint64_t end)
     }
     TS__STORE(&ring->depth, zone.depth);
 }
+
+TS__SMALL_END
 
 /* ---- 11.7 Records with a payload ---------------------------------------- */
 
@@ -3854,6 +3869,8 @@ static void ts__encoder_give(const ts__encoder *e)
     ts__futex_wake(&ts__c.encoder_wake);
 }
 
+TS__SMALL_BEGIN
+
 /* ---- 11.10 Writer ------------------------------------------------------- */
 
 /*
@@ -4606,7 +4623,7 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
 {
     ts__ring copy;
     ts__batch batch;
-    uint64_t kept = 0;
+    uint64_t kept = 0, oldest = e->now;
     ts_result result = TS_OK;
     batch.from = ts__snapshot_copy(ring, &copy, slots);
     batch.track = ts__snapshot_track(ring, batch.from);
@@ -4622,6 +4639,10 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
         ts__batch_scan(e, &copy, &batch, copy.head, true);
         ts__batch_encode(e, &copy, &batch);
         kept += e->records + batch.stale + batch.bad;
+        ts_chunk_header header;
+        if (e->size) memcpy(&header, e->out, sizeof header);
+        if (e->size && (int64_t)(header.first - oldest) < 0)
+            oldest = header.first;
         if (e->size) {
             result = ts__writer_prepare(w, e->chunks);
             ts__commit commit = ts__commit_begin(w);
@@ -4632,7 +4653,7 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
     }
     if (ts__c.desc.policy == TS_POLICY_OVERWRITE)
         ts__loss_note(w->sidecar, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
-                      ts__overwritten(ring, kept), e->base, e->base);
+                      ts__overwritten(ring, kept), e->base, oldest);
     return result;
 }
 
@@ -4872,19 +4893,30 @@ static void ts__sidecar_link(bool make)
     if (make && symlink(ts__c.sidecar_path, link) != 0) return;
 }
 
-// Linux has it as a line of /proc/cpuinfo, where the machine tells it at all.
+// The processor's name. Not from /proc/cpuinfo where that is slow: it may ask
+// every core for its frequency.
 static bool ts__cpu_model(char *out, size_t room)
 {
+    char text[1024] = { 0 };
+#if defined(__x86_64__) || defined(__i386__)
+    // Intel SDM volume 2, CPUID 80000002H to 80000004H.
+    uint32_t words[13] = { 0 };
+    for (uint32_t i = 0; i < 3; i++)
+        if (!__get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1],
+                         &words[4 * i + 2], &words[4 * i + 3]))
+            return false;
+    memcpy(text, words, sizeof words);
+    const char *name = text + strspn(text, " ");
+#else
     static const char key[] = "model name\t: ";
-    char text[1024];
     const int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
-    const ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    const bool got = fd >= 0 && read(fd, text, sizeof text - 1) > 0;
     if (fd >= 0) close(fd);
-    text[n > 0 ? n : 0] = 0;
-    char *const line = strstr(text, key);
-    if (!line) return ts__copy_text(out, room, "unknown");
-    line[sizeof key - 1 + strcspn(line + sizeof key - 1, "\n")] = 0;
-    return ts__copy_text(out, room, line + sizeof key - 1);
+    char *const line = got ? strstr(text, key) : NULL;
+    const char *const name = line ? line + sizeof key - 1 : "unknown";
+    if (line) line[sizeof key - 1 + strcspn(name, "\n")] = 0;
+#endif
+    return ts__copy_text(out, room, name);
 }
 
 static void ts__session_facts(void)
@@ -5683,8 +5715,7 @@ ts_result ts_salvage(const char *trace, uint64_t *records)
     return result;
 }
 
-#ifdef __cplusplus
-} // extern "C"
-#endif
+TS__SMALL_END
+
 #endif // !TRACESMITH_DISABLE
 #endif // TRACESMITH_IMPLEMENTATION

@@ -1,0 +1,1237 @@
+/*
+    tracesmith.h - record what a CPU + GPU program did into one file
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Zones, marks, messages, counters, allocations, frames, flows, spans
+        and GPU operations go into a ring per thread, from there into an SBT
+        file (docs/sbt-format.md). A record survives the death of the process
+        from the moment its recording call has returned. What is lost all the
+        same is counted in the trace, with its cause.
+
+    WHAT IT DOES NOT DO
+        It does not read traces (tracesmith_replay.h does), draw, upload, or
+        read environment variables. It never prints and never aborts: every
+        failure is a ts_result or a row of the loss ledger. It knows no
+        vendor's GPU interface; backends/ do.
+
+    USE
+        #define TRACESMITH_IMPLEMENTATION // in one file of the program
+        #include "tracesmith.h"
+
+        int main(void)
+        {
+            const ts_session_desc desc = { .path = "trace.sbt" };
+            ts_session_start(&desc);
+            for (int i = 0; i < 3; i++) {
+                TS_ZONE("work");
+                TS_COUNTER("i", i);
+            }
+            return ts_session_stop() == TS_OK ? 0 : 1;
+        }
+
+    CONTENTS                            search for "==== 4." to jump
+        1. Options                      macros that change the build
+        2. Results                      every way a call can fail
+        3. Format                       SBT: numbers and sizes
+        4. Session                      start, stop, flush, snapshot
+        5. Names                        sites, names, counters, metadata
+        6. Hot path                     what an instrumented line runs
+        7. Zones
+        8. Marks, counters, memory, frames, flows, spans
+        9. GPU                          devices, streams, operations
+       10. Losses and salvage
+       11. Implementation               private
+*/
+#if defined(TRACESMITH_IMPLEMENTATION) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE // before the first system header
+#endif
+#ifndef TRACESMITH_H
+#define TRACESMITH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ==== 1. Options ========================================================= */
+
+/*
+    TRACESMITH_IMPLEMENTATION  in one C11 or C++17 file: the functions
+    TRACESMITH_DISABLE         every macro of sections 7 and 8 becomes
+                               nothing; arguments are still type-checked
+    TRACESMITH_ZSTD            the writer can compress (needs -lzstd)
+    TRACESMITH_TICK()          own clock: an expression, uint64_t nanoseconds,
+                               must never fall (for tests)
+    TS_API                     how public functions are declared
+*/
+#define TS_VERSION_MAJOR 0
+#define TS_VERSION_MINOR 1
+#define TS_VERSION_PATCH 0
+
+// Visible even under -fvisibility=hidden, so that every shared object of a
+// process finds the same session.
+#ifndef TS_API
+#ifdef __cplusplus
+#define TS_API extern "C" __attribute__((visibility("default")))
+#else
+#define TS_API extern __attribute__((visibility("default")))
+#endif
+#endif
+
+/* ==== 2. Results ========================================================= */
+
+// Values are pinned; new ones are added at the end.
+#define TS_RESULTS(X) \
+    X(TS_OK, 0, "ok") \
+    X(TS_ERR_USAGE, -1, "a call breaks the rules of its description") \
+    X(TS_ERR_STATE, -2, "not possible in the session's present state") \
+    X(TS_ERR_MEMORY, -3, "out of memory") \
+    X(TS_ERR_IO, -4, "a file could not be read or written") \
+    X(TS_ERR_DISK_FULL, -5, "no space left on the disk") \
+    X(TS_ERR_TRUNCATED, -6, "the file ends inside a chunk") \
+    X(TS_ERR_CORRUPT, -7, "a chunk breaks the rules of the format") \
+    X(TS_ERR_NOT_SBT, -8, "not an SBT file") \
+    X(TS_ERR_VERSION, -9, "made by an incompatible version") \
+    X(TS_ERR_UNSUPPORTED, -10, "not supported by this build") \
+    X(TS_ERR_NOT_FOUND, -11, "no such thing in the trace") \
+    X(TS_ERR_BUSY, -12, "the trace is still being written")
+
+typedef enum ts_result {
+#define TS__X(name, value, text) name = value,
+    TS_RESULTS(TS__X)
+#undef TS__X
+} ts_result;
+
+// One lower-case clause without a full stop; never NULL.
+TS_API const char *ts_result_text(ts_result result);
+
+/* ==== 3. Format ========================================================== */
+
+/*
+    The numbers of docs/sbt-format.md, which gives their meaning.
+    Both the writer below and the reader in tracesmith_replay.h use these.
+*/
+#define TS_FILE_MAGIC      "SBT1\r\n\x1a\n"
+#define TS_CHUNK_MAGIC     0x43544253u // "SBTC"
+#define TS_FORMAT_MAJOR    1
+#define TS_FORMAT_MINOR    0
+#define TS_TRACK_MIXED     0xFFFFFFFFu
+#define TS_CHUNK_COUNT_MAX (1u << 24)
+#define TS_CHUNK_BYTES_MAX (1u << 28)
+#define TS_COLUMNS_MAX     64
+#define TS_LOD_CELLS       16
+
+typedef struct ts_file_header {
+    uint8_t magic[8];
+    uint16_t major, minor;
+    uint32_t flags;
+    uint8_t session[16];
+    uint64_t start_tick;
+    uint64_t start_realtime_ns;
+    uint32_t process;
+    uint32_t unused;
+    uint64_t checksum;
+} ts_file_header;
+
+// In the index, `checksum` is the chunk's offset.
+typedef struct ts_chunk_header {
+    uint32_t magic;
+    uint8_t kind;
+    uint8_t event;
+    uint16_t flags;
+    uint32_t session;
+    uint32_t track;
+    uint32_t count;
+    uint32_t clock;
+    uint64_t first, last;
+    uint32_t stored_size, raw_size;
+    uint32_t sequence;
+    uint32_t reserved;
+    uint64_t checksum;
+} ts_chunk_header;
+
+enum { TS_CHUNK_ZSTD = 1, TS_CHUNK_RESERVED = 0xFE };
+
+typedef enum ts_chunk_kind {
+    TS_CHUNK_NAMES = 1,
+    TS_CHUNK_SITES = 2,
+    TS_CHUNK_TRACKS = 3,
+    TS_CHUNK_LAUNCHES = 4,
+    TS_CHUNK_MODULES = 5,
+    TS_CHUNK_STACKS = 6,
+    TS_CHUNK_CLOCK = 7,
+    TS_CHUNK_METADATA = 8,
+    TS_CHUNK_LOSS = 9,
+    TS_CHUNK_EVENTS = 16,
+    TS_CHUNK_BLOB = 17,
+    TS_CHUNK_INDEX = 32,
+    TS_CHUNK_END = 33
+} ts_chunk_kind;
+
+// Bodies of entries, as they lie in the file.
+typedef struct ts_site_entry {
+    uint32_t name, category, function, file, line, color;
+} ts_site_entry;
+
+typedef struct ts_track_entry {
+    uint8_t type, unused[3];
+    uint32_t parent, name, unit;
+    uint64_t number, flags;
+} ts_track_entry;
+
+typedef struct ts_launch_entry {
+    uint32_t name, grid[3], block[3], cluster[3];
+    uint32_t registers, static_shared, dynamic_shared, local;
+} ts_launch_entry;
+
+typedef struct ts_module_entry { // then the build-id
+    uint32_t path, unused;
+    uint64_t address, size;
+} ts_module_entry;
+
+typedef struct ts_frame_entry { // a stack is an array of these
+    uint32_t module, unused;
+    uint64_t offset;
+} ts_frame_entry;
+
+typedef struct ts_clock_entry {
+    uint8_t type, unused[7];
+    uint64_t tick, raw_ns, realtime_ns, boottime_ns, uncertainty_ns;
+} ts_clock_entry;
+
+typedef struct ts_metadata_entry {
+    uint32_t key, type;
+    uint64_t value;
+} ts_metadata_entry;
+
+typedef struct ts_loss_entry {
+    uint32_t cause, detail;
+    uint64_t count, first, last, stall_ns;
+} ts_loss_entry;
+
+typedef struct ts_column_header {
+    uint8_t column, encoding, transform, width;
+    uint32_t size;
+    uint64_t base;
+} ts_column_header;
+
+typedef enum ts_track_type {
+    TS_TRACK_PROCESS = 1,
+    TS_TRACK_THREAD = 2,
+    TS_TRACK_DEVICE = 3,
+    TS_TRACK_CONTEXT = 4,
+    TS_TRACK_STREAM = 5,
+    TS_TRACK_COUNTER = 6
+} ts_track_type;
+
+// Bits of `flags` of a stream; its priority + 32768 is in bits 16 to 31.
+enum { TS_STREAM_NON_BLOCKING = 1, TS_STREAM_LEGACY_DEFAULT = 2 };
+
+typedef enum ts_clock_type {
+    TS_CLOCK_TSC = 1,
+    TS_CLOCK_CNTVCT = 2,
+    TS_CLOCK_MONOTONIC_RAW = 3,
+    TS_CLOCK_OTHER = 4
+} ts_clock_type;
+
+typedef enum ts_value_type {
+    TS_VALUE_INT = 1,
+    TS_VALUE_DOUBLE = 2,
+    TS_VALUE_TEXT = 3
+} ts_value_type;
+
+typedef enum ts_phase {
+    TS_PHASE_START = 1,
+    TS_PHASE_STEP = 2,
+    TS_PHASE_END = 3
+} ts_phase;
+
+typedef enum ts_encoding {
+    TS_ENCODING_CONSTANT = 0,
+    TS_ENCODING_PACK = 1,
+    TS_ENCODING_PLANES = 2,
+    TS_ENCODING_TEXT = 3
+} ts_encoding;
+
+// Event kinds. "gpu" ones share the columns of a GPU operation.
+#define TS_EVENTS(X) \
+    X(ZONE, 1, "zone") \
+    X(ZONE_OPEN, 2, "zone_open") \
+    X(ZONE_ARG, 3, "zone_arg") \
+    X(MARK, 4, "mark") \
+    X(MESSAGE, 5, "message") \
+    X(COUNTER, 6, "counter") \
+    X(FRAME, 7, "frame") \
+    X(ALLOC, 8, "alloc") \
+    X(FREE, 9, "free") \
+    X(FLOW, 10, "flow") \
+    X(SPAN, 11, "span") \
+    X(API_CALL, 12, "api_call") \
+    X(KERNEL, 16, "kernel") \
+    X(MEMCPY, 17, "memcpy") \
+    X(MEMSET, 18, "memset") \
+    X(EVENT_RECORD, 19, "event_record") \
+    X(EVENT_WAIT, 20, "event_wait") \
+    X(STREAM_SYNC, 21, "stream_sync") \
+    X(DEVICE_SYNC, 22, "device_sync") \
+    X(EVENT_SYNC, 23, "event_sync") \
+    X(HOST_FUNCTION, 24, "host_function") \
+    X(GRAPH_LAUNCH, 25, "graph_launch") \
+    X(COLLECTIVE, 26, "collective") \
+    X(GPU_ALLOC, 27, "gpu_alloc") \
+    X(GPU_FREE, 28, "gpu_free")
+
+typedef enum ts_event_kind {
+#define TS__X(name, value, text) TS_EVENT_##name = value,
+    TS_EVENTS(TS__X)
+#undef TS__X
+} ts_event_kind;
+#define TS_EVENT_GPU_FIRST 16
+#define TS_EVENT_LIMIT     29 // every known kind is below
+
+#define TS_COLUMNS(X) \
+    X(START, 1, "start") \
+    X(DURATION, 2, "duration") \
+    X(SITE, 3, "site") \
+    X(NEST, 4, "nest") \
+    X(LEAD, 5, "lead") \
+    X(TAIL, 6, "tail") \
+    X(TRACK, 7, "track") \
+    X(DEPTH, 8, "depth") \
+    X(NAME, 9, "name") \
+    X(TYPE, 10, "type") \
+    X(VALUE, 11, "value") \
+    X(TEXT, 12, "text") \
+    X(ADDRESS, 13, "address") \
+    X(SIZE, 14, "size") \
+    X(POOL, 15, "pool") \
+    X(CATEGORY, 16, "category") \
+    X(STACK, 17, "stack") \
+    X(ID, 18, "id") \
+    X(PHASE, 19, "phase") \
+    X(CORRELATION, 20, "correlation") \
+    X(RESULT, 21, "result") \
+    X(QUEUED, 22, "queued") \
+    X(SUBMITTED, 23, "submitted") \
+    X(THREAD, 24, "thread") \
+    X(LAUNCH, 25, "launch") \
+    X(GRAPH_NODE, 26, "graph_node") \
+    X(GRAPH, 27, "graph") \
+    X(SOURCE, 28, "source") \
+    X(MEMORY, 29, "memory") \
+    X(PEER, 30, "peer") \
+    X(RECORD, 31, "record") \
+    X(COMMUNICATOR, 32, "communicator") \
+    X(SEQUENCE, 33, "sequence") \
+    X(RANKS, 34, "ranks")
+
+typedef enum ts_column {
+#define TS__X(name, value, text) TS_COLUMN_##name = value,
+    TS_COLUMNS(TS__X)
+#undef TS__X
+} ts_column;
+#define TS_COLUMN_LIMIT 35
+
+#define TS_LOSSES(X) \
+    X(RING_FULL, 1, "ring_full") \
+    X(OVERWRITTEN, 2, "overwritten") \
+    X(DISK_FULL, 3, "disk_full") \
+    X(WRITE_ERROR, 4, "write_error") \
+    X(MEMORY_BOUND, 5, "memory_bound") \
+    X(REENTRANT, 6, "reentrant") \
+    X(STALE, 7, "stale") \
+    X(DICTIONARY_FULL, 8, "dictionary_full") \
+    X(BAD_RECORD, 9, "bad_record") \
+    X(BACKEND, 10, "backend") \
+    X(TOO_DEEP, 11, "too_deep") \
+    X(HELPED, 64, "helped") \
+    X(BLOCKED, 65, "blocked")
+
+typedef enum ts_loss {
+#define TS__X(name, value, text) TS_LOSS_##name = value,
+    TS_LOSSES(TS__X)
+#undef TS__X
+} ts_loss;
+#define TS_LOSS_STALL_FIRST 64 // causes from here on lost nothing
+
+// The names of DESIGN's vocabulary: "zone", "start", "ring_full", ...
+// An unknown number gives "unknown". Threads: any.
+TS_API const char *ts_event_name(uint32_t kind);
+TS_API const char *ts_column_name(uint32_t column);
+TS_API const char *ts_loss_name(uint32_t cause);
+
+// The columns that a writer of this version gives events of `kind`, in the
+// order of the specification, without `track`; ends with 0. NULL: unknown.
+TS_API const uint8_t *ts_event_columns(uint32_t kind);
+
+/* ==== 4. Session ========================================================= */
+
+// What a recording call does when its thread's ring is full.
+typedef enum ts_policy {
+    TS_POLICY_HELP = 0,      // writes out its own ring: nothing is lost
+    TS_POLICY_DROP = 1,      // refuses the new record and counts it
+    TS_POLICY_OVERWRITE = 2, // flight recorder: forgets the oldest
+    TS_POLICY_BLOCK = 3      // waits for the drain thread
+} ts_policy;
+
+typedef enum ts_drain {
+    TS_DRAIN_THREAD = 0, // a background thread moves records to the file
+    TS_DRAIN_MANUAL = 1  // only ts_session_flush does (and a full ring)
+} ts_drain;
+
+// What a child made by fork() does.
+typedef enum ts_fork {
+    TS_FORK_QUIET = 0, // records nothing
+    TS_FORK_FOLLOW = 1 // starts a session of its own; `path` must hold %p
+} ts_fork;
+
+/*
+    How to record. All zeros but `path` is a complete desc.
+
+    `path` may hold %p (process identifier), %r (rank), %h (host name), %%.
+    An existing file of that name is replaced. Strings are copied.
+*/
+typedef struct ts_session_desc {
+    const char *path;      // the trace; required
+    ts_policy policy;      // on a full ring (TS_POLICY_HELP)
+    ts_drain drain;        // who empties the rings (TS_DRAIN_THREAD)
+    ts_fork fork;          // what children do (TS_FORK_QUIET)
+    uint64_t memory_bytes; // bound on all rings together (256 MiB)
+    uint32_t ring_bytes;   // largest ring of a thread, rounded up to a power
+                           // of two, 32 KiB to 64 MiB (1 MiB)
+    uint32_t flush_ms;     // a record is in the file after at most about
+                           // this long (500)
+    uint32_t rank;         // rank of the process, for %r and merging (0)
+    uint32_t compress;     // zstd level 1-19, needs TRACESMITH_ZSTD (0: no)
+    int snapshot_signal;   // this signal writes a snapshot (0: none)
+    const char *snapshot_path; // where, may also hold %n, a count
+                               // ("PATH.%n.sbt")
+    const char *sidecar_dir;   // where rings lie (/dev/shm if it is a memory
+                               // file system, else beside the trace)
+    const char *app;           // name of the program (its file name)
+} ts_session_desc;
+
+/*
+    Starts recording. There is one session in a process; threads need no
+    registration and may already run.
+
+    Threads: any; calls of this section exclude each other.
+    Errors:  TS_ERR_USAGE     a field is out of range, or no path
+             TS_ERR_STATE     a session runs already (nested sessions)
+             TS_ERR_IO        the trace cannot be created
+             TS_ERR_DISK_FULL no room for the header or the first rings
+             TS_ERR_MEMORY    the rings cannot be mapped
+             TS_ERR_UNSUPPORTED `compress` without TRACESMITH_ZSTD
+*/
+TS_API ts_result ts_session_start(const ts_session_desc *desc);
+
+/*
+    Writes what is buffered, the index and the end. Zones open at this moment
+    become zone_open events. Runs by itself at exit. Allowed when nothing was
+    started.
+
+    Threads: others may go on recording; what they record from here on is not
+             part of the trace.
+    Errors:  the first error of writing since the start: TS_ERR_IO,
+             TS_ERR_DISK_FULL. What it cost is in the ledger.
+*/
+TS_API ts_result ts_session_stop(void);
+
+// Recording stops / goes on; the trace stays open. Zones that began before a
+// pause and end in it are recorded. Errors: TS_ERR_STATE without a session.
+TS_API ts_result ts_session_pause(void);
+TS_API ts_result ts_session_resume(void);
+
+// Returns when everything recorded before the call is in the file (not
+// necessarily on the disk). Errors: TS_ERR_STATE, and as ts_session_stop.
+TS_API ts_result ts_session_flush(void);
+
+/*
+    Writes what the rings hold now as a complete trace of its own and goes on
+    recording. With TS_POLICY_OVERWRITE these are the last moments before the
+    call; with another policy what is not in the file yet.
+
+    path: as in the desc, with %n too; NULL: the desc's snapshot_path.
+    Errors: TS_ERR_STATE, TS_ERR_IO, TS_ERR_DISK_FULL.
+*/
+TS_API ts_result ts_session_snapshot(const char *path);
+
+typedef struct ts_stats {
+    uint64_t records;      // moved from rings to the file so far
+    uint64_t lost;         // sum of the losses of every cause
+    uint64_t lost_by[16];  // by ts_loss
+    uint64_t helped;       // times a producer drained its own ring
+    uint64_t blocked;      // times a producer waited
+    uint64_t stall_ns;     // time both took
+    uint64_t file_bytes;   // size of the trace
+    uint64_t memory_bytes; // of rings
+    uint32_t rings;        // in use or in the pool
+    uint32_t threads;      // that recorded so far
+    uint32_t generation;   // counts sessions of this process; 0: none yet
+    bool recording;        // started and not paused
+} ts_stats;
+
+// Threads: any. Errors: TS_ERR_USAGE when stats is NULL. After a stop the
+// figures of the last session stay.
+TS_API ts_result ts_session_stats(ts_stats *stats);
+
+/* ==== 5. Names =========================================================== */
+
+/*
+    A place in the source. The macros make a static one; its text is copied at
+    the first hit, so that a module may be unloaded later. Other code may fill
+    one in (all but `code`) and use it with ts_zone_begin.
+    Strings: NULL is none. Threads: any number may hit it at once.
+*/
+typedef struct ts_site {
+    const char *name, *category, *function, *file;
+    uint32_t line;
+    uint32_t color; // 0x00RRGGBB, 0 none
+    uint32_t code;  // private: 0 until the first hit
+} ts_site;
+
+typedef struct ts_counter { // a counter as the macros hold it
+    const char *name;
+    uint32_t code; // private: 0 until the first hit
+} ts_counter;
+
+/*
+    Keep a text, or look it up: the same text always gives the same number.
+    At most 65,535 bytes are kept. Costs a hash and one probe when known.
+
+    Threads: any; signal handlers too. Allowed before a session starts.
+    Errors:  0 when nothing can be kept any more (counted).
+*/
+TS_API uint32_t ts_name_define(const char *text);
+TS_API uint32_t ts_name_define_sized(const char *text, size_t size);
+
+// A site whose name is made at run time; `base` gives the rest (may be NULL).
+TS_API uint32_t ts_site_define(const char *name, const ts_site *base);
+
+// Gives a counter its unit ("bytes", "%", NULL none) and behaviour.
+// Returns the counter's track, 0 on failure. TS_COUNTER does not need it.
+typedef enum ts_counter_flag {
+    TS_COUNTER_RATE = 1,     // the value is per second
+    TS_COUNTER_MONOTONIC = 2 // the value never falls
+} ts_counter_flag;
+TS_API uint32_t ts_counter_define(const char *name, const char *unit,
+                                  uint32_t flags);
+
+// Facts about the session (track 0) or a track, in ts-info and every export.
+TS_API void ts_metadata_int(uint32_t track, const char *key, int64_t value);
+TS_API void ts_metadata_double(uint32_t track, const char *key, double value);
+TS_API void ts_metadata_text(uint32_t track, const char *key,
+                             const char *value);
+
+// Names the calling thread from now on.
+TS_API void ts_thread_name(const char *name);
+// The calling thread's track; 0 when it cannot have one.
+TS_API uint32_t ts_thread_track(void);
+
+// A loaded file that stacks point into. build_id may be NULL.
+TS_API uint32_t ts_module_define(const char *path, uint64_t address,
+                                 uint64_t size, const void *build_id,
+                                 size_t build_id_size);
+// frames: count elements, innermost first. The same stack gives the same
+// number. count is at most 256.
+TS_API uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count);
+
+/*
+    Keeps bytes in the trace once, whoever asks how often. Written at once.
+    hash: receives the XXH3-128 of the bytes, low half first; may be NULL.
+    Errors: TS_ERR_STATE, TS_ERR_USAGE (size over 2^32 - 32), TS_ERR_IO,
+            TS_ERR_DISK_FULL.
+*/
+TS_API ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2]);
+
+// Ticks of clock 0, what every time in the rings is measured in.
+TS_API uint64_t ts_tick_now(void);
+
+/*
+    A clock of a device. Give samples before and after the operations that it
+    times: at the moment when clock 0 showed host_tick, it showed tick.
+    Returns the clock's number, 0 on failure.
+*/
+TS_API uint32_t ts_clock_define(const char *name);
+TS_API void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
+                            uint64_t uncertainty_ns);
+
+/* ==== 6. Hot path ======================================================== */
+
+/*
+    Everything an instrumented line executes while recording is here, inline.
+    A ring is a power of two of 16-byte slots in a shared file mapping:
+
+        a: tick << 8 | lap << 1 | 0      first slot of a record
+        b: kind (6 bits) | ...           by kind
+        then, for longer records, slots of 15 bytes of payload behind a byte
+        lap << 1 | 1
+
+    `lap` counts the times that the ring went round, modulo 128, so a slot
+    tells whether it was written in this lap. A record is published by the
+    store of `a`, which comes last.
+
+    The slot is reserved by one instruction: a signal handler that records
+    between any two instructions here gets slots of its own, and nothing is
+    lost. `limit` keeps TS__RING_MARGIN slots in hand for what such handlers
+    reserve between our check and our reservation.
+*/
+typedef struct ts__slot {
+    uint64_t a, b;
+} ts__slot;
+
+typedef struct ts__open { // an open zone
+    uint64_t start;
+    uint64_t code_depth; // code | depth << 32
+} ts__open;
+
+#define TS__OPEN_MAX    256 // power of two; deeper zones are recorded as well
+#define TS__RING_MARGIN 576
+
+typedef struct ts__ring {
+    // The producer's line. `gate` differs from ts__gate when the ring may
+    // not be used: no session, or the thread has moved on to another ring.
+    uint64_t head;  // next position
+    uint64_t limit; // reserve only below it
+    uint64_t mask;
+    ts__slot *slots;
+    uint32_t gate;
+    uint32_t depth;   // open zones
+    uint32_t shift;   // log2 of the slot count
+    uint32_t no_tick; // the machine has no usable tick counter
+    uint64_t more;    // slots reserved beyond the first one of a record
+    uint64_t line_end;
+    // The consumer's line. Positions below tail are free again.
+    uint64_t tail;
+    uint64_t tail_end[7];
+    ts__open open[TS__OPEN_MAX];
+} ts__ring;
+
+// Kinds of records, the low 6 bits of `b`.
+enum {
+    TS__REC_ZONE = 1,      // site << 6, duration << 32
+    TS__REC_MARK = 2,      // site << 6
+    TS__REC_COUNTER = 3,   // counter << 6, int32 value << 32
+    TS__REC_COUNTER64 = 4, // counter << 6; payload: i64 value
+    TS__REC_COUNTERF = 5,  // counter << 6; payload: double value
+    TS__REC_FREE = 6,      // address << 16
+    TS__REC_ALLOC = 7,     // address << 16; payload: u56 size, u32 pool, site
+    TS__REC_FRAME = 8,     // site << 6
+    TS__REC_ROW = 9,       // event kind << 6, slots << 16, bytes << 32;
+                           // payload: ts__row_put's
+    TS__REC_THREAD = 10    // track << 6: whose records follow
+};
+#define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
+
+TS_API uint32_t ts__gate; // 0: not recording, else the session's number
+TS_API __thread ts__ring *ts__mine __attribute__((tls_model("initial-exec")));
+
+#define TS__LIKELY(x)   __builtin_expect(!!(x), 1)
+#define TS__UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define TS__LOAD(p)     __atomic_load_n(p, __ATOMIC_RELAXED)
+#define TS__STORE(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
+
+TS_API uint64_t ts__tick_slow(void); // CLOCK_MONOTONIC_RAW in nanoseconds
+
+static inline uint64_t ts__tick(const ts__ring *ring)
+{
+#if defined(TRACESMITH_TICK)
+    (void)ring;
+    return TRACESMITH_TICK();
+#elif defined(__x86_64__) || defined(__i386__)
+    // No fence: the order against neighbouring instructions is not worth
+    // the 6 ns; see "Raw limits" in bench/README.md.
+    if (TS__UNLIKELY(TS__LOAD(&ring->no_tick))) return ts__tick_slow();
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    (void)ring;
+    uint64_t tick;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(tick));
+    return tick;
+#else
+    (void)ring;
+    return ts__tick_slow();
+#endif
+}
+
+// Reserves count slots. One instruction on x86, so that a signal handler
+// sees it done or not begun; not locked, because only this thread does it.
+static inline uint64_t ts__ring_reserve(ts__ring *ring, uint64_t count)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    __asm__ volatile("xaddq %0, %1" : "+r"(count), "+m"(ring->head)::"cc");
+    return count;
+#else
+    return __atomic_fetch_add(&ring->head, count, __ATOMIC_RELAXED);
+#endif
+}
+
+// Adds to ring->more, also whole or not at all to a signal handler.
+static inline void ts__ring_count_more(ts__ring *ring, uint64_t count)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    __asm__ volatile("addq %1, %0" : "+m"(ring->more) : "r"(count) : "cc");
+#else
+    __atomic_fetch_add(&ring->more, count, __ATOMIC_RELAXED);
+#endif
+}
+
+static inline uint64_t ts__ring_tag(const ts__ring *ring, uint64_t position)
+{
+    return (position >> ring->shift & 127) << 1;
+}
+
+// Publishes a record of one slot at a reserved position.
+static inline void ts__ring_publish(ts__ring *ring, uint64_t position,
+                                    uint64_t tick, uint64_t b)
+{
+    ts__slot *const slot = &ring->slots[position & ring->mask];
+    TS__STORE(&slot->b, b);
+    // release: pairs with the acquire in ts__drain_ring
+    __atomic_store_n(&slot->a, tick << 8 | ts__ring_tag(ring, position),
+                     __ATOMIC_RELEASE);
+}
+
+// The calling thread's ring with room for count slots, NULL if it must not
+// record now or the record is lost (and counted).
+TS_API ts__ring *ts__ring_room(uint32_t kind, uint32_t count);
+
+static inline ts__ring *ts__ring_get(uint32_t kind, uint32_t count)
+{
+    const uint32_t gate = TS__LOAD(&ts__gate);
+    if (!gate) return NULL;
+    ts__ring *const ring = ts__mine;
+    if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate ||
+                     TS__LOAD(&ring->head) + count > TS__LOAD(&ring->limit)))
+        return ts__ring_room(kind, count);
+    return ring;
+}
+
+/* ==== 7. Zones =========================================================== */
+
+/*
+    A zone is a span of one thread's time with a name. Zones nest. One that
+    ends on another thread than it began on is recorded there: use a span.
+
+    TS_ZONE(name)                   until the end of the block
+    TS_ZONE(name, category)         the same with a category
+    TS_ZONE(name, category, color)  and a colour 0xRRGGBB
+    TS_FUNCTION()                   the same, named like the function
+    TS_ZONE_NAME(text)              the same, with a name made at run time,
+                                    which is looked up each time
+    TS_ZONE_BEGIN(var, name)        declares `var` and begins a zone
+    TS_ZONE_END(var)                ends it; a second time does nothing
+    TS_ZONE_VALUE(name, number)     a named number of the innermost zone
+    TS_ZONE_TEXT(text)              a text of the innermost zone, at most
+                                    8,000 bytes are kept
+
+    Names and categories of the others must be string literals.
+*/
+typedef struct ts_zone { // private
+    uint64_t start;
+    uint32_t code; // 0: nothing to end
+    uint32_t depth;
+} ts_zone;
+
+// Slow cases of the two functions below.
+TS_API uint32_t ts__site_code(ts_site *site);
+TS_API void ts__zone_end_slow(ts_zone zone, uint64_t end);
+
+static inline ts_zone ts__zone_begin_code(ts__ring *ring, uint32_t code)
+{
+    ts_zone zone;
+    // The depth grows first: a handler's zones go above our entry.
+    zone.depth = TS__LOAD(&ring->depth);
+    TS__STORE(&ring->depth, zone.depth + 1);
+    zone.code = code;
+    zone.start = ts__tick(ring);
+    ts__open *const entry = &ring->open[zone.depth % TS__OPEN_MAX];
+    TS__STORE(&entry->start, zone.start);
+    TS__STORE(&entry->code_depth, code | (uint64_t)zone.depth << 32);
+    return zone;
+}
+
+// Begins a zone by hand. Cost and threads: as TS_ZONE.
+static inline ts_zone ts_zone_begin(ts_site *site)
+{
+    ts_zone zone = { 0, 0, 0 };
+    const uint32_t gate = TS__LOAD(&ts__gate);
+    if (!gate) return zone;
+    uint32_t code = TS__LOAD(&site->code);
+    if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return zone;
+    ts__ring *ring = ts__mine;
+    if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate) &&
+        !(ring = ts__ring_room(TS_EVENT_ZONE, 1)))
+        return zone;
+    return ts__zone_begin_code(ring, code);
+}
+
+// The zone of a site made by ts_site_define.
+static inline ts_zone ts_zone_begin_site(uint32_t site)
+{
+    const ts_zone none = { 0, 0, 0 };
+    ts__ring *const ring = site ? ts__ring_get(TS_EVENT_ZONE, 1) : NULL;
+    return ring ? ts__zone_begin_code(ring, site) : none;
+}
+
+static inline ts_zone ts__zone_begin_named(const char *name,
+                                           const ts_site *base)
+{
+    const uint32_t on = TS__LOAD(&ts__gate);
+    return ts_zone_begin_site(on ? ts_site_define(name, base) : 0);
+}
+
+static inline void ts_zone_end(ts_zone *zone)
+{
+    if (!zone->code) return;
+    ts__ring *const ring = ts__mine;
+    const uint64_t end = ts__tick(ring);
+    const uint64_t duration = end - zone->start;
+    if (TS__LIKELY(duration >> 32 == 0 &&
+                   TS__LOAD(&ring->head) < TS__LOAD(&ring->limit))) {
+        ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone->start,
+                         duration << 32 | zone->code << 6 | TS__REC_ZONE);
+        // Only now: a crash in between leaves the zone recorded and open,
+        // which salvage can tell; the other order could leave it neither.
+        TS__STORE(&ring->depth, zone->depth);
+    } else {
+        // By value, so that the compiler may keep a zone in registers.
+        ts__zone_end_slow(*zone, end);
+    }
+    zone->code = 0;
+}
+
+TS_API void ts_zone_value_int(const char *name, int64_t value);
+TS_API void ts_zone_value_double(const char *name, double value);
+TS_API void ts_zone_text(const char *text);
+
+/* ==== 8. Marks, counters, memory, frames, flows, spans =================== */
+
+/*
+    TS_MARK(name[, category[, color]])  a moment on this thread
+    TS_MESSAGE(text)              a text on this thread; at most 8,000 bytes
+    TS_COUNTER(name, number)      a sample; the counter is the process's
+    TS_ALLOC(ptr, size[, pool[, category]])  memory taken ...
+    TS_FREE(ptr[, pool])          ... and given back. NULL is ignored
+    TS_FRAME(name)                a frame ends and the next one begins
+    TS_FLOW_START(id), _STEP, _END  an arrow through the zones around them
+    TS_SPAN_START(id, name), TS_SPAN_END(id)  work that moves between threads
+                                  or fibers; id is any u64, reusable after END
+    TS_THREAD_NAME(text)          names the calling thread
+
+    Names, pools and categories must be string literals; texts are copied.
+*/
+static inline void ts_mark(ts_site *site)
+{
+    ts__ring *const ring = ts__ring_get(TS_EVENT_MARK, 1);
+    if (!ring) return;
+    uint32_t code = TS__LOAD(&site->code);
+    if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return;
+    const uint64_t tick = ts__tick(ring);
+    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
+                     (uint64_t)code << 6 | TS__REC_MARK);
+}
+
+TS_API uint32_t ts__counter_code(ts_counter *counter);
+TS_API void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
+                             uint64_t value);
+
+static inline void ts_counter_int(ts_counter *counter, int64_t value)
+{
+    ts__ring *const ring = ts__ring_get(TS_EVENT_COUNTER, 2);
+    if (!ring) return;
+    uint32_t code = TS__LOAD(&counter->code);
+    if (TS__UNLIKELY(!code) && !(code = ts__counter_code(counter))) return;
+    if (TS__UNLIKELY(value != (int32_t)value)) {
+        ts__counter_wide(ring, code, TS__REC_COUNTER64, (uint64_t)value);
+        return;
+    }
+    const uint64_t tick = ts__tick(ring);
+    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
+                     (uint64_t)(uint32_t)value << 32 | (uint64_t)code << 6 |
+                         TS__REC_COUNTER);
+}
+
+TS_API void ts_counter_double(ts_counter *counter, double value);
+TS_API void ts_counter_uint(ts_counter *counter, uint64_t value);
+
+// Any pool, category (names, 0 none), address and size.
+TS_API void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
+                           uint32_t category);
+TS_API void ts__free_slow(uint64_t address, uint32_t pool);
+
+static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
+                            uint32_t category)
+{
+    const uint64_t address = (uint64_t)(uintptr_t)ptr;
+    ts__ring *const ring = ts__ring_get(TS_EVENT_ALLOC, 2);
+    if (!ring || !address) return;
+    if (TS__UNLIKELY(category || address >> 48 || size >> 56)) {
+        ts__alloc_slow(address, size, pool, category);
+        return;
+    }
+    const uint64_t tick = ts__tick(ring);
+    const uint32_t depth = TS__LOAD(&ring->depth);
+    uint64_t site = 0;
+    if (depth)
+        site = TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code_depth);
+    const uint64_t position = ts__ring_reserve(ring, 2);
+    ts__ring_count_more(ring, 1);
+    ts__slot *const more = &ring->slots[(position + 1) & ring->mask];
+    TS__STORE(&more->b, site << 32 | pool);
+    TS__STORE(&more->a, size << 8 | ts__ring_tag(ring, position + 1) | 1);
+    ts__ring_publish(ring, position, tick, address << 16 | TS__REC_ALLOC);
+}
+
+static inline void ts_free(const void *ptr, uint32_t pool)
+{
+    const uint64_t address = (uint64_t)(uintptr_t)ptr;
+    ts__ring *const ring = ts__ring_get(TS_EVENT_FREE, 1);
+    if (!ring || !address) return;
+    if (TS__UNLIKELY(pool || address >> 48)) {
+        ts__free_slow(address, pool);
+        return;
+    }
+    const uint64_t tick = ts__tick(ring);
+    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
+                     address << 16 | TS__REC_FREE);
+}
+
+TS_API void ts_message(const char *text);
+TS_API void ts_message_sized(const char *text, size_t size);
+TS_API void ts_frame(ts_site *site);
+TS_API void ts_flow(uint64_t id, ts_phase phase);
+TS_API void ts_span_start(uint64_t id, ts_site *site);
+TS_API void ts_span_end(uint64_t id);
+
+/*
+    The macros. Each has an on and an off form; off evaluates nothing but
+    still checks the types of its arguments.
+*/
+#define TS__JOIN2(a, b) a##b
+#define TS__JOIN(a, b)  TS__JOIN2(a, b)
+#define TS__SKIP(expr)  ((void)sizeof(expr))
+
+#ifdef TRACESMITH_DISABLE
+#define TS__IF_ON(on, off) off
+#else
+#define TS__IF_ON(on, off) on
+#endif
+
+// `var`, a static site; category and colour are optional.
+#define TS__SITE(var, ...) TS__SITE4(var, __VA_ARGS__, 0, 0, 0)
+#define TS__SITE4(var, name, category, color, ...) \
+    static ts_site var = { name,     category, __func__, __FILE__, \
+                           __LINE__, color,    0 }
+
+#ifdef __cplusplus
+struct ts__scope {
+    ts_zone zone;
+    explicit ts__scope(ts_zone begun) : zone(begun)
+    {
+    }
+    ~ts__scope()
+    {
+        ts_zone_end(&zone);
+    }
+    ts__scope(const ts__scope &) = delete;
+    ts__scope &operator=(const ts__scope &) = delete;
+};
+#define TS__SCOPE(var, begin) const ts__scope var(begin)
+#else
+#define TS__SCOPE(var, begin) \
+    __attribute__((cleanup(ts_zone_end), unused)) ts_zone var = begin
+#endif
+
+// `n` makes the names of a zone's variables unique, also within a line.
+#define TS__ZONE(n, ...) \
+    TS__SITE(TS__JOIN(ts__site_, n), __VA_ARGS__); \
+    TS__SCOPE(TS__JOIN(ts__zone_, n), ts_zone_begin(&TS__JOIN(ts__site_, n)))
+#define TS__ZONE_NAME(n, text) \
+    TS__SITE(TS__JOIN(ts__site_, n), 0); \
+    TS__SCOPE(TS__JOIN(ts__zone_, n), \
+              ts__zone_begin_named(text, &TS__JOIN(ts__site_, n)))
+#define TS__WITH_SITE(call, ...) \
+    do { \
+        TS__SITE(ts__site, __VA_ARGS__); \
+        call; \
+    } while (0)
+#define TS__SKIP_NAME(...) TS__SKIP_NAME3(__VA_ARGS__, 0, 0, 0)
+#define TS__SKIP_NAME3(name, category, color, ...) \
+    (TS__SKIP(name), TS__SKIP(category), TS__SKIP(color))
+
+#define TS_ZONE(...) \
+    TS__IF_ON(TS__ZONE(__COUNTER__, __VA_ARGS__), TS__SKIP_NAME(__VA_ARGS__))
+#define TS_FUNCTION() TS__IF_ON(TS__ZONE(__COUNTER__, 0), TS__SKIP(0))
+#define TS_ZONE_NAME(text) \
+    TS__IF_ON(TS__ZONE_NAME(__COUNTER__, text), TS__SKIP(text))
+#define TS_ZONE_BEGIN(var, ...) \
+    TS__IF_ON(TS__SITE(TS__JOIN(ts__site_, var), __VA_ARGS__); \
+              ts_zone var = ts_zone_begin(&TS__JOIN(ts__site_, var)), \
+              TS__SKIP_NAME(__VA_ARGS__))
+#define TS_ZONE_END(var) TS__IF_ON(ts_zone_end(&var), ((void)0))
+#define TS_ZONE_VALUE(name, number) \
+    TS__IF_ON(TS__NUMBER(ts_zone_value, name, number), \
+              (TS__SKIP(name), TS__SKIP(number)))
+#define TS_ZONE_TEXT(text) TS__IF_ON(ts_zone_text(text), TS__SKIP(text))
+#define TS_MARK(...) \
+    TS__IF_ON(TS__WITH_SITE(ts_mark(&ts__site), __VA_ARGS__), \
+              TS__SKIP_NAME(__VA_ARGS__))
+#define TS_MESSAGE(text) TS__IF_ON(ts_message(text), TS__SKIP(text))
+#define TS_COUNTER(name, number) \
+    TS__IF_ON(TS__COUNTER(name, number), (TS__SKIP(name), TS__SKIP(number)))
+#define TS__COUNTER(name, number) \
+    do { \
+        static ts_counter ts__counter_ = { name, 0 }; \
+        TS__NUMBER(ts_counter, &ts__counter_, number); \
+    } while (0)
+#define TS_ALLOC(ptr, ...) \
+    TS__IF_ON(TS__ALLOC(ptr, __VA_ARGS__, 0, 0, 0), \
+              (TS__SKIP(ptr), TS__SKIP_NAME(__VA_ARGS__)))
+#define TS__ALLOC(ptr, size, pool, category, ...) \
+    do { \
+        static uint32_t ts__pool = 0, ts__category = 0; \
+        if (TS__LOAD(&ts__gate)) \
+            ts_alloc(ptr, size, ts__name_once(&ts__pool, pool), \
+                     ts__name_once(&ts__category, category)); \
+    } while (0)
+#define TS_FREE(...) \
+    TS__IF_ON(TS__FREE(__VA_ARGS__, 0, 0), TS__SKIP_NAME(__VA_ARGS__))
+#define TS__FREE(ptr, pool, ...) \
+    do { \
+        static uint32_t ts__pool = 0; \
+        if (TS__LOAD(&ts__gate)) ts_free(ptr, ts__name_once(&ts__pool, pool)); \
+    } while (0)
+#define TS_FRAME(...) \
+    TS__IF_ON(TS__WITH_SITE(ts_frame(&ts__site), __VA_ARGS__), \
+              TS__SKIP_NAME(__VA_ARGS__))
+#define TS_FLOW_START(id) TS__IF_ON(ts_flow(id, TS_PHASE_START), TS__SKIP(id))
+#define TS_FLOW_STEP(id)  TS__IF_ON(ts_flow(id, TS_PHASE_STEP), TS__SKIP(id))
+#define TS_FLOW_END(id)   TS__IF_ON(ts_flow(id, TS_PHASE_END), TS__SKIP(id))
+#define TS_SPAN_START(id, ...) \
+    TS__IF_ON(TS__WITH_SITE(ts_span_start(id, &ts__site), __VA_ARGS__), \
+              (TS__SKIP(id), TS__SKIP_NAME(__VA_ARGS__)))
+#define TS_SPAN_END(id)      TS__IF_ON(ts_span_end(id), TS__SKIP(id))
+#define TS_THREAD_NAME(text) TS__IF_ON(ts_thread_name(text), TS__SKIP(text))
+
+// The name of a literal, looked up once for each place.
+static inline uint32_t ts__name_once(uint32_t *known, const char *text)
+{
+    if (!text) return 0;
+    uint32_t name = TS__LOAD(known);
+    if (TS__UNLIKELY(!name)) {
+        name = ts_name_define(text);
+        TS__STORE(known, name);
+    }
+    return name;
+}
+
+// Calls PREFIX_int, PREFIX_uint or PREFIX_double by the type of number.
+static inline void ts_zone_value_uint(const char *name, uint64_t value)
+{
+    if (value > INT64_MAX)
+        ts_zone_value_double(name, (double)value);
+    else
+        ts_zone_value_int(name, (int64_t)value);
+}
+#ifdef __cplusplus
+extern "C++" {
+#define TS__OVERLOAD(type, kind, as) \
+    static inline void ts_zone_value(const char *name, type value) \
+    { \
+        ts_zone_value_##kind(name, as(value)); \
+    } \
+    static inline void ts_counter_sample(ts_counter *counter, type value) \
+    { \
+        ts_counter_##kind(counter, as(value)); \
+    }
+TS__OVERLOAD(bool, int, int64_t)
+TS__OVERLOAD(char, int, int64_t)
+TS__OVERLOAD(signed char, int, int64_t)
+TS__OVERLOAD(unsigned char, int, int64_t)
+TS__OVERLOAD(short, int, int64_t)
+TS__OVERLOAD(unsigned short, int, int64_t)
+TS__OVERLOAD(int, int, int64_t)
+TS__OVERLOAD(unsigned int, int, int64_t)
+TS__OVERLOAD(long, int, int64_t)
+TS__OVERLOAD(unsigned long, uint, uint64_t)
+TS__OVERLOAD(long long, int, int64_t)
+TS__OVERLOAD(unsigned long long, uint, uint64_t)
+TS__OVERLOAD(float, double, double)
+TS__OVERLOAD(double, double, double)
+TS__OVERLOAD(long double, double, double)
+#undef TS__OVERLOAD
+}
+#define TS__NUMBER(prefix, a, number)          TS__NUMBER_##prefix(a, number)
+#define TS__NUMBER_ts_zone_value(name, number) ts_zone_value(name, number)
+#define TS__NUMBER_ts_counter(counter, number) \
+    ts_counter_sample(counter, number)
+#else
+#define TS__NUMBER(prefix, first, number) \
+    _Generic((number), float \
+             : prefix##_double, double \
+             : prefix##_double, unsigned long \
+             : prefix##_uint, unsigned long long \
+             : prefix##_uint, default \
+             : prefix##_int)(first, number)
+#endif
+
+/* ==== 9. GPU ============================================================= */
+
+/*
+    How a backend, or an app with an accelerator of its own, reports devices
+    and what ran on them. backends/ts_vdev.h is the model.
+
+    Definitions may be made before a session and stay valid in later ones.
+    Every definition returns a number, 0 on failure; the same description
+    gives a new number each time, so keep it. Names are copied.
+
+    Threads: any. Operations may be reported late, in any order.
+*/
+typedef struct ts_gpu_device_desc {
+    const char *name;
+    uint32_t index;  // as the vendor counts
+    uint32_t parent; // track (the process)
+} ts_gpu_device_desc;
+
+typedef struct ts_gpu_context_desc {
+    const char *name; // ("context NUMBER")
+    uint32_t device;  // track
+    uint64_t number;  // vendor's identifier
+} ts_gpu_context_desc;
+
+typedef struct ts_gpu_stream_desc {
+    const char *name; // ("stream NUMBER")
+    uint32_t context; // track, or a device's track
+    uint64_t number;  // vendor's identifier
+    int32_t priority; // vendor's scale, -32768 to 32767 (0)
+    uint32_t flags;   // TS_STREAM_... (0)
+} ts_gpu_stream_desc;
+
+// A kernel and its launch configuration. Sizes in bytes; 0 is unknown.
+typedef struct ts_gpu_launch_desc {
+    const char *name; // as the vendor gives it
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t registers; // per thread
+    uint32_t static_shared, dynamic_shared;
+    uint32_t local; // per thread
+} ts_gpu_launch_desc;
+
+TS_API uint32_t ts_gpu_device_define(const ts_gpu_device_desc *desc);
+TS_API uint32_t ts_gpu_context_define(const ts_gpu_context_desc *desc);
+TS_API uint32_t ts_gpu_stream_define(const ts_gpu_stream_desc *desc);
+// The same description gives the same number; looking it up costs a hash.
+TS_API uint32_t ts_gpu_launch_define(const ts_gpu_launch_desc *desc);
+
+// Who launched an operation: take it on the launching thread, hand it in
+// with the operation. All zero while nothing is recorded.
+typedef struct ts_gpu_origin {
+    uint32_t thread, site, stack;
+} ts_gpu_origin;
+TS_API ts_gpu_origin ts_gpu_origin_here(void);
+
+// One finished operation. Zero is "unknown" in every field but `kind`,
+// `track`, `start` and `end`.
+typedef struct ts_gpu_op {
+    ts_event_kind kind;   // TS_EVENT_KERNEL and later
+    uint32_t track;       // stream; context or device for a device_sync
+    uint32_t clock;       // of the four times (0: ts_tick_now)
+    uint64_t queued;      // the host asked for it
+    uint64_t submitted;   // it went to the device
+    uint64_t start, end;  // it ran; end < start is refused and counted
+    uint64_t correlation; // ties it to its API call
+    ts_gpu_origin origin;
+    union {
+        struct {
+            uint32_t launch;
+            uint64_t graph_node, graph;
+        } kernel;
+        struct {
+            uint32_t type; // 1 h2d, 2 d2h, 3 d2d, 4 h2h, 5 peer
+            uint32_t memory;
+            uint64_t size, source, destination;
+            uint32_t peer; // device track
+        } memcpy;
+        struct {
+            uint64_t size, destination, value;
+        } memset;
+        struct {
+            uint64_t id;     // the event, or what a sync waited for
+            uint64_t record; // event_wait: correlation of the record
+        } event;
+        struct {
+            uint64_t address;
+            uint32_t name;
+        } host_function;
+        struct {
+            uint64_t graph;
+        } graph_launch;
+        struct {
+            uint32_t name, type, peer, ranks;
+            uint64_t communicator, sequence, size;
+        } collective;
+        struct {
+            uint64_t address, size;
+            uint32_t pool, memory;
+        } memory; // gpu_alloc, gpu_free
+    } u;
+} ts_gpu_op;
+
+TS_API void ts_gpu_op_record(const ts_gpu_op *op);
+
+// A call of a runtime or driver function on this thread.
+typedef struct ts_api_call {
+    uint32_t name; // of the function
+    uint32_t stack;
+    uint64_t start, end; // clock 0
+    uint64_t correlation, result;
+} ts_api_call;
+TS_API void ts_api_call_record(const ts_api_call *call);
+
+/* ==== 10. Losses and salvage ============================================= */
+
+// A backend saw that count records of `track` between two ticks of clock 0
+// are missing. detail: says which, copied, may be NULL.
+TS_API void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
+                           uint64_t count, uint64_t first, uint64_t last);
+
+/*
+    Moves what a dead process left in its sidecar into its trace, finishes
+    the trace and removes the sidecar. Does nothing to a finished trace.
+
+    records: receives how many were saved; may be NULL.
+    Errors:  TS_ERR_BUSY      the recording process lives
+             TS_ERR_NOT_FOUND the trace is unfinished but no sidecar was found
+                              (the index can still be rebuilt by a reader)
+             TS_ERR_VERSION   made by another version of TraceSmith
+             TS_ERR_IO, TS_ERR_DISK_FULL, TS_ERR_MEMORY, TS_ERR_NOT_SBT
+*/
+TS_API ts_result ts_salvage(const char *trace, uint64_t *records);
+
+// With TRACESMITH_DISABLE the calls are gone as well; they report success.
+#ifdef TRACESMITH_DISABLE
+static inline __attribute__((always_inline)) ts_result ts__gone(size_t size)
+{
+    (void)size;
+    return TS_OK;
+}
+#define ts_session_start(desc)    ts__gone(sizeof(desc))
+#define ts_session_stop()         ts__gone(0)
+#define ts_session_pause()        ts__gone(0)
+#define ts_session_resume()       ts__gone(0)
+#define ts_session_flush()        ts__gone(0)
+#define ts_session_snapshot(path) ts__gone(sizeof(path))
+#define ts_counter_define(name, unit, flags) \
+    ((uint32_t)ts__gone(sizeof(name) + sizeof(unit) + sizeof(flags)))
+#define ts_metadata_int(track, key, value) \
+    ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
+#define ts_metadata_double(track, key, value) \
+    ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
+#define ts_metadata_text(track, key, value) \
+    ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
+#define ts_gpu_op_record(op)     ((void)ts__gone(sizeof(op)))
+#define ts_api_call_record(call) ((void)ts__gone(sizeof(call)))
+#endif
+
+#endif // TRACESMITH_H

@@ -1,0 +1,308 @@
+/* ==== 11. Implementation ================================================= */
+
+#if defined(TRACESMITH_IMPLEMENTATION) && !defined(TS__IMPLEMENTED)
+#define TS__IMPLEMENTED
+
+#include <string.h>
+
+/* ---- 11.1 Texts of numbers ---------------------------------------------- */
+
+const char *ts_result_text(ts_result result)
+{
+    switch (result) {
+#define TS__X(name, value, text) \
+    case name: return text;
+        TS_RESULTS(TS__X)
+#undef TS__X
+    }
+    return "unknown result";
+}
+
+const char *ts_event_name(uint32_t kind)
+{
+    switch (kind) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_EVENTS(TS__X)
+#undef TS__X
+    }
+    return "unknown";
+}
+
+const char *ts_column_name(uint32_t column)
+{
+    switch (column) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_COLUMNS(TS__X)
+#undef TS__X
+    }
+    return "unknown";
+}
+
+const char *ts_loss_name(uint32_t cause)
+{
+    switch (cause) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_LOSSES(TS__X)
+#undef TS__X
+    }
+    return "unknown";
+}
+
+#define TS__COLUMNS_PER_EVENT 16
+
+const uint8_t *ts_event_columns(uint32_t kind)
+{
+#define TS__C(name) TS_COLUMN_##name
+#define TS__GPU \
+    TS__C(START), TS__C(DURATION), TS__C(CORRELATION), TS__C(QUEUED), \
+        TS__C(SUBMITTED), TS__C(THREAD), TS__C(SITE), TS__C(STACK)
+#define TS__ROW(kind, ...) \
+    case TS_EVENT_##kind: { \
+        static const uint8_t columns[] = { __VA_ARGS__, 0 }; \
+        return columns; \
+    }
+    switch (kind) {
+        TS__ROW(ZONE, TS__C(START), TS__C(DURATION), TS__C(SITE))
+        TS__ROW(ZONE_OPEN, TS__C(START), TS__C(SITE), TS__C(DEPTH))
+        TS__ROW(ZONE_ARG, TS__C(START), TS__C(SITE), TS__C(NAME), TS__C(TYPE),
+                TS__C(VALUE), TS__C(TEXT))
+        TS__ROW(MARK, TS__C(START), TS__C(SITE))
+        TS__ROW(MESSAGE, TS__C(START), TS__C(SITE), TS__C(TEXT))
+        TS__ROW(COUNTER, TS__C(START), TS__C(TYPE), TS__C(VALUE))
+        TS__ROW(FRAME, TS__C(START), TS__C(SITE))
+        TS__ROW(ALLOC, TS__C(START), TS__C(ADDRESS), TS__C(SIZE), TS__C(POOL),
+                TS__C(CATEGORY), TS__C(SITE), TS__C(STACK))
+        TS__ROW(FREE, TS__C(START), TS__C(ADDRESS), TS__C(POOL))
+        TS__ROW(FLOW, TS__C(START), TS__C(ID), TS__C(PHASE))
+        TS__ROW(SPAN, TS__C(START), TS__C(ID), TS__C(PHASE), TS__C(SITE))
+        TS__ROW(API_CALL, TS__C(START), TS__C(DURATION), TS__C(NAME),
+                TS__C(CORRELATION), TS__C(RESULT), TS__C(STACK))
+        TS__ROW(KERNEL, TS__GPU, TS__C(LAUNCH), TS__C(GRAPH_NODE), TS__C(GRAPH))
+        TS__ROW(MEMCPY, TS__GPU, TS__C(TYPE), TS__C(SIZE), TS__C(SOURCE),
+                TS__C(ADDRESS), TS__C(MEMORY), TS__C(PEER))
+        TS__ROW(MEMSET, TS__GPU, TS__C(SIZE), TS__C(ADDRESS), TS__C(VALUE))
+        TS__ROW(EVENT_RECORD, TS__GPU, TS__C(ID))
+        TS__ROW(EVENT_WAIT, TS__GPU, TS__C(ID), TS__C(RECORD))
+        TS__ROW(STREAM_SYNC, TS__GPU, TS__C(ID))
+        TS__ROW(DEVICE_SYNC, TS__GPU)
+        TS__ROW(EVENT_SYNC, TS__GPU, TS__C(ID))
+        TS__ROW(HOST_FUNCTION, TS__GPU, TS__C(ADDRESS), TS__C(NAME))
+        TS__ROW(GRAPH_LAUNCH, TS__GPU, TS__C(GRAPH))
+        TS__ROW(COLLECTIVE, TS__GPU, TS__C(NAME), TS__C(COMMUNICATOR),
+                TS__C(SEQUENCE), TS__C(SIZE), TS__C(TYPE), TS__C(PEER),
+                TS__C(RANKS))
+        TS__ROW(GPU_ALLOC, TS__GPU, TS__C(ADDRESS), TS__C(SIZE), TS__C(POOL),
+                TS__C(MEMORY))
+        TS__ROW(GPU_FREE, TS__GPU, TS__C(ADDRESS), TS__C(POOL))
+    }
+#undef TS__ROW
+#undef TS__GPU
+#undef TS__C
+    return NULL;
+}
+
+#ifndef TRACESMITH_DISABLE
+
+/* ---- 11.2 Platform: everything that is Linux ---------------------------- */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+#ifndef MAP_ANONYMOUS
+#error "include tracesmith.h before system headers, or define _GNU_SOURCE"
+#endif
+#ifndef XXH_INLINE_ALL
+#define XXH_INLINE_ALL
+#endif
+#include <xxhash.h>
+#ifdef TRACESMITH_ZSTD
+#include <zstd.h>
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 // Linux 5.14
+#endif
+#ifndef F_OFD_SETLK
+#define F_OFD_GETLK 36 // Linux 3.15
+#define F_OFD_SETLK 37
+#endif
+
+static uint64_t ts__clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t ts__tick_slow(void)
+{
+    return ts__clock_ns(CLOCK_MONOTONIC_RAW);
+}
+
+// The kind of clock 0, and whether ts__tick must take the slow way.
+static uint8_t ts__tick_type(void)
+{
+#if defined(TRACESMITH_TICK)
+    return TS_CLOCK_OTHER;
+#elif defined(__x86_64__) || defined(__i386__)
+    // Intel SDM volume 3, "Invariant TSC": CPUID 80000007H, EDX bit 8.
+    uint32_t a, b, c, d;
+    const bool known = __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0;
+    return known && (d >> 8 & 1) ? TS_CLOCK_TSC : TS_CLOCK_MONOTONIC_RAW;
+#elif defined(__aarch64__)
+    return TS_CLOCK_CNTVCT;
+#else
+    return TS_CLOCK_MONOTONIC_RAW;
+#endif
+}
+
+static void ts__futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+    struct timespec t;
+    t.tv_sec = (time_t)(timeout_ns / 1000000000u);
+    t.tv_nsec = (long)(timeout_ns % 1000000000u);
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &t, NULL, 0);
+}
+
+static void ts__futex_wake(uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+// A mutex that a fork child may simply forget: 0 free, 1 held, 2 contended.
+// It holds because every holder has its signals blocked (ts__enter).
+typedef struct ts__lock {
+    uint32_t word;
+} ts__lock;
+
+static bool ts__lock_try(ts__lock *lock)
+{
+    uint32_t expected = 0;
+    return __atomic_compare_exchange_n(&lock->word, &expected, 1, false,
+                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void ts__lock_take(ts__lock *lock)
+{
+    if (ts__lock_try(lock)) return;
+    while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0)
+        ts__futex_wait(&lock->word, 2, 100000000u);
+}
+
+static void ts__lock_give(ts__lock *lock)
+{
+    if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
+        ts__futex_wake(&lock->word);
+}
+
+// Fresh zeroed memory of our own; NULL when there is none.
+static void *ts__pages_new(size_t size)
+{
+    void *const p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static size_t ts__page_round(size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (size + page - 1) & ~(page - 1);
+}
+
+// A part of a file as shared memory, its pages present, its blocks reserved
+// (a hole would mean SIGBUS on a full disk). NULL and errno on failure.
+static void *ts__pages_map(int fd, uint64_t offset, size_t size)
+{
+    int error;
+    do
+        error = posix_fallocate(fd, (off_t)offset, (off_t)size);
+    while (error == EINTR);
+    if (error) {
+        errno = error;
+        return NULL;
+    }
+    void *const p =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    if (p == MAP_FAILED) return NULL;
+    if (madvise(p, size, MADV_POPULATE_WRITE) != 0)
+        for (size_t i = 0; i < size; i += 4096)
+            __atomic_fetch_add((uint8_t *)p + i, 0, __ATOMIC_RELAXED);
+    return p;
+}
+
+// Writes all or nothing, as far as the caller can tell: on failure the file
+// is cut back to offset. RLIMIT_FSIZE is checked because exceeding it would
+// raise SIGXFSZ in the app.
+static ts_result ts__file_write(int fd, uint64_t offset, const void *bytes,
+                                size_t size)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+        limit.rlim_cur != RLIM_INFINITY && offset + size > limit.rlim_cur)
+        return TS_ERR_DISK_FULL;
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t n = pwrite(fd, (const uint8_t *)bytes + done, size - done,
+                                 (off_t)(offset + done));
+        if (n > 0) {
+            done += (size_t)n;
+            continue;
+        }
+        if (n < 0 && errno == EINTR) continue;
+        const bool full =
+            n == 0 || errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+        // An error here leaves a torn chunk, which readers skip.
+        if (ftruncate(fd, (off_t)offset) != 0) return TS_ERR_IO;
+        return full ? TS_ERR_DISK_FULL : TS_ERR_IO;
+    }
+    return TS_OK;
+}
+
+static bool ts__file_read(int fd, uint64_t offset, void *bytes, size_t size)
+{
+    return pread(fd, bytes, size, (off_t)offset) == (ssize_t)size;
+}
+
+// The lock that tells that a sidecar's writer lives. It belongs to the open
+// file, so a reader in the same process does not disturb it.
+static bool ts__file_lock(int fd)
+{
+    struct flock lock;
+    memset(&lock, 0, sizeof lock);
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+static void ts__random(void *bytes, size_t size)
+{
+    const int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    const bool done = fd >= 0 && ts__file_read(fd, 0, bytes, size);
+    if (fd >= 0) close(fd);
+    if (done) return;
+    uint64_t seed[3] = { ts__clock_ns(CLOCK_REALTIME),
+                         ts__clock_ns(CLOCK_MONOTONIC_RAW),
+                         (uint64_t)getpid() };
+    const XXH128_hash_t hash = XXH3_128bits(seed, sizeof seed);
+    memcpy(bytes, &hash, size < sizeof hash ? size : sizeof hash);
+}

@@ -1,0 +1,412 @@
+/* ---- 11.3 State --------------------------------------------------------- */
+
+// Most of what follows runs rarely and should be small; sections 11.7 to 11.9
+// run for each record.
+#ifdef __clang__
+#define TS__SMALL_BEGIN \
+    _Pragma("clang attribute push(__attribute__((minsize)), apply_to=function)")
+#define TS__SMALL_END _Pragma("clang attribute pop")
+#else
+#define TS__SMALL_BEGIN \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os\")")
+#define TS__SMALL_END _Pragma("GCC pop_options")
+#endif
+TS__SMALL_BEGIN
+
+#define TS__RINGS_MAX        4096
+#define TS__BLOCKS_MAX       2048
+#define TS__BLOCK_BYTES      (256u << 10)
+#define TS__BATCH_ROWS       8192
+#define TS__BATCH_SLOTS      16384
+#define TS__BATCH_TEXT       (512u << 10)
+#define TS__RING_SLOTS_MIN   2048
+#define TS__INDEX_ENTRIES    1024
+#define TS__NAME_MAX         65535
+#define TS__TEXT_MAX         8000
+#define TS__PATH_MAX         4096
+#define TS__GLOBAL_LOSSES    64
+#define TS__ENCODERS         4
+#define TS__CHUNKS_PER_BATCH 512
+#define TS__CLOCKS_MAX       32
+#define TS__BATCH_BYTES      (4u << 20)
+#define TS__SCRATCH_BYTES    (512u << 10)
+
+// Totals of one cause, and what of it the trace already has: `sent`, or
+// `pending` once the append numbered `pending_epoch` is done.
+typedef struct ts__loss_total {
+    uint64_t count, stall_ns, first, last;
+    uint64_t sent, sent_stall, sent_last;
+    uint64_t pending, pending_stall, pending_last;
+    uint64_t pending_epoch;
+    uint32_t track, cause, detail, unused;
+} ts__loss_total;
+
+enum { TS__LOSS_SLOTS = 8 };
+
+/*
+    A ring's mapping:
+        0      ts__ring        the hot part
+        4224   ts__ring_rest   the rest
+        8192   slots
+*/
+typedef struct ts__ring_rest {
+    ts__lock lock;       // of the consumer's side
+    uint32_t state;      // TS__RING_...
+    uint32_t track;      // whose records come at `tail`
+    uint32_t owner;      // track of the thread that has it
+    uint32_t index;      // in the sidecar
+    ts__ring *older;     // a smaller one of the same thread
+    uint64_t start;      // position of the first record
+    uint64_t drained_ns; // when it was last emptied
+    // The last changes of owner, so that a flight recorder knows whose
+    // records it holds when the THREAD record is overwritten.
+    struct {
+        uint64_t position;
+        uint32_t track;
+    } owners[16];
+    uint32_t owner_count;
+    ts__loss_total losses[TS__LOSS_SLOTS];
+} ts__ring_rest;
+
+enum { TS__RING_FREE = 1, TS__RING_OWNED = 2, TS__RING_RETIRED = 3 };
+
+static ts__ring_rest *ts__rest(const ts__ring *ring)
+{
+    return (ts__ring_rest *)((uintptr_t)ring + sizeof *ring);
+}
+
+// A dictionary entry as it lies in a block, 8-aligned.
+typedef struct ts__entry {
+    uint64_t hash;
+    uint32_t id;
+    uint32_t size;
+    uint32_t kind; // ts_chunk_kind
+    uint32_t unused;
+} ts__entry; // then the bytes
+
+// What the writer of a trace knows. It lies in the sidecar, so that salvage
+// goes on exactly where the process died.
+typedef struct ts__writer_state {
+    uint64_t offset;       // of the next chunk
+    uint64_t index_offset; // of the last index part, 0 none
+    uint64_t records;      // written
+    uint64_t loss_epoch;   // counts appends of the ledger
+    uint64_t entry_offset; // dictionary written up to here ...
+    uint32_t entry_block;  // ... in this block
+    uint32_t sequence;
+    uint32_t index_count;
+    uint32_t finished;
+} ts__writer_state;
+
+/*
+    The sidecar: this header, then dictionary blocks and rings as they are
+    needed. Only processes of the same version read it.
+*/
+typedef struct ts__sidecar {
+    uint8_t magic[8];
+    uint32_t layout; // sizeof(ts__sidecar), catches other versions
+    uint16_t tick_type;
+    uint16_t overwrites;   // a flight recorder's rings
+    ts_file_header header; // of the trace
+    uint64_t size;         // of the file
+    ts__writer_state state;
+    /*
+        The journal. An append first saves `state` in `before` and sets step
+        to 1; writes; updates `state`; sets step to 2; moves the ring's tail
+        to `tail`; sets step to 0. Whatever instruction dies, salvage either
+        undoes all of it (1) or finishes it (2).
+    */
+    uint32_t step;
+    uint32_t ring; // index into rings, TS__RINGS_MAX: none
+    uint64_t tail;
+    uint32_t track; // at the new tail
+    uint32_t unused;
+    ts__writer_state before;
+
+    ts_clock_entry clock[2]; // first and last sample
+    ts__loss_total losses[TS__GLOBAL_LOSSES];
+    uint32_t block_count, ring_count;
+    struct {
+        uint64_t offset;
+        uint64_t used; // release: pairs with the acquire in ts__writer_entries
+    } blocks[TS__BLOCKS_MAX];
+    struct {
+        uint64_t offset, size;
+    } rings[TS__RINGS_MAX];
+    ts_chunk_header index[TS__INDEX_ENTRIES];
+    uint64_t lod[TS__INDEX_ENTRIES][TS_LOD_CELLS];
+} ts__sidecar;
+#define TS__SIDECAR_MAGIC "TSRING\x1a\n"
+
+// One file being written: a session's trace, a snapshot, or a salvage.
+typedef struct ts__writer {
+    int fd;
+    ts__lock lock;
+    ts__sidecar *sidecar; // a snapshot has a private one
+    uint8_t *scratch;     // TS__SCRATCH_BYTES, for entries and index parts
+    uint64_t reserved;    // disk space is allocated up to here
+    ts_result error;      // the first
+    uint32_t compress;    // zstd level
+    bool final;           // may use up the reserve
+} ts__writer;
+
+typedef struct ts__block { // of the dictionary
+    uint8_t *bytes;
+    uint64_t used, size;
+    uint64_t told; // up to here, older than the session
+} ts__block;
+// Kinds of entries that never leave the process.
+enum { TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
+
+typedef struct ts__open_zone {
+    uint64_t start;
+    uint32_t site, track, depth, unused;
+} ts__open_zone;
+
+/*
+    Work space for one batch: up to TS__BATCH_ROWS events of one kind as
+    columns, and the chunks made of a batch. Several threads may encode at
+    once, each with one of these.
+*/
+typedef struct ts__encoder {
+    // A row of all columns is written at once: the padding keeps it from
+    // falling into one set of the cache.
+    uint64_t column[TS__COLUMNS_PER_EVENT][TS__BATCH_ROWS + 24];
+    uint64_t track[TS__BATCH_ROWS + 24]; // u64 like every column
+    uint64_t stored[TS__BATCH_ROWS + 64];
+    uint64_t root_start[TS__BATCH_ROWS + 24], root_end[TS__BATCH_ROWS + 24];
+    uint32_t root_site[TS__BATCH_ROWS];
+    uint32_t text_size[TS__BATCH_ROWS];
+    uint8_t text[TS__BATCH_TEXT];
+    uint8_t payload[16 * 1024]; // of one record
+    uint64_t lod[TS__CHUNKS_PER_BATCH][TS_LOD_CELLS];
+    uint64_t base;              // the session's start tick
+    uint64_t now;               // a tick that records are near
+    struct ts__open_zone *open; // on zone stacks when the session ended
+    uint32_t open_count;
+    uint32_t records;
+    uint32_t text_used;
+    uint32_t chunks;
+    uint32_t compress;
+    uint32_t unused;
+    size_t size; // of out
+    uint8_t out[TS__BATCH_BYTES];
+    uint8_t raw[TS__BATCH_BYTES]; // before compression
+} ts__encoder;
+
+// Everything the process has, in one place. Zero is "nothing yet".
+typedef struct ts__core {
+    ts__lock api; // session calls exclude each other
+    // Dictionary.
+    ts__lock names;
+    ts__lock ledger; // of losses without a ring; innermost
+    ts__block blocks[TS__BLOCKS_MAX];
+    uint32_t block_count;
+    ts__entry **table; // hash table of deduplicated entries
+    uint32_t table_mask, table_used;
+    uint32_t last_id[16]; // by chunk kind
+    uint32_t process_track;
+    // Session.
+    ts_session_desc desc;
+    char path[TS__PATH_MAX], snapshot_path[TS__PATH_MAX];
+    char path_pattern[TS__PATH_MAX], sidecar_dir[TS__PATH_MAX], app[256];
+    char sidecar_path[TS__PATH_MAX];
+    bool active;
+    uint32_t generation;
+    uint32_t session; // generation while one is active, also when paused
+    uint32_t inside;  // threads in the slow path
+    uint32_t snapshots;
+    uint64_t start_tick;
+    ts__writer writer;
+    int sidecar_fd;
+    ts__lock pool; // rings of the session
+    ts__ring *rings[TS__RINGS_MAX];
+    uint32_t ring_count;
+    uint32_t free_rings[TS__RINGS_MAX], free_count;
+    uint64_t ring_bytes; // of all
+    uint32_t threads;
+    uint32_t stopping;
+    ts__encoder *encoders[TS__ENCODERS];
+    uint32_t encoders_busy; // bits
+    uint32_t encoder_wake;
+    // Drain thread.
+    pthread_t thread;
+    bool thread_runs;
+    uint32_t wake;    // futex: counts requests to look at once
+    uint32_t drained; // futex: counts drains
+    uint32_t snapshot_wanted;
+    uint64_t clock_next_ns, clock_step_ns;
+    struct sigaction old_action;
+    ts_stats last_stats;
+    // Process.
+    pthread_key_t key;
+    bool hooks_ready, names_shared;
+    uint8_t tick_type;
+    uint32_t clock_count;
+} ts__core;
+
+static ts__core ts__c;
+static ts__ring ts__none; // limit 0, gate 0: for threads without a ring
+uint32_t ts__gate;
+__thread ts__ring *ts__mine __attribute__((tls_model("initial-exec"))) =
+    &ts__none;
+// This thread: inside the slow path; its track, name, and the session that
+// has been told of them.
+static __thread uint32_t ts__inside, ts__track, ts__track_name, ts__track_told;
+static __thread ts__ring *ts__before; // its ring in an earlier session
+
+// The dictionary's log in the sidecar, by block.
+static ts__block ts__log[TS__BLOCKS_MAX];
+
+static void ts__platform_init(void)
+{
+    ts__c.tick_type = ts__tick_type();
+    TS__STORE(&ts__none.no_tick, ts__c.tick_type == TS_CLOCK_MONOTONIC_RAW);
+}
+
+uint64_t ts_tick_now(void)
+{
+    return ts__tick(&ts__none);
+}
+
+// Enters and leaves the slow path. With signals blocked, a handler never
+// finds this thread holding a lock, and its records are only delayed.
+// False: a fault inside the slow path led back here.
+static bool ts__enter(sigset_t *old)
+{
+    if (ts__inside) return false;
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, old);
+    ts__inside = 1;
+    __atomic_fetch_add(&ts__c.inside, 1, __ATOMIC_SEQ_CST);
+    return true;
+}
+
+static void ts__leave(const sigset_t *old)
+{
+    __atomic_fetch_sub(&ts__c.inside, 1, __ATOMIC_SEQ_CST);
+    ts__inside = 0;
+    pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+// Inside the slow path: true as long as this session's memory may be used.
+// ts_session_stop ends the session, then waits until nobody is inside.
+static bool ts__session_still(uint32_t gate)
+{
+    return gate && __atomic_load_n(&ts__c.session, __ATOMIC_SEQ_CST) == gate;
+}
+
+// Session calls run with signals blocked and exclude each other, which also
+// keeps the session's memory; they may use the slow path themselves.
+static bool ts__api_enter(sigset_t *old)
+{
+    if (ts__inside) return false;
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, old);
+    ts__lock_take(&ts__c.api);
+    return true;
+}
+
+static void ts__api_leave(const sigset_t *old)
+{
+    ts__lock_give(&ts__c.api);
+    pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+/* ---- 11.4 Ledger -------------------------------------------------------- */
+
+static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
+                         uint64_t last, uint64_t stall_ns)
+{
+    if (!total->count || (int64_t)(first - total->first) < 0)
+        total->first = first;
+    if (!total->count || (int64_t)(last - total->last) > 0) total->last = last;
+    TS__STORE(&total->count, total->count + count);
+    total->stall_ns += stall_ns;
+}
+
+// A loss of the thread that owns a ring: only that thread calls this.
+static void ts__loss_ring(ts__ring *ring, ts_loss cause, uint64_t count,
+                          uint64_t first, uint64_t last, uint64_t stall_ns)
+{
+    ts__ring_rest *const rest = ts__rest(ring);
+    for (int i = 0; i < TS__LOSS_SLOTS; i++) {
+        ts__loss_total *const total = &rest->losses[i];
+        if (total->cause &&
+            (total->cause != (uint32_t)cause || total->track != rest->owner))
+            continue;
+        total->track = rest->owner;
+        total->cause = (uint32_t)cause;
+        ts__loss_add(total, count, first, last, stall_ns);
+        return;
+    }
+    // A ring that served many losing threads: the last row takes the rest.
+    ts__loss_add(&rest->losses[TS__LOSS_SLOTS - 1], count, first, last,
+                 stall_ns);
+}
+
+// A loss without a ring, or found by another thread.
+static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
+                          uint32_t detail, uint64_t count, uint64_t first,
+                          uint64_t last)
+{
+    if (!sidecar || !count) return;
+    ts__lock_take(&ts__c.ledger);
+    for (uint32_t i = 0; i < TS__GLOBAL_LOSSES; i++) {
+        ts__loss_total *const total = &sidecar->losses[i];
+        const bool last_row = i == TS__GLOBAL_LOSSES - 1;
+        if (total->cause && !last_row &&
+            (total->cause != (uint32_t)cause || total->track != track ||
+             total->detail != detail))
+            continue;
+        if (!total->cause) {
+            total->track = track;
+            total->detail = detail;
+            total->cause = (uint32_t)cause;
+        } else if (last_row) {
+            total->track = total->detail = 0;
+        }
+        ts__loss_add(total, count, first, last, 0);
+        break;
+    }
+    ts__lock_give(&ts__c.ledger);
+}
+
+// The same for something that happens now in the running session, whose
+// memory must be known to be there.
+static void ts__loss_now(uint32_t track, ts_loss cause)
+{
+    const uint64_t now = ts__tick(&ts__none);
+    ts__loss_note(ts__c.writer.sidecar, track, cause, 0, 1, now, now);
+}
+
+static bool ts__loss_open(const ts__loss_total *total, uint64_t epoch)
+{
+    const bool done = total->pending_epoch <= epoch;
+    return total->count != (done ? total->pending : total->sent);
+}
+
+// The row that the trace does not have yet; the append that carries it will
+// make the writer's epoch `epoch` + 1.
+static ts_loss_entry ts__loss_row(ts__loss_total *total, uint64_t epoch)
+{
+    if (total->pending_epoch <= epoch) {
+        total->sent = total->pending;
+        total->sent_stall = total->pending_stall;
+        total->sent_last = total->pending_last;
+    }
+    total->pending_epoch = epoch + 1;
+    total->pending = TS__LOAD(&total->count);
+    total->pending_stall = total->stall_ns;
+    total->pending_last = total->last;
+    ts_loss_entry row;
+    row.cause = total->cause;
+    row.detail = total->detail;
+    row.count = total->pending - total->sent;
+    row.first = total->sent ? total->sent_last : total->first;
+    row.last = total->pending_last;
+    row.stall_ns = total->pending_stall - total->sent_stall;
+    return row;
+}

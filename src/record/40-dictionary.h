@@ -1,0 +1,388 @@
+/* ---- 11.5 Dictionary ---------------------------------------------------- */
+
+/*
+    Names, sites, tracks ... live as long as the process, in blocks that are
+    never freed or moved. Lookups take no lock: an entry and a table are
+    complete before the pointer to them is published. During a session each
+    new entry also goes into a log in the sidecar, from which it is written to
+    the trace, by the drain or by salvage.
+*/
+static const uint8_t *ts__entry_bytes(const ts__entry *entry)
+{
+    return (const uint8_t *)(entry + 1);
+}
+
+static uint64_t ts__entry_hash(uint32_t kind, const void *bytes, size_t size)
+{
+    return XXH3_64bits_withSeed(bytes, size, kind);
+}
+
+static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
+                                 uint64_t hash)
+{
+    // acquire: pairs with the release in ts__table_grow
+    ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
+    if (!table) return NULL;
+    // The mask lies before the table, so that the two always match.
+    const uint64_t mask = (uint64_t)(uintptr_t)table[-1];
+    for (uint64_t i = hash & mask;; i = (i + 1) & mask) {
+        // acquire: pairs with the release in ts__table_insert
+        ts__entry *const e = __atomic_load_n(&table[i], __ATOMIC_ACQUIRE);
+        if (!e) return NULL;
+        if (e->hash == hash && e->kind == kind && e->size == size &&
+            memcmp(ts__entry_bytes(e), bytes, size) == 0)
+            return e;
+    }
+}
+
+static void ts__table_insert(ts__entry **table, uint64_t mask, ts__entry *e)
+{
+    uint64_t i = e->hash & mask;
+    while (table[i])
+        i = (i + 1) & mask;
+    __atomic_store_n(&table[i], e, __ATOMIC_RELEASE);
+}
+
+// Doubles the table at half load. The old one stays for lookups under way:
+// all old ones together are as large as the present one.
+static bool ts__table_grow(void)
+{
+    if (ts__c.table && ts__c.table_used < ts__c.table_mask / 2) return true;
+    const uint32_t count = ts__c.table ? (ts__c.table_mask + 1) * 2 : 4096;
+    ts__entry **const table =
+        (ts__entry **)ts__pages_new((count + 1u) * sizeof *table);
+    if (!table) return false;
+    table[0] = (ts__entry *)(uintptr_t)(count - 1);
+    for (uint32_t i = 0; ts__c.table && i <= ts__c.table_mask; i++)
+        if (ts__c.table[i])
+            ts__table_insert(table + 1, count - 1, ts__c.table[i]);
+    ts__c.table_mask = count - 1;
+    __atomic_store_n(&ts__c.table, table + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+// A part of the sidecar for a block or a ring; NULL when there is no space.
+static void *ts__sidecar_grow(size_t size, uint64_t *offset)
+{
+    ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    *offset = __atomic_fetch_add(&sidecar->size, size, __ATOMIC_RELAXED);
+    return ts__pages_map(ts__c.sidecar_fd, *offset, size);
+}
+
+// A block with room for `need` bytes, the last one or a new one.
+static ts__block *ts__block_get(ts__block *blocks, uint32_t *count, size_t need,
+                                bool shared)
+{
+    ts__block *block = *count ? &blocks[*count - 1] : NULL;
+    if (block && block->used + need <= block->size) return block;
+    if (*count == TS__BLOCKS_MAX) return NULL;
+    size_t size = *count ? TS__BLOCK_BYTES : 32u << 10;
+    if (size < need) size = need;
+    size = ts__page_round(size);
+    uint64_t offset = 0;
+    block = &blocks[*count];
+    memset(block, 0, sizeof *block);
+    block->size = size;
+    block->bytes = (uint8_t *)(shared ? ts__sidecar_grow(size, &offset)
+                                      : ts__pages_new(size));
+    if (!block->bytes) return NULL;
+    if (shared) ts__c.writer.sidecar->blocks[*count].offset = offset;
+    // release: pairs with the acquire in ts__writer_entries
+    __atomic_store_n(count, *count + 1, __ATOMIC_RELEASE);
+    return block;
+}
+
+static ts__entry *ts__block_put(ts__block *block, uint32_t kind, uint32_t id,
+                                const void *bytes, size_t size, uint64_t hash)
+{
+    ts__entry *const e = (ts__entry *)(void *)(block->bytes + block->used);
+    e->hash = hash;
+    e->id = id;
+    e->size = (uint32_t)size;
+    e->kind = kind;
+    if (size) memcpy(e + 1, bytes, size);
+    return e;
+}
+
+static bool ts__log_add(uint32_t kind, uint32_t id, const void *bytes,
+                        size_t size, size_t need)
+{
+    ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    if (!ts__c.names_shared || kind >= TS__ENTRY_BLOB) return true;
+    ts__block *const block =
+        ts__block_get(ts__log, &sidecar->block_count, need, true);
+    if (!block) {
+        ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
+        return false;
+    }
+    ts__block_put(block, kind, id, bytes, size, 0);
+    block->used += need;
+    __atomic_store_n(&sidecar->blocks[block - ts__log].used, block->used,
+                     __ATOMIC_RELEASE);
+    return true;
+}
+
+// Adds an entry. Names' lock held; 0 when there is no room.
+static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
+                              size_t size, uint64_t hash)
+{
+    const size_t need = (sizeof(ts__entry) + size + 7) & ~(size_t)7;
+    if (!ts__table_grow()) return 0;
+    ts__block *const block =
+        ts__block_get(ts__c.blocks, &ts__c.block_count, need, false);
+    if (!block || !ts__log_add(kind, id, bytes, size, need)) return 0;
+    ts__entry *const e = ts__block_put(block, kind, id, bytes, size, hash);
+    block->used += need;
+    if (hash) {
+        ts__table_insert(ts__c.table, ts__c.table_mask, e);
+        ts__c.table_used++;
+    }
+    return id;
+}
+
+// A new entry with the next identifier of its kind, never deduplicated.
+static uint32_t ts__entry_new(uint32_t kind, const void *bytes, size_t size)
+{
+    if (ts__c.last_id[kind] >= TS__CODE_LIMIT - 1) return 0;
+    const uint32_t id =
+        ts__entry_add(kind, ts__c.last_id[kind] + 1, bytes, size, 0);
+    if (id) ts__c.last_id[kind] = id;
+    return id;
+}
+
+// The identifier of an entry with these bytes, made if there is none yet.
+static uint32_t ts__entry_get(uint32_t kind, const void *bytes, size_t size)
+{
+    const uint64_t hash = ts__entry_hash(kind, bytes, size) | 1;
+    const ts__entry *known = ts__entry_find(kind, bytes, size, hash);
+    if (known) return known->id;
+    sigset_t old;
+    if (!ts__enter(&old)) return 0;
+    ts__lock_take(&ts__c.names);
+    known = ts__entry_find(kind, bytes, size, hash);
+    uint32_t id = known ? known->id : 0;
+    if (!id && ts__c.last_id[kind] < TS__CODE_LIMIT - 1) {
+        id = ts__entry_add(kind, ts__c.last_id[kind] + 1, bytes, size, hash);
+        if (id) ts__c.last_id[kind] = id;
+    }
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+    return id;
+}
+
+uint32_t ts_name_define_sized(const char *text, size_t size)
+{
+    if (!text) return 0;
+    if (size > TS__NAME_MAX) size = TS__NAME_MAX;
+    return ts__entry_get(TS_CHUNK_NAMES, text, size);
+}
+
+uint32_t ts_name_define(const char *text)
+{
+    return text ? ts_name_define_sized(text, strlen(text)) : 0;
+}
+
+static uint32_t ts__site_get(const char *name, const ts_site *site)
+{
+    ts_site_entry entry;
+    memset(&entry, 0, sizeof entry);
+    if (!name && site) name = site->name ? site->name : site->function;
+    entry.name = ts_name_define(name);
+    if (site) {
+        entry.category = ts_name_define(site->category);
+        entry.function = ts_name_define(site->function);
+        entry.file = ts_name_define(site->file);
+        entry.line = site->line;
+        entry.color = site->color;
+    }
+    return ts__entry_get(TS_CHUNK_SITES, &entry, sizeof entry);
+}
+
+uint32_t ts_site_define(const char *name, const ts_site *base)
+{
+    return ts__site_get(name, base);
+}
+
+uint32_t ts__site_code(ts_site *site)
+{
+    const uint32_t code = ts__site_get(NULL, site);
+    TS__STORE(&site->code, code);
+    return code;
+}
+
+// Adds a track, or defines `id` again when it is not 0.
+static uint32_t ts__track_put(uint32_t id, ts_track_type type, uint32_t parent,
+                              uint32_t name, uint32_t unit, uint64_t number,
+                              uint64_t flags)
+{
+    ts_track_entry entry;
+    memset(&entry, 0, sizeof entry);
+    entry.type = (uint8_t)type;
+    entry.parent = parent;
+    entry.name = name;
+    entry.unit = unit;
+    entry.number = number;
+    entry.flags = flags;
+    sigset_t old;
+    if (!ts__enter(&old)) return 0;
+    ts__lock_take(&ts__c.names);
+    if (id)
+        id = ts__entry_add(TS_CHUNK_TRACKS, id, &entry, sizeof entry, 0);
+    else
+        id = ts__entry_new(TS_CHUNK_TRACKS, &entry, sizeof entry);
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+    return id;
+}
+
+// The process's own track: number 1 of the first process to ask, and a new
+// one in a fork child.
+static uint32_t ts__process_track(void)
+{
+    if (!TS__LOAD(&ts__c.process_track)) {
+        char name[256];
+        const int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+        const ssize_t n = fd >= 0 ? read(fd, name, sizeof name - 1) : 0;
+        if (fd >= 0) close(fd);
+        name[n > 0 ? n - 1 : 0] = 0; // without the newline
+        const uint32_t track =
+            ts__track_put(0, TS_TRACK_PROCESS, 0, ts_name_define(name), 0,
+                          (uint64_t)getpid(), 0);
+        uint32_t none = 0; // another thread may have been faster
+        __atomic_compare_exchange_n(&ts__c.process_track, &none, track, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+    return ts__c.process_track;
+}
+
+static uint32_t ts__thread_tell(uint32_t name)
+{
+    const uint32_t session = TS__LOAD(&ts__c.session);
+    const uint32_t process = ts__process_track();
+    if (session && ts__track_told != session)
+        __atomic_fetch_add(&ts__c.threads, 1, __ATOMIC_RELAXED);
+    ts__track_name = name;
+    ts__track_told = session;
+    ts__track = ts__track_put(ts__track, TS_TRACK_THREAD, process, name, 0,
+                              (uint64_t)syscall(SYS_gettid), 0);
+    return ts__track;
+}
+
+// Threads come and go: a trace has the tracks of those that were there, so
+// each tells every session anew.
+uint32_t ts_thread_track(void)
+{
+    if (ts__track && ts__track_told == TS__LOAD(&ts__c.session))
+        return ts__track;
+    if (!ts__track_name) {
+        char name[17] = { 0 };
+        prctl(PR_GET_NAME, name);
+        ts__track_name = ts_name_define(name);
+    }
+    return ts__thread_tell(ts__track_name);
+}
+
+void ts_thread_name(const char *name)
+{
+    if (name) ts__thread_tell(ts_name_define(name));
+}
+
+// A counter is known by its name: a key entry leads to its track.
+static uint32_t ts__counter_track(const char *name, const char *unit,
+                                  uint32_t flags, bool define)
+{
+    const uint32_t key = ts_name_define(name);
+    if (!key) return 0;
+    sigset_t old;
+    const uint32_t unit_name = ts_name_define(unit);
+    const uint32_t parent = ts__process_track();
+    if (!ts__enter(&old)) return 0;
+    ts__lock_take(&ts__c.names);
+    const uint64_t hash = ts__entry_hash(TS__ENTRY_COUNTER, &key, 4) | 1;
+    ts__entry *known = ts__entry_find(TS__ENTRY_COUNTER, &key, 4, hash);
+    uint32_t id = known ? known->id : 0;
+    if (!id || define) {
+        ts_track_entry entry;
+        memset(&entry, 0, sizeof entry);
+        entry.type = TS_TRACK_COUNTER;
+        entry.parent = parent;
+        entry.name = key;
+        entry.unit = unit_name;
+        entry.flags = flags;
+        if (id)
+            ts__entry_add(TS_CHUNK_TRACKS, id, &entry, sizeof entry, 0);
+        else
+            id = ts__entry_new(TS_CHUNK_TRACKS, &entry, sizeof entry);
+        if (id && !known) ts__entry_add(TS__ENTRY_COUNTER, id, &key, 4, hash);
+    }
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+    return id;
+}
+
+uint32_t ts_counter_define(const char *name, const char *unit, uint32_t flags)
+{
+    return ts__counter_track(name, unit, flags, true);
+}
+
+uint32_t ts__counter_code(ts_counter *counter)
+{
+    const uint32_t code = ts__counter_track(counter->name, NULL, 0, false);
+    TS__STORE(&counter->code, code);
+    return code;
+}
+
+static void ts__metadata_put(uint32_t track, const char *key, uint32_t type,
+                             uint64_t value)
+{
+    ts_metadata_entry entry;
+    entry.key = ts_name_define(key);
+    entry.type = type;
+    entry.value = value;
+    sigset_t old;
+    if (!entry.key || !ts__enter(&old)) return;
+    ts__lock_take(&ts__c.names);
+    ts__entry_add(TS_CHUNK_METADATA, track, &entry, sizeof entry, 0);
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+}
+
+void ts_metadata_int(uint32_t track, const char *key, int64_t value)
+{
+    ts__metadata_put(track, key, TS_VALUE_INT, (uint64_t)value);
+}
+
+void ts_metadata_double(uint32_t track, const char *key, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    ts__metadata_put(track, key, TS_VALUE_DOUBLE, bits);
+}
+
+void ts_metadata_text(uint32_t track, const char *key, const char *value)
+{
+    if (!value) return;
+    ts__metadata_put(track, key, TS_VALUE_TEXT, ts_name_define(value));
+}
+
+uint32_t ts_module_define(const char *path, uint64_t address, uint64_t size,
+                          const void *build_id, size_t build_id_size)
+{
+    uint8_t bytes[sizeof(ts_module_entry) + 64];
+    ts_module_entry entry;
+    if (build_id_size > 64) build_id_size = 64;
+    if (!build_id) build_id_size = 0;
+    memset(&entry, 0, sizeof entry);
+    entry.path = ts_name_define(path);
+    entry.address = address;
+    entry.size = size;
+    memcpy(bytes, &entry, sizeof entry);
+    if (build_id_size) memcpy(bytes + sizeof entry, build_id, build_id_size);
+    return ts__entry_get(TS_CHUNK_MODULES, bytes, sizeof entry + build_id_size);
+}
+
+uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count)
+{
+    if (!frames || !count || count > 256) return 0;
+    return ts__entry_get(TS_CHUNK_STACKS, frames, count * sizeof *frames);
+}

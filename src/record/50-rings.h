@@ -1,0 +1,321 @@
+/* ---- 11.6 Rings --------------------------------------------------------- */
+
+static size_t ts__ring_offset(void) // of the slots in the mapping
+{
+    return 8192;
+}
+
+static size_t ts__ring_bytes(uint32_t shift) // of the mapping
+{
+    return ts__page_round(ts__ring_offset() + ((size_t)16 << shift));
+}
+
+static uint64_t ts__ring_slots(const ts__ring *ring)
+{
+    return ring->mask + 1;
+}
+
+// A ring of 1 << shift slots. Pool's lock held; NULL over the bound.
+static ts__ring *ts__ring_new(uint32_t shift)
+{
+    ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    const size_t size = ts__ring_bytes(shift);
+    const uint32_t index = ts__c.ring_count;
+    if (index == TS__RINGS_MAX ||
+        ts__c.ring_bytes + size > ts__c.desc.memory_bytes)
+        return NULL;
+    uint64_t offset = 0;
+    ts__ring *const ring = (ts__ring *)ts__sidecar_grow(size, &offset);
+    if (!ring) return NULL;
+    ring->slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
+    ring->shift = shift;
+    ring->mask = ((uint64_t)1 << shift) - 1;
+    ring->no_tick = ts__c.tick_type == TS_CLOCK_MONOTONIC_RAW;
+    // Lap 1: a slot of zeros was never written.
+    ring->head = ring->tail = ts__ring_slots(ring);
+    ts__rest(ring)->start = ring->head;
+    ts__rest(ring)->index = index;
+    ring->limit = ts__c.desc.policy == TS_POLICY_OVERWRITE
+                      ? UINT64_MAX
+                      : ring->tail + ts__ring_slots(ring) - TS__RING_MARGIN;
+    sidecar->rings[index].offset = offset;
+    sidecar->rings[index].size = size;
+    ts__c.rings[index] = ring;
+    ts__c.ring_bytes += size;
+    // release: pairs with the acquires of whoever walks the rings
+    __atomic_store_n(&sidecar->ring_count, index + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&ts__c.ring_count, index + 1, __ATOMIC_RELEASE);
+    return ring;
+}
+
+// Gives a ring to the calling thread, whose records follow. Pool's lock held.
+static void ts__ring_own(ts__ring *ring, uint32_t gate)
+{
+    ts__ring_rest *const rest = ts__rest(ring);
+    const uint64_t position = ts__ring_reserve(ring, 1);
+    rest->owner = ts__track;
+    rest->older = NULL;
+    rest->owners[rest->owner_count % 16].position = position;
+    rest->owners[rest->owner_count % 16].track = ts__track;
+    rest->owner_count++;
+    TS__STORE(&rest->state, TS__RING_OWNED);
+    ring->depth = 0;
+    TS__STORE(&ring->gate, gate);
+    ts__ring_publish(ring, position, 0,
+                     (uint64_t)ts__track << 6 | TS__REC_THREAD);
+}
+
+static uint32_t ts__shift_first(void)
+{
+    uint32_t shift = 11; // TS__RING_SLOTS_MIN
+    if (ts__c.desc.policy == TS_POLICY_OVERWRITE)
+        while (((uint64_t)16 << shift) < ts__c.desc.ring_bytes)
+            shift++;
+    return shift;
+}
+
+static bool ts__ring_fits(ts__ring *ring, uint32_t count)
+{
+    return ring->head + count <= TS__LOAD(&ring->limit);
+}
+
+// Tells the producer how far the consumer has come.
+static bool ts__ring_refresh(ts__ring *ring, uint32_t count)
+{
+    if (ts__c.desc.policy == TS_POLICY_OVERWRITE) return true;
+    // acquire: pairs with the release in ts__writer_commit
+    const uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+    TS__STORE(&ring->limit, tail + ts__ring_slots(ring) - TS__RING_MARGIN);
+    return ts__ring_fits(ring, count);
+}
+
+static void ts__ring_drain(ts__ring *ring, uint64_t upto);
+static void ts__row_write(ts__ring *ring, uint32_t event,
+                          const uint64_t *values, uint32_t count);
+
+// Rings of a session that is over, a thread's last and its smaller ones.
+static void ts__rings_unmap(ts__ring *ring)
+{
+    while (ring) {
+        ts__ring *const older = ts__rest(ring)->older;
+        munmap(ring, ts__ring_bytes(ring->shift));
+        ring = older;
+    }
+}
+
+/*
+    The slow path is entered: finds a ring for a thread that has none in this
+    session. The ring of the session before stays mapped until the next one,
+    because we may be in a signal handler that interrupted a record into it.
+*/
+static ts__ring *ts__ring_attach(uint32_t gate)
+{
+    // A track needs the slow path itself.
+    ts__inside = 0;
+    const bool told = ts_thread_track() != 0;
+    ts__inside = 1;
+    if (!told) return NULL;
+    ts__lock_take(&ts__c.pool);
+    ts__ring *ring = NULL;
+    if (ts__c.free_count)
+        ring = ts__c.rings[ts__c.free_rings[--ts__c.free_count]];
+    else
+        ring = ts__ring_new(ts__shift_first());
+    // Many short threads can fill a ring between two looks at it.
+    if (ring && !ts__ring_refresh(ring, 2)) ts__ring_drain(ring, ring->head);
+    if (ring)
+        ts__ring_own(ring, gate);
+    else
+        ts__loss_now(ts__track, TS_LOSS_MEMORY_BOUND);
+    ts__lock_give(&ts__c.pool);
+    if (!ring) return NULL;
+    if (ts__mine != &ts__none) { // of an earlier session
+        ts__rings_unmap(ts__before);
+        ts__before = ts__mine;
+    }
+    ts__mine = ring;
+    pthread_setspecific(ts__c.key, ring);
+    return ring;
+}
+
+/*
+    A larger ring for a thread that fills its own. The small one stays the
+    thread's until it ends: we may be in a signal handler that interrupted a
+    record which still goes into it.
+*/
+static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate)
+{
+    if (((uint64_t)16 << ring->shift) >= ts__c.desc.ring_bytes) return NULL;
+    uint32_t shift = ring->shift + 2;
+    while (((uint64_t)16 << shift) > ts__c.desc.ring_bytes)
+        shift--;
+    ts__lock_take(&ts__c.pool);
+    ts__ring *next = NULL;
+    for (uint32_t i = 0; i < ts__c.free_count && !next; i++) {
+        ts__ring *const candidate = ts__c.rings[ts__c.free_rings[i]];
+        if (candidate->shift < shift) continue;
+        next = candidate;
+        ts__c.free_rings[i] = ts__c.free_rings[--ts__c.free_count];
+    }
+    if (!next) next = ts__ring_new(shift);
+    if (next) {
+        ts__ring_own(next, gate);
+        memcpy(next->open, ring->open, sizeof next->open);
+        ts__rest(next)->older = ring;
+        TS__STORE(&next->depth, ring->depth);
+        TS__STORE(&ring->depth, 0);
+        TS__STORE(&ring->gate, 0);
+        TS__STORE(&ts__rest(ring)->state, TS__RING_RETIRED);
+        ts__mine = next;
+        pthread_setspecific(ts__c.key, next);
+    }
+    ts__lock_give(&ts__c.pool);
+    return next;
+}
+
+// Waits for the drain thread; false when there is none any more.
+static bool ts__ring_block(ts__ring *ring, uint32_t count, uint32_t gate)
+{
+    while (!ts__ring_refresh(ring, count)) {
+        if (!ts__session_still(gate) || !TS__LOAD(&ts__c.thread_runs))
+            return false;
+        __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
+        ts__futex_wake(&ts__c.wake);
+        ts__futex_wait(&ts__c.drained, TS__LOAD(&ts__c.drained), 1000000u);
+    }
+    return true;
+}
+
+static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
+                                    uint32_t gate)
+{
+    if (ts__ring_refresh(ring, count)) return ring;
+    ts__ring *const larger = ts__ring_grow(ring, gate);
+    if (larger) return larger;
+    const uint64_t tick = ts__tick(ring);
+    const uint64_t begin_ns = ts__clock_ns(CLOCK_MONOTONIC);
+    ts_loss cause = TS_LOSS_RING_FULL;
+    bool fits = false;
+    if (ts__c.desc.policy == TS_POLICY_HELP) {
+        cause = TS_LOSS_HELPED;
+        ts__ring_drain(ring, ring->head);
+        fits = ts__ring_refresh(ring, count);
+    } else if (ts__c.desc.policy == TS_POLICY_BLOCK) {
+        cause = TS_LOSS_BLOCKED;
+        fits = ts__ring_block(ring, count, gate);
+    }
+    if (cause != TS_LOSS_RING_FULL)
+        ts__loss_ring(ring, cause, 1, tick, ts__tick(ring),
+                      ts__clock_ns(CLOCK_MONOTONIC) - begin_ns);
+    if (fits) return ring;
+    if (ts__session_still(gate))
+        ts__loss_ring(ring, TS_LOSS_RING_FULL, 1, tick, tick, 0);
+    return NULL;
+}
+
+// Zones that a thread leaves open for ever.
+static void ts__ring_leave(ts__ring *ring)
+{
+    const uint32_t gate = ring->gate;
+    for (uint32_t depth = 0; ring && depth < ring->depth; depth++) {
+        const ts__open *const entry = &ring->open[depth % TS__OPEN_MAX];
+        if (entry->code_depth >> 32 != depth) continue; // too deep
+        const uint64_t row[] = { entry->start, (uint32_t)entry->code_depth,
+                                 depth };
+        if (!ts__ring_fits(ring, 8)) ring = ts__ring_make_room(ring, 8, gate);
+        if (ring) ts__row_write(ring, TS_EVENT_ZONE_OPEN, row, 3);
+    }
+}
+
+// Runs when a thread ends. Its retired smaller rings come back as well:
+// nobody can be in the middle of using them any more.
+static void ts__ring_detach(void *value)
+{
+    sigset_t old;
+    bool found = false;
+    ts__ring *const mine = (ts__ring *)value;
+    if (!ts__enter(&old)) return;
+    if (ts__session_still(TS__LOAD(&mine->gate))) ts__ring_leave(mine);
+    ts__mine = &ts__none;
+    ts__lock_take(&ts__c.pool);
+    const uint32_t owner = ts__rest(mine)->owner;
+    for (uint32_t i = 0; i < ts__c.ring_count; i++) {
+        ts__ring *const ring = ts__c.rings[i];
+        ts__ring_rest *const rest = ts__rest(ring);
+        found |= ring == mine;
+        if (rest->owner != owner || rest->state == TS__RING_FREE) continue;
+        ring->depth = 0;
+        TS__STORE(&rest->state, TS__RING_FREE);
+        ts__c.free_rings[ts__c.free_count++] = i;
+    }
+    ts__lock_give(&ts__c.pool);
+    if (!found) ts__rings_unmap(mine);
+    ts__rings_unmap(ts__before);
+    ts__before = NULL;
+    ts__leave(&old);
+}
+
+// `gate`: of the session to record in.
+static ts__ring *ts__ring_room_in(uint32_t gate, uint32_t count)
+{
+    sigset_t old;
+    if (!ts__enter(&old)) {
+        // A fault inside the slow path. What happened before it keeps the
+        // session's memory alive.
+        ts__loss_now(ts__track, TS_LOSS_REENTRANT);
+        return NULL;
+    }
+    ts__ring *ring = NULL;
+    if (ts__session_still(gate)) {
+        ring = ts__mine;
+        if (TS__LOAD(&ring->gate) != gate) ring = ts__ring_attach(gate);
+        if (ring && !ts__ring_fits(ring, count))
+            ring = ts__ring_make_room(ring, count, gate);
+    }
+    ts__leave(&old);
+    return ring;
+}
+
+ts__ring *ts__ring_room(uint32_t kind, uint32_t count)
+{
+    (void)kind;
+    const uint32_t gate = TS__LOAD(&ts__gate);
+    return gate ? ts__ring_room_in(gate, count) : NULL;
+}
+
+// Counts a zone that began before this session.
+static void ts__zone_stale(uint32_t gate)
+{
+    sigset_t old;
+    if (!ts__enter(&old)) return;
+    if (ts__session_still(gate)) ts__loss_now(ts__track, TS_LOSS_STALE);
+    ts__leave(&old);
+}
+
+void ts__zone_end_slow(ts_zone zone, uint64_t end)
+{
+    const uint32_t gate = TS__LOAD(&ts__c.session); // a pause does not matter
+    ts__ring *ring = ts__mine;
+    const uint64_t duration = end - zone.start;
+    if (!gate) return;
+    if ((int64_t)(zone.start - TS__LOAD(&ts__c.start_tick)) < 0) {
+        ts__zone_stale(gate);
+        return;
+    }
+    // 8 slots: what ts__row_put needs, in case the gate is closed.
+    if (TS__LOAD(&ring->gate) != gate || !ts__ring_fits(ring, 8))
+        ring = ts__ring_room_in(gate, 8);
+    if (!ring) {
+        if (TS__LOAD(&ts__mine->gate) == gate)
+            TS__STORE(&ts__mine->depth, zone.depth);
+        return;
+    }
+    if (duration >> 32 == 0) {
+        ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone.start,
+                         duration << 32 | zone.code << 6 | TS__REC_ZONE);
+    } else {
+        const uint64_t row[] = { zone.start, duration, zone.code };
+        ts__row_write(ring, TS_EVENT_ZONE, row, 3);
+    }
+    TS__STORE(&ring->depth, zone.depth);
+}

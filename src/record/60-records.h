@@ -1,0 +1,389 @@
+TS__SMALL_END
+
+/* ---- 11.7 Records with a payload ---------------------------------------- */
+
+// Copies bytes into the slots behind a reserved position, 15 to a slot; up to
+// 14 bytes behind them are read too. Whole words: a slot put together from
+// bytes would be loaded again before they have left the store buffer, which
+// costs 4 ns a slot.
+static void ts__ring_fill(ts__ring *ring, uint64_t position,
+                          const uint8_t *bytes, size_t size)
+{
+    for (size_t done = 0; done < size; done += 15) {
+        ts__slot *const slot = &ring->slots[++position & ring->mask];
+        uint64_t low, high;
+        memcpy(&low, bytes + done, 8);
+        memcpy(&high, bytes + done + 7, 8);
+        TS__STORE(&slot->b, high);
+        TS__STORE(&slot->a, low << 8 | ts__ring_tag(ring, position) | 1);
+    }
+}
+
+static uint32_t ts__slots_for(size_t size)
+{
+    return 1 + (uint32_t)((size + 14) / 15);
+}
+
+static void ts__ring_put(ts__ring *ring, uint64_t tick, uint64_t b,
+                         const uint8_t *bytes, size_t size)
+{
+    const uint32_t slots = ts__slots_for(size);
+    const uint64_t position = ts__ring_reserve(ring, slots);
+    ts__ring_count_more(ring, slots - 1);
+    ts__ring_fill(ring, position, bytes, size);
+    ts__ring_publish(ring, position, tick, b);
+}
+
+/*
+    A row: u32 track, u32 clock, then a u64 for each of ts_event_columns, then
+    the text, which is not among them. A long one is written with signals
+    blocked: TS__RING_MARGIN bounds what nested handlers may reserve.
+*/
+static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
+                        const uint64_t *values, uint32_t count,
+                        const char *text, size_t size)
+{
+    uint8_t bytes[8 + 8 * TS__COLUMNS_PER_EVENT + TS__TEXT_MAX + 16];
+    if (size > TS__TEXT_MAX) size = TS__TEXT_MAX;
+    memcpy(bytes, &track, 4);
+    memcpy(bytes + 4, &clock, 4);
+    memcpy(bytes + 8, values, 8 * count);
+    if (size) memcpy(bytes + 8 + 8 * count, text, size);
+    size += 8 + 8 * count;
+    memset(bytes + size, 0, 14);
+    const uint32_t slots = ts__slots_for(size);
+    ts__ring *ring = ts__ring_get(event, slots);
+    if (!ring) return;
+    const uint64_t b = (uint64_t)size << 32 | (uint64_t)slots << 16 |
+                       (uint64_t)event << 6 | TS__REC_ROW;
+    if (slots <= 32) {
+        ts__ring_put(ring, values[0], b, bytes, size);
+        return;
+    }
+    sigset_t old;
+    const uint32_t gate = TS__LOAD(&ts__gate);
+    if (!ts__enter(&old)) return;
+    ring = ts__mine;
+    if (ts__session_still(gate) && TS__LOAD(&ring->gate) == gate) {
+        if (!ts__ring_fits(ring, slots)) // a handler was faster
+            ring = ts__ring_make_room(ring, slots, gate);
+        if (ring) ts__ring_put(ring, values[0], b, bytes, size);
+    }
+    ts__leave(&old);
+}
+
+// The innermost open zone; false if there is none, or if it is known no more
+// because zones TS__OPEN_MAX levels further in took its place.
+static bool ts__open_zone_get(const ts__ring *ring, uint64_t *start,
+                              uint32_t *code)
+{
+    const uint32_t depth = TS__LOAD(&ring->depth) - 1;
+    const ts__open *const entry = &ring->open[depth % TS__OPEN_MAX];
+    const uint64_t code_depth = TS__LOAD(&entry->code_depth);
+    *start = TS__LOAD(&entry->start);
+    *code = (uint32_t)code_depth;
+    return depth != UINT32_MAX && code_depth >> 32 == depth;
+}
+
+// A short row of this thread into a ring that is known to have room.
+static void ts__row_write(ts__ring *ring, uint32_t event,
+                          const uint64_t *values, uint32_t count)
+{
+    // 16 more: ts__ring_fill reads whole slots.
+    uint8_t bytes[8 + 8 * TS__COLUMNS_PER_EVENT + 16] = { 0 };
+    memcpy(bytes + 8, values, 8 * count);
+    const size_t size = 8 + 8 * count;
+    ts__ring_put(ring, values[0],
+                 (uint64_t)size << 32 | (uint64_t)ts__slots_for(size) << 16 |
+                     (uint64_t)event << 6 | TS__REC_ROW,
+                 bytes, size);
+}
+
+static uint32_t ts__open_site(const ts__ring *ring)
+{
+    uint64_t start;
+    uint32_t code;
+    return ts__open_zone_get(ring, &start, &code) ? code : 0;
+}
+
+static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
+                         const char *text, size_t size)
+{
+    ts__ring *const ring = ts__ring_get(TS_EVENT_ZONE_ARG, 8);
+    uint64_t start;
+    uint32_t code;
+    if (!ring || !TS__LOAD(&ring->depth)) return;
+    if (!ts__open_zone_get(ring, &start, &code)) {
+        const uint64_t now = ts__tick(ring);
+        ts__loss_ring(ring, TS_LOSS_TOO_DEEP, 1, now, now, 0);
+        return;
+    }
+    const uint64_t row[] = { start, code, name ? ts_name_define(name) : 0,
+                             (uint64_t)type, value };
+    ts__row_put(TS_EVENT_ZONE_ARG, ts__track, 0, row, 5, text, size);
+}
+
+void ts_zone_value_int(const char *name, int64_t value)
+{
+    ts__zone_arg(name, TS_VALUE_INT, (uint64_t)value, NULL, 0);
+}
+
+void ts_zone_value_double(const char *name, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    ts__zone_arg(name, TS_VALUE_DOUBLE, bits, NULL, 0);
+}
+
+void ts_zone_text(const char *text)
+{
+    if (text) ts__zone_arg(NULL, TS_VALUE_TEXT, 0, text, strlen(text));
+}
+
+void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
+                      uint64_t value)
+{
+    const uint64_t tick = ts__tick(ring);
+    uint8_t bytes[22] = { 0 };
+    memcpy(bytes, &value, 8);
+    ts__ring_put(ring, tick, (uint64_t)code << 6 | record, bytes, 8);
+}
+
+void ts_counter_double(ts_counter *counter, double value)
+{
+    ts__ring *const ring = ts__ring_get(TS_EVENT_COUNTER, 2);
+    if (!ring) return;
+    uint32_t code = TS__LOAD(&counter->code);
+    if (!code && !(code = ts__counter_code(counter))) return;
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    ts__counter_wide(ring, code, TS__REC_COUNTERF, bits);
+}
+
+void ts_counter_uint(ts_counter *counter, uint64_t value)
+{
+    if (value <= INT64_MAX)
+        ts_counter_int(counter, (int64_t)value);
+    else
+        ts_counter_double(counter, (double)value);
+}
+
+void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
+                    uint32_t category)
+{
+    const uint64_t row[] = {
+        ts_tick_now(), address, size, pool, category, ts__open_site(ts__mine), 0
+    };
+    ts__row_put(TS_EVENT_ALLOC, ts__track, 0, row, 7, NULL, 0);
+}
+
+void ts__free_slow(uint64_t address, uint32_t pool)
+{
+    const uint64_t row[] = { ts_tick_now(), address, pool };
+    ts__row_put(TS_EVENT_FREE, ts__track, 0, row, 3, NULL, 0);
+}
+
+void ts_message_sized(const char *text, size_t size)
+{
+    ts__ring *const ring = text ? ts__ring_get(TS_EVENT_MESSAGE, 8) : NULL;
+    if (!ring) return;
+    const uint64_t row[] = { ts__tick(ring), ts__open_site(ring) };
+    ts__row_put(TS_EVENT_MESSAGE, ts__track, 0, row, 2, text, size);
+}
+
+void ts_message(const char *text)
+{
+    ts_message_sized(text, text ? strlen(text) : 0);
+}
+
+void ts_frame(ts_site *site)
+{
+    ts__ring *const ring = ts__ring_get(TS_EVENT_FRAME, 1);
+    if (!ring) return;
+    uint32_t code = TS__LOAD(&site->code);
+    if (!code && !(code = ts__site_code(site))) return;
+    const uint64_t tick = ts__tick(ring);
+    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
+                     (uint64_t)code << 6 | TS__REC_FRAME);
+}
+
+void ts_flow(uint64_t id, ts_phase phase)
+{
+    ts__ring *const ring = ts__ring_get(TS_EVENT_FLOW, 4);
+    if (!ring) return;
+    const uint64_t row[] = { ts__tick(ring), id, (uint64_t)phase };
+    ts__row_put(TS_EVENT_FLOW, ts__track, 0, row, 3, NULL, 0);
+}
+
+static void ts__span(uint64_t id, ts_phase phase, uint32_t site)
+{
+    ts__ring *const ring = ts__ring_get(TS_EVENT_SPAN, 4);
+    if (!ring) return;
+    const uint64_t row[] = { ts__tick(ring), id, (uint64_t)phase, site };
+    ts__row_put(TS_EVENT_SPAN, ts__track, 0, row, 4, NULL, 0);
+}
+
+void ts_span_start(uint64_t id, ts_site *site)
+{
+    if (!TS__LOAD(&ts__gate)) return;
+    uint32_t code = TS__LOAD(&site->code);
+    if (!code && !(code = ts__site_code(site))) return;
+    ts__span(id, TS_PHASE_START, code);
+}
+
+void ts_span_end(uint64_t id)
+{
+    ts__span(id, TS_PHASE_END, 0);
+}
+
+/* ---- 11.8 GPU ----------------------------------------------------------- */
+
+uint32_t ts_gpu_device_define(const ts_gpu_device_desc *desc)
+{
+    const uint32_t parent = desc->parent ? desc->parent : ts__process_track();
+    return ts__track_put(0, TS_TRACK_DEVICE, parent, ts_name_define(desc->name),
+                         0, desc->index, 0);
+}
+
+uint32_t ts_gpu_context_define(const ts_gpu_context_desc *desc)
+{
+    char name[40];
+    snprintf(name, sizeof name, "context %llu",
+             (unsigned long long)desc->number);
+    return ts__track_put(0, TS_TRACK_CONTEXT, desc->device,
+                         ts_name_define(desc->name ? desc->name : name), 0,
+                         desc->number, 0);
+}
+
+uint32_t ts_gpu_stream_define(const ts_gpu_stream_desc *desc)
+{
+    char name[40];
+    snprintf(name, sizeof name, "stream %llu",
+             (unsigned long long)desc->number);
+    const uint64_t priority = (uint64_t)(desc->priority + 32768) & 0xFFFF;
+    return ts__track_put(0, TS_TRACK_STREAM, desc->context,
+                         ts_name_define(desc->name ? desc->name : name), 0,
+                         desc->number, priority << 16 | (desc->flags & 0xFFFF));
+}
+
+uint32_t ts_gpu_launch_define(const ts_gpu_launch_desc *desc)
+{
+    ts_launch_entry entry;
+    memset(&entry, 0, sizeof entry);
+    entry.name = ts_name_define(desc->name);
+    memcpy(entry.grid, desc->grid, sizeof entry.grid);
+    memcpy(entry.block, desc->block, sizeof entry.block);
+    memcpy(entry.cluster, desc->cluster, sizeof entry.cluster);
+    entry.registers = desc->registers;
+    entry.static_shared = desc->static_shared;
+    entry.dynamic_shared = desc->dynamic_shared;
+    entry.local = desc->local;
+    return ts__entry_get(TS_CHUNK_LAUNCHES, &entry, sizeof entry);
+}
+
+ts_gpu_origin ts_gpu_origin_here(void)
+{
+    ts_gpu_origin origin = { 0, 0, 0 };
+    if (!TS__LOAD(&ts__gate)) return origin;
+    origin.thread = ts_thread_track();
+    origin.site = ts__open_site(ts__mine);
+    return origin;
+}
+
+// What an operation has beyond the common columns, in their order.
+static uint32_t ts__gpu_columns(const ts_gpu_op *op, uint64_t *v)
+{
+    uint32_t n = 0;
+    switch (op->kind) {
+    case TS_EVENT_KERNEL:
+        v[n++] = op->u.kernel.launch;
+        v[n++] = op->u.kernel.graph_node;
+        v[n++] = op->u.kernel.graph;
+        break;
+    case TS_EVENT_MEMCPY:
+        v[n++] = op->u.memcpy.type;
+        v[n++] = op->u.memcpy.size;
+        v[n++] = op->u.memcpy.source;
+        v[n++] = op->u.memcpy.destination;
+        v[n++] = op->u.memcpy.memory;
+        v[n++] = op->u.memcpy.peer;
+        break;
+    case TS_EVENT_MEMSET:
+        v[n++] = op->u.memset.size;
+        v[n++] = op->u.memset.destination;
+        v[n++] = op->u.memset.value;
+        break;
+    case TS_EVENT_EVENT_RECORD:
+    case TS_EVENT_STREAM_SYNC:
+    case TS_EVENT_EVENT_SYNC: v[n++] = op->u.event.id; break;
+    case TS_EVENT_EVENT_WAIT:
+        v[n++] = op->u.event.id;
+        v[n++] = op->u.event.record;
+        break;
+    case TS_EVENT_HOST_FUNCTION:
+        v[n++] = op->u.host_function.address;
+        v[n++] = op->u.host_function.name;
+        break;
+    case TS_EVENT_GRAPH_LAUNCH: v[n++] = op->u.graph_launch.graph; break;
+    case TS_EVENT_COLLECTIVE:
+        v[n++] = op->u.collective.name;
+        v[n++] = op->u.collective.communicator;
+        v[n++] = op->u.collective.sequence;
+        v[n++] = op->u.collective.size;
+        v[n++] = op->u.collective.type;
+        v[n++] = op->u.collective.peer;
+        v[n++] = op->u.collective.ranks;
+        break;
+    case TS_EVENT_GPU_ALLOC:
+    case TS_EVENT_GPU_FREE:
+        v[n++] = op->u.memory.address;
+        if (op->kind == TS_EVENT_GPU_ALLOC) v[n++] = op->u.memory.size;
+        v[n++] = op->u.memory.pool;
+        if (op->kind == TS_EVENT_GPU_ALLOC) v[n++] = op->u.memory.memory;
+        break;
+    default: break;
+    }
+    return n;
+}
+
+void ts_gpu_op_record(const ts_gpu_op *op)
+{
+    uint64_t v[TS__COLUMNS_PER_EVENT] = { 0 };
+    if (!TS__LOAD(&ts__gate)) return;
+    const uint32_t kind = (uint32_t)op->kind;
+    if (kind < TS_EVENT_GPU_FIRST || kind >= TS_EVENT_LIMIT ||
+        (int64_t)(op->end - op->start) < 0) {
+        ts_loss_report(op->track, TS_LOSS_BACKEND, "it ends before it starts",
+                       1, ts_tick_now(), ts_tick_now());
+        return;
+    }
+    v[0] = op->start;
+    v[1] = op->end - op->start;
+    v[2] = op->correlation;
+    if (op->queued) v[3] = op->start - op->queued + 1;
+    if (op->submitted) v[4] = op->start - op->submitted + 1;
+    v[5] = op->origin.thread;
+    v[6] = op->origin.site;
+    v[7] = op->origin.stack;
+    const uint32_t count = 8 + ts__gpu_columns(op, v + 8);
+    ts__row_put(kind, op->track, op->clock, v, count, NULL, 0);
+}
+
+void ts_api_call_record(const ts_api_call *call)
+{
+    if (!TS__LOAD(&ts__gate) || !ts_thread_track()) return;
+    const uint64_t v[] = { call->start,  call->end - call->start,
+                           call->name,   call->correlation,
+                           call->result, call->stack };
+    ts__row_put(TS_EVENT_API_CALL, ts__track, 0, v, 6, NULL, 0);
+}
+
+void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
+                    uint64_t count, uint64_t first, uint64_t last)
+{
+    const uint32_t name = ts_name_define(detail);
+    sigset_t old;
+    if (!ts__api_enter(&old)) return;
+    ts__loss_note(ts__c.writer.sidecar, track, cause, name, count, first, last);
+    ts__api_leave(&old);
+}

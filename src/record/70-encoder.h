@@ -1,0 +1,809 @@
+/* ---- 11.9 Encoder ------------------------------------------------------- */
+
+/*
+    Turns the records of a ring into chunks, in encoder->out, headers without
+    session, sequence and checksum: the writer fills those in.
+*/
+typedef struct ts__batch {
+    uint64_t from, to;    // positions
+    uint32_t track;       // of its records
+    uint32_t next;        // track of what follows
+    uint32_t zones;       // rows in columns 0 to 2
+    uint64_t events;      // bits of other kinds of events in it
+    uint64_t stale, bad;  // records not taken
+    uint64_t first, last; // of these
+    bool sound;           // every slot from `from` to `to` was found good
+} ts__batch;
+
+static uint64_t ts__bits(uint64_t value) // needed to store it
+{
+    return value ? 64 - (uint64_t)__builtin_clzll(value) : 0;
+}
+
+static uint64_t ts__zigzag(uint64_t d)
+{
+    return d << 1 ^ (0 - (d >> 63));
+}
+
+// The tick of a record whose low 56 bits are known, within 2^55 of `near`:
+// five months of a 3 GHz counter.
+static uint64_t ts__tick_full(uint64_t near, uint64_t low)
+{
+    const uint64_t base = near;
+    return base + (uint64_t)((int64_t)((low - base) << 8) >> 8);
+}
+
+static void ts__put_u64(uint8_t *p, uint64_t value)
+{
+    memcpy(p, &value, sizeof value);
+}
+
+typedef struct ts__bit_writer {
+    uint8_t *out;
+    uint64_t word; // of which `used` bits are taken
+    uint32_t used;
+} ts__bit_writer;
+
+static inline void ts__bits_put(ts__bit_writer *w, uint64_t value,
+                                uint32_t width)
+{
+    w->word |= value << w->used;
+    w->used += width;
+    if (w->used < 64) return;
+    ts__put_u64(w->out, w->word);
+    w->out += 8;
+    w->used -= 64;
+    w->word = w->used ? value >> (width - w->used) : 0;
+}
+
+// Packs count values, at most 64, less base; returns the end of what was
+// written. Narrow ones four at a time: the chain through `word` is the cost.
+static uint8_t *ts__pack_block(uint8_t *out, const uint64_t *v, uint64_t base,
+                               uint32_t count, uint32_t width)
+{
+    ts__bit_writer w = { out, 0, 0 };
+    uint32_t i = 0;
+    if (!width) return out;
+    for (; width <= 16 && i + 4 <= count; i += 4) {
+        const uint64_t low = (v[i] - base) | (v[i + 1] - base) << width;
+        const uint64_t high = (v[i + 2] - base) | (v[i + 3] - base) << width;
+        ts__bits_put(&w, low | high << 2 * width, 4 * width);
+    }
+    for (; i < count; i++)
+        ts__bits_put(&w, v[i] - base, width);
+    if (w.used) {
+        ts__put_u64(w.out, w.word);
+        w.out += 8;
+    }
+    return w.out;
+}
+
+// The bits that any of count values less base needs. Several sums at once:
+// one would wait for itself.
+static uint64_t ts__any_bits(const uint64_t *v, uint64_t base, uint32_t count)
+{
+    uint64_t a = 0, b = 0, c = 0, d = 0;
+    uint32_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        a |= v[i] - base;
+        b |= v[i + 1] - base;
+        c |= v[i + 2] - base;
+        d |= v[i + 3] - base;
+    }
+    for (; i < count; i++)
+        a |= v[i] - base;
+    return a | b | c | d;
+}
+
+static uint64_t ts__smallest(const uint64_t *v, uint32_t count)
+{
+    uint64_t a = v[0], b = v[0];
+    uint32_t i = 0;
+    for (; i + 2 <= count; i += 2) {
+        a = v[i] < a ? v[i] : a;
+        b = v[i + 1] < b ? v[i + 1] : b;
+    }
+    if (i < count && v[i] < a) a = v[i];
+    return a < b ? a : b;
+}
+
+static uint8_t *ts__pack(uint8_t *out, const uint64_t *v, uint64_t base,
+                         uint32_t count)
+{
+    const uint32_t blocks = (count + 63) / 64;
+    uint8_t *const widths = out;
+    memset(widths, 0, (blocks + 7u) & ~7u);
+    out += (blocks + 7u) & ~7u;
+    for (uint32_t i = 0; i < blocks; i++) {
+        const uint32_t n = count - i * 64 < 64 ? count - i * 64 : 64;
+        const uint64_t any = ts__any_bits(v + i * 64, base, n);
+        widths[i] = (uint8_t)ts__bits(any);
+        out = ts__pack_block(out, v + i * 64, base, n, widths[i]);
+    }
+    return out;
+}
+
+// Byte planes suit the compressor better than packed bits.
+static uint8_t *ts__planes(uint8_t *out, const uint64_t *v, uint64_t base,
+                           uint32_t count, uint32_t width)
+{
+    for (uint32_t p = 0; p < width; p++)
+        for (uint32_t i = 0; i < count; i++)
+            *out++ = (uint8_t)((v[i] - base) >> 8 * p);
+    while ((uintptr_t)out & 7)
+        *out++ = 0;
+    return out;
+}
+
+// Sum of the bits that packing needs, to compare two ways.
+static uint64_t ts__pack_cost(const uint64_t *v, uint64_t base, uint32_t count)
+{
+    uint64_t cost = 0;
+    for (uint32_t i = 0; i < count; i += 64)
+        cost += ts__bits(
+            ts__any_bits(v + i, base, count - i < 64 ? count - i : 64));
+    return cost;
+}
+
+/*
+    One chunk under construction. Descriptors are written at once, data after
+    the place of the last possible descriptor, and moved up at the end.
+*/
+typedef struct ts__chunk {
+    uint8_t *start; // its header
+    uint8_t *payload;
+    uint8_t *data, *data_start;
+    uint32_t columns;
+} ts__chunk;
+
+static ts__chunk ts__chunk_begin(ts__encoder *e)
+{
+    ts__chunk chunk;
+    chunk.start = e->out + e->size;
+    chunk.payload =
+        e->compress ? e->raw : chunk.start + sizeof(ts_chunk_header);
+    chunk.columns = 0;
+    chunk.data_start = chunk.payload + 8 + 16 * (TS__COLUMNS_PER_EVENT + 2);
+    chunk.data = chunk.data_start;
+    return chunk;
+}
+
+static void ts__chunk_describe(ts__chunk *chunk, const ts_column_header *column)
+{
+    memcpy(chunk->payload + 8 + 16 * chunk->columns++, column, sizeof *column);
+}
+
+// Adds a column of count values; one of zeros is left out.
+static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
+                             const uint64_t *v, uint32_t count, bool may_delta)
+{
+    ts_column_header column;
+    memset(&column, 0, sizeof column);
+    column.column = (uint8_t)id;
+    column.base = ts__smallest(v, count);
+    const uint64_t any = ts__any_bits(v, column.base, count);
+    if (!any) {
+        if (v[0]) ts__chunk_describe(chunk, &column);
+        return;
+    }
+    // Small values stay as they are: a base of zero packs as well.
+    if (ts__bits(column.base) * 2 < ts__bits(column.base | any))
+        column.base = 0;
+    uint64_t base = column.base;
+    if (may_delta) {
+        uint64_t *const delta = e->stored;
+        delta[0] = 0;
+        for (uint32_t i = 1; i < count; i++)
+            delta[i] = ts__zigzag(v[i] - v[i - 1]);
+        if (ts__pack_cost(delta, 0, count) < ts__pack_cost(v, base, count)) {
+            column.transform = 1;
+            column.base = v[0];
+            v = delta;
+            base = 0;
+        }
+    }
+    uint8_t *const begin = chunk->data;
+    if (e->compress) {
+        column.encoding = TS_ENCODING_PLANES;
+        column.width =
+            (uint8_t)((ts__bits(ts__any_bits(v, base, count)) + 7) / 8);
+        chunk->data = ts__planes(begin, v, base, count, column.width);
+    } else {
+        column.encoding = TS_ENCODING_PACK;
+        chunk->data = ts__pack(begin, v, base, count);
+    }
+    column.size = (uint32_t)(chunk->data - begin);
+    ts__chunk_describe(chunk, &column);
+}
+
+static void ts__chunk_texts(const ts__encoder *e, ts__chunk *chunk,
+                            uint32_t count)
+{
+    if (!e->text_used) return;
+    ts_column_header column;
+    memset(&column, 0, sizeof column);
+    column.column = TS_COLUMN_TEXT;
+    column.encoding = TS_ENCODING_TEXT;
+    uint8_t *p = chunk->data;
+    memcpy(p, e->text_size, count * sizeof *e->text_size);
+    p += count * sizeof *e->text_size;
+    memcpy(p, e->text, e->text_used);
+    p += e->text_used;
+    while ((size_t)(p - chunk->data) & 7)
+        *p++ = 0;
+    column.size = (uint32_t)(p - chunk->data);
+    chunk->data = p;
+    ts__chunk_describe(chunk, &column);
+}
+
+// Closes the chunk: payload in place, compressed if that makes it smaller.
+static void ts__chunk_end(ts__encoder *e, ts__chunk *chunk,
+                          ts_chunk_header *header)
+{
+    const uint32_t head[2] = { chunk->columns, 0 };
+    memcpy(chunk->payload, head, sizeof head);
+    uint8_t *const data = chunk->payload + 8 + 16 * chunk->columns;
+    const size_t size = (size_t)(chunk->data - chunk->data_start);
+    memmove(data, chunk->data_start, size);
+    memset(data + size, 0, 8);
+    const size_t raw = (size_t)(data - chunk->payload) + size + 8;
+    uint8_t *const payload = chunk->start + sizeof *header;
+    size_t stored = raw;
+    header->magic = TS_CHUNK_MAGIC;
+    header->kind = TS_CHUNK_EVENTS;
+    header->raw_size = (uint32_t)raw;
+#ifdef TRACESMITH_ZSTD
+    if (e->compress) {
+        const size_t room = TS__BATCH_BYTES - (size_t)(payload - e->out);
+        stored = ZSTD_compress(payload, room, e->raw, raw, (int)e->compress);
+        if (ZSTD_isError(stored) || stored >= raw)
+            stored = raw;
+        else
+            header->flags = TS_CHUNK_ZSTD;
+    }
+#endif
+    if (e->compress && !header->flags) memcpy(payload, e->raw, raw);
+    header->stored_size = (uint32_t)stored;
+    memcpy(chunk->start, header, sizeof *header);
+    while (stored & 7)
+        payload[stored++] = 0;
+    e->size += sizeof *header + stored;
+    e->records += header->count;
+    e->chunks++;
+}
+
+static void ts__encoder_reset(ts__encoder *e)
+{
+    e->size = 0;
+    e->chunks = 0;
+    e->records = 0;
+}
+
+/* Pictures for drawing a chunk small: cells of the index (format, 10). */
+
+typedef struct ts__picture {
+    uint64_t first, span; // of the chunk
+    uint64_t busy[TS_LOD_CELLS], longest[TS_LOD_CELLS];
+    uint32_t count[TS_LOD_CELLS], id[TS_LOD_CELLS];
+} ts__picture;
+
+static void ts__picture_begin(ts__picture *picture, uint64_t first,
+                              uint64_t last)
+{
+    memset(picture, 0, sizeof *picture);
+    picture->first = first;
+    picture->span = last - first;
+    // Cells of whole ticks: a span that is no multiple of 16 is rounded up.
+    picture->span += TS_LOD_CELLS - picture->span % TS_LOD_CELLS;
+}
+
+static uint32_t ts__picture_cell(const ts__picture *picture, uint64_t tick)
+{
+    const uint64_t cell =
+        (tick - picture->first) / (picture->span / TS_LOD_CELLS);
+    return cell < TS_LOD_CELLS ? (uint32_t)cell : TS_LOD_CELLS - 1;
+}
+
+static void ts__picture_span(ts__picture *picture, uint64_t start, uint64_t end,
+                             uint32_t id)
+{
+    const uint64_t width = picture->span / TS_LOD_CELLS;
+    const uint32_t from = ts__picture_cell(picture, start);
+    const uint32_t to = ts__picture_cell(picture, end);
+    if (end - start >= picture->longest[from]) {
+        picture->longest[from] = end - start;
+        picture->id[from] = id;
+    }
+    for (uint32_t i = from; i <= to; i++) {
+        const uint64_t cell = picture->first + i * width;
+        const uint64_t a = start > cell ? start : cell;
+        const uint64_t b = end < cell + width ? end : cell + width;
+        if (b > a) picture->busy[i] += b - a;
+    }
+}
+
+static void ts__picture_end(const ts__picture *picture,
+                            uint64_t cells[TS_LOD_CELLS])
+{
+    const double width = (double)(picture->span / TS_LOD_CELLS);
+    for (uint32_t i = 0; i < TS_LOD_CELLS; i++) {
+        const double share = (double)picture->busy[i] / width;
+        const uint64_t busy = share >= 1 ? 65535 : (uint64_t)(share * 65535);
+        const uint64_t count =
+            picture->count[i] > 65535 ? 65535 : picture->count[i];
+        cells[i] = picture->id[i] | busy << 32 | count << 48;
+    }
+}
+
+// Counts rows by their start. A multiplication in doubles is fast enough for
+// the hot kinds, and a picture needs no more than 53 bits.
+static void ts__picture_count(ts__picture *picture, const uint64_t *start,
+                              uint32_t count)
+{
+    const double scale = (double)TS_LOD_CELLS / (double)picture->span;
+    for (uint32_t i = 0; i < count; i++) {
+        const double at = (double)(int64_t)(start[i] - picture->first) * scale;
+        const uint32_t cell = at > 0 ? (uint32_t)at : 0;
+        picture->count[cell < TS_LOD_CELLS ? cell : TS_LOD_CELLS - 1]++;
+    }
+}
+
+/* Zones: coded against what is inside them (format, 8.1). */
+
+static void ts__encode_zones(ts__encoder *e, uint32_t track, uint32_t count)
+{
+    const uint64_t *const start = e->column[0];
+    const uint64_t *const duration = e->column[1];
+    uint64_t *const nest = e->column[3], *const lead = e->column[4];
+    uint64_t *const tail = e->column[5];
+    ts_chunk_header header;
+    memset(&header, 0, sizeof header);
+    header.track = track;
+    header.count = count;
+    header.event = TS_EVENT_ZONE;
+    header.first = start[0];
+    header.last = start[0] + duration[0];
+    for (uint32_t i = 1; i < count; i++) {
+        if (start[i] < header.first) header.first = start[i];
+        if (start[i] + duration[i] > header.last)
+            header.last = start[i] + duration[i];
+    }
+    uint64_t end = header.first;
+    uint32_t top = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t s = start[i], t = start[i] + duration[i];
+        uint32_t inside = 0;
+        while (inside < top && e->root_start[top - inside - 1] >= s)
+            inside++;
+        if (s >= end) {
+            nest[i] = 0;
+            lead[i] = s - end;
+            tail[i] = duration[i];
+        } else if (inside && t >= end) {
+            nest[i] = inside + 1;
+            lead[i] = e->root_start[top - inside] - s;
+            tail[i] = t - end;
+            top -= inside;
+        } else {
+            nest[i] = 1;
+            lead[i] = end - s;
+            tail[i] = duration[i];
+        }
+        e->root_start[top] = s;
+        e->root_end[top] = t;
+        e->root_site[top++] = (uint32_t)e->column[2][i];
+        end = t;
+    }
+    ts__picture picture;
+    ts__picture_begin(&picture, header.first, header.last);
+    for (uint32_t i = 0; i < top; i++)
+        ts__picture_span(&picture, e->root_start[i], e->root_end[i],
+                         e->root_site[i]);
+    ts__picture_count(&picture, start, count);
+    ts__picture_end(&picture, e->lod[e->chunks]);
+    ts__chunk chunk = ts__chunk_begin(e);
+    ts__chunk_column(e, &chunk, TS_COLUMN_SITE, e->column[2], count, false);
+    ts__chunk_column(e, &chunk, TS_COLUMN_NEST, nest, count, false);
+    ts__chunk_column(e, &chunk, TS_COLUMN_LEAD, lead, count, false);
+    ts__chunk_column(e, &chunk, TS_COLUMN_TAIL, tail, count, false);
+    ts__chunk_end(e, &chunk, &header);
+}
+
+static int ts__column_index(const uint8_t *columns, uint32_t id)
+{
+    for (int i = 0; columns[i]; i++)
+        if (columns[i] == id) return i;
+    return -1;
+}
+
+static float ts__counter_float(uint64_t type, uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return type == TS_VALUE_DOUBLE ? (float)value : (float)(int64_t)bits;
+}
+
+static void ts__picture_counter(ts__encoder *e, const ts_chunk_header *header,
+                                uint64_t cells[TS_LOD_CELLS])
+{
+    ts__picture picture;
+    float low[TS_LOD_CELLS], high[TS_LOD_CELLS];
+    const uint32_t nan_bits = 0x7FC00000u;
+    ts__picture_begin(&picture, header->first, header->last);
+    for (int i = 0; i < TS_LOD_CELLS; i++)
+        memcpy(&low[i], &nan_bits, 4), memcpy(&high[i], &nan_bits, 4);
+    for (uint32_t i = 0; i < header->count; i++) {
+        const uint32_t cell = ts__picture_cell(&picture, e->column[0][i]);
+        const float value = ts__counter_float(e->column[1][i], e->column[2][i]);
+        if (!(low[cell] <= value)) low[cell] = value;
+        if (!(high[cell] >= value)) high[cell] = value;
+    }
+    for (int i = 0; i < TS_LOD_CELLS; i++) {
+        uint32_t a, b;
+        memcpy(&a, &low[i], 4);
+        memcpy(&b, &high[i], 4);
+        cells[i] = a | (uint64_t)b << 32;
+    }
+}
+
+static void ts__picture_rows(ts__encoder *e, const ts_chunk_header *header,
+                             const uint8_t *columns)
+{
+    uint64_t *const cells = e->lod[e->chunks];
+    const bool mixed = header->track == TS_TRACK_MIXED;
+    if (header->event == TS_EVENT_COUNTER && !mixed) {
+        ts__picture_counter(e, header, cells);
+        return;
+    }
+    ts__picture picture;
+    ts__picture_begin(&picture, header->first, header->last);
+    ts__picture_count(&picture, e->column[0], header->count);
+    if (columns[1] == TS_COLUMN_DURATION && !mixed) {
+        int id = ts__column_index(columns, TS_COLUMN_LAUNCH);
+        if (id < 0 && header->event == TS_EVENT_API_CALL)
+            id = ts__column_index(columns, TS_COLUMN_NAME);
+        uint64_t covered = header->first;
+        for (uint32_t i = 0; i < header->count; i++) {
+            const uint64_t end = e->column[0][i] + e->column[1][i];
+            uint64_t start = e->column[0][i];
+            if (start < covered) start = covered;
+            if (end < start) continue;
+            covered = end;
+            ts__picture_span(&picture, start, end,
+                             id < 0 ? 0 : (uint32_t)e->column[id][i]);
+        }
+    }
+    ts__picture_end(&picture, cells);
+}
+
+// The rows in e->column, of one kind of event and one clock, as a chunk.
+static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
+                            uint32_t count)
+{
+    const uint8_t *const columns = ts_event_columns(event);
+    ts_chunk_header header;
+    memset(&header, 0, sizeof header);
+    header.event = (uint8_t)event;
+    header.clock = clock;
+    header.count = count;
+    header.track = (uint32_t)e->track[0];
+    const bool spans = columns[1] == TS_COLUMN_DURATION;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t start = e->column[0][i];
+        const uint64_t end = start + (spans ? e->column[1][i] : 0);
+        if (!i || (int64_t)(start - header.first) < 0) header.first = start;
+        if (!i || (int64_t)(end - header.last) > 0) header.last = end;
+        if (e->track[i] != header.track) header.track = TS_TRACK_MIXED;
+    }
+    ts__picture_rows(e, &header, columns);
+    ts__chunk chunk = ts__chunk_begin(e);
+    if (header.track == TS_TRACK_MIXED)
+        ts__chunk_column(e, &chunk, TS_COLUMN_TRACK, e->track, count, false);
+    for (uint32_t i = 0; columns[i]; i++)
+        if (columns[i] == TS_COLUMN_TEXT)
+            ts__chunk_texts(e, &chunk, count);
+        else
+            ts__chunk_column(e, &chunk, columns[i], e->column[i], count, true);
+    ts__chunk_end(e, &chunk, &header);
+}
+
+/* Reading records back from the slots. */
+
+static bool ts__slot_ready(const ts__ring *ring, uint64_t position, uint64_t *a,
+                           uint32_t more)
+{
+    const ts__slot *const slot = &ring->slots[position & ring->mask];
+    // acquire: pairs with the release in ts__ring_publish
+    *a = __atomic_load_n(&slot->a, __ATOMIC_ACQUIRE);
+    return (*a & 0xFF) == (ts__ring_tag(ring, position) | more);
+}
+
+// By kind of record: tables, because a switch costs a jump for each record.
+static uint32_t ts__record_slots(uint64_t b)
+{
+    static const uint8_t slots[TS__REC_THREAD + 1] = { 1, 1, 1, 1, 2, 2,
+                                                       1, 2, 1, 0, 1 };
+    const uint32_t kind = b & 63;
+    if (kind == TS__REC_ROW) return (uint32_t)(b >> 16 & 0xFFFF);
+    return kind <= TS__REC_THREAD ? slots[kind] : 1;
+}
+
+// Which event a record is; 0: none that this version writes.
+static uint32_t ts__record_event(uint64_t b)
+{
+    static const uint8_t events[TS__REC_THREAD + 1] = { 0,
+                                                        TS_EVENT_ZONE,
+                                                        TS_EVENT_MARK,
+                                                        TS_EVENT_COUNTER,
+                                                        TS_EVENT_COUNTER,
+                                                        TS_EVENT_COUNTER,
+                                                        TS_EVENT_FREE,
+                                                        TS_EVENT_ALLOC,
+                                                        TS_EVENT_FRAME,
+                                                        0,
+                                                        0 };
+    const uint32_t kind = b & 63;
+    if (kind == TS__REC_ROW) return (uint32_t)(b >> 6 & 1023);
+    return kind <= TS__REC_THREAD ? events[kind] : 0;
+}
+
+// The payload of a record; false if a slot of it is missing or it is too
+// long, which only a fault can cause.
+static bool ts__record_payload(const ts__ring *ring, uint64_t position,
+                               uint32_t slots, uint8_t *bytes)
+{
+    for (uint32_t i = 1; i < slots; i++) {
+        uint64_t low, high;
+        if (!ts__slot_ready(ring, position + i, &low, 1)) return false;
+        high = TS__LOAD(&ring->slots[(position + i) & ring->mask].b);
+        low >>= 8;
+        memcpy(bytes, &low, 8);
+        memcpy(bytes + 7, &high, 8);
+        bytes += 15;
+    }
+    return true;
+}
+
+static bool ts__record_valid(const ts__ring *ring, uint64_t position,
+                             uint64_t b, uint64_t upto)
+{
+    const uint32_t slots = ts__record_slots(b);
+    const uint32_t event = ts__record_event(b);
+    if ((b & 63) == TS__REC_THREAD) return true;
+    if (event && slots == 1 && (b & 63) != TS__REC_ROW) return true;
+    if (!event || event >= TS_EVENT_LIMIT || !ts_event_columns(event) ||
+        !slots || position + slots > upto)
+        return false;
+    if ((b & 63) == TS__REC_ROW) {
+        size_t columns = 0;
+        const uint8_t *const ids = ts_event_columns(event);
+        for (int i = 0; ids[i]; i++)
+            columns += ids[i] != TS_COLUMN_TEXT;
+        const size_t size = b >> 32;
+        if (size < 8 + 8 * columns || ts__slots_for(size) != slots ||
+            size > 8 + 8 * columns + TS__TEXT_MAX)
+            return false;
+    }
+    uint64_t a;
+    for (uint32_t i = 1; i < slots; i++)
+        if (!ts__slot_ready(ring, position + i, &a, 1)) return false;
+    return true;
+}
+
+// A zone that is still on a zone stack was recorded after all.
+static void ts__open_close(ts__encoder *e, uint64_t start, uint64_t site)
+{
+    for (uint32_t i = 0; i < e->open_count; i++)
+        if (e->open[i].start == start && e->open[i].site == site)
+            e->open[i].site = 0;
+}
+
+/*
+    Looks at the records from batch->from on: takes zones into columns 0-2,
+    notes what else there is, and stops at `upto`, at a change of thread, when
+    the work space is full, or at a record under construction (`dead`: nobody
+    constructs any more, it is skipped).
+*/
+static void ts__batch_scan(ts__encoder *e, const ts__ring *ring,
+                           ts__batch *batch, uint64_t upto, bool dead)
+{
+    const uint64_t base = e->base;
+    uint64_t position = batch->from;
+    uint64_t texts = 0;
+    uint32_t rows = 0;
+    batch->zones = 0;
+    batch->events = batch->stale = batch->bad = 0;
+    batch->next = batch->track;
+    while (position < upto && rows < TS__BATCH_ROWS &&
+           position - batch->from < TS__BATCH_SLOTS &&
+           texts < TS__BATCH_TEXT / 2) {
+        uint64_t a;
+        if (!ts__slot_ready(ring, position, &a, 0)) {
+            if (!dead) break;
+            position++;
+            continue;
+        }
+        const uint64_t b = TS__LOAD(&ring->slots[position & ring->mask].b);
+        if (TS__LIKELY((b & 63) == TS__REC_ZONE)) {
+            const uint64_t start = ts__tick_full(e->now, a >> 8);
+            position++;
+            if (TS__UNLIKELY((int64_t)(start - base) < 0)) {
+                batch->stale++;
+                continue;
+            }
+            if (TS__UNLIKELY(e->open_count))
+                ts__open_close(e, start, b >> 6 & (TS__CODE_LIMIT - 1));
+            e->column[0][batch->zones] = start;
+            e->column[1][batch->zones] = b >> 32;
+            e->column[2][batch->zones++] = b >> 6 & (TS__CODE_LIMIT - 1);
+            rows++;
+            continue;
+        }
+        if (!ts__record_valid(ring, position, b, upto)) {
+            // A handler died in the middle of a record that it interrupted.
+            batch->bad++;
+            position++;
+            continue;
+        }
+        if ((b & 63) == TS__REC_THREAD) {
+            batch->next = (uint32_t)(b >> 6);
+            position++;
+            if (rows) break;
+            batch->track = batch->next;
+            continue;
+        }
+        batch->events |= UINT64_C(1) << ts__record_event(b);
+        if ((b & 63) == TS__REC_ROW) texts += b >> 32;
+        position += ts__record_slots(b);
+        rows++;
+    }
+    batch->to = position;
+    batch->sound = !dead && !batch->bad;
+}
+
+// A record's columns and text, as row `row`.
+static void ts__record_read(ts__encoder *e, const ts__ring *ring,
+                            uint64_t position, uint64_t a, uint64_t b,
+                            uint32_t track, uint32_t row, uint32_t *clock)
+{
+    const uint32_t slots = ts__record_slots(b);
+    const uint64_t code = b >> 6 & (TS__CODE_LIMIT - 1);
+    uint8_t *const p = e->payload;
+    uint64_t value = 0;
+    if (slots > 1) ts__record_payload(ring, position, slots, p);
+    e->track[row] = track;
+    e->text_size[row] = 0;
+    e->column[0][row] = ts__tick_full(e->now, a >> 8);
+    *clock = 0;
+    switch (b & 63) {
+    case TS__REC_MARK:
+    case TS__REC_FRAME: e->column[1][row] = code; break;
+    case TS__REC_COUNTER:
+        e->track[row] = code;
+        e->column[1][row] = TS_VALUE_INT;
+        e->column[2][row] = (uint64_t)(int64_t)(int32_t)(b >> 32);
+        break;
+    case TS__REC_COUNTER64:
+    case TS__REC_COUNTERF:
+        e->track[row] = code;
+        e->column[1][row] =
+            (b & 63) == TS__REC_COUNTERF ? TS_VALUE_DOUBLE : TS_VALUE_INT;
+        memcpy(&e->column[2][row], p, 8);
+        break;
+    case TS__REC_FREE:
+        e->column[1][row] = b >> 16;
+        e->column[2][row] = 0;
+        break;
+    case TS__REC_ALLOC: {
+        uint32_t pool_site[2];
+        memcpy(&value, p, 7);
+        memcpy(pool_site, p + 7, 8);
+        e->column[1][row] = b >> 16;
+        e->column[2][row] = value;
+        e->column[3][row] = pool_site[0];
+        e->column[4][row] = 0;
+        e->column[5][row] = pool_site[1];
+        e->column[6][row] = 0;
+        break;
+    }
+    default: { // a row
+        const uint8_t *const ids = ts_event_columns(ts__record_event(b));
+        uint32_t n = 0, own_track;
+        memcpy(&own_track, p, 4);
+        memcpy(clock, p + 4, 4);
+        if (own_track) e->track[row] = own_track;
+        for (uint32_t i = 0; ids[i]; i++)
+            if (ids[i] != TS_COLUMN_TEXT)
+                memcpy(&e->column[i][row], p + 8 + 8 * n++, 8);
+        const uint32_t text = (uint32_t)(b >> 32) - 8 - 8 * n;
+        memcpy(e->text + e->text_used, p + 8 + 8 * n, text);
+        e->text_used += text;
+        e->text_size[row] = text;
+    }
+    }
+}
+
+// The rows of one kind and one clock of a batch as a chunk. Returns the next
+// clock that has rows, 0 when there is none.
+static uint32_t ts__batch_rows(ts__encoder *e, const ts__ring *ring,
+                               const ts__batch *batch, uint32_t event,
+                               uint32_t clock)
+{
+    uint32_t count = 0, next = 0;
+    e->text_used = 0;
+    for (uint64_t i = batch->from; i < batch->to;) {
+        uint64_t a;
+        const uint64_t b = TS__LOAD(&ring->slots[i & ring->mask].b);
+        const uint64_t position = i;
+        if (!ts__slot_ready(ring, i, &a, 0) ||
+            (!batch->sound && !ts__record_valid(ring, i, b, batch->to))) {
+            i++;
+            continue;
+        }
+        i += ts__record_slots(b);
+        if (ts__record_event(b) != event || (b & 63) == TS__REC_ZONE) continue;
+        uint32_t own;
+        const uint32_t texts = e->text_used;
+        ts__record_read(e, ring, position, a, b, batch->track, count, &own);
+        if (own == clock) {
+            count++;
+            continue;
+        }
+        e->text_used = texts;
+        if (own > clock && (!next || own < next)) next = own;
+    }
+    if (count && event == TS_EVENT_ZONE)
+        ts__encode_zones(e, batch->track, count);
+    else if (count)
+        ts__encode_rows(e, event, clock, count);
+    return next;
+}
+
+static void ts__batch_encode(ts__encoder *e, const ts__ring *ring,
+                             const ts__batch *batch)
+{
+    if (batch->zones) ts__encode_zones(e, batch->track, batch->zones);
+    for (uint32_t event = 0; event < TS_EVENT_LIMIT; event++) {
+        if (!(batch->events >> event & 1)) continue;
+        uint32_t clock = 0;
+        do
+            clock = ts__batch_rows(e, ring, batch, event, clock);
+        while (clock);
+    }
+}
+
+static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar)
+{
+    for (;;) {
+        for (uint32_t i = 0; i < TS__ENCODERS; i++) {
+            uint32_t busy = TS__LOAD(&ts__c.encoders_busy);
+            if (busy >> i & 1) continue;
+            if (!__atomic_compare_exchange_n(
+                    &ts__c.encoders_busy, &busy, busy | 1u << i, false,
+                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+                i--; // it changed under us: look again
+                continue;
+            }
+            ts__encoder *const e = ts__c.encoders[i];
+            ts__encoder_reset(e);
+            e->base = sidecar->header.start_tick;
+            e->now = ts_tick_now();
+            e->open_count = 0;
+            e->compress = ts__c.desc.compress;
+            return e;
+        }
+        const uint32_t seen = TS__LOAD(&ts__c.encoder_wake);
+        if (TS__LOAD(&ts__c.encoders_busy) == (1u << TS__ENCODERS) - 1)
+            ts__futex_wait(&ts__c.encoder_wake, seen, 1000000u);
+    }
+}
+
+static void ts__encoder_give(const ts__encoder *e)
+{
+    for (uint32_t i = 0; i < TS__ENCODERS; i++)
+        if (ts__c.encoders[i] == e)
+            __atomic_fetch_and(&ts__c.encoders_busy, ~(1u << i),
+                               __ATOMIC_RELEASE);
+    __atomic_fetch_add(&ts__c.encoder_wake, 1, __ATOMIC_RELEASE);
+    ts__futex_wake(&ts__c.encoder_wake);
+}

@@ -1,0 +1,451 @@
+TS__SMALL_BEGIN
+
+/* ---- 11.10 Writer ------------------------------------------------------- */
+
+/*
+    Appends chunks to a trace. All functions here want the writer's lock held.
+    An append is atomic against the death of the process: see ts__sidecar.
+*/
+static void ts__writer_failed(ts__writer *w, ts_result result)
+{
+    if (w->error == TS_OK) w->error = result;
+}
+
+// What the end of the trace may take: ledger, open zones, index, end.
+static uint64_t ts__writer_reserve(const ts__writer *w)
+{
+    return (16u << 10) + (w->sidecar->state.index_count + 64) *
+                             (sizeof(ts_chunk_header) + 8 * TS_LOD_CELLS);
+}
+
+// Makes sure of disk space beforehand, and keeps some for the trace's end.
+static bool ts__writer_space(ts__writer *w, uint64_t end)
+{
+    struct rlimit limit;
+    const uint64_t need = end + ts__writer_reserve(w);
+    if (w->final) return true;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0) limit.rlim_cur = RLIM_INFINITY;
+    if (limit.rlim_cur != RLIM_INFINITY && need > limit.rlim_cur) return false;
+    if (need <= w->reserved) return true;
+    const uint64_t steps[] = { 16u << 20, 1u << 20, 0 };
+    for (int i = 0; i < 3; i++) {
+        const uint64_t upto = need + steps[i];
+        if (limit.rlim_cur != RLIM_INFINITY && upto > limit.rlim_cur) continue;
+        if (fallocate(w->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)upto) == 0) {
+            w->reserved = upto;
+            return true;
+        }
+        if (errno != ENOSPC && errno != EDQUOT && errno != EINTR) {
+            w->reserved = UINT64_MAX; // no such service here: do without
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t ts__chunk_bytes(const ts_chunk_header *header)
+{
+    return sizeof *header + (((size_t)header->stored_size + 7) & ~(size_t)7);
+}
+
+// Gives finished chunks their number, session and checksum.
+static void ts__writer_seal(const ts__writer *w, uint8_t *bytes, size_t size)
+{
+    uint32_t sequence = w->sidecar->state.sequence;
+    for (size_t at = 0; at < size;) {
+        ts_chunk_header header;
+        memcpy(&header, bytes + at, sizeof header);
+        memcpy(&header.session, w->sidecar->header.session, 4);
+        header.sequence = sequence++;
+        header.checksum = XXH3_64bits_withSeed(
+            bytes + at + sizeof header, header.stored_size,
+            XXH3_64bits(&header, offsetof(ts_chunk_header, checksum)));
+        memcpy(bytes + at, &header, sizeof header);
+        at += ts__chunk_bytes(&header);
+    }
+}
+
+typedef struct ts__commit { // what an append changes besides the file
+    ts__writer_state state; // offset, sequence, index_count: filled in
+    ts__ring *ring;         // NULL: none
+    uint64_t tail;
+    uint32_t track;
+    bool index; // the chunks are not listed in the index
+} ts__commit;
+
+static ts__commit ts__commit_begin(const ts__writer *w)
+{
+    ts__commit commit;
+    memset(&commit, 0, sizeof commit);
+    commit.state = w->sidecar->state;
+    return commit;
+}
+
+// Lists sealed chunks in the index under construction.
+static void ts__writer_list(ts__writer *w, ts__commit *commit,
+                            const uint8_t *bytes, size_t size,
+                            const uint64_t (*lod)[TS_LOD_CELLS])
+{
+    ts__sidecar *const sidecar = w->sidecar;
+    for (size_t at = 0; at < size;) {
+        ts_chunk_header header;
+        memcpy(&header, bytes + at, sizeof header);
+        if (!commit->index) {
+            const uint32_t i = commit->state.index_count++;
+            sidecar->index[i] = header;
+            sidecar->index[i].checksum = commit->state.offset;
+            if (header.kind == TS_CHUNK_EVENTS)
+                memcpy(sidecar->lod[i], lod++, sizeof *lod);
+        }
+        commit->state.offset += ts__chunk_bytes(&header);
+        commit->state.sequence++;
+        at += ts__chunk_bytes(&header);
+    }
+}
+
+static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
+                                   const uint64_t (*lod)[TS_LOD_CELLS],
+                                   ts__commit *commit)
+{
+    ts__sidecar *const sidecar = w->sidecar;
+    const uint64_t offset = sidecar->state.offset;
+    ts__writer_seal(w, bytes, size);
+    if (!ts__writer_space(w, offset + size)) return TS_ERR_DISK_FULL;
+    sidecar->before = sidecar->state;
+    __atomic_store_n(&sidecar->step, 1, __ATOMIC_RELEASE);
+    const ts_result result = ts__file_write(w->fd, offset, bytes, size);
+    if (result == TS_OK) {
+        ts__writer_list(w, commit, bytes, size, lod);
+        sidecar->state = commit->state;
+        sidecar->ring = TS__RINGS_MAX;
+        if (commit->ring) {
+            sidecar->ring = ts__rest(commit->ring)->index;
+            sidecar->tail = commit->tail;
+            sidecar->track = commit->track;
+        }
+        __atomic_store_n(&sidecar->step, 2, __ATOMIC_RELEASE);
+        if (commit->ring) {
+            ts__rest(commit->ring)->track = commit->track;
+            // release: pairs with the acquire in ts__ring_refresh
+            __atomic_store_n(&commit->ring->tail, commit->tail,
+                             __ATOMIC_RELEASE);
+        }
+    }
+    __atomic_store_n(&sidecar->step, 0, __ATOMIC_RELEASE);
+    return result;
+}
+
+// Starts a chunk of entries in the scratch space at `at`.
+static uint8_t *ts__entries_begin(uint8_t *at, uint32_t kind, uint32_t clock)
+{
+    ts_chunk_header header;
+    memset(&header, 0, sizeof header);
+    header.magic = TS_CHUNK_MAGIC;
+    header.kind = (uint8_t)kind;
+    header.clock = clock;
+    memcpy(at, &header, sizeof header);
+    return at + sizeof header;
+}
+
+static uint8_t *ts__entries_add(uint8_t *at, uint32_t id, const void *bytes,
+                                uint32_t size)
+{
+    const uint32_t head[2] = { id, size };
+    memcpy(at, head, sizeof head);
+    memcpy(at + sizeof head, bytes, size);
+    return at + sizeof head + size;
+}
+
+static uint8_t *ts__entries_end(uint8_t *start, uint8_t *end, uint32_t count)
+{
+    ts_chunk_header header;
+    memcpy(&header, start, sizeof header);
+    header.count = count;
+    header.stored_size = header.raw_size =
+        (uint32_t)(end - start - (ptrdiff_t)sizeof header);
+    memcpy(start, &header, sizeof header);
+    while ((size_t)(end - start) & 7)
+        *end++ = 0;
+    return end;
+}
+
+// Writes the index part under construction and begins a new one.
+static ts_result ts__writer_index(ts__writer *w)
+{
+    ts__sidecar *const sidecar = w->sidecar;
+    const uint32_t count = sidecar->state.index_count;
+    const uint64_t head[2] = { sidecar->state.index_offset, 0 };
+    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_INDEX, 0);
+    memcpy(p, head, sizeof head);
+    p += sizeof head;
+    memcpy(p, sidecar->index, count * sizeof *sidecar->index);
+    p += count * sizeof *sidecar->index;
+    for (uint32_t i = 0; i < count; i++) {
+        if (sidecar->index[i].kind != TS_CHUNK_EVENTS) continue;
+        memcpy(p, sidecar->lod[i], sizeof sidecar->lod[i]);
+        p += sizeof sidecar->lod[i];
+    }
+    p = ts__entries_end(w->scratch, p, count);
+    ts__commit commit = ts__commit_begin(w);
+    commit.index = true;
+    commit.state.index_offset = commit.state.offset;
+    commit.state.index_count = 0;
+    return ts__writer_append(w, w->scratch, (size_t)(p - w->scratch), NULL,
+                             &commit);
+}
+
+// Room in the index for this many more chunks.
+static ts_result ts__writer_prepare(ts__writer *w, uint32_t chunks)
+{
+    if (w->sidecar->state.index_count + chunks <= TS__INDEX_ENTRIES)
+        return TS_OK;
+    return ts__writer_index(w);
+}
+
+static const uint8_t ts__dictionary_kinds[] = {
+    TS_CHUNK_NAMES,   TS_CHUNK_SITES,  TS_CHUNK_TRACKS,  TS_CHUNK_LAUNCHES,
+    TS_CHUNK_MODULES, TS_CHUNK_STACKS, TS_CHUNK_METADATA
+};
+
+// Writes the dictionary entries that lie in [bytes, bytes + size), a chunk
+// for each kind, with or without tracks of threads. The scratch space holds
+// twice the largest range.
+static ts_result ts__writer_range(ts__writer *w, const uint8_t *bytes,
+                                  size_t size, bool threads, ts__commit *commit)
+{
+    uint8_t *out = w->scratch;
+    for (size_t k = 0; k < sizeof ts__dictionary_kinds; k++) {
+        uint8_t *const start = out;
+        uint8_t *p = ts__entries_begin(start, ts__dictionary_kinds[k], 0);
+        uint32_t count = 0;
+        for (size_t at = 0; at < size;) {
+            const ts__entry *const e =
+                (const ts__entry *)(const void *)(bytes + at);
+            const bool thread = e->kind == TS_CHUNK_TRACKS &&
+                                ts__entry_bytes(e)[0] == TS_TRACK_THREAD;
+            if (e->kind == ts__dictionary_kinds[k] && (threads || !thread)) {
+                p = ts__entries_add(p, e->id, e + 1, e->size);
+                count++;
+            }
+            at += (sizeof *e + e->size + 7) & ~(size_t)7;
+        }
+        if (count) out = ts__entries_end(start, p, count);
+    }
+    if (out == w->scratch) {
+        w->sidecar->state = commit->state;
+        return TS_OK;
+    }
+    return ts__writer_append(w, w->scratch, (size_t)(out - w->scratch), NULL,
+                             commit);
+}
+
+// How much of a block of dictionary entries fits one append.
+static size_t ts__range_size(const uint8_t *bytes, size_t size)
+{
+    size_t at = 0;
+    while (at < size) {
+        const ts__entry *const e =
+            (const ts__entry *)(const void *)(bytes + at);
+        const size_t next = at + ((sizeof *e + e->size + 7) & ~(size_t)7);
+        if (next > TS__SCRATCH_BYTES / 2) break;
+        at = next;
+    }
+    return at;
+}
+
+// What the process's dictionary holds and this file does not: at the start of
+// a trace, and for a snapshot. Names' lock held.
+static ts_result ts__writer_dictionary(ts__writer *w)
+{
+    ts__writer_state *const state = &w->sidecar->state;
+    while (state->entry_block < ts__c.block_count) {
+        const ts__block *const block = &ts__c.blocks[state->entry_block];
+        const uint64_t at = state->entry_offset;
+        const uint64_t end = at < block->told ? block->told : block->used;
+        if (at == end) {
+            if (state->entry_block + 1 == ts__c.block_count) break;
+            state->entry_block++;
+            state->entry_offset = 0;
+            continue;
+        }
+        const size_t size = ts__range_size(block->bytes + at, end - at);
+        ts_result result = ts__writer_prepare(w, 16);
+        ts__commit commit = ts__commit_begin(w);
+        commit.state.entry_offset += size;
+        if (result == TS_OK)
+            result = ts__writer_range(w, block->bytes + at, size,
+                                      at >= block->told, &commit);
+        if (result != TS_OK) return result;
+    }
+    return TS_OK;
+}
+
+// What the dictionary got since, from its log in the sidecar. Called after the
+// records were read from their ring and before they are written, so that
+// names come first.
+static ts_result ts__writer_entries(ts__writer *w, const ts__block *log)
+{
+    ts__sidecar *const sidecar = w->sidecar;
+    for (;;) {
+        ts__writer_state *const state = &sidecar->state;
+        const uint32_t i = state->entry_block;
+        const uint64_t at = state->entry_offset;
+        // acquire: pairs with the releases in ts__block_get and ts__log_add
+        const uint32_t count =
+            __atomic_load_n(&sidecar->block_count, __ATOMIC_ACQUIRE);
+        if (i >= count) return TS_OK;
+        const uint64_t used =
+            __atomic_load_n(&sidecar->blocks[i].used, __ATOMIC_ACQUIRE);
+        if (at == used) {
+            if (i + 1 == count) return TS_OK;
+            // Not journaled: at worst a block is written twice.
+            state->entry_offset = 0;
+            state->entry_block++;
+            continue;
+        }
+        const size_t size = ts__range_size(log[i].bytes + at, used - at);
+        ts_result result = ts__writer_prepare(w, 16);
+        ts__commit commit = ts__commit_begin(w);
+        commit.state.entry_offset = at + size;
+        if (result == TS_OK)
+            result =
+                ts__writer_range(w, log[i].bytes + at, size, true, &commit);
+        if (result != TS_OK) return result;
+    }
+}
+
+static ts_result ts__writer_clock(ts__writer *w, uint32_t clock,
+                                  const ts_clock_entry *sample)
+{
+    const ts_result result = ts__writer_prepare(w, 1);
+    if (result != TS_OK) return result;
+    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_CLOCK, 0);
+    p = ts__entries_add(p, clock, sample, sizeof *sample);
+    p = ts__entries_end(w->scratch, p, 1);
+    ts__commit commit = ts__commit_begin(w);
+    return ts__writer_append(w, w->scratch, (size_t)(p - w->scratch), NULL,
+                             &commit);
+}
+
+// The rows of the ledger that the trace does not have yet.
+static ts_result ts__writer_losses(ts__writer *w, ts__ring *const *rings,
+                                   uint32_t ring_count)
+{
+    const uint64_t epoch = w->sidecar->state.loss_epoch;
+    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_LOSS, 0);
+    uint32_t count = 0;
+    const uint32_t most = TS__SCRATCH_BYTES / 2 / 48;
+    for (uint32_t i = 0; i <= ring_count && count < most; i++) {
+        ts__loss_total *const totals =
+            i < ring_count ? ts__rest(rings[i])->losses : w->sidecar->losses;
+        const uint32_t n = i < ring_count ? TS__LOSS_SLOTS : TS__GLOBAL_LOSSES;
+        for (uint32_t j = 0; j < n; j++) {
+            if (!ts__loss_open(&totals[j], epoch)) continue;
+            const ts_loss_entry row = ts__loss_row(&totals[j], epoch);
+            p = ts__entries_add(p, totals[j].track, &row, sizeof row);
+            count++;
+        }
+    }
+    if (!count) return TS_OK;
+    uint8_t *const end = ts__entries_end(w->scratch, p, count);
+    ts__commit commit = ts__commit_begin(w);
+    commit.state.loss_epoch = epoch + 1;
+    return ts__writer_append(w, w->scratch, (size_t)(end - w->scratch), NULL,
+                             &commit);
+}
+
+// A figure about the trace at its end. Its name's number is out of the way of
+// those that the dictionary gives.
+static ts_result ts__writer_note(ts__writer *w, uint32_t number,
+                                 const char *key, uint64_t value)
+{
+    ts_metadata_entry entry;
+    entry.key = 0xFFFFFF00u + number;
+    entry.type = TS_VALUE_INT;
+    entry.value = value;
+    const ts_result result = ts__writer_prepare(w, 2);
+    if (result != TS_OK) return result;
+    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_NAMES, 0);
+    p = ts__entries_add(p, entry.key, key, (uint32_t)strlen(key));
+    uint8_t *const second = ts__entries_end(w->scratch, p, 1);
+    p = ts__entries_begin(second, TS_CHUNK_METADATA, 0);
+    p = ts__entries_add(p, 0, &entry, sizeof entry);
+    p = ts__entries_end(second, p, 1);
+    ts__commit commit = ts__commit_begin(w);
+    return ts__writer_append(w, w->scratch, (size_t)(p - w->scratch), NULL,
+                             &commit);
+}
+
+static ts_result ts__writer_chunks(ts__writer *w, ts__encoder *e,
+                                   ts__commit *commit)
+{
+    commit->state.records += e->records;
+    return ts__writer_append(w, e->out, e->size,
+                             (const uint64_t(*)[TS_LOD_CELLS])e->lod, commit);
+}
+
+// Zones that were open at the end.
+static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e,
+                                       const ts__open_zone *zones,
+                                       uint32_t zone_count)
+{
+    ts_result result = TS_OK;
+    for (uint32_t from = 0; from < zone_count; from += TS__BATCH_ROWS) {
+        uint32_t count = 0;
+        ts__encoder_reset(e);
+        for (uint32_t i = from; i < zone_count && i < from + TS__BATCH_ROWS;
+             i++) {
+            if (!zones[i].site) continue;
+            e->column[0][count] = zones[i].start;
+            e->column[1][count] = zones[i].site;
+            e->column[2][count] = zones[i].depth;
+            e->text_size[count] = 0;
+            e->track[count++] = zones[i].track;
+        }
+        if (!count || result != TS_OK) continue;
+        ts__encode_rows(e, TS_EVENT_ZONE_OPEN, 0, count);
+        result = ts__writer_prepare(w, 1);
+        ts__commit commit = ts__commit_begin(w);
+        if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
+    }
+    return result;
+}
+
+// Index, end chunk, real size. The file is complete after this.
+static ts_result ts__writer_finish(ts__writer *w)
+{
+    ts_chunk_header header;
+    ts_result result = TS_OK;
+    if (w->sidecar->state.index_count) result = ts__writer_index(w);
+    ts__commit commit = ts__commit_begin(w);
+    commit.index = true;
+    commit.state.finished = 1;
+    memset(&header, 0, sizeof header);
+    header.magic = TS_CHUNK_MAGIC;
+    header.kind = TS_CHUNK_END;
+    header.first = commit.state.index_offset;
+    memcpy(w->scratch, &header, sizeof header);
+    if (result == TS_OK)
+        result = ts__writer_append(w, w->scratch, sizeof header, NULL, &commit);
+    if (ftruncate(w->fd, (off_t)w->sidecar->state.offset) != 0 &&
+        result == TS_OK)
+        result = TS_ERR_IO;
+    return result;
+}
+
+// Creates the file with its header.
+static ts_result ts__writer_create(ts__writer *w, const char *path)
+{
+    ts_file_header *const header = &w->sidecar->header;
+    w->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (w->fd < 0) return errno == ENOSPC ? TS_ERR_DISK_FULL : TS_ERR_IO;
+    w->error = TS_OK;
+    w->reserved = 0;
+    w->final = false;
+    w->sidecar->state.offset = sizeof *header;
+    const ts_result result = ts__file_write(w->fd, 0, header, sizeof *header);
+    if (result == TS_OK && ts__writer_space(w, sizeof *header)) return TS_OK;
+    close(w->fd);
+    w->fd = -1;
+    return result == TS_OK ? TS_ERR_DISK_FULL : result;
+}

@@ -1,0 +1,431 @@
+/* ---- 11.11 Drain -------------------------------------------------------- */
+
+/*
+    Moves records out of a ring. `ring` has the positions, `view` the slots:
+    the same ring in a session, a mapping of a dead process's in salvage.
+*/
+typedef struct ts__mover {
+    ts__writer *writer;
+    const ts__block *log; // of the dictionary
+    ts__open_zone *open;  // zones on zone stacks, at the end of a session
+    uint32_t open_count;
+    bool dead; // nobody writes to the rings any more
+} ts__mover;
+
+// Writes one encoded batch. What cannot be written is counted, and the ring
+// goes on: an app must not suffer from a full disk.
+static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
+                            const ts__batch *batch)
+{
+    ts__writer *const w = m->writer;
+    ts__lock_take(&w->lock);
+    ts_result result = ts__writer_entries(w, m->log);
+    if (result == TS_OK) result = ts__writer_prepare(w, e->chunks);
+    ts__commit commit = ts__commit_begin(w);
+    commit.ring = ring;
+    commit.tail = batch->to;
+    commit.track = batch->next;
+    if (result == TS_OK && e->size) result = ts__writer_chunks(w, e, &commit);
+    if (result != TS_OK || !e->size) {
+        ts__rest(ring)->track = batch->next;
+        __atomic_store_n(&ring->tail, batch->to, __ATOMIC_RELEASE);
+    }
+    if (result != TS_OK && e->size) {
+        ts_chunk_header header;
+        memcpy(&header, e->out, sizeof header);
+        ts__loss_note(w->sidecar, batch->track,
+                      result == TS_ERR_DISK_FULL ? TS_LOSS_DISK_FULL
+                                                 : TS_LOSS_WRITE_ERROR,
+                      0, e->records, header.first, header.last);
+    }
+    ts__writer_failed(w, result);
+    ts__lock_give(&w->lock);
+}
+
+// One batch; false if nothing could be moved.
+static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
+                           const ts__ring *view, ts__encoder *e, uint64_t upto)
+{
+    ts__batch batch;
+    ts__encoder_reset(e);
+    e->open = m->open;
+    e->open_count = m->open_count;
+    batch.from = ring->tail;
+    batch.track = ts__rest(ring)->track;
+    ts__batch_scan(e, view, &batch, upto, m->dead);
+    if (batch.to == batch.from) return false;
+    ts__batch_encode(e, view, &batch);
+    ts__move_commit(m, ring, e, &batch);
+    const uint64_t now = m->writer->sidecar->clock[1].tick;
+    ts__loss_note(m->writer->sidecar, batch.track, TS_LOSS_STALE, 0,
+                  batch.stale, now, now);
+    ts__loss_note(m->writer->sidecar, batch.track, TS_LOSS_BAD_RECORD, 0,
+                  batch.bad, now, now);
+    return true;
+}
+
+static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
+{
+    ts__ring_rest *const rest = ts__rest(ring);
+    ts__lock_take(&rest->lock);
+    bool moved = true;
+    while (moved && ring->tail < upto) {
+        ts__encoder *const e = ts__encoder_take(m->writer->sidecar);
+        moved = ts__move_batch(m, ring, ring, e, upto);
+        ts__encoder_give(e);
+    }
+    ts__lock_give(&rest->lock);
+}
+
+static void ts__ring_drain(ts__ring *ring, uint64_t upto)
+{
+    const ts__mover m = { &ts__c.writer, ts__log, NULL, 0, false };
+    ts__ring_move(&m, ring, upto);
+}
+
+// acquire: pairs with the release in ts__ring_new
+static uint32_t ts__ring_count(void)
+{
+    return __atomic_load_n(&ts__c.ring_count, __ATOMIC_ACQUIRE);
+}
+
+// Four clocks as close to one moment as 8 tries get them.
+static ts_clock_entry ts__clock_read(void)
+{
+    ts_clock_entry best;
+    memset(&best, 0, sizeof best);
+    best.type = ts__c.tick_type;
+    best.uncertainty_ns = UINT64_MAX;
+    for (int i = 0; i < 8; i++) {
+        const uint64_t before = ts__clock_ns(CLOCK_MONOTONIC_RAW);
+        const uint64_t tick = ts_tick_now();
+        const uint64_t after = ts__clock_ns(CLOCK_MONOTONIC_RAW);
+        if (after - before >= best.uncertainty_ns) continue;
+        best.uncertainty_ns = after - before;
+        best.tick = tick;
+        best.raw_ns = before + (after - before) / 2;
+#ifdef TRACESMITH_TICK
+        best.raw_ns = tick; // nanoseconds already, of a time of their own
+        best.realtime_ns = ts__clock_ns(CLOCK_REALTIME);
+        best.boottime_ns = ts__clock_ns(CLOCK_BOOTTIME);
+        break;
+#endif
+        best.realtime_ns = ts__clock_ns(CLOCK_REALTIME);
+        best.boottime_ns = ts__clock_ns(CLOCK_BOOTTIME);
+        const uint64_t late = ts__clock_ns(CLOCK_MONOTONIC_RAW) - best.raw_ns;
+        best.realtime_ns -= late;
+        best.boottime_ns -= late;
+    }
+    return best;
+}
+
+// Writer's lock held.
+static void ts__clock_write(ts__writer *w)
+{
+    const ts_clock_entry sample = ts__clock_read();
+    ts__sidecar *const sidecar = w->sidecar;
+    sidecar->clock[sidecar->clock[0].raw_ns != 0] = sample;
+    ts__writer_failed(w, ts__writer_clock(w, 0, &sample));
+}
+
+// Samples are dense at first, so that a short trace has a rate, then one a
+// second.
+static void ts__clock_tend(ts__writer *w)
+{
+    const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC_RAW);
+    if (now < ts__c.clock_next_ns) return;
+    ts__lock_take(&w->lock);
+    ts__clock_write(w);
+    ts__lock_give(&w->lock);
+    if (ts__c.clock_step_ns < 1000000000u) ts__c.clock_step_ns *= 10;
+    ts__c.clock_next_ns = now + ts__c.clock_step_ns;
+}
+
+// Looks at every ring; all: empties them, else those that need it. Returns
+// whether a ring fills quickly.
+static bool ts__drain_round(bool all)
+{
+    bool busy = false;
+    const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
+    const uint64_t flush_ns = (uint64_t)ts__c.desc.flush_ms * 1000000u;
+    for (uint32_t i = 0; i < ts__ring_count(); i++) {
+        ts__ring *const ring = ts__c.rings[i];
+        ts__ring_rest *const rest = ts__rest(ring);
+        // acquire: what lies below head was reserved before
+        const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+        const uint64_t held = head - TS__LOAD(&ring->tail);
+        const bool full = held * 8 >= ts__ring_slots(ring);
+        if (!held) {
+            rest->drained_ns = now;
+            continue;
+        }
+        if (!all && !full && now - rest->drained_ns < flush_ns) continue;
+        ts__ring_drain(ring, head);
+        rest->drained_ns = now;
+        busy |= full;
+    }
+    __atomic_fetch_add(&ts__c.drained, 1, __ATOMIC_RELEASE);
+    ts__futex_wake(&ts__c.drained);
+    return busy;
+}
+
+static void ts__drain_misc(bool losses)
+{
+    ts__writer *const w = &ts__c.writer;
+    ts__clock_tend(w);
+    ts__lock_take(&w->lock);
+    ts_result result = ts__writer_entries(w, ts__log);
+    if (result == TS_OK && losses) result = ts__writer_prepare(w, 1);
+    if (result == TS_OK && losses)
+        result = ts__writer_losses(w, ts__c.rings, ts__ring_count());
+    ts__writer_failed(w, result);
+    ts__lock_give(&w->lock);
+}
+
+static void ts__header_seal(ts_file_header *header)
+{
+    header->checksum = XXH3_64bits(header, offsetof(ts_file_header, checksum));
+}
+
+// Fills in %p %r %h %n %%. False if the result is too long.
+static bool ts__path_expand(char *out, const char *pattern, uint32_t count)
+{
+    size_t used = 0;
+    for (const char *p = pattern; *p; p++) {
+        struct utsname host;
+        char number[24];
+        const char *part = number;
+        number[0] = *p;
+        number[1] = 0;
+        if (*p == '%' && p[1]) {
+            p++;
+            if (*p == 'p')
+                snprintf(number, sizeof number, "%ld", (long)getpid());
+            else if (*p == 'r')
+                snprintf(number, sizeof number, "%u", ts__c.desc.rank);
+            else if (*p == 'n')
+                snprintf(number, sizeof number, "%u", count);
+            else if (*p == 'h')
+                part = uname(&host) == 0 ? host.nodename : "localhost";
+            else if (*p != '%') // not ours: stays as it is
+                snprintf(number, sizeof number, "%%%c", *p);
+        }
+        const size_t size = strlen(part);
+        if (used + size >= TS__PATH_MAX) return false;
+        memcpy(out + used, part, size);
+        used += size;
+    }
+    out[used] = 0;
+    return used > 0;
+}
+
+// The zones on the stacks of every ring. Taken before the last drain, which
+// strikes out those that ended meanwhile.
+static uint32_t ts__open_zones(ts__open_zone *zones, uint32_t most,
+                               ts__ring *const *rings, uint32_t ring_count)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ring_count; i++) {
+        const ts__ring *const ring = rings[i];
+        if (ts__rest(ring)->state != TS__RING_OWNED) continue;
+        const uint32_t depth = TS__LOAD(&ring->depth);
+        for (uint32_t d = depth > TS__OPEN_MAX ? depth - TS__OPEN_MAX : 0;
+             d < depth && count < most; d++) {
+            const ts__open *const entry = &ring->open[d % TS__OPEN_MAX];
+            zones[count].start = TS__LOAD(&entry->start);
+            zones[count].site = (uint32_t)TS__LOAD(&entry->code_depth);
+            zones[count].track = ts__rest(ring)->owner;
+            zones[count++].depth = d;
+        }
+    }
+    return count;
+}
+
+enum { TS__OPEN_ZONES_MAX = 16384 };
+
+/* ---- 11.12 Snapshot ----------------------------------------------------- */
+
+/*
+    What a ring holds now, as a ring of its own that nobody writes to. A
+    flight recorder's producer goes on overwriting while we copy; what it may
+    have touched is left out.
+*/
+static uint64_t ts__snapshot_copy(const ts__ring *ring, ts__ring *copy,
+                                  ts__slot *slots)
+{
+    const uint64_t size = ts__ring_slots(ring);
+    const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+    const uint64_t start = ts__rest(ring)->start;
+    uint64_t from = TS__LOAD(&ring->tail);
+    *copy = *ring;
+    copy->slots = slots;
+    for (uint64_t i = 0; i < size; i++) {
+        slots[i].a = __atomic_load_n(&ring->slots[i].a, __ATOMIC_ACQUIRE);
+        slots[i].b = TS__LOAD(&ring->slots[i].b);
+    }
+    // Reservations come before stores: with every processor past a barrier,
+    // head bounds what the copy may have caught half-written.
+    syscall(SYS_membarrier, 8 /* PRIVATE_EXPEDITED */, 0, 0);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    const uint64_t later = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+    if (later > start + size && from < later - size) from = later - size;
+    copy->head = head;
+    return from;
+}
+
+// Whose records begin at a position.
+static uint32_t ts__snapshot_track(const ts__ring *ring, uint64_t position)
+{
+    const ts__ring_rest *const rest = ts__rest(ring);
+    uint32_t track = 0;
+    const uint32_t n = rest->owner_count;
+    for (uint32_t i = n > 16 ? n - 16 : 0; i < n; i++)
+        if (rest->owners[i % 16].position <= position)
+            track = rest->owners[i % 16].track;
+    return track;
+}
+
+// Records that an overwriting ring has forgotten: reservations, less what
+// was reserved beyond a first slot, less changes of owner, less those kept.
+static uint64_t ts__overwritten(const ts__ring *ring, uint64_t kept)
+{
+    const ts__ring_rest *const rest = ts__rest(ring);
+    const uint64_t made = TS__LOAD(&ring->head) - rest->start -
+                          TS__LOAD(&ring->more) - rest->owner_count;
+    return (int64_t)(made - kept) > 0 ? made - kept : 0;
+}
+
+static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
+                                   const ts__ring *ring, ts__slot *slots)
+{
+    ts__ring copy;
+    ts__batch batch;
+    uint64_t kept = 0, oldest = e->now;
+    ts_result result = TS_OK;
+    batch.from = ts__snapshot_copy(ring, &copy, slots);
+    batch.track = ts__snapshot_track(ring, batch.from);
+    if (w == &ts__c.writer) { // names come before their use
+        result = ts__writer_entries(w, ts__log);
+    } else {
+        ts__lock_take(&ts__c.names);
+        result = ts__writer_dictionary(w);
+        ts__lock_give(&ts__c.names);
+    }
+    while (batch.from < copy.head && result == TS_OK) {
+        ts__encoder_reset(e);
+        ts__batch_scan(e, &copy, &batch, copy.head, true);
+        ts__batch_encode(e, &copy, &batch);
+        kept += e->records + batch.stale + batch.bad;
+        ts_chunk_header header;
+        if (e->size) memcpy(&header, e->out, sizeof header);
+        if (e->size && (int64_t)(header.first - oldest) < 0)
+            oldest = header.first;
+        if (e->size) {
+            result = ts__writer_prepare(w, e->chunks);
+            ts__commit commit = ts__commit_begin(w);
+            if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
+        }
+        batch.track = batch.next;
+        batch.from = batch.to;
+    }
+    if (ts__c.desc.policy == TS_POLICY_OVERWRITE)
+        ts__loss_note(w->sidecar, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
+                      ts__overwritten(ring, kept), e->base, oldest);
+    return result;
+}
+
+static ts_result ts__snapshot_rings(ts__writer *w, ts__encoder *e)
+{
+    ts_result result = TS_OK;
+    for (uint32_t i = 0; i < ts__ring_count() && result == TS_OK; i++) {
+        const ts__ring *const ring = ts__c.rings[i];
+        const size_t bytes = (size_t)ts__ring_slots(ring) * sizeof(ts__slot);
+        ts__slot *const slots = (ts__slot *)ts__pages_new(bytes);
+        if (!slots) return TS_ERR_MEMORY;
+        result = ts__snapshot_ring(w, e, ring, slots);
+        munmap(slots, bytes);
+    }
+    return result;
+}
+
+// A writer with state of its own, for a file beside the session's trace.
+static bool ts__writer_new(ts__writer *w)
+{
+    memset(w, 0, sizeof *w);
+    w->fd = -1;
+    w->sidecar = (ts__sidecar *)ts__pages_new(sizeof *w->sidecar);
+    w->scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
+    return w->sidecar && w->scratch;
+}
+
+static void ts__writer_free(ts__writer *w)
+{
+    if (w->fd >= 0) close(w->fd);
+    if (w->sidecar) munmap(w->sidecar, sizeof *w->sidecar);
+    if (w->scratch) munmap(w->scratch, TS__SCRATCH_BYTES);
+}
+
+// The parts of a snapshot in their order, after the file was created.
+static ts_result ts__snapshot_write(ts__writer *w)
+{
+    const ts__sidecar *const session = ts__c.writer.sidecar;
+    const ts_clock_entry now = ts__clock_read();
+    ts_result result = ts__writer_clock(w, 0, &session->clock[0]);
+    if (result == TS_OK) result = ts__writer_clock(w, 0, &now);
+    const size_t bytes = TS__OPEN_ZONES_MAX * sizeof(ts__open_zone);
+    ts__open_zone *const zones = (ts__open_zone *)ts__pages_new(bytes);
+    if (!zones) return TS_ERR_MEMORY;
+    const uint32_t count = ts__open_zones(zones, TS__OPEN_ZONES_MAX,
+                                          ts__c.rings, ts__ring_count());
+    ts__encoder *const e = ts__encoder_take(session);
+    e->open = zones;
+    e->open_count = count;
+    if (result == TS_OK) result = ts__snapshot_rings(w, e);
+    if (result == TS_OK) result = ts__writer_open_zones(w, e, zones, count);
+    ts__encoder_give(e);
+    munmap(zones, bytes);
+    if (result == TS_OK) result = ts__writer_losses(w, NULL, 0);
+    w->final = true;
+    const ts_result finished = ts__writer_finish(w);
+    return result == TS_OK ? finished : result;
+}
+
+// pattern: see ts_session_desc.path. The slow path is entered.
+static ts_result ts__snapshot(const char *pattern)
+{
+    ts__writer w;
+    char path[TS__PATH_MAX];
+    ts_result result = TS_ERR_MEMORY;
+    if (!ts__path_expand(path, pattern, ++ts__c.snapshots)) return TS_ERR_USAGE;
+    if (ts__writer_new(&w)) {
+        w.sidecar->header = ts__c.writer.sidecar->header;
+        ts__random(w.sidecar->header.session, 16);
+        ts__header_seal(&w.sidecar->header);
+        result = ts__writer_create(&w, path);
+        if (result == TS_OK) result = ts__snapshot_write(&w);
+    }
+    ts__writer_free(&w);
+    return result;
+}
+
+static void *ts__drain_main(void *unused)
+{
+    uint64_t next_ns = 0;
+    (void)unused;
+    prctl(PR_SET_NAME, "ts-drain");
+    ts__inside = 1; // it never records
+    while (!TS__LOAD(&ts__c.stopping)) {
+        const uint32_t seen = __atomic_load_n(&ts__c.wake, __ATOMIC_ACQUIRE);
+        const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
+        const bool busy = !keep && ts__drain_round(false);
+        const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
+        if (now >= next_ns) {
+            ts__drain_misc(true);
+            next_ns = now + (uint64_t)ts__c.desc.flush_ms * 1000000u;
+        }
+        if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
+            ts__snapshot(ts__c.snapshot_path);
+        ts__futex_wait(&ts__c.wake, seen, busy ? 200000u : 2000000u);
+    }
+    return NULL;
+}

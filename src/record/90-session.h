@@ -1,0 +1,747 @@
+/* ---- 11.13 Session ------------------------------------------------------ */
+
+static bool ts__copy_text(char *out, size_t room, const char *text)
+{
+    const size_t size = text ? strlen(text) : 0;
+    if (size >= room) return false;
+    if (text) memmove(out, text, size);
+    out[size] = 0;
+    return true;
+}
+
+// Checks and completes the desc; the only place that knows the defaults.
+static ts_result ts__session_defaults(const ts_session_desc *desc)
+{
+    if (!desc || !desc->path || !*desc->path) return TS_ERR_USAGE;
+    ts_session_desc d = *desc;
+    if (!d.memory_bytes) d.memory_bytes = 256u << 20;
+    if (!d.ring_bytes) d.ring_bytes = 1u << 20;
+    if (!d.flush_ms) d.flush_ms = 500;
+    if (d.ring_bytes > 64u << 20 || d.memory_bytes < 128u << 10 ||
+        (uint32_t)d.policy > TS_POLICY_BLOCK ||
+        (uint32_t)d.drain > TS_DRAIN_MANUAL ||
+        (uint32_t)d.fork > TS_FORK_FOLLOW || d.compress > 19 ||
+        d.snapshot_signal < 0 || d.snapshot_signal >= NSIG)
+        return TS_ERR_USAGE;
+    if (d.policy == TS_POLICY_BLOCK && d.drain == TS_DRAIN_MANUAL)
+        return TS_ERR_USAGE; // nobody would ever wake it
+    if (d.fork == TS_FORK_FOLLOW && !strstr(d.path, "%p")) return TS_ERR_USAGE;
+#ifndef TRACESMITH_ZSTD
+    if (d.compress) return TS_ERR_UNSUPPORTED;
+#endif
+    uint32_t bytes = 16 * TS__RING_SLOTS_MIN;
+    while (bytes < d.ring_bytes)
+        bytes *= 2;
+    d.ring_bytes = bytes;
+    // Strings may come from ts__c itself, in a fork child.
+    if (!ts__copy_text(ts__c.path_pattern, TS__PATH_MAX, d.path) ||
+        !ts__copy_text(ts__c.sidecar_dir, TS__PATH_MAX, d.sidecar_dir) ||
+        !ts__copy_text(ts__c.app, sizeof ts__c.app, d.app))
+        return TS_ERR_USAGE;
+    ts__c.desc = d;
+    if (!ts__path_expand(ts__c.path, ts__c.path_pattern, 0))
+        return TS_ERR_USAGE;
+    if (d.snapshot_path
+            ? !ts__copy_text(ts__c.snapshot_path, TS__PATH_MAX, d.snapshot_path)
+            : snprintf(ts__c.snapshot_path, TS__PATH_MAX, "%s.%%n.sbt",
+                       ts__c.path) >= TS__PATH_MAX)
+        return TS_ERR_USAGE;
+    ts__c.desc.path = ts__c.path_pattern;
+    ts__c.desc.sidecar_dir = ts__c.sidecar_dir;
+    if (d.snapshot_path) ts__c.desc.snapshot_path = ts__c.snapshot_path;
+    ts__c.desc.app = ts__c.app;
+    return TS_OK;
+}
+
+static bool ts__is_memory_dir(const char *dir)
+{
+    struct statfs fs; // f_type: statfs(2)
+    return statfs(dir, &fs) == 0 &&
+           ((uint64_t)fs.f_type == 0x01021994u /* TMPFS_MAGIC */ ||
+            (uint64_t)fs.f_type == 0x858458f6u /* RAMFS_MAGIC */);
+}
+
+// The sidecar's name in a directory; false if it is too long.
+static bool ts__sidecar_name(char *out, const char *dir,
+                             const uint8_t session[16])
+{
+    char hex[33];
+    for (int i = 0; i < 16; i++)
+        snprintf(hex + 2 * i, 3, "%02x", session[i]);
+    return snprintf(out, TS__PATH_MAX, "%s/tracesmith-%s.ring", dir, hex) <
+           TS__PATH_MAX;
+}
+
+static void ts__directory_of(char *out, const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const size_t size = slash ? (size_t)(slash - path) : 0;
+    memcpy(out, path, size);
+    memcpy(out + size,
+           slash && !size ? "/"
+           : slash        ? ""
+                          : ".",
+           slash && !size ? 2
+           : slash        ? 1
+                          : 2);
+}
+
+static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)
+{
+    if (!ts__sidecar_name(ts__c.sidecar_path, dir, header->session))
+        return TS_ERR_USAGE;
+    const int fd =
+        open(ts__c.sidecar_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) return TS_ERR_IO;
+    const size_t size = ts__page_round(sizeof(ts__sidecar));
+    ts__sidecar *const sidecar =
+        ts__file_lock(fd) ? (ts__sidecar *)ts__pages_map(fd, 0, size) : NULL;
+    if (!sidecar) {
+        const bool full = errno == ENOSPC || errno == EDQUOT;
+        close(fd);
+        unlink(ts__c.sidecar_path);
+        return full ? TS_ERR_DISK_FULL : TS_ERR_MEMORY;
+    }
+    sidecar->layout = sizeof *sidecar;
+    sidecar->tick_type = ts__c.tick_type;
+    sidecar->overwrites = ts__c.desc.policy == TS_POLICY_OVERWRITE;
+    sidecar->header = *header;
+    sidecar->size = size;
+    sidecar->ring = TS__RINGS_MAX;
+    memcpy(sidecar->magic, TS__SIDECAR_MAGIC, sizeof sidecar->magic);
+    ts__c.sidecar_fd = fd;
+    ts__c.writer.sidecar = sidecar;
+    return TS_OK;
+}
+
+static ts_result ts__sidecar_create(const ts_file_header *header)
+{
+    char dir[TS__PATH_MAX];
+    if (ts__c.sidecar_dir[0])
+        return ts__sidecar_open(ts__c.sidecar_dir, header);
+    if (ts__is_memory_dir("/dev/shm") &&
+        ts__sidecar_open("/dev/shm", header) == TS_OK)
+        return TS_OK;
+    ts__directory_of(dir, ts__c.path);
+    return ts__sidecar_open(dir, header);
+}
+
+// Makes the sidecar findable from the trace when it lies in a directory of
+// the user's choice.
+static void ts__sidecar_link(bool make)
+{
+    char link[TS__PATH_MAX];
+    if (!ts__c.sidecar_dir[0]) return;
+    if (snprintf(link, sizeof link, "%s.ring", ts__c.path) >= (int)sizeof link)
+        return;
+    unlink(link);
+    if (make && symlink(ts__c.sidecar_path, link) != 0) return;
+}
+
+// The processor's name. Not from /proc/cpuinfo where that is slow: it may ask
+// every core for its frequency.
+static bool ts__cpu_model(char *out, size_t room)
+{
+    char text[1024] = { 0 };
+#if defined(__x86_64__) || defined(__i386__)
+    // Intel SDM volume 2, CPUID 80000002H to 80000004H.
+    uint32_t words[13] = { 0 };
+    for (uint32_t i = 0; i < 3; i++)
+        if (!__get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1],
+                         &words[4 * i + 2], &words[4 * i + 3]))
+            return false;
+    memcpy(text, words, sizeof words);
+    const char *name = text + strspn(text, " ");
+#else
+    static const char key[] = "model name\t: ";
+    const int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
+    const bool got = fd >= 0 && read(fd, text, sizeof text - 1) > 0;
+    if (fd >= 0) close(fd);
+    char *const line = got ? strstr(text, key) : NULL;
+    const char *const name = line ? line + sizeof key - 1 : "unknown";
+    if (line) line[sizeof key - 1 + strcspn(name, "\n")] = 0;
+#endif
+    return ts__copy_text(out, room, name);
+}
+
+static void ts__session_facts(void)
+{
+    struct utsname host;
+    char text[256];
+    ts__process_track();
+    if (uname(&host) == 0) {
+        ts_metadata_text(0, "host", host.nodename);
+        snprintf(text, sizeof text, "%.60s %.60s %.60s", host.sysname,
+                 host.release, host.machine);
+        ts_metadata_text(0, "os", text);
+    }
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    char command[1024];
+    ssize_t n = fd >= 0 ? read(fd, command, sizeof command - 1) : 0;
+    if (fd >= 0) close(fd);
+    for (ssize_t i = 0; i + 1 < n; i++)
+        if (!command[i]) command[i] = ' ';
+    command[n > 0 ? n : 0] = 0;
+    if (n > 0) ts_metadata_text(0, "command", command);
+    if (ts__cpu_model(text, sizeof text)) ts_metadata_text(0, "cpu", text);
+#ifdef __aarch64__
+    uint64_t hz;
+    __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
+    ts_metadata_int(0, "clock.hz", (int64_t)hz);
+#endif
+    fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    n = fd >= 0 ? read(fd, text, 36) : 0;
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = 0;
+    if (n > 0) ts_metadata_text(0, "boot_id", text);
+    static const char *const policies[] = { "help", "drop", "overwrite",
+                                            "block" };
+    ts_metadata_text(0, "policy", policies[ts__c.desc.policy]);
+    ts_metadata_text(0, "tracesmith", "0.1.0");
+    if (ts__c.app[0]) ts_metadata_text(0, "app", ts__c.app);
+    ts_metadata_int(0, "rank", ts__c.desc.rank);
+}
+
+// Work space that lives as long as the process.
+static bool ts__session_memory(void)
+{
+    ts__writer *const w = &ts__c.writer;
+    if (!w->scratch) w->scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
+    bool done = w->scratch != NULL;
+    for (int i = 0; i < TS__ENCODERS; i++) {
+        if (!ts__c.encoders[i])
+            ts__c.encoders[i] =
+                (ts__encoder *)ts__pages_new(sizeof(ts__encoder));
+        done = done && ts__c.encoders[i];
+    }
+    return done;
+}
+
+static void ts__fork_prepare(void);
+static void ts__fork_parent(void);
+static void ts__fork_child(void);
+
+static void ts__at_exit(void)
+{
+    ts_session_stop();
+}
+
+// Once in a process: what must hold from the first session on.
+static bool ts__session_hooks(void)
+{
+    if (ts__c.hooks_ready) return true;
+    ts__platform_init();
+    // For snapshots: see ts__snapshot_copy. Absence costs nothing.
+    syscall(SYS_membarrier, 16 /* REGISTER_PRIVATE_EXPEDITED */, 0, 0);
+    if (pthread_key_create(&ts__c.key, ts__ring_detach) != 0 ||
+        pthread_atfork(ts__fork_prepare, ts__fork_parent, ts__fork_child) != 0)
+        return false;
+    atexit(ts__at_exit);
+    // Our code must outlive the session even if it is in a shared object
+    // that the app closes.
+    Dl_info info;
+    if (dladdr((const void *)(uintptr_t)&ts_session_start, &info) &&
+        info.dli_fname)
+        dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    ts__c.hooks_ready = true;
+    return true;
+}
+
+static void ts__snapshot_handler(int number)
+{
+    const int error = errno;
+    (void)number;
+    __atomic_store_n(&ts__c.snapshot_wanted, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
+    ts__futex_wake(&ts__c.wake);
+    errno = error;
+}
+
+static void ts__signal_take(void)
+{
+    struct sigaction action;
+    if (!ts__c.desc.snapshot_signal) return;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = ts__snapshot_handler;
+    action.sa_flags = SA_RESTART;
+    sigfillset(&action.sa_mask);
+    sigaction(ts__c.desc.snapshot_signal, &action, &ts__c.old_action);
+}
+
+static void ts__signal_give(void)
+{
+    if (ts__c.desc.snapshot_signal)
+        sigaction(ts__c.desc.snapshot_signal, &ts__c.old_action, NULL);
+}
+
+static void ts__header_make(ts_file_header *header)
+{
+    memset(header, 0, sizeof *header);
+    memcpy(header->magic, TS_FILE_MAGIC, sizeof header->magic);
+    header->major = TS_FORMAT_MAJOR;
+    header->minor = TS_FORMAT_MINOR;
+    ts__random(header->session, sizeof header->session);
+    header->start_tick = ts_tick_now();
+    header->start_realtime_ns = ts__clock_ns(CLOCK_REALTIME);
+    header->process = (uint32_t)getpid();
+    ts__header_seal(header);
+}
+
+// The session's log ends.
+static void ts__names_close(void)
+{
+    const ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    for (uint32_t i = 0; sidecar && i < sidecar->block_count; i++)
+        munmap(ts__log[i].bytes, (size_t)ts__log[i].size);
+    ts__c.names_shared = false;
+}
+
+// Undoes a start that failed, or cleans up after a stop.
+static void ts__session_close(void)
+{
+    ts__writer *const w = &ts__c.writer;
+    if (w->fd >= 0) close(w->fd);
+    w->fd = -1;
+    ts__sidecar_link(false);
+    if (ts__c.sidecar_fd >= 0) {
+        unlink(ts__c.sidecar_path);
+        close(ts__c.sidecar_fd);
+    }
+    ts__c.sidecar_fd = -1;
+    // Threads may still be in the middle of a record, and own their rings
+    // until they notice: those stay mapped, without their memory.
+    ts__lock_take(&ts__c.pool);
+    for (uint32_t i = 0; i < ts__c.ring_count; i++) {
+        ts__ring *const ring = ts__c.rings[i];
+        const size_t size = (size_t)w->sidecar->rings[i].size;
+        if (ts__rest(ring)->state == TS__RING_FREE)
+            munmap(ring, size);
+        else
+            madvise(ring->slots, size - ts__ring_offset(), MADV_REMOVE);
+    }
+    ts__c.ring_count = ts__c.free_count = 0;
+    ts__c.ring_bytes = 0;
+    ts__lock_give(&ts__c.pool);
+    ts__lock_take(&ts__c.names);
+    ts__names_close();
+    ts__lock_give(&ts__c.names);
+    if (w->sidecar) munmap(w->sidecar, ts__page_round(sizeof *w->sidecar));
+    w->sidecar = NULL;
+    ts__c.active = false;
+}
+
+// The trace's first chunks: clock, everything known so far.
+static ts_result ts__session_begin(void)
+{
+    ts__writer *const w = &ts__c.writer;
+    ts__clock_write(w);
+    ts__c.clock_step_ns = 1000000;
+    ts__c.clock_next_ns = ts__clock_ns(CLOCK_MONOTONIC_RAW) + 1000000;
+    ts__lock_take(&ts__c.names);
+    for (uint32_t i = 0; i < ts__c.block_count; i++)
+        ts__c.blocks[i].told = ts__c.blocks[i].used;
+    if (w->error == TS_OK) w->error = ts__writer_dictionary(w);
+    w->sidecar->state.entry_block = 0; // of the log, from here on
+    w->sidecar->state.entry_offset = 0;
+    ts__c.names_shared = true;
+    ts__lock_give(&ts__c.names);
+    return w->error;
+}
+
+static bool ts__thread_start(void)
+{
+    sigset_t all, old;
+    TS__STORE(&ts__c.stopping, 0);
+    if (ts__c.desc.drain == TS_DRAIN_MANUAL) return true;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
+    ts__c.thread_runs =
+        pthread_create(&ts__c.thread, NULL, ts__drain_main, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return ts__c.thread_runs;
+}
+
+static ts_result ts__session_start_locked(const ts_session_desc *desc)
+{
+    ts_file_header header;
+    ts__writer *const w = &ts__c.writer;
+    if (ts__c.active) return TS_ERR_STATE;
+    ts_result result = ts__session_defaults(desc);
+    if (result != TS_OK) return result;
+    if (!ts__session_hooks() || !ts__session_memory()) return TS_ERR_MEMORY;
+    w->fd = ts__c.sidecar_fd = -1;
+    w->compress = ts__c.desc.compress;
+    ts__session_facts();
+    ts__header_make(&header);
+    result = ts__sidecar_create(&header);
+    if (result == TS_OK) result = ts__writer_create(w, ts__c.path);
+    if (result == TS_OK) result = ts__session_begin();
+    if (result == TS_OK) {
+        ts__sidecar_link(true);
+        ts__c.active = true;
+        ts__c.start_tick = header.start_tick;
+        ts__c.generation++;
+        ts__c.threads = 0;
+        __atomic_store_n(&ts__c.session, ts__c.generation, __ATOMIC_SEQ_CST);
+        if (!ts__thread_start()) result = TS_ERR_MEMORY;
+    }
+    if (result != TS_OK) {
+        if (w->fd >= 0) unlink(ts__c.path);
+        ts__session_close();
+        return result;
+    }
+    ts__signal_take();
+    __atomic_store_n(&ts__gate, ts__c.generation, __ATOMIC_RELEASE);
+    return TS_OK;
+}
+
+ts_result ts_session_start(const ts_session_desc *desc)
+{
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    const ts_result result = ts__session_start_locked(desc);
+    ts__api_leave(&old);
+    return result;
+}
+
+static void ts__session_drain_last(ts__open_zone *zones, uint32_t count)
+{
+    ts__mover m = { &ts__c.writer, ts__log, zones, count, false };
+    for (uint32_t i = 0; i < ts__ring_count(); i++) {
+        ts__ring *const ring = ts__c.rings[i];
+        const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+        // A thread may be between reservation and publication: it gets 20 ms.
+        m.dead = false;
+        for (int wait = 0; wait < 20 && ring->tail < head; wait++) {
+            ts__ring_move(&m, ring, head);
+            if (ring->tail < head) usleep(1000);
+        }
+        m.dead = true;
+        ts__ring_move(&m, ring, head);
+    }
+}
+
+// Everything after the last event; shared with salvage.
+static void ts__session_end(ts__writer *w, ts__ring *const *rings,
+                            uint32_t ring_count, const ts__open_zone *zones,
+                            uint32_t zone_count, ts__encoder *e,
+                            const ts__block *log)
+{
+    w->final = true;
+    ts__lock_take(&w->lock);
+    ts__writer_failed(w, ts__writer_entries(w, log));
+    ts__writer_failed(w, ts__writer_open_zones(w, e, zones, zone_count));
+    ts__writer_failed(w, ts__writer_prepare(w, 2));
+    ts__writer_failed(w, ts__writer_losses(w, rings, ring_count));
+    ts__writer_failed(
+        w, ts__writer_note(w, 0, "records", w->sidecar->state.records));
+    ts__writer_failed(w, ts__writer_finish(w));
+    ts__lock_give(&w->lock);
+}
+
+static void ts__stats_fill(ts_stats *stats);
+
+// Whoever came through the gate before it closed finishes.
+static void ts__wait_outside(void)
+{
+    for (int i = 0; i < 10000; i++) {
+        if (!__atomic_load_n(&ts__c.inside, __ATOMIC_SEQ_CST)) return;
+        usleep(100);
+    }
+}
+
+static ts_result ts__session_stop_locked(void)
+{
+    ts__writer *const w = &ts__c.writer;
+    if (!ts__c.active) return TS_OK;
+    ts__signal_give();
+    __atomic_store_n(&ts__gate, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&ts__c.session, 0, __ATOMIC_SEQ_CST);
+    TS__STORE(&ts__c.stopping, 1);
+    if (ts__c.thread_runs) {
+        __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
+        ts__futex_wake(&ts__c.wake);
+        pthread_join(ts__c.thread, NULL);
+        ts__c.thread_runs = false;
+    }
+    ts__wait_outside();
+    for (uint32_t i = 0; i < ts__ring_count(); i++)
+        TS__STORE(&ts__c.rings[i]->limit, 0); // later ends take the slow path
+    const size_t bytes = TS__OPEN_ZONES_MAX * sizeof(ts__open_zone);
+    ts__open_zone *const zones = (ts__open_zone *)ts__pages_new(bytes);
+    const uint32_t count = zones ? ts__open_zones(zones, TS__OPEN_ZONES_MAX,
+                                                  ts__c.rings, ts__ring_count())
+                                 : 0;
+    const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
+    if (!keep) ts__session_drain_last(zones, count);
+    ts__encoder *const e = ts__encoder_take(w->sidecar);
+    e->open = zones;
+    e->open_count = count;
+    if (keep) ts__writer_failed(w, ts__snapshot_rings(w, e));
+    ts__lock_take(&w->lock);
+    ts__clock_write(w);
+    ts__lock_give(&w->lock);
+    ts__session_end(w, ts__c.rings, ts__ring_count(), zones, count, e, ts__log);
+    ts__encoder_give(e);
+    if (zones) munmap(zones, bytes);
+    ts__stats_fill(&ts__c.last_stats);
+    const ts_result result = w->error;
+    ts__session_close();
+    ts__c.last_stats.recording = false;
+    return result;
+}
+
+ts_result ts_session_stop(void)
+{
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    const ts_result result = ts__session_stop_locked();
+    ts__api_leave(&old);
+    return result;
+}
+
+static ts_result ts__session_gate(bool open)
+{
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    const ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
+    if (result == TS_OK)
+        __atomic_store_n(&ts__gate, open ? ts__c.generation : 0,
+                         __ATOMIC_RELEASE);
+    ts__api_leave(&old);
+    return result;
+}
+
+ts_result ts_session_pause(void)
+{
+    return ts__session_gate(false);
+}
+
+ts_result ts_session_resume(void)
+{
+    return ts__session_gate(true);
+}
+
+ts_result ts_session_flush(void)
+{
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    ts_result result = TS_ERR_STATE;
+    if (ts__c.active) {
+        if (ts__c.desc.policy != TS_POLICY_OVERWRITE) ts__drain_round(true);
+        ts__drain_misc(true);
+        if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
+            ts__snapshot(ts__c.snapshot_path);
+        result = ts__c.writer.error;
+    }
+    ts__api_leave(&old);
+    return result;
+}
+
+ts_result ts_session_snapshot(const char *path)
+{
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    ts_result result = TS_ERR_STATE;
+    if (ts__c.active) result = ts__snapshot(path ? path : ts__c.snapshot_path);
+    ts__api_leave(&old);
+    return result;
+}
+
+static void ts__stats_losses(ts_stats *stats, const ts__loss_total *totals,
+                             uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t n = TS__LOAD(&totals[i].count);
+        const uint32_t cause = totals[i].cause;
+        if (cause == TS_LOSS_HELPED) stats->helped += n;
+        if (cause == TS_LOSS_BLOCKED) stats->blocked += n;
+        if (cause >= TS_LOSS_STALL_FIRST) stats->stall_ns += totals[i].stall_ns;
+        if (cause < 16) {
+            stats->lost += n;
+            stats->lost_by[cause] += n;
+        }
+    }
+}
+
+static void ts__stats_fill(ts_stats *stats)
+{
+    const ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    memset(stats, 0, sizeof *stats);
+    stats->records = sidecar->state.records;
+    stats->file_bytes = sidecar->state.offset;
+    stats->memory_bytes = ts__c.ring_bytes;
+    stats->rings = ts__ring_count();
+    stats->threads = TS__LOAD(&ts__c.threads);
+    stats->generation = ts__c.generation;
+    stats->recording = TS__LOAD(&ts__gate) != 0;
+    for (uint32_t i = 0; i < stats->rings; i++)
+        ts__stats_losses(stats, ts__rest(ts__c.rings[i])->losses,
+                         TS__LOSS_SLOTS);
+    ts__stats_losses(stats, sidecar->losses, TS__GLOBAL_LOSSES);
+}
+
+ts_result ts_session_stats(ts_stats *stats)
+{
+    sigset_t old;
+    if (!stats || !ts__api_enter(&old)) return TS_ERR_USAGE;
+    if (ts__c.active)
+        ts__stats_fill(stats);
+    else
+        *stats = ts__c.last_stats;
+    ts__api_leave(&old);
+    return TS_OK;
+}
+
+// A blob is written once in a session: known ones are dictionary entries.
+static ts_result ts__blob_write(ts__writer *w, const uint64_t key[2],
+                                const void *bytes, size_t size)
+{
+    const uint64_t known[3] = { key[0], key[1], ts__c.generation };
+    const uint64_t hash = ts__entry_hash(TS__ENTRY_BLOB, known, sizeof known);
+    if (ts__entry_find(TS__ENTRY_BLOB, known, sizeof known, hash | 1))
+        return TS_OK;
+    const size_t whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
+    uint8_t *const chunk = (uint8_t *)ts__pages_new(whole);
+    if (!chunk) return TS_ERR_MEMORY;
+    uint8_t *p = ts__entries_begin(chunk, TS_CHUNK_BLOB, 0);
+    memcpy(p, key, 16);
+    if (size) memcpy(p + 16, bytes, size);
+    ts__entries_end(chunk, p + 16 + size, 1);
+    ts__lock_take(&w->lock);
+    ts_result result = ts__writer_prepare(w, 1);
+    ts__commit commit = ts__commit_begin(w);
+    if (result == TS_OK)
+        result = ts__writer_append(w, chunk, whole, NULL, &commit);
+    ts__lock_give(&w->lock);
+    munmap(chunk, whole);
+    ts__lock_take(&ts__c.names);
+    if (result == TS_OK)
+        ts__entry_add(TS__ENTRY_BLOB, 1, known, sizeof known, hash | 1);
+    ts__lock_give(&ts__c.names);
+    return result;
+}
+
+ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2])
+{
+    ts__writer *const w = &ts__c.writer;
+    if ((!bytes && size) || size > UINT32_MAX - 31u) return TS_ERR_USAGE;
+    const XXH128_hash_t sum = XXH3_128bits(bytes, size);
+    const uint64_t key[2] = { sum.low64, sum.high64 };
+    if (hash) memcpy(hash, key, sizeof key);
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
+    if (result == TS_OK) result = ts__blob_write(w, key, bytes, size);
+    ts__api_leave(&old);
+    return result;
+}
+
+/* ---- 11.14 Clocks of devices -------------------------------------------- */
+
+uint32_t ts_clock_define(const char *name)
+{
+    uint32_t clock =
+        __atomic_add_fetch(&ts__c.clock_count, 1, __ATOMIC_RELAXED);
+    if (clock >= TS__CLOCKS_MAX) return 0;
+    if (name) {
+        char key[32];
+        snprintf(key, sizeof key, "clock.%u.name", clock);
+        ts_metadata_text(0, key, name);
+    }
+    return clock;
+}
+
+// Which moment on CLOCK_MONOTONIC_RAW a tick of clock 0 is, by two samples
+// around now.
+static uint64_t ts__tick_raw_ns(uint64_t tick)
+{
+    const ts_clock_entry now = ts__clock_read();
+    const ts_clock_entry *const first = &ts__c.writer.sidecar->clock[0];
+    const double rate = now.tick != first->tick
+                            ? (double)(now.raw_ns - first->raw_ns) /
+                                  (double)(now.tick - first->tick)
+                            : 1;
+    return now.raw_ns +
+           (uint64_t)(int64_t)((double)(int64_t)(tick - now.tick) * rate);
+}
+
+void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
+                     uint64_t uncertainty_ns)
+{
+    ts__writer *const w = &ts__c.writer;
+    ts_clock_entry sample;
+    memset(&sample, 0, sizeof sample);
+    if (!clock || clock >= TS__CLOCKS_MAX) return;
+    sigset_t old;
+    if (!ts__api_enter(&old)) return;
+    if (ts__c.active) {
+        sample.type = TS_CLOCK_OTHER;
+        sample.tick = tick;
+        sample.raw_ns = ts__tick_raw_ns(host_tick);
+        sample.uncertainty_ns = uncertainty_ns;
+        ts__lock_take(&w->lock);
+        ts__writer_failed(w, ts__writer_clock(w, clock, &sample));
+        ts__lock_give(&w->lock);
+    }
+    ts__api_leave(&old);
+}
+
+/* ---- 11.15 fork --------------------------------------------------------- */
+
+static sigset_t ts__fork_signals;
+static bool ts__fork_entered;
+
+// No lock may be held by a thread that the child does not have.
+static void ts__fork_prepare(void)
+{
+    ts__fork_entered = ts__api_enter(&ts__fork_signals);
+    if (ts__fork_entered) ts__lock_take(&ts__c.names);
+}
+
+static void ts__fork_parent(void)
+{
+    if (!ts__fork_entered) return;
+    ts__lock_give(&ts__c.names);
+    ts__api_leave(&ts__fork_signals);
+}
+
+// The child shares the parent's rings, trace and sidecar: it lets go of all
+// of them, keeps the dictionary, and perhaps starts a session of its own.
+static void ts__fork_child(void)
+{
+    if (!ts__fork_entered) return;
+    const bool follow = ts__c.active && ts__c.desc.fork == TS_FORK_FOLLOW;
+    static const ts__lock free_lock = { 0 };
+    ts__gate = ts__c.session = 0;
+    ts__mine = &ts__none;
+    ts__track = 0;
+    ts__inside = 0;
+    ts__c.inside = 0;
+    if (ts__c.hooks_ready) pthread_setspecific(ts__c.key, NULL);
+    ts__c.api = ts__c.names = ts__c.pool = ts__c.ledger = free_lock;
+    ts__c.writer.lock = free_lock;
+    ts__c.encoders_busy = 0;
+    ts__c.process_track = 0;
+    ts__before = NULL;
+    if (ts__c.active) {
+        // A mapping would keep the sidecar locked after the parent's death.
+        close(ts__c.writer.fd);
+        close(ts__c.sidecar_fd);
+        for (uint32_t i = 0; i < ts__c.ring_count; i++)
+            munmap(ts__c.rings[i], ts__ring_bytes(ts__c.rings[i]->shift));
+        ts__names_close();
+        munmap(ts__c.writer.sidecar,
+               ts__page_round(sizeof *ts__c.writer.sidecar));
+        ts__signal_give();
+    }
+    ts__c.writer.fd = ts__c.sidecar_fd = -1;
+    ts__c.writer.sidecar = NULL;
+    ts__c.names_shared = false;
+    ts__c.active = ts__c.thread_runs = false;
+    ts__c.ring_count = ts__c.free_count = 0;
+    ts__c.ring_bytes = 0;
+    ts__c.threads = 0;
+    if (follow) ts__session_start_locked(&ts__c.desc);
+    pthread_sigmask(SIG_SETMASK, &ts__fork_signals, NULL);
+}

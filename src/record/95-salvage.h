@@ -1,0 +1,218 @@
+/* ---- 11.16 Salvage ------------------------------------------------------ */
+
+typedef struct ts__rescue { // one trace being salvaged
+    ts__writer writer;
+    ts__encoder *encoder;
+    int fd; // of the sidecar
+    uint8_t *map;
+    uint64_t size;
+    char path[TS__PATH_MAX], link[TS__PATH_MAX];
+    ts__block log[TS__BLOCKS_MAX];
+    ts__ring *rings[TS__RINGS_MAX];
+    ts__open_zone zones[TS__OPEN_ZONES_MAX];
+} ts__rescue;
+
+// Whether the trace has its end chunk, and so needs nothing.
+static bool ts__trace_finished(int fd, uint64_t size)
+{
+    ts_chunk_header end;
+    if (size < 128 || !ts__file_read(fd, size - sizeof end, &end, sizeof end))
+        return false;
+    return end.magic == TS_CHUNK_MAGIC && end.kind == TS_CHUNK_END &&
+           end.stored_size == 0 &&
+           end.checksum ==
+               XXH3_64bits_withSeed(
+                   "", 0,
+                   XXH3_64bits(&end, offsetof(ts_chunk_header, checksum)));
+}
+
+static int ts__rescue_find(ts__rescue *r, const char *trace,
+                           const uint8_t session[16])
+{
+    char dir[TS__PATH_MAX];
+    if (strlen(trace) >= TS__PATH_MAX - 8) return -1;
+    ts__directory_of(dir, trace);
+    const char *const dirs[] = { "/dev/shm", dir };
+    for (int i = 0; i < 2; i++) {
+        if (!ts__sidecar_name(r->path, dirs[i], session)) continue;
+        const int fd = open(r->path, O_RDWR | O_CLOEXEC);
+        if (fd >= 0) return fd;
+    }
+    snprintf(r->link, sizeof r->link, "%s.ring", trace);
+    const ssize_t n = readlink(r->link, r->path, sizeof r->path - 1);
+    if (n <= 0) return -1;
+    r->path[n] = 0;
+    return open(r->path, O_RDWR | O_CLOEXEC);
+}
+
+// Maps the sidecar and checks every number that is used as a place.
+static ts_result ts__rescue_map(ts__rescue *r, const ts_file_header *header)
+{
+    struct stat st;
+    if (fstat(r->fd, &st) != 0) return TS_ERR_IO;
+    r->size = (uint64_t)st.st_size;
+    if (r->size < sizeof(ts__sidecar)) return TS_ERR_VERSION;
+    void *const map = mmap(NULL, (size_t)r->size, PROT_READ | PROT_WRITE,
+                           MAP_SHARED, r->fd, 0);
+    if (map == MAP_FAILED) return TS_ERR_MEMORY;
+    r->map = (uint8_t *)map;
+    ts__sidecar *const s = (ts__sidecar *)map;
+    r->writer.sidecar = s;
+    if (memcmp(s->magic, TS__SIDECAR_MAGIC, sizeof s->magic) != 0 ||
+        s->layout != sizeof *s)
+        return TS_ERR_VERSION;
+    if (memcmp(s->header.session, header->session, 16) != 0)
+        return TS_ERR_NOT_FOUND;
+    if (s->block_count > TS__BLOCKS_MAX || s->ring_count > TS__RINGS_MAX ||
+        s->state.index_count > TS__INDEX_ENTRIES ||
+        s->before.index_count > TS__INDEX_ENTRIES || s->step > 2)
+        return TS_ERR_CORRUPT;
+    for (uint32_t i = 0; i < s->block_count; i++) {
+        if (s->blocks[i].offset > r->size ||
+            s->blocks[i].used > r->size - s->blocks[i].offset)
+            return TS_ERR_CORRUPT;
+        r->log[i].bytes = r->map + s->blocks[i].offset;
+    }
+    for (uint32_t i = 0; i < s->ring_count; i++) {
+        if (s->rings[i].offset > r->size || s->rings[i].offset % 4096 ||
+            s->rings[i].size > r->size - s->rings[i].offset)
+            return TS_ERR_CORRUPT;
+        r->rings[i] = (ts__ring *)(void *)(r->map + s->rings[i].offset);
+        const ts__ring *const ring = r->rings[i];
+        if (ring->shift > 32 || ring->mask + 1 != UINT64_C(1) << ring->shift ||
+            s->rings[i].size <
+                ts__ring_offset() + ((uint64_t)16 << ring->shift))
+            return TS_ERR_CORRUPT;
+    }
+    return TS_OK;
+}
+
+// Undoes or completes the append that the process died in.
+static ts_result ts__rescue_journal(ts__rescue *r, uint64_t trace_size)
+{
+    ts__sidecar *const s = r->writer.sidecar;
+    if (s->step == 1) s->state = s->before;
+    if (s->step == 2 && s->ring < s->ring_count) {
+        r->rings[s->ring]->tail = s->tail;
+        ts__rest(r->rings[s->ring])->track = s->track;
+    }
+    s->step = 0;
+    if (s->state.offset > trace_size) return TS_ERR_TRUNCATED;
+    return ftruncate(r->writer.fd, (off_t)s->state.offset) == 0 ? TS_OK
+                                                                : TS_ERR_IO;
+}
+
+// A sample of the clocks now gives a short trace its rate, if the machine
+// has not been restarted since.
+static void ts__rescue_clock(ts__rescue *r)
+{
+    const ts__sidecar *const s = r->writer.sidecar;
+    const ts_clock_entry now = ts__clock_read();
+    const uint64_t ns = now.raw_ns - s->clock[0].raw_ns;
+    const uint64_t boot_ns = now.boottime_ns - s->clock[0].boottime_ns;
+    const bool same_boot = s->clock[0].raw_ns && now.tick > s->clock[0].tick &&
+                           ns <= boot_ns + 1000000000u && (int64_t)ns > 0;
+    if (same_boot && s->tick_type == ts__c.tick_type)
+        ts__writer_failed(&r->writer, ts__writer_clock(&r->writer, 0, &now));
+}
+
+static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
+{
+    const ts__mover m = { &r->writer, r->log, r->zones, zone_count, true };
+    ts__sidecar *const s = r->writer.sidecar;
+    for (uint32_t i = 0; i < s->ring_count; i++) {
+        ts__ring *const ring = r->rings[i];
+        const uint64_t slots = ring->mask + 1;
+        const uint64_t records = s->state.records;
+        ts__ring view = *ring;
+        view.slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
+        if (ring->head - ring->tail > slots) { // a flight recorder
+            ring->tail = ring->head - slots;
+            ts__rest(ring)->track = ts__snapshot_track(ring, ring->tail);
+        }
+        while (ring->tail < view.head &&
+               ts__move_batch(&m, ring, &view, r->encoder, view.head))
+            ;
+        if (s->overwrites)
+            ts__loss_note(s, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
+                          ts__overwritten(ring, s->state.records - records),
+                          s->header.start_tick, s->header.start_tick);
+    }
+}
+
+static void ts__rescue_remove(const ts__rescue *r)
+{
+    unlink(r->path);
+    if (r->link[0]) unlink(r->link);
+}
+
+static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
+                                uint64_t *records)
+{
+    struct stat st;
+    ts_file_header header;
+    ts__writer *const w = &r->writer;
+    w->fd = open(trace, O_RDWR | O_CLOEXEC);
+    if (w->fd < 0 || fstat(w->fd, &st) != 0) return TS_ERR_IO;
+    if (!ts__file_read(w->fd, 0, &header, sizeof header) ||
+        memcmp(header.magic, TS_FILE_MAGIC, sizeof header.magic) != 0)
+        return TS_ERR_NOT_SBT;
+    r->fd = ts__rescue_find(r, trace, header.session);
+    if (ts__trace_finished(w->fd, (uint64_t)st.st_size)) {
+        // It may have died between the last chunk and the clean-up.
+        if (r->fd >= 0 && ts__file_lock(r->fd)) ts__rescue_remove(r);
+        return TS_OK;
+    }
+    if (r->fd < 0) return TS_ERR_NOT_FOUND;
+    if (!ts__file_lock(r->fd)) return TS_ERR_BUSY;
+    ts_result result = ts__rescue_map(r, &header);
+    if (result == TS_OK) result = ts__rescue_journal(r, (uint64_t)st.st_size);
+    if (result != TS_OK) return result;
+    ts__sidecar *const s = w->sidecar;
+    r->encoder->base = s->header.start_tick;
+    r->encoder->now = s->clock[s->clock[1].tick != 0].tick;
+    w->final = true;
+    ts__rescue_clock(r);
+    const uint64_t before = s->state.records;
+    const uint32_t zones =
+        ts__open_zones(r->zones, TS__OPEN_ZONES_MAX, r->rings, s->ring_count);
+    ts__rescue_rings(r, zones);
+    const uint64_t saved = s->state.records - before;
+    ts__writer_failed(w, ts__writer_note(w, 1, "salvaged.records", saved));
+    ts__session_end(w, r->rings, s->ring_count, r->zones, zones, r->encoder,
+                    r->log);
+    if (records) *records = saved;
+    if (w->error == TS_OK) ts__rescue_remove(r);
+    return w->error;
+}
+
+ts_result ts_salvage(const char *trace, uint64_t *records)
+{
+    if (records) *records = 0;
+    if (!trace) return TS_ERR_USAGE;
+    sigset_t old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    ts__platform_init();
+    ts__rescue *const r = (ts__rescue *)ts__pages_new(sizeof *r);
+    ts_result result = TS_ERR_MEMORY;
+    if (r) {
+        r->fd = r->writer.fd = -1;
+        r->writer.scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
+        r->encoder = (ts__encoder *)ts__pages_new(sizeof *r->encoder);
+        if (r->writer.scratch && r->encoder)
+            result = ts__rescue_run(r, trace, records);
+        if (r->map) munmap(r->map, (size_t)r->size);
+        if (r->fd >= 0) close(r->fd);
+        if (r->writer.fd >= 0) close(r->writer.fd);
+        if (r->writer.scratch) munmap(r->writer.scratch, TS__SCRATCH_BYTES);
+        if (r->encoder) munmap(r->encoder, sizeof *r->encoder);
+        munmap(r, sizeof *r);
+    }
+    ts__api_leave(&old);
+    return result;
+}
+
+TS__SMALL_END
+
+#endif // !TRACESMITH_DISABLE
+#endif // TRACESMITH_IMPLEMENTATION
