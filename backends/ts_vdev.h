@@ -319,7 +319,7 @@ static ts_result ts__vd_leave(const ts__vd_call *call, ts_result result)
     record.start = call->start;
     record.end = ts_tick_now();
     record.correlation = call->correlation;
-    record.result = (uint64_t) - (int64_t)result;
+    record.result = (uint64_t)(0 - (int64_t)result);
     ts_api_call_record(&record);
     return result;
 }
