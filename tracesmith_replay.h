@@ -1076,7 +1076,10 @@ static ts_result ts__walk_take(ts_reader *reader, const ts__in_chunk *chunk)
     reader->sequence = (uint64_t)header->sequence + 1;
     reader->resume = chunk->offset + ts__in_chunk_bytes(header);
     reader->info.chunk_count++;
-    if (header->kind == TS_CHUNK_END) reader->info.finished = true;
+    if (header->kind == TS_CHUNK_END) {
+        reader->info.finished = true;
+        reader->info.live = false;
+    }
     if (header->kind != TS_CHUNK_INDEX && header->kind != TS_CHUNK_END)
         reader->chunks[reader->chunk_count++] = *chunk;
     return TS_OK;
@@ -2283,9 +2286,23 @@ static ts_result ts__reader_finish(ts_reader *reader)
     return result;
 }
 
-// The sidecar in one directory: 1 its writer lives, 0 it does not, -1 none.
-static int ts__sidecar_alive(const ts_reader *reader, const char *directory,
-                             size_t directory_size)
+enum { TS__SIDECAR_NONE, TS__SIDECAR_LEFT, TS__SIDECAR_LIVE };
+
+// What a file is if it is the trace's sidecar. Its writer's lock belongs to
+// the open file, so looking at it disturbs no lock, even one of this process.
+static int ts__sidecar_state(const char *name)
+{
+    const int fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return TS__SIDECAR_NONE;
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    const bool locked =
+        fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return locked ? TS__SIDECAR_LIVE : TS__SIDECAR_LEFT;
+}
+
+static int ts__sidecar_in(const ts_reader *reader, const char *directory,
+                          size_t directory_size)
 {
     char name[4096];
     char session[2 * sizeof reader->header.session + 1];
@@ -2293,29 +2310,25 @@ static int ts__sidecar_alive(const ts_reader *reader, const char *directory,
         snprintf(session + 2 * i, 3, "%02x", reader->header.session[i]);
     const int size = snprintf(name, sizeof name, "%.*s/tracesmith-%s.ring",
                               (int)directory_size, directory, session);
-    if (size < 0 || (size_t)size >= sizeof name) return -1;
-    // Closing a file drops every lock that this process has on it, so one's
-    // own sidecar must not be opened.
-    if (reader->header.process == (uint32_t)getpid())
-        return access(name, F_OK) == 0 ? 1 : -1;
-    const int fd = open(name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return -1;
-    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    const bool locked =
-        fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    close(fd);
-    return locked;
+    if (size < 0 || (size_t)size >= sizeof name) return TS__SIDECAR_NONE;
+    return ts__sidecar_state(name);
 }
 
-static bool ts__reader_live(const ts_reader *reader)
+// Looks for the sidecar in shared memory, beside the trace, and through the
+// link that leads to any other place.
+static int ts__sidecar_find(const ts_reader *reader)
 {
-    static const char shared[] = "/dev/shm";
-    if (reader->fd < 0) return false;
+    char link[4096];
+    if (reader->fd < 0) return TS__SIDECAR_NONE;
     const char *const slash = strrchr(reader->path, '/');
-    const char *const beside = slash ? reader->path : ".";
     const size_t size = slash ? (size_t)(slash - reader->path) : 1;
-    return ts__sidecar_alive(reader, shared, sizeof shared - 1) == 1 ||
-           ts__sidecar_alive(reader, beside, size) == 1;
+    int state = ts__sidecar_in(reader, "/dev/shm", 8);
+    if (state == TS__SIDECAR_NONE)
+        state = ts__sidecar_in(reader, slash ? reader->path : ".", size);
+    const int wrote = snprintf(link, sizeof link, "%s.ring", reader->path);
+    if (state == TS__SIDECAR_NONE && wrote > 0 && (size_t)wrote < sizeof link)
+        state = ts__sidecar_state(link);
+    return state;
 }
 
 // Lets ts_salvage finish a trace whose writer is gone. Returns whether the
@@ -2323,9 +2336,15 @@ static bool ts__reader_live(const ts_reader *reader)
 static bool ts__reader_salvage(ts_reader *reader)
 {
     ts_info *const info = &reader->info;
-    info->live = ts__reader_live(reader);
-    if (info->live || reader->desc.no_salvage || reader->fd < 0) return false;
+    const int sidecar = ts__sidecar_find(reader);
+    info->live = sidecar == TS__SIDECAR_LIVE;
+    info->salvage = info->live ? TS_ERR_BUSY : TS_ERR_NOT_FOUND;
+    if (sidecar != TS__SIDECAR_LEFT || reader->desc.no_salvage) return false;
+#ifdef TRACESMITH_DISABLE
+    info->salvage = TS_ERR_UNSUPPORTED;
+#else
     info->salvage = ts_salvage(reader->path, &info->salvaged);
+#endif
     info->live = info->salvage == TS_ERR_BUSY;
     info->salvage_failed = info->salvage != TS_OK &&
                            info->salvage != TS_ERR_BUSY &&
@@ -2333,13 +2352,14 @@ static bool ts__reader_salvage(ts_reader *reader)
     return info->salvage == TS_OK;
 }
 
-// Maps what the file has become; false if it has not grown.
+// Maps what the file has become; false if its size is the same. What has been
+// read is never given up again.
 static bool ts__reader_remap(ts_reader *reader)
 {
     struct stat file;
     if (reader->fd < 0 || fstat(reader->fd, &file) != 0) return false;
     const uint64_t size = (uint64_t)file.st_size;
-    if (size <= reader->size) return false;
+    if (size == reader->size || size < reader->resume) return false;
     return ts__map_file(reader, size, 2 * size) == TS_OK;
 }
 
@@ -2390,8 +2410,10 @@ static ts_result ts__reader_load(ts_reader *reader)
         result = reader->size ? ts__header_read(reader) : TS_ERR_TRUNCATED;
     if (result != TS_OK) return result;
     if (reader->header_damaged) ts__header_guess(reader);
-    if (!ts__index_end(reader, &end) && ts__reader_salvage(reader))
-        ts__reader_remap(reader);
+    if (!ts__index_end(reader, &end)) {
+        ts__reader_salvage(reader);
+        ts__reader_remap(reader); // the writer may just have finished
+    }
     result = ts__index_or_walk(reader);
     return result == TS_OK ? ts__reader_finish(reader) : result;
 }
@@ -2519,9 +2541,12 @@ TS_API bool ts_reader_refresh(ts_reader *reader)
     if (reader->fd < 0 || reader->info.finished) return false;
     const bool lived = reader->info.live;
     bool more = ts__reader_remap(reader);
-    // Nothing new may mean that the writer is gone.
-    if (!more && ts__reader_salvage(reader)) more = ts__reader_remap(reader);
-    if (reader->info.live != lived) more = true;
+    // Nothing new may mean that the writer is gone. It may have written its
+    // last words before we saw that.
+    if (!more) {
+        more = ts__reader_salvage(reader);
+        if (ts__reader_remap(reader) || reader->info.live != lived) more = true;
+    }
     if (!more && reader->loaded == reader->chunk_count) return false;
     ts__refresh_tail(reader);
     return ts__walk_on(reader) == TS_OK && ts__reader_finish(reader) == TS_OK;
