@@ -14,7 +14,7 @@
 #define TS_BENCH_H
 
 #ifndef _GNU_SOURCE
-#    define _GNU_SOURCE
+#define _GNU_SOURCE
 #endif
 #include <math.h>
 #include <inttypes.h>

@@ -12,7 +12,7 @@ typedef struct drain_run {
     // Results.
     double producer_ns; // thread CPU for a zone, everything included
     double drain_ns;    // CPU of the rest of the process for a zone
-    double stall;       // share of the producers' time spent helping
+    double stall;       // share of the producers' wall time spent helping
     uint64_t missing;   // zones that the file does not hold
     uint64_t counted;   // losses that the trace itself tells
     double bytes;       // of file for a zone
@@ -63,7 +63,9 @@ static void measure(drain_run *run)
     run->desc.path = bench_path("drain.sbt");
     bench_need(ts_session_start(&run->desc), "start");
     const double process = bench_process_ns();
+    const double begin = bench_wall_ns();
     const double producers = produce_all(run);
+    const double wall = bench_wall_ns() - begin;
     bench_need(ts_session_stop(), "stop");
     const double rest = bench_process_ns() - process - producers;
     const uint64_t zones = run->count * (uint64_t)run->producers;
@@ -71,7 +73,7 @@ static void measure(drain_run *run)
     run->drain_ns = rest / (double)zones;
     ts_stats stats;
     bench_need(ts_session_stats(&stats), "stats");
-    run->stall = (double)stats.stall_ns / producers;
+    run->stall = (double)stats.stall_ns / (wall * run->producers);
     check_file(run, zones);
     if (run->missing != run->counted)
         fprintf(stderr,

@@ -11,30 +11,35 @@ typedef struct size_case {
     ts_event_kind kind;
     int variant; // workload_shape or workload_order
     uint32_t compress;
-    double budget;
+    double budget; // 0 none
+    double limit;
+    const char *yardstick;
 } size_case;
 
+#define RING  "record in the ring"
+#define TRACY "Tracy, measured elsewhere"
+#define OLD   "the predecessor, elsewhere"
 static const size_case cases[] = {
     { "size.zone.chain", "zone on disk, a{b{leaf}}", TS_EVENT_ZONE,
-      WORKLOAD_CHAIN, 0, 6 },
+      WORKLOAD_CHAIN, 0, 6, 16, RING },
     { "size.zone.chain.zstd", "the same, zstd 3", TS_EVENT_ZONE, WORKLOAD_CHAIN,
-      3, 2 },
+      3, 2, 2.35, TRACY },
     { "size.zone.tree", "zone on disk, 12 leaves in 3 in 1", TS_EVENT_ZONE,
-      WORKLOAD_TREE, 0, 6 },
+      WORKLOAD_TREE, 0, 6, 16, RING },
     { "size.zone.tree.zstd", "the same, zstd 3", TS_EVENT_ZONE, WORKLOAD_TREE,
-      3, 2 },
+      3, 0, 0, NULL },
     { "size.zone.nowork", "zone on disk, leaves without work", TS_EVENT_ZONE,
-      WORKLOAD_NO_WORK, 0, 6 },
+      WORKLOAD_NO_WORK, 0, 6, 16, RING },
     { "size.zone.nowork.zstd", "the same, zstd 3", TS_EVENT_ZONE,
-      WORKLOAD_NO_WORK, 3, 2 },
+      WORKLOAD_NO_WORK, 3, 2, 1.37, TRACY },
     { "size.kernel.loop", "kernel on disk, a training loop", TS_EVENT_KERNEL,
-      WORKLOAD_LOOP, 0, 12 },
+      WORKLOAD_LOOP, 0, 12, 24.4, OLD },
     { "size.kernel.loop.zstd", "the same, zstd 3", TS_EVENT_KERNEL,
-      WORKLOAD_LOOP, 3, 5 },
+      WORKLOAD_LOOP, 3, 5, 0, NULL },
     { "size.kernel.random", "kernel on disk, all at random", TS_EVENT_KERNEL,
-      WORKLOAD_RANDOM, 0, 12 },
+      WORKLOAD_RANDOM, 0, 12, 24.4, OLD },
     { "size.kernel.random.zstd", "the same, zstd 3", TS_EVENT_KERNEL,
-      WORKLOAD_RANDOM, 3, 5 },
+      WORKLOAD_RANDOM, 3, 0, 0, NULL },
 };
 
 // NaN when the trace does not hold what was recorded.
@@ -77,17 +82,14 @@ int main(int argc, char **argv)
     bench_parse(argc, argv);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const size_case *const size = &cases[i];
-        const bool kernel = size->kind == TS_EVENT_KERNEL;
-        const bool looped = kernel && size->variant == WORKLOAD_LOOP;
         const bench_row row = {
             .key = size->key,
             .what = size->what,
             .figure = measure(size, bench.quick ? 200000 : 1000000),
             .unit = "B",
-            .limit = kernel ? (looped ? 24.4 : 0) : 16,
-            .yardstick = kernel ? (looped ? "the predecessor" : NULL)
-                                : "record in the ring",
-            .rule = BENCH_FIGURE_MAX,
+            .limit = size->limit,
+            .yardstick = size->yardstick,
+            .rule = size->budget > 0 ? BENCH_FIGURE_MAX : BENCH_INFO,
             .budget = size->budget
         };
         bench_print(&row);

@@ -68,8 +68,8 @@ int main(void)
 }
 END
 cat >"$dir/header.c" <<'END'
-#include <stdio.h>
 #include "tracesmith.h"
+#include <stdio.h>
 int main(void)
 {
     TS_ZONE("hello");
@@ -78,9 +78,9 @@ int main(void)
 }
 END
 cat >"$dir/hello.c" <<'END'
-#include <stdio.h>
 #define TRACESMITH_IMPLEMENTATION
 #include "tracesmith.h"
+#include <stdio.h>
 int main(void)
 {
     const ts_session_desc desc = { .path = "hello.sbt" };

@@ -52,7 +52,9 @@ count_instructions() {
             --cachegrind-out-file=/dev/null "$out/bench/bench_hot" \
             --count "$1" $n "$dir" 2>&1 |
             awk '/I *refs:/ { gsub(",", ""); print $NF }'
-    done | awk 'NR == 1 { n = $1 } NR == 2 { print (n - $1) / 2000 }'
+    done | awk '
+        NR == 1 { n = $1 }
+        END { print NR == 2 ? (n - $1) / 2000 : "nan" }'
 }
 
 instructions() { # key, text, loop, yardstick's loop
@@ -112,4 +114,4 @@ if test "$save"; then
     echo "bench/run.sh: wrote bench/results/$name.txt and .json" >&2
 fi
 about "bench/$(test "$json" && echo json || echo table).awk"
-! grep -q "$(printf '\tnan\t')" "$rows"
+! grep -Eq "$(printf '\t-?nan\t')" "$rows"
