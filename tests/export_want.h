@@ -166,23 +166,28 @@ static inline void want_name(want_item *item, ts_text name)
 }
 
 static inline ts_text want_track_name(want *e, uint32_t id,
-                                      char made[static 64])
+                                      char made[static 256])
 {
     ts_track track = { .id = id };
     static const char *const types[] = { "track",  "process", "thread",
                                          "device", "context", "stream",
                                          "counter" };
-    if (ts_reader_track(e->reader, id, &track) && track.name.size)
-        return track.name;
-    snprintf(made, 64, "%s %" PRIu64, types[track.type],
-             track.type ? track.number : id);
+    const bool has_name =
+        ts_reader_track(e->reader, id, &track) && track.name.size;
+    if (has_name && track.type != TS_TRACK_DEVICE) return track.name;
+    if (has_name)
+        snprintf(made, 256, "%.*s (%" PRIu64 ")", (int)track.name.size,
+                 track.name.text, track.number);
+    else
+        snprintf(made, 256, "%s %" PRIu64, types[track.type],
+                 track.type ? track.number : id);
     return want_static(made);
 }
 
 static inline void want_arg_track(want *e, want_item *item, const char *key,
                                   uint64_t id)
 {
-    char made[64];
+    char made[256];
     if (id) want_arg_t(item, key, want_track_name(e, (uint32_t)id, made));
 }
 
@@ -367,29 +372,45 @@ static inline void want_span(want *e, size_t index)
     want_clean_text(&item->category, want_static("span"));
 }
 
+// The device above a track of a GPU.
+static inline uint32_t want_device(want *e, const want_event *event)
+{
+    ts_track track;
+    uint32_t id = event->track;
+    for (int i = 0; i < 16 && ts_reader_track(e->reader, id, &track); i++) {
+        if (track.type == TS_TRACK_DEVICE) return id;
+        id = track.parent;
+    }
+    return 0;
+}
+
+// Whether two events take memory from one pool, or give it back.
+static inline bool want_one_pool(want *e, const want_event *a,
+                                 const want_event *b)
+{
+    const bool gpu = a->kind >= TS_EVENT_GPU_FIRST;
+    if (b->kind != (gpu ? TS_EVENT_GPU_ALLOC : TS_EVENT_ALLOC) &&
+        b->kind != (gpu ? TS_EVENT_GPU_FREE : TS_EVENT_FREE))
+        return false;
+    return a->values[TS_COLUMN_POOL] == b->values[TS_COLUMN_POOL] &&
+           (!gpu || want_device(e, a) == want_device(e, b));
+}
+
+// The sum of the sizes of what was allocated up to an event, but for what
+// another event about the same address followed.
 static inline void want_live(want *e, size_t index)
 {
-    // The sum over all addresses of the size of the last allocation that was
-    // not given back, in this event's pool.
     const want_event *const event = &e->events[index];
     uint64_t live = 0;
     for (size_t i = 0; i <= index; i++) {
         const want_event *const a = &e->events[i];
-        const bool gpu = event->kind >= TS_EVENT_GPU_FIRST;
-        if (a->kind != (gpu ? TS_EVENT_GPU_ALLOC : TS_EVENT_ALLOC) ||
-            a->values[TS_COLUMN_POOL] != event->values[TS_COLUMN_POOL])
-            continue;
-        bool is_live = true;
-        for (size_t k = i + 1; k <= index && is_live; k++) {
-            const want_event *const f = &e->events[k];
-            const bool about =
-                f->kind == (gpu ? TS_EVENT_GPU_ALLOC : TS_EVENT_ALLOC) ||
-                f->kind == (gpu ? TS_EVENT_GPU_FREE : TS_EVENT_FREE);
-            is_live =
-                !about ||
-                f->values[TS_COLUMN_POOL] != a->values[TS_COLUMN_POOL] ||
-                f->values[TS_COLUMN_ADDRESS] != a->values[TS_COLUMN_ADDRESS];
-        }
+        bool is_live =
+            want_one_pool(e, event, a) &&
+            (a->kind == TS_EVENT_ALLOC || a->kind == TS_EVENT_GPU_ALLOC);
+        for (size_t k = i + 1; k <= index && is_live; k++)
+            is_live = !want_one_pool(e, event, &e->events[k]) ||
+                      e->events[k].values[TS_COLUMN_ADDRESS] !=
+                          a->values[TS_COLUMN_ADDRESS];
         if (is_live) live += a->values[TS_COLUMN_SIZE];
     }
     const int64_t at = event->start_ns + event->duration_ns;
@@ -420,7 +441,7 @@ static inline void want_memory(want *e, size_t index)
 
 static inline void want_counter(want *e, const want_event *event)
 {
-    char made[64];
+    char made[256];
     want_item *const item = want_new(e, 'C', event->start_ns, event->start_ns);
     want_name(item, want_track_name(e, event->track, made));
     const uint64_t bits = event->values[TS_COLUMN_VALUE];

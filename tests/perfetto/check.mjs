@@ -75,6 +75,12 @@ function wantedSample(time, name, value, isJson) {
     return `C ${time} ${name} ${value}`;
 }
 
+// The trace processor turns arrows that go back in time.
+function wantedArrow(from, tail, to, head) {
+    return BigInt(from) <= BigInt(to) ? `F ${from} ${tail} -> ${to} ${head}`
+        : `F ${to} ${head} -> ${from} ${tail}`;
+}
+
 function wanted(isJson) {
     const lines = [], counters = new Set();
     for (const line of fs.readFileSync(list, 'utf8').split('\n')) {
@@ -86,7 +92,7 @@ function wanted(isJson) {
             counters.add(name);
         } else if (type === 'F') {
             const [head, at] = args.split('\x1f');
-            lines.push(`F ${time} ${name} -> ${at} ${head}`);
+            lines.push(wantedArrow(time, name, at, head));
         } else {
             lines.push(`S ${time} ${duration} ${name} [${category}] ` +
                 canonicalArgs(splitArgs(args)));

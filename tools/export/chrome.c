@@ -304,11 +304,12 @@ static void put_args(chrome *c, const export_item *item, const char *category)
 // One number for all arrows of a launch: any number of slices may take it in.
 static void put_arrows(chrome *c, const export_arrows *arrows)
 {
-    const uint64_t launch = arrows->source ? arrows->source : arrows->target;
+    const uint64_t target = arrows->is_late ? 0 : arrows->target;
+    const uint64_t launch = arrows->source ? arrows->source : target;
     if (!launch && !arrows->phase) return;
     const bool out = arrows->source || arrows->phase == TS_PHASE_START ||
                      arrows->phase == TS_PHASE_STEP;
-    const bool in = arrows->target || arrows->phase == TS_PHASE_STEP ||
+    const bool in = target || arrows->phase == TS_PHASE_STEP ||
                     arrows->phase == TS_PHASE_END;
     put(c, ",\"bind_id\":\"");
     export_put_hex(&c->block, arrows->phase
@@ -317,6 +318,30 @@ static void put_arrows(chrome *c, const export_arrows *arrows)
     put(c, "\"");
     if (in) put(c, ",\"flow_in\":true");
     if (out) put(c, ",\"flow_out\":true");
+}
+
+// Arrows with ends of their own, "s" and "f": for launches that begin after
+// what they launch, as clocks that disagree have it.
+static void put_late_arrow(chrome *c, const export_lane *lane,
+                           const char *phase, int64_t time_ns, uint64_t number)
+{
+    event_begin(c, phase, lane, time_ns);
+    put(c, ",\"bp\":\"e\",\"cat\":\"launch\",\"name\":\"launch\",\"id\":\"");
+    export_put_hex(&c->block, number);
+    put(c, "\"");
+    event_end(c);
+}
+
+static void put_late_arrows(chrome *c, const export_lane *lane,
+                            const export_item *item)
+{
+    const export_arrows *const arrows = &item->arrows;
+    for (uint32_t i = 0; arrows->has_late && i < arrows->fan_out; i++)
+        put_late_arrow(c, lane, "s", item->start_ns,
+                       export_launch_number(arrows->source, i));
+    if (arrows->is_late)
+        put_late_arrow(c, lane, "f", arrows->source_ns + 1,
+                       export_launch_number(arrows->target, arrows->arrow));
 }
 
 static void chrome_slice(void *self, export_lane *lane, const export_item *item)
@@ -338,6 +363,7 @@ static void chrome_slice(void *self, export_lane *lane, const export_item *item)
         put_args(c, item, NULL);
     }
     event_end(c);
+    put_late_arrows(c, lane, item);
 }
 
 static void chrome_end(void *self, export_lane *lane, const export_open *slice)
@@ -487,8 +513,11 @@ static void put_metadata(chrome *c, const ts_metadata *m)
     ts_track track;
     put(c, ",\n\"");
     if (m->track && ts_reader_track(c->reader, m->track, &track)) {
-        put_escaped(b, track.name);
+        export_buffer name = { 0 };
+        export_put_track_name(&name, &track);
+        put_escaped(b, (ts_text){ (char *)name.data, name.size });
         put(c, ".");
+        export_resize(name.data, 0);
     }
     put_escaped(b, m->key);
     put(c, "\":");

@@ -55,6 +55,12 @@ typedef struct export_arg {
 typedef struct export_arrows {
     uint64_t source, target;
     uint32_t fan_out, arrow;
+    // The clocks disagree: the operation seems to begin before its launch
+    // does, at source_ns. An arrow that arrives where the slice begins would
+    // be gone before it came.
+    bool is_late;
+    bool has_late; // one of those that leave here
+    int64_t source_ns;
     uint64_t flow;
     ts_phase phase; // 0: no flow
 } export_arrows;
@@ -67,6 +73,11 @@ static inline uint64_t export_arrow_number(uint64_t id, uint64_t kind)
     x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
     return x ^ x >> 31;
+}
+
+static inline uint64_t export_launch_number(uint64_t source, uint32_t arrow)
+{
+    return export_arrow_number(source << 32 | arrow, 1);
 }
 
 #define EXPORT_OPEN_END INT64_MAX // the end of a slice is not known yet
@@ -86,6 +97,10 @@ typedef struct export_item {
 
 /* ==== 2. Lanes =========================================================== */
 
+// What a track is called: devices with their number, because two of a kind
+// have the same name; unnamed ones by what they are and their number.
+void export_put_track_name(export_buffer *buffer, const ts_track *track);
+
 typedef enum export_lane_kind {
     EXPORT_PROCESS,
     EXPORT_THREAD,
@@ -98,7 +113,8 @@ typedef enum export_lane_kind {
 
 typedef struct export_open { // a slice that has begun
     int64_t start_ns, end_ns;
-    bool is_unfinished; // it ends only because the trace does
+    uint64_t late_arrow; // number of an arrow that arrives at its end, 0 none
+    bool is_unfinished;  // it ends only because the trace does
 } export_open;
 
 typedef struct export_lane {

@@ -13,7 +13,9 @@ typedef struct source {   // where arrows come from
     uint64_t correlation; // API calls
     uint32_t thread;
     uint32_t fan_out;
-    bool taken; // an API call was found in the walk already
+    int64_t start_ns;
+    bool taken;    // an API call was found in the walk already
+    bool has_late; // an operation that begins before it
 } source;
 
 typedef struct launch { // an operation, in the order of the walk
@@ -21,7 +23,7 @@ typedef struct launch { // an operation, in the order of the walk
         uint64_t correlation; // until it is linked
         uint64_t source;      // index + 1, 0 none
     } u;
-    int64_t queued_ns;
+    int64_t start_ns, queued_ns;
     uint32_t thread;
     uint32_t arrow;
 } launch;
@@ -47,12 +49,13 @@ static uint64_t call_key(uint64_t correlation, uint32_t thread)
 }
 
 static size_t source_new(export_links *links, uint64_t correlation,
-                         uint32_t thread)
+                         uint32_t thread, int64_t start_ns)
 {
     links->sources = export_grow(links->sources, &links->source_capacity,
                                  links->source_count, sizeof *links->sources);
-    links->sources[links->source_count] =
-        (source){ .correlation = correlation, .thread = thread };
+    links->sources[links->source_count] = (source){ .correlation = correlation,
+                                                    .thread = thread,
+                                                    .start_ns = start_ns };
     return ++links->source_count;
 }
 
@@ -79,7 +82,7 @@ static void add_call(export_links *links, const ts_event *event)
     uint64_t *const own =
         export_map_at(&links->calls, call_key(correlation, event->track));
     if (*own) return; // an inner call of the same launch
-    *own = source_new(links, correlation, event->track);
+    *own = source_new(links, correlation, event->track, event->start_ns);
     uint64_t *const any =
         export_map_at(&links->any_calls, call_key(correlation, 0));
     if (!*any) *any = *own;
@@ -106,6 +109,7 @@ static void add_launch(export_links *links, const ts_event *event)
     made->u.correlation = ts_event_value(event, TS_COLUMN_CORRELATION);
     made->thread = (uint32_t)ts_event_value(event, TS_COLUMN_THREAD);
     made->arrow = 0;
+    made->start_ns = event->start_ns;
     made->queued_ns = INT64_MIN;
     queue_time(links->reader, event, &made->queued_ns);
 }
@@ -129,6 +133,14 @@ static void first_pass(export_links *links, const ts_filter *filter)
     export_feed_close(feed);
 }
 
+static void link_to(export_links *links, launch *l, uint64_t index)
+{
+    source *const from = &links->sources[index - 1];
+    l->u.source = index;
+    l->arrow = from->fan_out++;
+    if (l->start_ns <= from->start_ns) from->has_late = true;
+}
+
 // Links by correlation; collects what is left, as indexes. Returns how many.
 static size_t link_calls(export_links *links, size_t *left)
 {
@@ -140,8 +152,7 @@ static size_t link_calls(export_links *links, size_t *left)
         source *const call =
             correlation ? find_call(links, correlation, l->thread) : NULL;
         if (call) {
-            l->arrow = call->fan_out++;
-            l->u.source = (uint64_t)(call - links->sources) + 1;
+            link_to(links, l, (uint64_t)(call - links->sources) + 1);
         } else if (l->thread && l->queued_ns != INT64_MIN) {
             left[count++] = i;
         }
@@ -152,7 +163,7 @@ static size_t link_calls(export_links *links, size_t *left)
 /* ---- Second pass: zones ------------------------------------------------- */
 
 typedef struct zone { // a zone that has begun
-    int64_t end_ns;
+    int64_t start_ns, end_ns;
     uint64_t number;
 } zone;
 
@@ -187,12 +198,11 @@ static void link_until(export_links *links, thread *t, const size_t *left,
         while (t->depth && t->open[t->depth - 1].end_ns <= l->queued_ns)
             t->depth--;
         if (!t->depth) continue;
-        const uint64_t number = t->open[t->depth - 1].number;
+        const zone *const z = &t->open[t->depth - 1];
         uint64_t *const index =
-            export_map_at(&links->zones, (uint64_t)t->id << 32 | number);
-        if (!*index) *index = source_new(links, 0, t->id);
-        l->u.source = *index;
-        l->arrow = links->sources[*index - 1].fan_out++;
+            export_map_at(&links->zones, (uint64_t)t->id << 32 | z->number);
+        if (!*index) *index = source_new(links, 0, t->id, z->start_ns);
+        link_to(links, l, *index);
     }
 }
 
@@ -201,7 +211,8 @@ static void begin_zone(thread *t, const ts_event *event)
     while (t->depth && t->open[t->depth - 1].end_ns <= event->start_ns)
         t->depth--;
     t->open = export_grow(t->open, &t->capacity, t->depth, sizeof *t->open);
-    t->open[t->depth++] = (zone){ export_end_ns(event), t->zones++ };
+    t->open[t->depth++] =
+        (zone){ event->start_ns, export_end_ns(event), t->zones++ };
 }
 
 static void follow_zones(export_links *links, const ts_filter *filter,
@@ -271,6 +282,14 @@ export_links *export_links_open(ts_reader *reader, const ts_filter *filter)
     return links;
 }
 
+static void leave(const export_links *links, uint64_t index,
+                  export_arrows *arrows)
+{
+    arrows->source = index;
+    arrows->fan_out = links->sources[index - 1].fan_out;
+    arrows->has_late = links->sources[index - 1].has_late;
+}
+
 static void leave_zone(export_links *links, const ts_event *event,
                        export_arrows *arrows)
 {
@@ -278,9 +297,7 @@ static void leave_zone(export_links *links, const ts_event *event,
     uint64_t *const number = export_map_at(&links->numbers, event->track);
     const uint64_t key = (uint64_t)event->track << 32 | (*number)++;
     const uint64_t *const index = export_map_find(&links->zones, key);
-    if (!index) return;
-    arrows->source = *index;
-    arrows->fan_out = links->sources[*index - 1].fan_out;
+    if (index) leave(links, *index, arrows);
 }
 
 static void leave_call(export_links *links, const ts_event *event,
@@ -291,8 +308,7 @@ static void leave_call(export_links *links, const ts_event *event,
         correlation ? find_call(links, correlation, event->track) : NULL;
     if (!call || call->taken || !call->fan_out) return;
     call->taken = true;
-    arrows->source = (uint64_t)(call - links->sources) + 1;
-    arrows->fan_out = call->fan_out;
+    leave(links, (uint64_t)(call - links->sources) + 1, arrows);
 }
 
 void export_links_next(export_links *links, const ts_event *event,
@@ -305,8 +321,11 @@ void export_links_next(export_links *links, const ts_event *event,
     if (event->kind < TS_EVENT_GPU_FIRST || links->next >= links->launch_count)
         return;
     const launch *const l = &links->launches[links->next++];
+    if (!l->u.source) return;
     arrows->target = l->u.source;
     arrows->arrow = l->arrow;
+    arrows->source_ns = links->sources[l->u.source - 1].start_ns;
+    arrows->is_late = l->start_ns <= arrows->source_ns;
 }
 
 void export_links_close(export_links *links)

@@ -23,11 +23,20 @@ static export_lane *lane_new(export_rows *rows, export_row *row)
     return lane;
 }
 
-static void lane_push(export_lane *lane, int64_t start_ns, int64_t end_ns)
+static void lane_begin(export_rows *rows, export_lane *lane,
+                       const export_item *item)
 {
+    const export_arrows *const arrows = &item->arrows;
+    rows->format->slice(rows->self, lane, item);
     lane->open = export_grow(lane->open, &lane->capacity, lane->depth,
                              sizeof *lane->open);
-    lane->open[lane->depth++] = (export_open){ start_ns, end_ns, false };
+    lane->open[lane->depth++] = (export_open){
+        .start_ns = item->start_ns,
+        .end_ns = item->end_ns,
+        .late_arrow = arrows->is_late
+                          ? export_launch_number(arrows->target, arrows->arrow)
+                          : 0,
+    };
 }
 
 // Ends what is over at time_ns. A slice without a duration stays until time
@@ -102,8 +111,7 @@ static void slice_beyond(export_rows *rows, export_row *row,
         row->heap[count] = row->count;
         lane = lane_new(rows, row);
     }
-    rows->format->slice(rows->self, lane, item);
-    lane_push(lane, item->start_ns, item->end_ns);
+    lane_begin(rows, lane, item);
     if (is_new)
         heap_up(row, count);
     else
@@ -124,8 +132,7 @@ void export_rows_slice(export_rows *rows, export_row *row,
         return;
     }
     if (!lane) lane = lane_new(rows, row);
-    rows->format->slice(rows->self, lane, item);
-    lane_push(lane, item->start_ns, item->end_ns);
+    lane_begin(rows, lane, item);
 }
 
 void export_rows_instant(export_rows *rows, export_row *row,
@@ -140,8 +147,7 @@ void export_rows_begin(export_rows *rows, export_lane *lane,
                        const export_item *item)
 {
     rows->counts->slices++;
-    rows->format->slice(rows->self, lane, item);
-    lane_push(lane, item->start_ns, EXPORT_OPEN_END);
+    lane_begin(rows, lane, item);
 }
 
 void export_rows_end(export_rows *rows, export_lane *lane, int64_t end_ns)
@@ -188,18 +194,30 @@ static ts_text text_of(const char *text)
     return (ts_text){ text, strlen(text) };
 }
 
-// "stream 7"; freed with the rows.
-static ts_text made_name(export_rows *rows, const char *what, uint64_t number)
+void export_put_track_name(export_buffer *buffer, const ts_track *track)
 {
+    static const char *const types[] = { "track",  "process", "thread",
+                                         "device", "context", "stream",
+                                         "counter" };
+    const uint32_t type = (uint32_t)track->type < 7 ? (uint32_t)track->type : 0;
+    const unsigned long long number = type ? track->number : track->id;
     char text[64];
-    const int size = snprintf(text, sizeof text, "%s %llu", what,
-                              (unsigned long long)number);
+    int size = 0;
+    export_put(buffer, track->name.text, track->name.size);
+    if (!track->name.size)
+        size = snprintf(text, sizeof text, "%s %llu", types[type], number);
+    else if (type == TS_TRACK_DEVICE)
+        size = snprintf(text, sizeof text, " (%llu)", number);
+    export_put(buffer, text, (size_t)size);
+}
+
+// Keeps a made-up name until the rows are closed.
+static ts_text keep_name(export_rows *rows, export_buffer *name)
+{
     rows->names = export_grow(rows->names, &rows->name_capacity,
                               rows->name_count, sizeof *rows->names);
-    char *const kept = export_resize(NULL, (size_t)size + 1);
-    memcpy(kept, text, (size_t)size + 1);
-    rows->names[rows->name_count++] = kept;
-    return (ts_text){ kept, (size_t)size };
+    rows->names[rows->name_count++] = (char *)name->data;
+    return (ts_text){ (char *)name->data, name->size };
 }
 
 static export_row *row_found(const export_map *map, uint64_t key)
@@ -248,12 +266,10 @@ static const export_lane *stream_parent(export_rows *rows,
 
 static ts_text track_name(export_rows *rows, const ts_track *track)
 {
-    static const char *const types[] = { "track",  "process", "thread",
-                                         "device", "context", "stream",
-                                         "counter" };
-    if (track->name.size) return track->name;
-    const uint32_t type = (uint32_t)track->type < 7 ? (uint32_t)track->type : 0;
-    return made_name(rows, types[type], type ? track->number : track->id);
+    if (track->name.size && track->type != TS_TRACK_DEVICE) return track->name;
+    export_buffer name = { 0 };
+    export_put_track_name(&name, track);
+    return keep_name(rows, &name);
 }
 
 static export_row *track_row_new(export_rows *rows, const ts_track *track,
@@ -346,8 +362,7 @@ export_row *export_rows_pool(export_rows *rows, uint32_t track, uint32_t pool)
     const export_lane *const parent =
         device ? device : group(rows, &rows->memory_group, "Memory")->lanes[0];
     ts_text name = ts_reader_name(rows->reader, pool);
-    if (!name.size)
-        name = pool ? made_name(rows, "pool", pool) : text_of("heap");
+    if (!name.size) name = text_of(pool ? "unnamed pool" : "heap");
     // A GPU's allocations are slices of its streams; only the total is here.
     export_row *const row =
         row_under(rows, device ? EXPORT_GROUP : EXPORT_ROW, parent, name);

@@ -266,12 +266,10 @@ static void put_color(perfetto *p, sequence *s, uint32_t site)
 static void put_arrows(export_buffer *b, const export_arrows *arrows)
 {
     for (uint32_t i = 0; i < arrows->fan_out; i++)
-        proto_fixed64(b, EVENT_FLOW,
-                      export_arrow_number(arrows->source << 32 | i, 1));
-    if (arrows->target)
-        proto_fixed64(
-            b, EVENT_LAST_FLOW,
-            export_arrow_number(arrows->target << 32 | arrows->arrow, 1));
+        proto_fixed64(b, EVENT_FLOW, export_launch_number(arrows->source, i));
+    if (arrows->target && !arrows->is_late)
+        proto_fixed64(b, EVENT_LAST_FLOW,
+                      export_launch_number(arrows->target, arrows->arrow));
     if (arrows->phase)
         proto_fixed64(
             b, arrows->phase == TS_PHASE_END ? EVENT_LAST_FLOW : EVENT_FLOW,
@@ -341,6 +339,8 @@ static void perfetto_end(void *self, export_lane *lane,
     const size_t event = proto_begin(&p->block, PACKET_EVENT);
     proto_uint(&p->block, EVENT_TYPE, FINISH);
     if (slice->is_unfinished) put_arg(p, lane->state, &unfinished);
+    if (slice->late_arrow)
+        proto_fixed64(&p->block, EVENT_LAST_FLOW, slice->late_arrow);
     proto_end(&p->block, event);
     put_interned(p);
     packet_end(p, packet);
@@ -495,8 +495,11 @@ static void put_attribute(perfetto *p, const ts_metadata *m)
     const size_t key = proto_begin(b, 1);
     ts_track track;
     if (m->track && ts_reader_track(p->reader, m->track, &track)) {
-        export_put_utf8(b, track.name.text, track.name.size);
+        export_buffer name = { 0 };
+        export_put_track_name(&name, &track);
+        export_put_utf8(b, (char *)name.data, name.size);
         export_put(b, ".", 1);
+        export_resize(name.data, 0);
     }
     export_put_utf8(b, m->key.text, m->key.size);
     proto_end(b, key);
