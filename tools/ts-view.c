@@ -35,17 +35,17 @@ static const cli_option options[] = {
       .flag = &has_nth,
       .number = &nth },
     { .name = "--tracks LIST",
-      .help = "only these tracks: names with commas between, * for any text",
+      .help = "only tracks of these names: a,b,worker*",
       .text = &track_list },
     { .name = "--kinds LIST",
       .help = "only these kinds: zone, kernel, memcpy, ...",
       .text = &kind_list },
     { .name = "--depth N",
-      .help = "rows for nested zones of a thread (by their number: 2 to 8)",
+      .help = "rows for nested zones of a thread (2 to 8)",
       .flag = &has_depth,
       .number = &depth },
     { .name = "--limit N",
-      .help = "at most N tracks (60), events, or names of a kind; 0: all",
+      .help = "at most N tracks (60), events, names; 0: all",
       .flag = &has_limit,
       .number = &limit },
     { .name = "--follow",
@@ -96,6 +96,16 @@ static uint64_t parse_kinds(const char *list)
 
 static bool parse(view *v)
 {
+    const char *const wrong =
+        want_events && want_stats ? "--events and --stats exclude each other"
+        : want_json && !want_events && !want_stats
+            ? "--json goes with --events or --stats"
+        : has_nth && !zone_pattern ? "--nth goes with --zone"
+                                   : NULL;
+    if (wrong) {
+        cli_error(&tool, NULL, "%s", wrong);
+        return false;
+    }
     v->kinds = UINT64_MAX >> (64 - TS_EVENT_LIMIT);
     if (kind_list) v->kinds = parse_kinds(kind_list);
     if (!v->kinds) {
@@ -159,32 +169,46 @@ static bool matches(search *s, uint64_t key)
     return known;
 }
 
-// With --nth the cursor's order counts, else the longest, the first of these.
+// With --nth the order counts, else the first of the longest is taken. False
+// when there is no need to go on.
+static bool search_take(search *s, int64_t start_ns, int64_t end_ns)
+{
+    s->found++;
+    const bool longer =
+        s->found == 1 || end_ns - start_ns > s->end_ns - s->start_ns;
+    if (has_nth ? s->found == nth : longer) {
+        s->start_ns = start_ns;
+        s->end_ns = end_ns;
+    }
+    return !has_nth || s->found < nth;
+}
+
+static void search_interval(const view_interval *interval, void *user)
+{
+    search *const s = user;
+    if (matches(s, interval->key) && !(has_nth && s->found >= nth))
+        search_take(s, interval->start_ns, interval->end_ns);
+}
+
+// Events first; frames and spans, which are made of two, if none has the name.
 static void find_zone(search *s)
 {
     const ts_filter filter = {
-        .kinds = s->v->kinds & ~(TS_FILTER(COUNTER) | TS_FILTER(ZONE_ARG)),
+        .kinds = s->v->kinds & ~(TS_FILTER(COUNTER) | TS_FILTER(ZONE_ARG) |
+                                 TS_FILTER(FRAME) | TS_FILTER(SPAN)),
         .from_ns = s->v->zoomed ? s->v->from_ns : 0,
         .to_ns = s->v->zoomed ? s->v->to_ns : 0,
     };
     ts_cursor *cursor;
     ts_event event;
     if (ts_cursor_open(&cursor, s->v->trace.reader, &filter) != TS_OK) return;
-    while (ts_cursor_next(cursor, &event)) {
-        if (!s->v->track_wanted[view_track_at(s->v, event.track)] ||
-            !matches(s, view_key(event.columns, event.row)))
-            continue;
-        const int64_t end = event.start_ns + event.duration_ns;
-        s->found++;
-        if (has_nth ? s->found == nth
-                    : s->found == 1 ||
-                          end - event.start_ns > s->end_ns - s->start_ns) {
-            s->start_ns = event.start_ns;
-            s->end_ns = end;
-        }
-        if (has_nth && s->found == nth) break;
-    }
+    while (filter.kinds && ts_cursor_next(cursor, &event))
+        if (s->v->track_wanted[view_track_at(s->v, event.track)] &&
+            matches(s, view_key(event.columns, event.row)) &&
+            !search_take(s, event.start_ns, event.start_ns + event.duration_ns))
+            break;
     ts_cursor_close(cursor);
+    if (!s->found) view_intervals(s->v, s->v->kinds, search_interval, s);
 }
 
 static bool zoom_to_zone(view *v)
@@ -281,11 +305,7 @@ int main(int argc, char **argv)
 {
     view v = { .tool = &tool };
     cli_parse(&tool, &argc, argv);
-    if (argc != 2 || (want_events && want_stats) ||
-        (has_nth && !zone_pattern) ||
-        (want_json && !want_events && !want_stats))
-        return cli_usage(&tool);
-    if (!parse(&v)) return cli_usage(&tool);
+    if (argc != 2 || !parse(&v)) return cli_usage(&tool);
     v.path = argv[1];
     if (!cli_trace_open(&v.trace, &tool, v.path, NULL, CLI_WARN_ALL))
         return CLI_FAILED;

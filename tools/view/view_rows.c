@@ -55,7 +55,7 @@ static void cover(const view_rows *rows, view_row *row, int64_t start_ns,
     const int64_t end = clamp(end_ns, v->from_ns, v->to_ns) - v->from_ns;
     uint32_t c = (uint32_t)(start / size);
     row->count++;
-    row->total_ns += end - start;
+    if (!waits) row->total_ns += end - start;
     if (c < rows->columns && start_ns >= v->from_ns) row->cells[c].count++;
     int64_t at = start;
     do {

@@ -194,33 +194,31 @@ static void take_interval(const view_interval *interval, void *user)
     stat_add(s, s->stats[at], interval->end_ns - interval->start_ns);
 }
 
+static int compare_names(ts_text a, ts_text b)
+{
+    const size_t size = a.size < b.size ? a.size : b.size;
+    const int order = memcmp(a.text, b.text, size);
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
 static int by_total(const void *left, const void *right)
 {
     const duration_stat *const a = *(duration_stat *const *)left,
                                *const b = *(duration_stat *const *)right;
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     if (a->total_ns != b->total_ns) return a->total_ns > b->total_ns ? -1 : 1;
-    const size_t size =
-        a->name.size < b->name.size ? a->name.size : b->name.size;
-    const int order = memcmp(a->name.text, b->name.text, size);
-    return order
-               ? order
-               : (a->name.size > b->name.size) - (a->name.size < b->name.size);
+    return compare_names(a->name, b->name);
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const value_stat *const a = *(value_stat *const *)left,
+                            *const b = *(value_stat *const *)right;
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    return compare_names(a->name, b->name);
 }
 
 /* ---- Text --------------------------------------------------------------- */
-
-// At most six columns: "1.23ms", "999ns", "45.6s".
-static cli_text short_time(int64_t ns)
-{
-    static const char *const units[] = { "ns", "us", "ms", "s", "ks", "Ms" };
-    double value = (double)ns;
-    size_t unit = 0;
-    for (; value >= (unit ? 999.5 : 1000) && unit < 5; unit++)
-        value /= 1000;
-    const int digits = !unit || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    return cli_format("%.*f%s", digits, value, units[unit]);
-}
 
 static cli_text short_count(uint64_t count)
 {
@@ -284,14 +282,16 @@ static void print_stat(const view *v, duration_stat *stat, uint32_t columns,
     const bool zone = stat->kind == TS_EVENT_ZONE;
     print_name(v, stat->name, columns);
     printf(" %6s %6s %6s", short_count(samples->count).s,
-           short_time((int64_t)stat->total_ns).s,
+           view_short_time((int64_t)stat->total_ns).s,
            short_share(v, stat->total_ns).s);
-    if (wide) printf(" %6s", zone ? short_time((int64_t)stat->self_ns).s : "");
-    printf(" %6s %6s", short_time(mean).s, short_time(stat->min_ns).s);
-    printf(" %6s", short_time(view_samples_percentile(samples, 50)).s);
-    printf(" %6s", short_time(view_samples_percentile(samples, 95)).s);
-    printf(" %6s", short_time(view_samples_percentile(samples, 99)).s);
-    printf(" %6s\n", short_time(stat->max_ns).s);
+    if (wide)
+        printf(" %6s", zone ? view_short_time((int64_t)stat->self_ns).s : "");
+    printf(" %6s %6s", view_short_time(mean).s,
+           view_short_time(stat->min_ns).s);
+    printf(" %6s", view_short_time(view_samples_percentile(samples, 50)).s);
+    printf(" %6s", view_short_time(view_samples_percentile(samples, 95)).s);
+    printf(" %6s", view_short_time(view_samples_percentile(samples, 99)).s);
+    printf(" %6s\n", view_short_time(stat->max_ns).s);
 }
 
 static void print_durations(const stats *s)
@@ -417,6 +417,8 @@ void view_stats(view *v)
     view_walk(v, v->kinds, take_item, &s);
     view_intervals(v, v->kinds, take_interval, &s);
     if (s.count) qsort(s.stats, s.count, sizeof *s.stats, by_total);
+    if (s.value_count)
+        qsort(s.values, s.value_count, sizeof *s.values, by_name);
     if (v->json) {
         print_json(&s);
     } else {
