@@ -36,7 +36,7 @@ typedef struct op {
     uint64_t start, end;
     uint64_t queued; // UNKNOWN: not recorded
     uint64_t correlation;
-    uint64_t id, record; // of an event
+    uint64_t id, record; // of an event; a kernel's id is its launch
     uint32_t thread;
 } op;
 
@@ -87,7 +87,9 @@ static inline void add_kind(forge *f, const op *ops, size_t count, uint8_t kind,
                             bool backwards)
 {
     enum { COLUMNS = 8 };
-    static const uint8_t columns[COLUMNS] = { 1, 2, 7, 20, 22, 24, 18, 31 };
+    const uint8_t columns[COLUMNS] = {
+        1, 2, 7, 20, 22, 24, kind == TS_EVENT_KERNEL ? 25 : 18, 31
+    };
     uint64_t *const values = calloc(COLUMNS * count + 1, sizeof *values);
     uint32_t n = 0;
     uint64_t first = UINT64_MAX, last = 0;

@@ -154,7 +154,9 @@ static bool ts__drain_round(bool all)
         // acquire: what lies below head was reserved before
         const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
         const uint64_t held = head - TS__LOAD(&ring->tail);
-        const bool full = held * 8 >= ts__ring_slots(ring);
+        // Small rings are left alone longer: small chunks cost space.
+        const uint64_t slots = ts__ring_slots(ring);
+        const bool full = held >= (slots > 8192 ? slots / 8 : slots / 2);
         if (!held) {
             rest->drained_ns = now;
             continue;

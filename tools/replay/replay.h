@@ -55,10 +55,15 @@ typedef struct replay_row {
 } replay_row;
 // Free with free(); NULL without memory.
 replay_row *replay_rows(const replay_job *job);
+// Where part `cell` of a makespan begins; part REPLAY_CELLS is its end.
+int64_t replay_cell(int64_t makespan, int64_t cell);
+
+// "0:2 (compute)", device:stream, as far as there is a device and a name.
+void replay_put_track(FILE *out, const replay_job *job, const ts_track *track);
 
 const char *replay_deps_name(ts_deps deps);
 bool replay_is_same(const replay_job *job);
-// "kernel saxpy on 0:2 at 1.5 ms", of an operation or a call.
+// "kernel saxpy on 0:2 (compute) at 1.5 ms", of an operation or a call.
 void replay_put_node(FILE *out, const replay_job *job, uint32_t node);
 
 void replay_text(const replay_job *job);

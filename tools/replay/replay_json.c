@@ -69,18 +69,24 @@ static double share(const ts_replay_stats *s, int64_t busy_ns)
     return all ? (double)busy_ns / (double)all : 0.0;
 }
 
-static void put_track(cli_json *json, const replay_job *job, const char *key,
-                      uint32_t id)
+static void put_name(cli_json *json, const ts_track *track)
+{
+    cli_text made;
+    const ts_text name = cli_track_name(track, &made);
+    cli_json_text(json, "name", name.text, name.size);
+}
+
+// What operations lie on: a stream has a number that --stream takes.
+static void put_track(cli_json *json, const replay_job *job, uint32_t id)
 {
     ts_track track;
-    if (!ts_reader_track(job->trace.reader, id, &track)) {
-        cli_json_null(json, key);
-        return;
-    }
-    cli_text made;
-    const ts_text name = cli_track_name(&track, &made);
-    cli_json_uint(json, key, track.number);
-    cli_json_text(json, "name", name.text, name.size);
+    const bool known = ts_reader_track(job->trace.reader, id, &track);
+    cli_json_uint(json, "track", id);
+    if (known && track.type == TS_TRACK_STREAM)
+        cli_json_uint(json, "stream", track.number);
+    else
+        cli_json_null(json, "stream");
+    if (known) put_name(json, &track);
 }
 
 static void put_figures(cli_json *json, const replay_job *job,
@@ -97,14 +103,16 @@ static void put_figures(cli_json *json, const replay_job *job,
     cli_json_close(json, '}');
 }
 
-// A stream's device: its number.
-static void put_device(cli_json *json, const replay_job *job, uint32_t id)
+static void put_device(cli_json *json, const replay_job *job, uint32_t id,
+                       bool name)
 {
     ts_track track;
-    if (ts_reader_track(job->trace.reader, id, &track))
+    const bool known = ts_reader_track(job->trace.reader, id, &track);
+    if (known)
         cli_json_uint(json, "device", track.number);
     else
         cli_json_null(json, "device");
+    if (known && name) put_name(json, &track);
 }
 
 static void put_lanes(cli_json *json, const replay_job *job)
@@ -116,8 +124,8 @@ static void put_lanes(cli_json *json, const replay_job *job)
         if (!rows[i].selected) continue;
         lane.operations = rows[i].selected;
         cli_json_open(json, NULL, '{');
-        put_device(json, job, lane.device);
-        put_track(json, job, "stream", lane.track);
+        put_device(json, job, lane.device, false);
+        put_track(json, job, lane.track);
         put_figures(json, job, &lane);
     }
     cli_json_close(json, ']');
@@ -134,7 +142,7 @@ static void put_devices(cli_json *json, const replay_job *job)
         count++;
         busy_ns += device.busy_ns;
         cli_json_open(json, NULL, '{');
-        put_track(json, job, "device", device.track);
+        put_device(json, job, device.track, true);
         put_figures(json, job, &device);
     }
     cli_json_close(json, ']');

@@ -36,13 +36,11 @@ void replay_put_node(FILE *out, const replay_job *job, uint32_t node)
     }
     cli_put_text(out, text.text, text.size);
     fputs(" on ", out);
-    cli_text made = { "" };
-    if (known) {
-        const ts_text name = cli_track_name(&track, &made);
-        cli_put_text(out, name.text, name.size);
-    } else {
+    if (known && track.type == TS_TRACK_DEVICE) fputs("device ", out);
+    if (known)
+        replay_put_track(out, job, &track);
+    else
         fprintf(out, "track %" PRIu32, n.track);
-    }
     fprintf(out, " at %s", cli_time(n.recorded_ns).s);
 }
 
@@ -59,6 +57,13 @@ static int by_track(const void *left, const void *right)
     return (a->track > b->track) - (a->track < b->track);
 }
 
+int64_t replay_cell(int64_t makespan, int64_t cell)
+{
+    // In two steps, since makespan * cell might overflow.
+    return makespan / REPLAY_CELLS * cell +
+           makespan % REPLAY_CELLS * cell / REPLAY_CELLS;
+}
+
 // Adds busy time, counted once however many operations overlap.
 static void fill(replay_row *row, const ts_replay_stats *s, int64_t start,
                  int64_t end)
@@ -66,13 +71,21 @@ static void fill(replay_row *row, const ts_replay_stats *s, int64_t start,
     if (start < row->busy_until) start = row->busy_until;
     if (end <= start) return;
     row->busy_until = end;
-    const int64_t width = (s->end_ns - s->start_ns) / REPLAY_CELLS + 1;
+    const int64_t makespan = s->end_ns - s->start_ns;
+    start -= s->start_ns;
+    end -= s->start_ns;
+    // An estimate, never too far, then the cell.
+    int64_t cell =
+        makespan < REPLAY_CELLS ? 0 : start / (makespan / REPLAY_CELLS);
+    if (cell >= REPLAY_CELLS) cell = REPLAY_CELLS - 1;
+    while (cell && replay_cell(makespan, cell) > start)
+        cell--;
     while (start < end) {
-        const int64_t cell = (start - s->start_ns) / width;
-        const int64_t stop = s->start_ns + (cell + 1) * width;
+        const int64_t stop = replay_cell(makespan, cell + 1);
         const int64_t part = stop < end ? stop : end;
-        row->cells[cell] += part - start;
-        start = part;
+        if (part > start) row->cells[cell] += part - start;
+        if (part > start) start = part;
+        cell++;
     }
 }
 

@@ -77,19 +77,22 @@ static size_t collect(const replay_job *job, const want *w, const char *text,
     return list->count - before;
 }
 
-static void put_track(const replay_job *job, const ts_track *track)
+void replay_put_track(FILE *out, const replay_job *job, const ts_track *track)
 {
     cli_text made;
     ts_track device;
     const ts_text name = cli_track_name(track, &made);
     if (track->type == TS_TRACK_STREAM &&
         device_of(job->trace.reader, *track, &device))
-        fprintf(stderr, "%" PRIu64 ":", device.number);
-    fprintf(stderr, "%" PRIu64, track->number);
+        fprintf(out, "%" PRIu64 ":", device.number);
+    if (track->type == TS_TRACK_STREAM || track->type == TS_TRACK_DEVICE)
+        fprintf(out, "%" PRIu64, track->number);
+    else
+        fputs(cli_track_type(track->type), out);
     if (!track->name.size) return;
-    fputs(" (", stderr);
-    cli_put_text(stderr, name.text, name.size);
-    fputc(')', stderr);
+    fputs(" (", out);
+    cli_put_text(out, name.text, name.size);
+    fputc(')', out);
 }
 
 // All streams or devices of the trace, as they can be asked for.
@@ -105,7 +108,7 @@ static void say_choice(const replay_job *job, const want *w)
         if (!is) continue;
         if (count++ >= SHOWN) continue;
         fprintf(stderr, count == 1 ? "  %ss of the trace: " : ", ", w->what);
-        put_track(job, &track);
+        replay_put_track(stderr, job, &track);
     }
     if (count > SHOWN) fprintf(stderr, " and %zu more", count - SHOWN);
     if (count) fputc('\n', stderr);
@@ -122,7 +125,7 @@ static void say_several(const replay_job *job, const want *w, const char *text,
         ts_track track;
         if (!ts_reader_track(job->trace.reader, list->tracks[i], &track))
             continue;
-        put_track(job, &track);
+        replay_put_track(stderr, job, &track);
         fputs(i + 1 < list->count ? ", " : "\n", stderr);
     }
 }

@@ -149,13 +149,14 @@ static void print_bar(const replay_row *row, int64_t makespan)
     static const char *const letters[] = { " ", ".", ".", ":", ":",
                                            "+", "+", "#", "#" };
     const char *const *const levels = cli_unicode() ? blocks : letters;
-    const int64_t width = makespan / REPLAY_CELLS + 1;
     fputs("  |", stdout);
-    for (size_t i = 0; i < REPLAY_CELLS; i++) {
+    for (int i = 0; i < REPLAY_CELLS; i++) {
+        const int64_t width =
+            replay_cell(makespan, i + 1) - replay_cell(makespan, i);
         // Anything at all shows.
-        const int64_t level =
-            row->cells[i]
-                ? 1 + (int64_t)((double)row->cells[i] / (double)width * 7.999)
+        const int level =
+            row->cells[i] && width
+                ? 1 + (int)((double)row->cells[i] / (double)width * 7.0)
                 : 0;
         fputs(levels[level > 8 ? 8 : level], stdout);
     }
@@ -243,7 +244,7 @@ static void print_circle(const replay_job *job)
     const uint32_t *nodes;
     const size_t count = ts_replay_circle(job->replay, &nodes);
     if (!count) return;
-    printf("  %s operations never ran. %s:\n",
+    printf("  %s never ran. %s:\n",
            cli_count(ts_replay_result(job->replay)->skipped[TS_SKIP_UNMET]).s,
            count > 1 ? "These wait for each other in a circle"
                      : "This one waits for itself");
@@ -282,12 +283,15 @@ static void print_verdict(const replay_job *job)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
     if (replay_is_same(job)) {
-        printf("\nsame: %s operations start and end when they did\n",
+        printf(s->operations == 1
+                   ? "\nsame: %s operation starts and ends when it did\n"
+                   : "\nsame: %s operations start and end when they did\n",
                cli_count(s->operations).s);
         return;
     }
-    printf("\ndiverged: %s operations do not start and end when they did\n",
-           cli_count(s->different).s);
+    printf("\ndiverged: %s of %s operations did not come out as recorded\n",
+           cli_count(s->different).s,
+           cli_count(s->operations + s->skipped[TS_SKIP_UNMET]).s);
     print_circle(job);
     print_first(job);
 }
