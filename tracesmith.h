@@ -2383,6 +2383,7 @@ static ts__ring *ts__ring_new(uint32_t shift)
     // Lap 1: a slot of zeros was never written.
     ring->head = ring->tail = ts__ring_slots(ring);
     ts__rest(ring)->start = ring->head;
+    ts__rest(ring)->drained_ns = ts__clock_ns(CLOCK_MONOTONIC);
     ts__rest(ring)->index = index;
     ring->limit = ts__c.desc.policy == TS_POLICY_OVERWRITE
                       ? UINT64_MAX
@@ -4477,7 +4478,9 @@ static bool ts__drain_round(bool all)
         // acquire: what lies below head was reserved before
         const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
         const uint64_t held = head - TS__LOAD(&ring->tail);
-        const bool full = held * 8 >= ts__ring_slots(ring);
+        // Small rings are left alone longer: small chunks cost space.
+        const uint64_t slots = ts__ring_slots(ring);
+        const bool full = held >= (slots > 8192 ? slots / 8 : slots / 2);
         if (!held) {
             rest->drained_ns = now;
             continue;

@@ -34,6 +34,7 @@ static ts__ring *ts__ring_new(uint32_t shift)
     // Lap 1: a slot of zeros was never written.
     ring->head = ring->tail = ts__ring_slots(ring);
     ts__rest(ring)->start = ring->head;
+    ts__rest(ring)->drained_ns = ts__clock_ns(CLOCK_MONOTONIC);
     ts__rest(ring)->index = index;
     ring->limit = ts__c.desc.policy == TS_POLICY_OVERWRITE
                       ? UINT64_MAX
