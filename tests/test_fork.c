@@ -151,12 +151,6 @@ static void grandchildren_follow_as_well(void **state)
     munmap(pids, 2 * sizeof *pids);
 }
 
-static void *only_fork(void *user)
-{
-    *(pid_t *)user = rt_fork(record_and_exit, NULL);
-    return NULL;
-}
-
 static void a_zone_open_at_the_fork_is_the_parents(void **state)
 {
     (void)state;
@@ -229,6 +223,19 @@ static void *load(void *user)
         TS_ZONE("load");
         ++*count;
     }
+    return NULL;
+}
+
+static void record_and_stop(void *user)
+{
+    (void)user;
+    zones(1000);
+    RT_CHECK(ts_session_stop() == TS_OK);
+}
+
+static void *only_fork(void *user)
+{
+    *(pid_t *)user = rt_fork(record_and_stop, NULL);
     return NULL;
 }
 

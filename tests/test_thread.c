@@ -244,6 +244,35 @@ static void a_zone_left_open_by_a_thread_harms_no_other(void **state)
     rt_close(&trace);
 }
 
+/* ---- errno -------------------------------------------------------------- */
+
+static void *watch_errno(void *user)
+{
+    bool *const kept = user;
+    errno = 12345;
+    for (int i = 0; i < 20000; i++) { // gets a ring, larger ones, and helps
+        char name[32];
+        TS_ZONE("watched");
+        TS_MESSAGE("a text that takes a few slots of the ring");
+        snprintf(name, sizeof name, "name %d", i);
+        TS_ZONE_NAME(name);
+        TS_COUNTER("watched", i);
+        if (errno != 12345) *kept = false;
+    }
+    return NULL;
+}
+
+static void recording_leaves_errno_alone(void **state)
+{
+    (void)state;
+    bool kept = true;
+    const ts_session_desc desc = { .ring_bytes = 65536 };
+    rt_start("errno.sbt", desc);
+    pthread_join(launch(watch_errno, &kept), NULL);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_true(kept);
+}
+
 /* ---- A session under running threads ------------------------------------ */
 
 static bool go_on;
@@ -302,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_thousand_short_threads_share_few_rings),
         cmocka_unit_test(a_zone_that_moves_is_recorded_where_it_ends),
         cmocka_unit_test(a_zone_left_open_by_a_thread_harms_no_other),
+        cmocka_unit_test(recording_leaves_errno_alone),
         cmocka_unit_test(sessions_start_and_stop_under_running_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
