@@ -69,6 +69,8 @@ soak: all ## kill -9 a thousand times, storms, a full disk (half an hour)
 	tests/soak/run.sh
 bench: all benches ## one row per budget of the design; JSON=1 for JSON
 	bench/run.sh $(if $(JSON),--json)
+amalgamate: ## tracesmith.h from its sections in src/record/
+	src/amalgamate.sh src/record >tracesmith.h
 format: ## lay out every C file
 	clang-format-14 -i $(C_FILES)
 format-check: ## complain where `make format` would change something
@@ -131,5 +133,5 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
 .PHONY: all examples tests benches demo check check-san check-disabled \
-    check-cxx fuzz soak bench format format-check ci install uninstall dist \
+    check-cxx fuzz soak bench amalgamate format format-check ci install uninstall dist \
     clean help

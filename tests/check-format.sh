@@ -1,6 +1,9 @@
-# The layout is what .clang-format decides; no line of code exceeds 80 columns.
+# The layout is what .clang-format decides, no line of code exceeds 80 columns,
+# and the headers are what their sections in src/ add up to.
 . tests/lib.sh
 check "format: clang-format" make -s format-check
 check "format: 80 columns" sh -c '
     ! grep -nE "^.{81,}" Makefile .ci/run $(find . -path ./build -prune -o \
         \( -name "*.[ch]" -o -name "*.cpp" -o -name "*.sh" \) -print)'
+check "format: tracesmith.h is the sum of src/record" sh -c '
+    src/amalgamate.sh src/record | diff - tracesmith.h'
