@@ -133,5 +133,5 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
 .PHONY: all examples tests benches demo check check-san check-disabled \
-    check-cxx fuzz soak bench amalgamate format format-check ci install uninstall dist \
-    clean help
+    check-cxx fuzz soak bench amalgamate format format-check ci install \
+    uninstall dist clean help
