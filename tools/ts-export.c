@@ -145,7 +145,6 @@ static void print_counts(const export_format *format,
         cli_json_uint(&json, "arrows", counts->arrows);
         cli_json_uint(&json, "lanes", counts->lanes);
         cli_json_close(&json, '}');
-        putchar('\n');
         return;
     }
     printf("%s: %s slices, %s instants, %s samples, %s arrows on %s tracks",
