@@ -5551,7 +5551,54 @@ static int ts__rescue_find(ts__rescue *r, const char *trace,
     return open(r->path, O_RDWR | O_CLOEXEC);
 }
 
-// Maps the sidecar and checks every number that is used as a place.
+// The sidecar is a file like any other: every number in it that is used as a
+// place or a count is checked once, here.
+static bool ts__rescue_state_fits(const ts__sidecar *s,
+                                  const ts__writer_state *state)
+{
+    if (state->index_count > TS__INDEX_ENTRIES ||
+        state->offset < sizeof(ts_file_header))
+        return false;
+    return state->entry_block >= s->block_count ||
+           state->entry_offset <= s->blocks[state->entry_block].used;
+}
+
+// The log's blocks, each cut where its entries stop making sense.
+static bool ts__rescue_log(ts__rescue *r)
+{
+    ts__sidecar *const s = r->writer.sidecar;
+    for (uint32_t i = 0; i < s->block_count; i++) {
+        const uint64_t offset = s->blocks[i].offset;
+        if (offset > r->size || offset % 8 ||
+            s->blocks[i].used > r->size - offset)
+            return false;
+        r->log[i].bytes = r->map + offset;
+        uint64_t at = 0;
+        while (s->blocks[i].used - at >= sizeof(ts__entry)) {
+            ts__entry e;
+            memcpy(&e, r->log[i].bytes + at, sizeof e);
+            const uint64_t size = (sizeof e + (uint64_t)e.size + 7) & ~7u;
+            if (e.size > TS__NAME_MAX || size > s->blocks[i].used - at) break;
+            at += size;
+        }
+        s->blocks[i].used = at;
+    }
+    return true;
+}
+
+static bool ts__rescue_ring_fits(const ts__rescue *r, uint32_t i)
+{
+    const ts__sidecar *const s = r->writer.sidecar;
+    const uint64_t offset = s->rings[i].offset, size = s->rings[i].size;
+    if (offset > r->size || offset % 4096 || size > r->size - offset ||
+        size < ts__ring_offset())
+        return false;
+    const ts__ring *const ring = (const ts__ring *)(void *)(r->map + offset);
+    return ring->shift >= 4 && ring->shift <= 32 &&
+           ring->mask == (UINT64_C(1) << ring->shift) - 1 &&
+           size >= ts__ring_offset() + ((uint64_t)16 << ring->shift);
+}
+
 static ts_result ts__rescue_map(ts__rescue *r, const ts_file_header *header)
 {
     struct stat st;
@@ -5570,25 +5617,14 @@ static ts_result ts__rescue_map(ts__rescue *r, const ts_file_header *header)
     if (memcmp(s->header.session, header->session, 16) != 0)
         return TS_ERR_NOT_FOUND;
     if (s->block_count > TS__BLOCKS_MAX || s->ring_count > TS__RINGS_MAX ||
-        s->state.index_count > TS__INDEX_ENTRIES ||
-        s->before.index_count > TS__INDEX_ENTRIES || s->step > 2)
+        s->step > 2 || !ts__rescue_log(r) ||
+        !ts__rescue_state_fits(s, s->step == 1 ? &s->before : &s->state))
         return TS_ERR_CORRUPT;
-    for (uint32_t i = 0; i < s->block_count; i++) {
-        if (s->blocks[i].offset > r->size ||
-            s->blocks[i].used > r->size - s->blocks[i].offset)
-            return TS_ERR_CORRUPT;
-        r->log[i].bytes = r->map + s->blocks[i].offset;
-    }
     for (uint32_t i = 0; i < s->ring_count; i++) {
-        if (s->rings[i].offset > r->size || s->rings[i].offset % 4096 ||
-            s->rings[i].size > r->size - s->rings[i].offset)
-            return TS_ERR_CORRUPT;
+        if (!ts__rescue_ring_fits(r, i)) return TS_ERR_CORRUPT;
         r->rings[i] = (ts__ring *)(void *)(r->map + s->rings[i].offset);
-        const ts__ring *const ring = r->rings[i];
-        if (ring->shift > 32 || ring->mask + 1 != UINT64_C(1) << ring->shift ||
-            s->rings[i].size <
-                ts__ring_offset() + ((uint64_t)16 << ring->shift))
-            return TS_ERR_CORRUPT;
+        // What a ring holds lies below its head, a lap at most.
+        if (r->rings[i]->head < r->rings[i]->mask + 1) return TS_ERR_CORRUPT;
     }
     return TS_OK;
 }
