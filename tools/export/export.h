@@ -3,7 +3,7 @@
 
     A trace is walked once, in order of time:
 
-        ts_cursor -> export_walk.c -> lanes of slices, instants, samples -> a format
+        ts_cursor -> export_walk.c -> slices, instants, samples -> a format
                      export_links.c: which launch led to which GPU operation
 
     A *lane* is a row of the output on which slices nest properly. A thread, a

@@ -1,5 +1,5 @@
 /*
-    export_feed.c - the cursor of the exporters, open zones put where they belong
+    export_feed.c - the cursor of the exporters, with open zones in place
 */
 #include "tools/export/export.h"
 

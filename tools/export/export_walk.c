@@ -5,8 +5,8 @@
     together (the *group*), because the arguments of a zone follow it. Then
     each is placed on a lane of its row; slices that are over are ended first.
 */
-#include "tools/export/export_rows.h"
-#include <stdlib.h>
+#include "tools/export/export_args.h"
+#include "tools/export/export_findings.h"
 
 #define GROUP_MAX    4096 // events held back
 #define OWNER_SEARCH 256  // zones tried as the owner of an argument
@@ -32,222 +32,12 @@ typedef struct walk {
     int64_t group_ns;
     held *held;
     size_t held_count, held_capacity;
-    export_arg *args; // of the group
-    size_t arg_count, arg_capacity;
+    export_args args;       // of the group
     export_buffer gathered; // arguments of one item, in a row
-    char **texts;           // copies of the group's texts
-    size_t text_count, text_capacity;
 
     export_map spans; // id -> lane of its open slices
     export_map live;  // pool row and address -> size of a live allocation
 } walk;
-
-/* ---- Arguments ---------------------------------------------------------- */
-
-static ts_text text_of(const char *text)
-{
-    return (ts_text){ text, strlen(text) };
-}
-
-static ts_text keep_text(walk *w, ts_text text)
-{
-    w->texts = export_grow(w->texts, &w->text_capacity, w->text_count,
-                           sizeof *w->texts);
-    char *const copy = export_resize(NULL, text.size + 1);
-    memcpy(copy, text.text, text.size);
-    w->texts[w->text_count++] = copy;
-    return (ts_text){ copy, text.size };
-}
-
-// An argument of the item that is being made; NULL if none are wanted.
-static export_arg *add_arg(walk *w, ts_text name, export_arg_type type)
-{
-    w->args =
-        export_grow(w->args, &w->arg_capacity, w->arg_count, sizeof *w->args);
-    export_arg *const arg = &w->args[w->arg_count++];
-    arg->name = name;
-    arg->type = type;
-    arg->next = 0;
-    return arg;
-}
-
-static void add_uint(walk *w, const char *name, uint64_t value)
-{
-    add_arg(w, text_of(name), EXPORT_UINT)->u.uint = value;
-}
-
-static void add_address(walk *w, const char *name, uint64_t value)
-{
-    add_arg(w, text_of(name), EXPORT_ADDRESS)->u.uint = value;
-}
-
-// text: lives as long as the trace or the group. Empty ones are left out.
-static void add_text(walk *w, const char *name, ts_text text)
-{
-    if (text.size) add_arg(w, text_of(name), EXPORT_TEXT)->u.text = text;
-}
-
-static void add_name(walk *w, const char *name, uint64_t id)
-{
-    add_text(w, name, ts_reader_name(w->reader, (uint32_t)id));
-}
-
-static void add_triple(walk *w, const char *name, const uint32_t triple[3])
-{
-    if (!triple[0] && !triple[1] && !triple[2]) return;
-    export_arg *const arg = add_arg(w, text_of(name), EXPORT_TRIPLE);
-    memcpy(arg->u.triple, triple, sizeof arg->u.triple);
-}
-
-static void add_track(walk *w, const char *name, uint64_t id)
-{
-    if (!id) return;
-    const export_row *const row = export_rows_track(&w->rows, (uint32_t)id);
-    add_text(w, name, row->lanes[0]->name);
-}
-
-// "libx.so+0x1f20;app+0x400;..." with the innermost frame first.
-static void add_stack(walk *w, uint64_t stack)
-{
-    const ts_frame_entry *frames;
-    const uint32_t count =
-        stack ? ts_reader_stack(w->reader, (uint32_t)stack, &frames) : 0;
-    export_buffer text = { 0 };
-    for (uint32_t i = 0; i < count; i++) {
-        const ts_module_entry *const module =
-            ts_reader_module(w->reader, frames[i].module);
-        const ts_text path =
-            ts_reader_name(w->reader, module ? module->path : 0);
-        size_t from = path.size; // the file's name without its folders
-        while (from && path.text[from - 1] != '/')
-            from--;
-        if (i) export_put(&text, ";", 1);
-        export_put(&text, path.text + from, path.size - from);
-        if (path.size) export_put(&text, "+", 1);
-        export_put_hex(&text, frames[i].offset);
-    }
-    if (count)
-        add_text(w, "stack",
-                 keep_text(w, (ts_text){ (char *)text.data, text.size }));
-    export_resize(text.data, 0);
-}
-
-/* ---- Arguments of GPU operations ---------------------------------------- */
-
-static const char *copy_name(uint64_t type)
-{
-    static const char *const names[] = {
-        "", "h2d", "d2h", "d2d", "h2h", "p2p"
-    };
-    return type < 6 ? names[type] : "";
-}
-
-static void add_memory(walk *w, const char *name, uint64_t kind)
-{
-    static const char *const names[] = { "",       "pageable", "pinned",
-                                         "device", "managed",  "array" };
-    if (kind < 6) add_text(w, name, text_of(names[kind]));
-}
-
-static void add_launch(walk *w, uint64_t id)
-{
-    const ts_launch_entry *const launch =
-        ts_reader_launch(w->reader, (uint32_t)id);
-    if (!launch) return;
-    add_triple(w, "grid", launch->grid);
-    add_triple(w, "block", launch->block);
-    add_triple(w, "cluster", launch->cluster);
-    if (launch->registers) add_uint(w, "registers", launch->registers);
-    if (launch->static_shared)
-        add_uint(w, "static_shared_bytes", launch->static_shared);
-    if (launch->dynamic_shared)
-        add_uint(w, "dynamic_shared_bytes", launch->dynamic_shared);
-    if (launch->local) add_uint(w, "local_bytes", launch->local);
-}
-
-// How long before its start an operation was queued or submitted.
-static void add_delay(walk *w, const char *name, const ts_event *event,
-                      ts_column column)
-{
-    const uint64_t ticks = ts_event_value(event, column);
-    if (!ticks) return;
-    const ts_columns *const columns = event->columns;
-    const int64_t then =
-        ts_reader_time_ns(w->reader, columns->clock,
-                          columns->start_ticks[event->row] - (ticks - 1));
-    add_arg(w, text_of(name), EXPORT_INT)->u.number =
-        (int64_t)((uint64_t)event->start_ns - (uint64_t)then);
-}
-
-static void add_kind_args(walk *w, const ts_event *event)
-{
-    static const char *const elements[] = { "",    "i8",  "u8",  "i32",
-                                            "u32", "i64", "u64", "f16",
-                                            "f32", "f64", "bf16" };
-    const uint64_t type = ts_event_value(event, TS_COLUMN_TYPE);
-    const uint64_t memory = ts_event_value(event, TS_COLUMN_MEMORY);
-    switch ((int)event->kind) {
-    case TS_EVENT_KERNEL:
-        add_launch(w, ts_event_value(event, TS_COLUMN_LAUNCH));
-        break;
-    case TS_EVENT_MEMCPY:
-        add_text(w, "copy", text_of(copy_name(type)));
-        add_memory(w, "source_memory", memory & 15);
-        add_memory(w, "destination_memory", memory >> 4 & 15);
-        break;
-    case TS_EVENT_MEMSET:
-        add_uint(w, "value", ts_event_value(event, TS_COLUMN_VALUE));
-        break;
-    case TS_EVENT_COLLECTIVE:
-        if (type < 11) add_text(w, "element", text_of(elements[type]));
-        break;
-    case TS_EVENT_GPU_ALLOC: add_memory(w, "memory", memory >> 4 & 15); break;
-    default: break;
-    }
-}
-
-// Columns that become arguments as they are. Zero is "unknown" for all but
-// sizes, which are shown when the kind has them.
-static const struct {
-    uint8_t column;
-    bool is_address, keep_zero;
-    const char *name;
-} plain_args[] = {
-    { TS_COLUMN_CORRELATION, false, false, "correlation" },
-    { TS_COLUMN_SIZE, false, true, "bytes" },
-    { TS_COLUMN_SOURCE, true, false, "source" },
-    { TS_COLUMN_ADDRESS, true, false, "address" },
-    { TS_COLUMN_GRAPH, false, false, "graph" },
-    { TS_COLUMN_GRAPH_NODE, false, false, "graph_node" },
-    { TS_COLUMN_ID, false, false, "id" },
-    { TS_COLUMN_RECORD, false, false, "record" },
-    { TS_COLUMN_COMMUNICATOR, true, false, "communicator" },
-    { TS_COLUMN_SEQUENCE, false, false, "sequence" },
-    { TS_COLUMN_RANKS, false, false, "ranks" },
-};
-
-static void add_gpu_args(walk *w, const ts_event *event)
-{
-    const uint8_t *const columns = ts_event_columns(event->kind);
-    for (size_t i = 0; i < sizeof plain_args / sizeof *plain_args; i++) {
-        if (!columns || !strchr((const char *)columns, plain_args[i].column))
-            continue;
-        const uint64_t value =
-            ts_event_value(event, (ts_column)plain_args[i].column);
-        if (!value && !plain_args[i].keep_zero) continue;
-        (plain_args[i].is_address ? add_address
-                                  : add_uint)(w, plain_args[i].name, value);
-    }
-    add_kind_args(w, event);
-    add_name(w, "pool", ts_event_value(event, TS_COLUMN_POOL));
-    add_track(w, "peer", ts_event_value(event, TS_COLUMN_PEER));
-    add_delay(w, "queued_ns", event, TS_COLUMN_QUEUED);
-    add_delay(w, "submitted_ns", event, TS_COLUMN_SUBMITTED);
-    add_track(w, "thread", ts_event_value(event, TS_COLUMN_THREAD));
-    const uint32_t site = (uint32_t)ts_event_value(event, TS_COLUMN_SITE);
-    if (site) add_text(w, "zone", ts_reader_site_name(w->reader, site));
-    add_stack(w, ts_event_value(event, TS_COLUMN_STACK));
-}
 
 /* ---- The group ---------------------------------------------------------- */
 
@@ -255,8 +45,8 @@ static const export_arg *gather_args(walk *w, const held *h, uint32_t *count)
 {
     *count = 0;
     w->gathered.size = 0;
-    for (uint32_t i = h->first_arg; i; i = w->args[i - 1].next, ++*count)
-        export_put(&w->gathered, &w->args[i - 1], sizeof *w->args);
+    for (uint32_t i = h->first_arg; i; i = w->args.args[i - 1].next, ++*count)
+        export_put(&w->gathered, &w->args.args[i - 1], sizeof *w->args.args);
     return (const export_arg *)(const void *)w->gathered.data;
 }
 
@@ -276,15 +66,14 @@ static void flush_group(walk *w)
         else
             export_rows_instant(&w->rows, h->row, &h->item);
     }
-    for (size_t i = 0; i < w->text_count; i++)
-        export_resize(w->texts[i], 0);
-    w->held_count = w->arg_count = w->text_count = 0;
+    w->held_count = 0;
+    export_args_clear(&w->args);
 }
 
 static void enter_group(walk *w, const ts_event *event)
 {
     if (event->start_ns == w->group_ns && event->track == w->group_track &&
-        w->held_count < GROUP_MAX && w->arg_count < GROUP_MAX)
+        w->held_count < GROUP_MAX && w->args.count < GROUP_MAX)
         return;
     flush_group(w);
     w->group_ns = event->start_ns;
@@ -312,9 +101,9 @@ static held *hold(walk *w, const ts_event *event, bool is_slice)
 // Gives what was added to w->args since `from` to a held event.
 static void own_args(walk *w, held *h, size_t from)
 {
-    if (w->options->no_args) w->arg_count = from;
-    for (size_t i = from; i < w->arg_count; i++) {
-        if (h->last_arg) w->args[h->last_arg - 1].next = (uint32_t)i + 1;
+    if (w->options->no_args) w->args.count = from;
+    for (size_t i = from; i < w->args.count; i++) {
+        if (h->last_arg) w->args.args[h->last_arg - 1].next = (uint32_t)i + 1;
         if (!h->first_arg) h->first_arg = (uint32_t)i + 1;
         h->last_arg = (uint32_t)i + 1;
     }
@@ -325,9 +114,9 @@ static held *hold_named(walk *w, const ts_event *event, bool is_slice,
 {
     held *const h = hold(w, event, is_slice);
     h->item.site = 0;
-    h->item.name = text_of(name);
+    h->item.name = export_text(name);
     h->item.name_kept = true;
-    h->item.category = text_of(category);
+    h->item.category = export_text(category);
     return h;
 }
 
@@ -337,8 +126,8 @@ static void take_zone(walk *w, const ts_event *event)
 {
     held *const h = hold(w, event, true);
     if (event->kind != TS_EVENT_ZONE_OPEN) return;
-    const size_t from = w->arg_count;
-    add_arg(w, text_of("unfinished"), EXPORT_TRUE);
+    const size_t from = w->args.count;
+    export_add(&w->args, export_text("unfinished"), EXPORT_TRUE);
     own_args(w, h, from);
 }
 
@@ -362,22 +151,22 @@ static void take_zone_arg(walk *w, const ts_event *event)
     const uint64_t tick = event->columns->start_ticks[event->row];
     held *owner = find_owner(w, ts_event_value(event, TS_COLUMN_SITE), tick);
     if (!owner) owner = hold_named(w, event, false, "zone_arg", "zone_arg");
-    const size_t from = w->arg_count;
+    const size_t from = w->args.count;
     ts_text name = ts_reader_name(
         w->reader, (uint32_t)ts_event_value(event, TS_COLUMN_NAME));
     switch (ts_event_value(event, TS_COLUMN_TYPE)) {
     case TS_VALUE_INT:
-        if (!name.size) name = text_of("value");
-        add_arg(w, name, EXPORT_INT)->u.number = (int64_t)bits;
+        if (!name.size) name = export_text("value");
+        export_add(&w->args, name, EXPORT_INT)->u.number = (int64_t)bits;
         break;
     case TS_VALUE_DOUBLE:
-        if (!name.size) name = text_of("value");
-        memcpy(&add_arg(w, name, EXPORT_DOUBLE)->u.real, &bits, 8);
+        if (!name.size) name = export_text("value");
+        memcpy(&export_add(&w->args, name, EXPORT_DOUBLE)->u.real, &bits, 8);
         break;
     default: {
-        if (!name.size) name = text_of("text");
-        const ts_text text = keep_text(w, ts_event_text(event));
-        add_arg(w, name, EXPORT_TEXT)->u.text = text;
+        if (!name.size) name = export_text("text");
+        const ts_text text = export_keep_text(&w->args, ts_event_text(event));
+        export_add(&w->args, name, EXPORT_TEXT)->u.text = text;
     }
     }
     own_args(w, owner, from);
@@ -387,8 +176,9 @@ static void take_message(walk *w, const ts_event *event)
 {
     held *const h = hold(w, event, false);
     const ts_text text = ts_event_text(event);
-    h->item.name = text.size ? keep_text(w, text) : text_of("message");
-    h->item.category = text_of("message");
+    h->item.name =
+        text.size ? export_keep_text(&w->args, text) : export_text("message");
+    h->item.category = export_text("message");
     h->item.is_log = true;
 }
 
@@ -397,12 +187,13 @@ static void take_api_call(walk *w, const ts_event *event)
     held *const h = hold(w, event, true);
     h->item.name = ts_event_label(w->reader, event);
     h->item.name_kept = true;
-    h->item.category = text_of("api_call");
-    const size_t from = w->arg_count;
+    h->item.category = export_text("api_call");
+    const size_t from = w->args.count;
     const uint64_t correlation = ts_event_value(event, TS_COLUMN_CORRELATION);
-    if (correlation) add_uint(w, "correlation", correlation);
-    add_uint(w, "result", ts_event_value(event, TS_COLUMN_RESULT));
-    add_stack(w, ts_event_value(event, TS_COLUMN_STACK));
+    if (correlation) export_add_uint(&w->args, "correlation", correlation);
+    export_add_uint(&w->args, "result",
+                    ts_event_value(event, TS_COLUMN_RESULT));
+    export_add_stack(&w->args, ts_event_value(event, TS_COLUMN_STACK));
     own_args(w, h, from);
 }
 
@@ -419,8 +210,8 @@ static void take_flow(walk *w, const ts_event *event)
         h->item.arrows.flow = id;
         h->item.arrows.phase = (ts_phase)phase;
     }
-    const size_t from = w->arg_count;
-    add_uint(w, "id", id);
+    const size_t from = w->args.count;
+    export_add_uint(&w->args, "id", id);
     own_args(w, h, from);
 }
 
@@ -429,9 +220,9 @@ static void take_flow(walk *w, const ts_event *event)
 // Arguments since `from`, for an item that is not held.
 static void give_args(walk *w, export_item *item, size_t from)
 {
-    if (w->options->no_args) w->arg_count = from;
-    item->args = w->args + from;
-    item->arg_count = (uint32_t)(w->arg_count - from);
+    if (w->options->no_args) w->args.count = from;
+    item->args = w->args.args + from;
+    item->arg_count = (uint32_t)(w->args.count - from);
 }
 
 // A frame lasts to the next mark of the same name on the same thread. A
@@ -442,9 +233,10 @@ static void end_frame(walk *w, export_row *row, int64_t end_ns,
     export_item item = row->frame;
     if (!row->has_frame) return;
     item.end_ns = end_ns > item.start_ns ? end_ns : item.start_ns;
-    const size_t from = w->arg_count;
-    add_uint(w, "frame", row->frame_number++);
-    if (!is_finished) add_arg(w, text_of("unfinished"), EXPORT_TRUE);
+    const size_t from = w->args.count;
+    export_add_uint(&w->args, "frame", row->frame_number++);
+    if (!is_finished)
+        export_add(&w->args, export_text("unfinished"), EXPORT_TRUE);
     give_args(w, &item, from);
     export_rows_slice(&w->rows, row, &item);
     row->has_frame = false;
@@ -479,9 +271,9 @@ static void start_span(walk *w, const ts_event *event, uint64_t id)
         lane = export_rows_span(&w->rows,
                                 ts_reader_site_name(w->reader, item.site));
     *open = (uintptr_t)lane;
-    const size_t from = w->arg_count;
-    add_uint(w, "id", id);
-    add_track(w, "thread", event->track);
+    const size_t from = w->args.count;
+    export_add_uint(&w->args, "id", id);
+    export_add_track(&w->args, "thread", event->track);
     give_args(w, &item, from);
     export_rows_begin(&w->rows, lane, &item);
 }
@@ -492,8 +284,8 @@ static void show_span(walk *w, const ts_event *event, uint64_t id,
                       const char *name)
 {
     held *const h = hold_named(w, event, false, name, "span");
-    const size_t from = w->arg_count;
-    add_uint(w, "id", id);
+    const size_t from = w->args.count;
+    export_add_uint(&w->args, "id", id);
     own_args(w, h, from);
 }
 
@@ -570,19 +362,23 @@ static void take_memory(walk *w, const ts_event *event)
     export_item item = {
         .start_ns = event->start_ns,
         .end_ns = event->start_ns,
-        .name = text_of(is_alloc(event) ? "alloc" : "free"),
+        .name = export_text(is_alloc(event) ? "alloc" : "free"),
         .name_kept = true,
-        .category = text_of("memory"),
+        .category = export_text("memory"),
     };
-    const size_t from = w->arg_count;
-    add_address(w, "address", ts_event_value(event, TS_COLUMN_ADDRESS));
+    const size_t from = w->args.count;
+    export_add_address(&w->args, "address",
+                       ts_event_value(event, TS_COLUMN_ADDRESS));
     if (is_alloc(event))
-        add_uint(w, "bytes", ts_event_value(event, TS_COLUMN_SIZE));
-    add_name(w, "category", ts_event_value(event, TS_COLUMN_CATEGORY));
+        export_add_uint(&w->args, "bytes",
+                        ts_event_value(event, TS_COLUMN_SIZE));
+    export_add_name(&w->args, "category",
+                    ts_event_value(event, TS_COLUMN_CATEGORY));
     const uint32_t site = (uint32_t)ts_event_value(event, TS_COLUMN_SITE);
-    if (site) add_text(w, "zone", ts_reader_site_name(w->reader, site));
-    add_track(w, "thread", event->track);
-    add_stack(w, ts_event_value(event, TS_COLUMN_STACK));
+    if (site)
+        export_add_text(&w->args, "zone", ts_reader_site_name(w->reader, site));
+    export_add_track(&w->args, "thread", event->track);
+    export_add_stack(&w->args, ts_event_value(event, TS_COLUMN_STACK));
     give_args(w, &item, from);
     export_rows_instant(&w->rows, pool, &item);
     sample_memory(w, event);
@@ -619,106 +415,15 @@ static void take_operation(walk *w, const ts_event *event)
     const uint64_t type = ts_event_value(event, TS_COLUMN_TYPE);
     h->item.site = 0; // it is the launching zone's
     h->item.name = event->kind == TS_EVENT_MEMCPY && type < 6
-                       ? text_of(copies[type])
+                       ? export_text(copies[type])
                        : ts_event_label(w->reader, event);
     h->item.name_kept = true;
-    h->item.category = text_of(ts_event_name(event->kind));
-    const size_t from = w->arg_count;
-    if (!w->options->no_args) add_gpu_args(w, event);
+    h->item.category = export_text(ts_event_name(event->kind));
+    const size_t from = w->args.count;
+    if (!w->options->no_args) export_add_operation(&w->args, event);
     own_args(w, h, from);
     if (event->kind == TS_EVENT_GPU_ALLOC || event->kind == TS_EVENT_GPU_FREE)
         sample_memory(w, event);
-}
-
-/* ---- Losses and damage -------------------------------------------------- */
-
-static void show_loss(walk *w, const ts_loss_row *loss)
-{
-    export_row *const row = export_rows_losses(&w->rows, loss->track);
-    export_item item = {
-        .start_ns = loss->first_ns,
-        .end_ns =
-            loss->last_ns > loss->first_ns ? loss->last_ns : loss->first_ns,
-        .category =
-            text_of(loss->cause < TS_LOSS_STALL_FIRST ? "loss" : "stall"),
-    };
-    export_buffer name = { 0 };
-    const char *const head =
-        loss->cause < TS_LOSS_STALL_FIRST ? "lost: " : "stalled: ";
-    export_put(&name, head, strlen(head));
-    export_put(&name, ts_loss_name(loss->cause),
-               strlen(ts_loss_name(loss->cause)));
-    item.name = (ts_text){ (char *)name.data, name.size };
-    const size_t from = w->arg_count;
-    add_uint(w, "count", loss->count);
-    add_uint(w, "cause", loss->cause);
-    add_name(w, "detail", loss->detail);
-    if (loss->stall_ns) add_uint(w, "stall_ns", loss->stall_ns);
-    item.args = w->args + from;
-    item.arg_count = (uint32_t)(w->arg_count - from);
-    export_rows_slice(&w->rows, row, &item);
-    export_resize(name.data, 0);
-}
-
-static int by_start(const void *a, const void *b)
-{
-    const ts_loss_row *const x = a, *const y = b;
-    if (x->first_ns != y->first_ns) return x->first_ns < y->first_ns ? -1 : 1;
-    if (x->last_ns != y->last_ns) return x->last_ns > y->last_ns ? -1 : 1;
-    if (x->track != y->track) return x->track < y->track ? -1 : 1;
-    if (x->cause != y->cause) return x->cause < y->cause ? -1 : 1;
-    return (x->detail > y->detail) - (x->detail < y->detail);
-}
-
-// Losses are facts about the whole trace: a range does not hide them.
-static void show_losses(walk *w)
-{
-    const size_t count = ts_reader_loss_count(w->reader);
-    ts_loss_row *const rows = export_resize(NULL, (count + 1) * sizeof *rows);
-    for (size_t i = 0; i < count; i++)
-        ts_reader_loss(w->reader, i, &rows[i]);
-    qsort(rows, count, sizeof *rows, by_start);
-    for (size_t i = 0; i < count; i++)
-        show_loss(w, &rows[i]);
-    export_resize(rows, 0);
-}
-
-// Damage has a place in the file; when that was is known from the chunks
-// before it.
-static int64_t damage_time(const walk *w, uint64_t offset)
-{
-    int64_t time_ns = ts_reader_info(w->reader)->first_ns;
-    const size_t count = ts_reader_chunk_count(w->reader);
-    for (size_t i = 0; i < count; i++) {
-        ts_chunk_info chunk;
-        if (!ts_reader_chunk(w->reader, i, &chunk) || chunk.offset >= offset)
-            break;
-        if (chunk.header.kind == TS_CHUNK_EVENTS && chunk.last_ns > time_ns)
-            time_ns = chunk.last_ns;
-    }
-    return time_ns;
-}
-
-static void show_damage(walk *w)
-{
-    ts_damage damage;
-    for (size_t i = 0; ts_reader_damage(w->reader, i, &damage); i++) {
-        export_row *const row = export_rows_damage(&w->rows);
-        const int64_t time_ns = damage_time(w, damage.offset);
-        export_item item = { .category = text_of("damage"),
-                             .name = text_of("damage") };
-        item.start_ns = item.end_ns =
-            time_ns > row->last_ns ? time_ns : row->last_ns;
-        row->last_ns = item.start_ns;
-        const size_t from = w->arg_count;
-        add_uint(w, "offset", damage.offset);
-        add_uint(w, "bytes", damage.size);
-        add_text(w, "what", text_of(damage.text ? damage.text : ""));
-        add_text(w, "result", text_of(ts_result_text(damage.result)));
-        item.args = w->args + from;
-        item.arg_count = (uint32_t)(w->arg_count - from);
-        export_rows_instant(&w->rows, row, &item);
-    }
 }
 
 /* ---- The walk ----------------------------------------------------------- */
@@ -773,8 +478,8 @@ static void finish(walk *w)
 {
     for (export_row *row = w->rows.first; row; row = row->next)
         end_frame(w, row, w->end_ns, false);
-    show_losses(w);
-    show_damage(w);
+    export_show_losses(&w->rows, &w->args);
+    export_show_damage(&w->rows, &w->args);
     export_rows_finish(&w->rows, w->end_ns);
 }
 
@@ -784,9 +489,8 @@ static void walk_free(walk *w)
     export_map_free(&w->spans);
     export_map_free(&w->live);
     export_resize(w->held, 0);
-    export_resize(w->args, 0);
+    export_args_free(&w->args);
     export_resize(w->gathered.data, 0);
-    export_resize(w->texts, 0);
 }
 
 ts_result export_walk(ts_reader *reader, const export_format *format,
@@ -807,6 +511,7 @@ ts_result export_walk(ts_reader *reader, const export_format *format,
     walk w = { .reader = reader, .options = options, .counts = counts };
     w.end_ns = ranged && options->to_ns < info->last_ns ? options->to_ns
                                                         : info->last_ns;
+    w.args = (export_args){ .reader = reader, .rows = &w.rows };
     export_rows_open(&w.rows, format, &target, counts);
     if (!options->no_flows) w.links = export_links_open(reader, &filter);
     if (ranged) count_memory_before(&w);
@@ -823,7 +528,7 @@ ts_text export_item_name(const ts_reader *reader, const export_item *item)
 {
     if (item->name.size || !item->site) return item->name;
     const ts_text name = ts_reader_site_name(reader, item->site);
-    return name.size ? name : text_of("unnamed");
+    return name.size ? name : export_text("unnamed");
 }
 
 ts_text export_item_category(const ts_reader *reader, const export_item *item)

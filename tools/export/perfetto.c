@@ -7,7 +7,7 @@
     What a sequence uses for the first time is defined in the same packet.
 
     Field numbers are those of perfetto's protos/perfetto/trace/:
-    trace_packet, track_event, debug_annotation, interned_data, track_descriptor.
+    trace_packet, track_event, debug_annotation, interned_data and others.
 */
 #include "tools/export/export.h"
 #include "tools/export/export_proto.h"

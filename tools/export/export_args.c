@@ -1,0 +1,225 @@
+/*
+    export_args.c - the arguments of items
+*/
+#include "tools/export/export_args.h"
+
+/* ---- Arguments ---------------------------------------------------------- */
+
+ts_text export_keep_text(export_args *a, ts_text text)
+{
+    a->texts = export_grow(a->texts, &a->text_capacity, a->text_count,
+                           sizeof *a->texts);
+    char *const copy = export_resize(NULL, text.size + 1);
+    memcpy(copy, text.text, text.size);
+    a->texts[a->text_count++] = copy;
+    return (ts_text){ copy, text.size };
+}
+
+export_arg *export_add(export_args *a, ts_text name, export_arg_type type)
+{
+    a->args = export_grow(a->args, &a->capacity, a->count, sizeof *a->args);
+    export_arg *const arg = &a->args[a->count++];
+    arg->name = name;
+    arg->type = type;
+    arg->next = 0;
+    return arg;
+}
+
+void export_add_uint(export_args *a, const char *name, uint64_t value)
+{
+    export_add(a, export_text(name), EXPORT_UINT)->u.uint = value;
+}
+
+void export_add_address(export_args *a, const char *name, uint64_t value)
+{
+    export_add(a, export_text(name), EXPORT_ADDRESS)->u.uint = value;
+}
+
+// text: lives as long as the trace or the group. Empty ones are left out.
+void export_add_text(export_args *a, const char *name, ts_text text)
+{
+    if (text.size) export_add(a, export_text(name), EXPORT_TEXT)->u.text = text;
+}
+
+void export_add_name(export_args *a, const char *name, uint64_t id)
+{
+    export_add_text(a, name, ts_reader_name(a->reader, (uint32_t)id));
+}
+
+static void add_triple(export_args *a, const char *name,
+                       const uint32_t triple[3])
+{
+    if (!triple[0] && !triple[1] && !triple[2]) return;
+    export_arg *const arg = export_add(a, export_text(name), EXPORT_TRIPLE);
+    memcpy(arg->u.triple, triple, sizeof arg->u.triple);
+}
+
+void export_add_track(export_args *a, const char *name, uint64_t id)
+{
+    if (!id) return;
+    const export_row *const row = export_rows_track(a->rows, (uint32_t)id);
+    export_add_text(a, name, row->lanes[0]->name);
+}
+
+// "libx.so+0x1f20;app+0x400;..." with the innermost frame first.
+void export_add_stack(export_args *a, uint64_t stack)
+{
+    const ts_frame_entry *frames;
+    const uint32_t count =
+        stack ? ts_reader_stack(a->reader, (uint32_t)stack, &frames) : 0;
+    export_buffer text = { 0 };
+    for (uint32_t i = 0; i < count; i++) {
+        const ts_module_entry *const module =
+            ts_reader_module(a->reader, frames[i].module);
+        const ts_text path =
+            ts_reader_name(a->reader, module ? module->path : 0);
+        size_t from = path.size; // the file's name without its folders
+        while (from && path.text[from - 1] != '/')
+            from--;
+        if (i) export_put(&text, ";", 1);
+        export_put(&text, path.text + from, path.size - from);
+        if (path.size) export_put(&text, "+", 1);
+        export_put_hex(&text, frames[i].offset);
+    }
+    if (count)
+        export_add_text(
+            a, "stack",
+            export_keep_text(a, (ts_text){ (char *)text.data, text.size }));
+    export_resize(text.data, 0);
+}
+
+/* ---- Arguments of GPU operations ---------------------------------------- */
+
+static const char *copy_name(uint64_t type)
+{
+    static const char *const names[] = {
+        "", "h2d", "d2h", "d2d", "h2h", "p2p"
+    };
+    return type < 6 ? names[type] : "";
+}
+
+static void add_memory(export_args *a, const char *name, uint64_t kind)
+{
+    static const char *const names[] = { "",       "pageable", "pinned",
+                                         "device", "managed",  "array" };
+    if (kind < 6) export_add_text(a, name, export_text(names[kind]));
+}
+
+static void add_launch(export_args *a, uint64_t id)
+{
+    const ts_launch_entry *const launch =
+        ts_reader_launch(a->reader, (uint32_t)id);
+    if (!launch) return;
+    add_triple(a, "grid", launch->grid);
+    add_triple(a, "block", launch->block);
+    add_triple(a, "cluster", launch->cluster);
+    if (launch->registers) export_add_uint(a, "registers", launch->registers);
+    if (launch->static_shared)
+        export_add_uint(a, "static_shared_bytes", launch->static_shared);
+    if (launch->dynamic_shared)
+        export_add_uint(a, "dynamic_shared_bytes", launch->dynamic_shared);
+    if (launch->local) export_add_uint(a, "local_bytes", launch->local);
+}
+
+// How long before its start an operation was queued or submitted.
+static void add_delay(export_args *a, const char *name, const ts_event *event,
+                      ts_column column)
+{
+    const uint64_t ticks = ts_event_value(event, column);
+    if (!ticks) return;
+    const ts_columns *const columns = event->columns;
+    const int64_t then =
+        ts_reader_time_ns(a->reader, columns->clock,
+                          columns->start_ticks[event->row] - (ticks - 1));
+    export_add(a, export_text(name), EXPORT_INT)->u.number =
+        (int64_t)((uint64_t)event->start_ns - (uint64_t)then);
+}
+
+static void add_kind_args(export_args *a, const ts_event *event)
+{
+    static const char *const elements[] = { "",    "i8",  "u8",  "i32",
+                                            "u32", "i64", "u64", "f16",
+                                            "f32", "f64", "bf16" };
+    const uint64_t type = ts_event_value(event, TS_COLUMN_TYPE);
+    const uint64_t memory = ts_event_value(event, TS_COLUMN_MEMORY);
+    switch ((int)event->kind) {
+    case TS_EVENT_KERNEL:
+        add_launch(a, ts_event_value(event, TS_COLUMN_LAUNCH));
+        break;
+    case TS_EVENT_MEMCPY:
+        export_add_text(a, "copy", export_text(copy_name(type)));
+        add_memory(a, "source_memory", memory & 15);
+        add_memory(a, "destination_memory", memory >> 4 & 15);
+        break;
+    case TS_EVENT_MEMSET:
+        export_add_uint(a, "value", ts_event_value(event, TS_COLUMN_VALUE));
+        break;
+    case TS_EVENT_COLLECTIVE:
+        if (type < 11)
+            export_add_text(a, "element", export_text(elements[type]));
+        break;
+    case TS_EVENT_GPU_ALLOC: add_memory(a, "memory", memory >> 4 & 15); break;
+    default: break;
+    }
+}
+
+// Columns that become arguments as they are. Zero is "unknown" for all but
+// sizes, which are shown when the kind has them.
+static const struct {
+    uint8_t column;
+    bool is_address, keep_zero;
+    const char *name;
+} plain_args[] = {
+    { TS_COLUMN_CORRELATION, false, false, "correlation" },
+    { TS_COLUMN_SIZE, false, true, "bytes" },
+    { TS_COLUMN_SOURCE, true, false, "source" },
+    { TS_COLUMN_ADDRESS, true, false, "address" },
+    { TS_COLUMN_GRAPH, false, false, "graph" },
+    { TS_COLUMN_GRAPH_NODE, false, false, "graph_node" },
+    { TS_COLUMN_ID, false, false, "id" },
+    { TS_COLUMN_RECORD, false, false, "record" },
+    { TS_COLUMN_COMMUNICATOR, true, false, "communicator" },
+    { TS_COLUMN_SEQUENCE, false, false, "sequence" },
+    { TS_COLUMN_RANKS, false, false, "ranks" },
+};
+
+void export_add_operation(export_args *a, const ts_event *event)
+{
+    const uint8_t *const columns = ts_event_columns(event->kind);
+    for (size_t i = 0; i < sizeof plain_args / sizeof *plain_args; i++) {
+        if (!columns || !strchr((const char *)columns, plain_args[i].column))
+            continue;
+        const uint64_t value =
+            ts_event_value(event, (ts_column)plain_args[i].column);
+        if (!value && !plain_args[i].keep_zero) continue;
+        if (plain_args[i].is_address)
+            export_add_address(a, plain_args[i].name, value);
+        else
+            export_add_uint(a, plain_args[i].name, value);
+    }
+    add_kind_args(a, event);
+    export_add_name(a, "pool", ts_event_value(event, TS_COLUMN_POOL));
+    export_add_track(a, "peer", ts_event_value(event, TS_COLUMN_PEER));
+    add_delay(a, "queued_ns", event, TS_COLUMN_QUEUED);
+    add_delay(a, "submitted_ns", event, TS_COLUMN_SUBMITTED);
+    export_add_track(a, "thread", ts_event_value(event, TS_COLUMN_THREAD));
+    const uint32_t site = (uint32_t)ts_event_value(event, TS_COLUMN_SITE);
+    if (site) export_add_text(a, "zone", ts_reader_site_name(a->reader, site));
+    export_add_stack(a, ts_event_value(event, TS_COLUMN_STACK));
+}
+
+/* ---- Forgetting --------------------------------------------------------- */
+
+void export_args_clear(export_args *a)
+{
+    for (size_t i = 0; i < a->text_count; i++)
+        export_resize(a->texts[i], 0);
+    a->count = a->text_count = 0;
+}
+
+void export_args_free(export_args *a)
+{
+    export_args_clear(a);
+    export_resize(a->args, 0);
+    export_resize(a->texts, 0);
+}

@@ -1,0 +1,43 @@
+/*
+    export_args.h - the arguments of items
+
+    They gather in one array while items are made. Names are static or live as
+    long as the trace; texts are kept until export_args_clear.
+*/
+#ifndef TS_EXPORT_ARGS_H
+#define TS_EXPORT_ARGS_H
+
+#include "tools/export/export_rows.h"
+
+typedef struct export_args {
+    ts_reader *reader;
+    export_rows *rows;
+    export_arg *args;
+    size_t count, capacity;
+    char **texts; // copies
+    size_t text_count, text_capacity;
+} export_args;
+
+static inline ts_text export_text(const char *text)
+{
+    return (ts_text){ text, strlen(text) };
+}
+
+// Adds an argument whose value the caller sets. Lifetime: until the next one.
+export_arg *export_add(export_args *a, ts_text name, export_arg_type type);
+void export_add_uint(export_args *a, const char *name, uint64_t value);
+void export_add_address(export_args *a, const char *name, uint64_t value);
+// Empty texts are left out. text: must live until export_args_clear.
+void export_add_text(export_args *a, const char *name, ts_text text);
+// The text of a name; the name of a track, 0 none; a stack as one text.
+void export_add_name(export_args *a, const char *name, uint64_t id);
+void export_add_track(export_args *a, const char *name, uint64_t id);
+void export_add_stack(export_args *a, uint64_t stack);
+// What is known about a GPU operation.
+void export_add_operation(export_args *a, const ts_event *event);
+
+ts_text export_keep_text(export_args *a, ts_text text);
+void export_args_clear(export_args *a);
+void export_args_free(export_args *a);
+
+#endif // TS_EXPORT_ARGS_H
