@@ -203,7 +203,7 @@ static void find_zone(search *s)
     ts_event event;
     if (ts_cursor_open(&cursor, s->v->trace.reader, &filter) != TS_OK) return;
     while (filter.kinds && ts_cursor_next(cursor, &event))
-        if (s->v->track_wanted[view_track_at(s->v, event.track)] &&
+        if (view_track_is_wanted(s->v, event.track) &&
             matches(s, view_key(event.columns, event.row)) &&
             !search_take(s, event.start_ns, event.start_ns + event.duration_ns))
             break;

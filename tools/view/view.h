@@ -57,6 +57,8 @@ typedef struct view {
 void view_tracks_load(view *v);
 // The position of a track in v->tracks; adds one that nothing defines.
 uint32_t view_track_at(view *v, uint32_t id);
+const ts_track *view_track_of(view *v, uint32_t id); // valid until the next
+bool view_track_is_wanted(view *v, uint32_t id);
 
 /* ==== 2. Labels ========================================================== */
 

@@ -133,6 +133,19 @@ uint32_t view_track_at(view *v, uint32_t id)
     return (uint32_t)v->track_count - 1;
 }
 
+// The arrays may move in view_track_at, so it is called first.
+const ts_track *view_track_of(view *v, uint32_t id)
+{
+    const uint32_t at = view_track_at(v, id);
+    return &v->tracks[at];
+}
+
+bool view_track_is_wanted(view *v, uint32_t id)
+{
+    const uint32_t at = view_track_at(v, id);
+    return v->track_wanted[at];
+}
+
 /* ---- Labels ------------------------------------------------------------- */
 
 const char *view_copy_name(uint64_t type)

@@ -11,7 +11,7 @@ static bool is_wanted(view *v, const ts_event *event)
     if (event->start_ns < v->from_ns &&
         event->start_ns + event->duration_ns <= v->from_ns)
         return false;
-    return v->track_wanted[view_track_at(v, event->track)];
+    return view_track_is_wanted(v, event->track);
 }
 
 // A zone's argument is called by its name, a message by its text.
@@ -63,7 +63,7 @@ static void print_time(int64_t ns)
 static void print_event(view *v, const ts_event *event)
 {
     cli_text made, made_track;
-    const ts_track *const track = &v->tracks[view_track_at(v, event->track)];
+    const ts_track *const track = view_track_of(v, event->track);
     const ts_text name = cli_track_name(track, &made_track);
     const ts_text label = label_of(v, event, &made);
     print_time(event->start_ns);
@@ -101,7 +101,7 @@ static void json_event(view *v, const ts_event *event)
 {
     cli_json *const json = &v->out;
     cli_text made, made_track;
-    const ts_track *const track = &v->tracks[view_track_at(v, event->track)];
+    const ts_track *const track = view_track_of(v, event->track);
     const ts_text name = cli_track_name(track, &made_track);
     const ts_text label = label_of(v, event, &made);
     cli_json_open(json, NULL, '{');
