@@ -481,10 +481,11 @@ static int ts__order_u64(uint64_t a, uint64_t b)
 
 static void ts__swap(uint8_t *a, uint8_t *b, size_t size)
 {
-    uint8_t kept[64];
-    memcpy(kept, a, size);
-    memcpy(a, b, size);
-    memcpy(b, kept, size);
+    for (size_t i = 0; i < size; i++) {
+        const uint8_t kept = a[i];
+        a[i] = b[i];
+        b[i] = kept;
+    }
 }
 
 static void ts__sift(uint8_t *items, size_t at, size_t count, size_t size,
@@ -504,8 +505,8 @@ static void ts__sift(uint8_t *items, size_t at, size_t count, size_t size,
     }
 }
 
-// Heapsort: no memory, no bad case. `order` must be total; size is at most
-// 64. Most arrays come sorted, which costs one pass.
+// Heapsort: no memory, no bad case. `order` must be total. Most arrays come
+// sorted, which costs one pass.
 static void ts__sort(void *items, size_t count, size_t size, ts__order *order)
 {
     uint8_t *const base = items;
@@ -596,6 +597,8 @@ typedef struct ts__table {
 
 typedef struct ts__sample {
     uint32_t clock, order;
+    uint64_t offset; // of its chunk
+    bool backwards;  // and reported
     ts_clock_entry entry;
 } ts__sample;
 
@@ -690,7 +693,6 @@ struct ts_reader {
     size_t lost_count, lost_capacity;
     ts_loss_row *losses;
     size_t loss_count, losses_size;
-    size_t backwards; // samples of clocks, so far
 
     pthread_mutex_t blob_lock; // of the list of blobs
     ts__blob *blobs;           // sorted by hash
@@ -1068,6 +1070,7 @@ static ts_result ts__walk_take(ts_reader *reader, const ts__in_chunk *chunk)
     if (header->sequence > reader->sequence && !reader->after_damage)
         odd = "chunks are missing before this one";
     if (reader->info.finished) odd = "the trace goes on after its end";
+    reader->info.finished = false;
     if (odd && !ts__damage_note(reader, ts__corrupt(odd), chunk->offset, 0))
         return TS_ERR_MEMORY;
     if (header->kind == TS_CHUNK_INDEX && !ts__part_add(reader, chunk))
@@ -1323,8 +1326,29 @@ static int ts__order_offset(const void *a, const void *b)
     return ts__order_u64(x->offset, y->offset);
 }
 
-// After a walk: the pictures of the parts that it met, for the chunks that
-// they describe exactly.
+// Gives the chunks that a part describes exactly their pictures.
+static void ts__part_spread(ts_reader *reader, const uint8_t *payload,
+                            uint32_t count)
+{
+    const uint8_t *const entries = payload + 16;
+    const uint8_t *lod = entries + (size_t)count * sizeof(ts_chunk_header);
+    for (uint32_t i = 0; i < count; i++) {
+        ts__in_chunk wanted;
+        memcpy(&wanted.header, entries + i * sizeof wanted.header,
+               sizeof wanted.header);
+        if (wanted.header.kind != TS_CHUNK_EVENTS) continue;
+        wanted.offset = wanted.header.checksum;
+        ts__in_chunk *const chunk =
+            bsearch(&wanted, reader->chunks, reader->chunk_count, sizeof wanted,
+                    ts__order_offset);
+        if (chunk && memcmp(&chunk->header, &wanted.header,
+                            offsetof(ts_chunk_header, checksum)) == 0)
+            chunk->lod = lod;
+        lod += TS__LOD_BYTES;
+    }
+}
+
+// After a walk: the pictures of the parts of an index that it met.
 static ts_result ts__index_pictures(ts_reader *reader)
 {
     ts__in_chunk part;
@@ -1332,27 +1356,13 @@ static ts_result ts__index_pictures(ts_reader *reader)
     for (; reader->parts_used < reader->part_count; reader->parts_used++) {
         const uint64_t offset = reader->parts[reader->parts_used].offset;
         ts__in_chunk_check(reader, offset, &part);
-        const ts__fault fault = ts__part_open(reader, &part, &payload);
-        if (fault.result == TS_ERR_MEMORY) return TS_ERR_MEMORY;
-        if (fault.result != TS_OK || !ts__part_pictures(payload, &part.header))
-            continue;
-        const uint8_t *const entries = payload + 16;
-        const uint8_t *lod =
-            entries + (size_t)part.header.count * sizeof part.header;
-        for (uint32_t i = 0; i < part.header.count; i++) {
-            ts__in_chunk wanted;
-            memcpy(&wanted.header, entries + i * sizeof wanted.header,
-                   sizeof wanted.header);
-            if (wanted.header.kind != TS_CHUNK_EVENTS) continue;
-            wanted.offset = wanted.header.checksum;
-            ts__in_chunk *const chunk =
-                bsearch(&wanted, reader->chunks, reader->chunk_count,
-                        sizeof wanted, ts__order_offset);
-            if (chunk && memcmp(&chunk->header, &wanted.header,
-                                offsetof(ts_chunk_header, checksum)) == 0)
-                chunk->lod = lod;
-            lod += TS__LOD_BYTES;
-        }
+        ts__fault fault = ts__part_open(reader, &part, &payload);
+        if (fault.result == TS_OK && !ts__part_pictures(payload, &part.header))
+            fault = ts__corrupt("the index has the wrong size");
+        if (fault.result == TS_OK)
+            ts__part_spread(reader, payload, part.header.count);
+        else if (ts__in_chunk_report(reader, &part, fault) == TS_ERR_MEMORY)
+            return TS_ERR_MEMORY;
     }
     return TS_OK;
 }
@@ -1427,7 +1437,8 @@ static bool ts__load_table(ts_reader *reader, const ts_chunk_header *header,
     return true;
 }
 
-static bool ts__load_sample(ts_reader *reader, uint32_t id, const uint8_t *body)
+static bool ts__load_sample(ts_reader *reader, uint32_t id, uint64_t offset,
+                            const uint8_t *body)
 {
     ts__sample *const samples = ts__mem_more(
         &reader->allocator, reader->samples, &reader->sample_capacity,
@@ -1437,6 +1448,8 @@ static bool ts__load_sample(ts_reader *reader, uint32_t id, const uint8_t *body)
     ts__sample *const sample = &samples[reader->sample_count];
     sample->clock = id;
     sample->order = (uint32_t)reader->sample_count++;
+    sample->offset = offset;
+    sample->backwards = false;
     memcpy(&sample->entry, body, sizeof sample->entry);
     return true;
 }
@@ -1470,9 +1483,10 @@ static bool ts__load_loss(ts_reader *reader, uint32_t id, uint32_t clock,
     return true;
 }
 
-static bool ts__load_entries(ts_reader *reader, const ts_chunk_header *header,
+static bool ts__load_entries(ts_reader *reader, const ts__in_chunk *chunk,
                              const uint8_t *payload)
 {
+    const ts_chunk_header *const header = &chunk->header;
     if (header->kind < TS__TABLES)
         return ts__load_table(reader, header, payload);
     for (uint32_t i = 0; i < header->count; i++) {
@@ -1480,7 +1494,7 @@ static bool ts__load_entries(ts_reader *reader, const ts_chunk_header *header,
         const uint8_t *const body = payload + 8;
         bool done = true;
         if (header->kind == TS_CHUNK_CLOCK)
-            done = ts__load_sample(reader, id, body);
+            done = ts__load_sample(reader, id, chunk->offset, body);
         if (header->kind == TS_CHUNK_METADATA)
             done = ts__load_fact(reader, id, body);
         if (header->kind == TS_CHUNK_LOSS)
@@ -1503,8 +1517,7 @@ static ts_result ts__load_chunk(ts_reader *reader, ts__in_chunk *chunk)
     ts__fault fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
     if (fault.result == TS_OK)
         fault = ts__entries_check(&chunk->header, payload);
-    if (fault.result == TS_OK &&
-        !ts__load_entries(reader, &chunk->header, payload))
+    if (fault.result == TS_OK && !ts__load_entries(reader, chunk, payload))
         fault = ts__no_memory;
     ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
     ts__in_chunk_report(reader, chunk, fault);
@@ -1936,37 +1949,52 @@ static void ts__clock_single(const ts_reader *reader, ts__clocks *clocks,
     clocks->segments[clocks->segment_count++] = segment;
 }
 
-// Adds one clock: `count` samples in the order of the file. Returns how many
-// ran backwards.
-static size_t ts__clock_build(const ts_reader *reader, ts__clocks *clocks,
-                              const ts__sample *samples, size_t count)
+// Whether a sample can follow another one; `start` is the clock's first tick.
+static bool ts__sample_follows(const ts_clock_entry *next,
+                               const ts_clock_entry *last, uint64_t start)
+{
+    return (int64_t)(next->tick - last->tick) > 0 &&
+           (int64_t)(next->raw_ns - last->raw_ns) >= 0 &&
+           (int64_t)(next->tick - start) > 0;
+}
+
+static bool ts__sample_report(ts_reader *reader, ts__sample *sample)
+{
+    const ts__fault fault = ts__corrupt("a sample of a clock runs backwards");
+    if (sample->backwards) return true;
+    sample->backwards = true;
+    return ts__damage_note(reader, fault, sample->offset, 0);
+}
+
+// Adds one clock: `count` samples in the order of the file.
+static bool ts__clock_build(ts_reader *reader, ts__clocks *clocks,
+                            ts__sample *samples, size_t count)
 {
     ts__clock *const clock = &clocks->clocks[clocks->clock_count++];
     const ts_clock_entry *last = &samples[0].entry;
     const uint64_t start = last->tick;
-    size_t backwards = 0;
     clock->id = samples[0].clock;
     clock->first = clocks->segment_count;
     for (size_t i = 1; i < count; i++) {
         const ts_clock_entry *const next = &samples[i].entry;
-        const int64_t ticks = (int64_t)(next->tick - last->tick);
-        const int64_t ns = (int64_t)(next->raw_ns - last->raw_ns);
-        if (ticks == 0 && ns == 0) continue;
-        if (ticks <= 0 || ns < 0 || (int64_t)(next->tick - start) < 0) {
-            backwards++;
+        const uint64_t ticks = next->tick - last->tick;
+        const uint64_t ns = next->raw_ns - last->raw_ns;
+        if (!ticks && !ns) continue;
+        if (!ts__sample_follows(next, last, start)) {
+            if (!ts__sample_report(reader, &samples[i])) return false;
             continue;
         }
         const ts__segment segment = { .start = last->tick,
                                       .raw = (int64_t)last->raw_ns,
-                                      .ticks = (uint64_t)ticks,
-                                      .ns = (uint64_t)ns };
+                                      .ticks = ticks,
+                                      .ns = ns };
         clocks->segments[clocks->segment_count++] = segment;
         last = next;
     }
     if (clocks->segment_count == clock->first)
         ts__clock_single(reader, clocks, last);
     clock->count = clocks->segment_count - clock->first;
-    return backwards;
+    return true;
 }
 
 // The clock of all ticks whose clock has no sample. Clock 0 is among them
@@ -2029,27 +2057,29 @@ static void ts__clocks_start(ts_reader *reader)
     }
 }
 
-static ts_result ts__clocks_finish(ts_reader *reader)
+// Every clock, from the samples, which are sorted by clock.
+static bool ts__clocks_build(ts_reader *reader, ts__clocks *clocks)
 {
-    size_t backwards = 0;
-    ts__sort(reader->samples, reader->sample_count, sizeof *reader->samples,
-             ts__order_sample);
-    if (reader->header_damaged) ts__clocks_start(reader);
-    ts__clocks *const clocks = ts__clocks_make(reader);
-    if (!clocks) return TS_ERR_MEMORY;
+    ts__sample *const samples = reader->samples;
     for (size_t i = 0, next; i < reader->sample_count; i = next) {
-        const ts__sample *const first = &reader->samples[i];
         next = i + 1;
         while (next < reader->sample_count &&
-               reader->samples[next].clock == first->clock)
+               samples[next].clock == samples[i].clock)
             next++;
-        backwards += ts__clock_build(reader, clocks, first, next - i);
+        if (!ts__clock_build(reader, clocks, &samples[i], next - i))
+            return false;
     }
     ts__clock_unknown(reader, clocks);
     ts__clocks_realtimes(reader, clocks);
-    const ts__clock *const zero = ts__clock_find(clocks, 0);
+    return true;
+}
+
+// Makes the start of the trace time 0.
+static void ts__clocks_base(const ts_reader *reader, ts__clocks *clocks)
+{
     const uint64_t start = reader->header.start_tick;
-    const ts__segment *const at = ts__segment_find(clocks, zero, start);
+    const ts__segment *const at =
+        ts__segment_find(clocks, ts__clock_find(clocks, 0), start);
     const ts__int128 x = (int64_t)(start - at->start);
     clocks->base =
         (int64_t)(at->raw + ts__floor_div(x * (ts__int128)at->ns, at->ticks));
@@ -2059,13 +2089,23 @@ static ts_result ts__clocks_finish(ts_reader *reader)
             ts__segment_finish(clocks, &clocks->segments[clock->first + j],
                                j + 1 == clock->count);
     }
+}
+
+static ts_result ts__clocks_finish(ts_reader *reader)
+{
+    ts__sort(reader->samples, reader->sample_count, sizeof *reader->samples,
+             ts__order_sample);
+    if (reader->header_damaged) ts__clocks_start(reader);
+    ts__clocks *const clocks = ts__clocks_make(reader);
+    if (!clocks) return TS_ERR_MEMORY;
+    if (!ts__clocks_build(reader, clocks)) {
+        ts__mem_put(&reader->allocator, clocks, clocks->memory_size);
+        return TS_ERR_MEMORY;
+    }
+    ts__clocks_base(reader, clocks);
     clocks->older = reader->clocks;
     reader->clocks = clocks;
     reader->info.clock_estimated = clocks->estimated;
-    const ts__fault fault = ts__corrupt("samples of a clock run backwards");
-    if (backwards > reader->backwards && !ts__damage_note(reader, fault, 0, 0))
-        return TS_ERR_MEMORY;
-    reader->backwards = backwards;
     return TS_OK;
 }
 
