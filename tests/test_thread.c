@@ -262,15 +262,25 @@ static void *watch_errno(void *user)
     return NULL;
 }
 
+// Without a drain thread sixteen of them help, and wait for each other.
 static void recording_leaves_errno_alone(void **state)
 {
     (void)state;
-    bool kept = true;
-    const ts_session_desc desc = { .ring_bytes = 65536 };
+    enum { COUNT = 16 };
+    bool kept[COUNT];
+    pthread_t threads[COUNT];
+    const ts_session_desc desc = { .ring_bytes = 32768,
+                                   .drain = TS_DRAIN_MANUAL };
     rt_start("errno.sbt", desc);
-    pthread_join(launch(watch_errno, &kept), NULL);
+    for (int i = 0; i < COUNT; i++) {
+        kept[i] = true;
+        threads[i] = launch(watch_errno, &kept[i]);
+    }
+    for (int i = 0; i < COUNT; i++)
+        pthread_join(threads[i], NULL);
     assert_int_equal(ts_session_stop(), TS_OK);
-    assert_true(kept);
+    for (int i = 0; i < COUNT; i++)
+        assert_true(kept[i]);
 }
 
 /* ---- A session under running threads ------------------------------------ */
