@@ -560,6 +560,7 @@ static bool ts__loader_filter(ts__loader *l)
     return true;
 }
 
+// The calls of all threads, appended to those of the first.
 static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
 {
     size_t count = 0;
@@ -568,15 +569,18 @@ static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
         count += l->thread_calls[i].count;
     }
     if (count >= TS__REPLAY_OPS_MAX) return TS_ERR_UNSUPPORTED;
+    const ts__rvec none = { 0 };
+    l->calls = l->thread_calls[0];
+    l->thread_calls[0] = none;
     if (!ts__rvec_reserve(l->allocator, &l->calls, sizeof(ts__row_call), count))
         return TS_ERR_MEMORY;
-    for (uint32_t i = 0; i < threads; i++) {
-        const ts__rvec *const from = &l->thread_calls[i];
+    for (uint32_t i = 1; i < threads; i++) {
+        ts__rvec *const from = &l->thread_calls[i];
         if (from->count)
             memcpy(ts__loader_call(l, l->calls.count), from->data,
                    from->count * sizeof(ts__row_call));
         l->calls.count += from->count;
-        ts__rvec_close(l->allocator, &l->thread_calls[i]);
+        ts__rvec_close(l->allocator, from);
     }
     return TS_OK;
 }
@@ -2352,25 +2356,42 @@ static int64_t ts__op_end(const ts_replay *r, uint32_t op)
         start[op], r->changed.count ? changed[op] : ts__replay_duration(r)[op]);
 }
 
-// The operations that ran, in total order of the schedule, in the sorter.
+// Puts the operations in the sorter's index into total order of the schedule.
+static bool ts__figures_sort(const ts_replay *r, ts__rsort *sort, size_t count)
+{
+    const int64_t *const start = (const int64_t *)r->start.data;
+    if (!ts__rsort_open(&r->allocator, sort, r->op_count)) return false;
+    for (size_t i = 0; i < count; i++)
+        ts__rsort_keys(sort)[i] = ts__replay_lanes(r)[ts__rsort_index(sort)[i]];
+    ts__rsort_run(sort, count);
+    for (size_t i = 0; i < count; i++)
+        ts__rsort_keys(sort)[i] =
+            ts__rsort_time(start[ts__rsort_index(sort)[i]]);
+    ts__rsort_run(sort, count);
+    return true;
+}
+
+// The operations that ran, in total order. That of the record is the same
+// unless something moved.
 static bool ts__figures_order(const ts_replay *r, ts__rsort *sort,
                               size_t *count)
 {
     const int64_t *const start = (const int64_t *)r->start.data;
-    if (!ts__rsort_open(&r->allocator, sort, r->op_count)) return false;
-    size_t n = 0;
+    const uint32_t *const lanes = ts__replay_lanes(r);
+    if (!ts__rvec_reserve(&r->allocator, &sort->index[0], sizeof(uint32_t),
+                          r->op_count))
+        return false;
+    bool sorted = true;
+    uint32_t last = TS_NODE_NONE;
     for (uint32_t i = 0; i < r->op_count; i++) {
         if (ts__replay_op(r, i)->skip != TS_SKIP_NOT) continue;
-        ts__rsort_keys(sort)[n] = ts__replay_lanes(r)[i];
-        ts__rsort_index(sort)[n++] = i;
+        if (last != TS_NODE_NONE &&
+            (start[last] > start[i] ||
+             (start[last] == start[i] && lanes[last] > lanes[i])))
+            sorted = false;
+        ts__rsort_index(sort)[(*count)++] = last = i;
     }
-    ts__rsort_run(sort, n);
-    for (size_t i = 0; i < n; i++)
-        ts__rsort_keys(sort)[i] =
-            ts__rsort_time(start[ts__rsort_index(sort)[i]]);
-    ts__rsort_run(sort, n);
-    *count = n;
-    return true;
+    return sorted || ts__figures_sort(r, sort, *count);
 }
 
 // What an operation is, wherever it lies in the file. 48 bytes, hashed as
@@ -2520,25 +2541,32 @@ static int64_t ts__percentile(const uint64_t *sorted, size_t count,
     return (int64_t)sorted[(count * percent + 99) / 100 - 1];
 }
 
-static void ts__figures_errors(ts_replay *r, ts__rsort *sort, size_t count)
+static bool ts__figures_errors(ts_replay *r, ts__rsort *sort, size_t count)
 {
     ts_replay_stats *const s = &r->stats;
+    const int64_t *const start = (const int64_t *)r->start.data;
     s->start_error_p50_ns = s->start_error_p95_ns = s->start_error_max_ns = 0;
     s->different = s->skipped[TS_SKIP_UNMET];
+    bool moved = false;
     for (size_t i = 0; i < count; i++) {
         const uint32_t op = ts__rsort_index(sort)[i];
-        const int64_t error =
-            ((const int64_t *)r->start.data)[op] - ts__replay_time(r)[op];
+        moved |= start[op] != ts__replay_time(r)[op];
+        s->different += start[op] != ts__replay_time(r)[op] ||
+                        ts__op_end(r, op) != ts__replay_end(r, op);
+    }
+    if (!moved) return true;
+    if (!ts__rsort_open(&r->allocator, sort, r->op_count)) return false;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t op = ts__rsort_index(sort)[i];
+        const int64_t error = start[op] - ts__replay_time(r)[op];
         ts__rsort_keys(sort)[i] = (uint64_t)(error < 0 ? -error : error);
-        s->different +=
-            error != 0 || ts__op_end(r, op) != ts__replay_end(r, op);
     }
     ts__rsort_run(sort, count);
-    if (!count) return;
     const uint64_t *const sorted = ts__rsort_keys(sort);
     s->start_error_p50_ns = ts__percentile(sorted, count, 50);
     s->start_error_p95_ns = ts__percentile(sorted, count, 95);
     s->start_error_max_ns = ts__percentile(sorted, count, 100);
+    return true;
 }
 
 static bool ts__figures(ts_replay *r)
@@ -2549,7 +2577,7 @@ static bool ts__figures(ts_replay *r)
     if (ok)
         ok = ts__figures_digest(r, ts__rsort_index(&sort), count) &&
              ts__figures_busy(r, ts__rsort_index(&sort), count);
-    if (ok) ts__figures_errors(r, &sort, count);
+    ok = ok && ts__figures_errors(r, &sort, count);
     r->stats.operations = count;
     ts__rsort_close(&r->allocator, &sort);
     return ok;
