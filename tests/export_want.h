@@ -191,6 +191,26 @@ static inline void want_arg_track(want *e, want_item *item, const char *key,
     if (id) want_arg_t(item, key, want_track_name(e, (uint32_t)id, made));
 }
 
+// "FILE+0xOFFSET;..." with the innermost frame first.
+static inline void want_stack(want *e, want_item *item, uint64_t stack)
+{
+    const ts_frame_entry *frames;
+    const uint32_t count =
+        stack ? ts_reader_stack(e->reader, (uint32_t)stack, &frames) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const ts_module_entry *const module =
+            ts_reader_module(e->reader, frames[i].module);
+        const char *path =
+            module ? ts_reader_name(e->reader, module->path).text : "";
+        if (strrchr(path, '/')) path = strrchr(path, '/') + 1;
+        want_print(&item->args, "%s", i ? ";" : "stack=");
+        want_clean(&item->args, path, strlen(path));
+        want_print(&item->args, "%s0x%" PRIx64, *path ? "+" : "",
+                   frames[i].offset);
+    }
+    if (count) want_add(&item->args, "\x1f", 1);
+}
+
 // Name, category, place and colour of a site.
 static inline void want_site(want *e, want_item *item, uint64_t id)
 {
@@ -436,6 +456,7 @@ static inline void want_memory(want *e, size_t index)
                    ts_reader_site_name(
                        e->reader, (uint32_t)event->values[TS_COLUMN_SITE]));
     want_arg_track(e, item, "thread", event->track);
+    want_stack(e, item, event->values[TS_COLUMN_STACK]);
     want_live(e, index);
 }
 
@@ -564,6 +585,7 @@ static inline void want_operation(want *e, size_t index)
     if (v[TS_COLUMN_SITE])
         want_arg_t(item, "zone",
                    ts_reader_site_name(e->reader, (uint32_t)v[TS_COLUMN_SITE]));
+    want_stack(e, item, v[TS_COLUMN_STACK]);
     want_delay(e, item, "queued_ns", event, TS_COLUMN_QUEUED);
     want_delay(e, item, "submitted_ns", event, TS_COLUMN_SUBMITTED);
     if (event->kind == TS_EVENT_GPU_ALLOC || event->kind == TS_EVENT_GPU_FREE)
@@ -580,6 +602,7 @@ static inline void want_call(want *e, const want_event *event)
     if (event->values[TS_COLUMN_CORRELATION])
         want_arg_u(item, "correlation", event->values[TS_COLUMN_CORRELATION]);
     want_arg_u(item, "result", event->values[TS_COLUMN_RESULT]);
+    want_stack(e, item, event->values[TS_COLUMN_STACK]);
 }
 
 static inline void want_point(want *e, const want_event *event)

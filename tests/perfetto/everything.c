@@ -170,11 +170,23 @@ static void operation(ts_gpu_op op, uint64_t base, uint64_t start, uint64_t end)
     ts_gpu_op_record(&op);
 }
 
+static uint32_t stack_define(void)
+{
+    const uint32_t module = ts_module_define("/usr/lib/lib\"x\".so", 0x400000,
+                                             0x1000, "\x12\x34", 2);
+    const ts_frame_entry frames[] = { { .module = module, .offset = 0x1f20 },
+                                      { .module = 0,
+                                        .offset = 0x7f0012345678 } };
+    return ts_stack_define(frames, 2);
+}
+
 static void gpu_calls(const gpu *g)
 {
     TS_ZONE("gpu calls");
-    const ts_gpu_origin origin = ts_gpu_origin_here();
+    ts_gpu_origin origin = ts_gpu_origin_here();
+    origin.stack = stack_define();
     ts_api_call call = { .name = ts_name_define("vendorLaunch"),
+                         .stack = origin.stack,
                          .correlation = 501 };
     call.start = ts_tick_now();
     call.end = call.start + 2000;
