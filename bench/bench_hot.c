@@ -244,10 +244,14 @@ static void gpu_prepare(void)
 
 /* ==== 3. Running ========================================================= */
 
+static bool counting = false; // instructions, not time
+
 static void start(void)
 {
+    // The rings lie there too: a run that is counted leaves them behind.
     const ts_session_desc desc = { .path = bench_path("hot.sbt"),
-                                   .drain = TS_DRAIN_MANUAL };
+                                   .drain = TS_DRAIN_MANUAL,
+                                   .sidecar_dir = counting ? bench.dir : NULL };
     bench_need(ts_session_start(&desc), "start");
 }
 
@@ -407,6 +411,7 @@ static int count_one(const char *name, uint64_t count)
                   { "yard_off", yard_off, true },    { "gpu", gpu_op, false } };
     for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
         if (strcmp(loops[i].name, name)) continue;
+        counting = true;
         if (!loops[i].off) start();
         gpu_prepare();
         loops[i].body(count);

@@ -173,7 +173,7 @@ static void measure_cursor(ts_reader *reader)
                             .figure = least / (double)events / 1e3,
                             .unit = "s",
                             .limit = 0.5,
-                            .yardstick = "the predecessor, at best" };
+                            .yardstick = "the predecessor, elsewhere" };
     bench_print(&rate);
     bench_print(&old);
 }

@@ -92,18 +92,22 @@ int main(void)
     return ts_session_stop() == TS_OK ? 0 : 1;
 }
 END
-for name in empty hello; do
-    "$cc" -std=c11 -O2 -I. -pthread -s "$dir/$name.c" -o "$dir/$name"
-done
-text() {
-    size "$1" | awk 'NR == 2 { print $1 / 1024 }'
+text() { # KiB of section .text of a program made from $1, flags follow
+    name=$1
+    shift
+    "$cc" -std=c11 -I. -pthread -s "$@" "$dir/$name.c" -o "$dir/$name"
+    size -A "$dir/$name" | awk '$1 == ".text" { print $2 / 1024 }'
 }
-row build.text 'hello, world: text added' \
-    "$(minus "$(text "$dir/hello")" "$(text "$dir/empty")")" KiB 0 - '<=' 30
+small='-Os -ffunction-sections -Wl,--gc-sections'
+# shellcheck disable=SC2086 # several flags
+row build.text.small 'hello, world: text added, -Os' \
+    "$(minus "$(text hello $small)" "$(text empty $small)")" KiB 0 - - 0
+row build.text 'hello, world: text added, -O2' \
+    "$(minus "$(text hello -O2)" "$(text empty -O2)")" KiB 0 - '<=' 30
 stripped() {
     stat -c %s "$1" | awk '{ print $1 / 1024 }'
 }
-row build.file 'hello, world: stripped file added' \
+row build.file 'hello, world: stripped file added, -O2' \
     "$(minus "$(stripped "$dir/hello")" "$(stripped "$dir/empty")")" KiB 0 - \
     - 0
 others=$(objdump -p "$dir/hello" | grep NEEDED | grep -vcE 'lib(c|pthread)\.' \

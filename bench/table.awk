@@ -16,26 +16,33 @@ function verdict(figure, limit, rule, budget) {
     return figure + 0 >= budget + 0 ? "ok" : "OVER"
 }
 
+function line(what, figure, unit, limit, yardstick, ratio, budget, word, s) {
+    s = sprintf("%-*s %8s %-11s %8s %-29s %6s  %-9s %s", \
+        what ~ /^\n/ ? 41 : 40, what, figure, unit, limit, yardstick, \
+        ratio, budget, word)
+    sub(/ +$/, "", s)
+    print s
+}
+
 BEGIN {
     FS = "\t"
     print date ", " cpu " (" cores " cores), " compiler ", " kernel \
         ", load " load (quick ? ", quick" : "")
-    format = "%-40s %8s %-11s %8s  %-29s %6s  %-9s %s\n"
 }
 /^#/ {
-    printf "\n" format, toupper(substr($0, 3)), "figure", "", "limit", \
-        "of the same run", "ratio", "budget", ""
+    line("\n" toupper(substr($0, 3)), "figure", "", "limit", "", "ratio", \
+        "budget", "")
     next
 }
 {
     word = verdict($3, $5, $7, $8)
     count[word]++
     limit = $5 > 0 ? number($5) : ""
-    ratio = $5 > 0 && $3 !~ /nan/ ? sprintf("%.2f", $3 / $5) : ""
+    ratio = $5 > 0 && $3 !~ /nan/ ? $3 / $5 : ""
+    if (ratio != "") ratio = sprintf(ratio < 100 ? "%.2f" : "%.0f", ratio)
     budget = $7 == "-" ? "" : $7 == "ratio<=" ? "<= " number($8) " x" \
         : $7 " " number($8)
-    printf format, $2, number($3), $4, limit, $6 == "-" ? "" : $6, ratio, \
-        budget, word
+    line($2, number($3), $4, limit, $6 == "-" ? "" : $6, ratio, budget, word)
 }
 END {
     printf "\n%d within budget, %d over, %d failed\n", count["ok"], \
