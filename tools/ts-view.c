@@ -101,12 +101,14 @@ static bool parse(view *v)
         : want_json && !want_events && !want_stats
             ? "--json goes with --events or --stats"
         : has_nth && !zone_pattern ? "--nth goes with --zone"
-                                   : NULL;
+        : has_from && has_to && from_ns >= to_ns
+            ? "--to must be later than --from"
+            : NULL;
     if (wrong) {
         cli_error(&tool, NULL, "%s", wrong);
         return false;
     }
-    v->kinds = UINT64_MAX >> (64 - TS_EVENT_LIMIT);
+    v->kinds = VIEW_ALL_KINDS;
     if (kind_list) v->kinds = parse_kinds(kind_list);
     if (!v->kinds) {
         cli_error(&tool, NULL, "--kinds: no such kind in \"%s\"", kind_list);
@@ -186,29 +188,30 @@ static bool search_take(search *s, int64_t start_ns, int64_t end_ns)
 static void search_interval(const view_interval *interval, void *user)
 {
     search *const s = user;
-    if (matches(s, interval->key) && !(has_nth && s->found >= nth))
+    if (matches(s, interval->key) && interval->start_ns < s->v->to_ns &&
+        interval->end_ns > s->v->from_ns && !(has_nth && s->found >= nth))
         search_take(s, interval->start_ns, interval->end_ns);
 }
 
+// On every track, whatever is shown: "what did the device do in this zone".
 // Events first; frames and spans, which are made of two, if none has the name.
 static void find_zone(search *s)
 {
     const ts_filter filter = {
-        .kinds = s->v->kinds & ~(TS_FILTER(COUNTER) | TS_FILTER(ZONE_ARG) |
-                                 TS_FILTER(FRAME) | TS_FILTER(SPAN)),
+        .kinds = VIEW_ALL_KINDS & ~(TS_FILTER(COUNTER) | TS_FILTER(ZONE_ARG) |
+                                    TS_FILTER(FRAME) | TS_FILTER(SPAN)),
         .from_ns = s->v->zoomed ? s->v->from_ns : 0,
         .to_ns = s->v->zoomed ? s->v->to_ns : 0,
     };
     ts_cursor *cursor;
     ts_event event;
     if (ts_cursor_open(&cursor, s->v->trace.reader, &filter) != TS_OK) return;
-    while (filter.kinds && ts_cursor_next(cursor, &event))
-        if (view_track_is_wanted(s->v, event.track) &&
-            matches(s, view_key(event.columns, event.row)) &&
+    while (ts_cursor_next(cursor, &event))
+        if (matches(s, view_key(event.columns, event.row)) &&
             !search_take(s, event.start_ns, event.start_ns + event.duration_ns))
             break;
     ts_cursor_close(cursor);
-    if (!s->found) view_intervals(s->v, s->v->kinds, search_interval, s);
+    if (!s->found) view_intervals(s->v, VIEW_ALL_KINDS, search_interval, s);
 }
 
 static bool zoom_to_zone(view *v)
@@ -240,7 +243,8 @@ static bool show(view *v)
     view_tracks_load(v);
     set_range(v);
     if (v->from_ns >= v->to_ns) {
-        cli_error(&tool, NULL, "--to must be later than --from");
+        cli_error(&tool, v->path, "begins at %s, after --to",
+                  cli_time(v->from_ns).s);
         return false;
     }
     if (zone_pattern && !zoom_to_zone(v)) return false;

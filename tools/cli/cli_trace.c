@@ -36,6 +36,10 @@ static void say_salvage(const cli_trace *trace, const cli_tool *tool,
                   ts_result_text(info->salvage));
     else if (info->live && !info->finished)
         cli_error(tool, path, "still being written; this is what is there");
+    else if (!info->finished && !info->salvaged)
+        cli_error(tool, path,
+                  "unfinished: the recorder died and left nothing to save, or "
+                  "the file was cut");
     if (info->clock_estimated)
         cli_error(tool, path,
                   "the clock's frequency is not in the trace; times are "
@@ -81,6 +85,18 @@ size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
     return count;
 }
 
+static void say_failure(const cli_tool *tool, const char *path,
+                        ts_result result, int number)
+{
+    if (result == TS_ERR_IO)
+        cli_error(tool, path, "cannot be read: %s",
+                  number ? strerror(number) : "not a file of bytes");
+    else if (result == TS_ERR_TRUNCATED)
+        cli_error(tool, path, "too short to be an SBT file");
+    else
+        cli_error(tool, path, "%s", ts_result_text(result));
+}
+
 bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
                     const ts_reader_desc *how, cli_warn warn)
 {
@@ -100,9 +116,7 @@ bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
     errno = 0;
     const ts_result result = ts_reader_open(&trace->reader, &desc);
     if (result != TS_OK) {
-        const bool system = result == TS_ERR_IO && errno;
-        cli_error(tool, path, "%s%s%s", ts_result_text(result),
-                  system ? ": " : "", system ? strerror(errno) : "");
+        say_failure(tool, path, result, errno);
         cli_trace_close(trace);
         return false;
     }

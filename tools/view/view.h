@@ -16,7 +16,8 @@
 
 /* ==== 1. View ============================================================ */
 
-#define VIEW_NONE UINT32_MAX
+#define VIEW_NONE      UINT32_MAX
+#define VIEW_ALL_KINDS (UINT64_MAX >> (64 - TS_EVENT_LIMIT))
 
 // Keys of 64 bits to numbers of 32. All zeros is an empty map.
 typedef struct view_map {
@@ -113,7 +114,8 @@ void view_walk(view *v, uint64_t kinds,
 /*
     Frames and spans as intervals: a frame from one boundary of its name to
     the next on its thread, a span from its start to its end wherever that
-    was; one without an end lasts to the end of the trace. In order of end.
+    was; one without an end lasts to the end of the trace. All of the trace,
+    in order of end.
 */
 typedef struct view_interval {
     ts_event_kind kind; // TS_EVENT_FRAME, TS_EVENT_SPAN
@@ -121,6 +123,7 @@ typedef struct view_interval {
     uint32_t track; // where it began
     int64_t start_ns, end_ns;
 } view_interval;
+bool view_interval_is_wanted(const view *v, const view_interval *interval);
 void view_intervals(view *v, uint64_t kinds,
                     void (*call)(const view_interval *interval, void *user),
                     void *user);

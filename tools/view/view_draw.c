@@ -32,7 +32,7 @@ const view_glyphs view_glyphs_ascii = {
     .levels = { ' ', '_', '.', ':', '-', '=', '+', '*', '#' },
     .edge = '|',
     .moment = '\'',
-    .mark = 'v',
+    .mark = '^',
     .grid = '.',
     .rule = '-',
     .tick = '+',
@@ -170,20 +170,35 @@ static bool is_solid(const view_drawing *d, const view_cell *cell)
     return cell->key_part_ns >= (d->rows.cell_ns + 1) / 2;
 }
 
+static bool same_event(const view_cell *a, const view_cell *b)
+{
+    return a->key == b->key && a->key_start_ns == b->key_start_ns;
+}
+
+// A cell with nothing but the less than half that a bar beside it has of it.
+static bool is_fringe(const view_drawing *d, const view_row *row, uint32_t c)
+{
+    const view_cell *const cell = &row->cells[c];
+    if (cell->busy_ns + cell->wait_ns > cell->key_part_ns) return false;
+    return (c && is_solid(d, cell - 1) && same_event(cell, cell - 1)) ||
+           (c + 1 < d->rows.columns && is_solid(d, cell + 1) &&
+            same_event(cell, cell + 1));
+}
+
 static void put_bars(view_drawing *d, const view_row *row, int look)
 {
     uint32_t end_of_bar = VIEW_NONE;
     for (uint32_t c = 0; c < d->rows.columns;) {
         const view_cell *const cell = &row->cells[c];
         if (!cell->key || !is_solid(d, cell)) {
-            if (cell->key) put_share(d, d->gutter + c, cell);
+            if (cell->key && !is_fringe(d, row, c))
+                put_share(d, d->gutter + c, cell);
             c++;
             continue;
         }
         uint32_t end = c + 1;
         while (end < d->rows.columns && is_solid(d, &row->cells[end]) &&
-               row->cells[end].key == cell->key &&
-               row->cells[end].key_start_ns == cell->key_start_ns)
+               same_event(&row->cells[end], cell))
             end++;
         put_bar(d, d->gutter + c, d->gutter + end, cell,
                 cell->key_waits ? WAITING : look, end_of_bar == c);

@@ -227,6 +227,7 @@ static void take_frame(view_rows *rows, view_row *row,
 static void take_interval(const view_interval *interval, void *user)
 {
     view_rows *const rows = user;
+    if (!view_interval_is_wanted(rows->v, interval)) return;
     const bool frame = interval->kind == TS_EVENT_FRAME;
     view_row *const row =
         row_of(rows, frame ? VIEW_ROW_FRAMES : VIEW_ROW_SPANS,

@@ -127,7 +127,6 @@ typedef struct row_label {
     ts_text name;
     const char *part; // after the name, or alone
     uint32_t indent;
-    view_style style;
     bool alarm;
     cli_text made; // where `name` may lie
 } row_label;
@@ -161,17 +160,18 @@ static bool is_first(const view_rows *rows, size_t index)
            rows->rows[index - 1].type <= VIEW_ROW_SPANS;
 }
 
+// A part that finds no room is left out: the plot and the side tell.
 static void put_label(view_drawing *d, const row_label *label)
 {
     const uint32_t end = d->gutter - 1;
+    const uint32_t name = view_columns(label->name.text, label->name.size);
     const uint32_t part = (uint32_t)strlen(label->part);
-    uint32_t name_end = end;
-    if (part && label->name.size && end > part + 8) name_end = end - part - 1;
-    uint32_t at = view_put(&d->line, label->indent, name_end, label->name.text,
-                           label->name.size, label->style);
-    if (label->name.size && part) at++;
-    view_put(&d->line, at, end, label->part, part,
-             label->alarm ? view_alarm : view_faint);
+    uint32_t at = view_put(&d->line, label->indent, end, label->name.text,
+                           label->name.size, view_plain);
+    if (name) at++;
+    if (!name || label->indent + name + 1 + part <= end)
+        view_put(&d->line, at, end, label->part, part,
+                 label->alarm ? view_alarm : view_faint);
 }
 
 /* ---- Axis --------------------------------------------------------------- */
@@ -239,24 +239,30 @@ static void axis_choose(view_drawing *d)
         }
 }
 
+static uint32_t column_of(const view_drawing *d, int64_t ns)
+{
+    return d->gutter + (uint32_t)((ns - d->v->from_ns) / d->rows.cell_ns);
+}
+
+// Where labels count from the first tick, that one tells its whole time.
+static cli_text tick_text(const view_drawing *d, int64_t ns)
+{
+    if (!d->base_ns) return axis_text(ns, d->step_ns, unit_for(d->v->to_ns));
+    if (ns == d->base_ns) return axis_text(ns, d->step_ns, unit_for(ns));
+    const int64_t last = d->v->to_ns - d->base_ns;
+    return cli_format("+%.40s",
+                      axis_text(ns - d->base_ns, d->step_ns, unit_for(last)).s);
+}
+
 static void print_axis(view_drawing *d)
 {
     const view *const v = d->v;
-    const uint32_t plot_end = d->gutter + d->rows.columns;
-    view_line_clear(&d->line);
-    const axis_unit unit = unit_for(v->to_ns - d->base_ns);
-    if (d->base_ns) {
-        const cli_text base =
-            axis_text(d->base_ns, d->step_ns, unit_for(d->base_ns));
-        view_put_string(&d->line, 0, d->gutter, base.s, view_faint);
-    }
-    uint32_t free_from = d->gutter;
     const int64_t first = round_up(v->from_ns, d->step_ns);
+    uint32_t free_from = d->gutter;
+    view_line_clear(&d->line);
     for (int64_t t = first; t < v->to_ns; t += d->step_ns) {
-        const uint32_t at =
-            d->gutter + (uint32_t)((t - v->from_ns) / d->rows.cell_ns);
-        cli_text text = axis_text(t - d->base_ns, d->step_ns, unit);
-        if (d->base_ns) text = cli_format("+%.40s", text.s);
+        const uint32_t at = column_of(d, t);
+        const cli_text text = tick_text(d, t);
         const uint32_t size = (uint32_t)strlen(text.s);
         if (at < free_from || at + size > d->line.width) continue;
         view_put_string(&d->line, at, d->line.width, text.s, view_faint);
@@ -264,13 +270,10 @@ static void print_axis(view_drawing *d)
     }
     view_line_print(&d->line, stdout, v->color);
     view_line_clear(&d->line);
-    for (uint32_t c = d->gutter; c < plot_end; c++)
+    for (uint32_t c = d->gutter; c < d->gutter + d->rows.columns; c++)
         view_put_code(&d->line, c, d->set->rule, view_faint);
     for (int64_t t = first; t < v->to_ns; t += d->step_ns)
-        view_put_code(&d->line,
-                      d->gutter +
-                          (uint32_t)((t - v->from_ns) / d->rows.cell_ns),
-                      d->set->tick, view_faint);
+        view_put_code(&d->line, column_of(d, t), d->set->tick, view_faint);
     view_line_print(&d->line, stdout, v->color);
 }
 
@@ -355,10 +358,7 @@ static void put_grid(view_drawing *d)
     const view_style style = { .fg = 237 };
     for (int64_t t = round_up(v->from_ns, d->step_ns); t < v->to_ns;
          t += d->step_ns)
-        view_put_code(&d->line,
-                      d->gutter +
-                          (uint32_t)((t - v->from_ns) / d->rows.cell_ns),
-                      d->set->grid, style);
+        view_put_code(&d->line, column_of(d, t), d->set->grid, style);
 }
 
 static void print_row(view_drawing *d, size_t index)

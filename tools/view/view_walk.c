@@ -206,11 +206,7 @@ static uint32_t pending_add(interval_walk *w)
 static void interval_end(interval_walk *w, pending *p, int64_t end_ns)
 {
     p->interval.end_ns = end_ns;
-    const view *const v = w->v;
-    const view_interval *const i = &p->interval;
-    if (v->track_wanted[i->track] && i->start_ns < v->to_ns &&
-        (end_ns > v->from_ns || i->start_ns == v->from_ns))
-        w->call(i, w->user);
+    w->call(&p->interval, w->user);
 }
 
 static void pending_start(interval_walk *w, view_map *map, uint64_t id,
@@ -253,6 +249,12 @@ static void take_span(interval_walk *w, const ts_event *event)
         w->free_first = at;
     }
     if (phase == TS_PHASE_START) pending_start(w, &w->spans, id, event);
+}
+
+bool view_interval_is_wanted(const view *v, const view_interval *interval)
+{
+    return v->track_wanted[interval->track] && interval->start_ns < v->to_ns &&
+           (interval->end_ns > v->from_ns || interval->start_ns == v->from_ns);
 }
 
 void view_intervals(view *v, uint64_t kinds,
