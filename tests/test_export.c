@@ -274,6 +274,31 @@ static void the_same_trace_gives_the_same_bytes(void **state)
     forge_close(&f);
 }
 
+// The budget of the design, with times that no compressor can guess.
+static void a_slice_takes_at_most_twenty_bytes(void **state)
+{
+    (void)state;
+    enum { COUNT = 40000 };
+    static forge_zone zones[COUNT];
+    uint64_t x = 1, now = 2000;
+    for (int i = 0; i < COUNT; i++) {
+        x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
+        zones[i].start = now + (x >> 50);
+        zones[i].end = zones[i].start + (x >> 30 & 0xFFFFF);
+        zones[i].site = 1 + (x >> 60 & 1);
+        now = zones[i].end;
+    }
+    forge f;
+    begin_trace(&f);
+    forge_zones(&f, 2, FORGE_PACK, zones, COUNT);
+    ts_reader *const reader = open_bytes(&f);
+    export_all(reader, &export_perfetto, EXPORT_PACKETS);
+    assert_int_equal(COUNT, counts.slices);
+    assert_in_range(exported.size, COUNT * 4, COUNT * 20);
+    ts_reader_close(reader);
+    forge_close(&f);
+}
+
 static void damage_is_reported_and_shown(void **state)
 {
     (void)state;
@@ -416,6 +441,7 @@ int main(void)
         cmocka_unit_test(times_before_the_start_are_shifted),
         cmocka_unit_test(a_range_leaves_out_what_does_not_touch_it),
         cmocka_unit_test(the_same_trace_gives_the_same_bytes),
+        cmocka_unit_test(a_slice_takes_at_most_twenty_bytes),
         cmocka_unit_test(damage_is_reported_and_shown),
         cmocka_unit_test(what_is_deflated_can_be_inflated),
         cmocka_unit_test(checksums_are_those_of_the_standards),

@@ -186,6 +186,11 @@ static int export_trace(const cli_trace *trace, const char *input,
         return CLI_FAILED;
     }
     if (strcmp(output, "-")) print_counts(format, &counts);
+    if (trace->info->unknown_events)
+        cli_error(&tool, input,
+                  "%s events are of kinds that this version does not know; "
+                  "they are not in the output",
+                  cli_count(trace->info->unknown_events).s);
     const size_t damage = cli_trace_damage(trace, &tool, input, known);
     if (result == TS_OK && !damage) return CLI_OK;
     cli_error(&tool, input, "%s; the output has everything else",
