@@ -2608,7 +2608,10 @@ static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
     const size_t size = sizeof *durations_ns, count = r->op_count;
     if (!ts__rvec_reserve(&r->allocator, &r->changed, size, count))
         return false;
-    memcpy(r->changed.data, durations_ns, count * size);
+    int64_t *const changed = (int64_t *)r->changed.data;
+    for (size_t i = 0; i < count; i++)
+        changed[i] = durations_ns[i] < TS__REPLAY_SUM_MAX ? durations_ns[i]
+                                                          : TS__REPLAY_SUM_MAX;
     r->changed.count = count;
     return true;
 }
