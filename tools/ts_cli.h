@@ -10,7 +10,7 @@
 #define TS_CLI_H
 
 #ifndef _POSIX_C_SOURCE
-#    define _POSIX_C_SOURCE 200809L
+#define _POSIX_C_SOURCE 200809L
 #endif
 #include <errno.h>
 #include <inttypes.h>
