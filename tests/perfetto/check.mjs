@@ -19,7 +19,8 @@ const unhex = (text) => Buffer.from(text, 'hex').toString();
 // One text for one value, whatever wrote it down: integers modulo 2^64,
 // other numbers as JavaScript prints them.
 function canonicalValue(text) {
-    if (/^-?\d+$/.test(text)) return BigInt.asUintN(64, BigInt(text)).toString();
+    if (/^-?\d+$/.test(text))
+        return BigInt.asUintN(64, BigInt(text)).toString();
     if (/^-?[\d.]+(e[-+]?\d+)?$/.test(text)) return Number(text).toString();
     return { inf: 'Infinity', '-inf': '-Infinity' }[text] ?? text;
 }
@@ -123,6 +124,21 @@ function sampleLines(processor, isJson, counters) {
     });
 }
 
+// Slices' stacks, innermost frame first, as JSON has them for an argument.
+function loadStacks(processor) {
+    const sites = new Map(processor.query(`select c.id, c.parent_id, f.name
+        from stack_profile_callsite c
+        join stack_profile_frame f on c.frame_id = f.id`).rows
+        .map(([id, parent, name]) => [id, { parent, name }]));
+    return new Map(processor.query(`select slice_id, callsite_id
+        from __intrinsic_track_event_callstacks`).rows.map(([slice, from]) => {
+        const names = [];
+        for (let at = sites.get(from); at; at = sites.get(at.parent))
+            names.push(at.name);
+        return [slice, names.join(';')];
+    }));
+}
+
 // Spans in JSON are all of one category; their own is an argument.
 function spanCategory(args) {
     const own = args.find(([key]) => key === 'category');
@@ -131,11 +147,13 @@ function spanCategory(args) {
 
 function sliceLines(processor, isJson) {
     const sets = loadArgs(processor, isJson);
-    const sql = `select ts, dur, coalesce(name, ''), coalesce(category, ''),
-        arg_set_id from slice`;
+    const stacks = loadStacks(processor);
+    const sql = `select id, ts, dur, coalesce(name, ''),
+        coalesce(category, ''), arg_set_id from slice`;
     return processor.query(sql).rows.map(
-        ([time, duration, name, category, set]) => {
-            let args = sets.get(set) ?? [];
+        ([id, time, duration, name, category, set]) => {
+            let args = [...sets.get(set) ?? []];
+            if (stacks.has(id)) args.push(['stack', stacks.get(id)]);
             if (isJson && category === 'span' && !name.startsWith(category))
                 [category, args] = spanCategory(args);
             return `S ${time} ${duration} ${name} [${category}] ` +

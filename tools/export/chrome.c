@@ -283,6 +283,22 @@ static void put_place(chrome *c, bool *filled, const ts_site_entry *site)
     }
 }
 
+// "libx.so+0x1f20;app+0x400" with the innermost frame first.
+static void put_stack(chrome *c, bool *filled, uint32_t stack)
+{
+    const ts_frame_entry *frames;
+    const uint32_t count = ts_reader_stack(c->reader, stack, &frames);
+    if (!count) return;
+    export_buffer text = { 0 };
+    for (uint32_t i = 0; i < count; i++) {
+        if (i) export_put(&text, ";", 1);
+        export_put_frame(&text, c->reader, &frames[i]);
+    }
+    put_key(c, filled, (ts_text){ "stack", 5 });
+    put_string(&c->block, (ts_text){ (char *)text.data, text.size });
+    export_resize(text.data, 0);
+}
+
 static void put_args(chrome *c, const export_item *item, const char *category)
 {
     bool filled = false;
@@ -298,6 +314,7 @@ static void put_args(chrome *c, const export_item *item, const char *category)
         if (own.size) put_string(&c->block, own);
     }
     if (site && !c->no_args) put_place(c, &filled, site);
+    if (item->stack) put_stack(c, &filled, item->stack);
     if (filled) put(c, "}");
 }
 

@@ -61,33 +61,6 @@ void export_add_track(export_args *a, const char *name, uint64_t id)
     export_add_text(a, name, row->lanes[0]->name);
 }
 
-// "libx.so+0x1f20;app+0x400;..." with the innermost frame first.
-void export_add_stack(export_args *a, uint64_t stack)
-{
-    const ts_frame_entry *frames;
-    const uint32_t count =
-        stack ? ts_reader_stack(a->reader, (uint32_t)stack, &frames) : 0;
-    export_buffer text = { 0 };
-    for (uint32_t i = 0; i < count; i++) {
-        const ts_module_entry *const module =
-            ts_reader_module(a->reader, frames[i].module);
-        const ts_text path =
-            ts_reader_name(a->reader, module ? module->path : 0);
-        size_t from = path.size; // the file's name without its folders
-        while (from && path.text[from - 1] != '/')
-            from--;
-        if (i) export_put(&text, ";", 1);
-        export_put(&text, path.text + from, path.size - from);
-        if (path.size) export_put(&text, "+", 1);
-        export_put_hex(&text, frames[i].offset);
-    }
-    if (count)
-        export_add_text(
-            a, "stack",
-            export_keep_text(a, (ts_text){ (char *)text.data, text.size }));
-    export_resize(text.data, 0);
-}
-
 /* ---- Arguments of GPU operations ---------------------------------------- */
 
 static const char *copy_name(uint64_t type)
@@ -205,7 +178,6 @@ void export_add_operation(export_args *a, const ts_event *event)
     export_add_track(a, "thread", ts_event_value(event, TS_COLUMN_THREAD));
     const uint32_t site = (uint32_t)ts_event_value(event, TS_COLUMN_SITE);
     if (site) export_add_text(a, "zone", ts_reader_site_name(a->reader, site));
-    export_add_stack(a, ts_event_value(event, TS_COLUMN_STACK));
 }
 
 /* ---- Forgetting --------------------------------------------------------- */

@@ -29,10 +29,9 @@ void export_add_uint(export_args *a, const char *name, uint64_t value);
 void export_add_address(export_args *a, const char *name, uint64_t value);
 // Empty texts are left out. text: must live until export_args_clear.
 void export_add_text(export_args *a, const char *name, ts_text text);
-// The text of a name; the name of a track, 0 none; a stack as one text.
+// The text of a name; the name of a track, 0 none.
 void export_add_name(export_args *a, const char *name, uint64_t id);
 void export_add_track(export_args *a, const char *name, uint64_t id);
-void export_add_stack(export_args *a, uint64_t stack);
 // What is known about a GPU operation.
 void export_add_operation(export_args *a, const ts_event *event);
 

@@ -120,6 +120,12 @@ static held *hold_named(walk *w, const ts_event *event, bool is_slice,
     return h;
 }
 
+static uint32_t stack_of(const walk *w, const ts_event *event)
+{
+    if (w->options->no_args) return 0;
+    return (uint32_t)ts_event_value(event, TS_COLUMN_STACK);
+}
+
 /* ---- Events of threads -------------------------------------------------- */
 
 static void take_zone(walk *w, const ts_event *event)
@@ -188,12 +194,12 @@ static void take_api_call(walk *w, const ts_event *event)
     h->item.name = ts_event_label(w->reader, event);
     h->item.name_kept = true;
     h->item.category = export_text("api_call");
+    h->item.stack = stack_of(w, event);
     const size_t from = w->args.count;
     const uint64_t correlation = ts_event_value(event, TS_COLUMN_CORRELATION);
     if (correlation) export_add_uint(&w->args, "correlation", correlation);
     export_add_uint(&w->args, "result",
                     ts_event_value(event, TS_COLUMN_RESULT));
-    export_add_stack(&w->args, ts_event_value(event, TS_COLUMN_STACK));
     own_args(w, h, from);
 }
 
@@ -365,6 +371,7 @@ static void take_memory(walk *w, const ts_event *event)
         .name = export_text(is_alloc(event) ? "alloc" : "free"),
         .name_kept = true,
         .category = export_text("memory"),
+        .stack = stack_of(w, event),
     };
     const size_t from = w->args.count;
     export_add_address(&w->args, "address",
@@ -378,7 +385,6 @@ static void take_memory(walk *w, const ts_event *event)
     if (site)
         export_add_text(&w->args, "zone", ts_reader_site_name(w->reader, site));
     export_add_track(&w->args, "thread", event->track);
-    export_add_stack(&w->args, ts_event_value(event, TS_COLUMN_STACK));
     give_args(w, &item, from);
     export_rows_instant(&w->rows, pool, &item);
     sample_memory(w, event);
@@ -419,6 +425,7 @@ static void take_operation(walk *w, const ts_event *event)
                        : ts_event_label(w->reader, event);
     h->item.name_kept = true;
     h->item.category = export_text(ts_event_name(event->kind));
+    h->item.stack = stack_of(w, event);
     const size_t from = w->args.count;
     if (!w->options->no_args) export_add_operation(&w->args, event);
     own_args(w, h, from);
@@ -536,4 +543,18 @@ ts_text export_item_category(const ts_reader *reader, const export_item *item)
     if (item->category.size || !item->site) return item->category;
     const ts_site_entry *const site = ts_reader_site(reader, item->site);
     return ts_reader_name(reader, site ? site->category : 0);
+}
+
+void export_put_frame(export_buffer *buffer, const ts_reader *reader,
+                      const ts_frame_entry *frame)
+{
+    const ts_module_entry *const module =
+        ts_reader_module(reader, frame->module);
+    const ts_text path = ts_reader_name(reader, module ? module->path : 0);
+    size_t from = path.size; // the file's name without its folders
+    while (from && path.text[from - 1] != '/')
+        from--;
+    export_put(buffer, path.text + from, path.size - from);
+    if (path.size) export_put(buffer, "+", 1);
+    export_put_hex(buffer, frame->offset);
 }

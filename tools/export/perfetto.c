@@ -39,7 +39,8 @@ enum { // TrackEvent
     EVENT_PLACE = 34,
     EVENT_DOUBLE = 44,
     EVENT_FLOW = 47,
-    EVENT_LAST_FLOW = 48
+    EVENT_LAST_FLOW = 48,
+    EVENT_STACK = 56
 };
 
 enum { BEGIN = 1, FINISH = 2, INSTANT = 3, SAMPLE = 4 }; // EVENT_TYPE
@@ -49,6 +50,9 @@ enum { // InternedData
     INTERNED_NAME = 2,
     INTERNED_ARG_NAME = 3,
     INTERNED_PLACE = 4,
+    INTERNED_FUNCTION = 5,
+    INTERNED_FRAME = 6,
+    INTERNED_STACK = 7,
     INTERNED_LOG = 20,
     INTERNED_KINDS = 21
 };
@@ -66,6 +70,7 @@ typedef struct sequence {
     int64_t last_ns;
     uint32_t counts[INTERNED_KINDS]; // numbers given out so far
     export_map texts;                // address of a text and kind -> number
+    export_map stacks;               // stack -> number
     export_map sites;                // site -> index + 1
     known_site *known;
     size_t known_count, known_capacity;
@@ -197,6 +202,42 @@ static known_site intern_site(perfetto *p, sequence *s, uint32_t id)
     return made;
 }
 
+// A stack and its frames, outermost first. Frames are not looked up: stacks
+// are few, and a frame is small.
+static uint32_t define_stack(perfetto *p, sequence *s, uint32_t stack)
+{
+    export_buffer *const b = &p->interned;
+    const ts_frame_entry *frames;
+    const uint32_t count = ts_reader_stack(p->reader, stack, &frames);
+    const uint32_t first = s->counts[INTERNED_FRAME] + 1;
+    if (!count) return 0;
+    for (uint32_t i = count; i-- > 0;) {
+        export_buffer name = { 0 };
+        export_put_frame(&name, p->reader, &frames[i]);
+        const uint32_t function = define(
+            p, s, INTERNED_FUNCTION, (ts_text){ (char *)name.data, name.size });
+        export_resize(name.data, 0);
+        const size_t frame = proto_begin(b, INTERNED_FRAME);
+        proto_uint(b, 1, ++s->counts[INTERNED_FRAME]);
+        proto_uint(b, 2, function);
+        proto_end(b, frame);
+    }
+    const size_t entry = proto_begin(b, INTERNED_STACK);
+    proto_uint(b, 1, ++s->counts[INTERNED_STACK]);
+    for (uint32_t i = 0; i < count; i++)
+        proto_uint(b, 2, first + i);
+    proto_end(b, entry);
+    return s->counts[INTERNED_STACK];
+}
+
+static uint32_t intern_stack(perfetto *p, sequence *s, uint32_t stack)
+{
+    if (!stack) return 0;
+    uint64_t *const number = export_map_at(&s->stacks, stack);
+    if (!*number) *number = define_stack(p, s, stack);
+    return (uint32_t)*number;
+}
+
 static void put_interned(perfetto *p)
 {
     if (!p->interned.size) return;
@@ -311,6 +352,8 @@ static void put_item(perfetto *p, const export_lane *lane,
         put_arg(p, s, &item->args[i]);
     put_color(p, s, item->site);
     put_arrows(b, &item->arrows);
+    const uint32_t stack = intern_stack(p, s, item->stack);
+    if (stack) proto_uint(b, EVENT_STACK, stack);
     if (item->is_log) put_log(p, s, item->name, site.place);
     proto_end(b, event);
     put_interned(p);
@@ -556,6 +599,7 @@ static void perfetto_free_lane(void *self, export_lane *lane)
     sequence *const s = lane->state;
     export_map_free(&s->texts);
     export_map_free(&s->sites);
+    export_map_free(&s->stacks);
     export_resize(s->known, 0);
     export_resize(s, 0);
 }
