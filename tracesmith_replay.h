@@ -1005,17 +1005,12 @@ static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,
 */
 enum { TS__HOP_MAX = 4096 };
 
-typedef struct ts__walk {
-    ts_reader *reader;
-    ts__in_chunk *first;
-    uint8_t *valid;
-} ts__walk;
-
+// For the chunks that were hopped to: they stand behind the table.
 static void ts__walk_unseal(void *user, size_t item, uint32_t thread)
 {
-    ts__walk *const walk = user;
+    const ts_reader *const reader = user;
     (void)thread;
-    ts__in_chunk_unseal(walk->reader, &walk->first[item]);
+    ts__in_chunk_unseal(reader, &reader->chunks[reader->chunk_count + item]);
 }
 
 // The next valid chunk behind an offset; the size of the file if none.
@@ -1088,17 +1083,16 @@ static ts_result ts__walk_take(ts_reader *reader, const ts__in_chunk *chunk)
     return TS_OK;
 }
 
-// Takes the hopped chunks that are valid. They stand behind the table, whose
-// own end never overtakes them.
+// Takes the hopped chunks that are valid. The end of the table, which follows,
+// never overtakes them.
 static ts_result ts__walk_batch(ts_reader *reader, size_t limit, bool *all)
 {
     const size_t first = reader->chunk_count;
     size_t hopped = 0, taken = 0;
     ts_result result = ts__walk_hop(reader, limit, &hopped);
-    ts__walk walk = { reader, reader->chunks + first, NULL };
     reader->chunk_count = first;
     if (result != TS_OK) return result;
-    if (hopped) ts__crew_run(reader->threads, hopped, ts__walk_unseal, &walk);
+    ts__crew_run(reader->threads, hopped, ts__walk_unseal, reader);
     while (taken < hopped && result == TS_OK) {
         const ts__in_chunk chunk = reader->chunks[first + taken];
         if (!(chunk.state & TS__CHUNK_SEALED)) break;
@@ -2248,6 +2242,15 @@ static ts_chunk_info ts__in_chunk_describe(const ts__clocks *clocks,
     return info;
 }
 
+// Modulo 2^64 every tick is near some sample; times of a chunk that lies half
+// the circle away would jump.
+static bool ts__in_chunk_timed(const ts__clocks *clocks,
+                               const ts__in_chunk *chunk)
+{
+    const ts_chunk_info info = ts__in_chunk_describe(clocks, chunk);
+    return info.first_ns <= info.last_ns;
+}
+
 static void ts__info_chunk(ts_reader *reader, const ts__in_chunk *chunk,
                            bool *any)
 {
@@ -2263,7 +2266,7 @@ static void ts__info_chunk(ts_reader *reader, const ts__in_chunk *chunk,
     }
     info->counts[header->event] += header->count;
     info->stored_bytes[header->event] += ts__in_chunk_bytes(header);
-    if (!header->count) return;
+    if (!header->count || !ts__in_chunk_timed(reader->clocks, chunk)) return;
     const ts_chunk_info times = ts__in_chunk_describe(reader->clocks, chunk);
     if (!*any || times.first_ns < info->first_ns)
         info->first_ns = times.first_ns;
@@ -3055,6 +3058,8 @@ static ts__fault ts__decode(ts_reader *reader, const ts__clocks *clocks,
     columns->payload = scratch.bytes;
     columns->payload_size = scratch.size;
     if (fault.result != TS_OK) return fault;
+    if (!ts__in_chunk_timed(clocks, chunk))
+        return ts__corrupt("the chunk's time is too far from its clock's");
     const char *const text =
         ts__columns_find(payload, header->raw_size, header->count, &found);
     if (text) return ts__corrupt(text);
