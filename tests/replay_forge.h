@@ -248,4 +248,13 @@ static inline void work_expect(const fixture *x, uint32_t track, int64_t start,
 #define DS TS_EVENT_DEVICE_SYNC
 #define ES TS_EVENT_EVENT_SYNC
 
+// An event that crosses streams, and a device apart.
+__attribute__((unused)) static const op crossing[] = {
+    { K, S0, 2, 50, 0, 1, 0, 0, HOST },
+    { R, S0, 50, 50, 1, 2, 7, 0, HOST },
+    { W, S0 + 1, 5, 52, 2, 3, 7, 0, HOST },
+    { K, S0 + 1, 55, 60, 3, 4, 0, 0, HOST },
+    { K, T0, 4, 9, 4, 5, 0, 0, OTHER },
+};
+
 #endif // REPLAY_FORGE_H
