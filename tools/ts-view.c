@@ -294,6 +294,7 @@ static bool follow(view *v)
             fputs("\x1b[H\x1b[J", stdout);
         else if (!first)
             putchar('\n');
+        v->height = terminal && !want_stats ? cli_height() : 0;
         if (!show(v)) return false;
         fflush(stdout);
         bool more = false;

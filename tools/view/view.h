@@ -45,7 +45,7 @@ typedef struct view {
     const char *track_list; // patterns of names, NULL: all
     uint64_t limit;         // of lines, by mode
     uint32_t depth;         // rows of nested zones (0: by the room there is)
-    uint32_t width;
+    uint32_t width, height; // height 0: as many lines as there are
     bool color, unicode, json;
     cli_json out;         // of --json
     uint64_t listed;      // events so far

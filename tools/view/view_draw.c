@@ -120,8 +120,10 @@ static void put_bar_color(view_drawing *d, uint32_t from, uint32_t to,
 {
     for (uint32_t c = from; c < to; c++)
         view_put_code(&d->line, c, ' ', style);
-    if (joined) view_put_code(&d->line, from, d->set->edge, style);
-    put_name(d, from + (joined || to - from > 6), to, name, style);
+    // Between bars of one cell an edge would be all that is seen.
+    const bool edge = joined && to - from > 1;
+    if (edge) view_put_code(&d->line, from, d->set->edge, style);
+    put_name(d, from + (edge || to - from > 6), to, name, style);
 }
 
 static void put_bar(view_drawing *d, uint32_t from, uint32_t to,

@@ -21,6 +21,7 @@ typedef struct view_drawing {
     uint32_t gutter, side;             // columns of the two margins
     int64_t step_ns;                   // between ticks ...
     int64_t base_ns;                   // ... which are labelled from here on
+    uint32_t printed;                  // rows and their headers
     bool partly, waits, moments, lost; // for the legend
 } view_drawing;
 

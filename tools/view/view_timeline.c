@@ -60,7 +60,8 @@ cli_text view_side_text(const view *v, const view_row *row)
                           row->count == 1 ? "" : "s");
     case VIEW_ROW_MOMENTS: return cli_count(row->count);
     case VIEW_ROW_LOSS: return cli_format("%s lost", cli_count(row->count).s);
-    case VIEW_ROW_ALLOCS: return cli_bytes((uint64_t)row->sum);
+    case VIEW_ROW_ALLOCS:
+        return cli_bytes(row->sum < 1e19 ? (uint64_t)row->sum : UINT64_MAX);
     case VIEW_ROW_COUNTER:
         return range_text(row->sampled ? row->low : row->before,
                           row->sampled ? row->high : row->before, unit);
@@ -375,6 +376,7 @@ static void print_row(view_drawing *d, size_t index)
                     side.s,
                     row->type == VIEW_ROW_LOSS ? view_alarm : view_faint);
     view_line_print(&d->line, stdout, d->v->color);
+    d->printed++;
 }
 
 // Names of the devices and contexts between the last row's track and this.
@@ -405,6 +407,7 @@ static void print_headers(view_drawing *d, uint32_t track, uint32_t *headed)
             view_put_string(&d->line, at + 1, d->line.width, made.s,
                             view_faint);
         view_line_print(&d->line, stdout, v->color);
+        d->printed++;
     }
 }
 
@@ -432,23 +435,29 @@ static void measure(view_drawing *d)
 void view_timeline_print(view_drawing *d)
 {
     view *const v = d->v;
-    uint32_t *const headed = calloc(v->track_count + 1, sizeof *headed);
-    if (!headed) return;
+    uint32_t *const headed = view_resize(NULL, v->track_count + 1, 4);
+    memset(headed, 0, (v->track_count + 1) * sizeof *headed);
     uint64_t shown = 0, hidden = 0;
     axis_choose(d);
     print_header(d);
     print_axis(d);
+    // Header, axis and legend have four of the lines, the shell has one.
+    const uint32_t room = v->height > 6 ? v->height - 5 : 1;
     for (size_t i = 0; i < d->rows.count; i++) {
         const view_row *const row = &d->rows.rows[i];
         const bool first = is_first(&d->rows, i);
-        if (first && v->limit && shown >= v->limit) hidden++;
-        if (first && !hidden) shown++;
-        if (hidden) continue;
+        const bool full = (v->limit && first && shown >= v->limit) ||
+                          (v->height && d->printed >= room);
+        if (hidden || full) {
+            hidden += first || !hidden;
+            continue;
+        }
+        shown += first;
         if (first && row->track != VIEW_NONE && row->type > VIEW_ROW_SPANS)
             print_headers(d, row->track, headed);
         print_row(d, i);
     }
-    if (!d->rows.count) puts("no events here");
+    if (!d->rows.count) puts("nothing to draw here; --events lists all");
     print_legend(d, hidden);
     free(headed);
 }
