@@ -3,10 +3,14 @@
 
     Needs the traces of gen_trace in the directory for files; bench/run.sh
     lists them.
+
+    bench_tools --seconds N COMMAND...  only prints the least CPU time of N
+    runs of any command, for bench/build.sh.
 */
 #include "bench/bench.h" // first: it asks for GNU interfaces
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #define OLD "the predecessor, elsewhere"
@@ -14,26 +18,51 @@ extern char **environ;
 
 /* ==== 1. Processes ======================================================= */
 
-// Wall time of a command in nanoseconds; NaN if it failed.
-static double run_once(char *const *argv)
+typedef struct cost {
+    double wall_ns, cpu_ns; // NaN: it failed
+} cost;
+
+static double usage_ns(const struct timeval *t)
 {
+    return (double)t->tv_sec * 1e9 + (double)t->tv_usec * 1e3;
+}
+
+static cost run_once(char *const *argv)
+{
+    cost result = { NAN, NAN };
     posix_spawn_file_actions_t quiet;
     posix_spawn_file_actions_init(&quiet);
     posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
     const double begin = bench_wall_ns();
     pid_t child = 0;
+    struct rusage usage;
     const int failed =
-        posix_spawn(&child, argv[0], &quiet, NULL, argv, environ);
+        posix_spawnp(&child, argv[0], &quiet, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&quiet);
     int status = 0;
-    if (failed || waitpid(child, &status, 0) != child || status != 0) {
+    if (failed || wait4(child, &status, 0, &usage) != child || status != 0) {
         fprintf(stderr, "bench_tools: %s: failed, status %d\n", argv[0],
                 failed ? failed : status);
-        return NAN;
+        return result;
     }
-    return bench_wall_ns() - begin;
+    result.wall_ns = bench_wall_ns() - begin;
+    result.cpu_ns = usage_ns(&usage.ru_utime) + usage_ns(&usage.ru_stime);
+    return result;
 }
 
+static cost run_least(char *const *argv, int rounds)
+{
+    cost least = { INFINITY, INFINITY };
+    for (int i = 0; i < rounds; i++) {
+        const cost one = run_once(argv);
+        if (isnan(one.wall_ns)) return one;
+        bench_keep_min(&least.wall_ns, one.wall_ns);
+        bench_keep_min(&least.cpu_ns, one.cpu_ns);
+    }
+    return least;
+}
+
+// Wall time: a tool may use several threads.
 static double run_tool(const char *tool, const char *const *arguments,
                        int rounds)
 {
@@ -42,13 +71,7 @@ static double run_tool(const char *tool, const char *const *arguments,
     snprintf(path, sizeof path, "%s/%s", bench.bin, tool);
     for (int i = 0; arguments[i]; i++)
         argv[i + 1] = (char *)(uintptr_t)arguments[i];
-    double least = INFINITY;
-    for (int i = 0; i < rounds; i++) {
-        const double ns = run_once(argv);
-        if (isnan(ns)) return NAN;
-        bench_keep_min(&least, ns);
-    }
-    return least;
+    return run_least(argv, rounds).wall_ns;
 }
 
 static uint64_t count_events(const char *path)
@@ -174,6 +197,11 @@ int main(int argc, char **argv)
         { "export.json", "kernels.sbt", "kernels.json",
           "export to Chrome JSON, kernels", 0, 0, 507 },
     };
+    if (argc > 3 && !strcmp(argv[1], "--seconds")) {
+        const cost least = run_least(argv + 3, atoi(argv[2]));
+        printf("%.6g\n", least.cpu_ns / 1e9);
+        return isnan(least.cpu_ns);
+    }
     bench_parse(argc, argv);
     measure_open();
     for (size_t i = 0; i < sizeof exports / sizeof exports[0]; i++)

@@ -1,10 +1,12 @@
 #!/bin/sh
 # Rows about building with tracesmith.h: instructions that disabled macros
 # leave, size of a program, libraries it needs, time to compile.
-#   bench/build.sh DIR        DIR: for files; the caller removes it
+#   bench/build.sh DIR OUT    DIR: for files; the caller removes it
+#                             OUT: where the benchmarks were built
 set -eu
 cd "$(dirname "$0")/.."
 dir=$1
+out=$2
 cc=${CC:-cc}
 tab=$(printf '\t')
 
@@ -13,18 +15,6 @@ row() { # key, what, figure, unit, limit, yardstick, rule, budget
     shift
     printf "$tab%s" "$@"
     echo
-}
-
-# Wall time of a command in seconds, the least of five.
-least_seconds() {
-    least=999999999999
-    for _ in 1 2 3 4 5; do
-        begin=$(date +%s%N)
-        "$@"
-        took=$(($(date +%s%N) - begin))
-        test "$took" -ge "$least" || least=$took
-    done
-    echo "$least" | awk '{ print $1 / 1e9 }'
 }
 
 minus() {
@@ -114,12 +104,13 @@ others=$(objdump -p "$dir/hello" | grep NEEDED | grep -vcE 'lib(c|pthread)\.' \
     || true)
 row build.libraries 'libraries beside libc' "$others" '' 0 - '<=' 0
 
-compile() {
-    "$cc" -std=c11 -O2 -I. -c "$dir/$1.c" -o "$dir/$1.o"
+compile() { # CPU seconds, the least of a few runs
+    "$out/bench/bench_tools" --seconds 4 "$cc" -std=c11 -O2 -I. -c \
+        "$dir/$1.c" -o "$dir/$1.o"
 }
-empty=$(least_seconds compile empty)
+empty=$(compile empty)
 row compile.header 'compile an including file, more' \
-    "$(minus "$(least_seconds compile header)" "$empty")" s "$empty" \
+    "$(minus "$(compile header)" "$empty")" s "$empty" \
     'the file without it' '<=' 0.3
 row compile.implementation 'compile the implementation' \
-    "$(least_seconds compile hello)" s "$empty" 'hello, world' '<=' 3
+    "$(compile hello)" s "$empty" 'hello, world' '<=' 3

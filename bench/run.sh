@@ -87,7 +87,7 @@ program bench_size
 heading Threads and sessions
 program bench_thread
 heading Building
-measure build bench/build.sh "$dir"
+measure build bench/build.sh "$dir" "$out"
 heading Reading, exporting, replaying
 trace zones 10000000 1000000 zones.sbt
 trace kernels 1000000 200000 kernels.sbt
