@@ -620,7 +620,8 @@ enum {
     TS__REC_FRAME = 8,     // site << 6
     TS__REC_ROW = 9,       // event kind << 6, slots << 16, bytes << 32;
                            // payload: ts__row_put's
-    TS__REC_THREAD = 10    // track << 6: whose records follow
+    TS__REC_THREAD = 10,   // track << 6: whose records follow
+    TS__REC_KERNEL = 11    // an ordinary kernel, see ts__kernel_put
 };
 #define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
 
@@ -1816,25 +1817,46 @@ uint64_t ts_tick_now(void)
     return ts__tick(&ts__none);
 }
 
-// Enters and leaves the slow path. With signals blocked, a handler never
-// finds this thread holding a lock, and its records are only delayed.
-// False: a fault inside the slow path led back here.
-static bool ts__enter(sigset_t *old)
+// What a recording call must leave as it was.
+typedef struct ts__caller {
+    sigset_t signals;
+    int error;  // errno
+    int cancel; // pthread_setcancelstate
+} ts__caller;
+
+// With signals blocked, a handler never finds this thread holding a lock,
+// and its records are only delayed. Nor may the thread be cancelled here.
+static void ts__caller_save(ts__caller *caller)
+{
+    sigset_t all;
+    caller->error = errno;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &caller->signals);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &caller->cancel);
+}
+
+static void ts__caller_restore(const ts__caller *caller)
+{
+    pthread_setcancelstate(caller->cancel, NULL);
+    pthread_sigmask(SIG_SETMASK, &caller->signals, NULL);
+    errno = caller->error;
+}
+
+// Enters and leaves the slow path. False: a fault inside it led back here.
+static bool ts__enter(ts__caller *caller)
 {
     if (ts__inside) return false;
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, old);
+    ts__caller_save(caller);
     ts__inside = 1;
     __atomic_fetch_add(&ts__c.inside, 1, __ATOMIC_SEQ_CST);
     return true;
 }
 
-static void ts__leave(const sigset_t *old)
+static void ts__leave(const ts__caller *caller)
 {
     __atomic_fetch_sub(&ts__c.inside, 1, __ATOMIC_SEQ_CST);
     ts__inside = 0;
-    pthread_sigmask(SIG_SETMASK, old, NULL);
+    ts__caller_restore(caller);
 }
 
 // Inside the slow path: true as long as this session's memory may be used.
@@ -1846,32 +1868,33 @@ static bool ts__session_still(uint32_t gate)
 
 // Session calls run with signals blocked and exclude each other, which also
 // keeps the session's memory; they may use the slow path themselves.
-static bool ts__api_enter(sigset_t *old)
+static bool ts__api_enter(ts__caller *caller)
 {
     if (ts__inside) return false;
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, old);
+    ts__caller_save(caller);
     ts__lock_take(&ts__c.api);
     return true;
 }
 
-static void ts__api_leave(const sigset_t *old)
+static void ts__api_leave(const ts__caller *caller)
 {
     ts__lock_give(&ts__c.api);
-    pthread_sigmask(SIG_SETMASK, old, NULL);
+    ts__caller_restore(caller);
 }
 
 /* ---- 11.4 Ledger -------------------------------------------------------- */
 
+// Totals have one writer at a time; the drain reads them as they are.
 static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
                          uint64_t last, uint64_t stall_ns)
 {
-    if (!total->count || (int64_t)(first - total->first) < 0)
-        total->first = first;
-    if (!total->count || (int64_t)(last - total->last) > 0) total->last = last;
-    TS__STORE(&total->count, total->count + count);
-    total->stall_ns += stall_ns;
+    const uint64_t before = TS__LOAD(&total->count);
+    if (!before || (int64_t)(first - TS__LOAD(&total->first)) < 0)
+        TS__STORE(&total->first, first);
+    if (!before || (int64_t)(last - TS__LOAD(&total->last)) > 0)
+        TS__STORE(&total->last, last);
+    TS__STORE(&total->stall_ns, TS__LOAD(&total->stall_ns) + stall_ns);
+    TS__STORE(&total->count, before + count);
 }
 
 // A loss of the thread that owns a ring: only that thread calls this.
@@ -1884,8 +1907,8 @@ static void ts__loss_ring(ts__ring *ring, ts_loss cause, uint64_t count,
         if (total->cause &&
             (total->cause != (uint32_t)cause || total->track != rest->owner))
             continue;
-        total->track = rest->owner;
-        total->cause = (uint32_t)cause;
+        TS__STORE(&total->track, rest->owner);
+        TS__STORE(&total->cause, (uint32_t)cause);
         ts__loss_add(total, count, first, last, stall_ns);
         return;
     }
@@ -1909,9 +1932,9 @@ static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
              total->detail != detail))
             continue;
         if (!total->cause) {
-            total->track = track;
+            TS__STORE(&total->track, track);
             total->detail = detail;
-            total->cause = (uint32_t)cause;
+            TS__STORE(&total->cause, (uint32_t)cause);
         } else if (last_row) {
             total->track = total->detail = 0;
         }
@@ -1932,7 +1955,7 @@ static void ts__loss_now(uint32_t track, ts_loss cause)
 static bool ts__loss_open(const ts__loss_total *total, uint64_t epoch)
 {
     const bool done = total->pending_epoch <= epoch;
-    return total->count != (done ? total->pending : total->sent);
+    return TS__LOAD(&total->count) != (done ? total->pending : total->sent);
 }
 
 // The row that the trace does not have yet; the append that carries it will
@@ -1946,13 +1969,13 @@ static ts_loss_entry ts__loss_row(ts__loss_total *total, uint64_t epoch)
     }
     total->pending_epoch = epoch + 1;
     total->pending = TS__LOAD(&total->count);
-    total->pending_stall = total->stall_ns;
-    total->pending_last = total->last;
+    total->pending_stall = TS__LOAD(&total->stall_ns);
+    total->pending_last = TS__LOAD(&total->last);
     ts_loss_entry row;
-    row.cause = total->cause;
+    row.cause = TS__LOAD(&total->cause);
     row.detail = total->detail;
     row.count = total->pending - total->sent;
-    row.first = total->sent ? total->sent_last : total->first;
+    row.first = total->sent ? total->sent_last : TS__LOAD(&total->first);
     row.last = total->pending_last;
     row.stall_ns = total->pending_stall - total->sent_stall;
     return row;
@@ -2116,7 +2139,7 @@ static uint32_t ts__entry_get(uint32_t kind, const void *bytes, size_t size)
     const uint64_t hash = ts__entry_hash(kind, bytes, size) | 1;
     const ts__entry *known = ts__entry_find(kind, bytes, size, hash);
     if (known) return known->id;
-    sigset_t old;
+    ts__caller old;
     if (!ts__enter(&old)) return 0;
     ts__lock_take(&ts__c.names);
     known = ts__entry_find(kind, bytes, size, hash);
@@ -2183,7 +2206,7 @@ static uint32_t ts__track_put(uint32_t id, ts_track_type type, uint32_t parent,
     entry.unit = unit;
     entry.number = number;
     entry.flags = flags;
-    sigset_t old;
+    ts__caller old;
     if (!ts__enter(&old)) return 0;
     ts__lock_take(&ts__c.names);
     if (id)
@@ -2253,7 +2276,7 @@ static uint32_t ts__counter_track(const char *name, const char *unit,
 {
     const uint32_t key = ts_name_define(name);
     if (!key) return 0;
-    sigset_t old;
+    ts__caller old;
     const uint32_t unit_name = ts_name_define(unit);
     const uint32_t parent = ts__process_track();
     if (!ts__enter(&old)) return 0;
@@ -2299,7 +2322,7 @@ static void ts__metadata_put(uint32_t track, const char *key, uint32_t type,
     entry.key = ts_name_define(key);
     entry.type = type;
     entry.value = value;
-    sigset_t old;
+    ts__caller old;
     if (!entry.key || !ts__enter(&old)) return;
     ts__lock_take(&ts__c.names);
     ts__entry_add(TS_CHUNK_METADATA, track, &entry, sizeof entry, 0);
@@ -2581,7 +2604,7 @@ static void ts__ring_leave(ts__ring *ring)
 // nobody can be in the middle of using them any more.
 static void ts__ring_detach(void *value)
 {
-    sigset_t old;
+    ts__caller old;
     bool found = false;
     ts__ring *const mine = (ts__ring *)value;
     if (!ts__enter(&old)) return;
@@ -2608,7 +2631,7 @@ static void ts__ring_detach(void *value)
 // `gate`: of the session to record in.
 static ts__ring *ts__ring_room_in(uint32_t gate, uint32_t count)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__enter(&old)) {
         // A fault inside the slow path. What happened before it keeps the
         // session's memory alive.
@@ -2636,7 +2659,7 @@ ts__ring *ts__ring_room(uint32_t kind, uint32_t count)
 // Counts a zone that began before this session.
 static void ts__zone_stale(uint32_t gate)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__enter(&old)) return;
     if (ts__session_still(gate)) ts__loss_now(ts__track, TS_LOSS_STALE);
     ts__leave(&old);
@@ -2674,6 +2697,15 @@ TS__SMALL_END
 
 /* ---- 11.7 Records with a payload ---------------------------------------- */
 
+// A slot behind the first one of a record; `a` has 56 bits.
+static void ts__ring_more(ts__ring *ring, uint64_t position, uint64_t a,
+                          uint64_t b)
+{
+    ts__slot *const slot = &ring->slots[position & ring->mask];
+    TS__STORE(&slot->b, b);
+    TS__STORE(&slot->a, a << 8 | ts__ring_tag(ring, position) | 1);
+}
+
 // Copies bytes into the slots behind a reserved position, 15 to a slot; up to
 // 14 bytes behind them are read too. Whole words: a slot put together from
 // bytes would be loaded again before they have left the store buffer, which
@@ -2682,12 +2714,10 @@ static void ts__ring_fill(ts__ring *ring, uint64_t position,
                           const uint8_t *bytes, size_t size)
 {
     for (size_t done = 0; done < size; done += 15) {
-        ts__slot *const slot = &ring->slots[++position & ring->mask];
         uint64_t low, high;
         memcpy(&low, bytes + done, 8);
         memcpy(&high, bytes + done + 7, 8);
-        TS__STORE(&slot->b, high);
-        TS__STORE(&slot->a, low << 8 | ts__ring_tag(ring, position) | 1);
+        ts__ring_more(ring, ++position, low, high);
     }
 }
 
@@ -2732,7 +2762,7 @@ static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
         ts__ring_put(ring, values[0], b, bytes, size);
         return;
     }
-    sigset_t old;
+    ts__caller old;
     const uint32_t gate = TS__LOAD(&ts__gate);
     if (!ts__enter(&old)) return;
     ring = ts__mine;
@@ -3018,9 +3048,42 @@ static uint32_t ts__gpu_columns(const ts_gpu_op *op, uint64_t *v)
     return n;
 }
 
+/*
+    A kernel without stack and graph whose figures are of ordinary size takes
+    three slots instead of eight; false if it is another one.
+
+        a: start (low 56 bits)     b: kind, clock << 6, start >> 56 << 24,
+                                      duration << 32
+        a: site, thread << 26      b: queued, submitted << 32 (as columns)
+        a: track, launch << 26     b: correlation
+*/
+static bool ts__kernel_put(const ts_gpu_op *op)
+{
+    const uint64_t launch = op->u.kernel.launch, thread = op->origin.thread;
+    const uint64_t duration = op->end - op->start;
+    const uint64_t queued = op->queued ? op->start - op->queued + 1 : 0;
+    const uint64_t submitted =
+        op->submitted ? op->start - op->submitted + 1 : 0;
+    if ((duration | queued | submitted) >> 32 || launch >> 28 ||
+        (op->track | op->origin.site | thread) >> 26 || op->clock >> 18 ||
+        op->origin.stack || op->u.kernel.graph_node || op->u.kernel.graph)
+        return false;
+    ts__ring *const ring = ts__ring_get(TS_EVENT_KERNEL, 3);
+    if (!ring) return true; // and counted
+    const uint64_t position = ts__ring_reserve(ring, 3);
+    ts__ring_count_more(ring, 2);
+    ts__ring_more(ring, position + 1, thread << 26 | op->origin.site,
+                  submitted << 32 | queued);
+    ts__ring_more(ring, position + 2, launch << 26 | op->track,
+                  op->correlation);
+    ts__ring_publish(ring, position, op->start,
+                     duration << 32 | op->start >> 56 << 24 |
+                         (uint64_t)op->clock << 6 | TS__REC_KERNEL);
+    return true;
+}
+
 void ts_gpu_op_record(const ts_gpu_op *op)
 {
-    uint64_t v[TS__COLUMNS_PER_EVENT] = { 0 };
     if (!TS__LOAD(&ts__gate)) return;
     const uint32_t kind = (uint32_t)op->kind;
     if (kind < TS_EVENT_GPU_FIRST || kind >= TS_EVENT_LIMIT ||
@@ -3029,6 +3092,8 @@ void ts_gpu_op_record(const ts_gpu_op *op)
                        1, ts_tick_now(), ts_tick_now());
         return;
     }
+    if (kind == TS_EVENT_KERNEL && ts__kernel_put(op)) return;
+    uint64_t v[TS__COLUMNS_PER_EVENT] = { 0 };
     v[0] = op->start;
     v[1] = op->end - op->start;
     v[2] = op->correlation;
@@ -3054,7 +3119,7 @@ void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
                     uint64_t count, uint64_t first, uint64_t last)
 {
     const uint32_t name = ts_name_define(detail);
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return;
     ts__loss_note(ts__c.writer.sidecar, track, cause, name, count, first, last);
     ts__api_leave(&old);
@@ -3583,17 +3648,17 @@ static bool ts__slot_ready(const ts__ring *ring, uint64_t position, uint64_t *a,
 // By kind of record: tables, because a switch costs a jump for each record.
 static uint32_t ts__record_slots(uint64_t b)
 {
-    static const uint8_t slots[TS__REC_THREAD + 1] = { 1, 1, 1, 1, 2, 2,
-                                                       1, 2, 1, 0, 1 };
+    static const uint8_t slots[TS__REC_KERNEL + 1] = { 1, 1, 1, 1, 2, 2,
+                                                       1, 2, 1, 0, 1, 3 };
     const uint32_t kind = b & 63;
     if (kind == TS__REC_ROW) return (uint32_t)(b >> 16 & 0xFFFF);
-    return kind <= TS__REC_THREAD ? slots[kind] : 1;
+    return kind <= TS__REC_KERNEL ? slots[kind] : 1;
 }
 
 // Which event a record is; 0: none that this version writes.
 static uint32_t ts__record_event(uint64_t b)
 {
-    static const uint8_t events[TS__REC_THREAD + 1] = { 0,
+    static const uint8_t events[TS__REC_KERNEL + 1] = { 0,
                                                         TS_EVENT_ZONE,
                                                         TS_EVENT_MARK,
                                                         TS_EVENT_COUNTER,
@@ -3603,10 +3668,11 @@ static uint32_t ts__record_event(uint64_t b)
                                                         TS_EVENT_ALLOC,
                                                         TS_EVENT_FRAME,
                                                         0,
-                                                        0 };
+                                                        0,
+                                                        TS_EVENT_KERNEL };
     const uint32_t kind = b & 63;
     if (kind == TS__REC_ROW) return (uint32_t)(b >> 6 & 1023);
-    return kind <= TS__REC_THREAD ? events[kind] : 0;
+    return kind <= TS__REC_KERNEL ? events[kind] : 0;
 }
 
 // The payload of a record; false if a slot of it is missing or it is too
@@ -3626,6 +3692,23 @@ static bool ts__record_payload(const ts__ring *ring, uint64_t position,
     return true;
 }
 
+// Columns of a row besides its text.
+static uint32_t ts__row_values(uint32_t event)
+{
+    uint32_t count = 0;
+    const uint8_t *const ids = ts_event_columns(event);
+    for (int i = 0; ids[i]; i++)
+        count += ids[i] != TS_COLUMN_TEXT;
+    return count;
+}
+
+// Bytes of text in a valid record.
+static uint32_t ts__record_text(uint64_t b)
+{
+    if ((b & 63) != TS__REC_ROW) return 0;
+    return (uint32_t)(b >> 32) - 8 - 8 * ts__row_values(ts__record_event(b));
+}
+
 static bool ts__record_valid(const ts__ring *ring, uint64_t position,
                              uint64_t b, uint64_t upto)
 {
@@ -3637,10 +3720,7 @@ static bool ts__record_valid(const ts__ring *ring, uint64_t position,
         !slots || position + slots > upto)
         return false;
     if ((b & 63) == TS__REC_ROW) {
-        size_t columns = 0;
-        const uint8_t *const ids = ts_event_columns(event);
-        for (int i = 0; ids[i]; i++)
-            columns += ids[i] != TS_COLUMN_TEXT;
+        const size_t columns = ts__row_values(event);
         const size_t size = b >> 32;
         if (size < 8 + 8 * columns || ts__slots_for(size) != slots ||
             size > 8 + 8 * columns + TS__TEXT_MAX)
@@ -3715,12 +3795,37 @@ static void ts__batch_scan(ts__encoder *e, const ts__ring *ring,
             continue;
         }
         batch->events |= UINT64_C(1) << ts__record_event(b);
-        if ((b & 63) == TS__REC_ROW) texts += b >> 32;
+        texts += ts__record_text(b);
         position += ts__record_slots(b);
         rows++;
     }
     batch->to = position;
     batch->sound = !dead && !batch->bad;
+}
+
+// What ts__kernel_put put, as row `row`.
+static void ts__kernel_read(ts__encoder *e, const ts__ring *ring,
+                            uint64_t position, uint64_t a, uint64_t b,
+                            uint32_t row, uint32_t *clock)
+{
+    const ts__slot *const one = &ring->slots[(position + 1) & ring->mask];
+    const ts__slot *const two = &ring->slots[(position + 2) & ring->mask];
+    const uint64_t place = TS__LOAD(&one->a) >> 8, times = TS__LOAD(&one->b);
+    const uint64_t what = TS__LOAD(&two->a) >> 8;
+    *clock = (uint32_t)(b >> 6) & 0x3FFFF;
+    if (what & (TS__CODE_LIMIT - 1))
+        e->track[row] = what & (TS__CODE_LIMIT - 1);
+    e->column[0][row] = a >> 8 | (b >> 24 & 0xFF) << 56;
+    e->column[1][row] = b >> 32;
+    e->column[2][row] = TS__LOAD(&two->b);
+    e->column[3][row] = (uint32_t)times;
+    e->column[4][row] = times >> 32;
+    e->column[5][row] = place >> 26;
+    e->column[6][row] = place & (TS__CODE_LIMIT - 1);
+    e->column[7][row] = 0; // stack
+    e->column[8][row] = what >> 26;
+    e->column[9][row] = 0; // graph
+    e->column[10][row] = 0;
 }
 
 // A record's columns and text, as row `row`.
@@ -3732,12 +3837,16 @@ static void ts__record_read(ts__encoder *e, const ts__ring *ring,
     const uint64_t code = b >> 6 & (TS__CODE_LIMIT - 1);
     uint8_t *const p = e->payload;
     uint64_t value = 0;
-    if (slots > 1) ts__record_payload(ring, position, slots, p);
+    const bool kernel = (b & 63) == TS__REC_KERNEL;
+    if (slots > 1 && !kernel) ts__record_payload(ring, position, slots, p);
     e->track[row] = track;
     e->text_size[row] = 0;
     e->column[0][row] = ts__tick_full(e->now, a >> 8);
     *clock = 0;
     switch (b & 63) {
+    case TS__REC_KERNEL:
+        ts__kernel_read(e, ring, position, a, b, row, clock);
+        break;
     case TS__REC_MARK:
     case TS__REC_FRAME: e->column[1][row] = code; break;
     case TS__REC_COUNTER:
@@ -3880,7 +3989,8 @@ TS__SMALL_BEGIN
 */
 static void ts__writer_failed(ts__writer *w, ts_result result)
 {
-    if (w->error == TS_OK) w->error = result;
+    if (result != TS_OK && TS__LOAD(&w->error) == TS_OK)
+        TS__STORE(&w->error, result);
 }
 
 // What the end of the trace may take: ledger, open zones, index, end.
@@ -4214,7 +4324,8 @@ static ts_result ts__writer_losses(ts__writer *w, ts__ring *const *rings,
         for (uint32_t j = 0; j < n; j++) {
             if (!ts__loss_open(&totals[j], epoch)) continue;
             const ts_loss_entry row = ts__loss_row(&totals[j], epoch);
-            p = ts__entries_add(p, totals[j].track, &row, sizeof row);
+            p = ts__entries_add(p, TS__LOAD(&totals[j].track), &row,
+                                sizeof row);
             count++;
         }
     }
@@ -4380,7 +4491,7 @@ static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
     if (batch.to == batch.from) return false;
     ts__batch_encode(e, view, &batch);
     ts__move_commit(m, ring, e, &batch);
-    const uint64_t now = m->writer->sidecar->clock[1].tick;
+    const uint64_t now = e->now;
     ts__loss_note(m->writer->sidecar, batch.track, TS_LOSS_STALE, 0,
                   batch.stale, now, now);
     ts__loss_note(m->writer->sidecar, batch.track, TS_LOSS_BAD_RECORD, 0,
@@ -4456,13 +4567,14 @@ static void ts__clock_write(ts__writer *w)
 // second.
 static void ts__clock_tend(ts__writer *w)
 {
-    const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC_RAW);
-    if (now < ts__c.clock_next_ns) return;
     ts__lock_take(&w->lock);
-    ts__clock_write(w);
+    const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC_RAW);
+    if (now >= ts__c.clock_next_ns) {
+        ts__clock_write(w);
+        if (ts__c.clock_step_ns < 1000000000u) ts__c.clock_step_ns *= 10;
+        ts__c.clock_next_ns = now + ts__c.clock_step_ns;
+    }
     ts__lock_give(&w->lock);
-    if (ts__c.clock_step_ns < 1000000000u) ts__c.clock_step_ns *= 10;
-    ts__c.clock_next_ns = now + ts__c.clock_step_ns;
 }
 
 // Looks at every ring; all: empties them, else those that need it. Returns
@@ -4482,12 +4594,13 @@ static bool ts__drain_round(bool all)
         const uint64_t slots = ts__ring_slots(ring);
         const bool full = held >= (slots > 8192 ? slots / 8 : slots / 2);
         if (!held) {
-            rest->drained_ns = now;
+            TS__STORE(&rest->drained_ns, now);
             continue;
         }
-        if (!all && !full && now - rest->drained_ns < flush_ns) continue;
+        if (!all && !full && now - TS__LOAD(&rest->drained_ns) < flush_ns)
+            continue;
         ts__ring_drain(ring, head);
-        rest->drained_ns = now;
+        TS__STORE(&rest->drained_ns, now);
         busy |= full;
     }
     __atomic_fetch_add(&ts__c.drained, 1, __ATOMIC_RELEASE);
@@ -5155,7 +5268,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
 
 ts_result ts_session_start(const ts_session_desc *desc)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     const ts_result result = ts__session_start_locked(desc);
     ts__api_leave(&old);
@@ -5251,7 +5364,7 @@ static ts_result ts__session_stop_locked(void)
 
 ts_result ts_session_stop(void)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     const ts_result result = ts__session_stop_locked();
     ts__api_leave(&old);
@@ -5260,7 +5373,7 @@ ts_result ts_session_stop(void)
 
 static ts_result ts__session_gate(bool open)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     const ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
     if (result == TS_OK)
@@ -5282,7 +5395,7 @@ ts_result ts_session_resume(void)
 
 ts_result ts_session_flush(void)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts_result result = TS_ERR_STATE;
     if (ts__c.active) {
@@ -5298,7 +5411,7 @@ ts_result ts_session_flush(void)
 
 ts_result ts_session_snapshot(const char *path)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts_result result = TS_ERR_STATE;
     if (ts__c.active) result = ts__snapshot(path ? path : ts__c.snapshot_path);
@@ -5311,10 +5424,11 @@ static void ts__stats_losses(ts_stats *stats, const ts__loss_total *totals,
 {
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t n = TS__LOAD(&totals[i].count);
-        const uint32_t cause = totals[i].cause;
+        const uint32_t cause = TS__LOAD(&totals[i].cause);
         if (cause == TS_LOSS_HELPED) stats->helped += n;
         if (cause == TS_LOSS_BLOCKED) stats->blocked += n;
-        if (cause >= TS_LOSS_STALL_FIRST) stats->stall_ns += totals[i].stall_ns;
+        if (cause >= TS_LOSS_STALL_FIRST)
+            stats->stall_ns += TS__LOAD(&totals[i].stall_ns);
         if (cause < 16) {
             stats->lost += n;
             stats->lost_by[cause] += n;
@@ -5326,9 +5440,13 @@ static void ts__stats_fill(ts_stats *stats)
 {
     const ts__sidecar *const sidecar = ts__c.writer.sidecar;
     memset(stats, 0, sizeof *stats);
+    ts__lock_take(&ts__c.writer.lock);
     stats->records = sidecar->state.records;
     stats->file_bytes = sidecar->state.offset;
+    ts__lock_give(&ts__c.writer.lock);
+    ts__lock_take(&ts__c.pool);
     stats->memory_bytes = ts__c.ring_bytes;
+    ts__lock_give(&ts__c.pool);
     stats->rings = ts__ring_count();
     stats->threads = TS__LOAD(&ts__c.threads);
     stats->generation = ts__c.generation;
@@ -5341,7 +5459,7 @@ static void ts__stats_fill(ts_stats *stats)
 
 ts_result ts_session_stats(ts_stats *stats)
 {
-    sigset_t old;
+    ts__caller old;
     if (!stats || !ts__api_enter(&old)) return TS_ERR_USAGE;
     if (ts__c.active)
         ts__stats_fill(stats);
@@ -5387,7 +5505,7 @@ ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2])
     const XXH128_hash_t sum = XXH3_128bits(bytes, size);
     const uint64_t key[2] = { sum.low64, sum.high64 };
     if (hash) memcpy(hash, key, sizeof key);
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
     if (result == TS_OK) result = ts__blob_write(w, key, bytes, size);
@@ -5431,7 +5549,7 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
     ts_clock_entry sample;
     memset(&sample, 0, sizeof sample);
     if (!clock || clock >= TS__CLOCKS_MAX) return;
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return;
     if (ts__c.active) {
         sample.type = TS_CLOCK_OTHER;
@@ -5447,13 +5565,13 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
 
 /* ---- 11.15 fork --------------------------------------------------------- */
 
-static sigset_t ts__fork_signals;
+static ts__caller ts__fork_caller;
 static bool ts__fork_entered;
 
 // No lock may be held by a thread that the child does not have.
 static void ts__fork_prepare(void)
 {
-    ts__fork_entered = ts__api_enter(&ts__fork_signals);
+    ts__fork_entered = ts__api_enter(&ts__fork_caller);
     if (ts__fork_entered) ts__lock_take(&ts__c.names);
 }
 
@@ -5461,7 +5579,7 @@ static void ts__fork_parent(void)
 {
     if (!ts__fork_entered) return;
     ts__lock_give(&ts__c.names);
-    ts__api_leave(&ts__fork_signals);
+    ts__api_leave(&ts__fork_caller);
 }
 
 // The child shares the parent's rings, trace and sidecar: it lets go of all
@@ -5501,7 +5619,7 @@ static void ts__fork_child(void)
     ts__c.ring_bytes = 0;
     ts__c.threads = 0;
     if (follow) ts__session_start_locked(&ts__c.desc);
-    pthread_sigmask(SIG_SETMASK, &ts__fork_signals, NULL);
+    ts__caller_restore(&ts__fork_caller);
 }
 
 /* ---- 11.16 Salvage ------------------------------------------------------ */
@@ -5560,7 +5678,8 @@ static bool ts__rescue_state_fits(const ts__sidecar *s,
         state->offset < sizeof(ts_file_header))
         return false;
     return state->entry_block >= s->block_count ||
-           state->entry_offset <= s->blocks[state->entry_block].used;
+           (state->entry_offset % 8 == 0 &&
+            state->entry_offset <= s->blocks[state->entry_block].used);
 }
 
 // The log's blocks, each cut where its entries stop making sense.
@@ -5732,7 +5851,7 @@ ts_result ts_salvage(const char *trace, uint64_t *records)
 {
     if (records) *records = 0;
     if (!trace) return TS_ERR_USAGE;
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts__platform_init();
     ts__rescue *const r = (ts__rescue *)ts__pages_new(sizeof *r);

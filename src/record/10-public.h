@@ -620,7 +620,8 @@ enum {
     TS__REC_FRAME = 8,     // site << 6
     TS__REC_ROW = 9,       // event kind << 6, slots << 16, bytes << 32;
                            // payload: ts__row_put's
-    TS__REC_THREAD = 10    // track << 6: whose records follow
+    TS__REC_THREAD = 10,   // track << 6: whose records follow
+    TS__REC_KERNEL = 11    // an ordinary kernel, see ts__kernel_put
 };
 #define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
 

@@ -269,25 +269,46 @@ uint64_t ts_tick_now(void)
     return ts__tick(&ts__none);
 }
 
-// Enters and leaves the slow path. With signals blocked, a handler never
-// finds this thread holding a lock, and its records are only delayed.
-// False: a fault inside the slow path led back here.
-static bool ts__enter(sigset_t *old)
+// What a recording call must leave as it was.
+typedef struct ts__caller {
+    sigset_t signals;
+    int error;  // errno
+    int cancel; // pthread_setcancelstate
+} ts__caller;
+
+// With signals blocked, a handler never finds this thread holding a lock,
+// and its records are only delayed. Nor may the thread be cancelled here.
+static void ts__caller_save(ts__caller *caller)
+{
+    sigset_t all;
+    caller->error = errno;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &caller->signals);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &caller->cancel);
+}
+
+static void ts__caller_restore(const ts__caller *caller)
+{
+    pthread_setcancelstate(caller->cancel, NULL);
+    pthread_sigmask(SIG_SETMASK, &caller->signals, NULL);
+    errno = caller->error;
+}
+
+// Enters and leaves the slow path. False: a fault inside it led back here.
+static bool ts__enter(ts__caller *caller)
 {
     if (ts__inside) return false;
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, old);
+    ts__caller_save(caller);
     ts__inside = 1;
     __atomic_fetch_add(&ts__c.inside, 1, __ATOMIC_SEQ_CST);
     return true;
 }
 
-static void ts__leave(const sigset_t *old)
+static void ts__leave(const ts__caller *caller)
 {
     __atomic_fetch_sub(&ts__c.inside, 1, __ATOMIC_SEQ_CST);
     ts__inside = 0;
-    pthread_sigmask(SIG_SETMASK, old, NULL);
+    ts__caller_restore(caller);
 }
 
 // Inside the slow path: true as long as this session's memory may be used.
@@ -299,32 +320,33 @@ static bool ts__session_still(uint32_t gate)
 
 // Session calls run with signals blocked and exclude each other, which also
 // keeps the session's memory; they may use the slow path themselves.
-static bool ts__api_enter(sigset_t *old)
+static bool ts__api_enter(ts__caller *caller)
 {
     if (ts__inside) return false;
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, old);
+    ts__caller_save(caller);
     ts__lock_take(&ts__c.api);
     return true;
 }
 
-static void ts__api_leave(const sigset_t *old)
+static void ts__api_leave(const ts__caller *caller)
 {
     ts__lock_give(&ts__c.api);
-    pthread_sigmask(SIG_SETMASK, old, NULL);
+    ts__caller_restore(caller);
 }
 
 /* ---- 11.4 Ledger -------------------------------------------------------- */
 
+// Totals have one writer at a time; the drain reads them as they are.
 static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
                          uint64_t last, uint64_t stall_ns)
 {
-    if (!total->count || (int64_t)(first - total->first) < 0)
-        total->first = first;
-    if (!total->count || (int64_t)(last - total->last) > 0) total->last = last;
-    TS__STORE(&total->count, total->count + count);
-    total->stall_ns += stall_ns;
+    const uint64_t before = TS__LOAD(&total->count);
+    if (!before || (int64_t)(first - TS__LOAD(&total->first)) < 0)
+        TS__STORE(&total->first, first);
+    if (!before || (int64_t)(last - TS__LOAD(&total->last)) > 0)
+        TS__STORE(&total->last, last);
+    TS__STORE(&total->stall_ns, TS__LOAD(&total->stall_ns) + stall_ns);
+    TS__STORE(&total->count, before + count);
 }
 
 // A loss of the thread that owns a ring: only that thread calls this.
@@ -337,8 +359,8 @@ static void ts__loss_ring(ts__ring *ring, ts_loss cause, uint64_t count,
         if (total->cause &&
             (total->cause != (uint32_t)cause || total->track != rest->owner))
             continue;
-        total->track = rest->owner;
-        total->cause = (uint32_t)cause;
+        TS__STORE(&total->track, rest->owner);
+        TS__STORE(&total->cause, (uint32_t)cause);
         ts__loss_add(total, count, first, last, stall_ns);
         return;
     }
@@ -362,9 +384,9 @@ static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
              total->detail != detail))
             continue;
         if (!total->cause) {
-            total->track = track;
+            TS__STORE(&total->track, track);
             total->detail = detail;
-            total->cause = (uint32_t)cause;
+            TS__STORE(&total->cause, (uint32_t)cause);
         } else if (last_row) {
             total->track = total->detail = 0;
         }
@@ -385,7 +407,7 @@ static void ts__loss_now(uint32_t track, ts_loss cause)
 static bool ts__loss_open(const ts__loss_total *total, uint64_t epoch)
 {
     const bool done = total->pending_epoch <= epoch;
-    return total->count != (done ? total->pending : total->sent);
+    return TS__LOAD(&total->count) != (done ? total->pending : total->sent);
 }
 
 // The row that the trace does not have yet; the append that carries it will
@@ -399,13 +421,13 @@ static ts_loss_entry ts__loss_row(ts__loss_total *total, uint64_t epoch)
     }
     total->pending_epoch = epoch + 1;
     total->pending = TS__LOAD(&total->count);
-    total->pending_stall = total->stall_ns;
-    total->pending_last = total->last;
+    total->pending_stall = TS__LOAD(&total->stall_ns);
+    total->pending_last = TS__LOAD(&total->last);
     ts_loss_entry row;
-    row.cause = total->cause;
+    row.cause = TS__LOAD(&total->cause);
     row.detail = total->detail;
     row.count = total->pending - total->sent;
-    row.first = total->sent ? total->sent_last : total->first;
+    row.first = total->sent ? total->sent_last : TS__LOAD(&total->first);
     row.last = total->pending_last;
     row.stall_ns = total->pending_stall - total->sent_stall;
     return row;

@@ -156,7 +156,7 @@ static uint32_t ts__entry_get(uint32_t kind, const void *bytes, size_t size)
     const uint64_t hash = ts__entry_hash(kind, bytes, size) | 1;
     const ts__entry *known = ts__entry_find(kind, bytes, size, hash);
     if (known) return known->id;
-    sigset_t old;
+    ts__caller old;
     if (!ts__enter(&old)) return 0;
     ts__lock_take(&ts__c.names);
     known = ts__entry_find(kind, bytes, size, hash);
@@ -223,7 +223,7 @@ static uint32_t ts__track_put(uint32_t id, ts_track_type type, uint32_t parent,
     entry.unit = unit;
     entry.number = number;
     entry.flags = flags;
-    sigset_t old;
+    ts__caller old;
     if (!ts__enter(&old)) return 0;
     ts__lock_take(&ts__c.names);
     if (id)
@@ -293,7 +293,7 @@ static uint32_t ts__counter_track(const char *name, const char *unit,
 {
     const uint32_t key = ts_name_define(name);
     if (!key) return 0;
-    sigset_t old;
+    ts__caller old;
     const uint32_t unit_name = ts_name_define(unit);
     const uint32_t parent = ts__process_track();
     if (!ts__enter(&old)) return 0;
@@ -339,7 +339,7 @@ static void ts__metadata_put(uint32_t track, const char *key, uint32_t type,
     entry.key = ts_name_define(key);
     entry.type = type;
     entry.value = value;
-    sigset_t old;
+    ts__caller old;
     if (!entry.key || !ts__enter(&old)) return;
     ts__lock_take(&ts__c.names);
     ts__entry_add(TS_CHUNK_METADATA, track, &entry, sizeof entry, 0);

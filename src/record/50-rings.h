@@ -232,7 +232,7 @@ static void ts__ring_leave(ts__ring *ring)
 // nobody can be in the middle of using them any more.
 static void ts__ring_detach(void *value)
 {
-    sigset_t old;
+    ts__caller old;
     bool found = false;
     ts__ring *const mine = (ts__ring *)value;
     if (!ts__enter(&old)) return;
@@ -259,7 +259,7 @@ static void ts__ring_detach(void *value)
 // `gate`: of the session to record in.
 static ts__ring *ts__ring_room_in(uint32_t gate, uint32_t count)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__enter(&old)) {
         // A fault inside the slow path. What happened before it keeps the
         // session's memory alive.
@@ -287,7 +287,7 @@ ts__ring *ts__ring_room(uint32_t kind, uint32_t count)
 // Counts a zone that began before this session.
 static void ts__zone_stale(uint32_t gate)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__enter(&old)) return;
     if (ts__session_still(gate)) ts__loss_now(ts__track, TS_LOSS_STALE);
     ts__leave(&old);

@@ -2,6 +2,15 @@ TS__SMALL_END
 
 /* ---- 11.7 Records with a payload ---------------------------------------- */
 
+// A slot behind the first one of a record; `a` has 56 bits.
+static void ts__ring_more(ts__ring *ring, uint64_t position, uint64_t a,
+                          uint64_t b)
+{
+    ts__slot *const slot = &ring->slots[position & ring->mask];
+    TS__STORE(&slot->b, b);
+    TS__STORE(&slot->a, a << 8 | ts__ring_tag(ring, position) | 1);
+}
+
 // Copies bytes into the slots behind a reserved position, 15 to a slot; up to
 // 14 bytes behind them are read too. Whole words: a slot put together from
 // bytes would be loaded again before they have left the store buffer, which
@@ -10,12 +19,10 @@ static void ts__ring_fill(ts__ring *ring, uint64_t position,
                           const uint8_t *bytes, size_t size)
 {
     for (size_t done = 0; done < size; done += 15) {
-        ts__slot *const slot = &ring->slots[++position & ring->mask];
         uint64_t low, high;
         memcpy(&low, bytes + done, 8);
         memcpy(&high, bytes + done + 7, 8);
-        TS__STORE(&slot->b, high);
-        TS__STORE(&slot->a, low << 8 | ts__ring_tag(ring, position) | 1);
+        ts__ring_more(ring, ++position, low, high);
     }
 }
 
@@ -60,7 +67,7 @@ static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
         ts__ring_put(ring, values[0], b, bytes, size);
         return;
     }
-    sigset_t old;
+    ts__caller old;
     const uint32_t gate = TS__LOAD(&ts__gate);
     if (!ts__enter(&old)) return;
     ring = ts__mine;
@@ -346,9 +353,42 @@ static uint32_t ts__gpu_columns(const ts_gpu_op *op, uint64_t *v)
     return n;
 }
 
+/*
+    A kernel without stack and graph whose figures are of ordinary size takes
+    three slots instead of eight; false if it is another one.
+
+        a: start (low 56 bits)     b: kind, clock << 6, start >> 56 << 24,
+                                      duration << 32
+        a: site, thread << 26      b: queued, submitted << 32 (as columns)
+        a: track, launch << 26     b: correlation
+*/
+static bool ts__kernel_put(const ts_gpu_op *op)
+{
+    const uint64_t launch = op->u.kernel.launch, thread = op->origin.thread;
+    const uint64_t duration = op->end - op->start;
+    const uint64_t queued = op->queued ? op->start - op->queued + 1 : 0;
+    const uint64_t submitted =
+        op->submitted ? op->start - op->submitted + 1 : 0;
+    if ((duration | queued | submitted) >> 32 || launch >> 28 ||
+        (op->track | op->origin.site | thread) >> 26 || op->clock >> 18 ||
+        op->origin.stack || op->u.kernel.graph_node || op->u.kernel.graph)
+        return false;
+    ts__ring *const ring = ts__ring_get(TS_EVENT_KERNEL, 3);
+    if (!ring) return true; // and counted
+    const uint64_t position = ts__ring_reserve(ring, 3);
+    ts__ring_count_more(ring, 2);
+    ts__ring_more(ring, position + 1, thread << 26 | op->origin.site,
+                  submitted << 32 | queued);
+    ts__ring_more(ring, position + 2, launch << 26 | op->track,
+                  op->correlation);
+    ts__ring_publish(ring, position, op->start,
+                     duration << 32 | op->start >> 56 << 24 |
+                         (uint64_t)op->clock << 6 | TS__REC_KERNEL);
+    return true;
+}
+
 void ts_gpu_op_record(const ts_gpu_op *op)
 {
-    uint64_t v[TS__COLUMNS_PER_EVENT] = { 0 };
     if (!TS__LOAD(&ts__gate)) return;
     const uint32_t kind = (uint32_t)op->kind;
     if (kind < TS_EVENT_GPU_FIRST || kind >= TS_EVENT_LIMIT ||
@@ -357,6 +397,8 @@ void ts_gpu_op_record(const ts_gpu_op *op)
                        1, ts_tick_now(), ts_tick_now());
         return;
     }
+    if (kind == TS_EVENT_KERNEL && ts__kernel_put(op)) return;
+    uint64_t v[TS__COLUMNS_PER_EVENT] = { 0 };
     v[0] = op->start;
     v[1] = op->end - op->start;
     v[2] = op->correlation;
@@ -382,7 +424,7 @@ void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
                     uint64_t count, uint64_t first, uint64_t last)
 {
     const uint32_t name = ts_name_define(detail);
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return;
     ts__loss_note(ts__c.writer.sidecar, track, cause, name, count, first, last);
     ts__api_leave(&old);

@@ -521,17 +521,17 @@ static bool ts__slot_ready(const ts__ring *ring, uint64_t position, uint64_t *a,
 // By kind of record: tables, because a switch costs a jump for each record.
 static uint32_t ts__record_slots(uint64_t b)
 {
-    static const uint8_t slots[TS__REC_THREAD + 1] = { 1, 1, 1, 1, 2, 2,
-                                                       1, 2, 1, 0, 1 };
+    static const uint8_t slots[TS__REC_KERNEL + 1] = { 1, 1, 1, 1, 2, 2,
+                                                       1, 2, 1, 0, 1, 3 };
     const uint32_t kind = b & 63;
     if (kind == TS__REC_ROW) return (uint32_t)(b >> 16 & 0xFFFF);
-    return kind <= TS__REC_THREAD ? slots[kind] : 1;
+    return kind <= TS__REC_KERNEL ? slots[kind] : 1;
 }
 
 // Which event a record is; 0: none that this version writes.
 static uint32_t ts__record_event(uint64_t b)
 {
-    static const uint8_t events[TS__REC_THREAD + 1] = { 0,
+    static const uint8_t events[TS__REC_KERNEL + 1] = { 0,
                                                         TS_EVENT_ZONE,
                                                         TS_EVENT_MARK,
                                                         TS_EVENT_COUNTER,
@@ -541,10 +541,11 @@ static uint32_t ts__record_event(uint64_t b)
                                                         TS_EVENT_ALLOC,
                                                         TS_EVENT_FRAME,
                                                         0,
-                                                        0 };
+                                                        0,
+                                                        TS_EVENT_KERNEL };
     const uint32_t kind = b & 63;
     if (kind == TS__REC_ROW) return (uint32_t)(b >> 6 & 1023);
-    return kind <= TS__REC_THREAD ? events[kind] : 0;
+    return kind <= TS__REC_KERNEL ? events[kind] : 0;
 }
 
 // The payload of a record; false if a slot of it is missing or it is too
@@ -564,6 +565,23 @@ static bool ts__record_payload(const ts__ring *ring, uint64_t position,
     return true;
 }
 
+// Columns of a row besides its text.
+static uint32_t ts__row_values(uint32_t event)
+{
+    uint32_t count = 0;
+    const uint8_t *const ids = ts_event_columns(event);
+    for (int i = 0; ids[i]; i++)
+        count += ids[i] != TS_COLUMN_TEXT;
+    return count;
+}
+
+// Bytes of text in a valid record.
+static uint32_t ts__record_text(uint64_t b)
+{
+    if ((b & 63) != TS__REC_ROW) return 0;
+    return (uint32_t)(b >> 32) - 8 - 8 * ts__row_values(ts__record_event(b));
+}
+
 static bool ts__record_valid(const ts__ring *ring, uint64_t position,
                              uint64_t b, uint64_t upto)
 {
@@ -575,10 +593,7 @@ static bool ts__record_valid(const ts__ring *ring, uint64_t position,
         !slots || position + slots > upto)
         return false;
     if ((b & 63) == TS__REC_ROW) {
-        size_t columns = 0;
-        const uint8_t *const ids = ts_event_columns(event);
-        for (int i = 0; ids[i]; i++)
-            columns += ids[i] != TS_COLUMN_TEXT;
+        const size_t columns = ts__row_values(event);
         const size_t size = b >> 32;
         if (size < 8 + 8 * columns || ts__slots_for(size) != slots ||
             size > 8 + 8 * columns + TS__TEXT_MAX)
@@ -653,12 +668,37 @@ static void ts__batch_scan(ts__encoder *e, const ts__ring *ring,
             continue;
         }
         batch->events |= UINT64_C(1) << ts__record_event(b);
-        if ((b & 63) == TS__REC_ROW) texts += b >> 32;
+        texts += ts__record_text(b);
         position += ts__record_slots(b);
         rows++;
     }
     batch->to = position;
     batch->sound = !dead && !batch->bad;
+}
+
+// What ts__kernel_put put, as row `row`.
+static void ts__kernel_read(ts__encoder *e, const ts__ring *ring,
+                            uint64_t position, uint64_t a, uint64_t b,
+                            uint32_t row, uint32_t *clock)
+{
+    const ts__slot *const one = &ring->slots[(position + 1) & ring->mask];
+    const ts__slot *const two = &ring->slots[(position + 2) & ring->mask];
+    const uint64_t place = TS__LOAD(&one->a) >> 8, times = TS__LOAD(&one->b);
+    const uint64_t what = TS__LOAD(&two->a) >> 8;
+    *clock = (uint32_t)(b >> 6) & 0x3FFFF;
+    if (what & (TS__CODE_LIMIT - 1))
+        e->track[row] = what & (TS__CODE_LIMIT - 1);
+    e->column[0][row] = a >> 8 | (b >> 24 & 0xFF) << 56;
+    e->column[1][row] = b >> 32;
+    e->column[2][row] = TS__LOAD(&two->b);
+    e->column[3][row] = (uint32_t)times;
+    e->column[4][row] = times >> 32;
+    e->column[5][row] = place >> 26;
+    e->column[6][row] = place & (TS__CODE_LIMIT - 1);
+    e->column[7][row] = 0; // stack
+    e->column[8][row] = what >> 26;
+    e->column[9][row] = 0; // graph
+    e->column[10][row] = 0;
 }
 
 // A record's columns and text, as row `row`.
@@ -670,12 +710,16 @@ static void ts__record_read(ts__encoder *e, const ts__ring *ring,
     const uint64_t code = b >> 6 & (TS__CODE_LIMIT - 1);
     uint8_t *const p = e->payload;
     uint64_t value = 0;
-    if (slots > 1) ts__record_payload(ring, position, slots, p);
+    const bool kernel = (b & 63) == TS__REC_KERNEL;
+    if (slots > 1 && !kernel) ts__record_payload(ring, position, slots, p);
     e->track[row] = track;
     e->text_size[row] = 0;
     e->column[0][row] = ts__tick_full(e->now, a >> 8);
     *clock = 0;
     switch (b & 63) {
+    case TS__REC_KERNEL:
+        ts__kernel_read(e, ring, position, a, b, row, clock);
+        break;
     case TS__REC_MARK:
     case TS__REC_FRAME: e->column[1][row] = code; break;
     case TS__REC_COUNTER:

@@ -8,7 +8,8 @@ TS__SMALL_BEGIN
 */
 static void ts__writer_failed(ts__writer *w, ts_result result)
 {
-    if (w->error == TS_OK) w->error = result;
+    if (result != TS_OK && TS__LOAD(&w->error) == TS_OK)
+        TS__STORE(&w->error, result);
 }
 
 // What the end of the trace may take: ledger, open zones, index, end.
@@ -342,7 +343,8 @@ static ts_result ts__writer_losses(ts__writer *w, ts__ring *const *rings,
         for (uint32_t j = 0; j < n; j++) {
             if (!ts__loss_open(&totals[j], epoch)) continue;
             const ts_loss_entry row = ts__loss_row(&totals[j], epoch);
-            p = ts__entries_add(p, totals[j].track, &row, sizeof row);
+            p = ts__entries_add(p, TS__LOAD(&totals[j].track), &row,
+                                sizeof row);
             count++;
         }
     }

@@ -56,7 +56,7 @@ static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
     if (batch.to == batch.from) return false;
     ts__batch_encode(e, view, &batch);
     ts__move_commit(m, ring, e, &batch);
-    const uint64_t now = m->writer->sidecar->clock[1].tick;
+    const uint64_t now = e->now;
     ts__loss_note(m->writer->sidecar, batch.track, TS_LOSS_STALE, 0,
                   batch.stale, now, now);
     ts__loss_note(m->writer->sidecar, batch.track, TS_LOSS_BAD_RECORD, 0,
@@ -132,13 +132,14 @@ static void ts__clock_write(ts__writer *w)
 // second.
 static void ts__clock_tend(ts__writer *w)
 {
-    const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC_RAW);
-    if (now < ts__c.clock_next_ns) return;
     ts__lock_take(&w->lock);
-    ts__clock_write(w);
+    const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC_RAW);
+    if (now >= ts__c.clock_next_ns) {
+        ts__clock_write(w);
+        if (ts__c.clock_step_ns < 1000000000u) ts__c.clock_step_ns *= 10;
+        ts__c.clock_next_ns = now + ts__c.clock_step_ns;
+    }
     ts__lock_give(&w->lock);
-    if (ts__c.clock_step_ns < 1000000000u) ts__c.clock_step_ns *= 10;
-    ts__c.clock_next_ns = now + ts__c.clock_step_ns;
 }
 
 // Looks at every ring; all: empties them, else those that need it. Returns
@@ -158,12 +159,13 @@ static bool ts__drain_round(bool all)
         const uint64_t slots = ts__ring_slots(ring);
         const bool full = held >= (slots > 8192 ? slots / 8 : slots / 2);
         if (!held) {
-            rest->drained_ns = now;
+            TS__STORE(&rest->drained_ns, now);
             continue;
         }
-        if (!all && !full && now - rest->drained_ns < flush_ns) continue;
+        if (!all && !full && now - TS__LOAD(&rest->drained_ns) < flush_ns)
+            continue;
         ts__ring_drain(ring, head);
-        rest->drained_ns = now;
+        TS__STORE(&rest->drained_ns, now);
         busy |= full;
     }
     __atomic_fetch_add(&ts__c.drained, 1, __ATOMIC_RELEASE);

@@ -397,7 +397,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
 
 ts_result ts_session_start(const ts_session_desc *desc)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     const ts_result result = ts__session_start_locked(desc);
     ts__api_leave(&old);
@@ -493,7 +493,7 @@ static ts_result ts__session_stop_locked(void)
 
 ts_result ts_session_stop(void)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     const ts_result result = ts__session_stop_locked();
     ts__api_leave(&old);
@@ -502,7 +502,7 @@ ts_result ts_session_stop(void)
 
 static ts_result ts__session_gate(bool open)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     const ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
     if (result == TS_OK)
@@ -524,7 +524,7 @@ ts_result ts_session_resume(void)
 
 ts_result ts_session_flush(void)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts_result result = TS_ERR_STATE;
     if (ts__c.active) {
@@ -540,7 +540,7 @@ ts_result ts_session_flush(void)
 
 ts_result ts_session_snapshot(const char *path)
 {
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts_result result = TS_ERR_STATE;
     if (ts__c.active) result = ts__snapshot(path ? path : ts__c.snapshot_path);
@@ -553,10 +553,11 @@ static void ts__stats_losses(ts_stats *stats, const ts__loss_total *totals,
 {
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t n = TS__LOAD(&totals[i].count);
-        const uint32_t cause = totals[i].cause;
+        const uint32_t cause = TS__LOAD(&totals[i].cause);
         if (cause == TS_LOSS_HELPED) stats->helped += n;
         if (cause == TS_LOSS_BLOCKED) stats->blocked += n;
-        if (cause >= TS_LOSS_STALL_FIRST) stats->stall_ns += totals[i].stall_ns;
+        if (cause >= TS_LOSS_STALL_FIRST)
+            stats->stall_ns += TS__LOAD(&totals[i].stall_ns);
         if (cause < 16) {
             stats->lost += n;
             stats->lost_by[cause] += n;
@@ -568,9 +569,13 @@ static void ts__stats_fill(ts_stats *stats)
 {
     const ts__sidecar *const sidecar = ts__c.writer.sidecar;
     memset(stats, 0, sizeof *stats);
+    ts__lock_take(&ts__c.writer.lock);
     stats->records = sidecar->state.records;
     stats->file_bytes = sidecar->state.offset;
+    ts__lock_give(&ts__c.writer.lock);
+    ts__lock_take(&ts__c.pool);
     stats->memory_bytes = ts__c.ring_bytes;
+    ts__lock_give(&ts__c.pool);
     stats->rings = ts__ring_count();
     stats->threads = TS__LOAD(&ts__c.threads);
     stats->generation = ts__c.generation;
@@ -583,7 +588,7 @@ static void ts__stats_fill(ts_stats *stats)
 
 ts_result ts_session_stats(ts_stats *stats)
 {
-    sigset_t old;
+    ts__caller old;
     if (!stats || !ts__api_enter(&old)) return TS_ERR_USAGE;
     if (ts__c.active)
         ts__stats_fill(stats);
@@ -629,7 +634,7 @@ ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2])
     const XXH128_hash_t sum = XXH3_128bits(bytes, size);
     const uint64_t key[2] = { sum.low64, sum.high64 };
     if (hash) memcpy(hash, key, sizeof key);
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
     if (result == TS_OK) result = ts__blob_write(w, key, bytes, size);
@@ -673,7 +678,7 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
     ts_clock_entry sample;
     memset(&sample, 0, sizeof sample);
     if (!clock || clock >= TS__CLOCKS_MAX) return;
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return;
     if (ts__c.active) {
         sample.type = TS_CLOCK_OTHER;
@@ -689,13 +694,13 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
 
 /* ---- 11.15 fork --------------------------------------------------------- */
 
-static sigset_t ts__fork_signals;
+static ts__caller ts__fork_caller;
 static bool ts__fork_entered;
 
 // No lock may be held by a thread that the child does not have.
 static void ts__fork_prepare(void)
 {
-    ts__fork_entered = ts__api_enter(&ts__fork_signals);
+    ts__fork_entered = ts__api_enter(&ts__fork_caller);
     if (ts__fork_entered) ts__lock_take(&ts__c.names);
 }
 
@@ -703,7 +708,7 @@ static void ts__fork_parent(void)
 {
     if (!ts__fork_entered) return;
     ts__lock_give(&ts__c.names);
-    ts__api_leave(&ts__fork_signals);
+    ts__api_leave(&ts__fork_caller);
 }
 
 // The child shares the parent's rings, trace and sidecar: it lets go of all
@@ -743,5 +748,5 @@ static void ts__fork_child(void)
     ts__c.ring_bytes = 0;
     ts__c.threads = 0;
     if (follow) ts__session_start_locked(&ts__c.desc);
-    pthread_sigmask(SIG_SETMASK, &ts__fork_signals, NULL);
+    ts__caller_restore(&ts__fork_caller);
 }

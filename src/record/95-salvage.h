@@ -54,7 +54,8 @@ static bool ts__rescue_state_fits(const ts__sidecar *s,
         state->offset < sizeof(ts_file_header))
         return false;
     return state->entry_block >= s->block_count ||
-           state->entry_offset <= s->blocks[state->entry_block].used;
+           (state->entry_offset % 8 == 0 &&
+            state->entry_offset <= s->blocks[state->entry_block].used);
 }
 
 // The log's blocks, each cut where its entries stop making sense.
@@ -226,7 +227,7 @@ ts_result ts_salvage(const char *trace, uint64_t *records)
 {
     if (records) *records = 0;
     if (!trace) return TS_ERR_USAGE;
-    sigset_t old;
+    ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts__platform_init();
     ts__rescue *const r = (ts__rescue *)ts__pages_new(sizeof *r);
