@@ -73,11 +73,14 @@ typedef struct export_map {
     size_t count, mask; // mask: capacity - 1, 0 while empty
 } export_map;
 
+// Eight keys in a row stay together, on two cache lines: numbers that count up
+// are looked up in order.
 static inline uint64_t export_hash(uint64_t key)
 {
-    key ^= key >> 32;
-    key *= UINT64_C(0x9E3779B97F4A7C15); // 2^64 / golden ratio
-    return key ^ key >> 29;
+    uint64_t hash = key >> 3;
+    hash ^= hash >> 32;
+    hash *= UINT64_C(0x9E3779B97F4A7C15); // 2^64 / golden ratio
+    return ((hash ^ hash >> 29) & ~UINT64_C(7)) + (key & 7);
 }
 
 // The value of a key, NULL if it is not there.

@@ -41,11 +41,11 @@ struct export_links {
     export_map numbers;   // thread -> zones so far
 };
 
-// Correlations may be any number: two calls that share a key are told apart
-// by looking at the source.
+// Correlations may be any number: where two calls share a key, the source
+// tells that the second one is not meant, and it is not linked.
 static uint64_t call_key(uint64_t correlation, uint32_t thread)
 {
-    return export_hash(correlation) >> 1 ^ (uint64_t)thread << 20;
+    return (correlation ^ (uint64_t)thread << 40) & INT64_MAX;
 }
 
 static size_t source_new(export_links *links, uint64_t correlation,
@@ -70,7 +70,9 @@ static source *find_call(const export_links *links, uint64_t correlation,
     const export_map *const map = thread ? &links->calls : &links->any_calls;
     const uint64_t key = call_key(correlation, thread);
     source *const found = source_at(links, export_map_find(map, key));
-    return found && found->correlation == correlation ? found : NULL;
+    const bool is_it = found && found->correlation == correlation &&
+                       (!thread || found->thread == thread);
+    return is_it ? found : NULL;
 }
 
 /* ---- First pass: API calls and operations ------------------------------- */
@@ -83,9 +85,19 @@ static void add_call(export_links *links, const ts_event *event)
         export_map_at(&links->calls, call_key(correlation, event->track));
     if (*own) return; // an inner call of the same launch
     *own = source_new(links, correlation, event->track, event->start_ns);
-    uint64_t *const any =
-        export_map_at(&links->any_calls, call_key(correlation, 0));
-    if (!*any) *any = *own;
+}
+
+// For operations that do not say which thread launched them.
+static void index_any_calls(export_links *links)
+{
+    bool wanted = false;
+    for (size_t i = 0; i < links->launch_count && !wanted; i++)
+        wanted = !links->launches[i].thread;
+    for (size_t i = 0; i < links->source_count && wanted; i++) {
+        const uint64_t key = call_key(links->sources[i].correlation, 0);
+        uint64_t *const any = export_map_at(&links->any_calls, key);
+        if (!*any) *any = i + 1;
+    }
 }
 
 // When the host asked for an operation; false if nobody wrote it down.
@@ -274,6 +286,7 @@ export_links *export_links_open(ts_reader *reader, const ts_filter *filter)
     export_links *const links = export_zeroed(1, sizeof *links);
     links->reader = reader;
     first_pass(links, filter);
+    index_any_calls(links);
     size_t *const left =
         export_resize(NULL, (links->launch_count + 1) * sizeof *left);
     const size_t left_count = link_calls(links, left);
