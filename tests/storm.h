@@ -278,7 +278,8 @@ static void storm_check_thread(const storm_seen *seen, uint64_t thread,
             fail_msg("thread %" PRIu64 ": %" PRIu64 " of kind %d, not %" PRIu64,
                      thread, there, kind, expected[kind]);
     }
-    if (said && seen->around != 1) fail_msg("the zone around is not open");
+    if (said && seen->around != 1)
+        fail_msg("the zone around is open %" PRIu64 " times", seen->around);
 }
 
 // said: steps that each thread has finished. Returns the number of records.

@@ -117,7 +117,7 @@ static void compile_and_run(const build *b)
     write_text(rt_path("core.c"), "#include \"tracesmith.h\"\n");
     char library[600] = "";
     const char *const flags =
-        "-std=gnu11 -O1 -g -Wall -Wextra -Werror -I. -pthread "
+        "-std=gnu11 -O0 -g -Wall -Wextra -Werror -I. -pthread "
         "-fvisibility=hidden";
     if (b->core) {
         assert_int_equal(shell("%s %s -shared -fPIC "

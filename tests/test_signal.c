@@ -78,7 +78,7 @@ static void handlers_that_interrupt_zones_are_exact(void **state)
         const char *const path = rt_start("exact.sbt", desc);
         handled = interrupted = 0;
         alarm_every_us(50, on_alarm);
-        while (for_ms(400))
+        while (for_ms(200))
             work();
         alarm_stop();
         assert_int_equal(ts_session_stop(), TS_OK);
@@ -95,6 +95,30 @@ static void handlers_that_interrupt_zones_are_exact(void **state)
     }
 }
 
+static void full_rings_under_handlers_are_counted_exactly(void **state)
+{
+    (void)state;
+    static const ts_policy policies[] = { TS_POLICY_DROP, TS_POLICY_OVERWRITE };
+    for (int i = 0; i < 2; i++) {
+        const ts_session_desc desc = { .ring_bytes = 32768,
+                                       .policy = policies[i] };
+        const char *const path = rt_start("counted.sbt", desc);
+        handled = interrupted = 0;
+        alarm_every_us(50, on_alarm);
+        while (for_ms(200))
+            work();
+        alarm_stop();
+        assert_int_equal(ts_session_stop(), TS_OK);
+        rt_trace trace = rt_open(path);
+        const uint64_t kept = rt_count(&trace, TS_EVENT_ZONE, NULL) +
+                              rt_count(&trace, TS_EVENT_COUNTER, NULL);
+        assert_true(trace.info->lost > 0);
+        assert_int_equal(kept + trace.info->lost,
+                         2 * interrupted + 3 * handled);
+        rt_close(&trace);
+    }
+}
+
 // Slow paths inside slow paths may lose records, but must count them.
 static void handlers_with_everything_are_counted_exactly(void **state)
 {
@@ -104,7 +128,7 @@ static void handlers_with_everything_are_counted_exactly(void **state)
     handled = interrupted = 0;
     alarm_every_us(80, on_alarm_slow);
     uint64_t named = 0;
-    while (for_ms(400)) {
+    while (for_ms(200)) {
         char name[32];
         snprintf(name, sizeof name, "item %d", (int)(named % 1000));
         TS_ZONE_NAME(name);
@@ -174,7 +198,7 @@ handlers_at_the_edges_of_threads_lose_nothing_uncounted(void **state)
     handled = 0;
     alarm_every_us(40, on_alarm);
     uint64_t started = 0;
-    while (for_ms(300)) {
+    while (for_ms(200)) {
         pthread_t threads[4];
         for (int i = 0; i < 4; i++)
             if (pthread_create(&threads[i], NULL, many_starts, NULL)) abort();
@@ -218,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handlers_that_interrupt_zones_are_exact),
+        cmocka_unit_test(full_rings_under_handlers_are_counted_exactly),
         cmocka_unit_test(handlers_with_everything_are_counted_exactly),
         cmocka_unit_test(a_handler_may_be_a_threads_first_record),
         cmocka_unit_test(
