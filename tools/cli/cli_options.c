@@ -64,8 +64,10 @@ bool cli_parse_time(const char *text, int64_t *ns)
 
     // value + 0.d1 d2 ... in whole nanoseconds, digits beyond them dropped.
     int64_t sum = value * scale;
+    // Hours have but six decimals, so that nothing overflows.
+    const uint64_t most = scale > 1000000000 ? 1000000 : 1000000000;
     uint64_t rest = 0, tens = 1;
-    for (const char *at = digits + whole + 1; at < unit && tens < 1000000; at++)
+    for (const char *at = digits + whole + 1; at < unit && tens < most; at++)
         rest = rest * 10 + (uint64_t)(*at - '0'), tens *= 10;
     sum += (int64_t)(rest * (uint64_t)scale / tens);
     *ns = negative ? -sum : sum;

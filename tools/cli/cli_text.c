@@ -35,7 +35,7 @@ static cli_text scaled(double value, const char *const *units, double step)
 {
     const double sign = value < 0 ? -1 : 1;
     size_t unit = 0;
-    for (value *= sign; value >= 999.95 && units[unit + 1]; unit++)
+    for (value *= sign; value >= step - 0.05 && units[unit + 1]; unit++)
         value /= step;
     const int digits = !unit             ? 0
                        : value >= 99.995 ? 1

@@ -1,0 +1,173 @@
+// What all tools share: times, lists, numbers, UTF-8, JSON.
+#include "tools/ts_cli.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <math.h>
+
+static int64_t time_of(const char *text)
+{
+    int64_t ns = -1;
+    assert_true(cli_parse_time(text, &ns));
+    return ns;
+}
+
+static void a_time_needs_a_unit_and_is_exact(void **state)
+{
+    (void)state;
+    assert_int_equal(100, time_of("100ns"));
+    assert_int_equal(20000, time_of("20us"));
+    assert_int_equal(20000, time_of("20\u00b5s"));
+    assert_int_equal(1500000, time_of("1.5ms"));
+    assert_int_equal(-3000000000, time_of("-3s"));
+    assert_int_equal(1, time_of("0.000000001s"));
+    assert_int_equal(1, time_of("0.0000000019s"));
+    assert_int_equal(INT64_C(123456789012345678),
+                     time_of("123456789.012345678s"));
+    assert_int_equal(INT64_C(120000000000), time_of("2min"));
+    assert_int_equal(INT64_C(5400000000000), time_of("1.5h"));
+    assert_int_equal(0, time_of("0"));
+    assert_int_equal(0, time_of("0.0"));
+}
+
+static void what_is_no_time_is_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "",        "5",     "ms",   "1.5",         "1,5ms",
+        "1.5.2ms", "1 ms",  "1mss", "0x5ms",       "--1ms",
+        ".5ms",    "1e3ms", "nan",  "9999999999h", "9999999999999999999ns",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        int64_t ns = 0;
+        if (cli_parse_time(wrong[i], &ns)) fail_msg("\"%s\"", wrong[i]);
+    }
+}
+
+static bool has(const char *list, const char *name)
+{
+    return cli_list_has(list, name, strlen(name));
+}
+
+static void a_list_has_patterns(void **state)
+{
+    (void)state;
+    assert_true(has("main", "main"));
+    assert_true(has("a,main,b", "main"));
+    assert_true(has("work*", "worker 1"));
+    assert_true(has("*a*b*c", "xxaxbxbxc"));
+    assert_true(has("*", ""));
+    assert_false(has("main", "mainly"));
+    assert_false(has("a,b", "a,b"));
+    assert_false(has("*a*b*c", "xxaxcxb"));
+    assert_false(has("", "x"));
+    // No exponential search.
+    assert_false(
+        has("*a*a*a*a*a*a*a*a*a*b",
+            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
+}
+
+static void numbers_are_short_and_have_units(void **state)
+{
+    (void)state;
+    assert_string_equal("0", cli_count(0).s);
+    assert_string_equal("999", cli_count(999).s);
+    assert_string_equal("1,234,567", cli_count(1234567).s);
+    assert_string_equal("18,446,744,073,709,551,615", cli_count(UINT64_MAX).s);
+    assert_string_equal("1023 B", cli_bytes(1023).s);
+    assert_string_equal("1.500 KiB", cli_bytes(1536).s);
+    assert_string_equal("999 ns", cli_time(999).s);
+    assert_string_equal("1.000 us", cli_time(1000).s);
+    assert_string_equal("12.35 ms", cli_time(12345678).s);
+    assert_string_equal("-123.5 s", cli_time(-123456789012).s);
+    assert_string_equal("2023-11-14 22:13:20.000000001 UTC",
+                        cli_date(UINT64_C(1700000000000000001)).s);
+}
+
+static uint32_t code_of(const char *text, size_t size, size_t used)
+{
+    uint32_t code;
+    assert_int_equal(used, cli_utf8(text, size, &code));
+    return code;
+}
+
+static void invalid_utf_8_is_one_byte_at_a_time(void **state)
+{
+    (void)state;
+    assert_int_equal('a', code_of("a", 1, 1));
+    assert_int_equal(0xE9, code_of("\xc3\xa9", 2, 2));
+    assert_int_equal(0x20AC, code_of("\xe2\x82\xac", 3, 3));
+    assert_int_equal(0x10FFFF, code_of("\xf4\x8f\xbf\xbf", 4, 4));
+    assert_int_equal(0xFFFD, code_of("\xc3", 1, 1));             // cut
+    assert_int_equal(0xFFFD, code_of("\xc0\xaf", 2, 1));         // overlong
+    assert_int_equal(0xFFFD, code_of("\xe0\x80\xaf", 3, 1));     // overlong
+    assert_int_equal(0xFFFD, code_of("\xed\xa0\x80", 3, 1));     // surrogate
+    assert_int_equal(0xFFFD, code_of("\xf4\x90\x80\x80", 4, 1)); // too large
+    assert_int_equal(0xFFFD, code_of("\x80", 1, 1));
+    assert_int_equal(0xFFFD, code_of("\xff", 1, 1));
+    code_of("", 0, 0);
+}
+
+static void json_is_escaped_and_complete(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    cli_json json = { .out = open_memstream(&text, &size), .lines = 1 };
+    assert_non_null(json.out);
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "a\"b", "\"\\\n\t\x01\x7f\xff\xc3\xa9\0!", 11);
+    cli_json_open(&json, "list", '[');
+    cli_json_int(&json, NULL, INT64_MIN);
+    cli_json_uint(&json, NULL, UINT64_MAX);
+    cli_json_real(&json, NULL, 0.1);
+    cli_json_real(&json, NULL, NAN);
+    cli_json_bool(&json, NULL, true);
+    cli_json_open(&json, NULL, '{');
+    cli_json_close(&json, '}');
+    cli_json_close(&json, ']');
+    cli_json_close(&json, '}');
+    fclose(json.out);
+    assert_string_equal("{\n"
+                        "  \"a\\\"b\": \"\\\"\\\\\\n\\t\\u0001\\u007f\uFFFD"
+                        "\u00e9\\u0000!\",\n"
+                        "  \"list\": [-9223372036854775808, "
+                        "18446744073709551615, 0.1, null, true, {}]\n"
+                        "}\n",
+                        text);
+    free(text);
+}
+
+static void a_real_number_reads_back_as_itself(void **state)
+{
+    (void)state;
+    static const double numbers[] = {
+        1.0 / 3, 1e300, 5e-324, 123456789.125, -0.0001, 1e15 + 0.5, 3.0
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char *text = NULL;
+        size_t size = 0;
+        cli_json json = { .out = open_memstream(&text, &size) };
+        assert_non_null(json.out);
+        cli_json_real(&json, NULL, numbers[i]);
+        fclose(json.out);
+        const double back = strtod(text, NULL);
+        assert_memory_equal(&numbers[i], &back, sizeof back);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_time_needs_a_unit_and_is_exact),
+        cmocka_unit_test(what_is_no_time_is_refused),
+        cmocka_unit_test(a_list_has_patterns),
+        cmocka_unit_test(numbers_are_short_and_have_units),
+        cmocka_unit_test(invalid_utf_8_is_one_byte_at_a_time),
+        cmocka_unit_test(json_is_escaped_and_complete),
+        cmocka_unit_test(a_real_number_reads_back_as_itself),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,190 @@
+// Parts of ts-view: maps, percentiles, names, lines.
+#include "tools/view/view_samples.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static uint64_t next_random(uint64_t *seed)
+{
+    *seed ^= *seed << 13; // xorshift64
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+static void a_map_keeps_what_was_put_in(void **state)
+{
+    (void)state;
+    view_map map = { 0 };
+    assert_int_equal(VIEW_NONE, view_map_get(&map, 0));
+    for (uint32_t i = 0; i < 5000; i++)
+        view_map_set(&map, (uint64_t)i << 32, i);
+    for (uint32_t i = 0; i < 5000; i += 2)
+        view_map_remove(&map, (uint64_t)i << 32);
+    view_map_remove(&map, 12345);
+    for (uint32_t i = 0; i < 5000; i++)
+        assert_int_equal(i % 2 ? i : VIEW_NONE,
+                         view_map_get(&map, (uint64_t)i << 32));
+    assert_int_equal(2500, map.count);
+    view_map_set(&map, 0, 7);
+    view_map_set(&map, 0, 8);
+    assert_int_equal(8, view_map_get(&map, 0));
+    assert_int_equal(2501, map.count);
+    view_map_free(&map);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+enum { COUNT = 1237 };
+
+// Values of several sizes, many of them equal, in several orders.
+static void fill(int64_t *values, uint64_t seed)
+{
+    for (size_t i = 0; i < COUNT; i++) {
+        const uint64_t r = next_random(&seed);
+        values[i] = (int64_t)(r >> (r % 61 + 2)) / (seed % 3 ? 1 : 1000);
+    }
+    if (seed % 4 == 0) qsort(values, COUNT, sizeof *values, by_value);
+}
+
+static void percentiles_are_those_of_a_sorted_list(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 40; seed++) {
+        int64_t values[COUNT];
+        view_samples samples = { 0 };
+        fill(values, seed);
+        for (size_t i = 0; i < COUNT; i++)
+            view_samples_add(&samples, values[i]);
+        qsort(values, COUNT, sizeof *values, by_value);
+        for (uint32_t percent = 1; percent <= 100; percent++) {
+            const size_t rank = (COUNT * (size_t)percent + 99) / 100 - 1;
+            assert_int_equal(values[rank],
+                             view_samples_percentile(&samples, percent));
+        }
+        view_samples_free(&samples);
+    }
+}
+
+static void rounded_percentiles_are_close(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        int64_t values[COUNT];
+        view_samples samples = { 0 };
+        fill(values, seed);
+        for (size_t i = 0; i < COUNT; i++) {
+            if (i == COUNT / 2) view_samples_round(&samples);
+            view_samples_add(&samples, values[i]);
+        }
+        qsort(values, COUNT, sizeof *values, by_value);
+        for (uint32_t percent = 1; percent <= 100; percent++) {
+            const size_t rank = (COUNT * (size_t)percent + 99) / 100 - 1;
+            const double truth = (double)values[rank];
+            const double got =
+                (double)view_samples_percentile(&samples, percent);
+            assert_true(got >= truth * 0.996 && got <= truth * 1.004);
+        }
+        view_samples_free(&samples);
+    }
+}
+
+static void percentiles_of_nothing_and_of_one(void **state)
+{
+    (void)state;
+    view_samples samples = { 0 };
+    assert_int_equal(0, view_samples_percentile(&samples, 50));
+    view_samples_add(&samples, 42);
+    assert_int_equal(42, view_samples_percentile(&samples, 1));
+    assert_int_equal(42, view_samples_percentile(&samples, 99));
+    view_samples_free(&samples);
+}
+
+static void check_short(const char *name, uint32_t columns, const char *wanted)
+{
+    char buffer[256];
+    const ts_text text =
+        view_shorten((ts_text){ name, strlen(name) }, columns, buffer);
+    assert_int_equal(strlen(wanted), text.size);
+    assert_memory_equal(wanted, text.text, text.size);
+}
+
+static void a_long_name_loses_what_tells_least(void **state)
+{
+    (void)state;
+    static const char name[] = "void app::math::matmul<float, 4>(float const*)";
+    check_short(name, 80, name);
+    check_short(name, 32, "void app::math::matmul<float, 4>");
+    check_short(name, 22, "void app::math::matmul");
+    check_short(name, 20, "app::math::matmul");
+    check_short(name, 12, "math::matmul");
+    check_short(name, 6, "matmul");
+    check_short(name, 3, "matmul");
+    check_short("load the level", 5, "load the level");
+    check_short("(anonymous)", 5, "(anonymous)");
+    check_short("<a<b>", 3, "<a");
+    check_short("a::", 1, "a::");
+}
+
+static void check_line(bool unicode, const char *text, uint32_t end,
+                       const char *wanted)
+{
+    view_glyph glyphs[12];
+    view_line line = { .width = 12, .unicode = unicode, .glyphs = glyphs };
+    char *printed = NULL;
+    size_t size = 0;
+    FILE *const out = open_memstream(&printed, &size);
+    assert_non_null(out);
+    view_line_clear(&line);
+    view_put_string(&line, 1, end, text, (view_style){ .fg = 3 });
+    view_line_print(&line, out, false);
+    fclose(out);
+    assert_string_equal(wanted, printed);
+    free(printed);
+}
+
+static void a_line_cuts_and_never_steers_the_terminal(void **state)
+{
+    (void)state;
+    check_line(true, "name", 12, " name\n");
+    check_line(true, "a long name", 8, " a long\u2026\n");
+    check_line(false, "a long name", 8, " a long~\n");
+    check_line(true, "a\x1b[31m\x07\xff", 12, " a\uFFFD[31m\uFFFD\uFFFD\n");
+    check_line(false, "a\x1b\u00e9", 12, " a??\n");
+    check_line(true, "\u6f22\u5b57\u6f22", 6, " \u6f22\u5b57\u2026\n");
+    check_line(true, "\u6f22\u5b57", 4, " \u6f22\u2026\n");
+    check_line(true, "e\u0301x", 12, " ex\n");
+    check_line(true, "anything", 1, "\n");
+}
+
+static void short_times_have_six_columns(void **state)
+{
+    (void)state;
+    assert_string_equal("999ns", view_short_time(999).s);
+    assert_string_equal("1.00us", view_short_time(1000).s);
+    assert_string_equal("99.9us", view_short_time(99940).s);
+    assert_string_equal("100us", view_short_time(99960).s);
+    assert_string_equal("1.00ms", view_short_time(999600).s);
+    assert_string_equal("12.3s", view_short_time(12345678901).s);
+    for (int64_t ns = 1; ns < INT64_MAX / 7; ns = ns * 7 + 3)
+        assert_true(strlen(view_short_time(ns).s) <= 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_map_keeps_what_was_put_in),
+        cmocka_unit_test(percentiles_are_those_of_a_sorted_list),
+        cmocka_unit_test(rounded_percentiles_are_close),
+        cmocka_unit_test(percentiles_of_nothing_and_of_one),
+        cmocka_unit_test(a_long_name_loses_what_tells_least),
+        cmocka_unit_test(a_line_cuts_and_never_steers_the_terminal),
+        cmocka_unit_test(short_times_have_six_columns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
