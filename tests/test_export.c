@@ -326,6 +326,44 @@ static void damage_is_reported_and_shown(void **state)
     forge_close(&f);
 }
 
+// Changes a few bytes of chunks and makes their checksums right again.
+static void twist(forge *f, uint64_t *x)
+{
+    for (uint64_t i = 0; i < 1 + (*x >> 62); i++) {
+        *x = *x * UINT64_C(6364136223846793005) + 1442695040888963407;
+        const size_t chunk = (*x >> 33) % f->chunk_count;
+        const size_t begin = f->chunks[chunk];
+        const size_t end =
+            chunk + 1 < f->chunk_count ? f->chunks[chunk + 1] : f->index;
+        *x = *x * UINT64_C(6364136223846793005) + 1442695040888963407;
+        f->bytes[begin + 8 + (*x >> 33) % (end - begin - 8)] ^=
+            (uint8_t)(1u << (*x >> 30 & 7));
+        if (begin + 64 + forge_get(f->bytes + begin + 40, 4) <= f->size)
+            forge_seal(f->bytes, begin);
+    }
+}
+
+static void what_comes_of_a_twisted_trace_is_well_formed(void **state)
+{
+    (void)state;
+    uint64_t x = 5;
+    for (int i = 0; i < 150; i++) {
+        const export_options options = { 0 };
+        read_trace r;
+        forge f;
+        sample_forge(&f);
+        twist(&f, &x);
+        ts_reader *const reader = open_bytes(&f);
+        export_with(reader, &export_perfetto, EXPORT_PLAIN, &options);
+        read_exported(&r);
+        read_close(&r);
+        export_with(reader, &export_chrome, EXPORT_PLAIN, &options);
+        assert_true(json_is_valid(exported.text));
+        ts_reader_close(reader);
+        forge_close(&f);
+    }
+}
+
 /* ---- Deflate ------------------------------------------------------------ */
 
 static void check_deflate(const uint8_t *bytes, size_t size)
@@ -443,6 +481,7 @@ int main(void)
         cmocka_unit_test(the_same_trace_gives_the_same_bytes),
         cmocka_unit_test(a_slice_takes_at_most_twenty_bytes),
         cmocka_unit_test(damage_is_reported_and_shown),
+        cmocka_unit_test(what_comes_of_a_twisted_trace_is_well_formed),
         cmocka_unit_test(what_is_deflated_can_be_inflated),
         cmocka_unit_test(checksums_are_those_of_the_standards),
         cmocka_unit_test(a_map_forgets_what_is_removed_and_nothing_else),

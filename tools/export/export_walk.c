@@ -511,7 +511,8 @@ ts_result export_walk(ts_reader *reader, const export_format *format,
                              .out = out,
                              .first_ns = info->first_ns,
                              .last_ns = info->last_ns };
-    if (info->first_ns < 0) target.shift_ns = -info->first_ns;
+    if (info->first_ns < 0)
+        target.shift_ns = -(info->first_ns + (info->first_ns == INT64_MIN));
     *counts = (export_counts){ 0 };
     const ts_filter filter = { .from_ns = options->from_ns,
                                .to_ns = options->to_ns };
