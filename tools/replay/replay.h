@@ -6,6 +6,7 @@
 
 #include "tools/ts_cli.h"
 #ifndef TS_EDGES // until the engine is in tracesmith_replay.h
+#define TS_REPLAY_APART
 #include "src/60-replay-api.h"
 #endif
 

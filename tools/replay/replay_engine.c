@@ -4,8 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "tracesmith_replay.h"
-#ifndef TS_EDGES
-#include "src/60-replay-api.h"
+#include "tools/replay/replay.h"
+#ifdef TS_REPLAY_APART
 #include "src/60-replay-impl.h"
 #endif
