@@ -107,9 +107,9 @@ about() {
         -v load="$(cut -d' ' -f1 /proc/loadavg)" -f "$1" "$rows"
 }
 if test "$save"; then
+    cc=$(basename "$(readlink -f "$(command -v "${CC:-cc}")")")
     name=$(printf '%s-%s-%s' "$now" "${cpu:-$(uname -m)}" \
-        "$(basename "$(readlink -f "$(command -v "${CC:-cc}")")")" |
-        tr -cs 'a-zA-Z0-9.\n-' -)
+        "${cc##*-linux-gnu-}${quick:+-quick}" | tr -cs 'a-zA-Z0-9.\n-' -)
     about bench/table.awk >"bench/results/$name.txt"
     about bench/json.awk >"bench/results/$name.json"
     echo "bench/run.sh: wrote bench/results/$name.txt and .json" >&2
