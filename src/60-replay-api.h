@@ -100,7 +100,8 @@ typedef struct ts_replay ts_replay;
     is then in the stats. *replay is NULL on failure. Damaged chunks are left
     out and stand in the reader's list.
 
-    Memory:  about 150 bytes an operation while it loads, 100 after.
+    Memory:  for each operation with its call about 220 bytes while it loads,
+             130 after.
     Errors:  TS_ERR_NOT_FOUND (no GPU operation in the trace), TS_ERR_USAGE
              (to before from), TS_ERR_UNSUPPORTED (2^31 operations or more),
              TS_ERR_MEMORY.
