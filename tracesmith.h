@@ -254,7 +254,14 @@ typedef enum ts_encoding {
     TS_ENCODING_TEXT = 3
 } ts_encoding;
 
-// Event kinds. "gpu" ones share the columns of a GPU operation.
+typedef enum ts_transform {
+    TS_TRANSFORM_NONE = 0,
+    TS_TRANSFORM_DELTA = 1,
+    TS_TRANSFORM_GAP = 2,   // start: from the end of the row before
+    TS_TRANSFORM_QUEUED = 3 // submitted: from queued
+} ts_transform;
+
+// Event kinds. "gpu" ones sharethe columns of a GPU operation.
 #define TS_EVENTS(X) \
     X(ZONE, 1, "zone") \
     X(ZONE_OPEN, 2, "zone_open") \
@@ -3300,9 +3307,28 @@ static void ts__chunk_describe(ts__chunk *chunk, const ts_column_header *column)
     memcpy(chunk->payload + 8 + 16 * chunk->columns++, column, sizeof *column);
 }
 
-// Adds a column of count values; one of zeros is left out.
+// What is stored of a column under a transform (format, section 7). Rows of
+// operations have their durations and `queued` in columns 1 and 3.
+static void ts__transform(const ts__encoder *e, uint32_t transform,
+                          const uint64_t *v, uint32_t count, uint64_t *stored)
+{
+    stored[0] = 0;
+    if (transform == TS_TRANSFORM_DELTA)
+        for (uint32_t i = 1; i < count; i++)
+            stored[i] = ts__zigzag(v[i] - v[i - 1]);
+    if (transform == TS_TRANSFORM_GAP)
+        for (uint32_t i = 1; i < count; i++)
+            stored[i] = ts__zigzag(v[i] - v[i - 1] - e->column[1][i - 1]);
+    if (transform == TS_TRANSFORM_QUEUED)
+        for (uint32_t i = 0; i < count; i++)
+            stored[i] = ts__zigzag(e->column[3][i] - v[i]);
+}
+
+// Adds a column of count values; one of zeros is left out. `transforms` has
+// the bits 1 << of those that may be used; the smallest result is.
 static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
-                             const uint64_t *v, uint32_t count, bool may_delta)
+                             const uint64_t *v, uint32_t count,
+                             uint32_t transforms)
 {
     ts_column_header column;
     memset(&column, 0, sizeof column);
@@ -3317,23 +3343,28 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
     if (ts__bits(column.base) * 2 < ts__bits(column.base | any))
         column.base = 0;
     uint64_t base = column.base;
-    if (may_delta) {
-        uint64_t *const delta = e->stored;
-        delta[0] = 0;
-        for (uint32_t i = 1; i < count; i++)
-            delta[i] = ts__zigzag(v[i] - v[i - 1]);
-        if (ts__pack_cost(delta, 0, count) < ts__pack_cost(v, base, count)) {
-            column.transform = 1;
-            column.base = v[0];
-            v = delta;
-            base = 0;
-        }
+    uint64_t least = transforms ? ts__pack_cost(v, base, count) : 0;
+    for (uint8_t t = TS_TRANSFORM_DELTA; transforms >> t; t++) {
+        if (!(transforms >> t & 1)) continue;
+        ts__transform(e, t, v, count, e->stored);
+        const uint64_t cost = ts__pack_cost(e->stored, 0, count);
+        if (cost >= least) continue;
+        least = cost;
+        column.transform = t;
+    }
+    if (column.transform) {
+        ts__transform(e, column.transform, v, count, e->stored);
+        column.base = column.transform == TS_TRANSFORM_QUEUED ? 0 : v[0];
+        v = e->stored;
+        base = 0;
     }
     uint8_t *const begin = chunk->data;
-    if (e->compress) {
+    const uint64_t bits = ts__bits(ts__any_bits(v, base, count));
+    if (!bits) {
+        column.encoding = TS_ENCODING_CONSTANT;
+    } else if (e->compress) {
         column.encoding = TS_ENCODING_PLANES;
-        column.width =
-            (uint8_t)((ts__bits(ts__any_bits(v, base, count)) + 7) / 8);
+        column.width = (uint8_t)((bits + 7) / 8);
         chunk->data = ts__planes(begin, v, base, count, column.width);
     } else {
         column.encoding = TS_ENCODING_PACK;
@@ -3341,6 +3372,15 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
     }
     column.size = (uint32_t)(chunk->data - begin);
     ts__chunk_describe(chunk, &column);
+}
+
+// The transforms worth trying for a column of a kind of event.
+static uint32_t ts__transforms(uint32_t column, bool spans)
+{
+    uint32_t bits = 1u << TS_TRANSFORM_DELTA;
+    if (column == TS_COLUMN_START && spans) bits |= 1u << TS_TRANSFORM_GAP;
+    if (column == TS_COLUMN_SUBMITTED) bits |= 1u << TS_TRANSFORM_QUEUED;
+    return bits;
 }
 
 static void ts__chunk_texts(const ts__encoder *e, ts__chunk *chunk,
@@ -3529,10 +3569,10 @@ static void ts__encode_zones(ts__encoder *e, uint32_t track, uint32_t count)
     ts__picture_count(&picture, start, count);
     ts__picture_end(&picture, e->lod[e->chunks]);
     ts__chunk chunk = ts__chunk_begin(e);
-    ts__chunk_column(e, &chunk, TS_COLUMN_SITE, e->column[2], count, false);
-    ts__chunk_column(e, &chunk, TS_COLUMN_NEST, nest, count, false);
-    ts__chunk_column(e, &chunk, TS_COLUMN_LEAD, lead, count, false);
-    ts__chunk_column(e, &chunk, TS_COLUMN_TAIL, tail, count, false);
+    ts__chunk_column(e, &chunk, TS_COLUMN_SITE, e->column[2], count, 0);
+    ts__chunk_column(e, &chunk, TS_COLUMN_NEST, nest, count, 0);
+    ts__chunk_column(e, &chunk, TS_COLUMN_LEAD, lead, count, 0);
+    ts__chunk_column(e, &chunk, TS_COLUMN_TAIL, tail, count, 0);
     ts__chunk_end(e, &chunk, &header);
 }
 
@@ -3625,12 +3665,13 @@ static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
     ts__picture_rows(e, &header, columns);
     ts__chunk chunk = ts__chunk_begin(e);
     if (header.track == TS_TRACK_MIXED)
-        ts__chunk_column(e, &chunk, TS_COLUMN_TRACK, e->track, count, false);
+        ts__chunk_column(e, &chunk, TS_COLUMN_TRACK, e->track, count, 0);
     for (uint32_t i = 0; columns[i]; i++)
         if (columns[i] == TS_COLUMN_TEXT)
             ts__chunk_texts(e, &chunk, count);
         else
-            ts__chunk_column(e, &chunk, columns[i], e->column[i], count, true);
+            ts__chunk_column(e, &chunk, columns[i], e->column[i], count,
+                             ts__transforms(columns[i], spans));
     ts__chunk_end(e, &chunk, &header);
 }
 

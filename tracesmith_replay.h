@@ -118,7 +118,8 @@ typedef struct ts_info {
 /*
     Opens a trace. An unfinished one is salvaged first (see the desc), then
     read as far as it goes: damage never fails the open, only a file that is
-    no SBT file does. *reader is NULL on failure.
+    no SBT file does. *reader is NULL on failure. The file is mapped: while it
+    is open it may grow, but must not be made shorter.
 
     Threads: a reader may be used by many threads at once, except for
              ts_reader_refresh and ts_reader_close.
@@ -361,6 +362,7 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event);
 #error "tracesmith_replay.h: the implementation needs a little-endian machine"
 #endif
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -621,14 +623,15 @@ typedef struct ts__realtime { // a sample of clock 0
     uint64_t realtime;
 } ts__realtime;
 
-typedef struct ts__clocks { // immutable; a refresh makes a new set
-    struct ts__clocks *older;
+typedef struct ts__clocks {   // immutable; a refresh makes a new set
+    struct ts__clocks *older; // in use by a cursor when it was replaced
     size_t memory_size;
     ts__clock *clocks;
     ts__segment *segments;
     ts__realtime *realtimes;
     uint32_t clock_count, segment_count, realtime_count;
-    int64_t base; // raw time of trace time 0
+    uint32_t cursors; // that go by this set
+    int64_t base;     // raw time of trace time 0
     bool estimated;
 } ts__clocks;
 
@@ -831,6 +834,7 @@ static ts_result ts__map_pipe(ts_reader *reader)
         }
         bytes = more;
         const ssize_t got = read(reader->fd, bytes + count, capacity - count);
+        if (got < 0 && errno == EINTR) continue;
         if (got < 0) result = TS_ERR_IO;
         if (got <= 0) break;
         count += (size_t)got;
@@ -2068,6 +2072,21 @@ static bool ts__clocks_build(ts_reader *reader, ts__clocks *clocks)
     return true;
 }
 
+// Frees the sets that a newer one has replaced and no cursor goes by.
+static void ts__clocks_sweep(ts_reader *reader)
+{
+    ts__clocks **link = &reader->clocks->older;
+    while (*link) {
+        ts__clocks *const clocks = *link;
+        if (__atomic_load_n(&clocks->cursors, __ATOMIC_RELAXED)) {
+            link = &clocks->older;
+            continue;
+        }
+        *link = clocks->older;
+        ts__mem_put(&reader->allocator, clocks, clocks->memory_size);
+    }
+}
+
 // Makes the start of the trace time 0.
 static void ts__clocks_base(const ts_reader *reader, ts__clocks *clocks)
 {
@@ -2099,6 +2118,7 @@ static ts_result ts__clocks_finish(ts_reader *reader)
     ts__clocks_base(reader, clocks);
     clocks->older = reader->clocks;
     reader->clocks = clocks;
+    ts__clocks_sweep(reader);
     reader->info.clock_estimated = clocks->estimated;
     return TS_OK;
 }
@@ -2651,13 +2671,24 @@ static const char *ts__text_check(const uint8_t *data, uint32_t size,
     return ts__pad8(used) == size ? NULL : "a column of texts has another size";
 }
 
+static bool ts__transform_known(const ts_column_header *header)
+{
+    switch (header->transform) {
+    case TS_TRANSFORM_NONE: return true;
+    case TS_TRANSFORM_DELTA: return header->column != TS_COLUMN_TEXT;
+    case TS_TRANSFORM_GAP: return header->column == TS_COLUMN_START;
+    case TS_TRANSFORM_QUEUED: return header->column == TS_COLUMN_SUBMITTED;
+    default: return false;
+    }
+}
+
 static const char *ts__column_check(const ts__column *column, uint32_t count)
 {
     const ts_column_header *const header = &column->header;
     const bool text = header->column == TS_COLUMN_TEXT;
     if (text != (header->encoding == TS_ENCODING_TEXT))
         return "a column has an encoding that it cannot have";
-    if (header->transform > 1 || (text && (header->transform || header->base)))
+    if (!ts__transform_known(header) || (text && header->base))
         return "a column has an unknown transform";
     switch (header->encoding) {
     case TS_ENCODING_CONSTANT:
@@ -2809,7 +2840,14 @@ static void ts__unplane_column(const uint8_t *data, uint32_t width,
         values[i] += base;
 }
 
+static inline uint64_t ts__unzigzag(uint64_t stored)
+{
+    return (stored >> 1) ^ (0 - (stored & 1));
+}
+
 // Decodes a column that ts__columns_find has checked; zeros if it is absent.
+// Transforms that want other columns are left to ts__gaps_decode and
+// ts__submitted_decode.
 static void ts__column_decode(const ts__column *column, uint32_t count,
                               uint64_t *values)
 {
@@ -2822,12 +2860,33 @@ static void ts__column_decode(const ts__column *column, uint32_t count,
     else
         for (uint32_t i = 0; i < count; i++)
             values[i] = base;
-    if (!header->transform) return;
+    if (header->transform != TS_TRANSFORM_DELTA) return;
     uint64_t last = header->base;
     for (uint32_t i = 0; i < count; i++) {
-        last += (values[i] >> 1) ^ (0 - (values[i] & 1));
+        last += ts__unzigzag(values[i]);
         values[i] = last;
     }
+}
+
+// Starts that are stored as distances from the end before them.
+static void ts__gaps_decode(const ts__column *column, uint32_t count,
+                            const uint64_t *durations, uint64_t *starts)
+{
+    if (column->header.transform != TS_TRANSFORM_GAP) return;
+    uint64_t end = column->header.base;
+    for (uint32_t i = 0; i < count; i++) {
+        starts[i] = end + ts__unzigzag(starts[i]);
+        end = starts[i] + durations[i];
+    }
+}
+
+// Submissions that are stored as distances from `queued`, NULL: all zero.
+static void ts__submitted_decode(const ts__column *column, uint32_t count,
+                                 const uint64_t *queued, uint64_t *values)
+{
+    if (column->header.transform != TS_TRANSFORM_QUEUED) return;
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = (queued ? queued[i] : 0) - ts__unzigzag(values[i]);
 }
 
 /* ---- 7.14 Events -------------------------------------------------------- */
@@ -2857,7 +2916,8 @@ static bool ts__column_shown(const ts__columns *found, uint32_t column)
 {
     const ts__column *const one = &found->column[column];
     return one->present && !(ts__columns_hidden >> column & 1) &&
-           (one->header.encoding != TS_ENCODING_CONSTANT || one->header.base);
+           (one->header.encoding != TS_ENCODING_CONSTANT || one->header.base ||
+            one->header.transform);
 }
 
 static bool ts__columns_fit(const ts_reader *reader, ts_columns *columns,
@@ -2931,6 +2991,7 @@ static const char *ts__times_decode(const ts__clocks *clocks,
     } else {
         ts__column_decode(&found->column[TS_COLUMN_START], count, ticks);
         ts__column_decode(&found->column[TS_COLUMN_DURATION], count, a);
+        ts__gaps_decode(&found->column[TS_COLUMN_START], count, a, ticks);
         text = ts__moments_decode(header, ticks, a);
     }
     if (text) return text;
@@ -2963,6 +3024,8 @@ static const char *ts__values_decode(const ts__columns *found, uint64_t **at,
     for (uint32_t i = 1; i < TS_COLUMN_LIMIT; i++) {
         if (!ts__column_shown(found, i)) continue;
         ts__column_decode(&found->column[i], found->count, *at);
+        ts__submitted_decode(&found->column[i], found->count,
+                             columns->values[TS_COLUMN_QUEUED], *at);
         if (!text && ts__columns_numbers >> i & 1)
             text = ts__numbers_check(*at, found->count);
         columns->values[i] = *at;
@@ -3431,7 +3494,7 @@ typedef struct ts__waiting {
 
 struct ts_cursor {
     ts_reader *reader;
-    const ts__clocks *clocks; // those of the time of the open
+    ts__clocks *clocks; // those of the time of the open
     ts_filter filter;
     uint32_t *tracks; // of the filter, sorted
     ts__waiting *waiting;
@@ -3731,6 +3794,7 @@ TS_API ts_result ts_cursor_open(ts_cursor **out, ts_reader *reader,
     memset(cursor, 0, sizeof *cursor);
     cursor->reader = reader;
     cursor->clocks = reader->clocks;
+    __atomic_add_fetch(&cursor->clocks->cursors, 1, __ATOMIC_RELAXED);
     if (ts__cursor_filter(cursor, filter) && ts__cursor_wait(cursor)) {
         *out = cursor;
         return TS_OK;
@@ -3752,6 +3816,7 @@ TS_API void ts_cursor_close(ts_cursor *cursor)
 {
     if (!cursor) return;
     const ts_allocator *const allocator = &cursor->reader->allocator;
+    __atomic_sub_fetch(&cursor->clocks->cursors, 1, __ATOMIC_RELAXED);
     for (size_t i = 0; i < cursor->head_count; i++)
         ts__run_free(cursor, cursor->heads[i].run);
     ts__run_free(cursor, cursor->spent);

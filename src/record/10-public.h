@@ -254,7 +254,14 @@ typedef enum ts_encoding {
     TS_ENCODING_TEXT = 3
 } ts_encoding;
 
-// Event kinds. "gpu" ones share the columns of a GPU operation.
+typedef enum ts_transform {
+    TS_TRANSFORM_NONE = 0,
+    TS_TRANSFORM_DELTA = 1,
+    TS_TRANSFORM_GAP = 2,   // start: from the end of the row before
+    TS_TRANSFORM_QUEUED = 3 // submitted: from queued
+} ts_transform;
+
+// Event kinds. "gpu" ones sharethe columns of a GPU operation.
 #define TS_EVENTS(X) \
     X(ZONE, 1, "zone") \
     X(ZONE_OPEN, 2, "zone_open") \
