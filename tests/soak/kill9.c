@@ -6,7 +6,8 @@
     Each round runs a victim with 1 to 4 threads that record every kind of
     thing and say after each call that it is done, through a pipe or, faster,
     through shared memory. It is killed after 0 to 40 ms. Its trace must hold
-    all it has said and nothing that it has not done.
+    all it has said and nothing that it has not done, also when the salvage
+    is killed now and then.
 */
 #define _GNU_SOURCE
 #include "tests/storm.h"
@@ -54,6 +55,23 @@ static void victim(void *user)
                      plan->by_pipe ? plan->ends[1] : -1, plan->threads);
 }
 
+static void salvage(void *user)
+{
+    ts_salvage(user, NULL);
+}
+
+// In a part of the rounds salvage itself is killed, once or more.
+static void disturb_salvage(const char *path)
+{
+    for (uint64_t i = next(4) ? 0 : 1 + next(4); i > 0; i--) {
+        const pid_t pid = rt_fork(salvage, (void *)(uintptr_t)path);
+        const struct timespec wait = { 0, (long)next(10000000) };
+        nanosleep(&wait, NULL);
+        kill(pid, SIGKILL);
+        rt_wait(pid);
+    }
+}
+
 // Takes words of the pipe until `until`, or to its end if that is 0.
 static void listen_to(const round_plan *plan, uint64_t until)
 {
@@ -98,6 +116,7 @@ static uint64_t run_round(round_plan *plan)
         said += plan->said[i];
     // killed before or in the middle of its start
     if (!said && (stat(plan->desc.path, &file) || file.st_size < 64)) return 0;
+    disturb_salvage(plan->desc.path);
     return storm_check(plan->desc.path, plan->said);
 }
 
