@@ -71,22 +71,16 @@ static inline void forge_pack(forge_bytes *to, const uint64_t *values,
     }
 }
 
-static inline void forge_column(forge *f, uint8_t column, uint8_t encoding,
-                                uint8_t transform, const uint64_t *values)
+// A column of values that have been transformed already.
+static inline void forge_stored(forge *f, uint8_t column, uint8_t encoding,
+                                uint8_t transform, uint64_t base,
+                                const uint64_t *stored)
 {
     const uint32_t count = f->next.count;
-    uint64_t *const stored = malloc((count + 1) * sizeof *stored);
     forge_bytes data = { NULL, 0, 0 };
-    uint64_t base = count ? values[0] : 0, all = 0;
-    if (!stored) abort();
-    for (uint32_t i = 0; i < count && !transform; i++)
-        if (values[i] < base) base = values[i];
-    for (uint32_t i = 0; i < count; i++) {
-        const uint64_t d = values[i] - (i ? values[i - 1] : base);
-        stored[i] =
-            transform ? d << 1 ^ (d >> 63 ? UINT64_MAX : 0) : values[i] - base;
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < count; i++)
         all |= stored[i];
-    }
     const uint32_t width = all ? (forge_width(all) + 7) / 8 : 1;
     if (encoding == FORGE_PACK) forge_pack(&data, stored, count);
     for (uint32_t p = 0; encoding == FORGE_PLANES && p < width; p++)
@@ -96,6 +90,43 @@ static inline void forge_column(forge *f, uint8_t column, uint8_t encoding,
     forge_column_raw(f, column, encoding, transform, (uint8_t)width, base,
                      &data);
     free(data.bytes);
+}
+
+static inline uint64_t forge_zigzag(uint64_t d)
+{
+    return d << 1 ^ (d >> 63 ? UINT64_MAX : 0);
+}
+
+static inline void forge_column(forge *f, uint8_t column, uint8_t encoding,
+                                uint8_t transform, const uint64_t *values)
+{
+    const uint32_t count = f->next.count;
+    uint64_t *const stored = malloc((count + 1) * sizeof *stored);
+    uint64_t base = count ? values[0] : 0;
+    if (!stored) abort();
+    for (uint32_t i = 0; i < count && !transform; i++)
+        if (values[i] < base) base = values[i];
+    for (uint32_t i = 0; i < count; i++)
+        stored[i] = transform
+                        ? forge_zigzag(values[i] - (i ? values[i - 1] : base))
+                        : values[i] - base;
+    forge_stored(f, column, encoding, transform, base, stored);
+    free(stored);
+}
+
+// Starts as distances from the end before them.
+static inline void forge_gaps(forge *f, uint8_t encoding,
+                              const uint64_t *starts, const uint64_t *durations)
+{
+    const uint32_t count = f->next.count;
+    uint64_t *const stored = malloc((count + 1) * sizeof *stored);
+    uint64_t end = 7;
+    if (!stored) abort();
+    for (uint32_t i = 0; i < count; i++) {
+        stored[i] = forge_zigzag(starts[i] - end);
+        end = starts[i] + durations[i];
+    }
+    forge_stored(f, 1, encoding, 2, 7, stored);
     free(stored);
 }
 

@@ -209,6 +209,46 @@ static void every_width_of_every_encoding_comes_back(void **state)
             }
 }
 
+// Kernels whose starts are stored from the end before, and whose submissions
+// from their queueing; with `queued` absent the latter counts as 0.
+static void starts_and_submissions_may_lean_on_other_columns(void **state)
+{
+    (void)state;
+    const uint64_t starts[] = { 1000, 1010, 1008, 1100, 1040 };
+    const uint64_t durations[] = { 5, 7, 0, 20, 3 };
+    const uint64_t queued[] = { 90, 0, 12, 500, 1 };
+    const uint64_t submitted[] = { 80, 0, 13, UINT64_MAX, 1 };
+    for (int with = 0; with < 2; with++)
+        for (uint8_t encoding = FORGE_PACK; encoding <= FORGE_PLANES;
+             encoding++) {
+            uint64_t stored[5];
+            for (int i = 0; i < 5; i++)
+                stored[i] = forge_zigzag((with ? queued[i] : 0) - submitted[i]);
+            forge f;
+            forge_open(&f, 1000);
+            forge_sample(&f, 0, 4, 1000, 0, 0);
+            forge_events(&f, 16, 3, 5, 1000, 1120);
+            forge_gaps(&f, encoding, starts, durations);
+            forge_stored(&f, 23, encoding, 3, 99, stored);
+            forge_column(&f, 2, encoding, FORGE_PLAIN, durations);
+            if (with) forge_column(&f, 22, encoding, FORGE_DELTA, queued);
+            forge_events_end(&f);
+            forge_end_chunk(&f);
+            ts_reader *const reader = open_bytes(&f, false);
+            ts_columns columns = { 0 };
+            assert_int_equal(ts_reader_decode(reader, 1, &columns), TS_OK);
+            for (int i = 0; i < 5; i++) {
+                assert_int_equal(columns.start_ticks[i], starts[i]);
+                assert_int_equal(columns.duration_ns[i], durations[i]);
+                assert_int_equal(columns.values[TS_COLUMN_SUBMITTED][i],
+                                 submitted[i]);
+            }
+            ts_columns_close(reader, &columns);
+            ts_reader_close(reader);
+            forge_close(&f);
+        }
+}
+
 static void zones_get_the_times_they_had(void **state)
 {
     (void)state;
@@ -325,6 +365,7 @@ int main(void)
         cmocka_unit_test(a_walk_finds_what_the_index_tells),
         cmocka_unit_test(pictures_come_from_the_index),
         cmocka_unit_test(every_width_of_every_encoding_comes_back),
+        cmocka_unit_test(starts_and_submissions_may_lean_on_other_columns),
         cmocka_unit_test(zones_get_the_times_they_had),
         cmocka_unit_test(rows_of_several_tracks_share_a_chunk),
         cmocka_unit_test(what_a_later_version_adds_is_skipped_and_counted),

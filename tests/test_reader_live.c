@@ -210,6 +210,49 @@ static void a_writers_death_is_noticed(void **state)
     forge_close(&f);
 }
 
+static size_t used;
+
+static void *metered(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    (void)user;
+    used += new_size - old_size;
+    if (new_size) return realloc(ptr, new_size);
+    free(ptr);
+    return NULL;
+}
+
+// A trace that is watched for hours gets a sample of its clock every time.
+static void watching_a_trace_for_long_takes_little_memory(void **state)
+{
+    (void)state;
+    enum { REFRESHES = 1000 };
+    char path[128];
+    forge f;
+    forge_open(&f, 1000);
+    path_of(path, "long.sbt");
+    write_bytes(path, f.bytes, f.size, O_TRUNC);
+    ts_reader *reader;
+    ts_cursor *cursor;
+    const ts_reader_desc desc = { .path = path,
+                                  .no_salvage = true,
+                                  .allocator = { metered, NULL } };
+    assert_int_equal(ts_reader_open(&reader, &desc), TS_OK);
+    assert_int_equal(ts_cursor_open(&cursor, reader, NULL), TS_OK);
+    for (uint64_t i = 0; i < REFRESHES; i++) {
+        const size_t size = f.size;
+        f.chunk_count = 0; // no index
+        forge_sample(&f, 0, 3, 1000 + i, i, 0);
+        write_bytes(path, f.bytes + size, f.size - size, O_APPEND);
+        assert_true(ts_reader_refresh(reader));
+    }
+    assert_true(used < REFRESHES * 1000);
+    ts_cursor_close(cursor);
+    ts_reader_close(reader);
+    assert_int_equal(used, 0);
+    unlink(path);
+    forge_close(&f);
+}
+
 static void a_pipe_is_read_to_its_end(void **state)
 {
     (void)state;
@@ -242,6 +285,7 @@ int main(void)
         cmocka_unit_test(
             a_dead_writers_torn_chunk_is_damage_until_it_is_mended),
         cmocka_unit_test(a_writers_death_is_noticed),
+        cmocka_unit_test(watching_a_trace_for_long_takes_little_memory),
         cmocka_unit_test(a_pipe_is_read_to_its_end),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
