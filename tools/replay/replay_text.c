@@ -55,11 +55,11 @@ static void print_cut(const replay_job *job)
            cli_count(s->added).s);
 }
 
-static void print_odd(uint64_t count, const char *what)
+static void print_odd(const char *name, uint64_t count, const char *what)
 {
     if (!count) return;
-    label("note");
-    printf("%s %s\n", cli_count(count).s, what);
+    label(name);
+    printf("%s (%s)\n", cli_count(count).s, what);
 }
 
 static void print_times(const ts_replay_stats *s)
@@ -89,11 +89,11 @@ static void print_figures(const replay_job *job)
     printf("%s\n", cli_count(s->calls).s);
     print_edges(s);
     print_cut(job);
-    print_odd(s->contradicted,
+    print_odd("contradicted", s->contradicted,
               "edges left out: the record shows that nothing waited");
-    print_odd(s->never_recorded,
-              "waits for events without a record: they wait for nothing");
-    print_odd(s->missing_records,
+    print_odd("no record", s->never_recorded,
+              "waits for events never recorded: they wait for nothing");
+    print_odd("missing record", s->missing_records,
               "waits for records that the trace does not hold");
     if (!job->dry_run) print_times(s);
 }
