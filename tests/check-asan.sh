@@ -2,7 +2,7 @@
 . tests/lib.sh
 flags="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
     -fno-omit-frame-pointer"
-check "asan: build" $MAKE OUT=build/asan CC=gcc CXX=g++ CFLAGS="$flags" tests
+check_build "asan: build" OUT=build/asan CC=gcc CXX=g++ CFLAGS="$flags" tests
 # LeakSanitizer cannot stop the threads of a forked child: it waits for ever
 # or reports what the parent still holds. These are about nothing but forks.
 forking="test_fork test_crash"

@@ -1,6 +1,6 @@
 # What the tools say, word for word: tests/cli/*.test.
 . tests/lib.sh
-check "cli: build" $MAKE all examples
+check_build "cli: build" all examples
 for transcript in tests/cli/*.test; do
     test -e "$transcript" || continue
     name=${transcript#tests/cli/}

@@ -1,6 +1,6 @@
 # Every example runs, and what it writes is a trace without damage.
 . tests/lib.sh
-check "examples: build" $MAKE all examples
+check_build "examples: build" all examples
 for source in examples/*.c; do
     name=$(basename "$source" .c)
     check "examples: $name" sh -c '

@@ -1,7 +1,7 @@
 # Checks that bring a script of their own: tests/*/run.sh, but for the soak
 # test, which takes half an hour.
 . tests/lib.sh
-check "scripts: build" $MAKE all examples tests
+check_build "scripts: build" all
 for script in tests/*/run.sh; do
     test -e "$script" || continue
     name=${script#tests/}

@@ -2,7 +2,7 @@
 . tests/lib.sh
 flags="-O1 -g -fsanitize=thread"
 export TSAN_OPTIONS=second_deadlock_stack=1
-check "tsan: build" $MAKE OUT=build/tsan CC=gcc CXX=g++ CFLAGS="$flags" tests
+check_build "tsan: build" OUT=build/tsan CC=gcc CXX=g++ CFLAGS="$flags" tests
 # test_fork: the sanitizer does not support threads in a forked child.
 # test_reader_damage: one thread that reads 100,000 broken traces: minutes
 # here, and nothing to see.

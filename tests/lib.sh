@@ -11,9 +11,6 @@ TS_LOGS=${TS_LOGS:-build/check-logs}
 mkdir -p "$TS_LOGS"
 unset MAKEFLAGS MFLAGS # a check's make is its own
 
-# Goes on after an error, so that one run shows all of them.
-MAKE="make --no-print-directory -k -s -j$JOBS"
-
 # TAP of a log as "passed failed skipped". Lines are counted once: a forked
 # child may repeat what its parent had buffered. What was planned but never
 # reported, because the program died, has failed.
@@ -65,6 +62,15 @@ check() {
             "$took"
     fi
     return 0
+}
+
+# Makes targets; goes on after an error, so that one run shows all of them.
+check_build() {
+    LIMIT=600
+    label=$1
+    shift
+    check "$label" make --no-print-directory -k -s -j"$JOBS" "$@"
+    unset LIMIT
 }
 
 # Test programs by name; WITHOUT lists those left out.
