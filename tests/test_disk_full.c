@@ -297,6 +297,49 @@ static void a_start_on_a_full_disk_says_so(void **state)
     assert_int_equal(status, 0);
 }
 
+/* ---- Other errors ------------------------------------------------------- */
+
+// The recorder's own descriptor of the trace.
+static int find_descriptor(const char *path)
+{
+    char link[64], target[600];
+    for (int fd = 3; fd < 1024; fd++) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        const ssize_t size = readlink(link, target, sizeof target - 1);
+        if (size <= 0) continue;
+        target[size] = 0;
+        if (!strcmp(target, path)) return fd;
+    }
+    fail_msg("no descriptor of %s", path);
+    return -1;
+}
+
+// Writes fail while a descriptor that only reads stands in for the trace.
+static void write_errors_have_a_cause_of_their_own(void **state)
+{
+    (void)state;
+    const ts_session_desc desc = { .ring_bytes = 65536,
+                                   .drain = TS_DRAIN_MANUAL };
+    const char *const path = rt_start("errors.sbt", desc);
+    const int fd = find_descriptor(path);
+    const uint64_t before = emitted;
+    messages(50);
+    assert_int_equal(ts_session_flush(), TS_OK);
+    const int kept = dup(fd), reader = open("/dev/zero", O_RDONLY);
+    assert_true(kept >= 0 && reader >= 0);
+    assert_int_equal(dup2(reader, fd), fd);
+    messages(3000);
+    assert_int_equal(ts_session_flush(), TS_ERR_IO);
+    assert_int_equal(dup2(kept, fd), fd);
+    messages(50);
+    assert_int_equal(ts_session_stop(), TS_ERR_IO);
+    close(kept);
+    close(reader);
+    outcome o = { .emitted = emitted - before };
+    ts_session_stats(&o.stats);
+    assert_all_accounted(path, &o, TS_LOSS_WRITE_ERROR);
+}
+
 /* ---- Odd paths ---------------------------------------------------------- */
 
 static void a_device_that_is_always_full_is_an_error(void **state)
@@ -336,6 +379,7 @@ int main(void)
         cmocka_unit_test(rings_on_the_full_disk_are_no_danger),
         cmocka_unit_test(recording_goes_on_when_there_is_room_again),
         cmocka_unit_test(a_start_on_a_full_disk_says_so),
+        cmocka_unit_test(write_errors_have_a_cause_of_their_own),
         cmocka_unit_test(a_device_that_is_always_full_is_an_error),
         cmocka_unit_test(a_trace_that_is_deleted_is_no_harm),
     };

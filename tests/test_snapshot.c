@@ -186,6 +186,52 @@ static void a_signal_takes_a_snapshot(void **state)
     assert_int_equal(found, 1);
 }
 
+static bool go_on;
+
+static void *fly(void *user)
+{
+    const uint64_t base = (uint64_t)(uintptr_t)user << 40;
+    for (uint64_t i = 0; __atomic_load_n(&go_on, __ATOMIC_RELAXED); i++) {
+        TS_ZONE("flying");
+        TS_FLOW_STEP(base | i);
+    }
+    return NULL;
+}
+
+// Every thread's flows must run without a gap, whatever is being overwritten.
+static void snapshots_under_load_have_no_holes(void **state)
+{
+    (void)state;
+    enum { THREADS = 3, SHOTS = 10 };
+    pthread_t threads[THREADS];
+    const ts_session_desc desc = { .policy = TS_POLICY_OVERWRITE,
+                                   .ring_bytes = 1 << 18 };
+    rt_start("load.sbt", desc);
+    __atomic_store_n(&go_on, true, __ATOMIC_RELAXED);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, fly, (void *)(i + 1))) abort();
+    for (int shot = 0; shot < SHOTS; shot++) {
+        uint64_t last[THREADS + 1] = { 0 };
+        rt_sleep_ms(5);
+        const char *const path = rt_path("under-load.sbt");
+        assert_int_equal(ts_session_snapshot(path), TS_OK);
+        rt_trace trace = rt_read(path);
+        for (size_t i = 0; i < trace.count; i++) {
+            if (trace.rows[i].kind != TS_EVENT_FLOW) continue;
+            const uint64_t id = trace.rows[i].values[TS_COLUMN_ID];
+            assert_in_range(id >> 40, 1, THREADS);
+            uint64_t *const before = &last[id >> 40];
+            if (*before) assert_int_equal(id, *before + 1);
+            *before = id;
+        }
+        rt_close(&trace);
+    }
+    __atomic_store_n(&go_on, false, __ATOMIC_RELAXED);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(ts_session_stop(), TS_OK);
+}
+
 /* ---- Memory ------------------------------------------------------------- */
 
 enum { CROWD = 64, EACH = 1000 };
@@ -279,6 +325,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_under_help_holds_what_the_file_lacks),
         cmocka_unit_test(snapshots_are_numbered),
         cmocka_unit_test(a_signal_takes_a_snapshot),
+        cmocka_unit_test(snapshots_under_load_have_no_holes),
         cmocka_unit_test(memory_stays_within_its_bound),
         cmocka_unit_test(compressed_traces_hold_the_same),
     };

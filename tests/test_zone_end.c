@@ -116,6 +116,27 @@ static void zones_across_a_pause_are_kept(void **state)
     rt_close(&trace);
 }
 
+// The ring is full when the session pauses: the end must be counted.
+static void zones_that_end_in_a_pause_on_a_full_ring_are_counted(void **state)
+{
+    (void)state;
+    const ts_session_desc desc = { .policy = TS_POLICY_DROP,
+                                   .drain = TS_DRAIN_MANUAL,
+                                   .ring_bytes = 32768 };
+    const char *const path = rt_start("full.sbt", desc);
+    TS_ZONE_BEGIN(over, "over");
+    for (int i = 0; i < 5000; i++) {
+        TS_ZONE("filler");
+    }
+    ts_session_pause();
+    TS_ZONE_END(over);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_true(trace.info->lost > 0);
+    assert_int_equal(trace.count + trace.info->lost, 5001);
+    rt_close(&trace);
+}
+
 static void deep(int left)
 {
     TS_ZONE("deep");
@@ -153,6 +174,7 @@ int main(void)
         cmocka_unit_test(zones_that_overlap_without_nesting_are_kept),
         cmocka_unit_test(a_zone_open_at_the_stop_is_marked_open),
         cmocka_unit_test(zones_across_a_pause_are_kept),
+        cmocka_unit_test(zones_that_end_in_a_pause_on_a_full_ring_are_counted),
         cmocka_unit_test(two_hundred_levels_are_kept_with_their_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
