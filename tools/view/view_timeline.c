@@ -54,7 +54,7 @@ cli_text view_side_text(const view *v, const view_row *row)
     case VIEW_ROW_WORK:
     case VIEW_ROW_CALLS: return cli_percent((double)row->total_ns / range);
     case VIEW_ROW_FRAMES:
-        return cli_format("max %s", cli_time((int64_t)row->high).s);
+        return cli_format("max %s", view_short_time((int64_t)row->high).s);
     case VIEW_ROW_SPANS:
         return cli_format("%s span%s", cli_count(row->count).s,
                           row->count == 1 ? "" : "s");
@@ -293,11 +293,12 @@ static void print_header(view_drawing *d)
     const view *const v = d->v;
     const ts_info *const info = v->trace.info;
     const uint32_t end = d->line.width;
-    const char *const slash = strrchr(v->path, '/');
+    const char *const path = strcmp(v->path, "-") ? v->path : "stdin";
+    const char *const slash = strrchr(path, '/');
     char text[160];
     view_line_clear(&d->line);
     uint32_t at = view_put_string(&d->line, 0, end / 2,
-                                  slash ? slash + 1 : v->path, view_strong);
+                                  slash ? slash + 1 : path, view_strong);
     const int64_t all_ns = info->last_ns - info->first_ns;
     if (v->zoomed)
         snprintf(text, sizeof text, "  %s from %s, of %s",
