@@ -45,8 +45,15 @@ static int by_start(const void *a, const void *b)
     return (x->detail > y->detail) - (x->detail < y->detail);
 }
 
-// Losses are facts about the whole trace: a range does not hide them.
-void export_show_losses(export_rows *rows, export_args *args)
+static bool is_outside(const export_options *options, int64_t first_ns,
+                       int64_t last_ns)
+{
+    return options->from_ns != options->to_ns &&
+           (last_ns < options->from_ns || first_ns >= options->to_ns);
+}
+
+void export_show_losses(export_rows *rows, export_args *args,
+                        const export_options *options)
 {
     const size_t count = ts_reader_loss_count(rows->reader);
     ts_loss_row *const losses =
@@ -55,46 +62,83 @@ void export_show_losses(export_rows *rows, export_args *args)
         ts_reader_loss(rows->reader, i, &losses[i]);
     qsort(losses, count, sizeof *losses, by_start);
     for (size_t i = 0; i < count; i++)
-        show_loss(rows, args, &losses[i]);
+        if (!is_outside(options, losses[i].first_ns, losses[i].last_ns))
+            show_loss(rows, args, &losses[i]);
     export_resize(losses, 0);
 }
 
+/* ---- Damage ------------------------------------------------------------- */
+
 // Damage has a place in the file; when that was is known from the chunks
 // before it.
-static int64_t damage_time(const export_rows *rows, uint64_t offset)
+typedef struct reached { // by the chunk at `offset` the trace had come to ...
+    uint64_t offset;
+    int64_t time_ns;
+} reached;
+
+static reached *find_reached(const export_rows *rows, size_t *count)
 {
     int64_t time_ns = ts_reader_info(rows->reader)->first_ns;
-    const size_t count = ts_reader_chunk_count(rows->reader);
-    for (size_t i = 0; i < count; i++) {
-        ts_chunk_info chunk;
-        if (!ts_reader_chunk(rows->reader, i, &chunk) || chunk.offset >= offset)
-            break;
+    const size_t chunks = ts_reader_chunk_count(rows->reader);
+    reached *const all = export_resize(NULL, (chunks + 1) * sizeof *all);
+    all[0] = (reached){ 0, time_ns };
+    *count = 1;
+    ts_chunk_info chunk;
+    for (size_t i = 0; ts_reader_chunk(rows->reader, i, &chunk); i++) {
         if (chunk.header.kind == TS_CHUNK_EVENTS && chunk.last_ns > time_ns)
             time_ns = chunk.last_ns;
+        if (i < chunks) all[(*count)++] = (reached){ chunk.offset, time_ns };
     }
-    return time_ns;
+    return all;
 }
 
-void export_show_damage(export_rows *rows, export_args *args)
+static int64_t damage_time(const reached *all, size_t count, uint64_t offset)
 {
-    ts_damage damage;
-    for (size_t i = 0; ts_reader_damage(rows->reader, i, &damage); i++) {
-        export_row *const row = export_rows_damage(rows);
-        const int64_t time_ns = damage_time(rows, damage.offset);
-        export_item item = { .category = export_text("damage"),
-                             .name = export_text("damage") };
-        item.start_ns = item.end_ns =
-            time_ns > row->last_ns ? time_ns : row->last_ns;
-        row->last_ns = item.start_ns;
-        const size_t from = args->count;
-        export_add_uint(args, "offset", damage.offset);
-        export_add_uint(args, "bytes", damage.size);
-        export_add_text(args, "what",
-                        export_text(damage.text ? damage.text : ""));
-        export_add_text(args, "result",
-                        export_text(ts_result_text(damage.result)));
-        item.args = args->args + from;
-        item.arg_count = (uint32_t)(args->count - from);
-        export_rows_instant(rows, row, &item);
+    size_t low = 0, high = count; // all[low] is before it
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (all[middle].offset < offset)
+            low = middle;
+        else
+            high = middle;
     }
+    return all[low].time_ns;
+}
+
+static void show_damage(export_rows *rows, export_args *args,
+                        const ts_damage *damage, int64_t time_ns)
+{
+    export_row *const row = export_rows_damage(rows);
+    // They come as they were found, and times on a row do not fall.
+    if (time_ns > row->last_ns) row->last_ns = time_ns;
+    export_item item = { .start_ns = row->last_ns,
+                         .end_ns = row->last_ns,
+                         .name = export_text("damage"),
+                         .name_kept = true,
+                         .category = export_text("damage") };
+    const size_t from = args->count;
+    export_add_uint(args, "offset", damage->offset);
+    export_add_uint(args, "bytes", damage->size);
+    export_add_text(args, "what",
+                    export_text(damage->text ? damage->text : ""));
+    export_add_text(args, "result",
+                    export_text(ts_result_text(damage->result)));
+    item.args = args->args + from;
+    item.arg_count = (uint32_t)(args->count - from);
+    export_rows_instant(rows, row, &item);
+}
+
+void export_show_damage(export_rows *rows, export_args *args,
+                        const export_options *options)
+{
+    if (!ts_reader_damage_count(rows->reader)) return;
+    ts_damage damage;
+    size_t count;
+    reached *const all = find_reached(rows, &count);
+    for (size_t i = 0; ts_reader_damage(rows->reader, i, &damage); i++) {
+        const int64_t time_ns = damage_time(all, count, damage.offset);
+        if (!is_outside(options, time_ns, time_ns))
+            show_damage(rows, args, &damage, time_ns);
+    }
+    export_resize(all, 0);
 }

@@ -6,9 +6,12 @@
 
 #include "tools/export/export_args.h"
 
-// Losses and stalls as slices beside the track that had them.
-void export_show_losses(export_rows *rows, export_args *args);
+// Losses and stalls as slices beside the track that had them; those outside
+// the range stay out, so that they do not widen the picture.
+void export_show_losses(export_rows *rows, export_args *args,
+                        const export_options *options);
 // Damage as instants at the time that the file had reached there.
-void export_show_damage(export_rows *rows, export_args *args);
+void export_show_damage(export_rows *rows, export_args *args,
+                        const export_options *options);
 
 #endif // TS_EXPORT_FINDINGS_H

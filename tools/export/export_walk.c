@@ -485,8 +485,8 @@ static void finish(walk *w)
 {
     for (export_row *row = w->rows.first; row; row = row->next)
         end_frame(w, row, w->end_ns, false);
-    export_show_losses(&w->rows, &w->args);
-    export_show_damage(&w->rows, &w->args);
+    export_show_losses(&w->rows, &w->args, w->options);
+    export_show_damage(&w->rows, &w->args, w->options);
     export_rows_finish(&w->rows, w->end_ns);
 }
 
