@@ -111,17 +111,23 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
                                 const ts_replay_desc *desc);
 TS_API void ts_replay_close(ts_replay *replay); // NULL is allowed
 
+// How to run. All zeros is exactly as recorded.
+typedef struct ts_replay_run_desc {
+    const int64_t *durations_ns; // of each of the trace's operations, 0 or
+                                 // more (NULL: the recorded ones)
+} ts_replay_run_desc;
+
 /*
-    Runs the selected operations. durations_ns: one for each of the trace's
-    operations, 0 or more, in place of the recorded ones; NULL: the recorded
-    ones. What waits takes as long as what it waits for, whatever this says.
-    Operations that wait for each other in a circle do not run: see
-    ts_replay_circle. May be called again; the last schedule counts.
+    Runs the selected operations (desc NULL: exactly as recorded). What waits
+    takes as long as what it waits for, whatever its duration. Operations that
+    wait for each other in a circle do not run: see ts_replay_circle. May be
+    called again; the last schedule counts.
 
     Errors:  TS_ERR_NOT_FOUND (nothing is selected), TS_ERR_USAGE (a negative
              duration), TS_ERR_MEMORY.
 */
-TS_API ts_result ts_replay_run(ts_replay *replay, const int64_t *durations_ns);
+TS_API ts_result ts_replay_run(ts_replay *replay,
+                               const ts_replay_run_desc *desc);
 
 typedef struct ts_replay_stats {
     // The plan.

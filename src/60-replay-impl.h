@@ -2632,9 +2632,11 @@ static bool ts__rrun_all(ts__rrun *run)
     return ts__figures(r);
 }
 
-TS_API ts_result ts_replay_run(ts_replay *replay, const int64_t *durations_ns)
+TS_API ts_result ts_replay_run(ts_replay *replay,
+                               const ts_replay_run_desc *desc)
 {
     if (!replay) return TS_ERR_USAGE;
+    const int64_t *const durations_ns = desc ? desc->durations_ns : NULL;
     bool any = false;
     for (uint32_t i = 0; i < replay->op_count; i++) {
         any |= ts__replay_selected(replay, i);

@@ -228,7 +228,8 @@ static inline void work_change(fixture *x, uint32_t track, int64_t start,
     for (uint32_t i = 0; ts_replay_operation(x->replay, i, &o); i++)
         durations[i] = o.recorded_end_ns - o.recorded_start_ns;
     durations[work_find(x, track, start)] = duration;
-    assert_int_equal(TS_OK, ts_replay_run(x->replay, durations));
+    const ts_replay_run_desc desc = { .durations_ns = durations };
+    assert_int_equal(TS_OK, ts_replay_run(x->replay, &desc));
 }
 
 // What became of the operation that was recorded at `start`.

@@ -85,7 +85,8 @@ static void durations_beyond_all_bounds_do_not_overflow(void **state)
     fixture x = WORK(crossing);
     const int64_t durations[5] = { INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
                                    INT64_MAX };
-    assert_int_equal(TS_OK, ts_replay_run(x.replay, durations));
+    const ts_replay_run_desc desc = { .durations_ns = durations };
+    assert_int_equal(TS_OK, ts_replay_run(x.replay, &desc));
     assert_true(stats(&x)->end_ns > stats(&x)->start_ns);
     work_close(&x);
 }

@@ -155,10 +155,11 @@ static void wrong_use_is_refused(void **state)
     (void)state;
     fixture x = WORK(crossing);
     const int64_t durations[5] = { 1, 2, 3, -1, 5 };
+    const ts_replay_run_desc negative = { .durations_ns = durations };
     ts_replay *none;
     const ts_replay_desc backwards = { .from_ns = 2, .to_ns = 1 };
     const ts_replay_desc unknown = { .deps = (ts_deps)7 };
-    assert_int_equal(TS_ERR_USAGE, ts_replay_run(x.replay, durations));
+    assert_int_equal(TS_ERR_USAGE, ts_replay_run(x.replay, &negative));
     assert_int_equal(TS_ERR_USAGE, ts_replay_run(NULL, NULL));
     assert_int_equal(TS_ERR_USAGE, ts_replay_open(&none, NULL, NULL));
     assert_int_equal(TS_ERR_USAGE, ts_replay_open(NULL, x.reader, NULL));
