@@ -3625,23 +3625,81 @@ static bool ts__rows_sorted(const ts_columns *columns, const uint32_t *rows,
     return true;
 }
 
-// Sorts run->rows; the room behind them is the other half of the merges.
-static void ts__run_sort(ts__run *run)
+// Merges; `spare` is as large as `rows`.
+static void ts__rows_sort(const ts_columns *columns, uint32_t *rows,
+                          uint32_t *spare, size_t count)
 {
-    const size_t count = run->count;
-    uint32_t *from = run->rows, *to = run->rows + count;
-    if (ts__rows_sorted(&run->columns, from, count)) return;
+    uint32_t *from = rows, *to = spare;
+    if (ts__rows_sorted(columns, rows, count)) return;
     for (size_t width = 1; width < count; width *= 2) {
         for (size_t low = 0; low < count; low += 2 * width) {
             const size_t middle = low + width < count ? low + width : count;
             const size_t high = middle + width < count ? middle + width : count;
-            ts__rows_merge(&run->columns, from, low, middle, high, to);
+            ts__rows_merge(columns, from, low, middle, high, to);
         }
         uint32_t *const kept = from;
         from = to;
         to = kept;
     }
-    if (from != run->rows) memcpy(run->rows, from, count * sizeof *from);
+    if (from != rows) memcpy(rows, from, count * sizeof *rows);
+}
+
+enum { TS__DIGIT_BITS = 11, TS__DIGITS = 1 << TS__DIGIT_BITS };
+
+// One pass of a radix sort by a digit of start_ns - least.
+static void ts__rows_deal(const int64_t *start_ns, int64_t least,
+                          uint32_t shift, const uint32_t *from, uint32_t *to,
+                          size_t count)
+{
+    uint32_t places[TS__DIGITS + 1] = { 0 };
+#define TS__DIGIT(row) \
+    ((uint64_t)(start_ns[row] - least) >> shift & (TS__DIGITS - 1))
+    for (size_t i = 0; i < count; i++)
+        places[TS__DIGIT(from[i]) + 1]++;
+    for (size_t i = 1; i < TS__DIGITS; i++)
+        places[i] += places[i - 1];
+    for (size_t i = 0; i < count; i++)
+        to[places[TS__DIGIT(from[i])]++] = from[i];
+#undef TS__DIGIT
+}
+
+// Sorts by start, which for most chunks takes two passes, then what is equal.
+static void ts__rows_radix(const ts_columns *columns, uint32_t *rows,
+                           uint32_t *spare, size_t count)
+{
+    const int64_t *const start_ns = columns->start_ns;
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    uint32_t *from = rows, *to = spare;
+    for (size_t i = 0; i < count; i++) {
+        if (start_ns[rows[i]] < least) least = start_ns[rows[i]];
+        if (start_ns[rows[i]] > most) most = start_ns[rows[i]];
+    }
+    const uint64_t range = (uint64_t)(most - least);
+    for (uint32_t shift = 0; shift < 64 && range >> shift;
+         shift += TS__DIGIT_BITS) {
+        ts__rows_deal(start_ns, least, shift, from, to, count);
+        uint32_t *const kept = from;
+        from = to;
+        to = kept;
+    }
+    if (from != rows) memcpy(rows, from, count * sizeof *rows);
+    for (size_t i = 0, next; i < count; i = next) {
+        next = i + 1;
+        while (next < count && start_ns[rows[next]] == start_ns[rows[i]])
+            next++;
+        if (next - i > 1) ts__rows_sort(columns, rows + i, spare, next - i);
+    }
+}
+
+// Sorts run->rows; there is as much room behind them.
+static void ts__run_sort(ts__run *run)
+{
+    const ts_columns *const columns = &run->columns;
+    if (ts__rows_sorted(columns, run->rows, run->count)) return;
+    if (run->count < TS__DIGITS)
+        ts__rows_sort(columns, run->rows, run->rows + run->count, run->count);
+    else
+        ts__rows_radix(columns, run->rows, run->rows + run->count, run->count);
 }
 
 static bool ts__run_rows(ts_cursor *cursor, ts__run *run)

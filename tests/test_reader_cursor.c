@@ -160,6 +160,42 @@ static void a_cursor_keeps_the_promised_order(void **state)
     forge_close(&f);
 }
 
+// Enough rows for the radix sort, over a range of several digits.
+static void a_large_chunk_is_put_in_order_too(void **state)
+{
+    (void)state;
+    enum { MANY = 5000 };
+    static uint64_t starts[MANY], tracks[MANY];
+    for (int spread = 0; spread <= 40; spread += 8) {
+        forge f;
+        for (uint32_t row = 0; row < MANY; row++) {
+            starts[row] = 1000 + roll((UINT64_C(1) << spread) + 9);
+            tracks[row] = 1 + roll(3);
+        }
+        forge_open(&f, 1000);
+        forge_events(&f, 4, 0xFFFFFFFF, MANY, 1000, UINT64_C(1) << 41);
+        forge_column(&f, 1, FORGE_PACK, FORGE_PLAIN, starts);
+        forge_column(&f, 7, FORGE_PACK, FORGE_PLAIN, tracks);
+        forge_events_end(&f);
+        ts_reader *const reader = open_forge(&f);
+        rows all = rows_of(reader, NULL);
+        assert_int_equal(all.count, MANY);
+        uint64_t sum = 0, wanted = 0;
+        for (uint32_t i = 0; i < MANY; i++) {
+            sum += all.rows[i].ticks * all.rows[i].track;
+            wanted += starts[i] * tracks[i];
+            if (i == 0) continue;
+            const rows_row *const a = &all.rows[i - 1], *const b = a + 1;
+            assert_true(a->start_ns < b->start_ns ||
+                        (a->start_ns == b->start_ns && a->track <= b->track));
+        }
+        assert_int_equal(sum, wanted);
+        rows_close(&all);
+        ts_reader_close(reader);
+        forge_close(&f);
+    }
+}
+
 static void a_filter_gives_what_it_says(void **state)
 {
     (void)state;
@@ -359,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cursor_keeps_the_promised_order),
+        cmocka_unit_test(a_large_chunk_is_put_in_order_too),
         cmocka_unit_test(a_filter_gives_what_it_says),
         cmocka_unit_test(a_filter_that_matches_nothing_gives_nothing),
         cmocka_unit_test(a_zone_comes_before_those_inside_it),
