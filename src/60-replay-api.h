@@ -113,8 +113,9 @@ TS_API void ts_replay_close(ts_replay *replay); // NULL is allowed
 
 // How to run. All zeros is exactly as recorded.
 typedef struct ts_replay_run_desc {
-    const int64_t *durations_ns; // of each of the trace's operations, 0 or
-                                 // more (NULL: the recorded ones)
+    const int64_t *durations_ns; // of every operation that
+                                 // ts_replay_operation gives, in its order,
+                                 // 0 or more (NULL: as recorded)
 } ts_replay_run_desc;
 
 /*
