@@ -1475,11 +1475,24 @@ static size_t ts__page_round(size_t size)
     return (size + page - 1) & ~(page - 1);
 }
 
+// Whether a file may grow to a size. Beyond RLIMIT_FSIZE the app would get
+// SIGXFSZ, which ends it.
+static bool ts__file_may_grow(uint64_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+           limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
 // A part of a file as shared memory, its pages present, its blocks reserved
 // (a hole would mean SIGBUS on a full disk). NULL and errno on failure.
 static void *ts__pages_map(int fd, uint64_t offset, size_t size)
 {
     int error;
+    if (!ts__file_may_grow(offset + size)) {
+        errno = ENOSPC;
+        return NULL;
+    }
     do
         error = posix_fallocate(fd, (off_t)offset, (off_t)size);
     while (error == EINTR);
@@ -1489,7 +1502,13 @@ static void *ts__pages_map(int fd, uint64_t offset, size_t size)
     }
     void *const p =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
-    if (p == MAP_FAILED) return NULL;
+    if (p == MAP_FAILED) { // the blocks must not stay
+        error = errno;
+        const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+        if (fallocate(fd, mode, (off_t)offset, (off_t)size) != 0) error = errno;
+        errno = error;
+        return NULL;
+    }
     if (madvise(p, size, MADV_POPULATE_WRITE) != 0)
         for (size_t i = 0; i < size; i += 4096)
             __atomic_fetch_add((uint8_t *)p + i, 0, __ATOMIC_RELAXED);
@@ -1497,15 +1516,11 @@ static void *ts__pages_map(int fd, uint64_t offset, size_t size)
 }
 
 // Writes all or nothing, as far as the caller can tell: on failure the file
-// is cut back to offset. RLIMIT_FSIZE is checked because exceeding it would
-// raise SIGXFSZ in the app.
+// is cut back to offset.
 static ts_result ts__file_write(int fd, uint64_t offset, const void *bytes,
                                 size_t size)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-        limit.rlim_cur != RLIM_INFINITY && offset + size > limit.rlim_cur)
-        return TS_ERR_DISK_FULL;
+    if (!ts__file_may_grow(offset + size)) return TS_ERR_DISK_FULL;
     size_t done = 0;
     while (done < size) {
         const ssize_t n = pwrite(fd, (const uint8_t *)bytes + done, size - done,
@@ -1620,6 +1635,8 @@ typedef struct ts__ring_rest {
         uint32_t track;
     } owners[16];
     uint32_t owner_count;
+    uint32_t forgotten_told; // a flight recorder's loss is in the ledger
+    uint64_t kept;           // records that reached the trace
     ts__loss_total losses[TS__LOSS_SLOTS];
 } ts__ring_rest;
 
@@ -1651,6 +1668,8 @@ typedef struct ts__writer_state {
     uint32_t sequence;
     uint32_t index_count;
     uint32_t finished;
+    uint32_t open_sent;    // of the zones open at the end
+    uint64_t salvage_from; // records + 1 when salvage began
 } ts__writer_state;
 
 /*
@@ -1673,7 +1692,7 @@ typedef struct ts__sidecar {
     */
     uint32_t step;
     uint32_t ring; // index into rings, TS__RINGS_MAX: none
-    uint64_t tail;
+    uint64_t tail, kept;
     uint32_t track; // at the new tail
     uint32_t unused;
     ts__writer_state before;
@@ -2617,6 +2636,8 @@ static void ts__ring_detach(void *value)
     if (!ts__enter(&old)) return;
     if (ts__session_still(TS__LOAD(&mine->gate))) ts__ring_leave(mine);
     ts__mine = &ts__none;
+    // Leaving may have grown the ring, which would bring us here again.
+    pthread_setspecific(ts__c.key, NULL);
     ts__lock_take(&ts__c.pool);
     const uint32_t owner = ts__rest(mine)->owner;
     for (uint32_t i = 0; i < ts__c.ring_count; i++) {
@@ -2748,12 +2769,10 @@ static void ts__ring_put(ts__ring *ring, uint64_t tick, uint64_t b,
     the text, which is not among them. A long one is written with signals
     blocked: TS__RING_MARGIN bounds what nested handlers may reserve.
 */
-static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
-                        const uint64_t *values, uint32_t count,
-                        const char *text, size_t size)
+static void ts__row_put_in(uint8_t *bytes, uint32_t event, uint32_t track,
+                           uint32_t clock, const uint64_t *values,
+                           uint32_t count, const char *text, size_t size)
 {
-    uint8_t bytes[8 + 8 * TS__COLUMNS_PER_EVENT + TS__TEXT_MAX + 16];
-    if (size > TS__TEXT_MAX) size = TS__TEXT_MAX;
     memcpy(bytes, &track, 4);
     memcpy(bytes + 4, &clock, 4);
     memcpy(bytes + 8, values, 8 * count);
@@ -2779,6 +2798,34 @@ static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
         if (ring) ts__ring_put(ring, values[0], b, bytes, size);
     }
     ts__leave(&old);
+}
+
+enum {
+    TS__ROW_BYTES = 8 + 8 * TS__COLUMNS_PER_EVENT + 16,
+    TS__TEXT_SHORT = 256
+};
+
+// A signal handler may run on a small stack: only a long text takes much.
+static __attribute__((noinline)) void
+ts__row_put_long(uint32_t event, uint32_t track, uint32_t clock,
+                 const uint64_t *values, uint32_t count, const char *text,
+                 size_t size)
+{
+    uint8_t bytes[TS__ROW_BYTES + TS__TEXT_MAX];
+    if (size > TS__TEXT_MAX) size = TS__TEXT_MAX;
+    ts__row_put_in(bytes, event, track, clock, values, count, text, size);
+}
+
+static __attribute__((noinline)) void
+ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
+            const uint64_t *values, uint32_t count, const char *text,
+            size_t size)
+{
+    uint8_t bytes[TS__ROW_BYTES + TS__TEXT_SHORT];
+    if (size > TS__TEXT_SHORT)
+        ts__row_put_long(event, track, clock, values, count, text, size);
+    else
+        ts__row_put_in(bytes, event, track, clock, values, count, text, size);
 }
 
 // The innermost open zone; false if there is none, or if it is known no more
@@ -3094,9 +3141,10 @@ void ts_gpu_op_record(const ts_gpu_op *op)
     if (!TS__LOAD(&ts__gate)) return;
     const uint32_t kind = (uint32_t)op->kind;
     if (kind < TS_EVENT_GPU_FIRST || kind >= TS_EVENT_LIMIT ||
-        (int64_t)(op->end - op->start) < 0) {
-        ts_loss_report(op->track, TS_LOSS_BACKEND, "it ends before it starts",
-                       1, ts_tick_now(), ts_tick_now());
+        op->clock >= TS__CLOCKS_MAX || (int64_t)(op->end - op->start) < 0) {
+        ts_loss_report(op->track, TS_LOSS_BACKEND,
+                       "it ends before it starts, or has no kind or clock", 1,
+                       ts_tick_now(), ts_tick_now());
         return;
     }
     if (kind == TS_EVENT_KERNEL && ts__kernel_put(op)) return;
@@ -3935,6 +3983,13 @@ static void ts__record_read(ts__encoder *e, const ts__ring *ring,
     }
 }
 
+// A clock that ran backwards must not make a chunk that readers refuse.
+static void ts__durations_check(uint64_t *duration, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if ((int64_t)duration[i] < 0) duration[i] = 0;
+}
+
 // The rows of one kind and one clock of a batch as a chunk. Returns the next
 // clock that has rows, 0 when there is none.
 static uint32_t ts__batch_rows(ts__encoder *e, const ts__ring *ring,
@@ -3957,6 +4012,9 @@ static uint32_t ts__batch_rows(ts__encoder *e, const ts__ring *ring,
         uint32_t own;
         const uint32_t texts = e->text_used;
         ts__record_read(e, ring, position, a, b, batch->track, count, &own);
+        // At most 13 kinds of operations have one of at most 31 clocks:
+        // TS__CHUNKS_PER_BATCH is enough, whatever a sidecar holds.
+        if (event < TS_EVENT_GPU_FIRST || own >= TS__CLOCKS_MAX) own = 0;
         if (own == clock) {
             count++;
             continue;
@@ -3964,6 +4022,8 @@ static uint32_t ts__batch_rows(ts__encoder *e, const ts__ring *ring,
         e->text_used = texts;
         if (own > clock && (!next || own < next)) next = own;
     }
+    if (count && ts_event_columns(event)[1] == TS_COLUMN_DURATION)
+        ts__durations_check(e->column[1], count);
     if (count && event == TS_EVENT_ZONE)
         ts__encode_zones(e, batch->track, count);
     else if (count)
@@ -4044,16 +4104,14 @@ static uint64_t ts__writer_reserve(const ts__writer *w)
 // Makes sure of disk space beforehand, and keeps some for the trace's end.
 static bool ts__writer_space(ts__writer *w, uint64_t end)
 {
-    struct rlimit limit;
     const uint64_t need = end + ts__writer_reserve(w);
     if (w->final) return true;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0) limit.rlim_cur = RLIM_INFINITY;
-    if (limit.rlim_cur != RLIM_INFINITY && need > limit.rlim_cur) return false;
+    if (!ts__file_may_grow(need)) return false;
     if (need <= w->reserved) return true;
     const uint64_t steps[] = { 16u << 20, 1u << 20, 0 };
     for (int i = 0; i < 3; i++) {
         const uint64_t upto = need + steps[i];
-        if (limit.rlim_cur != RLIM_INFINITY && upto > limit.rlim_cur) continue;
+        if (!ts__file_may_grow(upto)) continue;
         if (fallocate(w->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)upto) == 0) {
             w->reserved = upto;
             return true;
@@ -4091,9 +4149,9 @@ static void ts__writer_seal(const ts__writer *w, uint8_t *bytes, size_t size)
 typedef struct ts__commit { // what an append changes besides the file
     ts__writer_state state; // offset, sequence, index_count: filled in
     ts__ring *ring;         // NULL: none
-    uint64_t tail;
+    uint64_t tail, kept;    // of the ring
     uint32_t track;
-    bool index; // the chunks are not listed in the index
+    bool index; // thechunks are not listed in the index
 } ts__commit;
 
 static ts__commit ts__commit_begin(const ts__writer *w)
@@ -4144,11 +4202,13 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
         if (commit->ring) {
             sidecar->ring = ts__rest(commit->ring)->index;
             sidecar->tail = commit->tail;
+            sidecar->kept = commit->kept;
             sidecar->track = commit->track;
         }
         __atomic_store_n(&sidecar->step, 2, __ATOMIC_RELEASE);
         if (commit->ring) {
             ts__rest(commit->ring)->track = commit->track;
+            ts__rest(commit->ring)->kept = commit->kept;
             // release: pairs with the acquire in ts__ring_refresh
             __atomic_store_n(&commit->ring->tail, commit->tail,
                              __ATOMIC_RELEASE);
@@ -4408,17 +4468,17 @@ static ts_result ts__writer_chunks(ts__writer *w, ts__encoder *e,
                              (const uint64_t(*)[TS_LOD_CELLS])e->lod, commit);
 }
 
-// Zones that were open at the end.
+// Zones that were open at the end. How far this came is in the state, for
+// salvage may be killed as well.
 static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e,
                                        const ts__open_zone *zones,
                                        uint32_t zone_count)
 {
     ts_result result = TS_OK;
-    for (uint32_t from = 0; from < zone_count; from += TS__BATCH_ROWS) {
-        uint32_t count = 0;
+    while (result == TS_OK && w->sidecar->state.open_sent < zone_count) {
+        uint32_t i = w->sidecar->state.open_sent, count = 0;
         ts__encoder_reset(e);
-        for (uint32_t i = from; i < zone_count && i < from + TS__BATCH_ROWS;
-             i++) {
+        for (; i < zone_count && count < TS__BATCH_ROWS; i++) {
             if (!zones[i].site) continue;
             e->column[0][count] = zones[i].start;
             e->column[1][count] = zones[i].site;
@@ -4426,10 +4486,11 @@ static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e,
             e->text_size[count] = 0;
             e->track[count++] = zones[i].track;
         }
-        if (!count || result != TS_OK) continue;
+        if (!count) break;
         ts__encode_rows(e, TS_EVENT_ZONE_OPEN, 0, count);
         result = ts__writer_prepare(w, 1);
         ts__commit commit = ts__commit_begin(w);
+        commit.state.open_sent = i;
         if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
     }
     return result;
@@ -4500,6 +4561,7 @@ static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
     ts__commit commit = ts__commit_begin(w);
     commit.ring = ring;
     commit.tail = batch->to;
+    commit.kept = ts__rest(ring)->kept + e->records + batch->stale + batch->bad;
     commit.track = batch->next;
     if (result == TS_OK && e->size) result = ts__writer_chunks(w, e, &commit);
     if (result != TS_OK || !e->size) {
@@ -5697,13 +5759,13 @@ static int ts__rescue_find(ts__rescue *r, const char *trace,
     char dir[TS__PATH_MAX];
     if (strlen(trace) >= TS__PATH_MAX - 8) return -1;
     ts__directory_of(dir, trace);
+    snprintf(r->link, sizeof r->link, "%s.ring", trace);
     const char *const dirs[] = { "/dev/shm", dir };
     for (int i = 0; i < 2; i++) {
         if (!ts__sidecar_name(r->path, dirs[i], session)) continue;
         const int fd = open(r->path, O_RDWR | O_CLOEXEC);
         if (fd >= 0) return fd;
     }
-    snprintf(r->link, sizeof r->link, "%s.ring", trace);
     const ssize_t n = readlink(r->link, r->path, sizeof r->path - 1);
     if (n <= 0) return -1;
     r->path[n] = 0;
@@ -5796,6 +5858,7 @@ static ts_result ts__rescue_journal(ts__rescue *r, uint64_t trace_size)
     if (s->step == 1) s->state = s->before;
     if (s->step == 2 && s->ring < s->ring_count) {
         r->rings[s->ring]->tail = s->tail;
+        ts__rest(r->rings[s->ring])->kept = s->kept;
         ts__rest(r->rings[s->ring])->track = s->track;
     }
     s->step = 0;
@@ -5825,7 +5888,6 @@ static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
     for (uint32_t i = 0; i < s->ring_count; i++) {
         ts__ring *const ring = r->rings[i];
         const uint64_t slots = ring->mask + 1;
-        const uint64_t records = s->state.records;
         ts__ring view = *ring;
         view.slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
         if (ring->head - ring->tail > slots) { // a flight recorder
@@ -5835,17 +5897,19 @@ static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
         while (ring->tail < view.head &&
                ts__move_batch(&m, ring, &view, r->encoder, view.head))
             ;
-        if (s->overwrites)
-            ts__loss_note(s, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
-                          ts__overwritten(ring, s->state.records - records),
-                          s->header.start_tick, s->header.start_tick);
+        if (!s->overwrites || ts__rest(ring)->forgotten_told) continue;
+        ts__rest(ring)->forgotten_told = 1;
+        ts__loss_note(s, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
+                      ts__overwritten(ring, ts__rest(ring)->kept),
+                      s->header.start_tick, r->encoder->now);
     }
 }
 
 static void ts__rescue_remove(const ts__rescue *r)
 {
+    char target[8];
     unlink(r->path);
-    if (r->link[0]) unlink(r->link);
+    if (readlink(r->link, target, sizeof target) > 0) unlink(r->link);
 }
 
 static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
@@ -5868,18 +5932,23 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (r->fd < 0) return TS_ERR_NOT_FOUND;
     if (!ts__file_lock(r->fd)) return TS_ERR_BUSY;
     ts_result result = ts__rescue_map(r, &header);
+    if (result == TS_OK && fstat(w->fd, &st) != 0) result = TS_ERR_IO;
     if (result == TS_OK) result = ts__rescue_journal(r, (uint64_t)st.st_size);
     if (result != TS_OK) return result;
     ts__sidecar *const s = w->sidecar;
+    if (s->state.finished) { // by another salvage or a late stop
+        ts__rescue_remove(r);
+        return TS_OK;
+    }
     r->encoder->base = s->header.start_tick;
     r->encoder->now = s->clock[s->clock[1].tick != 0].tick;
     w->final = true;
     ts__rescue_clock(r);
-    const uint64_t before = s->state.records;
+    if (!s->state.salvage_from) s->state.salvage_from = s->state.records + 1;
     const uint32_t zones =
         ts__open_zones(r->zones, TS__OPEN_ZONES_MAX, r->rings, s->ring_count);
     ts__rescue_rings(r, zones);
-    const uint64_t saved = s->state.records - before;
+    const uint64_t saved = s->state.records - (s->state.salvage_from - 1);
     ts__writer_failed(w, ts__writer_note(w, 1, "salvaged.records", saved));
     ts__session_end(w, r->rings, s->ring_count, r->zones, zones, r->encoder,
                     r->log);

@@ -229,11 +229,24 @@ static size_t ts__page_round(size_t size)
     return (size + page - 1) & ~(page - 1);
 }
 
+// Whether a file may grow to a size. Beyond RLIMIT_FSIZE the app would get
+// SIGXFSZ, which ends it.
+static bool ts__file_may_grow(uint64_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+           limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
 // A part of a file as shared memory, its pages present, its blocks reserved
 // (a hole would mean SIGBUS on a full disk). NULL and errno on failure.
 static void *ts__pages_map(int fd, uint64_t offset, size_t size)
 {
     int error;
+    if (!ts__file_may_grow(offset + size)) {
+        errno = ENOSPC;
+        return NULL;
+    }
     do
         error = posix_fallocate(fd, (off_t)offset, (off_t)size);
     while (error == EINTR);
@@ -243,7 +256,13 @@ static void *ts__pages_map(int fd, uint64_t offset, size_t size)
     }
     void *const p =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
-    if (p == MAP_FAILED) return NULL;
+    if (p == MAP_FAILED) { // the blocks must not stay
+        error = errno;
+        const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+        if (fallocate(fd, mode, (off_t)offset, (off_t)size) != 0) error = errno;
+        errno = error;
+        return NULL;
+    }
     if (madvise(p, size, MADV_POPULATE_WRITE) != 0)
         for (size_t i = 0; i < size; i += 4096)
             __atomic_fetch_add((uint8_t *)p + i, 0, __ATOMIC_RELAXED);
@@ -251,15 +270,11 @@ static void *ts__pages_map(int fd, uint64_t offset, size_t size)
 }
 
 // Writes all or nothing, as far as the caller can tell: on failure the file
-// is cut back to offset. RLIMIT_FSIZE is checked because exceeding it would
-// raise SIGXFSZ in the app.
+// is cut back to offset.
 static ts_result ts__file_write(int fd, uint64_t offset, const void *bytes,
                                 size_t size)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-        limit.rlim_cur != RLIM_INFINITY && offset + size > limit.rlim_cur)
-        return TS_ERR_DISK_FULL;
+    if (!ts__file_may_grow(offset + size)) return TS_ERR_DISK_FULL;
     size_t done = 0;
     while (done < size) {
         const ssize_t n = pwrite(fd, (const uint8_t *)bytes + done, size - done,

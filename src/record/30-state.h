@@ -65,6 +65,8 @@ typedef struct ts__ring_rest {
         uint32_t track;
     } owners[16];
     uint32_t owner_count;
+    uint32_t forgotten_told; // a flight recorder's loss is in the ledger
+    uint64_t kept;           // records that reached the trace
     ts__loss_total losses[TS__LOSS_SLOTS];
 } ts__ring_rest;
 
@@ -96,6 +98,8 @@ typedef struct ts__writer_state {
     uint32_t sequence;
     uint32_t index_count;
     uint32_t finished;
+    uint32_t open_sent;    // of the zones open at the end
+    uint64_t salvage_from; // records + 1 when salvage began
 } ts__writer_state;
 
 /*
@@ -118,7 +122,7 @@ typedef struct ts__sidecar {
     */
     uint32_t step;
     uint32_t ring; // index into rings, TS__RINGS_MAX: none
-    uint64_t tail;
+    uint64_t tail, kept;
     uint32_t track; // at the new tail
     uint32_t unused;
     ts__writer_state before;

@@ -238,6 +238,8 @@ static void ts__ring_detach(void *value)
     if (!ts__enter(&old)) return;
     if (ts__session_still(TS__LOAD(&mine->gate))) ts__ring_leave(mine);
     ts__mine = &ts__none;
+    // Leaving may have grown the ring, which would bring us here again.
+    pthread_setspecific(ts__c.key, NULL);
     ts__lock_take(&ts__c.pool);
     const uint32_t owner = ts__rest(mine)->owner;
     for (uint32_t i = 0; i < ts__c.ring_count; i++) {

@@ -46,12 +46,10 @@ static void ts__ring_put(ts__ring *ring, uint64_t tick, uint64_t b,
     the text, which is not among them. A long one is written with signals
     blocked: TS__RING_MARGIN bounds what nested handlers may reserve.
 */
-static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
-                        const uint64_t *values, uint32_t count,
-                        const char *text, size_t size)
+static void ts__row_put_in(uint8_t *bytes, uint32_t event, uint32_t track,
+                           uint32_t clock, const uint64_t *values,
+                           uint32_t count, const char *text, size_t size)
 {
-    uint8_t bytes[8 + 8 * TS__COLUMNS_PER_EVENT + TS__TEXT_MAX + 16];
-    if (size > TS__TEXT_MAX) size = TS__TEXT_MAX;
     memcpy(bytes, &track, 4);
     memcpy(bytes + 4, &clock, 4);
     memcpy(bytes + 8, values, 8 * count);
@@ -77,6 +75,34 @@ static void ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
         if (ring) ts__ring_put(ring, values[0], b, bytes, size);
     }
     ts__leave(&old);
+}
+
+enum {
+    TS__ROW_BYTES = 8 + 8 * TS__COLUMNS_PER_EVENT + 16,
+    TS__TEXT_SHORT = 256
+};
+
+// A signal handler may run on a small stack: only a long text takes much.
+static __attribute__((noinline)) void
+ts__row_put_long(uint32_t event, uint32_t track, uint32_t clock,
+                 const uint64_t *values, uint32_t count, const char *text,
+                 size_t size)
+{
+    uint8_t bytes[TS__ROW_BYTES + TS__TEXT_MAX];
+    if (size > TS__TEXT_MAX) size = TS__TEXT_MAX;
+    ts__row_put_in(bytes, event, track, clock, values, count, text, size);
+}
+
+static __attribute__((noinline)) void
+ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
+            const uint64_t *values, uint32_t count, const char *text,
+            size_t size)
+{
+    uint8_t bytes[TS__ROW_BYTES + TS__TEXT_SHORT];
+    if (size > TS__TEXT_SHORT)
+        ts__row_put_long(event, track, clock, values, count, text, size);
+    else
+        ts__row_put_in(bytes, event, track, clock, values, count, text, size);
 }
 
 // The innermost open zone; false if there is none, or if it is known no more
@@ -392,9 +418,10 @@ void ts_gpu_op_record(const ts_gpu_op *op)
     if (!TS__LOAD(&ts__gate)) return;
     const uint32_t kind = (uint32_t)op->kind;
     if (kind < TS_EVENT_GPU_FIRST || kind >= TS_EVENT_LIMIT ||
-        (int64_t)(op->end - op->start) < 0) {
-        ts_loss_report(op->track, TS_LOSS_BACKEND, "it ends before it starts",
-                       1, ts_tick_now(), ts_tick_now());
+        op->clock >= TS__CLOCKS_MAX || (int64_t)(op->end - op->start) < 0) {
+        ts_loss_report(op->track, TS_LOSS_BACKEND,
+                       "it ends before it starts, or has no kind or clock", 1,
+                       ts_tick_now(), ts_tick_now());
         return;
     }
     if (kind == TS_EVENT_KERNEL && ts__kernel_put(op)) return;

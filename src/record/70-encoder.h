@@ -801,6 +801,13 @@ static void ts__record_read(ts__encoder *e, const ts__ring *ring,
     }
 }
 
+// A clock that ran backwards must not make a chunk that readers refuse.
+static void ts__durations_check(uint64_t *duration, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if ((int64_t)duration[i] < 0) duration[i] = 0;
+}
+
 // The rows of one kind and one clock of a batch as a chunk. Returns the next
 // clock that has rows, 0 when there is none.
 static uint32_t ts__batch_rows(ts__encoder *e, const ts__ring *ring,
@@ -823,6 +830,9 @@ static uint32_t ts__batch_rows(ts__encoder *e, const ts__ring *ring,
         uint32_t own;
         const uint32_t texts = e->text_used;
         ts__record_read(e, ring, position, a, b, batch->track, count, &own);
+        // At most 13 kinds of operations have one of at most 31 clocks:
+        // TS__CHUNKS_PER_BATCH is enough, whatever a sidecar holds.
+        if (event < TS_EVENT_GPU_FIRST || own >= TS__CLOCKS_MAX) own = 0;
         if (own == clock) {
             count++;
             continue;
@@ -830,6 +840,8 @@ static uint32_t ts__batch_rows(ts__encoder *e, const ts__ring *ring,
         e->text_used = texts;
         if (own > clock && (!next || own < next)) next = own;
     }
+    if (count && ts_event_columns(event)[1] == TS_COLUMN_DURATION)
+        ts__durations_check(e->column[1], count);
     if (count && event == TS_EVENT_ZONE)
         ts__encode_zones(e, batch->track, count);
     else if (count)

@@ -22,16 +22,14 @@ static uint64_t ts__writer_reserve(const ts__writer *w)
 // Makes sure of disk space beforehand, and keeps some for the trace's end.
 static bool ts__writer_space(ts__writer *w, uint64_t end)
 {
-    struct rlimit limit;
     const uint64_t need = end + ts__writer_reserve(w);
     if (w->final) return true;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0) limit.rlim_cur = RLIM_INFINITY;
-    if (limit.rlim_cur != RLIM_INFINITY && need > limit.rlim_cur) return false;
+    if (!ts__file_may_grow(need)) return false;
     if (need <= w->reserved) return true;
     const uint64_t steps[] = { 16u << 20, 1u << 20, 0 };
     for (int i = 0; i < 3; i++) {
         const uint64_t upto = need + steps[i];
-        if (limit.rlim_cur != RLIM_INFINITY && upto > limit.rlim_cur) continue;
+        if (!ts__file_may_grow(upto)) continue;
         if (fallocate(w->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)upto) == 0) {
             w->reserved = upto;
             return true;
@@ -69,9 +67,9 @@ static void ts__writer_seal(const ts__writer *w, uint8_t *bytes, size_t size)
 typedef struct ts__commit { // what an append changes besides the file
     ts__writer_state state; // offset, sequence, index_count: filled in
     ts__ring *ring;         // NULL: none
-    uint64_t tail;
+    uint64_t tail, kept;    // of the ring
     uint32_t track;
-    bool index; // the chunks are not listed in the index
+    bool index; // thechunks are not listed in the index
 } ts__commit;
 
 static ts__commit ts__commit_begin(const ts__writer *w)
@@ -122,11 +120,13 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
         if (commit->ring) {
             sidecar->ring = ts__rest(commit->ring)->index;
             sidecar->tail = commit->tail;
+            sidecar->kept = commit->kept;
             sidecar->track = commit->track;
         }
         __atomic_store_n(&sidecar->step, 2, __ATOMIC_RELEASE);
         if (commit->ring) {
             ts__rest(commit->ring)->track = commit->track;
+            ts__rest(commit->ring)->kept = commit->kept;
             // release: pairs with the acquire in ts__ring_refresh
             __atomic_store_n(&commit->ring->tail, commit->tail,
                              __ATOMIC_RELEASE);
@@ -386,17 +386,17 @@ static ts_result ts__writer_chunks(ts__writer *w, ts__encoder *e,
                              (const uint64_t(*)[TS_LOD_CELLS])e->lod, commit);
 }
 
-// Zones that were open at the end.
+// Zones that were open at the end. How far this came is in the state, for
+// salvage may be killed as well.
 static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e,
                                        const ts__open_zone *zones,
                                        uint32_t zone_count)
 {
     ts_result result = TS_OK;
-    for (uint32_t from = 0; from < zone_count; from += TS__BATCH_ROWS) {
-        uint32_t count = 0;
+    while (result == TS_OK && w->sidecar->state.open_sent < zone_count) {
+        uint32_t i = w->sidecar->state.open_sent, count = 0;
         ts__encoder_reset(e);
-        for (uint32_t i = from; i < zone_count && i < from + TS__BATCH_ROWS;
-             i++) {
+        for (; i < zone_count && count < TS__BATCH_ROWS; i++) {
             if (!zones[i].site) continue;
             e->column[0][count] = zones[i].start;
             e->column[1][count] = zones[i].site;
@@ -404,10 +404,11 @@ static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e,
             e->text_size[count] = 0;
             e->track[count++] = zones[i].track;
         }
-        if (!count || result != TS_OK) continue;
+        if (!count) break;
         ts__encode_rows(e, TS_EVENT_ZONE_OPEN, 0, count);
         result = ts__writer_prepare(w, 1);
         ts__commit commit = ts__commit_begin(w);
+        commit.state.open_sent = i;
         if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
     }
     return result;

@@ -24,6 +24,7 @@ static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
     ts__commit commit = ts__commit_begin(w);
     commit.ring = ring;
     commit.tail = batch->to;
+    commit.kept = ts__rest(ring)->kept + e->records + batch->stale + batch->bad;
     commit.track = batch->next;
     if (result == TS_OK && e->size) result = ts__writer_chunks(w, e, &commit);
     if (result != TS_OK || !e->size) {

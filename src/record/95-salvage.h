@@ -32,13 +32,13 @@ static int ts__rescue_find(ts__rescue *r, const char *trace,
     char dir[TS__PATH_MAX];
     if (strlen(trace) >= TS__PATH_MAX - 8) return -1;
     ts__directory_of(dir, trace);
+    snprintf(r->link, sizeof r->link, "%s.ring", trace);
     const char *const dirs[] = { "/dev/shm", dir };
     for (int i = 0; i < 2; i++) {
         if (!ts__sidecar_name(r->path, dirs[i], session)) continue;
         const int fd = open(r->path, O_RDWR | O_CLOEXEC);
         if (fd >= 0) return fd;
     }
-    snprintf(r->link, sizeof r->link, "%s.ring", trace);
     const ssize_t n = readlink(r->link, r->path, sizeof r->path - 1);
     if (n <= 0) return -1;
     r->path[n] = 0;
@@ -131,6 +131,7 @@ static ts_result ts__rescue_journal(ts__rescue *r, uint64_t trace_size)
     if (s->step == 1) s->state = s->before;
     if (s->step == 2 && s->ring < s->ring_count) {
         r->rings[s->ring]->tail = s->tail;
+        ts__rest(r->rings[s->ring])->kept = s->kept;
         ts__rest(r->rings[s->ring])->track = s->track;
     }
     s->step = 0;
@@ -160,7 +161,6 @@ static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
     for (uint32_t i = 0; i < s->ring_count; i++) {
         ts__ring *const ring = r->rings[i];
         const uint64_t slots = ring->mask + 1;
-        const uint64_t records = s->state.records;
         ts__ring view = *ring;
         view.slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
         if (ring->head - ring->tail > slots) { // a flight recorder
@@ -170,17 +170,19 @@ static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
         while (ring->tail < view.head &&
                ts__move_batch(&m, ring, &view, r->encoder, view.head))
             ;
-        if (s->overwrites)
-            ts__loss_note(s, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
-                          ts__overwritten(ring, s->state.records - records),
-                          s->header.start_tick, s->header.start_tick);
+        if (!s->overwrites || ts__rest(ring)->forgotten_told) continue;
+        ts__rest(ring)->forgotten_told = 1;
+        ts__loss_note(s, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
+                      ts__overwritten(ring, ts__rest(ring)->kept),
+                      s->header.start_tick, r->encoder->now);
     }
 }
 
 static void ts__rescue_remove(const ts__rescue *r)
 {
+    char target[8];
     unlink(r->path);
-    if (r->link[0]) unlink(r->link);
+    if (readlink(r->link, target, sizeof target) > 0) unlink(r->link);
 }
 
 static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
@@ -203,18 +205,23 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (r->fd < 0) return TS_ERR_NOT_FOUND;
     if (!ts__file_lock(r->fd)) return TS_ERR_BUSY;
     ts_result result = ts__rescue_map(r, &header);
+    if (result == TS_OK && fstat(w->fd, &st) != 0) result = TS_ERR_IO;
     if (result == TS_OK) result = ts__rescue_journal(r, (uint64_t)st.st_size);
     if (result != TS_OK) return result;
     ts__sidecar *const s = w->sidecar;
+    if (s->state.finished) { // by another salvage or a late stop
+        ts__rescue_remove(r);
+        return TS_OK;
+    }
     r->encoder->base = s->header.start_tick;
     r->encoder->now = s->clock[s->clock[1].tick != 0].tick;
     w->final = true;
     ts__rescue_clock(r);
-    const uint64_t before = s->state.records;
+    if (!s->state.salvage_from) s->state.salvage_from = s->state.records + 1;
     const uint32_t zones =
         ts__open_zones(r->zones, TS__OPEN_ZONES_MAX, r->rings, s->ring_count);
     ts__rescue_rings(r, zones);
-    const uint64_t saved = s->state.records - before;
+    const uint64_t saved = s->state.records - (s->state.salvage_from - 1);
     ts__writer_failed(w, ts__writer_note(w, 1, "salvaged.records", saved));
     ts__session_end(w, r->rings, s->ring_count, r->zones, zones, r->encoder,
                     r->log);
