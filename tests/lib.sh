@@ -30,6 +30,7 @@ count_tap() {
 }
 
 check() {
+    local name log start status took
     name=$1
     shift
     log=$TS_LOGS/$(printf %s "$name" | tr -c 'a-zA-Z0-9' _).log
@@ -66,16 +67,17 @@ check() {
 
 # Makes targets; goes on after an error, so that one run shows all of them.
 check_build() {
+    local LIMIT label
     LIMIT=600
     label=$1
     shift
     check "$label" make --no-print-directory -k -s -j"$JOBS" "$@"
-    unset LIMIT
 }
 
 # Test programs by name; WITHOUT lists those left out.
 # usage: check_programs LABEL FOLDER [COMMAND that runs them...]
 check_programs() {
+    local label folder source program
     label=$1
     folder=$2
     shift 2
