@@ -107,8 +107,12 @@ typedef struct view_item {
     last to first: so a zone comes after the zone around it, and depths need
     no memory but the zones around the present one. The last counter sample
     before the range is given too. Damage is reported by the reader.
+
+    skip, if not NULL, may take care of a whole chunk: true if it did.
 */
 void view_walk(view *v, uint64_t kinds,
+               bool (*skip)(size_t index, const ts_chunk_info *chunk,
+                            void *user),
                uint32_t (*call)(const view_item *item, void *user), void *user);
 
 /*
@@ -180,12 +184,17 @@ typedef struct view_rows {
     uint32_t depth_limit;
     uint32_t *deepest; // levels of zones, for each track
     size_t deepest_count;
+    bool coarse; // drawn from the pictures of chunks, where they are small
 } view_rows;
 
 /*
     Collects the view in `columns` cells of equal width; v->to_ns grows to a
     multiple of it. Memory: rows times columns, however many events there are.
+    With more than VIEW_COARSE events the pictures in the index are used for
+    chunks that are small in the view; they show outermost zones only. A depth
+    that was asked for prevents that.
 */
+#define VIEW_COARSE UINT64_C(32000000)
 void view_rows_collect(view_rows *rows, view *v, uint32_t columns);
 void view_rows_free(view_rows *rows);
 // Positions of tracks in the order of their tree; free() it.

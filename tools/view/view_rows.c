@@ -123,16 +123,19 @@ static void take_zone(view_rows *rows, const view_item *item)
           false);
 }
 
+// A graph's launch is around its kernels, as a wait is around work.
+static bool is_wait(ts_event_kind kind)
+{
+    return kind == TS_EVENT_EVENT_WAIT || kind == TS_EVENT_STREAM_SYNC ||
+           kind == TS_EVENT_DEVICE_SYNC || kind == TS_EVENT_EVENT_SYNC ||
+           kind == TS_EVENT_GRAPH_LAUNCH;
+}
+
 static void take_work(view_rows *rows, const view_item *item)
 {
-    // A graph's launch is around its kernels, as a wait is around work.
-    const bool waits = item->kind == TS_EVENT_EVENT_WAIT ||
-                       item->kind == TS_EVENT_STREAM_SYNC ||
-                       item->kind == TS_EVENT_DEVICE_SYNC ||
-                       item->kind == TS_EVENT_EVENT_SYNC ||
-                       item->kind == TS_EVENT_GRAPH_LAUNCH;
     cover(rows, row_of(rows, VIEW_ROW_WORK, item->track, 0), item->start_ns,
-          item->end_ns, view_key(item->columns, item->row), waits);
+          item->end_ns, view_key(item->columns, item->row),
+          is_wait(item->kind));
 }
 
 static void take_moment(view_rows *rows, const view_item *item)
@@ -235,6 +238,76 @@ static void take_interval(const view_interval *interval, void *user)
     cover(rows, row, interval->start_ns, interval->end_ns, interval->key,
           false);
     if (frame) take_frame(rows, row, interval);
+}
+
+/* ---- Pictures ----------------------------------------------------------- */
+
+// How many events the rows would be made of.
+static uint64_t events_in_view(const view *v, uint64_t kinds)
+{
+    uint64_t count = 0;
+    ts_chunk_info chunk;
+    for (size_t i = 0; ts_reader_chunk(v->trace.reader, i, &chunk); i++) {
+        const ts_chunk_header *const h = &chunk.header;
+        if (h->kind == TS_CHUNK_EVENTS && h->event < TS_EVENT_LIMIT &&
+            (kinds >> h->event & 1) && chunk.first_ns < v->to_ns &&
+            chunk.last_ns >= v->from_ns)
+            count += h->count;
+    }
+    return count;
+}
+
+static void take_share(view_rows *rows, view_row *row, const ts_lod_cell *part,
+                       int64_t at_ns, int64_t size_ns, uint64_t kind)
+{
+    view_cell *const cell =
+        &row->cells[(at_ns - rows->v->from_ns) / rows->cell_ns];
+    const bool waits = is_wait((ts_event_kind)kind);
+    const int64_t ns = size_ns * part->busy / 65535;
+    row->count += part->count;
+    cell->count += part->count;
+    if (!waits) row->total_ns += ns;
+    if (ns || part->count)
+        cell_take(cell, ns, at_ns, at_ns + ns, kind << 32 | part->id, waits);
+}
+
+// Draws a chunk from its picture, if each of the picture's cells is at most
+// half as wide as one of the view.
+static bool take_picture(size_t index, const ts_chunk_info *chunk, void *user)
+{
+    view_rows *const rows = user;
+    view *const v = rows->v;
+    const ts_chunk_header *const h = &chunk->header;
+    const bool counter = h->event == TS_EVENT_COUNTER;
+    const bool work = h->event >= TS_EVENT_GPU_FIRST &&
+                      h->event != TS_EVENT_GPU_ALLOC &&
+                      h->event != TS_EVENT_GPU_FREE;
+    ts_lod_cell cells[TS_LOD_CELLS];
+    if (!rows->coarse || h->track == TS_TRACK_MIXED ||
+        chunk->first_ns < v->from_ns || chunk->last_ns >= v->to_ns ||
+        (chunk->last_ns - chunk->first_ns) / (TS_LOD_CELLS / 2) >
+            rows->cell_ns ||
+        !(counter || work || h->event == TS_EVENT_ZONE ||
+          h->event == TS_EVENT_API_CALL) ||
+        !ts_reader_lod(v->trace.reader, index, cells))
+        return false;
+    view_row *const row = row_of(rows,
+                                 counter                     ? VIEW_ROW_COUNTER
+                                 : work                      ? VIEW_ROW_WORK
+                                 : h->event == TS_EVENT_ZONE ? VIEW_ROW_ZONES
+                                                             : VIEW_ROW_CALLS,
+                                 view_track_at(v, h->track), 0);
+    const int64_t size = (chunk->last_ns - chunk->first_ns) / TS_LOD_CELLS;
+    for (int i = 0; i < TS_LOD_CELLS; i++) {
+        const int64_t at = chunk->first_ns + i * size;
+        if (!counter)
+            take_share(rows, row, &cells[i], at, size, h->event);
+        else if (isfinite(cells[i].min) && isfinite(cells[i].max)) {
+            sample(rows, row, at, (double)cells[i].min);
+            sample(rows, row, at, (double)cells[i].max);
+        }
+    }
+    return true;
 }
 
 static void take_losses(view_rows *rows)
@@ -362,11 +435,15 @@ void view_rows_collect(view_rows *rows, view *v, uint32_t columns)
     if (rows->cell_ns < 1) rows->cell_ns = 1;
     if (v->from_ns <= INT64_MAX - rows->cell_ns * (int64_t)columns)
         v->to_ns = v->from_ns + rows->cell_ns * columns;
-    rows->depth_limit = v->depth ? v->depth : depth_by_room(v);
     const uint64_t drawn =
         v->kinds & ~(TS_FILTER(ZONE_ARG) | TS_FILTER(FLOW) | TS_FILTER(FREE) |
                      TS_FILTER(FRAME) | TS_FILTER(SPAN));
-    view_walk(v, drawn, take_item, rows);
+    rows->coarse = !v->depth && v->trace.info->indexed &&
+                   events_in_view(v, drawn) > VIEW_COARSE;
+    rows->depth_limit = rows->coarse ? 1
+                        : v->depth   ? v->depth
+                                     : depth_by_room(v);
+    view_walk(v, drawn, take_picture, take_item, rows);
     view_intervals(v, v->kinds, take_interval, rows);
     take_losses(rows);
     sort_rows(rows);

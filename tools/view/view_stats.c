@@ -415,7 +415,7 @@ static void print_json(stats *s)
 void view_stats(view *v)
 {
     stats s = { .v = v };
-    view_walk(v, v->kinds, take_item, &s);
+    view_walk(v, v->kinds, NULL, take_item, &s);
     view_intervals(v, v->kinds, take_interval, &s);
     if (s.count) qsort(s.stats, s.count, sizeof *s.stats, by_total);
     if (s.value_count)

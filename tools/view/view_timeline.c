@@ -328,6 +328,8 @@ static void print_legend(view_drawing *d, uint64_t hidden)
         bool wanted;
         const char *unicode, *ascii;
     } parts[] = {
+        { d->rows.coarse, "outermost zones only: --depth N draws all   ",
+          "outermost zones only: --depth N draws all   " },
         { d->partly, "\u2582\u2585\u2587 share of time   ",
           "_:=# share of time   " },
         { d->moments, "\u2575 moment   ", "' moment   " },

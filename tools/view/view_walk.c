@@ -144,6 +144,8 @@ static bool wants_chunk(walk *w, const ts_chunk_info *chunk, bool open)
 }
 
 void view_walk(view *v, uint64_t kinds,
+               bool (*skip)(size_t index, const ts_chunk_info *chunk,
+                            void *user),
                uint32_t (*call)(const view_item *item, void *user), void *user)
 {
     walk w = { .v = v, .kinds = kinds, .call = call, .user = user };
@@ -158,7 +160,8 @@ void view_walk(view *v, uint64_t kinds,
         for (size_t i = count; i-- > 0;) {
             cli_progress_show(&progress, open ? 0 : count - i, count);
             if (!ts_reader_chunk(v->trace.reader, i, &chunk) ||
-                !wants_chunk(&w, &chunk, open))
+                !wants_chunk(&w, &chunk, open) ||
+                (skip && skip(i, &chunk, user)))
                 continue;
             if (ts_reader_decode(v->trace.reader, i, &columns) == TS_OK)
                 walk_columns(&w, &columns, open);
