@@ -1,61 +1,12 @@
-// Order, filters, scans on several threads.
+// The order of a cursor, and its filters.
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 
 #include "tests/sbt_rows.h"
-#include "tests/sbt_sample.h"
-
-enum { CHUNKS = 40, ROWS = 100 };
-
-static uint64_t rolled = 88172645463325252u;
-
-static uint64_t roll(uint64_t below)
-{
-    rolled ^= rolled << 13;
-    rolled ^= rolled >> 7;
-    rolled ^= rolled << 17;
-    return rolled % below;
-}
-
-// Chunks of several tracks and kinds that overlap, with many equal times.
-static void storm_forge(forge *f)
-{
-    forge_open(f, 1000);
-    forge_sample(f, 0, 3, 1000, 0, 0);
-    for (uint32_t i = 0; i < CHUNKS; i++) {
-        uint64_t starts[ROWS], durations[ROWS], tracks[ROWS];
-        const uint64_t first = 1000 + 20 * i;
-        const bool mixed = i % 7 == 0;
-        for (uint32_t row = 0; row < ROWS; row++) {
-            starts[row] = first + roll(200);
-            durations[row] = roll(4);
-            tracks[row] = 1 + roll(5);
-        }
-        const uint8_t kinds[] = { 12, 4, 16, 10 };
-        forge_events(f, kinds[i % 4], mixed ? 0xFFFFFFFF : 1 + i % 3, ROWS,
-                     first, first + 203);
-        forge_column(f, 1, FORGE_PACK, FORGE_PLAIN, starts);
-        if (kinds[i % 4] % 4 == 0)
-            forge_column(f, 2, FORGE_PLANES, FORGE_PLAIN, durations);
-        if (mixed) forge_column(f, 7, FORGE_PACK, FORGE_PLAIN, tracks);
-        forge_events_end(f);
-    }
-    forge_finish(f);
-}
-
-static ts_reader *open_forge(const forge *f)
-{
-    ts_reader *reader;
-    const ts_reader_desc desc = { .bytes = f->bytes,
-                                  .size = f->size,
-                                  .threads = 2 };
-    assert_int_equal(ts_reader_open(&reader, &desc), TS_OK);
-    return reader;
-}
+#include "tests/sbt_storm.h"
 
 typedef struct placed { // an event and where it was recorded
     ts_event event;
@@ -153,7 +104,7 @@ static void a_cursor_keeps_the_promised_order(void **state)
     (void)state;
     forge f;
     storm_forge(&f);
-    ts_reader *const reader = open_forge(&f);
+    ts_reader *const reader = storm_open(&f);
     const ts_filter everything = { 0 };
     check_cursor(reader, &everything);
     ts_reader_close(reader);
@@ -177,7 +128,7 @@ static void a_large_chunk_is_put_in_order_too(void **state)
         forge_column(&f, 1, FORGE_PACK, FORGE_PLAIN, starts);
         forge_column(&f, 7, FORGE_PACK, FORGE_PLAIN, tracks);
         forge_events_end(&f);
-        ts_reader *const reader = open_forge(&f);
+        ts_reader *const reader = storm_open(&f);
         rows all = rows_of(reader, NULL);
         assert_int_equal(all.count, MANY);
         uint64_t sum = 0, wanted = 0;
@@ -216,7 +167,7 @@ static void a_filter_gives_what_it_says(void **state)
     };
     forge f;
     storm_forge(&f);
-    ts_reader *const reader = open_forge(&f);
+    ts_reader *const reader = storm_open(&f);
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
         check_cursor(reader, &filters[i]);
     ts_reader_close(reader);
@@ -235,7 +186,7 @@ static void a_filter_that_matches_nothing_gives_nothing(void **state)
     };
     forge f;
     storm_forge(&f);
-    ts_reader *const reader = open_forge(&f);
+    ts_reader *const reader = storm_open(&f);
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
         ts_cursor *cursor;
         ts_event event;
@@ -259,7 +210,7 @@ static void a_zone_comes_before_those_inside_it(void **state)
     forge f;
     forge_open(&f, 1000);
     forge_zones(&f, 2, FORGE_PACK, zones, 3);
-    ts_reader *const reader = open_forge(&f);
+    ts_reader *const reader = storm_open(&f);
     ts_cursor *cursor;
     ts_event event;
     assert_int_equal(ts_cursor_open(&cursor, reader, NULL), TS_OK);
@@ -278,7 +229,7 @@ static void a_damaged_chunk_is_skipped_and_told_at_the_end(void **state)
     forge f;
     storm_forge(&f);
     f.bytes[f.chunks[20] + 100] ^= 1;
-    ts_reader *const reader = open_forge(&f);
+    ts_reader *const reader = storm_open(&f);
     ts_cursor *cursor;
     ts_event event;
     size_t count = 0;
@@ -293,104 +244,6 @@ static void a_damaged_chunk_is_skipped_and_told_at_the_end(void **state)
     forge_close(&f);
 }
 
-typedef struct sums {
-    uint64_t hash[CHUNKS + 8]; // of each chunk
-    uint32_t calls, threads;
-} sums;
-
-static void add_up(const ts_columns *columns, uint32_t thread, void *user)
-{
-    sums *const all = user;
-    uint64_t hash = 0;
-    for (uint32_t row = 0; row < columns->count; row++)
-        hash = hash * 31 + (uint64_t)columns->start_ns[row] * 7 +
-               (uint64_t)columns->duration_ns[row];
-    all->hash[columns->chunk] = hash;
-    __atomic_add_fetch(&all->calls, 1, __ATOMIC_RELAXED);
-    __atomic_or_fetch(&all->threads, 1u << thread, __ATOMIC_RELAXED);
-}
-
-static void a_scan_does_not_depend_on_its_threads(void **state)
-{
-    (void)state;
-    forge f;
-    storm_forge(&f);
-    f.bytes[f.chunks[30] + 100] ^= 1;
-    f.bytes[f.chunks[10] + 100] ^= 1;
-    sums first = { .calls = 0 };
-    for (uint32_t threads = 1; threads <= 8; threads *= 2) {
-        ts_reader *const reader = open_forge(&f);
-        sums all = { .calls = 0 };
-        ts_damage damage;
-        assert_int_equal(ts_reader_scan(reader, NULL, threads, add_up, &all),
-                         TS_ERR_CORRUPT);
-        assert_int_equal(all.calls, CHUNKS - 2);
-        assert_true(all.threads < 1u << threads);
-        assert_int_equal(ts_reader_damage_count(reader), 2);
-        assert_true(ts_reader_damage(reader, 0, &damage));
-        assert_int_equal(damage.offset, f.chunks[10]);
-        if (threads == 1) first = all;
-        assert_memory_equal(first.hash, all.hash, sizeof all.hash);
-        ts_reader_close(reader);
-    }
-    forge_close(&f);
-}
-
-static void a_walk_does_not_depend_on_its_threads(void **state)
-{
-    (void)state;
-    forge f;
-    storm_forge(&f);
-    for (size_t i = 3; i < CHUNKS; i += 9)
-        f.bytes[f.chunks[i] + 8 * i] ^= 1;
-    for (uint32_t threads = 1; threads <= 8; threads *= 2) {
-        ts_reader *reader;
-        const ts_reader_desc desc = { .bytes = f.bytes,
-                                      .size = f.size,
-                                      .no_index = true,
-                                      .threads = threads };
-        assert_int_equal(ts_reader_open(&reader, &desc), TS_OK);
-        assert_int_equal(ts_reader_damage_count(reader), 5);
-        assert_int_equal(ts_reader_chunk_count(reader), CHUNKS + 1 - 5);
-        for (size_t i = 0; i < 5; i++) {
-            ts_damage damage;
-            assert_true(ts_reader_damage(reader, i, &damage));
-            assert_int_equal(damage.offset, f.chunks[3 + 9 * i]);
-        }
-        ts_reader_close(reader);
-    }
-    forge_close(&f);
-}
-
-static void *read_all(void *argument)
-{
-    rows all = rows_of(argument, NULL);
-    const size_t count = all.count;
-    rows_close(&all);
-    return (void *)count;
-}
-
-static void many_threads_share_a_reader(void **state)
-{
-    (void)state;
-    forge f;
-    storm_forge(&f);
-    f.bytes[f.chunks[30] + 100] ^= 1;
-    ts_reader *const reader = open_forge(&f);
-    pthread_t threads[6];
-    for (size_t i = 0; i < 6; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, read_all, reader),
-                         0);
-    for (size_t i = 0; i < 6; i++) {
-        void *count;
-        pthread_join(threads[i], &count);
-        assert_int_equal((size_t)count, (CHUNKS - 1) * ROWS);
-    }
-    assert_int_equal(ts_reader_damage_count(reader), 1);
-    ts_reader_close(reader);
-    forge_close(&f);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,9 +253,6 @@ int main(void)
         cmocka_unit_test(a_filter_that_matches_nothing_gives_nothing),
         cmocka_unit_test(a_zone_comes_before_those_inside_it),
         cmocka_unit_test(a_damaged_chunk_is_skipped_and_told_at_the_end),
-        cmocka_unit_test(a_scan_does_not_depend_on_its_threads),
-        cmocka_unit_test(a_walk_does_not_depend_on_its_threads),
-        cmocka_unit_test(many_threads_share_a_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
