@@ -279,7 +279,7 @@ typedef struct read_sequence {
     uint32_t track;
     int64_t time_ns;
     want_text names[256], categories[64]; // by number
-    uint32_t arg_names;
+    uint64_t arg_names;
     int64_t open[600];
     size_t open_items[600];
     size_t depth;
@@ -408,7 +408,10 @@ static inline void read_interned(read_trace *r, read_sequence *s,
     while (read_next(r, READ_INTERNED, &at, interned->bytes + interned->size,
                      &f)) {
         const uint64_t id = read_number(r, f.type, &f, 1);
-        if (f.field == 3 && id != ++s->arg_names) r->wrong = "argument names";
+        if (f.field == 3 && id < 64) {
+            if (s->arg_names >> id & 1) r->wrong = "an argument's name twice";
+            s->arg_names |= UINT64_C(1) << id;
+        }
         if (f.field > 2 || !read_find(r, f.type, &f, 2, &text)) continue;
         want_text *const to =
             f.field == 2 ? &s->names[id & 255] : &s->categories[id & 63];

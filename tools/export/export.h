@@ -33,8 +33,63 @@ typedef enum export_arg_type {
     EXPORT_TRIPLE // three u32, as a grid's
 } export_arg_type;
 
+// Names of arguments that are ours, not the program's. At most 63.
+#define EXPORT_ARGS(X) \
+    X(CORRELATION, "correlation") \
+    X(QUEUED_NS, "queued_ns") \
+    X(SUBMITTED_NS, "submitted_ns") \
+    X(BYTES, "bytes") \
+    X(SOURCE, "source") \
+    X(ADDRESS, "address") \
+    X(GRAPH, "graph") \
+    X(GRAPH_NODE, "graph_node") \
+    X(ID, "id") \
+    X(RECORD, "record") \
+    X(COMMUNICATOR, "communicator") \
+    X(SEQUENCE, "sequence") \
+    X(RANKS, "ranks") \
+    X(GRID, "grid") \
+    X(BLOCK, "block") \
+    X(CLUSTER, "cluster") \
+    X(REGISTERS, "registers") \
+    X(STATIC_SHARED_BYTES, "static_shared_bytes") \
+    X(DYNAMIC_SHARED_BYTES, "dynamic_shared_bytes") \
+    X(LOCAL_BYTES, "local_bytes") \
+    X(COPY, "copy") \
+    X(SOURCE_MEMORY, "source_memory") \
+    X(DESTINATION_MEMORY, "destination_memory") \
+    X(VALUE, "value") \
+    X(ELEMENT, "element") \
+    X(MEMORY, "memory") \
+    X(POOL, "pool") \
+    X(PEER, "peer") \
+    X(THREAD, "thread") \
+    X(ZONE, "zone") \
+    X(CATEGORY, "category") \
+    X(FRAME, "frame") \
+    X(UNFINISHED, "unfinished") \
+    X(RESULT, "result") \
+    X(COUNT, "count") \
+    X(CAUSE, "cause") \
+    X(DETAIL, "detail") \
+    X(STALL_NS, "stall_ns") \
+    X(OFFSET, "offset") \
+    X(WHAT, "what") \
+    X(COLOR, "color")
+
+typedef enum export_arg_name {
+    EXPORT_ARG_OTHER, // `name` has it
+#define X(id, text) EXPORT_ARG_##id,
+    EXPORT_ARGS(X)
+#undef X
+        EXPORT_ARG_LIMIT
+} export_arg_name;
+
+extern const ts_text export_arg_names[EXPORT_ARG_LIMIT];
+
 typedef struct export_arg {
-    ts_text name; // lives as long as the trace
+    ts_text name;  // lives as long as the trace
+    uint8_t known; // export_arg_name
     export_arg_type type;
     uint32_t next; // private to export_walk.c
     union {

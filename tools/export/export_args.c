@@ -15,46 +15,61 @@ ts_text export_keep_text(export_args *a, ts_text text)
     return (ts_text){ copy, text.size };
 }
 
-export_arg *export_add(export_args *a, ts_text name, export_arg_type type)
+const ts_text export_arg_names[EXPORT_ARG_LIMIT] = { { "", 0 },
+#define X(id, text) { text, sizeof text - 1 },
+                                                     EXPORT_ARGS(X)
+#undef X
+};
+
+export_arg *export_add(export_args *a, export_arg_name name,
+                       export_arg_type type)
 {
     a->args = export_grow(a->args, &a->capacity, a->count, sizeof *a->args);
     export_arg *const arg = &a->args[a->count++];
-    arg->name = name;
+    arg->name = export_arg_names[name];
+    arg->known = (uint8_t)name;
     arg->type = type;
     arg->next = 0;
     return arg;
 }
 
-void export_add_uint(export_args *a, const char *name, uint64_t value)
+export_arg *export_add_named(export_args *a, ts_text name, export_arg_type type)
 {
-    export_add(a, export_text(name), EXPORT_UINT)->u.uint = value;
+    export_arg *const arg = export_add(a, EXPORT_ARG_OTHER, type);
+    arg->name = name;
+    return arg;
 }
 
-void export_add_address(export_args *a, const char *name, uint64_t value)
+void export_add_uint(export_args *a, export_arg_name name, uint64_t value)
 {
-    export_add(a, export_text(name), EXPORT_ADDRESS)->u.uint = value;
+    export_add(a, name, EXPORT_UINT)->u.uint = value;
+}
+
+void export_add_address(export_args *a, export_arg_name name, uint64_t value)
+{
+    export_add(a, name, EXPORT_ADDRESS)->u.uint = value;
 }
 
 // text: lives as long as the trace or the group. Empty ones are left out.
-void export_add_text(export_args *a, const char *name, ts_text text)
+void export_add_text(export_args *a, export_arg_name name, ts_text text)
 {
-    if (text.size) export_add(a, export_text(name), EXPORT_TEXT)->u.text = text;
+    if (text.size) export_add(a, name, EXPORT_TEXT)->u.text = text;
 }
 
-void export_add_name(export_args *a, const char *name, uint64_t id)
+void export_add_name(export_args *a, export_arg_name name, uint64_t id)
 {
     export_add_text(a, name, ts_reader_name(a->reader, (uint32_t)id));
 }
 
-static void add_triple(export_args *a, const char *name,
+static void add_triple(export_args *a, export_arg_name name,
                        const uint32_t triple[3])
 {
     if (!triple[0] && !triple[1] && !triple[2]) return;
-    export_arg *const arg = export_add(a, export_text(name), EXPORT_TRIPLE);
+    export_arg *const arg = export_add(a, name, EXPORT_TRIPLE);
     memcpy(arg->u.triple, triple, sizeof arg->u.triple);
 }
 
-void export_add_track(export_args *a, const char *name, uint64_t id)
+void export_add_track(export_args *a, export_arg_name name, uint64_t id)
 {
     if (!id) return;
     const export_row *const row = export_rows_track(a->rows, (uint32_t)id);
@@ -71,7 +86,7 @@ static const char *copy_name(uint64_t type)
     return type < 6 ? names[type] : "";
 }
 
-static void add_memory(export_args *a, const char *name, uint64_t kind)
+static void add_memory(export_args *a, export_arg_name name, uint64_t kind)
 {
     static const char *const names[] = { "",       "pageable", "pinned",
                                          "device", "managed",  "array" };
@@ -83,20 +98,24 @@ static void add_launch(export_args *a, uint64_t id)
     const ts_launch_entry *const launch =
         ts_reader_launch(a->reader, (uint32_t)id);
     if (!launch) return;
-    add_triple(a, "grid", launch->grid);
-    add_triple(a, "block", launch->block);
-    add_triple(a, "cluster", launch->cluster);
-    if (launch->registers) export_add_uint(a, "registers", launch->registers);
+    add_triple(a, EXPORT_ARG_GRID, launch->grid);
+    add_triple(a, EXPORT_ARG_BLOCK, launch->block);
+    add_triple(a, EXPORT_ARG_CLUSTER, launch->cluster);
+    if (launch->registers)
+        export_add_uint(a, EXPORT_ARG_REGISTERS, launch->registers);
     if (launch->static_shared)
-        export_add_uint(a, "static_shared_bytes", launch->static_shared);
+        export_add_uint(a, EXPORT_ARG_STATIC_SHARED_BYTES,
+                        launch->static_shared);
     if (launch->dynamic_shared)
-        export_add_uint(a, "dynamic_shared_bytes", launch->dynamic_shared);
-    if (launch->local) export_add_uint(a, "local_bytes", launch->local);
+        export_add_uint(a, EXPORT_ARG_DYNAMIC_SHARED_BYTES,
+                        launch->dynamic_shared);
+    if (launch->local)
+        export_add_uint(a, EXPORT_ARG_LOCAL_BYTES, launch->local);
 }
 
 // How long before its start an operation was queued or submitted.
-static void add_delay(export_args *a, const char *name, const ts_event *event,
-                      ts_column column)
+static void add_delay(export_args *a, export_arg_name name,
+                      const ts_event *event, ts_column column)
 {
     const uint64_t ticks = ts_event_value(event, column);
     if (!ticks) return;
@@ -104,7 +123,7 @@ static void add_delay(export_args *a, const char *name, const ts_event *event,
     const int64_t then =
         ts_reader_time_ns(a->reader, columns->clock,
                           columns->start_ticks[event->row] - (ticks - 1));
-    export_add(a, export_text(name), EXPORT_INT)->u.number =
+    export_add(a, name, EXPORT_INT)->u.number =
         (int64_t)((uint64_t)event->start_ns - (uint64_t)then);
 }
 
@@ -120,18 +139,21 @@ static void add_kind_args(export_args *a, const ts_event *event)
         add_launch(a, ts_event_value(event, TS_COLUMN_LAUNCH));
         break;
     case TS_EVENT_MEMCPY:
-        export_add_text(a, "copy", export_text(copy_name(type)));
-        add_memory(a, "source_memory", memory & 15);
-        add_memory(a, "destination_memory", memory >> 4 & 15);
+        export_add_text(a, EXPORT_ARG_COPY, export_text(copy_name(type)));
+        add_memory(a, EXPORT_ARG_SOURCE_MEMORY, memory & 15);
+        add_memory(a, EXPORT_ARG_DESTINATION_MEMORY, memory >> 4 & 15);
         break;
     case TS_EVENT_MEMSET:
-        export_add_uint(a, "value", ts_event_value(event, TS_COLUMN_VALUE));
+        export_add_uint(a, EXPORT_ARG_VALUE,
+                        ts_event_value(event, TS_COLUMN_VALUE));
         break;
     case TS_EVENT_COLLECTIVE:
         if (type < 11)
-            export_add_text(a, "element", export_text(elements[type]));
+            export_add_text(a, EXPORT_ARG_ELEMENT, export_text(elements[type]));
         break;
-    case TS_EVENT_GPU_ALLOC: add_memory(a, "memory", memory >> 4 & 15); break;
+    case TS_EVENT_GPU_ALLOC:
+        add_memory(a, EXPORT_ARG_MEMORY, memory >> 4 & 15);
+        break;
     default: break;
     }
 }
@@ -141,23 +163,26 @@ static void add_kind_args(export_args *a, const ts_event *event)
 static const struct {
     uint8_t column;
     bool is_address, keep_zero;
-    const char *name;
+    export_arg_name name;
 } plain_args[] = {
-    { TS_COLUMN_CORRELATION, false, false, "correlation" },
-    { TS_COLUMN_SIZE, false, true, "bytes" },
-    { TS_COLUMN_SOURCE, true, false, "source" },
-    { TS_COLUMN_ADDRESS, true, false, "address" },
-    { TS_COLUMN_GRAPH, false, false, "graph" },
-    { TS_COLUMN_GRAPH_NODE, false, false, "graph_node" },
-    { TS_COLUMN_ID, false, false, "id" },
-    { TS_COLUMN_RECORD, false, false, "record" },
-    { TS_COLUMN_COMMUNICATOR, true, false, "communicator" },
-    { TS_COLUMN_SEQUENCE, false, false, "sequence" },
-    { TS_COLUMN_RANKS, false, false, "ranks" },
+    { TS_COLUMN_CORRELATION, false, false, EXPORT_ARG_CORRELATION },
+    { TS_COLUMN_SIZE, false, true, EXPORT_ARG_BYTES },
+    { TS_COLUMN_SOURCE, true, false, EXPORT_ARG_SOURCE },
+    { TS_COLUMN_ADDRESS, true, false, EXPORT_ARG_ADDRESS },
+    { TS_COLUMN_GRAPH, false, false, EXPORT_ARG_GRAPH },
+    { TS_COLUMN_GRAPH_NODE, false, false, EXPORT_ARG_GRAPH_NODE },
+    { TS_COLUMN_ID, false, false, EXPORT_ARG_ID },
+    { TS_COLUMN_RECORD, false, false, EXPORT_ARG_RECORD },
+    { TS_COLUMN_COMMUNICATOR, true, false, EXPORT_ARG_COMMUNICATOR },
+    { TS_COLUMN_SEQUENCE, false, false, EXPORT_ARG_SEQUENCE },
+    { TS_COLUMN_RANKS, false, false, EXPORT_ARG_RANKS },
 };
 
 void export_add_operation(export_args *a, const ts_event *event)
 {
+    // What differs each time first, so that the rest repeats as a whole.
+    add_delay(a, EXPORT_ARG_QUEUED_NS, event, TS_COLUMN_QUEUED);
+    add_delay(a, EXPORT_ARG_SUBMITTED_NS, event, TS_COLUMN_SUBMITTED);
     const uint8_t *const columns = ts_event_columns(event->kind);
     for (size_t i = 0; i < sizeof plain_args / sizeof *plain_args; i++) {
         if (!columns || !strchr((const char *)columns, plain_args[i].column))
@@ -171,13 +196,14 @@ void export_add_operation(export_args *a, const ts_event *event)
             export_add_uint(a, plain_args[i].name, value);
     }
     add_kind_args(a, event);
-    export_add_name(a, "pool", ts_event_value(event, TS_COLUMN_POOL));
-    export_add_track(a, "peer", ts_event_value(event, TS_COLUMN_PEER));
-    add_delay(a, "queued_ns", event, TS_COLUMN_QUEUED);
-    add_delay(a, "submitted_ns", event, TS_COLUMN_SUBMITTED);
-    export_add_track(a, "thread", ts_event_value(event, TS_COLUMN_THREAD));
+    export_add_name(a, EXPORT_ARG_POOL, ts_event_value(event, TS_COLUMN_POOL));
+    export_add_track(a, EXPORT_ARG_PEER, ts_event_value(event, TS_COLUMN_PEER));
+    export_add_track(a, EXPORT_ARG_THREAD,
+                     ts_event_value(event, TS_COLUMN_THREAD));
     const uint32_t site = (uint32_t)ts_event_value(event, TS_COLUMN_SITE);
-    if (site) export_add_text(a, "zone", ts_reader_site_name(a->reader, site));
+    if (site)
+        export_add_text(a, EXPORT_ARG_ZONE,
+                        ts_reader_site_name(a->reader, site));
 }
 
 /* ---- Forgetting --------------------------------------------------------- */

@@ -24,14 +24,18 @@ static inline ts_text export_text(const char *text)
 }
 
 // Adds an argument whose value the caller sets. Lifetime: until the next one.
-export_arg *export_add(export_args *a, ts_text name, export_arg_type type);
-void export_add_uint(export_args *a, const char *name, uint64_t value);
-void export_add_address(export_args *a, const char *name, uint64_t value);
+export_arg *export_add(export_args *a, export_arg_name name,
+                       export_arg_type type);
+// The same with a name of the program's, which lives as long as the trace.
+export_arg *export_add_named(export_args *a, ts_text name,
+                             export_arg_type type);
+void export_add_uint(export_args *a, export_arg_name name, uint64_t value);
+void export_add_address(export_args *a, export_arg_name name, uint64_t value);
 // Empty texts are left out. text: must live until export_args_clear.
-void export_add_text(export_args *a, const char *name, ts_text text);
+void export_add_text(export_args *a, export_arg_name name, ts_text text);
 // The text of a name; the name of a track, 0 none.
-void export_add_name(export_args *a, const char *name, uint64_t id);
-void export_add_track(export_args *a, const char *name, uint64_t id);
+void export_add_name(export_args *a, export_arg_name name, uint64_t id);
+void export_add_track(export_args *a, export_arg_name name, uint64_t id);
 // What is known about a GPU operation.
 void export_add_operation(export_args *a, const ts_event *event);
 

@@ -59,10 +59,22 @@ size_t export_utf8_size(const char *text, size_t size)
     return bad ? 0 : want;
 }
 
+// Whether each of eight bytes is 1 to 127.
+static bool is_plain(uint64_t eight)
+{
+    const uint64_t high = UINT64_C(0x8080808080808080);
+    return !((eight | (eight - UINT64_C(0x0101010101010101))) & high);
+}
+
 void export_put_utf8(export_buffer *buffer, const char *text, size_t size)
 {
-    uint8_t *to = export_room(buffer, size * 3); // U+FFFD takes 3 bytes
+    uint8_t *to = export_room(buffer, size * 3 + 8); // U+FFFD takes 3 bytes
     for (size_t i = 0; i < size;) {
+        uint64_t eight; // plain ASCII goes in strides
+        if (size - i >= 8 && (memcpy(&eight, text + i, 8), is_plain(eight))) {
+            memcpy(to, &eight, 8), to += 8, i += 8;
+            continue;
+        }
         const size_t taken = text[i] ? export_utf8_size(text + i, size - i) : 0;
         if (taken)
             memcpy(to, text + i, taken), to += taken, i += taken;

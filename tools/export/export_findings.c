@@ -25,10 +25,11 @@ static void show_loss(export_rows *rows, export_args *args,
                strlen(ts_loss_name(loss->cause)));
     item.name = (ts_text){ (char *)name.data, name.size };
     const size_t from = args->count;
-    export_add_uint(args, "count", loss->count);
-    export_add_uint(args, "cause", loss->cause);
-    export_add_name(args, "detail", loss->detail);
-    if (loss->stall_ns) export_add_uint(args, "stall_ns", loss->stall_ns);
+    export_add_uint(args, EXPORT_ARG_COUNT, loss->count);
+    export_add_uint(args, EXPORT_ARG_CAUSE, loss->cause);
+    export_add_name(args, EXPORT_ARG_DETAIL, loss->detail);
+    if (loss->stall_ns)
+        export_add_uint(args, EXPORT_ARG_STALL_NS, loss->stall_ns);
     item.args = args->args + from;
     item.arg_count = (uint32_t)(args->count - from);
     export_rows_slice(rows, row, &item);
@@ -117,11 +118,11 @@ static void show_damage(export_rows *rows, export_args *args,
                          .name_kept = true,
                          .category = export_text("damage") };
     const size_t from = args->count;
-    export_add_uint(args, "offset", damage->offset);
-    export_add_uint(args, "bytes", damage->size);
-    export_add_text(args, "what",
+    export_add_uint(args, EXPORT_ARG_OFFSET, damage->offset);
+    export_add_uint(args, EXPORT_ARG_BYTES, damage->size);
+    export_add_text(args, EXPORT_ARG_WHAT,
                     export_text(damage->text ? damage->text : ""));
-    export_add_text(args, "result",
+    export_add_text(args, EXPORT_ARG_RESULT,
                     export_text(ts_result_text(damage->result)));
     item.args = args->args + from;
     item.arg_count = (uint32_t)(args->count - from);

@@ -17,6 +17,7 @@ typedef struct held { // an event that waits for its group to be complete
     export_row *row;
     uint64_t tick;
     uint32_t first_arg, last_arg; // indexes + 1 into args, linked by `next`
+    uint32_t arg_count;
     bool is_slice;
 } held;
 
@@ -43,9 +44,12 @@ typedef struct walk {
 
 static const export_arg *gather_args(walk *w, const held *h, uint32_t *count)
 {
-    *count = 0;
+    *count = h->arg_count;
+    if (!h->arg_count) return NULL;
+    if (h->last_arg - h->first_arg + 1 == h->arg_count) // in a row already
+        return w->args.args + h->first_arg - 1;
     w->gathered.size = 0;
-    for (uint32_t i = h->first_arg; i; i = w->args.args[i - 1].next, ++*count)
+    for (uint32_t i = h->first_arg; i; i = w->args.args[i - 1].next)
         export_put(&w->gathered, &w->args.args[i - 1], sizeof *w->args.args);
     return (const export_arg *)(const void *)w->gathered.data;
 }
@@ -92,7 +96,7 @@ static held *hold(walk *w, const ts_event *event, bool is_slice)
     h->item.site = (uint32_t)ts_event_value(event, TS_COLUMN_SITE);
     h->row = export_rows_track(&w->rows, event->track);
     h->tick = event->columns->start_ticks[event->row];
-    h->first_arg = h->last_arg = 0;
+    h->first_arg = h->last_arg = h->arg_count = 0;
     h->is_slice = is_slice;
     if (w->links) export_links_next(w->links, event, &h->item.arrows);
     return h;
@@ -106,6 +110,7 @@ static void own_args(walk *w, held *h, size_t from)
         if (h->last_arg) w->args.args[h->last_arg - 1].next = (uint32_t)i + 1;
         if (!h->first_arg) h->first_arg = (uint32_t)i + 1;
         h->last_arg = (uint32_t)i + 1;
+        h->arg_count++;
     }
 }
 
@@ -133,7 +138,7 @@ static void take_zone(walk *w, const ts_event *event)
     held *const h = hold(w, event, true);
     if (event->kind != TS_EVENT_ZONE_OPEN) return;
     const size_t from = w->args.count;
-    export_add(&w->args, export_text("unfinished"), EXPORT_TRUE);
+    export_add(&w->args, EXPORT_ARG_UNFINISHED, EXPORT_TRUE);
     own_args(w, h, from);
 }
 
@@ -163,16 +168,17 @@ static void take_zone_arg(walk *w, const ts_event *event)
     switch (ts_event_value(event, TS_COLUMN_TYPE)) {
     case TS_VALUE_INT:
         if (!name.size) name = export_text("value");
-        export_add(&w->args, name, EXPORT_INT)->u.number = (int64_t)bits;
+        export_add_named(&w->args, name, EXPORT_INT)->u.number = (int64_t)bits;
         break;
     case TS_VALUE_DOUBLE:
         if (!name.size) name = export_text("value");
-        memcpy(&export_add(&w->args, name, EXPORT_DOUBLE)->u.real, &bits, 8);
+        memcpy(&export_add_named(&w->args, name, EXPORT_DOUBLE)->u.real, &bits,
+               8);
         break;
     default: {
         if (!name.size) name = export_text("text");
         const ts_text text = export_keep_text(&w->args, ts_event_text(event));
-        export_add(&w->args, name, EXPORT_TEXT)->u.text = text;
+        export_add_named(&w->args, name, EXPORT_TEXT)->u.text = text;
     }
     }
     own_args(w, owner, from);
@@ -197,8 +203,9 @@ static void take_api_call(walk *w, const ts_event *event)
     h->item.stack = stack_of(w, event);
     const size_t from = w->args.count;
     const uint64_t correlation = ts_event_value(event, TS_COLUMN_CORRELATION);
-    if (correlation) export_add_uint(&w->args, "correlation", correlation);
-    export_add_uint(&w->args, "result",
+    if (correlation)
+        export_add_uint(&w->args, EXPORT_ARG_CORRELATION, correlation);
+    export_add_uint(&w->args, EXPORT_ARG_RESULT,
                     ts_event_value(event, TS_COLUMN_RESULT));
     own_args(w, h, from);
 }
@@ -217,7 +224,7 @@ static void take_flow(walk *w, const ts_event *event)
         h->item.arrows.phase = (ts_phase)phase;
     }
     const size_t from = w->args.count;
-    export_add_uint(&w->args, "id", id);
+    export_add_uint(&w->args, EXPORT_ARG_ID, id);
     own_args(w, h, from);
 }
 
@@ -240,9 +247,8 @@ static void end_frame(walk *w, export_row *row, int64_t end_ns,
     if (!row->has_frame) return;
     item.end_ns = end_ns > item.start_ns ? end_ns : item.start_ns;
     const size_t from = w->args.count;
-    export_add_uint(&w->args, "frame", row->frame_number++);
-    if (!is_finished)
-        export_add(&w->args, export_text("unfinished"), EXPORT_TRUE);
+    export_add_uint(&w->args, EXPORT_ARG_FRAME, row->frame_number++);
+    if (!is_finished) export_add(&w->args, EXPORT_ARG_UNFINISHED, EXPORT_TRUE);
     give_args(w, &item, from);
     export_rows_slice(&w->rows, row, &item);
     row->has_frame = false;
@@ -278,8 +284,8 @@ static void start_span(walk *w, const ts_event *event, uint64_t id)
                                 ts_reader_site_name(w->reader, item.site));
     *open = (uintptr_t)lane;
     const size_t from = w->args.count;
-    export_add_uint(&w->args, "id", id);
-    export_add_track(&w->args, "thread", event->track);
+    export_add_uint(&w->args, EXPORT_ARG_ID, id);
+    export_add_track(&w->args, EXPORT_ARG_THREAD, event->track);
     give_args(w, &item, from);
     export_rows_begin(&w->rows, lane, &item);
 }
@@ -291,7 +297,7 @@ static void show_span(walk *w, const ts_event *event, uint64_t id,
 {
     held *const h = hold_named(w, event, false, name, "span");
     const size_t from = w->args.count;
-    export_add_uint(&w->args, "id", id);
+    export_add_uint(&w->args, EXPORT_ARG_ID, id);
     own_args(w, h, from);
 }
 
@@ -374,17 +380,18 @@ static void take_memory(walk *w, const ts_event *event)
         .stack = stack_of(w, event),
     };
     const size_t from = w->args.count;
-    export_add_address(&w->args, "address",
+    export_add_address(&w->args, EXPORT_ARG_ADDRESS,
                        ts_event_value(event, TS_COLUMN_ADDRESS));
     if (is_alloc(event))
-        export_add_uint(&w->args, "bytes",
+        export_add_uint(&w->args, EXPORT_ARG_BYTES,
                         ts_event_value(event, TS_COLUMN_SIZE));
-    export_add_name(&w->args, "category",
+    export_add_name(&w->args, EXPORT_ARG_CATEGORY,
                     ts_event_value(event, TS_COLUMN_CATEGORY));
     const uint32_t site = (uint32_t)ts_event_value(event, TS_COLUMN_SITE);
     if (site)
-        export_add_text(&w->args, "zone", ts_reader_site_name(w->reader, site));
-    export_add_track(&w->args, "thread", event->track);
+        export_add_text(&w->args, EXPORT_ARG_ZONE,
+                        ts_reader_site_name(w->reader, site));
+    export_add_track(&w->args, EXPORT_ARG_THREAD, event->track);
     give_args(w, &item, from);
     export_rows_instant(&w->rows, pool, &item);
     sample_memory(w, event);

@@ -68,10 +68,13 @@ typedef struct sequence {
     uint32_t id;
     bool begun;
     int64_t last_ns;
+    uint64_t arg_names;              // bit n: our name n is defined
     uint32_t counts[INTERNED_KINDS]; // numbers given out so far
-    export_map texts;                // address of a text and kind -> number
-    export_map stacks;               // stack -> number
-    export_map sites;                // site -> index + 1
+    const char *category;            // the last one, and its number
+    uint32_t category_number;
+    export_map texts;  // address of a text and kind -> number
+    export_map stacks; // stack -> number
+    export_map sites;  // site -> index + 1
     known_site *known;
     size_t known_count, known_capacity;
 } sequence;
@@ -146,15 +149,19 @@ static size_t packet_at(perfetto *p, const export_lane *lane, int64_t time_ns)
 
 /* ---- Interning ---------------------------------------------------------- */
 
-// A new number for a text; its definition goes out with the packet.
-static uint32_t define(perfetto *p, sequence *s, uint32_t kind, ts_text text)
+static void define_as(perfetto *p, uint32_t kind, uint32_t number, ts_text text)
 {
-    const uint32_t number = ++s->counts[kind];
     const size_t entry = proto_begin(&p->interned, kind);
     proto_uint(&p->interned, 1, number);
     proto_text(&p->interned, 2, text.text, text.size);
     proto_end(&p->interned, entry);
-    return number;
+}
+
+// A new number for a text; its definition goes out with the packet.
+static uint32_t define(perfetto *p, sequence *s, uint32_t kind, ts_text text)
+{
+    define_as(p, kind, ++s->counts[kind], text);
+    return s->counts[kind];
 }
 
 // The number of a text that lives as long as the trace, 0 for an empty one.
@@ -165,6 +172,16 @@ static uint32_t intern(perfetto *p, sequence *s, uint32_t kind, ts_text text)
     uint64_t *const number = export_map_at(&s->texts, key);
     if (!*number) *number = define(p, s, kind, text);
     return (uint32_t)*number;
+}
+
+// One lane has few categories; most often the one of before.
+static uint32_t intern_category(perfetto *p, sequence *s, ts_text text)
+{
+    if (s->category != text.text) {
+        s->category_number = intern(p, s, INTERNED_CATEGORY, text);
+        s->category = text.text;
+    }
+    return s->category_number;
 }
 
 static uint32_t define_place(perfetto *p, sequence *s,
@@ -281,10 +298,21 @@ static void put_value(export_buffer *b, const export_arg *arg)
     }
 }
 
+// Our own names have fixed numbers, the program's follow them.
+static uint32_t intern_arg_name(perfetto *p, sequence *s, const export_arg *arg)
+{
+    if (!arg->known) return intern(p, s, INTERNED_ARG_NAME, arg->name);
+    const uint64_t bit = UINT64_C(1) << arg->known;
+    if (!(s->arg_names & bit))
+        define_as(p, INTERNED_ARG_NAME, arg->known, arg->name);
+    s->arg_names |= bit;
+    return arg->known;
+}
+
 static void put_arg(perfetto *p, sequence *s, const export_arg *arg)
 {
     export_buffer *const b = &p->block;
-    const uint32_t name = intern(p, s, INTERNED_ARG_NAME, arg->name);
+    const uint32_t name = intern_arg_name(p, s, arg);
     const size_t annotation = proto_begin(b, EVENT_ARG);
     proto_uint(b, ARG_NAME_ID, name);
     put_value(b, arg);
@@ -298,7 +326,8 @@ static void put_color(perfetto *p, sequence *s, uint32_t site)
     if (!entry || !entry->color || p->no_args) return;
     char text[16];
     snprintf(text, sizeof text, "#%06X", entry->color & 0xFFFFFF);
-    const export_arg color = { .name = { "color", 5 },
+    const export_arg color = { .known = EXPORT_ARG_COLOR,
+                               .name = export_arg_names[EXPORT_ARG_COLOR],
                                .type = EXPORT_TEXT,
                                .u.text = { text, 7 } };
     put_arg(p, s, &color);
@@ -341,7 +370,7 @@ static void put_item(perfetto *p, const export_lane *lane,
     if (item->name.size && item->name_kept)
         site.name = intern(p, s, INTERNED_NAME, item->name);
     if (item->category.size)
-        site.category = intern(p, s, INTERNED_CATEGORY, item->category);
+        site.category = intern_category(p, s, item->category);
     if (item->name.size && !item->name_kept)
         proto_text(b, EVENT_NAME, item->name.text, item->name.size);
     else if (site.name)
@@ -375,8 +404,10 @@ static void perfetto_instant(void *self, export_lane *lane,
 static void perfetto_end(void *self, export_lane *lane,
                          const export_open *slice)
 {
-    static const export_arg unfinished = { .name = { "unfinished", 10 },
-                                           .type = EXPORT_TRUE };
+    const export_arg unfinished = { .known = EXPORT_ARG_UNFINISHED,
+                                    .name =
+                                        export_arg_names[EXPORT_ARG_UNFINISHED],
+                                    .type = EXPORT_TRUE };
     perfetto *const p = self;
     const size_t packet = packet_at(p, lane, slice->end_ns);
     const size_t event = proto_begin(&p->block, PACKET_EVENT);
@@ -485,6 +516,7 @@ static void perfetto_lane(void *self, export_lane *lane)
     perfetto *const p = self;
     sequence *const s = export_zeroed(1, sizeof *s);
     s->id = lane->id;
+    s->counts[INTERNED_ARG_NAME] = EXPORT_ARG_LIMIT - 1; // ours come first
     lane->state = s;
     export_buffer *const b = &p->block;
     const bool is_spill = lane->first && lane->kind == EXPORT_THREAD;
