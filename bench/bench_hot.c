@@ -298,6 +298,8 @@ static void measure_single(int rounds)
     stop();
     const double two = turns[0].ns, one = turns[3].ns;
     report("zone", "zone", turns[1].ns, two, two_ticks, 1.15);
+    report("zone.predecessor", "the same", turns[1].ns, 84,
+           "the predecessor, elsewhere", 0);
     report("zone.nested", "zone, three deep", turns[2].ns, two, two_ticks,
            1.15);
     report("mark", "mark", turns[4].ns, one, one_tick, 1.1);
