@@ -426,7 +426,8 @@ typedef struct ts_session_desc {
     Threads: any; calls of this section exclude each other.
     Errors:  TS_ERR_USAGE     a field is out of range, or no path
              TS_ERR_STATE     a session runs already (nested sessions)
-             TS_ERR_IO        the trace cannot be created
+             TS_ERR_IO        the trace cannot be created, or is no file
+             TS_ERR_BUSY      another process is writing it
              TS_ERR_DISK_FULL no room for the header or the first rings
              TS_ERR_MEMORY    the rings cannot be mapped
              TS_ERR_UNSUPPORTED `compress` without TRACESMITH_ZSTD
@@ -639,6 +640,9 @@ TS_API __thread ts__ring *ts__mine __attribute__((tls_model("initial-exec")));
 #define TS__UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define TS__LOAD(p)     __atomic_load_n(p, __ATOMIC_RELAXED)
 #define TS__STORE(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
+// acquire: a name's number is known after the name; pairs with the releases in
+// ts__site_code, ts__counter_code and ts__name_once
+#define TS__CODE(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 
 TS_API uint64_t ts__tick_slow(void); // CLOCK_MONOTONIC_RAW in nanoseconds
 
@@ -766,7 +770,7 @@ static inline ts_zone ts_zone_begin(ts_site *site)
     ts_zone zone = { 0, 0, 0 };
     const uint32_t gate = TS__LOAD(&ts__gate);
     if (!gate) return zone;
-    uint32_t code = TS__LOAD(&site->code);
+    uint32_t code = TS__CODE(&site->code);
     if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return zone;
     ts__ring *ring = ts__mine;
     if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate) &&
@@ -834,7 +838,7 @@ static inline void ts_mark(ts_site *site)
 {
     ts__ring *const ring = ts__ring_get(TS_EVENT_MARK, 1);
     if (!ring) return;
-    uint32_t code = TS__LOAD(&site->code);
+    uint32_t code = TS__CODE(&site->code);
     if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return;
     const uint64_t tick = ts__tick(ring);
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
@@ -849,7 +853,7 @@ static inline void ts_counter_int(ts_counter *counter, int64_t value)
 {
     ts__ring *const ring = ts__ring_get(TS_EVENT_COUNTER, 2);
     if (!ring) return;
-    uint32_t code = TS__LOAD(&counter->code);
+    uint32_t code = TS__CODE(&counter->code);
     if (TS__UNLIKELY(!code) && !(code = ts__counter_code(counter))) return;
     if (TS__UNLIKELY(value != (int32_t)value)) {
         ts__counter_wide(ring, code, TS__REC_COUNTER64, (uint64_t)value);
@@ -881,9 +885,9 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
     }
     const uint64_t tick = ts__tick(ring);
     const uint32_t depth = TS__LOAD(&ring->depth);
-    uint64_t site = 0;
-    if (depth)
-        site = TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code_depth);
+    uint64_t site =
+        TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code_depth);
+    if (site >> 32 != depth - 1) site = 0; // none, or known no more
     const uint64_t position = ts__ring_reserve(ring, 2);
     ts__ring_count_more(ring, 1);
     ts__slot *const more = &ring->slots[(position + 1) & ring->mask];
@@ -1027,10 +1031,10 @@ struct ts__scope {
 static inline uint32_t ts__name_once(uint32_t *known, const char *text)
 {
     if (!text) return 0;
-    uint32_t name = TS__LOAD(known);
+    uint32_t name = TS__CODE(known);
     if (TS__UNLIKELY(!name)) {
         name = ts_name_define(text);
-        TS__STORE(known, name);
+        __atomic_store_n(known, name, __ATOMIC_RELEASE);
     }
     return name;
 }
@@ -1611,7 +1615,7 @@ typedef struct ts__loss_total {
     uint32_t track, cause, detail, unused;
 } ts__loss_total;
 
-enum { TS__LOSS_SLOTS = 8 };
+enum { TS__LOSS_SLOTS = 12 };
 
 /*
     A ring's mapping:
@@ -1826,8 +1830,9 @@ __thread ts__ring *ts__mine __attribute__((tls_model("initial-exec"))) =
     &ts__none;
 // This thread: inside the slow path; its track, name, and the session that
 // has been told of them.
-static __thread uint32_t ts__inside, ts__track, ts__track_name, ts__track_told;
-static __thread ts__ring *ts__before; // its ring in an earlier session
+#define TS__TLS static __thread __attribute__((tls_model("initial-exec")))
+TS__TLS uint32_t ts__inside, ts__track, ts__track_name, ts__track_told;
+TS__TLS ts__ring *ts__before; // its ring in an earlier session
 
 // The dictionary's log in the sidecar, by block.
 static ts__block ts__log[TS__BLOCKS_MAX];
@@ -1852,11 +1857,21 @@ typedef struct ts__caller {
 
 // With signals blocked, a handler never finds this thread holding a lock,
 // and its records are only delayed. Nor may the thread be cancelled here.
+// Faults stay deliverable: blocked, they would kill without the app's handler.
+static void ts__signals_all(sigset_t *set)
+{
+    static const int faults[] = { SIGSEGV, SIGBUS,  SIGILL,
+                                  SIGFPE,  SIGTRAP, SIGSYS };
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(set, faults[i]);
+}
+
 static void ts__caller_save(ts__caller *caller)
 {
     sigset_t all;
     caller->error = errno;
-    sigfillset(&all);
+    ts__signals_all(&all);
     pthread_sigmask(SIG_BLOCK, &all, &caller->signals);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &caller->cancel);
 }
@@ -1923,50 +1938,52 @@ static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
     TS__STORE(&total->count, before + count);
 }
 
-// A loss of the thread that owns a ring: only that thread calls this.
+// A loss of the thread that owns a ring: only that thread calls this. When
+// its rows are taken, threads share one for each of the four causes.
 static void ts__loss_ring(ts__ring *ring, ts_loss cause, uint64_t count,
                           uint64_t first, uint64_t last, uint64_t stall_ns)
 {
     ts__ring_rest *const rest = ts__rest(ring);
-    for (int i = 0; i < TS__LOSS_SLOTS; i++) {
-        ts__loss_total *const total = &rest->losses[i];
-        if (total->cause &&
-            (total->cause != (uint32_t)cause || total->track != rest->owner))
-            continue;
-        TS__STORE(&total->track, rest->owner);
-        TS__STORE(&total->cause, (uint32_t)cause);
-        ts__loss_add(total, count, first, last, stall_ns);
-        return;
+    ts__loss_total *total = rest->losses;
+    ts__loss_total *const shared = rest->losses + TS__LOSS_SLOTS - 4;
+    uint32_t track = rest->owner;
+    while (total < shared && total->cause &&
+           (total->cause != (uint32_t)cause || total->track != track))
+        total++;
+    if (total == shared) {
+        total += cause == TS_LOSS_RING_FULL  ? 0
+                 : cause == TS_LOSS_TOO_DEEP ? 1
+                 : cause == TS_LOSS_HELPED   ? 2
+                                             : 3;
+        track = 0;
     }
-    // A ring that served many losing threads: the last row takes the rest.
-    ts__loss_add(&rest->losses[TS__LOSS_SLOTS - 1], count, first, last,
-                 stall_ns);
+    TS__STORE(&total->track, track);
+    TS__STORE(&total->cause, (uint32_t)cause);
+    ts__loss_add(total, count, first, last, stall_ns);
 }
 
-// A loss without a ring, or found by another thread.
+// A loss without a ring, or found by another thread. The last 16 rows are
+// shared by what found no row of its own, each cause has one.
 static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
                           uint32_t detail, uint64_t count, uint64_t first,
                           uint64_t last)
 {
     if (!sidecar || !count) return;
     ts__lock_take(&ts__c.ledger);
-    for (uint32_t i = 0; i < TS__GLOBAL_LOSSES; i++) {
-        ts__loss_total *const total = &sidecar->losses[i];
-        const bool last_row = i == TS__GLOBAL_LOSSES - 1;
-        if (total->cause && !last_row &&
-            (total->cause != (uint32_t)cause || total->track != track ||
-             total->detail != detail))
-            continue;
-        if (!total->cause) {
-            TS__STORE(&total->track, track);
-            total->detail = detail;
-            TS__STORE(&total->cause, (uint32_t)cause);
-        } else if (last_row) {
-            total->track = total->detail = 0;
-        }
-        ts__loss_add(total, count, first, last, 0);
-        break;
+    ts__loss_total *total = sidecar->losses;
+    ts__loss_total *const shared = total + TS__GLOBAL_LOSSES - 16;
+    while (total < shared && total->cause &&
+           (total->cause != (uint32_t)cause || total->track != track ||
+            total->detail != detail))
+        total++;
+    if (total == shared) {
+        total += (uint32_t)cause % 16;
+        track = detail = 0;
     }
+    TS__STORE(&total->track, track);
+    total->detail = detail;
+    TS__STORE(&total->cause, (uint32_t)cause);
+    ts__loss_add(total, count, first, last, 0);
     ts__lock_give(&ts__c.ledger);
 }
 
@@ -2215,7 +2232,7 @@ uint32_t ts_site_define(const char *name, const ts_site *base)
 uint32_t ts__site_code(ts_site *site)
 {
     const uint32_t code = ts__site_get(NULL, site);
-    TS__STORE(&site->code, code);
+    __atomic_store_n(&site->code, code, __ATOMIC_RELEASE);
     return code;
 }
 
@@ -2337,7 +2354,7 @@ uint32_t ts_counter_define(const char *name, const char *unit, uint32_t flags)
 uint32_t ts__counter_code(ts_counter *counter)
 {
     const uint32_t code = ts__counter_track(counter->name, NULL, 0, false);
-    TS__STORE(&counter->code, code);
+    __atomic_store_n(&counter->code, code, __ATOMIC_RELEASE);
     return code;
 }
 
@@ -2452,13 +2469,15 @@ static void ts__ring_own(ts__ring *ring, uint32_t gate)
 {
     ts__ring_rest *const rest = ts__rest(ring);
     const uint64_t position = ts__ring_reserve(ring, 1);
-    rest->owner = ts__track;
+    TS__STORE(&rest->owner, ts__track);
     rest->older = NULL;
-    rest->owners[rest->owner_count % 16].position = position;
-    rest->owners[rest->owner_count % 16].track = ts__track;
-    rest->owner_count++;
+    TS__STORE(&rest->owners[rest->owner_count % 16].position, position);
+    TS__STORE(&rest->owners[rest->owner_count % 16].track, ts__track);
+    // release: pairs with the acquire in ts__snapshot_track
+    __atomic_store_n(&rest->owner_count, rest->owner_count + 1,
+                     __ATOMIC_RELEASE);
     TS__STORE(&rest->state, TS__RING_OWNED);
-    ring->depth = 0;
+    TS__STORE(&ring->depth, 0);
     TS__STORE(&ring->gate, gate);
     ts__ring_publish(ring, position, 0,
                      (uint64_t)ts__track << 6 | TS__REC_THREAD);
@@ -2645,7 +2664,7 @@ static void ts__ring_detach(void *value)
         ts__ring_rest *const rest = ts__rest(ring);
         found |= ring == mine;
         if (rest->owner != owner || rest->state == TS__RING_FREE) continue;
-        ring->depth = 0;
+        TS__STORE(&ring->depth, 0);
         TS__STORE(&rest->state, TS__RING_FREE);
         ts__c.free_rings[ts__c.free_count++] = i;
     }
@@ -2909,7 +2928,7 @@ void ts_counter_double(ts_counter *counter, double value)
 {
     ts__ring *const ring = ts__ring_get(TS_EVENT_COUNTER, 2);
     if (!ring) return;
-    uint32_t code = TS__LOAD(&counter->code);
+    uint32_t code = TS__CODE(&counter->code);
     if (!code && !(code = ts__counter_code(counter))) return;
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -2956,7 +2975,7 @@ void ts_frame(ts_site *site)
 {
     ts__ring *const ring = ts__ring_get(TS_EVENT_FRAME, 1);
     if (!ring) return;
-    uint32_t code = TS__LOAD(&site->code);
+    uint32_t code = TS__CODE(&site->code);
     if (!code && !(code = ts__site_code(site))) return;
     const uint64_t tick = ts__tick(ring);
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
@@ -2982,7 +3001,7 @@ static void ts__span(uint64_t id, ts_phase phase, uint32_t site)
 void ts_span_start(uint64_t id, ts_site *site)
 {
     if (!TS__LOAD(&ts__gate)) return;
-    uint32_t code = TS__LOAD(&site->code);
+    uint32_t code = TS__CODE(&site->code);
     if (!code && !(code = ts__site_code(site))) return;
     ts__span(id, TS_PHASE_START, code);
 }
@@ -3143,8 +3162,10 @@ void ts_gpu_op_record(const ts_gpu_op *op)
     if (kind < TS_EVENT_GPU_FIRST || kind >= TS_EVENT_LIMIT ||
         op->clock >= TS__CLOCKS_MAX || (int64_t)(op->end - op->start) < 0) {
         ts_loss_report(op->track, TS_LOSS_BACKEND,
-                       "it ends before it starts, or has no kind or clock", 1,
-                       ts_tick_now(), ts_tick_now());
+                       (int64_t)(op->end - op->start) < 0
+                           ? "it ends before it starts"
+                           : "it has an unknown kind or clock",
+                       1, ts_tick_now(), ts_tick_now());
         return;
     }
     if (kind == TS_EVENT_KERNEL && ts__kernel_put(op)) return;
@@ -4044,7 +4065,8 @@ static void ts__batch_encode(ts__encoder *e, const ts__ring *ring,
     }
 }
 
-static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar)
+// compress: only where memory may be allocated, which a producer may not.
+static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
 {
     for (;;) {
         for (uint32_t i = 0; i < TS__ENCODERS; i++) {
@@ -4061,7 +4083,7 @@ static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar)
             e->base = sidecar->header.start_tick;
             e->now = ts_tick_now();
             e->open_count = 0;
-            e->compress = ts__c.desc.compress;
+            e->compress = compress ? ts__c.desc.compress : 0;
             return e;
         }
         const uint32_t seen = TS__LOAD(&ts__c.encoder_wake);
@@ -4207,7 +4229,7 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
         }
         __atomic_store_n(&sidecar->step, 2, __ATOMIC_RELEASE);
         if (commit->ring) {
-            ts__rest(commit->ring)->track = commit->track;
+            TS__STORE(&ts__rest(commit->ring)->track, commit->track);
             ts__rest(commit->ring)->kept = commit->kept;
             // release: pairs with the acquire in ts__ring_refresh
             __atomic_store_n(&commit->ring->tail, commit->tail,
@@ -4518,21 +4540,88 @@ static ts_result ts__writer_finish(ts__writer *w)
     return result;
 }
 
+// The sidecar's name in a directory; false if it is too long.
+static bool ts__sidecar_name(char *out, const char *dir,
+                             const uint8_t session[16])
+{
+    char hex[33];
+    for (int i = 0; i < 16; i++)
+        snprintf(hex + 2 * i, 3, "%02x", session[i]);
+    return snprintf(out, TS__PATH_MAX, "%s/tracesmith-%s.ring", dir, hex) <
+           TS__PATH_MAX;
+}
+
+static void ts__directory_of(char *out, const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const size_t size = slash ? (size_t)(slash - path) : 0;
+    memcpy(out, path, size);
+    memcpy(out + size,
+           slash && !size ? "/"
+           : slash        ? ""
+                          : ".",
+           slash && !size ? 2
+           : slash        ? 1
+                          : 2);
+}
+
+// A path that still means the same when the app changes its directory.
+static void ts__path_whole(char *path)
+{
+    char whole[PATH_MAX];
+    if (realpath(path, whole) && strlen(whole) < TS__PATH_MAX)
+        memcpy(path, whole, strlen(whole) + 1);
+}
+
+// A dead process's trace is about to be replaced: its sidecar goes too.
+static void ts__sidecar_orphan(int trace, const char *path)
+{
+    ts_file_header old;
+    char dir[TS__PATH_MAX], name[TS__PATH_MAX];
+    if (!ts__file_read(trace, 0, &old, sizeof old) ||
+        memcmp(old.magic, TS_FILE_MAGIC, sizeof old.magic) != 0)
+        return;
+    ts__directory_of(dir, path);
+    const char *const dirs[] = { "/dev/shm", dir, ts__c.sidecar_dir };
+    for (int i = 0; i < 3; i++) {
+        if (!ts__sidecar_name(name, dirs[i], old.session)) continue;
+        const int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (fd >= 0 && ts__file_lock(fd)) unlink(name);
+        if (fd >= 0) close(fd);
+    }
+}
+
+// Opens the file for itself: what another process is writing is not touched.
+static ts_result ts__writer_open(ts__writer *w, const char *path)
+{
+    struct stat st;
+    w->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (w->fd < 0) return errno == ENOSPC ? TS_ERR_DISK_FULL : TS_ERR_IO;
+    // A file system without locks: go on.
+    if (!ts__file_lock(w->fd) && (errno == EAGAIN || errno == EACCES))
+        return TS_ERR_BUSY;
+    if (fstat(w->fd, &st) != 0 || !S_ISREG(st.st_mode)) return TS_ERR_IO;
+    ts__sidecar_orphan(w->fd, path);
+    return ftruncate(w->fd, 0) == 0 ? TS_OK : TS_ERR_IO;
+}
+
 // Creates the file with its header.
 static ts_result ts__writer_create(ts__writer *w, const char *path)
 {
     ts_file_header *const header = &w->sidecar->header;
-    w->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (w->fd < 0) return errno == ENOSPC ? TS_ERR_DISK_FULL : TS_ERR_IO;
+    ts_result result = ts__writer_open(w, path);
     w->error = TS_OK;
     w->reserved = 0;
     w->final = false;
     w->sidecar->state.offset = sizeof *header;
-    const ts_result result = ts__file_write(w->fd, 0, header, sizeof *header);
-    if (result == TS_OK && ts__writer_space(w, sizeof *header)) return TS_OK;
-    close(w->fd);
+    if (result == TS_OK)
+        result = ts__file_write(w->fd, 0, header, sizeof *header);
+    if (result == TS_OK && !ts__writer_space(w, sizeof *header))
+        result = TS_ERR_DISK_FULL;
+    if (result == TS_OK) return TS_OK;
+    if (w->fd >= 0) close(w->fd);
     w->fd = -1;
-    return result == TS_OK ? TS_ERR_DISK_FULL : result;
+    return result;
 }
 
 /* ---- 11.11 Drain -------------------------------------------------------- */
@@ -4546,7 +4635,9 @@ typedef struct ts__mover {
     const ts__block *log; // of the dictionary
     ts__open_zone *open;  // zones on zone stacks, at the end of a session
     uint32_t open_count;
-    bool dead; // nobody writes to the rings any more
+    bool dead;     // nobody writes to the rings any more
+    bool compress; // memory may be allocated, as zstd does
+    bool salvage;  // what cannot be written stays in the ring
 } ts__mover;
 
 // Writes one encoded batch. What cannot be written is counted, and the ring
@@ -4564,8 +4655,13 @@ static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
     commit.kept = ts__rest(ring)->kept + e->records + batch->stale + batch->bad;
     commit.track = batch->next;
     if (result == TS_OK && e->size) result = ts__writer_chunks(w, e, &commit);
+    ts__writer_failed(w, result);
+    if (result != TS_OK && m->salvage) {
+        ts__lock_give(&w->lock);
+        return;
+    }
     if (result != TS_OK || !e->size) {
-        ts__rest(ring)->track = batch->next;
+        TS__STORE(&ts__rest(ring)->track, batch->next);
         __atomic_store_n(&ring->tail, batch->to, __ATOMIC_RELEASE);
     }
     if (result != TS_OK && e->size) {
@@ -4576,7 +4672,6 @@ static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
                                                  : TS_LOSS_WRITE_ERROR,
                       0, e->records, header.first, header.last);
     }
-    ts__writer_failed(w, result);
     ts__lock_give(&w->lock);
 }
 
@@ -4599,7 +4694,7 @@ static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
                   batch.stale, now, now);
     ts__loss_note(m->writer->sidecar, batch.track, TS_LOSS_BAD_RECORD, 0,
                   batch.bad, now, now);
-    return true;
+    return m->writer->error == TS_OK || !m->salvage;
 }
 
 static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
@@ -4608,16 +4703,20 @@ static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
     ts__lock_take(&rest->lock);
     bool moved = true;
     while (moved && ring->tail < upto) {
-        ts__encoder *const e = ts__encoder_take(m->writer->sidecar);
+        ts__encoder *const e =
+            ts__encoder_take(m->writer->sidecar, m->compress);
         moved = ts__move_batch(m, ring, ring, e, upto);
         ts__encoder_give(e);
     }
     ts__lock_give(&rest->lock);
 }
 
+// What a producer does for itself: it may be in a signal handler.
 static void ts__ring_drain(ts__ring *ring, uint64_t upto)
 {
-    const ts__mover m = { &ts__c.writer, ts__log, NULL, 0, false };
+    const ts__mover m = {
+        &ts__c.writer, ts__log, NULL, 0, false, false, false
+    };
     ts__ring_move(&m, ring, upto);
 }
 
@@ -4685,6 +4784,7 @@ static void ts__clock_tend(ts__writer *w)
 static bool ts__drain_round(bool all)
 {
     bool busy = false;
+    const ts__mover m = { &ts__c.writer, ts__log, NULL, 0, false, true, false };
     const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
     const uint64_t flush_ns = (uint64_t)ts__c.desc.flush_ms * 1000000u;
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
@@ -4702,7 +4802,7 @@ static bool ts__drain_round(bool all)
         }
         if (!all && !full && now - TS__LOAD(&rest->drained_ns) < flush_ns)
             continue;
-        ts__ring_drain(ring, head);
+        ts__ring_move(&m, ring, head);
         TS__STORE(&rest->drained_ns, now);
         busy |= full;
     }
@@ -4769,15 +4869,18 @@ static uint32_t ts__open_zones(ts__open_zone *zones, uint32_t most,
     uint32_t count = 0;
     for (uint32_t i = 0; i < ring_count; i++) {
         const ts__ring *const ring = rings[i];
-        if (ts__rest(ring)->state != TS__RING_OWNED) continue;
+        if (TS__LOAD(&ts__rest(ring)->state) != TS__RING_OWNED) continue;
         const uint32_t depth = TS__LOAD(&ring->depth);
-        for (uint32_t d = depth > TS__OPEN_MAX ? depth - TS__OPEN_MAX : 0;
-             d < depth && count < most; d++) {
-            const ts__open *const entry = &ring->open[d % TS__OPEN_MAX];
+        for (uint32_t d = 0; d < depth && d < TS__OPEN_MAX && count < most;
+             d++) {
+            const ts__open *const entry = &ring->open[d];
+            const uint64_t code_depth = TS__LOAD(&entry->code_depth);
+            // Another depth: zones further in have taken its place.
+            if (code_depth >> 32 >= depth) continue;
             zones[count].start = TS__LOAD(&entry->start);
-            zones[count].site = (uint32_t)TS__LOAD(&entry->code_depth);
-            zones[count].track = ts__rest(ring)->owner;
-            zones[count++].depth = d;
+            zones[count].site = (uint32_t)code_depth;
+            zones[count].track = TS__LOAD(&ts__rest(ring)->owner);
+            zones[count++].depth = (uint32_t)(code_depth >> 32);
         }
     }
     return count;
@@ -4799,7 +4902,9 @@ static uint64_t ts__snapshot_copy(const ts__ring *ring, ts__ring *copy,
     const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
     const uint64_t start = ts__rest(ring)->start;
     uint64_t from = TS__LOAD(&ring->tail);
-    *copy = *ring;
+    memset(copy, 0, sizeof *copy);
+    copy->mask = ring->mask;
+    copy->shift = ring->shift;
     copy->slots = slots;
     for (uint64_t i = 0; i < size; i++) {
         slots[i].a = __atomic_load_n(&ring->slots[i].a, __ATOMIC_ACQUIRE);
@@ -4820,10 +4925,11 @@ static uint32_t ts__snapshot_track(const ts__ring *ring, uint64_t position)
 {
     const ts__ring_rest *const rest = ts__rest(ring);
     uint32_t track = 0;
-    const uint32_t n = rest->owner_count;
+    // acquire: pairs with the release in ts__ring_own
+    const uint32_t n = __atomic_load_n(&rest->owner_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = n > 16 ? n - 16 : 0; i < n; i++)
-        if (rest->owners[i % 16].position <= position)
-            track = rest->owners[i % 16].track;
+        if (TS__LOAD(&rest->owners[i % 16].position) <= position)
+            track = TS__LOAD(&rest->owners[i % 16].track);
     return track;
 }
 
@@ -4833,7 +4939,7 @@ static uint64_t ts__overwritten(const ts__ring *ring, uint64_t kept)
 {
     const ts__ring_rest *const rest = ts__rest(ring);
     const uint64_t made = TS__LOAD(&ring->head) - rest->start -
-                          TS__LOAD(&ring->more) - rest->owner_count;
+                          TS__LOAD(&ring->more) - TS__LOAD(&rest->owner_count);
     return (int64_t)(made - kept) > 0 ? made - kept : 0;
 }
 
@@ -4871,8 +4977,9 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
         batch.from = batch.to;
     }
     if (ts__c.desc.policy == TS_POLICY_OVERWRITE)
-        ts__loss_note(w->sidecar, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
-                      ts__overwritten(ring, kept), e->base, oldest);
+        ts__loss_note(w->sidecar, TS__LOAD(&ts__rest(ring)->owner),
+                      TS_LOSS_OVERWRITTEN, 0, ts__overwritten(ring, kept),
+                      e->base, oldest);
     return result;
 }
 
@@ -4919,7 +5026,7 @@ static ts_result ts__snapshot_write(ts__writer *w)
     if (!zones) return TS_ERR_MEMORY;
     const uint32_t count = ts__open_zones(zones, TS__OPEN_ZONES_MAX,
                                           ts__c.rings, ts__ring_count());
-    ts__encoder *const e = ts__encoder_take(session);
+    ts__encoder *const e = ts__encoder_take(session, true);
     e->open = zones;
     e->open_count = count;
     if (result == TS_OK) result = ts__snapshot_rings(w, e);
@@ -4938,7 +5045,10 @@ static ts_result ts__snapshot(const char *pattern)
     ts__writer w;
     char path[TS__PATH_MAX];
     ts_result result = TS_ERR_MEMORY;
-    if (!ts__path_expand(path, pattern, ++ts__c.snapshots)) return TS_ERR_USAGE;
+    if (!ts__path_expand(
+            path, pattern,
+            __atomic_add_fetch(&ts__c.snapshots, 1, __ATOMIC_RELAXED)))
+        return TS_ERR_USAGE;
     if (ts__writer_new(&w)) {
         w.sidecar->header = ts__c.writer.sidecar->header;
         ts__random(w.sidecar->header.session, 16);
@@ -5035,31 +5145,6 @@ static bool ts__is_memory_dir(const char *dir)
             (uint64_t)fs.f_type == 0x858458f6u /* RAMFS_MAGIC */);
 }
 
-// The sidecar's name in a directory; false if it is too long.
-static bool ts__sidecar_name(char *out, const char *dir,
-                             const uint8_t session[16])
-{
-    char hex[33];
-    for (int i = 0; i < 16; i++)
-        snprintf(hex + 2 * i, 3, "%02x", session[i]);
-    return snprintf(out, TS__PATH_MAX, "%s/tracesmith-%s.ring", dir, hex) <
-           TS__PATH_MAX;
-}
-
-static void ts__directory_of(char *out, const char *path)
-{
-    const char *const slash = strrchr(path, '/');
-    const size_t size = slash ? (size_t)(slash - path) : 0;
-    memcpy(out, path, size);
-    memcpy(out + size,
-           slash && !size ? "/"
-           : slash        ? ""
-                          : ".",
-           slash && !size ? 2
-           : slash        ? 1
-                          : 2);
-}
-
 static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)
 {
     if (!ts__sidecar_name(ts__c.sidecar_path, dir, header->session))
@@ -5083,6 +5168,7 @@ static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)
     sidecar->size = size;
     sidecar->ring = TS__RINGS_MAX;
     memcpy(sidecar->magic, TS__SIDECAR_MAGIC, sizeof sidecar->magic);
+    ts__path_whole(ts__c.sidecar_path);
     ts__c.sidecar_fd = fd;
     ts__c.writer.sidecar = sidecar;
     return TS_OK;
@@ -5327,7 +5413,7 @@ static bool ts__thread_start(void)
     sigset_t all, old;
     TS__STORE(&ts__c.stopping, 0);
     if (ts__c.desc.drain == TS_DRAIN_MANUAL) return true;
-    sigfillset(&all);
+    ts__signals_all(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
     ts__c.thread_runs =
         pthread_create(&ts__c.thread, NULL, ts__drain_main, NULL) == 0;
@@ -5349,6 +5435,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     ts__header_make(&header);
     result = ts__sidecar_create(&header);
     if (result == TS_OK) result = ts__writer_create(w, ts__c.path);
+    if (result == TS_OK) ts__path_whole(ts__c.path);
     if (result == TS_OK) result = ts__session_begin();
     if (result == TS_OK) {
         ts__sidecar_link(true);
@@ -5380,7 +5467,7 @@ ts_result ts_session_start(const ts_session_desc *desc)
 
 static void ts__session_drain_last(ts__open_zone *zones, uint32_t count)
 {
-    ts__mover m = { &ts__c.writer, ts__log, zones, count, false };
+    ts__mover m = { &ts__c.writer, ts__log, zones, count, false, true, false };
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
         ts__ring *const ring = ts__c.rings[i];
         const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
@@ -5448,7 +5535,7 @@ static ts_result ts__session_stop_locked(void)
                                  : 0;
     const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
     if (!keep) ts__session_drain_last(zones, count);
-    ts__encoder *const e = ts__encoder_take(w->sidecar);
+    ts__encoder *const e = ts__encoder_take(w->sidecar, true);
     e->open = zones;
     e->open_count = count;
     if (keep) ts__writer_failed(w, ts__snapshot_rings(w, e));
@@ -5668,19 +5755,23 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
 
 /* ---- 11.15 fork --------------------------------------------------------- */
 
-static ts__caller ts__fork_caller;
-static bool ts__fork_entered;
+// Several threads may be in fork at once.
+static __thread ts__caller ts__fork_caller;
+static __thread bool ts__fork_entered;
 
 // No lock may be held by a thread that the child does not have.
 static void ts__fork_prepare(void)
 {
     ts__fork_entered = ts__api_enter(&ts__fork_caller);
-    if (ts__fork_entered) ts__lock_take(&ts__c.names);
+    if (!ts__fork_entered) return;
+    ts__lock_take(&ts__c.names);
+    ts__lock_take(&ts__c.pool);
 }
 
 static void ts__fork_parent(void)
 {
     if (!ts__fork_entered) return;
+    ts__lock_give(&ts__c.pool);
     ts__lock_give(&ts__c.names);
     ts__api_leave(&ts__fork_caller);
 }
@@ -5883,7 +5974,8 @@ static void ts__rescue_clock(ts__rescue *r)
 
 static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
 {
-    const ts__mover m = { &r->writer, r->log, r->zones, zone_count, true };
+    const ts__mover m = { &r->writer, r->log, r->zones, zone_count,
+                          true,       false,  true };
     ts__sidecar *const s = r->writer.sidecar;
     for (uint32_t i = 0; i < s->ring_count; i++) {
         ts__ring *const ring = r->rings[i];
@@ -5947,7 +6039,8 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (!s->state.salvage_from) s->state.salvage_from = s->state.records + 1;
     const uint32_t zones =
         ts__open_zones(r->zones, TS__OPEN_ZONES_MAX, r->rings, s->ring_count);
-    ts__rescue_rings(r, zones);
+    if (w->error == TS_OK) ts__rescue_rings(r, zones);
+    if (w->error != TS_OK) return w->error; // all is there to try again
     const uint64_t saved = s->state.records - (s->state.salvage_from - 1);
     ts__writer_failed(w, ts__writer_note(w, 1, "salvaged.records", saved));
     ts__session_end(w, r->rings, s->ring_count, r->zones, zones, r->encoder,

@@ -426,7 +426,8 @@ typedef struct ts_session_desc {
     Threads: any; calls of this section exclude each other.
     Errors:  TS_ERR_USAGE     a field is out of range, or no path
              TS_ERR_STATE     a session runs already (nested sessions)
-             TS_ERR_IO        the trace cannot be created
+             TS_ERR_IO        the trace cannot be created, or is no file
+             TS_ERR_BUSY      another process is writing it
              TS_ERR_DISK_FULL no room for the header or the first rings
              TS_ERR_MEMORY    the rings cannot be mapped
              TS_ERR_UNSUPPORTED `compress` without TRACESMITH_ZSTD
@@ -639,6 +640,9 @@ TS_API __thread ts__ring *ts__mine __attribute__((tls_model("initial-exec")));
 #define TS__UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define TS__LOAD(p)     __atomic_load_n(p, __ATOMIC_RELAXED)
 #define TS__STORE(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
+// acquire: a name's number is known after the name; pairs with the releases in
+// ts__site_code, ts__counter_code and ts__name_once
+#define TS__CODE(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 
 TS_API uint64_t ts__tick_slow(void); // CLOCK_MONOTONIC_RAW in nanoseconds
 
@@ -766,7 +770,7 @@ static inline ts_zone ts_zone_begin(ts_site *site)
     ts_zone zone = { 0, 0, 0 };
     const uint32_t gate = TS__LOAD(&ts__gate);
     if (!gate) return zone;
-    uint32_t code = TS__LOAD(&site->code);
+    uint32_t code = TS__CODE(&site->code);
     if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return zone;
     ts__ring *ring = ts__mine;
     if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate) &&
@@ -834,7 +838,7 @@ static inline void ts_mark(ts_site *site)
 {
     ts__ring *const ring = ts__ring_get(TS_EVENT_MARK, 1);
     if (!ring) return;
-    uint32_t code = TS__LOAD(&site->code);
+    uint32_t code = TS__CODE(&site->code);
     if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return;
     const uint64_t tick = ts__tick(ring);
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
@@ -849,7 +853,7 @@ static inline void ts_counter_int(ts_counter *counter, int64_t value)
 {
     ts__ring *const ring = ts__ring_get(TS_EVENT_COUNTER, 2);
     if (!ring) return;
-    uint32_t code = TS__LOAD(&counter->code);
+    uint32_t code = TS__CODE(&counter->code);
     if (TS__UNLIKELY(!code) && !(code = ts__counter_code(counter))) return;
     if (TS__UNLIKELY(value != (int32_t)value)) {
         ts__counter_wide(ring, code, TS__REC_COUNTER64, (uint64_t)value);
@@ -881,9 +885,9 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
     }
     const uint64_t tick = ts__tick(ring);
     const uint32_t depth = TS__LOAD(&ring->depth);
-    uint64_t site = 0;
-    if (depth)
-        site = TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code_depth);
+    uint64_t site =
+        TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code_depth);
+    if (site >> 32 != depth - 1) site = 0; // none, or known no more
     const uint64_t position = ts__ring_reserve(ring, 2);
     ts__ring_count_more(ring, 1);
     ts__slot *const more = &ring->slots[(position + 1) & ring->mask];
@@ -1027,10 +1031,10 @@ struct ts__scope {
 static inline uint32_t ts__name_once(uint32_t *known, const char *text)
 {
     if (!text) return 0;
-    uint32_t name = TS__LOAD(known);
+    uint32_t name = TS__CODE(known);
     if (TS__UNLIKELY(!name)) {
         name = ts_name_define(text);
-        TS__STORE(known, name);
+        __atomic_store_n(known, name, __ATOMIC_RELEASE);
     }
     return name;
 }

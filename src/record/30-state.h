@@ -41,7 +41,7 @@ typedef struct ts__loss_total {
     uint32_t track, cause, detail, unused;
 } ts__loss_total;
 
-enum { TS__LOSS_SLOTS = 8 };
+enum { TS__LOSS_SLOTS = 12 };
 
 /*
     A ring's mapping:
@@ -256,8 +256,9 @@ __thread ts__ring *ts__mine __attribute__((tls_model("initial-exec"))) =
     &ts__none;
 // This thread: inside the slow path; its track, name, and the session that
 // has been told of them.
-static __thread uint32_t ts__inside, ts__track, ts__track_name, ts__track_told;
-static __thread ts__ring *ts__before; // its ring in an earlier session
+#define TS__TLS static __thread __attribute__((tls_model("initial-exec")))
+TS__TLS uint32_t ts__inside, ts__track, ts__track_name, ts__track_told;
+TS__TLS ts__ring *ts__before; // its ring in an earlier session
 
 // The dictionary's log in the sidecar, by block.
 static ts__block ts__log[TS__BLOCKS_MAX];
@@ -282,11 +283,21 @@ typedef struct ts__caller {
 
 // With signals blocked, a handler never finds this thread holding a lock,
 // and its records are only delayed. Nor may the thread be cancelled here.
+// Faults stay deliverable: blocked, they would kill without the app's handler.
+static void ts__signals_all(sigset_t *set)
+{
+    static const int faults[] = { SIGSEGV, SIGBUS,  SIGILL,
+                                  SIGFPE,  SIGTRAP, SIGSYS };
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(set, faults[i]);
+}
+
 static void ts__caller_save(ts__caller *caller)
 {
     sigset_t all;
     caller->error = errno;
-    sigfillset(&all);
+    ts__signals_all(&all);
     pthread_sigmask(SIG_BLOCK, &all, &caller->signals);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &caller->cancel);
 }
@@ -353,50 +364,52 @@ static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
     TS__STORE(&total->count, before + count);
 }
 
-// A loss of the thread that owns a ring: only that thread calls this.
+// A loss of the thread that owns a ring: only that thread calls this. When
+// its rows are taken, threads share one for each of the four causes.
 static void ts__loss_ring(ts__ring *ring, ts_loss cause, uint64_t count,
                           uint64_t first, uint64_t last, uint64_t stall_ns)
 {
     ts__ring_rest *const rest = ts__rest(ring);
-    for (int i = 0; i < TS__LOSS_SLOTS; i++) {
-        ts__loss_total *const total = &rest->losses[i];
-        if (total->cause &&
-            (total->cause != (uint32_t)cause || total->track != rest->owner))
-            continue;
-        TS__STORE(&total->track, rest->owner);
-        TS__STORE(&total->cause, (uint32_t)cause);
-        ts__loss_add(total, count, first, last, stall_ns);
-        return;
+    ts__loss_total *total = rest->losses;
+    ts__loss_total *const shared = rest->losses + TS__LOSS_SLOTS - 4;
+    uint32_t track = rest->owner;
+    while (total < shared && total->cause &&
+           (total->cause != (uint32_t)cause || total->track != track))
+        total++;
+    if (total == shared) {
+        total += cause == TS_LOSS_RING_FULL  ? 0
+                 : cause == TS_LOSS_TOO_DEEP ? 1
+                 : cause == TS_LOSS_HELPED   ? 2
+                                             : 3;
+        track = 0;
     }
-    // A ring that served many losing threads: the last row takes the rest.
-    ts__loss_add(&rest->losses[TS__LOSS_SLOTS - 1], count, first, last,
-                 stall_ns);
+    TS__STORE(&total->track, track);
+    TS__STORE(&total->cause, (uint32_t)cause);
+    ts__loss_add(total, count, first, last, stall_ns);
 }
 
-// A loss without a ring, or found by another thread.
+// A loss without a ring, or found by another thread. The last 16 rows are
+// shared by what found no row of its own, each cause has one.
 static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
                           uint32_t detail, uint64_t count, uint64_t first,
                           uint64_t last)
 {
     if (!sidecar || !count) return;
     ts__lock_take(&ts__c.ledger);
-    for (uint32_t i = 0; i < TS__GLOBAL_LOSSES; i++) {
-        ts__loss_total *const total = &sidecar->losses[i];
-        const bool last_row = i == TS__GLOBAL_LOSSES - 1;
-        if (total->cause && !last_row &&
-            (total->cause != (uint32_t)cause || total->track != track ||
-             total->detail != detail))
-            continue;
-        if (!total->cause) {
-            TS__STORE(&total->track, track);
-            total->detail = detail;
-            TS__STORE(&total->cause, (uint32_t)cause);
-        } else if (last_row) {
-            total->track = total->detail = 0;
-        }
-        ts__loss_add(total, count, first, last, 0);
-        break;
+    ts__loss_total *total = sidecar->losses;
+    ts__loss_total *const shared = total + TS__GLOBAL_LOSSES - 16;
+    while (total < shared && total->cause &&
+           (total->cause != (uint32_t)cause || total->track != track ||
+            total->detail != detail))
+        total++;
+    if (total == shared) {
+        total += (uint32_t)cause % 16;
+        track = detail = 0;
     }
+    TS__STORE(&total->track, track);
+    total->detail = detail;
+    TS__STORE(&total->cause, (uint32_t)cause);
+    ts__loss_add(total, count, first, last, 0);
     ts__lock_give(&ts__c.ledger);
 }
 

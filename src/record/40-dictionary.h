@@ -206,7 +206,7 @@ uint32_t ts_site_define(const char *name, const ts_site *base)
 uint32_t ts__site_code(ts_site *site)
 {
     const uint32_t code = ts__site_get(NULL, site);
-    TS__STORE(&site->code, code);
+    __atomic_store_n(&site->code, code, __ATOMIC_RELEASE);
     return code;
 }
 
@@ -328,7 +328,7 @@ uint32_t ts_counter_define(const char *name, const char *unit, uint32_t flags)
 uint32_t ts__counter_code(ts_counter *counter)
 {
     const uint32_t code = ts__counter_track(counter->name, NULL, 0, false);
-    TS__STORE(&counter->code, code);
+    __atomic_store_n(&counter->code, code, __ATOMIC_RELEASE);
     return code;
 }
 

@@ -54,13 +54,15 @@ static void ts__ring_own(ts__ring *ring, uint32_t gate)
 {
     ts__ring_rest *const rest = ts__rest(ring);
     const uint64_t position = ts__ring_reserve(ring, 1);
-    rest->owner = ts__track;
+    TS__STORE(&rest->owner, ts__track);
     rest->older = NULL;
-    rest->owners[rest->owner_count % 16].position = position;
-    rest->owners[rest->owner_count % 16].track = ts__track;
-    rest->owner_count++;
+    TS__STORE(&rest->owners[rest->owner_count % 16].position, position);
+    TS__STORE(&rest->owners[rest->owner_count % 16].track, ts__track);
+    // release: pairs with the acquire in ts__snapshot_track
+    __atomic_store_n(&rest->owner_count, rest->owner_count + 1,
+                     __ATOMIC_RELEASE);
     TS__STORE(&rest->state, TS__RING_OWNED);
-    ring->depth = 0;
+    TS__STORE(&ring->depth, 0);
     TS__STORE(&ring->gate, gate);
     ts__ring_publish(ring, position, 0,
                      (uint64_t)ts__track << 6 | TS__REC_THREAD);
@@ -247,7 +249,7 @@ static void ts__ring_detach(void *value)
         ts__ring_rest *const rest = ts__rest(ring);
         found |= ring == mine;
         if (rest->owner != owner || rest->state == TS__RING_FREE) continue;
-        ring->depth = 0;
+        TS__STORE(&ring->depth, 0);
         TS__STORE(&rest->state, TS__RING_FREE);
         ts__c.free_rings[ts__c.free_count++] = i;
     }

@@ -186,7 +186,7 @@ void ts_counter_double(ts_counter *counter, double value)
 {
     ts__ring *const ring = ts__ring_get(TS_EVENT_COUNTER, 2);
     if (!ring) return;
-    uint32_t code = TS__LOAD(&counter->code);
+    uint32_t code = TS__CODE(&counter->code);
     if (!code && !(code = ts__counter_code(counter))) return;
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -233,7 +233,7 @@ void ts_frame(ts_site *site)
 {
     ts__ring *const ring = ts__ring_get(TS_EVENT_FRAME, 1);
     if (!ring) return;
-    uint32_t code = TS__LOAD(&site->code);
+    uint32_t code = TS__CODE(&site->code);
     if (!code && !(code = ts__site_code(site))) return;
     const uint64_t tick = ts__tick(ring);
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
@@ -259,7 +259,7 @@ static void ts__span(uint64_t id, ts_phase phase, uint32_t site)
 void ts_span_start(uint64_t id, ts_site *site)
 {
     if (!TS__LOAD(&ts__gate)) return;
-    uint32_t code = TS__LOAD(&site->code);
+    uint32_t code = TS__CODE(&site->code);
     if (!code && !(code = ts__site_code(site))) return;
     ts__span(id, TS_PHASE_START, code);
 }
@@ -420,8 +420,10 @@ void ts_gpu_op_record(const ts_gpu_op *op)
     if (kind < TS_EVENT_GPU_FIRST || kind >= TS_EVENT_LIMIT ||
         op->clock >= TS__CLOCKS_MAX || (int64_t)(op->end - op->start) < 0) {
         ts_loss_report(op->track, TS_LOSS_BACKEND,
-                       "it ends before it starts, or has no kind or clock", 1,
-                       ts_tick_now(), ts_tick_now());
+                       (int64_t)(op->end - op->start) < 0
+                           ? "it ends before it starts"
+                           : "it has an unknown kind or clock",
+                       1, ts_tick_now(), ts_tick_now());
         return;
     }
     if (kind == TS_EVENT_KERNEL && ts__kernel_put(op)) return;

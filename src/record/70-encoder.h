@@ -862,7 +862,8 @@ static void ts__batch_encode(ts__encoder *e, const ts__ring *ring,
     }
 }
 
-static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar)
+// compress: only where memory may be allocated, which a producer may not.
+static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
 {
     for (;;) {
         for (uint32_t i = 0; i < TS__ENCODERS; i++) {
@@ -879,7 +880,7 @@ static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar)
             e->base = sidecar->header.start_tick;
             e->now = ts_tick_now();
             e->open_count = 0;
-            e->compress = ts__c.desc.compress;
+            e->compress = compress ? ts__c.desc.compress : 0;
             return e;
         }
         const uint32_t seen = TS__LOAD(&ts__c.encoder_wake);

@@ -125,7 +125,7 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
         }
         __atomic_store_n(&sidecar->step, 2, __ATOMIC_RELEASE);
         if (commit->ring) {
-            ts__rest(commit->ring)->track = commit->track;
+            TS__STORE(&ts__rest(commit->ring)->track, commit->track);
             ts__rest(commit->ring)->kept = commit->kept;
             // release: pairs with the acquire in ts__ring_refresh
             __atomic_store_n(&commit->ring->tail, commit->tail,
@@ -436,19 +436,86 @@ static ts_result ts__writer_finish(ts__writer *w)
     return result;
 }
 
+// The sidecar's name in a directory; false if it is too long.
+static bool ts__sidecar_name(char *out, const char *dir,
+                             const uint8_t session[16])
+{
+    char hex[33];
+    for (int i = 0; i < 16; i++)
+        snprintf(hex + 2 * i, 3, "%02x", session[i]);
+    return snprintf(out, TS__PATH_MAX, "%s/tracesmith-%s.ring", dir, hex) <
+           TS__PATH_MAX;
+}
+
+static void ts__directory_of(char *out, const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const size_t size = slash ? (size_t)(slash - path) : 0;
+    memcpy(out, path, size);
+    memcpy(out + size,
+           slash && !size ? "/"
+           : slash        ? ""
+                          : ".",
+           slash && !size ? 2
+           : slash        ? 1
+                          : 2);
+}
+
+// A path that still means the same when the app changes its directory.
+static void ts__path_whole(char *path)
+{
+    char whole[PATH_MAX];
+    if (realpath(path, whole) && strlen(whole) < TS__PATH_MAX)
+        memcpy(path, whole, strlen(whole) + 1);
+}
+
+// A dead process's trace is about to be replaced: its sidecar goes too.
+static void ts__sidecar_orphan(int trace, const char *path)
+{
+    ts_file_header old;
+    char dir[TS__PATH_MAX], name[TS__PATH_MAX];
+    if (!ts__file_read(trace, 0, &old, sizeof old) ||
+        memcmp(old.magic, TS_FILE_MAGIC, sizeof old.magic) != 0)
+        return;
+    ts__directory_of(dir, path);
+    const char *const dirs[] = { "/dev/shm", dir, ts__c.sidecar_dir };
+    for (int i = 0; i < 3; i++) {
+        if (!ts__sidecar_name(name, dirs[i], old.session)) continue;
+        const int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (fd >= 0 && ts__file_lock(fd)) unlink(name);
+        if (fd >= 0) close(fd);
+    }
+}
+
+// Opens the file for itself: what another process is writing is not touched.
+static ts_result ts__writer_open(ts__writer *w, const char *path)
+{
+    struct stat st;
+    w->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (w->fd < 0) return errno == ENOSPC ? TS_ERR_DISK_FULL : TS_ERR_IO;
+    // A file system without locks: go on.
+    if (!ts__file_lock(w->fd) && (errno == EAGAIN || errno == EACCES))
+        return TS_ERR_BUSY;
+    if (fstat(w->fd, &st) != 0 || !S_ISREG(st.st_mode)) return TS_ERR_IO;
+    ts__sidecar_orphan(w->fd, path);
+    return ftruncate(w->fd, 0) == 0 ? TS_OK : TS_ERR_IO;
+}
+
 // Creates the file with its header.
 static ts_result ts__writer_create(ts__writer *w, const char *path)
 {
     ts_file_header *const header = &w->sidecar->header;
-    w->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (w->fd < 0) return errno == ENOSPC ? TS_ERR_DISK_FULL : TS_ERR_IO;
+    ts_result result = ts__writer_open(w, path);
     w->error = TS_OK;
     w->reserved = 0;
     w->final = false;
     w->sidecar->state.offset = sizeof *header;
-    const ts_result result = ts__file_write(w->fd, 0, header, sizeof *header);
-    if (result == TS_OK && ts__writer_space(w, sizeof *header)) return TS_OK;
-    close(w->fd);
+    if (result == TS_OK)
+        result = ts__file_write(w->fd, 0, header, sizeof *header);
+    if (result == TS_OK && !ts__writer_space(w, sizeof *header))
+        result = TS_ERR_DISK_FULL;
+    if (result == TS_OK) return TS_OK;
+    if (w->fd >= 0) close(w->fd);
     w->fd = -1;
-    return result == TS_OK ? TS_ERR_DISK_FULL : result;
+    return result;
 }

@@ -9,7 +9,9 @@ typedef struct ts__mover {
     const ts__block *log; // of the dictionary
     ts__open_zone *open;  // zones on zone stacks, at the end of a session
     uint32_t open_count;
-    bool dead; // nobody writes to the rings any more
+    bool dead;     // nobody writes to the rings any more
+    bool compress; // memory may be allocated, as zstd does
+    bool salvage;  // what cannot be written stays in the ring
 } ts__mover;
 
 // Writes one encoded batch. What cannot be written is counted, and the ring
@@ -27,8 +29,13 @@ static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
     commit.kept = ts__rest(ring)->kept + e->records + batch->stale + batch->bad;
     commit.track = batch->next;
     if (result == TS_OK && e->size) result = ts__writer_chunks(w, e, &commit);
+    ts__writer_failed(w, result);
+    if (result != TS_OK && m->salvage) {
+        ts__lock_give(&w->lock);
+        return;
+    }
     if (result != TS_OK || !e->size) {
-        ts__rest(ring)->track = batch->next;
+        TS__STORE(&ts__rest(ring)->track, batch->next);
         __atomic_store_n(&ring->tail, batch->to, __ATOMIC_RELEASE);
     }
     if (result != TS_OK && e->size) {
@@ -39,7 +46,6 @@ static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
                                                  : TS_LOSS_WRITE_ERROR,
                       0, e->records, header.first, header.last);
     }
-    ts__writer_failed(w, result);
     ts__lock_give(&w->lock);
 }
 
@@ -62,7 +68,7 @@ static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
                   batch.stale, now, now);
     ts__loss_note(m->writer->sidecar, batch.track, TS_LOSS_BAD_RECORD, 0,
                   batch.bad, now, now);
-    return true;
+    return m->writer->error == TS_OK || !m->salvage;
 }
 
 static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
@@ -71,16 +77,20 @@ static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
     ts__lock_take(&rest->lock);
     bool moved = true;
     while (moved && ring->tail < upto) {
-        ts__encoder *const e = ts__encoder_take(m->writer->sidecar);
+        ts__encoder *const e =
+            ts__encoder_take(m->writer->sidecar, m->compress);
         moved = ts__move_batch(m, ring, ring, e, upto);
         ts__encoder_give(e);
     }
     ts__lock_give(&rest->lock);
 }
 
+// What a producer does for itself: it may be in a signal handler.
 static void ts__ring_drain(ts__ring *ring, uint64_t upto)
 {
-    const ts__mover m = { &ts__c.writer, ts__log, NULL, 0, false };
+    const ts__mover m = {
+        &ts__c.writer, ts__log, NULL, 0, false, false, false
+    };
     ts__ring_move(&m, ring, upto);
 }
 
@@ -148,6 +158,7 @@ static void ts__clock_tend(ts__writer *w)
 static bool ts__drain_round(bool all)
 {
     bool busy = false;
+    const ts__mover m = { &ts__c.writer, ts__log, NULL, 0, false, true, false };
     const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
     const uint64_t flush_ns = (uint64_t)ts__c.desc.flush_ms * 1000000u;
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
@@ -165,7 +176,7 @@ static bool ts__drain_round(bool all)
         }
         if (!all && !full && now - TS__LOAD(&rest->drained_ns) < flush_ns)
             continue;
-        ts__ring_drain(ring, head);
+        ts__ring_move(&m, ring, head);
         TS__STORE(&rest->drained_ns, now);
         busy |= full;
     }
@@ -232,15 +243,18 @@ static uint32_t ts__open_zones(ts__open_zone *zones, uint32_t most,
     uint32_t count = 0;
     for (uint32_t i = 0; i < ring_count; i++) {
         const ts__ring *const ring = rings[i];
-        if (ts__rest(ring)->state != TS__RING_OWNED) continue;
+        if (TS__LOAD(&ts__rest(ring)->state) != TS__RING_OWNED) continue;
         const uint32_t depth = TS__LOAD(&ring->depth);
-        for (uint32_t d = depth > TS__OPEN_MAX ? depth - TS__OPEN_MAX : 0;
-             d < depth && count < most; d++) {
-            const ts__open *const entry = &ring->open[d % TS__OPEN_MAX];
+        for (uint32_t d = 0; d < depth && d < TS__OPEN_MAX && count < most;
+             d++) {
+            const ts__open *const entry = &ring->open[d];
+            const uint64_t code_depth = TS__LOAD(&entry->code_depth);
+            // Another depth: zones further in have taken its place.
+            if (code_depth >> 32 >= depth) continue;
             zones[count].start = TS__LOAD(&entry->start);
-            zones[count].site = (uint32_t)TS__LOAD(&entry->code_depth);
-            zones[count].track = ts__rest(ring)->owner;
-            zones[count++].depth = d;
+            zones[count].site = (uint32_t)code_depth;
+            zones[count].track = TS__LOAD(&ts__rest(ring)->owner);
+            zones[count++].depth = (uint32_t)(code_depth >> 32);
         }
     }
     return count;
@@ -262,7 +276,9 @@ static uint64_t ts__snapshot_copy(const ts__ring *ring, ts__ring *copy,
     const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
     const uint64_t start = ts__rest(ring)->start;
     uint64_t from = TS__LOAD(&ring->tail);
-    *copy = *ring;
+    memset(copy, 0, sizeof *copy);
+    copy->mask = ring->mask;
+    copy->shift = ring->shift;
     copy->slots = slots;
     for (uint64_t i = 0; i < size; i++) {
         slots[i].a = __atomic_load_n(&ring->slots[i].a, __ATOMIC_ACQUIRE);
@@ -283,10 +299,11 @@ static uint32_t ts__snapshot_track(const ts__ring *ring, uint64_t position)
 {
     const ts__ring_rest *const rest = ts__rest(ring);
     uint32_t track = 0;
-    const uint32_t n = rest->owner_count;
+    // acquire: pairs with the release in ts__ring_own
+    const uint32_t n = __atomic_load_n(&rest->owner_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = n > 16 ? n - 16 : 0; i < n; i++)
-        if (rest->owners[i % 16].position <= position)
-            track = rest->owners[i % 16].track;
+        if (TS__LOAD(&rest->owners[i % 16].position) <= position)
+            track = TS__LOAD(&rest->owners[i % 16].track);
     return track;
 }
 
@@ -296,7 +313,7 @@ static uint64_t ts__overwritten(const ts__ring *ring, uint64_t kept)
 {
     const ts__ring_rest *const rest = ts__rest(ring);
     const uint64_t made = TS__LOAD(&ring->head) - rest->start -
-                          TS__LOAD(&ring->more) - rest->owner_count;
+                          TS__LOAD(&ring->more) - TS__LOAD(&rest->owner_count);
     return (int64_t)(made - kept) > 0 ? made - kept : 0;
 }
 
@@ -334,8 +351,9 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
         batch.from = batch.to;
     }
     if (ts__c.desc.policy == TS_POLICY_OVERWRITE)
-        ts__loss_note(w->sidecar, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
-                      ts__overwritten(ring, kept), e->base, oldest);
+        ts__loss_note(w->sidecar, TS__LOAD(&ts__rest(ring)->owner),
+                      TS_LOSS_OVERWRITTEN, 0, ts__overwritten(ring, kept),
+                      e->base, oldest);
     return result;
 }
 
@@ -382,7 +400,7 @@ static ts_result ts__snapshot_write(ts__writer *w)
     if (!zones) return TS_ERR_MEMORY;
     const uint32_t count = ts__open_zones(zones, TS__OPEN_ZONES_MAX,
                                           ts__c.rings, ts__ring_count());
-    ts__encoder *const e = ts__encoder_take(session);
+    ts__encoder *const e = ts__encoder_take(session, true);
     e->open = zones;
     e->open_count = count;
     if (result == TS_OK) result = ts__snapshot_rings(w, e);
@@ -401,7 +419,10 @@ static ts_result ts__snapshot(const char *pattern)
     ts__writer w;
     char path[TS__PATH_MAX];
     ts_result result = TS_ERR_MEMORY;
-    if (!ts__path_expand(path, pattern, ++ts__c.snapshots)) return TS_ERR_USAGE;
+    if (!ts__path_expand(
+            path, pattern,
+            __atomic_add_fetch(&ts__c.snapshots, 1, __ATOMIC_RELAXED)))
+        return TS_ERR_USAGE;
     if (ts__writer_new(&w)) {
         w.sidecar->header = ts__c.writer.sidecar->header;
         ts__random(w.sidecar->header.session, 16);

@@ -61,31 +61,6 @@ static bool ts__is_memory_dir(const char *dir)
             (uint64_t)fs.f_type == 0x858458f6u /* RAMFS_MAGIC */);
 }
 
-// The sidecar's name in a directory; false if it is too long.
-static bool ts__sidecar_name(char *out, const char *dir,
-                             const uint8_t session[16])
-{
-    char hex[33];
-    for (int i = 0; i < 16; i++)
-        snprintf(hex + 2 * i, 3, "%02x", session[i]);
-    return snprintf(out, TS__PATH_MAX, "%s/tracesmith-%s.ring", dir, hex) <
-           TS__PATH_MAX;
-}
-
-static void ts__directory_of(char *out, const char *path)
-{
-    const char *const slash = strrchr(path, '/');
-    const size_t size = slash ? (size_t)(slash - path) : 0;
-    memcpy(out, path, size);
-    memcpy(out + size,
-           slash && !size ? "/"
-           : slash        ? ""
-                          : ".",
-           slash && !size ? 2
-           : slash        ? 1
-                          : 2);
-}
-
 static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)
 {
     if (!ts__sidecar_name(ts__c.sidecar_path, dir, header->session))
@@ -109,6 +84,7 @@ static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)
     sidecar->size = size;
     sidecar->ring = TS__RINGS_MAX;
     memcpy(sidecar->magic, TS__SIDECAR_MAGIC, sizeof sidecar->magic);
+    ts__path_whole(ts__c.sidecar_path);
     ts__c.sidecar_fd = fd;
     ts__c.writer.sidecar = sidecar;
     return TS_OK;
@@ -353,7 +329,7 @@ static bool ts__thread_start(void)
     sigset_t all, old;
     TS__STORE(&ts__c.stopping, 0);
     if (ts__c.desc.drain == TS_DRAIN_MANUAL) return true;
-    sigfillset(&all);
+    ts__signals_all(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
     ts__c.thread_runs =
         pthread_create(&ts__c.thread, NULL, ts__drain_main, NULL) == 0;
@@ -375,6 +351,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     ts__header_make(&header);
     result = ts__sidecar_create(&header);
     if (result == TS_OK) result = ts__writer_create(w, ts__c.path);
+    if (result == TS_OK) ts__path_whole(ts__c.path);
     if (result == TS_OK) result = ts__session_begin();
     if (result == TS_OK) {
         ts__sidecar_link(true);
@@ -406,7 +383,7 @@ ts_result ts_session_start(const ts_session_desc *desc)
 
 static void ts__session_drain_last(ts__open_zone *zones, uint32_t count)
 {
-    ts__mover m = { &ts__c.writer, ts__log, zones, count, false };
+    ts__mover m = { &ts__c.writer, ts__log, zones, count, false, true, false };
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
         ts__ring *const ring = ts__c.rings[i];
         const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
@@ -474,7 +451,7 @@ static ts_result ts__session_stop_locked(void)
                                  : 0;
     const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
     if (!keep) ts__session_drain_last(zones, count);
-    ts__encoder *const e = ts__encoder_take(w->sidecar);
+    ts__encoder *const e = ts__encoder_take(w->sidecar, true);
     e->open = zones;
     e->open_count = count;
     if (keep) ts__writer_failed(w, ts__snapshot_rings(w, e));
@@ -694,19 +671,23 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
 
 /* ---- 11.15 fork --------------------------------------------------------- */
 
-static ts__caller ts__fork_caller;
-static bool ts__fork_entered;
+// Several threads may be in fork at once.
+static __thread ts__caller ts__fork_caller;
+static __thread bool ts__fork_entered;
 
 // No lock may be held by a thread that the child does not have.
 static void ts__fork_prepare(void)
 {
     ts__fork_entered = ts__api_enter(&ts__fork_caller);
-    if (ts__fork_entered) ts__lock_take(&ts__c.names);
+    if (!ts__fork_entered) return;
+    ts__lock_take(&ts__c.names);
+    ts__lock_take(&ts__c.pool);
 }
 
 static void ts__fork_parent(void)
 {
     if (!ts__fork_entered) return;
+    ts__lock_give(&ts__c.pool);
     ts__lock_give(&ts__c.names);
     ts__api_leave(&ts__fork_caller);
 }

@@ -156,7 +156,8 @@ static void ts__rescue_clock(ts__rescue *r)
 
 static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
 {
-    const ts__mover m = { &r->writer, r->log, r->zones, zone_count, true };
+    const ts__mover m = { &r->writer, r->log, r->zones, zone_count,
+                          true,       false,  true };
     ts__sidecar *const s = r->writer.sidecar;
     for (uint32_t i = 0; i < s->ring_count; i++) {
         ts__ring *const ring = r->rings[i];
@@ -220,7 +221,8 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (!s->state.salvage_from) s->state.salvage_from = s->state.records + 1;
     const uint32_t zones =
         ts__open_zones(r->zones, TS__OPEN_ZONES_MAX, r->rings, s->ring_count);
-    ts__rescue_rings(r, zones);
+    if (w->error == TS_OK) ts__rescue_rings(r, zones);
+    if (w->error != TS_OK) return w->error; // all is there to try again
     const uint64_t saved = s->state.records - (s->state.salvage_from - 1);
     ts__writer_failed(w, ts__writer_note(w, 1, "salvaged.records", saved));
     ts__session_end(w, r->rings, s->ring_count, r->zones, zones, r->encoder,
