@@ -111,26 +111,34 @@ static void print_events(const ts_info *info)
 
 /* ---- Tracks ------------------------------------------------------------- */
 
+typedef struct listed_track {
+    ts_track track;
+    uint64_t events; // 0 also where counting would take long
+} listed_track;
+
 typedef struct track_list {
-    ts_track *tracks; // sorted by parent, type, id
+    listed_track *tracks; // sorted by parent, type, id
     bool *printed;
     size_t count, shown, limit;
 } track_list;
 
 static int by_parent(const void *left, const void *right)
 {
-    const ts_track *const a = left, *const b = right;
+    const ts_track *const a = &((const listed_track *)left)->track,
+                          *const b = &((const listed_track *)right)->track;
     if (a->parent != b->parent) return a->parent < b->parent ? -1 : 1;
     if (a->type != b->type) return a->type < b->type ? -1 : 1;
     return (a->id > b->id) - (a->id < b->id);
 }
 
-static void print_track(const cli_trace *trace, const ts_track *track,
+static void print_track(const cli_trace *trace, const listed_track *listed,
                         uint32_t depth)
 {
+    const ts_track *const track = &listed->track;
     cli_text made;
     const ts_text name = cli_track_name(track, &made);
-    printf("  %*s%s ", (int)depth * 2, "", cli_track_type(track->type));
+    printf("  %*s", (int)depth * 2, "");
+    if (track->name.size) printf("%s ", cli_track_type(track->type));
     cli_put_text(stdout, name.text, name.size);
     if (track->type != TS_TRACK_COUNTER && track->name.size)
         printf(" (%" PRIu64 ")", track->number);
@@ -143,6 +151,9 @@ static void print_track(const cli_trace *trace, const ts_track *track,
                track->flags & TS_STREAM_NON_BLOCKING ? ", non-blocking" : "",
                track->flags & TS_STREAM_LEGACY_DEFAULT ? ", legacy default"
                                                        : "");
+    if (listed->events)
+        printf(", %s event%s", cli_count(listed->events).s,
+               listed->events == 1 ? "" : "s");
     ts_metadata m;
     for (size_t i = 0; ts_reader_metadata_at(trace->reader, i, &m); i++) {
         if (m.track != track->id) continue;
@@ -161,18 +172,19 @@ static void print_branch(const cli_trace *trace, track_list *list,
     size_t low = 0, high = list->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (list->tracks[middle].parent < parent)
+        if (list->tracks[middle].track.parent < parent)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < list->count && list->tracks[low].parent == parent; low++) {
+    for (; low < list->count && list->tracks[low].track.parent == parent;
+         low++) {
         if (list->printed[low]) continue;
         list->printed[low] = true;
         if (list->shown++ < list->limit)
             print_track(trace, &list->tracks[low], depth);
-        if (depth < 16 && list->tracks[low].id)
-            print_branch(trace, list, list->tracks[low].id, depth + 1);
+        if (depth < 16 && list->tracks[low].track.id)
+            print_branch(trace, list, list->tracks[low].track.id, depth + 1);
     }
 }
 
@@ -183,10 +195,14 @@ static bool list_tracks(const cli_trace *trace, track_list *list)
     list->tracks = calloc(count + 1, sizeof *list->tracks);
     list->printed = calloc(count + 1, sizeof *list->printed);
     if (!list->tracks || !list->printed) return false;
+    uint64_t *const events = info_track_events(trace);
     while (list->count < count &&
            ts_reader_track_at(trace->reader, list->count,
-                              &list->tracks[list->count]))
+                              &list->tracks[list->count].track)) {
+        if (events) list->tracks[list->count].events = events[list->count];
         list->count++;
+    }
+    free(events);
     qsort(list->tracks, list->count, sizeof *list->tracks, by_parent);
     return true;
 }
@@ -199,7 +215,7 @@ static void print_tracks(const cli_trace *trace)
         print_branch(trace, &list, 0, 0);
         for (size_t i = 0; i < list.count; i++) // with a parent that is missing
             if (!list.printed[i])
-                print_branch(trace, &list, list.tracks[i].parent, 0);
+                print_branch(trace, &list, list.tracks[i].track.parent, 0);
         if (list.shown > list.limit)
             printf("  and %zu more: --tracks lists them\n",
                    list.shown - list.limit);

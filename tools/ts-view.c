@@ -257,9 +257,17 @@ static bool is_growing(const view *v)
     return v->trace.info->live && !v->trace.info->finished;
 }
 
-static void pause_ms(long ms)
+static uint64_t now_ms(void)
 {
-    const struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void pause_ms(uint64_t ms)
+{
+    const struct timespec time = { (time_t)(ms / 1000),
+                                   (long)(ms % 1000 * 1000000) };
     nanosleep(&time, NULL);
 }
 
@@ -295,11 +303,15 @@ static bool follow(view *v)
         else if (!first)
             putchar('\n');
         v->height = terminal && !want_stats ? cli_height() : 0;
+        const uint64_t began = now_ms();
         if (!show(v)) return false;
         fflush(stdout);
+        // At most a quarter of the time goes into drawing.
+        const uint64_t pause = 3 * (now_ms() - began);
         bool more = false;
         while (is_growing(v) && !more && !ferror(stdout)) {
-            pause_ms(terminal ? 200 : 1000);
+            const uint64_t least = terminal ? 200 : 1000;
+            pause_ms(pause > least ? pause : least);
             more = ts_reader_refresh(v->trace.reader);
         }
         if (!more || ferror(stdout)) return true;

@@ -10,6 +10,10 @@ uint64_t info_event_count(const ts_info *info); // of every kind
 cli_text info_session(const ts_info *info);     // 32 hexadecimal digits
 const char *info_chunk_name(uint32_t kind);     // "names", "events", ...
 
+// The events of each track, by its position; NULL if that would take long.
+// free() it.
+uint64_t *info_track_events(const cli_trace *trace);
+
 // Prints the whole report as one JSON object.
 void info_json(const cli_trace *trace, const char *path, bool verified,
                bool chunks);

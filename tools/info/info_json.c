@@ -90,7 +90,7 @@ static void json_kinds(cli_json *json, const char *key, const uint64_t *values)
 
 // Tracks of one type, 0: of every type.
 static void json_tracks(cli_json *json, const char *key, const cli_trace *trace,
-                        uint32_t type)
+                        const uint64_t *events, uint32_t type)
 {
     ts_track track;
     cli_json_open(json, key, '[');
@@ -103,6 +103,7 @@ static void json_tracks(cli_json *json, const char *key, const cli_trace *trace,
         cli_json_uint(json, "number", track.number);
         cli_json_uint(json, "parent", track.parent);
         cli_json_uint(json, "flags", track.flags);
+        if (events) cli_json_uint(json, "events", events[i]);
         cli_json_text(json, "unit", track.unit.text, track.unit.size);
         cli_json_open(json, "metadata", '{');
         json_metadata(json, trace, track.id);
@@ -181,8 +182,10 @@ void info_json(const cli_trace *trace, const char *path, bool verified,
     cli_json_close(&json, '}');
     json_kinds(&json, "counts", trace->info->counts);
     json_kinds(&json, "stored_bytes", trace->info->stored_bytes);
-    json_tracks(&json, "tracks", trace, 0);
-    json_tracks(&json, "devices", trace, TS_TRACK_DEVICE);
+    uint64_t *const events = info_track_events(trace);
+    json_tracks(&json, "tracks", trace, events, 0);
+    json_tracks(&json, "devices", trace, events, TS_TRACK_DEVICE);
+    free(events);
     json_losses(&json, trace);
     cli_json_bool(&json, "verified", verified);
     json_damage(&json, trace);
