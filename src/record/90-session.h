@@ -331,10 +331,10 @@ static bool ts__thread_start(void)
     if (ts__c.desc.drain == TS_DRAIN_MANUAL) return true;
     ts__signals_all(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
-    ts__c.thread_runs =
-        pthread_create(&ts__c.thread, NULL, ts__drain_main, NULL) == 0;
+    const int error = pthread_create(&ts__c.thread, NULL, ts__drain_main, NULL);
+    TS__STORE(&ts__c.thread_runs, error == 0);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return ts__c.thread_runs;
+    return error == 0;
 }
 
 static ts_result ts__session_start_locked(const ts_session_desc *desc)
@@ -439,7 +439,7 @@ static ts_result ts__session_stop_locked(void)
         __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
         ts__futex_wake(&ts__c.wake);
         pthread_join(ts__c.thread, NULL);
-        ts__c.thread_runs = false;
+        TS__STORE(&ts__c.thread_runs, false);
     }
     ts__wait_outside();
     for (uint32_t i = 0; i < ts__ring_count(); i++)
