@@ -2,9 +2,9 @@
     export_deflate.c - a small and fast deflate encoder, the checksums around it
 
     Traces are made of a few skeletons with small numbers in between. Greedy
-    matching with one probe per position and one set of Huffman codes per
-    block get them to a third, at several times the speed of a general
-    library's fastest level, and the same bytes come out on every machine.
+    matching with two probes per position and one set of Huffman codes per
+    block get zones to a tenth, no worse than a general library's fast levels
+    and faster, and the same bytes come out on every machine.
 
     Source: RFC 1951 (deflate), RFC 1950 (Adler-32), RFC 1952 (CRC-32).
 */
@@ -25,8 +25,9 @@ typedef struct code {
 } code;
 
 typedef struct encoder {
-    uint32_t table[1u << HASH_BITS]; // last position of a hash, plus 1
-    uint32_t tokens[TOKENS_MAX];     // literal, or length << 16 | distance
+    // Last positions, plus 1, by hashes of as many bytes.
+    uint32_t by_five[1u << HASH_BITS], by_eight[1u << HASH_BITS];
+    uint32_t tokens[TOKENS_MAX]; // literal, or length << 16 | distance
     uint32_t count;
     code literal, distance, length;
     uint8_t *to;
@@ -282,11 +283,18 @@ static void put_token(encoder *e, uint32_t token)
 
 /* ---- Matching ----------------------------------------------------------- */
 
-static inline uint32_t load32(const uint8_t *at)
+static inline uint64_t load64(const uint8_t *at)
 {
-    uint32_t value;
-    memcpy(&value, at, 4);
+    uint64_t value;
+    memcpy(&value, at, 8);
     return value;
+}
+
+// The place in a table for the lowest `count` bytes.
+static inline uint32_t *table_at(uint32_t *table, uint64_t eight, int count)
+{
+    const uint64_t bytes = eight << (64 - 8 * count);
+    return &table[bytes * UINT64_C(0x9E3779B97F4A7C15) >> (64 - HASH_BITS)];
 }
 
 static inline uint32_t match_size(const uint8_t *a, const uint8_t *b,
@@ -305,25 +313,38 @@ static inline uint32_t match_size(const uint8_t *a, const uint8_t *b,
     return size;
 }
 
+// How much of what is at `at` stood at `from`, a position plus 1 or 0.
+static inline uint32_t match_at(const uint8_t *src, uint32_t size, uint32_t at,
+                                uint32_t from)
+{
+    const uint32_t left = size - at;
+    if (!from || at - (from - 1) > WINDOW) return 0;
+    return match_size(src + from - 1, src + at,
+                      left < MATCH_MAX ? left : MATCH_MAX);
+}
+
+/*
+    Greedy. The last place with the same eight bytes is likely to go on in the
+    same way; where there is none, the last one with the same five does.
+*/
 static void put_tokens(encoder *e, const uint8_t *src, uint32_t size)
 {
-    memset(e->table, 0, sizeof e->table);
+    memset(e->by_five, 0, sizeof e->by_five);
+    memset(e->by_eight, 0, sizeof e->by_eight);
     uint32_t at = 0;
-    while (at + MATCH_MIN <= size) {
-        const uint32_t four = load32(src + at);
-        uint32_t *const last =
-            &e->table[four * 2654435761u >> (32 - HASH_BITS)];
-        const uint32_t from = *last - 1; // wraps when there is none
-        const bool near = *last && at - from <= WINDOW;
-        *last = at + 1;
-        if (!near || load32(src + from) != four) {
+    while (at + 8 <= size) {
+        const uint64_t eight = load64(src + at);
+        uint32_t *const far = table_at(e->by_eight, eight, 8);
+        uint32_t *const near = table_at(e->by_five, eight, 5);
+        uint32_t from = *far;
+        uint32_t length = match_at(src, size, at, from);
+        if (length < 8) from = *near, length = match_at(src, size, at, from);
+        *far = *near = at + 1;
+        if (length < MATCH_MIN) {
             put_token(e, src[at++]);
             continue;
         }
-        const uint32_t left = size - at;
-        const uint32_t length = match_size(src + from, src + at,
-                                           left < MATCH_MAX ? left : MATCH_MAX);
-        put_token(e, length << 16 | (at - from - 1));
+        put_token(e, length << 16 | (at - from));
         at += length;
     }
     while (at < size)
