@@ -324,14 +324,18 @@ int main(int argc, char **argv)
     cli_parse(&tool, &argc, argv);
     if (argc != 2 || !parse(&v)) return cli_usage(&tool);
     v.path = argv[1];
-    if (!cli_trace_open(&v.trace, &tool, v.path, NULL, CLI_WARN_ALL))
-        return CLI_FAILED;
+    const cli_warn warn = want_follow ? CLI_WARN_NONE : CLI_WARN_ALL;
+    if (!cli_trace_open(&v.trace, &tool, v.path, NULL, warn)) return CLI_FAILED;
     const size_t known = ts_reader_damage_count(v.trace.reader);
     const bool shown = want_events   ? list(&v)
                        : want_follow ? follow(&v)
                                      : show(&v);
     fflush(stdout);
-    const size_t damage = cli_trace_damage(&v.trace, &tool, v.path, known);
+    size_t damage = ts_reader_damage_count(v.trace.reader);
+    if (want_follow) // what it came to
+        cli_trace_warn(&v.trace, &tool, v.path);
+    else
+        damage = cli_trace_damage(&v.trace, &tool, v.path, known);
     free(v.tracks);
     free(v.track_wanted);
     view_map_free(&v.track_index);

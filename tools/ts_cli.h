@@ -157,8 +157,8 @@ typedef struct cli_trace {
 
 // How much cli_trace_open says on stderr.
 typedef enum cli_warn {
-    CLI_WARN_ALL = 0, // damage, salvage, losses
-    CLI_WARN_NONE = 1 // the tool shows them itself
+    CLI_WARN_ALL = 0, // what cli_trace_warn says
+    CLI_WARN_NONE = 1 // the tool shows or says it itself
 } cli_warn;
 
 /*
@@ -167,6 +167,9 @@ typedef enum cli_warn {
 */
 bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
                     const ts_reader_desc *desc, cli_warn warn);
+// Says what there is of salvage, damage and losses.
+void cli_trace_warn(const cli_trace *trace, const cli_tool *tool,
+                    const char *path);
 // Says what was damaged, from entry `from` of the reader's list on; returns
 // how many entries the list has.
 size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,

@@ -85,6 +85,14 @@ size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
     return count;
 }
 
+void cli_trace_warn(const cli_trace *trace, const cli_tool *tool,
+                    const char *path)
+{
+    say_salvage(trace, tool, path);
+    cli_trace_damage(trace, tool, path, 0);
+    say_losses(trace, tool, path);
+}
+
 static void say_failure(const cli_tool *tool, const char *path,
                         ts_result result, int number)
 {
@@ -121,10 +129,7 @@ bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
         return false;
     }
     trace->info = ts_reader_info(trace->reader);
-    if (warn == CLI_WARN_NONE) return true;
-    say_salvage(trace, tool, path);
-    cli_trace_damage(trace, tool, path, 0);
-    say_losses(trace, tool, path);
+    if (warn == CLI_WARN_ALL) cli_trace_warn(trace, tool, path);
     return true;
 }
 
