@@ -13,7 +13,8 @@
     a further one is a file with an export_format and a line in ts-export.c.
 
     Memory: the open slices, the live allocations (for the running counters),
-    24 bytes for each GPU operation (for the arrows), one block of output.
+    about 100 bytes for each GPU operation (for the arrows), a few blocks of
+    output. Nothing grows with the number of other events.
 */
 #ifndef TS_EXPORT_H
 #define TS_EXPORT_H
