@@ -112,7 +112,9 @@ typedef struct ts_info {
     bool live;            // still being written
     bool clock_estimated; // times rest on an assumed frequency
     bool salvage_failed;  // see `salvage`
-    ts_result salvage;    // what ts_salvage said (TS_OK)
+    ts_result salvage;    // what ts_salvage said. TS_OK: done or not needed,
+                          // _BUSY: live, _NOT_FOUND: nothing is left over,
+                          // _STATE: left alone because of no_salvage
 } ts_info;
 
 /*
@@ -1079,6 +1081,7 @@ static ts_result ts__walk_take(ts_reader *reader, const ts__in_chunk *chunk)
     reader->resume = chunk->offset + ts__in_chunk_bytes(header);
     reader->info.chunk_count++;
     if (header->kind == TS_CHUNK_END) {
+        if (reader->info.live) reader->info.salvage = TS_OK;
         reader->info.finished = true;
         reader->info.live = false;
     }
@@ -2398,10 +2401,15 @@ static int ts__sidecar_find(const ts_reader *reader)
 // file has changed.
 static bool ts__reader_salvage(ts_reader *reader)
 {
+    static const ts_result untouched[] = {
+        [TS__SIDECAR_NONE] = TS_ERR_NOT_FOUND,
+        [TS__SIDECAR_LEFT] = TS_ERR_STATE,
+        [TS__SIDECAR_LIVE] = TS_ERR_BUSY,
+    };
     ts_info *const info = &reader->info;
     const int sidecar = ts__sidecar_find(reader);
     info->live = sidecar == TS__SIDECAR_LIVE;
-    info->salvage = info->live ? TS_ERR_BUSY : TS_ERR_NOT_FOUND;
+    info->salvage = untouched[sidecar];
     if (sidecar != TS__SIDECAR_LEFT || reader->desc.no_salvage) return false;
 #ifdef TRACESMITH_DISABLE
     info->salvage = TS_ERR_UNSUPPORTED;

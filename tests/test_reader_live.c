@@ -112,6 +112,7 @@ static void a_live_trace_grows_without_damage(void **state)
         rows_close(&all);
     }
     assert_true(ts_reader_info(reader)->finished);
+    assert_int_equal(ts_reader_info(reader)->salvage, TS_OK);
     rows all = rows_of(reader, NULL);
     all.rest = rows_rest(reader);
     assert_true(rows_same(&all, &truth));
@@ -201,8 +202,10 @@ static void a_writers_death_is_noticed(void **state)
     assert_int_equal(ts_reader_damage_count(reader), 0);
     assert_false(ts_reader_refresh(reader));
     end_writer(writer);
+    assert_int_equal(ts_reader_info(reader)->salvage, TS_ERR_BUSY);
     assert_true(ts_reader_refresh(reader));
     assert_false(ts_reader_info(reader)->live);
+    assert_int_equal(ts_reader_info(reader)->salvage, TS_ERR_STATE);
     assert_int_equal(ts_reader_damage_count(reader), 1);
     assert_false(ts_reader_refresh(reader));
     ts_reader_close(reader);
