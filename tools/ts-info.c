@@ -152,7 +152,7 @@ static void print_track(const cli_trace *trace, const listed_track *listed,
                track->flags & TS_STREAM_LEGACY_DEFAULT ? ", legacy default"
                                                        : "");
     if (listed->events)
-        printf(", %s event%s", cli_count(listed->events).s,
+        printf("  %s event%s", cli_count(listed->events).s,
                listed->events == 1 ? "" : "s");
     ts_metadata m;
     for (size_t i = 0; ts_reader_metadata_at(trace->reader, i, &m); i++) {
