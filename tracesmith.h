@@ -4348,11 +4348,11 @@ static ts_result ts__writer_range(ts__writer *w, const uint8_t *bytes,
 static size_t ts__range_size(const uint8_t *bytes, size_t size)
 {
     size_t at = 0;
-    while (at < size) {
+    while (size - at >= sizeof(ts__entry)) {
         const ts__entry *const e =
             (const ts__entry *)(const void *)(bytes + at);
         const size_t next = at + ((sizeof *e + e->size + 7) & ~(size_t)7);
-        if (next > TS__SCRATCH_BYTES / 2) break;
+        if (next > size || next > TS__SCRATCH_BYTES / 2) break;
         at = next;
     }
     return at;
@@ -4409,6 +4409,7 @@ static ts_result ts__writer_entries(ts__writer *w, const ts__block *log)
             continue;
         }
         const size_t size = ts__range_size(log[i].bytes + at, used - at);
+        if (!size) return TS_ERR_CORRUPT; // only in a damaged sidecar
         ts_result result = ts__writer_prepare(w, 16);
         ts__commit commit = ts__commit_begin(w);
         commit.state.entry_offset = at + size;
