@@ -69,8 +69,9 @@ soak: all ## kill -9 a thousand times, storms, a full disk (half an hour)
 	tests/soak/run.sh
 bench: all benches ## one row per budget of the design; JSON=1 for JSON
 	bench/run.sh $(if $(JSON),--json)
-amalgamate: ## tracesmith.h from its sections in src/record/
+amalgamate: ## the two headers from their sections in src/
 	src/amalgamate.sh src/record >tracesmith.h
+	src/amalgamate.sh src/replay >tracesmith_replay.h
 format: ## lay out every C file
 	clang-format-14 -i $(C_FILES)
 format-check: ## complain where `make format` would change something
