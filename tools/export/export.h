@@ -174,7 +174,11 @@ typedef struct export_open { // a slice that has begun
 } export_open;
 
 typedef struct export_lane {
-    uint32_t id; // 1, 2, ... in the order of their definition
+    // What every event touches.
+    void *state;            // the format's
+    export_open *open;      // innermost last
+    size_t depth, capacity; // of `open`
+    uint32_t id;            // 1, 2, ... in the order of their definition
     export_lane_kind kind;
     const struct export_lane *parent;
     const struct export_lane *first; // of the same row, NULL if it is this
@@ -183,11 +187,8 @@ typedef struct export_lane {
     bool rate;        // counters: per second
     uint64_t process; // number of the process
     uint64_t number;  // of a thread
-    void *state;      // the format's
     struct export_row *row;
     struct export_lane *next_free; // spans
-    export_open *open;             // innermost last
-    size_t depth, capacity;        // of `open`
 } export_lane;
 
 #define EXPORT_DEPTH_MAX 500 // trace processors stop at 512

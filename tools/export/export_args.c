@@ -185,11 +185,11 @@ void export_add_operation(export_args *a, const ts_event *event)
     add_delay(a, EXPORT_ARG_SUBMITTED_NS, event, TS_COLUMN_SUBMITTED);
     const uint8_t *const columns = ts_event_columns(event->kind);
     for (size_t i = 0; i < sizeof plain_args / sizeof *plain_args; i++) {
-        if (!columns || !strchr((const char *)columns, plain_args[i].column))
+        const uint8_t column = plain_args[i].column;
+        const uint64_t value = ts_event_value(event, (ts_column)column);
+        if (!value && (!plain_args[i].keep_zero || !columns ||
+                       !strchr((const char *)columns, column)))
             continue;
-        const uint64_t value =
-            ts_event_value(event, (ts_column)plain_args[i].column);
-        if (!value && !plain_args[i].keep_zero) continue;
         if (plain_args[i].is_address)
             export_add_address(a, plain_args[i].name, value);
         else

@@ -68,13 +68,13 @@ typedef struct sequence {
     uint32_t id;
     bool begun;
     int64_t last_ns;
-    uint64_t arg_names;              // bit n: our name n is defined
-    uint32_t counts[INTERNED_KINDS]; // numbers given out so far
-    const char *category;            // the last one, and its number
+    uint64_t arg_names;   // bit n: our name n is defined
+    const char *category; // the last one, and its number
     uint32_t category_number;
-    export_map texts;  // address of a text and kind -> number
-    export_map stacks; // stack -> number
-    export_map sites;  // site -> index + 1
+    uint32_t counts[INTERNED_KINDS]; // numbers given out so far
+    export_map texts;                // address of a text and kind -> number
+    export_map stacks;               // stack -> number
+    export_map sites;                // site -> index + 1
     known_site *known;
     size_t known_count, known_capacity;
 } sequence;
