@@ -59,10 +59,10 @@ static inline void ts__bits_put(ts__bit_writer *w, uint64_t value,
 // Packs count values, at most 64, less base; returns the end of what was
 // written. Narrow ones four at a time: the chain through `word` is the cost.
 static uint8_t *ts__pack_block(uint8_t *out, const uint64_t *v, uint64_t base,
-                               uint32_t count, uint32_t width)
+                               size_t count, uint32_t width)
 {
     ts__bit_writer w = { out, 0, 0 };
-    uint32_t i = 0;
+    size_t i = 0;
     if (!width) return out;
     for (; width <= 16 && i + 4 <= count; i += 4) {
         const uint64_t low = (v[i] - base) | (v[i + 1] - base) << width;
@@ -80,10 +80,10 @@ static uint8_t *ts__pack_block(uint8_t *out, const uint64_t *v, uint64_t base,
 
 // The bits that any of count values less base needs. Several sums at once:
 // one would wait for itself.
-static uint64_t ts__any_bits(const uint64_t *v, uint64_t base, uint32_t count)
+static uint64_t ts__any_bits(const uint64_t *v, uint64_t base, size_t count)
 {
     uint64_t a = 0, b = 0, c = 0, d = 0;
-    uint32_t i = 0;
+    size_t i = 0;
     for (; i + 4 <= count; i += 4) {
         a |= v[i] - base;
         b |= v[i + 1] - base;
@@ -95,16 +95,23 @@ static uint64_t ts__any_bits(const uint64_t *v, uint64_t base, uint32_t count)
     return a | b | c | d;
 }
 
-static uint64_t ts__smallest(const uint64_t *v, uint32_t count)
+typedef struct ts__range {
+    uint64_t smallest, largest;
+} ts__range;
+
+static ts__range ts__range_of(const uint64_t *v, size_t count)
 {
-    uint64_t a = v[0], b = v[0];
-    uint32_t i = 0;
-    for (; i + 2 <= count; i += 2) {
-        a = v[i] < a ? v[i] : a;
-        b = v[i + 1] < b ? v[i + 1] : b;
+    ts__range a = { v[0], v[0] }, b = a;
+    size_t i = count & 1;
+    for (; i < count; i += 2) {
+        if (v[i] < a.smallest) a.smallest = v[i];
+        if (v[i] > a.largest) a.largest = v[i];
+        if (v[i + 1] < b.smallest) b.smallest = v[i + 1];
+        if (v[i + 1] > b.largest) b.largest = v[i + 1];
     }
-    if (i < count && v[i] < a) a = v[i];
-    return a < b ? a : b;
+    if (b.smallest < a.smallest) a.smallest = b.smallest;
+    if (b.largest > a.largest) a.largest = b.largest;
+    return a;
 }
 
 static uint8_t *ts__pack(uint8_t *out, const uint64_t *v, uint64_t base,
@@ -142,6 +149,15 @@ static uint64_t ts__pack_cost(const uint64_t *v, uint64_t base, uint32_t count)
     for (uint32_t i = 0; i < count; i += 64)
         cost += ts__bits(
             ts__any_bits(v + i, base, count - i < 64 ? count - i : 64));
+    return cost;
+}
+
+// The same for byte planes, which a few large values do not widen for all.
+static uint64_t ts__plane_cost(const uint64_t *v, uint64_t base, uint32_t count)
+{
+    uint64_t cost = 0;
+    for (uint32_t i = 0; i < count; i++)
+        cost += ts__bits(v[i] - base);
     return cost;
 }
 
@@ -199,21 +215,22 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
     ts_column_header column;
     memset(&column, 0, sizeof column);
     column.column = (uint8_t)id;
-    column.base = ts__smallest(v, count);
-    const uint64_t any = ts__any_bits(v, column.base, count);
-    if (!any) {
+    const ts__range range = ts__range_of(v, count);
+    column.base = range.smallest;
+    if (range.smallest == range.largest) {
         if (v[0]) ts__chunk_describe(chunk, &column);
         return;
     }
     // Small values stay as they are: a base of zero packs as well.
-    if (ts__bits(column.base) * 2 < ts__bits(column.base | any))
-        column.base = 0;
-    uint64_t base = column.base;
-    uint64_t least = transforms ? ts__pack_cost(v, base, count) : 0;
+    if (ts__bits(range.smallest) * 2 < ts__bits(range.largest)) column.base = 0;
+    uint64_t base = column.base, bits = ts__bits(range.largest - base);
+    uint64_t (*const cost_of)(const uint64_t *, uint64_t, uint32_t) =
+        e->compress ? ts__plane_cost : ts__pack_cost;
+    uint64_t least = transforms ? cost_of(v, base, count) : 0;
     for (uint8_t t = TS_TRANSFORM_DELTA; transforms >> t; t++) {
         if (!(transforms >> t & 1)) continue;
         ts__transform(e, t, v, count, e->stored);
-        const uint64_t cost = ts__pack_cost(e->stored, 0, count);
+        const uint64_t cost = cost_of(e->stored, 0, count);
         if (cost >= least) continue;
         least = cost;
         column.transform = t;
@@ -223,9 +240,9 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
         column.base = column.transform == TS_TRANSFORM_QUEUED ? 0 : v[0];
         v = e->stored;
         base = 0;
+        bits = ts__bits(ts__any_bits(v, 0, count));
     }
     uint8_t *const begin = chunk->data;
-    const uint64_t bits = ts__bits(ts__any_bits(v, base, count));
     if (!bits) {
         column.encoding = TS_ENCODING_CONSTANT;
     } else if (e->compress) {
