@@ -1543,6 +1543,63 @@ static ts_result ts__file_write(int fd, uint64_t offset, const void *bytes,
     return TS_OK;
 }
 
+/*
+    A file of ours in a program that may close descriptors it does not know,
+    as daemons do: the number may mean another file by now. Nothing is written
+    to one that is not the same, nor is it closed.
+*/
+typedef struct ts__file {
+    int fd; // -1: none
+    dev_t device;
+    ino_t inode;
+} ts__file;
+
+// Opens a file above the standard streams. Like open(2) on failure.
+static int ts__file_open(ts__file *file, const char *path, int flags,
+                         mode_t mode)
+{
+    struct stat st;
+    int fd = open(path, flags | O_CLOEXEC, mode);
+    if (fd >= 0 && fd < 3) {
+        const int low = fd;
+        fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+        close(low);
+    }
+    file->fd = fd;
+    if (fd < 0) return -1;
+    if (fstat(fd, &st) != 0) return -1;
+    file->device = st.st_dev;
+    file->inode = st.st_ino;
+    return fd;
+}
+
+static bool ts__file_is(const ts__file *file, int fd)
+{
+    struct stat st;
+    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == file->device &&
+           st.st_ino == file->inode;
+}
+
+// Whether the descriptor is still ours, or can be again under its path.
+static bool ts__file_keep(ts__file *file, const char *path)
+{
+    if (ts__file_is(file, file->fd)) return true;
+    ts__file again;
+    if (ts__file_open(&again, path, O_RDWR, 0) < 0) return false;
+    if (again.device == file->device && again.inode == file->inode) {
+        file->fd = again.fd;
+        return true;
+    }
+    close(again.fd);
+    return false;
+}
+
+static void ts__file_close(ts__file *file)
+{
+    if (ts__file_is(file, file->fd)) close(file->fd);
+    file->fd = -1;
+}
+
 static bool ts__file_read(int fd, uint64_t offset, void *bytes, size_t size)
 {
     return pread(fd, bytes, size, (off_t)offset) == (ssize_t)size;
@@ -1718,7 +1775,8 @@ typedef struct ts__sidecar {
 
 // One file being written: a session's trace, a snapshot, or a salvage.
 typedef struct ts__writer {
-    int fd;
+    ts__file file;
+    const char *path;
     ts__lock lock;
     ts__sidecar *sidecar; // a snapshot has a private one
     uint8_t *scratch;     // TS__SCRATCH_BYTES, for entries and index parts
@@ -1796,7 +1854,7 @@ typedef struct ts__core {
     uint32_t snapshots;
     uint64_t start_tick;
     ts__writer writer;
-    int sidecar_fd;
+    ts__file sidecar_file;
     ts__lock pool; // rings of the session
     ts__ring *rings[TS__RINGS_MAX];
     uint32_t ring_count;
@@ -2092,7 +2150,8 @@ static void *ts__sidecar_grow(size_t size, uint64_t *offset)
 {
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
     *offset = __atomic_fetch_add(&sidecar->size, size, __ATOMIC_RELAXED);
-    return ts__pages_map(ts__c.sidecar_fd, *offset, size);
+    if (!ts__file_keep(&ts__c.sidecar_file, ts__c.sidecar_path)) return NULL;
+    return ts__pages_map(ts__c.sidecar_file.fd, *offset, size);
 }
 
 // A block with room for `need` bytes, the last one or a new one.
@@ -4151,7 +4210,7 @@ static bool ts__writer_space(ts__writer *w, uint64_t end)
     for (int i = 0; i < 3; i++) {
         const uint64_t upto = need + steps[i];
         if (!ts__file_may_grow(upto)) continue;
-        if (fallocate(w->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)upto) == 0) {
+        if (fallocate(w->file.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)upto) == 0) {
             w->reserved = upto;
             return true;
         }
@@ -4230,10 +4289,11 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
     ts__sidecar *const sidecar = w->sidecar;
     const uint64_t offset = sidecar->state.offset;
     ts__writer_seal(w, bytes, size);
+    if (!ts__file_keep(&w->file, w->path)) return TS_ERR_IO;
     if (!ts__writer_space(w, offset + size)) return TS_ERR_DISK_FULL;
     sidecar->before = sidecar->state;
     __atomic_store_n(&sidecar->step, 1, __ATOMIC_RELEASE);
-    const ts_result result = ts__file_write(w->fd, offset, bytes, size);
+    const ts_result result = ts__file_write(w->file.fd, offset, bytes, size);
     if (result == TS_OK) {
         ts__writer_list(w, commit, bytes, size, lod);
         sidecar->state = commit->state;
@@ -4552,7 +4612,7 @@ static ts_result ts__writer_finish(ts__writer *w)
     memcpy(w->scratch, &header, sizeof header);
     if (result == TS_OK)
         result = ts__writer_append(w, w->scratch, sizeof header, NULL, &commit);
-    if (ftruncate(w->fd, (off_t)w->sidecar->state.offset) != 0 &&
+    if (ftruncate(w->file.fd, (off_t)w->sidecar->state.offset) != 0 &&
         result == TS_OK)
         result = TS_ERR_IO;
     return result;
@@ -4613,14 +4673,15 @@ static void ts__sidecar_orphan(int trace, const char *path)
 static ts_result ts__writer_open(ts__writer *w, const char *path)
 {
     struct stat st;
-    w->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (w->fd < 0) return errno == ENOSPC ? TS_ERR_DISK_FULL : TS_ERR_IO;
+    w->path = path;
+    if (ts__file_open(&w->file, path, O_RDWR | O_CREAT, 0666) < 0)
+        return errno == ENOSPC ? TS_ERR_DISK_FULL : TS_ERR_IO;
     // A file system without locks: go on.
-    if (!ts__file_lock(w->fd) && (errno == EAGAIN || errno == EACCES))
+    if (!ts__file_lock(w->file.fd) && (errno == EAGAIN || errno == EACCES))
         return TS_ERR_BUSY;
-    if (fstat(w->fd, &st) != 0 || !S_ISREG(st.st_mode)) return TS_ERR_IO;
-    ts__sidecar_orphan(w->fd, path);
-    return ftruncate(w->fd, 0) == 0 ? TS_OK : TS_ERR_IO;
+    if (fstat(w->file.fd, &st) != 0 || !S_ISREG(st.st_mode)) return TS_ERR_IO;
+    ts__sidecar_orphan(w->file.fd, path);
+    return ftruncate(w->file.fd, 0) == 0 ? TS_OK : TS_ERR_IO;
 }
 
 // Creates the file with its header.
@@ -4633,12 +4694,11 @@ static ts_result ts__writer_create(ts__writer *w, const char *path)
     w->final = false;
     w->sidecar->state.offset = sizeof *header;
     if (result == TS_OK)
-        result = ts__file_write(w->fd, 0, header, sizeof *header);
+        result = ts__file_write(w->file.fd, 0, header, sizeof *header);
     if (result == TS_OK && !ts__writer_space(w, sizeof *header))
         result = TS_ERR_DISK_FULL;
     if (result == TS_OK) return TS_OK;
-    if (w->fd >= 0) close(w->fd);
-    w->fd = -1;
+    ts__file_close(&w->file);
     return result;
 }
 
@@ -5019,7 +5079,7 @@ static ts_result ts__snapshot_rings(ts__writer *w, ts__encoder *e)
 static bool ts__writer_new(ts__writer *w)
 {
     memset(w, 0, sizeof *w);
-    w->fd = -1;
+    w->file.fd = -1;
     w->sidecar = (ts__sidecar *)ts__pages_new(sizeof *w->sidecar);
     w->scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
     return w->sidecar && w->scratch;
@@ -5027,7 +5087,7 @@ static bool ts__writer_new(ts__writer *w)
 
 static void ts__writer_free(ts__writer *w)
 {
-    if (w->fd >= 0) close(w->fd);
+    ts__file_close(&w->file);
     if (w->sidecar) munmap(w->sidecar, sizeof *w->sidecar);
     if (w->scratch) munmap(w->scratch, TS__SCRATCH_BYTES);
 }
@@ -5167,15 +5227,15 @@ static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)
 {
     if (!ts__sidecar_name(ts__c.sidecar_path, dir, header->session))
         return TS_ERR_USAGE;
-    const int fd =
-        open(ts__c.sidecar_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int fd = ts__file_open(&ts__c.sidecar_file, ts__c.sidecar_path,
+                                 O_RDWR | O_CREAT | O_EXCL, 0600);
     if (fd < 0) return TS_ERR_IO;
     const size_t size = ts__page_round(sizeof(ts__sidecar));
     ts__sidecar *const sidecar =
         ts__file_lock(fd) ? (ts__sidecar *)ts__pages_map(fd, 0, size) : NULL;
     if (!sidecar) {
         const bool full = errno == ENOSPC || errno == EDQUOT;
-        close(fd);
+        ts__file_close(&ts__c.sidecar_file);
         unlink(ts__c.sidecar_path);
         return full ? TS_ERR_DISK_FULL : TS_ERR_MEMORY;
     }
@@ -5187,7 +5247,6 @@ static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)
     sidecar->ring = TS__RINGS_MAX;
     memcpy(sidecar->magic, TS__SIDECAR_MAGIC, sizeof sidecar->magic);
     ts__path_whole(ts__c.sidecar_path);
-    ts__c.sidecar_fd = fd;
     ts__c.writer.sidecar = sidecar;
     return TS_OK;
 }
@@ -5378,14 +5437,10 @@ static void ts__names_close(void)
 static void ts__session_close(void)
 {
     ts__writer *const w = &ts__c.writer;
-    if (w->fd >= 0) close(w->fd);
-    w->fd = -1;
+    ts__file_close(&w->file);
     ts__sidecar_link(false);
-    if (ts__c.sidecar_fd >= 0) {
-        unlink(ts__c.sidecar_path);
-        close(ts__c.sidecar_fd);
-    }
-    ts__c.sidecar_fd = -1;
+    if (w->sidecar) unlink(ts__c.sidecar_path);
+    ts__file_close(&ts__c.sidecar_file);
     // Threads may still be in the middle of a record, and own their rings
     // until they notice: those stay mapped, without their memory.
     ts__lock_take(&ts__c.pool);
@@ -5447,7 +5502,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     ts_result result = ts__session_defaults(desc);
     if (result != TS_OK) return result;
     if (!ts__session_hooks() || !ts__session_memory()) return TS_ERR_MEMORY;
-    w->fd = ts__c.sidecar_fd = -1;
+    w->file.fd = ts__c.sidecar_file.fd = -1;
     w->compress = ts__c.desc.compress;
     ts__session_facts();
     ts__header_make(&header);
@@ -5465,7 +5520,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
         if (!ts__thread_start()) result = TS_ERR_MEMORY;
     }
     if (result != TS_OK) {
-        if (w->fd >= 0) unlink(ts__c.path);
+        if (w->file.fd >= 0) unlink(ts__c.path);
         ts__session_close();
         return result;
     }
@@ -5814,8 +5869,8 @@ static void ts__fork_child(void)
     ts__before = NULL;
     if (ts__c.active) {
         // A mapping would keep the sidecar locked after the parent's death.
-        close(ts__c.writer.fd);
-        close(ts__c.sidecar_fd);
+        ts__file_close(&ts__c.writer.file);
+        ts__file_close(&ts__c.sidecar_file);
         for (uint32_t i = 0; i < ts__c.ring_count; i++)
             munmap(ts__c.rings[i], ts__ring_bytes(ts__c.rings[i]->shift));
         ts__names_close();
@@ -5823,7 +5878,7 @@ static void ts__fork_child(void)
                ts__page_round(sizeof *ts__c.writer.sidecar));
         ts__signal_give();
     }
-    ts__c.writer.fd = ts__c.sidecar_fd = -1;
+    ts__c.writer.file.fd = ts__c.sidecar_file.fd = -1;
     ts__c.writer.sidecar = NULL;
     ts__c.names_shared = false;
     ts__c.active = ts__c.thread_runs = false;
@@ -5972,8 +6027,9 @@ static ts_result ts__rescue_journal(ts__rescue *r, uint64_t trace_size)
     }
     s->step = 0;
     if (s->state.offset > trace_size) return TS_ERR_TRUNCATED;
-    return ftruncate(r->writer.fd, (off_t)s->state.offset) == 0 ? TS_OK
-                                                                : TS_ERR_IO;
+    return ftruncate(r->writer.file.fd, (off_t)s->state.offset) == 0
+               ? TS_OK
+               : TS_ERR_IO;
 }
 
 // A sample of the clocks now gives a short trace its rate, if the machine
@@ -6028,13 +6084,15 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     struct stat st;
     ts_file_header header;
     ts__writer *const w = &r->writer;
-    w->fd = open(trace, O_RDWR | O_CLOEXEC);
-    if (w->fd < 0 || fstat(w->fd, &st) != 0) return TS_ERR_IO;
-    if (!ts__file_read(w->fd, 0, &header, sizeof header) ||
+    w->path = trace;
+    if (ts__file_open(&w->file, trace, O_RDWR, 0) < 0 ||
+        fstat(w->file.fd, &st) != 0)
+        return TS_ERR_IO;
+    if (!ts__file_read(w->file.fd, 0, &header, sizeof header) ||
         memcmp(header.magic, TS_FILE_MAGIC, sizeof header.magic) != 0)
         return TS_ERR_NOT_SBT;
     r->fd = ts__rescue_find(r, trace, header.session);
-    if (ts__trace_finished(w->fd, (uint64_t)st.st_size)) {
+    if (ts__trace_finished(w->file.fd, (uint64_t)st.st_size)) {
         // It may have died between the last chunk and the clean-up.
         if (r->fd >= 0 && ts__file_lock(r->fd)) ts__rescue_remove(r);
         return TS_OK;
@@ -6042,7 +6100,7 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (r->fd < 0) return TS_ERR_NOT_FOUND;
     if (!ts__file_lock(r->fd)) return TS_ERR_BUSY;
     ts_result result = ts__rescue_map(r, &header);
-    if (result == TS_OK && fstat(w->fd, &st) != 0) result = TS_ERR_IO;
+    if (result == TS_OK && fstat(w->file.fd, &st) != 0) result = TS_ERR_IO;
     if (result == TS_OK) result = ts__rescue_journal(r, (uint64_t)st.st_size);
     if (result != TS_OK) return result;
     ts__sidecar *const s = w->sidecar;
@@ -6078,14 +6136,14 @@ ts_result ts_salvage(const char *trace, uint64_t *records)
     ts__rescue *const r = (ts__rescue *)ts__pages_new(sizeof *r);
     ts_result result = TS_ERR_MEMORY;
     if (r) {
-        r->fd = r->writer.fd = -1;
+        r->fd = r->writer.file.fd = -1;
         r->writer.scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
         r->encoder = (ts__encoder *)ts__pages_new(sizeof *r->encoder);
         if (r->writer.scratch && r->encoder)
             result = ts__rescue_run(r, trace, records);
         if (r->map) munmap(r->map, (size_t)r->size);
         if (r->fd >= 0) close(r->fd);
-        if (r->writer.fd >= 0) close(r->writer.fd);
+        ts__file_close(&r->writer.file);
         if (r->writer.scratch) munmap(r->writer.scratch, TS__SCRATCH_BYTES);
         if (r->encoder) munmap(r->encoder, sizeof *r->encoder);
         munmap(r, sizeof *r);

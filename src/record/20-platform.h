@@ -293,6 +293,63 @@ static ts_result ts__file_write(int fd, uint64_t offset, const void *bytes,
     return TS_OK;
 }
 
+/*
+    A file of ours in a program that may close descriptors it does not know,
+    as daemons do: the number may mean another file by now. Nothing is written
+    to one that is not the same, nor is it closed.
+*/
+typedef struct ts__file {
+    int fd; // -1: none
+    dev_t device;
+    ino_t inode;
+} ts__file;
+
+// Opens a file above the standard streams. Like open(2) on failure.
+static int ts__file_open(ts__file *file, const char *path, int flags,
+                         mode_t mode)
+{
+    struct stat st;
+    int fd = open(path, flags | O_CLOEXEC, mode);
+    if (fd >= 0 && fd < 3) {
+        const int low = fd;
+        fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+        close(low);
+    }
+    file->fd = fd;
+    if (fd < 0) return -1;
+    if (fstat(fd, &st) != 0) return -1;
+    file->device = st.st_dev;
+    file->inode = st.st_ino;
+    return fd;
+}
+
+static bool ts__file_is(const ts__file *file, int fd)
+{
+    struct stat st;
+    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == file->device &&
+           st.st_ino == file->inode;
+}
+
+// Whether the descriptor is still ours, or can be again under its path.
+static bool ts__file_keep(ts__file *file, const char *path)
+{
+    if (ts__file_is(file, file->fd)) return true;
+    ts__file again;
+    if (ts__file_open(&again, path, O_RDWR, 0) < 0) return false;
+    if (again.device == file->device && again.inode == file->inode) {
+        file->fd = again.fd;
+        return true;
+    }
+    close(again.fd);
+    return false;
+}
+
+static void ts__file_close(ts__file *file)
+{
+    if (ts__file_is(file, file->fd)) close(file->fd);
+    file->fd = -1;
+}
+
 static bool ts__file_read(int fd, uint64_t offset, void *bytes, size_t size)
 {
     return pread(fd, bytes, size, (off_t)offset) == (ssize_t)size;

@@ -144,7 +144,8 @@ typedef struct ts__sidecar {
 
 // One file being written: a session's trace, a snapshot, or a salvage.
 typedef struct ts__writer {
-    int fd;
+    ts__file file;
+    const char *path;
     ts__lock lock;
     ts__sidecar *sidecar; // a snapshot has a private one
     uint8_t *scratch;     // TS__SCRATCH_BYTES, for entries and index parts
@@ -222,7 +223,7 @@ typedef struct ts__core {
     uint32_t snapshots;
     uint64_t start_tick;
     ts__writer writer;
-    int sidecar_fd;
+    ts__file sidecar_file;
     ts__lock pool; // rings of the session
     ts__ring *rings[TS__RINGS_MAX];
     uint32_t ring_count;

@@ -66,7 +66,8 @@ static void *ts__sidecar_grow(size_t size, uint64_t *offset)
 {
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
     *offset = __atomic_fetch_add(&sidecar->size, size, __ATOMIC_RELAXED);
-    return ts__pages_map(ts__c.sidecar_fd, *offset, size);
+    if (!ts__file_keep(&ts__c.sidecar_file, ts__c.sidecar_path)) return NULL;
+    return ts__pages_map(ts__c.sidecar_file.fd, *offset, size);
 }
 
 // A block with room for `need` bytes, the last one or a new one.

@@ -30,7 +30,7 @@ static bool ts__writer_space(ts__writer *w, uint64_t end)
     for (int i = 0; i < 3; i++) {
         const uint64_t upto = need + steps[i];
         if (!ts__file_may_grow(upto)) continue;
-        if (fallocate(w->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)upto) == 0) {
+        if (fallocate(w->file.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)upto) == 0) {
             w->reserved = upto;
             return true;
         }
@@ -109,10 +109,11 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
     ts__sidecar *const sidecar = w->sidecar;
     const uint64_t offset = sidecar->state.offset;
     ts__writer_seal(w, bytes, size);
+    if (!ts__file_keep(&w->file, w->path)) return TS_ERR_IO;
     if (!ts__writer_space(w, offset + size)) return TS_ERR_DISK_FULL;
     sidecar->before = sidecar->state;
     __atomic_store_n(&sidecar->step, 1, __ATOMIC_RELEASE);
-    const ts_result result = ts__file_write(w->fd, offset, bytes, size);
+    const ts_result result = ts__file_write(w->file.fd, offset, bytes, size);
     if (result == TS_OK) {
         ts__writer_list(w, commit, bytes, size, lod);
         sidecar->state = commit->state;
@@ -431,7 +432,7 @@ static ts_result ts__writer_finish(ts__writer *w)
     memcpy(w->scratch, &header, sizeof header);
     if (result == TS_OK)
         result = ts__writer_append(w, w->scratch, sizeof header, NULL, &commit);
-    if (ftruncate(w->fd, (off_t)w->sidecar->state.offset) != 0 &&
+    if (ftruncate(w->file.fd, (off_t)w->sidecar->state.offset) != 0 &&
         result == TS_OK)
         result = TS_ERR_IO;
     return result;
@@ -492,14 +493,15 @@ static void ts__sidecar_orphan(int trace, const char *path)
 static ts_result ts__writer_open(ts__writer *w, const char *path)
 {
     struct stat st;
-    w->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (w->fd < 0) return errno == ENOSPC ? TS_ERR_DISK_FULL : TS_ERR_IO;
+    w->path = path;
+    if (ts__file_open(&w->file, path, O_RDWR | O_CREAT, 0666) < 0)
+        return errno == ENOSPC ? TS_ERR_DISK_FULL : TS_ERR_IO;
     // A file system without locks: go on.
-    if (!ts__file_lock(w->fd) && (errno == EAGAIN || errno == EACCES))
+    if (!ts__file_lock(w->file.fd) && (errno == EAGAIN || errno == EACCES))
         return TS_ERR_BUSY;
-    if (fstat(w->fd, &st) != 0 || !S_ISREG(st.st_mode)) return TS_ERR_IO;
-    ts__sidecar_orphan(w->fd, path);
-    return ftruncate(w->fd, 0) == 0 ? TS_OK : TS_ERR_IO;
+    if (fstat(w->file.fd, &st) != 0 || !S_ISREG(st.st_mode)) return TS_ERR_IO;
+    ts__sidecar_orphan(w->file.fd, path);
+    return ftruncate(w->file.fd, 0) == 0 ? TS_OK : TS_ERR_IO;
 }
 
 // Creates the file with its header.
@@ -512,11 +514,10 @@ static ts_result ts__writer_create(ts__writer *w, const char *path)
     w->final = false;
     w->sidecar->state.offset = sizeof *header;
     if (result == TS_OK)
-        result = ts__file_write(w->fd, 0, header, sizeof *header);
+        result = ts__file_write(w->file.fd, 0, header, sizeof *header);
     if (result == TS_OK && !ts__writer_space(w, sizeof *header))
         result = TS_ERR_DISK_FULL;
     if (result == TS_OK) return TS_OK;
-    if (w->fd >= 0) close(w->fd);
-    w->fd = -1;
+    ts__file_close(&w->file);
     return result;
 }

@@ -375,7 +375,7 @@ static ts_result ts__snapshot_rings(ts__writer *w, ts__encoder *e)
 static bool ts__writer_new(ts__writer *w)
 {
     memset(w, 0, sizeof *w);
-    w->fd = -1;
+    w->file.fd = -1;
     w->sidecar = (ts__sidecar *)ts__pages_new(sizeof *w->sidecar);
     w->scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
     return w->sidecar && w->scratch;
@@ -383,7 +383,7 @@ static bool ts__writer_new(ts__writer *w)
 
 static void ts__writer_free(ts__writer *w)
 {
-    if (w->fd >= 0) close(w->fd);
+    ts__file_close(&w->file);
     if (w->sidecar) munmap(w->sidecar, sizeof *w->sidecar);
     if (w->scratch) munmap(w->scratch, TS__SCRATCH_BYTES);
 }

@@ -65,15 +65,15 @@ static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)
 {
     if (!ts__sidecar_name(ts__c.sidecar_path, dir, header->session))
         return TS_ERR_USAGE;
-    const int fd =
-        open(ts__c.sidecar_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int fd = ts__file_open(&ts__c.sidecar_file, ts__c.sidecar_path,
+                                 O_RDWR | O_CREAT | O_EXCL, 0600);
     if (fd < 0) return TS_ERR_IO;
     const size_t size = ts__page_round(sizeof(ts__sidecar));
     ts__sidecar *const sidecar =
         ts__file_lock(fd) ? (ts__sidecar *)ts__pages_map(fd, 0, size) : NULL;
     if (!sidecar) {
         const bool full = errno == ENOSPC || errno == EDQUOT;
-        close(fd);
+        ts__file_close(&ts__c.sidecar_file);
         unlink(ts__c.sidecar_path);
         return full ? TS_ERR_DISK_FULL : TS_ERR_MEMORY;
     }
@@ -85,7 +85,6 @@ static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)
     sidecar->ring = TS__RINGS_MAX;
     memcpy(sidecar->magic, TS__SIDECAR_MAGIC, sizeof sidecar->magic);
     ts__path_whole(ts__c.sidecar_path);
-    ts__c.sidecar_fd = fd;
     ts__c.writer.sidecar = sidecar;
     return TS_OK;
 }
@@ -276,14 +275,10 @@ static void ts__names_close(void)
 static void ts__session_close(void)
 {
     ts__writer *const w = &ts__c.writer;
-    if (w->fd >= 0) close(w->fd);
-    w->fd = -1;
+    ts__file_close(&w->file);
     ts__sidecar_link(false);
-    if (ts__c.sidecar_fd >= 0) {
-        unlink(ts__c.sidecar_path);
-        close(ts__c.sidecar_fd);
-    }
-    ts__c.sidecar_fd = -1;
+    if (w->sidecar) unlink(ts__c.sidecar_path);
+    ts__file_close(&ts__c.sidecar_file);
     // Threads may still be in the middle of a record, and own their rings
     // until they notice: those stay mapped, without their memory.
     ts__lock_take(&ts__c.pool);
@@ -345,7 +340,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     ts_result result = ts__session_defaults(desc);
     if (result != TS_OK) return result;
     if (!ts__session_hooks() || !ts__session_memory()) return TS_ERR_MEMORY;
-    w->fd = ts__c.sidecar_fd = -1;
+    w->file.fd = ts__c.sidecar_file.fd = -1;
     w->compress = ts__c.desc.compress;
     ts__session_facts();
     ts__header_make(&header);
@@ -363,7 +358,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
         if (!ts__thread_start()) result = TS_ERR_MEMORY;
     }
     if (result != TS_OK) {
-        if (w->fd >= 0) unlink(ts__c.path);
+        if (w->file.fd >= 0) unlink(ts__c.path);
         ts__session_close();
         return result;
     }
@@ -712,8 +707,8 @@ static void ts__fork_child(void)
     ts__before = NULL;
     if (ts__c.active) {
         // A mapping would keep the sidecar locked after the parent's death.
-        close(ts__c.writer.fd);
-        close(ts__c.sidecar_fd);
+        ts__file_close(&ts__c.writer.file);
+        ts__file_close(&ts__c.sidecar_file);
         for (uint32_t i = 0; i < ts__c.ring_count; i++)
             munmap(ts__c.rings[i], ts__ring_bytes(ts__c.rings[i]->shift));
         ts__names_close();
@@ -721,7 +716,7 @@ static void ts__fork_child(void)
                ts__page_round(sizeof *ts__c.writer.sidecar));
         ts__signal_give();
     }
-    ts__c.writer.fd = ts__c.sidecar_fd = -1;
+    ts__c.writer.file.fd = ts__c.sidecar_file.fd = -1;
     ts__c.writer.sidecar = NULL;
     ts__c.names_shared = false;
     ts__c.active = ts__c.thread_runs = false;

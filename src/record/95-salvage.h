@@ -136,8 +136,9 @@ static ts_result ts__rescue_journal(ts__rescue *r, uint64_t trace_size)
     }
     s->step = 0;
     if (s->state.offset > trace_size) return TS_ERR_TRUNCATED;
-    return ftruncate(r->writer.fd, (off_t)s->state.offset) == 0 ? TS_OK
-                                                                : TS_ERR_IO;
+    return ftruncate(r->writer.file.fd, (off_t)s->state.offset) == 0
+               ? TS_OK
+               : TS_ERR_IO;
 }
 
 // A sample of the clocks now gives a short trace its rate, if the machine
@@ -192,13 +193,15 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     struct stat st;
     ts_file_header header;
     ts__writer *const w = &r->writer;
-    w->fd = open(trace, O_RDWR | O_CLOEXEC);
-    if (w->fd < 0 || fstat(w->fd, &st) != 0) return TS_ERR_IO;
-    if (!ts__file_read(w->fd, 0, &header, sizeof header) ||
+    w->path = trace;
+    if (ts__file_open(&w->file, trace, O_RDWR, 0) < 0 ||
+        fstat(w->file.fd, &st) != 0)
+        return TS_ERR_IO;
+    if (!ts__file_read(w->file.fd, 0, &header, sizeof header) ||
         memcmp(header.magic, TS_FILE_MAGIC, sizeof header.magic) != 0)
         return TS_ERR_NOT_SBT;
     r->fd = ts__rescue_find(r, trace, header.session);
-    if (ts__trace_finished(w->fd, (uint64_t)st.st_size)) {
+    if (ts__trace_finished(w->file.fd, (uint64_t)st.st_size)) {
         // It may have died between the last chunk and the clean-up.
         if (r->fd >= 0 && ts__file_lock(r->fd)) ts__rescue_remove(r);
         return TS_OK;
@@ -206,7 +209,7 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (r->fd < 0) return TS_ERR_NOT_FOUND;
     if (!ts__file_lock(r->fd)) return TS_ERR_BUSY;
     ts_result result = ts__rescue_map(r, &header);
-    if (result == TS_OK && fstat(w->fd, &st) != 0) result = TS_ERR_IO;
+    if (result == TS_OK && fstat(w->file.fd, &st) != 0) result = TS_ERR_IO;
     if (result == TS_OK) result = ts__rescue_journal(r, (uint64_t)st.st_size);
     if (result != TS_OK) return result;
     ts__sidecar *const s = w->sidecar;
@@ -242,14 +245,14 @@ ts_result ts_salvage(const char *trace, uint64_t *records)
     ts__rescue *const r = (ts__rescue *)ts__pages_new(sizeof *r);
     ts_result result = TS_ERR_MEMORY;
     if (r) {
-        r->fd = r->writer.fd = -1;
+        r->fd = r->writer.file.fd = -1;
         r->writer.scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
         r->encoder = (ts__encoder *)ts__pages_new(sizeof *r->encoder);
         if (r->writer.scratch && r->encoder)
             result = ts__rescue_run(r, trace, records);
         if (r->map) munmap(r->map, (size_t)r->size);
         if (r->fd >= 0) close(r->fd);
-        if (r->writer.fd >= 0) close(r->writer.fd);
+        ts__file_close(&r->writer.file);
         if (r->writer.scratch) munmap(r->writer.scratch, TS__SCRATCH_BYTES);
         if (r->encoder) munmap(r->encoder, sizeof *r->encoder);
         munmap(r, sizeof *r);
