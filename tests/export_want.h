@@ -26,7 +26,8 @@ typedef struct want_item {
     char type;
     int64_t start_ns, duration_ns;
     want_text name, category;
-    want_text args; // KEY=VALUE\x1f..., in order of KEY
+    want_text place; // where it lies: "PARENT/NAME", a thread's name
+    want_text args;  // KEY=VALUE\x1f..., in order of KEY
 } want_item;
 
 typedef struct want_event { // a row, copied
@@ -134,6 +135,7 @@ static inline want_item *want_new(want *e, char type, int64_t start_ns,
     want_add(&item->args, "", 0);
     want_add(&item->name, "", 0);
     want_add(&item->category, "", 0);
+    want_add(&item->place, "", 0);
     return item;
 }
 
@@ -182,6 +184,40 @@ static inline ts_text want_track_name(want *e, uint32_t id,
         snprintf(made, 256, "%s %" PRIu64, types[track.type],
                  track.type ? track.number : id);
     return want_static(made);
+}
+
+// The track that a track of the trace is shown below; 0 for the process.
+static inline uint32_t want_parent(want *e, uint32_t id)
+{
+    ts_track track, parent, other;
+    size_t contexts = 0;
+    if (!ts_reader_track(e->reader, id, &track) ||
+        !ts_reader_track(e->reader, track.parent, &parent) ||
+        parent.type == TS_TRACK_PROCESS || parent.type == TS_TRACK_THREAD)
+        return 0;
+    for (size_t i = 0; ts_reader_track_at(e->reader, i, &other); i++)
+        contexts +=
+            other.type == TS_TRACK_CONTEXT && other.parent == parent.parent;
+    const bool is_only = parent.type == TS_TRACK_CONTEXT && contexts == 1;
+    return track.type == TS_TRACK_STREAM && is_only ? parent.parent : parent.id;
+}
+
+static inline void want_place(want *e, want_item *item, uint32_t id)
+{
+    char made[256];
+    ts_track track = { .id = id };
+    ts_reader_track(e->reader, id, &track);
+    const uint32_t parent = want_parent(e, id);
+    if (parent) want_clean_text(&item->place, want_track_name(e, parent, made));
+    if (track.type != TS_TRACK_THREAD) want_add(&item->place, "/", 1);
+    want_clean_text(&item->place, want_track_name(e, id, made));
+}
+
+static inline void want_place_named(want_item *item, const char *group,
+                                    ts_text name)
+{
+    want_print(&item->place, "%s/", group);
+    want_clean_text(&item->place, name);
 }
 
 static inline void want_arg_track(want *e, want_item *item, const char *key,
@@ -303,6 +339,7 @@ static inline void want_zone(want *e, const want_event *zone)
     want_item *const item =
         want_new(e, 'S', zone->start_ns,
                  open ? e->end_ns : zone->start_ns + zone->duration_ns);
+    want_place(e, item, zone->track);
     want_site(e, item, zone->values[TS_COLUMN_SITE]);
     if (open) want_arg_t(item, "unfinished", want_static("true"));
     for (size_t i = 0; i < e->event_count; i++) {
@@ -319,6 +356,7 @@ static inline void want_lone_arg(want *e, const want_event *arg)
     for (size_t i = 0; i < e->event_count; i++)
         if (want_owns(&e->events[i], arg)) return;
     want_item *const item = want_new(e, 'S', arg->start_ns, arg->start_ns);
+    want_place(e, item, arg->track);
     want_clean_text(&item->name, want_static("zone_arg"));
     want_clean_text(&item->category, want_static("zone_arg"));
     want_zone_arg(e, item, arg);
@@ -343,6 +381,7 @@ static inline void want_frame(want *e, size_t index)
         if (i > index) end_ns = other->start_ns, finished = true;
     }
     want_item *const item = want_new(e, 'S', frame->start_ns, end_ns);
+    want_place_named(item, "Frames", name);
     want_site(e, item, frame->values[TS_COLUMN_SITE]);
     want_arg_u(item, "frame", number);
     if (!finished) want_arg_t(item, "unfinished", want_static("true"));
@@ -369,6 +408,24 @@ static inline size_t want_partner(const want *e, size_t index)
     return e->event_count;
 }
 
+// A span lies where the outermost one of its id does.
+static inline void want_place_span(want *e, want_item *item, size_t index)
+{
+    const uint64_t id = e->events[index].values[TS_COLUMN_ID];
+    size_t outermost = index, depth = 0;
+    for (size_t i = 0; i <= index; i++) {
+        const want_event *const other = &e->events[i];
+        const uint64_t phase = other->values[TS_COLUMN_PHASE];
+        if (other->kind != TS_EVENT_SPAN || other->values[TS_COLUMN_ID] != id)
+            continue;
+        if (phase == TS_PHASE_START && !depth++) outermost = i;
+        if (phase == TS_PHASE_END && depth) depth--;
+    }
+    const uint64_t site = e->events[outermost].values[TS_COLUMN_SITE];
+    want_place_named(item, "Spans",
+                     ts_reader_site_name(e->reader, (uint32_t)site));
+}
+
 static inline void want_span(want *e, size_t index)
 {
     const want_event *const span = &e->events[index];
@@ -383,11 +440,13 @@ static inline void want_span(want *e, size_t index)
     want_item *const item = want_new(e, 'S', span->start_ns, end_ns);
     want_arg_u(item, "id", span->values[TS_COLUMN_ID]);
     if (starts) {
+        want_place_span(e, item, index);
         want_site(e, item, span->values[TS_COLUMN_SITE]);
         want_arg_track(e, item, "thread", span->track);
         if (alone) want_arg_t(item, "unfinished", want_static("true"));
         return;
     }
+    want_place(e, item, span->track);
     want_name(item, want_static(known ? "span end without a start" : "span"));
     want_clean_text(&item->category, want_static("span"));
 }
@@ -444,6 +503,9 @@ static inline void want_memory(want *e, size_t index)
     const want_event *const event = &e->events[index];
     const bool alloc = event->kind == TS_EVENT_ALLOC;
     want_item *const item = want_new(e, 'S', event->start_ns, event->start_ns);
+    const ts_text pool =
+        ts_reader_name(e->reader, (uint32_t)event->values[TS_COLUMN_POOL]);
+    want_place_named(item, "Memory", pool.size ? pool : want_static("heap"));
     want_name(item, want_static(alloc ? "alloc" : "free"));
     want_clean_text(&item->category, want_static("memory"));
     want_arg_p(item, "address", event->values[TS_COLUMN_ADDRESS]);
@@ -524,6 +586,7 @@ static inline void want_operation(want *e, size_t index)
     const uint64_t *const v = event->values;
     want_item *const item =
         want_new(e, 'S', event->start_ns, event->start_ns + event->duration_ns);
+    want_place(e, item, event->track);
     want_operation_name(e, item, event);
     want_clean_text(&item->category, want_static(ts_event_name(event->kind)));
     static const struct {
@@ -596,6 +659,7 @@ static inline void want_call(want *e, const want_event *event)
 {
     want_item *const item =
         want_new(e, 'S', event->start_ns, event->start_ns + event->duration_ns);
+    want_place(e, item, event->track);
     want_name(item, ts_reader_name(e->reader,
                                    (uint32_t)event->values[TS_COLUMN_NAME]));
     want_clean_text(&item->category, want_static("api_call"));
@@ -610,6 +674,7 @@ static inline void want_point(want *e, const want_event *event)
     static const char *const phases[] = { "flow", "flow start", "flow step",
                                           "flow end" };
     want_item *const item = want_new(e, 'S', event->start_ns, event->start_ns);
+    want_place(e, item, event->track);
     if (event->kind == TS_EVENT_FLOW) {
         const uint64_t phase = event->values[TS_COLUMN_PHASE];
         want_name(item, want_static(phases[phase < 4 ? phase : 0]));
@@ -697,12 +762,21 @@ static inline void want_flow(want *e, size_t index)
 
 /* ---- All ---------------------------------------------------------------- */
 
+// Below the track that lost, or the process.
+static inline void want_place_loss(want *e, want_item *item, uint32_t id)
+{
+    char made[256];
+    if (id) want_clean_text(&item->place, want_track_name(e, id, made));
+    want_add(&item->place, "/lost", 5);
+}
+
 static inline void want_losses(want *e)
 {
     ts_loss_row row;
     for (size_t i = 0; ts_reader_loss(e->reader, i, &row); i++) {
         const bool stall = row.cause >= TS_LOSS_STALL_FIRST;
         want_item *const item = want_new(e, 'S', row.first_ns, row.last_ns);
+        want_place_loss(e, item, row.track);
         want_print(&item->name, "%s: %s", stall ? "stalled" : "lost",
                    ts_loss_name(row.cause));
         want_clean_text(&item->category, want_static(stall ? "stall" : "loss"));
@@ -770,6 +844,7 @@ static inline void want_close(want *e)
     for (size_t i = 0; i < e->item_count; i++) {
         free(e->items[i].name.text);
         free(e->items[i].category.text);
+        free(e->items[i].place.text);
         free(e->items[i].args.text);
     }
     free(e->events);

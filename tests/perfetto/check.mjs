@@ -87,7 +87,7 @@ function wanted(isJson) {
     for (const line of fs.readFileSync(list, 'utf8').split('\n')) {
         if (!line) continue;
         const [type, time, duration, ...texts] = line.split('\t');
-        const [name, category, args] = texts.map(unhex);
+        const [name, category, args, place] = texts.map(unhex);
         if (type === 'C') {
             lines.push(wantedSample(time, name, canonicalValue(args), isJson));
             counters.add(name);
@@ -96,6 +96,7 @@ function wanted(isJson) {
             lines.push(wantedArrow(time, name, at, head));
         } else {
             lines.push(`S ${time} ${duration} ${name} [${category}] ` +
+                `${isJson ? '' : `on ${place} `}` +
                 canonicalArgs(splitArgs(args)));
         }
     }
@@ -139,6 +140,21 @@ function loadStacks(processor) {
     }));
 }
 
+// Where each track lies: "PARENT/NAME", or a thread's name, which further
+// tracks of the thread have too.
+function loadPlaces(processor) {
+    const sql = `select t.id, coalesce(t.name, ''), coalesce(p.name, ''),
+        th.name from track t left join track p on t.parent_id = p.id
+        left join thread_track tt on tt.id = t.id
+        left join thread th using (utid)`;
+    return new Map(processor.query(sql).rows.map(
+        ([id, name, parent, thread]) => {
+            if (thread === null) return [id, `${parent}/${name}`];
+            const own = name && name !== thread ? `/${name}` : '';
+            return [id, `${thread}${own}`];
+        }));
+}
+
 // Spans in JSON are all of one category; their own is an argument.
 function spanCategory(args) {
     const own = args.find(([key]) => key === 'category');
@@ -148,15 +164,17 @@ function spanCategory(args) {
 function sliceLines(processor, isJson) {
     const sets = loadArgs(processor, isJson);
     const stacks = loadStacks(processor);
+    const places = loadPlaces(processor);
     const sql = `select id, ts, dur, coalesce(name, ''),
-        coalesce(category, ''), arg_set_id from slice`;
+        coalesce(category, ''), arg_set_id, track_id from slice`;
     return processor.query(sql).rows.map(
-        ([id, time, duration, name, category, set]) => {
+        ([id, time, duration, name, category, set, track]) => {
             let args = [...sets.get(set) ?? []];
             if (stacks.has(id)) args.push(['stack', stacks.get(id)]);
             if (isJson && category === 'span' && !name.startsWith(category))
                 [category, args] = spanCategory(args);
             return `S ${time} ${duration} ${name} [${category}] ` +
+                `${isJson ? '' : `on ${places.get(track)} `}` +
                 canonicalArgs(args);
         });
 }

@@ -1,8 +1,8 @@
 /*
     list.c - what an export of a trace must hold, for check.mjs
 
-    list TRACE: one line each: type, start, duration, then name, category and
-    arguments in hexadecimal.
+    list TRACE: one line each: type, start, duration, then name, category,
+    arguments and place in hexadecimal.
 */
 #include "tests/export_want.h"
 
@@ -31,6 +31,7 @@ int main(int argc, char **argv)
         put_hex(e.items[i].name);
         put_hex(e.items[i].category);
         put_hex(e.items[i].args);
+        put_hex(e.items[i].place);
         putchar('\n');
     }
     want_close(&e);
