@@ -7,7 +7,6 @@
 */
 #define _GNU_SOURCE
 #include "tests/replay_forge.h"
-#include "tools/replay/replay_engine.c" // until the library has it
 
 enum { RECORD = 10, MOST = 400 };
 

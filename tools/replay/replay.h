@@ -5,10 +5,6 @@
 #define TS_REPLAY_TOOL_H
 
 #include "tools/ts_cli.h"
-#ifndef TS_EDGES // until the engine is in tracesmith_replay.h
-#define TS_REPLAY_APART
-#include "src/60-replay-api.h"
-#endif
 
 // Exit codes: these, and never CLI_FAILED for another reason. 4 is for
 // replays on a device, which can hang; an emulation cannot.

@@ -1,0 +1,878 @@
+/* ---- 7.23 Replay: edges -------------------------------------------------- */
+
+typedef struct ts__edge {
+    uint32_t from, to;
+    uint8_t kind;
+} ts__edge;
+
+enum { TS__EDGE_NAMED = 64 }; // by its correlation: never left out
+
+// The last of a row of nodes and the one with the latest end.
+typedef struct ts__chain {
+    uint32_t last, longest;
+} ts__chain;
+
+// Streams with work since the last join: of all of a device, all of a
+// context, the blocking ones of a context.
+typedef enum ts__reach {
+    TS__REACH_DEVICE,
+    TS__REACH_CONTEXT,
+    TS__REACH_BLOCKING
+} ts__reach;
+
+typedef struct ts__lane_state {
+    ts__chain host, order, issued;
+    uint32_t group[3]; // by scope
+    uint32_t next[3];  // lane with work, by scope; TS_NODE_NONE: the last
+    bool dirty[3];
+    uint32_t epoch; // of the legacy operation it last waited for
+} ts__lane_state;
+
+typedef struct ts__group { // a device or a context
+    uint32_t join[3];      // node at whose end all before it was done
+    uint32_t dirty[3];     // first lane with work since
+    uint32_t legacy;       // last operation on its legacy default stream
+    uint32_t epoch;        // counts these
+    bool has_legacy;
+} ts__group;
+
+typedef struct ts__builder {
+    ts_replay *replay;
+    const ts_allocator *allocator;
+    ts__rvec edges, lanes, groups;
+    ts__rmap group_of; // track
+    ts__rmap event_of; // id of an event to its latest record
+    ts__rvec named;    // uint32_t: records by correlation
+    ts__rsort sort;
+    bool failed; // out of memory
+} ts__builder;
+
+static ts__lane_state *ts__builder_lane(const ts__builder *b, uint32_t lane)
+{
+    return (ts__lane_state *)b->lanes.data + lane;
+}
+static ts__group *ts__builder_group(const ts__builder *b, uint32_t group)
+{
+    return (ts__group *)b->groups.data + group;
+}
+
+static void ts__builder_edge(ts__builder *b, uint32_t from, uint32_t to,
+                             uint32_t kind)
+{
+    ts__edge *const edge =
+        (ts__edge *)ts__rvec_push(b->allocator, &b->edges, sizeof *edge);
+    if (!edge) {
+        b->failed = true;
+        return;
+    }
+    edge->from =
+        kind & TS_EDGE_FROM_START ? from : ts__replay_end_node(b->replay, from);
+    edge->to = to;
+    edge->kind = (uint8_t)kind;
+}
+
+// Appends a node, which starts no earlier than the last, to a chain.
+static void ts__builder_chain(ts__builder *b, ts__chain *chain, uint32_t node,
+                              ts_edge_kind kind)
+{
+    const ts_replay *const r = b->replay;
+    const int64_t time = ts__replay_time(r)[node];
+    if (chain->last == TS_NODE_NONE) {
+        chain->last = chain->longest = node;
+        return;
+    }
+    const bool apart = ts__replay_end(r, chain->last) <= time;
+    ts__builder_edge(b, chain->last, node,
+                     (uint32_t)kind | (apart ? 0 : TS_EDGE_FROM_START));
+    if (chain->longest != chain->last &&
+        ts__replay_end(r, chain->longest) <= time)
+        ts__builder_edge(b, chain->longest, node, kind);
+    chain->last = node;
+    if (ts__replay_end(r, node) >= ts__replay_end(r, chain->longest))
+        chain->longest = node;
+}
+
+static void ts__builder_streams(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const uint32_t lane = ts__replay_lanes(r)[i];
+        if (!ts__replay_lane_at(r, lane)->fifo ||
+            ts__kind_syncs(ts__replay_op(r, i)->kind))
+            continue;
+        ts__builder_chain(b, &ts__builder_lane(b, lane)->order, i,
+                          TS_EDGE_STREAM_ORDER);
+    }
+}
+
+// Lane of the thread on which an operation is itself what the host does.
+static uint32_t ts__builder_host_lane(const ts__builder *b, const ts__rmap *map,
+                                      uint32_t node)
+{
+    const ts_replay *const r = b->replay;
+    if (node >= r->op_count) return ts__replay_lanes(r)[node];
+    const ts__op *const op = ts__replay_op(r, node);
+    const bool fifo = ts__replay_lane_at(r, ts__replay_lanes(r)[node])->fifo;
+    if (!op->thread || op->call != TS_NODE_NONE ||
+        !ts__kind_of_host(op->kind, fifo))
+        return TS_NODE_NONE;
+    return ts__rmap_get(map, op->thread);
+}
+
+// Calls and the host's own operations, merged in order of start.
+static void ts__builder_hosts(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    ts__rmap map = { { 0 }, 0 };
+    for (uint32_t i = 0; i < r->lanes.count; i++)
+        if (!ts__rmap_put(b->allocator, &map, ts__replay_lane_at(r, i)->track,
+                          i))
+            b->failed = true;
+    const int64_t *const time = ts__replay_time(r);
+    const uint32_t calls_end = r->op_count + r->call_count;
+    uint32_t call = r->op_count, op = 0;
+    while (!b->failed && (call < calls_end || op < r->op_count)) {
+        const bool take_call =
+            op == r->op_count || (call < calls_end && time[call] <= time[op]);
+        const uint32_t node = take_call ? call++ : op++;
+        const uint32_t lane = ts__builder_host_lane(b, &map, node);
+        if (lane == TS_NODE_NONE) continue;
+        ts__builder_chain(b, &ts__builder_lane(b, lane)->host, node,
+                          TS_EDGE_HOST_ORDER);
+    }
+    ts__rvec_close(b->allocator, &map.entries);
+}
+
+static void ts__builder_launches(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const uint32_t call = ts__replay_op(r, i)->call;
+        if (call == TS_NODE_NONE) continue;
+        ts__builder_edge(b, call, i, TS_EDGE_LAUNCH | TS_EDGE_FROM_START);
+        if (ts__call_outlasts(r, i))
+            ts__builder_edge(b, i, ts__replay_end_node(r, call), TS_EDGE_SYNC);
+    }
+    for (size_t i = 0; i < r->waiters.count; i++) {
+        const uint32_t waiter = ((const uint32_t *)r->waiters.data)[i];
+        ts__builder_edge(b, waiter, ts__replay_end_node(r, waiter),
+                         TS_EDGE_SELF | TS_EDGE_FROM_START);
+    }
+}
+
+// From a graph launch to what shares its correlation and comes after it.
+static void ts__builder_graphs(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    ts__rmap launches = { { 0 }, 0 };
+    for (uint32_t i = 0; i < r->op_count && !b->failed; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        if (!op->correlation) continue;
+        if (op->kind == TS_EVENT_GRAPH_LAUNCH) {
+            b->failed =
+                !ts__rmap_put(b->allocator, &launches, op->correlation, i);
+            continue;
+        }
+        const uint32_t graph = ts__rmap_get(&launches, op->correlation);
+        if (graph != TS_NODE_NONE)
+            ts__builder_edge(b, graph, i, TS_EDGE_GRAPH | TS_EDGE_FROM_START);
+    }
+    ts__rvec_close(b->allocator, &launches.entries);
+}
+
+// Edge unless the record shows that `to`, a helper or an operation's start,
+// came before the end of `from`.
+static bool ts__builder_wait(ts__builder *b, uint32_t from, uint32_t to,
+                             ts_edge_kind kind)
+{
+    if (from == TS_NODE_NONE) return false;
+    if (ts__replay_end(b->replay, from) > ts__replay_time(b->replay)[to]) {
+        b->replay->stats.contradicted++;
+        return false;
+    }
+    ts__builder_edge(b, from, to, kind);
+    return true;
+}
+
+// Both the last and the longest of a chain.
+static void ts__builder_wait_chain(ts__builder *b, const ts__chain *chain,
+                                   uint32_t to, ts_edge_kind kind)
+{
+    ts__builder_wait(b, chain->last, to, kind);
+    if (chain->longest != chain->last)
+        ts__builder_wait(b, chain->longest, to, kind);
+}
+
+/*
+    A join under construction: the first source stands for itself, a second
+    one makes a node. So the edges of all joins together are no more than the
+    work between them, however many streams there are.
+*/
+typedef struct ts__join {
+    uint32_t node;  // TS_NODE_NONE: no source yet
+    bool made;      // a node of its own
+    int64_t before; // sources that end later contradict the record
+    ts_edge_kind kind;
+} ts__join;
+
+static void ts__join_add(ts__builder *b, ts__join *join, uint32_t from)
+{
+    ts_replay *const r = b->replay;
+    if (from == TS_NODE_NONE) return;
+    const int64_t end = ts__replay_end(r, from);
+    if (end > join->before) {
+        r->stats.contradicted++;
+        return;
+    }
+    if (join->node == TS_NODE_NONE) {
+        join->node = from;
+        return;
+    }
+    if (!join->made) {
+        const uint32_t first = join->node;
+        join->node = r->node_count;
+        join->made = true;
+        if (!ts__node_push(r, ts__replay_end(r, first), 0,
+                           ts__replay_lanes(r)[first], 0)) {
+            b->failed = true;
+            return;
+        }
+        ts__builder_edge(b, first, join->node, join->kind);
+    }
+    int64_t *const time = &ts__replay_time(r)[join->node];
+    if (end > *time) *time = end;
+    ts__builder_edge(b, from, join->node, join->kind);
+}
+
+// Joins what a scope did since its last join, and that; TS_NODE_NONE: none.
+static uint32_t ts__builder_join(ts__builder *b, ts__group *group,
+                                 ts__reach scope, int64_t before,
+                                 ts_edge_kind kind)
+{
+    ts__join join = { TS_NODE_NONE, false, before, kind };
+    ts__join_add(b, &join, group->join[scope]);
+    for (uint32_t i = group->dirty[scope]; i != TS_NODE_NONE && !b->failed;) {
+        ts__lane_state *const lane = ts__builder_lane(b, i);
+        ts__join_add(b, &join, lane->issued.longest);
+        if (lane->issued.last != lane->issued.longest)
+            ts__join_add(b, &join, lane->issued.last);
+        lane->dirty[scope] = false;
+        i = lane->next[scope];
+    }
+    group->dirty[scope] = TS_NODE_NONE;
+    group->join[scope] = join.node;
+    return join.node;
+}
+
+static void ts__builder_dirty(ts__builder *b, uint32_t index, ts__reach scope)
+{
+    ts__lane_state *const lane = ts__builder_lane(b, index);
+    if (lane->dirty[scope]) return;
+    ts__group *const group = ts__builder_group(b, lane->group[scope]);
+    lane->dirty[scope] = true;
+    lane->next[scope] = group->dirty[scope];
+    group->dirty[scope] = index;
+}
+
+// An operation on a stream, as the legacy default stream sees it.
+static void ts__builder_legacy(ts__builder *b, uint32_t op,
+                               const ts__replay_lane *lane,
+                               ts__lane_state *state)
+{
+    ts__group *const group =
+        ts__builder_group(b, state->group[TS__REACH_BLOCKING]);
+    if (!group->has_legacy) return;
+    if (lane->flags & TS_STREAM_LEGACY_DEFAULT) {
+        // What came before the last join is before the last legacy operation.
+        group->join[TS__REACH_BLOCKING] = TS_NODE_NONE;
+        const uint32_t join = ts__builder_join(b, group, TS__REACH_BLOCKING,
+                                               ts__replay_time(b->replay)[op],
+                                               TS_EDGE_LEGACY_DEFAULT);
+        ts__builder_wait(b, join, op, TS_EDGE_LEGACY_DEFAULT);
+        group->legacy = op;
+        group->epoch++;
+    } else if (!(lane->flags & TS_STREAM_NON_BLOCKING)) {
+        if (state->epoch != group->epoch &&
+            ts__builder_wait(b, group->legacy, op, TS_EDGE_LEGACY_DEFAULT))
+            state->epoch = group->epoch;
+    }
+}
+
+static void ts__builder_sync_stream(ts__builder *b, uint32_t op,
+                                    const ts__replay_lane *lane,
+                                    ts__lane_state *state)
+{
+    const uint32_t end = ts__replay_end_node(b->replay, op);
+    ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
+    if (!(lane->flags & TS_STREAM_LEGACY_DEFAULT)) return;
+    ts__group *const group =
+        ts__builder_group(b, state->group[TS__REACH_BLOCKING]);
+    const uint32_t join =
+        ts__builder_join(b, group, TS__REACH_BLOCKING,
+                         ts__replay_time(b->replay)[end], TS_EDGE_SYNC);
+    ts__builder_wait(b, join, end, TS_EDGE_SYNC);
+}
+
+static void ts__builder_sync_device(ts__builder *b, uint32_t op,
+                                    const ts__replay_lane *lane,
+                                    const ts__lane_state *state)
+{
+    const ts__reach scope =
+        lane->type == TS_TRACK_CONTEXT ? TS__REACH_CONTEXT : TS__REACH_DEVICE;
+    const uint32_t end = ts__replay_end_node(b->replay, op);
+    const uint32_t join =
+        ts__builder_join(b, ts__builder_group(b, state->group[scope]), scope,
+                         ts__replay_time(b->replay)[end], TS_EDGE_SYNC);
+    ts__builder_wait(b, join, end, TS_EDGE_SYNC);
+}
+
+// The record that a wait names by its correlation; the one of the same event
+// if several have it.
+static uint32_t ts__builder_named(const ts__builder *b,
+                                  const ts__event_op *wait)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t *const named = (const uint32_t *)b->named.data;
+    size_t low = 0, high = b->named.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const uint32_t op = ts__replay_event(r, named[middle])->op;
+        if (ts__replay_op(r, op)->correlation < wait->record)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uint32_t found = TS_NODE_NONE;
+    for (size_t tries = 0; low < b->named.count && tries < 16; low++, tries++) {
+        const ts__event_op *const event = ts__replay_event(r, named[low]);
+        if (ts__replay_op(r, event->op)->correlation != wait->record) break;
+        if (found == TS_NODE_NONE || event->id == wait->id) found = named[low];
+        if (event->id == wait->id) break;
+    }
+    return found;
+}
+
+static void ts__builder_wait_event(ts__builder *b, uint32_t op,
+                                   ts_edge_kind kind)
+{
+    ts_replay *const r = b->replay;
+    const ts__event_op *const wait =
+        ts__replay_event(r, ts__replay_op(r, op)->label);
+    const uint32_t end = ts__replay_end_node(r, op);
+    uint32_t found;
+    if (wait->record) {
+        found = ts__builder_named(b, wait);
+        r->stats.missing_records += found == TS_NODE_NONE;
+    } else {
+        found = wait->id ? ts__rmap_get(&b->event_of, wait->id) : TS_NODE_NONE;
+        r->stats.never_recorded += found == TS_NODE_NONE;
+    }
+    if (found == TS_NODE_NONE) return;
+    const ts__event_op *const record = ts__replay_event(r, found);
+    ts__builder_edge(b, record->op, end,
+                     (uint32_t)kind | (wait->record ? TS__EDGE_NAMED : 0));
+    ts__builder_wait(b, record->after, end, kind);
+}
+
+// Work that the record, taken on the host, outran: a wait for the record
+// waits for that too.
+static void ts__builder_record(ts__builder *b, uint32_t op,
+                               const ts__lane_state *state)
+{
+    ts_replay *const r = b->replay;
+    const uint32_t index = ts__replay_op(r, op)->label;
+    ts__event_op *const event = ts__replay_event(r, index);
+    const uint32_t longest = state->issued.longest;
+    if (longest != TS_NODE_NONE &&
+        ts__replay_end(r, longest) > ts__replay_end(r, op))
+        event->after = longest;
+    if (event->id &&
+        !ts__rmap_put(b->allocator, &b->event_of, event->id, index))
+        b->failed = true;
+}
+
+static void ts__builder_step(ts__builder *b, uint32_t op)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t index = ts__replay_lanes(r)[op];
+    const ts__replay_lane *const lane = ts__replay_lane_at(r, index);
+    ts__lane_state *const state = ts__builder_lane(b, index);
+    const uint8_t kind = ts__replay_op(r, op)->kind;
+    switch (kind) {
+    case TS_EVENT_STREAM_SYNC:
+        ts__builder_sync_stream(b, op, lane, state);
+        return;
+    case TS_EVENT_DEVICE_SYNC:
+        ts__builder_sync_device(b, op, lane, state);
+        return;
+    case TS_EVENT_EVENT_SYNC:
+        ts__builder_wait_event(b, op, TS_EDGE_SYNC);
+        return;
+    case TS_EVENT_EVENT_WAIT:
+        ts__builder_wait_event(b, op, TS_EDGE_EVENT);
+        break;
+    case TS_EVENT_EVENT_RECORD: ts__builder_record(b, op, state); break;
+    default: break;
+    }
+    if (!lane->fifo) return;
+    ts__builder_legacy(b, op, lane, state);
+    state->issued.last = op;
+    if (state->issued.longest == TS_NODE_NONE ||
+        ts__replay_end(r, op) >= ts__replay_end(r, state->issued.longest))
+        state->issued.longest = op;
+    ts__builder_dirty(b, index, TS__REACH_DEVICE);
+    ts__builder_dirty(b, index, TS__REACH_CONTEXT);
+    if (!(lane->flags & (TS_STREAM_LEGACY_DEFAULT | TS_STREAM_NON_BLOCKING)))
+        ts__builder_dirty(b, index, TS__REACH_BLOCKING);
+}
+
+static uint32_t ts__builder_group_of(ts__builder *b, uint32_t track)
+{
+    const uint32_t known = ts__rmap_get(&b->group_of, track);
+    if (known != TS_NODE_NONE) return known;
+    ts__group *const group =
+        (ts__group *)ts__rvec_push(b->allocator, &b->groups, sizeof *group);
+    const uint32_t index = (uint32_t)b->groups.count - 1;
+    if (!group || !ts__rmap_put(b->allocator, &b->group_of, track, index)) {
+        b->failed = true;
+        return TS_NODE_NONE;
+    }
+    memset(group, 0xFF, sizeof *group); // TS_NODE_NONE everywhere
+    group->epoch = 0;
+    group->has_legacy = false;
+    return index;
+}
+
+static bool ts__builder_lanes(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    if (!ts__rvec_fill(b->allocator, &b->lanes, sizeof(ts__lane_state),
+                       r->lanes.count, 0xFF))
+        return false;
+    for (uint32_t i = 0; i < r->lanes.count && !b->failed; i++) {
+        const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
+        ts__lane_state *const state = ts__builder_lane(b, i);
+        memset(state->dirty, 0, sizeof state->dirty);
+        state->epoch = 0;
+        state->group[TS__REACH_DEVICE] =
+            ts__builder_group_of(b, lane->device_track);
+        state->group[TS__REACH_CONTEXT] = state->group[TS__REACH_BLOCKING] =
+            ts__builder_group_of(b, lane->context_track);
+        if (!b->failed && lane->operations && lane->fifo &&
+            lane->flags & TS_STREAM_LEGACY_DEFAULT)
+            ts__builder_group(b, state->group[TS__REACH_BLOCKING])->has_legacy =
+                true;
+    }
+    return !b->failed;
+}
+
+// Records by correlation, if any wait names one.
+static bool ts__builder_name_records(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    bool any = false;
+    for (size_t i = 0; i < r->events.count; i++)
+        any |= ts__replay_event(r, i)->record != 0;
+    if (!any) return true;
+    if (!ts__rsort_open(b->allocator, &b->sort, r->events.count)) return false;
+    size_t count = 0;
+    for (uint32_t i = 0; i < r->events.count; i++) {
+        const ts__op *const op = ts__replay_op(r, ts__replay_event(r, i)->op);
+        if (op->kind != TS_EVENT_EVENT_RECORD || !op->correlation) continue;
+        ts__rsort_keys(&b->sort)[count] = op->correlation;
+        ts__rsort_index(&b->sort)[count++] = i;
+    }
+    ts__rsort_run(&b->sort, count);
+    if (!ts__rvec_reserve(b->allocator, &b->named, sizeof(uint32_t), count))
+        return false;
+    memcpy(b->named.data, ts__rsort_index(&b->sort), count * sizeof(uint32_t));
+    b->named.count = count;
+    return true;
+}
+
+// Leaves the operations in the order of the host in the sorter.
+static bool ts__builder_order(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    if (!ts__rsort_open(b->allocator, &b->sort, r->op_count)) return false;
+    bool known = true;
+    for (uint32_t i = 0; i < r->op_count; i++)
+        known &= ts__replay_op(r, i)->issue != TS__NO_TIME;
+    size_t at = 0;
+    for (int waits = 0; waits < 2; waits++)
+        for (uint32_t i = 0; i < r->op_count; i++) {
+            const bool waiter = ts__replay_flags(r)[i] & TS__NODE_WAITS;
+            if (known ? waits : waiter != (waits == 1)) continue;
+            const int64_t time = known    ? ts__replay_op(r, i)->issue
+                                 : waiter ? ts__replay_end(r, i)
+                                          : ts__replay_time(r)[i];
+            ts__rsort_keys(&b->sort)[at] = ts__rsort_time(time);
+            ts__rsort_index(&b->sort)[at++] = i;
+        }
+    ts__rsort_run(&b->sort, at);
+    return true;
+}
+
+// Turns the list of edges into offsets, targets and kinds.
+static bool ts__builder_pack(ts__builder *b)
+{
+    ts_replay *const r = b->replay;
+    const ts__edge *const edges = (const ts__edge *)b->edges.data;
+    const size_t count = b->edges.count, nodes = r->node_count;
+    if (!ts__rvec_fill(b->allocator, &r->offsets, sizeof(uint32_t), nodes + 1,
+                       0) ||
+        !ts__rvec_reserve(b->allocator, &r->targets, sizeof(uint32_t), count) ||
+        !ts__rvec_reserve(b->allocator, &r->kinds, sizeof(uint8_t), count))
+        return false;
+    uint32_t *const offsets = (uint32_t *)r->offsets.data;
+    for (size_t i = 0; i < count; i++)
+        offsets[edges[i].from]++;
+    uint32_t sum = 0;
+    for (size_t i = 0; i <= nodes; i++) {
+        sum += offsets[i];
+        offsets[i] = sum; // one too far: the loop below counts down
+    }
+    for (size_t i = count; i-- > 0;) {
+        const uint32_t at = --offsets[edges[i].from];
+        ((uint32_t *)r->targets.data)[at] = edges[i].to;
+        ((uint8_t *)r->kinds.data)[at] = edges[i].kind;
+    }
+    r->targets.count = r->kinds.count = count;
+    return true;
+}
+
+/* ---- 7.24 Replay: circles of the record ---------------------------------- */
+
+/*
+    Clocks of host and device disagree, numbers are used twice, events are
+    recorded after the wait that found them: edges may form circles. Where
+    they do, those that the record contradicts are left out, then those
+    between equal times that go against the total order. What remains can
+    only be a circle through a record that a wait names, and is reported.
+*/
+typedef enum ts__doubt {
+    TS__DOUBT_LATER, // the source came later than the target
+    TS__DOUBT_ORDER  // at the same time, but behind it in the total order
+} ts__doubt;
+
+// Sorts nodes by their edges; leaves what is still missing of each node.
+// Returns how many nodes are in no circle and behind none.
+static uint32_t ts__settle_count(const ts_replay *r, uint32_t *missing,
+                                 uint32_t *queue)
+{
+    const uint32_t *const offsets = (const uint32_t *)r->offsets.data;
+    const uint32_t *const targets = (const uint32_t *)r->targets.data;
+    memset(missing, 0, r->node_count * sizeof *missing);
+    for (uint32_t e = 0; e < offsets[r->node_count]; e++)
+        missing[targets[e]]++;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        if (!missing[i]) queue[count++] = i;
+    for (uint32_t done = 0; done < count; done++)
+        for (uint32_t e = offsets[queue[done]]; e < offsets[queue[done] + 1];
+             e++)
+            if (!--missing[targets[e]]) queue[count++] = targets[e];
+    return count;
+}
+
+// The node that stands for a helper in the total order.
+static uint32_t ts__settle_owner(const ts_replay *r, uint32_t node)
+{
+    const uint32_t first = r->op_count + r->call_count;
+    if (node < first || node >= r->join_first) return node;
+    return ((const uint32_t *)r->waiters.data)[node - first];
+}
+
+static bool ts__settle_doubts(const ts_replay *r, uint32_t from, uint32_t to,
+                              uint8_t kind, ts__doubt doubt)
+{
+    if (kind & TS__EDGE_NAMED ||
+        (kind & (uint8_t)~TS_EDGE_FROM_START) == TS_EDGE_SELF)
+        return false;
+    const int64_t time = kind & TS_EDGE_FROM_START ? ts__replay_time(r)[from]
+                                                   : ts__replay_end(r, from);
+    const int64_t then = ts__replay_time(r)[to];
+    if (doubt == TS__DOUBT_LATER) return time > then;
+    return time == then && ts__settle_owner(r, from) >= ts__settle_owner(r, to);
+}
+
+// Leaves out the doubtful edges between nodes that miss something.
+static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
+                            ts__doubt doubt)
+{
+    uint32_t *const offsets = (uint32_t *)r->offsets.data;
+    uint32_t *const targets = (uint32_t *)r->targets.data;
+    uint8_t *const kinds = (uint8_t *)r->kinds.data;
+    uint32_t kept = 0, first = 0;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const uint32_t end = offsets[i + 1];
+        for (uint32_t e = first; e < end; e++) {
+            if (missing[i] &&
+                ts__settle_doubts(r, i, targets[e], kinds[e], doubt)) {
+                r->stats.contradicted++;
+                continue;
+            }
+            targets[kept] = targets[e];
+            kinds[kept++] = kinds[e];
+        }
+        first = end;
+        offsets[i + 1] = kept;
+    }
+    r->targets.count = r->kinds.count = kept;
+}
+
+static bool ts__replay_settle(ts_replay *r)
+{
+    ts__rvec missing = { 0 }, queue = { 0 };
+    const size_t size = sizeof(uint32_t);
+    const bool ok =
+        ts__rvec_reserve(&r->allocator, &missing, size, r->node_count) &&
+        ts__rvec_reserve(&r->allocator, &queue, size, r->node_count);
+    for (int doubt = TS__DOUBT_LATER; ok && doubt <= TS__DOUBT_ORDER; doubt++) {
+        if (ts__settle_count(r, (uint32_t *)missing.data,
+                             (uint32_t *)queue.data) == r->node_count)
+            break;
+        ts__settle_drop(r, (const uint32_t *)missing.data, (ts__doubt)doubt);
+    }
+    for (size_t e = 0; e < r->kinds.count; e++)
+        ((uint8_t *)r->kinds.data)[e] &= (uint8_t)~TS__EDGE_NAMED;
+    ts__rvec_close(&r->allocator, &missing);
+    ts__rvec_close(&r->allocator, &queue);
+    return ok;
+}
+
+static void ts__builder_close(ts__builder *b)
+{
+    ts__rvec_close(b->allocator, &b->edges);
+    ts__rvec_close(b->allocator, &b->lanes);
+    ts__rvec_close(b->allocator, &b->groups);
+    ts__rvec_close(b->allocator, &b->group_of.entries);
+    ts__rvec_close(b->allocator, &b->event_of.entries);
+    ts__rvec_close(b->allocator, &b->named);
+    ts__rsort_close(b->allocator, &b->sort);
+}
+
+static bool ts__builder_edges(ts__builder *b)
+{
+    if (!ts__builder_lanes(b) || !ts__builder_name_records(b)) return false;
+    ts__builder_hosts(b);
+    ts__builder_launches(b);
+    ts__builder_streams(b);
+    ts__builder_graphs(b);
+    if (b->failed || !ts__builder_order(b)) return false;
+    for (uint32_t i = 0; i < b->replay->op_count && !b->failed; i++)
+        ts__builder_step(b, ts__rsort_index(&b->sort)[i]);
+    ts__rsort_close(b->allocator, &b->sort);
+    return !b->failed;
+}
+
+static ts_result ts__replay_build(ts_replay *r)
+{
+    ts__builder b = { 0 };
+    b.replay = r;
+    b.allocator = &r->allocator;
+    ts_result result = TS_ERR_MEMORY;
+    if (ts__builder_edges(&b))
+        result = b.edges.count >= UINT32_MAX || r->node_count >= UINT32_MAX
+                     ? TS_ERR_UNSUPPORTED
+                 : ts__builder_pack(&b) ? TS_OK
+                                        : TS_ERR_MEMORY;
+    ts__builder_close(&b);
+    if (result == TS_OK && !ts__replay_settle(r)) result = TS_ERR_MEMORY;
+    return result;
+}
+
+/* ---- 7.25 Replay: selection ---------------------------------------------- */
+
+static bool ts__list_has(const uint32_t *list, size_t count, uint32_t track)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i] == track) return true;
+    return count == 0;
+}
+
+static ts_skip ts__replay_skip(const ts_replay *r, const ts_replay_desc *desc,
+                               uint32_t op, const bool *device_chosen)
+{
+    const uint32_t index = ts__replay_lanes(r)[op];
+    const ts__replay_lane *const lane = ts__replay_lane_at(r, index);
+    if (!device_chosen[index]) return TS_SKIP_DEVICE;
+    if (!lane->selected) return TS_SKIP_STREAM;
+    if (!desc->from_ns && !desc->to_ns) return TS_SKIP_NOT;
+    // A moment touches [from, to) if it lies in it.
+    const int64_t start = ts__replay_time(r)[op], end = ts__replay_end(r, op);
+    const bool touches =
+        start < desc->to_ns && (end > desc->from_ns || start >= desc->from_ns);
+    return touches ? TS_SKIP_NOT : TS_SKIP_TIME;
+}
+
+static bool ts__replay_choose(ts_replay *r, const ts_replay_desc *desc)
+{
+    ts__rvec device_chosen = { 0 };
+    if (!ts__rvec_fill(&r->allocator, &device_chosen, sizeof(bool),
+                       r->lanes.count, 0))
+        return false;
+    bool *const chosen = (bool *)device_chosen.data;
+    for (size_t i = 0; i < r->lanes.count; i++) {
+        ts__replay_lane *const lane = ts__replay_lane_at(r, i);
+        lane->selected =
+            ts__list_has(desc->streams, desc->stream_count, lane->track);
+        chosen[i] =
+            ts__list_has(desc->devices, desc->device_count, lane->device_track);
+    }
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        ts__op *const op = ts__replay_op(r, i);
+        op->skip = (uint8_t)ts__replay_skip(r, desc, i, chosen);
+        if (op->skip == TS_SKIP_NOT)
+            ts__replay_flags(r)[i] |= TS__NODE_SELECTED;
+    }
+    ts__rvec_close(&r->allocator, &device_chosen);
+    return true;
+}
+
+static bool ts__replay_selected(const ts_replay *r, uint32_t node)
+{
+    return ts__replay_flags(r)[node] & TS__NODE_SELECTED;
+}
+static const uint32_t *ts__replay_offsets(const ts_replay *r)
+{
+    return (const uint32_t *)r->offsets.data;
+}
+static uint32_t ts__replay_target(const ts_replay *r, uint32_t edge)
+{
+    return ((const uint32_t *)r->targets.data)[edge];
+}
+static uint8_t ts__replay_kind(const ts_replay *r, uint32_t edge)
+{
+    return ((const uint8_t *)r->kinds.data)[edge];
+}
+
+// The calls of the selected operations, and the ends of both.
+static void ts__replay_select_ends(ts_replay *r)
+{
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const uint32_t call = ts__replay_op(r, i)->call;
+        if (ts__replay_selected(r, i) && call != TS_NODE_NONE)
+            ts__replay_flags(r)[call] |= TS__NODE_SELECTED;
+    }
+    const uint32_t first = r->op_count + r->call_count;
+    for (uint32_t i = 0; i < r->waiters.count; i++)
+        if (ts__replay_selected(r, ((const uint32_t *)r->waiters.data)[i]))
+            ts__replay_flags(r)[first + i] |= TS__NODE_SELECTED;
+}
+
+// Joins lead to later joins, to operations and to ends: going backwards,
+// what a join leads to is known when its turn comes.
+static void ts__replay_select_joins(ts_replay *r)
+{
+    for (uint32_t i = r->node_count; i-- > r->join_first;) {
+        const uint32_t end = ts__replay_offsets(r)[i + 1];
+        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++)
+            if (ts__replay_selected(r, ts__replay_target(r, e)))
+                ts__replay_flags(r)[i] |= TS__NODE_SELECTED;
+    }
+}
+
+// Where the rest of the world does not exist, a join of nothing is nothing.
+static bool ts__replay_prune_joins(ts_replay *r)
+{
+    ts__rvec live = { 0 };
+    if (!ts__rvec_fill(&r->allocator, &live, sizeof(bool), r->node_count, 0))
+        return false;
+    bool *const has = (bool *)live.data;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        if (i >= r->join_first && !has[i])
+            ts__replay_flags(r)[i] &= (uint8_t)~TS__NODE_SELECTED;
+        if (!ts__replay_selected(r, i)) continue;
+        const uint32_t end = ts__replay_offsets(r)[i + 1];
+        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++)
+            has[ts__replay_target(r, e)] = true;
+    }
+    ts__rvec_close(&r->allocator, &live);
+    return true;
+}
+
+// All edges turned round: sources[offsets[n]...] are what n depends on.
+typedef struct ts__reverse {
+    ts__rvec offsets, sources, todo;
+} ts__reverse;
+
+static void ts__reverse_close(ts_replay *r, ts__reverse *v)
+{
+    ts__rvec_close(&r->allocator, &v->offsets);
+    ts__rvec_close(&r->allocator, &v->sources);
+    ts__rvec_close(&r->allocator, &v->todo);
+}
+
+static bool ts__reverse_open(ts_replay *r, ts__reverse *v)
+{
+    const size_t count = r->targets.count;
+    if (!ts__rvec_fill(&r->allocator, &v->offsets, sizeof(uint32_t),
+                       (size_t)r->node_count + 1, 0) ||
+        !ts__rvec_reserve(&r->allocator, &v->sources, sizeof(uint32_t), count))
+        return false;
+    uint32_t *const offsets = (uint32_t *)v->offsets.data;
+    for (uint32_t e = 0; e < count; e++)
+        offsets[ts__replay_target(r, e)]++;
+    uint32_t sum = 0;
+    for (size_t i = 0; i <= r->node_count; i++) {
+        sum += offsets[i];
+        offsets[i] = sum; // one too far: the loop below counts down
+    }
+    for (uint32_t i = 0; i < r->node_count; i++)
+        for (uint32_t e = ts__replay_offsets(r)[i];
+             e < ts__replay_offsets(r)[i + 1]; e++)
+            ((uint32_t *)v->sources.data)[--offsets[ts__replay_target(r, e)]] =
+                i;
+    return true;
+}
+
+static bool ts__reverse_visit(ts_replay *r, ts__reverse *v, uint32_t node)
+{
+    uint8_t *const flags = &ts__replay_flags(r)[node];
+    if (*flags & TS__NODE_SELECTED) return true;
+    uint32_t *const to =
+        (uint32_t *)ts__rvec_push(&r->allocator, &v->todo, sizeof *to);
+    if (!to) return false;
+    *to = node;
+    *flags |= TS__NODE_SELECTED;
+    if (node >= r->op_count) return true;
+    ts__replay_op(r, node)->skip = TS_SKIP_NOT;
+    r->stats.added++;
+    return true;
+}
+
+// Selects all that the selection depends on. The end of what is selected
+// counts as selected, so what a wait waits for is among it.
+static bool ts__replay_close_over(ts_replay *r)
+{
+    ts__reverse v = { { 0 }, { 0 }, { 0 } };
+    bool ok = ts__reverse_open(r, &v);
+    for (uint32_t i = 0; ok && i < r->op_count; i++) {
+        if (!ts__replay_selected(r, i)) continue;
+        const uint64_t added = r->stats.added;
+        ts__replay_flags(r)[i] &= (uint8_t)~TS__NODE_SELECTED;
+        ok = ts__reverse_visit(r, &v, i);
+        r->stats.added = added;
+    }
+    while (ok && v.todo.count) {
+        const uint32_t node = ((const uint32_t *)v.todo.data)[--v.todo.count];
+        const uint32_t *const offsets = (const uint32_t *)v.offsets.data;
+        const uint32_t end = ts__replay_end_node(r, node);
+        if (end != node) ok = ts__reverse_visit(r, &v, end);
+        for (uint32_t e = offsets[node]; ok && e < offsets[node + 1]; e++)
+            ok =
+                ts__reverse_visit(r, &v, ((const uint32_t *)v.sources.data)[e]);
+    }
+    ts__reverse_close(r, &v);
+    return ok;
+}
+
+static bool ts__replay_select(ts_replay *r, const ts_replay_desc *desc)
+{
+    if (!ts__replay_choose(r, desc)) return false;
+    if (r->deps == TS_DEPS_CLOSURE) return ts__replay_close_over(r);
+    ts__replay_select_ends(r);
+    ts__replay_select_joins(r);
+    return r->deps != TS_DEPS_NONE || ts__replay_prune_joins(r);
+}

@@ -1,0 +1,807 @@
+/* ---- 7.26 Replay: the plan ----------------------------------------------- */
+
+static void ts__plan_edges(ts_replay *r)
+{
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const bool inside = ts__replay_selected(r, i);
+        const uint32_t end = ts__replay_offsets(r)[i + 1];
+        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
+            const uint8_t kind =
+                ts__replay_kind(r, e) & (uint8_t)~TS_EDGE_FROM_START;
+            if (kind == TS_EDGE_SELF ||
+                !ts__replay_selected(r, ts__replay_target(r, e)))
+                continue;
+            if (inside)
+                r->stats.edges[kind]++;
+            else
+                r->stats.cut_edges++;
+        }
+    }
+}
+
+static void ts__plan_operations(ts_replay *r)
+{
+    ts_replay_stats *const s = &r->stats;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        if (op->skip != TS_SKIP_NOT) {
+            s->skipped[op->skip]++;
+            continue;
+        }
+        const int64_t start = ts__replay_time(r)[i];
+        const int64_t end = ts__replay_end(r, i);
+        if (!s->operations || start < s->recorded_start_ns)
+            s->recorded_start_ns = start;
+        if (!s->operations || end > s->recorded_end_ns)
+            s->recorded_end_ns = end;
+        s->operations++;
+    }
+    for (uint32_t i = 0; i < r->call_count; i++)
+        s->calls += ts__replay_selected(r, r->op_count + i);
+}
+
+/*
+    A loss of one stream or device touches only that. A loss of a thread may
+    have hit any operation, since threads of the vendor's library report them.
+*/
+static bool ts__plan_touches(const ts_replay *r, const ts_loss_row *loss)
+{
+    const ts_replay_stats *const s = &r->stats;
+    if (loss->cause >= TS_LOSS_STALL_FIRST) return false;
+    const bool timed = loss->first_ns || loss->last_ns;
+    if (timed && (loss->last_ns < s->recorded_start_ns ||
+                  loss->first_ns > s->recorded_end_ns))
+        return false;
+    ts_track track;
+    if (!ts_reader_track(r->reader, loss->track, &track) ||
+        (track.type != TS_TRACK_STREAM && track.type != TS_TRACK_CONTEXT &&
+         track.type != TS_TRACK_DEVICE))
+        return true;
+    for (size_t i = 0; i < r->lanes.count; i++) {
+        const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
+        if (lane->selected &&
+            (lane->track == loss->track || lane->device_track == loss->track ||
+             lane->context_track == loss->track))
+            return true;
+    }
+    return false;
+}
+
+static void ts__plan_losses(ts_replay *r)
+{
+    ts_loss_row loss;
+    for (size_t i = 0; ts_reader_loss(r->reader, i, &loss); i++)
+        if (ts__plan_touches(r, &loss)) r->stats.lost += loss.count;
+}
+
+TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
+                                const ts_replay_desc *desc)
+{
+    static const ts_replay_desc none = { 0 };
+    if (!replay) return TS_ERR_USAGE;
+    *replay = NULL;
+    if (!desc) desc = &none;
+    if (!reader || desc->to_ns < desc->from_ns || desc->deps > TS_DEPS_NONE)
+        return TS_ERR_USAGE;
+    ts_allocator allocator = desc->allocator;
+    if (!allocator.resize) allocator.resize = ts__replay_resize;
+    ts_replay *const r = (ts_replay *)allocator.resize(allocator.user, NULL, 0,
+                                                       sizeof(ts_replay));
+    if (!r) return TS_ERR_MEMORY;
+    memset(r, 0, sizeof *r);
+    r->reader = reader;
+    r->allocator = allocator;
+    r->deps = desc->deps;
+    ts_result result = ts__replay_load(r, desc->threads);
+    if (result == TS_OK) result = ts__replay_build(r);
+    if (result == TS_OK && !ts__replay_select(r, desc)) result = TS_ERR_MEMORY;
+    if (result != TS_OK) {
+        ts_replay_close(r);
+        return result;
+    }
+    ts__plan_operations(r);
+    ts__plan_edges(r);
+    ts__plan_losses(r);
+    *replay = r;
+    return TS_OK;
+}
+
+TS_API void ts_replay_close(ts_replay *replay)
+{
+    if (!replay) return;
+    const ts_allocator a = replay->allocator;
+    ts__rvec *const vecs[] = { &replay->ops,
+                               &replay->call_names,
+                               &replay->events,
+                               &replay->lanes,
+                               &replay->waiters,
+                               &replay->time,
+                               &replay->duration,
+                               &replay->lane,
+                               &replay->flags,
+                               &replay->offsets,
+                               &replay->targets,
+                               &replay->kinds,
+                               &replay->start,
+                               &replay->gap,
+                               &replay->changed,
+                               &replay->lane_results,
+                               &replay->device_results,
+                               &replay->circle };
+    for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
+        ts__rvec_close(&a, vecs[i]);
+    a.resize(a.user, replay, sizeof *replay, 0);
+}
+
+/* ---- 7.27 Replay: the run ------------------------------------------------ */
+
+// What is ready, in order of (time, device, stream, seq): lanes are numbered
+// by device and stream, nodes by place in the stream.
+typedef struct ts__ready {
+    int64_t time;
+    uint64_t place; // lane << 32 | node
+} ts__ready;
+
+static bool ts__ready_before(const ts__ready *a, const ts__ready *b)
+{
+    return a->time != b->time ? a->time < b->time : a->place < b->place;
+}
+
+static bool ts__ready_push(const ts_allocator *a, ts__rvec *heap,
+                           ts__ready item)
+{
+    if (!ts__rvec_push(a, heap, sizeof item)) return false;
+    ts__ready *const items = (ts__ready *)heap->data;
+    size_t at = heap->count - 1;
+    while (at && ts__ready_before(&item, &items[(at - 1) / 2])) {
+        items[at] = items[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    items[at] = item;
+    return true;
+}
+
+static ts__ready ts__ready_pop(ts__rvec *heap)
+{
+    ts__ready *const items = (ts__ready *)heap->data;
+    const ts__ready first = items[0], item = items[--heap->count];
+    size_t at = 0;
+    for (size_t next; (next = at * 2 + 1) < heap->count; at = next) {
+        if (next + 1 < heap->count &&
+            ts__ready_before(&items[next + 1], &items[next]))
+            next++;
+        if (!ts__ready_before(&items[next], &item)) break;
+        items[at] = items[next];
+    }
+    items[at] = item;
+    return first;
+}
+
+typedef struct ts__rrun {
+    ts_replay *replay;
+    int64_t *start, *gap; // start: until a node runs, the latest edge
+    uint32_t *missing;    // edges into it that have not fired
+    ts__rvec heap;
+    uint64_t ran;
+} ts__rrun;
+
+static int64_t ts__rrun_duration(const ts__rrun *run, uint32_t node)
+{
+    const ts_replay *const r = run->replay;
+    if (r->changed.count && node < r->op_count)
+        return ((const int64_t *)r->changed.data)[node];
+    return ts__replay_duration(r)[node];
+}
+
+// Whether an edge from `node` is heeded: fired by it, or by the record.
+static bool ts__rrun_heeds(const ts_replay *r, uint32_t node)
+{
+    return ts__replay_selected(r, node) || r->deps != TS_DEPS_NONE;
+}
+
+static int64_t ts__rrun_source(const ts_replay *r, uint32_t node, uint8_t kind)
+{
+    return kind & TS_EDGE_FROM_START ? ts__replay_time(r)[node]
+                                     : ts__replay_end(r, node);
+}
+
+// What the record shows of every node beyond its latest edge.
+static void ts__rrun_gaps(ts__rrun *run)
+{
+    const ts_replay *const r = run->replay;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        run->gap[i] = TS__NO_TIME;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        if (!ts__rrun_heeds(r, i)) continue;
+        const bool fires = ts__replay_selected(r, i);
+        const uint32_t end = ts__replay_offsets(r)[i + 1];
+        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
+            const uint32_t to = ts__replay_target(r, e);
+            const int64_t at = ts__rrun_source(r, i, ts__replay_kind(r, e));
+            if (at > run->gap[to]) run->gap[to] = at;
+            if (fires)
+                run->missing[to]++;
+            else if (at > run->start[to])
+                run->start[to] = at; // frozen: it is what it was
+        }
+    }
+    for (uint32_t i = 0; i < r->node_count; i++)
+        run->gap[i] = ts__replay_time(r)[i] -
+                      (run->gap[i] == TS__NO_TIME ? 0 : run->gap[i]);
+}
+
+static bool ts__rrun_ready(ts__rrun *run, uint32_t node)
+{
+    const int64_t after =
+        run->start[node] == TS__NO_TIME ? 0 : run->start[node];
+    const uint64_t lane = ts__replay_lanes(run->replay)[node];
+    const ts__ready item = { ts__replay_add(after, run->gap[node]),
+                             lane << 32 | node };
+    return ts__ready_push(&run->replay->allocator, &run->heap, item);
+}
+
+static bool ts__rrun_fire(ts__rrun *run, const ts__ready *item)
+{
+    const ts_replay *const r = run->replay;
+    const uint32_t node = (uint32_t)item->place;
+    const int64_t end_time =
+        ts__replay_add(item->time, ts__rrun_duration(run, node));
+    run->start[node] = item->time;
+    run->ran++;
+    const uint32_t end = ts__replay_offsets(r)[node + 1];
+    for (uint32_t e = ts__replay_offsets(r)[node]; e < end; e++) {
+        const uint32_t to = ts__replay_target(r, e);
+        const int64_t at =
+            ts__replay_kind(r, e) & TS_EDGE_FROM_START ? item->time : end_time;
+        if (at > run->start[to]) run->start[to] = at;
+        if (--run->missing[to] == 0 && ts__replay_selected(r, to) &&
+            !ts__rrun_ready(run, to))
+            return false;
+    }
+    return true;
+}
+
+static bool ts__rrun_loop(ts__rrun *run)
+{
+    const ts_replay *const r = run->replay;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        if (ts__replay_selected(r, i) && !run->missing[i] &&
+            !ts__rrun_ready(run, i))
+            return false;
+    while (run->heap.count) {
+        const ts__ready item = ts__ready_pop(&run->heap);
+        if (!ts__rrun_fire(run, &item)) return false;
+    }
+    return true;
+}
+
+// Marks what did not run.
+static void ts__rrun_stuck(ts__rrun *run)
+{
+    ts_replay *const r = run->replay;
+    r->stats.skipped[TS_SKIP_UNMET] = 0;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const bool stuck = ts__replay_selected(r, i) && run->missing[i];
+        if (stuck || !ts__replay_selected(r, i)) run->start[i] = TS__NO_TIME;
+        if (i >= r->op_count || !ts__replay_selected(r, i)) continue;
+        const uint32_t end = ts__replay_end_node(r, i);
+        const bool ends = !run->missing[i] && !run->missing[end];
+        ts__replay_op(r, i)->skip = ends ? TS_SKIP_NOT : TS_SKIP_UNMET;
+        r->stats.skipped[TS_SKIP_UNMET] += !ends;
+    }
+}
+
+/*
+    Every stuck node waits for another stuck one, so following any such edge
+    backwards comes round. `before` is filled with one of each node's.
+*/
+static bool ts__rrun_circle(ts__rrun *run)
+{
+    ts_replay *const r = run->replay;
+    ts__rvec before = { 0 };
+    if (!ts__rvec_fill(&r->allocator, &before, sizeof(uint32_t), r->node_count,
+                       0xFF))
+        return false;
+    uint32_t *const from = (uint32_t *)before.data;
+    uint32_t node = TS_NODE_NONE;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        if (!ts__replay_selected(r, i) || !run->missing[i]) continue;
+        if (node == TS_NODE_NONE) node = i;
+        const uint32_t end = ts__replay_offsets(r)[i + 1];
+        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++)
+            from[ts__replay_target(r, e)] = i;
+    }
+    for (uint32_t i = 0; i < r->node_count; i++)
+        node = from[node]; // now surely inside the circle
+    const uint32_t first = node;
+    const uint32_t ends_at = r->op_count + r->call_count;
+    bool ok = true;
+    do {
+        uint32_t owner = node;
+        if (node >= ends_at && node < r->join_first)
+            owner = ((const uint32_t *)r->waiters.data)[node - ends_at];
+        const uint32_t *const list = (const uint32_t *)r->circle.data;
+        const bool again =
+            r->circle.count && list[r->circle.count - 1] == owner;
+        if (owner < r->join_first && !again) {
+            uint32_t *const to = (uint32_t *)ts__rvec_push(
+                &r->allocator, &r->circle, sizeof *to);
+            if (to) *to = owner;
+            ok = to != NULL;
+        }
+        node = from[node];
+    } while (ok && node != first);
+    ts__rvec_close(&r->allocator, &before);
+    return ok;
+}
+
+static void ts__circle_turn(ts__rvec *circle)
+{
+    uint32_t *const list = (uint32_t *)circle->data;
+    size_t count = circle->count, least = 0;
+    // The walk may have begun between the two halves of one node.
+    if (count > 1 && list[0] == list[count - 1]) circle->count = --count;
+    for (size_t i = 1; i < count; i++)
+        if (list[i] < list[least]) least = i;
+    while (least--) {
+        const uint32_t head = list[0];
+        memmove(list, list + 1, (count - 1) * sizeof *list);
+        list[count - 1] = head;
+    }
+}
+
+/* ---- 7.28 Replay: figures of the run ------------------------------------- */
+
+static int64_t ts__op_end(const ts_replay *r, uint32_t op)
+{
+    const int64_t *const start = (const int64_t *)r->start.data;
+    const uint32_t end = ts__replay_end_node(r, op);
+    if (end != op) return start[end];
+    const int64_t *const changed = (const int64_t *)r->changed.data;
+    return ts__replay_add(
+        start[op], r->changed.count ? changed[op] : ts__replay_duration(r)[op]);
+}
+
+// Puts the operations in the sorter's index into total order of the schedule.
+static bool ts__figures_sort(const ts_replay *r, ts__rsort *sort, size_t count)
+{
+    const int64_t *const start = (const int64_t *)r->start.data;
+    if (!ts__rsort_open(&r->allocator, sort, r->op_count)) return false;
+    for (size_t i = 0; i < count; i++)
+        ts__rsort_keys(sort)[i] = ts__replay_lanes(r)[ts__rsort_index(sort)[i]];
+    ts__rsort_run(sort, count);
+    for (size_t i = 0; i < count; i++)
+        ts__rsort_keys(sort)[i] =
+            ts__rsort_time(start[ts__rsort_index(sort)[i]]);
+    ts__rsort_run(sort, count);
+    return true;
+}
+
+// The operations that ran, in total order. That of the record is the same
+// unless something moved.
+static bool ts__figures_order(const ts_replay *r, ts__rsort *sort,
+                              size_t *count)
+{
+    const int64_t *const start = (const int64_t *)r->start.data;
+    const uint32_t *const lanes = ts__replay_lanes(r);
+    if (!ts__rvec_reserve(&r->allocator, &sort->index[0], sizeof(uint32_t),
+                          r->op_count))
+        return false;
+    bool sorted = true;
+    uint32_t last = TS_NODE_NONE;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (ts__replay_op(r, i)->skip != TS_SKIP_NOT) continue;
+        if (last != TS_NODE_NONE &&
+            (start[last] > start[i] ||
+             (start[last] == start[i] && lanes[last] > lanes[i])))
+            sorted = false;
+        ts__rsort_index(sort)[(*count)++] = last = i;
+    }
+    return sorted || ts__figures_sort(r, sort, *count);
+}
+
+// What an operation is, wherever it lies in the file. 48 bytes, hashed as
+// they are on a little-endian machine, like everything in a trace.
+typedef struct ts__identity {
+    uint64_t place; // kind | lane type << 8 | device number << 32
+    uint64_t stream, correlation, name;
+    int64_t start, end;
+} ts__identity;
+
+static bool ts__figures_name(const ts_replay *r, ts__rmap *known,
+                             ts__rvec *hashes, const ts__op *op, uint64_t *hash)
+{
+    const bool launch = op->kind == TS_EVENT_KERNEL;
+    *hash = op->kind == TS_EVENT_MEMCPY ? op->label : 0;
+    if (!launch && op->kind != TS_EVENT_COLLECTIVE &&
+        op->kind != TS_EVENT_HOST_FUNCTION)
+        return true;
+    const uint64_t key = (uint64_t)launch << 32 | op->label;
+    const uint32_t at = ts__rmap_get(known, key);
+    if (at != TS_NODE_NONE) {
+        *hash = ((const uint64_t *)hashes->data)[at];
+        return true;
+    }
+    uint32_t name = op->label;
+    if (launch) {
+        const ts_launch_entry *const entry =
+            ts_reader_launch(r->reader, op->label);
+        name = entry ? entry->name : 0;
+    }
+    const ts_text text = ts_reader_name(r->reader, name);
+    *hash = XXH3_64bits(text.text, text.size);
+    uint64_t *const to =
+        (uint64_t *)ts__rvec_push(&r->allocator, hashes, sizeof *to);
+    if (to) *to = *hash;
+    return to &&
+           ts__rmap_put(&r->allocator, known, key, (uint32_t)hashes->count - 1);
+}
+
+static bool ts__figures_identity(const ts_replay *r, uint32_t index,
+                                 ts__rmap *known, ts__rvec *hashes,
+                                 ts__identity *id)
+{
+    const ts__op *const op = ts__replay_op(r, index);
+    const ts__replay_lane *const lane =
+        ts__replay_lane_at(r, ts__replay_lanes(r)[index]);
+    id->place =
+        op->kind | (uint64_t)lane->type << 8 | lane->device_number << 32;
+    id->stream = lane->number;
+    id->correlation = op->correlation;
+    id->start = ((const int64_t *)r->start.data)[index];
+    id->end = ts__op_end(r, index);
+    return ts__figures_name(r, known, hashes, op, &id->name);
+}
+
+// The digest of a schedule whose order is in `index`.
+static bool ts__figures_digest(ts_replay *r, const uint32_t *index,
+                               size_t count)
+{
+    ts__rmap known = { { 0 }, 0 };
+    ts__rvec hashes = { 0 };
+    ts__identity block[64];
+    size_t filled = 0;
+    XXH3_state_t state;
+    XXH3_INITSTATE(&state);
+    XXH3_64bits_reset(&state);
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) {
+        ok = ts__figures_identity(r, index[i], &known, &hashes,
+                                  &block[filled++]);
+        if (filled < 64 && i + 1 < count) continue;
+        XXH3_64bits_update(&state, block, filled * sizeof block[0]);
+        filled = 0;
+    }
+    r->stats.digest = XXH3_64bits_digest(&state);
+    ts__rvec_close(&r->allocator, &known.entries);
+    ts__rvec_close(&r->allocator, &hashes);
+    return ok;
+}
+
+// Adds [start, end) to what a lane did; starts come in order.
+static void ts__lane_add(ts_lane *lane, int64_t *busy_until, int64_t start,
+                         int64_t end, bool works)
+{
+    if (!lane->operations++ || start < lane->start_ns) lane->start_ns = start;
+    if (lane->operations == 1 || end > lane->end_ns) lane->end_ns = end;
+    if (!works) return;
+    const int64_t from = start > *busy_until ? start : *busy_until;
+    if (end > from) {
+        lane->busy_ns += end - from;
+        *busy_until = end;
+    }
+}
+
+static void ts__lanes_reset(ts__rvec *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++) {
+        ts_lane *const lane = (ts_lane *)lanes->data + i;
+        lane->operations = 0;
+        lane->start_ns = lane->end_ns = lane->busy_ns = 0;
+    }
+}
+
+// Busy times. Lanes without operations, the threads, come first and have no
+// result.
+static bool ts__figures_busy(ts_replay *r, const uint32_t *index, size_t count)
+{
+    const size_t own = r->lane_results.count, all = r->device_results.count;
+    ts__rvec until = { 0 };
+    if (!ts__rvec_reserve(&r->allocator, &until, sizeof(int64_t), own + all))
+        return false;
+    int64_t *const busy_until = (int64_t *)until.data;
+    for (size_t i = 0; i < own + all; i++)
+        busy_until[i] = TS__NO_TIME;
+    ts__lanes_reset(&r->lane_results);
+    ts__lanes_reset(&r->device_results);
+    ts_replay_stats *const s = &r->stats;
+    const size_t threads = r->lanes.count - own;
+    bool any = false;
+    s->start_ns = s->end_ns = s->busy_from_ns = s->busy_to_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t kind = ts__replay_op(r, index[i])->kind;
+        const uint32_t lane = ts__replay_lanes(r)[index[i]];
+        const uint32_t device = ts__replay_lane_at(r, lane)->device;
+        const int64_t start = ((const int64_t *)r->start.data)[index[i]];
+        const int64_t end = ts__op_end(r, index[i]);
+        const bool works = ts__kind_works(kind);
+        ts__lane_add((ts_lane *)r->lane_results.data + (lane - threads),
+                     &busy_until[lane - threads], start, end,
+                     works || kind == TS_EVENT_HOST_FUNCTION);
+        ts__lane_add((ts_lane *)r->device_results.data + device,
+                     &busy_until[own + device], start, end, works);
+        if (i == 0) s->start_ns = start;
+        if (i == 0 || end > s->end_ns) s->end_ns = end;
+        if (works && !any) s->busy_from_ns = start;
+        if (works && (!any || end > s->busy_to_ns)) s->busy_to_ns = end;
+        any |= works;
+    }
+    ts__rvec_close(&r->allocator, &until);
+    return true;
+}
+
+// Nearest-rank percentile of `count` sorted values.
+static int64_t ts__percentile(const uint64_t *sorted, size_t count,
+                              size_t percent)
+{
+    return (int64_t)sorted[(count * percent + 99) / 100 - 1];
+}
+
+static bool ts__figures_errors(ts_replay *r, ts__rsort *sort, size_t count)
+{
+    ts_replay_stats *const s = &r->stats;
+    const int64_t *const start = (const int64_t *)r->start.data;
+    s->start_error_p50_ns = s->start_error_p95_ns = s->start_error_max_ns = 0;
+    s->different = s->skipped[TS_SKIP_UNMET];
+    bool moved = false;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t op = ts__rsort_index(sort)[i];
+        moved |= start[op] != ts__replay_time(r)[op];
+        s->different += start[op] != ts__replay_time(r)[op] ||
+                        ts__op_end(r, op) != ts__replay_end(r, op);
+    }
+    if (!moved) return true;
+    if (!ts__rsort_open(&r->allocator, sort, r->op_count)) return false;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t op = ts__rsort_index(sort)[i];
+        const int64_t error = start[op] - ts__replay_time(r)[op];
+        ts__rsort_keys(sort)[i] = (uint64_t)(error < 0 ? -error : error);
+    }
+    ts__rsort_run(sort, count);
+    const uint64_t *const sorted = ts__rsort_keys(sort);
+    s->start_error_p50_ns = ts__percentile(sorted, count, 50);
+    s->start_error_p95_ns = ts__percentile(sorted, count, 95);
+    s->start_error_max_ns = ts__percentile(sorted, count, 100);
+    return true;
+}
+
+static bool ts__figures(ts_replay *r)
+{
+    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    size_t count = 0;
+    bool ok = ts__figures_order(r, &sort, &count);
+    if (ok)
+        ok = ts__figures_digest(r, ts__rsort_index(&sort), count) &&
+             ts__figures_busy(r, ts__rsort_index(&sort), count);
+    ok = ok && ts__figures_errors(r, &sort, count);
+    r->stats.operations = count;
+    ts__rsort_close(&r->allocator, &sort);
+    return ok;
+}
+
+static bool ts__rrun_open(ts__rrun *run)
+{
+    ts_replay *const r = run->replay;
+    const ts_allocator *const a = &r->allocator;
+    ts__rvec missing = { 0 };
+    if (!ts__rvec_fill(a, &r->start, sizeof(int64_t), r->node_count, 0) ||
+        !ts__rvec_fill(a, &r->gap, sizeof(int64_t), r->node_count, 0) ||
+        !ts__rvec_fill(a, &missing, sizeof(uint32_t), r->node_count, 0))
+        return false;
+    run->start = (int64_t *)r->start.data;
+    run->gap = (int64_t *)r->gap.data;
+    run->missing = (uint32_t *)missing.data;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        run->start[i] = TS__NO_TIME;
+    r->circle.count = 0;
+    return true;
+}
+
+static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
+{
+    r->changed.count = 0;
+    if (!durations_ns) return true;
+    const size_t size = sizeof *durations_ns, count = r->op_count;
+    if (!ts__rvec_reserve(&r->allocator, &r->changed, size, count))
+        return false;
+    int64_t *const changed = (int64_t *)r->changed.data;
+    for (size_t i = 0; i < count; i++)
+        changed[i] = durations_ns[i] < TS__REPLAY_SUM_MAX ? durations_ns[i]
+                                                          : TS__REPLAY_SUM_MAX;
+    r->changed.count = count;
+    return true;
+}
+
+static bool ts__rrun_all(ts__rrun *run)
+{
+    ts_replay *const r = run->replay;
+    ts__rrun_gaps(run);
+    if (!ts__rrun_loop(run)) return false;
+    uint64_t wanted = 0;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        wanted += ts__replay_selected(r, i);
+    ts__rrun_stuck(run);
+    if (run->ran < wanted) {
+        if (!ts__rrun_circle(run)) return false;
+        ts__circle_turn(&r->circle);
+    }
+    return ts__figures(r);
+}
+
+TS_API ts_result ts_replay_run(ts_replay *replay,
+                               const ts_replay_run_desc *desc)
+{
+    if (!replay) return TS_ERR_USAGE;
+    const int64_t *const durations_ns = desc ? desc->durations_ns : NULL;
+    bool any = false;
+    for (uint32_t i = 0; i < replay->op_count; i++) {
+        any |= ts__replay_selected(replay, i);
+        if (durations_ns && durations_ns[i] < 0) return TS_ERR_USAGE;
+    }
+    if (!any) return TS_ERR_NOT_FOUND;
+    ts__rrun run = { replay, NULL, NULL, NULL, { 0 }, 0 };
+    const bool ok = ts__rrun_change(replay, durations_ns) &&
+                    ts__rrun_open(&run) && ts__rrun_all(&run);
+    if (run.missing)
+        replay->allocator.resize(replay->allocator.user, run.missing,
+                                 replay->node_count * sizeof *run.missing, 0);
+    ts__rvec_close(&replay->allocator, &run.heap);
+    return ok ? TS_OK : TS_ERR_MEMORY;
+}
+
+/* ---- 7.29 Replay: looking at it ------------------------------------------ */
+
+TS_API const char *ts_edge_name(uint32_t kind)
+{
+    switch (kind) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_EDGES(TS__X)
+#undef TS__X
+    default: return "unknown";
+    }
+}
+
+TS_API const char *ts_skip_name(uint32_t skip)
+{
+    switch (skip) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_SKIPS(TS__X)
+#undef TS__X
+    default: return "unknown";
+    }
+}
+
+TS_API const ts_replay_stats *ts_replay_result(const ts_replay *replay)
+{
+    return &replay->stats;
+}
+
+TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
+                                ts_operation *operation)
+{
+    if (index >= replay->op_count) return false;
+    const uint32_t i = (uint32_t)index;
+    const ts__op *const op = ts__replay_op(replay, i);
+    const ts__replay_lane *const lane =
+        ts__replay_lane_at(replay, ts__replay_lanes(replay)[i]);
+    ts_operation o = { 0 };
+    o.kind = (ts_event_kind)op->kind;
+    o.track = lane->track;
+    o.device = lane->device_track;
+    o.thread = op->thread;
+    o.call = op->call;
+    o.label = op->label;
+    o.correlation = op->correlation;
+    o.recorded_start_ns = ts__replay_time(replay)[i];
+    o.recorded_end_ns = ts__replay_end(replay, i);
+    o.skip = (ts_skip)op->skip;
+    if (replay->start.count && o.skip == TS_SKIP_NOT) {
+        o.start_ns = ((const int64_t *)replay->start.data)[i];
+        o.end_ns = ts__op_end(replay, i);
+    }
+    *operation = o;
+    return true;
+}
+
+TS_API ts_text ts_operation_label(const ts_reader *reader,
+                                  const ts_operation *operation)
+{
+    ts_text text = { NULL, 0 };
+    if (operation->kind == TS_EVENT_KERNEL) {
+        const ts_launch_entry *const launch =
+            ts_reader_launch(reader, operation->label);
+        if (launch) text = ts_reader_name(reader, launch->name);
+    } else if (operation->kind == TS_EVENT_COLLECTIVE ||
+               operation->kind == TS_EVENT_HOST_FUNCTION) {
+        text = ts_reader_name(reader, operation->label);
+    }
+    if (!text.size) {
+        text.text = ts_event_name(operation->kind);
+        text.size = strlen(text.text);
+    }
+    return text;
+}
+
+TS_API size_t ts_replay_lane_count(const ts_replay *replay)
+{
+    return replay->lane_results.count;
+}
+
+TS_API bool ts_replay_lane(const ts_replay *replay, size_t index, ts_lane *lane)
+{
+    if (index >= replay->lane_results.count) return false;
+    *lane = ((const ts_lane *)replay->lane_results.data)[index];
+    return true;
+}
+
+TS_API size_t ts_replay_device_count(const ts_replay *replay)
+{
+    return replay->device_results.count;
+}
+
+TS_API bool ts_replay_device(const ts_replay *replay, size_t index,
+                             ts_lane *device)
+{
+    if (index >= replay->device_results.count) return false;
+    *device = ((const ts_lane *)replay->device_results.data)[index];
+    return true;
+}
+
+TS_API ts_graph ts_replay_graph(const ts_replay *replay)
+{
+    ts_graph graph = { 0 };
+    graph.node_count = replay->node_count;
+    graph.operation_count = replay->op_count;
+    graph.call_count = replay->call_count;
+    graph.edge_count = (uint32_t)replay->targets.count;
+    graph.offsets = (const uint32_t *)replay->offsets.data;
+    graph.targets = (const uint32_t *)replay->targets.data;
+    graph.kinds = (const uint8_t *)replay->kinds.data;
+    return graph;
+}
+
+TS_API bool ts_replay_node(const ts_replay *replay, size_t index, ts_node *node)
+{
+    if (index >= replay->node_count) return false;
+    const uint32_t i = (uint32_t)index;
+    const uint32_t calls_end = replay->op_count + replay->call_count;
+    ts_node n = { TS_NODE_OPERATION, i, 0, 0, 0, 0, 0, false };
+    n.track = ts__replay_lane_at(replay, ts__replay_lanes(replay)[i])->track;
+    n.recorded_ns = ts__replay_time(replay)[i];
+    n.duration_ns = ts__replay_duration(replay)[i];
+    if (replay->gap.count) n.gap_ns = ((const int64_t *)replay->gap.data)[i];
+    n.selected = ts__replay_selected(replay, i);
+    if (i >= replay->join_first) {
+        n.type = TS_NODE_JOIN;
+        n.track = 0;
+    } else if (i >= calls_end) {
+        n.type = TS_NODE_END;
+        n.owner = ((const uint32_t *)replay->waiters.data)[i - calls_end];
+    } else if (i >= replay->op_count) {
+        n.type = TS_NODE_CALL;
+        n.name =
+            ((const uint32_t *)replay->call_names.data)[i - replay->op_count];
+    }
+    *node = n;
+    return true;
+}
+
+TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes)
+{
+    *nodes = (const uint32_t *)replay->circle.data;
+    return replay->circle.count;
+}
+
+#endif // TRACESMITH_REPLAY_IMPLEMENTATION
