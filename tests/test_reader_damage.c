@@ -257,6 +257,32 @@ static void garbage_between_chunks_is_skipped(void **state)
     }
 }
 
+// Headers every 64 bytes, each of which claims the rest of the file: to hash
+// what each claims would take minutes.
+static void a_file_of_false_headers_is_given_up_in_time(void **state)
+{
+    (void)state;
+    enum { SIZE = 16 << 20 };
+    uint8_t *const bytes = calloc(1, SIZE);
+    memcpy(bytes, sample.bytes, 64);
+    for (size_t at = 64; at < SIZE; at += 64) {
+        uint8_t *const header = bytes + at;
+        const size_t left = SIZE - at - 64;
+        forge_set(header, 0x43544253, 4);
+        header[4] = FORGE_BLOB;
+        memcpy(header + 8, sample.session, 4);
+        forge_set(header + 40, left, 4);
+        forge_set(header + 44, left, 4);
+        forge_set(header + 48, at, 4);
+    }
+    rows all = rows_read(bytes, SIZE, false);
+    assert_int_equal(all.opened, TS_OK);
+    assert_int_equal(all.count, 0);
+    assert_true(all.reported);
+    rows_close(&all);
+    free(bytes);
+}
+
 // Changes one byte of every chunk and makes the checksums right again: the
 // reader sees rules broken behind valid checksums. It must not crash, and
 // what it shows is read to the end.
@@ -292,6 +318,7 @@ int main(void)
         cmocka_unit_test(a_damaged_file_header_costs_nothing),
         cmocka_unit_test(what_is_no_trace_is_refused),
         cmocka_unit_test(garbage_between_chunks_is_skipped),
+        cmocka_unit_test(a_file_of_false_headers_is_given_up_in_time),
         cmocka_unit_test(wrong_contents_with_right_checksums_are_survived),
     };
     return cmocka_run_group_tests(tests, forge_once, forget);
