@@ -9,9 +9,9 @@ for source in examples/*.c; do
         folder=$(mktemp -d)
         trap "rm -rf $folder" EXIT
         cd $folder
-        if test $0 = read; then
+        if test $0 = read_trace; then
             $bin/examples/hello
-            $bin/examples/read hello.sbt
+            $bin/examples/read_trace hello.sbt
             exit
         fi
         $bin/examples/$0

@@ -188,7 +188,7 @@ static void nothing_happens_for_a_long_time(void **state)
     const char *const path = rt_start("gap.sbt", plain);
     TS_MARK("before");
     assert_int_equal(ts_session_flush(), TS_OK); // as the drain would by then
-    pass(UINT64_C(1) << 60); // 36 years
+    pass(UINT64_C(1) << 60);                     // 36 years
     TS_MARK("after");
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_trace trace = rt_read(path);

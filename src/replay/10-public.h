@@ -19,7 +19,7 @@
 
         ts_reader *reader;
         const ts_reader_desc desc = { .path = "trace.sbt" };
-        if (ts_reader_open(&reader, &desc) != TS_OK) ...
+        if (ts_reader_open(&reader, &desc) != TS_OK) return 1;
         ts_cursor *cursor;
         ts_event event;
         ts_cursor_open(&cursor, reader, NULL);
