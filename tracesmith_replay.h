@@ -984,7 +984,8 @@ static ts_result ts__in_chunk_report(ts_reader *reader, ts__in_chunk *chunk,
     const ts_damage damage = { fault.result, chunk->offset,
                                ts__in_chunk_bytes(&chunk->header), fault.text };
     pthread_mutex_lock(&reader->lock);
-    bool noted = chunk->state & TS__CHUNK_REPORTED;
+    bool noted =
+        __atomic_load_n(&chunk->state, __ATOMIC_RELAXED) & TS__CHUNK_REPORTED;
     if (!noted) noted = ts__damage_add(reader, damage);
     if (noted)
         __atomic_or_fetch(&chunk->state, TS__CHUNK_REPORTED, __ATOMIC_RELAXED);
@@ -2461,6 +2462,7 @@ TS_API bool ts_reader_loss(const ts_reader *reader, size_t index,
 
 /* ---- 7.12 Open, refresh, close ------------------------------------------ */
 
+_Static_assert(TS_EVENT_LIMIT <= 64, "sets of events are bits of 64");
 #define TS__X(name, value, text) | UINT64_C(1) << value
 static const uint64_t ts__known_events = 0 TS_EVENTS(TS__X);
 #undef TS__X
@@ -3134,6 +3136,7 @@ static void ts__submitted_decode(const ts__column *column, uint32_t count,
 */
 enum { TS__DECODE_BYTES_MAX = 1 << 30, TS__DECODE_FIXED = 6 };
 
+_Static_assert(TS_COLUMN_LIMIT <= 64, "sets of columns are bits of 64");
 #define TS__COLUMN_BIT(name) (UINT64_C(1) << (TS_COLUMN_##name))
 static const uint64_t ts__columns_hidden =
     TS__COLUMN_BIT(START) | TS__COLUMN_BIT(DURATION) | TS__COLUMN_BIT(NEST) |

@@ -406,7 +406,8 @@ static ts_result ts__in_chunk_report(ts_reader *reader, ts__in_chunk *chunk,
     const ts_damage damage = { fault.result, chunk->offset,
                                ts__in_chunk_bytes(&chunk->header), fault.text };
     pthread_mutex_lock(&reader->lock);
-    bool noted = chunk->state & TS__CHUNK_REPORTED;
+    bool noted =
+        __atomic_load_n(&chunk->state, __ATOMIC_RELAXED) & TS__CHUNK_REPORTED;
     if (!noted) noted = ts__damage_add(reader, damage);
     if (noted)
         __atomic_or_fetch(&chunk->state, TS__CHUNK_REPORTED, __ATOMIC_RELAXED);

@@ -1,5 +1,6 @@
 /* ---- 7.12 Open, refresh, close ------------------------------------------ */
 
+_Static_assert(TS_EVENT_LIMIT <= 64, "sets of events are bits of 64");
 #define TS__X(name, value, text) | UINT64_C(1) << value
 static const uint64_t ts__known_events = 0 TS_EVENTS(TS__X);
 #undef TS__X

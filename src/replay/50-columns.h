@@ -266,6 +266,7 @@ static void ts__submitted_decode(const ts__column *column, uint32_t count,
 */
 enum { TS__DECODE_BYTES_MAX = 1 << 30, TS__DECODE_FIXED = 6 };
 
+_Static_assert(TS_COLUMN_LIMIT <= 64, "sets of columns are bits of 64");
 #define TS__COLUMN_BIT(name) (UINT64_C(1) << (TS_COLUMN_##name))
 static const uint64_t ts__columns_hidden =
     TS__COLUMN_BIT(START) | TS__COLUMN_BIT(DURATION) | TS__COLUMN_BIT(NEST) |
