@@ -261,7 +261,7 @@ typedef enum ts_transform {
     TS_TRANSFORM_QUEUED = 3 // submitted: from queued
 } ts_transform;
 
-// Event kinds. "gpu" ones sharethe columns of a GPU operation.
+// Event kinds. "gpu" ones share the columns of a GPU operation.
 #define TS_EVENTS(X) \
     X(ZONE, 1, "zone") \
     X(ZONE_OPEN, 2, "zone_open") \
@@ -2069,6 +2069,7 @@ static ts_loss_entry ts__loss_row(ts__loss_total *total, uint64_t epoch)
         total->sent_last = total->pending_last;
     }
     total->pending_epoch = epoch + 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); // a crash sees program order
     total->pending = TS__LOAD(&total->count);
     total->pending_stall = TS__LOAD(&total->stall_ns);
     total->pending_last = TS__LOAD(&total->last);
@@ -2566,7 +2567,7 @@ static bool ts__ring_refresh(ts__ring *ring, uint32_t count)
     return ts__ring_fits(ring, count);
 }
 
-static void ts__ring_drain(ts__ring *ring, uint64_t upto);
+static void ts__ring_drain(ts__ring *ring, uint64_t upto, bool dead);
 static void ts__row_write(ts__ring *ring, uint32_t event,
                           const uint64_t *values, uint32_t count);
 
@@ -2594,15 +2595,18 @@ static ts__ring *ts__ring_attach(uint32_t gate)
     if (!told) return NULL;
     ts__lock_take(&ts__c.pool);
     ts__ring *ring = NULL;
-    if (ts__c.free_count)
+    const bool still = ts__session_still(gate);
+    if (still && ts__c.free_count)
         ring = ts__c.rings[ts__c.free_rings[--ts__c.free_count]];
-    else
+    else if (still)
         ring = ts__ring_new(ts__shift_first());
-    // Many short threads can fill a ring between two looks at it.
-    if (ring && !ts__ring_refresh(ring, 2)) ts__ring_drain(ring, ring->head);
+    // Many short threads can fill a ring between two looks at it. Its last
+    // one has ended: what is not published now never will be.
+    if (ring && !ts__ring_refresh(ring, 2))
+        ts__ring_drain(ring, ring->head, true);
     if (ring)
         ts__ring_own(ring, gate);
-    else
+    else if (still)
         ts__loss_now(ts__track, TS_LOSS_MEMORY_BOUND);
     ts__lock_give(&ts__c.pool);
     if (!ring) return NULL;
@@ -2616,17 +2620,26 @@ static ts__ring *ts__ring_attach(uint32_t gate)
 }
 
 /*
-    A larger ring for a thread that fills its own. The small one stays the
+    A larger ring for a thread that fills its own; `stuck`: another one of its
+    size, for a ring that cannot be emptied because a slot was reserved and
+    never published (a jump out of a signal handler, a cancelled thread).The small one stays the
     thread's until it ends: we may be in a signal handler that interrupted a
     record which still goes into it.
 */
-static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate)
+static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
 {
-    if (((uint64_t)16 << ring->shift) >= ts__c.desc.ring_bytes) return NULL;
-    uint32_t shift = ring->shift + 2;
-    while (((uint64_t)16 << shift) > ts__c.desc.ring_bytes)
-        shift--;
+    uint32_t shift = ring->shift;
+    if (!stuck) {
+        if (((uint64_t)16 << shift) >= ts__c.desc.ring_bytes) return NULL;
+        shift += 2;
+        while (((uint64_t)16 << shift) > ts__c.desc.ring_bytes)
+            shift--;
+    }
     ts__lock_take(&ts__c.pool);
+    if (!ts__session_still(gate)) {
+        ts__lock_give(&ts__c.pool);
+        return NULL;
+    }
     ts__ring *next = NULL;
     for (uint32_t i = 0; i < ts__c.free_count && !next; i++) {
         ts__ring *const candidate = ts__c.rings[ts__c.free_rings[i]];
@@ -2650,11 +2663,23 @@ static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate)
     return next;
 }
 
-// Waits for the drain thread; false when there is none any more.
+// Whether the next record to drain is one that this thread, which is here,
+// has not published.
+static bool ts__ring_stuck(const ts__ring *ring)
+{
+    // acquire: pairs with the release in ts__writer_append
+    const uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+    const ts__slot *const slot = &ring->slots[tail & ring->mask];
+    return ring->head != tail &&
+           (TS__LOAD(&slot->a) & 0xFF) != ts__ring_tag(ring, tail);
+}
+
+// Waits for the drain thread; false when that is of no use.
 static bool ts__ring_block(ts__ring *ring, uint32_t count, uint32_t gate)
 {
     while (!ts__ring_refresh(ring, count)) {
-        if (!ts__session_still(gate) || !TS__LOAD(&ts__c.thread_runs))
+        if (!ts__session_still(gate) || !TS__LOAD(&ts__c.thread_runs) ||
+            ts__ring_stuck(ring))
             return false;
         __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
         ts__futex_wake(&ts__c.wake);
@@ -2667,7 +2692,7 @@ static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
                                     uint32_t gate)
 {
     if (ts__ring_refresh(ring, count)) return ring;
-    ts__ring *const larger = ts__ring_grow(ring, gate);
+    ts__ring *const larger = ts__ring_grow(ring, gate, false);
     if (larger) return larger;
     const uint64_t tick = ts__tick(ring);
     const uint64_t begin_ns = ts__clock_ns(CLOCK_MONOTONIC);
@@ -2675,7 +2700,7 @@ static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
     bool fits = false;
     if (ts__c.desc.policy == TS_POLICY_HELP) {
         cause = TS_LOSS_HELPED;
-        ts__ring_drain(ring, ring->head);
+        ts__ring_drain(ring, ring->head, false);
         fits = ts__ring_refresh(ring, count);
     } else if (ts__c.desc.policy == TS_POLICY_BLOCK) {
         cause = TS_LOSS_BLOCKED;
@@ -2685,6 +2710,9 @@ static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
         ts__loss_ring(ring, cause, 1, tick, ts__tick(ring),
                       ts__clock_ns(CLOCK_MONOTONIC) - begin_ns);
     if (fits) return ring;
+    ts__ring *const fresh =
+        cause != TS_LOSS_RING_FULL ? ts__ring_grow(ring, gate, true) : NULL;
+    if (fresh) return fresh;
     if (ts__session_still(gate))
         ts__loss_ring(ring, TS_LOSS_RING_FULL, 1, tick, tick, 0);
     return NULL;
@@ -4249,7 +4277,7 @@ typedef struct ts__commit { // what an append changes besides the file
     ts__ring *ring;         // NULL: none
     uint64_t tail, kept;    // of the ring
     uint32_t track;
-    bool index; // thechunks are not listed in the index
+    bool index; // the chunks are not listed in the index
 } ts__commit;
 
 static ts__commit ts__commit_begin(const ts__writer *w)
@@ -4292,6 +4320,7 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
     if (!ts__file_keep(&w->file, w->path)) return TS_ERR_IO;
     if (!ts__writer_space(w, offset + size)) return TS_ERR_DISK_FULL;
     sidecar->before = sidecar->state;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); // a crash sees program order
     __atomic_store_n(&sidecar->step, 1, __ATOMIC_RELEASE);
     const ts_result result = ts__file_write(w->file.fd, offset, bytes, size);
     if (result == TS_OK) {
@@ -4403,7 +4432,7 @@ static ts_result ts__writer_range(ts__writer *w, const uint8_t *bytes,
         for (size_t at = 0; at < size;) {
             const ts__entry *const e =
                 (const ts__entry *)(const void *)(bytes + at);
-            const bool thread = e->kind == TS_CHUNK_TRACKS &&
+            const bool thread = e->kind == TS_CHUNK_TRACKS && e->size &&
                                 ts__entry_bytes(e)[0] == TS_TRACK_THREAD;
             if (e->kind == ts__dictionary_kinds[k] && (threads || !thread)) {
                 p = ts__entries_add(p, e->id, e + 1, e->size);
@@ -4790,11 +4819,9 @@ static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
 }
 
 // What a producer does for itself: it may be in a signal handler.
-static void ts__ring_drain(ts__ring *ring, uint64_t upto)
+static void ts__ring_drain(ts__ring *ring, uint64_t upto, bool dead)
 {
-    const ts__mover m = {
-        &ts__c.writer, ts__log, NULL, 0, false, false, false
-    };
+    const ts__mover m = { &ts__c.writer, ts__log, NULL, 0, dead, false, false };
     ts__ring_move(&m, ring, upto);
 }
 
@@ -5138,24 +5165,53 @@ static ts_result ts__snapshot(const char *pattern)
     return result;
 }
 
+/*
+    The C library ends a process with its last thread, which must not be ours:
+    that is so when main() left with pthread_exit and nobody else is there.
+    proc(5): the state is the first field after the name, the number of threads
+    the 18th.
+*/
+static bool ts__drain_alone(void)
+{
+    char text[512];
+    const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = 0;
+    const char *field = strrchr(text, ')');
+    if (!field || field[1] != ' ' || field[2] != 'Z') return false;
+    for (int i = 0; i < 18 && field; i++)
+        field = strchr(field + 1, ' ');
+    return field && atoi(field + 1) == 2;
+}
+
 static void *ts__drain_main(void *unused)
 {
-    uint64_t next_ns = 0;
+    const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
+    // Only where a full ring means loss must it be looked at often.
+    const uint64_t longest =
+        ts__c.desc.policy == TS_POLICY_DROP ? 2000000u : 16000000u;
+    uint64_t next_ns = 0, sleep_ns = 2000000u;
     (void)unused;
     prctl(PR_SET_NAME, "ts-drain");
     ts__inside = 1; // it never records
     while (!TS__LOAD(&ts__c.stopping)) {
         const uint32_t seen = __atomic_load_n(&ts__c.wake, __ATOMIC_ACQUIRE);
-        const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
         const bool busy = !keep && ts__drain_round(false);
         const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
         if (now >= next_ns) {
             ts__drain_misc(true);
             next_ns = now + (uint64_t)ts__c.desc.flush_ms * 1000000u;
+            if (ts__drain_alone()) {
+                ts__inside = 0;
+                exit(0);
+            }
         }
         if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
             ts__snapshot(ts__c.snapshot_path);
-        ts__futex_wait(&ts__c.wake, seen, busy ? 200000u : 2000000u);
+        sleep_ns = busy ? 200000u : sleep_ns * 2;
+        if (sleep_ns > longest) sleep_ns = longest;
+        ts__futex_wait(&ts__c.wake, seen, sleep_ns);
     }
     return NULL;
 }
@@ -5267,10 +5323,14 @@ static ts_result ts__sidecar_create(const ts_file_header *header)
 // the user's choice.
 static void ts__sidecar_link(bool make)
 {
-    char link[TS__PATH_MAX];
+    char link[TS__PATH_MAX], target[TS__PATH_MAX];
     if (!ts__c.sidecar_dir[0]) return;
     if (snprintf(link, sizeof link, "%s.ring", ts__c.path) >= (int)sizeof link)
         return;
+    const ssize_t n = readlink(link, target, sizeof target - 1);
+    if (n < 0 && errno == EINVAL) return; // no link: the user's
+    target[n > 0 ? n : 0] = 0;
+    if (!make && strcmp(target, ts__c.sidecar_path) != 0) return;
     unlink(link);
     if (make && symlink(ts__c.sidecar_path, link) != 0) return;
 }
@@ -5450,7 +5510,10 @@ static void ts__session_close(void)
         if (ts__rest(ring)->state == TS__RING_FREE)
             munmap(ring, size);
         else
-            madvise(ring->slots, size - ts__ring_offset(), MADV_REMOVE);
+            // Memory of the process in place of the file's.
+            mmap(ring->slots, size - ts__ring_offset(), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+                 0);
     }
     ts__c.ring_count = ts__c.free_count = 0;
     ts__c.ring_bytes = 0;
@@ -5520,6 +5583,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
         if (!ts__thread_start()) result = TS_ERR_MEMORY;
     }
     if (result != TS_OK) {
+        __atomic_store_n(&ts__c.session, 0, __ATOMIC_SEQ_CST);
         if (w->file.fd >= 0) unlink(ts__c.path);
         ts__session_close();
         return result;
@@ -5595,7 +5659,9 @@ static ts_result ts__session_stop_locked(void)
     if (ts__c.thread_runs) {
         __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
         ts__futex_wake(&ts__c.wake);
-        pthread_join(ts__c.thread, NULL);
+        // At exit the drain thread may be the one that stops.
+        if (!pthread_equal(pthread_self(), ts__c.thread))
+            pthread_join(ts__c.thread, NULL);
         TS__STORE(&ts__c.thread_runs, false);
     }
     ts__wait_outside();
@@ -5953,12 +6019,14 @@ static bool ts__rescue_state_fits(const ts__sidecar *s,
 static bool ts__rescue_log(ts__rescue *r)
 {
     ts__sidecar *const s = r->writer.sidecar;
+    uint64_t before = sizeof *s; // blocks do not overlap
     for (uint32_t i = 0; i < s->block_count; i++) {
         const uint64_t offset = s->blocks[i].offset;
-        if (offset > r->size || offset % 8 ||
+        if (offset < before || offset > r->size || offset % 8 ||
             s->blocks[i].used > r->size - offset)
             return false;
         r->log[i].bytes = r->map + offset;
+        before = offset + s->blocks[i].used;
         uint64_t at = 0;
         while (s->blocks[i].used - at >= sizeof(ts__entry)) {
             ts__entry e;
@@ -5976,8 +6044,10 @@ static bool ts__rescue_ring_fits(const ts__rescue *r, uint32_t i)
 {
     const ts__sidecar *const s = r->writer.sidecar;
     const uint64_t offset = s->rings[i].offset, size = s->rings[i].size;
-    if (offset > r->size || offset % 4096 || size > r->size - offset ||
-        size < ts__ring_offset())
+    const uint64_t before =
+        i ? s->rings[i - 1].offset + s->rings[i - 1].size : sizeof *s;
+    if (offset < before || offset > r->size || offset % 4096 ||
+        size > r->size - offset || size < ts__ring_offset())
         return false;
     const ts__ring *const ring = (const ts__ring *)(void *)(r->map + offset);
     return ring->shift >= 4 && ring->shift <= 32 &&
@@ -6085,9 +6155,11 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     ts_file_header header;
     ts__writer *const w = &r->writer;
     w->path = trace;
-    if (ts__file_open(&w->file, trace, O_RDWR, 0) < 0 ||
-        fstat(w->file.fd, &st) != 0)
-        return TS_ERR_IO;
+    if (ts__file_open(&w->file, trace, O_RDWR, 0) < 0) return TS_ERR_IO;
+    // Nobody may start to write it anew meanwhile.
+    if (!ts__file_lock(w->file.fd) && (errno == EAGAIN || errno == EACCES))
+        return TS_ERR_BUSY;
+    if (fstat(w->file.fd, &st) != 0) return TS_ERR_IO;
     if (!ts__file_read(w->file.fd, 0, &header, sizeof header) ||
         memcmp(header.magic, TS_FILE_MAGIC, sizeof header.magic) != 0)
         return TS_ERR_NOT_SBT;

@@ -261,7 +261,7 @@ typedef enum ts_transform {
     TS_TRANSFORM_QUEUED = 3 // submitted: from queued
 } ts_transform;
 
-// Event kinds. "gpu" ones sharethe columns of a GPU operation.
+// Event kinds. "gpu" ones share the columns of a GPU operation.
 #define TS_EVENTS(X) \
     X(ZONE, 1, "zone") \
     X(ZONE_OPEN, 2, "zone_open") \

@@ -438,6 +438,7 @@ static ts_loss_entry ts__loss_row(ts__loss_total *total, uint64_t epoch)
         total->sent_last = total->pending_last;
     }
     total->pending_epoch = epoch + 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); // a crash sees program order
     total->pending = TS__LOAD(&total->count);
     total->pending_stall = TS__LOAD(&total->stall_ns);
     total->pending_last = TS__LOAD(&total->last);

@@ -92,7 +92,7 @@ static bool ts__ring_refresh(ts__ring *ring, uint32_t count)
     return ts__ring_fits(ring, count);
 }
 
-static void ts__ring_drain(ts__ring *ring, uint64_t upto);
+static void ts__ring_drain(ts__ring *ring, uint64_t upto, bool dead);
 static void ts__row_write(ts__ring *ring, uint32_t event,
                           const uint64_t *values, uint32_t count);
 
@@ -120,15 +120,18 @@ static ts__ring *ts__ring_attach(uint32_t gate)
     if (!told) return NULL;
     ts__lock_take(&ts__c.pool);
     ts__ring *ring = NULL;
-    if (ts__c.free_count)
+    const bool still = ts__session_still(gate);
+    if (still && ts__c.free_count)
         ring = ts__c.rings[ts__c.free_rings[--ts__c.free_count]];
-    else
+    else if (still)
         ring = ts__ring_new(ts__shift_first());
-    // Many short threads can fill a ring between two looks at it.
-    if (ring && !ts__ring_refresh(ring, 2)) ts__ring_drain(ring, ring->head);
+    // Many short threads can fill a ring between two looks at it. Its last
+    // one has ended: what is not published now never will be.
+    if (ring && !ts__ring_refresh(ring, 2))
+        ts__ring_drain(ring, ring->head, true);
     if (ring)
         ts__ring_own(ring, gate);
-    else
+    else if (still)
         ts__loss_now(ts__track, TS_LOSS_MEMORY_BOUND);
     ts__lock_give(&ts__c.pool);
     if (!ring) return NULL;
@@ -142,17 +145,26 @@ static ts__ring *ts__ring_attach(uint32_t gate)
 }
 
 /*
-    A larger ring for a thread that fills its own. The small one stays the
+    A larger ring for a thread that fills its own; `stuck`: another one of its
+    size, for a ring that cannot be emptied because a slot was reserved and
+    never published (a jump out of a signal handler, a cancelled thread).The small one stays the
     thread's until it ends: we may be in a signal handler that interrupted a
     record which still goes into it.
 */
-static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate)
+static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
 {
-    if (((uint64_t)16 << ring->shift) >= ts__c.desc.ring_bytes) return NULL;
-    uint32_t shift = ring->shift + 2;
-    while (((uint64_t)16 << shift) > ts__c.desc.ring_bytes)
-        shift--;
+    uint32_t shift = ring->shift;
+    if (!stuck) {
+        if (((uint64_t)16 << shift) >= ts__c.desc.ring_bytes) return NULL;
+        shift += 2;
+        while (((uint64_t)16 << shift) > ts__c.desc.ring_bytes)
+            shift--;
+    }
     ts__lock_take(&ts__c.pool);
+    if (!ts__session_still(gate)) {
+        ts__lock_give(&ts__c.pool);
+        return NULL;
+    }
     ts__ring *next = NULL;
     for (uint32_t i = 0; i < ts__c.free_count && !next; i++) {
         ts__ring *const candidate = ts__c.rings[ts__c.free_rings[i]];
@@ -176,11 +188,23 @@ static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate)
     return next;
 }
 
-// Waits for the drain thread; false when there is none any more.
+// Whether the next record to drain is one that this thread, which is here,
+// has not published.
+static bool ts__ring_stuck(const ts__ring *ring)
+{
+    // acquire: pairs with the release in ts__writer_append
+    const uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+    const ts__slot *const slot = &ring->slots[tail & ring->mask];
+    return ring->head != tail &&
+           (TS__LOAD(&slot->a) & 0xFF) != ts__ring_tag(ring, tail);
+}
+
+// Waits for the drain thread; false when that is of no use.
 static bool ts__ring_block(ts__ring *ring, uint32_t count, uint32_t gate)
 {
     while (!ts__ring_refresh(ring, count)) {
-        if (!ts__session_still(gate) || !TS__LOAD(&ts__c.thread_runs))
+        if (!ts__session_still(gate) || !TS__LOAD(&ts__c.thread_runs) ||
+            ts__ring_stuck(ring))
             return false;
         __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
         ts__futex_wake(&ts__c.wake);
@@ -193,7 +217,7 @@ static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
                                     uint32_t gate)
 {
     if (ts__ring_refresh(ring, count)) return ring;
-    ts__ring *const larger = ts__ring_grow(ring, gate);
+    ts__ring *const larger = ts__ring_grow(ring, gate, false);
     if (larger) return larger;
     const uint64_t tick = ts__tick(ring);
     const uint64_t begin_ns = ts__clock_ns(CLOCK_MONOTONIC);
@@ -201,7 +225,7 @@ static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
     bool fits = false;
     if (ts__c.desc.policy == TS_POLICY_HELP) {
         cause = TS_LOSS_HELPED;
-        ts__ring_drain(ring, ring->head);
+        ts__ring_drain(ring, ring->head, false);
         fits = ts__ring_refresh(ring, count);
     } else if (ts__c.desc.policy == TS_POLICY_BLOCK) {
         cause = TS_LOSS_BLOCKED;
@@ -211,6 +235,9 @@ static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
         ts__loss_ring(ring, cause, 1, tick, ts__tick(ring),
                       ts__clock_ns(CLOCK_MONOTONIC) - begin_ns);
     if (fits) return ring;
+    ts__ring *const fresh =
+        cause != TS_LOSS_RING_FULL ? ts__ring_grow(ring, gate, true) : NULL;
+    if (fresh) return fresh;
     if (ts__session_still(gate))
         ts__loss_ring(ring, TS_LOSS_RING_FULL, 1, tick, tick, 0);
     return NULL;

@@ -69,7 +69,7 @@ typedef struct ts__commit { // what an append changes besides the file
     ts__ring *ring;         // NULL: none
     uint64_t tail, kept;    // of the ring
     uint32_t track;
-    bool index; // thechunks are not listed in the index
+    bool index; // the chunks are not listed in the index
 } ts__commit;
 
 static ts__commit ts__commit_begin(const ts__writer *w)
@@ -112,6 +112,7 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
     if (!ts__file_keep(&w->file, w->path)) return TS_ERR_IO;
     if (!ts__writer_space(w, offset + size)) return TS_ERR_DISK_FULL;
     sidecar->before = sidecar->state;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); // a crash sees program order
     __atomic_store_n(&sidecar->step, 1, __ATOMIC_RELEASE);
     const ts_result result = ts__file_write(w->file.fd, offset, bytes, size);
     if (result == TS_OK) {
@@ -223,7 +224,7 @@ static ts_result ts__writer_range(ts__writer *w, const uint8_t *bytes,
         for (size_t at = 0; at < size;) {
             const ts__entry *const e =
                 (const ts__entry *)(const void *)(bytes + at);
-            const bool thread = e->kind == TS_CHUNK_TRACKS &&
+            const bool thread = e->kind == TS_CHUNK_TRACKS && e->size &&
                                 ts__entry_bytes(e)[0] == TS_TRACK_THREAD;
             if (e->kind == ts__dictionary_kinds[k] && (threads || !thread)) {
                 p = ts__entries_add(p, e->id, e + 1, e->size);

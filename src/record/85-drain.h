@@ -86,11 +86,9 @@ static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
 }
 
 // What a producer does for itself: it may be in a signal handler.
-static void ts__ring_drain(ts__ring *ring, uint64_t upto)
+static void ts__ring_drain(ts__ring *ring, uint64_t upto, bool dead)
 {
-    const ts__mover m = {
-        &ts__c.writer, ts__log, NULL, 0, false, false, false
-    };
+    const ts__mover m = { &ts__c.writer, ts__log, NULL, 0, dead, false, false };
     ts__ring_move(&m, ring, upto);
 }
 
@@ -434,24 +432,53 @@ static ts_result ts__snapshot(const char *pattern)
     return result;
 }
 
+/*
+    The C library ends a process with its last thread, which must not be ours:
+    that is so when main() left with pthread_exit and nobody else is there.
+    proc(5): the state is the first field after the name, the number of threads
+    the 18th.
+*/
+static bool ts__drain_alone(void)
+{
+    char text[512];
+    const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = 0;
+    const char *field = strrchr(text, ')');
+    if (!field || field[1] != ' ' || field[2] != 'Z') return false;
+    for (int i = 0; i < 18 && field; i++)
+        field = strchr(field + 1, ' ');
+    return field && atoi(field + 1) == 2;
+}
+
 static void *ts__drain_main(void *unused)
 {
-    uint64_t next_ns = 0;
+    const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
+    // Only where a full ring means loss must it be looked at often.
+    const uint64_t longest =
+        ts__c.desc.policy == TS_POLICY_DROP ? 2000000u : 16000000u;
+    uint64_t next_ns = 0, sleep_ns = 2000000u;
     (void)unused;
     prctl(PR_SET_NAME, "ts-drain");
     ts__inside = 1; // it never records
     while (!TS__LOAD(&ts__c.stopping)) {
         const uint32_t seen = __atomic_load_n(&ts__c.wake, __ATOMIC_ACQUIRE);
-        const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
         const bool busy = !keep && ts__drain_round(false);
         const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
         if (now >= next_ns) {
             ts__drain_misc(true);
             next_ns = now + (uint64_t)ts__c.desc.flush_ms * 1000000u;
+            if (ts__drain_alone()) {
+                ts__inside = 0;
+                exit(0);
+            }
         }
         if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
             ts__snapshot(ts__c.snapshot_path);
-        ts__futex_wait(&ts__c.wake, seen, busy ? 200000u : 2000000u);
+        sleep_ns = busy ? 200000u : sleep_ns * 2;
+        if (sleep_ns > longest) sleep_ns = longest;
+        ts__futex_wait(&ts__c.wake, seen, sleep_ns);
     }
     return NULL;
 }

@@ -105,10 +105,14 @@ static ts_result ts__sidecar_create(const ts_file_header *header)
 // the user's choice.
 static void ts__sidecar_link(bool make)
 {
-    char link[TS__PATH_MAX];
+    char link[TS__PATH_MAX], target[TS__PATH_MAX];
     if (!ts__c.sidecar_dir[0]) return;
     if (snprintf(link, sizeof link, "%s.ring", ts__c.path) >= (int)sizeof link)
         return;
+    const ssize_t n = readlink(link, target, sizeof target - 1);
+    if (n < 0 && errno == EINVAL) return; // no link: the user's
+    target[n > 0 ? n : 0] = 0;
+    if (!make && strcmp(target, ts__c.sidecar_path) != 0) return;
     unlink(link);
     if (make && symlink(ts__c.sidecar_path, link) != 0) return;
 }
@@ -288,7 +292,10 @@ static void ts__session_close(void)
         if (ts__rest(ring)->state == TS__RING_FREE)
             munmap(ring, size);
         else
-            madvise(ring->slots, size - ts__ring_offset(), MADV_REMOVE);
+            // Memory of the process in place of the file's.
+            mmap(ring->slots, size - ts__ring_offset(), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+                 0);
     }
     ts__c.ring_count = ts__c.free_count = 0;
     ts__c.ring_bytes = 0;
@@ -358,6 +365,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
         if (!ts__thread_start()) result = TS_ERR_MEMORY;
     }
     if (result != TS_OK) {
+        __atomic_store_n(&ts__c.session, 0, __ATOMIC_SEQ_CST);
         if (w->file.fd >= 0) unlink(ts__c.path);
         ts__session_close();
         return result;
@@ -433,7 +441,9 @@ static ts_result ts__session_stop_locked(void)
     if (ts__c.thread_runs) {
         __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
         ts__futex_wake(&ts__c.wake);
-        pthread_join(ts__c.thread, NULL);
+        // At exit the drain thread may be the one that stops.
+        if (!pthread_equal(pthread_self(), ts__c.thread))
+            pthread_join(ts__c.thread, NULL);
         TS__STORE(&ts__c.thread_runs, false);
     }
     ts__wait_outside();

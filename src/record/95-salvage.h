@@ -62,12 +62,14 @@ static bool ts__rescue_state_fits(const ts__sidecar *s,
 static bool ts__rescue_log(ts__rescue *r)
 {
     ts__sidecar *const s = r->writer.sidecar;
+    uint64_t before = sizeof *s; // blocks do not overlap
     for (uint32_t i = 0; i < s->block_count; i++) {
         const uint64_t offset = s->blocks[i].offset;
-        if (offset > r->size || offset % 8 ||
+        if (offset < before || offset > r->size || offset % 8 ||
             s->blocks[i].used > r->size - offset)
             return false;
         r->log[i].bytes = r->map + offset;
+        before = offset + s->blocks[i].used;
         uint64_t at = 0;
         while (s->blocks[i].used - at >= sizeof(ts__entry)) {
             ts__entry e;
@@ -85,8 +87,10 @@ static bool ts__rescue_ring_fits(const ts__rescue *r, uint32_t i)
 {
     const ts__sidecar *const s = r->writer.sidecar;
     const uint64_t offset = s->rings[i].offset, size = s->rings[i].size;
-    if (offset > r->size || offset % 4096 || size > r->size - offset ||
-        size < ts__ring_offset())
+    const uint64_t before =
+        i ? s->rings[i - 1].offset + s->rings[i - 1].size : sizeof *s;
+    if (offset < before || offset > r->size || offset % 4096 ||
+        size > r->size - offset || size < ts__ring_offset())
         return false;
     const ts__ring *const ring = (const ts__ring *)(void *)(r->map + offset);
     return ring->shift >= 4 && ring->shift <= 32 &&
@@ -194,9 +198,11 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     ts_file_header header;
     ts__writer *const w = &r->writer;
     w->path = trace;
-    if (ts__file_open(&w->file, trace, O_RDWR, 0) < 0 ||
-        fstat(w->file.fd, &st) != 0)
-        return TS_ERR_IO;
+    if (ts__file_open(&w->file, trace, O_RDWR, 0) < 0) return TS_ERR_IO;
+    // Nobody may start to write it anew meanwhile.
+    if (!ts__file_lock(w->file.fd) && (errno == EAGAIN || errno == EACCES))
+        return TS_ERR_BUSY;
+    if (fstat(w->file.fd, &st) != 0) return TS_ERR_IO;
     if (!ts__file_read(w->file.fd, 0, &header, sizeof header) ||
         memcmp(header.magic, TS_FILE_MAGIC, sizeof header.magic) != 0)
         return TS_ERR_NOT_SBT;
