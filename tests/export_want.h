@@ -311,15 +311,32 @@ static inline bool want_owns(const want_event *zone, const want_event *arg)
            zone->values[TS_COLUMN_SITE] == arg->values[TS_COLUMN_SITE];
 }
 
+static inline ts_text want_arg_name(want *e, const want_event *arg)
+{
+    const bool is_text = arg->values[TS_COLUMN_TYPE] == TS_VALUE_TEXT;
+    const ts_text name =
+        ts_reader_name(e->reader, (uint32_t)arg->values[TS_COLUMN_NAME]);
+    return name.size ? name : want_static(is_text ? "text" : "value");
+}
+
+// An argument of a zone, the first of its name, or "NAME 2", ...
 static inline void want_zone_arg(want *e, want_item *item,
                                  const want_event *arg)
 {
     const uint64_t value = arg->values[TS_COLUMN_VALUE];
-    const bool is_text = arg->values[TS_COLUMN_TYPE] == TS_VALUE_TEXT;
-    const ts_text name =
-        ts_reader_name(e->reader, (uint32_t)arg->values[TS_COLUMN_NAME]);
-    want_clean_text(&item->args,
-                    name.size ? name : want_static(is_text ? "text" : "value"));
+    const ts_text name = want_arg_name(e, arg);
+    int number = 1;
+    for (const want_event *before = e->events; before < arg; before++) {
+        if (before->kind != TS_EVENT_ZONE_ARG || before->track != arg->track ||
+            before->tick != arg->tick ||
+            before->values[TS_COLUMN_SITE] != arg->values[TS_COLUMN_SITE])
+            continue;
+        const ts_text other = want_arg_name(e, before);
+        number += other.size == name.size &&
+                  !memcmp(other.text, name.text, name.size);
+    }
+    want_clean_text(&item->args, name);
+    if (number > 1) want_print(&item->args, " %d", number);
     if (arg->values[TS_COLUMN_TYPE] == TS_VALUE_INT) {
         want_print(&item->args, "=%" PRIu64 "\x1f", value);
     } else if (arg->values[TS_COLUMN_TYPE] == TS_VALUE_DOUBLE) {

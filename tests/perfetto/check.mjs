@@ -22,7 +22,7 @@ function canonicalValue(text) {
     if (/^-?\d+$/.test(text))
         return BigInt.asUintN(64, BigInt(text)).toString();
     if (/^-?[\d.]+(e[-+]?\d+)?$/.test(text)) return Number(text).toString();
-    return { inf: 'Infinity', '-inf': '-Infinity' }[text] ?? text;
+    return text;
 }
 
 function canonicalArgs(pairs) {
@@ -37,15 +37,8 @@ function splitArgs(text) {
     });
 }
 
-// Chrome's arguments have no room of their own for places.
-const PLACES = {
-    file: 'source.file_name', function: 'source.function_name',
-    line: 'source.line_number',
-};
-
-function argOf([key, type, int, string, real], isJson) {
-    let name = key.replace(/^(debug|args|legacy_event)\./, '');
-    if (isJson) name = PLACES[name] ?? name;
+function argOf([key, type, int, string, real]) {
+    const name = key.replace(/^(debug|args)\./, '');
     const hex = () => `0x${BigInt.asUintN(64, BigInt(int)).toString(16)}`;
     const value = type === 'pointer' ? hex()
         : type === 'bool' ? (int ? 'true' : 'false')
@@ -53,7 +46,7 @@ function argOf([key, type, int, string, real], isJson) {
     return [name, value];
 }
 
-function loadArgs(processor, isJson) {
+function loadArgs(processor) {
     const sets = new Map();
     const sql = `select arg_set_id, key, value_type, int_value, string_value,
         real_value from args order by id`;
@@ -62,15 +55,21 @@ function loadArgs(processor, isJson) {
             /^source\.(file_name|function_name|line_number)$/.test(cells[0]);
         if (!ours) continue;
         if (!sets.has(set)) sets.set(set, []);
-        sets.get(set).push(argOf(cells, isJson));
+        sets.get(set).push(argOf(cells));
     }
     return sets;
 }
 
 /* ---- Both sides as texts ------------------------------------------------ */
 
+// The trace processor has doubles only.
+function sampleValue(text) {
+    return String(Number(text.replace(/^(-?)inf$/, '$1Infinity')));
+}
+
 // A sample that is no number is an instant in JSON.
-function wantedSample(time, name, value, isJson) {
+function wantedSample(time, name, text, isJson) {
+    const value = sampleValue(text);
     if (isJson && !Number.isFinite(Number(value)))
         return `S ${time} 0 ${name} [] value=${value}`;
     return `C ${time} ${name} ${value}`;
@@ -89,7 +88,7 @@ function wanted(isJson) {
         const [type, time, duration, ...texts] = line.split('\t');
         const [name, category, args, place] = texts.map(unhex);
         if (type === 'C') {
-            lines.push(wantedSample(time, name, canonicalValue(args), isJson));
+            lines.push(wantedSample(time, name, args, isJson));
             counters.add(name);
         } else if (type === 'F') {
             const [head, at] = args.split('\x1f');
@@ -121,7 +120,7 @@ function sampleLines(processor, isJson, counters) {
         join counter_track t on c.track_id = t.id`;
     return processor.query(sql).rows.map(([time, name, value]) => {
         const own = isJson ? counterName(name, counters) : name;
-        return `C ${time} ${own} ${canonicalValue(String(value))}`;
+        return `C ${time} ${own} ${sampleValue(String(value))}`;
     });
 }
 
@@ -162,7 +161,7 @@ function spanCategory(args) {
 }
 
 function sliceLines(processor, isJson) {
-    const sets = loadArgs(processor, isJson);
+    const sets = loadArgs(processor);
     const stacks = loadStacks(processor);
     const places = loadPlaces(processor);
     const sql = `select id, ts, dur, coalesce(name, ''),

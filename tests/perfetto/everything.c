@@ -34,6 +34,8 @@ static void zones(void)
     TS_ZONE_VALUE("half", 0.5);
     TS_ZONE_VALUE(HARD, 1);
     TS_ZONE_TEXT(HARD);
+    TS_ZONE_TEXT("a second text");
+    TS_ZONE_VALUE("answer", 43);
     {
         TS_ZONE(HARD, HARD);
         TS_ZONE_TEXT("inner");

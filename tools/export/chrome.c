@@ -261,18 +261,30 @@ static void put_key(chrome *c, bool *filled, ts_text key)
     put(c, ":");
 }
 
+static void put_arg_key(chrome *c, bool *filled, const export_arg *arg)
+{
+    if (!arg->repeat) {
+        put_key(c, filled, arg->name);
+        return;
+    }
+    export_buffer name = { 0 };
+    export_put_arg_name(&name, arg);
+    put_key(c, filled, (ts_text){ (char *)name.data, name.size });
+    export_resize(name.data, 0);
+}
+
 static void put_place(chrome *c, bool *filled, const ts_site_entry *site)
 {
     const ts_text file = ts_reader_name(c->reader, site->file);
     const ts_text function = ts_reader_name(c->reader, site->function);
     if (file.size) {
-        put_key(c, filled, (ts_text){ "file", 4 });
+        put_key(c, filled, (ts_text){ "source.file_name", 16 });
         put_string(&c->block, file);
-        put_key(c, filled, (ts_text){ "line", 4 });
+        put_key(c, filled, (ts_text){ "source.line_number", 18 });
         put_uint(&c->block, site->line);
     }
     if (function.size) {
-        put_key(c, filled, (ts_text){ "function", 8 });
+        put_key(c, filled, (ts_text){ "source.function_name", 20 });
         put_string(&c->block, function);
     }
     if (site->color) {
@@ -305,7 +317,7 @@ static void put_args(chrome *c, const export_item *item, const char *category)
     const ts_site_entry *const site =
         item->site ? ts_reader_site(c->reader, item->site) : NULL;
     for (uint32_t i = 0; i < item->arg_count; i++) {
-        put_key(c, &filled, item->args[i].name);
+        put_arg_key(c, &filled, &item->args[i]);
         put_value(c, &item->args[i]);
     }
     if (category) {

@@ -88,9 +88,13 @@ typedef enum export_arg_name {
 
 extern const ts_text export_arg_names[EXPORT_ARG_LIMIT];
 
+struct export_arg;
+void export_put_arg_name(export_buffer *buffer, const struct export_arg *arg);
+
 typedef struct export_arg {
-    ts_text name;  // lives as long as the trace
-    uint8_t known; // export_arg_name
+    ts_text name;    // lives as long as the trace
+    uint8_t known;   // export_arg_name
+    uint16_t repeat; // of the same name before: "text", "text 2", ...
     export_arg_type type;
     uint32_t next; // private to export_walk.c
     union {

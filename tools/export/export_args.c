@@ -2,6 +2,7 @@
     export_args.c - the arguments of items
 */
 #include "tools/export/export_args.h"
+#include <stdio.h>
 
 /* ---- Arguments ---------------------------------------------------------- */
 
@@ -30,7 +31,16 @@ export_arg *export_add(export_args *a, export_arg_name name,
     arg->known = (uint8_t)name;
     arg->type = type;
     arg->next = 0;
+    arg->repeat = 0;
     return arg;
+}
+
+void export_put_arg_name(export_buffer *buffer, const export_arg *arg)
+{
+    char number[16];
+    const int size = snprintf(number, sizeof number, " %u", arg->repeat + 1u);
+    export_put(buffer, arg->name.text, arg->name.size);
+    if (arg->repeat) export_put(buffer, number, (size_t)size);
 }
 
 export_arg *export_add_named(export_args *a, ts_text name, export_arg_type type)

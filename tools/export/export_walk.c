@@ -153,6 +153,20 @@ static held *find_owner(walk *w, uint64_t site, uint64_t tick)
     return NULL;
 }
 
+// Viewers keep one argument of a name: the last one gets a number if others
+// of the item have its name.
+static void number_arg(walk *w, const held *h)
+{
+    export_arg *const args = w->args.args;
+    export_arg *const last = &args[h->last_arg - 1];
+    for (uint32_t i = h->first_arg; i != h->last_arg; i = args[i - 1].next) {
+        const ts_text name = args[i - 1].name;
+        if (name.size == last->name.size &&
+            !memcmp(name.text, last->name.text, name.size))
+            last->repeat++;
+    }
+}
+
 // A named number or a text of a zone. One whose zone is not there (lost,
 // outside the range) is shown as an instant, not dropped.
 static void take_zone_arg(walk *w, const ts_event *event)
@@ -182,6 +196,7 @@ static void take_zone_arg(walk *w, const ts_event *event)
     }
     }
     own_args(w, owner, from);
+    number_arg(w, owner);
 }
 
 static void take_message(walk *w, const ts_event *event)

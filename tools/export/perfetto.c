@@ -274,6 +274,7 @@ enum { // DebugAnnotation
     ARG_DOUBLE = 5,
     ARG_TEXT = 6,
     ARG_POINTER = 7,
+    ARG_NAME = 10,
     ARG_ARRAY = 12
 };
 
@@ -309,12 +310,23 @@ static uint32_t intern_arg_name(perfetto *p, sequence *s, const export_arg *arg)
     return arg->known;
 }
 
+static void put_arg_name(export_buffer *b, const export_arg *arg)
+{
+    export_buffer name = { 0 };
+    export_put_arg_name(&name, arg);
+    proto_text(b, ARG_NAME, (char *)name.data, name.size);
+    export_resize(name.data, 0);
+}
+
 static void put_arg(perfetto *p, sequence *s, const export_arg *arg)
 {
     export_buffer *const b = &p->block;
-    const uint32_t name = intern_arg_name(p, s, arg);
+    const uint32_t name = arg->repeat ? 0 : intern_arg_name(p, s, arg);
     const size_t annotation = proto_begin(b, EVENT_ARG);
-    proto_uint(b, ARG_NAME_ID, name);
+    if (name)
+        proto_uint(b, ARG_NAME_ID, name);
+    else
+        put_arg_name(b, arg);
     put_value(b, arg);
     proto_end(b, annotation);
 }
