@@ -211,7 +211,7 @@ static void put_device(forge *f)
         kernel[i] = copy[i] + 600 * US;
         kernel_ns[i] = (900 + 100 * i) * US;
         launch[i] = i % 3 == 2 ? 2 : 1;
-        size[i] = 65536 << i % 4;
+        size[i] = UINT64_C(65536) << i % 4;
         type[i] = 1;
         thread[i] = MAIN;
         correlation[i] = 100 + i;

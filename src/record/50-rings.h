@@ -147,9 +147,9 @@ static ts__ring *ts__ring_attach(uint32_t gate)
 /*
     A larger ring for a thread that fills its own; `stuck`: another one of its
     size, for a ring that cannot be emptied because a slot was reserved and
-    never published (a jump out of a signal handler, a cancelled thread).The small one stays the
-    thread's until it ends: we may be in a signal handler that interrupted a
-    record which still goes into it.
+    never published (a jump out of a signal handler, a cancelled thread). The
+    old one stays the thread's until it ends: we may be in a signal handler
+    that interrupted a record which still goes into it.
 */
 static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
 {
