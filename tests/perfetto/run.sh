@@ -61,4 +61,15 @@ build/examples/pipeline -o "$folder/pipeline.sbt" --frames 3 >/dev/null &&
     check pipeline || status=1
 build/examples/gpu_own "$folder/gpu_own.sbt" >/dev/null &&
     check gpu_own || status=1
+
+# The kinds with the most odd values, from files that stay the same.
+for name in zone_arg zone_open counter message; do
+    test -e "tests/golden/$name.sbt" || continue
+    trace=$folder/$name.sbt
+    cp "tests/golden/$name.sbt" "$trace"
+    build/tests/perfetto/list "$trace" >"$folder/$name.list" || status=1
+    build/ts-export "$trace" -o "$folder/$name.pftrace" >/dev/null 2>&1
+    node tests/perfetto/check.mjs "$engine" "$folder/$name.list" \
+        "$folder/$name.pftrace" || status=1
+done
 exit $status
