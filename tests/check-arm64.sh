@@ -22,7 +22,9 @@ if ! test -e $root/usr/include/cmocka.h; then
         cp /usr/include/xxhash.h usr/include/'
 fi
 test -e $root/usr/include/cmocka.h || exit 0
-flags="-O1 -Werror -isystem $PWD/$root/usr/include"
+# -fno-ivopts: gcc 12 folds two arrays into one index whose base wraps around
+# below zero, which is right on the processor and stores nothing under qemu 7.2.
+flags="-O1 -fno-ivopts -Werror -isystem $PWD/$root/usr/include"
 check_build "arm64: build" OUT=build/arm64 CC=aarch64-linux-gnu-gcc \
     CXX=aarch64-linux-gnu-g++ AR=aarch64-linux-gnu-ar CFLAGS="$flags" \
     LDFLAGS="-L$PWD/$root/usr/lib/aarch64-linux-gnu" HAVE_ZSTD= \

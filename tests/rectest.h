@@ -103,6 +103,14 @@ RT_UNUSED static void rt_sleep_ms(long ms)
     while (nanosleep(&left, &left) && errno == EINTR) {}
 }
 
+// Returns when the counter shows another tick, for tests of an order in time:
+// some counters, and an emulated one, step once in many nanoseconds.
+RT_UNUSED static void rt_next_tick(void)
+{
+    const uint64_t tick = ts_tick_now();
+    while (ts_tick_now() == tick) {}
+}
+
 RT_UNUSED static uint64_t rt_now_ns(clockid_t clock)
 {
     struct timespec now;

@@ -21,7 +21,9 @@ static void marks_and_frames_have_names_and_order(void **state)
     const char *const path = rt_start("marks.sbt", plain);
     for (int i = 0; i < 3; i++) {
         TS_FRAME("frame");
+        rt_next_tick();
         TS_MARK("mark", "kind of", 0x123456);
+        rt_next_tick();
     }
     TS_FRAME("other", "display");
     assert_int_equal(ts_session_stop(), TS_OK);

@@ -242,6 +242,7 @@ static void every_kind_keeps_every_field(void **state)
             op.correlation = field_values[v];
             counts[k][v] = set_fields(&op, field_values[v], name, fields[k][v]);
             ts_gpu_op_record(&op);
+            rt_next_tick();
         }
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_trace trace = rt_read(path);

@@ -231,6 +231,7 @@ static void flush_often(const char *name)
     rt_start(name, plain);
     for (int i = 0; i < FLUSHES; i++) {
         zones(1);
+        rt_next_tick();
         TS_COUNTER("flushes", i);
         RT_CHECK(ts_session_flush() == TS_OK);
     }

@@ -141,6 +141,7 @@ static void deep(int left)
 {
     TS_ZONE("deep");
     TS_ZONE_VALUE("down", left);
+    rt_next_tick();
     if (left > 1) deep(left - 1);
     TS_ZONE_VALUE("up", left);
 }
