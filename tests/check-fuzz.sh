@@ -1,5 +1,6 @@
 # Fuzzers with libFuzzer, ASan and UBSan: the corpus replays without a
-# finding, then FUZZ_SECONDS (60) of fuzzing, shared between them.
+# finding, then FUZZ_SECONDS (60) of fuzzing for the reader and a third of it
+# for each of the others.
 . tests/lib.sh
 folder=build/fuzz
 mkdir -p $folder
@@ -18,9 +19,11 @@ for source in tests/fuzz/fuzz_*.c; do
     check "fuzz: $name replays its corpus" sh -c '
         test -n "$(ls -A $1)" && $0 -runs=0 -timeout=10 $1' \
         $folder/$name $corpus
+    seconds=${FUZZ_SECONDS:-60}
+    test "$name" = fuzz_reader || seconds=$((seconds / 3))
     mkdir -p $folder/$name.found
     check "fuzz: $name finds nothing" $folder/$name \
-        -max_total_time=$((${FUZZ_SECONDS:-60} / count)) -timeout=10 \
+        -max_total_time=$seconds -timeout=10 \
         -rss_limit_mb=2048 -artifact_prefix=$folder/$name.found/ \
         -print_final_stats=1 $folder/$name.found $corpus
 done
