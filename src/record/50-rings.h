@@ -82,13 +82,21 @@ static bool ts__ring_fits(ts__ring *ring, uint32_t count)
     return ring->head + count <= TS__LOAD(&ring->limit);
 }
 
-// Tells the producer how far the consumer has come.
+// Tells the producer how far the consumer has come. The limit is never more
+// than half a ring away, so that the drain is woken in time.
 static bool ts__ring_refresh(ts__ring *ring, uint32_t count)
 {
     if (ts__c.desc.policy == TS_POLICY_OVERWRITE) return true;
-    // acquire: pairs with the release in ts__writer_commit
+    // acquire: pairs with the release in ts__writer_append
     const uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
-    TS__STORE(&ring->limit, tail + ts__ring_slots(ring) - TS__RING_MARGIN);
+    const uint64_t slots = ts__ring_slots(ring);
+    uint64_t limit = tail + slots - TS__RING_MARGIN;
+    if (limit > ring->head + slots / 2) limit = ring->head + slots / 2;
+    TS__STORE(&ring->limit, limit);
+    if (ring->head - tail >= slots / 4 && TS__LOAD(&ts__c.thread_runs)) {
+        __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
+        ts__futex_wake(&ts__c.wake);
+    }
     return ts__ring_fits(ring, count);
 }
 

@@ -455,9 +455,7 @@ static bool ts__drain_alone(void)
 static void *ts__drain_main(void *unused)
 {
     const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
-    // Only where a full ring means loss must it be looked at often.
-    const uint64_t longest =
-        ts__c.desc.policy == TS_POLICY_DROP ? 2000000u : 16000000u;
+    const uint64_t longest = 16000000u; // producers wake it: ts__ring_refresh
     uint64_t next_ns = 0, sleep_ns = 2000000u;
     (void)unused;
     prctl(PR_SET_NAME, "ts-drain");
