@@ -406,7 +406,8 @@ typedef struct ts_session_desc {
     ts_fork fork;          // what children do (TS_FORK_QUIET)
     uint64_t memory_bytes; // bound on all rings together (256 MiB)
     uint32_t ring_bytes;   // largest ring of a thread, rounded up to a power
-                           // of two, 32 KiB to 64 MiB (1 MiB)
+                           // of two, 32 KiB to 64 MiB (4 MiB;
+                           // TS_POLICY_OVERWRITE: 1 MiB)
     uint32_t flush_ms;     // a record is in the file after at most about
                            // this long (500)
     uint32_t rank;         // rank of the process, for %r and merging (0)
@@ -5239,7 +5240,8 @@ static ts_result ts__session_defaults(const ts_session_desc *desc)
     if (!desc || !desc->path || !*desc->path) return TS_ERR_USAGE;
     ts_session_desc d = *desc;
     if (!d.memory_bytes) d.memory_bytes = 256u << 20;
-    if (!d.ring_bytes) d.ring_bytes = 1u << 20;
+    if (!d.ring_bytes)
+        d.ring_bytes = d.policy == TS_POLICY_OVERWRITE ? 1u << 20 : 4u << 20;
     if (!d.flush_ms) d.flush_ms = 500;
     if (d.ring_bytes > 64u << 20 || d.memory_bytes < 128u << 10 ||
         (uint32_t)d.policy > TS_POLICY_BLOCK ||

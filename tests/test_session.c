@@ -300,7 +300,9 @@ static void the_drain_thread_writes_without_being_asked(void **state)
 static void a_manual_drain_writes_only_when_asked(void **state)
 {
     (void)state;
-    const ts_session_desc manual = { .drain = TS_DRAIN_MANUAL, .flush_ms = 1 };
+    const ts_session_desc manual = { .drain = TS_DRAIN_MANUAL,
+                                     .flush_ms = 1,
+                                     .ring_bytes = 1 << 20 };
     const char *const path = rt_start("manual.sbt", manual);
     ts_stats before, after;
     zones(50);

@@ -15,7 +15,8 @@ static ts_result ts__session_defaults(const ts_session_desc *desc)
     if (!desc || !desc->path || !*desc->path) return TS_ERR_USAGE;
     ts_session_desc d = *desc;
     if (!d.memory_bytes) d.memory_bytes = 256u << 20;
-    if (!d.ring_bytes) d.ring_bytes = 1u << 20;
+    if (!d.ring_bytes)
+        d.ring_bytes = d.policy == TS_POLICY_OVERWRITE ? 1u << 20 : 4u << 20;
     if (!d.flush_ms) d.flush_ms = 500;
     if (d.ring_bytes > 64u << 20 || d.memory_bytes < 128u << 10 ||
         (uint32_t)d.policy > TS_POLICY_BLOCK ||
