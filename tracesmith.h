@@ -1783,7 +1783,6 @@ typedef struct ts__writer {
     uint8_t *scratch;     // TS__SCRATCH_BYTES, for entries and index parts
     uint64_t reserved;    // disk space is allocated up to here
     ts_result error;      // the first
-    uint32_t compress;    // zstd level
     bool final;           // may use up the reserve
 } ts__writer;
 
@@ -3328,8 +3327,7 @@ static uint64_t ts__zigzag(uint64_t d)
 // five months of a 3 GHz counter.
 static uint64_t ts__tick_full(uint64_t near, uint64_t low)
 {
-    const uint64_t base = near;
-    return base + (uint64_t)((int64_t)((low - base) << 8) >> 8);
+    return near + (uint64_t)((int64_t)((low - near) << 8) >> 8);
 }
 
 static void ts__put_u64(uint8_t *p, uint64_t value)
@@ -5574,7 +5572,6 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     if (result != TS_OK) return result;
     if (!ts__session_hooks() || !ts__session_memory()) return TS_ERR_MEMORY;
     w->file.fd = ts__c.sidecar_file.fd = -1;
-    w->compress = ts__c.desc.compress;
     ts__session_facts();
     ts__header_make(&header);
     result = ts__sidecar_create(&header);

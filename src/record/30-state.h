@@ -151,7 +151,6 @@ typedef struct ts__writer {
     uint8_t *scratch;     // TS__SCRATCH_BYTES, for entries and index parts
     uint64_t reserved;    // disk space is allocated up to here
     ts_result error;      // the first
-    uint32_t compress;    // zstd level
     bool final;           // may use up the reserve
 } ts__writer;
 

@@ -29,8 +29,7 @@ static uint64_t ts__zigzag(uint64_t d)
 // five months of a 3 GHz counter.
 static uint64_t ts__tick_full(uint64_t near, uint64_t low)
 {
-    const uint64_t base = near;
-    return base + (uint64_t)((int64_t)((low - base) << 8) >> 8);
+    return near + (uint64_t)((int64_t)((low - near) << 8) >> 8);
 }
 
 static void ts__put_u64(uint8_t *p, uint64_t value)

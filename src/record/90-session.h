@@ -349,7 +349,6 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     if (result != TS_OK) return result;
     if (!ts__session_hooks() || !ts__session_memory()) return TS_ERR_MEMORY;
     w->file.fd = ts__c.sidecar_file.fd = -1;
-    w->compress = ts__c.desc.compress;
     ts__session_facts();
     ts__header_make(&header);
     result = ts__sidecar_create(&header);
