@@ -708,16 +708,16 @@ static inline void ts__ring_publish(ts__ring *ring, uint64_t position,
 
 // The calling thread's ring with room for count slots, NULL if it must not
 // record now or the record is lost (and counted).
-TS_API ts__ring *ts__ring_room(uint32_t kind, uint32_t count);
+TS_API ts__ring *ts__ring_room(uint32_t count);
 
-static inline ts__ring *ts__ring_get(uint32_t kind, uint32_t count)
+static inline ts__ring *ts__ring_get(uint32_t count)
 {
     const uint32_t gate = TS__LOAD(&ts__gate);
     if (!gate) return NULL;
     ts__ring *const ring = ts__mine;
     if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate ||
                      TS__LOAD(&ring->head) + count > TS__LOAD(&ring->limit)))
-        return ts__ring_room(kind, count);
+        return ts__ring_room(count);
     return ring;
 }
 
@@ -775,7 +775,7 @@ static inline ts_zone ts_zone_begin(ts_site *site)
     if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return zone;
     ts__ring *ring = ts__mine;
     if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate) &&
-        !(ring = ts__ring_room(TS_EVENT_ZONE, 1)))
+        !(ring = ts__ring_room(1)))
         return zone;
     return ts__zone_begin_code(ring, code);
 }
@@ -784,7 +784,7 @@ static inline ts_zone ts_zone_begin(ts_site *site)
 static inline ts_zone ts_zone_begin_site(uint32_t site)
 {
     const ts_zone none = { 0, 0, 0 };
-    ts__ring *const ring = site ? ts__ring_get(TS_EVENT_ZONE, 1) : NULL;
+    ts__ring *const ring = site ? ts__ring_get(1) : NULL;
     return ring ? ts__zone_begin_code(ring, site) : none;
 }
 
@@ -837,7 +837,7 @@ TS_API void ts_zone_text(const char *text);
 */
 static inline void ts_mark(ts_site *site)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_MARK, 1);
+    ts__ring *const ring = ts__ring_get(1);
     if (!ring) return;
     uint32_t code = TS__CODE(&site->code);
     if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return;
@@ -852,7 +852,7 @@ TS_API void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
 
 static inline void ts_counter_int(ts_counter *counter, int64_t value)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_COUNTER, 2);
+    ts__ring *const ring = ts__ring_get(2);
     if (!ring) return;
     uint32_t code = TS__CODE(&counter->code);
     if (TS__UNLIKELY(!code) && !(code = ts__counter_code(counter))) return;
@@ -878,7 +878,7 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
                             uint32_t category)
 {
     const uint64_t address = (uint64_t)(uintptr_t)ptr;
-    ts__ring *const ring = ts__ring_get(TS_EVENT_ALLOC, 2);
+    ts__ring *const ring = ts__ring_get(2);
     if (!ring || !address) return;
     if (TS__UNLIKELY(category || address >> 48 || size >> 56)) {
         ts__alloc_slow(address, size, pool, category);
@@ -900,7 +900,7 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
 static inline void ts_free(const void *ptr, uint32_t pool)
 {
     const uint64_t address = (uint64_t)(uintptr_t)ptr;
-    ts__ring *const ring = ts__ring_get(TS_EVENT_FREE, 1);
+    ts__ring *const ring = ts__ring_get(1);
     if (!ring || !address) return;
     if (TS__UNLIKELY(pool || address >> 48)) {
         ts__free_slow(address, pool);
@@ -2791,9 +2791,8 @@ static ts__ring *ts__ring_room_in(uint32_t gate, uint32_t count)
     return ring;
 }
 
-ts__ring *ts__ring_room(uint32_t kind, uint32_t count)
+ts__ring *ts__ring_room(uint32_t count)
 {
-    (void)kind;
     const uint32_t gate = TS__LOAD(&ts__gate);
     return gate ? ts__ring_room_in(gate, count) : NULL;
 }
@@ -2894,7 +2893,7 @@ static void ts__row_put_in(uint8_t *bytes, uint32_t event, uint32_t track,
     size += 8 + 8 * count;
     memset(bytes + size, 0, 14);
     const uint32_t slots = ts__slots_for(size);
-    ts__ring *ring = ts__ring_get(event, slots);
+    ts__ring *ring = ts__ring_get(slots);
     if (!ring) return;
     const uint64_t b = (uint64_t)size << 32 | (uint64_t)slots << 16 |
                        (uint64_t)event << 6 | TS__REC_ROW;
@@ -2979,7 +2978,7 @@ static uint32_t ts__open_site(const ts__ring *ring)
 static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
                          const char *text, size_t size)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_ZONE_ARG, 8);
+    ts__ring *const ring = ts__ring_get(8);
     uint64_t start;
     uint32_t code;
     if (!ring || !TS__LOAD(&ring->depth)) return;
@@ -3021,7 +3020,7 @@ void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
 
 void ts_counter_double(ts_counter *counter, double value)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_COUNTER, 2);
+    ts__ring *const ring = ts__ring_get(2);
     if (!ring) return;
     uint32_t code = TS__CODE(&counter->code);
     if (!code && !(code = ts__counter_code(counter))) return;
@@ -3055,7 +3054,7 @@ void ts__free_slow(uint64_t address, uint32_t pool)
 
 void ts_message_sized(const char *text, size_t size)
 {
-    ts__ring *const ring = text ? ts__ring_get(TS_EVENT_MESSAGE, 8) : NULL;
+    ts__ring *const ring = text ? ts__ring_get(8) : NULL;
     if (!ring) return;
     const uint64_t row[] = { ts__tick(ring), ts__open_site(ring) };
     ts__row_put(TS_EVENT_MESSAGE, ts__track, 0, row, 2, text, size);
@@ -3068,7 +3067,7 @@ void ts_message(const char *text)
 
 void ts_frame(ts_site *site)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_FRAME, 1);
+    ts__ring *const ring = ts__ring_get(1);
     if (!ring) return;
     uint32_t code = TS__CODE(&site->code);
     if (!code && !(code = ts__site_code(site))) return;
@@ -3079,7 +3078,7 @@ void ts_frame(ts_site *site)
 
 void ts_flow(uint64_t id, ts_phase phase)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_FLOW, 4);
+    ts__ring *const ring = ts__ring_get(4);
     if (!ring) return;
     const uint64_t row[] = { ts__tick(ring), id, (uint64_t)phase };
     ts__row_put(TS_EVENT_FLOW, ts__track, 0, row, 3, NULL, 0);
@@ -3087,7 +3086,7 @@ void ts_flow(uint64_t id, ts_phase phase)
 
 static void ts__span(uint64_t id, ts_phase phase, uint32_t site)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_SPAN, 4);
+    ts__ring *const ring = ts__ring_get(4);
     if (!ring) return;
     const uint64_t row[] = { ts__tick(ring), id, (uint64_t)phase, site };
     ts__row_put(TS_EVENT_SPAN, ts__track, 0, row, 4, NULL, 0);
@@ -3236,7 +3235,7 @@ static bool ts__kernel_put(const ts_gpu_op *op)
         (op->track | op->origin.site | thread) >> 26 || op->clock >> 18 ||
         op->origin.stack || op->u.kernel.graph_node || op->u.kernel.graph)
         return false;
-    ts__ring *const ring = ts__ring_get(TS_EVENT_KERNEL, 3);
+    ts__ring *const ring = ts__ring_get(3);
     if (!ring) return true; // and counted
     const uint64_t position = ts__ring_reserve(ring, 3);
     ts__ring_count_more(ring, 2);

@@ -708,16 +708,16 @@ static inline void ts__ring_publish(ts__ring *ring, uint64_t position,
 
 // The calling thread's ring with room for count slots, NULL if it must not
 // record now or the record is lost (and counted).
-TS_API ts__ring *ts__ring_room(uint32_t kind, uint32_t count);
+TS_API ts__ring *ts__ring_room(uint32_t count);
 
-static inline ts__ring *ts__ring_get(uint32_t kind, uint32_t count)
+static inline ts__ring *ts__ring_get(uint32_t count)
 {
     const uint32_t gate = TS__LOAD(&ts__gate);
     if (!gate) return NULL;
     ts__ring *const ring = ts__mine;
     if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate ||
                      TS__LOAD(&ring->head) + count > TS__LOAD(&ring->limit)))
-        return ts__ring_room(kind, count);
+        return ts__ring_room(count);
     return ring;
 }
 
@@ -775,7 +775,7 @@ static inline ts_zone ts_zone_begin(ts_site *site)
     if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return zone;
     ts__ring *ring = ts__mine;
     if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate) &&
-        !(ring = ts__ring_room(TS_EVENT_ZONE, 1)))
+        !(ring = ts__ring_room(1)))
         return zone;
     return ts__zone_begin_code(ring, code);
 }
@@ -784,7 +784,7 @@ static inline ts_zone ts_zone_begin(ts_site *site)
 static inline ts_zone ts_zone_begin_site(uint32_t site)
 {
     const ts_zone none = { 0, 0, 0 };
-    ts__ring *const ring = site ? ts__ring_get(TS_EVENT_ZONE, 1) : NULL;
+    ts__ring *const ring = site ? ts__ring_get(1) : NULL;
     return ring ? ts__zone_begin_code(ring, site) : none;
 }
 
@@ -837,7 +837,7 @@ TS_API void ts_zone_text(const char *text);
 */
 static inline void ts_mark(ts_site *site)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_MARK, 1);
+    ts__ring *const ring = ts__ring_get(1);
     if (!ring) return;
     uint32_t code = TS__CODE(&site->code);
     if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return;
@@ -852,7 +852,7 @@ TS_API void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
 
 static inline void ts_counter_int(ts_counter *counter, int64_t value)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_COUNTER, 2);
+    ts__ring *const ring = ts__ring_get(2);
     if (!ring) return;
     uint32_t code = TS__CODE(&counter->code);
     if (TS__UNLIKELY(!code) && !(code = ts__counter_code(counter))) return;
@@ -878,7 +878,7 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
                             uint32_t category)
 {
     const uint64_t address = (uint64_t)(uintptr_t)ptr;
-    ts__ring *const ring = ts__ring_get(TS_EVENT_ALLOC, 2);
+    ts__ring *const ring = ts__ring_get(2);
     if (!ring || !address) return;
     if (TS__UNLIKELY(category || address >> 48 || size >> 56)) {
         ts__alloc_slow(address, size, pool, category);
@@ -900,7 +900,7 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
 static inline void ts_free(const void *ptr, uint32_t pool)
 {
     const uint64_t address = (uint64_t)(uintptr_t)ptr;
-    ts__ring *const ring = ts__ring_get(TS_EVENT_FREE, 1);
+    ts__ring *const ring = ts__ring_get(1);
     if (!ring || !address) return;
     if (TS__UNLIKELY(pool || address >> 48)) {
         ts__free_slow(address, pool);

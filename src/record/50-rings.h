@@ -316,9 +316,8 @@ static ts__ring *ts__ring_room_in(uint32_t gate, uint32_t count)
     return ring;
 }
 
-ts__ring *ts__ring_room(uint32_t kind, uint32_t count)
+ts__ring *ts__ring_room(uint32_t count)
 {
-    (void)kind;
     const uint32_t gate = TS__LOAD(&ts__gate);
     return gate ? ts__ring_room_in(gate, count) : NULL;
 }

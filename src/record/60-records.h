@@ -57,7 +57,7 @@ static void ts__row_put_in(uint8_t *bytes, uint32_t event, uint32_t track,
     size += 8 + 8 * count;
     memset(bytes + size, 0, 14);
     const uint32_t slots = ts__slots_for(size);
-    ts__ring *ring = ts__ring_get(event, slots);
+    ts__ring *ring = ts__ring_get(slots);
     if (!ring) return;
     const uint64_t b = (uint64_t)size << 32 | (uint64_t)slots << 16 |
                        (uint64_t)event << 6 | TS__REC_ROW;
@@ -142,7 +142,7 @@ static uint32_t ts__open_site(const ts__ring *ring)
 static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
                          const char *text, size_t size)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_ZONE_ARG, 8);
+    ts__ring *const ring = ts__ring_get(8);
     uint64_t start;
     uint32_t code;
     if (!ring || !TS__LOAD(&ring->depth)) return;
@@ -184,7 +184,7 @@ void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
 
 void ts_counter_double(ts_counter *counter, double value)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_COUNTER, 2);
+    ts__ring *const ring = ts__ring_get(2);
     if (!ring) return;
     uint32_t code = TS__CODE(&counter->code);
     if (!code && !(code = ts__counter_code(counter))) return;
@@ -218,7 +218,7 @@ void ts__free_slow(uint64_t address, uint32_t pool)
 
 void ts_message_sized(const char *text, size_t size)
 {
-    ts__ring *const ring = text ? ts__ring_get(TS_EVENT_MESSAGE, 8) : NULL;
+    ts__ring *const ring = text ? ts__ring_get(8) : NULL;
     if (!ring) return;
     const uint64_t row[] = { ts__tick(ring), ts__open_site(ring) };
     ts__row_put(TS_EVENT_MESSAGE, ts__track, 0, row, 2, text, size);
@@ -231,7 +231,7 @@ void ts_message(const char *text)
 
 void ts_frame(ts_site *site)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_FRAME, 1);
+    ts__ring *const ring = ts__ring_get(1);
     if (!ring) return;
     uint32_t code = TS__CODE(&site->code);
     if (!code && !(code = ts__site_code(site))) return;
@@ -242,7 +242,7 @@ void ts_frame(ts_site *site)
 
 void ts_flow(uint64_t id, ts_phase phase)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_FLOW, 4);
+    ts__ring *const ring = ts__ring_get(4);
     if (!ring) return;
     const uint64_t row[] = { ts__tick(ring), id, (uint64_t)phase };
     ts__row_put(TS_EVENT_FLOW, ts__track, 0, row, 3, NULL, 0);
@@ -250,7 +250,7 @@ void ts_flow(uint64_t id, ts_phase phase)
 
 static void ts__span(uint64_t id, ts_phase phase, uint32_t site)
 {
-    ts__ring *const ring = ts__ring_get(TS_EVENT_SPAN, 4);
+    ts__ring *const ring = ts__ring_get(4);
     if (!ring) return;
     const uint64_t row[] = { ts__tick(ring), id, (uint64_t)phase, site };
     ts__row_put(TS_EVENT_SPAN, ts__track, 0, row, 4, NULL, 0);
@@ -399,7 +399,7 @@ static bool ts__kernel_put(const ts_gpu_op *op)
         (op->track | op->origin.site | thread) >> 26 || op->clock >> 18 ||
         op->origin.stack || op->u.kernel.graph_node || op->u.kernel.graph)
         return false;
-    ts__ring *const ring = ts__ring_get(TS_EVENT_KERNEL, 3);
+    ts__ring *const ring = ts__ring_get(3);
     if (!ring) return true; // and counted
     const uint64_t position = ts__ring_reserve(ring, 3);
     ts__ring_count_more(ring, 2);
