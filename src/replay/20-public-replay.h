@@ -224,5 +224,3 @@ TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
 // After a run: operations and calls that wait for each other, each for the
 // one before it and the first for the last. Returns how many; 0: all ran.
 TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes);
-
-#endif // TRACESMITH_REPLAY_H

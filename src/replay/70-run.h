@@ -803,5 +803,3 @@ TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes)
     *nodes = (const uint32_t *)replay->circle.data;
     return replay->circle.count;
 }
-
-#endif // TRACESMITH_REPLAY_IMPLEMENTATION

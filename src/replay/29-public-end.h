@@ -1,0 +1,1 @@
+#endif // TRACESMITH_REPLAY_H
