@@ -247,6 +247,13 @@ typedef enum ts_phase {
     TS_PHASE_END = 3
 } ts_phase;
 
+// What kind of dependency: of order alone, or of data.
+typedef enum ts_dependency {
+    TS_DEPENDENCY_UNKNOWN = 0,
+    TS_DEPENDENCY_CONTROL = 1,
+    TS_DEPENDENCY_DATA = 2
+} ts_dependency;
+
 typedef enum ts_encoding {
     TS_ENCODING_CONSTANT = 0,
     TS_ENCODING_PACK = 1,
@@ -275,6 +282,7 @@ typedef enum ts_transform {
     X(FLOW, 10, "flow") \
     X(SPAN, 11, "span") \
     X(API_CALL, 12, "api_call") \
+    X(DEPENDENCY, 13, "dependency") \
     X(KERNEL, 16, "kernel") \
     X(MEMCPY, 17, "memcpy") \
     X(MEMSET, 18, "memset") \
@@ -1331,6 +1339,8 @@ const uint8_t *ts_event_columns(uint32_t kind)
         TS__ROW(SPAN, TS__C(START), TS__C(ID), TS__C(PHASE), TS__C(SITE))
         TS__ROW(API_CALL, TS__C(START), TS__C(DURATION), TS__C(NAME),
                 TS__C(CORRELATION), TS__C(RESULT), TS__C(STACK))
+        TS__ROW(DEPENDENCY, TS__C(START), TS__C(TYPE), TS__C(CORRELATION),
+                TS__C(RECORD))
         TS__ROW(KERNEL, TS__GPU, TS__C(LAUNCH), TS__C(GRAPH_NODE), TS__C(GRAPH))
         TS__ROW(MEMCPY, TS__GPU, TS__C(TYPE), TS__C(SIZE), TS__C(SOURCE),
                 TS__C(ADDRESS), TS__C(MEMORY), TS__C(PEER))

@@ -817,6 +817,7 @@ static inline void want_event_items(want *e, size_t i)
     case TS_EVENT_FREE: want_memory(e, i); break;
     case TS_EVENT_COUNTER: want_counter(e, event); break;
     case TS_EVENT_API_CALL: want_call(e, event); break;
+    case TS_EVENT_DEPENDENCY: break;
     case TS_EVENT_FLOW:
         want_flow(e, i);
         want_point(e, event);

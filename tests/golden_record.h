@@ -315,6 +315,16 @@ static void record_gpu_free(void)
     record_gpu(TS_EVENT_GPU_FREE, &op);
 }
 
+// No recording call makes one: sources that are imported have them.
+static void record_dependency(void)
+{
+    const uint64_t control[] = { tick_now, TS_DEPENDENCY_CONTROL, 7, 3 };
+    const uint64_t data[] = { tick_now, TS_DEPENDENCY_DATA, 7, 1ull << 40 };
+    if (!ts__ring_get(4)) return;
+    ts__row_put(TS_EVENT_DEPENDENCY, ts__track, 0, control, 4, NULL, 0);
+    ts__row_put(TS_EVENT_DEPENDENCY, ts__track, 0, data, 4, NULL, 0);
+}
+
 /* ---- Other chunks ------------------------------------------------------- */
 
 static void record_clock(void)
@@ -387,6 +397,7 @@ static const golden goldens[] = {
     DEVICE(graph_launch), DEVICE(collective), DEVICE(gpu_alloc),
     DEVICE(gpu_free),     DEVICE(clock),      DEVICE(loss),
     THREAD(blob),         THREAD(metadata),   THREAD(nothing),
+    THREAD(dependency),
 };
 enum { GOLDENS = sizeof goldens / sizeof *goldens };
 

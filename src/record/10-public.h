@@ -247,6 +247,13 @@ typedef enum ts_phase {
     TS_PHASE_END = 3
 } ts_phase;
 
+// What kind of dependency: of order alone, or of data.
+typedef enum ts_dependency {
+    TS_DEPENDENCY_UNKNOWN = 0,
+    TS_DEPENDENCY_CONTROL = 1,
+    TS_DEPENDENCY_DATA = 2
+} ts_dependency;
+
 typedef enum ts_encoding {
     TS_ENCODING_CONSTANT = 0,
     TS_ENCODING_PACK = 1,
@@ -275,6 +282,7 @@ typedef enum ts_transform {
     X(FLOW, 10, "flow") \
     X(SPAN, 11, "span") \
     X(API_CALL, 12, "api_call") \
+    X(DEPENDENCY, 13, "dependency") \
     X(KERNEL, 16, "kernel") \
     X(MEMCPY, 17, "memcpy") \
     X(MEMSET, 18, "memset") \

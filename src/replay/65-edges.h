@@ -1,5 +1,10 @@
 /* ---- 7.23 Replay: edges -------------------------------------------------- */
 
+/*
+    What traces say themselves: rows of TS_EVENT_DEPENDENCY (importers write
+    them) name `record`, what is waited for, and `correlation`, what waits,
+    operations or else the API call of that correlation: TS_EDGE_USER.
+*/
 typedef struct ts__edge {
     uint32_t from, to;
     uint8_t kind;

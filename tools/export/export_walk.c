@@ -478,6 +478,7 @@ static void take_event(walk *w, const ts_event *event)
     case TS_EVENT_FLOW: take_flow(w, event); break;
     case TS_EVENT_SPAN: take_span(w, event); break;
     case TS_EVENT_API_CALL: take_api_call(w, event); break;
+    case TS_EVENT_DEPENDENCY: break; // an edge of the graph, nothing to draw
     default: take_operation(w, event); break;
     }
 }
