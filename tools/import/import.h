@@ -17,9 +17,10 @@
     makes the earliest one the zero of the trace. Ids of the source are
     int64_t; IMPORT_NONE stands for one that the source does not give.
 
-    Memory: about 130 bytes for each GPU operation, 24 for each API call, what
-    the writer holds. Without memory the writer remembers it, and ts-import
-    says so at the end: nothing here needs to be checked for it.
+    Memory: about 130 bytes for each GPU operation, 24 for each API call and
+    each zone, and what the writer holds. When there is none left, the writer
+    remembers it, and ts-import says so at the end: nothing here needs to be
+    checked for it.
 */
 #ifndef TS_IMPORT_H
 #define TS_IMPORT_H
@@ -181,6 +182,33 @@ void import_event_text(import_job *job, ts_event_kind kind, uint32_t track,
                        const ts_writer_value *values, size_t count,
                        const char *text, size_t text_size);
 
+// What is known of a collective; all 0: unknown.
+typedef struct import_facts {
+    uint64_t communicator, sequence, size; // size: of the larger buffer, bytes
+    uint32_t name;                         // number of import_collective's
+    uint32_t type;                         // of its elements
+    uint32_t ranks;                        // how many take part
+    uint32_t peer; // of a Send or Recv: the other's rank + 1
+} import_facts;
+
+/*
+    A zone of a thread. GPU operations launched in it get its site (if it is
+    the innermost one then) and, if they are collectives, what `facts` knows
+    and they do not. facts: NULL for a zone that is no collective. Returns the
+    site, for the zone's arguments.
+*/
+uint32_t import_zone(import_job *job, uint32_t thread, int64_t start_ns,
+                     int64_t duration_ns, uint32_t name, uint32_t category,
+                     const import_facts *facts);
+// An argument of a zone: of that track, start and site.
+void import_zone_int(import_job *job, uint32_t thread, int64_t start_ns,
+                     uint32_t site, uint32_t name, int64_t value);
+void import_zone_double(import_job *job, uint32_t thread, int64_t start_ns,
+                        uint32_t site, uint32_t name, double value);
+void import_zone_text(import_job *job, uint32_t thread, int64_t start_ns,
+                      uint32_t site, uint32_t name, const char *text,
+                      size_t size);
+
 // A call of a runtime or driver function. Correlation 0: none. The operations
 // of that correlation are its own, whether they came before or will come; a
 // second call of one correlation is written and counted as a flaw.
@@ -199,18 +227,16 @@ typedef struct import_operation {
     int64_t queued_ns, submitted_ns; // 0: not recorded
     uint64_t correlation;            // 0: none
     uint64_t size, address, source;  // copies, sets, allocations
-    uint64_t id;                     // event; kernel: graph node; set: value
-    uint64_t record;   // wait: correlation of its record; collective: its
-                       // communicator
-    uint64_t sequence; // collective
-    uint32_t track;    // stream, device or context
-    uint32_t thread;   // (that of the API call)
-    uint32_t site, launch, name;
-    uint32_t graph;
-    uint32_t peer, pool, ranks;
+    uint64_t id;     // event; of a kernel: graph node; of a set: value
+    uint64_t record; // of a wait: correlation of its record
+    uint32_t track;  // stream, device or context
+    uint32_t thread; // (that of the API call)
+    uint32_t site;   // (that of the innermost zone at the API call)
+    uint32_t launch, name;
+    uint32_t graph, peer, pool;
     uint8_t kind;   // ts_event_kind
-    uint8_t type;   // of a copy; of a collective's elements
-    uint8_t memory; // kinds of memory
+    uint8_t type;   // of a copy
+    uint8_t memory; // kinds of memory, as the column
     /*
         The times above are those of the host call, because the source knows
         no others. A record then happens when what was issued before it on its
@@ -221,7 +247,15 @@ typedef struct import_operation {
     bool is_call_time;
 } import_operation;
 void import_gpu(import_job *job, const import_operation *operation);
-// Called by the core after import() has returned true.
+// A collective: its kind is TS_EVENT_COLLECTIVE.
+void import_gpu_collective(import_job *job, const import_operation *operation,
+                           const import_facts *facts);
+// A record that the source shows only by its waits, with the correlation of
+// its API call. May be said several times; what import_gpu gave comes first.
+void import_event_record(import_job *job, uint32_t stream, uint64_t id,
+                         uint64_t correlation);
+
+// Writes what was held back. The core calls it after import() was true.
 void import_operations_end(import_job *job);
 
 // The number of a launch configuration.
