@@ -7,5 +7,6 @@
 */
 #define TRACESMITH_IMPLEMENTATION
 #define TRACESMITH_REPLAY_IMPLEMENTATION
+#define TRACESMITH_WRITER
 #include "tracesmith.h"
 #include "tracesmith_replay.h"

@@ -42,7 +42,8 @@
         8. Marks, counters, memory, frames, flows, spans
         9. GPU                          devices, streams, operations
        10. Losses and salvage
-       11. Implementation               private
+       11. Writer                       a trace from times known otherwise
+       12. Implementation               private
 */
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE // before the first system header
@@ -61,6 +62,7 @@
     TRACESMITH_DISABLE         every macro of sections 7 and 8 becomes
                                nothing; arguments are still type-checked
     TRACESMITH_ZSTD            the writer can compress (needs -lzstd)
+    TRACESMITH_WRITER          section 11; libtracesmith has it
     TRACESMITH_TICK()          own clock: an expression, uint64_t nanoseconds,
                                must never fall (for tests)
     TS_API                     how public functions are declared
@@ -1191,6 +1193,7 @@ typedef struct ts_gpu_op {
         struct {
             uint32_t name, type, peer, ranks;
             uint64_t communicator, sequence, size;
+            uint32_t launch; // of its kernel, 0 unknown
         } collective;
         struct {
             uint64_t address, size;
@@ -1254,5 +1257,111 @@ static inline __attribute__((always_inline)) ts_result ts__gone(size_t size)
 #define ts_gpu_op_record(op)     ((void)ts__gone(sizeof(op)))
 #define ts_api_call_record(call) ((void)ts__gone(sizeof(call)))
 #endif
+
+/* ==== 11. Writer ========================================================= */
+
+#ifdef TRACESMITH_WRITER
+/*
+    Writes a trace of events whose times are known already: what an importer
+    or a simulation makes. Nothing of a session is needed, and any number of
+    writers may be open.
+
+    Threads: each writer is used by one thread at a time.
+*/
+typedef struct ts_writer ts_writer;
+
+typedef struct ts_writer_desc {
+    const char *path;    // the trace. What is there is replaced by close, not
+                         // before; until then it grows in PATH.part
+    uint8_t session[16]; // identity (a fixed one: the same calls give the
+                         // same bytes)
+    uint64_t start_realtime_ns; // Unix time of trace time 0 (unknown)
+    uint32_t process;           // identifier of the recorded one (unknown)
+    bool compress;              // zstd, needs TRACESMITH_ZSTD (false)
+} ts_writer_desc;
+
+// One value of an event besides its times.
+typedef struct ts_writer_value {
+    ts_column column;
+    uint64_t value; // doubles as their bits
+} ts_writer_value;
+
+/*
+    Begins a trace. *writer is NULL on failure. The first error of any later
+    call is kept and returned by close; what comes after it is not written.
+
+    Errors:  TS_ERR_USAGE no path, or one that is too long
+             TS_ERR_IO    the file cannot be made, or `path` is no file
+             TS_ERR_BUSY  another process is writing it
+             TS_ERR_UNSUPPORTED `compress` without TRACESMITH_ZSTD
+             TS_ERR_DISK_FULL, TS_ERR_MEMORY
+*/
+TS_API ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc);
+
+// Dictionaries: equal entries give the same number. At most 65,535 bytes of a
+// name, 64 of a build-id and 4,096 frames are kept. 0: no memory (an error).
+TS_API uint32_t ts_writer_name(ts_writer *writer, const char *text,
+                               size_t size);
+TS_API uint32_t ts_writer_site(ts_writer *writer, const ts_site_entry *site);
+TS_API uint32_t ts_writer_launch(ts_writer *writer,
+                                 const ts_launch_entry *launch);
+TS_API uint32_t ts_writer_module(ts_writer *writer,
+                                 const ts_module_entry *module,
+                                 const void *build_id, size_t build_id_size);
+// frames: count elements, innermost first.
+TS_API uint32_t ts_writer_stack(ts_writer *writer, const ts_frame_entry *frames,
+                                uint32_t count);
+
+// id 0 makes a new track, another one defines or redefines that one.
+TS_API uint32_t ts_writer_track(ts_writer *writer, uint32_t id,
+                                const ts_track_entry *track);
+
+// A fact about a track, 0: about the session. value: as the type says, a
+// double's bits, or a name.
+TS_API void ts_writer_metadata(ts_writer *writer, uint32_t track,
+                               const char *key, ts_value_type type,
+                               uint64_t value);
+
+// A row of the loss ledger. detail: a name or 0.
+TS_API void ts_writer_loss(ts_writer *writer, uint32_t track, uint32_t cause,
+                           uint32_t detail, uint64_t count, int64_t first_ns,
+                           int64_t last_ns);
+
+/*
+    One event. Times may be negative and come in any order; equal ones stay
+    in the order of the calls. Of two zones with the same start and end the
+    inner one is given first. values: count others of the kind's columns
+    (ts_event_columns), in any order; what is left out is 0. `duration_ns` of
+    a kind without duration is ignored. An event that lies more than 2^61 ns
+    from time 0, or whose duration is negative, is left out and counted in the
+    ledger (TS_LOSS_BAD_RECORD).
+
+    Errors, kept: TS_ERR_USAGE (unknown kind, a column it has not, track 0).
+*/
+TS_API void ts_writer_event(ts_writer *writer, ts_event_kind kind,
+                            uint32_t track, int64_t start_ns,
+                            int64_t duration_ns, const ts_writer_value *values,
+                            size_t count);
+// The same with a text (message, zone_arg), of which 65,535 bytes are kept.
+TS_API void ts_writer_event_text(ts_writer *writer, ts_event_kind kind,
+                                 uint32_t track, int64_t start_ns,
+                                 int64_t duration_ns,
+                                 const ts_writer_value *values, size_t count,
+                                 const char *text, size_t text_size);
+
+// The first error so far.
+TS_API ts_result ts_writer_error(const ts_writer *writer);
+
+/*
+    Completes the trace and gives it its name. After an error nothing is left
+    of it, and what was at `path` stays. Frees the writer in any case.
+
+    Errors:  the first since the open: TS_ERR_IO, TS_ERR_DISK_FULL,
+             TS_ERR_MEMORY, TS_ERR_USAGE.
+*/
+TS_API ts_result ts_writer_close(ts_writer *writer);
+// Removes what was written and frees the writer. NULL is allowed.
+TS_API void ts_writer_abandon(ts_writer *writer);
+#endif // TRACESMITH_WRITER
 
 #endif // TRACESMITH_H

@@ -1,11 +1,11 @@
-/* ==== 11. Implementation ================================================= */
+/* ==== 12. Implementation ================================================= */
 
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(TS__IMPLEMENTED)
 #define TS__IMPLEMENTED
 
 #include <string.h>
 
-/* ---- 11.1 Texts of numbers ---------------------------------------------- */
+/* ---- 12.1 Texts of numbers ---------------------------------------------- */
 
 const char *ts_result_text(ts_result result)
 {
@@ -95,7 +95,7 @@ const uint8_t *ts_event_columns(uint32_t kind)
         TS__ROW(GRAPH_LAUNCH, TS__GPU, TS__C(GRAPH))
         TS__ROW(COLLECTIVE, TS__GPU, TS__C(NAME), TS__C(COMMUNICATOR),
                 TS__C(SEQUENCE), TS__C(SIZE), TS__C(TYPE), TS__C(PEER),
-                TS__C(RANKS))
+                TS__C(RANKS), TS__C(LAUNCH))
         TS__ROW(GPU_ALLOC, TS__GPU, TS__C(ADDRESS), TS__C(SIZE), TS__C(POOL),
                 TS__C(MEMORY))
         TS__ROW(GPU_FREE, TS__GPU, TS__C(ADDRESS), TS__C(POOL))
@@ -108,7 +108,7 @@ const uint8_t *ts_event_columns(uint32_t kind)
 
 #ifndef TRACESMITH_DISABLE
 
-/* ---- 11.2 Platform: everything that is Linux ---------------------------- */
+/* ---- 12.2 Platform: everything that is Linux ---------------------------- */
 
 #include <dlfcn.h>
 #include <errno.h>

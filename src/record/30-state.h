@@ -1,6 +1,6 @@
-/* ---- 11.3 State --------------------------------------------------------- */
+/* ---- 12.3 State --------------------------------------------------------- */
 
-// Most of what follows runs rarely and should be small; sections 11.7 to 11.9
+// Most of what follows runs rarely and should be small; sections 12.7 to 12.9
 // run for each record.
 #ifdef __clang__
 #define TS__SMALL_BEGIN \
@@ -349,7 +349,7 @@ static void ts__api_leave(const ts__caller *caller)
     ts__caller_restore(caller);
 }
 
-/* ---- 11.4 Ledger -------------------------------------------------------- */
+/* ---- 12.4 Ledger -------------------------------------------------------- */
 
 // Totals have one writer at a time; the drain reads them as they are.
 static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,

@@ -1,4 +1,4 @@
-/* ---- 11.5 Dictionary ---------------------------------------------------- */
+/* ---- 12.5 Dictionary ---------------------------------------------------- */
 
 /*
     Names, sites, tracks ... live as long as the process, in blocks that are

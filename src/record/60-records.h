@@ -1,6 +1,6 @@
 TS__SMALL_END
 
-/* ---- 11.7 Records with a payload ---------------------------------------- */
+/* ---- 12.7 Records with a payload ---------------------------------------- */
 
 // A slot behind the first one of a record; `a` has 56 bits.
 static void ts__ring_more(ts__ring *ring, uint64_t position, uint64_t a,
@@ -269,7 +269,7 @@ void ts_span_end(uint64_t id)
     ts__span(id, TS_PHASE_END, 0);
 }
 
-/* ---- 11.8 GPU ----------------------------------------------------------- */
+/* ---- 12.8 GPU ----------------------------------------------------------- */
 
 uint32_t ts_gpu_device_define(const ts_gpu_device_desc *desc)
 {
@@ -366,6 +366,7 @@ static uint32_t ts__gpu_columns(const ts_gpu_op *op, uint64_t *v)
         v[n++] = op->u.collective.type;
         v[n++] = op->u.collective.peer;
         v[n++] = op->u.collective.ranks;
+        v[n++] = op->u.collective.launch;
         break;
     case TS_EVENT_GPU_ALLOC:
     case TS_EVENT_GPU_FREE:

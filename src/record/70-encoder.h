@@ -1,4 +1,4 @@
-/* ---- 11.9 Encoder ------------------------------------------------------- */
+/* ---- 12.9 Encoder ------------------------------------------------------- */
 
 /*
     Turns the records of a ring into chunks, in encoder->out, headers without
@@ -445,12 +445,19 @@ static void ts__encode_zones(ts__encoder *e, uint32_t track, uint32_t count)
     }
     ts__picture picture;
     ts__picture_begin(&picture, header.first, header.last);
+#ifdef TRACESMITH_WRITER // a session's zones are of one thread
+    if (track == TS_TRACK_MIXED) top = 0;
+#endif
     for (uint32_t i = 0; i < top; i++)
         ts__picture_span(&picture, e->root_start[i], e->root_end[i],
                          e->root_site[i]);
     ts__picture_count(&picture, start, count);
     ts__picture_end(&picture, e->lod[e->chunks]);
     ts__chunk chunk = ts__chunk_begin(e);
+#ifdef TRACESMITH_WRITER
+    if (track == TS_TRACK_MIXED)
+        ts__chunk_column(e, &chunk, TS_COLUMN_TRACK, e->track, count, 0);
+#endif
     ts__chunk_column(e, &chunk, TS_COLUMN_SITE, e->column[2], count, 0);
     ts__chunk_column(e, &chunk, TS_COLUMN_NEST, nest, count, 0);
     ts__chunk_column(e, &chunk, TS_COLUMN_LEAD, lead, count, 0);

@@ -1,6 +1,6 @@
 TS__SMALL_BEGIN
 
-/* ---- 11.10 Writer ------------------------------------------------------- */
+/* ---- 12.10 Writer ------------------------------------------------------- */
 
 /*
     Appends chunks to a trace. All functions here want the writer's lock held.

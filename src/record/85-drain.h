@@ -1,4 +1,4 @@
-/* ---- 11.11 Drain -------------------------------------------------------- */
+/* ---- 12.11 Drain -------------------------------------------------------- */
 
 /*
     Moves records out of a ring. `ring` has the positions, `view` the slots:
@@ -260,7 +260,7 @@ static uint32_t ts__open_zones(ts__open_zone *zones, uint32_t most,
 
 enum { TS__OPEN_ZONES_MAX = 16384 };
 
-/* ---- 11.12 Snapshot ----------------------------------------------------- */
+/* ---- 12.12 Snapshot ----------------------------------------------------- */
 
 /*
     What a ring holds now, as a ring of its own that nobody writes to. A

@@ -1,4 +1,4 @@
-/* ---- 11.13 Session ------------------------------------------------------ */
+/* ---- 12.13 Session ------------------------------------------------------ */
 
 static bool ts__copy_text(char *out, size_t room, const char *text)
 {
@@ -624,7 +624,7 @@ ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2])
     return result;
 }
 
-/* ---- 11.14 Clocks of devices -------------------------------------------- */
+/* ---- 12.14 Clocks of devices -------------------------------------------- */
 
 uint32_t ts_clock_define(const char *name)
 {
@@ -674,7 +674,7 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
     ts__api_leave(&old);
 }
 
-/* ---- 11.15 fork --------------------------------------------------------- */
+/* ---- 12.15 fork --------------------------------------------------------- */
 
 // Several threads may be in fork at once.
 static __thread ts__caller ts__fork_caller;

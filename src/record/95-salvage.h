@@ -1,4 +1,4 @@
-/* ---- 11.16 Salvage ------------------------------------------------------ */
+/* ---- 12.16 Salvage ------------------------------------------------------ */
 
 typedef struct ts__rescue { // one trace being salvaged
     ts__writer writer;
@@ -268,6 +268,3 @@ ts_result ts_salvage(const char *trace, uint64_t *records)
 }
 
 TS__SMALL_END
-
-#endif // !TRACESMITH_DISABLE
-#endif // TRACESMITH_IMPLEMENTATION
