@@ -202,22 +202,41 @@ typedef struct ts_vdev_block {
 // args: the copy of the argument block that was made at the launch.
 typedef void (*ts_vdev_function)(const void *args, const ts_vdev_block *block);
 
+// A pointer in the argument block and what a launch does behind it.
+typedef struct ts_vdev_role {
+    uint32_t offset; // in the argument block
+    uint32_t mode;   // TS_ACCESS_READ, TS_ACCESS_WRITE or both
+    uint64_t size;   // bytes from the pointer on (0: somewhere in the
+                     // allocation that it points into)
+} ts_vdev_role;
+
 typedef struct ts_vdev_kernel_desc {
     const char *name;          // copied
     ts_vdev_function function; // blocks of a grid call it side by side
     size_t args_size;          // of the argument block, up to 4096
     uint32_t static_shared;    // bytes that each block needs
+    uint32_t role_count;       // of roles (0)
+    const ts_vdev_role *roles; // for the trace, copied (NULL: none)
 } ts_vdev_kernel_desc;
 
 // A kernel stays registered until the vdev is closed.
 TS_API ts_result ts_vdev_kernel_register(ts_vdev_kernel *kernel, ts_vdev *vdev,
                                          const ts_vdev_kernel_desc *desc);
 
+// What a launch touches, for the trace.
+typedef struct ts_vdev_access {
+    const void *ptr;
+    uint64_t size;
+    uint32_t mode; // TS_ACCESS_READ, TS_ACCESS_WRITE or both
+} ts_vdev_access;
+
 typedef struct ts_vdev_launch_desc {
-    uint32_t grid[3];      // blocks, 2^32 - 1 together (each 0 is 1)
-    uint32_t block[3];     // threads of a block (each 0 is 1)
-    const void *args;      // args_size bytes, copied
-    uint32_t shared_bytes; // beside the kernel's static_shared (0)
+    uint32_t grid[3];               // blocks, 2^32 - 1 together (each 0 is 1)
+    uint32_t block[3];              // threads of a block (each 0 is 1)
+    const void *args;               // args_size bytes, copied
+    uint32_t shared_bytes;          // beside the kernel's static_shared (0)
+    uint32_t access_count;          // of accesses (0)
+    const ts_vdev_access *accesses; // beside the kernel's roles (NULL: none)
 } ts_vdev_launch_desc;
 
 // Errors: TS_ERR_USAGE when there are no args but the kernel has some, too
@@ -701,10 +720,19 @@ ts_result ts_vdev_kernel_register(ts_vdev_kernel *kernel, ts_vdev *vdev,
     if (!kernel || !desc || !desc->name || !desc->function ||
         desc->args_size > 4096 || desc->static_shared > vdev->desc.shared_bytes)
         return ts__vd_leave(&call, TS_ERR_USAGE);
+    const uint32_t roles = desc->roles ? desc->role_count : 0;
+    for (uint32_t i = 0; i < roles; i++)
+        if (desc->args_size < sizeof(void *) ||
+            desc->roles[i].offset > desc->args_size - sizeof(void *))
+            return ts__vd_leave(&call, TS_ERR_USAGE);
     const size_t name_size = strlen(desc->name) + 1;
+    const size_t roles_size = roles * sizeof *desc->roles;
     ts__vd_kernel *const k =
-        ts__vd_add(vdev, TS__VD_KERNEL, sizeof *k + name_size);
+        ts__vd_add(vdev, TS__VD_KERNEL, sizeof *k + roles_size + name_size);
     if (!k) return ts__vd_leave(&call, TS_ERR_MEMORY);
+    if (roles) memcpy(k->roles, desc->roles, roles_size);
+    k->role_count = roles;
+    k->name = (char *)&k->roles[roles];
     memcpy(k->name, desc->name, name_size);
     k->function = desc->function;
     k->args_size = desc->args_size;
@@ -743,6 +771,46 @@ static uint32_t ts__vd_launch_number(ts__vd_kernel *k,
     return k->launch;
 }
 
+static void ts__vd_report_role(const ts_vdev *v, const ts_vdev_role *role,
+                               const char *args, ts_gpu_access *access)
+{
+    uint64_t address;
+    memcpy(&address, args + role->offset, sizeof address);
+    access->mode = role->mode;
+    access->address = address;
+    access->size = role->size;
+    if (!role->size) {
+        const ts__vd_device *const d = ts__vd_owner(v, ts__vd_pointer(address));
+        const size_t at = d ? ts__vd_range_at(d, address) : SIZE_MAX;
+        if (at == SIZE_MAX ||
+            address - d->ranges[at].begin >= d->ranges[at].size)
+            return; // not known
+        access->mode |= TS_ACCESS_COARSE;
+        access->address = d->ranges[at].begin;
+        access->size = d->ranges[at].size;
+    }
+    ts_gpu_access_record(access);
+}
+
+// Tells the trace what a launch touches.
+static void ts__vd_report_accesses(const ts_vdev *v, const ts__vd_kernel *k,
+                                   const ts_vdev_launch_desc *desc,
+                                   const ts__vd_op *op)
+{
+    ts_gpu_access access;
+    memset(&access, 0, sizeof access);
+    access.track = op->report.track;
+    access.correlation = op->report.correlation;
+    for (uint32_t i = 0; i < k->role_count; i++)
+        ts__vd_report_role(v, &k->roles[i], (const char *)op->args, &access);
+    for (uint32_t i = 0; desc->accesses && i < desc->access_count; i++) {
+        access.address = (uintptr_t)desc->accesses[i].ptr;
+        access.size = desc->accesses[i].size;
+        access.mode = desc->accesses[i].mode;
+        ts_gpu_access_record(&access);
+    }
+}
+
 ts_result ts_vdev_launch(ts_vdev *vdev, ts_vdev_stream stream,
                          ts_vdev_kernel kernel, const ts_vdev_launch_desc *desc)
 {
@@ -765,6 +833,7 @@ ts_result ts_vdev_launch(ts_vdev *vdev, ts_vdev_stream stream,
     op->block = block;
     op->blocks = blocks;
     op->report.u.kernel.launch = ts__vd_launch_number(k, &block);
+    if (call.origin.thread) ts__vd_report_accesses(vdev, k, desc, op);
     return ts__vd_leave(&call, ts__vd_submit(vdev, op));
 }
 

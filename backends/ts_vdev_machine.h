@@ -125,7 +125,9 @@ typedef struct ts__vd_kernel {
     size_t args_size;
     ts_gpu_launch_desc launched; // the last configuration ...
     uint32_t launch;             // ... and its number
-    char name[];
+    char *name;                  // behind the roles
+    uint32_t role_count;
+    ts_vdev_role roles[];
 } ts__vd_kernel;
 
 enum { TS__VD_STREAM = 1, TS__VD_EVENT, TS__VD_KERNEL };

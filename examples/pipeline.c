@@ -414,7 +414,10 @@ static void slot_close(slot *s)
 static ts_vdev_kernel kernel(const char *name, ts_vdev_function function,
                              size_t args_size, uint32_t shared)
 {
-    const ts_vdev_kernel_desc desc = { name, function, args_size, shared };
+    const ts_vdev_kernel_desc desc = { .name = name,
+                                       .function = function,
+                                       .args_size = args_size,
+                                       .static_shared = shared };
     ts_vdev_kernel made;
     must(ts_vdev_kernel_register(&made, app.vdev, &desc), name);
     return made;

@@ -686,6 +686,21 @@ static inline void want_call(want *e, const want_event *event)
     want_stack(e, item, event->values[TS_COLUMN_STACK]);
 }
 
+static inline void want_access(want *e, const want_event *event)
+{
+    static const char *const names[] = { "access", "read", "write",
+                                         "read and write" };
+    const uint64_t *const v = event->values;
+    want_item *const item = want_new(e, 'S', event->start_ns, event->start_ns);
+    want_place(e, item, event->track);
+    want_name(item, want_static(names[v[TS_COLUMN_TYPE] & 3]));
+    want_clean_text(&item->category, want_static("access"));
+    if (v[TS_COLUMN_CORRELATION])
+        want_arg_u(item, "correlation", v[TS_COLUMN_CORRELATION]);
+    want_arg_p(item, "address", v[TS_COLUMN_ADDRESS]);
+    want_arg_u(item, "bytes", v[TS_COLUMN_SIZE]);
+}
+
 static inline void want_point(want *e, const want_event *event)
 {
     static const char *const phases[] = { "flow", "flow start", "flow step",
@@ -818,6 +833,7 @@ static inline void want_event_items(want *e, size_t i)
     case TS_EVENT_COUNTER: want_counter(e, event); break;
     case TS_EVENT_API_CALL: want_call(e, event); break;
     case TS_EVENT_DEPENDENCY: break;
+    case TS_EVENT_ACCESS: want_access(e, event); break;
     case TS_EVENT_FLOW:
         want_flow(e, i);
         want_point(e, event);

@@ -174,6 +174,25 @@ static void record_api_call(void)
     ts_api_call_record(&call);
 }
 
+static void record_access(void)
+{
+    const ts_gpu_access host = { .mode = TS_ACCESS_READ,
+                                 .address = 0x7000,
+                                 .size = 16 };
+    ts_gpu_access_record(&host);
+    pass(5);
+    ts_gpu_access work = { .track = stream,
+                           .mode = TS_ACCESS_WRITE,
+                           .correlation = 1000,
+                           .address = UINT64_C(0xFFFF000000000000),
+                           .size = UINT64_C(1) << 40 };
+    ts_gpu_access_record(&work);
+    work.mode = TS_ACCESS_READ | TS_ACCESS_WRITE | TS_ACCESS_COARSE;
+    work.address += 4096;
+    ts_gpu_access_record(&work);
+    pass(5);
+}
+
 /* ---- Devices ------------------------------------------------------------ */
 
 static void define_devices(void)
@@ -395,9 +414,9 @@ static const golden goldens[] = {
     DEVICE(event_record), DEVICE(event_wait), DEVICE(stream_sync),
     DEVICE(device_sync),  DEVICE(event_sync), DEVICE(host_function),
     DEVICE(graph_launch), DEVICE(collective), DEVICE(gpu_alloc),
-    DEVICE(gpu_free),     DEVICE(clock),      DEVICE(loss),
-    THREAD(blob),         THREAD(metadata),   THREAD(nothing),
-    THREAD(dependency),
+    DEVICE(gpu_free),     DEVICE(access),     DEVICE(clock),
+    DEVICE(loss),         THREAD(blob),       THREAD(metadata),
+    THREAD(nothing),      THREAD(dependency),
 };
 enum { GOLDENS = sizeof goldens / sizeof *goldens };
 

@@ -163,6 +163,68 @@ static void every_operation_has_its_call_its_launcher_and_its_order(void **s)
     rt_close(&trace);
 }
 
+static void do_nothing(const void *args, const ts_vdev_block *block)
+{
+    (void)args, (void)block;
+}
+
+static void kernels_tell_what_their_arguments_point_to(void **state)
+{
+    (void)state;
+    typedef struct pair {
+        void *in, *out;
+        char *elsewhere;
+    } pair;
+    const ts_vdev_role roles[] = {
+        { offsetof(pair, in), TS_ACCESS_READ, 24 },
+        { offsetof(pair, out), TS_ACCESS_READ | TS_ACCESS_WRITE, 0 },
+        { offsetof(pair, elsewhere), TS_ACCESS_WRITE, 0 }, // host: not known
+    };
+    ts_vdev_kernel_desc desc = { .name = "roles",
+                                 .function = do_nothing,
+                                 .args_size = sizeof(pair),
+                                 .role_count = 3,
+                                 .roles = roles };
+    ts_vdev_kernel kernel;
+    ok(ts_vdev_kernel_register(&kernel, vdev, &desc));
+    char *const in = vt_memory(0, 256), *const out = vt_memory(0, 1000);
+    char local = 0;
+    const pair args = { in, out + 8, &local };
+    const ts_vdev_access more = { in + 64, 8, TS_ACCESS_WRITE };
+    const ts_vdev_launch_desc launched = { .args = &args,
+                                           .access_count = 1,
+                                           .accesses = &more };
+    const char *const path = rt_start("roles.sbt", plain);
+    ok(ts_vdev_launch(vdev, vt_stream(0, true, 0), kernel, &launched));
+    vt_finish();
+    ok(ts_session_stop());
+    rt_trace trace = rt_read(path);
+    const struct {
+        const char *address;
+        uint64_t size, mode;
+    } wanted[] = { { in, 24, 1 }, { out, 1000, 7 }, { in + 64, 8, 2 } };
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ACCESS, NULL), 3);
+    const rt_row *const ran = rt_only(&trace, TS_EVENT_KERNEL, "roles");
+    for (size_t i = 0; i < 3; i++) {
+        const rt_row *const row = rt_nth(&trace, TS_EVENT_ACCESS, NULL, i);
+        assert_int_equal(row->track, ran->track);
+        assert_int_equal(row->values[TS_COLUMN_CORRELATION],
+                         ran->values[TS_COLUMN_CORRELATION]);
+        assert_int_equal(row->values[TS_COLUMN_ADDRESS],
+                         (uintptr_t)wanted[i].address);
+        assert_int_equal(row->values[TS_COLUMN_SIZE], wanted[i].size);
+        assert_int_equal(row->values[TS_COLUMN_TYPE], wanted[i].mode);
+    }
+    rt_close(&trace);
+    const ts_vdev_role outside = { sizeof(pair) - 4, TS_ACCESS_READ, 0 };
+    desc.roles = &outside;
+    desc.role_count = 1;
+    assert_int_equal(TS_ERR_USAGE,
+                     ts_vdev_kernel_register(&kernel, vdev, &desc));
+    ok(ts_vdev_free(vdev, in));
+    ok(ts_vdev_free(vdev, out));
+}
+
 static void every_kind_has_its_values(void **state)
 {
     (void)state;
@@ -390,6 +452,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(every_operation_has_its_call_its_launcher_and_its_order),
         TEST(every_kind_has_its_values),
+        TEST(kernels_tell_what_their_arguments_point_to),
         TEST(devices_and_streams_describe_themselves),
         TEST(overlap_is_in_the_trace),
         TEST(waits_and_the_default_stream_are_in_the_trace),

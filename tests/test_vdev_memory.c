@@ -63,7 +63,9 @@ static void bump(void *user)
 // Uses every call that allocates. What it could not get, it goes without.
 static void use_everything(void)
 {
-    const ts_vdev_kernel_desc add_desc = { "add", add, sizeof(void *), 0 };
+    const ts_vdev_kernel_desc add_desc = { .name = "add",
+                                           .function = add,
+                                           .args_size = sizeof(void *) };
     ts_vdev_stream stream;
     ts_vdev_event event;
     ts_vdev_kernel kernel;

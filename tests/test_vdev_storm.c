@@ -130,7 +130,10 @@ static void every_block_runs_once_with_the_arguments_of_the_launch(void **state)
     (void)state;
     uint8_t hits[60] = { 0 };
     grid_args args = { vt_memory(0, 60), 42 };
-    const ts_vdev_launch_desc desc = { { 5, 4, 3 }, { 2, 7 }, &args, 100 };
+    const ts_vdev_launch_desc desc = { .grid = { 5, 4, 3 },
+                                       .block = { 2, 7 },
+                                       .args = &args,
+                                       .shared_bytes = 100 };
     ok(ts_vdev_memset_async(vdev, 0, args.hits, 0, 60));
     ok(ts_vdev_launch(vdev, 0, kernel(hit, sizeof args), &desc));
     uint8_t *const on_device = args.hits;
@@ -159,8 +162,10 @@ static void bad_launches_are_refused(void **state)
     refused(ts_vdev_launch(vdev, 0, k + 1, &shared));
     refused(ts_vdev_launch(vdev, k, k, &shared));
     refused(ts_vdev_host_function(vdev, 0, "none", NULL, NULL));
-    const ts_vdev_kernel_desc nameless = { NULL, hit, 0, 0 };
-    const ts_vdev_kernel_desc wide = { "k", hit, 4097, 0 };
+    const ts_vdev_kernel_desc nameless = { .function = hit };
+    const ts_vdev_kernel_desc wide = { .name = "k",
+                                       .function = hit,
+                                       .args_size = 4097 };
     ts_vdev_kernel out;
     refused(ts_vdev_kernel_register(&out, vdev, &nameless));
     refused(ts_vdev_kernel_register(&out, vdev, &wide));

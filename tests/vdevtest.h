@@ -65,7 +65,10 @@ VT_UNUSED static ts_vdev_kernel vt_kernel(const char *name,
                                           ts_vdev_function function,
                                           size_t args_size, uint32_t shared)
 {
-    const ts_vdev_kernel_desc desc = { name, function, args_size, shared };
+    const ts_vdev_kernel_desc desc = { .name = name,
+                                       .function = function,
+                                       .args_size = args_size,
+                                       .static_shared = shared };
     ts_vdev_kernel made;
     ok(ts_vdev_kernel_register(&made, vdev, &desc));
     return made;

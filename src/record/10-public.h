@@ -285,6 +285,7 @@ typedef enum ts_transform {
     X(SPAN, 11, "span") \
     X(API_CALL, 12, "api_call") \
     X(DEPENDENCY, 13, "dependency") \
+    X(ACCESS, 14, "access") \
     X(KERNEL, 16, "kernel") \
     X(MEMCPY, 17, "memcpy") \
     X(MEMSET, 18, "memset") \
@@ -1204,6 +1205,22 @@ typedef struct ts_gpu_op {
 
 TS_API void ts_gpu_op_record(const ts_gpu_op *op);
 
+// A range of memory that an operation, or this thread, reads or writes.
+// Copies, sets, allocations and frees need none: they tell themselves.
+typedef struct ts_gpu_access {
+    uint32_t track;       // where the operation lies (0: the host does it)
+    uint32_t mode;        // TS_ACCESS_...
+    uint64_t correlation; // of the operation, 0 for the host
+    uint64_t address, size;
+} ts_gpu_access;
+
+// COARSE: somewhere in the range, as when only the allocation is known.
+enum { TS_ACCESS_READ = 1, TS_ACCESS_WRITE = 2, TS_ACCESS_COARSE = 4 };
+
+// Report those of the host when they happen: before the launch that is to
+// see a write, after the wait that allows a read.
+TS_API void ts_gpu_access_record(const ts_gpu_access *access);
+
 // A call of a runtime or driver function on this thread.
 typedef struct ts_api_call {
     uint32_t name; // of the function
@@ -1254,8 +1271,9 @@ static inline __attribute__((always_inline)) ts_result ts__gone(size_t size)
     ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
 #define ts_metadata_text(track, key, value) \
     ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
-#define ts_gpu_op_record(op)     ((void)ts__gone(sizeof(op)))
-#define ts_api_call_record(call) ((void)ts__gone(sizeof(call)))
+#define ts_gpu_op_record(op)         ((void)ts__gone(sizeof(op)))
+#define ts_api_call_record(call)     ((void)ts__gone(sizeof(call)))
+#define ts_gpu_access_record(access) ((void)ts__gone(sizeof(access)))
 #endif
 
 /* ==== 11. Writer ========================================================= */

@@ -82,6 +82,8 @@ const uint8_t *ts_event_columns(uint32_t kind)
                 TS__C(CORRELATION), TS__C(RESULT), TS__C(STACK))
         TS__ROW(DEPENDENCY, TS__C(START), TS__C(TYPE), TS__C(CORRELATION),
                 TS__C(RECORD))
+        TS__ROW(ACCESS, TS__C(START), TS__C(ADDRESS), TS__C(SIZE), TS__C(TYPE),
+                TS__C(CORRELATION))
         TS__ROW(KERNEL, TS__GPU, TS__C(LAUNCH), TS__C(GRAPH_NODE), TS__C(GRAPH))
         TS__ROW(MEMCPY, TS__GPU, TS__C(TYPE), TS__C(SIZE), TS__C(SOURCE),
                 TS__C(ADDRESS), TS__C(MEMORY), TS__C(PEER))

@@ -441,6 +441,16 @@ void ts_gpu_op_record(const ts_gpu_op *op)
     ts__row_put(kind, op->track, op->clock, v, count, NULL, 0);
 }
 
+void ts_gpu_access_record(const ts_gpu_access *access)
+{
+    const uint32_t here = TS__LOAD(&ts__gate) ? ts_thread_track() : 0;
+    if (!here) return;
+    const uint64_t v[] = { ts_tick_now(), access->address, access->size,
+                           access->mode, access->correlation };
+    ts__row_put(TS_EVENT_ACCESS, access->track ? access->track : here, 0, v, 5,
+                NULL, 0);
+}
+
 void ts_api_call_record(const ts_api_call *call)
 {
     if (!TS__LOAD(&ts__gate) || !ts_thread_track()) return;

@@ -225,6 +225,23 @@ static void take_api_call(walk *w, const ts_event *event)
     own_args(w, h, from);
 }
 
+static void take_access(walk *w, const ts_event *event)
+{
+    static const char *const names[] = { "access", "read", "write",
+                                         "read and write" };
+    const uint64_t mode = ts_event_value(event, TS_COLUMN_TYPE);
+    held *const h = hold_named(w, event, false, names[mode & 3], "access");
+    const size_t from = w->args.count;
+    const uint64_t correlation = ts_event_value(event, TS_COLUMN_CORRELATION);
+    if (correlation)
+        export_add_uint(&w->args, EXPORT_ARG_CORRELATION, correlation);
+    export_add_address(&w->args, EXPORT_ARG_ADDRESS,
+                       ts_event_value(event, TS_COLUMN_ADDRESS));
+    export_add_uint(&w->args, EXPORT_ARG_BYTES,
+                    ts_event_value(event, TS_COLUMN_SIZE));
+    own_args(w, h, from);
+}
+
 static void take_flow(walk *w, const ts_event *event)
 {
     static const char *const names[] = { "flow start", "flow step",
@@ -479,6 +496,7 @@ static void take_event(walk *w, const ts_event *event)
     case TS_EVENT_SPAN: take_span(w, event); break;
     case TS_EVENT_API_CALL: take_api_call(w, event); break;
     case TS_EVENT_DEPENDENCY: break; // an edge of the graph, nothing to draw
+    case TS_EVENT_ACCESS: take_access(w, event); break;
     default: take_operation(w, event); break;
     }
 }

@@ -135,6 +135,13 @@ static void put_type(const sink *to, ts_event_kind kind, uint64_t type)
     static const char *const elements[] = { "unknown", "i8",  "u8",  "i32",
                                             "u32",     "i64", "u64", "f16",
                                             "f32",     "f64", "bf16" };
+    static const char *const modes[] = { "none", "read", "write",
+                                         "read+write" };
+    if (kind == TS_EVENT_ACCESS) {
+        const cli_text mode = cli_format(
+            "%s%s", modes[type & 3], type & TS_ACCESS_COARSE ? ", coarse" : "");
+        put_string(to, "mode", mode.s);
+    }
     if (kind == TS_EVENT_COLLECTIVE)
         put_string(to, "type",
                    type < sizeof elements / sizeof *elements ? elements[type]
