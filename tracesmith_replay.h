@@ -352,7 +352,9 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event);
 /*
     The GPU operations of a trace, the host calls that launched them and what
     waited for what, as a graph; and that graph run again as an integer
-    discrete-event simulation.
+    discrete-event simulation. Traces of several processes, one file each,
+    make one graph: tracks, correlations and events belong to their file, and
+    times are put on the axis of the first.
 
     A *node* is a point in time that depends on others. Nodes are numbered:
     first the operations in their total order (start, device, stream, place in
@@ -364,11 +366,12 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event);
     must come out at its recorded nanosecond; anything else is an error of the
     loader or of the graph, and is reported.
 
-    Host calls are those whose correlation an operation has; for operations
-    without one but with a thread and a queued time, a call of no duration
-    stands in. Times of order on the host are: start of the call, else queued,
-    else submitted. If any operation has none of these, starts (for waits:
-    ends) order all of them.
+    Host calls are those whose correlation an operation has, and those that
+    may block the host by their name, whoever has their correlation; calls
+    that poll in a row are one. For operations without a call but with a
+    thread and a queued time, a call of no duration stands in. Times of order
+    on the host are: start of the call, else queued, else submitted. If any
+    operation has none of these, starts (for waits: ends) order all of them.
 
     What depends on what:
     - within a stream, first in, first out. Where the record overlaps, the
@@ -394,7 +397,11 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event);
     X(EVENT, 4, "event") \
     X(SYNC, 5, "sync") \
     X(LEGACY_DEFAULT, 6, "legacy_default") \
-    X(GRAPH, 7, "graph")
+    X(GRAPH, 7, "graph") \
+    X(COLLECTIVE, 8, "collective") \
+    X(QUEUE, 9, "queue_full") \
+    X(P2P, 10, "point_to_point") \
+    X(USER, 11, "user")
 
 // SELF ties a node to the helper that is its end; it is never counted.
 typedef enum ts_edge_kind {
@@ -402,7 +409,7 @@ typedef enum ts_edge_kind {
     TS_EDGES(TS__X)
 #undef TS__X
 } ts_edge_kind;
-#define TS_EDGE_LIMIT 8
+#define TS_EDGE_LIMIT 12
 
 // Why an operation is not replayed.
 #define TS_SKIPS(X) \
@@ -440,6 +447,10 @@ typedef struct ts_replay_desc {
     ts_deps deps;            // (TS_DEPS_FROZEN)
     uint32_t threads;        // for loading (the reader's)
     ts_allocator allocator;  // (malloc and free)
+    ts_reader *const *more;  // more_count further traces, replayed jointly
+    size_t more_count;
+    const uint32_t *stream_files; // file of each of `streams` (NULL: 0)
+    const uint32_t *device_files; // likewise of `devices`
 } ts_replay_desc;
 
 typedef struct ts_replay ts_replay;
@@ -452,13 +463,27 @@ typedef struct ts_replay ts_replay;
     Memory:  for each operation with its call about 220 bytes while it loads,
              130 after.
     Errors:  TS_ERR_NOT_FOUND (no GPU operation in the trace), TS_ERR_USAGE
-             (to before from), TS_ERR_UNSUPPORTED (2^31 operations or more),
-             TS_ERR_MEMORY.
-    Lifetime: the reader must outlive the replay.
+             (to before from), TS_ERR_UNSUPPORTED (2^31 operations or more,
+             65,536 files or more), TS_ERR_MEMORY.
+    Lifetime: the readers must outlive the replay.
 */
 TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
                                 const ts_replay_desc *desc);
 TS_API void ts_replay_close(ts_replay *replay); // NULL is allowed
+
+/*
+    Files are numbered as they were given, from 0, which is `reader`. The time
+    axis is that of the first: offset_ns is added to all times of a file. It
+    comes from the Unix time at which both started, if both know it.
+*/
+typedef struct ts_replay_file {
+    ts_reader *reader;
+    int64_t offset_ns;
+    bool realtime; // both files know the Unix time of their start
+} ts_replay_file;
+TS_API bool ts_replay_file_at(const ts_replay *replay, size_t index,
+                              ts_replay_file *file);
+TS_API ts_reader *ts_replay_reader(const ts_replay *replay, uint32_t file);
 
 // How to run. All zeros is exactly as recorded.
 typedef struct ts_replay_run_desc {
@@ -483,7 +508,7 @@ typedef struct ts_replay_stats {
     // The plan.
     uint64_t loaded;     // operations that the trace holds
     uint64_t operations; // selected; after a run those that ran
-    uint64_t calls;      // host calls that launched them
+    uint64_t calls;      // host calls that launched them or may block
     uint64_t added;      // operations that TS_DEPS_CLOSURE added
     uint64_t skipped[TS_SKIP_LIMIT];
     uint64_t edges[TS_EDGE_LIMIT]; // between selected nodes
@@ -513,13 +538,15 @@ typedef struct ts_operation {
     int64_t recorded_start_ns, recorded_end_ns;
     int64_t start_ns, end_ns; // 0 if it did not run
     ts_skip skip;             // TS_SKIP_NOT: selected
+    uint32_t file;
 } ts_operation;
 
 // 0 <= index < stats.loaded less those with a bad time, in total order of
 // the record. False past the end.
 TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
                                 ts_operation *operation);
-// A kernel's, collective's or host function's name, else the kind.
+// A kernel's, collective's or host function's name, else the kind. The
+// reader is that of the operation's file.
 TS_API ts_text ts_operation_label(const ts_reader *reader,
                                   const ts_operation *operation);
 
@@ -529,6 +556,7 @@ typedef struct ts_lane {
     uint32_t track, device;            // tracks; device 0: unknown
     uint64_t operations;               // that ran
     int64_t start_ns, end_ns, busy_ns; // busy: union over its work
+    uint32_t file;
 } ts_lane;
 TS_API size_t ts_replay_lane_count(const ts_replay *replay);
 TS_API bool ts_replay_lane(const ts_replay *replay, size_t index,
@@ -546,9 +574,14 @@ typedef struct ts_graph {
     uint32_t node_count, operation_count, call_count, edge_count;
     const uint32_t *offsets; // node_count + 1
     const uint32_t *targets; // nodes
-    const uint8_t *kinds;    // ts_edge_kind, and TS_EDGE_FROM_START
+    const uint8_t *kinds;    // TS_EDGE_KIND(kind) is a ts_edge_kind
 } ts_graph;
-enum { TS_EDGE_FROM_START = 128 }; // from the node's start, not its end
+enum {
+    TS_EDGE_INFERRED = 64,   // guessed from times: no record says so
+    TS_EDGE_FROM_START = 128 // from the node's start, not its end
+};
+#define TS_EDGE_KIND(kind) \
+    ((uint8_t)(kind) & (uint8_t) ~(TS_EDGE_INFERRED | TS_EDGE_FROM_START))
 TS_API ts_graph ts_replay_graph(const ts_replay *replay);
 
 typedef enum ts_node_type {
@@ -566,6 +599,7 @@ typedef struct ts_node {
     int64_t recorded_ns, duration_ns;
     int64_t gap_ns; // beyond its dependencies; set by the run
     bool selected;
+    uint32_t file;
 } ts_node;
 TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
                            ts_node *node);
@@ -4405,7 +4439,7 @@ typedef struct ts__event_op {
 } ts__event_op;
 
 typedef struct ts__replay_lane {
-    uint32_t track;
+    uint32_t file, track;
     uint32_t device;        // index of ts_replay.devices
     uint32_t device_track;  // 0 unknown
     uint32_t context_track; // the device's if there is none
@@ -4416,18 +4450,35 @@ typedef struct ts__replay_lane {
     bool selected;
 } ts__replay_lane;
 
-enum { TS__NODE_WAITS = 1, TS__NODE_SELECTED = 2 };
+enum {
+    TS__NODE_WAITS = 1,
+    TS__NODE_SELECTED = 2,
+    TS__NODE_ALONE = 4 // a call that launched no operation
+};
+
+// What a host call does besides launching, by its name.
+typedef enum ts__call_class {
+    TS__CALL_PLAIN,
+    TS__CALL_SYNCS_STREAM,
+    TS__CALL_SYNCS_EVENT,
+    TS__CALL_SYNCS_DEVICE,
+    TS__CALL_QUERIES, // polls an event or a stream, until it is done
+    TS__CALL_COPIES,
+    TS__CALL_FREES // waits for the device before it frees
+} ts__call_class;
 
 struct ts_replay {
-    ts_reader *reader;
+    ts_reader *reader; // of the first file
+    ts__rvec files;    // ts_replay_file
     ts_allocator allocator;
     ts_deps deps;
     uint32_t op_count, call_count, join_first, node_count;
-    ts__rvec ops;        // ts__op
-    ts__rvec call_names; // uint32_t
-    ts__rvec events;     // ts__event_op
-    ts__rvec lanes;      // ts__replay_lane
-    ts__rvec waiters;    // nodes that have an end of their own, ascending
+    ts__rvec ops;          // ts__op
+    ts__rvec call_names;   // uint32_t, of their file
+    ts__rvec call_classes; // uint8_t: ts__call_class
+    ts__rvec events;       // ts__event_op
+    ts__rvec lanes;        // ts__replay_lane
+    ts__rvec waiters;      // nodes that have an end of their own, ascending
     // Of each node: recorded time and duration, lane, flags.
     ts__rvec time, duration, lane, flags;
     ts__rvec offsets, targets, kinds; // edges
@@ -4446,6 +4497,10 @@ static ts__op *ts__replay_op(const ts_replay *r, size_t i)
 static ts__replay_lane *ts__replay_lane_at(const ts_replay *r, size_t i)
 {
     return (ts__replay_lane *)r->lanes.data + i;
+}
+static ts_replay_file *ts__replay_file(const ts_replay *r, uint32_t file)
+{
+    return (ts_replay_file *)r->files.data + file;
 }
 static ts__event_op *ts__replay_event(const ts_replay *r, size_t i)
 {
@@ -4466,6 +4521,15 @@ static uint32_t *ts__replay_lanes(const ts_replay *r)
 static uint8_t *ts__replay_flags(const ts_replay *r)
 {
     return (uint8_t *)r->flags.data;
+}
+static uint32_t ts__replay_file_of(const ts_replay *r, uint32_t node)
+{
+    return ts__replay_lane_at(r, ts__replay_lanes(r)[node])->file;
+}
+// A file and a number that means something in it alone.
+static uint64_t ts__replay_key(uint32_t file, uint32_t number)
+{
+    return (uint64_t)file << 32 | number;
 }
 static int64_t ts__replay_end(const ts_replay *r, uint32_t node)
 {
@@ -4501,7 +4565,8 @@ static bool ts__kind_of_host(uint8_t kind, bool fifo)
 typedef struct ts__row {
     int64_t start, duration, issue;
     uint64_t correlation, id, record;
-    uint32_t track, thread, label, call;
+    uint32_t track; // its lane, once its file is loaded
+    uint32_t thread, label, call;
     uint8_t kind; // 0: not to be used
 } ts__row;
 
@@ -4509,13 +4574,22 @@ typedef struct ts__row {
 typedef struct ts__row_call {
     int64_t start, duration;
     uint64_t correlation;
-    uint32_t track, name;
+    uint32_t track; // its lane, once its file is loaded
+    uint32_t name;
     uint32_t rank; // after sorting; TS_NODE_NONE: not used
+    uint8_t type;  // ts__call_class
+    bool failed;   // its result is not 0
+    bool alone;    // no operation has its correlation
 } ts__row_call;
 
 typedef struct ts__loader {
     ts_replay *replay;
     const ts_allocator *allocator;
+    ts_reader *reader; // of the file being loaded
+    uint32_t file;
+    int64_t offset; // of its times
+    size_t row_first, call_first;
+    ts__rvec classes;   // of each of its names, in the order of their numbers
     ts__rvec rows;      // ts__row, in file order
     ts__rvec chunk_row; // of each chunk: its first row, or TS_NODE_NONE
     ts__rvec chunk_ok;  // of each chunk: decoded
@@ -4525,7 +4599,7 @@ typedef struct ts__loader {
     bool *thread_failed;
     ts__rvec calls;
     ts__rsort sort;
-    ts__rmap lanes; // track to lane
+    ts__rmap lanes; // file and track to lane
 } ts__loader;
 
 static ts__row *ts__loader_row(const ts__loader *l, size_t i)
@@ -4549,15 +4623,16 @@ static uint64_t ts__columns_get(const ts_columns *c, ts_column column,
 }
 
 // When the host asked for it, as far as its own columns tell.
-static int64_t ts__row_issue(const ts_replay *r, const ts_columns *c,
+static int64_t ts__row_issue(const ts__loader *l, const ts_columns *c,
                              uint32_t row)
 {
     uint64_t ticks = ts__columns_get(c, TS_COLUMN_QUEUED, row);
     if (!ticks) ticks = ts__columns_get(c, TS_COLUMN_SUBMITTED, row);
     if (!ticks) return TS__NO_TIME;
-    const int64_t time = ts_reader_time_ns(r->reader, c->clock,
+    const int64_t time = ts_reader_time_ns(l->reader, c->clock,
                                            c->start_ticks[row] - (ticks - 1));
-    return ts__replay_time_ok(time) ? time : TS__NO_TIME;
+    return ts__replay_time_ok(time) ? ts__replay_add(time, l->offset)
+                                    : TS__NO_TIME;
 }
 
 static ts_column ts__kind_label(ts_event_kind kind)
@@ -4571,7 +4646,8 @@ static ts_column ts__kind_label(ts_event_kind kind)
     }
 }
 
-static ts__row ts__row_read(const ts_replay *r, const ts_columns *c, uint32_t i)
+static ts__row ts__row_read(const ts__loader *l, const ts_columns *c,
+                            uint32_t i)
 {
     ts__row row = { 0 };
     row.start = c->start_ns[i];
@@ -4579,8 +4655,9 @@ static ts__row ts__row_read(const ts_replay *r, const ts_columns *c, uint32_t i)
     if (!ts__replay_time_ok(row.start) || !ts__replay_time_ok(row.duration) ||
         row.duration < 0)
         return row;
+    row.start += l->offset;
     row.kind = (uint8_t)c->kind;
-    row.issue = ts__row_issue(r, c, i);
+    row.issue = ts__row_issue(l, c, i);
     row.correlation = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
     row.id = ts__columns_get(c, TS_COLUMN_ID, i);
     row.record = ts__columns_get(c, TS_COLUMN_RECORD, i);
@@ -4600,7 +4677,7 @@ static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
     const uint32_t first = ((const uint32_t *)l->chunk_row.data)[c->chunk];
     if (first == TS_NODE_NONE) return;
     for (uint32_t i = 0; i < c->count; i++)
-        *ts__loader_row(l, first + i) = ts__row_read(l->replay, c, i);
+        *ts__loader_row(l, l->row_first + first + i) = ts__row_read(l, c, i);
     ((bool *)l->chunk_ok.data)[c->chunk] = true;
 }
 
@@ -4615,7 +4692,7 @@ static bool ts__chunk_is_gpu(const ts_chunk_info *info)
 // however many threads decode.
 static ts_result ts__loader_place(ts__loader *l)
 {
-    ts_reader *const reader = l->replay->reader;
+    ts_reader *const reader = l->reader;
     const size_t chunks = ts_reader_chunk_count(reader);
     if (!ts__rvec_fill(l->allocator, &l->chunk_row, sizeof(uint32_t), chunks,
                        0xFF) ||
@@ -4628,8 +4705,10 @@ static ts_result ts__loader_place(ts__loader *l)
             continue;
         ((uint32_t *)l->chunk_row.data)[i] = (uint32_t)count;
         count += info.header.count;
-        if (count >= TS__REPLAY_OPS_MAX) return TS_ERR_UNSUPPORTED;
+        if (l->row_first + count >= TS__REPLAY_OPS_MAX)
+            return TS_ERR_UNSUPPORTED;
     }
+    count += l->row_first;
     if (!ts__rvec_reserve(l->allocator, &l->rows, sizeof(ts__row),
                           (size_t)count))
         return TS_ERR_MEMORY;
@@ -4640,15 +4719,15 @@ static ts_result ts__loader_place(ts__loader *l)
 // Closes the gaps that damaged chunks and impossible times leave.
 static void ts__loader_compact(ts__loader *l)
 {
-    size_t kept = 0;
+    size_t kept = l->row_first;
     for (size_t i = 0; i < l->chunk_row.count; i++) {
         const uint32_t first = ((const uint32_t *)l->chunk_row.data)[i];
         if (first == TS_NODE_NONE || !((const bool *)l->chunk_ok.data)[i])
             continue;
         ts_chunk_info info;
-        if (!ts_reader_chunk(l->replay->reader, i, &info)) continue;
+        if (!ts_reader_chunk(l->reader, i, &info)) continue;
         for (uint32_t k = 0; k < info.header.count; k++) {
-            const ts__row row = *ts__loader_row(l, first + k);
+            const ts__row row = *ts__loader_row(l, l->row_first + first + k);
             l->replay->stats.loaded++;
             if (row.kind)
                 *ts__loader_row(l, kept++) = row;
@@ -4667,14 +4746,74 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
     for (uint32_t kind = TS_EVENT_GPU_FIRST; kind < TS_EVENT_LIMIT; kind++)
         filter.kinds |= UINT64_C(1) << kind;
     // A damaged chunk costs its own rows; the reader's list has it.
-    const ts_result scan = ts_reader_scan(l->replay->reader, &filter, threads,
-                                          ts__loader_take_rows, l);
+    const ts_result scan =
+        ts_reader_scan(l->reader, &filter, threads, ts__loader_take_rows, l);
     if (scan == TS_ERR_MEMORY) return scan;
     ts__loader_compact(l);
-    return l->replay->stats.loaded ? TS_OK : TS_ERR_NOT_FOUND;
+    return TS_OK;
 }
 
 /* ---- 7.21 Replay: host calls --------------------------------------------- */
+
+static bool ts__text_has(ts_text text, const char *part)
+{
+    const size_t size = strlen(part);
+    for (size_t i = 0; i + size <= text.size; i++)
+        if (!memcmp(text.text + i, part, size)) return true;
+    return false;
+}
+
+/*
+    Functions that may hold up the host, in the words that all vendors use:
+    cudaStreamSynchronize, hipEventQuery, cuMemcpyDtoH_v2, clFinish,
+    zeCommandQueueSynchronize, aclrtSynchronizeDevice, ... What is
+    asynchronous by its name does not free at once; copies that are may still
+    hold up the host, if the memory is pageable.
+*/
+static ts__call_class ts__call_classify(ts_text name)
+{
+    if (ts__text_has(name, "Query") &&
+        (ts__text_has(name, "Event") || ts__text_has(name, "Stream") ||
+         ts__text_has(name, "Queue") || ts__text_has(name, "Fence")))
+        return TS__CALL_QUERIES;
+    if (ts__text_has(name, "clFinish")) return TS__CALL_SYNCS_STREAM;
+    if (ts__text_has(name, "clWaitForEvents")) return TS__CALL_SYNCS_EVENT;
+    if (ts__text_has(name, "Synchronize")) {
+        if (ts__text_has(name, "Event")) return TS__CALL_SYNCS_EVENT;
+        if (ts__text_has(name, "Stream") || ts__text_has(name, "Queue") ||
+            ts__text_has(name, "Fence") || ts__text_has(name, "List"))
+            return TS__CALL_SYNCS_STREAM;
+        return TS__CALL_SYNCS_DEVICE;
+    }
+    if (ts__text_has(name, "Memcpy")) return TS__CALL_COPIES;
+    if (ts__text_has(name, "Free") && !ts__text_has(name, "Async") &&
+        (ts__text_has(name, "cudaFree") || ts__text_has(name, "cuMemFree") ||
+         ts__text_has(name, "hipFree") || ts__text_has(name, "MemFree")))
+        return TS__CALL_FREES;
+    return TS__CALL_PLAIN;
+}
+
+// Decides once for each name of the file, all in the order of their numbers.
+static bool ts__loader_classify(ts__loader *l)
+{
+    const ts__table *const table = &l->reader->tables[TS_CHUNK_NAMES];
+    if (!ts__rvec_fill(l->allocator, &l->classes, sizeof(uint8_t), table->count,
+                       TS__CALL_PLAIN))
+        return false;
+    for (size_t i = 0; i < table->count; i++) {
+        const ts_text name = { (const char *)table->items[i].body,
+                               table->items[i].size };
+        ((uint8_t *)l->classes.data)[i] = (uint8_t)ts__call_classify(name);
+    }
+    return true;
+}
+
+static uint8_t ts__loader_class(const ts__loader *l, uint32_t name)
+{
+    const ts__table *const table = &l->reader->tables[TS_CHUNK_NAMES];
+    const ts__item *const item = ts__table_find(table, name);
+    return item ? ((const uint8_t *)l->classes.data)[item - table->items] : 0;
+}
 
 static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
                                   void *user)
@@ -4685,7 +4824,11 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
         const uint64_t correlation =
             ts__columns_get(c, TS_COLUMN_CORRELATION, i);
         const uint64_t bit = correlation & l->filter_mask;
-        if (!correlation || !(bits[bit >> 6] >> (bit & 63) & 1)) continue;
+        const uint32_t name = (uint32_t)ts__columns_get(c, TS_COLUMN_NAME, i);
+        const uint8_t type = ts__loader_class(l, name);
+        if (type == TS__CALL_PLAIN &&
+            (!correlation || !(bits[bit >> 6] >> (bit & 63) & 1)))
+            continue;
         if (!ts__replay_time_ok(c->start_ns[i]) ||
             !ts__replay_time_ok(c->duration_ns[i]) || c->duration_ns[i] < 0)
             continue;
@@ -4695,12 +4838,15 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
             l->thread_failed[thread] = true;
             return;
         }
-        call->start = c->start_ns[i];
+        call->start = c->start_ns[i] + l->offset;
         call->duration = c->duration_ns[i];
         call->correlation = correlation;
         call->track = c->tracks ? c->tracks[i] : c->track;
-        call->name = (uint32_t)ts__columns_get(c, TS_COLUMN_NAME, i);
+        call->name = name;
         call->rank = TS_NODE_NONE;
+        call->type = type;
+        call->failed = ts__columns_get(c, TS_COLUMN_RESULT, i) != 0;
+        call->alone = true;
     }
 }
 
@@ -4712,35 +4858,39 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
 static bool ts__loader_filter(ts__loader *l)
 {
     size_t bits = 4096;
-    while (bits < l->rows.count * 8)
+    while (bits < (l->rows.count - l->row_first) * 8)
         bits *= 2;
     if (!ts__rvec_fill(l->allocator, &l->filter, sizeof(uint64_t), bits / 64,
                        0))
         return false;
     l->filter_mask = bits - 1;
     uint64_t *const words = (uint64_t *)l->filter.data;
-    for (size_t i = 0; i < l->rows.count; i++) {
+    for (size_t i = l->row_first; i < l->rows.count; i++) {
         const uint64_t bit = ts__loader_row(l, i)->correlation & l->filter_mask;
         words[bit >> 6] |= UINT64_C(1) << (bit & 63);
     }
     return true;
 }
 
-// The calls of all threads, appended to those of the first.
+// The calls of all threads, appended to those of earlier files.
 static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
 {
-    size_t count = 0;
+    size_t count = l->calls.count;
     for (uint32_t i = 0; i < threads; i++) {
         if (l->thread_failed[i]) return TS_ERR_MEMORY;
         count += l->thread_calls[i].count;
     }
     if (count >= TS__REPLAY_OPS_MAX) return TS_ERR_UNSUPPORTED;
-    const ts__rvec none = { 0 };
-    l->calls = l->thread_calls[0];
-    l->thread_calls[0] = none;
+    uint32_t first = 0;
+    if (!l->calls.count) { // the first need not be copied
+        const ts__rvec none = { 0 };
+        ts__rvec_close(l->allocator, &l->calls);
+        l->calls = l->thread_calls[first];
+        l->thread_calls[first++] = none;
+    }
     if (!ts__rvec_reserve(l->allocator, &l->calls, sizeof(ts__row_call), count))
         return TS_ERR_MEMORY;
-    for (uint32_t i = 1; i < threads; i++) {
+    for (uint32_t i = first; i < threads; i++) {
         ts__rvec *const from = &l->thread_calls[i];
         if (from->count)
             memcpy(ts__loader_call(l, l->calls.count), from->data,
@@ -4753,7 +4903,7 @@ static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
 
 static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
 {
-    if (!ts__loader_filter(l)) return TS_ERR_MEMORY;
+    if (!ts__loader_filter(l) || !ts__loader_classify(l)) return TS_ERR_MEMORY;
     ts__rvec vecs = { 0 }, failed = { 0 };
     ts_result result = TS_ERR_MEMORY;
     if (ts__rvec_fill(l->allocator, &vecs, sizeof(ts__rvec), threads, 0) &&
@@ -4761,7 +4911,7 @@ static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
         l->thread_calls = (ts__rvec *)vecs.data;
         l->thread_failed = (bool *)failed.data;
         const ts_filter filter = { .kinds = TS_FILTER(API_CALL) };
-        result = ts_reader_scan(l->replay->reader, &filter, threads,
+        result = ts_reader_scan(l->reader, &filter, threads,
                                 ts__loader_take_calls, l);
         if (result != TS_ERR_MEMORY) result = ts__loader_gather(l, threads);
         for (uint32_t i = 0; i < threads; i++)
@@ -4777,7 +4927,7 @@ static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
 typedef enum ts__call_key {
     TS__CALL_NAME,
     TS__CALL_LONGER,
-    TS__CALL_LANE, // the track while there are no lanes yet
+    TS__CALL_LANE, // the track while its file is being loaded
     TS__CALL_START,
     TS__CALL_CORRELATION
 } ts__call_key;
@@ -4789,21 +4939,20 @@ static uint64_t ts__loader_call_key(const ts__loader *l, uint32_t call,
     switch (key) {
     case TS__CALL_NAME: return c->name;
     case TS__CALL_LONGER: return ~(uint64_t)c->duration;
-    case TS__CALL_LANE:
-        return l->lanes.used ? ts__rmap_get(&l->lanes, c->track) : c->track;
+    case TS__CALL_LANE: return c->track;
     case TS__CALL_START: return ts__rsort_time(c->start);
     default: return c->correlation;
     }
 }
 
-// Orders the indices of all calls by every key up to `last`. Only calls that
-// are alike in everything can change places.
-static bool ts__loader_call_sort(ts__loader *l, ts__call_key last)
+// Orders the indices of calls from `first` on by every key up to `last`. Only
+// calls that are alike in everything can change places.
+static bool ts__loader_call_sort(ts__loader *l, size_t first, ts__call_key last)
 {
-    const size_t count = l->calls.count;
+    const size_t count = l->calls.count - first;
     if (!ts__rsort_open(l->allocator, &l->sort, count)) return false;
     for (size_t i = 0; i < count; i++)
-        ts__rsort_index(&l->sort)[i] = (uint32_t)i;
+        ts__rsort_index(&l->sort)[i] = (uint32_t)(first + i);
     for (int key = TS__CALL_NAME; key <= (int)last; key++) {
         for (size_t i = 0; i < count; i++)
             ts__rsort_keys(&l->sort)[i] = ts__loader_call_key(
@@ -4840,17 +4989,20 @@ static uint32_t ts__loader_choose(const ts__loader *l, const uint32_t *order,
 // Merges operations and calls, both in order of correlation.
 static bool ts__loader_match(ts__loader *l)
 {
-    if (!ts__loader_call_sort(l, TS__CALL_CORRELATION)) return false;
+    if (!ts__loader_call_sort(l, l->call_first, TS__CALL_CORRELATION))
+        return false;
     ts__rvec order = { 0 };
-    const size_t calls = l->calls.count, rows = l->rows.count;
+    const size_t calls = l->calls.count - l->call_first;
+    const size_t rows = l->rows.count - l->row_first;
     if (!ts__rvec_reserve(l->allocator, &order, sizeof(uint32_t), calls))
         return false;
     uint32_t *const by = (uint32_t *)order.data;
     memcpy(by, ts__rsort_index(&l->sort), calls * sizeof *by);
     bool ok = ts__rsort_open(l->allocator, &l->sort, rows);
     for (size_t i = 0; ok && i < rows; i++) {
-        ts__rsort_keys(&l->sort)[i] = ts__loader_row(l, i)->correlation;
-        ts__rsort_index(&l->sort)[i] = (uint32_t)i;
+        const size_t row = l->row_first + i;
+        ts__rsort_keys(&l->sort)[i] = ts__loader_row(l, row)->correlation;
+        ts__rsort_index(&l->sort)[i] = (uint32_t)row;
     }
     if (ok) ts__rsort_run(&l->sort, rows);
     size_t first = 0, end = 0;
@@ -4866,7 +5018,7 @@ static bool ts__loader_match(ts__loader *l)
         if (!row->correlation || first == end) continue;
         row->call = ts__loader_choose(l, by, first, end, row);
         ts__row_call *const call = ts__loader_call(l, row->call);
-        call->rank = 0;
+        call->alone = false;
         row->issue = call->start;
         if (!row->thread) row->thread = call->track;
     }
@@ -4874,31 +5026,88 @@ static bool ts__loader_match(ts__loader *l)
     return ok;
 }
 
-// Drops the calls that launched nothing and adds what stands in for calls
-// that the trace lacks.
+/*
+    Whether b, the next call of its thread, polls on for what a polled for. If
+    the results are known, a has failed: it was not done yet. Else the two are
+    so close together that the program did nothing else in between.
+*/
+static bool ts__call_polls_on(const ts__row_call *a, const ts__row_call *b,
+                              bool results)
+{
+    if (a->type != TS__CALL_QUERIES || b->type != TS__CALL_QUERIES ||
+        !a->alone || !b->alone || a->name != b->name || a->track != b->track)
+        return false;
+    if (results) return a->failed;
+    return b->start - (a->start + a->duration) <= 1000 + 4 * b->duration;
+}
+
+// Makes one call of those that poll in a row: it waits until the last is
+// done. What never was done waited for nothing.
+static bool ts__loader_polls(ts__loader *l)
+{
+    bool any = false, results = false;
+    for (size_t i = l->call_first; i < l->calls.count; i++) {
+        const ts__row_call *const call = ts__loader_call(l, i);
+        const bool polls = call->alone && call->type == TS__CALL_QUERIES;
+        any |= polls;
+        results |= polls && call->failed;
+    }
+    if (!any) return true;
+    // By thread and then start.
+    if (!ts__loader_call_sort(l, l->call_first, TS__CALL_START)) return false;
+    const size_t count = l->calls.count - l->call_first;
+    for (size_t i = 0; i < count; i++)
+        ts__rsort_keys(&l->sort)[i] =
+            ts__loader_call(l, ts__rsort_index(&l->sort)[i])->track;
+    ts__rsort_run(&l->sort, count);
+    ts__row_call *last = NULL;
+    for (size_t i = 0; i < count; i++) {
+        ts__row_call *const call =
+            ts__loader_call(l, ts__rsort_index(&l->sort)[i]);
+        if (call->alone && call->type == TS__CALL_PLAIN) continue;
+        if (last && ts__call_polls_on(last, call, results)) {
+            call->duration += call->start - last->start;
+            call->start = last->start;
+            last->type = TS__CALL_PLAIN; // dropped
+        }
+        last = call;
+    }
+    for (size_t i = l->call_first; i < l->calls.count; i++) {
+        ts__row_call *const call = ts__loader_call(l, i);
+        if (call->alone && call->type == TS__CALL_QUERIES && call->failed)
+            call->type = TS__CALL_PLAIN;
+    }
+    return true;
+}
+
+// Drops the calls that launched nothing and do not wait, and adds what stands
+// in for calls that the trace lacks.
 static bool ts__loader_stand_in(ts__loader *l)
 {
-    uint32_t kept = 0;
-    for (size_t i = 0; i < l->calls.count; i++)
-        if (ts__loader_call(l, i)->rank != TS_NODE_NONE)
-            ts__loader_call(l, i)->rank = kept++;
-    for (size_t i = 0; i < l->rows.count; i++) {
+    uint32_t kept = (uint32_t)l->call_first;
+    for (size_t i = l->call_first; i < l->calls.count; i++) {
+        ts__row_call *const call = ts__loader_call(l, i);
+        if (!call->alone || call->type != TS__CALL_PLAIN) call->rank = kept++;
+    }
+    for (size_t i = l->row_first; i < l->rows.count; i++) {
         ts__row *const row = ts__loader_row(l, i);
         if (row->call != TS_NODE_NONE)
             row->call = ts__loader_call(l, row->call)->rank;
     }
-    for (size_t i = 0; i < l->calls.count; i++) {
+    for (size_t i = l->call_first; i < l->calls.count; i++) {
         const ts__row_call call = *ts__loader_call(l, i);
         if (call.rank != TS_NODE_NONE) *ts__loader_call(l, call.rank) = call;
     }
     l->calls.count = kept;
-    for (size_t i = 0; i < l->rows.count; i++) {
+    for (size_t i = l->row_first; i < l->rows.count; i++) {
         ts__row *const row = ts__loader_row(l, i);
         if (row->call != TS_NODE_NONE || row->issue == TS__NO_TIME ||
             !row->thread || ts__kind_syncs(row->kind))
             continue;
-        const ts__row_call call = { row->issue,  0, row->correlation,
-                                    row->thread, 0, 0 };
+        ts__row_call call = { 0 };
+        call.start = row->issue;
+        call.correlation = row->correlation;
+        call.track = row->thread;
         ts__row_call *const to =
             (ts__row_call *)ts__rvec_push(l->allocator, &l->calls, sizeof *to);
         if (!to) return false;
@@ -4910,26 +5119,32 @@ static bool ts__loader_stand_in(ts__loader *l)
 
 /* ---- 7.22 Replay: lanes and nodes ---------------------------------------- */
 
-static ts__replay_lane *ts__loader_lane(ts__loader *l, uint32_t track)
+// The lane of a track of the file being loaded; TS_NODE_NONE without memory.
+static uint32_t ts__loader_lane(ts__loader *l, uint32_t track)
 {
-    uint32_t index = ts__rmap_get(&l->lanes, track);
-    if (index != TS_NODE_NONE) return ts__replay_lane_at(l->replay, index);
+    const uint64_t key = ts__replay_key(l->file, track);
+    uint32_t index = ts__rmap_get(&l->lanes, key);
+    if (index != TS_NODE_NONE) return index;
     ts_replay *const r = l->replay;
     ts__replay_lane *const lane =
         (ts__replay_lane *)ts__rvec_push(l->allocator, &r->lanes, sizeof *lane);
-    if (!lane) return NULL;
+    if (!lane) return TS_NODE_NONE;
     memset(lane, 0, sizeof *lane);
+    lane->file = l->file;
     lane->track = track;
     index = (uint32_t)(r->lanes.count - 1);
-    return ts__rmap_put(l->allocator, &l->lanes, track, index) ? lane : NULL;
+    lane->device = index; // until they are sorted
+    return ts__rmap_put(l->allocator, &l->lanes, key, index) ? index
+                                                             : TS_NODE_NONE;
 }
 
 // Who a track belongs to. Parents are hostile: they may go round in circles.
 static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
 {
+    const ts_reader *const reader = ts__replay_file(r, lane->file)->reader;
     ts_track track;
     lane->type = TS_TRACK_STREAM; // so are tracks that nothing defines
-    if (ts_reader_track(r->reader, lane->track, &track)) {
+    if (ts_reader_track(reader, lane->track, &track)) {
         lane->type = track.type;
         lane->number = track.number;
         lane->flags = track.flags;
@@ -4941,7 +5156,7 @@ static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
                 lane->device_number = track.number;
                 break;
             }
-            if (!ts_reader_track(r->reader, track.parent, &track)) break;
+            if (!ts_reader_track(reader, track.parent, &track)) break;
         }
     } else {
         lane->number = lane->track;
@@ -4951,65 +5166,100 @@ static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
         lane->type != TS_TRACK_DEVICE && lane->type != TS_TRACK_CONTEXT;
 }
 
-// Threads first, then devices; on one device by kind of track and number.
+// Threads first, then devices of each file; on one device by kind of track
+// and number.
 static int ts__replay_lane_compare(const void *left, const void *right)
 {
     const ts__replay_lane *const a = (const ts__replay_lane *)left;
     const ts__replay_lane *const b = (const ts__replay_lane *)right;
-    const uint64_t of_a[] = { a->operations,   a->device_number,
-                              a->device_track, (uint64_t)a->type,
-                              a->number,       a->track };
-    const uint64_t of_b[] = { b->operations,   b->device_number,
-                              b->device_track, (uint64_t)b->type,
-                              b->number,       b->track };
+    const uint64_t of_a[] = { a->operations,     a->file,
+                              a->device_number,  a->device_track,
+                              (uint64_t)a->type, a->number,
+                              a->track };
+    const uint64_t of_b[] = { b->operations,     b->file,
+                              b->device_number,  b->device_track,
+                              (uint64_t)b->type, b->number,
+                              b->track };
     for (size_t i = 0; i < sizeof of_a / sizeof of_a[0]; i++)
         if (of_a[i] != of_b[i]) return of_a[i] < of_b[i] ? -1 : 1;
     return 0;
 }
 
+// Gives what was loaded of the file the lanes of its tracks.
+static bool ts__loader_claim(ts__loader *l)
+{
+    uint32_t track = 0, lane = TS_NODE_NONE, thread = 0;
+    for (size_t i = l->row_first; i < l->rows.count; i++) {
+        ts__row *const row = ts__loader_row(l, i);
+        if (lane == TS_NODE_NONE || row->track != track) {
+            track = row->track;
+            lane = ts__loader_lane(l, track);
+            if (lane == TS_NODE_NONE) return false;
+            ts__replay_lane_at(l->replay, lane)->operations = true;
+        }
+        row->track = lane;
+        if (row->thread != thread &&
+            ts__loader_lane(l, row->thread) == TS_NODE_NONE)
+            return false;
+        thread = row->thread;
+    }
+    lane = TS_NODE_NONE;
+    for (size_t i = l->call_first; i < l->calls.count; i++) {
+        ts__row_call *const call = ts__loader_call(l, i);
+        if (lane == TS_NODE_NONE || call->track != track)
+            lane = ts__loader_lane(l, track = call->track);
+        if (lane == TS_NODE_NONE) return false;
+        call->track = lane;
+    }
+    return true;
+}
+
+// Sorts the lanes and tells everything on them its new number.
 static bool ts__loader_lanes(ts__loader *l)
 {
     ts_replay *const r = l->replay;
-    uint32_t track = 0;
-    bool any = false;
-    for (size_t i = 0; i < l->rows.count; i++) {
-        const ts__row *const row = ts__loader_row(l, i);
-        if (!any || row->track != track) {
-            ts__replay_lane *const lane = ts__loader_lane(l, row->track);
-            if (!lane) return false;
-            lane->operations = any = true;
-            track = row->track;
-        }
-        if (row->thread && !ts__loader_lane(l, row->thread)) return false;
-    }
-    for (size_t i = 0; i < l->calls.count; i++)
-        if (!ts__loader_lane(l, ts__loader_call(l, i)->track)) return false;
+    ts__rvec ranks = { 0 };
+    if (!ts__rvec_reserve(l->allocator, &ranks, sizeof(uint32_t),
+                          r->lanes.count))
+        return false;
+    uint32_t *const rank = (uint32_t *)ranks.data;
     for (size_t i = 0; i < r->lanes.count; i++)
         ts__replay_lane_describe(r, ts__replay_lane_at(r, i));
     if (r->lanes.count)
         qsort(r->lanes.data, r->lanes.count, sizeof(ts__replay_lane),
               ts__replay_lane_compare);
     for (size_t i = 0; i < r->lanes.count; i++)
-        if (!ts__rmap_put(l->allocator, &l->lanes,
-                          ts__replay_lane_at(r, i)->track, (uint32_t)i))
-            return false;
+        rank[ts__replay_lane_at(r, i)->device] = (uint32_t)i;
+    for (size_t i = 0; i < l->rows.count; i++) {
+        ts__row *const row = ts__loader_row(l, i);
+        row->track = rank[row->track];
+    }
+    for (size_t i = 0; i < l->calls.count; i++) {
+        ts__row_call *const call = ts__loader_call(l, i);
+        call->track = rank[call->track];
+    }
+    ts__rvec_close(l->allocator, &ranks);
     return true;
 }
 
 // One result for each lane with operations and each device with such lanes.
 static bool ts__replay_results(ts_replay *r)
 {
-    uint32_t device = TS_NODE_NONE;
+    uint32_t device = TS_NODE_NONE, file = 0;
     for (size_t i = 0; i < r->lanes.count; i++) {
         ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         lane->device = TS_NODE_NONE;
         if (!lane->operations) continue;
-        const ts_lane result = { lane->track, lane->device_track, 0, 0, 0, 0 };
+        ts_lane result = { 0 };
+        result.file = lane->file;
+        result.track = lane->track;
+        result.device = lane->device_track;
         ts_lane *const own = (ts_lane *)ts__rvec_push(
             &r->allocator, &r->lane_results, sizeof *own);
         if (!own) return false;
         *own = result;
-        if (r->device_results.count && device == lane->device_track) {
+        if (r->device_results.count && device == lane->device_track &&
+            file == lane->file) {
             lane->device = (uint32_t)r->device_results.count - 1;
             continue;
         }
@@ -5018,6 +5268,7 @@ static bool ts__replay_results(ts_replay *r)
         if (!shared) return false;
         *shared = result;
         shared->track = device = lane->device_track;
+        file = lane->file;
         lane->device = (uint32_t)r->device_results.count - 1;
     }
     return true;
@@ -5152,10 +5403,6 @@ static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
 
 static bool ts__loader_ops(ts__loader *l)
 {
-    for (size_t i = 0; i < l->rows.count; i++) {
-        ts__row *const row = ts__loader_row(l, i);
-        row->track = ts__rmap_get(&l->lanes, row->track);
-    }
     ts_replay *const r = l->replay;
     const size_t count = l->rows.count;
     if (!ts__loader_order(l) ||
@@ -5175,8 +5422,10 @@ static bool ts__loader_add_calls(ts__loader *l)
 {
     ts_replay *const r = l->replay;
     const size_t count = l->calls.count;
-    if (!ts__loader_call_sort(l, TS__CALL_START) ||
+    if (!ts__loader_call_sort(l, 0, TS__CALL_START) ||
         !ts__rvec_reserve(l->allocator, &r->call_names, sizeof(uint32_t),
+                          count) ||
+        !ts__rvec_reserve(l->allocator, &r->call_classes, sizeof(uint8_t),
                           count))
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -5184,11 +5433,12 @@ static bool ts__loader_add_calls(ts__loader *l)
             ts__loader_call(l, ts__rsort_index(&l->sort)[i]);
         call->rank = r->node_count;
         ((uint32_t *)r->call_names.data)[i] = call->name;
-        if (!ts__node_push(r, call->start, call->duration,
-                           ts__rmap_get(&l->lanes, call->track), 0))
+        ((uint8_t *)r->call_classes.data)[i] = call->type;
+        if (!ts__node_push(r, call->start, call->duration, call->track,
+                           call->alone ? TS__NODE_ALONE : 0))
             return false;
     }
-    r->call_names.count = count;
+    r->call_names.count = r->call_classes.count = count;
     r->call_count = (uint32_t)count;
     for (size_t i = 0; i < r->op_count; i++) {
         ts__op *const op = ts__replay_op(r, i);
@@ -5247,6 +5497,7 @@ static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
 
 static void ts__loader_close(ts__loader *l)
 {
+    ts__rvec_close(l->allocator, &l->classes);
     ts__rvec_close(l->allocator, &l->rows);
     ts__rvec_close(l->allocator, &l->chunk_row);
     ts__rvec_close(l->allocator, &l->chunk_ok);
@@ -5262,16 +5513,49 @@ static uint32_t ts__replay_threads(uint32_t wanted)
     return cores < 1 ? 1 : cores > 64 ? 64 : (uint32_t)cores;
 }
 
+// What to add to the times of a file. Files that start centuries apart are
+// taken for files that do not know when they started.
+static int64_t ts__replay_offset(const ts_replay *r, ts_replay_file *file)
+{
+    const uint64_t zero = ts_reader_info(r->reader)->start_realtime_ns;
+    const uint64_t own = ts_reader_info(file->reader)->start_realtime_ns;
+    const int64_t offset = (int64_t)(own - zero);
+    if (!zero || !own || offset > TS__REPLAY_TIME_MAX ||
+        offset < -TS__REPLAY_TIME_MAX)
+        return 0;
+    file->realtime = true;
+    return offset;
+}
+
+static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
+{
+    ts_replay_file *const f = ts__replay_file(l->replay, file);
+    l->reader = f->reader;
+    l->file = file;
+    l->offset = f->offset_ns = ts__replay_offset(l->replay, f);
+    l->row_first = l->rows.count;
+    l->call_first = l->calls.count;
+    const ts_result rows = ts__loader_rows(l, threads);
+    const ts_result result =
+        rows == TS_OK ? ts__loader_calls(l, threads) : rows;
+    if (result != TS_OK) return result;
+    return ts__loader_match(l) && ts__loader_polls(l) &&
+                   ts__loader_stand_in(l) && ts__loader_claim(l)
+               ? TS_OK
+               : TS_ERR_MEMORY;
+}
+
 static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
 {
     const uint32_t threads = ts__replay_threads(wanted);
     ts__loader l = { 0 };
     l.replay = r;
     l.allocator = &r->allocator;
-    ts_result result = ts__loader_rows(&l, threads);
-    if (result == TS_OK) result = ts__loader_calls(&l, threads);
-    if (result == TS_OK && !(ts__loader_match(&l) && ts__loader_stand_in(&l) &&
-                             ts__loader_lanes(&l) && ts__loader_ops(&l) &&
+    ts_result result = TS_OK;
+    for (uint32_t i = 0; result == TS_OK && i < r->files.count; i++)
+        result = ts__loader_file(&l, i, threads);
+    if (result == TS_OK && !r->stats.loaded) result = TS_ERR_NOT_FOUND;
+    if (result == TS_OK && !(ts__loader_lanes(&l) && ts__loader_ops(&l) &&
                              ts__loader_add_calls(&l) &&
                              ts__replay_results(r) && ts__replay_ends(r)))
         result = TS_ERR_MEMORY;
@@ -5291,7 +5575,7 @@ typedef struct ts__edge {
     uint8_t kind;
 } ts__edge;
 
-enum { TS__EDGE_NAMED = 64 }; // by its correlation: never left out
+enum { TS__EDGE_NAMED = 32 }; // by its correlation: never left out
 
 // The last of a row of nodes and the one with the latest end.
 typedef struct ts__chain {
@@ -5326,8 +5610,8 @@ typedef struct ts__builder {
     ts_replay *replay;
     const ts_allocator *allocator;
     ts__rvec edges, lanes, groups;
-    ts__rmap group_of; // track
-    ts__rmap event_of; // id of an event to its latest record
+    ts__rmap group_of; // file and track
+    ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
     ts__rsort sort;
     bool failed; // out of memory
@@ -5402,7 +5686,8 @@ static uint32_t ts__builder_host_lane(const ts__builder *b, const ts__rmap *map,
     if (!op->thread || op->call != TS_NODE_NONE ||
         !ts__kind_of_host(op->kind, fifo))
         return TS_NODE_NONE;
-    return ts__rmap_get(map, op->thread);
+    const uint32_t file = ts__replay_file_of(r, node);
+    return ts__rmap_get(map, ts__replay_key(file, op->thread));
 }
 
 // Calls and the host's own operations, merged in order of start.
@@ -5411,7 +5696,9 @@ static void ts__builder_hosts(ts__builder *b)
     const ts_replay *const r = b->replay;
     ts__rmap map = { { 0 }, 0 };
     for (uint32_t i = 0; i < r->lanes.count; i++)
-        if (!ts__rmap_put(b->allocator, &map, ts__replay_lane_at(r, i)->track,
+        if (!ts__rmap_put(b->allocator, &map,
+                          ts__replay_key(ts__replay_lane_at(r, i)->file,
+                                         ts__replay_lane_at(r, i)->track),
                           i))
             b->failed = true;
     const int64_t *const time = ts__replay_time(r);
@@ -5450,20 +5737,29 @@ static void ts__builder_launches(ts__builder *b)
 static void ts__builder_graphs(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
-    ts__rmap launches = { { 0 }, 0 };
+    ts__rvec maps = { 0 };
+    if (!ts__rvec_fill(b->allocator, &maps, sizeof(ts__rmap), r->files.count,
+                       0)) {
+        b->failed = true;
+        return;
+    }
     for (uint32_t i = 0; i < r->op_count && !b->failed; i++) {
         const ts__op *const op = ts__replay_op(r, i);
         if (!op->correlation) continue;
+        ts__rmap *const launches =
+            (ts__rmap *)maps.data + ts__replay_file_of(r, i);
         if (op->kind == TS_EVENT_GRAPH_LAUNCH) {
             b->failed =
-                !ts__rmap_put(b->allocator, &launches, op->correlation, i);
+                !ts__rmap_put(b->allocator, launches, op->correlation, i);
             continue;
         }
-        const uint32_t graph = ts__rmap_get(&launches, op->correlation);
+        const uint32_t graph = ts__rmap_get(launches, op->correlation);
         if (graph != TS_NODE_NONE)
             ts__builder_edge(b, graph, i, TS_EDGE_GRAPH | TS_EDGE_FROM_START);
     }
-    ts__rvec_close(b->allocator, &launches.entries);
+    for (size_t i = 0; i < maps.count; i++)
+        ts__rvec_close(b->allocator, &((ts__rmap *)maps.data + i)->entries);
+    ts__rvec_close(b->allocator, &maps);
 }
 
 // Edge unless the record shows that `to`, a helper or an operation's start,
@@ -5619,11 +5915,14 @@ static uint32_t ts__builder_named(const ts__builder *b,
 {
     const ts_replay *const r = b->replay;
     const uint32_t *const named = (const uint32_t *)b->named.data;
+    const uint32_t file = ts__replay_file_of(r, wait->op);
     size_t low = 0, high = b->named.count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         const uint32_t op = ts__replay_event(r, named[middle])->op;
-        if (ts__replay_op(r, op)->correlation < wait->record)
+        const uint32_t own = ts__replay_file_of(r, op);
+        if (own != file ? own < file
+                        : ts__replay_op(r, op)->correlation < wait->record)
             low = middle + 1;
         else
             high = middle;
@@ -5631,11 +5930,19 @@ static uint32_t ts__builder_named(const ts__builder *b,
     uint32_t found = TS_NODE_NONE;
     for (size_t tries = 0; low < b->named.count && tries < 16; low++, tries++) {
         const ts__event_op *const event = ts__replay_event(r, named[low]);
-        if (ts__replay_op(r, event->op)->correlation != wait->record) break;
+        if (ts__replay_op(r, event->op)->correlation != wait->record ||
+            ts__replay_file_of(r, event->op) != file)
+            break;
         if (found == TS_NODE_NONE || event->id == wait->id) found = named[low];
         if (event->id == wait->id) break;
     }
     return found;
+}
+
+// Events of the file of an operation.
+static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
+{
+    return (ts__rmap *)b->event_of.data + ts__replay_file_of(b->replay, op);
 }
 
 static void ts__builder_wait_event(ts__builder *b, uint32_t op,
@@ -5650,7 +5957,8 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
         found = ts__builder_named(b, wait);
         r->stats.missing_records += found == TS_NODE_NONE;
     } else {
-        found = wait->id ? ts__rmap_get(&b->event_of, wait->id) : TS_NODE_NONE;
+        const ts__rmap *const latest = ts__builder_events(b, op);
+        found = wait->id ? ts__rmap_get(latest, wait->id) : TS_NODE_NONE;
         r->stats.never_recorded += found == TS_NODE_NONE;
     }
     if (found == TS_NODE_NONE) return;
@@ -5672,8 +5980,8 @@ static void ts__builder_record(ts__builder *b, uint32_t op,
     if (longest != TS_NODE_NONE &&
         ts__replay_end(r, longest) > ts__replay_end(r, op))
         event->after = longest;
-    if (event->id &&
-        !ts__rmap_put(b->allocator, &b->event_of, event->id, index))
+    if (event->id && !ts__rmap_put(b->allocator, ts__builder_events(b, op),
+                                   event->id, index))
         b->failed = true;
 }
 
@@ -5712,14 +6020,17 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
         ts__builder_dirty(b, index, TS__REACH_BLOCKING);
 }
 
-static uint32_t ts__builder_group_of(ts__builder *b, uint32_t track)
+// A device or context of a file.
+static uint32_t ts__builder_group_of(ts__builder *b, uint32_t file,
+                                     uint32_t track)
 {
-    const uint32_t known = ts__rmap_get(&b->group_of, track);
+    const uint64_t key = ts__replay_key(file, track);
+    const uint32_t known = ts__rmap_get(&b->group_of, key);
     if (known != TS_NODE_NONE) return known;
     ts__group *const group =
         (ts__group *)ts__rvec_push(b->allocator, &b->groups, sizeof *group);
     const uint32_t index = (uint32_t)b->groups.count - 1;
-    if (!group || !ts__rmap_put(b->allocator, &b->group_of, track, index)) {
+    if (!group || !ts__rmap_put(b->allocator, &b->group_of, key, index)) {
         b->failed = true;
         return TS_NODE_NONE;
     }
@@ -5733,7 +6044,9 @@ static bool ts__builder_lanes(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
     if (!ts__rvec_fill(b->allocator, &b->lanes, sizeof(ts__lane_state),
-                       r->lanes.count, 0xFF))
+                       r->lanes.count, 0xFF) ||
+        !ts__rvec_fill(b->allocator, &b->event_of, sizeof(ts__rmap),
+                       r->files.count, 0))
         return false;
     for (uint32_t i = 0; i < r->lanes.count && !b->failed; i++) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
@@ -5741,9 +6054,9 @@ static bool ts__builder_lanes(ts__builder *b)
         memset(state->dirty, 0, sizeof state->dirty);
         state->epoch = 0;
         state->group[TS__REACH_DEVICE] =
-            ts__builder_group_of(b, lane->device_track);
+            ts__builder_group_of(b, lane->file, lane->device_track);
         state->group[TS__REACH_CONTEXT] = state->group[TS__REACH_BLOCKING] =
-            ts__builder_group_of(b, lane->context_track);
+            ts__builder_group_of(b, lane->file, lane->context_track);
         if (!b->failed && lane->operations && lane->fifo &&
             lane->flags & TS_STREAM_LEGACY_DEFAULT)
             ts__builder_group(b, state->group[TS__REACH_BLOCKING])->has_legacy =
@@ -5767,6 +6080,12 @@ static bool ts__builder_name_records(ts__builder *b)
         if (op->kind != TS_EVENT_EVENT_RECORD || !op->correlation) continue;
         ts__rsort_keys(&b->sort)[count] = op->correlation;
         ts__rsort_index(&b->sort)[count++] = i;
+    }
+    ts__rsort_run(&b->sort, count);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t event = ts__rsort_index(&b->sort)[i];
+        ts__rsort_keys(&b->sort)[i] =
+            ts__replay_file_of(r, ts__replay_event(r, event)->op);
     }
     ts__rsort_run(&b->sort, count);
     if (!ts__rvec_reserve(b->allocator, &b->named, sizeof(uint32_t), count))
@@ -5933,7 +6252,10 @@ static void ts__builder_close(ts__builder *b)
     ts__rvec_close(b->allocator, &b->lanes);
     ts__rvec_close(b->allocator, &b->groups);
     ts__rvec_close(b->allocator, &b->group_of.entries);
-    ts__rvec_close(b->allocator, &b->event_of.entries);
+    for (size_t i = 0; i < b->event_of.count; i++)
+        ts__rvec_close(b->allocator,
+                       &((ts__rmap *)b->event_of.data + i)->entries);
+    ts__rvec_close(b->allocator, &b->event_of);
     ts__rvec_close(b->allocator, &b->named);
     ts__rsort_close(b->allocator, &b->sort);
 }
@@ -5970,10 +6292,11 @@ static ts_result ts__replay_build(ts_replay *r)
 
 /* ---- 7.25 Replay: selection ---------------------------------------------- */
 
-static bool ts__list_has(const uint32_t *list, size_t count, uint32_t track)
+static bool ts__list_has(const uint32_t *list, const uint32_t *files,
+                         size_t count, uint32_t file, uint32_t track)
 {
     for (size_t i = 0; i < count; i++)
-        if (list[i] == track) return true;
+        if (list[i] == track && (files ? files[i] : 0) == file) return true;
     return count == 0;
 }
 
@@ -6002,9 +6325,11 @@ static bool ts__replay_choose(ts_replay *r, const ts_replay_desc *desc)
     for (size_t i = 0; i < r->lanes.count; i++) {
         ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         lane->selected =
-            ts__list_has(desc->streams, desc->stream_count, lane->track);
+            ts__list_has(desc->streams, desc->stream_files, desc->stream_count,
+                         lane->file, lane->track);
         chosen[i] =
-            ts__list_has(desc->devices, desc->device_count, lane->device_track);
+            ts__list_has(desc->devices, desc->device_files, desc->device_count,
+                         lane->file, lane->device_track);
     }
     for (uint32_t i = 0; i < r->op_count; i++) {
         ts__op *const op = ts__replay_op(r, i);
@@ -6033,18 +6358,41 @@ static uint8_t ts__replay_kind(const ts_replay *r, uint32_t edge)
     return ((const uint8_t *)r->kinds.data)[edge];
 }
 
-// The calls of the selected operations, and the ends of both.
-static void ts__replay_select_ends(ts_replay *r)
+// Calls that launched nothing go with their thread, or with everything.
+static bool ts__replay_select_alone(ts_replay *r, bool all)
 {
+    ts__rvec threads = { 0 };
+    if (!ts__rvec_fill(&r->allocator, &threads, sizeof(bool), r->lanes.count,
+                       all))
+        return false;
+    bool *const chosen = (bool *)threads.data;
+    const uint32_t calls_end = r->op_count + r->call_count;
+    for (uint32_t i = r->op_count; i < calls_end; i++)
+        if (ts__replay_selected(r, i)) chosen[ts__replay_lanes(r)[i]] = true;
+    for (uint32_t i = r->op_count; i < calls_end; i++)
+        if (ts__replay_flags(r)[i] & TS__NODE_ALONE &&
+            chosen[ts__replay_lanes(r)[i]])
+            ts__replay_flags(r)[i] |= TS__NODE_SELECTED;
+    ts__rvec_close(&r->allocator, &threads);
+    return true;
+}
+
+// The calls of the selected operations, and the ends of both.
+static bool ts__replay_select_ends(ts_replay *r)
+{
+    bool all = true;
     for (uint32_t i = 0; i < r->op_count; i++) {
         const uint32_t call = ts__replay_op(r, i)->call;
         if (ts__replay_selected(r, i) && call != TS_NODE_NONE)
             ts__replay_flags(r)[call] |= TS__NODE_SELECTED;
+        all &= ts__replay_selected(r, i);
     }
+    if (!ts__replay_select_alone(r, all)) return false;
     const uint32_t first = r->op_count + r->call_count;
     for (uint32_t i = 0; i < r->waiters.count; i++)
         if (ts__replay_selected(r, ((const uint32_t *)r->waiters.data)[i]))
             ts__replay_flags(r)[first + i] |= TS__NODE_SELECTED;
+    return true;
 }
 
 // Joins lead to later joins, to operations and to ends: going backwards,
@@ -6158,9 +6506,64 @@ static bool ts__replay_select(ts_replay *r, const ts_replay_desc *desc)
 {
     if (!ts__replay_choose(r, desc)) return false;
     if (r->deps == TS_DEPS_CLOSURE) return ts__replay_close_over(r);
-    ts__replay_select_ends(r);
+    if (!ts__replay_select_ends(r)) return false;
     ts__replay_select_joins(r);
     return r->deps != TS_DEPS_NONE || ts__replay_prune_joins(r);
+}
+
+/* ---- 7.25.1 Replay: what a node waited for ------------------------------- */
+
+// The node from which each edge comes.
+static inline bool ts__replay_sources(const ts_replay *r, ts__rvec *sources)
+{
+    if (!ts__rvec_reserve(&r->allocator, sources, sizeof(uint32_t),
+                          r->targets.count))
+        return false;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        for (uint32_t e = ts__replay_offsets(r)[i];
+             e < ts__replay_offsets(r)[i + 1]; e++)
+            ((uint32_t *)sources->data)[e] = i;
+    sources->count = r->targets.count;
+    return true;
+}
+
+/*
+    The edge into each node that was satisfied last in the record, or
+    TS_NODE_NONE: what it waited for. Of edges of one moment: what is recorded
+    before what is inferred, then in the order of ts_edge_kind, then of the
+    sources. binding[node] is the number of an edge.
+*/
+static inline bool ts__replay_bindings(const ts_replay *r, ts__rvec *binding)
+{
+    ts__rvec latest = { 0 };
+    if (!ts__rvec_fill(&r->allocator, binding, sizeof(uint32_t), r->node_count,
+                       0xFF) ||
+        !ts__rvec_reserve(&r->allocator, &latest, sizeof(int64_t),
+                          r->node_count))
+        return false;
+    uint32_t *const bound = (uint32_t *)binding->data;
+    int64_t *const time = (int64_t *)latest.data;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const int64_t start = ts__replay_time(r)[i];
+        const int64_t end = ts__replay_end(r, i);
+        for (uint32_t e = ts__replay_offsets(r)[i];
+             e < ts__replay_offsets(r)[i + 1]; e++) {
+            const uint8_t kind = ts__replay_kind(r, e);
+            const uint32_t to = ts__replay_target(r, e);
+            const int64_t at = kind & TS_EDGE_FROM_START ? start : end;
+            const bool none = bound[to] == TS_NODE_NONE;
+            const uint8_t rank = kind & (uint8_t)~TS_EDGE_FROM_START;
+            const uint8_t other = none ? 0
+                                       : ts__replay_kind(r, bound[to]) &
+                                             (uint8_t)~TS_EDGE_FROM_START;
+            if (!none && (at < time[to] || (at == time[to] && rank >= other)))
+                continue;
+            bound[to] = e;
+            time[to] = at;
+        }
+    }
+    ts__rvec_close(&r->allocator, &latest);
+    return true;
 }
 
 /* ---- 7.26 Replay: the plan ----------------------------------------------- */
@@ -6171,8 +6574,7 @@ static void ts__plan_edges(ts_replay *r)
         const bool inside = ts__replay_selected(r, i);
         const uint32_t end = ts__replay_offsets(r)[i + 1];
         for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
-            const uint8_t kind =
-                ts__replay_kind(r, e) & (uint8_t)~TS_EDGE_FROM_START;
+            const uint8_t kind = TS_EDGE_KIND(ts__replay_kind(r, e));
             if (kind == TS_EDGE_SELF ||
                 !ts__replay_selected(r, ts__replay_target(r, e)))
                 continue;
@@ -6209,22 +6611,25 @@ static void ts__plan_operations(ts_replay *r)
     A loss of one stream or device touches only that. A loss of a thread may
     have hit any operation, since threads of the vendor's library report them.
 */
-static bool ts__plan_touches(const ts_replay *r, const ts_loss_row *loss)
+static bool ts__plan_touches(const ts_replay *r, uint32_t file,
+                             const ts_loss_row *loss)
 {
     const ts_replay_stats *const s = &r->stats;
     if (loss->cause >= TS_LOSS_STALL_FIRST) return false;
+    const ts_replay_file *const f = ts__replay_file(r, file);
+    const int64_t first = ts__replay_add(loss->first_ns, f->offset_ns);
+    const int64_t last = ts__replay_add(loss->last_ns, f->offset_ns);
     const bool timed = loss->first_ns || loss->last_ns;
-    if (timed && (loss->last_ns < s->recorded_start_ns ||
-                  loss->first_ns > s->recorded_end_ns))
+    if (timed && (last < s->recorded_start_ns || first > s->recorded_end_ns))
         return false;
     ts_track track;
-    if (!ts_reader_track(r->reader, loss->track, &track) ||
+    if (!ts_reader_track(f->reader, loss->track, &track) ||
         (track.type != TS_TRACK_STREAM && track.type != TS_TRACK_CONTEXT &&
          track.type != TS_TRACK_DEVICE))
         return true;
     for (size_t i = 0; i < r->lanes.count; i++) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
-        if (lane->selected &&
+        if (lane->selected && lane->file == file &&
             (lane->track == loss->track || lane->device_track == loss->track ||
              lane->context_track == loss->track))
             return true;
@@ -6235,8 +6640,21 @@ static bool ts__plan_touches(const ts_replay *r, const ts_loss_row *loss)
 static void ts__plan_losses(ts_replay *r)
 {
     ts_loss_row loss;
-    for (size_t i = 0; ts_reader_loss(r->reader, i, &loss); i++)
-        if (ts__plan_touches(r, &loss)) r->stats.lost += loss.count;
+    for (uint32_t file = 0; file < r->files.count; file++)
+        for (size_t i = 0;
+             ts_reader_loss(ts__replay_file(r, file)->reader, i, &loss); i++)
+            if (ts__plan_touches(r, file, &loss)) r->stats.lost += loss.count;
+}
+
+static bool ts__replay_files(ts_replay *r, const ts_replay_desc *desc)
+{
+    const size_t count = 1 + desc->more_count;
+    if (!ts__rvec_fill(&r->allocator, &r->files, sizeof(ts_replay_file), count,
+                       0))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        ts__replay_file(r, i)->reader = i ? desc->more[i - 1] : r->reader;
+    return true;
 }
 
 TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
@@ -6248,6 +6666,9 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     if (!desc) desc = &none;
     if (!reader || desc->to_ns < desc->from_ns || desc->deps > TS_DEPS_NONE)
         return TS_ERR_USAGE;
+    for (size_t i = 0; i < desc->more_count; i++)
+        if (!desc->more[i]) return TS_ERR_USAGE;
+    if (desc->more_count >= 65535) return TS_ERR_UNSUPPORTED;
     ts_allocator allocator = desc->allocator;
     if (!allocator.resize) allocator.resize = ts__replay_resize;
     ts_replay *const r = (ts_replay *)allocator.resize(allocator.user, NULL, 0,
@@ -6257,7 +6678,9 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     r->reader = reader;
     r->allocator = allocator;
     r->deps = desc->deps;
-    ts_result result = ts__replay_load(r, desc->threads);
+    ts_result result = ts__replay_files(r, desc)
+                           ? ts__replay_load(r, desc->threads)
+                           : TS_ERR_MEMORY;
     if (result == TS_OK) result = ts__replay_build(r);
     if (result == TS_OK && !ts__replay_select(r, desc)) result = TS_ERR_MEMORY;
     if (result != TS_OK) {
@@ -6275,24 +6698,16 @@ TS_API void ts_replay_close(ts_replay *replay)
 {
     if (!replay) return;
     const ts_allocator a = replay->allocator;
-    ts__rvec *const vecs[] = { &replay->ops,
-                               &replay->call_names,
-                               &replay->events,
-                               &replay->lanes,
-                               &replay->waiters,
-                               &replay->time,
-                               &replay->duration,
-                               &replay->lane,
-                               &replay->flags,
-                               &replay->offsets,
-                               &replay->targets,
-                               &replay->kinds,
-                               &replay->start,
-                               &replay->gap,
-                               &replay->changed,
-                               &replay->lane_results,
-                               &replay->device_results,
-                               &replay->circle };
+    ts__rvec *const vecs[] = { &replay->files,          &replay->ops,
+                               &replay->call_names,     &replay->call_classes,
+                               &replay->events,         &replay->lanes,
+                               &replay->waiters,        &replay->time,
+                               &replay->duration,       &replay->lane,
+                               &replay->flags,          &replay->offsets,
+                               &replay->targets,        &replay->kinds,
+                               &replay->start,          &replay->gap,
+                               &replay->changed,        &replay->lane_results,
+                               &replay->device_results, &replay->circle };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);
@@ -6568,20 +6983,23 @@ static bool ts__figures_order(const ts_replay *r, ts__rsort *sort,
 // What an operation is, wherever it lies in the file. 48 bytes, hashed as
 // they are on a little-endian machine, like everything in a trace.
 typedef struct ts__identity {
-    uint64_t place; // kind | lane type << 8 | device number << 32
+    uint64_t place; // kind, lane type, file, device number: 8, 8, 16, 32 bits
     uint64_t stream, correlation, name;
     int64_t start, end;
 } ts__identity;
 
 static bool ts__figures_name(const ts_replay *r, ts__rmap *known,
-                             ts__rvec *hashes, const ts__op *op, uint64_t *hash)
+                             ts__rvec *hashes, uint32_t index, uint64_t *hash)
 {
+    const ts__op *const op = ts__replay_op(r, index);
+    const uint32_t file = ts__replay_file_of(r, index);
+    const ts_reader *const reader = ts__replay_file(r, file)->reader;
     const bool launch = op->kind == TS_EVENT_KERNEL;
     *hash = op->kind == TS_EVENT_MEMCPY ? op->label : 0;
     if (!launch && op->kind != TS_EVENT_COLLECTIVE &&
         op->kind != TS_EVENT_HOST_FUNCTION)
         return true;
-    const uint64_t key = (uint64_t)launch << 32 | op->label;
+    const uint64_t key = ts__replay_key(file * 2 + launch, op->label);
     const uint32_t at = ts__rmap_get(known, key);
     if (at != TS_NODE_NONE) {
         *hash = ((const uint64_t *)hashes->data)[at];
@@ -6590,10 +7008,10 @@ static bool ts__figures_name(const ts_replay *r, ts__rmap *known,
     uint32_t name = op->label;
     if (launch) {
         const ts_launch_entry *const entry =
-            ts_reader_launch(r->reader, op->label);
+            ts_reader_launch(reader, op->label);
         name = entry ? entry->name : 0;
     }
-    const ts_text text = ts_reader_name(r->reader, name);
+    const ts_text text = ts_reader_name(reader, name);
     *hash = XXH3_64bits(text.text, text.size);
     uint64_t *const to =
         (uint64_t *)ts__rvec_push(&r->allocator, hashes, sizeof *to);
@@ -6609,13 +7027,13 @@ static bool ts__figures_identity(const ts_replay *r, uint32_t index,
     const ts__op *const op = ts__replay_op(r, index);
     const ts__replay_lane *const lane =
         ts__replay_lane_at(r, ts__replay_lanes(r)[index]);
-    id->place =
-        op->kind | (uint64_t)lane->type << 8 | lane->device_number << 32;
+    id->place = op->kind | (uint64_t)lane->type << 8 |
+                (uint64_t)lane->file << 16 | lane->device_number << 32;
     id->stream = lane->number;
     id->correlation = op->correlation;
     id->start = ((const int64_t *)r->start.data)[index];
     id->end = ts__op_end(r, index);
-    return ts__figures_name(r, known, hashes, op, &id->name);
+    return ts__figures_name(r, known, hashes, index, &id->name);
 }
 
 // The digest of a schedule whose order is in `index`.
@@ -6853,6 +7271,20 @@ TS_API const ts_replay_stats *ts_replay_result(const ts_replay *replay)
     return &replay->stats;
 }
 
+TS_API bool ts_replay_file_at(const ts_replay *replay, size_t index,
+                              ts_replay_file *file)
+{
+    if (index >= replay->files.count) return false;
+    *file = *ts__replay_file(replay, (uint32_t)index);
+    return true;
+}
+
+TS_API ts_reader *ts_replay_reader(const ts_replay *replay, uint32_t file)
+{
+    return file < replay->files.count ? ts__replay_file(replay, file)->reader
+                                      : NULL;
+}
+
 TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
                                 ts_operation *operation)
 {
@@ -6872,6 +7304,7 @@ TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
     o.recorded_start_ns = ts__replay_time(replay)[i];
     o.recorded_end_ns = ts__replay_end(replay, i);
     o.skip = (ts_skip)op->skip;
+    o.file = lane->file;
     if (replay->start.count && o.skip == TS_SKIP_NOT) {
         o.start_ns = ((const int64_t *)replay->start.data)[i];
         o.end_ns = ts__op_end(replay, i);
@@ -6942,7 +7375,8 @@ TS_API bool ts_replay_node(const ts_replay *replay, size_t index, ts_node *node)
     if (index >= replay->node_count) return false;
     const uint32_t i = (uint32_t)index;
     const uint32_t calls_end = replay->op_count + replay->call_count;
-    ts_node n = { TS_NODE_OPERATION, i, 0, 0, 0, 0, 0, false };
+    ts_node n = { TS_NODE_OPERATION, i, 0, 0, 0, 0, 0, false, 0 };
+    n.file = ts__replay_file_of(replay, i);
     n.track = ts__replay_lane_at(replay, ts__replay_lanes(replay)[i])->track;
     n.recorded_ns = ts__replay_time(replay)[i];
     n.duration_ns = ts__replay_duration(replay)[i];

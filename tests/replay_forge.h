@@ -25,6 +25,9 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+// Rows give only the columns that matter to them.
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 enum { PROCESS = 1, HOST = 2, OTHER = 3 };
 enum { D0 = 10, C0 = 11, S0 = 100, LEGACY = 190, FREE = 191 };
 enum { D1 = 20, C1 = 21, T0 = 200 };
@@ -38,11 +41,16 @@ typedef struct op {
     uint64_t correlation;
     uint64_t id, record; // of an event; a kernel's id is its launch
     uint32_t thread;
+    // Of collectives, copies and host functions.
+    const char *name;
+    uint64_t communicator, sequence, size, ranks, peer, type;
 } op;
 
 typedef struct call {
     uint32_t thread;
     uint64_t start, end, correlation;
+    const char *name; // NULL: not known
+    uint64_t result;
 } call;
 
 typedef struct fixture {
@@ -82,13 +90,37 @@ static inline void add_column(forge *f, uint8_t column, uint64_t *values)
     forge_column(f, column, FORGE_PLANES, FORGE_PLAIN, values);
 }
 
+// Numbers of names, the same in every trace made here.
+enum { NAMES = 64 };
+static const char *forged_names[NAMES];
+static inline uint64_t name_of(const char *text)
+{
+    size_t i = 0;
+    if (!text) return 0;
+    while (i < NAMES && forged_names[i] && strcmp(forged_names[i], text))
+        i++;
+    if (i == NAMES) abort();
+    forged_names[i] = text;
+    return i + 1;
+}
+
+static inline void add_names(forge *f)
+{
+    if (!forged_names[0]) return;
+    forge_begin(f, FORGE_NAMES);
+    for (uint32_t i = 0; i < NAMES && forged_names[i]; i++)
+        forge_entry(f, i + 1, forged_names[i], strlen(forged_names[i]));
+    forge_end(f);
+}
+
 // The operations of one kind as one chunk, first to last or last to first.
 static inline void add_kind(forge *f, const op *ops, size_t count, uint8_t kind,
                             bool backwards)
 {
-    enum { COLUMNS = 8 };
+    enum { COLUMNS = 15 };
     const uint8_t columns[COLUMNS] = {
-        1, 2, 7, 20, 22, 24, kind == TS_EVENT_KERNEL ? 25 : 18, 31
+        1,  2,  7,  20, 22, 24, kind == TS_EVENT_KERNEL ? 25 : 18, 31, 9,
+        32, 33, 14, 34, 30, 10
     };
     uint64_t *const values = calloc(COLUMNS * count + 1, sizeof *values);
     uint32_t n = 0;
@@ -106,7 +138,14 @@ static inline void add_kind(forge *f, const op *ops, size_t count, uint8_t kind,
                                             : o->start - o->queued + 1,
                                         o->thread,
                                         o->id,
-                                        o->record };
+                                        o->record,
+                                        name_of(o->name),
+                                        o->communicator,
+                                        o->sequence,
+                                        o->size,
+                                        o->ranks,
+                                        o->peer,
+                                        o->type };
         for (size_t c = 0; c < COLUMNS; c++)
             values[c * count + n] = row[c];
         if (o->start < first) first = o->start;
@@ -124,23 +163,26 @@ static inline void add_kind(forge *f, const op *ops, size_t count, uint8_t kind,
 
 static inline void add_calls(forge *f, const call *calls, uint32_t count)
 {
-    uint64_t *const values = calloc(4 * (size_t)count + 1, sizeof *values);
+    enum { COLUMNS = 6 };
+    const uint8_t columns[COLUMNS] = { 1, 2, 7, 20, 9, 21 };
+    uint64_t *const values = calloc(COLUMNS * (size_t)count + 1, 8);
     uint64_t first = UINT64_MAX, last = 0;
     if (!values) abort();
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t row[] = { calls[i].start, calls[i].end - calls[i].start,
-                                 calls[i].thread, calls[i].correlation };
-        for (size_t c = 0; c < 4; c++)
+        const uint64_t row[COLUMNS] = {
+            calls[i].start,         calls[i].end - calls[i].start,
+            calls[i].thread,        calls[i].correlation,
+            name_of(calls[i].name), calls[i].result
+        };
+        for (size_t c = 0; c < COLUMNS; c++)
             values[c * count + i] = row[c];
         if (calls[i].start < first) first = calls[i].start;
         if (calls[i].end > last) last = calls[i].end;
     }
     if (count) {
         forge_events(f, TS_EVENT_API_CALL, 0xFFFFFFFF, count, first, last);
-        add_column(f, 1, values);
-        add_column(f, 2, values + count);
-        add_column(f, 7, values + 2 * (size_t)count);
-        add_column(f, 20, values + 3 * (size_t)count);
+        for (size_t c = 0; c < COLUMNS; c++)
+            add_column(f, columns[c], values + c * count);
         forge_events_end(f);
     }
     free(values);
@@ -154,12 +196,41 @@ static inline void work_begin(fixture *x, uint32_t streams)
     forge_sample(&x->f, 0, TS_CLOCK_MONOTONIC_RAW, 0, 0, 1);
 }
 
-static inline void work_open(fixture *x, const ts_replay_desc *desc)
+// The Unix time at which a trace begins; 0: it does not know.
+static inline void work_started(fixture *x, uint64_t realtime_ns)
+{
+    forge_set(x->f.file.bytes + 40, realtime_ns, 8);
+    forge_seal_header(x->f.file.bytes);
+}
+
+static inline void work_read(fixture *x)
 {
     forge_finish(&x->f);
     const ts_reader_desc reader = { .bytes = x->f.bytes, .size = x->f.size };
     assert_int_equal(TS_OK, ts_reader_open(&x->reader, &reader));
+}
+
+static inline void work_open(fixture *x, const ts_replay_desc *desc)
+{
+    work_read(x);
     assert_int_equal(TS_OK, ts_replay_open(&x->replay, x->reader, desc));
+}
+
+static inline void work_add(fixture *x, const op *ops, size_t count,
+                            const call *calls, uint32_t call_count, int turn)
+{
+    for (size_t i = 0; i < count; i++)
+        name_of(ops[i].name);
+    for (size_t i = 0; i < call_count; i++)
+        name_of(calls[i].name);
+    add_names(&x->f);
+    add_calls(&x->f, calls, call_count);
+    for (int k = TS_EVENT_GPU_FIRST; k < TS_EVENT_LIMIT; k++)
+        add_kind(&x->f, ops, count,
+                 (uint8_t)(turn & 1
+                               ? TS_EVENT_LIMIT - 1 + TS_EVENT_GPU_FIRST - k
+                               : k),
+                 turn & 2);
 }
 
 static inline fixture work_with(const op *ops, size_t count, const call *calls,
@@ -168,15 +239,37 @@ static inline fixture work_with(const op *ops, size_t count, const call *calls,
 {
     fixture x;
     work_begin(&x, 0);
-    add_calls(&x.f, calls, call_count);
-    for (int k = TS_EVENT_GPU_FIRST; k < TS_EVENT_LIMIT; k++)
-        add_kind(&x.f, ops, count,
-                 (uint8_t)(turn & 1
-                               ? TS_EVENT_LIMIT - 1 + TS_EVENT_GPU_FIRST - k
-                               : k),
-                 turn & 2);
+    work_add(&x, ops, count, calls, call_count, turn);
     work_open(&x, desc);
     return x;
+}
+
+// One of several traces; work_join opens the replay in the first.
+static inline fixture work_part(const op *ops, size_t count, const call *calls,
+                                uint32_t call_count, uint64_t realtime_ns)
+{
+    fixture x;
+    work_begin(&x, 0);
+    work_started(&x, realtime_ns);
+    work_add(&x, ops, count, calls, call_count, 0);
+    work_read(&x);
+    return x;
+}
+#define PART(ops, realtime_ns) \
+    work_part(ops, sizeof(ops) / sizeof *(ops), NULL, 0, realtime_ns)
+
+static inline void work_join(fixture *parts, size_t count,
+                             const ts_replay_desc *desc)
+{
+    ts_replay_desc joint = { 0 };
+    ts_reader *more[16];
+    if (desc) joint = *desc;
+    for (size_t i = 1; i < count; i++)
+        more[i - 1] = parts[i].reader;
+    joint.more = more;
+    joint.more_count = count - 1;
+    assert_int_equal(TS_OK,
+                     ts_replay_open(&parts[0].replay, parts[0].reader, &joint));
 }
 #define WORK(ops) work_with(ops, sizeof(ops) / sizeof *(ops), NULL, 0, NULL, 0)
 #define WORK_CALLS(ops, calls) \
@@ -207,13 +300,17 @@ static inline void work_same(fixture *x)
     assert_int_equal(stats(x)->recorded_end_ns, stats(x)->end_ns);
 }
 
+// What stands for a track of a further file below.
+#define OF(file, track) ((uint32_t)(file) << 16 | (track))
+
 // The operation on a track whose recorded start is the given one.
 static inline uint32_t work_find(const fixture *x, uint32_t track,
                                  int64_t start)
 {
     ts_operation o;
     for (uint32_t i = 0; ts_replay_operation(x->replay, i, &o); i++)
-        if (o.track == track && o.recorded_start_ns == start) return i;
+        if (OF(o.file, o.track) == track && o.recorded_start_ns == start)
+            return i;
     fail_msg("nothing on track %" PRIu32 " starts at %" PRId64, track, start);
     return 0;
 }

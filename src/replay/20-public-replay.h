@@ -3,7 +3,9 @@
 /*
     The GPU operations of a trace, the host calls that launched them and what
     waited for what, as a graph; and that graph run again as an integer
-    discrete-event simulation.
+    discrete-event simulation. Traces of several processes, one file each,
+    make one graph: tracks, correlations and events belong to their file, and
+    times are put on the axis of the first.
 
     A *node* is a point in time that depends on others. Nodes are numbered:
     first the operations in their total order (start, device, stream, place in
@@ -15,11 +17,12 @@
     must come out at its recorded nanosecond; anything else is an error of the
     loader or of the graph, and is reported.
 
-    Host calls are those whose correlation an operation has; for operations
-    without one but with a thread and a queued time, a call of no duration
-    stands in. Times of order on the host are: start of the call, else queued,
-    else submitted. If any operation has none of these, starts (for waits:
-    ends) order all of them.
+    Host calls are those whose correlation an operation has, and those that
+    may block the host by their name, whoever has their correlation; calls
+    that poll in a row are one. For operations without a call but with a
+    thread and a queued time, a call of no duration stands in. Times of order
+    on the host are: start of the call, else queued, else submitted. If any
+    operation has none of these, starts (for waits: ends) order all of them.
 
     What depends on what:
     - within a stream, first in, first out. Where the record overlaps, the
@@ -45,7 +48,11 @@
     X(EVENT, 4, "event") \
     X(SYNC, 5, "sync") \
     X(LEGACY_DEFAULT, 6, "legacy_default") \
-    X(GRAPH, 7, "graph")
+    X(GRAPH, 7, "graph") \
+    X(COLLECTIVE, 8, "collective") \
+    X(QUEUE, 9, "queue_full") \
+    X(P2P, 10, "point_to_point") \
+    X(USER, 11, "user")
 
 // SELF ties a node to the helper that is its end; it is never counted.
 typedef enum ts_edge_kind {
@@ -53,7 +60,7 @@ typedef enum ts_edge_kind {
     TS_EDGES(TS__X)
 #undef TS__X
 } ts_edge_kind;
-#define TS_EDGE_LIMIT 8
+#define TS_EDGE_LIMIT 12
 
 // Why an operation is not replayed.
 #define TS_SKIPS(X) \
@@ -91,6 +98,10 @@ typedef struct ts_replay_desc {
     ts_deps deps;            // (TS_DEPS_FROZEN)
     uint32_t threads;        // for loading (the reader's)
     ts_allocator allocator;  // (malloc and free)
+    ts_reader *const *more;  // more_count further traces, replayed jointly
+    size_t more_count;
+    const uint32_t *stream_files; // file of each of `streams` (NULL: 0)
+    const uint32_t *device_files; // likewise of `devices`
 } ts_replay_desc;
 
 typedef struct ts_replay ts_replay;
@@ -103,13 +114,27 @@ typedef struct ts_replay ts_replay;
     Memory:  for each operation with its call about 220 bytes while it loads,
              130 after.
     Errors:  TS_ERR_NOT_FOUND (no GPU operation in the trace), TS_ERR_USAGE
-             (to before from), TS_ERR_UNSUPPORTED (2^31 operations or more),
-             TS_ERR_MEMORY.
-    Lifetime: the reader must outlive the replay.
+             (to before from), TS_ERR_UNSUPPORTED (2^31 operations or more,
+             65,536 files or more), TS_ERR_MEMORY.
+    Lifetime: the readers must outlive the replay.
 */
 TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
                                 const ts_replay_desc *desc);
 TS_API void ts_replay_close(ts_replay *replay); // NULL is allowed
+
+/*
+    Files are numbered as they were given, from 0, which is `reader`. The time
+    axis is that of the first: offset_ns is added to all times of a file. It
+    comes from the Unix time at which both started, if both know it.
+*/
+typedef struct ts_replay_file {
+    ts_reader *reader;
+    int64_t offset_ns;
+    bool realtime; // both files know the Unix time of their start
+} ts_replay_file;
+TS_API bool ts_replay_file_at(const ts_replay *replay, size_t index,
+                              ts_replay_file *file);
+TS_API ts_reader *ts_replay_reader(const ts_replay *replay, uint32_t file);
 
 // How to run. All zeros is exactly as recorded.
 typedef struct ts_replay_run_desc {
@@ -134,7 +159,7 @@ typedef struct ts_replay_stats {
     // The plan.
     uint64_t loaded;     // operations that the trace holds
     uint64_t operations; // selected; after a run those that ran
-    uint64_t calls;      // host calls that launched them
+    uint64_t calls;      // host calls that launched them or may block
     uint64_t added;      // operations that TS_DEPS_CLOSURE added
     uint64_t skipped[TS_SKIP_LIMIT];
     uint64_t edges[TS_EDGE_LIMIT]; // between selected nodes
@@ -164,13 +189,15 @@ typedef struct ts_operation {
     int64_t recorded_start_ns, recorded_end_ns;
     int64_t start_ns, end_ns; // 0 if it did not run
     ts_skip skip;             // TS_SKIP_NOT: selected
+    uint32_t file;
 } ts_operation;
 
 // 0 <= index < stats.loaded less those with a bad time, in total order of
 // the record. False past the end.
 TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
                                 ts_operation *operation);
-// A kernel's, collective's or host function's name, else the kind.
+// A kernel's, collective's or host function's name, else the kind. The
+// reader is that of the operation's file.
 TS_API ts_text ts_operation_label(const ts_reader *reader,
                                   const ts_operation *operation);
 
@@ -180,6 +207,7 @@ typedef struct ts_lane {
     uint32_t track, device;            // tracks; device 0: unknown
     uint64_t operations;               // that ran
     int64_t start_ns, end_ns, busy_ns; // busy: union over its work
+    uint32_t file;
 } ts_lane;
 TS_API size_t ts_replay_lane_count(const ts_replay *replay);
 TS_API bool ts_replay_lane(const ts_replay *replay, size_t index,
@@ -197,9 +225,14 @@ typedef struct ts_graph {
     uint32_t node_count, operation_count, call_count, edge_count;
     const uint32_t *offsets; // node_count + 1
     const uint32_t *targets; // nodes
-    const uint8_t *kinds;    // ts_edge_kind, and TS_EDGE_FROM_START
+    const uint8_t *kinds;    // TS_EDGE_KIND(kind) is a ts_edge_kind
 } ts_graph;
-enum { TS_EDGE_FROM_START = 128 }; // from the node's start, not its end
+enum {
+    TS_EDGE_INFERRED = 64,   // guessed from times: no record says so
+    TS_EDGE_FROM_START = 128 // from the node's start, not its end
+};
+#define TS_EDGE_KIND(kind) \
+    ((uint8_t)(kind) & (uint8_t) ~(TS_EDGE_INFERRED | TS_EDGE_FROM_START))
 TS_API ts_graph ts_replay_graph(const ts_replay *replay);
 
 typedef enum ts_node_type {
@@ -217,6 +250,7 @@ typedef struct ts_node {
     int64_t recorded_ns, duration_ns;
     int64_t gap_ns; // beyond its dependencies; set by the run
     bool selected;
+    uint32_t file;
 } ts_node;
 TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
                            ts_node *node);

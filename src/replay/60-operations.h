@@ -239,7 +239,7 @@ typedef struct ts__event_op {
 } ts__event_op;
 
 typedef struct ts__replay_lane {
-    uint32_t track;
+    uint32_t file, track;
     uint32_t device;        // index of ts_replay.devices
     uint32_t device_track;  // 0 unknown
     uint32_t context_track; // the device's if there is none
@@ -250,18 +250,35 @@ typedef struct ts__replay_lane {
     bool selected;
 } ts__replay_lane;
 
-enum { TS__NODE_WAITS = 1, TS__NODE_SELECTED = 2 };
+enum {
+    TS__NODE_WAITS = 1,
+    TS__NODE_SELECTED = 2,
+    TS__NODE_ALONE = 4 // a call that launched no operation
+};
+
+// What a host call does besides launching, by its name.
+typedef enum ts__call_class {
+    TS__CALL_PLAIN,
+    TS__CALL_SYNCS_STREAM,
+    TS__CALL_SYNCS_EVENT,
+    TS__CALL_SYNCS_DEVICE,
+    TS__CALL_QUERIES, // polls an event or a stream, until it is done
+    TS__CALL_COPIES,
+    TS__CALL_FREES // waits for the device before it frees
+} ts__call_class;
 
 struct ts_replay {
-    ts_reader *reader;
+    ts_reader *reader; // of the first file
+    ts__rvec files;    // ts_replay_file
     ts_allocator allocator;
     ts_deps deps;
     uint32_t op_count, call_count, join_first, node_count;
-    ts__rvec ops;        // ts__op
-    ts__rvec call_names; // uint32_t
-    ts__rvec events;     // ts__event_op
-    ts__rvec lanes;      // ts__replay_lane
-    ts__rvec waiters;    // nodes that have an end of their own, ascending
+    ts__rvec ops;          // ts__op
+    ts__rvec call_names;   // uint32_t, of their file
+    ts__rvec call_classes; // uint8_t: ts__call_class
+    ts__rvec events;       // ts__event_op
+    ts__rvec lanes;        // ts__replay_lane
+    ts__rvec waiters;      // nodes that have an end of their own, ascending
     // Of each node: recorded time and duration, lane, flags.
     ts__rvec time, duration, lane, flags;
     ts__rvec offsets, targets, kinds; // edges
@@ -280,6 +297,10 @@ static ts__op *ts__replay_op(const ts_replay *r, size_t i)
 static ts__replay_lane *ts__replay_lane_at(const ts_replay *r, size_t i)
 {
     return (ts__replay_lane *)r->lanes.data + i;
+}
+static ts_replay_file *ts__replay_file(const ts_replay *r, uint32_t file)
+{
+    return (ts_replay_file *)r->files.data + file;
 }
 static ts__event_op *ts__replay_event(const ts_replay *r, size_t i)
 {
@@ -300,6 +321,15 @@ static uint32_t *ts__replay_lanes(const ts_replay *r)
 static uint8_t *ts__replay_flags(const ts_replay *r)
 {
     return (uint8_t *)r->flags.data;
+}
+static uint32_t ts__replay_file_of(const ts_replay *r, uint32_t node)
+{
+    return ts__replay_lane_at(r, ts__replay_lanes(r)[node])->file;
+}
+// A file and a number that means something in it alone.
+static uint64_t ts__replay_key(uint32_t file, uint32_t number)
+{
+    return (uint64_t)file << 32 | number;
 }
 static int64_t ts__replay_end(const ts_replay *r, uint32_t node)
 {
@@ -335,7 +365,8 @@ static bool ts__kind_of_host(uint8_t kind, bool fifo)
 typedef struct ts__row {
     int64_t start, duration, issue;
     uint64_t correlation, id, record;
-    uint32_t track, thread, label, call;
+    uint32_t track; // its lane, once its file is loaded
+    uint32_t thread, label, call;
     uint8_t kind; // 0: not to be used
 } ts__row;
 
@@ -343,13 +374,22 @@ typedef struct ts__row {
 typedef struct ts__row_call {
     int64_t start, duration;
     uint64_t correlation;
-    uint32_t track, name;
+    uint32_t track; // its lane, once its file is loaded
+    uint32_t name;
     uint32_t rank; // after sorting; TS_NODE_NONE: not used
+    uint8_t type;  // ts__call_class
+    bool failed;   // its result is not 0
+    bool alone;    // no operation has its correlation
 } ts__row_call;
 
 typedef struct ts__loader {
     ts_replay *replay;
     const ts_allocator *allocator;
+    ts_reader *reader; // of the file being loaded
+    uint32_t file;
+    int64_t offset; // of its times
+    size_t row_first, call_first;
+    ts__rvec classes;   // of each of its names, in the order of their numbers
     ts__rvec rows;      // ts__row, in file order
     ts__rvec chunk_row; // of each chunk: its first row, or TS_NODE_NONE
     ts__rvec chunk_ok;  // of each chunk: decoded
@@ -359,7 +399,7 @@ typedef struct ts__loader {
     bool *thread_failed;
     ts__rvec calls;
     ts__rsort sort;
-    ts__rmap lanes; // track to lane
+    ts__rmap lanes; // file and track to lane
 } ts__loader;
 
 static ts__row *ts__loader_row(const ts__loader *l, size_t i)
@@ -383,15 +423,16 @@ static uint64_t ts__columns_get(const ts_columns *c, ts_column column,
 }
 
 // When the host asked for it, as far as its own columns tell.
-static int64_t ts__row_issue(const ts_replay *r, const ts_columns *c,
+static int64_t ts__row_issue(const ts__loader *l, const ts_columns *c,
                              uint32_t row)
 {
     uint64_t ticks = ts__columns_get(c, TS_COLUMN_QUEUED, row);
     if (!ticks) ticks = ts__columns_get(c, TS_COLUMN_SUBMITTED, row);
     if (!ticks) return TS__NO_TIME;
-    const int64_t time = ts_reader_time_ns(r->reader, c->clock,
+    const int64_t time = ts_reader_time_ns(l->reader, c->clock,
                                            c->start_ticks[row] - (ticks - 1));
-    return ts__replay_time_ok(time) ? time : TS__NO_TIME;
+    return ts__replay_time_ok(time) ? ts__replay_add(time, l->offset)
+                                    : TS__NO_TIME;
 }
 
 static ts_column ts__kind_label(ts_event_kind kind)
@@ -405,7 +446,8 @@ static ts_column ts__kind_label(ts_event_kind kind)
     }
 }
 
-static ts__row ts__row_read(const ts_replay *r, const ts_columns *c, uint32_t i)
+static ts__row ts__row_read(const ts__loader *l, const ts_columns *c,
+                            uint32_t i)
 {
     ts__row row = { 0 };
     row.start = c->start_ns[i];
@@ -413,8 +455,9 @@ static ts__row ts__row_read(const ts_replay *r, const ts_columns *c, uint32_t i)
     if (!ts__replay_time_ok(row.start) || !ts__replay_time_ok(row.duration) ||
         row.duration < 0)
         return row;
+    row.start += l->offset;
     row.kind = (uint8_t)c->kind;
-    row.issue = ts__row_issue(r, c, i);
+    row.issue = ts__row_issue(l, c, i);
     row.correlation = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
     row.id = ts__columns_get(c, TS_COLUMN_ID, i);
     row.record = ts__columns_get(c, TS_COLUMN_RECORD, i);
@@ -434,7 +477,7 @@ static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
     const uint32_t first = ((const uint32_t *)l->chunk_row.data)[c->chunk];
     if (first == TS_NODE_NONE) return;
     for (uint32_t i = 0; i < c->count; i++)
-        *ts__loader_row(l, first + i) = ts__row_read(l->replay, c, i);
+        *ts__loader_row(l, l->row_first + first + i) = ts__row_read(l, c, i);
     ((bool *)l->chunk_ok.data)[c->chunk] = true;
 }
 
@@ -449,7 +492,7 @@ static bool ts__chunk_is_gpu(const ts_chunk_info *info)
 // however many threads decode.
 static ts_result ts__loader_place(ts__loader *l)
 {
-    ts_reader *const reader = l->replay->reader;
+    ts_reader *const reader = l->reader;
     const size_t chunks = ts_reader_chunk_count(reader);
     if (!ts__rvec_fill(l->allocator, &l->chunk_row, sizeof(uint32_t), chunks,
                        0xFF) ||
@@ -462,8 +505,10 @@ static ts_result ts__loader_place(ts__loader *l)
             continue;
         ((uint32_t *)l->chunk_row.data)[i] = (uint32_t)count;
         count += info.header.count;
-        if (count >= TS__REPLAY_OPS_MAX) return TS_ERR_UNSUPPORTED;
+        if (l->row_first + count >= TS__REPLAY_OPS_MAX)
+            return TS_ERR_UNSUPPORTED;
     }
+    count += l->row_first;
     if (!ts__rvec_reserve(l->allocator, &l->rows, sizeof(ts__row),
                           (size_t)count))
         return TS_ERR_MEMORY;
@@ -474,15 +519,15 @@ static ts_result ts__loader_place(ts__loader *l)
 // Closes the gaps that damaged chunks and impossible times leave.
 static void ts__loader_compact(ts__loader *l)
 {
-    size_t kept = 0;
+    size_t kept = l->row_first;
     for (size_t i = 0; i < l->chunk_row.count; i++) {
         const uint32_t first = ((const uint32_t *)l->chunk_row.data)[i];
         if (first == TS_NODE_NONE || !((const bool *)l->chunk_ok.data)[i])
             continue;
         ts_chunk_info info;
-        if (!ts_reader_chunk(l->replay->reader, i, &info)) continue;
+        if (!ts_reader_chunk(l->reader, i, &info)) continue;
         for (uint32_t k = 0; k < info.header.count; k++) {
-            const ts__row row = *ts__loader_row(l, first + k);
+            const ts__row row = *ts__loader_row(l, l->row_first + first + k);
             l->replay->stats.loaded++;
             if (row.kind)
                 *ts__loader_row(l, kept++) = row;
@@ -501,14 +546,74 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
     for (uint32_t kind = TS_EVENT_GPU_FIRST; kind < TS_EVENT_LIMIT; kind++)
         filter.kinds |= UINT64_C(1) << kind;
     // A damaged chunk costs its own rows; the reader's list has it.
-    const ts_result scan = ts_reader_scan(l->replay->reader, &filter, threads,
-                                          ts__loader_take_rows, l);
+    const ts_result scan =
+        ts_reader_scan(l->reader, &filter, threads, ts__loader_take_rows, l);
     if (scan == TS_ERR_MEMORY) return scan;
     ts__loader_compact(l);
-    return l->replay->stats.loaded ? TS_OK : TS_ERR_NOT_FOUND;
+    return TS_OK;
 }
 
 /* ---- 7.21 Replay: host calls --------------------------------------------- */
+
+static bool ts__text_has(ts_text text, const char *part)
+{
+    const size_t size = strlen(part);
+    for (size_t i = 0; i + size <= text.size; i++)
+        if (!memcmp(text.text + i, part, size)) return true;
+    return false;
+}
+
+/*
+    Functions that may hold up the host, in the words that all vendors use:
+    cudaStreamSynchronize, hipEventQuery, cuMemcpyDtoH_v2, clFinish,
+    zeCommandQueueSynchronize, aclrtSynchronizeDevice, ... What is
+    asynchronous by its name does not free at once; copies that are may still
+    hold up the host, if the memory is pageable.
+*/
+static ts__call_class ts__call_classify(ts_text name)
+{
+    if (ts__text_has(name, "Query") &&
+        (ts__text_has(name, "Event") || ts__text_has(name, "Stream") ||
+         ts__text_has(name, "Queue") || ts__text_has(name, "Fence")))
+        return TS__CALL_QUERIES;
+    if (ts__text_has(name, "clFinish")) return TS__CALL_SYNCS_STREAM;
+    if (ts__text_has(name, "clWaitForEvents")) return TS__CALL_SYNCS_EVENT;
+    if (ts__text_has(name, "Synchronize")) {
+        if (ts__text_has(name, "Event")) return TS__CALL_SYNCS_EVENT;
+        if (ts__text_has(name, "Stream") || ts__text_has(name, "Queue") ||
+            ts__text_has(name, "Fence") || ts__text_has(name, "List"))
+            return TS__CALL_SYNCS_STREAM;
+        return TS__CALL_SYNCS_DEVICE;
+    }
+    if (ts__text_has(name, "Memcpy")) return TS__CALL_COPIES;
+    if (ts__text_has(name, "Free") && !ts__text_has(name, "Async") &&
+        (ts__text_has(name, "cudaFree") || ts__text_has(name, "cuMemFree") ||
+         ts__text_has(name, "hipFree") || ts__text_has(name, "MemFree")))
+        return TS__CALL_FREES;
+    return TS__CALL_PLAIN;
+}
+
+// Decides once for each name of the file, all in the order of their numbers.
+static bool ts__loader_classify(ts__loader *l)
+{
+    const ts__table *const table = &l->reader->tables[TS_CHUNK_NAMES];
+    if (!ts__rvec_fill(l->allocator, &l->classes, sizeof(uint8_t), table->count,
+                       TS__CALL_PLAIN))
+        return false;
+    for (size_t i = 0; i < table->count; i++) {
+        const ts_text name = { (const char *)table->items[i].body,
+                               table->items[i].size };
+        ((uint8_t *)l->classes.data)[i] = (uint8_t)ts__call_classify(name);
+    }
+    return true;
+}
+
+static uint8_t ts__loader_class(const ts__loader *l, uint32_t name)
+{
+    const ts__table *const table = &l->reader->tables[TS_CHUNK_NAMES];
+    const ts__item *const item = ts__table_find(table, name);
+    return item ? ((const uint8_t *)l->classes.data)[item - table->items] : 0;
+}
 
 static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
                                   void *user)
@@ -519,7 +624,11 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
         const uint64_t correlation =
             ts__columns_get(c, TS_COLUMN_CORRELATION, i);
         const uint64_t bit = correlation & l->filter_mask;
-        if (!correlation || !(bits[bit >> 6] >> (bit & 63) & 1)) continue;
+        const uint32_t name = (uint32_t)ts__columns_get(c, TS_COLUMN_NAME, i);
+        const uint8_t type = ts__loader_class(l, name);
+        if (type == TS__CALL_PLAIN &&
+            (!correlation || !(bits[bit >> 6] >> (bit & 63) & 1)))
+            continue;
         if (!ts__replay_time_ok(c->start_ns[i]) ||
             !ts__replay_time_ok(c->duration_ns[i]) || c->duration_ns[i] < 0)
             continue;
@@ -529,12 +638,15 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
             l->thread_failed[thread] = true;
             return;
         }
-        call->start = c->start_ns[i];
+        call->start = c->start_ns[i] + l->offset;
         call->duration = c->duration_ns[i];
         call->correlation = correlation;
         call->track = c->tracks ? c->tracks[i] : c->track;
-        call->name = (uint32_t)ts__columns_get(c, TS_COLUMN_NAME, i);
+        call->name = name;
         call->rank = TS_NODE_NONE;
+        call->type = type;
+        call->failed = ts__columns_get(c, TS_COLUMN_RESULT, i) != 0;
+        call->alone = true;
     }
 }
 
@@ -546,35 +658,39 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
 static bool ts__loader_filter(ts__loader *l)
 {
     size_t bits = 4096;
-    while (bits < l->rows.count * 8)
+    while (bits < (l->rows.count - l->row_first) * 8)
         bits *= 2;
     if (!ts__rvec_fill(l->allocator, &l->filter, sizeof(uint64_t), bits / 64,
                        0))
         return false;
     l->filter_mask = bits - 1;
     uint64_t *const words = (uint64_t *)l->filter.data;
-    for (size_t i = 0; i < l->rows.count; i++) {
+    for (size_t i = l->row_first; i < l->rows.count; i++) {
         const uint64_t bit = ts__loader_row(l, i)->correlation & l->filter_mask;
         words[bit >> 6] |= UINT64_C(1) << (bit & 63);
     }
     return true;
 }
 
-// The calls of all threads, appended to those of the first.
+// The calls of all threads, appended to those of earlier files.
 static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
 {
-    size_t count = 0;
+    size_t count = l->calls.count;
     for (uint32_t i = 0; i < threads; i++) {
         if (l->thread_failed[i]) return TS_ERR_MEMORY;
         count += l->thread_calls[i].count;
     }
     if (count >= TS__REPLAY_OPS_MAX) return TS_ERR_UNSUPPORTED;
-    const ts__rvec none = { 0 };
-    l->calls = l->thread_calls[0];
-    l->thread_calls[0] = none;
+    uint32_t first = 0;
+    if (!l->calls.count) { // the first need not be copied
+        const ts__rvec none = { 0 };
+        ts__rvec_close(l->allocator, &l->calls);
+        l->calls = l->thread_calls[first];
+        l->thread_calls[first++] = none;
+    }
     if (!ts__rvec_reserve(l->allocator, &l->calls, sizeof(ts__row_call), count))
         return TS_ERR_MEMORY;
-    for (uint32_t i = 1; i < threads; i++) {
+    for (uint32_t i = first; i < threads; i++) {
         ts__rvec *const from = &l->thread_calls[i];
         if (from->count)
             memcpy(ts__loader_call(l, l->calls.count), from->data,
@@ -587,7 +703,7 @@ static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
 
 static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
 {
-    if (!ts__loader_filter(l)) return TS_ERR_MEMORY;
+    if (!ts__loader_filter(l) || !ts__loader_classify(l)) return TS_ERR_MEMORY;
     ts__rvec vecs = { 0 }, failed = { 0 };
     ts_result result = TS_ERR_MEMORY;
     if (ts__rvec_fill(l->allocator, &vecs, sizeof(ts__rvec), threads, 0) &&
@@ -595,7 +711,7 @@ static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
         l->thread_calls = (ts__rvec *)vecs.data;
         l->thread_failed = (bool *)failed.data;
         const ts_filter filter = { .kinds = TS_FILTER(API_CALL) };
-        result = ts_reader_scan(l->replay->reader, &filter, threads,
+        result = ts_reader_scan(l->reader, &filter, threads,
                                 ts__loader_take_calls, l);
         if (result != TS_ERR_MEMORY) result = ts__loader_gather(l, threads);
         for (uint32_t i = 0; i < threads; i++)
@@ -611,7 +727,7 @@ static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
 typedef enum ts__call_key {
     TS__CALL_NAME,
     TS__CALL_LONGER,
-    TS__CALL_LANE, // the track while there are no lanes yet
+    TS__CALL_LANE, // the track while its file is being loaded
     TS__CALL_START,
     TS__CALL_CORRELATION
 } ts__call_key;
@@ -623,21 +739,20 @@ static uint64_t ts__loader_call_key(const ts__loader *l, uint32_t call,
     switch (key) {
     case TS__CALL_NAME: return c->name;
     case TS__CALL_LONGER: return ~(uint64_t)c->duration;
-    case TS__CALL_LANE:
-        return l->lanes.used ? ts__rmap_get(&l->lanes, c->track) : c->track;
+    case TS__CALL_LANE: return c->track;
     case TS__CALL_START: return ts__rsort_time(c->start);
     default: return c->correlation;
     }
 }
 
-// Orders the indices of all calls by every key up to `last`. Only calls that
-// are alike in everything can change places.
-static bool ts__loader_call_sort(ts__loader *l, ts__call_key last)
+// Orders the indices of calls from `first` on by every key up to `last`. Only
+// calls that are alike in everything can change places.
+static bool ts__loader_call_sort(ts__loader *l, size_t first, ts__call_key last)
 {
-    const size_t count = l->calls.count;
+    const size_t count = l->calls.count - first;
     if (!ts__rsort_open(l->allocator, &l->sort, count)) return false;
     for (size_t i = 0; i < count; i++)
-        ts__rsort_index(&l->sort)[i] = (uint32_t)i;
+        ts__rsort_index(&l->sort)[i] = (uint32_t)(first + i);
     for (int key = TS__CALL_NAME; key <= (int)last; key++) {
         for (size_t i = 0; i < count; i++)
             ts__rsort_keys(&l->sort)[i] = ts__loader_call_key(
@@ -674,17 +789,20 @@ static uint32_t ts__loader_choose(const ts__loader *l, const uint32_t *order,
 // Merges operations and calls, both in order of correlation.
 static bool ts__loader_match(ts__loader *l)
 {
-    if (!ts__loader_call_sort(l, TS__CALL_CORRELATION)) return false;
+    if (!ts__loader_call_sort(l, l->call_first, TS__CALL_CORRELATION))
+        return false;
     ts__rvec order = { 0 };
-    const size_t calls = l->calls.count, rows = l->rows.count;
+    const size_t calls = l->calls.count - l->call_first;
+    const size_t rows = l->rows.count - l->row_first;
     if (!ts__rvec_reserve(l->allocator, &order, sizeof(uint32_t), calls))
         return false;
     uint32_t *const by = (uint32_t *)order.data;
     memcpy(by, ts__rsort_index(&l->sort), calls * sizeof *by);
     bool ok = ts__rsort_open(l->allocator, &l->sort, rows);
     for (size_t i = 0; ok && i < rows; i++) {
-        ts__rsort_keys(&l->sort)[i] = ts__loader_row(l, i)->correlation;
-        ts__rsort_index(&l->sort)[i] = (uint32_t)i;
+        const size_t row = l->row_first + i;
+        ts__rsort_keys(&l->sort)[i] = ts__loader_row(l, row)->correlation;
+        ts__rsort_index(&l->sort)[i] = (uint32_t)row;
     }
     if (ok) ts__rsort_run(&l->sort, rows);
     size_t first = 0, end = 0;
@@ -700,7 +818,7 @@ static bool ts__loader_match(ts__loader *l)
         if (!row->correlation || first == end) continue;
         row->call = ts__loader_choose(l, by, first, end, row);
         ts__row_call *const call = ts__loader_call(l, row->call);
-        call->rank = 0;
+        call->alone = false;
         row->issue = call->start;
         if (!row->thread) row->thread = call->track;
     }
@@ -708,31 +826,88 @@ static bool ts__loader_match(ts__loader *l)
     return ok;
 }
 
-// Drops the calls that launched nothing and adds what stands in for calls
-// that the trace lacks.
+/*
+    Whether b, the next call of its thread, polls on for what a polled for. If
+    the results are known, a has failed: it was not done yet. Else the two are
+    so close together that the program did nothing else in between.
+*/
+static bool ts__call_polls_on(const ts__row_call *a, const ts__row_call *b,
+                              bool results)
+{
+    if (a->type != TS__CALL_QUERIES || b->type != TS__CALL_QUERIES ||
+        !a->alone || !b->alone || a->name != b->name || a->track != b->track)
+        return false;
+    if (results) return a->failed;
+    return b->start - (a->start + a->duration) <= 1000 + 4 * b->duration;
+}
+
+// Makes one call of those that poll in a row: it waits until the last is
+// done. What never was done waited for nothing.
+static bool ts__loader_polls(ts__loader *l)
+{
+    bool any = false, results = false;
+    for (size_t i = l->call_first; i < l->calls.count; i++) {
+        const ts__row_call *const call = ts__loader_call(l, i);
+        const bool polls = call->alone && call->type == TS__CALL_QUERIES;
+        any |= polls;
+        results |= polls && call->failed;
+    }
+    if (!any) return true;
+    // By thread and then start.
+    if (!ts__loader_call_sort(l, l->call_first, TS__CALL_START)) return false;
+    const size_t count = l->calls.count - l->call_first;
+    for (size_t i = 0; i < count; i++)
+        ts__rsort_keys(&l->sort)[i] =
+            ts__loader_call(l, ts__rsort_index(&l->sort)[i])->track;
+    ts__rsort_run(&l->sort, count);
+    ts__row_call *last = NULL;
+    for (size_t i = 0; i < count; i++) {
+        ts__row_call *const call =
+            ts__loader_call(l, ts__rsort_index(&l->sort)[i]);
+        if (call->alone && call->type == TS__CALL_PLAIN) continue;
+        if (last && ts__call_polls_on(last, call, results)) {
+            call->duration += call->start - last->start;
+            call->start = last->start;
+            last->type = TS__CALL_PLAIN; // dropped
+        }
+        last = call;
+    }
+    for (size_t i = l->call_first; i < l->calls.count; i++) {
+        ts__row_call *const call = ts__loader_call(l, i);
+        if (call->alone && call->type == TS__CALL_QUERIES && call->failed)
+            call->type = TS__CALL_PLAIN;
+    }
+    return true;
+}
+
+// Drops the calls that launched nothing and do not wait, and adds what stands
+// in for calls that the trace lacks.
 static bool ts__loader_stand_in(ts__loader *l)
 {
-    uint32_t kept = 0;
-    for (size_t i = 0; i < l->calls.count; i++)
-        if (ts__loader_call(l, i)->rank != TS_NODE_NONE)
-            ts__loader_call(l, i)->rank = kept++;
-    for (size_t i = 0; i < l->rows.count; i++) {
+    uint32_t kept = (uint32_t)l->call_first;
+    for (size_t i = l->call_first; i < l->calls.count; i++) {
+        ts__row_call *const call = ts__loader_call(l, i);
+        if (!call->alone || call->type != TS__CALL_PLAIN) call->rank = kept++;
+    }
+    for (size_t i = l->row_first; i < l->rows.count; i++) {
         ts__row *const row = ts__loader_row(l, i);
         if (row->call != TS_NODE_NONE)
             row->call = ts__loader_call(l, row->call)->rank;
     }
-    for (size_t i = 0; i < l->calls.count; i++) {
+    for (size_t i = l->call_first; i < l->calls.count; i++) {
         const ts__row_call call = *ts__loader_call(l, i);
         if (call.rank != TS_NODE_NONE) *ts__loader_call(l, call.rank) = call;
     }
     l->calls.count = kept;
-    for (size_t i = 0; i < l->rows.count; i++) {
+    for (size_t i = l->row_first; i < l->rows.count; i++) {
         ts__row *const row = ts__loader_row(l, i);
         if (row->call != TS_NODE_NONE || row->issue == TS__NO_TIME ||
             !row->thread || ts__kind_syncs(row->kind))
             continue;
-        const ts__row_call call = { row->issue,  0, row->correlation,
-                                    row->thread, 0, 0 };
+        ts__row_call call = { 0 };
+        call.start = row->issue;
+        call.correlation = row->correlation;
+        call.track = row->thread;
         ts__row_call *const to =
             (ts__row_call *)ts__rvec_push(l->allocator, &l->calls, sizeof *to);
         if (!to) return false;
@@ -744,26 +919,32 @@ static bool ts__loader_stand_in(ts__loader *l)
 
 /* ---- 7.22 Replay: lanes and nodes ---------------------------------------- */
 
-static ts__replay_lane *ts__loader_lane(ts__loader *l, uint32_t track)
+// The lane of a track of the file being loaded; TS_NODE_NONE without memory.
+static uint32_t ts__loader_lane(ts__loader *l, uint32_t track)
 {
-    uint32_t index = ts__rmap_get(&l->lanes, track);
-    if (index != TS_NODE_NONE) return ts__replay_lane_at(l->replay, index);
+    const uint64_t key = ts__replay_key(l->file, track);
+    uint32_t index = ts__rmap_get(&l->lanes, key);
+    if (index != TS_NODE_NONE) return index;
     ts_replay *const r = l->replay;
     ts__replay_lane *const lane =
         (ts__replay_lane *)ts__rvec_push(l->allocator, &r->lanes, sizeof *lane);
-    if (!lane) return NULL;
+    if (!lane) return TS_NODE_NONE;
     memset(lane, 0, sizeof *lane);
+    lane->file = l->file;
     lane->track = track;
     index = (uint32_t)(r->lanes.count - 1);
-    return ts__rmap_put(l->allocator, &l->lanes, track, index) ? lane : NULL;
+    lane->device = index; // until they are sorted
+    return ts__rmap_put(l->allocator, &l->lanes, key, index) ? index
+                                                             : TS_NODE_NONE;
 }
 
 // Who a track belongs to. Parents are hostile: they may go round in circles.
 static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
 {
+    const ts_reader *const reader = ts__replay_file(r, lane->file)->reader;
     ts_track track;
     lane->type = TS_TRACK_STREAM; // so are tracks that nothing defines
-    if (ts_reader_track(r->reader, lane->track, &track)) {
+    if (ts_reader_track(reader, lane->track, &track)) {
         lane->type = track.type;
         lane->number = track.number;
         lane->flags = track.flags;
@@ -775,7 +956,7 @@ static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
                 lane->device_number = track.number;
                 break;
             }
-            if (!ts_reader_track(r->reader, track.parent, &track)) break;
+            if (!ts_reader_track(reader, track.parent, &track)) break;
         }
     } else {
         lane->number = lane->track;
@@ -785,65 +966,100 @@ static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
         lane->type != TS_TRACK_DEVICE && lane->type != TS_TRACK_CONTEXT;
 }
 
-// Threads first, then devices; on one device by kind of track and number.
+// Threads first, then devices of each file; on one device by kind of track
+// and number.
 static int ts__replay_lane_compare(const void *left, const void *right)
 {
     const ts__replay_lane *const a = (const ts__replay_lane *)left;
     const ts__replay_lane *const b = (const ts__replay_lane *)right;
-    const uint64_t of_a[] = { a->operations,   a->device_number,
-                              a->device_track, (uint64_t)a->type,
-                              a->number,       a->track };
-    const uint64_t of_b[] = { b->operations,   b->device_number,
-                              b->device_track, (uint64_t)b->type,
-                              b->number,       b->track };
+    const uint64_t of_a[] = { a->operations,     a->file,
+                              a->device_number,  a->device_track,
+                              (uint64_t)a->type, a->number,
+                              a->track };
+    const uint64_t of_b[] = { b->operations,     b->file,
+                              b->device_number,  b->device_track,
+                              (uint64_t)b->type, b->number,
+                              b->track };
     for (size_t i = 0; i < sizeof of_a / sizeof of_a[0]; i++)
         if (of_a[i] != of_b[i]) return of_a[i] < of_b[i] ? -1 : 1;
     return 0;
 }
 
+// Gives what was loaded of the file the lanes of its tracks.
+static bool ts__loader_claim(ts__loader *l)
+{
+    uint32_t track = 0, lane = TS_NODE_NONE, thread = 0;
+    for (size_t i = l->row_first; i < l->rows.count; i++) {
+        ts__row *const row = ts__loader_row(l, i);
+        if (lane == TS_NODE_NONE || row->track != track) {
+            track = row->track;
+            lane = ts__loader_lane(l, track);
+            if (lane == TS_NODE_NONE) return false;
+            ts__replay_lane_at(l->replay, lane)->operations = true;
+        }
+        row->track = lane;
+        if (row->thread != thread &&
+            ts__loader_lane(l, row->thread) == TS_NODE_NONE)
+            return false;
+        thread = row->thread;
+    }
+    lane = TS_NODE_NONE;
+    for (size_t i = l->call_first; i < l->calls.count; i++) {
+        ts__row_call *const call = ts__loader_call(l, i);
+        if (lane == TS_NODE_NONE || call->track != track)
+            lane = ts__loader_lane(l, track = call->track);
+        if (lane == TS_NODE_NONE) return false;
+        call->track = lane;
+    }
+    return true;
+}
+
+// Sorts the lanes and tells everything on them its new number.
 static bool ts__loader_lanes(ts__loader *l)
 {
     ts_replay *const r = l->replay;
-    uint32_t track = 0;
-    bool any = false;
-    for (size_t i = 0; i < l->rows.count; i++) {
-        const ts__row *const row = ts__loader_row(l, i);
-        if (!any || row->track != track) {
-            ts__replay_lane *const lane = ts__loader_lane(l, row->track);
-            if (!lane) return false;
-            lane->operations = any = true;
-            track = row->track;
-        }
-        if (row->thread && !ts__loader_lane(l, row->thread)) return false;
-    }
-    for (size_t i = 0; i < l->calls.count; i++)
-        if (!ts__loader_lane(l, ts__loader_call(l, i)->track)) return false;
+    ts__rvec ranks = { 0 };
+    if (!ts__rvec_reserve(l->allocator, &ranks, sizeof(uint32_t),
+                          r->lanes.count))
+        return false;
+    uint32_t *const rank = (uint32_t *)ranks.data;
     for (size_t i = 0; i < r->lanes.count; i++)
         ts__replay_lane_describe(r, ts__replay_lane_at(r, i));
     if (r->lanes.count)
         qsort(r->lanes.data, r->lanes.count, sizeof(ts__replay_lane),
               ts__replay_lane_compare);
     for (size_t i = 0; i < r->lanes.count; i++)
-        if (!ts__rmap_put(l->allocator, &l->lanes,
-                          ts__replay_lane_at(r, i)->track, (uint32_t)i))
-            return false;
+        rank[ts__replay_lane_at(r, i)->device] = (uint32_t)i;
+    for (size_t i = 0; i < l->rows.count; i++) {
+        ts__row *const row = ts__loader_row(l, i);
+        row->track = rank[row->track];
+    }
+    for (size_t i = 0; i < l->calls.count; i++) {
+        ts__row_call *const call = ts__loader_call(l, i);
+        call->track = rank[call->track];
+    }
+    ts__rvec_close(l->allocator, &ranks);
     return true;
 }
 
 // One result for each lane with operations and each device with such lanes.
 static bool ts__replay_results(ts_replay *r)
 {
-    uint32_t device = TS_NODE_NONE;
+    uint32_t device = TS_NODE_NONE, file = 0;
     for (size_t i = 0; i < r->lanes.count; i++) {
         ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         lane->device = TS_NODE_NONE;
         if (!lane->operations) continue;
-        const ts_lane result = { lane->track, lane->device_track, 0, 0, 0, 0 };
+        ts_lane result = { 0 };
+        result.file = lane->file;
+        result.track = lane->track;
+        result.device = lane->device_track;
         ts_lane *const own = (ts_lane *)ts__rvec_push(
             &r->allocator, &r->lane_results, sizeof *own);
         if (!own) return false;
         *own = result;
-        if (r->device_results.count && device == lane->device_track) {
+        if (r->device_results.count && device == lane->device_track &&
+            file == lane->file) {
             lane->device = (uint32_t)r->device_results.count - 1;
             continue;
         }
@@ -852,6 +1068,7 @@ static bool ts__replay_results(ts_replay *r)
         if (!shared) return false;
         *shared = result;
         shared->track = device = lane->device_track;
+        file = lane->file;
         lane->device = (uint32_t)r->device_results.count - 1;
     }
     return true;
@@ -986,10 +1203,6 @@ static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
 
 static bool ts__loader_ops(ts__loader *l)
 {
-    for (size_t i = 0; i < l->rows.count; i++) {
-        ts__row *const row = ts__loader_row(l, i);
-        row->track = ts__rmap_get(&l->lanes, row->track);
-    }
     ts_replay *const r = l->replay;
     const size_t count = l->rows.count;
     if (!ts__loader_order(l) ||
@@ -1009,8 +1222,10 @@ static bool ts__loader_add_calls(ts__loader *l)
 {
     ts_replay *const r = l->replay;
     const size_t count = l->calls.count;
-    if (!ts__loader_call_sort(l, TS__CALL_START) ||
+    if (!ts__loader_call_sort(l, 0, TS__CALL_START) ||
         !ts__rvec_reserve(l->allocator, &r->call_names, sizeof(uint32_t),
+                          count) ||
+        !ts__rvec_reserve(l->allocator, &r->call_classes, sizeof(uint8_t),
                           count))
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -1018,11 +1233,12 @@ static bool ts__loader_add_calls(ts__loader *l)
             ts__loader_call(l, ts__rsort_index(&l->sort)[i]);
         call->rank = r->node_count;
         ((uint32_t *)r->call_names.data)[i] = call->name;
-        if (!ts__node_push(r, call->start, call->duration,
-                           ts__rmap_get(&l->lanes, call->track), 0))
+        ((uint8_t *)r->call_classes.data)[i] = call->type;
+        if (!ts__node_push(r, call->start, call->duration, call->track,
+                           call->alone ? TS__NODE_ALONE : 0))
             return false;
     }
-    r->call_names.count = count;
+    r->call_names.count = r->call_classes.count = count;
     r->call_count = (uint32_t)count;
     for (size_t i = 0; i < r->op_count; i++) {
         ts__op *const op = ts__replay_op(r, i);
@@ -1081,6 +1297,7 @@ static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
 
 static void ts__loader_close(ts__loader *l)
 {
+    ts__rvec_close(l->allocator, &l->classes);
     ts__rvec_close(l->allocator, &l->rows);
     ts__rvec_close(l->allocator, &l->chunk_row);
     ts__rvec_close(l->allocator, &l->chunk_ok);
@@ -1096,16 +1313,49 @@ static uint32_t ts__replay_threads(uint32_t wanted)
     return cores < 1 ? 1 : cores > 64 ? 64 : (uint32_t)cores;
 }
 
+// What to add to the times of a file. Files that start centuries apart are
+// taken for files that do not know when they started.
+static int64_t ts__replay_offset(const ts_replay *r, ts_replay_file *file)
+{
+    const uint64_t zero = ts_reader_info(r->reader)->start_realtime_ns;
+    const uint64_t own = ts_reader_info(file->reader)->start_realtime_ns;
+    const int64_t offset = (int64_t)(own - zero);
+    if (!zero || !own || offset > TS__REPLAY_TIME_MAX ||
+        offset < -TS__REPLAY_TIME_MAX)
+        return 0;
+    file->realtime = true;
+    return offset;
+}
+
+static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
+{
+    ts_replay_file *const f = ts__replay_file(l->replay, file);
+    l->reader = f->reader;
+    l->file = file;
+    l->offset = f->offset_ns = ts__replay_offset(l->replay, f);
+    l->row_first = l->rows.count;
+    l->call_first = l->calls.count;
+    const ts_result rows = ts__loader_rows(l, threads);
+    const ts_result result =
+        rows == TS_OK ? ts__loader_calls(l, threads) : rows;
+    if (result != TS_OK) return result;
+    return ts__loader_match(l) && ts__loader_polls(l) &&
+                   ts__loader_stand_in(l) && ts__loader_claim(l)
+               ? TS_OK
+               : TS_ERR_MEMORY;
+}
+
 static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
 {
     const uint32_t threads = ts__replay_threads(wanted);
     ts__loader l = { 0 };
     l.replay = r;
     l.allocator = &r->allocator;
-    ts_result result = ts__loader_rows(&l, threads);
-    if (result == TS_OK) result = ts__loader_calls(&l, threads);
-    if (result == TS_OK && !(ts__loader_match(&l) && ts__loader_stand_in(&l) &&
-                             ts__loader_lanes(&l) && ts__loader_ops(&l) &&
+    ts_result result = TS_OK;
+    for (uint32_t i = 0; result == TS_OK && i < r->files.count; i++)
+        result = ts__loader_file(&l, i, threads);
+    if (result == TS_OK && !r->stats.loaded) result = TS_ERR_NOT_FOUND;
+    if (result == TS_OK && !(ts__loader_lanes(&l) && ts__loader_ops(&l) &&
                              ts__loader_add_calls(&l) &&
                              ts__replay_results(r) && ts__replay_ends(r)))
         result = TS_ERR_MEMORY;

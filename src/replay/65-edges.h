@@ -10,7 +10,7 @@ typedef struct ts__edge {
     uint8_t kind;
 } ts__edge;
 
-enum { TS__EDGE_NAMED = 64 }; // by its correlation: never left out
+enum { TS__EDGE_NAMED = 32 }; // by its correlation: never left out
 
 // The last of a row of nodes and the one with the latest end.
 typedef struct ts__chain {
@@ -45,8 +45,8 @@ typedef struct ts__builder {
     ts_replay *replay;
     const ts_allocator *allocator;
     ts__rvec edges, lanes, groups;
-    ts__rmap group_of; // track
-    ts__rmap event_of; // id of an event to its latest record
+    ts__rmap group_of; // file and track
+    ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
     ts__rsort sort;
     bool failed; // out of memory
@@ -121,7 +121,8 @@ static uint32_t ts__builder_host_lane(const ts__builder *b, const ts__rmap *map,
     if (!op->thread || op->call != TS_NODE_NONE ||
         !ts__kind_of_host(op->kind, fifo))
         return TS_NODE_NONE;
-    return ts__rmap_get(map, op->thread);
+    const uint32_t file = ts__replay_file_of(r, node);
+    return ts__rmap_get(map, ts__replay_key(file, op->thread));
 }
 
 // Calls and the host's own operations, merged in order of start.
@@ -130,7 +131,9 @@ static void ts__builder_hosts(ts__builder *b)
     const ts_replay *const r = b->replay;
     ts__rmap map = { { 0 }, 0 };
     for (uint32_t i = 0; i < r->lanes.count; i++)
-        if (!ts__rmap_put(b->allocator, &map, ts__replay_lane_at(r, i)->track,
+        if (!ts__rmap_put(b->allocator, &map,
+                          ts__replay_key(ts__replay_lane_at(r, i)->file,
+                                         ts__replay_lane_at(r, i)->track),
                           i))
             b->failed = true;
     const int64_t *const time = ts__replay_time(r);
@@ -169,20 +172,29 @@ static void ts__builder_launches(ts__builder *b)
 static void ts__builder_graphs(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
-    ts__rmap launches = { { 0 }, 0 };
+    ts__rvec maps = { 0 };
+    if (!ts__rvec_fill(b->allocator, &maps, sizeof(ts__rmap), r->files.count,
+                       0)) {
+        b->failed = true;
+        return;
+    }
     for (uint32_t i = 0; i < r->op_count && !b->failed; i++) {
         const ts__op *const op = ts__replay_op(r, i);
         if (!op->correlation) continue;
+        ts__rmap *const launches =
+            (ts__rmap *)maps.data + ts__replay_file_of(r, i);
         if (op->kind == TS_EVENT_GRAPH_LAUNCH) {
             b->failed =
-                !ts__rmap_put(b->allocator, &launches, op->correlation, i);
+                !ts__rmap_put(b->allocator, launches, op->correlation, i);
             continue;
         }
-        const uint32_t graph = ts__rmap_get(&launches, op->correlation);
+        const uint32_t graph = ts__rmap_get(launches, op->correlation);
         if (graph != TS_NODE_NONE)
             ts__builder_edge(b, graph, i, TS_EDGE_GRAPH | TS_EDGE_FROM_START);
     }
-    ts__rvec_close(b->allocator, &launches.entries);
+    for (size_t i = 0; i < maps.count; i++)
+        ts__rvec_close(b->allocator, &((ts__rmap *)maps.data + i)->entries);
+    ts__rvec_close(b->allocator, &maps);
 }
 
 // Edge unless the record shows that `to`, a helper or an operation's start,
@@ -338,11 +350,14 @@ static uint32_t ts__builder_named(const ts__builder *b,
 {
     const ts_replay *const r = b->replay;
     const uint32_t *const named = (const uint32_t *)b->named.data;
+    const uint32_t file = ts__replay_file_of(r, wait->op);
     size_t low = 0, high = b->named.count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         const uint32_t op = ts__replay_event(r, named[middle])->op;
-        if (ts__replay_op(r, op)->correlation < wait->record)
+        const uint32_t own = ts__replay_file_of(r, op);
+        if (own != file ? own < file
+                        : ts__replay_op(r, op)->correlation < wait->record)
             low = middle + 1;
         else
             high = middle;
@@ -350,11 +365,19 @@ static uint32_t ts__builder_named(const ts__builder *b,
     uint32_t found = TS_NODE_NONE;
     for (size_t tries = 0; low < b->named.count && tries < 16; low++, tries++) {
         const ts__event_op *const event = ts__replay_event(r, named[low]);
-        if (ts__replay_op(r, event->op)->correlation != wait->record) break;
+        if (ts__replay_op(r, event->op)->correlation != wait->record ||
+            ts__replay_file_of(r, event->op) != file)
+            break;
         if (found == TS_NODE_NONE || event->id == wait->id) found = named[low];
         if (event->id == wait->id) break;
     }
     return found;
+}
+
+// Events of the file of an operation.
+static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
+{
+    return (ts__rmap *)b->event_of.data + ts__replay_file_of(b->replay, op);
 }
 
 static void ts__builder_wait_event(ts__builder *b, uint32_t op,
@@ -369,7 +392,8 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
         found = ts__builder_named(b, wait);
         r->stats.missing_records += found == TS_NODE_NONE;
     } else {
-        found = wait->id ? ts__rmap_get(&b->event_of, wait->id) : TS_NODE_NONE;
+        const ts__rmap *const latest = ts__builder_events(b, op);
+        found = wait->id ? ts__rmap_get(latest, wait->id) : TS_NODE_NONE;
         r->stats.never_recorded += found == TS_NODE_NONE;
     }
     if (found == TS_NODE_NONE) return;
@@ -391,8 +415,8 @@ static void ts__builder_record(ts__builder *b, uint32_t op,
     if (longest != TS_NODE_NONE &&
         ts__replay_end(r, longest) > ts__replay_end(r, op))
         event->after = longest;
-    if (event->id &&
-        !ts__rmap_put(b->allocator, &b->event_of, event->id, index))
+    if (event->id && !ts__rmap_put(b->allocator, ts__builder_events(b, op),
+                                   event->id, index))
         b->failed = true;
 }
 
@@ -431,14 +455,17 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
         ts__builder_dirty(b, index, TS__REACH_BLOCKING);
 }
 
-static uint32_t ts__builder_group_of(ts__builder *b, uint32_t track)
+// A device or context of a file.
+static uint32_t ts__builder_group_of(ts__builder *b, uint32_t file,
+                                     uint32_t track)
 {
-    const uint32_t known = ts__rmap_get(&b->group_of, track);
+    const uint64_t key = ts__replay_key(file, track);
+    const uint32_t known = ts__rmap_get(&b->group_of, key);
     if (known != TS_NODE_NONE) return known;
     ts__group *const group =
         (ts__group *)ts__rvec_push(b->allocator, &b->groups, sizeof *group);
     const uint32_t index = (uint32_t)b->groups.count - 1;
-    if (!group || !ts__rmap_put(b->allocator, &b->group_of, track, index)) {
+    if (!group || !ts__rmap_put(b->allocator, &b->group_of, key, index)) {
         b->failed = true;
         return TS_NODE_NONE;
     }
@@ -452,7 +479,9 @@ static bool ts__builder_lanes(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
     if (!ts__rvec_fill(b->allocator, &b->lanes, sizeof(ts__lane_state),
-                       r->lanes.count, 0xFF))
+                       r->lanes.count, 0xFF) ||
+        !ts__rvec_fill(b->allocator, &b->event_of, sizeof(ts__rmap),
+                       r->files.count, 0))
         return false;
     for (uint32_t i = 0; i < r->lanes.count && !b->failed; i++) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
@@ -460,9 +489,9 @@ static bool ts__builder_lanes(ts__builder *b)
         memset(state->dirty, 0, sizeof state->dirty);
         state->epoch = 0;
         state->group[TS__REACH_DEVICE] =
-            ts__builder_group_of(b, lane->device_track);
+            ts__builder_group_of(b, lane->file, lane->device_track);
         state->group[TS__REACH_CONTEXT] = state->group[TS__REACH_BLOCKING] =
-            ts__builder_group_of(b, lane->context_track);
+            ts__builder_group_of(b, lane->file, lane->context_track);
         if (!b->failed && lane->operations && lane->fifo &&
             lane->flags & TS_STREAM_LEGACY_DEFAULT)
             ts__builder_group(b, state->group[TS__REACH_BLOCKING])->has_legacy =
@@ -486,6 +515,12 @@ static bool ts__builder_name_records(ts__builder *b)
         if (op->kind != TS_EVENT_EVENT_RECORD || !op->correlation) continue;
         ts__rsort_keys(&b->sort)[count] = op->correlation;
         ts__rsort_index(&b->sort)[count++] = i;
+    }
+    ts__rsort_run(&b->sort, count);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t event = ts__rsort_index(&b->sort)[i];
+        ts__rsort_keys(&b->sort)[i] =
+            ts__replay_file_of(r, ts__replay_event(r, event)->op);
     }
     ts__rsort_run(&b->sort, count);
     if (!ts__rvec_reserve(b->allocator, &b->named, sizeof(uint32_t), count))
@@ -652,7 +687,10 @@ static void ts__builder_close(ts__builder *b)
     ts__rvec_close(b->allocator, &b->lanes);
     ts__rvec_close(b->allocator, &b->groups);
     ts__rvec_close(b->allocator, &b->group_of.entries);
-    ts__rvec_close(b->allocator, &b->event_of.entries);
+    for (size_t i = 0; i < b->event_of.count; i++)
+        ts__rvec_close(b->allocator,
+                       &((ts__rmap *)b->event_of.data + i)->entries);
+    ts__rvec_close(b->allocator, &b->event_of);
     ts__rvec_close(b->allocator, &b->named);
     ts__rsort_close(b->allocator, &b->sort);
 }
@@ -689,10 +727,11 @@ static ts_result ts__replay_build(ts_replay *r)
 
 /* ---- 7.25 Replay: selection ---------------------------------------------- */
 
-static bool ts__list_has(const uint32_t *list, size_t count, uint32_t track)
+static bool ts__list_has(const uint32_t *list, const uint32_t *files,
+                         size_t count, uint32_t file, uint32_t track)
 {
     for (size_t i = 0; i < count; i++)
-        if (list[i] == track) return true;
+        if (list[i] == track && (files ? files[i] : 0) == file) return true;
     return count == 0;
 }
 
@@ -721,9 +760,11 @@ static bool ts__replay_choose(ts_replay *r, const ts_replay_desc *desc)
     for (size_t i = 0; i < r->lanes.count; i++) {
         ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         lane->selected =
-            ts__list_has(desc->streams, desc->stream_count, lane->track);
+            ts__list_has(desc->streams, desc->stream_files, desc->stream_count,
+                         lane->file, lane->track);
         chosen[i] =
-            ts__list_has(desc->devices, desc->device_count, lane->device_track);
+            ts__list_has(desc->devices, desc->device_files, desc->device_count,
+                         lane->file, lane->device_track);
     }
     for (uint32_t i = 0; i < r->op_count; i++) {
         ts__op *const op = ts__replay_op(r, i);
@@ -752,18 +793,41 @@ static uint8_t ts__replay_kind(const ts_replay *r, uint32_t edge)
     return ((const uint8_t *)r->kinds.data)[edge];
 }
 
-// The calls of the selected operations, and the ends of both.
-static void ts__replay_select_ends(ts_replay *r)
+// Calls that launched nothing go with their thread, or with everything.
+static bool ts__replay_select_alone(ts_replay *r, bool all)
 {
+    ts__rvec threads = { 0 };
+    if (!ts__rvec_fill(&r->allocator, &threads, sizeof(bool), r->lanes.count,
+                       all))
+        return false;
+    bool *const chosen = (bool *)threads.data;
+    const uint32_t calls_end = r->op_count + r->call_count;
+    for (uint32_t i = r->op_count; i < calls_end; i++)
+        if (ts__replay_selected(r, i)) chosen[ts__replay_lanes(r)[i]] = true;
+    for (uint32_t i = r->op_count; i < calls_end; i++)
+        if (ts__replay_flags(r)[i] & TS__NODE_ALONE &&
+            chosen[ts__replay_lanes(r)[i]])
+            ts__replay_flags(r)[i] |= TS__NODE_SELECTED;
+    ts__rvec_close(&r->allocator, &threads);
+    return true;
+}
+
+// The calls of the selected operations, and the ends of both.
+static bool ts__replay_select_ends(ts_replay *r)
+{
+    bool all = true;
     for (uint32_t i = 0; i < r->op_count; i++) {
         const uint32_t call = ts__replay_op(r, i)->call;
         if (ts__replay_selected(r, i) && call != TS_NODE_NONE)
             ts__replay_flags(r)[call] |= TS__NODE_SELECTED;
+        all &= ts__replay_selected(r, i);
     }
+    if (!ts__replay_select_alone(r, all)) return false;
     const uint32_t first = r->op_count + r->call_count;
     for (uint32_t i = 0; i < r->waiters.count; i++)
         if (ts__replay_selected(r, ((const uint32_t *)r->waiters.data)[i]))
             ts__replay_flags(r)[first + i] |= TS__NODE_SELECTED;
+    return true;
 }
 
 // Joins lead to later joins, to operations and to ends: going backwards,
@@ -877,7 +941,7 @@ static bool ts__replay_select(ts_replay *r, const ts_replay_desc *desc)
 {
     if (!ts__replay_choose(r, desc)) return false;
     if (r->deps == TS_DEPS_CLOSURE) return ts__replay_close_over(r);
-    ts__replay_select_ends(r);
+    if (!ts__replay_select_ends(r)) return false;
     ts__replay_select_joins(r);
     return r->deps != TS_DEPS_NONE || ts__replay_prune_joins(r);
 }

@@ -6,8 +6,7 @@ static void ts__plan_edges(ts_replay *r)
         const bool inside = ts__replay_selected(r, i);
         const uint32_t end = ts__replay_offsets(r)[i + 1];
         for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
-            const uint8_t kind =
-                ts__replay_kind(r, e) & (uint8_t)~TS_EDGE_FROM_START;
+            const uint8_t kind = TS_EDGE_KIND(ts__replay_kind(r, e));
             if (kind == TS_EDGE_SELF ||
                 !ts__replay_selected(r, ts__replay_target(r, e)))
                 continue;
@@ -44,22 +43,25 @@ static void ts__plan_operations(ts_replay *r)
     A loss of one stream or device touches only that. A loss of a thread may
     have hit any operation, since threads of the vendor's library report them.
 */
-static bool ts__plan_touches(const ts_replay *r, const ts_loss_row *loss)
+static bool ts__plan_touches(const ts_replay *r, uint32_t file,
+                             const ts_loss_row *loss)
 {
     const ts_replay_stats *const s = &r->stats;
     if (loss->cause >= TS_LOSS_STALL_FIRST) return false;
+    const ts_replay_file *const f = ts__replay_file(r, file);
+    const int64_t first = ts__replay_add(loss->first_ns, f->offset_ns);
+    const int64_t last = ts__replay_add(loss->last_ns, f->offset_ns);
     const bool timed = loss->first_ns || loss->last_ns;
-    if (timed && (loss->last_ns < s->recorded_start_ns ||
-                  loss->first_ns > s->recorded_end_ns))
+    if (timed && (last < s->recorded_start_ns || first > s->recorded_end_ns))
         return false;
     ts_track track;
-    if (!ts_reader_track(r->reader, loss->track, &track) ||
+    if (!ts_reader_track(f->reader, loss->track, &track) ||
         (track.type != TS_TRACK_STREAM && track.type != TS_TRACK_CONTEXT &&
          track.type != TS_TRACK_DEVICE))
         return true;
     for (size_t i = 0; i < r->lanes.count; i++) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
-        if (lane->selected &&
+        if (lane->selected && lane->file == file &&
             (lane->track == loss->track || lane->device_track == loss->track ||
              lane->context_track == loss->track))
             return true;
@@ -70,8 +72,21 @@ static bool ts__plan_touches(const ts_replay *r, const ts_loss_row *loss)
 static void ts__plan_losses(ts_replay *r)
 {
     ts_loss_row loss;
-    for (size_t i = 0; ts_reader_loss(r->reader, i, &loss); i++)
-        if (ts__plan_touches(r, &loss)) r->stats.lost += loss.count;
+    for (uint32_t file = 0; file < r->files.count; file++)
+        for (size_t i = 0;
+             ts_reader_loss(ts__replay_file(r, file)->reader, i, &loss); i++)
+            if (ts__plan_touches(r, file, &loss)) r->stats.lost += loss.count;
+}
+
+static bool ts__replay_files(ts_replay *r, const ts_replay_desc *desc)
+{
+    const size_t count = 1 + desc->more_count;
+    if (!ts__rvec_fill(&r->allocator, &r->files, sizeof(ts_replay_file), count,
+                       0))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        ts__replay_file(r, i)->reader = i ? desc->more[i - 1] : r->reader;
+    return true;
 }
 
 TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
@@ -83,6 +98,9 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     if (!desc) desc = &none;
     if (!reader || desc->to_ns < desc->from_ns || desc->deps > TS_DEPS_NONE)
         return TS_ERR_USAGE;
+    for (size_t i = 0; i < desc->more_count; i++)
+        if (!desc->more[i]) return TS_ERR_USAGE;
+    if (desc->more_count >= 65535) return TS_ERR_UNSUPPORTED;
     ts_allocator allocator = desc->allocator;
     if (!allocator.resize) allocator.resize = ts__replay_resize;
     ts_replay *const r = (ts_replay *)allocator.resize(allocator.user, NULL, 0,
@@ -92,7 +110,9 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     r->reader = reader;
     r->allocator = allocator;
     r->deps = desc->deps;
-    ts_result result = ts__replay_load(r, desc->threads);
+    ts_result result = ts__replay_files(r, desc)
+                           ? ts__replay_load(r, desc->threads)
+                           : TS_ERR_MEMORY;
     if (result == TS_OK) result = ts__replay_build(r);
     if (result == TS_OK && !ts__replay_select(r, desc)) result = TS_ERR_MEMORY;
     if (result != TS_OK) {
@@ -110,24 +130,16 @@ TS_API void ts_replay_close(ts_replay *replay)
 {
     if (!replay) return;
     const ts_allocator a = replay->allocator;
-    ts__rvec *const vecs[] = { &replay->ops,
-                               &replay->call_names,
-                               &replay->events,
-                               &replay->lanes,
-                               &replay->waiters,
-                               &replay->time,
-                               &replay->duration,
-                               &replay->lane,
-                               &replay->flags,
-                               &replay->offsets,
-                               &replay->targets,
-                               &replay->kinds,
-                               &replay->start,
-                               &replay->gap,
-                               &replay->changed,
-                               &replay->lane_results,
-                               &replay->device_results,
-                               &replay->circle };
+    ts__rvec *const vecs[] = { &replay->files,          &replay->ops,
+                               &replay->call_names,     &replay->call_classes,
+                               &replay->events,         &replay->lanes,
+                               &replay->waiters,        &replay->time,
+                               &replay->duration,       &replay->lane,
+                               &replay->flags,          &replay->offsets,
+                               &replay->targets,        &replay->kinds,
+                               &replay->start,          &replay->gap,
+                               &replay->changed,        &replay->lane_results,
+                               &replay->device_results, &replay->circle };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);
@@ -403,20 +415,23 @@ static bool ts__figures_order(const ts_replay *r, ts__rsort *sort,
 // What an operation is, wherever it lies in the file. 48 bytes, hashed as
 // they are on a little-endian machine, like everything in a trace.
 typedef struct ts__identity {
-    uint64_t place; // kind | lane type << 8 | device number << 32
+    uint64_t place; // kind, lane type, file, device number: 8, 8, 16, 32 bits
     uint64_t stream, correlation, name;
     int64_t start, end;
 } ts__identity;
 
 static bool ts__figures_name(const ts_replay *r, ts__rmap *known,
-                             ts__rvec *hashes, const ts__op *op, uint64_t *hash)
+                             ts__rvec *hashes, uint32_t index, uint64_t *hash)
 {
+    const ts__op *const op = ts__replay_op(r, index);
+    const uint32_t file = ts__replay_file_of(r, index);
+    const ts_reader *const reader = ts__replay_file(r, file)->reader;
     const bool launch = op->kind == TS_EVENT_KERNEL;
     *hash = op->kind == TS_EVENT_MEMCPY ? op->label : 0;
     if (!launch && op->kind != TS_EVENT_COLLECTIVE &&
         op->kind != TS_EVENT_HOST_FUNCTION)
         return true;
-    const uint64_t key = (uint64_t)launch << 32 | op->label;
+    const uint64_t key = ts__replay_key(file * 2 + launch, op->label);
     const uint32_t at = ts__rmap_get(known, key);
     if (at != TS_NODE_NONE) {
         *hash = ((const uint64_t *)hashes->data)[at];
@@ -425,10 +440,10 @@ static bool ts__figures_name(const ts_replay *r, ts__rmap *known,
     uint32_t name = op->label;
     if (launch) {
         const ts_launch_entry *const entry =
-            ts_reader_launch(r->reader, op->label);
+            ts_reader_launch(reader, op->label);
         name = entry ? entry->name : 0;
     }
-    const ts_text text = ts_reader_name(r->reader, name);
+    const ts_text text = ts_reader_name(reader, name);
     *hash = XXH3_64bits(text.text, text.size);
     uint64_t *const to =
         (uint64_t *)ts__rvec_push(&r->allocator, hashes, sizeof *to);
@@ -444,13 +459,13 @@ static bool ts__figures_identity(const ts_replay *r, uint32_t index,
     const ts__op *const op = ts__replay_op(r, index);
     const ts__replay_lane *const lane =
         ts__replay_lane_at(r, ts__replay_lanes(r)[index]);
-    id->place =
-        op->kind | (uint64_t)lane->type << 8 | lane->device_number << 32;
+    id->place = op->kind | (uint64_t)lane->type << 8 |
+                (uint64_t)lane->file << 16 | lane->device_number << 32;
     id->stream = lane->number;
     id->correlation = op->correlation;
     id->start = ((const int64_t *)r->start.data)[index];
     id->end = ts__op_end(r, index);
-    return ts__figures_name(r, known, hashes, op, &id->name);
+    return ts__figures_name(r, known, hashes, index, &id->name);
 }
 
 // The digest of a schedule whose order is in `index`.
@@ -688,6 +703,20 @@ TS_API const ts_replay_stats *ts_replay_result(const ts_replay *replay)
     return &replay->stats;
 }
 
+TS_API bool ts_replay_file_at(const ts_replay *replay, size_t index,
+                              ts_replay_file *file)
+{
+    if (index >= replay->files.count) return false;
+    *file = *ts__replay_file(replay, (uint32_t)index);
+    return true;
+}
+
+TS_API ts_reader *ts_replay_reader(const ts_replay *replay, uint32_t file)
+{
+    return file < replay->files.count ? ts__replay_file(replay, file)->reader
+                                      : NULL;
+}
+
 TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
                                 ts_operation *operation)
 {
@@ -707,6 +736,7 @@ TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
     o.recorded_start_ns = ts__replay_time(replay)[i];
     o.recorded_end_ns = ts__replay_end(replay, i);
     o.skip = (ts_skip)op->skip;
+    o.file = lane->file;
     if (replay->start.count && o.skip == TS_SKIP_NOT) {
         o.start_ns = ((const int64_t *)replay->start.data)[i];
         o.end_ns = ts__op_end(replay, i);
@@ -777,7 +807,8 @@ TS_API bool ts_replay_node(const ts_replay *replay, size_t index, ts_node *node)
     if (index >= replay->node_count) return false;
     const uint32_t i = (uint32_t)index;
     const uint32_t calls_end = replay->op_count + replay->call_count;
-    ts_node n = { TS_NODE_OPERATION, i, 0, 0, 0, 0, 0, false };
+    ts_node n = { TS_NODE_OPERATION, i, 0, 0, 0, 0, 0, false, 0 };
+    n.file = ts__replay_file_of(replay, i);
     n.track = ts__replay_lane_at(replay, ts__replay_lanes(replay)[i])->track;
     n.recorded_ns = ts__replay_time(replay)[i];
     n.duration_ns = ts__replay_duration(replay)[i];
