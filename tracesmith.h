@@ -1367,6 +1367,14 @@ TS_API void ts_writer_event_text(ts_writer *writer, ts_event_kind kind,
                                  const ts_writer_value *values, size_t count,
                                  const char *text, size_t text_size);
 
+/*
+    Makes `time_ns` the zero of the trace, as its readers see it, and says its
+    Unix time (0: unknown). For sources that tell neither at their beginning;
+    the times of the other calls keep their meaning. The last call counts.
+*/
+TS_API void ts_writer_origin(ts_writer *writer, int64_t time_ns,
+                             uint64_t realtime_ns);
+
 // The first error so far.
 TS_API ts_result ts_writer_error(const ts_writer *writer);
 
@@ -7115,6 +7123,17 @@ ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc)
         ts__put_free(w);
     }
     return result;
+}
+
+void ts_writer_origin(ts_writer *w, int64_t time_ns, uint64_t realtime_ns)
+{
+    ts_file_header *const header = &w->file.sidecar->header;
+    if (w->file.error != TS_OK) return;
+    header->start_tick = ts__put_tick(time_ns);
+    header->start_realtime_ns = realtime_ns;
+    ts__header_seal(header);
+    ts__put_failed(w,
+                   ts__file_write(w->file.file.fd, 0, header, sizeof *header));
 }
 
 ts_result ts_writer_error(const ts_writer *w)

@@ -1367,6 +1367,14 @@ TS_API void ts_writer_event_text(ts_writer *writer, ts_event_kind kind,
                                  const ts_writer_value *values, size_t count,
                                  const char *text, size_t text_size);
 
+/*
+    Makes `time_ns` the zero of the trace, as its readers see it, and says its
+    Unix time (0: unknown). For sources that tell neither at their beginning;
+    the times of the other calls keep their meaning. The last call counts.
+*/
+TS_API void ts_writer_origin(ts_writer *writer, int64_t time_ns,
+                             uint64_t realtime_ns);
+
 // The first error so far.
 TS_API ts_result ts_writer_error(const ts_writer *writer);
 
