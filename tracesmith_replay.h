@@ -52,7 +52,8 @@
 /*
     TRACESMITH_REPLAY_IMPLEMENTATION  in one C11 file: the functions. They
                               use those of tracesmith.h: give that file, or
-                              another one, TRACESMITH_IMPLEMENTATION too
+                              another one, TRACESMITH_IMPLEMENTATION too,
+                              the other one with TRACESMITH_SALVAGE
     TRACESMITH_ZSTD           compressed chunks can be read (needs -lzstd)
 */
 
@@ -632,6 +633,8 @@ TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes);
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tracesmith.h" // ts_salvage, if the recorder's functions are here
 
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL

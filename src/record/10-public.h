@@ -59,6 +59,9 @@
 
 /*
     TRACESMITH_IMPLEMENTATION  in one C11 or C++17 file: the functions
+    TRACESMITH_SALVAGE         beside it: ts_salvage as well, which readers
+                               need; tracesmith_replay.h asks for it by itself
+                               where both implementations are in one file
     TRACESMITH_DISABLE         every macro of sections 7 and 8 becomes
                                nothing; arguments are still type-checked
     TRACESMITH_ZSTD            the writer can compress (needs -lzstd)

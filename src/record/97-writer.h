@@ -1,6 +1,8 @@
 /* ---- 12.17 Traces from known times -------------------------------------- */
 
-#ifdef TRACESMITH_WRITER
+#if defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE) && \
+    defined(TRACESMITH_WRITER) && !defined(TS__WRITER_IMPLEMENTED)
+#define TS__WRITER_IMPLEMENTED
 
 /*
     Events wait as rows of u64 cells, for each kind on each track, until there
@@ -785,5 +787,3 @@ void ts_writer_abandon(ts_writer *w)
 }
 
 #endif // TRACESMITH_WRITER
-#endif // !TRACESMITH_DISABLE
-#endif // TRACESMITH_IMPLEMENTATION
