@@ -36,7 +36,8 @@
         4. Columns                      chunks as decoded arrays
         5. Cursor                       events in order of time
         6. Replay                       operations, dependencies, schedule
-        7. Implementation               private
+        7. Timeline                     states, idle time and its causes
+        9. Implementation               private
 */
 #ifndef TRACESMITH_REPLAY_H
 #define TRACESMITH_REPLAY_H
@@ -52,8 +53,7 @@
 /*
     TRACESMITH_REPLAY_IMPLEMENTATION  in one C11 file: the functions. They
                               use those of tracesmith.h: give that file, or
-                              another one, TRACESMITH_IMPLEMENTATION too,
-                              the other one with TRACESMITH_SALVAGE
+                              another one, TRACESMITH_IMPLEMENTATION too
     TRACESMITH_ZSTD           compressed chunks can be read (needs -lzstd)
 */
 
@@ -609,9 +609,217 @@ TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
 // one before it and the first for the last. Returns how many; 0: all ran.
 TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes);
 
+/* ==== 7. Timeline ======================================================== */
+
+/*
+    What every stream and device did when, and why a device had nothing to do.
+    Two sets of times can be looked at: those of the record and those of the
+    last run. *Work* is kernels, copies, sets and collectives; a device is
+    *busy* while any of its work runs and *idle* for the rest of its span,
+    which goes from the first call for work of its to the end of its last.
+
+    A stream is, at every moment from its first call to the end of the
+    timeline, in one state. With nothing of its own running (its host
+    functions count here) it is
+    WAITING   in an event wait, or while the next operation is issued but what
+              it depends on, other than its call, is not done;
+    PENDING   while an operation is issued and nothing is known to hold it up;
+    IDLE      while nothing is issued that has not begun;
+    FINISHED  after its last operation.
+    An operation whose call is unknown is issued when it begins.
+*/
+#define TS_STATES(X) \
+    X(IDLE, 0, "idle") \
+    X(PENDING, 1, "dispatch_pending") \
+    X(RUNNING, 2, "running") \
+    X(WAITING, 3, "waiting") \
+    X(FINISHED, 4, "finished")
+
+typedef enum ts_state {
+#define TS__X(name, value, text) TS_STATE_##name = value,
+    TS_STATES(TS__X)
+#undef TS__X
+} ts_state;
+#define TS_STATE_LIMIT 5
+
+/*
+    Why a device idles. A *gap* is a longest time without work; it ends when
+    an operation X begins, and is charged as a whole to one cause. From X one
+    goes back along the edge that was satisfied last, and on through what is
+    no work itself (event waits, records, joins), to the *culprit*: a host
+    call, or other work. (Of edges satisfied at one moment: recorded before
+    inferred ones, then the higher ts_edge_kind, then the earlier source. An
+    event wait that takes no time is bound by its event or by what it came
+    after, not by where it stands.)
+
+    UNEXPLAINED     there is no culprit, or it was done long before X began:
+                    longer ago than TS_TIMELINE_SLOW_NS and 8 times the middle
+                    launch latency of the device. A call is done at its end;
+                    X's own is the culprit where other work is done too long
+                    ago and the call is not.
+    The culprit is the call that launched X, and
+    LAUNCH_LATENCY  it began before the gap or as the gap did;
+    HOST_SYNC       it began in the gap, by no more than the time that its
+                    thread had spent blocked in synchronisations which ended
+                    in the gap: without them it would not have been late;
+    QUEUE_FULL      likewise, in launches that waited for room in a queue.
+                    Such a launch counts as made when it had room;
+    HOST_LATE       it began later than that. So does X if it waited for a
+                    host function of its stream.
+    The culprit is work, and
+    LAUNCH_LATENCY  of X's own stream: the gap between two operations in a row
+                    is what it takes to dispatch the second;
+    COPY            a copy or a set elsewhere: on another stream or device;
+    COLLECTIVE      a collective elsewhere;
+    OTHER_STREAM    a kernel elsewhere.
+    Where blocked times of both sorts are behind a late call, the longer one is
+    the cause.
+*/
+#define TS_IDLES(X) \
+    X(HOST_LATE, 0, "host_late") \
+    X(LAUNCH_LATENCY, 1, "launch_latency") \
+    X(OTHER_STREAM, 2, "other_stream") \
+    X(COPY, 3, "copy") \
+    X(COLLECTIVE, 4, "collective") \
+    X(HOST_SYNC, 5, "host_sync") \
+    X(QUEUE_FULL, 6, "queue_full") \
+    X(UNEXPLAINED, 7, "unexplained")
+
+typedef enum ts_idle {
+#define TS__X(name, value, text) TS_IDLE_##name = value,
+    TS_IDLES(TS__X)
+#undef TS__X
+} ts_idle;
+#define TS_IDLE_LIMIT 8
+enum { TS_TIMELINE_SLOW_NS = 20000 };
+
+// Kinds of work, the more wanted ones first.
+#define TS_WORKS(X) \
+    X(KERNEL, 0, "kernel") \
+    X(COLLECTIVE, 1, "collective") \
+    X(COPY, 2, "copy")
+
+typedef enum ts_work {
+#define TS__X(name, value, text) TS_WORK_##name = value,
+    TS_WORKS(TS__X)
+#undef TS__X
+} ts_work;
+#define TS_WORK_LIMIT 3
+
+// "running", "host_late", "kernel"; an unknown number gives "unknown".
+TS_API const char *ts_state_name(uint32_t state);
+TS_API const char *ts_idle_name(uint32_t idle);
+TS_API const char *ts_work_name(uint32_t work);
+
+typedef struct ts_timeline_desc {
+    bool replayed;          // the times of the last run (false: the record's)
+    int64_t from_ns, to_ns; // figures are of [from, to) (both 0: of all)
+    ts_allocator allocator; // (malloc and free)
+} ts_timeline_desc;
+
+typedef struct ts_timeline ts_timeline;
+
+/*
+    Works out all that is below for the selected operations of a replay; with
+    `replayed` for those that ran. *timeline is NULL on failure.
+
+    Memory:  about 60 bytes for each operation, 40 for each call.
+    Errors:  TS_ERR_NOT_FOUND (there is no such operation), TS_ERR_STATE
+             (`replayed`, but there was no run), TS_ERR_USAGE (to not after
+             from), TS_ERR_CORRUPT (parts do not add up: a bug),
+             TS_ERR_MEMORY.
+    Lifetime: the replay must outlive it and not be run meanwhile.
+*/
+TS_API ts_result ts_timeline_open(ts_timeline **timeline,
+                                  const ts_replay *replay,
+                                  const ts_timeline_desc *desc);
+TS_API void ts_timeline_close(ts_timeline *timeline); // NULL is allowed
+
+// Of a device, or the sums and extremes over all. Times are within [from, to).
+typedef struct ts_timeline_figures {
+    uint32_t file, track;            // of the device; track 0: unknown, or all
+    uint64_t operations;             // work
+    int64_t start_ns, end_ns;        // span; of all: from first to last
+    int64_t busy_ns, idle_ns;        // add up to the span
+    int64_t work_ns[TS_WORK_LIMIT];  // while such work ran
+    int64_t only_ns[TS_WORK_LIMIT];  // while such ran, and none before it in
+                                     // TS_WORKS: these add up to busy_ns
+    int64_t cause_ns[TS_IDLE_LIMIT]; // add up to idle_ns
+    uint64_t causes[TS_IDLE_LIMIT];  // gaps
+    // Idle time charged by way of recorded edges alone, by way of inferred
+    // ones too, and to nothing; add up to idle_ns.
+    int64_t explicit_ns, inferred_ns, unexplained_ns;
+    // From a call to its operation, where the call was what it waited for.
+    uint64_t launches;
+    int64_t launch_p50_ns, launch_p95_ns, launch_max_ns;
+    // Operations issued but not begun: the most at once, and the integral.
+    uint32_t queue_max;
+    int64_t queue_ns; // divide by the span for the mean
+} ts_timeline_figures;
+
+// Of all devices. Lifetime: until close.
+TS_API const ts_timeline_figures *
+ts_timeline_total(const ts_timeline *timeline);
+// Devices are numbered as by ts_replay_device.
+TS_API const ts_timeline_figures *
+ts_timeline_device(const ts_timeline *timeline, size_t device); // or NULL
+
+// Time with k operations at work, 0 <= k < the number returned.
+TS_API size_t ts_timeline_concurrency(const ts_timeline *timeline,
+                                      size_t device, const int64_t **times_ns);
+
+// Operations of the device that are issued and not begun at a moment.
+TS_API uint32_t ts_timeline_queue(const ts_timeline *timeline, size_t device,
+                                  int64_t time_ns);
+
+typedef struct ts_gap {
+    int64_t start_ns, end_ns; // all of it, also beyond [from, to)
+    uint32_t operation;       // that ended it
+    uint32_t culprit;         // node: what it waited for. HOST_SYNC,
+                              // QUEUE_FULL: what blocked the thread last.
+                              // TS_NODE_NONE: nothing known
+    uint8_t edge;             // ts_edge_kind of the first edge on the way
+                              // that leads out of the stream's order, and
+    bool inferred;            // one on the way was inferred
+    ts_idle cause;
+} ts_gap;
+
+// Those that touch [from, to), in order of time. False past the end.
+TS_API bool ts_timeline_gap(const ts_timeline *timeline, size_t device,
+                            size_t index, ts_gap *gap);
+TS_API size_t ts_timeline_gap_count(const ts_timeline *timeline, size_t device);
+
+// What a node waited for last, found as for a gap; TS_NODE_NONE: nothing.
+TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
+                                    uint8_t *edge, bool *inferred);
+
+// One stay of a stream in a state.
+typedef struct ts_stay {
+    ts_state state;
+    int64_t start_ns, end_ns;
+    uint32_t operation; // that runs first, or comes next; TS_NODE_NONE: none
+    uint32_t culprit;   // WAITING: the node waited for, or TS_NODE_NONE
+    uint8_t edge;       // WAITING: ts_edge_kind that leads there
+    bool inferred;
+} ts_stay;
+
+// Goes through the stays of a stream, numbered as by ts_replay_lane, in order
+// of time. They leave no gap; a stream without operations of its own has none.
+// They are not cut to [from, to).
+typedef struct ts_stays {
+    const ts_timeline *timeline; // private, as all of it
+    size_t stream, at;
+    int64_t now_ns, busy_ns, wait_ns;
+    uint32_t runs, waits;
+    bool kept;
+    ts_stay next;
+} ts_stays;
+TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream);
+TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay);
+
 #endif // TRACESMITH_REPLAY_H
 
-/* ==== 7. Implementation ================================================== */
+/* ==== 9. Implementation ================================================== */
 
 #if defined(TRACESMITH_REPLAY_IMPLEMENTATION) && \
     !defined(TS__REPLAY_IMPLEMENTED)
@@ -633,8 +841,6 @@ TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes);
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "tracesmith.h" // ts_salvage, if the recorder's functions are here
 
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
@@ -665,7 +871,7 @@ TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes);
     its checksum was right.
 */
 
-/* ---- 7.1 Memory, sorting, threads --------------------------------------- */
+/* ---- 9.1 Memory, sorting, threads --------------------------------------- */
 
 __extension__ typedef __int128 ts__int128;
 __extension__ typedef unsigned __int128 ts__uint128;
@@ -826,7 +1032,7 @@ static void ts__crew_run(uint32_t threads, size_t count,
         pthread_join(others[--made], NULL);
 }
 
-/* ---- 7.2 The reader's state --------------------------------------------- */
+/* ---- 9.2 The reader's state --------------------------------------------- */
 
 enum { TS__CHUNK_SEALED = 1, TS__CHUNK_REPORTED = 2 };
 
@@ -984,7 +1190,7 @@ static void *ts__reader_keep(ts_reader *reader, size_t size)
     return block + 1;
 }
 
-/* ---- 7.3 Damage --------------------------------------------------------- */
+/* ---- 9.3 Damage --------------------------------------------------------- */
 
 static bool ts__damage_add(ts_reader *reader, ts_damage damage)
 {
@@ -1050,7 +1256,7 @@ TS_API bool ts_reader_damage(const ts_reader *reader, size_t index,
     return there;
 }
 
-/* ---- 7.4 Bytes of the trace --------------------------------------------- */
+/* ---- 9.4 Bytes of the trace --------------------------------------------- */
 
 static bool ts__map_keep(ts_reader *reader, void *address, size_t size,
                          bool mapped)
@@ -1123,7 +1329,7 @@ static ts_result ts__map_path(ts_reader *reader)
     return ts__map_file(reader, (uint64_t)file.st_size, (uint64_t)file.st_size);
 }
 
-/* ---- 7.5 Chunks --------------------------------------------------------- */
+/* ---- 9.5 Chunks --------------------------------------------------------- */
 
 static const ts__fault ts__cut_short = { TS_ERR_TRUNCATED,
                                          "the file ends inside a chunk" };
@@ -1264,7 +1470,7 @@ static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,
     return &chunks[reader->chunk_count++];
 }
 
-/* ---- 7.6 Walking -------------------------------------------------------- */
+/* ---- 9.6 Walking -------------------------------------------------------- */
 
 /*
     Hops from header to header, checks the checksums of what it met in
@@ -1423,7 +1629,7 @@ static ts_result ts__walk_on(ts_reader *reader)
     return TS_OK;
 }
 
-/* ---- 7.7 Index ---------------------------------------------------------- */
+/* ---- 9.7 Index ---------------------------------------------------------- */
 
 // The end chunk, if the file has one where it belongs.
 static bool ts__index_end(ts_reader *reader, ts__in_chunk *end)
@@ -1631,7 +1837,7 @@ static ts_result ts__index_pictures(ts_reader *reader)
     return TS_OK;
 }
 
-/* ---- 7.8 Dictionaries --------------------------------------------------- */
+/* ---- 9.8 Dictionaries --------------------------------------------------- */
 
 // The smallest body of an entry, by kind of chunk.
 static const uint8_t ts__entry_min[] = {
@@ -1985,7 +2191,7 @@ TS_API bool ts_reader_track(const ts_reader *reader, uint32_t id,
     return true;
 }
 
-/* ---- 7.9 Metadata ------------------------------------------------------- */
+/* ---- 9.9 Metadata ------------------------------------------------------- */
 
 static int ts__order_fact(const void *a, const void *b)
 {
@@ -2066,7 +2272,7 @@ static uint64_t ts__fact_number(const ts_reader *reader, const char *key)
     return 0;
 }
 
-/* ---- 7.10 Clocks -------------------------------------------------------- */
+/* ---- 9.10 Clocks -------------------------------------------------------- */
 
 /*
     A clock is a chain of straight segments between its samples; before the
@@ -2422,7 +2628,7 @@ TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
                                                  (uint64_t)points[low].raw);
 }
 
-/* ---- 7.11 Losses -------------------------------------------------------- */
+/* ---- 9.11 Losses -------------------------------------------------------- */
 
 static int ts__order_loss(const void *a, const void *b)
 {
@@ -2497,7 +2703,7 @@ TS_API bool ts_reader_loss(const ts_reader *reader, size_t index,
     return true;
 }
 
-/* ---- 7.12 Open, refresh, close ------------------------------------------ */
+/* ---- 9.12 Open, refresh, close ------------------------------------------ */
 
 _Static_assert(TS_EVENT_LIMIT <= 64, "sets of events are bits of 64");
 #define TS__X(name, value, text) | UINT64_C(1) << value
@@ -2905,7 +3111,7 @@ TS_API bool ts_reader_chunk(const ts_reader *reader, size_t index,
     return true;
 }
 
-/* ---- 7.13 Columns ------------------------------------------------------- */
+/* ---- 9.13 Columns ------------------------------------------------------- */
 
 typedef struct ts__column {
     ts_column_header header;
@@ -3161,7 +3367,7 @@ static void ts__submitted_decode(const ts__column *column, uint32_t count,
         values[i] = (queued ? queued[i] : 0) - ts__unzigzag(values[i]);
 }
 
-/* ---- 7.14 Events -------------------------------------------------------- */
+/* ---- 9.14 Events -------------------------------------------------------- */
 
 /*
     ts_columns.memory, one u64 for each row in each part:
@@ -3434,7 +3640,7 @@ TS_API void ts_columns_close(ts_reader *reader, ts_columns *columns)
     memset(columns, 0, sizeof *columns);
 }
 
-/* ---- 7.15 Scan and verify ----------------------------------------------- */
+/* ---- 9.15 Scan and verify ----------------------------------------------- */
 
 static bool ts__filter_track(const ts_filter *filter, uint32_t track)
 {
@@ -3601,7 +3807,7 @@ TS_API ts_result ts_reader_verify(ts_reader *reader)
     return ts_reader_damage(reader, 0, &damage) ? damage.result : result;
 }
 
-/* ---- 7.16 Blobs and pictures -------------------------------------------- */
+/* ---- 9.16 Blobs and pictures -------------------------------------------- */
 
 static int ts__order_blob(const void *a, const void *b)
 {
@@ -3739,7 +3945,7 @@ TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
     return true;
 }
 
-/* ---- 7.17 Cursor -------------------------------------------------------- */
+/* ---- 9.17 Cursor -------------------------------------------------------- */
 
 /*
     Chunks wait in the order of their first event. When time reaches one, it
@@ -4201,7 +4407,7 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event)
     return text;
 }
 
-/* ---- 7.18 Replay: memory, maps, sorting ---------------------------------- */
+/* ---- 9.18 Replay: memory, maps, sorting ---------------------------------- */
 
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
@@ -4422,7 +4628,7 @@ static void ts__rsort_run(ts__rsort *s, size_t count)
     }
 }
 
-/* ---- 7.19 Replay: what is held ------------------------------------------- */
+/* ---- 9.19 Replay: what is held ------------------------------------------- */
 
 // What a replay keeps of an operation besides its node.
 typedef struct ts__op {
@@ -4562,7 +4768,7 @@ static bool ts__kind_of_host(uint8_t kind, bool fifo)
     return !fifo && (kind == TS_EVENT_GPU_ALLOC || kind == TS_EVENT_GPU_FREE);
 }
 
-/* ---- 7.20 Replay: loading ------------------------------------------------ */
+/* ---- 9.20 Replay: loading ------------------------------------------------ */
 
 // An operation as it is loaded.
 typedef struct ts__row {
@@ -4756,7 +4962,7 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
     return TS_OK;
 }
 
-/* ---- 7.21 Replay: host calls --------------------------------------------- */
+/* ---- 9.21 Replay: host calls --------------------------------------------- */
 
 static bool ts__text_has(ts_text text, const char *part)
 {
@@ -5120,7 +5326,7 @@ static bool ts__loader_stand_in(ts__loader *l)
     return true;
 }
 
-/* ---- 7.22 Replay: lanes and nodes ---------------------------------------- */
+/* ---- 9.22 Replay: lanes and nodes ---------------------------------------- */
 
 // The lane of a track of the file being loaded; TS_NODE_NONE without memory.
 static uint32_t ts__loader_lane(ts__loader *l, uint32_t track)
@@ -5566,7 +5772,7 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
     return result;
 }
 
-/* ---- 7.23 Replay: edges -------------------------------------------------- */
+/* ---- 9.23 Replay: edges -------------------------------------------------- */
 
 /*
     What traces say themselves: rows of TS_EVENT_DEPENDENCY (importers write
@@ -6149,7 +6355,7 @@ static bool ts__builder_pack(ts__builder *b)
     return true;
 }
 
-/* ---- 7.24 Replay: circles of the record ---------------------------------- */
+/* ---- 9.24 Replay: circles of the record ---------------------------------- */
 
 /*
     Clocks of host and device disagree, numbers are used twice, events are
@@ -6293,7 +6499,7 @@ static ts_result ts__replay_build(ts_replay *r)
     return result;
 }
 
-/* ---- 7.25 Replay: selection ---------------------------------------------- */
+/* ---- 9.25 Replay: selection ---------------------------------------------- */
 
 static bool ts__list_has(const uint32_t *list, const uint32_t *files,
                          size_t count, uint32_t file, uint32_t track)
@@ -6514,7 +6720,7 @@ static bool ts__replay_select(ts_replay *r, const ts_replay_desc *desc)
     return r->deps != TS_DEPS_NONE || ts__replay_prune_joins(r);
 }
 
-/* ---- 7.25.1 Replay: what a node waited for ------------------------------- */
+/* ---- 9.25.1 Replay: what a node waited for ------------------------------- */
 
 // The node from which each edge comes.
 static inline bool ts__replay_sources(const ts_replay *r, ts__rvec *sources)
@@ -6569,7 +6775,7 @@ static inline bool ts__replay_bindings(const ts_replay *r, ts__rvec *binding)
     return true;
 }
 
-/* ---- 7.26 Replay: the plan ----------------------------------------------- */
+/* ---- 9.26 Replay: the plan ----------------------------------------------- */
 
 static void ts__plan_edges(ts_replay *r)
 {
@@ -6716,7 +6922,7 @@ TS_API void ts_replay_close(ts_replay *replay)
     a.resize(a.user, replay, sizeof *replay, 0);
 }
 
-/* ---- 7.27 Replay: the run ------------------------------------------------ */
+/* ---- 9.27 Replay: the run ------------------------------------------------ */
 
 // What is ready, in order of (time, device, stream, seq): lanes are numbered
 // by device and stream, nodes by place in the stream.
@@ -6933,7 +7139,7 @@ static void ts__circle_turn(ts__rvec *circle)
     }
 }
 
-/* ---- 7.28 Replay: figures of the run ------------------------------------- */
+/* ---- 9.28 Replay: figures of the run ------------------------------------- */
 
 static int64_t ts__op_end(const ts_replay *r, uint32_t op)
 {
@@ -7245,7 +7451,7 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
     return ok ? TS_OK : TS_ERR_MEMORY;
 }
 
-/* ---- 7.29 Replay: looking at it ------------------------------------------ */
+/* ---- 9.29 Replay: looking at it ------------------------------------------ */
 
 TS_API const char *ts_edge_name(uint32_t kind)
 {
@@ -7404,6 +7610,1341 @@ TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes)
 {
     *nodes = (const uint32_t *)replay->circle.data;
     return replay->circle.count;
+}
+
+/* ---- 9.50 Timeline: what is held ----------------------------------------- */
+
+typedef struct ts__tl_device {
+    ts_timeline_figures figures;
+    int64_t slow_ns; // what begins later than this had another reason
+    uint32_t first;  // of its operations in ts_timeline.by_device
+    size_t gap_first, gap_count;
+    ts__rvec concurrency; // int64_t
+} ts__tl_device;
+
+// What a node goes back to: see ts_timeline_culprit.
+typedef struct ts__tl_root {
+    uint32_t culprit;
+    uint8_t edge;
+    bool inferred, known;
+} ts__tl_root;
+
+// A time that a thread was held up. Those of a thread and sort do not meet.
+typedef struct ts__tl_block {
+    int64_t start_ns, end_ns;
+    int64_t before_ns; // of all earlier ones of the same thread and sort
+    uint32_t lane, node;
+    bool inferred;
+} ts__tl_block;
+
+enum { TS__BLOCK_SYNC, TS__BLOCK_QUEUE, TS__BLOCKS };
+enum { TS__HELD_SYNC = 1, TS__HELD_QUEUE = 2, TS__HELD_GUESS = 4 };
+
+struct ts_timeline {
+    const ts_replay *replay;
+    ts_allocator allocator;
+    bool replayed;
+    bool windowed;
+    int64_t from_ns, to_ns;
+    ts__rvec begin, finish;      // int64_t of each node, if replayed
+    ts__rvec bound;              // uint32_t of each node: edge satisfied last
+    ts__rvec sources;            // uint32_t of each node: where that comes from
+    ts__rvec roots;              // ts__tl_root of each node
+    ts__rvec held;               // uint8_t of each waiter: TS__HELD_...
+    ts__rvec order;              // uint32_t: operations in order of their begin
+    ts__rvec by_device, by_lane; // the same, sorted by these
+    ts__rvec device_issue;       // int64_t, sorted, beside by_device
+    ts__rvec lane_issue;         // likewise beside by_lane
+    ts__rvec lane_first;         // uint32_t of each lane, and one more
+    ts__rvec devices;            // ts__tl_device
+    ts__rvec gaps;               // ts_gap, by device
+    ts__rvec blocks[TS__BLOCKS]; // ts__tl_block, by thread
+    int64_t end_ns;              // of everything
+    ts_timeline_figures total;
+};
+
+static ts__tl_device *ts__tl_device_at(const ts_timeline *t, size_t i)
+{
+    return (ts__tl_device *)t->devices.data + i;
+}
+static const uint32_t *ts__tl_u32(const ts__rvec *v)
+{
+    return (const uint32_t *)v->data;
+}
+static const int64_t *ts__tl_i64(const ts__rvec *v)
+{
+    return (const int64_t *)v->data;
+}
+
+static int64_t ts__tl_begin(const ts_timeline *t, uint32_t node)
+{
+    return t->replayed ? ts__tl_i64(&t->begin)[node]
+                       : ts__replay_time(t->replay)[node];
+}
+static int64_t ts__tl_finish(const ts_timeline *t, uint32_t node)
+{
+    return t->replayed ? ts__tl_i64(&t->finish)[node]
+                       : ts__replay_end(t->replay, node);
+}
+
+static bool ts__tl_is_call(const ts_replay *r, uint32_t node)
+{
+    return node >= r->op_count && node < r->op_count + r->call_count;
+}
+
+// When the host asked for an operation; no later than it began.
+static int64_t ts__tl_issue(const ts_timeline *t, uint32_t op)
+{
+    const ts_replay *const r = t->replay;
+    const ts__op *const o = ts__replay_op(r, op);
+    const int64_t begin = ts__tl_begin(t, op);
+    int64_t issue = begin;
+    if (o->call != TS_NODE_NONE)
+        issue = ts__tl_begin(t, o->call);
+    else if (o->issue != TS__NO_TIME)
+        issue = begin - (ts__replay_time(r)[op] - o->issue);
+    return issue < begin ? issue : begin;
+}
+
+// The times of the run; what did not run has those of the record.
+static bool ts__tl_times(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    if (!t->replayed) return true;
+    const size_t size = sizeof(int64_t);
+    if (!ts__rvec_reserve(&t->allocator, &t->begin, size, r->node_count) ||
+        !ts__rvec_reserve(&t->allocator, &t->finish, size, r->node_count))
+        return false;
+    int64_t *const begin = (int64_t *)t->begin.data;
+    int64_t *const finish = (int64_t *)t->finish.data;
+    const int64_t *const start = ts__tl_i64(&r->start);
+    const uint32_t calls_end = r->op_count + r->call_count;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        begin[i] = ts__replay_time(r)[i];
+        finish[i] = ts__replay_end(r, i);
+        if (start[i] == TS__NO_TIME) continue;
+        begin[i] = start[i];
+        const uint32_t end = i < calls_end ? ts__replay_end_node(r, i) : i;
+        if (end != i && start[end] == TS__NO_TIME) continue;
+        finish[i] = end != i ? start[end]
+                    : i < r->op_count
+                        ? ts__op_end(r, i)
+                        : ts__replay_add(start[i], ts__replay_duration(r)[i]);
+    }
+    return true;
+}
+
+// Whether an operation is one that the timeline is about.
+static bool ts__tl_wants(const ts_timeline *t, uint32_t op)
+{
+    const ts_replay *const r = t->replay;
+    const uint32_t lane = ts__replay_lanes(r)[op];
+    if (!ts__replay_selected(r, op) ||
+        ts__kind_of_host(ts__replay_op(r, op)->kind,
+                         ts__replay_lane_at(r, lane)->fifo))
+        return false;
+    return !t->replayed || ts__replay_op(r, op)->skip == TS_SKIP_NOT;
+}
+
+// Operations in order of their begin, then of the record.
+static bool ts__tl_order(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    bool ok = ts__rsort_open(&t->allocator, &sort, r->op_count);
+    size_t count = 0;
+    for (uint32_t i = 0; ok && i < r->op_count; i++) {
+        if (!ts__tl_wants(t, i)) continue;
+        ts__rsort_keys(&sort)[count] = ts__rsort_time(ts__tl_begin(t, i));
+        ts__rsort_index(&sort)[count++] = i;
+        const int64_t finish = ts__tl_finish(t, i);
+        if (count == 1 || finish > t->end_ns) t->end_ns = finish;
+    }
+    if (ok) ts__rsort_run(&sort, count);
+    ok = ok &&
+         ts__rvec_reserve(&t->allocator, &t->order, sizeof(uint32_t), count);
+    if (ok && count)
+        memcpy(t->order.data, ts__rsort_index(&sort), count * sizeof(uint32_t));
+    t->order.count = ok ? count : 0;
+    ts__rsort_close(&t->allocator, &sort);
+    return ok;
+}
+
+/* ---- 9.51 Timeline: what each node waited for ---------------------------- */
+
+// Whether an edge satisfied at the same moment as another one goes first.
+static bool ts__tl_prefers(uint8_t kind, uint8_t other)
+{
+    const uint8_t guess = kind & TS_EDGE_INFERRED;
+    if (guess != (other & TS_EDGE_INFERRED)) return !guess;
+    return TS_EDGE_KIND(kind) > TS_EDGE_KIND(other);
+}
+
+// Notes which calls were held up by a wait or by a full queue.
+static void ts__tl_hold(ts_timeline *t, uint32_t node, uint8_t kind)
+{
+    const ts_replay *const r = t->replay;
+    const uint32_t first = r->op_count + r->call_count;
+    const uint8_t edge = TS_EDGE_KIND(kind);
+    if (node < first || node >= r->join_first ||
+        (edge != TS_EDGE_SYNC && edge != TS_EDGE_QUEUE))
+        return;
+    ((uint8_t *)t->held.data)[node - first] |=
+        edge == TS_EDGE_QUEUE     ? TS__HELD_QUEUE
+        : kind & TS_EDGE_INFERRED ? TS__HELD_GUESS
+                                  : TS__HELD_SYNC;
+}
+
+// When the edge that a node is bound by was satisfied.
+static int64_t ts__tl_bound_at(const ts_timeline *t, uint32_t node)
+{
+    const uint32_t from = ts__tl_u32(&t->sources)[node];
+    const uint8_t kind =
+        ts__replay_kind(t->replay, ts__tl_u32(&t->bound)[node]);
+    return kind & TS_EDGE_FROM_START ? ts__tl_begin(t, from)
+                                     : ts__tl_finish(t, from);
+}
+
+// An event wait that takes no time: it may stand where it was reached, or
+// where it was satisfied.
+static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
+{
+    return op < t->replay->op_count &&
+           ts__replay_op(t->replay, op)->kind == TS_EVENT_EVENT_WAIT &&
+           ts__tl_begin(t, op) == ts__tl_finish(t, op);
+}
+
+// Such a wait is bound by its event, unless what it came after is later. Its
+// own begin says nothing, and was left out.
+static void ts__tl_bind_moments(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    uint32_t *const bound = (uint32_t *)t->bound.data;
+    for (size_t i = 0; i < r->waiters.count; i++) {
+        const uint32_t op = ts__tl_u32(&r->waiters)[i];
+        if (!ts__tl_is_moment(t, op)) continue;
+        const uint32_t end = ts__replay_end_node(r, op);
+        if (bound[end] != TS_NODE_NONE &&
+            (bound[op] == TS_NODE_NONE ||
+             ts__tl_bound_at(t, op) <= ts__tl_bound_at(t, end)))
+            continue;
+        for (uint32_t e = ts__replay_offsets(r)[op];
+             e < ts__replay_offsets(r)[op + 1]; e++)
+            if (ts__replay_target(r, e) == end) bound[end] = e;
+        ((uint32_t *)t->sources.data)[end] = op;
+    }
+}
+
+static bool ts__tl_bind(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    const ts_allocator *const a = &t->allocator;
+    const size_t count = r->node_count;
+    ts__rvec times = { 0 };
+    if (!ts__rvec_fill(a, &t->bound, sizeof(uint32_t), count, 0xFF) ||
+        !ts__rvec_reserve(a, &t->sources, sizeof(uint32_t), count) ||
+        !ts__rvec_fill(a, &t->held, sizeof(uint8_t), r->waiters.count, 0) ||
+        !ts__rvec_reserve(a, &times, sizeof(int64_t), count)) {
+        ts__rvec_close(a, &times);
+        return false;
+    }
+    uint32_t *const bound = (uint32_t *)t->bound.data;
+    uint32_t *const sources = (uint32_t *)t->sources.data;
+    int64_t *const latest = (int64_t *)times.data;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const int64_t begin = ts__tl_begin(t, i), end = ts__tl_finish(t, i);
+        for (uint32_t e = ts__replay_offsets(r)[i];
+             e < ts__replay_offsets(r)[i + 1]; e++) {
+            const uint8_t kind = ts__replay_kind(r, e);
+            const uint32_t to = ts__replay_target(r, e);
+            const int64_t at = kind & TS_EDGE_FROM_START ? begin : end;
+            ts__tl_hold(t, to, kind);
+            if (TS_EDGE_KIND(kind) == TS_EDGE_SELF && ts__tl_is_moment(t, i))
+                continue;
+            if (bound[to] != TS_NODE_NONE &&
+                (at < latest[to] ||
+                 (at == latest[to] &&
+                  !ts__tl_prefers(kind, ts__replay_kind(r, bound[to])))))
+                continue;
+            bound[to] = e;
+            sources[to] = i;
+            latest[to] = at;
+        }
+    }
+    ts__rvec_close(a, &times);
+    ts__tl_bind_moments(t);
+    return true;
+}
+
+// Where a way back ends: host calls, the host's own operations, and what
+// takes time on a stream.
+static bool ts__tl_is_root(const ts_replay *r, uint32_t node)
+{
+    if (node >= r->op_count) return ts__tl_is_call(r, node);
+    const uint8_t kind = ts__replay_op(r, node)->kind;
+    const uint32_t lane = ts__replay_lanes(r)[node];
+    return ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION ||
+           ts__kind_of_host(kind, ts__replay_lane_at(r, lane)->fifo);
+}
+
+// The node behind the one that binds `node`: the owner of an end if the way
+// stops there. TS_NODE_NONE: there is none.
+static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
+{
+    const ts_replay *const r = t->replay;
+    *stops = true;
+    if (ts__tl_u32(&t->bound)[node] == TS_NODE_NONE) return TS_NODE_NONE;
+    const uint32_t from = ts__tl_u32(&t->sources)[node];
+    const uint32_t owner = ts__settle_owner(r, from);
+    if (ts__tl_is_root(r, owner)) return owner;
+    *stops = false;
+    return from;
+}
+
+// What `node` goes back to, given what the node behind it does.
+static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
+                               uint32_t back, bool stops)
+{
+    ts__tl_root root = { TS_NODE_NONE, TS_EDGE_SELF, false, true };
+    if (back == TS_NODE_NONE) return root;
+    const uint8_t kind =
+        ts__replay_kind(t->replay, ts__tl_u32(&t->bound)[node]);
+    const uint8_t edge = TS_EDGE_KIND(kind);
+    root.culprit = back;
+    root.edge = edge;
+    if (!stops) {
+        const ts__tl_root *const behind =
+            (const ts__tl_root *)t->roots.data + back;
+        root.culprit = behind->culprit;
+        root.inferred = behind->inferred;
+        if (edge == TS_EDGE_SELF || edge == TS_EDGE_STREAM_ORDER)
+            root.edge = behind->edge;
+    }
+    root.inferred |= (kind & TS_EDGE_INFERRED) != 0;
+    return root;
+}
+
+/*
+    Follows every node back. Each step is taken once: a way that meets an
+    earlier one ends there. A circle, which only damaged records make, ends
+    where it closes.
+*/
+static bool ts__tl_follow(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    const ts_allocator *const a = &t->allocator;
+    ts__rvec path = { 0 };
+    if (!ts__rvec_fill(a, &t->roots, sizeof(ts__tl_root), r->node_count, 0))
+        return false;
+    ts__tl_root *const roots = (ts__tl_root *)t->roots.data;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < r->node_count; i++) {
+        uint32_t node = i, back = TS_NODE_NONE;
+        bool stops = false;
+        for (path.count = 0; ok && !stops && !roots[node].known;) {
+            uint32_t *const step =
+                (uint32_t *)ts__rvec_push(a, &path, sizeof *step);
+            ok = step != NULL;
+            if (!ok) break;
+            *step = node;
+            roots[node].known = true;
+            roots[node].culprit = TS_NODE_NONE;
+            back = ts__tl_back(t, node, &stops);
+            if (!stops) node = back;
+        }
+        while (ok && path.count) {
+            const uint32_t step = ts__tl_u32(&path)[--path.count];
+            back = ts__tl_back(t, step, &stops);
+            roots[step] = ts__tl_join(t, step, back, stops);
+        }
+    }
+    ts__rvec_close(a, &path);
+    return ok;
+}
+
+static const ts__tl_root *ts__tl_root_of(const ts_timeline *t, uint32_t node)
+{
+    return (const ts__tl_root *)t->roots.data + node;
+}
+
+/* ---- 9.52 Timeline: when a thread was held up ---------------------------- */
+
+static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
+                             uint32_t lane, bool inferred)
+{
+    ts__tl_block *const block = (ts__tl_block *)ts__rvec_push(
+        &t->allocator, &t->blocks[sort], sizeof *block);
+    if (!block) return false;
+    block->start_ns = ts__tl_begin(t, node);
+    block->end_ns = ts__tl_finish(t, node);
+    block->before_ns = 0;
+    block->lane = lane;
+    block->node = node;
+    block->inferred = inferred;
+    return true;
+}
+
+// Calls that were held up, and synchronisations. The calls come first, so
+// that of a call and its synchronisation the call is named.
+static bool ts__tl_block_list(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    ts__rmap threads = { { 0 }, 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < r->waiters.count; i++) {
+        const uint32_t owner = ts__tl_u32(&r->waiters)[i];
+        const uint8_t held = ((const uint8_t *)t->held.data)[i];
+        if (!held || !ts__tl_is_call(r, owner)) continue;
+        const uint32_t end = ts__replay_end_node(r, owner);
+        const uint32_t edge = ts__tl_u32(&t->bound)[end];
+        const bool queue =
+            edge != TS_NODE_NONE &&
+            TS_EDGE_KIND(ts__replay_kind(r, edge)) == TS_EDGE_QUEUE;
+        if (!queue && held == TS__HELD_QUEUE) continue; // not what it took
+        ok = ts__tl_block_add(t, queue ? TS__BLOCK_QUEUE : TS__BLOCK_SYNC,
+                              owner, ts__replay_lanes(r)[owner],
+                              !queue && !(held & TS__HELD_SYNC));
+    }
+    for (uint32_t i = 0; ok && i < r->lanes.count; i++) {
+        const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
+        ok = ts__rmap_put(&t->allocator, &threads,
+                          ts__replay_key(lane->file, lane->track), i);
+    }
+    for (uint32_t i = 0; ok && i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        if (!ts__kind_syncs(op->kind) || !op->thread) continue;
+        const uint32_t lane = ts__rmap_get(
+            &threads, ts__replay_key(ts__replay_file_of(r, i), op->thread));
+        if (lane != TS_NODE_NONE)
+            ok = ts__tl_block_add(t, TS__BLOCK_SYNC, i, lane, false);
+    }
+    ts__rvec_close(&t->allocator, &threads.entries);
+    return ok;
+}
+
+// Sorts blocks by thread and start, and makes one of those that overlap.
+static bool ts__tl_block_sort(ts_timeline *t, ts__rvec *blocks)
+{
+    const size_t count = blocks->count;
+    if (!count) return true;
+    const ts__tl_block *const from = (const ts__tl_block *)blocks->data;
+    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    ts__rvec sorted = { 0 };
+    const bool ok =
+        ts__rsort_open(&t->allocator, &sort, count) &&
+        ts__rvec_reserve(&t->allocator, &sorted, sizeof *from, count);
+    for (int key = 0; ok && key < 2; key++) {
+        for (size_t i = 0; i < count; i++) {
+            if (!key) ts__rsort_index(&sort)[i] = (uint32_t)i;
+            const ts__tl_block *const b = &from[ts__rsort_index(&sort)[i]];
+            ts__rsort_keys(&sort)[i] =
+                key ? b->lane : ts__rsort_time(b->start_ns);
+        }
+        ts__rsort_run(&sort, count);
+    }
+    ts__tl_block *const to = (ts__tl_block *)sorted.data;
+    size_t kept = 0;
+    for (size_t i = 0; ok && i < count; i++) {
+        const ts__tl_block b = from[ts__rsort_index(&sort)[i]];
+        ts__tl_block *const last = kept ? &to[kept - 1] : NULL;
+        if (last && last->lane == b.lane && b.start_ns <= last->end_ns) {
+            last->inferred &= b.inferred;
+            if (b.end_ns > last->end_ns) last->end_ns = b.end_ns;
+            continue;
+        }
+        to[kept] = b;
+        if (last && last->lane == b.lane)
+            to[kept].before_ns =
+                last->before_ns + (last->end_ns - last->start_ns);
+        kept++;
+    }
+    ts__rsort_close(&t->allocator, &sort);
+    if (!ok) return false;
+    ts__rvec_close(&t->allocator, blocks);
+    *blocks = sorted;
+    blocks->count = kept;
+    return true;
+}
+
+static bool ts__tl_blocks(ts_timeline *t)
+{
+    return ts__tl_block_list(t) && ts__tl_block_sort(t, &t->blocks[0]) &&
+           ts__tl_block_sort(t, &t->blocks[1]);
+}
+
+// The first block of a thread, or of a later one, that ends at or after a time
+// (or, if `after`, after it).
+static size_t ts__tl_block_find(const ts__rvec *blocks, uint32_t lane,
+                                int64_t time, bool after)
+{
+    const ts__tl_block *const list = (const ts__tl_block *)blocks->data;
+    size_t low = 0, high = blocks->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const ts__tl_block *const b = &list[middle];
+        const bool less =
+            b->lane != lane ? b->lane < lane
+                            : b->end_ns < time || (after && b->end_ns == time);
+        if (less)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// How long a thread was held up in blocks that end in [from, to]. *last is
+// the last of them, NULL if there is none.
+static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
+                              int64_t from, int64_t to,
+                              const ts__tl_block **last)
+{
+    const ts__rvec *const blocks = &t->blocks[sort];
+    const ts__tl_block *const list = (const ts__tl_block *)blocks->data;
+    const size_t first = ts__tl_block_find(blocks, lane, from, false);
+    const size_t end = ts__tl_block_find(blocks, lane, to, true);
+    *last = NULL;
+    if (first >= end) return 0;
+    *last = &list[end - 1];
+    return (*last)->before_ns + ((*last)->end_ns - (*last)->start_ns) -
+           list[first].before_ns;
+}
+
+/* ---- 9.53 Timeline: lists by device and stream --------------------------- */
+
+// Sorts the operations by device or lane, which keeps them in order of time.
+// first: receives where those of each of `count` begin, and one more.
+static bool ts__tl_split(ts_timeline *t, bool device, ts__rvec *to,
+                         ts__rvec *first, size_t count)
+{
+    const ts_replay *const r = t->replay;
+    const ts_allocator *const a = &t->allocator;
+    const size_t size = sizeof(uint32_t), ops = t->order.count;
+    if (!ts__rvec_reserve(a, to, size, ops) ||
+        !ts__rvec_fill(a, first, size, count + 1, 0))
+        return false;
+    uint32_t *const at = (uint32_t *)first->data;
+    const uint32_t *const lanes = ts__replay_lanes(r);
+    for (size_t i = 0; i < ops; i++) {
+        const uint32_t lane = lanes[ts__tl_u32(&t->order)[i]];
+        at[device ? ts__replay_lane_at(r, lane)->device : lane]++;
+    }
+    uint32_t sum = 0;
+    for (size_t i = 0; i <= count; i++) {
+        sum += at[i];
+        at[i] = sum; // one too far: the loop below counts down
+    }
+    for (size_t i = ops; i-- > 0;) {
+        const uint32_t op = ts__tl_u32(&t->order)[i];
+        const uint32_t lane = lanes[op];
+        ((uint32_t *)to->data)[--at[device ? ts__replay_lane_at(r, lane)->device
+                                           : lane]] = op;
+    }
+    to->count = ops;
+    return true;
+}
+
+static bool ts__tl_sort_times(ts_timeline *t, ts__rsort *sort, int64_t *times,
+                              size_t count)
+{
+    if (!ts__rsort_open(&t->allocator, sort, count)) return false;
+    for (size_t i = 0; i < count; i++) {
+        ts__rsort_keys(sort)[i] = ts__rsort_time(times[i]);
+        ts__rsort_index(sort)[i] = 0;
+    }
+    ts__rsort_run(sort, count);
+    for (size_t i = 0; i < count; i++)
+        times[i] = (int64_t)(ts__rsort_keys(sort)[i] ^ UINT64_C(1) << 63);
+    return true;
+}
+
+// The times at which the operations of a list were issued, each part sorted.
+// Streams are first in, first out: theirs mostly are.
+static bool ts__tl_issues(ts_timeline *t, const ts__rvec *ops, ts__rvec *to,
+                          const ts__rvec *first, size_t count)
+{
+    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    bool ok = ts__rvec_reserve(&t->allocator, to, sizeof(int64_t), ops->count);
+    int64_t *const times = (int64_t *)to->data;
+    for (size_t i = 0; ok && i < count; i++) {
+        const size_t begin = ts__tl_u32(first)[i];
+        const size_t end = ts__tl_u32(first)[i + 1];
+        bool sorted = true;
+        for (size_t k = begin; k < end; k++) {
+            times[k] = ts__tl_issue(t, ts__tl_u32(ops)[k]);
+            sorted &= k == begin || times[k - 1] <= times[k];
+        }
+        ok = sorted || ts__tl_sort_times(t, &sort, times + begin, end - begin);
+    }
+    ts__rsort_close(&t->allocator, &sort);
+    to->count = ops->count;
+    return ok;
+}
+
+static bool ts__tl_lists(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    const size_t devices = r->device_results.count;
+    ts__rvec first = { 0 };
+    bool ok =
+        ts__rvec_fill(&t->allocator, &t->devices, sizeof(ts__tl_device),
+                      devices + 1, 0) &&
+        ts__tl_split(t, true, &t->by_device, &first, devices) &&
+        ts__tl_split(t, false, &t->by_lane, &t->lane_first, r->lanes.count) &&
+        ts__tl_issues(t, &t->by_device, &t->device_issue, &first, devices) &&
+        ts__tl_issues(t, &t->by_lane, &t->lane_issue, &t->lane_first,
+                      r->lanes.count);
+    for (size_t i = 0; ok && i <= devices; i++)
+        ts__tl_device_at(t, i)->first = ts__tl_u32(&first)[i];
+    t->devices.count = ok ? devices : 0;
+    ts__rvec_close(&t->allocator, &first);
+    return ok;
+}
+
+/* ---- 9.54 Timeline: busy, idle, concurrency ------------------------------ */
+
+static ts_work ts__tl_work(uint8_t kind)
+{
+    return kind == TS_EVENT_KERNEL       ? TS_WORK_KERNEL
+           : kind == TS_EVENT_COLLECTIVE ? TS_WORK_COLLECTIVE
+                                         : TS_WORK_COPY;
+}
+
+// What of [from, to) lies in the window.
+static int64_t ts__tl_clip(const ts_timeline *t, int64_t from, int64_t to)
+{
+    if (t->windowed) {
+        if (from < t->from_ns) from = t->from_ns;
+        if (to > t->to_ns) to = t->to_ns;
+    }
+    return to > from ? to - from : 0;
+}
+
+// A device passing through time.
+typedef struct ts__tl_sweep {
+    ts_timeline *timeline;
+    ts__tl_device *device;
+    int64_t now;
+    uint32_t running[TS_WORK_LIMIT], all;
+    ts__rvec ends; // a heap of ts__ready; place: ts_work
+} ts__tl_sweep;
+
+// Time goes on with what runs.
+static bool ts__tl_pass(ts__tl_sweep *s, int64_t to)
+{
+    ts_timeline *const t = s->timeline;
+    const int64_t part = ts__tl_clip(t, s->now, to);
+    s->now = to;
+    ts__rvec *const levels = &s->device->concurrency;
+    while (levels->count <= s->all) {
+        int64_t *const level =
+            (int64_t *)ts__rvec_push(&t->allocator, levels, sizeof *level);
+        if (!level) return false;
+        *level = 0;
+    }
+    ((int64_t *)levels->data)[s->all] += part;
+    if (!s->all) return true;
+    ts_timeline_figures *const f = &s->device->figures;
+    f->busy_ns += part;
+    bool first = true;
+    for (int i = 0; i < TS_WORK_LIMIT; i++) {
+        if (!s->running[i]) continue;
+        f->work_ns[i] += part;
+        if (first) f->only_ns[i] += part;
+        first = false;
+    }
+    return true;
+}
+
+static bool ts__tl_pass_ends(ts__tl_sweep *s, int64_t until)
+{
+    while (s->ends.count && ((const ts__ready *)s->ends.data)->time <= until) {
+        const ts__ready end = ts__ready_pop(&s->ends);
+        if (!ts__tl_pass(s, end.time)) return false;
+        s->running[end.place]--;
+        s->all--;
+    }
+    return true;
+}
+
+// The operation ends a gap.
+static bool ts__tl_gap_add(ts__tl_sweep *s, uint32_t op, int64_t begin)
+{
+    ts_timeline *const t = s->timeline;
+    const int64_t part = ts__tl_clip(t, s->now, begin);
+    s->device->figures.idle_ns += part;
+    if (!part) return true;
+    ts_gap *const gap =
+        (ts_gap *)ts__rvec_push(&t->allocator, &t->gaps, sizeof *gap);
+    if (!gap) return false;
+    memset(gap, 0, sizeof *gap);
+    gap->start_ns = s->now;
+    gap->end_ns = begin;
+    gap->operation = op;
+    return true;
+}
+
+static bool ts__tl_sweep_op(ts__tl_sweep *s, uint32_t op)
+{
+    const ts_timeline *const t = s->timeline;
+    const uint8_t kind = ts__replay_op(t->replay, op)->kind;
+    const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
+    if (end <= begin || !ts__tl_pass_ends(s, begin)) return end <= begin;
+    if (!s->all && begin > s->now && !ts__tl_gap_add(s, op, begin))
+        return false;
+    if (!ts__tl_pass(s, begin)) return false;
+    const ts_work work = ts__tl_work(kind);
+    const ts__ready item = { end, (uint64_t)work };
+    s->running[work]++;
+    s->all++;
+    return ts__ready_push(&t->allocator, &s->ends, item);
+}
+
+// From the first call for work that takes time to the end of the last.
+static bool ts__tl_span(const ts_timeline *t, const ts__tl_device *d,
+                        int64_t *start, int64_t *end)
+{
+    bool any = false;
+    for (uint32_t i = d->first; i < d[1].first; i++) {
+        const uint32_t op = ts__tl_u32(&t->by_device)[i];
+        const int64_t finish = ts__tl_finish(t, op);
+        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind) ||
+            finish <= ts__tl_begin(t, op))
+            continue;
+        const int64_t issue = ts__tl_issue(t, op);
+        if (!any || issue < *start) *start = issue;
+        if (!any || finish > *end) *end = finish;
+        any = true;
+    }
+    return any;
+}
+
+static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
+{
+    ts__tl_device *const d = ts__tl_device_at(t, index);
+    ts_timeline_figures *const f = &d->figures;
+    const ts_lane *const lane =
+        (const ts_lane *)t->replay->device_results.data + index;
+    ts__tl_sweep s = { t, d, 0, { 0 }, 0, { 0 } };
+    int64_t start = 0, end = 0;
+    f->file = lane->file;
+    f->track = lane->track;
+    d->gap_first = t->gaps.count;
+    if (!ts__tl_span(t, d, &start, &end)) return true;
+    s.now = start;
+    bool ok = true;
+    for (uint32_t i = d->first; ok && i < d[1].first; i++) {
+        const uint32_t op = ts__tl_u32(&t->by_device)[i];
+        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
+        const int64_t begin = ts__tl_begin(t, op);
+        f->operations +=
+            !t->windowed ||
+            (begin < t->to_ns &&
+             (begin >= t->from_ns || ts__tl_finish(t, op) > t->from_ns));
+        ok = ts__tl_sweep_op(&s, op);
+    }
+    ok = ok && ts__tl_pass_ends(&s, end);
+    ts__rvec_close(&t->allocator, &s.ends);
+    d->gap_count = t->gaps.count - d->gap_first;
+    if (t->windowed && start < t->from_ns) start = t->from_ns;
+    if (t->windowed && end > t->to_ns) end = t->to_ns;
+    f->start_ns = start;
+    f->end_ns = end > start ? end : start;
+    return ok;
+}
+
+/* ---- 9.55 Timeline: queues and launches ---------------------------------- */
+
+// The most operations that were issued and not begun at once, and their sum
+// over time.
+static void ts__tl_queue(ts_timeline *t, ts__tl_device *d)
+{
+    const int64_t *const issues = ts__tl_i64(&t->device_issue);
+    const uint32_t *const ops = ts__tl_u32(&t->by_device);
+    ts_timeline_figures *const f = &d->figures;
+    uint32_t issued = d->first;
+    for (uint32_t begun = d->first; begun < d[1].first; begun++) {
+        const int64_t begin = ts__tl_begin(t, ops[begun]);
+        const int64_t part = ts__tl_clip(t, ts__tl_issue(t, ops[begun]), begin);
+        f->queue_ns = ts__replay_add(f->queue_ns, part);
+        // What is issued as this begins comes after it.
+        while (issued < d[1].first && issues[issued] < begin) {
+            issued++;
+            if (issued - begun > f->queue_max &&
+                (!t->windowed ||
+                 (begin > t->from_ns && issues[issued - 1] < t->to_ns)))
+                f->queue_max = issued - begun;
+        }
+        if (issued <= begun) issued = begun + 1;
+    }
+}
+
+// The value at a place of the sorted values, without sorting them: by digits
+// of 11 bits, from the highest down.
+static uint64_t ts__tl_select(const uint64_t *values, size_t count,
+                              size_t place)
+{
+    uint64_t most = 0, prefix = 0, mask = 0;
+    for (size_t i = 0; i < count; i++)
+        most |= values[i];
+    for (int shift = 55; shift >= 0; shift -= 11) {
+        if (!(most >> shift)) continue;
+        size_t counts[2048] = { 0 };
+        for (size_t i = 0; i < count; i++)
+            if ((values[i] & mask) == prefix)
+                counts[values[i] >> shift & 2047]++;
+        uint64_t digit = 0;
+        while (place >= counts[digit])
+            place -= counts[digit++];
+        prefix |= digit << shift;
+        mask |= UINT64_C(2047) << shift;
+    }
+    return prefix;
+}
+
+// What an operation was launched by, if that is what it waited for. Without a
+// call of its own the time of the queue counts.
+static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op)
+{
+    const ts_replay *const r = t->replay;
+    const uint32_t edge = ts__tl_u32(&t->bound)[op];
+    if (edge != TS_NODE_NONE &&
+        TS_EDGE_KIND(ts__replay_kind(r, edge)) == TS_EDGE_LAUNCH)
+        return true;
+    const ts__op *const o = ts__replay_op(r, op);
+    return o->call == TS_NODE_NONE && o->issue != TS__NO_TIME &&
+           (edge == TS_NODE_NONE ||
+            ts__tl_bound_at(t, op) <= ts__tl_issue(t, op));
+}
+
+// Collects the launch latencies of a device, those of the window or all.
+static size_t ts__tl_latencies(const ts_timeline *t, const ts__tl_device *d,
+                               bool windowed, uint64_t *to)
+{
+    size_t count = 0;
+    for (uint32_t i = d->first; i < d[1].first; i++) {
+        const uint32_t op = ts__tl_u32(&t->by_device)[i];
+        const int64_t begin = ts__tl_begin(t, op);
+        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind) ||
+            (windowed && (begin < t->from_ns || begin >= t->to_ns)) ||
+            !ts__tl_by_launch(t, op))
+            continue;
+        to[count++] = (uint64_t)(begin - ts__tl_issue(t, op));
+    }
+    return count;
+}
+
+static bool ts__tl_launches(ts_timeline *t, ts__tl_device *d)
+{
+    ts__rvec values = { 0 };
+    if (!ts__rvec_reserve(&t->allocator, &values, sizeof(uint64_t),
+                          d[1].first - d->first))
+        return false;
+    uint64_t *const v = (uint64_t *)values.data;
+    size_t count = ts__tl_latencies(t, d, false, v);
+    d->slow_ns = TS_TIMELINE_SLOW_NS;
+    if (count) {
+        const uint64_t middle = ts__tl_select(v, count, (count - 1) / 2);
+        if (middle > TS_TIMELINE_SLOW_NS / 8)
+            d->slow_ns = middle < (uint64_t)TS__REPLAY_TIME_MAX / 8
+                             ? (int64_t)middle * 8
+                             : TS__REPLAY_TIME_MAX;
+    }
+    if (t->windowed) count = ts__tl_latencies(t, d, true, v);
+    ts_timeline_figures *const f = &d->figures;
+    f->launches = count;
+    if (count) {
+        f->launch_p50_ns =
+            (int64_t)ts__tl_select(v, count, (count * 50 + 99) / 100 - 1);
+        f->launch_p95_ns =
+            (int64_t)ts__tl_select(v, count, (count * 95 + 99) / 100 - 1);
+        f->launch_max_ns = (int64_t)ts__tl_select(v, count, count - 1);
+    }
+    ts__rvec_close(&t->allocator, &values);
+    return true;
+}
+
+/* ---- 9.56 Timeline: the cause of a gap ----------------------------------- */
+
+// Whether work that was free to begin at `ready` took so long that something
+// else must have held it up.
+static bool ts__tl_is_slow(const ts__tl_device *d, const ts_gap *gap,
+                           int64_t ready)
+{
+    return ready < gap->end_ns && gap->end_ns - ready > d->slow_ns;
+}
+
+// X waited for its call.
+static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
+                                 ts_gap *gap)
+{
+    const ts_replay *const r = t->replay;
+    const uint32_t call = gap->culprit;
+    int64_t made = ts__tl_issue(t, gap->operation), done = made;
+    if (call != TS_NODE_NONE) {
+        const uint32_t end = ts__replay_end_node(r, call);
+        const uint32_t edge = ts__tl_u32(&t->bound)[end];
+        made = ts__tl_begin(t, call);
+        done = ts__tl_finish(t, call);
+        if (end != call && edge != TS_NODE_NONE &&
+            TS_EDGE_KIND(ts__replay_kind(r, edge)) == TS_EDGE_QUEUE)
+            made = done < gap->end_ns ? done : gap->end_ns;
+    }
+    const int64_t late = made - gap->start_ns;
+    if (ts__tl_is_slow(d, gap, done) && gap->end_ns - done > late)
+        return TS_IDLE_UNEXPLAINED;
+    if (late <= 0) return TS_IDLE_LAUNCH_LATENCY;
+    if (call == TS_NODE_NONE) return TS_IDLE_HOST_LATE;
+    const ts__tl_block *last[TS__BLOCKS];
+    int64_t blocked[TS__BLOCKS];
+    for (int i = 0; i < TS__BLOCKS; i++)
+        blocked[i] = ts__tl_blocked(t, i, ts__replay_lanes(r)[call],
+                                    gap->start_ns, made, &last[i]);
+    if (ts__replay_add(blocked[0], blocked[1]) < late) return TS_IDLE_HOST_LATE;
+    const int sort = blocked[TS__BLOCK_QUEUE] > blocked[TS__BLOCK_SYNC];
+    gap->culprit = last[sort]->node;
+    gap->inferred |= last[sort]->inferred;
+    return sort == TS__BLOCK_QUEUE ? TS_IDLE_QUEUE_FULL : TS_IDLE_HOST_SYNC;
+}
+
+static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
+                                 ts_gap *gap)
+{
+    const ts_replay *const r = t->replay;
+    const uint8_t kind = ts__replay_op(r, gap->culprit)->kind;
+    if (kind == TS_EVENT_HOST_FUNCTION) return TS_IDLE_HOST_LATE;
+    if (ts__kind_syncs(kind)) return TS_IDLE_HOST_SYNC;
+    if (ts__tl_is_slow(d, gap, ts__tl_finish(t, gap->culprit))) {
+        const uint32_t call = ts__replay_op(r, gap->operation)->call;
+        if (call == TS_NODE_NONE ||
+            ts__tl_is_slow(d, gap, ts__tl_finish(t, call)))
+            return TS_IDLE_UNEXPLAINED;
+        gap->culprit = call; // which took as long as that
+        gap->edge = TS_EDGE_LAUNCH;
+        gap->inferred = false;
+        return ts__tl_cause_call(t, d, gap);
+    }
+    if (ts__replay_lanes(r)[gap->culprit] ==
+        ts__replay_lanes(r)[gap->operation])
+        return TS_IDLE_LAUNCH_LATENCY;
+    if (gap->edge == TS_EDGE_COLLECTIVE || gap->edge == TS_EDGE_P2P ||
+        kind == TS_EVENT_COLLECTIVE)
+        return TS_IDLE_COLLECTIVE;
+    return kind == TS_EVENT_KERNEL ? TS_IDLE_OTHER_STREAM : TS_IDLE_COPY;
+}
+
+static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
+{
+    const ts_replay *const r = t->replay;
+    const ts__tl_root *const root = ts__tl_root_of(t, gap->operation);
+    ts_timeline_figures *const f = &d->figures;
+    gap->culprit = root->culprit;
+    gap->edge = root->edge;
+    gap->inferred = root->inferred;
+    if (ts__replay_op(r, gap->operation)->call == TS_NODE_NONE &&
+        ts__tl_by_launch(t, gap->operation)) {
+        gap->culprit = TS_NODE_NONE;
+        gap->edge = TS_EDGE_LAUNCH;
+        gap->inferred = false;
+        gap->cause = ts__tl_cause_call(t, d, gap);
+    } else if (gap->culprit == TS_NODE_NONE) {
+        gap->cause = TS_IDLE_UNEXPLAINED;
+    } else if (ts__tl_is_call(r, gap->culprit)) {
+        gap->cause = ts__tl_cause_call(t, d, gap);
+    } else {
+        gap->cause = ts__tl_cause_work(t, d, gap);
+    }
+    const int64_t part = ts__tl_clip(t, gap->start_ns, gap->end_ns);
+    f->cause_ns[gap->cause] += part;
+    f->causes[gap->cause]++;
+    if (gap->cause == TS_IDLE_UNEXPLAINED)
+        f->unexplained_ns += part;
+    else if (gap->inferred)
+        f->inferred_ns += part;
+    else
+        f->explicit_ns += part;
+}
+
+/* ---- 9.57 Timeline: all of it -------------------------------------------- */
+
+// Whether the parts of a device's time add up.
+static bool ts__tl_adds_up(const ts_timeline_figures *f)
+{
+    int64_t idle = 0, busy = 0;
+    for (int i = 0; i < TS_IDLE_LIMIT; i++)
+        idle += f->cause_ns[i];
+    for (int i = 0; i < TS_WORK_LIMIT; i++)
+        busy += f->only_ns[i];
+    return idle == f->idle_ns && busy == f->busy_ns &&
+           busy + idle == f->end_ns - f->start_ns &&
+           f->explicit_ns + f->inferred_ns + f->unexplained_ns == idle;
+}
+
+static void ts__tl_add(int64_t *to, int64_t value)
+{
+    *to = ts__replay_add(*to, value);
+}
+
+static void ts__tl_sum(ts_timeline_figures *all, const ts_timeline_figures *f,
+                       bool *any)
+{
+    if (f->end_ns > f->start_ns) {
+        if (!*any || f->start_ns < all->start_ns) all->start_ns = f->start_ns;
+        if (!*any || f->end_ns > all->end_ns) all->end_ns = f->end_ns;
+        *any = true;
+    }
+    all->operations += f->operations;
+    ts__tl_add(&all->busy_ns, f->busy_ns);
+    ts__tl_add(&all->idle_ns, f->idle_ns);
+    for (int i = 0; i < TS_WORK_LIMIT; i++) {
+        ts__tl_add(&all->work_ns[i], f->work_ns[i]);
+        ts__tl_add(&all->only_ns[i], f->only_ns[i]);
+    }
+    for (int i = 0; i < TS_IDLE_LIMIT; i++) {
+        ts__tl_add(&all->cause_ns[i], f->cause_ns[i]);
+        all->causes[i] += f->causes[i];
+    }
+    ts__tl_add(&all->explicit_ns, f->explicit_ns);
+    ts__tl_add(&all->inferred_ns, f->inferred_ns);
+    ts__tl_add(&all->unexplained_ns, f->unexplained_ns);
+    all->launches += f->launches;
+    if (f->launch_max_ns > all->launch_max_ns)
+        all->launch_max_ns = f->launch_max_ns;
+    if (f->queue_max > all->queue_max) all->queue_max = f->queue_max;
+    ts__tl_add(&all->queue_ns, f->queue_ns);
+}
+
+static ts_result ts__tl_devices(ts_timeline *t)
+{
+    bool any = false;
+    for (size_t i = 0; i < t->devices.count; i++) {
+        ts__tl_device *const d = ts__tl_device_at(t, i);
+        if (!ts__tl_sweep_device(t, i) || !ts__tl_launches(t, d))
+            return TS_ERR_MEMORY;
+        ts__tl_queue(t, d);
+        for (size_t k = 0; k < d->gap_count; k++)
+            ts__tl_charge(t, d, (ts_gap *)t->gaps.data + d->gap_first + k);
+        if (!ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;
+        ts__tl_sum(&t->total, &d->figures, &any);
+    }
+    return TS_OK;
+}
+
+TS_API ts_result ts_timeline_open(ts_timeline **timeline,
+                                  const ts_replay *replay,
+                                  const ts_timeline_desc *desc)
+{
+    static const ts_timeline_desc none = { 0 };
+    if (!timeline) return TS_ERR_USAGE;
+    *timeline = NULL;
+    if (!desc) desc = &none;
+    const bool windowed = desc->from_ns || desc->to_ns;
+    if (!replay || (windowed && desc->to_ns <= desc->from_ns))
+        return TS_ERR_USAGE;
+    if (desc->replayed && !replay->start.count) return TS_ERR_STATE;
+    ts_allocator allocator = desc->allocator;
+    if (!allocator.resize) allocator.resize = ts__replay_resize;
+    ts_timeline *const t = (ts_timeline *)allocator.resize(
+        allocator.user, NULL, 0, sizeof(ts_timeline));
+    if (!t) return TS_ERR_MEMORY;
+    memset(t, 0, sizeof *t);
+    t->replay = replay;
+    t->allocator = allocator;
+    t->replayed = desc->replayed;
+    t->windowed = windowed;
+    t->from_ns = desc->from_ns;
+    t->to_ns = desc->to_ns;
+    ts_result result = TS_ERR_MEMORY;
+    if (ts__tl_times(t) && ts__tl_order(t) && ts__tl_bind(t) &&
+        ts__tl_follow(t) && ts__tl_blocks(t) && ts__tl_lists(t))
+        result = t->order.count ? ts__tl_devices(t) : TS_ERR_NOT_FOUND;
+    if (result != TS_OK) {
+        ts_timeline_close(t);
+        return result;
+    }
+    *timeline = t;
+    return TS_OK;
+}
+
+TS_API void ts_timeline_close(ts_timeline *timeline)
+{
+    if (!timeline) return;
+    const ts_allocator a = timeline->allocator;
+    for (size_t i = 0; i < timeline->devices.count; i++)
+        ts__rvec_close(&a, &ts__tl_device_at(timeline, i)->concurrency);
+    ts__rvec *const vecs[] = { &timeline->begin,      &timeline->finish,
+                               &timeline->bound,      &timeline->sources,
+                               &timeline->roots,      &timeline->held,
+                               &timeline->order,      &timeline->by_device,
+                               &timeline->by_lane,    &timeline->device_issue,
+                               &timeline->lane_issue, &timeline->lane_first,
+                               &timeline->devices,    &timeline->gaps,
+                               &timeline->blocks[0],  &timeline->blocks[1] };
+    for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
+        ts__rvec_close(&a, vecs[i]);
+    a.resize(a.user, timeline, sizeof *timeline, 0);
+}
+
+/* ---- 9.58 Timeline: looking at it ---------------------------------------- */
+
+TS_API const char *ts_state_name(uint32_t state)
+{
+    switch (state) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_STATES(TS__X)
+#undef TS__X
+    default: return "unknown";
+    }
+}
+
+TS_API const char *ts_idle_name(uint32_t idle)
+{
+    switch (idle) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_IDLES(TS__X)
+#undef TS__X
+    default: return "unknown";
+    }
+}
+
+TS_API const char *ts_work_name(uint32_t work)
+{
+    switch (work) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_WORKS(TS__X)
+#undef TS__X
+    default: return "unknown";
+    }
+}
+
+TS_API const ts_timeline_figures *ts_timeline_total(const ts_timeline *timeline)
+{
+    return &timeline->total;
+}
+
+TS_API const ts_timeline_figures *
+ts_timeline_device(const ts_timeline *timeline, size_t device)
+{
+    if (device >= timeline->devices.count) return NULL;
+    return &ts__tl_device_at(timeline, device)->figures;
+}
+
+TS_API size_t ts_timeline_concurrency(const ts_timeline *timeline,
+                                      size_t device, const int64_t **times_ns)
+{
+    *times_ns = NULL;
+    if (device >= timeline->devices.count) return 0;
+    const ts__rvec *const levels =
+        &ts__tl_device_at(timeline, device)->concurrency;
+    *times_ns = ts__tl_i64(levels);
+    return levels->count;
+}
+
+TS_API uint32_t ts_timeline_queue(const ts_timeline *timeline, size_t device,
+                                  int64_t time_ns)
+{
+    if (device >= timeline->devices.count) return 0;
+    const ts__tl_device *const d = ts__tl_device_at(timeline, device);
+    uint32_t issued = d->first, begun = d->first, end = d[1].first;
+    while (issued < end) {
+        const uint32_t middle = issued + (end - issued) / 2;
+        if (ts__tl_i64(&timeline->device_issue)[middle] <= time_ns)
+            issued = middle + 1;
+        else
+            end = middle;
+    }
+    for (end = d[1].first; begun < end;) {
+        const uint32_t middle = begun + (end - begun) / 2;
+        const uint32_t op = ts__tl_u32(&timeline->by_device)[middle];
+        if (ts__tl_begin(timeline, op) <= time_ns)
+            begun = middle + 1;
+        else
+            end = middle;
+    }
+    return issued - begun;
+}
+
+TS_API size_t ts_timeline_gap_count(const ts_timeline *timeline, size_t device)
+{
+    if (device >= timeline->devices.count) return 0;
+    return ts__tl_device_at(timeline, device)->gap_count;
+}
+
+TS_API bool ts_timeline_gap(const ts_timeline *timeline, size_t device,
+                            size_t index, ts_gap *gap)
+{
+    if (index >= ts_timeline_gap_count(timeline, device)) return false;
+    const size_t first = ts__tl_device_at(timeline, device)->gap_first;
+    *gap = ((const ts_gap *)timeline->gaps.data)[first + index];
+    return true;
+}
+
+TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
+                                    uint8_t *edge, bool *inferred)
+{
+    const ts_replay *const r = timeline->replay;
+    const uint32_t calls_end = r->op_count + r->call_count;
+    *edge = TS_EDGE_SELF;
+    *inferred = false;
+    if (node >= r->node_count) return TS_NODE_NONE;
+    // Work waits before it begins, all else before it ends.
+    const bool works =
+        node < r->op_count && ts__kind_works(ts__replay_op(r, node)->kind);
+    const uint32_t at =
+        works || node >= calls_end ? node : ts__replay_end_node(r, node);
+    const ts__tl_root *const root = ts__tl_root_of(timeline, at);
+    if (root->culprit == node) return TS_NODE_NONE; // it did not wait
+    *edge = root->edge;
+    *inferred = root->inferred;
+    return root->culprit;
+}
+
+/* ---- 9.59 Timeline: states of a stream ----------------------------------- */
+
+TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
+{
+    const ts_replay *const r = timeline->replay;
+    ts_stays stays;
+    memset(&stays, 0, sizeof stays);
+    stays.timeline = timeline;
+    stays.stream = r->lanes.count; // none
+    if (stream >= r->lane_results.count) return stays;
+    stays.stream = r->lanes.count - r->lane_results.count + stream;
+    const uint32_t *const first = ts__tl_u32(&timeline->lane_first);
+    stays.at = first[stays.stream];
+    if (stays.at == first[stays.stream + 1]) {
+        stays.stream = r->lanes.count;
+        return stays;
+    }
+    stays.now_ns = ts__tl_i64(&timeline->lane_issue)[stays.at];
+    stays.busy_ns = stays.wait_ns = stays.now_ns;
+    stays.runs = stays.waits = TS_NODE_NONE;
+    return stays;
+}
+
+// What the next operation of a stream waited for other than its call, until
+// *until; for an event wait also what it waits for itself.
+static void ts__stays_hold(const ts_timeline *t, uint32_t op, int64_t *until,
+                           ts_stay *stay)
+{
+    const ts_replay *const r = t->replay;
+    uint32_t nodes[2] = { op, op };
+    if (ts__replay_op(r, op)->kind == TS_EVENT_EVENT_WAIT)
+        nodes[1] = ts__replay_end_node(r, op);
+    for (int i = 0; i < 2; i++) {
+        const uint32_t edge = ts__tl_u32(&t->bound)[nodes[i]];
+        if ((i && nodes[1] == op) || edge == TS_NODE_NONE) continue;
+        const uint8_t kind = TS_EDGE_KIND(ts__replay_kind(r, edge));
+        const int64_t at = ts__tl_bound_at(t, nodes[i]);
+        if (kind == TS_EDGE_LAUNCH || kind == TS_EDGE_SELF || at <= *until)
+            continue;
+        const ts__tl_root *const root = ts__tl_root_of(t, nodes[i]);
+        *until = at;
+        stay->culprit = root->culprit;
+        stay->edge = root->edge;
+        stay->inferred = root->inferred;
+    }
+}
+
+// The next operation begins.
+static void ts__stays_begin(ts_stays *s, uint32_t op)
+{
+    const ts_timeline *const t = s->timeline;
+    const uint8_t kind = ts__replay_op(t->replay, op)->kind;
+    const int64_t end = ts__tl_finish(t, op);
+    s->at++;
+    if ((ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION) &&
+        end > s->busy_ns) {
+        if (s->busy_ns <= s->now_ns) s->runs = op;
+        s->busy_ns = end;
+    }
+    if (kind == TS_EVENT_EVENT_WAIT && end > s->wait_ns) {
+        s->wait_ns = end;
+        s->waits = op;
+    }
+}
+
+// One stay, not joined with the next; it may be empty. False at the end.
+static bool ts__stays_step(ts_stays *s, ts_stay *stay)
+{
+    const ts_timeline *const t = s->timeline;
+    const uint32_t last = ts__tl_u32(&t->lane_first)[s->stream + 1];
+    const bool more = s->at < last;
+    const uint32_t next = more ? ts__tl_u32(&t->by_lane)[s->at] : TS_NODE_NONE;
+    const int64_t begin = more ? ts__tl_begin(t, next) : t->end_ns;
+    const ts_stay none = { TS_STATE_IDLE, s->now_ns, begin, next,
+                           TS_NODE_NONE,  0,         false };
+    *stay = none;
+    if (more && begin <= s->now_ns) {
+        ts__stays_begin(s, next);
+        stay->end_ns = s->now_ns;
+        return true;
+    }
+    int64_t until = s->now_ns;
+    if (s->busy_ns > s->now_ns) {
+        stay->state = TS_STATE_RUNNING;
+        stay->operation = s->runs;
+        until = s->busy_ns;
+    } else if (s->wait_ns > s->now_ns) {
+        stay->state = TS_STATE_WAITING;
+        stay->operation = s->waits;
+        until = s->wait_ns;
+        stay->culprit =
+            ts_timeline_culprit(t, s->waits, &stay->edge, &stay->inferred);
+    } else if (!more) {
+        stay->state = TS_STATE_FINISHED;
+        until = begin;
+        if (s->now_ns >= begin) return false;
+    } else {
+        // As many are begun as come before this one: the next to be issued.
+        const int64_t issued = ts__tl_i64(&t->lane_issue)[s->at];
+        ts__stays_hold(t, next, &until, stay);
+        stay->state = TS_STATE_WAITING;
+        if (issued > s->now_ns) {
+            *stay = none;
+            until = issued;
+        } else if (until == s->now_ns) {
+            stay->state = TS_STATE_PENDING;
+            until = begin;
+        }
+    }
+    if (more && until > begin) until = begin;
+    stay->end_ns = s->now_ns = until;
+    return true;
+}
+
+TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
+{
+    if (stays->stream == stays->timeline->replay->lanes.count) return false;
+    while (ts__stays_step(stays, stay)) {
+        if (stay->start_ns == stay->end_ns) continue;
+        ts_stay *const kept = &stays->next;
+        const bool same =
+            stays->kept && kept->state == stay->state &&
+            (stay->state != TS_STATE_WAITING ||
+             (kept->culprit == stay->culprit && kept->edge == stay->edge));
+        if (same) {
+            kept->end_ns = stay->end_ns;
+            // What they lead to is the last, what runs the first.
+            if (stay->state != TS_STATE_RUNNING)
+                kept->operation = stay->operation;
+            continue;
+        }
+        const ts_stay done = *kept;
+        const bool any = stays->kept;
+        *kept = *stay;
+        stays->kept = true;
+        *stay = done;
+        if (any) return true;
+    }
+    *stay = stays->next;
+    const bool any = stays->kept;
+    stays->kept = false;
+    stays->stream = stays->timeline->replay->lanes.count;
+    return any;
 }
 
 #endif // TRACESMITH_REPLAY_IMPLEMENTATION

@@ -36,7 +36,8 @@
         4. Columns                      chunks as decoded arrays
         5. Cursor                       events in order of time
         6. Replay                       operations, dependencies, schedule
-        7. Implementation               private
+        7. Timeline                     states, idle time and its causes
+        9. Implementation               private
 */
 #ifndef TRACESMITH_REPLAY_H
 #define TRACESMITH_REPLAY_H
@@ -52,8 +53,7 @@
 /*
     TRACESMITH_REPLAY_IMPLEMENTATION  in one C11 file: the functions. They
                               use those of tracesmith.h: give that file, or
-                              another one, TRACESMITH_IMPLEMENTATION too,
-                              the other one with TRACESMITH_SALVAGE
+                              another one, TRACESMITH_IMPLEMENTATION too
     TRACESMITH_ZSTD           compressed chunks can be read (needs -lzstd)
 */
 

@@ -1,4 +1,4 @@
-/* ==== 7. Implementation ================================================== */
+/* ==== 9. Implementation ================================================== */
 
 #if defined(TRACESMITH_REPLAY_IMPLEMENTATION) && \
     !defined(TS__REPLAY_IMPLEMENTED)
@@ -20,8 +20,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "tracesmith.h" // ts_salvage, if the recorder's functions are here
 
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
@@ -52,7 +50,7 @@
     its checksum was right.
 */
 
-/* ---- 7.1 Memory, sorting, threads --------------------------------------- */
+/* ---- 9.1 Memory, sorting, threads --------------------------------------- */
 
 __extension__ typedef __int128 ts__int128;
 __extension__ typedef unsigned __int128 ts__uint128;
@@ -213,7 +211,7 @@ static void ts__crew_run(uint32_t threads, size_t count,
         pthread_join(others[--made], NULL);
 }
 
-/* ---- 7.2 The reader's state --------------------------------------------- */
+/* ---- 9.2 The reader's state --------------------------------------------- */
 
 enum { TS__CHUNK_SEALED = 1, TS__CHUNK_REPORTED = 2 };
 
@@ -371,7 +369,7 @@ static void *ts__reader_keep(ts_reader *reader, size_t size)
     return block + 1;
 }
 
-/* ---- 7.3 Damage --------------------------------------------------------- */
+/* ---- 9.3 Damage --------------------------------------------------------- */
 
 static bool ts__damage_add(ts_reader *reader, ts_damage damage)
 {

@@ -1,4 +1,4 @@
-/* ---- 7.8 Dictionaries --------------------------------------------------- */
+/* ---- 9.8 Dictionaries --------------------------------------------------- */
 
 // The smallest body of an entry, by kind of chunk.
 static const uint8_t ts__entry_min[] = {
@@ -352,7 +352,7 @@ TS_API bool ts_reader_track(const ts_reader *reader, uint32_t id,
     return true;
 }
 
-/* ---- 7.9 Metadata ------------------------------------------------------- */
+/* ---- 9.9 Metadata ------------------------------------------------------- */
 
 static int ts__order_fact(const void *a, const void *b)
 {
@@ -433,7 +433,7 @@ static uint64_t ts__fact_number(const ts_reader *reader, const char *key)
     return 0;
 }
 
-/* ---- 7.10 Clocks -------------------------------------------------------- */
+/* ---- 9.10 Clocks -------------------------------------------------------- */
 
 /*
     A clock is a chain of straight segments between its samples; before the
@@ -789,7 +789,7 @@ TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
                                                  (uint64_t)points[low].raw);
 }
 
-/* ---- 7.11 Losses -------------------------------------------------------- */
+/* ---- 9.11 Losses -------------------------------------------------------- */
 
 static int ts__order_loss(const void *a, const void *b)
 {

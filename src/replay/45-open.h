@@ -1,4 +1,4 @@
-/* ---- 7.12 Open, refresh, close ------------------------------------------ */
+/* ---- 9.12 Open, refresh, close ------------------------------------------ */
 
 _Static_assert(TS_EVENT_LIMIT <= 64, "sets of events are bits of 64");
 #define TS__X(name, value, text) | UINT64_C(1) << value

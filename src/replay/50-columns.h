@@ -1,4 +1,4 @@
-/* ---- 7.13 Columns ------------------------------------------------------- */
+/* ---- 9.13 Columns ------------------------------------------------------- */
 
 typedef struct ts__column {
     ts_column_header header;
@@ -254,7 +254,7 @@ static void ts__submitted_decode(const ts__column *column, uint32_t count,
         values[i] = (queued ? queued[i] : 0) - ts__unzigzag(values[i]);
 }
 
-/* ---- 7.14 Events -------------------------------------------------------- */
+/* ---- 9.14 Events -------------------------------------------------------- */
 
 /*
     ts_columns.memory, one u64 for each row in each part:

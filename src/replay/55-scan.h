@@ -1,4 +1,4 @@
-/* ---- 7.15 Scan and verify ----------------------------------------------- */
+/* ---- 9.15 Scan and verify ----------------------------------------------- */
 
 static bool ts__filter_track(const ts_filter *filter, uint32_t track)
 {
@@ -165,7 +165,7 @@ TS_API ts_result ts_reader_verify(ts_reader *reader)
     return ts_reader_damage(reader, 0, &damage) ? damage.result : result;
 }
 
-/* ---- 7.16 Blobs and pictures -------------------------------------------- */
+/* ---- 9.16 Blobs and pictures -------------------------------------------- */
 
 static int ts__order_blob(const void *a, const void *b)
 {
@@ -303,7 +303,7 @@ TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
     return true;
 }
 
-/* ---- 7.17 Cursor -------------------------------------------------------- */
+/* ---- 9.17 Cursor -------------------------------------------------------- */
 
 /*
     Chunks wait in the order of their first event. When time reaches one, it

@@ -1,4 +1,4 @@
-/* ---- 7.18 Replay: memory, maps, sorting ---------------------------------- */
+/* ---- 9.18 Replay: memory, maps, sorting ---------------------------------- */
 
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
@@ -219,7 +219,7 @@ static void ts__rsort_run(ts__rsort *s, size_t count)
     }
 }
 
-/* ---- 7.19 Replay: what is held ------------------------------------------- */
+/* ---- 9.19 Replay: what is held ------------------------------------------- */
 
 // What a replay keeps of an operation besides its node.
 typedef struct ts__op {
@@ -359,7 +359,7 @@ static bool ts__kind_of_host(uint8_t kind, bool fifo)
     return !fifo && (kind == TS_EVENT_GPU_ALLOC || kind == TS_EVENT_GPU_FREE);
 }
 
-/* ---- 7.20 Replay: loading ------------------------------------------------ */
+/* ---- 9.20 Replay: loading ------------------------------------------------ */
 
 // An operation as it is loaded.
 typedef struct ts__row {
@@ -553,7 +553,7 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
     return TS_OK;
 }
 
-/* ---- 7.21 Replay: host calls --------------------------------------------- */
+/* ---- 9.21 Replay: host calls --------------------------------------------- */
 
 static bool ts__text_has(ts_text text, const char *part)
 {
@@ -917,7 +917,7 @@ static bool ts__loader_stand_in(ts__loader *l)
     return true;
 }
 
-/* ---- 7.22 Replay: lanes and nodes ---------------------------------------- */
+/* ---- 9.22 Replay: lanes and nodes ---------------------------------------- */
 
 // The lane of a track of the file being loaded; TS_NODE_NONE without memory.
 static uint32_t ts__loader_lane(ts__loader *l, uint32_t track)

@@ -1,4 +1,4 @@
-/* ---- 7.23 Replay: edges -------------------------------------------------- */
+/* ---- 9.23 Replay: edges -------------------------------------------------- */
 
 /*
     What traces say themselves: rows of TS_EVENT_DEPENDENCY (importers write
@@ -581,7 +581,7 @@ static bool ts__builder_pack(ts__builder *b)
     return true;
 }
 
-/* ---- 7.24 Replay: circles of the record ---------------------------------- */
+/* ---- 9.24 Replay: circles of the record ---------------------------------- */
 
 /*
     Clocks of host and device disagree, numbers are used twice, events are
@@ -725,7 +725,7 @@ static ts_result ts__replay_build(ts_replay *r)
     return result;
 }
 
-/* ---- 7.25 Replay: selection ---------------------------------------------- */
+/* ---- 9.25 Replay: selection ---------------------------------------------- */
 
 static bool ts__list_has(const uint32_t *list, const uint32_t *files,
                          size_t count, uint32_t file, uint32_t track)

@@ -1,4 +1,4 @@
-/* ---- 7.25.1 Replay: what a node waited for ------------------------------- */
+/* ---- 9.25.1 Replay: what a node waited for ------------------------------- */
 
 // The node from which each edge comes.
 static inline bool ts__replay_sources(const ts_replay *r, ts__rvec *sources)

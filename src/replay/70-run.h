@@ -1,4 +1,4 @@
-/* ---- 7.26 Replay: the plan ----------------------------------------------- */
+/* ---- 9.26 Replay: the plan ----------------------------------------------- */
 
 static void ts__plan_edges(ts_replay *r)
 {
@@ -145,7 +145,7 @@ TS_API void ts_replay_close(ts_replay *replay)
     a.resize(a.user, replay, sizeof *replay, 0);
 }
 
-/* ---- 7.27 Replay: the run ------------------------------------------------ */
+/* ---- 9.27 Replay: the run ------------------------------------------------ */
 
 // What is ready, in order of (time, device, stream, seq): lanes are numbered
 // by device and stream, nodes by place in the stream.
@@ -362,7 +362,7 @@ static void ts__circle_turn(ts__rvec *circle)
     }
 }
 
-/* ---- 7.28 Replay: figures of the run ------------------------------------- */
+/* ---- 9.28 Replay: figures of the run ------------------------------------- */
 
 static int64_t ts__op_end(const ts_replay *r, uint32_t op)
 {
@@ -674,7 +674,7 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
     return ok ? TS_OK : TS_ERR_MEMORY;
 }
 
-/* ---- 7.29 Replay: looking at it ------------------------------------------ */
+/* ---- 9.29 Replay: looking at it ------------------------------------------ */
 
 TS_API const char *ts_edge_name(uint32_t kind)
 {

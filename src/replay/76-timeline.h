@@ -1,0 +1,588 @@
+/* ---- 9.50 Timeline: what is held ----------------------------------------- */
+
+typedef struct ts__tl_device {
+    ts_timeline_figures figures;
+    int64_t slow_ns; // what begins later than this had another reason
+    uint32_t first;  // of its operations in ts_timeline.by_device
+    size_t gap_first, gap_count;
+    ts__rvec concurrency; // int64_t
+} ts__tl_device;
+
+// What a node goes back to: see ts_timeline_culprit.
+typedef struct ts__tl_root {
+    uint32_t culprit;
+    uint8_t edge;
+    bool inferred, known;
+} ts__tl_root;
+
+// A time that a thread was held up. Those of a thread and sort do not meet.
+typedef struct ts__tl_block {
+    int64_t start_ns, end_ns;
+    int64_t before_ns; // of all earlier ones of the same thread and sort
+    uint32_t lane, node;
+    bool inferred;
+} ts__tl_block;
+
+enum { TS__BLOCK_SYNC, TS__BLOCK_QUEUE, TS__BLOCKS };
+enum { TS__HELD_SYNC = 1, TS__HELD_QUEUE = 2, TS__HELD_GUESS = 4 };
+
+struct ts_timeline {
+    const ts_replay *replay;
+    ts_allocator allocator;
+    bool replayed;
+    bool windowed;
+    int64_t from_ns, to_ns;
+    ts__rvec begin, finish;      // int64_t of each node, if replayed
+    ts__rvec bound;              // uint32_t of each node: edge satisfied last
+    ts__rvec sources;            // uint32_t of each node: where that comes from
+    ts__rvec roots;              // ts__tl_root of each node
+    ts__rvec held;               // uint8_t of each waiter: TS__HELD_...
+    ts__rvec order;              // uint32_t: operations in order of their begin
+    ts__rvec by_device, by_lane; // the same, sorted by these
+    ts__rvec device_issue;       // int64_t, sorted, beside by_device
+    ts__rvec lane_issue;         // likewise beside by_lane
+    ts__rvec lane_first;         // uint32_t of each lane, and one more
+    ts__rvec devices;            // ts__tl_device
+    ts__rvec gaps;               // ts_gap, by device
+    ts__rvec blocks[TS__BLOCKS]; // ts__tl_block, by thread
+    int64_t end_ns;              // of everything
+    ts_timeline_figures total;
+};
+
+static ts__tl_device *ts__tl_device_at(const ts_timeline *t, size_t i)
+{
+    return (ts__tl_device *)t->devices.data + i;
+}
+static const uint32_t *ts__tl_u32(const ts__rvec *v)
+{
+    return (const uint32_t *)v->data;
+}
+static const int64_t *ts__tl_i64(const ts__rvec *v)
+{
+    return (const int64_t *)v->data;
+}
+
+static int64_t ts__tl_begin(const ts_timeline *t, uint32_t node)
+{
+    return t->replayed ? ts__tl_i64(&t->begin)[node]
+                       : ts__replay_time(t->replay)[node];
+}
+static int64_t ts__tl_finish(const ts_timeline *t, uint32_t node)
+{
+    return t->replayed ? ts__tl_i64(&t->finish)[node]
+                       : ts__replay_end(t->replay, node);
+}
+
+static bool ts__tl_is_call(const ts_replay *r, uint32_t node)
+{
+    return node >= r->op_count && node < r->op_count + r->call_count;
+}
+
+// When the host asked for an operation; no later than it began.
+static int64_t ts__tl_issue(const ts_timeline *t, uint32_t op)
+{
+    const ts_replay *const r = t->replay;
+    const ts__op *const o = ts__replay_op(r, op);
+    const int64_t begin = ts__tl_begin(t, op);
+    int64_t issue = begin;
+    if (o->call != TS_NODE_NONE)
+        issue = ts__tl_begin(t, o->call);
+    else if (o->issue != TS__NO_TIME)
+        issue = begin - (ts__replay_time(r)[op] - o->issue);
+    return issue < begin ? issue : begin;
+}
+
+// The times of the run; what did not run has those of the record.
+static bool ts__tl_times(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    if (!t->replayed) return true;
+    const size_t size = sizeof(int64_t);
+    if (!ts__rvec_reserve(&t->allocator, &t->begin, size, r->node_count) ||
+        !ts__rvec_reserve(&t->allocator, &t->finish, size, r->node_count))
+        return false;
+    int64_t *const begin = (int64_t *)t->begin.data;
+    int64_t *const finish = (int64_t *)t->finish.data;
+    const int64_t *const start = ts__tl_i64(&r->start);
+    const uint32_t calls_end = r->op_count + r->call_count;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        begin[i] = ts__replay_time(r)[i];
+        finish[i] = ts__replay_end(r, i);
+        if (start[i] == TS__NO_TIME) continue;
+        begin[i] = start[i];
+        const uint32_t end = i < calls_end ? ts__replay_end_node(r, i) : i;
+        if (end != i && start[end] == TS__NO_TIME) continue;
+        finish[i] = end != i ? start[end]
+                    : i < r->op_count
+                        ? ts__op_end(r, i)
+                        : ts__replay_add(start[i], ts__replay_duration(r)[i]);
+    }
+    return true;
+}
+
+// Whether an operation is one that the timeline is about.
+static bool ts__tl_wants(const ts_timeline *t, uint32_t op)
+{
+    const ts_replay *const r = t->replay;
+    const uint32_t lane = ts__replay_lanes(r)[op];
+    if (!ts__replay_selected(r, op) ||
+        ts__kind_of_host(ts__replay_op(r, op)->kind,
+                         ts__replay_lane_at(r, lane)->fifo))
+        return false;
+    return !t->replayed || ts__replay_op(r, op)->skip == TS_SKIP_NOT;
+}
+
+// Operations in order of their begin, then of the record.
+static bool ts__tl_order(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    bool ok = ts__rsort_open(&t->allocator, &sort, r->op_count);
+    size_t count = 0;
+    for (uint32_t i = 0; ok && i < r->op_count; i++) {
+        if (!ts__tl_wants(t, i)) continue;
+        ts__rsort_keys(&sort)[count] = ts__rsort_time(ts__tl_begin(t, i));
+        ts__rsort_index(&sort)[count++] = i;
+        const int64_t finish = ts__tl_finish(t, i);
+        if (count == 1 || finish > t->end_ns) t->end_ns = finish;
+    }
+    if (ok) ts__rsort_run(&sort, count);
+    ok = ok &&
+         ts__rvec_reserve(&t->allocator, &t->order, sizeof(uint32_t), count);
+    if (ok && count)
+        memcpy(t->order.data, ts__rsort_index(&sort), count * sizeof(uint32_t));
+    t->order.count = ok ? count : 0;
+    ts__rsort_close(&t->allocator, &sort);
+    return ok;
+}
+
+/* ---- 9.51 Timeline: what each node waited for ---------------------------- */
+
+// Whether an edge satisfied at the same moment as another one goes first.
+static bool ts__tl_prefers(uint8_t kind, uint8_t other)
+{
+    const uint8_t guess = kind & TS_EDGE_INFERRED;
+    if (guess != (other & TS_EDGE_INFERRED)) return !guess;
+    return TS_EDGE_KIND(kind) > TS_EDGE_KIND(other);
+}
+
+// Notes which calls were held up by a wait or by a full queue.
+static void ts__tl_hold(ts_timeline *t, uint32_t node, uint8_t kind)
+{
+    const ts_replay *const r = t->replay;
+    const uint32_t first = r->op_count + r->call_count;
+    const uint8_t edge = TS_EDGE_KIND(kind);
+    if (node < first || node >= r->join_first ||
+        (edge != TS_EDGE_SYNC && edge != TS_EDGE_QUEUE))
+        return;
+    ((uint8_t *)t->held.data)[node - first] |=
+        edge == TS_EDGE_QUEUE     ? TS__HELD_QUEUE
+        : kind & TS_EDGE_INFERRED ? TS__HELD_GUESS
+                                  : TS__HELD_SYNC;
+}
+
+// When the edge that a node is bound by was satisfied.
+static int64_t ts__tl_bound_at(const ts_timeline *t, uint32_t node)
+{
+    const uint32_t from = ts__tl_u32(&t->sources)[node];
+    const uint8_t kind =
+        ts__replay_kind(t->replay, ts__tl_u32(&t->bound)[node]);
+    return kind & TS_EDGE_FROM_START ? ts__tl_begin(t, from)
+                                     : ts__tl_finish(t, from);
+}
+
+// An event wait that takes no time: it may stand where it was reached, or
+// where it was satisfied.
+static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
+{
+    return op < t->replay->op_count &&
+           ts__replay_op(t->replay, op)->kind == TS_EVENT_EVENT_WAIT &&
+           ts__tl_begin(t, op) == ts__tl_finish(t, op);
+}
+
+// Such a wait is bound by its event, unless what it came after is later. Its
+// own begin says nothing, and was left out.
+static void ts__tl_bind_moments(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    uint32_t *const bound = (uint32_t *)t->bound.data;
+    for (size_t i = 0; i < r->waiters.count; i++) {
+        const uint32_t op = ts__tl_u32(&r->waiters)[i];
+        if (!ts__tl_is_moment(t, op)) continue;
+        const uint32_t end = ts__replay_end_node(r, op);
+        if (bound[end] != TS_NODE_NONE &&
+            (bound[op] == TS_NODE_NONE ||
+             ts__tl_bound_at(t, op) <= ts__tl_bound_at(t, end)))
+            continue;
+        for (uint32_t e = ts__replay_offsets(r)[op];
+             e < ts__replay_offsets(r)[op + 1]; e++)
+            if (ts__replay_target(r, e) == end) bound[end] = e;
+        ((uint32_t *)t->sources.data)[end] = op;
+    }
+}
+
+static bool ts__tl_bind(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    const ts_allocator *const a = &t->allocator;
+    const size_t count = r->node_count;
+    ts__rvec times = { 0 };
+    if (!ts__rvec_fill(a, &t->bound, sizeof(uint32_t), count, 0xFF) ||
+        !ts__rvec_reserve(a, &t->sources, sizeof(uint32_t), count) ||
+        !ts__rvec_fill(a, &t->held, sizeof(uint8_t), r->waiters.count, 0) ||
+        !ts__rvec_reserve(a, &times, sizeof(int64_t), count)) {
+        ts__rvec_close(a, &times);
+        return false;
+    }
+    uint32_t *const bound = (uint32_t *)t->bound.data;
+    uint32_t *const sources = (uint32_t *)t->sources.data;
+    int64_t *const latest = (int64_t *)times.data;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const int64_t begin = ts__tl_begin(t, i), end = ts__tl_finish(t, i);
+        for (uint32_t e = ts__replay_offsets(r)[i];
+             e < ts__replay_offsets(r)[i + 1]; e++) {
+            const uint8_t kind = ts__replay_kind(r, e);
+            const uint32_t to = ts__replay_target(r, e);
+            const int64_t at = kind & TS_EDGE_FROM_START ? begin : end;
+            ts__tl_hold(t, to, kind);
+            if (TS_EDGE_KIND(kind) == TS_EDGE_SELF && ts__tl_is_moment(t, i))
+                continue;
+            if (bound[to] != TS_NODE_NONE &&
+                (at < latest[to] ||
+                 (at == latest[to] &&
+                  !ts__tl_prefers(kind, ts__replay_kind(r, bound[to])))))
+                continue;
+            bound[to] = e;
+            sources[to] = i;
+            latest[to] = at;
+        }
+    }
+    ts__rvec_close(a, &times);
+    ts__tl_bind_moments(t);
+    return true;
+}
+
+// Where a way back ends: host calls, the host's own operations, and what
+// takes time on a stream.
+static bool ts__tl_is_root(const ts_replay *r, uint32_t node)
+{
+    if (node >= r->op_count) return ts__tl_is_call(r, node);
+    const uint8_t kind = ts__replay_op(r, node)->kind;
+    const uint32_t lane = ts__replay_lanes(r)[node];
+    return ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION ||
+           ts__kind_of_host(kind, ts__replay_lane_at(r, lane)->fifo);
+}
+
+// The node behind the one that binds `node`: the owner of an end if the way
+// stops there. TS_NODE_NONE: there is none.
+static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
+{
+    const ts_replay *const r = t->replay;
+    *stops = true;
+    if (ts__tl_u32(&t->bound)[node] == TS_NODE_NONE) return TS_NODE_NONE;
+    const uint32_t from = ts__tl_u32(&t->sources)[node];
+    const uint32_t owner = ts__settle_owner(r, from);
+    if (ts__tl_is_root(r, owner)) return owner;
+    *stops = false;
+    return from;
+}
+
+// What `node` goes back to, given what the node behind it does.
+static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
+                               uint32_t back, bool stops)
+{
+    ts__tl_root root = { TS_NODE_NONE, TS_EDGE_SELF, false, true };
+    if (back == TS_NODE_NONE) return root;
+    const uint8_t kind =
+        ts__replay_kind(t->replay, ts__tl_u32(&t->bound)[node]);
+    const uint8_t edge = TS_EDGE_KIND(kind);
+    root.culprit = back;
+    root.edge = edge;
+    if (!stops) {
+        const ts__tl_root *const behind =
+            (const ts__tl_root *)t->roots.data + back;
+        root.culprit = behind->culprit;
+        root.inferred = behind->inferred;
+        if (edge == TS_EDGE_SELF || edge == TS_EDGE_STREAM_ORDER)
+            root.edge = behind->edge;
+    }
+    root.inferred |= (kind & TS_EDGE_INFERRED) != 0;
+    return root;
+}
+
+/*
+    Follows every node back. Each step is taken once: a way that meets an
+    earlier one ends there. A circle, which only damaged records make, ends
+    where it closes.
+*/
+static bool ts__tl_follow(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    const ts_allocator *const a = &t->allocator;
+    ts__rvec path = { 0 };
+    if (!ts__rvec_fill(a, &t->roots, sizeof(ts__tl_root), r->node_count, 0))
+        return false;
+    ts__tl_root *const roots = (ts__tl_root *)t->roots.data;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < r->node_count; i++) {
+        uint32_t node = i, back = TS_NODE_NONE;
+        bool stops = false;
+        for (path.count = 0; ok && !stops && !roots[node].known;) {
+            uint32_t *const step =
+                (uint32_t *)ts__rvec_push(a, &path, sizeof *step);
+            ok = step != NULL;
+            if (!ok) break;
+            *step = node;
+            roots[node].known = true;
+            roots[node].culprit = TS_NODE_NONE;
+            back = ts__tl_back(t, node, &stops);
+            if (!stops) node = back;
+        }
+        while (ok && path.count) {
+            const uint32_t step = ts__tl_u32(&path)[--path.count];
+            back = ts__tl_back(t, step, &stops);
+            roots[step] = ts__tl_join(t, step, back, stops);
+        }
+    }
+    ts__rvec_close(a, &path);
+    return ok;
+}
+
+static const ts__tl_root *ts__tl_root_of(const ts_timeline *t, uint32_t node)
+{
+    return (const ts__tl_root *)t->roots.data + node;
+}
+
+/* ---- 9.52 Timeline: when a thread was held up ---------------------------- */
+
+static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
+                             uint32_t lane, bool inferred)
+{
+    ts__tl_block *const block = (ts__tl_block *)ts__rvec_push(
+        &t->allocator, &t->blocks[sort], sizeof *block);
+    if (!block) return false;
+    block->start_ns = ts__tl_begin(t, node);
+    block->end_ns = ts__tl_finish(t, node);
+    block->before_ns = 0;
+    block->lane = lane;
+    block->node = node;
+    block->inferred = inferred;
+    return true;
+}
+
+// Calls that were held up, and synchronisations. The calls come first, so
+// that of a call and its synchronisation the call is named.
+static bool ts__tl_block_list(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    ts__rmap threads = { { 0 }, 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < r->waiters.count; i++) {
+        const uint32_t owner = ts__tl_u32(&r->waiters)[i];
+        const uint8_t held = ((const uint8_t *)t->held.data)[i];
+        if (!held || !ts__tl_is_call(r, owner)) continue;
+        const uint32_t end = ts__replay_end_node(r, owner);
+        const uint32_t edge = ts__tl_u32(&t->bound)[end];
+        const bool queue =
+            edge != TS_NODE_NONE &&
+            TS_EDGE_KIND(ts__replay_kind(r, edge)) == TS_EDGE_QUEUE;
+        if (!queue && held == TS__HELD_QUEUE) continue; // not what it took
+        ok = ts__tl_block_add(t, queue ? TS__BLOCK_QUEUE : TS__BLOCK_SYNC,
+                              owner, ts__replay_lanes(r)[owner],
+                              !queue && !(held & TS__HELD_SYNC));
+    }
+    for (uint32_t i = 0; ok && i < r->lanes.count; i++) {
+        const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
+        ok = ts__rmap_put(&t->allocator, &threads,
+                          ts__replay_key(lane->file, lane->track), i);
+    }
+    for (uint32_t i = 0; ok && i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        if (!ts__kind_syncs(op->kind) || !op->thread) continue;
+        const uint32_t lane = ts__rmap_get(
+            &threads, ts__replay_key(ts__replay_file_of(r, i), op->thread));
+        if (lane != TS_NODE_NONE)
+            ok = ts__tl_block_add(t, TS__BLOCK_SYNC, i, lane, false);
+    }
+    ts__rvec_close(&t->allocator, &threads.entries);
+    return ok;
+}
+
+// Sorts blocks by thread and start, and makes one of those that overlap.
+static bool ts__tl_block_sort(ts_timeline *t, ts__rvec *blocks)
+{
+    const size_t count = blocks->count;
+    if (!count) return true;
+    const ts__tl_block *const from = (const ts__tl_block *)blocks->data;
+    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    ts__rvec sorted = { 0 };
+    const bool ok =
+        ts__rsort_open(&t->allocator, &sort, count) &&
+        ts__rvec_reserve(&t->allocator, &sorted, sizeof *from, count);
+    for (int key = 0; ok && key < 2; key++) {
+        for (size_t i = 0; i < count; i++) {
+            if (!key) ts__rsort_index(&sort)[i] = (uint32_t)i;
+            const ts__tl_block *const b = &from[ts__rsort_index(&sort)[i]];
+            ts__rsort_keys(&sort)[i] =
+                key ? b->lane : ts__rsort_time(b->start_ns);
+        }
+        ts__rsort_run(&sort, count);
+    }
+    ts__tl_block *const to = (ts__tl_block *)sorted.data;
+    size_t kept = 0;
+    for (size_t i = 0; ok && i < count; i++) {
+        const ts__tl_block b = from[ts__rsort_index(&sort)[i]];
+        ts__tl_block *const last = kept ? &to[kept - 1] : NULL;
+        if (last && last->lane == b.lane && b.start_ns <= last->end_ns) {
+            last->inferred &= b.inferred;
+            if (b.end_ns > last->end_ns) last->end_ns = b.end_ns;
+            continue;
+        }
+        to[kept] = b;
+        if (last && last->lane == b.lane)
+            to[kept].before_ns =
+                last->before_ns + (last->end_ns - last->start_ns);
+        kept++;
+    }
+    ts__rsort_close(&t->allocator, &sort);
+    if (!ok) return false;
+    ts__rvec_close(&t->allocator, blocks);
+    *blocks = sorted;
+    blocks->count = kept;
+    return true;
+}
+
+static bool ts__tl_blocks(ts_timeline *t)
+{
+    return ts__tl_block_list(t) && ts__tl_block_sort(t, &t->blocks[0]) &&
+           ts__tl_block_sort(t, &t->blocks[1]);
+}
+
+// The first block of a thread, or of a later one, that ends at or after a time
+// (or, if `after`, after it).
+static size_t ts__tl_block_find(const ts__rvec *blocks, uint32_t lane,
+                                int64_t time, bool after)
+{
+    const ts__tl_block *const list = (const ts__tl_block *)blocks->data;
+    size_t low = 0, high = blocks->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const ts__tl_block *const b = &list[middle];
+        const bool less =
+            b->lane != lane ? b->lane < lane
+                            : b->end_ns < time || (after && b->end_ns == time);
+        if (less)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// How long a thread was held up in blocks that end in [from, to]. *last is
+// the last of them, NULL if there is none.
+static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
+                              int64_t from, int64_t to,
+                              const ts__tl_block **last)
+{
+    const ts__rvec *const blocks = &t->blocks[sort];
+    const ts__tl_block *const list = (const ts__tl_block *)blocks->data;
+    const size_t first = ts__tl_block_find(blocks, lane, from, false);
+    const size_t end = ts__tl_block_find(blocks, lane, to, true);
+    *last = NULL;
+    if (first >= end) return 0;
+    *last = &list[end - 1];
+    return (*last)->before_ns + ((*last)->end_ns - (*last)->start_ns) -
+           list[first].before_ns;
+}
+
+/* ---- 9.53 Timeline: lists by device and stream --------------------------- */
+
+// Sorts the operations by device or lane, which keeps them in order of time.
+// first: receives where those of each of `count` begin, and one more.
+static bool ts__tl_split(ts_timeline *t, bool device, ts__rvec *to,
+                         ts__rvec *first, size_t count)
+{
+    const ts_replay *const r = t->replay;
+    const ts_allocator *const a = &t->allocator;
+    const size_t size = sizeof(uint32_t), ops = t->order.count;
+    if (!ts__rvec_reserve(a, to, size, ops) ||
+        !ts__rvec_fill(a, first, size, count + 1, 0))
+        return false;
+    uint32_t *const at = (uint32_t *)first->data;
+    const uint32_t *const lanes = ts__replay_lanes(r);
+    for (size_t i = 0; i < ops; i++) {
+        const uint32_t lane = lanes[ts__tl_u32(&t->order)[i]];
+        at[device ? ts__replay_lane_at(r, lane)->device : lane]++;
+    }
+    uint32_t sum = 0;
+    for (size_t i = 0; i <= count; i++) {
+        sum += at[i];
+        at[i] = sum; // one too far: the loop below counts down
+    }
+    for (size_t i = ops; i-- > 0;) {
+        const uint32_t op = ts__tl_u32(&t->order)[i];
+        const uint32_t lane = lanes[op];
+        ((uint32_t *)to->data)[--at[device ? ts__replay_lane_at(r, lane)->device
+                                           : lane]] = op;
+    }
+    to->count = ops;
+    return true;
+}
+
+static bool ts__tl_sort_times(ts_timeline *t, ts__rsort *sort, int64_t *times,
+                              size_t count)
+{
+    if (!ts__rsort_open(&t->allocator, sort, count)) return false;
+    for (size_t i = 0; i < count; i++) {
+        ts__rsort_keys(sort)[i] = ts__rsort_time(times[i]);
+        ts__rsort_index(sort)[i] = 0;
+    }
+    ts__rsort_run(sort, count);
+    for (size_t i = 0; i < count; i++)
+        times[i] = (int64_t)(ts__rsort_keys(sort)[i] ^ UINT64_C(1) << 63);
+    return true;
+}
+
+// The times at which the operations of a list were issued, each part sorted.
+// Streams are first in, first out: theirs mostly are.
+static bool ts__tl_issues(ts_timeline *t, const ts__rvec *ops, ts__rvec *to,
+                          const ts__rvec *first, size_t count)
+{
+    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    bool ok = ts__rvec_reserve(&t->allocator, to, sizeof(int64_t), ops->count);
+    int64_t *const times = (int64_t *)to->data;
+    for (size_t i = 0; ok && i < count; i++) {
+        const size_t begin = ts__tl_u32(first)[i];
+        const size_t end = ts__tl_u32(first)[i + 1];
+        bool sorted = true;
+        for (size_t k = begin; k < end; k++) {
+            times[k] = ts__tl_issue(t, ts__tl_u32(ops)[k]);
+            sorted &= k == begin || times[k - 1] <= times[k];
+        }
+        ok = sorted || ts__tl_sort_times(t, &sort, times + begin, end - begin);
+    }
+    ts__rsort_close(&t->allocator, &sort);
+    to->count = ops->count;
+    return ok;
+}
+
+static bool ts__tl_lists(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    const size_t devices = r->device_results.count;
+    ts__rvec first = { 0 };
+    bool ok =
+        ts__rvec_fill(&t->allocator, &t->devices, sizeof(ts__tl_device),
+                      devices + 1, 0) &&
+        ts__tl_split(t, true, &t->by_device, &first, devices) &&
+        ts__tl_split(t, false, &t->by_lane, &t->lane_first, r->lanes.count) &&
+        ts__tl_issues(t, &t->by_device, &t->device_issue, &first, devices) &&
+        ts__tl_issues(t, &t->by_lane, &t->lane_issue, &t->lane_first,
+                      r->lanes.count);
+    for (size_t i = 0; ok && i <= devices; i++)
+        ts__tl_device_at(t, i)->first = ts__tl_u32(&first)[i];
+    t->devices.count = ok ? devices : 0;
+    ts__rvec_close(&t->allocator, &first);
+    return ok;
+}

@@ -1,0 +1,745 @@
+/* ---- 9.54 Timeline: busy, idle, concurrency ------------------------------ */
+
+static ts_work ts__tl_work(uint8_t kind)
+{
+    return kind == TS_EVENT_KERNEL       ? TS_WORK_KERNEL
+           : kind == TS_EVENT_COLLECTIVE ? TS_WORK_COLLECTIVE
+                                         : TS_WORK_COPY;
+}
+
+// What of [from, to) lies in the window.
+static int64_t ts__tl_clip(const ts_timeline *t, int64_t from, int64_t to)
+{
+    if (t->windowed) {
+        if (from < t->from_ns) from = t->from_ns;
+        if (to > t->to_ns) to = t->to_ns;
+    }
+    return to > from ? to - from : 0;
+}
+
+// A device passing through time.
+typedef struct ts__tl_sweep {
+    ts_timeline *timeline;
+    ts__tl_device *device;
+    int64_t now;
+    uint32_t running[TS_WORK_LIMIT], all;
+    ts__rvec ends; // a heap of ts__ready; place: ts_work
+} ts__tl_sweep;
+
+// Time goes on with what runs.
+static bool ts__tl_pass(ts__tl_sweep *s, int64_t to)
+{
+    ts_timeline *const t = s->timeline;
+    const int64_t part = ts__tl_clip(t, s->now, to);
+    s->now = to;
+    ts__rvec *const levels = &s->device->concurrency;
+    while (levels->count <= s->all) {
+        int64_t *const level =
+            (int64_t *)ts__rvec_push(&t->allocator, levels, sizeof *level);
+        if (!level) return false;
+        *level = 0;
+    }
+    ((int64_t *)levels->data)[s->all] += part;
+    if (!s->all) return true;
+    ts_timeline_figures *const f = &s->device->figures;
+    f->busy_ns += part;
+    bool first = true;
+    for (int i = 0; i < TS_WORK_LIMIT; i++) {
+        if (!s->running[i]) continue;
+        f->work_ns[i] += part;
+        if (first) f->only_ns[i] += part;
+        first = false;
+    }
+    return true;
+}
+
+static bool ts__tl_pass_ends(ts__tl_sweep *s, int64_t until)
+{
+    while (s->ends.count && ((const ts__ready *)s->ends.data)->time <= until) {
+        const ts__ready end = ts__ready_pop(&s->ends);
+        if (!ts__tl_pass(s, end.time)) return false;
+        s->running[end.place]--;
+        s->all--;
+    }
+    return true;
+}
+
+// The operation ends a gap.
+static bool ts__tl_gap_add(ts__tl_sweep *s, uint32_t op, int64_t begin)
+{
+    ts_timeline *const t = s->timeline;
+    const int64_t part = ts__tl_clip(t, s->now, begin);
+    s->device->figures.idle_ns += part;
+    if (!part) return true;
+    ts_gap *const gap =
+        (ts_gap *)ts__rvec_push(&t->allocator, &t->gaps, sizeof *gap);
+    if (!gap) return false;
+    memset(gap, 0, sizeof *gap);
+    gap->start_ns = s->now;
+    gap->end_ns = begin;
+    gap->operation = op;
+    return true;
+}
+
+static bool ts__tl_sweep_op(ts__tl_sweep *s, uint32_t op)
+{
+    const ts_timeline *const t = s->timeline;
+    const uint8_t kind = ts__replay_op(t->replay, op)->kind;
+    const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
+    if (end <= begin || !ts__tl_pass_ends(s, begin)) return end <= begin;
+    if (!s->all && begin > s->now && !ts__tl_gap_add(s, op, begin))
+        return false;
+    if (!ts__tl_pass(s, begin)) return false;
+    const ts_work work = ts__tl_work(kind);
+    const ts__ready item = { end, (uint64_t)work };
+    s->running[work]++;
+    s->all++;
+    return ts__ready_push(&t->allocator, &s->ends, item);
+}
+
+// From the first call for work that takes time to the end of the last.
+static bool ts__tl_span(const ts_timeline *t, const ts__tl_device *d,
+                        int64_t *start, int64_t *end)
+{
+    bool any = false;
+    for (uint32_t i = d->first; i < d[1].first; i++) {
+        const uint32_t op = ts__tl_u32(&t->by_device)[i];
+        const int64_t finish = ts__tl_finish(t, op);
+        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind) ||
+            finish <= ts__tl_begin(t, op))
+            continue;
+        const int64_t issue = ts__tl_issue(t, op);
+        if (!any || issue < *start) *start = issue;
+        if (!any || finish > *end) *end = finish;
+        any = true;
+    }
+    return any;
+}
+
+static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
+{
+    ts__tl_device *const d = ts__tl_device_at(t, index);
+    ts_timeline_figures *const f = &d->figures;
+    const ts_lane *const lane =
+        (const ts_lane *)t->replay->device_results.data + index;
+    ts__tl_sweep s = { t, d, 0, { 0 }, 0, { 0 } };
+    int64_t start = 0, end = 0;
+    f->file = lane->file;
+    f->track = lane->track;
+    d->gap_first = t->gaps.count;
+    if (!ts__tl_span(t, d, &start, &end)) return true;
+    s.now = start;
+    bool ok = true;
+    for (uint32_t i = d->first; ok && i < d[1].first; i++) {
+        const uint32_t op = ts__tl_u32(&t->by_device)[i];
+        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
+        const int64_t begin = ts__tl_begin(t, op);
+        f->operations +=
+            !t->windowed ||
+            (begin < t->to_ns &&
+             (begin >= t->from_ns || ts__tl_finish(t, op) > t->from_ns));
+        ok = ts__tl_sweep_op(&s, op);
+    }
+    ok = ok && ts__tl_pass_ends(&s, end);
+    ts__rvec_close(&t->allocator, &s.ends);
+    d->gap_count = t->gaps.count - d->gap_first;
+    if (t->windowed && start < t->from_ns) start = t->from_ns;
+    if (t->windowed && end > t->to_ns) end = t->to_ns;
+    f->start_ns = start;
+    f->end_ns = end > start ? end : start;
+    return ok;
+}
+
+/* ---- 9.55 Timeline: queues and launches ---------------------------------- */
+
+// The most operations that were issued and not begun at once, and their sum
+// over time.
+static void ts__tl_queue(ts_timeline *t, ts__tl_device *d)
+{
+    const int64_t *const issues = ts__tl_i64(&t->device_issue);
+    const uint32_t *const ops = ts__tl_u32(&t->by_device);
+    ts_timeline_figures *const f = &d->figures;
+    uint32_t issued = d->first;
+    for (uint32_t begun = d->first; begun < d[1].first; begun++) {
+        const int64_t begin = ts__tl_begin(t, ops[begun]);
+        const int64_t part = ts__tl_clip(t, ts__tl_issue(t, ops[begun]), begin);
+        f->queue_ns = ts__replay_add(f->queue_ns, part);
+        // What is issued as this begins comes after it.
+        while (issued < d[1].first && issues[issued] < begin) {
+            issued++;
+            if (issued - begun > f->queue_max &&
+                (!t->windowed ||
+                 (begin > t->from_ns && issues[issued - 1] < t->to_ns)))
+                f->queue_max = issued - begun;
+        }
+        if (issued <= begun) issued = begun + 1;
+    }
+}
+
+// The value at a place of the sorted values, without sorting them: by digits
+// of 11 bits, from the highest down.
+static uint64_t ts__tl_select(const uint64_t *values, size_t count,
+                              size_t place)
+{
+    uint64_t most = 0, prefix = 0, mask = 0;
+    for (size_t i = 0; i < count; i++)
+        most |= values[i];
+    for (int shift = 55; shift >= 0; shift -= 11) {
+        if (!(most >> shift)) continue;
+        size_t counts[2048] = { 0 };
+        for (size_t i = 0; i < count; i++)
+            if ((values[i] & mask) == prefix)
+                counts[values[i] >> shift & 2047]++;
+        uint64_t digit = 0;
+        while (place >= counts[digit])
+            place -= counts[digit++];
+        prefix |= digit << shift;
+        mask |= UINT64_C(2047) << shift;
+    }
+    return prefix;
+}
+
+// What an operation was launched by, if that is what it waited for. Without a
+// call of its own the time of the queue counts.
+static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op)
+{
+    const ts_replay *const r = t->replay;
+    const uint32_t edge = ts__tl_u32(&t->bound)[op];
+    if (edge != TS_NODE_NONE &&
+        TS_EDGE_KIND(ts__replay_kind(r, edge)) == TS_EDGE_LAUNCH)
+        return true;
+    const ts__op *const o = ts__replay_op(r, op);
+    return o->call == TS_NODE_NONE && o->issue != TS__NO_TIME &&
+           (edge == TS_NODE_NONE ||
+            ts__tl_bound_at(t, op) <= ts__tl_issue(t, op));
+}
+
+// Collects the launch latencies of a device, those of the window or all.
+static size_t ts__tl_latencies(const ts_timeline *t, const ts__tl_device *d,
+                               bool windowed, uint64_t *to)
+{
+    size_t count = 0;
+    for (uint32_t i = d->first; i < d[1].first; i++) {
+        const uint32_t op = ts__tl_u32(&t->by_device)[i];
+        const int64_t begin = ts__tl_begin(t, op);
+        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind) ||
+            (windowed && (begin < t->from_ns || begin >= t->to_ns)) ||
+            !ts__tl_by_launch(t, op))
+            continue;
+        to[count++] = (uint64_t)(begin - ts__tl_issue(t, op));
+    }
+    return count;
+}
+
+static bool ts__tl_launches(ts_timeline *t, ts__tl_device *d)
+{
+    ts__rvec values = { 0 };
+    if (!ts__rvec_reserve(&t->allocator, &values, sizeof(uint64_t),
+                          d[1].first - d->first))
+        return false;
+    uint64_t *const v = (uint64_t *)values.data;
+    size_t count = ts__tl_latencies(t, d, false, v);
+    d->slow_ns = TS_TIMELINE_SLOW_NS;
+    if (count) {
+        const uint64_t middle = ts__tl_select(v, count, (count - 1) / 2);
+        if (middle > TS_TIMELINE_SLOW_NS / 8)
+            d->slow_ns = middle < (uint64_t)TS__REPLAY_TIME_MAX / 8
+                             ? (int64_t)middle * 8
+                             : TS__REPLAY_TIME_MAX;
+    }
+    if (t->windowed) count = ts__tl_latencies(t, d, true, v);
+    ts_timeline_figures *const f = &d->figures;
+    f->launches = count;
+    if (count) {
+        f->launch_p50_ns =
+            (int64_t)ts__tl_select(v, count, (count * 50 + 99) / 100 - 1);
+        f->launch_p95_ns =
+            (int64_t)ts__tl_select(v, count, (count * 95 + 99) / 100 - 1);
+        f->launch_max_ns = (int64_t)ts__tl_select(v, count, count - 1);
+    }
+    ts__rvec_close(&t->allocator, &values);
+    return true;
+}
+
+/* ---- 9.56 Timeline: the cause of a gap ----------------------------------- */
+
+// Whether work that was free to begin at `ready` took so long that something
+// else must have held it up.
+static bool ts__tl_is_slow(const ts__tl_device *d, const ts_gap *gap,
+                           int64_t ready)
+{
+    return ready < gap->end_ns && gap->end_ns - ready > d->slow_ns;
+}
+
+// X waited for its call.
+static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
+                                 ts_gap *gap)
+{
+    const ts_replay *const r = t->replay;
+    const uint32_t call = gap->culprit;
+    int64_t made = ts__tl_issue(t, gap->operation), done = made;
+    if (call != TS_NODE_NONE) {
+        const uint32_t end = ts__replay_end_node(r, call);
+        const uint32_t edge = ts__tl_u32(&t->bound)[end];
+        made = ts__tl_begin(t, call);
+        done = ts__tl_finish(t, call);
+        if (end != call && edge != TS_NODE_NONE &&
+            TS_EDGE_KIND(ts__replay_kind(r, edge)) == TS_EDGE_QUEUE)
+            made = done < gap->end_ns ? done : gap->end_ns;
+    }
+    const int64_t late = made - gap->start_ns;
+    if (ts__tl_is_slow(d, gap, done) && gap->end_ns - done > late)
+        return TS_IDLE_UNEXPLAINED;
+    if (late <= 0) return TS_IDLE_LAUNCH_LATENCY;
+    if (call == TS_NODE_NONE) return TS_IDLE_HOST_LATE;
+    const ts__tl_block *last[TS__BLOCKS];
+    int64_t blocked[TS__BLOCKS];
+    for (int i = 0; i < TS__BLOCKS; i++)
+        blocked[i] = ts__tl_blocked(t, i, ts__replay_lanes(r)[call],
+                                    gap->start_ns, made, &last[i]);
+    if (ts__replay_add(blocked[0], blocked[1]) < late) return TS_IDLE_HOST_LATE;
+    const int sort = blocked[TS__BLOCK_QUEUE] > blocked[TS__BLOCK_SYNC];
+    gap->culprit = last[sort]->node;
+    gap->inferred |= last[sort]->inferred;
+    return sort == TS__BLOCK_QUEUE ? TS_IDLE_QUEUE_FULL : TS_IDLE_HOST_SYNC;
+}
+
+static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
+                                 ts_gap *gap)
+{
+    const ts_replay *const r = t->replay;
+    const uint8_t kind = ts__replay_op(r, gap->culprit)->kind;
+    if (kind == TS_EVENT_HOST_FUNCTION) return TS_IDLE_HOST_LATE;
+    if (ts__kind_syncs(kind)) return TS_IDLE_HOST_SYNC;
+    if (ts__tl_is_slow(d, gap, ts__tl_finish(t, gap->culprit))) {
+        const uint32_t call = ts__replay_op(r, gap->operation)->call;
+        if (call == TS_NODE_NONE ||
+            ts__tl_is_slow(d, gap, ts__tl_finish(t, call)))
+            return TS_IDLE_UNEXPLAINED;
+        gap->culprit = call; // which took as long as that
+        gap->edge = TS_EDGE_LAUNCH;
+        gap->inferred = false;
+        return ts__tl_cause_call(t, d, gap);
+    }
+    if (ts__replay_lanes(r)[gap->culprit] ==
+        ts__replay_lanes(r)[gap->operation])
+        return TS_IDLE_LAUNCH_LATENCY;
+    if (gap->edge == TS_EDGE_COLLECTIVE || gap->edge == TS_EDGE_P2P ||
+        kind == TS_EVENT_COLLECTIVE)
+        return TS_IDLE_COLLECTIVE;
+    return kind == TS_EVENT_KERNEL ? TS_IDLE_OTHER_STREAM : TS_IDLE_COPY;
+}
+
+static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
+{
+    const ts_replay *const r = t->replay;
+    const ts__tl_root *const root = ts__tl_root_of(t, gap->operation);
+    ts_timeline_figures *const f = &d->figures;
+    gap->culprit = root->culprit;
+    gap->edge = root->edge;
+    gap->inferred = root->inferred;
+    if (ts__replay_op(r, gap->operation)->call == TS_NODE_NONE &&
+        ts__tl_by_launch(t, gap->operation)) {
+        gap->culprit = TS_NODE_NONE;
+        gap->edge = TS_EDGE_LAUNCH;
+        gap->inferred = false;
+        gap->cause = ts__tl_cause_call(t, d, gap);
+    } else if (gap->culprit == TS_NODE_NONE) {
+        gap->cause = TS_IDLE_UNEXPLAINED;
+    } else if (ts__tl_is_call(r, gap->culprit)) {
+        gap->cause = ts__tl_cause_call(t, d, gap);
+    } else {
+        gap->cause = ts__tl_cause_work(t, d, gap);
+    }
+    const int64_t part = ts__tl_clip(t, gap->start_ns, gap->end_ns);
+    f->cause_ns[gap->cause] += part;
+    f->causes[gap->cause]++;
+    if (gap->cause == TS_IDLE_UNEXPLAINED)
+        f->unexplained_ns += part;
+    else if (gap->inferred)
+        f->inferred_ns += part;
+    else
+        f->explicit_ns += part;
+}
+
+/* ---- 9.57 Timeline: all of it -------------------------------------------- */
+
+// Whether the parts of a device's time add up.
+static bool ts__tl_adds_up(const ts_timeline_figures *f)
+{
+    int64_t idle = 0, busy = 0;
+    for (int i = 0; i < TS_IDLE_LIMIT; i++)
+        idle += f->cause_ns[i];
+    for (int i = 0; i < TS_WORK_LIMIT; i++)
+        busy += f->only_ns[i];
+    return idle == f->idle_ns && busy == f->busy_ns &&
+           busy + idle == f->end_ns - f->start_ns &&
+           f->explicit_ns + f->inferred_ns + f->unexplained_ns == idle;
+}
+
+static void ts__tl_add(int64_t *to, int64_t value)
+{
+    *to = ts__replay_add(*to, value);
+}
+
+static void ts__tl_sum(ts_timeline_figures *all, const ts_timeline_figures *f,
+                       bool *any)
+{
+    if (f->end_ns > f->start_ns) {
+        if (!*any || f->start_ns < all->start_ns) all->start_ns = f->start_ns;
+        if (!*any || f->end_ns > all->end_ns) all->end_ns = f->end_ns;
+        *any = true;
+    }
+    all->operations += f->operations;
+    ts__tl_add(&all->busy_ns, f->busy_ns);
+    ts__tl_add(&all->idle_ns, f->idle_ns);
+    for (int i = 0; i < TS_WORK_LIMIT; i++) {
+        ts__tl_add(&all->work_ns[i], f->work_ns[i]);
+        ts__tl_add(&all->only_ns[i], f->only_ns[i]);
+    }
+    for (int i = 0; i < TS_IDLE_LIMIT; i++) {
+        ts__tl_add(&all->cause_ns[i], f->cause_ns[i]);
+        all->causes[i] += f->causes[i];
+    }
+    ts__tl_add(&all->explicit_ns, f->explicit_ns);
+    ts__tl_add(&all->inferred_ns, f->inferred_ns);
+    ts__tl_add(&all->unexplained_ns, f->unexplained_ns);
+    all->launches += f->launches;
+    if (f->launch_max_ns > all->launch_max_ns)
+        all->launch_max_ns = f->launch_max_ns;
+    if (f->queue_max > all->queue_max) all->queue_max = f->queue_max;
+    ts__tl_add(&all->queue_ns, f->queue_ns);
+}
+
+static ts_result ts__tl_devices(ts_timeline *t)
+{
+    bool any = false;
+    for (size_t i = 0; i < t->devices.count; i++) {
+        ts__tl_device *const d = ts__tl_device_at(t, i);
+        if (!ts__tl_sweep_device(t, i) || !ts__tl_launches(t, d))
+            return TS_ERR_MEMORY;
+        ts__tl_queue(t, d);
+        for (size_t k = 0; k < d->gap_count; k++)
+            ts__tl_charge(t, d, (ts_gap *)t->gaps.data + d->gap_first + k);
+        if (!ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;
+        ts__tl_sum(&t->total, &d->figures, &any);
+    }
+    return TS_OK;
+}
+
+TS_API ts_result ts_timeline_open(ts_timeline **timeline,
+                                  const ts_replay *replay,
+                                  const ts_timeline_desc *desc)
+{
+    static const ts_timeline_desc none = { 0 };
+    if (!timeline) return TS_ERR_USAGE;
+    *timeline = NULL;
+    if (!desc) desc = &none;
+    const bool windowed = desc->from_ns || desc->to_ns;
+    if (!replay || (windowed && desc->to_ns <= desc->from_ns))
+        return TS_ERR_USAGE;
+    if (desc->replayed && !replay->start.count) return TS_ERR_STATE;
+    ts_allocator allocator = desc->allocator;
+    if (!allocator.resize) allocator.resize = ts__replay_resize;
+    ts_timeline *const t = (ts_timeline *)allocator.resize(
+        allocator.user, NULL, 0, sizeof(ts_timeline));
+    if (!t) return TS_ERR_MEMORY;
+    memset(t, 0, sizeof *t);
+    t->replay = replay;
+    t->allocator = allocator;
+    t->replayed = desc->replayed;
+    t->windowed = windowed;
+    t->from_ns = desc->from_ns;
+    t->to_ns = desc->to_ns;
+    ts_result result = TS_ERR_MEMORY;
+    if (ts__tl_times(t) && ts__tl_order(t) && ts__tl_bind(t) &&
+        ts__tl_follow(t) && ts__tl_blocks(t) && ts__tl_lists(t))
+        result = t->order.count ? ts__tl_devices(t) : TS_ERR_NOT_FOUND;
+    if (result != TS_OK) {
+        ts_timeline_close(t);
+        return result;
+    }
+    *timeline = t;
+    return TS_OK;
+}
+
+TS_API void ts_timeline_close(ts_timeline *timeline)
+{
+    if (!timeline) return;
+    const ts_allocator a = timeline->allocator;
+    for (size_t i = 0; i < timeline->devices.count; i++)
+        ts__rvec_close(&a, &ts__tl_device_at(timeline, i)->concurrency);
+    ts__rvec *const vecs[] = { &timeline->begin,      &timeline->finish,
+                               &timeline->bound,      &timeline->sources,
+                               &timeline->roots,      &timeline->held,
+                               &timeline->order,      &timeline->by_device,
+                               &timeline->by_lane,    &timeline->device_issue,
+                               &timeline->lane_issue, &timeline->lane_first,
+                               &timeline->devices,    &timeline->gaps,
+                               &timeline->blocks[0],  &timeline->blocks[1] };
+    for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
+        ts__rvec_close(&a, vecs[i]);
+    a.resize(a.user, timeline, sizeof *timeline, 0);
+}
+
+/* ---- 9.58 Timeline: looking at it ---------------------------------------- */
+
+TS_API const char *ts_state_name(uint32_t state)
+{
+    switch (state) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_STATES(TS__X)
+#undef TS__X
+    default: return "unknown";
+    }
+}
+
+TS_API const char *ts_idle_name(uint32_t idle)
+{
+    switch (idle) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_IDLES(TS__X)
+#undef TS__X
+    default: return "unknown";
+    }
+}
+
+TS_API const char *ts_work_name(uint32_t work)
+{
+    switch (work) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_WORKS(TS__X)
+#undef TS__X
+    default: return "unknown";
+    }
+}
+
+TS_API const ts_timeline_figures *ts_timeline_total(const ts_timeline *timeline)
+{
+    return &timeline->total;
+}
+
+TS_API const ts_timeline_figures *
+ts_timeline_device(const ts_timeline *timeline, size_t device)
+{
+    if (device >= timeline->devices.count) return NULL;
+    return &ts__tl_device_at(timeline, device)->figures;
+}
+
+TS_API size_t ts_timeline_concurrency(const ts_timeline *timeline,
+                                      size_t device, const int64_t **times_ns)
+{
+    *times_ns = NULL;
+    if (device >= timeline->devices.count) return 0;
+    const ts__rvec *const levels =
+        &ts__tl_device_at(timeline, device)->concurrency;
+    *times_ns = ts__tl_i64(levels);
+    return levels->count;
+}
+
+TS_API uint32_t ts_timeline_queue(const ts_timeline *timeline, size_t device,
+                                  int64_t time_ns)
+{
+    if (device >= timeline->devices.count) return 0;
+    const ts__tl_device *const d = ts__tl_device_at(timeline, device);
+    uint32_t issued = d->first, begun = d->first, end = d[1].first;
+    while (issued < end) {
+        const uint32_t middle = issued + (end - issued) / 2;
+        if (ts__tl_i64(&timeline->device_issue)[middle] <= time_ns)
+            issued = middle + 1;
+        else
+            end = middle;
+    }
+    for (end = d[1].first; begun < end;) {
+        const uint32_t middle = begun + (end - begun) / 2;
+        const uint32_t op = ts__tl_u32(&timeline->by_device)[middle];
+        if (ts__tl_begin(timeline, op) <= time_ns)
+            begun = middle + 1;
+        else
+            end = middle;
+    }
+    return issued - begun;
+}
+
+TS_API size_t ts_timeline_gap_count(const ts_timeline *timeline, size_t device)
+{
+    if (device >= timeline->devices.count) return 0;
+    return ts__tl_device_at(timeline, device)->gap_count;
+}
+
+TS_API bool ts_timeline_gap(const ts_timeline *timeline, size_t device,
+                            size_t index, ts_gap *gap)
+{
+    if (index >= ts_timeline_gap_count(timeline, device)) return false;
+    const size_t first = ts__tl_device_at(timeline, device)->gap_first;
+    *gap = ((const ts_gap *)timeline->gaps.data)[first + index];
+    return true;
+}
+
+TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
+                                    uint8_t *edge, bool *inferred)
+{
+    const ts_replay *const r = timeline->replay;
+    const uint32_t calls_end = r->op_count + r->call_count;
+    *edge = TS_EDGE_SELF;
+    *inferred = false;
+    if (node >= r->node_count) return TS_NODE_NONE;
+    // Work waits before it begins, all else before it ends.
+    const bool works =
+        node < r->op_count && ts__kind_works(ts__replay_op(r, node)->kind);
+    const uint32_t at =
+        works || node >= calls_end ? node : ts__replay_end_node(r, node);
+    const ts__tl_root *const root = ts__tl_root_of(timeline, at);
+    if (root->culprit == node) return TS_NODE_NONE; // it did not wait
+    *edge = root->edge;
+    *inferred = root->inferred;
+    return root->culprit;
+}
+
+/* ---- 9.59 Timeline: states of a stream ----------------------------------- */
+
+TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
+{
+    const ts_replay *const r = timeline->replay;
+    ts_stays stays;
+    memset(&stays, 0, sizeof stays);
+    stays.timeline = timeline;
+    stays.stream = r->lanes.count; // none
+    if (stream >= r->lane_results.count) return stays;
+    stays.stream = r->lanes.count - r->lane_results.count + stream;
+    const uint32_t *const first = ts__tl_u32(&timeline->lane_first);
+    stays.at = first[stays.stream];
+    if (stays.at == first[stays.stream + 1]) {
+        stays.stream = r->lanes.count;
+        return stays;
+    }
+    stays.now_ns = ts__tl_i64(&timeline->lane_issue)[stays.at];
+    stays.busy_ns = stays.wait_ns = stays.now_ns;
+    stays.runs = stays.waits = TS_NODE_NONE;
+    return stays;
+}
+
+// What the next operation of a stream waited for other than its call, until
+// *until; for an event wait also what it waits for itself.
+static void ts__stays_hold(const ts_timeline *t, uint32_t op, int64_t *until,
+                           ts_stay *stay)
+{
+    const ts_replay *const r = t->replay;
+    uint32_t nodes[2] = { op, op };
+    if (ts__replay_op(r, op)->kind == TS_EVENT_EVENT_WAIT)
+        nodes[1] = ts__replay_end_node(r, op);
+    for (int i = 0; i < 2; i++) {
+        const uint32_t edge = ts__tl_u32(&t->bound)[nodes[i]];
+        if ((i && nodes[1] == op) || edge == TS_NODE_NONE) continue;
+        const uint8_t kind = TS_EDGE_KIND(ts__replay_kind(r, edge));
+        const int64_t at = ts__tl_bound_at(t, nodes[i]);
+        if (kind == TS_EDGE_LAUNCH || kind == TS_EDGE_SELF || at <= *until)
+            continue;
+        const ts__tl_root *const root = ts__tl_root_of(t, nodes[i]);
+        *until = at;
+        stay->culprit = root->culprit;
+        stay->edge = root->edge;
+        stay->inferred = root->inferred;
+    }
+}
+
+// The next operation begins.
+static void ts__stays_begin(ts_stays *s, uint32_t op)
+{
+    const ts_timeline *const t = s->timeline;
+    const uint8_t kind = ts__replay_op(t->replay, op)->kind;
+    const int64_t end = ts__tl_finish(t, op);
+    s->at++;
+    if ((ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION) &&
+        end > s->busy_ns) {
+        if (s->busy_ns <= s->now_ns) s->runs = op;
+        s->busy_ns = end;
+    }
+    if (kind == TS_EVENT_EVENT_WAIT && end > s->wait_ns) {
+        s->wait_ns = end;
+        s->waits = op;
+    }
+}
+
+// One stay, not joined with the next; it may be empty. False at the end.
+static bool ts__stays_step(ts_stays *s, ts_stay *stay)
+{
+    const ts_timeline *const t = s->timeline;
+    const uint32_t last = ts__tl_u32(&t->lane_first)[s->stream + 1];
+    const bool more = s->at < last;
+    const uint32_t next = more ? ts__tl_u32(&t->by_lane)[s->at] : TS_NODE_NONE;
+    const int64_t begin = more ? ts__tl_begin(t, next) : t->end_ns;
+    const ts_stay none = { TS_STATE_IDLE, s->now_ns, begin, next,
+                           TS_NODE_NONE,  0,         false };
+    *stay = none;
+    if (more && begin <= s->now_ns) {
+        ts__stays_begin(s, next);
+        stay->end_ns = s->now_ns;
+        return true;
+    }
+    int64_t until = s->now_ns;
+    if (s->busy_ns > s->now_ns) {
+        stay->state = TS_STATE_RUNNING;
+        stay->operation = s->runs;
+        until = s->busy_ns;
+    } else if (s->wait_ns > s->now_ns) {
+        stay->state = TS_STATE_WAITING;
+        stay->operation = s->waits;
+        until = s->wait_ns;
+        stay->culprit =
+            ts_timeline_culprit(t, s->waits, &stay->edge, &stay->inferred);
+    } else if (!more) {
+        stay->state = TS_STATE_FINISHED;
+        until = begin;
+        if (s->now_ns >= begin) return false;
+    } else {
+        // As many are begun as come before this one: the next to be issued.
+        const int64_t issued = ts__tl_i64(&t->lane_issue)[s->at];
+        ts__stays_hold(t, next, &until, stay);
+        stay->state = TS_STATE_WAITING;
+        if (issued > s->now_ns) {
+            *stay = none;
+            until = issued;
+        } else if (until == s->now_ns) {
+            stay->state = TS_STATE_PENDING;
+            until = begin;
+        }
+    }
+    if (more && until > begin) until = begin;
+    stay->end_ns = s->now_ns = until;
+    return true;
+}
+
+TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
+{
+    if (stays->stream == stays->timeline->replay->lanes.count) return false;
+    while (ts__stays_step(stays, stay)) {
+        if (stay->start_ns == stay->end_ns) continue;
+        ts_stay *const kept = &stays->next;
+        const bool same =
+            stays->kept && kept->state == stay->state &&
+            (stay->state != TS_STATE_WAITING ||
+             (kept->culprit == stay->culprit && kept->edge == stay->edge));
+        if (same) {
+            kept->end_ns = stay->end_ns;
+            // What they lead to is the last, what runs the first.
+            if (stay->state != TS_STATE_RUNNING)
+                kept->operation = stay->operation;
+            continue;
+        }
+        const ts_stay done = *kept;
+        const bool any = stays->kept;
+        *kept = *stay;
+        stays->kept = true;
+        *stay = done;
+        if (any) return true;
+    }
+    *stay = stays->next;
+    const bool any = stays->kept;
+    stays->kept = false;
+    stays->stream = stays->timeline->replay->lanes.count;
+    return any;
+}
