@@ -59,6 +59,9 @@
 
 /*
     TRACESMITH_IMPLEMENTATION  in one C11 or C++17 file: the functions
+    TRACESMITH_SALVAGE         beside it: ts_salvage as well, which readers
+                               need; tracesmith_replay.h asks for it by itself
+                               where both implementations are in one file
     TRACESMITH_DISABLE         every macro of sections 7 and 8 becomes
                                nothing; arguments are still type-checked
     TRACESMITH_ZSTD            the writer can compress (needs -lzstd)
@@ -1367,6 +1370,14 @@ TS_API void ts_writer_event_text(ts_writer *writer, ts_event_kind kind,
                                  const ts_writer_value *values, size_t count,
                                  const char *text, size_t text_size);
 
+/*
+    Makes `time_ns` the zero of the trace, as its readers see it, and says its
+    Unix time (0: unknown). For sources that tell neither at their beginning;
+    the times of the other calls keep their meaning. The last call counts.
+*/
+TS_API void ts_writer_origin(ts_writer *writer, int64_t time_ns,
+                             uint64_t realtime_ns);
+
 // The first error so far.
 TS_API ts_result ts_writer_error(const ts_writer *writer);
 
@@ -1391,51 +1402,61 @@ TS_API void ts_writer_abandon(ts_writer *writer);
 
 #include <string.h>
 
+// Most of what follows runs rarely and should be small; sections 12.7 to 12.9
+// run for each record.
+#ifdef __clang__
+#define TS__SMALL_BEGIN \
+    _Pragma("clang attribute push(__attribute__((minsize)), apply_to=function)")
+#define TS__SMALL_END _Pragma("clang attribute pop")
+#else
+#define TS__SMALL_BEGIN \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os\")")
+#define TS__SMALL_END _Pragma("GCC pop_options")
+#endif
+TS__SMALL_BEGIN
+
 /* ---- 12.1 Texts of numbers ---------------------------------------------- */
+
+// Lists that end with a NULL: tables take less than a switch.
+typedef struct ts__text {
+    int number;
+    const char *text;
+} ts__text;
+
+static const char *ts__text_of(const ts__text *list, int number,
+                               const char *otherwise)
+{
+    while (list->text && list->number != number)
+        list++;
+    return list->text ? list->text : otherwise;
+}
+
+#define TS__X(name, value, text) { value, text },
+#define TS__TEXT_OF(list, number, otherwise) \
+    static const ts__text texts[] = { list(TS__X){ 0, NULL } }; \
+    return ts__text_of(texts, (int)(number), otherwise)
 
 const char *ts_result_text(ts_result result)
 {
-    switch (result) {
-#define TS__X(name, value, text) \
-    case name: return text;
-        TS_RESULTS(TS__X)
-#undef TS__X
-    }
-    return "unknown result";
+    TS__TEXT_OF(TS_RESULTS, result, "unknown result");
 }
 
 const char *ts_event_name(uint32_t kind)
 {
-    switch (kind) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_EVENTS(TS__X)
-#undef TS__X
-    }
-    return "unknown";
+    TS__TEXT_OF(TS_EVENTS, kind, "unknown");
 }
 
 const char *ts_column_name(uint32_t column)
 {
-    switch (column) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_COLUMNS(TS__X)
-#undef TS__X
-    }
-    return "unknown";
+    TS__TEXT_OF(TS_COLUMNS, column, "unknown");
 }
 
 const char *ts_loss_name(uint32_t cause)
 {
-    switch (cause) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_LOSSES(TS__X)
-#undef TS__X
-    }
-    return "unknown";
+    TS__TEXT_OF(TS_LOSSES, cause, "unknown");
 }
+#undef TS__X
+#undef TS__TEXT_OF
 
 #define TS__COLUMNS_PER_EVENT 16
 
@@ -1445,54 +1466,78 @@ const uint8_t *ts_event_columns(uint32_t kind)
 #define TS__GPU \
     TS__C(START), TS__C(DURATION), TS__C(CORRELATION), TS__C(QUEUED), \
         TS__C(SUBMITTED), TS__C(THREAD), TS__C(SITE), TS__C(STACK)
-#define TS__ROW(kind, ...) \
-    case TS_EVENT_##kind: { \
-        static const uint8_t columns[] = { __VA_ARGS__, 0 }; \
-        return columns; \
-    }
-    switch (kind) {
-        TS__ROW(ZONE, TS__C(START), TS__C(DURATION), TS__C(SITE))
-        TS__ROW(ZONE_OPEN, TS__C(START), TS__C(SITE), TS__C(DEPTH))
-        TS__ROW(ZONE_ARG, TS__C(START), TS__C(SITE), TS__C(NAME), TS__C(TYPE),
-                TS__C(VALUE), TS__C(TEXT))
-        TS__ROW(MARK, TS__C(START), TS__C(SITE))
-        TS__ROW(MESSAGE, TS__C(START), TS__C(SITE), TS__C(TEXT))
-        TS__ROW(COUNTER, TS__C(START), TS__C(TYPE), TS__C(VALUE))
-        TS__ROW(FRAME, TS__C(START), TS__C(SITE))
-        TS__ROW(ALLOC, TS__C(START), TS__C(ADDRESS), TS__C(SIZE), TS__C(POOL),
-                TS__C(CATEGORY), TS__C(SITE), TS__C(STACK))
-        TS__ROW(FREE, TS__C(START), TS__C(ADDRESS), TS__C(POOL))
-        TS__ROW(FLOW, TS__C(START), TS__C(ID), TS__C(PHASE))
-        TS__ROW(SPAN, TS__C(START), TS__C(ID), TS__C(PHASE), TS__C(SITE))
-        TS__ROW(API_CALL, TS__C(START), TS__C(DURATION), TS__C(NAME),
-                TS__C(CORRELATION), TS__C(RESULT), TS__C(STACK))
-        TS__ROW(DEPENDENCY, TS__C(START), TS__C(TYPE), TS__C(CORRELATION),
-                TS__C(RECORD))
-        TS__ROW(ACCESS, TS__C(START), TS__C(ADDRESS), TS__C(SIZE), TS__C(TYPE),
-                TS__C(CORRELATION))
-        TS__ROW(KERNEL, TS__GPU, TS__C(LAUNCH), TS__C(GRAPH_NODE), TS__C(GRAPH))
-        TS__ROW(MEMCPY, TS__GPU, TS__C(TYPE), TS__C(SIZE), TS__C(SOURCE),
-                TS__C(ADDRESS), TS__C(MEMORY), TS__C(PEER))
-        TS__ROW(MEMSET, TS__GPU, TS__C(SIZE), TS__C(ADDRESS), TS__C(VALUE))
-        TS__ROW(EVENT_RECORD, TS__GPU, TS__C(ID))
-        TS__ROW(EVENT_WAIT, TS__GPU, TS__C(ID), TS__C(RECORD))
-        TS__ROW(STREAM_SYNC, TS__GPU, TS__C(ID))
-        TS__ROW(DEVICE_SYNC, TS__GPU)
-        TS__ROW(EVENT_SYNC, TS__GPU, TS__C(ID))
-        TS__ROW(HOST_FUNCTION, TS__GPU, TS__C(ADDRESS), TS__C(NAME))
-        TS__ROW(GRAPH_LAUNCH, TS__GPU, TS__C(GRAPH))
-        TS__ROW(COLLECTIVE, TS__GPU, TS__C(NAME), TS__C(COMMUNICATOR),
-                TS__C(SEQUENCE), TS__C(SIZE), TS__C(TYPE), TS__C(PEER),
-                TS__C(RANKS), TS__C(LAUNCH))
-        TS__ROW(GPU_ALLOC, TS__GPU, TS__C(ADDRESS), TS__C(SIZE), TS__C(POOL),
-                TS__C(MEMORY))
-        TS__ROW(GPU_FREE, TS__GPU, TS__C(ADDRESS), TS__C(POOL))
-    }
-#undef TS__ROW
+    // By number: none is 0, and 15 is free.
+    static const uint8_t columns[TS_EVENT_LIMIT][TS__COLUMNS_PER_EVENT + 1] = {
+        { 0 },
+        // zone
+        { TS__C(START), TS__C(DURATION), TS__C(SITE) },
+        // zone_open
+        { TS__C(START), TS__C(SITE), TS__C(DEPTH) },
+        // zone_arg
+        { TS__C(START), TS__C(SITE), TS__C(NAME), TS__C(TYPE), TS__C(VALUE),
+          TS__C(TEXT) },
+        // mark
+        { TS__C(START), TS__C(SITE) },
+        // message
+        { TS__C(START), TS__C(SITE), TS__C(TEXT) },
+        // counter
+        { TS__C(START), TS__C(TYPE), TS__C(VALUE) },
+        // frame
+        { TS__C(START), TS__C(SITE) },
+        // alloc
+        { TS__C(START), TS__C(ADDRESS), TS__C(SIZE), TS__C(POOL),
+          TS__C(CATEGORY), TS__C(SITE), TS__C(STACK) },
+        // free
+        { TS__C(START), TS__C(ADDRESS), TS__C(POOL) },
+        // flow
+        { TS__C(START), TS__C(ID), TS__C(PHASE) },
+        // span
+        { TS__C(START), TS__C(ID), TS__C(PHASE), TS__C(SITE) },
+        // api_call
+        { TS__C(START), TS__C(DURATION), TS__C(NAME), TS__C(CORRELATION),
+          TS__C(RESULT), TS__C(STACK) },
+        // dependency
+        { TS__C(START), TS__C(TYPE), TS__C(CORRELATION), TS__C(RECORD) },
+        // access
+        { TS__C(START), TS__C(ADDRESS), TS__C(SIZE), TS__C(TYPE),
+          TS__C(CORRELATION) },
+        { 0 },
+        // kernel
+        { TS__GPU, TS__C(LAUNCH), TS__C(GRAPH_NODE), TS__C(GRAPH) },
+        // memcpy
+        { TS__GPU, TS__C(TYPE), TS__C(SIZE), TS__C(SOURCE), TS__C(ADDRESS),
+          TS__C(MEMORY), TS__C(PEER) },
+        // memset
+        { TS__GPU, TS__C(SIZE), TS__C(ADDRESS), TS__C(VALUE) },
+        // event_record
+        { TS__GPU, TS__C(ID) },
+        // event_wait
+        { TS__GPU, TS__C(ID), TS__C(RECORD) },
+        // stream_sync
+        { TS__GPU, TS__C(ID) },
+        // device_sync
+        { TS__GPU },
+        // event_sync
+        { TS__GPU, TS__C(ID) },
+        // host_function
+        { TS__GPU, TS__C(ADDRESS), TS__C(NAME) },
+        // graph_launch
+        { TS__GPU, TS__C(GRAPH) },
+        // collective
+        { TS__GPU, TS__C(NAME), TS__C(COMMUNICATOR), TS__C(SEQUENCE),
+          TS__C(SIZE), TS__C(TYPE), TS__C(PEER), TS__C(RANKS), TS__C(LAUNCH) },
+        // gpu_alloc
+        { TS__GPU, TS__C(ADDRESS), TS__C(SIZE), TS__C(POOL), TS__C(MEMORY) },
+        // gpu_free
+        { TS__GPU, TS__C(ADDRESS), TS__C(POOL) },
+    };
 #undef TS__GPU
 #undef TS__C
-    return NULL;
+    if (kind >= TS_EVENT_LIMIT || !columns[kind][0]) return NULL;
+    return columns[kind];
 }
+
+TS__SMALL_END
 
 #ifndef TRACESMITH_DISABLE
 
@@ -1522,10 +1567,13 @@ const uint8_t *ts_event_columns(uint32_t kind)
 #ifndef MAP_ANONYMOUS
 #error "include tracesmith.h before system headers, or define _GNU_SOURCE"
 #endif
+// Small as well: chunks are long, where that costs a twentieth.
+TS__SMALL_BEGIN
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
 #endif
 #include <xxhash.h>
+TS__SMALL_END
 #ifdef TRACESMITH_ZSTD
 #include <zstd.h>
 #endif
@@ -1536,6 +1584,8 @@ const uint8_t *ts_event_columns(uint32_t kind)
 #define F_OFD_GETLK 36 // Linux 3.15
 #define F_OFD_SETLK 37
 #endif
+
+TS__SMALL_BEGIN
 
 static uint64_t ts__clock_ns(clockid_t clock)
 {
@@ -1756,33 +1806,36 @@ static bool ts__file_lock(int fd)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
+// A hash for our own tables, short and quick for a few words.
+static uint64_t ts__mix(const void *bytes, size_t size, uint64_t seed)
+{
+    const uint8_t *p = (const uint8_t *)bytes;
+    uint64_t hash = seed + size, word;
+    for (; size >= 8; size -= 8, p += 8) {
+        memcpy(&word, p, 8);
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15u; // 2^64 / golden ratio
+        hash ^= hash >> 32;
+    }
+    for (word = 0; size; size--)
+        word = word << 8 | *p++;
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+    return hash ^ hash >> 32;
+}
+
 static void ts__random(void *bytes, size_t size)
 {
     const int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
     const bool done = fd >= 0 && ts__file_read(fd, 0, bytes, size);
     if (fd >= 0) close(fd);
     if (done) return;
-    uint64_t seed[3] = { ts__clock_ns(CLOCK_REALTIME),
-                         ts__clock_ns(CLOCK_MONOTONIC_RAW),
-                         (uint64_t)getpid() };
-    const XXH128_hash_t hash = XXH3_128bits(seed, sizeof seed);
-    memcpy(bytes, &hash, size < sizeof hash ? size : sizeof hash);
+    const uint64_t seed[] = { ts__clock_ns(CLOCK_REALTIME),
+                              ts__clock_ns(CLOCK_MONOTONIC_RAW),
+                              (uint64_t)getpid() };
+    for (size_t i = 0; i < size; i++)
+        ((uint8_t *)bytes)[i] = (uint8_t)ts__mix(seed, sizeof seed, i);
 }
 
 /* ---- 12.3 State --------------------------------------------------------- */
-
-// Most of what follows runs rarely and should be small; sections 12.7 to 12.9
-// run for each record.
-#ifdef __clang__
-#define TS__SMALL_BEGIN \
-    _Pragma("clang attribute push(__attribute__((minsize)), apply_to=function)")
-#define TS__SMALL_END _Pragma("clang attribute pop")
-#else
-#define TS__SMALL_BEGIN \
-    _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os\")")
-#define TS__SMALL_END _Pragma("GCC pop_options")
-#endif
-TS__SMALL_BEGIN
 
 #define TS__RINGS_MAX        4096
 #define TS__BLOCKS_MAX       2048
@@ -2236,11 +2289,6 @@ static const uint8_t *ts__entry_bytes(const ts__entry *entry)
     return (const uint8_t *)(entry + 1);
 }
 
-static uint64_t ts__entry_hash(uint32_t kind, const void *bytes, size_t size)
-{
-    return XXH3_64bits_withSeed(bytes, size, kind);
-}
-
 static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
                                  uint64_t hash)
 {
@@ -2378,7 +2426,7 @@ static uint32_t ts__entry_new(uint32_t kind, const void *bytes, size_t size)
 // The identifier of an entry with these bytes, made if there is none yet.
 static uint32_t ts__entry_get(uint32_t kind, const void *bytes, size_t size)
 {
-    const uint64_t hash = ts__entry_hash(kind, bytes, size) | 1;
+    const uint64_t hash = ts__mix(bytes, size, kind) | 1;
     const ts__entry *known = ts__entry_find(kind, bytes, size, hash);
     if (known) return known->id;
     ts__caller old;
@@ -2523,7 +2571,7 @@ static uint32_t ts__counter_track(const char *name, const char *unit,
     const uint32_t parent = ts__process_track();
     if (!ts__enter(&old)) return 0;
     ts__lock_take(&ts__c.names);
-    const uint64_t hash = ts__entry_hash(TS__ENTRY_COUNTER, &key, 4) | 1;
+    const uint64_t hash = ts__mix(&key, 4, TS__ENTRY_COUNTER) | 1;
     ts__entry *known = ts__entry_find(TS__ENTRY_COUNTER, &key, 4, hash);
     uint32_t id = known ? known->id : 0;
     if (!id || define) {
@@ -3080,6 +3128,8 @@ ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
         ts__row_put_in(bytes, event, track, clock, values, count, text, size);
 }
 
+TS__SMALL_BEGIN
+
 // The innermost open zone; false if there is none, or if it is known no more
 // because zones TS__OPEN_MAX levels further in took its place.
 static bool ts__open_zone_get(const ts__ring *ring, uint64_t *start,
@@ -3298,62 +3348,49 @@ ts_gpu_origin ts_gpu_origin_here(void)
     return origin;
 }
 
-// What an operation has beyond the common columns, in their order.
+// What an operation has beyond the common columns, in their order: places
+// and sizes in its part of ts_gpu_op.u.
 static uint32_t ts__gpu_columns(const ts_gpu_op *op, uint64_t *v)
 {
-    uint32_t n = 0;
-    switch (op->kind) {
-    case TS_EVENT_KERNEL:
-        v[n++] = op->u.kernel.launch;
-        v[n++] = op->u.kernel.graph_node;
-        v[n++] = op->u.kernel.graph;
-        break;
-    case TS_EVENT_MEMCPY:
-        v[n++] = op->u.memcpy.type;
-        v[n++] = op->u.memcpy.size;
-        v[n++] = op->u.memcpy.source;
-        v[n++] = op->u.memcpy.destination;
-        v[n++] = op->u.memcpy.memory;
-        v[n++] = op->u.memcpy.peer;
-        break;
-    case TS_EVENT_MEMSET:
-        v[n++] = op->u.memset.size;
-        v[n++] = op->u.memset.destination;
-        v[n++] = op->u.memset.value;
-        break;
-    case TS_EVENT_EVENT_RECORD:
-    case TS_EVENT_STREAM_SYNC:
-    case TS_EVENT_EVENT_SYNC: v[n++] = op->u.event.id; break;
-    case TS_EVENT_EVENT_WAIT:
-        v[n++] = op->u.event.id;
-        v[n++] = op->u.event.record;
-        break;
-    case TS_EVENT_HOST_FUNCTION:
-        v[n++] = op->u.host_function.address;
-        v[n++] = op->u.host_function.name;
-        break;
-    case TS_EVENT_GRAPH_LAUNCH: v[n++] = op->u.graph_launch.graph; break;
-    case TS_EVENT_COLLECTIVE:
-        v[n++] = op->u.collective.name;
-        v[n++] = op->u.collective.communicator;
-        v[n++] = op->u.collective.sequence;
-        v[n++] = op->u.collective.size;
-        v[n++] = op->u.collective.type;
-        v[n++] = op->u.collective.peer;
-        v[n++] = op->u.collective.ranks;
-        v[n++] = op->u.collective.launch;
-        break;
-    case TS_EVENT_GPU_ALLOC:
-    case TS_EVENT_GPU_FREE:
-        v[n++] = op->u.memory.address;
-        if (op->kind == TS_EVENT_GPU_ALLOC) v[n++] = op->u.memory.size;
-        v[n++] = op->u.memory.pool;
-        if (op->kind == TS_EVENT_GPU_ALLOC) v[n++] = op->u.memory.memory;
-        break;
-    default: break;
+#define TS__F(part, field) \
+    { \
+        (uint8_t) offsetof(ts_gpu_op, u.part.field), \
+            (uint8_t)sizeof(((const ts_gpu_op *)0)->u.part.field) \
     }
+    static const uint8_t fields[TS_EVENT_LIMIT - TS_EVENT_GPU_FIRST][9][2] = {
+        { TS__F(kernel, launch), TS__F(kernel, graph_node),
+          TS__F(kernel, graph) },
+        { TS__F(memcpy, type), TS__F(memcpy, size), TS__F(memcpy, source),
+          TS__F(memcpy, destination), TS__F(memcpy, memory),
+          TS__F(memcpy, peer) },
+        { TS__F(memset, size), TS__F(memset, destination),
+          TS__F(memset, value) },
+        { TS__F(event, id) },                       // event_record
+        { TS__F(event, id), TS__F(event, record) }, // event_wait
+        { TS__F(event, id) },                       // stream_sync
+        { { 0, 0 } },                               // device_sync
+        { TS__F(event, id) },                       // event_sync
+        { TS__F(host_function, address), TS__F(host_function, name) },
+        { TS__F(graph_launch, graph) },
+        { TS__F(collective, name), TS__F(collective, communicator),
+          TS__F(collective, sequence), TS__F(collective, size),
+          TS__F(collective, type), TS__F(collective, peer),
+          TS__F(collective, ranks), TS__F(collective, launch) },
+        { TS__F(memory, address), TS__F(memory, size), TS__F(memory, pool),
+          TS__F(memory, memory) },                       // gpu_alloc
+        { TS__F(memory, address), TS__F(memory, pool) }, // gpu_free
+    };
+#undef TS__F
+    const uint8_t(*const list)[2] = fields[op->kind - TS_EVENT_GPU_FIRST];
+    uint32_t n = 0;
+    for (; list[n][1]; n++)
+        if (list[n][1] == 8)
+            memcpy(&v[n], (const uint8_t *)op + list[n][0], 8);
+        else
+            memcpy(&v[n], (const uint8_t *)op + list[n][0], 4);
     return n;
 }
+TS__SMALL_END
 
 /*
     A kernel without stack and graph whose figures are of ordinary size takes
@@ -3416,6 +3453,8 @@ void ts_gpu_op_record(const ts_gpu_op *op)
     ts__row_put(kind, op->track, op->clock, v, count, NULL, 0);
 }
 
+TS__SMALL_BEGIN
+
 void ts_gpu_access_record(const ts_gpu_access *access)
 {
     const uint32_t here = TS__LOAD(&ts__gate) ? ts_thread_track() : 0;
@@ -3444,6 +3483,7 @@ void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
     ts__loss_note(ts__c.writer.sidecar, track, cause, name, count, first, last);
     ts__api_leave(&old);
 }
+TS__SMALL_END
 
 /* ---- 12.9 Encoder ------------------------------------------------------- */
 
@@ -5964,7 +6004,7 @@ static ts_result ts__blob_write(ts__writer *w, const uint64_t key[2],
                                 const void *bytes, size_t size)
 {
     const uint64_t known[3] = { key[0], key[1], ts__c.generation };
-    const uint64_t hash = ts__entry_hash(TS__ENTRY_BLOB, known, sizeof known);
+    const uint64_t hash = ts__mix(known, sizeof known, TS__ENTRY_BLOB);
     if (ts__entry_find(TS__ENTRY_BLOB, known, sizeof known, hash | 1))
         return TS_OK;
     const size_t whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
@@ -6116,7 +6156,19 @@ static void ts__fork_child(void)
     ts__caller_restore(&ts__fork_caller);
 }
 
+TS__SMALL_END
+
+#endif // !TRACESMITH_DISABLE
+#endif // TRACESMITH_IMPLEMENTATION
+
 /* ---- 12.16 Salvage ------------------------------------------------------ */
+
+#if defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE) && \
+    (defined(TRACESMITH_SALVAGE) || \
+     defined(TRACESMITH_REPLAY_IMPLEMENTATION)) && \
+    !defined(TS__SALVAGE_IMPLEMENTED)
+#define TS__SALVAGE_IMPLEMENTED
+TS__SMALL_BEGIN
 
 typedef struct ts__rescue { // one trace being salvaged
     ts__writer writer;
@@ -6387,9 +6439,13 @@ ts_result ts_salvage(const char *trace, uint64_t *records)
 
 TS__SMALL_END
 
+#endif // salvage
+
 /* ---- 12.17 Traces from known times -------------------------------------- */
 
-#ifdef TRACESMITH_WRITER
+#if defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE) && \
+    defined(TRACESMITH_WRITER) && !defined(TS__WRITER_IMPLEMENTED)
+#define TS__WRITER_IMPLEMENTED
 
 /*
     Events wait as rows of u64 cells, for each kind on each track, until there
@@ -7117,6 +7173,17 @@ ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc)
     return result;
 }
 
+void ts_writer_origin(ts_writer *w, int64_t time_ns, uint64_t realtime_ns)
+{
+    ts_file_header *const header = &w->file.sidecar->header;
+    if (w->file.error != TS_OK) return;
+    header->start_tick = ts__put_tick(time_ns);
+    header->start_realtime_ns = realtime_ns;
+    ts__header_seal(header);
+    ts__put_failed(w,
+                   ts__file_write(w->file.file.fd, 0, header, sizeof *header));
+}
+
 ts_result ts_writer_error(const ts_writer *w)
 {
     return w->file.error;
@@ -7163,5 +7230,3 @@ void ts_writer_abandon(ts_writer *w)
 }
 
 #endif // TRACESMITH_WRITER
-#endif // !TRACESMITH_DISABLE
-#endif // TRACESMITH_IMPLEMENTATION

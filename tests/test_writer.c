@@ -406,6 +406,22 @@ static void impossible_times_are_left_out_and_counted(void **state)
     ts_reader_close(reader);
 }
 
+static void the_origin_may_be_told_at_the_end(void **state)
+{
+    (void)state;
+    ts_writer *const writer = begin();
+    ts_writer_event(writer, TS_EVENT_KERNEL, 3, 70, 5, NULL, 0);
+    ts_writer_event(writer, TS_EVENT_KERNEL, 3, -30, 5, NULL, 0);
+    ts_writer_origin(writer, 1, 2);
+    ts_writer_origin(writer, -30, 1700000000000000007);
+    ts_reader *const reader = finish(writer);
+    const ts_info *const info = ts_reader_info(reader);
+    assert_int_equal(0, info->first_ns);
+    assert_int_equal(105, info->last_ns);
+    assert_int_equal(1700000000000000007, info->start_realtime_ns);
+    ts_reader_close(reader);
+}
+
 static void wrong_calls_are_kept_as_the_first_error(void **state)
 {
     (void)state;
@@ -542,6 +558,7 @@ int main(void)
         cmocka_unit_test(many_tracks_stay_within_the_memory),
         cmocka_unit_test(long_texts_are_kept_up_to_their_bound),
         cmocka_unit_test(impossible_times_are_left_out_and_counted),
+        cmocka_unit_test(the_origin_may_be_told_at_the_end),
         cmocka_unit_test(wrong_calls_are_kept_as_the_first_error),
         cmocka_unit_test(what_is_there_is_replaced_only_by_close),
         cmocka_unit_test(a_path_that_is_no_file_is_refused),

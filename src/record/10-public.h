@@ -59,6 +59,9 @@
 
 /*
     TRACESMITH_IMPLEMENTATION  in one C11 or C++17 file: the functions
+    TRACESMITH_SALVAGE         beside it: ts_salvage as well, which readers
+                               need; tracesmith_replay.h asks for it by itself
+                               where both implementations are in one file
     TRACESMITH_DISABLE         every macro of sections 7 and 8 becomes
                                nothing; arguments are still type-checked
     TRACESMITH_ZSTD            the writer can compress (needs -lzstd)
@@ -1366,6 +1369,14 @@ TS_API void ts_writer_event_text(ts_writer *writer, ts_event_kind kind,
                                  int64_t duration_ns,
                                  const ts_writer_value *values, size_t count,
                                  const char *text, size_t text_size);
+
+/*
+    Makes `time_ns` the zero of the trace, as its readers see it, and says its
+    Unix time (0: unknown). For sources that tell neither at their beginning;
+    the times of the other calls keep their meaning. The last call counts.
+*/
+TS_API void ts_writer_origin(ts_writer *writer, int64_t time_ns,
+                             uint64_t realtime_ns);
 
 // The first error so far.
 TS_API ts_result ts_writer_error(const ts_writer *writer);

@@ -5,51 +5,61 @@
 
 #include <string.h>
 
+// Most of what follows runs rarely and should be small; sections 12.7 to 12.9
+// run for each record.
+#ifdef __clang__
+#define TS__SMALL_BEGIN \
+    _Pragma("clang attribute push(__attribute__((minsize)), apply_to=function)")
+#define TS__SMALL_END _Pragma("clang attribute pop")
+#else
+#define TS__SMALL_BEGIN \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os\")")
+#define TS__SMALL_END _Pragma("GCC pop_options")
+#endif
+TS__SMALL_BEGIN
+
 /* ---- 12.1 Texts of numbers ---------------------------------------------- */
+
+// Lists that end with a NULL: tables take less than a switch.
+typedef struct ts__text {
+    int number;
+    const char *text;
+} ts__text;
+
+static const char *ts__text_of(const ts__text *list, int number,
+                               const char *otherwise)
+{
+    while (list->text && list->number != number)
+        list++;
+    return list->text ? list->text : otherwise;
+}
+
+#define TS__X(name, value, text) { value, text },
+#define TS__TEXT_OF(list, number, otherwise) \
+    static const ts__text texts[] = { list(TS__X){ 0, NULL } }; \
+    return ts__text_of(texts, (int)(number), otherwise)
 
 const char *ts_result_text(ts_result result)
 {
-    switch (result) {
-#define TS__X(name, value, text) \
-    case name: return text;
-        TS_RESULTS(TS__X)
-#undef TS__X
-    }
-    return "unknown result";
+    TS__TEXT_OF(TS_RESULTS, result, "unknown result");
 }
 
 const char *ts_event_name(uint32_t kind)
 {
-    switch (kind) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_EVENTS(TS__X)
-#undef TS__X
-    }
-    return "unknown";
+    TS__TEXT_OF(TS_EVENTS, kind, "unknown");
 }
 
 const char *ts_column_name(uint32_t column)
 {
-    switch (column) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_COLUMNS(TS__X)
-#undef TS__X
-    }
-    return "unknown";
+    TS__TEXT_OF(TS_COLUMNS, column, "unknown");
 }
 
 const char *ts_loss_name(uint32_t cause)
 {
-    switch (cause) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_LOSSES(TS__X)
-#undef TS__X
-    }
-    return "unknown";
+    TS__TEXT_OF(TS_LOSSES, cause, "unknown");
 }
+#undef TS__X
+#undef TS__TEXT_OF
 
 #define TS__COLUMNS_PER_EVENT 16
 
@@ -59,54 +69,78 @@ const uint8_t *ts_event_columns(uint32_t kind)
 #define TS__GPU \
     TS__C(START), TS__C(DURATION), TS__C(CORRELATION), TS__C(QUEUED), \
         TS__C(SUBMITTED), TS__C(THREAD), TS__C(SITE), TS__C(STACK)
-#define TS__ROW(kind, ...) \
-    case TS_EVENT_##kind: { \
-        static const uint8_t columns[] = { __VA_ARGS__, 0 }; \
-        return columns; \
-    }
-    switch (kind) {
-        TS__ROW(ZONE, TS__C(START), TS__C(DURATION), TS__C(SITE))
-        TS__ROW(ZONE_OPEN, TS__C(START), TS__C(SITE), TS__C(DEPTH))
-        TS__ROW(ZONE_ARG, TS__C(START), TS__C(SITE), TS__C(NAME), TS__C(TYPE),
-                TS__C(VALUE), TS__C(TEXT))
-        TS__ROW(MARK, TS__C(START), TS__C(SITE))
-        TS__ROW(MESSAGE, TS__C(START), TS__C(SITE), TS__C(TEXT))
-        TS__ROW(COUNTER, TS__C(START), TS__C(TYPE), TS__C(VALUE))
-        TS__ROW(FRAME, TS__C(START), TS__C(SITE))
-        TS__ROW(ALLOC, TS__C(START), TS__C(ADDRESS), TS__C(SIZE), TS__C(POOL),
-                TS__C(CATEGORY), TS__C(SITE), TS__C(STACK))
-        TS__ROW(FREE, TS__C(START), TS__C(ADDRESS), TS__C(POOL))
-        TS__ROW(FLOW, TS__C(START), TS__C(ID), TS__C(PHASE))
-        TS__ROW(SPAN, TS__C(START), TS__C(ID), TS__C(PHASE), TS__C(SITE))
-        TS__ROW(API_CALL, TS__C(START), TS__C(DURATION), TS__C(NAME),
-                TS__C(CORRELATION), TS__C(RESULT), TS__C(STACK))
-        TS__ROW(DEPENDENCY, TS__C(START), TS__C(TYPE), TS__C(CORRELATION),
-                TS__C(RECORD))
-        TS__ROW(ACCESS, TS__C(START), TS__C(ADDRESS), TS__C(SIZE), TS__C(TYPE),
-                TS__C(CORRELATION))
-        TS__ROW(KERNEL, TS__GPU, TS__C(LAUNCH), TS__C(GRAPH_NODE), TS__C(GRAPH))
-        TS__ROW(MEMCPY, TS__GPU, TS__C(TYPE), TS__C(SIZE), TS__C(SOURCE),
-                TS__C(ADDRESS), TS__C(MEMORY), TS__C(PEER))
-        TS__ROW(MEMSET, TS__GPU, TS__C(SIZE), TS__C(ADDRESS), TS__C(VALUE))
-        TS__ROW(EVENT_RECORD, TS__GPU, TS__C(ID))
-        TS__ROW(EVENT_WAIT, TS__GPU, TS__C(ID), TS__C(RECORD))
-        TS__ROW(STREAM_SYNC, TS__GPU, TS__C(ID))
-        TS__ROW(DEVICE_SYNC, TS__GPU)
-        TS__ROW(EVENT_SYNC, TS__GPU, TS__C(ID))
-        TS__ROW(HOST_FUNCTION, TS__GPU, TS__C(ADDRESS), TS__C(NAME))
-        TS__ROW(GRAPH_LAUNCH, TS__GPU, TS__C(GRAPH))
-        TS__ROW(COLLECTIVE, TS__GPU, TS__C(NAME), TS__C(COMMUNICATOR),
-                TS__C(SEQUENCE), TS__C(SIZE), TS__C(TYPE), TS__C(PEER),
-                TS__C(RANKS), TS__C(LAUNCH))
-        TS__ROW(GPU_ALLOC, TS__GPU, TS__C(ADDRESS), TS__C(SIZE), TS__C(POOL),
-                TS__C(MEMORY))
-        TS__ROW(GPU_FREE, TS__GPU, TS__C(ADDRESS), TS__C(POOL))
-    }
-#undef TS__ROW
+    // By number: none is 0, and 15 is free.
+    static const uint8_t columns[TS_EVENT_LIMIT][TS__COLUMNS_PER_EVENT + 1] = {
+        { 0 },
+        // zone
+        { TS__C(START), TS__C(DURATION), TS__C(SITE) },
+        // zone_open
+        { TS__C(START), TS__C(SITE), TS__C(DEPTH) },
+        // zone_arg
+        { TS__C(START), TS__C(SITE), TS__C(NAME), TS__C(TYPE), TS__C(VALUE),
+          TS__C(TEXT) },
+        // mark
+        { TS__C(START), TS__C(SITE) },
+        // message
+        { TS__C(START), TS__C(SITE), TS__C(TEXT) },
+        // counter
+        { TS__C(START), TS__C(TYPE), TS__C(VALUE) },
+        // frame
+        { TS__C(START), TS__C(SITE) },
+        // alloc
+        { TS__C(START), TS__C(ADDRESS), TS__C(SIZE), TS__C(POOL),
+          TS__C(CATEGORY), TS__C(SITE), TS__C(STACK) },
+        // free
+        { TS__C(START), TS__C(ADDRESS), TS__C(POOL) },
+        // flow
+        { TS__C(START), TS__C(ID), TS__C(PHASE) },
+        // span
+        { TS__C(START), TS__C(ID), TS__C(PHASE), TS__C(SITE) },
+        // api_call
+        { TS__C(START), TS__C(DURATION), TS__C(NAME), TS__C(CORRELATION),
+          TS__C(RESULT), TS__C(STACK) },
+        // dependency
+        { TS__C(START), TS__C(TYPE), TS__C(CORRELATION), TS__C(RECORD) },
+        // access
+        { TS__C(START), TS__C(ADDRESS), TS__C(SIZE), TS__C(TYPE),
+          TS__C(CORRELATION) },
+        { 0 },
+        // kernel
+        { TS__GPU, TS__C(LAUNCH), TS__C(GRAPH_NODE), TS__C(GRAPH) },
+        // memcpy
+        { TS__GPU, TS__C(TYPE), TS__C(SIZE), TS__C(SOURCE), TS__C(ADDRESS),
+          TS__C(MEMORY), TS__C(PEER) },
+        // memset
+        { TS__GPU, TS__C(SIZE), TS__C(ADDRESS), TS__C(VALUE) },
+        // event_record
+        { TS__GPU, TS__C(ID) },
+        // event_wait
+        { TS__GPU, TS__C(ID), TS__C(RECORD) },
+        // stream_sync
+        { TS__GPU, TS__C(ID) },
+        // device_sync
+        { TS__GPU },
+        // event_sync
+        { TS__GPU, TS__C(ID) },
+        // host_function
+        { TS__GPU, TS__C(ADDRESS), TS__C(NAME) },
+        // graph_launch
+        { TS__GPU, TS__C(GRAPH) },
+        // collective
+        { TS__GPU, TS__C(NAME), TS__C(COMMUNICATOR), TS__C(SEQUENCE),
+          TS__C(SIZE), TS__C(TYPE), TS__C(PEER), TS__C(RANKS), TS__C(LAUNCH) },
+        // gpu_alloc
+        { TS__GPU, TS__C(ADDRESS), TS__C(SIZE), TS__C(POOL), TS__C(MEMORY) },
+        // gpu_free
+        { TS__GPU, TS__C(ADDRESS), TS__C(POOL) },
+    };
 #undef TS__GPU
 #undef TS__C
-    return NULL;
+    if (kind >= TS_EVENT_LIMIT || !columns[kind][0]) return NULL;
+    return columns[kind];
 }
+
+TS__SMALL_END
 
 #ifndef TRACESMITH_DISABLE
 
@@ -136,10 +170,13 @@ const uint8_t *ts_event_columns(uint32_t kind)
 #ifndef MAP_ANONYMOUS
 #error "include tracesmith.h before system headers, or define _GNU_SOURCE"
 #endif
+// Small as well: chunks are long, where that costs a twentieth.
+TS__SMALL_BEGIN
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
 #endif
 #include <xxhash.h>
+TS__SMALL_END
 #ifdef TRACESMITH_ZSTD
 #include <zstd.h>
 #endif
@@ -150,6 +187,8 @@ const uint8_t *ts_event_columns(uint32_t kind)
 #define F_OFD_GETLK 36 // Linux 3.15
 #define F_OFD_SETLK 37
 #endif
+
+TS__SMALL_BEGIN
 
 static uint64_t ts__clock_ns(clockid_t clock)
 {
@@ -370,15 +409,31 @@ static bool ts__file_lock(int fd)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
+// A hash for our own tables, short and quick for a few words.
+static uint64_t ts__mix(const void *bytes, size_t size, uint64_t seed)
+{
+    const uint8_t *p = (const uint8_t *)bytes;
+    uint64_t hash = seed + size, word;
+    for (; size >= 8; size -= 8, p += 8) {
+        memcpy(&word, p, 8);
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15u; // 2^64 / golden ratio
+        hash ^= hash >> 32;
+    }
+    for (word = 0; size; size--)
+        word = word << 8 | *p++;
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+    return hash ^ hash >> 32;
+}
+
 static void ts__random(void *bytes, size_t size)
 {
     const int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
     const bool done = fd >= 0 && ts__file_read(fd, 0, bytes, size);
     if (fd >= 0) close(fd);
     if (done) return;
-    uint64_t seed[3] = { ts__clock_ns(CLOCK_REALTIME),
-                         ts__clock_ns(CLOCK_MONOTONIC_RAW),
-                         (uint64_t)getpid() };
-    const XXH128_hash_t hash = XXH3_128bits(seed, sizeof seed);
-    memcpy(bytes, &hash, size < sizeof hash ? size : sizeof hash);
+    const uint64_t seed[] = { ts__clock_ns(CLOCK_REALTIME),
+                              ts__clock_ns(CLOCK_MONOTONIC_RAW),
+                              (uint64_t)getpid() };
+    for (size_t i = 0; i < size; i++)
+        ((uint8_t *)bytes)[i] = (uint8_t)ts__mix(seed, sizeof seed, i);
 }

@@ -1,18 +1,5 @@
 /* ---- 12.3 State --------------------------------------------------------- */
 
-// Most of what follows runs rarely and should be small; sections 12.7 to 12.9
-// run for each record.
-#ifdef __clang__
-#define TS__SMALL_BEGIN \
-    _Pragma("clang attribute push(__attribute__((minsize)), apply_to=function)")
-#define TS__SMALL_END _Pragma("clang attribute pop")
-#else
-#define TS__SMALL_BEGIN \
-    _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os\")")
-#define TS__SMALL_END _Pragma("GCC pop_options")
-#endif
-TS__SMALL_BEGIN
-
 #define TS__RINGS_MAX        4096
 #define TS__BLOCKS_MAX       2048
 #define TS__BLOCK_BYTES      (256u << 10)

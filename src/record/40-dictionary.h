@@ -12,11 +12,6 @@ static const uint8_t *ts__entry_bytes(const ts__entry *entry)
     return (const uint8_t *)(entry + 1);
 }
 
-static uint64_t ts__entry_hash(uint32_t kind, const void *bytes, size_t size)
-{
-    return XXH3_64bits_withSeed(bytes, size, kind);
-}
-
 static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
                                  uint64_t hash)
 {
@@ -154,7 +149,7 @@ static uint32_t ts__entry_new(uint32_t kind, const void *bytes, size_t size)
 // The identifier of an entry with these bytes, made if there is none yet.
 static uint32_t ts__entry_get(uint32_t kind, const void *bytes, size_t size)
 {
-    const uint64_t hash = ts__entry_hash(kind, bytes, size) | 1;
+    const uint64_t hash = ts__mix(bytes, size, kind) | 1;
     const ts__entry *known = ts__entry_find(kind, bytes, size, hash);
     if (known) return known->id;
     ts__caller old;
@@ -299,7 +294,7 @@ static uint32_t ts__counter_track(const char *name, const char *unit,
     const uint32_t parent = ts__process_track();
     if (!ts__enter(&old)) return 0;
     ts__lock_take(&ts__c.names);
-    const uint64_t hash = ts__entry_hash(TS__ENTRY_COUNTER, &key, 4) | 1;
+    const uint64_t hash = ts__mix(&key, 4, TS__ENTRY_COUNTER) | 1;
     ts__entry *known = ts__entry_find(TS__ENTRY_COUNTER, &key, 4, hash);
     uint32_t id = known ? known->id : 0;
     if (!id || define) {

@@ -105,6 +105,8 @@ ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
         ts__row_put_in(bytes, event, track, clock, values, count, text, size);
 }
 
+TS__SMALL_BEGIN
+
 // The innermost open zone; false if there is none, or if it is known no more
 // because zones TS__OPEN_MAX levels further in took its place.
 static bool ts__open_zone_get(const ts__ring *ring, uint64_t *start,
@@ -323,62 +325,49 @@ ts_gpu_origin ts_gpu_origin_here(void)
     return origin;
 }
 
-// What an operation has beyond the common columns, in their order.
+// What an operation has beyond the common columns, in their order: places
+// and sizes in its part of ts_gpu_op.u.
 static uint32_t ts__gpu_columns(const ts_gpu_op *op, uint64_t *v)
 {
-    uint32_t n = 0;
-    switch (op->kind) {
-    case TS_EVENT_KERNEL:
-        v[n++] = op->u.kernel.launch;
-        v[n++] = op->u.kernel.graph_node;
-        v[n++] = op->u.kernel.graph;
-        break;
-    case TS_EVENT_MEMCPY:
-        v[n++] = op->u.memcpy.type;
-        v[n++] = op->u.memcpy.size;
-        v[n++] = op->u.memcpy.source;
-        v[n++] = op->u.memcpy.destination;
-        v[n++] = op->u.memcpy.memory;
-        v[n++] = op->u.memcpy.peer;
-        break;
-    case TS_EVENT_MEMSET:
-        v[n++] = op->u.memset.size;
-        v[n++] = op->u.memset.destination;
-        v[n++] = op->u.memset.value;
-        break;
-    case TS_EVENT_EVENT_RECORD:
-    case TS_EVENT_STREAM_SYNC:
-    case TS_EVENT_EVENT_SYNC: v[n++] = op->u.event.id; break;
-    case TS_EVENT_EVENT_WAIT:
-        v[n++] = op->u.event.id;
-        v[n++] = op->u.event.record;
-        break;
-    case TS_EVENT_HOST_FUNCTION:
-        v[n++] = op->u.host_function.address;
-        v[n++] = op->u.host_function.name;
-        break;
-    case TS_EVENT_GRAPH_LAUNCH: v[n++] = op->u.graph_launch.graph; break;
-    case TS_EVENT_COLLECTIVE:
-        v[n++] = op->u.collective.name;
-        v[n++] = op->u.collective.communicator;
-        v[n++] = op->u.collective.sequence;
-        v[n++] = op->u.collective.size;
-        v[n++] = op->u.collective.type;
-        v[n++] = op->u.collective.peer;
-        v[n++] = op->u.collective.ranks;
-        v[n++] = op->u.collective.launch;
-        break;
-    case TS_EVENT_GPU_ALLOC:
-    case TS_EVENT_GPU_FREE:
-        v[n++] = op->u.memory.address;
-        if (op->kind == TS_EVENT_GPU_ALLOC) v[n++] = op->u.memory.size;
-        v[n++] = op->u.memory.pool;
-        if (op->kind == TS_EVENT_GPU_ALLOC) v[n++] = op->u.memory.memory;
-        break;
-    default: break;
+#define TS__F(part, field) \
+    { \
+        (uint8_t) offsetof(ts_gpu_op, u.part.field), \
+            (uint8_t)sizeof(((const ts_gpu_op *)0)->u.part.field) \
     }
+    static const uint8_t fields[TS_EVENT_LIMIT - TS_EVENT_GPU_FIRST][9][2] = {
+        { TS__F(kernel, launch), TS__F(kernel, graph_node),
+          TS__F(kernel, graph) },
+        { TS__F(memcpy, type), TS__F(memcpy, size), TS__F(memcpy, source),
+          TS__F(memcpy, destination), TS__F(memcpy, memory),
+          TS__F(memcpy, peer) },
+        { TS__F(memset, size), TS__F(memset, destination),
+          TS__F(memset, value) },
+        { TS__F(event, id) },                       // event_record
+        { TS__F(event, id), TS__F(event, record) }, // event_wait
+        { TS__F(event, id) },                       // stream_sync
+        { { 0, 0 } },                               // device_sync
+        { TS__F(event, id) },                       // event_sync
+        { TS__F(host_function, address), TS__F(host_function, name) },
+        { TS__F(graph_launch, graph) },
+        { TS__F(collective, name), TS__F(collective, communicator),
+          TS__F(collective, sequence), TS__F(collective, size),
+          TS__F(collective, type), TS__F(collective, peer),
+          TS__F(collective, ranks), TS__F(collective, launch) },
+        { TS__F(memory, address), TS__F(memory, size), TS__F(memory, pool),
+          TS__F(memory, memory) },                       // gpu_alloc
+        { TS__F(memory, address), TS__F(memory, pool) }, // gpu_free
+    };
+#undef TS__F
+    const uint8_t(*const list)[2] = fields[op->kind - TS_EVENT_GPU_FIRST];
+    uint32_t n = 0;
+    for (; list[n][1]; n++)
+        if (list[n][1] == 8)
+            memcpy(&v[n], (const uint8_t *)op + list[n][0], 8);
+        else
+            memcpy(&v[n], (const uint8_t *)op + list[n][0], 4);
     return n;
 }
+TS__SMALL_END
 
 /*
     A kernel without stack and graph whose figures are of ordinary size takes
@@ -441,6 +430,8 @@ void ts_gpu_op_record(const ts_gpu_op *op)
     ts__row_put(kind, op->track, op->clock, v, count, NULL, 0);
 }
 
+TS__SMALL_BEGIN
+
 void ts_gpu_access_record(const ts_gpu_access *access)
 {
     const uint32_t here = TS__LOAD(&ts__gate) ? ts_thread_track() : 0;
@@ -469,3 +460,4 @@ void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
     ts__loss_note(ts__c.writer.sidecar, track, cause, name, count, first, last);
     ts__api_leave(&old);
 }
+TS__SMALL_END

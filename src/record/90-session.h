@@ -585,7 +585,7 @@ static ts_result ts__blob_write(ts__writer *w, const uint64_t key[2],
                                 const void *bytes, size_t size)
 {
     const uint64_t known[3] = { key[0], key[1], ts__c.generation };
-    const uint64_t hash = ts__entry_hash(TS__ENTRY_BLOB, known, sizeof known);
+    const uint64_t hash = ts__mix(known, sizeof known, TS__ENTRY_BLOB);
     if (ts__entry_find(TS__ENTRY_BLOB, known, sizeof known, hash | 1))
         return TS_OK;
     const size_t whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
@@ -736,3 +736,8 @@ static void ts__fork_child(void)
     if (follow) ts__session_start_locked(&ts__c.desc);
     ts__caller_restore(&ts__fork_caller);
 }
+
+TS__SMALL_END
+
+#endif // !TRACESMITH_DISABLE
+#endif // TRACESMITH_IMPLEMENTATION

@@ -1,5 +1,12 @@
 /* ---- 12.16 Salvage ------------------------------------------------------ */
 
+#if defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE) && \
+    (defined(TRACESMITH_SALVAGE) || \
+     defined(TRACESMITH_REPLAY_IMPLEMENTATION)) && \
+    !defined(TS__SALVAGE_IMPLEMENTED)
+#define TS__SALVAGE_IMPLEMENTED
+TS__SMALL_BEGIN
+
 typedef struct ts__rescue { // one trace being salvaged
     ts__writer writer;
     ts__encoder *encoder;
@@ -268,3 +275,5 @@ ts_result ts_salvage(const char *trace, uint64_t *records)
 }
 
 TS__SMALL_END
+
+#endif // salvage

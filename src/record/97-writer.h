@@ -1,6 +1,8 @@
 /* ---- 12.17 Traces from known times -------------------------------------- */
 
-#ifdef TRACESMITH_WRITER
+#if defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE) && \
+    defined(TRACESMITH_WRITER) && !defined(TS__WRITER_IMPLEMENTED)
+#define TS__WRITER_IMPLEMENTED
 
 /*
     Events wait as rows of u64 cells, for each kind on each track, until there
@@ -728,6 +730,17 @@ ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc)
     return result;
 }
 
+void ts_writer_origin(ts_writer *w, int64_t time_ns, uint64_t realtime_ns)
+{
+    ts_file_header *const header = &w->file.sidecar->header;
+    if (w->file.error != TS_OK) return;
+    header->start_tick = ts__put_tick(time_ns);
+    header->start_realtime_ns = realtime_ns;
+    ts__header_seal(header);
+    ts__put_failed(w,
+                   ts__file_write(w->file.file.fd, 0, header, sizeof *header));
+}
+
 ts_result ts_writer_error(const ts_writer *w)
 {
     return w->file.error;
@@ -774,5 +787,3 @@ void ts_writer_abandon(ts_writer *w)
 }
 
 #endif // TRACESMITH_WRITER
-#endif // !TRACESMITH_DISABLE
-#endif // TRACESMITH_IMPLEMENTATION

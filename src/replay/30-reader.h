@@ -21,6 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tracesmith.h" // ts_salvage, if the recorder's functions are here
+
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
 #endif

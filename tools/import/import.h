@@ -25,9 +25,8 @@
 #ifndef TS_IMPORT_H
 #define TS_IMPORT_H
 
+#define TRACESMITH_WRITER // before the first include
 #include "tools/ts_cli.h"
-#define TRACESMITH_WRITER
-#include "tracesmith.h"
 
 #define IMPORT_NONE INT64_MIN
 
@@ -57,6 +56,17 @@ const char *import_source_path(import_source *source);
 // unknown.
 uint64_t import_source_done(const import_source *source);
 uint64_t import_source_total(const import_source *source);
+
+/*
+    What the user named: a file, a tar, a folder of such ("-": stdin). Its
+    sources come one after the other; each is gone with the next call. What
+    cannot be read is said on stderr and counted.
+*/
+typedef struct import_input import_input;
+import_input *import_input_open(const cli_tool *tool, const char *path);
+import_source *import_input_next(import_input *input); // NULL: the end
+// Frees it; returns how many failures there were.
+size_t import_input_close(import_input *input);
 
 /* ==== 2. Formats ========================================================= */
 
@@ -101,8 +111,8 @@ struct import_job {
     ts_writer *writer;
     const cli_tool *tool;
     int64_t rank, world_size; // IMPORT_NONE: unknown. The format sets them
+    bool has_unix_offset;     // the next line is known
     int64_t unix_offset_ns;   // Unix time less the source's clock
-    bool has_unix_time;       // the line above is known (else 0)
     uint64_t rows;            // of the source. The format counts them
     // What became of them.
     import_tally bad;       // lost: into the loss ledger and the metadata
@@ -113,6 +123,21 @@ struct import_job {
     int64_t first_ns, last_ns;    // of all events; first > last: none yet
     struct import_tables *tables; // private
 };
+
+/*
+    The core's part: a job that writes to `path`, and its end, which writes
+    what was held back, the counts and the metadata, unless `keep` is false or
+    there was no memory or no space: then nothing is left at `path`.
+*/
+import_job *import_job_open(const cli_tool *tool, import_source *source,
+                            const import_format *format, const char *path,
+                            ts_result *result);
+ts_result import_job_end(import_job *job, bool keep); // the job stays readable
+void import_job_close(import_job *job);
+
+// Every time should be near this one: those that are more than 18 years away
+// are bad rows ("zero_time", "absurd_time"). (The first time that is given.)
+void import_near(import_job *job, int64_t time_ns);
 
 // "TOOL: FILE: message"; returns false.
 __attribute__((format(printf, 2, 3))) bool import_fail(import_job *job,
