@@ -15,14 +15,18 @@ LIBS = -Wl,--as-needed $(HAVE_LIBS) -lm -ldl
 VERSION = $(shell awk '/define TS_VERSION_(MAJOR|MINOR|PATCH) / \
     { v = v s $$3; s = "." } END { print v }' tracesmith.h)
 
-# xxHash is needed, zstd is optional: what is there is found by compiling.
+# xxHash is needed, the others are not: what is there is found by compiling.
 probe = $(shell echo '\#include <$(1)>' | $(CC) $(CFLAGS) -E -xc - \
     >/dev/null 2>&1 && echo yes)
 ifeq ($(filter help clean format format-check,$(or $(MAKECMDGOALS),all)),)
 HAVE_XXHASH := $(call probe,xxhash.h)
 HAVE_ZSTD := $(call probe,zstd.h)
-HAVE = $(if $(HAVE_ZSTD),-DTRACESMITH_ZSTD)
-HAVE_LIBS = $(if $(HAVE_ZSTD),-lzstd)
+HAVE_ZLIB := $(call probe,zlib.h)
+HAVE_YAJL := $(call probe,yajl/yajl_parse.h)
+HAVE = $(if $(HAVE_ZSTD),-DTRACESMITH_ZSTD) \
+    $(if $(HAVE_ZLIB),-DTRACESMITH_ZLIB) $(if $(HAVE_YAJL),-DTRACESMITH_YAJL)
+HAVE_LIBS = $(if $(HAVE_ZSTD),-lzstd) $(if $(HAVE_ZLIB),-lz) \
+    $(if $(HAVE_YAJL),-lyajl)
 endif
 
 TOOLS = $(patsubst tools/%.c,$(OUT)/%,$(wildcard tools/ts-*.c))

@@ -53,7 +53,8 @@
 /*
     TRACESMITH_REPLAY_IMPLEMENTATION  in one C11 file: the functions. They
                               use those of tracesmith.h: give that file, or
-                              another one, TRACESMITH_IMPLEMENTATION too
+                              another one, TRACESMITH_IMPLEMENTATION too,
+                              the other one with TRACESMITH_SALVAGE
     TRACESMITH_ZSTD           compressed chunks can be read (needs -lzstd)
 */
 
@@ -841,6 +842,8 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay);
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tracesmith.h" // ts_salvage, if the recorder's functions are here
 
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL

@@ -22,7 +22,9 @@ command aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
 command qemu-aarch64-static qemu-user-static
 file /usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross
 header cmocka.h libcmocka-dev
-header zstd.h libzstd-dev'
+header zstd.h libzstd-dev
+header zlib.h zlib1g-dev
+header yajl/yajl_parse.h libyajl-dev'
 
 case ${1:-} in
 build) wanted=$build ;;

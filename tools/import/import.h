@@ -94,8 +94,7 @@ enum { IMPORT_COUNTERS = 128 };
 
 // Counts by a name: a cause, a category. In order of their first time.
 typedef struct import_counter {
-    uint32_t name; // of the writer
-    char text[60]; // cut
+    char text[64]; // cut
     uint64_t count;
     int64_t first_ns, last_ns; // of those with a time; first > last: none
 } import_counter;
@@ -120,7 +119,8 @@ struct import_job {
     import_tally homeless;  // what SBT has no place for, by category
     import_tally estimated; // values that had to be guessed
     uint64_t events[TS_EVENT_LIMIT];
-    int64_t first_ns, last_ns;    // of all events; first > last: none yet
+    int64_t first_ns, last_ns; // of all events; first > last: none yet
+    bool is_cut;               // the source ended early: the format found out
     struct import_tables *tables; // private
 };
 

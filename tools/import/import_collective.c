@@ -1,0 +1,109 @@
+/*
+    import_collective.c - what names say about collectives
+*/
+#include "tools/import/import.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+// Whether the text has the word, whatever its case, ignoring underscores.
+static bool has(const char *text, size_t size, const char *word)
+{
+    for (size_t from = 0; from < size; from++) {
+        const char *w = word;
+        for (size_t i = from; *w && i < size; i++) {
+            if (text[i] == '_' && w != word) continue;
+            if ((text[i] | 0x20) != *w) break;
+            w++;
+        }
+        if (!*w) return true;
+    }
+    return false;
+}
+
+// Where the name of a kernel ends and its parameters begin.
+static size_t before_parameters(const char *name, size_t size)
+{
+    const char *const open = memchr(name, '(', size);
+    return open ? (size_t)(open - name) : size;
+}
+
+const char *import_collective(const char *name, size_t size)
+{
+    // A longer word stands before those that it contains.
+    static const struct {
+        const char *word, *kind;
+    } kinds[] = {
+        { "allreduce", "AllReduce" },
+        { "allgather", "AllGather" },
+        { "reducescatter", "ReduceScatter" },
+        { "alltoall", "AllToAll" },
+        { "sendrecv", "SendRecv" },
+        { "broadcast", "Broadcast" },
+        { "barrier", "Barrier" },
+        { "reduce", "Reduce" },
+        { "gather", "Gather" },
+        { "scatter", "Scatter" },
+        { "send", "Send" },
+        { "recv", "Recv" },
+    };
+    size = before_parameters(name, size);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (has(name, size, kinds[i].word)) return kinds[i].kind;
+    return NULL;
+}
+
+bool import_is_collective_kernel(const char *name, size_t size)
+{
+    static const char *const marks[] = { "ncclkernel",    "nccldevkernel",
+                                         "ncclsymkernel", "rcclkernel",
+                                         "rccldevkernel", "msccl_" };
+    size = before_parameters(name, size);
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (has(name, size, marks[i])) return true;
+    return false;
+}
+
+uint64_t import_communicator(const char *name, size_t size)
+{
+    const uint64_t hash = XXH3_64bits(name, size);
+    return hash ? hash : 1;
+}
+
+// The element types of the format, by their numbers.
+enum { I8 = 1, U8, I32, U32, I64, U64, F16, F32, F64, BF16 };
+
+uint32_t import_element(const char *name, size_t size)
+{
+    static const struct {
+        const char *name;
+        uint32_t element;
+    } names[] = {
+        { "bfloat16", BF16 }, { "bf16", BF16 },      { "float", F32 },
+        { "float32", F32 },   { "f32", F32 },        { "half", F16 },
+        { "float16", F16 },   { "f16", F16 },        { "double", F64 },
+        { "float64", F64 },   { "f64", F64 },        { "char", I8 },
+        { "int8", I8 },       { "i8", I8 },          { "byte", U8 },
+        { "uint8", U8 },      { "u8", U8 },          { "bool", U8 },
+        { "int", I32 },       { "int32", I32 },      { "i32", I32 },
+        { "uint32", U32 },    { "u32", U32 },        { "long", I64 },
+        { "long int", I64 },  { "int64", I64 },      { "i64", I64 },
+        { "uint64", U64 },    { "u64", U64 },        { "c10::bfloat16", BF16 },
+        { "c10::half", F16 }, { "signed char", I8 }, { "unsigned char", U8 },
+    };
+    if (size > 4 && !memcmp(name, "nccl", 4)) name += 4, size -= 4;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t at = 0;
+        while (at < size && names[i].name[at] &&
+               (name[at] | 0x20) == (names[i].name[at] | 0x20))
+            at++;
+        if (at == size && !names[i].name[at]) return names[i].element;
+    }
+    return 0;
+}
+
+uint32_t import_element_bytes(uint32_t element)
+{
+    static const uint8_t bytes[] = { 0, 1, 1, 4, 4, 8, 8, 2, 4, 8, 2 };
+    return element < sizeof bytes ? bytes[element] : 0;
+}

@@ -1,0 +1,89 @@
+/*
+    import_tables.h - what a job holds; for the files import_*.c only
+*/
+#ifndef TS_IMPORT_TABLES_H
+#define TS_IMPORT_TABLES_H
+
+#include "tools/import/import.h"
+
+// A list that grows without moving its elements.
+enum { IMPORT_BLOCK = 4096 }; // elements
+typedef struct import_list {
+    void **blocks;
+    size_t block_count, count;
+    size_t size; // of an element
+} import_list;
+
+typedef struct import_track {
+    uint32_t kind;   // of the key: ts_track_type, or IMPORT_LANE
+    int64_t key[3];  // ids of the source
+    uint32_t parent; // of the thread that is a lane: as the key says
+    ts_track_entry entry;
+    // Of threads.
+    import_list zones; // import_known_zone
+    // Zones with one start and end, the outer one first, not yet written.
+    int64_t held_start_ns, held_duration_ns;
+    uint32_t held_count, held[16]; // sites
+} import_track;
+
+enum { IMPORT_LANE = 64 };
+
+typedef struct import_known_zone {
+    int64_t start_ns, end_ns;
+    uint32_t site;
+    uint32_t facts; // position in the list + 1; 0: none
+} import_known_zone;
+
+typedef struct import_call {
+    uint64_t correlation;
+    int64_t start_ns;
+    uint32_t thread;
+} import_call;
+
+typedef struct import_record {
+    uint64_t correlation, id;
+    uint32_t stream;
+} import_record;
+
+typedef struct import_tables {
+    bool no_memory;
+    bool has_near, has_process;
+    int64_t near_ns;
+    cli_progress progress;
+    import_list tracks;  // import_track; track n is element n - 1
+    uint32_t *track_map; // open addressing; 0: free
+    uint32_t track_mask;
+    import_list operations; // import_operation
+    import_list facts;      // import_facts
+    import_list calls;      // import_call
+    import_list records;    // import_record
+} import_tables;
+
+// A new element of zeros; NULL without memory, which the job remembers.
+void *import_list_add(import_job *job, import_list *list);
+void *import_list_at(const import_list *list, size_t index);
+void import_list_free(import_list *list);
+
+// Room for count elements that the job may lack; NULL: it remembers.
+void *import_array(import_job *job, size_t count, size_t size);
+
+// Whether the time is near the others; makes it known as one of them.
+bool import_is_near(import_job *job, int64_t start_ns, int64_t duration_ns);
+
+import_track *import_track_of(const import_job *job, uint32_t track);
+void import_zones_flush(import_job *job, uint32_t track);
+
+// Something to be put in order; of equal keys the smaller index comes first.
+typedef struct import_moment {
+    int64_t key;
+    uint32_t index;
+} import_moment;
+void import_moments_sort(import_moment *moments, size_t count);
+
+import_operation *import_operation_at(const import_job *job, size_t index);
+// Gives operations the site of the innermost zone at their call. issued: when
+// each of them was called, in order.
+void import_zones_walk(import_job *job, const import_moment *issued,
+                       size_t count);
+
+#endif // TS_IMPORT_TABLES_H
