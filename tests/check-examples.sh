@@ -14,7 +14,7 @@ for source in examples/*.c; do
             $bin/examples/read_trace hello.sbt
             exit
         fi
-        $bin/examples/$0
+        $bin/examples/$0 </dev/null
         for trace in *.sbt*; do
             $bin/ts-info --verify $trace
         done' "$name"

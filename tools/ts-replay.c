@@ -5,7 +5,7 @@
 
 static const char *stream_text, *device_text, *deps_text;
 static int64_t from_ns, to_ns;
-static bool has_from, has_to, want_dry_run, want_digest, want_json;
+static bool has_from, has_to, want_dry_run, want_digest, want_json, want_verify;
 
 static const cli_option options[] = {
     { .name = "--stream LIST",
@@ -34,13 +34,17 @@ static const cli_option options[] = {
     { .name = "--digest",
       .help = "print only the digest of the schedule",
       .flag = &want_digest },
+    { .name = "--verify",
+      .help = "compare two traces of one program instead: the same operations\n"
+              "in the same order with the same arguments?",
+      .flag = &want_verify },
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
     { 0 },
 };
 
 static const cli_tool tool = {
     .name = "ts-replay",
-    .usage = "[options] FILE",
+    .usage = "[options] FILE, or --verify A B",
     .about =
         "Replays the GPU operations of a trace by emulation: dependencies "
         "from the\ntrace, integer time, and a check that every operation "
@@ -175,10 +179,26 @@ static int select_and_replay(replay_job *job)
     return code;
 }
 
+static int verify(int argc, char **argv)
+{
+    if (argc != 3) {
+        cli_error(&tool, NULL, "--verify compares two traces");
+        return cli_usage(&tool);
+    }
+    if (stream_text || device_text || deps_text || has_from || has_to ||
+        want_dry_run || want_digest) {
+        cli_error(&tool, NULL, "--verify goes with --json alone");
+        return cli_usage(&tool);
+    }
+    const int code = verify_run(&tool, argv[1], argv[2], want_json);
+    return cli_finish(&tool, code) == code ? code : REPLAY_BAD;
+}
+
 int main(int argc, char **argv)
 {
     replay_job job = { .tool = &tool };
     cli_parse(&tool, &argc, argv);
+    if (want_verify) return verify(argc, argv);
     if (!check_usage(argc, &job.deps)) return cli_usage(&tool);
     job.path = argv[1];
     job.dry_run = want_dry_run;

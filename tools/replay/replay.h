@@ -66,4 +66,9 @@ void replay_put_node(FILE *out, const replay_job *job, uint32_t node);
 void replay_text(const replay_job *job);
 void replay_json(const replay_job *job);
 
+/* ---- Comparison (verify.c) ---------------------------------------------- */
+
+// ts-replay --verify: the operations of two traces. Returns the exit code.
+int verify_run(const cli_tool *tool, const char *a, const char *b, bool json);
+
 #endif // TS_REPLAY_TOOL_H
