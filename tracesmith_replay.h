@@ -724,7 +724,7 @@ typedef struct ts_timeline ts_timeline;
     Works out all that is below for the selected operations of a replay; with
     `replayed` for those that ran. *timeline is NULL on failure.
 
-    Memory:  about 60 bytes for each operation, 40 for each call.
+    Memory:  about 80 bytes for each operation, 16 for each call.
     Errors:  TS_ERR_NOT_FOUND (there is no such operation), TS_ERR_STATE
              (`replayed`, but there was no run), TS_ERR_USAGE (to not after
              from), TS_ERR_CORRUPT (parts do not add up: a bug),
@@ -809,10 +809,10 @@ typedef struct ts_stay {
 // They are not cut to [from, to).
 typedef struct ts_stays {
     const ts_timeline *timeline; // private, as all of it
-    size_t stream, at;
+    size_t at, end;
     int64_t now_ns, busy_ns, wait_ns;
     uint32_t runs, waits;
-    bool kept;
+    bool more, kept;
     ts_stay next;
 } ts_stays;
 TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream);
@@ -7619,11 +7619,19 @@ TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes)
 
 typedef struct ts__tl_device {
     ts_timeline_figures figures;
-    int64_t slow_ns; // what begins later than this had another reason
-    uint32_t first;  // of its operations in ts_timeline.by_device
+    int64_t slow_ns;          // what begins later than this had another reason
+    uint32_t first;           // of its operations in ts_timeline.by_device
+    int64_t start_ns, end_ns; // of its work; equal: it has none
     size_t gap_first, gap_count;
     ts__rvec concurrency; // int64_t
 } ts__tl_device;
+
+// The edge into a node that was satisfied last.
+typedef struct ts__tl_bond {
+    int64_t at_ns;
+    uint32_t source; // TS_NODE_NONE: no edge
+    uint8_t kind;
+} ts__tl_bond;
 
 // What a node goes back to: see ts_timeline_culprit.
 typedef struct ts__tl_root {
@@ -7631,6 +7639,15 @@ typedef struct ts__tl_root {
     uint8_t edge;
     bool inferred, known;
 } ts__tl_root;
+
+// An operation in its stream. issue_ns: of as many operations as come before
+// it the latest was issued then; its own, but for records that overtake.
+typedef struct ts__tl_item {
+    int64_t begin_ns, finish_ns, issue_ns;
+    uint32_t op;
+    uint8_t kind;
+    bool held; // by something else than its call and its stream
+} ts__tl_item;
 
 // A time that a thread was held up. Those of a thread and sort do not meet.
 typedef struct ts__tl_block {
@@ -7650,14 +7667,13 @@ struct ts_timeline {
     bool windowed;
     int64_t from_ns, to_ns;
     ts__rvec begin, finish;      // int64_t of each node, if replayed
-    ts__rvec bound;              // uint32_t of each node: edge satisfied last
-    ts__rvec sources;            // uint32_t of each node: where that comes from
-    ts__rvec roots;              // ts__tl_root of each node
+    ts__rvec bonds;              // ts__tl_bond of each node; calls have none
+    ts__rvec roots;              // ts__tl_root of each node but calls
     ts__rvec held;               // uint8_t of each waiter: TS__HELD_...
     ts__rvec order;              // uint32_t: operations in order of their begin
-    ts__rvec by_device, by_lane; // the same, sorted by these
-    ts__rvec device_issue;       // int64_t, sorted, beside by_device
-    ts__rvec lane_issue;         // likewise beside by_lane
+    ts__rvec by_device;          // the same, sorted by device
+    ts__rvec issues;             // int64_t, sorted for each device
+    ts__rvec items;              // ts__tl_item, sorted by lane
     ts__rvec lane_first;         // uint32_t of each lane, and one more
     ts__rvec devices;            // ts__tl_device
     ts__rvec gaps;               // ts_gap, by device
@@ -7798,16 +7814,6 @@ static void ts__tl_hold(ts_timeline *t, uint32_t node, uint8_t kind)
                                   : TS__HELD_SYNC;
 }
 
-// When the edge that a node is bound by was satisfied.
-static int64_t ts__tl_bound_at(const ts_timeline *t, uint32_t node)
-{
-    const uint32_t from = ts__tl_u32(&t->sources)[node];
-    const uint8_t kind =
-        ts__replay_kind(t->replay, ts__tl_u32(&t->bound)[node]);
-    return kind & TS_EDGE_FROM_START ? ts__tl_begin(t, from)
-                                     : ts__tl_finish(t, from);
-}
-
 // An event wait that takes no time: it may stand where it was reached, or
 // where it was satisfied.
 static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
@@ -7822,19 +7828,17 @@ static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
 static void ts__tl_bind_moments(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
-    uint32_t *const bound = (uint32_t *)t->bound.data;
+    ts__tl_bond *const bonds = (ts__tl_bond *)t->bonds.data;
     for (size_t i = 0; i < r->waiters.count; i++) {
         const uint32_t op = ts__tl_u32(&r->waiters)[i];
         if (!ts__tl_is_moment(t, op)) continue;
-        const uint32_t end = ts__replay_end_node(r, op);
-        if (bound[end] != TS_NODE_NONE &&
-            (bound[op] == TS_NODE_NONE ||
-             ts__tl_bound_at(t, op) <= ts__tl_bound_at(t, end)))
+        ts__tl_bond *const end = &bonds[ts__replay_end_node(r, op)];
+        if (end->source != TS_NODE_NONE &&
+            (bonds[op].source == TS_NODE_NONE || bonds[op].at_ns <= end->at_ns))
             continue;
-        for (uint32_t e = ts__replay_offsets(r)[op];
-             e < ts__replay_offsets(r)[op + 1]; e++)
-            if (ts__replay_target(r, e) == end) bound[end] = e;
-        ((uint32_t *)t->sources.data)[end] = op;
+        end->at_ns = ts__tl_begin(t, op);
+        end->source = op;
+        end->kind = TS_EDGE_SELF | TS_EDGE_FROM_START;
     }
 }
 
@@ -7842,41 +7846,46 @@ static bool ts__tl_bind(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
     const ts_allocator *const a = &t->allocator;
-    const size_t count = r->node_count;
-    ts__rvec times = { 0 };
-    if (!ts__rvec_fill(a, &t->bound, sizeof(uint32_t), count, 0xFF) ||
-        !ts__rvec_reserve(a, &t->sources, sizeof(uint32_t), count) ||
-        !ts__rvec_fill(a, &t->held, sizeof(uint8_t), r->waiters.count, 0) ||
-        !ts__rvec_reserve(a, &times, sizeof(int64_t), count)) {
-        ts__rvec_close(a, &times);
+    if (!ts__rvec_fill(a, &t->bonds, sizeof(ts__tl_bond), r->node_count,
+                       0xFF) ||
+        !ts__rvec_fill(a, &t->held, sizeof(uint8_t), r->waiters.count, 0))
         return false;
-    }
-    uint32_t *const bound = (uint32_t *)t->bound.data;
-    uint32_t *const sources = (uint32_t *)t->sources.data;
-    int64_t *const latest = (int64_t *)times.data;
+    ts__tl_bond *const bonds = (ts__tl_bond *)t->bonds.data;
     for (uint32_t i = 0; i < r->node_count; i++) {
         const int64_t begin = ts__tl_begin(t, i), end = ts__tl_finish(t, i);
         for (uint32_t e = ts__replay_offsets(r)[i];
              e < ts__replay_offsets(r)[i + 1]; e++) {
-            const uint8_t kind = ts__replay_kind(r, e);
             const uint32_t to = ts__replay_target(r, e);
+            if (ts__tl_is_call(r, to)) continue;
+            const uint8_t kind = ts__replay_kind(r, e);
             const int64_t at = kind & TS_EDGE_FROM_START ? begin : end;
+            ts__tl_bond *const bond = &bonds[to];
             ts__tl_hold(t, to, kind);
             if (TS_EDGE_KIND(kind) == TS_EDGE_SELF && ts__tl_is_moment(t, i))
                 continue;
-            if (bound[to] != TS_NODE_NONE &&
-                (at < latest[to] ||
-                 (at == latest[to] &&
-                  !ts__tl_prefers(kind, ts__replay_kind(r, bound[to])))))
+            if (bond->source != TS_NODE_NONE &&
+                (at < bond->at_ns ||
+                 (at == bond->at_ns && !ts__tl_prefers(kind, bond->kind))))
                 continue;
-            bound[to] = e;
-            sources[to] = i;
-            latest[to] = at;
+            bond->at_ns = at;
+            bond->source = i;
+            bond->kind = kind;
         }
     }
-    ts__rvec_close(a, &times);
     ts__tl_bind_moments(t);
     return true;
+}
+
+static const ts__tl_bond *ts__tl_bond_of(const ts_timeline *t, uint32_t node)
+{
+    return (const ts__tl_bond *)t->bonds.data + node;
+}
+// The kind of edge that a node is bound by; SELF if there is none.
+static uint8_t ts__tl_bound_by(const ts_timeline *t, uint32_t node)
+{
+    const ts__tl_bond *const bond = ts__tl_bond_of(t, node);
+    return bond->source == TS_NODE_NONE ? TS_EDGE_SELF
+                                        : TS_EDGE_KIND(bond->kind);
 }
 
 // Where a way back ends: host calls, the host's own operations, and what
@@ -7896,12 +7905,19 @@ static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
 {
     const ts_replay *const r = t->replay;
     *stops = true;
-    if (ts__tl_u32(&t->bound)[node] == TS_NODE_NONE) return TS_NODE_NONE;
-    const uint32_t from = ts__tl_u32(&t->sources)[node];
+    const uint32_t from = ts__tl_bond_of(t, node)->source;
+    if (from == TS_NODE_NONE) return TS_NODE_NONE;
     const uint32_t owner = ts__settle_owner(r, from);
     if (ts__tl_is_root(r, owner)) return owner;
     *stops = false;
     return from;
+}
+
+static ts__tl_root *ts__tl_root_at(const ts_timeline *t, uint32_t node)
+{
+    const ts_replay *const r = t->replay;
+    return (ts__tl_root *)t->roots.data +
+           (node < r->op_count ? node : node - r->call_count);
 }
 
 // What `node` goes back to, given what the node behind it does.
@@ -7910,14 +7926,12 @@ static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
 {
     ts__tl_root root = { TS_NODE_NONE, TS_EDGE_SELF, false, true };
     if (back == TS_NODE_NONE) return root;
-    const uint8_t kind =
-        ts__replay_kind(t->replay, ts__tl_u32(&t->bound)[node]);
+    const uint8_t kind = ts__tl_bond_of(t, node)->kind;
     const uint8_t edge = TS_EDGE_KIND(kind);
     root.culprit = back;
     root.edge = edge;
     if (!stops) {
-        const ts__tl_root *const behind =
-            (const ts__tl_root *)t->roots.data + back;
+        const ts__tl_root *const behind = ts__tl_root_at(t, back);
         root.culprit = behind->culprit;
         root.inferred = behind->inferred;
         if (edge == TS_EDGE_SELF || edge == TS_EDGE_STREAM_ORDER)
@@ -7930,44 +7944,45 @@ static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
 /*
     Follows every node back. Each step is taken once: a way that meets an
     earlier one ends there. A circle, which only damaged records make, ends
-    where it closes.
+    where it closes. What calls wait for is not asked.
 */
 static bool ts__tl_follow(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
     const ts_allocator *const a = &t->allocator;
     ts__rvec path = { 0 };
-    if (!ts__rvec_fill(a, &t->roots, sizeof(ts__tl_root), r->node_count, 0))
+    if (!ts__rvec_fill(a, &t->roots, sizeof(ts__tl_root),
+                       r->node_count - r->call_count, 0))
         return false;
-    ts__tl_root *const roots = (ts__tl_root *)t->roots.data;
     bool ok = true;
     for (uint32_t i = 0; ok && i < r->node_count; i++) {
-        uint32_t node = i, back = TS_NODE_NONE;
+        uint32_t node = i;
+        if (ts__tl_is_call(r, i)) continue;
         bool stops = false;
-        for (path.count = 0; ok && !stops && !roots[node].known;) {
+        uint32_t back = ts__tl_back(t, node, &stops);
+        if (stops) { // as most do
+            *ts__tl_root_at(t, node) = ts__tl_join(t, node, back, true);
+            continue;
+        }
+        for (path.count = 0; ok && !stops && !ts__tl_root_at(t, node)->known;) {
             uint32_t *const step =
                 (uint32_t *)ts__rvec_push(a, &path, sizeof *step);
             ok = step != NULL;
             if (!ok) break;
             *step = node;
-            roots[node].known = true;
-            roots[node].culprit = TS_NODE_NONE;
+            ts__tl_root_at(t, node)->known = true;
+            ts__tl_root_at(t, node)->culprit = TS_NODE_NONE;
             back = ts__tl_back(t, node, &stops);
             if (!stops) node = back;
         }
         while (ok && path.count) {
             const uint32_t step = ts__tl_u32(&path)[--path.count];
             back = ts__tl_back(t, step, &stops);
-            roots[step] = ts__tl_join(t, step, back, stops);
+            *ts__tl_root_at(t, step) = ts__tl_join(t, step, back, stops);
         }
     }
     ts__rvec_close(a, &path);
     return ok;
-}
-
-static const ts__tl_root *ts__tl_root_of(const ts_timeline *t, uint32_t node)
-{
-    return (const ts__tl_root *)t->roots.data + node;
 }
 
 /* ---- 9.52 Timeline: when a thread was held up ---------------------------- */
@@ -7999,10 +8014,7 @@ static bool ts__tl_block_list(ts_timeline *t)
         const uint8_t held = ((const uint8_t *)t->held.data)[i];
         if (!held || !ts__tl_is_call(r, owner)) continue;
         const uint32_t end = ts__replay_end_node(r, owner);
-        const uint32_t edge = ts__tl_u32(&t->bound)[end];
-        const bool queue =
-            edge != TS_NODE_NONE &&
-            TS_EDGE_KIND(ts__replay_kind(r, edge)) == TS_EDGE_QUEUE;
+        const bool queue = ts__tl_bound_by(t, end) == TS_EDGE_QUEUE;
         if (!queue && held == TS__HELD_QUEUE) continue; // not what it took
         ok = ts__tl_block_add(t, queue ? TS__BLOCK_QUEUE : TS__BLOCK_SYNC,
                               owner, ts__replay_lanes(r)[owner],
@@ -8115,40 +8127,71 @@ static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
 
 /* ---- 9.53 Timeline: lists by device and stream --------------------------- */
 
-// Sorts the operations by device or lane, which keeps them in order of time.
-// first: receives where those of each of `count` begin, and one more.
-static bool ts__tl_split(ts_timeline *t, bool device, ts__rvec *to,
-                         ts__rvec *first, size_t count)
+// Whether an operation may have been held up by something else than its call
+// and what came before it on its stream.
+static bool ts__tl_may_hold(const ts_timeline *t, uint32_t op, uint8_t kind)
+{
+    const uint8_t edge = ts__tl_bound_by(t, op);
+    if (edge != TS_EDGE_SELF && edge != TS_EDGE_LAUNCH &&
+        edge != TS_EDGE_STREAM_ORDER)
+        return true;
+    if (kind != TS_EVENT_EVENT_WAIT) return false;
+    const uint32_t end = ts__replay_end_node(t->replay, op);
+    return end != op && ts__tl_bound_by(t, end) != TS_EDGE_SELF;
+}
+
+// Turns numbers of each of `count` into where each begins, at the end of its
+// part: what is put in goes backwards.
+static void ts__tl_sum_up(uint32_t *counts, size_t count)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i <= count; i++)
+        counts[i] = sum += counts[i];
+}
+
+// Sorts the operations by device and by lane, which keeps them in order.
+static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
 {
     const ts_replay *const r = t->replay;
     const ts_allocator *const a = &t->allocator;
-    const size_t size = sizeof(uint32_t), ops = t->order.count;
-    if (!ts__rvec_reserve(a, to, size, ops) ||
-        !ts__rvec_fill(a, first, size, count + 1, 0))
+    const size_t ops = t->order.count, devices = r->device_results.count;
+    if (!ts__rvec_reserve(a, &t->by_device, sizeof(uint32_t), ops) ||
+        !ts__rvec_reserve(a, &t->items, sizeof(ts__tl_item), ops) ||
+        !ts__rvec_fill(a, device_first, sizeof(uint32_t), devices + 1, 0) ||
+        !ts__rvec_fill(a, &t->lane_first, sizeof(uint32_t), r->lanes.count + 1,
+                       0))
         return false;
-    uint32_t *const at = (uint32_t *)first->data;
-    const uint32_t *const lanes = ts__replay_lanes(r);
-    for (size_t i = 0; i < ops; i++) {
-        const uint32_t lane = lanes[ts__tl_u32(&t->order)[i]];
-        at[device ? ts__replay_lane_at(r, lane)->device : lane]++;
-    }
-    uint32_t sum = 0;
-    for (size_t i = 0; i <= count; i++) {
-        sum += at[i];
-        at[i] = sum; // one too far: the loop below counts down
-    }
+    uint32_t *const by_device = (uint32_t *)device_first->data;
+    uint32_t *const by_lane = (uint32_t *)t->lane_first.data;
+    for (size_t i = 0; i < ops; i++)
+        by_lane[ts__replay_lanes(r)[ts__tl_u32(&t->order)[i]]]++;
+    for (size_t i = 0; i < r->lanes.count; i++)
+        if (by_lane[i])
+            by_device[ts__replay_lane_at(r, i)->device] += by_lane[i];
+    ts__tl_sum_up(by_device, devices);
+    ts__tl_sum_up(by_lane, r->lanes.count);
     for (size_t i = ops; i-- > 0;) {
         const uint32_t op = ts__tl_u32(&t->order)[i];
-        const uint32_t lane = lanes[op];
-        ((uint32_t *)to->data)[--at[device ? ts__replay_lane_at(r, lane)->device
-                                           : lane]] = op;
+        const uint32_t lane = ts__replay_lanes(r)[op];
+        const uint32_t device = ts__replay_lane_at(r, lane)->device;
+        const uint8_t kind = ts__replay_op(r, op)->kind;
+        ts__tl_item *const item =
+            (ts__tl_item *)t->items.data + --by_lane[lane];
+        item->begin_ns = ts__tl_begin(t, op);
+        item->finish_ns = ts__tl_finish(t, op);
+        item->issue_ns = ts__tl_issue(t, op);
+        item->op = op;
+        item->kind = kind;
+        item->held = ts__tl_may_hold(t, op, kind);
+        ((uint32_t *)t->by_device.data)[--by_device[device]] = op;
     }
-    to->count = ops;
+    t->items.count = t->by_device.count = ops;
     return true;
 }
 
-static bool ts__tl_sort_times(ts_timeline *t, ts__rsort *sort, int64_t *times,
-                              size_t count)
+// Puts times into the sorter, if there is not yet anything to sort by.
+static bool ts__tl_sort_times(const ts_timeline *t, ts__rsort *sort,
+                              int64_t *times, size_t count)
 {
     if (!ts__rsort_open(&t->allocator, sort, count)) return false;
     for (size_t i = 0; i < count; i++) {
@@ -8161,42 +8204,44 @@ static bool ts__tl_sort_times(ts_timeline *t, ts__rsort *sort, int64_t *times,
     return true;
 }
 
-// The times at which the operations of a list were issued, each part sorted.
-// Streams are first in, first out: theirs mostly are.
-static bool ts__tl_issues(ts_timeline *t, const ts__rvec *ops, ts__rvec *to,
-                          const ts__rvec *first, size_t count)
+// Streams are first in, first out; where the record disagrees, the times of
+// issue of each lane are sorted.
+static bool ts__tl_sort_items(ts_timeline *t)
 {
+    ts__tl_item *const items = (ts__tl_item *)t->items.data;
     ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
-    bool ok = ts__rvec_reserve(&t->allocator, to, sizeof(int64_t), ops->count);
-    int64_t *const times = (int64_t *)to->data;
-    for (size_t i = 0; ok && i < count; i++) {
-        const size_t begin = ts__tl_u32(first)[i];
-        const size_t end = ts__tl_u32(first)[i + 1];
+    ts__rvec times = { 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < t->replay->lanes.count; i++) {
+        const size_t first = ts__tl_u32(&t->lane_first)[i];
+        const size_t end = ts__tl_u32(&t->lane_first)[i + 1];
         bool sorted = true;
-        for (size_t k = begin; k < end; k++) {
-            times[k] = ts__tl_issue(t, ts__tl_u32(ops)[k]);
-            sorted &= k == begin || times[k - 1] <= times[k];
-        }
-        ok = sorted || ts__tl_sort_times(t, &sort, times + begin, end - begin);
+        for (size_t k = first + 1; k < end; k++)
+            sorted &= items[k - 1].issue_ns <= items[k].issue_ns;
+        if (sorted) continue;
+        ok = ts__rvec_reserve(&t->allocator, &times, sizeof(int64_t),
+                              end - first);
+        int64_t *const at = (int64_t *)times.data;
+        for (size_t k = first; ok && k < end; k++)
+            at[k - first] = items[k].issue_ns;
+        ok = ok && ts__tl_sort_times(t, &sort, at, end - first);
+        for (size_t k = first; ok && k < end; k++)
+            items[k].issue_ns = at[k - first];
     }
+    ts__rvec_close(&t->allocator, &times);
     ts__rsort_close(&t->allocator, &sort);
-    to->count = ops->count;
     return ok;
 }
 
 static bool ts__tl_lists(ts_timeline *t)
 {
-    const ts_replay *const r = t->replay;
-    const size_t devices = r->device_results.count;
+    const size_t devices = t->replay->device_results.count;
     ts__rvec first = { 0 };
-    bool ok =
-        ts__rvec_fill(&t->allocator, &t->devices, sizeof(ts__tl_device),
-                      devices + 1, 0) &&
-        ts__tl_split(t, true, &t->by_device, &first, devices) &&
-        ts__tl_split(t, false, &t->by_lane, &t->lane_first, r->lanes.count) &&
-        ts__tl_issues(t, &t->by_device, &t->device_issue, &first, devices) &&
-        ts__tl_issues(t, &t->by_lane, &t->lane_issue, &t->lane_first,
-                      r->lanes.count);
+    const bool ok = ts__rvec_fill(&t->allocator, &t->devices,
+                                  sizeof(ts__tl_device), devices + 1, 0) &&
+                    ts__tl_split(t, &first) && ts__tl_sort_items(t) &&
+                    ts__rvec_reserve(&t->allocator, &t->issues, sizeof(int64_t),
+                                     t->order.count);
     for (size_t i = 0; ok && i <= devices; i++)
         ts__tl_device_at(t, i)->first = ts__tl_u32(&first)[i];
     t->devices.count = ok ? devices : 0;
@@ -8303,38 +8348,18 @@ static bool ts__tl_sweep_op(ts__tl_sweep *s, uint32_t op)
     return ts__ready_push(&t->allocator, &s->ends, item);
 }
 
-// From the first call for work that takes time to the end of the last.
-static bool ts__tl_span(const ts_timeline *t, const ts__tl_device *d,
-                        int64_t *start, int64_t *end)
-{
-    bool any = false;
-    for (uint32_t i = d->first; i < d[1].first; i++) {
-        const uint32_t op = ts__tl_u32(&t->by_device)[i];
-        const int64_t finish = ts__tl_finish(t, op);
-        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind) ||
-            finish <= ts__tl_begin(t, op))
-            continue;
-        const int64_t issue = ts__tl_issue(t, op);
-        if (!any || issue < *start) *start = issue;
-        if (!any || finish > *end) *end = finish;
-        any = true;
-    }
-    return any;
-}
-
 static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
 {
     ts__tl_device *const d = ts__tl_device_at(t, index);
     ts_timeline_figures *const f = &d->figures;
     const ts_lane *const lane =
         (const ts_lane *)t->replay->device_results.data + index;
-    ts__tl_sweep s = { t, d, 0, { 0 }, 0, { 0 } };
-    int64_t start = 0, end = 0;
+    ts__tl_sweep s = { t, d, d->start_ns, { 0 }, 0, { 0 } };
+    int64_t start = d->start_ns, end = d->end_ns;
     f->file = lane->file;
     f->track = lane->track;
     d->gap_first = t->gaps.count;
-    if (!ts__tl_span(t, d, &start, &end)) return true;
-    s.now = start;
+    if (start == end) return true;
     bool ok = true;
     for (uint32_t i = d->first; ok && i < d[1].first; i++) {
         const uint32_t op = ts__tl_u32(&t->by_device)[i];
@@ -8357,30 +8382,6 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
 }
 
 /* ---- 9.55 Timeline: queues and launches ---------------------------------- */
-
-// The most operations that were issued and not begun at once, and their sum
-// over time.
-static void ts__tl_queue(ts_timeline *t, ts__tl_device *d)
-{
-    const int64_t *const issues = ts__tl_i64(&t->device_issue);
-    const uint32_t *const ops = ts__tl_u32(&t->by_device);
-    ts_timeline_figures *const f = &d->figures;
-    uint32_t issued = d->first;
-    for (uint32_t begun = d->first; begun < d[1].first; begun++) {
-        const int64_t begin = ts__tl_begin(t, ops[begun]);
-        const int64_t part = ts__tl_clip(t, ts__tl_issue(t, ops[begun]), begin);
-        f->queue_ns = ts__replay_add(f->queue_ns, part);
-        // What is issued as this begins comes after it.
-        while (issued < d[1].first && issues[issued] < begin) {
-            issued++;
-            if (issued - begun > f->queue_max &&
-                (!t->windowed ||
-                 (begin > t->from_ns && issues[issued - 1] < t->to_ns)))
-                f->queue_max = issued - begun;
-        }
-        if (issued <= begun) issued = begun + 1;
-    }
-}
 
 // The value at a place of the sorted values, without sorting them: by digits
 // of 11 bits, from the highest down.
@@ -8407,63 +8408,115 @@ static uint64_t ts__tl_select(const uint64_t *values, size_t count,
 
 // What an operation was launched by, if that is what it waited for. Without a
 // call of its own the time of the queue counts.
-static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op)
+static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op, int64_t issue)
 {
-    const ts_replay *const r = t->replay;
-    const uint32_t edge = ts__tl_u32(&t->bound)[op];
-    if (edge != TS_NODE_NONE &&
-        TS_EDGE_KIND(ts__replay_kind(r, edge)) == TS_EDGE_LAUNCH)
+    const ts__tl_bond *const bond = ts__tl_bond_of(t, op);
+    if (bond->source != TS_NODE_NONE &&
+        TS_EDGE_KIND(bond->kind) == TS_EDGE_LAUNCH)
         return true;
-    const ts__op *const o = ts__replay_op(r, op);
+    const ts__op *const o = ts__replay_op(t->replay, op);
     return o->call == TS_NODE_NONE && o->issue != TS__NO_TIME &&
-           (edge == TS_NODE_NONE ||
-            ts__tl_bound_at(t, op) <= ts__tl_issue(t, op));
+           (bond->source == TS_NODE_NONE || bond->at_ns <= issue);
 }
 
-// Collects the launch latencies of a device, those of the window or all.
-static size_t ts__tl_latencies(const ts_timeline *t, const ts__tl_device *d,
-                               bool windowed, uint64_t *to)
+/*
+    Goes through a device's operations once for what their calls tell: the
+    span of its work, which begins with the first call for some that takes
+    time, the time spent in queues, and the launch latencies. latencies:
+    receives those of all, then those of the window, which are a part of them.
+    Returns how many of each.
+*/
+static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
+                          size_t counts[2])
 {
-    size_t count = 0;
+    int64_t *const issues = (int64_t *)t->issues.data;
+    uint64_t *const inside = latencies + (d[1].first - d->first);
+    bool any = false;
     for (uint32_t i = d->first; i < d[1].first; i++) {
         const uint32_t op = ts__tl_u32(&t->by_device)[i];
-        const int64_t begin = ts__tl_begin(t, op);
-        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind) ||
-            (windowed && (begin < t->from_ns || begin >= t->to_ns)) ||
-            !ts__tl_by_launch(t, op))
-            continue;
-        to[count++] = (uint64_t)(begin - ts__tl_issue(t, op));
+        const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
+        const int64_t issue = issues[i] = ts__tl_issue(t, op);
+        d->figures.queue_ns =
+            ts__replay_add(d->figures.queue_ns, ts__tl_clip(t, issue, begin));
+        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
+        if (end > begin) {
+            if (!any || issue < d->start_ns) d->start_ns = issue;
+            if (!any || end > d->end_ns) d->end_ns = end;
+            any = true;
+        }
+        if (!ts__tl_by_launch(t, op, issue)) continue;
+        latencies[counts[0]++] = (uint64_t)(begin - issue);
+        if (t->windowed && begin >= t->from_ns && begin < t->to_ns)
+            inside[counts[1]++] = (uint64_t)(begin - issue);
     }
-    return count;
 }
 
-static bool ts__tl_launches(ts_timeline *t, ts__tl_device *d)
+static void ts__tl_latency(const ts_timeline *t, ts__tl_device *d,
+                           const uint64_t *latencies, const size_t counts[2])
 {
-    ts__rvec values = { 0 };
-    if (!ts__rvec_reserve(&t->allocator, &values, sizeof(uint64_t),
-                          d[1].first - d->first))
-        return false;
-    uint64_t *const v = (uint64_t *)values.data;
-    size_t count = ts__tl_latencies(t, d, false, v);
     d->slow_ns = TS_TIMELINE_SLOW_NS;
-    if (count) {
-        const uint64_t middle = ts__tl_select(v, count, (count - 1) / 2);
+    if (counts[0]) {
+        const uint64_t middle =
+            ts__tl_select(latencies, counts[0], (counts[0] - 1) / 2);
         if (middle > TS_TIMELINE_SLOW_NS / 8)
             d->slow_ns = middle < (uint64_t)TS__REPLAY_TIME_MAX / 8
                              ? (int64_t)middle * 8
                              : TS__REPLAY_TIME_MAX;
     }
-    if (t->windowed) count = ts__tl_latencies(t, d, true, v);
+    const size_t count = counts[t->windowed];
+    const uint64_t *const v =
+        latencies + (t->windowed ? d[1].first - d->first : 0);
     ts_timeline_figures *const f = &d->figures;
     f->launches = count;
-    if (count) {
-        f->launch_p50_ns =
-            (int64_t)ts__tl_select(v, count, (count * 50 + 99) / 100 - 1);
-        f->launch_p95_ns =
-            (int64_t)ts__tl_select(v, count, (count * 95 + 99) / 100 - 1);
-        f->launch_max_ns = (int64_t)ts__tl_select(v, count, count - 1);
-    }
+    if (!count) return;
+    f->launch_p50_ns =
+        (int64_t)ts__tl_select(v, count, (count * 50 + 99) / 100 - 1);
+    f->launch_p95_ns =
+        (int64_t)ts__tl_select(v, count, (count * 95 + 99) / 100 - 1);
+    f->launch_max_ns = (int64_t)ts__tl_select(v, count, count - 1);
+}
+
+static bool ts__tl_launches(ts_timeline *t, ts__tl_device *d)
+{
+    ts__rvec values = { 0 };
+    size_t counts[2] = { 0, 0 };
+    const size_t ops = d[1].first - d->first;
+    if (!ts__rvec_reserve(&t->allocator, &values, sizeof(uint64_t),
+                          ops * (t->windowed ? 2 : 1)))
+        return false;
+    ts__tl_survey(t, d, (uint64_t *)values.data, counts);
+    ts__tl_latency(t, d, (const uint64_t *)values.data, counts);
     ts__rvec_close(&t->allocator, &values);
+    return true;
+}
+
+// The most operations that were issued and not begun at once.
+static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
+{
+    int64_t *const issues = (int64_t *)t->issues.data;
+    const uint32_t *const ops = ts__tl_u32(&t->by_device);
+    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    bool sorted = true;
+    for (uint32_t i = d->first + 1; i < d[1].first; i++)
+        sorted &= issues[i - 1] <= issues[i];
+    if (!sorted && !ts__tl_sort_times(t, &sort, issues + d->first,
+                                      d[1].first - d->first)) {
+        ts__rsort_close(&t->allocator, &sort);
+        return false;
+    }
+    uint32_t issued = d->first;
+    for (uint32_t begun = d->first; begun < d[1].first; begun++) {
+        const int64_t begin = ts__tl_begin(t, ops[begun]);
+        // What is issued as this begins comes after it.
+        for (; issued < d[1].first && issues[issued] < begin; issued++) {
+            const bool inside = !t->windowed || (begin > t->from_ns &&
+                                                 issues[issued] < t->to_ns);
+            if (inside && issued + 1 - begun > d->figures.queue_max)
+                d->figures.queue_max = issued + 1 - begun;
+        }
+        if (issued <= begun) issued = begun + 1;
+    }
+    ts__rsort_close(&t->allocator, &sort);
     return true;
 }
 
@@ -8486,11 +8539,9 @@ static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
     int64_t made = ts__tl_issue(t, gap->operation), done = made;
     if (call != TS_NODE_NONE) {
         const uint32_t end = ts__replay_end_node(r, call);
-        const uint32_t edge = ts__tl_u32(&t->bound)[end];
         made = ts__tl_begin(t, call);
         done = ts__tl_finish(t, call);
-        if (end != call && edge != TS_NODE_NONE &&
-            TS_EDGE_KIND(ts__replay_kind(r, edge)) == TS_EDGE_QUEUE)
+        if (end != call && ts__tl_bound_by(t, end) == TS_EDGE_QUEUE)
             made = done < gap->end_ns ? done : gap->end_ns;
     }
     const int64_t late = made - gap->start_ns;
@@ -8539,13 +8590,13 @@ static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
 static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
 {
     const ts_replay *const r = t->replay;
-    const ts__tl_root *const root = ts__tl_root_of(t, gap->operation);
+    const ts__tl_root *const root = ts__tl_root_at(t, gap->operation);
     ts_timeline_figures *const f = &d->figures;
     gap->culprit = root->culprit;
     gap->edge = root->edge;
     gap->inferred = root->inferred;
     if (ts__replay_op(r, gap->operation)->call == TS_NODE_NONE &&
-        ts__tl_by_launch(t, gap->operation)) {
+        ts__tl_by_launch(t, gap->operation, ts__tl_issue(t, gap->operation))) {
         gap->culprit = TS_NODE_NONE;
         gap->edge = TS_EDGE_LAUNCH;
         gap->inferred = false;
@@ -8622,9 +8673,9 @@ static ts_result ts__tl_devices(ts_timeline *t)
     bool any = false;
     for (size_t i = 0; i < t->devices.count; i++) {
         ts__tl_device *const d = ts__tl_device_at(t, i);
-        if (!ts__tl_sweep_device(t, i) || !ts__tl_launches(t, d))
+        if (!ts__tl_launches(t, d) || !ts__tl_queue(t, d) ||
+            !ts__tl_sweep_device(t, i))
             return TS_ERR_MEMORY;
-        ts__tl_queue(t, d);
         for (size_t k = 0; k < d->gap_count; k++)
             ts__tl_charge(t, d, (ts_gap *)t->gaps.data + d->gap_first + k);
         if (!ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;
@@ -8675,14 +8726,13 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     const ts_allocator a = timeline->allocator;
     for (size_t i = 0; i < timeline->devices.count; i++)
         ts__rvec_close(&a, &ts__tl_device_at(timeline, i)->concurrency);
-    ts__rvec *const vecs[] = { &timeline->begin,      &timeline->finish,
-                               &timeline->bound,      &timeline->sources,
-                               &timeline->roots,      &timeline->held,
-                               &timeline->order,      &timeline->by_device,
-                               &timeline->by_lane,    &timeline->device_issue,
-                               &timeline->lane_issue, &timeline->lane_first,
-                               &timeline->devices,    &timeline->gaps,
-                               &timeline->blocks[0],  &timeline->blocks[1] };
+    ts__rvec *const vecs[] = { &timeline->begin,     &timeline->finish,
+                               &timeline->bonds,     &timeline->roots,
+                               &timeline->held,      &timeline->order,
+                               &timeline->by_device, &timeline->issues,
+                               &timeline->items,     &timeline->lane_first,
+                               &timeline->devices,   &timeline->gaps,
+                               &timeline->blocks[0], &timeline->blocks[1] };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, timeline, sizeof *timeline, 0);
@@ -8754,7 +8804,7 @@ TS_API uint32_t ts_timeline_queue(const ts_timeline *timeline, size_t device,
     uint32_t issued = d->first, begun = d->first, end = d[1].first;
     while (issued < end) {
         const uint32_t middle = issued + (end - issued) / 2;
-        if (ts__tl_i64(&timeline->device_issue)[middle] <= time_ns)
+        if (ts__tl_i64(&timeline->issues)[middle] <= time_ns)
             issued = middle + 1;
         else
             end = middle;
@@ -8798,7 +8848,8 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
         node < r->op_count && ts__kind_works(ts__replay_op(r, node)->kind);
     const uint32_t at =
         works || node >= calls_end ? node : ts__replay_end_node(r, node);
-    const ts__tl_root *const root = ts__tl_root_of(timeline, at);
+    if (ts__tl_is_call(r, at)) return TS_NODE_NONE; // it never waits
+    const ts__tl_root *const root = ts__tl_root_at(timeline, at);
     if (root->culprit == node) return TS_NODE_NONE; // it did not wait
     *edge = root->edge;
     *inferred = root->inferred;
@@ -8813,16 +8864,16 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
     ts_stays stays;
     memset(&stays, 0, sizeof stays);
     stays.timeline = timeline;
-    stays.stream = r->lanes.count; // none
     if (stream >= r->lane_results.count) return stays;
-    stays.stream = r->lanes.count - r->lane_results.count + stream;
-    const uint32_t *const first = ts__tl_u32(&timeline->lane_first);
-    stays.at = first[stays.stream];
-    if (stays.at == first[stays.stream + 1]) {
-        stays.stream = r->lanes.count;
-        return stays;
-    }
-    stays.now_ns = ts__tl_i64(&timeline->lane_issue)[stays.at];
+    const uint32_t *const first =
+        ts__tl_u32(&timeline->lane_first) +
+        (r->lanes.count - r->lane_results.count + stream);
+    if (first[0] == first[1]) return stays;
+    stays.more = true;
+    stays.at = first[0];
+    stays.end = first[1];
+    stays.now_ns =
+        ((const ts__tl_item *)timeline->items.data)[stays.at].issue_ns;
     stays.busy_ns = stays.wait_ns = stays.now_ns;
     stays.runs = stays.waits = TS_NODE_NONE;
     return stays;
@@ -8830,22 +8881,21 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
 
 // What the next operation of a stream waited for other than its call, until
 // *until; for an event wait also what it waits for itself.
-static void ts__stays_hold(const ts_timeline *t, uint32_t op, int64_t *until,
-                           ts_stay *stay)
+static void ts__stays_hold(const ts_timeline *t, const ts__tl_item *item,
+                           int64_t *until, ts_stay *stay)
 {
-    const ts_replay *const r = t->replay;
-    uint32_t nodes[2] = { op, op };
-    if (ts__replay_op(r, op)->kind == TS_EVENT_EVENT_WAIT)
-        nodes[1] = ts__replay_end_node(r, op);
-    for (int i = 0; i < 2; i++) {
-        const uint32_t edge = ts__tl_u32(&t->bound)[nodes[i]];
-        if ((i && nodes[1] == op) || edge == TS_NODE_NONE) continue;
-        const uint8_t kind = TS_EDGE_KIND(ts__replay_kind(r, edge));
-        const int64_t at = ts__tl_bound_at(t, nodes[i]);
-        if (kind == TS_EDGE_LAUNCH || kind == TS_EDGE_SELF || at <= *until)
+    const uint32_t end = item->kind == TS_EVENT_EVENT_WAIT
+                             ? ts__replay_end_node(t->replay, item->op)
+                             : item->op;
+    const uint32_t nodes[2] = { item->op, end };
+    for (int i = 0; i < (end == item->op ? 1 : 2); i++) {
+        const ts__tl_bond *const bond = ts__tl_bond_of(t, nodes[i]);
+        const uint8_t kind = ts__tl_bound_by(t, nodes[i]);
+        if (kind == TS_EDGE_SELF || kind == TS_EDGE_LAUNCH ||
+            kind == TS_EDGE_STREAM_ORDER || bond->at_ns <= *until)
             continue;
-        const ts__tl_root *const root = ts__tl_root_of(t, nodes[i]);
-        *until = at;
+        const ts__tl_root *const root = ts__tl_root_at(t, nodes[i]);
+        *until = bond->at_ns;
         stay->culprit = root->culprit;
         stay->edge = root->edge;
         stay->inferred = root->inferred;
@@ -8853,40 +8903,51 @@ static void ts__stays_hold(const ts_timeline *t, uint32_t op, int64_t *until,
 }
 
 // The next operation begins.
-static void ts__stays_begin(ts_stays *s, uint32_t op)
+static void ts__stays_begin(ts_stays *s, const ts__tl_item *item)
 {
-    const ts_timeline *const t = s->timeline;
-    const uint8_t kind = ts__replay_op(t->replay, op)->kind;
-    const int64_t end = ts__tl_finish(t, op);
     s->at++;
-    if ((ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION) &&
-        end > s->busy_ns) {
-        if (s->busy_ns <= s->now_ns) s->runs = op;
-        s->busy_ns = end;
+    if ((ts__kind_works(item->kind) || item->kind == TS_EVENT_HOST_FUNCTION) &&
+        item->finish_ns > s->busy_ns) {
+        if (s->busy_ns <= s->now_ns) s->runs = item->op;
+        s->busy_ns = item->finish_ns;
     }
-    if (kind == TS_EVENT_EVENT_WAIT && end > s->wait_ns) {
-        s->wait_ns = end;
-        s->waits = op;
+    if (item->kind == TS_EVENT_EVENT_WAIT && item->finish_ns > s->wait_ns) {
+        s->wait_ns = item->finish_ns;
+        s->waits = item->op;
     }
+}
+
+// What a stream does while nothing of its runs and it has more to do.
+static int64_t ts__stays_before(ts_stays *s, const ts__tl_item *item,
+                                ts_stay *stay)
+{
+    int64_t until = s->now_ns;
+    stay->state = TS_STATE_IDLE;
+    // As many are begun as come before this one: the next to be issued.
+    if (item->issue_ns > until) return item->issue_ns;
+    if (item->held) ts__stays_hold(s->timeline, item, &until, stay);
+    stay->state = until > s->now_ns ? TS_STATE_WAITING : TS_STATE_PENDING;
+    return until > s->now_ns ? until : item->begin_ns;
 }
 
 // One stay, not joined with the next; it may be empty. False at the end.
 static bool ts__stays_step(ts_stays *s, ts_stay *stay)
 {
     const ts_timeline *const t = s->timeline;
-    const uint32_t last = ts__tl_u32(&t->lane_first)[s->stream + 1];
-    const bool more = s->at < last;
-    const uint32_t next = more ? ts__tl_u32(&t->by_lane)[s->at] : TS_NODE_NONE;
-    const int64_t begin = more ? ts__tl_begin(t, next) : t->end_ns;
-    const ts_stay none = { TS_STATE_IDLE, s->now_ns, begin, next,
-                           TS_NODE_NONE,  0,         false };
+    const ts__tl_item *const next =
+        s->at < s->end ? (const ts__tl_item *)t->items.data + s->at : NULL;
+    const int64_t begin = next ? next->begin_ns : t->end_ns;
+    const ts_stay none = {
+        TS_STATE_FINISHED, s->now_ns, begin, next ? next->op : TS_NODE_NONE,
+        TS_NODE_NONE,      0,         false
+    };
     *stay = none;
-    if (more && begin <= s->now_ns) {
+    if (next && begin <= s->now_ns) {
         ts__stays_begin(s, next);
         stay->end_ns = s->now_ns;
         return true;
     }
-    int64_t until = s->now_ns;
+    int64_t until = begin;
     if (s->busy_ns > s->now_ns) {
         stay->state = TS_STATE_RUNNING;
         stay->operation = s->runs;
@@ -8897,31 +8958,19 @@ static bool ts__stays_step(ts_stays *s, ts_stay *stay)
         until = s->wait_ns;
         stay->culprit =
             ts_timeline_culprit(t, s->waits, &stay->edge, &stay->inferred);
-    } else if (!more) {
-        stay->state = TS_STATE_FINISHED;
-        until = begin;
-        if (s->now_ns >= begin) return false;
-    } else {
-        // As many are begun as come before this one: the next to be issued.
-        const int64_t issued = ts__tl_i64(&t->lane_issue)[s->at];
-        ts__stays_hold(t, next, &until, stay);
-        stay->state = TS_STATE_WAITING;
-        if (issued > s->now_ns) {
-            *stay = none;
-            until = issued;
-        } else if (until == s->now_ns) {
-            stay->state = TS_STATE_PENDING;
-            until = begin;
-        }
+    } else if (next) {
+        until = ts__stays_before(s, next, stay);
+    } else if (s->now_ns >= begin) {
+        return false;
     }
-    if (more && until > begin) until = begin;
+    if (next && until > begin) until = begin;
     stay->end_ns = s->now_ns = until;
     return true;
 }
 
 TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
 {
-    if (stays->stream == stays->timeline->replay->lanes.count) return false;
+    if (!stays->more) return false;
     while (ts__stays_step(stays, stay)) {
         if (stay->start_ns == stay->end_ns) continue;
         ts_stay *const kept = &stays->next;
@@ -8944,10 +8993,8 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
         if (any) return true;
     }
     *stay = stays->next;
-    const bool any = stays->kept;
-    stays->kept = false;
-    stays->stream = stays->timeline->replay->lanes.count;
-    return any;
+    stays->more = false;
+    return stays->kept;
 }
 
 #endif // TRACESMITH_REPLAY_IMPLEMENTATION

@@ -95,6 +95,7 @@ trace graph64 1000000 200000 graph64.sbt
 trace graph1024 1000000 200000 graph1024.sbt
 trace big 1000 100 big.sbt
 program bench_read
+program bench_timeline
 program bench_tools
 
 cpu=$(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)

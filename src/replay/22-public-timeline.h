@@ -112,7 +112,7 @@ typedef struct ts_timeline ts_timeline;
     Works out all that is below for the selected operations of a replay; with
     `replayed` for those that ran. *timeline is NULL on failure.
 
-    Memory:  about 60 bytes for each operation, 40 for each call.
+    Memory:  about 80 bytes for each operation, 16 for each call.
     Errors:  TS_ERR_NOT_FOUND (there is no such operation), TS_ERR_STATE
              (`replayed`, but there was no run), TS_ERR_USAGE (to not after
              from), TS_ERR_CORRUPT (parts do not add up: a bug),
@@ -197,10 +197,10 @@ typedef struct ts_stay {
 // They are not cut to [from, to).
 typedef struct ts_stays {
     const ts_timeline *timeline; // private, as all of it
-    size_t stream, at;
+    size_t at, end;
     int64_t now_ns, busy_ns, wait_ns;
     uint32_t runs, waits;
-    bool kept;
+    bool more, kept;
     ts_stay next;
 } ts_stays;
 TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream);

@@ -2,11 +2,19 @@
 
 typedef struct ts__tl_device {
     ts_timeline_figures figures;
-    int64_t slow_ns; // what begins later than this had another reason
-    uint32_t first;  // of its operations in ts_timeline.by_device
+    int64_t slow_ns;          // what begins later than this had another reason
+    uint32_t first;           // of its operations in ts_timeline.by_device
+    int64_t start_ns, end_ns; // of its work; equal: it has none
     size_t gap_first, gap_count;
     ts__rvec concurrency; // int64_t
 } ts__tl_device;
+
+// The edge into a node that was satisfied last.
+typedef struct ts__tl_bond {
+    int64_t at_ns;
+    uint32_t source; // TS_NODE_NONE: no edge
+    uint8_t kind;
+} ts__tl_bond;
 
 // What a node goes back to: see ts_timeline_culprit.
 typedef struct ts__tl_root {
@@ -14,6 +22,15 @@ typedef struct ts__tl_root {
     uint8_t edge;
     bool inferred, known;
 } ts__tl_root;
+
+// An operation in its stream. issue_ns: of as many operations as come before
+// it the latest was issued then; its own, but for records that overtake.
+typedef struct ts__tl_item {
+    int64_t begin_ns, finish_ns, issue_ns;
+    uint32_t op;
+    uint8_t kind;
+    bool held; // by something else than its call and its stream
+} ts__tl_item;
 
 // A time that a thread was held up. Those of a thread and sort do not meet.
 typedef struct ts__tl_block {
@@ -33,14 +50,13 @@ struct ts_timeline {
     bool windowed;
     int64_t from_ns, to_ns;
     ts__rvec begin, finish;      // int64_t of each node, if replayed
-    ts__rvec bound;              // uint32_t of each node: edge satisfied last
-    ts__rvec sources;            // uint32_t of each node: where that comes from
-    ts__rvec roots;              // ts__tl_root of each node
+    ts__rvec bonds;              // ts__tl_bond of each node; calls have none
+    ts__rvec roots;              // ts__tl_root of each node but calls
     ts__rvec held;               // uint8_t of each waiter: TS__HELD_...
     ts__rvec order;              // uint32_t: operations in order of their begin
-    ts__rvec by_device, by_lane; // the same, sorted by these
-    ts__rvec device_issue;       // int64_t, sorted, beside by_device
-    ts__rvec lane_issue;         // likewise beside by_lane
+    ts__rvec by_device;          // the same, sorted by device
+    ts__rvec issues;             // int64_t, sorted for each device
+    ts__rvec items;              // ts__tl_item, sorted by lane
     ts__rvec lane_first;         // uint32_t of each lane, and one more
     ts__rvec devices;            // ts__tl_device
     ts__rvec gaps;               // ts_gap, by device
@@ -181,16 +197,6 @@ static void ts__tl_hold(ts_timeline *t, uint32_t node, uint8_t kind)
                                   : TS__HELD_SYNC;
 }
 
-// When the edge that a node is bound by was satisfied.
-static int64_t ts__tl_bound_at(const ts_timeline *t, uint32_t node)
-{
-    const uint32_t from = ts__tl_u32(&t->sources)[node];
-    const uint8_t kind =
-        ts__replay_kind(t->replay, ts__tl_u32(&t->bound)[node]);
-    return kind & TS_EDGE_FROM_START ? ts__tl_begin(t, from)
-                                     : ts__tl_finish(t, from);
-}
-
 // An event wait that takes no time: it may stand where it was reached, or
 // where it was satisfied.
 static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
@@ -205,19 +211,17 @@ static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
 static void ts__tl_bind_moments(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
-    uint32_t *const bound = (uint32_t *)t->bound.data;
+    ts__tl_bond *const bonds = (ts__tl_bond *)t->bonds.data;
     for (size_t i = 0; i < r->waiters.count; i++) {
         const uint32_t op = ts__tl_u32(&r->waiters)[i];
         if (!ts__tl_is_moment(t, op)) continue;
-        const uint32_t end = ts__replay_end_node(r, op);
-        if (bound[end] != TS_NODE_NONE &&
-            (bound[op] == TS_NODE_NONE ||
-             ts__tl_bound_at(t, op) <= ts__tl_bound_at(t, end)))
+        ts__tl_bond *const end = &bonds[ts__replay_end_node(r, op)];
+        if (end->source != TS_NODE_NONE &&
+            (bonds[op].source == TS_NODE_NONE || bonds[op].at_ns <= end->at_ns))
             continue;
-        for (uint32_t e = ts__replay_offsets(r)[op];
-             e < ts__replay_offsets(r)[op + 1]; e++)
-            if (ts__replay_target(r, e) == end) bound[end] = e;
-        ((uint32_t *)t->sources.data)[end] = op;
+        end->at_ns = ts__tl_begin(t, op);
+        end->source = op;
+        end->kind = TS_EDGE_SELF | TS_EDGE_FROM_START;
     }
 }
 
@@ -225,41 +229,46 @@ static bool ts__tl_bind(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
     const ts_allocator *const a = &t->allocator;
-    const size_t count = r->node_count;
-    ts__rvec times = { 0 };
-    if (!ts__rvec_fill(a, &t->bound, sizeof(uint32_t), count, 0xFF) ||
-        !ts__rvec_reserve(a, &t->sources, sizeof(uint32_t), count) ||
-        !ts__rvec_fill(a, &t->held, sizeof(uint8_t), r->waiters.count, 0) ||
-        !ts__rvec_reserve(a, &times, sizeof(int64_t), count)) {
-        ts__rvec_close(a, &times);
+    if (!ts__rvec_fill(a, &t->bonds, sizeof(ts__tl_bond), r->node_count,
+                       0xFF) ||
+        !ts__rvec_fill(a, &t->held, sizeof(uint8_t), r->waiters.count, 0))
         return false;
-    }
-    uint32_t *const bound = (uint32_t *)t->bound.data;
-    uint32_t *const sources = (uint32_t *)t->sources.data;
-    int64_t *const latest = (int64_t *)times.data;
+    ts__tl_bond *const bonds = (ts__tl_bond *)t->bonds.data;
     for (uint32_t i = 0; i < r->node_count; i++) {
         const int64_t begin = ts__tl_begin(t, i), end = ts__tl_finish(t, i);
         for (uint32_t e = ts__replay_offsets(r)[i];
              e < ts__replay_offsets(r)[i + 1]; e++) {
-            const uint8_t kind = ts__replay_kind(r, e);
             const uint32_t to = ts__replay_target(r, e);
+            if (ts__tl_is_call(r, to)) continue;
+            const uint8_t kind = ts__replay_kind(r, e);
             const int64_t at = kind & TS_EDGE_FROM_START ? begin : end;
+            ts__tl_bond *const bond = &bonds[to];
             ts__tl_hold(t, to, kind);
             if (TS_EDGE_KIND(kind) == TS_EDGE_SELF && ts__tl_is_moment(t, i))
                 continue;
-            if (bound[to] != TS_NODE_NONE &&
-                (at < latest[to] ||
-                 (at == latest[to] &&
-                  !ts__tl_prefers(kind, ts__replay_kind(r, bound[to])))))
+            if (bond->source != TS_NODE_NONE &&
+                (at < bond->at_ns ||
+                 (at == bond->at_ns && !ts__tl_prefers(kind, bond->kind))))
                 continue;
-            bound[to] = e;
-            sources[to] = i;
-            latest[to] = at;
+            bond->at_ns = at;
+            bond->source = i;
+            bond->kind = kind;
         }
     }
-    ts__rvec_close(a, &times);
     ts__tl_bind_moments(t);
     return true;
+}
+
+static const ts__tl_bond *ts__tl_bond_of(const ts_timeline *t, uint32_t node)
+{
+    return (const ts__tl_bond *)t->bonds.data + node;
+}
+// The kind of edge that a node is bound by; SELF if there is none.
+static uint8_t ts__tl_bound_by(const ts_timeline *t, uint32_t node)
+{
+    const ts__tl_bond *const bond = ts__tl_bond_of(t, node);
+    return bond->source == TS_NODE_NONE ? TS_EDGE_SELF
+                                        : TS_EDGE_KIND(bond->kind);
 }
 
 // Where a way back ends: host calls, the host's own operations, and what
@@ -279,12 +288,19 @@ static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
 {
     const ts_replay *const r = t->replay;
     *stops = true;
-    if (ts__tl_u32(&t->bound)[node] == TS_NODE_NONE) return TS_NODE_NONE;
-    const uint32_t from = ts__tl_u32(&t->sources)[node];
+    const uint32_t from = ts__tl_bond_of(t, node)->source;
+    if (from == TS_NODE_NONE) return TS_NODE_NONE;
     const uint32_t owner = ts__settle_owner(r, from);
     if (ts__tl_is_root(r, owner)) return owner;
     *stops = false;
     return from;
+}
+
+static ts__tl_root *ts__tl_root_at(const ts_timeline *t, uint32_t node)
+{
+    const ts_replay *const r = t->replay;
+    return (ts__tl_root *)t->roots.data +
+           (node < r->op_count ? node : node - r->call_count);
 }
 
 // What `node` goes back to, given what the node behind it does.
@@ -293,14 +309,12 @@ static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
 {
     ts__tl_root root = { TS_NODE_NONE, TS_EDGE_SELF, false, true };
     if (back == TS_NODE_NONE) return root;
-    const uint8_t kind =
-        ts__replay_kind(t->replay, ts__tl_u32(&t->bound)[node]);
+    const uint8_t kind = ts__tl_bond_of(t, node)->kind;
     const uint8_t edge = TS_EDGE_KIND(kind);
     root.culprit = back;
     root.edge = edge;
     if (!stops) {
-        const ts__tl_root *const behind =
-            (const ts__tl_root *)t->roots.data + back;
+        const ts__tl_root *const behind = ts__tl_root_at(t, back);
         root.culprit = behind->culprit;
         root.inferred = behind->inferred;
         if (edge == TS_EDGE_SELF || edge == TS_EDGE_STREAM_ORDER)
@@ -313,44 +327,45 @@ static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
 /*
     Follows every node back. Each step is taken once: a way that meets an
     earlier one ends there. A circle, which only damaged records make, ends
-    where it closes.
+    where it closes. What calls wait for is not asked.
 */
 static bool ts__tl_follow(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
     const ts_allocator *const a = &t->allocator;
     ts__rvec path = { 0 };
-    if (!ts__rvec_fill(a, &t->roots, sizeof(ts__tl_root), r->node_count, 0))
+    if (!ts__rvec_fill(a, &t->roots, sizeof(ts__tl_root),
+                       r->node_count - r->call_count, 0))
         return false;
-    ts__tl_root *const roots = (ts__tl_root *)t->roots.data;
     bool ok = true;
     for (uint32_t i = 0; ok && i < r->node_count; i++) {
-        uint32_t node = i, back = TS_NODE_NONE;
+        uint32_t node = i;
+        if (ts__tl_is_call(r, i)) continue;
         bool stops = false;
-        for (path.count = 0; ok && !stops && !roots[node].known;) {
+        uint32_t back = ts__tl_back(t, node, &stops);
+        if (stops) { // as most do
+            *ts__tl_root_at(t, node) = ts__tl_join(t, node, back, true);
+            continue;
+        }
+        for (path.count = 0; ok && !stops && !ts__tl_root_at(t, node)->known;) {
             uint32_t *const step =
                 (uint32_t *)ts__rvec_push(a, &path, sizeof *step);
             ok = step != NULL;
             if (!ok) break;
             *step = node;
-            roots[node].known = true;
-            roots[node].culprit = TS_NODE_NONE;
+            ts__tl_root_at(t, node)->known = true;
+            ts__tl_root_at(t, node)->culprit = TS_NODE_NONE;
             back = ts__tl_back(t, node, &stops);
             if (!stops) node = back;
         }
         while (ok && path.count) {
             const uint32_t step = ts__tl_u32(&path)[--path.count];
             back = ts__tl_back(t, step, &stops);
-            roots[step] = ts__tl_join(t, step, back, stops);
+            *ts__tl_root_at(t, step) = ts__tl_join(t, step, back, stops);
         }
     }
     ts__rvec_close(a, &path);
     return ok;
-}
-
-static const ts__tl_root *ts__tl_root_of(const ts_timeline *t, uint32_t node)
-{
-    return (const ts__tl_root *)t->roots.data + node;
 }
 
 /* ---- 9.52 Timeline: when a thread was held up ---------------------------- */
@@ -382,10 +397,7 @@ static bool ts__tl_block_list(ts_timeline *t)
         const uint8_t held = ((const uint8_t *)t->held.data)[i];
         if (!held || !ts__tl_is_call(r, owner)) continue;
         const uint32_t end = ts__replay_end_node(r, owner);
-        const uint32_t edge = ts__tl_u32(&t->bound)[end];
-        const bool queue =
-            edge != TS_NODE_NONE &&
-            TS_EDGE_KIND(ts__replay_kind(r, edge)) == TS_EDGE_QUEUE;
+        const bool queue = ts__tl_bound_by(t, end) == TS_EDGE_QUEUE;
         if (!queue && held == TS__HELD_QUEUE) continue; // not what it took
         ok = ts__tl_block_add(t, queue ? TS__BLOCK_QUEUE : TS__BLOCK_SYNC,
                               owner, ts__replay_lanes(r)[owner],
@@ -498,40 +510,71 @@ static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
 
 /* ---- 9.53 Timeline: lists by device and stream --------------------------- */
 
-// Sorts the operations by device or lane, which keeps them in order of time.
-// first: receives where those of each of `count` begin, and one more.
-static bool ts__tl_split(ts_timeline *t, bool device, ts__rvec *to,
-                         ts__rvec *first, size_t count)
+// Whether an operation may have been held up by something else than its call
+// and what came before it on its stream.
+static bool ts__tl_may_hold(const ts_timeline *t, uint32_t op, uint8_t kind)
+{
+    const uint8_t edge = ts__tl_bound_by(t, op);
+    if (edge != TS_EDGE_SELF && edge != TS_EDGE_LAUNCH &&
+        edge != TS_EDGE_STREAM_ORDER)
+        return true;
+    if (kind != TS_EVENT_EVENT_WAIT) return false;
+    const uint32_t end = ts__replay_end_node(t->replay, op);
+    return end != op && ts__tl_bound_by(t, end) != TS_EDGE_SELF;
+}
+
+// Turns numbers of each of `count` into where each begins, at the end of its
+// part: what is put in goes backwards.
+static void ts__tl_sum_up(uint32_t *counts, size_t count)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i <= count; i++)
+        counts[i] = sum += counts[i];
+}
+
+// Sorts the operations by device and by lane, which keeps them in order.
+static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
 {
     const ts_replay *const r = t->replay;
     const ts_allocator *const a = &t->allocator;
-    const size_t size = sizeof(uint32_t), ops = t->order.count;
-    if (!ts__rvec_reserve(a, to, size, ops) ||
-        !ts__rvec_fill(a, first, size, count + 1, 0))
+    const size_t ops = t->order.count, devices = r->device_results.count;
+    if (!ts__rvec_reserve(a, &t->by_device, sizeof(uint32_t), ops) ||
+        !ts__rvec_reserve(a, &t->items, sizeof(ts__tl_item), ops) ||
+        !ts__rvec_fill(a, device_first, sizeof(uint32_t), devices + 1, 0) ||
+        !ts__rvec_fill(a, &t->lane_first, sizeof(uint32_t), r->lanes.count + 1,
+                       0))
         return false;
-    uint32_t *const at = (uint32_t *)first->data;
-    const uint32_t *const lanes = ts__replay_lanes(r);
-    for (size_t i = 0; i < ops; i++) {
-        const uint32_t lane = lanes[ts__tl_u32(&t->order)[i]];
-        at[device ? ts__replay_lane_at(r, lane)->device : lane]++;
-    }
-    uint32_t sum = 0;
-    for (size_t i = 0; i <= count; i++) {
-        sum += at[i];
-        at[i] = sum; // one too far: the loop below counts down
-    }
+    uint32_t *const by_device = (uint32_t *)device_first->data;
+    uint32_t *const by_lane = (uint32_t *)t->lane_first.data;
+    for (size_t i = 0; i < ops; i++)
+        by_lane[ts__replay_lanes(r)[ts__tl_u32(&t->order)[i]]]++;
+    for (size_t i = 0; i < r->lanes.count; i++)
+        if (by_lane[i])
+            by_device[ts__replay_lane_at(r, i)->device] += by_lane[i];
+    ts__tl_sum_up(by_device, devices);
+    ts__tl_sum_up(by_lane, r->lanes.count);
     for (size_t i = ops; i-- > 0;) {
         const uint32_t op = ts__tl_u32(&t->order)[i];
-        const uint32_t lane = lanes[op];
-        ((uint32_t *)to->data)[--at[device ? ts__replay_lane_at(r, lane)->device
-                                           : lane]] = op;
+        const uint32_t lane = ts__replay_lanes(r)[op];
+        const uint32_t device = ts__replay_lane_at(r, lane)->device;
+        const uint8_t kind = ts__replay_op(r, op)->kind;
+        ts__tl_item *const item =
+            (ts__tl_item *)t->items.data + --by_lane[lane];
+        item->begin_ns = ts__tl_begin(t, op);
+        item->finish_ns = ts__tl_finish(t, op);
+        item->issue_ns = ts__tl_issue(t, op);
+        item->op = op;
+        item->kind = kind;
+        item->held = ts__tl_may_hold(t, op, kind);
+        ((uint32_t *)t->by_device.data)[--by_device[device]] = op;
     }
-    to->count = ops;
+    t->items.count = t->by_device.count = ops;
     return true;
 }
 
-static bool ts__tl_sort_times(ts_timeline *t, ts__rsort *sort, int64_t *times,
-                              size_t count)
+// Puts times into the sorter, if there is not yet anything to sort by.
+static bool ts__tl_sort_times(const ts_timeline *t, ts__rsort *sort,
+                              int64_t *times, size_t count)
 {
     if (!ts__rsort_open(&t->allocator, sort, count)) return false;
     for (size_t i = 0; i < count; i++) {
@@ -544,42 +587,44 @@ static bool ts__tl_sort_times(ts_timeline *t, ts__rsort *sort, int64_t *times,
     return true;
 }
 
-// The times at which the operations of a list were issued, each part sorted.
-// Streams are first in, first out: theirs mostly are.
-static bool ts__tl_issues(ts_timeline *t, const ts__rvec *ops, ts__rvec *to,
-                          const ts__rvec *first, size_t count)
+// Streams are first in, first out; where the record disagrees, the times of
+// issue of each lane are sorted.
+static bool ts__tl_sort_items(ts_timeline *t)
 {
+    ts__tl_item *const items = (ts__tl_item *)t->items.data;
     ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
-    bool ok = ts__rvec_reserve(&t->allocator, to, sizeof(int64_t), ops->count);
-    int64_t *const times = (int64_t *)to->data;
-    for (size_t i = 0; ok && i < count; i++) {
-        const size_t begin = ts__tl_u32(first)[i];
-        const size_t end = ts__tl_u32(first)[i + 1];
+    ts__rvec times = { 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < t->replay->lanes.count; i++) {
+        const size_t first = ts__tl_u32(&t->lane_first)[i];
+        const size_t end = ts__tl_u32(&t->lane_first)[i + 1];
         bool sorted = true;
-        for (size_t k = begin; k < end; k++) {
-            times[k] = ts__tl_issue(t, ts__tl_u32(ops)[k]);
-            sorted &= k == begin || times[k - 1] <= times[k];
-        }
-        ok = sorted || ts__tl_sort_times(t, &sort, times + begin, end - begin);
+        for (size_t k = first + 1; k < end; k++)
+            sorted &= items[k - 1].issue_ns <= items[k].issue_ns;
+        if (sorted) continue;
+        ok = ts__rvec_reserve(&t->allocator, &times, sizeof(int64_t),
+                              end - first);
+        int64_t *const at = (int64_t *)times.data;
+        for (size_t k = first; ok && k < end; k++)
+            at[k - first] = items[k].issue_ns;
+        ok = ok && ts__tl_sort_times(t, &sort, at, end - first);
+        for (size_t k = first; ok && k < end; k++)
+            items[k].issue_ns = at[k - first];
     }
+    ts__rvec_close(&t->allocator, &times);
     ts__rsort_close(&t->allocator, &sort);
-    to->count = ops->count;
     return ok;
 }
 
 static bool ts__tl_lists(ts_timeline *t)
 {
-    const ts_replay *const r = t->replay;
-    const size_t devices = r->device_results.count;
+    const size_t devices = t->replay->device_results.count;
     ts__rvec first = { 0 };
-    bool ok =
-        ts__rvec_fill(&t->allocator, &t->devices, sizeof(ts__tl_device),
-                      devices + 1, 0) &&
-        ts__tl_split(t, true, &t->by_device, &first, devices) &&
-        ts__tl_split(t, false, &t->by_lane, &t->lane_first, r->lanes.count) &&
-        ts__tl_issues(t, &t->by_device, &t->device_issue, &first, devices) &&
-        ts__tl_issues(t, &t->by_lane, &t->lane_issue, &t->lane_first,
-                      r->lanes.count);
+    const bool ok = ts__rvec_fill(&t->allocator, &t->devices,
+                                  sizeof(ts__tl_device), devices + 1, 0) &&
+                    ts__tl_split(t, &first) && ts__tl_sort_items(t) &&
+                    ts__rvec_reserve(&t->allocator, &t->issues, sizeof(int64_t),
+                                     t->order.count);
     for (size_t i = 0; ok && i <= devices; i++)
         ts__tl_device_at(t, i)->first = ts__tl_u32(&first)[i];
     t->devices.count = ok ? devices : 0;

@@ -97,38 +97,18 @@ static bool ts__tl_sweep_op(ts__tl_sweep *s, uint32_t op)
     return ts__ready_push(&t->allocator, &s->ends, item);
 }
 
-// From the first call for work that takes time to the end of the last.
-static bool ts__tl_span(const ts_timeline *t, const ts__tl_device *d,
-                        int64_t *start, int64_t *end)
-{
-    bool any = false;
-    for (uint32_t i = d->first; i < d[1].first; i++) {
-        const uint32_t op = ts__tl_u32(&t->by_device)[i];
-        const int64_t finish = ts__tl_finish(t, op);
-        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind) ||
-            finish <= ts__tl_begin(t, op))
-            continue;
-        const int64_t issue = ts__tl_issue(t, op);
-        if (!any || issue < *start) *start = issue;
-        if (!any || finish > *end) *end = finish;
-        any = true;
-    }
-    return any;
-}
-
 static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
 {
     ts__tl_device *const d = ts__tl_device_at(t, index);
     ts_timeline_figures *const f = &d->figures;
     const ts_lane *const lane =
         (const ts_lane *)t->replay->device_results.data + index;
-    ts__tl_sweep s = { t, d, 0, { 0 }, 0, { 0 } };
-    int64_t start = 0, end = 0;
+    ts__tl_sweep s = { t, d, d->start_ns, { 0 }, 0, { 0 } };
+    int64_t start = d->start_ns, end = d->end_ns;
     f->file = lane->file;
     f->track = lane->track;
     d->gap_first = t->gaps.count;
-    if (!ts__tl_span(t, d, &start, &end)) return true;
-    s.now = start;
+    if (start == end) return true;
     bool ok = true;
     for (uint32_t i = d->first; ok && i < d[1].first; i++) {
         const uint32_t op = ts__tl_u32(&t->by_device)[i];
@@ -151,30 +131,6 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
 }
 
 /* ---- 9.55 Timeline: queues and launches ---------------------------------- */
-
-// The most operations that were issued and not begun at once, and their sum
-// over time.
-static void ts__tl_queue(ts_timeline *t, ts__tl_device *d)
-{
-    const int64_t *const issues = ts__tl_i64(&t->device_issue);
-    const uint32_t *const ops = ts__tl_u32(&t->by_device);
-    ts_timeline_figures *const f = &d->figures;
-    uint32_t issued = d->first;
-    for (uint32_t begun = d->first; begun < d[1].first; begun++) {
-        const int64_t begin = ts__tl_begin(t, ops[begun]);
-        const int64_t part = ts__tl_clip(t, ts__tl_issue(t, ops[begun]), begin);
-        f->queue_ns = ts__replay_add(f->queue_ns, part);
-        // What is issued as this begins comes after it.
-        while (issued < d[1].first && issues[issued] < begin) {
-            issued++;
-            if (issued - begun > f->queue_max &&
-                (!t->windowed ||
-                 (begin > t->from_ns && issues[issued - 1] < t->to_ns)))
-                f->queue_max = issued - begun;
-        }
-        if (issued <= begun) issued = begun + 1;
-    }
-}
 
 // The value at a place of the sorted values, without sorting them: by digits
 // of 11 bits, from the highest down.
@@ -201,63 +157,115 @@ static uint64_t ts__tl_select(const uint64_t *values, size_t count,
 
 // What an operation was launched by, if that is what it waited for. Without a
 // call of its own the time of the queue counts.
-static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op)
+static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op, int64_t issue)
 {
-    const ts_replay *const r = t->replay;
-    const uint32_t edge = ts__tl_u32(&t->bound)[op];
-    if (edge != TS_NODE_NONE &&
-        TS_EDGE_KIND(ts__replay_kind(r, edge)) == TS_EDGE_LAUNCH)
+    const ts__tl_bond *const bond = ts__tl_bond_of(t, op);
+    if (bond->source != TS_NODE_NONE &&
+        TS_EDGE_KIND(bond->kind) == TS_EDGE_LAUNCH)
         return true;
-    const ts__op *const o = ts__replay_op(r, op);
+    const ts__op *const o = ts__replay_op(t->replay, op);
     return o->call == TS_NODE_NONE && o->issue != TS__NO_TIME &&
-           (edge == TS_NODE_NONE ||
-            ts__tl_bound_at(t, op) <= ts__tl_issue(t, op));
+           (bond->source == TS_NODE_NONE || bond->at_ns <= issue);
 }
 
-// Collects the launch latencies of a device, those of the window or all.
-static size_t ts__tl_latencies(const ts_timeline *t, const ts__tl_device *d,
-                               bool windowed, uint64_t *to)
+/*
+    Goes through a device's operations once for what their calls tell: the
+    span of its work, which begins with the first call for some that takes
+    time, the time spent in queues, and the launch latencies. latencies:
+    receives those of all, then those of the window, which are a part of them.
+    Returns how many of each.
+*/
+static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
+                          size_t counts[2])
 {
-    size_t count = 0;
+    int64_t *const issues = (int64_t *)t->issues.data;
+    uint64_t *const inside = latencies + (d[1].first - d->first);
+    bool any = false;
     for (uint32_t i = d->first; i < d[1].first; i++) {
         const uint32_t op = ts__tl_u32(&t->by_device)[i];
-        const int64_t begin = ts__tl_begin(t, op);
-        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind) ||
-            (windowed && (begin < t->from_ns || begin >= t->to_ns)) ||
-            !ts__tl_by_launch(t, op))
-            continue;
-        to[count++] = (uint64_t)(begin - ts__tl_issue(t, op));
+        const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
+        const int64_t issue = issues[i] = ts__tl_issue(t, op);
+        d->figures.queue_ns =
+            ts__replay_add(d->figures.queue_ns, ts__tl_clip(t, issue, begin));
+        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
+        if (end > begin) {
+            if (!any || issue < d->start_ns) d->start_ns = issue;
+            if (!any || end > d->end_ns) d->end_ns = end;
+            any = true;
+        }
+        if (!ts__tl_by_launch(t, op, issue)) continue;
+        latencies[counts[0]++] = (uint64_t)(begin - issue);
+        if (t->windowed && begin >= t->from_ns && begin < t->to_ns)
+            inside[counts[1]++] = (uint64_t)(begin - issue);
     }
-    return count;
 }
 
-static bool ts__tl_launches(ts_timeline *t, ts__tl_device *d)
+static void ts__tl_latency(const ts_timeline *t, ts__tl_device *d,
+                           const uint64_t *latencies, const size_t counts[2])
 {
-    ts__rvec values = { 0 };
-    if (!ts__rvec_reserve(&t->allocator, &values, sizeof(uint64_t),
-                          d[1].first - d->first))
-        return false;
-    uint64_t *const v = (uint64_t *)values.data;
-    size_t count = ts__tl_latencies(t, d, false, v);
     d->slow_ns = TS_TIMELINE_SLOW_NS;
-    if (count) {
-        const uint64_t middle = ts__tl_select(v, count, (count - 1) / 2);
+    if (counts[0]) {
+        const uint64_t middle =
+            ts__tl_select(latencies, counts[0], (counts[0] - 1) / 2);
         if (middle > TS_TIMELINE_SLOW_NS / 8)
             d->slow_ns = middle < (uint64_t)TS__REPLAY_TIME_MAX / 8
                              ? (int64_t)middle * 8
                              : TS__REPLAY_TIME_MAX;
     }
-    if (t->windowed) count = ts__tl_latencies(t, d, true, v);
+    const size_t count = counts[t->windowed];
+    const uint64_t *const v =
+        latencies + (t->windowed ? d[1].first - d->first : 0);
     ts_timeline_figures *const f = &d->figures;
     f->launches = count;
-    if (count) {
-        f->launch_p50_ns =
-            (int64_t)ts__tl_select(v, count, (count * 50 + 99) / 100 - 1);
-        f->launch_p95_ns =
-            (int64_t)ts__tl_select(v, count, (count * 95 + 99) / 100 - 1);
-        f->launch_max_ns = (int64_t)ts__tl_select(v, count, count - 1);
-    }
+    if (!count) return;
+    f->launch_p50_ns =
+        (int64_t)ts__tl_select(v, count, (count * 50 + 99) / 100 - 1);
+    f->launch_p95_ns =
+        (int64_t)ts__tl_select(v, count, (count * 95 + 99) / 100 - 1);
+    f->launch_max_ns = (int64_t)ts__tl_select(v, count, count - 1);
+}
+
+static bool ts__tl_launches(ts_timeline *t, ts__tl_device *d)
+{
+    ts__rvec values = { 0 };
+    size_t counts[2] = { 0, 0 };
+    const size_t ops = d[1].first - d->first;
+    if (!ts__rvec_reserve(&t->allocator, &values, sizeof(uint64_t),
+                          ops * (t->windowed ? 2 : 1)))
+        return false;
+    ts__tl_survey(t, d, (uint64_t *)values.data, counts);
+    ts__tl_latency(t, d, (const uint64_t *)values.data, counts);
     ts__rvec_close(&t->allocator, &values);
+    return true;
+}
+
+// The most operations that were issued and not begun at once.
+static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
+{
+    int64_t *const issues = (int64_t *)t->issues.data;
+    const uint32_t *const ops = ts__tl_u32(&t->by_device);
+    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    bool sorted = true;
+    for (uint32_t i = d->first + 1; i < d[1].first; i++)
+        sorted &= issues[i - 1] <= issues[i];
+    if (!sorted && !ts__tl_sort_times(t, &sort, issues + d->first,
+                                      d[1].first - d->first)) {
+        ts__rsort_close(&t->allocator, &sort);
+        return false;
+    }
+    uint32_t issued = d->first;
+    for (uint32_t begun = d->first; begun < d[1].first; begun++) {
+        const int64_t begin = ts__tl_begin(t, ops[begun]);
+        // What is issued as this begins comes after it.
+        for (; issued < d[1].first && issues[issued] < begin; issued++) {
+            const bool inside = !t->windowed || (begin > t->from_ns &&
+                                                 issues[issued] < t->to_ns);
+            if (inside && issued + 1 - begun > d->figures.queue_max)
+                d->figures.queue_max = issued + 1 - begun;
+        }
+        if (issued <= begun) issued = begun + 1;
+    }
+    ts__rsort_close(&t->allocator, &sort);
     return true;
 }
 
@@ -280,11 +288,9 @@ static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
     int64_t made = ts__tl_issue(t, gap->operation), done = made;
     if (call != TS_NODE_NONE) {
         const uint32_t end = ts__replay_end_node(r, call);
-        const uint32_t edge = ts__tl_u32(&t->bound)[end];
         made = ts__tl_begin(t, call);
         done = ts__tl_finish(t, call);
-        if (end != call && edge != TS_NODE_NONE &&
-            TS_EDGE_KIND(ts__replay_kind(r, edge)) == TS_EDGE_QUEUE)
+        if (end != call && ts__tl_bound_by(t, end) == TS_EDGE_QUEUE)
             made = done < gap->end_ns ? done : gap->end_ns;
     }
     const int64_t late = made - gap->start_ns;
@@ -333,13 +339,13 @@ static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
 static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
 {
     const ts_replay *const r = t->replay;
-    const ts__tl_root *const root = ts__tl_root_of(t, gap->operation);
+    const ts__tl_root *const root = ts__tl_root_at(t, gap->operation);
     ts_timeline_figures *const f = &d->figures;
     gap->culprit = root->culprit;
     gap->edge = root->edge;
     gap->inferred = root->inferred;
     if (ts__replay_op(r, gap->operation)->call == TS_NODE_NONE &&
-        ts__tl_by_launch(t, gap->operation)) {
+        ts__tl_by_launch(t, gap->operation, ts__tl_issue(t, gap->operation))) {
         gap->culprit = TS_NODE_NONE;
         gap->edge = TS_EDGE_LAUNCH;
         gap->inferred = false;
@@ -416,9 +422,9 @@ static ts_result ts__tl_devices(ts_timeline *t)
     bool any = false;
     for (size_t i = 0; i < t->devices.count; i++) {
         ts__tl_device *const d = ts__tl_device_at(t, i);
-        if (!ts__tl_sweep_device(t, i) || !ts__tl_launches(t, d))
+        if (!ts__tl_launches(t, d) || !ts__tl_queue(t, d) ||
+            !ts__tl_sweep_device(t, i))
             return TS_ERR_MEMORY;
-        ts__tl_queue(t, d);
         for (size_t k = 0; k < d->gap_count; k++)
             ts__tl_charge(t, d, (ts_gap *)t->gaps.data + d->gap_first + k);
         if (!ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;
@@ -469,14 +475,13 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     const ts_allocator a = timeline->allocator;
     for (size_t i = 0; i < timeline->devices.count; i++)
         ts__rvec_close(&a, &ts__tl_device_at(timeline, i)->concurrency);
-    ts__rvec *const vecs[] = { &timeline->begin,      &timeline->finish,
-                               &timeline->bound,      &timeline->sources,
-                               &timeline->roots,      &timeline->held,
-                               &timeline->order,      &timeline->by_device,
-                               &timeline->by_lane,    &timeline->device_issue,
-                               &timeline->lane_issue, &timeline->lane_first,
-                               &timeline->devices,    &timeline->gaps,
-                               &timeline->blocks[0],  &timeline->blocks[1] };
+    ts__rvec *const vecs[] = { &timeline->begin,     &timeline->finish,
+                               &timeline->bonds,     &timeline->roots,
+                               &timeline->held,      &timeline->order,
+                               &timeline->by_device, &timeline->issues,
+                               &timeline->items,     &timeline->lane_first,
+                               &timeline->devices,   &timeline->gaps,
+                               &timeline->blocks[0], &timeline->blocks[1] };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, timeline, sizeof *timeline, 0);
@@ -548,7 +553,7 @@ TS_API uint32_t ts_timeline_queue(const ts_timeline *timeline, size_t device,
     uint32_t issued = d->first, begun = d->first, end = d[1].first;
     while (issued < end) {
         const uint32_t middle = issued + (end - issued) / 2;
-        if (ts__tl_i64(&timeline->device_issue)[middle] <= time_ns)
+        if (ts__tl_i64(&timeline->issues)[middle] <= time_ns)
             issued = middle + 1;
         else
             end = middle;
@@ -592,7 +597,8 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
         node < r->op_count && ts__kind_works(ts__replay_op(r, node)->kind);
     const uint32_t at =
         works || node >= calls_end ? node : ts__replay_end_node(r, node);
-    const ts__tl_root *const root = ts__tl_root_of(timeline, at);
+    if (ts__tl_is_call(r, at)) return TS_NODE_NONE; // it never waits
+    const ts__tl_root *const root = ts__tl_root_at(timeline, at);
     if (root->culprit == node) return TS_NODE_NONE; // it did not wait
     *edge = root->edge;
     *inferred = root->inferred;
@@ -607,16 +613,16 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
     ts_stays stays;
     memset(&stays, 0, sizeof stays);
     stays.timeline = timeline;
-    stays.stream = r->lanes.count; // none
     if (stream >= r->lane_results.count) return stays;
-    stays.stream = r->lanes.count - r->lane_results.count + stream;
-    const uint32_t *const first = ts__tl_u32(&timeline->lane_first);
-    stays.at = first[stays.stream];
-    if (stays.at == first[stays.stream + 1]) {
-        stays.stream = r->lanes.count;
-        return stays;
-    }
-    stays.now_ns = ts__tl_i64(&timeline->lane_issue)[stays.at];
+    const uint32_t *const first =
+        ts__tl_u32(&timeline->lane_first) +
+        (r->lanes.count - r->lane_results.count + stream);
+    if (first[0] == first[1]) return stays;
+    stays.more = true;
+    stays.at = first[0];
+    stays.end = first[1];
+    stays.now_ns =
+        ((const ts__tl_item *)timeline->items.data)[stays.at].issue_ns;
     stays.busy_ns = stays.wait_ns = stays.now_ns;
     stays.runs = stays.waits = TS_NODE_NONE;
     return stays;
@@ -624,22 +630,21 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
 
 // What the next operation of a stream waited for other than its call, until
 // *until; for an event wait also what it waits for itself.
-static void ts__stays_hold(const ts_timeline *t, uint32_t op, int64_t *until,
-                           ts_stay *stay)
+static void ts__stays_hold(const ts_timeline *t, const ts__tl_item *item,
+                           int64_t *until, ts_stay *stay)
 {
-    const ts_replay *const r = t->replay;
-    uint32_t nodes[2] = { op, op };
-    if (ts__replay_op(r, op)->kind == TS_EVENT_EVENT_WAIT)
-        nodes[1] = ts__replay_end_node(r, op);
-    for (int i = 0; i < 2; i++) {
-        const uint32_t edge = ts__tl_u32(&t->bound)[nodes[i]];
-        if ((i && nodes[1] == op) || edge == TS_NODE_NONE) continue;
-        const uint8_t kind = TS_EDGE_KIND(ts__replay_kind(r, edge));
-        const int64_t at = ts__tl_bound_at(t, nodes[i]);
-        if (kind == TS_EDGE_LAUNCH || kind == TS_EDGE_SELF || at <= *until)
+    const uint32_t end = item->kind == TS_EVENT_EVENT_WAIT
+                             ? ts__replay_end_node(t->replay, item->op)
+                             : item->op;
+    const uint32_t nodes[2] = { item->op, end };
+    for (int i = 0; i < (end == item->op ? 1 : 2); i++) {
+        const ts__tl_bond *const bond = ts__tl_bond_of(t, nodes[i]);
+        const uint8_t kind = ts__tl_bound_by(t, nodes[i]);
+        if (kind == TS_EDGE_SELF || kind == TS_EDGE_LAUNCH ||
+            kind == TS_EDGE_STREAM_ORDER || bond->at_ns <= *until)
             continue;
-        const ts__tl_root *const root = ts__tl_root_of(t, nodes[i]);
-        *until = at;
+        const ts__tl_root *const root = ts__tl_root_at(t, nodes[i]);
+        *until = bond->at_ns;
         stay->culprit = root->culprit;
         stay->edge = root->edge;
         stay->inferred = root->inferred;
@@ -647,40 +652,51 @@ static void ts__stays_hold(const ts_timeline *t, uint32_t op, int64_t *until,
 }
 
 // The next operation begins.
-static void ts__stays_begin(ts_stays *s, uint32_t op)
+static void ts__stays_begin(ts_stays *s, const ts__tl_item *item)
 {
-    const ts_timeline *const t = s->timeline;
-    const uint8_t kind = ts__replay_op(t->replay, op)->kind;
-    const int64_t end = ts__tl_finish(t, op);
     s->at++;
-    if ((ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION) &&
-        end > s->busy_ns) {
-        if (s->busy_ns <= s->now_ns) s->runs = op;
-        s->busy_ns = end;
+    if ((ts__kind_works(item->kind) || item->kind == TS_EVENT_HOST_FUNCTION) &&
+        item->finish_ns > s->busy_ns) {
+        if (s->busy_ns <= s->now_ns) s->runs = item->op;
+        s->busy_ns = item->finish_ns;
     }
-    if (kind == TS_EVENT_EVENT_WAIT && end > s->wait_ns) {
-        s->wait_ns = end;
-        s->waits = op;
+    if (item->kind == TS_EVENT_EVENT_WAIT && item->finish_ns > s->wait_ns) {
+        s->wait_ns = item->finish_ns;
+        s->waits = item->op;
     }
+}
+
+// What a stream does while nothing of its runs and it has more to do.
+static int64_t ts__stays_before(ts_stays *s, const ts__tl_item *item,
+                                ts_stay *stay)
+{
+    int64_t until = s->now_ns;
+    stay->state = TS_STATE_IDLE;
+    // As many are begun as come before this one: the next to be issued.
+    if (item->issue_ns > until) return item->issue_ns;
+    if (item->held) ts__stays_hold(s->timeline, item, &until, stay);
+    stay->state = until > s->now_ns ? TS_STATE_WAITING : TS_STATE_PENDING;
+    return until > s->now_ns ? until : item->begin_ns;
 }
 
 // One stay, not joined with the next; it may be empty. False at the end.
 static bool ts__stays_step(ts_stays *s, ts_stay *stay)
 {
     const ts_timeline *const t = s->timeline;
-    const uint32_t last = ts__tl_u32(&t->lane_first)[s->stream + 1];
-    const bool more = s->at < last;
-    const uint32_t next = more ? ts__tl_u32(&t->by_lane)[s->at] : TS_NODE_NONE;
-    const int64_t begin = more ? ts__tl_begin(t, next) : t->end_ns;
-    const ts_stay none = { TS_STATE_IDLE, s->now_ns, begin, next,
-                           TS_NODE_NONE,  0,         false };
+    const ts__tl_item *const next =
+        s->at < s->end ? (const ts__tl_item *)t->items.data + s->at : NULL;
+    const int64_t begin = next ? next->begin_ns : t->end_ns;
+    const ts_stay none = {
+        TS_STATE_FINISHED, s->now_ns, begin, next ? next->op : TS_NODE_NONE,
+        TS_NODE_NONE,      0,         false
+    };
     *stay = none;
-    if (more && begin <= s->now_ns) {
+    if (next && begin <= s->now_ns) {
         ts__stays_begin(s, next);
         stay->end_ns = s->now_ns;
         return true;
     }
-    int64_t until = s->now_ns;
+    int64_t until = begin;
     if (s->busy_ns > s->now_ns) {
         stay->state = TS_STATE_RUNNING;
         stay->operation = s->runs;
@@ -691,31 +707,19 @@ static bool ts__stays_step(ts_stays *s, ts_stay *stay)
         until = s->wait_ns;
         stay->culprit =
             ts_timeline_culprit(t, s->waits, &stay->edge, &stay->inferred);
-    } else if (!more) {
-        stay->state = TS_STATE_FINISHED;
-        until = begin;
-        if (s->now_ns >= begin) return false;
-    } else {
-        // As many are begun as come before this one: the next to be issued.
-        const int64_t issued = ts__tl_i64(&t->lane_issue)[s->at];
-        ts__stays_hold(t, next, &until, stay);
-        stay->state = TS_STATE_WAITING;
-        if (issued > s->now_ns) {
-            *stay = none;
-            until = issued;
-        } else if (until == s->now_ns) {
-            stay->state = TS_STATE_PENDING;
-            until = begin;
-        }
+    } else if (next) {
+        until = ts__stays_before(s, next, stay);
+    } else if (s->now_ns >= begin) {
+        return false;
     }
-    if (more && until > begin) until = begin;
+    if (next && until > begin) until = begin;
     stay->end_ns = s->now_ns = until;
     return true;
 }
 
 TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
 {
-    if (stays->stream == stays->timeline->replay->lanes.count) return false;
+    if (!stays->more) return false;
     while (ts__stays_step(stays, stay)) {
         if (stay->start_ns == stay->end_ns) continue;
         ts_stay *const kept = &stays->next;
@@ -738,8 +742,6 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
         if (any) return true;
     }
     *stay = stays->next;
-    const bool any = stays->kept;
-    stays->kept = false;
-    stays->stream = stays->timeline->replay->lanes.count;
-    return any;
+    stays->more = false;
+    return stays->kept;
 }
