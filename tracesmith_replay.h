@@ -384,6 +384,9 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event);
     - on a legacy default stream, an operation on what was issued before to
       blocking streams of its context, and what is issued to these after it
       on the operation;
+    - a collective ends, on every rank of which there is a trace, after all of
+      them have begun it; so do a send and its receive. Their join begins when
+      the last one arrives and lasts as long as the shortest of them did;
     - a host sync ends after what it waited for, a call after its sync or its
       copy if the record shows that it outlasted it, and the next call of a
       thread comes after the one before.
@@ -476,12 +479,17 @@ TS_API void ts_replay_close(ts_replay *replay); // NULL is allowed
 /*
     Files are numbered as they were given, from 0, which is `reader`. The time
     axis is that of the first: offset_ns is added to all times of a file. It
-    comes from the Unix time at which both started, if both know it.
+    comes from the Unix time at which both started, if both know it, and from
+    the ends of the `matched` collectives that the file shares with the first,
+    or with files that do: the median of the differences. residual_ns is the
+    median distance from it.
 */
 typedef struct ts_replay_file {
     ts_reader *reader;
     int64_t offset_ns;
     bool realtime; // both files know the Unix time of their start
+    uint64_t matched;
+    int64_t residual_ns;
 } ts_replay_file;
 TS_API bool ts_replay_file_at(const ts_replay *replay, size_t index,
                               ts_replay_file *file);
@@ -518,6 +526,8 @@ typedef struct ts_replay_stats {
     uint64_t contradicted;         // left out because the record shows no wait
     uint64_t never_recorded;       // waits for an event that has no record
     uint64_t missing_records;      // waits whose `record` the trace lacks
+    uint64_t meetings;             // collectives and pairs of send and receive
+    uint64_t meetings_partial;     // ranks are missing: low confidence
     uint64_t lost; // records the ledger misses on what was selected
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
     // The run.
@@ -4650,6 +4660,24 @@ typedef struct ts__event_op {
     uint64_t id, record;
 } ts__event_op;
 
+/*
+    Operations that wait for each other: a collective, or a send and its
+    receive. Those of more than one member have a join, whose start is the
+    latest of the members' starts and whose duration is what the transfer
+    takes once all are there: the shortest of the recorded durations, that of
+    the operation `cost`. The ends of the members depend on its end.
+*/
+typedef struct ts__meeting {
+    uint32_t first, count; // of ts_replay.members
+    uint32_t expected;     // ranks that take part; 0 unknown
+    uint32_t join, cost;   // nodes; TS_NODE_NONE: of one member alone
+    uint8_t kind;          // TS_EDGE_COLLECTIVE or TS_EDGE_P2P
+} ts__meeting;
+
+typedef struct ts__met { // in order of op
+    uint32_t op, meeting;
+} ts__met;
+
 typedef struct ts__replay_lane {
     uint32_t file, track;
     uint32_t device;        // index of ts_replay.devices
@@ -4689,6 +4717,10 @@ struct ts_replay {
     ts__rvec call_names;   // uint32_t, of their file
     ts__rvec call_classes; // uint8_t: ts__call_class
     ts__rvec events;       // ts__event_op
+    ts__rvec meetings;     // ts__meeting
+    ts__rvec members;      // uint32_t: operations, by meeting
+    ts__rvec met;          // ts__met
+    ts__rvec joined;       // uint32_t: meetings, of join_first and those after
     ts__rvec lanes;        // ts__replay_lane
     ts__rvec waiters;      // nodes that have an end of their own, ascending
     // Of each node: recorded time and duration, lane, flags.
@@ -4801,11 +4833,13 @@ typedef struct ts__loader {
     uint32_t file;
     int64_t offset; // of its times
     size_t row_first, call_first;
-    ts__rvec classes;   // of each of its names, in the order of their numbers
-    ts__rvec rows;      // ts__row, in file order
-    ts__rvec chunk_row; // of each chunk: its first row, or TS_NODE_NONE
-    ts__rvec chunk_ok;  // of each chunk: decoded
-    ts__rvec filter;    // bits of correlations that operations have
+    ts__rvec classes;    // of each of its names, in the order of their numbers
+    ts__rvec colls;      // ts__coll: of rows that are collectives
+    ts__rvec rows;       // ts__row, in file order
+    ts__rvec chunk_row;  // of each chunk: its first row, or TS_NODE_NONE
+    ts__rvec chunk_coll; // and the first of l->colls
+    ts__rvec chunk_ok;   // of each chunk: decoded
+    ts__rvec filter;     // bits of correlations that operations have
     uint64_t filter_mask;
     ts__rvec *thread_calls; // ts__row_call of each scanning thread
     bool *thread_failed;
@@ -4822,6 +4856,11 @@ static ts__row_call *ts__loader_call(const ts__loader *l, size_t i)
 {
     return (ts__row_call *)l->calls.data + i;
 }
+
+// Collectives and point-to-point operations have more columns.
+typedef struct ts__coll {
+    uint64_t communicator, sequence, size, ranks, peer;
+} ts__coll;
 
 static bool ts__replay_time_ok(int64_t time)
 {
@@ -4841,10 +4880,11 @@ static int64_t ts__row_issue(const ts__loader *l, const ts_columns *c,
     uint64_t ticks = ts__columns_get(c, TS_COLUMN_QUEUED, row);
     if (!ticks) ticks = ts__columns_get(c, TS_COLUMN_SUBMITTED, row);
     if (!ticks) return TS__NO_TIME;
-    const int64_t time = ts_reader_time_ns(l->reader, c->clock,
-                                           c->start_ticks[row] - (ticks - 1));
-    return ts__replay_time_ok(time) ? ts__replay_add(time, l->offset)
-                                    : TS__NO_TIME;
+    int64_t time = ts_reader_time_ns(l->reader, c->clock,
+                                     c->start_ticks[row] - (ticks - 1));
+    if (!ts__replay_time_ok(time)) return TS__NO_TIME;
+    time += l->offset;
+    return ts__replay_time_ok(time) ? time : TS__NO_TIME;
 }
 
 static ts_column ts__kind_label(ts_event_kind kind)
@@ -4868,6 +4908,7 @@ static ts__row ts__row_read(const ts__loader *l, const ts_columns *c,
         row.duration < 0)
         return row;
     row.start += l->offset;
+    if (!ts__replay_time_ok(row.start)) return row;
     row.kind = (uint8_t)c->kind;
     row.issue = ts__row_issue(l, c, i);
     row.correlation = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
@@ -4880,6 +4921,20 @@ static ts__row ts__row_read(const ts__loader *l, const ts_columns *c,
     return row;
 }
 
+static void ts__coll_read(const ts__loader *l, const ts_columns *c, uint32_t i,
+                          ts__row *row)
+{
+    const uint64_t at = ((const uint32_t *)l->chunk_coll.data)[c->chunk] + i;
+    ts__coll *const coll = (ts__coll *)l->colls.data + at;
+    coll->communicator = ts__columns_get(c, TS_COLUMN_COMMUNICATOR, i);
+    coll->sequence = ts__columns_get(c, TS_COLUMN_SEQUENCE, i);
+    coll->size = ts__columns_get(c, TS_COLUMN_SIZE, i);
+    coll->ranks = ts__columns_get(c, TS_COLUMN_RANKS, i);
+    coll->peer = ts__columns_get(c, TS_COLUMN_PEER, i);
+    row->id = at;
+    row->record = 0;
+}
+
 // Threads fill in rows that belong to their chunk alone.
 static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
                                  void *user)
@@ -4888,8 +4943,11 @@ static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
     const ts__loader *const l = (const ts__loader *)user;
     const uint32_t first = ((const uint32_t *)l->chunk_row.data)[c->chunk];
     if (first == TS_NODE_NONE) return;
-    for (uint32_t i = 0; i < c->count; i++)
-        *ts__loader_row(l, l->row_first + first + i) = ts__row_read(l, c, i);
+    for (uint32_t i = 0; i < c->count; i++) {
+        ts__row *const row = ts__loader_row(l, l->row_first + first + i);
+        *row = ts__row_read(l, c, i);
+        if (c->kind == TS_EVENT_COLLECTIVE) ts__coll_read(l, c, i, row);
+    }
     ((bool *)l->chunk_ok.data)[c->chunk] = true;
 }
 
@@ -4908,22 +4966,30 @@ static ts_result ts__loader_place(ts__loader *l)
     const size_t chunks = ts_reader_chunk_count(reader);
     if (!ts__rvec_fill(l->allocator, &l->chunk_row, sizeof(uint32_t), chunks,
                        0xFF) ||
+        !ts__rvec_fill(l->allocator, &l->chunk_coll, sizeof(uint32_t), chunks,
+                       0) ||
         !ts__rvec_fill(l->allocator, &l->chunk_ok, sizeof(bool), chunks, 0))
         return TS_ERR_MEMORY;
-    uint64_t count = 0;
+    uint64_t count = 0, colls = l->colls.count;
     for (size_t i = 0; i < chunks; i++) {
         ts_chunk_info info;
         if (!ts_reader_chunk(reader, i, &info) || !ts__chunk_is_gpu(&info))
             continue;
         ((uint32_t *)l->chunk_row.data)[i] = (uint32_t)count;
+        ((uint32_t *)l->chunk_coll.data)[i] = (uint32_t)colls;
+        if (info.header.event == TS_EVENT_COLLECTIVE)
+            colls += info.header.count;
         count += info.header.count;
         if (l->row_first + count >= TS__REPLAY_OPS_MAX)
             return TS_ERR_UNSUPPORTED;
     }
     count += l->row_first;
     if (!ts__rvec_reserve(l->allocator, &l->rows, sizeof(ts__row),
-                          (size_t)count))
+                          (size_t)count) ||
+        !ts__rvec_reserve(l->allocator, &l->colls, sizeof(ts__coll),
+                          (size_t)colls))
         return TS_ERR_MEMORY;
+    l->colls.count = (size_t)colls;
     l->rows.count = (size_t)count;
     return TS_OK;
 }
@@ -5042,6 +5108,7 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
             (!correlation || !(bits[bit >> 6] >> (bit & 63) & 1)))
             continue;
         if (!ts__replay_time_ok(c->start_ns[i]) ||
+            !ts__replay_time_ok(c->start_ns[i] + l->offset) ||
             !ts__replay_time_ok(c->duration_ns[i]) || c->duration_ns[i] < 0)
             continue;
         ts__row_call *const call = (ts__row_call *)ts__rvec_push(
@@ -5606,8 +5673,16 @@ static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
         event->id = row->id;
         event->record = row->record;
     }
-    const bool waits =
-        ts__kind_syncs(row->kind) || row->kind == TS_EVENT_EVENT_WAIT;
+    bool waits = ts__kind_syncs(row->kind) || row->kind == TS_EVENT_EVENT_WAIT;
+    if (row->kind == TS_EVENT_COLLECTIVE && row->record) {
+        const uint32_t meeting = (uint32_t)row->record - 1;
+        waits = ((ts__meeting *)r->meetings.data + meeting)->count > 1;
+        ts__met *const met =
+            (ts__met *)ts__rvec_push(l->allocator, &r->met, sizeof *met);
+        if (!met) return false;
+        met->op = r->op_count;
+        met->meeting = meeting;
+    }
     r->op_count++;
     return ts__node_push(r, row->start, row->duration, row->track,
                          waits ? TS__NODE_WAITS : 0);
@@ -5707,10 +5782,423 @@ static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
     return r->op_count + r->call_count + (uint32_t)low;
 }
 
+/* ---- 9.22.1 Replay: who meets whom --------------------------------------- */
+
+/*
+    Collectives and point-to-point pairs, over all files and devices. A rank
+    is a device of a file. Members are found by communicator and sequence
+    number, which the sources give; failing that by communicator, name and
+    size, in the order in which each rank began them, as long as that finds
+    all ranks; what is left by communicator and name alone, because ranks may
+    send different amounts.
+*/
+typedef struct ts__meet_item {
+    uint64_t key;
+    uint32_t row, rank;
+    uint32_t turn; // how many with this key the rank began before
+    bool met;
+} ts__meet_item;
+
+typedef enum ts__meet_stage {
+    TS__MEET_SEQUENCE,
+    TS__MEET_SIZE,
+    TS__MEET_NAME
+} ts__meet_stage;
+
+static ts__coll *ts__loader_coll(const ts__loader *l, const ts__row *row)
+{
+    return (ts__coll *)l->colls.data + row->id;
+}
+
+static uint64_t ts__meet_name(const ts__loader *l, const ts__row *row)
+{
+    const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
+    const ts_text name =
+        ts_reader_name(ts__replay_file(l->replay, file)->reader, row->label);
+    return XXH3_64bits(name.text, name.size);
+}
+
+// The number of the process among those of its job, plus 1; 0 unknown.
+static uint64_t ts__meet_rank_of(const ts__loader *l, const ts__row *row)
+{
+    const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
+    ts_metadata rank;
+    if (!ts_reader_metadata(ts__replay_file(l->replay, file)->reader, 0, "rank",
+                            &rank) ||
+        rank.type != TS_VALUE_INT || rank.number < 0)
+        return 0;
+    return (uint64_t)rank.number + 1;
+}
+
+/*
+    Who sends to whom: a pair has a key of its own for each direction that the
+    names tell. Kernels that send and receive at once have none.
+*/
+static bool ts__meet_pair(const ts__loader *l, const ts__row *row,
+                          uint64_t parts[2])
+{
+    const uint64_t peer = ts__loader_coll(l, row)->peer;
+    const uint64_t own = peer ? ts__meet_rank_of(l, row) : 0;
+    if (!own) return false;
+    const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
+    const ts_text name =
+        ts_reader_name(ts__replay_file(l->replay, file)->reader, row->label);
+    const bool sends = ts__text_has(name, "Send") || ts__text_has(name, "send");
+    const bool receives =
+        ts__text_has(name, "Recv") || ts__text_has(name, "recv");
+    const bool swap = sends == receives ? own > peer : receives;
+    parts[0] = swap ? peer : own;
+    parts[1] = swap ? own : peer;
+    return true;
+}
+
+static uint64_t ts__meet_key(const ts__loader *l, const ts__row *row,
+                             ts__meet_stage stage)
+{
+    const ts__coll *const coll = ts__loader_coll(l, row);
+    uint64_t parts[6] = { (uint64_t)stage, coll->communicator, 0, 0, 0, 0 };
+    if (stage == TS__MEET_SEQUENCE) parts[2] = coll->sequence;
+    if (stage == TS__MEET_SIZE) parts[2] = coll->size;
+    const bool pair = ts__meet_pair(l, row, parts + 4);
+    if (stage != TS__MEET_SEQUENCE && !pair) parts[3] = ts__meet_name(l, row);
+    return XXH3_64bits(parts, sizeof parts);
+}
+
+// Of equal keys by turn and rank.
+static int ts__meet_compare(const void *left, const void *right)
+{
+    const ts__meet_item *const a = (const ts__meet_item *)left;
+    const ts__meet_item *const b = (const ts__meet_item *)right;
+    if (a->key != b->key) return a->key < b->key ? -1 : 1;
+    if (a->turn != b->turn) return a->turn < b->turn ? -1 : 1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+// All collectives that have not met yet, in order of rank and start.
+static bool ts__meet_gather(ts__loader *l, ts__rvec *items)
+{
+    for (size_t i = 0; i < l->rows.count; i++) {
+        const ts__row *const row = ts__loader_row(l, i);
+        if (row->kind != TS_EVENT_COLLECTIVE) continue;
+        ts__meet_item *const item =
+            (ts__meet_item *)ts__rvec_push(l->allocator, items, sizeof *item);
+        if (!item) return false;
+        memset(item, 0, sizeof *item);
+        item->row = (uint32_t)i;
+        item->rank = ts__replay_lane_at(l->replay, row->track)->device;
+    }
+    if (!ts__rsort_open(l->allocator, &l->sort, items->count)) return false;
+    ts__meet_item *const list = (ts__meet_item *)items->data;
+    for (uint32_t i = 0; i < items->count; i++)
+        ts__rsort_index(&l->sort)[i] = i;
+    for (int key = 0; key < 3; key++) {
+        for (size_t i = 0; i < items->count; i++) {
+            const ts__meet_item *const item =
+                &list[ts__rsort_index(&l->sort)[i]];
+            const ts__row *const row = ts__loader_row(l, item->row);
+            ts__rsort_keys(&l->sort)[i] =
+                key == 0   ? ts__rsort_time(row->start + row->duration)
+                : key == 1 ? ts__rsort_time(row->start)
+                           : item->rank;
+        }
+        ts__rsort_run(&l->sort, items->count);
+    }
+    ts__rvec sorted = { 0 };
+    if (!ts__rvec_reserve(l->allocator, &sorted, sizeof *list, items->count))
+        return false;
+    for (size_t i = 0; i < items->count; i++)
+        ((ts__meet_item *)sorted.data)[i] = list[ts__rsort_index(&l->sort)[i]];
+    sorted.count = items->count;
+    ts__rvec_close(l->allocator, items);
+    *items = sorted;
+    return true;
+}
+
+// Ranks that are in the traces, of each communicator.
+static bool ts__meet_ranks(const ts__loader *l, const ts__rvec *items,
+                           ts__rmap *ranks)
+{
+    const ts__meet_item *const list = (const ts__meet_item *)items->data;
+    ts__rmap last = { { 0 }, 0 }; // items come by rank
+    bool ok = true;
+    for (size_t i = 0; ok && i < items->count; i++) {
+        const uint64_t key =
+            ts__loader_coll(l, ts__loader_row(l, list[i].row))->communicator;
+        if (ts__rmap_get(&last, key) == list[i].rank) continue;
+        const uint32_t count = ts__rmap_get(ranks, key);
+        ok = ts__rmap_put(l->allocator, &last, key, list[i].rank) &&
+             ts__rmap_put(l->allocator, ranks, key,
+                          count == TS_NODE_NONE ? 1 : count + 1);
+    }
+    ts__rvec_close(l->allocator, &last.entries);
+    return ok;
+}
+
+// Puts items first to end - 1 down as one meeting.
+static bool ts__meet_note(ts__loader *l, ts__meet_item *list, size_t first,
+                          size_t end)
+{
+    ts__meeting *const meeting = (ts__meeting *)ts__rvec_push(
+        l->allocator, &l->replay->meetings, sizeof *meeting);
+    if (!meeting) return false;
+    memset(meeting, 0, sizeof *meeting);
+    meeting->count = (uint32_t)(end - first);
+    meeting->join = meeting->cost = TS_NODE_NONE;
+    meeting->kind = TS_EDGE_COLLECTIVE;
+    for (size_t i = first; i < end; i++) {
+        ts__row *const row = ts__loader_row(l, list[i].row);
+        uint64_t parts[2];
+        const ts__coll *const coll = ts__loader_coll(l, row);
+        if (coll->ranks > meeting->expected && coll->ranks < UINT32_MAX)
+            meeting->expected = (uint32_t)coll->ranks;
+        if (ts__meet_pair(l, row, parts)) meeting->kind = TS_EDGE_P2P;
+        row->record = l->replay->meetings.count; // its number plus 1
+        list[i].met = true;
+    }
+    if (meeting->kind == TS_EDGE_P2P) meeting->expected = 2;
+    return true;
+}
+
+// Whether items of a key and turn are all that could be.
+static bool ts__meet_whole(const ts__loader *l, const ts__meet_item *list,
+                           size_t first, size_t end, const ts__rmap *ranks)
+{
+    const ts__row *const row = ts__loader_row(l, list[first].row);
+    const ts__coll *const coll = ts__loader_coll(l, row);
+    uint64_t parts[2];
+    if (ts__meet_pair(l, row, parts)) return end - first == 2;
+    return end - first >= ts__rmap_get(ranks, coll->communicator);
+}
+
+// One stage: the same keys and turns meet. What has no sequence number waits
+// for the later stages, what is not whole for the last.
+static bool ts__meet_stage_run(ts__loader *l, ts__rvec *items,
+                               const ts__rmap *ranks, ts__meet_stage stage)
+{
+    ts__meet_item *const list = (ts__meet_item *)items->data;
+    ts__rvec open = { 0 };
+    ts__rmap turns = { { 0 }, 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < items->count; i++) {
+        const ts__row *const row = ts__loader_row(l, list[i].row);
+        const ts__coll *const coll = ts__loader_coll(l, row);
+        if (list[i].met || (stage == TS__MEET_SEQUENCE &&
+                            (!coll->communicator || !coll->sequence)))
+            continue;
+        ts__meet_item item = list[i];
+        item.key = ts__meet_key(l, row, stage);
+        const uint64_t of_rank =
+            item.key ^ (uint64_t)item.rank * UINT64_C(0x9E3779B97F4A7C15);
+        const uint32_t turn = ts__rmap_get(&turns, of_rank);
+        item.turn = turn == TS_NODE_NONE ? 0 : turn;
+        ts__meet_item *const to =
+            (ts__meet_item *)ts__rvec_push(l->allocator, &open, sizeof *to);
+        ok = to && ts__rmap_put(l->allocator, &turns, of_rank, item.turn + 1);
+        if (to) *to = item;
+        if (to) to->met = false;
+    }
+    ts__meet_item *const sorted = (ts__meet_item *)open.data;
+    if (ok && open.count)
+        qsort(sorted, open.count, sizeof *sorted, ts__meet_compare);
+    for (size_t first = 0, end; ok && first < open.count; first = end) {
+        for (end = first + 1; end < open.count; end++)
+            if (sorted[end].key != sorted[first].key ||
+                sorted[end].turn != sorted[first].turn)
+                break;
+        if (stage != TS__MEET_SIZE ||
+            ts__meet_whole(l, sorted, first, end, ranks))
+            ok = ts__meet_note(l, sorted, first, end);
+    }
+    for (size_t i = 0; ok && i < items->count; i++)
+        list[i].met = ts__loader_row(l, list[i].row)->record != 0;
+    ts__rvec_close(l->allocator, &open);
+    ts__rvec_close(l->allocator, &turns.entries);
+    return ok;
+}
+
+/* ---- Clocks of several files ---- */
+
+typedef struct ts__meet_gap { // between the ends of one meeting
+    int64_t gap;
+    uint32_t file;
+} ts__meet_gap;
+
+static int ts__meet_gap_compare(const void *left, const void *right)
+{
+    const ts__meet_gap *const a = (const ts__meet_gap *)left;
+    const ts__meet_gap *const b = (const ts__meet_gap *)right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    return (a->gap > b->gap) - (a->gap < b->gap);
+}
+
+// Rows that met, by meeting: members[first of a meeting ...].
+static bool ts__meet_list(ts__loader *l, ts__rvec *members)
+{
+    ts_replay *const r = l->replay;
+    uint32_t sum = 0;
+    for (size_t i = 0; i < r->meetings.count; i++) {
+        ts__meeting *const meeting = (ts__meeting *)r->meetings.data + i;
+        meeting->first = sum;
+        sum += meeting->count;
+        meeting->count = 0;
+    }
+    if (!ts__rvec_reserve(l->allocator, members, sizeof(uint32_t), sum))
+        return false;
+    for (size_t i = 0; i < l->rows.count; i++) {
+        const ts__row *const row = ts__loader_row(l, i);
+        if (row->kind != TS_EVENT_COLLECTIVE || !row->record) continue;
+        ts__meeting *const meeting =
+            (ts__meeting *)r->meetings.data + (row->record - 1);
+        ((uint32_t *)members->data)[meeting->first + meeting->count++] =
+            (uint32_t)i;
+    }
+    return true;
+}
+
+static uint32_t ts__meet_file(const ts__loader *l, uint32_t row)
+{
+    const uint32_t lane = ts__loader_row(l, row)->track;
+    return ts__replay_lane_at(l->replay, lane)->file;
+}
+
+// How far members of files whose clock is not known yet end before one whose
+// clock is.
+static bool ts__meet_gaps(ts__loader *l, const ts__rvec *members,
+                          const bool *known, const int64_t *shift,
+                          ts__rvec *gaps)
+{
+    const ts_replay *const r = l->replay;
+    const uint32_t *const rows = (const uint32_t *)members->data;
+    for (size_t i = 0; i < r->meetings.count; i++) {
+        const ts__meeting *const m = (const ts__meeting *)r->meetings.data + i;
+        uint32_t of = 0;
+        while (of < m->count && !known[ts__meet_file(l, rows[m->first + of])])
+            of++;
+        if (of == m->count) continue;
+        const ts__row *const sure = ts__loader_row(l, rows[m->first + of]);
+        const int64_t end = sure->start + sure->duration +
+                            shift[ts__meet_file(l, rows[m->first + of])];
+        for (uint32_t k = 0; k < m->count; k++) {
+            const uint32_t row = rows[m->first + k];
+            const ts__row *const other = ts__loader_row(l, row);
+            if (known[ts__meet_file(l, row)]) continue;
+            ts__meet_gap *const gap =
+                (ts__meet_gap *)ts__rvec_push(l->allocator, gaps, sizeof *gap);
+            if (!gap) return false;
+            gap->gap = end - (other->start + other->duration);
+            gap->file = ts__meet_file(l, row);
+        }
+    }
+    return true;
+}
+
+static int64_t ts__meet_distance(int64_t a, int64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+// The median, and the median distance from it.
+static void ts__meet_settle(ts_replay *r, ts__meet_gap *gaps, size_t count,
+                            int64_t *shift)
+{
+    ts_replay_file *const file = ts__replay_file(r, gaps[0].file);
+    const int64_t median = gaps[(count - 1) / 2].gap;
+    *shift = median;
+    file->matched = count;
+    for (size_t i = 0; i < count; i++)
+        gaps[i].gap = ts__meet_distance(gaps[i].gap, median);
+    qsort(gaps, count, sizeof *gaps, ts__meet_gap_compare);
+    file->residual_ns = gaps[(count - 1) / 2].gap;
+}
+
+// Moves everything of the files; what would leave the range of times stays.
+static void ts__meet_shift(ts__loader *l, int64_t *shift)
+{
+    ts_replay *const r = l->replay;
+    for (size_t i = 0; i < l->rows.count; i++) {
+        const uint32_t file = ts__meet_file(l, (uint32_t)i);
+        if (!ts__replay_time_ok(ts__loader_row(l, i)->start + shift[file]))
+            shift[file] = 0;
+    }
+    for (size_t i = 0; i < l->rows.count; i++) {
+        ts__row *const row = ts__loader_row(l, i);
+        const int64_t by = shift[ts__meet_file(l, (uint32_t)i)];
+        row->start += by;
+        if (row->issue != TS__NO_TIME) row->issue += by;
+    }
+    for (size_t i = 0; i < l->calls.count; i++) {
+        ts__row_call *const call = ts__loader_call(l, i);
+        call->start += shift[ts__replay_lane_at(r, call->track)->file];
+    }
+    for (uint32_t i = 0; i < r->files.count; i++)
+        ts__replay_file(r, i)->offset_ns += shift[i];
+}
+
+/*
+    Puts the clocks of further files right by the ends of what they share with
+    files whose clocks are right, first of all the first one: a collective
+    ends everywhere at about the same time.
+*/
+static bool ts__meet_align(ts__loader *l)
+{
+    ts_replay *const r = l->replay;
+    ts__rvec members = { 0 }, known = { 0 }, shifts = { 0 }, gaps = { 0 };
+    bool ok =
+        ts__meet_list(l, &members) &&
+        ts__rvec_fill(l->allocator, &known, sizeof(bool), r->files.count, 0) &&
+        ts__rvec_fill(l->allocator, &shifts, sizeof(int64_t), r->files.count,
+                      0);
+    bool *const right = (bool *)known.data;
+    int64_t *const shift = (int64_t *)shifts.data;
+    if (ok) right[0] = true;
+    while (ok) {
+        gaps.count = 0;
+        ok = ts__meet_gaps(l, &members, right, shift, &gaps);
+        if (!ok || !gaps.count) break;
+        ts__meet_gap *const list = (ts__meet_gap *)gaps.data;
+        qsort(list, gaps.count, sizeof *list, ts__meet_gap_compare);
+        for (size_t first = 0, end; first < gaps.count; first = end) {
+            for (end = first + 1; end < gaps.count; end++)
+                if (list[end].file != list[first].file) break;
+            const uint32_t file = list[first].file;
+            ts__meet_settle(r, list + first, end - first, &shift[file]);
+            right[file] = true;
+        }
+    }
+    if (ok) ts__meet_shift(l, shift);
+    ts__rvec_close(l->allocator, &members);
+    ts__rvec_close(l->allocator, &known);
+    ts__rvec_close(l->allocator, &shifts);
+    ts__rvec_close(l->allocator, &gaps);
+    return ok;
+}
+
+// All of it. Lanes know their devices by now.
+static bool ts__loader_meet(ts__loader *l)
+{
+    ts__rvec items = { 0 };
+    ts__rmap ranks = { { 0 }, 0 };
+    bool ok = ts__meet_gather(l, &items) && ts__meet_ranks(l, &items, &ranks);
+    for (size_t i = 0; ok && i < items.count; i++)
+        ts__loader_row(l, ((const ts__meet_item *)items.data)[i].row)->record =
+            0;
+    for (int stage = 0; ok && items.count && stage <= TS__MEET_NAME; stage++)
+        ok = ts__meet_stage_run(l, &items, &ranks, (ts__meet_stage)stage);
+    if (ok && items.count && l->replay->files.count > 1) ok = ts__meet_align(l);
+    ts__rvec_close(l->allocator, &items);
+    ts__rvec_close(l->allocator, &ranks.entries);
+    return ok;
+}
+
+/* ---- 9.22.2 Replay: loading it all --------------------------------------- */
+
 static void ts__loader_close(ts__loader *l)
 {
     ts__rvec_close(l->allocator, &l->classes);
     ts__rvec_close(l->allocator, &l->rows);
+    ts__rvec_close(l->allocator, &l->colls);
+    ts__rvec_close(l->allocator, &l->chunk_coll);
     ts__rvec_close(l->allocator, &l->chunk_row);
     ts__rvec_close(l->allocator, &l->chunk_ok);
     ts__rvec_close(l->allocator, &l->filter);
@@ -5732,8 +6220,8 @@ static int64_t ts__replay_offset(const ts_replay *r, ts_replay_file *file)
     const uint64_t zero = ts_reader_info(r->reader)->start_realtime_ns;
     const uint64_t own = ts_reader_info(file->reader)->start_realtime_ns;
     const int64_t offset = (int64_t)(own - zero);
-    if (!zero || !own || offset > TS__REPLAY_TIME_MAX ||
-        offset < -TS__REPLAY_TIME_MAX)
+    if (!zero || !own || offset > TS__REPLAY_TIME_MAX / 2 ||
+        offset < -TS__REPLAY_TIME_MAX / 2)
         return 0;
     file->realtime = true;
     return offset;
@@ -5767,9 +6255,9 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
     for (uint32_t i = 0; result == TS_OK && i < r->files.count; i++)
         result = ts__loader_file(&l, i, threads);
     if (result == TS_OK && !r->stats.loaded) result = TS_ERR_NOT_FOUND;
-    if (result == TS_OK && !(ts__loader_lanes(&l) && ts__loader_ops(&l) &&
-                             ts__loader_add_calls(&l) &&
-                             ts__replay_results(r) && ts__replay_ends(r)))
+    if (result == TS_OK && !(ts__loader_lanes(&l) && ts__replay_results(r) &&
+                             ts__loader_meet(&l) && ts__loader_ops(&l) &&
+                             ts__loader_add_calls(&l) && ts__replay_ends(r)))
         result = TS_ERR_MEMORY;
     ts__loader_close(&l);
     return result;
@@ -6330,6 +6818,114 @@ static bool ts__builder_order(ts__builder *b)
     return true;
 }
 
+/* ---- 9.23.1 Replay: collectives and point-to-point ----------------------- */
+
+// The members of every meeting, in total order.
+static bool ts__meetings_list(ts_replay *r)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i < r->meetings.count; i++) {
+        ts__meeting *const m = (ts__meeting *)r->meetings.data + i;
+        m->first = sum;
+        sum += m->count;
+        m->count = 0;
+    }
+    if (!ts__rvec_reserve(&r->allocator, &r->members, sizeof(uint32_t), sum))
+        return false;
+    for (size_t i = 0; i < r->met.count; i++) {
+        const ts__met *const met = (const ts__met *)r->met.data + i;
+        ts__meeting *const m = (ts__meeting *)r->meetings.data + met->meeting;
+        ((uint32_t *)r->members.data)[m->first + m->count++] = met->op;
+    }
+    r->members.count = sum;
+    return true;
+}
+
+// The last to arrive, and who had the least to do once all were there. Who
+// ended before did not wait for the last: it is of no use as a measure.
+static int64_t ts__meeting_measure(const ts_replay *r, ts__meeting *m)
+{
+    const uint32_t *const members =
+        (const uint32_t *)r->members.data + m->first;
+    int64_t latest = ts__replay_time(r)[members[0]];
+    for (uint32_t i = 1; i < m->count; i++) {
+        const int64_t start = ts__replay_time(r)[members[i]];
+        if (start > latest) latest = start;
+    }
+    const int64_t *const duration = ts__replay_duration(r);
+    for (uint32_t i = 0; i < m->count; i++) {
+        if (ts__replay_end(r, members[i]) < latest) continue;
+        if (m->cost == TS_NODE_NONE || duration[members[i]] < duration[m->cost])
+            m->cost = members[i];
+    }
+    return latest; // its operation ends no earlier: there is a cost
+}
+
+static void ts__builder_meeting(ts__builder *b, uint32_t index)
+{
+    ts_replay *const r = b->replay;
+    ts__meeting *const m = (ts__meeting *)r->meetings.data + index;
+    const int64_t latest = ts__meeting_measure(r, m);
+    uint32_t *const joined =
+        (uint32_t *)ts__rvec_push(b->allocator, &r->joined, sizeof *joined);
+    if (joined) *joined = index;
+    m->join = r->node_count;
+    if (!joined || !ts__node_push(r, latest, ts__replay_duration(r)[m->cost],
+                                  ts__replay_lanes(r)[m->cost], 0)) {
+        b->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < m->count; i++) {
+        const uint32_t op = ((const uint32_t *)r->members.data)[m->first + i];
+        ts__builder_edge(b, op, m->join,
+                         (uint32_t)m->kind | TS_EDGE_FROM_START);
+        // It ended without the last: a root that only sends, a wrong match.
+        if (ts__replay_end(r, op) < latest)
+            r->stats.contradicted++;
+        else
+            ts__builder_edge(b, m->join, ts__replay_end_node(r, op), m->kind);
+    }
+}
+
+// Joins of meetings are the first of all joins.
+static void ts__builder_meetings(ts__builder *b)
+{
+    ts_replay *const r = b->replay;
+    if (!ts__meetings_list(r)) b->failed = true;
+    for (uint32_t i = 0; i < r->meetings.count && !b->failed; i++) {
+        const ts__meeting *const m = (const ts__meeting *)r->meetings.data + i;
+        r->stats.meetings++;
+        r->stats.meetings_partial += m->count < m->expected;
+        if (m->count > 1) ts__builder_meeting(b, i);
+    }
+}
+
+// The operation whose duration a join has; TS_NODE_NONE: it has none.
+static inline uint32_t ts__replay_cost_of(const ts_replay *r, uint32_t join)
+{
+    const size_t at = (size_t)join - r->join_first;
+    if (join < r->join_first || at >= r->joined.count) return TS_NODE_NONE;
+    const uint32_t meeting = ((const uint32_t *)r->joined.data)[at];
+    return ((const ts__meeting *)r->meetings.data + meeting)->cost;
+}
+
+// The meeting of a collective; NULL: it has met nobody.
+static inline const ts__meeting *ts__replay_meeting(const ts_replay *r,
+                                                    uint32_t op)
+{
+    const ts__met *const met = (const ts__met *)r->met.data;
+    size_t low = 0, high = r->met.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (met[middle].op < op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == r->met.count || met[low].op != op) return NULL;
+    return (const ts__meeting *)r->meetings.data + met[low].meeting;
+}
+
 // Turns the list of edges into offsets, targets and kinds.
 static bool ts__builder_pack(ts__builder *b)
 {
@@ -6475,6 +7071,7 @@ static void ts__builder_close(ts__builder *b)
 static bool ts__builder_edges(ts__builder *b)
 {
     if (!ts__builder_lanes(b) || !ts__builder_name_records(b)) return false;
+    ts__builder_meetings(b);
     ts__builder_hosts(b);
     ts__builder_launches(b);
     ts__builder_streams(b);
@@ -6912,7 +7509,9 @@ TS_API void ts_replay_close(ts_replay *replay)
     const ts_allocator a = replay->allocator;
     ts__rvec *const vecs[] = { &replay->files,          &replay->ops,
                                &replay->call_names,     &replay->call_classes,
-                               &replay->events,         &replay->lanes,
+                               &replay->events,         &replay->meetings,
+                               &replay->members,        &replay->met,
+                               &replay->joined,         &replay->lanes,
                                &replay->waiters,        &replay->time,
                                &replay->duration,       &replay->lane,
                                &replay->flags,          &replay->offsets,
@@ -6980,9 +7579,10 @@ typedef struct ts__rrun {
 static int64_t ts__rrun_duration(const ts__rrun *run, uint32_t node)
 {
     const ts_replay *const r = run->replay;
-    if (r->changed.count && node < r->op_count)
-        return ((const int64_t *)r->changed.data)[node];
-    return ts__replay_duration(r)[node];
+    if (!r->changed.count) return ts__replay_duration(r)[node];
+    const uint32_t op = node < r->op_count ? node : ts__replay_cost_of(r, node);
+    return op == TS_NODE_NONE ? ts__replay_duration(r)[node]
+                              : ((const int64_t *)r->changed.data)[op];
 }
 
 // Whether an edge from `node` is heeded: fired by it, or by the record.

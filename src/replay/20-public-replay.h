@@ -33,6 +33,9 @@
     - on a legacy default stream, an operation on what was issued before to
       blocking streams of its context, and what is issued to these after it
       on the operation;
+    - a collective ends, on every rank of which there is a trace, after all of
+      them have begun it; so do a send and its receive. Their join begins when
+      the last one arrives and lasts as long as the shortest of them did;
     - a host sync ends after what it waited for, a call after its sync or its
       copy if the record shows that it outlasted it, and the next call of a
       thread comes after the one before.
@@ -125,12 +128,17 @@ TS_API void ts_replay_close(ts_replay *replay); // NULL is allowed
 /*
     Files are numbered as they were given, from 0, which is `reader`. The time
     axis is that of the first: offset_ns is added to all times of a file. It
-    comes from the Unix time at which both started, if both know it.
+    comes from the Unix time at which both started, if both know it, and from
+    the ends of the `matched` collectives that the file shares with the first,
+    or with files that do: the median of the differences. residual_ns is the
+    median distance from it.
 */
 typedef struct ts_replay_file {
     ts_reader *reader;
     int64_t offset_ns;
     bool realtime; // both files know the Unix time of their start
+    uint64_t matched;
+    int64_t residual_ns;
 } ts_replay_file;
 TS_API bool ts_replay_file_at(const ts_replay *replay, size_t index,
                               ts_replay_file *file);
@@ -167,6 +175,8 @@ typedef struct ts_replay_stats {
     uint64_t contradicted;         // left out because the record shows no wait
     uint64_t never_recorded;       // waits for an event that has no record
     uint64_t missing_records;      // waits whose `record` the trace lacks
+    uint64_t meetings;             // collectives and pairs of send and receive
+    uint64_t meetings_partial;     // ranks are missing: low confidence
     uint64_t lost; // records the ledger misses on what was selected
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
     // The run.

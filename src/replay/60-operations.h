@@ -238,6 +238,24 @@ typedef struct ts__event_op {
     uint64_t id, record;
 } ts__event_op;
 
+/*
+    Operations that wait for each other: a collective, or a send and its
+    receive. Those of more than one member have a join, whose start is the
+    latest of the members' starts and whose duration is what the transfer
+    takes once all are there: the shortest of the recorded durations, that of
+    the operation `cost`. The ends of the members depend on its end.
+*/
+typedef struct ts__meeting {
+    uint32_t first, count; // of ts_replay.members
+    uint32_t expected;     // ranks that take part; 0 unknown
+    uint32_t join, cost;   // nodes; TS_NODE_NONE: of one member alone
+    uint8_t kind;          // TS_EDGE_COLLECTIVE or TS_EDGE_P2P
+} ts__meeting;
+
+typedef struct ts__met { // in order of op
+    uint32_t op, meeting;
+} ts__met;
+
 typedef struct ts__replay_lane {
     uint32_t file, track;
     uint32_t device;        // index of ts_replay.devices
@@ -277,6 +295,10 @@ struct ts_replay {
     ts__rvec call_names;   // uint32_t, of their file
     ts__rvec call_classes; // uint8_t: ts__call_class
     ts__rvec events;       // ts__event_op
+    ts__rvec meetings;     // ts__meeting
+    ts__rvec members;      // uint32_t: operations, by meeting
+    ts__rvec met;          // ts__met
+    ts__rvec joined;       // uint32_t: meetings, of join_first and those after
     ts__rvec lanes;        // ts__replay_lane
     ts__rvec waiters;      // nodes that have an end of their own, ascending
     // Of each node: recorded time and duration, lane, flags.
@@ -389,11 +411,13 @@ typedef struct ts__loader {
     uint32_t file;
     int64_t offset; // of its times
     size_t row_first, call_first;
-    ts__rvec classes;   // of each of its names, in the order of their numbers
-    ts__rvec rows;      // ts__row, in file order
-    ts__rvec chunk_row; // of each chunk: its first row, or TS_NODE_NONE
-    ts__rvec chunk_ok;  // of each chunk: decoded
-    ts__rvec filter;    // bits of correlations that operations have
+    ts__rvec classes;    // of each of its names, in the order of their numbers
+    ts__rvec colls;      // ts__coll: of rows that are collectives
+    ts__rvec rows;       // ts__row, in file order
+    ts__rvec chunk_row;  // of each chunk: its first row, or TS_NODE_NONE
+    ts__rvec chunk_coll; // and the first of l->colls
+    ts__rvec chunk_ok;   // of each chunk: decoded
+    ts__rvec filter;     // bits of correlations that operations have
     uint64_t filter_mask;
     ts__rvec *thread_calls; // ts__row_call of each scanning thread
     bool *thread_failed;
@@ -410,6 +434,11 @@ static ts__row_call *ts__loader_call(const ts__loader *l, size_t i)
 {
     return (ts__row_call *)l->calls.data + i;
 }
+
+// Collectives and point-to-point operations have more columns.
+typedef struct ts__coll {
+    uint64_t communicator, sequence, size, ranks, peer;
+} ts__coll;
 
 static bool ts__replay_time_ok(int64_t time)
 {
@@ -429,10 +458,11 @@ static int64_t ts__row_issue(const ts__loader *l, const ts_columns *c,
     uint64_t ticks = ts__columns_get(c, TS_COLUMN_QUEUED, row);
     if (!ticks) ticks = ts__columns_get(c, TS_COLUMN_SUBMITTED, row);
     if (!ticks) return TS__NO_TIME;
-    const int64_t time = ts_reader_time_ns(l->reader, c->clock,
-                                           c->start_ticks[row] - (ticks - 1));
-    return ts__replay_time_ok(time) ? ts__replay_add(time, l->offset)
-                                    : TS__NO_TIME;
+    int64_t time = ts_reader_time_ns(l->reader, c->clock,
+                                     c->start_ticks[row] - (ticks - 1));
+    if (!ts__replay_time_ok(time)) return TS__NO_TIME;
+    time += l->offset;
+    return ts__replay_time_ok(time) ? time : TS__NO_TIME;
 }
 
 static ts_column ts__kind_label(ts_event_kind kind)
@@ -456,6 +486,7 @@ static ts__row ts__row_read(const ts__loader *l, const ts_columns *c,
         row.duration < 0)
         return row;
     row.start += l->offset;
+    if (!ts__replay_time_ok(row.start)) return row;
     row.kind = (uint8_t)c->kind;
     row.issue = ts__row_issue(l, c, i);
     row.correlation = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
@@ -468,6 +499,20 @@ static ts__row ts__row_read(const ts__loader *l, const ts_columns *c,
     return row;
 }
 
+static void ts__coll_read(const ts__loader *l, const ts_columns *c, uint32_t i,
+                          ts__row *row)
+{
+    const uint64_t at = ((const uint32_t *)l->chunk_coll.data)[c->chunk] + i;
+    ts__coll *const coll = (ts__coll *)l->colls.data + at;
+    coll->communicator = ts__columns_get(c, TS_COLUMN_COMMUNICATOR, i);
+    coll->sequence = ts__columns_get(c, TS_COLUMN_SEQUENCE, i);
+    coll->size = ts__columns_get(c, TS_COLUMN_SIZE, i);
+    coll->ranks = ts__columns_get(c, TS_COLUMN_RANKS, i);
+    coll->peer = ts__columns_get(c, TS_COLUMN_PEER, i);
+    row->id = at;
+    row->record = 0;
+}
+
 // Threads fill in rows that belong to their chunk alone.
 static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
                                  void *user)
@@ -476,8 +521,11 @@ static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
     const ts__loader *const l = (const ts__loader *)user;
     const uint32_t first = ((const uint32_t *)l->chunk_row.data)[c->chunk];
     if (first == TS_NODE_NONE) return;
-    for (uint32_t i = 0; i < c->count; i++)
-        *ts__loader_row(l, l->row_first + first + i) = ts__row_read(l, c, i);
+    for (uint32_t i = 0; i < c->count; i++) {
+        ts__row *const row = ts__loader_row(l, l->row_first + first + i);
+        *row = ts__row_read(l, c, i);
+        if (c->kind == TS_EVENT_COLLECTIVE) ts__coll_read(l, c, i, row);
+    }
     ((bool *)l->chunk_ok.data)[c->chunk] = true;
 }
 
@@ -496,22 +544,30 @@ static ts_result ts__loader_place(ts__loader *l)
     const size_t chunks = ts_reader_chunk_count(reader);
     if (!ts__rvec_fill(l->allocator, &l->chunk_row, sizeof(uint32_t), chunks,
                        0xFF) ||
+        !ts__rvec_fill(l->allocator, &l->chunk_coll, sizeof(uint32_t), chunks,
+                       0) ||
         !ts__rvec_fill(l->allocator, &l->chunk_ok, sizeof(bool), chunks, 0))
         return TS_ERR_MEMORY;
-    uint64_t count = 0;
+    uint64_t count = 0, colls = l->colls.count;
     for (size_t i = 0; i < chunks; i++) {
         ts_chunk_info info;
         if (!ts_reader_chunk(reader, i, &info) || !ts__chunk_is_gpu(&info))
             continue;
         ((uint32_t *)l->chunk_row.data)[i] = (uint32_t)count;
+        ((uint32_t *)l->chunk_coll.data)[i] = (uint32_t)colls;
+        if (info.header.event == TS_EVENT_COLLECTIVE)
+            colls += info.header.count;
         count += info.header.count;
         if (l->row_first + count >= TS__REPLAY_OPS_MAX)
             return TS_ERR_UNSUPPORTED;
     }
     count += l->row_first;
     if (!ts__rvec_reserve(l->allocator, &l->rows, sizeof(ts__row),
-                          (size_t)count))
+                          (size_t)count) ||
+        !ts__rvec_reserve(l->allocator, &l->colls, sizeof(ts__coll),
+                          (size_t)colls))
         return TS_ERR_MEMORY;
+    l->colls.count = (size_t)colls;
     l->rows.count = (size_t)count;
     return TS_OK;
 }
@@ -630,6 +686,7 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
             (!correlation || !(bits[bit >> 6] >> (bit & 63) & 1)))
             continue;
         if (!ts__replay_time_ok(c->start_ns[i]) ||
+            !ts__replay_time_ok(c->start_ns[i] + l->offset) ||
             !ts__replay_time_ok(c->duration_ns[i]) || c->duration_ns[i] < 0)
             continue;
         ts__row_call *const call = (ts__row_call *)ts__rvec_push(
@@ -1194,8 +1251,16 @@ static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
         event->id = row->id;
         event->record = row->record;
     }
-    const bool waits =
-        ts__kind_syncs(row->kind) || row->kind == TS_EVENT_EVENT_WAIT;
+    bool waits = ts__kind_syncs(row->kind) || row->kind == TS_EVENT_EVENT_WAIT;
+    if (row->kind == TS_EVENT_COLLECTIVE && row->record) {
+        const uint32_t meeting = (uint32_t)row->record - 1;
+        waits = ((ts__meeting *)r->meetings.data + meeting)->count > 1;
+        ts__met *const met =
+            (ts__met *)ts__rvec_push(l->allocator, &r->met, sizeof *met);
+        if (!met) return false;
+        met->op = r->op_count;
+        met->meeting = meeting;
+    }
     r->op_count++;
     return ts__node_push(r, row->start, row->duration, row->track,
                          waits ? TS__NODE_WAITS : 0);
@@ -1293,72 +1358,4 @@ static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
             high = middle;
     }
     return r->op_count + r->call_count + (uint32_t)low;
-}
-
-static void ts__loader_close(ts__loader *l)
-{
-    ts__rvec_close(l->allocator, &l->classes);
-    ts__rvec_close(l->allocator, &l->rows);
-    ts__rvec_close(l->allocator, &l->chunk_row);
-    ts__rvec_close(l->allocator, &l->chunk_ok);
-    ts__rvec_close(l->allocator, &l->filter);
-    ts__rvec_close(l->allocator, &l->calls);
-    ts__rsort_close(l->allocator, &l->sort);
-    ts__rvec_close(l->allocator, &l->lanes.entries);
-}
-
-static uint32_t ts__replay_threads(uint32_t wanted)
-{
-    const long cores = wanted ? (long)wanted : sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores > 64 ? 64 : (uint32_t)cores;
-}
-
-// What to add to the times of a file. Files that start centuries apart are
-// taken for files that do not know when they started.
-static int64_t ts__replay_offset(const ts_replay *r, ts_replay_file *file)
-{
-    const uint64_t zero = ts_reader_info(r->reader)->start_realtime_ns;
-    const uint64_t own = ts_reader_info(file->reader)->start_realtime_ns;
-    const int64_t offset = (int64_t)(own - zero);
-    if (!zero || !own || offset > TS__REPLAY_TIME_MAX ||
-        offset < -TS__REPLAY_TIME_MAX)
-        return 0;
-    file->realtime = true;
-    return offset;
-}
-
-static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
-{
-    ts_replay_file *const f = ts__replay_file(l->replay, file);
-    l->reader = f->reader;
-    l->file = file;
-    l->offset = f->offset_ns = ts__replay_offset(l->replay, f);
-    l->row_first = l->rows.count;
-    l->call_first = l->calls.count;
-    const ts_result rows = ts__loader_rows(l, threads);
-    const ts_result result =
-        rows == TS_OK ? ts__loader_calls(l, threads) : rows;
-    if (result != TS_OK) return result;
-    return ts__loader_match(l) && ts__loader_polls(l) &&
-                   ts__loader_stand_in(l) && ts__loader_claim(l)
-               ? TS_OK
-               : TS_ERR_MEMORY;
-}
-
-static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
-{
-    const uint32_t threads = ts__replay_threads(wanted);
-    ts__loader l = { 0 };
-    l.replay = r;
-    l.allocator = &r->allocator;
-    ts_result result = TS_OK;
-    for (uint32_t i = 0; result == TS_OK && i < r->files.count; i++)
-        result = ts__loader_file(&l, i, threads);
-    if (result == TS_OK && !r->stats.loaded) result = TS_ERR_NOT_FOUND;
-    if (result == TS_OK && !(ts__loader_lanes(&l) && ts__loader_ops(&l) &&
-                             ts__loader_add_calls(&l) &&
-                             ts__replay_results(r) && ts__replay_ends(r)))
-        result = TS_ERR_MEMORY;
-    ts__loader_close(&l);
-    return result;
 }

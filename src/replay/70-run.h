@@ -132,7 +132,9 @@ TS_API void ts_replay_close(ts_replay *replay)
     const ts_allocator a = replay->allocator;
     ts__rvec *const vecs[] = { &replay->files,          &replay->ops,
                                &replay->call_names,     &replay->call_classes,
-                               &replay->events,         &replay->lanes,
+                               &replay->events,         &replay->meetings,
+                               &replay->members,        &replay->met,
+                               &replay->joined,         &replay->lanes,
                                &replay->waiters,        &replay->time,
                                &replay->duration,       &replay->lane,
                                &replay->flags,          &replay->offsets,
@@ -200,9 +202,10 @@ typedef struct ts__rrun {
 static int64_t ts__rrun_duration(const ts__rrun *run, uint32_t node)
 {
     const ts_replay *const r = run->replay;
-    if (r->changed.count && node < r->op_count)
-        return ((const int64_t *)r->changed.data)[node];
-    return ts__replay_duration(r)[node];
+    if (!r->changed.count) return ts__replay_duration(r)[node];
+    const uint32_t op = node < r->op_count ? node : ts__replay_cost_of(r, node);
+    return op == TS_NODE_NONE ? ts__replay_duration(r)[node]
+                              : ((const int64_t *)r->changed.data)[op];
 }
 
 // Whether an edge from `node` is heeded: fired by it, or by the record.

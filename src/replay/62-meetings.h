@@ -1,0 +1,408 @@
+/* ---- 9.22.1 Replay: who meets whom --------------------------------------- */
+
+/*
+    Collectives and point-to-point pairs, over all files and devices. A rank
+    is a device of a file. Members are found by communicator and sequence
+    number, which the sources give; failing that by communicator, name and
+    size, in the order in which each rank began them, as long as that finds
+    all ranks; what is left by communicator and name alone, because ranks may
+    send different amounts.
+*/
+typedef struct ts__meet_item {
+    uint64_t key;
+    uint32_t row, rank;
+    uint32_t turn; // how many with this key the rank began before
+    bool met;
+} ts__meet_item;
+
+typedef enum ts__meet_stage {
+    TS__MEET_SEQUENCE,
+    TS__MEET_SIZE,
+    TS__MEET_NAME
+} ts__meet_stage;
+
+static ts__coll *ts__loader_coll(const ts__loader *l, const ts__row *row)
+{
+    return (ts__coll *)l->colls.data + row->id;
+}
+
+static uint64_t ts__meet_name(const ts__loader *l, const ts__row *row)
+{
+    const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
+    const ts_text name =
+        ts_reader_name(ts__replay_file(l->replay, file)->reader, row->label);
+    return XXH3_64bits(name.text, name.size);
+}
+
+// The number of the process among those of its job, plus 1; 0 unknown.
+static uint64_t ts__meet_rank_of(const ts__loader *l, const ts__row *row)
+{
+    const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
+    ts_metadata rank;
+    if (!ts_reader_metadata(ts__replay_file(l->replay, file)->reader, 0, "rank",
+                            &rank) ||
+        rank.type != TS_VALUE_INT || rank.number < 0)
+        return 0;
+    return (uint64_t)rank.number + 1;
+}
+
+/*
+    Who sends to whom: a pair has a key of its own for each direction that the
+    names tell. Kernels that send and receive at once have none.
+*/
+static bool ts__meet_pair(const ts__loader *l, const ts__row *row,
+                          uint64_t parts[2])
+{
+    const uint64_t peer = ts__loader_coll(l, row)->peer;
+    const uint64_t own = peer ? ts__meet_rank_of(l, row) : 0;
+    if (!own) return false;
+    const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
+    const ts_text name =
+        ts_reader_name(ts__replay_file(l->replay, file)->reader, row->label);
+    const bool sends = ts__text_has(name, "Send") || ts__text_has(name, "send");
+    const bool receives =
+        ts__text_has(name, "Recv") || ts__text_has(name, "recv");
+    const bool swap = sends == receives ? own > peer : receives;
+    parts[0] = swap ? peer : own;
+    parts[1] = swap ? own : peer;
+    return true;
+}
+
+static uint64_t ts__meet_key(const ts__loader *l, const ts__row *row,
+                             ts__meet_stage stage)
+{
+    const ts__coll *const coll = ts__loader_coll(l, row);
+    uint64_t parts[6] = { (uint64_t)stage, coll->communicator, 0, 0, 0, 0 };
+    if (stage == TS__MEET_SEQUENCE) parts[2] = coll->sequence;
+    if (stage == TS__MEET_SIZE) parts[2] = coll->size;
+    const bool pair = ts__meet_pair(l, row, parts + 4);
+    if (stage != TS__MEET_SEQUENCE && !pair) parts[3] = ts__meet_name(l, row);
+    return XXH3_64bits(parts, sizeof parts);
+}
+
+// Of equal keys by turn and rank.
+static int ts__meet_compare(const void *left, const void *right)
+{
+    const ts__meet_item *const a = (const ts__meet_item *)left;
+    const ts__meet_item *const b = (const ts__meet_item *)right;
+    if (a->key != b->key) return a->key < b->key ? -1 : 1;
+    if (a->turn != b->turn) return a->turn < b->turn ? -1 : 1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+// All collectives that have not met yet, in order of rank and start.
+static bool ts__meet_gather(ts__loader *l, ts__rvec *items)
+{
+    for (size_t i = 0; i < l->rows.count; i++) {
+        const ts__row *const row = ts__loader_row(l, i);
+        if (row->kind != TS_EVENT_COLLECTIVE) continue;
+        ts__meet_item *const item =
+            (ts__meet_item *)ts__rvec_push(l->allocator, items, sizeof *item);
+        if (!item) return false;
+        memset(item, 0, sizeof *item);
+        item->row = (uint32_t)i;
+        item->rank = ts__replay_lane_at(l->replay, row->track)->device;
+    }
+    if (!ts__rsort_open(l->allocator, &l->sort, items->count)) return false;
+    ts__meet_item *const list = (ts__meet_item *)items->data;
+    for (uint32_t i = 0; i < items->count; i++)
+        ts__rsort_index(&l->sort)[i] = i;
+    for (int key = 0; key < 3; key++) {
+        for (size_t i = 0; i < items->count; i++) {
+            const ts__meet_item *const item =
+                &list[ts__rsort_index(&l->sort)[i]];
+            const ts__row *const row = ts__loader_row(l, item->row);
+            ts__rsort_keys(&l->sort)[i] =
+                key == 0   ? ts__rsort_time(row->start + row->duration)
+                : key == 1 ? ts__rsort_time(row->start)
+                           : item->rank;
+        }
+        ts__rsort_run(&l->sort, items->count);
+    }
+    ts__rvec sorted = { 0 };
+    if (!ts__rvec_reserve(l->allocator, &sorted, sizeof *list, items->count))
+        return false;
+    for (size_t i = 0; i < items->count; i++)
+        ((ts__meet_item *)sorted.data)[i] = list[ts__rsort_index(&l->sort)[i]];
+    sorted.count = items->count;
+    ts__rvec_close(l->allocator, items);
+    *items = sorted;
+    return true;
+}
+
+// Ranks that are in the traces, of each communicator.
+static bool ts__meet_ranks(const ts__loader *l, const ts__rvec *items,
+                           ts__rmap *ranks)
+{
+    const ts__meet_item *const list = (const ts__meet_item *)items->data;
+    ts__rmap last = { { 0 }, 0 }; // items come by rank
+    bool ok = true;
+    for (size_t i = 0; ok && i < items->count; i++) {
+        const uint64_t key =
+            ts__loader_coll(l, ts__loader_row(l, list[i].row))->communicator;
+        if (ts__rmap_get(&last, key) == list[i].rank) continue;
+        const uint32_t count = ts__rmap_get(ranks, key);
+        ok = ts__rmap_put(l->allocator, &last, key, list[i].rank) &&
+             ts__rmap_put(l->allocator, ranks, key,
+                          count == TS_NODE_NONE ? 1 : count + 1);
+    }
+    ts__rvec_close(l->allocator, &last.entries);
+    return ok;
+}
+
+// Puts items first to end - 1 down as one meeting.
+static bool ts__meet_note(ts__loader *l, ts__meet_item *list, size_t first,
+                          size_t end)
+{
+    ts__meeting *const meeting = (ts__meeting *)ts__rvec_push(
+        l->allocator, &l->replay->meetings, sizeof *meeting);
+    if (!meeting) return false;
+    memset(meeting, 0, sizeof *meeting);
+    meeting->count = (uint32_t)(end - first);
+    meeting->join = meeting->cost = TS_NODE_NONE;
+    meeting->kind = TS_EDGE_COLLECTIVE;
+    for (size_t i = first; i < end; i++) {
+        ts__row *const row = ts__loader_row(l, list[i].row);
+        uint64_t parts[2];
+        const ts__coll *const coll = ts__loader_coll(l, row);
+        if (coll->ranks > meeting->expected && coll->ranks < UINT32_MAX)
+            meeting->expected = (uint32_t)coll->ranks;
+        if (ts__meet_pair(l, row, parts)) meeting->kind = TS_EDGE_P2P;
+        row->record = l->replay->meetings.count; // its number plus 1
+        list[i].met = true;
+    }
+    if (meeting->kind == TS_EDGE_P2P) meeting->expected = 2;
+    return true;
+}
+
+// Whether items of a key and turn are all that could be.
+static bool ts__meet_whole(const ts__loader *l, const ts__meet_item *list,
+                           size_t first, size_t end, const ts__rmap *ranks)
+{
+    const ts__row *const row = ts__loader_row(l, list[first].row);
+    const ts__coll *const coll = ts__loader_coll(l, row);
+    uint64_t parts[2];
+    if (ts__meet_pair(l, row, parts)) return end - first == 2;
+    return end - first >= ts__rmap_get(ranks, coll->communicator);
+}
+
+// One stage: the same keys and turns meet. What has no sequence number waits
+// for the later stages, what is not whole for the last.
+static bool ts__meet_stage_run(ts__loader *l, ts__rvec *items,
+                               const ts__rmap *ranks, ts__meet_stage stage)
+{
+    ts__meet_item *const list = (ts__meet_item *)items->data;
+    ts__rvec open = { 0 };
+    ts__rmap turns = { { 0 }, 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < items->count; i++) {
+        const ts__row *const row = ts__loader_row(l, list[i].row);
+        const ts__coll *const coll = ts__loader_coll(l, row);
+        if (list[i].met || (stage == TS__MEET_SEQUENCE &&
+                            (!coll->communicator || !coll->sequence)))
+            continue;
+        ts__meet_item item = list[i];
+        item.key = ts__meet_key(l, row, stage);
+        const uint64_t of_rank =
+            item.key ^ (uint64_t)item.rank * UINT64_C(0x9E3779B97F4A7C15);
+        const uint32_t turn = ts__rmap_get(&turns, of_rank);
+        item.turn = turn == TS_NODE_NONE ? 0 : turn;
+        ts__meet_item *const to =
+            (ts__meet_item *)ts__rvec_push(l->allocator, &open, sizeof *to);
+        ok = to && ts__rmap_put(l->allocator, &turns, of_rank, item.turn + 1);
+        if (to) *to = item;
+        if (to) to->met = false;
+    }
+    ts__meet_item *const sorted = (ts__meet_item *)open.data;
+    if (ok && open.count)
+        qsort(sorted, open.count, sizeof *sorted, ts__meet_compare);
+    for (size_t first = 0, end; ok && first < open.count; first = end) {
+        for (end = first + 1; end < open.count; end++)
+            if (sorted[end].key != sorted[first].key ||
+                sorted[end].turn != sorted[first].turn)
+                break;
+        if (stage != TS__MEET_SIZE ||
+            ts__meet_whole(l, sorted, first, end, ranks))
+            ok = ts__meet_note(l, sorted, first, end);
+    }
+    for (size_t i = 0; ok && i < items->count; i++)
+        list[i].met = ts__loader_row(l, list[i].row)->record != 0;
+    ts__rvec_close(l->allocator, &open);
+    ts__rvec_close(l->allocator, &turns.entries);
+    return ok;
+}
+
+/* ---- Clocks of several files ---- */
+
+typedef struct ts__meet_gap { // between the ends of one meeting
+    int64_t gap;
+    uint32_t file;
+} ts__meet_gap;
+
+static int ts__meet_gap_compare(const void *left, const void *right)
+{
+    const ts__meet_gap *const a = (const ts__meet_gap *)left;
+    const ts__meet_gap *const b = (const ts__meet_gap *)right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    return (a->gap > b->gap) - (a->gap < b->gap);
+}
+
+// Rows that met, by meeting: members[first of a meeting ...].
+static bool ts__meet_list(ts__loader *l, ts__rvec *members)
+{
+    ts_replay *const r = l->replay;
+    uint32_t sum = 0;
+    for (size_t i = 0; i < r->meetings.count; i++) {
+        ts__meeting *const meeting = (ts__meeting *)r->meetings.data + i;
+        meeting->first = sum;
+        sum += meeting->count;
+        meeting->count = 0;
+    }
+    if (!ts__rvec_reserve(l->allocator, members, sizeof(uint32_t), sum))
+        return false;
+    for (size_t i = 0; i < l->rows.count; i++) {
+        const ts__row *const row = ts__loader_row(l, i);
+        if (row->kind != TS_EVENT_COLLECTIVE || !row->record) continue;
+        ts__meeting *const meeting =
+            (ts__meeting *)r->meetings.data + (row->record - 1);
+        ((uint32_t *)members->data)[meeting->first + meeting->count++] =
+            (uint32_t)i;
+    }
+    return true;
+}
+
+static uint32_t ts__meet_file(const ts__loader *l, uint32_t row)
+{
+    const uint32_t lane = ts__loader_row(l, row)->track;
+    return ts__replay_lane_at(l->replay, lane)->file;
+}
+
+// How far members of files whose clock is not known yet end before one whose
+// clock is.
+static bool ts__meet_gaps(ts__loader *l, const ts__rvec *members,
+                          const bool *known, const int64_t *shift,
+                          ts__rvec *gaps)
+{
+    const ts_replay *const r = l->replay;
+    const uint32_t *const rows = (const uint32_t *)members->data;
+    for (size_t i = 0; i < r->meetings.count; i++) {
+        const ts__meeting *const m = (const ts__meeting *)r->meetings.data + i;
+        uint32_t of = 0;
+        while (of < m->count && !known[ts__meet_file(l, rows[m->first + of])])
+            of++;
+        if (of == m->count) continue;
+        const ts__row *const sure = ts__loader_row(l, rows[m->first + of]);
+        const int64_t end = sure->start + sure->duration +
+                            shift[ts__meet_file(l, rows[m->first + of])];
+        for (uint32_t k = 0; k < m->count; k++) {
+            const uint32_t row = rows[m->first + k];
+            const ts__row *const other = ts__loader_row(l, row);
+            if (known[ts__meet_file(l, row)]) continue;
+            ts__meet_gap *const gap =
+                (ts__meet_gap *)ts__rvec_push(l->allocator, gaps, sizeof *gap);
+            if (!gap) return false;
+            gap->gap = end - (other->start + other->duration);
+            gap->file = ts__meet_file(l, row);
+        }
+    }
+    return true;
+}
+
+static int64_t ts__meet_distance(int64_t a, int64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+// The median, and the median distance from it.
+static void ts__meet_settle(ts_replay *r, ts__meet_gap *gaps, size_t count,
+                            int64_t *shift)
+{
+    ts_replay_file *const file = ts__replay_file(r, gaps[0].file);
+    const int64_t median = gaps[(count - 1) / 2].gap;
+    *shift = median;
+    file->matched = count;
+    for (size_t i = 0; i < count; i++)
+        gaps[i].gap = ts__meet_distance(gaps[i].gap, median);
+    qsort(gaps, count, sizeof *gaps, ts__meet_gap_compare);
+    file->residual_ns = gaps[(count - 1) / 2].gap;
+}
+
+// Moves everything of the files; what would leave the range of times stays.
+static void ts__meet_shift(ts__loader *l, int64_t *shift)
+{
+    ts_replay *const r = l->replay;
+    for (size_t i = 0; i < l->rows.count; i++) {
+        const uint32_t file = ts__meet_file(l, (uint32_t)i);
+        if (!ts__replay_time_ok(ts__loader_row(l, i)->start + shift[file]))
+            shift[file] = 0;
+    }
+    for (size_t i = 0; i < l->rows.count; i++) {
+        ts__row *const row = ts__loader_row(l, i);
+        const int64_t by = shift[ts__meet_file(l, (uint32_t)i)];
+        row->start += by;
+        if (row->issue != TS__NO_TIME) row->issue += by;
+    }
+    for (size_t i = 0; i < l->calls.count; i++) {
+        ts__row_call *const call = ts__loader_call(l, i);
+        call->start += shift[ts__replay_lane_at(r, call->track)->file];
+    }
+    for (uint32_t i = 0; i < r->files.count; i++)
+        ts__replay_file(r, i)->offset_ns += shift[i];
+}
+
+/*
+    Puts the clocks of further files right by the ends of what they share with
+    files whose clocks are right, first of all the first one: a collective
+    ends everywhere at about the same time.
+*/
+static bool ts__meet_align(ts__loader *l)
+{
+    ts_replay *const r = l->replay;
+    ts__rvec members = { 0 }, known = { 0 }, shifts = { 0 }, gaps = { 0 };
+    bool ok =
+        ts__meet_list(l, &members) &&
+        ts__rvec_fill(l->allocator, &known, sizeof(bool), r->files.count, 0) &&
+        ts__rvec_fill(l->allocator, &shifts, sizeof(int64_t), r->files.count,
+                      0);
+    bool *const right = (bool *)known.data;
+    int64_t *const shift = (int64_t *)shifts.data;
+    if (ok) right[0] = true;
+    while (ok) {
+        gaps.count = 0;
+        ok = ts__meet_gaps(l, &members, right, shift, &gaps);
+        if (!ok || !gaps.count) break;
+        ts__meet_gap *const list = (ts__meet_gap *)gaps.data;
+        qsort(list, gaps.count, sizeof *list, ts__meet_gap_compare);
+        for (size_t first = 0, end; first < gaps.count; first = end) {
+            for (end = first + 1; end < gaps.count; end++)
+                if (list[end].file != list[first].file) break;
+            const uint32_t file = list[first].file;
+            ts__meet_settle(r, list + first, end - first, &shift[file]);
+            right[file] = true;
+        }
+    }
+    if (ok) ts__meet_shift(l, shift);
+    ts__rvec_close(l->allocator, &members);
+    ts__rvec_close(l->allocator, &known);
+    ts__rvec_close(l->allocator, &shifts);
+    ts__rvec_close(l->allocator, &gaps);
+    return ok;
+}
+
+// All of it. Lanes know their devices by now.
+static bool ts__loader_meet(ts__loader *l)
+{
+    ts__rvec items = { 0 };
+    ts__rmap ranks = { { 0 }, 0 };
+    bool ok = ts__meet_gather(l, &items) && ts__meet_ranks(l, &items, &ranks);
+    for (size_t i = 0; ok && i < items.count; i++)
+        ts__loader_row(l, ((const ts__meet_item *)items.data)[i].row)->record =
+            0;
+    for (int stage = 0; ok && items.count && stage <= TS__MEET_NAME; stage++)
+        ok = ts__meet_stage_run(l, &items, &ranks, (ts__meet_stage)stage);
+    if (ok && items.count && l->replay->files.count > 1) ok = ts__meet_align(l);
+    ts__rvec_close(l->allocator, &items);
+    ts__rvec_close(l->allocator, &ranks.entries);
+    return ok;
+}

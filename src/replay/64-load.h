@@ -1,0 +1,71 @@
+/* ---- 9.22.2 Replay: loading it all --------------------------------------- */
+
+static void ts__loader_close(ts__loader *l)
+{
+    ts__rvec_close(l->allocator, &l->classes);
+    ts__rvec_close(l->allocator, &l->rows);
+    ts__rvec_close(l->allocator, &l->colls);
+    ts__rvec_close(l->allocator, &l->chunk_coll);
+    ts__rvec_close(l->allocator, &l->chunk_row);
+    ts__rvec_close(l->allocator, &l->chunk_ok);
+    ts__rvec_close(l->allocator, &l->filter);
+    ts__rvec_close(l->allocator, &l->calls);
+    ts__rsort_close(l->allocator, &l->sort);
+    ts__rvec_close(l->allocator, &l->lanes.entries);
+}
+
+static uint32_t ts__replay_threads(uint32_t wanted)
+{
+    const long cores = wanted ? (long)wanted : sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores > 64 ? 64 : (uint32_t)cores;
+}
+
+// What to add to the times of a file. Files that start centuries apart are
+// taken for files that do not know when they started.
+static int64_t ts__replay_offset(const ts_replay *r, ts_replay_file *file)
+{
+    const uint64_t zero = ts_reader_info(r->reader)->start_realtime_ns;
+    const uint64_t own = ts_reader_info(file->reader)->start_realtime_ns;
+    const int64_t offset = (int64_t)(own - zero);
+    if (!zero || !own || offset > TS__REPLAY_TIME_MAX / 2 ||
+        offset < -TS__REPLAY_TIME_MAX / 2)
+        return 0;
+    file->realtime = true;
+    return offset;
+}
+
+static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
+{
+    ts_replay_file *const f = ts__replay_file(l->replay, file);
+    l->reader = f->reader;
+    l->file = file;
+    l->offset = f->offset_ns = ts__replay_offset(l->replay, f);
+    l->row_first = l->rows.count;
+    l->call_first = l->calls.count;
+    const ts_result rows = ts__loader_rows(l, threads);
+    const ts_result result =
+        rows == TS_OK ? ts__loader_calls(l, threads) : rows;
+    if (result != TS_OK) return result;
+    return ts__loader_match(l) && ts__loader_polls(l) &&
+                   ts__loader_stand_in(l) && ts__loader_claim(l)
+               ? TS_OK
+               : TS_ERR_MEMORY;
+}
+
+static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
+{
+    const uint32_t threads = ts__replay_threads(wanted);
+    ts__loader l = { 0 };
+    l.replay = r;
+    l.allocator = &r->allocator;
+    ts_result result = TS_OK;
+    for (uint32_t i = 0; result == TS_OK && i < r->files.count; i++)
+        result = ts__loader_file(&l, i, threads);
+    if (result == TS_OK && !r->stats.loaded) result = TS_ERR_NOT_FOUND;
+    if (result == TS_OK && !(ts__loader_lanes(&l) && ts__replay_results(r) &&
+                             ts__loader_meet(&l) && ts__loader_ops(&l) &&
+                             ts__loader_add_calls(&l) && ts__replay_ends(r)))
+        result = TS_ERR_MEMORY;
+    ts__loader_close(&l);
+    return result;
+}
