@@ -23,10 +23,12 @@ HAVE_XXHASH := $(call probe,xxhash.h)
 HAVE_ZSTD := $(call probe,zstd.h)
 HAVE_ZLIB := $(call probe,zlib.h)
 HAVE_YAJL := $(call probe,yajl/yajl_parse.h)
+HAVE_SQLITE := $(call probe,sqlite3.h)
 HAVE = $(if $(HAVE_ZSTD),-DTRACESMITH_ZSTD) \
-    $(if $(HAVE_ZLIB),-DTRACESMITH_ZLIB) $(if $(HAVE_YAJL),-DTRACESMITH_YAJL)
+    $(if $(HAVE_ZLIB),-DTRACESMITH_ZLIB) $(if $(HAVE_YAJL),-DTRACESMITH_YAJL) \
+    $(if $(HAVE_SQLITE),-DTRACESMITH_SQLITE)
 HAVE_LIBS = $(if $(HAVE_ZSTD),-lzstd) $(if $(HAVE_ZLIB),-lz) \
-    $(if $(HAVE_YAJL),-lyajl)
+    $(if $(HAVE_YAJL),-lyajl) $(if $(HAVE_SQLITE),-lsqlite3)
 endif
 
 TOOLS = $(patsubst tools/%.c,$(OUT)/%,$(wildcard tools/ts-*.c))

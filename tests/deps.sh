@@ -24,7 +24,8 @@ file /usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross
 header cmocka.h libcmocka-dev
 header zstd.h libzstd-dev
 header zlib.h zlib1g-dev
-header yajl/yajl_parse.h libyajl-dev'
+header yajl/yajl_parse.h libyajl-dev
+header sqlite3.h libsqlite3-dev'
 
 case ${1:-} in
 build) wanted=$build ;;

@@ -171,6 +171,8 @@ void import_meta_double(import_job *job, uint32_t track, const char *key,
 uint32_t import_name(import_job *job, const char *text, size_t size);
 // A zone's site: its name and its category (number of a name or 0).
 uint32_t import_site(import_job *job, uint32_t name, uint32_t category);
+uint32_t import_colored_site(import_job *job, uint32_t name, uint32_t category,
+                             uint32_t color); // 0x00RRGGBB, 0: none
 
 /* ==== 5. Tracks ========================================================== */
 
@@ -225,6 +227,9 @@ typedef struct import_facts {
 uint32_t import_zone(import_job *job, uint32_t thread, int64_t start_ns,
                      int64_t duration_ns, uint32_t name, uint32_t category,
                      const import_facts *facts);
+void import_zone_at(import_job *job, uint32_t thread, int64_t start_ns,
+                    int64_t duration_ns, uint32_t site,
+                    const import_facts *facts);
 // An argument of a zone: of that track, start and site.
 void import_zone_int(import_job *job, uint32_t thread, int64_t start_ns,
                      uint32_t site, uint32_t name, int64_t value);

@@ -3,4 +3,6 @@
 */
 #include "tools/import/import.h"
 
-const import_format *const import_formats[] = { NULL };
+extern const import_format import_nsys;
+
+const import_format *const import_formats[] = { &import_nsys, NULL };

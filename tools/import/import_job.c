@@ -151,6 +151,15 @@ uint32_t import_site(import_job *job, uint32_t name, uint32_t category)
     return ts_writer_site(job->writer, &site);
 }
 
+uint32_t import_colored_site(import_job *job, uint32_t name, uint32_t category,
+                             uint32_t color)
+{
+    const ts_site_entry site = { .name = name,
+                                 .category = category,
+                                 .color = color & 0xFFFFFF };
+    return ts_writer_site(job->writer, &site);
+}
+
 uint32_t import_launch(import_job *job, const ts_launch_entry *launch)
 {
     return ts_writer_launch(job->writer, launch);
@@ -224,8 +233,16 @@ uint32_t import_zone(import_job *job, uint32_t thread, int64_t start_ns,
                      const import_facts *facts)
 {
     const uint32_t site = import_site(job, name, category);
+    import_zone_at(job, thread, start_ns, duration_ns, site, facts);
+    return site;
+}
+
+void import_zone_at(import_job *job, uint32_t thread, int64_t start_ns,
+                    int64_t duration_ns, uint32_t site,
+                    const import_facts *facts)
+{
     import_track *const t = import_track_of(job, thread);
-    if (!t || !import_is_near(job, start_ns, duration_ns)) return site;
+    if (!t || !import_is_near(job, start_ns, duration_ns)) return;
     if (start_ns != t->held_start_ns || duration_ns != t->held_duration_ns ||
         t->held_count == sizeof t->held / sizeof *t->held)
         import_zones_flush(job, thread);
@@ -233,15 +250,14 @@ uint32_t import_zone(import_job *job, uint32_t thread, int64_t start_ns,
     t->held_duration_ns = duration_ns;
     t->held[t->held_count++] = site;
     import_known_zone *const zone = import_list_add(job, &t->zones);
-    if (!zone) return site;
+    if (!zone) return;
     zone->start_ns = start_ns;
     zone->end_ns = start_ns + duration_ns;
     zone->site = site;
-    if (!facts) return site;
+    if (!facts) return;
     import_facts *const known = import_list_add(job, &job->tables->facts);
     if (known) *known = *facts;
     zone->facts = (uint32_t)job->tables->facts.count;
-    return site;
 }
 
 static void zone_value(import_job *job, uint32_t thread, int64_t start_ns,

@@ -1,0 +1,80 @@
+/*
+    nsys.h - what the files of the Nsight Systems importer share
+
+    nsys.c         the format: who is who (processes, devices, streams)
+    nsys_about.c   what the file says about itself and the machine
+    nsys_gpu.c     what ran on devices
+    nsys_host.c    calls of functions, samples of counters
+    nsys_nvtx.c    ranges and marks that programs make
+*/
+#ifndef TS_IMPORT_NSYS_H
+#define TS_IMPORT_NSYS_H
+
+#include "tools/import/import_map.h"
+#include "tools/import/import_sqlite.h"
+
+// A stream on which operations lie.
+typedef struct nsys_lane {
+    int64_t process, device, context, stream; // of the source
+    uint32_t track;
+    bool listed; // the file tells its flags
+    uint64_t flags;
+} nsys_lane;
+
+enum { NSYS_CACHE = 64 };
+
+typedef struct nsys_gpu_of { // which GPU a process calls by a number
+    int64_t process, cuda, gpu;
+} nsys_gpu_of;
+
+typedef struct nsys {
+    import_job *job;
+    import_db *db;
+    import_strings *strings;
+    bool out_of_memory;
+
+    import_map processes; // by globalPid >> 24: index from 1
+    import_map threads;   // by globalTid: track
+    import_map contexts;  // by device << 32 | context: index of its process
+    import_map device_of; // by process and context: device + 1
+    import_map lane_of;   // by track: index into lanes
+    nsys_lane *lanes;
+    size_t lane_count, lane_room;
+    nsys_lane cache[NSYS_CACHE];
+    nsys_gpu_of *gpus;
+    size_t gpu_count;
+
+    import_map calls;   // by nameId: number of the name without its version
+    import_map records; // by process and eventSyncId: correlation
+    import_map late;    // by correlation: index into events, from 1
+    import_operation *events;
+    size_t event_count;
+} nsys;
+
+// The number of a name: of SBT, of a text of ours.
+uint32_t nsys_name(nsys *n, const char *text);
+
+// Index from 0 of the process of a globalPid or globalTid; IMPORT_NONE is 0.
+int64_t nsys_process(nsys *n, int64_t global);
+// Its identifier as the operating system has it.
+int64_t nsys_pid(int64_t global);
+// 0: IMPORT_NONE, which is counted as bad.
+uint32_t nsys_thread(nsys *n, int64_t global, int64_t time_ns);
+// Correlations (events, ...) are those of a process.
+uint64_t nsys_id(nsys *n, int64_t global, int64_t id);
+// The device of a context as work on it tells, else `device`: rows of events
+// and of synchronisation have 0 there, whatever the device.
+int64_t nsys_device(nsys *n, int64_t global, int64_t context, int64_t device);
+void nsys_tell_device(nsys *n, int64_t global, int64_t context, int64_t device);
+// The track of an operation; 0: no device, which is counted as bad.
+uint32_t nsys_stream(nsys *n, int64_t global, int64_t device, int64_t context,
+                     int64_t stream, int64_t time_ns);
+
+void nsys_read_about(nsys *n);
+void nsys_read_gpu(nsys *n);
+void nsys_read_nvtx(nsys *n);
+void nsys_read_host(nsys *n);
+// Kinds of memory of the file as SBT's: 0 to 5.
+uint8_t nsys_memory(int64_t kind);
+
+#endif // TS_IMPORT_NSYS_H
