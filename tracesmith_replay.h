@@ -423,14 +423,17 @@ typedef enum ts_edge_kind {
     X(DEVICE, 2, "other_device") \
     X(TIME, 3, "outside_time") \
     X(BAD_TIME, 4, "bad_time") \
-    X(UNMET, 5, "unmet_dependency")
+    X(UNMET, 5, "unmet_dependency") \
+    X(REMOVED, 6, "removed") \
+    X(RANGE, 7, "outside_range") \
+    X(ZONE, 8, "other_zone")
 
 typedef enum ts_skip {
 #define TS__X(name, value, text) TS_SKIP_##name = value,
     TS_SKIPS(TS__X)
 #undef TS__X
 } ts_skip;
-#define TS_SKIP_LIMIT 6
+#define TS_SKIP_LIMIT 9
 
 // "host_order", "other_stream", ...; an unknown number gives "unknown".
 TS_API const char *ts_edge_name(uint32_t kind);
@@ -442,6 +445,8 @@ typedef enum ts_deps {
     TS_DEPS_CLOSURE = 1, // those that selected ones depend on are added
     TS_DEPS_NONE = 2     // they do not exist
 } ts_deps;
+
+typedef struct ts_replay ts_replay;
 
 typedef struct ts_replay_desc {
     const uint32_t *streams; // stream_count tracks on which operations lie
@@ -456,9 +461,11 @@ typedef struct ts_replay_desc {
     size_t more_count;
     const uint32_t *stream_files; // file of each of `streams` (NULL: 0)
     const uint32_t *device_files; // likewise of `devices`
+    // Asked about each operation that the fields above select, in their
+    // order; TS_SKIP_NOT selects it, another value is why not. (NULL: all)
+    ts_skip (*choose)(const ts_replay *replay, size_t index, void *user);
+    void *choose_user;
 } ts_replay_desc;
-
-typedef struct ts_replay ts_replay;
 
 /*
     Loads the operations of a trace, builds the graph and selects. The plan
@@ -466,7 +473,7 @@ typedef struct ts_replay ts_replay;
     out and stand in the reader's list.
 
     Memory:  for each operation with its call about 220 bytes while it loads,
-             130 after.
+             134 after.
     Errors:  TS_ERR_NOT_FOUND (no GPU operation in the trace), TS_ERR_USAGE
              (to before from), TS_ERR_UNSUPPORTED (2^31 operations or more,
              65,536 files or more), TS_ERR_MEMORY.
@@ -551,6 +558,8 @@ typedef struct ts_operation {
     int64_t start_ns, end_ns; // 0 if it did not run
     ts_skip skip;             // TS_SKIP_NOT: selected
     uint32_t file;
+    uint32_t row; // its place among the GPU operations of the file, which
+                  // are counted chunk by chunk, damaged ones too
 } ts_operation;
 
 // 0 <= index < stats.loaded less those with a bad time, in total order of
@@ -4714,6 +4723,7 @@ struct ts_replay {
     ts_deps deps;
     uint32_t op_count, call_count, join_first, node_count;
     ts__rvec ops;          // ts__op
+    ts__rvec places;       // uint32_t, of each operation in its file
     ts__rvec call_names;   // uint32_t, of their file
     ts__rvec call_classes; // uint8_t: ts__call_class
     ts__rvec events;       // ts__event_op
@@ -4811,7 +4821,8 @@ typedef struct ts__row {
     uint64_t correlation, id, record;
     uint32_t track; // its lane, once its file is loaded
     uint32_t thread, label, call;
-    uint8_t kind; // 0: not to be used
+    uint32_t place; // in its file
+    uint8_t kind;   // 0: not to be used
 } ts__row;
 
 // An API call, or what stands in for one (name 0, no duration).
@@ -4947,6 +4958,7 @@ static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
         ts__row *const row = ts__loader_row(l, l->row_first + first + i);
         *row = ts__row_read(l, c, i);
         if (c->kind == TS_EVENT_COLLECTIVE) ts__coll_read(l, c, i, row);
+        row->place = first + i;
     }
     ((bool *)l->chunk_ok.data)[c->chunk] = true;
 }
@@ -5661,8 +5673,11 @@ static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
                         row->call,  row->kind,        TS_SKIP_NOT };
     ts__op *const to =
         (ts__op *)ts__rvec_push(l->allocator, &r->ops, sizeof *to);
-    if (!to) return false;
+    uint32_t *const place =
+        (uint32_t *)ts__rvec_push(l->allocator, &r->places, sizeof *place);
+    if (!to || !place) return false;
     *to = op;
+    *place = row->place;
     if (ts__kind_has_event(row->kind)) {
         ts__event_op *const event = (ts__event_op *)ts__rvec_push(
             l->allocator, &r->events, sizeof *event);
@@ -5694,6 +5709,7 @@ static bool ts__loader_ops(ts__loader *l)
     const size_t count = l->rows.count;
     if (!ts__loader_order(l) ||
         !ts__rvec_reserve(l->allocator, &r->ops, sizeof(ts__op), count) ||
+        !ts__rvec_reserve(l->allocator, &r->places, sizeof(uint32_t), count) ||
         !ts__nodes_reserve(r, count + l->calls.count))
         return false;
     for (size_t i = 0; i < count; i++)
@@ -7143,6 +7159,8 @@ static bool ts__replay_choose(ts_replay *r, const ts_replay_desc *desc)
     for (uint32_t i = 0; i < r->op_count; i++) {
         ts__op *const op = ts__replay_op(r, i);
         op->skip = (uint8_t)ts__replay_skip(r, desc, i, chosen);
+        if (op->skip == TS_SKIP_NOT && desc->choose)
+            op->skip = (uint8_t)desc->choose(r, i, desc->choose_user);
         if (op->skip == TS_SKIP_NOT)
             ts__replay_flags(r)[i] |= TS__NODE_SELECTED;
     }
@@ -7507,18 +7525,17 @@ TS_API void ts_replay_close(ts_replay *replay)
 {
     if (!replay) return;
     const ts_allocator a = replay->allocator;
-    ts__rvec *const vecs[] = { &replay->files,          &replay->ops,
-                               &replay->call_names,     &replay->call_classes,
-                               &replay->events,         &replay->meetings,
-                               &replay->members,        &replay->met,
-                               &replay->joined,         &replay->lanes,
-                               &replay->waiters,        &replay->time,
-                               &replay->duration,       &replay->lane,
-                               &replay->flags,          &replay->offsets,
-                               &replay->targets,        &replay->kinds,
-                               &replay->start,          &replay->gap,
-                               &replay->changed,        &replay->lane_results,
-                               &replay->device_results, &replay->circle };
+    ts__rvec *const vecs[] = {
+        &replay->files,        &replay->ops,          &replay->call_names,
+        &replay->call_classes, &replay->events,       &replay->places,
+        &replay->meetings,     &replay->members,      &replay->met,
+        &replay->joined,       &replay->lanes,        &replay->waiters,
+        &replay->time,         &replay->duration,     &replay->lane,
+        &replay->flags,        &replay->offsets,      &replay->targets,
+        &replay->kinds,        &replay->start,        &replay->gap,
+        &replay->changed,      &replay->lane_results, &replay->device_results,
+        &replay->circle
+    };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);
@@ -8116,6 +8133,7 @@ TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
     o.recorded_start_ns = ts__replay_time(replay)[i];
     o.recorded_end_ns = ts__replay_end(replay, i);
     o.skip = (ts_skip)op->skip;
+    o.row = ((const uint32_t *)replay->places.data)[i];
     o.file = lane->file;
     if (replay->start.count && o.skip == TS_SKIP_NOT) {
         o.start_ns = ((const int64_t *)replay->start.data)[i];

@@ -46,6 +46,35 @@ static void a_time_range_takes_what_touches_it(void **state)
     work_close(&x);
 }
 
+// Takes the operations of one row's parity, and says why not the others.
+static ts_skip by_row(const ts_replay *replay, size_t index, void *user)
+{
+    ts_operation o;
+    uint32_t *const asked = user;
+    assert_true(ts_replay_operation(replay, index, &o));
+    (*asked)++;
+    return o.row % 2 ? TS_SKIP_ZONE : TS_SKIP_NOT;
+}
+
+static void a_function_may_choose_among_what_is_selected(void **state)
+{
+    (void)state;
+    uint32_t asked = 0;
+    const uint32_t devices[] = { D0 };
+    const ts_replay_desc desc = { .devices = devices,
+                                  .device_count = 1,
+                                  .choose = by_row,
+                                  .choose_user = &asked };
+    // In the file: the kernels (0, 1, 2), the record (3), the wait (4).
+    fixture x = WORK_DESC(crossing, &desc);
+    assert_int_equal(4, asked);
+    assert_int_equal(2, stats(&x)->operations);
+    assert_int_equal(1, stats(&x)->skipped[TS_SKIP_DEVICE]);
+    assert_int_equal(2, stats(&x)->skipped[TS_SKIP_ZONE]);
+    work_same(&x);
+    work_close(&x);
+}
+
 static void the_rest_of_the_world_can_be_frozen(void **state)
 {
     (void)state;
@@ -176,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_selection_says_what_it_leaves_out),
         cmocka_unit_test(a_time_range_takes_what_touches_it),
+        cmocka_unit_test(a_function_may_choose_among_what_is_selected),
         cmocka_unit_test(the_rest_of_the_world_can_be_frozen),
         cmocka_unit_test(the_rest_of_the_world_can_be_left_out),
         cmocka_unit_test(what_a_selection_needs_can_be_added),

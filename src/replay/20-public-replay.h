@@ -72,14 +72,17 @@ typedef enum ts_edge_kind {
     X(DEVICE, 2, "other_device") \
     X(TIME, 3, "outside_time") \
     X(BAD_TIME, 4, "bad_time") \
-    X(UNMET, 5, "unmet_dependency")
+    X(UNMET, 5, "unmet_dependency") \
+    X(REMOVED, 6, "removed") \
+    X(RANGE, 7, "outside_range") \
+    X(ZONE, 8, "other_zone")
 
 typedef enum ts_skip {
 #define TS__X(name, value, text) TS_SKIP_##name = value,
     TS_SKIPS(TS__X)
 #undef TS__X
 } ts_skip;
-#define TS_SKIP_LIMIT 6
+#define TS_SKIP_LIMIT 9
 
 // "host_order", "other_stream", ...; an unknown number gives "unknown".
 TS_API const char *ts_edge_name(uint32_t kind);
@@ -91,6 +94,8 @@ typedef enum ts_deps {
     TS_DEPS_CLOSURE = 1, // those that selected ones depend on are added
     TS_DEPS_NONE = 2     // they do not exist
 } ts_deps;
+
+typedef struct ts_replay ts_replay;
 
 typedef struct ts_replay_desc {
     const uint32_t *streams; // stream_count tracks on which operations lie
@@ -105,9 +110,11 @@ typedef struct ts_replay_desc {
     size_t more_count;
     const uint32_t *stream_files; // file of each of `streams` (NULL: 0)
     const uint32_t *device_files; // likewise of `devices`
+    // Asked about each operation that the fields above select, in their
+    // order; TS_SKIP_NOT selects it, another value is why not. (NULL: all)
+    ts_skip (*choose)(const ts_replay *replay, size_t index, void *user);
+    void *choose_user;
 } ts_replay_desc;
-
-typedef struct ts_replay ts_replay;
 
 /*
     Loads the operations of a trace, builds the graph and selects. The plan
@@ -115,7 +122,7 @@ typedef struct ts_replay ts_replay;
     out and stand in the reader's list.
 
     Memory:  for each operation with its call about 220 bytes while it loads,
-             130 after.
+             134 after.
     Errors:  TS_ERR_NOT_FOUND (no GPU operation in the trace), TS_ERR_USAGE
              (to before from), TS_ERR_UNSUPPORTED (2^31 operations or more,
              65,536 files or more), TS_ERR_MEMORY.
@@ -200,6 +207,8 @@ typedef struct ts_operation {
     int64_t start_ns, end_ns; // 0 if it did not run
     ts_skip skip;             // TS_SKIP_NOT: selected
     uint32_t file;
+    uint32_t row; // its place among the GPU operations of the file, which
+                  // are counted chunk by chunk, damaged ones too
 } ts_operation;
 
 // 0 <= index < stats.loaded less those with a bad time, in total order of

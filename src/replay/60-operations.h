@@ -292,6 +292,7 @@ struct ts_replay {
     ts_deps deps;
     uint32_t op_count, call_count, join_first, node_count;
     ts__rvec ops;          // ts__op
+    ts__rvec places;       // uint32_t, of each operation in its file
     ts__rvec call_names;   // uint32_t, of their file
     ts__rvec call_classes; // uint8_t: ts__call_class
     ts__rvec events;       // ts__event_op
@@ -389,7 +390,8 @@ typedef struct ts__row {
     uint64_t correlation, id, record;
     uint32_t track; // its lane, once its file is loaded
     uint32_t thread, label, call;
-    uint8_t kind; // 0: not to be used
+    uint32_t place; // in its file
+    uint8_t kind;   // 0: not to be used
 } ts__row;
 
 // An API call, or what stands in for one (name 0, no duration).
@@ -525,6 +527,7 @@ static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
         ts__row *const row = ts__loader_row(l, l->row_first + first + i);
         *row = ts__row_read(l, c, i);
         if (c->kind == TS_EVENT_COLLECTIVE) ts__coll_read(l, c, i, row);
+        row->place = first + i;
     }
     ((bool *)l->chunk_ok.data)[c->chunk] = true;
 }
@@ -1239,8 +1242,11 @@ static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
                         row->call,  row->kind,        TS_SKIP_NOT };
     ts__op *const to =
         (ts__op *)ts__rvec_push(l->allocator, &r->ops, sizeof *to);
-    if (!to) return false;
+    uint32_t *const place =
+        (uint32_t *)ts__rvec_push(l->allocator, &r->places, sizeof *place);
+    if (!to || !place) return false;
     *to = op;
+    *place = row->place;
     if (ts__kind_has_event(row->kind)) {
         ts__event_op *const event = (ts__event_op *)ts__rvec_push(
             l->allocator, &r->events, sizeof *event);
@@ -1272,6 +1278,7 @@ static bool ts__loader_ops(ts__loader *l)
     const size_t count = l->rows.count;
     if (!ts__loader_order(l) ||
         !ts__rvec_reserve(l->allocator, &r->ops, sizeof(ts__op), count) ||
+        !ts__rvec_reserve(l->allocator, &r->places, sizeof(uint32_t), count) ||
         !ts__nodes_reserve(r, count + l->calls.count))
         return false;
     for (size_t i = 0; i < count; i++)

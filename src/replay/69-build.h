@@ -215,6 +215,8 @@ static bool ts__replay_choose(ts_replay *r, const ts_replay_desc *desc)
     for (uint32_t i = 0; i < r->op_count; i++) {
         ts__op *const op = ts__replay_op(r, i);
         op->skip = (uint8_t)ts__replay_skip(r, desc, i, chosen);
+        if (op->skip == TS_SKIP_NOT && desc->choose)
+            op->skip = (uint8_t)desc->choose(r, i, desc->choose_user);
         if (op->skip == TS_SKIP_NOT)
             ts__replay_flags(r)[i] |= TS__NODE_SELECTED;
     }

@@ -130,18 +130,17 @@ TS_API void ts_replay_close(ts_replay *replay)
 {
     if (!replay) return;
     const ts_allocator a = replay->allocator;
-    ts__rvec *const vecs[] = { &replay->files,          &replay->ops,
-                               &replay->call_names,     &replay->call_classes,
-                               &replay->events,         &replay->meetings,
-                               &replay->members,        &replay->met,
-                               &replay->joined,         &replay->lanes,
-                               &replay->waiters,        &replay->time,
-                               &replay->duration,       &replay->lane,
-                               &replay->flags,          &replay->offsets,
-                               &replay->targets,        &replay->kinds,
-                               &replay->start,          &replay->gap,
-                               &replay->changed,        &replay->lane_results,
-                               &replay->device_results, &replay->circle };
+    ts__rvec *const vecs[] = {
+        &replay->files,        &replay->ops,          &replay->call_names,
+        &replay->call_classes, &replay->events,       &replay->places,
+        &replay->meetings,     &replay->members,      &replay->met,
+        &replay->joined,       &replay->lanes,        &replay->waiters,
+        &replay->time,         &replay->duration,     &replay->lane,
+        &replay->flags,        &replay->offsets,      &replay->targets,
+        &replay->kinds,        &replay->start,        &replay->gap,
+        &replay->changed,      &replay->lane_results, &replay->device_results,
+        &replay->circle
+    };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);
@@ -739,6 +738,7 @@ TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
     o.recorded_start_ns = ts__replay_time(replay)[i];
     o.recorded_end_ns = ts__replay_end(replay, i);
     o.skip = (ts_skip)op->skip;
+    o.row = ((const uint32_t *)replay->places.data)[i];
     o.file = lane->file;
     if (replay->start.count && o.skip == TS_SKIP_NOT) {
         o.start_ns = ((const int64_t *)replay->start.data)[i];
