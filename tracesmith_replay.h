@@ -507,6 +507,15 @@ typedef struct ts_replay_run_desc {
     const int64_t *durations_ns; // of every operation that
                                  // ts_replay_operation gives, in its order,
                                  // 0 or more (NULL: as recorded)
+    uint32_t mode;               // ts_replay_mode (TS_REPLAY_EXACT)
+    // Only in TS_REPLAY_MODEL:
+    const struct ts_change *changes; // what if: change_count of them
+    size_t change_count;
+    uint32_t copy_engines; // of each direction of a device (as many as were
+                           // busy at once in the record)
+    bool share_compute;    // kernels share the multiprocessors of a device:
+                           // those that find no room wait (false: they
+                           // overlap as they come, as recorded)
 } ts_replay_run_desc;
 
 /*
@@ -516,7 +525,8 @@ typedef struct ts_replay_run_desc {
     called again; the last schedule counts.
 
     Errors:  TS_ERR_NOT_FOUND (nothing is selected), TS_ERR_USAGE (a negative
-             duration), TS_ERR_MEMORY.
+             duration, a change that is none or outside of a model),
+             TS_ERR_MEMORY.
 */
 TS_API ts_result ts_replay_run(ts_replay *replay,
                                const ts_replay_run_desc *desc);
@@ -541,8 +551,10 @@ typedef struct ts_replay_stats {
     int64_t start_ns, end_ns;
     int64_t busy_from_ns, busy_to_ns; // first to last work on a device
     int64_t start_error_p50_ns, start_error_p95_ns, start_error_max_ns;
-    uint64_t different; // operations that start or end at another time
-    uint64_t digest;    // XXH3 of identity, start and end in total order
+    uint64_t different;     // operations that start or end at another time
+    uint64_t digest;        // XXH3 of identity, start and end in total order
+    uint64_t unexplained;   // model: nodes that keep a recorded delay
+    int64_t unexplained_ns; // what these delays differ from the model's
 } ts_replay_stats;
 
 // Lifetime: until close. Figures of the run are 0 before it.
@@ -628,6 +640,171 @@ TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
 // After a run: operations and calls that wait for each other, each for the
 // one before it and the first for the last. Returns how many; 0: all ran.
 TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes);
+
+/* ---- Models, changes, what bounds a run --------------------------------- */
+
+/*
+    TS_REPLAY_MODEL puts constants in the place of recorded delays, so that a
+    change of one thing moves what depends on it and nothing else:
+
+    - Every edge has a class: its kind, what it leads from and to, the device,
+      and the function that was called. The delay of a class is the mean of
+      what the record shows of it where the edge was the one that held its
+      node back, outliers left out. A class with fewer than eight such samples
+      takes the delay of a coarser one, a kind without any a small constant,
+      no longer than its shortest sample (`assumed`).
+    - Delays on the host, between calls and within them, stay as recorded,
+      except where a call waited for a device.
+    - A class is where its samples are dense: the shortest interval that holds
+      half of them, if it is no wider than the delays of one cause are (20 us
+      for launches and returns of syncs, 5 us on a device, or as wide as its
+      least delay), else the fullest interval so wide. A node whose delay is
+      further from that than three times its width, or than these limits, and
+      a microsecond for noise, is *unexplained*: it keeps what the record
+      shows, and is counted. So a long wait for something that nobody recorded
+      is neither spread over all nodes nor taken for a property of the device.
+    - Where operations of a stream overlap, the later one keeps its place
+      within the earlier one, in proportion.
+    - A collective ends the shortest recorded duration of its members after
+      the last of them has arrived.
+    - A copy waits if its device has all copy engines of the direction busy.
+
+    Means, not medians, so that errors do not add up: the modelled delays of a
+    class have the sum of the recorded ones.
+*/
+typedef enum ts_replay_mode {
+    TS_REPLAY_EXACT = 0, // every node keeps its own recorded delay
+    TS_REPLAY_MODEL = 1
+} ts_replay_mode;
+
+// What the time of a run is spent on.
+#define TS_COSTS(X) \
+    X(HOST, 0, "host") \
+    X(LAUNCH, 1, "launch") \
+    X(COMPUTE, 2, "compute") \
+    X(COPY, 3, "copy") \
+    X(COMMUNICATION, 4, "communication") \
+    X(SYNC, 5, "sync") \
+    X(UNEXPLAINED, 6, "unexplained")
+typedef enum ts_cost {
+#define TS__X(name, value, text) TS_COST_##name = value,
+    TS_COSTS(TS__X)
+#undef TS__X
+} ts_cost;
+#define TS_COST_LIMIT 7
+// "host", "launch", ...; an unknown number gives "unknown".
+TS_API const char *ts_cost_name(uint32_t cost);
+
+// A rational number; 0 over 0 stands for 1.
+typedef struct ts_ratio {
+    uint32_t num, den;
+} ts_ratio;
+
+/*
+    A change to what a model replays. Changes apply in the order given and add
+    up; each means the operations that `operations` says, as far as it can
+    apply to them. Products are rounded half up.
+*/
+typedef enum ts_change_type {
+    TS_CHANGE_SCALE = 1,    // durations times `factor`
+    TS_CHANGE_REMOVE = 2,   // they take no time, nor do calls that launched
+                            // nothing else; what waited for them waits for
+                            // what they waited for
+    TS_CHANGE_INSERT = 3,   // after each, one of `ns`, whose call takes as long
+    TS_CHANGE_TRANSFER = 4, // duration T becomes a' + (T - a) * factor, where
+                            // a is the shortest of their direction and
+                            // device, or communicator, a' is `ns`, both if
+                            // has_ns, else a; for copies and collectives
+    TS_CHANGE_MOVE = 5, // to stream `track` of their file, in order of issue
+    TS_CHANGE_FUSE = 6, // what follows another on its stream needs no launch
+    TS_CHANGE_SERIALISE = 7, // one stream for each device, in order of issue
+    TS_CHANGE_NO_LAUNCH = 8, // calls that launch take no time, launches
+                             // arrive at once
+    TS_CHANGE_HOST = 9,      // what the host does takes `factor` times as
+                             // long; `operations` does not matter
+    TS_CHANGE_OVERLAP = 10   // no kernel waits for a copy or a collective
+} ts_change_type;
+
+typedef struct ts_change {
+    ts_change_type type;
+    const bool *operations; // of each that ts_replay_operation gives (all)
+    ts_ratio factor;        // (1)
+    int64_t ns;
+    bool has_ns;
+    bool one_file; // TS_CHANGE_HOST: only `file` (all)
+    uint32_t file;
+    uint32_t track; // TS_CHANGE_MOVE
+} ts_change;
+
+// A class of delays, as a model uses it.
+typedef struct ts_delay {
+    uint32_t kind;     // ts_edge_kind
+    uint32_t from, to; // kinds of operations; 0: the host, or several
+    uint32_t device;   // track; 0: not of one
+    uint32_t name;     // of the function called; 0: none, or several
+    uint32_t file;
+    int64_t delay_ns;        // what stands for the recorded ones
+    int64_t low_ns, high_ns; // samples outside stay as recorded
+    uint64_t edges, samples; // samples: where the edge held its node back
+    bool coarser; // too few samples: the delay is that of a coarser class
+    bool assumed; // no sample at all
+} ts_delay;
+// After a run in TS_REPLAY_MODEL. False past the end.
+TS_API bool ts_replay_delay(const ts_replay *replay, size_t index,
+                            ts_delay *delay);
+
+/*
+    The critical path of the last run: from the end that comes last back to
+    the start of the schedule, always to what held a node back. Parts are in
+    order of time, without gaps: their sum is the makespan, end_ns - start_ns
+    of the stats.
+*/
+typedef struct ts_path_part {
+    int64_t start_ns, end_ns;
+    uint32_t node; // that runs, or that waits: see `waits`
+    uint32_t edge; // waits: ts_edge_kind of what it waited for
+    bool waits;
+    ts_cost cost;
+} ts_path_part;
+
+typedef struct ts_path {
+    const ts_path_part *parts;
+    size_t count;
+    int64_t cost_ns[TS_COST_LIMIT]; // sums of the parts
+    ts_cost bound;                  // the largest of them
+} ts_path;
+
+// Lifetime: until the next run or close.
+// Errors:   TS_ERR_STATE (no run), TS_ERR_MEMORY.
+TS_API ts_result ts_replay_path(ts_replay *replay, ts_path *path);
+
+/*
+    Iterations: zones called "ProfilerStep#N", else frames, of the first file
+    that has any. An operation belongs to the step in which the host issued
+    it. A step lasts from the end of the one before it (the first: from the
+    start of the schedule) to the latest end of its operations, so all steps
+    together are the makespan; what comes before the first or after the last
+    counts to these.
+*/
+typedef struct ts_step {
+    ts_text name; // of the zone; frames: "frame"
+    uint64_t number, operations;
+    int64_t recorded_ns;            // the step in the record, by the same rule
+    int64_t start_ns, end_ns;       // in the last run
+    int64_t cost_ns[TS_COST_LIMIT]; // of the critical path within
+} ts_step;
+// Lifetime and errors: as ts_replay_path. No steps are no error.
+TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
+                                 size_t *count);
+
+// What TS_CHANGE_INSERT added to the last run, in order of what it follows.
+typedef struct ts_inserted {
+    uint32_t after;  // operation
+    uint32_t change; // index
+    int64_t start_ns, end_ns;
+} ts_inserted;
+TS_API bool ts_replay_inserted(const ts_replay *replay, size_t index,
+                               ts_inserted *inserted);
 
 /* ==== 7. Timeline ======================================================== */
 
@@ -4737,7 +4914,8 @@ struct ts_replay {
     ts__rvec time, duration, lane, flags;
     ts__rvec offsets, targets, kinds; // edges
     ts__rvec start, gap;              // of each node, by the run
-    ts__rvec changed; // durations that the run used in place of the recorded
+    ts__rvec changed;        // durations of nodes that the run used, if others
+    struct ts__model *model; // by the first run that needs one
     ts__rvec lane_results, device_results; // ts_lane
     ts__rvec circle;                       // nodes
     ts_replay_stats stats;
@@ -7521,10 +7699,13 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     return TS_OK;
 }
 
+static void ts__model_close(ts_replay *r);
+
 TS_API void ts_replay_close(ts_replay *replay)
 {
     if (!replay) return;
     const ts_allocator a = replay->allocator;
+    ts__model_close(replay);
     ts__rvec *const vecs[] = {
         &replay->files,        &replay->ops,          &replay->call_names,
         &replay->call_classes, &replay->events,       &replay->places,
@@ -7543,64 +7724,32 @@ TS_API void ts_replay_close(ts_replay *replay)
 
 /* ---- 9.27 Replay: the run ------------------------------------------------ */
 
-// What is ready, in order of (time, device, stream, seq): lanes are numbered
-// by device and stream, nodes by place in the stream.
-typedef struct ts__ready {
-    int64_t time;
-    uint64_t place; // lane << 32 | node
-} ts__ready;
-
-static bool ts__ready_before(const ts__ready *a, const ts__ready *b)
-{
-    return a->time != b->time ? a->time < b->time : a->place < b->place;
-}
-
-static bool ts__ready_push(const ts_allocator *a, ts__rvec *heap,
-                           ts__ready item)
-{
-    if (!ts__rvec_push(a, heap, sizeof item)) return false;
-    ts__ready *const items = (ts__ready *)heap->data;
-    size_t at = heap->count - 1;
-    while (at && ts__ready_before(&item, &items[(at - 1) / 2])) {
-        items[at] = items[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    items[at] = item;
-    return true;
-}
-
-static ts__ready ts__ready_pop(ts__rvec *heap)
-{
-    ts__ready *const items = (ts__ready *)heap->data;
-    const ts__ready first = items[0], item = items[--heap->count];
-    size_t at = 0;
-    for (size_t next; (next = at * 2 + 1) < heap->count; at = next) {
-        if (next + 1 < heap->count &&
-            ts__ready_before(&items[next + 1], &items[next]))
-            next++;
-        if (!ts__ready_before(&items[next], &item)) break;
-        items[at] = items[next];
-    }
-    items[at] = item;
-    return first;
-}
+/*
+    Without limits on resources, when a node starts depends on its edges alone
+    and not on the order in which nodes are looked at, so they are taken from a
+    plain queue as they become ready: first in, first out keeps close to the
+    order in memory. Limits need the order of time, see 7.33.
+*/
+typedef struct ts__rcell {
+    int64_t at;       // latest edge so far
+    uint32_t missing; // edges that have not fired
+} ts__rcell;
 
 typedef struct ts__rrun {
     ts_replay *replay;
-    int64_t *start, *gap; // start: until a node runs, the latest edge
-    uint32_t *missing;    // edges into it that have not fired
-    ts__rvec heap;
+    // The graph that runs: the replay's own, or a changed one.
+    const uint32_t *offsets, *targets;
+    const uint8_t *kinds;
+    const int64_t *delay;    // of each edge (NULL: none)
+    const int64_t *duration; // of each node
+    ts__rcell *cells;        // of each node
+    int64_t *start, *gap;    // likewise
+    const bool *removed;     // operations that a change took away (NULL: none)
     uint64_t ran;
 } ts__rrun;
 
-static int64_t ts__rrun_duration(const ts__rrun *run, uint32_t node)
-{
-    const ts_replay *const r = run->replay;
-    if (!r->changed.count) return ts__replay_duration(r)[node];
-    const uint32_t op = node < r->op_count ? node : ts__replay_cost_of(r, node);
-    return op == TS_NODE_NONE ? ts__replay_duration(r)[node]
-                              : ((const int64_t *)r->changed.data)[op];
-}
+// A node that is not selected is never ready.
+#define TS__RUN_NEVER (UINT32_C(1) << 31)
 
 // Whether an edge from `node` is heeded: fired by it, or by the record.
 static bool ts__rrun_heeds(const ts_replay *r, uint32_t node)
@@ -7614,73 +7763,93 @@ static int64_t ts__rrun_source(const ts_replay *r, uint32_t node, uint8_t kind)
                                      : ts__replay_end(r, node);
 }
 
-// What the record shows of every node beyond its latest edge.
-static void ts__rrun_gaps(ts__rrun *run)
+// Counts the edges into every node. `at` becomes the latest of the record,
+// `start` the latest that the run will not fire: frozen, it is what it was.
+static void ts__rrun_edges(ts__rrun *run)
 {
     const ts_replay *const r = run->replay;
-    for (uint32_t i = 0; i < r->node_count; i++)
-        run->gap[i] = TS__NO_TIME;
     for (uint32_t i = 0; i < r->node_count; i++) {
         if (!ts__rrun_heeds(r, i)) continue;
         const bool fires = ts__replay_selected(r, i);
-        const uint32_t end = ts__replay_offsets(r)[i + 1];
-        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
-            const uint32_t to = ts__replay_target(r, e);
-            const int64_t at = ts__rrun_source(r, i, ts__replay_kind(r, e));
-            if (at > run->gap[to]) run->gap[to] = at;
+        const uint32_t end = run->offsets[i + 1];
+        for (uint32_t e = run->offsets[i]; e < end; e++) {
+            const uint32_t to = run->targets[e];
+            int64_t at = ts__rrun_source(r, i, run->kinds[e]);
+            if (run->delay) at = ts__replay_add(at, run->delay[e]);
+            ts__rcell *const cell = &run->cells[to];
+            if (at > cell->at) cell->at = at;
             if (fires)
-                run->missing[to]++;
+                cell->missing++;
             else if (at > run->start[to])
-                run->start[to] = at; // frozen: it is what it was
+                run->start[to] = at;
         }
     }
-    for (uint32_t i = 0; i < r->node_count; i++)
-        run->gap[i] = ts__replay_time(r)[i] -
-                      (run->gap[i] == TS__NO_TIME ? 0 : run->gap[i]);
 }
 
-static bool ts__rrun_ready(ts__rrun *run, uint32_t node)
+// What the record shows of every node beyond its latest edge.
+static void ts__rrun_gaps(ts__rrun *run)
 {
-    const int64_t after =
-        run->start[node] == TS__NO_TIME ? 0 : run->start[node];
-    const uint64_t lane = ts__replay_lanes(run->replay)[node];
-    const ts__ready item = { ts__replay_add(after, run->gap[node]),
-                             lane << 32 | node };
-    return ts__ready_push(&run->replay->allocator, &run->heap, item);
+    const int64_t *const time = ts__replay_time(run->replay);
+    for (uint32_t i = 0; i < run->replay->node_count; i++) {
+        const int64_t at = run->cells[i].at;
+        run->gap[i] = time[i] - (at == TS__NO_TIME ? 0 : at);
+    }
 }
 
-static bool ts__rrun_fire(ts__rrun *run, const ts__ready *item)
+// Sets the cells to what is known before the first node runs; returns how
+// many nodes are ready, in `queue`.
+static uint32_t ts__rrun_begin(ts__rrun *run, uint32_t *queue)
 {
     const ts_replay *const r = run->replay;
-    const uint32_t node = (uint32_t)item->place;
-    const int64_t end_time =
-        ts__replay_add(item->time, ts__rrun_duration(run, node));
-    run->start[node] = item->time;
-    run->ran++;
-    const uint32_t end = ts__replay_offsets(r)[node + 1];
-    for (uint32_t e = ts__replay_offsets(r)[node]; e < end; e++) {
-        const uint32_t to = ts__replay_target(r, e);
-        const int64_t at =
-            ts__replay_kind(r, e) & TS_EDGE_FROM_START ? item->time : end_time;
-        if (at > run->start[to]) run->start[to] = at;
-        if (--run->missing[to] == 0 && ts__replay_selected(r, to) &&
-            !ts__rrun_ready(run, to))
-            return false;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        ts__rcell *const cell = &run->cells[i];
+        cell->at = run->start[i];
+        if (!ts__replay_selected(r, i))
+            cell->missing |= TS__RUN_NEVER;
+        else if (!cell->missing)
+            queue[count++] = i;
     }
-    return true;
+    return count;
+}
+
+// When a node starts whose edges have all fired.
+static int64_t ts__rrun_start(const ts__rrun *run, uint32_t node)
+{
+    const int64_t at = run->cells[node].at;
+    return ts__replay_add(at == TS__NO_TIME ? 0 : at, run->gap[node]);
+}
+
+// Runs a node; appends what becomes ready to `queue`, returns its new count.
+static uint32_t ts__rrun_fire(ts__rrun *run, uint32_t node, int64_t start,
+                              uint32_t *queue, uint32_t count)
+{
+    const int64_t end = ts__replay_add(start, run->duration[node]);
+    run->start[node] = start;
+    run->ran++;
+    const uint32_t last = run->offsets[node + 1];
+    for (uint32_t e = run->offsets[node]; e < last; e++) {
+        ts__rcell *const cell = &run->cells[run->targets[e]];
+        int64_t at = run->kinds[e] & TS_EDGE_FROM_START ? start : end;
+        if (run->delay) at = ts__replay_add(at, run->delay[e]);
+        if (at > cell->at) cell->at = at;
+        if (--cell->missing == 0) queue[count++] = run->targets[e];
+    }
+    return count;
 }
 
 static bool ts__rrun_loop(ts__rrun *run)
 {
-    const ts_replay *const r = run->replay;
-    for (uint32_t i = 0; i < r->node_count; i++)
-        if (ts__replay_selected(r, i) && !run->missing[i] &&
-            !ts__rrun_ready(run, i))
-            return false;
-    while (run->heap.count) {
-        const ts__ready item = ts__ready_pop(&run->heap);
-        if (!ts__rrun_fire(run, &item)) return false;
-    }
+    const ts_allocator *const a = &run->replay->allocator;
+    ts__rvec ready = { 0 };
+    if (!ts__rvec_reserve(a, &ready, sizeof(uint32_t), run->replay->node_count))
+        return false;
+    uint32_t *const queue = (uint32_t *)ready.data;
+    uint32_t count = ts__rrun_begin(run, queue);
+    for (uint32_t i = 0; i < count; i++)
+        count = ts__rrun_fire(run, queue[i], ts__rrun_start(run, queue[i]),
+                              queue, count);
+    ts__rvec_close(a, &ready);
     return true;
 }
 
@@ -7688,15 +7857,18 @@ static bool ts__rrun_loop(ts__rrun *run)
 static void ts__rrun_stuck(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
-    r->stats.skipped[TS_SKIP_UNMET] = 0;
+    r->stats.skipped[TS_SKIP_UNMET] = r->stats.skipped[TS_SKIP_REMOVED] = 0;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        const bool stuck = ts__replay_selected(r, i) && run->missing[i];
+        const bool stuck = ts__replay_selected(r, i) && run->cells[i].missing;
         if (stuck || !ts__replay_selected(r, i)) run->start[i] = TS__NO_TIME;
         if (i >= r->op_count || !ts__replay_selected(r, i)) continue;
         const uint32_t end = ts__replay_end_node(r, i);
-        const bool ends = !run->missing[i] && !run->missing[end];
+        const bool ends = !run->cells[i].missing && !run->cells[end].missing;
         ts__replay_op(r, i)->skip = ends ? TS_SKIP_NOT : TS_SKIP_UNMET;
         r->stats.skipped[TS_SKIP_UNMET] += !ends;
+        if (!ends || !run->removed || !run->removed[i]) continue;
+        ts__replay_op(r, i)->skip = TS_SKIP_REMOVED;
+        r->stats.skipped[TS_SKIP_REMOVED]++;
     }
 }
 
@@ -7714,11 +7886,11 @@ static bool ts__rrun_circle(ts__rrun *run)
     uint32_t *const from = (uint32_t *)before.data;
     uint32_t node = TS_NODE_NONE;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        if (!ts__replay_selected(r, i) || !run->missing[i]) continue;
+        if (!ts__replay_selected(r, i) || !run->cells[i].missing) continue;
         if (node == TS_NODE_NONE) node = i;
-        const uint32_t end = ts__replay_offsets(r)[i + 1];
-        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++)
-            from[ts__replay_target(r, e)] = i;
+        const uint32_t end = run->offsets[i + 1];
+        for (uint32_t e = run->offsets[i]; e < end; e++)
+            from[run->targets[e]] = i;
     }
     for (uint32_t i = 0; i < r->node_count; i++)
         node = from[node]; // now surely inside the circle
@@ -7761,14 +7933,19 @@ static void ts__circle_turn(ts__rvec *circle)
 
 /* ---- 9.28 Replay: figures of the run ------------------------------------- */
 
+static int64_t ts__model_extra(const ts_replay *r, uint32_t op);
+
+// What was inserted behind an operation is not part of it.
 static int64_t ts__op_end(const ts_replay *r, uint32_t op)
 {
     const int64_t *const start = (const int64_t *)r->start.data;
     const uint32_t end = ts__replay_end_node(r, op);
-    if (end != op) return start[end];
+    const int64_t extra = ts__model_extra(r, op);
+    if (end != op) return start[end] - extra;
     const int64_t *const changed = (const int64_t *)r->changed.data;
-    return ts__replay_add(
-        start[op], r->changed.count ? changed[op] : ts__replay_duration(r)[op]);
+    const int64_t duration =
+        r->changed.count ? changed[op] : ts__replay_duration(r)[op];
+    return ts__replay_add(start[op], duration - extra);
 }
 
 // Puts the operations in the sorter's index into total order of the schedule.
@@ -8005,40 +8182,63 @@ static bool ts__rrun_open(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
     const ts_allocator *const a = &r->allocator;
-    ts__rvec missing = { 0 };
-    if (!ts__rvec_fill(a, &r->start, sizeof(int64_t), r->node_count, 0) ||
-        !ts__rvec_fill(a, &r->gap, sizeof(int64_t), r->node_count, 0) ||
-        !ts__rvec_fill(a, &missing, sizeof(uint32_t), r->node_count, 0))
+    const size_t count = r->node_count;
+    ts__rvec cells = { 0 };
+    if (!ts__rvec_reserve(a, &r->start, sizeof(int64_t), count) ||
+        !ts__rvec_reserve(a, &r->gap, sizeof(int64_t), count) ||
+        !ts__rvec_fill(a, &cells, sizeof(ts__rcell), count, 0))
         return false;
+    r->start.count = r->gap.count = count;
     run->start = (int64_t *)r->start.data;
     run->gap = (int64_t *)r->gap.data;
-    run->missing = (uint32_t *)missing.data;
-    for (uint32_t i = 0; i < r->node_count; i++)
-        run->start[i] = TS__NO_TIME;
+    run->cells = (ts__rcell *)cells.data;
+    for (size_t i = 0; i < count; i++)
+        run->start[i] = run->cells[i].at = TS__NO_TIME;
     r->circle.count = 0;
     return true;
 }
 
+static void ts__rrun_close(ts__rrun *run)
+{
+    const ts_allocator *const a = &run->replay->allocator;
+    const size_t count = run->replay->node_count ? run->replay->node_count : 1;
+    if (run->cells)
+        a->resize(a->user, run->cells, count * sizeof *run->cells, 0);
+    run->cells = NULL;
+}
+
+// A meeting takes as long as the operation that is its measure.
+static void ts__rrun_meet(const ts_replay *r)
+{
+    int64_t *const changed = (int64_t *)r->changed.data;
+    for (size_t i = 0; i < r->joined.count; i++) {
+        const uint32_t join = r->join_first + (uint32_t)i;
+        changed[join] = changed[ts__replay_cost_of(r, join)];
+    }
+}
+
+// The durations of a run, in ts_replay.changed unless all are as recorded.
 static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
 {
     r->changed.count = 0;
     if (!durations_ns) return true;
-    const size_t size = sizeof *durations_ns, count = r->op_count;
+    const size_t size = sizeof *durations_ns, count = r->node_count;
     if (!ts__rvec_reserve(&r->allocator, &r->changed, size, count))
         return false;
     int64_t *const changed = (int64_t *)r->changed.data;
-    for (size_t i = 0; i < count; i++)
+    memcpy(changed, ts__replay_duration(r), count * size);
+    for (size_t i = 0; i < r->op_count; i++)
         changed[i] = durations_ns[i] < TS__REPLAY_SUM_MAX ? durations_ns[i]
                                                           : TS__REPLAY_SUM_MAX;
     r->changed.count = count;
+    ts__rrun_meet(r);
     return true;
 }
 
-static bool ts__rrun_all(ts__rrun *run)
+// After the loop: what did not run and why, and the figures.
+static bool ts__rrun_finish(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
-    ts__rrun_gaps(run);
-    if (!ts__rrun_loop(run)) return false;
     uint64_t wanted = 0;
     for (uint32_t i = 0; i < r->node_count; i++)
         wanted += ts__replay_selected(r, i);
@@ -8050,25 +8250,56 @@ static bool ts__rrun_all(ts__rrun *run)
     return ts__figures(r);
 }
 
+static ts__rrun ts__rrun_of(ts_replay *r)
+{
+    const ts__rrun run = {
+        .replay = r,
+        .offsets = (const uint32_t *)r->offsets.data,
+        .targets = (const uint32_t *)r->targets.data,
+        .kinds = (const uint8_t *)r->kinds.data,
+        .duration = r->changed.count ? (const int64_t *)r->changed.data
+                                     : ts__replay_duration(r),
+    };
+    return run;
+}
+
+static bool ts__rrun_exact(ts_replay *r, const int64_t *durations_ns)
+{
+    if (!ts__rrun_change(r, durations_ns)) return false;
+    ts__rrun run = ts__rrun_of(r);
+    bool ok = ts__rrun_open(&run);
+    if (ok) {
+        ts__rrun_edges(&run);
+        ts__rrun_gaps(&run);
+        ok = ts__rrun_loop(&run) && ts__rrun_finish(&run);
+    }
+    ts__rrun_close(&run);
+    return ok;
+}
+
+static ts_result ts__model_run(ts_replay *r, const ts_replay_run_desc *desc);
+static void ts__model_forget(ts_replay *r); // what rests on the last run
 TS_API ts_result ts_replay_run(ts_replay *replay,
                                const ts_replay_run_desc *desc)
 {
+    static const ts_replay_run_desc none = { 0 };
     if (!replay) return TS_ERR_USAGE;
-    const int64_t *const durations_ns = desc ? desc->durations_ns : NULL;
+    if (!desc) desc = &none;
+    const int64_t *const durations_ns = desc->durations_ns;
     bool any = false;
     for (uint32_t i = 0; i < replay->op_count; i++) {
         any |= ts__replay_selected(replay, i);
         if (durations_ns && durations_ns[i] < 0) return TS_ERR_USAGE;
     }
     if (!any) return TS_ERR_NOT_FOUND;
-    ts__rrun run = { replay, NULL, NULL, NULL, { 0 }, 0 };
-    const bool ok = ts__rrun_change(replay, durations_ns) &&
-                    ts__rrun_open(&run) && ts__rrun_all(&run);
-    if (run.missing)
-        replay->allocator.resize(replay->allocator.user, run.missing,
-                                 replay->node_count * sizeof *run.missing, 0);
-    ts__rvec_close(&replay->allocator, &run.heap);
-    return ok ? TS_OK : TS_ERR_MEMORY;
+    ts__model_forget(replay);
+    replay->stats.unexplained = 0;
+    replay->stats.unexplained_ns = 0;
+    if (desc->mode == TS_REPLAY_MODEL) return ts__model_run(replay, desc);
+    if (desc->mode != TS_REPLAY_EXACT || desc->change_count ||
+        desc->copy_engines || desc->share_compute)
+        return TS_ERR_USAGE;
+    return ts__rrun_exact(replay, durations_ns) ? TS_OK : TS_ERR_MEMORY;
 }
 
 /* ---- 9.29 Replay: looking at it ------------------------------------------ */
@@ -8231,6 +8462,2403 @@ TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes)
 {
     *nodes = (const uint32_t *)replay->circle.data;
     return replay->circle.count;
+}
+
+/* ---- 7.30 Replay: classes of delays -------------------------------------- */
+
+// Fewer samples than this say nothing about a class of their own.
+#define TS__CLASS_SAMPLES 8
+// Quartiles are taken from so many samples of a class, evenly spread.
+#define TS__CLASS_SORTED 4096
+// What is never an outlier: resolution of clocks, noise of one access.
+#define TS__CLASS_NOISE_NS 1000
+
+typedef struct ts__class {
+    ts_delay pub;
+    uint32_t parent; // coarser class, TS_NODE_NONE: none
+    int64_t guard;   // what is added to find the edge that holds a node
+    int64_t least;   // shortest delay of all edges
+    int64_t sum;     // of the samples within low_ns and high_ns
+    uint64_t kept;   // how many these are
+    uint64_t seen;   // counts samples while they are picked
+    int64_t spread;  // between the quartiles
+    uint32_t of;     // class whose delay it uses
+    bool from_end;   // launches: counted from the end of the call
+    int64_t spread_from_start;
+} ts__class;
+
+typedef struct ts__model {
+    ts__rvec classes;    // ts__class
+    ts__rvec edge_class; // uint32_t of each edge; TS_NODE_NONE: only `fixed`
+    ts__rvec fixed;      // int64_t of each edge: delay beside its class
+    ts__rvec hold;       // ts__hold of each node
+    ts__rvec residual;   // int64_t of each node
+    ts__rvec is_held;    // bool of each node: some edge leads to it
+    ts__rmap known;      // key of a class to its index
+    uint64_t unexplained;
+    int64_t unexplained_ns;
+    bool calibrated;
+    // Of the last run.
+    bool ran;
+    ts__rvec offsets, targets, kinds, delay; // a changed graph
+    ts__rvec gap;                            // residuals that still count
+    ts__rvec held;     // node that left the resource a node waited for
+    ts__rvec parts;    // ts_path_part
+    ts__rvec extra;    // int64_t of each operation: TS_CHANGE_INSERT in it
+    ts__rvec inserted; // ts_inserted
+    ts__rvec steps;    // ts_step
+    ts__rvec step_zones;
+    ts_path path;
+    bool has_path, has_steps, looked_for_steps;
+} ts__model;
+
+// The edge that holds a node back: the largest source plus delay.
+typedef struct ts__hold {
+    int64_t at;
+    uint32_t edge;
+} ts__hold;
+
+static ts__class *ts__model_class(const ts__model *m, size_t i)
+{
+    return (ts__class *)m->classes.data + i;
+}
+static uint32_t *ts__model_classes(const ts__model *m)
+{
+    return (uint32_t *)m->edge_class.data;
+}
+static int64_t *ts__model_fixed(const ts__model *m)
+{
+    return (int64_t *)m->fixed.data;
+}
+static ts__hold *ts__model_holds(const ts__model *m)
+{
+    return (ts__hold *)m->hold.data;
+}
+
+// Whether anything leads to a node; else its residual is a time.
+static bool ts__model_is_held(const ts__model *m, uint32_t node)
+{
+    return ((const bool *)m->is_held.data)[node];
+}
+
+// Nodes that are no operations, to a class. Ends of operations have the kind
+// of their owner and TS__AT_END.
+enum { TS__AT_CALL = 1, TS__AT_CALL_END = 2, TS__AT_JOIN = 3, TS__AT_END = 32 };
+
+static uint32_t ts__node_role(const ts_replay *r, uint32_t node)
+{
+    if (node < r->op_count) return ts__replay_op(r, node)->kind;
+    if (node < r->op_count + r->call_count) return TS__AT_CALL;
+    if (node >= r->join_first) return TS__AT_JOIN;
+    const uint32_t owner = ts__settle_owner(r, node);
+    if (owner >= r->op_count) return TS__AT_CALL_END;
+    return ts__replay_op(r, owner)->kind | (uint32_t)TS__AT_END;
+}
+
+// The function of a call or its end; 0: none.
+static uint32_t ts__node_name(const ts_replay *r, uint32_t node)
+{
+    const uint32_t owner = ts__settle_owner(r, node);
+    if (owner < r->op_count || owner >= r->op_count + r->call_count) return 0;
+    return ((const uint32_t *)r->call_names.data)[owner - r->op_count];
+}
+
+// All that tells classes apart; hashed as it is.
+typedef struct ts__class_key {
+    uint32_t kind, from, to, part; // part: direction of a copy
+    uint32_t device, name, file, level;
+} ts__class_key;
+
+static ts__class_key ts__class_of_edge(const ts_replay *r, uint32_t from,
+                                       uint32_t to, uint8_t kind)
+{
+    ts__class_key key = { 0 };
+    key.kind = TS_EDGE_KIND(kind);
+    key.from = ts__node_role(r, from);
+    key.to = ts__node_role(r, to);
+    if (to < r->op_count && key.to == TS_EVENT_MEMCPY)
+        key.part = ts__replay_op(r, to)->label;
+    const ts__replay_lane *const lane =
+        ts__replay_lane_at(r, ts__replay_lanes(r)[to]);
+    key.device = lane->device;
+    key.file = lane->file;
+    key.name = ts__node_name(r, to);
+    if (!key.name && key.kind == TS_EDGE_LAUNCH)
+        key.name = ts__node_name(r, from);
+    return key;
+}
+
+// Kinds of nodes whose delays have the same causes.
+static uint32_t ts__class_family(uint32_t role)
+{
+    switch (role) {
+    case TS_EVENT_EVENT_RECORD:
+    case TS_EVENT_EVENT_WAIT: return TS_EVENT_EVENT_WAIT;
+    case TS_EVENT_KERNEL:
+    case TS_EVENT_MEMCPY:
+    case TS_EVENT_MEMSET:
+    case TS_EVENT_COLLECTIVE:
+    case TS_EVENT_HOST_FUNCTION: return TS_EVENT_KERNEL;
+    default: return role & TS__AT_END ? TS__AT_END : TS__AT_CALL;
+    }
+}
+
+// What the next coarser class does not tell apart.
+static ts__class_key ts__class_coarser(const ts__class_key *key)
+{
+    ts__class_key up = *key;
+    up.level = key->level + 1;
+    if (up.level == 1) up.from = up.name = up.part = 0;
+    if (up.level == 2) {
+        up.device = up.file = 0;
+        up.to = ts__class_family(up.to);
+    }
+    return up;
+}
+
+static uint32_t ts__class_find(ts_replay *r, ts__model *m,
+                               const ts__class_key *key)
+{
+    const uint64_t hash = XXH3_64bits(key, sizeof *key);
+    const uint32_t at = ts__rmap_get(&m->known, hash);
+    if (at != TS_NODE_NONE) return at;
+    uint32_t parent = TS_NODE_NONE;
+    if (key->level < 2) {
+        const ts__class_key up = ts__class_coarser(key);
+        parent = ts__class_find(r, m, &up);
+        if (parent == TS_NODE_NONE) return TS_NODE_NONE;
+    }
+    ts__class *const c =
+        (ts__class *)ts__rvec_push(&r->allocator, &m->classes, sizeof *c);
+    if (!c) return TS_NODE_NONE;
+    memset(c, 0, sizeof *c);
+    c->parent = parent;
+    c->least = INT64_MAX;
+    c->pub.kind = key->kind;
+    c->pub.from = (key->from & 31) >= TS_EVENT_GPU_FIRST ? key->from & 31 : 0;
+    c->pub.to = (key->to & 31) >= TS_EVENT_GPU_FIRST ? key->to & 31 : 0;
+    if (key->level < 2 && key->device < r->device_results.count)
+        c->pub.device =
+            ((const ts_lane *)r->device_results.data)[key->device].track;
+    c->pub.name = key->name;
+    c->pub.file = key->file;
+    const uint32_t index = (uint32_t)(m->classes.count - 1);
+    if (!ts__rmap_put(&r->allocator, &m->known, hash, index))
+        return TS_NODE_NONE;
+    return index;
+}
+
+/* ---- 7.31 Replay: calibration -------------------------------------------- */
+
+typedef struct ts__calibration {
+    ts_replay *replay;
+    ts__model *model;
+    ts__rvec latest; // int64_t of each node: its latest edge of some kinds
+    ts__rsort sort;
+    bool failed;
+} ts__calibration;
+
+static bool ts__edge_is_host(uint8_t kind)
+{
+    const uint8_t k = TS_EDGE_KIND(kind);
+    return k == TS_EDGE_HOST_ORDER || k == TS_EDGE_USER;
+}
+
+// What an overlapping successor keeps: its place within the one before it.
+static bool ts__edge_overlaps(const ts_replay *r, uint32_t from, uint32_t to,
+                              uint8_t kind)
+{
+    return kind & TS_EDGE_FROM_START &&
+           TS_EDGE_KIND(kind) == TS_EDGE_STREAM_ORDER && to < r->op_count &&
+           ts__kind_works(ts__replay_op(r, to)->kind) &&
+           ts__kind_works(ts__replay_op(r, from)->kind);
+}
+
+typedef enum ts__edge_set {
+    TS__EDGES_HOST,  // order on the host
+    TS__EDGES_OTHERS // all but a node's tie to its own end
+} ts__edge_set;
+
+// The latest source of each node among some edges.
+static void ts__calibrate_latest(ts__calibration *c, ts__edge_set set)
+{
+    const ts_replay *const r = c->replay;
+    int64_t *const latest = (int64_t *)c->latest.data;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        latest[i] = TS__NO_TIME;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const uint32_t end = ts__replay_offsets(r)[i + 1];
+        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
+            const uint8_t kind = ts__replay_kind(r, e);
+            if (set == TS__EDGES_HOST ? !ts__edge_is_host(kind)
+                                      : TS_EDGE_KIND(kind) == TS_EDGE_SELF)
+                continue;
+            const int64_t at = ts__rrun_source(r, i, kind);
+            int64_t *const to = &latest[ts__replay_target(r, e)];
+            if (at > *to) *to = at;
+        }
+    }
+}
+
+/*
+    Delays that are what they are: of the host (from the later of two calls;
+    the other only orders), of an overlap, of what nothing blocked. Returns
+    false if the edge has a class instead.
+*/
+static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
+                                   uint32_t to, uint8_t kind, ts__edge_set set,
+                                   int64_t *delay)
+{
+    const ts_replay *const r = c->replay;
+    const int64_t at = ts__rrun_source(r, from, kind);
+    const int64_t recorded = ts__replay_time(r)[to] - at;
+    const int64_t latest = ((const int64_t *)c->latest.data)[to];
+    *delay = 0;
+    if (ts__edge_is_host(kind)) {
+        if (set == TS__EDGES_HOST && at == latest) *delay = recorded;
+        return true;
+    }
+    if (to >= r->join_first) return true;
+    if (TS_EDGE_KIND(kind) == TS_EDGE_SELF) {
+        const bool blocked = latest > at;
+        if (!blocked) *delay = recorded;
+        return !blocked;
+    }
+    if (kind & TS_EDGE_FROM_START &&
+        TS_EDGE_KIND(kind) == TS_EDGE_STREAM_ORDER) {
+        if (ts__edge_overlaps(r, from, to, kind)) *delay = recorded;
+        return true;
+    }
+    return false;
+}
+
+static void ts__calibrate_edge(ts__calibration *c, uint32_t from, uint32_t e,
+                               ts__edge_set set)
+{
+    const ts_replay *const r = c->replay;
+    const uint8_t kind = ts__replay_kind(r, e);
+    const uint32_t to = ts__replay_target(r, e);
+    if (ts__edge_is_host(kind) != (set == TS__EDGES_HOST)) return;
+    int64_t *const fixed = &ts__model_fixed(c->model)[e];
+    uint32_t *const index = &ts__model_classes(c->model)[e];
+    *index = TS_NODE_NONE;
+    if (ts__calibrate_is_fixed(c, from, to, kind, set, fixed)) return;
+    const ts__class_key key = ts__class_of_edge(r, from, to, kind);
+    *index = ts__class_find(c->replay, c->model, &key);
+    if (*index == TS_NODE_NONE) c->failed = true;
+}
+
+// Gives every edge its class or its fixed delay.
+static void ts__calibrate_edges(ts__calibration *c)
+{
+    const ts_replay *const r = c->replay;
+    for (int set = TS__EDGES_HOST; set <= TS__EDGES_OTHERS; set++) {
+        ts__calibrate_latest(c, (ts__edge_set)set);
+        for (uint32_t i = 0; i < r->node_count && !c->failed; i++)
+            for (uint32_t e = ts__replay_offsets(r)[i];
+                 e < ts__replay_offsets(r)[i + 1]; e++)
+                ts__calibrate_edge(c, i, e, (ts__edge_set)set);
+    }
+}
+
+// What a class adds to one of its edges, in the record.
+static int64_t ts__calibrate_sample(const ts__calibration *c, uint32_t from,
+                                    uint32_t e)
+{
+    const ts_replay *const r = c->replay;
+    return ts__replay_time(r)[ts__replay_target(r, e)] -
+           ts__rrun_source(r, from, ts__replay_kind(r, e)) -
+           ts__model_fixed(c->model)[e];
+}
+
+// Finds what holds each node, with the guards of the classes for delays. At
+// equal times it is the launch: then the stream's own delay is unknown.
+static void ts__calibrate_holds(ts__calibration *c)
+{
+    const ts_replay *const r = c->replay;
+    ts__hold *const holds = ts__model_holds(c->model);
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        holds[i].at = TS__NO_TIME;
+        holds[i].edge = TS_NODE_NONE;
+    }
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const uint32_t end = ts__replay_offsets(r)[i + 1];
+        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
+            const uint8_t kind = ts__replay_kind(r, e);
+            const uint32_t class_of = ts__model_classes(c->model)[e];
+            int64_t at =
+                ts__rrun_source(r, i, kind) + ts__model_fixed(c->model)[e];
+            if (class_of != TS_NODE_NONE)
+                at += ts__model_class(c->model, class_of)->guard;
+            ts__hold *const hold = &holds[ts__replay_target(r, e)];
+            if (at < hold->at || (at == hold->at && hold->at != TS__NO_TIME &&
+                                  TS_EDGE_KIND(kind) != TS_EDGE_LAUNCH))
+                continue;
+            hold->at = at;
+            hold->edge = e;
+        }
+    }
+}
+
+typedef void (*ts__sample_call)(ts__calibration *c, uint32_t class_of,
+                                int64_t sample);
+
+typedef enum ts__sampled {
+    TS__SAMPLE_ALL,
+    TS__SAMPLE_LAUNCHES,
+    TS__SAMPLE_OTHERS
+} ts__sampled;
+
+static bool ts__sample_is(ts__sampled which, uint32_t kind)
+{
+    return which == TS__SAMPLE_ALL ||
+           (kind == TS_EDGE_LAUNCH) == (which == TS__SAMPLE_LAUNCHES);
+}
+
+// Calls back for every edge that holds its node, its class and those above.
+static void ts__calibrate_each(ts__calibration *c, ts__sampled which,
+                               ts__sample_call call)
+{
+    const ts_replay *const r = c->replay;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const uint32_t end = ts__replay_offsets(r)[i + 1];
+        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
+            uint32_t k = ts__model_classes(c->model)[e];
+            if (k == TS_NODE_NONE ||
+                ts__model_holds(c->model)[ts__replay_target(r, e)].edge != e)
+                continue;
+            if (!ts__sample_is(which, TS_EDGE_KIND(ts__replay_kind(r, e))))
+                continue;
+            const int64_t sample = ts__calibrate_sample(c, i, e);
+            for (; k != TS_NODE_NONE; k = ts__model_class(c->model, k)->parent)
+                call(c, k, sample);
+        }
+    }
+}
+
+static void ts__sample_count(ts__calibration *c, uint32_t class_of,
+                             int64_t sample)
+{
+    (void)sample;
+    ts__model_class(c->model, class_of)->pub.samples++;
+}
+
+// Every n-th sample of a class goes to the sorter, class first.
+static void ts__sample_pick(ts__calibration *c, uint32_t class_of,
+                            int64_t sample)
+{
+    ts__class *const k = ts__model_class(c->model, class_of);
+    const uint64_t stride = k->pub.samples / TS__CLASS_SORTED + 1;
+    if (k->seen++ % stride) return;
+    const int64_t edge = (INT64_C(1) << 39) - 1;
+    if (sample > edge) sample = edge;
+    if (sample < -edge) sample = -edge;
+    ts__rvec *const keys = &c->sort.keys[0];
+    uint64_t *const to =
+        (uint64_t *)ts__rvec_push(&c->replay->allocator, keys, sizeof *to);
+    if (!to)
+        c->failed = true;
+    else
+        *to = (uint64_t)class_of << 40 | (uint64_t)(sample + edge + 1);
+}
+
+static void ts__sample_sum(ts__calibration *c, uint32_t class_of,
+                           int64_t sample)
+{
+    ts__class *const k = ts__model_class(c->model, class_of);
+    if (sample < k->pub.low_ns || sample > k->pub.high_ns) return;
+    k->sum = ts__replay_add(k->sum, sample);
+    k->kept++;
+}
+
+// How far apart delays of one class may lie: more is no constant, but
+// something that nobody recorded.
+static int64_t ts__edge_wide(uint32_t kind)
+{
+    switch (kind) {
+    case TS_EDGE_STREAM_ORDER:
+    case TS_EDGE_EVENT:
+    case TS_EDGE_GRAPH:
+    case TS_EDGE_LEGACY_DEFAULT: return 5000;
+    default: return 20000;
+    }
+}
+
+// The first of the samples in the fewest ns that hold `need` of them.
+static size_t ts__class_shortest(const uint64_t *keys, size_t count,
+                                 size_t need)
+{
+    size_t best = 0;
+    for (size_t i = 1; i + need <= count; i++)
+        if (keys[i + need - 1] - keys[i] < keys[best + need - 1] - keys[best])
+            best = i;
+    return best;
+}
+
+// The first of the most samples that lie within `wide` ns; *need: how many.
+static size_t ts__class_densest(const uint64_t *keys, size_t count,
+                                int64_t wide, size_t *need)
+{
+    size_t best = 0;
+    *need = 0;
+    for (size_t first = 0, end = 0; first < count; first++) {
+        while (end < count && keys[end] - keys[first] <= (uint64_t)wide)
+            end++;
+        if (end - first <= *need) continue;
+        *need = end - first;
+        best = first;
+    }
+    return best;
+}
+
+/*
+    Where the samples of a class are: the shortest interval with half of them,
+    or, where that is wider than delays of one cause are, the densest one as
+    wide as these may be.
+*/
+static void ts__class_fence(ts__class *k, const uint64_t *keys, size_t count)
+{
+    const int64_t zero = INT64_C(1) << 39;
+    const uint64_t mask = (UINT64_C(1) << 40) - 1;
+    size_t need = count / 2 + 1;
+    size_t first = ts__class_shortest(keys, count, need);
+    int64_t low = (int64_t)(keys[first] & mask) - zero;
+    int64_t wide = ts__edge_wide(k->pub.kind);
+    if (low > wide) wide = low;
+    if ((int64_t)(keys[first + need - 1] - keys[first]) > wide)
+        first = ts__class_densest(keys, count, wide, &need);
+    low = (int64_t)(keys[first] & mask) - zero;
+    const int64_t high = (int64_t)(keys[first + need - 1] & mask) - zero;
+    k->spread = high - low;
+    int64_t more = 3 * k->spread;
+    if (more > wide) more = wide;
+    k->pub.low_ns = low - more - TS__CLASS_NOISE_NS;
+    k->pub.high_ns = high + more + TS__CLASS_NOISE_NS;
+}
+
+static void ts__calibrate_fences(ts__calibration *c, size_t count)
+{
+    const uint64_t *const keys = ts__rsort_keys(&c->sort);
+    for (size_t first = 0, end; first < count; first = end) {
+        const uint64_t class_of = keys[first] >> 40;
+        for (end = first; end < count && keys[end] >> 40 == class_of;)
+            end++;
+        ts__class_fence(ts__model_class(c->model, (size_t)class_of),
+                        keys + first, end - first);
+    }
+}
+
+// Typical of devices of today, for kinds that a trace shows no sample of.
+static int64_t ts__edge_assumed(uint32_t kind)
+{
+    switch (kind) {
+    case TS_EDGE_LAUNCH: return 5000;
+    case TS_EDGE_SYNC: return 5000;
+    case TS_EDGE_SELF:
+    case TS_EDGE_COLLECTIVE:
+    case TS_EDGE_P2P: return 0;
+    default: return 1000;
+    }
+}
+
+static int64_t ts__mean(int64_t sum, int64_t count)
+{
+    const int64_t twice = 2 * sum + count; // half up
+    const int64_t q = twice / (2 * count);
+    return twice % (2 * count) < 0 ? q - 1 : q;
+}
+
+// Classes come after those that they are part of.
+static void ts__calibrate_delays(ts__calibration *c, ts__sampled which)
+{
+    ts__model *const m = c->model;
+    for (uint32_t i = 0; i < m->classes.count; i++) {
+        ts__class *const k = ts__model_class(m, i);
+        const bool top = k->parent == TS_NODE_NONE;
+        if (!ts__sample_is(which, k->pub.kind)) continue;
+        k->pub.coarser = k->pub.assumed = false;
+        k->of = i;
+        if (k->kept && (top || k->kept >= TS__CLASS_SAMPLES)) {
+            k->pub.delay_ns = ts__mean(k->sum, (int64_t)k->kept);
+        } else if (top) {
+            const int64_t assumed = ts__edge_assumed(k->pub.kind);
+            k->pub.assumed = true;
+            k->pub.delay_ns = k->least < assumed ? k->least : assumed;
+            k->pub.low_ns = k->pub.delay_ns - TS__CLASS_NOISE_NS;
+            k->pub.high_ns = k->pub.delay_ns + TS__CLASS_NOISE_NS;
+        } else {
+            const ts__class *const up = ts__model_class(m, k->parent);
+            k->of = up->of;
+            k->pub.coarser = true;
+            k->pub.assumed = up->pub.assumed;
+            k->pub.delay_ns = up->pub.delay_ns;
+            k->pub.low_ns = up->pub.low_ns;
+            k->pub.high_ns = up->pub.high_ns;
+        }
+    }
+}
+
+// One round: samples of the edges that hold, quartiles, means.
+static void ts__calibrate_fit(ts__calibration *c, ts__sampled which)
+{
+    ts__model *const m = c->model;
+    for (uint32_t i = 0; i < m->classes.count; i++) {
+        ts__class *const k = ts__model_class(m, i);
+        if (!ts__sample_is(which, k->pub.kind)) continue;
+        k->sum = 0;
+        k->kept = k->seen = k->pub.samples = 0;
+        k->pub.low_ns = k->pub.high_ns = k->spread = 0;
+    }
+    ts__calibrate_holds(c);
+    ts__calibrate_each(c, which, ts__sample_count);
+    c->sort.keys[0].count = 0;
+    ts__calibrate_each(c, which, ts__sample_pick);
+    const size_t count = c->sort.keys[0].count;
+    if (c->failed || !ts__rsort_open(&c->replay->allocator, &c->sort, count)) {
+        c->failed = true;
+        return;
+    }
+    ts__rsort_run(&c->sort, count);
+    ts__calibrate_fences(c, count);
+    ts__calibrate_each(c, which, ts__sample_sum);
+    ts__calibrate_delays(c, which);
+}
+
+static void ts__calibrate_guards(ts__calibration *c, uint32_t factor)
+{
+    for (uint32_t i = 0; i < c->model->classes.count; i++) {
+        ts__class *const k = ts__model_class(c->model, i);
+        if (factor == 1 || k->pub.kind == TS_EDGE_LAUNCH)
+            k->guard = k->pub.delay_ns * (int64_t)factor;
+    }
+}
+
+// Launches counted from the start or from the end of their call.
+static void ts__calibrate_launches(ts__calibration *c, bool decide)
+{
+    const ts_replay *const r = c->replay;
+    for (uint32_t i = r->op_count; i < r->op_count + r->call_count; i++) {
+        if (ts__replay_flags(r)[i] & TS__NODE_WAITS) continue;
+        for (uint32_t e = ts__replay_offsets(r)[i];
+             e < ts__replay_offsets(r)[i + 1]; e++) {
+            const uint32_t k = ts__model_classes(c->model)[e];
+            if (k == TS_NODE_NONE ||
+                TS_EDGE_KIND(ts__replay_kind(r, e)) != TS_EDGE_LAUNCH)
+                continue;
+            const ts__class *const class_of =
+                ts__model_class(c->model, ts__model_class(c->model, k)->of);
+            const bool from_end =
+                !decide || class_of->spread < class_of->spread_from_start;
+            ts__model_fixed(c->model)[e] =
+                from_end ? ts__replay_duration(r)[i] : 0;
+        }
+    }
+}
+
+static void ts__calibrate_least(ts__calibration *c)
+{
+    const ts_replay *const r = c->replay;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        for (uint32_t e = ts__replay_offsets(r)[i];
+             e < ts__replay_offsets(r)[i + 1]; e++) {
+            const int64_t sample = ts__calibrate_sample(c, i, e);
+            uint32_t k = ts__model_classes(c->model)[e];
+            for (; k != TS_NODE_NONE;
+                 k = ts__model_class(c->model, k)->parent) {
+                ts__class *const class_of = ts__model_class(c->model, k);
+                class_of->pub.edges++;
+                if (sample < class_of->least) class_of->least = sample;
+            }
+        }
+    }
+}
+
+/*
+    Which edge held a node is not recorded. First come the cases beyond doubt:
+    launches after everything else was done, then edges that came so late that
+    no launch, were it twice as slow as these, could have held the node. With
+    the delays of these the edges that hold are found again, three times.
+*/
+static void ts__calibrate_rounds(ts__calibration *c)
+{
+    ts__model *const m = c->model;
+    ts__calibrate_fit(c, TS__SAMPLE_LAUNCHES);
+    for (uint32_t i = 0; i < m->classes.count; i++)
+        ts__model_class(m, i)->spread_from_start =
+            ts__model_class(m, i)->spread;
+    if (c->failed) return;
+    ts__calibrate_launches(c, false);
+    ts__calibrate_fit(c, TS__SAMPLE_LAUNCHES);
+    if (c->failed) return;
+    ts__calibrate_launches(c, true);
+    ts__calibrate_fit(c, TS__SAMPLE_LAUNCHES);
+    ts__calibrate_least(c);
+    ts__calibrate_guards(c, 2);
+    if (!c->failed) ts__calibrate_fit(c, TS__SAMPLE_OTHERS);
+    for (int round = 0; round < 3 && !c->failed; round++) {
+        ts__calibrate_guards(c, 1);
+        ts__calibrate_fit(c, TS__SAMPLE_ALL);
+    }
+    ts__calibrate_guards(c, 1);
+}
+
+// What of each node its class does not explain.
+static void ts__calibrate_residuals(ts__calibration *c)
+{
+    const ts_replay *const r = c->replay;
+    ts__model *const m = c->model;
+    int64_t *const residual = (int64_t *)m->residual.data;
+    const int64_t *const time = ts__replay_time(r);
+    ts__calibrate_holds(c);
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const ts__hold *const hold = &ts__model_holds(m)[i];
+        residual[i] = time[i];
+        if (hold->edge == TS_NODE_NONE) continue;
+        ((bool *)m->is_held.data)[i] = true;
+        const uint32_t k = ts__model_classes(m)[hold->edge];
+        int64_t low = -TS__CLASS_NOISE_NS, high = TS__CLASS_NOISE_NS;
+        residual[i] = time[i] - hold->at;
+        if (k != TS_NODE_NONE) {
+            const ts_delay *const d = &ts__model_class(m, k)->pub;
+            low = d->low_ns - d->delay_ns;
+            high = d->high_ns - d->delay_ns;
+        }
+        if (residual[i] >= low && residual[i] <= high) {
+            residual[i] = 0;
+            continue;
+        }
+        m->unexplained++;
+        m->unexplained_ns = ts__replay_add(
+            m->unexplained_ns, residual[i] < 0 ? -residual[i] : residual[i]);
+    }
+}
+
+static bool ts__model_reserve(ts_replay *r, ts__model *m)
+{
+    const ts_allocator *const a = &r->allocator;
+    const size_t edges = r->targets.count, nodes = r->node_count;
+    return ts__rvec_fill(a, &m->edge_class, sizeof(uint32_t), edges, 0xFF) &&
+           ts__rvec_fill(a, &m->fixed, sizeof(int64_t), edges, 0) &&
+           ts__rvec_reserve(a, &m->hold, sizeof(ts__hold), nodes) &&
+           ts__rvec_fill(a, &m->is_held, sizeof(bool), nodes, 0) &&
+           ts__rvec_fill(a, &m->residual, sizeof(int64_t), nodes, 0);
+}
+
+static bool ts__model_calibrate(ts_replay *r, ts__model *m)
+{
+    ts__calibration c = { 0 };
+    c.replay = r;
+    c.model = m;
+    c.failed = !ts__model_reserve(r, m) ||
+               !ts__rvec_reserve(&r->allocator, &c.latest, sizeof(int64_t),
+                                 r->node_count);
+    if (!c.failed) ts__calibrate_edges(&c);
+    if (!c.failed) ts__calibrate_rounds(&c);
+    if (!c.failed) ts__calibrate_residuals(&c);
+    ts__rvec_close(&r->allocator, &c.latest);
+    ts__rsort_close(&r->allocator, &c.sort);
+    ts__rvec_close(&r->allocator, &m->hold);
+    m->calibrated = !c.failed;
+    return m->calibrated;
+}
+
+/* ---- 7.32 Replay: changes ------------------------------------------------ */
+
+// An edge that a change took away. No sum with a time comes near it.
+#define TS__EDGE_OFF (-TS__REPLAY_SUM_MAX)
+
+enum {
+    TS__ALTER_REMOVED = 1,  // takes no time, what leads to it no delay
+    TS__ALTER_LAUNCHED = 2, // launches arrive at once
+    TS__ALTER_FUSED = 4     // needs no launch
+};
+
+typedef struct ts__alter {
+    ts_replay *replay;
+    ts__model *model;
+    const ts_replay_run_desc *desc;
+    int64_t *duration; // of each node
+    int64_t *delay;    // of each edge
+    uint8_t *flags;    // of each node
+    ts_ratio *host;    // of each file
+    uint32_t *lane_of; // of each operation, NULL: where it was
+    ts__rvec durations, flag_bytes, hosts, lanes_moved;
+    ts__rvec edges; // ts__alter_edge: what changes add
+    ts__rsort sort;
+} ts__alter;
+
+typedef struct ts__alter_edge {
+    uint32_t from, to;
+    uint8_t kind;
+    int64_t delay;
+} ts__alter_edge;
+
+static bool ts__change_means(const ts_change *change, uint32_t op)
+{
+    return !change->operations || change->operations[op];
+}
+
+// value * num / den, half up, at most the largest time. Neither is negative.
+static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
+{
+    if (!ratio.den || ratio.num == ratio.den) return value;
+    const bool minus = value < 0;
+    const uint64_t v = minus ? (uint64_t)-value : (uint64_t)value;
+    // v = q * den + r: the product of the parts stays within 64 bits.
+    const uint64_t q = v / ratio.den, rest = v % ratio.den;
+    if (ratio.num && q > (uint64_t)TS__REPLAY_SUM_MAX / ratio.num)
+        return minus ? -TS__REPLAY_SUM_MAX : TS__REPLAY_SUM_MAX;
+    const uint64_t part = (rest * ratio.num * 2 + (minus ? 0 : ratio.den)) /
+                          ((uint64_t)ratio.den * 2);
+    const uint64_t sum = q * ratio.num + part;
+    if (sum > (uint64_t)TS__REPLAY_SUM_MAX)
+        return minus ? -TS__REPLAY_SUM_MAX : TS__REPLAY_SUM_MAX;
+    return minus ? -(int64_t)sum : (int64_t)sum;
+}
+
+// value * num / den, half up, without overflow; num and den not negative.
+static int64_t ts__share_of(int64_t value, int64_t num, int64_t den)
+{
+    // The high halves are cut off together: 31 bits of a share are enough.
+    while (num > INT32_MAX || den > INT32_MAX) {
+        num /= 2;
+        den = den > 1 ? den / 2 : 1;
+    }
+    const ts_ratio ratio = { (uint32_t)num, (uint32_t)den };
+    return ts__ratio_of(ratio, value);
+}
+
+// The delay of a class that an edge would have.
+static int64_t ts__alter_class_delay(const ts__alter *a, uint32_t from,
+                                     uint32_t to, uint8_t kind)
+{
+    ts__class_key key = ts__class_of_edge(a->replay, from, to, kind);
+    for (;;) {
+        const uint32_t at =
+            ts__rmap_get(&a->model->known, XXH3_64bits(&key, sizeof key));
+        if (at != TS_NODE_NONE)
+            return ts__model_class(a->model, at)->pub.delay_ns;
+        if (key.level == 2) return ts__edge_assumed(TS_EDGE_KIND(kind));
+        key = ts__class_coarser(&key);
+    }
+}
+
+static bool ts__alter_edge_add(ts__alter *a, uint32_t from, uint32_t to,
+                               uint32_t kind, int64_t delay)
+{
+    ts__alter_edge *const edge = (ts__alter_edge *)ts__rvec_push(
+        &a->replay->allocator, &a->edges, sizeof *edge);
+    if (!edge) return false;
+    edge->from = from;
+    edge->to = to;
+    edge->kind = (uint8_t)kind;
+    edge->delay = delay;
+    return true;
+}
+
+/* Durations. */
+
+// Those who met take as long as the meeting took: what they waited is none of
+// their own.
+static void ts__alter_meetings(const ts__alter *a)
+{
+    const ts_replay *const r = a->replay;
+    for (size_t i = 0; i < r->joined.count; i++) {
+        const uint32_t join = r->join_first + (uint32_t)i;
+        const int64_t least = a->duration[ts__replay_cost_of(r, join)];
+        for (uint32_t e = ts__replay_offsets(r)[join];
+             e < ts__replay_offsets(r)[join + 1]; e++)
+            a->duration[ts__settle_owner(r, ts__replay_target(r, e))] = least;
+    }
+}
+
+typedef struct ts__alter_group { // of transfers
+    int64_t least, most;
+} ts__alter_group;
+
+static uint64_t ts__alter_group_key(const ts_replay *r, uint32_t op)
+{
+    const ts__op *const o = ts__replay_op(r, op);
+    const uint64_t device =
+        ts__replay_lane_at(r, ts__replay_lanes(r)[op])->device;
+    return device << 40 | (uint64_t)(o->kind == TS_EVENT_COLLECTIVE) << 32 |
+           o->label;
+}
+
+static bool ts__alter_is_transfer(const ts_replay *r, const ts_change *change,
+                                  uint32_t op)
+{
+    const uint8_t kind = ts__replay_op(r, op)->kind;
+    return (kind == TS_EVENT_MEMCPY || kind == TS_EVENT_COLLECTIVE) &&
+           ts__change_means(change, op);
+}
+
+/*
+    The part of a transfer that does not depend on its size is no more than
+    the shortest; where all are about as long, nothing tells what it is, and
+    all of each counts as transfer.
+*/
+static bool ts__alter_transfer(ts__alter *a, const ts_change *change)
+{
+    const ts_replay *const r = a->replay;
+    ts__rmap known = { { 0 }, 0 };
+    ts__rvec groups = { 0 };
+    bool ok = true;
+    for (int pass = 0; ok && pass < 2; pass++)
+        for (uint32_t i = 0; ok && i < r->op_count; i++) {
+            if (!ts__alter_is_transfer(r, change, i)) continue;
+            const uint64_t key = ts__alter_group_key(r, i);
+            uint32_t at = ts__rmap_get(&known, key);
+            int64_t *const own = &a->duration[i];
+            if (at == TS_NODE_NONE) {
+                const ts__alter_group fresh = { *own, *own };
+                ts__alter_group *const group = (ts__alter_group *)ts__rvec_push(
+                    &r->allocator, &groups, sizeof *group);
+                at = (uint32_t)groups.count - 1;
+                ok = group && ts__rmap_put(&r->allocator, &known, key, at);
+                if (group) *group = fresh;
+                continue;
+            }
+            ts__alter_group *const g = (ts__alter_group *)groups.data + at;
+            if (!pass) {
+                if (*own < g->least) g->least = *own;
+                if (*own > g->most) g->most = *own;
+                continue;
+            }
+            int64_t fixed = g->most / 2 >= g->least ? g->least : 0;
+            if (change->has_ns && fixed == 0 && change->ns < *own)
+                fixed = change->ns < 0 ? 0 : change->ns;
+            const int64_t latency = change->has_ns ? change->ns : fixed;
+            *own = ts__replay_add(latency,
+                                  ts__ratio_of(change->factor, *own - fixed));
+        }
+    ts__rvec_close(&r->allocator, &known.entries);
+    ts__rvec_close(&r->allocator, &groups);
+    return ok;
+}
+
+static void ts__alter_scale(const ts__alter *a, const ts_change *change)
+{
+    for (uint32_t i = 0; i < a->replay->op_count; i++)
+        if (ts__change_means(change, i))
+            a->duration[i] = ts__ratio_of(change->factor, a->duration[i]);
+}
+
+// Calls all of whose operations have a flag get one themselves.
+static bool ts__alter_calls(ts__alter *a, uint8_t of_ops, uint8_t of_calls)
+{
+    const ts_replay *const r = a->replay;
+    ts__rvec mixed = { 0 };
+    if (!ts__rvec_fill(&r->allocator, &mixed, sizeof(bool), r->call_count, 0))
+        return false;
+    bool *const other = (bool *)mixed.data;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < r->op_count; i++) {
+            const uint32_t call = ts__replay_op(r, i)->call;
+            if (call == TS_NODE_NONE) continue;
+            const bool has = a->flags[i] & of_ops;
+            if (!pass)
+                other[call - r->op_count] |= !has;
+            else if (has && !other[call - r->op_count])
+                a->flags[call] |= of_calls;
+        }
+    ts__rvec_close(&r->allocator, &mixed);
+    return true;
+}
+
+static bool ts__alter_remove(ts__alter *a, const ts_change *change)
+{
+    for (uint32_t i = 0; i < a->replay->op_count; i++) {
+        if (!ts__change_means(change, i)) continue;
+        a->flags[i] |= TS__ALTER_REMOVED;
+        a->duration[i] = 0;
+    }
+    return ts__alter_calls(a, TS__ALTER_REMOVED, TS__ALTER_REMOVED);
+}
+
+static bool ts__alter_no_launch(ts__alter *a, const ts_change *change)
+{
+    const ts_replay *const r = a->replay;
+    for (uint32_t i = 0; i < r->op_count; i++)
+        if (ts__change_means(change, i) &&
+            !ts__kind_syncs(ts__replay_op(r, i)->kind))
+            a->flags[i] |= TS__ALTER_LAUNCHED;
+    return ts__alter_calls(a, TS__ALTER_LAUNCHED, TS__ALTER_LAUNCHED);
+}
+
+static bool ts__alter_can_follow(const ts_replay *r, uint32_t op)
+{
+    return ts__kind_works(ts__replay_op(r, op)->kind);
+}
+
+// What is inserted behind an operation is held by it: it lasts longer.
+static bool ts__alter_insert(ts__alter *a, const ts_change *change,
+                             uint32_t index)
+{
+    ts_replay *const r = a->replay;
+    ts__model *const m = a->model;
+    if (!ts__rvec_reserve(&r->allocator, &m->extra, sizeof(int64_t),
+                          r->op_count))
+        return false;
+    int64_t *const extra = (int64_t *)m->extra.data;
+    if (!m->extra.count) memset(extra, 0, r->op_count * sizeof *extra);
+    m->extra.count = r->op_count;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (!ts__change_means(change, i) || !ts__alter_can_follow(r, i) ||
+            !ts__replay_selected(r, i))
+            continue;
+        ts_inserted *const to = (ts_inserted *)ts__rvec_push(
+            &r->allocator, &m->inserted, sizeof *to);
+        if (!to) return false;
+        const int64_t gap =
+            ts__alter_class_delay(a, i, i, TS_EDGE_STREAM_ORDER);
+        to->after = i;
+        to->change = index;
+        to->start_ns = ts__replay_add(extra[i], gap); // after its end, so far
+        to->end_ns = extra[i] = ts__replay_add(to->start_ns, change->ns);
+        const uint32_t call = ts__replay_op(r, i)->call;
+        if (call != TS_NODE_NONE &&
+            !(ts__replay_flags(r)[call] & TS__NODE_WAITS))
+            a->duration[call] =
+                ts__replay_add(a->duration[call], ts__replay_duration(r)[call]);
+    }
+    return true;
+}
+
+static void ts__alter_host(const ts__alter *a, const ts_change *change)
+{
+    for (uint32_t i = 0; i < a->replay->files.count; i++) {
+        if (change->one_file && change->file != i) continue;
+        ts_ratio *const h = &a->host[i];
+        // Two of these are rare; what does not fit is cut down.
+        uint64_t num = (uint64_t)h->num * change->factor.num;
+        uint64_t den = (uint64_t)h->den * change->factor.den;
+        if (!change->factor.den) continue;
+        while (num > UINT32_MAX || den > UINT32_MAX) {
+            num /= 2;
+            den = den > 1 ? den / 2 : 1;
+        }
+        h->num = (uint32_t)num;
+        h->den = (uint32_t)den;
+    }
+}
+
+// Of two that follow each other in a stream and are both meant, the second
+// needs no launch of its own.
+static bool ts__alter_fuse(ts__alter *a, const ts_change *change)
+{
+    const ts_replay *const r = a->replay;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (!ts__change_means(change, i) || !ts__alter_can_follow(r, i))
+            continue;
+        for (uint32_t e = ts__replay_offsets(r)[i];
+             e < ts__replay_offsets(r)[i + 1]; e++) {
+            const uint32_t to = ts__replay_target(r, e);
+            if (ts__replay_kind(r, e) == TS_EDGE_STREAM_ORDER &&
+                to < r->op_count && ts__change_means(change, to) &&
+                ts__alter_can_follow(r, to))
+                a->flags[to] |= TS__ALTER_FUSED;
+        }
+    }
+    return ts__alter_calls(a, TS__ALTER_FUSED, TS__ALTER_REMOVED);
+}
+
+static bool ts__alter_times(ts__alter *a, const ts_change *change,
+                            uint32_t index)
+{
+    switch (change->type) {
+    case TS_CHANGE_SCALE: ts__alter_scale(a, change); return true;
+    case TS_CHANGE_REMOVE: return ts__alter_remove(a, change);
+    case TS_CHANGE_INSERT: return ts__alter_insert(a, change, index);
+    case TS_CHANGE_TRANSFER: return ts__alter_transfer(a, change);
+    case TS_CHANGE_FUSE: return ts__alter_fuse(a, change);
+    case TS_CHANGE_NO_LAUNCH: return ts__alter_no_launch(a, change);
+    case TS_CHANGE_HOST: ts__alter_host(a, change); return true;
+    default: return true;
+    }
+}
+
+/* Delays. */
+
+static int64_t ts__alter_host_time(const ts__alter *a, uint32_t node,
+                                   int64_t time)
+{
+    return ts__ratio_of(a->host[ts__replay_file_of(a->replay, node)], time);
+}
+
+// A part of an operation, where that takes longer or shorter.
+static int64_t ts__alter_share(const ts__alter *a, uint32_t op, int64_t part)
+{
+    const int64_t recorded = ts__replay_duration(a->replay)[op];
+    const int64_t now = a->duration[op];
+    if (now == recorded || !recorded) return part;
+    return ts__share_of(part, now, recorded);
+}
+
+// What an edge adds in this run.
+static int64_t ts__alter_delay(const ts__alter *a, uint32_t from, uint32_t e)
+{
+    const ts_replay *const r = a->replay;
+    const uint8_t kind = ts__replay_kind(r, e);
+    const uint32_t to = ts__replay_target(r, e), base = TS_EDGE_KIND(kind);
+    const uint32_t class_of = ts__model_classes(a->model)[e];
+    const int64_t fixed = ts__model_fixed(a->model)[e];
+    const int64_t own = class_of == TS_NODE_NONE
+                            ? 0
+                            : ts__model_class(a->model, class_of)->pub.delay_ns;
+    if (ts__edge_is_host(kind)) return ts__alter_host_time(a, to, fixed);
+    const uint8_t flags = a->flags[ts__settle_owner(r, to)];
+    if (flags & TS__ALTER_REMOVED) return 0;
+    if (base == TS_EDGE_SELF && from >= r->op_count)
+        return ts__alter_host_time(a, to, ts__replay_add(fixed, own));
+    if (base == TS_EDGE_SELF && class_of == TS_NODE_NONE &&
+        ts__kind_works(ts__replay_op(r, from)->kind))
+        return ts__alter_share(a, from, fixed); // it met nobody in the end
+    if (flags & TS__ALTER_FUSED && base == TS_EDGE_LAUNCH) return TS__EDGE_OFF;
+    if (flags & TS__ALTER_FUSED && kind == TS_EDGE_STREAM_ORDER) return 0;
+    if (base == TS_EDGE_LAUNCH) {
+        if (flags & TS__ALTER_LAUNCHED) return 0;
+        return fixed ? ts__replay_add(a->duration[from], own) : own;
+    }
+    if (ts__edge_overlaps(r, from, to, kind))
+        return ts__alter_share(a, from, fixed);
+    return ts__replay_add(fixed, own);
+}
+
+static void ts__alter_calls_last(const ts__alter *a)
+{
+    const ts_replay *const r = a->replay;
+    for (uint32_t i = r->op_count; i < r->op_count + r->call_count; i++) {
+        a->duration[i] =
+            a->flags[i] ? 0 : ts__alter_host_time(a, i, a->duration[i]);
+    }
+}
+
+/* Order. */
+
+// When the host asked for an operation, for its place among others.
+static int64_t ts__alter_issue(const ts_replay *r, uint32_t op)
+{
+    const int64_t issue = ts__replay_op(r, op)->issue;
+    return issue == TS__NO_TIME ? ts__replay_time(r)[op] : issue;
+}
+
+static bool ts__alter_in_order(const ts_replay *r, uint32_t op)
+{
+    return ts__replay_lane_at(r, ts__replay_lanes(r)[op])->fifo &&
+           !ts__kind_syncs(ts__replay_op(r, op)->kind);
+}
+
+// Takes away the stream order of what moves.
+static void ts__alter_unchain(const ts__alter *a)
+{
+    const ts_replay *const r = a->replay;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const uint32_t owner = ts__settle_owner(r, i);
+        for (uint32_t e = ts__replay_offsets(r)[i];
+             owner < r->op_count && e < ts__replay_offsets(r)[i + 1]; e++) {
+            const uint32_t to = ts__replay_target(r, e);
+            if (TS_EDGE_KIND(ts__replay_kind(r, e)) == TS_EDGE_STREAM_ORDER &&
+                (a->lane_of[owner] != ts__replay_lanes(r)[owner] ||
+                 a->lane_of[to] != ts__replay_lanes(r)[to]))
+                a->delay[e] = TS__EDGE_OFF;
+        }
+    }
+}
+
+typedef struct ts__alter_lane {
+    uint32_t last;       // operation
+    bool gap;            // the one behind it in the record has left
+    uint32_t of_kind[2]; // last copy, last collective
+} ts__alter_lane;
+
+static bool ts__alter_lanes_open(const ts_replay *r, ts__rvec *lanes)
+{
+    return ts__rvec_fill(&r->allocator, lanes, sizeof(ts__alter_lane),
+                         r->lanes.count, 0xFF);
+}
+
+// Operations in order of issue, those of one lane as they lie there.
+static bool ts__alter_sort(ts__alter *a, size_t *count)
+{
+    const ts_replay *const r = a->replay;
+    ts__rvec latest = { 0 };
+    *count = 0;
+    if (!ts__rvec_fill(&r->allocator, &latest, sizeof(int64_t), r->lanes.count,
+                       0x80) ||
+        !ts__rsort_open(&r->allocator, &a->sort, r->op_count)) {
+        ts__rvec_close(&r->allocator, &latest);
+        return false;
+    }
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (!ts__alter_in_order(r, i)) continue;
+        int64_t *const last = (int64_t *)latest.data + ts__replay_lanes(r)[i];
+        const int64_t issue = ts__alter_issue(r, i);
+        if (issue > *last) *last = issue;
+        ts__rsort_keys(&a->sort)[*count] = ts__rsort_time(*last);
+        ts__rsort_index(&a->sort)[(*count)++] = i;
+    }
+    ts__rsort_run(&a->sort, *count);
+    ts__rvec_close(&r->allocator, &latest);
+    return true;
+}
+
+static bool ts__alter_follow(ts__alter *a, uint32_t from, uint32_t to)
+{
+    return ts__alter_edge_add(
+        a, ts__replay_end_node(a->replay, from), to, TS_EDGE_STREAM_ORDER,
+        ts__alter_class_delay(a, from, to, TS_EDGE_STREAM_ORDER));
+}
+
+// Chains every lane that something left or came to. What comes takes its
+// place by issue.
+static bool ts__alter_chain(ts__alter *a)
+{
+    const ts_replay *const r = a->replay;
+    ts__rvec lanes = { 0 };
+    size_t count = 0;
+    bool ok = ts__alter_lanes_open(r, &lanes) && ts__alter_sort(a, &count);
+    ts__alter_lane *const all = (ts__alter_lane *)lanes.data;
+    for (size_t k = 0; ok && k < lanes.count; k++)
+        all[k].gap = false;
+    for (size_t k = 0; ok && k < count; k++) {
+        const uint32_t i = ts__rsort_index(&a->sort)[k];
+        const uint32_t old = ts__replay_lanes(r)[i];
+        ts__alter_lane *const lane = &all[a->lane_of[i]];
+        const uint32_t from = lane->last;
+        if (from != TS_NODE_NONE &&
+            (lane->gap || a->lane_of[i] != old ||
+             a->lane_of[from] != ts__replay_lanes(r)[from]))
+            ok = ts__alter_follow(a, from, i);
+        lane->last = i;
+        lane->gap = false;
+        if (a->lane_of[i] != old) all[old].gap = true;
+    }
+    ts__rvec_close(&r->allocator, &lanes);
+    return ok;
+}
+
+static uint32_t ts__alter_find_lane(const ts_replay *r, uint32_t file,
+                                    uint32_t track)
+{
+    for (uint32_t i = 0; i < r->lanes.count; i++) {
+        const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
+        if (lane->operations && lane->file == file && lane->track == track)
+            return i;
+    }
+    return TS_NODE_NONE;
+}
+
+// Writes down where operations go; returns false if nothing moves.
+static bool ts__alter_move(ts__alter *a, const ts_change *change)
+{
+    const ts_replay *const r = a->replay;
+    bool any = false;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (!ts__change_means(change, i) || !ts__alter_in_order(r, i)) continue;
+        const ts__replay_lane *const lane =
+            ts__replay_lane_at(r, ts__replay_lanes(r)[i]);
+        uint32_t to = a->lane_of[i];
+        if (change->type == TS_CHANGE_SERIALISE) {
+            while (to && ts__replay_lane_at(r, to - 1)->operations &&
+                   ts__replay_lane_at(r, to - 1)->device == lane->device)
+                to--; // lanes of a device lie side by side
+        } else {
+            to = ts__alter_find_lane(r, lane->file, change->track);
+        }
+        if (to == TS_NODE_NONE || to == a->lane_of[i]) continue;
+        a->lane_of[i] = to;
+        any = true;
+    }
+    return any;
+}
+
+static bool ts__alter_moves(ts__alter *a)
+{
+    const ts_replay *const r = a->replay;
+    const ts_replay_run_desc *const desc = a->desc;
+    bool any = false;
+    for (size_t i = 0; i < desc->change_count; i++) {
+        const ts_change *const change = &desc->changes[i];
+        if (change->type != TS_CHANGE_MOVE &&
+            change->type != TS_CHANGE_SERIALISE)
+            continue;
+        if (!a->lane_of) {
+            if (!ts__rvec_reserve(&r->allocator, &a->lanes_moved,
+                                  sizeof(uint32_t), r->op_count))
+                return false;
+            a->lane_of = (uint32_t *)a->lanes_moved.data;
+            memcpy(a->lane_of, ts__replay_lanes(r),
+                   r->op_count * sizeof(uint32_t));
+        }
+        any |= ts__alter_move(a, change);
+    }
+    if (!any) return true;
+    ts__alter_unchain(a);
+    return ts__alter_chain(a);
+}
+
+/* Overlap. */
+
+// 0: a copy, 1: a collective, 2: neither.
+static uint32_t ts__alter_hidden(const ts_replay *r, uint32_t node)
+{
+    if (node >= r->op_count) return 2;
+    const uint8_t kind = ts__replay_op(r, node)->kind;
+    return kind == TS_EVENT_MEMCPY ? 0 : kind == TS_EVENT_COLLECTIVE ? 1 : 2;
+}
+
+// What waits for the end of a hidden operation, on a device, goes on as soon
+// as that has started.
+static bool ts__alter_hide(ts__alter *a, const ts_change *change, uint32_t node)
+{
+    const ts_replay *const r = a->replay;
+    const uint32_t owner = ts__settle_owner(r, node);
+    const uint32_t hidden = ts__alter_hidden(r, owner);
+    if (hidden == 2 || !ts__change_means(change, owner)) return true;
+    for (uint32_t e = ts__replay_offsets(r)[node];
+         e < ts__replay_offsets(r)[node + 1]; e++) {
+        const uint8_t kind = ts__replay_kind(r, e), base = TS_EDGE_KIND(kind);
+        const uint32_t to = ts__replay_target(r, e);
+        if (kind & TS_EDGE_FROM_START || ts__alter_hidden(r, to) == hidden ||
+            (base != TS_EDGE_STREAM_ORDER && base != TS_EDGE_EVENT &&
+             base != TS_EDGE_LEGACY_DEFAULT))
+            continue;
+        a->delay[e] = TS__EDGE_OFF;
+        if (!ts__alter_edge_add(a, owner, to,
+                                (uint32_t)kind | TS_EDGE_FROM_START, 0))
+            return false;
+    }
+    return true;
+}
+
+// They still follow each other, one of a kind after another of its stream.
+static bool ts__alter_overlap(ts__alter *a, const ts_change *change)
+{
+    const ts_replay *const r = a->replay;
+    ts__rvec lanes = { 0 };
+    bool ok = ts__alter_lanes_open(r, &lanes);
+    for (uint32_t i = 0; ok && i < r->op_count; i++) {
+        const uint32_t hidden = ts__alter_hidden(r, i);
+        ts__alter_lane *const lane =
+            (ts__alter_lane *)lanes.data + ts__replay_lanes(r)[i];
+        if (hidden < 2 && ts__change_means(change, i)) {
+            const uint32_t from = lane->of_kind[hidden];
+            if (from != TS_NODE_NONE && from != lane->last)
+                ok = ts__alter_follow(a, from, i);
+            lane->of_kind[hidden] = i;
+        }
+        lane->last = i;
+    }
+    for (uint32_t i = 0; ok && i < r->join_first; i++)
+        ok = ts__alter_hide(a, change, i);
+    ts__rvec_close(&r->allocator, &lanes);
+    return ok;
+}
+
+/* The graph of the run. */
+
+static bool ts__alter_pack(ts__alter *a)
+{
+    const ts_replay *const r = a->replay;
+    ts__model *const m = a->model;
+    const ts_allocator *const memory = &r->allocator;
+    const size_t nodes = r->node_count;
+    const size_t count = r->targets.count + a->edges.count;
+    ts__rvec delay = { 0 };
+    if (count >= UINT32_MAX ||
+        !ts__rvec_fill(memory, &m->offsets, sizeof(uint32_t), nodes + 1, 0) ||
+        !ts__rvec_reserve(memory, &m->targets, sizeof(uint32_t), count) ||
+        !ts__rvec_reserve(memory, &m->kinds, 1, count) ||
+        !ts__rvec_reserve(memory, &delay, sizeof(int64_t), count))
+        return false;
+    uint32_t *const offsets = (uint32_t *)m->offsets.data;
+    const ts__alter_edge *const more = (const ts__alter_edge *)a->edges.data;
+    for (size_t i = 0; i < a->edges.count; i++)
+        offsets[more[i].from]++;
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i <= nodes; i++) {
+        sum += offsets[i];
+        // Ends of the added edges: the loop below counts down.
+        offsets[i] = sum + (i < nodes ? ts__replay_offsets(r)[i + 1]
+                                      : ts__replay_offsets(r)[i]);
+    }
+    uint32_t *const targets = (uint32_t *)m->targets.data;
+    uint8_t *const kinds = (uint8_t *)m->kinds.data;
+    int64_t *const delays = (int64_t *)delay.data;
+    for (size_t i = a->edges.count; i-- > 0;) {
+        const uint32_t at = --offsets[more[i].from];
+        targets[at] = more[i].to;
+        kinds[at] = more[i].kind;
+        delays[at] = more[i].delay;
+    }
+    for (uint32_t i = 0; i < nodes; i++) {
+        const uint32_t first = ts__replay_offsets(r)[i];
+        const uint32_t own = ts__replay_offsets(r)[i + 1] - first;
+        offsets[i] -= own;
+        for (uint32_t k = 0; k < own; k++) {
+            targets[offsets[i] + k] = ts__replay_target(r, first + k);
+            kinds[offsets[i] + k] = ts__replay_kind(r, first + k);
+            delays[offsets[i] + k] = a->delay[first + k];
+        }
+    }
+    ts__rvec_close(memory, &m->delay);
+    m->delay = delay;
+    m->offsets.count = nodes + 1;
+    m->targets.count = m->kinds.count = m->delay.count = count;
+    return true;
+}
+
+static bool ts__alter_open(ts__alter *a)
+{
+    ts_replay *const r = a->replay;
+    ts__model *const m = a->model;
+    const ts_allocator *const memory = &r->allocator;
+    m->extra.count = m->inserted.count = m->offsets.count = 0;
+    if (!ts__rvec_reserve(memory, &r->changed, sizeof(int64_t),
+                          r->node_count) ||
+        !ts__rvec_reserve(memory, &m->delay, sizeof(int64_t),
+                          r->targets.count) ||
+        !ts__rvec_fill(memory, &a->flag_bytes, 1, r->node_count, 0) ||
+        !ts__rvec_reserve(memory, &a->hosts, sizeof(ts_ratio), r->files.count))
+        return false;
+    a->duration = (int64_t *)r->changed.data;
+    a->delay = (int64_t *)m->delay.data;
+    a->flags = (uint8_t *)a->flag_bytes.data;
+    a->host = (ts_ratio *)a->hosts.data;
+    const int64_t *const given = a->desc->durations_ns;
+    memcpy(a->duration, ts__replay_duration(r),
+           r->node_count * sizeof(int64_t));
+    for (uint32_t i = 0; given && i < r->op_count; i++)
+        a->duration[i] =
+            given[i] < TS__REPLAY_SUM_MAX ? given[i] : TS__REPLAY_SUM_MAX;
+    r->changed.count = r->node_count;
+    for (size_t i = 0; i < r->files.count; i++)
+        a->host[i].num = a->host[i].den = 1;
+    return true;
+}
+
+static void ts__alter_close(ts__alter *a)
+{
+    const ts_allocator *const memory = &a->replay->allocator;
+    ts__rvec_close(memory, &a->flag_bytes);
+    ts__rvec_close(memory, &a->hosts);
+    ts__rvec_close(memory, &a->lanes_moved);
+    ts__rvec_close(memory, &a->edges);
+    ts__rsort_close(memory, &a->sort);
+}
+
+// What is removed keeps no recorded delay either.
+static bool ts__alter_gaps(ts__alter *a)
+{
+    const ts_replay *const r = a->replay;
+    ts__model *const m = a->model;
+    if (!ts__rvec_reserve(&r->allocator, &m->gap, sizeof(int64_t),
+                          r->node_count))
+        return false;
+    int64_t *const gap = (int64_t *)m->gap.data;
+    memcpy(gap, m->residual.data, r->node_count * sizeof *gap);
+    for (uint32_t i = 0; i < r->node_count; i++)
+        if (a->flags[ts__settle_owner(r, i)] &
+                (TS__ALTER_REMOVED | TS__ALTER_FUSED) &&
+            ts__model_is_held(m, i))
+            gap[i] = 0;
+    return true;
+}
+
+// Leaves durations in ts_replay.changed, delays and a changed graph in the
+// model.
+static bool ts__alter_all(ts__alter *a)
+{
+    const ts_replay *const r = a->replay;
+    const ts_replay_run_desc *const desc = a->desc;
+    if (!ts__alter_open(a)) return false;
+    ts__alter_meetings(a);
+    for (size_t i = 0; i < desc->change_count; i++)
+        if (!ts__alter_times(a, &desc->changes[i], (uint32_t)i)) return false;
+    ts__alter_calls_last(a);
+    const int64_t *const extra = (const int64_t *)a->model->extra.data;
+    for (uint32_t i = 0; a->model->extra.count && i < r->op_count; i++)
+        a->duration[i] = ts__replay_add(a->duration[i], extra[i]);
+    ts__rrun_meet(r);
+    for (uint32_t i = 0; i < r->node_count; i++)
+        for (uint32_t e = ts__replay_offsets(r)[i];
+             e < ts__replay_offsets(r)[i + 1]; e++)
+            a->delay[e] = ts__alter_delay(a, i, e);
+    if (!ts__alter_gaps(a) || !ts__alter_moves(a)) return false;
+    for (size_t i = 0; i < desc->change_count; i++)
+        if (desc->changes[i].type == TS_CHANGE_OVERLAP &&
+            !ts__alter_overlap(a, &desc->changes[i]))
+            return false;
+    return !a->edges.count || ts__alter_pack(a);
+}
+
+/* ---- 7.33 Replay: limits on resources ------------------------------------ */
+
+/*
+    Copy engines and, if wanted, multiprocessors. A node that needs one waits
+    in its resource's queue once its edges have fired; so nodes have to run in
+    order of time: (time, device, stream, place in the stream), what ends
+    before what starts.
+*/
+
+// What is ready, or ends. Lanes are numbered by device and stream, nodes by
+// place in the stream.
+typedef struct ts__ready {
+    int64_t time;
+    uint64_t place; // starts << 63 | lane << 32 | node
+} ts__ready;
+#define TS__READY_STARTS (UINT64_C(1) << 63)
+
+static bool ts__ready_before(const ts__ready *a, const ts__ready *b)
+{
+    return a->time != b->time ? a->time < b->time : a->place < b->place;
+}
+
+static bool ts__ready_push(const ts_allocator *a, ts__rvec *heap,
+                           ts__ready item)
+{
+    if (!ts__rvec_push(a, heap, sizeof item)) return false;
+    ts__ready *const items = (ts__ready *)heap->data;
+    size_t at = heap->count - 1;
+    while (at && ts__ready_before(&item, &items[(at - 1) / 2])) {
+        items[at] = items[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    items[at] = item;
+    return true;
+}
+
+static ts__ready ts__ready_pop(ts__rvec *heap)
+{
+    ts__ready *const items = (ts__ready *)heap->data;
+    const ts__ready first = items[0], item = items[--heap->count];
+    size_t at = 0;
+    for (size_t next; (next = at * 2 + 1) < heap->count; at = next) {
+        if (next + 1 < heap->count &&
+            ts__ready_before(&items[next + 1], &items[next]))
+            next++;
+        if (!ts__ready_before(&items[next], &item)) break;
+        items[at] = items[next];
+    }
+    items[at] = item;
+    return first;
+}
+
+// Parts of a device that a kernel can have.
+#define TS__SHARE_ALL 65536
+
+typedef struct ts__resource {
+    int64_t room, all; // engines, or parts of the multiprocessors
+    int64_t lanes;     // that use it: no more than `all` never wait
+    ts__rvec waiting;  // ts__ready, its time is the priority and the arrival
+} ts__resource;
+
+typedef struct ts__limits {
+    ts_replay *replay;
+    ts__rvec resources; // ts__resource
+    ts__rvec of;        // uint32_t of each operation; TS_NODE_NONE: none
+    ts__rvec needs;     // uint32_t of each operation
+    ts__rvec ready;     // heap
+    bool any;
+} ts__limits;
+
+static ts__resource *ts__limits_at(const ts__limits *l, uint32_t i)
+{
+    return (ts__resource *)l->resources.data + i;
+}
+
+// Copies between host and device and between devices have engines; a copy
+// within a device is done by its multiprocessors or its memory.
+static bool ts__limits_copies(const ts__op *op)
+{
+    return op->kind == TS_EVENT_MEMCPY &&
+           (op->label == 1 || op->label == 2 || op->label == 5);
+}
+
+typedef struct ts__limits_device {
+    uint64_t multiprocessors, threads, registers, shared;
+} ts__limits_device;
+
+static uint64_t ts__metadata_number(const ts_reader *reader, uint32_t track,
+                                    const char *key, uint64_t otherwise)
+{
+    ts_metadata m;
+    return ts_reader_metadata(reader, track, key, &m) &&
+                   m.type == TS_VALUE_INT && m.number > 0
+               ? (uint64_t)m.number
+               : otherwise;
+}
+
+static ts__limits_device ts__limits_describe(const ts_replay *r,
+                                             const ts__replay_lane *lane)
+{
+    const ts_reader *const reader = ts__replay_file(r, lane->file)->reader;
+    const uint32_t track = lane->device_track;
+    ts__limits_device d;
+    d.multiprocessors =
+        ts__metadata_number(reader, track, "multiprocessors", 0);
+    d.threads = ts__metadata_number(reader, track,
+                                    "max_threads_per_multiprocessor", 2048);
+    d.registers = ts__metadata_number(reader, track,
+                                      "registers_per_multiprocessor", 65536);
+    d.shared = ts__metadata_number(reader, track,
+                                   "shared_memory_per_multiprocessor", 65536);
+    return d;
+}
+
+static uint64_t ts__limits_blocks(const ts_launch_entry *launch)
+{
+    const uint64_t x = launch->grid[0] ? launch->grid[0] : 1;
+    const uint64_t y = launch->grid[1] ? launch->grid[1] : 1;
+    const uint64_t z = launch->grid[2] ? launch->grid[2] : 1;
+    return x > UINT32_MAX / y || x * y > UINT32_MAX / z ? UINT32_MAX
+                                                        : x * y * z;
+}
+
+/*
+    The part of its device that a kernel fills: its blocks over what fits at
+    once, which threads, registers and shared memory bound.
+    Source: CUDA C++ Programming Guide, "Multiprocessor level".
+*/
+static uint32_t ts__limits_share(const ts__limits_device *device,
+                                 const ts_launch_entry *launch)
+{
+    if (!launch || !device->multiprocessors) return TS__SHARE_ALL;
+    uint64_t threads = 1;
+    for (int i = 0; i < 3; i++)
+        if (launch->block[i] && threads < 65536) threads *= launch->block[i];
+    uint64_t fits = 32; // blocks of a multiprocessor, whatever their size
+    const uint64_t memory =
+        (uint64_t)launch->static_shared + launch->dynamic_shared;
+    const uint64_t registers = threads * launch->registers;
+    if (device->threads / threads < fits) fits = device->threads / threads;
+    if (registers && device->registers / registers < fits)
+        fits = device->registers / registers;
+    if (memory && device->shared / memory < fits)
+        fits = device->shared / memory;
+    const uint64_t room = (fits ? fits : 1) * device->multiprocessors;
+    const uint64_t blocks = ts__limits_blocks(launch);
+    if (blocks >= room) return TS__SHARE_ALL;
+    const uint64_t part = (blocks * TS__SHARE_ALL + room - 1) / room;
+    return part ? (uint32_t)part : 1;
+}
+
+static uint32_t ts__limits_add(ts__limits *l, int64_t all)
+{
+    ts__resource *const to = (ts__resource *)ts__rvec_push(
+        &l->replay->allocator, &l->resources, sizeof *to);
+    if (!to) return TS_NODE_NONE;
+    memset(to, 0, sizeof *to);
+    to->room = to->all = all;
+    return (uint32_t)(l->resources.count - 1);
+}
+
+// How many copies of each engine's kind ran at once in the record, at most.
+static bool ts__limits_recorded(ts__limits *l)
+{
+    const ts_replay *const r = l->replay;
+    for (uint32_t i = 0; i < l->resources.count; i++)
+        ts__limits_at(l, i)->room = 0;
+    l->ready.count = 0;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const uint32_t of = ((const uint32_t *)l->of.data)[i];
+        if (of == TS_NODE_NONE) continue;
+        while (l->ready.count && ((const ts__ready *)l->ready.data)->time <=
+                                     ts__replay_time(r)[i])
+            ts__limits_at(l, (uint32_t)ts__ready_pop(&l->ready).place)->room--;
+        ts__resource *const resource = ts__limits_at(l, of);
+        const ts__ready item = { ts__replay_end(r, i), of };
+        if (!ts__ready_push(&r->allocator, &l->ready, item)) return false;
+        if (++resource->room > resource->all) resource->all = resource->room;
+    }
+    l->ready.count = 0;
+    for (uint32_t i = 0; i < l->resources.count; i++)
+        ts__limits_at(l, i)->room = ts__limits_at(l, i)->all;
+    return true;
+}
+
+static bool ts__limits_engines(ts__limits *l, uint32_t engines)
+{
+    const ts_replay *const r = l->replay;
+    ts__rmap known = { { 0 }, 0 };
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        if (!ts__limits_copies(op)) continue;
+        const uint32_t device =
+            ts__replay_lane_at(r, ts__replay_lanes(r)[i])->device;
+        const uint64_t key = (uint64_t)device << 3 | op->label;
+        uint32_t of = ts__rmap_get(&known, key);
+        if (of == TS_NODE_NONE) {
+            of = ts__limits_add(l, engines ? engines : 1);
+            ok = of != TS_NODE_NONE &&
+                 ts__rmap_put(&r->allocator, &known, key, of);
+        }
+        ((uint32_t *)l->of.data)[i] = of;
+        const uint64_t lane =
+            UINT64_C(1) << 63 | key << 32 | ts__replay_lanes(r)[i];
+        if (!ok || ts__rmap_get(&known, lane) != TS_NODE_NONE) continue;
+        ok = ts__rmap_put(&r->allocator, &known, lane, of);
+        ts__limits_at(l, of)->lanes++;
+    }
+    ts__rvec_close(&r->allocator, &known.entries);
+    if (!ok || (!engines && !ts__limits_recorded(l))) return false;
+    for (uint32_t i = 0; i < l->resources.count; i++)
+        l->any |= ts__limits_at(l, i)->lanes > ts__limits_at(l, i)->all;
+    return true;
+}
+
+static bool ts__limits_compute(ts__limits *l)
+{
+    const ts_replay *const r = l->replay;
+    ts__rvec of_device = { 0 };
+    const size_t devices = r->device_results.count;
+    if (!ts__rvec_fill(&r->allocator, &of_device, sizeof(uint32_t), devices,
+                       0xFF))
+        return false;
+    uint32_t *const known = (uint32_t *)of_device.data;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        if (op->kind != TS_EVENT_KERNEL) continue;
+        const ts__replay_lane *const lane =
+            ts__replay_lane_at(r, ts__replay_lanes(r)[i]);
+        uint32_t *const of = &known[lane->device];
+        if (*of == TS_NODE_NONE) *of = ts__limits_add(l, TS__SHARE_ALL);
+        ok = *of != TS_NODE_NONE;
+        const ts__limits_device device = ts__limits_describe(r, lane);
+        ((uint32_t *)l->of.data)[i] = *of;
+        ((uint32_t *)l->needs.data)[i] = ts__limits_share(
+            &device, ts_reader_launch(ts__replay_file(r, lane->file)->reader,
+                                      op->label));
+        l->any = true;
+    }
+    ts__rvec_close(&r->allocator, &of_device);
+    return ok;
+}
+
+static void ts__limits_close(ts__limits *l)
+{
+    const ts_allocator *const a = &l->replay->allocator;
+    for (uint32_t i = 0; i < l->resources.count; i++)
+        ts__rvec_close(a, &ts__limits_at(l, i)->waiting);
+    ts__rvec_close(a, &l->resources);
+    ts__rvec_close(a, &l->of);
+    ts__rvec_close(a, &l->needs);
+    ts__rvec_close(a, &l->ready);
+}
+
+static bool ts__limits_open(ts__limits *l, ts_replay *r,
+                            const ts_replay_run_desc *desc)
+{
+    const ts_allocator *const a = &r->allocator;
+    memset(l, 0, sizeof *l);
+    l->replay = r;
+    if (!ts__rvec_fill(a, &l->of, sizeof(uint32_t), r->op_count, 0xFF) ||
+        !ts__rvec_reserve(a, &l->needs, sizeof(uint32_t), r->op_count))
+        return false;
+    for (uint32_t i = 0; i < r->op_count; i++)
+        ((uint32_t *)l->needs.data)[i] = 1;
+    return ts__limits_engines(l, desc->copy_engines) &&
+           (!desc->share_compute || ts__limits_compute(l));
+}
+
+typedef struct ts__timed { // a run in order of time
+    ts__rrun *run;
+    ts__limits *limits;
+    uint32_t *queue;   // what has just become ready
+    uint32_t *held;    // of each node
+    uint32_t arrivals; // that had to wait; each node waits once at most
+    bool failed;
+} ts__timed;
+
+static ts__ready ts__timed_item(const ts__timed *t, int64_t time, uint32_t node,
+                                uint64_t starts)
+{
+    const uint64_t lane = ts__replay_lanes(t->run->replay)[node];
+    const ts__ready item = { time, starts | lane << 32 | node };
+    return item;
+}
+
+static void ts__timed_push(ts__timed *t, ts__ready item)
+{
+    if (!ts__ready_push(&t->run->replay->allocator, &t->limits->ready, item))
+        t->failed = true;
+}
+
+static void ts__timed_start(ts__timed *t, uint32_t node, int64_t time)
+{
+    ts__rrun *const run = t->run;
+    const uint32_t count = ts__rrun_fire(run, node, time, t->queue, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t next = t->queue[i];
+        const int64_t at = ts__rrun_start(run, next);
+        ts__timed_push(t, ts__timed_item(t, at, next, TS__READY_STARTS));
+    }
+}
+
+static void ts__timed_occupy(ts__timed *t, uint32_t node, int64_t time)
+{
+    const uint32_t of = ((const uint32_t *)t->limits->of.data)[node];
+    const uint32_t needs = ((const uint32_t *)t->limits->needs.data)[node];
+    ts__limits_at(t->limits, of)->room -= needs;
+    const int64_t end = ts__replay_add(time, t->run->duration[node]);
+    ts__timed_push(t, ts__timed_item(t, end, node, 0));
+    ts__timed_start(t, node, time);
+}
+
+// Smaller numbers go first, as vendors have it; then who came first.
+static int64_t ts__timed_priority(const ts__timed *t, uint32_t node)
+{
+    const ts_replay *const r = t->run->replay;
+    const uint64_t flags =
+        ts__replay_lane_at(r, ts__replay_lanes(r)[node])->flags;
+    return (int64_t)(flags >> 16 & 0xFFFF);
+}
+
+// Starts what waits for a resource, in order, as far as there is room.
+static void ts__timed_release(ts__timed *t, uint32_t node, int64_t time)
+{
+    const uint32_t of = ((const uint32_t *)t->limits->of.data)[node];
+    const uint32_t *const needs = (const uint32_t *)t->limits->needs.data;
+    ts__resource *const resource = ts__limits_at(t->limits, of);
+    resource->room += needs[node];
+    while (resource->waiting.count && !t->failed) {
+        const ts__ready *const first = (ts__ready *)resource->waiting.data;
+        const uint32_t next = (uint32_t)first->place;
+        if (needs[next] > resource->room) return;
+        ts__ready_pop(&resource->waiting);
+        t->held[next] = node;
+        ts__timed_occupy(t, next, time);
+    }
+}
+
+static void ts__timed_arrive(ts__timed *t, uint32_t node, int64_t time)
+{
+    const ts_replay *const r = t->run->replay;
+    const uint32_t of = node < r->op_count
+                            ? ((const uint32_t *)t->limits->of.data)[node]
+                            : TS_NODE_NONE;
+    if (of == TS_NODE_NONE) {
+        ts__timed_start(t, node, time);
+        return;
+    }
+    ts__resource *const resource = ts__limits_at(t->limits, of);
+    const uint32_t needs = ((const uint32_t *)t->limits->needs.data)[node];
+    if (!resource->waiting.count && needs <= resource->room) {
+        ts__timed_occupy(t, node, time);
+        return;
+    }
+    const ts__ready item = { ts__timed_priority(t, node),
+                             (uint64_t)t->arrivals++ << 32 | node };
+    if (!ts__ready_push(&r->allocator, &resource->waiting, item))
+        t->failed = true;
+}
+
+static bool ts__rrun_timed(ts__rrun *run, ts__limits *limits, uint32_t *held)
+{
+    const ts_allocator *const a = &run->replay->allocator;
+    ts__rvec ready = { 0 };
+    if (!ts__rvec_reserve(a, &ready, sizeof(uint32_t), run->replay->node_count))
+        return false;
+    ts__timed t = { run, limits, (uint32_t *)ready.data, held, 0, false };
+    const uint32_t count = ts__rrun_begin(run, t.queue);
+    for (uint32_t i = 0; i < count; i++)
+        ts__timed_push(&t, ts__timed_item(&t, ts__rrun_start(run, t.queue[i]),
+                                          t.queue[i], TS__READY_STARTS));
+    while (limits->ready.count && !t.failed) {
+        const ts__ready item = ts__ready_pop(&limits->ready);
+        const uint32_t node = (uint32_t)item.place;
+        if (item.place & TS__READY_STARTS)
+            ts__timed_arrive(&t, node, item.time);
+        else
+            ts__timed_release(&t, node, item.time);
+    }
+    ts__rvec_close(a, &ready);
+    return !t.failed;
+}
+
+/* ---- 7.34 Replay: critical path and steps -------------------------------- */
+
+typedef struct ts__bound { // what held a node
+    int64_t at;
+    uint32_t from, edge;
+} ts__bound;
+
+typedef struct ts__walk {
+    ts_replay *replay;
+    ts__model *model;
+    ts__rrun run; // its graph, delays and durations
+    ts__rvec bounds;
+    bool modelled;
+    int64_t until; // all from here on has its part
+    bool failed;
+} ts__walk;
+
+// Times of what was not selected are those of the record.
+static int64_t ts__walk_start(const ts__walk *w, uint32_t node)
+{
+    const ts_replay *const r = w->replay;
+    return ts__replay_selected(r, node) ? ((const int64_t *)r->start.data)[node]
+                                        : ts__replay_time(r)[node];
+}
+
+static int64_t ts__walk_end(const ts__walk *w, uint32_t node)
+{
+    const int64_t start = ts__walk_start(w, node);
+    if (!ts__replay_selected(w->replay, node))
+        return ts__replay_add(start, ts__replay_duration(w->replay)[node]);
+    if (start == TS__NO_TIME) return start;
+    return ts__replay_add(start, w->run.duration[node]);
+}
+
+static int64_t ts__walk_source(const ts__walk *w, uint32_t node, uint8_t kind)
+{
+    return kind & TS_EDGE_FROM_START ? ts__walk_start(w, node)
+                                     : ts__walk_end(w, node);
+}
+
+static bool ts__walk_bounds(ts__walk *w)
+{
+    const ts_replay *const r = w->replay;
+    if (!ts__rvec_fill(&r->allocator, &w->bounds, sizeof(ts__bound),
+                       r->node_count, 0xFF))
+        return false;
+    ts__bound *const bounds = (ts__bound *)w->bounds.data;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        if (!ts__rrun_heeds(r, i) || ts__walk_start(w, i) == TS__NO_TIME)
+            continue;
+        for (uint32_t e = w->run.offsets[i]; e < w->run.offsets[i + 1]; e++) {
+            ts__bound *const bound = &bounds[w->run.targets[e]];
+            int64_t at = ts__walk_source(w, i, w->run.kinds[e]);
+            if (w->run.delay) at = ts__replay_add(at, w->run.delay[e]);
+            if (bound->from != TS_NODE_NONE && at <= bound->at) continue;
+            const ts__bound found = { at, i, e };
+            *bound = found;
+        }
+    }
+    return true;
+}
+
+// What stands for a node in a part: a meeting's measure for its join.
+static uint32_t ts__walk_owner(const ts_replay *r, uint32_t node)
+{
+    const uint32_t cost = ts__replay_cost_of(r, node);
+    return cost == TS_NODE_NONE ? ts__settle_owner(r, node) : cost;
+}
+
+static ts_cost ts__cost_of_node(const ts_replay *r, uint32_t node)
+{
+    if (node >= r->join_first) return TS_COST_COMMUNICATION;
+    if (node >= r->op_count) return TS_COST_HOST;
+    switch (ts__replay_op(r, node)->kind) {
+    case TS_EVENT_KERNEL: return TS_COST_COMPUTE;
+    case TS_EVENT_MEMCPY:
+    case TS_EVENT_MEMSET: return TS_COST_COPY;
+    case TS_EVENT_COLLECTIVE: return TS_COST_COMMUNICATION;
+    case TS_EVENT_GRAPH_LAUNCH: return TS_COST_LAUNCH;
+    case TS_EVENT_EVENT_RECORD:
+    case TS_EVENT_EVENT_WAIT:
+    case TS_EVENT_STREAM_SYNC:
+    case TS_EVENT_DEVICE_SYNC:
+    case TS_EVENT_EVENT_SYNC: return TS_COST_SYNC;
+    default: return TS_COST_HOST;
+    }
+}
+
+// The time between what held a node and the node.
+static ts_cost ts__cost_of_edge(const ts__walk *w, uint32_t from, uint32_t to,
+                                uint8_t kind)
+{
+    const ts_replay *const r = w->replay;
+    switch (TS_EDGE_KIND(kind)) {
+    case TS_EDGE_HOST_ORDER:
+    case TS_EDGE_USER: return TS_COST_HOST;
+    case TS_EDGE_SELF: return ts__cost_of_node(r, from);
+    case TS_EDGE_LAUNCH:
+        return to < r->op_count && ts__kind_syncs(ts__replay_op(r, to)->kind)
+                   ? TS_COST_HOST
+                   : TS_COST_LAUNCH;
+    case TS_EDGE_STREAM_ORDER:
+        return kind & TS_EDGE_FROM_START ? ts__cost_of_node(r, from)
+                                         : TS_COST_LAUNCH;
+    case TS_EDGE_GRAPH:
+    case TS_EDGE_QUEUE: return TS_COST_LAUNCH;
+    case TS_EDGE_COLLECTIVE:
+    case TS_EDGE_P2P: return TS_COST_COMMUNICATION;
+    default: return TS_COST_SYNC;
+    }
+}
+
+// Everything from `start` up to what has its part already.
+static void ts__walk_part(ts__walk *w, int64_t start, uint32_t node,
+                          uint32_t edge, bool waits, ts_cost cost)
+{
+    const int64_t first = w->replay->stats.start_ns;
+    if (start < first) start = first;
+    if (start >= w->until) return;
+    ts_path_part *const part = (ts_path_part *)ts__rvec_push(
+        &w->replay->allocator, &w->model->parts, sizeof *part);
+    if (!part) {
+        w->failed = true;
+        return;
+    }
+    const ts_path_part found = { start, w->until, node, edge, waits, cost };
+    *part = found;
+    w->model->path.cost_ns[cost] += w->until - start;
+    w->until = start;
+}
+
+// From a node to what held it; TS_NODE_NONE: nothing did.
+static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
+{
+    const uint32_t *const held = (const uint32_t *)w->model->held.data;
+    if (w->modelled && w->model->held.count && held[node] != TS_NODE_NONE) {
+        *from_start = false;
+        return held[node];
+    }
+    const ts__bound *const bound = (const ts__bound *)w->bounds.data + node;
+    const uint32_t owner = ts__walk_owner(w->replay, node);
+    if (bound->from == TS_NODE_NONE) {
+        ts__walk_part(w, INT64_MIN, owner, TS_EDGE_SELF, true,
+                      owner < w->replay->op_count ? TS_COST_UNEXPLAINED
+                                                  : TS_COST_HOST);
+        return TS_NODE_NONE;
+    }
+    const uint8_t kind = w->run.kinds[bound->edge];
+    *from_start = kind & TS_EDGE_FROM_START;
+    if (w->modelled)
+        ts__walk_part(w, bound->at, owner, TS_EDGE_KIND(kind), true,
+                      TS_COST_UNEXPLAINED);
+    ts__walk_part(w, ts__walk_source(w, bound->from, kind), owner,
+                  TS_EDGE_KIND(kind), true,
+                  ts__cost_of_edge(w, bound->from, node, kind));
+    return bound->from;
+}
+
+// The end that comes last, of the operation first in order.
+static uint32_t ts__walk_last(const ts__walk *w)
+{
+    const ts_replay *const r = w->replay;
+    uint32_t last = TS_NODE_NONE;
+    int64_t latest = 0;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (ts__replay_op(r, i)->skip != TS_SKIP_NOT) continue;
+        const uint32_t end = ts__replay_end_node(r, i);
+        const int64_t at = ts__walk_end(w, end);
+        if (last != TS_NODE_NONE && at <= latest) continue;
+        last = end;
+        latest = at;
+    }
+    return last;
+}
+
+static void ts__walk_all(ts__walk *w)
+{
+    const ts_replay *const r = w->replay;
+    uint32_t node = ts__walk_last(w);
+    if (node == TS_NODE_NONE) return;
+    w->until = r->stats.end_ns;
+    bool from_start = false;
+    // Every step goes to a node before: more than there are cannot be.
+    for (uint32_t i = 0; i < r->node_count && node != TS_NODE_NONE; i++) {
+        if (w->until <= r->stats.start_ns) break;
+        if (!from_start)
+            ts__walk_part(w, ts__walk_start(w, node), ts__walk_owner(r, node),
+                          TS_EDGE_SELF, false, ts__cost_of_node(r, node));
+        node = ts__walk_back(w, node, &from_start);
+    }
+}
+
+static void ts__walk_turn(ts__rvec *parts)
+{
+    ts_path_part *const all = (ts_path_part *)parts->data;
+    for (size_t i = 0, k = parts->count; i + 1 < k; i++) {
+        const ts_path_part part = all[i];
+        all[i] = all[--k];
+        all[k] = part;
+    }
+}
+
+static ts__model *ts__model_of(ts_replay *r)
+{
+    if (r->model) return r->model;
+    ts__model *const m =
+        (ts__model *)r->allocator.resize(r->allocator.user, NULL, 0, sizeof *m);
+    if (m) memset(m, 0, sizeof *m);
+    return r->model = m;
+}
+
+// The graph that the last run used.
+static ts__rrun ts__model_graph(ts_replay *r)
+{
+    ts__rrun run = ts__rrun_of(r);
+    const ts__model *const m = r->model;
+    if (!m->ran) return run;
+    run.delay = (const int64_t *)m->delay.data;
+    if (!m->offsets.count) return run;
+    run.offsets = (const uint32_t *)m->offsets.data;
+    run.targets = (const uint32_t *)m->targets.data;
+    run.kinds = (const uint8_t *)m->kinds.data;
+    return run;
+}
+
+TS_API ts_result ts_replay_path(ts_replay *replay, ts_path *path)
+{
+    if (!replay || !path) return TS_ERR_USAGE;
+    if (!replay->start.count) return TS_ERR_STATE;
+    ts__model *const m = ts__model_of(replay);
+    if (!m) return TS_ERR_MEMORY;
+    if (!m->has_path) {
+        ts__walk w = { 0 };
+        w.replay = replay;
+        w.model = m;
+        w.run = ts__model_graph(replay);
+        w.modelled = m->ran;
+        m->parts.count = 0;
+        memset(&m->path, 0, sizeof m->path);
+        w.failed = !ts__walk_bounds(&w);
+        if (!w.failed) ts__walk_all(&w);
+        ts__rvec_close(&replay->allocator, &w.bounds);
+        if (w.failed) return TS_ERR_MEMORY;
+        ts__walk_turn(&m->parts);
+        for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
+            if (m->path.cost_ns[i] > m->path.cost_ns[m->path.bound])
+                m->path.bound = (ts_cost)i;
+        m->has_path = true;
+    }
+    m->path.parts = (const ts_path_part *)m->parts.data;
+    m->path.count = m->parts.count;
+    *path = m->path;
+    return TS_OK;
+}
+
+/* Steps. */
+
+typedef struct ts__step_zone {
+    int64_t start_ns;
+    uint64_t number;
+    ts_text name;
+} ts__step_zone;
+
+// "ProfilerStep#12"
+static bool ts__step_number(ts_text name, uint64_t *number)
+{
+    static const char begin[] = "ProfilerStep#";
+    const size_t size = sizeof begin - 1;
+    if (name.size <= size || memcmp(name.text, begin, size)) return false;
+    *number = 0;
+    for (size_t i = size; i < name.size; i++) {
+        if (name.text[i] < '0' || name.text[i] > '9') return false;
+        *number = *number * 10 + (uint64_t)(name.text[i] - '0');
+    }
+    return true;
+}
+
+static bool ts__steps_any_zone(const ts_reader *reader)
+{
+    const ts_info *const info = ts_reader_info(reader);
+    uint64_t number;
+    uint32_t found = 0;
+    for (uint32_t i = 1; found < info->site_count; i++) {
+        if (!ts_reader_site(reader, i)) {
+            if (i > info->site_count) break;
+            continue;
+        }
+        found++;
+        if (ts__step_number(ts_reader_site_name(reader, i), &number))
+            return true;
+    }
+    return false;
+}
+
+// The steps of a file in order of start, one of each number.
+static bool ts__steps_read(ts_replay *r, ts__model *m, uint32_t file)
+{
+    const ts_replay_file *const f = ts__replay_file(r, file);
+    const bool zones = ts__steps_any_zone(f->reader);
+    if (!zones && !ts_reader_info(f->reader)->counts[TS_EVENT_FRAME])
+        return true;
+    const ts_filter filter = { .kinds =
+                                   zones ? TS_FILTER(ZONE) : TS_FILTER(FRAME) };
+    ts_cursor *cursor;
+    if (ts_cursor_open(&cursor, f->reader, &filter) != TS_OK) return false;
+    ts_event event;
+    bool ok = true;
+    while (ok && ts_cursor_next(cursor, &event)) {
+        ts__step_zone zone = { ts__replay_add(event.start_ns, f->offset_ns),
+                               m->step_zones.count,
+                               { "frame", 5 } };
+        if (zones) {
+            zone.name = ts_reader_site_name(
+                f->reader, (uint32_t)ts_event_value(&event, TS_COLUMN_SITE));
+            if (!ts__step_number(zone.name, &zone.number)) continue;
+        }
+        const ts__step_zone *const last =
+            (const ts__step_zone *)m->step_zones.data + m->step_zones.count;
+        // The profiler marks a step on the host's and the device's side.
+        if (m->step_zones.count && last[-1].number == zone.number) continue;
+        ts__step_zone *const to = (ts__step_zone *)ts__rvec_push(
+            &r->allocator, &m->step_zones, sizeof *to);
+        ok = to != NULL;
+        if (ok) *to = zone;
+    }
+    ts_cursor_close(cursor);
+    return ok;
+}
+
+// The step in which the host issued an operation.
+static size_t ts__steps_find(const ts__model *m, int64_t issue)
+{
+    const ts__step_zone *const zones =
+        (const ts__step_zone *)m->step_zones.data;
+    size_t low = 0, high = m->step_zones.count;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (zones[middle].start_ns <= issue)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void ts__steps_times(const ts_replay *r, ts__model *m)
+{
+    ts_step *const steps = (ts_step *)m->steps.data;
+    const size_t count = m->steps.count;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        if (op->skip != TS_SKIP_NOT) continue;
+        ts_step *const step = &steps[ts__steps_find(m, ts__alter_issue(r, i))];
+        const int64_t end = ts__op_end(r, i), was = ts__replay_end(r, i);
+        if (!step->operations++ || end > step->end_ns) step->end_ns = end;
+        if (step->operations == 1 || was > step->recorded_ns)
+            step->recorded_ns = was;
+    }
+    int64_t last = r->stats.start_ns, was = r->stats.recorded_start_ns;
+    for (size_t i = 0; i < count; i++) {
+        ts_step *const step = &steps[i];
+        step->start_ns = last;
+        if (!step->operations || step->end_ns < last) step->end_ns = last;
+        const int64_t recorded = step->operations && step->recorded_ns > was
+                                     ? step->recorded_ns
+                                     : was;
+        step->recorded_ns = recorded - was;
+        last = step->end_ns;
+        was = recorded;
+    }
+}
+
+static void ts__steps_costs(const ts_path *path, ts_step *steps, size_t count)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < path->count; i++) {
+        int64_t from = path->parts[i].start_ns;
+        const int64_t to = path->parts[i].end_ns;
+        while (from < to && at < count) {
+            const int64_t end = to < steps[at].end_ns ? to : steps[at].end_ns;
+            if (end > from)
+                steps[at].cost_ns[path->parts[i].cost] += end - from;
+            if (end > from) from = end;
+            if (from >= steps[at].end_ns) at++;
+        }
+    }
+}
+
+TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
+                                 size_t *count)
+{
+    ts_path path;
+    if (!replay || !steps || !count) return TS_ERR_USAGE;
+    *count = 0;
+    const ts_result result = ts_replay_path(replay, &path);
+    if (result != TS_OK) return result;
+    ts__model *const m = replay->model;
+    for (uint32_t i = 0; !m->looked_for_steps && i < replay->files.count; i++) {
+        if (!ts__steps_read(replay, m, i)) return TS_ERR_MEMORY;
+        if (m->step_zones.count) break;
+    }
+    m->looked_for_steps = true;
+    if (!m->has_steps) {
+        const size_t zones = m->step_zones.count;
+        if (!ts__rvec_fill(&replay->allocator, &m->steps, sizeof(ts_step),
+                           zones, 0))
+            return TS_ERR_MEMORY;
+        for (size_t i = 0; i < zones; i++) {
+            const ts__step_zone *const zone =
+                (const ts__step_zone *)m->step_zones.data + i;
+            ((ts_step *)m->steps.data)[i].name = zone->name;
+            ((ts_step *)m->steps.data)[i].number = zone->number;
+        }
+        if (zones) ts__steps_times(replay, m);
+        ts__steps_costs(&path, (ts_step *)m->steps.data, zones);
+        m->has_steps = true;
+    }
+    *steps = (const ts_step *)m->steps.data;
+    *count = m->steps.count;
+    return TS_OK;
+}
+
+/* ---- 7.35 Replay: the run of a model ------------------------------------- */
+
+static void ts__model_forget(ts_replay *r)
+{
+    ts__model *const m = r->model;
+    if (!m) return;
+    m->ran = m->has_path = m->has_steps = false;
+    m->held.count = m->extra.count = m->inserted.count = m->offsets.count = 0;
+}
+
+static void ts__model_close(ts_replay *r)
+{
+    ts__model *const m = r->model;
+    if (!m) return;
+    ts__rvec *const vecs[] = {
+        &m->classes,  &m->edge_class, &m->fixed,         &m->hold,
+        &m->residual, &m->is_held,    &m->known.entries, &m->offsets,
+        &m->targets,  &m->kinds,      &m->delay,         &m->gap,
+        &m->held,     &m->parts,      &m->extra,         &m->inserted,
+        &m->steps,    &m->step_zones
+    };
+    for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
+        ts__rvec_close(&r->allocator, vecs[i]);
+    r->allocator.resize(r->allocator.user, m, sizeof *m, 0);
+    r->model = NULL;
+}
+
+static bool ts__change_ok(const ts_replay *r, const ts_change *change)
+{
+    if (change->factor.num && !change->factor.den) return false;
+    if ((change->type == TS_CHANGE_INSERT || change->has_ns) &&
+        (change->ns < 0 || change->ns > TS__REPLAY_TIME_MAX))
+        return false;
+    if (change->one_file && change->file >= r->files.count) return false;
+    return change->type >= TS_CHANGE_SCALE && change->type <= TS_CHANGE_OVERLAP;
+}
+
+static int64_t ts__model_extra(const ts_replay *r, uint32_t op)
+{
+    if (!r->model || !r->model->extra.count) return 0;
+    return ((const int64_t *)r->model->extra.data)[op];
+}
+
+// What no edge of the record leads to starts when it did, or later if a
+// change or a selection gave it something to wait for.
+static void ts__model_gaps(ts__rrun *run, const ts__model *m)
+{
+    const ts_replay *const r = run->replay;
+    memcpy(run->gap, m->gap.data, r->node_count * sizeof *run->gap);
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        if (ts__model_is_held(m, i) && run->cells[i].at != TS__NO_TIME)
+            continue;
+        run->gap[i] = 0;
+        if (run->start[i] < ts__replay_time(r)[i])
+            run->start[i] = ts__replay_time(r)[i];
+    }
+}
+
+static bool ts__model_loop(ts__rrun *run, const ts_replay_run_desc *desc)
+{
+    ts_replay *const r = run->replay;
+    ts__limits limits;
+    bool ok = ts__limits_open(&limits, r, desc);
+    if (ok && !limits.any) {
+        ok = ts__rrun_loop(run);
+    } else if (ok) {
+        ts__rvec *const held = &r->model->held;
+        ok = ts__rvec_fill(&r->allocator, held, sizeof(uint32_t), r->node_count,
+                           0xFF) &&
+             ts__rrun_timed(run, &limits, (uint32_t *)held->data);
+    }
+    ts__limits_close(&limits);
+    return ok;
+}
+
+// What was inserted comes after the end of what it follows.
+static void ts__model_inserted(ts_replay *r)
+{
+    const ts__model *const m = r->model;
+    ts_inserted *const all = (ts_inserted *)m->inserted.data;
+    for (size_t i = 0; i < m->inserted.count; i++) {
+        const int64_t after = ts__op_end(r, all[i].after);
+        all[i].start_ns = ts__replay_add(after, all[i].start_ns);
+        all[i].end_ns = ts__replay_add(after, all[i].end_ns);
+    }
+}
+
+static bool ts__model_go(ts_replay *r, const ts_replay_run_desc *desc)
+{
+    ts__alter alter = { 0 };
+    alter.replay = r;
+    alter.model = r->model;
+    alter.desc = desc;
+    bool ok = ts__alter_all(&alter);
+    r->model->ran = ok;
+    ts__rrun run = ts__model_graph(r);
+    if (ok) ok = ts__rrun_open(&run);
+    if (ok) {
+        ts__rrun_edges(&run);
+        ts__model_gaps(&run, r->model);
+        ok = ts__model_loop(&run, desc);
+    }
+    ts__rvec removed = { 0 };
+    ok = ok &&
+         ts__rvec_reserve(&r->allocator, &removed, sizeof(bool), r->op_count);
+    run.removed = (const bool *)removed.data;
+    for (uint32_t i = 0; ok && i < r->op_count; i++)
+        ((bool *)removed.data)[i] = alter.flags[i] & TS__ALTER_REMOVED;
+    ok = ok && ts__rrun_finish(&run);
+    if (ok) ts__model_inserted(r);
+    ts__rvec_close(&r->allocator, &removed);
+    ts__rrun_close(&run);
+    ts__alter_close(&alter);
+    return ok;
+}
+
+static ts_result ts__model_run(ts_replay *r, const ts_replay_run_desc *desc)
+{
+    ts__model *const m = ts__model_of(r);
+    if (!m) return TS_ERR_MEMORY;
+    for (size_t i = 0; i < desc->change_count; i++)
+        if (!ts__change_ok(r, &desc->changes[i])) return TS_ERR_USAGE;
+    if (!m->calibrated && !ts__model_calibrate(r, m)) {
+        ts__model_close(r);
+        return TS_ERR_MEMORY;
+    }
+    r->stats.unexplained = m->unexplained;
+    r->stats.unexplained_ns = m->unexplained_ns;
+    return ts__model_go(r, desc) ? TS_OK : TS_ERR_MEMORY;
+}
+
+TS_API bool ts_replay_delay(const ts_replay *replay, size_t index,
+                            ts_delay *delay)
+{
+    const ts__model *const m = replay->model;
+    if (!m || !m->calibrated || index >= m->classes.count) return false;
+    *delay = ts__model_class(m, index)->pub;
+    return true;
+}
+
+TS_API bool ts_replay_inserted(const ts_replay *replay, size_t index,
+                               ts_inserted *inserted)
+{
+    const ts__model *const m = replay->model;
+    if (!m || index >= m->inserted.count) return false;
+    *inserted = ((const ts_inserted *)m->inserted.data)[index];
+    return true;
+}
+
+TS_API const char *ts_cost_name(uint32_t cost)
+{
+    switch (cost) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_COSTS(TS__X)
+#undef TS__X
+    default: return "unknown";
+    }
 }
 
 /* ---- 9.50 Timeline: what is held ----------------------------------------- */

@@ -156,6 +156,15 @@ typedef struct ts_replay_run_desc {
     const int64_t *durations_ns; // of every operation that
                                  // ts_replay_operation gives, in its order,
                                  // 0 or more (NULL: as recorded)
+    uint32_t mode;               // ts_replay_mode (TS_REPLAY_EXACT)
+    // Only in TS_REPLAY_MODEL:
+    const struct ts_change *changes; // what if: change_count of them
+    size_t change_count;
+    uint32_t copy_engines; // of each direction of a device (as many as were
+                           // busy at once in the record)
+    bool share_compute;    // kernels share the multiprocessors of a device:
+                           // those that find no room wait (false: they
+                           // overlap as they come, as recorded)
 } ts_replay_run_desc;
 
 /*
@@ -165,7 +174,8 @@ typedef struct ts_replay_run_desc {
     called again; the last schedule counts.
 
     Errors:  TS_ERR_NOT_FOUND (nothing is selected), TS_ERR_USAGE (a negative
-             duration), TS_ERR_MEMORY.
+             duration, a change that is none or outside of a model),
+             TS_ERR_MEMORY.
 */
 TS_API ts_result ts_replay_run(ts_replay *replay,
                                const ts_replay_run_desc *desc);
@@ -190,8 +200,10 @@ typedef struct ts_replay_stats {
     int64_t start_ns, end_ns;
     int64_t busy_from_ns, busy_to_ns; // first to last work on a device
     int64_t start_error_p50_ns, start_error_p95_ns, start_error_max_ns;
-    uint64_t different; // operations that start or end at another time
-    uint64_t digest;    // XXH3 of identity, start and end in total order
+    uint64_t different;     // operations that start or end at another time
+    uint64_t digest;        // XXH3 of identity, start and end in total order
+    uint64_t unexplained;   // model: nodes that keep a recorded delay
+    int64_t unexplained_ns; // what these delays differ from the model's
 } ts_replay_stats;
 
 // Lifetime: until close. Figures of the run are 0 before it.

@@ -306,7 +306,8 @@ struct ts_replay {
     ts__rvec time, duration, lane, flags;
     ts__rvec offsets, targets, kinds; // edges
     ts__rvec start, gap;              // of each node, by the run
-    ts__rvec changed; // durations that the run used in place of the recorded
+    ts__rvec changed;        // durations of nodes that the run used, if others
+    struct ts__model *model; // by the first run that needs one
     ts__rvec lane_results, device_results; // ts_lane
     ts__rvec circle;                       // nodes
     ts_replay_stats stats;

@@ -126,10 +126,13 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     return TS_OK;
 }
 
+static void ts__model_close(ts_replay *r);
+
 TS_API void ts_replay_close(ts_replay *replay)
 {
     if (!replay) return;
     const ts_allocator a = replay->allocator;
+    ts__model_close(replay);
     ts__rvec *const vecs[] = {
         &replay->files,        &replay->ops,          &replay->call_names,
         &replay->call_classes, &replay->events,       &replay->places,
@@ -148,64 +151,32 @@ TS_API void ts_replay_close(ts_replay *replay)
 
 /* ---- 9.27 Replay: the run ------------------------------------------------ */
 
-// What is ready, in order of (time, device, stream, seq): lanes are numbered
-// by device and stream, nodes by place in the stream.
-typedef struct ts__ready {
-    int64_t time;
-    uint64_t place; // lane << 32 | node
-} ts__ready;
-
-static bool ts__ready_before(const ts__ready *a, const ts__ready *b)
-{
-    return a->time != b->time ? a->time < b->time : a->place < b->place;
-}
-
-static bool ts__ready_push(const ts_allocator *a, ts__rvec *heap,
-                           ts__ready item)
-{
-    if (!ts__rvec_push(a, heap, sizeof item)) return false;
-    ts__ready *const items = (ts__ready *)heap->data;
-    size_t at = heap->count - 1;
-    while (at && ts__ready_before(&item, &items[(at - 1) / 2])) {
-        items[at] = items[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    items[at] = item;
-    return true;
-}
-
-static ts__ready ts__ready_pop(ts__rvec *heap)
-{
-    ts__ready *const items = (ts__ready *)heap->data;
-    const ts__ready first = items[0], item = items[--heap->count];
-    size_t at = 0;
-    for (size_t next; (next = at * 2 + 1) < heap->count; at = next) {
-        if (next + 1 < heap->count &&
-            ts__ready_before(&items[next + 1], &items[next]))
-            next++;
-        if (!ts__ready_before(&items[next], &item)) break;
-        items[at] = items[next];
-    }
-    items[at] = item;
-    return first;
-}
+/*
+    Without limits on resources, when a node starts depends on its edges alone
+    and not on the order in which nodes are looked at, so they are taken from a
+    plain queue as they become ready: first in, first out keeps close to the
+    order in memory. Limits need the order of time, see 7.33.
+*/
+typedef struct ts__rcell {
+    int64_t at;       // latest edge so far
+    uint32_t missing; // edges that have not fired
+} ts__rcell;
 
 typedef struct ts__rrun {
     ts_replay *replay;
-    int64_t *start, *gap; // start: until a node runs, the latest edge
-    uint32_t *missing;    // edges into it that have not fired
-    ts__rvec heap;
+    // The graph that runs: the replay's own, or a changed one.
+    const uint32_t *offsets, *targets;
+    const uint8_t *kinds;
+    const int64_t *delay;    // of each edge (NULL: none)
+    const int64_t *duration; // of each node
+    ts__rcell *cells;        // of each node
+    int64_t *start, *gap;    // likewise
+    const bool *removed;     // operations that a change took away (NULL: none)
     uint64_t ran;
 } ts__rrun;
 
-static int64_t ts__rrun_duration(const ts__rrun *run, uint32_t node)
-{
-    const ts_replay *const r = run->replay;
-    if (!r->changed.count) return ts__replay_duration(r)[node];
-    const uint32_t op = node < r->op_count ? node : ts__replay_cost_of(r, node);
-    return op == TS_NODE_NONE ? ts__replay_duration(r)[node]
-                              : ((const int64_t *)r->changed.data)[op];
-}
+// A node that is not selected is never ready.
+#define TS__RUN_NEVER (UINT32_C(1) << 31)
 
 // Whether an edge from `node` is heeded: fired by it, or by the record.
 static bool ts__rrun_heeds(const ts_replay *r, uint32_t node)
@@ -219,73 +190,93 @@ static int64_t ts__rrun_source(const ts_replay *r, uint32_t node, uint8_t kind)
                                      : ts__replay_end(r, node);
 }
 
-// What the record shows of every node beyond its latest edge.
-static void ts__rrun_gaps(ts__rrun *run)
+// Counts the edges into every node. `at` becomes the latest of the record,
+// `start` the latest that the run will not fire: frozen, it is what it was.
+static void ts__rrun_edges(ts__rrun *run)
 {
     const ts_replay *const r = run->replay;
-    for (uint32_t i = 0; i < r->node_count; i++)
-        run->gap[i] = TS__NO_TIME;
     for (uint32_t i = 0; i < r->node_count; i++) {
         if (!ts__rrun_heeds(r, i)) continue;
         const bool fires = ts__replay_selected(r, i);
-        const uint32_t end = ts__replay_offsets(r)[i + 1];
-        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
-            const uint32_t to = ts__replay_target(r, e);
-            const int64_t at = ts__rrun_source(r, i, ts__replay_kind(r, e));
-            if (at > run->gap[to]) run->gap[to] = at;
+        const uint32_t end = run->offsets[i + 1];
+        for (uint32_t e = run->offsets[i]; e < end; e++) {
+            const uint32_t to = run->targets[e];
+            int64_t at = ts__rrun_source(r, i, run->kinds[e]);
+            if (run->delay) at = ts__replay_add(at, run->delay[e]);
+            ts__rcell *const cell = &run->cells[to];
+            if (at > cell->at) cell->at = at;
             if (fires)
-                run->missing[to]++;
+                cell->missing++;
             else if (at > run->start[to])
-                run->start[to] = at; // frozen: it is what it was
+                run->start[to] = at;
         }
     }
-    for (uint32_t i = 0; i < r->node_count; i++)
-        run->gap[i] = ts__replay_time(r)[i] -
-                      (run->gap[i] == TS__NO_TIME ? 0 : run->gap[i]);
 }
 
-static bool ts__rrun_ready(ts__rrun *run, uint32_t node)
+// What the record shows of every node beyond its latest edge.
+static void ts__rrun_gaps(ts__rrun *run)
 {
-    const int64_t after =
-        run->start[node] == TS__NO_TIME ? 0 : run->start[node];
-    const uint64_t lane = ts__replay_lanes(run->replay)[node];
-    const ts__ready item = { ts__replay_add(after, run->gap[node]),
-                             lane << 32 | node };
-    return ts__ready_push(&run->replay->allocator, &run->heap, item);
+    const int64_t *const time = ts__replay_time(run->replay);
+    for (uint32_t i = 0; i < run->replay->node_count; i++) {
+        const int64_t at = run->cells[i].at;
+        run->gap[i] = time[i] - (at == TS__NO_TIME ? 0 : at);
+    }
 }
 
-static bool ts__rrun_fire(ts__rrun *run, const ts__ready *item)
+// Sets the cells to what is known before the first node runs; returns how
+// many nodes are ready, in `queue`.
+static uint32_t ts__rrun_begin(ts__rrun *run, uint32_t *queue)
 {
     const ts_replay *const r = run->replay;
-    const uint32_t node = (uint32_t)item->place;
-    const int64_t end_time =
-        ts__replay_add(item->time, ts__rrun_duration(run, node));
-    run->start[node] = item->time;
-    run->ran++;
-    const uint32_t end = ts__replay_offsets(r)[node + 1];
-    for (uint32_t e = ts__replay_offsets(r)[node]; e < end; e++) {
-        const uint32_t to = ts__replay_target(r, e);
-        const int64_t at =
-            ts__replay_kind(r, e) & TS_EDGE_FROM_START ? item->time : end_time;
-        if (at > run->start[to]) run->start[to] = at;
-        if (--run->missing[to] == 0 && ts__replay_selected(r, to) &&
-            !ts__rrun_ready(run, to))
-            return false;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        ts__rcell *const cell = &run->cells[i];
+        cell->at = run->start[i];
+        if (!ts__replay_selected(r, i))
+            cell->missing |= TS__RUN_NEVER;
+        else if (!cell->missing)
+            queue[count++] = i;
     }
-    return true;
+    return count;
+}
+
+// When a node starts whose edges have all fired.
+static int64_t ts__rrun_start(const ts__rrun *run, uint32_t node)
+{
+    const int64_t at = run->cells[node].at;
+    return ts__replay_add(at == TS__NO_TIME ? 0 : at, run->gap[node]);
+}
+
+// Runs a node; appends what becomes ready to `queue`, returns its new count.
+static uint32_t ts__rrun_fire(ts__rrun *run, uint32_t node, int64_t start,
+                              uint32_t *queue, uint32_t count)
+{
+    const int64_t end = ts__replay_add(start, run->duration[node]);
+    run->start[node] = start;
+    run->ran++;
+    const uint32_t last = run->offsets[node + 1];
+    for (uint32_t e = run->offsets[node]; e < last; e++) {
+        ts__rcell *const cell = &run->cells[run->targets[e]];
+        int64_t at = run->kinds[e] & TS_EDGE_FROM_START ? start : end;
+        if (run->delay) at = ts__replay_add(at, run->delay[e]);
+        if (at > cell->at) cell->at = at;
+        if (--cell->missing == 0) queue[count++] = run->targets[e];
+    }
+    return count;
 }
 
 static bool ts__rrun_loop(ts__rrun *run)
 {
-    const ts_replay *const r = run->replay;
-    for (uint32_t i = 0; i < r->node_count; i++)
-        if (ts__replay_selected(r, i) && !run->missing[i] &&
-            !ts__rrun_ready(run, i))
-            return false;
-    while (run->heap.count) {
-        const ts__ready item = ts__ready_pop(&run->heap);
-        if (!ts__rrun_fire(run, &item)) return false;
-    }
+    const ts_allocator *const a = &run->replay->allocator;
+    ts__rvec ready = { 0 };
+    if (!ts__rvec_reserve(a, &ready, sizeof(uint32_t), run->replay->node_count))
+        return false;
+    uint32_t *const queue = (uint32_t *)ready.data;
+    uint32_t count = ts__rrun_begin(run, queue);
+    for (uint32_t i = 0; i < count; i++)
+        count = ts__rrun_fire(run, queue[i], ts__rrun_start(run, queue[i]),
+                              queue, count);
+    ts__rvec_close(a, &ready);
     return true;
 }
 
@@ -293,15 +284,18 @@ static bool ts__rrun_loop(ts__rrun *run)
 static void ts__rrun_stuck(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
-    r->stats.skipped[TS_SKIP_UNMET] = 0;
+    r->stats.skipped[TS_SKIP_UNMET] = r->stats.skipped[TS_SKIP_REMOVED] = 0;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        const bool stuck = ts__replay_selected(r, i) && run->missing[i];
+        const bool stuck = ts__replay_selected(r, i) && run->cells[i].missing;
         if (stuck || !ts__replay_selected(r, i)) run->start[i] = TS__NO_TIME;
         if (i >= r->op_count || !ts__replay_selected(r, i)) continue;
         const uint32_t end = ts__replay_end_node(r, i);
-        const bool ends = !run->missing[i] && !run->missing[end];
+        const bool ends = !run->cells[i].missing && !run->cells[end].missing;
         ts__replay_op(r, i)->skip = ends ? TS_SKIP_NOT : TS_SKIP_UNMET;
         r->stats.skipped[TS_SKIP_UNMET] += !ends;
+        if (!ends || !run->removed || !run->removed[i]) continue;
+        ts__replay_op(r, i)->skip = TS_SKIP_REMOVED;
+        r->stats.skipped[TS_SKIP_REMOVED]++;
     }
 }
 
@@ -319,11 +313,11 @@ static bool ts__rrun_circle(ts__rrun *run)
     uint32_t *const from = (uint32_t *)before.data;
     uint32_t node = TS_NODE_NONE;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        if (!ts__replay_selected(r, i) || !run->missing[i]) continue;
+        if (!ts__replay_selected(r, i) || !run->cells[i].missing) continue;
         if (node == TS_NODE_NONE) node = i;
-        const uint32_t end = ts__replay_offsets(r)[i + 1];
-        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++)
-            from[ts__replay_target(r, e)] = i;
+        const uint32_t end = run->offsets[i + 1];
+        for (uint32_t e = run->offsets[i]; e < end; e++)
+            from[run->targets[e]] = i;
     }
     for (uint32_t i = 0; i < r->node_count; i++)
         node = from[node]; // now surely inside the circle
@@ -366,14 +360,19 @@ static void ts__circle_turn(ts__rvec *circle)
 
 /* ---- 9.28 Replay: figures of the run ------------------------------------- */
 
+static int64_t ts__model_extra(const ts_replay *r, uint32_t op);
+
+// What was inserted behind an operation is not part of it.
 static int64_t ts__op_end(const ts_replay *r, uint32_t op)
 {
     const int64_t *const start = (const int64_t *)r->start.data;
     const uint32_t end = ts__replay_end_node(r, op);
-    if (end != op) return start[end];
+    const int64_t extra = ts__model_extra(r, op);
+    if (end != op) return start[end] - extra;
     const int64_t *const changed = (const int64_t *)r->changed.data;
-    return ts__replay_add(
-        start[op], r->changed.count ? changed[op] : ts__replay_duration(r)[op]);
+    const int64_t duration =
+        r->changed.count ? changed[op] : ts__replay_duration(r)[op];
+    return ts__replay_add(start[op], duration - extra);
 }
 
 // Puts the operations in the sorter's index into total order of the schedule.
@@ -610,40 +609,63 @@ static bool ts__rrun_open(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
     const ts_allocator *const a = &r->allocator;
-    ts__rvec missing = { 0 };
-    if (!ts__rvec_fill(a, &r->start, sizeof(int64_t), r->node_count, 0) ||
-        !ts__rvec_fill(a, &r->gap, sizeof(int64_t), r->node_count, 0) ||
-        !ts__rvec_fill(a, &missing, sizeof(uint32_t), r->node_count, 0))
+    const size_t count = r->node_count;
+    ts__rvec cells = { 0 };
+    if (!ts__rvec_reserve(a, &r->start, sizeof(int64_t), count) ||
+        !ts__rvec_reserve(a, &r->gap, sizeof(int64_t), count) ||
+        !ts__rvec_fill(a, &cells, sizeof(ts__rcell), count, 0))
         return false;
+    r->start.count = r->gap.count = count;
     run->start = (int64_t *)r->start.data;
     run->gap = (int64_t *)r->gap.data;
-    run->missing = (uint32_t *)missing.data;
-    for (uint32_t i = 0; i < r->node_count; i++)
-        run->start[i] = TS__NO_TIME;
+    run->cells = (ts__rcell *)cells.data;
+    for (size_t i = 0; i < count; i++)
+        run->start[i] = run->cells[i].at = TS__NO_TIME;
     r->circle.count = 0;
     return true;
 }
 
+static void ts__rrun_close(ts__rrun *run)
+{
+    const ts_allocator *const a = &run->replay->allocator;
+    const size_t count = run->replay->node_count ? run->replay->node_count : 1;
+    if (run->cells)
+        a->resize(a->user, run->cells, count * sizeof *run->cells, 0);
+    run->cells = NULL;
+}
+
+// A meeting takes as long as the operation that is its measure.
+static void ts__rrun_meet(const ts_replay *r)
+{
+    int64_t *const changed = (int64_t *)r->changed.data;
+    for (size_t i = 0; i < r->joined.count; i++) {
+        const uint32_t join = r->join_first + (uint32_t)i;
+        changed[join] = changed[ts__replay_cost_of(r, join)];
+    }
+}
+
+// The durations of a run, in ts_replay.changed unless all are as recorded.
 static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
 {
     r->changed.count = 0;
     if (!durations_ns) return true;
-    const size_t size = sizeof *durations_ns, count = r->op_count;
+    const size_t size = sizeof *durations_ns, count = r->node_count;
     if (!ts__rvec_reserve(&r->allocator, &r->changed, size, count))
         return false;
     int64_t *const changed = (int64_t *)r->changed.data;
-    for (size_t i = 0; i < count; i++)
+    memcpy(changed, ts__replay_duration(r), count * size);
+    for (size_t i = 0; i < r->op_count; i++)
         changed[i] = durations_ns[i] < TS__REPLAY_SUM_MAX ? durations_ns[i]
                                                           : TS__REPLAY_SUM_MAX;
     r->changed.count = count;
+    ts__rrun_meet(r);
     return true;
 }
 
-static bool ts__rrun_all(ts__rrun *run)
+// After the loop: what did not run and why, and the figures.
+static bool ts__rrun_finish(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
-    ts__rrun_gaps(run);
-    if (!ts__rrun_loop(run)) return false;
     uint64_t wanted = 0;
     for (uint32_t i = 0; i < r->node_count; i++)
         wanted += ts__replay_selected(r, i);
@@ -655,25 +677,56 @@ static bool ts__rrun_all(ts__rrun *run)
     return ts__figures(r);
 }
 
+static ts__rrun ts__rrun_of(ts_replay *r)
+{
+    const ts__rrun run = {
+        .replay = r,
+        .offsets = (const uint32_t *)r->offsets.data,
+        .targets = (const uint32_t *)r->targets.data,
+        .kinds = (const uint8_t *)r->kinds.data,
+        .duration = r->changed.count ? (const int64_t *)r->changed.data
+                                     : ts__replay_duration(r),
+    };
+    return run;
+}
+
+static bool ts__rrun_exact(ts_replay *r, const int64_t *durations_ns)
+{
+    if (!ts__rrun_change(r, durations_ns)) return false;
+    ts__rrun run = ts__rrun_of(r);
+    bool ok = ts__rrun_open(&run);
+    if (ok) {
+        ts__rrun_edges(&run);
+        ts__rrun_gaps(&run);
+        ok = ts__rrun_loop(&run) && ts__rrun_finish(&run);
+    }
+    ts__rrun_close(&run);
+    return ok;
+}
+
+static ts_result ts__model_run(ts_replay *r, const ts_replay_run_desc *desc);
+static void ts__model_forget(ts_replay *r); // what rests on the last run
 TS_API ts_result ts_replay_run(ts_replay *replay,
                                const ts_replay_run_desc *desc)
 {
+    static const ts_replay_run_desc none = { 0 };
     if (!replay) return TS_ERR_USAGE;
-    const int64_t *const durations_ns = desc ? desc->durations_ns : NULL;
+    if (!desc) desc = &none;
+    const int64_t *const durations_ns = desc->durations_ns;
     bool any = false;
     for (uint32_t i = 0; i < replay->op_count; i++) {
         any |= ts__replay_selected(replay, i);
         if (durations_ns && durations_ns[i] < 0) return TS_ERR_USAGE;
     }
     if (!any) return TS_ERR_NOT_FOUND;
-    ts__rrun run = { replay, NULL, NULL, NULL, { 0 }, 0 };
-    const bool ok = ts__rrun_change(replay, durations_ns) &&
-                    ts__rrun_open(&run) && ts__rrun_all(&run);
-    if (run.missing)
-        replay->allocator.resize(replay->allocator.user, run.missing,
-                                 replay->node_count * sizeof *run.missing, 0);
-    ts__rvec_close(&replay->allocator, &run.heap);
-    return ok ? TS_OK : TS_ERR_MEMORY;
+    ts__model_forget(replay);
+    replay->stats.unexplained = 0;
+    replay->stats.unexplained_ns = 0;
+    if (desc->mode == TS_REPLAY_MODEL) return ts__model_run(replay, desc);
+    if (desc->mode != TS_REPLAY_EXACT || desc->change_count ||
+        desc->copy_engines || desc->share_compute)
+        return TS_ERR_USAGE;
+    return ts__rrun_exact(replay, durations_ns) ? TS_OK : TS_ERR_MEMORY;
 }
 
 /* ---- 9.29 Replay: looking at it ------------------------------------------ */
