@@ -60,7 +60,8 @@ static void print_session(const cli_trace *trace, const char *path)
            : info->finished ? "finished"
                             : "unfinished",
            info->finished && !info->indexed ? ", without a valid index" : "");
-    printf("  %-12s %s\n", "recorded", cli_date(info->start_realtime_ns).s);
+    if (info->start_realtime_ns) // imported traces may not know
+        printf("  %-12s %s\n", "recorded", cli_date(info->start_realtime_ns).s);
     printf("  %-12s %s%s\n", "duration",
            cli_time(info->last_ns - info->first_ns).s,
            info->clock_estimated ? " (estimated)" : "");

@@ -280,6 +280,10 @@ void import_gpu(import_job *job, const import_operation *operation);
 // A collective: its kind is TS_EVENT_COLLECTIVE.
 void import_gpu_collective(import_job *job, const import_operation *operation,
                            const import_facts *facts);
+// A kernel; one of a communication library becomes a collective of which its
+// name tells the kind and the type of elements.
+void import_kernel(import_job *job, import_operation *operation,
+                   const char *name, size_t size);
 // A record that the source shows only by its waits, with the correlation of
 // its API call. May be said several times; what import_gpu gave comes first.
 void import_event_record(import_job *job, uint32_t stream, uint64_t id,

@@ -107,3 +107,34 @@ uint32_t import_element_bytes(uint32_t element)
     static const uint8_t bytes[] = { 0, 1, 1, 4, 4, 8, 8, 2, 4, 8, 2 };
     return element < sizeof bytes ? bytes[element] : 0;
 }
+
+// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)": the word that is a type.
+static uint32_t kernel_element(const char *name, size_t size)
+{
+    uint32_t found = 0;
+    size = before_parameters(name, size);
+    for (size_t at = 0, end; at < size; at = end + 1) {
+        for (end = at; end < size && name[end] != '_';)
+            end++;
+        const uint32_t element = import_element(name + at, end - at);
+        if (element) found = element;
+    }
+    return found;
+}
+
+void import_kernel(import_job *job, import_operation *operation,
+                   const char *name, size_t size)
+{
+    operation->kind = TS_EVENT_KERNEL;
+    if (!import_is_collective_kernel(name, size)) {
+        import_gpu(job, operation);
+        return;
+    }
+    const char *const kind = import_collective(name, size);
+    const import_facts facts = {
+        .name = kind ? import_name(job, kind, strlen(kind)) : 0,
+        .type = kernel_element(name, size)
+    };
+    operation->kind = TS_EVENT_COLLECTIVE;
+    import_gpu_collective(job, operation, &facts);
+}

@@ -14,12 +14,14 @@ struct import_source {
     import_bytes *stream;
     char *name; // of the source, for messages
     const char *error;
-    bool is_member;   // of a tar
-    uint64_t left;    // bytes of the member not yet read
-    uint64_t padding; // behind them
-    uint64_t total;   // bytes of the file, 0 unknown
-    const char *path; // of a file that holds just this source, or NULL
-    char *temporary;  // its name
+    bool is_member;            // of a tar
+    uint64_t left;             // bytes of the member not yet read
+    uint64_t padding;          // behind them
+    uint64_t total;            // bytes of the file, 0 unknown
+    const char *path;          // of a file that holds just this source, or NULL
+    char *temporary;           // its name
+    uint8_t head[IMPORT_PEEK]; // of the temporary file
+    size_t head_size;
 };
 
 struct import_input {
@@ -49,6 +51,10 @@ const char *import_source_base(const import_source *s)
 
 const uint8_t *import_source_head(import_source *s, size_t *size)
 {
+    if (s->temporary) { // the stream is at its end
+        *size = s->head_size;
+        return s->head;
+    }
     *size = IMPORT_PEEK;
     if (s->is_member && *size > s->left) *size = (size_t)s->left;
     return import_bytes_peek(s->stream, size);
@@ -102,6 +108,8 @@ static bool make_temporary(import_source *s)
              folder && *folder ? folder : "/tmp");
     const int fd = mkstemp(name);
     if (fd < 0) return false;
+    const uint8_t *const head = import_source_head(s, &s->head_size);
+    memcpy(s->head, head, s->head_size);
     s->temporary = strdup(name);
     const bool copied = s->temporary && copy_to(s, fd);
     if (!s->temporary) unlink(name);

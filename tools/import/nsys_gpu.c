@@ -93,15 +93,6 @@ static int64_t name_of(const nsys *n, const int64_t *values)
     return IMPORT_NONE;
 }
 
-static void take_collective(nsys *n, import_operation *op, ts_text name)
-{
-    const char *const what = import_collective(name.text, name.size);
-    import_facts facts = { 0 };
-    if (what) facts.name = nsys_name(n, what);
-    op->kind = TS_EVENT_COLLECTIVE;
-    import_gpu_collective(n->job, op, &facts);
-}
-
 static void read_kernels(nsys *n, const char *table)
 {
     import_rows rows;
@@ -115,10 +106,7 @@ static void read_kernels(nsys *n, const char *table)
         op.launch = launch_of(n, &rows, import_strings_name(n->strings, name));
         op.id = import_rows_u64(&rows, NODE);
         op.graph = import_rows_u32(&rows, GRAPH);
-        if (import_is_collective_kernel(text.text, text.size))
-            take_collective(n, &op, text);
-        else
-            import_gpu(n->job, &op);
+        import_kernel(n->job, &op, text.text, text.size);
     }
 }
 
