@@ -946,7 +946,8 @@ typedef struct ts_timeline_figures {
     // Idle time charged by way of recorded edges alone, by way of inferred
     // ones too, and to nothing; add up to idle_ns.
     int64_t explicit_ns, inferred_ns, unexplained_ns;
-    // From a call to its operation, where the call was what it waited for.
+    // From a call to its operation, where the call was what it waited for;
+    // p50 and p95 of devices only.
     uint64_t launches;
     int64_t launch_p50_ns, launch_p95_ns, launch_max_ns;
     // Operations issued but not begun: the most at once, and the integral.
@@ -11736,6 +11737,29 @@ static bool ts__tl_launches(ts_timeline *t, ts__tl_device *d)
     return true;
 }
 
+// How many operations are issued and not begun; the issues are sorted.
+static uint32_t ts__tl_depth(const ts_timeline *t, const ts__tl_device *d,
+                             int64_t time_ns)
+{
+    uint32_t issued = d->first, begun = d->first, end = d[1].first;
+    while (issued < end) {
+        const uint32_t middle = issued + (end - issued) / 2;
+        if (ts__tl_i64(&t->issues)[middle] <= time_ns)
+            issued = middle + 1;
+        else
+            end = middle;
+    }
+    for (end = d[1].first; begun < end;) {
+        const uint32_t middle = begun + (end - begun) / 2;
+        const uint32_t op = ts__tl_u32(&t->by_device)[middle];
+        if (ts__tl_begin(t, op) <= time_ns)
+            begun = middle + 1;
+        else
+            end = middle;
+    }
+    return issued - begun;
+}
+
 // The most operations that were issued and not begun at once.
 static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
 {
@@ -11755,7 +11779,7 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
         const int64_t begin = ts__tl_begin(t, ops[begun]);
         // What is issued as this begins comes after it.
         for (; issued < d[1].first && issues[issued] < begin; issued++) {
-            const bool inside = !t->windowed || (begin > t->from_ns &&
+            const bool inside = !t->windowed || (issues[issued] >= t->from_ns &&
                                                  issues[issued] < t->to_ns);
             if (inside && issued + 1 - begun > d->figures.queue_max)
                 d->figures.queue_max = issued + 1 - begun;
@@ -11763,6 +11787,10 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
         if (issued <= begun) issued = begun + 1;
     }
     ts__rsort_close(&t->allocator, &sort);
+    if (t->windowed) { // and what was there before
+        const uint32_t depth = ts__tl_depth(t, d, t->from_ns);
+        if (depth > d->figures.queue_max) d->figures.queue_max = depth;
+    }
     return true;
 }
 
@@ -12046,24 +12074,7 @@ TS_API uint32_t ts_timeline_queue(const ts_timeline *timeline, size_t device,
                                   int64_t time_ns)
 {
     if (device >= timeline->devices.count) return 0;
-    const ts__tl_device *const d = ts__tl_device_at(timeline, device);
-    uint32_t issued = d->first, begun = d->first, end = d[1].first;
-    while (issued < end) {
-        const uint32_t middle = issued + (end - issued) / 2;
-        if (ts__tl_i64(&timeline->issues)[middle] <= time_ns)
-            issued = middle + 1;
-        else
-            end = middle;
-    }
-    for (end = d[1].first; begun < end;) {
-        const uint32_t middle = begun + (end - begun) / 2;
-        const uint32_t op = ts__tl_u32(&timeline->by_device)[middle];
-        if (ts__tl_begin(timeline, op) <= time_ns)
-            begun = middle + 1;
-        else
-            end = middle;
-    }
-    return issued - begun;
+    return ts__tl_depth(timeline, ts__tl_device_at(timeline, device), time_ns);
 }
 
 TS_API size_t ts_timeline_gap_count(const ts_timeline *timeline, size_t device)

@@ -5,8 +5,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool want_events, want_stats, want_json, want_follow, want_color,
-    no_color, want_ascii, has_from, has_to, has_depth, has_limit, has_nth;
+static bool want_events, want_stats, want_states, want_json, want_follow,
+    want_color, no_color, want_ascii, has_from, has_to, has_depth, has_limit,
+    has_nth;
 static const char *zone_pattern, *track_list, *kind_list;
 static int64_t from_ns, to_ns;
 static uint64_t width, depth, limit, nth;
@@ -16,8 +17,11 @@ static const cli_option options[] = {
     { .name = "--stats",
       .help = "durations and values by name",
       .flag = &want_stats },
+    { .name = "--states",
+      .help = "why devices were idle, and what streams waited for",
+      .flag = &want_states },
     { .name = "--json",
-      .help = "--events or --stats as one JSON object",
+      .help = "--events, --stats or --states as one JSON object",
       .flag = &want_json },
     { .name = "--from TIME",
       .help = "begin here: 1.5ms, 20us, 3s after the start",
@@ -45,7 +49,7 @@ static const cli_option options[] = {
       .flag = &has_depth,
       .number = &depth },
     { .name = "--limit N",
-      .help = "at most N tracks (60), events, names; 0: all",
+      .help = "at most N tracks (60), events, names, gaps; 0: all",
       .flag = &has_limit,
       .number = &limit },
     { .name = "--follow",
@@ -97,9 +101,10 @@ static uint64_t parse_kinds(const char *list)
 static bool parse(view *v)
 {
     const char *const wrong =
-        want_events && want_stats ? "--events and --stats exclude each other"
-        : want_json && !want_events && !want_stats
-            ? "--json goes with --events or --stats"
+        want_events + want_stats + want_states > 1
+            ? "--events, --stats and --states exclude each other"
+        : want_json && !want_events && !want_stats && !want_states
+            ? "--json goes with --events, --stats or --states"
         : has_nth && !zone_pattern ? "--nth goes with --zone"
         : has_from && has_to && from_ns >= to_ns
             ? "--to must be later than --from"
@@ -125,6 +130,7 @@ static bool parse(view *v)
     v->track_list = track_list;
     v->depth = (uint32_t)depth;
     v->limit = has_limit || want_events || want_stats ? limit : 60;
+    v->limited = has_limit;
     v->json = want_json;
     v->color = !no_color && (want_color || cli_color(stdout));
     v->unicode = !want_ascii && cli_unicode();
@@ -227,7 +233,7 @@ static bool zoom_to_zone(view *v)
     }
     // A timeline shows a little of what is around it.
     int64_t margin = (s.end_ns - s.start_ns) / 20;
-    if (want_events || want_stats) margin = 0;
+    if (want_events || want_stats || want_states) margin = 0;
     v->from_ns = within_far(s.start_ns) - margin;
     v->to_ns = within_far(s.end_ns) + margin + (s.end_ns == s.start_ns);
     v->zoomed = true;
@@ -248,6 +254,7 @@ static bool show(view *v)
         return false;
     }
     if (zone_pattern && !zoom_to_zone(v)) return false;
+    if (want_states) return view_states_show(v);
     want_stats ? view_stats(v) : view_timeline(v);
     return true;
 }
@@ -302,7 +309,7 @@ static bool follow(view *v)
             fputs("\x1b[H\x1b[J", stdout);
         else if (!first)
             putchar('\n');
-        v->height = terminal && !want_stats ? cli_height() : 0;
+        v->height = terminal && !want_stats && !want_states ? cli_height() : 0;
         const uint64_t began = now_ms();
         if (!show(v)) return false;
         fflush(stdout);

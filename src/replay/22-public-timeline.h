@@ -138,7 +138,8 @@ typedef struct ts_timeline_figures {
     // Idle time charged by way of recorded edges alone, by way of inferred
     // ones too, and to nothing; add up to idle_ns.
     int64_t explicit_ns, inferred_ns, unexplained_ns;
-    // From a call to its operation, where the call was what it waited for.
+    // From a call to its operation, where the call was what it waited for;
+    // p50 and p95 of devices only.
     uint64_t launches;
     int64_t launch_p50_ns, launch_p95_ns, launch_max_ns;
     // Operations issued but not begun: the most at once, and the integral.

@@ -8,6 +8,7 @@
     view_canvas  one line of styled characters
     view_events  --events
     view_stats   --stats
+    view_states  --states, with modules of its own
 */
 #ifndef TS_VIEW_H
 #define TS_VIEW_H
@@ -44,6 +45,7 @@ typedef struct view {
     uint64_t kinds;         // bits 1 << kind
     const char *track_list; // patterns of names, NULL: all
     uint64_t limit;         // of lines, by mode
+    bool limited;           // by an option
     uint32_t depth;         // rows of nested zones (0: by the room there is)
     uint32_t width, height; // height 0: as many lines as there are
     bool color, unicode, json;
@@ -245,5 +247,7 @@ void view_events(view *v, size_t first_chunk);
 void view_events_end(view *v);
 
 void view_stats(view *v); // --stats
+// --states; false if there is nothing to show, which it says.
+bool view_states_show(view *v);
 
 #endif // TS_VIEW_H

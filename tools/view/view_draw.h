@@ -33,6 +33,10 @@ void view_draw_row(view_drawing *d, const view_row *row);
 cli_text view_side_text(const view *v, const view_row *row);
 // "marks", "calls", ...; "" for rows that have their track's name.
 const char *view_part_name(view_row_type type);
+// Parts of a timeline, from what the drawing says: what is shown, and a line
+// of times with its ticks.
+void view_header_print(view_drawing *d);
+void view_axis_print(view_drawing *d);
 // Prints header, axis, rows and legend.
 void view_timeline_print(view_drawing *d);
 

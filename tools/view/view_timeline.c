@@ -255,9 +255,10 @@ static cli_text tick_text(const view_drawing *d, int64_t ns)
                       axis_text(ns - d->base_ns, d->step_ns, unit_for(last)).s);
 }
 
-static void print_axis(view_drawing *d)
+void view_axis_print(view_drawing *d)
 {
     const view *const v = d->v;
+    axis_choose(d);
     const int64_t first = round_up(v->from_ns, d->step_ns);
     uint32_t free_from = d->gutter;
     view_line_clear(&d->line);
@@ -288,7 +289,7 @@ static uint64_t event_count(const ts_info *info)
     return count;
 }
 
-static void print_header(view_drawing *d)
+void view_header_print(view_drawing *d)
 {
     const view *const v = d->v;
     const ts_info *const info = v->trace.info;
@@ -441,9 +442,8 @@ void view_timeline_print(view_drawing *d)
     uint32_t *const headed = view_resize(NULL, v->track_count + 1, 4);
     memset(headed, 0, (v->track_count + 1) * sizeof *headed);
     uint64_t shown = 0, hidden = 0;
-    axis_choose(d);
-    print_header(d);
-    print_axis(d);
+    view_header_print(d);
+    view_axis_print(d);
     // Header, axis and legend have four of the lines, the shell has one.
     const uint32_t room = v->height > 6 ? v->height - 5 : 1;
     for (size_t i = 0; i < d->rows.count; i++) {

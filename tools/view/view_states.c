@@ -1,0 +1,141 @@
+/*
+    view_states.c - --states: what streams did, and why devices idled
+*/
+#include "tools/view/view_states.h"
+
+/* ---- Cells -------------------------------------------------------------- */
+
+// Calls what is in [from, to) by cells: to[cell] gets its part.
+static void share_out(const view_states *s, int64_t from, int64_t to,
+                      view_shares *cells, size_t field)
+{
+    const view *const v = s->v;
+    const int64_t width = s->d.rows.cell_ns;
+    if (from < v->from_ns) from = v->from_ns;
+    if (to > v->to_ns) to = v->to_ns;
+    while (from < to) {
+        const int64_t cell = (from - v->from_ns) / width;
+        int64_t end = v->from_ns + (cell + 1) * width;
+        if (end > to) end = to;
+        *(int64_t *)(void *)((char *)&cells[cell] + field) += end - from;
+        from = end;
+    }
+}
+
+void view_states_device(const view_states *s, size_t device, view_shares *cells)
+{
+    const ts_timeline_figures *const f =
+        ts_timeline_device(s->timeline, device);
+    int64_t busy_from = f->start_ns;
+    ts_gap gap;
+    for (size_t i = 0; ts_timeline_gap(s->timeline, device, i, &gap); i++) {
+        share_out(s, busy_from, gap.start_ns, cells,
+                  offsetof(view_shares, busy_ns));
+        share_out(s, gap.start_ns, gap.end_ns, cells,
+                  offsetof(view_shares, idle_ns) +
+                      (size_t)gap.cause * sizeof(int64_t));
+        busy_from = gap.end_ns;
+    }
+    share_out(s, busy_from, f->end_ns, cells, offsetof(view_shares, busy_ns));
+}
+
+void view_states_stream(const view_states *s, size_t stream, view_shares *cells,
+                        view_shares *sum)
+{
+    const view *const v = s->v;
+    ts_stays stays = ts_timeline_stays(s->timeline, stream);
+    ts_stay stay;
+    while (ts_stays_next(&stays, &stay)) {
+        const int64_t from =
+            stay.start_ns > v->from_ns ? stay.start_ns : v->from_ns;
+        const int64_t to = stay.end_ns < v->to_ns ? stay.end_ns : v->to_ns;
+        if (from >= to) continue;
+        sum->state_ns[stay.state] += to - from;
+        if (cells)
+            share_out(s, from, to, cells,
+                      offsetof(view_shares, state_ns) +
+                          (size_t)stay.state * sizeof(int64_t));
+    }
+}
+
+/* ---- Gaps --------------------------------------------------------------- */
+
+static int longer_first(const void *left, const void *right)
+{
+    const view_gap *const a = left, *const b = right;
+    const int64_t of_a = a->gap.end_ns - a->gap.start_ns;
+    const int64_t of_b = b->gap.end_ns - b->gap.start_ns;
+    if (of_a != of_b) return of_a > of_b ? -1 : 1;
+    if (a->gap.start_ns != b->gap.start_ns)
+        return a->gap.start_ns < b->gap.start_ns ? -1 : 1;
+    return (a->device > b->device) - (a->device < b->device);
+}
+
+view_gap *view_states_gaps(const view_states *s, size_t *count)
+{
+    size_t all = 0;
+    for (size_t d = 0; ts_timeline_device(s->timeline, d); d++)
+        all += ts_timeline_gap_count(s->timeline, d);
+    view_gap *const gaps = view_resize(NULL, all + 1, sizeof *gaps);
+    *count = 0;
+    for (size_t d = 0; ts_timeline_device(s->timeline, d); d++)
+        for (size_t i = 0;
+             ts_timeline_gap(s->timeline, d, i, &gaps[*count].gap); i++)
+            gaps[(*count)++].device = d;
+    qsort(gaps, *count, sizeof *gaps, longer_first);
+    return gaps;
+}
+
+/* ---- All ---------------------------------------------------------------- */
+
+bool view_states_wants(view_states *s, uint32_t track)
+{
+    return view_track_is_wanted(s->v, track);
+}
+
+static bool say(const view *v, ts_result result)
+{
+    if (result == TS_OK) return true;
+    cli_error(v->tool, v->path, "%s",
+              result == TS_ERR_NOT_FOUND
+                  ? "no operation of a device is in the trace: there are no "
+                    "states to show"
+                  : ts_result_text(result));
+    return false;
+}
+
+// From the first call to the last end, whatever lies around it.
+static void whole_range(view_states *s)
+{
+    view *const v = s->v;
+    bool any = false;
+    for (size_t i = 0; i < ts_replay_lane_count(s->replay); i++) {
+        ts_stays stays = ts_timeline_stays(s->timeline, i);
+        ts_stay stay;
+        while (ts_stays_next(&stays, &stay)) {
+            if (!any || stay.start_ns < v->from_ns) v->from_ns = stay.start_ns;
+            if (!any || stay.end_ns > v->to_ns) v->to_ns = stay.end_ns;
+            any = true;
+        }
+    }
+    if (v->to_ns <= v->from_ns) v->to_ns = v->from_ns + 1;
+}
+
+bool view_states_show(view *v)
+{
+    view_states s = { .v = v };
+    if (!say(v, ts_replay_open(&s.replay, v->trace.reader, NULL))) return false;
+    ts_timeline_desc desc = { 0 };
+    if (v->zoomed) {
+        desc.from_ns = v->from_ns;
+        desc.to_ns = v->to_ns;
+    }
+    const bool opened = say(v, ts_timeline_open(&s.timeline, s.replay, &desc));
+    if (opened) {
+        if (!v->zoomed) whole_range(&s);
+        v->json ? view_states_json(&s) : view_states_draw(&s);
+    }
+    ts_timeline_close(s.timeline);
+    ts_replay_close(s.replay);
+    return opened;
+}
