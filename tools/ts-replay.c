@@ -3,9 +3,11 @@
 */
 #include "tools/replay/replay.h"
 
-static const char *stream_text, *device_text, *deps_text;
+static const char *stream_text, *device_text, *deps_text, *ops_text, *zone_text;
 static int64_t from_ns, to_ns;
-static bool has_from, has_to, want_dry_run, want_digest, want_json, want_verify;
+static uint64_t loops;
+static bool has_from, has_to, has_loops, want_dry_run, want_digest, want_json,
+    want_verify;
 
 static const cli_option options[] = {
     { .name = "--stream LIST",
@@ -23,6 +25,13 @@ static const cli_option options[] = {
       .help = "only what begins before",
       .flag = &has_to,
       .time_ns = &to_ns },
+    { .name = "--ops A..B",
+      .help = "only operations number A to B in order of time, from 0",
+      .text = &ops_text },
+    { .name = "--zone LIST",
+      .help = "only what was launched from within zones of these\n"
+              "names; * stands for anything",
+      .text = &zone_text },
     { .name = "--deps HOW",
       .help = "what is not selected happens when it did\n"
               "(frozen, the default), is added if needed (closure)\n"
@@ -31,12 +40,16 @@ static const cli_option options[] = {
     { .name = "--dry-run",
       .help = "print the plan: what is selected, what is skipped and why",
       .flag = &want_dry_run },
+    { .name = "--loops N",
+      .help = "run N times: all digests must be equal; say how long it took",
+      .flag = &has_loops,
+      .number = &loops },
     { .name = "--digest",
       .help = "print only the digest of the schedule",
       .flag = &want_digest },
     { .name = "--verify",
-      .help = "compare two traces of one program instead: the same operations\n"
-              "in the same order with the same arguments?",
+      .help = "compare two traces of one program instead: the same\n"
+              "operations in the same order with the same arguments?",
       .flag = &want_verify },
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
     { 0 },
@@ -44,12 +57,12 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "ts-replay",
-    .usage = "[options] FILE, or --verify A B",
-    .about =
-        "Replays the GPU operations of a trace by emulation: dependencies "
-        "from the\ntrace, integer time, and a check that every operation "
-        "comes out when it did.\nExit code: 0 same, 1 diverged, 2 bad input "
-        "or usage, 3 not supported.",
+    .usage = "[options] FILE..., or --verify A B",
+    .about = "Replays the GPU operations of a trace by emulation: dependencies "
+             "from the\ntrace, integer time, and a check that every operation "
+             "comes out when it did.\nSeveral traces, one of each process, are "
+             "replayed as one.\nExit code: 0 same, 1 diverged, 2 bad input "
+             "or usage, 3 not supported.",
     .options = options,
 };
 
@@ -70,11 +83,17 @@ static bool parse_deps(ts_deps *deps)
 
 static bool check_usage(int argc, ts_deps *deps)
 {
-    if (argc != 2) {
-        cli_error(&tool, NULL, argc < 2 ? "which trace?" : "one trace, please");
+    if (argc < 2) {
+        cli_error(&tool, NULL, "which trace?");
         return false;
     }
     if (!parse_deps(deps)) return false;
+    if (has_loops && (!loops || loops > 1000000 || want_dry_run)) {
+        cli_error(&tool, NULL,
+                  want_dry_run ? "--loops does not go with --dry-run"
+                               : "--loops is at least 1, at most 1000000");
+        return false;
+    }
     if (want_digest && (want_json || want_dry_run)) {
         cli_error(&tool, NULL,
                   "--digest goes with neither --json nor "
@@ -130,15 +149,16 @@ static int report(const replay_job *job)
         replay_json(job);
     else
         replay_text(job);
+    if (job->loops.count && !job->loops.same) {
+        cli_error(&tool, job->path, "the runs gave different digests");
+        return REPLAY_DIVERGED;
+    }
     return job->dry_run || replay_is_same(job) ? REPLAY_SAME : REPLAY_DIVERGED;
 }
 
 static int replay(replay_job *job, const ts_replay_desc *desc)
 {
-    const size_t damaged = ts_reader_damage_count(job->trace.reader);
-    const ts_result opened =
-        ts_replay_open(&job->replay, job->trace.reader, desc);
-    cli_trace_damage(&job->trace, &tool, job->path, damaged);
+    const ts_result opened = replay_open(job, *desc);
     if (opened != TS_OK) return say_failure(job, opened);
     const ts_replay_stats *const s = ts_replay_result(job->replay);
     if (s->lost)
@@ -147,21 +167,25 @@ static int replay(replay_job *job, const ts_replay_desc *desc)
                   "belonged to the selection",
                   cli_count(s->lost).s);
     if (!s->operations) return say_empty(job);
-    const ts_result ran =
-        job->dry_run ? TS_OK : ts_replay_run(job->replay, NULL);
+    const ts_result ran = job->dry_run ? TS_OK : replay_run(job, loops);
     return ran == TS_OK ? report(job) : say_failure(job, ran);
 }
 
 static int select_and_replay(replay_job *job)
 {
-    replay_list streams = { NULL, 0 }, devices = { NULL, 0 };
+    replay_list streams = { 0 }, devices = { 0 };
+    replay_choice *choice = NULL;
     int code = REPLAY_BAD;
     if ((!stream_text || replay_streams(job, stream_text, &streams)) &&
-        (!device_text || replay_devices(job, device_text, &devices))) {
+        (!device_text || replay_devices(job, device_text, &devices)) &&
+        ((!ops_text && !zone_text) ||
+         (choice = replay_choose(job, ops_text, zone_text)))) {
         const ts_replay_desc desc = {
             .streams = streams.tracks,
+            .stream_files = streams.files,
             .stream_count = streams.count,
             .devices = devices.tracks,
+            .device_files = devices.files,
             .device_count = devices.count,
             .from_ns = has_from ? from_ns
                        : has_to ? INT64_MIN
@@ -170,12 +194,15 @@ static int select_and_replay(replay_job *job)
                      : has_from ? INT64_MAX
                                 : 0,
             .deps = job->deps,
+            .choose = choice ? replay_chosen : NULL,
+            .choose_user = choice,
         };
         code = replay(job, &desc);
     }
     ts_replay_close(job->replay);
-    free(streams.tracks);
-    free(devices.tracks);
+    replay_choice_close(choice);
+    replay_list_close(&streams);
+    replay_list_close(&devices);
     return code;
 }
 
@@ -185,8 +212,8 @@ static int verify(int argc, char **argv)
         cli_error(&tool, NULL, "--verify compares two traces");
         return cli_usage(&tool);
     }
-    if (stream_text || device_text || deps_text || has_from || has_to ||
-        want_dry_run || want_digest) {
+    if (stream_text || device_text || deps_text || ops_text || zone_text ||
+        has_from || has_to || has_loops || want_dry_run || want_digest) {
         cli_error(&tool, NULL, "--verify goes with --json alone");
         return cli_usage(&tool);
     }
@@ -200,12 +227,11 @@ int main(int argc, char **argv)
     cli_parse(&tool, &argc, argv);
     if (want_verify) return verify(argc, argv);
     if (!check_usage(argc, &job.deps)) return cli_usage(&tool);
-    job.path = argv[1];
     job.dry_run = want_dry_run;
-    if (!cli_trace_open(&job.trace, &tool, job.path, NULL, CLI_WARN_ALL))
-        return REPLAY_BAD;
-    const int code = select_and_replay(&job);
-    cli_trace_close(&job.trace);
+    int code = REPLAY_BAD;
+    if (replay_files_open(&job, argv + 1, (uint32_t)argc - 1))
+        code = select_and_replay(&job);
+    replay_files_close(&job);
     // Output that was lost is no divergence.
     return cli_finish(&tool, code) == code ? code : REPLAY_BAD;
 }

@@ -15,22 +15,57 @@ enum {
     REPLAY_UNSUPPORTED = 3
 };
 
+typedef struct replay_file {
+    const char *path;
+    cli_trace trace;
+    int64_t rank; // if the job is `ranked`
+} replay_file;
+
+// The times of one run after another.
+typedef struct replay_loops {
+    uint64_t count; // 0: they were not asked for
+    uint64_t *ns;   // of each, in order of size
+    bool same;      // all gave the same digest
+} replay_loops;
+
 // What was asked for, and what came of it.
 typedef struct replay_job {
     const cli_tool *tool;
-    const char *path;
-    cli_trace trace;
+    const char *path; // of the first file
+    replay_file *files;
+    uint32_t file_count;
     ts_replay *replay;
     ts_deps deps;
     bool dry_run;
+    bool ranked; // every file is of another rank, and says so
+    replay_loops loops;
 } replay_job;
+
+// The reader of a file.
+static inline ts_reader *replay_reader(const replay_job *job, uint32_t file)
+{
+    return job->files[file].trace.reader;
+}
+// How a file is called where there are several: "rank 3", else "file 0".
+cli_text replay_file_name(const replay_job *job, uint32_t file);
+void replay_name_files(replay_job *job); // once all are open
+
+/* ---- Running (replay_run.c) --------------------------------------------- */
+
+// False, with the reason on stderr, if one cannot be read.
+bool replay_files_open(replay_job *job, char **paths, uint32_t count);
+void replay_files_close(replay_job *job);
+// `more` is filled in.
+ts_result replay_open(replay_job *job, ts_replay_desc desc);
+// loops: 0 or how often.
+ts_result replay_run(replay_job *job, uint64_t loops);
 
 /* ---- Selection (replay_select.c) ---------------------------------------- */
 
-// Tracks that a list names; free with free(tracks).
+// Tracks that a list names, and the file of each; see replay_list_close.
 typedef struct replay_list {
-    uint32_t *tracks;
-    size_t count;
+    uint32_t *tracks, *files;
+    size_t count, capacity;
 } replay_list;
 
 /*
@@ -40,6 +75,22 @@ typedef struct replay_list {
 */
 bool replay_streams(const replay_job *job, const char *text, replay_list *list);
 bool replay_devices(const replay_job *job, const char *text, replay_list *list);
+void replay_list_close(replay_list *list);
+
+/* ---- Operations by number and by zone (replay_choose.c) ----------------- */
+
+// Which operations are wanted besides; see ts_replay_desc.choose.
+typedef struct replay_choice replay_choice;
+
+/*
+    ops: "A..B", both included, either may be missing; or one number. zones:
+    names of zones, with * for anything and commas between. Either may be
+    NULL. NULL, with the reason on stderr, if they mean nothing.
+*/
+replay_choice *replay_choose(const replay_job *job, const char *ops,
+                             const char *zones);
+void replay_choice_close(replay_choice *choice); // NULL is allowed
+ts_skip replay_chosen(const ts_replay *replay, size_t index, void *choice);
 
 /* ---- Reports ------------------------------------------------------------ */
 
@@ -55,8 +106,10 @@ replay_row *replay_rows(const replay_job *job);
 // Where part `cell` of a makespan begins; part REPLAY_CELLS is its end.
 int64_t replay_cell(int64_t makespan, int64_t cell);
 
-// "0:2 (compute)", device:stream, as far as there is a device and a name.
-void replay_put_track(FILE *out, const replay_job *job, const ts_track *track);
+// "0:2 (compute)", device:stream, as far as there is a device and a name;
+// with several files "rank 1 0:2 (compute)".
+void replay_put_track(FILE *out, const replay_job *job, uint32_t file,
+                      const ts_track *track);
 
 const char *replay_deps_name(ts_deps deps);
 bool replay_is_same(const replay_job *job);

@@ -19,10 +19,56 @@ static void put_skipped(cli_json *json, const ts_replay_stats *s)
     cli_json_close(json, '}');
 }
 
+static void put_files(cli_json *json, const replay_job *job)
+{
+    ts_replay_file file;
+    cli_json_open(json, "files", '[');
+    for (uint32_t i = 0; ts_replay_file_at(job->replay, i, &file); i++) {
+        cli_json_open(json, NULL, '{');
+        cli_json_string(json, "file", job->files[i].path);
+        if (job->ranked)
+            cli_json_int(json, "rank", job->files[i].rank);
+        else
+            cli_json_null(json, "rank");
+        cli_json_int(json, "offset_ns", file.offset_ns);
+        cli_json_uint(json, "matched_collectives", file.matched);
+        cli_json_int(json, "residual_ns", file.residual_ns);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+}
+
+static void put_loops(cli_json *json, const replay_job *job)
+{
+    const replay_loops *const loops = &job->loops;
+    if (!loops->count) return;
+    const uint64_t operations = ts_replay_result(job->replay)->operations;
+    const uint64_t best = loops->ns[0];
+    cli_json_open(json, "loops", '{');
+    cli_json_uint(json, "count", loops->count);
+    cli_json_bool(json, "same_digest", loops->same);
+    cli_json_uint(json, "shortest_ns", best);
+    cli_json_uint(json, "median_ns", loops->ns[(loops->count - 1) / 2]);
+    cli_json_uint(json, "longest_ns", loops->ns[loops->count - 1]);
+    cli_json_uint(json, "operations_per_s",
+                  best ? (uint64_t)((double)operations * 1e9 / (double)best)
+                       : 0);
+    cli_json_close(json, '}');
+}
+
+static uint64_t damage(const replay_job *job)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < job->file_count; i++)
+        count += ts_reader_damage_count(replay_reader(job, i));
+    return count;
+}
+
 static void put_plan(cli_json *json, const replay_job *job)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
     cli_json_string(json, "file", job->path);
+    put_files(json, job);
     cli_json_string(json, "mode", "exact");
     cli_json_string(json, "deps", replay_deps_name(job->deps));
     cli_json_bool(json, "dry_run", job->dry_run);
@@ -37,7 +83,7 @@ static void put_plan(cli_json *json, const replay_job *job)
     cli_json_uint(json, "never_recorded_waits", s->never_recorded);
     cli_json_uint(json, "missing_records", s->missing_records);
     cli_json_uint(json, "lost", s->lost);
-    cli_json_uint(json, "damage", ts_reader_damage_count(job->trace.reader));
+    cli_json_uint(json, "damage", damage(job));
 }
 
 static void put_times(cli_json *json, const replay_job *job)
@@ -77,10 +123,11 @@ static void put_name(cli_json *json, const ts_track *track)
 }
 
 // What operations lie on: a stream has a number that --stream takes.
-static void put_track(cli_json *json, const replay_job *job, uint32_t id)
+static void put_track(cli_json *json, const replay_job *job, uint32_t file,
+                      uint32_t id)
 {
     ts_track track;
-    const bool known = ts_reader_track(job->trace.reader, id, &track);
+    const bool known = ts_reader_track(replay_reader(job, file), id, &track);
     cli_json_uint(json, "track", id);
     if (known && track.type == TS_TRACK_STREAM)
         cli_json_uint(json, "stream", track.number);
@@ -103,11 +150,12 @@ static void put_figures(cli_json *json, const replay_job *job,
     cli_json_close(json, '}');
 }
 
-static void put_device(cli_json *json, const replay_job *job, uint32_t id,
-                       bool name)
+static void put_device(cli_json *json, const replay_job *job, uint32_t file,
+                       uint32_t id, bool name)
 {
     ts_track track;
-    const bool known = ts_reader_track(job->trace.reader, id, &track);
+    const bool known = ts_reader_track(replay_reader(job, file), id, &track);
+    if (job->file_count > 1) cli_json_uint(json, "file", file);
     if (known)
         cli_json_uint(json, "device", track.number);
     else
@@ -124,8 +172,8 @@ static void put_lanes(cli_json *json, const replay_job *job)
         if (!rows[i].selected) continue;
         lane.operations = rows[i].selected;
         cli_json_open(json, NULL, '{');
-        put_device(json, job, lane.device, false);
-        put_track(json, job, lane.track);
+        put_device(json, job, lane.file, lane.device, false);
+        put_track(json, job, lane.file, lane.track);
         put_figures(json, job, &lane);
     }
     cli_json_close(json, ']');
@@ -142,7 +190,7 @@ static void put_devices(cli_json *json, const replay_job *job)
         count++;
         busy_ns += device.busy_ns;
         cli_json_open(json, NULL, '{');
-        put_device(json, job, device.track, true);
+        put_device(json, job, device.file, device.track, true);
         put_figures(json, job, &device);
     }
     cli_json_close(json, ']');
@@ -181,6 +229,7 @@ void replay_json(const replay_job *job)
     cli_json_open(&json, NULL, '{');
     put_plan(&json, job);
     put_times(&json, job);
+    put_loops(&json, job);
     put_lanes(&json, job);
     if (!job->dry_run) {
         put_devices(&json, job);

@@ -3,6 +3,27 @@
 */
 #include "tools/replay/replay.h"
 
+// Ranks tell files apart only if all have one, each another.
+void replay_name_files(replay_job *job)
+{
+    job->ranked = true;
+    for (uint32_t i = 0; i < job->file_count && job->ranked; i++) {
+        ts_metadata rank;
+        job->ranked =
+            ts_reader_metadata(replay_reader(job, i), 0, "rank", &rank) &&
+            rank.type == TS_VALUE_INT;
+        job->files[i].rank = job->ranked ? rank.number : 0;
+        for (uint32_t k = 0; k < i; k++)
+            if (job->files[k].rank == job->files[i].rank) job->ranked = false;
+    }
+}
+
+cli_text replay_file_name(const replay_job *job, uint32_t file)
+{
+    return job->ranked ? cli_format("rank %" PRId64, job->files[file].rank)
+                       : cli_format("file %" PRIu32, file);
+}
+
 const char *replay_deps_name(ts_deps deps)
 {
     return deps == TS_DEPS_CLOSURE ? "closure"
@@ -20,12 +41,12 @@ bool replay_is_same(const replay_job *job)
 
 void replay_put_node(FILE *out, const replay_job *job, uint32_t node)
 {
-    const ts_reader *const reader = job->trace.reader;
     ts_operation op;
     ts_node n;
     ts_track track;
     ts_text text = { "call", 4 };
     if (!ts_replay_node(job->replay, node, &n)) return;
+    const ts_reader *const reader = replay_reader(job, n.file);
     const bool known = ts_reader_track(reader, n.track, &track);
     if (n.type == TS_NODE_CALL) {
         const ts_text name = ts_reader_name(reader, n.name);
@@ -38,7 +59,7 @@ void replay_put_node(FILE *out, const replay_job *job, uint32_t node)
     fputs(" on ", out);
     if (known && track.type == TS_TRACK_DEVICE) fputs("device ", out);
     if (known)
-        replay_put_track(out, job, &track);
+        replay_put_track(out, job, n.file, &track);
     else
         fprintf(out, "track %" PRIu32, n.track);
     fprintf(out, " at %s", cli_time(n.recorded_ns).s);
@@ -47,13 +68,14 @@ void replay_put_node(FILE *out, const replay_job *job, uint32_t node)
 /* ---- Rows --------------------------------------------------------------- */
 
 typedef struct lane_key {
-    uint32_t track;
+    uint32_t file, track;
     size_t lane;
 } lane_key;
 
 static int by_track(const void *left, const void *right)
 {
     const lane_key *const a = left, *const b = right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
     return (a->track > b->track) - (a->track < b->track);
 }
 
@@ -118,7 +140,7 @@ replay_row *replay_rows(const replay_job *job)
     for (size_t i = 0; i < count; i++) {
         ts_lane lane = { 0 };
         ts_replay_lane(job->replay, i, &lane);
-        const lane_key key = { lane.track, i };
+        const lane_key key = { lane.file, lane.track, i };
         keys[i] = key;
         rows[i].busy_until = INT64_MIN;
     }
@@ -126,8 +148,8 @@ replay_row *replay_rows(const replay_job *job)
     ts_operation op;
     const lane_key *last = NULL;
     for (size_t i = 0; ts_replay_operation(job->replay, i, &op); i++) {
-        const lane_key key = { op.track, 0 };
-        if (!last || last->track != op.track)
+        const lane_key key = { op.file, op.track, 0 };
+        if (!last || last->track != op.track || last->file != op.file)
             last = bsearch(&key, keys, count, sizeof key, by_track);
         if (last) add(&rows[last->lane], job, &op);
     }

@@ -32,7 +32,7 @@ static bool is_named(const ts_track *track, const char *text, size_t size)
     return name.size == size && !memcmp(name.text, text, size);
 }
 
-static bool stream_matches(const replay_job *job, const ts_track *track,
+static bool stream_matches(const ts_reader *reader, const ts_track *track,
                            const char *text, size_t size)
 {
     if (track->type != TS_TRACK_STREAM) return false;
@@ -43,16 +43,15 @@ static bool stream_matches(const replay_job *job, const ts_track *track,
     ts_track device;
     if (colon && parse_number(text, before, &device_number) &&
         parse_number(colon + 1, size - before - 1, &number))
-        return track->number == number &&
-               device_of(job->trace.reader, *track, &device) &&
+        return track->number == number && device_of(reader, *track, &device) &&
                device.number == device_number;
     return is_named(track, text, size);
 }
 
-static bool device_matches(const replay_job *job, const ts_track *track,
+static bool device_matches(const ts_reader *reader, const ts_track *track,
                            const char *text, size_t size)
 {
-    (void)job;
+    (void)reader;
     if (track->type != TS_TRACK_DEVICE) return false;
     uint64_t number;
     if (parse_number(text, size, &number)) return track->number == number;
@@ -62,28 +61,57 @@ static bool device_matches(const replay_job *job, const ts_track *track,
 // What to look for: streams or devices.
 typedef struct want {
     const char *what;
-    bool (*matches)(const replay_job *job, const ts_track *track,
+    bool (*matches)(const ts_reader *reader, const ts_track *track,
                     const char *text, size_t size);
 } want;
 
-static size_t collect(const replay_job *job, const want *w, const char *text,
-                      size_t size, replay_list *list)
+static bool append(replay_list *list, uint32_t file, uint32_t track)
 {
-    const size_t before = list->count;
-    ts_track track;
-    for (size_t i = 0; ts_reader_track_at(job->trace.reader, i, &track); i++)
-        if (w->matches(job, &track, text, size))
-            list->tracks[list->count++] = track.id;
-    return list->count - before;
+    if (list->count == list->capacity) {
+        const size_t capacity = list->capacity ? 2 * list->capacity : 16;
+        uint32_t *const tracks =
+            realloc(list->tracks, capacity * sizeof *tracks);
+        if (tracks) list->tracks = tracks;
+        uint32_t *const files = realloc(list->files, capacity * sizeof *files);
+        if (files) list->files = files;
+        if (!tracks || !files) return false;
+        list->capacity = capacity;
+    }
+    list->tracks[list->count] = track;
+    list->files[list->count++] = file;
+    return true;
 }
 
-void replay_put_track(FILE *out, const replay_job *job, const ts_track *track)
+// Adds what a part of a list names; false without memory.
+static bool collect(const replay_job *job, const want *w, const char *text,
+                    size_t size, replay_list *list)
+{
+    ts_track track;
+    for (uint32_t f = 0; f < job->file_count; f++) {
+        const ts_reader *const reader = replay_reader(job, f);
+        for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++)
+            if (w->matches(reader, &track, text, size) &&
+                !append(list, f, track.id))
+                return false;
+    }
+    return true;
+}
+
+void replay_list_close(replay_list *list)
+{
+    free(list->tracks);
+    free(list->files);
+}
+
+void replay_put_track(FILE *out, const replay_job *job, uint32_t file,
+                      const ts_track *track)
 {
     cli_text made;
     ts_track device;
     const ts_text name = cli_track_name(track, &made);
+    if (job->file_count > 1) fprintf(out, "%s ", replay_file_name(job, file).s);
     if (track->type == TS_TRACK_STREAM &&
-        device_of(job->trace.reader, *track, &device))
+        device_of(replay_reader(job, file), *track, &device))
         fprintf(out, "%" PRIu64 ":", device.number);
     if (track->type == TS_TRACK_STREAM || track->type == TS_TRACK_DEVICE)
         fprintf(out, "%" PRIu64, track->number);
@@ -101,31 +129,40 @@ static void say_choice(const replay_job *job, const want *w)
     enum { SHOWN = 16 };
     size_t count = 0;
     ts_track track;
-    for (size_t i = 0; ts_reader_track_at(job->trace.reader, i, &track); i++) {
-        const bool is = w->matches == stream_matches
-                            ? track.type == TS_TRACK_STREAM
-                            : track.type == TS_TRACK_DEVICE;
-        if (!is) continue;
-        if (count++ >= SHOWN) continue;
-        fprintf(stderr, count == 1 ? "  %ss of the trace: " : ", ", w->what);
-        replay_put_track(stderr, job, &track);
+    for (uint32_t f = 0; f < job->file_count; f++) {
+        const ts_reader *const reader = replay_reader(job, f);
+        for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++) {
+            const bool is = w->matches == stream_matches
+                                ? track.type == TS_TRACK_STREAM
+                                : track.type == TS_TRACK_DEVICE;
+            if (!is) continue;
+            if (count++ >= SHOWN) continue;
+            if (count == 1)
+                fprintf(stderr, "  %ss of the trace: ", w->what);
+            else
+                fputs(", ", stderr);
+            replay_put_track(stderr, job, f, &track);
+        }
     }
     if (count > SHOWN) fprintf(stderr, " and %zu more", count - SHOWN);
     if (count) fputc('\n', stderr);
 }
 
+// A number means every such stream. Within one trace that may surprise.
 static void say_several(const replay_job *job, const want *w, const char *text,
                         size_t size, const replay_list *list, size_t found)
 {
     uint64_t number;
-    if (found < 2 || !parse_number(text, size, &number)) return;
+    if (job->file_count > 1 || found < 2 || !parse_number(text, size, &number))
+        return;
     fprintf(stderr, "%s: %s: %s %.*s is there %zu times, all are meant: ",
             job->tool->name, job->path, w->what, (int)size, text, found);
     for (size_t i = list->count - found; i < list->count; i++) {
         ts_track track;
-        if (!ts_reader_track(job->trace.reader, list->tracks[i], &track))
+        if (!ts_reader_track(replay_reader(job, list->files[i]),
+                             list->tracks[i], &track))
             continue;
-        replay_put_track(stderr, job, &track);
+        replay_put_track(stderr, job, list->files[i], &track);
         fputs(i + 1 < list->count ? ", " : "\n", stderr);
     }
 }
@@ -133,9 +170,13 @@ static void say_several(const replay_job *job, const want *w, const char *text,
 static bool find_part(const replay_job *job, const want *w, const char *text,
                       size_t size, replay_list *list)
 {
-    const size_t found = collect(job, w, text, size, list);
-    say_several(job, w, text, size, list, found);
-    if (found) return true;
+    const size_t before = list->count;
+    if (!collect(job, w, text, size, list)) {
+        cli_error(job->tool, NULL, "out of memory");
+        return false;
+    }
+    say_several(job, w, text, size, list, list->count - before);
+    if (list->count > before) return true;
     fprintf(stderr, "%s: %s: no %s is '", job->tool->name, job->path, w->what);
     cli_put_text(stderr, text, size);
     fputs("'\n", stderr);
@@ -146,19 +187,10 @@ static bool find_part(const replay_job *job, const want *w, const char *text,
 static bool find(const replay_job *job, const want *w, const char *text,
                  replay_list *list)
 {
-    // Every part of a list may name every track.
-    size_t parts = 1;
-    for (const char *at = text; *at; at++)
-        parts += *at == ',';
-    const size_t tracks = job->trace.info->track_count;
-    list->count = 0;
-    list->tracks = calloc(parts * tracks + 1, sizeof *list->tracks);
-    if (!list->tracks) {
-        cli_error(job->tool, NULL, "out of memory");
-        return false;
-    }
     // A name may hold a comma.
-    if (parts > 1 && collect(job, w, text, strlen(text), list)) return true;
+    if (strchr(text, ',') && collect(job, w, text, strlen(text), list) &&
+        list->count)
+        return true;
     for (const char *at = text;; at++) {
         const size_t size = strcspn(at, ",");
         if (!find_part(job, w, at, size, list)) return false;

@@ -76,12 +76,50 @@ static void print_times(const ts_replay_stats *s)
     printf("%016" PRIx64 "\n", s->digest);
 }
 
+// Where each file lies on the common axis, and how well that is known.
+static void print_files(const replay_job *job)
+{
+    ts_replay_file file;
+    for (uint32_t i = 0; ts_replay_file_at(job->replay, i, &file); i++) {
+        label(replay_file_name(job, i).s);
+        fputs(job->files[i].path, stdout);
+        if (i) printf(", offset %+" PRId64 " ns", file.offset_ns);
+        if (i && file.matched)
+            printf(" from %s collectives, residual %" PRId64 " ns",
+                   cli_count(file.matched).s, file.residual_ns);
+        else if (i)
+            fputs(file.realtime ? " from the clock" : ": nothing tells it",
+                  stdout);
+        putchar('\n');
+    }
+}
+
+static void print_loops(const replay_loops *loops, uint64_t operations)
+{
+    if (!loops->count) return;
+    const uint64_t best = loops->ns[0];
+    label("loops");
+    printf("%s, %s digests; shortest %s, median %s, longest %s",
+           cli_count(loops->count).s, loops->same ? "equal" : "DIFFERENT",
+           cli_time((int64_t)best).s,
+           cli_time((int64_t)loops->ns[(loops->count - 1) / 2]).s,
+           cli_time((int64_t)loops->ns[loops->count - 1]).s);
+    if (best)
+        printf(
+            "; %s operations/s",
+            cli_count((uint64_t)((double)operations * 1e9 / (double)best)).s);
+    putchar('\n');
+}
+
 static void print_figures(const replay_job *job)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
-    printf("%s: %s\n\n", strcmp(job->path, "-") ? job->path : "stdin",
-           job->dry_run ? "the plan; nothing was replayed"
-                        : "replayed by emulation, exact");
+    fputs(strcmp(job->path, "-") ? job->path : "stdin", stdout);
+    if (job->file_count > 1)
+        printf(" and %" PRIu32 " more", job->file_count - 1);
+    printf(": %s\n\n", job->dry_run ? "the plan; nothing was replayed"
+                                    : "replayed by emulation, exact");
+    if (job->file_count > 1) print_files(job);
     label("operations");
     printf("%s of %s", cli_count(s->operations).s, cli_count(s->loaded).s);
     print_skipped(s);
@@ -96,6 +134,7 @@ static void print_figures(const replay_job *job)
     print_odd("missing record", s->missing_records,
               "waits for records that the trace does not hold");
     if (!job->dry_run) print_times(s);
+    print_loops(&job->loops, s->operations);
 }
 
 /* ---- Streams ------------------------------------------------------------ */
@@ -115,12 +154,13 @@ static void print_padded(const char *text, size_t size, uint32_t width)
 }
 
 // "2 upload" for a stream, "device 0 vdev" for a device.
-static void print_track(const replay_job *job, uint32_t id, uint32_t indent)
+static void print_track(const replay_job *job, const ts_lane *lane, uint32_t id,
+                        uint32_t indent)
 {
     ts_track track;
     cli_text made = { "" }, before = { "" };
     ts_text name = { "", 0 };
-    if (!ts_reader_track(job->trace.reader, id, &track)) {
+    if (!ts_reader_track(replay_reader(job, lane->file), id, &track)) {
         snprintf(before.s, sizeof before.s, "track %" PRIu32, id);
     } else {
         name = cli_track_name(&track, &made);
@@ -169,22 +209,28 @@ static cli_text print_share(const ts_replay_stats *s, int64_t busy_ns)
     return cli_percent(all ? (double)busy_ns / (double)all : 0.0);
 }
 
+static bool same_device(const ts_lane *a, const ts_lane *b)
+{
+    return a->device == b->device && a->file == b->file;
+}
+
 // The line of a device, whose first lane is `first`.
 static void print_device(const replay_job *job, const replay_row *rows,
-                         size_t first, uint32_t track)
+                         size_t first)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
-    ts_lane lane, device = { 0 };
+    ts_lane lane, of = { 0 }, device = { 0 };
     uint64_t selected = 0, all = 0;
+    ts_replay_lane(job->replay, first, &of);
     for (size_t i = first; ts_replay_lane(job->replay, i, &lane); i++) {
-        if (lane.device != track) break;
+        if (!same_device(&lane, &of)) break;
         selected += rows[i].selected;
         all += rows[i].all;
     }
     for (size_t i = 0; ts_replay_device(job->replay, i, &device); i++)
-        if (device.track == track) break;
-    if (track)
-        print_track(job, track, 2);
+        if (device.track == of.device && device.file == of.file) break;
+    if (of.device)
+        print_track(job, &of, of.device, 2);
     else
         printf("  %-*s", NAME_WIDTH - 2, "no device");
     printf("%11s", cli_count(selected).s);
@@ -199,7 +245,7 @@ static void print_lane(const replay_job *job, const ts_lane *lane,
                        const replay_row *row)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
-    print_track(job, lane->track, 4);
+    print_track(job, lane, lane->track, 4);
     if (job->dry_run) {
         printf("%11s %11s\n", cli_count(row->selected).s,
                cli_count(row->all - row->selected).s);
@@ -218,18 +264,21 @@ static void print_lanes(const replay_job *job)
     printf("\n  %-*s%s\n", NAME_WIDTH - 2, "streams",
            job->dry_run ? " operations     skipped"
                         : " operations       busy     share  schedule");
-    ts_lane lane;
-    uint32_t device = 0;
+    ts_lane lane, last = { 0 };
     size_t first = 0; // lane of the device
     bool any = false;
+    uint32_t named = UINT32_MAX; // file whose name stands there
     for (size_t i = 0; ts_replay_lane(job->replay, i, &lane); i++) {
-        if (i == 0 || lane.device != device) {
+        if (i == 0 || !same_device(&lane, &last)) {
             first = i;
             any = false;
         }
-        device = lane.device;
+        last = lane;
         if (!rows[i].selected) continue;
-        if (!any) print_device(job, rows, first, device);
+        if (job->file_count > 1 && named != lane.file)
+            printf("  %s\n", replay_file_name(job, lane.file).s);
+        named = lane.file;
+        if (!any) print_device(job, rows, first);
         any = true;
         print_lane(job, &lane, &rows[i]);
     }
