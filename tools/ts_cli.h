@@ -28,13 +28,21 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
     `name` is as --help shows it: "--json", "--from TIME", "-o, --output FILE".
     An option with `text`, `number` or `time_ns` takes a value and puts it
     there; `flag`, allowed beside these, becomes true when the option is given.
+    With `list` it may be given several times and each value is kept.
 */
+enum { CLI_LIST_MOST = 64 };
+typedef struct cli_list {
+    const char *items[CLI_LIST_MOST];
+    size_t count;
+} cli_list;
+
 typedef struct cli_option {
     const char *name, *help; // help may hold line breaks
     bool *flag;
     const char **text;
     uint64_t *number;
     int64_t *time_ns;
+    cli_list *list;
 } cli_option;
 
 typedef struct cli_tool {

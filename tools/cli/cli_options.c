@@ -112,13 +112,17 @@ bool cli_list_has(const char *list, const char *name, size_t size)
 
 static bool takes_value(const cli_option *o)
 {
-    return o->text || o->number || o->time_ns;
+    return o->text || o->number || o->time_ns || o->list;
 }
 
 static bool set_value(const cli_option *o, const char *value)
 {
     if (o->flag) *o->flag = true;
     if (o->text) *o->text = value;
+    if (o->list) {
+        if (o->list->count == CLI_LIST_MOST) return false;
+        o->list->items[o->list->count++] = value;
+    }
     if (o->time_ns && !cli_parse_time(value, o->time_ns)) return false;
     if (!o->number) return true;
     char *end;
@@ -192,8 +196,9 @@ static const char *take(const cli_tool *tool, char **argv, int argc, int *i)
     if (!value && *i + 1 < argc) value = argv[++*i];
     if (!value) return "needs a value";
     if (set_value(o, value)) return NULL;
-    return o->number ? "wants a whole number"
-                     : "wants a time with a unit, such as 1.5ms";
+    return o->list     ? "is given too often"
+           : o->number ? "wants a whole number"
+                       : "wants a time with a unit, such as 1.5ms";
 }
 
 void cli_parse(const cli_tool *tool, int *argc, char **argv)

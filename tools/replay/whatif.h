@@ -1,0 +1,116 @@
+/*
+    whatif.h - "what if", from words to figures
+
+    A what-if is one text, such as "scale gemm=1/2". Each is run on its own
+    against the unchanged model, and all of them together if there are several.
+*/
+#ifndef TS_WHATIF_H
+#define TS_WHATIF_H
+
+#include "tools/ts_cli.h"
+#include <regex.h>
+
+// What --help and the manual say about the texts.
+#define WHATIF_HELP \
+    "change something and say what comes of it; may be given\n" \
+    "several times. REGEX is extended, of names; KIND~REGEX\n" \
+    "means one kind (kernel, memcpy, collective, ...):\n" \
+    "  scale REGEX=FACTOR            durations, 0.5 or 1/2\n" \
+    "  remove REGEX\n" \
+    "  insert NAME=TIME after REGEX\n" \
+    "  fuse REGEX                    no launch nor gap between\n" \
+    "  copy h2d,d2h=FACTOR           or h2d bw=2x,lat=5us\n" \
+    "  network FACTOR                or bw=2x,lat=5us\n" \
+    "  copy-engines N                of each direction\n" \
+    "  streams REGEX=STREAM          move there, by issue\n" \
+    "  serialise                     one stream a device\n" \
+    "  no-launch-overhead\n" \
+    "  host FACTOR                   0.5: twice as fast\n" \
+    "  straggler rank=R:FACTOR       one rank slower\n" \
+    "  ideal-overlap                 hides copies and network"
+
+typedef enum whatif_verb {
+    WHATIF_SCALE,
+    WHATIF_REMOVE,
+    WHATIF_INSERT,
+    WHATIF_FUSE,
+    WHATIF_COPY,
+    WHATIF_NETWORK,
+    WHATIF_ENGINES,
+    WHATIF_STREAMS,
+    WHATIF_SERIALISE,
+    WHATIF_NO_LAUNCH,
+    WHATIF_HOST,
+    WHATIF_STRAGGLER,
+    WHATIF_OVERLAP
+} whatif_verb;
+
+// One text, taken apart.
+typedef struct whatif {
+    const char *text; // as given
+    whatif_verb verb;
+    uint32_t kind; // of "KIND~REGEX"; 0: any
+    bool has_regex;
+    regex_t regex;
+    ts_ratio factor;
+    bool has_bandwidth, has_latency;
+    int64_t ns;          // a latency, or what is inserted
+    uint32_t directions; // of copies: bits of copy types
+    uint32_t number;     // engines, rank
+    char word[128];      // name of what is inserted, stream
+} whatif;
+
+// False, with the reason on stderr, if it is none.
+bool whatif_read(const cli_tool *tool, const char *text, whatif *w);
+void whatif_close(whatif *w);
+
+// "2", "0.5", "1/2", "2x", "50%"; exact. False if it is none.
+bool whatif_ratio(const char *text, size_t size, ts_ratio *ratio);
+
+/* ---- Changes (whatif_apply.c) ------------------------------------------- */
+
+typedef struct whatif_changes {
+    ts_change *list;
+    size_t count;
+    uint32_t copy_engines; // 0: as recorded
+    uint64_t meant;        // operations, summed over what they are meant by
+} whatif_changes;
+
+// Appends what a what-if means for a replay. False without memory, or if it
+// names a stream or rank that is not there, which `why` says.
+bool whatif_apply(const whatif *w, const ts_replay *replay,
+                  whatif_changes *changes, const char **why);
+void whatif_changes_close(whatif_changes *changes);
+
+/* ---- Report (whatif_run.c, whatif_text.c) ------------------------------- */
+
+typedef struct whatif_figures {
+    const char *text; // NULL: the unchanged model
+    uint64_t meant;
+    int64_t makespan_ns;
+    int64_t cost_ns[TS_COST_LIMIT];
+    ts_cost bound;
+    int64_t *step_ns; // report.step_count of them
+    uint64_t digest;
+} whatif_figures;
+
+typedef struct whatif_report {
+    whatif_figures *figures; // the model, each what-if, all together
+    size_t count;
+    ts_text *steps; // names
+    size_t step_count;
+    int64_t recorded_ns;
+    uint64_t unexplained, nodes;
+    const char *why;     // with TS_ERR_USAGE: what is wrong with ...
+    const char *of_text; // ... this one
+} whatif_report;
+
+// Runs everything; the replay is left with the schedule of all of them.
+ts_result whatif_run(ts_replay *replay, const whatif *list, size_t count,
+                     whatif_report *report);
+void whatif_report_close(whatif_report *report);
+
+void whatif_print(FILE *out, const whatif_report *report);
+void whatif_json(cli_json *json, const whatif_report *report);
+
+#endif // TS_WHATIF_H

@@ -1,0 +1,204 @@
+/*
+    whatif_run.c - run what-ifs, one by one and all together, and say what
+    came of them
+*/
+#include "tools/replay/whatif.h"
+
+static ts_result keep_steps(ts_replay *replay, whatif_report *report,
+                            whatif_figures *figures)
+{
+    const ts_step *steps;
+    size_t count;
+    const ts_result result = ts_replay_steps(replay, &steps, &count);
+    if (result != TS_OK) return result;
+    if (!report->steps) {
+        report->steps = calloc(count + 1, sizeof *report->steps);
+        if (!report->steps) return TS_ERR_MEMORY;
+        report->step_count = count;
+        for (size_t i = 0; i < count; i++)
+            report->steps[i] = steps[i].name;
+    }
+    figures->step_ns = calloc(count + 1, sizeof *figures->step_ns);
+    if (!figures->step_ns) return TS_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        figures->step_ns[i] = steps[i].end_ns - steps[i].start_ns;
+    return TS_OK;
+}
+
+static ts_result run_once(ts_replay *replay, const whatif_changes *changes,
+                          const char *text, whatif_report *report)
+{
+    const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL,
+                                      .changes = changes->list,
+                                      .change_count = changes->count,
+                                      .copy_engines = changes->copy_engines };
+    whatif_figures *const figures = &report->figures[report->count];
+    ts_result result = ts_replay_run(replay, &desc);
+    ts_path path;
+    if (result == TS_OK) result = ts_replay_path(replay, &path);
+    if (result != TS_OK) return result;
+    const ts_replay_stats *const s = ts_replay_result(replay);
+    report->recorded_ns = s->recorded_end_ns - s->recorded_start_ns;
+    report->unexplained = s->unexplained;
+    report->nodes = ts_replay_graph(replay).node_count;
+    figures->text = text;
+    figures->meant = changes->meant;
+    figures->makespan_ns = s->end_ns - s->start_ns;
+    figures->bound = path.bound;
+    figures->digest = s->digest;
+    for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
+        figures->cost_ns[i] = path.cost_ns[i];
+    report->count++;
+    return keep_steps(replay, report, figures);
+}
+
+static ts_result run_changes(ts_replay *replay, const whatif *list,
+                             size_t count, const char *text,
+                             whatif_report *report)
+{
+    whatif_changes changes = { 0 };
+    ts_result result = TS_OK;
+    for (size_t i = 0; result == TS_OK && i < count; i++) {
+        if (whatif_apply(&list[i], replay, &changes, &report->why)) continue;
+        report->of_text = list[i].text;
+        result = report->why ? TS_ERR_USAGE : TS_ERR_MEMORY;
+    }
+    if (result == TS_OK) result = run_once(replay, &changes, text, report);
+    whatif_changes_close(&changes);
+    return result;
+}
+
+ts_result whatif_run(ts_replay *replay, const whatif *list, size_t count,
+                     whatif_report *report)
+{
+    memset(report, 0, sizeof *report);
+    report->figures = calloc(count + 2, sizeof *report->figures);
+    if (!report->figures) return TS_ERR_MEMORY;
+    ts_result result = run_changes(replay, NULL, 0, NULL, report);
+    for (size_t i = 0; result == TS_OK && i < count; i++)
+        result = run_changes(replay, &list[i], 1, list[i].text, report);
+    if (result == TS_OK && count > 1)
+        result = run_changes(replay, list, count, "all of these", report);
+    return result;
+}
+
+void whatif_report_close(whatif_report *report)
+{
+    for (size_t i = 0; report->figures && i < report->count; i++)
+        free(report->figures[i].step_ns);
+    free(report->figures);
+    free(report->steps);
+    const whatif_report none = { 0 };
+    *report = none;
+}
+
+/* ---- Text --------------------------------------------------------------- */
+
+static cli_text change_of(int64_t now, int64_t before)
+{
+    if (now == before) return cli_format("0");
+    const double share =
+        before ? (double)(now - before) / (double)before * 100 : 0;
+    return cli_format("%s%s (%+.2f %%)", now > before ? "+" : "",
+                      cli_time(now - before).s, share);
+}
+
+static void put_bound(FILE *out, const whatif_figures *f)
+{
+    fprintf(out, "    bound by %s:", ts_cost_name(f->bound));
+    const char *comma = "";
+    for (uint32_t i = 0; i < TS_COST_LIMIT; i++) {
+        if (!f->cost_ns[i] || !f->makespan_ns) continue;
+        fprintf(out, "%s %s %s", comma, ts_cost_name(i),
+                cli_percent((double)f->cost_ns[i] / (double)f->makespan_ns).s);
+        comma = ",";
+    }
+    fputc('\n', out);
+}
+
+// Less than this is within what a model can tell.
+static bool is_gain(const whatif_figures *f, const whatif_figures *base)
+{
+    const int64_t change = f->makespan_ns - base->makespan_ns;
+    return (change < 0 ? -change : change) > base->makespan_ns / 200;
+}
+
+static void put_steps(FILE *out, const whatif_report *report,
+                      const whatif_figures *f)
+{
+    const size_t shown = report->step_count > 12 ? 12 : report->step_count;
+    for (size_t i = 0; i < shown; i++) {
+        fputs("    ", out);
+        cli_put_text(out, report->steps[i].text, report->steps[i].size);
+        fprintf(out, "  %s  %s\n", cli_time(f->step_ns[i]).s,
+                change_of(f->step_ns[i], report->figures[0].step_ns[i]).s);
+    }
+    if (shown < report->step_count)
+        fprintf(out, "    and %s steps more\n",
+                cli_count(report->step_count - shown).s);
+}
+
+void whatif_print(FILE *out, const whatif_report *report)
+{
+    const whatif_figures *const base = &report->figures[0];
+    fprintf(out, "model: %s; recorded %s, error %s\n",
+            cli_time(base->makespan_ns).s, cli_time(report->recorded_ns).s,
+            change_of(base->makespan_ns, report->recorded_ns).s);
+    fprintf(out, "    %s of %s delays are as recorded, unexplained\n",
+            cli_count(report->unexplained).s, cli_count(report->nodes).s);
+    put_bound(out, base);
+    for (size_t i = 1; i < report->count; i++) {
+        const whatif_figures *const f = &report->figures[i];
+        fputs("what if ", out);
+        cli_put_text(out, f->text, strlen(f->text));
+        fprintf(out, ": %s, %s\n", cli_time(f->makespan_ns).s,
+                change_of(f->makespan_ns, base->makespan_ns).s);
+        if (!f->meant)
+            fputs("    nothing matches\n", out);
+        else if (!is_gain(f, base))
+            fprintf(out, "    no gain: the time goes to %s\n",
+                    ts_cost_name(f->bound));
+        put_bound(out, f);
+        put_steps(out, report, f);
+    }
+}
+
+/* ---- JSON --------------------------------------------------------------- */
+
+static void json_figures(cli_json *json, const whatif_report *report,
+                         const whatif_figures *f)
+{
+    const whatif_figures *const base = &report->figures[0];
+    cli_json_open(json, NULL, '{');
+    if (f->text) {
+        cli_json_string(json, "what_if", f->text);
+        cli_json_uint(json, "operations_meant", f->meant);
+    }
+    cli_json_int(json, "makespan_ns", f->makespan_ns);
+    cli_json_int(json, "change_ns", f->makespan_ns - base->makespan_ns);
+    cli_json_string(json, "bound_by", ts_cost_name(f->bound));
+    cli_json_open(json, "critical_path_ns", '{');
+    for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
+        cli_json_int(json, ts_cost_name(i), f->cost_ns[i]);
+    cli_json_close(json, '}');
+    cli_json_open(json, "steps", '[');
+    for (size_t i = 0; i < report->step_count; i++) {
+        cli_json_open(json, NULL, '{');
+        cli_json_text(json, "name", report->steps[i].text,
+                      report->steps[i].size);
+        cli_json_int(json, "duration_ns", f->step_ns[i]);
+        cli_json_int(json, "change_ns", f->step_ns[i] - base->step_ns[i]);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+    cli_json_string(json, "digest", cli_format("%016" PRIx64, f->digest).s);
+    cli_json_close(json, '}');
+}
+
+void whatif_json(cli_json *json, const whatif_report *report)
+{
+    cli_json_open(json, "what_ifs", '[');
+    for (size_t i = 0; i < report->count; i++)
+        json_figures(json, report, &report->figures[i]);
+    cli_json_close(json, ']');
+}
