@@ -3,7 +3,7 @@
 */
 #include "tools/import/import.h"
 
-extern const import_format import_nsys, import_rpd;
+extern const import_format import_chakra, import_nsys, import_rpd;
 
 const import_format *const import_formats[] = { &import_nsys, &import_rpd,
-                                                NULL };
+                                                &import_chakra, NULL };
