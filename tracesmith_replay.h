@@ -37,6 +37,7 @@
         5. Cursor                       events in order of time
         6. Replay                       operations, dependencies, schedule
         7. Timeline                     states, idle time and its causes
+        8. Races                        unordered accesses, other orders
         9. Implementation               private
 */
 #ifndef TRACESMITH_REPLAY_H
@@ -1014,6 +1015,171 @@ typedef struct ts_stays {
 } ts_stays;
 TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream);
 TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay);
+
+/* ==== 8. Races =========================================================== */
+
+/*
+    Two operations race if they touch the same memory, one of them writes,
+    and neither must happen before the other: no path between them in the
+    graph. When they ran in the record does not matter.
+
+    What orders: streams, events, syncs, launches, the order of calls on a
+    host thread, legacy default streams, graph launches, collectives, and
+    dependencies that the source gave. What does not: edges that are inferred
+    or come from a full queue, and a copy whose asynchronous call happened to
+    return late. On one stream all is in order, even where the record
+    overlaps.
+
+    What is known to touch memory: copies and sets (their ranges), device
+    allocations and frees, kernels and others for which the trace has events
+    of kind `access`, accesses of the host if it reports them, and the host's
+    own allocations and frees (without a pool) where a copy or an access
+    reaches into them. The source of a copy from pageable memory is read when
+    the call is made. A free on a device or context waits for that device.
+
+    For each operation the latest unordered ones of each other stream are
+    found, those before them that they are ordered with are not: what orders
+    the latest orders those too. An instance is one such pair. Instances with
+    the same two launch sites (kind, name, zone, stack) make one race; the
+    first of them stands for it.
+*/
+#define TS_RACES(X) \
+    X(WRITE_WRITE, 0, "write_write") \
+    X(READ_WRITE, 1, "read_write") \
+    X(USE_AFTER_FREE, 2, "use_after_free") \
+    X(UNORDERED_FREE, 3, "unordered_free") \
+    X(DOUBLE_FREE, 4, "double_free") \
+    X(UNORDERED_ALLOC, 5, "unordered_alloc")
+
+// USE_AFTER_FREE and DOUBLE_FREE happen in every order; UNORDERED_FREE is a
+// free that may come before the use, UNORDERED_ALLOC a use that may come
+// before the allocation.
+typedef enum ts_race_kind {
+#define TS__X(name, value, text) TS_RACE_##name = value,
+    TS_RACES(TS__X)
+#undef TS__X
+} ts_race_kind;
+#define TS_RACE_LIMIT 6
+
+// What would order the two.
+#define TS_RACE_FIXES(X) \
+    X(EVENT_WAIT, 0, "event_wait") \
+    X(HOST_SYNC, 1, "host_sync") \
+    X(LAUNCH_LATER, 2, "launch_later") \
+    X(FREE_LATER, 3, "free_later") \
+    X(FREE_ONCE, 4, "free_once")
+
+// EVENT_WAIT: record an event behind the first, let the stream of the second
+// wait for it. HOST_SYNC: the host waits for the first before it does the
+// second. LAUNCH_LATER: the host launches the second after it did the first.
+typedef enum ts_race_fix {
+#define TS__X(name, value, text) TS_RACE_FIX_##name = value,
+    TS_RACE_FIXES(TS__X)
+#undef TS__X
+} ts_race_fix;
+
+TS_API const char *ts_race_name(uint32_t kind);
+TS_API const char *ts_race_fix_name(uint32_t fix);
+
+// Who took part. The host's own: kind access, alloc or free.
+typedef struct ts_race_side {
+    ts_event_kind kind;
+    uint32_t file;
+    uint32_t operation;     // as ts_replay_operation counts, or TS_NODE_NONE
+    uint32_t track, thread; // where it lies; who launched or did it
+    uint32_t site, stack;   // of the launch, 0 unknown
+    int64_t start_ns, end_ns;
+    uint64_t address, size;
+    uint32_t mode; // TS_ACCESS_...
+} ts_race_side;
+
+typedef struct ts_race {
+    ts_race_kind kind;
+    ts_race_fix fix;
+    ts_race_side first, second; // as recorded
+    uint64_t address, size;     // that both touch
+    bool coarse;                // every instance rests on a coarse access
+    uint64_t instances;
+} ts_race;
+
+typedef struct ts_races_stats {
+    // Operations that are selected and may touch memory: work, host functions,
+    // allocations and frees.
+    uint64_t operations;
+    uint64_t known;         // of these: with ranges
+    uint64_t coarse;        // of the known: some range is an allocation's
+    uint64_t unplaced;      // of the known: neither stream nor thread known
+    uint64_t host;          // the host's accesses, allocations and frees
+    uint64_t ranges;        // of all of these
+    uint64_t bad_ranges;    // empty or past the end of the address space
+    uint64_t lost_accesses; // access events whose operation is not there
+    uint64_t unknown_frees; // of what was never seen allocated
+    uint64_t unknown_order; // pairs left out: the later one's call is unknown
+    uint64_t circle;        // operations not looked at: they wait in a circle
+    uint64_t capped;        // lists of unordered partners cut at 64
+    uint64_t races;         // also those beyond the 100,000 kept
+    uint64_t instances;
+} ts_races_stats;
+
+typedef struct ts_races ts_races;
+
+/*
+    Looks for races among what a replay has selected. *races is NULL on
+    failure. That nothing is known to touch memory is no failure: see `known`
+    and `host` of the stats.
+
+    Memory:  about 150 bytes for each range and 40 for each node of the graph.
+    Errors:  TS_ERR_UNSUPPORTED (more than 65,536 threads of work),
+             TS_ERR_MEMORY.
+    Lifetime: the replay must outlive the races.
+*/
+TS_API ts_result ts_races_open(ts_races **races, const ts_replay *replay);
+TS_API void ts_races_close(ts_races *races); // NULL is allowed
+TS_API const ts_races_stats *ts_races_result(const ts_races *races);
+// In the order in which they were found. False past the end.
+TS_API bool ts_races_at(const ts_races *races, size_t index, ts_race *race);
+// What to call a side: a kernel's or function's name, else the kind.
+TS_API ts_text ts_race_side_label(const ts_races *races,
+                                  const ts_race_side *side);
+
+/*
+    Other legal orders. All operations with known memory are run again and
+    again, in orders that the graph allows, on a symbolic memory: what an
+    operation writes is a hash of itself and of all that it reads; a copy
+    moves contents, a set fills, a free destroys. After each order the memory
+    is compared with that of the recorded order, and so is what the host read.
+
+    Order i of seed s is order 0 of seed s + i, on every machine. Half of the
+    orders turn round one pair that races, a quarter runs streams by random
+    priorities that change a few times, a quarter runs operations by random
+    priorities. What ts_races does not look at (unknown order, two host
+    threads) stays as recorded.
+
+    Two orders in which all pairs that touch the same memory come in the same
+    order are one: `distinct` counts those that were not seen before.
+*/
+typedef struct ts_explore_desc {
+    uint64_t orders; // at most; the first that differs ends it (1)
+    uint64_t seed;   // (0)
+    bool (*progress)(void *user, uint64_t done); // false ends it (NULL)
+    void *user;
+} ts_explore_desc;
+
+typedef struct ts_exploration {
+    uint64_t orders;     // that were run
+    uint64_t distinct;   // of these, up to a million
+    uint64_t operations; // of an order; calls and accesses of the host too
+    bool differs;
+    uint64_t seed; // of the order that differs
+    // With `first` right before `second` the memory is as recorded, with
+    // just these two swapped it is not.
+    ts_race_side first, second;
+    uint64_t address, size; // the first range that differs
+} ts_exploration;
+
+// Errors: TS_ERR_NOT_FOUND (nothing is known to touch memory), TS_ERR_MEMORY.
+TS_API ts_result ts_races_explore(ts_races *races, const ts_explore_desc *desc,
+                                  ts_exploration *result);
 
 #endif // TRACESMITH_REPLAY_H
 
@@ -12252,6 +12418,2752 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
     *stay = stays->next;
     stays->more = false;
     return stays->kept;
+}
+
+/* ---- 9.60 Races: what touches memory ------------------------------------- */
+
+// Who touches memory at one point of the order: an operation, the call that
+// makes one, or the host.
+typedef struct ts__actor {
+    uint32_t op;   // or TS_NODE_NONE: the host's own
+    uint32_t node; // of the order, at whose end it is done
+    uint32_t next; // another actor at this node
+    uint32_t file, track, thread, label, site, stack;
+    uint32_t device; // track, 0: the host or unknown
+    int64_t start, end;
+    uint64_t where; // hash of its launch site
+    uint32_t chain, epoch;
+    uint64_t fill; // value of a set
+    bool own;      // of a copy or set: what its columns say, no access event
+    uint8_t kind;
+    bool host;      // on a thread, not on a stream
+    bool placed;    // a later one: its call is known, so what it waits for is
+    uint32_t spans; // first of its spans; they lie together
+    uint32_t span_count;
+} ts__actor;
+
+enum { TS__COPY_STAGED = 1, TS__COPY_BACK = 2 };  // from, to pageable memory
+enum { TS__SPAN_ALLOC = 16, TS__SPAN_FREE = 32 }; // beside TS_ACCESS_...
+
+typedef struct ts__strip {
+    uint64_t first, last; // addresses, both inside
+    uint32_t actor;
+    uint32_t low, high; // cells of the table, [low, high)
+    uint32_t space;
+    uint8_t mode;
+} ts__strip;
+
+// A row of memory as the trace has it, before its operation is known.
+typedef struct ts__touch {
+    uint64_t address, size, correlation;
+    int64_t time;
+    uint32_t file, track, site, stack;
+    uint8_t kind, mode;
+} ts__touch;
+
+typedef struct ts__race_pair { // actors
+    uint32_t first, second;
+    bool free; // may change places
+} ts__race_pair;
+
+struct ts_races {
+    const ts_replay *replay;
+    ts_allocator allocator;
+    ts__rvec actors;      // ts__actor
+    ts__rvec spans;       // ts__strip
+    ts__rvec copies;      // uint8_t, of each operation: TS__COPY_...
+    ts__rvec heads;       // uint32_t, of each node of the order: its actors
+    ts__rvec edges;       // ts__edge, beyond those of the graph
+    ts__rvec hosts;       // uint32_t: lane of each node beyond the graph's
+    ts__rvec rows;        // ts_race
+    ts__rvec cells;       // uint64_t: first address of each
+    ts__rvec cell_spaces; // uint32_t
+    ts__rvec events;      // ts__race_event, in the order of the record
+    ts__rvec befores;     // uint32_t: events that each comes right after
+    ts__rvec pairs;       // ts__race_pair: races, for exploring
+    uint32_t cell_count;
+    ts_races_stats stats;
+};
+
+static ts__actor *ts__races_actor(const ts_races *x, size_t i)
+{
+    return (ts__actor *)x->actors.data + i;
+}
+static ts__strip *ts__races_span(const ts_races *x, size_t i)
+{
+    return (ts__strip *)x->spans.data + i;
+}
+
+// Which operations may touch memory at all.
+static bool ts__kind_touches(uint8_t kind)
+{
+    return ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION ||
+           kind == TS_EVENT_GPU_ALLOC || kind == TS_EVENT_GPU_FREE;
+}
+
+/*
+    Rows of the file and operations of the replay find each other by all that
+    both know. Of several that are alike in that the first of the file is the
+    first of the replay: its total order ends with the order of the file.
+*/
+typedef struct ts__finder {
+    ts__rmap first; // hash of an operation to the first like it
+    ts__rvec next;  // uint32_t, of each operation: the next like it
+} ts__finder;
+
+static uint64_t ts__finder_key(uint32_t file, uint32_t track, uint8_t kind,
+                               int64_t start, int64_t duration,
+                               uint64_t correlation)
+{
+    const uint64_t v[] = { (uint64_t)file << 32 | track, kind, (uint64_t)start,
+                           (uint64_t)duration, correlation };
+    return XXH3_64bits(v, sizeof v);
+}
+
+static bool ts__finder_open(const ts_races *x, ts__finder *f)
+{
+    const ts_replay *const r = x->replay;
+    const ts_allocator *const a = &x->allocator;
+    if (!ts__rvec_fill(a, &f->next, sizeof(uint32_t), r->op_count, 0xFF))
+        return false;
+    uint32_t *const next = (uint32_t *)f->next.data;
+    for (uint32_t i = r->op_count; i-- > 0;) {
+        const ts__op *const op = ts__replay_op(r, i);
+        if (!ts__kind_touches(op->kind)) continue;
+        const ts__replay_lane *const lane =
+            ts__replay_lane_at(r, ts__replay_lanes(r)[i]);
+        const uint64_t key = ts__finder_key(
+            lane->file, lane->track, op->kind, ts__replay_time(r)[i],
+            ts__replay_duration(r)[i], op->correlation);
+        next[i] = ts__rmap_get(&f->first, key);
+        if (!ts__rmap_put(a, &f->first, key, i)) return false;
+    }
+    return true;
+}
+
+static void ts__finder_close(const ts_races *x, ts__finder *f)
+{
+    ts__rvec_close(&x->allocator, &f->first.entries);
+    ts__rvec_close(&x->allocator, &f->next);
+}
+
+// The operation of a row, each one once; TS_NODE_NONE: it was left out.
+static uint32_t ts__finder_take(ts__finder *f, uint32_t file,
+                                const ts_columns *c, uint32_t i, int64_t offset)
+{
+    const uint64_t key = ts__finder_key(
+        file, c->tracks ? c->tracks[i] : c->track, (uint8_t)c->kind,
+        c->start_ns[i] + offset, c->duration_ns[i],
+        ts__columns_get(c, TS_COLUMN_CORRELATION, i));
+    if (!f->first.used) return TS_NODE_NONE;
+    ts__rmap_entry *const entry = ts__rmap_slot(&f->first, key);
+    const uint32_t op = entry->value;
+    if (op == TS_NODE_NONE) return op;
+    const uint32_t next = ((const uint32_t *)f->next.data)[op];
+    // The last one stays: an entry without a value would end a probe.
+    if (next != TS_NODE_NONE) entry->value = next;
+    return op;
+}
+
+// The address space of a track: that of its process.
+static uint32_t ts__races_space(ts_races *x, ts__rmap *spaces, uint32_t file,
+                                uint32_t track)
+{
+    ts_reader *const reader = ts__replay_file(x->replay, file)->reader;
+    uint32_t process = 0;
+    ts_track t;
+    for (int depth = 0; depth < 8 && ts_reader_track(reader, track, &t);
+         depth++) {
+        if (t.type == TS_TRACK_PROCESS) {
+            process = t.id;
+            break;
+        }
+        track = t.parent;
+    }
+    const uint64_t key = ts__replay_key(file, process);
+    const uint32_t known = ts__rmap_get(spaces, key);
+    if (known != TS_NODE_NONE) return known;
+    const uint32_t space = (uint32_t)spaces->used;
+    return ts__rmap_put(&x->allocator, spaces, key, space) ? space
+                                                           : TS_NODE_NONE;
+}
+
+typedef struct ts__gather { // at work on the accesses of a trace
+    ts_races *races;
+    ts__finder finder;
+    ts__rmap spaces, space_of; // of processes; of tracks
+    ts__rvec touches;          // ts__touch: rows of kind access
+    ts__rvec hosts;            // ts__touch: what the host does
+    ts__rmap by_call;          // operations by file, track and correlation
+    bool failed;
+} ts__gather;
+
+static uint32_t ts__gather_space(ts__gather *g, uint32_t file, uint32_t track)
+{
+    const uint64_t key = ts__replay_key(file, track);
+    uint32_t space = ts__rmap_get(&g->space_of, key);
+    if (space != TS_NODE_NONE) return space;
+    space = ts__races_space(g->races, &g->spaces, file, track);
+    if (space == TS_NODE_NONE ||
+        !ts__rmap_put(&g->races->allocator, &g->space_of, key, space))
+        g->failed = true;
+    return space;
+}
+
+// The spans of an actor follow each other: give them before the next actor.
+static void ts__gather_span(ts__gather *g, uint32_t actor, uint64_t address,
+                            uint64_t size, uint8_t mode)
+{
+    ts_races *const x = g->races;
+    ts__actor *const who = ts__races_actor(x, actor);
+    if (!size || address > UINT64_MAX - size) {
+        x->stats.bad_ranges++;
+        return;
+    }
+    ts__strip *const span =
+        (ts__strip *)ts__rvec_push(&x->allocator, &x->spans, sizeof *span);
+    if (!span) {
+        g->failed = true;
+        return;
+    }
+    memset(span, 0, sizeof *span);
+    span->first = address;
+    span->last = address + size - 1;
+    span->actor = actor;
+    span->mode = mode;
+    span->space = ts__gather_space(g, who->file, who->track);
+    if (!who->span_count++) who->spans = (uint32_t)x->spans.count - 1;
+    x->stats.ranges++;
+}
+
+static uint32_t ts__gather_actor(ts__gather *g, const ts__actor *like)
+{
+    ts_races *const x = g->races;
+    ts__actor *const to =
+        (ts__actor *)ts__rvec_push(&x->allocator, &x->actors, sizeof *to);
+    if (!to) {
+        g->failed = true;
+        return TS_NODE_NONE;
+    }
+    *to = *like;
+    to->next = TS_NODE_NONE;
+    const uint64_t v[] = { like->kind, (uint64_t)like->file << 32 | like->label,
+                           (uint64_t)like->site << 32 | like->stack };
+    to->where = XXH3_64bits(v, sizeof v);
+    return (uint32_t)x->actors.count - 1;
+}
+
+// An operation as the actor that it is; node TS_NODE_NONE: it has no place.
+static ts__actor ts__gather_operation(const ts__gather *g, uint32_t op)
+{
+    const ts_replay *const r = g->races->replay;
+    const ts__op *const o = ts__replay_op(r, op);
+    const ts__replay_lane *const lane =
+        ts__replay_lane_at(r, ts__replay_lanes(r)[op]);
+    ts__actor actor = { 0 };
+    actor.op = op;
+    actor.node = op;
+    actor.file = lane->file;
+    actor.track = lane->track;
+    actor.device = lane->device_track;
+    actor.thread = o->thread;
+    actor.kind = o->kind;
+    actor.label = o->label;
+    actor.start = ts__replay_time(r)[op];
+    actor.end = ts__replay_end(r, op);
+    actor.placed = o->call != TS_NODE_NONE;
+    if (lane->fifo) return actor;
+    // The call does it, or the thread itself.
+    if (o->call != TS_NODE_NONE)
+        actor.node = ts__replay_end_node(r, o->call);
+    else if (!o->thread || !ts__kind_of_host(o->kind, false))
+        actor.node = TS_NODE_NONE;
+    actor.host = actor.placed = true;
+    return actor;
+}
+
+/* ---- 9.61 Races: reading the rows ---------------------------------------- */
+
+// Calls `take` for every chunk of some kinds, in the order of the files.
+static ts_result ts__gather_scan(ts__gather *g, uint64_t kinds,
+                                 void (*take)(ts__gather *g, uint32_t file,
+                                              const ts_columns *c))
+{
+    const ts_replay *const r = g->races->replay;
+    for (uint32_t file = 0; file < r->files.count; file++) {
+        ts_reader *const reader = ts__replay_file(r, file)->reader;
+        ts_columns columns = { 0 };
+        ts_chunk_info info;
+        for (size_t i = 0; ts_reader_chunk(reader, i, &info); i++) {
+            const ts_chunk_header *const h = &info.header;
+            if (h->kind != TS_CHUNK_EVENTS || h->event >= TS_EVENT_LIMIT ||
+                !(kinds >> h->event & 1))
+                continue;
+            // Damage costs the chunk alone; the reader's list has it.
+            const ts_result result = ts_reader_decode(reader, i, &columns);
+            if (result == TS_ERR_MEMORY) g->failed = true;
+            if (result == TS_OK && !g->failed) take(g, file, &columns);
+        }
+        ts_columns_close(reader, &columns);
+    }
+    return g->failed ? TS_ERR_MEMORY : TS_OK;
+}
+
+static bool ts__gather_time_ok(const ts_columns *c, uint32_t i)
+{
+    return ts__replay_time_ok(c->start_ns[i]) &&
+           ts__replay_time_ok(c->duration_ns[i]) && c->duration_ns[i] >= 0;
+}
+
+static void ts__gather_touch(ts__gather *g, ts__rvec *to, uint32_t file,
+                             const ts_columns *c, uint32_t i, uint8_t mode)
+{
+    if (!ts__gather_time_ok(c, i)) return;
+    ts__touch *const touch =
+        (ts__touch *)ts__rvec_push(&g->races->allocator, to, sizeof *touch);
+    if (!touch) {
+        g->failed = true;
+        return;
+    }
+    touch->address = ts__columns_get(c, TS_COLUMN_ADDRESS, i);
+    touch->size = ts__columns_get(c, TS_COLUMN_SIZE, i);
+    touch->correlation = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
+    touch->time =
+        c->start_ns[i] + ts__replay_file(g->races->replay, file)->offset_ns;
+    touch->file = file;
+    touch->track = c->tracks ? c->tracks[i] : c->track;
+    touch->site = (uint32_t)ts__columns_get(c, TS_COLUMN_SITE, i);
+    touch->stack = (uint32_t)ts__columns_get(c, TS_COLUMN_STACK, i);
+    touch->kind = (uint8_t)c->kind;
+    touch->mode = mode;
+}
+
+static void ts__gather_take_accesses(ts__gather *g, uint32_t file,
+                                     const ts_columns *c)
+{
+    const uint64_t known = TS_ACCESS_READ | TS_ACCESS_WRITE | TS_ACCESS_COARSE;
+    for (uint32_t i = 0; i < c->count; i++) {
+        const uint8_t mode =
+            (uint8_t)(ts__columns_get(c, TS_COLUMN_TYPE, i) & known);
+        const bool host = !ts__columns_get(c, TS_COLUMN_CORRELATION, i);
+        if (mode & (TS_ACCESS_READ | TS_ACCESS_WRITE))
+            ts__gather_touch(g, host ? &g->hosts : &g->touches, file, c, i,
+                             mode);
+    }
+}
+
+static uint64_t ts__gather_call_key(uint32_t file, uint32_t track,
+                                    uint64_t correlation)
+{
+    const uint64_t v[] = { (uint64_t)file << 32 | track, correlation };
+    return XXH3_64bits(v, sizeof v);
+}
+
+// Operations by their correlation; of several with one, as in a graph, it is
+// not known whose access it is: they get none.
+static bool ts__gather_name_calls(ts__gather *g)
+{
+    const ts_replay *const r = g->races->replay;
+    for (uint32_t i = 0; g->touches.count && i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        if (!op->correlation || !ts__kind_touches(op->kind)) continue;
+        const ts__replay_lane *const lane =
+            ts__replay_lane_at(r, ts__replay_lanes(r)[i]);
+        const uint64_t key =
+            ts__gather_call_key(lane->file, lane->track, op->correlation);
+        const bool more = ts__rmap_get(&g->by_call, key) != TS_NODE_NONE;
+        if (!ts__rmap_put(&g->races->allocator, &g->by_call, key,
+                          more ? TS_NODE_NONE - 1 : i))
+            return false;
+    }
+    return true;
+}
+
+// Finds the operations of all accesses and sorts these by operation, in the
+// order of the file; `time` is the operation then.
+static bool ts__gather_match(ts__gather *g)
+{
+    ts_races *const x = g->races;
+    if (!ts__gather_name_calls(g)) return false;
+    ts__touch *const touches = (ts__touch *)g->touches.data;
+    size_t kept = 0;
+    for (size_t i = 0; i < g->touches.count; i++) {
+        ts__touch touch = touches[i];
+        const uint32_t op = ts__rmap_get(
+            &g->by_call,
+            ts__gather_call_key(touch.file, touch.track, touch.correlation));
+        if (op >= TS_NODE_NONE - 1) {
+            x->stats.lost_accesses++;
+            continue;
+        }
+        touch.time = op;
+        touches[kept++] = touch;
+    }
+    g->touches.count = kept;
+    ts__rsort sort = { 0 };
+    ts__rvec sorted = { 0 };
+    bool ok = ts__rsort_open(&x->allocator, &sort, kept) &&
+              ts__rvec_reserve(&x->allocator, &sorted, sizeof(ts__touch), kept);
+    for (size_t i = 0; ok && i < kept; i++) {
+        ts__rsort_keys(&sort)[i] = (uint64_t)touches[i].time;
+        ts__rsort_index(&sort)[i] = (uint32_t)i;
+    }
+    if (ok) {
+        ts__rsort_run(&sort, kept);
+        for (size_t i = 0; i < kept; i++)
+            ((ts__touch *)sorted.data)[i] = touches[ts__rsort_index(&sort)[i]];
+        sorted.count = kept;
+    }
+    ts__rsort_close(&x->allocator, &sort);
+    ts__rvec_close(&x->allocator, &g->touches);
+    g->touches = sorted;
+    return ok;
+}
+
+// The accesses of an operation.
+static size_t ts__gather_touches(const ts__gather *g, uint32_t op,
+                                 const ts__touch **first)
+{
+    const ts__touch *const touches = (const ts__touch *)g->touches.data;
+    size_t low = 0, high = g->touches.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (touches[middle].time < (int64_t)op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t end = low;
+    while (end < g->touches.count && touches[end].time == (int64_t)op)
+        end++;
+    *first = touches + low;
+    return end - low;
+}
+
+enum { TS__MEMORY_PAGEABLE = 1, TS__MEMORY_ARRAY = 5 };
+
+// The two sides of a copy. Addresses of arrays are none.
+static void ts__gather_copy(ts__gather *g, const ts__actor *actor,
+                            const ts_columns *c, uint32_t i)
+{
+    const ts_replay *const r = g->races->replay;
+    const uint64_t size = ts__columns_get(c, TS_COLUMN_SIZE, i);
+    const uint64_t memory = ts__columns_get(c, TS_COLUMN_MEMORY, i);
+    const uint64_t from = ts__columns_get(c, TS_COLUMN_SOURCE, i);
+    const uint64_t to = ts__columns_get(c, TS_COLUMN_ADDRESS, i);
+    const bool reads = from && (memory & 15) != TS__MEMORY_ARRAY;
+    const bool writes = to && (memory >> 4 & 15) != TS__MEMORY_ARRAY;
+    const uint32_t call = ts__replay_op(r, actor->op)->call;
+    const uint64_t type = ts__columns_get(c, TS_COLUMN_TYPE, i);
+    const bool pageable = type == 1 && (memory & 15) == TS__MEMORY_PAGEABLE;
+    const bool back = type == 2 && (memory >> 4 & 15) == TS__MEMORY_PAGEABLE;
+    const bool staged = pageable && call != TS_NODE_NONE;
+    ((uint8_t *)g->races->copies.data)[actor->op] =
+        (uint8_t)((pageable ? TS__COPY_STAGED : 0) |
+                  (back ? TS__COPY_BACK : 0));
+    if (!reads && !writes) return;
+    if (reads && staged) {
+        ts__actor reader = *actor;
+        reader.node = ts__replay_end_node(r, call);
+        reader.host = true;
+        const uint32_t who = ts__gather_actor(g, &reader);
+        if (!g->failed) ts__gather_span(g, who, from, size, TS_ACCESS_READ);
+    }
+    if (g->failed || (staged && !writes)) return;
+    const uint32_t who = ts__gather_actor(g, actor);
+    if (g->failed) return;
+    if (reads && !staged) ts__gather_span(g, who, from, size, TS_ACCESS_READ);
+    if (writes) ts__gather_span(g, who, to, size, TS_ACCESS_WRITE);
+}
+
+static void ts__gather_own(ts__gather *g, const ts__actor *actor,
+                           const ts_columns *c, uint32_t i)
+{
+    const uint64_t address = ts__columns_get(c, TS_COLUMN_ADDRESS, i);
+    const uint64_t size = ts__columns_get(c, TS_COLUMN_SIZE, i);
+    if (actor->kind == TS_EVENT_MEMCPY) {
+        ts__gather_copy(g, actor, c, i);
+        return;
+    }
+    if (!address || actor->kind == TS_EVENT_KERNEL) return;
+    const bool frees = actor->kind == TS_EVENT_GPU_FREE;
+    const bool allocates = actor->kind == TS_EVENT_GPU_ALLOC;
+    if (!frees && !allocates && actor->kind != TS_EVENT_MEMSET) return;
+    ts__actor own = *actor;
+    own.fill = ts__columns_get(c, TS_COLUMN_VALUE, i);
+    const uint32_t who = ts__gather_actor(g, &own);
+    if (g->failed) return;
+    // How much is freed is known when its allocation is.
+    ts__gather_span(g, who, address, frees ? 1 : size,
+                    (uint8_t)(TS_ACCESS_WRITE | (frees       ? TS__SPAN_FREE
+                                                 : allocates ? TS__SPAN_ALLOC
+                                                             : 0)));
+}
+
+static void ts__gather_take_operations(ts__gather *g, uint32_t file,
+                                       const ts_columns *c)
+{
+    ts_races *const x = g->races;
+    const int64_t offset = ts__replay_file(x->replay, file)->offset_ns;
+    for (uint32_t i = 0; i < c->count && !g->failed; i++) {
+        if (!ts__gather_time_ok(c, i)) continue;
+        const uint32_t op = ts__finder_take(&g->finder, file, c, i, offset);
+        if (op == TS_NODE_NONE || ts__replay_op(x->replay, op)->skip) continue;
+        ts__actor actor = ts__gather_operation(g, op);
+        actor.site = (uint32_t)ts__columns_get(c, TS_COLUMN_SITE, i);
+        actor.stack = (uint32_t)ts__columns_get(c, TS_COLUMN_STACK, i);
+        const uint64_t ranges = x->stats.ranges;
+        const size_t spans = x->spans.count;
+        actor.own = true;
+        ts__gather_own(g, &actor, c, i);
+        actor.own = false;
+        const ts__touch *touches;
+        const size_t count = ts__gather_touches(g, op, &touches);
+        const uint32_t who = count ? ts__gather_actor(g, &actor) : 0;
+        bool coarse = false;
+        for (size_t k = 0; k < count && !g->failed; k++) {
+            ts__gather_span(g, who, touches[k].address, touches[k].size,
+                            touches[k].mode);
+            coarse |= (touches[k].mode & TS_ACCESS_COARSE) != 0;
+        }
+        x->stats.known += x->stats.ranges != ranges;
+        x->stats.coarse += coarse;
+        if (actor.node != TS_NODE_NONE || x->spans.count == spans) continue;
+        x->stats.unplaced++;
+        for (size_t k = spans; k < x->spans.count; k++)
+            ts__races_span(x, k)->mode = 0; // not looked at
+    }
+}
+
+/* ---- 9.62 Races: the host ------------------------------------------------ */
+
+// Memory that GPU work touches, as ranges that lie apart, ascending.
+typedef struct ts__reached {
+    uint64_t first, last;
+    uint32_t space;
+} ts__reached;
+
+static int ts__reached_compare(const void *left, const void *right)
+{
+    const ts__reached *const a = (const ts__reached *)left;
+    const ts__reached *const b = (const ts__reached *)right;
+    if (a->space != b->space) return a->space < b->space ? -1 : 1;
+    if (a->first != b->first) return a->first < b->first ? -1 : 1;
+    return a->last < b->last ? -1 : a->last > b->last;
+}
+
+static bool ts__gather_reached(ts__gather *g, ts__rvec *reached)
+{
+    ts_races *const x = g->races;
+    if (!ts__rvec_reserve(&x->allocator, reached, sizeof(ts__reached),
+                          x->spans.count))
+        return false;
+    ts__reached *const list = (ts__reached *)reached->data;
+    for (size_t i = 0; i < x->spans.count; i++) {
+        const ts__strip *const s = ts__races_span(x, i);
+        list[i].first = s->first;
+        list[i].last = s->last;
+        list[i].space = s->space;
+    }
+    if (x->spans.count)
+        qsort(list, x->spans.count, sizeof *list, ts__reached_compare);
+    size_t kept = 0;
+    for (size_t i = 0; i < x->spans.count; i++) {
+        ts__reached *const last = kept ? &list[kept - 1] : NULL;
+        if (last && last->space == list[i].space &&
+            list[i].first <= last->last) {
+            if (list[i].last > last->last) last->last = list[i].last;
+        } else {
+            list[kept++] = list[i];
+        }
+    }
+    reached->count = kept;
+    return true;
+}
+
+static bool ts__reached_has(const ts__rvec *reached, uint32_t space,
+                            uint64_t first, uint64_t last)
+{
+    const ts__reached *const list = (const ts__reached *)reached->data;
+    size_t low = 0, high = reached->count;
+    while (low < high) { // the first that ends behind `first`
+        const size_t middle = low + (high - low) / 2;
+        if (list[middle].space < space ||
+            (list[middle].space == space && list[middle].last < first))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < reached->count && list[low].space == space &&
+           list[low].first <= last;
+}
+
+static void ts__gather_take_heap(ts__gather *g, uint32_t file,
+                                 const ts_columns *c)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if (!ts__columns_get(c, TS_COLUMN_POOL, i) &&
+            ts__columns_get(c, TS_COLUMN_ADDRESS, i))
+            ts__gather_touch(
+                g, &g->hosts, file, c, i,
+                (uint8_t)(TS_ACCESS_WRITE |
+                          (c->kind == TS_EVENT_ALLOC ? TS__SPAN_ALLOC
+                                                     : TS__SPAN_FREE)));
+}
+
+// Leaves those of the host's allocations and frees that GPU work reaches into.
+static bool ts__gather_prune(ts__gather *g)
+{
+    const ts_allocator *const a = &g->races->allocator;
+    ts__rvec reached = { 0 };
+    ts__rmap kept_blocks = { { 0 }, 0 };
+    bool ok = ts__gather_reached(g, &reached);
+    ts__touch *const touches = (ts__touch *)g->hosts.data;
+    for (int frees = 0; ok && frees < 2; frees++) {
+        size_t kept = 0;
+        for (size_t i = 0; ok && i < g->hosts.count; i++) {
+            const ts__touch t = touches[i];
+            const uint32_t space = ts__gather_space(g, t.file, t.track);
+            const uint64_t v[] = { space, t.address };
+            const uint64_t key = XXH3_64bits(v, sizeof v);
+            bool keep = true;
+            if (t.mode & TS__SPAN_ALLOC && !frees) {
+                keep = t.size && t.address <= UINT64_MAX - t.size &&
+                       ts__reached_has(&reached, space, t.address,
+                                       t.address + t.size - 1);
+                if (keep) ok = ts__rmap_put(a, &kept_blocks, key, 0);
+            } else if (t.mode & TS__SPAN_FREE && frees) {
+                keep = ts__rmap_get(&kept_blocks, key) != TS_NODE_NONE;
+            }
+            if (keep) touches[kept++] = t;
+        }
+        g->hosts.count = kept;
+    }
+    ts__rvec_close(a, &reached);
+    ts__rvec_close(a, &kept_blocks.entries);
+    return ok && !g->failed;
+}
+
+// A node for each thing that the host does, and the actor that does it.
+static void ts__gather_hosts(ts__gather *g)
+{
+    ts_races *const x = g->races;
+    const ts__touch *const touches = (const ts__touch *)g->hosts.data;
+    for (size_t i = 0; i < g->hosts.count && !g->failed; i++) {
+        const ts__touch *const t = &touches[i];
+        ts__actor actor = { 0 };
+        actor.op = TS_NODE_NONE;
+        actor.node = x->replay->node_count + (uint32_t)i;
+        actor.file = t->file;
+        actor.track = actor.thread = t->track;
+        actor.kind = t->kind;
+        actor.site = t->site;
+        actor.stack = t->stack;
+        actor.start = actor.end = t->time;
+        actor.host = actor.placed = true;
+        const uint32_t who = ts__gather_actor(g, &actor);
+        if (!g->failed)
+            ts__gather_span(g, who, t->address,
+                            t->mode & TS__SPAN_FREE ? 1 : t->size, t->mode);
+        x->stats.host++;
+    }
+}
+
+static ts_result ts__gather_run(ts__gather *g)
+{
+    ts_races *const x = g->races;
+    const uint64_t own = TS_FILTER(MEMCPY) | TS_FILTER(MEMSET) |
+                         TS_FILTER(GPU_ALLOC) | TS_FILTER(GPU_FREE);
+    const uint64_t told =
+        TS_FILTER(KERNEL) | TS_FILTER(COLLECTIVE) | TS_FILTER(HOST_FUNCTION);
+    for (uint32_t i = 0; i < x->replay->op_count; i++) {
+        const ts__op *const op = ts__replay_op(x->replay, i);
+        x->stats.operations += !op->skip && ts__kind_touches(op->kind);
+    }
+    ts_result result =
+        ts__gather_scan(g, TS_FILTER(ACCESS), ts__gather_take_accesses);
+    if (!ts__rvec_fill(&x->allocator, &x->copies, 1, x->replay->op_count, 0))
+        return TS_ERR_MEMORY;
+    if (result == TS_OK &&
+        !(ts__finder_open(x, &g->finder) && ts__gather_match(g)))
+        return TS_ERR_MEMORY;
+    if (result == TS_OK)
+        result = ts__gather_scan(g, own | (g->touches.count ? told : 0),
+                                 ts__gather_take_operations);
+    if (result == TS_OK && x->spans.count)
+        result = ts__gather_scan(g, TS_FILTER(ALLOC) | TS_FILTER(FREE),
+                                 ts__gather_take_heap);
+    if (result != TS_OK) return result;
+    if (!ts__gather_prune(g)) return TS_ERR_MEMORY;
+    if (g->hosts.count >= UINT32_MAX - x->replay->node_count)
+        return TS_ERR_UNSUPPORTED;
+    ts__gather_hosts(g);
+    return g->failed ? TS_ERR_MEMORY : TS_OK;
+}
+
+static void ts__gather_close(ts__gather *g)
+{
+    const ts_allocator *const a = &g->races->allocator;
+    ts__finder_close(g->races, &g->finder);
+    ts__rvec_close(a, &g->spaces.entries);
+    ts__rvec_close(a, &g->space_of.entries);
+    ts__rvec_close(a, &g->by_call.entries);
+    ts__rvec_close(a, &g->touches);
+    ts__rvec_close(a, &g->hosts);
+}
+
+/* ---- 9.63 Races: vector clocks ------------------------------------------- */
+
+/*
+    A clock tells how far each chain has got in what happened before: its
+    *epoch*, 0 nothing. Chains are streams and threads, thousands of them, and
+    most clocks differ in few places from the one that they came from. So a
+    clock is a tree of shared nodes: what is equal is one node, and joining
+    stops where both sides are the same.
+
+                    level 1: 16 below, of 32 epochs each
+                   /                 |
+          level 0: 32 epochs      (NULL: all zero)
+*/
+typedef struct ts__vclock {
+    uint32_t refs, level;
+    union {
+        struct ts__vclock *below[16];
+        uint32_t epochs[32];
+    } u;
+} ts__vclock;
+
+enum { TS__VCLOCK_SLAB = 256, TS__CHAINS_MAX = 65536 };
+
+typedef struct ts__vclocks { // where they come from
+    const ts_allocator *allocator;
+    ts__rvec slabs;   // ts__vclock *
+    ts__vclock *free; // linked by u.below[0]
+    bool failed;
+} ts__vclocks;
+
+static ts__vclock *ts__vclock_new(ts__vclocks *c, uint32_t level)
+{
+    if (!c->free) {
+        const ts_allocator *const a = c->allocator;
+        ts__vclock **const slab =
+            (ts__vclock **)ts__rvec_push(a, &c->slabs, sizeof *slab);
+        if (!slab) return NULL;
+        *slab = (ts__vclock *)a->resize(a->user, NULL, 0,
+                                        TS__VCLOCK_SLAB * sizeof(ts__vclock));
+        if (!*slab) {
+            c->slabs.count--;
+            return NULL;
+        }
+        for (size_t i = 0; i < TS__VCLOCK_SLAB; i++) {
+            (*slab)[i].u.below[0] = c->free;
+            c->free = &(*slab)[i];
+        }
+    }
+    ts__vclock *const clock = c->free;
+    c->free = clock->u.below[0];
+    memset(clock, 0, sizeof *clock);
+    clock->refs = 1;
+    clock->level = level;
+    return clock;
+}
+
+static ts__vclock *ts__vclock_ref(ts__vclock *clock)
+{
+    if (clock) clock->refs++;
+    return clock;
+}
+
+static void ts__vclock_unref(ts__vclocks *c, ts__vclock *clock)
+{
+    if (!clock || --clock->refs) return;
+    for (int i = 0; clock->level && i < 16; i++)
+        ts__vclock_unref(c, clock->u.below[i]);
+    clock->u.below[0] = c->free;
+    c->free = clock;
+}
+
+static void ts__vclocks_close(ts__vclocks *c)
+{
+    for (size_t i = 0; i < c->slabs.count; i++)
+        c->allocator->resize(c->allocator->user,
+                             ((ts__vclock **)c->slabs.data)[i],
+                             TS__VCLOCK_SLAB * sizeof(ts__vclock), 0);
+    ts__rvec_close(c->allocator, &c->slabs);
+    c->free = NULL;
+}
+
+static uint32_t ts__vclock_get(const ts__vclock *clock, uint32_t chain)
+{
+    if (!clock || chain >> (5 + 4 * clock->level)) return 0;
+    while (clock && clock->level) {
+        const uint32_t shift = 5 + 4 * (clock->level - 1);
+        clock = clock->u.below[chain >> shift & 15];
+    }
+    return clock ? clock->u.epochs[chain & 31] : 0;
+}
+
+// A clock of one's own that says the same. Takes the reference.
+static ts__vclock *ts__vclock_own(ts__vclocks *c, ts__vclock *clock)
+{
+    if (!clock || clock->refs == 1) return clock;
+    ts__vclock *const own = ts__vclock_new(c, clock->level);
+    if (!own) {
+        c->failed = true;
+        return clock;
+    }
+    own->u = clock->u;
+    for (int i = 0; own->level && i < 16; i++)
+        ts__vclock_ref(own->u.below[i]);
+    clock->refs--;
+    return own;
+}
+
+// The same clock with a root of a higher level. Takes the reference.
+static ts__vclock *ts__vclock_raise(ts__vclocks *c, ts__vclock *clock,
+                                    uint32_t level)
+{
+    while (clock->level < level) {
+        ts__vclock *const root = ts__vclock_new(c, clock->level + 1);
+        if (!root) {
+            c->failed = true;
+            return clock;
+        }
+        root->u.below[0] = clock;
+        clock = root;
+    }
+    return clock;
+}
+
+// Takes the reference to `clock` (NULL: a new one) and gives one back.
+static ts__vclock *ts__vclock_set(ts__vclocks *c, ts__vclock *clock,
+                                  uint32_t chain, uint32_t epoch)
+{
+    uint32_t level = 0;
+    while (chain >> (5 + 4 * level))
+        level++;
+    if (!clock) clock = ts__vclock_new(c, level);
+    if (clock && clock->level < level)
+        clock = ts__vclock_raise(c, clock, level);
+    clock = ts__vclock_own(c, clock);
+    ts__vclock *at = clock;
+    while (at && at->level && !c->failed) {
+        const uint32_t shift = 5 + 4 * (at->level - 1);
+        ts__vclock **const below = &at->u.below[chain >> shift & 15];
+        *below = *below ? ts__vclock_own(c, *below)
+                        : ts__vclock_new(c, at->level - 1);
+        at = *below;
+    }
+    if (!at) c->failed = true;
+    if (!c->failed) at->u.epochs[chain & 31] = epoch;
+    return clock;
+}
+
+// The later of both everywhere. Takes the reference to `a`, not that to `b`.
+static ts__vclock *ts__vclock_join(ts__vclocks *c, ts__vclock *a, ts__vclock *b)
+{
+    if (a == b || !b || c->failed) return a;
+    if (!a) return ts__vclock_ref(b);
+    if (a->level < b->level) a = ts__vclock_raise(c, a, b->level);
+    a = ts__vclock_own(c, a);
+    if (c->failed) return a;
+    if (a->level > b->level) { // b has nothing beyond the first child
+        ts__vclock *at = a;
+        while (at->level > b->level + 1) {
+            at->u.below[0] = at->u.below[0] ? ts__vclock_own(c, at->u.below[0])
+                                            : ts__vclock_new(c, at->level - 1);
+            at = at->u.below[0];
+            if (!at) c->failed = true;
+            if (c->failed) return a;
+        }
+        at->u.below[0] = ts__vclock_join(c, at->u.below[0], b);
+    } else if (a->level) {
+        for (int i = 0; i < 16; i++)
+            a->u.below[i] = ts__vclock_join(c, a->u.below[i], b->u.below[i]);
+    } else {
+        for (int i = 0; i < 32; i++)
+            if (b->u.epochs[i] > a->u.epochs[i])
+                a->u.epochs[i] = b->u.epochs[i];
+    }
+    return a;
+}
+
+/* ---- 9.64 Races: the host's place in the order --------------------------- */
+
+// Something that a thread does: a node of the graph, or one beyond it.
+typedef struct ts__host_step {
+    uint32_t lane, node;
+    int64_t time;
+} ts__host_step;
+
+static int64_t ts__races_time(const ts_races *x, uint32_t node)
+{
+    const uint32_t count = x->replay->node_count;
+    if (node < count) return ts__replay_time(x->replay)[node];
+    const uint32_t *const heads = (const uint32_t *)x->heads.data;
+    return ts__races_actor(x, heads[node])->start;
+}
+
+// The lane of a thread; threads that launch nothing get new ones.
+static uint32_t ts__hosts_lane(ts_races *x, ts__rmap *lanes, uint32_t file,
+                               uint32_t track)
+{
+    const uint64_t key = ts__replay_key(file, track);
+    const uint32_t known = ts__rmap_get(lanes, key);
+    if (known != TS_NODE_NONE) return known;
+    const uint32_t lane = (uint32_t)lanes->used;
+    return ts__rmap_put(&x->allocator, lanes, key, lane) ? lane : TS_NODE_NONE;
+}
+
+static bool ts__hosts_push(ts_races *x, ts__rvec *steps, uint32_t lane,
+                           uint32_t node)
+{
+    ts__host_step *const step =
+        (ts__host_step *)ts__rvec_push(&x->allocator, steps, sizeof *step);
+    if (!step || lane == TS_NODE_NONE) return false;
+    step->lane = lane;
+    step->node = node;
+    step->time = ts__races_time(x, node);
+    return true;
+}
+
+// All steps of threads on which something lies beyond the graph.
+static bool ts__hosts_steps(ts_races *x, ts__rvec *steps, uint32_t beyond)
+{
+    const ts_replay *const r = x->replay;
+    ts__rmap lanes = { { 0 }, 0 };
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < r->lanes.count; i++) {
+        const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
+        const uint64_t key = ts__replay_key(lane->file, lane->track);
+        ok = ts__rmap_put(&x->allocator, &lanes, key, i);
+    }
+    const uint32_t *const heads = (const uint32_t *)x->heads.data;
+    // First, so that at equal times they come before calls.
+    for (uint32_t i = 0; ok && i < beyond; i++) {
+        const uint32_t node = r->node_count + i;
+        const ts__actor *const actor = ts__races_actor(x, heads[node]);
+        const uint32_t lane =
+            ts__hosts_lane(x, &lanes, actor->file, actor->track);
+        ((uint32_t *)x->hosts.data)[i] = lane;
+        ok = ts__hosts_push(x, steps, lane, node);
+    }
+    const uint32_t calls_end = r->op_count + r->call_count;
+    for (uint32_t i = 0; ok && i < calls_end; i++) {
+        uint32_t lane = ts__replay_lanes(r)[i];
+        if (i < r->op_count) {
+            const ts__op *const op = ts__replay_op(r, i);
+            const bool fifo = ts__replay_lane_at(r, lane)->fifo;
+            if (!op->thread || op->call != TS_NODE_NONE ||
+                !ts__kind_of_host(op->kind, fifo))
+                continue;
+            lane = ts__rmap_get(
+                &lanes,
+                ts__replay_key(ts__replay_lane_at(r, lane)->file, op->thread));
+            if (lane == TS_NODE_NONE) continue;
+        }
+        ok = ts__hosts_push(x, steps, lane, i);
+    }
+    ts__rvec_close(&x->allocator, &lanes.entries);
+    return ok;
+}
+
+static bool ts__races_edge(ts_races *x, uint32_t from, uint32_t to,
+                           uint32_t kind)
+{
+    ts__edge *const edge =
+        (ts__edge *)ts__rvec_push(&x->allocator, &x->edges, sizeof *edge);
+    if (!edge) return false;
+    edge->from = from;
+    edge->to = to;
+    edge->kind = (uint8_t)kind;
+    return true;
+}
+
+// Where a thread is while its steps are gone through.
+typedef struct ts__host_place {
+    uint32_t lane;
+    uint32_t call, longest; // last node of the graph; that with the latest end
+    uint32_t own;           // last step beyond the graph
+    bool fresh;             // `own` came after `call`
+} ts__host_place;
+
+// Ties a step beyond the graph to the calls before it: to their ends, or
+// between the start and the end of one that is still going on.
+static bool ts__hosts_tie(ts_races *x, ts__host_place *p,
+                          const ts__host_step *step)
+{
+    const ts_replay *const r = x->replay;
+    bool ok = true;
+    if (p->own != TS_NODE_NONE)
+        ok = ts__races_edge(x, p->own, step->node, TS_EDGE_HOST_ORDER);
+    const uint32_t before[] = { p->call, p->longest };
+    for (int i = 0; ok && i < 2 && before[i] != TS_NODE_NONE; i++) {
+        const uint32_t end = ts__replay_end_node(r, before[i]);
+        const bool done = ts__replay_end(r, before[i]) <= step->time;
+        ok = ts__races_edge(x, done ? end : before[i], step->node,
+                            TS_EDGE_HOST_ORDER);
+        if (ok && !done && end != before[i])
+            ok = ts__races_edge(x, step->node, end, TS_EDGE_HOST_ORDER);
+    }
+    p->own = step->node;
+    p->fresh = true;
+    return ok;
+}
+
+static bool ts__hosts_step(ts_races *x, ts__host_place *p,
+                           const ts__host_step *step)
+{
+    const ts_replay *const r = x->replay;
+    if (p->lane != step->lane) {
+        memset(p, 0xFF, sizeof *p);
+        p->lane = step->lane;
+        p->fresh = false;
+    }
+    if (step->node >= r->node_count) return ts__hosts_tie(x, p, step);
+    const uint32_t own = p->own;
+    const bool fresh = p->fresh;
+    p->call = step->node;
+    p->fresh = false;
+    if (p->longest == TS_NODE_NONE ||
+        ts__replay_end(r, step->node) >= ts__replay_end(r, p->longest))
+        p->longest = step->node;
+    return !fresh || ts__races_edge(x, own, step->node, TS_EDGE_HOST_ORDER);
+}
+
+// Puts what the host does between its calls.
+static bool ts__races_place_hosts(ts_races *x)
+{
+    const ts_allocator *const a = &x->allocator;
+    const uint32_t beyond = (uint32_t)x->stats.host;
+    if (!ts__rvec_fill(a, &x->hosts, sizeof(uint32_t), beyond, 0xFF))
+        return false;
+    if (!beyond) return true;
+    ts__rvec steps = { 0 };
+    ts__rsort sort = { 0 };
+    bool ok = ts__hosts_steps(x, &steps, beyond) &&
+              ts__rsort_open(a, &sort, steps.count);
+    const ts__host_step *const list = (const ts__host_step *)steps.data;
+    for (size_t i = 0; ok && i < steps.count; i++) {
+        ts__rsort_keys(&sort)[i] = ts__rsort_time(list[i].time);
+        ts__rsort_index(&sort)[i] = (uint32_t)i;
+    }
+    if (ok) ts__rsort_run(&sort, steps.count);
+    for (size_t i = 0; ok && i < steps.count; i++)
+        ts__rsort_keys(&sort)[i] = list[ts__rsort_index(&sort)[i]].lane;
+    if (ok) ts__rsort_run(&sort, steps.count);
+    ts__host_place place;
+    memset(&place, 0xFF, sizeof place);
+    for (size_t i = 0; ok && i < steps.count; i++)
+        ok = ts__hosts_step(x, &place, &list[ts__rsort_index(&sort)[i]]);
+    ts__rsort_close(a, &sort);
+    ts__rvec_close(a, &steps);
+    return ok;
+}
+
+/* ---- 9.65 Races: what happens before what -------------------------------- */
+
+typedef struct ts__precede_item {
+    int64_t time;
+    uint32_t node;
+} ts__precede_item;
+
+typedef struct ts__precede_chain {
+    uint32_t epoch;  // of the last
+    ts__vclock *out; // behind the last; only kept while exploring
+} ts__precede_chain;
+
+/*
+    Goes through all nodes so that each comes after what happens before it, as
+    recorded otherwise, with the clock of what happened before each. Only what
+    touches memory has an epoch.
+*/
+typedef struct ts__precede {
+    ts_races *races;
+    const ts_allocator *allocator;
+    ts__vclocks clocks;
+    ts__rvec in;                      // ts__vclock *, of each node
+    ts__rvec missing;                 // uint32_t: predecessors still to come
+    ts__rvec heap;                    // ts__precede_item
+    ts__rvec offsets, targets, kinds; // edges beyond the graph's
+    ts__rvec chains;                  // ts__precede_chain
+    ts__rvec chain_of;                // uint32_t, of each lane
+    bool keep_out, too_many;
+    // Called for each node with actors, whose chain and epoch are set.
+    bool (*visit)(void *user, uint32_t node, const ts__vclock *in);
+    void *user;
+} ts__precede;
+
+static bool ts__precede_less(const ts__precede_item *a,
+                             const ts__precede_item *b)
+{
+    return a->time != b->time ? a->time < b->time : a->node < b->node;
+}
+
+static void ts__precede_sift_up(ts__precede_item *heap, size_t at,
+                                ts__precede_item item)
+{
+    for (; at && ts__precede_less(&item, &heap[(at - 1) / 2]);
+         at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = item;
+}
+
+// Takes the first out.
+static uint32_t ts__precede_take(ts__rvec *items)
+{
+    ts__precede_item *const heap = (ts__precede_item *)items->data;
+    const uint32_t node = heap[0].node;
+    const ts__precede_item item = heap[--items->count];
+    const size_t count = items->count;
+    size_t at = 0;
+    for (size_t child = 1; child < count; child = 2 * at + 1) {
+        child += child + 1 < count &&
+                 ts__precede_less(&heap[child + 1], &heap[child]);
+        if (!ts__precede_less(&heap[child], &item)) break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = item;
+    return node;
+}
+
+static bool ts__precede_push(ts__precede *o, uint32_t node)
+{
+    const ts_races *const x = o->races;
+    const uint32_t head = ((const uint32_t *)x->heads.data)[node];
+    ts__precede_item item = { ts__races_time(x, node), node };
+    // What a call does it does at its moment, not when the call returns.
+    if (head != TS_NODE_NONE) item.time = ts__races_actor(x, head)->start;
+    if (!ts__rvec_push(o->allocator, &o->heap, sizeof item)) return false;
+    ts__precede_sift_up((ts__precede_item *)o->heap.data, o->heap.count - 1,
+                        item);
+    return true;
+}
+
+// Whether a call waits until its copy is done: not because it did, but
+// because it is one that must.
+static bool ts__precede_copy_waits(const ts__precede *o, uint32_t op)
+{
+    const ts_replay *const r = o->races->replay;
+    const uint8_t copy = ((const uint8_t *)o->races->copies.data)[op];
+    if (copy) return copy & TS__COPY_BACK;
+    const uint32_t call = ts__replay_op(r, op)->call;
+    const uint32_t name =
+        ((const uint32_t *)r->call_names.data)[call - r->op_count];
+    const ts_text text = ts_reader_name(
+        ts__replay_file(r, ts__replay_file_of(r, call))->reader, name);
+    for (size_t i = 0; i + 5 <= text.size; i++)
+        if (!memcmp(text.text + i, "Async", 5)) return false;
+    return true;
+}
+
+// Whether an edge orders; *whole: also behind what its source itself does.
+static bool ts__precede_keeps(const ts__precede *o, uint32_t from, uint32_t to,
+                              uint8_t kind, bool *whole)
+{
+    const ts_replay *const r = o->races->replay;
+    const uint8_t type = TS_EDGE_KIND(kind);
+    // Streams and threads do one thing after another, even where the record
+    // overlaps. Ranks only meet in a collective.
+    *whole = !(kind & TS_EDGE_FROM_START) ||
+             (type != TS_EDGE_COLLECTIVE && type != TS_EDGE_P2P);
+    if (kind & TS_EDGE_INFERRED || type == TS_EDGE_QUEUE) return false;
+    if (type != TS_EDGE_SYNC || from >= r->op_count) return true;
+    const ts__op *const op = ts__replay_op(r, from);
+    if (op->kind != TS_EVENT_MEMCPY || op->call == TS_NODE_NONE ||
+        ts__replay_end_node(r, op->call) != to)
+        return true;
+    return ts__precede_copy_waits(o, from);
+}
+
+static uint32_t ts__precede_lane(const ts__precede *o, uint32_t node)
+{
+    const ts_replay *const r = o->races->replay;
+    if (node < r->node_count) return ts__replay_lanes(r)[node];
+    return ((const uint32_t *)o->races->hosts.data)[node - r->node_count];
+}
+
+// Gives a node's actors their chain: that of the stream or thread, if what is
+// last on it happened before, as it should; else a new one.
+static bool ts__precede_tick(ts__precede *o, uint32_t node,
+                             const ts__vclock *in)
+{
+    ts_races *const x = o->races;
+    const uint32_t lane = ts__precede_lane(o, node);
+    uint32_t *const chain_of = (uint32_t *)o->chain_of.data;
+    uint32_t chain = chain_of[lane];
+    ts__precede_chain *chains = (ts__precede_chain *)o->chains.data;
+    if (chain == TS_NODE_NONE ||
+        ts__vclock_get(in, chain) != chains[chain].epoch) {
+        if (o->chains.count == TS__CHAINS_MAX) {
+            o->too_many = true;
+            return false;
+        }
+        ts__precede_chain *const made = (ts__precede_chain *)ts__rvec_push(
+            o->allocator, &o->chains, sizeof *made);
+        if (!made) return false;
+        memset(made, 0, sizeof *made);
+        chain_of[lane] = chain = (uint32_t)o->chains.count - 1;
+        chains = (ts__precede_chain *)o->chains.data;
+    }
+    const uint32_t epoch = ++chains[chain].epoch;
+    uint32_t i = ((const uint32_t *)x->heads.data)[node];
+    for (; i != TS_NODE_NONE; i = ts__races_actor(x, i)->next) {
+        ts__races_actor(x, i)->chain = chain;
+        ts__races_actor(x, i)->epoch = epoch;
+    }
+    return true;
+}
+
+static bool ts__precede_arrive(ts__precede *o, uint32_t from, uint32_t to,
+                               uint8_t kind, ts__vclock *in, ts__vclock *out)
+{
+    bool whole;
+    ts__vclock **const at = (ts__vclock **)o->in.data + to;
+    if (ts__precede_keeps(o, from, to, kind, &whole))
+        *at = ts__vclock_join(&o->clocks, *at, whole ? out : in);
+    if (o->clocks.failed) return false;
+    return --((uint32_t *)o->missing.data)[to] || ts__precede_push(o, to);
+}
+
+static bool ts__precede_leave(ts__precede *o, uint32_t node, ts__vclock *in,
+                              ts__vclock *out)
+{
+    const ts_replay *const r = o->races->replay;
+    bool ok = true;
+    if (node < r->node_count)
+        for (uint32_t e = ts__replay_offsets(r)[node];
+             ok && e < ts__replay_offsets(r)[node + 1]; e++)
+            ok = ts__precede_arrive(o, node, ts__replay_target(r, e),
+                                    ts__replay_kind(r, e), in, out);
+    const uint32_t *const offsets = (const uint32_t *)o->offsets.data;
+    for (uint32_t e = offsets[node]; ok && e < offsets[node + 1]; e++)
+        ok = ts__precede_arrive(o, node, ((const uint32_t *)o->targets.data)[e],
+                                ((const uint8_t *)o->kinds.data)[e], in, out);
+    return ok;
+}
+
+static bool ts__precede_step(ts__precede *o, uint32_t node)
+{
+    const ts_races *const x = o->races;
+    ts__vclock *const in = ((ts__vclock **)o->in.data)[node];
+    ((ts__vclock **)o->in.data)[node] = NULL;
+    const uint32_t head = ((const uint32_t *)x->heads.data)[node];
+    ts__vclock *out = ts__vclock_ref(in);
+    bool ok = true;
+    if (head != TS_NODE_NONE) {
+        ok = ts__precede_tick(o, node, in) && o->visit(o->user, node, in);
+        const ts__actor *const actor = ts__races_actor(x, head);
+        if (ok)
+            out = ts__vclock_set(&o->clocks, out, actor->chain, actor->epoch);
+        if (ok && o->keep_out) {
+            ts__precede_chain *const chain =
+                (ts__precede_chain *)o->chains.data + actor->chain;
+            ts__vclock_unref(&o->clocks, chain->out);
+            chain->out = ts__vclock_ref(out);
+        }
+    }
+    ok = ok && !o->clocks.failed && ts__precede_leave(o, node, in, out);
+    ts__vclock_unref(&o->clocks, in);
+    ts__vclock_unref(&o->clocks, out);
+    return ok;
+}
+
+// The edges beyond the graph's by their source, and how many lead to a node.
+static bool ts__precede_edges(ts__precede *o)
+{
+    const ts_races *const x = o->races;
+    const ts_replay *const r = x->replay;
+    const size_t nodes = x->heads.count, count = x->edges.count;
+    const ts__edge *const edges = (const ts__edge *)x->edges.data;
+    if (!ts__rvec_fill(o->allocator, &o->missing, sizeof(uint32_t), nodes, 0) ||
+        !ts__rvec_fill(o->allocator, &o->offsets, sizeof(uint32_t), nodes + 1,
+                       0) ||
+        !ts__rvec_reserve(o->allocator, &o->targets, sizeof(uint32_t), count) ||
+        !ts__rvec_reserve(o->allocator, &o->kinds, sizeof(uint8_t), count))
+        return false;
+    uint32_t *const missing = (uint32_t *)o->missing.data;
+    uint32_t *const offsets = (uint32_t *)o->offsets.data;
+    for (uint32_t e = 0; e < ts__replay_offsets(r)[r->node_count]; e++)
+        missing[ts__replay_target(r, e)]++;
+    for (size_t i = 0; i < count; i++) {
+        missing[edges[i].to]++;
+        offsets[edges[i].from]++;
+    }
+    uint32_t sum = 0;
+    for (size_t i = 0; i <= nodes; i++) {
+        sum += offsets[i];
+        offsets[i] = sum; // one too far: the loop below counts down
+    }
+    for (size_t i = count; i-- > 0;) {
+        const uint32_t at = --offsets[edges[i].from];
+        ((uint32_t *)o->targets.data)[at] = edges[i].to;
+        ((uint8_t *)o->kinds.data)[at] = edges[i].kind;
+    }
+    return true;
+}
+
+static void ts__precede_close(ts__precede *o)
+{
+    const ts_allocator *const a = o->allocator;
+    ts__vclocks_close(&o->clocks);
+    ts__rvec_close(a, &o->in);
+    ts__rvec_close(a, &o->missing);
+    ts__rvec_close(a, &o->heap);
+    ts__rvec_close(a, &o->offsets);
+    ts__rvec_close(a, &o->targets);
+    ts__rvec_close(a, &o->kinds);
+    ts__rvec_close(a, &o->chains);
+    ts__rvec_close(a, &o->chain_of);
+}
+
+// left: how many nodes wait in circles.
+static ts_result ts__precede_run(ts__precede *o, uint32_t *left)
+{
+    const ts_races *const x = o->races;
+    const size_t nodes = x->heads.count;
+    const size_t lanes = x->replay->lanes.count + x->hosts.count;
+    o->allocator = o->clocks.allocator = &x->allocator;
+    bool ok =
+        ts__precede_edges(o) &&
+        ts__rvec_fill(o->allocator, &o->in, sizeof(ts__vclock *), nodes, 0) &&
+        ts__rvec_fill(o->allocator, &o->chain_of, sizeof(uint32_t), lanes,
+                      0xFF);
+    const uint32_t *const missing = (const uint32_t *)o->missing.data;
+    uint32_t done = 0;
+    for (uint32_t i = 0; ok && i < nodes; i++)
+        if (!missing[i]) ok = ts__precede_push(o, i);
+    for (; ok && o->heap.count; done++)
+        ok = ts__precede_step(o, ts__precede_take(&o->heap));
+    *left = (uint32_t)nodes - done;
+    const bool too_many = o->too_many;
+    ts__precede_close(o);
+    return ok ? TS_OK : too_many ? TS_ERR_UNSUPPORTED : TS_ERR_MEMORY;
+}
+
+/* ---- 9.66 Races: the shadow of memory ------------------------------------ */
+
+/*
+    All first and last addresses cut memory into cells; a tree over the cells
+    remembers who touched what. A range is at most two whole subtrees of each
+    level: its *parts*. Each part has four lists, of those who wrote and who
+    read the part as a whole (`own`) and something inside of it (`inner`):
+
+        whoever touches P conflicts with the own lists of P and of what is
+        above P, and with the inner list of P
+
+    so that neither many small ranges in a big one nor the other way round
+    cost more than their number. A list has one entry for each chain, its
+    latest; a write takes out what it is ordered with, for whoever races with
+    that races with the write, too.
+*/
+typedef struct ts__mark {
+    uint32_t chain, epoch;
+    uint32_t span;
+} ts__mark;
+
+typedef struct ts__marks { // by chain
+    ts__mark *data;
+    uint32_t count, capacity;
+} ts__marks;
+
+typedef enum ts__subtree_list {
+    TS__OWN_WRITES,
+    TS__OWN_READS,
+    TS__INNER_WRITES,
+    TS__INNER_READS,
+    TS__PART_LISTS
+} ts__subtree_list;
+
+typedef struct ts__subtree {
+    ts__marks lists[TS__PART_LISTS];
+} ts__subtree;
+
+typedef struct ts__alloced { // an allocation, by its address
+    uint32_t span;           // that allocated it
+    uint32_t freed;          // actor that did, or TS_NODE_NONE
+} ts__alloced;
+
+typedef struct ts__shadow {
+    ts_races *races;
+    const ts_allocator *allocator;
+    ts__precede order;
+    uint32_t leaves;  // a power of two
+    ts__rvec part_of; // uint32_t, of each tree node: its part, 0 none
+    ts__rvec parts;   // ts__subtree, from 1 on
+    // Of each tree node: the span that allocated or freed all of it last
+    // (TS_NODE_NONE: not all the same), and whether something in it is freed.
+    ts__rvec life, freed;
+    ts__rmap blocks; // hash of space and address
+    ts__rvec block_list;
+    ts__rvec seen;  // uint32_t, of each actor: the last that met it, plus 1
+    ts__rmap pairs; // of launch sites: row
+    bool failed;
+} ts__shadow;
+
+static bool ts__span_frees(const ts__strip *s)
+{
+    return s->mode & TS__SPAN_FREE;
+}
+
+// Numbers the cells: low and high of every span.
+static bool ts__cells_number(ts_races *x)
+{
+    const ts_allocator *const a = &x->allocator;
+    const size_t count = x->spans.count * 2;
+    ts__rsort sort = { 0 };
+    if (!ts__rsort_open(a, &sort, count) ||
+        !ts__rvec_reserve(a, &x->cells, sizeof(uint64_t), count) ||
+        !ts__rvec_reserve(a, &x->cell_spaces, sizeof(uint32_t), count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const ts__strip *const s = ts__races_span(x, i / 2);
+        ts__rsort_keys(&sort)[i] = i & 1 ? s->last + 1 : s->first;
+        ts__rsort_index(&sort)[i] = (uint32_t)i;
+    }
+    ts__rsort_run(&sort, count);
+    for (size_t i = 0; i < count; i++)
+        ts__rsort_keys(&sort)[i] =
+            ts__races_span(x, ts__rsort_index(&sort)[i] / 2)->space;
+    ts__rsort_run(&sort, count);
+    uint64_t before = 0;
+    uint32_t cell = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t at = ts__rsort_index(&sort)[i];
+        ts__strip *const s = ts__races_span(x, at / 2);
+        const uint64_t edge = at & 1 ? s->last + 1 : s->first;
+        const bool first =
+            !i || ts__rsort_keys(&sort)[i] != ts__rsort_keys(&sort)[i - 1];
+        if (i && (first || edge != before)) cell++;
+        before = edge;
+        ((uint64_t *)x->cells.data)[cell] = edge;
+        ((uint32_t *)x->cell_spaces.data)[cell] = s->space;
+        *(at & 1 ? &s->high : &s->low) = cell;
+    }
+    x->cell_count = cell; // the last edge begins none
+    x->cells.count = (size_t)cell + 1;
+    ts__rsort_close(a, &sort);
+    return true;
+}
+
+// Calls for each part of a range: while (ts__parts_next(&w)) w.node ...
+typedef struct ts__parts_walk {
+    uint32_t low, high, node;
+} ts__parts_walk;
+
+static bool ts__parts_next(ts__parts_walk *w)
+{
+    while (w->low < w->high) {
+        if (w->low & 1) {
+            w->node = w->low++;
+            return true;
+        }
+        if (w->high & 1) {
+            w->node = --w->high;
+            return true;
+        }
+        w->low /= 2;
+        w->high /= 2;
+    }
+    return false;
+}
+
+static ts__parts_walk ts__shadow_parts(const ts__shadow *s,
+                                       const ts__strip *span)
+{
+    const ts__parts_walk w = { span->low + s->leaves, span->high + s->leaves,
+                               0 };
+    return w;
+}
+
+static ts__subtree *ts__shadow_part(const ts__shadow *s, uint32_t node)
+{
+    const uint32_t part = ((const uint32_t *)s->part_of.data)[node];
+    return part ? (ts__subtree *)s->parts.data + part : NULL;
+}
+
+static bool ts__shadow_open(ts__shadow *s)
+{
+    ts_races *const x = s->races;
+    const ts_allocator *const a = s->allocator;
+    s->leaves = 1;
+    while (s->leaves < x->cell_count + 1)
+        s->leaves *= 2;
+    const size_t nodes = (size_t)s->leaves * 2;
+    if (!ts__rvec_fill(a, &s->part_of, sizeof(uint32_t), nodes, 0) ||
+        !ts__rvec_fill(a, &s->life, sizeof(uint32_t), nodes, 0) ||
+        !ts__rvec_fill(a, &s->freed, sizeof(bool), nodes, 0) ||
+        !ts__rvec_fill(a, &s->seen, sizeof(uint32_t), x->actors.count, 0))
+        return false;
+    uint32_t count = 1;
+    for (size_t i = 0; i < x->spans.count; i++) {
+        ts__parts_walk w = ts__shadow_parts(s, ts__races_span(x, i));
+        while (ts__parts_next(&w)) {
+            uint32_t *const part = (uint32_t *)s->part_of.data + w.node;
+            if (!*part) *part = count++;
+        }
+    }
+    return ts__rvec_fill(a, &s->parts, sizeof(ts__subtree), count, 0);
+}
+
+static void ts__shadow_close(ts__shadow *s)
+{
+    const ts_allocator *const a = s->allocator;
+    for (size_t i = 0; i < s->parts.count; i++)
+        for (int k = 0; k < TS__PART_LISTS; k++) {
+            ts__marks *const m = &((ts__subtree *)s->parts.data + i)->lists[k];
+            if (m->data)
+                a->resize(a->user, m->data, m->capacity * sizeof *m->data, 0);
+        }
+    ts__rvec_close(a, &s->part_of);
+    ts__rvec_close(a, &s->parts);
+    ts__rvec_close(a, &s->life);
+    ts__rvec_close(a, &s->freed);
+    ts__rvec_close(a, &s->blocks.entries);
+    ts__rvec_close(a, &s->block_list);
+    ts__rvec_close(a, &s->seen);
+    ts__rvec_close(a, &s->pairs.entries);
+}
+
+static bool ts__marks_put(ts__shadow *s, ts__marks *m, const ts__mark *mark)
+{
+    uint32_t low = 0, high = m->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (m->data[middle].chain < mark->chain)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < m->count && m->data[low].chain == mark->chain) {
+        m->data[low] = *mark;
+        return true;
+    }
+    if (m->count == m->capacity) {
+        const uint32_t capacity = m->capacity ? m->capacity * 2 : 2;
+        ts__mark *const data = (ts__mark *)s->allocator->resize(
+            s->allocator->user, m->data, m->capacity * sizeof *data,
+            capacity * sizeof *data);
+        if (!data) return false;
+        m->data = data;
+        m->capacity = capacity;
+    }
+    memmove(m->data + low + 1, m->data + low,
+            (m->count++ - low) * sizeof *m->data);
+    m->data[low] = *mark;
+    return true;
+}
+
+/* ---- 9.67 Races: rows ---------------------------------------------------- */
+
+enum { TS__RACES_KEPT = 100000, TS__RACES_OF_LIST = 64 };
+
+static ts_race_side ts__race_side(const ts_races *x, const ts__strip *span)
+{
+    const ts__actor *const actor = ts__races_actor(x, span->actor);
+    ts_race_side side = { 0 };
+    side.kind = (ts_event_kind)actor->kind;
+    side.file = actor->file;
+    side.operation = actor->op;
+    side.track = actor->track;
+    side.thread = actor->thread;
+    side.site = actor->site;
+    side.stack = actor->stack;
+    side.start_ns = actor->start;
+    side.end_ns = actor->end;
+    side.address = span->first;
+    side.size = span->last - span->first + 1;
+    side.mode =
+        span->mode & (TS_ACCESS_READ | TS_ACCESS_WRITE | TS_ACCESS_COARSE);
+    return side;
+}
+
+static ts_race_fix ts__race_fix(const ts__actor *first, const ts__actor *second,
+                                ts_race_kind kind)
+{
+    if (kind == TS_RACE_DOUBLE_FREE) return TS_RACE_FIX_FREE_ONCE;
+    if (kind == TS_RACE_USE_AFTER_FREE) return TS_RACE_FIX_FREE_LATER;
+    if (second->host) return TS_RACE_FIX_HOST_SYNC;
+    return first->host ? TS_RACE_FIX_LAUNCH_LATER : TS_RACE_FIX_EVENT_WAIT;
+}
+
+// The row of a pair of launch sites; data races of a pair are one row,
+// whichever of the two was first.
+static ts_race *ts__race_row(ts__shadow *s, const ts__strip *first,
+                             const ts__strip *second, ts_race_kind kind)
+{
+    ts_races *const x = s->races;
+    const uint64_t a = ts__races_actor(x, first->actor)->where;
+    const uint64_t b = ts__races_actor(x, second->actor)->where;
+    const uint64_t v[] = { a < b ? a : b, a < b ? b : a,
+                           kind == TS_RACE_READ_WRITE ? TS_RACE_WRITE_WRITE
+                                                      : kind };
+    const uint64_t key = XXH3_64bits(v, sizeof v);
+    const uint32_t known = ts__rmap_get(&s->pairs, key);
+    if (known != TS_NODE_NONE)
+        return known < TS__RACES_KEPT ? (ts_race *)x->rows.data + known : NULL;
+    x->stats.races++;
+    if (x->rows.count == TS__RACES_KEPT) {
+        s->failed |=
+            !ts__rmap_put(s->allocator, &s->pairs, key, TS__RACES_KEPT);
+        return NULL;
+    }
+    ts_race *const row =
+        (ts_race *)ts__rvec_push(s->allocator, &x->rows, sizeof *row);
+    if (!row || !ts__rmap_put(s->allocator, &s->pairs, key,
+                              (uint32_t)x->rows.count - 1)) {
+        s->failed = true;
+        return NULL;
+    }
+    memset(row, 0, sizeof *row);
+    row->kind = kind;
+    row->fix = ts__race_fix(ts__races_actor(x, first->actor),
+                            ts__races_actor(x, second->actor), kind);
+    row->first = ts__race_side(x, first);
+    row->second = ts__race_side(x, second);
+    row->address = first->first > second->first ? first->first : second->first;
+    row->size = (first->last < second->last ? first->last : second->last) -
+                row->address + 1;
+    row->coarse = true;
+    return row;
+}
+
+static void ts__race_found(ts__shadow *s, const ts__strip *first,
+                           const ts__strip *second, ts_race_kind kind)
+{
+    ts_races *const x = s->races;
+    x->stats.instances++;
+    ts_race *const row = ts__race_row(s, first, second, kind);
+    if (row) {
+        row->instances++;
+        row->coarse &= ((first->mode | second->mode) & TS_ACCESS_COARSE) != 0;
+    }
+    ts__race_pair *const pair = x->pairs.count < TS__RACES_KEPT
+                                    ? (ts__race_pair *)ts__rvec_push(
+                                          s->allocator, &x->pairs, sizeof *pair)
+                                    : NULL;
+    if (!pair) return;
+    pair->first = first->actor;
+    pair->second = second->actor;
+    pair->free = kind != TS_RACE_USE_AFTER_FREE && kind != TS_RACE_DOUBLE_FREE;
+}
+
+/* ---- 9.68 Races: lives of allocations ------------------------------------ */
+
+static void ts__life_set(ts__shadow *s, uint32_t node, uint32_t span,
+                         bool freed)
+{
+    ((uint32_t *)s->life.data)[node] = span;
+    ((bool *)s->freed.data)[node] = freed;
+}
+
+// Spans count from 1 here: 0 is memory of which nothing is known.
+static void ts__life_assign(ts__shadow *s, uint32_t node, uint32_t low,
+                            uint32_t high, const ts__strip *range,
+                            uint32_t span, bool freed)
+{
+    uint32_t *const life = (uint32_t *)s->life.data;
+    const bool *const gone = (const bool *)s->freed.data;
+    if (range->high <= low || high <= range->low) return;
+    if (range->low <= low && high <= range->high) {
+        ts__life_set(s, node, span, freed);
+        return;
+    }
+    if (life[node] != TS_NODE_NONE) {
+        ts__life_set(s, node * 2, life[node], gone[node]);
+        ts__life_set(s, node * 2 + 1, life[node], gone[node]);
+        life[node] = TS_NODE_NONE;
+    }
+    const uint32_t middle = low + (high - low) / 2;
+    ts__life_assign(s, node * 2, low, middle, range, span, freed);
+    ts__life_assign(s, node * 2 + 1, middle, high, range, span, freed);
+    ((bool *)s->freed.data)[node] = gone[node * 2] || gone[node * 2 + 1];
+}
+
+// The first freed part of a range: the span that freed it, counted from 1.
+static uint32_t ts__life_freed(const ts__shadow *s, uint32_t node, uint32_t low,
+                               uint32_t high, const ts__strip *range)
+{
+    const uint32_t life = ((const uint32_t *)s->life.data)[node];
+    if (range->high <= low || high <= range->low ||
+        !((const bool *)s->freed.data)[node])
+        return 0;
+    if (life != TS_NODE_NONE) return life;
+    const uint32_t middle = low + (high - low) / 2;
+    const uint32_t left = ts__life_freed(s, node * 2, low, middle, range);
+    return left ? left : ts__life_freed(s, node * 2 + 1, middle, high, range);
+}
+
+static uint64_t ts__block_key(const ts__strip *span)
+{
+    const uint64_t v[] = { span->space, span->first };
+    return XXH3_64bits(v, sizeof v);
+}
+
+static void ts__shadow_allocate(ts__shadow *s, uint32_t index)
+{
+    const ts__strip *const span = ts__races_span(s->races, index);
+    ts__alloced *const block = (ts__alloced *)ts__rvec_push(
+        s->allocator, &s->block_list, sizeof *block);
+    if (!block || !ts__rmap_put(s->allocator, &s->blocks, ts__block_key(span),
+                                (uint32_t)s->block_list.count - 1)) {
+        s->failed = true;
+        return;
+    }
+    block->span = index;
+    block->freed = TS_NODE_NONE;
+    ts__life_assign(s, 1, 0, s->leaves, span, index + 1, false);
+}
+
+// Gives a free the range of its allocation; false if there is none to free.
+static bool ts__shadow_release(ts__shadow *s, uint32_t index)
+{
+    ts_races *const x = s->races;
+    ts__strip *const span = ts__races_span(x, index);
+    const uint32_t at = ts__rmap_get(&s->blocks, ts__block_key(span));
+    if (at == TS_NODE_NONE) {
+        x->stats.unknown_frees++;
+        span->mode = 0;
+        return false;
+    }
+    ts__alloced *const block = (ts__alloced *)s->block_list.data + at;
+    const ts__strip *const whole = ts__races_span(x, block->span);
+    span->last = whole->last;
+    span->low = whole->low;
+    span->high = whole->high;
+    if (block->freed == TS_NODE_NONE) {
+        block->freed = index;
+        return true;
+    }
+    ts__race_found(s, ts__races_span(x, block->freed), span,
+                   TS_RACE_DOUBLE_FREE);
+    span->mode = 0;
+    return false;
+}
+
+/* ---- 9.69 Races: looking ------------------------------------------------- */
+
+typedef struct ts__look { // what touches memory now
+    ts__shadow *shadow;
+    const ts__vclock *in;
+    uint32_t node, span;
+    bool after_free; // an allocation of what was freed: looked at then
+} ts__look;
+
+// A free on a device, by a call, waits for what the device does.
+static bool ts__free_waits(const ts__actor *later, const ts__actor *earlier)
+{
+    return later->host && later->kind == TS_EVENT_GPU_FREE &&
+           (!later->device || !earlier->device ||
+            (later->device == earlier->device &&
+             later->file == earlier->file)) &&
+           !earlier->host && earlier->end <= later->end;
+}
+
+// Whether two unordered spans are a race, and which.
+static bool ts__look_kind(const ts__look *l, const ts__strip *a,
+                          const ts__strip *b, ts_race_kind *kind)
+{
+    ts_races *const x = l->shadow->races;
+    const ts__actor *const earlier = ts__races_actor(x, a->actor);
+    const ts__actor *const later = ts__races_actor(x, b->actor);
+    const uint8_t lives = TS__SPAN_ALLOC | TS__SPAN_FREE;
+    if (earlier->host && later->host) return false; // not the GPU's matter
+    if (a->mode & lives && b->mode & lives) return false;
+    if (b->mode & TS__SPAN_ALLOC && l->after_free) return false;
+    if (ts__span_frees(b) && ts__free_waits(later, earlier)) return false;
+    if (!later->placed) {
+        x->stats.unknown_order++;
+        return false;
+    }
+    const bool both = a->mode & b->mode & TS_ACCESS_WRITE;
+    *kind = (a->mode | b->mode) & TS__SPAN_FREE    ? TS_RACE_UNORDERED_FREE
+            : (a->mode | b->mode) & TS__SPAN_ALLOC ? TS_RACE_UNORDERED_ALLOC
+            : both                                 ? TS_RACE_WRITE_WRITE
+                                                   : TS_RACE_READ_WRITE;
+    return true;
+}
+
+static void ts__look_meet(const ts__look *l, const ts__mark *mark)
+{
+    ts__shadow *const s = l->shadow;
+    const ts__strip *const a = ts__races_span(s->races, mark->span);
+    const ts__strip *const b = ts__races_span(s->races, l->span);
+    uint32_t *const seen = (uint32_t *)s->seen.data + a->actor;
+    ts_race_kind kind;
+    if (*seen == b->actor + 1) return;
+    if (!ts__look_kind(l, a, b, &kind)) return;
+    *seen = b->actor + 1;
+    ts__race_found(s, a, b, kind);
+}
+
+// Meets the unordered ones of a list; `prune` leaves only these in it.
+static void ts__look_list(const ts__look *l, ts__marks *m, bool prune)
+{
+    ts_races *const x = l->shadow->races;
+    uint32_t met = 0, kept = 0;
+    for (uint32_t i = 0; i < m->count; i++) {
+        const ts__mark mark = m->data[i];
+        const bool before = ts__vclock_get(l->in, mark.chain) >= mark.epoch;
+        const uint32_t actor = ts__races_span(x, mark.span)->actor;
+        const bool own = ts__races_actor(x, actor)->node == l->node;
+        if (!before && !own && ++met > TS__RACES_OF_LIST) {
+            x->stats.capped += met == TS__RACES_OF_LIST + 1;
+            if (!prune) return;
+        } else if (!before && !own) {
+            ts__look_meet(l, &mark);
+        }
+        if (prune && !before) m->data[kept++] = mark;
+    }
+    if (prune) m->count = kept;
+}
+
+static void ts__look_around(const ts__look *l, const ts__strip *span)
+{
+    ts__shadow *const s = l->shadow;
+    const bool writes = span->mode & TS_ACCESS_WRITE;
+    ts__parts_walk w = ts__shadow_parts(s, span);
+    while (ts__parts_next(&w)) {
+        ts__subtree *const part = ts__shadow_part(s, w.node);
+        for (int k = TS__OWN_WRITES; k < TS__PART_LISTS; k++)
+            if (writes || k == TS__OWN_WRITES || k == TS__INNER_WRITES)
+                ts__look_list(l, &part->lists[k], writes);
+        for (uint32_t up = w.node / 2; up; up /= 2) {
+            ts__subtree *const above = ts__shadow_part(s, up);
+            if (!above) continue;
+            ts__look_list(l, &above->lists[TS__OWN_WRITES], false);
+            if (writes) ts__look_list(l, &above->lists[TS__OWN_READS], false);
+        }
+    }
+}
+
+static bool ts__shadow_mark(ts__shadow *s, uint32_t index)
+{
+    const ts__strip *const span = ts__races_span(s->races, index);
+    const ts__actor *const actor = ts__races_actor(s->races, span->actor);
+    const bool writes = span->mode & TS_ACCESS_WRITE;
+    const bool reads = span->mode & TS_ACCESS_READ && !writes;
+    const ts__mark mark = { actor->chain, actor->epoch, index };
+    bool ok = true;
+    ts__parts_walk w = ts__shadow_parts(s, span);
+    while (ok && (writes || reads) && ts__parts_next(&w)) {
+        ts__marks *lists = ts__shadow_part(s, w.node)->lists;
+        ok = ts__marks_put(s, &lists[writes ? TS__OWN_WRITES : TS__OWN_READS],
+                           &mark);
+        for (uint32_t up = w.node / 2; ok && up; up /= 2) {
+            ts__subtree *const above = ts__shadow_part(s, up);
+            if (!above) continue;
+            lists = above->lists;
+            ok = ts__marks_put(
+                s, &lists[writes ? TS__INNER_WRITES : TS__INNER_READS], &mark);
+        }
+    }
+    return ok;
+}
+
+static void ts__look_span(ts__look *l)
+{
+    ts__shadow *const s = l->shadow;
+    ts_races *const x = s->races;
+    const ts__strip *const span = ts__races_span(x, l->span);
+    if (ts__span_frees(span) && !ts__shadow_release(s, l->span)) return;
+    if (!(span->mode & (TS_ACCESS_READ | TS_ACCESS_WRITE))) return;
+    const uint32_t gone = ts__life_freed(s, 1, 0, s->leaves, span);
+    l->after_free = gone != 0;
+    if (gone && !(span->mode & (TS__SPAN_ALLOC | TS__SPAN_FREE))) {
+        const ts__strip *const by = ts__races_span(x, gone - 1);
+        const ts__actor *const actor = ts__races_actor(x, by->actor);
+        if (ts__vclock_get(l->in, actor->chain) >= actor->epoch)
+            ts__race_found(s, by, span, TS_RACE_USE_AFTER_FREE);
+    }
+    ts__look_around(l, span);
+    if (span->mode & TS__SPAN_ALLOC) ts__shadow_allocate(s, l->span);
+    if (ts__span_frees(span))
+        ts__life_assign(s, 1, 0, s->leaves, span, l->span + 1, true);
+}
+
+static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
+{
+    ts__shadow *const s = (ts__shadow *)user;
+    ts_races *const x = s->races;
+    ts__look look = { s, in, node, 0, false };
+    const uint32_t head = ((const uint32_t *)x->heads.data)[node];
+    // All look before any leaves its mark: what one node does is one.
+    for (int marks = 0; marks < 2; marks++)
+        for (uint32_t i = head; i != TS_NODE_NONE;
+             i = ts__races_actor(x, i)->next) {
+            const ts__actor *const actor = ts__races_actor(x, i);
+            for (uint32_t k = 0; k < actor->span_count && !s->failed; k++) {
+                look.span = actor->spans + k;
+                if (!marks)
+                    ts__look_span(&look);
+                else if (!ts__shadow_mark(s, look.span))
+                    s->failed = true;
+            }
+        }
+    return !s->failed;
+}
+
+/* ---- 9.70 Races: open and close ------------------------------------------ */
+
+// Actors by their nodes; those without one, or without memory, are left out.
+static bool ts__races_link(ts_races *x)
+{
+    const size_t nodes = x->replay->node_count + (size_t)x->stats.host;
+    if (!ts__rvec_fill(&x->allocator, &x->heads, sizeof(uint32_t), nodes, 0xFF))
+        return false;
+    uint32_t *const heads = (uint32_t *)x->heads.data;
+    for (size_t i = x->actors.count; i-- > 0;) {
+        ts__actor *const actor = ts__races_actor(x, i);
+        if (actor->node == TS_NODE_NONE ||
+            (!actor->span_count && actor->op != TS_NODE_NONE))
+            continue;
+        actor->next = heads[actor->node];
+        heads[actor->node] = (uint32_t)i;
+    }
+    return true;
+}
+
+static ts_result ts__races_look(ts_races *x)
+{
+    ts__shadow s = { 0 };
+    s.races = x;
+    s.allocator = &x->allocator;
+    ts_result result = TS_ERR_MEMORY;
+    if (ts__cells_number(x) && ts__shadow_open(&s)) {
+        uint32_t left = 0;
+        s.order.races = x;
+        s.order.visit = ts__shadow_visit;
+        s.order.user = &s;
+        result = ts__precede_run(&s.order, &left);
+        for (size_t i = 0; left && i < x->actors.count; i++)
+            x->stats.circle += ts__races_actor(x, i)->span_count &&
+                               !ts__races_actor(x, i)->epoch &&
+                               ts__races_actor(x, i)->node != TS_NODE_NONE;
+    }
+    ts__shadow_close(&s);
+    return result;
+}
+
+TS_API ts_result ts_races_open(ts_races **races, const ts_replay *replay)
+{
+    if (!races) return TS_ERR_USAGE;
+    *races = NULL;
+    if (!replay) return TS_ERR_USAGE;
+    const ts_allocator a = replay->allocator;
+    ts_races *const x = (ts_races *)a.resize(a.user, NULL, 0, sizeof *x);
+    if (!x) return TS_ERR_MEMORY;
+    memset(x, 0, sizeof *x);
+    x->replay = replay;
+    x->allocator = a;
+    ts__gather gather = { 0 };
+    gather.races = x;
+    ts_result result = ts__gather_run(&gather);
+    ts__gather_close(&gather);
+    if (result == TS_OK && x->spans.count >= UINT32_MAX / 4)
+        result = TS_ERR_UNSUPPORTED;
+    if (result == TS_OK && x->spans.count) {
+        result = ts__races_link(x) && ts__races_place_hosts(x) ? TS_OK
+                                                               : TS_ERR_MEMORY;
+        if (result == TS_OK) result = ts__races_look(x);
+    }
+    if (result != TS_OK) {
+        ts_races_close(x);
+        return result;
+    }
+    *races = x;
+    return TS_OK;
+}
+
+TS_API void ts_races_close(ts_races *races)
+{
+    if (!races) return;
+    const ts_allocator a = races->allocator;
+    ts__rvec *const all[] = {
+        &races->actors,      &races->spans,  &races->copies,  &races->heads,
+        &races->edges,       &races->hosts,  &races->rows,    &races->cells,
+        &races->cell_spaces, &races->events, &races->befores, &races->pairs
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        ts__rvec_close(&a, all[i]);
+    a.resize(a.user, races, sizeof *races, 0);
+}
+
+TS_API const ts_races_stats *ts_races_result(const ts_races *races)
+{
+    return &races->stats;
+}
+
+TS_API bool ts_races_at(const ts_races *races, size_t index, ts_race *race)
+{
+    if (index >= races->rows.count) return false;
+    *race = ((const ts_race *)races->rows.data)[index];
+    return true;
+}
+
+TS_API const char *ts_race_name(uint32_t kind)
+{
+    switch (kind) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_RACES(TS__X)
+#undef TS__X
+    default: return "unknown";
+    }
+}
+
+TS_API const char *ts_race_fix_name(uint32_t fix)
+{
+    switch (fix) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_RACE_FIXES(TS__X)
+#undef TS__X
+    default: return "unknown";
+    }
+}
+
+TS_API ts_text ts_race_side_label(const ts_races *races,
+                                  const ts_race_side *side)
+{
+    ts_operation op;
+    if (side->operation != TS_NODE_NONE &&
+        ts_replay_operation(races->replay, side->operation, &op))
+        return ts_operation_label(ts_replay_reader(races->replay, side->file),
+                                  &op);
+    ts_text text = { ts_event_name((uint32_t)side->kind), 0 };
+    text.size = strlen(text.text);
+    return text;
+}
+
+/* ---- 9.71 Races: events and what comes right before them ----------------- */
+
+// All that one node of the order does to memory.
+typedef struct ts__race_event {
+    uint32_t head;   // first actor
+    uint32_t before; // first of its predecessors
+    uint32_t before_count;
+    uint32_t chain;
+} ts__race_event;
+
+static ts__race_event *ts__races_event(const ts_races *x, size_t i)
+{
+    return (ts__race_event *)x->events.data + i;
+}
+
+typedef struct ts__tracer { // turns clocks into predecessors
+    ts_races *races;
+    ts__precede order;
+    ts__rmap event_of; // chain and epoch
+    uint32_t last_host;
+    bool failed;
+} ts__tracer;
+
+static void ts__tracer_before(ts__tracer *t, uint32_t event)
+{
+    ts_races *const x = t->races;
+    uint32_t *const to =
+        (uint32_t *)ts__rvec_push(&x->allocator, &x->befores, sizeof *to);
+    if (!to || event == TS_NODE_NONE) {
+        t->failed = true;
+        return;
+    }
+    *to = event;
+    ts__races_event(x, x->events.count - 1)->before_count++;
+}
+
+static void ts__tracer_epoch(ts__tracer *t, uint32_t chain, uint32_t epoch)
+{
+    ts__tracer_before(
+        t, ts__rmap_get(&t->event_of, (uint64_t)chain << 32 | epoch));
+}
+
+// What a clock has beyond another one, from chain `first` on.
+static void ts__tracer_news(ts__tracer *t, const ts__vclock *now,
+                            const ts__vclock *then, uint32_t first)
+{
+    if (!now || now == then) return;
+    if (then && then->level > now->level) { // as far as `now` reaches
+        ts__tracer_news(t, now, then->u.below[0], first);
+        return;
+    }
+    const bool same = then && then->level == now->level;
+    if (!now->level) {
+        for (uint32_t i = 0; i < 32; i++)
+            if (now->u.epochs[i] > (same ? then->u.epochs[i] : 0))
+                ts__tracer_epoch(t, first + i, now->u.epochs[i]);
+        return;
+    }
+    const uint32_t width = (uint32_t)1 << (5 + 4 * (now->level - 1));
+    for (uint32_t i = 0; i < 16; i++)
+        ts__tracer_news(t, now->u.below[i],
+                        same ? then->u.below[i] : (i ? NULL : then),
+                        first + i * width);
+}
+
+// Whether a free by a call must stay behind the last event of a chain.
+static bool ts__tracer_frees(const ts_races *x, const ts__actor *actor,
+                             uint32_t event)
+{
+    const uint32_t head = ts__races_event(x, event)->head;
+    return ts__free_waits(actor, ts__races_actor(x, head));
+}
+
+// What is not looked at for races stays as recorded.
+static void ts__tracer_keep(ts__tracer *t, const ts__actor *actor)
+{
+    const ts__precede *const o = &t->order;
+    const ts__precede_chain *const chains =
+        (const ts__precede_chain *)o->chains.data;
+    const bool frees = actor->host && actor->kind == TS_EVENT_GPU_FREE;
+    for (uint32_t c = 0; c < o->chains.count && (frees || !actor->placed);
+         c++) {
+        const uint32_t epoch = chains[c].epoch - (c == actor->chain);
+        if (!epoch) continue;
+        const uint32_t event =
+            ts__rmap_get(&t->event_of, (uint64_t)c << 32 | epoch);
+        if (!actor->placed ||
+            (event != TS_NODE_NONE && ts__tracer_frees(t->races, actor, event)))
+            ts__tracer_before(t, event);
+    }
+    if (!actor->host) return;
+    if (t->last_host != TS_NODE_NONE) ts__tracer_before(t, t->last_host);
+    t->last_host = (uint32_t)t->races->events.count - 1;
+}
+
+static bool ts__tracer_visit(void *user, uint32_t node, const ts__vclock *in)
+{
+    ts__tracer *const t = (ts__tracer *)user;
+    ts_races *const x = t->races;
+    const uint32_t head = ((const uint32_t *)x->heads.data)[node];
+    const ts__actor *const actor = ts__races_actor(x, head);
+    ts__race_event *const event = (ts__race_event *)ts__rvec_push(
+        &x->allocator, &x->events, sizeof *event);
+    if (!event) return false;
+    event->head = head;
+    event->before = (uint32_t)x->befores.count;
+    event->before_count = 0;
+    event->chain = actor->chain;
+    const ts__precede_chain *const chain =
+        (const ts__precede_chain *)t->order.chains.data + actor->chain;
+    if (actor->epoch > 1) ts__tracer_epoch(t, actor->chain, actor->epoch - 1);
+    ts__tracer_news(t, in, chain->out, 0);
+    ts__tracer_keep(t, actor);
+    const uint64_t key = (uint64_t)actor->chain << 32 | actor->epoch;
+    return !t->failed && x->befores.count < UINT32_MAX &&
+           ts__rmap_put(&x->allocator, &t->event_of, key,
+                        (uint32_t)x->events.count - 1);
+}
+
+static ts_result ts__races_trace(ts_races *x)
+{
+    ts__tracer t = { 0 };
+    uint32_t left;
+    if (x->events.count) return TS_OK;
+    t.races = x;
+    t.last_host = TS_NODE_NONE;
+    t.order.races = x;
+    t.order.visit = ts__tracer_visit;
+    t.order.user = &t;
+    t.order.keep_out = true;
+    const ts_result result = ts__precede_run(&t.order, &left);
+    ts__rvec_close(&x->allocator, &t.event_of.entries);
+    if (result != TS_OK) x->events.count = x->befores.count = 0;
+    return result;
+}
+
+/* ---- 9.72 Races: symbolic memory ----------------------------------------- */
+
+// What a cell holds: the bytes of `id` from `offset` on.
+typedef struct ts__content {
+    uint64_t id, offset;
+} ts__content;
+
+#define TS__CONTENT_FILL (UINT64_C(1) << 63) // the same at every offset
+
+typedef struct ts__trial {
+    ts_races *races;
+    const ts_allocator *allocator;
+    ts__rvec cells, recorded;   // ts__content: now; after the recorded order
+    ts__rvec saw, recorded_saw; // uint64_t, of each event: what it read
+    ts__rvec staged;            // uint64_t, of each actor: what a call read
+    ts__rvec moved;             // ts__content: a copy on its way
+    ts__rvec found, tried;      // uint32_t: orders of events
+    ts__rvec missing, after, after_offsets;
+    ts__rvec heap;       // ts__precede_item: events that could be next
+    ts__rvec priorities; // int64_t, of each chain
+    ts__rvec pairs;      // ts__race_pair of events
+    ts__rmap known;      // what orders came to
+    uint64_t dice;
+} ts__trial;
+
+static ts__content *ts__trial_cells(const ts__trial *t)
+{
+    return (ts__content *)t->cells.data;
+}
+
+static uint64_t ts__trial_hash(uint64_t what, uint64_t a, uint64_t b)
+{
+    const uint64_t v[] = { what, a, b };
+    return XXH3_64bits(v, sizeof v) & ~TS__CONTENT_FILL;
+}
+
+enum { // what a hash is of
+    TS__HASH_INITIAL = 1,
+    TS__HASH_FRESH,
+    TS__HASH_FREED,
+    TS__HASH_FILL,
+    TS__HASH_WORK,
+    TS__HASH_PIECES,
+    TS__HASH_STAGED
+};
+
+static void ts__trial_clear(ts__trial *t)
+{
+    const ts_races *const x = t->races;
+    ts__content *const cells = ts__trial_cells(t);
+    for (uint32_t i = 0; i < x->cell_count; i++) {
+        const uint32_t space = ((const uint32_t *)x->cell_spaces.data)[i];
+        cells[i].id = ts__trial_hash(TS__HASH_INITIAL, space, 0);
+        cells[i].offset = ((const uint64_t *)x->cells.data)[i];
+    }
+    memset(t->saw.data, 0, t->saw.count * sizeof(uint64_t));
+}
+
+// All that a strip holds, as one number.
+static uint64_t ts__trial_read(const ts__trial *t, const ts__strip *s)
+{
+    return XXH3_64bits(ts__trial_cells(t) + s->low,
+                       (s->high - s->low) * sizeof(ts__content));
+}
+
+static void ts__trial_write(ts__trial *t, const ts__strip *s, uint64_t id)
+{
+    const uint64_t *const first = (const uint64_t *)t->races->cells.data;
+    ts__content *const cells = ts__trial_cells(t);
+    for (uint32_t i = s->low; i < s->high; i++) {
+        cells[i].id = id;
+        cells[i].offset = id & TS__CONTENT_FILL ? 0 : first[i] - s->first;
+    }
+}
+
+// What lies from an address on, `size` bytes; *cell moves to the cell that
+// holds the first.
+static ts__content ts__trial_piece(const ts__trial *t, uint32_t *cell,
+                                   uint64_t address, uint64_t size)
+{
+    const uint64_t *const first = (const uint64_t *)t->races->cells.data;
+    const ts__content *const cells = ts__trial_cells(t);
+    while (first[*cell + 1] <= address)
+        ++*cell;
+    ts__content piece = cells[*cell];
+    if (!(piece.id & TS__CONTENT_FILL)) piece.offset += address - first[*cell];
+    uint64_t left = size;
+    for (uint32_t i = *cell; first[i + 1] - address < left; i++) {
+        left -= first[i + 1] - address;
+        address = first[i + 1];
+        const ts__content next = cells[i + 1];
+        if (piece.id == next.id && piece.id & TS__CONTENT_FILL) continue;
+        piece.id = ts__trial_hash(TS__HASH_PIECES,
+                                  ts__trial_hash(left, piece.id, piece.offset),
+                                  ts__trial_hash(left, next.id, next.offset));
+        piece.offset = 0;
+    }
+    return piece;
+}
+
+static void ts__trial_copy(ts__trial *t, const ts__strip *from,
+                           const ts__strip *to)
+{
+    const uint64_t *const first = (const uint64_t *)t->races->cells.data;
+    ts__content *const moved = (ts__content *)t->moved.data;
+    uint32_t cell = from->low;
+    for (uint32_t i = to->low; i < to->high; i++)
+        moved[i - to->low] =
+            ts__trial_piece(t, &cell, from->first + (first[i] - to->first),
+                            first[i + 1] - first[i]);
+    memcpy(ts__trial_cells(t) + to->low, moved,
+           (to->high - to->low) * sizeof *moved);
+}
+
+// What an operation writes: itself, from all that it reads. Writes somewhere
+// in a range keep some of what was there.
+static void ts__trial_work(ts__trial *t, const ts__actor *actor, uint64_t *saw)
+{
+    const ts_races *const x = t->races;
+    const uint8_t keeps = TS_ACCESS_READ | TS_ACCESS_COARSE;
+    uint64_t inputs = 0;
+    for (uint32_t i = 0; i < actor->span_count; i++) {
+        const ts__strip *const s = ts__races_span(x, actor->spans + i);
+        if (s->mode & keeps)
+            inputs = ts__trial_hash(i, inputs, ts__trial_read(t, s));
+    }
+    *saw = ts__trial_hash(actor->epoch, *saw, inputs);
+    for (uint32_t i = 0; i < actor->span_count; i++) {
+        const ts__strip *const s = ts__races_span(x, actor->spans + i);
+        if (!(s->mode & TS_ACCESS_WRITE)) continue;
+        const uint64_t who = ts__trial_hash(
+            i, (uint64_t)actor->chain << 32 | actor->epoch, actor->where);
+        ts__trial_write(t, s, ts__trial_hash(TS__HASH_WORK, who, inputs));
+    }
+}
+
+// A copy: both sides, what its call read from pageable memory, or what came
+// from there.
+static void ts__trial_memcpy(ts__trial *t, uint32_t index, uint64_t *saw)
+{
+    const ts__actor *const actor = ts__races_actor(t->races, index);
+    const ts__strip *const s = ts__races_span(t->races, actor->spans);
+    uint64_t *const staged = (uint64_t *)t->staged.data;
+    if (actor->span_count > 1) {
+        ts__trial_copy(t, s, s + 1);
+        *saw = ts__trial_hash(0, *saw, ts__trial_read(t, s + 1));
+    } else if (s->mode == TS_ACCESS_READ) {
+        staged[index] = ts__trial_read(t, s);
+    } else {
+        const ts__actor *const call = index ? actor - 1 : actor;
+        const uint64_t bytes = call->op == actor->op && call->host
+                                   ? staged[index - 1]
+                                   : actor->where;
+        ts__trial_write(t, s, ts__trial_hash(TS__HASH_STAGED, bytes, 0));
+    }
+}
+
+static void ts__trial_act(ts__trial *t, uint32_t index, uint64_t *saw)
+{
+    const ts__actor *const actor = ts__races_actor(t->races, index);
+    if (!actor->span_count) return;
+    const ts__strip *const s = ts__races_span(t->races, actor->spans);
+    if (actor->own && actor->kind == TS_EVENT_MEMCPY)
+        ts__trial_memcpy(t, index, saw);
+    else if (s->mode & TS__SPAN_FREE)
+        ts__trial_write(t, s, ts__trial_hash(TS__HASH_FREED, 0, 0));
+    else if (s->mode & TS__SPAN_ALLOC)
+        ts__trial_write(t, s, ts__trial_hash(TS__HASH_FRESH, 0, 0));
+    else if (actor->own && actor->kind == TS_EVENT_MEMSET)
+        ts__trial_write(t, s,
+                        ts__trial_hash(TS__HASH_FILL, actor->fill, 0) |
+                            TS__CONTENT_FILL);
+    else
+        ts__trial_work(t, actor, saw);
+}
+
+// Runs an order; a digest of what came out. What device work read counts for
+// telling orders apart only.
+static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
+                              uint64_t *class_of)
+{
+    const ts_races *const x = t->races;
+    uint64_t *const saw = (uint64_t *)t->saw.data;
+    ts__trial_clear(t);
+    for (size_t i = 0; i < x->events.count; i++) {
+        uint32_t actor = ts__races_event(x, order[i])->head;
+        for (; actor != TS_NODE_NONE; actor = ts__races_actor(x, actor)->next)
+            ts__trial_act(t, actor, &saw[order[i]]);
+    }
+    const uint64_t memory =
+        XXH3_64bits(t->cells.data, x->cell_count * sizeof(ts__content));
+    *class_of = ts__trial_hash(
+        memory, XXH3_64bits(saw, x->events.count * sizeof *saw), 0);
+    uint64_t host = 0;
+    for (uint32_t i = 0; i < x->events.count; i++) {
+        const ts__actor *const actor =
+            ts__races_actor(x, ts__races_event(x, i)->head);
+        if (actor->op == TS_NODE_NONE && saw[i])
+            host = ts__trial_hash(i, host, saw[i]);
+    }
+    return ts__trial_hash(0, memory, host);
+}
+
+/* ---- 9.73 Races: orders -------------------------------------------------- */
+
+static uint64_t ts__trial_dice(ts__trial *t, uint64_t sides)
+{
+    uint64_t z = t->dice += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return (z ^ z >> 31) % sides;
+}
+
+typedef enum ts__trial_way {
+    TS__WAY_PAIR,    // as recorded, but one pair turned round
+    TS__WAY_STREAMS, // by priorities of chains, which change at times
+    TS__WAY_ANY      // by priorities of events
+} ts__trial_way;
+
+typedef struct ts__trial_plan {
+    ts__trial_way way;
+    uint32_t held, until; // events: the first not before the second
+    uint64_t changes[3];  // steps after which a chain falls back
+} ts__trial_plan;
+
+static ts__trial_plan ts__trial_choose(ts__trial *t, uint64_t seed)
+{
+    const size_t events = t->races->events.count;
+    ts__trial_plan plan = { TS__WAY_ANY, TS_NODE_NONE, TS_NODE_NONE, { 0 } };
+    // Neighbouring seeds must not have neighbouring dice.
+    t->dice = ts__trial_hash(seed, seed, seed);
+    const uint64_t way = ts__trial_dice(t, 4);
+    if (way < 2 && t->pairs.count) {
+        const ts__race_pair *const pair = (const ts__race_pair *)t->pairs.data +
+                                          ts__trial_dice(t, t->pairs.count);
+        plan.way = TS__WAY_PAIR;
+        plan.held = pair->first;
+        plan.until = pair->second;
+    } else if (way < 3) {
+        plan.way = TS__WAY_STREAMS;
+    }
+    for (int i = 0; i < 3; i++)
+        plan.changes[i] = ts__trial_dice(t, events);
+    int64_t *const priorities = (int64_t *)t->priorities.data;
+    for (size_t i = 0; i < t->priorities.count; i++)
+        priorities[i] = (int64_t)(ts__trial_dice(t, UINT64_C(1) << 60));
+    return plan;
+}
+
+static void ts__trial_push(ts__trial *t, const ts__trial_plan *plan,
+                           uint32_t event)
+{
+    const uint32_t chain = ts__races_event(t->races, event)->chain;
+    const int64_t priority =
+        plan->way == TS__WAY_PAIR ? (int64_t)event
+        : plan->way == TS__WAY_STREAMS
+            ? ((const int64_t *)t->priorities.data)[chain]
+            : (int64_t)ts__trial_dice(t, UINT64_C(1) << 60);
+    const ts__precede_item item = { priority, event };
+    ts__precede_sift_up((ts__precede_item *)t->heap.data, t->heap.count++,
+                        item);
+}
+
+// What may run once an event has.
+static void ts__trial_release(ts__trial *t, const ts__trial_plan *plan,
+                              uint32_t event)
+{
+    const uint32_t *const offsets = (const uint32_t *)t->after_offsets.data;
+    uint32_t *const missing = (uint32_t *)t->missing.data;
+    for (uint32_t e = offsets[event]; e < offsets[event + 1]; e++) {
+        const uint32_t to = ((const uint32_t *)t->after.data)[e];
+        if (!--missing[to]) ts__trial_push(t, plan, to);
+    }
+}
+
+// One legal order.
+static void ts__trial_order(ts__trial *t, uint64_t seed, uint32_t *order)
+{
+    const ts_races *const x = t->races;
+    const uint32_t count = (uint32_t)x->events.count;
+    ts__trial_plan plan = ts__trial_choose(t, seed);
+    uint32_t *const missing = (uint32_t *)t->missing.data;
+    bool held = false;
+    t->heap.count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        missing[i] = ts__races_event(x, i)->before_count;
+    for (uint32_t i = 0; i < count; i++)
+        if (!missing[i]) ts__trial_push(t, &plan, i);
+    for (uint32_t n = 0; n < count;) {
+        // What is kept as recorded may tie a pair after all.
+        if (held && (plan.until == TS_NODE_NONE || !t->heap.count)) {
+            held = false;
+            plan.until = TS_NODE_NONE;
+            ts__trial_push(t, &plan, plan.held);
+        }
+        const uint32_t event = ts__precede_take(&t->heap);
+        if (event == plan.held && plan.until != TS_NODE_NONE) {
+            held = true;
+            continue;
+        }
+        order[n++] = event;
+        if (event == plan.until) plan.until = TS_NODE_NONE;
+        for (int i = 0; i < 3; i++)
+            if (plan.changes[i] == n) // from here on behind all others
+                ((int64_t *)
+                     t->priorities.data)[ts__races_event(x, event)->chain] =
+                    (INT64_C(1) << 60) + n;
+        ts__trial_release(t, &plan, event);
+    }
+}
+
+static bool ts__trial_links(ts__trial *t)
+{
+    const ts_races *const x = t->races;
+    const size_t count = x->events.count;
+    if (!ts__rvec_fill(t->allocator, &t->after_offsets, sizeof(uint32_t),
+                       count + 1, 0) ||
+        !ts__rvec_fill(t->allocator, &t->after, sizeof(uint32_t),
+                       x->befores.count, 0))
+        return false;
+    uint32_t *const offsets = (uint32_t *)t->after_offsets.data;
+    const uint32_t *const befores = (const uint32_t *)x->befores.data;
+    for (size_t i = 0; i < x->befores.count; i++)
+        offsets[befores[i]]++;
+    uint32_t sum = 0;
+    for (size_t i = 0; i <= count; i++) {
+        sum += offsets[i];
+        offsets[i] = sum; // one too far: the loop below counts down
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const ts__race_event *const event = ts__races_event(x, i);
+        for (uint32_t k = 0; k < event->before_count; k++)
+            ((uint32_t *)t->after.data)[--offsets[befores[event->before + k]]] =
+                i;
+    }
+    return true;
+}
+
+// The pairs that race and may change places, as pairs of events.
+static bool ts__trial_pairs(ts__trial *t)
+{
+    const ts_races *const x = t->races;
+    ts__rvec event_of = { 0 };
+    bool ok = ts__rvec_fill(t->allocator, &event_of, sizeof(uint32_t),
+                            x->actors.count, 0xFF);
+    uint32_t *const of = (uint32_t *)event_of.data;
+    for (uint32_t i = 0; ok && i < x->events.count; i++) {
+        uint32_t actor = ts__races_event(x, i)->head;
+        for (; actor != TS_NODE_NONE; actor = ts__races_actor(x, actor)->next)
+            of[actor] = i;
+    }
+    for (size_t i = 0; ok && i < x->pairs.count; i++) {
+        const ts__race_pair *const pair =
+            (const ts__race_pair *)x->pairs.data + i;
+        if (!pair->free) continue;
+        ts__race_pair *const to =
+            (ts__race_pair *)ts__rvec_push(t->allocator, &t->pairs, sizeof *to);
+        ok = to != NULL;
+        if (!ok) break;
+        to->first = of[pair->first];
+        to->second = of[pair->second];
+        to->free = true;
+    }
+    ts__rvec_close(t->allocator, &event_of);
+    return ok;
+}
+
+/* ---- 9.74 Races: the two that matter ------------------------------------- */
+
+// The first k steps of the order found, then all others as recorded.
+static void ts__trial_prefix(ts__trial *t, size_t k)
+{
+    const uint32_t *const found = (const uint32_t *)t->found.data;
+    uint32_t *const tried = (uint32_t *)t->tried.data;
+    const uint32_t count = (uint32_t)t->races->events.count;
+    uint32_t *const taken = (uint32_t *)t->missing.data;
+    memset(taken, 0, count * sizeof *taken);
+    for (size_t i = 0; i < k; i++) {
+        tried[i] = found[i];
+        taken[found[i]] = 1;
+    }
+    size_t n = k;
+    for (uint32_t i = 0; i < count; i++)
+        if (!taken[i]) tried[n++] = i;
+}
+
+// The same, and step k of the order found moved forward by some places.
+// Returns how many places it could move.
+static size_t ts__trial_forward(ts__trial *t, size_t k, size_t places)
+{
+    uint32_t *const tried = (uint32_t *)t->tried.data;
+    ts__trial_prefix(t, k);
+    const uint32_t event = ((const uint32_t *)t->found.data)[k];
+    size_t at = k;
+    while (tried[at] != event)
+        at++;
+    const size_t most = at - k;
+    for (size_t i = 0; i < places; i++, at--)
+        tried[at] = tried[at - 1];
+    tried[at] = event;
+    return most;
+}
+
+static bool ts__trial_same(ts__trial *t, uint64_t recorded)
+{
+    uint64_t class_of;
+    return ts__trial_run(t, (const uint32_t *)t->tried.data, &class_of) ==
+           recorded;
+}
+
+// The first cells that do not hold what they did.
+static void ts__trial_differs(const ts__trial *t, ts_exploration *result)
+{
+    const ts_races *const x = t->races;
+    const ts__content *const a = (const ts__content *)t->recorded.data;
+    const ts__content *const b = ts__trial_cells(t);
+    const uint64_t *const first = (const uint64_t *)x->cells.data;
+    const uint32_t *const space = (const uint32_t *)x->cell_spaces.data;
+    uint32_t low = 0;
+    while (low < x->cell_count && !memcmp(&a[low], &b[low], sizeof *a))
+        low++;
+    if (low == x->cell_count) return; // only the host saw something else
+    uint32_t high = low + 1;
+    while (high < x->cell_count && memcmp(&a[high], &b[high], sizeof *a) &&
+           space[high] == space[low])
+        high++;
+    result->address = first[low];
+    result->size = first[high] - first[low];
+}
+
+static bool ts__trial_meet(const ts_races *x, uint32_t a, uint32_t b,
+                           ts_exploration *result)
+{
+    const ts__actor *const first = ts__races_actor(x, a);
+    const ts__actor *const second = ts__races_actor(x, b);
+    for (uint32_t i = 0; i < first->span_count; i++)
+        for (uint32_t k = 0; k < second->span_count; k++) {
+            const ts__strip *const s = ts__races_span(x, first->spans + i);
+            const ts__strip *const u = ts__races_span(x, second->spans + k);
+            if (!((s->mode | u->mode) & TS_ACCESS_WRITE) || s->high <= u->low ||
+                u->high <= s->low)
+                continue;
+            result->first = ts__race_side(x, s);
+            result->second = ts__race_side(x, u);
+            return true;
+        }
+    return false;
+}
+
+static void ts__trial_sides(const ts_races *x, uint32_t first, uint32_t second,
+                            ts_exploration *result)
+{
+    const uint32_t head = ts__races_event(x, second)->head;
+    uint32_t a = ts__races_event(x, first)->head;
+    for (; a != TS_NODE_NONE; a = ts__races_actor(x, a)->next)
+        for (uint32_t b = head; b != TS_NODE_NONE;
+             b = ts__races_actor(x, b)->next)
+            if (ts__trial_meet(x, a, b, result)) return;
+}
+
+/*
+    From the recorded order to the one found leads a way on which two
+    neighbours change places at each step; at its begin the memory is as
+    recorded, at its end it is not. Halving finds a step where that changes.
+*/
+static void ts__trial_reduce(ts__trial *t, uint64_t recorded,
+                             ts_exploration *result)
+{
+    size_t low = 0, high = t->races->events.count;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        ts__trial_prefix(t, middle);
+        if (ts__trial_same(t, recorded))
+            low = middle;
+        else
+            high = middle;
+    }
+    const size_t k = low;
+    low = 0;
+    high = ts__trial_forward(t, k, 0);
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        ts__trial_forward(t, k, middle);
+        if (ts__trial_same(t, recorded))
+            low = middle;
+        else
+            high = middle;
+    }
+    const size_t at = k + ts__trial_forward(t, k, high) - high;
+    const uint32_t *const tried = (const uint32_t *)t->tried.data;
+    ts__trial_same(t, recorded);
+    ts__trial_differs(t, result);
+    ts__trial_sides(t->races, tried[at + 1], tried[at], result);
+}
+
+/* ---- 9.75 Races: exploring ----------------------------------------------- */
+
+static bool ts__trial_open(ts__trial *t)
+{
+    ts_races *const x = t->races;
+    const ts_allocator *const a = t->allocator;
+    const size_t events = x->events.count, content = sizeof(ts__content);
+    uint32_t chains = 0, widest = 0;
+    for (size_t i = 0; i < events; i++)
+        if (ts__races_event(x, i)->chain >= chains)
+            chains = ts__races_event(x, i)->chain + 1;
+    for (size_t i = 0; i < x->spans.count; i++) {
+        const ts__strip *const s = ts__races_span(x, i);
+        if (s->high - s->low > widest) widest = s->high - s->low;
+    }
+    return ts__rvec_fill(a, &t->cells, content, x->cell_count, 0) &&
+           ts__rvec_fill(a, &t->recorded, content, x->cell_count, 0) &&
+           ts__rvec_fill(a, &t->moved, content, widest, 0) &&
+           ts__rvec_fill(a, &t->saw, sizeof(uint64_t), events, 0) &&
+           ts__rvec_fill(a, &t->staged, sizeof(uint64_t), x->actors.count, 0) &&
+           ts__rvec_fill(a, &t->found, sizeof(uint32_t), events, 0) &&
+           ts__rvec_fill(a, &t->tried, sizeof(uint32_t), events, 0) &&
+           ts__rvec_fill(a, &t->missing, sizeof(uint32_t), events, 0) &&
+           ts__rvec_fill(a, &t->heap, sizeof(ts__precede_item), events, 0) &&
+           ts__rvec_fill(a, &t->priorities, sizeof(int64_t), chains, 0) &&
+           ts__trial_links(t) && ts__trial_pairs(t);
+}
+
+static void ts__trial_close(ts__trial *t)
+{
+    ts__rvec *const all[] = { &t->cells,      &t->recorded,      &t->saw,
+                              &t->staged,     &t->moved,         &t->found,
+                              &t->tried,      &t->missing,       &t->after,
+                              &t->heap,       &t->after_offsets, &t->pairs,
+                              &t->priorities, &t->known.entries };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        ts__rvec_close(t->allocator, all[i]);
+}
+
+enum { TS__TRIALS_KNOWN = 1000000 };
+
+// Counts an order that comes to something new; false: no memory.
+static bool ts__trial_note(ts__trial *t, uint64_t class_of,
+                           ts_exploration *result)
+{
+    if (t->known.used >= TS__TRIALS_KNOWN ||
+        ts__rmap_get(&t->known, class_of) != TS_NODE_NONE)
+        return true;
+    result->distinct++;
+    return ts__rmap_put(t->allocator, &t->known, class_of, 0);
+}
+
+static ts_result ts__trial_explore(ts__trial *t, const ts_explore_desc *desc,
+                                   ts_exploration *result)
+{
+    const uint64_t orders = desc->orders ? desc->orders : 1;
+    uint32_t *const found = (uint32_t *)t->found.data;
+    uint64_t class_of;
+    ts__trial_prefix(t, 0);
+    const uint64_t recorded =
+        ts__trial_run(t, (const uint32_t *)t->tried.data, &class_of);
+    memcpy(t->recorded.data, t->cells.data,
+           t->races->cell_count * sizeof(ts__content));
+    for (uint64_t i = 0; i < orders; i++) {
+        if (desc->progress && !desc->progress(desc->user, i)) break;
+        ts__trial_order(t, desc->seed + i, found);
+        const uint64_t outcome = ts__trial_run(t, found, &class_of);
+        if (!ts__trial_note(t, class_of, result)) return TS_ERR_MEMORY;
+        result->orders++;
+        if (outcome == recorded) continue;
+        result->differs = true;
+        result->seed = desc->seed + i;
+        ts__trial_reduce(t, recorded, result);
+        break;
+    }
+    return TS_OK;
+}
+
+TS_API ts_result ts_races_explore(ts_races *races, const ts_explore_desc *desc,
+                                  ts_exploration *result)
+{
+    static const ts_explore_desc none = { 0 };
+    if (!races || !result) return TS_ERR_USAGE;
+    memset(result, 0, sizeof *result);
+    if (!races->stats.ranges) return TS_ERR_NOT_FOUND;
+    ts__trial t = { 0 };
+    t.races = races;
+    t.allocator = &races->allocator;
+    ts_result done = ts__races_trace(races);
+    if (done == TS_OK && !races->events.count) return TS_ERR_NOT_FOUND;
+    result->operations = races->events.count;
+    if (done == TS_OK && !ts__trial_open(&t)) done = TS_ERR_MEMORY;
+    if (done == TS_OK)
+        done = ts__trial_explore(&t, desc ? desc : &none, result);
+    ts__trial_close(&t);
+    return done;
 }
 
 #endif // TRACESMITH_REPLAY_IMPLEMENTATION

@@ -37,6 +37,7 @@
         5. Cursor                       events in order of time
         6. Replay                       operations, dependencies, schedule
         7. Timeline                     states, idle time and its causes
+        8. Races                        unordered accesses, other orders
         9. Implementation               private
 */
 #ifndef TRACESMITH_REPLAY_H

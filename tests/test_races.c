@@ -1,0 +1,680 @@
+/*
+    test_races.c - races: one small trace for each rule
+
+    A: 0x1000 to 0x10FF. What overlaps in time never matters here, so most
+    rows do not overlap at all.
+*/
+#include "tests/races_random.h"
+
+#define A        .address = 0x1000, .size = 256
+#define BEHIND   .address = 0x1100, .size = 256
+#define NEAR     .address = 0x10FF, .size = 256
+#define EVENT(n) .id = n
+
+/* ---- Streams and events ------------------------------------------------- */
+
+static void two_streams_without_an_event_race(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { K, S0, 10, 20, 1, A, WR },
+        { K, S1, 30, 40, 3, A, RD },
+    };
+    const ts_race race = RACE(acts, READ_WRITE, 0, 1);
+    assert_int_equal(TS_RACE_FIX_EVENT_WAIT, race.fix);
+    assert_int_equal(0x1000, race.address);
+    assert_int_equal(256, race.size);
+    assert_int_equal(S0, race.first.track);
+    assert_int_equal(S1, race.second.track);
+    assert_int_equal(HOST, race.first.thread);
+    assert_true(race.first.site && race.first.site != race.second.site);
+    assert_int_equal(TS_ACCESS_WRITE, race.first.mode);
+    assert_false(race.coarse);
+}
+
+static void one_stream_is_in_order_even_where_the_record_overlaps(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { K, S0, 10, 20, 1, A, WR },
+        { K, S0, 15, 40, 3, A, RW },
+        { K, S0, 16, 18, 5, A, RW },
+        { K, S0, 50, 60, 7, A, RD },
+    };
+    CLEAN(acts);
+}
+
+static void an_event_wait_orders(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { K, S0, 10, 20, 1, A, WR },
+        { R, S0, 20, 20, 3, EVENT(7) },
+        { W, S1, 20, 21, 5, EVENT(7), .record = 2 },
+        { K, S1, 30, 40, 7, A, RW },
+    };
+    CLEAN(acts);
+    act unnamed[4];
+    memcpy(unnamed, acts, sizeof acts);
+    unnamed[2].record = 0; // the most recent record of the event
+    CLEAN(unnamed);
+}
+
+static void a_wait_behind_the_access_does_not_help(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { K, S0, 10, 20, 1, A, WR },
+        { R, S0, 20, 20, 3, EVENT(7) },
+        { K, S1, 30, 40, 5, A, RW },
+        { W, S1, 40, 41, 7, EVENT(7), .record = 2 },
+    };
+    RACE(acts, WRITE_WRITE, 0, 2);
+}
+
+static void a_record_before_the_access_does_not_help(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { R, S0, 9, 9, 1, EVENT(7) },
+        { K, S0, 10, 20, 3, A, WR },
+        { W, S1, 20, 21, 5, EVENT(7), .record = 1 },
+        { K, S1, 30, 40, 7, A, RD },
+    };
+    RACE(acts, READ_WRITE, 1, 3);
+}
+
+static void a_later_record_does_not_move_a_wait(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { R, S0, 9, 9, 1, EVENT(7) }, { W, S1, 10, 11, 2, EVENT(7) },
+        { K, S0, 10, 20, 3, A, WR },  { R, S0, 20, 20, 4, EVENT(7) },
+        { K, S1, 30, 40, 7, A, RD },
+    };
+    RACE(acts, READ_WRITE, 2, 4);
+    const act right[] = {
+        { R, S0, 9, 9, 1, EVENT(7) },   { K, S0, 10, 20, 3, A, WR },
+        { R, S0, 20, 20, 4, EVENT(7) }, { W, S1, 20, 21, 5, EVENT(7) },
+        { K, S1, 30, 40, 7, A, RD },
+    };
+    CLEAN(right);
+}
+
+static void a_wait_for_what_was_never_recorded_orders_nothing(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { K, S0, 10, 20, 1, A, WR },
+        { W, S1, 20, 21, 5, EVENT(9) },
+        { K, S1, 30, 40, 7, A, RD },
+    };
+    RACE(acts, READ_WRITE, 0, 2);
+}
+
+static void events_order_through_a_third_stream_and_another_device(void **s)
+{
+    (void)s;
+    const act acts[] = {
+        { K, S0, 10, 20, 1, A, WR },
+        { R, S0, 20, 20, 2, EVENT(1) },
+        { W, T0, 20, 21, 3, EVENT(1), .record = 2 },
+        { R, T0, 21, 21, 4, EVENT(2) },
+        { W, S1, 21, 22, 5, EVENT(2), .record = 4 },
+        { K, S1, 30, 40, 7, A, RW },
+        { K, S2, 50, 60, 8, A, RD }, // waits for nobody
+    };
+    RACE(acts, READ_WRITE, 5, 6);
+}
+
+/* ---- Ranges ------------------------------------------------------------- */
+
+static void readers_do_not_race(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { K, S0, 10, 20, 1, A, RD },
+        { K, S1, 10, 20, 3, A, RD },
+        { M, S2, 10, 20, 5, .address = 0x9000, .size = 256, .source = 0x1000,
+          .copy = 3 },
+    };
+    CLEAN(acts);
+}
+
+static void ranges_side_by_side_do_not_race_one_byte_does(void **state)
+{
+    (void)state;
+    act acts[] = {
+        { K, S0, 10, 20, 1, A, WR },
+        { K, S1, 10, 20, 3, BEHIND, WR },
+    };
+    CLEAN(acts);
+    acts[1] = (act){ K, S1, 10, 20, 3, NEAR, WR };
+    const ts_race race = RACE(acts, WRITE_WRITE, 0, 1);
+    assert_int_equal(0x10FF, race.address);
+    assert_int_equal(1, race.size);
+}
+
+static void small_ranges_race_with_a_big_one_and_it_with_them(void **state)
+{
+    (void)state;
+    act acts[9];
+    for (uint32_t i = 0; i < 8; i++)
+        acts[i] = (act){ K,          S0,        10 * i,
+                         10 * i + 5, 1 + i,     .address = 0x1000 + 32 * i,
+                         .size = 16, .mode = WR };
+    acts[8] = (act){
+        K, S1, 200, 210, 100, .address = 0x1000, .size = 4096, .mode = RD
+    };
+    scene s = SCENE(acts);
+    // The latest of the other stream stands for those before it.
+    assert_true(scene_stats(&s)->instances >= 1);
+    ts_race race;
+    for (size_t i = 0; ts_races_at(s.races, i, &race); i++)
+        assert_int_equal(8, scene_row(&s, &race.second));
+    scene_close(&s);
+    act turned[] = { acts[8], acts[3] };
+    turned[1].start = 300, turned[1].end = 310, turned[1].queued = 200;
+    turned[1].track = S1 + 1;
+    RACE(turned, READ_WRITE, 0, 1);
+}
+
+static void copies_and_sets_touch_what_their_addresses_say(void **state)
+{
+    (void)state;
+    act acts[] = {
+        { Z, S0, 10, 20, 1, A },
+        { M, S1, 30, 40, 3, .address = 0x9000, .size = 16, .source = 0x10F0,
+          .copy = 3 },
+    };
+    RACE(acts, READ_WRITE, 0, 1);
+    acts[1].source = 0x1100;
+    CLEAN(acts);
+    acts[1].address = 0xFF8;
+    RACE(acts, WRITE_WRITE, 0, 1);
+    acts[1].address = 0xFF0;
+    CLEAN(acts);
+}
+
+static void coarse_accesses_are_marked(void **state)
+{
+    (void)state;
+    act acts[] = {
+        { K, S0, 10, 20, 1, A, WR },
+        { K, S1, 30, 40, 3, A, RW | COARSE },
+    };
+    const ts_race race = RACE(acts, WRITE_WRITE, 0, 1);
+    assert_true(race.coarse);
+    scene s = SCENE(acts);
+    assert_int_equal(2, scene_stats(&s)->operations);
+    assert_int_equal(2, scene_stats(&s)->known);
+    assert_int_equal(1, scene_stats(&s)->coarse);
+    scene_close(&s);
+}
+
+/* ---- Default streams, the host ------------------------------------------ */
+
+static void the_legacy_default_stream_orders_blocking_streams(void **state)
+{
+    (void)state;
+    act acts[] = {
+        { K, S0, 10, 20, 1, A, WR },
+        { K, LEGACY, 30, 40, 3, BEHIND, WR },
+        { K, S1, 50, 60, 5, A, RW },
+    };
+    CLEAN(acts);
+    acts[2].track = FREE;
+    RACE(acts, WRITE_WRITE, 0, 2);
+}
+
+static void host_syncs_order_what_is_launched_after_them(void **state)
+{
+    (void)state;
+    const struct {
+        act sync;
+        bool orders;
+    } cases[] = {
+        { { SS, S0, 12, 21, 12, .back = 22 }, true },
+        { { SS, S1, 12, 21, 12, .back = 22 }, false },
+        { { DS, D0, 12, 21, 12, .back = 22 }, true },
+        { { DS, D1, 12, 21, 12, .back = 22 }, false },
+        { { DS, C0, 12, 21, 12, .back = 22 }, true },
+        { { ES, S0, 12, 21, 12, EVENT(7), .back = 22 }, true },
+        { { ES, S0, 12, 21, 12, EVENT(8), .back = 22 }, false },
+        { { SS, S0, 12, 21, 12, .thread = OTHER, .back = 22 }, false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const act acts[] = {
+            { K, S0, 10, 20, 1, A, WR },
+            { R, S0, 20, 20, 2, EVENT(7) },
+            cases[i].sync,
+            { K, S1, 30, 40, 25, A, RW },
+        };
+        if (cases[i].orders)
+            CLEAN(acts);
+        else
+            RACE(acts, WRITE_WRITE, 0, 3);
+    }
+}
+
+static void what_is_launched_before_the_sync_races(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { K, S0, 10, 20, 1, A, WR },
+        { K, S1, 30, 40, 3, A, RW },
+        { SS, S0, 12, 21, 12, .back = 22 },
+    };
+    RACE(acts, WRITE_WRITE, 0, 1);
+}
+
+static void the_host_races_with_what_it_did_not_wait_for(void **state)
+{
+    (void)state;
+    act acts[] = {
+        { M, S0, 10, 20, 1, .address = 0x1000, .size = 64, .source = 0x8000,
+          .copy = 2 | 0x23 << 4, .call = "memcpyAsync" },
+        { AC, HOST, 30, 30, -1, A, RD },
+    };
+    ts_race race = RACE(acts, READ_WRITE, 0, 1);
+    assert_int_equal(TS_RACE_FIX_HOST_SYNC, race.fix);
+    assert_int_equal(TS_NODE_NONE, race.second.operation);
+    const act right[] = { acts[0],
+                          { SS, S0, 12, 21, 12, .back = 22 },
+                          acts[1] };
+    CLEAN(right);
+    // Written after the launch, before the copy has read it.
+    act upload[] = {
+        { M, S0, 50, 60, 1, .address = 0x8000, .size = 64, .source = 0x1000,
+          .copy = 1 | 0x32 << 4, .call = "memcpyAsync" },
+        { AC, HOST, 30, 30, -1, A, WR },
+    };
+    race = RACE(upload, READ_WRITE, 1, 0);
+    assert_int_equal(TS_RACE_FIX_LAUNCH_LATER, race.fix);
+    upload[1].start = upload[1].end = 0; // before the launch
+    CLEAN(upload);
+    upload[1].track = OTHER; // another thread: nobody knows
+    RACE(upload, READ_WRITE, 1, 0);
+}
+
+static void copies_hold_the_host_up_only_if_they_must(void **state)
+{
+    (void)state;
+    enum { FROM_PAGEABLE = 1 | 0x31 << 4, TO_PAGEABLE = 2 | 0x13 << 4 };
+    enum { FROM_PINNED = 1 | 0x32 << 4, TO_PINNED = 2 | 0x23 << 4 };
+    const struct {
+        uint32_t copy;
+        const char *call;
+        bool waits;
+    } cases[] = {
+        { TO_PAGEABLE, "memcpyAsync", true }, { TO_PAGEABLE, "memcpy", true },
+        { TO_PINNED, "memcpyAsync", false },  { TO_PINNED, "memcpy", true },
+        { FROM_PINNED, "memcpy", true },      { FROM_PINNED, "xAsync", false },
+        { FROM_PAGEABLE, "memcpy", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const act acts[] = {
+            // The call returned after the copy, as it happens.
+            { M, FREE, 10, 20, 1, .address = 0x8000, .size = 64,
+              .source = 0x1000, .copy = cases[i].copy, .call = cases[i].call,
+              .back = 22 },
+            { K, S1, 30, 40, 25, .address = 0x8000, .size = 64, .mode = RW },
+        };
+        if (cases[i].waits)
+            CLEAN(acts);
+        else
+            RACE(acts, WRITE_WRITE, 0, 1);
+    }
+}
+
+static void the_source_of_a_pageable_copy_is_read_by_the_call(void **state)
+{
+    (void)state;
+    act acts[] = {
+        { M, S0, 50, 60, 1, .address = 0x8000, .size = 64, .source = 0x1000,
+          .copy = 1 | 0x31 << 4, .call = "memcpyAsync" },
+        { AC, HOST, 30, 30, -1, A, WR },
+    };
+    CLEAN(acts);
+    acts[0].copy = 1 | 0x32 << 4; // pinned
+    RACE(acts, READ_WRITE, 1, 0);
+}
+
+static void what_the_host_does_lies_between_its_calls(void **state)
+{
+    (void)state;
+    act acts[] = {
+        { AC, HOST, 5, 5, -1, A, WR },
+        { AC, HOST, 6, 6, -1, BEHIND, WR },
+        { K, S0, 60, 70, 10, A, RD },
+        { K, S1, 60, 70, 12, BEHIND, RD },
+        { DS, D0, 80, 90, 80, .back = 91 },
+        { AC, HOST, 92, 92, -1, A, WR },
+        { AC, HOST, 93, 93, -1, BEHIND, RD },
+        { K, S0, 100, 110, 95, A, RW },
+    };
+    CLEAN(acts);
+    acts[5].start = acts[5].end = 85; // during the sync: not after it
+    RACE(acts, READ_WRITE, 2, 5);
+}
+
+/* ---- Allocations -------------------------------------------------------- */
+
+static void use_after_free_is_found_in_every_order(void **state)
+{
+    (void)state;
+    act acts[] = {
+        { GA, S0, 2, 2, 1, A },
+        { K, S0, 10, 20, 3, A, WR },
+        { GF, S0, 21, 21, 5, .address = 0x1000 },
+        { K, S0, 30, 40, 7, NEAR, RD },
+    };
+    const ts_race race = RACE(acts, USE_AFTER_FREE, 2, 3);
+    assert_int_equal(TS_RACE_FIX_FREE_LATER, race.fix);
+    assert_int_equal(0x10FF, race.address);
+    assert_int_equal(1, race.size);
+    acts[3] = (act){ K, S0, 30, 40, 7, BEHIND, RD };
+    CLEAN(acts);
+}
+
+static void memory_that_is_allocated_again_may_be_used(void **state)
+{
+    (void)state;
+    act acts[] = {
+        { GA, S0, 2, 2, 1, A },
+        { K, S0, 10, 20, 3, A, WR },
+        { GF, S0, 21, 21, 5, .address = 0x1000 },
+        { GA, S0, 22, 22, 6, .address = 0x1000, .size = 64 },
+        { K, S0, 30, 40, 7, .address = 0x1000, .size = 64, .mode = RD },
+    };
+    CLEAN(acts);
+    acts[4].size = 65;
+    const ts_race race = RACE(acts, USE_AFTER_FREE, 2, 4);
+    assert_int_equal(0x1000, race.address);
+}
+
+static void a_free_that_does_not_wait_races(void **state)
+{
+    (void)state;
+    act acts[] = {
+        { GA, S0, 2, 2, 1, A },
+        { K, S0, 10, 20, 3, A, WR },
+        { R, S0, 20, 20, 4, EVENT(7) },
+        { W, S1, 20, 21, 5, EVENT(7), .record = 3 },
+        { GF, S1, 30, 30, 6, .address = 0x1000 },
+    };
+    CLEAN(acts);
+    acts[3].record = 0, acts[3].id = 8;
+    // Not ordered with the allocation either.
+    scene s = SCENE(acts);
+    ts_race race;
+    assert_int_equal(1, scene_stats(&s)->instances);
+    assert_true(ts_races_at(s.races, 0, &race));
+    assert_int_equal(TS_RACE_UNORDERED_FREE, race.kind);
+    scene_close(&s);
+}
+
+static void a_free_by_a_call_waits_for_its_device(void **state)
+{
+    (void)state;
+    act acts[] = {
+        { GA, C0, 2, 2, 1, A, .call = "malloc" },
+        { K, FREE, 10, 20, 3, A, WR },
+        { GF, C0, 30, 30, 6, .address = 0x1000, .call = "free", .back = 31 },
+    };
+    CLEAN(acts);
+    acts[2].start = acts[2].end = 15; // while it ran
+    acts[2].back = 16;
+    RACE(acts, UNORDERED_FREE, 1, 2);
+}
+
+static void a_second_free_is_told(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { GA, C0, 2, 2, 1, A, .call = "malloc" },
+        { GF, C0, 30, 30, 6, .address = 0x1000, .call = "free", .back = 31 },
+        { GF, C0, 40, 40, 36, .address = 0x1000, .call = "free", .back = 41 },
+    };
+    const ts_race race = RACE(acts, DOUBLE_FREE, 1, 2);
+    assert_int_equal(TS_RACE_FIX_FREE_ONCE, race.fix);
+    assert_int_equal(256, race.size);
+}
+
+static void a_free_of_unknown_memory_is_counted(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { K, S0, 10, 20, 3, A, WR },
+        { GF, S1, 30, 30, 6, .address = 0x1000 },
+    };
+    scene s = SCENE(acts);
+    assert_int_equal(1, scene_stats(&s)->unknown_frees);
+    assert_int_equal(0, scene_stats(&s)->instances);
+    scene_close(&s);
+}
+
+static void a_use_may_come_before_the_allocation(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { GA, S0, 2, 2, 1, A },
+        { K, S1, 10, 20, 3, A, WR },
+    };
+    const ts_race race = RACE(acts, UNORDERED_ALLOC, 0, 1);
+    assert_int_equal(TS_RACE_FIX_EVENT_WAIT, race.fix);
+}
+
+static void host_memory_freed_under_a_copy_is_a_race(void **state)
+{
+    (void)state;
+    act acts[] = {
+        { HA, HOST, 1, 1, -1, A },
+        { HA, HOST, 1, 1, -1, .address = 0x5000, .size = 10 }, // nobody's
+        { M, S0, 50, 60, 3, .address = 0x8000, .size = 64, .source = 0x1000,
+          .copy = 1 | 0x32 << 4, .call = "memcpyAsync" },
+        { HF, HOST, 30, 30, -1, .address = 0x5000 },
+        { HF, HOST, 31, 31, -1, .address = 0x1000 },
+    };
+    const ts_race race = RACE(acts, UNORDERED_FREE, 4, 2);
+    assert_int_equal(TS_RACE_FIX_LAUNCH_LATER, race.fix);
+    scene s = SCENE(acts);
+    assert_int_equal(2, scene_stats(&s)->host);
+    scene_close(&s);
+    acts[4].start = acts[4].end = 70;
+    RACE(acts, UNORDERED_FREE, 2, 4);
+    const act right[] = {
+        acts[0], acts[2], { SS, S0, 55, 61, 55, .back = 62 }, acts[4]
+    };
+    CLEAN(right);
+}
+
+/* ---- What is reported --------------------------------------------------- */
+
+static void a_pair_of_launch_sites_is_one_race(void **state)
+{
+    (void)state;
+    enum { TIMES = 20 };
+    act acts[2 * TIMES] = { 0 };
+    for (int i = 0; i < TIMES; i++) {
+        const int64_t at = 100 * i;
+        acts[2 * i] = (act){ K, S0, at + 10, at + 15, at + 1, A, WR };
+        acts[2 * i + 1] = (act){ Z, S1, at + 20, at + 25, at + 2, A };
+        acts[2 * i].zone = 1;
+        acts[2 * i + 1].zone = 2;
+    }
+    scene s = SCENE(acts);
+    ts_race race;
+    assert_true(ts_races_at(s.races, 0, &race));
+    assert_false(ts_races_at(s.races, 1, &race));
+    assert_int_equal(1, scene_stats(&s)->races);
+    // Each with the latest of the other stream, also the other way round.
+    assert_int_equal(2 * TIMES - 1, race.instances);
+    assert_int_equal(2 * TIMES - 1, scene_stats(&s)->instances);
+    assert_int_equal(0, scene_row(&s, &race.first));
+    assert_int_equal(1, scene_row(&s, &race.second));
+    scene_close(&s);
+}
+
+static void what_has_no_place_is_counted_not_guessed(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { K, S0, 10, 20, 1, A, WR },
+        { K, S1, 30, 40, -1, A, WR }, // no call: a sync may have been there
+        { K, S2, 50, 60, 9, .address = 0x9000, .size = 0, .mode = WR },
+        { K, S2, 70, 80, 9, .address = UINT64_MAX - 3, .size = 8, .mode = WR },
+        { K, S3, 90, 95, 91, .mode = 0 }, // touches nothing that is known
+    };
+    scene s = SCENE(acts);
+    assert_int_equal(0, scene_stats(&s)->instances);
+    assert_int_equal(1, scene_stats(&s)->unknown_order);
+    assert_int_equal(2, scene_stats(&s)->bad_ranges);
+    assert_int_equal(5, scene_stats(&s)->operations);
+    assert_int_equal(2, scene_stats(&s)->known);
+    scene_close(&s);
+}
+
+static void a_trace_without_memory_has_nothing_to_look_at(void **state)
+{
+    (void)state;
+    const act acts[] = { { K, S0, 10, 20, 1, .mode = 0 },
+                         { K, S1, 10, 20, 2, .mode = 0 } };
+    scene s = SCENE(acts);
+    assert_int_equal(2, scene_stats(&s)->operations);
+    assert_int_equal(0, scene_stats(&s)->known);
+    assert_int_equal(0, scene_stats(&s)->ranges);
+    scene_close(&s);
+}
+
+/* ---- Against brute force ------------------------------------------------ */
+
+typedef struct brute {
+    bool reach[MOST][MOST]; // by operation
+    bool told[MOST][MOST];  // [first][second]
+} brute;
+
+static void brute_walk(const ts_graph *g, uint32_t node, bool *seen)
+{
+    if (seen[node]) return;
+    seen[node] = true;
+    for (uint32_t e = g->offsets[node]; e < g->offsets[node + 1]; e++)
+        if (!(g->kinds[e] & TS_EDGE_INFERRED) &&
+            TS_EDGE_KIND(g->kinds[e]) != TS_EDGE_QUEUE)
+            brute_walk(g, g->targets[e], seen);
+}
+
+static void brute_fill(brute *b, const scene *s)
+{
+    const ts_graph g = ts_replay_graph(s->replay);
+    bool *const seen = calloc(g.node_count, 1);
+    memset(b, 0, sizeof *b);
+    for (uint32_t i = 0; i < g.operation_count; i++) {
+        memset(seen, 0, g.node_count);
+        brute_walk(&g, i, seen);
+        for (uint32_t k = 0; k < g.operation_count; k++)
+            b->reach[i][k] = k != i && seen[k];
+    }
+    free(seen);
+    ts_race race;
+    for (size_t i = 0; ts_races_at(s->races, i, &race); i++)
+        b->told[race.first.operation][race.second.operation] = true;
+}
+
+static const act *brute_act(const scene *s, uint32_t op)
+{
+    ts_operation o;
+    assert_true(ts_replay_operation(s->replay, op, &o));
+    return &s->acts[o.correlation - 1];
+}
+
+static bool brute_conflict(const act *a, const act *b)
+{
+    return a->mode && b->mode && ((a->mode | b->mode) & WR) &&
+           a->address < b->address + b->size &&
+           b->address < a->address + a->size;
+}
+
+// Whether b was told to race with a, or with somebody behind a.
+static bool brute_told(const brute *b, uint32_t count, uint32_t first,
+                       uint32_t second)
+{
+    for (uint32_t w = 0; w < count; w++)
+        if (b->told[w][second] && (w == first || b->reach[first][w]))
+            return true;
+    return false;
+}
+
+static void every_race_is_told_and_none_that_is_not(void **state)
+{
+    (void)state;
+    static brute b;
+    static act acts[MOST];
+    uint64_t races = 0, ordered = 0;
+    for (dice_state = 1; dice_state < 1500; dice_state++) {
+        const uint64_t seed = dice_state;
+        const size_t count = random_acts(acts);
+        scene s = scene_of(acts, count, 0);
+        brute_fill(&b, &s);
+        assert_int_equal(0, scene_stats(&s)->circle);
+        for (uint32_t i = 0; i < count; i++)
+            for (uint32_t k = 0; k < count; k++) {
+                if (i == k) continue;
+                const bool conflict =
+                    brute_conflict(brute_act(&s, i), brute_act(&s, k));
+                const bool free = !b.reach[i][k] && !b.reach[k][i];
+                if (b.told[i][k] && !(conflict && free))
+                    fail_msg("seed %" PRIu64 ": %u and %u do not race", seed, i,
+                             k);
+                if (i < k && conflict && free &&
+                    !brute_told(&b, (uint32_t)count, i, k) &&
+                    !brute_told(&b, (uint32_t)count, k, i))
+                    fail_msg("seed %" PRIu64 ": %u and %u race", seed, i, k);
+                races += conflict && free;
+                ordered += conflict && !free;
+            }
+        scene_close(&s);
+        dice_state = seed;
+    }
+    assert_true(races > 10000 && ordered > 10000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_streams_without_an_event_race),
+        cmocka_unit_test(one_stream_is_in_order_even_where_the_record_overlaps),
+        cmocka_unit_test(an_event_wait_orders),
+        cmocka_unit_test(a_wait_behind_the_access_does_not_help),
+        cmocka_unit_test(a_record_before_the_access_does_not_help),
+        cmocka_unit_test(a_later_record_does_not_move_a_wait),
+        cmocka_unit_test(a_wait_for_what_was_never_recorded_orders_nothing),
+        cmocka_unit_test(
+            events_order_through_a_third_stream_and_another_device),
+        cmocka_unit_test(readers_do_not_race),
+        cmocka_unit_test(ranges_side_by_side_do_not_race_one_byte_does),
+        cmocka_unit_test(small_ranges_race_with_a_big_one_and_it_with_them),
+        cmocka_unit_test(copies_and_sets_touch_what_their_addresses_say),
+        cmocka_unit_test(coarse_accesses_are_marked),
+        cmocka_unit_test(the_legacy_default_stream_orders_blocking_streams),
+        cmocka_unit_test(host_syncs_order_what_is_launched_after_them),
+        cmocka_unit_test(what_is_launched_before_the_sync_races),
+        cmocka_unit_test(the_host_races_with_what_it_did_not_wait_for),
+        cmocka_unit_test(copies_hold_the_host_up_only_if_they_must),
+        cmocka_unit_test(the_source_of_a_pageable_copy_is_read_by_the_call),
+        cmocka_unit_test(what_the_host_does_lies_between_its_calls),
+        cmocka_unit_test(use_after_free_is_found_in_every_order),
+        cmocka_unit_test(memory_that_is_allocated_again_may_be_used),
+        cmocka_unit_test(a_free_that_does_not_wait_races),
+        cmocka_unit_test(a_free_by_a_call_waits_for_its_device),
+        cmocka_unit_test(a_second_free_is_told),
+        cmocka_unit_test(a_free_of_unknown_memory_is_counted),
+        cmocka_unit_test(a_use_may_come_before_the_allocation),
+        cmocka_unit_test(host_memory_freed_under_a_copy_is_a_race),
+        cmocka_unit_test(a_pair_of_launch_sites_is_one_race),
+        cmocka_unit_test(every_race_is_told_and_none_that_is_not),
+        cmocka_unit_test(what_has_no_place_is_counted_not_guessed),
+        cmocka_unit_test(a_trace_without_memory_has_nothing_to_look_at),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
