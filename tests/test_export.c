@@ -366,15 +366,16 @@ static void what_comes_of_a_twisted_trace_is_well_formed(void **state)
 
 /* ---- Deflate ------------------------------------------------------------ */
 
-static void check_deflate(const uint8_t *bytes, size_t size)
+static void check_deflate_with(uint8_t *bytes, size_t size, export_copy *copies,
+                               size_t count)
 {
+    const export_block block = { { bytes, size, size }, copies, count, count };
     uint8_t *const packed = malloc(export_deflate_bound(size));
     void *const scratch = malloc(export_deflate_scratch);
     assert_non_null(packed);
     assert_non_null(scratch);
     memset(scratch, 0xA5, export_deflate_scratch);
-    const size_t packed_size =
-        export_deflate(scratch, packed, bytes, size, true);
+    const size_t packed_size = export_deflate(scratch, packed, &block, true);
     assert_true(packed_size <= export_deflate_bound(size));
     want_text raw = { 0 };
     want_add(&raw, "", 0);
@@ -384,6 +385,39 @@ static void check_deflate(const uint8_t *bytes, size_t size)
     free(raw.text);
     free(scratch);
     free(packed);
+}
+
+static void check_deflate(uint8_t *bytes, size_t size)
+{
+    check_deflate_with(bytes, size, NULL, 0);
+}
+
+static void known_copies_are_used_where_deflate_can(void **state)
+{
+    (void)state;
+    enum { SIZE = 150000, COPIES = 1000 };
+    uint8_t *const bytes = malloc(SIZE);
+    export_copy *const copies = malloc(COPIES * sizeof *copies);
+    assert_non_null(bytes);
+    assert_non_null(copies);
+    uint64_t x = 3;
+    for (size_t i = 0; i < SIZE; i++)
+        x = x * UINT64_C(6364136223846793005) + 1,
+        bytes[i] = (uint8_t)(x >> 56);
+    // Of 1 to 400 bytes, from near and too far, some of them touching.
+    uint32_t at = 500, count = 0;
+    while (count < COPIES && at + 400 < SIZE) {
+        x = x * UINT64_C(6364136223846793005) + 1;
+        const uint32_t size = 1 + (uint32_t)(x >> 40) % 400;
+        const uint32_t from = (uint32_t)(x >> 33) % (at - size % at);
+        for (uint32_t i = 0; i < size; i++)
+            bytes[at + i] = bytes[from + i];
+        copies[count++] = (export_copy){ at, from, size };
+        at += size + (uint32_t)(x >> 60) % 3 * 20;
+    }
+    check_deflate_with(bytes, SIZE, copies, count);
+    free(copies);
+    free(bytes);
 }
 
 static void what_is_deflated_can_be_inflated(void **state)
@@ -483,6 +517,7 @@ int main(void)
         cmocka_unit_test(damage_is_reported_and_shown),
         cmocka_unit_test(what_comes_of_a_twisted_trace_is_well_formed),
         cmocka_unit_test(what_is_deflated_can_be_inflated),
+        cmocka_unit_test(known_copies_are_used_where_deflate_can),
         cmocka_unit_test(checksums_are_those_of_the_standards),
         cmocka_unit_test(a_map_forgets_what_is_removed_and_nothing_else),
         cmocka_unit_test(texts_become_utf8),

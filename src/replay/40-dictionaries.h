@@ -505,6 +505,8 @@ static int ts__order_clock(const void *a, const void *b)
 static const ts__clock *ts__clock_find(const ts__clocks *clocks, uint32_t id)
 {
     const ts__clock wanted = { .id = id };
+    if (id + 1 < clocks->clock_count && clocks->clocks[id].id == id)
+        return &clocks->clocks[id]; // as most often
     const ts__clock *const found =
         bsearch(&wanted, clocks->clocks, clocks->clock_count - 1, sizeof wanted,
                 ts__order_clock);
@@ -520,8 +522,11 @@ static bool ts__clock_known(const ts__clocks *clocks, uint32_t id)
 static int64_t ts__clock_time(const ts__clocks *clocks, uint32_t id,
                               uint64_t tick)
 {
-    const ts__clock *const clock = ts__clock_find(clocks, id);
-    return ts__segment_far(clocks, ts__segment_find(clocks, clock, tick), tick);
+    const ts__segment *const segment =
+        ts__segment_find(clocks, ts__clock_find(clocks, id), tick);
+    if (tick - segment->start < segment->span)
+        return ts__segment_near(segment, tick - segment->start);
+    return ts__segment_far(clocks, segment, tick);
 }
 
 // Prepares ts__segment_near, as far as its results cannot overflow.

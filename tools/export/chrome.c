@@ -27,7 +27,7 @@ typedef struct chrome {
     const export_target *target;
     ts_reader *reader;
     export_out *out;
-    export_buffer block;
+    export_block block;
     bool filled; // a first event was written
     bool no_args;
     export_map threads; // process and thread -> taken
@@ -40,7 +40,7 @@ typedef struct chrome {
 
 static void put(chrome *c, const char *text)
 {
-    export_put(&c->block, text, strlen(text));
+    export_put(&c->block.bytes, text, strlen(text));
 }
 
 // A string's contents: valid UTF-8, escaped. RFC 8259, section 7.
@@ -132,17 +132,17 @@ static void event_begin(chrome *c, const char *phase, const export_lane *lane,
     c->filled = true;
     put(c, phase);
     put(c, "\",\"pid\":");
-    put_uint(&c->block, at->process);
+    put_uint(&c->block.bytes, at->process);
     put(c, ",\"tid\":");
-    put_uint(&c->block, at->thread);
+    put_uint(&c->block.bytes, at->thread);
     put(c, ",\"ts\":");
-    put_us(&c->block, (uint64_t)time_ns + (uint64_t)c->target->shift_ns);
+    put_us(&c->block.bytes, (uint64_t)time_ns + (uint64_t)c->target->shift_ns);
 }
 
 static void event_end(chrome *c)
 {
     put(c, "}");
-    if (c->block.size >= EXPORT_BLOCK_BYTES)
+    if (c->block.bytes.size >= EXPORT_BLOCK_BYTES)
         export_out_block(c->out, &c->block);
 }
 
@@ -218,20 +218,20 @@ static void put_names(chrome *c, const export_item *item)
 {
     if (item->site && !item->name.size && !item->category.size) {
         const export_buffer *const text = site_text(c, item->site);
-        export_put(&c->block, text->data, text->size);
+        export_put(&c->block.bytes, text->data, text->size);
         return;
     }
     const ts_text category = export_item_category(c->reader, item);
     put(c, ",\"name\":");
-    put_string(&c->block, export_item_name(c->reader, item));
+    put_string(&c->block.bytes, export_item_name(c->reader, item));
     if (!category.size) return;
     put(c, ",\"cat\":");
-    put_string(&c->block, category);
+    put_string(&c->block.bytes, category);
 }
 
 static void put_value(chrome *c, const export_arg *arg)
 {
-    export_buffer *const b = &c->block;
+    export_buffer *const b = &c->block.bytes;
     switch (arg->type) {
     case EXPORT_INT: put_int(b, arg->u.number); break;
     case EXPORT_UINT: put_uint(b, arg->u.uint); break;
@@ -257,7 +257,7 @@ static void put_key(chrome *c, bool *filled, ts_text key)
 {
     put(c, *filled ? "," : ",\"args\":{");
     *filled = true;
-    put_string(&c->block, key);
+    put_string(&c->block.bytes, key);
     put(c, ":");
 }
 
@@ -279,19 +279,19 @@ static void put_place(chrome *c, bool *filled, const ts_site_entry *site)
     const ts_text function = ts_reader_name(c->reader, site->function);
     if (file.size) {
         put_key(c, filled, (ts_text){ "source.file_name", 16 });
-        put_string(&c->block, file);
+        put_string(&c->block.bytes, file);
         put_key(c, filled, (ts_text){ "source.line_number", 18 });
-        put_uint(&c->block, site->line);
+        put_uint(&c->block.bytes, site->line);
     }
     if (function.size) {
         put_key(c, filled, (ts_text){ "source.function_name", 20 });
-        put_string(&c->block, function);
+        put_string(&c->block.bytes, function);
     }
     if (site->color) {
         char text[16];
         snprintf(text, sizeof text, "#%06X", site->color & 0xFFFFFF);
         put_key(c, filled, (ts_text){ "color", 5 });
-        put_string(&c->block, (ts_text){ text, 7 });
+        put_string(&c->block.bytes, (ts_text){ text, 7 });
     }
 }
 
@@ -307,7 +307,7 @@ static void put_stack(chrome *c, bool *filled, uint32_t stack)
         export_put_frame(&text, c->reader, &frames[i]);
     }
     put_key(c, filled, (ts_text){ "stack", 5 });
-    put_string(&c->block, (ts_text){ (char *)text.data, text.size });
+    put_string(&c->block.bytes, (ts_text){ (char *)text.data, text.size });
     export_resize(text.data, 0);
 }
 
@@ -320,10 +320,14 @@ static void put_args(chrome *c, const export_item *item, const char *category)
         put_arg_key(c, &filled, &item->args[i]);
         put_value(c, &item->args[i]);
     }
+    for (uint32_t i = 0; item->shared && i < item->shared->count; i++) {
+        put_arg_key(c, &filled, &item->shared->args[i]);
+        put_value(c, &item->shared->args[i]);
+    }
     if (category) {
         const ts_text own = export_item_category(c->reader, item);
         if (own.size) put_key(c, &filled, (ts_text){ category, 8 });
-        if (own.size) put_string(&c->block, own);
+        if (own.size) put_string(&c->block.bytes, own);
     }
     if (site && !c->no_args) put_place(c, &filled, site);
     if (item->stack) put_stack(c, &filled, item->stack);
@@ -341,9 +345,9 @@ static void put_arrows(chrome *c, const export_arrows *arrows)
     const bool in = target || arrows->phase == TS_PHASE_STEP ||
                     arrows->phase == TS_PHASE_END;
     put(c, ",\"bind_id\":\"");
-    export_put_hex(&c->block, arrows->phase
-                                  ? export_arrow_number(arrows->flow, 2)
-                                  : export_arrow_number(launch, 1));
+    export_put_hex(&c->block.bytes, arrows->phase
+                                        ? export_arrow_number(arrows->flow, 2)
+                                        : export_arrow_number(launch, 1));
     put(c, "\"");
     if (in) put(c, ",\"flow_in\":true");
     if (out) put(c, ",\"flow_out\":true");
@@ -356,7 +360,7 @@ static void put_late_arrow(chrome *c, const export_lane *lane,
 {
     event_begin(c, phase, lane, time_ns);
     put(c, ",\"bp\":\"e\",\"cat\":\"launch\",\"name\":\"launch\",\"id\":\"");
-    export_put_hex(&c->block, number);
+    export_put_hex(&c->block.bytes, number);
     put(c, "\"");
     event_end(c);
 }
@@ -379,14 +383,15 @@ static void chrome_slice(void *self, export_lane *lane, const export_item *item)
     if (lane->kind == EXPORT_ASYNC) {
         event_begin(c, "b", lane, item->start_ns);
         put(c, ",\"id\":");
-        put_uint(&c->block, lane->id);
+        put_uint(&c->block.bytes, lane->id);
         put(c, ",\"cat\":\"span\",\"name\":");
-        put_string(&c->block, export_item_name(c->reader, item));
+        put_string(&c->block.bytes, export_item_name(c->reader, item));
         put_args(c, item, "category");
     } else {
         event_begin(c, "X", lane, item->start_ns);
         put(c, ",\"dur\":");
-        put_us(&c->block, (uint64_t)item->end_ns - (uint64_t)item->start_ns);
+        put_us(&c->block.bytes,
+               (uint64_t)item->end_ns - (uint64_t)item->start_ns);
         put_names(c, item);
         put_arrows(c, &item->arrows);
         put_args(c, item, NULL);
@@ -401,7 +406,7 @@ static void chrome_end(void *self, export_lane *lane, const export_open *slice)
     if (lane->kind != EXPORT_ASYNC) return;
     event_begin(c, "e", lane, slice->end_ns);
     put(c, ",\"id\":");
-    put_uint(&c->block, lane->id);
+    put_uint(&c->block.bytes, lane->id);
     put(c, ",\"cat\":\"span\"");
     if (slice->is_unfinished) put(c, ",\"args\":{\"unfinished\":true}");
     event_end(c);
@@ -439,7 +444,7 @@ static void chrome_sample(void *self, export_lane *lane, int64_t time_ns,
                           ts_value_type type, uint64_t bits)
 {
     chrome *const c = self;
-    export_buffer *const b = &c->block;
+    export_buffer *const b = &c->block.bytes;
     double value;
     memcpy(&value, &bits, sizeof value);
     const bool is_double = type == TS_VALUE_DOUBLE;
@@ -467,21 +472,21 @@ static void put_meta(chrome *c, const place *at, const char *what,
     put(c, c->filled ? ",\n" : "\n");
     c->filled = true;
     put(c, "{\"ph\":\"M\",\"pid\":");
-    put_uint(&c->block, at->process);
+    put_uint(&c->block.bytes, at->process);
     put(c, ",\"tid\":");
-    put_uint(&c->block, at->thread);
+    put_uint(&c->block.bytes, at->thread);
     put(c, ",\"name\":\"");
     put(c, what);
     put(c, "_name\",\"args\":{\"name\":\"");
-    put_lane_name(&c->block, lane);
+    put_lane_name(&c->block.bytes, lane);
     put(c, "\"}},\n{\"ph\":\"M\",\"pid\":");
-    put_uint(&c->block, at->process);
+    put_uint(&c->block.bytes, at->process);
     put(c, ",\"tid\":");
-    put_uint(&c->block, at->thread);
+    put_uint(&c->block.bytes, at->thread);
     put(c, ",\"name\":\"");
     put(c, what);
     put(c, "_sort_index\",\"args\":{\"sort_index\":");
-    put_uint(&c->block, lane->id);
+    put_uint(&c->block.bytes, lane->id);
     put(c, "}}");
 }
 
@@ -538,7 +543,7 @@ static void *chrome_open(const export_target *target)
 
 static void put_metadata(chrome *c, const ts_metadata *m)
 {
-    export_buffer *const b = &c->block;
+    export_buffer *const b = &c->block.bytes;
     ts_track track;
     put(c, ",\n\"");
     if (m->track && ts_reader_track(c->reader, m->track, &track)) {
@@ -562,11 +567,11 @@ static void chrome_close(void *self)
     chrome *const c = self;
     const ts_info *const info = ts_reader_info(c->reader);
     put(c, "\n],\"otherData\":{\n\"trace.start_realtime_ns\":");
-    put_uint(&c->block, info->start_realtime_ns);
+    put_uint(&c->block.bytes, info->start_realtime_ns);
     put(c, ",\n\"trace.time_shift_ns\":");
-    put_int(&c->block, c->target->shift_ns);
+    put_int(&c->block.bytes, c->target->shift_ns);
     put(c, ",\n\"trace.lost\":");
-    put_uint(&c->block, info->lost);
+    put_uint(&c->block.bytes, info->lost);
     ts_metadata m;
     for (size_t i = 0; ts_reader_metadata_at(c->reader, i, &m); i++)
         put_metadata(c, &m);
@@ -578,7 +583,7 @@ static void chrome_close(void *self)
     export_resize(c->site_texts, 0);
     export_map_free(&c->sites);
     export_map_free(&c->threads);
-    export_resize(c->block.data, 0);
+    export_resize(c->block.bytes.data, 0);
     export_resize(c, 0);
 }
 

@@ -106,6 +106,15 @@ typedef struct export_arg {
     } u;
 } export_arg;
 
+// Arguments that many items have alike, such as a kernel's configuration: what
+// a format makes of them once it can use again, by their number.
+typedef struct export_shared {
+    uint32_t id; // 1, 2, ...
+    uint32_t count;
+    const export_arg *args; // ours and without repeats; live until the end
+    ts_text name;           // what a kernel is called; else empty
+} export_shared;
+
 /*
     Arrows go from every item with `source` to those whose `target` is the
     same number; both are 0 without one. `fan_out` arrows leave an item; the
@@ -151,7 +160,8 @@ typedef struct export_item {
     ts_text category; // likewise; lives as long as the trace
     uint32_t stack;
     uint32_t arg_count;
-    const export_arg *args; // valid during the call
+    const export_arg *args;      // valid during the call
+    const export_shared *shared; // more of them, behind those; may be NULL
     export_arrows arrows;
 } export_item;
 
@@ -224,9 +234,22 @@ typedef enum export_packing {
 */
 export_out *export_out_open(const char *path, export_packing packing,
                             const char **error);
-// Takes the contents of a buffer, which is empty afterwards. Packing and
+
+// `size` bytes of a block probably stood in it before, at `from`; or nothing
+// like them did (`from` is `at`). The packer does not search for these.
+typedef struct export_copy {
+    uint32_t at, from, size;
+} export_copy;
+
+typedef struct export_block {
+    export_buffer bytes;
+    export_copy *copies; // in order of `at`
+    size_t copy_count, copy_capacity;
+} export_block;
+
+// Takes the contents of a block, which is empty afterwards. Packing and
 // writing happen on a thread of their own.
-void export_out_block(export_out *out, export_buffer *buffer);
+void export_out_block(export_out *out, export_block *block);
 // 0, or the errno of the first failure.
 int export_out_error(export_out *out);
 // Finishes the file, or removes it when `keep` is false or something failed.
@@ -238,8 +261,8 @@ size_t export_deflate_bound(size_t size);
 // block unless asked for. Returns its size. scratch: export_deflate_scratch
 // bytes, any contents.
 extern const size_t export_deflate_scratch;
-size_t export_deflate(void *scratch, uint8_t *dst, const uint8_t *src,
-                      size_t size, bool final);
+size_t export_deflate(void *scratch, uint8_t *dst, const export_block *block,
+                      bool final);
 uint32_t export_adler32(const uint8_t *bytes, size_t size);
 uint32_t export_crc32(uint32_t crc, const uint8_t *bytes, size_t size);
 

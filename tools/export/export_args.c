@@ -145,9 +145,6 @@ static void add_kind_args(export_args *a, const ts_event *event)
     const uint64_t type = ts_event_value(event, TS_COLUMN_TYPE);
     const uint64_t memory = ts_event_value(event, TS_COLUMN_MEMORY);
     switch ((int)event->kind) {
-    case TS_EVENT_KERNEL:
-        add_launch(a, ts_event_value(event, TS_COLUMN_LAUNCH));
-        break;
     case TS_EVENT_MEMCPY:
         export_add_text(a, EXPORT_ARG_COPY, export_text(copy_name(type)));
         add_memory(a, EXPORT_ARG_SOURCE_MEMORY, memory & 15);
@@ -175,7 +172,6 @@ static const struct {
     bool is_address, keep_zero;
     export_arg_name name;
 } plain_args[] = {
-    { TS_COLUMN_CORRELATION, false, false, EXPORT_ARG_CORRELATION },
     { TS_COLUMN_SIZE, false, true, EXPORT_ARG_BYTES },
     { TS_COLUMN_SOURCE, true, false, EXPORT_ARG_SOURCE },
     { TS_COLUMN_ADDRESS, true, false, EXPORT_ARG_ADDRESS },
@@ -188,32 +184,85 @@ static const struct {
     { TS_COLUMN_RANKS, false, false, EXPORT_ARG_RANKS },
 };
 
+// Those that a kind of event has, as bits.
+static uint32_t plain_args_of(export_args *a, ts_event_kind kind)
+{
+    uint32_t *const used = &a->plain[kind % TS_EVENT_LIMIT];
+    const char *const columns = (const char *)ts_event_columns(kind);
+    if (*used || !columns) return *used & INT32_MAX;
+    *used = UINT32_C(1) << 31;
+    for (size_t i = 0; i < sizeof plain_args / sizeof *plain_args; i++)
+        if (strchr(columns, plain_args[i].column)) *used |= UINT32_C(1) << i;
+    return *used & INT32_MAX;
+}
+
 void export_add_operation(export_args *a, const ts_event *event)
 {
     // What differs each time first, so that the rest repeats as a whole.
+    const uint64_t correlation = ts_event_value(event, TS_COLUMN_CORRELATION);
+    if (correlation) export_add_uint(a, EXPORT_ARG_CORRELATION, correlation);
     add_delay(a, EXPORT_ARG_QUEUED_NS, event, TS_COLUMN_QUEUED);
     add_delay(a, EXPORT_ARG_SUBMITTED_NS, event, TS_COLUMN_SUBMITTED);
-    const uint8_t *const columns = ts_event_columns(event->kind);
-    for (size_t i = 0; i < sizeof plain_args / sizeof *plain_args; i++) {
-        const uint8_t column = plain_args[i].column;
-        const uint64_t value = ts_event_value(event, (ts_column)column);
-        if (!value && (!plain_args[i].keep_zero || !columns ||
-                       !strchr((const char *)columns, column)))
-            continue;
+    const uint32_t used = plain_args_of(a, event->kind);
+    for (size_t i = 0; used >> i; i++) {
+        if (!(used >> i & 1)) continue;
+        const uint64_t value =
+            ts_event_value(event, (ts_column)plain_args[i].column);
+        if (!value && !plain_args[i].keep_zero) continue;
         if (plain_args[i].is_address)
             export_add_address(a, plain_args[i].name, value);
         else
             export_add_uint(a, plain_args[i].name, value);
     }
+    if (event->kind == TS_EVENT_KERNEL) return;
     add_kind_args(a, event);
     export_add_name(a, EXPORT_ARG_POOL, ts_event_value(event, TS_COLUMN_POOL));
     export_add_track(a, EXPORT_ARG_PEER, ts_event_value(event, TS_COLUMN_PEER));
-    export_add_track(a, EXPORT_ARG_THREAD,
-                     ts_event_value(event, TS_COLUMN_THREAD));
-    const uint32_t site = (uint32_t)ts_event_value(event, TS_COLUMN_SITE);
+}
+
+/* ---- Shared arguments --------------------------------------------------- */
+
+static export_shared *shared_new(export_args *a, uint32_t launch,
+                                 uint32_t thread, uint32_t site)
+{
+    const size_t from = a->count;
+    add_launch(a, launch);
+    export_add_track(a, EXPORT_ARG_THREAD, thread);
     if (site)
         export_add_text(a, EXPORT_ARG_ZONE,
                         ts_reader_site_name(a->reader, site));
+    export_shared *const made = export_zeroed(1, sizeof *made);
+    made->id = (uint32_t)a->shared_count + 1;
+    made->count = (uint32_t)(a->count - from);
+    const size_t size = made->count * sizeof *made->args;
+    export_arg *const args = export_resize(NULL, size + 1);
+    if (size) memcpy(args, a->args + from, size);
+    made->args = args;
+    a->count = from;
+    const ts_launch_entry *const entry = ts_reader_launch(a->reader, launch);
+    if (entry) made->name = ts_reader_name(a->reader, entry->name);
+    a->shared = export_grow(a->shared, &a->shared_capacity, a->shared_count,
+                            sizeof *a->shared);
+    a->shared[a->shared_count++] = made;
+    return made;
+}
+
+const export_shared *export_args_shared(export_args *a, const ts_event *event)
+{
+    const uint64_t launch = ts_event_value(event, TS_COLUMN_LAUNCH);
+    const uint64_t thread = ts_event_value(event, TS_COLUMN_THREAD);
+    const uint64_t site = ts_event_value(event, TS_COLUMN_SITE);
+    const uint64_t key = (uint64_t)(uint32_t)thread << 32 | (uint32_t)site;
+    if (!(launch | key) || key == EXPORT_NO_KEY) return NULL;
+    uint64_t *const context = export_map_at(&a->contexts, key);
+    if (!*context) *context = a->contexts.count;
+    uint64_t *const index =
+        export_map_at(&a->launches, *context << 32 | (uint32_t)launch);
+    if (*index) return a->shared[*index - 1];
+    const export_shared *const made =
+        shared_new(a, (uint32_t)launch, (uint32_t)thread, (uint32_t)site);
+    *index = a->shared_count;
+    return made;
 }
 
 /* ---- Forgetting --------------------------------------------------------- */
@@ -228,6 +277,13 @@ void export_args_clear(export_args *a)
 void export_args_free(export_args *a)
 {
     export_args_clear(a);
+    for (size_t i = 0; i < a->shared_count; i++) {
+        export_resize((void *)(uintptr_t)a->shared[i]->args, 0);
+        export_resize(a->shared[i], 0);
+    }
+    export_resize(a->shared, 0);
+    export_map_free(&a->contexts);
+    export_map_free(&a->launches);
     export_resize(a->args, 0);
     export_resize(a->texts, 0);
 }

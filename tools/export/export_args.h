@@ -16,6 +16,12 @@ typedef struct export_args {
     size_t count, capacity;
     char **texts; // copies
     size_t text_count, text_capacity;
+    uint32_t plain[TS_EVENT_LIMIT]; // columns that become arguments, as bits
+    // What operations share, by the numbers of thread, zone and launch.
+    export_shared **shared;
+    size_t shared_count, shared_capacity;
+    export_map contexts; // thread << 32 | site -> number
+    export_map launches; // number of that << 32 | launch -> index + 1
 } export_args;
 
 static inline ts_text export_text(const char *text)
@@ -36,8 +42,10 @@ void export_add_text(export_args *a, export_arg_name name, ts_text text);
 // The text of a name; the name of a track, 0 none.
 void export_add_name(export_args *a, export_arg_name name, uint64_t id);
 void export_add_track(export_args *a, export_arg_name name, uint64_t id);
-// What is known about a GPU operation.
+// What is known about a GPU operation, but for what it shares with others.
 void export_add_operation(export_args *a, const ts_event *event);
+// That: configuration, thread, zone. NULL without any; lives until the end.
+const export_shared *export_args_shared(export_args *a, const ts_event *event);
 
 ts_text export_keep_text(export_args *a, ts_text text);
 void export_args_clear(export_args *a);

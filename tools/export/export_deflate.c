@@ -24,15 +24,19 @@ typedef struct code {
     uint8_t size[LITERALS];
 } code;
 
+typedef struct encoder_bits {
+    uint8_t *to;
+    uint64_t pending; // bits not written yet, the first one lowest
+    uint32_t pending_size;
+} encoder_bits;
+
 typedef struct encoder {
-    // Last positions, plus 1, by hashes of as many bytes.
+    // Last positions, plus WINDOW + 1, by hashes of as many bytes.
     uint32_t by_five[1u << HASH_BITS], by_eight[1u << HASH_BITS];
     uint32_t tokens[TOKENS_MAX]; // literal, or length << 16 | distance
     uint32_t count;
     code literal, distance, length;
-    uint8_t *to;
-    uint64_t pending; // bits not written yet, the first one lowest
-    uint32_t pending_size;
+    encoder_bits bits;
 } encoder;
 
 const size_t export_deflate_scratch = sizeof(encoder);
@@ -45,8 +49,8 @@ static uint32_t log2_of(uint32_t value)
 }
 
 // RFC 1951, 3.2.5. Lengths 3 to 258: symbols 257 to 285.
-static uint32_t length_symbol(uint32_t length, uint32_t *extra_size,
-                              uint32_t *extra)
+static inline uint32_t length_symbol(uint32_t length, uint32_t *extra_size,
+                                     uint32_t *extra)
 {
     const uint32_t n = length - 3;
     *extra_size = *extra = 0;
@@ -59,8 +63,8 @@ static uint32_t length_symbol(uint32_t length, uint32_t *extra_size,
 }
 
 // Distances 1 to 32768: symbols 0 to 29.
-static uint32_t distance_symbol(uint32_t distance, uint32_t *extra_size,
-                                uint32_t *extra)
+static inline uint32_t distance_symbol(uint32_t distance, uint32_t *extra_size,
+                                       uint32_t *extra)
 {
     const uint32_t n = distance - 1;
     *extra_size = *extra = 0;
@@ -165,35 +169,35 @@ static void code_build(code *c, uint32_t symbols, uint32_t limit)
 
 /* ---- Bits --------------------------------------------------------------- */
 
-static inline void put_bits(encoder *e, uint32_t bits, uint32_t size)
+static inline void put_bits(encoder_bits *b, uint32_t bits, uint32_t size)
 {
-    e->pending |= (uint64_t)bits << e->pending_size;
-    e->pending_size += size;
+    b->pending |= (uint64_t)bits << b->pending_size;
+    b->pending_size += size;
 }
 
 // Leaves at most 7 bits pending.
-static inline void flush_bits(encoder *e)
+static inline void flush_bits(encoder_bits *b)
 {
-    memcpy(e->to, &e->pending, 8); // little-endian, as the whole format
-    const uint32_t whole = e->pending_size >> 3;
-    e->to += whole;
-    e->pending = whole == 8 ? 0 : e->pending >> (whole * 8);
-    e->pending_size &= 7;
+    memcpy(b->to, &b->pending, 8); // little-endian, as the whole format
+    const uint32_t whole = b->pending_size >> 3;
+    b->to += whole;
+    b->pending = whole == 8 ? 0 : b->pending >> (whole * 8);
+    b->pending_size &= 7;
 }
 
-static inline void put_symbol(encoder *e, const code *c, uint32_t symbol)
+static inline void put_symbol(encoder_bits *b, const code *c, uint32_t symbol)
 {
-    put_bits(e, c->bits[symbol], c->size[symbol]);
+    put_bits(b, c->bits[symbol], c->size[symbol]);
 }
 
 // An empty stored block brings the stream to a byte boundary.
-static void align(encoder *e)
+static void align(encoder_bits *b)
 {
-    put_bits(e, 0, 3);
-    put_bits(e, 0, (8 - (e->pending_size & 7)) & 7);
-    flush_bits(e);
-    memcpy(e->to, "\x00\x00\xFF\xFF", 4);
-    e->to += 4;
+    put_bits(b, 0, 3);
+    put_bits(b, 0, (8 - (b->pending_size & 7)) & 7);
+    flush_bits(b);
+    memcpy(b->to, "\x00\x00\xFF\xFF", 4);
+    b->to += 4;
 }
 
 /* ---- Blocks ------------------------------------------------------------- */
@@ -221,6 +225,7 @@ static void put_codes(encoder *e)
 {
     static const uint8_t order[LENGTHS] = { 16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                             11, 4,  12, 3, 13, 2, 14, 1, 15 };
+    encoder_bits *const b = &e->bits;
     memset(e->length.count, 0, sizeof e->length.count);
     for (uint32_t s = 0; s < LITERALS; s++)
         e->length.count[e->literal.size[s]]++;
@@ -228,21 +233,49 @@ static void put_codes(encoder *e)
         e->length.count[e->distance.size[s]]++;
     code_build(&e->length, LENGTHS, 7);
 
-    put_bits(e, LITERALS - 257, 5);
-    put_bits(e, DISTANCES - 1, 5);
-    put_bits(e, LENGTHS - 4, 4);
+    put_bits(b, LITERALS - 257, 5);
+    put_bits(b, DISTANCES - 1, 5);
+    put_bits(b, LENGTHS - 4, 4);
     for (uint32_t i = 0; i < LENGTHS; i++) {
-        put_bits(e, e->length.size[order[i]], 3);
-        flush_bits(e);
+        put_bits(b, e->length.size[order[i]], 3);
+        flush_bits(b);
     }
     for (uint32_t s = 0; s < LITERALS; s++) {
-        put_symbol(e, &e->length, e->literal.size[s]);
-        flush_bits(e);
+        put_symbol(b, &e->length, e->literal.size[s]);
+        flush_bits(b);
     }
     for (uint32_t s = 0; s < DISTANCES; s++) {
-        put_symbol(e, &e->length, e->distance.size[s]);
-        flush_bits(e);
+        put_symbol(b, &e->length, e->distance.size[s]);
+        flush_bits(b);
     }
+}
+
+static void put_all_tokens(encoder *e)
+{
+    encoder_bits b = e->bits;
+    for (uint32_t i = 0; i < e->count; i++) {
+        const uint32_t token = e->tokens[i];
+        if (token < 256) {
+            put_symbol(&b, &e->literal, token);
+        } else {
+            // At most 15 + 5 + 15 + 13 bits.
+            if (b.pending_size > 16) flush_bits(&b);
+            uint32_t size, extra;
+            put_symbol(&b, &e->literal,
+                       length_symbol(token >> 16, &size, &extra));
+            put_bits(&b, extra, size);
+            const uint32_t distance = (token & 0xFFFF) + 1;
+            put_symbol(&b, &e->distance,
+                       distance_symbol(distance, &size, &extra));
+            put_bits(&b, extra, size);
+        }
+        if (b.pending_size > 48) flush_bits(&b);
+    }
+    flush_bits(&b);
+    put_symbol(&b, &e->literal, END);
+    flush_bits(&b);
+    e->bits = b;
+    e->count = 0;
 }
 
 static void put_block(encoder *e, bool final)
@@ -250,32 +283,14 @@ static void put_block(encoder *e, bool final)
     count_symbols(e);
     code_build(&e->literal, LITERALS, 15);
     code_build(&e->distance, DISTANCES, 15);
-    put_bits(e, final ? 1 : 0, 1);
-    put_bits(e, 2, 2); // with codes of its own
-    flush_bits(e);
+    put_bits(&e->bits, final ? 1 : 0, 1);
+    put_bits(&e->bits, 2, 2); // with codes of its own
+    flush_bits(&e->bits);
     put_codes(e);
-    for (uint32_t i = 0; i < e->count; i++) {
-        const uint32_t token = e->tokens[i];
-        if (token < 256) {
-            put_symbol(e, &e->literal, token);
-        } else {
-            uint32_t size, extra;
-            put_symbol(e, &e->literal,
-                       length_symbol(token >> 16, &size, &extra));
-            put_bits(e, extra, size);
-            const uint32_t distance = (token & 0xFFFF) + 1;
-            put_symbol(e, &e->distance,
-                       distance_symbol(distance, &size, &extra));
-            put_bits(e, extra, size);
-        }
-        flush_bits(e); // at most 7 + 15 + 5 + 15 + 13 bits are pending
-    }
-    put_symbol(e, &e->literal, END);
-    flush_bits(e);
-    e->count = 0;
+    put_all_tokens(e);
 }
 
-static void put_token(encoder *e, uint32_t token)
+static inline void put_token(encoder *e, uint32_t token)
 {
     if (e->count == TOKENS_MAX) put_block(e, false);
     e->tokens[e->count++] = token;
@@ -302,10 +317,8 @@ static inline uint32_t match_size(const uint8_t *a, const uint8_t *b,
 {
     uint32_t size = 0;
     while (size + 8 <= limit) {
-        uint64_t x, y;
-        memcpy(&x, a + size, 8);
-        memcpy(&y, b + size, 8);
-        if (x != y) return size + ((uint32_t)__builtin_ctzll(x ^ y) >> 3);
+        const uint64_t differ = load64(a + size) ^ load64(b + size);
+        if (differ) return size + ((uint32_t)__builtin_ctzll(differ) >> 3);
         size += 8;
     }
     while (size < limit && a[size] == b[size])
@@ -313,40 +326,78 @@ static inline uint32_t match_size(const uint8_t *a, const uint8_t *b,
     return size;
 }
 
-// How much of what is at `at` stood at `from`, a position plus 1 or 0.
+// How much of what is at `at` stood `distance` before, where eight bytes can
+// be read. No more than a match may have.
 static inline uint32_t match_at(const uint8_t *src, uint32_t size, uint32_t at,
-                                uint32_t from)
+                                uint32_t distance, uint64_t eight)
 {
+    if (distance > WINDOW) return 0;
+    const uint64_t differ = load64(src + at - distance) ^ eight;
+    if (differ) return (uint32_t)__builtin_ctzll(differ) >> 3;
     const uint32_t left = size - at;
-    if (!from || at - (from - 1) > WINDOW) return 0;
-    return match_size(src + from - 1, src + at,
+    return match_size(src + at - distance, src + at,
                       left < MATCH_MAX ? left : MATCH_MAX);
 }
 
-/*
-    Greedy. The last place with the same eight bytes is likely to go on in the
-    same way; where there is none, the last one with the same five does.
-*/
-static void put_tokens(encoder *e, const uint8_t *src, uint32_t size)
+// Puts a part of the block of which something is known: the copy, as far as it
+// really goes. Returns where that ends; `at` if it is none.
+static uint32_t put_known(encoder *e, const export_block *block, uint32_t at,
+                          const export_copy *known)
 {
-    memset(e->by_five, 0, sizeof e->by_five);
-    memset(e->by_eight, 0, sizeof e->by_eight);
-    uint32_t at = 0;
-    while (at + 8 <= size) {
+    const uint8_t *const src = block->bytes.data;
+    const uint32_t distance = known->at - known->from;
+    uint32_t length = 0;
+    if (distance && distance <= WINDOW && known->at + known->size > at)
+        length = match_size(src + at - distance, src + at,
+                            (uint32_t)block->bytes.size - at);
+    while (length >= MATCH_MIN) {
+        // What is left must not be too short for a match of its own.
+        uint32_t part = length < MATCH_MAX ? length : MATCH_MAX;
+        if (length > part && length - part < MATCH_MIN) part -= MATCH_MIN;
+        put_token(e, part << 16 | (distance - 1));
+        at += part;
+        length -= part;
+    }
+    return at;
+}
+
+// Greedy, up to `until` or somewhat further. The last place with the same
+// eight bytes is likely to go on in the same way; where there is none, the
+// last one with the same five does. Returns where it got to.
+static uint32_t put_found(encoder *e, const uint8_t *src, uint32_t size,
+                          uint32_t at, uint32_t until)
+{
+    while (at < until && at + 8 <= size) {
         const uint64_t eight = load64(src + at);
         uint32_t *const far = table_at(e->by_eight, eight, 8);
         uint32_t *const near = table_at(e->by_five, eight, 5);
-        uint32_t from = *far;
-        uint32_t length = match_at(src, size, at, from);
-        if (length < 8) from = *near, length = match_at(src, size, at, from);
-        *far = *near = at + 1;
-        if (length < MATCH_MIN) {
-            put_token(e, src[at++]);
-            continue;
+        const uint32_t here = at + WINDOW + 1; // tables begin with too far away
+        uint32_t distance = here - *far;
+        uint32_t length = match_at(src, size, at, distance, eight);
+        if (length < 8) {
+            distance = here - *near;
+            length = match_at(src, size, at, distance, eight);
         }
-        put_token(e, length << 16 | (at - from));
-        at += length;
+        *far = *near = here;
+        const bool found = length >= MATCH_MIN;
+        put_token(e, found ? length << 16 | (distance - 1) : eight & 0xFF);
+        at += found ? length : 1;
     }
+    return at;
+}
+
+static void put_tokens(encoder *e, const export_block *block)
+{
+    const uint8_t *const src = block->bytes.data;
+    const uint32_t size = (uint32_t)block->bytes.size;
+    memset(e->by_five, 0, sizeof e->by_five);
+    memset(e->by_eight, 0, sizeof e->by_eight);
+    uint32_t at = 0;
+    for (size_t i = 0; i < block->copy_count; i++) {
+        at = put_found(e, src, size, at, block->copies[i].at);
+        at = put_known(e, block, at, &block->copies[i]);
+    }
+    at = put_found(e, src, size, at, size);
     while (at < size)
         put_token(e, src[at++]);
 }
@@ -357,39 +408,67 @@ size_t export_deflate_bound(size_t size)
     return size * 2 + (size / TOKENS_MAX + 2) * 400 + 64;
 }
 
-size_t export_deflate(void *scratch, uint8_t *dst, const uint8_t *src,
-                      size_t size, bool final)
+size_t export_deflate(void *scratch, uint8_t *dst, const export_block *block,
+                      bool final)
 {
     encoder *const e = scratch;
-    e->to = dst;
+    e->bits = (encoder_bits){ .to = dst };
     e->count = 0;
-    e->pending = 0;
-    e->pending_size = 0;
-    put_tokens(e, src, (uint32_t)size);
+    put_tokens(e, block);
     put_block(e, final);
     if (!final)
-        align(e);
-    else if (e->pending_size)
-        *e->to++ = (uint8_t)e->pending;
-    return (size_t)(e->to - dst);
+        align(&e->bits);
+    else if (e->bits.pending_size)
+        *e->bits.to++ = (uint8_t)e->bits.pending;
+    return (size_t)(e->bits.to - dst);
 }
 
 /* ---- Checksums ---------------------------------------------------------- */
 
+// Sums of the bytes of `count` words of eight, and of those sums after each
+// word, byte by byte of a word, in lanes of 16 bits: no more than 21 words.
+typedef struct lanes {
+    uint64_t even, odd, even_sums, odd_sums;
+} lanes;
+
+static lanes add_words(const uint8_t *bytes, uint32_t count)
+{
+    const uint64_t low = UINT64_C(0x00FF00FF00FF00FF);
+    lanes l = { 0 };
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t word = load64(bytes + 8 * i);
+        l.even_sums += l.even;
+        l.odd_sums += l.odd;
+        l.even += word & low;
+        l.odd += word >> 8 & low;
+    }
+    return l;
+}
+
 uint32_t export_adler32(const uint8_t *bytes, size_t size)
 {
+    enum { WORDS = 21 };
     uint32_t a = 1, b = 0;
-    while (size) {
-        // 5552 is the most for which b cannot overflow (RFC 1950).
-        const size_t part = size < 5552 ? size : 5552;
-        for (size_t i = 0; i < part; i++)
-            a += bytes[i], b += a;
+    for (; size >= 8 * WORDS; size -= 8 * WORDS, bytes += 8 * WORDS) {
+        // b counts a byte once for every one from it on.
+        const lanes l = add_words(bytes, WORDS);
+        b += 8 * WORDS * a;
+        for (uint32_t i = 0; i < 8; i++) {
+            const uint32_t shift = i / 2 * 16;
+            const uint64_t sum = (i & 1 ? l.odd : l.even) >> shift & 0xFFFF;
+            const uint64_t sums =
+                (i & 1 ? l.odd_sums : l.even_sums) >> shift & 0xFFFF;
+            a += (uint32_t)sum;
+            b += (uint32_t)(8 * sums + (8 - i) * sum);
+        }
         a %= 65521;
         b %= 65521;
-        bytes += part;
-        size -= part;
     }
-    return b << 16 | a;
+    for (; size; size--) {
+        a += *bytes++;
+        b += a;
+    }
+    return b % 65521 << 16 | a % 65521;
 }
 
 uint32_t export_crc32(uint32_t crc, const uint8_t *bytes, size_t size)

@@ -189,14 +189,33 @@ typedef struct thread { // one that launched
 
 static const launch *sorting; // qsort has no place for it
 
-static int by_thread_and_time(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
     const size_t i = *(const size_t *)a, k = *(const size_t *)b;
     const launch *const x = &sorting[i], *const y = &sorting[k];
-    if (x->thread != y->thread) return x->thread < y->thread ? -1 : 1;
     if (x->queued_ns != y->queued_ns)
         return x->queued_ns < y->queued_ns ? -1 : 1;
     return i < k ? -1 : 1;
+}
+
+// By the time they were queued. They come by start, which is nearly the same
+// order, so each moves only a little; if not, another way is quicker.
+static void sort_launches(const launch *launches, size_t *list, size_t count)
+{
+    size_t moves = 0;
+    for (size_t i = 1; i < count; i++) {
+        const size_t moving = list[i];
+        const int64_t ns = launches[moving].queued_ns;
+        size_t at = i;
+        for (; at && launches[list[at - 1]].queued_ns > ns; at--)
+            list[at] = list[at - 1];
+        list[at] = moving;
+        moves += i - at;
+        if (moves <= 16 * count) continue;
+        sorting = launches;
+        qsort(list, count, sizeof *list, by_time);
+        return;
+    }
 }
 
 // Links the thread's launches that came before time_ns to the zones that
@@ -254,29 +273,56 @@ static void follow_zones(export_links *links, const ts_filter *filter,
     export_map_free(&index);
 }
 
-static void second_pass(export_links *links, const ts_filter *filter,
-                        size_t *left, size_t left_count)
+// The threads that launched what is left, each with its part of `sorted`, in
+// the order in which they come first.
+static thread *divide(const export_links *links, const size_t *left,
+                      size_t left_count, size_t *sorted, size_t *thread_count)
 {
-    sorting = links->launches;
-    qsort(left, left_count, sizeof *left, by_thread_and_time);
+    export_map index = { 0 };
     thread *threads = NULL;
-    uint32_t *ids = NULL;
-    size_t count = 0, capacity = 0, id_capacity = 0;
+    size_t count = 0, capacity = 0;
     for (size_t i = 0; i < left_count; i++) {
         const uint32_t id = links->launches[left[i]].thread;
-        if (!count || threads[count - 1].id != id) {
+        uint64_t *const at = export_map_at(&index, id);
+        if (!*at) {
             threads = export_grow(threads, &capacity, count, sizeof *threads);
-            ids = export_grow(ids, &id_capacity, count, sizeof *ids);
-            ids[count] = id;
-            threads[count++] = (thread){ .id = id, .first = i };
+            threads[count] = (thread){ .id = id };
+            *at = ++count;
         }
-        threads[count - 1].last = i + 1;
+        threads[*at - 1].last++;
     }
-    follow_zones(links, filter, threads, ids, count, left);
+    for (size_t i = 0, first = 0; i < count; i++) {
+        const size_t own = threads[i].last;
+        threads[i].first = threads[i].last = first;
+        first += own;
+    }
+    for (size_t i = 0; i < left_count; i++) {
+        const uint32_t id = links->launches[left[i]].thread;
+        sorted[threads[*export_map_find(&index, id) - 1].last++] = left[i];
+    }
+    export_map_free(&index);
+    *thread_count = count;
+    return threads;
+}
+
+static void second_pass(export_links *links, const ts_filter *filter,
+                        const size_t *left, size_t left_count)
+{
+    size_t *const sorted = export_resize(NULL, left_count * sizeof *sorted);
+    size_t count;
+    thread *const threads = divide(links, left, left_count, sorted, &count);
+    uint32_t *const ids = export_resize(NULL, count * sizeof *ids);
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = threads[i].id;
+        sort_launches(links->launches, sorted + threads[i].first,
+                      threads[i].last - threads[i].first);
+    }
+    follow_zones(links, filter, threads, ids, count, sorted);
     for (size_t i = 0; i < count; i++)
         export_resize(threads[i].open, 0);
     export_resize(threads, 0);
     export_resize(ids, 0);
+    export_resize(sorted, 0);
 }
 
 /* ---- The walk ----------------------------------------------------------- */

@@ -25,7 +25,7 @@ struct export_out {
     pthread_t thread;
     pthread_mutex_t mutex; // guards the fields below
     pthread_cond_t changed;
-    export_buffer queue[QUEUE];
+    export_block queue[QUEUE];
     size_t first, count; // filled blocks: queue[first], ...
     bool done;
     int error; // errno of the first failure
@@ -102,14 +102,13 @@ static uint8_t *put_varint(uint8_t *to, uint64_t value)
     TracePacket.compressed_packets (field 50): a zlib stream of whole packets.
     Source: perfetto, protos/perfetto/trace/trace_packet.proto; RFC 1950.
 */
-static void write_packets(export_out *out, const export_buffer *block)
+static void write_packets(export_out *out, const export_block *block)
 {
     uint8_t *const stream = out->packed + 32;
     stream[0] = 0x78, stream[1] = 0x01;
     size_t size = 2;
-    size += export_deflate(out->scratch, stream + size, block->data,
-                           block->size, true);
-    const uint32_t sum = export_adler32(block->data, block->size);
+    size += export_deflate(out->scratch, stream + size, block, true);
+    const uint32_t sum = export_adler32(block->bytes.data, block->bytes.size);
     for (int shift = 24; shift >= 0; shift -= 8)
         stream[size++] = (uint8_t)(sum >> shift);
 
@@ -126,15 +125,15 @@ static void write_packets(export_out *out, const export_buffer *block)
 }
 
 // RFC 1952. All blocks are one member; a reader may stop after the first.
-static void write_gzip(export_out *out, const export_buffer *block, bool last)
+static void write_gzip(export_out *out, const export_block *block, bool last)
 {
     static const uint8_t head[10] = { 0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 4, 255 };
     uint8_t *at = out->packed;
     if (!out->begun) memcpy(at, head, 10), at += 10;
     out->begun = true;
-    out->crc = export_crc32(out->crc, block->data, block->size);
-    out->total += (uint32_t)block->size;
-    at += export_deflate(out->scratch, at, block->data, block->size, last);
+    out->crc = export_crc32(out->crc, block->bytes.data, block->bytes.size);
+    out->total += (uint32_t)block->bytes.size;
+    at += export_deflate(out->scratch, at, block, last);
     if (last) {
         for (int shift = 0; shift < 32; shift += 8)
             *at++ = (uint8_t)(out->crc >> shift);
@@ -144,20 +143,20 @@ static void write_gzip(export_out *out, const export_buffer *block, bool last)
     write_all(out, out->packed, (size_t)(at - out->packed));
 }
 
-static void write_block(export_out *out, const export_buffer *block, bool last)
+static void write_block(export_out *out, const export_block *block, bool last)
 {
     if (out->packing == EXPORT_PLAIN) {
-        write_all(out, block->data, block->size);
+        write_all(out, block->bytes.data, block->bytes.size);
         return;
     }
-    const size_t bound = export_deflate_bound(block->size) + 64;
+    const size_t bound = export_deflate_bound(block->bytes.size) + 64;
     if (bound > out->packed_capacity) {
         out->packed_capacity = bound;
         out->packed = export_resize(out->packed, bound);
     }
     if (out->packing == EXPORT_GZIP)
         write_gzip(out, block, last);
-    else if (block->size)
+    else if (block->bytes.size)
         write_packets(out, block);
 }
 
@@ -171,12 +170,12 @@ static void *run(void *user)
         while (!out->count && !out->done)
             pthread_cond_wait(&out->changed, &out->mutex);
         if (!out->count) break;
-        export_buffer *const block = &out->queue[out->first];
+        export_block *const block = &out->queue[out->first];
         const bool failed = out->error != 0;
         pthread_mutex_unlock(&out->mutex);
         if (!failed) write_block(out, block, false);
         pthread_mutex_lock(&out->mutex);
-        block->size = 0;
+        block->bytes.size = block->copy_count = 0;
         out->first = (out->first + 1) % QUEUE;
         out->count--;
         pthread_cond_signal(&out->changed);
@@ -185,17 +184,17 @@ static void *run(void *user)
     return NULL;
 }
 
-void export_out_block(export_out *out, export_buffer *buffer)
+void export_out_block(export_out *out, export_block *block)
 {
-    if (!buffer->size) return;
+    if (!block->bytes.size) return;
     pthread_mutex_lock(&out->mutex);
     while (out->count == QUEUE)
         pthread_cond_wait(&out->changed, &out->mutex);
-    export_buffer *const free_one =
+    export_block *const free_one =
         &out->queue[(out->first + out->count) % QUEUE];
-    const export_buffer empty = *free_one;
-    *free_one = *buffer;
-    *buffer = empty;
+    const export_block empty = *free_one;
+    *free_one = *block;
+    *block = empty;
     out->count++;
     pthread_cond_signal(&out->changed);
     pthread_mutex_unlock(&out->mutex);
@@ -242,8 +241,10 @@ static int open_file(export_out *out, const char *path)
 
 static void out_free(export_out *out)
 {
-    for (size_t i = 0; i < QUEUE; i++)
-        export_resize(out->queue[i].data, 0);
+    for (size_t i = 0; i < QUEUE; i++) {
+        export_resize(out->queue[i].bytes.data, 0);
+        export_resize(out->queue[i].copies, 0);
+    }
     export_resize(out->path, 0);
     export_resize(out->partial, 0);
     export_resize(out->scratch, 0);
@@ -285,7 +286,7 @@ int export_out_close(export_out *out, bool keep)
     pthread_mutex_unlock(&out->mutex);
     pthread_join(out->thread, NULL);
 
-    const export_buffer none = { 0 };
+    const export_block none = { 0 };
     if (out->packing == EXPORT_GZIP && !out->error)
         write_block(out, &none, true);
     if (close(out->fd) != 0 && !out->error) out->error = errno;

@@ -11,13 +11,26 @@
 
 enum { PROTO_VARINT = 0, PROTO_FIXED64 = 1, PROTO_BYTES = 2 };
 
-static inline void proto_varint(export_buffer *b, uint64_t value)
+// Writes at a place with room for 10 bytes; returns the end.
+static inline uint8_t *proto_put(uint8_t *to, uint64_t value)
 {
-    uint8_t *to = export_room(b, 10);
     for (; value >= 0x80; value >>= 7)
         *to++ = (uint8_t)(value | 0x80);
     *to++ = (uint8_t)value;
-    b->size = (size_t)(to - b->data);
+    return to;
+}
+
+static inline size_t proto_size(uint64_t value)
+{
+    size_t size = 1;
+    for (; value >= 0x80; value >>= 7)
+        size++;
+    return size;
+}
+
+static inline void proto_varint(export_buffer *b, uint64_t value)
+{
+    b->size = (size_t)(proto_put(export_room(b, 10), value) - b->data);
 }
 
 static inline void proto_tag(export_buffer *b, uint32_t field, uint32_t type)

@@ -38,6 +38,7 @@ typedef struct walk {
 
     export_map spans; // id -> lane of its open slices
     export_map live;  // pool row and address -> size of a live allocation
+    ts_text categories[TS_EVENT_LIMIT]; // of GPU operations
 } walk;
 
 /* ---- The group ---------------------------------------------------------- */
@@ -458,12 +459,20 @@ static void take_operation(walk *w, const ts_event *event)
                                           "memcpy h2h", "memcpy p2p" };
     held *const h = hold(w, event, true);
     const uint64_t type = ts_event_value(event, TS_COLUMN_TYPE);
+    const export_shared *const shared =
+        w->options->no_args ? NULL : export_args_shared(&w->args, event);
+    h->item.shared = shared;
     h->item.site = 0; // it is the launching zone's
-    h->item.name = event->kind == TS_EVENT_MEMCPY && type < 6
-                       ? export_text(copies[type])
-                       : ts_event_label(w->reader, event);
+    if (event->kind == TS_EVENT_MEMCPY && type < 6)
+        h->item.name = export_text(copies[type]);
+    else if (event->kind == TS_EVENT_KERNEL && shared && shared->name.size)
+        h->item.name = shared->name;
+    else
+        h->item.name = ts_event_label(w->reader, event);
     h->item.name_kept = true;
-    h->item.category = export_text(ts_event_name(event->kind));
+    ts_text *const category = &w->categories[event->kind % TS_EVENT_LIMIT];
+    if (!category->size) *category = export_text(ts_event_name(event->kind));
+    h->item.category = *category;
     h->item.stack = stack_of(w, event);
     const size_t from = w->args.count;
     if (!w->options->no_args) export_add_operation(&w->args, event);

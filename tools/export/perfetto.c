@@ -5,27 +5,11 @@
     default, its times are differences to the packet before, its names are
     numbers. A begin then takes 12 to 14 bytes and an end 11, before packing.
     What a sequence uses for the first time is defined in the same packet.
-
-    Field numbers are those of perfetto's protos/perfetto/trace/:
-    trace_packet, track_event, debug_annotation, interned_data and others.
+    Names have the same numbers on every lane, so that what a kernel always
+    has is the same bytes on each of them.
 */
-#include "tools/export/export.h"
-#include "tools/export/export_proto.h"
+#include "tools/export/perfetto.h"
 #include <stdio.h>
-
-enum { // TracePacket
-    PACKET = 1,
-    PACKET_CLOCKS = 6,
-    PACKET_TIME = 8,
-    PACKET_SEQUENCE = 10,
-    PACKET_EVENT = 11,
-    PACKET_INTERNED = 12,
-    PACKET_FLAGS = 13,
-    PACKET_TIME_CLOCK = 58,
-    PACKET_DEFAULTS = 59,
-    PACKET_TRACK = 60,
-    PACKET_ATTRIBUTES = 126
-};
 
 enum { // TrackEvent
     EVENT_CATEGORY = 3,
@@ -45,83 +29,45 @@ enum { // TrackEvent
 
 enum { BEGIN = 1, FINISH = 2, INSTANT = 3, SAMPLE = 4 }; // EVENT_TYPE
 
-enum { // InternedData
-    INTERNED_CATEGORY = 1,
-    INTERNED_NAME = 2,
-    INTERNED_ARG_NAME = 3,
-    INTERNED_PLACE = 4,
-    INTERNED_FUNCTION = 5,
-    INTERNED_FRAME = 6,
-    INTERNED_STACK = 7,
-    INTERNED_LOG = 20,
-    INTERNED_KINDS = 21
-};
-
-enum { CLOCK_BOOT = 6, CLOCK_REAL = 1, CLOCK_OURS = 64 };
-
-// What a sequence knows of a site, so that a zone costs one look-up.
-typedef struct known_site {
-    uint32_t name, category, place;
-} known_site;
-
-typedef struct sequence {
-    uint32_t id;
-    bool begun;
-    int64_t last_ns;
-    uint64_t arg_names;   // bit n: our name n is defined
-    const char *category; // the last one, and its number
-    uint32_t category_number;
-    uint32_t counts[INTERNED_KINDS]; // numbers given out so far
-    export_map texts;                // address of a text and kind -> number
-    export_map stacks;               // stack -> number
-    export_map sites;                // site -> index + 1
-    known_site *known;
-    size_t known_count, known_capacity;
-} sequence;
-
-typedef struct perfetto {
-    const export_target *target;
-    ts_reader *reader;
-    export_out *out;
-    export_buffer block;    // whole packets
-    export_buffer interned; // InternedData of the packet that is being made
-    bool no_args;
-} perfetto;
-
 /* ---- Packets ------------------------------------------------------------ */
 
-static void packet_end(perfetto *p, size_t packet)
-{
-    proto_end(&p->block, packet);
-    if (p->block.size >= EXPORT_BLOCK_BYTES)
-        export_out_block(p->out, &p->block);
-}
+enum { PENDING_LANE = 4u << 10, PENDING_ALL = 16u << 20 };
 
-static uint64_t time_of(const perfetto *p, int64_t time_ns)
+// Moves a lane's packets into the block, and tells the packer where forms
+// stand in it again.
+static void sequence_flush(perfetto *p, sequence *s)
 {
-    return (uint64_t)time_ns + (uint64_t)p->target->shift_ns;
-}
-
-static void put_clock(export_buffer *b, uint32_t clock, uint64_t time)
-{
-    const size_t entry = proto_begin(b, 1);
-    proto_uint(b, 1, clock);
-    proto_uint(b, 2, time);
-    if (clock == CLOCK_OURS) proto_uint(b, 3, 1); // differences
-    proto_end(b, entry);
+    export_block *const block = &p->block;
+    const size_t base = block->bytes.size;
+    export_put(&block->bytes, s->packets.data, s->packets.size);
+    for (size_t i = 0; i < s->mark_count; i++) {
+        shared_form *const form = &p->forms[s->marks[i].form];
+        const uint32_t at = (uint32_t)base + s->marks[i].at;
+        if (form->block == p->block_number) {
+            block->copies =
+                export_grow(block->copies, &block->copy_capacity,
+                            block->copy_count, sizeof *block->copies);
+            block->copies[block->copy_count++] =
+                (export_copy){ at, form->last_at, (uint32_t)form->bytes.size };
+        }
+        form->block = p->block_number;
+        form->last_at = at;
+    }
+    s->packets.size = s->mark_count = 0;
+    perfetto_flush(p);
 }
 
 // The first packet of a sequence: its clock and its track.
 static void sequence_begin(perfetto *p, sequence *s, const export_lane *lane,
                            int64_t time_ns)
 {
-    export_buffer *const b = &p->block;
+    export_buffer *const b = &s->packets;
     const size_t packet = proto_begin(b, PACKET);
     proto_uint(b, PACKET_SEQUENCE, s->id);
     proto_uint(b, PACKET_FLAGS, 1); // a new state
     const size_t clocks = proto_begin(b, PACKET_CLOCKS);
-    put_clock(b, CLOCK_OURS, 0);
-    put_clock(b, CLOCK_BOOT, time_of(p, time_ns));
+    perfetto_put_clock(b, CLOCK_OURS, 0);
+    perfetto_put_clock(b, CLOCK_BOOT, perfetto_time(p, time_ns));
     proto_end(b, clocks);
     const size_t defaults = proto_begin(b, PACKET_DEFAULTS);
     proto_uint(b, PACKET_TIME_CLOCK, CLOCK_OURS);
@@ -129,25 +75,81 @@ static void sequence_begin(perfetto *p, sequence *s, const export_lane *lane,
     proto_uint(b, EVENT_TRACK, lane->id);
     proto_end(b, event);
     proto_end(b, defaults);
-    packet_end(p, packet);
+    proto_end(b, packet);
     s->begun = true;
     s->last_ns = time_ns;
 }
 
-// Begins a packet of the lane's sequence at a time that never falls.
-static size_t packet_at(perfetto *p, const export_lane *lane, int64_t time_ns)
+// The event that was made, as a packet at a time that never falls, with what
+// it defines. form: of the event, where it has one at `form_at`; or 0.
+static void put_packet(perfetto *p, sequence *s, int64_t time_ns, uint32_t form,
+                       size_t form_at)
+{
+    const uint64_t passed = (uint64_t)time_ns - (uint64_t)s->last_ns;
+    const size_t event = p->event.size, interned = p->interned.size;
+    size_t size =
+        3 + proto_size(passed) + proto_size(s->id) + proto_size(event) + event;
+    if (interned) size += 1 + proto_size(interned) + interned;
+    uint8_t *to = export_room(&s->packets, size + 11);
+    *to++ = PACKET << 3 | PROTO_BYTES;
+    to = proto_put(to, size);
+    *to++ = PACKET_TIME << 3;
+    to = proto_put(to, passed);
+    *to++ = PACKET_SEQUENCE << 3;
+    to = proto_put(to, s->id);
+    *to++ = PACKET_EVENT << 3 | PROTO_BYTES;
+    to = proto_put(to, event);
+    if (form) {
+        s->marks = export_grow(s->marks, &s->mark_capacity, s->mark_count,
+                               sizeof *s->marks);
+        s->marks[s->mark_count].form = form;
+        s->marks[s->mark_count++].at =
+            (uint32_t)((size_t)(to - s->packets.data) + form_at);
+    }
+    memcpy(to, p->event.data, event);
+    to += event;
+    if (interned) {
+        *to++ = PACKET_INTERNED << 3 | PROTO_BYTES;
+        to = proto_put(to, interned);
+        memcpy(to, p->interned.data, interned);
+        to += interned;
+    }
+    s->packets.size = (size_t)(to - s->packets.data);
+    s->last_ns = time_ns;
+    p->interned.size = 0;
+    if (s->packets.size >= PENDING_LANE ||
+        s->packets.size >= PENDING_ALL / p->lane_count)
+        sequence_flush(p, s);
+}
+
+// Begins an event of the lane; the sequence's first packets come before it.
+static export_buffer *event_begin(perfetto *p, const export_lane *lane,
+                                  int64_t time_ns, uint32_t type)
 {
     sequence *const s = lane->state;
     if (!s->begun) sequence_begin(p, s, lane, time_ns);
-    const size_t packet = proto_begin(&p->block, PACKET);
-    proto_uint(&p->block, PACKET_TIME,
-               (uint64_t)time_ns - (uint64_t)s->last_ns);
-    proto_uint(&p->block, PACKET_SEQUENCE, s->id);
-    s->last_ns = time_ns;
-    return packet;
+    p->event.size = 0;
+    proto_uint(&p->event, EVENT_TYPE, type);
+    return &p->event;
 }
 
 /* ---- Interning ---------------------------------------------------------- */
+
+// Adds a number; false if it was there.
+static bool bit_set_add(bit_set *set, uint32_t number)
+{
+    const size_t at = number / 64;
+    const uint64_t bit = UINT64_C(1) << number % 64;
+    if (at >= set->count) {
+        set->words = export_resize(set->words, (at + 4) * sizeof *set->words);
+        memset(set->words + set->count, 0,
+               (at + 4 - set->count) * sizeof *set->words);
+        set->count = at + 4;
+    }
+    if (set->words[at] & bit) return false;
+    set->words[at] |= bit;
+    return true;
+}
 
 static void define_as(perfetto *p, uint32_t kind, uint32_t number, ts_text text)
 {
@@ -165,13 +167,22 @@ static uint32_t define(perfetto *p, sequence *s, uint32_t kind, ts_text text)
 }
 
 // The number of a text that lives as long as the trace, 0 for an empty one.
-static uint32_t intern(perfetto *p, sequence *s, uint32_t kind, ts_text text)
+static uint32_t number_of(perfetto *p, uint32_t kind, ts_text text)
 {
     if (!text.size) return 0;
     const uint64_t key = (uint64_t)(uintptr_t)text.text << 3 | kind;
-    uint64_t *const number = export_map_at(&s->texts, key);
-    if (!*number) *number = define(p, s, kind, text);
+    uint64_t *const number = export_map_at(&p->texts, key);
+    if (!*number) *number = ++p->counts[kind];
     return (uint32_t)*number;
+}
+
+// The same for use on a lane, where it is defined by its first use.
+static uint32_t intern(perfetto *p, sequence *s, uint32_t kind, ts_text text)
+{
+    const uint32_t number = number_of(p, kind, text);
+    if (number && bit_set_add(&s->defined[kind], number))
+        define_as(p, kind, number, text);
+    return number;
 }
 
 // One lane has few categories; most often the one of before.
@@ -255,15 +266,6 @@ static uint32_t intern_stack(perfetto *p, sequence *s, uint32_t stack)
     return (uint32_t)*number;
 }
 
-static void put_interned(perfetto *p)
-{
-    if (!p->interned.size) return;
-    const size_t data = proto_begin(&p->block, PACKET_INTERNED);
-    export_put(&p->block, p->interned.data, p->interned.size);
-    proto_end(&p->block, data);
-    p->interned.size = 0;
-}
-
 /* ---- Events ------------------------------------------------------------- */
 
 enum { // DebugAnnotation
@@ -318,10 +320,27 @@ static void put_arg_name(export_buffer *b, const export_arg *arg)
     export_resize(name.data, 0);
 }
 
+// A number with one of our names, without the detours of the others.
+static void put_number(export_buffer *b, const export_arg *arg)
+{
+    uint8_t *const begin = export_room(b, 20), *to = begin + 2;
+    *to++ = ARG_NAME_ID << 3;
+    *to++ = arg->known; // at most 63
+    *to++ = arg->type == EXPORT_INT ? ARG_INT << 3 : ARG_UINT << 3;
+    to = proto_put(to, arg->u.uint);
+    begin[0] = EVENT_ARG << 3 | PROTO_BYTES;
+    begin[1] = (uint8_t)(to - begin - 2);
+    b->size += (size_t)(to - begin);
+}
+
 static void put_arg(perfetto *p, sequence *s, const export_arg *arg)
 {
-    export_buffer *const b = &p->block;
+    export_buffer *const b = &p->event;
     const uint32_t name = arg->repeat ? 0 : intern_arg_name(p, s, arg);
+    if (name && arg->known && arg->type <= EXPORT_UINT) {
+        put_number(b, arg);
+        return;
+    }
     const size_t annotation = proto_begin(b, EVENT_ARG);
     if (name)
         proto_uint(b, ARG_NAME_ID, name);
@@ -329,6 +348,57 @@ static void put_arg(perfetto *p, sequence *s, const export_arg *arg)
         put_arg_name(b, arg);
     put_value(b, arg);
     proto_end(b, annotation);
+}
+
+static void form_make(perfetto *p, shared_form *form, const export_item *item,
+                      bool with_name)
+{
+    export_buffer *const b = &form->bytes;
+    if (with_name) {
+        form->name = item->name;
+        form->category = item->category;
+        proto_uint(b, EVENT_NAME_ID, number_of(p, INTERNED_NAME, item->name));
+        proto_uint(b, EVENT_CATEGORY,
+                   number_of(p, INTERNED_CATEGORY, item->category));
+    }
+    for (uint32_t i = 0; i < item->shared->count; i++) {
+        const export_arg *const arg = &item->shared->args[i];
+        const size_t annotation = proto_begin(b, EVENT_ARG);
+        proto_uint(b, ARG_NAME_ID, arg->known);
+        put_value(b, arg);
+        proto_end(b, annotation);
+        form->arg_names |= UINT64_C(1) << arg->known;
+    }
+}
+
+// Defines what a form uses, on its first use on a lane.
+static void form_define(perfetto *p, sequence *s, const shared_form *form)
+{
+    intern(p, s, INTERNED_NAME, form->name);
+    intern(p, s, INTERNED_CATEGORY, form->category);
+    for (uint64_t names = form->arg_names & ~s->arg_names; names;
+         names &= names - 1) {
+        const uint32_t known = (uint32_t)__builtin_ctzll(names);
+        define_as(p, INTERNED_ARG_NAME, known, export_arg_names[known]);
+    }
+    s->arg_names |= form->arg_names;
+}
+
+// Returns the form's number.
+static uint32_t put_form(perfetto *p, sequence *s, const export_item *item,
+                         bool with_name)
+{
+    const uint32_t number = item->shared->id * 2 + with_name;
+    while (p->form_count <= number) {
+        p->forms = export_grow(p->forms, &p->form_capacity, p->form_count,
+                               sizeof *p->forms);
+        p->forms[p->form_count++] = (shared_form){ 0 };
+    }
+    shared_form *const form = &p->forms[number];
+    if (!form->bytes.size) form_make(p, form, item, with_name);
+    if (bit_set_add(&s->forms, number)) form_define(p, s, form);
+    export_put(&p->event, form->bytes.data, form->bytes.size);
+    return number;
 }
 
 static void put_color(perfetto *p, sequence *s, uint32_t site)
@@ -361,7 +431,7 @@ static void put_arrows(export_buffer *b, const export_arrows *arrows)
 // The text of a message is in the log too, with its place in the source.
 static void put_log(perfetto *p, sequence *s, ts_text text, uint32_t place)
 {
-    export_buffer *const b = &p->block;
+    export_buffer *const b = &p->event;
     const uint32_t number = define(p, s, INTERNED_LOG, text);
     const size_t log = proto_begin(b, EVENT_LOG);
     if (place) proto_uint(b, 1, place);
@@ -369,14 +439,11 @@ static void put_log(perfetto *p, sequence *s, ts_text text, uint32_t place)
     proto_end(b, log);
 }
 
-static void put_item(perfetto *p, const export_lane *lane,
-                     const export_item *item, uint32_t type)
+// Name, category and place, where the item's form does not have them. Returns
+// the place's number.
+static uint32_t put_names(perfetto *p, sequence *s, const export_item *item)
 {
-    sequence *const s = lane->state;
-    export_buffer *const b = &p->block;
-    const size_t packet = packet_at(p, lane, item->start_ns);
-    const size_t event = proto_begin(b, PACKET_EVENT);
-    proto_uint(b, EVENT_TYPE, type);
+    export_buffer *const b = &p->event;
     known_site site = { 0, 0, 0 };
     if (item->site) site = intern_site(p, s, item->site);
     if (item->name.size && item->name_kept)
@@ -389,16 +456,27 @@ static void put_item(perfetto *p, const export_lane *lane,
         proto_uint(b, EVENT_NAME_ID, site.name);
     if (site.category) proto_uint(b, EVENT_CATEGORY, site.category);
     if (site.place) proto_uint(b, EVENT_PLACE, site.place);
+    return site.place;
+}
+
+static void put_item(perfetto *p, const export_lane *lane,
+                     const export_item *item, uint32_t type)
+{
+    sequence *const s = lane->state;
+    export_buffer *const b = event_begin(p, lane, item->start_ns, type);
+    const bool with_name = item->shared && item->name.size &&
+                           item->name.text == item->shared->name.text;
+    const uint32_t place = with_name ? 0 : put_names(p, s, item);
     for (uint32_t i = 0; i < item->arg_count; i++)
         put_arg(p, s, &item->args[i]);
-    put_color(p, s, item->site);
+    const size_t form_at = b->size;
+    const uint32_t form = item->shared ? put_form(p, s, item, with_name) : 0;
+    if (item->site) put_color(p, s, item->site);
     put_arrows(b, &item->arrows);
     const uint32_t stack = intern_stack(p, s, item->stack);
     if (stack) proto_uint(b, EVENT_STACK, stack);
-    if (item->is_log) put_log(p, s, item->name, site.place);
-    proto_end(b, event);
-    put_interned(p);
-    packet_end(p, packet);
+    if (item->is_log) put_log(p, s, item->name, place);
+    put_packet(p, s, item->start_ns, form, form_at);
 }
 
 static void perfetto_slice(void *self, export_lane *lane,
@@ -421,207 +499,22 @@ static void perfetto_end(void *self, export_lane *lane,
                                         export_arg_names[EXPORT_ARG_UNFINISHED],
                                     .type = EXPORT_TRUE };
     perfetto *const p = self;
-    const size_t packet = packet_at(p, lane, slice->end_ns);
-    const size_t event = proto_begin(&p->block, PACKET_EVENT);
-    proto_uint(&p->block, EVENT_TYPE, FINISH);
+    export_buffer *const b = event_begin(p, lane, slice->end_ns, FINISH);
     if (slice->is_unfinished) put_arg(p, lane->state, &unfinished);
-    if (slice->late_arrow)
-        proto_fixed64(&p->block, EVENT_LAST_FLOW, slice->late_arrow);
-    proto_end(&p->block, event);
-    put_interned(p);
-    packet_end(p, packet);
+    if (slice->late_arrow) proto_fixed64(b, EVENT_LAST_FLOW, slice->late_arrow);
+    put_packet(p, lane->state, slice->end_ns, 0, 0);
 }
 
 static void perfetto_sample(void *self, export_lane *lane, int64_t time_ns,
                             ts_value_type type, uint64_t bits)
 {
     perfetto *const p = self;
-    const size_t packet = packet_at(p, lane, time_ns);
-    const size_t event = proto_begin(&p->block, PACKET_EVENT);
-    proto_uint(&p->block, EVENT_TYPE, SAMPLE);
+    export_buffer *const b = event_begin(p, lane, time_ns, SAMPLE);
     if (type == TS_VALUE_DOUBLE)
-        proto_fixed64(&p->block, EVENT_DOUBLE, bits);
+        proto_fixed64(b, EVENT_DOUBLE, bits);
     else
-        proto_uint(&p->block, EVENT_INT, bits);
-    proto_end(&p->block, event);
-    packet_end(p, packet);
-}
-
-/* ---- Tracks ------------------------------------------------------------- */
-
-enum { // TrackDescriptor
-    TRACK_ID = 1,
-    TRACK_NAME = 2,
-    TRACK_PROCESS = 3,
-    TRACK_THREAD = 4,
-    TRACK_PARENT = 5,
-    TRACK_COUNTER = 8,
-    TRACK_ORDER = 11,
-    TRACK_RANK = 12,
-    TRACK_MERGE = 15,
-    TRACK_MERGE_KEY = 17
-};
-
-enum { ORDER_EXPLICIT = 3, MERGE_BY_KEY = 3 };
-
-static void put_labels(perfetto *p)
-{
-    ts_metadata m;
-    for (size_t i = 0; ts_reader_metadata_at(p->reader, i, &m); i++)
-        if (!m.track && m.type == TS_VALUE_TEXT && m.key.size == 4 &&
-            !memcmp(m.key.text, "host", 4))
-            proto_text(&p->block, 8, m.text.text, m.text.size);
-    if (!ts_reader_metadata(p->reader, 0, "rank", &m)) return;
-    char text[32];
-    const int size =
-        snprintf(text, sizeof text, "rank %lld", (long long)m.number);
-    if (m.type == TS_VALUE_INT) proto_text(&p->block, 8, text, (size_t)size);
-}
-
-static void put_process(perfetto *p, const export_lane *lane)
-{
-    export_buffer *const b = &p->block;
-    const size_t process = proto_begin(b, TRACK_PROCESS);
-    proto_uint(b, 1, lane->process);
-    proto_text(b, 6, lane->name.text, lane->name.size);
-    put_labels(p);
-    proto_end(b, process);
-}
-
-static void put_thread(perfetto *p, const export_lane *lane)
-{
-    export_buffer *const b = &p->block;
-    const size_t thread = proto_begin(b, TRACK_THREAD);
-    proto_uint(b, 1, lane->process);
-    proto_uint(b, 2, lane->number);
-    proto_text(b, 5, lane->name.text, lane->name.size);
-    proto_end(b, thread);
-}
-
-static bool text_is(ts_text text, const char *word)
-{
-    return text.size == strlen(word) && !memcmp(text.text, word, text.size);
-}
-
-static void put_counter(perfetto *p, const export_lane *lane)
-{
-    enum { UNIT = 3, UNIT_NAME = 6, UNIT_NS = 1, UNIT_BYTES = 3 };
-    export_buffer *const b = &p->block;
-    const size_t counter = proto_begin(b, TRACK_COUNTER);
-    if (text_is(lane->unit, "bytes") && !lane->rate) {
-        proto_uint(b, UNIT, UNIT_BYTES);
-    } else if (text_is(lane->unit, "ns") && !lane->rate) {
-        proto_uint(b, UNIT, UNIT_NS);
-    } else if (lane->unit.size || lane->rate) {
-        const size_t unit = proto_begin(b, UNIT_NAME);
-        export_put_utf8(b, lane->unit.text, lane->unit.size);
-        if (lane->rate) export_put(b, "/s", 2);
-        proto_end(b, unit);
-    }
-    proto_end(b, counter);
-}
-
-// Further lanes of a thread hang below it; those of another row are its
-// siblings and are shown as one with it, which `merge` makes sure of.
-static void perfetto_lane(void *self, export_lane *lane)
-{
-    perfetto *const p = self;
-    sequence *const s = export_zeroed(1, sizeof *s);
-    s->id = lane->id;
-    s->counts[INTERNED_ARG_NAME] = EXPORT_ARG_LIMIT - 1; // ours come first
-    lane->state = s;
-    export_buffer *const b = &p->block;
-    const bool is_spill = lane->first && lane->kind == EXPORT_THREAD;
-    const export_lane *const parent = is_spill ? lane->first : lane->parent;
-
-    const size_t packet = proto_begin(b, PACKET);
-    proto_uint(b, PACKET_SEQUENCE, s->id);
-    const size_t track = proto_begin(b, PACKET_TRACK);
-    proto_uint(b, TRACK_ID, lane->id);
-    if (parent) proto_uint(b, TRACK_PARENT, parent->id);
-    if (lane->kind == EXPORT_PROCESS)
-        put_process(p, lane);
-    else if (lane->kind == EXPORT_THREAD && !is_spill)
-        put_thread(p, lane);
-    else
-        proto_text(b, TRACK_NAME, lane->name.text, lane->name.size);
-    if (lane->kind == EXPORT_COUNTER) put_counter(p, lane);
-    if (lane->kind == EXPORT_DEVICE) proto_uint(b, TRACK_ORDER, ORDER_EXPLICIT);
-    if (lane->kind == EXPORT_ROW || lane->kind == EXPORT_ASYNC || is_spill) {
-        proto_uint(b, TRACK_RANK, lane->id);
-        proto_uint(b, TRACK_MERGE, MERGE_BY_KEY);
-        proto_uint(b, TRACK_MERGE_KEY,
-                   lane->first ? lane->first->id : lane->id);
-    }
-    proto_end(b, track);
-    packet_end(p, packet);
-}
-
-/* ---- Head --------------------------------------------------------------- */
-
-enum { HEAD_SEQUENCE = 0xFFFFFF }; // no lane's
-
-// Trace time is shown as BOOTTIME; REALTIME at both ends gives it its date.
-static void put_clocks(perfetto *p, int64_t time_ns)
-{
-    export_buffer *const b = &p->block;
-    const size_t packet = proto_begin(b, PACKET);
-    proto_uint(b, PACKET_SEQUENCE, HEAD_SEQUENCE);
-    const size_t clocks = proto_begin(b, PACKET_CLOCKS);
-    put_clock(b, CLOCK_BOOT, time_of(p, time_ns));
-    put_clock(b, CLOCK_REAL, ts_reader_realtime_ns(p->reader, time_ns));
-    proto_uint(b, 2, CLOCK_BOOT); // the trace's clock
-    proto_end(b, clocks);
-    packet_end(p, packet);
-}
-
-static void put_attribute(perfetto *p, const ts_metadata *m)
-{
-    export_buffer *const b = &p->block;
-    const size_t attribute = proto_begin(b, 1);
-    const size_t key = proto_begin(b, 1);
-    ts_track track;
-    if (m->track && ts_reader_track(p->reader, m->track, &track)) {
-        export_buffer name = { 0 };
-        export_put_track_name(&name, &track);
-        export_put_utf8(b, (char *)name.data, name.size);
-        export_put(b, ".", 1);
-        export_resize(name.data, 0);
-    }
-    export_put_utf8(b, m->key.text, m->key.size);
-    proto_end(b, key);
-    char text[40];
-    switch (m->type) {
-    case TS_VALUE_INT: proto_uint(b, 2, (uint64_t)m->number); break;
-    case TS_VALUE_DOUBLE:
-        snprintf(text, sizeof text, "%.17g", m->real);
-        proto_string(b, 3, text);
-        break;
-    default: proto_text(b, 3, m->text.text, m->text.size); break;
-    }
-    proto_end(b, attribute);
-}
-
-static void put_attributes(perfetto *p)
-{
-    const size_t packet = proto_begin(&p->block, PACKET);
-    proto_uint(&p->block, PACKET_SEQUENCE, HEAD_SEQUENCE);
-    const size_t attributes = proto_begin(&p->block, PACKET_ATTRIBUTES);
-    ts_metadata m;
-    for (size_t i = 0; ts_reader_metadata_at(p->reader, i, &m); i++)
-        put_attribute(p, &m);
-    const ts_metadata own[] = {
-        { .key = { "trace.lost", 10 },
-          .type = TS_VALUE_INT,
-          .number = (int64_t)ts_reader_info(p->reader)->lost },
-        { .key = { "trace.time_shift_ns", 19 },
-          .type = TS_VALUE_INT,
-          .number = p->target->shift_ns },
-    };
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        put_attribute(p, &own[i]);
-    proto_end(&p->block, attributes);
-    packet_end(p, packet);
+        proto_uint(b, EVENT_INT, bits);
+    put_packet(p, lane->state, time_ns, 0, 0);
 }
 
 static void *perfetto_open(const export_target *target)
@@ -631,20 +524,24 @@ static void *perfetto_open(const export_target *target)
     p->reader = target->reader;
     p->out = target->out;
     p->no_args = target->options->no_args;
-    put_clocks(p, target->first_ns);
-    if (target->last_ns > target->first_ns) put_clocks(p, target->last_ns);
-    put_attributes(p);
+    p->block_number = 1;
+    p->counts[INTERNED_ARG_NAME] = EXPORT_ARG_LIMIT - 1; // ours come first
+    perfetto_head(p);
     return p;
 }
 
 static void perfetto_free_lane(void *self, export_lane *lane)
 {
-    (void)self;
     sequence *const s = lane->state;
-    export_map_free(&s->texts);
+    if (s->packets.size) sequence_flush(self, s);
     export_map_free(&s->sites);
     export_map_free(&s->stacks);
     export_resize(s->known, 0);
+    export_resize(s->packets.data, 0);
+    export_resize(s->marks, 0);
+    export_resize(s->forms.words, 0);
+    for (int kind = 0; kind <= INTERNED_ARG_NAME; kind++)
+        export_resize(s->defined[kind].words, 0);
     export_resize(s, 0);
 }
 
@@ -652,7 +549,13 @@ static void perfetto_close(void *self)
 {
     perfetto *const p = self;
     export_out_block(p->out, &p->block);
-    export_resize(p->block.data, 0);
+    export_map_free(&p->texts);
+    for (size_t i = 0; i < p->form_count; i++)
+        export_resize(p->forms[i].bytes.data, 0);
+    export_resize(p->forms, 0);
+    export_resize(p->block.bytes.data, 0);
+    export_resize(p->block.copies, 0);
+    export_resize(p->event.data, 0);
     export_resize(p->interned.data, 0);
     export_resize(p, 0);
 }
