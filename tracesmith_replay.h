@@ -466,6 +466,11 @@ typedef struct ts_replay_desc {
     // order; TS_SKIP_NOT selects it, another value is why not. (NULL: all)
     ts_skip (*choose)(const ts_replay *replay, size_t index, void *user);
     void *choose_user;
+    uint32_t queue_depth; // launches that a stream holds before they begin;
+                          // the next one waits in its call (1024)
+    uint32_t connections; // hardware queues of a device, which its streams
+                          // share (0: one for each stream)
+    bool no_inference;    // only what the record says (false)
 } ts_replay_desc;
 
 /*
@@ -544,9 +549,12 @@ typedef struct ts_replay_stats {
     uint64_t contradicted;         // left out because the record shows no wait
     uint64_t never_recorded;       // waits for an event that has no record
     uint64_t missing_records;      // waits whose `record` the trace lacks
-    uint64_t meetings;             // collectives and pairs of send and receive
-    uint64_t meetings_partial;     // ranks are missing: low confidence
-    uint64_t lost; // records the ledger misses on what was selected
+    uint64_t overlaps; // kernels that began before the one before them on
+                       // their stream had ended: dependent launches
+    uint64_t inferred[TS_EDGE_LIMIT]; // of the edges above, by times alone
+    uint64_t meetings;         // collectives and pairs of send and receive
+    uint64_t meetings_partial; // ranks are missing: low confidence
+    uint64_t lost;             // records the ledger misses on what was selected
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
     // The run.
     int64_t start_ns, end_ns;
@@ -5009,6 +5017,7 @@ typedef struct ts__op {
     uint32_t label;  // launch, name or copy type; of event kinds: ts__event_op
     uint32_t call;   // node
     uint8_t kind, skip;
+    uint8_t memory; // of a copy: kinds of source and destination
 } ts__op;
 
 // What event records, waits and syncs have besides.
@@ -5062,6 +5071,7 @@ typedef enum ts__call_class {
     TS__CALL_SYNCS_DEVICE,
     TS__CALL_QUERIES, // polls an event or a stream, until it is done
     TS__CALL_COPIES,
+    TS__CALL_COPIES_ASYNC,
     TS__CALL_FREES // waits for the device before it frees
 } ts__call_class;
 
@@ -5070,6 +5080,8 @@ struct ts_replay {
     ts__rvec files;    // ts_replay_file
     ts_allocator allocator;
     ts_deps deps;
+    uint32_t queue_depth, connections;
+    bool no_inference;
     uint32_t op_count, call_count, join_first, node_count;
     ts__rvec ops;          // ts__op
     ts__rvec places;       // uint32_t, of each operation in its file
@@ -5080,6 +5092,7 @@ struct ts_replay {
     ts__rvec members;      // uint32_t: operations, by meeting
     ts__rvec met;          // ts__met
     ts__rvec joined;       // uint32_t: meetings, of join_first and those after
+    ts__rvec queued;       // ts__queued, while the graph is built
     ts__rvec lanes;        // ts__replay_lane
     ts__rvec waiters;      // nodes that have an end of their own, ascending
     // Of each node: recorded time and duration, lane, flags.
@@ -5173,6 +5186,7 @@ typedef struct ts__row {
     uint32_t thread, label, call;
     uint32_t place; // in its file
     uint8_t kind;   // 0: not to be used
+    uint8_t memory;
 } ts__row;
 
 // An API call, or what stands in for one (name 0, no duration).
@@ -5277,6 +5291,7 @@ static ts__row ts__row_read(const ts__loader *l, const ts_columns *c,
     row.record = ts__columns_get(c, TS_COLUMN_RECORD, i);
     row.track = c->tracks ? c->tracks[i] : c->track;
     row.thread = (uint32_t)ts__columns_get(c, TS_COLUMN_THREAD, i);
+    row.memory = (uint8_t)ts__columns_get(c, TS_COLUMN_MEMORY, i);
     row.label = (uint32_t)ts__columns_get(c, ts__kind_label(c->kind), i);
     row.call = TS_NODE_NONE;
     return row;
@@ -5425,7 +5440,9 @@ static ts__call_class ts__call_classify(ts_text name)
             return TS__CALL_SYNCS_STREAM;
         return TS__CALL_SYNCS_DEVICE;
     }
-    if (ts__text_has(name, "Memcpy")) return TS__CALL_COPIES;
+    if (ts__text_has(name, "Memcpy"))
+        return ts__text_has(name, "Async") ? TS__CALL_COPIES_ASYNC
+                                           : TS__CALL_COPIES;
     if (ts__text_has(name, "Free") && !ts__text_has(name, "Async") &&
         (ts__text_has(name, "cudaFree") || ts__text_has(name, "cuMemFree") ||
          ts__text_has(name, "hipFree") || ts__text_has(name, "MemFree")))
@@ -5627,6 +5644,36 @@ static uint32_t ts__loader_choose(const ts__loader *l, const uint32_t *order,
     return order[best];
 }
 
+/*
+    Adds what stands in for calls that the trace lacks. Rows are in the sorter
+    in order of correlation: those of one, issued at one moment by one thread,
+    were one call.
+*/
+static bool ts__loader_stand_in(ts__loader *l)
+{
+    const size_t rows = l->rows.count - l->row_first;
+    ts__row_call last = { 0 };
+    for (size_t i = 0; i < rows; i++) {
+        ts__row *const row = ts__loader_row(l, ts__rsort_index(&l->sort)[i]);
+        if (row->call != TS_NODE_NONE || row->issue == TS__NO_TIME ||
+            !row->thread || ts__kind_syncs(row->kind))
+            continue;
+        if (!row->correlation || last.correlation != row->correlation ||
+            last.start != row->issue || last.track != row->thread) {
+            memset(&last, 0, sizeof last);
+            last.start = row->issue;
+            last.correlation = row->correlation;
+            last.track = row->thread;
+            ts__row_call *const to = (ts__row_call *)ts__rvec_push(
+                l->allocator, &l->calls, sizeof *to);
+            if (!to) return false;
+            *to = last;
+        }
+        row->call = (uint32_t)(l->calls.count - 1);
+    }
+    return true;
+}
+
 // Merges operations and calls, both in order of correlation.
 static bool ts__loader_match(ts__loader *l)
 {
@@ -5664,7 +5711,7 @@ static bool ts__loader_match(ts__loader *l)
         if (!row->thread) row->thread = call->track;
     }
     ts__rvec_close(l->allocator, &order);
-    return ok;
+    return ok && ts__loader_stand_in(l);
 }
 
 /*
@@ -5721,9 +5768,8 @@ static bool ts__loader_polls(ts__loader *l)
     return true;
 }
 
-// Drops the calls that launched nothing and do not wait, and adds what stands
-// in for calls that the trace lacks.
-static bool ts__loader_stand_in(ts__loader *l)
+// Drops the calls that launched nothing and do not wait.
+static void ts__loader_keep(ts__loader *l)
 {
     uint32_t kept = (uint32_t)l->call_first;
     for (size_t i = l->call_first; i < l->calls.count; i++) {
@@ -5740,22 +5786,6 @@ static bool ts__loader_stand_in(ts__loader *l)
         if (call.rank != TS_NODE_NONE) *ts__loader_call(l, call.rank) = call;
     }
     l->calls.count = kept;
-    for (size_t i = l->row_first; i < l->rows.count; i++) {
-        ts__row *const row = ts__loader_row(l, i);
-        if (row->call != TS_NODE_NONE || row->issue == TS__NO_TIME ||
-            !row->thread || ts__kind_syncs(row->kind))
-            continue;
-        ts__row_call call = { 0 };
-        call.start = row->issue;
-        call.correlation = row->correlation;
-        call.track = row->thread;
-        ts__row_call *const to =
-            (ts__row_call *)ts__rvec_push(l->allocator, &l->calls, sizeof *to);
-        if (!to) return false;
-        *to = call;
-        row->call = (uint32_t)(l->calls.count - 1);
-    }
-    return true;
 }
 
 /* ---- 9.22 Replay: lanes and nodes ---------------------------------------- */
@@ -6019,8 +6049,10 @@ static bool ts__nodes_reserve(ts_replay *r, size_t count)
 static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
 {
     ts_replay *const r = l->replay;
-    const ts__op op = { row->issue, row->correlation, row->thread, row->label,
-                        row->call,  row->kind,        TS_SKIP_NOT };
+    const ts__op op = {
+        row->issue, row->correlation, row->thread, row->label,
+        row->call,  row->kind,        TS_SKIP_NOT, row->memory
+    };
     ts__op *const to =
         (ts__op *)ts__rvec_push(l->allocator, &r->ops, sizeof *to);
     uint32_t *const place =
@@ -6101,13 +6133,44 @@ static bool ts__loader_add_calls(ts__loader *l)
     return true;
 }
 
-// Whether the call that launched an operation returned only after its end.
+/*
+    Whether the host may wait for a copy inside the call. An asynchronous one
+    returns at once from pinned memory, after staging from pageable memory,
+    and only at the end of a copy into pageable memory.
+*/
+static bool ts__copy_holds(const ts_replay *r, const ts__op *op)
+{
+    enum { UNKNOWN_MEMORY, PAGEABLE, TO_DEVICE = 1, TO_HOST };
+    const uint8_t type =
+        ((const uint8_t *)r->call_classes.data)[op->call - r->op_count];
+    if (type != TS__CALL_COPIES_ASYNC) return true;
+    const uint8_t from = op->memory & 15, to = op->memory >> 4;
+    const uint8_t host = op->label == TO_DEVICE ? from
+                         : op->label == TO_HOST ? to
+                                                : 255;
+    return host == PAGEABLE || host == UNKNOWN_MEMORY;
+}
+
+// Whether the call that launched an operation returned only after its end,
+// because it waited for it.
 static bool ts__call_outlasts(const ts_replay *r, uint32_t op)
 {
     const ts__op *const o = ts__replay_op(r, op);
-    return o->call != TS_NODE_NONE &&
-           (ts__kind_syncs(o->kind) || o->kind == TS_EVENT_MEMCPY) &&
-           ts__replay_end(r, op) <= ts__replay_end(r, o->call);
+    if (o->call == TS_NODE_NONE ||
+        ts__replay_end(r, op) > ts__replay_end(r, o->call))
+        return false;
+    return ts__kind_syncs(o->kind) ||
+           (o->kind == TS_EVENT_MEMCPY && ts__copy_holds(r, o));
+}
+
+// Calls that wait although no operation says so.
+static bool ts__call_waits(const ts_replay *r, uint32_t call)
+{
+    const uint8_t type =
+        ((const uint8_t *)r->call_classes.data)[call - r->op_count];
+    return ts__replay_flags(r)[call] & TS__NODE_ALONE &&
+           type != TS__CALL_PLAIN && type != TS__CALL_COPIES &&
+           type != TS__CALL_COPIES_ASYNC;
 }
 
 // Adds the ends of all nodes that wait for others.
@@ -6117,6 +6180,8 @@ static bool ts__replay_ends(ts_replay *r)
     for (uint32_t i = 0; i < r->op_count; i++)
         if (ts__call_outlasts(r, i))
             flags[ts__replay_op(r, i)->call] |= TS__NODE_WAITS;
+    for (uint32_t i = r->op_count; i < r->op_count + r->call_count; i++)
+        if (ts__call_waits(r, i)) flags[i] |= TS__NODE_WAITS;
     const uint32_t count = r->node_count;
     for (uint32_t i = 0; i < count; i++) {
         if (!(ts__replay_flags(r)[i] & TS__NODE_WAITS)) continue;
@@ -6557,6 +6622,100 @@ static bool ts__loader_meet(ts__loader *l)
     return ok;
 }
 
+/* ---- 9.22.2 Replay: full launch queues ----------------------------------- */
+
+/*
+    A stream holds a limited number of launches that have not begun. Launch k
+    of a stream has to wait until launch k - depth began, inside its call. The
+    edge goes to the call's start where the record lets it (which spares a
+    node), else to its end. A stream that ever held more has no such limit.
+*/
+typedef struct ts__queued {
+    uint32_t from, call;
+    bool end; // the call's end waits, not its start
+} ts__queued;
+
+typedef struct ts__launch_list {
+    uint32_t first, count, last; // last: call
+} ts__launch_list;
+
+// Counts the launches of each lane, and lists the first operation of each if
+// there is room for a list.
+static void ts__queue_list(const ts_replay *r, ts__launch_list *lists,
+                           uint32_t *list)
+{
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        const uint32_t lane = ts__replay_lanes(r)[i];
+        ts__launch_list *const of = &lists[lane];
+        if (op->call == TS_NODE_NONE || op->call == of->last ||
+            ts__kind_syncs(op->kind) || !ts__replay_lane_at(r, lane)->fifo)
+            continue;
+        of->last = op->call;
+        if (list && of->first != TS_NODE_NONE) list[of->first + of->count] = i;
+        of->count++;
+    }
+}
+
+static bool ts__queue_holds_more(const ts_replay *r, const uint32_t *ops,
+                                 uint32_t count)
+{
+    const uint32_t depth = r->queue_depth;
+    for (uint32_t k = depth; k < count; k++)
+        if (ts__replay_time(r)[ops[k - depth]] >
+            ts__replay_end(r, ts__replay_op(r, ops[k])->call))
+            return true;
+    return false;
+}
+
+static bool ts__queue_note(ts_replay *r, const uint32_t *ops, uint32_t count)
+{
+    const uint32_t depth = r->queue_depth;
+    if (ts__queue_holds_more(r, ops, count)) return true;
+    for (uint32_t k = depth; k < count; k++) {
+        ts__queued *const queued = (ts__queued *)ts__rvec_push(
+            &r->allocator, &r->queued, sizeof *queued);
+        if (!queued) return false;
+        queued->from = ops[k - depth];
+        queued->call = ts__replay_op(r, ops[k])->call;
+        queued->end =
+            ts__replay_time(r)[queued->from] > ts__replay_time(r)[queued->call];
+        if (queued->end) ts__replay_flags(r)[queued->call] |= TS__NODE_WAITS;
+    }
+    return true;
+}
+
+static bool ts__replay_queue(ts_replay *r)
+{
+    ts__rvec lists = { 0 }, ops = { 0 };
+    const size_t lanes = r->lanes.count;
+    const ts_allocator *const a = &r->allocator;
+    if (!ts__rvec_fill(a, &lists, sizeof(ts__launch_list), lanes, 0xFF))
+        return false;
+    ts__launch_list *const of = (ts__launch_list *)lists.data;
+    for (size_t i = 0; i < lanes; i++)
+        of[i].count = 0;
+    ts__queue_list(r, of, NULL);
+    uint32_t sum = 0;
+    for (size_t i = 0; i < lanes; i++) {
+        if (of[i].count > r->queue_depth) {
+            of[i].first = sum;
+            sum += of[i].count;
+        }
+        of[i].count = 0;
+        of[i].last = TS_NODE_NONE;
+    }
+    bool ok = !sum || ts__rvec_reserve(a, &ops, sizeof(uint32_t), sum);
+    if (ok && sum) ts__queue_list(r, of, (uint32_t *)ops.data);
+    for (size_t i = 0; ok && sum && i < lanes; i++)
+        if (of[i].first != TS_NODE_NONE)
+            ok = ts__queue_note(r, (const uint32_t *)ops.data + of[i].first,
+                                of[i].count);
+    ts__rvec_close(a, &lists);
+    ts__rvec_close(a, &ops);
+    return ok;
+}
+
 /* ---- 9.22.2 Replay: loading it all --------------------------------------- */
 
 static void ts__loader_close(ts__loader *l)
@@ -6605,10 +6764,9 @@ static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
     const ts_result result =
         rows == TS_OK ? ts__loader_calls(l, threads) : rows;
     if (result != TS_OK) return result;
-    return ts__loader_match(l) && ts__loader_polls(l) &&
-                   ts__loader_stand_in(l) && ts__loader_claim(l)
-               ? TS_OK
-               : TS_ERR_MEMORY;
+    if (!ts__loader_match(l) || !ts__loader_polls(l)) return TS_ERR_MEMORY;
+    ts__loader_keep(l);
+    return ts__loader_claim(l) ? TS_OK : TS_ERR_MEMORY;
 }
 
 static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
@@ -6623,7 +6781,8 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
     if (result == TS_OK && !r->stats.loaded) result = TS_ERR_NOT_FOUND;
     if (result == TS_OK && !(ts__loader_lanes(&l) && ts__replay_results(r) &&
                              ts__loader_meet(&l) && ts__loader_ops(&l) &&
-                             ts__loader_add_calls(&l) && ts__replay_ends(r)))
+                             ts__loader_add_calls(&l) && ts__replay_queue(r) &&
+                             ts__replay_ends(r)))
         result = TS_ERR_MEMORY;
     ts__loader_close(&l);
     return result;
@@ -6661,7 +6820,11 @@ typedef struct ts__lane_state {
     uint32_t group[3]; // by scope
     uint32_t next[3];  // lane with work, by scope; TS_NODE_NONE: the last
     bool dirty[3];
-    uint32_t epoch; // of the legacy operation it last waited for
+    uint32_t epoch;   // of the legacy operation it last waited for
+    uint32_t graph;   // whose nodes came last, or TS_NODE_NONE
+    ts__chain before; // what was there before them
+    uint32_t used;    // a thread: lane that it last issued to
+    uint32_t recent;  // and the operation
 } ts__lane_state;
 
 typedef struct ts__group { // a device or a context
@@ -6669,8 +6832,14 @@ typedef struct ts__group { // a device or a context
     uint32_t dirty[3];     // first lane with work since
     uint32_t legacy;       // last operation on its legacy default stream
     uint32_t epoch;        // counts these
+    int64_t latest;        // end of all work so far
     bool has_legacy;
 } ts__group;
+
+// A call that waits for something, and the last operation of its thread.
+typedef struct ts__ask {
+    uint32_t call, recent;
+} ts__ask;
 
 typedef struct ts__builder {
     ts_replay *replay;
@@ -6679,6 +6848,9 @@ typedef struct ts__builder {
     ts__rmap group_of; // file and track
     ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
+    ts__rvec only;     // uint32_t of each file: a lane of its only device
+    ts__rvec asks;     // ts__ask: calls that wait for what nobody tells
+    ts__rvec hardware; // uint32_t: last operation of each hardware queue
     ts__rsort sort;
     bool failed; // out of memory
 } ts__builder;
@@ -6707,38 +6879,28 @@ static void ts__builder_edge(ts__builder *b, uint32_t from, uint32_t to,
     edge->kind = (uint8_t)kind;
 }
 
-// Appends a node, which starts no earlier than the last, to a chain.
-static void ts__builder_chain(ts__builder *b, ts__chain *chain, uint32_t node,
-                              ts_edge_kind kind)
+// A node, which starts no earlier than the last of a chain, comes after it.
+static void ts__builder_after(ts__builder *b, const ts__chain *chain,
+                              uint32_t node, ts_edge_kind kind)
 {
     const ts_replay *const r = b->replay;
     const int64_t time = ts__replay_time(r)[node];
-    if (chain->last == TS_NODE_NONE) {
-        chain->last = chain->longest = node;
-        return;
-    }
+    if (chain->last == TS_NODE_NONE) return;
     const bool apart = ts__replay_end(r, chain->last) <= time;
     ts__builder_edge(b, chain->last, node,
                      (uint32_t)kind | (apart ? 0 : TS_EDGE_FROM_START));
     if (chain->longest != chain->last &&
         ts__replay_end(r, chain->longest) <= time)
         ts__builder_edge(b, chain->longest, node, kind);
-    chain->last = node;
-    if (ts__replay_end(r, node) >= ts__replay_end(r, chain->longest))
-        chain->longest = node;
 }
 
-static void ts__builder_streams(ts__builder *b)
+static void ts__builder_extend(ts__builder *b, ts__chain *chain, uint32_t node)
 {
     const ts_replay *const r = b->replay;
-    for (uint32_t i = 0; i < r->op_count; i++) {
-        const uint32_t lane = ts__replay_lanes(r)[i];
-        if (!ts__replay_lane_at(r, lane)->fifo ||
-            ts__kind_syncs(ts__replay_op(r, i)->kind))
-            continue;
-        ts__builder_chain(b, &ts__builder_lane(b, lane)->order, i,
-                          TS_EDGE_STREAM_ORDER);
-    }
+    chain->last = node;
+    if (chain->longest == TS_NODE_NONE ||
+        ts__replay_end(r, node) >= ts__replay_end(r, chain->longest))
+        chain->longest = node;
 }
 
 // Lane of the thread on which an operation is itself what the host does.
@@ -6776,56 +6938,11 @@ static void ts__builder_hosts(ts__builder *b)
         const uint32_t node = take_call ? call++ : op++;
         const uint32_t lane = ts__builder_host_lane(b, &map, node);
         if (lane == TS_NODE_NONE) continue;
-        ts__builder_chain(b, &ts__builder_lane(b, lane)->host, node,
-                          TS_EDGE_HOST_ORDER);
+        ts__chain *const host = &ts__builder_lane(b, lane)->host;
+        ts__builder_after(b, host, node, TS_EDGE_HOST_ORDER);
+        ts__builder_extend(b, host, node);
     }
     ts__rvec_close(b->allocator, &map.entries);
-}
-
-static void ts__builder_launches(ts__builder *b)
-{
-    const ts_replay *const r = b->replay;
-    for (uint32_t i = 0; i < r->op_count; i++) {
-        const uint32_t call = ts__replay_op(r, i)->call;
-        if (call == TS_NODE_NONE) continue;
-        ts__builder_edge(b, call, i, TS_EDGE_LAUNCH | TS_EDGE_FROM_START);
-        if (ts__call_outlasts(r, i))
-            ts__builder_edge(b, i, ts__replay_end_node(r, call), TS_EDGE_SYNC);
-    }
-    for (size_t i = 0; i < r->waiters.count; i++) {
-        const uint32_t waiter = ((const uint32_t *)r->waiters.data)[i];
-        ts__builder_edge(b, waiter, ts__replay_end_node(r, waiter),
-                         TS_EDGE_SELF | TS_EDGE_FROM_START);
-    }
-}
-
-// From a graph launch to what shares its correlation and comes after it.
-static void ts__builder_graphs(ts__builder *b)
-{
-    const ts_replay *const r = b->replay;
-    ts__rvec maps = { 0 };
-    if (!ts__rvec_fill(b->allocator, &maps, sizeof(ts__rmap), r->files.count,
-                       0)) {
-        b->failed = true;
-        return;
-    }
-    for (uint32_t i = 0; i < r->op_count && !b->failed; i++) {
-        const ts__op *const op = ts__replay_op(r, i);
-        if (!op->correlation) continue;
-        ts__rmap *const launches =
-            (ts__rmap *)maps.data + ts__replay_file_of(r, i);
-        if (op->kind == TS_EVENT_GRAPH_LAUNCH) {
-            b->failed =
-                !ts__rmap_put(b->allocator, launches, op->correlation, i);
-            continue;
-        }
-        const uint32_t graph = ts__rmap_get(launches, op->correlation);
-        if (graph != TS_NODE_NONE)
-            ts__builder_edge(b, graph, i, TS_EDGE_GRAPH | TS_EDGE_FROM_START);
-    }
-    for (size_t i = 0; i < maps.count; i++)
-        ts__rvec_close(b->allocator, &((ts__rmap *)maps.data + i)->entries);
-    ts__rvec_close(b->allocator, &maps);
 }
 
 // Edge unless the record shows that `to`, a helper or an operation's start,
@@ -7051,9 +7168,85 @@ static void ts__builder_record(ts__builder *b, uint32_t op,
         b->failed = true;
 }
 
+// The lane of a device to which a thread issues, as far as that is known.
+static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t used = ts__builder_lane(b, ts__replay_lanes(r)[call])->used;
+    if (used != TS_NODE_NONE) return used;
+    return ((const uint32_t *)b->only.data)[ts__replay_file_of(r, call)];
+}
+
+static void ts__builder_ask(ts__builder *b, uint32_t call)
+{
+    const uint32_t host = ts__replay_lanes(b->replay)[call];
+    ts__ask *const ask =
+        (ts__ask *)ts__rvec_push(b->allocator, &b->asks, sizeof *ask);
+    if (!ask) {
+        b->failed = true;
+        return;
+    }
+    ask->call = call;
+    ask->recent = ts__builder_lane(b, host)->recent;
+}
+
+/*
+    A call that waits, of which the trace has no operation. Freeing memory
+    waits for the whole device, or, where the record shows that it did not,
+    for nothing.
+*/
+static void ts__builder_call(ts__builder *b, uint32_t call)
+{
+    const ts_replay *const r = b->replay;
+    if (!(ts__replay_flags(r)[call] & TS__NODE_WAITS)) return;
+    const uint8_t type =
+        ((const uint8_t *)r->call_classes.data)[call - r->op_count];
+    const bool all = type == TS__CALL_SYNCS_DEVICE || type == TS__CALL_FREES;
+    const uint32_t used = all ? ts__builder_used(b, call) : TS_NODE_NONE;
+    if (used == TS_NODE_NONE) {
+        if (type != TS__CALL_FREES) ts__builder_ask(b, call);
+        return;
+    }
+    const uint32_t end = ts__replay_end_node(r, call);
+    const int64_t time = ts__replay_time(r)[end];
+    ts__group *const group = ts__builder_group(
+        b, ts__builder_lane(b, used)->group[TS__REACH_DEVICE]);
+    if (type == TS__CALL_FREES && group->latest > time) return;
+    const uint32_t join =
+        ts__builder_join(b, group, TS__REACH_DEVICE, time, TS_EDGE_SYNC);
+    ts__builder_wait(b, join, end, TS_EDGE_SYNC);
+}
+
+/*
+    With a limited number of hardware queues per device, streams share them,
+    in turn by their numbers: an operation cannot begin before the one that
+    was put into its queue before it.
+*/
+static void ts__builder_share(ts__builder *b, uint32_t op, uint32_t lane)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t count = r->connections;
+    if (!count || ts__kind_syncs(ts__replay_op(r, op)->kind)) return;
+    uint32_t place = 0; // of the stream among those of its device
+    const uint32_t device = ts__replay_lane_at(r, lane)->device;
+    while (place < lane &&
+           ts__replay_lane_at(r, lane - place - 1)->device == device)
+        place++;
+    uint32_t *const last =
+        (uint32_t *)b->hardware.data + (size_t)device * count + place % count;
+    if (*last != TS_NODE_NONE && ts__replay_lanes(r)[*last] != lane &&
+        ts__replay_time(r)[*last] <= ts__replay_time(r)[op])
+        ts__builder_edge(b, *last, op, TS_EDGE_QUEUE | TS_EDGE_FROM_START);
+    *last = op;
+}
+
 static void ts__builder_step(ts__builder *b, uint32_t op)
 {
     const ts_replay *const r = b->replay;
+    if (op >= r->op_count) {
+        ts__builder_call(b, op);
+        return;
+    }
     const uint32_t index = ts__replay_lanes(r)[op];
     const ts__replay_lane *const lane = ts__replay_lane_at(r, index);
     ts__lane_state *const state = ts__builder_lane(b, index);
@@ -7075,6 +7268,18 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
     default: break;
     }
     if (!lane->fifo) return;
+    const uint32_t call = ts__replay_op(r, op)->call;
+    if (call != TS_NODE_NONE) {
+        ts__lane_state *const host =
+            ts__builder_lane(b, ts__replay_lanes(r)[call]);
+        host->used = index;
+        host->recent = op;
+    }
+    ts__group *const device =
+        ts__builder_group(b, state->group[TS__REACH_DEVICE]);
+    if (ts__replay_end(r, op) > device->latest)
+        device->latest = ts__replay_end(r, op);
+    ts__builder_share(b, op, index);
     ts__builder_legacy(b, op, lane, state);
     state->issued.last = op;
     if (state->issued.longest == TS_NODE_NONE ||
@@ -7102,8 +7307,29 @@ static uint32_t ts__builder_group_of(ts__builder *b, uint32_t file,
     }
     memset(group, 0xFF, sizeof *group); // TS_NODE_NONE everywhere
     group->epoch = 0;
+    group->latest = TS__NO_TIME;
     group->has_legacy = false;
     return index;
+}
+
+// The device of files that use one alone.
+static void ts__builder_only(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    uint32_t *const only = (uint32_t *)b->only.data;
+    for (uint32_t i = (uint32_t)r->lanes.count; i-- > 0;) {
+        const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
+        if (!lane->operations) continue;
+        const uint32_t other = only[lane->file];
+        if (other != TS_NODE_NONE - 1)
+            only[lane->file] =
+                other == TS_NODE_NONE ||
+                        ts__replay_lane_at(r, other)->device == lane->device
+                    ? i
+                    : TS_NODE_NONE - 1; // several
+    }
+    for (size_t i = 0; i < r->files.count; i++)
+        if (only[i] == TS_NODE_NONE - 1) only[i] = TS_NODE_NONE;
 }
 
 static bool ts__builder_lanes(ts__builder *b)
@@ -7112,8 +7338,13 @@ static bool ts__builder_lanes(ts__builder *b)
     if (!ts__rvec_fill(b->allocator, &b->lanes, sizeof(ts__lane_state),
                        r->lanes.count, 0xFF) ||
         !ts__rvec_fill(b->allocator, &b->event_of, sizeof(ts__rmap),
-                       r->files.count, 0))
+                       r->files.count, 0) ||
+        !ts__rvec_fill(b->allocator, &b->only, sizeof(uint32_t), r->files.count,
+                       0xFF) ||
+        !ts__rvec_fill(b->allocator, &b->hardware, sizeof(uint32_t),
+                       r->device_results.count * r->connections, 0xFF))
         return false;
+    ts__builder_only(b);
     for (uint32_t i = 0; i < r->lanes.count && !b->failed; i++) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         ts__lane_state *const state = ts__builder_lane(b, i);
@@ -7161,27 +7392,86 @@ static bool ts__builder_name_records(ts__builder *b)
     return true;
 }
 
-// Leaves the operations in the order of the host in the sorter.
-static bool ts__builder_order(ts__builder *b)
+/*
+    When the host asked for each operation. Streams are first in, first out:
+    one of which that is not known was asked for no earlier than the one
+    before it on its stream, and no later than the next. Where a stream tells
+    nothing, starts do, for waits ends. guessed: of each operation.
+*/
+static void ts__builder_issues(const ts__builder *b, uint64_t *keys,
+                               bool *guessed, int64_t *near)
 {
     const ts_replay *const r = b->replay;
-    if (!ts__rsort_open(b->allocator, &b->sort, r->op_count)) return false;
-    bool known = true;
-    for (uint32_t i = 0; i < r->op_count; i++)
-        known &= ts__replay_op(r, i)->issue != TS__NO_TIME;
+    for (size_t i = 0; i < r->lanes.count; i++)
+        near[i] = TS__NO_TIME;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        const uint32_t lane = ts__replay_lanes(r)[i];
+        int64_t issue = op->issue;
+        const bool queues =
+            ts__replay_lane_at(r, lane)->fifo && !ts__kind_syncs(op->kind);
+        if (issue == TS__NO_TIME && queues) issue = near[lane];
+        if (queues && issue > near[lane]) near[lane] = issue;
+        guessed[i] = issue == TS__NO_TIME;
+        keys[i] = ts__rsort_time(issue);
+    }
+    for (size_t i = 0; i < r->lanes.count; i++)
+        near[i] = TS__REPLAY_SUM_MAX;
+    for (uint32_t i = r->op_count; i-- > 0;) {
+        const uint32_t lane = ts__replay_lanes(r)[i];
+        const bool waits = ts__replay_flags(r)[i] & TS__NODE_WAITS;
+        const bool queues = ts__replay_lane_at(r, lane)->fifo &&
+                            !ts__kind_syncs(ts__replay_op(r, i)->kind);
+        int64_t time = waits ? ts__replay_end(r, i) : ts__replay_time(r)[i];
+        if (queues && near[lane] < time) time = near[lane];
+        if (guessed[i]) keys[i] = ts__rsort_time(time);
+        guessed[i] &= waits;
+        const int64_t issue = ts__replay_op(r, i)->issue;
+        if (queues && issue != TS__NO_TIME) near[lane] = issue;
+    }
+}
+
+// Leaves the operations, and the calls that wait for something although they
+// launched nothing, in the order of the host in the sorter. At one moment
+// waits whose place is a guess come last.
+static bool ts__builder_order(ts__builder *b, size_t *count)
+{
+    const ts_replay *const r = b->replay;
+    ts__rvec guesses = { 0 }, near = { 0 }, issues = { 0 };
+    bool ok =
+        ts__rsort_open(b->allocator, &b->sort,
+                       (size_t)r->op_count + r->call_count) &&
+        ts__rvec_reserve(b->allocator, &issues, sizeof(uint64_t),
+                         r->op_count) &&
+        ts__rvec_reserve(b->allocator, &guesses, sizeof(bool), r->op_count) &&
+        ts__rvec_reserve(b->allocator, &near, sizeof(int64_t), r->lanes.count);
+    uint32_t *const index = ts__rsort_index(&b->sort);
+    uint64_t *const keys = ts__rsort_keys(&b->sort);
+    uint64_t *const issue = (uint64_t *)issues.data;
+    const bool *const guessed = (const bool *)guesses.data;
     size_t at = 0;
-    for (int waits = 0; waits < 2; waits++)
+    if (ok)
+        ts__builder_issues(b, issue, (bool *)guesses.data,
+                           (int64_t *)near.data);
+    for (int last = 0; ok && last < 2; last++) {
         for (uint32_t i = 0; i < r->op_count; i++) {
-            const bool waiter = ts__replay_flags(r)[i] & TS__NODE_WAITS;
-            if (known ? waits : waiter != (waits == 1)) continue;
-            const int64_t time = known    ? ts__replay_op(r, i)->issue
-                                 : waiter ? ts__replay_end(r, i)
-                                          : ts__replay_time(r)[i];
-            ts__rsort_keys(&b->sort)[at] = ts__rsort_time(time);
-            ts__rsort_index(&b->sort)[at++] = i;
+            if (guessed[i] != (last == 1)) continue;
+            keys[at] = issue[i];
+            index[at++] = i;
         }
-    ts__rsort_run(&b->sort, at);
-    return true;
+        for (uint32_t i = 0; last && i < r->call_count; i++) {
+            const uint32_t call = r->op_count + i;
+            if (!(ts__replay_flags(r)[call] & TS__NODE_ALONE)) continue;
+            keys[at] = ts__rsort_time(ts__replay_time(r)[call]);
+            index[at++] = call;
+        }
+    }
+    if (ok) ts__rsort_run(&b->sort, at);
+    *count = at;
+    ts__rvec_close(b->allocator, &issues);
+    ts__rvec_close(b->allocator, &guesses);
+    ts__rvec_close(b->allocator, &near);
+    return ok;
 }
 
 /* ---- 9.23.1 Replay: collectives and point-to-point ----------------------- */
@@ -7290,6 +7580,306 @@ static inline const ts__meeting *ts__replay_meeting(const ts_replay *r,
     }
     if (low == r->met.count || met[low].op != op) return NULL;
     return (const ts__meeting *)r->meetings.data + met[low].meeting;
+}
+
+/* ---- 9.23.2 Replay: launches of graphs ----------------------------------- */
+
+/*
+    Operations that share a call are the nodes of one graph launch. Streams
+    mean little among them: nodes of one stream may overlap. A node depends on
+    the nodes that ended before it began and on which nothing depends yet;
+    where there is none, on the one that ended last. Across streams that is a
+    guess. Nodes without any are roots: they come after the call, after what
+    was on the launch stream before, and after a graph_launch operation if
+    there is one, which else is what the launch stream is told from. What
+    comes next on the launch stream waits for all nodes.
+*/
+typedef struct ts__launched {
+    uint32_t first, count; // of the list of nodes
+    uint32_t launch;       // the graph_launch operation, or TS_NODE_NONE
+    uint32_t lane;         // of the launch
+    uint32_t sinks, sink_count;
+    ts__chain before; // on that lane
+    bool begun, left;
+} ts__launched;
+
+typedef struct ts__graphs {
+    ts__rvec launched;       // ts__launched
+    ts__rvec nodes;          // uint32_t, by launch, in total order
+    ts__rvec sinks;          // uint32_t, by launch
+    ts__rvec graph_of, root; // of each operation: uint32_t, bool
+    ts__rvec open;           // a heap of ts__graph_end
+} ts__graphs;
+
+typedef struct ts__graph_end {
+    int64_t end;
+    uint32_t op;
+} ts__graph_end;
+
+static bool ts__graph_node_kind(uint8_t kind)
+{
+    return !ts__kind_syncs(kind) && kind != TS_EVENT_GRAPH_LAUNCH;
+}
+
+// Numbers the calls that launched graphs; of[call] is TS_NODE_NONE for others.
+static bool ts__graphs_number(ts__builder *b, ts__graphs *g, uint32_t *of)
+{
+    const ts_replay *const r = b->replay;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        if (op->call == TS_NODE_NONE) continue;
+        if (op->kind == TS_EVENT_GRAPH_LAUNCH)
+            of[op->call - r->op_count] += 2; // one node is a graph, too
+        else if (ts__graph_node_kind(op->kind))
+            of[op->call - r->op_count]++;
+    }
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < r->call_count; i++) {
+        const uint32_t count = of[i];
+        of[i] = TS_NODE_NONE;
+        if (count < 2) continue;
+        ts__launched *const one = (ts__launched *)ts__rvec_push(
+            b->allocator, &g->launched, sizeof *one);
+        if (!one) return false;
+        memset(one, 0, sizeof *one);
+        of[i] = (uint32_t)g->launched.count - 1;
+        one->first = sum;
+        one->launch = one->lane = TS_NODE_NONE;
+        one->before.last = one->before.longest = TS_NODE_NONE;
+        sum += count;
+    }
+    return ts__rvec_reserve(b->allocator, &g->nodes, sizeof(uint32_t), sum) &&
+           ts__rvec_reserve(b->allocator, &g->sinks, sizeof(uint32_t), sum);
+}
+
+static bool ts__graphs_list(ts__builder *b, ts__graphs *g, const uint32_t *of)
+{
+    const ts_replay *const r = b->replay;
+    if (!ts__rvec_fill(b->allocator, &g->graph_of, sizeof(uint32_t),
+                       r->op_count, 0xFF) ||
+        !ts__rvec_fill(b->allocator, &g->root, sizeof(bool), r->op_count, 0))
+        return false;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        const uint32_t graph = op->call == TS_NODE_NONE
+                                   ? TS_NODE_NONE
+                                   : of[op->call - r->op_count];
+        if (graph == TS_NODE_NONE) continue;
+        ts__launched *const one = (ts__launched *)g->launched.data + graph;
+        if (op->kind == TS_EVENT_GRAPH_LAUNCH) {
+            if (one->launch == TS_NODE_NONE) one->launch = i;
+        } else if (ts__graph_node_kind(op->kind)) {
+            ((uint32_t *)g->graph_of.data)[i] = graph;
+            ((uint32_t *)g->nodes.data)[one->first + one->count++] = i;
+        }
+    }
+    return true;
+}
+
+static bool ts__graph_end_before(const ts__graph_end *a, const ts__graph_end *b)
+{
+    return a->end != b->end ? a->end < b->end : a->op < b->op;
+}
+
+static bool ts__graph_open(ts__builder *b, ts__rvec *heap, ts__graph_end item)
+{
+    if (!ts__rvec_push(b->allocator, heap, sizeof item)) return false;
+    ts__graph_end *const items = (ts__graph_end *)heap->data;
+    size_t at = heap->count - 1;
+    for (; at && ts__graph_end_before(&item, &items[(at - 1) / 2]);
+         at = (at - 1) / 2)
+        items[at] = items[(at - 1) / 2];
+    items[at] = item;
+    return true;
+}
+
+static uint32_t ts__graph_close(ts__rvec *heap)
+{
+    ts__graph_end *const items = (ts__graph_end *)heap->data;
+    const uint32_t op = items[0].op;
+    const ts__graph_end item = items[--heap->count];
+    size_t at = 0;
+    for (size_t next; (next = at * 2 + 1) < heap->count; at = next) {
+        if (next + 1 < heap->count &&
+            ts__graph_end_before(&items[next + 1], &items[next]))
+            next++;
+        if (!ts__graph_end_before(&items[next], &item)) break;
+        items[at] = items[next];
+    }
+    items[at] = item;
+    return op;
+}
+
+static void ts__graph_edge(ts__builder *b, uint32_t from, uint32_t to)
+{
+    const uint32_t *const lanes = ts__replay_lanes(b->replay);
+    const uint32_t guess = lanes[from] == lanes[to] ? 0 : TS_EDGE_INFERRED;
+    ts__builder_edge(b, from, to, TS_EDGE_GRAPH | guess);
+}
+
+// The edges within one launch.
+static void ts__graph_inside(ts__builder *b, ts__graphs *g, ts__launched *one)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t *const nodes = (const uint32_t *)g->nodes.data + one->first;
+    uint32_t latest = TS_NODE_NONE; // of the ones that something depends on
+    g->open.count = 0;
+    for (uint32_t i = 0; i < one->count && !b->failed; i++) {
+        const int64_t start = ts__replay_time(r)[nodes[i]];
+        bool any = false;
+        while (g->open.count &&
+               ((const ts__graph_end *)g->open.data)->end <= start) {
+            latest = ts__graph_close(&g->open);
+            ts__graph_edge(b, latest, nodes[i]);
+            any = true;
+        }
+        if (!any && latest != TS_NODE_NONE) ts__graph_edge(b, latest, nodes[i]);
+        ((bool *)g->root.data)[nodes[i]] = latest == TS_NODE_NONE;
+        const ts__graph_end end = { ts__replay_end(r, nodes[i]), nodes[i] };
+        if (!ts__graph_open(b, &g->open, end)) b->failed = true;
+    }
+    one->sinks = (uint32_t)g->sinks.count;
+    while (g->open.count && !b->failed)
+        ((uint32_t *)g->sinks.data)[g->sinks.count++] =
+            ts__graph_close(&g->open);
+    one->sink_count = (uint32_t)g->sinks.count - one->sinks;
+    const uint32_t at = one->launch != TS_NODE_NONE ? one->launch : nodes[0];
+    one->lane = ts__replay_lanes(r)[at];
+}
+
+// Finds the launches and ties their nodes together.
+static void ts__graphs_find(ts__builder *b, ts__graphs *g)
+{
+    const ts_replay *const r = b->replay;
+    ts__rvec of = { 0 };
+    if (!ts__rvec_fill(b->allocator, &of, sizeof(uint32_t), r->call_count, 0) ||
+        !ts__graphs_number(b, g, (uint32_t *)of.data) ||
+        (g->launched.count &&
+         !ts__graphs_list(b, g, (const uint32_t *)of.data)))
+        b->failed = true;
+    for (size_t i = 0; i < g->launched.count && !b->failed; i++) {
+        ts__launched *const one = (ts__launched *)g->launched.data + i;
+        if (one->count) ts__graph_inside(b, g, one);
+    }
+    ts__rvec_close(b->allocator, &of);
+}
+
+static void ts__graphs_close(ts__builder *b, ts__graphs *g)
+{
+    ts__rvec_close(b->allocator, &g->launched);
+    ts__rvec_close(b->allocator, &g->nodes);
+    ts__rvec_close(b->allocator, &g->sinks);
+    ts__rvec_close(b->allocator, &g->graph_of);
+    ts__rvec_close(b->allocator, &g->root);
+    ts__rvec_close(b->allocator, &g->open);
+}
+
+static uint32_t ts__graph_of(const ts__graphs *g, uint32_t op)
+{
+    return g->graph_of.count ? ((const uint32_t *)g->graph_of.data)[op]
+                             : TS_NODE_NONE;
+}
+
+static bool ts__graph_is_inner(const ts__graphs *g, uint32_t op)
+{
+    return ts__graph_of(g, op) != TS_NODE_NONE &&
+           !((const bool *)g->root.data)[op];
+}
+
+// A node of a launch on its stream.
+static void ts__graph_place(ts__builder *b, ts__graphs *g, uint32_t op,
+                            uint32_t lane)
+{
+    const uint32_t graph = ts__graph_of(g, op);
+    const bool root = !ts__graph_is_inner(g, op);
+    ts__launched *const one = (ts__launched *)g->launched.data + graph;
+    ts__lane_state *const state = ts__builder_lane(b, lane);
+    if (!one->begun) one->before = ts__builder_lane(b, one->lane)->order;
+    one->begun = true;
+    if (state->graph != graph) { // the first of them here
+        state->graph = graph;
+        state->before = state->order;
+        ts__builder_after(b, &state->before, op, TS_EDGE_STREAM_ORDER);
+    } else if (root) {
+        ts__builder_after(b, &state->before, op, TS_EDGE_STREAM_ORDER);
+    }
+    if (root && one->launch != TS_NODE_NONE && one->launch < op)
+        ts__builder_edge(b, one->launch, op,
+                         TS_EDGE_GRAPH | TS_EDGE_FROM_START);
+    else if (root && lane != one->lane)
+        ts__builder_after(b, &one->before, op, TS_EDGE_GRAPH);
+    ts__builder_extend(b, &state->order, op);
+}
+
+// What comes next on a stream after nodes of a launch.
+static void ts__graph_leave(ts__builder *b, ts__graphs *g, uint32_t op,
+                            uint32_t lane)
+{
+    const ts_replay *const r = b->replay;
+    ts__lane_state *const state = ts__builder_lane(b, lane);
+    ts__launched *const one = (ts__launched *)g->launched.data + state->graph;
+    state->graph = TS_NODE_NONE;
+    if (lane != one->lane || one->left) return;
+    one->left = true;
+    for (uint32_t i = 0; i < one->sink_count; i++) {
+        const uint32_t sink = ((const uint32_t *)g->sinks.data)[one->sinks + i];
+        if (sink != state->order.last && sink != state->order.longest &&
+            ts__replay_end(r, sink) <= ts__replay_time(r)[op])
+            ts__builder_edge(b, sink, op, TS_EDGE_GRAPH);
+    }
+}
+
+static bool ts__kind_computes(uint8_t kind)
+{
+    return kind == TS_EVENT_KERNEL || kind == TS_EVENT_COLLECTIVE;
+}
+
+static void ts__builder_streams(ts__builder *b, ts__graphs *g)
+{
+    ts_replay *const r = b->replay;
+    for (uint32_t i = 0; i < r->op_count && !b->failed; i++) {
+        const uint32_t lane = ts__replay_lanes(r)[i];
+        const uint8_t kind = ts__replay_op(r, i)->kind;
+        if (!ts__replay_lane_at(r, lane)->fifo || ts__kind_syncs(kind))
+            continue;
+        if (ts__graph_of(g, i) != TS_NODE_NONE) {
+            ts__graph_place(b, g, i, lane);
+            continue;
+        }
+        ts__lane_state *const state = ts__builder_lane(b, lane);
+        if (state->graph != TS_NODE_NONE) ts__graph_leave(b, g, i, lane);
+        const uint32_t last = state->order.last;
+        if (last != TS_NODE_NONE && ts__kind_computes(kind) &&
+            ts__kind_computes(ts__replay_op(r, last)->kind) &&
+            ts__replay_end(r, last) > ts__replay_time(r)[i])
+            r->stats.overlaps++;
+        ts__builder_after(b, &state->order, i, TS_EDGE_STREAM_ORDER);
+        ts__builder_extend(b, &state->order, i);
+    }
+}
+
+static void ts__builder_launches(ts__builder *b, const ts__graphs *g)
+{
+    const ts_replay *const r = b->replay;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const uint32_t call = ts__replay_op(r, i)->call;
+        if (call == TS_NODE_NONE) continue;
+        if (!ts__graph_is_inner(g, i))
+            ts__builder_edge(b, call, i, TS_EDGE_LAUNCH | TS_EDGE_FROM_START);
+        if (ts__call_outlasts(r, i))
+            ts__builder_edge(b, i, ts__replay_end_node(r, call), TS_EDGE_SYNC);
+    }
+    for (size_t i = 0; i < r->waiters.count; i++) {
+        const uint32_t waiter = ((const uint32_t *)r->waiters.data)[i];
+        ts__builder_edge(b, waiter, ts__replay_end_node(r, waiter),
+                         TS_EDGE_SELF | TS_EDGE_FROM_START);
+    }
+    for (size_t i = 0; i < r->queued.count; i++) {
+        const ts__queued *const q = (const ts__queued *)r->queued.data + i;
+        ts__builder_edge(b, q->from,
+                         q->end ? ts__replay_end_node(r, q->call) : q->call,
+                         TS_EDGE_QUEUE | TS_EDGE_FROM_START);
+    }
 }
 
 // Turns the list of edges into offsets, targets and kinds.
@@ -7430,6 +8020,9 @@ static void ts__builder_close(ts__builder *b)
         ts__rvec_close(b->allocator,
                        &((ts__rmap *)b->event_of.data + i)->entries);
     ts__rvec_close(b->allocator, &b->event_of);
+    ts__rvec_close(b->allocator, &b->only);
+    ts__rvec_close(b->allocator, &b->asks);
+    ts__rvec_close(b->allocator, &b->hardware);
     ts__rvec_close(b->allocator, &b->named);
     ts__rsort_close(b->allocator, &b->sort);
 }
@@ -7437,13 +8030,16 @@ static void ts__builder_close(ts__builder *b)
 static bool ts__builder_edges(ts__builder *b)
 {
     if (!ts__builder_lanes(b) || !ts__builder_name_records(b)) return false;
+    ts__graphs graphs = { 0 };
     ts__builder_meetings(b);
     ts__builder_hosts(b);
-    ts__builder_launches(b);
-    ts__builder_streams(b);
-    ts__builder_graphs(b);
-    if (b->failed || !ts__builder_order(b)) return false;
-    for (uint32_t i = 0; i < b->replay->op_count && !b->failed; i++)
+    if (!b->failed) ts__graphs_find(b, &graphs);
+    if (!b->failed) ts__builder_launches(b, &graphs);
+    if (!b->failed) ts__builder_streams(b, &graphs);
+    ts__graphs_close(b, &graphs);
+    size_t count = 0;
+    if (b->failed || !ts__builder_order(b, &count)) return false;
+    for (size_t i = 0; i < count && !b->failed; i++)
         ts__builder_step(b, ts__rsort_index(&b->sort)[i]);
     ts__rsort_close(b->allocator, &b->sort);
     return !b->failed;
@@ -7755,10 +8351,13 @@ static void ts__plan_edges(ts_replay *r)
             if (kind == TS_EDGE_SELF ||
                 !ts__replay_selected(r, ts__replay_target(r, e)))
                 continue;
-            if (inside)
+            if (inside) {
                 r->stats.edges[kind]++;
-            else
+                r->stats.inferred[kind] +=
+                    (ts__replay_kind(r, e) & TS_EDGE_INFERRED) != 0;
+            } else {
                 r->stats.cut_edges++;
+            }
         }
     }
 }
@@ -7855,6 +8454,9 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     r->reader = reader;
     r->allocator = allocator;
     r->deps = desc->deps;
+    r->queue_depth = desc->queue_depth ? desc->queue_depth : 1024;
+    r->connections = desc->connections;
+    r->no_inference = desc->no_inference;
     ts_result result = ts__replay_files(r, desc)
                            ? ts__replay_load(r, desc->threads)
                            : TS_ERR_MEMORY;
@@ -7878,17 +8480,32 @@ TS_API void ts_replay_close(ts_replay *replay)
     if (!replay) return;
     const ts_allocator a = replay->allocator;
     ts__model_close(replay);
-    ts__rvec *const vecs[] = {
-        &replay->files,        &replay->ops,          &replay->call_names,
-        &replay->call_classes, &replay->events,       &replay->places,
-        &replay->meetings,     &replay->members,      &replay->met,
-        &replay->joined,       &replay->lanes,        &replay->waiters,
-        &replay->time,         &replay->duration,     &replay->lane,
-        &replay->flags,        &replay->offsets,      &replay->targets,
-        &replay->kinds,        &replay->start,        &replay->gap,
-        &replay->changed,      &replay->lane_results, &replay->device_results,
-        &replay->circle
-    };
+    ts__rvec *const vecs[] = { &replay->files,
+                               &replay->ops,
+                               &replay->call_names,
+                               &replay->call_classes,
+                               &replay->events,
+                               &replay->places,
+                               &replay->meetings,
+                               &replay->members,
+                               &replay->met,
+                               &replay->joined,
+                               &replay->queued,
+                               &replay->lanes,
+                               &replay->waiters,
+                               &replay->time,
+                               &replay->duration,
+                               &replay->lane,
+                               &replay->flags,
+                               &replay->offsets,
+                               &replay->targets,
+                               &replay->kinds,
+                               &replay->start,
+                               &replay->gap,
+                               &replay->changed,
+                               &replay->lane_results,
+                               &replay->device_results,
+                               &replay->circle };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);

@@ -43,7 +43,7 @@ typedef struct op {
     uint32_t thread;
     // Of collectives, copies and host functions.
     const char *name;
-    uint64_t communicator, sequence, size, ranks, peer, type;
+    uint64_t communicator, sequence, size, ranks, peer, type, memory;
 } op;
 
 typedef struct call {
@@ -90,6 +90,15 @@ static inline void add_column(forge *f, uint8_t column, uint64_t *values)
     forge_column(f, column, FORGE_PLANES, FORGE_PLAIN, values);
 }
 
+// One that is left out if it holds nothing.
+static inline void add_rare(forge *f, uint8_t column, uint64_t *values)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < f->next.count; i++)
+        any |= values[i] != 0;
+    if (any) add_column(f, column, values);
+}
+
 // Numbers of names, the same in every trace made here.
 enum { NAMES = 64 };
 static const char *forged_names[NAMES];
@@ -117,10 +126,10 @@ static inline void add_names(forge *f)
 static inline void add_kind(forge *f, const op *ops, size_t count, uint8_t kind,
                             bool backwards)
 {
-    enum { COLUMNS = 15 };
+    enum { COMMON = 8, COLUMNS = 16 };
     const uint8_t columns[COLUMNS] = {
-        1,  2,  7,  20, 22, 24, kind == TS_EVENT_KERNEL ? 25 : 18, 31, 9,
-        32, 33, 14, 34, 30, 10
+        1,  2,  7,  20, 22, 24, kind == TS_EVENT_KERNEL ? 25 : 18, 31, 9, 32,
+        33, 14, 34, 30, 10, 29
     };
     uint64_t *const values = calloc(COLUMNS * count + 1, sizeof *values);
     uint32_t n = 0;
@@ -145,7 +154,8 @@ static inline void add_kind(forge *f, const op *ops, size_t count, uint8_t kind,
                                         o->size,
                                         o->ranks,
                                         o->peer,
-                                        o->type };
+                                        o->type,
+                                        o->memory };
         for (size_t c = 0; c < COLUMNS; c++)
             values[c * count + n] = row[c];
         if (o->start < first) first = o->start;
@@ -155,7 +165,8 @@ static inline void add_kind(forge *f, const op *ops, size_t count, uint8_t kind,
     if (n) {
         forge_events(f, kind, 0xFFFFFFFF, n, first, last);
         for (size_t c = 0; c < COLUMNS; c++)
-            add_column(f, columns[c], values + c * count);
+            (c < COMMON ? add_column : add_rare)(f, columns[c],
+                                                 values + c * count);
         forge_events_end(f);
     }
     free(values);
@@ -163,7 +174,7 @@ static inline void add_kind(forge *f, const op *ops, size_t count, uint8_t kind,
 
 static inline void add_calls(forge *f, const call *calls, uint32_t count)
 {
-    enum { COLUMNS = 6 };
+    enum { COMMON = 4, COLUMNS = 6 };
     const uint8_t columns[COLUMNS] = { 1, 2, 7, 20, 9, 21 };
     uint64_t *const values = calloc(COLUMNS * (size_t)count + 1, 8);
     uint64_t first = UINT64_MAX, last = 0;
@@ -182,7 +193,8 @@ static inline void add_calls(forge *f, const call *calls, uint32_t count)
     if (count) {
         forge_events(f, TS_EVENT_API_CALL, 0xFFFFFFFF, count, first, last);
         for (size_t c = 0; c < COLUMNS; c++)
-            add_column(f, columns[c], values + c * count);
+            (c < COMMON ? add_column : add_rare)(f, columns[c],
+                                                 values + c * count);
         forge_events_end(f);
     }
     free(values);

@@ -114,6 +114,11 @@ typedef struct ts_replay_desc {
     // order; TS_SKIP_NOT selects it, another value is why not. (NULL: all)
     ts_skip (*choose)(const ts_replay *replay, size_t index, void *user);
     void *choose_user;
+    uint32_t queue_depth; // launches that a stream holds before they begin;
+                          // the next one waits in its call (1024)
+    uint32_t connections; // hardware queues of a device, which its streams
+                          // share (0: one for each stream)
+    bool no_inference;    // only what the record says (false)
 } ts_replay_desc;
 
 /*
@@ -192,9 +197,12 @@ typedef struct ts_replay_stats {
     uint64_t contradicted;         // left out because the record shows no wait
     uint64_t never_recorded;       // waits for an event that has no record
     uint64_t missing_records;      // waits whose `record` the trace lacks
-    uint64_t meetings;             // collectives and pairs of send and receive
-    uint64_t meetings_partial;     // ranks are missing: low confidence
-    uint64_t lost; // records the ledger misses on what was selected
+    uint64_t overlaps; // kernels that began before the one before them on
+                       // their stream had ended: dependent launches
+    uint64_t inferred[TS_EDGE_LIMIT]; // of the edges above, by times alone
+    uint64_t meetings;         // collectives and pairs of send and receive
+    uint64_t meetings_partial; // ranks are missing: low confidence
+    uint64_t lost;             // records the ledger misses on what was selected
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
     // The run.
     int64_t start_ns, end_ns;

@@ -229,6 +229,7 @@ typedef struct ts__op {
     uint32_t label;  // launch, name or copy type; of event kinds: ts__event_op
     uint32_t call;   // node
     uint8_t kind, skip;
+    uint8_t memory; // of a copy: kinds of source and destination
 } ts__op;
 
 // What event records, waits and syncs have besides.
@@ -282,6 +283,7 @@ typedef enum ts__call_class {
     TS__CALL_SYNCS_DEVICE,
     TS__CALL_QUERIES, // polls an event or a stream, until it is done
     TS__CALL_COPIES,
+    TS__CALL_COPIES_ASYNC,
     TS__CALL_FREES // waits for the device before it frees
 } ts__call_class;
 
@@ -290,6 +292,8 @@ struct ts_replay {
     ts__rvec files;    // ts_replay_file
     ts_allocator allocator;
     ts_deps deps;
+    uint32_t queue_depth, connections;
+    bool no_inference;
     uint32_t op_count, call_count, join_first, node_count;
     ts__rvec ops;          // ts__op
     ts__rvec places;       // uint32_t, of each operation in its file
@@ -300,6 +304,7 @@ struct ts_replay {
     ts__rvec members;      // uint32_t: operations, by meeting
     ts__rvec met;          // ts__met
     ts__rvec joined;       // uint32_t: meetings, of join_first and those after
+    ts__rvec queued;       // ts__queued, while the graph is built
     ts__rvec lanes;        // ts__replay_lane
     ts__rvec waiters;      // nodes that have an end of their own, ascending
     // Of each node: recorded time and duration, lane, flags.
@@ -393,6 +398,7 @@ typedef struct ts__row {
     uint32_t thread, label, call;
     uint32_t place; // in its file
     uint8_t kind;   // 0: not to be used
+    uint8_t memory;
 } ts__row;
 
 // An API call, or what stands in for one (name 0, no duration).
@@ -497,6 +503,7 @@ static ts__row ts__row_read(const ts__loader *l, const ts_columns *c,
     row.record = ts__columns_get(c, TS_COLUMN_RECORD, i);
     row.track = c->tracks ? c->tracks[i] : c->track;
     row.thread = (uint32_t)ts__columns_get(c, TS_COLUMN_THREAD, i);
+    row.memory = (uint8_t)ts__columns_get(c, TS_COLUMN_MEMORY, i);
     row.label = (uint32_t)ts__columns_get(c, ts__kind_label(c->kind), i);
     row.call = TS_NODE_NONE;
     return row;
@@ -645,7 +652,9 @@ static ts__call_class ts__call_classify(ts_text name)
             return TS__CALL_SYNCS_STREAM;
         return TS__CALL_SYNCS_DEVICE;
     }
-    if (ts__text_has(name, "Memcpy")) return TS__CALL_COPIES;
+    if (ts__text_has(name, "Memcpy"))
+        return ts__text_has(name, "Async") ? TS__CALL_COPIES_ASYNC
+                                           : TS__CALL_COPIES;
     if (ts__text_has(name, "Free") && !ts__text_has(name, "Async") &&
         (ts__text_has(name, "cudaFree") || ts__text_has(name, "cuMemFree") ||
          ts__text_has(name, "hipFree") || ts__text_has(name, "MemFree")))
@@ -847,6 +856,36 @@ static uint32_t ts__loader_choose(const ts__loader *l, const uint32_t *order,
     return order[best];
 }
 
+/*
+    Adds what stands in for calls that the trace lacks. Rows are in the sorter
+    in order of correlation: those of one, issued at one moment by one thread,
+    were one call.
+*/
+static bool ts__loader_stand_in(ts__loader *l)
+{
+    const size_t rows = l->rows.count - l->row_first;
+    ts__row_call last = { 0 };
+    for (size_t i = 0; i < rows; i++) {
+        ts__row *const row = ts__loader_row(l, ts__rsort_index(&l->sort)[i]);
+        if (row->call != TS_NODE_NONE || row->issue == TS__NO_TIME ||
+            !row->thread || ts__kind_syncs(row->kind))
+            continue;
+        if (!row->correlation || last.correlation != row->correlation ||
+            last.start != row->issue || last.track != row->thread) {
+            memset(&last, 0, sizeof last);
+            last.start = row->issue;
+            last.correlation = row->correlation;
+            last.track = row->thread;
+            ts__row_call *const to = (ts__row_call *)ts__rvec_push(
+                l->allocator, &l->calls, sizeof *to);
+            if (!to) return false;
+            *to = last;
+        }
+        row->call = (uint32_t)(l->calls.count - 1);
+    }
+    return true;
+}
+
 // Merges operations and calls, both in order of correlation.
 static bool ts__loader_match(ts__loader *l)
 {
@@ -884,7 +923,7 @@ static bool ts__loader_match(ts__loader *l)
         if (!row->thread) row->thread = call->track;
     }
     ts__rvec_close(l->allocator, &order);
-    return ok;
+    return ok && ts__loader_stand_in(l);
 }
 
 /*
@@ -941,9 +980,8 @@ static bool ts__loader_polls(ts__loader *l)
     return true;
 }
 
-// Drops the calls that launched nothing and do not wait, and adds what stands
-// in for calls that the trace lacks.
-static bool ts__loader_stand_in(ts__loader *l)
+// Drops the calls that launched nothing and do not wait.
+static void ts__loader_keep(ts__loader *l)
 {
     uint32_t kept = (uint32_t)l->call_first;
     for (size_t i = l->call_first; i < l->calls.count; i++) {
@@ -960,22 +998,6 @@ static bool ts__loader_stand_in(ts__loader *l)
         if (call.rank != TS_NODE_NONE) *ts__loader_call(l, call.rank) = call;
     }
     l->calls.count = kept;
-    for (size_t i = l->row_first; i < l->rows.count; i++) {
-        ts__row *const row = ts__loader_row(l, i);
-        if (row->call != TS_NODE_NONE || row->issue == TS__NO_TIME ||
-            !row->thread || ts__kind_syncs(row->kind))
-            continue;
-        ts__row_call call = { 0 };
-        call.start = row->issue;
-        call.correlation = row->correlation;
-        call.track = row->thread;
-        ts__row_call *const to =
-            (ts__row_call *)ts__rvec_push(l->allocator, &l->calls, sizeof *to);
-        if (!to) return false;
-        *to = call;
-        row->call = (uint32_t)(l->calls.count - 1);
-    }
-    return true;
 }
 
 /* ---- 9.22 Replay: lanes and nodes ---------------------------------------- */
@@ -1239,8 +1261,10 @@ static bool ts__nodes_reserve(ts_replay *r, size_t count)
 static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
 {
     ts_replay *const r = l->replay;
-    const ts__op op = { row->issue, row->correlation, row->thread, row->label,
-                        row->call,  row->kind,        TS_SKIP_NOT };
+    const ts__op op = {
+        row->issue, row->correlation, row->thread, row->label,
+        row->call,  row->kind,        TS_SKIP_NOT, row->memory
+    };
     ts__op *const to =
         (ts__op *)ts__rvec_push(l->allocator, &r->ops, sizeof *to);
     uint32_t *const place =
@@ -1321,13 +1345,44 @@ static bool ts__loader_add_calls(ts__loader *l)
     return true;
 }
 
-// Whether the call that launched an operation returned only after its end.
+/*
+    Whether the host may wait for a copy inside the call. An asynchronous one
+    returns at once from pinned memory, after staging from pageable memory,
+    and only at the end of a copy into pageable memory.
+*/
+static bool ts__copy_holds(const ts_replay *r, const ts__op *op)
+{
+    enum { UNKNOWN_MEMORY, PAGEABLE, TO_DEVICE = 1, TO_HOST };
+    const uint8_t type =
+        ((const uint8_t *)r->call_classes.data)[op->call - r->op_count];
+    if (type != TS__CALL_COPIES_ASYNC) return true;
+    const uint8_t from = op->memory & 15, to = op->memory >> 4;
+    const uint8_t host = op->label == TO_DEVICE ? from
+                         : op->label == TO_HOST ? to
+                                                : 255;
+    return host == PAGEABLE || host == UNKNOWN_MEMORY;
+}
+
+// Whether the call that launched an operation returned only after its end,
+// because it waited for it.
 static bool ts__call_outlasts(const ts_replay *r, uint32_t op)
 {
     const ts__op *const o = ts__replay_op(r, op);
-    return o->call != TS_NODE_NONE &&
-           (ts__kind_syncs(o->kind) || o->kind == TS_EVENT_MEMCPY) &&
-           ts__replay_end(r, op) <= ts__replay_end(r, o->call);
+    if (o->call == TS_NODE_NONE ||
+        ts__replay_end(r, op) > ts__replay_end(r, o->call))
+        return false;
+    return ts__kind_syncs(o->kind) ||
+           (o->kind == TS_EVENT_MEMCPY && ts__copy_holds(r, o));
+}
+
+// Calls that wait although no operation says so.
+static bool ts__call_waits(const ts_replay *r, uint32_t call)
+{
+    const uint8_t type =
+        ((const uint8_t *)r->call_classes.data)[call - r->op_count];
+    return ts__replay_flags(r)[call] & TS__NODE_ALONE &&
+           type != TS__CALL_PLAIN && type != TS__CALL_COPIES &&
+           type != TS__CALL_COPIES_ASYNC;
 }
 
 // Adds the ends of all nodes that wait for others.
@@ -1337,6 +1392,8 @@ static bool ts__replay_ends(ts_replay *r)
     for (uint32_t i = 0; i < r->op_count; i++)
         if (ts__call_outlasts(r, i))
             flags[ts__replay_op(r, i)->call] |= TS__NODE_WAITS;
+    for (uint32_t i = r->op_count; i < r->op_count + r->call_count; i++)
+        if (ts__call_waits(r, i)) flags[i] |= TS__NODE_WAITS;
     const uint32_t count = r->node_count;
     for (uint32_t i = 0; i < count; i++) {
         if (!(ts__replay_flags(r)[i] & TS__NODE_WAITS)) continue;

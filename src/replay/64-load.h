@@ -46,10 +46,9 @@ static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
     const ts_result result =
         rows == TS_OK ? ts__loader_calls(l, threads) : rows;
     if (result != TS_OK) return result;
-    return ts__loader_match(l) && ts__loader_polls(l) &&
-                   ts__loader_stand_in(l) && ts__loader_claim(l)
-               ? TS_OK
-               : TS_ERR_MEMORY;
+    if (!ts__loader_match(l) || !ts__loader_polls(l)) return TS_ERR_MEMORY;
+    ts__loader_keep(l);
+    return ts__loader_claim(l) ? TS_OK : TS_ERR_MEMORY;
 }
 
 static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
@@ -64,7 +63,8 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
     if (result == TS_OK && !r->stats.loaded) result = TS_ERR_NOT_FOUND;
     if (result == TS_OK && !(ts__loader_lanes(&l) && ts__replay_results(r) &&
                              ts__loader_meet(&l) && ts__loader_ops(&l) &&
-                             ts__loader_add_calls(&l) && ts__replay_ends(r)))
+                             ts__loader_add_calls(&l) && ts__replay_queue(r) &&
+                             ts__replay_ends(r)))
         result = TS_ERR_MEMORY;
     ts__loader_close(&l);
     return result;

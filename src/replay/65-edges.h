@@ -30,7 +30,11 @@ typedef struct ts__lane_state {
     uint32_t group[3]; // by scope
     uint32_t next[3];  // lane with work, by scope; TS_NODE_NONE: the last
     bool dirty[3];
-    uint32_t epoch; // of the legacy operation it last waited for
+    uint32_t epoch;   // of the legacy operation it last waited for
+    uint32_t graph;   // whose nodes came last, or TS_NODE_NONE
+    ts__chain before; // what was there before them
+    uint32_t used;    // a thread: lane that it last issued to
+    uint32_t recent;  // and the operation
 } ts__lane_state;
 
 typedef struct ts__group { // a device or a context
@@ -38,8 +42,14 @@ typedef struct ts__group { // a device or a context
     uint32_t dirty[3];     // first lane with work since
     uint32_t legacy;       // last operation on its legacy default stream
     uint32_t epoch;        // counts these
+    int64_t latest;        // end of all work so far
     bool has_legacy;
 } ts__group;
+
+// A call that waits for something, and the last operation of its thread.
+typedef struct ts__ask {
+    uint32_t call, recent;
+} ts__ask;
 
 typedef struct ts__builder {
     ts_replay *replay;
@@ -48,6 +58,9 @@ typedef struct ts__builder {
     ts__rmap group_of; // file and track
     ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
+    ts__rvec only;     // uint32_t of each file: a lane of its only device
+    ts__rvec asks;     // ts__ask: calls that wait for what nobody tells
+    ts__rvec hardware; // uint32_t: last operation of each hardware queue
     ts__rsort sort;
     bool failed; // out of memory
 } ts__builder;
@@ -76,38 +89,28 @@ static void ts__builder_edge(ts__builder *b, uint32_t from, uint32_t to,
     edge->kind = (uint8_t)kind;
 }
 
-// Appends a node, which starts no earlier than the last, to a chain.
-static void ts__builder_chain(ts__builder *b, ts__chain *chain, uint32_t node,
-                              ts_edge_kind kind)
+// A node, which starts no earlier than the last of a chain, comes after it.
+static void ts__builder_after(ts__builder *b, const ts__chain *chain,
+                              uint32_t node, ts_edge_kind kind)
 {
     const ts_replay *const r = b->replay;
     const int64_t time = ts__replay_time(r)[node];
-    if (chain->last == TS_NODE_NONE) {
-        chain->last = chain->longest = node;
-        return;
-    }
+    if (chain->last == TS_NODE_NONE) return;
     const bool apart = ts__replay_end(r, chain->last) <= time;
     ts__builder_edge(b, chain->last, node,
                      (uint32_t)kind | (apart ? 0 : TS_EDGE_FROM_START));
     if (chain->longest != chain->last &&
         ts__replay_end(r, chain->longest) <= time)
         ts__builder_edge(b, chain->longest, node, kind);
-    chain->last = node;
-    if (ts__replay_end(r, node) >= ts__replay_end(r, chain->longest))
-        chain->longest = node;
 }
 
-static void ts__builder_streams(ts__builder *b)
+static void ts__builder_extend(ts__builder *b, ts__chain *chain, uint32_t node)
 {
     const ts_replay *const r = b->replay;
-    for (uint32_t i = 0; i < r->op_count; i++) {
-        const uint32_t lane = ts__replay_lanes(r)[i];
-        if (!ts__replay_lane_at(r, lane)->fifo ||
-            ts__kind_syncs(ts__replay_op(r, i)->kind))
-            continue;
-        ts__builder_chain(b, &ts__builder_lane(b, lane)->order, i,
-                          TS_EDGE_STREAM_ORDER);
-    }
+    chain->last = node;
+    if (chain->longest == TS_NODE_NONE ||
+        ts__replay_end(r, node) >= ts__replay_end(r, chain->longest))
+        chain->longest = node;
 }
 
 // Lane of the thread on which an operation is itself what the host does.
@@ -145,56 +148,11 @@ static void ts__builder_hosts(ts__builder *b)
         const uint32_t node = take_call ? call++ : op++;
         const uint32_t lane = ts__builder_host_lane(b, &map, node);
         if (lane == TS_NODE_NONE) continue;
-        ts__builder_chain(b, &ts__builder_lane(b, lane)->host, node,
-                          TS_EDGE_HOST_ORDER);
+        ts__chain *const host = &ts__builder_lane(b, lane)->host;
+        ts__builder_after(b, host, node, TS_EDGE_HOST_ORDER);
+        ts__builder_extend(b, host, node);
     }
     ts__rvec_close(b->allocator, &map.entries);
-}
-
-static void ts__builder_launches(ts__builder *b)
-{
-    const ts_replay *const r = b->replay;
-    for (uint32_t i = 0; i < r->op_count; i++) {
-        const uint32_t call = ts__replay_op(r, i)->call;
-        if (call == TS_NODE_NONE) continue;
-        ts__builder_edge(b, call, i, TS_EDGE_LAUNCH | TS_EDGE_FROM_START);
-        if (ts__call_outlasts(r, i))
-            ts__builder_edge(b, i, ts__replay_end_node(r, call), TS_EDGE_SYNC);
-    }
-    for (size_t i = 0; i < r->waiters.count; i++) {
-        const uint32_t waiter = ((const uint32_t *)r->waiters.data)[i];
-        ts__builder_edge(b, waiter, ts__replay_end_node(r, waiter),
-                         TS_EDGE_SELF | TS_EDGE_FROM_START);
-    }
-}
-
-// From a graph launch to what shares its correlation and comes after it.
-static void ts__builder_graphs(ts__builder *b)
-{
-    const ts_replay *const r = b->replay;
-    ts__rvec maps = { 0 };
-    if (!ts__rvec_fill(b->allocator, &maps, sizeof(ts__rmap), r->files.count,
-                       0)) {
-        b->failed = true;
-        return;
-    }
-    for (uint32_t i = 0; i < r->op_count && !b->failed; i++) {
-        const ts__op *const op = ts__replay_op(r, i);
-        if (!op->correlation) continue;
-        ts__rmap *const launches =
-            (ts__rmap *)maps.data + ts__replay_file_of(r, i);
-        if (op->kind == TS_EVENT_GRAPH_LAUNCH) {
-            b->failed =
-                !ts__rmap_put(b->allocator, launches, op->correlation, i);
-            continue;
-        }
-        const uint32_t graph = ts__rmap_get(launches, op->correlation);
-        if (graph != TS_NODE_NONE)
-            ts__builder_edge(b, graph, i, TS_EDGE_GRAPH | TS_EDGE_FROM_START);
-    }
-    for (size_t i = 0; i < maps.count; i++)
-        ts__rvec_close(b->allocator, &((ts__rmap *)maps.data + i)->entries);
-    ts__rvec_close(b->allocator, &maps);
 }
 
 // Edge unless the record shows that `to`, a helper or an operation's start,
@@ -420,9 +378,85 @@ static void ts__builder_record(ts__builder *b, uint32_t op,
         b->failed = true;
 }
 
+// The lane of a device to which a thread issues, as far as that is known.
+static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t used = ts__builder_lane(b, ts__replay_lanes(r)[call])->used;
+    if (used != TS_NODE_NONE) return used;
+    return ((const uint32_t *)b->only.data)[ts__replay_file_of(r, call)];
+}
+
+static void ts__builder_ask(ts__builder *b, uint32_t call)
+{
+    const uint32_t host = ts__replay_lanes(b->replay)[call];
+    ts__ask *const ask =
+        (ts__ask *)ts__rvec_push(b->allocator, &b->asks, sizeof *ask);
+    if (!ask) {
+        b->failed = true;
+        return;
+    }
+    ask->call = call;
+    ask->recent = ts__builder_lane(b, host)->recent;
+}
+
+/*
+    A call that waits, of which the trace has no operation. Freeing memory
+    waits for the whole device, or, where the record shows that it did not,
+    for nothing.
+*/
+static void ts__builder_call(ts__builder *b, uint32_t call)
+{
+    const ts_replay *const r = b->replay;
+    if (!(ts__replay_flags(r)[call] & TS__NODE_WAITS)) return;
+    const uint8_t type =
+        ((const uint8_t *)r->call_classes.data)[call - r->op_count];
+    const bool all = type == TS__CALL_SYNCS_DEVICE || type == TS__CALL_FREES;
+    const uint32_t used = all ? ts__builder_used(b, call) : TS_NODE_NONE;
+    if (used == TS_NODE_NONE) {
+        if (type != TS__CALL_FREES) ts__builder_ask(b, call);
+        return;
+    }
+    const uint32_t end = ts__replay_end_node(r, call);
+    const int64_t time = ts__replay_time(r)[end];
+    ts__group *const group = ts__builder_group(
+        b, ts__builder_lane(b, used)->group[TS__REACH_DEVICE]);
+    if (type == TS__CALL_FREES && group->latest > time) return;
+    const uint32_t join =
+        ts__builder_join(b, group, TS__REACH_DEVICE, time, TS_EDGE_SYNC);
+    ts__builder_wait(b, join, end, TS_EDGE_SYNC);
+}
+
+/*
+    With a limited number of hardware queues per device, streams share them,
+    in turn by their numbers: an operation cannot begin before the one that
+    was put into its queue before it.
+*/
+static void ts__builder_share(ts__builder *b, uint32_t op, uint32_t lane)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t count = r->connections;
+    if (!count || ts__kind_syncs(ts__replay_op(r, op)->kind)) return;
+    uint32_t place = 0; // of the stream among those of its device
+    const uint32_t device = ts__replay_lane_at(r, lane)->device;
+    while (place < lane &&
+           ts__replay_lane_at(r, lane - place - 1)->device == device)
+        place++;
+    uint32_t *const last =
+        (uint32_t *)b->hardware.data + (size_t)device * count + place % count;
+    if (*last != TS_NODE_NONE && ts__replay_lanes(r)[*last] != lane &&
+        ts__replay_time(r)[*last] <= ts__replay_time(r)[op])
+        ts__builder_edge(b, *last, op, TS_EDGE_QUEUE | TS_EDGE_FROM_START);
+    *last = op;
+}
+
 static void ts__builder_step(ts__builder *b, uint32_t op)
 {
     const ts_replay *const r = b->replay;
+    if (op >= r->op_count) {
+        ts__builder_call(b, op);
+        return;
+    }
     const uint32_t index = ts__replay_lanes(r)[op];
     const ts__replay_lane *const lane = ts__replay_lane_at(r, index);
     ts__lane_state *const state = ts__builder_lane(b, index);
@@ -444,6 +478,18 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
     default: break;
     }
     if (!lane->fifo) return;
+    const uint32_t call = ts__replay_op(r, op)->call;
+    if (call != TS_NODE_NONE) {
+        ts__lane_state *const host =
+            ts__builder_lane(b, ts__replay_lanes(r)[call]);
+        host->used = index;
+        host->recent = op;
+    }
+    ts__group *const device =
+        ts__builder_group(b, state->group[TS__REACH_DEVICE]);
+    if (ts__replay_end(r, op) > device->latest)
+        device->latest = ts__replay_end(r, op);
+    ts__builder_share(b, op, index);
     ts__builder_legacy(b, op, lane, state);
     state->issued.last = op;
     if (state->issued.longest == TS_NODE_NONE ||
@@ -471,8 +517,29 @@ static uint32_t ts__builder_group_of(ts__builder *b, uint32_t file,
     }
     memset(group, 0xFF, sizeof *group); // TS_NODE_NONE everywhere
     group->epoch = 0;
+    group->latest = TS__NO_TIME;
     group->has_legacy = false;
     return index;
+}
+
+// The device of files that use one alone.
+static void ts__builder_only(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    uint32_t *const only = (uint32_t *)b->only.data;
+    for (uint32_t i = (uint32_t)r->lanes.count; i-- > 0;) {
+        const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
+        if (!lane->operations) continue;
+        const uint32_t other = only[lane->file];
+        if (other != TS_NODE_NONE - 1)
+            only[lane->file] =
+                other == TS_NODE_NONE ||
+                        ts__replay_lane_at(r, other)->device == lane->device
+                    ? i
+                    : TS_NODE_NONE - 1; // several
+    }
+    for (size_t i = 0; i < r->files.count; i++)
+        if (only[i] == TS_NODE_NONE - 1) only[i] = TS_NODE_NONE;
 }
 
 static bool ts__builder_lanes(ts__builder *b)
@@ -481,8 +548,13 @@ static bool ts__builder_lanes(ts__builder *b)
     if (!ts__rvec_fill(b->allocator, &b->lanes, sizeof(ts__lane_state),
                        r->lanes.count, 0xFF) ||
         !ts__rvec_fill(b->allocator, &b->event_of, sizeof(ts__rmap),
-                       r->files.count, 0))
+                       r->files.count, 0) ||
+        !ts__rvec_fill(b->allocator, &b->only, sizeof(uint32_t), r->files.count,
+                       0xFF) ||
+        !ts__rvec_fill(b->allocator, &b->hardware, sizeof(uint32_t),
+                       r->device_results.count * r->connections, 0xFF))
         return false;
+    ts__builder_only(b);
     for (uint32_t i = 0; i < r->lanes.count && !b->failed; i++) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         ts__lane_state *const state = ts__builder_lane(b, i);
@@ -530,25 +602,84 @@ static bool ts__builder_name_records(ts__builder *b)
     return true;
 }
 
-// Leaves the operations in the order of the host in the sorter.
-static bool ts__builder_order(ts__builder *b)
+/*
+    When the host asked for each operation. Streams are first in, first out:
+    one of which that is not known was asked for no earlier than the one
+    before it on its stream, and no later than the next. Where a stream tells
+    nothing, starts do, for waits ends. guessed: of each operation.
+*/
+static void ts__builder_issues(const ts__builder *b, uint64_t *keys,
+                               bool *guessed, int64_t *near)
 {
     const ts_replay *const r = b->replay;
-    if (!ts__rsort_open(b->allocator, &b->sort, r->op_count)) return false;
-    bool known = true;
-    for (uint32_t i = 0; i < r->op_count; i++)
-        known &= ts__replay_op(r, i)->issue != TS__NO_TIME;
+    for (size_t i = 0; i < r->lanes.count; i++)
+        near[i] = TS__NO_TIME;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        const uint32_t lane = ts__replay_lanes(r)[i];
+        int64_t issue = op->issue;
+        const bool queues =
+            ts__replay_lane_at(r, lane)->fifo && !ts__kind_syncs(op->kind);
+        if (issue == TS__NO_TIME && queues) issue = near[lane];
+        if (queues && issue > near[lane]) near[lane] = issue;
+        guessed[i] = issue == TS__NO_TIME;
+        keys[i] = ts__rsort_time(issue);
+    }
+    for (size_t i = 0; i < r->lanes.count; i++)
+        near[i] = TS__REPLAY_SUM_MAX;
+    for (uint32_t i = r->op_count; i-- > 0;) {
+        const uint32_t lane = ts__replay_lanes(r)[i];
+        const bool waits = ts__replay_flags(r)[i] & TS__NODE_WAITS;
+        const bool queues = ts__replay_lane_at(r, lane)->fifo &&
+                            !ts__kind_syncs(ts__replay_op(r, i)->kind);
+        int64_t time = waits ? ts__replay_end(r, i) : ts__replay_time(r)[i];
+        if (queues && near[lane] < time) time = near[lane];
+        if (guessed[i]) keys[i] = ts__rsort_time(time);
+        guessed[i] &= waits;
+        const int64_t issue = ts__replay_op(r, i)->issue;
+        if (queues && issue != TS__NO_TIME) near[lane] = issue;
+    }
+}
+
+// Leaves the operations, and the calls that wait for something although they
+// launched nothing, in the order of the host in the sorter. At one moment
+// waits whose place is a guess come last.
+static bool ts__builder_order(ts__builder *b, size_t *count)
+{
+    const ts_replay *const r = b->replay;
+    ts__rvec guesses = { 0 }, near = { 0 }, issues = { 0 };
+    bool ok =
+        ts__rsort_open(b->allocator, &b->sort,
+                       (size_t)r->op_count + r->call_count) &&
+        ts__rvec_reserve(b->allocator, &issues, sizeof(uint64_t),
+                         r->op_count) &&
+        ts__rvec_reserve(b->allocator, &guesses, sizeof(bool), r->op_count) &&
+        ts__rvec_reserve(b->allocator, &near, sizeof(int64_t), r->lanes.count);
+    uint32_t *const index = ts__rsort_index(&b->sort);
+    uint64_t *const keys = ts__rsort_keys(&b->sort);
+    uint64_t *const issue = (uint64_t *)issues.data;
+    const bool *const guessed = (const bool *)guesses.data;
     size_t at = 0;
-    for (int waits = 0; waits < 2; waits++)
+    if (ok)
+        ts__builder_issues(b, issue, (bool *)guesses.data,
+                           (int64_t *)near.data);
+    for (int last = 0; ok && last < 2; last++) {
         for (uint32_t i = 0; i < r->op_count; i++) {
-            const bool waiter = ts__replay_flags(r)[i] & TS__NODE_WAITS;
-            if (known ? waits : waiter != (waits == 1)) continue;
-            const int64_t time = known    ? ts__replay_op(r, i)->issue
-                                 : waiter ? ts__replay_end(r, i)
-                                          : ts__replay_time(r)[i];
-            ts__rsort_keys(&b->sort)[at] = ts__rsort_time(time);
-            ts__rsort_index(&b->sort)[at++] = i;
+            if (guessed[i] != (last == 1)) continue;
+            keys[at] = issue[i];
+            index[at++] = i;
         }
-    ts__rsort_run(&b->sort, at);
-    return true;
+        for (uint32_t i = 0; last && i < r->call_count; i++) {
+            const uint32_t call = r->op_count + i;
+            if (!(ts__replay_flags(r)[call] & TS__NODE_ALONE)) continue;
+            keys[at] = ts__rsort_time(ts__replay_time(r)[call]);
+            index[at++] = call;
+        }
+    }
+    if (ok) ts__rsort_run(&b->sort, at);
+    *count = at;
+    ts__rvec_close(b->allocator, &issues);
+    ts__rvec_close(b->allocator, &guesses);
+    ts__rvec_close(b->allocator, &near);
+    return ok;
 }

@@ -136,6 +136,9 @@ static void ts__builder_close(ts__builder *b)
         ts__rvec_close(b->allocator,
                        &((ts__rmap *)b->event_of.data + i)->entries);
     ts__rvec_close(b->allocator, &b->event_of);
+    ts__rvec_close(b->allocator, &b->only);
+    ts__rvec_close(b->allocator, &b->asks);
+    ts__rvec_close(b->allocator, &b->hardware);
     ts__rvec_close(b->allocator, &b->named);
     ts__rsort_close(b->allocator, &b->sort);
 }
@@ -143,13 +146,16 @@ static void ts__builder_close(ts__builder *b)
 static bool ts__builder_edges(ts__builder *b)
 {
     if (!ts__builder_lanes(b) || !ts__builder_name_records(b)) return false;
+    ts__graphs graphs = { 0 };
     ts__builder_meetings(b);
     ts__builder_hosts(b);
-    ts__builder_launches(b);
-    ts__builder_streams(b);
-    ts__builder_graphs(b);
-    if (b->failed || !ts__builder_order(b)) return false;
-    for (uint32_t i = 0; i < b->replay->op_count && !b->failed; i++)
+    if (!b->failed) ts__graphs_find(b, &graphs);
+    if (!b->failed) ts__builder_launches(b, &graphs);
+    if (!b->failed) ts__builder_streams(b, &graphs);
+    ts__graphs_close(b, &graphs);
+    size_t count = 0;
+    if (b->failed || !ts__builder_order(b, &count)) return false;
+    for (size_t i = 0; i < count && !b->failed; i++)
         ts__builder_step(b, ts__rsort_index(&b->sort)[i]);
     ts__rsort_close(b->allocator, &b->sort);
     return !b->failed;

@@ -10,10 +10,13 @@ static void ts__plan_edges(ts_replay *r)
             if (kind == TS_EDGE_SELF ||
                 !ts__replay_selected(r, ts__replay_target(r, e)))
                 continue;
-            if (inside)
+            if (inside) {
                 r->stats.edges[kind]++;
-            else
+                r->stats.inferred[kind] +=
+                    (ts__replay_kind(r, e) & TS_EDGE_INFERRED) != 0;
+            } else {
                 r->stats.cut_edges++;
+            }
         }
     }
 }
@@ -110,6 +113,9 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     r->reader = reader;
     r->allocator = allocator;
     r->deps = desc->deps;
+    r->queue_depth = desc->queue_depth ? desc->queue_depth : 1024;
+    r->connections = desc->connections;
+    r->no_inference = desc->no_inference;
     ts_result result = ts__replay_files(r, desc)
                            ? ts__replay_load(r, desc->threads)
                            : TS_ERR_MEMORY;
@@ -133,17 +139,32 @@ TS_API void ts_replay_close(ts_replay *replay)
     if (!replay) return;
     const ts_allocator a = replay->allocator;
     ts__model_close(replay);
-    ts__rvec *const vecs[] = {
-        &replay->files,        &replay->ops,          &replay->call_names,
-        &replay->call_classes, &replay->events,       &replay->places,
-        &replay->meetings,     &replay->members,      &replay->met,
-        &replay->joined,       &replay->lanes,        &replay->waiters,
-        &replay->time,         &replay->duration,     &replay->lane,
-        &replay->flags,        &replay->offsets,      &replay->targets,
-        &replay->kinds,        &replay->start,        &replay->gap,
-        &replay->changed,      &replay->lane_results, &replay->device_results,
-        &replay->circle
-    };
+    ts__rvec *const vecs[] = { &replay->files,
+                               &replay->ops,
+                               &replay->call_names,
+                               &replay->call_classes,
+                               &replay->events,
+                               &replay->places,
+                               &replay->meetings,
+                               &replay->members,
+                               &replay->met,
+                               &replay->joined,
+                               &replay->queued,
+                               &replay->lanes,
+                               &replay->waiters,
+                               &replay->time,
+                               &replay->duration,
+                               &replay->lane,
+                               &replay->flags,
+                               &replay->offsets,
+                               &replay->targets,
+                               &replay->kinds,
+                               &replay->start,
+                               &replay->gap,
+                               &replay->changed,
+                               &replay->lane_results,
+                               &replay->device_results,
+                               &replay->circle };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);
