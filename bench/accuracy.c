@@ -1,14 +1,15 @@
 /*
     accuracy.c - how close a model of a trace comes to its record
 
-        accuracy [--classes] [--worst] FILE [FILE...]
+        accuracy [--classes] [--worst] [--jumps] [--path] FILE [FILE...]
 
     Several files are replayed jointly. Prints one line of figures, separated
     by tabs: operations, recorded makespan, exact: largest error, model: error
     of the makespan in millionths, start error p50, p95, max, edges, inferred
     edges, unexplained nodes, unexplained ns, critical path by cost.
-    --classes lists the delays of the model, --worst the nodes whose error is
-    the first to grow: where to look for a missing dependency.
+    --classes lists the delays of the model, --worst the operations with an
+    error of 5 us or more, --jumps those where it grows by that, --path the
+    critical path of the model: where to look for a missing dependency.
 */
 #include "tracesmith_replay.h"
 #include <inttypes.h>
@@ -74,6 +75,28 @@ static void print_worst(const ts_replay *replay, bool jumps)
     }
 }
 
+// The longest parts of the critical path.
+static void print_path(ts_replay *replay)
+{
+    ts_path path;
+    if (ts_replay_path(replay, &path) != TS_OK) fail("path", TS_ERR_MEMORY);
+    for (size_t i = 0; i < path.count; i++) {
+        const ts_path_part *const part = &path.parts[i];
+        const int64_t ns = part->end_ns - part->start_ns;
+        ts_node node;
+        ts_operation o;
+        if (!ts_replay_node(replay, part->node, &node)) continue;
+        const char *name =
+            ts_reader_name(ts_replay_reader(replay, node.file), node.name).text;
+        if (ts_replay_operation(replay, part->node, &o))
+            name = label_of(replay, &o);
+        printf("%" PRId64 "\t%s\t%s\t%s\t%s\tat %" PRId64 "\n", ns,
+               ts_cost_name(part->cost),
+               part->waits ? ts_edge_name(part->edge) : "runs", name,
+               node.type == TS_NODE_END ? "end" : "start", part->start_ns);
+    }
+}
+
 static void print_row(ts_replay *replay)
 {
     const ts_replay_stats *const s = ts_replay_result(replay);
@@ -102,7 +125,7 @@ static void print_row(ts_replay *replay)
 
 int main(int argc, char **argv)
 {
-    bool classes = false, worst = false, jumps = false;
+    bool classes = false, worst = false, jumps = false, path = false;
     ts_reader *readers[256];
     size_t count = 0;
     for (int i = 1; i < argc; i++) {
@@ -110,6 +133,8 @@ int main(int argc, char **argv)
             classes = true;
         } else if (!strcmp(argv[i], "--worst")) {
             worst = true;
+        } else if (!strcmp(argv[i], "--path")) {
+            path = true;
         } else if (!strcmp(argv[i], "--jumps")) {
             worst = jumps = true;
         } else if (count < 256) {
@@ -127,6 +152,7 @@ int main(int argc, char **argv)
     print_row(replay);
     if (classes) print_classes(replay);
     if (worst) print_worst(replay, jumps);
+    if (path) print_path(replay);
     ts_replay_close(replay);
     while (count)
         ts_reader_close(readers[--count]);
