@@ -9304,7 +9304,7 @@ typedef struct ts__model {
 // The edge that holds a node back: the largest source plus delay.
 typedef struct ts__hold {
     int64_t at;
-    uint32_t edge;
+    uint32_t edge, class_of;
 } ts__hold;
 
 static ts__class *ts__model_class(const ts__model *m, size_t i)
@@ -9585,6 +9585,7 @@ static void ts__calibrate_holds(ts__calibration *c)
                 continue;
             hold->at = at;
             hold->edge = e;
+            hold->class_of = class_of;
         }
     }
 }
@@ -9604,24 +9605,22 @@ static bool ts__sample_is(ts__sampled which, uint32_t kind)
            (kind == TS_EDGE_LAUNCH) == (which == TS__SAMPLE_LAUNCHES);
 }
 
-// Calls back for every edge that holds its node, its class and those above.
+// Calls back for what holds each node, its class and those above.
 static void ts__calibrate_each(ts__calibration *c, ts__sampled which,
                                ts__sample_call call)
 {
     const ts_replay *const r = c->replay;
+    const int64_t *const time = ts__replay_time(r);
     for (uint32_t i = 0; i < r->node_count; i++) {
-        const uint32_t end = ts__replay_offsets(r)[i + 1];
-        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
-            uint32_t k = ts__model_classes(c->model)[e];
-            if (k == TS_NODE_NONE ||
-                ts__model_holds(c->model)[ts__replay_target(r, e)].edge != e)
-                continue;
-            if (!ts__sample_is(which, TS_EDGE_KIND(ts__replay_kind(r, e))))
-                continue;
-            const int64_t sample = ts__calibrate_sample(c, i, e);
-            for (; k != TS_NODE_NONE; k = ts__model_class(c->model, k)->parent)
-                call(c, k, sample);
-        }
+        const ts__hold *const hold = &ts__model_holds(c->model)[i];
+        if (hold->edge == TS_NODE_NONE || hold->class_of == TS_NODE_NONE)
+            continue;
+        uint32_t k = hold->class_of;
+        const ts__class *const class_of = ts__model_class(c->model, k);
+        if (!ts__sample_is(which, class_of->pub.kind)) continue;
+        const int64_t sample = time[i] - (hold->at - class_of->guard);
+        for (; k != TS_NODE_NONE; k = ts__model_class(c->model, k)->parent)
+            call(c, k, sample);
     }
 }
 

@@ -4,6 +4,8 @@
 #include "tools/replay/replay.h"
 
 static const char *stream_text, *device_text, *deps_text, *ops_text, *zone_text;
+static const char *mode_text;
+static cli_list what_ifs;
 static int64_t from_ns, to_ns;
 static uint64_t loops;
 static bool has_from, has_to, has_loops, want_dry_run, want_digest, want_json,
@@ -32,6 +34,11 @@ static const cli_option options[] = {
       .help = "only what was launched from within zones of these\n"
               "names; * stands for anything",
       .text = &zone_text },
+    { .name = "--mode HOW",
+      .help = "exact: every delay as recorded (the default);\n"
+              "model: constants in place of them",
+      .text = &mode_text },
+    { .name = "--what-if CHANGE", .help = WHATIF_HELP, .list = &what_ifs },
     { .name = "--deps HOW",
       .help = "what is not selected happens when it did\n"
               "(frozen, the default), is added if needed (closure)\n"
@@ -81,6 +88,22 @@ static bool parse_deps(ts_deps *deps)
     return false;
 }
 
+static bool parse_mode(replay_job *job)
+{
+    const bool model = mode_text && !strcmp(mode_text, "model");
+    const bool exact = mode_text && !strcmp(mode_text, "exact");
+    if (mode_text && !model && !exact) {
+        cli_error(&tool, NULL, "--mode %s: it is exact or model", mode_text);
+        return false;
+    }
+    if (exact && what_ifs.count) {
+        cli_error(&tool, NULL, "--what-if needs --mode model");
+        return false;
+    }
+    if (model || what_ifs.count) job->mode = TS_REPLAY_MODEL;
+    return replay_what_ifs(job, &what_ifs);
+}
+
 static bool check_usage(int argc, ts_deps *deps)
 {
     if (argc < 2) {
@@ -111,6 +134,11 @@ static bool check_usage(int argc, ts_deps *deps)
 
 static int say_failure(const replay_job *job, ts_result result)
 {
+    if (job->report.why) {
+        cli_error(&tool, job->path, "--what-if '%s': %s", job->report.of_text,
+                  job->report.why);
+        return REPLAY_BAD;
+    }
     if (result == TS_ERR_NOT_FOUND) {
         cli_error(&tool, job->path,
                   "no GPU operation is in the trace; there is nothing to "
@@ -226,7 +254,8 @@ int main(int argc, char **argv)
     replay_job job = { .tool = &tool };
     cli_parse(&tool, &argc, argv);
     if (want_verify) return verify(argc, argv);
-    if (!check_usage(argc, &job.deps)) return cli_usage(&tool);
+    if (!check_usage(argc, &job.deps) || !parse_mode(&job))
+        return cli_usage(&tool);
     job.dry_run = want_dry_run;
     int code = REPLAY_BAD;
     if (replay_files_open(&job, argv + 1, (uint32_t)argc - 1))

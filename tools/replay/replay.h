@@ -4,7 +4,7 @@
 #ifndef TS_REPLAY_TOOL_H
 #define TS_REPLAY_TOOL_H
 
-#include "tools/ts_cli.h"
+#include "tools/replay/whatif.h"
 
 // Exit codes: these, and never CLI_FAILED for another reason. 4 is for
 // replays on a device, which can hang; an emulation cannot.
@@ -39,6 +39,10 @@ typedef struct replay_job {
     bool dry_run;
     bool ranked; // every file is of another rank, and says so
     replay_loops loops;
+    ts_replay_mode mode;
+    whatif *what_ifs; // each read
+    size_t what_if_count;
+    whatif_report report; // of a model
 } replay_job;
 
 // The reader of a file.
@@ -57,6 +61,8 @@ bool replay_files_open(replay_job *job, char **paths, uint32_t count);
 void replay_files_close(replay_job *job);
 // `more` is filled in.
 ts_result replay_open(replay_job *job, ts_replay_desc desc);
+// Reads texts of --what-if; false with the reason on stderr.
+bool replay_what_ifs(replay_job *job, const cli_list *texts);
 // loops: 0 or how often.
 ts_result replay_run(replay_job *job, uint64_t loops);
 
@@ -112,6 +118,7 @@ void replay_put_track(FILE *out, const replay_job *job, uint32_t file,
                       const ts_track *track);
 
 const char *replay_deps_name(ts_deps deps);
+// A model is, if all of it ran.
 bool replay_is_same(const replay_job *job);
 // "kernel saxpy on 0:2 (compute) at 1.5 ms", of an operation or a call.
 void replay_put_node(FILE *out, const replay_job *job, uint32_t node);

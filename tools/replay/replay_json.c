@@ -69,7 +69,8 @@ static void put_plan(cli_json *json, const replay_job *job)
     const ts_replay_stats *const s = ts_replay_result(job->replay);
     cli_json_string(json, "file", job->path);
     put_files(json, job);
-    cli_json_string(json, "mode", "exact");
+    cli_json_string(json, "mode",
+                    job->mode == TS_REPLAY_MODEL ? "model" : "exact");
     cli_json_string(json, "deps", replay_deps_name(job->deps));
     cli_json_bool(json, "dry_run", job->dry_run);
     cli_json_uint(json, "operations", s->operations);
@@ -106,7 +107,8 @@ static void put_times(cli_json *json, const replay_job *job)
     char digest[17];
     snprintf(digest, sizeof digest, "%016" PRIx64, s->digest);
     cli_json_string(json, "digest", digest);
-    cli_json_string(json, "result", replay_is_same(job) ? "same" : "diverged");
+    const char *const good = job->mode == TS_REPLAY_MODEL ? "modelled" : "same";
+    cli_json_string(json, "result", replay_is_same(job) ? good : "diverged");
 }
 
 static double share(const ts_replay_stats *s, int64_t busy_ns)
@@ -230,6 +232,7 @@ void replay_json(const replay_job *job)
     put_plan(&json, job);
     put_times(&json, job);
     put_loops(&json, job);
+    if (job->report.count) whatif_json(&json, &job->report);
     put_lanes(&json, job);
     if (!job->dry_run) {
         put_devices(&json, job);

@@ -34,6 +34,8 @@ const char *replay_deps_name(ts_deps deps)
 bool replay_is_same(const replay_job *job)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
+    if (job->mode == TS_REPLAY_MODEL)
+        return s->operations && !s->skipped[TS_SKIP_UNMET];
     return s->operations && !s->different &&
            s->start_ns == s->recorded_start_ns &&
            s->end_ns == s->recorded_end_ns;

@@ -23,8 +23,26 @@ bool replay_files_open(replay_job *job, char **paths, uint32_t count)
     return true;
 }
 
+bool replay_what_ifs(replay_job *job, const cli_list *texts)
+{
+    job->what_ifs = calloc(texts->count + 1, sizeof *job->what_ifs);
+    if (!job->what_ifs) {
+        cli_error(job->tool, NULL, "out of memory");
+        return false;
+    }
+    for (; job->what_if_count < texts->count; job->what_if_count++)
+        if (!whatif_read(job->tool, texts->items[job->what_if_count],
+                         &job->what_ifs[job->what_if_count]))
+            return false;
+    return true;
+}
+
 void replay_files_close(replay_job *job)
 {
+    for (size_t i = 0; i < job->what_if_count; i++)
+        whatif_close(&job->what_ifs[i]);
+    free(job->what_ifs);
+    whatif_report_close(&job->report);
     for (uint32_t i = 0; i < job->file_count; i++)
         cli_trace_close(&job->files[i].trace);
     free(job->files);
@@ -70,17 +88,26 @@ static int by_size(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
+// Leaves the schedule of all what-ifs together.
+static ts_result run_once(replay_job *job)
+{
+    if (job->mode == TS_REPLAY_EXACT) return ts_replay_run(job->replay, NULL);
+    whatif_report_close(&job->report);
+    return whatif_run(job->replay, job->what_ifs, job->what_if_count,
+                      &job->report);
+}
+
 // Once, or as often as --loops says; every run must give the same digest.
 ts_result replay_run(replay_job *job, uint64_t loops)
 {
-    if (!loops) return ts_replay_run(job->replay, NULL);
+    if (!loops) return run_once(job);
     replay_loops *const l = &job->loops;
     uint64_t digest = 0;
     l->ns = calloc(loops, sizeof *l->ns);
     if (!l->ns) return TS_ERR_MEMORY;
     for (l->same = true; l->count < loops; l->count++) {
         const uint64_t from = now_ns();
-        const ts_result result = ts_replay_run(job->replay, NULL);
+        const ts_result result = run_once(job);
         if (result != TS_OK) return result;
         l->ns[l->count] = now_ns() - from;
         const uint64_t got = ts_replay_result(job->replay)->digest;

@@ -118,7 +118,9 @@ static void print_figures(const replay_job *job)
     if (job->file_count > 1)
         printf(" and %" PRIu32 " more", job->file_count - 1);
     printf(": %s\n\n", job->dry_run ? "the plan; nothing was replayed"
-                                    : "replayed by emulation, exact");
+                       : job->mode == TS_REPLAY_MODEL
+                           ? "replayed by emulation, model"
+                           : "replayed by emulation, exact");
     if (job->file_count > 1) print_files(job);
     label("operations");
     printf("%s of %s", cli_count(s->operations).s, cli_count(s->loaded).s);
@@ -349,5 +351,13 @@ void replay_text(const replay_job *job)
 {
     print_figures(job);
     print_lanes(job);
-    if (!job->dry_run) print_verdict(job);
+    if (job->dry_run) return;
+    if (job->mode == TS_REPLAY_MODEL) {
+        putchar('\n');
+        whatif_print(stdout, &job->report);
+    }
+    if (job->mode == TS_REPLAY_EXACT)
+        print_verdict(job);
+    else
+        print_circle(job);
 }

@@ -139,6 +139,7 @@ static bool take_regex(const cli_tool *tool, whatif *w, const char *text,
         char why[128];
         regerror(wrong, &w->regex, why, sizeof why);
         cli_error(tool, NULL, "--what-if '%s': %s", w->text, why);
+        w->said = true;
     }
     return !wrong;
 }
@@ -275,7 +276,9 @@ bool whatif_read(const cli_tool *tool, const char *text, whatif *w)
         break;
     }
     whatif_close(w);
-    cli_error(tool, NULL, "--what-if '%s': not understood; see --help", text);
+    if (!w->said)
+        cli_error(tool, NULL, "--what-if '%s': not understood; see --help",
+                  text);
     return false;
 }
 

@@ -49,8 +49,8 @@ typedef enum whatif_verb {
 typedef struct whatif {
     const char *text; // as given
     whatif_verb verb;
-    uint32_t kind; // of "KIND~REGEX"; 0: any
-    bool has_regex;
+    uint32_t kind;        // of "KIND~REGEX"; 0: any
+    bool has_regex, said; // said: what is wrong with it
     regex_t regex;
     ts_ratio factor;
     bool has_bandwidth, has_latency;
@@ -88,6 +88,7 @@ typedef struct whatif_figures {
     const char *text; // NULL: the unchanged model
     uint64_t meant;
     int64_t makespan_ns;
+    int64_t change_ns; // of the end, against that of the unchanged model
     int64_t cost_ns[TS_COST_LIMIT];
     ts_cost bound;
     int64_t *step_ns; // report.step_count of them
@@ -100,7 +101,9 @@ typedef struct whatif_report {
     ts_text *steps; // names
     size_t step_count;
     int64_t recorded_ns;
+    int64_t start_ns, end_ns; // of the unchanged model
     uint64_t unexplained, nodes;
+    int64_t unexplained_ns;
     const char *why;     // with TS_ERR_USAGE: what is wrong with ...
     const char *of_text; // ... this one
 } whatif_report;

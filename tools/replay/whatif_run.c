@@ -20,8 +20,10 @@ static ts_result keep_steps(ts_replay *replay, whatif_report *report,
     }
     figures->step_ns = calloc(count + 1, sizeof *figures->step_ns);
     if (!figures->step_ns) return TS_ERR_MEMORY;
+    // All count from the moment when the unchanged model starts.
     for (size_t i = 0; i < count; i++)
-        figures->step_ns[i] = steps[i].end_ns - steps[i].start_ns;
+        figures->step_ns[i] =
+            steps[i].end_ns - (i ? steps[i].start_ns : report->start_ns);
     return TS_OK;
 }
 
@@ -40,10 +42,16 @@ static ts_result run_once(ts_replay *replay, const whatif_changes *changes,
     const ts_replay_stats *const s = ts_replay_result(replay);
     report->recorded_ns = s->recorded_end_ns - s->recorded_start_ns;
     report->unexplained = s->unexplained;
+    report->unexplained_ns = s->unexplained_ns;
     report->nodes = ts_replay_graph(replay).node_count;
     figures->text = text;
     figures->meant = changes->meant;
     figures->makespan_ns = s->end_ns - s->start_ns;
+    if (!report->count) {
+        report->start_ns = s->start_ns;
+        report->end_ns = s->end_ns;
+    }
+    figures->change_ns = s->end_ns - report->end_ns;
     figures->bound = path.bound;
     figures->digest = s->digest;
     for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
@@ -94,13 +102,12 @@ void whatif_report_close(whatif_report *report)
 
 /* ---- Text --------------------------------------------------------------- */
 
-static cli_text change_of(int64_t now, int64_t before)
+static cli_text change_of(int64_t change, int64_t before)
 {
-    if (now == before) return cli_format("0");
-    const double share =
-        before ? (double)(now - before) / (double)before * 100 : 0;
-    return cli_format("%s%s (%+.2f %%)", now > before ? "+" : "",
-                      cli_time(now - before).s, share);
+    if (!change) return cli_format("0");
+    const double share = before ? (double)change / (double)before * 100 : 0;
+    return cli_format("%s%s (%+.2f %%)", change > 0 ? "+" : "",
+                      cli_time(change).s, share);
 }
 
 static void put_bound(FILE *out, const whatif_figures *f)
@@ -119,8 +126,8 @@ static void put_bound(FILE *out, const whatif_figures *f)
 // Less than this is within what a model can tell.
 static bool is_gain(const whatif_figures *f, const whatif_figures *base)
 {
-    const int64_t change = f->makespan_ns - base->makespan_ns;
-    return (change < 0 ? -change : change) > base->makespan_ns / 200;
+    const int64_t change = f->change_ns < 0 ? -f->change_ns : f->change_ns;
+    return change > base->makespan_ns / 200;
 }
 
 static void put_steps(FILE *out, const whatif_report *report,
@@ -128,10 +135,11 @@ static void put_steps(FILE *out, const whatif_report *report,
 {
     const size_t shown = report->step_count > 12 ? 12 : report->step_count;
     for (size_t i = 0; i < shown; i++) {
+        const int64_t was = report->figures[0].step_ns[i];
         fputs("    ", out);
         cli_put_text(out, report->steps[i].text, report->steps[i].size);
         fprintf(out, "  %s  %s\n", cli_time(f->step_ns[i]).s,
-                change_of(f->step_ns[i], report->figures[0].step_ns[i]).s);
+                change_of(f->step_ns[i] - was, was).s);
     }
     if (shown < report->step_count)
         fprintf(out, "    and %s steps more\n",
@@ -141,9 +149,11 @@ static void put_steps(FILE *out, const whatif_report *report,
 void whatif_print(FILE *out, const whatif_report *report)
 {
     const whatif_figures *const base = &report->figures[0];
-    fprintf(out, "model: %s; recorded %s, error %s\n",
-            cli_time(base->makespan_ns).s, cli_time(report->recorded_ns).s,
-            change_of(base->makespan_ns, report->recorded_ns).s);
+    fprintf(
+        out, "model: %s; recorded %s, error %s\n",
+        cli_time(base->makespan_ns).s, cli_time(report->recorded_ns).s,
+        change_of(base->makespan_ns - report->recorded_ns, report->recorded_ns)
+            .s);
     fprintf(out, "    %s of %s delays are as recorded, unexplained\n",
             cli_count(report->unexplained).s, cli_count(report->nodes).s);
     put_bound(out, base);
@@ -152,7 +162,7 @@ void whatif_print(FILE *out, const whatif_report *report)
         fputs("what if ", out);
         cli_put_text(out, f->text, strlen(f->text));
         fprintf(out, ": %s, %s\n", cli_time(f->makespan_ns).s,
-                change_of(f->makespan_ns, base->makespan_ns).s);
+                change_of(f->change_ns, base->makespan_ns).s);
         if (!f->meant)
             fputs("    nothing matches\n", out);
         else if (!is_gain(f, base))
@@ -165,17 +175,21 @@ void whatif_print(FILE *out, const whatif_report *report)
 
 /* ---- JSON --------------------------------------------------------------- */
 
-static void json_figures(cli_json *json, const whatif_report *report,
-                         const whatif_figures *f)
+static void json_figures(cli_json *json, const char *key,
+                         const whatif_report *report, const whatif_figures *f)
 {
     const whatif_figures *const base = &report->figures[0];
-    cli_json_open(json, NULL, '{');
-    if (f->text) {
+    cli_json_open(json, key, '{');
+    if (!f->text) {
+        cli_json_uint(json, "nodes", report->nodes);
+        cli_json_uint(json, "unexplained_nodes", report->unexplained);
+        cli_json_int(json, "unexplained_ns", report->unexplained_ns);
+    } else {
         cli_json_string(json, "what_if", f->text);
         cli_json_uint(json, "operations_meant", f->meant);
     }
     cli_json_int(json, "makespan_ns", f->makespan_ns);
-    cli_json_int(json, "change_ns", f->makespan_ns - base->makespan_ns);
+    cli_json_int(json, "change_ns", f->change_ns);
     cli_json_string(json, "bound_by", ts_cost_name(f->bound));
     cli_json_open(json, "critical_path_ns", '{');
     for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
@@ -197,8 +211,9 @@ static void json_figures(cli_json *json, const whatif_report *report,
 
 void whatif_json(cli_json *json, const whatif_report *report)
 {
+    json_figures(json, "model", report, &report->figures[0]);
     cli_json_open(json, "what_ifs", '[');
-    for (size_t i = 0; i < report->count; i++)
-        json_figures(json, report, &report->figures[i]);
+    for (size_t i = 1; i < report->count; i++)
+        json_figures(json, NULL, report, &report->figures[i]);
     cli_json_close(json, ']');
 }
