@@ -155,6 +155,8 @@ void import_bad(import_job *job, const char *cause, int64_t time_ns);
 void import_flaw(import_job *job, const char *cause);
 // What there is no place for, by the source's own category (any bytes).
 void import_homeless(import_job *job, const char *category, size_t size);
+void import_homeless_many(import_job *job, const char *category, size_t size,
+                          uint64_t count);
 // A guess: "event_record". Formats rarely need it; section 6 does it.
 void import_estimate(import_job *job, const char *what);
 
@@ -184,6 +186,7 @@ uint32_t import_colored_site(import_job *job, uint32_t name, uint32_t category,
 uint32_t import_process(import_job *job, int64_t process);
 uint32_t import_thread(import_job *job, int64_t process, int64_t thread);
 uint32_t import_device(import_job *job, int64_t device);
+uint32_t import_known_device(import_job *job, int64_t device); // 0: not yet
 uint32_t import_context(import_job *job, int64_t device, int64_t context);
 uint32_t import_stream(import_job *job, int64_t device, int64_t context,
                        int64_t stream);

@@ -3,7 +3,9 @@
 */
 #include "tools/import/import.h"
 
-extern const import_format import_chakra, import_nsys, import_rpd;
+extern const import_format import_chakra, import_kineto, import_nsys,
+    import_rpd;
 
-const import_format *const import_formats[] = { &import_nsys, &import_rpd,
-                                                &import_chakra, NULL };
+const import_format *const import_formats[] = { &import_kineto, &import_nsys,
+                                                &import_rpd, &import_chakra,
+                                                NULL };

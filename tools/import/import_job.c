@@ -109,6 +109,12 @@ void import_homeless(import_job *job, const char *category, size_t size)
     tally(&job->homeless, category, size);
 }
 
+void import_homeless_many(import_job *job, const char *category, size_t size,
+                          uint64_t count)
+{
+    tally(&job->homeless, category, size)->count += count - 1;
+}
+
 void import_estimate(import_job *job, const char *what)
 {
     tally(&job->estimated, what, strlen(what));

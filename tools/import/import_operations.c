@@ -275,7 +275,7 @@ static void put_facts(const import_job *job, row *r, const import_operation *o)
 {
     const import_facts *const f =
         import_list_at(&job->tables->facts, (size_t)o->id - 1);
-    put(r, TS_COLUMN_NAME, f->name);
+    put(r, TS_COLUMN_NAME, f->name ? f->name : o->name);
     put(r, TS_COLUMN_COMMUNICATOR, f->communicator);
     put(r, TS_COLUMN_SEQUENCE, f->sequence);
     put(r, TS_COLUMN_SIZE, f->size);

@@ -98,6 +98,12 @@ uint32_t import_device(import_job *job, int64_t device)
     return simple(job, TS_TRACK_DEVICE, 0, device, 0, 0, device);
 }
 
+uint32_t import_known_device(import_job *job, int64_t device)
+{
+    const int64_t key[3] = { device, 0, 0 };
+    return job->tables->track_map ? *slot(job, TS_TRACK_DEVICE, key) : 0;
+}
+
 uint32_t import_context(import_job *job, int64_t device, int64_t context)
 {
     const uint32_t parent = import_device(job, device);

@@ -84,15 +84,14 @@ static void take_zones(const import_job *job, import_operation *o,
         if (!s->zones[i]->facts) continue;
         const import_facts *const from =
             import_list_at(&job->tables->facts, s->zones[i]->facts - 1);
-        // A kernel that sends and receives may be a part of any collective.
-        if (from->name) to->name = from->name;
+        if (!to->name) to->name = from->name;
+        if (to->name != from->name) continue;
         if (!to->communicator) to->communicator = from->communicator;
         if (!to->sequence) to->sequence = from->sequence;
         if (!to->size) to->size = from->size;
         if (!to->type) to->type = from->type;
         if (!to->ranks) to->ranks = from->ranks;
         if (!to->peer) to->peer = from->peer;
-        return;
     }
 }
 
