@@ -386,6 +386,7 @@ bool chakra_read(chakra *c)
     // What comes after a size that cannot be is lost: nothing says where the
     // next message begins.
     if (broken) import_bad(c->job, "broken_message", IMPORT_NONE);
+    c->job->is_cut = broken;
     free(bytes);
     return !c->out_of_memory && !c->old;
 }

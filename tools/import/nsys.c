@@ -310,11 +310,13 @@ static void read_process_names(nsys *n)
 
 static bool recognise(import_source *source)
 {
-    static const char *const tables[] = {
-        "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME",
-        "CUPTI_ACTIVITY_KIND_MEMCPY", "NVTX_EVENTS",
-        "META_DATA_EXPORT",           "OSRT_API"
-    };
+    static const char *const tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL",
+                                          "CUPTI_ACTIVITY_KIND_RUNTIME",
+                                          "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                          "NVTX_EVENTS",
+                                          "META_DATA_EXPORT",
+                                          "OSRT_API",
+                                          "StringIds" };
     return import_db_recognise(source, tables, sizeof tables / sizeof *tables);
 }
 

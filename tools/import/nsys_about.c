@@ -122,8 +122,12 @@ static int64_t first_value(nsys *n, const char *table, const char *column)
     const char *const columns[] = { column };
     import_rows rows;
     int64_t value = IMPORT_NONE;
+    bool read = false;
+    const char *name;
+    for (size_t i = 0; (name = import_db_table(n->db, i, &read)); i++)
+        if (!strcmp(name, table)) break;
     import_rows_open(&rows, n->db, table, columns, 1, 0);
-    rows.again = true;
+    rows.again = name && read;
     while (import_rows_next(&rows))
         if (value == IMPORT_NONE) value = rows.values[0];
     import_rows_close(&rows);

@@ -342,6 +342,7 @@ static void read_calls(rpd *r)
             continue;
         const uint32_t thread = import_thread(r->job, v[PROCESS], v[THREAD]);
         const ts_text name = import_strings_text(r->strings, v[NAME]);
+        if (!name.size) import_flaw(r->job, "unknown_name");
         count_blocks(r, v[ID], name);
         if (name.size == 10 && !memcmp(name.text, "UserMarker", 10))
             take_marker(r, v[ID], v[ARGS], thread, start_ns, ns);
