@@ -1104,7 +1104,7 @@ typedef struct ts_race_side {
 typedef struct ts_race {
     ts_race_kind kind;
     ts_race_fix fix;
-    ts_race_side first, second; // as recorded
+    ts_race_side first, second; // as launched; else as they ran
     uint64_t address, size;     // that both touch
     bool coarse;                // every instance rests on a coarse access
     uint64_t instances;
@@ -14609,6 +14609,19 @@ static ts_race_fix ts__race_fix(const ts__actor *first, const ts__actor *second,
     return first->host ? TS_RACE_FIX_LAUNCH_LATER : TS_RACE_FIX_EVENT_WAIT;
 }
 
+// Whether the second of two operations was launched first: what the program
+// says counts, not which of the two happened to run first.
+static bool ts__race_turned(const ts_races *x, const ts__strip *first,
+                            const ts__strip *second)
+{
+    const ts__actor *const a = ts__races_actor(x, first->actor);
+    const ts__actor *const b = ts__races_actor(x, second->actor);
+    if (a->host || b->host) return false;
+    const int64_t of_a = ts__replay_op(x->replay, a->op)->issue;
+    const int64_t of_b = ts__replay_op(x->replay, b->op)->issue;
+    return of_a != TS__NO_TIME && of_b != TS__NO_TIME && of_b < of_a;
+}
+
 // The row of a pair of launch sites; data races of a pair are one row,
 // whichever of the two was first.
 static ts_race *ts__race_row(ts__shadow *s, const ts__strip *first,
@@ -14636,6 +14649,11 @@ static ts_race *ts__race_row(ts__shadow *s, const ts__strip *first,
                               (uint32_t)x->rows.count - 1)) {
         s->failed = true;
         return NULL;
+    }
+    if (ts__race_turned(x, first, second)) {
+        const ts__strip *const earlier = second;
+        second = first;
+        first = earlier;
     }
     memset(row, 0, sizeof *row);
     row->kind = kind;

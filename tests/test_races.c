@@ -32,6 +32,17 @@ static void two_streams_without_an_event_race(void **state)
     assert_false(race.coarse);
 }
 
+static void what_was_launched_first_comes_first(void **state)
+{
+    (void)state;
+    const act acts[] = {
+        { K, S0, 30, 40, 1, A, WR },
+        { K, S1, 10, 20, 3, A, RD }, // ran too early
+    };
+    const ts_race race = RACE(acts, READ_WRITE, 0, 1);
+    assert_int_equal(S0, race.first.track);
+}
+
 static void one_stream_is_in_order_even_where_the_record_overlaps(void **state)
 {
     (void)state;
@@ -551,7 +562,7 @@ static void a_trace_without_memory_has_nothing_to_look_at(void **state)
 
 typedef struct brute {
     bool reach[MOST][MOST]; // by operation
-    bool told[MOST][MOST];  // [first][second]
+    bool told[MOST][MOST];  // both ways
 } brute;
 
 static void brute_walk(const ts_graph *g, uint32_t node, bool *seen)
@@ -578,7 +589,8 @@ static void brute_fill(brute *b, const scene *s)
     free(seen);
     ts_race race;
     for (size_t i = 0; ts_races_at(s->races, i, &race); i++)
-        b->told[race.first.operation][race.second.operation] = true;
+        b->told[race.first.operation][race.second.operation] =
+            b->told[race.second.operation][race.first.operation] = true;
 }
 
 static const act *brute_act(const scene *s, uint32_t op)
@@ -643,6 +655,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_streams_without_an_event_race),
+        cmocka_unit_test(what_was_launched_first_comes_first),
         cmocka_unit_test(one_stream_is_in_order_even_where_the_record_overlaps),
         cmocka_unit_test(an_event_wait_orders),
         cmocka_unit_test(a_wait_behind_the_access_does_not_help),

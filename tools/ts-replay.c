@@ -1,7 +1,7 @@
 /*
     ts-replay.c - replay the GPU operations of a trace
 */
-#include "tools/replay/replay.h"
+#include "tools/replay/races.h"
 
 static const char *stream_text, *device_text, *deps_text, *ops_text, *zone_text;
 static const char *mode_text;
@@ -10,6 +10,9 @@ static int64_t from_ns, to_ns;
 static uint64_t loops;
 static bool has_from, has_to, has_loops, want_dry_run, want_digest, want_json,
     want_verify;
+
+static races_wish races;
+static bool has_seed;
 
 static const cli_option options[] = {
     { .name = "--stream LIST",
@@ -58,6 +61,19 @@ static const cli_option options[] = {
       .help = "compare two traces of one program instead: the same\n"
               "operations in the same order with the same arguments?",
       .flag = &want_verify },
+    { .name = "--races",
+      .help = "instead of replaying: operations that touch the same\n"
+              "memory in no order, and what would order them",
+      .flag = &races.races },
+    { .name = "--explore N",
+      .help = "instead of replaying: N other legal orders; the first\n"
+              "that leaves another memory, and the two that did it",
+      .flag = &races.explore,
+      .number = &races.orders },
+    { .name = "--seed S",
+      .help = "of the first order of --explore (0)",
+      .flag = &has_seed,
+      .number = &races.seed },
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
     { 0 },
 };
@@ -111,6 +127,19 @@ static bool check_usage(int argc, ts_deps *deps)
         return false;
     }
     if (!parse_deps(deps)) return false;
+    if ((races.races || races.explore) &&
+        (has_loops || want_dry_run || want_digest)) {
+        cli_error(&tool, NULL,
+                  "--races and --explore replay nothing: they go with "
+                  "neither --loops nor --dry-run nor --digest");
+        return false;
+    }
+    if (races.explore ? !races.orders : has_seed) {
+        cli_error(&tool, NULL,
+                  races.explore ? "--explore wants one order at least"
+                                : "--seed goes with --explore");
+        return false;
+    }
     if (has_loops && (!loops || loops > 1000000 || want_dry_run)) {
         cli_error(&tool, NULL,
                   want_dry_run ? "--loops does not go with --dry-run"
@@ -195,6 +224,10 @@ static int replay(replay_job *job, const ts_replay_desc *desc)
                   "belonged to the selection",
                   cli_count(s->lost).s);
     if (!s->operations) return say_empty(job);
+    if (races.races || races.explore) {
+        races.json = want_json;
+        return races_run(job, &races);
+    }
     const ts_result ran = job->dry_run ? TS_OK : replay_run(job, loops);
     return ran == TS_OK ? report(job) : say_failure(job, ran);
 }
@@ -241,7 +274,8 @@ static int verify(int argc, char **argv)
         return cli_usage(&tool);
     }
     if (stream_text || device_text || deps_text || ops_text || zone_text ||
-        has_from || has_to || has_loops || want_dry_run || want_digest) {
+        has_from || has_to || has_loops || want_dry_run || want_digest ||
+        races.races || races.explore || has_seed) {
         cli_error(&tool, NULL, "--verify goes with --json alone");
         return cli_usage(&tool);
     }

@@ -78,7 +78,7 @@ typedef struct ts_race_side {
 typedef struct ts_race {
     ts_race_kind kind;
     ts_race_fix fix;
-    ts_race_side first, second; // as recorded
+    ts_race_side first, second; // as launched; else as they ran
     uint64_t address, size;     // that both touch
     bool coarse;                // every instance rests on a coarse access
     uint64_t instances;

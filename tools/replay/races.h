@@ -1,0 +1,34 @@
+/*
+    races.h - ts-replay --races and --explore
+*/
+#ifndef TS_REPLAY_RACES_H
+#define TS_REPLAY_RACES_H
+
+#include "tools/replay/replay.h"
+
+typedef struct races_wish {
+    bool races, explore; // one of them at least
+    uint64_t orders, seed;
+    bool json;
+} races_wish;
+
+// What came of it.
+typedef struct races_job {
+    const replay_job *replay;
+    races_wish wish;
+    ts_races *races;
+    ts_exploration exploration;
+} races_job;
+
+// Looks at what the job's replay has selected. Returns the exit code.
+int races_run(const replay_job *job, const races_wish *wish);
+
+void races_text(const races_job *job);
+void races_json(const races_job *job);
+
+// "write", "read and write", "free", ...
+const char *races_access(const ts_race_side *side);
+// What would order the two, as one sentence.
+void races_put_fix(FILE *out, const races_job *job, const ts_race *race);
+
+#endif // TS_REPLAY_RACES_H
