@@ -3831,6 +3831,7 @@ static void ts__picture_begin(ts__picture *picture, uint64_t first,
     picture->span = last - first;
     // Cells of whole ticks: a span that is no multiple of 16 is rounded up.
     picture->span += TS_LOD_CELLS - picture->span % TS_LOD_CELLS;
+    if (!picture->span) picture->span -= TS_LOD_CELLS; // salvage: any ticks
 }
 
 static uint32_t ts__picture_cell(const ts__picture *picture, uint64_t tick)
@@ -3877,10 +3878,11 @@ static void ts__picture_count(ts__picture *picture, const uint64_t *start,
                               uint32_t count)
 {
     const double scale = (double)TS_LOD_CELLS / (double)picture->span;
+    const double most = TS_LOD_CELLS - 1;
     for (uint32_t i = 0; i < count; i++) {
-        const double at = (double)(int64_t)(start[i] - picture->first) * scale;
-        const uint32_t cell = at > 0 ? (uint32_t)at : 0;
-        picture->count[cell < TS_LOD_CELLS ? cell : TS_LOD_CELLS - 1]++;
+        double at = (double)(int64_t)(start[i] - picture->first) * scale;
+        at = at < most ? at : most; // before it becomes an integer
+        picture->count[at > 0 ? (uint32_t)at : 0]++;
     }
 }
 
