@@ -1573,6 +1573,12 @@ TS__SMALL_BEGIN
 #define XXH_INLINE_ALL
 #endif
 #include <xxhash.h>
+
+static __attribute__((noinline)) uint64_t
+ts__checksum(const void *bytes, size_t size, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(bytes, size, seed); // seed 0: XXH3_64bits
+}
 TS__SMALL_END
 #ifdef TRACESMITH_ZSTD
 #include <zstd.h>
@@ -1820,6 +1826,18 @@ static uint64_t ts__mix(const void *bytes, size_t size, uint64_t seed)
         word = word << 8 | *p++;
     hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
     return hash ^ hash >> 32;
+}
+
+// Reads the beginning of a file as text and returns its size, 0 if there is
+// nothing.
+static size_t ts__text_read(const char *path, char *text, size_t room)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, text, room - 1) : 0;
+    if (fd >= 0) close(fd);
+    const size_t size = n > 0 ? (size_t)n : 0;
+    text[size] = 0;
+    return size;
 }
 
 static void ts__random(void *bytes, size_t size)
@@ -2514,10 +2532,8 @@ static uint32_t ts__process_track(void)
 {
     if (!TS__LOAD(&ts__c.process_track)) {
         char name[256];
-        const int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
-        const ssize_t n = fd >= 0 ? read(fd, name, sizeof name - 1) : 0;
-        if (fd >= 0) close(fd);
-        name[n > 0 ? n - 1 : 0] = 0; // without the newline
+        ts__text_read("/proc/self/comm", name, sizeof name);
+        name[strcspn(name, "\n")] = 0;
         const uint32_t track =
             ts__track_put(0, TS_TRACK_PROCESS, 0, ts_name_define(name), 0,
                           (uint64_t)getpid(), 0);
@@ -3426,20 +3442,16 @@ static bool ts__kernel_put(const ts_gpu_op *op)
     return true;
 }
 
-void ts_gpu_op_record(const ts_gpu_op *op)
+TS__SMALL_BEGIN
+static __attribute__((noinline)) void ts__op_refuse(const ts_gpu_op *op,
+                                                    const char *why)
 {
-    if (!TS__LOAD(&ts__gate)) return;
-    const uint32_t kind = (uint32_t)op->kind;
-    if (kind < TS_EVENT_GPU_FIRST || kind >= TS_EVENT_LIMIT ||
-        op->clock >= TS__CLOCKS_MAX || (int64_t)(op->end - op->start) < 0) {
-        ts_loss_report(op->track, TS_LOSS_BACKEND,
-                       (int64_t)(op->end - op->start) < 0
-                           ? "it ends before it starts"
-                           : "it has an unknown kind or clock",
-                       1, ts_tick_now(), ts_tick_now());
-        return;
-    }
-    if (kind == TS_EVENT_KERNEL && ts__kernel_put(op)) return;
+    const uint64_t now = ts_tick_now();
+    ts_loss_report(op->track, TS_LOSS_BACKEND, why, 1, now, now);
+}
+
+static __attribute__((noinline)) void ts__op_put(const ts_gpu_op *op)
+{
     uint64_t v[TS__COLUMNS_PER_EVENT] = { 0 };
     v[0] = op->start;
     v[1] = op->end - op->start;
@@ -3450,7 +3462,21 @@ void ts_gpu_op_record(const ts_gpu_op *op)
     v[6] = op->origin.site;
     v[7] = op->origin.stack;
     const uint32_t count = 8 + ts__gpu_columns(op, v + 8);
-    ts__row_put(kind, op->track, op->clock, v, count, NULL, 0);
+    ts__row_put((uint32_t)op->kind, op->track, op->clock, v, count, NULL, 0);
+}
+TS__SMALL_END
+
+void ts_gpu_op_record(const ts_gpu_op *op)
+{
+    if (!TS__LOAD(&ts__gate)) return;
+    const uint32_t kind = (uint32_t)op->kind;
+    if ((int64_t)(op->end - op->start) < 0)
+        ts__op_refuse(op, "it ends before it starts");
+    else if (kind < TS_EVENT_GPU_FIRST || kind >= TS_EVENT_LIMIT ||
+             op->clock >= TS__CLOCKS_MAX)
+        ts__op_refuse(op, "it has an unknown kind or clock");
+    else if (kind != TS_EVENT_KERNEL || !ts__kernel_put(op))
+        ts__op_put(op);
 }
 
 TS__SMALL_BEGIN
@@ -3658,6 +3684,7 @@ typedef struct ts__chunk {
     uint32_t columns;
 } ts__chunk;
 
+TS__SMALL_BEGIN
 static ts__chunk ts__chunk_begin(ts__encoder *e)
 {
     ts__chunk chunk;
@@ -3674,6 +3701,8 @@ static void ts__chunk_describe(ts__chunk *chunk, const ts_column_header *column)
 {
     memcpy(chunk->payload + 8 + 16 * chunk->columns++, column, sizeof *column);
 }
+
+TS__SMALL_END
 
 // What is stored of a column under a transform (format, section 7). Rows of
 // operations have their durations and `queued` in columns 1 and 3.
@@ -3743,6 +3772,7 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
     ts__chunk_describe(chunk, &column);
 }
 
+TS__SMALL_BEGIN
 // The transforms worth trying for a column of a kind of event.
 static uint32_t ts__transforms(uint32_t column, bool spans)
 {
@@ -3815,6 +3845,8 @@ static void ts__encoder_reset(ts__encoder *e)
     e->records = 0;
 }
 
+TS__SMALL_END
+
 /* Pictures for drawing a chunk small: cells of the index (format, 10). */
 
 typedef struct ts__picture {
@@ -3823,6 +3855,7 @@ typedef struct ts__picture {
     uint32_t count[TS_LOD_CELLS], id[TS_LOD_CELLS];
 } ts__picture;
 
+TS__SMALL_BEGIN
 static void ts__picture_begin(ts__picture *picture, uint64_t first,
                               uint64_t last)
 {
@@ -3833,6 +3866,8 @@ static void ts__picture_begin(ts__picture *picture, uint64_t first,
     picture->span += TS_LOD_CELLS - picture->span % TS_LOD_CELLS;
     if (!picture->span) picture->span -= TS_LOD_CELLS; // salvage: any ticks
 }
+
+TS__SMALL_END
 
 static uint32_t ts__picture_cell(const ts__picture *picture, uint64_t tick)
 {
@@ -3859,6 +3894,7 @@ static void ts__picture_span(ts__picture *picture, uint64_t start, uint64_t end,
     }
 }
 
+TS__SMALL_BEGIN
 static void ts__picture_end(const ts__picture *picture,
                             uint64_t cells[TS_LOD_CELLS])
 {
@@ -3871,6 +3907,8 @@ static void ts__picture_end(const ts__picture *picture,
         cells[i] = picture->id[i] | busy << 32 | count << 48;
     }
 }
+
+TS__SMALL_END
 
 // Counts rows by their start. A multiplication in doubles is fast enough for
 // the hot kinds, and a picture needs no more than 53 bits.
@@ -3961,6 +3999,7 @@ static int ts__column_index(const uint8_t *columns, uint32_t id)
     return -1;
 }
 
+TS__SMALL_BEGIN
 static float ts__counter_float(uint64_t type, uint64_t bits)
 {
     double value;
@@ -3990,6 +4029,8 @@ static void ts__picture_counter(ts__encoder *e, const ts_chunk_header *header,
         cells[i] = a | (uint64_t)b << 32;
     }
 }
+
+TS__SMALL_END
 
 static void ts__picture_rows(ts__encoder *e, const ts_chunk_header *header,
                              const uint8_t *columns)
@@ -4374,6 +4415,7 @@ static void ts__batch_encode(ts__encoder *e, const ts__ring *ring,
     }
 }
 
+TS__SMALL_BEGIN
 // compress: only where memory may be allocated, which a producer may not.
 static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
 {
@@ -4401,6 +4443,9 @@ static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
     }
 }
 
+TS__SMALL_END
+
+TS__SMALL_BEGIN
 static void ts__encoder_give(const ts__encoder *e)
 {
     for (uint32_t i = 0; i < TS__ENCODERS; i++)
@@ -4410,6 +4455,7 @@ static void ts__encoder_give(const ts__encoder *e)
     __atomic_fetch_add(&ts__c.encoder_wake, 1, __ATOMIC_RELEASE);
     ts__futex_wake(&ts__c.encoder_wake);
 }
+TS__SMALL_END
 
 TS__SMALL_BEGIN
 
@@ -4469,9 +4515,9 @@ static void ts__writer_seal(const ts__writer *w, uint8_t *bytes, size_t size)
         memcpy(&header, bytes + at, sizeof header);
         memcpy(&header.session, w->sidecar->header.session, 4);
         header.sequence = sequence++;
-        header.checksum = XXH3_64bits_withSeed(
+        header.checksum = ts__checksum(
             bytes + at + sizeof header, header.stored_size,
-            XXH3_64bits(&header, offsetof(ts_chunk_header, checksum)));
+            ts__checksum(&header, offsetof(ts_chunk_header, checksum), 0));
         memcpy(bytes + at, &header, sizeof header);
         at += ts__chunk_bytes(&header);
     }
@@ -5136,7 +5182,8 @@ static void ts__drain_misc(bool losses)
 
 static void ts__header_seal(ts_file_header *header)
 {
-    header->checksum = XXH3_64bits(header, offsetof(ts_file_header, checksum));
+    header->checksum =
+        ts__checksum(header, offsetof(ts_file_header, checksum), 0);
 }
 
 // Fills in %p %r %h %n %%. False if the result is too long.
@@ -5379,10 +5426,7 @@ static ts_result ts__snapshot(const char *pattern)
 static bool ts__drain_alone(void)
 {
     char text[512];
-    const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    const ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-    if (fd >= 0) close(fd);
-    text[n > 0 ? n : 0] = 0;
+    ts__text_read("/proc/self/stat", text, sizeof text);
     const char *field = strrchr(text, ')');
     if (!field || field[1] != ' ' || field[2] != 'Z') return false;
     for (int i = 0; i < 18 && field; i++)
@@ -5555,10 +5599,8 @@ static bool ts__cpu_model(char *out, size_t room)
     const char *name = text + strspn(text, " ");
 #else
     static const char key[] = "model name\t: ";
-    const int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
-    const bool got = fd >= 0 && read(fd, text, sizeof text - 1) > 0;
-    if (fd >= 0) close(fd);
-    char *const line = got ? strstr(text, key) : NULL;
+    ts__text_read("/proc/cpuinfo", text, sizeof text);
+    char *const line = strstr(text, key);
     const char *const name = line ? line + sizeof key - 1 : "unknown";
     if (line) line[sizeof key - 1 + strcspn(name, "\n")] = 0;
 #endif
@@ -5576,25 +5618,20 @@ static void ts__session_facts(void)
                  host.release, host.machine);
         ts_metadata_text(0, "os", text);
     }
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     char command[1024];
-    ssize_t n = fd >= 0 ? read(fd, command, sizeof command - 1) : 0;
-    if (fd >= 0) close(fd);
-    for (ssize_t i = 0; i + 1 < n; i++)
+    const size_t size =
+        ts__text_read("/proc/self/cmdline", command, sizeof command);
+    for (size_t i = 0; i + 1 < size; i++) // arguments end with a zero each
         if (!command[i]) command[i] = ' ';
-    command[n > 0 ? n : 0] = 0;
-    if (n > 0) ts_metadata_text(0, "command", command);
+    if (size) ts_metadata_text(0, "command", command);
     if (ts__cpu_model(text, sizeof text)) ts_metadata_text(0, "cpu", text);
 #ifdef __aarch64__
     uint64_t hz;
     __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
     ts_metadata_int(0, "clock.hz", (int64_t)hz);
 #endif
-    fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    n = fd >= 0 ? read(fd, text, 36) : 0;
-    if (fd >= 0) close(fd);
-    text[n > 0 ? n : 0] = 0;
-    if (n > 0) ts_metadata_text(0, "boot_id", text);
+    if (ts__text_read("/proc/sys/kernel/random/boot_id", text, 37))
+        ts_metadata_text(0, "boot_id", text);
     static const char *const policies[] = { "help", "drop", "overwrite",
                                             "block" };
     ts_metadata_text(0, "policy", policies[ts__c.desc.policy]);
@@ -6193,9 +6230,9 @@ static bool ts__trace_finished(int fd, uint64_t size)
     return end.magic == TS_CHUNK_MAGIC && end.kind == TS_CHUNK_END &&
            end.stored_size == 0 &&
            end.checksum ==
-               XXH3_64bits_withSeed(
+               ts__checksum(
                    "", 0,
-                   XXH3_64bits(&end, offsetof(ts_chunk_header, checksum)));
+                   ts__checksum(&end, offsetof(ts_chunk_header, checksum), 0));
 }
 
 static int ts__rescue_find(ts__rescue *r, const char *trace,

@@ -176,6 +176,12 @@ TS__SMALL_BEGIN
 #define XXH_INLINE_ALL
 #endif
 #include <xxhash.h>
+
+static __attribute__((noinline)) uint64_t
+ts__checksum(const void *bytes, size_t size, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(bytes, size, seed); // seed 0: XXH3_64bits
+}
 TS__SMALL_END
 #ifdef TRACESMITH_ZSTD
 #include <zstd.h>
@@ -423,6 +429,18 @@ static uint64_t ts__mix(const void *bytes, size_t size, uint64_t seed)
         word = word << 8 | *p++;
     hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
     return hash ^ hash >> 32;
+}
+
+// Reads the beginning of a file as text and returns its size, 0 if there is
+// nothing.
+static size_t ts__text_read(const char *path, char *text, size_t room)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, text, room - 1) : 0;
+    if (fd >= 0) close(fd);
+    const size_t size = n > 0 ? (size_t)n : 0;
+    text[size] = 0;
+    return size;
 }
 
 static void ts__random(void *bytes, size_t size)

@@ -237,10 +237,8 @@ static uint32_t ts__process_track(void)
 {
     if (!TS__LOAD(&ts__c.process_track)) {
         char name[256];
-        const int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
-        const ssize_t n = fd >= 0 ? read(fd, name, sizeof name - 1) : 0;
-        if (fd >= 0) close(fd);
-        name[n > 0 ? n - 1 : 0] = 0; // without the newline
+        ts__text_read("/proc/self/comm", name, sizeof name);
+        name[strcspn(name, "\n")] = 0;
         const uint32_t track =
             ts__track_put(0, TS_TRACK_PROCESS, 0, ts_name_define(name), 0,
                           (uint64_t)getpid(), 0);

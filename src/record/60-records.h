@@ -403,20 +403,16 @@ static bool ts__kernel_put(const ts_gpu_op *op)
     return true;
 }
 
-void ts_gpu_op_record(const ts_gpu_op *op)
+TS__SMALL_BEGIN
+static __attribute__((noinline)) void ts__op_refuse(const ts_gpu_op *op,
+                                                    const char *why)
 {
-    if (!TS__LOAD(&ts__gate)) return;
-    const uint32_t kind = (uint32_t)op->kind;
-    if (kind < TS_EVENT_GPU_FIRST || kind >= TS_EVENT_LIMIT ||
-        op->clock >= TS__CLOCKS_MAX || (int64_t)(op->end - op->start) < 0) {
-        ts_loss_report(op->track, TS_LOSS_BACKEND,
-                       (int64_t)(op->end - op->start) < 0
-                           ? "it ends before it starts"
-                           : "it has an unknown kind or clock",
-                       1, ts_tick_now(), ts_tick_now());
-        return;
-    }
-    if (kind == TS_EVENT_KERNEL && ts__kernel_put(op)) return;
+    const uint64_t now = ts_tick_now();
+    ts_loss_report(op->track, TS_LOSS_BACKEND, why, 1, now, now);
+}
+
+static __attribute__((noinline)) void ts__op_put(const ts_gpu_op *op)
+{
     uint64_t v[TS__COLUMNS_PER_EVENT] = { 0 };
     v[0] = op->start;
     v[1] = op->end - op->start;
@@ -427,7 +423,21 @@ void ts_gpu_op_record(const ts_gpu_op *op)
     v[6] = op->origin.site;
     v[7] = op->origin.stack;
     const uint32_t count = 8 + ts__gpu_columns(op, v + 8);
-    ts__row_put(kind, op->track, op->clock, v, count, NULL, 0);
+    ts__row_put((uint32_t)op->kind, op->track, op->clock, v, count, NULL, 0);
+}
+TS__SMALL_END
+
+void ts_gpu_op_record(const ts_gpu_op *op)
+{
+    if (!TS__LOAD(&ts__gate)) return;
+    const uint32_t kind = (uint32_t)op->kind;
+    if ((int64_t)(op->end - op->start) < 0)
+        ts__op_refuse(op, "it ends before it starts");
+    else if (kind < TS_EVENT_GPU_FIRST || kind >= TS_EVENT_LIMIT ||
+             op->clock >= TS__CLOCKS_MAX)
+        ts__op_refuse(op, "it has an unknown kind or clock");
+    else if (kind != TS_EVENT_KERNEL || !ts__kernel_put(op))
+        ts__op_put(op);
 }
 
 TS__SMALL_BEGIN

@@ -171,6 +171,7 @@ typedef struct ts__chunk {
     uint32_t columns;
 } ts__chunk;
 
+TS__SMALL_BEGIN
 static ts__chunk ts__chunk_begin(ts__encoder *e)
 {
     ts__chunk chunk;
@@ -187,6 +188,8 @@ static void ts__chunk_describe(ts__chunk *chunk, const ts_column_header *column)
 {
     memcpy(chunk->payload + 8 + 16 * chunk->columns++, column, sizeof *column);
 }
+
+TS__SMALL_END
 
 // What is stored of a column under a transform (format, section 7). Rows of
 // operations have their durations and `queued` in columns 1 and 3.
@@ -256,6 +259,7 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
     ts__chunk_describe(chunk, &column);
 }
 
+TS__SMALL_BEGIN
 // The transforms worth trying for a column of a kind of event.
 static uint32_t ts__transforms(uint32_t column, bool spans)
 {
@@ -328,6 +332,8 @@ static void ts__encoder_reset(ts__encoder *e)
     e->records = 0;
 }
 
+TS__SMALL_END
+
 /* Pictures for drawing a chunk small: cells of the index (format, 10). */
 
 typedef struct ts__picture {
@@ -336,6 +342,7 @@ typedef struct ts__picture {
     uint32_t count[TS_LOD_CELLS], id[TS_LOD_CELLS];
 } ts__picture;
 
+TS__SMALL_BEGIN
 static void ts__picture_begin(ts__picture *picture, uint64_t first,
                               uint64_t last)
 {
@@ -346,6 +353,8 @@ static void ts__picture_begin(ts__picture *picture, uint64_t first,
     picture->span += TS_LOD_CELLS - picture->span % TS_LOD_CELLS;
     if (!picture->span) picture->span -= TS_LOD_CELLS; // salvage: any ticks
 }
+
+TS__SMALL_END
 
 static uint32_t ts__picture_cell(const ts__picture *picture, uint64_t tick)
 {
@@ -372,6 +381,7 @@ static void ts__picture_span(ts__picture *picture, uint64_t start, uint64_t end,
     }
 }
 
+TS__SMALL_BEGIN
 static void ts__picture_end(const ts__picture *picture,
                             uint64_t cells[TS_LOD_CELLS])
 {
@@ -384,6 +394,8 @@ static void ts__picture_end(const ts__picture *picture,
         cells[i] = picture->id[i] | busy << 32 | count << 48;
     }
 }
+
+TS__SMALL_END
 
 // Counts rows by their start. A multiplication in doubles is fast enough for
 // the hot kinds, and a picture needs no more than 53 bits.
@@ -474,6 +486,7 @@ static int ts__column_index(const uint8_t *columns, uint32_t id)
     return -1;
 }
 
+TS__SMALL_BEGIN
 static float ts__counter_float(uint64_t type, uint64_t bits)
 {
     double value;
@@ -503,6 +516,8 @@ static void ts__picture_counter(ts__encoder *e, const ts_chunk_header *header,
         cells[i] = a | (uint64_t)b << 32;
     }
 }
+
+TS__SMALL_END
 
 static void ts__picture_rows(ts__encoder *e, const ts_chunk_header *header,
                              const uint8_t *columns)
@@ -887,6 +902,7 @@ static void ts__batch_encode(ts__encoder *e, const ts__ring *ring,
     }
 }
 
+TS__SMALL_BEGIN
 // compress: only where memory may be allocated, which a producer may not.
 static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
 {
@@ -914,6 +930,9 @@ static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
     }
 }
 
+TS__SMALL_END
+
+TS__SMALL_BEGIN
 static void ts__encoder_give(const ts__encoder *e)
 {
     for (uint32_t i = 0; i < TS__ENCODERS; i++)
@@ -923,3 +942,4 @@ static void ts__encoder_give(const ts__encoder *e)
     __atomic_fetch_add(&ts__c.encoder_wake, 1, __ATOMIC_RELEASE);
     ts__futex_wake(&ts__c.encoder_wake);
 }
+TS__SMALL_END

@@ -56,9 +56,9 @@ static void ts__writer_seal(const ts__writer *w, uint8_t *bytes, size_t size)
         memcpy(&header, bytes + at, sizeof header);
         memcpy(&header.session, w->sidecar->header.session, 4);
         header.sequence = sequence++;
-        header.checksum = XXH3_64bits_withSeed(
+        header.checksum = ts__checksum(
             bytes + at + sizeof header, header.stored_size,
-            XXH3_64bits(&header, offsetof(ts_chunk_header, checksum)));
+            ts__checksum(&header, offsetof(ts_chunk_header, checksum), 0));
         memcpy(bytes + at, &header, sizeof header);
         at += ts__chunk_bytes(&header);
     }

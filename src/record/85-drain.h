@@ -198,7 +198,8 @@ static void ts__drain_misc(bool losses)
 
 static void ts__header_seal(ts_file_header *header)
 {
-    header->checksum = XXH3_64bits(header, offsetof(ts_file_header, checksum));
+    header->checksum =
+        ts__checksum(header, offsetof(ts_file_header, checksum), 0);
 }
 
 // Fills in %p %r %h %n %%. False if the result is too long.
@@ -441,10 +442,7 @@ static ts_result ts__snapshot(const char *pattern)
 static bool ts__drain_alone(void)
 {
     char text[512];
-    const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    const ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-    if (fd >= 0) close(fd);
-    text[n > 0 ? n : 0] = 0;
+    ts__text_read("/proc/self/stat", text, sizeof text);
     const char *field = strrchr(text, ')');
     if (!field || field[1] != ' ' || field[2] != 'Z') return false;
     for (int i = 0; i < 18 && field; i++)

@@ -134,10 +134,8 @@ static bool ts__cpu_model(char *out, size_t room)
     const char *name = text + strspn(text, " ");
 #else
     static const char key[] = "model name\t: ";
-    const int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
-    const bool got = fd >= 0 && read(fd, text, sizeof text - 1) > 0;
-    if (fd >= 0) close(fd);
-    char *const line = got ? strstr(text, key) : NULL;
+    ts__text_read("/proc/cpuinfo", text, sizeof text);
+    char *const line = strstr(text, key);
     const char *const name = line ? line + sizeof key - 1 : "unknown";
     if (line) line[sizeof key - 1 + strcspn(name, "\n")] = 0;
 #endif
@@ -155,25 +153,20 @@ static void ts__session_facts(void)
                  host.release, host.machine);
         ts_metadata_text(0, "os", text);
     }
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     char command[1024];
-    ssize_t n = fd >= 0 ? read(fd, command, sizeof command - 1) : 0;
-    if (fd >= 0) close(fd);
-    for (ssize_t i = 0; i + 1 < n; i++)
+    const size_t size =
+        ts__text_read("/proc/self/cmdline", command, sizeof command);
+    for (size_t i = 0; i + 1 < size; i++) // arguments end with a zero each
         if (!command[i]) command[i] = ' ';
-    command[n > 0 ? n : 0] = 0;
-    if (n > 0) ts_metadata_text(0, "command", command);
+    if (size) ts_metadata_text(0, "command", command);
     if (ts__cpu_model(text, sizeof text)) ts_metadata_text(0, "cpu", text);
 #ifdef __aarch64__
     uint64_t hz;
     __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
     ts_metadata_int(0, "clock.hz", (int64_t)hz);
 #endif
-    fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    n = fd >= 0 ? read(fd, text, 36) : 0;
-    if (fd >= 0) close(fd);
-    text[n > 0 ? n : 0] = 0;
-    if (n > 0) ts_metadata_text(0, "boot_id", text);
+    if (ts__text_read("/proc/sys/kernel/random/boot_id", text, 37))
+        ts_metadata_text(0, "boot_id", text);
     static const char *const policies[] = { "help", "drop", "overwrite",
                                             "block" };
     ts_metadata_text(0, "policy", policies[ts__c.desc.policy]);

@@ -28,9 +28,9 @@ static bool ts__trace_finished(int fd, uint64_t size)
     return end.magic == TS_CHUNK_MAGIC && end.kind == TS_CHUNK_END &&
            end.stored_size == 0 &&
            end.checksum ==
-               XXH3_64bits_withSeed(
+               ts__checksum(
                    "", 0,
-                   XXH3_64bits(&end, offsetof(ts_chunk_header, checksum)));
+                   ts__checksum(&end, offsetof(ts_chunk_header, checksum), 0));
 }
 
 static int ts__rescue_find(ts__rescue *r, const char *trace,
