@@ -36,6 +36,7 @@ void view_states_put_node(FILE *out, const view_states *s, uint32_t node,
 {
     ts_node n;
     ts_operation op;
+    cli_text made;
     if (!ts_replay_node(s->replay, node, &n)) return;
     if (n.type == TS_NODE_CALL) {
         const ts_text name = ts_reader_name(reader_of(s, n.file), n.name);
@@ -44,7 +45,8 @@ void view_states_put_node(FILE *out, const view_states *s, uint32_t node,
         else
             fputs("a launch", out);
     } else if (ts_replay_operation(s->replay, node, &op)) {
-        put_text(out, ts_operation_label(reader_of(s, op.file), &op));
+        put_text(out, view_key_text(s->v, (uint64_t)op.kind << 32 | op.label,
+                                    &made));
     }
     if (!where || !n.track) return;
     fputs(" on ", out);
