@@ -1,26 +1,23 @@
 /*
-    ts-export.c - a trace for other viewers: Perfetto, Chrome
+    ts-export.c - a trace for other viewers: Perfetto, Chrome, Graphviz
 */
 #include "tools/ts_cli.h"
-#include "tools/export/export.h"
+#include "tools/export/dot.h"
 #include <sys/stat.h>
 
-static bool want_json, no_args, no_flows, no_compress, no_salvage, ranged_from,
-    ranged_to;
+static bool want_json, collapse, has_limit, no_args, no_flows, no_compress,
+    no_salvage, ranged_from, ranged_to;
 static const char *output, *format_name;
 static int64_t from_ns, to_ns;
-
-static const export_format *const formats[] = { &export_perfetto,
-                                                &export_chrome };
-enum { FORMATS = sizeof formats / sizeof *formats };
+static uint64_t limit;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
       .help = "where to write; - is standard output",
       .text = &output },
     { .name = "--format NAME",
-      .help = "perfetto or chrome (by the name of the output:\n"
-              ".perfetto-trace, .pftrace, .pb; .json, .json.gz)",
+      .help = "perfetto, chrome or dot (by the name of the output:\n"
+              ".perfetto-trace, .pftrace, .pb; .json, .json.gz; .dot, .gv)",
       .text = &format_name },
     { .name = "--from TIME",
       .help = "leave out what ends before; 0 is the start of the session",
@@ -30,6 +27,14 @@ static const cli_option options[] = {
       .help = "leave out what begins then or later",
       .flag = &ranged_to,
       .time_ns = &to_ns },
+    { .name = "--collapse",
+      .help = "dot: operations in a row on a stream, between which nothing\n"
+              "else waits or is waited for, are one node",
+      .flag = &collapse },
+    { .name = "--limit N",
+      .help = "dot: refuse more than N nodes (1000); 0: none",
+      .flag = &has_limit,
+      .number = &limit },
     { .name = "--no-args",
       .help = "leave out arguments and source locations",
       .flag = &no_args },
@@ -53,7 +58,8 @@ static const cli_tool tool = {
     .name = "ts-export",
     .usage = "[options] -o FILE TRACE",
     .about = "Writes a trace for other viewers: as a Perfetto trace "
-             "(https://ui.perfetto.dev)\nor as Chrome JSON.",
+             "(https://ui.perfetto.dev)\nor as Chrome JSON; its graph of "
+             "GPU operations for Graphviz.",
     .options = options,
 };
 
@@ -64,6 +70,15 @@ static bool has_suffix(const char *name, const char *suffix)
     const size_t size = strlen(name), tail = strlen(suffix);
     return size >= tail && !strcmp(name + size - tail, suffix);
 }
+
+// A graph, which is not made of slices.
+static const char *const dot_suffixes[] = { ".dot", ".gv", NULL };
+static const export_format dot_format = { .name = "dot",
+                                          .suffixes = dot_suffixes };
+
+static const export_format *const formats[] = { &export_perfetto,
+                                                &export_chrome, &dot_format };
+enum { FORMATS = sizeof formats / sizeof *formats };
 
 static const export_format *find_format(void)
 {
@@ -77,12 +92,12 @@ static const export_format *find_format(void)
     }
     if (format_name)
         cli_error(&tool, NULL,
-                  "there is no format '%s'; there are perfetto and chrome",
+                  "there is no format '%s'; there are perfetto, chrome and dot",
                   format_name);
     else
         cli_error(&tool, NULL,
                   "'%s' does not tell the format; name it with --format "
-                  "perfetto or --format chrome",
+                  "perfetto, chrome or dot",
                   output);
     return NULL;
 }
@@ -155,6 +170,77 @@ static void print_counts(const export_format *format,
     putchar('\n');
 }
 
+static void print_dot_counts(const dot_counts *counts)
+{
+    if (want_json) {
+        cli_json json = { .out = stdout, .lines = 1 };
+        cli_json_open(&json, NULL, '{');
+        cli_json_string(&json, "format", dot_format.name);
+        cli_json_string(&json, "output", output);
+        cli_json_uint(&json, "operations", counts->operations);
+        cli_json_uint(&json, "calls", counts->calls);
+        cli_json_uint(&json, "nodes", counts->nodes);
+        cli_json_uint(&json, "edges", counts->edges);
+        cli_json_uint(&json, "left_out", counts->left_out);
+        cli_json_close(&json, '}');
+        return;
+    }
+    printf("%s: %s operations and %s calls as %s nodes, %s edges", output,
+           cli_count(counts->operations).s, cli_count(counts->calls).s,
+           cli_count(counts->nodes).s, cli_count(counts->edges).s);
+    if (counts->left_out)
+        printf("; %s lead out of the range", cli_count(counts->left_out).s);
+    putchar('\n');
+}
+
+static void say_dot(const char *input, dot_result result,
+                    const dot_counts *counts, ts_result error)
+{
+    if (result == DOT_NOTHING)
+        cli_error(&tool, input, "no operation of a device is %s",
+                  ranged_from || ranged_to ? "in this range" : "in the trace");
+    else if (result == DOT_TOO_MANY)
+        cli_error(&tool, input,
+                  "%s nodes would be drawn, more than anyone can read%s: take "
+                  "a part with --from and --to%s (--limit 0 draws them all)",
+                  cli_count(counts->nodes).s,
+                  collapse ? " even with --collapse" : "",
+                  collapse ? ""
+                           : ", or join runs of operations with "
+                             "--collapse");
+    else if (result == DOT_FAILED)
+        cli_error(&tool, input, "%s", ts_result_text(error));
+}
+
+static int export_graph(const cli_trace *trace, const char *input)
+{
+    const char *why;
+    const char *const name = strcmp(output, "-") ? output : "standard output";
+    export_out *const out = export_out_open(output, EXPORT_PLAIN, &why);
+    if (!out) {
+        cli_error(&tool, name, "%s: %s", why, strerror(errno));
+        return CLI_FAILED;
+    }
+    const size_t known = ts_reader_damage_count(trace->reader);
+    const dot_options wanted = { .from_ns = from_ns,
+                                 .to_ns = to_ns,
+                                 .collapse = collapse,
+                                 .limit = has_limit ? limit : 1000 };
+    dot_counts counts;
+    ts_result error;
+    const dot_result result =
+        export_dot(trace->reader, out, &wanted, &counts, &error);
+    const int failed = export_out_close(out, result == DOT_OK);
+    say_dot(input, result, &counts, error);
+    if (failed)
+        cli_error(&tool, name, "cannot be written: %s", strerror(failed));
+    if (result != DOT_OK || failed) return CLI_FAILED;
+    if (strcmp(output, "-")) print_dot_counts(&counts);
+    if (!cli_trace_damage(trace, &tool, input, known)) return CLI_OK;
+    cli_error(&tool, input, "the output has everything else");
+    return CLI_FAILED;
+}
+
 // Writes the output; says what went wrong.
 static int export_trace(const cli_trace *trace, const char *input,
                         const export_format *format)
@@ -209,6 +295,10 @@ int main(int argc, char **argv)
     const char *const input = argv[1];
     const export_format *const format = find_format();
     if (!format || !range_is_fine()) return CLI_USAGE;
+    if ((collapse || has_limit) && format != &dot_format) {
+        cli_error(&tool, NULL, "--collapse and --limit go with --format dot");
+        return CLI_USAGE;
+    }
     if (is_same_file(input)) {
         cli_error(&tool, output, "is the trace itself; name another output");
         return CLI_USAGE;
@@ -217,7 +307,9 @@ int main(int argc, char **argv)
     const ts_reader_desc desc = { .no_salvage = no_salvage };
     if (!cli_trace_open(&trace, &tool, input, &desc, CLI_WARN_ALL))
         return CLI_FAILED;
-    const int code = export_trace(&trace, input, format);
+    const int code = format == &dot_format
+                         ? export_graph(&trace, input)
+                         : export_trace(&trace, input, format);
     cli_trace_close(&trace);
     return cli_finish(&tool, code);
 }
