@@ -11942,7 +11942,11 @@ static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
     const uint32_t from = ts__tl_bond_of(t, node)->source;
     if (from == TS_NODE_NONE) return TS_NODE_NONE;
     const uint32_t owner = ts__settle_owner(r, from);
-    if (ts__tl_is_root(r, owner)) return owner;
+    // The end of a synchronisation goes on to what that waited for.
+    const bool through = owner != from && owner < r->op_count &&
+                         ts__kind_syncs(ts__replay_op(r, owner)->kind) &&
+                         ts__tl_bound_by(t, from) != TS_EDGE_SELF;
+    if (!through && ts__tl_is_root(r, owner)) return owner;
     *stops = false;
     return from;
 }

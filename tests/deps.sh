@@ -16,6 +16,7 @@ sanitizer clang-14 libclang-rt-14-dev
 command clang-format-14 clang-format-14
 command valgrind valgrind
 command mandoc mandoc
+command dot graphviz
 command node nodejs
 command npm npm
 command aarch64-linux-gnu-g++ g++-aarch64-linux-gnu

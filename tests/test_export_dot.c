@@ -1,6 +1,7 @@
 /*
     test_export_dot.c - graphs for Graphviz: names, parts, runs
 */
+#define _GNU_SOURCE
 #include "tests/replay_forge.h"
 #include "tools/export/dot.h"
 #include <unistd.h>

@@ -193,6 +193,11 @@ static void print_dot_counts(const dot_counts *counts)
     putchar('\n');
 }
 
+static uint64_t node_limit(void)
+{
+    return has_limit ? limit : 1000;
+}
+
 static void say_dot(const char *input, dot_result result,
                     const dot_counts *counts, ts_result error)
 {
@@ -201,13 +206,12 @@ static void say_dot(const char *input, dot_result result,
                   ranged_from || ranged_to ? "in this range" : "in the trace");
     else if (result == DOT_TOO_MANY)
         cli_error(&tool, input,
-                  "%s nodes would be drawn, more than anyone can read%s: take "
-                  "a part with --from and --to%s (--limit 0 draws them all)",
+                  "%s nodes would be drawn%s; more than %s make no picture: "
+                  "take a part with --from and --to%s, or raise --limit",
                   cli_count(counts->nodes).s,
                   collapse ? " even with --collapse" : "",
-                  collapse ? ""
-                           : ", or join runs of operations with "
-                             "--collapse");
+                  cli_count(node_limit()).s,
+                  collapse ? "" : ", join runs of operations with --collapse");
     else if (result == DOT_FAILED)
         cli_error(&tool, input, "%s", ts_result_text(error));
 }
@@ -225,7 +229,7 @@ static int export_graph(const cli_trace *trace, const char *input)
     const dot_options wanted = { .from_ns = from_ns,
                                  .to_ns = to_ns,
                                  .collapse = collapse,
-                                 .limit = has_limit ? limit : 1000 };
+                                 .limit = node_limit() };
     dot_counts counts;
     ts_result error;
     const dot_result result =
