@@ -341,6 +341,15 @@ static inline void work_change(fixture *x, uint32_t track, int64_t start,
     assert_int_equal(TS_OK, ts_replay_run(x->replay, &desc));
 }
 
+// When the operation that was recorded at `start` begins now.
+static inline int64_t work_start_of(const fixture *x, uint32_t track,
+                                    int64_t start)
+{
+    ts_operation o;
+    assert_true(ts_replay_operation(x->replay, work_find(x, track, start), &o));
+    return o.start_ns;
+}
+
 // What became of the operation that was recorded at `start`.
 static inline void work_expect(const fixture *x, uint32_t track, int64_t start,
                                int64_t new_start, int64_t new_end)

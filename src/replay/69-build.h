@@ -31,11 +31,12 @@ static bool ts__builder_pack(ts__builder *b)
 /*
     Clocks of host and device disagree, numbers are used twice, events are
     recorded after the wait that found them: edges may form circles. Where
-    they do, those that the record contradicts are left out, then those
-    between equal times that go against the total order. What remains can
-    only be a circle through a record that a wait names, and is reported.
+    they do, guesses are left out, then those that the record contradicts, then
+    those between equal times that go against the total order. What remains
+    can only be a circle through a record that a wait names, and is reported.
 */
 typedef enum ts__doubt {
+    TS__DOUBT_GUESS, // an inferred edge
     TS__DOUBT_LATER, // the source came later than the target
     TS__DOUBT_ORDER  // at the same time, but behind it in the total order
 } ts__doubt;
@@ -71,6 +72,7 @@ static uint32_t ts__settle_owner(const ts_replay *r, uint32_t node)
 static bool ts__settle_doubts(const ts_replay *r, uint32_t from, uint32_t to,
                               uint8_t kind, ts__doubt doubt)
 {
+    if (doubt == TS__DOUBT_GUESS) return kind & TS_EDGE_INFERRED;
     if (kind & TS__EDGE_NAMED ||
         (kind & (uint8_t)~TS_EDGE_FROM_START) == TS_EDGE_SELF)
         return false;
@@ -94,7 +96,7 @@ static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
         for (uint32_t e = first; e < end; e++) {
             if (missing[i] &&
                 ts__settle_doubts(r, i, targets[e], kinds[e], doubt)) {
-                r->stats.contradicted++;
+                r->stats.contradicted += doubt != TS__DOUBT_GUESS;
                 continue;
             }
             targets[kept] = targets[e];
@@ -113,7 +115,7 @@ static bool ts__replay_settle(ts_replay *r)
     const bool ok =
         ts__rvec_reserve(&r->allocator, &missing, size, r->node_count) &&
         ts__rvec_reserve(&r->allocator, &queue, size, r->node_count);
-    for (int doubt = TS__DOUBT_LATER; ok && doubt <= TS__DOUBT_ORDER; doubt++) {
+    for (int doubt = TS__DOUBT_GUESS; ok && doubt <= TS__DOUBT_ORDER; doubt++) {
         if (ts__settle_count(r, (uint32_t *)missing.data,
                              (uint32_t *)queue.data) == r->node_count)
             break;
@@ -158,6 +160,7 @@ static bool ts__builder_edges(ts__builder *b)
     for (size_t i = 0; i < count && !b->failed; i++)
         ts__builder_step(b, ts__rsort_index(&b->sort)[i]);
     ts__rsort_close(b->allocator, &b->sort);
+    if (!b->failed) ts__builder_infer(b);
     return !b->failed;
 }
 
