@@ -384,13 +384,23 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event);
       record of that event before the wait; none: the wait waits for nothing;
     - on a legacy default stream, an operation on what was issued before to
       blocking streams of its context, and what is issued to these after it
-      on the operation;
+      on the operation. A stream that ever ran beside it is not blocking;
+    - what the trace itself says (events of kind dependency);
+    - operations of one call, the nodes of a graph launch, on each other as
+      their times tell, its roots alone on the call and on what was on the
+      launch stream before;
+    - a launch on the start of the operation queue_depth launches before it on
+      its stream;
     - a collective ends, on every rank of which there is a trace, after all of
       them have begun it; so do a send and its receive. Their join begins when
       the last one arrives and lasts as long as the shortest of them did;
     - a host sync ends after what it waited for, a call after its sync or its
       copy if the record shows that it outlasted it, and the next call of a
       thread comes after the one before.
+    What nothing of this explains is inferred from times, and flagged so: an
+    operation that begins later than usual just after one on another stream
+    of its device ended, and calls that wait for a stream or event that the
+    record does not name.
     A sync or legacy edge that the record contradicts (it did not wait) is
     left out and counted, and so is what would close a circle, unless `record`
     says so.
@@ -5093,6 +5103,8 @@ struct ts_replay {
     ts__rvec met;          // ts__met
     ts__rvec joined;       // uint32_t: meetings, of join_first and those after
     ts__rvec queued;       // ts__queued, while the graph is built
+    ts__rvec deps_named;   // ts__named_dep, while the graph is built
+    ts__rvec call_numbers; // uint64_t: correlations of calls, if any names one
     ts__rvec lanes;        // ts__replay_lane
     ts__rvec waiters;      // nodes that have an end of their own, ascending
     // Of each node: recorded time and duration, lane, flags.
@@ -5208,6 +5220,8 @@ typedef struct ts__loader {
     uint32_t file;
     int64_t offset; // of its times
     size_t row_first, call_first;
+    ts__rvec wanted; // uint64_t: correlations that dependencies name
+    bool deps_failed;
     ts__rvec classes;    // of each of its names, in the order of their numbers
     ts__rvec colls;      // ts__coll: of rows that are collectives
     ts__rvec rows;       // ts__row, in file order
@@ -5408,6 +5422,82 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
     return TS_OK;
 }
 
+/* ---- 9.21.1 Replay: dependencies that the source says -------------------- */
+
+typedef struct ts__named_dep { // of correlations of one file
+    uint64_t from, to;
+    uint32_t file;
+} ts__named_dep;
+
+static int ts__dep_compare(const void *left, const void *right)
+{
+    const ts__named_dep *const a = (const ts__named_dep *)left;
+    const ts__named_dep *const b = (const ts__named_dep *)right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    if (a->to != b->to) return a->to < b->to ? -1 : 1;
+    return (a->from > b->from) - (a->from < b->from);
+}
+
+static void ts__loader_take_deps(const ts_columns *c, uint32_t thread,
+                                 void *user)
+{
+    (void)thread; // there is one
+    ts__loader *const l = (ts__loader *)user;
+    for (uint32_t i = 0; i < c->count; i++) {
+        ts__named_dep *const dep = (ts__named_dep *)ts__rvec_push(
+            l->allocator, &l->replay->deps_named, sizeof *dep);
+        if (!dep) {
+            l->deps_failed = true;
+            return;
+        }
+        dep->from = ts__columns_get(c, TS_COLUMN_RECORD, i);
+        dep->to = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
+        dep->file = l->file;
+    }
+}
+
+static int ts__dep_compare_number(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+// The dependencies of a file, and the correlations that they name, sorted:
+// calls that have one are nodes, too.
+static ts_result ts__loader_deps(ts__loader *l)
+{
+    l->wanted.count = 0;
+    if (!ts_reader_info(l->reader)->counts[TS_EVENT_DEPENDENCY]) return TS_OK;
+    ts_replay *const r = l->replay;
+    const size_t first = r->deps_named.count;
+    const ts_filter filter = { .kinds = TS_FILTER(DEPENDENCY) };
+    const ts_result scan =
+        ts_reader_scan(l->reader, &filter, 1, ts__loader_take_deps, l);
+    if (scan == TS_ERR_MEMORY || l->deps_failed) return TS_ERR_MEMORY;
+    const size_t count = r->deps_named.count - first;
+    if (!count) return TS_OK;
+    ts__named_dep *const deps = (ts__named_dep *)r->deps_named.data + first;
+    qsort(deps, count, sizeof *deps, ts__dep_compare);
+    if (!ts__rvec_reserve(l->allocator, &l->wanted, sizeof(uint64_t),
+                          count * 2))
+        return TS_ERR_MEMORY;
+    uint64_t *const wanted = (uint64_t *)l->wanted.data;
+    for (size_t i = 0; i < count; i++) {
+        wanted[i * 2] = deps[i].from;
+        wanted[i * 2 + 1] = deps[i].to;
+    }
+    l->wanted.count = count * 2;
+    qsort(wanted, count * 2, sizeof *wanted, ts__dep_compare_number);
+    return TS_OK;
+}
+
+static bool ts__loader_wants(const ts__loader *l, uint64_t correlation)
+{
+    return correlation && l->wanted.count &&
+           bsearch(&correlation, l->wanted.data, l->wanted.count,
+                   sizeof correlation, ts__dep_compare_number);
+}
+
 /* ---- 9.21 Replay: host calls --------------------------------------------- */
 
 static bool ts__text_has(ts_text text, const char *part)
@@ -5516,7 +5606,7 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
 static bool ts__loader_filter(ts__loader *l)
 {
     size_t bits = 4096;
-    while (bits < (l->rows.count - l->row_first) * 8)
+    while (bits < (l->rows.count - l->row_first + l->wanted.count) * 8)
         bits *= 2;
     if (!ts__rvec_fill(l->allocator, &l->filter, sizeof(uint64_t), bits / 64,
                        0))
@@ -5525,6 +5615,11 @@ static bool ts__loader_filter(ts__loader *l)
     uint64_t *const words = (uint64_t *)l->filter.data;
     for (size_t i = l->row_first; i < l->rows.count; i++) {
         const uint64_t bit = ts__loader_row(l, i)->correlation & l->filter_mask;
+        words[bit >> 6] |= UINT64_C(1) << (bit & 63);
+    }
+    for (size_t i = 0; i < l->wanted.count; i++) {
+        const uint64_t bit =
+            ((const uint64_t *)l->wanted.data)[i] & l->filter_mask;
         words[bit >> 6] |= UINT64_C(1) << (bit & 63);
     }
     return true;
@@ -5768,13 +5863,16 @@ static bool ts__loader_polls(ts__loader *l)
     return true;
 }
 
-// Drops the calls that launched nothing and do not wait.
+// Drops the calls that launched nothing, do not wait and that no dependency
+// names.
 static void ts__loader_keep(ts__loader *l)
 {
     uint32_t kept = (uint32_t)l->call_first;
     for (size_t i = l->call_first; i < l->calls.count; i++) {
         ts__row_call *const call = ts__loader_call(l, i);
-        if (!call->alone || call->type != TS__CALL_PLAIN) call->rank = kept++;
+        if (!call->alone || call->type != TS__CALL_PLAIN ||
+            ts__loader_wants(l, call->correlation))
+            call->rank = kept++;
     }
     for (size_t i = l->row_first; i < l->rows.count; i++) {
         ts__row *const row = ts__loader_row(l, i);
@@ -6107,11 +6205,14 @@ static bool ts__loader_add_calls(ts__loader *l)
 {
     ts_replay *const r = l->replay;
     const size_t count = l->calls.count;
+    const bool named = r->deps_named.count != 0;
     if (!ts__loader_call_sort(l, 0, TS__CALL_START) ||
         !ts__rvec_reserve(l->allocator, &r->call_names, sizeof(uint32_t),
                           count) ||
         !ts__rvec_reserve(l->allocator, &r->call_classes, sizeof(uint8_t),
-                          count))
+                          count) ||
+        (named && !ts__rvec_reserve(l->allocator, &r->call_numbers,
+                                    sizeof(uint64_t), count)))
         return false;
     for (size_t i = 0; i < count; i++) {
         ts__row_call *const call =
@@ -6119,6 +6220,7 @@ static bool ts__loader_add_calls(ts__loader *l)
         call->rank = r->node_count;
         ((uint32_t *)r->call_names.data)[i] = call->name;
         ((uint8_t *)r->call_classes.data)[i] = call->type;
+        if (named) ((uint64_t *)r->call_numbers.data)[i] = call->correlation;
         if (!ts__node_push(r, call->start, call->duration, call->track,
                            call->alone ? TS__NODE_ALONE : 0))
             return false;
@@ -6720,6 +6822,7 @@ static bool ts__replay_queue(ts_replay *r)
 
 static void ts__loader_close(ts__loader *l)
 {
+    ts__rvec_close(l->allocator, &l->wanted);
     ts__rvec_close(l->allocator, &l->classes);
     ts__rvec_close(l->allocator, &l->rows);
     ts__rvec_close(l->allocator, &l->colls);
@@ -6760,7 +6863,8 @@ static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
     l->offset = f->offset_ns = ts__replay_offset(l->replay, f);
     l->row_first = l->rows.count;
     l->call_first = l->calls.count;
-    const ts_result rows = ts__loader_rows(l, threads);
+    ts_result rows = ts__loader_rows(l, threads);
+    if (rows == TS_OK) rows = ts__loader_deps(l);
     const ts_result result =
         rows == TS_OK ? ts__loader_calls(l, threads) : rows;
     if (result != TS_OK) return result;
@@ -6790,11 +6894,6 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
 
 /* ---- 9.23 Replay: edges -------------------------------------------------- */
 
-/*
-    What traces say themselves: rows of TS_EVENT_DEPENDENCY (importers write
-    them) name `record`, what is waited for, and `correlation`, what waits,
-    operations or else the API call of that correlation: TS_EDGE_USER.
-*/
 typedef struct ts__edge {
     uint32_t from, to;
     uint8_t kind;
@@ -6823,6 +6922,7 @@ typedef struct ts__lane_state {
     uint32_t epoch;   // of the legacy operation it last waited for
     uint32_t graph;   // whose nodes came last, or TS_NODE_NONE
     ts__chain before; // what was there before them
+    bool free;        // not tied to the legacy default stream
     uint32_t used;    // a thread: lane that it last issued to
     uint32_t recent;  // and the operation
 } ts__lane_state;
@@ -7056,7 +7156,7 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
         ts__builder_wait(b, join, op, TS_EDGE_LEGACY_DEFAULT);
         group->legacy = op;
         group->epoch++;
-    } else if (!(lane->flags & TS_STREAM_NON_BLOCKING)) {
+    } else if (!state->free) {
         if (state->epoch != group->epoch &&
             ts__builder_wait(b, group->legacy, op, TS_EDGE_LEGACY_DEFAULT))
             state->epoch = group->epoch;
@@ -7287,7 +7387,7 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
         state->issued.longest = op;
     ts__builder_dirty(b, index, TS__REACH_DEVICE);
     ts__builder_dirty(b, index, TS__REACH_CONTEXT);
-    if (!(lane->flags & (TS_STREAM_LEGACY_DEFAULT | TS_STREAM_NON_BLOCKING)))
+    if (!(lane->flags & TS_STREAM_LEGACY_DEFAULT) && !state->free)
         ts__builder_dirty(b, index, TS__REACH_BLOCKING);
 }
 
@@ -7350,6 +7450,7 @@ static bool ts__builder_lanes(ts__builder *b)
         ts__lane_state *const state = ts__builder_lane(b, i);
         memset(state->dirty, 0, sizeof state->dirty);
         state->epoch = 0;
+        state->free = lane->flags & TS_STREAM_NON_BLOCKING;
         state->group[TS__REACH_DEVICE] =
             ts__builder_group_of(b, lane->file, lane->device_track);
         state->group[TS__REACH_CONTEXT] = state->group[TS__REACH_BLOCKING] =
@@ -7360,6 +7461,98 @@ static bool ts__builder_lanes(ts__builder *b)
                 true;
     }
     return !b->failed;
+}
+
+// Work on the legacy default streams of a context, in order of start.
+static bool ts__defy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
+{
+    const ts_replay *const r = b->replay;
+    const size_t groups = b->groups.count;
+    if (!ts__rvec_fill(b->allocator, first, sizeof(uint32_t), groups + 1, 0))
+        return false;
+    uint32_t *const at = (uint32_t *)first->data;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < r->op_count; i++) {
+            const uint32_t lane = ts__replay_lanes(r)[i];
+            if (!(ts__replay_lane_at(r, lane)->flags &
+                  TS_STREAM_LEGACY_DEFAULT) ||
+                !ts__kind_works(ts__replay_op(r, i)->kind))
+                continue;
+            const uint32_t group =
+                ts__builder_lane(b, lane)->group[TS__REACH_BLOCKING];
+            if (pass == 0)
+                at[group + 1]++;
+            else
+                ((uint32_t *)list->data)[at[group]++] = i;
+        }
+        for (size_t i = 1; pass == 0 && i <= groups; i++)
+            at[i] += at[i - 1];
+        if (pass == 0 &&
+            !ts__rvec_reserve(b->allocator, list, sizeof(uint32_t), at[groups]))
+            return false;
+    }
+    for (size_t i = groups; i > 0; i--)
+        at[i] = at[i - 1];
+    at[0] = 0;
+    return true;
+}
+
+// Whether an operation runs beside work of its legacy default stream, by more
+// than times are rounded. The last that began before it and the next count.
+static bool ts__defy_beside(const ts_replay *r, const uint32_t *legacy,
+                            size_t count, uint32_t op)
+{
+    const int64_t start = ts__replay_time(r)[op], end = ts__replay_end(r, op);
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ts__replay_time(r)[legacy[middle]] <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low ? low - 1 : low; i < count && i <= low; i++) {
+        const int64_t from = ts__replay_time(r)[legacy[i]];
+        const int64_t to = ts__replay_end(r, legacy[i]);
+        const int64_t both =
+            (to < end ? to : end) - (from > start ? from : start);
+        int64_t rounded = to - from < end - start ? to - from : end - start;
+        rounded = rounded / 2 < 1000 ? rounded / 2 : 1000;
+        if (both > rounded) return true;
+    }
+    return false;
+}
+
+/*
+    Traces seldom say which streams are non-blocking. One whose work ever runs
+    beside work of the legacy default stream of its context must be.
+*/
+static bool ts__builder_defy(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    bool any = false;
+    for (size_t i = 0; i < b->groups.count; i++)
+        any |= ts__builder_group(b, (uint32_t)i)->has_legacy;
+    if (!any) return true;
+    ts__rvec first = { 0 }, list = { 0 };
+    const bool ok = ts__defy_list(b, &first, &list);
+    for (uint32_t i = 0; ok && i < r->op_count; i++) {
+        const uint32_t lane = ts__replay_lanes(r)[i];
+        ts__lane_state *const state = ts__builder_lane(b, lane);
+        if (state->free || !ts__kind_works(ts__replay_op(r, i)->kind) ||
+            ts__replay_lane_at(r, lane)->flags & TS_STREAM_LEGACY_DEFAULT)
+            continue;
+        const uint32_t *const at =
+            (const uint32_t *)first.data + state->group[TS__REACH_BLOCKING];
+        if (!ts__defy_beside(r, (const uint32_t *)list.data + at[0],
+                             at[1] - at[0], i))
+            continue;
+        state->free = true;
+        b->replay->stats.contradicted++;
+    }
+    ts__rvec_close(b->allocator, &first);
+    ts__rvec_close(b->allocator, &list);
+    return ok;
 }
 
 // Records by correlation, if any wait names one.
@@ -7580,6 +7773,131 @@ static inline const ts__meeting *ts__replay_meeting(const ts_replay *r,
     }
     if (low == r->met.count || met[low].op != op) return NULL;
     return (const ts__meeting *)r->meetings.data + met[low].meeting;
+}
+
+/* ---- 9.23.4 Replay: what the source says ---- */
+
+typedef struct ts__numbered { // a node by the number that stands for it
+    uint64_t number;
+    uint32_t file, node;
+} ts__numbered;
+
+static int ts__numbered_compare(const void *left, const void *right)
+{
+    const ts__numbered *const a = (const ts__numbered *)left;
+    const ts__numbered *const b = (const ts__numbered *)right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    if (a->number != b->number) return a->number < b->number ? -1 : 1;
+    return (a->node > b->node) - (a->node < b->node);
+}
+
+static bool ts__user_numbers(ts__builder *b, ts__rvec *list)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t end = r->op_count + r->call_count;
+    for (uint32_t i = 0; i < end; i++) {
+        const uint64_t number =
+            i < r->op_count
+                ? ts__replay_op(r, i)->correlation
+                : ((const uint64_t *)r->call_numbers.data)[i - r->op_count];
+        if (!number) continue;
+        ts__numbered *const one =
+            (ts__numbered *)ts__rvec_push(b->allocator, list, sizeof *one);
+        if (!one) return false;
+        one->number = number;
+        one->file = ts__replay_file_of(r, i);
+        one->node = i;
+    }
+    if (list->count)
+        qsort(list->data, list->count, sizeof(ts__numbered),
+              ts__numbered_compare);
+    return true;
+}
+
+// The nodes of a number: operations, or else calls. They come in this order.
+static const ts__numbered *ts__user_nodes(const ts_replay *r,
+                                          const ts__rvec *list, uint32_t file,
+                                          uint64_t number, size_t *count)
+{
+    const ts__numbered *const all = (const ts__numbered *)list->data;
+    const ts__numbered wanted = { number, file, 0 };
+    size_t low = 0, high = list->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ts__numbered_compare(&all[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *count = 0;
+    for (size_t i = low; i < list->count; i++) {
+        if (all[i].file != file || all[i].number != number ||
+            (*count && all[low].node < r->op_count &&
+             all[i].node >= r->op_count))
+            break;
+        ++*count;
+    }
+    return all + low;
+}
+
+/*
+    After its end, unless the record shows that it began before. What a call
+    is named for may begin while the call still runs: after its start, then.
+*/
+static void ts__user_edge(ts__builder *b, uint32_t from, uint32_t to)
+{
+    ts_replay *const r = b->replay;
+    const int64_t start = ts__replay_time(r)[to];
+    if (from == to) return;
+    if (ts__replay_end(r, from) <= start)
+        ts__builder_edge(b, from, to, TS_EDGE_USER);
+    else if (from >= r->op_count && from < r->join_first &&
+             ts__replay_time(r)[from] <= start)
+        ts__builder_edge(b, from, to, TS_EDGE_USER | TS_EDGE_FROM_START);
+    else
+        r->stats.contradicted++;
+}
+
+// Many for many go through a join, so that edges are no more than nodes.
+static void ts__user_dependency(ts__builder *b, const ts__numbered *from,
+                                size_t from_count, const ts__numbered *to,
+                                size_t to_count)
+{
+    ts_replay *const r = b->replay;
+    if (from_count > 1 && to_count > 1) {
+        int64_t before = ts__replay_time(r)[to[0].node];
+        for (size_t i = 1; i < to_count; i++)
+            if (ts__replay_time(r)[to[i].node] < before)
+                before = ts__replay_time(r)[to[i].node];
+        ts__join join = { TS_NODE_NONE, false, before, TS_EDGE_USER };
+        for (size_t i = 0; i < from_count && !b->failed; i++)
+            ts__join_add(b, &join, from[i].node);
+        for (size_t i = 0; i < to_count && join.node != TS_NODE_NONE; i++)
+            if (join.node != to[i].node)
+                ts__builder_edge(b, join.node, to[i].node, TS_EDGE_USER);
+        return;
+    }
+    for (size_t i = 0; i < from_count; i++)
+        for (size_t k = 0; k < to_count; k++)
+            ts__user_edge(b, from[i].node, to[k].node);
+}
+
+static void ts__builder_users(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    ts__rvec list = { 0 };
+    if (r->deps_named.count && !ts__user_numbers(b, &list)) b->failed = true;
+    for (size_t i = 0; i < r->deps_named.count && !b->failed; i++) {
+        const ts__named_dep *const dep =
+            (const ts__named_dep *)r->deps_named.data + i;
+        size_t from_count, to_count;
+        const ts__numbered *const from =
+            ts__user_nodes(r, &list, dep->file, dep->from, &from_count);
+        const ts__numbered *const to =
+            ts__user_nodes(r, &list, dep->file, dep->to, &to_count);
+        ts__user_dependency(b, from, from_count, to, to_count);
+    }
+    ts__rvec_close(b->allocator, &list);
 }
 
 /* ---- 9.23.2 Replay: launches of graphs ----------------------------------- */
@@ -7882,6 +8200,257 @@ static void ts__builder_launches(ts__builder *b, const ts__graphs *g)
     }
 }
 
+/* ---- 9.23.3 Replay: what times alone tell -------------------------------- */
+
+/*
+    Edges that no record says, flagged TS_EDGE_INFERRED, and only where what
+    is recorded does not explain a start:
+
+    - an operation that begins later than its launch and its predecessors
+      allow, by the usual delays of its device (medians of the trace) and 2 us
+      on top, waited for the operation on another stream of its device that
+      ended last before it, if that is no longer ago than 8 us;
+    - a call that waits for something that the record does not name returned
+      because of the operation of its process that ended last before, if that
+      is no longer ago than 30 us: the last one of its own thread if it fits;
+      one that returned at once comes after the last one of its thread.
+
+    Source: windows as in docs/replay.md; delays of both kinds are microseconds
+    on all traces seen.
+*/
+#define TS__INFER_SLACK_NS  2000
+#define TS__INFER_WINDOW_NS 8000
+#define TS__INFER_RETURN_NS 30000
+#define TS__INFER_STEPS     64 // looks back, at most
+
+typedef struct ts__infer {
+    ts__rvec ended;  // uint32_t: operations that keep a device busy, by end
+    ts__rvec device; // the same by device
+    ts__rvec first;  // uint32_t: of each device, in `device`
+    ts__rvec bound;  // int64_t: of each node, when its edges let it start
+    ts__rvec by;     // uint8_t: kind of the edge that let it last
+    ts__rvec delays; // int64_t: of each device, two medians
+} ts__infer;
+
+static uint32_t ts__infer_device(const ts_replay *r, uint32_t op)
+{
+    return ts__replay_lane_at(r, ts__replay_lanes(r)[op])->device;
+}
+
+// What keeps devices busy, by end; of each device and of all.
+static bool ts__infer_ends(ts__builder *b, ts__infer *f)
+{
+    const ts_replay *const r = b->replay;
+    const size_t devices = r->device_results.count;
+    if (!ts__rsort_open(b->allocator, &b->sort, r->op_count) ||
+        !ts__rvec_fill(b->allocator, &f->first, sizeof(uint32_t), devices + 1,
+                       0))
+        return false;
+    size_t count = 0;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (!ts__kind_works(ts__replay_op(r, i)->kind)) continue;
+        ts__rsort_keys(&b->sort)[count] = ts__rsort_time(ts__replay_end(r, i));
+        ts__rsort_index(&b->sort)[count++] = i;
+    }
+    ts__rsort_run(&b->sort, count);
+    if (!ts__rvec_reserve(b->allocator, &f->ended, sizeof(uint32_t), count) ||
+        !ts__rvec_reserve(b->allocator, &f->device, sizeof(uint32_t), count))
+        return false;
+    f->ended.count = f->device.count = count;
+    uint32_t *const first = (uint32_t *)f->first.data;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t op = ts__rsort_index(&b->sort)[i];
+        ((uint32_t *)f->ended.data)[i] = op;
+        first[ts__infer_device(r, op) + 1]++;
+    }
+    for (size_t i = 1; i <= devices; i++)
+        first[i] += first[i - 1];
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t op = ((const uint32_t *)f->ended.data)[i];
+        ((uint32_t *)f->device.data)[first[ts__infer_device(r, op)]++] = op;
+    }
+    for (size_t i = devices; i > 0; i--)
+        first[i] = first[i - 1];
+    if (devices) first[0] = 0;
+    return true;
+}
+
+static int64_t ts__infer_source(const ts_replay *r, const ts__edge *edge)
+{
+    return edge->kind & TS_EDGE_FROM_START ? ts__replay_time(r)[edge->from]
+                                           : ts__replay_end(r, edge->from);
+}
+
+static size_t ts__infer_which(const ts__infer *f, const ts_replay *r,
+                              uint32_t op)
+{
+    return (size_t)ts__infer_device(r, op) * 2 +
+           (((const uint8_t *)f->by.data)[op] == TS_EDGE_LAUNCH);
+}
+
+// The latest edge into each node.
+static bool ts__infer_bounds(ts__builder *b, ts__infer *f)
+{
+    const ts_replay *const r = b->replay;
+    if (!ts__rvec_reserve(b->allocator, &f->bound, sizeof(int64_t),
+                          r->node_count) ||
+        !ts__rvec_fill(b->allocator, &f->by, sizeof(uint8_t), r->node_count, 0))
+        return false;
+    int64_t *const bound = (int64_t *)f->bound.data;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        bound[i] = TS__NO_TIME;
+    for (size_t i = 0; i < b->edges.count; i++) {
+        const ts__edge *const edge = (const ts__edge *)b->edges.data + i;
+        const int64_t at = ts__infer_source(r, edge);
+        if (at < bound[edge->to]) continue;
+        bound[edge->to] = at;
+        ((uint8_t *)f->by.data)[edge->to] = TS_EDGE_KIND(edge->kind);
+    }
+    return true;
+}
+
+// Medians of how long after the latest edge operations begin, of each device:
+// where a launch came last (odd), and else.
+static bool ts__infer_delays(ts__builder *b, ts__infer *f)
+{
+    const ts_replay *const r = b->replay;
+    if (!ts__rvec_fill(b->allocator, &f->delays, sizeof(int64_t),
+                       r->device_results.count * 2, 0))
+        return false;
+    size_t count = 0;
+    const int64_t *const bound = (const int64_t *)f->bound.data;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const int64_t delay = ts__replay_time(r)[i] - bound[i];
+        if (bound[i] == TS__NO_TIME || delay < 0 ||
+            !ts__kind_works(ts__replay_op(r, i)->kind))
+            continue;
+        ts__rsort_keys(&b->sort)[count] = (uint64_t)delay;
+        ts__rsort_index(&b->sort)[count++] = i;
+    }
+    ts__rsort_run(&b->sort, count);
+    for (size_t i = 0; i < count; i++)
+        ts__rsort_keys(&b->sort)[i] =
+            ts__infer_which(f, r, ts__rsort_index(&b->sort)[i]);
+    ts__rsort_run(&b->sort, count);
+    const uint64_t *const keys = ts__rsort_keys(&b->sort);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && keys[end] == keys[first];)
+            end++;
+        const uint32_t op =
+            ts__rsort_index(&b->sort)[first + (end - first - 1) / 2];
+        ((int64_t *)f->delays.data)[keys[first]] =
+            ts__replay_time(r)[op] - bound[op];
+    }
+    return true;
+}
+
+// The last of a list in order of end that ended by then; its place plus 1.
+static size_t ts__infer_ended_by(const ts_replay *r, const uint32_t *ops,
+                                 size_t count, int64_t time)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ts__replay_end(r, ops[middle]) <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// When an operation could have begun, by all that is recorded.
+static int64_t ts__infer_allowed(const ts_replay *r, const ts__infer *f,
+                                 uint32_t op)
+{
+    const int64_t *const delays =
+        (const int64_t *)f->delays.data + (size_t)ts__infer_device(r, op) * 2;
+    const bool launched = ((const uint8_t *)f->by.data)[op] == TS_EDGE_LAUNCH;
+    int64_t time = ((const int64_t *)f->bound.data)[op] + delays[launched];
+    const uint32_t call = ts__replay_op(r, op)->call;
+    if (call != TS_NODE_NONE && ts__replay_time(r)[call] + delays[1] > time)
+        time = ts__replay_time(r)[call] + delays[1];
+    return time;
+}
+
+static void ts__infer_operation(ts__builder *b, const ts__infer *f, uint32_t op)
+{
+    const ts_replay *const r = b->replay;
+    const int64_t start = ts__replay_time(r)[op];
+    if (!ts__kind_works(ts__replay_op(r, op)->kind) ||
+        ((const int64_t *)f->bound.data)[op] == TS__NO_TIME ||
+        start <= ts__infer_allowed(r, f, op) + TS__INFER_SLACK_NS)
+        return;
+    const uint32_t *const first =
+        (const uint32_t *)f->first.data + ts__infer_device(r, op);
+    const uint32_t *const ops = (const uint32_t *)f->device.data + first[0];
+    size_t at = ts__infer_ended_by(r, ops, first[1] - first[0], start);
+    for (int step = 0; at && step < TS__INFER_STEPS; step++) {
+        const uint32_t from = ops[--at];
+        if (ts__replay_end(r, from) < start - TS__INFER_WINDOW_NS) return;
+        if (from == op || ts__replay_lanes(r)[from] == ts__replay_lanes(r)[op])
+            continue;
+        ts__builder_edge(b, from, op, TS_EDGE_EVENT | TS_EDGE_INFERRED);
+        return;
+    }
+}
+
+// What a call that asks waited for: asked for before, ended just before it
+// returned.
+static uint32_t ts__infer_answer(const ts_replay *r, const ts__infer *f,
+                                 const ts__ask *ask)
+{
+    const int64_t start = ts__replay_time(r)[ask->call];
+    const int64_t end = ts__replay_end(r, ask->call);
+    const int64_t soonest =
+        start > end - TS__INFER_RETURN_NS ? start : end - TS__INFER_RETURN_NS;
+    const uint32_t recent = ask->recent;
+    const int64_t done =
+        recent == TS_NODE_NONE ? TS__NO_TIME : ts__replay_end(r, recent);
+    if (done >= soonest && done <= end) return recent;
+    const uint32_t file = ts__replay_file_of(r, ask->call);
+    const uint32_t *const ops = (const uint32_t *)f->ended.data;
+    size_t at = ts__infer_ended_by(r, ops, f->ended.count, end);
+    for (int step = 0; at && step < TS__INFER_STEPS; step++) {
+        const uint32_t op = ops[--at];
+        if (ts__replay_end(r, op) < soonest) break;
+        if (ts__replay_file_of(r, op) == file &&
+            ts__replay_op(r, op)->issue <= start)
+            return op;
+    }
+    return done <= end ? recent : TS_NODE_NONE;
+}
+
+static bool ts__infer_prepare(ts__builder *b, ts__infer *f)
+{
+    return ts__infer_ends(b, f) && ts__infer_bounds(b, f) &&
+           ts__infer_delays(b, f);
+}
+
+static void ts__builder_infer(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    if (r->no_inference) return;
+    ts__infer f = { 0 };
+    if (!ts__infer_prepare(b, &f)) b->failed = true;
+    for (uint32_t i = 0; i < r->op_count && !b->failed; i++)
+        ts__infer_operation(b, &f, i);
+    for (size_t i = 0; i < b->asks.count && !b->failed; i++) {
+        const ts__ask *const ask = (const ts__ask *)b->asks.data + i;
+        const uint32_t from = ts__infer_answer(r, &f, ask);
+        if (from != TS_NODE_NONE)
+            ts__builder_edge(b, from, ts__replay_end_node(r, ask->call),
+                             TS_EDGE_SYNC | TS_EDGE_INFERRED);
+    }
+    ts__rsort_close(b->allocator, &b->sort);
+    ts__rvec_close(b->allocator, &f.ended);
+    ts__rvec_close(b->allocator, &f.device);
+    ts__rvec_close(b->allocator, &f.first);
+    ts__rvec_close(b->allocator, &f.bound);
+    ts__rvec_close(b->allocator, &f.by);
+    ts__rvec_close(b->allocator, &f.delays);
+}
+
 // Turns the list of edges into offsets, targets and kinds.
 static bool ts__builder_pack(ts__builder *b)
 {
@@ -7915,11 +8484,12 @@ static bool ts__builder_pack(ts__builder *b)
 /*
     Clocks of host and device disagree, numbers are used twice, events are
     recorded after the wait that found them: edges may form circles. Where
-    they do, those that the record contradicts are left out, then those
-    between equal times that go against the total order. What remains can
-    only be a circle through a record that a wait names, and is reported.
+    they do, guesses are left out, then those that the record contradicts, then
+    those between equal times that go against the total order. What remains
+    can only be a circle through a record that a wait names, and is reported.
 */
 typedef enum ts__doubt {
+    TS__DOUBT_GUESS, // an inferred edge
     TS__DOUBT_LATER, // the source came later than the target
     TS__DOUBT_ORDER  // at the same time, but behind it in the total order
 } ts__doubt;
@@ -7955,6 +8525,7 @@ static uint32_t ts__settle_owner(const ts_replay *r, uint32_t node)
 static bool ts__settle_doubts(const ts_replay *r, uint32_t from, uint32_t to,
                               uint8_t kind, ts__doubt doubt)
 {
+    if (doubt == TS__DOUBT_GUESS) return kind & TS_EDGE_INFERRED;
     if (kind & TS__EDGE_NAMED ||
         (kind & (uint8_t)~TS_EDGE_FROM_START) == TS_EDGE_SELF)
         return false;
@@ -7978,7 +8549,7 @@ static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
         for (uint32_t e = first; e < end; e++) {
             if (missing[i] &&
                 ts__settle_doubts(r, i, targets[e], kinds[e], doubt)) {
-                r->stats.contradicted++;
+                r->stats.contradicted += doubt != TS__DOUBT_GUESS;
                 continue;
             }
             targets[kept] = targets[e];
@@ -7997,7 +8568,7 @@ static bool ts__replay_settle(ts_replay *r)
     const bool ok =
         ts__rvec_reserve(&r->allocator, &missing, size, r->node_count) &&
         ts__rvec_reserve(&r->allocator, &queue, size, r->node_count);
-    for (int doubt = TS__DOUBT_LATER; ok && doubt <= TS__DOUBT_ORDER; doubt++) {
+    for (int doubt = TS__DOUBT_GUESS; ok && doubt <= TS__DOUBT_ORDER; doubt++) {
         if (ts__settle_count(r, (uint32_t *)missing.data,
                              (uint32_t *)queue.data) == r->node_count)
             break;
@@ -8029,7 +8600,9 @@ static void ts__builder_close(ts__builder *b)
 
 static bool ts__builder_edges(ts__builder *b)
 {
-    if (!ts__builder_lanes(b) || !ts__builder_name_records(b)) return false;
+    if (!ts__builder_lanes(b) || !ts__builder_name_records(b) ||
+        !ts__builder_defy(b))
+        return false;
     ts__graphs graphs = { 0 };
     ts__builder_meetings(b);
     ts__builder_hosts(b);
@@ -8042,6 +8615,8 @@ static bool ts__builder_edges(ts__builder *b)
     for (size_t i = 0; i < count && !b->failed; i++)
         ts__builder_step(b, ts__rsort_index(&b->sort)[i]);
     ts__rsort_close(b->allocator, &b->sort);
+    if (!b->failed) ts__builder_users(b);
+    if (!b->failed) ts__builder_infer(b);
     return !b->failed;
 }
 
@@ -8480,32 +9055,18 @@ TS_API void ts_replay_close(ts_replay *replay)
     if (!replay) return;
     const ts_allocator a = replay->allocator;
     ts__model_close(replay);
-    ts__rvec *const vecs[] = { &replay->files,
-                               &replay->ops,
-                               &replay->call_names,
-                               &replay->call_classes,
-                               &replay->events,
-                               &replay->places,
-                               &replay->meetings,
-                               &replay->members,
-                               &replay->met,
-                               &replay->joined,
-                               &replay->queued,
-                               &replay->lanes,
-                               &replay->waiters,
-                               &replay->time,
-                               &replay->duration,
-                               &replay->lane,
-                               &replay->flags,
-                               &replay->offsets,
-                               &replay->targets,
-                               &replay->kinds,
-                               &replay->start,
-                               &replay->gap,
-                               &replay->changed,
-                               &replay->lane_results,
-                               &replay->device_results,
-                               &replay->circle };
+    ts__rvec *const vecs[] = {
+        &replay->files,        &replay->ops,          &replay->call_names,
+        &replay->call_classes, &replay->events,       &replay->places,
+        &replay->meetings,     &replay->members,      &replay->met,
+        &replay->joined,       &replay->queued,       &replay->deps_named,
+        &replay->call_numbers, &replay->lanes,        &replay->waiters,
+        &replay->time,         &replay->duration,     &replay->lane,
+        &replay->flags,        &replay->offsets,      &replay->targets,
+        &replay->kinds,        &replay->start,        &replay->gap,
+        &replay->changed,      &replay->lane_results, &replay->device_results,
+        &replay->circle
+    };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);

@@ -200,6 +200,29 @@ static inline void add_calls(forge *f, const call *calls, uint32_t count)
     free(values);
 }
 
+// What the source says: `to` comes after `from`, which are correlations.
+typedef struct dependency {
+    uint64_t from, to;
+} dependency;
+
+static inline void add_dependencies(forge *f, const dependency *deps,
+                                    uint32_t count)
+{
+    enum { COLUMNS = 3 };
+    const uint8_t columns[COLUMNS] = { 1, 31, 20 };
+    uint64_t *const values = calloc(COLUMNS * (size_t)count + 1, 8);
+    if (!values) abort();
+    for (uint32_t i = 0; i < count; i++) {
+        values[count + i] = deps[i].from;
+        values[2 * (size_t)count + i] = deps[i].to;
+    }
+    forge_events(f, TS_EVENT_DEPENDENCY, HOST, count, 0, 0);
+    for (size_t c = 0; c < COLUMNS; c++)
+        add_column(f, columns[c], values + c * count);
+    forge_events_end(f);
+    free(values);
+}
+
 static inline void work_begin(fixture *x, uint32_t streams)
 {
     memset(x, 0, sizeof *x);

@@ -248,6 +248,72 @@ static void default_streams_of_threads_are_blocking_streams(void **state)
     work_close(&x);
 }
 
+// Nothing says that it is, but for once it ran beside the default stream.
+static void a_stream_that_ever_ran_beside_it_is_non_blocking(void **state)
+{
+    (void)state;
+    const op ops[] = {
+        { K, LEGACY, 1, 10, 0, 0, 0, 0, HOST },
+        { K, S0, 12, 20, 1, 0, 0, 0, HOST },
+        { K, S0 + 1, 12, 30, 2, 0, 0, 0, HOST },
+        { K, LEGACY, 20, 40, 3, 0, 0, 0, HOST }, // beside the second
+        { K, S0 + 1, 42, 50, 4, 0, 0, 0, HOST },
+        { K, S0, 42, 50, 5, 0, 0, 0, HOST },
+    };
+    fixture x = WORK(ops);
+    work_change(&x, LEGACY, 1, 19); // 10 more
+    work_expect(&x, S0, 12, 22, 30);
+    work_expect(&x, LEGACY, 20, 30, 50);
+    work_expect(&x, S0, 42, 52, 60);
+    work_expect(&x, S0 + 1, 12, 12, 30);
+    work_expect(&x, S0 + 1, 42, 42, 50);
+    assert_int_equal(3, stats(&x)->edges[TS_EDGE_LEGACY_DEFAULT]);
+    assert_int_equal(1, stats(&x)->contradicted);
+    work_close(&x);
+}
+
+/* ---- What the source says ----------------------------------------------- */
+
+static void dependencies_that_the_source_says_are_kept(void **state)
+{
+    (void)state;
+    const op ops[] = {
+        KERNEL(S0, 10, 20, 1),     KERNEL(S0 + 1, 25, 30, 2),
+        KERNEL(S0 + 2, 5, 8, 3),   KERNEL(S0 + 2, 11, 18, 3),
+        KERNEL(S0 + 3, 25, 30, 4), KERNEL(S0 + 4, 26, 30, 4),
+        KERNEL(S0 + 5, 6, 9, 5),   KERNEL(S0 + 6, 40, 50, 8),
+    };
+    const call calls[] = { { HOST, 31, 33, 6, "aten::item", 0 },
+                           { HOST, 34, 60, 7, "aten::mm", 0 },
+                           { HOST, 70, 80, 9, "aten::unnamed", 0 } };
+    const dependency deps[] = {
+        { 1, 2 },            // one for one
+        { 3, 4 },            // two for two: a join
+        { 1, 5 },            // which began before: contradicted
+        { 2, 6 },            // an operation for a call
+        { 6, 7 },            // a call for a call
+        { 7, 8 },            // a call that still ran: for its start
+        { 1, 99 },           // nobody
+        { 99, 2 }, { 1, 1 }, // itself
+    };
+    fixture x;
+    work_begin(&x, 0);
+    work_add(&x, ops, 8, calls, 3, 0);
+    add_dependencies(&x.f, deps, sizeof deps / sizeof *deps);
+    work_open(&x, NULL);
+    assert_int_equal(2, stats(&x)->calls);
+    assert_int_equal(1 + 4 + 3, stats(&x)->edges[TS_EDGE_USER]);
+    assert_int_equal(1, stats(&x)->contradicted);
+    work_change(&x, S0, 10, 20); // until 30
+    work_expect(&x, S0 + 1, 25, 35, 40);
+    work_expect(&x, S0 + 5, 6, 6, 9);
+    work_expect(&x, S0 + 6, 40, 50, 60); // by way of both calls
+    work_change(&x, S0 + 2, 5, 25);      // until 30, the other until 40
+    work_expect(&x, S0 + 3, 25, 47, 52);
+    work_expect(&x, S0 + 4, 26, 48, 52);
+    work_close(&x);
+}
+
 /* ---- The order of the host ---------------------------------------------- */
 
 // Of one kernel nobody knows when it was launched: that of all others counts
@@ -355,6 +421,8 @@ int main(void)
         cmocka_unit_test(an_asynchronous_copy_returns_before_its_end),
         cmocka_unit_test(a_host_function_is_part_of_its_stream),
         cmocka_unit_test(default_streams_of_threads_are_blocking_streams),
+        cmocka_unit_test(a_stream_that_ever_ran_beside_it_is_non_blocking),
+        cmocka_unit_test(dependencies_that_the_source_says_are_kept),
         cmocka_unit_test(a_gap_in_what_is_known_of_the_host_costs_only_itself),
         cmocka_unit_test(a_full_queue_holds_the_launch),
         cmocka_unit_test(a_queue_that_never_was_full_can_become_so),

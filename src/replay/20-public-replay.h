@@ -32,13 +32,23 @@
       record of that event before the wait; none: the wait waits for nothing;
     - on a legacy default stream, an operation on what was issued before to
       blocking streams of its context, and what is issued to these after it
-      on the operation;
+      on the operation. A stream that ever ran beside it is not blocking;
+    - what the trace itself says (events of kind dependency);
+    - operations of one call, the nodes of a graph launch, on each other as
+      their times tell, its roots alone on the call and on what was on the
+      launch stream before;
+    - a launch on the start of the operation queue_depth launches before it on
+      its stream;
     - a collective ends, on every rank of which there is a trace, after all of
       them have begun it; so do a send and its receive. Their join begins when
       the last one arrives and lasts as long as the shortest of them did;
     - a host sync ends after what it waited for, a call after its sync or its
       copy if the record shows that it outlasted it, and the next call of a
       thread comes after the one before.
+    What nothing of this explains is inferred from times, and flagged so: an
+    operation that begins later than usual just after one on another stream
+    of its device ended, and calls that wait for a stream or event that the
+    record does not name.
     A sync or legacy edge that the record contradicts (it did not wait) is
     left out and counted, and so is what would close a circle, unless `record`
     says so.

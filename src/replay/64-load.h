@@ -2,6 +2,7 @@
 
 static void ts__loader_close(ts__loader *l)
 {
+    ts__rvec_close(l->allocator, &l->wanted);
     ts__rvec_close(l->allocator, &l->classes);
     ts__rvec_close(l->allocator, &l->rows);
     ts__rvec_close(l->allocator, &l->colls);
@@ -42,7 +43,8 @@ static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
     l->offset = f->offset_ns = ts__replay_offset(l->replay, f);
     l->row_first = l->rows.count;
     l->call_first = l->calls.count;
-    const ts_result rows = ts__loader_rows(l, threads);
+    ts_result rows = ts__loader_rows(l, threads);
+    if (rows == TS_OK) rows = ts__loader_deps(l);
     const ts_result result =
         rows == TS_OK ? ts__loader_calls(l, threads) : rows;
     if (result != TS_OK) return result;

@@ -1,10 +1,5 @@
 /* ---- 9.23 Replay: edges -------------------------------------------------- */
 
-/*
-    What traces say themselves: rows of TS_EVENT_DEPENDENCY (importers write
-    them) name `record`, what is waited for, and `correlation`, what waits,
-    operations or else the API call of that correlation: TS_EDGE_USER.
-*/
 typedef struct ts__edge {
     uint32_t from, to;
     uint8_t kind;
@@ -33,6 +28,7 @@ typedef struct ts__lane_state {
     uint32_t epoch;   // of the legacy operation it last waited for
     uint32_t graph;   // whose nodes came last, or TS_NODE_NONE
     ts__chain before; // what was there before them
+    bool free;        // not tied to the legacy default stream
     uint32_t used;    // a thread: lane that it last issued to
     uint32_t recent;  // and the operation
 } ts__lane_state;
@@ -266,7 +262,7 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
         ts__builder_wait(b, join, op, TS_EDGE_LEGACY_DEFAULT);
         group->legacy = op;
         group->epoch++;
-    } else if (!(lane->flags & TS_STREAM_NON_BLOCKING)) {
+    } else if (!state->free) {
         if (state->epoch != group->epoch &&
             ts__builder_wait(b, group->legacy, op, TS_EDGE_LEGACY_DEFAULT))
             state->epoch = group->epoch;
@@ -497,7 +493,7 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
         state->issued.longest = op;
     ts__builder_dirty(b, index, TS__REACH_DEVICE);
     ts__builder_dirty(b, index, TS__REACH_CONTEXT);
-    if (!(lane->flags & (TS_STREAM_LEGACY_DEFAULT | TS_STREAM_NON_BLOCKING)))
+    if (!(lane->flags & TS_STREAM_LEGACY_DEFAULT) && !state->free)
         ts__builder_dirty(b, index, TS__REACH_BLOCKING);
 }
 
@@ -560,6 +556,7 @@ static bool ts__builder_lanes(ts__builder *b)
         ts__lane_state *const state = ts__builder_lane(b, i);
         memset(state->dirty, 0, sizeof state->dirty);
         state->epoch = 0;
+        state->free = lane->flags & TS_STREAM_NON_BLOCKING;
         state->group[TS__REACH_DEVICE] =
             ts__builder_group_of(b, lane->file, lane->device_track);
         state->group[TS__REACH_CONTEXT] = state->group[TS__REACH_BLOCKING] =
@@ -570,6 +567,98 @@ static bool ts__builder_lanes(ts__builder *b)
                 true;
     }
     return !b->failed;
+}
+
+// Work on the legacy default streams of a context, in order of start.
+static bool ts__defy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
+{
+    const ts_replay *const r = b->replay;
+    const size_t groups = b->groups.count;
+    if (!ts__rvec_fill(b->allocator, first, sizeof(uint32_t), groups + 1, 0))
+        return false;
+    uint32_t *const at = (uint32_t *)first->data;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < r->op_count; i++) {
+            const uint32_t lane = ts__replay_lanes(r)[i];
+            if (!(ts__replay_lane_at(r, lane)->flags &
+                  TS_STREAM_LEGACY_DEFAULT) ||
+                !ts__kind_works(ts__replay_op(r, i)->kind))
+                continue;
+            const uint32_t group =
+                ts__builder_lane(b, lane)->group[TS__REACH_BLOCKING];
+            if (pass == 0)
+                at[group + 1]++;
+            else
+                ((uint32_t *)list->data)[at[group]++] = i;
+        }
+        for (size_t i = 1; pass == 0 && i <= groups; i++)
+            at[i] += at[i - 1];
+        if (pass == 0 &&
+            !ts__rvec_reserve(b->allocator, list, sizeof(uint32_t), at[groups]))
+            return false;
+    }
+    for (size_t i = groups; i > 0; i--)
+        at[i] = at[i - 1];
+    at[0] = 0;
+    return true;
+}
+
+// Whether an operation runs beside work of its legacy default stream, by more
+// than times are rounded. The last that began before it and the next count.
+static bool ts__defy_beside(const ts_replay *r, const uint32_t *legacy,
+                            size_t count, uint32_t op)
+{
+    const int64_t start = ts__replay_time(r)[op], end = ts__replay_end(r, op);
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ts__replay_time(r)[legacy[middle]] <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low ? low - 1 : low; i < count && i <= low; i++) {
+        const int64_t from = ts__replay_time(r)[legacy[i]];
+        const int64_t to = ts__replay_end(r, legacy[i]);
+        const int64_t both =
+            (to < end ? to : end) - (from > start ? from : start);
+        int64_t rounded = to - from < end - start ? to - from : end - start;
+        rounded = rounded / 2 < 1000 ? rounded / 2 : 1000;
+        if (both > rounded) return true;
+    }
+    return false;
+}
+
+/*
+    Traces seldom say which streams are non-blocking. One whose work ever runs
+    beside work of the legacy default stream of its context must be.
+*/
+static bool ts__builder_defy(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    bool any = false;
+    for (size_t i = 0; i < b->groups.count; i++)
+        any |= ts__builder_group(b, (uint32_t)i)->has_legacy;
+    if (!any) return true;
+    ts__rvec first = { 0 }, list = { 0 };
+    const bool ok = ts__defy_list(b, &first, &list);
+    for (uint32_t i = 0; ok && i < r->op_count; i++) {
+        const uint32_t lane = ts__replay_lanes(r)[i];
+        ts__lane_state *const state = ts__builder_lane(b, lane);
+        if (state->free || !ts__kind_works(ts__replay_op(r, i)->kind) ||
+            ts__replay_lane_at(r, lane)->flags & TS_STREAM_LEGACY_DEFAULT)
+            continue;
+        const uint32_t *const at =
+            (const uint32_t *)first.data + state->group[TS__REACH_BLOCKING];
+        if (!ts__defy_beside(r, (const uint32_t *)list.data + at[0],
+                             at[1] - at[0], i))
+            continue;
+        state->free = true;
+        b->replay->stats.contradicted++;
+    }
+    ts__rvec_close(b->allocator, &first);
+    ts__rvec_close(b->allocator, &list);
+    return ok;
 }
 
 // Records by correlation, if any wait names one.

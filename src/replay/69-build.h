@@ -147,7 +147,9 @@ static void ts__builder_close(ts__builder *b)
 
 static bool ts__builder_edges(ts__builder *b)
 {
-    if (!ts__builder_lanes(b) || !ts__builder_name_records(b)) return false;
+    if (!ts__builder_lanes(b) || !ts__builder_name_records(b) ||
+        !ts__builder_defy(b))
+        return false;
     ts__graphs graphs = { 0 };
     ts__builder_meetings(b);
     ts__builder_hosts(b);
@@ -160,6 +162,7 @@ static bool ts__builder_edges(ts__builder *b)
     for (size_t i = 0; i < count && !b->failed; i++)
         ts__builder_step(b, ts__rsort_index(&b->sort)[i]);
     ts__rsort_close(b->allocator, &b->sort);
+    if (!b->failed) ts__builder_users(b);
     if (!b->failed) ts__builder_infer(b);
     return !b->failed;
 }

@@ -139,32 +139,18 @@ TS_API void ts_replay_close(ts_replay *replay)
     if (!replay) return;
     const ts_allocator a = replay->allocator;
     ts__model_close(replay);
-    ts__rvec *const vecs[] = { &replay->files,
-                               &replay->ops,
-                               &replay->call_names,
-                               &replay->call_classes,
-                               &replay->events,
-                               &replay->places,
-                               &replay->meetings,
-                               &replay->members,
-                               &replay->met,
-                               &replay->joined,
-                               &replay->queued,
-                               &replay->lanes,
-                               &replay->waiters,
-                               &replay->time,
-                               &replay->duration,
-                               &replay->lane,
-                               &replay->flags,
-                               &replay->offsets,
-                               &replay->targets,
-                               &replay->kinds,
-                               &replay->start,
-                               &replay->gap,
-                               &replay->changed,
-                               &replay->lane_results,
-                               &replay->device_results,
-                               &replay->circle };
+    ts__rvec *const vecs[] = {
+        &replay->files,        &replay->ops,          &replay->call_names,
+        &replay->call_classes, &replay->events,       &replay->places,
+        &replay->meetings,     &replay->members,      &replay->met,
+        &replay->joined,       &replay->queued,       &replay->deps_named,
+        &replay->call_numbers, &replay->lanes,        &replay->waiters,
+        &replay->time,         &replay->duration,     &replay->lane,
+        &replay->flags,        &replay->offsets,      &replay->targets,
+        &replay->kinds,        &replay->start,        &replay->gap,
+        &replay->changed,      &replay->lane_results, &replay->device_results,
+        &replay->circle
+    };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);
