@@ -652,6 +652,7 @@ typedef struct ts_node {
     int64_t gap_ns; // beyond its dependencies; set by the run
     bool selected;
     uint32_t file;
+    int64_t start_ns, end_ns; // in the run; both 0 if it did not run
 } ts_node;
 TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
                            ts_node *node);
@@ -9781,18 +9782,38 @@ TS_API ts_graph ts_replay_graph(const ts_replay *replay)
     return graph;
 }
 
+// When an operation or a call ran, if it did.
+static void ts__node_times(const ts_replay *r, uint32_t i, ts_node *n)
+{
+    const int64_t *const start = (const int64_t *)r->start.data;
+    const int64_t *const changed = (const int64_t *)r->changed.data;
+    if (!r->start.count || !n->selected || start[i] == TS__NO_TIME) return;
+    const uint32_t end = ts__replay_end_node(r, i);
+    if (end != i && start[end] == TS__NO_TIME) return;
+    n->start_ns = start[i];
+    const int64_t duration =
+        r->changed.count ? changed[i] : ts__replay_duration(r)[i];
+    if (i < r->op_count)
+        n->end_ns = ts__op_end(r, i);
+    else if (end != i)
+        n->end_ns = start[end];
+    else
+        n->end_ns = ts__replay_add(start[i], duration);
+}
+
 TS_API bool ts_replay_node(const ts_replay *replay, size_t index, ts_node *node)
 {
     if (index >= replay->node_count) return false;
     const uint32_t i = (uint32_t)index;
     const uint32_t calls_end = replay->op_count + replay->call_count;
-    ts_node n = { TS_NODE_OPERATION, i, 0, 0, 0, 0, 0, false, 0 };
+    ts_node n = { TS_NODE_OPERATION, i, 0, 0, 0, 0, 0, false, 0, 0, 0 };
     n.file = ts__replay_file_of(replay, i);
     n.track = ts__replay_lane_at(replay, ts__replay_lanes(replay)[i])->track;
     n.recorded_ns = ts__replay_time(replay)[i];
     n.duration_ns = ts__replay_duration(replay)[i];
     if (replay->gap.count) n.gap_ns = ((const int64_t *)replay->gap.data)[i];
     n.selected = ts__replay_selected(replay, i);
+    if (i < calls_end) ts__node_times(replay, i, &n);
     if (i >= replay->join_first) {
         n.type = TS_NODE_JOIN;
         n.track = 0;

@@ -4,7 +4,7 @@
 #include "tools/replay/races.h"
 
 static const char *stream_text, *device_text, *deps_text, *ops_text, *zone_text;
-static const char *mode_text;
+static const char *mode_text, *out_text;
 static cli_list what_ifs;
 static int64_t from_ns, to_ns;
 static uint64_t loops;
@@ -51,9 +51,13 @@ static const cli_option options[] = {
       .help = "print the plan: what is selected, what is skipped and why",
       .flag = &want_dry_run },
     { .name = "--loops N",
-      .help = "run N times: all digests must be equal; say how long it took",
+      .help = "run N times, compare the digests, say how long it took",
       .flag = &has_loops,
       .number = &loops },
+    { .name = "-o, --output FILE",
+      .help = "write the schedule as a trace: operations when they were\n"
+              "replayed, all else as it was recorded",
+      .text = &out_text },
     { .name = "--digest",
       .help = "print only the digest of the schedule",
       .flag = &want_digest },
@@ -146,6 +150,10 @@ static bool check_usage(int argc, ts_deps *deps)
                                : "--loops is at least 1, at most 1000000");
         return false;
     }
+    if (out_text && want_dry_run) {
+        cli_error(&tool, NULL, "--dry-run replays nothing that -o could write");
+        return false;
+    }
     if (want_digest && (want_json || want_dry_run)) {
         cli_error(&tool, NULL,
                   "--digest goes with neither --json nor "
@@ -229,7 +237,9 @@ static int replay(replay_job *job, const ts_replay_desc *desc)
         return races_run(job, &races);
     }
     const ts_result ran = job->dry_run ? TS_OK : replay_run(job, loops);
-    return ran == TS_OK ? report(job) : say_failure(job, ran);
+    if (ran != TS_OK) return say_failure(job, ran);
+    if (out_text && !replay_write(job, out_text)) return REPLAY_BAD;
+    return report(job);
 }
 
 static int select_and_replay(replay_job *job)
@@ -274,8 +284,8 @@ static int verify(int argc, char **argv)
         return cli_usage(&tool);
     }
     if (stream_text || device_text || deps_text || ops_text || zone_text ||
-        has_from || has_to || has_loops || want_dry_run || want_digest ||
-        races.races || races.explore || has_seed) {
+        out_text || has_from || has_to || has_loops || want_dry_run ||
+        want_digest || races.races || races.explore || has_seed) {
         cli_error(&tool, NULL, "--verify goes with --json alone");
         return cli_usage(&tool);
     }

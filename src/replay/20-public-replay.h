@@ -300,6 +300,7 @@ typedef struct ts_node {
     int64_t gap_ns; // beyond its dependencies; set by the run
     bool selected;
     uint32_t file;
+    int64_t start_ns, end_ns; // in the run; both 0 if it did not run
 } ts_node;
 TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
                            ts_node *node);

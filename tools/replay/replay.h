@@ -118,6 +118,7 @@ void replay_put_track(FILE *out, const replay_job *job, uint32_t file,
                       const ts_track *track);
 
 const char *replay_deps_name(ts_deps deps);
+const char *replay_mode_name(ts_replay_mode mode);
 // A model is, if all of it ran.
 bool replay_is_same(const replay_job *job);
 // "kernel saxpy on 0:2 (compute) at 1.5 ms", of an operation or a call.
@@ -125,6 +126,11 @@ void replay_put_node(FILE *out, const replay_job *job, uint32_t node);
 
 void replay_text(const replay_job *job);
 void replay_json(const replay_job *job);
+
+/* ---- A trace of the schedule (replay_write.c) --------------------------- */
+
+// False, with the reason on stderr, if it could not be written.
+bool replay_write(const replay_job *job, const char *path);
 
 /* ---- Comparison (verify.c) ---------------------------------------------- */
 

@@ -31,6 +31,11 @@ const char *replay_deps_name(ts_deps deps)
                                    : "frozen";
 }
 
+const char *replay_mode_name(ts_replay_mode mode)
+{
+    return mode == TS_REPLAY_MODEL ? "model" : "exact";
+}
+
 bool replay_is_same(const replay_job *job)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
