@@ -75,6 +75,8 @@ soak: all ## kill -9 a thousand times, storms, a full disk (half an hour)
 	tests/soak/run.sh
 bench: all benches ## one row per budget of the design; JSON=1 for JSON
 	bench/run.sh $(if $(JSON),--json)
+accuracy: all ## replay ../shared/data: how close models come to it
+	bench/accuracy.sh
 amalgamate: ## the two headers from their sections in src/
 	src/amalgamate.sh src/record >tracesmith.h
 	src/amalgamate.sh src/replay >tracesmith_replay.h
@@ -139,6 +141,6 @@ clean: ## everything that was built
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
-.PHONY: all examples tests benches demo check check-san check-disabled \
-    check-cxx fuzz soak bench amalgamate format format-check ci install \
-    uninstall dist clean help
+.PHONY: all examples tests benches accuracy demo check check-san \
+    check-disabled check-cxx fuzz soak bench amalgamate format format-check ci \
+    install uninstall dist clean help

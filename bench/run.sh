@@ -97,6 +97,7 @@ trace big 1000 100 big.sbt
 program bench_read
 program bench_timeline
 program bench_tools
+program bench_replay
 
 cpu=$(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)
 compiler=$("${CC:-cc}" --version | head -n 1)

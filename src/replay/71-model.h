@@ -4,6 +4,8 @@
 #define TS__CLASS_SAMPLES 8
 // Quartiles are taken from so many samples of a class, evenly spread.
 #define TS__CLASS_SORTED 4096
+// No delay of a device or a driver is so long: something else was waited for.
+#define TS__CLASS_MOST_NS 1000000
 // What is never an outlier: resolution of clocks, noise of one access.
 #define TS__CLASS_NOISE_NS 1000
 
@@ -253,6 +255,9 @@ static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
         return true;
     }
     if (to >= r->join_first) return true;
+    if (TS_EDGE_KIND(kind) == TS_EDGE_QUEUE &&
+        ts__node_role(r, to) != TS__AT_CALL_END)
+        return true; // there was room: it only orders
     if (TS_EDGE_KIND(kind) == TS_EDGE_SELF) {
         const bool blocked = latest > at;
         if (!blocked) *delay = recorded;
@@ -364,6 +369,7 @@ static void ts__calibrate_each(ts__calibration *c, ts__sampled which,
         const ts__class *const class_of = ts__model_class(c->model, k);
         if (!ts__sample_is(which, class_of->pub.kind)) continue;
         const int64_t sample = time[i] - (hold->at - class_of->guard);
+        if (sample > TS__CLASS_MOST_NS || sample < -TS__CLASS_MOST_NS) continue;
         for (; k != TS_NODE_NONE; k = ts__model_class(c->model, k)->parent)
             call(c, k, sample);
     }

@@ -1,0 +1,112 @@
+/*
+    bench_replay.c - how fast the replay runs, and how that grows
+
+    Makes its traces with gen_trace. Times are CPU time of one thread: a run
+    after the loading, with gaps, loop, figures and digest; growth in ns for
+    each operation, over the smallest trace.
+*/
+#include "bench/bench.h" // first: it asks for GNU interfaces
+
+static const char *make_trace(uint32_t streams, uint64_t count)
+{
+    char command[1024];
+    const char *const path = bench_path("replay.sbt");
+    snprintf(command, sizeof command,
+             "'%s/bench/gen_trace' graph%" PRIu32 " %" PRIu64 " '%s'",
+             bench.bin, streams, count, path);
+    if (system(command)) bench_need(TS_ERR_IO, command);
+    return path;
+}
+
+// ns of one run for each operation, the least of `rounds`.
+static double run_ns(uint32_t streams, uint64_t count, uint32_t mode,
+                     int rounds)
+{
+    ts_reader *const reader = bench_open(make_trace(streams, count));
+    ts_replay *replay;
+    bench_need(ts_replay_open(&replay, reader, NULL), "replay");
+    const ts_replay_run_desc desc = { .mode = mode };
+    // The first run of a model calibrates it.
+    bench_need(ts_replay_run(replay, &desc), "run");
+    double least = INFINITY;
+    for (int i = 0; i < rounds; i++) {
+        const double begin = bench_cpu_ns();
+        bench_need(ts_replay_run(replay, &desc), "run");
+        bench_keep_min(&least, bench_cpu_ns() - begin);
+    }
+    const double operations = (double)ts_replay_result(replay)->operations;
+    ts_replay_close(replay);
+    ts_reader_close(reader);
+    return least / operations;
+}
+
+static void core(const char *key, const char *what, uint32_t streams,
+                 uint32_t mode, double budget)
+{
+    const double ns = run_ns(streams, bench.quick ? 200000 : 1000000, mode, 9);
+    const bench_row row = { .key = key,
+                            .what = what,
+                            .figure = 1e3 / ns,
+                            .unit = "M ops/s",
+                            .yardstick = "-",
+                            .rule = budget > 0 ? BENCH_FIGURE_MIN : BENCH_INFO,
+                            .budget = budget };
+    bench_print(&row);
+}
+
+static void growth(const char *key, const char *what, double ns, double least)
+{
+    const bench_row row = { .key = key,
+                            .what = what,
+                            .figure = ns,
+                            .unit = "ns/op",
+                            .limit = least,
+                            .yardstick = "the smallest trace",
+                            .rule = BENCH_INFO };
+    bench_print(&row);
+}
+
+static void growth_of_operations(void)
+{
+    const uint64_t most = bench.quick ? 1000000 : 10000000;
+    double least = 0;
+    for (uint64_t count = 10000; count <= most; count *= 10) {
+        const double ns = run_ns(64, count, TS_REPLAY_EXACT, 5);
+        char key[64], what[64];
+        if (count == 10000) least = ns;
+        snprintf(key, sizeof key, "replay.ops.%" PRIu64, count);
+        snprintf(what, sizeof what, "replay, a run of %" PRIu64 " operations",
+                 count);
+        growth(key, what, ns, least);
+    }
+}
+
+static void growth_of_streams(void)
+{
+    double least = 0;
+    for (uint32_t streams = 1; streams <= 4096; streams *= 8) {
+        const double ns =
+            run_ns(streams, bench.quick ? 200000 : 1000000, TS_REPLAY_EXACT, 5);
+        char key[64], what[64];
+        if (streams == 1) least = ns;
+        snprintf(key, sizeof key, "replay.streams.%" PRIu32, streams);
+        snprintf(what, sizeof what, "replay, a run on %" PRIu32 " streams",
+                 streams);
+        growth(key, what, ns, least);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    bench_parse(argc, argv);
+    core("replay.core.64", "replay, a run on 64 streams", 64, TS_REPLAY_EXACT,
+         5);
+    core("replay.core.1024", "replay, a run on 1,024 streams", 1024,
+         TS_REPLAY_EXACT, 2);
+    core("replay.model.64", "replay, a model on 64 streams", 64,
+         TS_REPLAY_MODEL, 0);
+    growth_of_operations();
+    growth_of_streams();
+    remove(bench_path("replay.sbt"));
+    return 0;
+}
