@@ -865,9 +865,9 @@ typedef enum ts_state {
     goes back along the edge that was satisfied last, and on through what is
     no work itself (event waits, records, joins), to the *culprit*: a host
     call, or other work. (Of edges satisfied at one moment: recorded before
-    inferred ones, then the higher ts_edge_kind, then the earlier source. An
-    event wait that takes no time is bound by its event or by what it came
-    after, not by where it stands.)
+    inferred ones, then the higher ts_edge_kind, then the earlier source. Work
+    that takes no time is none. An event wait that takes no time is bound by
+    its event or by what it came after, not by where it stands.)
 
     UNEXPLAINED     there is no culprit, or it was done long before X began:
                     longer ago than TS_TIMELINE_SLOW_NS and 8 times the middle
@@ -12512,13 +12512,15 @@ static uint8_t ts__tl_bound_by(const ts_timeline *t, uint32_t node)
 
 // Where a way back ends: host calls, the host's own operations, and what
 // takes time on a stream.
-static bool ts__tl_is_root(const ts_replay *r, uint32_t node)
+static bool ts__tl_is_root(const ts_timeline *t, uint32_t node)
 {
+    const ts_replay *const r = t->replay;
     if (node >= r->op_count) return ts__tl_is_call(r, node);
     const uint8_t kind = ts__replay_op(r, node)->kind;
     const uint32_t lane = ts__replay_lanes(r)[node];
-    return ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION ||
-           ts__kind_of_host(kind, ts__replay_lane_at(r, lane)->fifo);
+    if (ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION)
+        return ts__tl_finish(t, node) > ts__tl_begin(t, node);
+    return ts__kind_of_host(kind, ts__replay_lane_at(r, lane)->fifo);
 }
 
 // The node behind the one that binds `node`: the owner of an end if the way
@@ -12534,7 +12536,7 @@ static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
     const bool through = owner != from && owner < r->op_count &&
                          ts__kind_syncs(ts__replay_op(r, owner)->kind) &&
                          ts__tl_bound_by(t, from) != TS_EDGE_SELF;
-    if (!through && ts__tl_is_root(r, owner)) return owner;
+    if (!through && ts__tl_is_root(t, owner)) return owner;
     *stops = false;
     return from;
 }

@@ -203,6 +203,28 @@ static void a_long_call_is_done_when_it_returns(void **s)
     timeline_close(&x);
 }
 
+static void a_call_that_blocks_by_its_name_is_a_sync(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 10, 38, 5, 1, 0, 0, HOST },
+        { K, S0, 50, 60, 45, 2, 0, 0, HOST },
+    };
+    const call calls[] = { { HOST, 8, 40, 77, "cudaDeviceSynchronize" } };
+    timeline x = TIMELINE_CALLS(ops, calls);
+    const ts_gap gap = gap_is(&x, 1, 38, 50, TS_IDLE_HOST_SYNC);
+    ts_node node;
+    assert_true(ts_replay_node(x.work.replay, gap.culprit, &node));
+    assert_int_equal(8, node.recorded_ns);
+    uint8_t edge;
+    bool inferred;
+    assert_int_equal(
+        work_find(&x.work, S0, 10),
+        ts_timeline_culprit(x.timeline, gap.culprit, &edge, &inferred));
+    assert_int_equal(TS_EDGE_SYNC, edge);
+    timeline_close(&x);
+}
+
 /* ---- Figures ------------------------------------------------------------ */
 
 static void work_is_counted_once_however_much_runs_at_once(void **s)
@@ -357,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_host_function_is_the_host),
         cmocka_unit_test(what_nothing_explains_is_said_to_be_unexplained),
         cmocka_unit_test(a_long_call_is_done_when_it_returns),
+        cmocka_unit_test(a_call_that_blocks_by_its_name_is_a_sync),
         cmocka_unit_test(work_is_counted_once_however_much_runs_at_once),
         cmocka_unit_test(a_window_cuts_figures_not_gaps),
         cmocka_unit_test(the_times_of_a_run_can_be_looked_at),

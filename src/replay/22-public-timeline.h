@@ -37,9 +37,9 @@ typedef enum ts_state {
     goes back along the edge that was satisfied last, and on through what is
     no work itself (event waits, records, joins), to the *culprit*: a host
     call, or other work. (Of edges satisfied at one moment: recorded before
-    inferred ones, then the higher ts_edge_kind, then the earlier source. An
-    event wait that takes no time is bound by its event or by what it came
-    after, not by where it stands.)
+    inferred ones, then the higher ts_edge_kind, then the earlier source. Work
+    that takes no time is none. An event wait that takes no time is bound by
+    its event or by what it came after, not by where it stands.)
 
     UNEXPLAINED     there is no culprit, or it was done long before X began:
                     longer ago than TS_TIMELINE_SLOW_NS and 8 times the middle

@@ -273,13 +273,15 @@ static uint8_t ts__tl_bound_by(const ts_timeline *t, uint32_t node)
 
 // Where a way back ends: host calls, the host's own operations, and what
 // takes time on a stream.
-static bool ts__tl_is_root(const ts_replay *r, uint32_t node)
+static bool ts__tl_is_root(const ts_timeline *t, uint32_t node)
 {
+    const ts_replay *const r = t->replay;
     if (node >= r->op_count) return ts__tl_is_call(r, node);
     const uint8_t kind = ts__replay_op(r, node)->kind;
     const uint32_t lane = ts__replay_lanes(r)[node];
-    return ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION ||
-           ts__kind_of_host(kind, ts__replay_lane_at(r, lane)->fifo);
+    if (ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION)
+        return ts__tl_finish(t, node) > ts__tl_begin(t, node);
+    return ts__kind_of_host(kind, ts__replay_lane_at(r, lane)->fifo);
 }
 
 // The node behind the one that binds `node`: the owner of an end if the way
@@ -295,7 +297,7 @@ static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
     const bool through = owner != from && owner < r->op_count &&
                          ts__kind_syncs(ts__replay_op(r, owner)->kind) &&
                          ts__tl_bound_by(t, from) != TS_EDGE_SELF;
-    if (!through && ts__tl_is_root(r, owner)) return owner;
+    if (!through && ts__tl_is_root(t, owner)) return owner;
     *stops = false;
     return from;
 }

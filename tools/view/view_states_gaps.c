@@ -8,20 +8,37 @@ static ts_reader *reader_of(const view_states *s, uint32_t file)
     return ts_replay_reader(s->replay, file);
 }
 
+// Of the long name of a function what is before its template and arguments,
+// and of that 60 columns.
+static ts_text brief_of(ts_text text)
+{
+    static const char unnamed[] = "(anonymous";
+    size_t end = 0;
+    while (end < text.size &&
+           (!end || !strchr("<(", text.text[end]) || !text.text[end])) {
+        end++;
+        if (text.size - end > sizeof unnamed &&
+            !memcmp(text.text + end, unnamed, sizeof unnamed - 1))
+            end += sizeof unnamed - 1;
+    }
+    const bool result = end > 5 && !memcmp(text.text, "void ", 5);
+    return result ? (ts_text){ text.text + 5, end - 5 }
+                  : (ts_text){ text.text, end };
+}
+
 static void put_text(FILE *out, ts_text text)
 {
-    char buffer[256];
-    const ts_text brief = view_shorten(text, 40, buffer);
-    if (view_columns(brief.text, brief.size) <= 60) {
-        cli_put_text(out, brief.text, brief.size);
+    enum { WIDEST = 60 };
+    if (view_columns(text.text, text.size) > 40) text = brief_of(text);
+    if (view_columns(text.text, text.size) <= WIDEST) {
+        cli_put_text(out, text.text, text.size);
         return;
     }
-    // The first 57 columns of what is still too long.
     size_t size = 0;
     uint32_t code;
-    for (uint32_t i = 0; i < 57; i++)
-        size += cli_utf8(brief.text + size, brief.size - size, &code);
-    cli_put_text(out, brief.text, size);
+    for (uint32_t i = 0; i < WIDEST - 3; i++)
+        size += cli_utf8(text.text + size, text.size - size, &code);
+    cli_put_text(out, text.text, size);
     fputs("...", out);
 }
 
@@ -110,6 +127,8 @@ static void put_late_call(FILE *out, const view_states *s, const ts_gap *gap,
     fprintf(out, " was launched %s after the device had run dry, by ",
             cli_time(late).s);
     view_states_put_node(out, s, gap->culprit, true);
+    if (call->duration_ns > (gap->end_ns - gap->start_ns) / 8)
+        fprintf(out, ", a call of %s", cli_time(call->duration_ns).s);
     if (call->track)
         put_meanwhile(out, s, call->track, gap->start_ns, call->recorded_ns);
 }
