@@ -1,0 +1,128 @@
+/*
+    gen_kineto.c - a long PyTorch trace out of a short one
+
+        gen_kineto TRACE.json MEGABYTES OUT.json
+
+    Repeats the events of a JSON trace, each time later and with correlations
+    of their own, until the file is that long. What stands before and behind
+    the events is kept.
+*/
+#define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct key {
+    const char *text;
+    uint64_t step; // from one repetition to the next
+    bool is_time;
+} key;
+
+static key keys[] = {
+    { "\"ts\":", 0, true },
+    { "\"correlation\":", 0, false },
+    { "\"External id\":", 0, false },
+    { "\"id\":", 0, false },
+};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+static char *read_file(const char *path, size_t *size)
+{
+    FILE *const in = fopen(path, "rb");
+    char *text = NULL;
+    if (in && !fseek(in, 0, SEEK_END)) {
+        *size = (size_t)ftell(in);
+        rewind(in);
+        text = malloc(*size + 1);
+        if (text && fread(text, 1, *size, in) == *size) text[*size] = 0;
+    }
+    if (in) fclose(in);
+    return text;
+}
+
+// The next key that is followed by a digit, from `at` on; NULL: none.
+static key *find_key(const char **at)
+{
+    for (const char *p = *at; (p = strchr(p, '"')); p++) {
+        for (int i = 0; i < KEYS; i++) {
+            const size_t size = strlen(keys[i].text);
+            if (strncmp(p, keys[i].text, size)) continue;
+            const char *value = p + size;
+            value += strspn(value, " \n");
+            if (*value < '0' || *value > '9') break;
+            *at = value;
+            return &keys[i];
+        }
+    }
+    return NULL;
+}
+
+// How far each repetition must be from the one before.
+static void find_steps(const char *events)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    const char *at = events;
+    for (const key *k; (k = find_key(&at));) {
+        const uint64_t value = strtoull(at, NULL, 10);
+        if (!k->is_time) {
+            key *const mine = &keys[k - keys];
+            if (value > mine->step) mine->step = value;
+            continue;
+        }
+        if (value < first) first = value;
+        if (value > last) last = value;
+    }
+    keys[0].step = last - first + 1000;
+    // All numbers of calls and operations are of one kind.
+    uint64_t most = 0;
+    for (int i = 1; i < KEYS; i++)
+        if (keys[i].step > most) most = keys[i].step;
+    for (int i = 1; i < KEYS; i++)
+        keys[i].step = most + 1;
+}
+
+static void put_events(const char *events, uint64_t repetition, FILE *out)
+{
+    const char *from = events, *at = events;
+    for (const key *k; (k = find_key(&at));) {
+        char *end;
+        const uint64_t value = strtoull(at, &end, 10);
+        fwrite(from, 1, (size_t)(at - from), out);
+        // 0 is no correlation, and stays none.
+        fprintf(out, "%" PRIu64,
+                value || k->is_time ? value + repetition * k->step : 0);
+        from = at = end;
+    }
+    fputs(from, out);
+}
+
+int main(int argc, char **argv)
+{
+    size_t size = 0;
+    char *const text = argc == 4 ? read_file(argv[1], &size) : NULL;
+    char *events = text ? strstr(text, "\"traceEvents\"") : NULL;
+    if (events) events = strchr(events, '[');
+    char *end = events ? strrchr(events, ']') : NULL;
+    FILE *const out = end ? fopen(argv[3], "wb") : NULL;
+    if (!out) {
+        fprintf(stderr, "gen_kineto: usage: TRACE.json MEGABYTES OUT.json\n");
+        return 2;
+    }
+    fwrite(text, 1, (size_t)(++events - text), out);
+    *end = 0;
+    find_steps(events);
+    const uint64_t wanted = strtoull(argv[2], NULL, 10) * 1000000;
+    const uint64_t count = wanted / (uint64_t)(end - events) + 1;
+    for (uint64_t i = 0; i < count; i++) {
+        if (i) fputc(',', out);
+        put_events(events, i, out);
+    }
+    *end = ']';
+    fputs(end, out);
+    const bool failed = ferror(out) != 0;
+    free(text);
+    return fclose(out) || failed;
+}

@@ -1,0 +1,45 @@
+# Traces of real programs, imported: every event is there with its figures
+# (counted independently), the other tools take the result, and a replay of
+# what was recorded is exact to the nanosecond. The traces are those in the
+# folder that TS_DATA names (../shared/data); without it they are skipped.
+. tests/lib.sh
+data=${TS_DATA:-../shared/data}
+folder=build/import
+rm -rf $folder
+mkdir -p $folder/json
+check_build "import: build" all
+if ! test -d "$data/kineto"; then
+    check "import: Kineto" sh -c 'echo "no traces in $0"; exit 77' "$data"
+    exit 0
+fi
+
+# The JSON of each trace under $folder/json, its SBT under $folder/sbt.
+for packed in "$data"/kineto/*; do
+    name=$(basename "$packed")
+    case $name in
+    *.tar.gz) tar -xzf "$packed" -C $folder/json --strip-components 1 ;;
+    *) gzip -dc "$packed" >"$folder/json/${name%.gz}" 2>/dev/null ;;
+    esac
+    check "import: $name" build/ts-import --json -o $folder/$name/ "$packed"
+done
+for json in $folder/json/*.json; do
+    name=$(basename "$json" .json)
+    sbt=$folder/json/$name.sbt
+    check "import: $name as plain JSON" build/ts-import --json -o "$sbt" "$json"
+    check "import: $name holds what the source does" sh -c '
+        build/ts-view --events --json --limit 0 "$1" >"$1.events" &&
+            node tests/import/kineto.mjs "$0" "$1.events"' "$json" "$sbt"
+    check "import: $name replays exactly" sh -c '
+        build/ts-info --verify "$0" && build/ts-replay --json "$0" >"$0.json" &&
+            grep -q "\"same\": true" "$0.json"' "$sbt"
+    check "import: $name exports" build/ts-export "$sbt" \
+        -o "$sbt.perfetto-trace"
+    rm -f "$sbt.events" "$sbt.perfetto-trace"
+done
+ranks="$folder/dlrm_8ranks_v100.tar.gz"
+check "import: eight ranks of an archive, by their numbers" sh -c '
+    test "$(ls "$0" | tr "\n" " ")" = "$(for i in 0 1 2 3 4 5 6 7; do
+        printf "rank%s.sbt " $i; done)"' $ranks
+check "import: eight ranks replay together" build/ts-replay $ranks/*.sbt
+check "import: a folder is as good as an archive" sh -c '
+    build/ts-import -o build/import/folder/ build/import/ranks'
