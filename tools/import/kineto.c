@@ -149,7 +149,8 @@ static void find_near_time(kineto *k)
 
 void kineto_no_place(kineto *k, const char *key, size_t size)
 {
-    const kineto_value cat = k->row.fields[KINETO_CAT];
+    kineto_value cat = k->row.fields[KINETO_CAT];
+    if (cat.type != KINETO_TEXT) cat = k->row.fields[KINETO_PH];
     const size_t cat_size = cat.type == KINETO_TEXT ? cat.size : 0;
     const uint64_t hash =
         XXH3_64bits_withSeed(key, size, XXH3_64bits(cat.text, cat_size));

@@ -144,9 +144,12 @@ bool kineto_parse(kineto *k)
         p->text = malloc(TEXT);
         p->block = malloc(BLOCK + 1);
         ok = p->text && p->block && kineto_parser_start(p);
-        if (ok && read_more(p, 0) != SIZE_MAX)
+        if (ok && read_more(p, 0) != SIZE_MAX) {
+            // A mark of UTF-8 may come first.
+            if (p->size > 3 && !memcmp(p->block, "\xEF\xBB\xBF", 3)) p->at = 3;
             while (parse_piece(p))
                 ;
+        }
         if (p->yajl) yajl_free(p->yajl);
         free(p->text);
         free(p->block);

@@ -201,6 +201,10 @@ static void begin_nested(kineto_parser *p, const char *bracket)
         p->depth = 0;
         p->comma = false;
         if (p->place == AT_TOP) p->into = beside(p);
+        if (p->place == IN_EVENTS || p->place == IN_DEVICES) {
+            import_bad(p->k->job, "not_an_object", IMPORT_NONE);
+            p->into = NULL;
+        }
         if (p->into) {
             p->into->type = KINETO_NESTED;
             p->into->text = p->text + p->text_size;
