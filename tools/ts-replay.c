@@ -4,10 +4,10 @@
 #include "tools/replay/races.h"
 
 static const char *stream_text, *device_text, *deps_text, *ops_text, *zone_text;
-static const char *mode_text, *out_text;
+static const char *mode_text, *out_text, *speed_text;
 static cli_list what_ifs;
 static int64_t from_ns, to_ns;
-static uint64_t loops;
+static uint64_t loops, speed;
 static bool has_from, has_to, has_loops, want_dry_run, want_digest, want_json,
     want_verify;
 
@@ -54,6 +54,9 @@ static const cli_option options[] = {
       .help = "run N times, compare the digests, say how long it took",
       .flag = &has_loops,
       .number = &loops },
+    { .name = "--speed X",
+      .help = "play the schedule X times as fast as it is: 0.01, 1, 20",
+      .text = &speed_text },
     { .name = "-o, --output FILE",
       .help = "write the schedule as a trace: operations when they were\n"
               "replayed, all else as it was recorded",
@@ -124,13 +127,30 @@ static bool parse_mode(replay_job *job)
     return replay_what_ifs(job, &what_ifs);
 }
 
+static bool parse_play(void)
+{
+    if (!speed_text) return true;
+    if (!replay_parse_speed(speed_text, &speed))
+        cli_error(&tool, NULL,
+                  "--speed %s: it is a number above 0, such as 0.01",
+                  speed_text);
+    else if (want_dry_run || want_digest || want_json || races.races ||
+             races.explore)
+        cli_error(&tool, NULL,
+                  "--speed goes with none of --dry-run, --digest, --json, "
+                  "--races and --explore");
+    else
+        return true;
+    return false;
+}
+
 static bool check_usage(int argc, ts_deps *deps)
 {
     if (argc < 2) {
         cli_error(&tool, NULL, "which trace?");
         return false;
     }
-    if (!parse_deps(deps)) return false;
+    if (!parse_deps(deps) || !parse_play()) return false;
     if ((races.races || races.explore) &&
         (has_loops || want_dry_run || want_digest)) {
         cli_error(&tool, NULL,
@@ -239,6 +259,7 @@ static int replay(replay_job *job, const ts_replay_desc *desc)
     const ts_result ran = job->dry_run ? TS_OK : replay_run(job, loops);
     if (ran != TS_OK) return say_failure(job, ran);
     if (out_text && !replay_write(job, out_text)) return REPLAY_BAD;
+    if (speed && !replay_play(job, speed)) return REPLAY_BAD;
     return report(job);
 }
 
@@ -284,8 +305,9 @@ static int verify(int argc, char **argv)
         return cli_usage(&tool);
     }
     if (stream_text || device_text || deps_text || ops_text || zone_text ||
-        out_text || has_from || has_to || has_loops || want_dry_run ||
-        want_digest || races.races || races.explore || has_seed) {
+        out_text || speed_text || mode_text || what_ifs.count || has_from ||
+        has_to || has_loops || want_dry_run || want_digest || races.races ||
+        races.explore || has_seed) {
         cli_error(&tool, NULL, "--verify goes with --json alone");
         return cli_usage(&tool);
     }

@@ -134,6 +134,8 @@ void cli_json_string(cli_json *json, const char *key, const char *text);
 
 /* ==== 4. Terminal ======================================================== */
 
+// A terminal on which the cursor can move: TERM is neither dumb nor missing.
+bool cli_terminal(FILE *stream);
 // A terminal, NO_COLOR is empty, TERM is neither dumb nor missing.
 bool cli_color(FILE *stream);
 // False only where the locale names another character set.

@@ -12,11 +12,15 @@ static const char *variable(const char *name)
     return value ? value : "";
 }
 
-bool cli_color(FILE *stream)
+bool cli_terminal(FILE *stream)
 {
     const char *const term = variable("TERM");
-    return isatty(fileno(stream)) && !*variable("NO_COLOR") && *term &&
-           strcmp(term, "dumb") != 0;
+    return isatty(fileno(stream)) && *term && strcmp(term, "dumb") != 0;
+}
+
+bool cli_color(FILE *stream)
+{
+    return cli_terminal(stream) && !*variable("NO_COLOR");
 }
 
 bool cli_unicode(void)

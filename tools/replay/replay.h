@@ -121,11 +121,20 @@ const char *replay_deps_name(ts_deps deps);
 const char *replay_mode_name(ts_replay_mode mode);
 // A model is, if all of it ran.
 bool replay_is_same(const replay_job *job);
+// Idle time of the devices and what explains it; false: there is none.
+bool replay_idle(const replay_job *job, ts_timeline_figures *figures);
 // "kernel saxpy on 0:2 (compute) at 1.5 ms", of an operation or a call.
 void replay_put_node(FILE *out, const replay_job *job, uint32_t node);
 
 void replay_text(const replay_job *job);
 void replay_json(const replay_job *job);
+
+/* ---- Real time (replay_live.c) ------------------------------------------ */
+
+// "2", "0.5", "100x" as millionths; false if it is none.
+bool replay_parse_speed(const char *text, uint64_t *speed);
+// Plays the schedule that was run. False without memory.
+bool replay_play(const replay_job *job, uint64_t speed);
 
 /* ---- A trace of the schedule (replay_write.c) --------------------------- */
 

@@ -79,12 +79,43 @@ static void put_plan(cli_json *json, const replay_job *job)
     cli_json_uint(json, "calls", s->calls);
     put_skipped(json, s);
     put_edges(json, s);
+    uint64_t inferred = 0;
+    for (uint32_t i = 0; i < TS_EDGE_LIMIT; i++)
+        inferred += s->inferred[i];
+    cli_json_uint(json, "inferred_edges", inferred);
     cli_json_uint(json, "cut_edges", s->cut_edges);
+    cli_json_uint(json, "meetings", s->meetings);
+    cli_json_uint(json, "meetings_partial", s->meetings_partial);
     cli_json_uint(json, "contradicted_edges", s->contradicted);
     cli_json_uint(json, "never_recorded_waits", s->never_recorded);
     cli_json_uint(json, "missing_records", s->missing_records);
     cli_json_uint(json, "lost", s->lost);
     cli_json_uint(json, "damage", damage(job));
+}
+
+// Shares of idle time, and how much that is.
+static void put_confidence(cli_json *json, const replay_job *job)
+{
+    ts_timeline_figures f;
+    if (!replay_idle(job, &f)) {
+        cli_json_null(json, "confidence");
+        return;
+    }
+    const double all = (double)f.idle_ns;
+    cli_json_open(json, "confidence", '{');
+    cli_json_real(json, "explicit", (double)f.explicit_ns / all);
+    cli_json_real(json, "inferred", (double)f.inferred_ns / all);
+    cli_json_real(json, "unexplained", (double)f.unexplained_ns / all);
+    cli_json_int(json, "idle_ns", f.idle_ns);
+    cli_json_close(json, '}');
+}
+
+// With what-ifs the error is that of the model without them.
+static int64_t modelled(const replay_job *job)
+{
+    const ts_replay_stats *const s = ts_replay_result(job->replay);
+    return job->report.count ? job->report.figures[0].makespan_ns
+                             : s->end_ns - s->start_ns;
 }
 
 static void put_times(cli_json *json, const replay_job *job)
@@ -95,9 +126,9 @@ static void put_times(cli_json *json, const replay_job *job)
     cli_json_int(json, "recorded_makespan_ns", recorded);
     if (job->dry_run) return;
     cli_json_int(json, "makespan_ns", replayed);
-    cli_json_real(json, "makespan_error",
-                  recorded ? (double)(replayed - recorded) / (double)recorded
-                           : 0.0);
+    cli_json_real(
+        json, "makespan_error",
+        recorded ? (double)(modelled(job) - recorded) / (double)recorded : 0.0);
     cli_json_open(json, "start_error_ns", '{');
     cli_json_int(json, "p50", s->start_error_p50_ns);
     cli_json_int(json, "p95", s->start_error_p95_ns);
@@ -230,6 +261,7 @@ void replay_json(const replay_job *job)
     cli_json json = { .out = stdout, .lines = 2 };
     cli_json_open(&json, NULL, '{');
     put_plan(&json, job);
+    put_confidence(&json, job);
     put_times(&json, job);
     put_loops(&json, job);
     if (job->report.count) whatif_json(&json, &job->report);

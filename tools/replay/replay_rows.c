@@ -46,6 +46,15 @@ bool replay_is_same(const replay_job *job)
            s->end_ns == s->recorded_end_ns;
 }
 
+bool replay_idle(const replay_job *job, ts_timeline_figures *figures)
+{
+    ts_timeline *timeline;
+    if (ts_timeline_open(&timeline, job->replay, NULL) != TS_OK) return false;
+    *figures = *ts_timeline_total(timeline);
+    ts_timeline_close(timeline);
+    return figures->idle_ns > 0;
+}
+
 void replay_put_node(FILE *out, const replay_job *job, uint32_t node)
 {
     ts_operation op;

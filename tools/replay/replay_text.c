@@ -34,6 +34,10 @@ static void print_edges(const ts_replay_stats *s)
         printf("%s%s %s", before, cli_count(s->edges[i]).s, ts_edge_name(i));
         before = ", ";
     }
+    uint64_t inferred = 0;
+    for (uint32_t i = 0; i < TS_EDGE_LIMIT; i++)
+        inferred += s->inferred[i];
+    if (inferred) printf("; %s of them inferred", cli_count(inferred).s);
     putchar('\n');
 }
 
@@ -60,6 +64,19 @@ static void print_odd(const char *name, uint64_t count, const char *what)
     if (!count) return;
     label(name);
     printf("%s (%s)\n", cli_count(count).s, what);
+}
+
+// How far the graph explains why devices had nothing to do.
+static void print_idle(const replay_job *job)
+{
+    ts_timeline_figures f;
+    if (!replay_idle(job, &f)) return;
+    const double all = (double)f.idle_ns;
+    label("idle");
+    printf("%s; explained: %s recorded, %s inferred; %s not\n",
+           cli_time(f.idle_ns).s, cli_percent((double)f.explicit_ns / all).s,
+           cli_percent((double)f.inferred_ns / all).s,
+           cli_percent((double)f.unexplained_ns / all).s);
 }
 
 static void print_times(const ts_replay_stats *s)
@@ -129,12 +146,18 @@ static void print_figures(const replay_job *job)
     printf("%s\n", cli_count(s->calls).s);
     print_edges(s);
     print_cut(job);
+    if (s->meetings) {
+        label("meetings");
+        printf("%s collectives and pairs, ranks are missing in %s\n",
+               cli_count(s->meetings).s, cli_count(s->meetings_partial).s);
+    }
     print_odd("contradicted", s->contradicted,
               "edges left out: the record shows that nothing waited");
     print_odd("no record", s->never_recorded,
               "waits for events never recorded: they wait for nothing");
     print_odd("missing record", s->missing_records,
               "waits for records that the trace does not hold");
+    print_idle(job);
     if (!job->dry_run) print_times(s);
     print_loops(&job->loops, s->operations);
 }
@@ -313,6 +336,55 @@ static void print_circle(const replay_job *job)
     }
 }
 
+// Something that an operation waits for and that never came: the source of
+// an edge to it, or to its end.
+static uint32_t missing_source(const replay_job *job, uint32_t op)
+{
+    const ts_graph graph = ts_replay_graph(job->replay);
+    ts_node source, target;
+    for (uint32_t i = 0; i < graph.node_count; i++)
+        for (uint32_t e = graph.offsets[i]; e < graph.offsets[i + 1]; e++) {
+            if (!ts_replay_node(job->replay, graph.targets[e], &target) ||
+                target.owner != op ||
+                !ts_replay_node(job->replay, i, &source) ||
+                source.owner == op || !source.selected ||
+                source.type == TS_NODE_JOIN)
+                continue;
+            const bool ran =
+                ts_replay_node(job->replay, source.owner, &target) &&
+                (target.start_ns || target.end_ns);
+            if (!ran) return source.owner;
+        }
+    return TS_NODE_NONE;
+}
+
+// Those behind the circle, which it keeps from running.
+static void print_waiters(const replay_job *job)
+{
+    enum { SHOWN = 3 };
+    const uint32_t *circle;
+    const size_t size = ts_replay_circle(job->replay, &circle);
+    const uint32_t all = ts_replay_graph(job->replay).operation_count;
+    bool *const inside = calloc((size_t)all + 1, sizeof *inside);
+    uint64_t count = 0;
+    ts_operation op;
+    for (size_t k = 0; k < size && inside; k++)
+        if (circle[k] < all) inside[circle[k]] = true;
+    for (uint32_t i = 0; inside && i < all; i++) {
+        if (inside[i] || !ts_replay_operation(job->replay, i, &op) ||
+            op.skip != TS_SKIP_UNMET || count++ >= SHOWN)
+            continue;
+        const uint32_t source = missing_source(job, i);
+        fputs(count == 1 ? "  behind it:\n    " : "    ", stdout);
+        replay_put_node(stdout, job, i);
+        if (source != TS_NODE_NONE) fputs(" waits for ", stdout);
+        if (source != TS_NODE_NONE) replay_put_node(stdout, job, source);
+        putchar('\n');
+    }
+    if (count > SHOWN) printf("    and %s more\n", cli_count(count - SHOWN).s);
+    free(inside);
+}
+
 // The first operation, in order of the record, that came out differently.
 static void print_first(const replay_job *job)
 {
@@ -344,6 +416,7 @@ static void print_verdict(const replay_job *job)
            cli_count(s->different).s,
            cli_count(s->operations + s->skipped[TS_SKIP_UNMET]).s);
     print_circle(job);
+    print_waiters(job);
     print_first(job);
 }
 
@@ -356,8 +429,10 @@ void replay_text(const replay_job *job)
         putchar('\n');
         whatif_print(stdout, &job->report);
     }
-    if (job->mode == TS_REPLAY_EXACT)
+    if (job->mode == TS_REPLAY_EXACT) {
         print_verdict(job);
-    else
+    } else {
         print_circle(job);
+        print_waiters(job);
+    }
 }
