@@ -1,0 +1,154 @@
+/*
+    test_timeline_figures.c - what a timeline measures, and how it fails
+*/
+#include "tests/timeline_forge.h"
+
+static void work_is_counted_once_however_much_runs_at_once(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 0, 100, 0, 0, 0, 0, HOST },
+        { TS_EVENT_COLLECTIVE, S0 + 1, 40, 160, 39, 0, 0, 0, HOST },
+        { TS_EVENT_MEMCPY, S0 + 2, 80, 180, 20, 0, 0, 0, HOST },
+        { TS_EVENT_MEMSET, S0 + 2, 170, 180, 20, 0, 0, 0, HOST },
+        { K, S0, 190, 190, 50, 0, 0, 0, HOST }, // takes no time: no work
+        { K, S0, 200, 210, 50, 0, 0, 0, HOST },
+        { K, T0, 5, 6, 4, 0, 0, 0, HOST },
+    };
+    timeline x = TIMELINE(ops);
+    const ts_timeline_figures *const f = ts_timeline_device(x.timeline, 0);
+    assert_int_equal(190, f->busy_ns);
+    assert_int_equal(20, f->idle_ns);
+    assert_int_equal(110, f->work_ns[TS_WORK_KERNEL]);
+    assert_int_equal(120, f->work_ns[TS_WORK_COLLECTIVE]);
+    assert_int_equal(100, f->work_ns[TS_WORK_COPY]);
+    assert_int_equal(110, f->only_ns[TS_WORK_KERNEL]);
+    assert_int_equal(60, f->only_ns[TS_WORK_COLLECTIVE]);
+    assert_int_equal(20, f->only_ns[TS_WORK_COPY]);
+    const int64_t *times;
+    assert_int_equal(4, ts_timeline_concurrency(x.timeline, 0, &times));
+    assert_int_equal(20, times[0]);
+    assert_int_equal(40 + 10 + 10, times[1]);
+    assert_int_equal(40 + 60 - 0 + 10, times[2]);
+    assert_int_equal(20, times[3]);
+    // Issued and not begun: two from 20 on, another at 39, two more at 50.
+    assert_int_equal(4, f->queue_max);
+    assert_int_equal(0, ts_timeline_queue(x.timeline, 0, 19));
+    assert_int_equal(2, ts_timeline_queue(x.timeline, 0, 20));
+    assert_int_equal(3, ts_timeline_queue(x.timeline, 0, 39));
+    assert_int_equal(2, ts_timeline_queue(x.timeline, 0, 40));
+    assert_int_equal(4, ts_timeline_queue(x.timeline, 0, 79));
+    assert_int_equal(0, ts_timeline_queue(x.timeline, 0, 200));
+    assert_int_equal(1 + 60 + 150 + 140 + 150, f->queue_ns);
+    const ts_timeline_figures *const all = ts_timeline_total(x.timeline);
+    assert_int_equal(191, all->busy_ns);
+    assert_int_equal(21, all->idle_ns);
+    assert_int_equal(210, all->end_ns);
+    timeline_close(&x);
+}
+
+static void a_window_cuts_figures_not_gaps(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 10, 20, 5, 1, 0, 0, HOST },
+        { K, S0, 50, 60, 45, 2, 0, 0, HOST },
+        { K, S0, 70, 80, 65, 3, 0, 0, HOST },
+    };
+    fixture work = WORK(ops);
+    ts_timeline *t;
+    const ts_timeline_desc desc = { .from_ns = 15, .to_ns = 48 };
+    assert_int_equal(TS_OK, ts_timeline_open(&t, work.replay, &desc));
+    const ts_timeline_figures *const f = ts_timeline_device(t, 0);
+    assert_int_equal(15, f->start_ns);
+    assert_int_equal(48, f->end_ns);
+    assert_int_equal(5, f->busy_ns);
+    assert_int_equal(28, f->idle_ns);
+    assert_int_equal(28, f->cause_ns[TS_IDLE_HOST_LATE]);
+    assert_int_equal(1, f->operations);
+    assert_int_equal(0, f->launches);
+    assert_int_equal(3, f->queue_ns);
+    ts_gap gap;
+    assert_int_equal(1, ts_timeline_gap_count(t, 0));
+    assert_true(ts_timeline_gap(t, 0, 0, &gap));
+    assert_int_equal(20, gap.start_ns);
+    assert_int_equal(50, gap.end_ns);
+    ts_timeline_close(t);
+    work_close(&work);
+}
+
+static void the_times_of_a_run_can_be_looked_at(void **s)
+{
+    (void)s;
+    fixture work = WORK(crossing);
+    ts_timeline *t;
+    const ts_timeline_desc desc = { .replayed = true };
+    assert_int_equal(TS_ERR_STATE, ts_timeline_open(&t, work.replay, &desc));
+    work_change(&work, S0, 2, 98);
+    assert_int_equal(TS_OK, ts_timeline_open(&t, work.replay, &desc));
+    const ts_timeline_figures *const f = ts_timeline_device(t, 0);
+    assert_int_equal(103, f->busy_ns);
+    assert_int_equal(110, f->end_ns);
+    ts_gap gap;
+    assert_true(ts_timeline_gap(t, 0, 1, &gap));
+    assert_int_equal(100, gap.start_ns);
+    assert_int_equal(105, gap.end_ns);
+    assert_int_equal(TS_IDLE_OTHER_STREAM, gap.cause);
+    ts_timeline_close(t);
+    work_close(&work);
+}
+
+static void wrong_calls_are_refused(void **s)
+{
+    (void)s;
+    fixture work = WORK(crossing);
+    ts_timeline *t;
+    const ts_timeline_desc reversed = { .from_ns = 5, .to_ns = 5 };
+    assert_int_equal(TS_ERR_USAGE, ts_timeline_open(&t, NULL, NULL));
+    assert_null(t);
+    assert_int_equal(TS_ERR_USAGE, ts_timeline_open(NULL, work.replay, NULL));
+    assert_int_equal(TS_ERR_USAGE,
+                     ts_timeline_open(&t, work.replay, &reversed));
+    assert_int_equal(TS_OK, ts_timeline_open(&t, work.replay, NULL));
+    ts_gap gap;
+    const int64_t *times;
+    assert_null(ts_timeline_device(t, 99));
+    assert_false(ts_timeline_gap(t, 99, 0, &gap));
+    assert_int_equal(0, ts_timeline_gap_count(t, 99));
+    assert_int_equal(0, ts_timeline_queue(t, 99, 0));
+    assert_int_equal(0, ts_timeline_concurrency(t, 99, &times));
+    ts_timeline_close(t);
+    ts_timeline_close(NULL);
+    work_close(&work);
+}
+
+static void every_failing_allocation_is_survived(void **s)
+{
+    (void)s;
+    fixture work = WORK(crossing);
+    for (int left = 0;; left++) {
+        countdown count = { left };
+        const ts_timeline_desc desc = { .allocator = { counting_resize,
+                                                       &count } };
+        ts_timeline *t;
+        const ts_result result = ts_timeline_open(&t, work.replay, &desc);
+        ts_timeline_close(t);
+        if (result == TS_OK) break;
+        assert_int_equal(TS_ERR_MEMORY, result);
+        assert_null(t);
+        assert_true(left < 1000);
+    }
+    work_close(&work);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_is_counted_once_however_much_runs_at_once),
+        cmocka_unit_test(a_window_cuts_figures_not_gaps),
+        cmocka_unit_test(the_times_of_a_run_can_be_looked_at),
+        cmocka_unit_test(wrong_calls_are_refused),
+        cmocka_unit_test(every_failing_allocation_is_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
