@@ -1,0 +1,46 @@
+# States and idle causes of traces of real programs: they add up, to what
+# another program makes of the same events; and the graphs can be read by
+# Graphviz. The traces are those in the folder that TS_DATA names
+# (../shared/data); without it they are skipped.
+. tests/lib.sh
+data=${TS_DATA:-../shared/data}
+folder=build/states
+rm -rf $folder
+mkdir -p $folder
+check_build "states: build" all
+if ! test -d "$data"; then
+    check "states: real traces" sh -c 'echo "no traces in $0"; exit 77' "$data"
+    exit 0
+fi
+
+for source in "$data"/*/*.json.gz "$data"/*/*.sqlite "$data"/*/*.rpd.gz \
+    "$data"/*/*.tar.gz; do
+    name=$(basename "$source")
+    check "states: $name is imported" build/ts-import -o $folder/$name/ \
+        "$source"
+done
+for trace in $folder/*/*.sbt; do
+    name=${trace#$folder/}
+    check "states: $name adds up" sh -c '
+        build/ts-view --states --json "$0" >"$0.states" &&
+            build/ts-view --events --json --limit 0 --kinds "$1" "$0" \
+                >"$0.events" &&
+            node tests/states/check.mjs "$0.states" "$0.events"' "$trace" \
+        kernel,memcpy,memset,collective,host_function
+    check "states: $name as a graph" sh -c '
+        build/ts-export --collapse --limit 0 -o "$0.dot" "$0" &&
+            if command -v nop; then nop -p "$0.dot"; fi' "$trace"
+    rm -f "$trace.states" "$trace.events" "$trace.dot"
+done
+
+# What is known of these programs: the one preprocesses pictures between its
+# batches, the other is slower than its GPU and waits for other ranks.
+check "states: h100_owlv2 is bound by its host" sh -c '
+    build/ts-view --states --width 100 $0 | tee /dev/stderr |
+        grep -q "^ *12[0-9][.][0-9]* ms at .*host late: memcpy h2d"' \
+    $folder/h100_owlv2.json.gz/*.sbt
+check "states: v100_nccl spends its time in collectives, and late" sh -c '
+    build/ts-view --states --width 100 $0 | tee /dev/stderr >$0.text
+    grep -q "^  h host late  *[34][0-9]" $0.text &&
+        grep -q "only collectives 2[0-9]" $0.text' \
+    $folder/v100_nccl_22k_ops.json.gz/*.sbt
