@@ -63,8 +63,9 @@ static bool is_small(int64_t id)
 static int64_t context_number(nsys *n, int64_t process, int64_t device,
                               int64_t context)
 {
-    int64_t *const owner =
-        import_map_put(&n->contexts, device << 32 | context, NULL);
+    int64_t *const owner = import_map_put(
+        &n->contexts, (int64_t)((uint64_t)device << 32 | (uint64_t)context),
+        NULL);
     if (!owner) n->out_of_memory = true;
     if (!owner) return context;
     if (!*owner) *owner = process + 1;
@@ -139,7 +140,8 @@ uint32_t nsys_stream(nsys *n, int64_t global, int64_t device, int64_t context,
     if (!is_small(stream) || stream == UINT32_MAX) stream = IMPORT_NONE;
     const int64_t process = global == IMPORT_NONE ? IMPORT_NONE : global >> 24;
     nsys_lane *const known =
-        &n->cache[(uint64_t)(stream ^ context << 2 ^ process << 4) %
+        &n->cache[((uint64_t)stream ^ (uint64_t)context << 2 ^
+                   (uint64_t)process << 4) %
                   NSYS_CACHE];
     if (!known->track || known->process != process || known->device != device ||
         known->context != context || known->stream != stream) {
