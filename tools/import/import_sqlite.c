@@ -222,7 +222,7 @@ static void take_column(import_rows *rows, const char *name,
         strcpy(rows->names[rows->count++], name);
     }
     for (size_t i = 0; i < count; i++) {
-        if (sqlite3_stricmp(wanted[i], name)) continue;
+        if (!wanted[i] || sqlite3_stricmp(wanted[i], name)) continue;
         rows->has |= UINT64_C(1) << i;
         snprintf(rows->names[i], sizeof rows->names[i], "%s", wanted[i]);
     }
@@ -247,14 +247,16 @@ static void take_columns(import_rows *rows, const char *const *wanted,
 
 static sqlite3_stmt *prepare(import_rows *rows)
 {
+    // Column 0 is a dummy: no statement is without columns.
     char sql[IMPORT_COLUMNS * 72 + 200] = "SELECT NULL";
     sqlite3_stmt *s = NULL;
     for (size_t i = 0; i < rows->count; i++) {
+        rows->values[i] = IMPORT_NONE;
+        if (!(rows->has >> i & 1)) continue;
         strcat(sql, ", ");
-        if (!(rows->has >> i & 1))
-            strcat(sql, "NULL");
-        else
-            add_name(sql, sizeof sql, rows->names[i]);
+        add_name(sql, sizeof sql, rows->names[i]);
+        rows->column[rows->present++] = (uint8_t)i;
+        rows->place[i] = (uint8_t)rows->present;
     }
     strcat(sql, " FROM ");
     add_name(sql, sizeof sql, rows->table);
@@ -295,12 +297,12 @@ bool import_rows_open(import_rows *rows, import_db *db, const char *name,
 static void take_values(import_rows *rows)
 {
     rows->wrong = 0;
-    for (size_t i = 0; i < rows->count; i++) {
-        // Column 0 of the statement is a dummy: no table is without columns.
-        const int type = sqlite3_column_type(rows->statement, (int)i + 1);
+    for (size_t k = 0; k < rows->present; k++) {
+        const size_t i = rows->column[k];
+        const int type = sqlite3_column_type(rows->statement, (int)k + 1);
         rows->values[i] = IMPORT_NONE;
         if (type == SQLITE_INTEGER)
-            rows->values[i] = sqlite3_column_int64(rows->statement, (int)i + 1);
+            rows->values[i] = sqlite3_column_int64(rows->statement, (int)k + 1);
         else if (type != SQLITE_NULL)
             rows->wrong |= ~rows->texts & UINT64_C(1) << i;
     }
@@ -332,7 +334,7 @@ void import_rows_close(import_rows *rows)
 
 const char *import_rows_text(import_rows *rows, size_t column, size_t *size)
 {
-    const int i = (int)column + 1;
+    const int i = rows->place[column]; // 0, the dummy: there is none
     *size = 0;
     if (sqlite3_column_type(rows->statement, i) != SQLITE_TEXT) return NULL;
     const char *const text =
@@ -343,7 +345,7 @@ const char *import_rows_text(import_rows *rows, size_t column, size_t *size)
 
 bool import_rows_real(import_rows *rows, size_t column, double *value)
 {
-    const int i = (int)column + 1;
+    const int i = rows->place[column];
     const int type = sqlite3_column_type(rows->statement, i);
     if (type != SQLITE_FLOAT && type != SQLITE_INTEGER) return false;
     *value = sqlite3_column_double(rows->statement, i);

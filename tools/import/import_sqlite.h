@@ -59,13 +59,16 @@ typedef struct import_rows {
     import_db *db;  // private from here on
     struct sqlite3_stmt *statement;
     uint64_t texts, left;
+    size_t present; // columns of the statement, and which each is
+    uint8_t column[IMPORT_COLUMNS], place[IMPORT_COLUMNS];
     char table[64], names[IMPORT_COLUMNS][32];
 } import_rows;
 
 /*
     Columns whose bit is set in `texts` need be no integers: import_rows_text
-    and _real give them. count 0: every column, of any type. False: there is
-    no such table; the other functions may be called all the same.
+    and _real give them. Columns whose name is NULL are not wanted. count 0:
+    every column, of any type. False: there is no such table; the other
+    functions may be called all the same.
 */
 bool import_rows_open(import_rows *rows, import_db *db, const char *table,
                       const char *const *columns, size_t count, uint64_t texts);
@@ -113,6 +116,9 @@ import_strings *import_strings_read(import_job *job, import_db *db,
 void import_strings_free(import_strings *strings);
 // Size 0 and "": none of this number.
 ts_text import_strings_text(const import_strings *strings, int64_t id);
+// A kernel of this name: import_kernel, or quicker if it is no collective.
+void import_strings_kernel(import_strings *strings, int64_t id,
+                           import_operation *operation);
 // Its number in the trace; 0: none.
 uint32_t import_strings_name(import_strings *strings, int64_t id);
 

@@ -5,6 +5,7 @@
 typedef struct string {
     size_t at, size;
     uint32_t name;
+    uint8_t collective; // 0 not known, 1 no, 2 yes
 } string;
 
 struct import_strings {
@@ -44,7 +45,7 @@ static bool add_string(import_strings *s, int64_t id, const char *text,
     if (!index || !reserve(s, size)) return false;
     if (!fresh) import_flaw(s->job, "duplicate_string");
     *index = (int64_t)s->count;
-    s->all[s->count++] = (string){ s->size, size, 0 };
+    s->all[s->count++] = (string){ s->size, size, 0, 0 };
     if (size) memcpy(s->bytes + s->size, text, size);
     s->size += size;
     return true;
@@ -88,6 +89,29 @@ ts_text import_strings_text(const import_strings *s, int64_t id)
     if (!index) return (ts_text){ "", 0 };
     const string *const found = &s->all[*index];
     return (ts_text){ s->bytes + found->at, found->size };
+}
+
+static bool is_collective(import_strings *s, int64_t id)
+{
+    const int64_t *const index = import_map_get(&s->index, id);
+    if (!index) return false;
+    string *const found = &s->all[*index];
+    if (!found->collective)
+        found->collective =
+            import_is_collective_kernel(s->bytes + found->at, found->size) ? 2
+                                                                           : 1;
+    return found->collective == 2;
+}
+
+void import_strings_kernel(import_strings *s, int64_t id,
+                           import_operation *operation)
+{
+    const ts_text name = import_strings_text(s, id);
+    operation->kind = TS_EVENT_KERNEL;
+    if (is_collective(s, id))
+        import_kernel(s->job, operation, name.text, name.size);
+    else
+        import_gpu(s->job, operation);
 }
 
 uint32_t import_strings_name(import_strings *s, int64_t id)

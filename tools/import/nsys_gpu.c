@@ -101,12 +101,11 @@ static void read_kernels(nsys *n, const char *table)
         import_operation op;
         if (!begin(n, &rows, TS_EVENT_KERNEL, &op)) continue;
         const int64_t name = name_of(n, rows.values);
-        const ts_text text = import_strings_text(n->strings, name);
-        if (!text.size) import_flaw(n->job, "unknown_name");
+        if (name == IMPORT_NONE) import_flaw(n->job, "unknown_name");
         op.launch = launch_of(n, &rows, import_strings_name(n->strings, name));
         op.id = import_rows_u64(&rows, NODE);
         op.graph = import_rows_u32(&rows, GRAPH);
-        import_kernel(n->job, &op, text.text, text.size);
+        import_strings_kernel(n->strings, name, &op);
     }
 }
 

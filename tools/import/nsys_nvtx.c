@@ -111,8 +111,13 @@ static void take_name(nvtx *x, import_rows *rows)
 
 static void read_names(nvtx *x)
 {
+    const char *names[COLUMNS] = { NULL };
     import_rows rows;
-    import_rows_open(&rows, x->n->db, "NVTX_EVENTS", columns, COLUMNS, texts);
+    static const size_t wanted[] = { TYPE,   CATEGORY, TEXT,
+                                     THREAD, TEXT_ID,  DOMAIN_ID };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        names[wanted[i]] = columns[wanted[i]];
+    import_rows_open(&rows, x->n->db, "NVTX_EVENTS", names, COLUMNS, texts);
     rows.again = true;
     while (import_rows_next(&rows))
         if (is_naming(rows.values[TYPE])) take_name(x, &rows);
@@ -174,12 +179,13 @@ static const char *const torch_keys[TORCH_FACTS] = { "seq", "op_id", "sizes",
 static size_t torch_key(ts_text text, size_t *key)
 {
     for (size_t i = 0; i < TORCH_FACTS; i++) {
-        char start[24];
-        const size_t size =
-            (size_t)snprintf(start, sizeof start, ", %s = ", torch_keys[i]);
-        if (text.size < size || memcmp(text.text, start, size)) continue;
+        const size_t size = strlen(torch_keys[i]);
+        if (text.size < size + 5 || memcmp(text.text, ", ", 2) ||
+            memcmp(text.text + 2, torch_keys[i], size) ||
+            memcmp(text.text + 2 + size, " = ", 3))
+            continue;
         *key = i;
-        return size;
+        return size + 5;
     }
     return 0;
 }

@@ -228,7 +228,7 @@ static void take_kernel(rpd *r, import_operation *op, int64_t description,
                            : import_name(r->job, type.text, type.size);
     if (!text.size) import_flaw(r->job, "unknown_name");
     op->launch = import_launch(r->job, &entry);
-    import_kernel(r->job, op, text.text, text.size);
+    import_strings_kernel(r->strings, name, op);
 }
 
 static void read_operations(rpd *r)
