@@ -399,8 +399,8 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event);
       thread comes after the one before.
     What nothing of this explains is inferred from times, and flagged so: an
     operation that begins later than usual just after one on another stream
-    of its device ended, and calls that wait for a stream or event that the
-    record does not name.
+    of its device ended, calls that wait for a stream or event that the record
+    does not name, and threads of a process that launch in turns.
     A sync or legacy edge that the record contradicts (it did not wait) is
     left out and counted, and so is what would close a circle, unless `record`
     says so.
@@ -8452,6 +8452,80 @@ static void ts__builder_infer(ts__builder *b)
     ts__rvec_close(b->allocator, &f.delays);
 }
 
+/* ---- 9.23.4 Replay: threads that work in turns --------------------------- */
+
+/*
+    A thread that hands its work to another and waits for it, as a training
+    loop does with the thread that computes gradients: no call tells. Where
+    all launches of a process come from one thread for a while, then from
+    another, eight each at least, the first call of the second comes after the
+    last of the first. Threads that launch at the same time show no such runs.
+*/
+#define TS__TURN_CALLS 8
+
+typedef struct ts__turn {              // of each file
+    uint32_t lane, first, last, count; // the run of now: thread and calls
+    uint32_t before;                   // last call of the long run before it
+} ts__turn;
+
+static bool ts__turns_launching(const ts__builder *b, ts__rvec *launches)
+{
+    const ts_replay *const r = b->replay;
+    if (!ts__rvec_fill(b->allocator, launches, sizeof(bool), r->call_count, 0))
+        return false;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const uint32_t call = ts__replay_op(r, i)->call;
+        if (call != TS_NODE_NONE && ts__kind_works(ts__replay_op(r, i)->kind))
+            ((bool *)launches->data)[call - r->op_count] = true;
+    }
+    return true;
+}
+
+// The run is long enough: what came before it, in a run as long, led to it.
+static void ts__turn_taken(ts__builder *b, const ts__turn *turn)
+{
+    const ts_replay *const r = b->replay;
+    if (turn->before == TS_NODE_NONE ||
+        ts__replay_end(r, turn->before) > ts__replay_time(r)[turn->first])
+        return;
+    ts__builder_edge(b, turn->before, turn->first,
+                     TS_EDGE_HOST_ORDER | TS_EDGE_INFERRED);
+}
+
+static void ts__turn_call(ts__builder *b, ts__turn *turn, uint32_t call)
+{
+    const uint32_t lane = ts__replay_lanes(b->replay)[call];
+    if (lane != turn->lane) {
+        turn->before =
+            turn->count >= TS__TURN_CALLS ? turn->last : TS_NODE_NONE;
+        turn->lane = lane;
+        turn->first = call;
+        turn->count = 0;
+    }
+    turn->last = call;
+    if (++turn->count == TS__TURN_CALLS) ts__turn_taken(b, turn);
+}
+
+static void ts__builder_turns(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    ts__rvec launches = { 0 }, turns = { 0 };
+    if (!ts__turns_launching(b, &launches) ||
+        !ts__rvec_fill(b->allocator, &turns, sizeof(ts__turn), r->files.count,
+                       0xFF))
+        b->failed = true;
+    for (uint32_t i = 0; i < r->files.count && !b->failed; i++)
+        ((ts__turn *)turns.data)[i].count = 0;
+    for (uint32_t i = 0; i < r->call_count && !b->failed; i++) {
+        const uint32_t call = r->op_count + i;
+        if (((const bool *)launches.data)[i])
+            ts__turn_call(
+                b, (ts__turn *)turns.data + ts__replay_file_of(r, call), call);
+    }
+    ts__rvec_close(b->allocator, &launches);
+    ts__rvec_close(b->allocator, &turns);
+}
+
 // Turns the list of edges into offsets, targets and kinds.
 static bool ts__builder_pack(ts__builder *b)
 {
@@ -8617,6 +8691,7 @@ static bool ts__builder_edges(ts__builder *b)
         ts__builder_step(b, ts__rsort_index(&b->sort)[i]);
     ts__rsort_close(b->allocator, &b->sort);
     if (!b->failed) ts__builder_users(b);
+    if (!b->failed) ts__builder_turns(b);
     if (!b->failed) ts__builder_infer(b);
     return !b->failed;
 }

@@ -405,6 +405,41 @@ static void a_sync_ends_with_what_it_waits_for(void **state)
     work_close(&x);
 }
 
+static void threads_that_take_turns_wait_for_each_other(void **state)
+{
+    (void)state;
+    enum { RUN = 8 };
+    op ops[3 * RUN];
+    call calls[3 * RUN];
+    for (uint32_t i = 0; i < 3 * RUN; i++) {
+        const uint64_t at = (300 * (i / RUN) + 20 * (i % RUN)) * US;
+        const call c = {
+            i / RUN == 1 ? OTHER : HOST, at, at + 4 * US, i + 1, "launch", 0
+        };
+        const op k = { .kind = K,
+                       .track = S0,
+                       .start = at + 6 * US,
+                       .end = at + 16 * US,
+                       .queued = UNKNOWN,
+                       .correlation = i + 1 };
+        calls[i] = c;
+        ops[i] = k;
+    }
+    fixture x = WORK_CALLS(ops, calls);
+    work_same(&x);
+    assert_int_equal(2, stats(&x)->inferred[TS_EDGE_HOST_ORDER]);
+    const ts_change change = { .type = TS_CHANGE_HOST, .factor = { 2, 1 } };
+    with(&x, change);
+    work_expect(&x, S0, 306 * US, 606 * US, 616 * US);
+    work_expect(&x, S0, 606 * US, 1206 * US, 1216 * US);
+    work_close(&x);
+    for (uint32_t i = 0; i < 3 * RUN; i++) // both at the same time: no turns
+        calls[i].thread = i % 2 ? OTHER : HOST;
+    x = WORK_CALLS(ops, calls);
+    assert_int_equal(0, stats(&x)->inferred[TS_EDGE_HOST_ORDER]);
+    work_close(&x);
+}
+
 /* ---- Order and resources ------------------------------------------------ */
 
 #define OP(kind_, track_, from, to) \
@@ -583,6 +618,7 @@ int main(void)
         cmocka_unit_test(fused_kernels_follow_each_other_without_launches),
         cmocka_unit_test(changes_add_up_in_their_order),
         cmocka_unit_test(a_sync_ends_with_what_it_waits_for),
+        cmocka_unit_test(threads_that_take_turns_wait_for_each_other),
         cmocka_unit_test(copies_wait_for_an_engine),
         cmocka_unit_test(transfers_keep_their_latency),
         cmocka_unit_test(equal_transfers_tell_no_latency),

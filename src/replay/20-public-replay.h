@@ -47,8 +47,8 @@
       thread comes after the one before.
     What nothing of this explains is inferred from times, and flagged so: an
     operation that begins later than usual just after one on another stream
-    of its device ended, and calls that wait for a stream or event that the
-    record does not name.
+    of its device ended, calls that wait for a stream or event that the record
+    does not name, and threads of a process that launch in turns.
     A sync or legacy edge that the record contradicts (it did not wait) is
     left out and counted, and so is what would close a circle, unless `record`
     says so.

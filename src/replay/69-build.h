@@ -163,6 +163,7 @@ static bool ts__builder_edges(ts__builder *b)
         ts__builder_step(b, ts__rsort_index(&b->sort)[i]);
     ts__rsort_close(b->allocator, &b->sort);
     if (!b->failed) ts__builder_users(b);
+    if (!b->failed) ts__builder_turns(b);
     if (!b->failed) ts__builder_infer(b);
     return !b->failed;
 }
