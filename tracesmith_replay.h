@@ -7796,6 +7796,8 @@ static bool ts__user_numbers(ts__builder *b, ts__rvec *list)
 {
     const ts_replay *const r = b->replay;
     const uint32_t end = r->op_count + r->call_count;
+    if (!ts__rvec_reserve(b->allocator, list, sizeof(ts__numbered), end))
+        return false;
     for (uint32_t i = 0; i < end; i++) {
         const uint64_t number =
             i < r->op_count
@@ -8321,10 +8323,10 @@ static bool ts__infer_delays(ts__builder *b, ts__infer *f)
     size_t count = 0;
     const int64_t *const bound = (const int64_t *)f->bound.data;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        const int64_t delay = ts__replay_time(r)[i] - bound[i];
-        if (bound[i] == TS__NO_TIME || delay < 0 ||
+        if (bound[i] == TS__NO_TIME || bound[i] > ts__replay_time(r)[i] ||
             !ts__kind_works(ts__replay_op(r, i)->kind))
             continue;
+        const int64_t delay = ts__replay_time(r)[i] - bound[i];
         ts__rsort_keys(&b->sort)[count] = (uint64_t)delay;
         ts__rsort_index(&b->sort)[count++] = i;
     }

@@ -238,6 +238,16 @@ static inline void work_started(fixture *x, uint64_t realtime_ns)
     forge_seal_header(x->f.file.bytes);
 }
 
+// The number of the process among those of its job.
+static inline void work_rank(fixture *x, uint64_t rank)
+{
+    forge_name(&x->f, 900, "rank");
+    const uint64_t values[] = { 900, TS_VALUE_INT, rank };
+    forge_begin(&x->f, FORGE_METADATA);
+    forge_numbers(&x->f, 0, 2, 3, values);
+    forge_end(&x->f);
+}
+
 static inline void work_read(fixture *x)
 {
     forge_finish(&x->f);
@@ -381,6 +391,27 @@ static inline void work_expect(const fixture *x, uint32_t track, int64_t start,
     assert_true(ts_replay_operation(x->replay, work_find(x, track, start), &o));
     assert_int_equal(new_start, o.start_ns);
     assert_int_equal(new_end, o.end_ns);
+}
+
+// An allocator that fails after `left` allocations.
+typedef struct budget {
+    size_t left, held;
+} budget;
+
+static inline void *budget_resize(void *user, void *ptr, size_t old_size,
+                                  size_t new_size)
+{
+    budget *const b = user;
+    if (!new_size) {
+        b->held -= old_size;
+        free(ptr);
+        return NULL;
+    }
+    if (!b->left) return NULL;
+    b->left--;
+    void *const block = realloc(ptr, new_size);
+    if (block) b->held += new_size - old_size;
+    return block;
 }
 
 #define K  TS_EVENT_KERNEL

@@ -142,26 +142,6 @@ static void losses_count_where_they_touch_the_selection(void **state)
 
 /* ---- Memory and time ---------------------------------------------------- */
 
-typedef struct budget {
-    size_t left, held;
-} budget;
-
-static void *budget_resize(void *user, void *ptr, size_t old_size,
-                           size_t new_size)
-{
-    budget *const b = user;
-    if (!new_size) {
-        b->held -= old_size;
-        free(ptr);
-        return NULL;
-    }
-    if (!b->left) return NULL;
-    b->left--;
-    void *const block = realloc(ptr, new_size);
-    if (block) b->held += new_size - old_size;
-    return block;
-}
-
 static void every_failing_allocation_is_reported(void **state)
 {
     (void)state;

@@ -264,13 +264,7 @@ static fixture rank_part(uint64_t rank, const op *ops, size_t count)
     work_begin(&x, 0);
     work_started(&x, 0);
     work_add(&x, ops, count, NULL, 0, 0);
-    forge_begin(&x.f, FORGE_NAMES);
-    forge_entry(&x.f, 900, "rank", 4);
-    forge_end(&x.f);
-    const uint64_t values[] = { 900, TS_VALUE_INT, rank };
-    forge_begin(&x.f, FORGE_METADATA);
-    forge_numbers(&x.f, 0, 2, 3, values);
-    forge_end(&x.f);
+    work_rank(&x, rank);
     work_read(&x);
     return x;
 }

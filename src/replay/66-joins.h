@@ -126,6 +126,8 @@ static bool ts__user_numbers(ts__builder *b, ts__rvec *list)
 {
     const ts_replay *const r = b->replay;
     const uint32_t end = r->op_count + r->call_count;
+    if (!ts__rvec_reserve(b->allocator, list, sizeof(ts__numbered), end))
+        return false;
     for (uint32_t i = 0; i < end; i++) {
         const uint64_t number =
             i < r->op_count

@@ -1,14 +1,15 @@
 /*
     fuzz_replay.c - whatever is recorded, the replay ends and tells the truth
 
-    Ten bytes of input are one operation or call. Without a wait that names
-    its record every operation must come out as it was; with one, those that
-    did not run must lie in or behind a circle.
+    The first byte chooses how, each 16 bytes after it are an operation, a
+    call or a dependency of one of three files. Without a wait that names its
+    record every operation must come out as it was; with one, those that did
+    not run must lie in or behind a circle.
 */
 #define _GNU_SOURCE
 #include "tests/replay_forge.h"
 
-enum { RECORD = 10, MOST = 400 };
+enum { RECORD = 16, MOST = 300, FILES = 3 };
 
 static const uint8_t kinds[] = { K,
                                  R,
@@ -17,10 +18,34 @@ static const uint8_t kinds[] = { K,
                                  DS,
                                  ES,
                                  TS_EVENT_MEMCPY,
+                                 TS_EVENT_MEMSET,
                                  TS_EVENT_GRAPH_LAUNCH,
+                                 TS_EVENT_COLLECTIVE,
+                                 TS_EVENT_HOST_FUNCTION,
                                  TS_EVENT_GPU_FREE };
 static const uint32_t tracks[] = { S0, S0 + 1, S0 + 2, LEGACY, FREE,
                                    T0, T0 + 1, D0,     C0,     9999 };
+static const char *const names[] = { "cudaLaunchKernel",
+                                     "cudaStreamSynchronize",
+                                     "cudaDeviceSynchronize",
+                                     "cudaFree",
+                                     "cudaEventQuery",
+                                     "cudaMemcpyAsync",
+                                     "ncclSend",
+                                     "ncclRecv",
+                                     "all_reduce" };
+
+typedef struct part {
+    op ops[MOST];
+    call calls[MOST];
+    dependency deps[MOST];
+    uint32_t op_count, call_count, dep_count;
+} part;
+
+static const char *name_at(uint8_t byte)
+{
+    return names[byte % (sizeof names / sizeof *names)];
+}
 
 static op one(const uint8_t *bytes)
 {
@@ -32,10 +57,20 @@ static op one(const uint8_t *bytes)
     o.end = o.start + bytes[4];
     if (bytes[3] & 128) o.queued = UNKNOWN;
     if (bytes[3] & 64) o.end += UINT64_C(1) << (bytes[4] % 64);
+    if (bytes[9] & 128) o.start = o.end = UINT64_C(1) << (bytes[10] % 64);
+    if (bytes[9] & 128) o.queued = UNKNOWN;
     o.correlation = bytes[5];
     o.id = bytes[6] % 8;
     o.record = o.kind == W && bytes[6] & 128 ? bytes[7] : 0;
     o.thread = bytes[8] % 4 ? HOST + bytes[8] % 2 : 0;
+    o.name = name_at(bytes[11]);
+    o.communicator = bytes[12] % 4;
+    o.sequence = bytes[12] >> 6;
+    o.size = bytes[13] % 4;
+    o.peer = bytes[13] >> 4;
+    o.ranks = bytes[14] % 8;
+    o.type = bytes[14] >> 5;
+    o.memory = bytes[15];
     return o;
 }
 
@@ -46,16 +81,24 @@ static void check(bool ok, const char *what)
     abort();
 }
 
-static void replay(const fixture *x, ts_deps deps, bool named)
+static void replay(fixture *files, size_t count, uint8_t how, ts_deps deps,
+                   bool named)
 {
-    const uint32_t streams[] = { S0, LEGACY, D0 };
+    const uint32_t streams[] = { S0, LEGACY, D0 }, of[] = { 0, 1, 0 };
+    ts_reader *const more[] = { files[1].reader, files[2].reader };
     const ts_replay_desc desc = { .streams = streams,
+                                  .stream_files = of,
                                   .stream_count =
                                       deps == TS_DEPS_FROZEN ? 0 : 3,
                                   .deps = deps,
+                                  .more = more,
+                                  .more_count = count - 1,
+                                  .queue_depth = how & 3,
+                                  .connections = how >> 2 & 3,
+                                  .no_inference = how & 16,
                                   .threads = 1 };
     ts_replay *r;
-    if (ts_replay_open(&r, x->reader, &desc) != TS_OK) return;
+    if (ts_replay_open(&r, files[0].reader, &desc) != TS_OK) return;
     const ts_replay_stats *const s = ts_replay_result(r);
     if (ts_replay_run(r, NULL) == TS_OK) {
         const uint32_t *nodes;
@@ -67,39 +110,63 @@ static void replay(const fixture *x, ts_deps deps, bool named)
     ts_replay_close(r);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+static fixture forged(const part *p, uint8_t how, uint64_t rank)
 {
-    static op ops[MOST];
-    static call calls[MOST];
-    size_t count = 0;
-    uint32_t call_count = 0;
-    bool named = false;
-    for (size_t at = 0; at + RECORD <= size && count + call_count < MOST;
-         at += RECORD) {
-        const op o = one(bytes + at);
-        const call c = { o.thread ? o.thread : HOST, bytes[at + 2],
-                         (uint64_t)bytes[at + 2] + bytes[at + 4],
-                         o.correlation };
-        if (bytes[at + 9] & 1)
-            calls[call_count++] = c;
-        else
-            ops[count++] = o;
-        named |= o.record != 0;
-    }
     fixture x;
     work_begin(&x, 0);
-    add_calls(&x.f, calls, call_count);
-    for (uint8_t k = TS_EVENT_GPU_FIRST; k < TS_EVENT_LIMIT; k++)
-        add_kind(&x.f, ops, count, k, false);
+    if (how & 64) work_started(&x, 1000 + rank * 10);
+    work_add(&x, p->ops, p->op_count, p->calls, p->call_count, how & 3);
+    if (p->dep_count) add_dependencies(&x.f, p->deps, p->dep_count);
+    work_rank(&x, rank);
     forge_finish(&x.f);
     const ts_reader_desc desc = { .bytes = x.f.bytes,
                                   .size = x.f.size,
                                   .threads = 1 };
     check(ts_reader_open(&x.reader, &desc) == TS_OK, "a forged trace opens");
+    return x;
+}
+
+// Returns whether a wait names its record.
+static bool take(part *p, const uint8_t *bytes)
+{
+    const op o = one(bytes);
+    const call c = { o.thread ? o.thread : HOST,
+                     bytes[2],
+                     (uint64_t)bytes[2] + bytes[4],
+                     o.correlation,
+                     o.name,
+                     bytes[15] & 1 };
+    const dependency d = { bytes[5], bytes[7] };
+    if ((bytes[9] & 3) == 1 && p->call_count < MOST) {
+        p->calls[p->call_count++] = c;
+    } else if ((bytes[9] & 7) == 2 && p->dep_count < MOST) {
+        p->deps[p->dep_count++] = d;
+    } else if (p->op_count < MOST) {
+        p->ops[p->op_count++] = o;
+        return o.record != 0;
+    }
+    return false;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static part parts[FILES];
+    bool named = false;
+    if (!size) return 0;
+    const uint8_t how = bytes[0];
+    for (size_t i = 0; i < FILES; i++)
+        parts[i].op_count = parts[i].call_count = parts[i].dep_count = 0;
+    for (size_t at = 1; at + RECORD <= size && at / RECORD < MOST; at += RECORD)
+        named |= take(&parts[bytes[at + 9] / 8 % FILES], bytes + at);
+    fixture files[FILES];
+    for (size_t i = 0; i < FILES; i++)
+        files[i] = forged(&parts[i], how, i);
     for (int deps = 0; deps <= TS_DEPS_NONE; deps++)
-        replay(&x, (ts_deps)deps, named);
-    ts_reader_close(x.reader);
-    forge_close(&x.f);
+        replay(files, how & 32 ? 1 : FILES, how, (ts_deps)deps, named);
+    for (size_t i = 0; i < FILES; i++) {
+        ts_reader_close(files[i].reader);
+        forge_close(&files[i].f);
+    }
     return 0;
 }
