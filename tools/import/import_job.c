@@ -255,15 +255,13 @@ void import_zone_at(import_job *job, uint32_t thread, int64_t start_ns,
     t->held_start_ns = start_ns;
     t->held_duration_ns = duration_ns;
     t->held[t->held_count++] = site;
-    import_known_zone *const zone = import_list_add(job, &t->zones);
-    if (!zone) return;
-    zone->start_ns = start_ns;
-    zone->end_ns = start_ns + duration_ns;
-    zone->site = site;
-    if (!facts) return;
-    import_facts *const known = import_list_add(job, &job->tables->facts);
-    if (known) *known = *facts;
-    zone->facts = (uint32_t)job->tables->facts.count;
+    import_known_zone zone = { start_ns, start_ns + duration_ns, site, 0 };
+    if (facts) {
+        import_facts *const known = import_list_add(job, &job->tables->facts);
+        if (known) *known = *facts;
+        zone.facts = (uint32_t)job->tables->facts.count;
+    }
+    import_zone_keep(job, t, &zone);
 }
 
 static void zone_value(import_job *job, uint32_t thread, int64_t start_ns,
@@ -314,11 +312,8 @@ void import_api_call(import_job *job, uint32_t thread, int64_t start_ns,
     import_event(job, TS_EVENT_API_CALL, thread, start_ns, duration_ns, values,
                  3);
     if (!correlation || job->events[TS_EVENT_API_CALL] == before) return;
-    import_call *const call = import_list_add(job, &job->tables->calls);
-    if (!call) return;
-    call->correlation = correlation;
-    call->start_ns = start_ns;
-    call->thread = thread;
+    const import_call call = { correlation, start_ns, thread };
+    import_call_keep(job, &call);
 }
 
 /* ---- Opening and closing ------------------------------------------------ */
@@ -349,9 +344,10 @@ static import_tables *tables_new(void)
     if (!t) return NULL;
     t->progress.what = "importing";
     t->tracks.size = sizeof(import_track);
-    t->operations.size = sizeof(import_operation);
+    t->packed_at.size = sizeof(uint32_t);
+    t->loose.size = sizeof(import_operation);
+    t->own_records.size = sizeof(uint64_t);
     t->facts.size = sizeof(import_facts);
-    t->calls.size = sizeof(import_call);
     t->records.size = sizeof(import_record);
     return t;
 }
@@ -458,14 +454,10 @@ void import_job_close(import_job *job)
 {
     import_tables *const t = job->tables;
     if (job->writer) ts_writer_abandon(job->writer);
-    for (size_t i = 0; t && i < t->tracks.count; i++)
-        import_list_free(
-            &((import_track *)import_list_at(&t->tracks, i))->zones);
     if (t) {
+        import_hold_free(job);
         import_list_free(&t->tracks);
-        import_list_free(&t->operations);
         import_list_free(&t->facts);
-        import_list_free(&t->calls);
         import_list_free(&t->records);
         free(t->track_map);
     }

@@ -5,14 +5,6 @@
 
 #define UNTIL_LATER INT64_MAX
 
-void import_gpu(import_job *job, const import_operation *operation)
-{
-    if (!import_is_near(job, operation->start_ns, operation->duration_ns))
-        return;
-    import_operation *const o = import_list_add(job, &job->tables->operations);
-    if (o) *o = *operation;
-}
-
 // What is known stands in a list of its own; `id` is its place + 1.
 void import_gpu_collective(import_job *job, const import_operation *operation,
                            const import_facts *facts)
@@ -38,50 +30,73 @@ void import_event_record(import_job *job, uint32_t stream, uint64_t id,
 
 /* ---- Calls -------------------------------------------------------------- */
 
-typedef struct calls {
-    const import_list *list;
-    import_moment *items; // by correlation
-    size_t count;
-} calls;
-
-static const import_call *call_at(const calls *c, size_t i)
+static int compare_numbers(const void *a, const void *b)
 {
-    return import_list_at(c->list, c->items[i].index);
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
 }
 
-// Correlations as signed keys keep their order modulo 2^64, which is enough.
-static bool sort_calls(import_job *job, calls *c)
+// Correlations that more than one call has.
+static void count_duplicates(import_job *job)
 {
-    c->list = &job->tables->calls;
-    c->items = import_array(job, c->list->count, sizeof *c->items);
-    c->count = c->items ? c->list->count : 0;
-    for (size_t i = 0; i < c->count; i++) {
-        const import_call *const call = import_list_at(c->list, i);
-        c->items[i].key = (int64_t)call->correlation;
-        c->items[i].index = (uint32_t)i;
+    const size_t count = job->tables->call_count;
+    import_call call = { 0 };
+    uint64_t at = 0, last = 0;
+    size_t i = 0;
+    for (; i < count; i++, last = call.correlation) {
+        import_call_next(job, &at, &call);
+        if (call.correlation <= last) break;
     }
-    if (c->count) import_moments_sort(c->items, c->count);
-    for (size_t i = 1; i < c->count; i++)
-        if (c->items[i].key == c->items[i - 1].key)
-            import_flaw(job, "duplicate_correlation");
-    return c->items != NULL;
+    if (i == count) return;
+    uint64_t *const all = import_array(job, count, sizeof *all);
+    if (!all) return;
+    memset(&call, 0, sizeof call);
+    for (i = 0, at = 0; i < count; i++) {
+        import_call_next(job, &at, &call);
+        all[i] = call.correlation;
+    }
+    qsort(all, count, sizeof *all, compare_numbers);
+    for (i = 1; i < count; i++)
+        if (all[i] == all[i - 1]) import_flaw(job, "duplicate_correlation");
+    free(all);
 }
 
-// The first call of a correlation, or NULL.
-static const import_call *find_call(const calls *c, uint64_t correlation)
+// Whoever wants to know the call of a correlation: key and index.
+typedef struct wanted {
+    import_moment *moments; // in order
+    size_t count;
+} wanted;
+
+// Correlations as signed keys are in an order of their own, which will do.
+static size_t first_wanted(const wanted *w, uint64_t correlation)
 {
-    size_t from = 0, to = c->count;
+    size_t from = 0, to = w->count;
     while (from < to) {
         const size_t middle = from + (to - from) / 2;
-        if (c->items[middle].key < (int64_t)correlation)
+        if (w->moments[middle].key < (int64_t)correlation)
             from = middle + 1;
         else
             to = middle;
     }
-    if (!correlation || from == c->count ||
-        c->items[from].key != (int64_t)correlation)
-        return NULL;
-    return call_at(c, from);
+    return from;
+}
+
+typedef void answer(import_job *job, uint32_t index, const import_call *call,
+                    void *user);
+
+// Tells each one the calls of its correlation, in the order of the source.
+static void ask_calls(import_job *job, wanted *w, answer *tell, void *user)
+{
+    import_moments_sort(w->moments, w->count);
+    import_call call = { 0 };
+    uint64_t at = 0;
+    for (size_t i = 0; i < job->tables->call_count; i++) {
+        import_call_next(job, &at, &call);
+        for (size_t k = first_wanted(w, call.correlation);
+             k < w->count && w->moments[k].key == (int64_t)call.correlation;
+             k++)
+            tell(job, w->moments[k].index, &call, user);
+    }
 }
 
 /* ---- Records that only their waits show --------------------------------- */
@@ -95,48 +110,62 @@ static int compare_records(const void *a, const void *b)
     return x->stream < y->stream ? -1 : x->stream > y->stream;
 }
 
-static void add_record(import_job *job, const calls *c, const import_record *r)
+// Of a correlation only the first record counts; none that the source gave
+// itself, which stand there with the stream 0.
+static size_t unique_records(import_record *all, size_t count)
 {
-    const import_call *const call = find_call(c, r->correlation);
-    if (!call) {
-        import_flaw(job, "record_without_call");
-        return;
+    size_t kept = 0;
+    uint64_t last = 0; // of which there is none
+    qsort(all, count, sizeof *all, compare_records);
+    for (size_t i = 0; i < count; i++) {
+        const bool is_own = !all[i].stream || all[i].correlation == last;
+        last = all[i].correlation;
+        if (!is_own) all[kept++] = all[i];
     }
+    return kept;
+}
+
+static void add_record(import_job *job, uint32_t index, const import_call *call,
+                       void *user)
+{
+    import_record *const r = (import_record *)user + index;
+    if (!r->stream) return;
     const import_operation o = { .kind = TS_EVENT_EVENT_RECORD,
                                  .start_ns = call->start_ns,
                                  .track = r->stream,
                                  .id = r->id,
                                  .correlation = r->correlation,
                                  .is_call_time = true };
+    r->stream = 0; // done
     import_gpu(job, &o);
 }
 
-// Those that the source gave itself are left out.
-static void add_records(import_job *job, const calls *c)
+static void add_records(import_job *job)
 {
     const import_list *const list = &job->tables->records;
-    const size_t own = job->tables->operations.count;
-    size_t count = list->count;
-    import_record *const all = import_array(job, count + own, sizeof *all);
-    if (!count || !all) {
-        free(all);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
+    const import_list *const own = &job->tables->own_records;
+    if (!list->count) return;
+    import_record *const all =
+        import_array(job, list->count + own->count, sizeof *all);
+    wanted w = { import_array(job, list->count, sizeof *w.moments), 0 };
+    for (size_t i = 0; all && i < list->count; i++)
         all[i] = *(import_record *)import_list_at(list, i);
-    // A stream of 0 comes first among equals: a record that is there already.
-    for (size_t i = 0; i < own; i++) {
-        const import_operation *const o = import_operation_at(job, i);
-        if (o->kind != TS_EVENT_EVENT_RECORD) continue;
-        all[count].correlation = o->correlation;
-        all[count++].stream = 0;
+    for (size_t i = 0; all && i < own->count; i++) {
+        all[list->count + i].correlation = *(uint64_t *)import_list_at(own, i);
+        all[list->count + i].id = 0; // before those of waits
     }
-    qsort(all, count, sizeof *all, compare_records);
-    for (size_t i = 0; i < count; i++) {
-        const bool again = i && all[i].correlation == all[i - 1].correlation;
-        if (all[i].stream && !again) add_record(job, c, &all[i]);
+    if (all && w.moments) {
+        w.count = unique_records(all, list->count + own->count);
+        for (size_t i = 0; i < w.count; i++) {
+            w.moments[i].key = (int64_t)all[i].correlation;
+            w.moments[i].index = (uint32_t)i;
+        }
+        ask_calls(job, &w, add_record, all);
+        for (size_t i = 0; i < w.count; i++)
+            if (all[i].stream) import_flaw(job, "record_without_call");
     }
     free(all);
+    free(w.moments);
 }
 
 /* ---- Times that only the host knows ------------------------------------- */
@@ -146,42 +175,26 @@ typedef struct known_record {
     int64_t time_ns;
 } known_record;
 
-static int compare_known(const void *a, const void *b)
-{
-    const known_record *const x = a, *const y = b;
-    return x->correlation != y->correlation
-               ? (x->correlation < y->correlation ? -1 : 1)
-               : 0;
-}
-
 // The times of records, by correlation, filled in as they become known.
 static known_record *list_records(import_job *job, size_t *count)
 {
-    const size_t all = job->tables->operations.count;
-    known_record *records = NULL;
-    *count = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        if (pass) records = import_array(job, *count, sizeof *records);
-        if (pass && !records) return NULL;
-        size_t used = 0;
-        for (size_t i = 0; i < all; i++) {
-            const import_operation *const o = import_operation_at(job, i);
-            if (o->kind != TS_EVENT_EVENT_RECORD) continue;
-            if (pass) records[used].correlation = o->correlation;
-            if (pass) records[used].time_ns = IMPORT_NONE;
-            used++;
-        }
-        *count = used;
+    const import_list *const own = &job->tables->own_records;
+    known_record *const records =
+        import_array(job, own->count, sizeof *records);
+    *count = records ? own->count : 0;
+    for (size_t i = 0; i < *count; i++) {
+        records[i].correlation = *(uint64_t *)import_list_at(own, i);
+        records[i].time_ns = IMPORT_NONE;
     }
-    qsort(records, *count, sizeof *records, compare_known);
+    if (records) qsort(records, *count, sizeof *records, compare_numbers);
     return records;
 }
 
 static known_record *find_record(known_record *records, size_t count,
                                  uint64_t correlation)
 {
-    const known_record key = { correlation, 0 };
-    return bsearch(&key, records, count, sizeof key, compare_known);
+    return bsearch(&correlation, records, count, sizeof *records,
+                   compare_numbers);
 }
 
 static int64_t later(int64_t a, int64_t b)
@@ -205,6 +218,14 @@ static void estimate(import_job *job, import_operation *o, int64_t issued_ns,
     import_estimate(job, ts_event_name(o->kind));
 }
 
+static import_operation *loose_at(const import_job *job, size_t index)
+{
+    const import_tables *const t = job->tables;
+    return index < t->packed_at.count
+               ? NULL
+               : import_list_at(&t->loose, index - t->packed_at.count);
+}
+
 // Lets those without times of their own know when the next operation on their
 // stream began; their duration has no other use.
 static void set_limits(const import_job *job, const import_moment *issued,
@@ -213,11 +234,12 @@ static void set_limits(const import_job *job, const import_moment *issued,
     for (size_t i = 0; i <= job->tables->tracks.count; i++)
         next[i] = UNTIL_LATER;
     for (size_t i = count; i-- > 0;) {
-        import_operation *const o = import_operation_at(job, issued[i].index);
-        if (o->is_call_time)
-            o->duration_ns = next[o->track];
+        import_operation o, *const loose = loose_at(job, issued[i].index);
+        import_operation_get(job, issued[i].index, &o);
+        if (loose)
+            loose->duration_ns = next[o.track];
         else
-            next[o->track] = o->start_ns;
+            next[o.track] = o.start_ns;
     }
 }
 
@@ -226,6 +248,7 @@ static void add_times(import_job *job, const import_moment *issued,
 {
     size_t record_count;
     const size_t tracks = job->tables->tracks.count + 1;
+    if (!job->tables->loose.count) return;
     known_record *const records = list_records(job, &record_count);
     int64_t *const ended = import_array(job, tracks, sizeof *ended);
     if (records && ended) {
@@ -233,16 +256,16 @@ static void add_times(import_job *job, const import_moment *issued,
         for (size_t i = 0; i < tracks; i++)
             ended[i] = INT64_MIN;
         for (size_t i = 0; i < count; i++) {
-            import_operation *const o =
-                import_operation_at(job, issued[i].index);
-            if (o->is_call_time)
-                estimate(job, o, issued[i].key, ended[o->track], records,
-                         record_count);
-            const int64_t end = o->start_ns + o->duration_ns;
-            ended[o->track] = later(ended[o->track], end);
-            if (o->kind != TS_EVENT_EVENT_RECORD) continue;
+            import_operation o, *const loose = loose_at(job, issued[i].index);
+            if (loose)
+                estimate(job, loose, issued[i].key, ended[loose->track],
+                         records, record_count);
+            import_operation_get(job, issued[i].index, &o);
+            const int64_t end = o.start_ns + o.duration_ns;
+            ended[o.track] = later(ended[o.track], end);
+            if (o.kind != TS_EVENT_EVENT_RECORD) continue;
             known_record *const r =
-                find_record(records, record_count, o->correlation);
+                find_record(records, record_count, o.correlation);
             if (r) r->time_ns = end;
         }
     }
@@ -322,43 +345,86 @@ static void write_operation(import_job *job, const import_operation *o)
 static void write_operations(import_job *job, import_moment *order,
                              size_t count)
 {
+    import_operation o;
     for (size_t i = 0; i < count; i++) {
-        order[i].key = import_operation_at(job, i)->start_ns;
+        import_operation_get(job, i, &o);
+        order[i].key = o.start_ns;
         order[i].index = (uint32_t)i;
     }
     import_moments_sort(order, count);
-    for (size_t i = 0; i < count; i++)
-        write_operation(job, import_operation_at(job, order[i].index));
+    for (size_t i = 0; i < count; i++) {
+        import_operation_get(job, order[i].index, &o);
+        write_operation(job, &o);
+    }
 }
 
-// The moment at which an operation was issued, as far as is known.
-static int64_t issue(import_operation *o, const calls *c)
+/* ---- The end ------------------------------------------------------------ */
+
+// The moment at which an operation was issued, without knowing its call.
+static int64_t issue(const import_operation *o)
 {
-    const import_call *const call = find_call(c, o->correlation);
-    if (call && !o->thread) o->thread = call->thread;
-    if (call) return call->start_ns;
     if (o->queued_ns && !o->is_call_time) return o->queued_ns;
     if (o->submitted_ns && !o->is_call_time) return o->submitted_ns;
     return o->start_ns;
 }
 
+typedef struct issues {
+    import_moment *order;
+    uint8_t *known; // whether the call has been seen
+} issues;
+
+// The first call of a correlation counts.
+static void take_call(import_job *job, uint32_t index, const import_call *call,
+                      void *user)
+{
+    const issues *const x = user;
+    import_held *const held = &job->tables->held[index];
+    if (x->known[index]) return;
+    x->known[index] = 1;
+    x->order[index].key = call->start_ns;
+    if (!held->thread) held->thread = call->thread;
+}
+
+// When each operation was issued, and by which thread.
+static bool find_issues(import_job *job, import_moment *order, size_t count)
+{
+    import_held *const held = import_array(job, count, sizeof *held);
+    issues x = { order, import_array(job, count, 1) };
+    wanted w = { import_array(job, count, sizeof *w.moments), 0 };
+    const bool ok = held && x.known && w.moments;
+    for (size_t i = 0; ok && i < count; i++) {
+        import_operation o;
+        import_operation_get(job, i, &o);
+        held[i].thread = o.thread;
+        held[i].site = o.site;
+        if (o.kind == TS_EVENT_COLLECTIVE) held[i].facts = (uint32_t)o.id;
+        order[i].key = issue(&o);
+        order[i].index = (uint32_t)i;
+        if (!o.correlation) continue;
+        w.moments[w.count].key = (int64_t)o.correlation;
+        w.moments[w.count++].index = (uint32_t)i;
+    }
+    job->tables->held = held;
+    if (ok) ask_calls(job, &w, take_call, &x);
+    free(x.known);
+    free(w.moments);
+    return ok;
+}
+
 void import_operations_end(import_job *job)
 {
-    calls c = { 0 };
-    if (!sort_calls(job, &c)) return;
-    add_records(job, &c);
-    const size_t count = job->tables->operations.count;
-    import_moment *const order = import_array(job, count, sizeof *order);
-    for (size_t i = 0; order && i < count; i++) {
-        order[i].key = issue(import_operation_at(job, i), &c);
-        order[i].index = (uint32_t)i;
-    }
-    free(c.items);
-    if (order && count) {
+    count_duplicates(job);
+    add_records(job);
+    const size_t count = import_operation_count(job);
+    import_moment *const order =
+        count ? import_array(job, count, sizeof *order) : NULL;
+    if (order && find_issues(job, order, count)) {
+        import_pack_free(&job->tables->calls);
         import_moments_sort(order, count);
         import_zones_walk(job, order, count);
         add_times(job, order, count);
         write_operations(job, order, count);
     }
     free(order);
+    import_hold_free(job);
 }

@@ -5,6 +5,7 @@
 #define TS_IMPORT_TABLES_H
 
 #include "tools/import/import.h"
+#include "tools/import/import_pack.h"
 
 // A list that grows without moving its elements.
 enum { IMPORT_BLOCK = 4096 }; // elements
@@ -20,7 +21,9 @@ typedef struct import_track {
     uint32_t parent; // of the thread that is a lane: as the key says
     ts_track_entry entry;
     // Of threads.
-    import_list zones; // import_known_zone
+    import_pack zones; // zone_count of import_known_zone, each from the last
+    size_t zone_count;
+    int64_t zone_last_ns;
     // Zones with one start and end, the outer one first, not yet written.
     int64_t held_start_ns, held_duration_ns;
     uint32_t held_count, held[16]; // sites
@@ -40,6 +43,12 @@ typedef struct import_call {
     uint32_t thread;
 } import_call;
 
+// What an operation is given at the end.
+typedef struct import_held {
+    uint32_t thread, site;
+    uint32_t facts; // of a collective: position in the list + 1
+} import_held;
+
 typedef struct import_record {
     uint64_t correlation, id;
     uint32_t stream;
@@ -53,10 +62,20 @@ typedef struct import_tables {
     import_list tracks;  // import_track; track n is element n - 1
     uint32_t *track_map; // open addressing; 0: free
     uint32_t track_mask;
-    import_list operations; // import_operation
-    import_list facts;      // import_facts
-    import_list calls;      // import_call
-    import_list records;    // import_record
+    // Operations: first those with times of their own, packed, then those
+    // whose times are that of a call.
+    bool has_base;
+    int64_t base_ns;    // packed starts count from it
+    import_pack packed; // packed_at: where each begins, uint32_t
+    import_list packed_at;
+    import_list loose;       // import_operation
+    import_list own_records; // correlations of event records, uint64_t
+    import_list facts;       // import_facts
+    import_pack calls;       // call_count of import_call, each from the last
+    size_t call_count;
+    import_call last_call;
+    import_list records; // import_record
+    import_held *held;   // at the end, of all operations
 } import_tables;
 
 // A new element of zeros; NULL without memory, which the job remembers.
@@ -80,7 +99,18 @@ typedef struct import_moment {
 } import_moment;
 void import_moments_sort(import_moment *moments, size_t count);
 
-import_operation *import_operation_at(const import_job *job, size_t index);
+size_t import_operation_count(const import_job *job);
+void import_operation_get(const import_job *job, size_t index,
+                          import_operation *operation);
+// Calls in the order in which they came; *at is 0 at first, *call all zeros.
+void import_call_next(const import_job *job, uint64_t *at, import_call *call);
+void import_call_keep(import_job *job, const import_call *call);
+void import_zone_keep(import_job *job, import_track *track,
+                      const import_known_zone *zone);
+// All zones of a thread; free the result. NULL: no memory.
+import_known_zone *import_zones_get(import_job *job, const import_track *track);
+void import_hold_free(import_job *job);
+
 // Gives operations the site of the innermost zone at their call. issued: when
 // each of them was called, in order.
 void import_zones_walk(import_job *job, const import_moment *issued,

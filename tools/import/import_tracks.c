@@ -64,7 +64,6 @@ static uint32_t find(import_job *job, uint32_t kind, const int64_t *key,
     track->kind = kind;
     memcpy(track->key, key, sizeof track->key);
     track->entry = *entry;
-    track->zones.size = sizeof(import_known_zone);
     *found = (uint32_t)job->tables->tracks.count;
     define(job, *found);
     return *found;
