@@ -153,9 +153,10 @@ static void write_rows(int side, const row *rows, size_t count, uint64_t number)
               kernel ? ts_writer_launch(w, &launch) : r->size },
             { TS_COLUMN_ADDRESS, 4096 * (uint64_t)side },
         };
+        const size_t used = kernel ? 2 : r->kind == TS_EVENT_MEMSET ? 3 : 1;
         ts_writer_event(w, r->kind, 10 + (uint32_t)r->stream,
                         (int64_t)i * 1000 + 7 * side, 500 + 3 * side, values,
-                        kernel ? 2 : 3);
+                        used);
     }
     assert_int_equal(TS_OK, ts_writer_close(w));
 }
@@ -290,6 +291,26 @@ static void another_place_is_order_and_another_stream_is_a_move(void **state)
     done(&r);
 }
 
+// A sync starts when the host gets there, before or after what is running.
+static void where_a_sync_stands_among_work_is_timing(void **state)
+{
+    (void)state;
+    static const row early[] = { K(0, "a", 1),
+                                 { TS_EVENT_STREAM_SYNC, 0, 0, 0, NULL },
+                                 K(0, "b", 1) };
+    static const row late[] = { K(0, "a", 1),
+                                K(0, "b", 1),
+                                { TS_EVENT_STREAM_SYNC, 0, 0, 0, NULL } };
+    static const row none[] = { K(0, "a", 1), K(0, "b", 1) };
+    verify_report r;
+    COMPARE(&r, early, late, 0);
+    assert_true(verify_is_same(&r));
+    done(&r);
+    COMPARE(&r, early, none, 0);
+    only(&r, VERIFY_MISSING);
+    done(&r);
+}
+
 // The earliest comes first, whatever stream it is on.
 static void differences_come_in_order_of_time(void **state)
 {
@@ -333,6 +354,7 @@ int main(void)
         cmocka_unit_test(one_extra_operation_is_one_difference),
         cmocka_unit_test(other_arguments_are_content),
         cmocka_unit_test(another_place_is_order_and_another_stream_is_a_move),
+        cmocka_unit_test(where_a_sync_stands_among_work_is_timing),
         cmocka_unit_test(differences_come_in_order_of_time),
     };
     return cmocka_run_group_tests(tests, make_paths, remove_paths);

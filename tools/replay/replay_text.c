@@ -79,16 +79,23 @@ static void print_idle(const replay_job *job)
            cli_percent((double)f.unexplained_ns / all).s);
 }
 
-static void print_times(const ts_replay_stats *s)
+// With something changed, to differ from the record is no error.
+static void print_times(const replay_job *job)
 {
+    const ts_replay_stats *const s = ts_replay_result(job->replay);
     const int64_t recorded = s->recorded_end_ns - s->recorded_start_ns;
     const int64_t replayed = s->end_ns - s->start_ns;
     label("makespan");
-    printf("%s, recorded %s, error %" PRId64 " ns\n", cli_time(replayed).s,
-           cli_time(recorded).s, replayed - recorded);
-    label("start error");
-    printf("p50 %" PRId64 " ns, p95 %" PRId64 " ns, max %" PRId64 " ns\n",
-           s->start_error_p50_ns, s->start_error_p95_ns, s->start_error_max_ns);
+    printf("%s, recorded %s", cli_time(replayed).s, cli_time(recorded).s);
+    if (job->what_if_count) {
+        puts(", with all that was changed");
+    } else {
+        printf(", error %" PRId64 " ns\n", replayed - recorded);
+        label("start error");
+        printf("p50 %" PRId64 " ns, p95 %" PRId64 " ns, max %" PRId64 " ns\n",
+               s->start_error_p50_ns, s->start_error_p95_ns,
+               s->start_error_max_ns);
+    }
     label("digest");
     printf("%016" PRIx64 "\n", s->digest);
 }
@@ -158,7 +165,7 @@ static void print_figures(const replay_job *job)
     print_odd("missing record", s->missing_records,
               "waits for records that the trace does not hold");
     print_idle(job);
-    if (!job->dry_run) print_times(s);
+    if (!job->dry_run) print_times(job);
     print_loops(&job->loops, s->operations);
 }
 

@@ -12,6 +12,7 @@ typedef struct writing {
     uint32_t *index_of; // of its GPU operations by row, TS_NODE_NONE
     uint32_t row_count;
     uint64_t undefined, left_out;
+    whatif_changes changes; // those that move operations matter here
 } writing;
 
 // What an event becomes.
@@ -43,9 +44,23 @@ static bool find_operations(writing *w, uint32_t file)
     return true;
 }
 
-// Whether an operation stands in the trace, and when. What was not selected
+// The stream on which a what-if put an operation; 0: its own.
+static uint32_t moved_to(const writing *w, uint32_t index)
+{
+    uint32_t track = 0;
+    for (size_t i = 0; i < w->changes.count; i++) {
+        const ts_change *const change = &w->changes.list[i];
+        if (change->type == TS_CHANGE_MOVE &&
+            (!change->operations || change->operations[index]))
+            track = change->track;
+    }
+    return track;
+}
+
+// Whether an operation stands in the trace, where and when. What was not selected
 // is there as it was recorded if the replay saw it so.
-static bool place_operation(writing *w, uint32_t row, moment *at)
+static bool place_operation(writing *w, uint32_t row, ts_event *event,
+                            moment *at)
 {
     ts_operation op;
     const uint32_t index = row < w->row_count ? w->index_of[row] : TS_NODE_NONE;
@@ -53,6 +68,8 @@ static bool place_operation(writing *w, uint32_t row, moment *at)
     if (op.skip == TS_SKIP_NOT) {
         at->start_ns = op.start_ns;
         at->duration_ns = op.end_ns - op.start_ns;
+        const uint32_t track = moved_to(w, index);
+        if (track) event->track = track;
         return true;
     }
     const bool gone = op.skip == TS_SKIP_UNMET || op.skip == TS_SKIP_REMOVED ||
@@ -108,12 +125,12 @@ static void write_event(writing *w, const ts_event *event, moment at)
     }
 }
 
-static void write_row(writing *w, const ts_event *event, uint32_t gpu_row)
+static void write_row(writing *w, ts_event *event, uint32_t gpu_row)
 {
     const int64_t start_ns = event->start_ns + w->offset_ns;
     moment at = { start_ns, event->duration_ns };
     if (event->kind >= TS_EVENT_GPU_FIRST) {
-        if (!place_operation(w, gpu_row, &at)) return;
+        if (!place_operation(w, gpu_row, event, &at)) return;
     } else if (w->warp) {
         const uint32_t file = w->copy.file;
         at.start_ns = warp_time(w->warp, file, event->track, start_ns);
@@ -267,6 +284,17 @@ static void say_undefined(const writing *w, const char *path)
               cli_count(w->undefined).s);
 }
 
+// What the what-ifs of the schedule mean; they were understood before.
+static bool find_changes(writing *w)
+{
+    const replay_job *const job = w->job;
+    const char *why;
+    for (size_t i = 0; i < job->what_if_count; i++)
+        if (!whatif_apply(&job->what_ifs[i], job->replay, &w->changes, &why))
+            return false;
+    return true;
+}
+
 bool replay_write(const replay_job *job, const char *path)
 {
     writing w = { .job = job };
@@ -275,7 +303,8 @@ bool replay_write(const replay_job *job, const char *path)
     name_session(job, &desc);
     ts_result result = ts_writer_open(&w.writer, &desc);
     if (result == TS_OK) {
-        if (!warp_open(&w.warp, job->replay)) result = TS_ERR_MEMORY;
+        if (!find_changes(&w) || !warp_open(&w.warp, job->replay))
+            result = TS_ERR_MEMORY;
         for (uint32_t i = 0; i < job->file_count && result == TS_OK; i++)
             result = write_file(&w, i, &progress);
         note_all(&w);
@@ -286,6 +315,7 @@ bool replay_write(const replay_job *job, const char *path)
     }
     cli_progress_end(&progress);
     warp_close(w.warp);
+    whatif_changes_close(&w.changes);
     free(w.index_of);
     say_undefined(&w, path);
     if (result != TS_OK)

@@ -39,6 +39,8 @@ typedef struct verify_stream {
     uint32_t first, count;    // of its operations
     uint32_t partner;         // stream of the other side, VERIFY_NONE
     bool by_number;           // and not by order of first use
+    bool syncs; // the syncs of a stream, which start when the host gets there:
+                // their order among its work is a matter of timing
 } verify_stream;
 
 typedef struct verify_side {

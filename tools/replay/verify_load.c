@@ -224,7 +224,7 @@ static bool grow_streams(loader *l)
 }
 
 // The stream of a track; VERIFY_NONE without memory.
-static uint32_t stream_of(loader *l, uint32_t track)
+static uint32_t stream_of(loader *l, uint32_t track, bool syncs)
 {
     verify_side *const side = l->side;
     if (side->stream_count == l->stream_capacity && !grow_streams(l))
@@ -232,11 +232,14 @@ static uint32_t stream_of(loader *l, uint32_t track)
     uint32_t at = track * 2654435769u;
     for (; l->stream_of[at & l->stream_mask]; at++) {
         const uint32_t i = l->stream_of[at & l->stream_mask] - 1;
-        if (side->streams[i].track.id == track) return i;
+        if (side->streams[i].track.id == track &&
+            side->streams[i].syncs == syncs)
+            return i;
     }
     const verify_stream none = { 0 };
     side->streams[side->stream_count] = none;
     describe(l, &side->streams[side->stream_count], track);
+    side->streams[side->stream_count].syncs = syncs;
     l->stream_of[at & l->stream_mask] = side->stream_count + 1;
     return side->stream_count++;
 }
@@ -256,6 +259,9 @@ static bool take_rows(loader *l, const ts_columns *columns)
         l->capacity = (uint32_t)capacity;
     }
     ts_event event = { .kind = columns->kind, .columns = columns };
+    const bool syncs = columns->kind == TS_EVENT_STREAM_SYNC ||
+                       columns->kind == TS_EVENT_DEVICE_SYNC ||
+                       columns->kind == TS_EVENT_EVENT_SYNC;
     for (uint32_t i = 0; i < columns->count; i++) {
         event.row = i;
         const content c = content_of(l, &event);
@@ -267,8 +273,9 @@ static bool take_rows(loader *l, const ts_columns *columns)
             .name = number_of(l->all, &name),
             .chunk = (uint32_t)columns->chunk,
             .row = i,
-            .stream = stream_of(l, columns->tracks ? columns->tracks[i]
-                                                   : columns->track),
+            .stream = stream_of(
+                l, columns->tracks ? columns->tracks[i] : columns->track,
+                syncs),
             .partner = VERIFY_NONE,
             .what = VERIFY_SAME,
         };
@@ -305,11 +312,15 @@ static bool take_all(loader *l)
 static int by_place(const void *left, const void *right)
 {
     const verify_stream *const a = left, *const b = right;
-    const uint64_t of_a[] = { a->device, a->context, (uint64_t)a->track.type,
-                              a->track.number, a->track.id };
-    const uint64_t of_b[] = { b->device, b->context, (uint64_t)b->track.type,
-                              b->track.number, b->track.id };
-    for (int i = 0; i < 5; i++)
+    const uint64_t of_a[] = {
+        a->device,       a->context, (uint64_t)a->track.type,
+        a->track.number, a->syncs,   a->track.id
+    };
+    const uint64_t of_b[] = {
+        b->device,       b->context, (uint64_t)b->track.type,
+        b->track.number, b->syncs,   b->track.id
+    };
+    for (int i = 0; i < 6; i++)
         if (of_a[i] != of_b[i]) return of_a[i] < of_b[i] ? -1 : 1;
     return 0;
 }

@@ -15,10 +15,10 @@ static void pair(verify_side side[2], uint32_t a, uint32_t b, bool by_number)
 static int same_place(const verify_stream *a, const verify_stream *b)
 {
     const uint64_t of_a[] = { a->device, a->context, (uint64_t)a->track.type,
-                              a->track.number };
+                              a->track.number, a->syncs };
     const uint64_t of_b[] = { b->device, b->context, (uint64_t)b->track.type,
-                              b->track.number };
-    for (int i = 0; i < 4; i++)
+                              b->track.number, b->syncs };
+    for (int i = 0; i < 5; i++)
         if (of_a[i] != of_b[i]) return of_a[i] < of_b[i] ? -1 : 1;
     return 0;
 }
@@ -51,7 +51,8 @@ static size_t list_unpaired(const verify_side *side, bool on_device,
         const verify_stream *const s = &side->streams[i];
         if (s->partner != VERIFY_NONE) continue;
         const unpaired one = { on_device ? s->device : 0,
-                               (uint64_t)s->track.type, first_use(side, i), i };
+                               (uint64_t)s->track.type * 2 + s->syncs,
+                               first_use(side, i), i };
         list[n++] = one;
     }
     qsort(list, n, sizeof *list, by_use);

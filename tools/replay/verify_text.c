@@ -19,6 +19,7 @@ static void put_stream(const verify_stream *s)
         printf("%" PRIu64, s->track.number);
     else
         fputs(s->track.type ? cli_track_type(s->track.type) : "track", stdout);
+    if (s->syncs) fputs(", its syncs", stdout);
     if (!s->track.name.size) return;
     fputs(" (", stdout);
     cli_put_text(stdout, name.text, name.size);
