@@ -38,7 +38,7 @@ static const sample_kind sample_kinds[] = {
     { 23, { SAMPLE_GPU, 18 } },
     { 24, { SAMPLE_GPU, 13, 9 } },
     { 25, { SAMPLE_GPU, 27 } },
-    { 26, { SAMPLE_GPU, 9, 32, 33, 14, 10, 30, 34 } },
+    { 26, { SAMPLE_GPU, 9, 32, 33, 14, 10, 30, 34, 25 } },
     { 27, { SAMPLE_GPU, 13, 14, 15, 29 } },
     { 28, { SAMPLE_GPU, 13, 15 } },
 };
