@@ -269,8 +269,9 @@ typedef enum ts_encoding {
 typedef enum ts_transform {
     TS_TRANSFORM_NONE = 0,
     TS_TRANSFORM_DELTA = 1,
-    TS_TRANSFORM_GAP = 2,   // start: from the end of the row before
-    TS_TRANSFORM_QUEUED = 3 // submitted: from queued
+    TS_TRANSFORM_GAP = 2,    // start: from the end of the row before
+    TS_TRANSFORM_QUEUED = 3, // submitted: from queued
+    TS_TRANSFORM_ISSUED = 4  // queued: from the moment of the row before
 } ts_transform;
 
 // Event kinds. "gpu" ones share the columns of a GPU operation.
@@ -3664,12 +3665,16 @@ static uint64_t ts__pack_cost(const uint64_t *v, uint64_t base, uint32_t count)
     return cost;
 }
 
-// The same for byte planes, which a few large values do not widen for all.
+// The same for byte planes, where what counts is how much values differ: by
+// how far they are from their mean.
 static uint64_t ts__plane_cost(const uint64_t *v, uint64_t base, uint32_t count)
 {
-    uint64_t cost = 0;
+    uint64_t sum = 0, cost = 0;
     for (uint32_t i = 0; i < count; i++)
-        cost += ts__bits(v[i] - base);
+        sum += v[i] - base;
+    base += sum / count;
+    for (uint32_t i = 0; i < count; i++)
+        cost += ts__bits(ts__zigzag(v[i] - base));
     return cost;
 }
 
@@ -3682,6 +3687,10 @@ typedef struct ts__chunk {
     uint8_t *payload;
     uint8_t *data, *data_start;
     uint32_t columns;
+#ifdef TRACESMITH_ZSTD
+    uint32_t cut_count;
+    uint32_t cuts[8 * (TS__COLUMNS_PER_EVENT + 2)]; // ends of planes, in data
+#endif
 } ts__chunk;
 
 TS__SMALL_BEGIN
@@ -3692,6 +3701,9 @@ static ts__chunk ts__chunk_begin(ts__encoder *e)
     chunk.payload =
         e->compress ? e->raw : chunk.start + sizeof(ts_chunk_header);
     chunk.columns = 0;
+#ifdef TRACESMITH_ZSTD
+    chunk.cut_count = 0;
+#endif
     chunk.data_start = chunk.payload + 8 + 16 * (TS__COLUMNS_PER_EVENT + 2);
     chunk.data = chunk.data_start;
     return chunk;
@@ -3703,6 +3715,20 @@ static void ts__chunk_describe(ts__chunk *chunk, const ts_column_header *column)
 }
 
 TS__SMALL_END
+
+// Each plane has statistics of its own, so that the compressor should begin a
+// block with it, unless that costs more than it gains.
+static void ts__chunk_cut(ts__chunk *chunk, const uint8_t *planes,
+                          uint32_t count, uint32_t width)
+{
+#ifdef TRACESMITH_ZSTD
+    const uint32_t at = (uint32_t)(planes - chunk->data_start);
+    for (uint32_t i = 1; i <= width && count >= 1024; i++)
+        chunk->cuts[chunk->cut_count++] = at + i * count;
+#else
+    (void)chunk, (void)planes, (void)count, (void)width;
+#endif
+}
 
 // What is stored of a column under a transform (format, section 7). Rows of
 // operations have their durations and `queued` in columns 1 and 3.
@@ -3719,6 +3745,10 @@ static void ts__transform(const ts__encoder *e, uint32_t transform,
     if (transform == TS_TRANSFORM_QUEUED)
         for (uint32_t i = 0; i < count; i++)
             stored[i] = ts__zigzag(e->column[3][i] - v[i]);
+    if (transform == TS_TRANSFORM_ISSUED)
+        for (uint32_t i = 1; i < count; i++)
+            stored[i] = ts__zigzag((e->column[0][i] - v[i]) -
+                                   (e->column[0][i - 1] - v[i - 1]));
 }
 
 // Adds a column of count values; one of zeros is left out. `transforms` has
@@ -3752,7 +3782,10 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
     }
     if (column.transform) {
         ts__transform(e, column.transform, v, count, e->stored);
-        column.base = column.transform == TS_TRANSFORM_QUEUED ? 0 : v[0];
+        column.base = column.transform == TS_TRANSFORM_QUEUED ? 0
+                      : column.transform == TS_TRANSFORM_ISSUED
+                          ? e->column[0][0] - v[0]
+                          : v[0];
         v = e->stored;
         base = 0;
         bits = ts__bits(ts__any_bits(v, 0, count));
@@ -3764,6 +3797,7 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
         column.encoding = TS_ENCODING_PLANES;
         column.width = (uint8_t)((bits + 7) / 8);
         chunk->data = ts__planes(begin, v, base, count, column.width);
+        ts__chunk_cut(chunk, begin, count, column.width);
     } else {
         column.encoding = TS_ENCODING_PACK;
         chunk->data = ts__pack(begin, v, base, count);
@@ -3779,6 +3813,7 @@ static uint32_t ts__transforms(uint32_t column, bool spans)
     uint32_t bits = 1u << TS_TRANSFORM_DELTA;
     if (column == TS_COLUMN_START && spans) bits |= 1u << TS_TRANSFORM_GAP;
     if (column == TS_COLUMN_SUBMITTED) bits |= 1u << TS_TRANSFORM_QUEUED;
+    if (column == TS_COLUMN_QUEUED) bits |= 1u << TS_TRANSFORM_ISSUED;
     return bits;
 }
 
@@ -3802,6 +3837,30 @@ static void ts__chunk_texts(const ts__encoder *e, ts__chunk *chunk,
     ts__chunk_describe(chunk, &column);
 }
 
+#ifdef TRACESMITH_ZSTD
+// One frame, with a block for each plane that is worth it. 0: not possible.
+static size_t ts__chunk_pack(const ts__encoder *e, const ts__chunk *chunk,
+                             void *to, size_t room, size_t raw)
+{
+    ZSTD_CCtx *const zstd = ZSTD_createCCtx();
+    ZSTD_outBuffer out = { to, room, 0 };
+    ZSTD_inBuffer in = { e->raw, 0, 0 };
+    size_t left = zstd ? 0 : 1;
+    if (zstd) {
+        ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, (int)e->compress);
+        ZSTD_CCtx_setPledgedSrcSize(zstd, raw);
+    }
+    for (uint32_t i = 0; zstd && !left && i <= chunk->cut_count; i++) {
+        const bool last = i == chunk->cut_count;
+        in.size = last ? raw : 8 + 16 * chunk->columns + chunk->cuts[i];
+        left = ZSTD_compressStream2(zstd, &out, &in,
+                                    last ? ZSTD_e_end : ZSTD_e_flush);
+    }
+    ZSTD_freeCCtx(zstd);
+    return left ? 0 : out.pos; // an error, or no room
+}
+#endif
+
 // Closes the chunk: payload in place, compressed if that makes it smaller.
 static void ts__chunk_end(ts__encoder *e, ts__chunk *chunk,
                           ts_chunk_header *header)
@@ -3821,8 +3880,8 @@ static void ts__chunk_end(ts__encoder *e, ts__chunk *chunk,
 #ifdef TRACESMITH_ZSTD
     if (e->compress) {
         const size_t room = TS__BATCH_BYTES - (size_t)(payload - e->out);
-        stored = ZSTD_compress(payload, room, e->raw, raw, (int)e->compress);
-        if (ZSTD_isError(stored) || stored >= raw)
+        stored = ts__chunk_pack(e, chunk, payload, room, raw);
+        if (!stored || stored >= raw)
             stored = raw;
         else
             header->flags = TS_CHUNK_ZSTD;

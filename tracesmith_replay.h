@@ -3546,6 +3546,7 @@ static bool ts__transform_known(const ts_column_header *header)
     case TS_TRANSFORM_DELTA: return header->column != TS_COLUMN_TEXT;
     case TS_TRANSFORM_GAP: return header->column == TS_COLUMN_START;
     case TS_TRANSFORM_QUEUED: return header->column == TS_COLUMN_SUBMITTED;
+    case TS_TRANSFORM_ISSUED: return header->column == TS_COLUMN_QUEUED;
     default: return false;
     }
 }
@@ -3714,8 +3715,8 @@ static inline uint64_t ts__unzigzag(uint64_t stored)
 }
 
 // Decodes a column that ts__columns_find has checked; zeros if it is absent.
-// Transforms that want other columns are left to ts__gaps_decode and
-// ts__submitted_decode.
+// Transforms that want other columns are left to ts__gaps_decode,
+// ts__submitted_decode and ts__queued_decode.
 static void ts__column_decode(const ts__column *column, uint32_t count,
                               uint64_t *values)
 {
@@ -3755,6 +3756,19 @@ static void ts__submitted_decode(const ts__column *column, uint32_t count,
     if (column->header.transform != TS_TRANSFORM_QUEUED) return;
     for (uint32_t i = 0; i < count; i++)
         values[i] = (queued ? queued[i] : 0) - ts__unzigzag(values[i]);
+}
+
+// Moments of issue that are stored as distances from the one before, as what
+// they are before the start.
+static void ts__queued_decode(const ts__column *column, uint32_t count,
+                              const uint64_t *starts, uint64_t *values)
+{
+    if (column->header.transform != TS_TRANSFORM_ISSUED) return;
+    uint64_t issued = column->header.base;
+    for (uint32_t i = 0; i < count; i++) {
+        issued += ts__unzigzag(values[i]);
+        values[i] = starts[i] - issued;
+    }
 }
 
 /* ---- 9.14 Events -------------------------------------------------------- */
@@ -3895,6 +3909,8 @@ static const char *ts__values_decode(const ts__columns *found, uint64_t **at,
         ts__column_decode(&found->column[i], found->count, *at);
         ts__submitted_decode(&found->column[i], found->count,
                              columns->values[TS_COLUMN_QUEUED], *at);
+        ts__queued_decode(&found->column[i], found->count, columns->start_ticks,
+                          *at);
         if (!text && ts__columns_numbers >> i & 1)
             text = ts__numbers_check(*at, found->count);
         columns->values[i] = *at;

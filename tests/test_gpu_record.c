@@ -147,6 +147,60 @@ static void a_kernel_keeps_its_launch_and_origin(void **state)
     rt_close(&trace);
 }
 
+// Kernels of a queue that fills: starts drift away from the moments of issue,
+// which come at a steady pace. Some say nothing of theirs.
+static void issue(const card *c, ts_gpu_op *op, uint64_t base, uint32_t i,
+                  bool gaps)
+{
+    *op = op_make(TS_EVENT_KERNEL, i % 7 ? c->stream : c->bare);
+    const uint64_t issued = base + 4000 * (uint64_t)i + i * i % 13;
+    op->start = base + 100000 + 9000 * (uint64_t)i + i * 7919 % 3000;
+    op->end = op->start + 8000;
+    op->queued = gaps && i % 50 == 49 ? 0 : issued;
+    op->submitted = issued + 700 + i % 11;
+}
+
+static void check_issued(uint32_t compress, bool gaps)
+{
+    enum { COUNT = 3000 };
+    ts_session_desc desc = plain;
+    desc.compress = compress;
+    const char *const path = rt_start("issued.sbt", desc);
+    const card c = define_card();
+    const uint64_t base = ts_tick_now();
+    ts_gpu_op op;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        issue(&c, &op, base, i, gaps);
+        ts_gpu_op_record(&op);
+    }
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    uint32_t found = 0;
+    for (size_t i = 0; i < trace.count; i++) {
+        const rt_row *const row = &trace.rows[i];
+        if (row->kind != TS_EVENT_KERNEL) continue;
+        issue(&c, &op, base, found++, gaps);
+        const uint64_t queued = op.queued ? op.start - op.queued + 1 : 0;
+        assert_true(row->start_tick == op.start);
+        assert_true(row->values[TS_COLUMN_QUEUED] == queued);
+        assert_true(row->values[TS_COLUMN_SUBMITTED] ==
+                    op.start - op.submitted + 1);
+    }
+    assert_int_equal(found, COUNT);
+    rt_close(&trace);
+}
+
+static void moments_of_issue_come_back(void **state)
+{
+    (void)state;
+    check_issued(0, false);
+    check_issued(0, true);
+#ifdef TRACESMITH_ZSTD
+    check_issued(3, false);
+    check_issued(3, true);
+#endif
+}
+
 // A kind of operation, its fields set to a value, and the columns expected.
 typedef struct field {
     ts_column column;
@@ -360,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(devices_contexts_and_streams_are_tracks),
         cmocka_unit_test(a_kernel_keeps_its_launch_and_origin),
+        cmocka_unit_test(moments_of_issue_come_back),
         cmocka_unit_test(every_kind_keeps_every_field),
         cmocka_unit_test(a_device_sync_may_lie_on_a_device),
         cmocka_unit_test(bad_operations_are_refused_and_counted),

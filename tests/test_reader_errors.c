@@ -133,9 +133,10 @@ static const char zeros[64];
     X(columns_missing, (mark(f, 1015), field(f, 40, 0, 8, true), cut(f))) \
     X(column_twice, column(f, 1, FORGE_CONSTANT, 0, 0, "", 0)) \
     X(column_encoding, column(f, 3, 4, 0, 0, "", 0)) \
-    X(column_transform, column(f, 3, FORGE_CONSTANT, 4, 0, "", 0)) \
+    X(column_transform, column(f, 3, FORGE_CONSTANT, 5, 0, "", 0)) \
     X(column_gap, column(f, 3, FORGE_CONSTANT, 2, 0, "", 0)) \
     X(column_queued, column(f, 22, FORGE_CONSTANT, 3, 0, "", 0)) \
+    X(column_issued, column(f, 23, FORGE_CONSTANT, 4, 0, "", 0)) \
     X(column_odd_size, column(f, 99, 0, 0, 0, "abc", 3)) \
     X(constant_with_data, column(f, 3, FORGE_CONSTANT, 0, 0, zeros, 8)) \
     X(pack_width, column(f, 3, FORGE_PACK, 0, 0, "\x41\0\0\0\0\0\0", 8)) \

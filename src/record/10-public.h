@@ -269,8 +269,9 @@ typedef enum ts_encoding {
 typedef enum ts_transform {
     TS_TRANSFORM_NONE = 0,
     TS_TRANSFORM_DELTA = 1,
-    TS_TRANSFORM_GAP = 2,   // start: from the end of the row before
-    TS_TRANSFORM_QUEUED = 3 // submitted: from queued
+    TS_TRANSFORM_GAP = 2,    // start: from the end of the row before
+    TS_TRANSFORM_QUEUED = 3, // submitted: from queued
+    TS_TRANSFORM_ISSUED = 4  // queued: from the moment of the row before
 } ts_transform;
 
 // Event kinds. "gpu" ones share the columns of a GPU operation.
