@@ -397,8 +397,13 @@ static bool ts__replay_ends(ts_replay *r)
     for (uint32_t i = r->op_count; i < r->op_count + r->call_count; i++)
         if (ts__call_waits(r, i)) flags[i] |= TS__NODE_WAITS;
     const uint32_t count = r->node_count;
+    if (!ts__rvec_reserve(&r->allocator, &r->ends, sizeof(uint32_t), count))
+        return false;
+    uint32_t *const ends = (uint32_t *)r->ends.data;
     for (uint32_t i = 0; i < count; i++) {
-        if (!(ts__replay_flags(r)[i] & TS__NODE_WAITS)) continue;
+        const bool waits = ts__replay_flags(r)[i] & TS__NODE_WAITS;
+        ends[i] = waits ? r->node_count : i;
+        if (!waits) continue;
         uint32_t *const waiter = (uint32_t *)ts__rvec_push(
             &r->allocator, &r->waiters, sizeof *waiter);
         if (!waiter) return false;
@@ -414,15 +419,6 @@ static bool ts__replay_ends(ts_replay *r)
 // The node at whose end a node ends: itself, or the helper that is its end.
 static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
 {
-    if (!(ts__replay_flags(r)[node] & TS__NODE_WAITS)) return node;
-    const uint32_t *const waiters = (const uint32_t *)r->waiters.data;
-    size_t low = 0, high = r->waiters.count;
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        if (waiters[middle] <= node)
-            low = middle;
-        else
-            high = middle;
-    }
-    return r->op_count + r->call_count + (uint32_t)low;
+    const uint32_t with_ends = r->op_count + r->call_count;
+    return node < with_ends ? ((const uint32_t *)r->ends.data)[node] : node;
 }

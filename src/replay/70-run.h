@@ -149,7 +149,7 @@ TS_API void ts_replay_close(ts_replay *replay)
         &replay->flags,        &replay->offsets,      &replay->targets,
         &replay->kinds,        &replay->start,        &replay->gap,
         &replay->changed,      &replay->lane_results, &replay->device_results,
-        &replay->circle
+        &replay->circle,       &replay->ends
     };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
