@@ -55,6 +55,36 @@ static void nvtx_ranges_marks_and_names_arrive(void **state)
         "no place NVTX_EVENTS: event type 98 1\n");
 }
 
+// NCCL's ranges tell what its kernels do not.
+static void payloads_of_nccl_describe_its_kernels(void **state)
+{
+    (void)state;
+    char expected[1000];
+    snprintf(expected, sizeof expected,
+             "10+80 zone on process 10/thread 11 site=ncclAllReduce/NCCL\n"
+             "10+0 zone_arg on process 10/thread 11 site=ncclAllReduce/NCCL "
+             "name=payload type=3 \"{\"NCCL communicator ID\": 77, "
+             "\"Message size [bytes]\":4096}\"\n"
+             "20+10 api_call on process 10/thread 11 name=cudaLaunchKernel "
+             "correlation=5\n"
+             "40+10 collective on device 0/context 1/stream 9 correlation=5 "
+             "thread=process 10/thread 11 site=ncclAllReduce/NCCL "
+             "name=AllReduce communicator=%" PRId64 " size=4096 type=8 "
+             "launch=ncclDevKernel_AllReduce_Sum_f32_RING_LL(int)<<<4.2.1, "
+             "64.1.1>>> r32 s16+32 l8\n",
+             (int64_t)import_communicator("77", 2));
+    sql_expect(
+        STRINGS KERNELS CALLS KERNEL("40, 50", "0, 1, 9, 5, " P10, "6, 6, NULL") CALL(
+            "20, 30", T11, "5",
+            "4") "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType "
+                 "INTEGER, text TEXT, globalTid INTEGER, domainId INTEGER, jsonText "
+                 "TEXT);"
+                 "INSERT INTO NVTX_EVENTS VALUES (10, 90, 59, 'ncclAllReduce', " T11
+                 ", 1, '{\"NCCL communicator ID\": 77, \"Message size [bytes]\":4096}'),"
+                 "(1, NULL, 75, 'NCCL', " T11 ", 1, NULL);",
+        expected);
+}
+
 static void other_tables_of_ranges_become_zones(void **state)
 {
     (void)state;
@@ -191,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nvtx_ranges_marks_and_names_arrive),
+        cmocka_unit_test(payloads_of_nccl_describe_its_kernels),
         cmocka_unit_test(other_tables_of_ranges_become_zones),
         cmocka_unit_test(metrics_memory_graphs_and_messages_arrive),
         cmocka_unit_test(gpus_get_their_properties_and_numbers),

@@ -57,6 +57,7 @@ typedef struct nvtx_open { // pushed, never popped
 typedef struct nvtx {
     nsys *n;
     import_map domains;    // by process and domain: name
+    import_map nccl;       // domains of that name
     import_map categories; // by process, domain and category: name
     nvtx_open *open;
     size_t open_count, open_room;
@@ -100,6 +101,8 @@ static void take_name(nvtx *x, import_rows *rows)
     int64_t *name = NULL;
     if (v[TYPE] == DOMAIN_CREATE)
         name = import_map_put(&x->domains, domain_key(x, v), NULL);
+    if (name && text.size == 4 && !memcmp(text.text, "NCCL", 4))
+        import_map_put(&x->nccl, domain_key(x, v), NULL);
     if (v[TYPE] == NAME_CATEGORY)
         name = import_map_put(&x->categories, category_key(x, v), NULL);
     if (name && text.size) *name = import_name(x->n->job, text.text, text.size);
@@ -159,6 +162,58 @@ static void take_payload(nvtx *x, import_rows *rows, uint32_t thread,
                          text.size);
     text.text = import_rows_text(rows, BINARY, &text.size);
     if (text.size) import_homeless(job, "NVTX_EVENTS: binary payloads", 28);
+}
+
+// The digits behind "KEY": in a JSON object; size 0: none.
+static ts_text json_digits(ts_text json, const char *key)
+{
+    const size_t size = strlen(key);
+    for (size_t at = 0; at + size + 3 < json.size; at++) {
+        if (json.text[at] != '"' || json.text[at + size + 1] != '"' ||
+            memcmp(json.text + at + 1, key, size))
+            continue;
+        for (at += size + 2; at < json.size && strchr(": \"", json.text[at]);)
+            at++;
+        ts_text digits = { json.text + at, 0 };
+        while (at + digits.size < json.size &&
+               digits.text[digits.size] >= '0' &&
+               digits.text[digits.size] <= '9')
+            digits.size++;
+        return digits;
+    }
+    return (ts_text){ "", 0 };
+}
+
+/*
+    NCCL names its calls in a domain of its own and tells their communicator,
+    size and peer as a payload, which is here if it was exported as JSON.
+    False: this is no collective of it.
+*/
+static bool nccl_facts(nvtx *x, import_rows *rows, ts_text name,
+                       import_facts *facts)
+{
+    const char *const kind =
+        x->nccl.count && import_map_get(&x->nccl, domain_key(x, rows->values))
+            ? import_collective(name.text, name.size)
+            : NULL;
+    *facts = (import_facts){ 0 };
+    if (!kind) return false;
+    ts_text json;
+    json.text = import_rows_text(rows, JSON, &json.size);
+    if (!json.text)
+        json = import_strings_text(x->n->strings, rows->values[JSON_ID]);
+    const ts_text group = json_digits(json, "NCCL communicator ID");
+    const ts_text bytes = json_digits(json, "Message size [bytes]");
+    const ts_text peer = json_digits(json, "Peer rank");
+    int64_t number;
+    facts->name = nsys_name(x->n, kind);
+    if (group.size)
+        facts->communicator = import_communicator(group.text, group.size);
+    if (import_number(bytes.text, bytes.size, &number))
+        facts->size = (uint64_t)number;
+    if (import_number(peer.text, peer.size, &number) && number < UINT32_MAX)
+        facts->peer = (uint32_t)number + 1;
+    return true;
 }
 
 /*
@@ -288,7 +343,10 @@ static void take_zone(nvtx *x, import_rows *rows, ts_text name)
     const nvtx_open range = { start_ns, thread, site };
     if (open) take_open(x, &range);
     if (open) return;
-    import_zone_at(x->n->job, thread, start_ns, ns, site, NULL);
+    import_facts collective;
+    const bool known = nccl_facts(x, rows, name, &collective);
+    import_zone_at(x->n->job, thread, start_ns, ns, site,
+                   known ? &collective : NULL);
     take_torch(x, &facts, thread, start_ns, site);
     take_payload(x, rows, thread, start_ns, site);
 }
@@ -364,6 +422,7 @@ void nsys_read_nvtx(nsys *n)
         take_row(&x, &rows);
     write_open(&x);
     import_map_free(&x.domains);
+    import_map_free(&x.nccl);
     import_map_free(&x.categories);
     free(x.open);
 }
