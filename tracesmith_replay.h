@@ -1172,7 +1172,7 @@ TS_API ts_text ts_race_side_label(const ts_races *races,
     orders turn round one pair that races, a quarter runs streams by random
     priorities that change a few times, a quarter runs operations by random
     priorities. What ts_races does not look at (unknown order, two host
-    threads) stays as recorded.
+    threads, allocations and frees among each other) stays as recorded.
 
     Two orders in which all pairs that touch the same memory come in the same
     order are one: `distinct` counts those that were not seen before.
@@ -14187,7 +14187,9 @@ static void ts__gather_copy(ts__gather *g, const ts__actor *actor,
     if (!reads && !writes) return;
     if (reads && staged) {
         ts__actor reader = *actor;
-        reader.node = ts__replay_end_node(r, call);
+        reader.node = call; // at its start: what is copied comes after it
+        reader.start = ts__replay_time(r)[call];
+        reader.end = ts__replay_end(r, call);
         reader.host = true;
         const uint32_t who = ts__gather_actor(g, &reader);
         if (!g->failed) ts__gather_span(g, who, from, size, TS_ACCESS_READ);
@@ -15796,8 +15798,8 @@ static ts__race_event *ts__races_event(const ts_races *x, size_t i)
 typedef struct ts__tracer { // turns clocks into predecessors
     ts_races *races;
     ts__precede order;
-    ts__rmap event_of; // chain and epoch
-    uint32_t last_host;
+    ts__rmap event_of;             // chain and epoch
+    uint32_t last_host, last_life; // event; a life: allocation or free
     bool failed;
 } ts__tracer;
 
@@ -15868,9 +15870,15 @@ static void ts__tracer_keep(ts__tracer *t, const ts__actor *actor)
             (event != TS_NODE_NONE && ts__tracer_frees(t->races, actor, event)))
             ts__tracer_before(t, event);
     }
+    const uint32_t event = (uint32_t)t->races->events.count - 1;
+    const ts__strip *const first = ts__races_span(t->races, actor->spans);
+    if (actor->span_count && first->mode & (TS__SPAN_ALLOC | TS__SPAN_FREE)) {
+        if (t->last_life != TS_NODE_NONE) ts__tracer_before(t, t->last_life);
+        t->last_life = event;
+    }
     if (!actor->host) return;
     if (t->last_host != TS_NODE_NONE) ts__tracer_before(t, t->last_host);
-    t->last_host = (uint32_t)t->races->events.count - 1;
+    t->last_host = event;
 }
 
 static bool ts__tracer_visit(void *user, uint32_t node, const ts__vclock *in)
@@ -15903,7 +15911,7 @@ static ts_result ts__races_trace(ts_races *x)
     uint32_t left;
     if (x->events.count) return TS_OK;
     t.races = x;
-    t.last_host = TS_NODE_NONE;
+    t.last_host = t.last_life = TS_NODE_NONE;
     t.order.races = x;
     t.order.visit = ts__tracer_visit;
     t.order.user = &t;
@@ -16063,10 +16071,8 @@ static void ts__trial_memcpy(ts__trial *t, uint32_t index, uint64_t *saw)
     } else if (s->mode == TS_ACCESS_READ) {
         staged[index] = ts__trial_read(t, s);
     } else {
-        const ts__actor *const call = index ? actor - 1 : actor;
-        const uint64_t bytes = call->op == actor->op && call->host
-                                   ? staged[index - 1]
-                                   : actor->where;
+        const bool by_call = index && (actor - 1)->op == actor->op;
+        const uint64_t bytes = by_call ? staged[index - 1] : actor->where;
         ts__trial_write(t, s, ts__trial_hash(TS__HASH_STAGED, bytes, 0));
     }
 }

@@ -135,7 +135,7 @@ TS_API ts_text ts_race_side_label(const ts_races *races,
     orders turn round one pair that races, a quarter runs streams by random
     priorities that change a few times, a quarter runs operations by random
     priorities. What ts_races does not look at (unknown order, two host
-    threads) stays as recorded.
+    threads, allocations and frees among each other) stays as recorded.
 
     Two orders in which all pairs that touch the same memory come in the same
     order are one: `distinct` counts those that were not seen before.

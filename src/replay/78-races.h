@@ -442,7 +442,9 @@ static void ts__gather_copy(ts__gather *g, const ts__actor *actor,
     if (!reads && !writes) return;
     if (reads && staged) {
         ts__actor reader = *actor;
-        reader.node = ts__replay_end_node(r, call);
+        reader.node = call; // at its start: what is copied comes after it
+        reader.start = ts__replay_time(r)[call];
+        reader.end = ts__replay_end(r, call);
         reader.host = true;
         const uint32_t who = ts__gather_actor(g, &reader);
         if (!g->failed) ts__gather_span(g, who, from, size, TS_ACCESS_READ);
