@@ -12374,9 +12374,9 @@ typedef struct ts__tl_root {
 // it the latest was issued then; its own, but for records that overtake.
 typedef struct ts__tl_item {
     int64_t begin_ns, finish_ns, issue_ns;
-    uint32_t op;
+    uint32_t node; // the operation; of event waits with an end, that end
     uint8_t kind;
-    bool held; // by something else than its call and its stream
+    bool begin_held, end_held; // by something else than call and stream
 } ts__tl_item;
 
 // A time that a thread was held up. Those of a thread and sort do not meet.
@@ -12863,17 +12863,29 @@ static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
 
 /* ---- 9.53 Timeline: lists by device and stream --------------------------- */
 
-// Whether an operation may have been held up by something else than its call
-// and what came before it on its stream.
-static bool ts__tl_may_hold(const ts_timeline *t, uint32_t op, uint8_t kind)
+// Whether what a node is bound by is neither its call nor what came before it
+// on its stream.
+static bool ts__tl_is_held(const ts_timeline *t, uint32_t node)
 {
-    const uint8_t edge = ts__tl_bound_by(t, op);
-    if (edge != TS_EDGE_SELF && edge != TS_EDGE_LAUNCH &&
-        edge != TS_EDGE_STREAM_ORDER)
-        return true;
-    if (kind != TS_EVENT_EVENT_WAIT) return false;
-    const uint32_t end = ts__replay_end_node(t->replay, op);
-    return end != op && ts__tl_bound_by(t, end) != TS_EDGE_SELF;
+    const uint8_t edge = ts__tl_bound_by(t, node);
+    return edge != TS_EDGE_SELF && edge != TS_EDGE_LAUNCH &&
+           edge != TS_EDGE_STREAM_ORDER;
+}
+
+static ts__tl_item ts__tl_item_of(const ts_timeline *t, uint32_t op)
+{
+    ts__tl_item item = { ts__tl_begin(t, op),
+                         ts__tl_finish(t, op),
+                         ts__tl_issue(t, op),
+                         op,
+                         ts__replay_op(t->replay, op)->kind,
+                         ts__tl_is_held(t, op),
+                         false };
+    if (item.kind == TS_EVENT_EVENT_WAIT) {
+        item.node = ts__replay_end_node(t->replay, op);
+        item.end_held = item.node != op && ts__tl_is_held(t, item.node);
+    }
+    return item;
 }
 
 // Turns numbers of each of `count` into where each begins, at the end of its
@@ -12910,15 +12922,7 @@ static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
         const uint32_t op = ts__tl_u32(&t->order)[i];
         const uint32_t lane = ts__replay_lanes(r)[op];
         const uint32_t device = ts__replay_lane_at(r, lane)->device;
-        const uint8_t kind = ts__replay_op(r, op)->kind;
-        ts__tl_item *const item =
-            (ts__tl_item *)t->items.data + --by_lane[lane];
-        item->begin_ns = ts__tl_begin(t, op);
-        item->finish_ns = ts__tl_finish(t, op);
-        item->issue_ns = ts__tl_issue(t, op);
-        item->op = op;
-        item->kind = kind;
-        item->held = ts__tl_may_hold(t, op, kind);
+        ((ts__tl_item *)t->items.data)[--by_lane[lane]] = ts__tl_item_of(t, op);
         ((uint32_t *)t->by_device.data)[--by_device[device]] = op;
     }
     t->items.count = t->by_device.count = ops;
@@ -13625,27 +13629,24 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
     return stays;
 }
 
-// What the next operation of a stream waited for other than its call, until
-// *until; for an event wait also what it waits for itself.
-static void ts__stays_hold(const ts_timeline *t, const ts__tl_item *item,
-                           int64_t *until, ts_stay *stay)
+static uint32_t ts__tl_item_op(const ts_timeline *t, const ts__tl_item *item)
 {
-    const uint32_t end = item->kind == TS_EVENT_EVENT_WAIT
-                             ? ts__replay_end_node(t->replay, item->op)
-                             : item->op;
-    const uint32_t nodes[2] = { item->op, end };
-    for (int i = 0; i < (end == item->op ? 1 : 2); i++) {
-        const ts__tl_bond *const bond = ts__tl_bond_of(t, nodes[i]);
-        const uint8_t kind = ts__tl_bound_by(t, nodes[i]);
-        if (kind == TS_EDGE_SELF || kind == TS_EDGE_LAUNCH ||
-            kind == TS_EDGE_STREAM_ORDER || bond->at_ns <= *until)
-            continue;
-        const ts__tl_root *const root = ts__tl_root_at(t, nodes[i]);
-        *until = bond->at_ns;
-        stay->culprit = root->culprit;
-        stay->edge = root->edge;
-        stay->inferred = root->inferred;
-    }
+    return item->kind == TS_EVENT_EVENT_WAIT
+               ? ts__settle_owner(t->replay, item->node)
+               : item->node;
+}
+
+// Puts what a node waited for into a stay, until *until.
+static void ts__stays_hold(const ts_timeline *t, uint32_t node, int64_t *until,
+                           ts_stay *stay)
+{
+    const int64_t at = ts__tl_bond_of(t, node)->at_ns;
+    if (at <= *until) return;
+    const ts__tl_root *const root = ts__tl_root_at(t, node);
+    *until = at;
+    stay->culprit = root->culprit;
+    stay->edge = root->edge;
+    stay->inferred = root->inferred;
 }
 
 // The next operation begins.
@@ -13654,12 +13655,12 @@ static void ts__stays_begin(ts_stays *s, const ts__tl_item *item)
     s->at++;
     if ((ts__kind_works(item->kind) || item->kind == TS_EVENT_HOST_FUNCTION) &&
         item->finish_ns > s->busy_ns) {
-        if (s->busy_ns <= s->now_ns) s->runs = item->op;
+        if (s->busy_ns <= s->now_ns) s->runs = item->node;
         s->busy_ns = item->finish_ns;
     }
     if (item->kind == TS_EVENT_EVENT_WAIT && item->finish_ns > s->wait_ns) {
         s->wait_ns = item->finish_ns;
-        s->waits = item->op;
+        s->waits = item->node;
     }
 }
 
@@ -13671,7 +13672,10 @@ static int64_t ts__stays_before(ts_stays *s, const ts__tl_item *item,
     stay->state = TS_STATE_IDLE;
     // As many are begun as come before this one: the next to be issued.
     if (item->issue_ns > until) return item->issue_ns;
-    if (item->held) ts__stays_hold(s->timeline, item, &until, stay);
+    if (item->begin_held)
+        ts__stays_hold(s->timeline, ts__tl_item_op(s->timeline, item), &until,
+                       stay);
+    if (item->end_held) ts__stays_hold(s->timeline, item->node, &until, stay);
     stay->state = until > s->now_ns ? TS_STATE_WAITING : TS_STATE_PENDING;
     return until > s->now_ns ? until : item->begin_ns;
 }
@@ -13683,10 +13687,13 @@ static bool ts__stays_step(ts_stays *s, ts_stay *stay)
     const ts__tl_item *const next =
         s->at < s->end ? (const ts__tl_item *)t->items.data + s->at : NULL;
     const int64_t begin = next ? next->begin_ns : t->end_ns;
-    const ts_stay none = {
-        TS_STATE_FINISHED, s->now_ns, begin, next ? next->op : TS_NODE_NONE,
-        TS_NODE_NONE,      0,         false
-    };
+    const ts_stay none = { TS_STATE_FINISHED,
+                           s->now_ns,
+                           begin,
+                           next ? ts__tl_item_op(t, next) : TS_NODE_NONE,
+                           TS_NODE_NONE,
+                           0,
+                           false };
     *stay = none;
     if (next && begin <= s->now_ns) {
         ts__stays_begin(s, next);
@@ -13700,10 +13707,12 @@ static bool ts__stays_step(ts_stays *s, ts_stay *stay)
         until = s->busy_ns;
     } else if (s->wait_ns > s->now_ns) {
         stay->state = TS_STATE_WAITING;
-        stay->operation = s->waits;
+        stay->operation = ts__settle_owner(t->replay, s->waits);
         until = s->wait_ns;
-        stay->culprit =
-            ts_timeline_culprit(t, s->waits, &stay->edge, &stay->inferred);
+        const ts__tl_root *const root = ts__tl_root_at(t, s->waits);
+        stay->culprit = root->culprit;
+        stay->edge = root->edge;
+        stay->inferred = root->inferred;
     } else if (next) {
         until = ts__stays_before(s, next, stay);
     } else if (s->now_ns >= begin) {

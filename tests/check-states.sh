@@ -34,7 +34,7 @@ for trace in $folder/*/*.sbt; do
 done
 
 # What is known of these programs: the one preprocesses pictures between its
-# batches, the other is slower than its GPU and waits for other ranks.
+# batches, the host of the other is slow, and it waits for other ranks.
 check "states: h100_owlv2 is bound by its host" sh -c '
     build/ts-view --states --width 100 $0 | tee /dev/stderr |
         grep -q "^ *12[0-9][.][0-9]* ms at .*host late: memcpy h2d"' \

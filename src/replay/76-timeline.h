@@ -27,9 +27,9 @@ typedef struct ts__tl_root {
 // it the latest was issued then; its own, but for records that overtake.
 typedef struct ts__tl_item {
     int64_t begin_ns, finish_ns, issue_ns;
-    uint32_t op;
+    uint32_t node; // the operation; of event waits with an end, that end
     uint8_t kind;
-    bool held; // by something else than its call and its stream
+    bool begin_held, end_held; // by something else than call and stream
 } ts__tl_item;
 
 // A time that a thread was held up. Those of a thread and sort do not meet.
@@ -516,17 +516,29 @@ static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
 
 /* ---- 9.53 Timeline: lists by device and stream --------------------------- */
 
-// Whether an operation may have been held up by something else than its call
-// and what came before it on its stream.
-static bool ts__tl_may_hold(const ts_timeline *t, uint32_t op, uint8_t kind)
+// Whether what a node is bound by is neither its call nor what came before it
+// on its stream.
+static bool ts__tl_is_held(const ts_timeline *t, uint32_t node)
 {
-    const uint8_t edge = ts__tl_bound_by(t, op);
-    if (edge != TS_EDGE_SELF && edge != TS_EDGE_LAUNCH &&
-        edge != TS_EDGE_STREAM_ORDER)
-        return true;
-    if (kind != TS_EVENT_EVENT_WAIT) return false;
-    const uint32_t end = ts__replay_end_node(t->replay, op);
-    return end != op && ts__tl_bound_by(t, end) != TS_EDGE_SELF;
+    const uint8_t edge = ts__tl_bound_by(t, node);
+    return edge != TS_EDGE_SELF && edge != TS_EDGE_LAUNCH &&
+           edge != TS_EDGE_STREAM_ORDER;
+}
+
+static ts__tl_item ts__tl_item_of(const ts_timeline *t, uint32_t op)
+{
+    ts__tl_item item = { ts__tl_begin(t, op),
+                         ts__tl_finish(t, op),
+                         ts__tl_issue(t, op),
+                         op,
+                         ts__replay_op(t->replay, op)->kind,
+                         ts__tl_is_held(t, op),
+                         false };
+    if (item.kind == TS_EVENT_EVENT_WAIT) {
+        item.node = ts__replay_end_node(t->replay, op);
+        item.end_held = item.node != op && ts__tl_is_held(t, item.node);
+    }
+    return item;
 }
 
 // Turns numbers of each of `count` into where each begins, at the end of its
@@ -563,15 +575,7 @@ static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
         const uint32_t op = ts__tl_u32(&t->order)[i];
         const uint32_t lane = ts__replay_lanes(r)[op];
         const uint32_t device = ts__replay_lane_at(r, lane)->device;
-        const uint8_t kind = ts__replay_op(r, op)->kind;
-        ts__tl_item *const item =
-            (ts__tl_item *)t->items.data + --by_lane[lane];
-        item->begin_ns = ts__tl_begin(t, op);
-        item->finish_ns = ts__tl_finish(t, op);
-        item->issue_ns = ts__tl_issue(t, op);
-        item->op = op;
-        item->kind = kind;
-        item->held = ts__tl_may_hold(t, op, kind);
+        ((ts__tl_item *)t->items.data)[--by_lane[lane]] = ts__tl_item_of(t, op);
         ((uint32_t *)t->by_device.data)[--by_device[device]] = op;
     }
     t->items.count = t->by_device.count = ops;

@@ -638,27 +638,24 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
     return stays;
 }
 
-// What the next operation of a stream waited for other than its call, until
-// *until; for an event wait also what it waits for itself.
-static void ts__stays_hold(const ts_timeline *t, const ts__tl_item *item,
-                           int64_t *until, ts_stay *stay)
+static uint32_t ts__tl_item_op(const ts_timeline *t, const ts__tl_item *item)
 {
-    const uint32_t end = item->kind == TS_EVENT_EVENT_WAIT
-                             ? ts__replay_end_node(t->replay, item->op)
-                             : item->op;
-    const uint32_t nodes[2] = { item->op, end };
-    for (int i = 0; i < (end == item->op ? 1 : 2); i++) {
-        const ts__tl_bond *const bond = ts__tl_bond_of(t, nodes[i]);
-        const uint8_t kind = ts__tl_bound_by(t, nodes[i]);
-        if (kind == TS_EDGE_SELF || kind == TS_EDGE_LAUNCH ||
-            kind == TS_EDGE_STREAM_ORDER || bond->at_ns <= *until)
-            continue;
-        const ts__tl_root *const root = ts__tl_root_at(t, nodes[i]);
-        *until = bond->at_ns;
-        stay->culprit = root->culprit;
-        stay->edge = root->edge;
-        stay->inferred = root->inferred;
-    }
+    return item->kind == TS_EVENT_EVENT_WAIT
+               ? ts__settle_owner(t->replay, item->node)
+               : item->node;
+}
+
+// Puts what a node waited for into a stay, until *until.
+static void ts__stays_hold(const ts_timeline *t, uint32_t node, int64_t *until,
+                           ts_stay *stay)
+{
+    const int64_t at = ts__tl_bond_of(t, node)->at_ns;
+    if (at <= *until) return;
+    const ts__tl_root *const root = ts__tl_root_at(t, node);
+    *until = at;
+    stay->culprit = root->culprit;
+    stay->edge = root->edge;
+    stay->inferred = root->inferred;
 }
 
 // The next operation begins.
@@ -667,12 +664,12 @@ static void ts__stays_begin(ts_stays *s, const ts__tl_item *item)
     s->at++;
     if ((ts__kind_works(item->kind) || item->kind == TS_EVENT_HOST_FUNCTION) &&
         item->finish_ns > s->busy_ns) {
-        if (s->busy_ns <= s->now_ns) s->runs = item->op;
+        if (s->busy_ns <= s->now_ns) s->runs = item->node;
         s->busy_ns = item->finish_ns;
     }
     if (item->kind == TS_EVENT_EVENT_WAIT && item->finish_ns > s->wait_ns) {
         s->wait_ns = item->finish_ns;
-        s->waits = item->op;
+        s->waits = item->node;
     }
 }
 
@@ -684,7 +681,10 @@ static int64_t ts__stays_before(ts_stays *s, const ts__tl_item *item,
     stay->state = TS_STATE_IDLE;
     // As many are begun as come before this one: the next to be issued.
     if (item->issue_ns > until) return item->issue_ns;
-    if (item->held) ts__stays_hold(s->timeline, item, &until, stay);
+    if (item->begin_held)
+        ts__stays_hold(s->timeline, ts__tl_item_op(s->timeline, item), &until,
+                       stay);
+    if (item->end_held) ts__stays_hold(s->timeline, item->node, &until, stay);
     stay->state = until > s->now_ns ? TS_STATE_WAITING : TS_STATE_PENDING;
     return until > s->now_ns ? until : item->begin_ns;
 }
@@ -696,10 +696,13 @@ static bool ts__stays_step(ts_stays *s, ts_stay *stay)
     const ts__tl_item *const next =
         s->at < s->end ? (const ts__tl_item *)t->items.data + s->at : NULL;
     const int64_t begin = next ? next->begin_ns : t->end_ns;
-    const ts_stay none = {
-        TS_STATE_FINISHED, s->now_ns, begin, next ? next->op : TS_NODE_NONE,
-        TS_NODE_NONE,      0,         false
-    };
+    const ts_stay none = { TS_STATE_FINISHED,
+                           s->now_ns,
+                           begin,
+                           next ? ts__tl_item_op(t, next) : TS_NODE_NONE,
+                           TS_NODE_NONE,
+                           0,
+                           false };
     *stay = none;
     if (next && begin <= s->now_ns) {
         ts__stays_begin(s, next);
@@ -713,10 +716,12 @@ static bool ts__stays_step(ts_stays *s, ts_stay *stay)
         until = s->busy_ns;
     } else if (s->wait_ns > s->now_ns) {
         stay->state = TS_STATE_WAITING;
-        stay->operation = s->waits;
+        stay->operation = ts__settle_owner(t->replay, s->waits);
         until = s->wait_ns;
-        stay->culprit =
-            ts_timeline_culprit(t, s->waits, &stay->edge, &stay->inferred);
+        const ts__tl_root *const root = ts__tl_root_at(t, s->waits);
+        stay->culprit = root->culprit;
+        stay->edge = root->edge;
+        stay->inferred = root->inferred;
     } else if (next) {
         until = ts__stays_before(s, next, stay);
     } else if (s->now_ns >= begin) {
