@@ -14,7 +14,9 @@
 enum { IN = 256 << 10, OUT = 256 << 10 };
 
 struct import_bytes {
-    int fd;
+    int fd; // -1: `from` reads
+    size_t (*from)(void *user, void *bytes, size_t size);
+    void *user;
     bool opened, packed, ended, behind; // behind: the gzip data is complete
     const char *error;
     uint64_t done;
@@ -33,13 +35,23 @@ import_bytes *import_bytes_open(int fd)
     return s;
 }
 
+import_bytes *import_bytes_open_from(size_t (*read)(void *user, void *bytes,
+                                                    size_t size),
+                                     void *user)
+{
+    import_bytes *const s = import_bytes_open(-1);
+    if (s) s->from = read;
+    if (s) s->user = user;
+    return s;
+}
+
 void import_bytes_close(import_bytes *s)
 {
     if (!s) return;
 #ifdef TRACESMITH_ZLIB
     if (s->packed) inflateEnd(&s->z);
 #endif
-    close(s->fd);
+    if (s->fd >= 0) close(s->fd);
     free(s);
 }
 
@@ -47,6 +59,7 @@ void import_bytes_close(import_bytes *s)
 static size_t take(import_bytes *s, uint8_t *bytes, size_t size)
 {
     ssize_t got;
+    if (s->from) return s->from(s->user, bytes, size);
     do
         got = read(s->fd, bytes, size);
     while (got < 0 && errno == EINTR);

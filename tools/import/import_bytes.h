@@ -13,6 +13,10 @@
 typedef struct import_bytes import_bytes;
 
 import_bytes *import_bytes_open(int fd); // takes the fd; NULL: no memory
+// What a function reads (0: the end) in place of a file.
+import_bytes *import_bytes_open_from(size_t (*read)(void *user, void *bytes,
+                                                    size_t size),
+                                     void *user);
 void import_bytes_close(import_bytes *stream);
 
 // The next bytes without taking them: `size` of them or all that are left.

@@ -12,7 +12,8 @@ enum { BLOCK = 512, NAME = 4096 };
 
 struct import_source {
     import_bytes *stream;
-    char *name; // of the source, for messages
+    import_bytes *inner; // of a member that is compressed itself
+    char *name;          // of the source, for messages
     const char *error;
     bool is_member;            // of a tar
     uint64_t left;             // bytes of the member not yet read
@@ -49,6 +50,17 @@ const char *import_source_base(const import_source *s)
     return member ? member + 2 : s->name;
 }
 
+// The bytes of a member as they stand in the archive.
+static size_t read_member(void *user, void *bytes, size_t size)
+{
+    import_source *const s = user;
+    if (size > s->left) size = (size_t)s->left;
+    const size_t got = import_bytes_read(s->stream, bytes, size);
+    s->left -= got;
+    if (got < size && !s->error) s->error = "the archive ends early";
+    return got;
+}
+
 const uint8_t *import_source_head(import_source *s, size_t *size)
 {
     if (s->temporary) { // the stream is at its end
@@ -56,24 +68,23 @@ const uint8_t *import_source_head(import_source *s, size_t *size)
         return s->head;
     }
     *size = IMPORT_PEEK;
+    if (s->inner) return import_bytes_peek(s->inner, size);
     if (s->is_member && *size > s->left) *size = (size_t)s->left;
     return import_bytes_peek(s->stream, size);
 }
 
 size_t import_source_read(import_source *s, void *bytes, size_t size)
 {
-    if (s->is_member && size > s->left) size = (size_t)s->left;
-    const size_t got = import_bytes_read(s->stream, bytes, size);
-    if (!s->is_member) return got;
-    s->left -= got;
-    if (got < size && !s->error) s->error = "the archive ends early";
-    return got;
+    if (s->inner) return import_bytes_read(s->inner, bytes, size);
+    return s->is_member ? read_member(s, bytes, size)
+                        : import_bytes_read(s->stream, bytes, size);
 }
 
 const char *import_source_error(const import_source *s)
 {
     const char *const error = import_bytes_error(s->stream);
-    return error ? error : s->error;
+    const char *const inner = s->inner ? import_bytes_error(s->inner) : NULL;
+    return error ? error : s->error ? s->error : inner;
 }
 
 uint64_t import_source_done(const import_source *s)
@@ -131,6 +142,8 @@ const char *import_source_path(import_source *s)
 
 static void close_source(import_source *s)
 {
+    import_bytes_close(s->inner);
+    s->inner = NULL;
     if (s->temporary) unlink(s->temporary);
     free(s->temporary);
     free(s->name);
@@ -252,6 +265,12 @@ static bool next_member(import_input *input)
         pax_size = UINT64_MAX;
     }
     close_source(s);
+    size_t marks = 2;
+    const uint8_t *const head = import_source_head(s, &marks);
+    if (marks >= 2 && head[0] == 0x1f && head[1] == 0x8b) {
+        s->inner = import_bytes_open_from(read_member, s);
+        if (!s->inner) return false;
+    }
     const size_t room = strlen(input->path) + strlen(name) + 3;
     s->name = malloc(room);
     if (s->name) snprintf(s->name, room, "%s: %s", input->path, name);

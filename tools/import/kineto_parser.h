@@ -10,9 +10,9 @@
 #include <yajl/yajl_parse.h>
 
 enum {
-    BLOCK = 4 << 20,   // bytes held; a longer row cannot be mended
+    BLOCK = 1 << 20,   // bytes held; a longer row cannot be mended
     PIECE = 256 << 10, // bytes read at a time
-    TEXT = 4 << 20,    // bytes of a row's texts
+    TEXT = 1 << 20,    // bytes of a row's texts
     VALUE = 65535,     // of one value
     DEPTH = 256,       // of nesting
     SILENT = 16 << 20  // bytes without a value or key: no JSON
