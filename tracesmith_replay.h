@@ -5712,42 +5712,94 @@ static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
     return result;
 }
 
-// The keys of a sort of calls, most significant last.
-typedef enum ts__call_key {
-    TS__CALL_NAME,
-    TS__CALL_LONGER,
-    TS__CALL_LANE, // the track while its file is being loaded
-    TS__CALL_START,
-    TS__CALL_CORRELATION
-} ts__call_key;
-
-static uint64_t ts__loader_call_key(const ts__loader *l, uint32_t call,
-                                    ts__call_key key)
+// Order of calls: by start, by lane (while a file is loaded: track), longer
+// ones first, since they may contain others. Only calls that are alike in
+// everything can change places.
+static bool ts__call_before(const ts__row_call *a, const ts__row_call *b)
 {
-    const ts__row_call *const c = ts__loader_call(l, call);
-    switch (key) {
-    case TS__CALL_NAME: return c->name;
-    case TS__CALL_LONGER: return ~(uint64_t)c->duration;
-    case TS__CALL_LANE: return c->track;
-    case TS__CALL_START: return ts__rsort_time(c->start);
-    default: return c->correlation;
-    }
+    if (a->start != b->start) return a->start < b->start;
+    if (a->track != b->track) return a->track < b->track;
+    if (a->duration != b->duration) return a->duration > b->duration;
+    if (a->name != b->name) return a->name < b->name;
+    if (a->correlation != b->correlation)
+        return a->correlation < b->correlation;
+    return a->failed < b->failed;
 }
 
-// Orders the indices of calls from `first` on by every key up to `last`. Only
-// calls that are alike in everything can change places.
-static bool ts__loader_call_sort(ts__loader *l, size_t first, ts__call_key last)
+static void ts__loader_call_keys(ts__loader *l, size_t first, int key)
+{
+    const size_t count = l->calls.count - first;
+    for (size_t i = 0; i < count; i++) {
+        const ts__row_call *const c =
+            ts__loader_call(l, ts__rsort_index(&l->sort)[i]);
+        ts__rsort_keys(&l->sort)[i] = key == 0   ? c->failed
+                                      : key == 1 ? c->correlation
+                                      : key == 2 ? c->name
+                                      : key == 3 ? ~(uint64_t)c->duration
+                                      : key == 4 ? c->track
+                                                 : ts__rsort_time(c->start);
+    }
+    ts__rsort_run(&l->sort, count);
+}
+
+// Leaves the calls from `first` on in order in the sorter. Equal starts are
+// rare: long runs of them cost five more sorts.
+static bool ts__loader_call_sort(ts__loader *l, size_t first)
 {
     const size_t count = l->calls.count - first;
     if (!ts__rsort_open(l->allocator, &l->sort, count)) return false;
     for (size_t i = 0; i < count; i++)
         ts__rsort_index(&l->sort)[i] = (uint32_t)(first + i);
-    for (int key = TS__CALL_NAME; key <= (int)last; key++) {
-        for (size_t i = 0; i < count; i++)
-            ts__rsort_keys(&l->sort)[i] = ts__loader_call_key(
-                l, ts__rsort_index(&l->sort)[i], (ts__call_key)key);
-        ts__rsort_run(&l->sort, count);
+    ts__loader_call_keys(l, first, 5);
+    uint32_t *const index = ts__rsort_index(&l->sort);
+    for (size_t i = 1, run = 1; i < count; i++) {
+        const ts__row_call *const call = ts__loader_call(l, index[i]);
+        run = ts__loader_call(l, index[i - 1])->start == call->start ? run + 1
+                                                                     : 1;
+        const uint32_t moved = index[i];
+        size_t at = i;
+        for (; run <= 32 && at > i + 1 - run &&
+               ts__call_before(call, ts__loader_call(l, index[at - 1]));
+             at--)
+            index[at] = index[at - 1];
+        index[at] = moved;
+        if (run <= 32) continue;
+        for (int key = 0; key < 6; key++)
+            ts__loader_call_keys(l, first, key);
+        return true;
     }
+    return true;
+}
+
+// Puts the calls of the file themselves into order.
+static bool ts__loader_call_arrange(ts__loader *l)
+{
+    const size_t count = l->calls.count - l->call_first;
+    bool sorted = true;
+    for (size_t i = 1; i < count; i++)
+        sorted &= !ts__call_before(ts__loader_call(l, l->call_first + i),
+                                   ts__loader_call(l, l->call_first + i - 1));
+    if (sorted) return true;
+    ts__rvec to = { 0 };
+    if (!ts__loader_call_sort(l, l->call_first) ||
+        !ts__rvec_reserve(l->allocator, &to, sizeof(ts__row_call), count))
+        return false;
+    ts__row_call *const list = (ts__row_call *)to.data;
+    for (size_t i = 0; i < count; i++)
+        list[i] = *ts__loader_call(l, ts__rsort_index(&l->sort)[i]);
+    memcpy(ts__loader_call(l, l->call_first), list, count * sizeof *list);
+    ts__rvec_close(l->allocator, &to);
+    return true;
+}
+
+// Leaves the calls of the file in order of correlation, then as they are.
+static bool ts__loader_call_numbers(ts__loader *l)
+{
+    const size_t count = l->calls.count - l->call_first;
+    if (!ts__rsort_open(l->allocator, &l->sort, count)) return false;
+    for (size_t i = 0; i < count; i++)
+        ts__rsort_index(&l->sort)[i] = (uint32_t)(l->call_first + i);
+    ts__loader_call_keys(l, l->call_first, 1);
     return true;
 }
 
@@ -5808,7 +5860,7 @@ static bool ts__loader_stand_in(ts__loader *l)
 // Merges operations and calls, both in order of correlation.
 static bool ts__loader_match(ts__loader *l)
 {
-    if (!ts__loader_call_sort(l, l->call_first, TS__CALL_CORRELATION))
+    if (!ts__loader_call_arrange(l) || !ts__loader_call_numbers(l))
         return false;
     ts__rvec order = { 0 };
     const size_t calls = l->calls.count - l->call_first;
@@ -5873,12 +5925,9 @@ static bool ts__loader_polls(ts__loader *l)
     }
     if (!any) return true;
     // By thread and then start.
-    if (!ts__loader_call_sort(l, l->call_first, TS__CALL_START)) return false;
+    if (!ts__loader_call_sort(l, l->call_first)) return false;
     const size_t count = l->calls.count - l->call_first;
-    for (size_t i = 0; i < count; i++)
-        ts__rsort_keys(&l->sort)[i] =
-            ts__loader_call(l, ts__rsort_index(&l->sort)[i])->track;
-    ts__rsort_run(&l->sort, count);
+    ts__loader_call_keys(l, l->call_first, 4);
     ts__row_call *last = NULL;
     for (size_t i = 0; i < count; i++) {
         ts__row_call *const call =
@@ -6088,6 +6137,7 @@ static bool ts__loader_before(const ts__loader *l, uint32_t a, uint32_t b)
 {
     const ts__row *const x = ts__loader_row(l, a);
     const ts__row *const y = ts__loader_row(l, b);
+    if (x->track != y->track) return x->track < y->track;
     if (x->duration != y->duration) return x->duration < y->duration;
     if (x->issue != y->issue) return x->issue < y->issue;
     return a < b;
@@ -6128,21 +6178,19 @@ static void ts__loader_row_sort(ts__loader *l, ts__row_key first)
 }
 
 // Leaves the total order of the rows, whose tracks are lanes by now, in the
-// sorter. Long runs of equal starts are rare: they cost two more sorts.
+// sorter. Long runs of equal starts are rare: they cost three more sorts.
 static bool ts__loader_order(ts__loader *l)
 {
     const size_t count = l->rows.count;
     if (!ts__rsort_open(l->allocator, &l->sort, count)) return false;
     for (size_t i = 0; i < count; i++)
         ts__rsort_index(&l->sort)[i] = (uint32_t)i;
-    ts__loader_row_sort(l, TS__ROW_LANE);
+    ts__loader_row_sort(l, TS__ROW_START);
     uint32_t *const index = ts__rsort_index(&l->sort);
+    const uint64_t *const starts = ts__rsort_keys(&l->sort);
     for (size_t first = 0, end; first < count; first = end) {
-        const ts__row *const row = ts__loader_row(l, index[first]);
-        for (end = first + 1; end < count; end++) {
-            const ts__row *const next = ts__loader_row(l, index[end]);
-            if (next->start != row->start || next->track != row->track) break;
-        }
+        for (end = first + 1; end < count && starts[end] == starts[first];)
+            end++;
         if (end - first > 32) {
             for (size_t i = 0; i < count; i++)
                 ts__rsort_index(&l->sort)[i] = (uint32_t)i;
@@ -6228,10 +6276,12 @@ static bool ts__loader_ops(ts__loader *l)
         !ts__rvec_reserve(l->allocator, &r->places, sizeof(uint32_t), count) ||
         !ts__nodes_reserve(r, count + l->calls.count))
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (!ts__loader_add_op(l,
-                               ts__loader_row(l, ts__rsort_index(&l->sort)[i])))
-            return false;
+    const uint32_t *const index = ts__rsort_index(&l->sort);
+    for (size_t i = 0; i < count; i++) {
+        // Rows lie anywhere; the next ones are on their way meanwhile.
+        if (i + 8 < count) __builtin_prefetch(ts__loader_row(l, index[i + 8]));
+        if (!ts__loader_add_op(l, ts__loader_row(l, index[i]))) return false;
+    }
     ts__rvec_close(l->allocator, &l->rows);
     return true;
 }
@@ -6242,7 +6292,7 @@ static bool ts__loader_add_calls(ts__loader *l)
     ts_replay *const r = l->replay;
     const size_t count = l->calls.count;
     const bool named = r->deps_named.count != 0;
-    if (!ts__loader_call_sort(l, 0, TS__CALL_START) ||
+    if (!ts__loader_call_sort(l, 0) ||
         !ts__rvec_reserve(l->allocator, &r->call_names, sizeof(uint32_t),
                           count) ||
         !ts__rvec_reserve(l->allocator, &r->call_classes, sizeof(uint8_t),
@@ -8243,7 +8293,8 @@ static void ts__builder_launches(ts__builder *b, const ts__graphs *g)
     - an operation that begins later than its launch and its predecessors
       allow, by the usual delays of its device (medians of the trace) and 2 us
       on top, waited for the operation on another stream of its device that
-      ended last before it, if that is no longer ago than 8 us;
+      ended last before it, if that is no longer ago than 8 us. If its launch
+      is not known, the host may have been late, and nothing is guessed;
     - a call that waits for something that the record does not name returned
       because of the operation of its process that ended last before, if that
       is no longer ago than 30 us: the last one of its own thread if it fits;
@@ -8344,7 +8395,8 @@ static bool ts__infer_bounds(ts__builder *b, ts__infer *f)
 }
 
 // Medians of how long after the latest edge operations begin, of each device:
-// where a launch came last (odd), and else.
+// where a launch came last (odd), and else. Some tens of thousands of
+// operations tell as much as all.
 static bool ts__infer_delays(ts__builder *b, ts__infer *f)
 {
     const ts_replay *const r = b->replay;
@@ -8353,7 +8405,8 @@ static bool ts__infer_delays(ts__builder *b, ts__infer *f)
         return false;
     size_t count = 0;
     const int64_t *const bound = (const int64_t *)f->bound.data;
-    for (uint32_t i = 0; i < r->op_count; i++) {
+    const uint32_t step = 1 + (r->op_count >> 16);
+    for (uint32_t i = 0; i < r->op_count; i += step) {
         if (bound[i] == TS__NO_TIME || bound[i] > ts__replay_time(r)[i] ||
             !ts__kind_works(ts__replay_op(r, i)->kind))
             continue;
@@ -8412,6 +8465,7 @@ static void ts__infer_operation(ts__builder *b, const ts__infer *f, uint32_t op)
     const ts_replay *const r = b->replay;
     const int64_t start = ts__replay_time(r)[op];
     if (!ts__kind_works(ts__replay_op(r, op)->kind) ||
+        ts__replay_op(r, op)->call == TS_NODE_NONE ||
         ((const int64_t *)f->bound.data)[op] == TS__NO_TIME ||
         start <= ts__infer_allowed(r, f, op) + TS__INFER_SLACK_NS)
         return;

@@ -252,42 +252,94 @@ static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
     return result;
 }
 
-// The keys of a sort of calls, most significant last.
-typedef enum ts__call_key {
-    TS__CALL_NAME,
-    TS__CALL_LONGER,
-    TS__CALL_LANE, // the track while its file is being loaded
-    TS__CALL_START,
-    TS__CALL_CORRELATION
-} ts__call_key;
-
-static uint64_t ts__loader_call_key(const ts__loader *l, uint32_t call,
-                                    ts__call_key key)
+// Order of calls: by start, by lane (while a file is loaded: track), longer
+// ones first, since they may contain others. Only calls that are alike in
+// everything can change places.
+static bool ts__call_before(const ts__row_call *a, const ts__row_call *b)
 {
-    const ts__row_call *const c = ts__loader_call(l, call);
-    switch (key) {
-    case TS__CALL_NAME: return c->name;
-    case TS__CALL_LONGER: return ~(uint64_t)c->duration;
-    case TS__CALL_LANE: return c->track;
-    case TS__CALL_START: return ts__rsort_time(c->start);
-    default: return c->correlation;
-    }
+    if (a->start != b->start) return a->start < b->start;
+    if (a->track != b->track) return a->track < b->track;
+    if (a->duration != b->duration) return a->duration > b->duration;
+    if (a->name != b->name) return a->name < b->name;
+    if (a->correlation != b->correlation)
+        return a->correlation < b->correlation;
+    return a->failed < b->failed;
 }
 
-// Orders the indices of calls from `first` on by every key up to `last`. Only
-// calls that are alike in everything can change places.
-static bool ts__loader_call_sort(ts__loader *l, size_t first, ts__call_key last)
+static void ts__loader_call_keys(ts__loader *l, size_t first, int key)
+{
+    const size_t count = l->calls.count - first;
+    for (size_t i = 0; i < count; i++) {
+        const ts__row_call *const c =
+            ts__loader_call(l, ts__rsort_index(&l->sort)[i]);
+        ts__rsort_keys(&l->sort)[i] = key == 0   ? c->failed
+                                      : key == 1 ? c->correlation
+                                      : key == 2 ? c->name
+                                      : key == 3 ? ~(uint64_t)c->duration
+                                      : key == 4 ? c->track
+                                                 : ts__rsort_time(c->start);
+    }
+    ts__rsort_run(&l->sort, count);
+}
+
+// Leaves the calls from `first` on in order in the sorter. Equal starts are
+// rare: long runs of them cost five more sorts.
+static bool ts__loader_call_sort(ts__loader *l, size_t first)
 {
     const size_t count = l->calls.count - first;
     if (!ts__rsort_open(l->allocator, &l->sort, count)) return false;
     for (size_t i = 0; i < count; i++)
         ts__rsort_index(&l->sort)[i] = (uint32_t)(first + i);
-    for (int key = TS__CALL_NAME; key <= (int)last; key++) {
-        for (size_t i = 0; i < count; i++)
-            ts__rsort_keys(&l->sort)[i] = ts__loader_call_key(
-                l, ts__rsort_index(&l->sort)[i], (ts__call_key)key);
-        ts__rsort_run(&l->sort, count);
+    ts__loader_call_keys(l, first, 5);
+    uint32_t *const index = ts__rsort_index(&l->sort);
+    for (size_t i = 1, run = 1; i < count; i++) {
+        const ts__row_call *const call = ts__loader_call(l, index[i]);
+        run = ts__loader_call(l, index[i - 1])->start == call->start ? run + 1
+                                                                     : 1;
+        const uint32_t moved = index[i];
+        size_t at = i;
+        for (; run <= 32 && at > i + 1 - run &&
+               ts__call_before(call, ts__loader_call(l, index[at - 1]));
+             at--)
+            index[at] = index[at - 1];
+        index[at] = moved;
+        if (run <= 32) continue;
+        for (int key = 0; key < 6; key++)
+            ts__loader_call_keys(l, first, key);
+        return true;
     }
+    return true;
+}
+
+// Puts the calls of the file themselves into order.
+static bool ts__loader_call_arrange(ts__loader *l)
+{
+    const size_t count = l->calls.count - l->call_first;
+    bool sorted = true;
+    for (size_t i = 1; i < count; i++)
+        sorted &= !ts__call_before(ts__loader_call(l, l->call_first + i),
+                                   ts__loader_call(l, l->call_first + i - 1));
+    if (sorted) return true;
+    ts__rvec to = { 0 };
+    if (!ts__loader_call_sort(l, l->call_first) ||
+        !ts__rvec_reserve(l->allocator, &to, sizeof(ts__row_call), count))
+        return false;
+    ts__row_call *const list = (ts__row_call *)to.data;
+    for (size_t i = 0; i < count; i++)
+        list[i] = *ts__loader_call(l, ts__rsort_index(&l->sort)[i]);
+    memcpy(ts__loader_call(l, l->call_first), list, count * sizeof *list);
+    ts__rvec_close(l->allocator, &to);
+    return true;
+}
+
+// Leaves the calls of the file in order of correlation, then as they are.
+static bool ts__loader_call_numbers(ts__loader *l)
+{
+    const size_t count = l->calls.count - l->call_first;
+    if (!ts__rsort_open(l->allocator, &l->sort, count)) return false;
+    for (size_t i = 0; i < count; i++)
+        ts__rsort_index(&l->sort)[i] = (uint32_t)(l->call_first + i);
+    ts__loader_call_keys(l, l->call_first, 1);
     return true;
 }
 
@@ -348,7 +400,7 @@ static bool ts__loader_stand_in(ts__loader *l)
 // Merges operations and calls, both in order of correlation.
 static bool ts__loader_match(ts__loader *l)
 {
-    if (!ts__loader_call_sort(l, l->call_first, TS__CALL_CORRELATION))
+    if (!ts__loader_call_arrange(l) || !ts__loader_call_numbers(l))
         return false;
     ts__rvec order = { 0 };
     const size_t calls = l->calls.count - l->call_first;
@@ -413,12 +465,9 @@ static bool ts__loader_polls(ts__loader *l)
     }
     if (!any) return true;
     // By thread and then start.
-    if (!ts__loader_call_sort(l, l->call_first, TS__CALL_START)) return false;
+    if (!ts__loader_call_sort(l, l->call_first)) return false;
     const size_t count = l->calls.count - l->call_first;
-    for (size_t i = 0; i < count; i++)
-        ts__rsort_keys(&l->sort)[i] =
-            ts__loader_call(l, ts__rsort_index(&l->sort)[i])->track;
-    ts__rsort_run(&l->sort, count);
+    ts__loader_call_keys(l, l->call_first, 4);
     ts__row_call *last = NULL;
     for (size_t i = 0; i < count; i++) {
         ts__row_call *const call =

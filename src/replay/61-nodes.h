@@ -164,6 +164,7 @@ static bool ts__loader_before(const ts__loader *l, uint32_t a, uint32_t b)
 {
     const ts__row *const x = ts__loader_row(l, a);
     const ts__row *const y = ts__loader_row(l, b);
+    if (x->track != y->track) return x->track < y->track;
     if (x->duration != y->duration) return x->duration < y->duration;
     if (x->issue != y->issue) return x->issue < y->issue;
     return a < b;
@@ -204,21 +205,19 @@ static void ts__loader_row_sort(ts__loader *l, ts__row_key first)
 }
 
 // Leaves the total order of the rows, whose tracks are lanes by now, in the
-// sorter. Long runs of equal starts are rare: they cost two more sorts.
+// sorter. Long runs of equal starts are rare: they cost three more sorts.
 static bool ts__loader_order(ts__loader *l)
 {
     const size_t count = l->rows.count;
     if (!ts__rsort_open(l->allocator, &l->sort, count)) return false;
     for (size_t i = 0; i < count; i++)
         ts__rsort_index(&l->sort)[i] = (uint32_t)i;
-    ts__loader_row_sort(l, TS__ROW_LANE);
+    ts__loader_row_sort(l, TS__ROW_START);
     uint32_t *const index = ts__rsort_index(&l->sort);
+    const uint64_t *const starts = ts__rsort_keys(&l->sort);
     for (size_t first = 0, end; first < count; first = end) {
-        const ts__row *const row = ts__loader_row(l, index[first]);
-        for (end = first + 1; end < count; end++) {
-            const ts__row *const next = ts__loader_row(l, index[end]);
-            if (next->start != row->start || next->track != row->track) break;
-        }
+        for (end = first + 1; end < count && starts[end] == starts[first];)
+            end++;
         if (end - first > 32) {
             for (size_t i = 0; i < count; i++)
                 ts__rsort_index(&l->sort)[i] = (uint32_t)i;
@@ -304,10 +303,12 @@ static bool ts__loader_ops(ts__loader *l)
         !ts__rvec_reserve(l->allocator, &r->places, sizeof(uint32_t), count) ||
         !ts__nodes_reserve(r, count + l->calls.count))
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (!ts__loader_add_op(l,
-                               ts__loader_row(l, ts__rsort_index(&l->sort)[i])))
-            return false;
+    const uint32_t *const index = ts__rsort_index(&l->sort);
+    for (size_t i = 0; i < count; i++) {
+        // Rows lie anywhere; the next ones are on their way meanwhile.
+        if (i + 8 < count) __builtin_prefetch(ts__loader_row(l, index[i + 8]));
+        if (!ts__loader_add_op(l, ts__loader_row(l, index[i]))) return false;
+    }
     ts__rvec_close(l->allocator, &l->rows);
     return true;
 }
@@ -318,7 +319,7 @@ static bool ts__loader_add_calls(ts__loader *l)
     ts_replay *const r = l->replay;
     const size_t count = l->calls.count;
     const bool named = r->deps_named.count != 0;
-    if (!ts__loader_call_sort(l, 0, TS__CALL_START) ||
+    if (!ts__loader_call_sort(l, 0) ||
         !ts__rvec_reserve(l->allocator, &r->call_names, sizeof(uint32_t),
                           count) ||
         !ts__rvec_reserve(l->allocator, &r->call_classes, sizeof(uint8_t),

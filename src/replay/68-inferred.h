@@ -7,7 +7,8 @@
     - an operation that begins later than its launch and its predecessors
       allow, by the usual delays of its device (medians of the trace) and 2 us
       on top, waited for the operation on another stream of its device that
-      ended last before it, if that is no longer ago than 8 us;
+      ended last before it, if that is no longer ago than 8 us. If its launch
+      is not known, the host may have been late, and nothing is guessed;
     - a call that waits for something that the record does not name returned
       because of the operation of its process that ended last before, if that
       is no longer ago than 30 us: the last one of its own thread if it fits;
@@ -108,7 +109,8 @@ static bool ts__infer_bounds(ts__builder *b, ts__infer *f)
 }
 
 // Medians of how long after the latest edge operations begin, of each device:
-// where a launch came last (odd), and else.
+// where a launch came last (odd), and else. Some tens of thousands of
+// operations tell as much as all.
 static bool ts__infer_delays(ts__builder *b, ts__infer *f)
 {
     const ts_replay *const r = b->replay;
@@ -117,7 +119,8 @@ static bool ts__infer_delays(ts__builder *b, ts__infer *f)
         return false;
     size_t count = 0;
     const int64_t *const bound = (const int64_t *)f->bound.data;
-    for (uint32_t i = 0; i < r->op_count; i++) {
+    const uint32_t step = 1 + (r->op_count >> 16);
+    for (uint32_t i = 0; i < r->op_count; i += step) {
         if (bound[i] == TS__NO_TIME || bound[i] > ts__replay_time(r)[i] ||
             !ts__kind_works(ts__replay_op(r, i)->kind))
             continue;
@@ -176,6 +179,7 @@ static void ts__infer_operation(ts__builder *b, const ts__infer *f, uint32_t op)
     const ts_replay *const r = b->replay;
     const int64_t start = ts__replay_time(r)[op];
     if (!ts__kind_works(ts__replay_op(r, op)->kind) ||
+        ts__replay_op(r, op)->call == TS_NODE_NONE ||
         ((const int64_t *)f->bound.data)[op] == TS__NO_TIME ||
         start <= ts__infer_allowed(r, f, op) + TS__INFER_SLACK_NS)
         return;
