@@ -109,14 +109,6 @@ static inline uint64_t import_tallied(const import_tally *tally,
     return 0;
 }
 
-static inline uint64_t import_total(const import_tally *tally)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < tally->count; i++)
-        sum += tally->counters[i].count;
-    return sum;
-}
-
 /* ---- As text ------------------------------------------------------------ */
 
 static inline void dump_track(FILE *out, const ts_reader *reader, uint64_t id)

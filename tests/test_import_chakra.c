@@ -314,7 +314,7 @@ static void the_real_file_arrives_whole(void **state)
                      job->events[TS_EVENT_DEPENDENCY] +
                          import_tallied(&job->flawed, "unknown_dependency") +
                          import_tallied(&job->flawed, "dependency_circle"));
-    assert_int_equal(0, import_total(&job->bad));
+    assert_int_equal(0, job->bad.total);
     assert_int_equal(0, job->rank);
     import_replays_exactly(&i, 1216);
     import_done(&i);

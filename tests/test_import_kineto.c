@@ -201,7 +201,7 @@ static uint64_t import_bytes_of(const char *text, size_t size, uint64_t *bad)
     fclose(out);
     imported i = import_into(path, fixture_path(1, "out.sbt"));
     const uint64_t zones = i.job->events[TS_EVENT_ZONE];
-    *bad = import_total(&i.job->bad) + import_total(&i.job->flawed);
+    *bad = i.job->bad.total + i.job->flawed.total;
     import_done(&i);
     return zones;
 }
@@ -281,7 +281,7 @@ static void traces_of_real_programs_replay_exactly(void **state)
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         imported one = import_into(fixture_data(files[i].name),
                                    fixture_path(1, "out.sbt"));
-        assert_int_equal(0, import_total(&one.job->bad));
+        assert_int_equal(0, one.job->bad.total);
         import_replays_exactly(&one, files[i].count);
         import_done(&one);
     }

@@ -87,9 +87,7 @@ static inline void fuzz_import(const uint8_t *bytes, size_t size,
         fuzz_check(job != NULL, "no job");
         const bool keep = formats[i]->import(job);
         fuzz_check(import_job_end(job, keep) == TS_OK, "the writer failed");
-        uint64_t bad = 0;
-        for (size_t k = 0; k < job->bad.count; k++)
-            bad += job->bad.counters[k].count;
+        const uint64_t bad = job->bad.total;
         import_job_close(job);
         if (keep) fuzz_trace(bad);
         source = NULL;

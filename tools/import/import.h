@@ -100,7 +100,8 @@ typedef struct import_counter {
 } import_counter;
 
 typedef struct import_tally {
-    size_t count; // used; what does not fit goes into the last: "others"
+    size_t count;   // used; what does not fit goes into the last: "others"
+    uint64_t total; // of all counts
     import_counter counters[IMPORT_COUNTERS];
 } import_tally;
 

@@ -66,6 +66,7 @@ static import_counter *tally(import_tally *t, const char *text, size_t size)
 {
     if (size > sizeof t->counters->text - 1)
         size = sizeof t->counters->text - 1;
+    t->total++;
     for (size_t i = 0; i < t->count; i++) {
         import_counter *const c = &t->counters[i];
         if (!strncmp(c->text, text, size) && !c->text[size]) {
@@ -74,7 +75,10 @@ static import_counter *tally(import_tally *t, const char *text, size_t size)
         }
     }
     const bool full = t->count == IMPORT_COUNTERS - 1;
-    if (full && strcmp(text, "others")) return tally(t, "others", 6);
+    if (full && strcmp(text, "others")) {
+        t->total--;
+        return tally(t, "others", 6);
+    }
     import_counter *const c = &t->counters[t->count++];
     memcpy(c->text, text, size);
     c->text[size] = 0;
@@ -113,6 +117,7 @@ void import_homeless_many(import_job *job, const char *category, size_t size,
                           uint64_t count)
 {
     tally(&job->homeless, category, size)->count += count - 1;
+    job->homeless.total += count - 1;
 }
 
 void import_estimate(import_job *job, const char *what)

@@ -11,6 +11,7 @@
 #define TS_KINETO_H
 
 #include "tools/import/import.h"
+#include "tools/import/import_map.h"
 
 /* ==== 1. Rows ============================================================ */
 
@@ -147,6 +148,7 @@ struct kineto {
     size_t label_count;
     kineto_stream *streams; // stream_count
     size_t stream_count, stream_room;
+    import_map stream_of;                // by track: index of a stream, from 1
     kineto_unused unused[KINETO_UNUSED]; // open addressing
     size_t unused_count;
     kineto_word words[KINETO_WORDS]; // by hash; the last one seen

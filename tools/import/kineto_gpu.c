@@ -20,8 +20,9 @@ static kineto_stream *find_stream(kineto *k, int64_t device, int64_t context,
                                   int64_t stream)
 {
     const uint32_t track = import_stream(k->job, device, context, stream);
-    for (size_t i = k->stream_count; i-- > 0;)
-        if (k->streams[i].track == track) return &k->streams[i];
+    int64_t *const index = import_map_put(&k->stream_of, track, NULL);
+    if (!index) return NULL;
+    if (*index) return &k->streams[*index - 1];
     if (k->stream_count == k->stream_room) {
         const size_t room = k->stream_room ? 2 * k->stream_room : 16;
         kineto_stream *const more = realloc(k->streams, room * sizeof *more);
@@ -30,6 +31,7 @@ static kineto_stream *find_stream(kineto *k, int64_t device, int64_t context,
         k->stream_room = room;
     }
     kineto_stream *const s = &k->streams[k->stream_count++];
+    *index = (int64_t)k->stream_count; // from 1
     s->device = device;
     s->context = context;
     s->stream = stream;

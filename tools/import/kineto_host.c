@@ -63,12 +63,12 @@ static void put_zone(kineto *k, uint32_t track)
     const bool told = kineto_facts(k, &facts);
     const uint32_t number =
         kineto_number_of(k, named ? name.text : "", named ? name.size : 0);
-    const uint64_t before = k->job->bad.count;
+    const uint64_t before = k->job->bad.total;
     const uint32_t site =
         import_zone(k->job, track, time.start_ns, time.duration_ns, number,
                     kineto_category(k), told ? &facts : NULL);
     // What is wrong with the zone would be wrong with its arguments too.
-    if (k->job->bad.count != before || time.duration_ns < 0) return;
+    if (k->job->bad.total != before) return;
     for (size_t i = 0; i < k->row.arg_count; i++)
         add_argument(k, track, time.start_ns, site, &k->row.args[i]);
 }
