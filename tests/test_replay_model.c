@@ -243,6 +243,27 @@ static void slower_kernels_queue_up(void **state)
     work_close(&x);
 }
 
+// The tenth needed 5 us less than usual to begin. What it saves is not taken
+// from the end of what is before it on its stream.
+static void what_once_began_early_still_waits_for_its_stream(void **state)
+{
+    (void)state;
+    op ops[KERNELS];
+    call calls[KERNELS];
+    steady_work(ops, calls);
+    ops[10].start -= 5 * US;
+    ops[10].end -= 5 * US;
+    fixture x = WORK_CALLS(ops, calls);
+    const ts_change change = { .type = TS_CHANGE_SCALE, .factor = triple };
+    assert_int_equal(390, model(&x, NULL, 0));
+    work_expect(&x, S0, 201 * US, 201 * US, 211 * US);
+    with(&x, change); // 1 us between kernels of 30 us
+    work_expect(&x, S0, 186 * US, 285 * US, 315 * US);
+    work_expect(&x, S0, 201 * US, 315 * US, 345 * US);
+    work_expect(&x, S0, 226 * US, 346 * US, 376 * US);
+    work_close(&x);
+}
+
 static void a_scale_means_what_it_names_and_rounds_half_up(void **state)
 {
     (void)state;
@@ -609,6 +630,7 @@ int main(void)
         cmocka_unit_test(faster_kernels_of_a_host_bound_trace_gain_nothing),
         cmocka_unit_test(the_path_needs_a_run),
         cmocka_unit_test(slower_kernels_queue_up),
+        cmocka_unit_test(what_once_began_early_still_waits_for_its_stream),
         cmocka_unit_test(a_scale_means_what_it_names_and_rounds_half_up),
         cmocka_unit_test(a_faster_host_moves_the_bound_to_the_device),
         cmocka_unit_test(without_launch_overhead_calls_take_no_time),

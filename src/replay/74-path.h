@@ -478,6 +478,23 @@ static void ts__model_gaps(ts__rrun *run, const ts__model *m)
     }
 }
 
+// An operation that once began sooner than usual still comes after the end of
+// what was before it on its stream. In the record it did, so that this
+// changes nothing there.
+static void ts__model_fifo(const ts__rrun *run, ts__model *m)
+{
+    const ts_replay *const r = run->replay;
+    const int64_t *const gap = (const int64_t *)m->gap.data;
+    int64_t *const delay = (int64_t *)m->delay.data;
+    for (uint32_t e = 0; e < run->offsets[r->node_count]; e++) {
+        const uint32_t to = run->targets[e];
+        if (run->kinds[e] == TS_EDGE_STREAM_ORDER && gap[to] < 0 &&
+            ts__model_is_held(m, to) && delay[e] != TS__EDGE_OFF &&
+            delay[e] < -gap[to])
+            delay[e] = -gap[to];
+    }
+}
+
 static bool ts__model_loop(ts__rrun *run, const ts_replay_run_desc *desc)
 {
     ts_replay *const r = run->replay;
@@ -518,6 +535,7 @@ static bool ts__model_go(ts_replay *r, const ts_replay_run_desc *desc)
     ts__rrun run = ts__model_graph(r);
     if (ok) ok = ts__rrun_open(&run);
     if (ok) {
+        ts__model_fifo(&run, r->model);
         ts__rrun_edges(&run);
         ts__model_gaps(&run, r->model);
         ok = ts__model_loop(&run, desc);
