@@ -31,7 +31,7 @@ for json in $folder/json/*.json; do
             node tests/import/kineto.mjs "$0" "$1.events"' "$json" "$sbt"
     check "import: $name replays exactly" sh -c '
         build/ts-info --verify "$0" && build/ts-replay --json "$0" >"$0.json" &&
-            grep -q "\"same\": true" "$0.json"' "$sbt"
+            grep -q "\"result\": \"same\"" "$0.json"' "$sbt"
     check "import: $name exports" build/ts-export "$sbt" \
         -o "$sbt.perfetto-trace"
     rm -f "$sbt.events" "$sbt.perfetto-trace"
@@ -43,3 +43,16 @@ check "import: eight ranks of an archive, by their numbers" sh -c '
 check "import: eight ranks replay together" build/ts-replay $ranks/*.sbt
 check "import: a folder is as good as an archive" sh -c '
     build/ts-import -o build/import/folder/ build/import/ranks'
+for packed in nsys/h100_2gpu_1s.sqlite rocm/mytrace.rpd.gz \
+    chakra/feeder_tests_trace.tar.gz; do
+    sbt=$folder/$(basename $packed).sbt
+    check "import: $packed, twice the same bytes" sh -c '
+        build/ts-import -o "$1" "$0" && build/ts-import -o "$1.2" "$0" &&
+            cmp "$1" "$1.2"' "$data/$packed" "$sbt"
+    check "import: $packed replays exactly" sh -c '
+        build/ts-info --verify "$0" && build/ts-replay --json "$0" >"$0.json" &&
+            grep -q "\"result\": \"same\"" "$0.json"' "$sbt"
+    check "import: $packed exports" build/ts-export "$sbt" \
+        -o "$sbt.perfetto-trace"
+    rm -f "$sbt.2" "$sbt.perfetto-trace"
+done
