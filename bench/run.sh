@@ -95,6 +95,14 @@ trace graph64 1000000 200000 graph64.sbt
 trace graph1024 1000000 200000 graph1024.sbt
 trace big 1000 100 big.sbt
 program bench_read
+short=${TS_DATA:-../shared/data}/kineto/v100_nccl_22k_ops.json.gz
+if test -r "$short"; then
+    gzip -dc "$short" >"$dir/short.json"
+    "$out/bench/gen_kineto" "$dir/short.json" \
+        "$(test "$quick" && echo 100 || echo 1000)" "$dir/kineto.json"
+    program bench_import
+    rm -f "$dir/short.json" "$dir/kineto.json"
+fi
 program bench_timeline
 program bench_tools
 program bench_replay

@@ -28,7 +28,7 @@ flags="-O1 -fno-ivopts -Werror -isystem $PWD/$root/usr/include"
 check_build "arm64: build" OUT=build/arm64 CC=aarch64-linux-gnu-gcc \
     CXX=aarch64-linux-gnu-g++ AR=aarch64-linux-gnu-ar CFLAGS="$flags" \
     LDFLAGS="-L$PWD/$root/usr/lib/aarch64-linux-gnu" HAVE_ZSTD= \
-    HAVE_XXHASH=yes tests examples
+    HAVE_ZLIB= HAVE_YAJL= HAVE_SQLITE= HAVE_XXHASH=yes tests examples
 export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 export QEMU_SET_ENV=LD_LIBRARY_PATH=$PWD/$root/usr/lib/aarch64-linux-gnu
 check_programs arm64 build/arm64 qemu-aarch64-static

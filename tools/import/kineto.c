@@ -49,15 +49,13 @@ static bool recognise(import_source *source)
 */
 static bool time_value(kineto_value value, bool *is_ns, int64_t *ns)
 {
-    int64_t whole;
     if (value.type != KINETO_NUMBER && value.type != KINETO_TEXT) return false;
-    if (kineto_decimal(value.text, value.size, 0, &whole) &&
-        (whole >= KINETO_NS_FROM || *is_ns)) {
-        *is_ns = true;
-        *ns = whole;
-        return true;
-    }
-    return kineto_decimal(value.text, value.size, 3, ns);
+    size_t digits = 0;
+    while (digits < value.size && value.text[digits] >= '0' &&
+           value.text[digits] <= '9')
+        digits++;
+    *is_ns |= digits >= KINETO_NS_DIGITS;
+    return kineto_decimal(value.text, value.size, *is_ns ? 0 : 3, ns);
 }
 
 bool kineto_time_of(kineto *k, kineto_time *time, bool with_duration)

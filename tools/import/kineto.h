@@ -133,10 +133,10 @@ typedef struct kineto_word {
     uint32_t size, number;
 } kineto_word;
 
-// Times in nanoseconds from which on they can only be Unix times (2001), and
-// from which on they can only be nanoseconds taken for microseconds.
+// Nanoseconds from which on times can only be Unix times (2001).
 #define KINETO_UNIX_FROM INT64_C(1000000000000000000)
-#define KINETO_NS_FROM   INT64_C(100000000000000000)
+// Digits that only Unix times in nanoseconds have.
+enum { KINETO_NS_DIGITS = 18 };
 
 enum { KINETO_UNUSED = 512, KINETO_WORDS = 256, KINETO_LABELS = 4096 };
 

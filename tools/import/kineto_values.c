@@ -53,6 +53,17 @@ bool kineto_decimal(const char *text, size_t size, int scale, int64_t *number)
 {
     const bool negative = size && text[0] == '-';
     uint64_t sum = 0;
+    // Most numbers are a few digits and nothing else.
+    size_t digits = 0;
+    for (; digits < size && digits < 16 && text[digits] >= '0' &&
+           text[digits] <= '9';
+         digits++)
+        sum = sum * 10 + (uint64_t)(text[digits] - '0');
+    if (digits == size && digits && (scale == 0 || scale == 3)) {
+        *number = (int64_t)(scale ? sum * 1000 : sum);
+        return true;
+    }
+    sum = 0;
     int kept = 0, power = 0;
     bool point = false, any = false, up = false, beyond = false;
     for (size_t i = negative; i < size; i++) {
