@@ -155,6 +155,7 @@ typedef struct export_item {
     int64_t start_ns, end_ns;
     uint32_t site;    // gives name, category, place, colour; 0: none
     bool name_kept;   // name lives as long as the trace
+    bool name_shared; // it is a kernel, and its name that of `shared`
     bool is_log;      // a message: the name is its text
     ts_text name;     // if size is not 0, instead of the site's
     ts_text category; // likewise; lives as long as the trace

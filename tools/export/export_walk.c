@@ -466,7 +466,7 @@ static void take_operation(walk *w, const ts_event *event)
     if (event->kind == TS_EVENT_MEMCPY && type < 6)
         h->item.name = export_text(copies[type]);
     else if (event->kind == TS_EVENT_KERNEL && shared && shared->name.size)
-        h->item.name = shared->name;
+        h->item.name = shared->name, h->item.name_shared = true;
     else
         h->item.name = ts_event_label(w->reader, event);
     h->item.name_kept = true;

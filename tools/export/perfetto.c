@@ -133,139 +133,6 @@ static export_buffer *event_begin(perfetto *p, const export_lane *lane,
     return &p->event;
 }
 
-/* ---- Interning ---------------------------------------------------------- */
-
-// Adds a number; false if it was there.
-static bool bit_set_add(bit_set *set, uint32_t number)
-{
-    const size_t at = number / 64;
-    const uint64_t bit = UINT64_C(1) << number % 64;
-    if (at >= set->count) {
-        set->words = export_resize(set->words, (at + 4) * sizeof *set->words);
-        memset(set->words + set->count, 0,
-               (at + 4 - set->count) * sizeof *set->words);
-        set->count = at + 4;
-    }
-    if (set->words[at] & bit) return false;
-    set->words[at] |= bit;
-    return true;
-}
-
-static void define_as(perfetto *p, uint32_t kind, uint32_t number, ts_text text)
-{
-    const size_t entry = proto_begin(&p->interned, kind);
-    proto_uint(&p->interned, 1, number);
-    proto_text(&p->interned, 2, text.text, text.size);
-    proto_end(&p->interned, entry);
-}
-
-// A new number for a text; its definition goes out with the packet.
-static uint32_t define(perfetto *p, sequence *s, uint32_t kind, ts_text text)
-{
-    define_as(p, kind, ++s->counts[kind], text);
-    return s->counts[kind];
-}
-
-// The number of a text that lives as long as the trace, 0 for an empty one.
-static uint32_t number_of(perfetto *p, uint32_t kind, ts_text text)
-{
-    if (!text.size) return 0;
-    const uint64_t key = (uint64_t)(uintptr_t)text.text << 3 | kind;
-    uint64_t *const number = export_map_at(&p->texts, key);
-    if (!*number) *number = ++p->counts[kind];
-    return (uint32_t)*number;
-}
-
-// The same for use on a lane, where it is defined by its first use.
-static uint32_t intern(perfetto *p, sequence *s, uint32_t kind, ts_text text)
-{
-    const uint32_t number = number_of(p, kind, text);
-    if (number && bit_set_add(&s->defined[kind], number))
-        define_as(p, kind, number, text);
-    return number;
-}
-
-// One lane has few categories; most often the one of before.
-static uint32_t intern_category(perfetto *p, sequence *s, ts_text text)
-{
-    if (s->category != text.text) {
-        s->category_number = intern(p, s, INTERNED_CATEGORY, text);
-        s->category = text.text;
-    }
-    return s->category_number;
-}
-
-static uint32_t define_place(perfetto *p, sequence *s,
-                             const ts_site_entry *site)
-{
-    const ts_text file = ts_reader_name(p->reader, site->file);
-    const ts_text function = ts_reader_name(p->reader, site->function);
-    if (!file.size && !function.size) return 0;
-    const uint32_t number = ++s->counts[INTERNED_PLACE];
-    export_buffer *const b = &p->interned;
-    const size_t entry = proto_begin(b, INTERNED_PLACE);
-    proto_uint(b, 1, number);
-    if (file.size) proto_text(b, 2, file.text, file.size);
-    if (function.size) proto_text(b, 3, function.text, function.size);
-    if (site->line) proto_uint(b, 4, site->line);
-    proto_end(b, entry);
-    return number;
-}
-
-static known_site intern_site(perfetto *p, sequence *s, uint32_t id)
-{
-    uint64_t *const index = export_map_at(&s->sites, id);
-    if (*index) return s->known[*index - 1];
-    known_site made = { 0, 0, 0 };
-    const ts_site_entry *const site = ts_reader_site(p->reader, id);
-    const export_item item = { .site = id };
-    made.name = intern(p, s, INTERNED_NAME, export_item_name(p->reader, &item));
-    made.category =
-        intern(p, s, INTERNED_CATEGORY, export_item_category(p->reader, &item));
-    if (site && !p->no_args) made.place = define_place(p, s, site);
-    s->known =
-        export_grow(s->known, &s->known_capacity, s->known_count, sizeof made);
-    s->known[s->known_count++] = made;
-    *index = s->known_count;
-    return made;
-}
-
-// A stack and its frames, outermost first. Frames are not looked up: stacks
-// are few, and a frame is small.
-static uint32_t define_stack(perfetto *p, sequence *s, uint32_t stack)
-{
-    export_buffer *const b = &p->interned;
-    const ts_frame_entry *frames;
-    const uint32_t count = ts_reader_stack(p->reader, stack, &frames);
-    const uint32_t first = s->counts[INTERNED_FRAME] + 1;
-    if (!count) return 0;
-    for (uint32_t i = count; i-- > 0;) {
-        export_buffer name = { 0 };
-        export_put_frame(&name, p->reader, &frames[i]);
-        const uint32_t function = define(
-            p, s, INTERNED_FUNCTION, (ts_text){ (char *)name.data, name.size });
-        export_resize(name.data, 0);
-        const size_t frame = proto_begin(b, INTERNED_FRAME);
-        proto_uint(b, 1, ++s->counts[INTERNED_FRAME]);
-        proto_uint(b, 2, function);
-        proto_end(b, frame);
-    }
-    const size_t entry = proto_begin(b, INTERNED_STACK);
-    proto_uint(b, 1, ++s->counts[INTERNED_STACK]);
-    for (uint32_t i = 0; i < count; i++)
-        proto_uint(b, 2, first + i);
-    proto_end(b, entry);
-    return s->counts[INTERNED_STACK];
-}
-
-static uint32_t intern_stack(perfetto *p, sequence *s, uint32_t stack)
-{
-    if (!stack) return 0;
-    uint64_t *const number = export_map_at(&s->stacks, stack);
-    if (!*number) *number = define_stack(p, s, stack);
-    return (uint32_t)*number;
-}
-
 /* ---- Events ------------------------------------------------------------- */
 
 enum { // DebugAnnotation
@@ -304,10 +171,10 @@ static void put_value(export_buffer *b, const export_arg *arg)
 // Our own names have fixed numbers, the program's follow them.
 static uint32_t intern_arg_name(perfetto *p, sequence *s, const export_arg *arg)
 {
-    if (!arg->known) return intern(p, s, INTERNED_ARG_NAME, arg->name);
+    if (!arg->known) return perfetto_intern(p, s, INTERNED_ARG_NAME, arg->name);
     const uint64_t bit = UINT64_C(1) << arg->known;
     if (!(s->arg_names & bit))
-        define_as(p, INTERNED_ARG_NAME, arg->known, arg->name);
+        perfetto_define_as(p, INTERNED_ARG_NAME, arg->known, arg->name);
     s->arg_names |= bit;
     return arg->known;
 }
@@ -350,16 +217,16 @@ static void put_arg(perfetto *p, sequence *s, const export_arg *arg)
     proto_end(b, annotation);
 }
 
-static void form_make(perfetto *p, shared_form *form, const export_item *item,
-                      bool with_name)
+static void form_make(perfetto *p, shared_form *form, const export_item *item)
 {
     export_buffer *const b = &form->bytes;
-    if (with_name) {
+    if (item->name_shared) {
         form->name = item->name;
         form->category = item->category;
-        proto_uint(b, EVENT_NAME_ID, number_of(p, INTERNED_NAME, item->name));
+        proto_uint(b, EVENT_NAME_ID,
+                   perfetto_number_of(p, INTERNED_NAME, item->name));
         proto_uint(b, EVENT_CATEGORY,
-                   number_of(p, INTERNED_CATEGORY, item->category));
+                   perfetto_number_of(p, INTERNED_CATEGORY, item->category));
     }
     for (uint32_t i = 0; i < item->shared->count; i++) {
         const export_arg *const arg = &item->shared->args[i];
@@ -374,29 +241,29 @@ static void form_make(perfetto *p, shared_form *form, const export_item *item,
 // Defines what a form uses, on its first use on a lane.
 static void form_define(perfetto *p, sequence *s, const shared_form *form)
 {
-    intern(p, s, INTERNED_NAME, form->name);
-    intern(p, s, INTERNED_CATEGORY, form->category);
+    perfetto_intern(p, s, INTERNED_NAME, form->name);
+    perfetto_intern(p, s, INTERNED_CATEGORY, form->category);
     for (uint64_t names = form->arg_names & ~s->arg_names; names;
          names &= names - 1) {
         const uint32_t known = (uint32_t)__builtin_ctzll(names);
-        define_as(p, INTERNED_ARG_NAME, known, export_arg_names[known]);
+        perfetto_define_as(p, INTERNED_ARG_NAME, known,
+                           export_arg_names[known]);
     }
     s->arg_names |= form->arg_names;
 }
 
 // Returns the form's number.
-static uint32_t put_form(perfetto *p, sequence *s, const export_item *item,
-                         bool with_name)
+static uint32_t put_form(perfetto *p, sequence *s, const export_item *item)
 {
-    const uint32_t number = item->shared->id * 2 + with_name;
+    const uint32_t number = item->shared->id * 2 + item->name_shared;
     while (p->form_count <= number) {
         p->forms = export_grow(p->forms, &p->form_capacity, p->form_count,
                                sizeof *p->forms);
         p->forms[p->form_count++] = (shared_form){ 0 };
     }
     shared_form *const form = &p->forms[number];
-    if (!form->bytes.size) form_make(p, form, item, with_name);
-    if (bit_set_add(&s->forms, number)) form_define(p, s, form);
+    if (!form->bytes.size) form_make(p, form, item);
+    if (perfetto_bit_set_add(&s->forms, number)) form_define(p, s, form);
     export_put(&p->event, form->bytes.data, form->bytes.size);
     return number;
 }
@@ -432,7 +299,7 @@ static void put_arrows(export_buffer *b, const export_arrows *arrows)
 static void put_log(perfetto *p, sequence *s, ts_text text, uint32_t place)
 {
     export_buffer *const b = &p->event;
-    const uint32_t number = define(p, s, INTERNED_LOG, text);
+    const uint32_t number = perfetto_define(p, s, INTERNED_LOG, text);
     const size_t log = proto_begin(b, EVENT_LOG);
     if (place) proto_uint(b, 1, place);
     proto_uint(b, 2, number);
@@ -445,11 +312,11 @@ static uint32_t put_names(perfetto *p, sequence *s, const export_item *item)
 {
     export_buffer *const b = &p->event;
     known_site site = { 0, 0, 0 };
-    if (item->site) site = intern_site(p, s, item->site);
+    if (item->site) site = perfetto_intern_site(p, s, item->site);
     if (item->name.size && item->name_kept)
-        site.name = intern(p, s, INTERNED_NAME, item->name);
+        site.name = perfetto_intern(p, s, INTERNED_NAME, item->name);
     if (item->category.size)
-        site.category = intern_category(p, s, item->category);
+        site.category = perfetto_intern_category(p, s, item->category);
     if (item->name.size && !item->name_kept)
         proto_text(b, EVENT_NAME, item->name.text, item->name.size);
     else if (site.name)
@@ -464,16 +331,14 @@ static void put_item(perfetto *p, const export_lane *lane,
 {
     sequence *const s = lane->state;
     export_buffer *const b = event_begin(p, lane, item->start_ns, type);
-    const bool with_name = item->shared && item->name.size &&
-                           item->name.text == item->shared->name.text;
-    const uint32_t place = with_name ? 0 : put_names(p, s, item);
+    const uint32_t place = item->name_shared ? 0 : put_names(p, s, item);
     for (uint32_t i = 0; i < item->arg_count; i++)
         put_arg(p, s, &item->args[i]);
     const size_t form_at = b->size;
-    const uint32_t form = item->shared ? put_form(p, s, item, with_name) : 0;
+    const uint32_t form = item->shared ? put_form(p, s, item) : 0;
     if (item->site) put_color(p, s, item->site);
     put_arrows(b, &item->arrows);
-    const uint32_t stack = intern_stack(p, s, item->stack);
+    const uint32_t stack = perfetto_intern_stack(p, s, item->stack);
     if (stack) proto_uint(b, EVENT_STACK, stack);
     if (item->is_log) put_log(p, s, item->name, place);
     put_packet(p, s, item->start_ns, form, form_at);

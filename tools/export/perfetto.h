@@ -120,4 +120,21 @@ void perfetto_head(perfetto *p);
 void perfetto_lane(void *self, export_lane *lane);
 void perfetto_put_clock(export_buffer *b, uint32_t clock, uint64_t time);
 
+/* ---- perfetto_intern.c -------------------------------------------------- */
+
+// Adds a number; false if it was there.
+bool perfetto_bit_set_add(bit_set *set, uint32_t number);
+// Defines a text in the packet that is being made.
+void perfetto_define_as(perfetto *p, uint32_t kind, uint32_t number,
+                        ts_text text);
+// The same with a new number, which it returns.
+uint32_t perfetto_define(perfetto *p, sequence *s, uint32_t kind, ts_text text);
+// The number of a text that lives as long as the trace, 0 for an empty one.
+uint32_t perfetto_number_of(perfetto *p, uint32_t kind, ts_text text);
+// The same for use on a lane, where it is defined by its first use.
+uint32_t perfetto_intern(perfetto *p, sequence *s, uint32_t kind, ts_text text);
+uint32_t perfetto_intern_category(perfetto *p, sequence *s, ts_text text);
+known_site perfetto_intern_site(perfetto *p, sequence *s, uint32_t id);
+uint32_t perfetto_intern_stack(perfetto *p, sequence *s, uint32_t stack);
+
 #endif // TS_EXPORT_PERFETTO_H
