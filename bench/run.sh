@@ -104,6 +104,7 @@ if test -r "$short"; then
     rm -f "$dir/short.json" "$dir/kineto.json"
 fi
 program bench_timeline
+program bench_races
 program bench_tools
 program bench_replay
 
