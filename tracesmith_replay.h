@@ -1200,6 +1200,27 @@ typedef struct ts_exploration {
 TS_API ts_result ts_races_explore(ts_races *races, const ts_explore_desc *desc,
                                   ts_exploration *result);
 
+/*
+    The same by hand, for running orders elsewhere, as on a device. A memory
+    is ts_races_memory_size bytes, aligned to 8; only one step of it may run
+    at a time. Steps are numbered from 0 to `operations` of the exploration,
+    in the recorded order.
+
+    Errors of ts_races_order: as ts_races_explore.
+*/
+TS_API size_t ts_races_memory_size(const ts_races *races);
+TS_API void ts_races_memory_clear(const ts_races *races, void *memory);
+TS_API void ts_races_memory_step(const ts_races *races, void *memory,
+                                 uint32_t step);
+// Of what is left: the memory and what the host read.
+TS_API uint64_t ts_races_memory_digest(const ts_races *races,
+                                       const void *memory);
+// The stream or thread of a step, numbered from 0.
+TS_API uint32_t ts_races_step_lane(const ts_races *races, uint32_t step);
+// seed: of an order (NULL: the recorded one). order: receives all steps.
+TS_API ts_result ts_races_order(ts_races *races, const uint64_t *seed,
+                                uint32_t *order);
+
 #endif // TRACESMITH_REPLAY_H
 
 /* ==== 9. Implementation ================================================== */
@@ -16177,23 +16198,19 @@ static void ts__trial_act(ts__trial *t, uint32_t index, uint64_t *saw)
         ts__trial_work(t, actor, saw);
 }
 
-// Runs an order; a digest of what came out. What device work read counts for
-// telling orders apart only.
-static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
-                              uint64_t *class_of)
+static void ts__trial_step(ts__trial *t, uint32_t event)
 {
     const ts_races *const x = t->races;
-    uint64_t *const saw = (uint64_t *)t->saw.data;
-    ts__trial_clear(t);
-    for (size_t i = 0; i < x->events.count; i++) {
-        uint32_t actor = ts__races_event(x, order[i])->head;
-        for (; actor != TS_NODE_NONE; actor = ts__races_actor(x, actor)->next)
-            ts__trial_act(t, actor, &saw[order[i]]);
-    }
-    const uint64_t memory =
-        XXH3_64bits(t->cells.data, x->cell_count * sizeof(ts__content));
-    *class_of = ts__trial_hash(
-        memory, XXH3_64bits(saw, x->events.count * sizeof *saw), 0);
+    uint32_t actor = ts__races_event(x, event)->head;
+    for (; actor != TS_NODE_NONE; actor = ts__races_actor(x, actor)->next)
+        ts__trial_act(t, actor, (uint64_t *)t->saw.data + event);
+}
+
+// A digest of what came out: the memory and what the host read.
+static uint64_t ts__trial_digest(const ts__trial *t)
+{
+    const ts_races *const x = t->races;
+    const uint64_t *const saw = (const uint64_t *)t->saw.data;
     uint64_t host = 0;
     for (uint32_t i = 0; i < x->events.count; i++) {
         const ts__actor *const actor =
@@ -16201,7 +16218,23 @@ static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
         if (actor->op == TS_NODE_NONE && saw[i])
             host = ts__trial_hash(i, host, saw[i]);
     }
-    return ts__trial_hash(0, memory, host);
+    return ts__trial_hash(
+        0, XXH3_64bits(t->cells.data, x->cell_count * sizeof(ts__content)),
+        host);
+}
+
+// Runs an order. What device work read counts for telling orders apart only.
+static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
+                              uint64_t *class_of)
+{
+    const size_t events = t->races->events.count;
+    ts__trial_clear(t);
+    for (size_t i = 0; i < events; i++)
+        ts__trial_step(t, order[i]);
+    const uint64_t digest = ts__trial_digest(t);
+    *class_of = ts__trial_hash(
+        digest, XXH3_64bits(t->saw.data, events * sizeof(uint64_t)), 0);
+    return digest;
 }
 
 /* ---- 9.73 Races: orders -------------------------------------------------- */
@@ -16498,22 +16531,29 @@ static void ts__trial_reduce(ts__trial *t, uint64_t recorded,
 
 /* ---- 9.75 Races: exploring ----------------------------------------------- */
 
+// Cells of the widest strip: what a copy may move at once.
+static size_t ts__trial_widest(const ts_races *x)
+{
+    uint32_t widest = 0;
+    for (size_t i = 0; i < x->spans.count; i++) {
+        const ts__strip *const s = ts__races_span(x, i);
+        if (s->high - s->low > widest) widest = s->high - s->low;
+    }
+    return widest;
+}
+
 static bool ts__trial_open(ts__trial *t)
 {
     ts_races *const x = t->races;
     const ts_allocator *const a = t->allocator;
     const size_t events = x->events.count, content = sizeof(ts__content);
-    uint32_t chains = 0, widest = 0;
+    uint32_t chains = 0;
     for (size_t i = 0; i < events; i++)
         if (ts__races_event(x, i)->chain >= chains)
             chains = ts__races_event(x, i)->chain + 1;
-    for (size_t i = 0; i < x->spans.count; i++) {
-        const ts__strip *const s = ts__races_span(x, i);
-        if (s->high - s->low > widest) widest = s->high - s->low;
-    }
     return ts__rvec_fill(a, &t->cells, content, x->cell_count, 0) &&
            ts__rvec_fill(a, &t->recorded, content, x->cell_count, 0) &&
-           ts__rvec_fill(a, &t->moved, content, widest, 0) &&
+           ts__rvec_fill(a, &t->moved, content, ts__trial_widest(x), 0) &&
            ts__rvec_fill(a, &t->saw, sizeof(uint64_t), events, 0) &&
            ts__rvec_fill(a, &t->staged, sizeof(uint64_t), x->actors.count, 0) &&
            ts__rvec_fill(a, &t->found, sizeof(uint32_t), events, 0) &&
@@ -16574,24 +16614,90 @@ static ts_result ts__trial_explore(ts__trial *t, const ts_explore_desc *desc,
     return TS_OK;
 }
 
+static ts_result ts__trial_begin(ts__trial *t, ts_races *races)
+{
+    t->races = races;
+    t->allocator = &races->allocator;
+    if (!races->stats.ranges) return TS_ERR_NOT_FOUND;
+    const ts_result result = ts__races_trace(races);
+    if (result != TS_OK) return result;
+    if (!races->events.count) return TS_ERR_NOT_FOUND;
+    return ts__trial_open(t) ? TS_OK : TS_ERR_MEMORY;
+}
+
 TS_API ts_result ts_races_explore(ts_races *races, const ts_explore_desc *desc,
                                   ts_exploration *result)
 {
     static const ts_explore_desc none = { 0 };
     if (!races || !result) return TS_ERR_USAGE;
     memset(result, 0, sizeof *result);
-    if (!races->stats.ranges) return TS_ERR_NOT_FOUND;
     ts__trial t = { 0 };
-    t.races = races;
-    t.allocator = &races->allocator;
-    ts_result done = ts__races_trace(races);
-    if (done == TS_OK && !races->events.count) return TS_ERR_NOT_FOUND;
+    ts_result done = ts__trial_begin(&t, races);
     result->operations = races->events.count;
-    if (done == TS_OK && !ts__trial_open(&t)) done = TS_ERR_MEMORY;
     if (done == TS_OK)
         done = ts__trial_explore(&t, desc ? desc : &none, result);
     ts__trial_close(&t);
     return done;
+}
+
+TS_API ts_result ts_races_order(ts_races *races, const uint64_t *seed,
+                                uint32_t *order)
+{
+    ts__trial t = { 0 };
+    const ts_result result = ts__trial_begin(&t, races);
+    if (result == TS_OK && seed) ts__trial_order(&t, *seed, order);
+    for (uint32_t i = 0; result == TS_OK && !seed && i < races->events.count;
+         i++)
+        order[i] = i;
+    ts__trial_close(&t);
+    return result;
+}
+
+// A trial on somebody else's memory: contents, what was read, what calls
+// read, room for a copy.
+static ts__trial ts__trial_on(const ts_races *races, void *memory)
+{
+    ts__trial t = { 0 };
+    t.races = (ts_races *)(uintptr_t)races; // is not changed
+    t.allocator = &races->allocator;
+    t.cells.data = memory;
+    t.moved.data = (ts__content *)memory + races->cell_count;
+    t.saw.data = (ts__content *)t.moved.data + ts__trial_widest(races);
+    t.saw.count = races->events.count;
+    t.staged.data = (uint64_t *)t.saw.data + races->events.count;
+    return t;
+}
+
+TS_API size_t ts_races_memory_size(const ts_races *races)
+{
+    return (races->cell_count + ts__trial_widest(races)) * sizeof(ts__content) +
+           (races->events.count + races->actors.count) * sizeof(uint64_t);
+}
+
+TS_API void ts_races_memory_clear(const ts_races *races, void *memory)
+{
+    ts__trial t = ts__trial_on(races, memory);
+    ts__trial_clear(&t);
+    memset(t.staged.data, 0, races->actors.count * sizeof(uint64_t));
+}
+
+TS_API void ts_races_memory_step(const ts_races *races, void *memory,
+                                 uint32_t step)
+{
+    ts__trial t = ts__trial_on(races, memory);
+    if (step < races->events.count) ts__trial_step(&t, step);
+}
+
+TS_API uint64_t ts_races_memory_digest(const ts_races *races,
+                                       const void *memory)
+{
+    const ts__trial t = ts__trial_on(races, (void *)(uintptr_t)memory);
+    return ts__trial_digest(&t);
+}
+
+TS_API uint32_t ts_races_step_lane(const ts_races *races, uint32_t step)
+{
+    return step < races->events.count ? ts__races_event(races, step)->chain : 0;
 }
 
 #endif // TRACESMITH_REPLAY_IMPLEMENTATION

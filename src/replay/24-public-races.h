@@ -162,3 +162,24 @@ typedef struct ts_exploration {
 // Errors: TS_ERR_NOT_FOUND (nothing is known to touch memory), TS_ERR_MEMORY.
 TS_API ts_result ts_races_explore(ts_races *races, const ts_explore_desc *desc,
                                   ts_exploration *result);
+
+/*
+    The same by hand, for running orders elsewhere, as on a device. A memory
+    is ts_races_memory_size bytes, aligned to 8; only one step of it may run
+    at a time. Steps are numbered from 0 to `operations` of the exploration,
+    in the recorded order.
+
+    Errors of ts_races_order: as ts_races_explore.
+*/
+TS_API size_t ts_races_memory_size(const ts_races *races);
+TS_API void ts_races_memory_clear(const ts_races *races, void *memory);
+TS_API void ts_races_memory_step(const ts_races *races, void *memory,
+                                 uint32_t step);
+// Of what is left: the memory and what the host read.
+TS_API uint64_t ts_races_memory_digest(const ts_races *races,
+                                       const void *memory);
+// The stream or thread of a step, numbered from 0.
+TS_API uint32_t ts_races_step_lane(const ts_races *races, uint32_t step);
+// seed: of an order (NULL: the recorded one). order: receives all steps.
+TS_API ts_result ts_races_order(ts_races *races, const uint64_t *seed,
+                                uint32_t *order);

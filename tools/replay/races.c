@@ -21,6 +21,7 @@ static ts_result explore(races_job *job)
     const ts_result result =
         ts_races_explore(job->races, &desc, &job->exploration);
     cli_progress_end(&shown);
+    if (result == TS_OK) races_vdev(job);
     return result;
 }
 
@@ -47,8 +48,13 @@ static int look(races_job *job)
     const ts_result result = job->wish.explore ? explore(job) : TS_OK;
     if (result != TS_OK) return say_failure(job->replay, result);
     job->wish.json ? races_json(job) : races_text(job);
+    const ts_exploration *const e = &job->exploration;
+    if (job->vdev_orders && job->vdev_differs != e->differs)
+        cli_error(job->replay->tool, job->replay->path,
+                  "the vdev does not agree with the symbolic memory");
     const bool raced = job->wish.races && s->instances;
-    return raced || job->exploration.differs ? REPLAY_DIVERGED : REPLAY_SAME;
+    return raced || e->differs || job->vdev_differs ? REPLAY_DIVERGED
+                                                    : REPLAY_SAME;
 }
 
 int races_run(const replay_job *job, const races_wish *wish)

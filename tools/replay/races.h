@@ -18,10 +18,15 @@ typedef struct races_job {
     races_wish wish;
     ts_races *races;
     ts_exploration exploration;
+    uint64_t vdev_orders; // run again on the vdev; 0: none
+    bool vdev_differs;    // one left another memory there
 } races_job;
 
 // Looks at what the job's replay has selected. Returns the exit code.
 int races_run(const replay_job *job, const races_wish *wish);
+
+// Runs the order that differs, or some that do not, on the vdev as well.
+void races_vdev(races_job *job);
 
 void races_text(const races_job *job);
 void races_json(const races_job *job);

@@ -100,6 +100,8 @@ static void put_exploration(cli_json *json, const races_job *job)
     cli_json_uint(json, "steps", e->operations);
     cli_json_uint(json, "first_seed", job->wish.seed);
     cli_json_bool(json, "differs", e->differs);
+    cli_json_uint(json, "vdev_orders", job->vdev_orders);
+    cli_json_bool(json, "vdev_differs", job->vdev_differs);
     if (e->differs) {
         cli_json_uint(json, "seed", e->seed);
         cli_json_uint(json, "address", e->address);

@@ -182,11 +182,18 @@ static void put_exploration(const races_job *job)
 {
     const ts_exploration *const e = &job->exploration;
     const uint64_t seed = job->wish.seed;
+    const cli_text again =
+        job->vdev_orders
+            ? cli_format(
+                  "%s run on the vdev too: %s", cli_count(job->vdev_orders).s,
+                  job->vdev_differs ? "another memory" : "the same memory")
+            : cli_format("too many steps for the vdev");
     if (!e->differs) {
         printf("\n%s orders of %s steps from seed %" PRIu64
                ": all leave the same memory; %s distinct\n",
                cli_count(e->orders).s, cli_count(e->operations).s, seed,
                cli_count(e->distinct).s);
+        printf("    %s\n", again.s);
         return;
     }
     printf("\norder %s of %s steps, seed %" PRIu64 ", leaves another memory: ",
@@ -198,6 +205,7 @@ static void put_exploration(const races_job *job)
     puts("    it does when B runs before A");
     put_side(job, 'A', &e->first);
     put_side(job, 'B', &e->second);
+    printf("    %s\n", again.s);
     printf("    again: ts-replay --explore 1 --seed %" PRIu64 "\n", e->seed);
 }
 
