@@ -37,3 +37,31 @@ done
 check "replay: eight ranks as one trace" sh -ec '
     build/ts-replay --digest -o "$0/joint" "$0"/dlrm*.sbt
     build/ts-replay "$0/joint"' $folder
+
+# What is known of these traces: `key value` lines of a report.
+says='
+    json=$1 wanted=$2
+    shift 2
+    build/ts-replay --json "$@" | grep -o "\"[a-z_]*\": [0-9]*" |
+        tr -d "\":" >"$json"
+    echo "$wanted" | while read -r key value count; do
+        test "$(grep -cx "$key $value" "$json")" -ge "${count:-1}" || {
+            echo "not $key $value, but:"
+            grep "^$key " "$json"
+            exit 1
+        }
+    done'
+check "replay: eight ranks meet in eight collectives, clocks put right" \
+    sh -ec "$says" "" $folder/dlrm.json 'meetings 8
+meetings_partial 0
+collective 128
+matched_collectives 8 7
+different_operations 0' $folder/dlrm*.sbt
+check "replay: waits and syncs that name their records" \
+    sh -ec "$says" "" $folder/event_sync.json 'event 1
+sync 10
+missing_records 0
+different_operations 0' $folder/event_sync_multi_stream.sbt
+check "replay: dependent launches begin early" \
+    sh -ec "$says" "" $folder/b200.json 'overlaps 74
+different_operations 0' $folder/b200_eager_pdl.sbt

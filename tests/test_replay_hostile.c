@@ -42,7 +42,7 @@ static void every_record_comes_out_as_it_was(void **state)
     for (uint64_t round = 0; round < 1500; round++) {
         uint64_t seed = round;
         op ops[COUNT];
-        call calls[CALLS];
+        call calls[CALLS] = { 0 };
         for (size_t i = 0; i < COUNT; i++)
             ops[i] = random_op(&seed, round & 1);
         for (size_t i = 0; i < CALLS; i++) {

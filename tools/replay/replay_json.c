@@ -84,6 +84,7 @@ static void put_plan(cli_json *json, const replay_job *job)
         inferred += s->inferred[i];
     cli_json_uint(json, "inferred_edges", inferred);
     cli_json_uint(json, "cut_edges", s->cut_edges);
+    cli_json_uint(json, "overlaps", s->overlaps);
     cli_json_uint(json, "meetings", s->meetings);
     cli_json_uint(json, "meetings_partial", s->meetings_partial);
     cli_json_uint(json, "contradicted_edges", s->contradicted);
