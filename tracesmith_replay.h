@@ -939,6 +939,7 @@ typedef struct ts_timeline ts_timeline;
 /*
     Works out all that is below for the selected operations of a replay; with
     `replayed` for those that ran. *timeline is NULL on failure.
+    Causes go by the edges of the record, whatever a model changed.
 
     Memory:  about 80 bytes for each operation, 16 for each call.
     Errors:  TS_ERR_NOT_FOUND (there is no such operation), TS_ERR_STATE
@@ -12560,6 +12561,9 @@ static bool ts__tl_times(ts_timeline *t)
     int64_t *const begin = (int64_t *)t->begin.data;
     int64_t *const finish = (int64_t *)t->finish.data;
     const int64_t *const start = ts__tl_i64(&r->start);
+    const int64_t *const duration = r->changed.count == r->node_count
+                                        ? ts__tl_i64(&r->changed)
+                                        : ts__replay_duration(r);
     const uint32_t calls_end = r->op_count + r->call_count;
     for (uint32_t i = 0; i < r->node_count; i++) {
         begin[i] = ts__replay_time(r)[i];
@@ -12568,10 +12572,9 @@ static bool ts__tl_times(ts_timeline *t)
         begin[i] = start[i];
         const uint32_t end = i < calls_end ? ts__replay_end_node(r, i) : i;
         if (end != i && start[end] == TS__NO_TIME) continue;
-        finish[i] = end != i ? start[end]
-                    : i < r->op_count
-                        ? ts__op_end(r, i)
-                        : ts__replay_add(start[i], ts__replay_duration(r)[i]);
+        finish[i] = i < r->op_count ? ts__op_end(r, i)
+                    : end != i      ? start[end]
+                                    : ts__replay_add(start[i], duration[i]);
     }
     return true;
 }

@@ -98,6 +98,29 @@ static void the_times_of_a_run_can_be_looked_at(void **s)
     work_close(&work);
 }
 
+static void a_model_adds_up_too(void **s)
+{
+    (void)s;
+    fixture work = WORK(crossing);
+    const ts_change twice = { .type = TS_CHANGE_SCALE, .factor = { 2, 1 } };
+    const ts_change slow = { .type = TS_CHANGE_HOST, .factor = { 9, 1 } };
+    const ts_change *const changes[] = { NULL, &twice, &slow };
+    for (size_t i = 0; i < 3; i++) {
+        const ts_replay_run_desc run = { .mode = TS_REPLAY_MODEL,
+                                         .changes = changes[i],
+                                         .change_count = i > 0 };
+        assert_int_equal(TS_OK, ts_replay_run(work.replay, &run));
+        ts_timeline *t;
+        const ts_timeline_desc desc = { .replayed = true };
+        assert_int_equal(TS_OK, ts_timeline_open(&t, work.replay, &desc));
+        const ts_timeline_figures *const f = ts_timeline_device(t, 0);
+        assert_int_equal(i == 1 ? 106 : 53, f->busy_ns);
+        assert_int_equal(f->end_ns - f->start_ns, f->busy_ns + f->idle_ns);
+        ts_timeline_close(t);
+    }
+    work_close(&work);
+}
+
 static void wrong_calls_are_refused(void **s)
 {
     (void)s;
@@ -147,6 +170,7 @@ int main(void)
         cmocka_unit_test(work_is_counted_once_however_much_runs_at_once),
         cmocka_unit_test(a_window_cuts_figures_not_gaps),
         cmocka_unit_test(the_times_of_a_run_can_be_looked_at),
+        cmocka_unit_test(a_model_adds_up_too),
         cmocka_unit_test(wrong_calls_are_refused),
         cmocka_unit_test(every_failing_allocation_is_survived),
     };

@@ -111,6 +111,7 @@ typedef struct ts_timeline ts_timeline;
 /*
     Works out all that is below for the selected operations of a replay; with
     `replayed` for those that ran. *timeline is NULL on failure.
+    Causes go by the edges of the record, whatever a model changed.
 
     Memory:  about 80 bytes for each operation, 16 for each call.
     Errors:  TS_ERR_NOT_FOUND (there is no such operation), TS_ERR_STATE
