@@ -10,9 +10,8 @@ BEGIN {
     print "model    error of the modelled makespan"
     print "p50-max  start errors of the model, us; p95 also as a share of the makespan"
     print "inferred share of all edges that no record says"
-    print "as rec.  delays that no class explains and that stay as recorded, and their"
-    print "         time as a share of the makespan times the streams of work: above 100 %"
-    print "         several waited at once"
+    print "as rec.  delays that no class explains: they stay as recorded; and their sum"
+    print "         over the makespan (several may have waited at once)"
     print ""
     printf "%-44s %7s %11s %6s %9s %9s %9s %9s %8s %8s %13s  %s\n", "trace",
         "ops", "makespan", "exact", "model", "p50", "p95", "max", "p95",
