@@ -12021,14 +12021,19 @@ static void ts__walk_all(ts__walk *w)
     if (node == TS_NODE_NONE) return;
     w->until = r->stats.end_ns;
     bool from_start = false;
-    // Every step goes to a node before: more than there are cannot be.
+    // Every step goes to a node before: more than there are cannot be, except
+    // where the record has circles in what is frozen.
+    uint32_t last = node;
     for (uint32_t i = 0; i < r->node_count && node != TS_NODE_NONE; i++) {
         if (w->until <= r->stats.start_ns) break;
+        last = node;
         if (!from_start)
             ts__walk_part(w, ts__walk_start(w, node), ts__walk_owner(r, node),
                           TS_EDGE_SELF, false, ts__cost_of_node(r, node));
         node = ts__walk_back(w, node, &from_start);
     }
+    ts__walk_part(w, r->stats.start_ns, ts__walk_owner(r, last), TS_EDGE_SELF,
+                  true, TS_COST_UNEXPLAINED);
 }
 
 static void ts__walk_turn(ts__rvec *parts)

@@ -167,7 +167,22 @@ static void every_failing_allocation_is_reported(void **state)
         ts_replay *replay;
         opened = ts_replay_open(&replay, x.reader, &desc);
         if (opened == TS_OK) {
+            const ts_change changes[] = {
+                { .type = TS_CHANGE_SERIALISE },
+                { .type = TS_CHANGE_INSERT, .ns = 5 },
+                { .type = TS_CHANGE_REMOVE },
+                { .type = TS_CHANGE_OVERLAP },
+            };
+            const ts_replay_run_desc how = { .mode = TS_REPLAY_MODEL,
+                                             .changes = changes,
+                                             .change_count = 4,
+                                             .copy_engines = 1,
+                                             .share_compute = true };
+            const ts_step *steps;
+            size_t count;
             ran = ts_replay_run(replay, NULL);
+            if (ran == TS_OK) ran = ts_replay_run(replay, &how);
+            if (ran == TS_OK) ran = ts_replay_steps(replay, &steps, &count);
             ts_replay_close(replay);
         } else {
             assert_int_equal(TS_ERR_MEMORY, opened);

@@ -81,6 +81,58 @@ static void check(bool ok, const char *what)
     abort();
 }
 
+// What is on the critical path of a run is all of its time, without gaps.
+static void check_path(ts_replay *r)
+{
+    ts_path path;
+    const ts_step *steps;
+    size_t count;
+    check(ts_replay_path(r, &path) == TS_OK, "a run has a path");
+    check(ts_replay_steps(r, &steps, &count) == TS_OK, "a run has steps");
+    const ts_replay_stats *const s = ts_replay_result(r);
+    int64_t at = s->start_ns, sum = 0;
+    for (size_t i = 0; i < path.count; i++) {
+        check(path.parts[i].start_ns == at, "a gap in the path");
+        check(path.parts[i].end_ns > at, "a part of the path goes back");
+        at = path.parts[i].end_ns;
+    }
+    for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
+        sum += path.cost_ns[i];
+    check(!s->operations || at == s->end_ns, "the path ends too early");
+    check(sum == at - s->start_ns, "costs are not the makespan");
+}
+
+// Models with changes: they end, whatever is changed, and leave no trace.
+static void model(ts_replay *r, uint8_t how, uint8_t what)
+{
+    const ts_change changes[] = {
+        { .type = (ts_change_type)(1 + what % 10),
+          .factor = { what & 15, 1 + (uint32_t)(how >> 4) },
+          .ns = what,
+          .has_ns = how & 1,
+          .track = S0 + (how & 7) },
+        { .type = (ts_change_type)(1 + (what >> 4) % 10),
+          .factor = { how & 7, 3 },
+          .one_file = true,
+          .file = 0,
+          .track = LEGACY },
+    };
+    ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL };
+    if (ts_replay_run(r, &desc) != TS_OK) return;
+    check_path(r);
+    const uint64_t digest = ts_replay_result(r)->digest;
+    desc.changes = changes;
+    desc.change_count = 2;
+    desc.copy_engines = how & 3;
+    desc.share_compute = what & 64;
+    check(ts_replay_run(r, &desc) == TS_OK, "a changed model runs");
+    check_path(r);
+    desc.change_count = desc.copy_engines = 0;
+    desc.share_compute = false;
+    check(ts_replay_run(r, &desc) == TS_OK, "a model runs again");
+    check(ts_replay_result(r)->digest == digest, "a change stays");
+}
+
 static void replay(fixture *files, size_t count, uint8_t how, ts_deps deps,
                    bool named)
 {
@@ -106,6 +158,8 @@ static void replay(fixture *files, size_t count, uint8_t how, ts_deps deps,
         check(s->different == unmet, "an operation came out differently");
         check(named || !unmet, "a circle without a named record");
         check(!unmet == !ts_replay_circle(r, &nodes), "a circle is missing");
+        check_path(r);
+        model(r, how, (uint8_t)(s->digest >> 8));
     }
     ts_replay_close(r);
 }
