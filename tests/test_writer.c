@@ -352,7 +352,9 @@ static void many_tracks_stay_within_the_memory(void **state)
     for (uint64_t i = 0; i < 2000000; i++)
         kernel(writer, 1 + (uint32_t)(next(&(uint64_t){ i }) % 20000), i);
     getrusage(RUSAGE_SELF, &after);
+#ifndef __SANITIZE_ADDRESS__ // it keeps for itself what was freed
     assert_true(after.ru_maxrss - before.ru_maxrss < 110 << 10); // KiB
+#endif
     ts_reader *const reader = finish(writer);
     assert_int_equal(2000000, ts_reader_info(reader)->counts[TS_EVENT_KERNEL]);
     ts_reader_close(reader);

@@ -340,6 +340,7 @@ static int by_time(const void *left, const void *right)
 
 static bool sort_all(verify_side *side)
 {
+    if (!side->op_count) return true;
     uint32_t *const place = malloc((side->stream_count + 1) * sizeof *place);
     if (!place) return false;
     for (uint32_t i = 0; i < side->stream_count; i++)

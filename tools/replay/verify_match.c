@@ -363,7 +363,8 @@ static void sort_differences(verify_report *r)
                          ? r->side[0].ops[d->a].start_ns - from[0]
                          : r->side[1].ops[d->b].start_ns - from[1];
     }
-    qsort(r->differences, r->count, sizeof *r->differences, by_difference);
+    if (r->count)
+        qsort(r->differences, r->count, sizeof *r->differences, by_difference);
 }
 
 static void compare_all(matcher *m)
