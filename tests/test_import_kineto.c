@@ -64,6 +64,12 @@ static void records_with_times_of_the_device_are_no_estimates(void **state)
     expect("record");
 }
 
+static void a_record_that_no_call_shows_comes_just_before_its_wait(void **state)
+{
+    (void)state;
+    expect("unrecorded");
+}
+
 static void collectives_know_group_size_and_elements(void **state)
 {
     (void)state;
@@ -274,7 +280,7 @@ static void traces_of_real_programs_replay_exactly(void **state)
         uint64_t count;
     } files[] = {
         { "kineto/alexnet.json.gz", 159 },
-        { "kineto/simple_add.json.gz", 139 },
+        { "kineto/simple_add.json.gz", 159 },
         { "kineto/event_sync_multi_stream.json.gz", 14 },
         { "kineto/b200_eager_pdl.json.gz", 929 },
     };
@@ -294,6 +300,8 @@ int main(void)
         cmocka_unit_test(copies_and_sets_come_with_size_and_kinds_of_memory),
         cmocka_unit_test(what_waits_and_what_it_waits_for_is_kept),
         cmocka_unit_test(records_with_times_of_the_device_are_no_estimates),
+        cmocka_unit_test(
+            a_record_that_no_call_shows_comes_just_before_its_wait),
         cmocka_unit_test(collectives_know_group_size_and_elements),
         cmocka_unit_test(zones_keep_their_arguments_and_their_nesting),
         cmocka_unit_test(memory_counters_and_flows_have_their_places),

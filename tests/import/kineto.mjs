@@ -64,6 +64,8 @@ for (const row of rows) {
             kind = syncs[args.cuda_sync_kind];
             const record = args.wait_on_cuda_event_record_corr_id ?? -1;
             if (record > 0) records.add(record);
+            else if (kind === 'event_wait' && args.wait_on_stream >= 0)
+                add(counted, 'event_record');
             if (kind === 'event_wait') {
                 add(counted, kind);
                 continue;

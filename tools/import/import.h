@@ -292,6 +292,10 @@ void import_kernel(import_job *job, import_operation *operation,
 // its API call. May be said several times; what import_gpu gave comes first.
 void import_event_record(import_job *job, uint32_t stream, uint64_t id,
                          uint64_t correlation);
+// A record whose call the source does not show either: it is taken to come
+// just before the call of the wait with that correlation.
+void import_event_record_before(import_job *job, uint32_t stream, uint64_t id,
+                                uint64_t wait);
 
 // Writes what was held back. The core calls it after import() was true.
 void import_operations_end(import_job *job);

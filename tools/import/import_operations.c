@@ -1,6 +1,7 @@
 /*
     import_operations.c - GPU operations, once all that they belong to is known
 */
+#include "tools/import/import_map.h"
 #include "tools/import/import_tables.h"
 
 #define UNTIL_LATER INT64_MAX
@@ -26,6 +27,17 @@ void import_event_record(import_job *job, uint32_t stream, uint64_t id,
     r->correlation = correlation;
     r->stream = stream;
     r->id = id;
+}
+
+void import_event_record_before(import_job *job, uint32_t stream, uint64_t id,
+                                uint64_t wait)
+{
+    import_record *const r = import_list_add(job, &job->tables->records);
+    if (!r) return;
+    r->correlation = wait;
+    r->stream = stream;
+    r->id = id;
+    r->before = true;
 }
 
 /* ---- Calls -------------------------------------------------------------- */
@@ -130,12 +142,19 @@ static void add_record(import_job *job, uint32_t index, const import_call *call,
 {
     import_record *const r = (import_record *)user + index;
     if (!r->stream) return;
-    const import_operation o = { .kind = TS_EVENT_EVENT_RECORD,
-                                 .start_ns = call->start_ns,
-                                 .track = r->stream,
-                                 .id = r->id,
-                                 .correlation = r->correlation,
-                                 .is_call_time = true };
+    import_operation o = { .kind = TS_EVENT_EVENT_RECORD,
+                           .start_ns = call->start_ns,
+                           .track = r->stream,
+                           .id = r->id,
+                           .correlation = r->correlation,
+                           .is_call_time = true };
+    if (r->before) {
+        // Its place in the order of the host: no call has its correlation.
+        o.correlation = 0;
+        o.start_ns = o.queued_ns = call->start_ns - 1;
+        o.thread = call->thread;
+        import_estimate(job, "record_before_wait");
+    }
     r->stream = 0; // done
     import_gpu(job, &o);
 }
@@ -202,19 +221,31 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-// ended: when what was issued so far on its stream has ended.
+// When the record that a wait names, or else the latest one of its event,
+// happened; IMPORT_NONE: that is not known.
+static int64_t record_time(const import_operation *wait,
+                           const import_map *of_event, known_record *records,
+                           size_t count)
+{
+    if (wait->record) {
+        const known_record *const r = find_record(records, count, wait->record);
+        return r ? r->time_ns : IMPORT_NONE;
+    }
+    const int64_t *const latest = import_map_get(of_event, (int64_t)wait->id);
+    return latest && wait->id ? *latest : IMPORT_NONE;
+}
+
+// ended: when what was issued so far on its stream has ended. recorded: when
+// the record that a wait waits for happened.
 static void estimate(import_job *job, import_operation *o, int64_t issued_ns,
-                     int64_t ended_ns, known_record *records, size_t count)
+                     int64_t ended_ns, int64_t recorded_ns)
 {
     const int64_t limit = o->duration_ns; // see set_limits
     o->start_ns = later(issued_ns, ended_ns);
     o->duration_ns = 0;
-    if (o->kind == TS_EVENT_EVENT_WAIT && o->record) {
-        const known_record *const r = find_record(records, count, o->record);
-        int64_t end = r && r->time_ns != IMPORT_NONE ? r->time_ns : o->start_ns;
-        if (end > limit) end = limit;
-        if (end > o->start_ns) o->duration_ns = end - o->start_ns;
-    }
+    const int64_t end = recorded_ns < limit ? recorded_ns : limit;
+    if (recorded_ns != IMPORT_NONE && end > o->start_ns)
+        o->duration_ns = end - o->start_ns;
     import_estimate(job, ts_event_name(o->kind));
 }
 
@@ -248,6 +279,7 @@ static void add_times(import_job *job, const import_moment *issued,
 {
     size_t record_count;
     const size_t tracks = job->tables->tracks.count + 1;
+    import_map of_event = { 0 }; // event to the time of its latest record
     if (!job->tables->loose.count) return;
     known_record *const records = list_records(job, &record_count);
     int64_t *const ended = import_array(job, tracks, sizeof *ended);
@@ -258,17 +290,24 @@ static void add_times(import_job *job, const import_moment *issued,
         for (size_t i = 0; i < count; i++) {
             import_operation o, *const loose = loose_at(job, issued[i].index);
             if (loose)
-                estimate(job, loose, issued[i].key, ended[loose->track],
-                         records, record_count);
+                estimate(
+                    job, loose, issued[i].key, ended[loose->track],
+                    loose->kind == TS_EVENT_EVENT_WAIT
+                        ? record_time(loose, &of_event, records, record_count)
+                        : IMPORT_NONE);
             import_operation_get(job, issued[i].index, &o);
             const int64_t end = o.start_ns + o.duration_ns;
             ended[o.track] = later(ended[o.track], end);
             if (o.kind != TS_EVENT_EVENT_RECORD) continue;
             known_record *const r =
                 find_record(records, record_count, o.correlation);
+            int64_t *const latest =
+                import_map_put(&of_event, (int64_t)o.id, NULL);
             if (r) r->time_ns = end;
+            if (latest) *latest = end;
         }
     }
+    import_map_free(&of_event);
     free(records);
     free(ended);
 }

@@ -52,6 +52,7 @@ typedef struct import_held {
 typedef struct import_record {
     uint64_t correlation, id;
     uint32_t stream;
+    bool before; // the correlation is that of a wait, which it comes before
 } import_record;
 
 typedef struct import_tables {

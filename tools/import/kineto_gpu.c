@@ -421,8 +421,11 @@ void kineto_take_sync(kineto *k)
     if (o.kind != TS_EVENT_DEVICE_SYNC)
         o.id = positive(k, "wait_on_cuda_event_id");
     if (o.kind == TS_EVENT_STREAM_SYNC && !o.id) o.id = positive(k, "stream");
-    const uint32_t stream = record ? stream_track(k, from) : 0;
-    if (stream) import_event_record(k->job, stream, o.id, record);
+    const uint32_t stream = from >= 0 ? stream_track(k, from) : 0;
+    if (stream && record)
+        import_event_record(k->job, stream, o.id, record);
+    else if (stream && o.kind == TS_EVENT_EVENT_WAIT && o.id && o.correlation)
+        import_event_record_before(k->job, stream, o.id, o.correlation);
     kineto_no_place_but(k, known);
     import_gpu(k->job, &o);
 }
