@@ -10019,7 +10019,7 @@ TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes)
     return replay->circle.count;
 }
 
-/* ---- 7.30 Replay: classes of delays -------------------------------------- */
+/* ---- 9.30 Replay: classes of delays -------------------------------------- */
 
 // Fewer samples than this say nothing about a class of their own.
 #define TS__CLASS_SAMPLES 8
@@ -10205,7 +10205,7 @@ static uint32_t ts__class_find(ts_replay *r, ts__model *m,
     return index;
 }
 
-/* ---- 7.31 Replay: calibration -------------------------------------------- */
+/* ---- 9.31 Replay: calibration -------------------------------------------- */
 
 typedef struct ts__calibration {
     ts_replay *replay;
@@ -10722,7 +10722,7 @@ static bool ts__model_calibrate(ts_replay *r, ts__model *m)
     return m->calibrated;
 }
 
-/* ---- 7.32 Replay: changes ------------------------------------------------ */
+/* ---- 9.32 Replay: changes ------------------------------------------------ */
 
 // An edge that a change took away. No sum with a time comes near it.
 #define TS__EDGE_OFF (-TS__REPLAY_SUM_MAX)
@@ -11453,7 +11453,7 @@ static bool ts__alter_all(ts__alter *a)
     return !a->edges.count || ts__alter_pack(a);
 }
 
-/* ---- 7.33 Replay: limits on resources ------------------------------------ */
+/* ---- 9.33 Replay: limits on resources ------------------------------------ */
 
 /*
     Copy engines and, if wanted, multiprocessors. A node that needs one waits
@@ -11839,7 +11839,7 @@ static bool ts__rrun_timed(ts__rrun *run, ts__limits *limits, uint32_t *held)
     return !t.failed;
 }
 
-/* ---- 7.34 Replay: critical path and steps -------------------------------- */
+/* ---- 9.34 Replay: critical path and steps -------------------------------- */
 
 typedef struct ts__bound { // what held a node
     int64_t at;
@@ -12266,7 +12266,7 @@ TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
     return TS_OK;
 }
 
-/* ---- 7.35 Replay: the run of a model ------------------------------------- */
+/* ---- 9.35 Replay: the run of a model ------------------------------------- */
 
 static void ts__model_forget(ts_replay *r)
 {

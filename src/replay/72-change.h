@@ -1,4 +1,4 @@
-/* ---- 7.32 Replay: changes ------------------------------------------------ */
+/* ---- 9.32 Replay: changes ------------------------------------------------ */
 
 // An edge that a change took away. No sum with a time comes near it.
 #define TS__EDGE_OFF (-TS__REPLAY_SUM_MAX)

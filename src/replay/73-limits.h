@@ -1,4 +1,4 @@
-/* ---- 7.33 Replay: limits on resources ------------------------------------ */
+/* ---- 9.33 Replay: limits on resources ------------------------------------ */
 
 /*
     Copy engines and, if wanted, multiprocessors. A node that needs one waits

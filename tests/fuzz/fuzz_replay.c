@@ -81,6 +81,27 @@ static void check(bool ok, const char *what)
     abort();
 }
 
+// Figures add up, or the timeline does not open; states leave no gap.
+static void timeline(const ts_replay *r, bool replayed)
+{
+    const ts_timeline_desc desc = { .replayed = replayed };
+    ts_timeline *t;
+    const ts_result result = ts_timeline_open(&t, r, &desc);
+    check(result == TS_OK || result == TS_ERR_NOT_FOUND, "figures add up");
+    for (size_t i = 0; t && i < ts_replay_lane_count(r); i++) {
+        ts_stays stays = ts_timeline_stays(t, i);
+        ts_stay stay;
+        int64_t at = INT64_MIN;
+        while (ts_stays_next(&stays, &stay)) {
+            check(stay.start_ns < stay.end_ns &&
+                      (at == INT64_MIN || at == stay.start_ns),
+                  "states leave no gap");
+            at = stay.end_ns;
+        }
+    }
+    ts_timeline_close(t);
+}
+
 // What is on the critical path of a run is all of its time, without gaps.
 static void check_path(ts_replay *r)
 {
@@ -127,6 +148,7 @@ static void model(ts_replay *r, uint8_t how, uint8_t what)
     desc.share_compute = what & 64;
     check(ts_replay_run(r, &desc) == TS_OK, "a changed model runs");
     check_path(r);
+    timeline(r, true);
     desc.change_count = desc.copy_engines = 0;
     desc.share_compute = false;
     check(ts_replay_run(r, &desc) == TS_OK, "a model runs again");
@@ -152,12 +174,14 @@ static void replay(fixture *files, size_t count, uint8_t how, ts_deps deps,
     ts_replay *r;
     if (ts_replay_open(&r, files[0].reader, &desc) != TS_OK) return;
     const ts_replay_stats *const s = ts_replay_result(r);
+    timeline(r, false);
     if (ts_replay_run(r, NULL) == TS_OK) {
         const uint32_t *nodes;
         const uint64_t unmet = s->skipped[TS_SKIP_UNMET];
         check(s->different == unmet, "an operation came out differently");
         check(named || !unmet, "a circle without a named record");
         check(!unmet == !ts_replay_circle(r, &nodes), "a circle is missing");
+        timeline(r, true);
         check_path(r);
         model(r, how, (uint8_t)(s->digest >> 8));
     }
