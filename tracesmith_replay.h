@@ -2751,7 +2751,7 @@ static int ts__order_clock(const void *a, const void *b)
 static const ts__clock *ts__clock_find(const ts__clocks *clocks, uint32_t id)
 {
     const ts__clock wanted = { .id = id };
-    if (id + 1 < clocks->clock_count && clocks->clocks[id].id == id)
+    if (id < clocks->clock_count - 1 && clocks->clocks[id].id == id)
         return &clocks->clocks[id]; // as most often
     const ts__clock *const found =
         bsearch(&wanted, clocks->clocks, clocks->clock_count - 1, sizeof wanted,
