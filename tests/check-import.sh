@@ -51,8 +51,12 @@ check "import: eight ranks of an archive, by their numbers" sh -c '
     test "$(ls "$0" | tr "\n" " ")" = "$(for i in 0 1 2 3 4 5 6 7; do
         printf "rank%s.sbt " $i; done)"' $ranks
 check "import: eight ranks replay together" build/ts-replay $ranks/*.sbt
+mkdir $folder/loose
+cp $folder/json/worker*.json $folder/loose
 check "import: a folder is as good as an archive" sh -c '
-    build/ts-import -o build/import/folder/ build/import/ranks'
+    build/ts-import -o "$0/folder/" "$0/loose" && for i in 0 1 2 3 4 5 6 7; do
+        cmp "$0/folder/rank$i.sbt" "$1/rank$i.sbt" || exit 1
+    done' $folder $ranks
 for packed in nsys/h100_2gpu_1s.sqlite rocm/mytrace.rpd.gz \
     chakra/feeder_tests_trace.tar.gz; do
     sbt=$folder/$(basename $packed).sbt
