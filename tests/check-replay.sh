@@ -17,7 +17,8 @@ for source in "$data"/*/*.gz "$data"/*/*.sqlite; do
     name=$(basename "$source" | sed 's/\..*//')
     build/ts-import -o $folder/$name.sbt "$source" >/dev/null 2>&1
 done
-check "replay: every trace was imported" sh -c 'test "$(ls "$0" | wc -l)" -ge 17' \
+check "replay: every trace was imported" sh -c '
+    test "$(ls "$0" | wc -l)" -ge 17' \
     $folder
 for trace in $folder/*.sbt; do
     name=$(basename "$trace" .sbt)

@@ -101,8 +101,8 @@ static void flags_of_streams_come_from_the_tables(void **state)
         "vmId INTEGER, processId INTEGER, contextId INTEGER, priority INTEGER,"
         "flag INTEGER);"
         "INSERT INTO TARGET_INFO_CUDA_STREAM VALUES (7, 0, 1, 10, 1, "
-        "4294967295, 2), (8, 0, 1, 10, 1, 0, 1), (9, 0, 1, 10, 1, 0, 2);" KERNEL(
-            "10, 20", "0, 1, 7, 1, " P10, "2, 2, 2")
+        "4294967295, 2), (8, 0, 1, 10, 1, 0, 1), (9, 0, 1, 10, 1, 0, "
+        "2);" KERNEL("10, 20", "0, 1, 7, 1, " P10, "2, 2, 2")
             KERNEL("20, 30", "0, 1, 8, 2, " P10, "2, 2, 2")
                 KERNEL("30, 40", "0, 1, 15, 3, " P10, "2, 2, 2"),
         "10+10 kernel on device 0/context 1/stream 7 correlation=1 "
@@ -141,7 +141,8 @@ static void copies_sets_and_graph_nodes_arrive(void **state)
     (void)state;
     sql_expect(
         STRINGS KERNELS
-        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 1, 9, 4, " P10
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 1, 9, 4, "
+        "" P10
         ", 2, 2, 2, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 77, 3), (20, 30, 0, 1, "
         "9, 4, " P10 ", 2, 2, 2, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 78, 3);"
         "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER,"
@@ -186,15 +187,21 @@ static void records_waits_and_syncs_find_each_other(void **state)
     sql_expect(
         STRINGS KERNELS CALLS KERNEL(
             "100, 200", "1, 2, 9, 1, " P10,
-            "2, 2, 2") "CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (timestamp INTEGER,"
-                       "deviceId INTEGER, contextId INTEGER, streamId INTEGER, correlationId "
-                       "INTEGER, globalPid INTEGER, eventId INTEGER, eventSyncId INTEGER);"
+            "2, 2, 2") "CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT "
+                       "(timestamp INTEGER,"
+                       "deviceId INTEGER, contextId INTEGER, streamId "
+                       "INTEGER, correlationId "
+                       "INTEGER, globalPid INTEGER, eventId INTEGER, "
+                       "eventSyncId INTEGER);"
                        "INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES"
                        "(0, 0, 2, 9, 2, " P10 ", 5, 50), (0, 0, 2, 9, 99, " P10
                        ", 5, 51);"
-                       "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER,"
-                       "end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER,"
-                       "correlationId INTEGER, globalPid INTEGER, syncType INTEGER, eventId "
+                       "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION "
+                       "(start INTEGER,"
+                       "end INTEGER, deviceId INTEGER, contextId INTEGER, "
+                       "streamId INTEGER,"
+                       "correlationId INTEGER, globalPid INTEGER, syncType "
+                       "INTEGER, eventId "
                        "INTEGER, eventSyncId INTEGER);"
                        "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES"
                        "(130, 131, 0, 2, 10, 3, " P10 ", 2, 5, 50),"

@@ -74,14 +74,21 @@ static void payloads_of_nccl_describe_its_kernels(void **state)
              "64.1.1>>> r32 s16+32 l8\n",
              (int64_t)import_communicator("77", 2));
     sql_expect(
-        STRINGS KERNELS CALLS KERNEL("40, 50", "0, 1, 9, 5, " P10, "6, 6, NULL") CALL(
-            "20, 30", T11, "5",
-            "4") "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType "
-                 "INTEGER, text TEXT, globalTid INTEGER, domainId INTEGER, jsonText "
-                 "TEXT);"
-                 "INSERT INTO NVTX_EVENTS VALUES (10, 90, 59, 'ncclAllReduce', " T11
-                 ", 1, '{\"NCCL communicator ID\": 77, \"Message size [bytes]\":4096}'),"
-                 "(1, NULL, 75, 'NCCL', " T11 ", 1, NULL);",
+        STRINGS KERNELS CALLS KERNEL("40, 50", "0, 1, 9, 5, " P10,
+                                     "6, 6, "
+                                     "NULL")
+            CALL(
+                "20, 30", T11, "5",
+                "4") "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, "
+                     "eventType "
+                     "INTEGER, text TEXT, globalTid INTEGER, domainId INTEGER, "
+                     "jsonText "
+                     "TEXT);"
+                     "INSERT INTO NVTX_EVENTS VALUES (10, 90, 59, "
+                     "'ncclAllReduce', " T11
+                     ", 1, '{\"NCCL communicator ID\": 77, \"Message size "
+                     "[bytes]\":4096}'),"
+                     "(1, NULL, 75, 'NCCL', " T11 ", 1, NULL);",
         expected);
 }
 
@@ -91,19 +98,23 @@ static void other_tables_of_ranges_become_zones(void **state)
     sql_expect(
         STRINGS CALLS CALL(
             "1, 9", T11, "1",
-            "5") "CREATE TABLE OSRT_API (start INTEGER, end INTEGER, globalTid INTEGER,"
+            "5") "CREATE TABLE OSRT_API (start INTEGER, end INTEGER, "
+                 "globalTid INTEGER,"
                  "nameId INTEGER, returnValue INTEGER);"
                  "INSERT INTO OSRT_API VALUES (2, 3, " T11 ", 8, 1);"
-                 "CREATE TABLE MPI_P2P_EVENTS (start INTEGER, end INTEGER, globalTid "
+                 "CREATE TABLE MPI_P2P_EVENTS (start INTEGER, end INTEGER, "
+                 "globalTid "
                  "INTEGER, textId INTEGER, size INTEGER, tag INTEGER);"
                  "INSERT INTO MPI_P2P_EVENTS VALUES (10, 20, " T11
                  ", 9, 64, NULL);"
-                 "CREATE TABLE PROFILER_OVERHEAD (start INTEGER, end INTEGER, globalTid "
+                 "CREATE TABLE PROFILER_OVERHEAD (start INTEGER, end INTEGER, "
+                 "globalTid "
                  "INTEGER, nameId INTEGER);"
                  "INSERT INTO PROFILER_OVERHEAD VALUES (4, 5, " T11 ", 8);"
                  "CREATE TABLE SCHED_EVENTS (start INTEGER, cpu INTEGER);"
                  "INSERT INTO SCHED_EVENTS VALUES (1, 2), (3, 4);"
-                 "CREATE TABLE ENUM_X (id INTEGER); INSERT INTO ENUM_X VALUES (1);",
+                 "CREATE TABLE ENUM_X (id INTEGER); INSERT INTO ENUM_X VALUES "
+                 "(1);",
         "1+8 api_call on process 10/thread 11 name=cuMemAlloc_v2 "
         "correlation=1\n"
         "2+1 zone on process 10/thread 11 site=read/OS runtime\n"
@@ -163,21 +174,27 @@ static void gpus_get_their_properties_and_numbers(void **state)
     imported i = import_into(
         sql_file(STRINGS KERNELS KERNEL(
             "10, 20", "0, 1, 7, 1, " P10,
-            "2, 2, 2") "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId "
+            "2, 2, 2") "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, "
+                       "cudaId "
                        "INTEGER, pid INTEGER);"
                        "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (3, 0, 10);"
-                       "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, totalMemory "
+                       "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, "
+                       "totalMemory "
                        "INTEGER, smCount INTEGER, maxWarpsPerSm INTEGER);"
-                       "INSERT INTO TARGET_INFO_GPU VALUES (3, 'H100', 85899345920, 132, "
+                       "INSERT INTO TARGET_INFO_GPU VALUES (3, 'H100', "
+                       "85899345920, 132, "
                        "64);"
                        "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
-                       "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', "
+                       "INSERT INTO META_DATA_EXPORT VALUES "
+                       "('EXPORT_SCHEMA_VERSION', "
                        "'2.9.1'), ('EXPORT_ARCH', 'x64');"
                        "CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);"
                        "INSERT INTO META_DATA_CAPTURE VALUES "
                        "('PROCESS_0:ENVIRONMENT_VARIABLE', 'TOKEN=secret');"
-                       "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER);"
-                       "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1000000);"),
+                       "CREATE TABLE TARGET_INFO_SESSION_START_TIME "
+                       "(utcEpochNs INTEGER);"
+                       "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES "
+                       "(1000000);"),
         fixture_path(2, "one.sbt"));
     ts_metadata m;
     ts_track track;
@@ -206,10 +223,13 @@ static void nothing_in_the_schema_runs(void **state)
     sql_expect(
         STRINGS CALLS CALL(
             "1, 9", T11, "1",
-            "4") "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(start) AS "
-                 "(SELECT 1 UNION ALL SELECT start + 1 FROM n) SELECT start, start AS "
+            "4") "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE "
+                 "n(start) AS "
+                 "(SELECT 1 UNION ALL SELECT start + 1 FROM n) SELECT start, "
+                 "start AS "
                  "end FROM n;"
-                 "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER, end INTEGER "
+                 "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER, end "
+                 "INTEGER "
                  "AS (start + 1), deviceId INTEGER);"
                  "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (1, 0);",
         "1+8 api_call on process 10/thread 11 name=cudaLaunchKernel "

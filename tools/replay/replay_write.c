@@ -57,8 +57,8 @@ static uint32_t moved_to(const writing *w, uint32_t index)
     return track;
 }
 
-// Whether an operation stands in the trace, where and when. What was not selected
-// is there as it was recorded if the replay saw it so.
+// Whether an operation stands in the trace, where and when. What was not
+// selected is there as it was recorded if the replay saw it so.
 static bool place_operation(writing *w, uint32_t row, ts_event *event,
                             moment *at)
 {
