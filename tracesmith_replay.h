@@ -15250,8 +15250,10 @@ static bool ts__cells_number(ts_races *x)
     ts__rsort sort = { 0 };
     if (!ts__rsort_open(a, &sort, count) ||
         !ts__rvec_reserve(a, &x->cells, sizeof(uint64_t), count) ||
-        !ts__rvec_reserve(a, &x->cell_spaces, sizeof(uint32_t), count))
+        !ts__rvec_reserve(a, &x->cell_spaces, sizeof(uint32_t), count)) {
+        ts__rsort_close(a, &sort);
         return false;
+    }
     for (size_t i = 0; i < count; i++) {
         const ts__strip *const s = ts__races_span(x, i / 2);
         ts__rsort_keys(&sort)[i] = i & 1 ? s->last + 1 : s->first;
@@ -15492,11 +15494,13 @@ static void ts__race_found(ts__shadow *s, const ts__strip *first,
         row->instances++;
         row->coarse &= ((first->mode | second->mode) & TS_ACCESS_COARSE) != 0;
     }
-    ts__race_pair *const pair = x->pairs.count < TS__RACES_KEPT
-                                    ? (ts__race_pair *)ts__rvec_push(
-                                          s->allocator, &x->pairs, sizeof *pair)
-                                    : NULL;
-    if (!pair) return;
+    if (x->pairs.count == TS__RACES_KEPT) return;
+    ts__race_pair *const pair =
+        (ts__race_pair *)ts__rvec_push(s->allocator, &x->pairs, sizeof *pair);
+    if (!pair) {
+        s->failed = true;
+        return;
+    }
     pair->first = first->actor;
     pair->second = second->actor;
     pair->free = kind != TS_RACE_USE_AFTER_FREE && kind != TS_RACE_DOUBLE_FREE;

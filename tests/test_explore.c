@@ -218,6 +218,47 @@ static void steps_by_hand_leave_the_same(void **state)
     scene_close(&x);
 }
 
+static size_t allocations, fails_at;
+
+static void *scarce(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    (void)user, (void)old_size;
+    if (!new_size) {
+        free(ptr);
+        return NULL;
+    }
+    return ++allocations == fails_at ? NULL : realloc(ptr, new_size);
+}
+
+static void every_failing_allocation_is_an_error(void **state)
+{
+    (void)state;
+    scene x = SCENE(forgotten);
+    const ts_replay_desc desc = { .allocator = { scarce, NULL } };
+    const ts_explore_desc wish = { .orders = 50 };
+    ts_replay *replay;
+    size_t failed = 0;
+    for (size_t n = 1;; n++) {
+        ts_races *races;
+        ts_exploration found;
+        fails_at = 0;
+        assert_int_equal(TS_OK, ts_replay_open(&replay, x.reader, &desc));
+        allocations = 0;
+        fails_at = n;
+        ts_result result = ts_races_open(&races, replay);
+        assert_true((result == TS_OK) == (races != NULL));
+        if (races) result = ts_races_explore(races, &wish, &found);
+        const bool done = allocations < n;
+        if (!done) assert_int_equal(TS_ERR_MEMORY, result);
+        failed += !done;
+        ts_races_close(races);
+        ts_replay_close(replay);
+        if (done) break;
+    }
+    assert_true(failed > 40);
+    scene_close(&x);
+}
+
 static bool twice(void *user, uint64_t done)
 {
     return ++*(int *)user, done < 2;
@@ -256,6 +297,7 @@ int main(void)
         cmocka_unit_test(what_the_host_reads_counts),
         cmocka_unit_test(races_and_orders_agree_on_random_scenes),
         cmocka_unit_test(steps_by_hand_leave_the_same),
+        cmocka_unit_test(every_failing_allocation_is_an_error),
         cmocka_unit_test(progress_can_end_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
