@@ -315,8 +315,8 @@ static void record_graph_launch(void)
 static void record_collective(void)
 {
     const ts_gpu_op op = { .u.collective = { ts_name_define("AllReduce"), 8,
-                                             other_device, 16, 0xC0, 3,
-                                             4096 } };
+                                             other_device, 16, 0xC0, 3, 4096,
+                                             0 } };
     record_gpu(TS_EVENT_COLLECTIVE, &op);
 }
 
