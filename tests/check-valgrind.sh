@@ -3,10 +3,10 @@
 . tests/lib.sh
 programs="test_session test_zone test_events test_gpu_record test_cxx
     test_vdev test_reader test_replay"
-check_build "valgrind: build" OUT=build/gcc CC=gcc CXX=g++ \
+check_build "valgrind: build" CC=gcc CXX=g++ \
     CFLAGS="-O2 -g -Werror" tests
 for program in $programs; do
     check "valgrind: $program" valgrind -q --error-exitcode=99 \
         --leak-check=full --errors-for-leak-kinds=definite \
-        --child-silent-after-fork=yes "build/gcc/tests/$program"
+        --child-silent-after-fork=yes "build/tests/$program"
 done
