@@ -293,6 +293,47 @@ static void traces_of_real_programs_replay_exactly(void **state)
     }
 }
 
+// A file of rows by format: # is the number of the row, ' a quotation mark.
+static const char *save_rows(const char *name, int count, const char *format)
+{
+    const char *const path = fixture_path(0, name);
+    FILE *const out = fopen(path, "wb");
+    assert_non_null(out);
+    fputs("{\"traceEvents\": [", out);
+    for (int i = 0; i < count; i++) {
+        char row[600];
+        size_t at = 0;
+        for (const char *c = format; *c; c++) {
+            if (*c == '#')
+                at += (size_t)snprintf(row + at, sizeof row - at, "%d", i + 1);
+            else
+                row[at++] = *c == '\'' ? '"' : *c;
+        }
+        fprintf(out, "%s%.*s", i ? ",\n" : "", (int)at, row);
+    }
+    fputs("]}", out);
+    fclose(out);
+    return path;
+}
+
+static void more_names_than_counters_are_counted_as_others(void **state)
+{
+    (void)state;
+    imported i = import_into(
+        save_rows("names.json", 300,
+                  "{'ph': 'X', 'cat': 'kernel', 'name': 'k', 'pid': 0, "
+                  "'tid': 7, 'ts': #, 'dur': 1, 'args': {'device': 0, "
+                  "'stream': 7, 'odd #': 1}}"),
+        fixture_path(1, "names.sbt"));
+    const import_tally *const homeless = &i.job->homeless;
+    assert_int_equal(300, i.job->events[TS_EVENT_KERNEL]);
+    assert_int_equal(IMPORT_COUNTERS, homeless->count);
+    assert_int_equal(300, homeless->total);
+    assert_int_equal(300 - IMPORT_COUNTERS + 1,
+                     import_tallied(homeless, "others"));
+    import_done(&i);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +358,7 @@ int main(void)
         cmocka_unit_test(every_prefix_of_a_file_gives_its_whole_rows),
         cmocka_unit_test(rows_around_broken_ones_arrive_across_all_blocks),
         cmocka_unit_test(a_string_of_megabytes_does_not_cost_the_rest),
+        cmocka_unit_test(more_names_than_counters_are_counted_as_others),
         cmocka_unit_test(traces_of_real_programs_replay_exactly),
     };
     return cmocka_run_group_tests(tests, fixture_begin, fixture_end);

@@ -74,8 +74,9 @@ static import_counter *tally(import_tally *t, const char *text, size_t size)
             return c;
         }
     }
-    const bool full = t->count == IMPORT_COUNTERS - 1;
-    if (full && strcmp(text, "others")) {
+    // The last one is for the others; the text need not end in a NUL.
+    const bool is_others = size == 6 && !memcmp(text, "others", 6);
+    if (t->count >= IMPORT_COUNTERS - 1 && !is_others) {
         t->total--;
         return tally(t, "others", 6);
     }
