@@ -1,5 +1,5 @@
 # Fuzzers with libFuzzer, ASan and UBSan: the corpus replays without a
-# finding, then FUZZ_SECONDS (60) of fuzzing for the reader and a third of it
+# finding, then FUZZ_SECONDS (60) of fuzzing for the reader and a sixth of it
 # for each of the others.
 . tests/lib.sh
 folder=build/fuzz
@@ -30,7 +30,7 @@ for source in tests/fuzz/fuzz_*.c; do
         test -n "$(ls -A $1)" && $0 -runs=0 -timeout=10 $1' \
         $folder/$name $corpus
     seconds=${FUZZ_SECONDS:-60}
-    test "$name" = fuzz_reader || seconds=$((seconds / 3))
+    test "$name" = fuzz_reader || seconds=$((seconds / 6))
     mkdir -p $folder/$name.found
     check "fuzz: $name finds nothing" $folder/$name \
         -max_total_time=$seconds -timeout=10 \

@@ -2,7 +2,6 @@
 . tests/lib.sh
 flags="-O1 -g -fsanitize=thread"
 export TSAN_OPTIONS=second_deadlock_stack=1
-check_build "tsan: build" OUT=build/tsan CC=gcc CXX=g++ CFLAGS="$flags" tests
 # test_fork: the sanitizer does not support threads in a forked child.
 # test_reader_damage: one thread that reads 100,000 broken traces: minutes
 # here, and nothing to see.
@@ -10,5 +9,16 @@ check_build "tsan: build" OUT=build/tsan CC=gcc CXX=g++ CFLAGS="$flags" tests
 # ends while a signal is under way.
 # test_surroundings: it closes descriptors that the recorder writes to, which
 # is a race because it is meant to be one.
-WITHOUT="test_fork test_reader_damage test_signal test_surroundings" \
-    check_programs tsan build/tsan
+# The importers, what-ifs, comparisons and pictures run on one thread.
+WITHOUT="test_fork test_reader_damage test_signal test_surroundings
+    test_whatif test_verify test_explore test_export_dot test_view
+    test_view_trace test_timeline test_timeline_states test_timeline_figures
+    test_replay_choose $(cd tests && ls test_import_*.c | sed s/[.]c//)"
+WITHOUT=$(echo $WITHOUT) # on one line
+programs=$(for source in tests/test_*.c tests/test_*.cpp; do
+    name=$(basename "${source%.*}")
+    echo "$WITHOUT" | grep -qw "$name" || echo "build/tsan/tests/$name"
+done)
+check_build "tsan: build" OUT=build/tsan CC=gcc CXX=g++ CFLAGS="$flags" \
+    $programs
+check_programs tsan build/tsan
