@@ -152,10 +152,21 @@ static bool check_usage(int argc, ts_deps *deps)
     }
     if (!parse_deps(deps) || !parse_play()) return false;
     if ((races.races || races.explore) &&
-        (has_loops || want_dry_run || want_digest)) {
+        (has_loops || want_dry_run || want_digest || out_text || mode_text ||
+         what_ifs.count)) {
         cli_error(&tool, NULL,
-                  "--races and --explore replay nothing: they go with "
-                  "neither --loops nor --dry-run nor --digest");
+                  "--races and --explore replay nothing: they go with none "
+                  "of --loops, --dry-run, --digest, --mode, --what-if and -o");
+        return false;
+    }
+    if (races.explore && races.orders > 1000000) {
+        cli_error(&tool, NULL, "--explore is at most 1000000");
+        return false;
+    }
+    if (want_dry_run && (mode_text || what_ifs.count)) {
+        cli_error(&tool, NULL,
+                  "--dry-run replays nothing: it goes with neither --mode "
+                  "nor --what-if");
         return false;
     }
     if (races.explore ? !races.orders : has_seed) {
@@ -324,7 +335,8 @@ int main(int argc, char **argv)
         return cli_usage(&tool);
     job.dry_run = want_dry_run;
     int code = REPLAY_BAD;
-    if (replay_files_open(&job, argv + 1, (uint32_t)argc - 1))
+    if (replay_files_open(&job, argv + 1, (uint32_t)argc - 1) &&
+        (!out_text || replay_check_output(&job, out_text)))
         code = select_and_replay(&job);
     replay_files_close(&job);
     // Output that was lost is no divergence.

@@ -59,6 +59,9 @@ void replay_name_files(replay_job *job); // once all are open
 // False, with the reason on stderr, if one cannot be read.
 bool replay_files_open(replay_job *job, char **paths, uint32_t count);
 void replay_files_close(replay_job *job);
+// False, with the reason on stderr, if a trace cannot go there: it is one of
+// those that are replayed, or no file.
+bool replay_check_output(const replay_job *job, const char *path);
 // `more` is filled in.
 ts_result replay_open(replay_job *job, ts_replay_desc desc);
 // Reads texts of --what-if; false with the reason on stderr.

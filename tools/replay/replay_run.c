@@ -2,7 +2,59 @@
     replay_run.c - opening the traces and running the replay
 */
 #include "tools/replay/replay.h"
+#include <sys/stat.h>
 #include <time.h>
+
+static bool stat_input(const char *path, struct stat *st)
+{
+    return !(strcmp(path, "-") ? stat(path, st) : fstat(0, st));
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+// One process is not two: all that it did would count twice.
+static bool check_twice(const replay_job *job)
+{
+    for (uint32_t i = 1; i < job->file_count; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            struct stat a, b;
+            if (!stat_input(job->files[i].path, &a) ||
+                !stat_input(job->files[k].path, &b) || !same_file(&a, &b))
+                continue;
+            cli_error(job->tool, job->files[i].path,
+                      "is given twice; several traces are of one process each");
+            return false;
+        }
+    return true;
+}
+
+bool replay_check_output(const replay_job *job, const char *path)
+{
+    struct stat in, out;
+    if (!strcmp(path, "-")) {
+        cli_error(job->tool, NULL,
+                  "-o -: a trace is written to a file, not to standard output");
+        return false;
+    }
+    if (!*path) {
+        cli_error(job->tool, NULL, "-o '': %s", strerror(ENOENT));
+        return false;
+    }
+    if (stat(path, &out)) return true;
+    for (uint32_t i = 0; i < job->file_count; i++) {
+        if (!stat_input(job->files[i].path, &in) || !same_file(&in, &out))
+            continue;
+        cli_error(job->tool, path, "is the trace itself; name another output");
+        return false;
+    }
+    if (S_ISREG(out.st_mode)) return true;
+    cli_error(job->tool, path, "cannot be written: %s",
+              S_ISDIR(out.st_mode) ? strerror(EISDIR) : "not a regular file");
+    return false;
+}
 
 bool replay_files_open(replay_job *job, char **paths, uint32_t count)
 {
@@ -20,7 +72,7 @@ bool replay_files_open(replay_job *job, char **paths, uint32_t count)
             return false;
     }
     replay_name_files(job);
-    return true;
+    return check_twice(job);
 }
 
 bool replay_what_ifs(replay_job *job, const cli_list *texts)

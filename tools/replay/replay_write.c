@@ -301,17 +301,21 @@ bool replay_write(const replay_job *job, const char *path)
     ts_writer_desc desc = { .path = path };
     cli_progress progress = { .what = "writing" };
     name_session(job, &desc);
+    errno = 0; // from here on it is the system's reason
     ts_result result = ts_writer_open(&w.writer, &desc);
+    int failed = w.writer ? 0 : errno;
     if (result == TS_OK) {
         if (!find_changes(&w) || !warp_open(&w.warp, job->replay))
             result = TS_ERR_MEMORY;
         for (uint32_t i = 0; i < job->file_count && result == TS_OK; i++)
             result = write_file(&w, i, &progress);
         note_all(&w);
+        errno = 0;
         if (result == TS_OK)
             result = ts_writer_close(w.writer);
         else
             ts_writer_abandon(w.writer);
+        failed = errno;
     }
     cli_progress_end(&progress);
     warp_close(w.warp);
@@ -319,6 +323,8 @@ bool replay_write(const replay_job *job, const char *path)
     free(w.index_of);
     say_undefined(&w, path);
     if (result != TS_OK)
-        cli_error(job->tool, path, "%s", ts_result_text(result));
+        cli_error(job->tool, path, "cannot be written: %s",
+                  result == TS_ERR_IO && failed ? strerror(failed)
+                                                : ts_result_text(result));
     return result == TS_OK;
 }
