@@ -249,6 +249,7 @@ static int report(const replay_job *job)
         cli_error(&tool, job->path, "the runs gave different digests");
         return REPLAY_DIVERGED;
     }
+    if (!whatif_all_ran(&tool, job->path, &job->report)) return REPLAY_DIVERGED;
     return job->dry_run || replay_is_same(job) ? REPLAY_SAME : REPLAY_DIVERGED;
 }
 

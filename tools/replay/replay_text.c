@@ -86,6 +86,11 @@ static void print_times(const replay_job *job)
     const int64_t recorded = s->recorded_end_ns - s->recorded_start_ns;
     const int64_t replayed = s->end_ns - s->start_ns;
     label("makespan");
+    if (job->what_if_count && !replay_is_same(job)) {
+        puts(s->operations ? "none: not everything ran"
+                           : "none: nothing is left to run");
+        return;
+    }
     printf("%s, recorded %s", cli_time(replayed).s, cli_time(recorded).s);
     if (job->what_if_count) {
         puts(", with all that was changed");

@@ -87,11 +87,15 @@ void whatif_changes_close(whatif_changes *changes);
 typedef struct whatif_figures {
     const char *text; // NULL: the unchanged model
     uint64_t meant;
+    // Operations that waited in vain. The rest of the figures is zero then: a
+    // part of the work has no makespan to compare.
+    uint64_t never_ran;
+    uint64_t operations, removed; // that ran, that were taken away
     int64_t makespan_ns;
-    int64_t change_ns; // of the end, against that of the unchanged model
+    int64_t change_ns; // of the makespan, against that of the unchanged model
     int64_t cost_ns[TS_COST_LIMIT];
     ts_cost bound;
-    int64_t *step_ns; // report.step_count of them
+    int64_t *step_ns; // report.step_count of them; NULL: none to compare
     uint64_t digest;
 } whatif_figures;
 
@@ -101,7 +105,6 @@ typedef struct whatif_report {
     ts_text *steps; // names
     size_t step_count;
     int64_t recorded_ns;
-    int64_t start_ns, end_ns; // of the unchanged model
     uint64_t unexplained, nodes;
     int64_t unexplained_ns;
     const char *why;     // with TS_ERR_USAGE: what is wrong with ...
@@ -112,6 +115,9 @@ typedef struct whatif_report {
 ts_result whatif_run(ts_replay *replay, const whatif *list, size_t count,
                      whatif_report *report);
 void whatif_report_close(whatif_report *report);
+// Says on stderr which of them deadlocked; false if any did.
+bool whatif_all_ran(const cli_tool *tool, const char *path,
+                    const whatif_report *report);
 
 void whatif_print(FILE *out, const whatif_report *report);
 void whatif_json(cli_json *json, const whatif_report *report);

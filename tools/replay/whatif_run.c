@@ -20,11 +20,27 @@ static ts_result keep_steps(ts_replay *replay, whatif_report *report,
     }
     figures->step_ns = calloc(count + 1, sizeof *figures->step_ns);
     if (!figures->step_ns) return TS_ERR_MEMORY;
-    // All count from the moment when the unchanged model starts.
     for (size_t i = 0; i < count; i++)
-        figures->step_ns[i] =
-            steps[i].end_ns - (i ? steps[i].start_ns : report->start_ns);
+        figures->step_ns[i] = steps[i].end_ns - steps[i].start_ns;
     return TS_OK;
+}
+
+// What only a run that got to its end has.
+static ts_result keep_times(ts_replay *replay, whatif_report *report,
+                            whatif_figures *figures)
+{
+    const whatif_figures *const base = &report->figures[0];
+    const ts_replay_stats *const s = ts_replay_result(replay);
+    ts_path path;
+    const ts_result result = ts_replay_path(replay, &path);
+    if (result != TS_OK) return result;
+    figures->makespan_ns = s->end_ns - s->start_ns;
+    figures->bound = path.bound;
+    for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
+        figures->cost_ns[i] = path.cost_ns[i];
+    if (base->never_ran) return TS_OK; // nothing to compare with
+    figures->change_ns = figures->makespan_ns - base->makespan_ns;
+    return keep_steps(replay, report, figures);
 }
 
 static ts_result run_once(ts_replay *replay, const whatif_changes *changes,
@@ -34,30 +50,21 @@ static ts_result run_once(ts_replay *replay, const whatif_changes *changes,
                                       .changes = changes->list,
                                       .change_count = changes->count,
                                       .copy_engines = changes->copy_engines };
-    whatif_figures *const figures = &report->figures[report->count];
-    ts_result result = ts_replay_run(replay, &desc);
-    ts_path path;
-    if (result == TS_OK) result = ts_replay_path(replay, &path);
+    const ts_result result = ts_replay_run(replay, &desc);
     if (result != TS_OK) return result;
     const ts_replay_stats *const s = ts_replay_result(replay);
+    whatif_figures *const figures = &report->figures[report->count++];
     report->recorded_ns = s->recorded_end_ns - s->recorded_start_ns;
     report->unexplained = s->unexplained;
     report->unexplained_ns = s->unexplained_ns;
     report->nodes = ts_replay_graph(replay).node_count;
     figures->text = text;
     figures->meant = changes->meant;
-    figures->makespan_ns = s->end_ns - s->start_ns;
-    if (!report->count) {
-        report->start_ns = s->start_ns;
-        report->end_ns = s->end_ns;
-    }
-    figures->change_ns = s->end_ns - report->end_ns;
-    figures->bound = path.bound;
     figures->digest = s->digest;
-    for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
-        figures->cost_ns[i] = path.cost_ns[i];
-    report->count++;
-    return keep_steps(replay, report, figures);
+    figures->never_ran = s->skipped[TS_SKIP_UNMET];
+    figures->operations = s->operations;
+    figures->removed = s->skipped[TS_SKIP_REMOVED];
+    return figures->never_ran ? TS_OK : keep_times(replay, report, figures);
 }
 
 static ts_result run_changes(ts_replay *replay, const whatif *list,
@@ -112,10 +119,11 @@ static cli_text change_of(int64_t change, int64_t before)
 
 static void put_bound(FILE *out, const whatif_figures *f)
 {
+    if (!f->makespan_ns) return; // nothing took any time
     fprintf(out, "    bound by %s:", ts_cost_name(f->bound));
     const char *comma = "";
     for (uint32_t i = 0; i < TS_COST_LIMIT; i++) {
-        if (!f->cost_ns[i] || !f->makespan_ns) continue;
+        if (!f->cost_ns[i]) continue;
         fprintf(out, "%s %s %s", comma, ts_cost_name(i),
                 cli_percent((double)f->cost_ns[i] / (double)f->makespan_ns).s);
         comma = ",";
@@ -146,9 +154,20 @@ static void put_steps(FILE *out, const whatif_report *report,
                 cli_count(report->step_count - shown).s);
 }
 
-void whatif_print(FILE *out, const whatif_report *report)
+static cli_text deadlock_of(const whatif_figures *f)
+{
+    return cli_format("deadlocks: %s of %s operations never ran",
+                      cli_count(f->never_ran).s,
+                      cli_count(f->never_ran + f->operations + f->removed).s);
+}
+
+static void put_model(FILE *out, const whatif_report *report)
 {
     const whatif_figures *const base = &report->figures[0];
+    if (base->never_ran) {
+        fprintf(out, "model: %s\n", deadlock_of(base).s);
+        return;
+    }
     fprintf(
         out, "model: %s; recorded %s, error %s\n",
         cli_time(base->makespan_ns).s, cli_time(report->recorded_ns).s,
@@ -157,28 +176,90 @@ void whatif_print(FILE *out, const whatif_report *report)
     fprintf(out, "    %s of %s delays are as recorded, unexplained\n",
             cli_count(report->unexplained).s, cli_count(report->nodes).s);
     put_bound(out, base);
-    for (size_t i = 1; i < report->count; i++) {
-        const whatif_figures *const f = &report->figures[i];
-        fputs("what if ", out);
-        cli_put_text(out, f->text, strlen(f->text));
-        fprintf(out, ": %s, %s\n", cli_time(f->makespan_ns).s,
-                change_of(f->change_ns, base->makespan_ns).s);
-        if (!f->meant)
-            fputs("    nothing matches\n", out);
-        else if (!is_gain(f, base))
-            fprintf(out, "    no gain: the time goes to %s\n",
-                    ts_cost_name(f->bound));
-        put_bound(out, f);
-        put_steps(out, report, f);
+}
+
+static void put_what_if(FILE *out, const whatif_report *report,
+                        const whatif_figures *f)
+{
+    const whatif_figures *const base = &report->figures[0];
+    fputs("what if ", out);
+    cli_put_text(out, f->text, strlen(f->text));
+    if (f->never_ran) {
+        fprintf(out, ": %s\n", deadlock_of(f).s);
+        return;
     }
+    if (!f->operations) {
+        fputs(": nothing is left to run\n", out);
+        return;
+    }
+    fprintf(out, ": %s", cli_time(f->makespan_ns).s);
+    if (!base->never_ran)
+        fprintf(out, ", %s", change_of(f->change_ns, base->makespan_ns).s);
+    fputc('\n', out);
+    if (!f->meant)
+        fputs("    nothing matches\n", out);
+    else if (!base->never_ran && !is_gain(f, base))
+        fprintf(out, "    no gain: the time goes to %s\n",
+                ts_cost_name(f->bound));
+    put_bound(out, f);
+    if (f->step_ns) put_steps(out, report, f);
+}
+
+void whatif_print(FILE *out, const whatif_report *report)
+{
+    put_model(out, report);
+    for (size_t i = 1; i < report->count; i++)
+        put_what_if(out, report, &report->figures[i]);
+}
+
+bool whatif_all_ran(const cli_tool *tool, const char *path,
+                    const whatif_report *report)
+{
+    bool all = true;
+    for (size_t i = 0; i < report->count; i++) {
+        const whatif_figures *const f = &report->figures[i];
+        if (!f->never_ran) continue;
+        all = false;
+        if (f->text)
+            cli_error(tool, path, "--what-if '%s' %s", f->text,
+                      deadlock_of(f).s);
+        else
+            cli_error(tool, path, "the model %s", deadlock_of(f).s);
+    }
+    return all;
 }
 
 /* ---- JSON --------------------------------------------------------------- */
 
+static void json_times(cli_json *json, const whatif_report *report,
+                       const whatif_figures *f)
+{
+    const whatif_figures *const base = &report->figures[0];
+    cli_json_int(json, "makespan_ns", f->makespan_ns);
+    if (!base->never_ran) cli_json_int(json, "change_ns", f->change_ns);
+    if (f->makespan_ns)
+        cli_json_string(json, "bound_by", ts_cost_name(f->bound));
+    else
+        cli_json_null(json, "bound_by");
+    cli_json_open(json, "critical_path_ns", '{');
+    for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
+        cli_json_int(json, ts_cost_name(i), f->cost_ns[i]);
+    cli_json_close(json, '}');
+    cli_json_open(json, "steps", '[');
+    for (size_t i = 0; f->step_ns && i < report->step_count; i++) {
+        cli_json_open(json, NULL, '{');
+        cli_json_text(json, "name", report->steps[i].text,
+                      report->steps[i].size);
+        cli_json_int(json, "duration_ns", f->step_ns[i]);
+        cli_json_int(json, "change_ns", f->step_ns[i] - base->step_ns[i]);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+}
+
 static void json_figures(cli_json *json, const char *key,
                          const whatif_report *report, const whatif_figures *f)
 {
-    const whatif_figures *const base = &report->figures[0];
     cli_json_open(json, key, '{');
     if (!f->text) {
         cli_json_uint(json, "nodes", report->nodes);
@@ -188,23 +269,8 @@ static void json_figures(cli_json *json, const char *key,
         cli_json_string(json, "what_if", f->text);
         cli_json_uint(json, "operations_meant", f->meant);
     }
-    cli_json_int(json, "makespan_ns", f->makespan_ns);
-    cli_json_int(json, "change_ns", f->change_ns);
-    cli_json_string(json, "bound_by", ts_cost_name(f->bound));
-    cli_json_open(json, "critical_path_ns", '{');
-    for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
-        cli_json_int(json, ts_cost_name(i), f->cost_ns[i]);
-    cli_json_close(json, '}');
-    cli_json_open(json, "steps", '[');
-    for (size_t i = 0; i < report->step_count; i++) {
-        cli_json_open(json, NULL, '{');
-        cli_json_text(json, "name", report->steps[i].text,
-                      report->steps[i].size);
-        cli_json_int(json, "duration_ns", f->step_ns[i]);
-        cli_json_int(json, "change_ns", f->step_ns[i] - base->step_ns[i]);
-        cli_json_close(json, '}');
-    }
-    cli_json_close(json, ']');
+    cli_json_uint(json, "never_ran", f->never_ran);
+    if (!f->never_ran) json_times(json, report, f);
     cli_json_string(json, "digest", cli_format("%016" PRIx64, f->digest).s);
     cli_json_close(json, '}');
 }
