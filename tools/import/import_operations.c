@@ -93,10 +93,13 @@ static size_t first_wanted(const wanted *w, uint64_t correlation)
     return from;
 }
 
+#define TOLD UINT32_MAX // as an index
+
 typedef void answer(import_job *job, uint32_t index, const import_call *call,
                     void *user);
 
-// Tells each one the calls of its correlation, in the order of the source.
+// Tells each one the first call of its correlation, in the order of the
+// source. Once only: many may share one.
 static void ask_calls(import_job *job, wanted *w, answer *tell, void *user)
 {
     import_moments_sort(w->moments, w->count);
@@ -104,10 +107,14 @@ static void ask_calls(import_job *job, wanted *w, answer *tell, void *user)
     uint64_t at = 0;
     for (size_t i = 0; i < job->tables->call_count; i++) {
         import_call_next(job, &at, &call);
-        for (size_t k = first_wanted(w, call.correlation);
+        const size_t first = first_wanted(w, call.correlation);
+        if (first == w->count || w->moments[first].index == TOLD) continue;
+        for (size_t k = first;
              k < w->count && w->moments[k].key == (int64_t)call.correlation;
-             k++)
+             k++) {
             tell(job, w->moments[k].index, &call, user);
+            w->moments[k].index = TOLD;
+        }
     }
 }
 
@@ -407,20 +414,12 @@ static int64_t issue(const import_operation *o)
     return o->start_ns;
 }
 
-typedef struct issues {
-    import_moment *order;
-    uint8_t *known; // whether the call has been seen
-} issues;
-
-// The first call of a correlation counts.
 static void take_call(import_job *job, uint32_t index, const import_call *call,
                       void *user)
 {
-    const issues *const x = user;
+    import_moment *const order = user;
     import_held *const held = &job->tables->held[index];
-    if (x->known[index]) return;
-    x->known[index] = 1;
-    x->order[index].key = call->start_ns;
+    order[index].key = call->start_ns;
     if (!held->thread) held->thread = call->thread;
 }
 
@@ -428,9 +427,8 @@ static void take_call(import_job *job, uint32_t index, const import_call *call,
 static bool find_issues(import_job *job, import_moment *order, size_t count)
 {
     import_held *const held = import_array(job, count, sizeof *held);
-    issues x = { order, import_array(job, count, 1) };
     wanted w = { import_array(job, count, sizeof *w.moments), 0 };
-    const bool ok = held && x.known && w.moments;
+    const bool ok = held && w.moments;
     for (size_t i = 0; ok && i < count; i++) {
         import_operation o;
         import_operation_get(job, i, &o);
@@ -444,8 +442,7 @@ static bool find_issues(import_job *job, import_moment *order, size_t count)
         w.moments[w.count++].index = (uint32_t)i;
     }
     job->tables->held = held;
-    if (ok) ask_calls(job, &w, take_call, &x);
-    free(x.known);
+    if (ok) ask_calls(job, &w, take_call, order);
     free(w.moments);
     return ok;
 }

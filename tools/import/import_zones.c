@@ -102,14 +102,20 @@ static void take_facts(import_facts *to, const import_facts *from)
     if (!to->peer) to->peer = from->peer;
 }
 
+static bool has_ended(const import_known_zone *zone, int64_t now_ns)
+{
+    return zone->end_ns <= now_ns && zone->start_ns < now_ns;
+}
+
 // Gives the operation what the zones around its call say, inner ones first.
+// Zones that overlap the next one lie below it even when they have ended.
 static void take_zones(const import_job *job, import_held *held,
-                       const stacked *s)
+                       const stacked *s, int64_t now_ns)
 {
     const import_list *const facts = &job->tables->facts;
     if (!held->site && s->count) held->site = s->zones[s->count - 1]->site;
     for (size_t i = s->count; held->facts && i-- > 0;)
-        if (s->zones[i]->facts)
+        if (s->zones[i]->facts && !has_ended(s->zones[i], now_ns))
             take_facts(import_list_at(facts, held->facts - 1),
                        import_list_at(facts, s->zones[i]->facts - 1));
 }
@@ -134,8 +140,7 @@ static bool push(import_job *job, stacked *s, const import_known_zone *zone)
 // Zones that overlap without nesting are possible: times are rounded.
 static void pop_ended(stacked *s, int64_t now_ns)
 {
-    while (s->count && s->zones[s->count - 1]->end_ns <= now_ns &&
-           s->zones[s->count - 1]->start_ns < now_ns)
+    while (s->count && has_ended(s->zones[s->count - 1], now_ns))
         s->count--;
 }
 
@@ -155,7 +160,7 @@ static void walk_zones(import_job *job, const import_track *track,
             if (!push(job, &s, &zones[next])) break;
         }
         pop_ended(&s, now_ns);
-        take_zones(job, &job->tables->held[moments[i].index], &s);
+        take_zones(job, &job->tables->held[moments[i].index], &s, now_ns);
     }
     free(zones);
     free(s.zones);
