@@ -314,6 +314,43 @@ static void dependencies_that_the_source_says_are_kept(void **state)
     work_close(&x);
 }
 
+// Many names for many: edges stay as few as operations and dependencies are.
+static void shared_dependencies_grow_no_faster_than_the_trace(void **state)
+{
+    (void)state;
+    enum { HALF = 200, ALL = 2 * HALF };
+    op ops[ALL];
+    dependency deps[2 * ALL];
+    for (uint64_t i = 0; i < ALL; i++) {
+        const uint64_t at = i < HALF ? i * 10 : 5000 + i * 10;
+        const op one = KERNEL(S0 + (i & 7), at, at + 5, i < HALF ? 1 : 2);
+        ops[i] = one;
+    }
+    for (size_t i = 0; i < ALL; i++) { // the same, and many numbers for few
+        const dependency again = { 1, 2 };
+        deps[i] = again;
+    }
+    for (uint64_t i = 0; i < ALL; i++) {
+        const dependency one = { i & 1 ? 1 : 3 + i, i & 1 ? 3 + i : 2 };
+        deps[ALL + i] = one;
+    }
+    for (uint64_t i = 100; i < HALF; i++) {
+        ops[i].correlation = 3 + i;
+        ops[HALF + i].correlation = 3 + HALF + i;
+    }
+    fixture x;
+    work_begin(&x, 0);
+    work_add(&x, ops, ALL, NULL, 0, 0);
+    add_dependencies(&x.f, deps, 2 * ALL);
+    work_open(&x, NULL);
+    work_same(&x);
+    assert_in_range(stats(&x)->edges[TS_EDGE_USER], 100, 2 * ALL + 2 * ALL);
+    // The last of number 1; what is before number 2 ended at 1985.
+    work_change(&x, S0 + 3, 990, 9000);
+    work_expect(&x, S0, 7000, 9990 + 7000 - 1985, 9990 + 7005 - 1985);
+    work_close(&x);
+}
+
 /* ---- The order of the host ---------------------------------------------- */
 
 // Of one kernel nobody knows when it was launched: that of all others counts
@@ -423,6 +460,7 @@ int main(void)
         cmocka_unit_test(default_streams_of_threads_are_blocking_streams),
         cmocka_unit_test(a_stream_that_ever_ran_beside_it_is_non_blocking),
         cmocka_unit_test(dependencies_that_the_source_says_are_kept),
+        cmocka_unit_test(shared_dependencies_grow_no_faster_than_the_trace),
         cmocka_unit_test(a_gap_in_what_is_known_of_the_host_costs_only_itself),
         cmocka_unit_test(a_full_queue_holds_the_launch),
         cmocka_unit_test(a_queue_that_never_was_full_can_become_so),

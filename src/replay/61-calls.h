@@ -38,6 +38,16 @@ static int ts__dep_compare_number(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+// What the source says twice counts once.
+static size_t ts__deps_once(ts__named_dep *deps, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!kept || ts__dep_compare(&deps[kept - 1], &deps[i]))
+            deps[kept++] = deps[i];
+    return kept;
+}
+
 // The dependencies of a file, and the correlations that they name, sorted:
 // calls that have one are nodes, too.
 static ts_result ts__loader_deps(ts__loader *l)
@@ -50,10 +60,12 @@ static ts_result ts__loader_deps(ts__loader *l)
     const ts_result scan =
         ts_reader_scan(l->reader, &filter, 1, ts__loader_take_deps, l);
     if (scan == TS_ERR_MEMORY || l->deps_failed) return TS_ERR_MEMORY;
-    const size_t count = r->deps_named.count - first;
+    size_t count = r->deps_named.count - first;
     if (!count) return TS_OK;
     ts__named_dep *const deps = (ts__named_dep *)r->deps_named.data + first;
     qsort(deps, count, sizeof *deps, ts__dep_compare);
+    count = ts__deps_once(deps, count);
+    r->deps_named.count = first + count;
     if (!ts__rvec_reserve(l->allocator, &l->wanted, sizeof(uint64_t),
                           count * 2))
         return TS_ERR_MEMORY;
