@@ -92,12 +92,26 @@ static uint32_t copy_stack(copy *c, uint32_t stack)
     return *to;
 }
 
-uint32_t copy_track_id(const copy *c, uint32_t track)
+uint32_t copy_next_base(const copy *c)
 {
-    return track ? track + c->track_base : 0;
+    const uint64_t next = (uint64_t)c->track_base + c->last_track + 1;
+    return next < TS_TRACK_MIXED ? (uint32_t)next : TS_TRACK_MIXED - 1;
 }
 
-// Correlations of several files must not meet.
+// A track that the file does not define must not become another file's: all
+// such become the one number between the files.
+uint32_t copy_track_id(copy *c, uint32_t track)
+{
+    const uint32_t none = copy_next_base(c);
+    if (!track) return 0;
+    if (!c->merged ||
+        (track <= c->last_track && (uint64_t)c->track_base + track < none))
+        return c->track_base + track;
+    c->undefined++;
+    return none;
+}
+
+// Correlations and ids of several files must not meet.
 static uint64_t copy_correlation(const copy *c, uint64_t correlation)
 {
     return correlation ? correlation + ((uint64_t)c->file << 48) : 0;
@@ -117,6 +131,7 @@ uint64_t copy_value(copy *c, ts_event_kind kind, ts_column column,
     case TS_COLUMN_THREAD: return copy_track_id(c, id);
     case TS_COLUMN_PEER: // of a copy a device, else a rank
         return kind == TS_EVENT_MEMCPY ? copy_track_id(c, id) : value;
+    case TS_COLUMN_ID:
     case TS_COLUMN_CORRELATION:
     case TS_COLUMN_RECORD: return copy_correlation(c, value);
     default: return value;

@@ -141,6 +141,18 @@ static void write_row(writing *w, ts_event *event, uint32_t gpu_row)
     write_event(w, event, at);
 }
 
+// What cannot be read is lost to whoever reads the trace, too.
+static void write_loss(writing *w, const ts_chunk_info *info)
+{
+    static const char why[] = "damaged chunk";
+    const uint32_t track = info->header.track;
+    ts_writer_loss(
+        w->writer, track == TS_TRACK_MIXED ? 0 : copy_track_id(&w->copy, track),
+        TS_LOSS_BAD_RECORD, ts_writer_name(w->writer, why, sizeof why - 1),
+        info->header.count, info->first_ns + w->offset_ns,
+        info->last_ns + w->offset_ns);
+}
+
 // In the order of the file, which is that of recording.
 static ts_result write_events(writing *w, cli_progress *progress)
 {
@@ -166,7 +178,10 @@ static ts_result write_events(writing *w, cli_progress *progress)
             write_row(w, &event, gpu_row + k);
         }
         gpu_row += gpu ? info.header.count : 0;
-        if (got == TS_ERR_MEMORY) result = got;
+        if (got == TS_ERR_MEMORY)
+            result = got;
+        else if (got != TS_OK)
+            write_loss(w, &info);
         if (ts_writer_error(w->writer) != TS_OK) break;
         cli_progress_show(progress, i, chunks);
     }
@@ -208,13 +223,14 @@ static uint32_t last_track(const ts_reader *reader)
 static ts_result write_file(writing *w, uint32_t file, cli_progress *progress)
 {
     ts_replay_file place;
-    const uint32_t base =
-        file ? w->copy.track_base + last_track(w->copy.reader) : 0;
+    const uint32_t base = file ? copy_next_base(&w->copy) : 0;
     memset(&w->copy, 0, sizeof w->copy);
     w->copy.reader = replay_reader(w->job, file);
     w->copy.writer = w->writer;
     w->copy.file = file;
     w->copy.track_base = base;
+    w->copy.last_track = last_track(w->copy.reader);
+    w->copy.merged = w->job->file_count > 1;
     w->offset_ns =
         ts_replay_file_at(w->job->replay, file, &place) ? place.offset_ns : 0;
     if (!find_operations(w, file)) return TS_ERR_MEMORY;

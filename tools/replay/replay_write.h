@@ -25,6 +25,8 @@ typedef struct copy {
     ts_writer *writer;
     uint32_t file;
     uint32_t track_base; // added to its tracks; 0 for a single file
+    uint32_t last_track; // of the file; higher ones are defined nowhere
+    bool merged;         // with other files
     copy_cache names, sites, launches, stacks;
     uint64_t undefined; // numbers that the file does not define: none now
 } copy;
@@ -34,7 +36,8 @@ uint32_t copy_text(ts_writer *writer, ts_text text);
 // A value of a column, as the trace needs it.
 uint64_t copy_value(copy *c, ts_event_kind kind, ts_column column,
                     uint64_t value);
-uint32_t copy_track_id(const copy *c, uint32_t track);
+uint32_t copy_track_id(copy *c, uint32_t track);
+uint32_t copy_next_base(const copy *c); // of the file after it
 void copy_tracks(copy *c);
 void copy_metadata(copy *c);
 void copy_losses(copy *c, int64_t offset_ns);
