@@ -9484,6 +9484,18 @@ static int64_t ts__rrun_source(const ts_replay *r, uint32_t node, uint8_t kind)
                                      : ts__replay_end(r, node);
 }
 
+// An edge that a change took away. No sum with a time comes near it.
+#define TS__EDGE_OFF (-TS__REPLAY_SUM_MAX)
+
+// When an edge lets its target start. One that was taken away still fires, but
+// a node that has no other does not start at the beginning of time.
+static int64_t ts__rrun_at(const ts__rrun *run, uint32_t e, int64_t source)
+{
+    if (!run->delay) return source;
+    if (run->delay[e] == TS__EDGE_OFF) return TS__NO_TIME;
+    return ts__replay_add(source, run->delay[e]);
+}
+
 // Counts the edges into every node. `at` becomes the latest of the record,
 // `start` the latest that the run will not fire: frozen, it is what it was.
 static void ts__rrun_edges(ts__rrun *run)
@@ -9495,8 +9507,8 @@ static void ts__rrun_edges(ts__rrun *run)
         const uint32_t end = run->offsets[i + 1];
         for (uint32_t e = run->offsets[i]; e < end; e++) {
             const uint32_t to = run->targets[e];
-            int64_t at = ts__rrun_source(r, i, run->kinds[e]);
-            if (run->delay) at = ts__replay_add(at, run->delay[e]);
+            const int64_t at =
+                ts__rrun_at(run, e, ts__rrun_source(r, i, run->kinds[e]));
             ts__rcell *const cell = &run->cells[to];
             if (at > cell->at) cell->at = at;
             if (fires)
@@ -9551,8 +9563,8 @@ static uint32_t ts__rrun_fire(ts__rrun *run, uint32_t node, int64_t start,
     const uint32_t last = run->offsets[node + 1];
     for (uint32_t e = run->offsets[node]; e < last; e++) {
         ts__rcell *const cell = &run->cells[run->targets[e]];
-        int64_t at = run->kinds[e] & TS_EDGE_FROM_START ? start : end;
-        if (run->delay) at = ts__replay_add(at, run->delay[e]);
+        const int64_t at = ts__rrun_at(
+            run, e, run->kinds[e] & TS_EDGE_FROM_START ? start : end);
         if (at > cell->at) cell->at = at;
         if (--cell->missing == 0) queue[count++] = run->targets[e];
     }
@@ -10910,9 +10922,6 @@ static bool ts__model_calibrate(ts_replay *r, ts__model *m)
 
 /* ---- 9.32 Replay: changes ------------------------------------------------ */
 
-// An edge that a change took away. No sum with a time comes near it.
-#define TS__EDGE_OFF (-TS__REPLAY_SUM_MAX)
-
 enum {
     TS__ALTER_REMOVED = 1,  // takes no time, what leads to it no delay
     TS__ALTER_LAUNCHED = 2, // launches arrive at once
@@ -10950,14 +10959,11 @@ static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
     if (!ratio.den || ratio.num == ratio.den) return value;
     const bool minus = value < 0;
     const uint64_t v = minus ? (uint64_t)-value : (uint64_t)value;
-    // v = q * den + r: the product of the parts stays within 64 bits.
-    const uint64_t q = v / ratio.den, rest = v % ratio.den;
-    if (ratio.num && q > (uint64_t)TS__REPLAY_SUM_MAX / ratio.num)
-        return minus ? -TS__REPLAY_SUM_MAX : TS__REPLAY_SUM_MAX;
-    const uint64_t part = (rest * ratio.num * 2 + (minus ? 0 : ratio.den)) /
-                          ((uint64_t)ratio.den * 2);
-    const uint64_t sum = q * ratio.num + part;
-    if (sum > (uint64_t)TS__REPLAY_SUM_MAX)
+    // Less than 2^96: neither the product nor twice it overflows.
+    const ts__uint128 product = (ts__uint128)v * ratio.num * 2;
+    const ts__uint128 sum =
+        (product + (minus ? 0 : ratio.den)) / ((ts__uint128)ratio.den * 2);
+    if (sum > (ts__uint128)TS__REPLAY_SUM_MAX)
         return minus ? -TS__REPLAY_SUM_MAX : TS__REPLAY_SUM_MAX;
     return minus ? -(int64_t)sum : (int64_t)sum;
 }

@@ -556,6 +556,48 @@ static void streams_can_be_put_together(void **state)
     work_close(&x);
 }
 
+// Its only edge is gone: nothing but the record says when it starts.
+static void what_waits_for_nothing_any_more_starts_when_it_did(void **state)
+{
+    (void)state;
+    const op ops[] = { OP(K, S0, 0, 10), OP(K, S0, 20, 30),
+                       OP(K, S0 + 1, 100, 110) };
+    fixture x = WORK(ops);
+    bool second[3] = { false };
+    second[work_find(&x, S0, 20 * US)] = true;
+    const ts_change move = { .type = TS_CHANGE_MOVE,
+                             .operations = second,
+                             .track = S0 + 1 };
+    assert_int_equal(110, with(&x, move));
+    work_expect(&x, S0, 20 * US, 20 * US, 30 * US);
+    work_expect(&x, S0 + 1, 100 * US, 100 * US, 110 * US);
+    work_close(&x);
+}
+
+static void ratios_of_long_times_are_exact(void **state)
+{
+    (void)state;
+    const uint64_t later = UINT64_C(3500000) * US; // 3.5 s
+    const call calls[] = { { HOST, 0, 5 * US, 1, "launch", 0 },
+                           { HOST, later, later + 5 * US, 2, "launch", 0 } };
+    const op ops[] = { { K, S0, 10 * US, 20 * US, UNKNOWN, 1 },
+                       { K, S0, later + 10 * US, later + 20 * US, UNKNOWN,
+                         2 } };
+    fixture x = WORK_CALLS(ops, calls);
+    const ts_change slower[] = {
+        { .type = TS_CHANGE_HOST, .factor = { 65000, 65100 } },
+        { .type = TS_CHANGE_HOST, .factor = { 65000, 65100 } },
+    };
+    ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL,
+                                .changes = slower,
+                                .change_count = 2 };
+    assert_int_equal(TS_OK, ts_replay_run(x.replay, &desc));
+    // 3.5 s * (650 / 651)^2 is 3.489255570 s.
+    const int64_t took = stats(&x)->end_ns - stats(&x)->start_ns;
+    assert_in_range(took, 3489255570 - 20 * US, 3489255570 + 20 * US);
+    work_close(&x);
+}
+
 static void ideal_overlap_hides_copies_behind_kernels(void **state)
 {
     (void)state;
@@ -645,6 +687,8 @@ int main(void)
         cmocka_unit_test(transfers_keep_their_latency),
         cmocka_unit_test(equal_transfers_tell_no_latency),
         cmocka_unit_test(streams_can_be_put_together),
+        cmocka_unit_test(what_waits_for_nothing_any_more_starts_when_it_did),
+        cmocka_unit_test(ratios_of_long_times_are_exact),
         cmocka_unit_test(ideal_overlap_hides_copies_behind_kernels),
         cmocka_unit_test(impossible_changes_are_refused),
         cmocka_unit_test(every_run_of_a_model_gives_the_same_digest),

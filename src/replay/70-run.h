@@ -197,6 +197,18 @@ static int64_t ts__rrun_source(const ts_replay *r, uint32_t node, uint8_t kind)
                                      : ts__replay_end(r, node);
 }
 
+// An edge that a change took away. No sum with a time comes near it.
+#define TS__EDGE_OFF (-TS__REPLAY_SUM_MAX)
+
+// When an edge lets its target start. One that was taken away still fires, but
+// a node that has no other does not start at the beginning of time.
+static int64_t ts__rrun_at(const ts__rrun *run, uint32_t e, int64_t source)
+{
+    if (!run->delay) return source;
+    if (run->delay[e] == TS__EDGE_OFF) return TS__NO_TIME;
+    return ts__replay_add(source, run->delay[e]);
+}
+
 // Counts the edges into every node. `at` becomes the latest of the record,
 // `start` the latest that the run will not fire: frozen, it is what it was.
 static void ts__rrun_edges(ts__rrun *run)
@@ -208,8 +220,8 @@ static void ts__rrun_edges(ts__rrun *run)
         const uint32_t end = run->offsets[i + 1];
         for (uint32_t e = run->offsets[i]; e < end; e++) {
             const uint32_t to = run->targets[e];
-            int64_t at = ts__rrun_source(r, i, run->kinds[e]);
-            if (run->delay) at = ts__replay_add(at, run->delay[e]);
+            const int64_t at =
+                ts__rrun_at(run, e, ts__rrun_source(r, i, run->kinds[e]));
             ts__rcell *const cell = &run->cells[to];
             if (at > cell->at) cell->at = at;
             if (fires)
@@ -264,8 +276,8 @@ static uint32_t ts__rrun_fire(ts__rrun *run, uint32_t node, int64_t start,
     const uint32_t last = run->offsets[node + 1];
     for (uint32_t e = run->offsets[node]; e < last; e++) {
         ts__rcell *const cell = &run->cells[run->targets[e]];
-        int64_t at = run->kinds[e] & TS_EDGE_FROM_START ? start : end;
-        if (run->delay) at = ts__replay_add(at, run->delay[e]);
+        const int64_t at = ts__rrun_at(
+            run, e, run->kinds[e] & TS_EDGE_FROM_START ? start : end);
         if (at > cell->at) cell->at = at;
         if (--cell->missing == 0) queue[count++] = run->targets[e];
     }

@@ -1,8 +1,5 @@
 /* ---- 9.32 Replay: changes ------------------------------------------------ */
 
-// An edge that a change took away. No sum with a time comes near it.
-#define TS__EDGE_OFF (-TS__REPLAY_SUM_MAX)
-
 enum {
     TS__ALTER_REMOVED = 1,  // takes no time, what leads to it no delay
     TS__ALTER_LAUNCHED = 2, // launches arrive at once
@@ -40,14 +37,11 @@ static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
     if (!ratio.den || ratio.num == ratio.den) return value;
     const bool minus = value < 0;
     const uint64_t v = minus ? (uint64_t)-value : (uint64_t)value;
-    // v = q * den + r: the product of the parts stays within 64 bits.
-    const uint64_t q = v / ratio.den, rest = v % ratio.den;
-    if (ratio.num && q > (uint64_t)TS__REPLAY_SUM_MAX / ratio.num)
-        return minus ? -TS__REPLAY_SUM_MAX : TS__REPLAY_SUM_MAX;
-    const uint64_t part = (rest * ratio.num * 2 + (minus ? 0 : ratio.den)) /
-                          ((uint64_t)ratio.den * 2);
-    const uint64_t sum = q * ratio.num + part;
-    if (sum > (uint64_t)TS__REPLAY_SUM_MAX)
+    // Less than 2^96: neither the product nor twice it overflows.
+    const ts__uint128 product = (ts__uint128)v * ratio.num * 2;
+    const ts__uint128 sum =
+        (product + (minus ? 0 : ratio.den)) / ((ts__uint128)ratio.den * 2);
+    if (sum > (ts__uint128)TS__REPLAY_SUM_MAX)
         return minus ? -TS__REPLAY_SUM_MAX : TS__REPLAY_SUM_MAX;
     return minus ? -(int64_t)sum : (int64_t)sum;
 }
