@@ -369,6 +369,30 @@ static void zones_that_ended_lend_nothing_to_what_comes_later(void **state)
     expect("ended");
 }
 
+static void numbers_with_an_exponent_are_reals(void **state)
+{
+    (void)state;
+    expect("real");
+    imported i = import_into("tests/import/kineto/real.json",
+                             fixture_path(1, "real.sbt"));
+    ts_metadata m;
+    bool found = false;
+    for (size_t k = 0; ts_reader_metadata_at(i.reader, k, &m); k++) {
+        if (m.key.size != 5 || memcmp(m.key.text, "clock", 5)) continue;
+        assert_int_equal(TS_VALUE_DOUBLE, m.type);
+        assert_true(m.real == 2e-3);
+        found = true;
+    }
+    assert_true(found);
+    import_done(&i);
+}
+
+static void a_time_at_the_end_of_all_time_costs_only_its_row(void **state)
+{
+    (void)state;
+    expect("far");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +421,8 @@ int main(void)
         cmocka_unit_test(
             calls_and_operations_of_one_correlation_take_no_longer),
         cmocka_unit_test(zones_that_ended_lend_nothing_to_what_comes_later),
+        cmocka_unit_test(numbers_with_an_exponent_are_reals),
+        cmocka_unit_test(a_time_at_the_end_of_all_time_costs_only_its_row),
         cmocka_unit_test(traces_of_real_programs_replay_exactly),
     };
     return cmocka_run_group_tests(tests, fixture_begin, fixture_end);

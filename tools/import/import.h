@@ -138,6 +138,7 @@ void import_job_close(import_job *job);
 
 // Every time should be near this one: those that are more than 18 years away
 // are bad rows ("zero_time", "absurd_time"). (The first time that is given.)
+// One beyond 2^62 ns itself is not taken.
 void import_near(import_job *job, int64_t time_ns);
 
 // "TOOL: FILE: message"; returns false.

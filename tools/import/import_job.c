@@ -7,7 +7,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define FAR_NS (INT64_C(1) << 59) // 18 years
+#define FAR_NS  (INT64_C(1) << 59) // 18 years
+#define NEAR_NS (INT64_C(1) << 62) // sums of it and FAR_NS still fit
 
 /* ---- Memory ------------------------------------------------------------- */
 
@@ -128,6 +129,7 @@ void import_estimate(import_job *job, const char *what)
 
 void import_near(import_job *job, int64_t time_ns)
 {
+    if (time_ns > NEAR_NS || time_ns < -NEAR_NS) return;
     job->tables->has_near = true;
     job->tables->near_ns = time_ns;
 }
@@ -140,7 +142,7 @@ bool import_is_near(import_job *job, int64_t start_ns, int64_t duration_ns)
         return false;
     }
     if (!t->has_near) import_near(job, start_ns);
-    if (!is_near(job, start_ns) || duration_ns > FAR_NS) {
+    if (!t->has_near || !is_near(job, start_ns) || duration_ns > FAR_NS) {
         import_bad(job, start_ns ? "absurd_time" : "zero_time", IMPORT_NONE);
         return false;
     }

@@ -76,6 +76,8 @@ bool kineto_is(kineto_value value, const char *text); // a text, whatever case
 // Numbers also stand as texts. False: the value is no such number.
 bool kineto_int(kineto_value value, int64_t *number);
 bool kineto_double(kineto_value value, double *number);
+// Whether it is written as a number that need not be whole: 0.5, 1e-05, 2E3.
+bool kineto_is_real(kineto_value value);
 // Decimal text times 10^scale, exactly, rounded half up at its last digit.
 bool kineto_decimal(const char *text, size_t size, int scale, int64_t *number);
 // The numbers of a nested array such as [8,16,5]; returns how many.

@@ -28,8 +28,7 @@ static void put_fact(kineto *k, uint32_t track, const char *key,
     double real;
     switch (value.type) {
     case KINETO_NUMBER:
-        if (!memchr(value.text, '.', value.size) &&
-            !memchr(value.text, 'e', value.size) && kineto_int(value, &number))
+        if (!kineto_is_real(value) && kineto_int(value, &number))
             import_meta_int(k->job, track, key, number);
         else if (kineto_double(value, &real))
             import_meta_double(k->job, track, key, real);

@@ -33,8 +33,7 @@ static void add_argument(kineto *k, uint32_t track, int64_t start_ns,
     double real;
     switch (v.type) {
     case KINETO_NUMBER:
-        if (!memchr(v.text, '.', v.size) && !memchr(v.text, 'e', v.size) &&
-            kineto_int(v, &number))
+        if (!kineto_is_real(v) && kineto_int(v, &number))
             import_zone_int(k->job, track, start_ns, site, name, number);
         else if (kineto_double(v, &real))
             import_zone_double(k->job, track, start_ns, site, name, real);
@@ -224,10 +223,8 @@ static void put_sample(kineto *k, int64_t now_ns, const kineto_arg *arg)
         import_bad(k->job, "no_number", now_ns);
         return;
     }
-    const bool is_real =
-        !whole || (arg->value.type == KINETO_NUMBER &&
-                   memchr(arg->value.text, '.', arg->value.size) &&
-                   kineto_double(arg->value, &real));
+    const bool is_real = !whole || (kineto_is_real(arg->value) &&
+                                    kineto_double(arg->value, &real));
     if (is_real) memcpy(&bits, &real, sizeof bits);
     const int size = snprintf(
         text, sizeof text, "%.*s%s%.*s", name.size > 120 ? 120 : (int)name.size,

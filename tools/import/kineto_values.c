@@ -22,6 +22,14 @@ bool kineto_is(kineto_value value, const char *text)
     return true;
 }
 
+bool kineto_is_real(kineto_value value)
+{
+    return value.type == KINETO_NUMBER &&
+           (memchr(value.text, '.', value.size) ||
+            memchr(value.text, 'e', value.size) ||
+            memchr(value.text, 'E', value.size));
+}
+
 // What stands behind the "e". False: it is no exponent of a usual size.
 static bool exponent(const char *text, size_t size, int *number)
 {
