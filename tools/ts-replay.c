@@ -253,6 +253,26 @@ static int report(const replay_job *job)
     return job->dry_run || replay_is_same(job) ? REPLAY_SAME : REPLAY_DIVERGED;
 }
 
+static int look_for_races(const replay_job *job)
+{
+    const cli_text from = cli_format("%" PRId64 "ns", from_ns);
+    const cli_text to = cli_format("%" PRId64 "ns", to_ns);
+    // In words that give the same selection again.
+    races_wish wish = races;
+    wish.json = want_json;
+    const char *const selection[RACES_SELECTIONS][2] = {
+        { "--stream", stream_text },
+        { "--device", device_text },
+        { "--from", has_from ? from.s : NULL },
+        { "--to", has_to ? to.s : NULL },
+        { "--ops", ops_text },
+        { "--zone", zone_text },
+        { "--deps", deps_text },
+    };
+    memcpy(wish.selection, selection, sizeof selection);
+    return races_run(job, &wish);
+}
+
 static int replay(replay_job *job, const ts_replay_desc *desc)
 {
     const ts_result opened = replay_open(job, *desc);
@@ -264,10 +284,7 @@ static int replay(replay_job *job, const ts_replay_desc *desc)
                   "belonged to the selection",
                   cli_count(s->lost).s);
     if (!s->operations) return say_empty(job);
-    if (races.races || races.explore) {
-        races.json = want_json;
-        return races_run(job, &races);
-    }
+    if (races.races || races.explore) return look_for_races(job);
     const ts_result ran = job->dry_run ? TS_OK : replay_run(job, loops);
     if (ran != TS_OK) return say_failure(job, ran);
     if (out_text && !replay_write(job, out_text)) return REPLAY_BAD;

@@ -6,10 +6,13 @@
 
 #include "tools/replay/replay.h"
 
+enum { RACES_SELECTIONS = 7 };
 typedef struct races_wish {
     bool races, explore; // one of them at least
     uint64_t orders, seed;
     bool json;
+    // Options that select operations, and their values (NULL: not given).
+    const char *selection[RACES_SELECTIONS][2];
 } races_wish;
 
 // What came of it.

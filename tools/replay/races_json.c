@@ -95,6 +95,7 @@ static void put_exploration(cli_json *json, const races_job *job)
 {
     const ts_exploration *const e = &job->exploration;
     cli_json_open(json, "exploration", '{');
+    cli_json_uint(json, "asked", job->wish.orders);
     cli_json_uint(json, "orders", e->orders);
     cli_json_uint(json, "distinct", e->distinct);
     cli_json_uint(json, "steps", e->operations);
@@ -104,8 +105,10 @@ static void put_exploration(cli_json *json, const races_job *job)
     cli_json_bool(json, "vdev_differs", job->vdev_differs);
     if (e->differs) {
         cli_json_uint(json, "seed", e->seed);
-        cli_json_uint(json, "address", e->address);
-        cli_json_uint(json, "size", e->size);
+        if (e->size) { // else the memory is the same: the host read another
+            cli_json_uint(json, "address", e->address);
+            cli_json_uint(json, "size", e->size);
+        }
         put_side(json, job, "first", &e->first);
         put_side(json, job, "second", &e->second);
     }

@@ -178,6 +178,40 @@ static void put_coverage(const ts_races_stats *s)
             printf("    %s %s\n", cli_count(notes[i].count).s, notes[i].what);
 }
 
+// One word of a command for the shell.
+static void put_word(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_./:,@%+=-";
+    const bool quote = !*word || word[strspn(word, plain)];
+    fputs(quote ? " '" : " ", stdout);
+    while (*word) {
+        const size_t size = strcspn(word, "'");
+        cli_put_text(stdout, word, size);
+        word += size;
+        if (*word) fputs("'\\''", stdout);
+        word += *word != 0;
+    }
+    if (quote) putchar('\'');
+}
+
+// The command that runs the order that differs again, and it alone.
+static void put_again(const races_job *job)
+{
+    const races_wish *const wish = &job->wish;
+    printf("    again: ts-replay --explore 1 --seed %" PRIu64,
+           job->exploration.seed);
+    for (size_t i = 0; i < RACES_SELECTIONS; i++) {
+        if (!wish->selection[i][1]) continue;
+        printf(" %s", wish->selection[i][0]);
+        put_word(wish->selection[i][1]);
+    }
+    for (uint32_t i = 0; i < job->replay->file_count; i++)
+        put_word(job->replay->files[i].path);
+    putchar('\n');
+}
+
 static void put_exploration(const races_job *job)
 {
     const ts_exploration *const e = &job->exploration;
@@ -206,7 +240,7 @@ static void put_exploration(const races_job *job)
     put_side(job, 'A', &e->first);
     put_side(job, 'B', &e->second);
     printf("    %s\n", again.s);
-    printf("    again: ts-replay --explore 1 --seed %" PRIu64 "\n", e->seed);
+    put_again(job);
 }
 
 void races_text(const races_job *job)
