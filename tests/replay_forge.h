@@ -238,14 +238,20 @@ static inline void work_started(fixture *x, uint64_t realtime_ns)
     forge_seal_header(x->f.file.bytes);
 }
 
-// The number of the process among those of its job.
-static inline void work_rank(fixture *x, uint64_t rank)
+static inline void work_fact(fixture *x, uint32_t name, const char *key,
+                             uint64_t value)
 {
-    forge_name(&x->f, 900, "rank");
-    const uint64_t values[] = { 900, TS_VALUE_INT, rank };
+    forge_name(&x->f, name, key);
+    const uint64_t values[] = { name, TS_VALUE_INT, value };
     forge_begin(&x->f, FORGE_METADATA);
     forge_numbers(&x->f, 0, 2, 3, values);
     forge_end(&x->f);
+}
+
+// The number of the process among those of its job.
+static inline void work_rank(fixture *x, uint64_t rank)
+{
+    work_fact(x, 900, "rank", rank);
 }
 
 static inline void work_read(fixture *x)

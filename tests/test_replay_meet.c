@@ -166,6 +166,50 @@ static void a_number_that_comes_twice_meets_in_order(void **state)
     work_close(&x);
 }
 
+// Of a job of `size` processes.
+static fixture job_part(const op *ops, size_t count, uint64_t size)
+{
+    fixture x;
+    work_begin(&x, 0);
+    work_add(&x, ops, count, NULL, 0, 0);
+    work_fact(&x, 901, "world_size", size);
+    work_read(&x);
+    return x;
+}
+
+static void all_of_a_job_take_part_where_nothing_else_is_said(void **state)
+{
+    (void)state;
+    op ops[] = { MEET(S0, 10, 20, 1), MEET(S0, 30, 40, 2) };
+    ops[1].ranks = 1; // says so itself
+    fixture parts[] = { job_part(ops, 2, 2), job_part(ops, 1, 2) };
+    work_join(parts, 1, NULL);
+    work_same(&parts[0]);
+    assert_int_equal(2, stats(&parts[0])->meetings);
+    assert_int_equal(1, stats(&parts[0])->meetings_partial);
+    ts_replay_close(parts[0].replay);
+    work_join(parts, 2, NULL);
+    work_same(&parts[0]);
+    assert_int_equal(0, stats(&parts[0])->meetings_partial);
+    close_all(parts, 2);
+}
+
+// Its collectives may be of some of them.
+static void a_job_with_groups_does_not_say_who_takes_part(void **state)
+{
+    (void)state;
+    const op ops[] = { MEET(S0, 10, 20, 1) };
+    fixture x;
+    work_begin(&x, 0);
+    work_add(&x, ops, 1, NULL, 0, 0);
+    work_fact(&x, 901, "world_size", 8);
+    work_fact(&x, 902, "process_groups", 3);
+    work_open(&x, NULL);
+    work_same(&x);
+    assert_int_equal(0, stats(&x)->meetings_partial);
+    work_close(&x);
+}
+
 static void missing_ranks_are_counted(void **state)
 {
     (void)state;
@@ -256,6 +300,27 @@ static void clocks_are_put_right_by_the_ends_of_collectives(void **state)
     close_all(parts, 4);
 }
 
+static void clocks_too_far_apart_stay_as_they_are(void **state)
+{
+    (void)state;
+    enum { FILES = 17 };
+    const uint64_t far = UINT64_C(1) << 60;
+    fixture parts[FILES];
+    ts_replay_file file;
+    for (uint64_t i = 0; i < FILES; i++) { // each a long way after the last
+        const op ops[] = { MEET(S0, 0, 1, i + 1), MEET(S0 + 1, 0, far, i + 2) };
+        parts[i] = PART(ops, 0);
+    }
+    work_join(parts, FILES, NULL);
+    assert_true(ts_replay_file_at(parts[0].replay, 1, &file));
+    assert_int_equal(far - 1, file.offset_ns);
+    for (size_t i = 2; i < FILES; i++) {
+        assert_true(ts_replay_file_at(parts[0].replay, i, &file));
+        assert_int_equal(i & 1 ? far - 1 : 0, file.offset_ns);
+    }
+    close_all(parts, FILES);
+}
+
 /* ---- Sends and receives ------------------------------------------------- */
 
 static fixture rank_part(uint64_t rank, const op *ops, size_t count)
@@ -327,6 +392,9 @@ int main(void)
         cmocka_unit_test(other_communicators_names_and_numbers_do_not_meet),
         cmocka_unit_test(a_number_that_comes_twice_meets_in_order),
         cmocka_unit_test(missing_ranks_are_counted),
+        cmocka_unit_test(all_of_a_job_take_part_where_nothing_else_is_said),
+        cmocka_unit_test(a_job_with_groups_does_not_say_who_takes_part),
+        cmocka_unit_test(clocks_too_far_apart_stay_as_they_are),
         cmocka_unit_test(who_ended_before_the_last_began_did_not_wait),
         cmocka_unit_test(a_wrong_match_is_no_circle),
         cmocka_unit_test(clocks_are_put_right_by_the_ends_of_collectives),

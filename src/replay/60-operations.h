@@ -445,6 +445,7 @@ typedef struct ts__loader {
     bool deps_failed;
     ts__rvec classes;    // of each of its names, in the order of their numbers
     ts__rvec colls;      // ts__coll: of rows that are collectives
+    ts__rvec jobs;       // ts__job of each file
     ts__rvec rows;       // ts__row, in file order
     ts__rvec chunk_row;  // of each chunk: its first row, or TS_NODE_NONE
     ts__rvec chunk_coll; // and the first of l->colls
@@ -471,6 +472,12 @@ static ts__row_call *ts__loader_call(const ts__loader *l, size_t i)
 typedef struct ts__coll {
     uint64_t communicator, sequence, size, ranks, peer;
 } ts__coll;
+
+// What a file says about the job of which its process is one.
+typedef struct ts__job {
+    uint64_t rank;  // the number of its process plus 1; 0 unknown
+    uint32_t ranks; // where a collective does not say; 0 unknown
+} ts__job;
 
 static bool ts__replay_time_ok(int64_t time)
 {

@@ -34,16 +34,43 @@ static uint64_t ts__meet_name(const ts__loader *l, const ts__row *row)
     return XXH3_64bits(name.text, name.size);
 }
 
-// The number of the process among those of its job, plus 1; 0 unknown.
-static uint64_t ts__meet_rank_of(const ts__loader *l, const ts__row *row)
+static uint64_t ts__meet_number(ts_reader *reader, const char *key)
+{
+    ts_metadata found;
+    if (!ts_reader_metadata(reader, 0, key, &found) ||
+        found.type != TS_VALUE_INT || found.number < 0 ||
+        found.number >= UINT32_MAX)
+        return UINT64_MAX;
+    return (uint64_t)found.number;
+}
+
+/*
+    Once per file, as a search goes through all its metadata. A collective
+    that does not say who takes part is of all processes of the job, unless
+    the job has groups of them.
+*/
+static bool ts__meet_jobs(ts__loader *l)
+{
+    const size_t count = l->replay->files.count;
+    if (!ts__rvec_fill(l->allocator, &l->jobs, sizeof(ts__job), count, 0))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        ts_reader *const reader = ts__replay_file(l->replay, i)->reader;
+        ts__job *const job = (ts__job *)l->jobs.data + i;
+        ts_metadata groups;
+        job->rank = ts__meet_number(reader, "rank") + 1;
+        const uint64_t ranks = ts__meet_number(reader, "world_size");
+        if (ranks > 1 && ranks < UINT32_MAX &&
+            !ts_reader_metadata(reader, 0, "process_groups", &groups))
+            job->ranks = (uint32_t)ranks;
+    }
+    return true;
+}
+
+static const ts__job *ts__meet_job(const ts__loader *l, const ts__row *row)
 {
     const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
-    ts_metadata rank;
-    if (!ts_reader_metadata(ts__replay_file(l->replay, file)->reader, 0, "rank",
-                            &rank) ||
-        rank.type != TS_VALUE_INT || rank.number < 0)
-        return 0;
-    return (uint64_t)rank.number + 1;
+    return (const ts__job *)l->jobs.data + file;
 }
 
 /*
@@ -54,7 +81,7 @@ static bool ts__meet_pair(const ts__loader *l, const ts__row *row,
                           uint64_t parts[2])
 {
     const uint64_t peer = ts__loader_coll(l, row)->peer;
-    const uint64_t own = peer ? ts__meet_rank_of(l, row) : 0;
+    const uint64_t own = peer ? ts__meet_job(l, row)->rank : 0;
     if (!own) return false;
     const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
     const ts_text name =
@@ -166,8 +193,10 @@ static bool ts__meet_note(ts__loader *l, ts__meet_item *list, size_t first,
         ts__row *const row = ts__loader_row(l, list[i].row);
         uint64_t parts[2];
         const ts__coll *const coll = ts__loader_coll(l, row);
-        if (coll->ranks > meeting->expected && coll->ranks < UINT32_MAX)
-            meeting->expected = (uint32_t)coll->ranks;
+        const uint64_t ranks =
+            coll->ranks ? coll->ranks : ts__meet_job(l, row)->ranks;
+        if (ranks > meeting->expected && ranks < UINT32_MAX)
+            meeting->expected = (uint32_t)ranks;
         if (ts__meet_pair(l, row, parts)) meeting->kind = TS_EDGE_P2P;
         row->record = l->replay->meetings.count; // its number plus 1
         list[i].met = true;
@@ -311,7 +340,9 @@ static bool ts__meet_gaps(ts__loader *l, const ts__rvec *members,
 
 static int64_t ts__meet_distance(int64_t a, int64_t b)
 {
-    return a > b ? a - b : b - a;
+    const uint64_t apart =
+        a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+    return apart > INT64_MAX ? INT64_MAX : (int64_t)apart;
 }
 
 // The median, and the median distance from it.
@@ -320,7 +351,9 @@ static void ts__meet_settle(ts_replay *r, ts__meet_gap *gaps, size_t count,
 {
     ts_replay_file *const file = ts__replay_file(r, gaps[0].file);
     const int64_t median = gaps[(count - 1) / 2].gap;
-    *shift = median;
+    // Of clocks further apart than times can be nothing is known: added up
+    // from file to file they would leave the range of integers.
+    *shift = ts__replay_time_ok(median) ? median : 0;
     file->matched = count;
     for (size_t i = 0; i < count; i++)
         gaps[i].gap = ts__meet_distance(gaps[i].gap, median);
@@ -334,8 +367,16 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
     ts_replay *const r = l->replay;
     for (size_t i = 0; i < l->rows.count; i++) {
         const uint32_t file = ts__meet_file(l, (uint32_t)i);
-        if (!ts__replay_time_ok(ts__loader_row(l, i)->start + shift[file]))
+        const ts__row *const row = ts__loader_row(l, i);
+        if (!ts__replay_time_ok(row->start + shift[file]) ||
+            (row->issue != TS__NO_TIME &&
+             !ts__replay_time_ok(row->issue + shift[file])))
             shift[file] = 0;
+    }
+    for (size_t i = 0; i < l->calls.count; i++) {
+        const ts__row_call *const call = ts__loader_call(l, i);
+        const uint32_t file = ts__replay_lane_at(r, call->track)->file;
+        if (!ts__replay_time_ok(call->start + shift[file])) shift[file] = 0;
     }
     for (size_t i = 0; i < l->rows.count; i++) {
         ts__row *const row = ts__loader_row(l, i);
@@ -395,7 +436,8 @@ static bool ts__loader_meet(ts__loader *l)
 {
     ts__rvec items = { 0 };
     ts__rmap ranks = { { 0 }, 0 };
-    bool ok = ts__meet_gather(l, &items) && ts__meet_ranks(l, &items, &ranks);
+    bool ok = ts__meet_gather(l, &items) && ts__meet_ranks(l, &items, &ranks) &&
+              ts__meet_jobs(l);
     for (size_t i = 0; ok && i < items.count; i++)
         ts__loader_row(l, ((const ts__meet_item *)items.data)[i].row)->record =
             0;

@@ -6,6 +6,7 @@ static void ts__loader_close(ts__loader *l)
     ts__rvec_close(l->allocator, &l->classes);
     ts__rvec_close(l->allocator, &l->rows);
     ts__rvec_close(l->allocator, &l->colls);
+    ts__rvec_close(l->allocator, &l->jobs);
     ts__rvec_close(l->allocator, &l->chunk_coll);
     ts__rvec_close(l->allocator, &l->chunk_row);
     ts__rvec_close(l->allocator, &l->chunk_ok);
