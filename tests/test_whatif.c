@@ -59,8 +59,9 @@ static void texts_are_taken_apart(void **state)
     w = parsed("remove memcpy~.*");
     assert_int_equal(TS_EVENT_MEMCPY, w.kind);
     whatif_close(&w);
-    w = parsed("remove nosuch~kind"); // then it is part of the expression
+    w = parsed("remove ::~Guard"); // no word: part of the expression
     assert_int_equal(0, w.kind);
+    assert_int_equal(0, regexec(&w.regex, "a::~Guard", 0, NULL, 0));
     whatif_close(&w);
     w = parsed("insert new one=3us after gemm");
     assert_string_equal("new one", w.word);

@@ -2,6 +2,7 @@
     whatif.c - what the texts of --what-if mean
 */
 #include "tools/replay/whatif.h"
+#include <ctype.h>
 
 static const struct {
     const char *name;
@@ -120,17 +121,41 @@ static uint32_t kind_of(const char *text, size_t size)
     return 0;
 }
 
-// "REGEX" or "KIND~REGEX"; an empty one means everything.
+// What stands before a ~ is a kind if it is one word.
+static bool take_kind(const cli_tool *tool, whatif *w, const char *text,
+                      size_t *size)
+{
+    const char *const tilde = memchr(text, '~', *size);
+    size_t name = 0; // destructors have :: before their ~
+    while (name < *size && (isalnum((unsigned char)text[name]) ||
+                            text[name] == '_' || text[name] == '-'))
+        name++;
+    *size = 0;
+    if (!tilde || !name || tilde != text + name) return true;
+    *size = name + 1;
+    w->kind = kind_of(text, name);
+    if (w->kind) return true;
+    cli_error(tool, NULL, "--what-if '%s': no kind is called %.*s", w->text,
+              (int)name, text);
+    w->said = true;
+    return false;
+}
+
+// "REGEX" or "KIND~REGEX". An empty one would mean everything, by accident.
 static bool take_regex(const cli_tool *tool, whatif *w, const char *text,
                        size_t size)
 {
-    const char *const tilde = memchr(text, '~', size);
-    if (tilde) w->kind = kind_of(text, (size_t)(tilde - text));
-    if (w->kind) {
-        size -= (size_t)(tilde + 1 - text);
-        text = tilde + 1;
+    size_t kind = size;
+    if (!take_kind(tool, w, text, &kind)) return false;
+    if (kind == size) {
+        cli_error(tool, NULL,
+                  "--what-if '%s': the expression is empty; . is "
+                  "everything",
+                  w->text);
+        w->said = true;
+        return false;
     }
-    char *const copy = strndup(text, size);
+    char *const copy = strndup(text + kind, size - kind);
     if (!copy) return false;
     const int wrong = regcomp(&w->regex, copy, REG_EXTENDED | REG_NOSUB);
     free(copy);
