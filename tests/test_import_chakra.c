@@ -320,6 +320,56 @@ static void the_real_file_arrives_whole(void **state)
     import_done(&i);
 }
 
+// Node k starts at k times 2^58 ns: three are within reach of the first one.
+static void durations_that_add_up_to_no_time_wrap_nothing(void **state)
+{
+    (void)state;
+    bytes file;
+    begin(&file);
+    for (uint64_t i = 1; i <= 40; i++) {
+        bytes n = node(i, "k", COMPUTE, false, i, (UINT64_C(1) << 58) / 1000);
+        if (i > 1) depend(&n, CONTROL, i - 1, 0);
+        message(&file, &n);
+    }
+    imported i =
+        import_into(save(&file, "long.et"), fixture_path(2, "one.sbt"));
+    assert_int_equal(3, i.job->events[TS_EVENT_KERNEL]);
+    // Those beyond, and as many dependencies.
+    assert_int_equal(2 * 37, import_tallied(&i.job->bad, "absurd_time"));
+    import_done(&i);
+}
+
+static bytes node_of_no_stream(uint64_t id, const char *name, uint32_t type)
+{
+    bytes n = { .size = 0 };
+    number(&n, 1, id);
+    text(&n, 2, name);
+    number(&n, 3, type);
+    number(&n, 7, 10);
+    attribute(&n, 10, "is_cpu_op", 27, false);
+    if (type == COLLECTIVE) attribute(&n, 10, "comm_type", 9, 0);
+    return n;
+}
+
+static void without_streams_computing_and_communication_overlap(void **state)
+{
+    (void)state;
+    bytes file;
+    begin(&file);
+    bytes n = node_of_no_stream(1, "a", COMPUTE);
+    message(&file, &n);
+    n = node_of_no_stream(2, "b", COLLECTIVE);
+    message(&file, &n);
+    n = node_of_no_stream(3, "c", COMPUTE);
+    message(&file, &n);
+    expect(&file,
+           "0+10000 kernel on device 0/stream 0 correlation=2 launch=a\n"
+           "0+10000 collective on device 0/stream 1 correlation=3 "
+           "name=AllReduce launch=b\n"
+           "10000+10000 kernel on device 0/stream 0 correlation=4 launch=c\n"
+           "estimated start_time 3\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +380,8 @@ int main(void)
         cmocka_unit_test(broken_nodes_and_cut_files_are_counted),
         cmocka_unit_test(old_schemas_are_refused_by_name),
         cmocka_unit_test(the_rank_is_in_the_name),
+        cmocka_unit_test(durations_that_add_up_to_no_time_wrap_nothing),
+        cmocka_unit_test(without_streams_computing_and_communication_overlap),
         cmocka_unit_test(the_real_file_arrives_whole),
     };
     return cmocka_run_group_tests(tests, fixture_begin, fixture_end);

@@ -30,8 +30,7 @@ static int64_t rank_of(const char *name)
     return at < end && at && name[at - 1] == '.' ? rank : IMPORT_NONE;
 }
 
-// Streams of nodes that tell none: one for each kind of work.
-static int64_t stream_of(const chakra_node *node)
+int64_t chakra_stream(const chakra_node *node)
 {
     if (node->thread != IMPORT_NONE) return node->thread;
     return node->type == CHAKRA_COMPUTE ? 0 : node->type < CHAKRA_SEND ? 2 : 1;
@@ -124,7 +123,7 @@ static void put_nodes(chakra *c)
             node->on_host
                 ? import_thread(c->job, c->process,
                                 node->thread == IMPORT_NONE ? 0 : node->thread)
-                : import_stream(c->job, 0, IMPORT_NONE, stream_of(node));
+                : import_stream(c->job, 0, IMPORT_NONE, chakra_stream(node));
     }
     for (size_t i = 0; i < c->count; i++) {
         chakra_node *const node = &c->nodes[i];

@@ -63,5 +63,7 @@ bool chakra_is(const uint8_t *head, size_t size);
 bool chakra_read(chakra *c);
 // Gives every node a time, and finds what launched what.
 bool chakra_layout(chakra *c);
+// Of a node of a device. Those that tell none: one for each kind of work.
+int64_t chakra_stream(const chakra_node *node);
 
 #endif // TS_IMPORT_CHAKRA_H

@@ -9,6 +9,9 @@
 */
 #include "tools/import/chakra.h"
 
+// Nothing ends later: a duration still fits behind it.
+#define END_NS (INT64_C(1) << 60)
+
 typedef struct ready {
     int64_t time_ns;
     uint64_t id;
@@ -175,7 +178,10 @@ static void break_circles(layout *l)
 
 static int64_t *place_of(layout *l, const chakra_node *node)
 {
-    const uint64_t place = (uint64_t)node->thread * 2 + node->on_host;
+    const int64_t on = !node->on_host                ? chakra_stream(node)
+                       : node->thread == IMPORT_NONE ? 0
+                                                     : node->thread;
+    const uint64_t place = (uint64_t)on * 2 + node->on_host;
     return import_map_put(&l->free_ns, (int64_t)place, NULL);
 }
 
@@ -190,7 +196,8 @@ static void place(layout *l, uint32_t index)
             l->ready_ns[index] > *free_ns ? l->ready_ns[index] : *free_ns;
         node->estimated = true;
     }
-    const int64_t end_ns = node->start_ns + node->duration_ns;
+    const int64_t told_ns = node->start_ns + node->duration_ns;
+    const int64_t end_ns = told_ns < END_NS ? told_ns : END_NS;
     if (end_ns > *free_ns) *free_ns = end_ns;
     for (uint32_t d = l->first[index]; d != UINT32_MAX; d = l->next[d]) {
         const uint32_t to = l->owner[d];
