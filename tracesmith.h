@@ -2250,7 +2250,7 @@ static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
         track = detail = 0;
     }
     TS__STORE(&total->track, track);
-    total->detail = detail;
+    TS__STORE(&total->detail, detail);
     TS__STORE(&total->cause, (uint32_t)cause);
     ts__loss_add(total, count, first, last, 0);
     ts__lock_give(&ts__c.ledger);
@@ -2286,7 +2286,7 @@ static ts_loss_entry ts__loss_row(ts__loss_total *total, uint64_t epoch)
     total->pending_last = TS__LOAD(&total->last);
     ts_loss_entry row;
     row.cause = TS__LOAD(&total->cause);
-    row.detail = total->detail;
+    row.detail = TS__LOAD(&total->detail);
     row.count = total->pending - total->sent;
     row.first = total->sent ? total->sent_last : TS__LOAD(&total->first);
     row.last = total->pending_last;
