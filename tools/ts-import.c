@@ -20,7 +20,7 @@ static const cli_option options[] = {
       .help = "only these ranks, with commas between",
       .text = &rank_list },
     { .name = "--force",
-      .help = "replace files that exist",
+      .help = "replace files that exist, but none that is read",
       .flag = &want_force },
     { .name = "--verbose",
       .help = "also list what has no place, was bad or is estimated",
@@ -81,6 +81,8 @@ static const import_format *choose(import_source *source)
 typedef struct import_run {
     import_outputs outputs;
     size_t sources, unknown, failed, cut, left_out;
+    char *unknown_name; // of the last one
+    bool is_sbt;        // it is
 } import_run;
 
 static bool is_wanted(const import_job *job)
@@ -118,15 +120,35 @@ static bool finish(import_run *run, import_job *job, bool ok)
     return import_outputs_add(&run->outputs, job);
 }
 
+static const char *why_unknown(bool is_sbt)
+{
+    return is_sbt ? "it is an SBT file already" : "it is none of the formats";
+}
+
+static void take_unknown(import_run *run, import_source *source)
+{
+    size_t size;
+    const uint8_t *const head = import_source_head(source, &size);
+    run->unknown++;
+    run->is_sbt = size >= 8 && !memcmp(head, TS_FILE_MAGIC, 8);
+    free(run->unknown_name);
+    run->unknown_name = strdup(import_source_name(source));
+    if (want_verbose)
+        cli_error(&tool, import_source_name(source), "%s; left out",
+                  why_unknown(run->is_sbt));
+}
+
 static void import_one(import_run *run, import_source *source)
 {
     run->sources++;
+    if (!import_outputs_spare(&run->outputs, source)) {
+        run->failed++;
+        cli_error(&tool, output, "%s", ts_result_text(TS_ERR_MEMORY));
+        return;
+    }
     const import_format *const format = choose(source);
     if (!format) {
-        run->unknown++;
-        if (want_verbose)
-            cli_error(&tool, import_source_name(source),
-                      "none of the formats; left out");
+        take_unknown(run, source);
         return;
     }
     if (format->missing) {
@@ -284,10 +306,11 @@ static void say_nothing(const import_run *run)
         cli_error(&tool, NULL, "no file is of rank %s", rank_list);
         return;
     }
-    cli_error(&tool, NULL,
-              run->sources == 1 ? "the file is none of the formats"
-                                : "no file is of any of the formats");
-    say_formats();
+    if (run->sources == 1)
+        cli_error(&tool, run->unknown_name, "%s", why_unknown(run->is_sbt));
+    else
+        cli_error(&tool, NULL, "no file is of any of the formats");
+    if (run->sources != 1 || !run->is_sbt) say_formats();
 }
 
 int main(int argc, char **argv)
@@ -306,6 +329,7 @@ int main(int argc, char **argv)
     else if (!run.outputs.count)
         say_nothing(&run);
     import_outputs_close(&run.outputs);
+    free(run.unknown_name);
     return cli_finish(&tool,
                       ok && !run.failed && !run.cut ? CLI_OK : CLI_FAILED);
 }

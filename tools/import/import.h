@@ -39,6 +39,12 @@ typedef struct import_source import_source;
 const char *import_source_name(const import_source *source);
 const char *import_source_base(const import_source *source);
 
+// The file that it comes from: of an archive, the archive.
+typedef struct import_file {
+    uint64_t device, number; // st_dev, st_ino; both 0: unknown
+} import_file;
+import_file import_source_file(const import_source *source);
+
 // The first bytes, 64 KiB or all; does not move the place of reading.
 const uint8_t *import_source_head(import_source *source, size_t *size);
 

@@ -15,10 +15,11 @@ struct import_source {
     import_bytes *inner; // of a member that is compressed itself
     char *name;          // of the source, for messages
     const char *error;
-    bool is_member;            // of a tar
-    uint64_t left;             // bytes of the member not yet read
-    uint64_t padding;          // behind them
-    uint64_t total;            // bytes of the file, 0 unknown
+    bool is_member;   // of a tar
+    uint64_t left;    // bytes of the member not yet read
+    uint64_t padding; // behind them
+    uint64_t total;   // bytes of the file, 0 unknown
+    import_file file;
     const char *path;          // of a file that holds just this source, or NULL
     char *temporary;           // its name
     uint8_t head[IMPORT_PEEK]; // of the temporary file
@@ -48,6 +49,11 @@ const char *import_source_base(const import_source *s)
     const char *const member = s->is_member ? strstr(s->name, ": ") : NULL;
     if (slash && slash[1] && slash > member) return slash + 1;
     return member ? member + 2 : s->name;
+}
+
+import_file import_source_file(const import_source *s)
+{
+    return s->file;
 }
 
 // The bytes of a member as they stand in the archive.
@@ -350,7 +356,10 @@ static bool open_file(import_input *input)
     if (!s->stream) close(fd);
     s->name = strdup(is_stdin ? "standard input" : input->path);
     if (!s->stream || !s->name) return fail(input, strerror(ENOMEM));
-    if (!fstat(fd, &st) && S_ISREG(st.st_mode)) s->total = (uint64_t)st.st_size;
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
+        s->total = (uint64_t)st.st_size;
+        s->file = (import_file){ (uint64_t)st.st_dev, (uint64_t)st.st_ino };
+    }
     size_t size = BLOCK;
     const uint8_t *const head = import_bytes_peek(s->stream, &size);
     if (!size) {

@@ -85,6 +85,23 @@ bool import_outputs_open(import_outputs *all)
     return false;
 }
 
+static bool is_same(import_file a, import_file b)
+{
+    return a.device == b.device && a.number == b.number;
+}
+
+bool import_outputs_spare(import_outputs *all, const import_source *source)
+{
+    const import_file file = import_source_file(source);
+    const size_t n = all->input_count;
+    if (n && is_same(all->inputs[n - 1], file)) return true; // a member
+    import_file *const more = realloc(all->inputs, (n + 1) * sizeof *more);
+    if (!more) return false;
+    all->inputs = more;
+    more[all->input_count++] = file;
+    return true;
+}
+
 const char *import_outputs_next(const import_outputs *all)
 {
     static char name[NAME + 32];
@@ -182,8 +199,22 @@ static char *name_of(const import_outputs *all, size_t i, bool by_rank)
     return strdup(name);
 }
 
+static bool is_input(const import_outputs *all, const char *path)
+{
+    struct stat st;
+    if (stat(path, &st)) return false;
+    const import_file file = { (uint64_t)st.st_dev, (uint64_t)st.st_ino };
+    for (size_t i = 0; i < all->input_count; i++)
+        if (is_same(all->inputs[i], file)) return true;
+    return false;
+}
+
 static bool is_free(const import_outputs *all, const char *path)
 {
+    if (is_input(all, path)) {
+        cli_error(all->tool, path, "it is read and is not replaced");
+        return false;
+    }
     if (all->force || access(path, F_OK)) return true;
     cli_error(all->tool, path, "it exists; --force replaces it");
     return false;
@@ -220,4 +251,5 @@ void import_outputs_close(import_outputs *all)
         free(o->base);
     }
     free(all->outputs);
+    free(all->inputs);
 }

@@ -25,10 +25,14 @@ typedef struct import_outputs {
     bool is_folder;     // `wanted` is one
     import_output *outputs;
     size_t count;
+    import_file *inputs; // what is read, never to be replaced
+    size_t input_count;
 } import_outputs;
 
 // Whether `wanted` can be written at all; says why not.
 bool import_outputs_open(import_outputs *all);
+// A source is read: no output may replace its file. False: no memory.
+bool import_outputs_spare(import_outputs *all, const import_source *source);
 // Where the next source is to be written.
 const char *import_outputs_next(const import_outputs *all);
 // It is complete: takes the job. False: no memory.
