@@ -558,7 +558,8 @@ typedef struct ts_replay_stats {
     uint64_t cut_edges;            // into the selection from outside
     uint64_t contradicted;         // left out because the record shows no wait
     uint64_t never_recorded;       // waits for an event that has no record
-    uint64_t missing_records;      // waits whose `record` the trace lacks
+    uint64_t missing_records;      // waits whose `record` the trace lacks, and
+                                   // those that name neither it nor an event
     uint64_t overlaps; // kernels that began before the one before them on
                        // their stream had ended: dependent launches
     uint64_t inferred[TS_EDGE_LIMIT]; // of the edges above, by times alone
@@ -7405,10 +7406,12 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
     if (wait->record) {
         found = ts__builder_named(b, wait);
         r->stats.missing_records += found == TS_NODE_NONE;
-    } else {
-        const ts__rmap *const latest = ts__builder_events(b, op);
-        found = wait->id ? ts__rmap_get(latest, wait->id) : TS_NODE_NONE;
+    } else if (wait->id) {
+        found = ts__rmap_get(ts__builder_events(b, op), wait->id);
         r->stats.never_recorded += found == TS_NODE_NONE;
+    } else { // its event may well have been recorded: nobody knows which it is
+        found = TS_NODE_NONE;
+        r->stats.missing_records++;
     }
     if (found == TS_NODE_NONE) return;
     const ts__event_op *const record = ts__replay_event(r, found);

@@ -167,6 +167,20 @@ static void a_wait_may_name_its_record(void **state)
     work_close(&x);
 }
 
+static void a_wait_that_names_no_event_misses_its_record(void **state)
+{
+    (void)state;
+    const op ops[] = {
+        { R, S0, 10, 10, 1, 31, 0, 0, HOST },
+        { W, S0 + 1, 15, 15, 2, 32, 0, 0, HOST },
+    };
+    fixture x = WORK(ops);
+    work_same(&x);
+    assert_int_equal(1, stats(&x)->missing_records);
+    assert_int_equal(0, stats(&x)->never_recorded);
+    work_close(&x);
+}
+
 static void every_wait_counts_not_only_the_last(void **state)
 {
     (void)state;
@@ -245,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_later_record_does_not_move_a_wait),
         cmocka_unit_test(a_wait_for_an_event_never_recorded_waits_for_nothing),
         cmocka_unit_test(a_wait_may_name_its_record),
+        cmocka_unit_test(a_wait_that_names_no_event_misses_its_record),
         cmocka_unit_test(every_wait_counts_not_only_the_last),
         cmocka_unit_test(events_cross_devices),
         cmocka_unit_test(events_are_found_without_queue_times),

@@ -345,10 +345,12 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
     if (wait->record) {
         found = ts__builder_named(b, wait);
         r->stats.missing_records += found == TS_NODE_NONE;
-    } else {
-        const ts__rmap *const latest = ts__builder_events(b, op);
-        found = wait->id ? ts__rmap_get(latest, wait->id) : TS_NODE_NONE;
+    } else if (wait->id) {
+        found = ts__rmap_get(ts__builder_events(b, op), wait->id);
         r->stats.never_recorded += found == TS_NODE_NONE;
+    } else { // its event may well have been recorded: nobody knows which it is
+        found = TS_NODE_NONE;
+        r->stats.missing_records++;
     }
     if (found == TS_NODE_NONE) return;
     const ts__event_op *const record = ts__replay_event(r, found);

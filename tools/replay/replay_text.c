@@ -168,7 +168,7 @@ static void print_figures(const replay_job *job)
     print_odd("no record", s->never_recorded,
               "waits for events never recorded: they wait for nothing");
     print_odd("missing record", s->missing_records,
-              "waits for records that the trace does not hold");
+              "waits whose record is not in the trace: they wait for nothing");
     print_idle(job);
     if (!job->dry_run) print_times(job);
     print_loops(&job->loops, s->operations);
