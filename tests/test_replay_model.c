@@ -556,6 +556,51 @@ static void streams_can_be_put_together(void **state)
     work_close(&x);
 }
 
+// A wait that was issued before its record, and what is behind the record.
+static void serialised_streams_do_not_wait_for_themselves(void **state)
+{
+    (void)state;
+    const call calls[] = { { HOST, 0, 1 * US, 1, "wait", 0 },
+                           { HOST, 2 * US, 3 * US, 2, "launch", 0 },
+                           { HOST, 4 * US, 5 * US, 3, "record", 0 },
+                           { HOST, 6 * US, 7 * US, 4, "launch", 0 } };
+    const op ops[] = {
+        { .kind = W,
+          .track = S0 + 1,
+          .start = 1 * US,
+          .end = 20 * US,
+          .queued = UNKNOWN,
+          .correlation = 1,
+          .id = 9,
+          .record = 3 },
+        { .kind = K,
+          .track = S0,
+          .start = 8 * US,
+          .end = 19 * US,
+          .queued = UNKNOWN,
+          .correlation = 2 },
+        { .kind = R,
+          .track = S0,
+          .start = 20 * US,
+          .end = 20 * US,
+          .queued = UNKNOWN,
+          .correlation = 3,
+          .id = 9 },
+        { .kind = K,
+          .track = S0 + 1,
+          .start = 21 * US,
+          .end = 30 * US,
+          .queued = UNKNOWN,
+          .correlation = 4 },
+    };
+    fixture x = WORK_CALLS(ops, calls);
+    const ts_change all = { .type = TS_CHANGE_SERIALISE };
+    with(&x, all);
+    assert_int_equal(0, stats(&x)->skipped[TS_SKIP_UNMET]);
+    assert_int_equal(4, stats(&x)->operations);
+    work_close(&x);
+}
+
 // Its only edge is gone: nothing but the record says when it starts.
 static void what_waits_for_nothing_any_more_starts_when_it_did(void **state)
 {
@@ -687,6 +732,7 @@ int main(void)
         cmocka_unit_test(transfers_keep_their_latency),
         cmocka_unit_test(equal_transfers_tell_no_latency),
         cmocka_unit_test(streams_can_be_put_together),
+        cmocka_unit_test(serialised_streams_do_not_wait_for_themselves),
         cmocka_unit_test(what_waits_for_nothing_any_more_starts_when_it_did),
         cmocka_unit_test(ratios_of_long_times_are_exact),
         cmocka_unit_test(ideal_overlap_hides_copies_behind_kernels),

@@ -74,7 +74,8 @@ typedef enum ts_change_type {
                             // has_ns, else a; for copies and collectives
     TS_CHANGE_MOVE = 5, // to stream `track` of their file, in order of issue
     TS_CHANGE_FUSE = 6, // what follows another on its stream needs no launch
-    TS_CHANGE_SERIALISE = 7, // one stream for each device, in order of issue
+    TS_CHANGE_SERIALISE = 7, // one stream for each device, in order of issue;
+                             // both: behind what they wait for
     TS_CHANGE_NO_LAUNCH = 8, // calls that launch take no time, launches
                              // arrive at once
     TS_CHANGE_HOST = 9,      // what the host does takes `factor` times as

@@ -408,29 +408,108 @@ static bool ts__alter_lanes_open(const ts_replay *r, ts__rvec *lanes)
                          r->lanes.count, 0xFF);
 }
 
-// Operations in order of issue, those of one lane as they lie there.
-static bool ts__alter_sort(ts__alter *a, size_t *count)
+/*
+    The place of a node among others: by issue and by time, neither before that
+    of what it waits for in the record, then in an order that fits the edges.
+    By issue alone, a queue could hold what its own front waits for.
+*/
+typedef struct ts__alter_place {
+    int64_t issue, time;
+    uint32_t missing, order;
+} ts__alter_place;
+
+static void ts__alter_places_begin(const ts_replay *r, ts__alter_place *places,
+                                   int64_t *latest)
 {
-    const ts_replay *const r = a->replay;
-    ts__rvec latest = { 0 };
-    *count = 0;
-    if (!ts__rvec_fill(&r->allocator, &latest, sizeof(int64_t), r->lanes.count,
-                       0x80) ||
-        !ts__rsort_open(&r->allocator, &a->sort, r->op_count)) {
-        ts__rvec_close(&r->allocator, &latest);
-        return false;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        places[i].issue = places[i].time = TS__NO_TIME;
+        places[i].missing = 0;
+        places[i].order = i;
     }
     for (uint32_t i = 0; i < r->op_count; i++) {
         if (!ts__alter_in_order(r, i)) continue;
-        int64_t *const last = (int64_t *)latest.data + ts__replay_lanes(r)[i];
+        int64_t *const last = latest + ts__replay_lanes(r)[i];
         const int64_t issue = ts__alter_issue(r, i);
         if (issue > *last) *last = issue;
-        ts__rsort_keys(&a->sort)[*count] = ts__rsort_time(*last);
-        ts__rsort_index(&a->sort)[(*count)++] = i;
+        places[i].issue = *last; // those of one lane as they lie there
+        places[i].time = ts__replay_time(r)[i];
     }
-    ts__rsort_run(&a->sort, *count);
-    ts__rvec_close(&r->allocator, &latest);
-    return true;
+    for (uint32_t e = 0; e < ts__replay_offsets(r)[r->node_count]; e++)
+        places[ts__replay_target(r, e)].missing++;
+}
+
+// `queue` has room for all nodes.
+static void ts__alter_places_fill(const ts_replay *r, ts__alter_place *places,
+                                  uint32_t *queue)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        if (!places[i].missing) queue[count++] = i;
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t from = queue[k];
+        places[from].order = k;
+        for (uint32_t e = ts__replay_offsets(r)[from];
+             e < ts__replay_offsets(r)[from + 1]; e++) {
+            ts__alter_place *const to = &places[ts__replay_target(r, e)];
+            if (places[from].issue > to->issue) to->issue = places[from].issue;
+            if (places[from].time > to->time) to->time = places[from].time;
+            if (!--to->missing) queue[count++] = ts__replay_target(r, e);
+        }
+    }
+}
+
+// A wait lies where it ends. A collective does not: to wait for others is no
+// reason to let pass what was issued behind it.
+static const ts__alter_place *ts__alter_place_of(const ts_replay *r,
+                                                 const ts__alter_place *places,
+                                                 uint32_t op)
+{
+    return ts__kind_works(ts__replay_op(r, op)->kind)
+               ? &places[op]
+               : &places[ts__replay_end_node(r, op)];
+}
+
+// Sorts the operations by one part of their places.
+static void ts__alter_sort_by(ts__alter *a, const ts__alter_place *places,
+                              size_t count, int part)
+{
+    for (size_t k = 0; k < count; k++) {
+        const ts__alter_place *const p =
+            ts__alter_place_of(a->replay, places, ts__rsort_index(&a->sort)[k]);
+        ts__rsort_keys(&a->sort)[k] = part == 0   ? p->order
+                                      : part == 1 ? ts__rsort_time(p->time)
+                                                  : ts__rsort_time(p->issue);
+    }
+    ts__rsort_run(&a->sort, count);
+}
+
+// Operations in order of their places.
+static bool ts__alter_sort(ts__alter *a, size_t *count)
+{
+    const ts_replay *const r = a->replay;
+    const ts_allocator *const memory = &r->allocator;
+    ts__rvec latest = { 0 }, places = { 0 }, queue = { 0 };
+    const bool ok =
+        ts__rvec_fill(memory, &latest, sizeof(int64_t), r->lanes.count, 0x80) &&
+        ts__rvec_reserve(memory, &places, sizeof(ts__alter_place),
+                         r->node_count) &&
+        ts__rvec_reserve(memory, &queue, sizeof(uint32_t), r->node_count) &&
+        ts__rsort_open(memory, &a->sort, r->op_count);
+    *count = 0;
+    if (ok) {
+        ts__alter_place *const all = (ts__alter_place *)places.data;
+        ts__alter_places_begin(r, all, (int64_t *)latest.data);
+        ts__alter_places_fill(r, all, (uint32_t *)queue.data);
+        for (uint32_t i = 0; i < r->op_count; i++)
+            if (ts__alter_in_order(r, i))
+                ts__rsort_index(&a->sort)[(*count)++] = i;
+        for (int part = 0; part < 3; part++)
+            ts__alter_sort_by(a, all, *count, part);
+    }
+    ts__rvec_close(memory, &latest);
+    ts__rvec_close(memory, &places);
+    ts__rvec_close(memory, &queue);
+    return ok;
 }
 
 static bool ts__alter_follow(ts__alter *a, uint32_t from, uint32_t to)
