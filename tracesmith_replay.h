@@ -559,7 +559,7 @@ typedef struct ts_replay_stats {
     uint64_t contradicted;         // left out because the record shows no wait
     uint64_t never_recorded;       // waits for an event that has no record
     uint64_t missing_records;      // waits whose `record` the trace lacks, and
-                                   // those that name neither it nor an event
+                                   // those whose event nobody can tell
     uint64_t overlaps; // kernels that began before the one before them on
                        // their stream had ended: dependent launches
     uint64_t inferred[TS_EDGE_LIMIT]; // of the edges above, by times alone
@@ -7117,6 +7117,7 @@ typedef struct ts__builder {
     ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
     ts__rvec only;     // uint32_t of each file: a lane of its only device
+    ts__rvec silent;   // bool of each file: of its records it has only calls
     ts__rvec asks;     // ts__ask: calls that wait for what nobody tells
     ts__rvec hardware; // uint32_t: last operation of each hardware queue
     ts__rsort sort;
@@ -7396,6 +7397,26 @@ static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
     return (ts__rmap *)b->event_of.data + ts__replay_file_of(b->replay, op);
 }
 
+// Calls record events, but the source does not say which.
+static bool ts__file_silent(const ts_reader *reader)
+{
+    const ts__table *const table = &reader->tables[TS_CHUNK_NAMES];
+    const uint64_t *const counts = ts_reader_info(reader)->counts;
+    if (counts[TS_EVENT_EVENT_RECORD] || !counts[TS_EVENT_API_CALL])
+        return false;
+    for (size_t i = 0; i < table->count; i++) {
+        const ts_text name = { (const char *)table->items[i].body,
+                               table->items[i].size };
+        if (ts__text_has(name, "EventRecord")) return true;
+    }
+    return false;
+}
+
+static bool ts__builder_silent(const ts__builder *b, uint32_t op)
+{
+    return ((const bool *)b->silent.data)[ts__replay_file_of(b->replay, op)];
+}
+
 static void ts__builder_wait_event(ts__builder *b, uint32_t op,
                                    ts_edge_kind kind)
 {
@@ -7407,10 +7428,10 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
     if (wait->record) {
         found = ts__builder_named(b, wait);
         r->stats.missing_records += found == TS_NODE_NONE;
-    } else if (wait->id) {
+    } else if (wait->id && !ts__builder_silent(b, op)) {
         found = ts__rmap_get(ts__builder_events(b, op), wait->id);
         r->stats.never_recorded += found == TS_NODE_NONE;
-    } else { // its event may well have been recorded: nobody knows which it is
+    } else { // its event may well have been recorded: nobody knows
         found = TS_NODE_NONE;
         r->stats.missing_records++;
     }
@@ -7611,10 +7632,15 @@ static bool ts__builder_lanes(ts__builder *b)
                        r->files.count, 0) ||
         !ts__rvec_fill(b->allocator, &b->only, sizeof(uint32_t), r->files.count,
                        0xFF) ||
+        !ts__rvec_fill(b->allocator, &b->silent, sizeof(bool), r->files.count,
+                       0) ||
         !ts__rvec_fill(b->allocator, &b->hardware, sizeof(uint32_t),
                        r->device_results.count * r->connections, 0xFF))
         return false;
     ts__builder_only(b);
+    for (uint32_t i = 0; i < r->files.count; i++)
+        ((bool *)b->silent.data)[i] =
+            ts__file_silent(ts__replay_file(r, i)->reader);
     for (uint32_t i = 0; i < r->lanes.count && !b->failed; i++) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         ts__lane_state *const state = ts__builder_lane(b, i);
@@ -9016,6 +9042,7 @@ static void ts__builder_close(ts__builder *b)
                        &((ts__rmap *)b->event_of.data + i)->entries);
     ts__rvec_close(b->allocator, &b->event_of);
     ts__rvec_close(b->allocator, &b->only);
+    ts__rvec_close(b->allocator, &b->silent);
     ts__rvec_close(b->allocator, &b->asks);
     ts__rvec_close(b->allocator, &b->hardware);
     ts__rvec_close(b->allocator, &b->named);

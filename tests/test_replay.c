@@ -181,6 +181,18 @@ static void a_wait_that_names_no_event_misses_its_record(void **state)
     work_close(&x);
 }
 
+static void a_record_that_is_only_a_call_is_missing(void **state)
+{
+    (void)state;
+    const op ops[] = { { W, S0 + 1, 15, 15, 2, 32, 7, 0, HOST } };
+    const call calls[] = { { HOST, 5, 6, 31, "cudaEventRecord", 0 } };
+    fixture x = WORK_CALLS(ops, calls);
+    work_same(&x);
+    assert_int_equal(1, stats(&x)->missing_records);
+    assert_int_equal(0, stats(&x)->never_recorded);
+    work_close(&x);
+}
+
 static void every_wait_counts_not_only_the_last(void **state)
 {
     (void)state;
@@ -260,6 +272,7 @@ int main(void)
         cmocka_unit_test(a_wait_for_an_event_never_recorded_waits_for_nothing),
         cmocka_unit_test(a_wait_may_name_its_record),
         cmocka_unit_test(a_wait_that_names_no_event_misses_its_record),
+        cmocka_unit_test(a_record_that_is_only_a_call_is_missing),
         cmocka_unit_test(every_wait_counts_not_only_the_last),
         cmocka_unit_test(events_cross_devices),
         cmocka_unit_test(events_are_found_without_queue_times),

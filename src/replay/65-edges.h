@@ -55,6 +55,7 @@ typedef struct ts__builder {
     ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
     ts__rvec only;     // uint32_t of each file: a lane of its only device
+    ts__rvec silent;   // bool of each file: of its records it has only calls
     ts__rvec asks;     // ts__ask: calls that wait for what nobody tells
     ts__rvec hardware; // uint32_t: last operation of each hardware queue
     ts__rsort sort;
@@ -334,6 +335,26 @@ static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
     return (ts__rmap *)b->event_of.data + ts__replay_file_of(b->replay, op);
 }
 
+// Calls record events, but the source does not say which.
+static bool ts__file_silent(const ts_reader *reader)
+{
+    const ts__table *const table = &reader->tables[TS_CHUNK_NAMES];
+    const uint64_t *const counts = ts_reader_info(reader)->counts;
+    if (counts[TS_EVENT_EVENT_RECORD] || !counts[TS_EVENT_API_CALL])
+        return false;
+    for (size_t i = 0; i < table->count; i++) {
+        const ts_text name = { (const char *)table->items[i].body,
+                               table->items[i].size };
+        if (ts__text_has(name, "EventRecord")) return true;
+    }
+    return false;
+}
+
+static bool ts__builder_silent(const ts__builder *b, uint32_t op)
+{
+    return ((const bool *)b->silent.data)[ts__replay_file_of(b->replay, op)];
+}
+
 static void ts__builder_wait_event(ts__builder *b, uint32_t op,
                                    ts_edge_kind kind)
 {
@@ -345,10 +366,10 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
     if (wait->record) {
         found = ts__builder_named(b, wait);
         r->stats.missing_records += found == TS_NODE_NONE;
-    } else if (wait->id) {
+    } else if (wait->id && !ts__builder_silent(b, op)) {
         found = ts__rmap_get(ts__builder_events(b, op), wait->id);
         r->stats.never_recorded += found == TS_NODE_NONE;
-    } else { // its event may well have been recorded: nobody knows which it is
+    } else { // its event may well have been recorded: nobody knows
         found = TS_NODE_NONE;
         r->stats.missing_records++;
     }
@@ -549,10 +570,15 @@ static bool ts__builder_lanes(ts__builder *b)
                        r->files.count, 0) ||
         !ts__rvec_fill(b->allocator, &b->only, sizeof(uint32_t), r->files.count,
                        0xFF) ||
+        !ts__rvec_fill(b->allocator, &b->silent, sizeof(bool), r->files.count,
+                       0) ||
         !ts__rvec_fill(b->allocator, &b->hardware, sizeof(uint32_t),
                        r->device_results.count * r->connections, 0xFF))
         return false;
     ts__builder_only(b);
+    for (uint32_t i = 0; i < r->files.count; i++)
+        ((bool *)b->silent.data)[i] =
+            ts__file_silent(ts__replay_file(r, i)->reader);
     for (uint32_t i = 0; i < r->lanes.count && !b->failed; i++) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         ts__lane_state *const state = ts__builder_lane(b, i);

@@ -139,6 +139,7 @@ static void ts__builder_close(ts__builder *b)
                        &((ts__rmap *)b->event_of.data + i)->entries);
     ts__rvec_close(b->allocator, &b->event_of);
     ts__rvec_close(b->allocator, &b->only);
+    ts__rvec_close(b->allocator, &b->silent);
     ts__rvec_close(b->allocator, &b->asks);
     ts__rvec_close(b->allocator, &b->hardware);
     ts__rvec_close(b->allocator, &b->named);
