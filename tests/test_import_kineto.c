@@ -8,7 +8,6 @@
 #include "tests/import_fixture.h"
 #include "tools/import/import.h"
 
-#include <time.h>
 
 #ifdef TRACESMITH_YAJL
 
