@@ -8,7 +8,6 @@
 #include "tests/import_fixture.h"
 #include "tools/import/import.h"
 
-
 #ifdef TRACESMITH_YAJL
 
 static char *read_all(const char *path)
