@@ -5076,6 +5076,20 @@ static void ts__rsort_run(ts__rsort *s, size_t count)
     }
 }
 
+/*
+    Of `groups` groups, how many each has, and a 0, become where each ends.
+    Whoever then places the members from the last to the first, at
+    --offsets[group], leaves where each begins.
+*/
+static void ts__offsets_sum(uint32_t *offsets, size_t groups)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i <= groups; i++) {
+        sum += offsets[i];
+        offsets[i] = sum;
+    }
+}
+
 /* ---- 9.19 Replay: what is held ------------------------------------------- */
 
 // What a replay keeps of an operation besides its node.
@@ -8901,31 +8915,27 @@ static void ts__builder_turns(ts__builder *b)
     ts__rvec_close(b->allocator, &turns);
 }
 
-// Turns the list of edges into offsets, targets and kinds.
-static bool ts__builder_pack(ts__builder *b)
+// Turns a list of edges between so many nodes into offsets, targets and kinds.
+static bool ts__edges_pack(const ts_allocator *a, const ts__rvec *list,
+                           size_t nodes, ts__rvec *offsets, ts__rvec *targets,
+                           ts__rvec *kinds)
 {
-    ts_replay *const r = b->replay;
-    const ts__edge *const edges = (const ts__edge *)b->edges.data;
-    const size_t count = b->edges.count, nodes = r->node_count;
-    if (!ts__rvec_fill(b->allocator, &r->offsets, sizeof(uint32_t), nodes + 1,
-                       0) ||
-        !ts__rvec_reserve(b->allocator, &r->targets, sizeof(uint32_t), count) ||
-        !ts__rvec_reserve(b->allocator, &r->kinds, sizeof(uint8_t), count))
+    const ts__edge *const edges = (const ts__edge *)list->data;
+    const size_t count = list->count;
+    if (!ts__rvec_fill(a, offsets, sizeof(uint32_t), nodes + 1, 0) ||
+        !ts__rvec_reserve(a, targets, sizeof(uint32_t), count) ||
+        !ts__rvec_reserve(a, kinds, sizeof(uint8_t), count))
         return false;
-    uint32_t *const offsets = (uint32_t *)r->offsets.data;
+    uint32_t *const first = (uint32_t *)offsets->data;
     for (size_t i = 0; i < count; i++)
-        offsets[edges[i].from]++;
-    uint32_t sum = 0;
-    for (size_t i = 0; i <= nodes; i++) {
-        sum += offsets[i];
-        offsets[i] = sum; // one too far: the loop below counts down
-    }
+        first[edges[i].from]++;
+    ts__offsets_sum(first, nodes);
     for (size_t i = count; i-- > 0;) {
-        const uint32_t at = --offsets[edges[i].from];
-        ((uint32_t *)r->targets.data)[at] = edges[i].to;
-        ((uint8_t *)r->kinds.data)[at] = edges[i].kind;
+        const uint32_t at = --first[edges[i].from];
+        ((uint32_t *)targets->data)[at] = edges[i].to;
+        ((uint8_t *)kinds->data)[at] = edges[i].kind;
     }
-    r->targets.count = r->kinds.count = count;
+    targets->count = kinds->count = count;
     return true;
 }
 
@@ -9081,8 +9091,10 @@ static ts_result ts__replay_build(ts_replay *r)
     if (ts__builder_edges(&b))
         result = b.edges.count >= UINT32_MAX || r->node_count >= UINT32_MAX
                      ? TS_ERR_UNSUPPORTED
-                 : ts__builder_pack(&b) ? TS_OK
-                                        : TS_ERR_MEMORY;
+                 : ts__edges_pack(&r->allocator, &b.edges, r->node_count,
+                                  &r->offsets, &r->targets, &r->kinds)
+                     ? TS_OK
+                     : TS_ERR_MEMORY;
     ts__builder_close(&b);
     if (result == TS_OK && !ts__replay_settle(r)) result = TS_ERR_MEMORY;
     return result;
@@ -9248,11 +9260,7 @@ static bool ts__reverse_open(ts_replay *r, ts__reverse *v)
     uint32_t *const offsets = (uint32_t *)v->offsets.data;
     for (uint32_t e = 0; e < count; e++)
         offsets[ts__replay_target(r, e)]++;
-    uint32_t sum = 0;
-    for (size_t i = 0; i <= r->node_count; i++) {
-        sum += offsets[i];
-        offsets[i] = sum; // one too far: the loop below counts down
-    }
+    ts__offsets_sum(offsets, r->node_count);
     for (uint32_t i = 0; i < r->node_count; i++)
         for (uint32_t e = ts__replay_offsets(r)[i];
              e < ts__replay_offsets(r)[i + 1]; e++)
@@ -15462,33 +15470,17 @@ static bool ts__precede_edges(ts__precede *o)
 {
     const ts_races *const x = o->races;
     const ts_replay *const r = x->replay;
-    const size_t nodes = x->heads.count, count = x->edges.count;
+    const size_t nodes = x->heads.count;
     const ts__edge *const edges = (const ts__edge *)x->edges.data;
-    if (!ts__rvec_fill(o->allocator, &o->missing, sizeof(uint32_t), nodes, 0) ||
-        !ts__rvec_fill(o->allocator, &o->offsets, sizeof(uint32_t), nodes + 1,
-                       0) ||
-        !ts__rvec_reserve(o->allocator, &o->targets, sizeof(uint32_t), count) ||
-        !ts__rvec_reserve(o->allocator, &o->kinds, sizeof(uint8_t), count))
+    if (!ts__rvec_fill(o->allocator, &o->missing, sizeof(uint32_t), nodes, 0))
         return false;
     uint32_t *const missing = (uint32_t *)o->missing.data;
-    uint32_t *const offsets = (uint32_t *)o->offsets.data;
     for (uint32_t e = 0; e < ts__replay_offsets(r)[r->node_count]; e++)
         missing[ts__replay_target(r, e)]++;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < x->edges.count; i++)
         missing[edges[i].to]++;
-        offsets[edges[i].from]++;
-    }
-    uint32_t sum = 0;
-    for (size_t i = 0; i <= nodes; i++) {
-        sum += offsets[i];
-        offsets[i] = sum; // one too far: the loop below counts down
-    }
-    for (size_t i = count; i-- > 0;) {
-        const uint32_t at = --offsets[edges[i].from];
-        ((uint32_t *)o->targets.data)[at] = edges[i].to;
-        ((uint8_t *)o->kinds.data)[at] = edges[i].kind;
-    }
-    return true;
+    return ts__edges_pack(o->allocator, &x->edges, nodes, &o->offsets,
+                          &o->targets, &o->kinds);
 }
 
 static void ts__precede_close(ts__precede *o)
@@ -16722,11 +16714,7 @@ static bool ts__trial_links(ts__trial *t)
     const uint32_t *const befores = (const uint32_t *)x->befores.data;
     for (size_t i = 0; i < x->befores.count; i++)
         offsets[befores[i]]++;
-    uint32_t sum = 0;
-    for (size_t i = 0; i <= count; i++) {
-        sum += offsets[i];
-        offsets[i] = sum; // one too far: the loop below counts down
-    }
+    ts__offsets_sum(offsets, count);
     for (uint32_t i = 0; i < count; i++) {
         const ts__race_event *const event = ts__races_event(x, i);
         for (uint32_t k = 0; k < event->before_count; k++)

@@ -237,6 +237,20 @@ static void ts__rsort_run(ts__rsort *s, size_t count)
     }
 }
 
+/*
+    Of `groups` groups, how many each has, and a 0, become where each ends.
+    Whoever then places the members from the last to the first, at
+    --offsets[group], leaves where each begins.
+*/
+static void ts__offsets_sum(uint32_t *offsets, size_t groups)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i <= groups; i++) {
+        sum += offsets[i];
+        offsets[i] = sum;
+    }
+}
+
 /* ---- 9.19 Replay: what is held ------------------------------------------- */
 
 // What a replay keeps of an operation besides its node.

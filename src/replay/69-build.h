@@ -1,28 +1,24 @@
-// Turns the list of edges into offsets, targets and kinds.
-static bool ts__builder_pack(ts__builder *b)
+// Turns a list of edges between so many nodes into offsets, targets and kinds.
+static bool ts__edges_pack(const ts_allocator *a, const ts__rvec *list,
+                           size_t nodes, ts__rvec *offsets, ts__rvec *targets,
+                           ts__rvec *kinds)
 {
-    ts_replay *const r = b->replay;
-    const ts__edge *const edges = (const ts__edge *)b->edges.data;
-    const size_t count = b->edges.count, nodes = r->node_count;
-    if (!ts__rvec_fill(b->allocator, &r->offsets, sizeof(uint32_t), nodes + 1,
-                       0) ||
-        !ts__rvec_reserve(b->allocator, &r->targets, sizeof(uint32_t), count) ||
-        !ts__rvec_reserve(b->allocator, &r->kinds, sizeof(uint8_t), count))
+    const ts__edge *const edges = (const ts__edge *)list->data;
+    const size_t count = list->count;
+    if (!ts__rvec_fill(a, offsets, sizeof(uint32_t), nodes + 1, 0) ||
+        !ts__rvec_reserve(a, targets, sizeof(uint32_t), count) ||
+        !ts__rvec_reserve(a, kinds, sizeof(uint8_t), count))
         return false;
-    uint32_t *const offsets = (uint32_t *)r->offsets.data;
+    uint32_t *const first = (uint32_t *)offsets->data;
     for (size_t i = 0; i < count; i++)
-        offsets[edges[i].from]++;
-    uint32_t sum = 0;
-    for (size_t i = 0; i <= nodes; i++) {
-        sum += offsets[i];
-        offsets[i] = sum; // one too far: the loop below counts down
-    }
+        first[edges[i].from]++;
+    ts__offsets_sum(first, nodes);
     for (size_t i = count; i-- > 0;) {
-        const uint32_t at = --offsets[edges[i].from];
-        ((uint32_t *)r->targets.data)[at] = edges[i].to;
-        ((uint8_t *)r->kinds.data)[at] = edges[i].kind;
+        const uint32_t at = --first[edges[i].from];
+        ((uint32_t *)targets->data)[at] = edges[i].to;
+        ((uint8_t *)kinds->data)[at] = edges[i].kind;
     }
-    r->targets.count = r->kinds.count = count;
+    targets->count = kinds->count = count;
     return true;
 }
 
@@ -178,8 +174,10 @@ static ts_result ts__replay_build(ts_replay *r)
     if (ts__builder_edges(&b))
         result = b.edges.count >= UINT32_MAX || r->node_count >= UINT32_MAX
                      ? TS_ERR_UNSUPPORTED
-                 : ts__builder_pack(&b) ? TS_OK
-                                        : TS_ERR_MEMORY;
+                 : ts__edges_pack(&r->allocator, &b.edges, r->node_count,
+                                  &r->offsets, &r->targets, &r->kinds)
+                     ? TS_OK
+                     : TS_ERR_MEMORY;
     ts__builder_close(&b);
     if (result == TS_OK && !ts__replay_settle(r)) result = TS_ERR_MEMORY;
     return result;
@@ -345,11 +343,7 @@ static bool ts__reverse_open(ts_replay *r, ts__reverse *v)
     uint32_t *const offsets = (uint32_t *)v->offsets.data;
     for (uint32_t e = 0; e < count; e++)
         offsets[ts__replay_target(r, e)]++;
-    uint32_t sum = 0;
-    for (size_t i = 0; i <= r->node_count; i++) {
-        sum += offsets[i];
-        offsets[i] = sum; // one too far: the loop below counts down
-    }
+    ts__offsets_sum(offsets, r->node_count);
     for (uint32_t i = 0; i < r->node_count; i++)
         for (uint32_t e = ts__replay_offsets(r)[i];
              e < ts__replay_offsets(r)[i + 1]; e++)

@@ -561,33 +561,17 @@ static bool ts__precede_edges(ts__precede *o)
 {
     const ts_races *const x = o->races;
     const ts_replay *const r = x->replay;
-    const size_t nodes = x->heads.count, count = x->edges.count;
+    const size_t nodes = x->heads.count;
     const ts__edge *const edges = (const ts__edge *)x->edges.data;
-    if (!ts__rvec_fill(o->allocator, &o->missing, sizeof(uint32_t), nodes, 0) ||
-        !ts__rvec_fill(o->allocator, &o->offsets, sizeof(uint32_t), nodes + 1,
-                       0) ||
-        !ts__rvec_reserve(o->allocator, &o->targets, sizeof(uint32_t), count) ||
-        !ts__rvec_reserve(o->allocator, &o->kinds, sizeof(uint8_t), count))
+    if (!ts__rvec_fill(o->allocator, &o->missing, sizeof(uint32_t), nodes, 0))
         return false;
     uint32_t *const missing = (uint32_t *)o->missing.data;
-    uint32_t *const offsets = (uint32_t *)o->offsets.data;
     for (uint32_t e = 0; e < ts__replay_offsets(r)[r->node_count]; e++)
         missing[ts__replay_target(r, e)]++;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < x->edges.count; i++)
         missing[edges[i].to]++;
-        offsets[edges[i].from]++;
-    }
-    uint32_t sum = 0;
-    for (size_t i = 0; i <= nodes; i++) {
-        sum += offsets[i];
-        offsets[i] = sum; // one too far: the loop below counts down
-    }
-    for (size_t i = count; i-- > 0;) {
-        const uint32_t at = --offsets[edges[i].from];
-        ((uint32_t *)o->targets.data)[at] = edges[i].to;
-        ((uint8_t *)o->kinds.data)[at] = edges[i].kind;
-    }
-    return true;
+    return ts__edges_pack(o->allocator, &x->edges, nodes, &o->offsets,
+                          &o->targets, &o->kinds);
 }
 
 static void ts__precede_close(ts__precede *o)

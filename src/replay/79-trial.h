@@ -474,11 +474,7 @@ static bool ts__trial_links(ts__trial *t)
     const uint32_t *const befores = (const uint32_t *)x->befores.data;
     for (size_t i = 0; i < x->befores.count; i++)
         offsets[befores[i]]++;
-    uint32_t sum = 0;
-    for (size_t i = 0; i <= count; i++) {
-        sum += offsets[i];
-        offsets[i] = sum; // one too far: the loop below counts down
-    }
+    ts__offsets_sum(offsets, count);
     for (uint32_t i = 0; i < count; i++) {
         const ts__race_event *const event = ts__races_event(x, i);
         for (uint32_t k = 0; k < event->before_count; k++)
