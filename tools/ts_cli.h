@@ -101,6 +101,8 @@ size_t cli_utf8(const char *text, size_t size, uint32_t *code);
 
 // Prints a text with control characters and invalid UTF-8 made harmless.
 void cli_put_text(FILE *out, const char *text, size_t size);
+// The same, cut or padded to `width` characters, which bytes are not.
+void cli_put_padded(FILE *out, const char *text, size_t size, uint32_t width);
 
 /* ==== 3. JSON ============================================================ */
 

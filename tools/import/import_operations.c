@@ -19,25 +19,27 @@ void import_gpu_collective(import_job *job, const import_operation *operation,
     import_gpu(job, &o);
 }
 
-void import_event_record(import_job *job, uint32_t stream, uint64_t id,
-                         uint64_t correlation)
+static void add_event_record(import_job *job, uint32_t stream, uint64_t id,
+                             uint64_t correlation, bool before)
 {
     import_record *const r = import_list_add(job, &job->tables->records);
     if (!r) return;
     r->correlation = correlation;
     r->stream = stream;
     r->id = id;
+    r->before = before;
+}
+
+void import_event_record(import_job *job, uint32_t stream, uint64_t id,
+                         uint64_t correlation)
+{
+    add_event_record(job, stream, id, correlation, false);
 }
 
 void import_event_record_before(import_job *job, uint32_t stream, uint64_t id,
                                 uint64_t wait)
 {
-    import_record *const r = import_list_add(job, &job->tables->records);
-    if (!r) return;
-    r->correlation = wait;
-    r->stream = stream;
-    r->id = id;
-    r->before = true;
+    add_event_record(job, stream, id, wait, true);
 }
 
 /* ---- Calls -------------------------------------------------------------- */

@@ -181,19 +181,6 @@ static void print_operation(const live *l, const ts_operation *op)
 
 /* ---- The screen ---------------------------------------------------------- */
 
-static void put_cut(const char *text, size_t size, uint32_t width)
-{
-    uint32_t code, used = 0;
-    while (size && used < width) {
-        const size_t step = cli_utf8(text, size, &code);
-        cli_put_text(stdout, text, step);
-        text += step;
-        size -= step;
-        used++;
-    }
-    printf("%*s", (int)(width - used), "");
-}
-
 static void put_bar(double share, uint32_t width)
 {
     for (uint32_t i = 0; i < width; i++)
@@ -217,14 +204,14 @@ static void draw_line(const live *l, const line *of, uint32_t width)
     const cli_text done =
         cli_format("%s/%s", cli_count(of->done).s, cli_count(of->all).s);
     fputs("  ", stdout);
-    put_cut(name.text, name.size, NAME_WIDTH);
+    cli_put_padded(stdout, name.text, name.size, NAME_WIDTH);
     printf(" %15s ", done.s);
     if (of->running > 1)
         printf("%2" PRIu32 "x ", of->running);
     else
         fputs(of->running ? " >  " : "    ", stdout);
-    put_cut(what.text, what.size,
-            width > NAME_WIDTH + 24 ? width - NAME_WIDTH - 24 : 0);
+    cli_put_padded(stdout, what.text, what.size,
+                   width > NAME_WIDTH + 24 ? width - NAME_WIDTH - 24 : 0);
     fputs("\x1b[K\n", stdout);
 }
 

@@ -176,20 +176,6 @@ static void print_figures(const replay_job *job)
 
 /* ---- Streams ------------------------------------------------------------ */
 
-// Pads and cuts to a number of characters, which bytes are not.
-static void print_padded(const char *text, size_t size, uint32_t width)
-{
-    uint32_t code, used = 0;
-    while (size && used < width) {
-        const size_t step = cli_utf8(text, size, &code);
-        cli_put_text(stdout, text, step);
-        text += step;
-        size -= step;
-        used++;
-    }
-    printf("%*s", (int)(width - used), "");
-}
-
 // "2 upload" for a stream, "device 0 vdev" for a device.
 static void print_track(const replay_job *job, const ts_lane *lane, uint32_t id,
                         uint32_t indent)
@@ -215,7 +201,7 @@ static void print_track(const replay_job *job, const ts_lane *lane, uint32_t id,
     }
     const int used = printf("%*s%s", (int)indent, "", before.s);
     const int left = NAME_WIDTH - used;
-    print_padded(name.text, name.size, left > 0 ? (uint32_t)left : 0);
+    cli_put_padded(stdout, name.text, name.size, left > 0 ? (uint32_t)left : 0);
 }
 
 static void print_bar(const replay_row *row, int64_t makespan)
