@@ -19,7 +19,7 @@ struct import_bytes {
     void *user;
     bool opened, packed, ended, behind; // behind: the gzip data is complete
     const char *error;
-    uint64_t done;
+    _Atomic uint64_t done; // also read by the progress bar, on any thread
     size_t in_at, in_size;
     size_t at, size; // of what is unpacked and not yet taken
 #ifdef TRACESMITH_ZLIB

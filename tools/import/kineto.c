@@ -60,7 +60,7 @@ static bool time_value(kineto_value value, bool *is_ns, int64_t *ns)
 
 bool kineto_time_of(kineto *k, kineto_time *time, bool with_duration)
 {
-    const kineto_value *const fields = k->row.fields;
+    const kineto_value *const fields = k->row->fields;
     bool is_ns = false;
     time->start_ns = time->duration_ns = 0;
     if (!time_value(fields[KINETO_TS], &is_ns, &time->start_ns)) {
@@ -90,7 +90,7 @@ uint32_t kineto_number_of(kineto *k, const char *text, size_t size)
 
 uint32_t kineto_category(kineto *k)
 {
-    const kineto_value cat = k->row.fields[KINETO_CAT];
+    const kineto_value cat = k->row->fields[KINETO_CAT];
     return cat.type == KINETO_TEXT ? kineto_number_of(k, cat.text, cat.size)
                                    : 0;
 }
@@ -98,15 +98,15 @@ uint32_t kineto_category(kineto *k)
 uint32_t kineto_process(kineto *k)
 {
     int64_t pid;
-    return kineto_int(k->row.fields[KINETO_PID], &pid)
+    return kineto_int(k->row->fields[KINETO_PID], &pid)
                ? import_process(k->job, pid)
                : 0;
 }
 
 uint32_t kineto_thread(kineto *k)
 {
-    const kineto_value pid = k->row.fields[KINETO_PID];
-    const kineto_value tid = k->row.fields[KINETO_TID];
+    const kineto_value pid = k->row->fields[KINETO_PID];
+    const kineto_value tid = k->row->fields[KINETO_TID];
     int64_t process, thread;
     const bool is_process = kineto_int(pid, &process);
     if (is_process && kineto_int(tid, &thread))
@@ -124,7 +124,7 @@ static void find_near_time(kineto *k)
     size_t size;
     const uint8_t *const head = import_source_head(k->job->source, &size);
     for (size_t i = 0; i + 5 < size; i++) {
-        kineto_value *const ts = &k->row.fields[KINETO_TS];
+        kineto_value ts = { .type = KINETO_NUMBER };
         if (head[i] != '"' || memcmp(head + i, "\"ts\"", 4)) continue;
         i += 4;
         while (i < size && strchr(" :\"\n", head[i]) && head[i])
@@ -132,12 +132,11 @@ static void find_near_time(kineto *k)
         const size_t from = i;
         while (i < size && strchr("0123456789.", head[i]) && head[i])
             i++;
-        ts->type = KINETO_NUMBER;
-        ts->text = (const char *)head + from;
-        ts->size = i - from;
+        ts.text = (const char *)head + from;
+        ts.size = i - from;
         int64_t time_ns;
         bool is_ns = false;
-        if (!time_value(*ts, &is_ns, &time_ns) || !time_ns) continue;
+        if (!time_value(ts, &is_ns, &time_ns) || !time_ns) continue;
         import_near(k->job, time_ns);
         return;
     }
@@ -147,8 +146,8 @@ static void find_near_time(kineto *k)
 
 void kineto_no_place(kineto *k, const char *key, size_t size)
 {
-    kineto_value cat = k->row.fields[KINETO_CAT];
-    if (cat.type != KINETO_TEXT) cat = k->row.fields[KINETO_PH];
+    kineto_value cat = k->row->fields[KINETO_CAT];
+    if (cat.type != KINETO_TEXT) cat = k->row->fields[KINETO_PH];
     const size_t cat_size = cat.type == KINETO_TEXT ? cat.size : 0;
     const uint64_t hash =
         XXH3_64bits_withSeed(key, size, XXH3_64bits(cat.text, cat_size));
@@ -170,8 +169,8 @@ void kineto_no_place(kineto *k, const char *key, size_t size)
 
 void kineto_no_place_but(kineto *k, const char *const *known)
 {
-    for (size_t i = 0; i < k->row.arg_count; i++) {
-        const kineto_arg *const arg = &k->row.args[i];
+    for (size_t i = 0; i < k->row->arg_count; i++) {
+        const kineto_arg *const arg = &k->row->args[i];
         const char *const *name = known;
         while (*name && (strlen(*name) != arg->key_size ||
                          memcmp(*name, arg->key, arg->key_size)))
@@ -242,7 +241,7 @@ static category category_of(kineto_value cat)
 
 static void take_complete(kineto *k)
 {
-    switch (category_of(k->row.fields[KINETO_CAT])) {
+    switch (category_of(k->row->fields[KINETO_CAT])) {
     case CAT_KERNEL: kineto_take_gpu(k, TS_EVENT_KERNEL); break;
     case CAT_MEMCPY: kineto_take_gpu(k, TS_EVENT_MEMCPY); break;
     case CAT_MEMSET: kineto_take_gpu(k, TS_EVENT_MEMSET); break;
@@ -257,7 +256,7 @@ static void take_complete(kineto *k)
 
 static void take_event(kineto *k)
 {
-    const kineto_value ph = k->row.fields[KINETO_PH];
+    const kineto_value ph = k->row->fields[KINETO_PH];
     k->job->rows++;
     if (ph.type != KINETO_TEXT || ph.size != 1) {
         import_bad(k->job, "no_phase", IMPORT_NONE);
@@ -278,7 +277,7 @@ static void take_event(kineto *k)
 
 void kineto_take(kineto *k)
 {
-    if (k->row.place == KINETO_EVENT)
+    if (k->row->place == KINETO_EVENT)
         take_event(k);
     else
         kineto_take_beside(k);

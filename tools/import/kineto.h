@@ -1,8 +1,11 @@
 /*
     kineto.h - JSON traces of the PyTorch profiler (Kineto)
 
-        import_source -> kineto_json.c -> rows -> kineto_rows.c, ... -> job
-                         blocks, repair           what each row means
+        import_source -> kineto_json.c -> rows -> kineto_host.c, ... -> job
+                         blocks, repair   flow    what each row means
+
+    Two threads, one on either side of the flow; without a second one the
+    flow is a function call.
 
     A row is an element of the array traceEvents, or an object that stands
     beside it in the file ("distributedInfo", each of "deviceProperties").
@@ -59,11 +62,11 @@ typedef struct kineto_arg {
     kineto_value value;
 } kineto_arg;
 
-// Texts live until the next row.
+// Texts and arguments live until the next row.
 typedef struct kineto_row {
     kineto_place place;
     kineto_value fields[KINETO_FIELDS];
-    kineto_arg args[KINETO_ARGS];
+    kineto_arg *args; // arg_count
     size_t arg_count;
     const char *key; // of an object beside traceEvents
     size_t key_size;
@@ -144,7 +147,7 @@ enum { KINETO_UNUSED = 512, KINETO_WORDS = 256, KINETO_LABELS = 4096 };
 
 struct kineto {
     import_job *job;
-    kineto_row row;
+    const kineto_row *row;
     bool is_hip; // calls are named so: their default stream is number 0
     kineto_label *labels; // label_count
     size_t label_count;
@@ -160,7 +163,7 @@ typedef struct kineto_time {
     int64_t start_ns, duration_ns;
 } kineto_time;
 
-// The row that the parser has found.
+// The row that the parser has found: k->row.
 void kineto_take(kineto *k);
 
 // Nanoseconds of "ts" and, if wanted, "dur". False: counted as bad.

@@ -49,13 +49,13 @@ static void put_fact(kineto *k, uint32_t track, const char *key,
 static void take_device(kineto *k)
 {
     int64_t id;
-    if (!kineto_int(kineto_find(&k->row, "id"), &id)) {
+    if (!kineto_int(kineto_find(k->row, "id"), &id)) {
         import_bad(k->job, "device_without_id", IMPORT_NONE);
         return;
     }
     const uint32_t track = import_device(k->job, id);
-    for (size_t i = 0; i < k->row.arg_count; i++) {
-        const kineto_arg *const arg = &k->row.args[i];
+    for (size_t i = 0; i < k->row->arg_count; i++) {
+        const kineto_arg *const arg = &k->row->args[i];
         char key[96];
         snake(key, sizeof key, "", arg->key, arg->key_size);
         if (!strcmp(key, "id")) continue;
@@ -91,12 +91,12 @@ static bool is_key(const kineto_row *row, const char *key)
 
 static void take_object(kineto *k)
 {
-    const bool distributed = is_key(&k->row, "distributedInfo");
+    const bool distributed = is_key(k->row, "distributedInfo");
     char prefix[64], key[128];
-    snake(prefix, sizeof prefix, "", k->row.key, k->row.key_size);
+    snake(prefix, sizeof prefix, "", k->row->key, k->row->key_size);
     strncat(prefix, ".", sizeof prefix - strlen(prefix) - 1);
-    for (size_t i = 0; i < k->row.arg_count; i++) {
-        const kineto_arg *const arg = &k->row.args[i];
+    for (size_t i = 0; i < k->row->arg_count; i++) {
+        const kineto_arg *const arg = &k->row->args[i];
         snake(key, sizeof key, distributed ? "" : prefix, arg->key,
               arg->key_size);
         if (distributed)
@@ -108,11 +108,11 @@ static void take_object(kineto *k)
 
 void kineto_take_beside(kineto *k)
 {
-    const kineto_arg *const arg = &k->row.args[0];
+    const kineto_arg *const arg = &k->row->args[0];
     char key[96];
-    if (k->row.place == KINETO_DEVICE) {
+    if (k->row->place == KINETO_DEVICE) {
         take_device(k);
-    } else if (k->row.place == KINETO_OBJECT) {
+    } else if (k->row->place == KINETO_OBJECT) {
         take_object(k);
     } else {
         int64_t base;
@@ -141,17 +141,17 @@ void kineto_take_label(kineto *k)
         { "thread_name", "name", 'n', true },
         { "thread_sort_index", "sort_index", 's', true },
     };
-    const kineto_value name = k->row.fields[KINETO_NAME];
+    const kineto_value name = k->row->fields[KINETO_NAME];
     kineto_label label = { .tid = IMPORT_NONE };
     size_t i = 0;
     while (i < 5 && !kineto_is(name, kinds[i].row))
         i++;
-    const kineto_value value = kineto_find(&k->row, i < 5 ? kinds[i].key : "");
+    const kineto_value value = kineto_find(k->row, i < 5 ? kinds[i].key : "");
     // Rows of "Spans" and the like name nothing else than themselves.
     if (i == 5 || k->label_count == KINETO_LABELS ||
-        !kineto_int(k->row.fields[KINETO_PID], &label.pid) ||
+        !kineto_int(k->row->fields[KINETO_PID], &label.pid) ||
         (kinds[i].of_thread &&
-         !kineto_int(k->row.fields[KINETO_TID], &label.tid))) {
+         !kineto_int(k->row->fields[KINETO_TID], &label.tid))) {
         kineto_no_place(k, "labels", 6);
         return;
     }

@@ -39,10 +39,9 @@ static size_t read_more(kineto_parser *p, size_t from)
     p->size -= from;
     p->at = p->at > from ? p->at - from : 0;
     p->row_at -= p->row_at > from ? from : p->row_at;
-    const size_t got =
-        import_source_read(p->k->job->source, p->block + p->size, PIECE);
+    const size_t got = import_source_read(p->source, p->block + p->size, PIECE);
     p->size += got;
-    import_progress(p->k->job);
+    import_progress(p->job);
     return got ? from : SIZE_MAX;
 }
 
@@ -86,14 +85,14 @@ static bool recover_row(kineto_parser *p, size_t at)
     const bool mended = was_open && !p->row_lost &&
                         parse_mended(p, p->block + p->row_at, at - p->row_at);
     if (mended)
-        import_flaw(p->k->job, "mended_row");
+        kineto_note(p->flow, KINETO_FLAW, "mended_row");
     else if (was_open)
-        import_bad(p->k->job, found ? "broken_row" : "truncated_row",
-                   IMPORT_NONE);
+        kineto_note(p->flow, KINETO_BAD,
+                    found ? "broken_row" : "truncated_row");
     else
-        import_flaw(p->k->job, "broken_list");
-    p->k->job->rows += was_open && !mended;
-    p->k->job->is_cut |= !found;
+        kineto_note(p->flow, KINETO_FLAW, "broken_list");
+    p->rows += was_open && !mended;
+    p->is_cut |= !found;
     p->at = at;
     return found && kineto_parser_start_in_events(p);
 }
@@ -106,10 +105,10 @@ static bool recover(kineto_parser *p)
     if (p->row_open && !p->row_lost) at = p->row_at + 1;
     if (at > p->size) at = p->size;
     if (in_events) return recover_row(p, at);
-    import_bad(p->k->job, "broken_metadata", IMPORT_NONE);
+    kineto_note(p->flow, KINETO_BAD, "broken_metadata");
     if (p->events_seen) return false;
     const bool found = seek(p, &at, kineto_find_events);
-    p->k->job->is_cut |= !found;
+    p->is_cut |= !found;
     p->at = at;
     return found && kineto_parser_start_in_events(p);
 }
@@ -126,12 +125,25 @@ static bool parse_piece(kineto_parser *p)
     p->at = p->size;
     if (read_more(p, first_kept(p, p->at)) != SIZE_MAX) return true;
     // Profilers that die leave the list of events open: that is allowed.
-    p->k->job->is_cut |= !p->is_array || p->place != IN_EVENTS;
+    p->is_cut |= !p->is_array || p->place != IN_EVENTS;
     if (p->row_open) {
-        import_bad(p->k->job, "truncated_row", IMPORT_NONE);
-        p->k->job->rows++;
+        kineto_note(p->flow, KINETO_BAD, "truncated_row");
+        p->rows++;
     }
     return false;
+}
+
+static void parse(void *user, kineto_flow *flow)
+{
+    kineto_parser *const p = user;
+    p->flow = flow;
+    p->row = kineto_flow_row(flow);
+    p->text = kineto_flow_text(flow);
+    if (read_more(p, 0) == SIZE_MAX) return;
+    // A mark of UTF-8 may come first.
+    if (p->size > 3 && !memcmp(p->block, "\xEF\xBB\xBF", 3)) p->at = 3;
+    while (parse_piece(p))
+        ;
 }
 
 bool kineto_parse(kineto *k)
@@ -139,19 +151,13 @@ bool kineto_parse(kineto *k)
     kineto_parser *const p = calloc(1, sizeof *p);
     bool ok = p != NULL;
     if (p) {
-        p->k = k;
-        p->row = &k->row;
-        p->text = malloc(TEXT);
+        p->source = k->job->source;
+        p->job = k->job;
         p->block = malloc(BLOCK + 1);
-        ok = p->text && p->block && kineto_parser_start(p);
-        if (ok && read_more(p, 0) != SIZE_MAX) {
-            // A mark of UTF-8 may come first.
-            if (p->size > 3 && !memcmp(p->block, "\xEF\xBB\xBF", 3)) p->at = 3;
-            while (parse_piece(p))
-                ;
-        }
+        ok = p->block && kineto_parser_start(p) && kineto_flow_run(k, parse, p);
+        k->job->rows += p->rows;
+        k->job->is_cut |= p->is_cut;
         if (p->yajl) yajl_free(p->yajl);
-        free(p->text);
         free(p->block);
     }
     free(p);

@@ -9,8 +9,8 @@
 static int64_t argument(const kineto *k, const char *key, kineto_field field)
 {
     int64_t number;
-    if (kineto_int(kineto_find(&k->row, key), &number)) return number;
-    if (field < KINETO_FIELDS && kineto_int(k->row.fields[field], &number))
+    if (kineto_int(kineto_find(k->row, key), &number)) return number;
+    if (field < KINETO_FIELDS && kineto_int(k->row->fields[field], &number))
         return number;
     return IMPORT_NONE;
 }
@@ -56,7 +56,7 @@ static uint32_t own_stream(kineto *k)
     const int64_t stream = argument(k, "stream", KINETO_TID);
     int64_t priority;
     const uint32_t track = stream_track(k, stream);
-    if (!track || !kineto_int(kineto_find(&k->row, "priority"), &priority) ||
+    if (!track || !kineto_int(kineto_find(k->row, "priority"), &priority) ||
         priority < -32768 || priority > 32767)
         return track;
     kineto_stream *const s =
@@ -109,8 +109,8 @@ static uint64_t product(uint64_t count, uint32_t element)
 // What an annotation such as "nccl:all_reduce" knows: its first input.
 static void annotated_size(const kineto *k, import_facts *facts)
 {
-    const kineto_value types = kineto_find(&k->row, "Input type");
-    const kineto_value dims = kineto_find(&k->row, "Input Dims");
+    const kineto_value types = kineto_find(k->row, "Input type");
+    const kineto_value dims = kineto_find(k->row, "Input Dims");
     int64_t sides[16];
     if (types.type != KINETO_NESTED || types.size < 4 ||
         dims.type != KINETO_NESTED || dims.size < 4)
@@ -136,8 +136,8 @@ static void annotated_size(const kineto *k, import_facts *facts)
 
 static uint64_t communicator(const kineto *k)
 {
-    const kineto_value name = kineto_find(&k->row, "Process Group Name");
-    const kineto_value ranks = kineto_find(&k->row, "Process Group Ranks");
+    const kineto_value name = kineto_find(k->row, "Process Group Name");
+    const kineto_value ranks = kineto_find(k->row, "Process Group Ranks");
     char both[1024];
     if (name.type == KINETO_NONE && ranks.type == KINETO_NONE) return 0;
     // Groups of one name but of other ranks are different ones.
@@ -160,8 +160,8 @@ static void peer(const kineto *k, import_facts *facts, const char *kind)
 
 bool kineto_facts(kineto *k, import_facts *facts)
 {
-    const kineto_value own = k->row.fields[KINETO_NAME];
-    kineto_value name = kineto_find(&k->row, "Collective name");
+    const kineto_value own = k->row->fields[KINETO_NAME];
+    kineto_value name = kineto_find(k->row, "Collective name");
     const bool annotated = own.type == KINETO_TEXT && own.size > 5 &&
                            !memcmp(own.text, "nccl:", 5);
     if (name.type != KINETO_TEXT && annotated) name = own;
@@ -175,7 +175,7 @@ bool kineto_facts(kineto *k, import_facts *facts)
         annotated_size(k, facts);
         return true;
     }
-    const kineto_value type = kineto_find(&k->row, "dtype");
+    const kineto_value type = kineto_find(k->row, "dtype");
     const uint64_t in = positive(k, "In msg nelems");
     const uint64_t out = positive(k, "Out msg nelems");
     if (type.type == KINETO_TEXT)
@@ -211,9 +211,9 @@ static uint32_t launch(kineto *k, kineto_value name)
 {
     ts_launch_entry entry = { 0 };
     entry.name = import_name(k->job, name.text, name.size);
-    triple(kineto_find(&k->row, "grid"), entry.grid);
-    triple(kineto_find(&k->row, "block"), entry.block);
-    triple(kineto_find(&k->row, "cluster"), entry.cluster);
+    triple(kineto_find(k->row, "grid"), entry.grid);
+    triple(kineto_find(k->row, "block"), entry.block);
+    triple(kineto_find(k->row, "cluster"), entry.cluster);
     entry.registers = small(k, "registers per thread");
     entry.dynamic_shared = small(k, "shared memory");
     return import_launch(k->job, &entry);
@@ -245,12 +245,12 @@ static void take_kernel(kineto *k, import_operation *o)
                                          "Dst Rank",
                                          "Src Rank",
                                          NULL };
-    const kineto_value name = k->row.fields[KINETO_NAME];
+    const kineto_value name = k->row->fields[KINETO_NAME];
     import_facts facts;
     int64_t queued;
     o->launch = launch(k, name);
     kineto_no_place_but(k, known);
-    const kineto_value when = kineto_find(&k->row, "queued");
+    const kineto_value when = kineto_find(k->row, "queued");
     if (when.type == KINETO_NUMBER &&
         kineto_decimal(when.text, when.size, 3, &queued) && queued > 0)
         o->queued_ns = queued;
@@ -331,7 +331,7 @@ static void take_copy(kineto *k, import_operation *o)
     static const char *const known[] = { "device",      "context", "stream",
                                          "correlation", "bytes",   "toDevice",
                                          "fromDevice",  NULL };
-    const kineto_value name = k->row.fields[KINETO_NAME];
+    const kineto_value name = k->row->fields[KINETO_NAME];
     o->size = positive(k, "bytes");
     if (o->kind == TS_EVENT_MEMCPY) {
         const int64_t own = argument(k, "device", KINETO_PID);
@@ -359,7 +359,7 @@ void kineto_take_gpu(kineto *k, ts_event_kind kind)
         import_bad(k->job, "unknown_stream", time.start_ns);
         return;
     }
-    if (k->row.fields[KINETO_NAME].type != KINETO_TEXT) {
+    if (k->row->fields[KINETO_NAME].type != KINETO_TEXT) {
         import_bad(k->job, "no_name", time.start_ns);
         return;
     }
@@ -393,8 +393,8 @@ void kineto_take_sync(kineto *k)
                                          NULL };
     kineto_time time;
     import_operation o = { 0 };
-    kineto_value name = kineto_find(&k->row, "cuda_sync_kind");
-    if (name.type != KINETO_TEXT) name = k->row.fields[KINETO_NAME];
+    kineto_value name = kineto_find(k->row, "cuda_sync_kind");
+    if (name.type != KINETO_TEXT) name = k->row->fields[KINETO_NAME];
     if (!kineto_time_of(k, &time, true)) return;
     o.kind = (uint8_t)sync_kind(name);
     if (o.kind == TS_EVENT_HOST_FUNCTION) {

@@ -6,7 +6,7 @@
 void kineto_take_call(kineto *k)
 {
     static const char *const known[] = { "correlation", NULL };
-    const kineto_value name = k->row.fields[KINETO_NAME];
+    const kineto_value name = k->row->fields[KINETO_NAME];
     kineto_time time;
     int64_t correlation = 0;
     if (!kineto_time_of(k, &time, true)) return;
@@ -15,7 +15,7 @@ void kineto_take_call(kineto *k)
         return;
     }
     k->is_hip |= name.size > 3 && !memcmp(name.text, "hip", 3);
-    kineto_int(kineto_find(&k->row, "correlation"), &correlation);
+    kineto_int(kineto_find(k->row, "correlation"), &correlation);
     import_api_call(k->job, kineto_thread(k), time.start_ns, time.duration_ns,
                     kineto_number_of(k, name.text, name.size),
                     correlation > 0 ? (uint64_t)correlation : 0, 0);
@@ -54,7 +54,7 @@ static void add_argument(kineto *k, uint32_t track, int64_t start_ns,
 
 static void put_zone(kineto *k, uint32_t track)
 {
-    const kineto_value name = k->row.fields[KINETO_NAME];
+    const kineto_value name = k->row->fields[KINETO_NAME];
     const bool named = name.type == KINETO_TEXT;
     kineto_time time;
     import_facts facts;
@@ -68,8 +68,8 @@ static void put_zone(kineto *k, uint32_t track)
                     kineto_category(k), told ? &facts : NULL);
     // What is wrong with the zone would be wrong with its arguments too.
     if (k->job->bad.total != before) return;
-    for (size_t i = 0; i < k->row.arg_count; i++)
-        add_argument(k, track, time.start_ns, site, &k->row.args[i]);
+    for (size_t i = 0; i < k->row->arg_count; i++)
+        add_argument(k, track, time.start_ns, site, &k->row->args[i]);
 }
 
 void kineto_take_zone(kineto *k)
@@ -83,8 +83,8 @@ void kineto_take_gpu_zone(kineto *k)
 {
     int64_t device, stream;
     char name[64];
-    if (!kineto_int(k->row.fields[KINETO_PID], &device) ||
-        !kineto_int(k->row.fields[KINETO_TID], &stream)) {
+    if (!kineto_int(k->row->fields[KINETO_PID], &device) ||
+        !kineto_int(k->row->fields[KINETO_TID], &stream)) {
         kineto_take_zone(k);
         return;
     }
@@ -122,7 +122,7 @@ static void put_total(kineto *k, uint32_t parent, int64_t now_ns,
                       const char *key)
 {
     int64_t total;
-    if (!kineto_int(kineto_find(&k->row, key), &total)) return;
+    if (!kineto_int(kineto_find(k->row, key), &total)) return;
     const uint32_t track =
         import_counter_track(k->job, parent, key, strlen(key), "bytes");
     const ts_writer_value values[] = { { TS_COLUMN_TYPE, TS_VALUE_INT },
@@ -139,13 +139,13 @@ static void take_memory(kineto *k, int64_t now_ns)
         NULL
     };
     int64_t size, address, type = 0, device = 0;
-    if (!kineto_int(kineto_find(&k->row, "Bytes"), &size) ||
-        !kineto_int(kineto_find(&k->row, "Addr"), &address)) {
+    if (!kineto_int(kineto_find(k->row, "Bytes"), &size) ||
+        !kineto_int(kineto_find(k->row, "Addr"), &address)) {
         import_bad(k->job, "no_memory_range", now_ns);
         return;
     }
-    kineto_int(kineto_find(&k->row, "Device Type"), &type);
-    kineto_int(kineto_find(&k->row, "Device Id"), &device);
+    kineto_int(kineto_find(k->row, "Device Type"), &type);
+    kineto_int(kineto_find(k->row, "Device Id"), &device);
     const ts_writer_value values[] = {
         { TS_COLUMN_ADDRESS, (uint64_t)address },
         { TS_COLUMN_POOL, pool(k, type, device) },
@@ -166,7 +166,7 @@ static void take_memory(kineto *k, int64_t now_ns)
 void kineto_take_instant(kineto *k)
 {
     static const char *const none[] = { NULL };
-    const kineto_value name = k->row.fields[KINETO_NAME];
+    const kineto_value name = k->row->fields[KINETO_NAME];
     kineto_time time;
     if (!kineto_time_of(k, &time, false)) return;
     if (kineto_is(name, "[memory]")) {
@@ -189,7 +189,7 @@ void kineto_take_instant(kineto *k)
 
 void kineto_take_flow(kineto *k)
 {
-    const kineto_value cat = k->row.fields[KINETO_CAT];
+    const kineto_value cat = k->row->fields[KINETO_CAT];
     kineto_time time;
     int64_t id;
     if (kineto_is(cat, "ac2g") || kineto_is(cat, "async_cpu_to_gpu")) {
@@ -197,11 +197,11 @@ void kineto_take_flow(kineto *k)
         return;
     }
     if (!kineto_time_of(k, &time, false)) return;
-    if (!kineto_int(k->row.fields[KINETO_ID], &id)) {
+    if (!kineto_int(k->row->fields[KINETO_ID], &id)) {
         import_bad(k->job, "no_id", time.start_ns);
         return;
     }
-    const char phase = k->row.fields[KINETO_PH].text[0];
+    const char phase = k->row->fields[KINETO_PH].text[0];
     const ts_writer_value values[] = { { TS_COLUMN_ID, (uint64_t)id },
                                        { TS_COLUMN_PHASE,
                                          phase == 's'   ? TS_PHASE_START
@@ -213,7 +213,7 @@ void kineto_take_flow(kineto *k)
 
 static void put_sample(kineto *k, int64_t now_ns, const kineto_arg *arg)
 {
-    const kineto_value name = k->row.fields[KINETO_NAME];
+    const kineto_value name = k->row->fields[KINETO_NAME];
     char text[256];
     int64_t number;
     double real;
@@ -229,9 +229,9 @@ static void put_sample(kineto *k, int64_t now_ns, const kineto_arg *arg)
     const int size = snprintf(
         text, sizeof text, "%.*s%s%.*s", name.size > 120 ? 120 : (int)name.size,
         name.type == KINETO_TEXT ? name.text : "",
-        k->row.arg_count > 1 ? " " : "",
-        k->row.arg_count > 1 ? arg->key_size > 120 ? 120 : (int)arg->key_size
-                             : 0,
+        k->row->arg_count > 1 ? " " : "",
+        k->row->arg_count > 1 ? arg->key_size > 120 ? 120 : (int)arg->key_size
+                              : 0,
         arg->key);
     const ts_writer_value values[] = {
         { TS_COLUMN_TYPE, is_real ? TS_VALUE_DOUBLE : TS_VALUE_INT },
@@ -247,6 +247,6 @@ void kineto_take_counter(kineto *k)
 {
     kineto_time time;
     if (!kineto_time_of(k, &time, false)) return;
-    for (size_t i = 0; i < k->row.arg_count; i++)
-        put_sample(k, time.start_ns, &k->row.args[i]);
+    for (size_t i = 0; i < k->row->arg_count; i++)
+        put_sample(k, time.start_ns, &k->row->args[i]);
 }

@@ -53,6 +53,15 @@ static void put_string(kineto_parser *p, const uint8_t *bytes, size_t size)
     put(p, "\"", 1);
 }
 
+// The row is complete: on to the next one.
+static void give(kineto_parser *p)
+{
+    kineto_flow_give(p->flow, p->text_size);
+    p->row = kineto_flow_row(p->flow);
+    p->text = kineto_flow_text(p->flow);
+    p->text_size = 0;
+}
+
 static void begin_row(kineto_parser *p, kineto_place kind)
 {
     p->list = p->place;
@@ -75,9 +84,8 @@ static void end_row(kineto_parser *p)
     p->place = p->list;
     p->row_open = false;
     p->is_done = true;
-    if (p->full) import_flaw(p->k->job, "long_row");
-    kineto_take(p->k);
-    p->text_size = 0;
+    if (p->full) kineto_note(p->flow, KINETO_FLAW, "long_row");
+    give(p);
 }
 
 /* ---- What yajl finds ---------------------------------------------------- */
@@ -127,10 +135,10 @@ static int value(kineto_parser *p, kineto_type type, const void *bytes,
         break;
     case AT_TOP:
         set(p, beside(p), type, bytes, size);
-        kineto_take(p->k);
+        give(p);
         break;
     case AT_START: return 0;
-    default: import_bad(p->k->job, "not_an_object", IMPORT_NONE);
+    default: kineto_note(p->flow, KINETO_BAD, "not_an_object");
     }
     return 1;
 }
@@ -160,7 +168,7 @@ static kineto_value *next_arg(kineto_parser *p, const unsigned char *key,
                               size_t size)
 {
     if (p->row->arg_count == KINETO_ARGS) {
-        import_homeless(p->k->job, "arguments beyond the 64th", 25);
+        kineto_note(p->flow, KINETO_HOMELESS, "arguments beyond the 64th");
         return NULL;
     }
     kineto_arg *const arg = &p->row->args[p->row->arg_count++];
@@ -202,7 +210,7 @@ static void begin_nested(kineto_parser *p, const char *bracket)
         p->comma = false;
         if (p->place == AT_TOP) p->into = beside(p);
         if (p->place == IN_EVENTS || p->place == IN_DEVICES) {
-            import_bad(p->k->job, "not_an_object", IMPORT_NONE);
+            kineto_note(p->flow, KINETO_BAD, "not_an_object");
             p->into = NULL;
         }
         if (p->into) {
@@ -225,7 +233,7 @@ static void end_nested(kineto_parser *p, const char *bracket)
     if (--p->depth) return;
     p->place = p->outside;
     p->into = NULL;
-    if (p->place == AT_TOP) kineto_take(p->k);
+    if (p->place == AT_TOP) give(p);
 }
 
 static bool key_is(const kineto_parser *p, const char *key)

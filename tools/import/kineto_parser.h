@@ -1,21 +1,23 @@
 /*
-    kineto_parser.h - between the two files of the parser
+    kineto_parser.h - between the files of the parser
 
-    kineto_json.c makes rows of what yajl finds, kineto_blocks.c feeds it.
+    kineto_json.c makes rows of what yajl finds, kineto_blocks.c feeds it,
+    kineto_flow.c takes the rows to the importer.
 */
 #ifndef TS_KINETO_PARSER_H
 #define TS_KINETO_PARSER_H
 
 #include "tools/import/kineto.h"
+#include "tools/import/kineto_flow.h"
 #include <yajl/yajl_parse.h>
 
 enum {
     BLOCK = 1 << 20,   // bytes held; a longer row cannot be mended
     PIECE = 256 << 10, // bytes read at a time
-    TEXT = 1 << 20,    // bytes of a row's texts
-    VALUE = 65535,     // of one value
-    DEPTH = 256,       // of nesting
-    SILENT = 16 << 20  // bytes without a value or key: no JSON
+    TEXT = KINETO_ROW_TEXT,
+    VALUE = 65535,    // of one value
+    DEPTH = 256,      // of nesting
+    SILENT = 16 << 20 // bytes without a value or key: no JSON
 };
 
 // Where in the file the parser is.
@@ -31,14 +33,18 @@ typedef enum kineto_state {
 } kineto_state;
 
 typedef struct kineto_parser {
-    kineto *k;
-    kineto_row *row;
+    import_source *source;
+    import_job *job; // for its progress bar only
+    kineto_flow *flow;
+    kineto_row *row; // of the flow, as is `text`
     yajl_handle yajl;
     kineto_state place;
     kineto_state list;    // where the row's end leads back to
     kineto_state outside; // of IN_NESTED
     bool is_array;        // the outermost value is the array of events
     bool events_seen;
+    bool is_cut;        // the file ends early
+    uint64_t rows;      // that were lost
     uint32_t depth;     // of IN_NESTED
     bool comma;         // the next element of IN_NESTED needs one
     bool is_done;       // mended text: its row came
