@@ -80,8 +80,19 @@ typedef enum ts_change_type {
                              // arrive at once
     TS_CHANGE_HOST = 9,      // what the host does takes `factor` times as
                              // long; `operations` does not matter
-    TS_CHANGE_OVERLAP = 10   // no kernel waits for a copy or a collective
+    TS_CHANGE_OVERLAP = 10,  // no kernel waits for a copy or a collective
+    TS_CHANGE_CUT = 11,  // edges of the kinds in `edges` from them, or to them,
+                         // hold nothing back
+    TS_CHANGE_SPARE = 12 // what the host does in `spans` takes no time, and a
+                         // call that returns in one waits for nothing;
+                         // `operations` does not matter
 } ts_change_type;
+
+// Of a thread's time, as recorded, on the axis of the replay.
+typedef struct ts_host_span {
+    uint32_t file, thread; // track
+    int64_t start_ns, end_ns;
+} ts_host_span;
 
 typedef struct ts_change {
     ts_change_type type;
@@ -91,7 +102,10 @@ typedef struct ts_change {
     bool has_ns;
     bool one_file; // TS_CHANGE_HOST: only `file` (all)
     uint32_t file;
-    uint32_t track; // TS_CHANGE_MOVE
+    uint32_t track;            // TS_CHANGE_MOVE
+    uint32_t edges;            // TS_CHANGE_CUT: bits 1 << ts_edge_kind
+    const ts_host_span *spans; // TS_CHANGE_SPARE: span_count of them, in any
+    size_t span_count;         // order; they may overlap
 } ts_change;
 
 // A class of delays, as a model uses it.

@@ -3,7 +3,8 @@
 enum {
     TS__ALTER_REMOVED = 1,  // takes no time, what leads to it no delay
     TS__ALTER_LAUNCHED = 2, // launches arrive at once
-    TS__ALTER_FUSED = 4     // needs no launch
+    TS__ALTER_FUSED = 4,    // needs no launch
+    TS__ALTER_FREE = 8      // a call that waits for nothing any more
 };
 
 typedef struct ts__alter {
@@ -17,6 +18,8 @@ typedef struct ts__alter {
     uint32_t *lane_of; // of each operation, NULL: where it was
     ts__rvec durations, flag_bytes, hosts, lanes_moved;
     ts__rvec edges; // ts__alter_edge: what changes add
+    ts__rvec spans; // ts_host_span: sorted, apart from each other
+    ts__rvec cuts;  // uint16_t of each operation: kinds of edges
     ts__rsort sort;
 } ts__alter;
 
@@ -84,6 +87,137 @@ static bool ts__alter_edge_add(ts__alter *a, uint32_t from, uint32_t to,
     edge->kind = (uint8_t)kind;
     edge->delay = delay;
     return true;
+}
+
+/* Time of the host that is spared. */
+
+static int ts__span_compare(const void *left, const void *right)
+{
+    const ts_host_span *const a = (const ts_host_span *)left;
+    const ts_host_span *const b = (const ts_host_span *)right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static bool ts__alter_spare(ts__alter *a, const ts_change *change)
+{
+    for (size_t i = 0; i < change->span_count; i++) {
+        ts_host_span *const to = (ts_host_span *)ts__rvec_push(
+            &a->replay->allocator, &a->spans, sizeof *to);
+        if (!to) return false;
+        *to = change->spans[i];
+    }
+    return true;
+}
+
+// Sorts the spans of all changes; those that touch become one.
+static void ts__alter_spans_merge(ts__alter *a)
+{
+    ts_host_span *const all = (ts_host_span *)a->spans.data;
+    size_t count = 0;
+    if (!a->spans.count) return;
+    qsort(all, a->spans.count, sizeof *all, ts__span_compare);
+    for (size_t i = 1; i < a->spans.count; i++) {
+        ts_host_span *const last = &all[count];
+        if (all[i].file != last->file || all[i].thread != last->thread ||
+            all[i].start_ns > last->end_ns)
+            all[++count] = all[i];
+        else if (all[i].end_ns > last->end_ns)
+            last->end_ns = all[i].end_ns;
+    }
+    a->spans.count = count + 1;
+}
+
+// The first span of a node's thread that ends after a moment.
+static size_t ts__alter_span_after(const ts__alter *a, uint32_t file,
+                                   uint32_t thread, int64_t time)
+{
+    const ts_host_span *const all = (const ts_host_span *)a->spans.data;
+    size_t low = 0, high = a->spans.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const ts_host_span *const s = &all[middle];
+        if (s->file < file || (s->file == file && s->thread < thread) ||
+            (s->file == file && s->thread == thread && s->end_ns <= time))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// How much of [from, to) the thread of a node is spared.
+static int64_t ts__alter_spared(const ts__alter *a, uint32_t node, int64_t from,
+                                int64_t to)
+{
+    if (!a->spans.count || to <= from) return 0;
+    const ts_replay *const r = a->replay;
+    const ts__replay_lane *const lane =
+        ts__replay_lane_at(r, ts__replay_lanes(r)[node]);
+    const ts_host_span *const all = (const ts_host_span *)a->spans.data;
+    int64_t sum = 0;
+    for (size_t i = ts__alter_span_after(a, lane->file, lane->track, from);
+         i < a->spans.count; i++) {
+        if (all[i].file != lane->file || all[i].thread != lane->track ||
+            all[i].start_ns >= to)
+            break;
+        const int64_t first = all[i].start_ns > from ? all[i].start_ns : from;
+        const int64_t last = all[i].end_ns < to ? all[i].end_ns : to;
+        sum += last - first;
+    }
+    return sum;
+}
+
+// Calls become shorter; those that return in a span wait for nothing.
+static void ts__alter_spare_calls(const ts__alter *a)
+{
+    const ts_replay *const r = a->replay;
+    for (uint32_t i = r->op_count; i < r->op_count + r->call_count; i++) {
+        const int64_t start = ts__replay_time(r)[i], end = ts__replay_end(r, i);
+        const bool waits = ts__replay_flags(r)[i] & TS__NODE_WAITS;
+        if (!waits)
+            a->duration[i] -= ts__alter_spared(a, i, start, end);
+        else if (ts__alter_spared(a, i, end - 1, end))
+            a->flags[i] |= TS__ALTER_FREE;
+        if (a->duration[i] < 0) a->duration[i] = 0;
+    }
+}
+
+// What a call that waits takes itself, when it is free: all that it took and
+// is not spared.
+static int64_t ts__alter_free(const ts__alter *a, uint32_t call)
+{
+    const ts_replay *const r = a->replay;
+    const int64_t start = ts__replay_time(r)[call];
+    const int64_t end = ts__replay_time(r)[ts__replay_end_node(r, call)];
+    return end - start - ts__alter_spared(a, call, start, end);
+}
+
+/* Edges that are cut. */
+
+static bool ts__alter_cut(ts__alter *a, const ts_change *change)
+{
+    const ts_replay *const r = a->replay;
+    if (!a->cuts.count && !ts__rvec_fill(&r->allocator, &a->cuts,
+                                         sizeof(uint16_t), r->op_count, 0))
+        return false;
+    uint16_t *const cuts = (uint16_t *)a->cuts.data;
+    for (uint32_t i = 0; i < r->op_count; i++)
+        if (ts__change_means(change, i)) cuts[i] |= (uint16_t)change->edges;
+    return true;
+}
+
+static bool ts__alter_is_cut(const ts__alter *a, uint32_t from, uint32_t to,
+                             uint32_t base)
+{
+    const ts_replay *const r = a->replay;
+    if (!a->cuts.count || base == TS_EDGE_SELF) return false;
+    const uint16_t *const cuts = (const uint16_t *)a->cuts.data;
+    const uint32_t one = ts__settle_owner(r, from);
+    const uint32_t other = ts__settle_owner(r, to);
+    return (one < r->op_count && cuts[one] >> base & 1) ||
+           (other < r->op_count && cuts[other] >> base & 1);
 }
 
 /* Durations. */
@@ -304,6 +438,8 @@ static bool ts__alter_times(ts__alter *a, const ts_change *change,
     case TS_CHANGE_FUSE: return ts__alter_fuse(a, change);
     case TS_CHANGE_NO_LAUNCH: return ts__alter_no_launch(a, change);
     case TS_CHANGE_HOST: ts__alter_host(a, change); return true;
+    case TS_CHANGE_CUT: return ts__alter_cut(a, change);
+    case TS_CHANGE_SPARE: return ts__alter_spare(a, change);
     default: return true;
     }
 }
@@ -336,9 +472,18 @@ static int64_t ts__alter_delay(const ts__alter *a, uint32_t from, uint32_t e)
     const int64_t own = class_of == TS_NODE_NONE
                             ? 0
                             : ts__model_class(a->model, class_of)->pub.delay_ns;
-    if (ts__edge_is_host(kind)) return ts__alter_host_time(a, to, fixed);
+    if (ts__alter_is_cut(a, from, to, base)) return TS__EDGE_OFF;
+    if (ts__edge_is_host(kind)) {
+        const int64_t at = ts__rrun_source(r, from, kind);
+        return ts__alter_host_time(
+            a, to, fixed - ts__alter_spared(a, to, at, at + fixed));
+    }
     const uint8_t flags = a->flags[ts__settle_owner(r, to)];
     if (flags & TS__ALTER_REMOVED) return 0;
+    if (flags & TS__ALTER_FREE && ts__settle_owner(r, to) != to)
+        return base == TS_EDGE_SELF
+                   ? ts__alter_host_time(a, to, ts__alter_free(a, from))
+                   : TS__EDGE_OFF;
     if (base == TS_EDGE_SELF && from >= r->op_count)
         return ts__alter_host_time(a, to, ts__replay_add(fixed, own));
     if (base == TS_EDGE_SELF && class_of == TS_NODE_NONE &&
@@ -359,8 +504,9 @@ static void ts__alter_calls_last(const ts__alter *a)
 {
     const ts_replay *const r = a->replay;
     for (uint32_t i = r->op_count; i < r->op_count + r->call_count; i++) {
-        a->duration[i] =
-            a->flags[i] ? 0 : ts__alter_host_time(a, i, a->duration[i]);
+        a->duration[i] = a->flags[i] & (uint8_t)~TS__ALTER_FREE
+                             ? 0
+                             : ts__alter_host_time(a, i, a->duration[i]);
     }
 }
 
@@ -754,6 +900,8 @@ static void ts__alter_close(ts__alter *a)
     ts__rvec_close(memory, &a->hosts);
     ts__rvec_close(memory, &a->lanes_moved);
     ts__rvec_close(memory, &a->edges);
+    ts__rvec_close(memory, &a->spans);
+    ts__rvec_close(memory, &a->cuts);
     ts__rsort_close(memory, &a->sort);
 }
 
@@ -772,6 +920,9 @@ static bool ts__alter_gaps(ts__alter *a)
                 (TS__ALTER_REMOVED | TS__ALTER_FUSED) &&
             ts__model_is_held(m, i))
             gap[i] = 0;
+        else if (i >= r->op_count && ts__settle_owner(r, i) != i &&
+                 a->flags[ts__settle_owner(r, i)] & TS__ALTER_FREE)
+            gap[i] = 0; // what it waited for does not matter any more
     return true;
 }
 
@@ -785,6 +936,8 @@ static bool ts__alter_all(ts__alter *a)
     ts__alter_meetings(a);
     for (size_t i = 0; i < desc->change_count; i++)
         if (!ts__alter_times(a, &desc->changes[i], (uint32_t)i)) return false;
+    ts__alter_spans_merge(a);
+    ts__alter_spare_calls(a);
     ts__alter_calls_last(a);
     const int64_t *const extra = (const int64_t *)a->model->extra.data;
     for (uint32_t i = 0; a->model->extra.count && i < r->op_count; i++)

@@ -459,7 +459,9 @@ static bool ts__change_ok(const ts_replay *r, const ts_change *change)
         (change->ns < 0 || change->ns > TS__REPLAY_TIME_MAX))
         return false;
     if (change->one_file && change->file >= r->files.count) return false;
-    return change->type >= TS_CHANGE_SCALE && change->type <= TS_CHANGE_OVERLAP;
+    for (size_t i = 0; i < change->span_count; i++)
+        if (change->spans[i].end_ns < change->spans[i].start_ns) return false;
+    return change->type >= TS_CHANGE_SCALE && change->type <= TS_CHANGE_SPARE;
 }
 
 static int64_t ts__model_extra(const ts_replay *r, uint32_t op)
