@@ -1,0 +1,206 @@
+/*
+    analyze_job.c - files, replays and the questions asked of them
+*/
+#include "tools/analyze/analyze_private.h"
+#include <sys/stat.h>
+
+/* ---- Files --------------------------------------------------------------- */
+
+static bool stat_input(const char *path, struct stat *st)
+{
+    return !(strcmp(path, "-") ? stat(path, st) : fstat(0, st));
+}
+
+// One process is not two: all that it did would count twice.
+static bool check_twice(const analyze_job *job)
+{
+    for (uint32_t i = 1; i < job->file_count; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            struct stat a, b;
+            if (!stat_input(job->files[i].path, &a) ||
+                !stat_input(job->files[k].path, &b) || a.st_dev != b.st_dev ||
+                a.st_ino != b.st_ino)
+                continue;
+            cli_error(job->tool, job->files[i].path,
+                      "is given twice; several traces are of one process each");
+            return false;
+        }
+    return true;
+}
+
+// Ranks are names only if all files have one and no two the same.
+static void name_files(analyze_job *job)
+{
+    bool all = true;
+    ts_metadata rank;
+    for (uint32_t i = 0; i < job->file_count; i++) {
+        analyze_file *const f = &job->files[i];
+        if (!ts_reader_metadata(f->trace.reader, 0, "rank", &rank) ||
+            rank.type != TS_VALUE_INT)
+            all = false;
+        else
+            f->rank = rank.number;
+        for (uint32_t k = 0; all && k < i; k++)
+            all = job->files[k].rank != f->rank;
+    }
+    for (uint32_t i = 0; i < job->file_count; i++)
+        job->files[i].ranked = all;
+}
+
+cli_text analyze_file_name(const analyze_job *job, uint32_t file)
+{
+    if (job->files[file].ranked)
+        return cli_format("rank %" PRId64, job->files[file].rank);
+    return cli_format("file %" PRIu32, file);
+}
+
+bool analyze_open(analyze_job *job, char **paths, uint32_t count)
+{
+    job->private = calloc(1, sizeof *job->private);
+    job->files = calloc(count, sizeof *job->files);
+    if (job->private) {
+        job->private->loaded = calloc(count, sizeof *job->private->loaded);
+        job->private->texts = report_open();
+    }
+    if (!job->files || !job->private || !job->private->loaded ||
+        !job->private->texts) {
+        cli_error(job->tool, NULL, "out of memory");
+        return false;
+    }
+    if (!analyze_settings_read(job)) return false;
+    for (; job->file_count < count; job->file_count++) {
+        analyze_file *const file = &job->files[job->file_count];
+        file->path = paths[job->file_count];
+        // Losses stand in the report.
+        if (!cli_trace_open(&file->trace, job->tool, file->path, NULL,
+                            CLI_WARN_NONE))
+            return false;
+    }
+    name_files(job);
+    return check_twice(job);
+}
+
+void analyze_close(analyze_job *job)
+{
+    struct analyze_private *const p = job->private;
+    if (p) {
+        ts_timeline_close(p->timeline);
+        ts_replay_close(p->model);
+        ts_replay_close(p->replay);
+        if (p->loaded) analyze_columns_close(job);
+        analyze_names_close(job);
+        free(p->settings);
+        report_close(p->texts);
+        free(p->loaded);
+        free(p);
+    }
+    for (uint32_t i = 0; i < job->file_count; i++)
+        cli_trace_close(&job->files[i].trace);
+    free(job->files);
+    job->private = NULL;
+    job->files = NULL;
+    job->file_count = 0;
+}
+
+/* ---- Replays ------------------------------------------------------------- */
+
+static ts_replay *open_replay(analyze_job *job)
+{
+    ts_replay *replay = NULL;
+    ts_reader **const readers = calloc(job->file_count, sizeof *readers);
+    if (!readers) return NULL;
+    for (uint32_t i = 0; i < job->file_count; i++)
+        readers[i] = analyze_reader(job, i);
+    const ts_replay_desc desc = { .more = readers + 1,
+                                  .more_count = job->file_count - 1 };
+    const ts_result result = ts_replay_open(&replay, readers[0], &desc);
+    free(readers);
+    if (result == TS_ERR_NOT_FOUND)
+        job->private->why = "no GPU operation is in the trace";
+    else if (result != TS_OK)
+        job->private->why = ts_result_text(result);
+    return replay;
+}
+
+ts_replay *analyze_replay(analyze_job *job)
+{
+    struct analyze_private *const p = job->private;
+    if (p->tried_replay) return p->replay;
+    p->tried_replay = true;
+    p->replay = open_replay(job);
+    if (!p->replay) return NULL;
+    const ts_result result = ts_replay_run(p->replay, NULL);
+    if (result == TS_OK && ts_replay_result(p->replay)->operations)
+        return p->replay;
+    p->why = result == TS_OK ? "no GPU operation of the trace has valid times"
+                             : ts_result_text(result);
+    ts_replay_close(p->replay);
+    p->replay = NULL;
+    return NULL;
+}
+
+ts_replay *analyze_model(analyze_job *job)
+{
+    struct analyze_private *const p = job->private;
+    if (!p->tried_model && analyze_replay(job)) p->model = open_replay(job);
+    p->tried_model = true;
+    return p->model;
+}
+
+ts_timeline *analyze_timeline(analyze_job *job)
+{
+    struct analyze_private *const p = job->private;
+    if (p->tried_timeline) return p->timeline;
+    p->tried_timeline = true;
+    const ts_timeline_desc desc = { 0 };
+    if (!analyze_replay(job)) return NULL;
+    const ts_result result = ts_timeline_open(&p->timeline, p->replay, &desc);
+    if (result != TS_OK) p->why = ts_result_text(result);
+    return p->timeline;
+}
+
+const char *analyze_why(const analyze_job *job)
+{
+    return job->private->why ? job->private->why : "out of memory";
+}
+
+/* ---- Questions ----------------------------------------------------------- */
+
+static bool check_names(const analyze_job *job, const char *only)
+{
+    while (only) {
+        const size_t size = strcspn(only, ",");
+        const char *known = NULL;
+        for (const analyze_question *const *q = analyze_questions; *q; q++)
+            if (strlen((*q)->name) == size && !memcmp((*q)->name, only, size))
+                known = (*q)->name;
+        if (!known) {
+            cli_error(job->tool, NULL,
+                      "--only %.*s: there is no such question; --list shows "
+                      "them",
+                      (int)size, only);
+            return false;
+        }
+        only = only[size] ? only + size + 1 : NULL;
+    }
+    return true;
+}
+
+bool analyze_ask(analyze_job *job, const char *only, report *r)
+{
+    bool ok = true;
+    if (!check_names(job, only)) return false;
+    for (const analyze_question *const *q = analyze_questions; ok && *q; q++)
+        if (!only || cli_list_has(only, (*q)->name, strlen((*q)->name)))
+            ok = (*q)->ask(job, r);
+    const char *const sort = job->options.sort;
+    if (ok) analyze_losses(job, r);
+    if (ok && sort && !report_sort(r, sort)) {
+        cli_error(job->tool, NULL, "--sort %s: no table has such a column",
+                  sort);
+        return false;
+    }
+    if (ok && !report_failed(r)) return true;
+    cli_error(job->tool, NULL, "out of memory");
+    return false;
+}

@@ -1,0 +1,105 @@
+/*
+    analyze_names.c - names as people read them
+*/
+#include "tools/analyze/analyze_private.h"
+#include <stdarg.h>
+
+ts_text analyze_format(analyze_job *job, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    const int size = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *const text =
+        size < 0 ? NULL : report_take(job->private->texts, (size_t)size + 1);
+    if (text) vsnprintf(text, (size_t)size + 1, format, again);
+    va_end(again);
+    return (ts_text){ text ? text : "", text ? (size_t)size : 0 };
+}
+
+ts_text analyze_name(analyze_job *job, ts_text name)
+{
+    (void)job;
+    return name;
+}
+
+ts_text analyze_label(analyze_job *job, const ts_operation *operation)
+{
+    return analyze_name(
+        job,
+        ts_operation_label(analyze_reader(job, operation->file), operation));
+}
+
+/* ---- Tracks -------------------------------------------------------------- */
+
+static bool device_of(const ts_reader *reader, ts_track track, ts_track *device)
+{
+    for (uint32_t depth = 0; depth < 8; depth++) {
+        if (track.type == TS_TRACK_DEVICE) {
+            *device = track;
+            return true;
+        }
+        if (!ts_reader_track(reader, track.parent, &track)) return false;
+    }
+    return false;
+}
+
+ts_text analyze_track(analyze_job *job, uint32_t file, uint32_t track)
+{
+    const ts_reader *const reader = analyze_reader(job, file);
+    ts_track t, device;
+    cli_text made, of = { "" };
+    if (job->file_count > 1)
+        of = cli_format(" of %s", analyze_file_name(job, file).s);
+    if (!ts_reader_track(reader, track, &t))
+        return track ? analyze_format(job, "track %" PRIu32 "%s", track, of.s)
+                     : analyze_format(job, "unknown device%s", of.s);
+    if (t.type == TS_TRACK_DEVICE)
+        return analyze_format(job, "GPU %" PRIu64 "%s", t.number, of.s);
+    const ts_text name = cli_track_name(&t, &made);
+    const bool has_device = device_of(reader, t, &device);
+    if (t.type != TS_TRACK_STREAM)
+        return analyze_format(job, "%.*s%s", (int)name.size, name.text, of.s);
+    const cli_text on = has_device
+                            ? cli_format(" on GPU %" PRIu64, device.number)
+                            : cli_format("%s", "");
+    if (!t.name.size)
+        return analyze_format(job, "stream %" PRIu64 "%s%s", t.number, on.s,
+                              of.s);
+    return analyze_format(job, "stream %" PRIu64 " (%.*s)%s%s", t.number,
+                          (int)name.size, name.text, on.s, of.s);
+}
+
+/* ---- Stacks -------------------------------------------------------------- */
+
+ts_text analyze_stack(analyze_job *job, uint32_t file, uint32_t stack,
+                      uint32_t most)
+{
+    const ts_reader *const reader = analyze_reader(job, file);
+    const ts_frame_entry *frames;
+    const uint32_t count = ts_reader_stack(reader, stack, &frames);
+    ts_text text = { "", 0 };
+    for (uint32_t i = 0; i < count && i < most; i++) {
+        const ts_module_entry *const m =
+            frames[i].module ? ts_reader_module(reader, frames[i].module)
+                             : NULL;
+        ts_text path = { "", 0 };
+        if (m) path = ts_reader_name(reader, m->path);
+        for (size_t k = path.size; k-- > 0;)
+            if (path.text[k] == '/') {
+                path.text += k + 1;
+                path.size -= k + 1;
+                break;
+            }
+        text = analyze_format(job, "%s%s%.*s%s0x%" PRIx64, text.text,
+                              i ? " < " : "", (int)path.size, path.text,
+                              path.size ? "+" : "", frames[i].offset);
+    }
+    return text;
+}
+
+void analyze_names_close(analyze_job *job)
+{
+    (void)job;
+}

@@ -1,0 +1,314 @@
+/*
+    analyze_text.c - a report for people at a terminal
+*/
+#include "tools/analyze/analyze_text.h"
+
+enum { WIDTH_LEAST = 60, WIDTH_MOST = 160, NAME_LEAST = 16 };
+
+/* ---- Text ---------------------------------------------------------------- */
+
+uint32_t text_width(ts_text text)
+{
+    uint32_t code, width = 0;
+    for (size_t n; (n = cli_utf8(text.text, text.size, &code)) != 0;
+         text.text += n, text.size -= n)
+        width++;
+    return width;
+}
+
+// The bytes of the first `width` characters.
+static size_t bytes_of(ts_text text, uint32_t width)
+{
+    uint32_t code;
+    size_t size = 0;
+    for (size_t n; width-- && (n = cli_utf8(text.text + size, text.size - size,
+                                            &code)) != 0;)
+        size += n;
+    return size;
+}
+
+// Names that differ at their ends only are common: the middle is left out.
+void text_put(ts_text text, uint32_t width)
+{
+    const uint32_t has = text_width(text);
+    if (has <= width || width < 8) {
+        cli_put_padded(stdout, text.text, text.size, width);
+        return;
+    }
+    const char *const dots = cli_unicode() ? "\u2026" : "..";
+    const uint32_t dots_width = cli_unicode() ? 1 : 2;
+    const uint32_t tail = (width - dots_width) * 2 / 5;
+    const uint32_t head = width - dots_width - tail;
+    const size_t skip = bytes_of(text, has - tail);
+    cli_put_text(stdout, text.text, bytes_of(text, head));
+    fputs(dots, stdout);
+    cli_put_text(stdout, text.text + skip, text.size - skip);
+}
+
+// Words, broken into lines that are indented.
+static void put_wrapped(ts_text text, uint32_t indent, uint32_t first,
+                        uint32_t width)
+{
+    uint32_t at = first;
+    bool begun = false;
+    while (text.size) {
+        size_t size = 0;
+        while (size < text.size && text.text[size] != ' ')
+            size++;
+        const ts_text word = { text.text, size };
+        const uint32_t wide = text_width(word);
+        if (begun && at + 1 + wide > width) {
+            printf("\n%*s", (int)indent, "");
+            at = indent;
+        } else if (begun) {
+            putchar(' ');
+            at++;
+        }
+        cli_put_text(stdout, word.text, word.size);
+        at += wide;
+        begun = true;
+        size += size < text.size;
+        text.text += size;
+        text.size -= size;
+    }
+    putchar('\n');
+}
+
+static void put_lines(const char *lead, const report_line *line, uint32_t width)
+{
+    for (; line; line = line->next) {
+        fputs(lead, stdout);
+        const uint32_t indent = (uint32_t)strlen(lead);
+        put_wrapped(line->text, indent, indent, width);
+    }
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+// "1.234567s +1.50ms #12": a time as --from takes it, how long, operation.
+static cli_text where(const report_evidence *e, bool narrow)
+{
+    cli_text ops = { "" }, time = { "" };
+    if (e->operation_count) ops = cli_format("#%" PRIu32, e->operations[0]);
+    if (!e->has_time) return ops;
+    const report_value from = report_time(e->from_ns);
+    cli_text start = report_words(from);
+    char *const gap = strchr(start.s, ' ');
+    if (gap) memmove(gap, gap + 1, strlen(gap));
+    if (narrow) return start;
+    time = cli_time(e->to_ns - e->from_ns);
+    return cli_format("%s +%s%s%s", start.s, time.s, *ops.s ? " " : "", ops.s);
+}
+
+static uint32_t cell_width(const report_value *v)
+{
+    if (v->unit == REPORT_TEXT && !v->unknown) return text_width(v->text);
+    return (uint32_t)strlen(report_words(*v).s);
+}
+
+typedef struct layout {
+    uint32_t widths[32], where;
+    size_t rows;
+    bool narrow;
+} layout;
+
+static bool is_text(const report_table *t, size_t column)
+{
+    return t->columns[column].unit == REPORT_TEXT;
+}
+
+static uint32_t sum_widths(const report_table *t, const layout *l)
+{
+    uint32_t sum = 4 + (l->where ? l->where + 2 : 0);
+    for (size_t c = 0; c < t->column_count; c++)
+        sum += l->widths[c] + (c ? 2 : 0);
+    return sum;
+}
+
+static uint32_t where_width(const report_table *t, const layout *l)
+{
+    uint32_t most = t->has_evidence ? 5 : 0;
+    for (size_t r = 0; t->has_evidence && r < l->rows; r++) {
+        const size_t wide = strlen(where(&t->evidence[r], l->narrow).s);
+        if (wide > most) most = (uint32_t)wide;
+    }
+    return most;
+}
+
+// Takes from the widest text until all fits.
+static void shrink(const report_table *t, layout *l, uint32_t width)
+{
+    while (sum_widths(t, l) > width) {
+        size_t widest = 0;
+        uint32_t most = NAME_LEAST;
+        for (size_t c = 0; c < t->column_count; c++)
+            if (is_text(t, c) && l->widths[c] > most) {
+                most = l->widths[c];
+                widest = c;
+            }
+        if (most == NAME_LEAST) return;
+        l->widths[widest]--;
+    }
+}
+
+static void lay_out(const report_table *t, layout *l, uint32_t width)
+{
+    for (size_t c = 0; c < t->column_count; c++) {
+        l->widths[c] = (uint32_t)strlen(t->columns[c].label);
+        for (size_t r = 0; r < l->rows; r++) {
+            const uint32_t wide =
+                cell_width(&t->values[r * t->column_count + c]);
+            if (wide > l->widths[c]) l->widths[c] = wide;
+        }
+    }
+    l->where = where_width(t, l);
+    shrink(t, l, width);
+    if (sum_widths(t, l) <= width) return;
+    l->narrow = true;
+    l->where = where_width(t, l);
+    if (sum_widths(t, l) > width) l->where = 0;
+}
+
+static void put_head(const report_table *t, const layout *l)
+{
+    fputs("    ", stdout);
+    for (size_t c = 0; c < t->column_count; c++)
+        printf(is_text(t, c) ? "%s%-*s" : "%s%*s", c ? "  " : "",
+               (int)l->widths[c], t->columns[c].label);
+    fputs(l->where ? "  where\n" : "\n", stdout);
+}
+
+static void put_row(const report_table *t, const layout *l, size_t r)
+{
+    fputs("    ", stdout);
+    for (size_t c = 0; c < t->column_count; c++) {
+        const report_value *const v = &t->values[r * t->column_count + c];
+        fputs(c ? "  " : "", stdout);
+        if (v->unit == REPORT_TEXT && !v->unknown)
+            text_put(v->text, l->widths[c]);
+        else
+            printf(is_text(t, c) ? "%-*s" : "%*s", (int)l->widths[c],
+                   report_words(*v).s);
+    }
+    if (l->where) printf("  %s", where(&t->evidence[r], l->narrow).s);
+    putchar('\n');
+}
+
+static void put_table(const report_table *t, uint64_t top, uint32_t width)
+{
+    layout l = { .rows = t->row_count < top ? t->row_count : (size_t)top };
+    if (t->column_count > sizeof l.widths / sizeof *l.widths || !t->row_count)
+        return;
+    lay_out(t, &l, width);
+    printf("\n  %s", t->title);
+    if (l.rows < t->all)
+        printf(" (%s of %s)", cli_count(l.rows).s, cli_count(t->all).s);
+    putchar('\n');
+    put_head(t, &l);
+    for (size_t r = 0; r < l.rows; r++)
+        put_row(t, &l, r);
+}
+
+/* ---- Findings ------------------------------------------------------------ */
+
+static void put_finding(const report_finding *f, uint32_t width)
+{
+    printf("\n  [%s] %s: %s", report_severity_name(f->severity), f->id,
+           f->title);
+    if (f->has_gain)
+        printf("; gain %s (%s)", cli_time(f->gain_ns).s,
+               report_words(report_share(f->gain_ns, f->of_ns)).s);
+    putchar('\n');
+    const struct {
+        const char *label;
+        ts_text text;
+    } parts[] = { { "", f->what }, { "Do: ", f->todo }, { "Gain: ", f->how } };
+    for (size_t i = 0; i < 3; i++) {
+        if (!parts[i].text.size) continue;
+        printf("    %s", parts[i].label);
+        put_wrapped(parts[i].text, 4, 4 + (uint32_t)strlen(parts[i].label),
+                    width);
+    }
+    printf("    confidence %s", report_confidence_name(f->confidence));
+    const cli_text at = where(&f->evidence, false);
+    if (*at.s) printf("; at %s", at.s);
+    for (size_t i = 0; i < f->limit_count; i++)
+        printf("; --set %s=%s", f->limits[i].key,
+               report_words(f->limits[i].value).s);
+    putchar('\n');
+}
+
+/* ---- Sections ------------------------------------------------------------ */
+
+static void put_figures(const report_section *s, uint32_t width)
+{
+    uint32_t label = 0;
+    for (size_t i = 0; i < s->figure_count; i++)
+        if (strlen(s->figures[i].label) > label)
+            label = (uint32_t)strlen(s->figures[i].label);
+    if (s->figure_count) putchar('\n');
+    for (size_t i = 0; i < s->figure_count; i++) {
+        const report_value v = s->figures[i].value;
+        printf("  %-*s  ", (int)label, s->figures[i].label);
+        if (v.unit == REPORT_TEXT && !v.unknown)
+            put_wrapped(v.text, label + 4, label + 4, width);
+        else
+            printf("%s\n", report_words(v).s);
+    }
+}
+
+static void put_trust(const report_section *s, uint32_t width)
+{
+    if (!s->trusted || s->not_applicable) return;
+    printf("  Confidence %s%s", report_confidence_name(s->confidence),
+           s->reasons ? ": " : "\n");
+    if (!s->reasons) return;
+    const uint32_t first =
+        15 + (uint32_t)strlen(report_confidence_name(s->confidence));
+    // One sentence of all reasons.
+    size_t size = 1;
+    for (const report_line *l = s->reasons; l; l = l->next)
+        size += l->text.size + 2;
+    char *const all = report_take(s->owner, size);
+    if (!all) return;
+    size_t at = 0;
+    for (const report_line *l = s->reasons; l; l = l->next)
+        at += (size_t)snprintf(all + at, size - at, "%s%s", at ? "; " : "",
+                               l->text.text);
+    put_wrapped((ts_text){ all, at }, 4, first, width);
+}
+
+static void put_section(const analyze_job *job, const report_section *s,
+                        uint32_t width)
+{
+    const bool color = cli_color(stdout);
+    printf("\n%s%s%s\n  ", color ? "\033[1m" : "", s->title,
+           color ? "\033[0m" : "");
+    put_wrapped(s->answer, 2, 2, width);
+    put_trust(s, width);
+    put_figures(s, width);
+    for (const report_table *t = s->tables; t; t = t->next)
+        put_table(t, job->options.top, width);
+    for (const report_chart *c = s->charts; c; c = c->next)
+        text_chart(c, job->options.top, width);
+    for (size_t i = 0; i < s->finding_count; i++)
+        put_finding(&s->findings[i], width);
+    if (s->notes) putchar('\n');
+    put_lines("  Note: ", s->notes, width);
+}
+
+void analyze_text(const analyze_job *job, const report *r)
+{
+    uint32_t width = cli_width();
+    if (width < WIDTH_LEAST) width = WIDTH_LEAST;
+    if (width > WIDTH_MOST) width = WIDTH_MOST;
+    for (uint32_t i = 0; i < job->file_count; i++) {
+        if (job->file_count > 1) printf("%s: ", analyze_file_name(job, i).s);
+        const char *const path = job->files[i].path;
+        puts(strcmp(path, "-") ? path : "standard input");
+    }
+    if (r->losses) putchar('\n');
+    put_lines("  LOST: ", r->losses, width);
+    for (const report_section *s = r->sections; s; s = s->next)
+        put_section(job, s, width);
+}

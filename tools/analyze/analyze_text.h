@@ -1,0 +1,16 @@
+/*
+    analyze_text.h - what the parts of the text form share
+*/
+#ifndef TS_ANALYZE_TEXT_H
+#define TS_ANALYZE_TEXT_H
+
+#include "tools/analyze/analyze.h"
+#include "tools/analyze/report_parts.h"
+
+uint32_t text_width(ts_text text); // characters
+// Cut in the middle or padded to `width` characters.
+void text_put(ts_text text, uint32_t width);
+// Prints nothing for a chart without items.
+void text_chart(const report_chart *c, uint64_t top, uint32_t width);
+
+#endif // TS_ANALYZE_TEXT_H

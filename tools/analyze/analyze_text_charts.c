@@ -1,0 +1,219 @@
+/*
+    analyze_text_charts.c - charts in characters
+*/
+#include "tools/analyze/analyze_text.h"
+
+enum { LABEL_MOST = 36, SERIES_CELLS = 60, FLAME_DEPTH = 12 };
+
+static const char *const blocks[] = { " ",      "\u2581", "\u2582",
+                                      "\u2583", "\u2584", "\u2585",
+                                      "\u2586", "\u2587", "\u2588" };
+static const char *const letters[] = { " ", ".", ".", ":", ":",
+                                       "+", "+", "#", "#" };
+
+static uint32_t label_width(const report_chart *c, size_t rows)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < rows; i++) {
+        const uint32_t wide = text_width(c->items[i].label);
+        if (wide > most) most = wide;
+    }
+    return most < LABEL_MOST ? most : LABEL_MOST;
+}
+
+static double size_of(report_value v)
+{
+    if (report_is_unknown(v) || v.number < 0) return 0;
+    return v.of ? (double)v.number / (double)v.of : (double)v.number;
+}
+
+static void put_times(const char *text, uint32_t count)
+{
+    while (count--)
+        fputs(text, stdout);
+}
+
+/* ---- Bars ---------------------------------------------------------------- */
+
+static void put_bars(const report_chart *c, size_t rows, uint32_t width)
+{
+    double most = 0;
+    for (size_t i = 0; i < c->count; i++)
+        if (size_of(c->items[i].value) > most)
+            most = size_of(c->items[i].value);
+    const uint32_t label = label_width(c, rows);
+    const uint32_t room = width > label + 40 ? width - label - 24 : 16;
+    for (size_t i = 0; i < rows; i++) {
+        const double share = most > 0 ? size_of(c->items[i].value) / most : 0;
+        fputs("    ", stdout);
+        text_put(c->items[i].label, label);
+        printf("  %10s  ", report_words(c->items[i].value).s);
+        put_times(cli_unicode() ? "\u2588" : "#",
+                  (uint32_t)(share * room + 0.5));
+        putchar('\n');
+    }
+}
+
+/* ---- Stacked bars -------------------------------------------------------- */
+
+static const char *part_sign(size_t part)
+{
+    static const char signs[REPORT_PARTS][2] = { "#", "=", "+", "-", "o", "x",
+                                                 "*", "%", "~", ":", "@", "&",
+                                                 "w", "v", "^", "." };
+    return signs[part];
+}
+
+static int64_t stacked_sum(const report_chart *c, size_t item)
+{
+    int64_t sum = 0;
+    for (size_t p = 0; p < c->part_count; p++)
+        sum += c->items[item].parts[p];
+    return sum;
+}
+
+static void put_legend(const report_chart *c)
+{
+    fputs("    ", stdout);
+    for (size_t p = 0; p < c->part_count; p++) {
+        int64_t sum = 0;
+        for (size_t i = 0; i < c->count; i++)
+            sum += c->items[i].parts[p];
+        if (sum) printf("%s %s  ", part_sign(p), c->parts[p]);
+    }
+    putchar('\n');
+}
+
+static void put_stacked(const report_chart *c, size_t rows, uint32_t width)
+{
+    int64_t most = 1;
+    for (size_t i = 0; i < c->count; i++)
+        if (stacked_sum(c, i) > most) most = stacked_sum(c, i);
+    const uint32_t label = label_width(c, rows);
+    const uint32_t room = width > label + 40 ? width - label - 24 : 16;
+    for (size_t i = 0; i < rows; i++) {
+        const report_value sum = report_number(c->unit, stacked_sum(c, i), 1);
+        fputs("    ", stdout);
+        text_put(c->items[i].label, label);
+        printf("  %10s  ", report_words(sum).s);
+        int64_t before = 0;
+        uint32_t drawn = 0;
+        for (size_t p = 0; p < c->part_count; p++) {
+            before += c->items[i].parts[p];
+            const uint32_t to =
+                (uint32_t)((double)before / (double)most * room + 0.5);
+            put_times(part_sign(p), to > drawn ? to - drawn : 0);
+            if (to > drawn) drawn = to;
+        }
+        putchar('\n');
+    }
+    put_legend(c);
+}
+
+/* ---- Series -------------------------------------------------------------- */
+
+// The largest value of a line within each cell; lines keep their value.
+static void put_line(const report_chart *c, uint32_t line, int64_t from,
+                     int64_t to, int64_t most)
+{
+    int64_t cells[SERIES_CELLS];
+    int64_t now = 0;
+    for (int i = 0; i < SERIES_CELLS; i++)
+        cells[i] = INT64_MIN;
+    for (size_t i = 0; i < c->point_count; i++) {
+        if (c->points[i].line != line) continue;
+        const double at = (double)(c->points[i].time_ns - from) /
+                          (double)(to - from + 1) * SERIES_CELLS;
+        const int cell = at < 0 ? 0 : (int)at;
+        now = c->points[i].value;
+        if (cell < SERIES_CELLS && now > cells[cell]) cells[cell] = now;
+    }
+    now = 0;
+    for (int i = 0; i < SERIES_CELLS; i++) {
+        if (cells[i] != INT64_MIN) now = cells[i];
+        const double share = now > 0 ? (double)now / (double)most : 0;
+        fputs((cli_unicode() ? blocks
+                             : letters)[now > 0 ? 1 + (int)(share * 7) : 0],
+              stdout);
+    }
+}
+
+static void put_series(const report_chart *c, size_t rows)
+{
+    int64_t from = INT64_MAX, to = INT64_MIN, most = 1;
+    for (size_t i = 0; i < c->point_count; i++) {
+        const report_point *const p = &c->points[i];
+        if (p->time_ns < from) from = p->time_ns;
+        if (p->time_ns > to) to = p->time_ns;
+        if (p->value > most) most = p->value;
+    }
+    if (!c->point_count) return;
+    const uint32_t label = label_width(c, rows);
+    for (size_t i = 0; i < rows; i++) {
+        int64_t peak = 0;
+        for (size_t k = 0; k < c->point_count; k++)
+            if (c->points[k].line == i && c->points[k].value > peak)
+                peak = c->points[k].value;
+        fputs("    ", stdout);
+        text_put(c->items[i].label, label);
+        fputs("  |", stdout);
+        put_line(c, (uint32_t)i, from, to, most);
+        printf("| most %s\n", report_words(report_number(c->unit, peak, 1)).s);
+    }
+    printf("    %*s  from %s to %s\n", (int)label, "",
+           report_words(report_time(from)).s, report_words(report_time(to)).s);
+}
+
+/* ---- Flame --------------------------------------------------------------- */
+
+// Children in the order of their weight; what is below 1 % is left out.
+static void put_node(const report_chart *c, uint32_t node, uint32_t depth,
+                     uint64_t *left, uint32_t width)
+{
+    const int64_t all = c->items[REPORT_ROOT].total;
+    int64_t last = INT64_MAX;
+    uint32_t last_at = 0;
+    if (depth >= FLAME_DEPTH) return;
+    while (*left) {
+        uint32_t best = REPORT_ROOT;
+        for (uint32_t i = 1; i < c->count; i++) {
+            const report_item *const item = &c->items[i];
+            const bool before =
+                item->total < last || (item->total == last && i > last_at);
+            if (item->parent == node && before &&
+                (best == REPORT_ROOT || item->total > c->items[best].total))
+                best = i;
+        }
+        if (best == REPORT_ROOT || c->items[best].total * 100 < all) return;
+        last = c->items[best].total;
+        last_at = best;
+        printf("    %7s  %*s", report_words(report_share(last, all)).s,
+               (int)depth * 2, "");
+        const uint32_t used = 13 + depth * 2;
+        text_put(c->items[best].label,
+                 width > used + 24 ? width - used - 13 : 16);
+        printf(" %10s\n", report_words(report_number(c->unit, last, 1)).s);
+        --*left;
+        put_node(c, best, depth + 1, left, width);
+    }
+}
+
+void text_chart(const report_chart *c, uint64_t top, uint32_t width)
+{
+    if (!c->count || (c->kind == REPORT_FLAME && c->count == 1)) return;
+    const size_t rows = c->count < top ? c->count : (size_t)top;
+    printf("\n  %s", c->title);
+    if (c->kind != REPORT_FLAME && rows < c->count)
+        printf(" (%s of %s)", cli_count(rows).s, cli_count(c->count).s);
+    putchar('\n');
+    switch (c->kind) {
+    case REPORT_BARS: put_bars(c, rows, width); break;
+    case REPORT_STACKED: put_stacked(c, rows, width); break;
+    case REPORT_SERIES: put_series(c, rows); break;
+    case REPORT_FLAME: {
+        uint64_t left = top * 3;
+        report_flame_sum(c);
+        put_node(c, REPORT_ROOT, 0, &left, width);
+    }
+    }
+}

@@ -1,0 +1,88 @@
+/*
+    report_words.c - values and names as people read them
+*/
+#include "tools/analyze/report_parts.h"
+
+bool report_is_unknown(report_value v)
+{
+    const bool of = v.unit == REPORT_SHARE || v.unit == REPORT_RATE ||
+                    v.unit == REPORT_FACTOR || v.unit == REPORT_FLOPS;
+    return v.unknown || (of && !v.of);
+}
+
+// Powers of 1000 of something a second: number / of ns.
+static cli_text per_second(double number, double ns, const char *unit)
+{
+    static const char *const scales[] = { "", "k", "M", "G", "T", "P" };
+    double value = number * 1e9 / ns;
+    size_t i = 0;
+    for (; value >= 999.95 && i + 1 < sizeof scales / sizeof *scales; i++)
+        value /= 1000;
+    return cli_format("%.*f %s%s",
+                      value >= 99.95   ? 0
+                      : value >= 9.995 ? 1
+                                       : 2,
+                      value, scales[i], unit);
+}
+
+// To the microsecond, so that it can be found again.
+static cli_text moment(int64_t ns)
+{
+    const uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    return cli_format("%s%" PRIu64 ".%06" PRIu64 " s", ns < 0 ? "-" : "",
+                      size / 1000000000, size % 1000000000 / 1000);
+}
+
+static cli_text count(int64_t number)
+{
+    cli_text text =
+        cli_count(number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+    return number < 0 ? cli_format("-%s", text.s) : text;
+}
+
+static cli_text bytes(int64_t number)
+{
+    cli_text text =
+        cli_bytes(number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+    return number < 0 ? cli_format("-%s", text.s) : text;
+}
+
+cli_text report_words(report_value v)
+{
+    if (report_is_unknown(v)) return cli_format("-");
+    switch (v.unit) {
+    case REPORT_TEXT: break;
+    case REPORT_COUNT: return count(v.number);
+    case REPORT_NS: return cli_time(v.number);
+    case REPORT_TIME: return moment(v.number);
+    case REPORT_BYTES: return bytes(v.number);
+    case REPORT_SHARE: return cli_percent((double)v.number / (double)v.of);
+    case REPORT_RATE: return per_second((double)v.number, (double)v.of, "B/s");
+    case REPORT_FLOPS:
+        return per_second((double)v.number, (double)v.of, "FLOP/s");
+    case REPORT_FACTOR:
+        return cli_format("%.2f", (double)v.number / (double)v.of);
+    }
+    return cli_format("%s", "");
+}
+
+const char *report_confidence_name(report_confidence confidence)
+{
+    static const char *const names[] = { "high", "medium", "low" };
+    return names[confidence];
+}
+
+const char *report_severity_name(report_severity severity)
+{
+    static const char *const names[] = { "info", "warning", "severe" };
+    return names[severity];
+}
+
+const char *report_unit_name(report_unit unit)
+{
+    static const char *const names[] = {
+        "text",  "count",       "ns",     "ns",        "bytes",
+        "share", "bytes_per_s", "factor", "flop_per_s"
+    };
+    return names[unit];
+}

@@ -1,0 +1,114 @@
+/*
+    ts-analyze.c - why is it slow, and where did the memory go?
+*/
+#include "tools/analyze/analyze.h"
+
+static const char *only_text, *sort_text;
+static cli_list sets, flops;
+static uint64_t top = 10, rows = 1000;
+static bool want_json, want_list, want_collapse, want_mangled;
+
+static const cli_option options[] = {
+    { .name = "--only LIST",
+      .help = "only these questions, names with commas between",
+      .text = &only_text },
+    { .name = "--list",
+      .help = "print the questions, and the thresholds of --set",
+      .flag = &want_list },
+    { .name = "--top N",
+      .help = "rows of each table in the text and the page (10)",
+      .number = &top },
+    { .name = "--rows N",
+      .help = "rows of each table in --json (1000)",
+      .number = &rows },
+    { .name = "--sort KEY",
+      .help = "sort tables that have a column of this key by it,\n"
+              "the largest first; --json shows the keys",
+      .text = &sort_text },
+    { .name = "--collapse",
+      .help = "kernels that differ in template arguments only are one",
+      .flag = &want_collapse },
+    { .name = "--mangled",
+      .help = "names as they were recorded",
+      .flag = &want_mangled },
+    { .name = "--set KEY=VALUE",
+      .help = "change a threshold; may be given several times",
+      .list = &sets },
+    { .name = "--flops REGEX=N",
+      .help = "what a kernel of such a name computes, in floating point\n"
+              "operations; may be given several times",
+      .list = &flops },
+    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { 0 },
+};
+
+static const cli_tool tool = {
+    .name = "ts-analyze",
+    .usage = "[options] FILE...",
+    .about = "Answers questions about a trace: what was it, why is it slow, "
+             "where did the\nmemory go. Several traces, one of each process, "
+             "are looked at jointly.",
+    .options = options,
+};
+
+static cli_text setting_value(const analyze_setting *s)
+{
+    if (s->unit == REPORT_SHARE)
+        return report_words(report_share(s->value, 10000));
+    return report_words(report_number(s->unit, s->value, 0));
+}
+
+static void list(void)
+{
+    for (const analyze_question *const *q = analyze_questions; *q; q++) {
+        printf("%-10s  %s\n", (*q)->name, (*q)->help);
+        for (const analyze_setting *s = (*q)->settings; s && s->key; s++)
+            printf("%12s--set %s=%s  %s\n", "", s->key, setting_value(s).s,
+                   s->help);
+    }
+}
+
+static bool print(const analyze_job *job, const report *r)
+{
+    if (want_json)
+        analyze_json(job, r);
+    else
+        analyze_text(job, r);
+    return true;
+}
+
+static int run(analyze_job *job, char **paths, uint32_t count)
+{
+    int code = CLI_FAILED;
+    report *const r = report_open();
+    if (!r)
+        cli_error(&tool, NULL, "out of memory");
+    else if (analyze_open(job, paths, count) &&
+             analyze_ask(job, only_text, r) && print(job, r))
+        code = CLI_OK;
+    report_close(r);
+    analyze_close(job);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    cli_parse(&tool, &argc, argv);
+    if (want_list) {
+        list();
+        return cli_finish(&tool, CLI_OK);
+    }
+    if (argc < 2) {
+        cli_error(&tool, NULL, "which trace?");
+        return cli_usage(&tool);
+    }
+    analyze_job job = { .tool = &tool,
+                        .options = { .top = top,
+                                     .rows = rows,
+                                     .sort = sort_text,
+                                     .collapse = want_collapse,
+                                     .no_demangle = want_mangled,
+                                     .sets = &sets,
+                                     .flops = &flops } };
+    return cli_finish(&tool, run(&job, argv + 1, (uint32_t)argc - 1));
+}
