@@ -150,8 +150,10 @@ void import_near(import_job *job, int64_t time_ns);
 // "TOOL: FILE: message"; returns false.
 __attribute__((format(printf, 2, 3))) bool import_fail(import_job *job,
                                                        const char *format, ...);
-// To be called now and then while reading.
+// To be called now and then while reading: how far the source is read, or
+// what the format itself counts (total 0: unknown).
 void import_progress(import_job *job);
+void import_progress_of(import_job *job, uint64_t done, uint64_t total);
 
 /*
     Counts a row that does not arrive: `cause` is a short name such as

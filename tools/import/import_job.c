@@ -338,12 +338,15 @@ bool import_fail(import_job *job, const char *format, ...)
     return false;
 }
 
+void import_progress_of(import_job *job, uint64_t done, uint64_t total)
+{
+    if (total) cli_progress_show(&job->tables->progress, done, total);
+}
+
 void import_progress(import_job *job)
 {
-    const uint64_t total = import_source_total(job->source);
-    if (total)
-        cli_progress_show(&job->tables->progress,
-                          import_source_done(job->source), total);
+    import_progress_of(job, import_source_done(job->source),
+                       import_source_total(job->source));
 }
 
 static import_tables *tables_new(void)

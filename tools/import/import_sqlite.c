@@ -33,7 +33,8 @@ struct import_db {
     sqlite3 *handle;
     table *tables;
     size_t count;
-    uint64_t rows_max; // more cannot be in a file of this size
+    uint64_t rows_max;                 // more cannot be in a file of this size
+    uint64_t rows_read, rows_expected; // of all tables
 };
 
 /* ---- Opening ------------------------------------------------------------ */
@@ -129,18 +130,6 @@ bool import_db_recognise(import_source *source, const char *const *tables,
     return found;
 }
 
-// A log of what is not yet in the database lies beside it.
-static bool has_log(const char *path)
-{
-    struct stat info;
-    char *const name = malloc(strlen(path) + 5);
-    if (!name) return false;
-    sprintf(name, "%s-wal", path);
-    const bool found = !stat(name, &info) && info.st_size;
-    free(name);
-    return found;
-}
-
 import_db *import_db_open(import_job *job)
 {
     import_db *const db = open_source(job->source);
@@ -149,7 +138,12 @@ import_db *import_db_open(import_job *job)
         return NULL;
     }
     db->job = job;
-    if (has_log(import_source_path(job->source)))
+    for (size_t i = 0; i < db->count; i++) {
+        const uint64_t rows =
+            import_sqlite_rows(db->handle, db->tables[i].name);
+        db->rows_expected += rows < db->rows_max ? rows : db->rows_max;
+    }
+    if (import_sqlite_has_log(import_source_path(job->source)))
         import_flaw(job, "unread_write_ahead_log");
     return db;
 }
@@ -316,7 +310,10 @@ bool import_rows_next(import_rows *rows)
     if (code == SQLITE_ROW && rows->left) {
         rows->left--;
         rows->db->job->rows += !rows->again;
-        if (!(rows->left % 16384)) import_progress(rows->db->job);
+        rows->db->rows_read += !rows->again;
+        if (!(rows->left % 16384))
+            import_progress_of(rows->db->job, rows->db->rows_read,
+                               rows->db->rows_expected);
         take_values(rows);
         return true;
     }

@@ -21,6 +21,7 @@
 
 #include "tools/import/import.h"
 
+struct sqlite3;
 typedef struct import_db import_db;
 
 // Why databases cannot be read: NULL, or the library that this build lacks.
@@ -49,6 +50,11 @@ void import_db_rest(import_db *db);
 
 enum { IMPORT_COLUMNS = 40 };
 #define IMPORT_TIME_MAX (INT64_MAX / 4) // of either sign; beyond it: bad
+
+// Private: the number of a table's last row; 0: it is not found quickly.
+uint64_t import_sqlite_rows(struct sqlite3 *handle, const char *table);
+// Whether a log of what is not yet in the database lies beside it.
+bool import_sqlite_has_log(const char *path);
 
 typedef struct import_rows {
     int64_t values[IMPORT_COLUMNS]; // IMPORT_NONE: NULL, or no integer
