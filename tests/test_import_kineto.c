@@ -377,6 +377,18 @@ static void numbers_with_an_exponent_are_reals(void **state)
     import_done(&i);
 }
 
+static void a_first_time_that_is_broken_costs_only_its_row(void **state)
+{
+    (void)state;
+    expect("first");
+}
+
+static void beginnings_and_ends_make_zones_calls_kernels_and_spans(void **state)
+{
+    (void)state;
+    expect("pairs");
+}
+
 static void a_time_at_the_end_of_all_time_costs_only_its_row(void **state)
 {
     (void)state;
@@ -411,6 +423,9 @@ int main(void)
         cmocka_unit_test(calls_and_operations_may_all_share_one_correlation),
         cmocka_unit_test(zones_that_ended_lend_nothing_to_what_comes_later),
         cmocka_unit_test(numbers_with_an_exponent_are_reals),
+        cmocka_unit_test(a_first_time_that_is_broken_costs_only_its_row),
+        cmocka_unit_test(
+            beginnings_and_ends_make_zones_calls_kernels_and_spans),
         cmocka_unit_test(a_time_at_the_end_of_all_time_costs_only_its_row),
         cmocka_unit_test(traces_of_real_programs_replay_exactly),
     };

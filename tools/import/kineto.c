@@ -118,28 +118,45 @@ uint32_t kineto_thread(kineto *k)
                : import_lane(k->job, parent, name.text, name.size);
 }
 
-// The first time in the file that is none of the broken ones.
+enum { NEAR_TIMES = 512 };
+
+static int compare_times(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+// The number behind a key; *at moves behind it.
+static kineto_value number_at(const uint8_t *head, size_t *at, size_t size)
+{
+    while (*at < size && strchr(" :\"\n", head[*at]) && head[*at])
+        ++*at;
+    const size_t from = *at;
+    while (*at < size && strchr("0123456789.eE+-", head[*at]) && head[*at])
+        ++*at;
+    return (kineto_value){ KINETO_NUMBER, (const char *)head + from,
+                           *at - from };
+}
+
+/*
+    Of the times at the beginning of the file the one in the middle: a first
+    row whose time is broken does not make all others so.
+*/
 static void find_near_time(kineto *k)
 {
-    size_t size;
+    int64_t times[NEAR_TIMES];
+    size_t size, count = 0;
     const uint8_t *const head = import_source_head(k->job->source, &size);
-    for (size_t i = 0; i + 5 < size; i++) {
-        kineto_value ts = { .type = KINETO_NUMBER };
-        if (head[i] != '"' || memcmp(head + i, "\"ts\"", 4)) continue;
-        i += 4;
-        while (i < size && strchr(" :\"\n", head[i]) && head[i])
-            i++;
-        const size_t from = i;
-        while (i < size && strchr("0123456789.", head[i]) && head[i])
-            i++;
-        ts.text = (const char *)head + from;
-        ts.size = i - from;
-        int64_t time_ns;
+    for (size_t i = 0; i + 5 < size && count < NEAR_TIMES;) {
+        if (head[i++] != '"' || memcmp(head + i, "ts\"", 3)) continue;
+        i += 3;
         bool is_ns = false;
-        if (!time_value(ts, &is_ns, &time_ns) || !time_ns) continue;
-        import_near(k->job, time_ns);
-        return;
+        const kineto_value ts = number_at(head, &i, size);
+        count += time_value(ts, &is_ns, &times[count]) && times[count];
     }
+    if (!count) return;
+    qsort(times, count, sizeof *times, compare_times);
+    import_near(k->job, times[count / 2]);
 }
 
 /* ---- What has no place -------------------------------------------------- */
@@ -239,7 +256,12 @@ static category category_of(kineto_value cat)
     return CAT_ZONE;
 }
 
-static void take_complete(kineto *k)
+bool kineto_is_zone(const kineto *k)
+{
+    return category_of(k->row->fields[KINETO_CAT]) == CAT_ZONE;
+}
+
+void kineto_take_complete(kineto *k)
 {
     switch (category_of(k->row->fields[KINETO_CAT])) {
     case CAT_KERNEL: kineto_take_gpu(k, TS_EVENT_KERNEL); break;
@@ -263,7 +285,11 @@ static void take_event(kineto *k)
         return;
     }
     switch (ph.text[0]) {
-    case 'X': take_complete(k); break;
+    case 'X': kineto_take_complete(k); break;
+    case 'B': kineto_take_begin(k); break;
+    case 'E': kineto_take_end(k); break;
+    case 'b': kineto_take_span_begin(k); break;
+    case 'e': kineto_take_span_end(k); break;
     case 'i':
     case 'I': kineto_take_instant(k); break;
     case 's':
@@ -292,6 +318,7 @@ static bool import(import_job *job)
     k->job = job;
     find_near_time(k);
     const bool ok = kineto_parse(k);
+    kineto_pairs_end(k);
     if (ok) kineto_end(k);
     free(k->labels);
     free(k->streams);

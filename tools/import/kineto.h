@@ -89,6 +89,7 @@ size_t kineto_list(kineto_value value, int64_t *numbers, size_t count);
 /* ==== 2. Parser ========================================================== */
 
 typedef struct kineto kineto;
+typedef struct kineto_pairs kineto_pairs;
 
 // Reads the whole source and gives its rows to kineto_take, in order.
 // False: it is no JSON at all, or out of memory.
@@ -156,6 +157,7 @@ struct kineto {
     import_map stream_of;                // by track: index of a stream, from 1
     kineto_unused unused[KINETO_UNUSED]; // open addressing
     size_t unused_count;
+    kineto_pairs *pairs;             // private to kineto_pairs.c
     kineto_word words[KINETO_WORDS]; // by hash; the last one seen
 };
 
@@ -166,6 +168,9 @@ typedef struct kineto_time {
 // The row that the parser has found: k->row.
 void kineto_take(kineto *k);
 
+// What a row of phase X is, by its category; whether that is a zone.
+void kineto_take_complete(kineto *k);
+bool kineto_is_zone(const kineto *k);
 // Nanoseconds of "ts" and, if wanted, "dur". False: counted as bad.
 bool kineto_time_of(kineto *k, kineto_time *time, bool with_duration);
 // Counts an argument that SBT has no place for.
@@ -194,6 +199,12 @@ void kineto_take_flow(kineto *k);
 void kineto_take_counter(kineto *k);
 void kineto_take_label(kineto *k);
 void kineto_take_beside(kineto *k);
+void kineto_take_begin(kineto *k); // B, E
+void kineto_take_end(kineto *k);
+void kineto_take_span_begin(kineto *k); // b, e
+void kineto_take_span_end(kineto *k);
+// What never ended; frees all.
+void kineto_pairs_end(kineto *k);
 // Labels, default streams, counts of what has no place.
 void kineto_end(kineto *k);
 

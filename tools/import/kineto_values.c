@@ -24,7 +24,7 @@ bool kineto_is(kineto_value value, const char *text)
 
 bool kineto_is_real(kineto_value value)
 {
-    return value.type == KINETO_NUMBER &&
+    return (value.type == KINETO_NUMBER || value.type == KINETO_TEXT) &&
            (memchr(value.text, '.', value.size) ||
             memchr(value.text, 'e', value.size) ||
             memchr(value.text, 'E', value.size));
@@ -133,11 +133,13 @@ bool kineto_int(kineto_value value, int64_t *number)
 bool kineto_double(kineto_value value, double *number)
 {
     char *end, copy[64];
-    if (value.type != KINETO_NUMBER || value.size >= sizeof copy) return false;
+    if ((value.type != KINETO_NUMBER && value.type != KINETO_TEXT) ||
+        !value.size || value.size >= sizeof copy)
+        return false;
     memcpy(copy, value.text, value.size);
     copy[value.size] = 0;
     *number = strtod(copy, &end);
-    return !*end;
+    return !*end && *number - *number == 0; // neither NaN nor infinite
 }
 
 size_t kineto_list(kineto_value value, int64_t *numbers, size_t count)
