@@ -1,0 +1,118 @@
+/*
+    ask_time.c - words that the questions about time share
+*/
+#include "tools/analyze/ask_time.h"
+
+static ts_text text_of(const char *string)
+{
+    const ts_text text = { string, strlen(string) };
+    return text;
+}
+
+ts_text ask_group(analyze_job *job, const names_index *names, uint32_t group)
+{
+    if (group == TS_NODE_NONE) return text_of("(none)");
+    const names_group *const g = &names->groups[group];
+    if (g->kind == TS_EVENT_MEMCPY)
+        return strcmp(g->text.text, "copy")
+                   ? analyze_format(job, "copy %s", g->text.text)
+                   : g->text;
+    return g->text.size ? analyze_name(job, g->text) : text_of("(no name)");
+}
+
+// Bytes before the template or the arguments of a function.
+static size_t plain_size(ts_text name)
+{
+    static const char unnamed[] = "(anonymous";
+    size_t end = 0;
+    while (end < name.size &&
+           (!end || !name.text[end] || !strchr("<(", name.text[end]))) {
+        end++;
+        if (name.size - end >= sizeof unnamed &&
+            !memcmp(name.text + end, unnamed, sizeof unnamed - 1))
+            end += sizeof unnamed - 1;
+    }
+    return end;
+}
+
+ts_text ask_brief(analyze_job *job, ts_text name)
+{
+    enum { WIDEST = 60 };
+    uint32_t code;
+    if (name.size <= 40) return name;
+    if (!memcmp(name.text, "void ", 5)) {
+        name.text += 5;
+        name.size -= 5;
+    }
+    const size_t plain = plain_size(name);
+    // A file and line in parentheses is no argument list.
+    if (plain > 12) name.size = plain;
+    size_t size = 0;
+    for (uint32_t i = 0; i < WIDEST - 3 && size < name.size; i++)
+        size += cli_utf8(name.text + size, name.size - size, &code);
+    if (size + 3 >= name.size) return name;
+    return analyze_format(job, "%.*s...", (int)size, name.text);
+}
+
+ts_text ask_thread(analyze_job *job, uint32_t file, uint32_t thread)
+{
+    return thread ? analyze_track(job, file, thread) : text_of("");
+}
+
+ts_text ask_node(analyze_job *job, const ts_replay *replay, uint32_t node,
+                 bool where)
+{
+    ts_node n;
+    ts_operation op;
+    ts_text name = { "", 0 };
+    if (!ts_replay_node(replay, node, &n)) return name;
+    if (n.type == TS_NODE_CALL) {
+        name = ts_reader_name(ts_replay_reader(replay, n.file), n.name);
+        if (!name.size) name = text_of("a launch");
+    } else if (!ts_replay_operation(replay, n.owner, &op)) {
+        return text_of("several operations");
+    } else if (op.kind == TS_EVENT_MEMCPY) {
+        const char *const direction = names_direction(op.label);
+        name = strcmp(direction, "copy")
+                   ? analyze_format(job, "copy %s", direction)
+                   : text_of(direction);
+    } else {
+        name = ask_brief(job, analyze_label(job, &op));
+    }
+    if (!where || !n.track) return name;
+    const ts_text on = analyze_track(job, n.file, n.track);
+    return analyze_format(job, "%.*s on %.*s", ASK_TEXT(name), ASK_TEXT(on));
+}
+
+report_section *ask_begin(analyze_job *job, report *r, const char *name,
+                          const char *title, ts_replay **replay,
+                          ts_timeline **timeline)
+{
+    report_section *const s = report_begin(r, name, title);
+    *replay = analyze_replay(job);
+    if (timeline) *timeline = *replay ? analyze_timeline(job) : NULL;
+    if (*replay && (!timeline || *timeline)) return s;
+    report_not_applicable(s, "%s", analyze_why(job));
+    return NULL;
+}
+
+void ask_trust_graph(report_section *s, const ts_replay *replay,
+                     const ts_timeline *timeline)
+{
+    const ts_timeline_figures *const f = ts_timeline_total(timeline);
+    const ts_replay_stats *const stats = ts_replay_result(replay);
+    if (stats->different)
+        report_trust(s, REPORT_LOW,
+                     "%s operations do not come out at their recorded time",
+                     cli_count(stats->different).s);
+    if (!f->idle_ns) return;
+    const double known = (double)f->explicit_ns / (double)f->idle_ns;
+    const double guessed = (double)f->inferred_ns / (double)f->idle_ns;
+    const report_confidence c = known >= 0.9             ? REPORT_HIGH
+                                : known + guessed >= 0.8 ? REPORT_MEDIUM
+                                                         : REPORT_LOW;
+    report_trust(s, c,
+                 "what the devices waited for is recorded for %s of the idle "
+                 "time, inferred from times for %s",
+                 cli_percent(known).s, cli_percent(guessed).s);
+}

@@ -1,0 +1,39 @@
+/*
+    ask_time.h - words that the questions about time share
+*/
+#ifndef TS_ASK_TIME_H
+#define TS_ASK_TIME_H
+
+#include "tools/analyze/analyze.h"
+#include "tools/analyze/calc_names.h"
+
+// A group as people read it: "copy host to device", "memset", a kernel's or
+// zone's name; "(no zone)" and "(no call)" where there is none.
+ts_text ask_group(analyze_job *job, const names_index *names, uint32_t group);
+// Of a long name what is before template and arguments, at most 60
+// characters: for sentences.
+ts_text ask_brief(analyze_job *job, ts_text name);
+
+// What a node is: "kernel k", "call cudaLaunchKernel on thread 1"; and
+// where. TS_NODE_NONE gives "".
+ts_text ask_node(analyze_job *job, const ts_replay *replay, uint32_t node,
+                 bool where);
+// A thread, or "" if it is not known.
+ts_text ask_thread(analyze_job *job, uint32_t file, uint32_t thread);
+
+// Begins a section that needs the graph of the operations. NULL: there is
+// none, and the section says so. *replay, *timeline (may be NULL): as
+// analyze_replay and analyze_timeline give them.
+report_section *ask_begin(analyze_job *job, report *r, const char *name,
+                          const char *title, ts_replay **replay,
+                          ts_timeline **timeline);
+
+// How much of the idle time the graph explains lowers the trust.
+void ask_trust_graph(report_section *s, const ts_replay *replay,
+                     const ts_timeline *timeline);
+
+#define ASK_COUNT(array) (sizeof(array) / sizeof *(array))
+// For "%.*s".
+#define ASK_TEXT(name) (int)(name).size, (name).text
+
+#endif // TS_ASK_TIME_H

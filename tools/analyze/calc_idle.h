@@ -1,0 +1,49 @@
+/*
+    calc_idle.h - why devices idled, from gaps to sums
+*/
+#ifndef TS_CALC_IDLE_H
+#define TS_CALC_IDLE_H
+
+#include "tools/analyze/calc_inside.h"
+#include "tools/analyze/calc_names.h"
+#include "tools/analyze/calc_sums.h"
+
+typedef struct idle_gap {
+    size_t device; // as ts_timeline_device counts
+    ts_gap gap;
+    uint32_t file, thread; // that launched what ended it; thread 0: unknown
+    // What that thread was in for half of the gap or more, the innermost of
+    // these: groups of names, TS_NODE_NONE: nothing. Only of the first
+    // IDLE_DETAILS gaps.
+    uint32_t zone, call;
+    int64_t zone_ns, call_ns; // how much of the gap
+} idle_gap;
+
+enum {
+    IDLE_LENGTHS = 9, // below 1 us, 10 us, ... 10 s, above
+    IDLE_DETAILS = 1000
+};
+
+typedef struct idle_result {
+    idle_gap *gaps; // the longest first
+    size_t count;
+    uint64_t lengths[IDLE_LENGTHS]; // gaps
+    int64_t lengths_ns[IDLE_LENGTHS];
+    // By group of names; `most` is a gap. Of zones and calls: of the gaps for
+    // which the host is to blame and whose thread is known, by the innermost,
+    // so each of the two adds up to host_ns. Key TS_NODE_NONE: in none.
+    sums zones, calls;
+    sums ends; // by what ended the gap: key is group * TS_IDLE_LIMIT + cause
+    int64_t host_ns;
+} idle_result;
+
+// `names` gets groups of zones and calls. False without memory. Close it in
+// any case.
+bool idle_open(idle_result *result, const ts_replay *replay,
+               const ts_timeline *timeline, names_index *names);
+void idle_close(idle_result *result);
+
+// Whether the host is to blame.
+bool idle_by_host(ts_idle cause);
+
+#endif // TS_CALC_IDLE_H

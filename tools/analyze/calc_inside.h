@@ -1,0 +1,43 @@
+/*
+    calc_inside.h - in what zone and call the host was at given times
+*/
+#ifndef TS_CALC_INSIDE_H
+#define TS_CALC_INSIDE_H
+
+#include "tools/ts_cli.h"
+
+// A time of a thread about which is asked, on the axis of the replay.
+typedef struct inside_span {
+    uint32_t file, thread;
+    int64_t from_ns, to_ns;
+    size_t index; // whatever the asker wants to know it by
+} inside_span;
+
+// What lay open: a zone by its site, or an API call by its name.
+typedef struct inside_frame {
+    bool call;
+    uint32_t id;
+    int64_t end_ns;
+} inside_frame;
+
+// A part of a span during which the same lay open: `depth` frames, the
+// outermost first. The parts of a span add up to it.
+typedef void (*inside_part)(void *user, const inside_span *span,
+                            int64_t from_ns, int64_t to_ns,
+                            const inside_frame *frames, uint32_t depth);
+
+/*
+    Goes through zones and API calls of the threads asked for, once for each
+    file, and tells the parts of all spans, those of a span in order of time.
+    Sorts the spans. Those of no length are left out. Spans of one thread may
+    overlap; each moment costs as much as spans hold it.
+    False without memory.
+*/
+bool inside_parts(const ts_replay *replay, inside_span *spans, size_t count,
+                  inside_part part, void *user);
+
+// The innermost zone or call of frames; NULL: there is none.
+const inside_frame *inside_zone(const inside_frame *frames, uint32_t depth);
+const inside_frame *inside_call(const inside_frame *frames, uint32_t depth);
+
+#endif // TS_CALC_INSIDE_H
