@@ -113,14 +113,12 @@ static void put_devices(const idle_ask *a)
 
 static void put_causes(const idle_ask *a)
 {
-    static const report_column columns[] = {
-        { "cause", "cause", REPORT_TEXT },
-        { "idle_ns", "idle", REPORT_NS },
-        { "share", "of idle", REPORT_SHARE },
-        { "gaps", "gaps", REPORT_COUNT },
-        { "mean_ns", "mean", REPORT_NS },
-        { "meaning", "because", REPORT_TEXT }
-    };
+    static const report_column columns[] = { { "cause", "cause", REPORT_TEXT },
+                                             { "idle_ns", "idle", REPORT_NS },
+                                             { "share", "of idle",
+                                               REPORT_SHARE },
+                                             { "gaps", "gaps", REPORT_COUNT },
+                                             { "mean_ns", "mean", REPORT_NS } };
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
     report_table *const t = report_table_begin(
         a->s, "causes", "Idle time by cause", columns, ASK_COUNT(columns));
@@ -134,12 +132,10 @@ static void put_causes(const idle_ask *a)
         if (most == TS_IDLE_LIMIT) break;
         done[most] = true;
         const report_value row[] = {
-            report_string(ts_idle_name(most)),
-            report_ns(f->cause_ns[most]),
+            report_string(ts_idle_name(most)), report_ns(f->cause_ns[most]),
             report_share(f->cause_ns[most], f->idle_ns),
             report_count(f->causes[most]),
-            report_ns(f->cause_ns[most] / (int64_t)f->causes[most]),
-            report_string(meaning_of((ts_idle)most))
+            report_ns(f->cause_ns[most] / (int64_t)f->causes[most])
         };
         report_row(t, row, NULL);
     }
@@ -180,43 +176,57 @@ static ts_text host_of(const idle_ask *a, const idle_gap *g)
     return analyze_format(a->job, "%.*s: %.*s", ASK_TEXT(zone), ASK_TEXT(call));
 }
 
+// What the work that ended a gap waited for; its own call without a place.
+static ts_text culprit_of(const idle_ask *a, const idle_gap *g)
+{
+    ts_node node;
+    ts_operation op;
+    const bool own = ts_replay_operation(a->replay, g->gap.operation, &op) &&
+                     ts_replay_node(a->replay, g->gap.culprit, &node) &&
+                     (op.call == g->gap.culprit || node.track == op.track ||
+                      node.track == g->thread);
+    return ask_node(a->job, a->replay, g->gap.culprit, !own);
+}
+
 static void put_gaps(const idle_ask *a)
 {
     static const report_column columns[] = {
         { "start_ns", "start", REPORT_TIME },
         { "idle_ns", "idle", REPORT_NS },
         { "cause", "cause", REPORT_TEXT },
-        { "inferred", "by", REPORT_TEXT },
         { "ended_by", "ended by", REPORT_TEXT },
         { "waited_for", "which waited for", REPORT_TEXT },
         { "host", "while the host was in", REPORT_TEXT },
         { "device", "device", REPORT_TEXT }
     };
-    const size_t of = ts_replay_device_count(a->replay) > 1
-                          ? ASK_COUNT(columns)
-                          : ASK_COUNT(columns) - 1;
+    const bool several = ts_replay_device_count(a->replay) > 1;
+    bool guessed = false;
     report_table *const t =
-        report_table_begin(a->s, "gaps", "The longest gaps", columns, of);
+        report_table_begin(a->s, "gaps", "The longest gaps", columns,
+                           ASK_COUNT(columns) - !several);
     for (size_t i = 0; i < a->r.count && i < a->job->options.rows; i++) {
         const idle_gap *const g = &a->r.gaps[i];
         const ts_timeline_figures *const f =
             ts_timeline_device(a->timeline, g->device);
+        const char *const cause = ts_idle_name(g->gap.cause);
         const report_value row[] = {
             report_time(g->gap.start_ns),
             report_ns(g->gap.end_ns - g->gap.start_ns),
-            report_string(ts_idle_name(g->gap.cause)),
-            report_string(g->gap.cause == TS_IDLE_UNEXPLAINED ? "-"
-                          : g->gap.inferred                   ? "inference"
-                                                              : "record"),
+            g->gap.inferred ? report_text(analyze_format(a->job, "%s?", cause))
+                            : report_string(cause),
             report_text(ask_node(a->job, a->replay, g->gap.operation, false)),
-            report_text(ask_node(a->job, a->replay, g->gap.culprit, true)),
+            report_text(culprit_of(a, g)),
             report_text(host_of(a, g)),
             report_text(analyze_track(a->job, f->file, f->track))
         };
         const report_evidence e = evidence_of(g);
         report_row(t, row, &e);
+        guessed |= g->gap.inferred;
     }
     report_rows_of(t, a->r.count);
+    if (guessed)
+        report_note(a->s, "A cause with a question mark was inferred from "
+                          "times: no record says so.");
 }
 
 static void put_ends(const idle_ask *a)

@@ -13,7 +13,7 @@ typedef struct launch_ask {
     names_index names;
     idle_result idle;
     launch_result r;
-    int64_t bound_ns; // idle time during which the host was in such calls
+    int64_t bound_ns; // idle time that launching took
 } launch_ask;
 
 static int64_t part_of(const launch_times *t, uint32_t per_mille)
@@ -27,10 +27,11 @@ static report_value quantile(const launch_times *t, uint32_t per_mille)
                     : report_unknown(REPORT_NS);
 }
 
-// Idle time for which the host is to blame and which it spent launching.
+// Idle time that launches took to arrive, and during which the host, which is
+// to blame, was inside of such calls.
 static int64_t launching_time(const launch_ask *a)
 {
-    int64_t ns = 0;
+    int64_t ns = a->idle.launch_ns;
     for (size_t i = 0; i < a->idle.calls.count; i++)
         if (launch_is_function(&a->r, (uint32_t)a->idle.calls.rows[i].key))
             ns += a->idle.calls.rows[i].ns;
@@ -52,14 +53,14 @@ static void answer(const launch_ask *a)
     const cli_text share = report_words(report_share(a->bound_ns, span));
     if (a->bound_ns > span / 10)
         report_answer(a->s,
-                      "Launching holds the devices up: they were idle for %s "
-                      "of the time while the host was inside launch calls.",
+                      "Launching holds the devices up: they idled %s of the "
+                      "time because a launch was being made or on its way.",
                       share.s);
     else
         report_answer(a->s,
-                      "Launching does not hold the devices up: they were idle "
-                      "for %s of the time while the host was inside launch "
-                      "calls.",
+                      "Launching does not hold the devices up: they idled only "
+                      "%s of the time because a launch was being made or on "
+                      "its way.",
                       share.s);
     if (most && most->count)
         report_answer(a->s,
@@ -215,9 +216,11 @@ static void put_figures(const launch_ask *a)
 {
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
     const int64_t span = f->busy_ns + f->idle_ns;
-    report_figure(a->s, "launch_bound", "idle while the host launched",
+    report_figure(a->s, "launch_bound", "idle because of launches",
                   report_share(a->bound_ns, span));
     report_figure(a->s, "launch_bound_ns", "that is", report_ns(a->bound_ns));
+    report_figure(a->s, "dispatch_ns", "idle between queued operations",
+                  report_ns(a->idle.dispatch_ns));
     report_figure(a->s, "calls", "launch calls", report_count(a->r.calls));
     report_figure(a->s, "call_ns", "time in them", report_ns(a->r.call_ns));
     report_figure(a->s, "blocked_ns", "of that waiting for room in a queue",

@@ -4,8 +4,12 @@
 #include "tools/analyze/analyze.h"
 
 extern const analyze_question ask_summary;
+extern const analyze_question ask_idle;
+extern const analyze_question ask_launch;
 
 const analyze_question *const analyze_questions[] = {
     &ask_summary,
+    &ask_idle,
+    &ask_launch,
     NULL,
 };

@@ -14,8 +14,8 @@ typedef struct idle_walk {
 
 bool idle_by_host(ts_idle cause)
 {
-    return cause == TS_IDLE_HOST_LATE || cause == TS_IDLE_LAUNCH_LATENCY ||
-           cause == TS_IDLE_HOST_SYNC || cause == TS_IDLE_QUEUE_FULL;
+    return cause == TS_IDLE_HOST_LATE || cause == TS_IDLE_HOST_SYNC ||
+           cause == TS_IDLE_QUEUE_FULL;
 }
 
 static int longer_first(const void *left, const void *right)
@@ -75,7 +75,12 @@ static bool take_gaps(idle_result *r, const ts_replay *replay,
     for (size_t i = 0; i < r->count; i++) {
         const ts_gap *const gap = &r->gaps[i].gap;
         const int64_t ns = gap->end_ns - gap->start_ns;
+        ts_node culprit;
         count_length(r, ns);
+        if (gap->cause == TS_IDLE_LAUNCH_LATENCY &&
+            ts_replay_node(replay, gap->culprit, &culprit))
+            *(culprit.type == TS_NODE_CALL ? &r->launch_ns : &r->dispatch_ns) +=
+                ns;
         if (!sums_add(&r->ends,
                       (uint64_t)names->of[gap->operation] * TS_IDLE_LIMIT +
                           gap->cause,

@@ -35,6 +35,8 @@ typedef struct idle_result {
     sums zones, calls;
     sums ends; // by what ended the gap: key is group * TS_IDLE_LIMIT + cause
     int64_t host_ns;
+    // Of launch latency: after a call, and between two operations in a row.
+    int64_t launch_ns, dispatch_ns;
 } idle_result;
 
 // `names` gets groups of zones and calls. False without memory. Close it in
