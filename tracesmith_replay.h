@@ -481,7 +481,27 @@ typedef struct ts_replay_desc {
     uint32_t connections; // hardware queues of a device, which its streams
                           // share (0: one for each stream)
     bool no_inference;    // only what the record says (false)
+    // What does not touch [load_from_ns, load_to_ns) is not loaded at all, but
+    // for the calls of what does (both 0: all). See below.
+    int64_t load_from_ns, load_to_ns;
+    int64_t load_before_ns; // how long before the window these are looked
+                            // for (0: from the beginning)
 } ts_replay_desc;
+
+/*
+    A *window* of a long trace costs no more memory than it holds: only chunks
+    whose time range touches it are decoded. Nothing outside exists: waits for
+    records before it miss them (missing_records, never never_recorded), the
+    first operation of each stream has none before it, what the host did
+    before it is not known, and what is usual, the medians that inference goes
+    by, is of the window. So begin it early enough. What launched an operation
+    of the window is known however long ago that was, unless load_before_ns
+    says otherwise; a stream holds queue_depth launches at most, so that as
+    many operations of each stream go by meanwhile, no more. Times of the
+    window are those of the first file, before collectives put the clocks of
+    further files right. stats.loaded counts what touches the window;
+    operations with impossible times touch none.
+*/
 
 /*
     Loads the operations of a trace, builds the graph and selects. The plan
@@ -490,9 +510,10 @@ typedef struct ts_replay_desc {
 
     Memory:  for each operation with its call about 220 bytes while it loads,
              134 after.
-    Errors:  TS_ERR_NOT_FOUND (no GPU operation in the trace), TS_ERR_USAGE
-             (to before from), TS_ERR_UNSUPPORTED (2^31 operations or more,
-             65,536 files or more), TS_ERR_MEMORY.
+    Errors:  TS_ERR_NOT_FOUND (no GPU operation in the trace, or in the
+             window), TS_ERR_USAGE (to before from, an empty window, a
+             negative load_before_ns), TS_ERR_UNSUPPORTED (2^31 operations or
+             more, 65,536 files or more), TS_ERR_MEMORY.
     Lifetime: the readers must outlive the replay.
 */
 TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
@@ -549,7 +570,7 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
 
 typedef struct ts_replay_stats {
     // The plan.
-    uint64_t loaded;     // operations that the trace holds
+    uint64_t loaded;     // operations that the trace, or its window, holds
     uint64_t operations; // selected; after a run those that ran
     uint64_t calls;      // host calls that launched them or may block
     uint64_t added;      // operations that TS_DEPS_CLOSURE added
@@ -559,7 +580,8 @@ typedef struct ts_replay_stats {
     uint64_t contradicted;         // left out because the record shows no wait
     uint64_t never_recorded;       // waits for an event that has no record
     uint64_t missing_records;      // waits whose `record` the trace lacks, and
-                                   // those whose event nobody can tell
+                                   // those whose event nobody can tell or may
+                                   // have been recorded before the window
     uint64_t overlaps; // kernels that began before the one before them on
                        // their stream had ended: dependent launches
     uint64_t inferred[TS_EDGE_LIMIT]; // of the edges above, by times alone
@@ -1051,6 +1073,69 @@ typedef struct ts_stays {
 } ts_stays;
 TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream);
 TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay);
+
+/*
+    The figures of a whole trace of any length in little memory: window after
+    window, each loaded with a margin before and after it (a window of
+    ts_replay_desc), on as many threads as there are.
+
+    Of the whole trace to the nanosecond are: span, busy and idle time, work_ns
+    and only_ns, operations and gaps. A gap belongs to the window in which it
+    ends, with all of its time, however many windows it began earlier; its
+    cause is found there. That is the cause that the whole graph tells, as far
+    as what it goes back to lies in the window or its margin: what is usual
+    (medians of launch latency and of delays) is of the window, waits and calls
+    before the margin are not known, and a call is known if it was made at most
+    one window before it. Likewise for launches and queues.
+
+    Windows are cut by the numbers of operations in the chunks, not by threads:
+    the figures are the same for any number of these.
+*/
+typedef struct ts_survey_desc {
+    uint32_t window_operations;        // of each window, about (100,000)
+    uint32_t margin_operations;        // before and after it, about (a tenth)
+    uint32_t gap_count;                // longest gaps that are kept (100)
+    uint32_t threads;                  // (the reader's)
+    uint32_t queue_depth, connections; // as of ts_replay_desc
+    bool no_inference;
+    ts_allocator allocator; // used by all threads (malloc and free)
+} ts_survey_desc;
+
+typedef struct ts_survey ts_survey;
+
+/*
+    *survey is NULL on failure.
+
+    Memory:  about 350 bytes for each operation of a window and its margins
+             on each thread, 4 for each operation of the trace.
+    Errors:  TS_ERR_NOT_FOUND (there is no GPU operation), TS_ERR_USAGE,
+             TS_ERR_CORRUPT (parts do not add up: a bug), TS_ERR_MEMORY.
+    Lifetime: the reader must outlive it.
+*/
+TS_API ts_result ts_survey_open(ts_survey **survey, ts_reader *reader,
+                                const ts_survey_desc *desc);
+TS_API void ts_survey_close(ts_survey *survey); // NULL is allowed
+
+// As of a timeline; devices by their numbers. launch_p50_ns and launch_p95_ns
+// are at most 4 s. Lifetime: until close.
+TS_API const ts_timeline_figures *ts_survey_total(const ts_survey *survey);
+TS_API const ts_timeline_figures *ts_survey_device(const ts_survey *survey,
+                                                   size_t device); // or NULL
+
+// The longest gaps of all devices, longest first; of equal ones the earlier.
+// operation, and culprit where it is an operation, are numbers in the whole
+// trace, as of ts_replay_operation. False past the end.
+TS_API bool ts_survey_gap(const ts_survey *survey, size_t index, size_t *device,
+                          ts_gap *gap);
+
+// What was cut out of the trace, and what its graphs were.
+typedef struct ts_survey_window {
+    int64_t from_ns, to_ns; // the first has no beginning, the last no end
+    uint64_t operations;    // that begin in it, whatever their kind
+    ts_replay_stats plan;   // of the graph, margins included
+} ts_survey_window;
+TS_API bool ts_survey_window_at(const ts_survey *survey, size_t index,
+                                ts_survey_window *window);
 
 /* ==== 8. Races =========================================================== */
 
@@ -5169,7 +5254,8 @@ typedef enum ts__call_class {
     TS__CALL_QUERIES, // polls an event or a stream, until it is done
     TS__CALL_COPIES,
     TS__CALL_COPIES_ASYNC,
-    TS__CALL_FREES // waits for the device before it frees
+    TS__CALL_FREES,        // waits for the device before it frees
+    TS__CALL_UNKNOWN = 255 // not asked yet
 } ts__call_class;
 
 struct ts_replay {
@@ -5179,6 +5265,9 @@ struct ts_replay {
     ts_deps deps;
     uint32_t queue_depth, connections;
     bool no_inference;
+    bool windowed;              // only what touches [load_from, load_to) is
+    int64_t load_from, load_to; // loaded, and its calls no earlier than
+    int64_t calls_from;         // this
     uint32_t op_count, call_count, join_first, node_count;
     ts__rvec ops;          // ts__op
     ts__rvec places;       // uint32_t, of each operation in its file
@@ -5299,6 +5388,7 @@ typedef struct ts__row_call {
     uint8_t type;  // ts__call_class
     bool failed;   // its result is not 0
     bool alone;    // no operation has its correlation
+    bool early;    // before the window: it is there for what it launched
 } ts__row_call;
 
 typedef struct ts__loader {
@@ -5310,14 +5400,16 @@ typedef struct ts__loader {
     size_t row_first, call_first;
     ts__rvec wanted; // uint64_t: correlations that dependencies name
     bool deps_failed;
-    ts__rvec classes;    // of each of its names, in the order of their numbers
-    ts__rvec colls;      // ts__coll: of rows that are collectives
-    ts__rvec jobs;       // ts__job of each file
-    ts__rvec rows;       // ts__row, in file order
-    ts__rvec chunk_row;  // of each chunk: its first row, or TS_NODE_NONE
-    ts__rvec chunk_coll; // and the first of l->colls
-    ts__rvec chunk_ok;   // of each chunk: decoded
-    ts__rvec filter;     // bits of correlations that operations have
+    ts__rvec classes;     // of each of its names, in the order of their numbers
+    ts__rvec colls;       // ts__coll: of rows that are collectives
+    ts__rvec jobs;        // ts__job of each file
+    ts__rvec rows;        // ts__row, in file order
+    ts__rvec chunk_row;   // of each chunk: its first row, or TS_NODE_NONE
+    ts__rvec chunk_place; // its place in the file
+    ts__rvec chunk_coll;  // and the first of l->colls
+    ts__rvec chunk_rows;  // how many of its rows are in the window
+    ts__rvec chunk_ok;    // of each chunk: decoded
+    ts__rvec filter;      // bits of correlations that operations have
     uint64_t filter_mask;
     ts__rvec *thread_calls; // ts__row_call of each scanning thread
     bool *thread_failed;
@@ -5407,9 +5499,8 @@ static ts__row ts__row_read(const ts__loader *l, const ts_columns *c,
 }
 
 static void ts__coll_read(const ts__loader *l, const ts_columns *c, uint32_t i,
-                          ts__row *row)
+                          uint64_t at, ts__row *row)
 {
-    const uint64_t at = ((const uint32_t *)l->chunk_coll.data)[c->chunk] + i;
     ts__coll *const coll = (ts__coll *)l->colls.data + at;
     coll->communicator = ts__columns_get(c, TS_COLUMN_COMMUNICATOR, i);
     coll->sequence = ts__columns_get(c, TS_COLUMN_SEQUENCE, i);
@@ -5420,6 +5511,61 @@ static void ts__coll_read(const ts__loader *l, const ts_columns *c, uint32_t i,
     row->record = 0;
 }
 
+/* ---- Windows ---- */
+
+// Whether a row is in the window. Impossible times are in none.
+static bool ts__row_wanted(const ts__loader *l, const ts_columns *c, uint32_t i)
+{
+    const ts_replay *const r = l->replay;
+    if (!r->windowed) return true;
+    if (!ts__replay_time_ok(c->start_ns[i]) ||
+        !ts__replay_time_ok(c->duration_ns[i]))
+        return false;
+    const int64_t start = c->start_ns[i] + l->offset;
+    return start < r->load_to &&
+           (start >= r->load_from || start + c->duration_ns[i] > r->load_from);
+}
+
+static void ts__loader_count_rows(const ts_columns *c, uint32_t thread,
+                                  void *user)
+{
+    (void)thread;
+    const ts__loader *const l = (const ts__loader *)user;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        count += ts__row_wanted(l, c, i);
+    ((uint32_t *)l->chunk_rows.data)[c->chunk] = count;
+}
+
+// Chunks of these kinds that touch the window, which begins at `from`.
+static ts_filter ts__loader_window(const ts__loader *l, uint64_t kinds,
+                                   int64_t from)
+{
+    ts_filter filter = { 0 };
+    filter.kinds = kinds;
+    if (l->replay->windowed) {
+        filter.from_ns = from - l->offset;
+        filter.to_ns = l->replay->load_to - l->offset;
+    }
+    return filter;
+}
+
+static uint64_t ts__kinds_gpu(void)
+{
+    uint64_t kinds = 0;
+    for (uint32_t kind = TS_EVENT_GPU_FIRST; kind < TS_EVENT_LIMIT; kind++)
+        kinds |= UINT64_C(1) << kind;
+    return kinds;
+}
+
+// How many rows of a chunk are to be loaded.
+static uint32_t ts__chunk_rows(const ts__loader *l, size_t chunk,
+                               const ts_chunk_info *info)
+{
+    return l->replay->windowed ? ((const uint32_t *)l->chunk_rows.data)[chunk]
+                               : info->header.count;
+}
+
 // Threads fill in rows that belong to their chunk alone.
 static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
                                  void *user)
@@ -5428,11 +5574,17 @@ static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
     const ts__loader *const l = (const ts__loader *)user;
     const uint32_t first = ((const uint32_t *)l->chunk_row.data)[c->chunk];
     if (first == TS_NODE_NONE) return;
+    const uint32_t place = ((const uint32_t *)l->chunk_place.data)[c->chunk];
+    const uint64_t coll = ((const uint32_t *)l->chunk_coll.data)[c->chunk];
+    uint32_t at = 0;
     for (uint32_t i = 0; i < c->count; i++) {
-        ts__row *const row = ts__loader_row(l, l->row_first + first + i);
+        if (!ts__row_wanted(l, c, i)) continue;
+        ts__row *const row = ts__loader_row(l, l->row_first + first + at);
         *row = ts__row_read(l, c, i);
-        if (c->kind == TS_EVENT_COLLECTIVE) ts__coll_read(l, c, i, row);
-        row->place = first + i;
+        if (c->kind == TS_EVENT_COLLECTIVE)
+            ts__coll_read(l, c, i, coll + at, row);
+        row->place = place + i;
+        at++;
     }
     ((bool *)l->chunk_ok.data)[c->chunk] = true;
 }
@@ -5452,21 +5604,25 @@ static ts_result ts__loader_place(ts__loader *l)
     const size_t chunks = ts_reader_chunk_count(reader);
     if (!ts__rvec_fill(l->allocator, &l->chunk_row, sizeof(uint32_t), chunks,
                        0xFF) ||
+        !ts__rvec_fill(l->allocator, &l->chunk_place, sizeof(uint32_t), chunks,
+                       0) ||
         !ts__rvec_fill(l->allocator, &l->chunk_coll, sizeof(uint32_t), chunks,
                        0) ||
         !ts__rvec_fill(l->allocator, &l->chunk_ok, sizeof(bool), chunks, 0))
         return TS_ERR_MEMORY;
-    uint64_t count = 0, colls = l->colls.count;
+    uint64_t count = 0, place = 0, colls = l->colls.count;
     for (size_t i = 0; i < chunks; i++) {
         ts_chunk_info info;
         if (!ts_reader_chunk(reader, i, &info) || !ts__chunk_is_gpu(&info))
             continue;
-        ((uint32_t *)l->chunk_row.data)[i] = (uint32_t)count;
+        const uint32_t rows = ts__chunk_rows(l, i, &info);
+        if (rows) ((uint32_t *)l->chunk_row.data)[i] = (uint32_t)count;
+        ((uint32_t *)l->chunk_place.data)[i] = (uint32_t)place;
         ((uint32_t *)l->chunk_coll.data)[i] = (uint32_t)colls;
-        if (info.header.event == TS_EVENT_COLLECTIVE)
-            colls += info.header.count;
-        count += info.header.count;
-        if (l->row_first + count >= TS__REPLAY_OPS_MAX)
+        if (info.header.event == TS_EVENT_COLLECTIVE) colls += rows;
+        count += rows;
+        place += info.header.count;
+        if (l->row_first + count >= TS__REPLAY_OPS_MAX || place > UINT32_MAX)
             return TS_ERR_UNSUPPORTED;
     }
     count += l->row_first;
@@ -5490,7 +5646,8 @@ static void ts__loader_compact(ts__loader *l)
             continue;
         ts_chunk_info info;
         if (!ts_reader_chunk(l->reader, i, &info)) continue;
-        for (uint32_t k = 0; k < info.header.count; k++) {
+        const uint32_t rows = ts__chunk_rows(l, i, &info);
+        for (uint32_t k = 0; k < rows; k++) {
             const ts__row row = *ts__loader_row(l, l->row_first + first + k);
             l->replay->stats.loaded++;
             if (row.kind)
@@ -5504,14 +5661,21 @@ static void ts__loader_compact(ts__loader *l)
 
 static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
 {
+    const ts_filter filter =
+        ts__loader_window(l, ts__kinds_gpu(), l->replay->load_from);
+    // A damaged chunk costs its own rows; the reader's list has it.
+    ts_result scan = TS_OK;
+    if (l->replay->windowed) {
+        if (!ts__rvec_fill(l->allocator, &l->chunk_rows, sizeof(uint32_t),
+                           ts_reader_chunk_count(l->reader), 0))
+            return TS_ERR_MEMORY;
+        scan = ts_reader_scan(l->reader, &filter, threads,
+                              ts__loader_count_rows, l);
+        if (scan == TS_ERR_MEMORY) return scan;
+    }
     const ts_result result = ts__loader_place(l);
     if (result != TS_OK) return result;
-    ts_filter filter = { 0 };
-    for (uint32_t kind = TS_EVENT_GPU_FIRST; kind < TS_EVENT_LIMIT; kind++)
-        filter.kinds |= UINT64_C(1) << kind;
-    // A damaged chunk costs its own rows; the reader's list has it.
-    const ts_result scan =
-        ts_reader_scan(l->reader, &filter, threads, ts__loader_take_rows, l);
+    scan = ts_reader_scan(l->reader, &filter, threads, ts__loader_take_rows, l);
     if (scan == TS_ERR_MEMORY) return scan;
     ts__loader_compact(l);
     return TS_OK;
@@ -5610,8 +5774,15 @@ static bool ts__loader_wants(const ts__loader *l, uint64_t correlation)
 static bool ts__text_has(ts_text text, const char *part)
 {
     const size_t size = strlen(part);
-    for (size_t i = 0; i + size <= text.size; i++)
-        if (!memcmp(text.text + i, part, size)) return true;
+    const char *at = text.text;
+    for (size_t left = text.size; left >= size;) {
+        const char *const next =
+            (const char *)memchr(at, part[0], left - size + 1);
+        if (!next) return false;
+        if (!memcmp(next, part, size)) return true;
+        left -= (size_t)(next + 1 - at);
+        at = next + 1;
+    }
     return false;
 }
 
@@ -5647,26 +5818,31 @@ static ts__call_class ts__call_classify(ts_text name)
     return TS__CALL_PLAIN;
 }
 
-// Decides once for each name of the file, all in the order of their numbers.
-static bool ts__loader_classify(ts__loader *l)
-{
-    const ts__table *const table = &l->reader->tables[TS_CHUNK_NAMES];
-    if (!ts__rvec_fill(l->allocator, &l->classes, sizeof(uint8_t), table->count,
-                       TS__CALL_PLAIN))
-        return false;
-    for (size_t i = 0; i < table->count; i++) {
-        const ts_text name = { (const char *)table->items[i].body,
-                               table->items[i].size };
-        ((uint8_t *)l->classes.data)[i] = (uint8_t)ts__call_classify(name);
-    }
-    return true;
-}
-
+// Decides once for each name that a call has: most names of a trace are of
+// something else. Threads that come at once decide the same.
 static uint8_t ts__loader_class(const ts__loader *l, uint32_t name)
 {
     const ts__table *const table = &l->reader->tables[TS_CHUNK_NAMES];
     const ts__item *const item = ts__table_find(table, name);
-    return item ? ((const uint8_t *)l->classes.data)[item - table->items] : 0;
+    if (!item) return TS__CALL_PLAIN;
+    uint8_t *const known = (uint8_t *)l->classes.data + (item - table->items);
+    uint8_t type = __atomic_load_n(known, __ATOMIC_RELAXED);
+    if (type != TS__CALL_UNKNOWN) return type;
+    const ts_text text = { (const char *)item->body, item->size };
+    type = (uint8_t)ts__call_classify(text);
+    __atomic_store_n(known, type, __ATOMIC_RELAXED);
+    return type;
+}
+
+// Whether the window lets a call in. What ended before it does only if it
+// may have launched something of it.
+static bool ts__call_wanted(const ts__loader *l, int64_t start, int64_t end,
+                            bool launches, bool *early)
+{
+    const ts_replay *const r = l->replay;
+    *early = r->windowed && start < r->load_from && end <= r->load_from;
+    return !r->windowed || (start < r->load_to &&
+                            (!*early || (launches && start >= r->calls_from)));
 }
 
 static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
@@ -5680,12 +5856,16 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
         const uint64_t bit = correlation & l->filter_mask;
         const uint32_t name = (uint32_t)ts__columns_get(c, TS_COLUMN_NAME, i);
         const uint8_t type = ts__loader_class(l, name);
-        if (type == TS__CALL_PLAIN &&
-            (!correlation || !(bits[bit >> 6] >> (bit & 63) & 1)))
-            continue;
+        const bool launches = correlation && bits[bit >> 6] >> (bit & 63) & 1;
+        if (type == TS__CALL_PLAIN && !launches) continue;
         if (!ts__replay_time_ok(c->start_ns[i]) ||
             !ts__replay_time_ok(c->start_ns[i] + l->offset) ||
             !ts__replay_time_ok(c->duration_ns[i]) || c->duration_ns[i] < 0)
+            continue;
+        const int64_t start = c->start_ns[i] + l->offset;
+        bool early;
+        if (!ts__call_wanted(l, start, start + c->duration_ns[i], launches,
+                             &early))
             continue;
         ts__row_call *const call = (ts__row_call *)ts__rvec_push(
             l->allocator, &l->thread_calls[thread], sizeof *call);
@@ -5693,7 +5873,7 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
             l->thread_failed[thread] = true;
             return;
         }
-        call->start = c->start_ns[i] + l->offset;
+        call->start = start;
         call->duration = c->duration_ns[i];
         call->correlation = correlation;
         call->track = c->tracks ? c->tracks[i] : c->track;
@@ -5702,6 +5882,7 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
         call->type = type;
         call->failed = ts__columns_get(c, TS_COLUMN_RESULT, i) != 0;
         call->alone = true;
+        call->early = early;
     }
 }
 
@@ -5763,14 +5944,19 @@ static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
 
 static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
 {
-    if (!ts__loader_filter(l) || !ts__loader_classify(l)) return TS_ERR_MEMORY;
+    if (!ts__loader_filter(l) ||
+        !ts__rvec_fill(l->allocator, &l->classes, sizeof(uint8_t),
+                       l->reader->tables[TS_CHUNK_NAMES].count,
+                       TS__CALL_UNKNOWN))
+        return TS_ERR_MEMORY;
     ts__rvec vecs = { 0 }, failed = { 0 };
     ts_result result = TS_ERR_MEMORY;
     if (ts__rvec_fill(l->allocator, &vecs, sizeof(ts__rvec), threads, 0) &&
         ts__rvec_fill(l->allocator, &failed, sizeof(bool), threads, 0)) {
         l->thread_calls = (ts__rvec *)vecs.data;
         l->thread_failed = (bool *)failed.data;
-        const ts_filter filter = { .kinds = TS_FILTER(API_CALL) };
+        const ts_filter filter =
+            ts__loader_window(l, TS_FILTER(API_CALL), l->replay->calls_from);
         result = ts_reader_scan(l->reader, &filter, threads,
                                 ts__loader_take_calls, l);
         if (result != TS_ERR_MEMORY) result = ts__loader_gather(l, threads);
@@ -5990,7 +6176,8 @@ static bool ts__loader_polls(ts__loader *l)
     bool any = false, results = false;
     for (size_t i = l->call_first; i < l->calls.count; i++) {
         const ts__row_call *const call = ts__loader_call(l, i);
-        const bool polls = call->alone && call->type == TS__CALL_QUERIES;
+        const bool polls =
+            call->alone && !call->early && call->type == TS__CALL_QUERIES;
         any |= polls;
         results |= polls && call->failed;
     }
@@ -6003,7 +6190,8 @@ static bool ts__loader_polls(ts__loader *l)
     for (size_t i = 0; i < count; i++) {
         ts__row_call *const call =
             ts__loader_call(l, ts__rsort_index(&l->sort)[i]);
-        if (call->alone && call->type == TS__CALL_PLAIN) continue;
+        if (call->alone && (call->early || call->type == TS__CALL_PLAIN))
+            continue;
         if (last && ts__call_polls_on(last, call, results)) {
             call->duration += call->start - last->start;
             call->start = last->start;
@@ -6026,8 +6214,9 @@ static void ts__loader_keep(ts__loader *l)
     uint32_t kept = (uint32_t)l->call_first;
     for (size_t i = l->call_first; i < l->calls.count; i++) {
         ts__row_call *const call = ts__loader_call(l, i);
-        if (!call->alone || call->type != TS__CALL_PLAIN ||
-            ts__loader_wants(l, call->correlation))
+        if (!call->alone ||
+            (!call->early && (call->type != TS__CALL_PLAIN ||
+                              ts__loader_wants(l, call->correlation))))
             call->rank = kept++;
     }
     for (size_t i = l->row_first; i < l->rows.count; i++) {
@@ -7024,6 +7213,8 @@ static void ts__loader_close(ts__loader *l)
     ts__rvec_close(l->allocator, &l->jobs);
     ts__rvec_close(l->allocator, &l->chunk_coll);
     ts__rvec_close(l->allocator, &l->chunk_row);
+    ts__rvec_close(l->allocator, &l->chunk_rows);
+    ts__rvec_close(l->allocator, &l->chunk_place);
     ts__rvec_close(l->allocator, &l->chunk_ok);
     ts__rvec_close(l->allocator, &l->filter);
     ts__rvec_close(l->allocator, &l->calls);
@@ -7458,7 +7649,8 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
         r->stats.missing_records += found == TS_NODE_NONE;
     } else if (wait->id && !ts__builder_silent(b, op)) {
         found = ts__rmap_get(ts__builder_events(b, op), wait->id);
-        r->stats.never_recorded += found == TS_NODE_NONE;
+        r->stats.missing_records += found == TS_NODE_NONE && r->windowed;
+        r->stats.never_recorded += found == TS_NODE_NONE && !r->windowed;
     } else { // its event may well have been recorded: nobody knows
         found = TS_NODE_NONE;
         r->stats.missing_records++;
@@ -9482,6 +9674,26 @@ static bool ts__replay_files(ts_replay *r, const ts_replay_desc *desc)
     return true;
 }
 
+static bool ts__load_window_ok(const ts_replay_desc *desc)
+{
+    if (desc->load_before_ns < 0) return false;
+    return (!desc->load_from_ns && !desc->load_to_ns) ||
+           desc->load_from_ns < desc->load_to_ns;
+}
+
+// No recorded time lies beyond TS__REPLAY_TIME_MAX, so no window need.
+static void ts__load_window(ts_replay *r, const ts_replay_desc *desc)
+{
+    const int64_t most = TS__REPLAY_TIME_MAX + 1;
+    const int64_t from = desc->load_from_ns, to = desc->load_to_ns;
+    r->windowed = from || to;
+    r->load_from = from < -most ? -most : from > most ? most : from;
+    r->load_to = to < -most ? -most : to > most ? most : to;
+    r->calls_from = -most;
+    if (desc->load_before_ns && desc->load_before_ns < r->load_from + most)
+        r->calls_from = r->load_from - desc->load_before_ns;
+}
+
 TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
                                 const ts_replay_desc *desc)
 {
@@ -9489,7 +9701,8 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     if (!replay) return TS_ERR_USAGE;
     *replay = NULL;
     if (!desc) desc = &none;
-    if (!reader || desc->to_ns < desc->from_ns || desc->deps > TS_DEPS_NONE)
+    if (!reader || desc->to_ns < desc->from_ns || desc->deps > TS_DEPS_NONE ||
+        !ts__load_window_ok(desc))
         return TS_ERR_USAGE;
     for (size_t i = 0; i < desc->more_count; i++)
         if (!desc->more[i]) return TS_ERR_USAGE;
@@ -9506,6 +9719,7 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     r->queue_depth = desc->queue_depth ? desc->queue_depth : 1024;
     r->connections = desc->connections;
     r->no_inference = desc->no_inference;
+    ts__load_window(r, desc);
     ts_result result = ts__replay_files(r, desc)
                            ? ts__replay_load(r, desc->threads)
                            : TS_ERR_MEMORY;
@@ -12980,6 +13194,8 @@ typedef struct ts__tl_device {
     int64_t slow_ns;          // what begins later than this had another reason
     uint32_t first;           // of its operations in ts_timeline.by_device
     int64_t start_ns, end_ns; // of its work; equal: it has none
+    int64_t own_ns;           // the first call for work that begins in the
+                              // window of a survey; TS__NO_TIME: none
     size_t gap_first, gap_count;
     ts__rvec concurrency; // int64_t
 } ts__tl_device;
@@ -13024,17 +13240,19 @@ struct ts_timeline {
     bool replayed;
     bool windowed;
     int64_t from_ns, to_ns;
-    ts__rvec begin, finish;      // int64_t of each node, if replayed
-    ts__rvec bonds;              // ts__tl_bond of each node; calls have none
-    ts__rvec roots;              // ts__tl_root of each node but calls
-    ts__rvec held;               // uint8_t of each waiter: TS__HELD_...
-    ts__rvec order;              // uint32_t: operations in order of their begin
-    ts__rvec by_device;          // the same, sorted by device
-    ts__rvec issues;             // int64_t, sorted for each device
-    ts__rvec items;              // ts__tl_item, sorted by lane
-    ts__rvec lane_first;         // uint32_t of each lane, and one more
-    ts__rvec devices;            // ts__tl_device
-    ts__rvec gaps;               // ts_gap, by device
+    const int64_t *reach;   // in a survey: when all work of each device that
+                            // began before from_ns had ended, or TS__NO_TIME
+    ts__rvec begin, finish; // int64_t of each node, if replayed
+    ts__rvec bonds;         // ts__tl_bond of each node; calls have none
+    ts__rvec roots;         // ts__tl_root of each node but calls
+    ts__rvec held;          // uint8_t of each waiter: TS__HELD_...
+    ts__rvec order;         // uint32_t: operations in order of their begin
+    ts__rvec by_device;     // the same, sorted by device
+    ts__rvec issues;        // int64_t, sorted for each device
+    ts__rvec items;         // ts__tl_item, sorted by lane
+    ts__rvec lane_first;    // uint32_t of each lane, and one more
+    ts__rvec devices;       // ts__tl_device
+    ts__rvec gaps;          // ts_gap, by device
     ts__rvec blocks[TS__BLOCKS]; // ts__tl_block, by thread
     int64_t end_ns;              // of everything
     ts_timeline_figures total;
@@ -13638,6 +13856,18 @@ static int64_t ts__tl_clip(const ts_timeline *t, int64_t from, int64_t to)
     return to > from ? to - from : 0;
 }
 
+// Whether a moment lies in the window. What happens as a whole belongs in a
+// survey to the window in which it ends: no other one has it.
+static bool ts__tl_inside(const ts_timeline *t, int64_t time)
+{
+    return !t->windowed || (time >= t->from_ns && time < t->to_ns);
+}
+static int64_t ts__tl_share(const ts_timeline *t, int64_t from, int64_t to)
+{
+    if (!t->reach) return ts__tl_clip(t, from, to);
+    return to > from && ts__tl_inside(t, to) ? to - from : 0;
+}
+
 // A device passing through time.
 typedef struct ts__tl_sweep {
     ts_timeline *timeline;
@@ -13689,7 +13919,7 @@ static bool ts__tl_pass_ends(ts__tl_sweep *s, int64_t until)
 static bool ts__tl_gap_add(ts__tl_sweep *s, uint32_t op, int64_t begin)
 {
     ts_timeline *const t = s->timeline;
-    const int64_t part = ts__tl_clip(t, s->now, begin);
+    const int64_t part = ts__tl_share(t, s->now, begin);
     s->device->figures.idle_ns += part;
     if (!part) return true;
     ts_gap *const gap =
@@ -13726,6 +13956,7 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
         (const ts_lane *)t->replay->device_results.data + index;
     ts__tl_sweep s = { t, d, d->start_ns, { 0 }, 0, { 0 } };
     int64_t start = d->start_ns, end = d->end_ns;
+    if (t->reach && t->reach[index] != TS__NO_TIME) s.now = t->reach[index];
     f->file = lane->file;
     f->track = lane->track;
     d->gap_first = t->gaps.count;
@@ -13736,9 +13967,8 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
         if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
         const int64_t begin = ts__tl_begin(t, op);
         f->operations +=
-            !t->windowed ||
-            (begin < t->to_ns &&
-             (begin >= t->from_ns || ts__tl_finish(t, op) > t->from_ns));
+            ts__tl_inside(t, begin) || (!t->reach && begin < t->from_ns &&
+                                        ts__tl_finish(t, op) > t->from_ns);
         ok = ts__tl_sweep_op(&s, op);
     }
     ok = ok && ts__tl_pass_ends(&s, end);
@@ -13802,21 +14032,25 @@ static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
     int64_t *const issues = (int64_t *)t->issues.data;
     uint64_t *const inside = latencies + (d[1].first - d->first);
     bool any = false;
+    d->own_ns = TS__NO_TIME;
     for (uint32_t i = d->first; i < d[1].first; i++) {
         const uint32_t op = ts__tl_u32(&t->by_device)[i];
         const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
         const int64_t issue = issues[i] = ts__tl_issue(t, op);
         d->figures.queue_ns =
-            ts__replay_add(d->figures.queue_ns, ts__tl_clip(t, issue, begin));
+            ts__replay_add(d->figures.queue_ns, ts__tl_share(t, issue, begin));
         if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
         if (end > begin) {
             if (!any || issue < d->start_ns) d->start_ns = issue;
             if (!any || end > d->end_ns) d->end_ns = end;
             any = true;
+            if (ts__tl_inside(t, begin) &&
+                (d->own_ns == TS__NO_TIME || issue < d->own_ns))
+                d->own_ns = issue;
         }
         if (!ts__tl_by_launch(t, op, issue)) continue;
         latencies[counts[0]++] = (uint64_t)(begin - issue);
-        if (t->windowed && begin >= t->from_ns && begin < t->to_ns)
+        if (t->windowed && ts__tl_inside(t, begin))
             inside[counts[1]++] = (uint64_t)(begin - issue);
     }
 }
@@ -13902,9 +14136,8 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
         const int64_t begin = ts__tl_begin(t, ops[begun]);
         // What is issued as this begins comes after it.
         for (; issued < d[1].first && issues[issued] < begin; issued++) {
-            const bool inside = !t->windowed || (issues[issued] >= t->from_ns &&
-                                                 issues[issued] < t->to_ns);
-            if (inside && issued + 1 - begun > d->figures.queue_max)
+            if (ts__tl_inside(t, issues[issued]) &&
+                issued + 1 - begun > d->figures.queue_max)
                 d->figures.queue_max = issued + 1 - begun;
         }
         if (issued <= begun) issued = begun + 1;
@@ -14005,7 +14238,7 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
     } else {
         gap->cause = ts__tl_cause_work(t, d, gap);
     }
-    const int64_t part = ts__tl_clip(t, gap->start_ns, gap->end_ns);
+    const int64_t part = ts__tl_share(t, gap->start_ns, gap->end_ns);
     f->cause_ns[gap->cause] += part;
     f->causes[gap->cause]++;
     if (gap->cause == TS_IDLE_UNEXPLAINED)
@@ -14075,15 +14308,17 @@ static ts_result ts__tl_devices(ts_timeline *t)
             return TS_ERR_MEMORY;
         for (size_t k = 0; k < d->gap_count; k++)
             ts__tl_charge(t, d, (ts_gap *)t->gaps.data + d->gap_first + k);
-        if (!ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;
+        if (!t->reach && !ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;
         ts__tl_sum(&t->total, &d->figures, &any);
     }
     return TS_OK;
 }
 
-TS_API ts_result ts_timeline_open(ts_timeline **timeline,
-                                  const ts_replay *replay,
-                                  const ts_timeline_desc *desc)
+// reach: of a survey, or NULL.
+static ts_result ts__timeline_open(ts_timeline **timeline,
+                                   const ts_replay *replay,
+                                   const ts_timeline_desc *desc,
+                                   const int64_t *reach)
 {
     static const ts_timeline_desc none = { 0 };
     if (!timeline) return TS_ERR_USAGE;
@@ -14105,6 +14340,7 @@ TS_API ts_result ts_timeline_open(ts_timeline **timeline,
     t->windowed = windowed;
     t->from_ns = desc->from_ns;
     t->to_ns = desc->to_ns;
+    t->reach = reach;
     ts_result result = TS_ERR_MEMORY;
     if (ts__tl_times(t) && ts__tl_order(t) && ts__tl_bind(t) &&
         ts__tl_follow(t) && ts__tl_blocks(t) && ts__tl_lists(t))
@@ -14115,6 +14351,13 @@ TS_API ts_result ts_timeline_open(ts_timeline **timeline,
     }
     *timeline = t;
     return TS_OK;
+}
+
+TS_API ts_result ts_timeline_open(ts_timeline **timeline,
+                                  const ts_replay *replay,
+                                  const ts_timeline_desc *desc)
+{
+    return ts__timeline_open(timeline, replay, desc, NULL);
 }
 
 TS_API void ts_timeline_close(ts_timeline *timeline)
@@ -14380,6 +14623,774 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
     *stay = stays->next;
     stays->more = false;
     return stays->kept;
+}
+
+/* ---- 9.60 Timeline: surveys ---------------------------------------------- */
+
+// Of one window and device.
+typedef struct ts__survey_part {
+    ts_timeline_figures figures;
+    int64_t own_ns;      // see ts__tl_device
+    int64_t first_ns;    // where its first gap begins, if it has the device's
+    bool first;          // first work
+    bool first_inferred; // how that gap was charged
+    ts_idle first_cause;
+    ts__rvec latencies; // uint32_t, at most UINT32_MAX
+} ts__survey_part;
+
+typedef struct ts__survey_gap {
+    ts_gap gap;
+    uint32_t device;
+} ts__survey_gap;
+
+struct ts_survey {
+    ts_reader *reader;
+    ts_allocator allocator;
+    ts_survey_desc desc;
+    uint32_t threads, steps; // steps: borders from one window to the next
+    size_t window_count, device_count;
+    ts__rvec devices;     // uint32_t: tracks, in order of number
+    ts__rmap device_of;   // track to its device; 0 is the one not known
+    ts__rvec borders;     // int64_t, of all parts of windows
+    ts__rvec windows;     // ts_survey_window
+    ts__rvec failures;    // ts_result of each window
+    ts__rvec reach;       // int64_t of each window and device
+    ts__rvec counts;      // uint64_t of each window, while it is counted
+    ts__rvec parts;       // ts__survey_part of each window and device
+    ts__rvec gaps;        // ts__survey_gap
+    ts__rvec window_gaps; // ts__rvec of each window
+    ts__rvec figures;     // ts_timeline_figures of each device
+    ts_timeline_figures total;
+};
+
+static int64_t ts__survey_border(const ts_survey *s, int64_t index)
+{
+    const int64_t count = (int64_t)s->borders.count;
+    if (index <= 0) return -TS__REPLAY_TIME_MAX - 1;
+    if (index >= count - 1) return TS__REPLAY_TIME_MAX + 1;
+    return ts__tl_i64(&s->borders)[index];
+}
+
+static ts__survey_part *ts__survey_part_at(const ts_survey *s, size_t window,
+                                           size_t device)
+{
+    return (ts__survey_part *)s->parts.data + window * s->device_count + device;
+}
+
+/* ---- Devices ---- */
+
+static int ts__survey_compare_device(const void *left, const void *right)
+{
+    const ts_track *const a = (const ts_track *)left;
+    const ts_track *const b = (const ts_track *)right;
+    if (a->number != b->number) return a->number < b->number ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static bool ts__survey_tracks(ts_survey *s)
+{
+    const size_t count = ts_reader_info(s->reader)->track_count;
+    ts__rvec list = { 0 };
+    if (!ts__rvec_reserve(&s->allocator, &list, sizeof(ts_track), count + 1))
+        return false;
+    ts_track *const devices = (ts_track *)list.data;
+    ts_track track;
+    for (size_t i = 0; i < count; i++)
+        if (ts_reader_track_at(s->reader, i, &track) &&
+            track.type == TS_TRACK_DEVICE)
+            devices[list.count++] = track;
+    qsort(devices, list.count, sizeof *devices, ts__survey_compare_device);
+    s->device_count = list.count + 1; // and what belongs to none
+    bool ok = ts__rvec_fill(&s->allocator, &s->devices, sizeof(uint32_t),
+                            s->device_count, 0);
+    for (size_t i = 0; ok && i < list.count; i++) {
+        ((uint32_t *)s->devices.data)[i + 1] = devices[i].id;
+        ok = ts__rmap_put(&s->allocator, &s->device_of, devices[i].id,
+                          (uint32_t)i + 1);
+    }
+    ts__rvec_close(&s->allocator, &list);
+    for (size_t i = 0; ok && i < count; i++) {
+        if (!ts_reader_track_at(s->reader, i, &track) ||
+            track.type == TS_TRACK_DEVICE)
+            continue;
+        const uint32_t id = track.id;
+        for (int depth = 0; depth < 8 && track.type != TS_TRACK_DEVICE;)
+            if (!ts_reader_track(s->reader, track.parent, &track))
+                depth = 8;
+            else
+                depth++;
+        if (track.type == TS_TRACK_DEVICE)
+            ok = ts__rmap_put(&s->allocator, &s->device_of, id,
+                              ts__rmap_get(&s->device_of, track.id));
+    }
+    return ok;
+}
+
+static uint32_t ts__survey_device_of(const ts_survey *s, uint32_t track)
+{
+    const uint32_t device = ts__rmap_get(&s->device_of, track);
+    return device == TS_NODE_NONE ? 0 : device;
+}
+
+/* ---- Borders ---- */
+
+// Where a chunk begins or ends, and how dense its rows are: the number of them
+// in a nanosecond, times 2^32.
+typedef struct ts__survey_edge {
+    int64_t time;
+    uint64_t density;
+    bool ends;
+} ts__survey_edge;
+
+static int ts__survey_compare_edge(const void *left, const void *right)
+{
+    const ts__survey_edge *const a = (const ts__survey_edge *)left;
+    const ts__survey_edge *const b = (const ts__survey_edge *)right;
+    return (a->time > b->time) - (a->time < b->time);
+}
+
+static bool ts__survey_edges(ts_survey *s, ts__rvec *edges, uint64_t *rows)
+{
+    ts_chunk_info info;
+    for (size_t i = 0; ts_reader_chunk(s->reader, i, &info); i++) {
+        if (!ts__chunk_is_gpu(&info) || !info.header.count ||
+            !ts__replay_time_ok(info.first_ns) ||
+            !ts__replay_time_ok(info.last_ns))
+            continue;
+        *rows += info.header.count;
+        int64_t long_ns = info.last_ns - info.first_ns;
+        if (long_ns < 1) long_ns = 1;
+        const uint64_t density =
+            ((uint64_t)info.header.count << 32) / (uint64_t)long_ns;
+        for (int ends = 0; ends < 2; ends++) {
+            ts__survey_edge *const edge = (ts__survey_edge *)ts__rvec_push(
+                &s->allocator, edges, sizeof *edge);
+            if (!edge) return false;
+            edge->time = info.first_ns + (ends ? long_ns : 0);
+            edge->density = density;
+            edge->ends = ends;
+        }
+    }
+    if (edges->count)
+        qsort(edges->data, edges->count, sizeof(ts__survey_edge),
+              ts__survey_compare_edge);
+    return true;
+}
+
+// Goes through time; with `every` notes a border where as much has passed.
+// Returns how much passes in all.
+static uint64_t ts__survey_walk(ts_survey *s, const ts__rvec *edges,
+                                uint64_t every)
+{
+    const ts__survey_edge *const list = (const ts__survey_edge *)edges->data;
+    uint64_t density = 0, passed = 0, noted = 1;
+    for (size_t i = 0; i + 1 < edges->count; i++) {
+        density +=
+            list[i].ends ? (uint64_t)0 - list[i].density : list[i].density;
+        const uint64_t time = (uint64_t)(list[i + 1].time - list[i].time);
+        const uint64_t end = passed + density * time;
+        while (every && density && every * noted <= end) {
+            const uint64_t at = (every * noted++ - passed) / density;
+            const int64_t border = list[i].time + (int64_t)at;
+            int64_t *const to = (int64_t *)s->borders.data;
+            if (s->borders.count < s->borders.capacity - 1 &&
+                border > to[s->borders.count - 1])
+                to[s->borders.count++] = border;
+        }
+        passed = end;
+    }
+    return passed;
+}
+
+// Cuts the trace into parts of margin_operations, about.
+static ts_result ts__survey_cut(ts_survey *s)
+{
+    ts__rvec edges = { 0 };
+    uint64_t rows = 0;
+    ts_result result = TS_ERR_MEMORY;
+    if (ts__survey_edges(s, &edges, &rows)) {
+        const uint64_t parts = rows / s->desc.margin_operations + 1;
+        result = !rows ? TS_ERR_NOT_FOUND : TS_OK;
+        if (!ts__rvec_reserve(&s->allocator, &s->borders, sizeof(int64_t),
+                              (size_t)parts + 3))
+            result = TS_ERR_MEMORY;
+        if (result == TS_OK) {
+            ((int64_t *)s->borders.data)[0] = ts__survey_border(s, 0);
+            s->borders.count = 1;
+            const uint64_t all = ts__survey_walk(s, &edges, 0);
+            ts__survey_walk(s, &edges, all / parts + 1);
+            ((int64_t *)s->borders.data)[s->borders.count++] =
+                TS__REPLAY_TIME_MAX + 1;
+            s->window_count = (s->borders.count - 2) / s->steps + 1;
+        }
+    }
+    ts__rvec_close(&s->allocator, &edges);
+    return result;
+}
+
+/* ---- What a window cannot tell ---- */
+
+typedef struct ts__survey_scan {
+    const ts_survey *survey;
+    int64_t *reach;   // of each thread, window and device
+    uint64_t *counts; // of each thread and window
+} ts__survey_scan;
+
+static size_t ts__survey_window_of(const ts_survey *s, int64_t time,
+                                   size_t near)
+{
+    size_t low = 0, high = s->window_count;
+    const int64_t steps = s->steps;
+    if (time >= ts__survey_border(s, (int64_t)near * steps) &&
+        time < ts__survey_border(s, ((int64_t)near + 1) * steps))
+        return near;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (ts__survey_border(s, (int64_t)middle * steps) <= time)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void ts__survey_take(const ts_columns *c, uint32_t thread, void *user)
+{
+    const ts__survey_scan *const scan = (const ts__survey_scan *)user;
+    const ts_survey *const s = scan->survey;
+    uint64_t *const counts = scan->counts + thread * s->window_count;
+    int64_t *const reach =
+        scan->reach + (size_t)thread * s->window_count * s->device_count;
+    size_t window = 0;
+    uint32_t track = c->track, device = ts__survey_device_of(s, track);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const int64_t start = c->start_ns[i], duration = c->duration_ns[i];
+        if (!ts__replay_time_ok(start) || !ts__replay_time_ok(duration) ||
+            duration < 0)
+            continue;
+        window = ts__survey_window_of(s, start, window);
+        counts[window]++;
+        if (!duration || !ts__kind_works((uint8_t)c->kind)) continue;
+        if (c->tracks && c->tracks[i] != track) {
+            track = c->tracks[i];
+            device = ts__survey_device_of(s, track);
+        }
+        int64_t *const to = &reach[window * s->device_count + device];
+        if (start + duration > *to) *to = start + duration;
+    }
+}
+
+// Counts the operations of each window, and finds out when all the work that
+// began before it had ended.
+static ts_result ts__survey_reach(ts_survey *s)
+{
+    const size_t cells = s->window_count * s->device_count;
+    ts__rvec reach = { 0 }, counts = { 0 };
+    ts_result result = TS_ERR_MEMORY;
+    if (ts__rvec_reserve(&s->allocator, &reach, sizeof(int64_t),
+                         cells * s->threads) &&
+        ts__rvec_fill(&s->allocator, &counts, sizeof(uint64_t),
+                      s->window_count * s->threads, 0)) {
+        int64_t *const of = (int64_t *)reach.data;
+        uint64_t *const count = (uint64_t *)counts.data;
+        for (size_t i = 0; i < cells * s->threads; i++)
+            of[i] = TS__NO_TIME;
+        ts__survey_scan scan = { s, of, count };
+        const ts_filter filter = { .kinds = ts__kinds_gpu() };
+        result = ts_reader_scan(s->reader, &filter, s->threads, ts__survey_take,
+                                &scan);
+        if (result != TS_ERR_MEMORY) result = TS_OK;
+        for (size_t t = 1; t < s->threads; t++) {
+            for (size_t i = 0; i < cells; i++)
+                if (of[t * cells + i] > of[i]) of[i] = of[t * cells + i];
+            for (size_t i = 0; i < s->window_count; i++)
+                count[i] += count[t * s->window_count + i];
+        }
+    }
+    s->reach = reach;
+    s->counts = counts;
+    return result;
+}
+
+// From what began in a window to what began before it; the last row is of all.
+static bool ts__survey_before(ts_survey *s)
+{
+    const size_t devices = s->device_count;
+    ts__rvec before = { 0 };
+    if (!ts__rvec_reserve(&s->allocator, &before, sizeof(int64_t),
+                          (s->window_count + 1) * devices))
+        return false;
+    int64_t *const to = (int64_t *)before.data;
+    const int64_t *const from = ts__tl_i64(&s->reach);
+    for (size_t d = 0; d < devices; d++)
+        to[d] = TS__NO_TIME;
+    for (size_t i = 0; i < s->window_count * devices; i++)
+        to[i + devices] = from[i] > to[i] ? from[i] : to[i];
+    ts__rvec_close(&s->allocator, &s->reach);
+    s->reach = before;
+    return true;
+}
+
+/* ---- A window ---- */
+
+// One more of the longest gaps: a heap, whose first is the shortest.
+static bool ts__survey_gap_before(const ts__survey_gap *a,
+                                  const ts__survey_gap *b)
+{
+    const int64_t of_a = a->gap.end_ns - a->gap.start_ns;
+    const int64_t of_b = b->gap.end_ns - b->gap.start_ns;
+    if (of_a != of_b) return of_a > of_b;
+    if (a->gap.start_ns != b->gap.start_ns)
+        return a->gap.start_ns < b->gap.start_ns;
+    return a->device < b->device;
+}
+
+static int ts__survey_compare_gap(const void *left, const void *right)
+{
+    const ts__survey_gap *const a = (const ts__survey_gap *)left;
+    const ts__survey_gap *const b = (const ts__survey_gap *)right;
+    return ts__survey_gap_before(b, a) - ts__survey_gap_before(a, b);
+}
+
+static void ts__survey_gap_sink(ts__survey_gap *heap, size_t count,
+                                ts__survey_gap item)
+{
+    size_t at = 0;
+    for (size_t next; (next = at * 2 + 1) < count; at = next) {
+        if (next + 1 < count &&
+            ts__survey_gap_before(&heap[next], &heap[next + 1]))
+            next++;
+        if (!ts__survey_gap_before(&item, &heap[next])) break;
+        heap[at] = heap[next];
+    }
+    heap[at] = item;
+}
+
+static bool ts__survey_gap_keep(const ts_survey *s, ts__rvec *heap,
+                                ts__survey_gap item)
+{
+    ts__survey_gap *list = (ts__survey_gap *)heap->data;
+    if (heap->count == s->desc.gap_count) {
+        if (ts__survey_gap_before(&item, &list[0]))
+            ts__survey_gap_sink(list, heap->count, item);
+        return true;
+    }
+    if (!ts__rvec_push(&s->allocator, heap, sizeof item)) return false;
+    list = (ts__survey_gap *)heap->data;
+    size_t at = heap->count - 1;
+    for (; at && ts__survey_gap_before(&list[(at - 1) / 2], &item);
+         at = (at - 1) / 2)
+        list[at] = list[(at - 1) / 2];
+    list[at] = item;
+    return true;
+}
+
+typedef struct ts__survey_view { // a window while it is looked at
+    ts_survey *survey;
+    size_t window;
+    ts_replay *replay;
+    ts_timeline *timeline;
+    uint64_t before; // operations of the trace before number 0 of the window
+    uint32_t known;  // from here on every operation is there
+} ts__survey_view;
+
+// The number in the whole trace of a node, if it is an operation.
+static uint32_t ts__survey_number(const ts__survey_view *v, uint32_t node)
+{
+    if (node == TS_NODE_NONE || node >= v->replay->op_count ||
+        node < v->known || v->before + node >= TS_NODE_NONE)
+        return TS_NODE_NONE;
+    return (uint32_t)(v->before + node);
+}
+
+// All operations from the beginning of what is loaded are there; how many
+// began before the window tells their numbers.
+static void ts__survey_numbers(ts__survey_view *v)
+{
+    const ts_replay *const r = v->replay;
+    const ts_survey_window *const all =
+        (const ts_survey_window *)v->survey->windows.data;
+    uint64_t begun = 0;
+    uint32_t earlier = 0;
+    for (size_t i = 0; i < v->window; i++)
+        begun += all[i].operations;
+    for (v->known = 0;
+         v->known < r->op_count && ts__replay_time(r)[v->known] < r->load_from;)
+        v->known++;
+    for (earlier = v->known;
+         earlier < r->op_count &&
+         ts__replay_time(r)[earlier] < all[v->window].from_ns;)
+        earlier++;
+    v->before = begun - earlier; // modulo 2^64: node numbers are added
+}
+
+static bool ts__survey_latencies(const ts__survey_view *v,
+                                 const ts__tl_device *d, ts__survey_part *part)
+{
+    const ts_timeline *const t = v->timeline;
+    if (!ts__rvec_reserve(&v->survey->allocator, &part->latencies,
+                          sizeof(uint32_t), (size_t)d->figures.launches))
+        return false;
+    uint32_t *const to = (uint32_t *)part->latencies.data;
+    for (uint32_t i = d->first; i < d[1].first; i++) {
+        const uint32_t op = ts__tl_u32(&t->by_device)[i];
+        const int64_t begin = ts__tl_begin(t, op), issue = ts__tl_issue(t, op);
+        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind) ||
+            !ts__tl_inside(t, begin) || !ts__tl_by_launch(t, op, issue))
+            continue;
+        to[part->latencies.count++] =
+            begin - issue > UINT32_MAX ? UINT32_MAX : (uint32_t)(begin - issue);
+    }
+    return true;
+}
+
+// Where the work of a device begins is known when all windows are done: what
+// the first gap of its first window was charged to is kept.
+static void ts__survey_first(const ts__survey_view *v, const ts__tl_device *d,
+                             ts__survey_part *part)
+{
+    const ts_gap *const gap =
+        (const ts_gap *)v->timeline->gaps.data + d->gap_first;
+    part->first = true;
+    part->first_ns = d->start_ns;
+    part->first_cause = TS_IDLE_HOST_LATE;
+    if (!d->gap_count || gap->start_ns != d->start_ns) return;
+    part->first_cause = gap->cause;
+    part->first_inferred = gap->inferred;
+}
+
+static bool ts__survey_device_take(const ts__survey_view *v, size_t index)
+{
+    ts_survey *const s = v->survey;
+    const ts_timeline *const t = v->timeline;
+    const ts__tl_device *const d = ts__tl_device_at(t, index);
+    const uint32_t device = ts__survey_device_of(s, d->figures.track);
+    ts__survey_part *const part = ts__survey_part_at(s, v->window, device);
+    part->figures = d->figures;
+    part->own_ns = d->own_ns;
+    if (t->reach[index] == TS__NO_TIME && d->own_ns != TS__NO_TIME)
+        ts__survey_first(v, d, part);
+    ts__rvec *const kept = (ts__rvec *)s->window_gaps.data + v->window;
+    for (size_t i = 0; i < d->gap_count; i++) {
+        ts__survey_gap item = {
+            ((const ts_gap *)t->gaps.data)[d->gap_first + i], device
+        };
+        item.gap.operation = ts__survey_number(v, item.gap.operation);
+        item.gap.culprit = ts__survey_number(v, item.gap.culprit);
+        if (!ts__survey_gap_keep(s, kept, item)) return false;
+    }
+    return ts__survey_latencies(v, d, part);
+}
+
+static ts_result ts__survey_load(ts__survey_view *v)
+{
+    ts_survey *const s = v->survey;
+    const int64_t first = (int64_t)v->window * s->steps;
+    ts_replay_desc desc = { 0 };
+    desc.threads = 1;
+    desc.allocator = s->allocator;
+    desc.queue_depth = s->desc.queue_depth;
+    desc.connections = s->desc.connections;
+    desc.no_inference = s->desc.no_inference;
+    desc.load_from_ns = ts__survey_border(s, first - 1);
+    desc.load_to_ns = ts__survey_border(s, first + s->steps + 1);
+    desc.load_before_ns =
+        desc.load_from_ns - ts__survey_border(s, first - 1 - s->steps);
+    return ts_replay_open(&v->replay, s->reader, &desc);
+}
+
+static ts_result ts__survey_look(ts__survey_view *v)
+{
+    ts_survey *const s = v->survey;
+    const int64_t first = (int64_t)v->window * s->steps;
+    ts_result result = ts__survey_load(v);
+    if (result != TS_OK) return result;
+    const ts_replay *const r = v->replay;
+    ts__rvec reach = { 0 };
+    const size_t devices = r->device_results.count;
+    if (!ts__rvec_reserve(&s->allocator, &reach, sizeof(int64_t), devices))
+        return TS_ERR_MEMORY;
+    for (size_t i = 0; i < devices; i++) {
+        const uint32_t device = ts__survey_device_of(
+            s, ((const ts_lane *)r->device_results.data)[i].track);
+        ((int64_t *)reach.data)[i] =
+            ts__tl_i64(&s->reach)[v->window * s->device_count + device];
+    }
+    ts_timeline_desc desc = { 0 };
+    desc.from_ns = ts__survey_border(s, first);
+    desc.to_ns = ts__survey_border(s, first + s->steps);
+    desc.allocator = s->allocator;
+    result =
+        ts__timeline_open(&v->timeline, v->replay, &desc, ts__tl_i64(&reach));
+    if (result == TS_OK) ts__survey_numbers(v);
+    for (size_t i = 0; result == TS_OK && i < devices; i++)
+        if (!ts__survey_device_take(v, i)) result = TS_ERR_MEMORY;
+    ts__rvec_close(&s->allocator, &reach);
+    return result;
+}
+
+static void ts__survey_window_run(void *user, size_t window, uint32_t thread)
+{
+    (void)thread;
+    ts_survey *const s = (ts_survey *)user;
+    ts_survey_window *const w = (ts_survey_window *)s->windows.data + window;
+    ts__survey_view v = { s, window, NULL, NULL, 0, 0 };
+    ts_result result = ts__survey_look(&v);
+    if (v.replay) w->plan = v.replay->stats;
+    ts_timeline_close(v.timeline);
+    ts_replay_close(v.replay);
+    // Windows may be empty.
+    if (result == TS_ERR_NOT_FOUND) result = TS_OK;
+    ((ts_result *)s->failures.data)[window] = result;
+}
+
+/* ---- All windows together ---- */
+
+// The value at a place of all latencies of a device, if they were sorted.
+static int64_t ts__survey_select(const ts_survey *s, size_t device,
+                                 uint64_t place)
+{
+    uint32_t prefix = 0, mask = 0;
+    for (int shift = 22; shift >= 0; shift -= 11) {
+        uint64_t counts[2048] = { 0 };
+        for (size_t w = 0; w < s->window_count; w++) {
+            const ts__rvec *const list =
+                &ts__survey_part_at(s, w, device)->latencies;
+            for (size_t i = 0; i < list->count; i++) {
+                const uint32_t value = ts__tl_u32(list)[i];
+                if ((value & mask) == prefix) counts[value >> shift & 2047]++;
+            }
+        }
+        uint32_t digit = 0;
+        while (place >= counts[digit])
+            place -= counts[digit++];
+        prefix |= digit << shift;
+        mask |= UINT32_C(2047) << shift;
+    }
+    return prefix;
+}
+
+static void ts__survey_add(ts_timeline_figures *to, ts__survey_part *part)
+{
+    ts_timeline_figures *const f = &part->figures;
+    bool any = true; // the span is worked out from more than the parts
+    f->start_ns = f->end_ns = 0;
+    ts__tl_sum(to, f, &any);
+}
+
+// The first call for work of a device may have been made for what begins in a
+// later window: what its first gap grows by.
+static void ts__survey_begin(const ts_survey *s, size_t device,
+                             ts_timeline_figures *to)
+{
+    const ts__survey_part *first = NULL;
+    int64_t start = TS__NO_TIME;
+    for (size_t w = 0; w < s->window_count; w++) {
+        const ts__survey_part *const part = ts__survey_part_at(s, w, device);
+        if (!first && part->first) first = part;
+        if (part->own_ns != TS__NO_TIME &&
+            (start == TS__NO_TIME || part->own_ns < start))
+            start = part->own_ns;
+    }
+    if (!first) return;
+    const int64_t more = first->first_ns - start;
+    to->start_ns = start;
+    to->end_ns =
+        ts__tl_i64(&s->reach)[s->window_count * s->device_count + device];
+    to->idle_ns += more;
+    to->cause_ns[first->first_cause] += more;
+    if (first->first_cause == TS_IDLE_UNEXPLAINED)
+        to->unexplained_ns += more;
+    else if (first->first_inferred)
+        to->inferred_ns += more;
+    else
+        to->explicit_ns += more;
+}
+
+static bool ts__survey_merge_device(ts_survey *s, size_t device)
+{
+    ts_timeline_figures f = { 0 };
+    for (size_t w = 0; w < s->window_count; w++)
+        ts__survey_add(&f, ts__survey_part_at(s, w, device));
+    ts__survey_begin(s, device, &f);
+    f.track = ts__tl_u32(&s->devices)[device];
+    if (f.launches) {
+        f.launch_p50_ns =
+            ts__survey_select(s, device, (f.launches * 50 + 99) / 100 - 1);
+        f.launch_p95_ns =
+            ts__survey_select(s, device, (f.launches * 95 + 99) / 100 - 1);
+    }
+    ((ts_timeline_figures *)s->figures.data)[device] = f;
+    return ts__tl_adds_up(&f);
+}
+
+static bool ts__survey_merge_gaps(ts_survey *s)
+{
+    bool ok = true;
+    for (size_t w = 0; ok && w < s->window_count; w++) {
+        const ts__rvec *const list = (ts__rvec *)s->window_gaps.data + w;
+        for (size_t i = 0; ok && i < list->count; i++)
+            ok = ts__survey_gap_keep(s, &s->gaps,
+                                     ((const ts__survey_gap *)list->data)[i]);
+    }
+    if (s->gaps.count)
+        qsort(s->gaps.data, s->gaps.count, sizeof(ts__survey_gap),
+              ts__survey_compare_gap);
+    return ok;
+}
+
+// Devices on which nothing lies are left out.
+static bool ts__survey_has(const ts_survey *s, size_t device)
+{
+    for (size_t w = 0; w < s->window_count; w++)
+        if (ts__survey_part_at(s, w, device)->figures.queue_max ||
+            ts__survey_part_at(s, w, device)->figures.operations)
+            return true;
+    return ts__tl_i64(&s->reach)[s->window_count * s->device_count + device] !=
+           TS__NO_TIME;
+}
+
+static ts_result ts__survey_merge(ts_survey *s)
+{
+    ts_timeline_figures *const all = (ts_timeline_figures *)s->figures.data;
+    ts__rvec numbers = { 0 };
+    if (!ts__survey_merge_gaps(s) ||
+        !ts__rvec_fill(&s->allocator, &numbers, sizeof(uint32_t),
+                       s->device_count, 0))
+        return TS_ERR_MEMORY;
+    bool any = false, ok = true;
+    size_t kept = 0;
+    for (size_t i = 0; ok && i < s->device_count; i++) {
+        ok = ts__survey_merge_device(s, i);
+        if (!ts__survey_has(s, i)) continue;
+        ts__tl_sum(&s->total, &all[i], &any);
+        ((uint32_t *)numbers.data)[i] = (uint32_t)kept;
+        all[kept++] = all[i];
+    }
+    s->figures.count = kept;
+    for (size_t i = 0; i < s->gaps.count; i++) {
+        ts__survey_gap *const gap = (ts__survey_gap *)s->gaps.data + i;
+        gap->device = ts__tl_u32(&numbers)[gap->device];
+    }
+    ts__rvec_close(&s->allocator, &numbers);
+    return !ok ? TS_ERR_CORRUPT : kept ? TS_OK : TS_ERR_NOT_FOUND;
+}
+
+static ts_result ts__survey_all(ts_survey *s)
+{
+    const ts_allocator *const a = &s->allocator;
+    ts_result result = ts__survey_tracks(s) ? TS_OK : TS_ERR_MEMORY;
+    if (result == TS_OK) result = ts__survey_cut(s);
+    if (result == TS_OK) result = ts__survey_reach(s);
+    if (result != TS_OK) return result;
+    const size_t windows = s->window_count;
+    if (!ts__survey_before(s) ||
+        !ts__rvec_fill(a, &s->windows, sizeof(ts_survey_window), windows, 0) ||
+        !ts__rvec_fill(a, &s->failures, sizeof(ts_result), windows, 0) ||
+        !ts__rvec_fill(a, &s->window_gaps, sizeof(ts__rvec), windows, 0) ||
+        !ts__rvec_fill(a, &s->parts, sizeof(ts__survey_part),
+                       windows * s->device_count, 0) ||
+        !ts__rvec_fill(a, &s->figures, sizeof(ts_timeline_figures),
+                       s->device_count, 0))
+        return TS_ERR_MEMORY;
+    for (size_t i = 0; i < windows * s->device_count; i++)
+        ((ts__survey_part *)s->parts.data)[i].own_ns = TS__NO_TIME;
+    for (size_t i = 0; i < windows; i++) {
+        ts_survey_window *const w = (ts_survey_window *)s->windows.data + i;
+        w->from_ns = ts__survey_border(s, (int64_t)(i * s->steps));
+        w->to_ns = ts__survey_border(s, (int64_t)((i + 1) * s->steps));
+        w->operations = ((const uint64_t *)s->counts.data)[i];
+    }
+    ts__crew_run(s->threads, windows, ts__survey_window_run, s);
+    for (size_t i = 0; i < windows; i++) {
+        result = ((const ts_result *)s->failures.data)[i];
+        if (result != TS_OK) return result;
+    }
+    return ts__survey_merge(s);
+}
+
+TS_API ts_result ts_survey_open(ts_survey **survey, ts_reader *reader,
+                                const ts_survey_desc *desc)
+{
+    static const ts_survey_desc none = { 0 };
+    if (!survey) return TS_ERR_USAGE;
+    *survey = NULL;
+    if (!reader) return TS_ERR_USAGE;
+    if (!desc) desc = &none;
+    ts_allocator allocator = desc->allocator;
+    if (!allocator.resize) allocator.resize = ts__replay_resize;
+    ts_survey *const s = (ts_survey *)allocator.resize(allocator.user, NULL, 0,
+                                                       sizeof(ts_survey));
+    if (!s) return TS_ERR_MEMORY;
+    memset(s, 0, sizeof *s);
+    s->reader = reader;
+    s->allocator = allocator;
+    s->desc = *desc;
+    ts_survey_desc *const d = &s->desc;
+    if (!d->window_operations) d->window_operations = 100000;
+    if (!d->margin_operations)
+        d->margin_operations = (d->window_operations + 9) / 10;
+    if (!d->gap_count) d->gap_count = 100;
+    s->steps = (d->window_operations - 1) / d->margin_operations + 1;
+    s->threads = d->threads ? d->threads : reader->threads;
+    if (s->threads > TS__THREADS_MAX) s->threads = TS__THREADS_MAX;
+    const ts_result result = ts__survey_all(s);
+    if (result == TS_OK)
+        *survey = s;
+    else
+        ts_survey_close(s);
+    return result;
+}
+
+TS_API void ts_survey_close(ts_survey *survey)
+{
+    if (!survey) return;
+    const ts_allocator a = survey->allocator;
+    for (size_t i = 0; i < survey->parts.count; i++)
+        ts__rvec_close(&a,
+                       &((ts__survey_part *)survey->parts.data)[i].latencies);
+    for (size_t i = 0; i < survey->window_gaps.count; i++)
+        ts__rvec_close(&a, (ts__rvec *)survey->window_gaps.data + i);
+    ts__rvec *const vecs[] = { &survey->devices,  &survey->device_of.entries,
+                               &survey->borders,  &survey->windows,
+                               &survey->failures, &survey->reach,
+                               &survey->counts,   &survey->parts,
+                               &survey->gaps,     &survey->window_gaps,
+                               &survey->figures };
+    for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
+        ts__rvec_close(&a, vecs[i]);
+    a.resize(a.user, survey, sizeof *survey, 0);
+}
+
+TS_API const ts_timeline_figures *ts_survey_total(const ts_survey *survey)
+{
+    return &survey->total;
+}
+
+TS_API const ts_timeline_figures *ts_survey_device(const ts_survey *survey,
+                                                   size_t device)
+{
+    if (device >= survey->figures.count) return NULL;
+    return (const ts_timeline_figures *)survey->figures.data + device;
+}
+
+TS_API bool ts_survey_gap(const ts_survey *survey, size_t index, size_t *device,
+                          ts_gap *gap)
+{
+    if (index >= survey->gaps.count) return false;
+    const ts__survey_gap *const one =
+        (const ts__survey_gap *)survey->gaps.data + index;
+    *device = one->device;
+    *gap = one->gap;
+    return true;
+}
+
+TS_API bool ts_survey_window_at(const ts_survey *survey, size_t index,
+                                ts_survey_window *window)
+{
+    if (index >= survey->window_count) return false;
+    *window = ((const ts_survey_window *)survey->windows.data)[index];
+    return true;
 }
 
 /* ---- 9.60 Races: what touches memory ------------------------------------- */

@@ -1,13 +1,13 @@
 # States and idle causes of traces of real programs: they add up, to what
-# another program makes of the same events; and the graphs can be read by
-# Graphviz. The traces are those in the folder that TS_DATA names
-# (../shared/data); without it they are skipped.
+# another program makes of the same events, and to what windows of them say;
+# and the graphs can be read by Graphviz. The traces are those in the folder
+# that TS_DATA names (../shared/data); without it they are skipped.
 . tests/lib.sh
 data=${TS_DATA:-../shared/data}
 folder=build/states
 rm -rf $folder
 mkdir -p $folder
-check_build "states: build" all
+check_build "states: build" all build/tests/states/survey
 if ! test -d "$data"; then
     check "states: real traces" sh -c 'echo "no traces in $0"; exit 77' "$data"
     exit 0
@@ -27,6 +27,8 @@ for trace in $folder/*/*.sbt; do
                 >"$0.events" &&
             node tests/states/check.mjs "$0.states" "$0.events"' "$trace" \
         kernel,memcpy,memset,collective,host_function
+    check "states: $name adds up window by window" \
+        build/tests/states/survey "$trace"
     check "states: $name as a graph" sh -c '
         build/ts-export --collapse --limit 0 -o "$0.dot" "$0" &&
             if command -v nop; then nop -p "$0.dot"; fi' "$trace"

@@ -129,7 +129,27 @@ typedef struct ts_replay_desc {
     uint32_t connections; // hardware queues of a device, which its streams
                           // share (0: one for each stream)
     bool no_inference;    // only what the record says (false)
+    // What does not touch [load_from_ns, load_to_ns) is not loaded at all, but
+    // for the calls of what does (both 0: all). See below.
+    int64_t load_from_ns, load_to_ns;
+    int64_t load_before_ns; // how long before the window these are looked
+                            // for (0: from the beginning)
 } ts_replay_desc;
+
+/*
+    A *window* of a long trace costs no more memory than it holds: only chunks
+    whose time range touches it are decoded. Nothing outside exists: waits for
+    records before it miss them (missing_records, never never_recorded), the
+    first operation of each stream has none before it, what the host did
+    before it is not known, and what is usual, the medians that inference goes
+    by, is of the window. So begin it early enough. What launched an operation
+    of the window is known however long ago that was, unless load_before_ns
+    says otherwise; a stream holds queue_depth launches at most, so that as
+    many operations of each stream go by meanwhile, no more. Times of the
+    window are those of the first file, before collectives put the clocks of
+    further files right. stats.loaded counts what touches the window;
+    operations with impossible times touch none.
+*/
 
 /*
     Loads the operations of a trace, builds the graph and selects. The plan
@@ -138,9 +158,10 @@ typedef struct ts_replay_desc {
 
     Memory:  for each operation with its call about 220 bytes while it loads,
              134 after.
-    Errors:  TS_ERR_NOT_FOUND (no GPU operation in the trace), TS_ERR_USAGE
-             (to before from), TS_ERR_UNSUPPORTED (2^31 operations or more,
-             65,536 files or more), TS_ERR_MEMORY.
+    Errors:  TS_ERR_NOT_FOUND (no GPU operation in the trace, or in the
+             window), TS_ERR_USAGE (to before from, an empty window, a
+             negative load_before_ns), TS_ERR_UNSUPPORTED (2^31 operations or
+             more, 65,536 files or more), TS_ERR_MEMORY.
     Lifetime: the readers must outlive the replay.
 */
 TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
@@ -197,7 +218,7 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
 
 typedef struct ts_replay_stats {
     // The plan.
-    uint64_t loaded;     // operations that the trace holds
+    uint64_t loaded;     // operations that the trace, or its window, holds
     uint64_t operations; // selected; after a run those that ran
     uint64_t calls;      // host calls that launched them or may block
     uint64_t added;      // operations that TS_DEPS_CLOSURE added
@@ -207,7 +228,8 @@ typedef struct ts_replay_stats {
     uint64_t contradicted;         // left out because the record shows no wait
     uint64_t never_recorded;       // waits for an event that has no record
     uint64_t missing_records;      // waits whose `record` the trace lacks, and
-                                   // those whose event nobody can tell
+                                   // those whose event nobody can tell or may
+                                   // have been recorded before the window
     uint64_t overlaps; // kernels that began before the one before them on
                        // their stream had ended: dependent launches
     uint64_t inferred[TS_EDGE_LIMIT]; // of the edges above, by times alone

@@ -207,3 +207,66 @@ typedef struct ts_stays {
 } ts_stays;
 TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream);
 TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay);
+
+/*
+    The figures of a whole trace of any length in little memory: window after
+    window, each loaded with a margin before and after it (a window of
+    ts_replay_desc), on as many threads as there are.
+
+    Of the whole trace to the nanosecond are: span, busy and idle time, work_ns
+    and only_ns, operations and gaps. A gap belongs to the window in which it
+    ends, with all of its time, however many windows it began earlier; its
+    cause is found there. That is the cause that the whole graph tells, as far
+    as what it goes back to lies in the window or its margin: what is usual
+    (medians of launch latency and of delays) is of the window, waits and calls
+    before the margin are not known, and a call is known if it was made at most
+    one window before it. Likewise for launches and queues.
+
+    Windows are cut by the numbers of operations in the chunks, not by threads:
+    the figures are the same for any number of these.
+*/
+typedef struct ts_survey_desc {
+    uint32_t window_operations;        // of each window, about (100,000)
+    uint32_t margin_operations;        // before and after it, about (a tenth)
+    uint32_t gap_count;                // longest gaps that are kept (100)
+    uint32_t threads;                  // (the reader's)
+    uint32_t queue_depth, connections; // as of ts_replay_desc
+    bool no_inference;
+    ts_allocator allocator; // used by all threads (malloc and free)
+} ts_survey_desc;
+
+typedef struct ts_survey ts_survey;
+
+/*
+    *survey is NULL on failure.
+
+    Memory:  about 350 bytes for each operation of a window and its margins
+             on each thread, 4 for each operation of the trace.
+    Errors:  TS_ERR_NOT_FOUND (there is no GPU operation), TS_ERR_USAGE,
+             TS_ERR_CORRUPT (parts do not add up: a bug), TS_ERR_MEMORY.
+    Lifetime: the reader must outlive it.
+*/
+TS_API ts_result ts_survey_open(ts_survey **survey, ts_reader *reader,
+                                const ts_survey_desc *desc);
+TS_API void ts_survey_close(ts_survey *survey); // NULL is allowed
+
+// As of a timeline; devices by their numbers. launch_p50_ns and launch_p95_ns
+// are at most 4 s. Lifetime: until close.
+TS_API const ts_timeline_figures *ts_survey_total(const ts_survey *survey);
+TS_API const ts_timeline_figures *ts_survey_device(const ts_survey *survey,
+                                                   size_t device); // or NULL
+
+// The longest gaps of all devices, longest first; of equal ones the earlier.
+// operation, and culprit where it is an operation, are numbers in the whole
+// trace, as of ts_replay_operation. False past the end.
+TS_API bool ts_survey_gap(const ts_survey *survey, size_t index, size_t *device,
+                          ts_gap *gap);
+
+// What was cut out of the trace, and what its graphs were.
+typedef struct ts_survey_window {
+    int64_t from_ns, to_ns; // the first has no beginning, the last no end
+    uint64_t operations;    // that begin in it, whatever their kind
+    ts_replay_stats plan;   // of the graph, margins included
+} ts_survey_window;
+TS_API bool ts_survey_window_at(const ts_survey *survey, size_t index,
+                                ts_survey_window *window);

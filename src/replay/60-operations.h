@@ -316,7 +316,8 @@ typedef enum ts__call_class {
     TS__CALL_QUERIES, // polls an event or a stream, until it is done
     TS__CALL_COPIES,
     TS__CALL_COPIES_ASYNC,
-    TS__CALL_FREES // waits for the device before it frees
+    TS__CALL_FREES,        // waits for the device before it frees
+    TS__CALL_UNKNOWN = 255 // not asked yet
 } ts__call_class;
 
 struct ts_replay {
@@ -326,6 +327,9 @@ struct ts_replay {
     ts_deps deps;
     uint32_t queue_depth, connections;
     bool no_inference;
+    bool windowed;              // only what touches [load_from, load_to) is
+    int64_t load_from, load_to; // loaded, and its calls no earlier than
+    int64_t calls_from;         // this
     uint32_t op_count, call_count, join_first, node_count;
     ts__rvec ops;          // ts__op
     ts__rvec places;       // uint32_t, of each operation in its file
@@ -446,6 +450,7 @@ typedef struct ts__row_call {
     uint8_t type;  // ts__call_class
     bool failed;   // its result is not 0
     bool alone;    // no operation has its correlation
+    bool early;    // before the window: it is there for what it launched
 } ts__row_call;
 
 typedef struct ts__loader {
@@ -457,14 +462,16 @@ typedef struct ts__loader {
     size_t row_first, call_first;
     ts__rvec wanted; // uint64_t: correlations that dependencies name
     bool deps_failed;
-    ts__rvec classes;    // of each of its names, in the order of their numbers
-    ts__rvec colls;      // ts__coll: of rows that are collectives
-    ts__rvec jobs;       // ts__job of each file
-    ts__rvec rows;       // ts__row, in file order
-    ts__rvec chunk_row;  // of each chunk: its first row, or TS_NODE_NONE
-    ts__rvec chunk_coll; // and the first of l->colls
-    ts__rvec chunk_ok;   // of each chunk: decoded
-    ts__rvec filter;     // bits of correlations that operations have
+    ts__rvec classes;     // of each of its names, in the order of their numbers
+    ts__rvec colls;       // ts__coll: of rows that are collectives
+    ts__rvec jobs;        // ts__job of each file
+    ts__rvec rows;        // ts__row, in file order
+    ts__rvec chunk_row;   // of each chunk: its first row, or TS_NODE_NONE
+    ts__rvec chunk_place; // its place in the file
+    ts__rvec chunk_coll;  // and the first of l->colls
+    ts__rvec chunk_rows;  // how many of its rows are in the window
+    ts__rvec chunk_ok;    // of each chunk: decoded
+    ts__rvec filter;      // bits of correlations that operations have
     uint64_t filter_mask;
     ts__rvec *thread_calls; // ts__row_call of each scanning thread
     bool *thread_failed;
@@ -554,9 +561,8 @@ static ts__row ts__row_read(const ts__loader *l, const ts_columns *c,
 }
 
 static void ts__coll_read(const ts__loader *l, const ts_columns *c, uint32_t i,
-                          ts__row *row)
+                          uint64_t at, ts__row *row)
 {
-    const uint64_t at = ((const uint32_t *)l->chunk_coll.data)[c->chunk] + i;
     ts__coll *const coll = (ts__coll *)l->colls.data + at;
     coll->communicator = ts__columns_get(c, TS_COLUMN_COMMUNICATOR, i);
     coll->sequence = ts__columns_get(c, TS_COLUMN_SEQUENCE, i);
@@ -567,6 +573,61 @@ static void ts__coll_read(const ts__loader *l, const ts_columns *c, uint32_t i,
     row->record = 0;
 }
 
+/* ---- Windows ---- */
+
+// Whether a row is in the window. Impossible times are in none.
+static bool ts__row_wanted(const ts__loader *l, const ts_columns *c, uint32_t i)
+{
+    const ts_replay *const r = l->replay;
+    if (!r->windowed) return true;
+    if (!ts__replay_time_ok(c->start_ns[i]) ||
+        !ts__replay_time_ok(c->duration_ns[i]))
+        return false;
+    const int64_t start = c->start_ns[i] + l->offset;
+    return start < r->load_to &&
+           (start >= r->load_from || start + c->duration_ns[i] > r->load_from);
+}
+
+static void ts__loader_count_rows(const ts_columns *c, uint32_t thread,
+                                  void *user)
+{
+    (void)thread;
+    const ts__loader *const l = (const ts__loader *)user;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        count += ts__row_wanted(l, c, i);
+    ((uint32_t *)l->chunk_rows.data)[c->chunk] = count;
+}
+
+// Chunks of these kinds that touch the window, which begins at `from`.
+static ts_filter ts__loader_window(const ts__loader *l, uint64_t kinds,
+                                   int64_t from)
+{
+    ts_filter filter = { 0 };
+    filter.kinds = kinds;
+    if (l->replay->windowed) {
+        filter.from_ns = from - l->offset;
+        filter.to_ns = l->replay->load_to - l->offset;
+    }
+    return filter;
+}
+
+static uint64_t ts__kinds_gpu(void)
+{
+    uint64_t kinds = 0;
+    for (uint32_t kind = TS_EVENT_GPU_FIRST; kind < TS_EVENT_LIMIT; kind++)
+        kinds |= UINT64_C(1) << kind;
+    return kinds;
+}
+
+// How many rows of a chunk are to be loaded.
+static uint32_t ts__chunk_rows(const ts__loader *l, size_t chunk,
+                               const ts_chunk_info *info)
+{
+    return l->replay->windowed ? ((const uint32_t *)l->chunk_rows.data)[chunk]
+                               : info->header.count;
+}
+
 // Threads fill in rows that belong to their chunk alone.
 static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
                                  void *user)
@@ -575,11 +636,17 @@ static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
     const ts__loader *const l = (const ts__loader *)user;
     const uint32_t first = ((const uint32_t *)l->chunk_row.data)[c->chunk];
     if (first == TS_NODE_NONE) return;
+    const uint32_t place = ((const uint32_t *)l->chunk_place.data)[c->chunk];
+    const uint64_t coll = ((const uint32_t *)l->chunk_coll.data)[c->chunk];
+    uint32_t at = 0;
     for (uint32_t i = 0; i < c->count; i++) {
-        ts__row *const row = ts__loader_row(l, l->row_first + first + i);
+        if (!ts__row_wanted(l, c, i)) continue;
+        ts__row *const row = ts__loader_row(l, l->row_first + first + at);
         *row = ts__row_read(l, c, i);
-        if (c->kind == TS_EVENT_COLLECTIVE) ts__coll_read(l, c, i, row);
-        row->place = first + i;
+        if (c->kind == TS_EVENT_COLLECTIVE)
+            ts__coll_read(l, c, i, coll + at, row);
+        row->place = place + i;
+        at++;
     }
     ((bool *)l->chunk_ok.data)[c->chunk] = true;
 }
@@ -599,21 +666,25 @@ static ts_result ts__loader_place(ts__loader *l)
     const size_t chunks = ts_reader_chunk_count(reader);
     if (!ts__rvec_fill(l->allocator, &l->chunk_row, sizeof(uint32_t), chunks,
                        0xFF) ||
+        !ts__rvec_fill(l->allocator, &l->chunk_place, sizeof(uint32_t), chunks,
+                       0) ||
         !ts__rvec_fill(l->allocator, &l->chunk_coll, sizeof(uint32_t), chunks,
                        0) ||
         !ts__rvec_fill(l->allocator, &l->chunk_ok, sizeof(bool), chunks, 0))
         return TS_ERR_MEMORY;
-    uint64_t count = 0, colls = l->colls.count;
+    uint64_t count = 0, place = 0, colls = l->colls.count;
     for (size_t i = 0; i < chunks; i++) {
         ts_chunk_info info;
         if (!ts_reader_chunk(reader, i, &info) || !ts__chunk_is_gpu(&info))
             continue;
-        ((uint32_t *)l->chunk_row.data)[i] = (uint32_t)count;
+        const uint32_t rows = ts__chunk_rows(l, i, &info);
+        if (rows) ((uint32_t *)l->chunk_row.data)[i] = (uint32_t)count;
+        ((uint32_t *)l->chunk_place.data)[i] = (uint32_t)place;
         ((uint32_t *)l->chunk_coll.data)[i] = (uint32_t)colls;
-        if (info.header.event == TS_EVENT_COLLECTIVE)
-            colls += info.header.count;
-        count += info.header.count;
-        if (l->row_first + count >= TS__REPLAY_OPS_MAX)
+        if (info.header.event == TS_EVENT_COLLECTIVE) colls += rows;
+        count += rows;
+        place += info.header.count;
+        if (l->row_first + count >= TS__REPLAY_OPS_MAX || place > UINT32_MAX)
             return TS_ERR_UNSUPPORTED;
     }
     count += l->row_first;
@@ -637,7 +708,8 @@ static void ts__loader_compact(ts__loader *l)
             continue;
         ts_chunk_info info;
         if (!ts_reader_chunk(l->reader, i, &info)) continue;
-        for (uint32_t k = 0; k < info.header.count; k++) {
+        const uint32_t rows = ts__chunk_rows(l, i, &info);
+        for (uint32_t k = 0; k < rows; k++) {
             const ts__row row = *ts__loader_row(l, l->row_first + first + k);
             l->replay->stats.loaded++;
             if (row.kind)
@@ -651,14 +723,21 @@ static void ts__loader_compact(ts__loader *l)
 
 static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
 {
+    const ts_filter filter =
+        ts__loader_window(l, ts__kinds_gpu(), l->replay->load_from);
+    // A damaged chunk costs its own rows; the reader's list has it.
+    ts_result scan = TS_OK;
+    if (l->replay->windowed) {
+        if (!ts__rvec_fill(l->allocator, &l->chunk_rows, sizeof(uint32_t),
+                           ts_reader_chunk_count(l->reader), 0))
+            return TS_ERR_MEMORY;
+        scan = ts_reader_scan(l->reader, &filter, threads,
+                              ts__loader_count_rows, l);
+        if (scan == TS_ERR_MEMORY) return scan;
+    }
     const ts_result result = ts__loader_place(l);
     if (result != TS_OK) return result;
-    ts_filter filter = { 0 };
-    for (uint32_t kind = TS_EVENT_GPU_FIRST; kind < TS_EVENT_LIMIT; kind++)
-        filter.kinds |= UINT64_C(1) << kind;
-    // A damaged chunk costs its own rows; the reader's list has it.
-    const ts_result scan =
-        ts_reader_scan(l->reader, &filter, threads, ts__loader_take_rows, l);
+    scan = ts_reader_scan(l->reader, &filter, threads, ts__loader_take_rows, l);
     if (scan == TS_ERR_MEMORY) return scan;
     ts__loader_compact(l);
     return TS_OK;

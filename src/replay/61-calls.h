@@ -91,8 +91,15 @@ static bool ts__loader_wants(const ts__loader *l, uint64_t correlation)
 static bool ts__text_has(ts_text text, const char *part)
 {
     const size_t size = strlen(part);
-    for (size_t i = 0; i + size <= text.size; i++)
-        if (!memcmp(text.text + i, part, size)) return true;
+    const char *at = text.text;
+    for (size_t left = text.size; left >= size;) {
+        const char *const next =
+            (const char *)memchr(at, part[0], left - size + 1);
+        if (!next) return false;
+        if (!memcmp(next, part, size)) return true;
+        left -= (size_t)(next + 1 - at);
+        at = next + 1;
+    }
     return false;
 }
 
@@ -128,26 +135,31 @@ static ts__call_class ts__call_classify(ts_text name)
     return TS__CALL_PLAIN;
 }
 
-// Decides once for each name of the file, all in the order of their numbers.
-static bool ts__loader_classify(ts__loader *l)
-{
-    const ts__table *const table = &l->reader->tables[TS_CHUNK_NAMES];
-    if (!ts__rvec_fill(l->allocator, &l->classes, sizeof(uint8_t), table->count,
-                       TS__CALL_PLAIN))
-        return false;
-    for (size_t i = 0; i < table->count; i++) {
-        const ts_text name = { (const char *)table->items[i].body,
-                               table->items[i].size };
-        ((uint8_t *)l->classes.data)[i] = (uint8_t)ts__call_classify(name);
-    }
-    return true;
-}
-
+// Decides once for each name that a call has: most names of a trace are of
+// something else. Threads that come at once decide the same.
 static uint8_t ts__loader_class(const ts__loader *l, uint32_t name)
 {
     const ts__table *const table = &l->reader->tables[TS_CHUNK_NAMES];
     const ts__item *const item = ts__table_find(table, name);
-    return item ? ((const uint8_t *)l->classes.data)[item - table->items] : 0;
+    if (!item) return TS__CALL_PLAIN;
+    uint8_t *const known = (uint8_t *)l->classes.data + (item - table->items);
+    uint8_t type = __atomic_load_n(known, __ATOMIC_RELAXED);
+    if (type != TS__CALL_UNKNOWN) return type;
+    const ts_text text = { (const char *)item->body, item->size };
+    type = (uint8_t)ts__call_classify(text);
+    __atomic_store_n(known, type, __ATOMIC_RELAXED);
+    return type;
+}
+
+// Whether the window lets a call in. What ended before it does only if it
+// may have launched something of it.
+static bool ts__call_wanted(const ts__loader *l, int64_t start, int64_t end,
+                            bool launches, bool *early)
+{
+    const ts_replay *const r = l->replay;
+    *early = r->windowed && start < r->load_from && end <= r->load_from;
+    return !r->windowed || (start < r->load_to &&
+                            (!*early || (launches && start >= r->calls_from)));
 }
 
 static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
@@ -161,12 +173,16 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
         const uint64_t bit = correlation & l->filter_mask;
         const uint32_t name = (uint32_t)ts__columns_get(c, TS_COLUMN_NAME, i);
         const uint8_t type = ts__loader_class(l, name);
-        if (type == TS__CALL_PLAIN &&
-            (!correlation || !(bits[bit >> 6] >> (bit & 63) & 1)))
-            continue;
+        const bool launches = correlation && bits[bit >> 6] >> (bit & 63) & 1;
+        if (type == TS__CALL_PLAIN && !launches) continue;
         if (!ts__replay_time_ok(c->start_ns[i]) ||
             !ts__replay_time_ok(c->start_ns[i] + l->offset) ||
             !ts__replay_time_ok(c->duration_ns[i]) || c->duration_ns[i] < 0)
+            continue;
+        const int64_t start = c->start_ns[i] + l->offset;
+        bool early;
+        if (!ts__call_wanted(l, start, start + c->duration_ns[i], launches,
+                             &early))
             continue;
         ts__row_call *const call = (ts__row_call *)ts__rvec_push(
             l->allocator, &l->thread_calls[thread], sizeof *call);
@@ -174,7 +190,7 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
             l->thread_failed[thread] = true;
             return;
         }
-        call->start = c->start_ns[i] + l->offset;
+        call->start = start;
         call->duration = c->duration_ns[i];
         call->correlation = correlation;
         call->track = c->tracks ? c->tracks[i] : c->track;
@@ -183,6 +199,7 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
         call->type = type;
         call->failed = ts__columns_get(c, TS_COLUMN_RESULT, i) != 0;
         call->alone = true;
+        call->early = early;
     }
 }
 
@@ -244,14 +261,19 @@ static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
 
 static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
 {
-    if (!ts__loader_filter(l) || !ts__loader_classify(l)) return TS_ERR_MEMORY;
+    if (!ts__loader_filter(l) ||
+        !ts__rvec_fill(l->allocator, &l->classes, sizeof(uint8_t),
+                       l->reader->tables[TS_CHUNK_NAMES].count,
+                       TS__CALL_UNKNOWN))
+        return TS_ERR_MEMORY;
     ts__rvec vecs = { 0 }, failed = { 0 };
     ts_result result = TS_ERR_MEMORY;
     if (ts__rvec_fill(l->allocator, &vecs, sizeof(ts__rvec), threads, 0) &&
         ts__rvec_fill(l->allocator, &failed, sizeof(bool), threads, 0)) {
         l->thread_calls = (ts__rvec *)vecs.data;
         l->thread_failed = (bool *)failed.data;
-        const ts_filter filter = { .kinds = TS_FILTER(API_CALL) };
+        const ts_filter filter =
+            ts__loader_window(l, TS_FILTER(API_CALL), l->replay->calls_from);
         result = ts_reader_scan(l->reader, &filter, threads,
                                 ts__loader_take_calls, l);
         if (result != TS_ERR_MEMORY) result = ts__loader_gather(l, threads);
@@ -471,7 +493,8 @@ static bool ts__loader_polls(ts__loader *l)
     bool any = false, results = false;
     for (size_t i = l->call_first; i < l->calls.count; i++) {
         const ts__row_call *const call = ts__loader_call(l, i);
-        const bool polls = call->alone && call->type == TS__CALL_QUERIES;
+        const bool polls =
+            call->alone && !call->early && call->type == TS__CALL_QUERIES;
         any |= polls;
         results |= polls && call->failed;
     }
@@ -484,7 +507,8 @@ static bool ts__loader_polls(ts__loader *l)
     for (size_t i = 0; i < count; i++) {
         ts__row_call *const call =
             ts__loader_call(l, ts__rsort_index(&l->sort)[i]);
-        if (call->alone && call->type == TS__CALL_PLAIN) continue;
+        if (call->alone && (call->early || call->type == TS__CALL_PLAIN))
+            continue;
         if (last && ts__call_polls_on(last, call, results)) {
             call->duration += call->start - last->start;
             call->start = last->start;
@@ -507,8 +531,9 @@ static void ts__loader_keep(ts__loader *l)
     uint32_t kept = (uint32_t)l->call_first;
     for (size_t i = l->call_first; i < l->calls.count; i++) {
         ts__row_call *const call = ts__loader_call(l, i);
-        if (!call->alone || call->type != TS__CALL_PLAIN ||
-            ts__loader_wants(l, call->correlation))
+        if (!call->alone ||
+            (!call->early && (call->type != TS__CALL_PLAIN ||
+                              ts__loader_wants(l, call->correlation))))
             call->rank = kept++;
     }
     for (size_t i = l->row_first; i < l->rows.count; i++) {

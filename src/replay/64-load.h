@@ -9,6 +9,8 @@ static void ts__loader_close(ts__loader *l)
     ts__rvec_close(l->allocator, &l->jobs);
     ts__rvec_close(l->allocator, &l->chunk_coll);
     ts__rvec_close(l->allocator, &l->chunk_row);
+    ts__rvec_close(l->allocator, &l->chunk_rows);
+    ts__rvec_close(l->allocator, &l->chunk_place);
     ts__rvec_close(l->allocator, &l->chunk_ok);
     ts__rvec_close(l->allocator, &l->filter);
     ts__rvec_close(l->allocator, &l->calls);

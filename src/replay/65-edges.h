@@ -368,7 +368,8 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
         r->stats.missing_records += found == TS_NODE_NONE;
     } else if (wait->id && !ts__builder_silent(b, op)) {
         found = ts__rmap_get(ts__builder_events(b, op), wait->id);
-        r->stats.never_recorded += found == TS_NODE_NONE;
+        r->stats.missing_records += found == TS_NODE_NONE && r->windowed;
+        r->stats.never_recorded += found == TS_NODE_NONE && !r->windowed;
     } else { // its event may well have been recorded: nobody knows
         found = TS_NODE_NONE;
         r->stats.missing_records++;

@@ -92,6 +92,26 @@ static bool ts__replay_files(ts_replay *r, const ts_replay_desc *desc)
     return true;
 }
 
+static bool ts__load_window_ok(const ts_replay_desc *desc)
+{
+    if (desc->load_before_ns < 0) return false;
+    return (!desc->load_from_ns && !desc->load_to_ns) ||
+           desc->load_from_ns < desc->load_to_ns;
+}
+
+// No recorded time lies beyond TS__REPLAY_TIME_MAX, so no window need.
+static void ts__load_window(ts_replay *r, const ts_replay_desc *desc)
+{
+    const int64_t most = TS__REPLAY_TIME_MAX + 1;
+    const int64_t from = desc->load_from_ns, to = desc->load_to_ns;
+    r->windowed = from || to;
+    r->load_from = from < -most ? -most : from > most ? most : from;
+    r->load_to = to < -most ? -most : to > most ? most : to;
+    r->calls_from = -most;
+    if (desc->load_before_ns && desc->load_before_ns < r->load_from + most)
+        r->calls_from = r->load_from - desc->load_before_ns;
+}
+
 TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
                                 const ts_replay_desc *desc)
 {
@@ -99,7 +119,8 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     if (!replay) return TS_ERR_USAGE;
     *replay = NULL;
     if (!desc) desc = &none;
-    if (!reader || desc->to_ns < desc->from_ns || desc->deps > TS_DEPS_NONE)
+    if (!reader || desc->to_ns < desc->from_ns || desc->deps > TS_DEPS_NONE ||
+        !ts__load_window_ok(desc))
         return TS_ERR_USAGE;
     for (size_t i = 0; i < desc->more_count; i++)
         if (!desc->more[i]) return TS_ERR_USAGE;
@@ -116,6 +137,7 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     r->queue_depth = desc->queue_depth ? desc->queue_depth : 1024;
     r->connections = desc->connections;
     r->no_inference = desc->no_inference;
+    ts__load_window(r, desc);
     ts_result result = ts__replay_files(r, desc)
                            ? ts__replay_load(r, desc->threads)
                            : TS_ERR_MEMORY;

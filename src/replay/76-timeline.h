@@ -5,6 +5,8 @@ typedef struct ts__tl_device {
     int64_t slow_ns;          // what begins later than this had another reason
     uint32_t first;           // of its operations in ts_timeline.by_device
     int64_t start_ns, end_ns; // of its work; equal: it has none
+    int64_t own_ns;           // the first call for work that begins in the
+                              // window of a survey; TS__NO_TIME: none
     size_t gap_first, gap_count;
     ts__rvec concurrency; // int64_t
 } ts__tl_device;
@@ -49,17 +51,19 @@ struct ts_timeline {
     bool replayed;
     bool windowed;
     int64_t from_ns, to_ns;
-    ts__rvec begin, finish;      // int64_t of each node, if replayed
-    ts__rvec bonds;              // ts__tl_bond of each node; calls have none
-    ts__rvec roots;              // ts__tl_root of each node but calls
-    ts__rvec held;               // uint8_t of each waiter: TS__HELD_...
-    ts__rvec order;              // uint32_t: operations in order of their begin
-    ts__rvec by_device;          // the same, sorted by device
-    ts__rvec issues;             // int64_t, sorted for each device
-    ts__rvec items;              // ts__tl_item, sorted by lane
-    ts__rvec lane_first;         // uint32_t of each lane, and one more
-    ts__rvec devices;            // ts__tl_device
-    ts__rvec gaps;               // ts_gap, by device
+    const int64_t *reach;   // in a survey: when all work of each device that
+                            // began before from_ns had ended, or TS__NO_TIME
+    ts__rvec begin, finish; // int64_t of each node, if replayed
+    ts__rvec bonds;         // ts__tl_bond of each node; calls have none
+    ts__rvec roots;         // ts__tl_root of each node but calls
+    ts__rvec held;          // uint8_t of each waiter: TS__HELD_...
+    ts__rvec order;         // uint32_t: operations in order of their begin
+    ts__rvec by_device;     // the same, sorted by device
+    ts__rvec issues;        // int64_t, sorted for each device
+    ts__rvec items;         // ts__tl_item, sorted by lane
+    ts__rvec lane_first;    // uint32_t of each lane, and one more
+    ts__rvec devices;       // ts__tl_device
+    ts__rvec gaps;          // ts_gap, by device
     ts__rvec blocks[TS__BLOCKS]; // ts__tl_block, by thread
     int64_t end_ns;              // of everything
     ts_timeline_figures total;

@@ -17,6 +17,18 @@ static int64_t ts__tl_clip(const ts_timeline *t, int64_t from, int64_t to)
     return to > from ? to - from : 0;
 }
 
+// Whether a moment lies in the window. What happens as a whole belongs in a
+// survey to the window in which it ends: no other one has it.
+static bool ts__tl_inside(const ts_timeline *t, int64_t time)
+{
+    return !t->windowed || (time >= t->from_ns && time < t->to_ns);
+}
+static int64_t ts__tl_share(const ts_timeline *t, int64_t from, int64_t to)
+{
+    if (!t->reach) return ts__tl_clip(t, from, to);
+    return to > from && ts__tl_inside(t, to) ? to - from : 0;
+}
+
 // A device passing through time.
 typedef struct ts__tl_sweep {
     ts_timeline *timeline;
@@ -68,7 +80,7 @@ static bool ts__tl_pass_ends(ts__tl_sweep *s, int64_t until)
 static bool ts__tl_gap_add(ts__tl_sweep *s, uint32_t op, int64_t begin)
 {
     ts_timeline *const t = s->timeline;
-    const int64_t part = ts__tl_clip(t, s->now, begin);
+    const int64_t part = ts__tl_share(t, s->now, begin);
     s->device->figures.idle_ns += part;
     if (!part) return true;
     ts_gap *const gap =
@@ -105,6 +117,7 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
         (const ts_lane *)t->replay->device_results.data + index;
     ts__tl_sweep s = { t, d, d->start_ns, { 0 }, 0, { 0 } };
     int64_t start = d->start_ns, end = d->end_ns;
+    if (t->reach && t->reach[index] != TS__NO_TIME) s.now = t->reach[index];
     f->file = lane->file;
     f->track = lane->track;
     d->gap_first = t->gaps.count;
@@ -115,9 +128,8 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
         if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
         const int64_t begin = ts__tl_begin(t, op);
         f->operations +=
-            !t->windowed ||
-            (begin < t->to_ns &&
-             (begin >= t->from_ns || ts__tl_finish(t, op) > t->from_ns));
+            ts__tl_inside(t, begin) || (!t->reach && begin < t->from_ns &&
+                                        ts__tl_finish(t, op) > t->from_ns);
         ok = ts__tl_sweep_op(&s, op);
     }
     ok = ok && ts__tl_pass_ends(&s, end);
@@ -181,21 +193,25 @@ static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
     int64_t *const issues = (int64_t *)t->issues.data;
     uint64_t *const inside = latencies + (d[1].first - d->first);
     bool any = false;
+    d->own_ns = TS__NO_TIME;
     for (uint32_t i = d->first; i < d[1].first; i++) {
         const uint32_t op = ts__tl_u32(&t->by_device)[i];
         const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
         const int64_t issue = issues[i] = ts__tl_issue(t, op);
         d->figures.queue_ns =
-            ts__replay_add(d->figures.queue_ns, ts__tl_clip(t, issue, begin));
+            ts__replay_add(d->figures.queue_ns, ts__tl_share(t, issue, begin));
         if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
         if (end > begin) {
             if (!any || issue < d->start_ns) d->start_ns = issue;
             if (!any || end > d->end_ns) d->end_ns = end;
             any = true;
+            if (ts__tl_inside(t, begin) &&
+                (d->own_ns == TS__NO_TIME || issue < d->own_ns))
+                d->own_ns = issue;
         }
         if (!ts__tl_by_launch(t, op, issue)) continue;
         latencies[counts[0]++] = (uint64_t)(begin - issue);
-        if (t->windowed && begin >= t->from_ns && begin < t->to_ns)
+        if (t->windowed && ts__tl_inside(t, begin))
             inside[counts[1]++] = (uint64_t)(begin - issue);
     }
 }
@@ -281,9 +297,8 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
         const int64_t begin = ts__tl_begin(t, ops[begun]);
         // What is issued as this begins comes after it.
         for (; issued < d[1].first && issues[issued] < begin; issued++) {
-            const bool inside = !t->windowed || (issues[issued] >= t->from_ns &&
-                                                 issues[issued] < t->to_ns);
-            if (inside && issued + 1 - begun > d->figures.queue_max)
+            if (ts__tl_inside(t, issues[issued]) &&
+                issued + 1 - begun > d->figures.queue_max)
                 d->figures.queue_max = issued + 1 - begun;
         }
         if (issued <= begun) issued = begun + 1;
@@ -384,7 +399,7 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
     } else {
         gap->cause = ts__tl_cause_work(t, d, gap);
     }
-    const int64_t part = ts__tl_clip(t, gap->start_ns, gap->end_ns);
+    const int64_t part = ts__tl_share(t, gap->start_ns, gap->end_ns);
     f->cause_ns[gap->cause] += part;
     f->causes[gap->cause]++;
     if (gap->cause == TS_IDLE_UNEXPLAINED)
@@ -454,15 +469,17 @@ static ts_result ts__tl_devices(ts_timeline *t)
             return TS_ERR_MEMORY;
         for (size_t k = 0; k < d->gap_count; k++)
             ts__tl_charge(t, d, (ts_gap *)t->gaps.data + d->gap_first + k);
-        if (!ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;
+        if (!t->reach && !ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;
         ts__tl_sum(&t->total, &d->figures, &any);
     }
     return TS_OK;
 }
 
-TS_API ts_result ts_timeline_open(ts_timeline **timeline,
-                                  const ts_replay *replay,
-                                  const ts_timeline_desc *desc)
+// reach: of a survey, or NULL.
+static ts_result ts__timeline_open(ts_timeline **timeline,
+                                   const ts_replay *replay,
+                                   const ts_timeline_desc *desc,
+                                   const int64_t *reach)
 {
     static const ts_timeline_desc none = { 0 };
     if (!timeline) return TS_ERR_USAGE;
@@ -484,6 +501,7 @@ TS_API ts_result ts_timeline_open(ts_timeline **timeline,
     t->windowed = windowed;
     t->from_ns = desc->from_ns;
     t->to_ns = desc->to_ns;
+    t->reach = reach;
     ts_result result = TS_ERR_MEMORY;
     if (ts__tl_times(t) && ts__tl_order(t) && ts__tl_bind(t) &&
         ts__tl_follow(t) && ts__tl_blocks(t) && ts__tl_lists(t))
@@ -494,6 +512,13 @@ TS_API ts_result ts_timeline_open(ts_timeline **timeline,
     }
     *timeline = t;
     return TS_OK;
+}
+
+TS_API ts_result ts_timeline_open(ts_timeline **timeline,
+                                  const ts_replay *replay,
+                                  const ts_timeline_desc *desc)
+{
+    return ts__timeline_open(timeline, replay, desc, NULL);
 }
 
 TS_API void ts_timeline_close(ts_timeline *timeline)
