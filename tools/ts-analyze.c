@@ -3,7 +3,7 @@
 */
 #include "tools/analyze/analyze.h"
 
-static const char *only_text, *sort_text;
+static const char *only_text, *html_text, *sort_text;
 static cli_list sets, flops;
 static uint64_t top = 10, rows = 1000;
 static bool want_json, want_list, want_collapse, want_mangled;
@@ -38,6 +38,9 @@ static const cli_option options[] = {
       .help = "what a kernel of such a name computes, in floating point\n"
               "operations; may be given several times",
       .list = &flops },
+    { .name = "--html OUT",
+      .help = "write the report as one page, for a browser",
+      .text = &html_text },
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
     { 0 },
 };
@@ -70,9 +73,10 @@ static void list(void)
 
 static bool print(const analyze_job *job, const report *r)
 {
+    if (html_text && !analyze_html(job, r, html_text)) return false;
     if (want_json)
         analyze_json(job, r);
-    else
+    else if (!html_text)
         analyze_text(job, r);
     return true;
 }
