@@ -1300,6 +1300,9 @@ typedef struct ts_writer_desc {
     uint64_t start_realtime_ns; // Unix time of trace time 0 (unknown)
     uint32_t process;           // identifier of the recorded one (unknown)
     bool compress;              // zstd, needs TRACESMITH_ZSTD (false)
+    uint64_t start_raw_ns;      // CLOCK_MONOTONIC_RAW at trace time 0 ...
+    uint64_t start_boottime_ns; // and CLOCK_BOOTTIME, on the machine that the
+                                // metadata `boot_id` names (unknown)
 } ts_writer_desc;
 
 // One value of an event besides its times.
@@ -1349,6 +1352,11 @@ TS_API void ts_writer_loss(ts_writer *writer, uint32_t track, uint32_t cause,
                            uint32_t detail, uint64_t count, int64_t first_ns,
                            int64_t last_ns);
 
+// The same of a stall, with the time that it took.
+TS_API void ts_writer_stall(ts_writer *writer, uint32_t track, uint32_t cause,
+                            uint32_t detail, uint64_t count, int64_t first_ns,
+                            int64_t last_ns, uint64_t stall_ns);
+
 /*
     One event. Times may be negative and come in any order; equal ones stay
     in the order of the calls. Of two zones with the same start and end the
@@ -1370,6 +1378,42 @@ TS_API void ts_writer_event_text(ts_writer *writer, ts_event_kind kind,
                                  int64_t duration_ns,
                                  const ts_writer_value *values, size_t count,
                                  const char *text, size_t text_size);
+
+// Events of one kind as columns of `count` values.
+typedef struct ts_rows {
+    ts_event_kind kind;
+    uint32_t count;
+    uint32_t track;         // of all of them, unless
+    const uint32_t *tracks; // this says it for each (NULL)
+    const int64_t *start_ns, *duration_ns;
+    const uint64_t *values[TS_COLUMN_LIMIT]; // by ts_column (NULL: zeros)
+    const uint32_t *text_sizes;              // (NULL: no texts)
+    const char *const *texts;
+} ts_rows;
+
+/*
+    Many events at once: the same as ts_writer_event_text for each, but many
+    rows become chunks as they stand, which costs a tenth. So they should lie
+    in the order in which they were recorded. Columns that the kind does not
+    have are ignored.
+
+    Errors, kept: TS_ERR_USAGE (unknown kind, a track 0).
+*/
+TS_API void ts_writer_rows(ts_writer *writer, const ts_rows *rows);
+
+/*
+    Keeps bytes in the trace once, whoever asks how often.
+    hash: receives the XXH3-128 of the bytes, low half first; may be NULL.
+    Errors, kept: TS_ERR_USAGE (size over 2^32 - 32).
+*/
+TS_API void ts_writer_blob(ts_writer *writer, const void *bytes, size_t size,
+                           uint64_t hash[2]);
+
+// What the machine's other clocks showed at a moment of the trace; moments
+// come in order. uncertainty_ns: how far apart they were read.
+TS_API void ts_writer_clock(ts_writer *writer, int64_t time_ns,
+                            uint64_t realtime_ns, uint64_t boottime_ns,
+                            uint64_t uncertainty_ns);
 
 /*
     Makes `time_ns` the zero of the trace, as its readers see it, and says its
@@ -6555,7 +6599,8 @@ TS__SMALL_END
 #define TS__PUT_EPOCH   (UINT64_C(1) << 62) // the tick of trace time 0
 #define TS__PUT_FAR     (INT64_C(1) << 61)
 #define TS__PUT_ENTRIES (256u << 10) // bytes of one dictionary held back
-enum { TS__PUT_FEW = 64 }; // rows that are not worth a chunk of their own
+enum { TS__PUT_FEW = 64 };   // rows that are not worth a chunk of their own
+enum { TS__PUT_MANY = 512 }; // rows that become a chunk without waiting
 
 typedef struct ts__put_rows {
     uint64_t *cells; // `capacity` rows; a text's cell: offset << 32 | size
@@ -6585,7 +6630,7 @@ struct ts_writer {
     // Dictionaries.
     ts__put_known *known;
     uint32_t known_mask, known_count;
-    uint32_t last_id[TS_CHUNK_LOSS + 1];
+    uint32_t last_id[TS_CHUNK_BLOB + 1];
     ts__put_list lists[TS_CHUNK_LOSS + 1]; // by kind of chunk
     // Rows.
     uint8_t width[TS_EVENT_LIMIT]; // cells of a row, 0: no such kind
@@ -6594,7 +6639,8 @@ struct ts_writer {
     uint32_t rows_count, rows_capacity, rows_last;
     uint32_t *table; // of positions in rows, + 1
     uint32_t table_mask;
-    uint64_t memory; // that rows take
+    uint64_t memory;    // that rows take
+    uint64_t start_raw; // CLOCK_MONOTONIC_RAW at trace time 0
     // One chunk's rows on their way to the encoder.
     const uint64_t *line[TS__BATCH_ROWS];
     const ts__put_rows *owner[TS__BATCH_ROWS];
@@ -6696,6 +6742,29 @@ static bool ts__put_known_grow(ts_writer *w)
     return true;
 }
 
+// The number of what has a hash, a new one if it is not known; 0: no memory.
+static uint32_t ts__put_find(ts_writer *w, uint32_t kind, XXH128_hash_t hash,
+                             bool *known)
+{
+    *known = false;
+    if ((!w->known || w->known_count > w->known_mask / 2) &&
+        !ts__put_known_grow(w)) {
+        ts__put_failed(w, TS_ERR_MEMORY);
+        return 0;
+    }
+    uint32_t at = (uint32_t)hash.low64 & w->known_mask;
+    for (; w->known[at].id; at = (at + 1) & w->known_mask) {
+        *known =
+            w->known[at].low == hash.low64 && w->known[at].high == hash.high64;
+        if (*known) return w->known[at].id;
+    }
+    w->known_count++;
+    w->known[at].low = hash.low64;
+    w->known[at].high = hash.high64;
+    w->known[at].id = ++w->last_id[kind];
+    return w->known[at].id;
+}
+
 // The number of an entry, a new one if it was not there before. Contents are
 // told apart by their XXH3-128 alone, as blobs are.
 static uint32_t ts__put_define(ts_writer *w, uint32_t kind, const void *body,
@@ -6709,21 +6778,10 @@ static uint32_t ts__put_define(ts_writer *w, uint32_t kind, const void *body,
         XXH3_128bits_update(&state, more, more_size);
         hash = XXH3_128bits_digest(&state);
     }
-    if ((!w->known || w->known_count > w->known_mask / 2) &&
-        !ts__put_known_grow(w)) {
-        ts__put_failed(w, TS_ERR_MEMORY);
-        return 0;
-    }
-    uint32_t at = (uint32_t)hash.low64 & w->known_mask;
-    for (; w->known[at].id; at = (at + 1) & w->known_mask)
-        if (w->known[at].low == hash.low64 && w->known[at].high == hash.high64)
-            return w->known[at].id;
-    w->known_count++;
-    w->known[at].low = hash.low64;
-    w->known[at].high = hash.high64;
-    w->known[at].id = ++w->last_id[kind];
-    ts__put_entry(w, kind, w->known[at].id, body, size, more, more_size);
-    return w->known[at].id;
+    bool known;
+    const uint32_t id = ts__put_find(w, kind, hash, &known);
+    if (id && !known) ts__put_entry(w, kind, id, body, size, more, more_size);
+    return id;
 }
 
 uint32_t ts_writer_name(ts_writer *w, const char *text, size_t size)
@@ -6795,9 +6853,9 @@ static uint64_t ts__put_tick(int64_t time_ns)
     return TS__PUT_EPOCH + (uint64_t)near;
 }
 
-void ts_writer_loss(ts_writer *w, uint32_t track, uint32_t cause,
-                    uint32_t detail, uint64_t count, int64_t first_ns,
-                    int64_t last_ns)
+void ts_writer_stall(ts_writer *w, uint32_t track, uint32_t cause,
+                     uint32_t detail, uint64_t count, int64_t first_ns,
+                     int64_t last_ns, uint64_t stall_ns)
 {
     ts_loss_entry entry;
     memset(&entry, 0, sizeof entry);
@@ -6806,7 +6864,15 @@ void ts_writer_loss(ts_writer *w, uint32_t track, uint32_t cause,
     entry.count = count;
     entry.first = ts__put_tick(first_ns);
     entry.last = ts__put_tick(last_ns);
+    entry.stall_ns = stall_ns;
     ts__put_entry(w, TS_CHUNK_LOSS, track, &entry, sizeof entry, NULL, 0);
+}
+
+void ts_writer_loss(ts_writer *w, uint32_t track, uint32_t cause,
+                    uint32_t detail, uint64_t count, int64_t first_ns,
+                    int64_t last_ns)
+{
+    ts_writer_stall(w, track, cause, detail, count, first_ns, last_ns, 0);
 }
 
 /* Rows. */
@@ -6962,15 +7028,10 @@ static void ts__put_load(ts_writer *w, uint32_t kind, uint32_t count)
     }
 }
 
-// Writes the lines as a chunk.
-static void ts__put_chunk(ts_writer *w, uint32_t kind, uint32_t count)
+// Writes what is in the encoder's columns as a chunk.
+static void ts__put_encode(ts_writer *w, uint32_t kind, uint32_t count)
 {
     ts__encoder *const e = w->encoder;
-    if (!count) return;
-    ts__put_entries(w);
-    if (w->file.error != TS_OK) return;
-    ts__put_order(w, kind, count);
-    ts__put_load(w, kind, count);
     ts__encoder_reset(e);
     if (kind == TS_EVENT_ZONE) {
         uint32_t track = (uint32_t)e->track[0];
@@ -6984,6 +7045,17 @@ static void ts__put_chunk(ts_writer *w, uint32_t kind, uint32_t count)
     ts__commit commit = ts__commit_begin(&w->file);
     if (result == TS_OK) result = ts__writer_chunks(&w->file, e, &commit);
     ts__put_failed(w, result);
+}
+
+// Writes the lines as a chunk.
+static void ts__put_chunk(ts_writer *w, uint32_t kind, uint32_t count)
+{
+    if (!count) return;
+    ts__put_entries(w);
+    if (w->file.error != TS_OK) return;
+    ts__put_order(w, kind, count);
+    ts__put_load(w, kind, count);
+    ts__put_encode(w, kind, count);
 }
 
 // Adds rows to the count lines that wait; returns how many there are then.
@@ -7157,6 +7229,165 @@ void ts_writer_event_text(ts_writer *w, ts_event_kind kind, uint32_t track,
     ts__put_finish(w, rows);
 }
 
+/* Columns of events. */
+
+static uint32_t ts__rows_track(const ts_rows *rows, uint32_t i)
+{
+    return rows->tracks ? rows->tracks[i] : rows->track;
+}
+
+// Whether they can become chunks as they stand.
+static bool ts__rows_sound(const ts_rows *rows, bool spans)
+{
+    uint64_t bad = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const uint32_t track = ts__rows_track(rows, i);
+        bad |= !track | (track == TS_TRACK_MIXED);
+        bad |= (uint64_t)rows->start_ns[i] + (uint64_t)TS__PUT_FAR >
+               2 * (uint64_t)TS__PUT_FAR;
+    }
+    for (uint32_t i = 0; spans && i < rows->count; i++)
+        bad |= (uint64_t)rows->duration_ns[i] > (uint64_t)TS__PUT_FAR;
+    return !bad;
+}
+
+// One of them by itself.
+static void ts__rows_one(ts_writer *w, const ts_rows *rows, uint32_t i)
+{
+    const uint8_t *const columns = ts_event_columns(rows->kind);
+    ts_writer_value values[TS__COLUMNS_PER_EVENT];
+    size_t count = 0;
+    bool text = false;
+    for (uint32_t c = 0; columns && columns[c]; c++) {
+        const uint64_t *const of = rows->values[columns[c]];
+        if (columns[c] == TS_COLUMN_TEXT) text = rows->text_sizes != NULL;
+        if (columns[c] <= TS_COLUMN_DURATION || columns[c] == TS_COLUMN_TEXT ||
+            !of)
+            continue;
+        values[count].column = (ts_column)columns[c];
+        values[count++].value = of[i];
+    }
+    if (text)
+        ts_writer_event_text(w, rows->kind, ts__rows_track(rows, i),
+                             rows->start_ns[i], rows->duration_ns[i], values,
+                             count, rows->texts[i], rows->text_sizes[i]);
+    else
+        ts_writer_event(w, rows->kind, ts__rows_track(rows, i),
+                        rows->start_ns[i], rows->duration_ns[i], values, count);
+}
+
+// Those on the same tracks that wait come before.
+static void ts__rows_flush(ts_writer *w, const ts_rows *rows)
+{
+    if (rows->tracks) {
+        ts__put_kind(w, (uint32_t)rows->kind);
+        return;
+    }
+    ts__put_rows *const waiting =
+        ts__put_rows_of(w, (uint32_t)rows->kind, rows->track);
+    if (!waiting) ts__put_failed(w, TS_ERR_MEMORY);
+    if (waiting && waiting->count) ts__put_full(w, waiting);
+}
+
+// Puts the texts from row `first` on into the encoder, at most `count`;
+// returns how many found room, one at least.
+static uint32_t ts__rows_texts(ts__encoder *e, const ts_rows *rows,
+                               uint32_t first, uint32_t count)
+{
+    e->text_used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t size = rows->text_sizes ? rows->text_sizes[first + i] : 0;
+        if (size > TS__NAME_MAX) size = TS__NAME_MAX;
+        if (e->text_used + size > TS__BATCH_TEXT) return i;
+        e->text_size[i] = size;
+        if (size) memcpy(e->text + e->text_used, rows->texts[first + i], size);
+        e->text_used += size;
+    }
+    return count;
+}
+
+// Rows from `first` on as a chunk; returns how many it took.
+static uint32_t ts__rows_chunk(ts_writer *w, const ts_rows *rows,
+                               uint32_t first)
+{
+    ts__encoder *const e = w->encoder;
+    const uint8_t *const columns = ts_event_columns(rows->kind);
+    uint32_t count = rows->count - first;
+    if (count > TS__BATCH_ROWS) count = TS__BATCH_ROWS;
+    if (w->cell[rows->kind][TS_COLUMN_TEXT] != 255)
+        count = ts__rows_texts(e, rows, first, count);
+    for (uint32_t i = 0; i < count; i++) {
+        e->track[i] = ts__rows_track(rows, first + i);
+        e->column[0][i] = TS__PUT_EPOCH + (uint64_t)rows->start_ns[first + i];
+    }
+    for (uint32_t c = 1; columns[c]; c++) {
+        const uint64_t *from = rows->values[columns[c]];
+        if (columns[c] == TS_COLUMN_TEXT) continue;
+        if (columns[c] == TS_COLUMN_DURATION)
+            from = (const uint64_t *)rows->duration_ns;
+        if (from)
+            memcpy(e->column[c], from + first, count * sizeof *from);
+        else
+            memset(e->column[c], 0, count * sizeof *from);
+    }
+    ts__put_encode(w, (uint32_t)rows->kind, count);
+    return count;
+}
+
+void ts_writer_rows(ts_writer *w, const ts_rows *rows)
+{
+    const uint32_t kind = (uint32_t)rows->kind;
+    if (w->file.error != TS_OK) return;
+    if (kind >= TS_EVENT_LIMIT || !w->width[kind]) {
+        ts__put_failed(w, TS_ERR_USAGE);
+        return;
+    }
+    if (rows->count < TS__PUT_MANY ||
+        !ts__rows_sound(rows, w->cell[kind][TS_COLUMN_DURATION] != 255)) {
+        for (uint32_t i = 0; i < rows->count; i++)
+            ts__rows_one(w, rows, i);
+        return;
+    }
+    ts__rows_flush(w, rows);
+    ts__put_entries(w);
+    for (uint32_t i = 0; i < rows->count && w->file.error == TS_OK;)
+        i += ts__rows_chunk(w, rows, i);
+}
+
+/* Blobs. */
+
+static void ts__put_blob(ts_writer *w, const uint64_t key[2], const void *bytes,
+                         size_t size)
+{
+    const size_t whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
+    uint8_t *const chunk = (uint8_t *)ts__pages_new(whole);
+    if (!chunk) {
+        ts__put_failed(w, TS_ERR_MEMORY);
+        return;
+    }
+    uint8_t *p = ts__entries_begin(chunk, TS_CHUNK_BLOB, 0);
+    memcpy(p, key, 16);
+    if (size) memcpy(p + 16, bytes, size);
+    ts__entries_end(chunk, p + 16 + size, 1);
+    ts__put_append(w, chunk, whole);
+    munmap(chunk, whole);
+}
+
+void ts_writer_blob(ts_writer *w, const void *bytes, size_t size,
+                    uint64_t hash[2])
+{
+    if ((!bytes && size) || size > UINT32_MAX - 31u) {
+        ts__put_failed(w, TS_ERR_USAGE);
+        return;
+    }
+    const XXH128_hash_t sum = XXH3_128bits(bytes, size);
+    const uint64_t key[2] = { sum.low64, sum.high64 };
+    if (hash) memcpy(hash, key, sizeof key);
+    bool known;
+    ts__put_find(w, TS_CHUNK_BLOB, XXH3_128bits_withSeed(key, 16, 17), &known);
+    if (w->file.error == TS_OK && !known) ts__put_blob(w, key, bytes, size);
+}
+
 /* Open and close. */
 
 static void ts__put_columns(ts_writer *w)
@@ -7206,14 +7437,35 @@ static ts_result ts__put_paths(ts_writer *w, const char *path)
 }
 
 // Its one clock counts nanoseconds.
-static ts_result ts__put_clock(ts_writer *w, const ts_writer_desc *desc)
+static ts_clock_entry ts__put_sample(const ts_writer *w, int64_t time_ns)
 {
     ts_clock_entry sample;
     memset(&sample, 0, sizeof sample);
-    sample.type = TS_CLOCK_OTHER;
-    sample.tick = sample.raw_ns = TS__PUT_EPOCH;
+    sample.type =
+        w->start_raw == TS__PUT_EPOCH ? TS_CLOCK_OTHER : TS_CLOCK_MONOTONIC_RAW;
+    sample.tick = ts__put_tick(time_ns);
+    sample.raw_ns = w->start_raw + (sample.tick - TS__PUT_EPOCH);
+    return sample;
+}
+
+static ts_result ts__put_clock(ts_writer *w, const ts_writer_desc *desc)
+{
+    w->start_raw = desc->start_raw_ns ? desc->start_raw_ns : TS__PUT_EPOCH;
+    ts_clock_entry sample = ts__put_sample(w, 0);
     sample.realtime_ns = desc->start_realtime_ns;
+    sample.boottime_ns = desc->start_boottime_ns;
     return ts__writer_clock(&w->file, 0, &sample);
+}
+
+void ts_writer_clock(ts_writer *w, int64_t time_ns, uint64_t realtime_ns,
+                     uint64_t boottime_ns, uint64_t uncertainty_ns)
+{
+    if (w->file.error != TS_OK) return;
+    ts_clock_entry sample = ts__put_sample(w, time_ns);
+    sample.realtime_ns = realtime_ns;
+    sample.boottime_ns = boottime_ns;
+    sample.uncertainty_ns = uncertainty_ns;
+    ts__put_failed(w, ts__writer_clock(&w->file, 0, &sample));
 }
 
 static void ts__put_free(ts_writer *w)

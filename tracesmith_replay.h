@@ -161,6 +161,16 @@ TS_API int64_t ts_reader_time_ns(const ts_reader *reader, uint32_t clock,
                                  uint64_t tick);
 TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns);
 
+// A sample of a clock: what it showed at a moment of the trace, and what the
+// host's clocks showed. In order of clock and tick; false past the end.
+typedef struct ts_clock_point {
+    uint32_t clock;
+    int64_t time_ns;
+    ts_clock_entry entry;
+} ts_clock_point;
+TS_API bool ts_reader_clock_at(const ts_reader *reader, size_t index,
+                               ts_clock_point *point);
+
 /* ==== 3. Dictionaries ==================================================== */
 
 /*
@@ -221,6 +231,9 @@ TS_API bool ts_reader_metadata(const ts_reader *reader, uint32_t track,
 // A blob by its XXH3-128; *bytes is NULL if the trace does not hold it.
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
                                 const void **bytes, size_t *size);
+// The hash of each blob chunk, in order of hash; false past the end.
+TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index,
+                              uint64_t hash[2]);
 
 /* ==== 4. Columns ========================================================= */
 
@@ -3114,6 +3127,18 @@ TS_API int64_t ts_reader_time_ns(const ts_reader *reader, uint32_t clock,
     return ts__clock_time(reader->clocks, clock, tick);
 }
 
+TS_API bool ts_reader_clock_at(const ts_reader *reader, size_t index,
+                               ts_clock_point *point)
+{
+    if (index >= reader->sample_count) return false;
+    const ts__sample *const sample = &reader->samples[index];
+    point->clock = sample->clock;
+    point->entry = sample->entry;
+    point->time_ns =
+        ts__clock_time(reader->clocks, sample->clock, sample->entry.tick);
+    return true;
+}
+
 // Between two samples linearly, so that the clock's corrections are spread;
 // outside by the distance to the nearest.
 TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
@@ -4445,6 +4470,16 @@ TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
     }
     pthread_mutex_unlock(&reader->blob_lock);
     return result;
+}
+
+TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index, uint64_t hash[2])
+{
+    pthread_mutex_lock(&reader->blob_lock);
+    const bool there =
+        ts__blobs_list(reader) == TS_OK && index < reader->blob_count;
+    if (there) memcpy(hash, reader->blobs[index].hash, 16);
+    pthread_mutex_unlock(&reader->blob_lock);
+    return there;
 }
 
 static ts_lod_cell ts__lod_cell(const uint8_t *bytes, bool counter)

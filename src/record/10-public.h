@@ -1300,6 +1300,9 @@ typedef struct ts_writer_desc {
     uint64_t start_realtime_ns; // Unix time of trace time 0 (unknown)
     uint32_t process;           // identifier of the recorded one (unknown)
     bool compress;              // zstd, needs TRACESMITH_ZSTD (false)
+    uint64_t start_raw_ns;      // CLOCK_MONOTONIC_RAW at trace time 0 ...
+    uint64_t start_boottime_ns; // and CLOCK_BOOTTIME, on the machine that the
+                                // metadata `boot_id` names (unknown)
 } ts_writer_desc;
 
 // One value of an event besides its times.
@@ -1349,6 +1352,11 @@ TS_API void ts_writer_loss(ts_writer *writer, uint32_t track, uint32_t cause,
                            uint32_t detail, uint64_t count, int64_t first_ns,
                            int64_t last_ns);
 
+// The same of a stall, with the time that it took.
+TS_API void ts_writer_stall(ts_writer *writer, uint32_t track, uint32_t cause,
+                            uint32_t detail, uint64_t count, int64_t first_ns,
+                            int64_t last_ns, uint64_t stall_ns);
+
 /*
     One event. Times may be negative and come in any order; equal ones stay
     in the order of the calls. Of two zones with the same start and end the
@@ -1370,6 +1378,42 @@ TS_API void ts_writer_event_text(ts_writer *writer, ts_event_kind kind,
                                  int64_t duration_ns,
                                  const ts_writer_value *values, size_t count,
                                  const char *text, size_t text_size);
+
+// Events of one kind as columns of `count` values.
+typedef struct ts_rows {
+    ts_event_kind kind;
+    uint32_t count;
+    uint32_t track;         // of all of them, unless
+    const uint32_t *tracks; // this says it for each (NULL)
+    const int64_t *start_ns, *duration_ns;
+    const uint64_t *values[TS_COLUMN_LIMIT]; // by ts_column (NULL: zeros)
+    const uint32_t *text_sizes;              // (NULL: no texts)
+    const char *const *texts;
+} ts_rows;
+
+/*
+    Many events at once: the same as ts_writer_event_text for each, but many
+    rows become chunks as they stand, which costs a tenth. So they should lie
+    in the order in which they were recorded. Columns that the kind does not
+    have are ignored.
+
+    Errors, kept: TS_ERR_USAGE (unknown kind, a track 0).
+*/
+TS_API void ts_writer_rows(ts_writer *writer, const ts_rows *rows);
+
+/*
+    Keeps bytes in the trace once, whoever asks how often.
+    hash: receives the XXH3-128 of the bytes, low half first; may be NULL.
+    Errors, kept: TS_ERR_USAGE (size over 2^32 - 32).
+*/
+TS_API void ts_writer_blob(ts_writer *writer, const void *bytes, size_t size,
+                           uint64_t hash[2]);
+
+// What the machine's other clocks showed at a moment of the trace; moments
+// come in order. uncertainty_ns: how far apart they were read.
+TS_API void ts_writer_clock(ts_writer *writer, int64_t time_ns,
+                            uint64_t realtime_ns, uint64_t boottime_ns,
+                            uint64_t uncertainty_ns);
 
 /*
     Makes `time_ns` the zero of the trace, as its readers see it, and says its

@@ -767,6 +767,18 @@ TS_API int64_t ts_reader_time_ns(const ts_reader *reader, uint32_t clock,
     return ts__clock_time(reader->clocks, clock, tick);
 }
 
+TS_API bool ts_reader_clock_at(const ts_reader *reader, size_t index,
+                               ts_clock_point *point)
+{
+    if (index >= reader->sample_count) return false;
+    const ts__sample *const sample = &reader->samples[index];
+    point->clock = sample->clock;
+    point->entry = sample->entry;
+    point->time_ns =
+        ts__clock_time(reader->clocks, sample->clock, sample->entry.tick);
+    return true;
+}
+
 // Between two samples linearly, so that the clock's corrections are spread;
 // outside by the distance to the nearest.
 TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)

@@ -276,6 +276,16 @@ TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
     return result;
 }
 
+TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index, uint64_t hash[2])
+{
+    pthread_mutex_lock(&reader->blob_lock);
+    const bool there =
+        ts__blobs_list(reader) == TS_OK && index < reader->blob_count;
+    if (there) memcpy(hash, reader->blobs[index].hash, 16);
+    pthread_mutex_unlock(&reader->blob_lock);
+    return there;
+}
+
 static ts_lod_cell ts__lod_cell(const uint8_t *bytes, bool counter)
 {
     ts_lod_cell cell = { 0 };

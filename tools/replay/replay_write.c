@@ -8,17 +8,13 @@ typedef struct writing {
     ts_writer *writer;
     warp *warp;
     copy copy;          // of the file at hand
-    int64_t offset_ns;  // of it
+    copy_merge merge;   // if there are several
+    uint32_t file;      // at hand
     uint32_t *index_of; // of its GPU operations by row, TS_NODE_NONE
     uint32_t row_count;
-    uint64_t undefined, left_out;
+    uint64_t undefined, left_out, unknown;
     whatif_changes changes; // those that move operations matter here
 } writing;
-
-// What an event becomes.
-typedef struct moment {
-    int64_t start_ns, duration_ns;
-} moment;
 
 /* ---- Operations ---------------------------------------------------------- */
 
@@ -59,17 +55,17 @@ static uint32_t moved_to(const writing *w, uint32_t index)
 
 // Whether an operation stands in the trace, where and when. What was not
 // selected is there as it was recorded if the replay saw it so.
-static bool place_operation(writing *w, uint32_t row, ts_event *event,
-                            moment *at)
+static bool place_operation(writing *w, uint32_t row, uint32_t *track,
+                            int64_t *start_ns, int64_t *duration_ns)
 {
     ts_operation op;
     const uint32_t index = row < w->row_count ? w->index_of[row] : TS_NODE_NONE;
     if (!ts_replay_operation(w->job->replay, index, &op)) return true;
     if (op.skip == TS_SKIP_NOT) {
-        at->start_ns = op.start_ns;
-        at->duration_ns = op.end_ns - op.start_ns;
-        const uint32_t track = moved_to(w, index);
-        if (track) event->track = track;
+        *start_ns = op.start_ns;
+        *duration_ns = op.end_ns - op.start_ns;
+        const uint32_t other = moved_to(w, index);
+        if (other) *track = other;
         return true;
     }
     const bool gone = op.skip == TS_SKIP_UNMET || op.skip == TS_SKIP_REMOVED ||
@@ -78,115 +74,33 @@ static bool place_operation(writing *w, uint32_t row, ts_event *event,
     return !gone;
 }
 
-// `queued` and `submitted`: a distance from the start, in ticks there, in
-// nanoseconds here. The moment is the host's.
-static uint64_t place_issue(const writing *w, const ts_event *event,
-                            uint64_t ticks, int64_t start_ns)
-{
-    const ts_columns *const c = event->columns;
-    if (!ticks) return 0;
-    const int64_t then =
-        ts_reader_time_ns(w->copy.reader, c->clock,
-                          c->start_ticks[event->row] - (ticks - 1)) +
-        w->offset_ns;
-    const uint64_t thread = ts_event_value(event, TS_COLUMN_THREAD);
-    const int64_t now =
-        warp_time(w->warp, w->copy.file, (uint32_t)thread, then);
-    return now < start_ns ? (uint64_t)(start_ns - now) + 1 : 1;
-}
-
 /* ---- Events -------------------------------------------------------------- */
 
-static void write_event(writing *w, const ts_event *event, moment at)
+static int64_t host_time(void *user, uint32_t thread, int64_t then_ns)
 {
-    const uint8_t *const columns = ts_event_columns(event->kind);
-    const uint32_t track = copy_track_id(&w->copy, event->track);
-    ts_writer_value values[TS_COLUMN_LIMIT];
-    size_t count = 0;
-    bool text = false;
-    for (int i = 0; columns[i]; i++) {
-        const ts_column column = (ts_column)columns[i];
-        if (column == TS_COLUMN_TEXT) text = true;
-        uint64_t value = ts_event_value(event, column);
-        if (!value) continue; // START, DURATION and TEXT are none here
-        values[count].column = column;
-        values[count++].value =
-            column == TS_COLUMN_QUEUED || column == TS_COLUMN_SUBMITTED
-                ? place_issue(w, event, value, at.start_ns)
-                : copy_value(&w->copy, event->kind, column, value);
-    }
-    if (text) {
-        const ts_text t = ts_event_text(event);
-        ts_writer_event_text(w->writer, event->kind, track, at.start_ns,
-                             at.duration_ns, values, count, t.text, t.size);
-    } else {
-        ts_writer_event(w->writer, event->kind, track, at.start_ns,
-                        at.duration_ns, values, count);
-    }
+    const writing *const w = user;
+    return warp_time(w->warp, w->file, thread, then_ns);
 }
 
-static void write_row(writing *w, ts_event *event, uint32_t gpu_row)
+// When each event is, and whether.
+static bool place_events(void *user, copy_batch *batch)
 {
-    const int64_t start_ns = event->start_ns + w->offset_ns;
-    moment at = { start_ns, event->duration_ns };
-    if (event->kind >= TS_EVENT_GPU_FIRST) {
-        if (!place_operation(w, gpu_row, event, &at)) return;
-    } else if (w->warp) {
-        const uint32_t file = w->copy.file;
-        at.start_ns = warp_time(w->warp, file, event->track, start_ns);
-        at.duration_ns = warp_time(w->warp, file, event->track,
-                                   start_ns + event->duration_ns) -
-                         at.start_ns;
-    }
-    write_event(w, event, at);
-}
-
-// What cannot be read is lost to whoever reads the trace, too.
-static void write_loss(writing *w, const ts_chunk_info *info)
-{
-    static const char why[] = "damaged chunk";
-    const uint32_t track = info->header.track;
-    ts_writer_loss(
-        w->writer, track == TS_TRACK_MIXED ? 0 : copy_track_id(&w->copy, track),
-        TS_LOSS_BAD_RECORD, ts_writer_name(w->writer, why, sizeof why - 1),
-        info->header.count, info->first_ns + w->offset_ns,
-        info->last_ns + w->offset_ns);
-}
-
-// In the order of the file, which is that of recording.
-static ts_result write_events(writing *w, cli_progress *progress)
-{
-    ts_reader *const reader = w->copy.reader;
-    ts_columns columns = { 0 };
-    ts_chunk_info info;
-    uint32_t gpu_row = 0;
-    ts_result result = TS_OK;
-    const size_t chunks = ts_reader_chunk_count(reader);
-    for (size_t i = 0; i < chunks && result == TS_OK; i++) {
-        if (!ts_reader_chunk(reader, i, &info) ||
-            info.header.kind != TS_CHUNK_EVENTS ||
-            info.header.event >= TS_EVENT_LIMIT)
-            continue;
-        const bool gpu = info.header.event >= TS_EVENT_GPU_FIRST;
-        const ts_result got = ts_reader_decode(reader, i, &columns);
-        ts_event event = { .kind = columns.kind, .columns = &columns };
-        for (uint32_t k = 0; got == TS_OK && k < columns.count; k++) {
-            event.row = k;
-            event.track = columns.tracks ? columns.tracks[k] : columns.track;
-            event.start_ns = columns.start_ns[k];
-            event.duration_ns = columns.duration_ns[k];
-            write_row(w, &event, gpu_row + k);
+    writing *const w = user;
+    const bool gpu = batch->columns->kind >= TS_EVENT_GPU_FIRST;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        int64_t *const start = &batch->start_ns[i];
+        int64_t *const duration = &batch->duration_ns[i];
+        if (gpu) {
+            batch->keep[i] = place_operation(
+                w, batch->gpu_row + i, &batch->tracks[i], start, duration);
+        } else if (w->warp) {
+            const int64_t end_ns = *start + *duration;
+            const uint32_t track = batch->tracks[i];
+            *start = warp_time(w->warp, w->file, track, *start);
+            *duration = warp_time(w->warp, w->file, track, end_ns) - *start;
         }
-        gpu_row += gpu ? info.header.count : 0;
-        if (got == TS_ERR_MEMORY)
-            result = got;
-        else if (got != TS_OK)
-            write_loss(w, &info);
-        if (ts_writer_error(w->writer) != TS_OK) break;
-        cli_progress_show(progress, i, chunks);
     }
-    ts_columns_close(reader, &columns);
-    return result;
+    return true;
 }
 
 // What a what-if put in: kernels that nobody launched.
@@ -197,7 +111,7 @@ static void write_inserted(writing *w)
     ts_operation op;
     for (size_t i = 0; ts_replay_inserted(w->job->replay, i, &in); i++) {
         if (!ts_replay_operation(w->job->replay, in.after, &op) ||
-            op.file != w->copy.file)
+            op.file != w->file)
             continue;
         const ts_launch_entry launch = {
             .name = ts_writer_name(w->writer, name, strlen(name)),
@@ -212,46 +126,36 @@ static void write_inserted(writing *w)
 
 /* ---- Files --------------------------------------------------------------- */
 
-static uint32_t last_track(const ts_reader *reader)
-{
-    const uint32_t count = ts_reader_info(reader)->track_count;
-    ts_track track = { 0 };
-    if (count) ts_reader_track_at(reader, count - 1, &track);
-    return track.id;
-}
-
 static ts_result write_file(writing *w, uint32_t file, cli_progress *progress)
 {
     ts_replay_file place;
-    const uint32_t base = file ? copy_next_base(&w->copy) : 0;
-    memset(&w->copy, 0, sizeof w->copy);
-    w->copy.reader = replay_reader(w->job, file);
-    w->copy.writer = w->writer;
-    w->copy.file = file;
-    w->copy.track_base = base;
-    w->copy.last_track = last_track(w->copy.reader);
-    w->copy.merged = w->job->file_count > 1;
-    w->offset_ns =
+    const copy_hooks hooks = { .edit = place_events,
+                               .host_time = w->warp ? host_time : NULL,
+                               .user = w };
+    copy_counts counts = { 0 };
+    copy *const c = &w->copy;
+    memset(c, 0, sizeof *c);
+    w->file = file;
+    c->reader = replay_reader(w->job, file);
+    c->writer = w->writer;
+    c->path = w->job->files[file].path;
+    c->merge = w->job->file_count > 1 ? &w->merge : NULL;
+    c->offset_ns =
         ts_replay_file_at(w->job->replay, file, &place) ? place.offset_ns : 0;
-    if (!find_operations(w, file)) return TS_ERR_MEMORY;
-    copy_tracks(&w->copy);
-    copy_metadata(&w->copy);
-    copy_losses(&w->copy, w->offset_ns);
-    const ts_result result = write_events(w, progress);
-    write_inserted(w);
-    w->undefined += w->copy.undefined;
+    ts_result result = TS_ERR_MEMORY;
+    if (find_operations(w, file) && copy_begin(c)) {
+        copy_tracks(c);
+        copy_metadata(c);
+        copy_losses(c);
+        copy_blobs(c);
+        if (!file) copy_clocks(c);
+        result = copy_events(c, &hooks, &counts, progress);
+        write_inserted(w);
+    }
+    w->undefined += c->undefined;
+    w->unknown += counts.unknown;
+    copy_end(c);
     return result;
-}
-
-static void note_text(writing *w, const char *key, const char *text)
-{
-    ts_writer_metadata(w->writer, 0, key, TS_VALUE_TEXT,
-                       ts_writer_name(w->writer, text, strlen(text)));
-}
-
-static void note_number(writing *w, const char *key, int64_t value)
-{
-    ts_writer_metadata(w->writer, 0, key, TS_VALUE_INT, (uint64_t)value);
 }
 
 // How the trace was made, for whoever finds it.
@@ -260,24 +164,26 @@ static void note_all(writing *w)
     const replay_job *const job = w->job;
     const ts_replay_stats *const s = ts_replay_result(job->replay);
     char key[48];
-    note_text(w, "replay.mode", replay_mode_name(job->mode));
-    note_text(w, "replay.deps", replay_deps_name(job->deps));
+    copy_note_text(w->writer, 0, "replay.mode", replay_mode_name(job->mode));
+    copy_note_text(w->writer, 0, "replay.deps", replay_deps_name(job->deps));
     for (uint32_t i = 0; i < job->file_count; i++) {
         const char *const path = job->files[i].path;
         const char *const slash = strrchr(path, '/');
         snprintf(key, sizeof key, i ? "replay.of.%" PRIu32 : "replay.of", i);
-        note_text(w, key, slash ? slash + 1 : path);
+        copy_note_text(w->writer, 0, key, slash ? slash + 1 : path);
     }
     for (size_t i = 0; i < job->what_if_count; i++) {
         snprintf(key, sizeof key, "replay.what_if.%zu", i + 1);
-        note_text(w, key, job->what_ifs[i].text);
+        copy_note_text(w->writer, 0, key, job->what_ifs[i].text);
     }
-    note_text(w, "replay.digest", cli_format("%016" PRIx64, s->digest).s);
-    note_number(w, "replay.operations", (int64_t)s->operations);
-    note_number(w, "replay.left_out", (int64_t)w->left_out);
-    note_number(w, "replay.makespan_ns", s->end_ns - s->start_ns);
-    note_number(w, "replay.recorded_makespan_ns",
-                s->recorded_end_ns - s->recorded_start_ns);
+    copy_note_text(w->writer, 0, "replay.digest",
+                   cli_format("%016" PRIx64, s->digest).s);
+    copy_note_number(w->writer, 0, "replay.operations", (int64_t)s->operations);
+    copy_note_number(w->writer, 0, "replay.left_out", (int64_t)w->left_out);
+    copy_note_number(w->writer, 0, "replay.makespan_ns",
+                     s->end_ns - s->start_ns);
+    copy_note_number(w->writer, 0, "replay.recorded_makespan_ns",
+                     s->recorded_end_ns - s->recorded_start_ns);
 }
 
 // Another trace than the recorded one, but always the same for one schedule.
@@ -285,15 +191,31 @@ static void name_session(const replay_job *job, ts_writer_desc *desc)
 {
     const ts_info *const info = job->files[0].trace.info;
     const uint64_t digest = ts_replay_result(job->replay)->digest;
-    memcpy(desc->session, info->session, sizeof desc->session);
-    for (size_t i = 0; i < sizeof desc->session; i++)
-        desc->session[i] ^= (uint8_t)(digest >> 8 * (i % 8));
+    copy_session(replay_reader(job, 0), &digest, sizeof digest, desc->session);
     desc->process = info->process;
     desc->start_realtime_ns = info->start_realtime_ns;
+    copy_start(replay_reader(job, 0), &desc->start_raw_ns,
+               &desc->start_boottime_ns);
+}
+
+// What all files have in common is said once.
+static bool write_common(writing *w)
+{
+    const uint32_t count = w->job->file_count;
+    ts_reader **const readers = calloc(count, sizeof *readers);
+    for (uint32_t i = 0; readers && i < count; i++)
+        readers[i] = replay_reader(w->job, i);
+    if (readers && count > 1) copy_common(&w->merge, w->writer, readers, count);
+    free(readers);
+    return readers != NULL;
 }
 
 static void say_undefined(const writing *w, const char *path)
 {
+    if (w->unknown)
+        cli_error(w->job->tool, path,
+                  "%s events of kinds that a later version made are left out",
+                  cli_count(w->unknown).s);
     if (!w->undefined) return;
     cli_error(w->job->tool, path,
               "%s numbers that nothing in the trace defines are left out",
@@ -321,7 +243,8 @@ bool replay_write(const replay_job *job, const char *path)
     ts_result result = ts_writer_open(&w.writer, &desc);
     int failed = w.writer ? 0 : errno;
     if (result == TS_OK) {
-        if (!find_changes(&w) || !warp_open(&w.warp, job->replay))
+        if (!find_changes(&w) || !warp_open(&w.warp, job->replay) ||
+            !write_common(&w))
             result = TS_ERR_MEMORY;
         for (uint32_t i = 0; i < job->file_count && result == TS_OK; i++)
             result = write_file(&w, i, &progress);
