@@ -1,0 +1,257 @@
+/*
+    calc_paths.c - where on the host something was: the zones around it
+*/
+#include "tools/analyze/calc_paths.h"
+
+/* ---- The tree ----------------------------------------------------------- */
+
+bool paths_open(paths *p)
+{
+    *p = (paths){ 0 };
+    if (!calc_room(&p->nodes, &p->node_room, 1, sizeof *p->nodes)) return false;
+    p->nodes[0] = (paths_node){ .parent = CALC_NONE, .name = CALC_NONE };
+    p->node_count = 1;
+    return true;
+}
+
+void paths_close(paths *p)
+{
+    free(p->names);
+    free(p->nodes);
+    calc_map_close(&p->name_index);
+    calc_map_close(&p->node_index);
+    *p = (paths){ 0 };
+}
+
+uint32_t paths_name(paths *p, ts_text name)
+{
+    uint64_t hash = UINT64_C(14695981039346656037); // FNV-1a
+    for (size_t i = 0; i < name.size; i++)
+        hash = (hash ^ (uint8_t)name.text[i]) * UINT64_C(1099511628211);
+    for (;; hash++) { // names of one hash take the next ones
+        const uint32_t at = calc_map_get(&p->name_index, hash);
+        if (at == CALC_NONE) break;
+        if (p->names[at].size == name.size &&
+            !memcmp(p->names[at].text, name.text, name.size))
+            return at;
+    }
+    if (!calc_room(&p->names, &p->name_room, (size_t)p->name_count + 1,
+                   sizeof *p->names) ||
+        !calc_map_set(&p->name_index, hash, p->name_count))
+        return CALC_NONE;
+    p->names[p->name_count] = name;
+    return p->name_count++;
+}
+
+uint32_t paths_child(paths *p, uint32_t parent, uint32_t name)
+{
+    const uint64_t key = (uint64_t)parent << 32 | name;
+    const uint32_t at = calc_map_get(&p->node_index, key);
+    if (at != CALC_NONE) return at;
+    if (p->nodes[parent].depth >= PATHS_DEPTH_MOST ||
+        p->node_count >= PATHS_NODES_MOST) {
+        p->cut++;
+        return parent;
+    }
+    if (!calc_room(&p->nodes, &p->node_room, (size_t)p->node_count + 1,
+                   sizeof *p->nodes) ||
+        !calc_map_set(&p->node_index, key, p->node_count))
+        return CALC_NONE;
+    p->nodes[p->node_count] = (paths_node){
+        .parent = parent, .name = name, .depth = p->nodes[parent].depth + 1
+    };
+    return p->node_count++;
+}
+
+uint32_t paths_site(paths *p, const ts_reader *reader, uint32_t site)
+{
+    static const ts_text unnamed = { "(unnamed zone)", 14 };
+    const ts_text name = ts_reader_site_name(reader, site);
+    return paths_name(p, name.size ? name : unnamed);
+}
+
+size_t paths_text(const paths *p, uint32_t node, char *text, size_t size)
+{
+    enum { MOST = 32 };
+    uint32_t names[MOST];
+    size_t count = 0, wanted = 0, at = 0;
+    for (uint32_t n = node; n != PATHS_ROOT; n = p->nodes[n].parent) {
+        const size_t more = p->names[p->nodes[n].name].size + 3;
+        // The innermost names tell most; room is kept for "... > ".
+        if (count && (count == MOST || wanted + more + 6 >= size)) {
+            at = (size_t)snprintf(text, size, "... > ");
+            break;
+        }
+        names[count++] = p->nodes[n].name;
+        wanted += more;
+    }
+    while (count-- && at + 1 < size) {
+        const ts_text name = p->names[names[count]];
+        const size_t room = size - 1 - at;
+        const size_t part = name.size < room ? name.size : room;
+        memcpy(text + at, name.text, part);
+        at += part;
+        for (const char *s = " > "; count && *s && at + 1 < size; s++)
+            text[at++] = *s;
+    }
+    text[at] = 0;
+    return at;
+}
+
+/* ---- Walking through zones ---------------------------------------------- */
+
+typedef struct open_zone {
+    int64_t end_ns;
+    uint32_t node;
+} open_zone;
+
+// A thread: the zones it is in, and the queries about it that are left.
+typedef struct walk_track {
+    open_zone *zones;
+    size_t count, room;
+    size_t next, end; // of the queries
+} walk_track;
+
+typedef struct walk {
+    paths *p;
+    ts_reader *reader;
+    paths_query *queries;
+    calc_map sites;  // to names
+    calc_map tracks; // to positions
+    walk_track *items;
+    size_t count, room;
+    bool times; // wanted
+    int64_t last_ns;
+} walk;
+
+static walk_track *track_of(walk *w, uint32_t track)
+{
+    const uint32_t at = calc_map_get(&w->tracks, track);
+    if (at != CALC_NONE) return &w->items[at];
+    if (!calc_room(&w->items, &w->room, w->count + 1, sizeof *w->items) ||
+        !calc_map_set(&w->tracks, track, (uint32_t)w->count))
+        return NULL;
+    w->items[w->count] = (walk_track){ 0 };
+    return &w->items[w->count++];
+}
+
+static uint32_t name_of(walk *w, uint32_t site)
+{
+    const uint32_t known = calc_map_get(&w->sites, site);
+    if (known != CALC_NONE) return known;
+    const uint32_t name = paths_site(w->p, w->reader, site);
+    if (name == CALC_NONE || !calc_map_set(&w->sites, site, name))
+        return CALC_NONE;
+    return name;
+}
+
+// The path that a thread is in; zones that have ended are left.
+static uint32_t path_at(walk_track *t, int64_t time_ns)
+{
+    while (t->count && t->zones[t->count - 1].end_ns <= time_ns)
+        t->count--;
+    return t->count ? t->zones[t->count - 1].node : PATHS_ROOT;
+}
+
+static void answer(walk *w, walk_track *t, int64_t before_ns, bool all)
+{
+    while (t->next < t->end &&
+           (all || w->queries[t->next].time_ns < before_ns)) {
+        paths_query *const q = &w->queries[t->next++];
+        q->node = path_at(t, q->time_ns);
+    }
+}
+
+static bool enter(walk *w, walk_track *t, const ts_event *event)
+{
+    const int64_t end_ns = event->kind == TS_EVENT_ZONE_OPEN
+                               ? w->last_ns
+                               : event->start_ns + event->duration_ns;
+    const uint32_t name =
+        name_of(w, (uint32_t)ts_event_value(event, TS_COLUMN_SITE));
+    answer(w, t, event->start_ns, false);
+    const uint32_t parent = path_at(t, event->start_ns);
+    const uint32_t node =
+        name == CALC_NONE ? CALC_NONE : paths_child(w->p, parent, name);
+    if (node == CALC_NONE ||
+        !calc_room(&t->zones, &t->room, t->count + 1, sizeof *t->zones))
+        return false;
+    if (t->count && t->zones[t->count - 1].end_ns < end_ns) w->p->overlaps++;
+    if (w->times && end_ns > event->start_ns) {
+        w->p->nodes[node].own_ns += end_ns - event->start_ns;
+        if (t->count) {
+            const int64_t within = t->zones[t->count - 1].end_ns;
+            w->p->nodes[parent].own_ns -=
+                (within < end_ns ? within : end_ns) - event->start_ns;
+        }
+    }
+    t->zones[t->count++] = (open_zone){ end_ns, node };
+    return true;
+}
+
+static int by_track_and_time(const void *left, const void *right)
+{
+    const paths_query *const a = left, *const b = right;
+    if (a->track != b->track) return a->track < b->track ? -1 : 1;
+    return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+static bool share_queries(walk *w, size_t count)
+{
+    for (size_t i = 0; i < count;) {
+        walk_track *const t = track_of(w, w->queries[i].track);
+        if (!t) return false;
+        t->next = i;
+        while (i < count && w->queries[i].track == w->queries[t->next].track)
+            i++;
+        t->end = i;
+    }
+    return true;
+}
+
+static bool walk_zones(walk *w, size_t count)
+{
+    const ts_filter filter = { .kinds =
+                                   TS_FILTER(ZONE) | TS_FILTER(ZONE_OPEN) };
+    ts_cursor *cursor;
+    ts_event event;
+    w->last_ns = ts_reader_info(w->reader)->last_ns;
+    bool ok = share_queries(w, count) &&
+              ts_cursor_open(&cursor, w->reader, &filter) == TS_OK;
+    if (ok) {
+        while (ok && ts_cursor_next(cursor, &event)) {
+            walk_track *const t = track_of(w, event.track);
+            ok = t && enter(w, t, &event);
+        }
+        // Damage is in the reader's list; what is left is told of.
+        ok = ok && ts_cursor_result(cursor) != TS_ERR_MEMORY;
+        ts_cursor_close(cursor);
+    }
+    for (size_t i = 0; i < w->count; i++) {
+        answer(w, &w->items[i], 0, true);
+        free(w->items[i].zones);
+    }
+    free(w->items);
+    calc_map_close(&w->sites);
+    calc_map_close(&w->tracks);
+    return ok;
+}
+
+bool paths_resolve(paths *p, ts_reader *reader, paths_query *queries,
+                   size_t count)
+{
+    walk w = { .p = p, .reader = reader, .queries = queries };
+    if (!count) return true;
+    for (size_t i = 1; i < count; i++) {
+        if (by_track_and_time(&queries[i - 1], &queries[i]) <= 0) continue;
+        qsort(queries, count, sizeof *queries, by_track_and_time);
+        break;
+    }
+    return walk_zones(&w, count);
+}
+
+bool paths_zones(paths *p, ts_reader *reader)
+{
+    walk w = { .p = p, .reader = reader, .times = true };
+    return walk_zones(&w, 0);
+}

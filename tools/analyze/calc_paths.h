@@ -1,0 +1,63 @@
+/*
+    calc_paths.h - where on the host something was: the zones around it
+
+    A path is a node of a tree: its innermost name and the path around that.
+    Node 0 is the root, outside of all zones. Paths of several files share a
+    tree: equal names are one.
+*/
+#ifndef TS_CALC_PATHS_H
+#define TS_CALC_PATHS_H
+
+#include "tools/analyze/calc_map.h"
+
+enum { PATHS_ROOT = 0, PATHS_DEPTH_MOST = 512 };
+#define PATHS_NODES_MOST (UINT32_C(1) << 22)
+
+typedef struct paths_node {
+    uint32_t parent, name, depth;
+    int64_t own_ns; // a weight: see paths_zones
+} paths_node;
+
+typedef struct paths {
+    ts_text *names; // they live as long as the readers
+    paths_node *nodes;
+    uint32_t name_count, node_count;
+    size_t name_room, node_room;
+    calc_map name_index, node_index; // by hash, verified
+    uint64_t cut;      // not put deeper: too deep, or too many paths
+    uint64_t overlaps; // zones that begin in another and outlast it
+} paths;
+
+// False: no memory, as for all functions here. Close in any case.
+bool paths_open(paths *p);
+void paths_close(paths *p);
+
+// The number of a text; CALC_NONE: no memory. The text must stay.
+uint32_t paths_name(paths *p, ts_text name);
+// The path of a name within another path; CALC_NONE: no memory.
+uint32_t paths_child(paths *p, uint32_t parent, uint32_t name);
+
+// What to call a site, as a number.
+uint32_t paths_site(paths *p, const ts_reader *reader, uint32_t site);
+
+// A question: in which zones was this thread at this time?
+typedef struct paths_query {
+    int64_t time_ns; // on the axis of the file
+    uint32_t track;
+    uint32_t owner; // whose query it is: the caller's
+    uint32_t node;  // the answer
+} paths_query;
+
+// Answers `count` queries of a file, which are put in order of track and time.
+bool paths_resolve(paths *p, ts_reader *reader, paths_query *queries,
+                   size_t count);
+
+// Adds to own_ns of each path the time that zones spent there and in no zone
+// further in. Zones without an end count to the end of the trace.
+bool paths_zones(paths *p, ts_reader *reader);
+
+// "main > step > matmul", or "... > step > matmul" if `size` bytes do not
+// hold all. Returns its size; names may hold zero bytes.
+size_t paths_text(const paths *p, uint32_t node, char *text, size_t size);
+
+#endif // TS_CALC_PATHS_H
