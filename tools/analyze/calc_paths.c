@@ -72,27 +72,22 @@ uint32_t paths_site(paths *p, const ts_reader *reader, uint32_t site)
 
 size_t paths_text(const paths *p, uint32_t node, char *text, size_t size)
 {
-    enum { MOST = 32 };
-    uint32_t names[MOST];
-    size_t count = 0, wanted = 0, at = 0;
+    size_t at = 0;
     for (uint32_t n = node; n != PATHS_ROOT; n = p->nodes[n].parent) {
-        const size_t more = p->names[p->nodes[n].name].size + 3;
-        // The innermost names tell most; room is kept for "... > ".
-        if (count && (count == MOST || wanted + more + 6 >= size)) {
-            at = (size_t)snprintf(text, size, "... > ");
+        const ts_text name = p->names[p->nodes[n].name];
+        size_t room = size - 1 - at;
+        if (n != node && name.size + 3 + 6 > room) { // " < ..." always fits
+            at += (size_t)snprintf(text + at, room + 1, " < ...");
             break;
         }
-        names[count++] = p->nodes[n].name;
-        wanted += more;
-    }
-    while (count-- && at + 1 < size) {
-        const ts_text name = p->names[names[count]];
-        const size_t room = size - 1 - at;
+        if (n != node)
+            for (const char *s = " < "; *s; s++, room--)
+                text[at++] = *s;
+        else if (room > 6)
+            room -= 6;
         const size_t part = name.size < room ? name.size : room;
         memcpy(text + at, name.text, part);
         at += part;
-        for (const char *s = " > "; count && *s && at + 1 < size; s++)
-            text[at++] = *s;
     }
     text[at] = 0;
     return at;

@@ -56,8 +56,8 @@ bool paths_resolve(paths *p, ts_reader *reader, paths_query *queries,
 // further in. Zones without an end count to the end of the trace.
 bool paths_zones(paths *p, ts_reader *reader);
 
-// "main > step > matmul", or "... > step > matmul" if `size` bytes do not
-// hold all. Returns its size; names may hold zero bytes.
+// "matmul < step < main", or "matmul < step < ..." if `size` bytes, 16 at
+// least, do not hold all. Returns its size; names may hold zero bytes.
 size_t paths_text(const paths *p, uint32_t node, char *text, size_t size);
 
 #endif // TS_CALC_PATHS_H

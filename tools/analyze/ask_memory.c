@@ -1,0 +1,474 @@
+/*
+    ask_memory.c - where did the memory go?
+*/
+#include "tools/analyze/ask_memory.h"
+
+/* ---- Names -------------------------------------------------------------- */
+
+ts_text ask_memory_pool(const memory_job *a, uint32_t index)
+{
+    static const char *const kinds[] = { "memory",        "pageable", "pinned",
+                                         "device memory", "managed",  "array" };
+    if (index == CALC_NONE) return analyze_format(a->job, "unknown");
+    const memory_pool *const p = &a->m.pools[index];
+    const bool several = a->job->file_count > 1;
+    const int size = p->name.size < 200 ? (int)p->name.size : 200;
+    const char *const of = several ? " of " : "";
+    const cli_text file =
+        several ? analyze_file_name(a->job, p->file) : cli_format("%s", "");
+    if (!p->device)
+        return analyze_format(a->job, "%.*s%s%s", size ? size : 9,
+                              size ? p->name.text : "host heap", of, file.s);
+    const ts_text device = analyze_track(a->job, p->file, p->device);
+    return analyze_format(a->job, "%.*s %.*s%s%s", (int)device.size,
+                          device.text,
+                          size ? size : (int)strlen(kinds[p->memory % 6]),
+                          size ? p->name.text : kinds[p->memory % 6], "", "");
+}
+
+ts_text ask_memory_path(const memory_job *a, uint32_t path)
+{
+    char text[240];
+    const size_t size = paths_text(&a->m.paths, path, text, sizeof text);
+    if (!size) return analyze_format(a->job, "(in no zone)");
+    return analyze_format(a->job, "%.*s", (int)size, text);
+}
+
+static ts_text category_name(const memory_job *a, uint32_t category)
+{
+    static const ts_text none = { "(none)", 6 };
+    return category == CALC_NONE ? none : a->m.paths.names[category];
+}
+
+static report_evidence around(const memory_job *a, uint32_t file,
+                              int64_t from_ns, int64_t to_ns)
+{
+    const int64_t end = to_ns == MEMORY_NEVER ? a->m.last_ns : to_ns;
+    return report_from_to(file, from_ns, end > from_ns ? end : from_ns + 1);
+}
+
+/* ---- Pools -------------------------------------------------------------- */
+
+static int by_peak(const void *left, const void *right)
+{
+    const memory_pool *const a = *(const memory_pool *const *)left,
+                             *const b = *(const memory_pool *const *)right;
+    if (a->peak_size != b->peak_size)
+        return a->peak_size > b->peak_size ? -1 : 1;
+    return (a > b) - (a < b); // in one array: as they came
+}
+
+// Pools by their peaks; the caller frees it.
+static const memory_pool **sorted_pools(const memory *m)
+{
+    const memory_pool **const sorted =
+        malloc((m->pool_count + 1) * sizeof *sorted);
+    for (size_t i = 0; sorted && i < m->pool_count; i++)
+        sorted[i] = &m->pools[i];
+    if (sorted) qsort(sorted, m->pool_count, sizeof *sorted, by_peak);
+    return sorted;
+}
+
+static void put_pools(const memory_job *a, const memory_pool **pools)
+{
+    static const report_column columns[] = {
+        { "pool", "pool", REPORT_TEXT },
+        { "peak_bytes", "peak", REPORT_BYTES },
+        { "peak_ns", "at", REPORT_TIME },
+        { "peak_blocks", "blocks", REPORT_COUNT },
+        { "end_bytes", "at the end", REPORT_BYTES },
+        { "allocations", "allocations", REPORT_COUNT },
+        { "allocated_bytes", "of bytes", REPORT_BYTES },
+        { "per_second", "per s", REPORT_COUNT },
+    };
+    report_table *const t =
+        report_table_begin(a->section, "pools", "Pools", columns, 8);
+    for (size_t i = 0; i < a->m.pool_count; i++) {
+        const memory_pool *const p = pools[i];
+        const int64_t span = p->last_ns - p->first_ns;
+        const report_value row[] = {
+            report_text(ask_memory_pool(a, (uint32_t)(p - a->m.pools))),
+            report_bytes(p->peak_size),
+            report_time(p->peak_ns),
+            report_count(p->peak_count),
+            report_bytes(p->live_size),
+            report_count(p->allocations),
+            report_bytes(p->allocated_size),
+            span > 0 ? report_count(p->allocations * UINT64_C(1000000000) /
+                                    (uint64_t)span)
+                     : report_unknown(REPORT_COUNT),
+        };
+        const report_evidence e =
+            around(a, p->file, p->peak_ns, p->peak_ns + 1);
+        report_row(t, row, &e);
+    }
+}
+
+static void put_line(const memory_job *a, report_chart *chart, ts_text label,
+                     const memory_line *line)
+{
+    if (!line->peak) return;
+    const uint32_t at = report_series_line(chart, label);
+    for (uint32_t i = 0; i < MEMORY_SLICES; i++)
+        if (!i || line->most[i] != line->most[i - 1])
+            report_series_add(chart, at, memory_slice_ns(&a->m, i),
+                              (int64_t)line->most[i]);
+    report_series_add(chart, at, a->m.last_ns,
+                      (int64_t)line->most[MEMORY_SLICES - 1]);
+}
+
+static void put_lines(const memory_job *a)
+{
+    const memory *const m = &a->m;
+    report_chart *const pools = report_series_begin(
+        a->section, "held", "Held over time, by pool", REPORT_BYTES);
+    for (size_t i = 0; i < m->pool_lines; i++) {
+        const bool others =
+            i + 1 == MEMORY_LINES_MOST && m->pool_count > MEMORY_LINES_MOST;
+        put_line(a, pools,
+                 others ? analyze_format(a->job, "other pools")
+                        : ask_memory_pool(a, (uint32_t)i),
+                 &m->lines[i]);
+    }
+    if (m->line_count < m->pool_lines + 2) return; // one category is none
+    report_chart *const categories =
+        report_series_begin(a->section, "held_by_category",
+                            "Held over time, by category", REPORT_BYTES);
+    for (size_t i = m->pool_lines; i < m->line_count; i++)
+        put_line(a, categories, category_name(a, m->lines[i].category),
+                 &m->lines[i]);
+}
+
+/* ---- Holders ------------------------------------------------------------ */
+
+static ts_text group_name(const memory_job *a, memory_key key,
+                          const memory_group *g)
+{
+    const uint32_t file = a->m.pools[g->pool].file;
+    switch (key) {
+    case MEMORY_BY_PATH: return ask_memory_path(a, g->value);
+    case MEMORY_BY_STACK:
+        return g->value ? analyze_stack(a->job, file, g->value, 6)
+                        : analyze_format(a->job, "(no stack)");
+    case MEMORY_BY_SIZE:
+        return analyze_format(
+            a->job, "up to %s",
+            g->value < 63 ? cli_bytes(UINT64_C(1) << g->value).s : "all");
+    case MEMORY_BY_CATEGORY: break;
+    }
+    return category_name(a, g->value);
+}
+
+static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
+                       const char *table, const char *title)
+{
+    static const char *const labels[] = { "zone", "stack", "size", "category" };
+    const report_column columns[] = {
+        { "pool", "pool", REPORT_TEXT },
+        { "bytes", "bytes", REPORT_BYTES },
+        { "share", never_freed ? "of allocated" : "of peak", REPORT_SHARE },
+        { "blocks", "blocks", REPORT_COUNT },
+        { labels[key], labels[key], REPORT_TEXT },
+    };
+    memory_group *groups;
+    size_t count;
+    if (!memory_groups(&a->m, key, never_freed, &groups, &count)) return false;
+    // One group for each pool says nothing that the pools do not.
+    bool useful = never_freed || key == MEMORY_BY_SIZE;
+    for (size_t i = 0; i < count; i++)
+        useful |= groups[i].value != 0 && groups[i].value != CALC_NONE;
+    if (count > 0 && useful) {
+        report_table *const t =
+            report_table_begin(a->section, table, title, columns, 5);
+        for (size_t i = 0; i < count; i++) {
+            const memory_group *const g = &groups[i];
+            const memory_pool *const p = &a->m.pools[g->pool];
+            const memory_block *const b = &a->m.blocks[g->first];
+            const report_value row[] = {
+                report_text(ask_memory_pool(a, g->pool)),
+                report_bytes(g->size),
+                report_share(
+                    (int64_t)g->size,
+                    (int64_t)(never_freed ? p->allocated_size : p->peak_size)),
+                report_count(g->count),
+                report_text(group_name(a, key, g)),
+            };
+            const report_evidence e = around(
+                a, p->file, b->from_ns, never_freed ? b->to_ns : p->peak_ns);
+            report_row(t, row, &e);
+        }
+    }
+    free(groups);
+    return true;
+}
+
+/* ---- Holes, churn ------------------------------------------------------- */
+
+static void put_holes(const memory_job *a, const memory_pool **pools)
+{
+    static const report_column columns[] = {
+        { "pool", "pool", REPORT_TEXT },
+        { "live_bytes", "live", REPORT_BYTES },
+        { "free_bytes", "free between", REPORT_BYTES },
+        { "holes", "holes", REPORT_COUNT },
+        { "largest_bytes", "largest", REPORT_BYTES },
+        { "scattered", "scattered", REPORT_SHARE },
+    };
+    report_table *const t =
+        report_table_begin(a->section, "fragmentation",
+                           "Fragmentation at the peak (estimate)", columns, 6);
+    for (size_t i = 0; i < a->m.pool_count; i++) {
+        const memory_pool *const p = pools[i];
+        if (!p->peak_size) continue;
+        const report_value row[] = {
+            report_text(ask_memory_pool(a, (uint32_t)(p - a->m.pools))),
+            report_bytes(p->peak_size),
+            report_bytes(p->known_free),
+            report_count(p->holes),
+            report_bytes(p->largest_hole),
+            report_share((int64_t)(p->known_free - p->largest_hole),
+                         (int64_t)p->known_free),
+        };
+        const report_evidence e =
+            around(a, p->file, p->peak_ns, p->peak_ns + 1);
+        report_row(t, row, &e);
+    }
+    report_note(a->section,
+                "Fragmentation: free are the addresses where blocks of the "
+                "pool lay before its peak and none lies at it; scattered is "
+                "what of them is not in the largest hole.");
+}
+
+static int by_count(const void *left, const void *right)
+{
+    const memory_use *const a = *(const memory_use *const *)left,
+                            *const b = *(const memory_use *const *)right;
+    if (a->count != b->count) return a->count > b->count ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+static bool put_churn(const memory_job *a)
+{
+    static const report_column columns[] = {
+        { "pool", "pool", REPORT_TEXT },
+        { "size_bytes", "size", REPORT_BYTES },
+        { "count", "times", REPORT_COUNT },
+        { "most", "most at once", REPORT_COUNT },
+        { "short_lived", "short-lived", REPORT_SHARE },
+        { "lifetime_ns", "mean life", REPORT_NS },
+        { "zone", "zone", REPORT_TEXT },
+    };
+    const uint64_t least = (uint64_t)analyze_set(a->job, "memory.churn-count");
+    const memory_use **const uses = malloc((a->m.use_count + 1) * sizeof *uses);
+    size_t count = 0;
+    uint64_t times = 0, all = 0;
+    if (!uses) return false;
+    for (size_t i = 0; i < a->m.use_count; i++) {
+        const memory_use *const u = &a->m.uses[i];
+        all += u->count;
+        // Taken and given back again and again, few at a time.
+        if (u->count < least || u->most > u->count / 10) continue;
+        times += u->count;
+        uses[count++] = u;
+    }
+    qsort(uses, count, sizeof *uses, by_count);
+    if (count) {
+        report_table *const t = report_table_begin(
+            a->section, "churn",
+            "The same size in the same place again and again", columns, 7);
+        for (size_t i = 0; i < count; i++) {
+            const memory_use *const u = uses[i];
+            const report_value row[] = {
+                report_text(ask_memory_pool(a, u->pool)),
+                report_bytes(u->size),
+                report_count(u->count),
+                report_count(u->most),
+                report_share((int64_t)u->short_lived, (int64_t)u->count),
+                u->freed ? report_ns(u->lifetime_ns / (int64_t)u->freed)
+                         : report_unknown(REPORT_NS),
+                report_text(ask_memory_path(a, u->path)),
+            };
+            const report_evidence e =
+                around(a, a->m.pools[u->pool].file, u->first_ns, u->last_ns);
+            report_row(t, row, &e);
+        }
+        report_answer(a->section,
+                      "%s of %s allocations take the same size in the same "
+                      "place again and again: candidates for a buffer that "
+                      "is kept.",
+                      cli_count(times).s, cli_count(all).s);
+    }
+    free(uses);
+    return true;
+}
+
+/* ---- The answer --------------------------------------------------------- */
+
+static bool put_answer(const memory_job *a, const memory_pool *p)
+{
+    memory_group *groups;
+    size_t count;
+    const uint32_t index = (uint32_t)(p - a->m.pools);
+    const ts_text pool = ask_memory_pool(a, index);
+    report_answer(a->section, "At most %s of %.*s was held at once, at %s.",
+                  cli_bytes(p->peak_size).s, (int)pool.size, pool.text,
+                  report_words(report_time(p->peak_ns)).s);
+    if (!memory_groups(&a->m, MEMORY_BY_PATH, false, &groups, &count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (groups[i].pool != index || groups[i].value == PATHS_ROOT) continue;
+        const paths *const tree = &a->m.paths;
+        const ts_text zone = tree->names[tree->nodes[groups[i].value].name];
+        report_answer(a->section, "%s of it came from zone %.*s.",
+                      report_words(report_share((int64_t)groups[i].size,
+                                                (int64_t)p->peak_size))
+                          .s,
+                      zone.size < 80 ? (int)zone.size : 80, zone.text);
+        break;
+    }
+    free(groups);
+    return true;
+}
+
+static void put_left(const memory_job *a)
+{
+    uint64_t size = 0, count = 0;
+    bool finished = true, imported = false;
+    ts_metadata of;
+    for (size_t i = 0; i < a->m.pool_count; i++) {
+        size += a->m.pools[i].live_size;
+        count += a->m.pools[i].live_count;
+    }
+    for (uint32_t i = 0; i < a->job->file_count; i++) {
+        finished &= analyze_info(a->job, i)->finished;
+        imported |= ts_reader_metadata(analyze_reader(a->job, i), 0,
+                                       "import.format", &of);
+    }
+    if (!count) {
+        report_answer(a->section, "Everything was freed again.");
+        return;
+    }
+    report_answer(a->section, "%s in %s blocks %s.", cli_bytes(size).s,
+                  cli_count(count).s,
+                  finished ? "were never freed"
+                           : "were not freed when the trace breaks off");
+    if (!finished)
+        report_note(a->section,
+                    "The trace is not finished: what is not freed in it is no "
+                    "leak yet.");
+    else if (imported || a->m.fault_counts[MEMORY_UNKNOWN_FREE])
+        report_note(a->section,
+                    "The trace may show only a part of the program's life: "
+                    "what is not freed in it may be freed later.");
+}
+
+static void put_trust(const memory_job *a)
+{
+    const uint64_t *const faults = a->m.fault_counts;
+    if (faults[MEMORY_UNKNOWN_FREE])
+        report_trust(a->section, REPORT_MEDIUM,
+                     "%s frees are of blocks whose allocation is not in the "
+                     "trace, so more was held than it shows",
+                     cli_count(faults[MEMORY_UNKNOWN_FREE]).s);
+    if (faults[MEMORY_REPLACED])
+        report_trust(a->section, REPORT_MEDIUM,
+                     "%s frees are missing: their addresses were given out "
+                     "again",
+                     cli_count(faults[MEMORY_REPLACED]).s);
+    if (a->m.bad)
+        report_trust(a->section, REPORT_MEDIUM,
+                     "%s rows past the end of the address space are left out",
+                     cli_count(a->m.bad).s);
+    if (a->m.paths.cut)
+        report_note(a->section,
+                    "Zones nested deeper than %d count to the one around "
+                    "them.",
+                    PATHS_DEPTH_MOST);
+    report_trust(a->section, REPORT_HIGH,
+                 "every allocation and free of the trace is counted");
+}
+
+static bool put_all(const memory_job *a)
+{
+    const memory_pool **const pools = sorted_pools(&a->m);
+    if (!pools) return false;
+    bool ok = true;
+    if (a->m.pool_count) {
+        ok = put_answer(a, pools[0]);
+        put_left(a);
+        put_pools(a, pools);
+        put_lines(a);
+    }
+    ok = ok && ask_memory_counters(a) &&
+         put_groups(a, MEMORY_BY_PATH, false, "peak_by_zone",
+                    "Who holds the peak, by zone") &&
+         put_groups(a, MEMORY_BY_STACK, false, "peak_by_stack",
+                    "Who holds the peak, by stack") &&
+         put_groups(a, MEMORY_BY_CATEGORY, false, "peak_by_category",
+                    "Who holds the peak, by category") &&
+         put_groups(a, MEMORY_BY_SIZE, false, "peak_by_size",
+                    "Who holds the peak, by size") &&
+         put_groups(a, MEMORY_BY_PATH, true, "never_freed",
+                    "Never freed, by zone") &&
+         put_groups(a, MEMORY_BY_STACK, true, "never_freed_by_stack",
+                    "Never freed, by stack");
+    if (ok) ask_memory_faults(a);
+    if (ok && a->m.pool_count) put_holes(a, pools);
+    ok = ok && put_churn(a);
+    put_trust(a);
+    free(pools);
+    return ok;
+}
+
+// Files on the axis of the first: by the graph, else by Unix time.
+static int64_t offset_of(analyze_job *job, uint32_t file)
+{
+    ts_replay_file of;
+    ts_replay *const replay = file ? analyze_replay(job) : NULL;
+    const uint64_t first = analyze_info(job, 0)->start_realtime_ns;
+    const uint64_t own = analyze_info(job, file)->start_realtime_ns;
+    if (replay && ts_replay_file_at(replay, file, &of)) return of.offset_ns;
+    return first && own ? (int64_t)(own - first) : 0;
+}
+
+static bool ask(analyze_job *job, report *r)
+{
+    memory_job a = { .job = job,
+                     .section = report_begin(r, "memory", "Memory") };
+    memory_file *const files = malloc(job->file_count * sizeof *files);
+    a.offsets = malloc(job->file_count * sizeof *a.offsets);
+    bool ok = files && a.offsets;
+    for (uint32_t i = 0; ok && i < job->file_count; i++) {
+        a.offsets[i] = offset_of(job, i);
+        files[i] = (memory_file){ analyze_reader(job, i), a.offsets[i] };
+    }
+    ok = ok && memory_compute(&a.m, files, job->file_count,
+                              analyze_set(job, "memory.short-lived"));
+    if (ok && !a.m.rows)
+        report_not_applicable(
+            a.section,
+            "The trace has no allocations: record them with TS_ALLOC and "
+            "TS_FREE, or profile with memory events on.");
+    else
+        ok = ok && put_all(&a);
+    memory_close(&a.m);
+    free(a.offsets);
+    free(files);
+    return ok;
+}
+
+static const analyze_setting settings[] = {
+    { "memory.short-lived", "a block freed within this time is short-lived",
+      REPORT_NS, 1000000 },
+    { "memory.churn-count", "allocations alike before they are worth a pool",
+      REPORT_COUNT, 100 },
+    { 0 },
+};
+
+const analyze_question ask_memory = {
+    .name = "memory",
+    .title = "Memory",
+    .help = "who held it at the peak, what was never freed, holes, churn",
+    .ask = ask,
+    .settings = settings,
+};

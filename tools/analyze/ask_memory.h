@@ -1,0 +1,29 @@
+/*
+    ask_memory.h - private to the question about memory
+*/
+#ifndef TS_ASK_MEMORY_H
+#define TS_ASK_MEMORY_H
+
+#include "tools/analyze/analyze.h"
+#include "tools/analyze/calc_memory.h"
+
+typedef struct memory_job {
+    analyze_job *job;
+    report_section *section;
+    memory m;
+    int64_t *offsets; // of each file
+} memory_job;
+
+// "cuda:0", "host heap", "GPU 1 pinned"; with the file if there are several.
+ts_text ask_memory_pool(const memory_job *a, uint32_t pool);
+// The zones of a path; "" outside of all.
+ts_text ask_memory_path(const memory_job *a, uint32_t path);
+
+// The most that each counter of bytes came to. False: no memory.
+bool ask_memory_counters(const memory_job *a);
+
+// Twice freed, never allocated, used after the free: tables and, in the
+// answer, what is certainly wrong. Returns how many of those there are.
+uint64_t ask_memory_faults(const memory_job *a);
+
+#endif // TS_ASK_MEMORY_H
