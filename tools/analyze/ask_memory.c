@@ -174,7 +174,7 @@ static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
     size_t count;
     if (!memory_groups(&a->m, key, never_freed, &groups, &count)) return false;
     // One group for each pool says nothing that the pools do not.
-    bool useful = never_freed || key == MEMORY_BY_SIZE;
+    bool useful = key == (never_freed ? MEMORY_BY_PATH : MEMORY_BY_SIZE);
     for (size_t i = 0; i < count; i++)
         useful |= groups[i].value != 0 && groups[i].value != CALC_NONE;
     if (count > 0 && useful) {
@@ -214,12 +214,16 @@ static void put_holes(const memory_job *a, const memory_pool **pools)
         { "largest_bytes", "largest", REPORT_BYTES },
         { "scattered", "scattered", REPORT_SHARE },
     };
+    bool any = false;
+    for (size_t i = 0; i < a->m.pool_count; i++)
+        any |= pools[i]->holes != 0;
+    if (!any) return;
     report_table *const t =
         report_table_begin(a->section, "fragmentation",
                            "Fragmentation at the peak (estimate)", columns, 6);
     for (size_t i = 0; i < a->m.pool_count; i++) {
         const memory_pool *const p = pools[i];
-        if (!p->peak_size) continue;
+        if (!p->holes) continue;
         const report_value row[] = {
             report_text(ask_memory_pool(a, (uint32_t)(p - a->m.pools))),
             report_bytes(p->peak_size),
@@ -348,8 +352,8 @@ static void put_left(const memory_job *a)
         report_answer(a->section, "Everything was freed again.");
         return;
     }
-    report_answer(a->section, "%s in %s blocks %s.", cli_bytes(size).s,
-                  cli_count(count).s,
+    report_answer(a->section, "%s in %s %s.", cli_bytes(size).s,
+                  memory_words(count, "block").s,
                   finished ? "were never freed"
                            : "were not freed when the trace breaks off");
     if (!finished)
@@ -366,19 +370,19 @@ static void put_trust(const memory_job *a)
 {
     const uint64_t *const faults = a->m.fault_counts;
     if (faults[MEMORY_UNKNOWN_FREE])
-        report_trust(a->section, REPORT_MEDIUM,
-                     "%s frees are of blocks whose allocation is not in the "
-                     "trace, so more was held than it shows",
-                     cli_count(faults[MEMORY_UNKNOWN_FREE]).s);
+        report_trust(
+            a->section, REPORT_MEDIUM,
+            "the trace has %s without the allocation, so more was held "
+            "than it shows",
+            memory_words(faults[MEMORY_UNKNOWN_FREE], "free").s);
     if (faults[MEMORY_REPLACED])
         report_trust(a->section, REPORT_MEDIUM,
-                     "%s frees are missing: their addresses were given out "
-                     "again",
-                     cli_count(faults[MEMORY_REPLACED]).s);
+                     "%s given out again without a free in the trace",
+                     memory_words(faults[MEMORY_REPLACED], "address").s);
     if (a->m.bad)
         report_trust(a->section, REPORT_MEDIUM,
-                     "%s rows past the end of the address space are left out",
-                     cli_count(a->m.bad).s);
+                     "%s past the end of the address space left out",
+                     memory_words(a->m.bad, "row").s);
     if (a->m.paths.cut)
         report_note(a->section,
                     "Zones nested deeper than %d count to the one around "

@@ -14,6 +14,13 @@ typedef struct memory_job {
     int64_t *offsets; // of each file
 } memory_job;
 
+// "1 block", "5 blocks".
+static inline cli_text memory_words(uint64_t count, const char *what)
+{
+    const char *const more = what[strlen(what) - 1] == 's' ? "es" : "s";
+    return cli_format("%s %s%s", cli_count(count).s, what,
+                      count == 1 ? "" : more);
+}
 // "cuda:0", "host heap", "GPU 1 pinned"; with the file if there are several.
 ts_text ask_memory_pool(const memory_job *a, uint32_t pool);
 // The zones of a path; "" outside of all.

@@ -131,12 +131,11 @@ uint64_t ask_memory_faults(const memory_job *a)
                         cli_count(stats->operations).s);
     }
     if (uses)
-        report_answer(a->section,
-                      "Memory was used after it was freed, in %s places.",
-                      cli_count(uses).s);
+        report_answer(a->section, "Memory was used after it was freed, in %s.",
+                      memory_words(uses, "place").s);
     if (twice)
-        report_answer(a->section, "%s blocks were freed twice.",
-                      cli_count(twice).s);
+        report_answer(a->section, "%s freed twice.",
+                      memory_words(twice, "block").s);
     put_faults(a);
     ts_races_close(races);
     return uses + twice;
