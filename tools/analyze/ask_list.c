@@ -9,9 +9,5 @@ extern const analyze_question ask_launch;
 extern const analyze_question ask_memory;
 
 const analyze_question *const analyze_questions[] = {
-    &ask_summary,
-    &ask_idle,
-    &ask_launch,
-    &ask_memory,
-    NULL,
+    &ask_summary, &ask_idle, &ask_launch, &ask_memory, NULL,
 };
