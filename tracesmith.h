@@ -68,6 +68,9 @@
     TRACESMITH_WRITER          section 11; libtracesmith has it
     TRACESMITH_TICK()          own clock: an expression, uint64_t nanoseconds,
                                must never fall (for tests)
+    TRACESMITH_STATIC          functions are static, of this file alone: for
+                               programs of one file, whose compiler then
+                               leaves out what they do not use
     TS_API                     how public functions are declared
 */
 #define TS_VERSION_MAJOR 0
@@ -76,8 +79,13 @@
 
 // Visible even under -fvisibility=hidden, so that every shared object of a
 // process finds the same session.
+#if defined(TRACESMITH_STATIC) && !defined(TRACESMITH_DISABLE)
+#define TS__STATIC
+#endif
 #ifndef TS_API
-#ifdef __cplusplus
+#ifdef TS__STATIC
+#define TS_API static __attribute__((unused))
+#elif defined(__cplusplus)
 #define TS_API extern "C" __attribute__((visibility("default")))
 #else
 #define TS_API extern __attribute__((visibility("default")))
@@ -649,8 +657,15 @@ enum {
 };
 #define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
 
+#define TS__TLS __thread __attribute__((tls_model("initial-exec")))
+#ifdef TS__STATIC // what section 12.2 defines otherwise
+static ts__ring ts__none;
+static uint32_t ts__gate;
+static TS__TLS ts__ring *ts__mine = &ts__none;
+#else
 TS_API uint32_t ts__gate; // 0: not recording, else the session's number
-TS_API __thread ts__ring *ts__mine __attribute__((tls_model("initial-exec")));
+TS_API TS__TLS ts__ring *ts__mine;
+#endif
 
 #define TS__LIKELY(x)   __builtin_expect(!!(x), 1)
 #define TS__UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -1241,6 +1256,8 @@ TS_API void ts_api_call_record(const ts_api_call *call);
 TS_API void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
                            uint64_t count, uint64_t first, uint64_t last);
 
+#if !defined(TS__STATIC) || defined(TRACESMITH_SALVAGE) || \
+    defined(TRACESMITH_REPLAY_IMPLEMENTATION)
 /*
     Moves what a dead process left in its sidecar into its trace, finishes
     the trace and removes the sidecar. Does nothing to a finished trace.
@@ -1253,31 +1270,81 @@ TS_API void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
              TS_ERR_IO, TS_ERR_DISK_FULL, TS_ERR_MEMORY, TS_ERR_NOT_SBT
 */
 TS_API ts_result ts_salvage(const char *trace, uint64_t *records);
+#endif
 
-// With TRACESMITH_DISABLE the calls are gone as well; they report success.
+/*
+    With TRACESMITH_DISABLE the calls that record are gone as well: their
+    arguments are type-checked and not evaluated. They report success, and 0
+    for what they would define.
+*/
 #ifdef TRACESMITH_DISABLE
-static inline __attribute__((always_inline)) ts_result ts__gone(size_t size)
+static inline __attribute__((always_inline)) int ts__gone(size_t size)
 {
     (void)size;
+    return 0;
+}
+#define TS__GONE(type, call)      ((type)ts__gone(sizeof(call)))
+#define TS__GONE_VOID(call)       ((void)sizeof((call, 0)))
+#define ts_session_start(desc)    TS__GONE(ts_result, ts_session_start(desc))
+#define ts_session_stop()         TS__GONE(ts_result, ts_session_stop())
+#define ts_session_pause()        TS__GONE(ts_result, ts_session_pause())
+#define ts_session_resume()       TS__GONE(ts_result, ts_session_resume())
+#define ts_session_flush()        TS__GONE(ts_result, ts_session_flush())
+#define ts_session_snapshot(path) TS__GONE(ts_result, ts_session_snapshot(path))
+#define ts_name_define(text)      TS__GONE(uint32_t, ts_name_define(text))
+#define ts_name_define_sized(text, size) \
+    TS__GONE(uint32_t, ts_name_define_sized(text, size))
+#define ts_site_define(name, base) \
+    TS__GONE(uint32_t, ts_site_define(name, base))
+#define ts_counter_define(name, unit, flags) \
+    TS__GONE(uint32_t, ts_counter_define(name, unit, flags))
+#define ts_metadata_int(track, key, value) \
+    TS__GONE_VOID(ts_metadata_int(track, key, value))
+#define ts_metadata_double(track, key, value) \
+    TS__GONE_VOID(ts_metadata_double(track, key, value))
+#define ts_metadata_text(track, key, value) \
+    TS__GONE_VOID(ts_metadata_text(track, key, value))
+#define ts_thread_name(name)  TS__GONE_VOID(ts_thread_name(name))
+#define ts_thread_track()     TS__GONE(uint32_t, ts_thread_track())
+#define ts_module_define(...) TS__GONE(uint32_t, ts_module_define(__VA_ARGS__))
+#define ts_stack_define(frames, count) \
+    TS__GONE(uint32_t, ts_stack_define(frames, count))
+#define ts_tick_now()         TS__GONE(uint64_t, ts_tick_now())
+#define ts_clock_define(name) TS__GONE(uint32_t, ts_clock_define(name))
+#define ts_clock_sample(...)  TS__GONE_VOID(ts_clock_sample(__VA_ARGS__))
+#define ts_gpu_device_define(desc) \
+    TS__GONE(uint32_t, ts_gpu_device_define(desc))
+#define ts_gpu_context_define(desc) \
+    TS__GONE(uint32_t, ts_gpu_context_define(desc))
+#define ts_gpu_stream_define(desc) \
+    TS__GONE(uint32_t, ts_gpu_stream_define(desc))
+#define ts_gpu_launch_define(desc) \
+    TS__GONE(uint32_t, ts_gpu_launch_define(desc))
+#define ts_gpu_op_record(op)         TS__GONE_VOID(ts_gpu_op_record(op))
+#define ts_gpu_access_record(access) TS__GONE_VOID(ts_gpu_access_record(access))
+#define ts_api_call_record(call)     TS__GONE_VOID(ts_api_call_record(call))
+#define ts_loss_report(...)          TS__GONE_VOID(ts_loss_report(__VA_ARGS__))
+
+static inline ts_result ts__gone_stats(ts_stats *stats)
+{
+    static ts_stats none; // zeros, in C++ too
+    *stats = none;
     return TS_OK;
 }
-#define ts_session_start(desc)    ts__gone(sizeof(desc))
-#define ts_session_stop()         ts__gone(0)
-#define ts_session_pause()        ts__gone(0)
-#define ts_session_resume()       ts__gone(0)
-#define ts_session_flush()        ts__gone(0)
-#define ts_session_snapshot(path) ts__gone(sizeof(path))
-#define ts_counter_define(name, unit, flags) \
-    ((uint32_t)ts__gone(sizeof(name) + sizeof(unit) + sizeof(flags)))
-#define ts_metadata_int(track, key, value) \
-    ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
-#define ts_metadata_double(track, key, value) \
-    ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
-#define ts_metadata_text(track, key, value) \
-    ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
-#define ts_gpu_op_record(op)         ((void)ts__gone(sizeof(op)))
-#define ts_api_call_record(call)     ((void)ts__gone(sizeof(call)))
-#define ts_gpu_access_record(access) ((void)ts__gone(sizeof(access)))
+static inline ts_result ts__gone_blob(uint64_t hash[2])
+{
+    if (hash) hash[0] = hash[1] = 0;
+    return TS_OK;
+}
+static inline ts_gpu_origin ts__gone_origin(void)
+{
+    static ts_gpu_origin none;
+    return none;
+}
+#define ts_session_stats(stats) ts__gone_stats(stats)
+#define ts_blob_put(bytes, size, hash) \
+    (TS__GONE_VOID(ts_blob_put(bytes, size, hash)), ts__gone_blob(hash))
+#define ts_gpu_origin_here() ts__gone_origin()
 #endif
 
 /* ==== 11. Writer ========================================================= */
@@ -2137,15 +2204,15 @@ typedef struct ts__core {
 } ts__core;
 
 static ts__core ts__c;
+#ifndef TS__STATIC
 static ts__ring ts__none; // limit 0, gate 0: for threads without a ring
 uint32_t ts__gate;
-__thread ts__ring *ts__mine __attribute__((tls_model("initial-exec"))) =
-    &ts__none;
+TS__TLS ts__ring *ts__mine = &ts__none;
+#endif
 // This thread: inside the slow path; its track, name, and the session that
 // has been told of them.
-#define TS__TLS static __thread __attribute__((tls_model("initial-exec")))
-TS__TLS uint32_t ts__inside, ts__track, ts__track_name, ts__track_told;
-TS__TLS ts__ring *ts__before; // its ring in an earlier session
+static TS__TLS uint32_t ts__inside, ts__track, ts__track_name, ts__track_told;
+static TS__TLS ts__ring *ts__before; // its ring in an earlier session
 
 // The dictionary's log in the sidecar, by block.
 static ts__block ts__log[TS__BLOCKS_MAX];
@@ -3687,6 +3754,17 @@ static uint8_t *ts__pack(uint8_t *out, const uint64_t *v, uint64_t base,
     return out;
 }
 
+// A build without zstd leaves out what only compression needs.
+static bool ts__compresses(const ts__encoder *e)
+{
+#ifdef TRACESMITH_ZSTD
+    return e->compress != 0;
+#else
+    (void)e;
+    return false;
+#endif
+}
+
 // Byte planes suit the compressor better than packed bits.
 static uint8_t *ts__planes(uint8_t *out, const uint64_t *v, uint64_t base,
                            uint32_t count, uint32_t width)
@@ -3743,7 +3821,7 @@ static ts__chunk ts__chunk_begin(ts__encoder *e)
     ts__chunk chunk;
     chunk.start = e->out + e->size;
     chunk.payload =
-        e->compress ? e->raw : chunk.start + sizeof(ts_chunk_header);
+        ts__compresses(e) ? e->raw : chunk.start + sizeof(ts_chunk_header);
     chunk.columns = 0;
 #ifdef TRACESMITH_ZSTD
     chunk.cut_count = 0;
@@ -3795,6 +3873,7 @@ static void ts__transform(const ts__encoder *e, uint32_t transform,
                                    (e->column[0][i - 1] - v[i - 1]));
 }
 
+TS__SMALL_BEGIN
 // Adds a column of count values; one of zeros is left out. `transforms` has
 // the bits 1 << of those that may be used; the smallest result is.
 static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
@@ -3814,7 +3893,7 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
     if (ts__bits(range.smallest) * 2 < ts__bits(range.largest)) column.base = 0;
     uint64_t base = column.base, bits = ts__bits(range.largest - base);
     uint64_t (*const cost_of)(const uint64_t *, uint64_t, uint32_t) =
-        e->compress ? ts__plane_cost : ts__pack_cost;
+        ts__compresses(e) ? ts__plane_cost : ts__pack_cost;
     uint64_t least = transforms ? cost_of(v, base, count) : 0;
     for (uint8_t t = TS_TRANSFORM_DELTA; transforms >> t; t++) {
         if (!(transforms >> t & 1)) continue;
@@ -3837,7 +3916,7 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
     uint8_t *const begin = chunk->data;
     if (!bits) {
         column.encoding = TS_ENCODING_CONSTANT;
-    } else if (e->compress) {
+    } else if (ts__compresses(e)) {
         column.encoding = TS_ENCODING_PLANES;
         column.width = (uint8_t)((bits + 7) / 8);
         chunk->data = ts__planes(begin, v, base, count, column.width);
@@ -3850,7 +3929,6 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
     ts__chunk_describe(chunk, &column);
 }
 
-TS__SMALL_BEGIN
 // The transforms worth trying for a column of a kind of event.
 static uint32_t ts__transforms(uint32_t column, bool spans)
 {
@@ -3931,7 +4009,7 @@ static void ts__chunk_end(ts__encoder *e, ts__chunk *chunk,
             header->flags = TS_CHUNK_ZSTD;
     }
 #endif
-    if (e->compress && !header->flags) memcpy(payload, e->raw, raw);
+    if (ts__compresses(e) && !header->flags) memcpy(payload, e->raw, raw);
     header->stored_size = (uint32_t)stored;
     memcpy(chunk->start, header, sizeof *header);
     while (stored & 7)
@@ -3953,7 +4031,8 @@ TS__SMALL_END
 /* Pictures for drawing a chunk small: cells of the index (format, 10). */
 
 typedef struct ts__picture {
-    uint64_t first, span; // of the chunk
+    uint64_t first, width; // of the chunk; of a cell
+    uint32_t cell;         // that was asked for last
     uint64_t busy[TS_LOD_CELLS], longest[TS_LOD_CELLS];
     uint32_t count[TS_LOD_CELLS], id[TS_LOD_CELLS];
 } ts__picture;
@@ -3964,31 +4043,33 @@ static void ts__picture_begin(ts__picture *picture, uint64_t first,
 {
     memset(picture, 0, sizeof *picture);
     picture->first = first;
-    picture->span = last - first;
-    // Cells of whole ticks: a span that is no multiple of 16 is rounded up.
-    picture->span += TS_LOD_CELLS - picture->span % TS_LOD_CELLS;
-    if (!picture->span) picture->span -= TS_LOD_CELLS; // salvage: any ticks
+    // Cells of whole ticks, and one at least, that reach beyond the last tick.
+    picture->width = (last - first) / TS_LOD_CELLS + 1;
 }
 
 TS__SMALL_END
 
-static uint32_t ts__picture_cell(const ts__picture *picture, uint64_t tick)
+// Rows come nearly in order: mostly it is the same cell as before.
+static uint32_t ts__picture_cell(ts__picture *picture, uint64_t tick)
 {
-    const uint64_t cell =
-        (tick - picture->first) / (picture->span / TS_LOD_CELLS);
-    return cell < TS_LOD_CELLS ? (uint32_t)cell : TS_LOD_CELLS - 1;
+    const uint64_t at = tick - picture->first;
+    if (at - picture->cell * picture->width >= picture->width) {
+        const uint64_t cell = at / picture->width;
+        picture->cell = cell < TS_LOD_CELLS ? (uint32_t)cell : TS_LOD_CELLS - 1;
+    }
+    return picture->cell;
 }
 
 static void ts__picture_span(ts__picture *picture, uint64_t start, uint64_t end,
                              uint32_t id)
 {
-    const uint64_t width = picture->span / TS_LOD_CELLS;
+    const uint64_t width = picture->width;
     const uint32_t from = ts__picture_cell(picture, start);
-    const uint32_t to = ts__picture_cell(picture, end);
     if (end - start >= picture->longest[from]) {
         picture->longest[from] = end - start;
         picture->id[from] = id;
     }
+    const uint32_t to = ts__picture_cell(picture, end);
     for (uint32_t i = from; i <= to; i++) {
         const uint64_t cell = picture->first + i * width;
         const uint64_t a = start > cell ? start : cell;
@@ -4001,7 +4082,7 @@ TS__SMALL_BEGIN
 static void ts__picture_end(const ts__picture *picture,
                             uint64_t cells[TS_LOD_CELLS])
 {
-    const double width = (double)(picture->span / TS_LOD_CELLS);
+    const double width = (double)picture->width;
     for (uint32_t i = 0; i < TS_LOD_CELLS; i++) {
         const double share = (double)picture->busy[i] / width;
         const uint64_t busy = share >= 1 ? 65535 : (uint64_t)(share * 65535);
@@ -4018,7 +4099,7 @@ TS__SMALL_END
 static void ts__picture_count(ts__picture *picture, const uint64_t *start,
                               uint32_t count)
 {
-    const double scale = (double)TS_LOD_CELLS / (double)picture->span;
+    const double scale = 1 / (double)picture->width;
     const double most = TS_LOD_CELLS - 1;
     for (uint32_t i = 0; i < count; i++) {
         double at = (double)(int64_t)(start[i] - picture->first) * scale;
@@ -4133,8 +4214,6 @@ static void ts__picture_counter(ts__encoder *e, const ts_chunk_header *header,
     }
 }
 
-TS__SMALL_END
-
 static void ts__picture_rows(ts__encoder *e, const ts_chunk_header *header,
                              const uint8_t *columns)
 {
@@ -4196,6 +4275,8 @@ static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
                              ts__transforms(columns[i], spans));
     ts__chunk_end(e, &chunk, &header);
 }
+
+TS__SMALL_END
 
 /* Reading records back from the slots. */
 
@@ -4272,6 +4353,7 @@ static uint32_t ts__record_text(uint64_t b)
     return (uint32_t)(b >> 32) - 8 - 8 * ts__row_values(ts__record_event(b));
 }
 
+TS__SMALL_BEGIN
 static bool ts__record_valid(const ts__ring *ring, uint64_t position,
                              uint64_t b, uint64_t upto)
 {
@@ -4294,6 +4376,7 @@ static bool ts__record_valid(const ts__ring *ring, uint64_t position,
         if (!ts__slot_ready(ring, position + i, &a, 1)) return false;
     return true;
 }
+TS__SMALL_END
 
 // A zone that is still on a zone stack was recorded after all.
 static void ts__open_close(ts__encoder *e, uint64_t start, uint64_t site)
@@ -4391,6 +4474,7 @@ static void ts__kernel_read(ts__encoder *e, const ts__ring *ring,
     e->column[10][row] = 0;
 }
 
+TS__SMALL_BEGIN
 // A record's columns and text, as row `row`.
 static void ts__record_read(ts__encoder *e, const ts__ring *ring,
                             uint64_t position, uint64_t a, uint64_t b,
@@ -4518,7 +4602,6 @@ static void ts__batch_encode(ts__encoder *e, const ts__ring *ring,
     }
 }
 
-TS__SMALL_BEGIN
 // compress: only where memory may be allocated, which a producer may not.
 static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
 {
@@ -4546,9 +4629,6 @@ static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
     }
 }
 
-TS__SMALL_END
-
-TS__SMALL_BEGIN
 static void ts__encoder_give(const ts__encoder *e)
 {
     for (uint32_t i = 0; i < TS__ENCODERS; i++)

@@ -92,8 +92,11 @@ small='-Os -ffunction-sections -Wl,--gc-sections'
 # shellcheck disable=SC2086 # several flags
 row build.text.small 'hello, world: text added, -Os' \
     "$(minus "$(text hello $small)" "$(text empty $small)")" KiB 0 - - 0
-row build.text 'hello, world: text added, -O2' \
-    "$(minus "$(text hello -O2)" "$(text empty -O2)")" KiB 0 - '<=' 30
+row build.text 'hello, world: text added, -O2, TRACESMITH_STATIC' \
+    "$(minus "$(text hello -O2 -DTRACESMITH_STATIC)" "$(text empty -O2)")" \
+    KiB 0 - '<=' 30
+row build.text.whole 'the same, with what only other files may call' \
+    "$(minus "$(text hello -O2)" "$(text empty -O2)")" KiB 0 - - 0
 stripped() {
     stat -c %s "$1" | awk '{ print $1 / 1024 }'
 }

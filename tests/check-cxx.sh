@@ -50,6 +50,38 @@ check "cxx: two units and an implementation in C++ link and run" sh -c '
     g++ -std=c++17 '"$flags"' tests/surface/main.cpp $out.1.o $out.2.o \
         -pthread -o $out
     cd '$folder' && ./linked'
+# A program of one file: the surface with the implementation beside it.
+cat >$folder/static.c <<'END'
+#include "tests/surface/surface.c"
+#include <string.h>
+int surface_step(int step)
+{
+    return step & 1;
+}
+int main(int argc, char **argv)
+{
+    ts_session_desc desc;
+    ts_stats stats;
+    memset(&desc, 0, sizeof desc);
+    desc.path = argv[argc - 1];
+    if (ts_session_start(&desc) != TS_OK) return 1;
+    surface(5, 0.5, "text", &argc);
+    if (ts_session_stop() != TS_OK) return 1;
+    ts_session_stats(&stats);
+    return stats.lost || stats.records + 1 <= LEAST;
+}
+END
+for compiler in "gcc -std=c11" "clang-14 -std=c11" \
+    "g++ -std=c++17 -xc++" "clang++-14 -std=c++17 -xc++"; do
+    for mode in LEAST=40 "LEAST=0 -DTRACESMITH_DISABLE"; do
+        check "cxx: TRACESMITH_STATIC, ${compiler%% *}, $mode" sh -c '
+            set -e
+            '"$compiler $flags -O2 -D$mode"' -DTRACESMITH_STATIC \
+                -DTRACESMITH_IMPLEMENTATION '$folder'/static.c -pthread -o $0
+            $0 $0.sbt
+            ! nm $0 | grep -E " [TDBRV] ts_(_|session)"' "$folder/static-${compiler%% *}"
+    done
+done
 check "cxx: each header says what it needs, tools/ts_cli.h too" sh -c '
     printf "#include \"tools/ts_cli.h\"\n#include \"tools/ts_cli.h\"\n" |
         gcc -std=c11 '"$flags"' -xc -fsyntax-only -'

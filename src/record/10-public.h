@@ -68,6 +68,9 @@
     TRACESMITH_WRITER          section 11; libtracesmith has it
     TRACESMITH_TICK()          own clock: an expression, uint64_t nanoseconds,
                                must never fall (for tests)
+    TRACESMITH_STATIC          functions are static, of this file alone: for
+                               programs of one file, whose compiler then
+                               leaves out what they do not use
     TS_API                     how public functions are declared
 */
 #define TS_VERSION_MAJOR 0
@@ -76,8 +79,13 @@
 
 // Visible even under -fvisibility=hidden, so that every shared object of a
 // process finds the same session.
+#if defined(TRACESMITH_STATIC) && !defined(TRACESMITH_DISABLE)
+#define TS__STATIC
+#endif
 #ifndef TS_API
-#ifdef __cplusplus
+#ifdef TS__STATIC
+#define TS_API static __attribute__((unused))
+#elif defined(__cplusplus)
 #define TS_API extern "C" __attribute__((visibility("default")))
 #else
 #define TS_API extern __attribute__((visibility("default")))
@@ -649,8 +657,15 @@ enum {
 };
 #define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
 
+#define TS__TLS __thread __attribute__((tls_model("initial-exec")))
+#ifdef TS__STATIC // what section 12.2 defines otherwise
+static ts__ring ts__none;
+static uint32_t ts__gate;
+static TS__TLS ts__ring *ts__mine = &ts__none;
+#else
 TS_API uint32_t ts__gate; // 0: not recording, else the session's number
-TS_API __thread ts__ring *ts__mine __attribute__((tls_model("initial-exec")));
+TS_API TS__TLS ts__ring *ts__mine;
+#endif
 
 #define TS__LIKELY(x)   __builtin_expect(!!(x), 1)
 #define TS__UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -1241,6 +1256,8 @@ TS_API void ts_api_call_record(const ts_api_call *call);
 TS_API void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
                            uint64_t count, uint64_t first, uint64_t last);
 
+#if !defined(TS__STATIC) || defined(TRACESMITH_SALVAGE) || \
+    defined(TRACESMITH_REPLAY_IMPLEMENTATION)
 /*
     Moves what a dead process left in its sidecar into its trace, finishes
     the trace and removes the sidecar. Does nothing to a finished trace.
@@ -1253,31 +1270,81 @@ TS_API void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
              TS_ERR_IO, TS_ERR_DISK_FULL, TS_ERR_MEMORY, TS_ERR_NOT_SBT
 */
 TS_API ts_result ts_salvage(const char *trace, uint64_t *records);
+#endif
 
-// With TRACESMITH_DISABLE the calls are gone as well; they report success.
+/*
+    With TRACESMITH_DISABLE the calls that record are gone as well: their
+    arguments are type-checked and not evaluated. They report success, and 0
+    for what they would define.
+*/
 #ifdef TRACESMITH_DISABLE
-static inline __attribute__((always_inline)) ts_result ts__gone(size_t size)
+static inline __attribute__((always_inline)) int ts__gone(size_t size)
 {
     (void)size;
+    return 0;
+}
+#define TS__GONE(type, call)      ((type)ts__gone(sizeof(call)))
+#define TS__GONE_VOID(call)       ((void)sizeof((call, 0)))
+#define ts_session_start(desc)    TS__GONE(ts_result, ts_session_start(desc))
+#define ts_session_stop()         TS__GONE(ts_result, ts_session_stop())
+#define ts_session_pause()        TS__GONE(ts_result, ts_session_pause())
+#define ts_session_resume()       TS__GONE(ts_result, ts_session_resume())
+#define ts_session_flush()        TS__GONE(ts_result, ts_session_flush())
+#define ts_session_snapshot(path) TS__GONE(ts_result, ts_session_snapshot(path))
+#define ts_name_define(text)      TS__GONE(uint32_t, ts_name_define(text))
+#define ts_name_define_sized(text, size) \
+    TS__GONE(uint32_t, ts_name_define_sized(text, size))
+#define ts_site_define(name, base) \
+    TS__GONE(uint32_t, ts_site_define(name, base))
+#define ts_counter_define(name, unit, flags) \
+    TS__GONE(uint32_t, ts_counter_define(name, unit, flags))
+#define ts_metadata_int(track, key, value) \
+    TS__GONE_VOID(ts_metadata_int(track, key, value))
+#define ts_metadata_double(track, key, value) \
+    TS__GONE_VOID(ts_metadata_double(track, key, value))
+#define ts_metadata_text(track, key, value) \
+    TS__GONE_VOID(ts_metadata_text(track, key, value))
+#define ts_thread_name(name)  TS__GONE_VOID(ts_thread_name(name))
+#define ts_thread_track()     TS__GONE(uint32_t, ts_thread_track())
+#define ts_module_define(...) TS__GONE(uint32_t, ts_module_define(__VA_ARGS__))
+#define ts_stack_define(frames, count) \
+    TS__GONE(uint32_t, ts_stack_define(frames, count))
+#define ts_tick_now()         TS__GONE(uint64_t, ts_tick_now())
+#define ts_clock_define(name) TS__GONE(uint32_t, ts_clock_define(name))
+#define ts_clock_sample(...)  TS__GONE_VOID(ts_clock_sample(__VA_ARGS__))
+#define ts_gpu_device_define(desc) \
+    TS__GONE(uint32_t, ts_gpu_device_define(desc))
+#define ts_gpu_context_define(desc) \
+    TS__GONE(uint32_t, ts_gpu_context_define(desc))
+#define ts_gpu_stream_define(desc) \
+    TS__GONE(uint32_t, ts_gpu_stream_define(desc))
+#define ts_gpu_launch_define(desc) \
+    TS__GONE(uint32_t, ts_gpu_launch_define(desc))
+#define ts_gpu_op_record(op)         TS__GONE_VOID(ts_gpu_op_record(op))
+#define ts_gpu_access_record(access) TS__GONE_VOID(ts_gpu_access_record(access))
+#define ts_api_call_record(call)     TS__GONE_VOID(ts_api_call_record(call))
+#define ts_loss_report(...)          TS__GONE_VOID(ts_loss_report(__VA_ARGS__))
+
+static inline ts_result ts__gone_stats(ts_stats *stats)
+{
+    static ts_stats none; // zeros, in C++ too
+    *stats = none;
     return TS_OK;
 }
-#define ts_session_start(desc)    ts__gone(sizeof(desc))
-#define ts_session_stop()         ts__gone(0)
-#define ts_session_pause()        ts__gone(0)
-#define ts_session_resume()       ts__gone(0)
-#define ts_session_flush()        ts__gone(0)
-#define ts_session_snapshot(path) ts__gone(sizeof(path))
-#define ts_counter_define(name, unit, flags) \
-    ((uint32_t)ts__gone(sizeof(name) + sizeof(unit) + sizeof(flags)))
-#define ts_metadata_int(track, key, value) \
-    ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
-#define ts_metadata_double(track, key, value) \
-    ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
-#define ts_metadata_text(track, key, value) \
-    ((void)ts__gone(sizeof(track) + sizeof(key) + sizeof(value)))
-#define ts_gpu_op_record(op)         ((void)ts__gone(sizeof(op)))
-#define ts_api_call_record(call)     ((void)ts__gone(sizeof(call)))
-#define ts_gpu_access_record(access) ((void)ts__gone(sizeof(access)))
+static inline ts_result ts__gone_blob(uint64_t hash[2])
+{
+    if (hash) hash[0] = hash[1] = 0;
+    return TS_OK;
+}
+static inline ts_gpu_origin ts__gone_origin(void)
+{
+    static ts_gpu_origin none;
+    return none;
+}
+#define ts_session_stats(stats) ts__gone_stats(stats)
+#define ts_blob_put(bytes, size, hash) \
+    (TS__GONE_VOID(ts_blob_put(bytes, size, hash)), ts__gone_blob(hash))
+#define ts_gpu_origin_here() ts__gone_origin()
 #endif
 
 /* ==== 11. Writer ========================================================= */

@@ -237,15 +237,15 @@ typedef struct ts__core {
 } ts__core;
 
 static ts__core ts__c;
+#ifndef TS__STATIC
 static ts__ring ts__none; // limit 0, gate 0: for threads without a ring
 uint32_t ts__gate;
-__thread ts__ring *ts__mine __attribute__((tls_model("initial-exec"))) =
-    &ts__none;
+TS__TLS ts__ring *ts__mine = &ts__none;
+#endif
 // This thread: inside the slow path; its track, name, and the session that
 // has been told of them.
-#define TS__TLS static __thread __attribute__((tls_model("initial-exec")))
-TS__TLS uint32_t ts__inside, ts__track, ts__track_name, ts__track_told;
-TS__TLS ts__ring *ts__before; // its ring in an earlier session
+static TS__TLS uint32_t ts__inside, ts__track, ts__track_name, ts__track_told;
+static TS__TLS ts__ring *ts__before; // its ring in an earlier session
 
 // The dictionary's log in the sidecar, by block.
 static ts__block ts__log[TS__BLOCKS_MAX];

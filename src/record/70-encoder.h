@@ -129,6 +129,17 @@ static uint8_t *ts__pack(uint8_t *out, const uint64_t *v, uint64_t base,
     return out;
 }
 
+// A build without zstd leaves out what only compression needs.
+static bool ts__compresses(const ts__encoder *e)
+{
+#ifdef TRACESMITH_ZSTD
+    return e->compress != 0;
+#else
+    (void)e;
+    return false;
+#endif
+}
+
 // Byte planes suit the compressor better than packed bits.
 static uint8_t *ts__planes(uint8_t *out, const uint64_t *v, uint64_t base,
                            uint32_t count, uint32_t width)
@@ -185,7 +196,7 @@ static ts__chunk ts__chunk_begin(ts__encoder *e)
     ts__chunk chunk;
     chunk.start = e->out + e->size;
     chunk.payload =
-        e->compress ? e->raw : chunk.start + sizeof(ts_chunk_header);
+        ts__compresses(e) ? e->raw : chunk.start + sizeof(ts_chunk_header);
     chunk.columns = 0;
 #ifdef TRACESMITH_ZSTD
     chunk.cut_count = 0;
@@ -237,6 +248,7 @@ static void ts__transform(const ts__encoder *e, uint32_t transform,
                                    (e->column[0][i - 1] - v[i - 1]));
 }
 
+TS__SMALL_BEGIN
 // Adds a column of count values; one of zeros is left out. `transforms` has
 // the bits 1 << of those that may be used; the smallest result is.
 static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
@@ -256,7 +268,7 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
     if (ts__bits(range.smallest) * 2 < ts__bits(range.largest)) column.base = 0;
     uint64_t base = column.base, bits = ts__bits(range.largest - base);
     uint64_t (*const cost_of)(const uint64_t *, uint64_t, uint32_t) =
-        e->compress ? ts__plane_cost : ts__pack_cost;
+        ts__compresses(e) ? ts__plane_cost : ts__pack_cost;
     uint64_t least = transforms ? cost_of(v, base, count) : 0;
     for (uint8_t t = TS_TRANSFORM_DELTA; transforms >> t; t++) {
         if (!(transforms >> t & 1)) continue;
@@ -279,7 +291,7 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
     uint8_t *const begin = chunk->data;
     if (!bits) {
         column.encoding = TS_ENCODING_CONSTANT;
-    } else if (e->compress) {
+    } else if (ts__compresses(e)) {
         column.encoding = TS_ENCODING_PLANES;
         column.width = (uint8_t)((bits + 7) / 8);
         chunk->data = ts__planes(begin, v, base, count, column.width);
@@ -292,7 +304,6 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
     ts__chunk_describe(chunk, &column);
 }
 
-TS__SMALL_BEGIN
 // The transforms worth trying for a column of a kind of event.
 static uint32_t ts__transforms(uint32_t column, bool spans)
 {
@@ -373,7 +384,7 @@ static void ts__chunk_end(ts__encoder *e, ts__chunk *chunk,
             header->flags = TS_CHUNK_ZSTD;
     }
 #endif
-    if (e->compress && !header->flags) memcpy(payload, e->raw, raw);
+    if (ts__compresses(e) && !header->flags) memcpy(payload, e->raw, raw);
     header->stored_size = (uint32_t)stored;
     memcpy(chunk->start, header, sizeof *header);
     while (stored & 7)
@@ -395,7 +406,8 @@ TS__SMALL_END
 /* Pictures for drawing a chunk small: cells of the index (format, 10). */
 
 typedef struct ts__picture {
-    uint64_t first, span; // of the chunk
+    uint64_t first, width; // of the chunk; of a cell
+    uint32_t cell;         // that was asked for last
     uint64_t busy[TS_LOD_CELLS], longest[TS_LOD_CELLS];
     uint32_t count[TS_LOD_CELLS], id[TS_LOD_CELLS];
 } ts__picture;
@@ -406,31 +418,33 @@ static void ts__picture_begin(ts__picture *picture, uint64_t first,
 {
     memset(picture, 0, sizeof *picture);
     picture->first = first;
-    picture->span = last - first;
-    // Cells of whole ticks: a span that is no multiple of 16 is rounded up.
-    picture->span += TS_LOD_CELLS - picture->span % TS_LOD_CELLS;
-    if (!picture->span) picture->span -= TS_LOD_CELLS; // salvage: any ticks
+    // Cells of whole ticks, and one at least, that reach beyond the last tick.
+    picture->width = (last - first) / TS_LOD_CELLS + 1;
 }
 
 TS__SMALL_END
 
-static uint32_t ts__picture_cell(const ts__picture *picture, uint64_t tick)
+// Rows come nearly in order: mostly it is the same cell as before.
+static uint32_t ts__picture_cell(ts__picture *picture, uint64_t tick)
 {
-    const uint64_t cell =
-        (tick - picture->first) / (picture->span / TS_LOD_CELLS);
-    return cell < TS_LOD_CELLS ? (uint32_t)cell : TS_LOD_CELLS - 1;
+    const uint64_t at = tick - picture->first;
+    if (at - picture->cell * picture->width >= picture->width) {
+        const uint64_t cell = at / picture->width;
+        picture->cell = cell < TS_LOD_CELLS ? (uint32_t)cell : TS_LOD_CELLS - 1;
+    }
+    return picture->cell;
 }
 
 static void ts__picture_span(ts__picture *picture, uint64_t start, uint64_t end,
                              uint32_t id)
 {
-    const uint64_t width = picture->span / TS_LOD_CELLS;
+    const uint64_t width = picture->width;
     const uint32_t from = ts__picture_cell(picture, start);
-    const uint32_t to = ts__picture_cell(picture, end);
     if (end - start >= picture->longest[from]) {
         picture->longest[from] = end - start;
         picture->id[from] = id;
     }
+    const uint32_t to = ts__picture_cell(picture, end);
     for (uint32_t i = from; i <= to; i++) {
         const uint64_t cell = picture->first + i * width;
         const uint64_t a = start > cell ? start : cell;
@@ -443,7 +457,7 @@ TS__SMALL_BEGIN
 static void ts__picture_end(const ts__picture *picture,
                             uint64_t cells[TS_LOD_CELLS])
 {
-    const double width = (double)(picture->span / TS_LOD_CELLS);
+    const double width = (double)picture->width;
     for (uint32_t i = 0; i < TS_LOD_CELLS; i++) {
         const double share = (double)picture->busy[i] / width;
         const uint64_t busy = share >= 1 ? 65535 : (uint64_t)(share * 65535);
@@ -460,7 +474,7 @@ TS__SMALL_END
 static void ts__picture_count(ts__picture *picture, const uint64_t *start,
                               uint32_t count)
 {
-    const double scale = (double)TS_LOD_CELLS / (double)picture->span;
+    const double scale = 1 / (double)picture->width;
     const double most = TS_LOD_CELLS - 1;
     for (uint32_t i = 0; i < count; i++) {
         double at = (double)(int64_t)(start[i] - picture->first) * scale;
@@ -575,8 +589,6 @@ static void ts__picture_counter(ts__encoder *e, const ts_chunk_header *header,
     }
 }
 
-TS__SMALL_END
-
 static void ts__picture_rows(ts__encoder *e, const ts_chunk_header *header,
                              const uint8_t *columns)
 {
@@ -638,6 +650,8 @@ static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
                              ts__transforms(columns[i], spans));
     ts__chunk_end(e, &chunk, &header);
 }
+
+TS__SMALL_END
 
 /* Reading records back from the slots. */
 
@@ -714,6 +728,7 @@ static uint32_t ts__record_text(uint64_t b)
     return (uint32_t)(b >> 32) - 8 - 8 * ts__row_values(ts__record_event(b));
 }
 
+TS__SMALL_BEGIN
 static bool ts__record_valid(const ts__ring *ring, uint64_t position,
                              uint64_t b, uint64_t upto)
 {
@@ -736,6 +751,7 @@ static bool ts__record_valid(const ts__ring *ring, uint64_t position,
         if (!ts__slot_ready(ring, position + i, &a, 1)) return false;
     return true;
 }
+TS__SMALL_END
 
 // A zone that is still on a zone stack was recorded after all.
 static void ts__open_close(ts__encoder *e, uint64_t start, uint64_t site)
@@ -833,6 +849,7 @@ static void ts__kernel_read(ts__encoder *e, const ts__ring *ring,
     e->column[10][row] = 0;
 }
 
+TS__SMALL_BEGIN
 // A record's columns and text, as row `row`.
 static void ts__record_read(ts__encoder *e, const ts__ring *ring,
                             uint64_t position, uint64_t a, uint64_t b,
@@ -960,7 +977,6 @@ static void ts__batch_encode(ts__encoder *e, const ts__ring *ring,
     }
 }
 
-TS__SMALL_BEGIN
 // compress: only where memory may be allocated, which a producer may not.
 static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
 {
@@ -988,9 +1004,6 @@ static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
     }
 }
 
-TS__SMALL_END
-
-TS__SMALL_BEGIN
 static void ts__encoder_give(const ts__encoder *e)
 {
     for (uint32_t i = 0; i < TS__ENCODERS; i++)
