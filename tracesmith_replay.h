@@ -198,6 +198,13 @@ TS_API const ts_module_entry *ts_reader_module(const ts_reader *reader,
 // The bytes that identify a module's build; not a text.
 TS_API ts_text ts_reader_build_id(const ts_reader *reader, uint32_t module);
 
+// What a dictionary defines, in order of identifier: TS_CHUNK_NAMES, _SITES,
+// _TRACKS, _LAUNCHES, _MODULES or _STACKS. 0 past the end.
+TS_API size_t ts_reader_entry_count(const ts_reader *reader,
+                                    ts_chunk_kind dictionary);
+TS_API uint32_t ts_reader_entry(const ts_reader *reader,
+                                ts_chunk_kind dictionary, size_t index);
+
 typedef struct ts_track {
     uint32_t id;
     ts_track_type type;
@@ -2675,6 +2682,22 @@ TS_API uint32_t ts_reader_stack(const ts_reader *reader, uint32_t stack,
     if (!item) return 0;
     *frames = (const ts_frame_entry *)(const void *)item->body;
     return item->size / (uint32_t)sizeof(ts_frame_entry);
+}
+
+TS_API size_t ts_reader_entry_count(const ts_reader *reader,
+                                    ts_chunk_kind dictionary)
+{
+    return dictionary && (uint32_t)dictionary < TS__TABLES
+               ? reader->tables[dictionary].count
+               : 0;
+}
+
+TS_API uint32_t ts_reader_entry(const ts_reader *reader,
+                                ts_chunk_kind dictionary, size_t index)
+{
+    return index < ts_reader_entry_count(reader, dictionary)
+               ? reader->tables[dictionary].items[index].id
+               : 0;
 }
 
 static ts_track ts__track_make(const ts_reader *reader, const ts__item *item)

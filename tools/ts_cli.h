@@ -104,6 +104,13 @@ void cli_put_text(FILE *out, const char *text, size_t size);
 // The same, cut or padded to `width` characters, which bytes are not.
 void cli_put_padded(FILE *out, const char *text, size_t size, uint32_t width);
 
+// A name of C++ as people read it, to be freed; NULL: it is none, or the
+// machine has no C++ library that knows.
+char *cli_demangle(const char *name);
+// The function alone, within `name`, of a name as people read it:
+// "void ns::f<int>(char *)" gives "f".
+ts_text cli_short_name(ts_text name);
+
 /* ==== 3. JSON ============================================================ */
 
 /*

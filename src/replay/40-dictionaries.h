@@ -317,6 +317,22 @@ TS_API uint32_t ts_reader_stack(const ts_reader *reader, uint32_t stack,
     return item->size / (uint32_t)sizeof(ts_frame_entry);
 }
 
+TS_API size_t ts_reader_entry_count(const ts_reader *reader,
+                                    ts_chunk_kind dictionary)
+{
+    return dictionary && (uint32_t)dictionary < TS__TABLES
+               ? reader->tables[dictionary].count
+               : 0;
+}
+
+TS_API uint32_t ts_reader_entry(const ts_reader *reader,
+                                ts_chunk_kind dictionary, size_t index)
+{
+    return index < ts_reader_entry_count(reader, dictionary)
+               ? reader->tables[dictionary].items[index].id
+               : 0;
+}
+
 static ts_track ts__track_make(const ts_reader *reader, const ts__item *item)
 {
     ts_track_entry entry;
