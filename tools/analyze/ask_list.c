@@ -6,8 +6,9 @@
 extern const analyze_question ask_summary;
 extern const analyze_question ask_idle;
 extern const analyze_question ask_launch;
+extern const analyze_question ask_path;
 extern const analyze_question ask_memory;
 
 const analyze_question *const analyze_questions[] = {
-    &ask_summary, &ask_idle, &ask_launch, &ask_memory, NULL,
+    &ask_summary, &ask_idle, &ask_launch, &ask_path, &ask_memory, NULL,
 };

@@ -1,0 +1,106 @@
+/*
+    test_analyze_path.c - a critical path whose parts are known
+*/
+#include "tests/analyze_time.h"
+#include "tools/analyze/calc_path.h"
+
+static int64_t sum_of(const sums *s, uint64_t key)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->rows[i].key == key) return s->rows[i].ns;
+    return -1;
+}
+
+// Every operation was launched from zone `step`, whatever the trace says.
+static uint32_t step_of(void *user, uint32_t operation)
+{
+    (void)operation;
+    return *(uint32_t *)user;
+}
+
+/*
+    The host calls at 0 and at 100, from 20 to 60 in zone `load`; kernels run
+    10 to 40 and 110 to 160. Back from 160: kernel b 110 to 160, its launch 100
+    to 110, the host before; the run begins with kernel a, at 10.
+*/
+static void make(made *m)
+{
+    made_begin(m, 0);
+    made_launch(m, S0, "a", 0, 10, 40);
+    made_zone(m, HOST, "load", 20, 60);
+    made_launch(m, S0, "b", 100, 110, 160);
+    made_open(m);
+}
+
+static void the_path_adds_up_to_the_run_by_category_name_and_zone(void **state)
+{
+    (void)state;
+    made m;
+    path_result r;
+    make(&m);
+    uint32_t step = names_add(&m.names, m.replay, 0, TS_EVENT_ZONE, 0);
+    assert_true(path_open(&r, m.replay, &m.names, step_of, &step));
+    assert_int_equal(150, r.makespan_ns);
+    assert_int_equal(TS_COST_HOST, r.bound);
+    assert_int_equal(90, r.cost_ns[TS_COST_HOST]);
+    assert_int_equal(10, r.cost_ns[TS_COST_LAUNCH]);
+    assert_int_equal(50, r.cost_ns[TS_COST_COMPUTE]);
+    const uint64_t b = (uint64_t)made_group(&m, "b") * TS_COST_LIMIT;
+    assert_int_equal(50, sum_of(&r.names, b + TS_COST_COMPUTE));
+    assert_int_equal(10, sum_of(&r.names, b + TS_COST_LAUNCH));
+    const uint64_t call = (uint64_t)made_group(&m, "launch") * TS_COST_LIMIT;
+    assert_int_equal(90, sum_of(&r.names, call + TS_COST_HOST));
+    // What the device did, and the launch on its way, is of the zone that
+    // launched; the host was in `load` for 40 and in none for 50.
+    assert_int_equal(40, sum_of(&r.zones, made_group(&m, "load")));
+    assert_int_equal(60, sum_of(&r.zones, step));
+    assert_int_equal(50, sum_of(&r.zones, TS_NODE_NONE));
+    // The longest part is the host's, of which `load` is not the half.
+    assert_int_equal(TS_NODE_NONE, r.part_zones[r.longest[0]]);
+    assert_int_equal(step, r.part_zones[r.longest[1]]);
+    int64_t last = INT64_MAX, all = 0;
+    for (size_t i = 0; i < r.part_count; i++) {
+        const ts_path_part *const p = &r.parts[r.longest[i]];
+        assert_true(p->end_ns - p->start_ns <= last);
+        last = p->end_ns - p->start_ns;
+        all += last;
+    }
+    assert_int_equal(150, all);
+    path_close(&r);
+    made_close(&m);
+}
+
+static void a_category_that_is_free_leaves_the_others(void **state)
+{
+    (void)state;
+    made m;
+    path_result r;
+    made_begin(&m, 0);
+    made_launch(&m, S0, "a", 0, 10, 40);
+    made_launch(&m, S0, "b", 100, 110, 160);
+    made_launch(&m, S0, "c", 104, 160, 170); // as soon as b is done
+    made_open(&m);
+    assert_true(path_open(&r, m.replay, &m.names, NULL, NULL));
+    assert_true(path_without(&r, m.replay));
+    assert_true(r.model.known);
+    assert_int_equal(160, r.model.makespan_ns);
+    assert_true(r.free[TS_COST_COMPUTE].known);
+    // All kernels done at once: the launch of c, at 104, takes until 114.
+    assert_int_equal(104, r.free[TS_COST_COMPUTE].makespan_ns);
+    assert_true(r.free[TS_COST_HOST].known);
+    // All launched at 0: a from 10 to 40, b and c right after.
+    assert_int_equal(90, r.free[TS_COST_HOST].makespan_ns);
+    assert_int_equal(TS_COST_COMPUTE, r.free[TS_COST_HOST].bound);
+    assert_false(r.free[TS_COST_COPY].known); // not on the path
+    path_close(&r);
+    made_close(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_path_adds_up_to_the_run_by_category_name_and_zone),
+        cmocka_unit_test(a_category_that_is_free_leaves_the_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

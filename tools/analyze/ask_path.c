@@ -1,0 +1,270 @@
+/*
+    ask_path.c - what the run as a whole is bound by
+*/
+#include "tools/analyze/ask_time.h"
+#include "tools/analyze/calc_path.h"
+
+typedef struct path_ask {
+    analyze_job *job;
+    report_section *s;
+    ts_replay *replay;
+    names_index names;
+    path_result r;
+} path_ask;
+
+// What the time of a category is spent on.
+static const char *meaning_of(ts_cost cost)
+{
+    static const char *const texts[TS_COST_LIMIT] = {
+        "work of the host",
+        "launches on their way",
+        "kernels",
+        "copies",
+        "communication",
+        "waiting in synchronisations",
+        "what nothing explains"
+    };
+    return texts[cost];
+}
+
+static uint32_t launch_zone(void *user, uint32_t operation)
+{
+    path_ask *const a = user;
+    ts_operation op;
+    size_t count = 0;
+    if (!ts_replay_operation(a->replay, operation, &op)) return TS_NODE_NONE;
+    const uint64_t *const sites =
+        analyze_column(a->job, op.file, TS_COLUMN_SITE, &count);
+    if (!sites || op.row >= count || !sites[op.row]) return TS_NODE_NONE;
+    return names_add(&a->names, a->replay, op.file, TS_EVENT_ZONE,
+                     (uint32_t)sites[op.row]);
+}
+
+// The category without which the run would be shortest.
+static int best_free(const path_result *r)
+{
+    int best = -1;
+    for (int i = 0; i < TS_COST_LIMIT; i++)
+        if (r->free[i].known &&
+            (best < 0 || r->free[i].makespan_ns < r->free[best].makespan_ns))
+            best = i;
+    return best;
+}
+
+static void answer(const path_ask *a)
+{
+    const path_result *const r = &a->r;
+    report_answer(
+        a->s, "The run is bound by %s: %s of the critical path (%s of %s).",
+        meaning_of(r->bound),
+        report_words(report_share(r->cost_ns[r->bound], r->makespan_ns)).s,
+        cli_time(r->cost_ns[r->bound]).s, cli_time(r->makespan_ns).s);
+    const int best = best_free(r);
+    if (best < 0 || !r->model.known) return;
+    const int64_t gain = r->model.makespan_ns - r->free[best].makespan_ns;
+    report_answer(a->s,
+                  "Most would be gained if %s took no time: %s less, which is "
+                  "the bound of what can be done there.",
+                  meaning_of((ts_cost)best), cli_time(gain).s);
+}
+
+static report_evidence evidence_of(const path_ask *a, size_t part)
+{
+    const ts_path_part *const p = &a->r.parts[part];
+    ts_node node;
+    if (!ts_replay_node(a->replay, p->node, &node)) node.file = 0;
+    report_evidence e = report_from_to(node.file, p->start_ns, p->end_ns);
+    if (node.owner < a->names.op_count) report_evidence_add(&e, node.owner);
+    return e;
+}
+
+static void put_costs(const path_ask *a)
+{
+    static const report_column columns[] = {
+        { "cost", "category", REPORT_TEXT },
+        { "path_ns", "on the path", REPORT_NS },
+        { "share", "of it", REPORT_SHARE },
+        { "free_ns", "run if free", REPORT_NS },
+        { "gain", "gain", REPORT_SHARE },
+        { "then", "then bound by", REPORT_TEXT }
+    };
+    const path_result *const r = &a->r;
+    report_table *const t =
+        report_table_begin(a->s, "costs", "The critical path by category",
+                           columns, ASK_COUNT(columns));
+    for (int i = 0; i < TS_COST_LIMIT; i++) {
+        const path_free *const f = &r->free[i];
+        if (!r->cost_ns[i]) continue;
+        const report_value row[] = {
+            report_string(ts_cost_name((uint32_t)i)),
+            report_ns(r->cost_ns[i]),
+            report_share(r->cost_ns[i], r->makespan_ns),
+            f->known ? report_ns(f->makespan_ns) : report_unknown(REPORT_NS),
+            f->known ? report_share(r->model.makespan_ns - f->makespan_ns,
+                                    r->model.makespan_ns)
+                     : report_unknown(REPORT_SHARE),
+            report_string(f->known ? ts_cost_name(f->bound) : "-")
+        };
+        report_row(t, row, NULL);
+    }
+}
+
+static void put_names(const path_ask *a)
+{
+    static const report_column columns[] = {
+        { "name", "operation or call", REPORT_TEXT },
+        { "cost", "as", REPORT_TEXT },
+        { "path_ns", "on the path", REPORT_NS },
+        { "share", "of it", REPORT_SHARE },
+        { "parts", "times", REPORT_COUNT },
+        { "longest_ns", "longest", REPORT_NS }
+    };
+    report_table *const t = report_table_begin(
+        a->s, "names", "The critical path by what it goes through, or up to",
+        columns, ASK_COUNT(columns));
+    for (size_t i = 0; i < a->r.names.count; i++) {
+        const sums_row *const sum = &a->r.names.rows[i];
+        const report_value row[] = {
+            report_text(ask_group(a->job, &a->names,
+                                  (uint32_t)(sum->key / TS_COST_LIMIT))),
+            report_string(ts_cost_name((uint32_t)(sum->key % TS_COST_LIMIT))),
+            report_ns(sum->ns),
+            report_share(sum->ns, a->r.makespan_ns),
+            report_count(sum->count),
+            report_ns(sum->most_ns)
+        };
+        const report_evidence e = evidence_of(a, sum->most);
+        report_row(t, row, &e);
+    }
+}
+
+static void put_zones(const path_ask *a)
+{
+    static const report_column columns[] = {
+        { "zone", "innermost zone", REPORT_TEXT },
+        { "path_ns", "on the path", REPORT_NS },
+        { "share", "of it", REPORT_SHARE },
+        { "longest_ns", "longest", REPORT_NS }
+    };
+    if (!a->r.zones.count ||
+        (a->r.zones.count == 1 && a->r.zones.rows->key == TS_NODE_NONE))
+        return;
+    report_table *const t =
+        report_table_begin(a->s, "zones",
+                           "The critical path by zone (of the host, or that "
+                           "launched what the device did)",
+                           columns, ASK_COUNT(columns));
+    for (size_t i = 0; i < a->r.zones.count; i++) {
+        const sums_row *const sum = &a->r.zones.rows[i];
+        const report_value row[] = {
+            report_text(ask_group(a->job, &a->names, (uint32_t)sum->key)),
+            report_ns(sum->ns), report_share(sum->ns, a->r.makespan_ns),
+            report_ns(sum->most_ns)
+        };
+        const report_evidence e = evidence_of(a, sum->most);
+        report_row(t, row, &e);
+    }
+}
+
+static void put_parts(const path_ask *a)
+{
+    static const report_column columns[] = {
+        { "start_ns", "start", REPORT_TIME },
+        { "duration_ns", "length", REPORT_NS },
+        { "cost", "as", REPORT_TEXT },
+        { "what", "what", REPORT_TEXT },
+        { "zone", "in zone", REPORT_TEXT },
+        { "track", "on", REPORT_TEXT }
+    };
+    report_table *const t =
+        report_table_begin(a->s, "parts", "The longest parts of the path",
+                           columns, ASK_COUNT(columns));
+    for (size_t i = 0; i < a->r.part_count && i < a->job->options.rows; i++) {
+        const ts_path_part *const p = &a->r.parts[a->r.longest[i]];
+        ts_node node;
+        if (!ts_replay_node(a->replay, p->node, &node)) continue;
+        const ts_text name = ask_node(a->job, a->replay, node.owner, false);
+        const uint32_t zone = a->r.part_zones[a->r.longest[i]];
+        const report_value row[] = {
+            report_time(p->start_ns),
+            report_ns(p->end_ns - p->start_ns),
+            report_string(ts_cost_name(p->cost)),
+            report_text(
+                p->waits ? analyze_format(a->job, "until %.*s", ASK_TEXT(name))
+                         : name),
+            report_text(zone == TS_NODE_NONE
+                            ? (ts_text){ "", 0 }
+                            : ask_group(a->job, &a->names, zone)),
+            report_text(node.track
+                            ? analyze_track(a->job, node.file, node.track)
+                            : name)
+        };
+        const report_evidence e = evidence_of(a, a->r.longest[i]);
+        report_row(t, row, &e);
+    }
+    report_rows_of(t, a->r.part_count);
+}
+
+static void put_chart(const path_ask *a)
+{
+    const char *parts[TS_COST_LIMIT];
+    for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
+        parts[i] = ts_cost_name(i);
+    report_chart *const c =
+        report_stacked_begin(a->s, "path_costs", "The critical path", REPORT_NS,
+                             parts, TS_COST_LIMIT);
+    report_stacked_bar(c, report_string("path").text, a->r.cost_ns);
+}
+
+static void put_trust(const path_ask *a)
+{
+    const path_result *const r = &a->r;
+    const ts_timeline *const timeline = analyze_timeline(a->job);
+    if (timeline) ask_trust_graph(a->s, a->replay, timeline);
+    if (!r->model.known) {
+        report_trust(a->s, REPORT_LOW,
+                     "operations wait for each other in the model, so what "
+                     "would be gained is not known");
+        return;
+    }
+    const int64_t error = r->model.makespan_ns - r->makespan_ns;
+    report_trust(a->s,
+                 (error < 0 ? -error : error) * 50 > r->makespan_ns
+                     ? REPORT_LOW
+                     : REPORT_HIGH,
+                 "gains are of a model that misses the recorded length by %s",
+                 cli_time(error < 0 ? -error : error).s);
+}
+
+static bool ask(analyze_job *job, report *r)
+{
+    path_ask a = { .job = job };
+    a.s = ask_begin(job, r, "path", "Critical path", &a.replay, NULL);
+    if (!a.s) return true;
+    ts_replay *const model = analyze_model(job);
+    const bool ok = names_open(&a.names, a.replay) &&
+                    path_open(&a.r, a.replay, &a.names, launch_zone, &a) &&
+                    (!model || path_without(&a.r, model));
+    if (ok) {
+        answer(&a);
+        put_trust(&a);
+        report_figure(a.s, "makespan_ns", "length of the run",
+                      report_ns(a.r.makespan_ns));
+        report_figure(a.s, "model_ns", "in the model",
+                      a.r.model.known ? report_ns(a.r.model.makespan_ns)
+                                      : report_unknown(REPORT_NS));
+        put_costs(&a);
+        put_chart(&a);
+        put_names(&a);
+        put_zones(&a);
+        put_parts(&a);
+    }
+    path_close(&a.r);
+    names_close(&a.names);
+    return ok;
+}
+
+const analyze_question ask_path = {
+    "path", "Critical path",
+    "what the run as a whole is bound by, and what would be gained", ask, NULL
+};

@@ -1,0 +1,245 @@
+/*
+    calc_path.c - the critical path by name, by zone, and without its parts
+*/
+#include "tools/analyze/calc_path.h"
+
+typedef struct path_walk {
+    path_result *r;
+    const ts_replay *replay;
+    names_index *names;
+    path_zone zone;
+    void *user;
+    inside_span *spans; // of the host, to be told its zones
+    size_t span_count;
+    bool failed;
+} path_walk;
+
+static void add_zone(path_walk *w, uint32_t group, int64_t ns, size_t part)
+{
+    const ts_path_part *const p = &w->r->parts[part];
+    if (group != TS_NODE_NONE && 2 * ns >= p->end_ns - p->start_ns)
+        w->r->part_zones[part] = group;
+    if (!sums_add(&w->r->zones, group, ns, part)) w->failed = true;
+}
+
+// The group of what a part is about.
+static uint32_t group_of(path_walk *w, const ts_node *node)
+{
+    if (node->owner < w->names->op_count) return w->names->of[node->owner];
+    const uint32_t group =
+        names_add(w->names, w->replay, node->file, TS_EVENT_API_CALL,
+                  node->type == TS_NODE_JOIN ? 0 : node->name);
+    if (group == TS_NODE_NONE) w->failed = true;
+    return group;
+}
+
+// Asks in what zones a thread was; `launched`: at the moment of a launch,
+// which decides about the whole part.
+static void ask_host(path_walk *w, const ts_node *call, int64_t from,
+                     int64_t to, size_t part, bool launched)
+{
+    const inside_span span = { call->file, call->track, from, to,
+                               2 * part + launched };
+    w->spans[w->span_count++] = span;
+}
+
+// A part on a device: what its operation knows, else where its call was made.
+static void take_operation(path_walk *w, uint32_t index, int64_t ns,
+                           size_t part)
+{
+    ts_operation op;
+    ts_node call;
+    const uint32_t zone = w->zone ? w->zone(w->user, index) : TS_NODE_NONE;
+    if (zone == TS_NODE_NONE && ts_replay_operation(w->replay, index, &op) &&
+        ts_replay_node(w->replay, op.call, &call) && call.track)
+        ask_host(w, &call, call.recorded_ns, call.recorded_ns + 1, part, true);
+    else
+        add_zone(w, zone, ns, part);
+}
+
+static void take_part(path_walk *w, size_t index)
+{
+    const ts_path_part *const p = &w->r->parts[index];
+    const int64_t ns = p->end_ns - p->start_ns;
+    ts_node node, owner;
+    if (!ts_replay_node(w->replay, p->node, &node) ||
+        !ts_replay_node(w->replay, node.owner, &owner)) {
+        add_zone(w, TS_NODE_NONE, ns, index);
+        return;
+    }
+    const uint64_t key =
+        (uint64_t)group_of(w, &owner) * TS_COST_LIMIT + p->cost;
+    if (!sums_add(&w->r->names, key, ns, index)) w->failed = true;
+    if (owner.type == TS_NODE_OPERATION)
+        take_operation(w, node.owner, ns, index);
+    else if (owner.type == TS_NODE_CALL && owner.track)
+        ask_host(w, &owner, p->start_ns, p->end_ns, index, false);
+    else
+        add_zone(w, TS_NODE_NONE, ns, index);
+}
+
+static void take_host(void *user, const inside_span *span, int64_t from,
+                      int64_t to, const inside_frame *frames, uint32_t depth)
+{
+    path_walk *const w = user;
+    const size_t part = span->index / 2;
+    const ts_path_part *const p = &w->r->parts[part];
+    const inside_frame *const f = inside_zone(frames, depth);
+    uint32_t group = TS_NODE_NONE;
+    if (w->failed) return;
+    if (f) {
+        group =
+            names_add(w->names, w->replay, span->file, TS_EVENT_ZONE, f->id);
+        if (group == TS_NODE_NONE) w->failed = true;
+    }
+    add_zone(w, group, span->index & 1 ? p->end_ns - p->start_ns : to - from,
+             part);
+}
+
+/* ---- Order --------------------------------------------------------------- */
+
+typedef struct path_rank {
+    int64_t ns;
+    uint32_t part;
+} path_rank;
+
+static int longer_first(const void *left, const void *right)
+{
+    const path_rank *const a = left, *const b = right;
+    if (a->ns != b->ns) return a->ns > b->ns ? -1 : 1;
+    return (a->part > b->part) - (a->part < b->part);
+}
+
+static bool sort_parts(path_result *r)
+{
+    path_rank *const ranks = malloc((r->part_count + 1) * sizeof *ranks);
+    r->longest = malloc((r->part_count + 1) * sizeof *r->longest);
+    if (!ranks || !r->longest) {
+        free(ranks);
+        return false;
+    }
+    for (uint32_t i = 0; i < r->part_count; i++) {
+        ranks[i].part = i;
+        ranks[i].ns = r->parts[i].end_ns - r->parts[i].start_ns;
+    }
+    qsort(ranks, r->part_count, sizeof *ranks, longer_first);
+    for (size_t i = 0; i < r->part_count; i++)
+        r->longest[i] = ranks[i].part;
+    free(ranks);
+    return true;
+}
+
+static bool copy_parts(path_result *r, ts_replay *replay)
+{
+    ts_path path;
+    if (ts_replay_path(replay, &path) != TS_OK) return false;
+    r->parts = malloc((path.count + 1) * sizeof *r->parts);
+    r->part_zones = malloc((path.count + 1) * sizeof *r->part_zones);
+    if (!r->parts || !r->part_zones) return false;
+    memset(r->part_zones, 0xFF, path.count * sizeof *r->part_zones);
+    memcpy(r->parts, path.parts, path.count * sizeof *r->parts);
+    r->part_count = path.count;
+    memcpy(r->cost_ns, path.cost_ns, sizeof r->cost_ns);
+    r->bound = path.bound;
+    for (int i = 0; i < TS_COST_LIMIT; i++)
+        r->makespan_ns += r->cost_ns[i];
+    return sort_parts(r);
+}
+
+bool path_open(path_result *r, ts_replay *replay, names_index *names,
+               path_zone zone, void *user)
+{
+    memset(r, 0, sizeof *r);
+    path_walk w = {
+        .r = r, .replay = replay, .names = names, .zone = zone, .user = user
+    };
+    bool ok = copy_parts(r, replay);
+    if (ok) w.spans = malloc((r->part_count + 1) * sizeof *w.spans);
+    ok = ok && w.spans;
+    for (size_t i = 0; ok && i < r->part_count; i++)
+        take_part(&w, i);
+    ok = ok && inside_parts(replay, w.spans, w.span_count, take_host, &w) &&
+         !w.failed;
+    free(w.spans);
+    sums_sort(&r->names);
+    sums_sort(&r->zones);
+    return ok;
+}
+
+/* ---- Without ------------------------------------------------------------- */
+
+static bool run(ts_replay *model, const ts_change *change, path_free *result)
+{
+    const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL,
+                                      .changes = change,
+                                      .change_count = change ? 1 : 0 };
+    ts_path path;
+    const ts_result done = ts_replay_run(model, &desc);
+    if (done != TS_OK) return done != TS_ERR_MEMORY;
+    const ts_replay_stats *const s = ts_replay_result(model);
+    if (s->skipped[TS_SKIP_UNMET]) return true;
+    if (ts_replay_path(model, &path) != TS_OK) return false;
+    result->known = true;
+    result->makespan_ns = s->end_ns - s->start_ns;
+    result->bound = path.bound;
+    return true;
+}
+
+// Marks the operations that cost what is to be free.
+static void mark(const ts_replay *model, ts_cost cost, bool *operations)
+{
+    ts_operation op;
+    for (size_t i = 0; ts_replay_operation(model, i, &op); i++)
+        operations[i] = cost == TS_COST_COMPUTE ? op.kind == TS_EVENT_KERNEL
+                        : cost == TS_COST_COPY  ? op.kind == TS_EVENT_MEMCPY ||
+                                                     op.kind == TS_EVENT_MEMSET
+                                               : op.kind == TS_EVENT_COLLECTIVE;
+}
+
+static bool change_for(ts_cost cost, const bool *operations, ts_change *change)
+{
+    const ts_ratio nothing = { 0, 1 };
+    memset(change, 0, sizeof *change);
+    change->factor = nothing;
+    switch (cost) {
+    case TS_COST_HOST: change->type = TS_CHANGE_HOST; return true;
+    case TS_COST_LAUNCH: change->type = TS_CHANGE_NO_LAUNCH; return true;
+    case TS_COST_COMPUTE:
+    case TS_COST_COPY:
+    case TS_COST_COMMUNICATION:
+        change->type = TS_CHANGE_SCALE;
+        change->operations = operations;
+        return true;
+    case TS_COST_SYNC:
+        change->type = TS_CHANGE_CUT;
+        change->edges = 1u << TS_EDGE_SYNC;
+        return true;
+    default: return false;
+    }
+}
+
+bool path_without(path_result *r, ts_replay *model)
+{
+    const uint32_t count = ts_replay_graph(model).operation_count;
+    bool *const operations = malloc(count + 1);
+    bool ok = operations && run(model, NULL, &r->model);
+    for (int i = 0; ok && i < TS_COST_LIMIT; i++) {
+        ts_change change;
+        if (!r->cost_ns[i]) continue;
+        mark(model, (ts_cost)i, operations);
+        if (change_for((ts_cost)i, operations, &change))
+            ok = run(model, &change, &r->free[i]);
+    }
+    free(operations);
+    return ok;
+}
+
+void path_close(path_result *r)
+{
+    sums_close(&r->names);
+    sums_close(&r->zones);
+    free(r->longest);
+    free(r->parts);
+    free(r->part_zones);
+    memset(r, 0, sizeof *r);
+}

@@ -1,0 +1,51 @@
+/*
+    calc_path.h - the critical path by name, by zone, and without its parts
+*/
+#ifndef TS_CALC_PATH_H
+#define TS_CALC_PATH_H
+
+#include "tools/analyze/calc_inside.h"
+#include "tools/analyze/calc_names.h"
+#include "tools/analyze/calc_sums.h"
+
+// What the run would take if one category of costs took no time.
+typedef struct path_free {
+    bool known; // it was run, and all of it ran
+    int64_t makespan_ns;
+    ts_cost bound; // what it would be bound by then
+} path_free;
+
+typedef struct path_result {
+    int64_t makespan_ns; // what all sums below add up to
+    int64_t cost_ns[TS_COST_LIMIT];
+    ts_cost bound;
+    // By name and category: key is group * TS_COST_LIMIT + cost, where the
+    // group is that of the operation or of the call; `most` is a part.
+    sums names;
+    // By innermost zone: of what the host does, that in which it is; of what a
+    // device does, that in which it was launched. TS_NODE_NONE: in none.
+    sums zones;
+    uint32_t *longest;   // parts, the longest first; part_count of them
+    ts_path_part *parts; // a copy
+    // Of each part the innermost zone that it spent half of its time in, at one
+    // go; TS_NODE_NONE: none.
+    uint32_t *part_zones;
+    size_t part_count;
+    path_free model; // unchanged
+    path_free free[TS_COST_LIMIT];
+} path_result;
+
+// The group of the zone that an operation itself says it was launched in, or
+// TS_NODE_NONE. NULL: none does.
+typedef uint32_t (*path_zone)(void *user, uint32_t operation);
+
+// Of the last run of a replay. `names` gets groups of zones and calls. False
+// without memory. Close it in any case.
+bool path_open(path_result *result, ts_replay *replay, names_index *names,
+               path_zone zone, void *user);
+// Runs a replay as a model, once as it is and once without each category that
+// is on the path. False without memory.
+bool path_without(path_result *result, ts_replay *model);
+void path_close(path_result *result);
+
+#endif // TS_CALC_PATH_H
