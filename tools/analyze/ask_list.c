@@ -7,8 +7,10 @@ extern const analyze_question ask_summary;
 extern const analyze_question ask_idle;
 extern const analyze_question ask_launch;
 extern const analyze_question ask_path;
+extern const analyze_question ask_overlap;
 extern const analyze_question ask_memory;
 
 const analyze_question *const analyze_questions[] = {
-    &ask_summary, &ask_idle, &ask_launch, &ask_path, &ask_memory, NULL,
+    &ask_summary, &ask_idle,   &ask_launch, &ask_path,
+    &ask_overlap, &ask_memory, NULL,
 };

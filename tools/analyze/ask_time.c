@@ -84,6 +84,40 @@ ts_text ask_node(analyze_job *job, const ts_replay *replay, uint32_t node,
     return analyze_format(job, "%.*s on %.*s", ASK_TEXT(name), ASK_TEXT(on));
 }
 
+uint64_t *ask_column(analyze_job *job, const ts_replay *replay,
+                     ts_column column, bool *ok)
+{
+    const uint32_t count = ts_replay_graph(replay).operation_count;
+    const uint64_t *values = NULL;
+    size_t rows = 0;
+    uint32_t file = UINT32_MAX;
+    bool any = false;
+    ts_operation op;
+    for (uint32_t i = 0; i < job->file_count && !any; i++)
+        any = analyze_column(job, i, column, &rows);
+    if (!any) return NULL;
+    uint64_t *const all = calloc((size_t)count + 1, sizeof *all);
+    *ok = all;
+    for (uint32_t i = 0; all && ts_replay_operation(replay, i, &op); i++) {
+        if (op.file != file) {
+            file = op.file;
+            values = analyze_column(job, file, column, &rows);
+        }
+        if (values && op.row < rows) all[i] = values[op.row];
+    }
+    return all;
+}
+
+report_evidence ask_evidence(const ts_replay *replay, uint32_t operation)
+{
+    ts_operation op = { 0 };
+    ts_replay_operation(replay, operation, &op);
+    report_evidence e =
+        report_from_to(op.file, op.recorded_start_ns, op.recorded_end_ns);
+    report_evidence_add(&e, operation);
+    return e;
+}
+
 report_section *ask_begin(analyze_job *job, report *r, const char *name,
                           const char *title, ts_replay **replay,
                           ts_timeline **timeline)

@@ -21,6 +21,13 @@ ts_text ask_node(analyze_job *job, const ts_replay *replay, uint32_t node,
 // A thread, or "" if it is not known.
 ts_text ask_thread(analyze_job *job, uint32_t file, uint32_t thread);
 
+// A column of every operation of a replay, by its number; free() it. *ok:
+// false without memory. NULL: all are 0.
+uint64_t *ask_column(analyze_job *job, const ts_replay *replay,
+                     ts_column column, bool *ok);
+// Where an operation is.
+report_evidence ask_evidence(const ts_replay *replay, uint32_t operation);
+
 // Begins a section that needs the graph of the operations. NULL: there is
 // none, and the section says so. *replay, *timeline (may be NULL): as
 // analyze_replay and analyze_timeline give them.
