@@ -170,6 +170,10 @@ typedef struct ts_clock_point {
 } ts_clock_point;
 TS_API bool ts_reader_clock_at(const ts_reader *reader, size_t index,
                                ts_clock_point *point);
+// CLOCK_MONOTONIC_RAW and CLOCK_BOOTTIME at trace time 0, on the machine that
+// the metadata `boot_id` names; false: not known.
+TS_API bool ts_reader_boot(const ts_reader *reader, uint64_t *raw_ns,
+                           uint64_t *boottime_ns);
 
 /* ==== 3. Dictionaries ==================================================== */
 
@@ -506,6 +510,8 @@ typedef struct ts_replay_desc {
     int64_t load_from_ns, load_to_ns;
     int64_t load_before_ns; // how long before the window these are looked
                             // for (0: from the beginning)
+    bool clocks_only;       // load collectives alone, to put clocks right: see
+                            // ts_replay_file_at. None is no failure (false)
 } ts_replay_desc;
 
 /*
@@ -542,18 +548,21 @@ TS_API void ts_replay_close(ts_replay *replay); // NULL is allowed
 
 /*
     Files are numbered as they were given, from 0, which is `reader`. The time
-    axis is that of the first: offset_ns is added to all times of a file. It
-    comes from the Unix time at which both started, if both know it, and from
-    the ends of the `matched` collectives that the file shares with the first,
-    or with files that do: the median of the differences. residual_ns is the
-    median distance from it.
+    axis is that of the first: offset_ns is added to all times of a file.
+    Files of one boot of one machine (metadata `boot_id`) share its clock,
+    which tells exactly how they lie to each other. What lies to the first file
+    by that is right. The others lie by the Unix time at which both started, if
+    both know it, and by the ends of the `matched` collectives that they, or
+    files of the same machine, share with files that are right: the median of
+    the differences. residual_ns is the median distance from it.
 */
 typedef struct ts_replay_file {
     ts_reader *reader;
     int64_t offset_ns;
-    bool realtime; // both files know the Unix time of their start
+    bool realtime; // this and the first know the Unix time of their start
     uint64_t matched;
     int64_t residual_ns;
+    uint32_t clock; // the first file with the same clock: itself, if none has
 } ts_replay_file;
 TS_API bool ts_replay_file_at(const ts_replay *replay, size_t index,
                               ts_replay_file *file);
@@ -3162,6 +3171,23 @@ TS_API bool ts_reader_clock_at(const ts_reader *reader, size_t index,
     return true;
 }
 
+TS_API bool ts_reader_boot(const ts_reader *reader, uint64_t *raw_ns,
+                           uint64_t *boottime_ns)
+{
+    for (size_t i = 0; i < reader->sample_count; i++) {
+        const ts_clock_entry *const entry = &reader->samples[i].entry;
+        const uint64_t time_ns = (uint64_t)ts__clock_time(
+            reader->clocks, reader->samples[i].clock, entry->tick);
+        if (reader->samples[i].clock || !entry->boottime_ns ||
+            entry->type == TS_CLOCK_OTHER)
+            continue;
+        *raw_ns = entry->raw_ns - time_ns;
+        *boottime_ns = entry->boottime_ns - time_ns;
+        return true;
+    }
+    return false;
+}
+
 // Between two samples linearly, so that the clock's corrections are spread;
 // outside by the distance to the nearest.
 TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
@@ -5285,8 +5311,19 @@ typedef struct ts__met { // in order of op
     uint32_t op, meeting;
 } ts__met;
 
+/*
+    A process, or several that one trace holds: what shares correlations,
+    events and a rank. A trace is one part, unless it was made of several
+    (metadata `merge.part`); then it is as many as if they were read apart.
+*/
+typedef struct ts__origin {
+    uint32_t file, local; // its number among those of the file
+    uint32_t process;     // the first process track of it; 0: the session
+} ts__origin;
+
 typedef struct ts__replay_lane {
     uint32_t file, track;
+    uint32_t part;          // the file's first until all are loaded
     uint32_t device;        // index of ts_replay.devices
     uint32_t device_track;  // 0 unknown
     uint32_t context_track; // the device's if there is none
@@ -5317,12 +5354,16 @@ typedef enum ts__call_class {
 } ts__call_class;
 
 struct ts_replay {
-    ts_reader *reader; // of the first file
-    ts__rvec files;    // ts_replay_file
+    ts_reader *reader;   // of the first file
+    ts__rvec files;      // ts_replay_file
+    ts__rvec parts;      // ts__origin, by file
+    ts__rvec part_first; // uint32_t: that of each file
+    ts__rmap part_of;    // those of process tracks, by file and track
     ts_allocator allocator;
     ts_deps deps;
     uint32_t queue_depth, connections;
     bool no_inference;
+    bool clocks_only;
     bool windowed;              // only what touches [load_from, load_to) is
     int64_t load_from, load_to; // loaded, and its calls no earlier than
     int64_t calls_from;         // this
@@ -5389,6 +5430,14 @@ static uint8_t *ts__replay_flags(const ts_replay *r)
 static uint32_t ts__replay_file_of(const ts_replay *r, uint32_t node)
 {
     return ts__replay_lane_at(r, ts__replay_lanes(r)[node])->file;
+}
+static uint32_t ts__replay_part_of(const ts_replay *r, uint32_t node)
+{
+    return ts__replay_lane_at(r, ts__replay_lanes(r)[node])->part;
+}
+static ts__origin *ts__replay_part(const ts_replay *r, uint32_t part)
+{
+    return (ts__origin *)r->parts.data + part;
 }
 // A file and a number that means something in it alone.
 static uint64_t ts__replay_key(uint32_t file, uint32_t number)
@@ -5460,7 +5509,7 @@ typedef struct ts__loader {
     bool deps_failed;
     ts__rvec classes;     // of each of its names, in the order of their numbers
     ts__rvec colls;       // ts__coll: of rows that are collectives
-    ts__rvec jobs;        // ts__job of each file
+    ts__rvec jobs;        // ts__job of each part
     ts__rvec rows;        // ts__row, in file order
     ts__rvec chunk_row;   // of each chunk: its first row, or TS_NODE_NONE
     ts__rvec chunk_place; // its place in the file
@@ -5490,7 +5539,7 @@ typedef struct ts__coll {
     uint64_t communicator, sequence, size, ranks, peer;
 } ts__coll;
 
-// What a file says about the job of which its process is one.
+// What a part says about the job of which its process is one.
 typedef struct ts__job {
     uint64_t rank;  // the number of its process plus 1; 0 unknown
     uint32_t ranks; // where a collective does not say; 0 unknown
@@ -5620,6 +5669,8 @@ static uint64_t ts__kinds_gpu(void)
 static uint32_t ts__chunk_rows(const ts__loader *l, size_t chunk,
                                const ts_chunk_info *info)
 {
+    if (l->replay->clocks_only && info->header.event != TS_EVENT_COLLECTIVE)
+        return 0;
     return l->replay->windowed ? ((const uint32_t *)l->chunk_rows.data)[chunk]
                                : info->header.count;
 }
@@ -5719,8 +5770,9 @@ static void ts__loader_compact(ts__loader *l)
 
 static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
 {
-    const ts_filter filter =
-        ts__loader_window(l, ts__kinds_gpu(), l->replay->load_from);
+    const uint64_t kinds =
+        l->replay->clocks_only ? TS_FILTER(COLLECTIVE) : ts__kinds_gpu();
+    const ts_filter filter = ts__loader_window(l, kinds, l->replay->load_from);
     // A damaged chunk costs its own rows; the reader's list has it.
     ts_result scan = TS_OK;
     if (l->replay->windowed) {
@@ -5737,6 +5789,77 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
     if (scan == TS_ERR_MEMORY) return scan;
     ts__loader_compact(l);
     return TS_OK;
+}
+
+/* ---- 9.20.1 Replay: traces that were made of several --------------------- */
+
+#define TS__PARTS_MAX 32767
+
+static bool ts__parts_push(ts_replay *r, uint32_t file, size_t first)
+{
+    ts__origin *const part =
+        (ts__origin *)ts__rvec_push(&r->allocator, &r->parts, sizeof *part);
+    if (!part) return false;
+    part->file = file;
+    part->local = (uint32_t)(r->parts.count - 1 - first);
+    part->process = 0;
+    return true;
+}
+
+// What the process tracks of a file say. A number that is too high for its
+// tracks is none.
+static bool ts__parts_read(ts_replay *r, uint32_t file, size_t first)
+{
+    static const char key[] = "merge.part";
+    const ts_reader *const reader = ts__replay_file(r, file)->reader;
+    const uint32_t most = ts_reader_info(reader)->track_count;
+    ts_metadata m;
+    for (size_t i = 0; ts_reader_metadata_at(reader, i, &m); i++) {
+        if (!m.track || m.type != TS_VALUE_INT || m.number < 0 ||
+            m.number >= most || m.number >= TS__PARTS_MAX ||
+            m.key.size != sizeof key - 1 ||
+            memcmp(m.key.text, key, m.key.size) != 0)
+            continue;
+        const size_t part = first + (size_t)m.number;
+        while (r->parts.count <= part)
+            if (!ts__parts_push(r, file, first)) return false;
+        ts__origin *const of = ts__replay_part(r, (uint32_t)part);
+        if (!of->process) of->process = m.track;
+        if (!ts__rmap_put(&r->allocator, &r->part_of,
+                          ts__replay_key(file, m.track), (uint32_t)part))
+            return false;
+    }
+    return true;
+}
+
+// Adds the parts of a file: one, unless it was made of several.
+static bool ts__parts_add(ts_replay *r, uint32_t file)
+{
+    const size_t first = r->parts.count;
+    uint32_t *const at =
+        (uint32_t *)ts__rvec_push(&r->allocator, &r->part_first, sizeof *at);
+    if (!at) return false;
+    *at = (uint32_t)first;
+    return ts__parts_read(r, file, first) &&
+           (r->parts.count > first || ts__parts_push(r, file, first));
+}
+
+// The part that a track is of. Parents are hostile: they may go round in
+// circles.
+static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
+                               uint32_t track)
+{
+    const ts_reader *const reader = ts__replay_file(r, file)->reader;
+    const uint32_t first = ((const uint32_t *)r->part_first.data)[file];
+    ts_track found = { 0 };
+    found.parent = track;
+    for (int depth = 0; depth < 16 && found.parent; depth++) {
+        const uint32_t part =
+            ts__rmap_get(&r->part_of, ts__replay_key(file, found.parent));
+        if (part != TS_NODE_NONE) return part;
+        if (!ts_reader_track(reader, found.parent, &found)) break;
+    }
+    return first;
 }
 
 /* ---- 9.21.1 Replay: dependencies that the source says -------------------- */
@@ -6315,9 +6438,10 @@ static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
 {
     const ts_reader *const reader = ts__replay_file(r, lane->file)->reader;
     ts_track track;
+    lane->part = ts__parts_find(r, lane->file, lane->track);
     lane->type = TS_TRACK_STREAM; // so are tracks that nothing defines
     if (ts_reader_track(reader, lane->track, &track)) {
-        lane->type = track.type;
+        if (track.type) lane->type = track.type;
         lane->number = track.number;
         lane->flags = track.flags;
         for (int depth = 0; depth < 8; depth++) {
@@ -6338,17 +6462,17 @@ static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
         lane->type != TS_TRACK_DEVICE && lane->type != TS_TRACK_CONTEXT;
 }
 
-// Threads first, then devices of each file; on one device by kind of track
+// Threads first, then devices of each part; on one device by kind of track
 // and number.
 static int ts__replay_lane_compare(const void *left, const void *right)
 {
     const ts__replay_lane *const a = (const ts__replay_lane *)left;
     const ts__replay_lane *const b = (const ts__replay_lane *)right;
-    const uint64_t of_a[] = { a->operations,     a->file,
+    const uint64_t of_a[] = { a->operations,     a->part,
                               a->device_number,  a->device_track,
                               (uint64_t)a->type, a->number,
                               a->track };
-    const uint64_t of_b[] = { b->operations,     b->file,
+    const uint64_t of_b[] = { b->operations,     b->part,
                               b->device_number,  b->device_track,
                               (uint64_t)b->type, b->number,
                               b->track };
@@ -6417,7 +6541,7 @@ static bool ts__loader_lanes(ts__loader *l)
 // One result for each lane with operations and each device with such lanes.
 static bool ts__replay_results(ts_replay *r)
 {
-    uint32_t device = TS_NODE_NONE, file = 0;
+    uint32_t device = TS_NODE_NONE, part = 0;
     for (size_t i = 0; i < r->lanes.count; i++) {
         ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         lane->device = TS_NODE_NONE;
@@ -6431,7 +6555,7 @@ static bool ts__replay_results(ts_replay *r)
         if (!own) return false;
         *own = result;
         if (r->device_results.count && device == lane->device_track &&
-            file == lane->file) {
+            part == lane->part) {
             lane->device = (uint32_t)r->device_results.count - 1;
             continue;
         }
@@ -6440,7 +6564,7 @@ static bool ts__replay_results(ts_replay *r)
         if (!shared) return false;
         *shared = result;
         shared->track = device = lane->device_track;
-        file = lane->file;
+        part = lane->part;
         lane->device = (uint32_t)r->device_results.count - 1;
     }
     return true;
@@ -6751,10 +6875,12 @@ static uint64_t ts__meet_name(const ts__loader *l, const ts__row *row)
     return XXH3_64bits(name.text, name.size);
 }
 
-static uint64_t ts__meet_number(ts_reader *reader, const char *key)
+static uint64_t ts__meet_number(ts_reader *reader, uint32_t process,
+                                const char *key)
 {
     ts_metadata found;
-    if (!ts_reader_metadata(reader, 0, key, &found) ||
+    if ((!ts_reader_metadata(reader, process, key, &found) &&
+         !ts_reader_metadata(reader, 0, key, &found)) ||
         found.type != TS_VALUE_INT || found.number < 0 ||
         found.number >= UINT32_MAX)
         return UINT64_MAX;
@@ -6762,22 +6888,27 @@ static uint64_t ts__meet_number(ts_reader *reader, const char *key)
 }
 
 /*
-    Once per file, as a search goes through all its metadata. A collective
+    Once per part, as a search goes through all its metadata. A collective
     that does not say who takes part is of all processes of the job, unless
     the job has groups of them.
 */
 static bool ts__meet_jobs(ts__loader *l)
 {
-    const size_t count = l->replay->files.count;
+    const size_t count = l->replay->parts.count;
     if (!ts__rvec_fill(l->allocator, &l->jobs, sizeof(ts__job), count, 0))
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        ts_reader *const reader = ts__replay_file(l->replay, i)->reader;
+        const ts__origin *const part = ts__replay_part(l->replay, i);
+        ts_reader *const reader =
+            ts__replay_file(l->replay, part->file)->reader;
         ts__job *const job = (ts__job *)l->jobs.data + i;
         ts_metadata groups;
-        job->rank = ts__meet_number(reader, "rank") + 1;
-        const uint64_t ranks = ts__meet_number(reader, "world_size");
+        job->rank = ts__meet_number(reader, part->process, "rank") + 1;
+        const uint64_t ranks =
+            ts__meet_number(reader, part->process, "world_size");
         if (ranks > 1 && ranks < UINT32_MAX &&
+            !ts_reader_metadata(reader, part->process, "process_groups",
+                                &groups) &&
             !ts_reader_metadata(reader, 0, "process_groups", &groups))
             job->ranks = (uint32_t)ranks;
     }
@@ -6786,8 +6917,8 @@ static bool ts__meet_jobs(ts__loader *l)
 
 static const ts__job *ts__meet_job(const ts__loader *l, const ts__row *row)
 {
-    const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
-    return (const ts__job *)l->jobs.data + file;
+    const uint32_t part = ts__replay_lane_at(l->replay, row->track)->part;
+    return (const ts__job *)l->jobs.data + part;
 }
 
 /*
@@ -7018,10 +7149,16 @@ static bool ts__meet_list(ts__loader *l, ts__rvec *members)
     return true;
 }
 
+// The file whose clock a lane's times go by.
+static uint32_t ts__meet_clock(const ts__loader *l, uint32_t lane)
+{
+    const uint32_t file = ts__replay_lane_at(l->replay, lane)->file;
+    return ts__replay_file(l->replay, file)->clock;
+}
+
 static uint32_t ts__meet_file(const ts__loader *l, uint32_t row)
 {
-    const uint32_t lane = ts__loader_row(l, row)->track;
-    return ts__replay_lane_at(l->replay, lane)->file;
+    return ts__meet_clock(l, ts__loader_row(l, row)->track);
 }
 
 // How far members of files whose clock is not known yet end before one whose
@@ -7092,7 +7229,7 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
     }
     for (size_t i = 0; i < l->calls.count; i++) {
         const ts__row_call *const call = ts__loader_call(l, i);
-        const uint32_t file = ts__replay_lane_at(r, call->track)->file;
+        const uint32_t file = ts__meet_clock(l, call->track);
         if (!ts__replay_time_ok(call->start + shift[file])) shift[file] = 0;
     }
     for (size_t i = 0; i < l->rows.count; i++) {
@@ -7103,10 +7240,14 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
     }
     for (size_t i = 0; i < l->calls.count; i++) {
         ts__row_call *const call = ts__loader_call(l, i);
-        call->start += shift[ts__replay_lane_at(r, call->track)->file];
+        call->start += shift[ts__meet_clock(l, call->track)];
     }
-    for (uint32_t i = 0; i < r->files.count; i++)
-        ts__replay_file(r, i)->offset_ns += shift[i];
+    for (uint32_t i = 0; i < r->files.count; i++) {
+        ts_replay_file *const file = ts__replay_file(r, i);
+        file->offset_ns += shift[file->clock];
+        file->matched = ts__replay_file(r, file->clock)->matched;
+        file->residual_ns = ts__replay_file(r, file->clock)->residual_ns;
+    }
 }
 
 /*
@@ -7300,18 +7441,57 @@ static int64_t ts__replay_offset(const ts_replay *r, ts_replay_file *file)
     return offset;
 }
 
+static bool ts__replay_boot(const ts_reader *reader, ts_text *boot,
+                            uint64_t *raw_ns)
+{
+    uint64_t boottime_ns;
+    ts_metadata m;
+    if (!ts_reader_metadata(reader, 0, "boot_id", &m) ||
+        m.type != TS_VALUE_TEXT || !m.text.size)
+        return false;
+    *boot = m.text;
+    return ts_reader_boot(reader, raw_ns, &boottime_ns);
+}
+
+// Looks for a file with the clock of the same machine: that is exact.
+static void ts__replay_clock(const ts_replay *r, uint32_t file)
+{
+    ts_replay_file *const own = ts__replay_file(r, file);
+    ts_text boot, other;
+    uint64_t raw, other_raw;
+    own->clock = file;
+    if (!ts__replay_boot(own->reader, &boot, &raw)) return;
+    for (uint32_t i = 0; i < file; i++) {
+        const ts_replay_file *const first = ts__replay_file(r, i);
+        if (first->clock != i ||
+            !ts__replay_boot(first->reader, &other, &other_raw) ||
+            other.size != boot.size ||
+            memcmp(other.text, boot.text, boot.size) != 0)
+            continue;
+        const int64_t apart = (int64_t)(raw - other_raw);
+        if (!ts__replay_time_ok(apart) ||
+            !ts__replay_time_ok(first->offset_ns + apart))
+            return;
+        own->clock = i;
+        own->offset_ns = first->offset_ns + apart;
+        return;
+    }
+}
+
 static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
 {
     ts_replay_file *const f = ts__replay_file(l->replay, file);
     l->reader = f->reader;
     l->file = file;
     l->offset = f->offset_ns = ts__replay_offset(l->replay, f);
+    ts__replay_clock(l->replay, file);
+    l->offset = f->offset_ns;
     l->row_first = l->rows.count;
     l->call_first = l->calls.count;
-    ts_result rows = ts__loader_rows(l, threads);
-    if (rows == TS_OK) rows = ts__loader_deps(l);
-    const ts_result result =
-        rows == TS_OK ? ts__loader_calls(l, threads) : rows;
+    ts_result result = ts__loader_rows(l, threads);
+    const bool all = !l->replay->clocks_only;
+    if (result == TS_OK && all) result = ts__loader_deps(l);
+    if (result == TS_OK && all) result = ts__loader_calls(l, threads);
     if (result != TS_OK) return result;
     if (!ts__loader_match(l) || !ts__loader_polls(l)) return TS_ERR_MEMORY;
     ts__loader_keep(l);
@@ -7327,7 +7507,8 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
     ts_result result = TS_OK;
     for (uint32_t i = 0; result == TS_OK && i < r->files.count; i++)
         result = ts__loader_file(&l, i, threads);
-    if (result == TS_OK && !r->stats.loaded) result = TS_ERR_NOT_FOUND;
+    if (result == TS_OK && !r->stats.loaded && !r->clocks_only)
+        result = TS_ERR_NOT_FOUND;
     if (result == TS_OK && !(ts__loader_lanes(&l) && ts__replay_results(r) &&
                              ts__loader_meet(&l) && ts__loader_ops(&l) &&
                              ts__loader_add_calls(&l) && ts__replay_queue(r) &&
@@ -7390,11 +7571,11 @@ typedef struct ts__builder {
     ts_replay *replay;
     const ts_allocator *allocator;
     ts__rvec edges, lanes, groups;
-    ts__rmap group_of; // file and track
+    ts__rmap group_of; // part and track
     ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
-    ts__rvec only;     // uint32_t of each file: a lane of its only device
-    ts__rvec silent;   // bool of each file: of its records it has only calls
+    ts__rvec only;     // uint32_t of each part: a lane of its only device
+    ts__rvec silent;   // bool of each part: of its records it has only calls
     ts__rvec asks;     // ts__ask: calls that wait for what nobody tells
     ts__rvec hardware; // uint32_t: last operation of each hardware queue
     ts__rsort sort;
@@ -7674,13 +7855,12 @@ static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
     return (ts__rmap *)b->event_of.data + ts__replay_file_of(b->replay, op);
 }
 
-// Calls record events, but the source does not say which.
+// Calls that record events are among those of a file.
 static bool ts__file_silent(const ts_reader *reader)
 {
     const ts__table *const table = &reader->tables[TS_CHUNK_NAMES];
     const uint64_t *const counts = ts_reader_info(reader)->counts;
-    if (counts[TS_EVENT_EVENT_RECORD] || !counts[TS_EVENT_API_CALL])
-        return false;
+    if (!counts[TS_EVENT_API_CALL]) return false;
     for (size_t i = 0; i < table->count; i++) {
         const ts_text name = { (const char *)table->items[i].body,
                                table->items[i].size };
@@ -7689,9 +7869,28 @@ static bool ts__file_silent(const ts_reader *reader)
     return false;
 }
 
+// Calls record events, but the source does not say which.
+static void ts__builder_silence(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    bool *const silent = (bool *)b->silent.data;
+    for (uint32_t i = 0, last = TS_NODE_NONE; i < r->parts.count; i++) {
+        const uint32_t file = ts__replay_part(r, i)->file;
+        silent[i] = file == last
+                        ? silent[i - 1]
+                        : ts__file_silent(ts__replay_file(r, file)->reader);
+        last = file;
+    }
+    for (uint32_t i = 0; i < r->events.count; i++) {
+        const uint32_t op = ts__replay_event(r, i)->op;
+        if (ts__replay_op(r, op)->kind == TS_EVENT_EVENT_RECORD)
+            silent[ts__replay_part_of(r, op)] = false;
+    }
+}
+
 static bool ts__builder_silent(const ts__builder *b, uint32_t op)
 {
-    return ((const bool *)b->silent.data)[ts__replay_file_of(b->replay, op)];
+    return ((const bool *)b->silent.data)[ts__replay_part_of(b->replay, op)];
 }
 
 static void ts__builder_wait_event(ts__builder *b, uint32_t op,
@@ -7743,7 +7942,7 @@ static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
     const ts_replay *const r = b->replay;
     const uint32_t used = ts__builder_lane(b, ts__replay_lanes(r)[call])->used;
     if (used != TS_NODE_NONE) return used;
-    return ((const uint32_t *)b->only.data)[ts__replay_file_of(r, call)];
+    return ((const uint32_t *)b->only.data)[ts__replay_part_of(r, call)];
 }
 
 static void ts__builder_ask(ts__builder *b, uint32_t call)
@@ -7860,11 +8059,11 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
         ts__builder_dirty(b, index, TS__REACH_BLOCKING);
 }
 
-// A device or context of a file.
-static uint32_t ts__builder_group_of(ts__builder *b, uint32_t file,
+// A device or context of a part.
+static uint32_t ts__builder_group_of(ts__builder *b, uint32_t part,
                                      uint32_t track)
 {
-    const uint64_t key = ts__replay_key(file, track);
+    const uint64_t key = ts__replay_key(part, track);
     const uint32_t known = ts__rmap_get(&b->group_of, key);
     if (known != TS_NODE_NONE) return known;
     ts__group *const group =
@@ -7881,7 +8080,7 @@ static uint32_t ts__builder_group_of(ts__builder *b, uint32_t file,
     return index;
 }
 
-// The device of files that use one alone.
+// The device of parts that use one alone.
 static void ts__builder_only(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
@@ -7889,15 +8088,15 @@ static void ts__builder_only(ts__builder *b)
     for (uint32_t i = (uint32_t)r->lanes.count; i-- > 0;) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         if (!lane->operations) continue;
-        const uint32_t other = only[lane->file];
+        const uint32_t other = only[lane->part];
         if (other != TS_NODE_NONE - 1)
-            only[lane->file] =
+            only[lane->part] =
                 other == TS_NODE_NONE ||
                         ts__replay_lane_at(r, other)->device == lane->device
                     ? i
                     : TS_NODE_NONE - 1; // several
     }
-    for (size_t i = 0; i < r->files.count; i++)
+    for (size_t i = 0; i < r->parts.count; i++)
         if (only[i] == TS_NODE_NONE - 1) only[i] = TS_NODE_NONE;
 }
 
@@ -7908,17 +8107,15 @@ static bool ts__builder_lanes(ts__builder *b)
                        r->lanes.count, 0xFF) ||
         !ts__rvec_fill(b->allocator, &b->event_of, sizeof(ts__rmap),
                        r->files.count, 0) ||
-        !ts__rvec_fill(b->allocator, &b->only, sizeof(uint32_t), r->files.count,
+        !ts__rvec_fill(b->allocator, &b->only, sizeof(uint32_t), r->parts.count,
                        0xFF) ||
-        !ts__rvec_fill(b->allocator, &b->silent, sizeof(bool), r->files.count,
+        !ts__rvec_fill(b->allocator, &b->silent, sizeof(bool), r->parts.count,
                        0) ||
         !ts__rvec_fill(b->allocator, &b->hardware, sizeof(uint32_t),
                        r->device_results.count * r->connections, 0xFF))
         return false;
     ts__builder_only(b);
-    for (uint32_t i = 0; i < r->files.count; i++)
-        ((bool *)b->silent.data)[i] =
-            ts__file_silent(ts__replay_file(r, i)->reader);
+    ts__builder_silence(b);
     for (uint32_t i = 0; i < r->lanes.count && !b->failed; i++) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         ts__lane_state *const state = ts__builder_lane(b, i);
@@ -7926,9 +8123,9 @@ static bool ts__builder_lanes(ts__builder *b)
         state->epoch = 0;
         state->free = lane->flags & TS_STREAM_NON_BLOCKING;
         state->group[TS__REACH_DEVICE] =
-            ts__builder_group_of(b, lane->file, lane->device_track);
+            ts__builder_group_of(b, lane->part, lane->device_track);
         state->group[TS__REACH_CONTEXT] = state->group[TS__REACH_BLOCKING] =
-            ts__builder_group_of(b, lane->file, lane->context_track);
+            ts__builder_group_of(b, lane->part, lane->context_track);
         if (!b->failed && lane->operations && lane->fifo &&
             lane->flags & TS_STREAM_LEGACY_DEFAULT)
             ts__builder_group(b, state->group[TS__REACH_BLOCKING])->has_legacy =
@@ -9062,13 +9259,13 @@ static uint32_t ts__infer_answer(const ts_replay *r, const ts__infer *f,
     const int64_t done =
         recent == TS_NODE_NONE ? TS__NO_TIME : ts__replay_end(r, recent);
     if (done >= soonest && done <= end) return recent;
-    const uint32_t file = ts__replay_file_of(r, ask->call);
+    const uint32_t part = ts__replay_part_of(r, ask->call);
     const uint32_t *const ops = (const uint32_t *)f->ended.data;
     size_t at = ts__infer_ended_by(r, ops, f->ended.count, end);
     for (int step = 0; at && step < TS__INFER_STEPS; step++) {
         const uint32_t op = ops[--at];
         if (ts__replay_end(r, op) < soonest) break;
-        if (ts__replay_file_of(r, op) == file &&
+        if (ts__replay_part_of(r, op) == part &&
             ts__replay_op(r, op)->issue <= start)
             return op;
     }
@@ -9116,7 +9313,7 @@ static void ts__builder_infer(ts__builder *b)
 */
 #define TS__TURN_CALLS 8
 
-typedef struct ts__turn {              // of each file
+typedef struct ts__turn {              // of each part
     uint32_t lane, first, last, count; // the run of now: thread and calls
     uint32_t before;                   // last call of the long run before it
 } ts__turn;
@@ -9164,16 +9361,16 @@ static void ts__builder_turns(ts__builder *b)
     const ts_replay *const r = b->replay;
     ts__rvec launches = { 0 }, turns = { 0 };
     if (!ts__turns_launching(b, &launches) ||
-        !ts__rvec_fill(b->allocator, &turns, sizeof(ts__turn), r->files.count,
+        !ts__rvec_fill(b->allocator, &turns, sizeof(ts__turn), r->parts.count,
                        0xFF))
         b->failed = true;
-    for (uint32_t i = 0; i < r->files.count && !b->failed; i++)
+    for (uint32_t i = 0; i < r->parts.count && !b->failed; i++)
         ((ts__turn *)turns.data)[i].count = 0;
     for (uint32_t i = 0; i < r->call_count && !b->failed; i++) {
         const uint32_t call = r->op_count + i;
         if (((const bool *)launches.data)[i])
             ts__turn_call(
-                b, (ts__turn *)turns.data + ts__replay_file_of(r, call), call);
+                b, (ts__turn *)turns.data + ts__replay_part_of(r, call), call);
     }
     ts__rvec_close(b->allocator, &launches);
     ts__rvec_close(b->allocator, &turns);
@@ -9729,6 +9926,8 @@ static bool ts__replay_files(ts_replay *r, const ts_replay_desc *desc)
         return false;
     for (uint32_t i = 0; i < count; i++)
         ts__replay_file(r, i)->reader = i ? desc->more[i - 1] : r->reader;
+    for (uint32_t i = 0; i < count; i++)
+        if (!ts__parts_add(r, i)) return false;
     return true;
 }
 
@@ -9777,6 +9976,7 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     r->queue_depth = desc->queue_depth ? desc->queue_depth : 1024;
     r->connections = desc->connections;
     r->no_inference = desc->no_inference;
+    r->clocks_only = desc->clocks_only;
     ts__load_window(r, desc);
     ts_result result = ts__replay_files(r, desc)
                            ? ts__replay_load(r, desc->threads)
@@ -9801,18 +10001,38 @@ TS_API void ts_replay_close(ts_replay *replay)
     if (!replay) return;
     const ts_allocator a = replay->allocator;
     ts__model_close(replay);
-    ts__rvec *const vecs[] = {
-        &replay->files,        &replay->ops,          &replay->call_names,
-        &replay->call_classes, &replay->events,       &replay->places,
-        &replay->meetings,     &replay->members,      &replay->met,
-        &replay->joined,       &replay->queued,       &replay->deps_named,
-        &replay->call_numbers, &replay->lanes,        &replay->waiters,
-        &replay->time,         &replay->duration,     &replay->lane,
-        &replay->flags,        &replay->offsets,      &replay->targets,
-        &replay->kinds,        &replay->start,        &replay->gap,
-        &replay->changed,      &replay->lane_results, &replay->device_results,
-        &replay->circle,       &replay->ends
-    };
+    ts__rvec *const vecs[] = { &replay->files,
+                               &replay->ops,
+                               &replay->call_names,
+                               &replay->call_classes,
+                               &replay->events,
+                               &replay->places,
+                               &replay->meetings,
+                               &replay->members,
+                               &replay->met,
+                               &replay->joined,
+                               &replay->queued,
+                               &replay->deps_named,
+                               &replay->call_numbers,
+                               &replay->lanes,
+                               &replay->waiters,
+                               &replay->time,
+                               &replay->duration,
+                               &replay->lane,
+                               &replay->flags,
+                               &replay->offsets,
+                               &replay->targets,
+                               &replay->kinds,
+                               &replay->start,
+                               &replay->gap,
+                               &replay->changed,
+                               &replay->lane_results,
+                               &replay->device_results,
+                               &replay->circle,
+                               &replay->ends,
+                               &replay->parts,
+                               &replay->part_of.entries,
+                               &replay->part_first };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);
@@ -10142,9 +10362,11 @@ static bool ts__figures_identity(const ts_replay *r, uint32_t index,
     const ts__replay_lane *const lane =
         ts__replay_lane_at(r, ts__replay_lanes(r)[index]);
     id->place = op->kind | (uint64_t)lane->type << 8 |
-                (uint64_t)lane->file << 16 | lane->device_number << 32;
+                (uint64_t)lane->part << 16 | lane->device_number << 32;
     id->stream = lane->number;
     id->correlation = op->correlation;
+    if (op->correlation >> 48 == ts__replay_part(r, lane->part)->local)
+        id->correlation &= (UINT64_C(1) << 48) - 1; // as if it were alone
     id->start = ((const int64_t *)r->start.data)[index];
     id->end = ts__op_end(r, index);
     return ts__figures_name(r, known, hashes, index, &id->name);
@@ -10695,8 +10917,8 @@ static uint32_t ts__node_name(const ts_replay *r, uint32_t node)
 
 // All that tells classes apart; hashed as it is.
 typedef struct ts__class_key {
-    uint32_t kind, from, to, part; // part: direction of a copy
-    uint32_t device, name, file, level;
+    uint32_t kind, from, to, part;      // part: direction of a copy
+    uint32_t device, name, file, level; // file: part
 } ts__class_key;
 
 static ts__class_key ts__class_of_edge(const ts_replay *r, uint32_t from,
@@ -10711,7 +10933,7 @@ static ts__class_key ts__class_of_edge(const ts_replay *r, uint32_t from,
     const ts__replay_lane *const lane =
         ts__replay_lane_at(r, ts__replay_lanes(r)[to]);
     key.device = lane->device;
-    key.file = lane->file;
+    key.file = lane->part;
     key.name = ts__node_name(r, to);
     if (!key.name && key.kind == TS_EDGE_LAUNCH)
         key.name = ts__node_name(r, from);
@@ -10771,7 +10993,7 @@ static uint32_t ts__class_find(ts_replay *r, ts__model *m,
         c->pub.device =
             ((const ts_lane *)r->device_results.data)[key->device].track;
     c->pub.name = key->name;
-    c->pub.file = key->file;
+    c->pub.file = ts__replay_part(r, key->file)->file;
     const uint32_t index = (uint32_t)(m->classes.count - 1);
     if (!ts__rmap_put(&r->allocator, &m->known, hash, index))
         return TS_NODE_NONE;

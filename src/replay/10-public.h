@@ -170,6 +170,10 @@ typedef struct ts_clock_point {
 } ts_clock_point;
 TS_API bool ts_reader_clock_at(const ts_reader *reader, size_t index,
                                ts_clock_point *point);
+// CLOCK_MONOTONIC_RAW and CLOCK_BOOTTIME at trace time 0, on the machine that
+// the metadata `boot_id` names; false: not known.
+TS_API bool ts_reader_boot(const ts_reader *reader, uint64_t *raw_ns,
+                           uint64_t *boottime_ns);
 
 /* ==== 3. Dictionaries ==================================================== */
 

@@ -134,6 +134,8 @@ typedef struct ts_replay_desc {
     int64_t load_from_ns, load_to_ns;
     int64_t load_before_ns; // how long before the window these are looked
                             // for (0: from the beginning)
+    bool clocks_only;       // load collectives alone, to put clocks right: see
+                            // ts_replay_file_at. None is no failure (false)
 } ts_replay_desc;
 
 /*
@@ -170,18 +172,21 @@ TS_API void ts_replay_close(ts_replay *replay); // NULL is allowed
 
 /*
     Files are numbered as they were given, from 0, which is `reader`. The time
-    axis is that of the first: offset_ns is added to all times of a file. It
-    comes from the Unix time at which both started, if both know it, and from
-    the ends of the `matched` collectives that the file shares with the first,
-    or with files that do: the median of the differences. residual_ns is the
-    median distance from it.
+    axis is that of the first: offset_ns is added to all times of a file.
+    Files of one boot of one machine (metadata `boot_id`) share its clock,
+    which tells exactly how they lie to each other. What lies to the first file
+    by that is right. The others lie by the Unix time at which both started, if
+    both know it, and by the ends of the `matched` collectives that they, or
+    files of the same machine, share with files that are right: the median of
+    the differences. residual_ns is the median distance from it.
 */
 typedef struct ts_replay_file {
     ts_reader *reader;
     int64_t offset_ns;
-    bool realtime; // both files know the Unix time of their start
+    bool realtime; // this and the first know the Unix time of their start
     uint64_t matched;
     int64_t residual_ns;
+    uint32_t clock; // the first file with the same clock: itself, if none has
 } ts_replay_file;
 TS_API bool ts_replay_file_at(const ts_replay *replay, size_t index,
                               ts_replay_file *file);

@@ -795,6 +795,23 @@ TS_API bool ts_reader_clock_at(const ts_reader *reader, size_t index,
     return true;
 }
 
+TS_API bool ts_reader_boot(const ts_reader *reader, uint64_t *raw_ns,
+                           uint64_t *boottime_ns)
+{
+    for (size_t i = 0; i < reader->sample_count; i++) {
+        const ts_clock_entry *const entry = &reader->samples[i].entry;
+        const uint64_t time_ns = (uint64_t)ts__clock_time(
+            reader->clocks, reader->samples[i].clock, entry->tick);
+        if (reader->samples[i].clock || !entry->boottime_ns ||
+            entry->type == TS_CLOCK_OTHER)
+            continue;
+        *raw_ns = entry->raw_ns - time_ns;
+        *boottime_ns = entry->boottime_ns - time_ns;
+        return true;
+    }
+    return false;
+}
+
 // Between two samples linearly, so that the clock's corrections are spread;
 // outside by the distance to the nearest.
 TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)

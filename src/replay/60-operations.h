@@ -289,8 +289,19 @@ typedef struct ts__met { // in order of op
     uint32_t op, meeting;
 } ts__met;
 
+/*
+    A process, or several that one trace holds: what shares correlations,
+    events and a rank. A trace is one part, unless it was made of several
+    (metadata `merge.part`); then it is as many as if they were read apart.
+*/
+typedef struct ts__origin {
+    uint32_t file, local; // its number among those of the file
+    uint32_t process;     // the first process track of it; 0: the session
+} ts__origin;
+
 typedef struct ts__replay_lane {
     uint32_t file, track;
+    uint32_t part;          // the file's first until all are loaded
     uint32_t device;        // index of ts_replay.devices
     uint32_t device_track;  // 0 unknown
     uint32_t context_track; // the device's if there is none
@@ -321,12 +332,16 @@ typedef enum ts__call_class {
 } ts__call_class;
 
 struct ts_replay {
-    ts_reader *reader; // of the first file
-    ts__rvec files;    // ts_replay_file
+    ts_reader *reader;   // of the first file
+    ts__rvec files;      // ts_replay_file
+    ts__rvec parts;      // ts__origin, by file
+    ts__rvec part_first; // uint32_t: that of each file
+    ts__rmap part_of;    // those of process tracks, by file and track
     ts_allocator allocator;
     ts_deps deps;
     uint32_t queue_depth, connections;
     bool no_inference;
+    bool clocks_only;
     bool windowed;              // only what touches [load_from, load_to) is
     int64_t load_from, load_to; // loaded, and its calls no earlier than
     int64_t calls_from;         // this
@@ -393,6 +408,14 @@ static uint8_t *ts__replay_flags(const ts_replay *r)
 static uint32_t ts__replay_file_of(const ts_replay *r, uint32_t node)
 {
     return ts__replay_lane_at(r, ts__replay_lanes(r)[node])->file;
+}
+static uint32_t ts__replay_part_of(const ts_replay *r, uint32_t node)
+{
+    return ts__replay_lane_at(r, ts__replay_lanes(r)[node])->part;
+}
+static ts__origin *ts__replay_part(const ts_replay *r, uint32_t part)
+{
+    return (ts__origin *)r->parts.data + part;
 }
 // A file and a number that means something in it alone.
 static uint64_t ts__replay_key(uint32_t file, uint32_t number)
@@ -464,7 +487,7 @@ typedef struct ts__loader {
     bool deps_failed;
     ts__rvec classes;     // of each of its names, in the order of their numbers
     ts__rvec colls;       // ts__coll: of rows that are collectives
-    ts__rvec jobs;        // ts__job of each file
+    ts__rvec jobs;        // ts__job of each part
     ts__rvec rows;        // ts__row, in file order
     ts__rvec chunk_row;   // of each chunk: its first row, or TS_NODE_NONE
     ts__rvec chunk_place; // its place in the file
@@ -494,7 +517,7 @@ typedef struct ts__coll {
     uint64_t communicator, sequence, size, ranks, peer;
 } ts__coll;
 
-// What a file says about the job of which its process is one.
+// What a part says about the job of which its process is one.
 typedef struct ts__job {
     uint64_t rank;  // the number of its process plus 1; 0 unknown
     uint32_t ranks; // where a collective does not say; 0 unknown
@@ -624,6 +647,8 @@ static uint64_t ts__kinds_gpu(void)
 static uint32_t ts__chunk_rows(const ts__loader *l, size_t chunk,
                                const ts_chunk_info *info)
 {
+    if (l->replay->clocks_only && info->header.event != TS_EVENT_COLLECTIVE)
+        return 0;
     return l->replay->windowed ? ((const uint32_t *)l->chunk_rows.data)[chunk]
                                : info->header.count;
 }
@@ -723,8 +748,9 @@ static void ts__loader_compact(ts__loader *l)
 
 static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
 {
-    const ts_filter filter =
-        ts__loader_window(l, ts__kinds_gpu(), l->replay->load_from);
+    const uint64_t kinds =
+        l->replay->clocks_only ? TS_FILTER(COLLECTIVE) : ts__kinds_gpu();
+    const ts_filter filter = ts__loader_window(l, kinds, l->replay->load_from);
     // A damaged chunk costs its own rows; the reader's list has it.
     ts_result scan = TS_OK;
     if (l->replay->windowed) {

@@ -24,9 +24,10 @@ static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
 {
     const ts_reader *const reader = ts__replay_file(r, lane->file)->reader;
     ts_track track;
+    lane->part = ts__parts_find(r, lane->file, lane->track);
     lane->type = TS_TRACK_STREAM; // so are tracks that nothing defines
     if (ts_reader_track(reader, lane->track, &track)) {
-        lane->type = track.type;
+        if (track.type) lane->type = track.type;
         lane->number = track.number;
         lane->flags = track.flags;
         for (int depth = 0; depth < 8; depth++) {
@@ -47,17 +48,17 @@ static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
         lane->type != TS_TRACK_DEVICE && lane->type != TS_TRACK_CONTEXT;
 }
 
-// Threads first, then devices of each file; on one device by kind of track
+// Threads first, then devices of each part; on one device by kind of track
 // and number.
 static int ts__replay_lane_compare(const void *left, const void *right)
 {
     const ts__replay_lane *const a = (const ts__replay_lane *)left;
     const ts__replay_lane *const b = (const ts__replay_lane *)right;
-    const uint64_t of_a[] = { a->operations,     a->file,
+    const uint64_t of_a[] = { a->operations,     a->part,
                               a->device_number,  a->device_track,
                               (uint64_t)a->type, a->number,
                               a->track };
-    const uint64_t of_b[] = { b->operations,     b->file,
+    const uint64_t of_b[] = { b->operations,     b->part,
                               b->device_number,  b->device_track,
                               (uint64_t)b->type, b->number,
                               b->track };
@@ -126,7 +127,7 @@ static bool ts__loader_lanes(ts__loader *l)
 // One result for each lane with operations and each device with such lanes.
 static bool ts__replay_results(ts_replay *r)
 {
-    uint32_t device = TS_NODE_NONE, file = 0;
+    uint32_t device = TS_NODE_NONE, part = 0;
     for (size_t i = 0; i < r->lanes.count; i++) {
         ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         lane->device = TS_NODE_NONE;
@@ -140,7 +141,7 @@ static bool ts__replay_results(ts_replay *r)
         if (!own) return false;
         *own = result;
         if (r->device_results.count && device == lane->device_track &&
-            file == lane->file) {
+            part == lane->part) {
             lane->device = (uint32_t)r->device_results.count - 1;
             continue;
         }
@@ -149,7 +150,7 @@ static bool ts__replay_results(ts_replay *r)
         if (!shared) return false;
         *shared = result;
         shared->track = device = lane->device_track;
-        file = lane->file;
+        part = lane->part;
         lane->device = (uint32_t)r->device_results.count - 1;
     }
     return true;

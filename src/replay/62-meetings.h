@@ -34,10 +34,12 @@ static uint64_t ts__meet_name(const ts__loader *l, const ts__row *row)
     return XXH3_64bits(name.text, name.size);
 }
 
-static uint64_t ts__meet_number(ts_reader *reader, const char *key)
+static uint64_t ts__meet_number(ts_reader *reader, uint32_t process,
+                                const char *key)
 {
     ts_metadata found;
-    if (!ts_reader_metadata(reader, 0, key, &found) ||
+    if ((!ts_reader_metadata(reader, process, key, &found) &&
+         !ts_reader_metadata(reader, 0, key, &found)) ||
         found.type != TS_VALUE_INT || found.number < 0 ||
         found.number >= UINT32_MAX)
         return UINT64_MAX;
@@ -45,22 +47,27 @@ static uint64_t ts__meet_number(ts_reader *reader, const char *key)
 }
 
 /*
-    Once per file, as a search goes through all its metadata. A collective
+    Once per part, as a search goes through all its metadata. A collective
     that does not say who takes part is of all processes of the job, unless
     the job has groups of them.
 */
 static bool ts__meet_jobs(ts__loader *l)
 {
-    const size_t count = l->replay->files.count;
+    const size_t count = l->replay->parts.count;
     if (!ts__rvec_fill(l->allocator, &l->jobs, sizeof(ts__job), count, 0))
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        ts_reader *const reader = ts__replay_file(l->replay, i)->reader;
+        const ts__origin *const part = ts__replay_part(l->replay, i);
+        ts_reader *const reader =
+            ts__replay_file(l->replay, part->file)->reader;
         ts__job *const job = (ts__job *)l->jobs.data + i;
         ts_metadata groups;
-        job->rank = ts__meet_number(reader, "rank") + 1;
-        const uint64_t ranks = ts__meet_number(reader, "world_size");
+        job->rank = ts__meet_number(reader, part->process, "rank") + 1;
+        const uint64_t ranks =
+            ts__meet_number(reader, part->process, "world_size");
         if (ranks > 1 && ranks < UINT32_MAX &&
+            !ts_reader_metadata(reader, part->process, "process_groups",
+                                &groups) &&
             !ts_reader_metadata(reader, 0, "process_groups", &groups))
             job->ranks = (uint32_t)ranks;
     }
@@ -69,8 +76,8 @@ static bool ts__meet_jobs(ts__loader *l)
 
 static const ts__job *ts__meet_job(const ts__loader *l, const ts__row *row)
 {
-    const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
-    return (const ts__job *)l->jobs.data + file;
+    const uint32_t part = ts__replay_lane_at(l->replay, row->track)->part;
+    return (const ts__job *)l->jobs.data + part;
 }
 
 /*
@@ -301,10 +308,16 @@ static bool ts__meet_list(ts__loader *l, ts__rvec *members)
     return true;
 }
 
+// The file whose clock a lane's times go by.
+static uint32_t ts__meet_clock(const ts__loader *l, uint32_t lane)
+{
+    const uint32_t file = ts__replay_lane_at(l->replay, lane)->file;
+    return ts__replay_file(l->replay, file)->clock;
+}
+
 static uint32_t ts__meet_file(const ts__loader *l, uint32_t row)
 {
-    const uint32_t lane = ts__loader_row(l, row)->track;
-    return ts__replay_lane_at(l->replay, lane)->file;
+    return ts__meet_clock(l, ts__loader_row(l, row)->track);
 }
 
 // How far members of files whose clock is not known yet end before one whose
@@ -375,7 +388,7 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
     }
     for (size_t i = 0; i < l->calls.count; i++) {
         const ts__row_call *const call = ts__loader_call(l, i);
-        const uint32_t file = ts__replay_lane_at(r, call->track)->file;
+        const uint32_t file = ts__meet_clock(l, call->track);
         if (!ts__replay_time_ok(call->start + shift[file])) shift[file] = 0;
     }
     for (size_t i = 0; i < l->rows.count; i++) {
@@ -386,10 +399,14 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
     }
     for (size_t i = 0; i < l->calls.count; i++) {
         ts__row_call *const call = ts__loader_call(l, i);
-        call->start += shift[ts__replay_lane_at(r, call->track)->file];
+        call->start += shift[ts__meet_clock(l, call->track)];
     }
-    for (uint32_t i = 0; i < r->files.count; i++)
-        ts__replay_file(r, i)->offset_ns += shift[i];
+    for (uint32_t i = 0; i < r->files.count; i++) {
+        ts_replay_file *const file = ts__replay_file(r, i);
+        file->offset_ns += shift[file->clock];
+        file->matched = ts__replay_file(r, file->clock)->matched;
+        file->residual_ns = ts__replay_file(r, file->clock)->residual_ns;
+    }
 }
 
 /*

@@ -51,11 +51,11 @@ typedef struct ts__builder {
     ts_replay *replay;
     const ts_allocator *allocator;
     ts__rvec edges, lanes, groups;
-    ts__rmap group_of; // file and track
+    ts__rmap group_of; // part and track
     ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
-    ts__rvec only;     // uint32_t of each file: a lane of its only device
-    ts__rvec silent;   // bool of each file: of its records it has only calls
+    ts__rvec only;     // uint32_t of each part: a lane of its only device
+    ts__rvec silent;   // bool of each part: of its records it has only calls
     ts__rvec asks;     // ts__ask: calls that wait for what nobody tells
     ts__rvec hardware; // uint32_t: last operation of each hardware queue
     ts__rsort sort;
@@ -335,13 +335,12 @@ static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
     return (ts__rmap *)b->event_of.data + ts__replay_file_of(b->replay, op);
 }
 
-// Calls record events, but the source does not say which.
+// Calls that record events are among those of a file.
 static bool ts__file_silent(const ts_reader *reader)
 {
     const ts__table *const table = &reader->tables[TS_CHUNK_NAMES];
     const uint64_t *const counts = ts_reader_info(reader)->counts;
-    if (counts[TS_EVENT_EVENT_RECORD] || !counts[TS_EVENT_API_CALL])
-        return false;
+    if (!counts[TS_EVENT_API_CALL]) return false;
     for (size_t i = 0; i < table->count; i++) {
         const ts_text name = { (const char *)table->items[i].body,
                                table->items[i].size };
@@ -350,9 +349,28 @@ static bool ts__file_silent(const ts_reader *reader)
     return false;
 }
 
+// Calls record events, but the source does not say which.
+static void ts__builder_silence(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    bool *const silent = (bool *)b->silent.data;
+    for (uint32_t i = 0, last = TS_NODE_NONE; i < r->parts.count; i++) {
+        const uint32_t file = ts__replay_part(r, i)->file;
+        silent[i] = file == last
+                        ? silent[i - 1]
+                        : ts__file_silent(ts__replay_file(r, file)->reader);
+        last = file;
+    }
+    for (uint32_t i = 0; i < r->events.count; i++) {
+        const uint32_t op = ts__replay_event(r, i)->op;
+        if (ts__replay_op(r, op)->kind == TS_EVENT_EVENT_RECORD)
+            silent[ts__replay_part_of(r, op)] = false;
+    }
+}
+
 static bool ts__builder_silent(const ts__builder *b, uint32_t op)
 {
-    return ((const bool *)b->silent.data)[ts__replay_file_of(b->replay, op)];
+    return ((const bool *)b->silent.data)[ts__replay_part_of(b->replay, op)];
 }
 
 static void ts__builder_wait_event(ts__builder *b, uint32_t op,
@@ -404,7 +422,7 @@ static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
     const ts_replay *const r = b->replay;
     const uint32_t used = ts__builder_lane(b, ts__replay_lanes(r)[call])->used;
     if (used != TS_NODE_NONE) return used;
-    return ((const uint32_t *)b->only.data)[ts__replay_file_of(r, call)];
+    return ((const uint32_t *)b->only.data)[ts__replay_part_of(r, call)];
 }
 
 static void ts__builder_ask(ts__builder *b, uint32_t call)
@@ -521,11 +539,11 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
         ts__builder_dirty(b, index, TS__REACH_BLOCKING);
 }
 
-// A device or context of a file.
-static uint32_t ts__builder_group_of(ts__builder *b, uint32_t file,
+// A device or context of a part.
+static uint32_t ts__builder_group_of(ts__builder *b, uint32_t part,
                                      uint32_t track)
 {
-    const uint64_t key = ts__replay_key(file, track);
+    const uint64_t key = ts__replay_key(part, track);
     const uint32_t known = ts__rmap_get(&b->group_of, key);
     if (known != TS_NODE_NONE) return known;
     ts__group *const group =
@@ -542,7 +560,7 @@ static uint32_t ts__builder_group_of(ts__builder *b, uint32_t file,
     return index;
 }
 
-// The device of files that use one alone.
+// The device of parts that use one alone.
 static void ts__builder_only(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
@@ -550,15 +568,15 @@ static void ts__builder_only(ts__builder *b)
     for (uint32_t i = (uint32_t)r->lanes.count; i-- > 0;) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         if (!lane->operations) continue;
-        const uint32_t other = only[lane->file];
+        const uint32_t other = only[lane->part];
         if (other != TS_NODE_NONE - 1)
-            only[lane->file] =
+            only[lane->part] =
                 other == TS_NODE_NONE ||
                         ts__replay_lane_at(r, other)->device == lane->device
                     ? i
                     : TS_NODE_NONE - 1; // several
     }
-    for (size_t i = 0; i < r->files.count; i++)
+    for (size_t i = 0; i < r->parts.count; i++)
         if (only[i] == TS_NODE_NONE - 1) only[i] = TS_NODE_NONE;
 }
 
@@ -569,17 +587,15 @@ static bool ts__builder_lanes(ts__builder *b)
                        r->lanes.count, 0xFF) ||
         !ts__rvec_fill(b->allocator, &b->event_of, sizeof(ts__rmap),
                        r->files.count, 0) ||
-        !ts__rvec_fill(b->allocator, &b->only, sizeof(uint32_t), r->files.count,
+        !ts__rvec_fill(b->allocator, &b->only, sizeof(uint32_t), r->parts.count,
                        0xFF) ||
-        !ts__rvec_fill(b->allocator, &b->silent, sizeof(bool), r->files.count,
+        !ts__rvec_fill(b->allocator, &b->silent, sizeof(bool), r->parts.count,
                        0) ||
         !ts__rvec_fill(b->allocator, &b->hardware, sizeof(uint32_t),
                        r->device_results.count * r->connections, 0xFF))
         return false;
     ts__builder_only(b);
-    for (uint32_t i = 0; i < r->files.count; i++)
-        ((bool *)b->silent.data)[i] =
-            ts__file_silent(ts__replay_file(r, i)->reader);
+    ts__builder_silence(b);
     for (uint32_t i = 0; i < r->lanes.count && !b->failed; i++) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         ts__lane_state *const state = ts__builder_lane(b, i);
@@ -587,9 +603,9 @@ static bool ts__builder_lanes(ts__builder *b)
         state->epoch = 0;
         state->free = lane->flags & TS_STREAM_NON_BLOCKING;
         state->group[TS__REACH_DEVICE] =
-            ts__builder_group_of(b, lane->file, lane->device_track);
+            ts__builder_group_of(b, lane->part, lane->device_track);
         state->group[TS__REACH_CONTEXT] = state->group[TS__REACH_BLOCKING] =
-            ts__builder_group_of(b, lane->file, lane->context_track);
+            ts__builder_group_of(b, lane->part, lane->context_track);
         if (!b->failed && lane->operations && lane->fifo &&
             lane->flags & TS_STREAM_LEGACY_DEFAULT)
             ts__builder_group(b, state->group[TS__REACH_BLOCKING])->has_legacy =

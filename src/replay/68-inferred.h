@@ -210,13 +210,13 @@ static uint32_t ts__infer_answer(const ts_replay *r, const ts__infer *f,
     const int64_t done =
         recent == TS_NODE_NONE ? TS__NO_TIME : ts__replay_end(r, recent);
     if (done >= soonest && done <= end) return recent;
-    const uint32_t file = ts__replay_file_of(r, ask->call);
+    const uint32_t part = ts__replay_part_of(r, ask->call);
     const uint32_t *const ops = (const uint32_t *)f->ended.data;
     size_t at = ts__infer_ended_by(r, ops, f->ended.count, end);
     for (int step = 0; at && step < TS__INFER_STEPS; step++) {
         const uint32_t op = ops[--at];
         if (ts__replay_end(r, op) < soonest) break;
-        if (ts__replay_file_of(r, op) == file &&
+        if (ts__replay_part_of(r, op) == part &&
             ts__replay_op(r, op)->issue <= start)
             return op;
     }

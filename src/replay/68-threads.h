@@ -9,7 +9,7 @@
 */
 #define TS__TURN_CALLS 8
 
-typedef struct ts__turn {              // of each file
+typedef struct ts__turn {              // of each part
     uint32_t lane, first, last, count; // the run of now: thread and calls
     uint32_t before;                   // last call of the long run before it
 } ts__turn;
@@ -57,16 +57,16 @@ static void ts__builder_turns(ts__builder *b)
     const ts_replay *const r = b->replay;
     ts__rvec launches = { 0 }, turns = { 0 };
     if (!ts__turns_launching(b, &launches) ||
-        !ts__rvec_fill(b->allocator, &turns, sizeof(ts__turn), r->files.count,
+        !ts__rvec_fill(b->allocator, &turns, sizeof(ts__turn), r->parts.count,
                        0xFF))
         b->failed = true;
-    for (uint32_t i = 0; i < r->files.count && !b->failed; i++)
+    for (uint32_t i = 0; i < r->parts.count && !b->failed; i++)
         ((ts__turn *)turns.data)[i].count = 0;
     for (uint32_t i = 0; i < r->call_count && !b->failed; i++) {
         const uint32_t call = r->op_count + i;
         if (((const bool *)launches.data)[i])
             ts__turn_call(
-                b, (ts__turn *)turns.data + ts__replay_file_of(r, call), call);
+                b, (ts__turn *)turns.data + ts__replay_part_of(r, call), call);
     }
     ts__rvec_close(b->allocator, &launches);
     ts__rvec_close(b->allocator, &turns);

@@ -89,6 +89,8 @@ static bool ts__replay_files(ts_replay *r, const ts_replay_desc *desc)
         return false;
     for (uint32_t i = 0; i < count; i++)
         ts__replay_file(r, i)->reader = i ? desc->more[i - 1] : r->reader;
+    for (uint32_t i = 0; i < count; i++)
+        if (!ts__parts_add(r, i)) return false;
     return true;
 }
 
@@ -137,6 +139,7 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     r->queue_depth = desc->queue_depth ? desc->queue_depth : 1024;
     r->connections = desc->connections;
     r->no_inference = desc->no_inference;
+    r->clocks_only = desc->clocks_only;
     ts__load_window(r, desc);
     ts_result result = ts__replay_files(r, desc)
                            ? ts__replay_load(r, desc->threads)
@@ -161,18 +164,38 @@ TS_API void ts_replay_close(ts_replay *replay)
     if (!replay) return;
     const ts_allocator a = replay->allocator;
     ts__model_close(replay);
-    ts__rvec *const vecs[] = {
-        &replay->files,        &replay->ops,          &replay->call_names,
-        &replay->call_classes, &replay->events,       &replay->places,
-        &replay->meetings,     &replay->members,      &replay->met,
-        &replay->joined,       &replay->queued,       &replay->deps_named,
-        &replay->call_numbers, &replay->lanes,        &replay->waiters,
-        &replay->time,         &replay->duration,     &replay->lane,
-        &replay->flags,        &replay->offsets,      &replay->targets,
-        &replay->kinds,        &replay->start,        &replay->gap,
-        &replay->changed,      &replay->lane_results, &replay->device_results,
-        &replay->circle,       &replay->ends
-    };
+    ts__rvec *const vecs[] = { &replay->files,
+                               &replay->ops,
+                               &replay->call_names,
+                               &replay->call_classes,
+                               &replay->events,
+                               &replay->places,
+                               &replay->meetings,
+                               &replay->members,
+                               &replay->met,
+                               &replay->joined,
+                               &replay->queued,
+                               &replay->deps_named,
+                               &replay->call_numbers,
+                               &replay->lanes,
+                               &replay->waiters,
+                               &replay->time,
+                               &replay->duration,
+                               &replay->lane,
+                               &replay->flags,
+                               &replay->offsets,
+                               &replay->targets,
+                               &replay->kinds,
+                               &replay->start,
+                               &replay->gap,
+                               &replay->changed,
+                               &replay->lane_results,
+                               &replay->device_results,
+                               &replay->circle,
+                               &replay->ends,
+                               &replay->parts,
+                               &replay->part_of.entries,
+                               &replay->part_first };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);
@@ -502,9 +525,11 @@ static bool ts__figures_identity(const ts_replay *r, uint32_t index,
     const ts__replay_lane *const lane =
         ts__replay_lane_at(r, ts__replay_lanes(r)[index]);
     id->place = op->kind | (uint64_t)lane->type << 8 |
-                (uint64_t)lane->file << 16 | lane->device_number << 32;
+                (uint64_t)lane->part << 16 | lane->device_number << 32;
     id->stream = lane->number;
     id->correlation = op->correlation;
+    if (op->correlation >> 48 == ts__replay_part(r, lane->part)->local)
+        id->correlation &= (UINT64_C(1) << 48) - 1; // as if it were alone
     id->start = ((const int64_t *)r->start.data)[index];
     id->end = ts__op_end(r, index);
     return ts__figures_name(r, known, hashes, index, &id->name);

@@ -101,8 +101,8 @@ static uint32_t ts__node_name(const ts_replay *r, uint32_t node)
 
 // All that tells classes apart; hashed as it is.
 typedef struct ts__class_key {
-    uint32_t kind, from, to, part; // part: direction of a copy
-    uint32_t device, name, file, level;
+    uint32_t kind, from, to, part;      // part: direction of a copy
+    uint32_t device, name, file, level; // file: part
 } ts__class_key;
 
 static ts__class_key ts__class_of_edge(const ts_replay *r, uint32_t from,
@@ -117,7 +117,7 @@ static ts__class_key ts__class_of_edge(const ts_replay *r, uint32_t from,
     const ts__replay_lane *const lane =
         ts__replay_lane_at(r, ts__replay_lanes(r)[to]);
     key.device = lane->device;
-    key.file = lane->file;
+    key.file = lane->part;
     key.name = ts__node_name(r, to);
     if (!key.name && key.kind == TS_EDGE_LAUNCH)
         key.name = ts__node_name(r, from);
@@ -177,7 +177,7 @@ static uint32_t ts__class_find(ts_replay *r, ts__model *m,
         c->pub.device =
             ((const ts_lane *)r->device_results.data)[key->device].track;
     c->pub.name = key->name;
-    c->pub.file = key->file;
+    c->pub.file = ts__replay_part(r, key->file)->file;
     const uint32_t index = (uint32_t)(m->classes.count - 1);
     if (!ts__rmap_put(&r->allocator, &m->known, hash, index))
         return TS_NODE_NONE;

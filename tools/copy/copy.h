@@ -119,9 +119,6 @@ void copy_losses(copy *c);
 void copy_blobs(copy *c);
 void copy_clocks(copy *c); // what other clocks showed, where `start_raw_ns`
                            // of the writer was known
-// CLOCK_MONOTONIC_RAW and CLOCK_BOOTTIME at trace time 0; false: not known.
-bool copy_start(const ts_reader *reader, uint64_t *raw_ns,
-                uint64_t *boottime_ns);
 // Another session than that of the file, the same for equal salts.
 void copy_session(const ts_reader *reader, const void *salt, size_t salt_size,
                   uint8_t session[16]);

@@ -165,19 +165,6 @@ static bool is_recorded(const ts_clock_point *point)
            point->entry.type != TS_CLOCK_OTHER;
 }
 
-bool copy_start(const ts_reader *reader, uint64_t *raw_ns,
-                uint64_t *boottime_ns)
-{
-    ts_clock_point point;
-    for (size_t i = 0; ts_reader_clock_at(reader, i, &point); i++) {
-        if (!is_recorded(&point)) continue;
-        *raw_ns = point.entry.raw_ns - (uint64_t)point.time_ns;
-        *boottime_ns = point.entry.boottime_ns - (uint64_t)point.time_ns;
-        return *raw_ns != 0;
-    }
-    return false;
-}
-
 void copy_clocks(copy *c)
 {
     ts_clock_point point;

@@ -117,7 +117,9 @@ static void print_files(const replay_job *job)
             printf(" from %s collectives, residual %" PRId64 " ns",
                    cli_count(file.matched).s, file.residual_ns);
         else if (i)
-            fputs(file.realtime ? " from the clock" : ": nothing tells it",
+            fputs(file.clock != i ? " from the machine's clock"
+                  : file.realtime ? " from the time of day"
+                                  : ": nothing tells it",
                   stdout);
         putchar('\n');
     }

@@ -194,8 +194,8 @@ static void name_session(const replay_job *job, ts_writer_desc *desc)
     copy_session(replay_reader(job, 0), &digest, sizeof digest, desc->session);
     desc->process = info->process;
     desc->start_realtime_ns = info->start_realtime_ns;
-    copy_start(replay_reader(job, 0), &desc->start_raw_ns,
-               &desc->start_boottime_ns);
+    ts_reader_boot(replay_reader(job, 0), &desc->start_raw_ns,
+                   &desc->start_boottime_ns);
 }
 
 // What all files have in common is said once.
