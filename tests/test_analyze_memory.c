@@ -252,7 +252,7 @@ static void a_path_is_that_of_the_thread_at_that_time(void **state)
     story_zone(&s, HOST, 20, 30, "c");
     story_zone(&s, OTHER, 0, 100, "other");
     story_read(&s);
-    paths p;
+    path_tree p;
     paths_query q[] = {
         { 5, HOST, 0, 0 },   { 20, HOST, 1, 0 },  { 30, HOST, 2, 0 },
         { 100, HOST, 3, 0 }, { 25, OTHER, 4, 0 }, { 25, HOST, 5, 0 },
@@ -288,7 +288,7 @@ static void deep_nesting_is_cut_and_counted(void **state)
     for (int i = 0; i < 600; i++)
         story_zone(&s, HOST, i, 2000 - i, "deep");
     story_read(&s);
-    paths p;
+    path_tree p;
     paths_query q = { 900, HOST, 0, 0 };
     char text[40];
     assert_true(paths_open(&p));

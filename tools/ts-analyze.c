@@ -1,9 +1,10 @@
 /*
     ts-analyze.c - why is it slow, and where did the memory go?
 */
-#include "tools/analyze/analyze.h"
+#include "tools/analyze/ask_flame.h"
 
 static const char *only_text, *html_text, *sort_text;
+static const char *folded_text, *svg_text, *flame_text;
 static cli_list sets, flops;
 static uint64_t top = 10, rows = 1000;
 static bool want_json, want_list, want_collapse, want_mangled;
@@ -41,6 +42,18 @@ static const cli_option options[] = {
     { .name = "--html OUT",
       .help = "write the report as one page, for a browser",
       .text = &html_text },
+    { .name = "--folded OUT",
+      .help = "write what launched the time on the devices as folded\n"
+              "stacks, which flame graph tools read, in place of a\n"
+              "report; - is stdout",
+      .text = &folded_text },
+    { .name = "--svg OUT",
+      .help = "write the same as a picture",
+      .text = &svg_text },
+    { .name = "--flame-by WHAT",
+      .help = "of these two: gpu (the default), or zones: the time of\n"
+              "the host by zone",
+      .text = &flame_text },
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
     { 0 },
 };
@@ -81,6 +94,17 @@ static bool print(const analyze_job *job, const report *r)
     return true;
 }
 
+// Flame graphs are files of their own; a report comes with them if one is
+// asked for.
+static bool write_flames(analyze_job *job, report *r)
+{
+    if (folded_text && !flame_write(job, flame_text, folded_text, false))
+        return false;
+    if (svg_text && !flame_write(job, flame_text, svg_text, true)) return false;
+    return (!want_json && !html_text) ||
+           (analyze_ask(job, only_text, r) && print(job, r));
+}
+
 static int run(analyze_job *job, char **paths, uint32_t count)
 {
     int code = CLI_FAILED;
@@ -88,7 +112,9 @@ static int run(analyze_job *job, char **paths, uint32_t count)
     if (!r)
         cli_error(&tool, NULL, "out of memory");
     else if (analyze_open(job, paths, count) &&
-             analyze_ask(job, only_text, r) && print(job, r))
+             (folded_text || svg_text
+                  ? write_flames(job, r)
+                  : analyze_ask(job, only_text, r) && print(job, r)))
         code = CLI_OK;
     report_close(r);
     analyze_close(job);
@@ -104,6 +130,15 @@ int main(int argc, char **argv)
     }
     if (argc < 2) {
         cli_error(&tool, NULL, "which trace?");
+        return cli_usage(&tool);
+    }
+    if (flame_text && strcmp(flame_text, "gpu") &&
+        strcmp(flame_text, "zones")) {
+        cli_error(&tool, NULL, "--flame-by %s: it is gpu or zones", flame_text);
+        return cli_usage(&tool);
+    }
+    if (flame_text && !folded_text && !svg_text) {
+        cli_error(&tool, NULL, "--flame-by goes with --folded or --svg");
         return cli_usage(&tool);
     }
     analyze_job job = { .tool = &tool,

@@ -111,6 +111,9 @@ ts_text analyze_track(analyze_job *job, uint32_t file, uint32_t track);
 // As printf; the text lives as long as the job.
 __attribute__((format(printf, 2, 3))) ts_text
 analyze_format(analyze_job *job, const char *format, ...);
+// "libfoo.so+0x12a0".
+ts_text analyze_frame(analyze_job *job, uint32_t file,
+                      const ts_frame_entry *frame);
 // Of a stack, innermost first, at most `most` frames in one line.
 ts_text analyze_stack(analyze_job *job, uint32_t file, uint32_t stack,
                       uint32_t most);

@@ -73,29 +73,34 @@ ts_text analyze_track(analyze_job *job, uint32_t file, uint32_t track)
 
 /* ---- Stacks -------------------------------------------------------------- */
 
+ts_text analyze_frame(analyze_job *job, uint32_t file,
+                      const ts_frame_entry *frame)
+{
+    const ts_reader *const reader = analyze_reader(job, file);
+    const ts_module_entry *const m =
+        frame->module ? ts_reader_module(reader, frame->module) : NULL;
+    ts_text path = { "", 0 };
+    if (m) path = ts_reader_name(reader, m->path);
+    for (size_t k = path.size; k-- > 0;)
+        if (path.text[k] == '/') {
+            path.text += k + 1;
+            path.size -= k + 1;
+            break;
+        }
+    return analyze_format(job, "%.*s%s0x%" PRIx64, (int)path.size, path.text,
+                          path.size ? "+" : "", frame->offset);
+}
+
 ts_text analyze_stack(analyze_job *job, uint32_t file, uint32_t stack,
                       uint32_t most)
 {
-    const ts_reader *const reader = analyze_reader(job, file);
     const ts_frame_entry *frames;
-    const uint32_t count = ts_reader_stack(reader, stack, &frames);
+    const uint32_t count =
+        ts_reader_stack(analyze_reader(job, file), stack, &frames);
     ts_text text = { "", 0 };
-    for (uint32_t i = 0; i < count && i < most; i++) {
-        const ts_module_entry *const m =
-            frames[i].module ? ts_reader_module(reader, frames[i].module)
-                             : NULL;
-        ts_text path = { "", 0 };
-        if (m) path = ts_reader_name(reader, m->path);
-        for (size_t k = path.size; k-- > 0;)
-            if (path.text[k] == '/') {
-                path.text += k + 1;
-                path.size -= k + 1;
-                break;
-            }
-        text = analyze_format(job, "%s%s%.*s%s0x%" PRIx64, text.text,
-                              i ? " < " : "", (int)path.size, path.text,
-                              path.size ? "+" : "", frames[i].offset);
-    }
+    for (uint32_t i = 0; i < count && i < most; i++)
+        text = analyze_format(job, "%s%s%s", text.text, i ? " < " : "",
+                              analyze_frame(job, file, &frames[i]).text);
     return text;
 }
 

@@ -321,7 +321,7 @@ static bool put_answer(const memory_job *a, const memory_pool *p)
         return false;
     for (size_t i = 0; i < count; i++) {
         if (groups[i].pool != index || groups[i].value == PATHS_ROOT) continue;
-        const paths *const tree = &a->m.paths;
+        const path_tree *const tree = &a->m.paths;
         const ts_text zone = tree->names[tree->nodes[groups[i].value].name];
         report_answer(a->section, "%s of it came from zone %.*s.",
                       report_words(report_share((int64_t)groups[i].size,

@@ -5,12 +5,12 @@
 
 /* ---- Sums --------------------------------------------------------------- */
 
-static int64_t own_of(const paths *p, uint32_t node)
+static int64_t own_of(const path_tree *p, uint32_t node)
 {
     return p->nodes[node].own_ns > 0 ? p->nodes[node].own_ns : 0;
 }
 
-static int compare_names(const paths *p, uint32_t a, uint32_t b)
+static int compare_names(const path_tree *p, uint32_t a, uint32_t b)
 {
     const ts_text x = p->names[p->nodes[a].name],
                   y = p->names[p->nodes[b].name];
@@ -35,7 +35,7 @@ static int by_weight(const void *left, const void *right)
 // Counts become offsets; children go to their places, then into order.
 static bool put_children(flame_tree *t)
 {
-    const paths *const p = t->paths;
+    const path_tree *const p = t->paths;
     uint32_t most = 0, sum = 0;
     for (uint32_t n = 1; n < p->node_count; n++)
         t->offsets[p->nodes[n].parent]++;
@@ -67,7 +67,7 @@ static bool put_children(flame_tree *t)
     return ok;
 }
 
-bool flame_open(flame_tree *t, const paths *p)
+bool flame_open(flame_tree *t, const path_tree *p)
 {
     const size_t count = (size_t)p->node_count + 1;
     *t = (flame_tree){ .paths = p };
@@ -121,7 +121,7 @@ static bool put_below(cutting *c, uint32_t at, uint32_t node, uint32_t depth)
         const uint32_t child = t->children[i];
         const int64_t total = t->totals[child];
         if (!total) continue;
-        if (depth < c->depth && total >= c->least) {
+        if (depth <= c->depth && total >= c->least) {
             const flame_node kept = { at, child, 0, own_of(t->paths, child) };
             if (!put(c, &kept)) return false;
             continue;
@@ -188,7 +188,7 @@ static void put_name(FILE *out, ts_text name)
     if (!name.size) putc('?', out);
 }
 
-static void put_path(const paths *p, uint32_t node, FILE *out)
+static void put_path(const path_tree *p, uint32_t node, FILE *out)
 {
     uint32_t names[PATHS_DEPTH_MOST + 2], count = 0;
     for (uint32_t n = node; n != PATHS_ROOT; n = p->nodes[n].parent)
@@ -203,7 +203,7 @@ static void put_path(const paths *p, uint32_t node, FILE *out)
 void flame_folded(const flame_tree *t, FILE *out)
 {
     // Depth first: up again where a node has no child left to visit.
-    const paths *const p = t->paths;
+    const path_tree *const p = t->paths;
     uint32_t visited[PATHS_DEPTH_MOST + 2] = { 0 }, depth = 0;
     uint32_t node = PATHS_ROOT;
     for (;;) {

@@ -8,7 +8,7 @@
 
 // The children of every node, the heaviest first, and what they add up to.
 typedef struct flame_tree {
-    const paths *paths;
+    const path_tree *paths;
     int64_t *totals;    // of each node with all that is below it
     uint32_t *children; // those of node n: [offsets[n], offsets[n + 1])
     uint32_t *offsets;
@@ -16,7 +16,7 @@ typedef struct flame_tree {
 } flame_tree;
 
 // Weights below zero count as none. False: no memory.
-bool flame_open(flame_tree *t, const paths *p);
+bool flame_open(flame_tree *t, const path_tree *p);
 void flame_close(flame_tree *t);
 
 // What a drawing is given: parents first.

@@ -77,7 +77,7 @@ typedef struct memory_line {
 } memory_line;
 
 typedef struct memory {
-    paths paths;
+    path_tree paths;
     memory_pool *pools;
     memory_block *blocks; // in order of from_ns
     memory_use *uses;

@@ -98,7 +98,7 @@ static bool take_row(memory_work *w, const memory_file *file, uint32_t index,
 static uint32_t path_of(memory_work *w, const memory_file *file, uint32_t site,
                         uint32_t node)
 {
-    paths *const p = &w->m->paths;
+    path_tree *const p = &w->m->paths;
     if (!site) return node;
     const uint32_t name = paths_site(p, file->reader, site);
     if (name == CALC_NONE) return CALC_NONE;

@@ -5,25 +5,25 @@
 
 /* ---- The tree ----------------------------------------------------------- */
 
-bool paths_open(paths *p)
+bool paths_open(path_tree *p)
 {
-    *p = (paths){ 0 };
+    *p = (path_tree){ 0 };
     if (!calc_room(&p->nodes, &p->node_room, 1, sizeof *p->nodes)) return false;
     p->nodes[0] = (paths_node){ .parent = CALC_NONE, .name = CALC_NONE };
     p->node_count = 1;
     return true;
 }
 
-void paths_close(paths *p)
+void paths_close(path_tree *p)
 {
     free(p->names);
     free(p->nodes);
     calc_map_close(&p->name_index);
     calc_map_close(&p->node_index);
-    *p = (paths){ 0 };
+    *p = (path_tree){ 0 };
 }
 
-uint32_t paths_name(paths *p, ts_text name)
+uint32_t paths_name(path_tree *p, ts_text name)
 {
     uint64_t hash = UINT64_C(14695981039346656037); // FNV-1a
     for (size_t i = 0; i < name.size; i++)
@@ -43,7 +43,7 @@ uint32_t paths_name(paths *p, ts_text name)
     return p->name_count++;
 }
 
-uint32_t paths_child(paths *p, uint32_t parent, uint32_t name)
+uint32_t paths_child(path_tree *p, uint32_t parent, uint32_t name)
 {
     const uint64_t key = (uint64_t)parent << 32 | name;
     const uint32_t at = calc_map_get(&p->node_index, key);
@@ -63,14 +63,19 @@ uint32_t paths_child(paths *p, uint32_t parent, uint32_t name)
     return p->node_count++;
 }
 
-uint32_t paths_site(paths *p, const ts_reader *reader, uint32_t site)
+uint32_t paths_site(path_tree *p, const ts_reader *reader, uint32_t site)
 {
     static const ts_text unnamed = { "(unnamed zone)", 14 };
-    const ts_text name = ts_reader_site_name(reader, site);
+    static const char step[] = "ProfilerStep#";
+    ts_text name = ts_reader_site_name(reader, site);
+    // Steps of one loop are one place, whatever their number.
+    if (name.size > sizeof step - 1 &&
+        !memcmp(name.text, step, sizeof step - 1))
+        name.size = sizeof step - 2;
     return paths_name(p, name.size ? name : unnamed);
 }
 
-size_t paths_text(const paths *p, uint32_t node, char *text, size_t size)
+size_t paths_text(const path_tree *p, uint32_t node, char *text, size_t size)
 {
     size_t at = 0;
     for (uint32_t n = node; n != PATHS_ROOT; n = p->nodes[n].parent) {
@@ -108,7 +113,7 @@ typedef struct walk_track {
 } walk_track;
 
 typedef struct walk {
-    paths *p;
+    path_tree *p;
     ts_reader *reader;
     paths_query *queries;
     calc_map sites;  // to names
@@ -232,7 +237,7 @@ static bool walk_zones(walk *w, size_t count)
     return ok;
 }
 
-bool paths_resolve(paths *p, ts_reader *reader, paths_query *queries,
+bool paths_resolve(path_tree *p, ts_reader *reader, paths_query *queries,
                    size_t count)
 {
     walk w = { .p = p, .reader = reader, .queries = queries };
@@ -245,7 +250,7 @@ bool paths_resolve(paths *p, ts_reader *reader, paths_query *queries,
     return walk_zones(&w, count);
 }
 
-bool paths_zones(paths *p, ts_reader *reader)
+bool paths_zones(path_tree *p, ts_reader *reader)
 {
     walk w = { .p = p, .reader = reader, .times = true };
     return walk_zones(&w, 0);

@@ -18,7 +18,7 @@ typedef struct paths_node {
     int64_t own_ns; // a weight: see paths_zones
 } paths_node;
 
-typedef struct paths {
+typedef struct path_tree {
     ts_text *names; // they live as long as the readers
     paths_node *nodes;
     uint32_t name_count, node_count;
@@ -26,19 +26,19 @@ typedef struct paths {
     calc_map name_index, node_index; // by hash, verified
     uint64_t cut;      // not put deeper: too deep, or too many paths
     uint64_t overlaps; // zones that begin in another and outlast it
-} paths;
+} path_tree;
 
 // False: no memory, as for all functions here. Close in any case.
-bool paths_open(paths *p);
-void paths_close(paths *p);
+bool paths_open(path_tree *p);
+void paths_close(path_tree *p);
 
 // The number of a text; CALC_NONE: no memory. The text must stay.
-uint32_t paths_name(paths *p, ts_text name);
+uint32_t paths_name(path_tree *p, ts_text name);
 // The path of a name within another path; CALC_NONE: no memory.
-uint32_t paths_child(paths *p, uint32_t parent, uint32_t name);
+uint32_t paths_child(path_tree *p, uint32_t parent, uint32_t name);
 
 // What to call a site, as a number.
-uint32_t paths_site(paths *p, const ts_reader *reader, uint32_t site);
+uint32_t paths_site(path_tree *p, const ts_reader *reader, uint32_t site);
 
 // A question: in which zones was this thread at this time?
 typedef struct paths_query {
@@ -49,15 +49,15 @@ typedef struct paths_query {
 } paths_query;
 
 // Answers `count` queries of a file, which are put in order of track and time.
-bool paths_resolve(paths *p, ts_reader *reader, paths_query *queries,
+bool paths_resolve(path_tree *p, ts_reader *reader, paths_query *queries,
                    size_t count);
 
 // Adds to own_ns of each path the time that zones spent there and in no zone
 // further in. Zones without an end count to the end of the trace.
-bool paths_zones(paths *p, ts_reader *reader);
+bool paths_zones(path_tree *p, ts_reader *reader);
 
 // "matmul < step < main", or "matmul < step < ..." if `size` bytes, 16 at
 // least, do not hold all. Returns its size; names may hold zero bytes.
-size_t paths_text(const paths *p, uint32_t node, char *text, size_t size);
+size_t paths_text(const path_tree *p, uint32_t node, char *text, size_t size);
 
 #endif // TS_CALC_PATHS_H
