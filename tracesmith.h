@@ -40,7 +40,7 @@
         6. Hot path                     what an instrumented line runs
         7. Zones
         8. Marks, counters, memory, frames, flows, spans
-        9. GPU                          devices, streams, operations
+        9. GPU                          devices, streams, operations, backends
        10. Losses and salvage
        11. Writer                       a trace from times known otherwise
        12. Implementation               private
@@ -1249,6 +1249,37 @@ typedef struct ts_api_call {
 } ts_api_call;
 TS_API void ts_api_call_record(const ts_api_call *call);
 
+/*
+    Something that reports by itself while a session runs: a vendor's capture
+    interface, another library that traces. Sessions start and stop those that
+    were added, in the order in which they were added; functions may be NULL.
+
+    start: begins to report, after recording has begun; TS_OK, or why not:
+           TS_ERR_NOT_FOUND (what it captures is not there), and `why`
+           receives one clause for people, with its zero at most `room` bytes.
+           A session starts without it, and says so in its metadata as
+           `backend.NAME`.
+    flush: hands over what is complete, from ts_session_flush.
+    stop:  hands over everything, in bounded time, before recording ends. Also
+           at exit, when libraries may be gone already.
+
+    Threads: those that start, flush and stop the session; one at a time.
+             In a child made by fork nothing is called: it lets go of what it
+             has by itself, as it knows best.
+*/
+typedef struct ts_backend {
+    const char *name; // lower case: "nvtx"
+    ts_result (*start)(char *why, size_t room);
+    void (*flush)(void);
+    void (*stop)(void);
+} ts_backend;
+
+// Adds a backend, once, for all sessions from now on; it starts at once if a
+// session runs. Errors: TS_ERR_USAGE (NULL, no name), TS_ERR_MEMORY (more
+// than 16).
+// Lifetime: the backend stays for as long as the process.
+TS_API ts_result ts_backend_add(const ts_backend *backend);
+
 /* ==== 10. Losses and salvage ============================================= */
 
 // A backend saw that count records of `track` between two ticks of clock 0
@@ -1309,9 +1340,10 @@ static inline __attribute__((always_inline)) int ts__gone(size_t size)
 #define ts_module_define(...) TS__GONE(uint32_t, ts_module_define(__VA_ARGS__))
 #define ts_stack_define(frames, count) \
     TS__GONE(uint32_t, ts_stack_define(frames, count))
-#define ts_tick_now()         TS__GONE(uint64_t, ts_tick_now())
-#define ts_clock_define(name) TS__GONE(uint32_t, ts_clock_define(name))
-#define ts_clock_sample(...)  TS__GONE_VOID(ts_clock_sample(__VA_ARGS__))
+#define ts_backend_add(backend) TS__GONE(ts_result, ts_backend_add(backend))
+#define ts_tick_now()           TS__GONE(uint64_t, ts_tick_now())
+#define ts_clock_define(name)   TS__GONE(uint32_t, ts_clock_define(name))
+#define ts_clock_sample(...)    TS__GONE_VOID(ts_clock_sample(__VA_ARGS__))
 #define ts_gpu_device_define(desc) \
     TS__GONE(uint32_t, ts_gpu_device_define(desc))
 #define ts_gpu_context_define(desc) \
@@ -6016,12 +6048,75 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     return TS_OK;
 }
 
+// Backends are called without any lock: they record. `on`: it reports, and
+// whoever turns it calls.
+enum { TS__BACKENDS = 16 };
+static struct {
+    const ts_backend *of[TS__BACKENDS];
+    uint32_t on[TS__BACKENDS];
+} ts__backends;
+typedef enum ts__to_backends {
+    TS__STOP = 0, // as `on` is to be
+    TS__START = 1,
+    TS__FLUSH
+} ts__to_backends;
+
+static void ts__backend_start(const ts_backend *backend, uint32_t *on)
+{
+    char key[64], why[192] = "on";
+    if (backend->start && backend->start(why, sizeof why) != TS_OK)
+        __atomic_store_n(on, 0, __ATOMIC_RELEASE);
+    snprintf(key, sizeof key, "backend.%.48s", backend->name);
+    ts_metadata_text(0, key, why);
+}
+
+static void ts__backend_do(uint32_t i, const ts_backend *backend, uint32_t what)
+{
+    uint32_t *const on = &ts__backends.on[i];
+    if (what == TS__FLUSH) {
+        if (TS__LOAD(on) && backend->flush) backend->flush();
+    } else if (__atomic_exchange_n(on, what, __ATOMIC_ACQ_REL) != what) {
+        if (what == TS__START)
+            ts__backend_start(backend, on);
+        else if (backend->stop)
+            backend->stop();
+    }
+}
+
+static __attribute__((noinline)) void ts__backends_do(uint32_t what)
+{
+    for (uint32_t i = 0; i < TS__BACKENDS; i++) {
+        // acquire: pairs with the release in ts_backend_add
+        const ts_backend *const backend =
+            __atomic_load_n(&ts__backends.of[i], __ATOMIC_ACQUIRE);
+        if (backend) ts__backend_do(i, backend, what);
+    }
+}
+
+ts_result ts_backend_add(const ts_backend *backend)
+{
+    if (!backend || !backend->name) return TS_ERR_USAGE;
+    for (uint32_t i = 0; i < TS__BACKENDS; i++) {
+        const ts_backend *old = NULL;
+        if (!__atomic_compare_exchange_n(&ts__backends.of[i], &old, backend,
+                                         false, __ATOMIC_RELEASE,
+                                         __ATOMIC_ACQUIRE) &&
+            old != backend)
+            continue;
+        if (!old && TS__LOAD(&ts__c.session))
+            ts__backend_do(i, backend, TS__START);
+        return TS_OK;
+    }
+    return TS_ERR_MEMORY;
+}
+
 ts_result ts_session_start(const ts_session_desc *desc)
 {
     ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     const ts_result result = ts__session_start_locked(desc);
     ts__api_leave(&old);
+    if (result == TS_OK) ts__backends_do(TS__START);
     return result;
 }
 
@@ -6117,6 +6212,7 @@ static ts_result ts__session_stop_locked(void)
 ts_result ts_session_stop(void)
 {
     ts__caller old;
+    if (!ts__inside) ts__backends_do(TS__STOP);
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     const ts_result result = ts__session_stop_locked();
     ts__api_leave(&old);
@@ -6148,6 +6244,7 @@ ts_result ts_session_resume(void)
 ts_result ts_session_flush(void)
 {
     ts__caller old;
+    if (!ts__inside) ts__backends_do(TS__FLUSH);
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts_result result = TS_ERR_STATE;
     if (ts__c.active) {
@@ -6164,6 +6261,7 @@ ts_result ts_session_flush(void)
 ts_result ts_session_snapshot(const char *path)
 {
     ts__caller old;
+    if (!ts__inside) ts__backends_do(TS__FLUSH);
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts_result result = TS_ERR_STATE;
     if (ts__c.active) result = ts__snapshot(path ? path : ts__c.snapshot_path);

@@ -40,7 +40,7 @@
         6. Hot path                     what an instrumented line runs
         7. Zones
         8. Marks, counters, memory, frames, flows, spans
-        9. GPU                          devices, streams, operations
+        9. GPU                          devices, streams, operations, backends
        10. Losses and salvage
        11. Writer                       a trace from times known otherwise
        12. Implementation               private
@@ -1249,6 +1249,37 @@ typedef struct ts_api_call {
 } ts_api_call;
 TS_API void ts_api_call_record(const ts_api_call *call);
 
+/*
+    Something that reports by itself while a session runs: a vendor's capture
+    interface, another library that traces. Sessions start and stop those that
+    were added, in the order in which they were added; functions may be NULL.
+
+    start: begins to report, after recording has begun; TS_OK, or why not:
+           TS_ERR_NOT_FOUND (what it captures is not there), and `why`
+           receives one clause for people, with its zero at most `room` bytes.
+           A session starts without it, and says so in its metadata as
+           `backend.NAME`.
+    flush: hands over what is complete, from ts_session_flush.
+    stop:  hands over everything, in bounded time, before recording ends. Also
+           at exit, when libraries may be gone already.
+
+    Threads: those that start, flush and stop the session; one at a time.
+             In a child made by fork nothing is called: it lets go of what it
+             has by itself, as it knows best.
+*/
+typedef struct ts_backend {
+    const char *name; // lower case: "nvtx"
+    ts_result (*start)(char *why, size_t room);
+    void (*flush)(void);
+    void (*stop)(void);
+} ts_backend;
+
+// Adds a backend, once, for all sessions from now on; it starts at once if a
+// session runs. Errors: TS_ERR_USAGE (NULL, no name), TS_ERR_MEMORY (more
+// than 16).
+// Lifetime: the backend stays for as long as the process.
+TS_API ts_result ts_backend_add(const ts_backend *backend);
+
 /* ==== 10. Losses and salvage ============================================= */
 
 // A backend saw that count records of `track` between two ticks of clock 0
@@ -1309,9 +1340,10 @@ static inline __attribute__((always_inline)) int ts__gone(size_t size)
 #define ts_module_define(...) TS__GONE(uint32_t, ts_module_define(__VA_ARGS__))
 #define ts_stack_define(frames, count) \
     TS__GONE(uint32_t, ts_stack_define(frames, count))
-#define ts_tick_now()         TS__GONE(uint64_t, ts_tick_now())
-#define ts_clock_define(name) TS__GONE(uint32_t, ts_clock_define(name))
-#define ts_clock_sample(...)  TS__GONE_VOID(ts_clock_sample(__VA_ARGS__))
+#define ts_backend_add(backend) TS__GONE(ts_result, ts_backend_add(backend))
+#define ts_tick_now()           TS__GONE(uint64_t, ts_tick_now())
+#define ts_clock_define(name)   TS__GONE(uint32_t, ts_clock_define(name))
+#define ts_clock_sample(...)    TS__GONE_VOID(ts_clock_sample(__VA_ARGS__))
 #define ts_gpu_device_define(desc) \
     TS__GONE(uint32_t, ts_gpu_device_define(desc))
 #define ts_gpu_context_define(desc) \

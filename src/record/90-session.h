@@ -368,12 +368,75 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     return TS_OK;
 }
 
+// Backends are called without any lock: they record. `on`: it reports, and
+// whoever turns it calls.
+enum { TS__BACKENDS = 16 };
+static struct {
+    const ts_backend *of[TS__BACKENDS];
+    uint32_t on[TS__BACKENDS];
+} ts__backends;
+typedef enum ts__to_backends {
+    TS__STOP = 0, // as `on` is to be
+    TS__START = 1,
+    TS__FLUSH
+} ts__to_backends;
+
+static void ts__backend_start(const ts_backend *backend, uint32_t *on)
+{
+    char key[64], why[192] = "on";
+    if (backend->start && backend->start(why, sizeof why) != TS_OK)
+        __atomic_store_n(on, 0, __ATOMIC_RELEASE);
+    snprintf(key, sizeof key, "backend.%.48s", backend->name);
+    ts_metadata_text(0, key, why);
+}
+
+static void ts__backend_do(uint32_t i, const ts_backend *backend, uint32_t what)
+{
+    uint32_t *const on = &ts__backends.on[i];
+    if (what == TS__FLUSH) {
+        if (TS__LOAD(on) && backend->flush) backend->flush();
+    } else if (__atomic_exchange_n(on, what, __ATOMIC_ACQ_REL) != what) {
+        if (what == TS__START)
+            ts__backend_start(backend, on);
+        else if (backend->stop)
+            backend->stop();
+    }
+}
+
+static __attribute__((noinline)) void ts__backends_do(uint32_t what)
+{
+    for (uint32_t i = 0; i < TS__BACKENDS; i++) {
+        // acquire: pairs with the release in ts_backend_add
+        const ts_backend *const backend =
+            __atomic_load_n(&ts__backends.of[i], __ATOMIC_ACQUIRE);
+        if (backend) ts__backend_do(i, backend, what);
+    }
+}
+
+ts_result ts_backend_add(const ts_backend *backend)
+{
+    if (!backend || !backend->name) return TS_ERR_USAGE;
+    for (uint32_t i = 0; i < TS__BACKENDS; i++) {
+        const ts_backend *old = NULL;
+        if (!__atomic_compare_exchange_n(&ts__backends.of[i], &old, backend,
+                                         false, __ATOMIC_RELEASE,
+                                         __ATOMIC_ACQUIRE) &&
+            old != backend)
+            continue;
+        if (!old && TS__LOAD(&ts__c.session))
+            ts__backend_do(i, backend, TS__START);
+        return TS_OK;
+    }
+    return TS_ERR_MEMORY;
+}
+
 ts_result ts_session_start(const ts_session_desc *desc)
 {
     ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     const ts_result result = ts__session_start_locked(desc);
     ts__api_leave(&old);
+    if (result == TS_OK) ts__backends_do(TS__START);
     return result;
 }
 
@@ -469,6 +532,7 @@ static ts_result ts__session_stop_locked(void)
 ts_result ts_session_stop(void)
 {
     ts__caller old;
+    if (!ts__inside) ts__backends_do(TS__STOP);
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     const ts_result result = ts__session_stop_locked();
     ts__api_leave(&old);
@@ -500,6 +564,7 @@ ts_result ts_session_resume(void)
 ts_result ts_session_flush(void)
 {
     ts__caller old;
+    if (!ts__inside) ts__backends_do(TS__FLUSH);
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts_result result = TS_ERR_STATE;
     if (ts__c.active) {
@@ -516,6 +581,7 @@ ts_result ts_session_flush(void)
 ts_result ts_session_snapshot(const char *path)
 {
     ts__caller old;
+    if (!ts__inside) ts__backends_do(TS__FLUSH);
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts_result result = TS_ERR_STATE;
     if (ts__c.active) result = ts__snapshot(path ? path : ts__c.snapshot_path);
