@@ -121,11 +121,22 @@ static void quite_different_sequences_end_soon(void **state)
 
 typedef struct row {
     ts_event_kind kind;
-    uint64_t stream, grid, size; // grid: of kernels
+    uint64_t stream, grid, size; // grid: of a collective its communicator
     const char *name;
 } row;
 
 static char paths[2][32] = { "/tmp/ts_verify_XXXXXX", "/tmp/ts_verify_XXXXXX" };
+
+static void put_collective(ts_writer *w, const row *r, int64_t start_ns)
+{
+    const ts_writer_value values[] = {
+        { TS_COLUMN_NAME, ts_writer_name(w, r->name, strlen(r->name)) },
+        { TS_COLUMN_SIZE, r->size },
+        { TS_COLUMN_COMMUNICATOR, r->grid },
+    };
+    ts_writer_event(w, r->kind, 10 + (uint32_t)r->stream, start_ns, 500, values,
+                    3);
+}
 
 // Operations one after another; `number` is added to the stream numbers.
 static void write_rows(int side, const row *rows, size_t count, uint64_t number)
@@ -153,6 +164,10 @@ static void write_rows(int side, const row *rows, size_t count, uint64_t number)
               kernel ? ts_writer_launch(w, &launch) : r->size },
             { TS_COLUMN_ADDRESS, 4096 * (uint64_t)side },
         };
+        if (r->kind == TS_EVENT_COLLECTIVE) {
+            put_collective(w, r, (int64_t)i * 1000 + 7 * side);
+            continue;
+        }
         const size_t used = kernel ? 2 : r->kind == TS_EVENT_MEMSET ? 3 : 1;
         ts_writer_event(w, r->kind, 10 + (uint32_t)r->stream,
                         (int64_t)i * 1000 + 7 * side, 500 + 3 * side, values,
@@ -193,6 +208,10 @@ static void done(verify_report *report)
 #define M(stream, size) \
     { \
         TS_EVENT_MEMSET, stream, 0, size, NULL \
+    }
+#define C(name, communicator) \
+    { \
+        TS_EVENT_COLLECTIVE, 0, communicator, 8, name \
     }
 #define COMPARE(r, x, y, number) \
     compare(r, x, sizeof(x) / sizeof *(x), y, sizeof(y) / sizeof *(y), number)
@@ -311,6 +330,56 @@ static void where_a_sync_stands_among_work_is_timing(void **state)
     done(&r);
 }
 
+static const row groups[] = { C("AllReduce", 70), C("AllGather", 71),
+                              C("AllReduce", 70), C("AllReduce", 71),
+                              C("AllReduce", 0) };
+
+// 900 stands for 70, 90 for 71.
+static void communicators_may_have_other_numbers(void **state)
+{
+    (void)state;
+    static const row other[] = { C("AllReduce", 900), C("AllGather", 90),
+                                 C("AllReduce", 900), C("AllReduce", 90),
+                                 C("AllReduce", 5) };
+    static const row crossed[] = { C("AllReduce", 71), C("AllGather", 70),
+                                   C("AllReduce", 71), C("AllReduce", 70),
+                                   C("AllReduce", 0) };
+    verify_report r;
+    COMPARE(&r, groups, other, 0);
+    assert_true(verify_is_same(&r));
+    assert_int_equal(5, r.matched);
+    done(&r);
+    COMPARE(&r, groups, crossed, 0);
+    assert_true(verify_is_same(&r));
+    done(&r);
+}
+
+static void a_collective_among_others_is_content(void **state)
+{
+    (void)state;
+    static const row wrong[] = { C("AllReduce", 900), C("AllGather", 90),
+                                 C("AllReduce", 90), C("AllReduce", 90),
+                                 C("AllReduce", 0) };
+    static const row merged[] = { C("AllReduce", 9), C("AllGather", 9),
+                                  C("AllReduce", 9), C("AllReduce", 9),
+                                  C("AllReduce", 9) };
+    verify_report r;
+    COMPARE(&r, groups, wrong, 0);
+    only(&r, VERIFY_CONTENT);
+    assert_int_equal(2, r.differences[0].a);
+    assert_int_equal(4, r.matched);
+    verify_field fields[VERIFY_FIELDS];
+    const size_t count = verify_fields(&r.side[1], 2, fields);
+    assert_string_equal("communicator", fields[count - 1].key);
+    assert_int_equal(2, fields[count - 1].number); // as A counts them
+    done(&r);
+    // Two groups have become one: those of the other one differ.
+    COMPARE(&r, groups, merged, 0);
+    assert_int_equal(2, r.count);
+    assert_int_equal(2, r.of[VERIFY_CONTENT]);
+    done(&r);
+}
+
 // The earliest comes first, whatever stream it is on.
 static void differences_come_in_order_of_time(void **state)
 {
@@ -355,6 +424,8 @@ int main(void)
         cmocka_unit_test(other_arguments_are_content),
         cmocka_unit_test(another_place_is_order_and_another_stream_is_a_move),
         cmocka_unit_test(where_a_sync_stands_among_work_is_timing),
+        cmocka_unit_test(communicators_may_have_other_numbers),
+        cmocka_unit_test(a_collective_among_others_is_content),
         cmocka_unit_test(differences_come_in_order_of_time),
     };
     return cmocka_run_group_tests(tests, make_paths, remove_paths);

@@ -9,7 +9,7 @@ static cli_list what_ifs;
 static int64_t from_ns, to_ns;
 static uint64_t loops, speed;
 static bool has_from, has_to, has_loops, want_dry_run, want_digest, want_json,
-    want_verify;
+    want_verify, want_ascii;
 
 static races_wish races;
 static bool has_seed;
@@ -81,6 +81,9 @@ static const cli_option options[] = {
       .help = "of the first order of --explore (0)",
       .flag = &has_seed,
       .number = &races.seed },
+    { .name = "--ascii",
+      .help = "draw with letters instead of blocks",
+      .flag = &want_ascii },
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
     { 0 },
 };
@@ -237,8 +240,9 @@ static int say_empty(const replay_job *job)
     return REPLAY_BAD;
 }
 
-static int report(const replay_job *job)
+static int report(replay_job *job)
 {
+    if (!want_digest) replay_measure(job);
     if (want_digest)
         printf("%016" PRIx64 "\n", ts_replay_result(job->replay)->digest);
     else if (want_json)
@@ -352,6 +356,7 @@ int main(int argc, char **argv)
     if (!check_usage(argc, &job.deps) || !parse_mode(&job))
         return cli_usage(&tool);
     job.dry_run = want_dry_run;
+    job.unicode = !want_ascii && cli_unicode();
     int code = REPLAY_BAD;
     if (replay_files_open(&job, argv + 1, (uint32_t)argc - 1) &&
         (!out_text || replay_check_output(&job, out_text)))

@@ -43,6 +43,10 @@ typedef struct replay_job {
     whatif *what_ifs; // each read
     size_t what_if_count;
     whatif_report report; // of a model
+    bool unicode;         // pictures may be of blocks
+    // See replay_measure.
+    ts_timeline_figures total; // of the record
+    int64_t *spans_ns;         // of each device in the schedule
 } replay_job;
 
 // The reader of a file.
@@ -104,16 +108,22 @@ ts_skip replay_chosen(const ts_replay *replay, size_t index, void *choice);
 /* ---- Reports ------------------------------------------------------------ */
 
 // One for each lane of ts_replay_lane, in its order.
-enum { REPLAY_CELLS = 32 };
+enum { REPLAY_CELLS = 200 };
 typedef struct replay_row {
     uint64_t selected, all;      // operations
+    int64_t span_ns;             // of its device: busy and idle, see below
     int64_t cells[REPLAY_CELLS]; // busy time in each part of the makespan
     int64_t busy_until;          // private
 } replay_row;
-// Free with free(); NULL without memory.
-replay_row *replay_rows(const replay_job *job);
-// Where part `cell` of a makespan begins; part REPLAY_CELLS is its end.
-int64_t replay_cell(int64_t makespan, int64_t cell);
+/*
+    The makespan is cut into `cells` parts. Shares of busy time are those of
+    the span of a device, as the timeline has it: from the first call for work
+    of its to the end of its last. Free with free(); NULL without memory.
+*/
+replay_row *replay_rows(const replay_job *job, int64_t cells);
+// Where a part of a makespan that is cut into `cells` begins.
+int64_t replay_cell(int64_t makespan, int64_t cells, int64_t cell);
+double replay_share(const replay_row *row, int64_t busy_ns);
 
 // "0:2 (compute)", device:stream, as far as there is a device and a name;
 // with several files "rank 1 0:2 (compute)".
@@ -124,12 +134,17 @@ const char *replay_deps_name(ts_deps deps);
 const char *replay_mode_name(ts_replay_mode mode);
 // A model is, if all of it ran.
 bool replay_is_same(const replay_job *job);
-// Idle time of the devices and what explains it; false: there is none.
-bool replay_idle(const replay_job *job, ts_timeline_figures *figures);
+/*
+    Idle time of the devices in the record and what explains it, in job->total
+    (zeros: unknown), and what devices' shares of busy time are shares of. For
+    the reports, after the run.
+*/
+void replay_measure(replay_job *job);
 // "kernel saxpy on 0:2 (compute) at 1.5 ms", of an operation or a call.
 void replay_put_node(FILE *out, const replay_job *job, uint32_t node);
 
 void replay_text(const replay_job *job);
+void replay_print_lanes(const replay_job *job); // replay_lanes.c
 void replay_json(const replay_job *job);
 
 /* ---- Real time (replay_live.c) ------------------------------------------ */

@@ -97,8 +97,8 @@ static void put_plan(cli_json *json, const replay_job *job)
 // Shares of idle time, and how much that is.
 static void put_confidence(cli_json *json, const replay_job *job)
 {
-    ts_timeline_figures f;
-    if (!replay_idle(job, &f)) {
+    const ts_timeline_figures f = job->total;
+    if (f.idle_ns <= 0) {
         cli_json_null(json, "confidence");
         return;
     }
@@ -126,7 +126,10 @@ static void put_times(cli_json *json, const replay_job *job)
     const int64_t replayed = s->end_ns - s->start_ns;
     cli_json_int(json, "recorded_makespan_ns", recorded);
     if (job->dry_run) return;
-    cli_json_int(json, "makespan_ns", replayed);
+    if (s->operations)
+        cli_json_int(json, "makespan_ns", replayed);
+    else
+        cli_json_null(json, "makespan_ns"); // nothing is left to run
     cli_json_real(
         json, "makespan_error",
         recorded ? (double)(modelled(job) - recorded) / (double)recorded : 0.0);
@@ -139,14 +142,11 @@ static void put_times(cli_json *json, const replay_job *job)
     char digest[17];
     snprintf(digest, sizeof digest, "%016" PRIx64, s->digest);
     cli_json_string(json, "digest", digest);
-    const char *const good = job->mode == TS_REPLAY_MODEL ? "modelled" : "same";
-    cli_json_string(json, "result", replay_is_same(job) ? good : "diverged");
-}
-
-static double share(const ts_replay_stats *s, int64_t busy_ns)
-{
-    const int64_t all = s->busy_to_ns - s->busy_from_ns;
-    return all ? (double)busy_ns / (double)all : 0.0;
+    cli_json_string(json, "result",
+                    !s->operations && !s->skipped[TS_SKIP_UNMET] ? "empty"
+                    : !replay_is_same(job)                       ? "diverged"
+                    : job->mode == TS_REPLAY_MODEL               ? "modelled"
+                                                                 : "same");
 }
 
 static void put_name(cli_json *json, const ts_track *track)
@@ -170,16 +170,22 @@ static void put_track(cli_json *json, const replay_job *job, uint32_t file,
     if (known) put_name(json, &track);
 }
 
+// Of a span of the device; see replay_rows.
+static double share(int64_t busy_ns, int64_t span_ns)
+{
+    return span_ns > 0 ? (double)busy_ns / (double)span_ns : 0.0;
+}
+
 static void put_figures(cli_json *json, const replay_job *job,
-                        const ts_lane *lane)
+                        const ts_lane *lane, int64_t span_ns)
 {
     cli_json_uint(json, "operations", lane->operations);
     if (!job->dry_run) {
         cli_json_int(json, "start_ns", lane->start_ns);
         cli_json_int(json, "end_ns", lane->end_ns);
         cli_json_int(json, "busy_ns", lane->busy_ns);
-        cli_json_real(json, "utilisation",
-                      share(ts_replay_result(job->replay), lane->busy_ns));
+        cli_json_int(json, "span_ns", span_ns);
+        cli_json_real(json, "utilisation", share(lane->busy_ns, span_ns));
     }
     cli_json_close(json, '}');
 }
@@ -199,7 +205,7 @@ static void put_device(cli_json *json, const replay_job *job, uint32_t file,
 
 static void put_lanes(cli_json *json, const replay_job *job)
 {
-    replay_row *const rows = replay_rows(job);
+    replay_row *const rows = replay_rows(job, 1);
     ts_lane lane;
     cli_json_open(json, "streams", '[');
     for (size_t i = 0; rows && ts_replay_lane(job->replay, i, &lane); i++) {
@@ -208,7 +214,7 @@ static void put_lanes(cli_json *json, const replay_job *job)
         cli_json_open(json, NULL, '{');
         put_device(json, job, lane.file, lane.device, false);
         put_track(json, job, lane.file, lane.track);
-        put_figures(json, job, &lane);
+        put_figures(json, job, &lane, rows[i].span_ns);
     }
     cli_json_close(json, ']');
     free(rows);
@@ -217,21 +223,20 @@ static void put_lanes(cli_json *json, const replay_job *job)
 static void put_devices(cli_json *json, const replay_job *job)
 {
     ts_lane device;
-    int64_t busy_ns = 0, count = 0;
+    double sum = 0;
+    uint64_t count = 0;
     cli_json_open(json, "devices", '[');
     for (size_t i = 0; ts_replay_device(job->replay, i, &device); i++) {
         if (!device.operations) continue;
+        const int64_t span_ns = job->spans_ns ? job->spans_ns[i] : 0;
         count++;
-        busy_ns += device.busy_ns;
+        sum += share(device.busy_ns, span_ns);
         cli_json_open(json, NULL, '{');
         put_device(json, job, device.file, device.track, true);
-        put_figures(json, job, &device);
+        put_figures(json, job, &device, span_ns);
     }
     cli_json_close(json, ']');
-    cli_json_real(json, "utilisation",
-                  count ? share(ts_replay_result(job->replay), busy_ns) /
-                              (double)count
-                        : 0.0);
+    cli_json_real(json, "utilisation", count ? sum / (double)count : 0.0);
 }
 
 static void put_circle(cli_json *json, const replay_job *job)

@@ -46,13 +46,31 @@ bool replay_is_same(const replay_job *job)
            s->end_ns == s->recorded_end_ns;
 }
 
-bool replay_idle(const replay_job *job, ts_timeline_figures *figures)
+static void take_spans(replay_job *job, const ts_timeline *timeline)
 {
+    const size_t count = ts_replay_device_count(job->replay);
+    job->spans_ns = calloc(count + 1, sizeof *job->spans_ns);
+    for (size_t i = 0; job->spans_ns && i < count; i++) {
+        const ts_timeline_figures *const f = ts_timeline_device(timeline, i);
+        if (f) job->spans_ns[i] = f->end_ns - f->start_ns;
+    }
+}
+
+void replay_measure(replay_job *job)
+{
+    const ts_timeline_desc replayed = { .replayed = true };
+    const bool same = job->mode == TS_REPLAY_EXACT && replay_is_same(job);
     ts_timeline *timeline;
-    if (ts_timeline_open(&timeline, job->replay, NULL) != TS_OK) return false;
-    *figures = *ts_timeline_total(timeline);
+    if (ts_timeline_open(&timeline, job->replay, NULL) == TS_OK) {
+        job->total = *ts_timeline_total(timeline);
+        if (same) take_spans(job, timeline);
+        ts_timeline_close(timeline);
+    }
+    if (same || job->dry_run ||
+        ts_timeline_open(&timeline, job->replay, &replayed) != TS_OK)
+        return;
+    take_spans(job, timeline);
     ts_timeline_close(timeline);
-    return figures->idle_ns > 0;
 }
 
 void replay_put_node(FILE *out, const replay_job *job, uint32_t node)
@@ -95,16 +113,20 @@ static int by_track(const void *left, const void *right)
     return (a->track > b->track) - (a->track < b->track);
 }
 
-int64_t replay_cell(int64_t makespan, int64_t cell)
+int64_t replay_cell(int64_t makespan, int64_t cells, int64_t cell)
 {
     // In two steps, since makespan * cell might overflow.
-    return makespan / REPLAY_CELLS * cell +
-           makespan % REPLAY_CELLS * cell / REPLAY_CELLS;
+    return makespan / cells * cell + makespan % cells * cell / cells;
+}
+
+double replay_share(const replay_row *row, int64_t busy_ns)
+{
+    return row->span_ns > 0 ? (double)busy_ns / (double)row->span_ns : 0.0;
 }
 
 // Adds busy time, counted once however many operations overlap.
-static void fill(replay_row *row, const ts_replay_stats *s, int64_t start,
-                 int64_t end)
+static void fill(replay_row *row, const ts_replay_stats *s, int64_t cells,
+                 int64_t start, int64_t end)
 {
     if (start < row->busy_until) start = row->busy_until;
     if (end <= start) return;
@@ -113,13 +135,12 @@ static void fill(replay_row *row, const ts_replay_stats *s, int64_t start,
     start -= s->start_ns;
     end -= s->start_ns;
     // An estimate, never too far, then the cell.
-    int64_t cell =
-        makespan < REPLAY_CELLS ? 0 : start / (makespan / REPLAY_CELLS);
-    if (cell >= REPLAY_CELLS) cell = REPLAY_CELLS - 1;
-    while (cell && replay_cell(makespan, cell) > start)
+    int64_t cell = makespan < cells ? 0 : start / (makespan / cells);
+    if (cell >= cells) cell = cells - 1;
+    while (cell && replay_cell(makespan, cells, cell) > start)
         cell--;
     while (start < end) {
-        const int64_t stop = replay_cell(makespan, cell + 1);
+        const int64_t stop = replay_cell(makespan, cells, cell + 1);
         const int64_t part = stop < end ? stop : end;
         if (part > start) row->cells[cell] += part - start;
         if (part > start) start = part;
@@ -134,16 +155,30 @@ static bool works(ts_event_kind kind)
            kind == TS_EVENT_HOST_FUNCTION;
 }
 
-static void add(replay_row *row, const replay_job *job, const ts_operation *op)
+static void add(replay_row *row, const replay_job *job, int64_t cells,
+                const ts_operation *op)
 {
     row->all++;
     if (op->skip != TS_SKIP_NOT) return;
     row->selected++;
     if (!job->dry_run && works(op->kind))
-        fill(row, ts_replay_result(job->replay), op->start_ns, op->end_ns);
+        fill(row, ts_replay_result(job->replay), cells, op->start_ns,
+             op->end_ns);
 }
 
-replay_row *replay_rows(const replay_job *job)
+static void put_spans(const replay_job *job, replay_row *rows)
+{
+    ts_lane lane, device;
+    size_t at = 0; // devices and lanes are in the same order
+    for (size_t i = 0; ts_replay_lane(job->replay, i, &lane); i++) {
+        while (ts_replay_device(job->replay, at, &device) &&
+               (device.track != lane.device || device.file != lane.file))
+            at++;
+        rows[i].span_ns = job->spans_ns[at];
+    }
+}
+
+replay_row *replay_rows(const replay_job *job, int64_t cells)
 {
     const size_t count = ts_replay_lane_count(job->replay);
     replay_row *const rows = calloc(count + 1, sizeof *rows);
@@ -167,8 +202,9 @@ replay_row *replay_rows(const replay_job *job)
         const lane_key key = { op.file, op.track, 0 };
         if (!last || last->track != op.track || last->file != op.file)
             last = bsearch(&key, keys, count, sizeof key, by_track);
-        if (last) add(&rows[last->lane], job, &op);
+        if (last) add(&rows[last->lane], job, cells, &op);
     }
     free(keys);
+    if (job->spans_ns) put_spans(job, rows);
     return rows;
 }

@@ -15,17 +15,38 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+static bool is_given_twice(const replay_job *job, uint32_t i, uint32_t k)
+{
+    struct stat a, b;
+    return stat_input(job->files[i].path, &a) &&
+           stat_input(job->files[k].path, &b) && same_file(&a, &b);
+}
+
+// A copy, or a part, of what another file holds. All zeros: unknown.
+static bool same_session(const replay_job *job, uint32_t i, uint32_t k)
+{
+    static const uint8_t unknown[16];
+    const uint8_t *const a = ts_reader_info(replay_reader(job, i))->session;
+    const uint8_t *const b = ts_reader_info(replay_reader(job, k))->session;
+    return !memcmp(a, b, sizeof unknown) && memcmp(a, unknown, sizeof unknown);
+}
+
 // One process is not two: all that it did would count twice.
 static bool check_twice(const replay_job *job)
 {
     for (uint32_t i = 1; i < job->file_count; i++)
         for (uint32_t k = 0; k < i; k++) {
-            struct stat a, b;
-            if (!stat_input(job->files[i].path, &a) ||
-                !stat_input(job->files[k].path, &b) || !same_file(&a, &b))
-                continue;
-            cli_error(job->tool, job->files[i].path,
-                      "is given twice; several traces are of one process each");
+            const bool given = is_given_twice(job, i, k);
+            if (!given && !same_session(job, i, k)) continue;
+            if (given)
+                cli_error(job->tool, job->files[i].path,
+                          "is given twice; several traces are of one process "
+                          "each");
+            else
+                cli_error(job->tool, job->files[i].path,
+                          "is of the same session as %s: what that process "
+                          "did would count twice",
+                          job->files[k].path);
             return false;
         }
     return true;
@@ -99,6 +120,7 @@ void replay_files_close(replay_job *job)
         cli_trace_close(&job->files[i].trace);
     free(job->files);
     free(job->loops.ns);
+    free(job->spans_ns);
 }
 
 // Opens the replay of all files; says what was damaged on the way.

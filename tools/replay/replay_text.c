@@ -2,43 +2,99 @@
     replay_text.c - the report of ts-replay for people
 */
 #include "tools/replay/replay.h"
+#include <stdarg.h>
 
-enum { NAME_WIDTH = 24, SKIPPED_SHOWN = 3 };
+/* ---- Facts -------------------------------------------------------------- */
 
-static void label(const char *text)
+// The next part of a text that had better stay on one line: up to a mark, or
+// a word if that is too long.
+static size_t part_of(const char *text, size_t most)
 {
-    printf("  %-15s ", text);
+    size_t size = 0;
+    while (text[size] && !(strchr(",;:)", text[size]) && text[size + 1] == ' '))
+        size++;
+    size += text[size] != 0;
+    return size <= most ? size : strcspn(text, " ");
 }
 
-static void print_skipped(const ts_replay_stats *s)
+// "  name            text", the text in as many lines as it takes.
+static void put_fact(const char *name, const char *text)
 {
+    enum { INDENT = 18, LEAST = 20 };
+    const size_t width = cli_width();
+    const size_t most = width > INDENT + LEAST ? width - INDENT : LEAST;
+    size_t at = 0;
+    printf("  %-15s ", name);
+    while (*text) {
+        const size_t size = part_of(text, most);
+        if (at && at + 1 + size > most) {
+            printf("\n%*s", INDENT, "");
+            at = 0;
+        } else if (at) {
+            putchar(' ');
+            at++;
+        }
+        fwrite(text, 1, size, stdout);
+        at += size;
+        text += size;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+__attribute__((format(printf, 2, 3))) static void fact(const char *name,
+                                                       const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    put_fact(name, text);
+}
+
+// Appends to a text that is long enough, or cuts it.
+__attribute__((format(printf, 2, 3))) static void add(char text[1024],
+                                                      const char *format, ...)
+{
+    const size_t size = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + size, 1024 - size, format, args);
+    va_end(args);
+}
+
+static void print_operations(const ts_replay_stats *s)
+{
+    char text[1024] = "";
+    add(text, "%s of %s", cli_count(s->operations).s, cli_count(s->loaded).s);
     const char *before = "; skipped: ";
     for (uint32_t i = TS_SKIP_NOT + 1; i < TS_SKIP_LIMIT; i++) {
         if (!s->skipped[i]) continue;
-        printf("%s%s %s", before, cli_count(s->skipped[i]).s, ts_skip_name(i));
+        add(text, "%s%s %s", before, cli_count(s->skipped[i]).s,
+            ts_skip_name(i));
         before = ", ";
     }
-    putchar('\n');
+    put_fact("operations", text);
 }
 
 static void print_edges(const ts_replay_stats *s)
 {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < TS_EDGE_LIMIT; i++)
+    uint64_t sum = 0, inferred = 0;
+    char text[1024] = "";
+    for (uint32_t i = 0; i < TS_EDGE_LIMIT; i++) {
         sum += s->edges[i];
-    label("edges");
-    printf("%s", cli_count(sum).s);
+        inferred += s->inferred[i];
+    }
+    add(text, "%s", cli_count(sum).s);
     const char *before = ": ";
     for (uint32_t i = 0; i < TS_EDGE_LIMIT; i++) {
         if (!s->edges[i]) continue;
-        printf("%s%s %s", before, cli_count(s->edges[i]).s, ts_edge_name(i));
+        add(text, "%s%s %s", before, cli_count(s->edges[i]).s, ts_edge_name(i));
         before = ", ";
     }
-    uint64_t inferred = 0;
-    for (uint32_t i = 0; i < TS_EDGE_LIMIT; i++)
-        inferred += s->inferred[i];
-    if (inferred) printf("; %s of them inferred", cli_count(inferred).s);
-    putchar('\n');
+    if (inferred) add(text, "; %s of them inferred", cli_count(inferred).s);
+    put_fact("edges", text);
 }
 
 static void print_cut(const replay_job *job)
@@ -49,34 +105,44 @@ static void print_cut(const replay_job *job)
         [TS_DEPS_NONE] = "none: what they come from does not exist",
     };
     const ts_replay_stats *const s = ts_replay_result(job->replay);
-    label("cut edges");
-    printf("%s", cli_count(s->cut_edges).s);
-    if (s->cut_edges) printf(" (%s)", meaning[job->deps]);
-    putchar('\n');
-    if (!s->added) return;
-    label("added");
-    printf("%s operations that the selected ones depend on\n",
-           cli_count(s->added).s);
+    if (s->cut_edges)
+        fact("cut edges", "%s (%s)", cli_count(s->cut_edges).s,
+             meaning[job->deps]);
+    else
+        fact("cut edges", "0");
+    if (s->added)
+        fact("added", "%s operations that the selected ones depend on",
+             cli_count(s->added).s);
+}
+
+static void print_collectives(const ts_replay_stats *s)
+{
+    if (!s->meetings) return;
+    if (s->meetings_partial)
+        fact("collectives",
+             "%s with pairs of send and receive, ranks are missing in %s",
+             cli_count(s->meetings).s, cli_count(s->meetings_partial).s);
+    else
+        fact("collectives",
+             "%s with pairs of send and receive, all ranks are here",
+             cli_count(s->meetings).s);
 }
 
 static void print_odd(const char *name, uint64_t count, const char *what)
 {
-    if (!count) return;
-    label(name);
-    printf("%s (%s)\n", cli_count(count).s, what);
+    if (count) fact(name, "%s %s", cli_count(count).s, what);
 }
 
 // How far the graph explains why devices had nothing to do.
 static void print_idle(const replay_job *job)
 {
-    ts_timeline_figures f;
-    if (!replay_idle(job, &f)) return;
-    const double all = (double)f.idle_ns;
-    label("idle");
-    printf("%s; explained: %s recorded, %s inferred; %s not\n",
-           cli_time(f.idle_ns).s, cli_percent((double)f.explicit_ns / all).s,
-           cli_percent((double)f.inferred_ns / all).s,
-           cli_percent((double)f.unexplained_ns / all).s);
+    const ts_timeline_figures *const f = &job->total;
+    if (f->idle_ns <= 0) return;
+    const double all = (double)f->idle_ns;
+    fact("idle", "%s: %s recorded, %s inferred, %s unexplained",
+         cli_time(f->idle_ns).s, cli_percent((double)f->explicit_ns / all).s,
+         cli_percent((double)f->inferred_ns / all).s,
+         cli_percent((double)f->unexplained_ns / all).s);
 }
 
 // With something changed, to differ from the record is no error.
@@ -85,24 +151,24 @@ static void print_times(const replay_job *job)
     const ts_replay_stats *const s = ts_replay_result(job->replay);
     const int64_t recorded = s->recorded_end_ns - s->recorded_start_ns;
     const int64_t replayed = s->end_ns - s->start_ns;
-    label("makespan");
+    const cli_text was = cli_time(recorded), is = cli_time(replayed);
     if (job->what_if_count && !replay_is_same(job)) {
-        puts(s->operations ? "none: not everything ran"
-                           : "none: nothing is left to run");
+        fact("makespan", s->operations ? "none: not everything ran"
+                                       : "none: nothing is left to run");
         return;
     }
-    printf("%s, recorded %s", cli_time(replayed).s, cli_time(recorded).s);
     if (job->what_if_count) {
-        puts(", with all that was changed");
+        fact("makespan", "%s, recorded %s, with all that was changed", is.s,
+             was.s);
     } else {
-        printf(", error %" PRId64 " ns\n", replayed - recorded);
-        label("start error");
-        printf("p50 %" PRId64 " ns, p95 %" PRId64 " ns, max %" PRId64 " ns\n",
-               s->start_error_p50_ns, s->start_error_p95_ns,
-               s->start_error_max_ns);
+        fact("makespan", "%s, recorded %s, error %" PRId64 " ns", is.s, was.s,
+             replayed - recorded);
+        fact("start error",
+             "p50 %" PRId64 " ns, p95 %" PRId64 " ns, max %" PRId64 " ns",
+             s->start_error_p50_ns, s->start_error_p95_ns,
+             s->start_error_max_ns);
     }
-    label("digest");
-    printf("%016" PRIx64 "\n", s->digest);
+    fact("digest", "%016" PRIx64, s->digest);
 }
 
 // Where each file lies on the common axis, and how well that is known.
@@ -110,18 +176,20 @@ static void print_files(const replay_job *job)
 {
     ts_replay_file file;
     for (uint32_t i = 0; ts_replay_file_at(job->replay, i, &file); i++) {
-        label(replay_file_name(job, i).s);
-        fputs(job->files[i].path, stdout);
-        if (i) printf(", offset %+" PRId64 " ns", file.offset_ns);
+        char text[1024] = "";
+        add(text, "%s", job->files[i].path);
+        if (i)
+            add(text, ", offset %s%s", file.offset_ns > 0 ? "+" : "",
+                cli_time(file.offset_ns).s);
         if (i && file.matched)
-            printf(" from %s collectives, residual %" PRId64 " ns",
-                   cli_count(file.matched).s, file.residual_ns);
+            add(text, " from %s collectives, residual %s",
+                cli_count(file.matched).s, cli_time(file.residual_ns).s);
         else if (i)
-            fputs(file.clock != i ? " from the machine's clock"
-                  : file.realtime ? " from the time of day"
-                                  : ": nothing tells it",
-                  stdout);
-        putchar('\n');
+            add(text, "%s",
+                file.clock != i ? " from the machine's clock"
+                : file.realtime ? " from the time of day"
+                                : ": nothing tells it");
+        put_fact(replay_file_name(job, i).s, text);
     }
 }
 
@@ -129,17 +197,16 @@ static void print_loops(const replay_loops *loops, uint64_t operations)
 {
     if (!loops->count) return;
     const uint64_t best = loops->ns[0];
-    label("loops");
-    printf("%s, %s digests; shortest %s, median %s, longest %s",
-           cli_count(loops->count).s, loops->same ? "equal" : "DIFFERENT",
-           cli_time((int64_t)best).s,
-           cli_time((int64_t)loops->ns[(loops->count - 1) / 2]).s,
-           cli_time((int64_t)loops->ns[loops->count - 1]).s);
+    char text[1024] = "";
+    add(text, "%s, %s digests; shortest %s, median %s, longest %s",
+        cli_count(loops->count).s, loops->same ? "equal" : "DIFFERENT",
+        cli_time((int64_t)best).s,
+        cli_time((int64_t)loops->ns[(loops->count - 1) / 2]).s,
+        cli_time((int64_t)loops->ns[loops->count - 1]).s);
     if (best)
-        printf(
-            "; %s operations/s",
+        add(text, "; %s operations/s",
             cli_count((uint64_t)((double)operations * 1e9 / (double)best)).s);
-    putchar('\n');
+    put_fact("loops", text);
 }
 
 static void print_figures(const replay_job *job)
@@ -153,161 +220,20 @@ static void print_figures(const replay_job *job)
                            ? "replayed by emulation, model"
                            : "replayed by emulation, exact");
     if (job->file_count > 1) print_files(job);
-    label("operations");
-    printf("%s of %s", cli_count(s->operations).s, cli_count(s->loaded).s);
-    print_skipped(s);
-    label("host calls");
-    printf("%s\n", cli_count(s->calls).s);
+    print_operations(s);
+    fact("host calls", "%s", cli_count(s->calls).s);
     print_edges(s);
     print_cut(job);
-    if (s->meetings) {
-        label("meetings");
-        printf("%s collectives and pairs, ranks are missing in %s\n",
-               cli_count(s->meetings).s, cli_count(s->meetings_partial).s);
-    }
-    print_odd("contradicted", s->contradicted,
-              "edges left out: the record shows that nothing waited");
-    print_odd("no record", s->never_recorded,
-              "waits for events never recorded: they wait for nothing");
+    print_collectives(s);
+    print_odd("not waited for", s->contradicted,
+              "edges are left out: the record shows that nothing waited");
+    print_odd("never recorded", s->never_recorded,
+              "waits for events without a record: they wait for nothing");
     print_odd("missing record", s->missing_records,
               "waits whose record is not in the trace: they wait for nothing");
     print_idle(job);
     if (!job->dry_run) print_times(job);
     print_loops(&job->loops, s->operations);
-}
-
-/* ---- Streams ------------------------------------------------------------ */
-
-// "2 upload" for a stream, "device 0 vdev" for a device.
-static void print_track(const replay_job *job, const ts_lane *lane, uint32_t id,
-                        uint32_t indent)
-{
-    ts_track track;
-    cli_text made = { "" }, before = { "" };
-    ts_text name = { "", 0 };
-    if (!ts_reader_track(replay_reader(job, lane->file), id, &track)) {
-        snprintf(before.s, sizeof before.s, "track %" PRIu32, id);
-    } else {
-        name = cli_track_name(&track, &made);
-        const char *const type = cli_track_type(track.type);
-        if (!track.name.size)
-            before.s[0] = 0;
-        else if (track.type == TS_TRACK_STREAM)
-            snprintf(before.s, sizeof before.s, "%" PRIu64 " ", track.number);
-        else if (track.type == TS_TRACK_DEVICE)
-            snprintf(before.s, sizeof before.s, "device %" PRIu64 " ",
-                     track.number);
-        else if (name.size < strlen(type) ||
-                 memcmp(name.text, type, strlen(type)) != 0)
-            snprintf(before.s, sizeof before.s, "%s ", type);
-    }
-    const int used = printf("%*s%s", (int)indent, "", before.s);
-    const int left = NAME_WIDTH - used;
-    cli_put_padded(stdout, name.text, name.size, left > 0 ? (uint32_t)left : 0);
-}
-
-static void print_bar(const replay_row *row, int64_t makespan)
-{
-    static const char *const blocks[] = { " ",      "\u2581", "\u2582",
-                                          "\u2583", "\u2584", "\u2585",
-                                          "\u2586", "\u2587", "\u2588" };
-    static const char *const letters[] = { " ", ".", ".", ":", ":",
-                                           "+", "+", "#", "#" };
-    const char *const *const levels = cli_unicode() ? blocks : letters;
-    fputs("  |", stdout);
-    for (int i = 0; i < REPLAY_CELLS; i++) {
-        const int64_t width =
-            replay_cell(makespan, i + 1) - replay_cell(makespan, i);
-        // Anything at all shows.
-        const int level =
-            row->cells[i] && width
-                ? 1 + (int)((double)row->cells[i] / (double)width * 7.0)
-                : 0;
-        fputs(levels[level > 8 ? 8 : level], stdout);
-    }
-    putchar('|');
-}
-
-static cli_text print_share(const ts_replay_stats *s, int64_t busy_ns)
-{
-    const int64_t all = s->busy_to_ns - s->busy_from_ns;
-    return cli_percent(all ? (double)busy_ns / (double)all : 0.0);
-}
-
-static bool same_device(const ts_lane *a, const ts_lane *b)
-{
-    return a->device == b->device && a->file == b->file;
-}
-
-// The line of a device, whose first lane is `first`.
-static void print_device(const replay_job *job, const replay_row *rows,
-                         size_t first)
-{
-    const ts_replay_stats *const s = ts_replay_result(job->replay);
-    ts_lane lane, of = { 0 }, device = { 0 };
-    uint64_t selected = 0, all = 0;
-    ts_replay_lane(job->replay, first, &of);
-    for (size_t i = first; ts_replay_lane(job->replay, i, &lane); i++) {
-        if (!same_device(&lane, &of)) break;
-        selected += rows[i].selected;
-        all += rows[i].all;
-    }
-    for (size_t i = 0; ts_replay_device(job->replay, i, &device); i++)
-        if (device.track == of.device && device.file == of.file) break;
-    if (of.device)
-        print_track(job, &of, of.device, 2);
-    else
-        printf("  %-*s", NAME_WIDTH - 2, "no device");
-    printf("%11s", cli_count(selected).s);
-    if (job->dry_run)
-        printf(" %11s\n", cli_count(all - selected).s);
-    else
-        printf(" %10s %9s\n", cli_time(device.busy_ns).s,
-               print_share(s, device.busy_ns).s);
-}
-
-static void print_lane(const replay_job *job, const ts_lane *lane,
-                       const replay_row *row)
-{
-    const ts_replay_stats *const s = ts_replay_result(job->replay);
-    print_track(job, lane, lane->track, 4);
-    if (job->dry_run) {
-        printf("%11s %11s\n", cli_count(row->selected).s,
-               cli_count(row->all - row->selected).s);
-        return;
-    }
-    printf("%11s %10s %9s", cli_count(lane->operations).s,
-           cli_time(lane->busy_ns).s, print_share(s, lane->busy_ns).s);
-    print_bar(row, s->end_ns - s->start_ns);
-    putchar('\n');
-}
-
-static void print_lanes(const replay_job *job)
-{
-    replay_row *const rows = replay_rows(job);
-    if (!rows) return;
-    printf("\n  %-*s%s\n", NAME_WIDTH - 2, "streams",
-           job->dry_run ? " operations     skipped"
-                        : " operations       busy     share  schedule");
-    ts_lane lane, last = { 0 };
-    size_t first = 0; // lane of the device
-    bool any = false;
-    uint32_t named = UINT32_MAX; // file whose name stands there
-    for (size_t i = 0; ts_replay_lane(job->replay, i, &lane); i++) {
-        if (i == 0 || !same_device(&lane, &last)) {
-            first = i;
-            any = false;
-        }
-        last = lane;
-        if (!rows[i].selected) continue;
-        if (job->file_count > 1 && named != lane.file)
-            printf("  %s\n", replay_file_name(job, lane.file).s);
-        named = lane.file;
-        if (!any) print_device(job, rows, first);
-        any = true;
-        print_lane(job, &lane, &rows[i]);
-    }
-    free(rows);
 }
 
 /* ---- Verdict ------------------------------------------------------------ */
@@ -423,7 +349,7 @@ static void print_verdict(const replay_job *job)
 void replay_text(const replay_job *job)
 {
     print_figures(job);
-    print_lanes(job);
+    replay_print_lanes(job);
     if (job->dry_run) return;
     if (job->mode == TS_REPLAY_MODEL) {
         putchar('\n');

@@ -4,6 +4,7 @@
     verify_load.c   the operations of both, by stream, their contents numbered
     verify_diff.c   which operations of two sequences correspond
     verify_match.c  what the differences are; timing of what corresponds
+    verify_meet.c   which communicators correspond
     verify_text.c, verify_json.c   the reports
 */
 #ifndef TS_REPLAY_VERIFY_H
@@ -29,7 +30,8 @@ typedef struct verify_op {
     uint32_t name;       // equal for operations of equal kind and name
     uint32_t chunk, row; // where the rest of it is
     uint32_t stream;
-    uint32_t partner; // the operation that it corresponds to, VERIFY_NONE
+    uint32_t communicator; // from 1 in order of the file; 0: none is known
+    uint32_t partner;      // the operation that it corresponds to, VERIFY_NONE
     verify_what what;
 } verify_op;
 
@@ -97,6 +99,12 @@ bool verify_diff(const uint32_t *a, uint32_t a_count, const uint32_t *b,
 
 // False without memory.
 bool verify_match(verify_report *report);
+// Once it is known which operations correspond: numbers the communicators of
+// B as those of A. False without memory.
+bool verify_communicators(verify_report *report);
+// Whether an operation of A and its partner are on communicators that do not
+// correspond.
+bool verify_meets_others(const verify_report *report, uint32_t op);
 
 /*
     What an operation is, for people and for comparison: the fields that

@@ -106,6 +106,8 @@ size_t verify_fields(verify_side *side, uint32_t op,
         add(&l, "name")->text =
             ts_reader_name(side->trace.reader, (uint32_t)name);
     add_kind(&l, &event);
+    if (side->ops[op].communicator)
+        add_number(&l, "communicator", side->ops[op].communicator);
     for (size_t i = 0; i < l.count; i++) {
         if (fields[i].text.text) continue;
         fields[i].text.text = fields[i].made.s;

@@ -99,6 +99,8 @@ typedef struct loader {
     uint32_t capacity;   // of side->ops
     uint32_t *stream_of; // of tracks, open addressing: track, stream
     uint32_t stream_mask, stream_capacity;
+    uint64_t *communicators; // seen, in order
+    uint32_t communicator_count;
 } loader;
 
 static uint32_t name_number(loader *l, uint32_t name)
@@ -145,6 +147,29 @@ static void put_launch(loader *l, content *c, uint32_t id)
     c->word[14] = launch->static_shared;
     c->word[15] = launch->dynamic_shared;
     c->word[16] = launch->local;
+}
+
+// Few, and mostly the one seen last: a scan from the end finds it.
+static uint32_t communicator_of(loader *l, const ts_event *event)
+{
+    enum { MOST = 4096 }; // beyond that they are not told apart
+    const uint64_t id = event->kind == TS_EVENT_COLLECTIVE
+                            ? ts_event_value(event, TS_COLUMN_COMMUNICATOR)
+                            : 0;
+    uint32_t i = l->communicator_count;
+    if (!id) return 0;
+    while (i && l->communicators[i - 1] != id)
+        i--;
+    if (i || l->communicator_count == MOST) return i;
+    if (!(l->communicator_count & (l->communicator_count - 1))) {
+        const size_t room =
+            l->communicator_count ? 2 * l->communicator_count : 1;
+        uint64_t *const more = realloc(l->communicators, room * sizeof *more);
+        if (!more) return 0;
+        l->communicators = more;
+    }
+    l->communicators[l->communicator_count++] = id;
+    return l->communicator_count;
 }
 
 static content content_of(loader *l, const ts_event *event)
@@ -276,6 +301,7 @@ static bool take_rows(loader *l, const ts_columns *columns)
             .stream = stream_of(
                 l, columns->tracks ? columns->tracks[i] : columns->track,
                 syncs),
+            .communicator = communicator_of(l, &event),
             .partner = VERIFY_NONE,
             .what = VERIFY_SAME,
         };
@@ -368,6 +394,7 @@ static bool load_side(verify_side *side, verify_contents *all)
     const bool ok = take_all(&l) && sort_all(side);
     free(l.name_numbers);
     free(l.stream_of);
+    free(l.communicators);
     return ok;
 }
 

@@ -261,6 +261,19 @@ static void compare_streams(matcher *m, const verify_stream *sa,
     free(marks);
 }
 
+// The same collective, but among others.
+static void compare_communicators(matcher *m)
+{
+    verify_report *const r = m->report;
+    m->failed |= !verify_communicators(r);
+    for (uint32_t i = 0; i < r->side[0].op_count && !m->failed; i++) {
+        const verify_op *const op = &r->side[0].ops[i];
+        if (op->what != VERIFY_SAME || !verify_meets_others(r, i)) continue;
+        r->matched--;
+        differ(m, VERIFY_CONTENT, i, op->partner);
+    }
+}
+
 static void leave_rest(matcher *m)
 {
     verify_report *const r = m->report;
@@ -306,7 +319,7 @@ static int64_t apart(int64_t a, int64_t b)
 static bool is_equal_pair(const verify_report *r, uint32_t a)
 {
     const verify_op *const op = &r->side[0].ops[a];
-    return op->partner != VERIFY_NONE &&
+    return op->partner != VERIFY_NONE && op->what != VERIFY_CONTENT &&
            r->side[1].ops[op->partner].content == op->content;
 }
 
@@ -382,6 +395,7 @@ static void compare_all(matcher *m)
     const uint32_t count[2] = { side[0].op_count, side[1].op_count };
     if (!m->failed) pair_equal(m, VERIFY_MOVED, first, count);
     if (!m->failed) leave_rest(m);
+    if (!m->failed) compare_communicators(m);
 }
 
 bool verify_match(verify_report *r)

@@ -7,23 +7,41 @@
 static const struct {
     const char *name;
     whatif_verb verb;
-    bool bare; // nothing follows
+    const char *form; // of what follows; NULL: nothing does
 } verbs[] = {
-    { "scale", WHATIF_SCALE, false },
-    { "remove", WHATIF_REMOVE, false },
-    { "insert", WHATIF_INSERT, false },
-    { "fuse", WHATIF_FUSE, false },
-    { "copy", WHATIF_COPY, false },
-    { "network", WHATIF_NETWORK, false },
-    { "copy-engines", WHATIF_ENGINES, false },
-    { "streams", WHATIF_STREAMS, false },
-    { "serialise", WHATIF_SERIALISE, true },
-    { "serialize", WHATIF_SERIALISE, true },
-    { "no-launch-overhead", WHATIF_NO_LAUNCH, true },
-    { "host", WHATIF_HOST, false },
-    { "straggler", WHATIF_STRAGGLER, false },
-    { "ideal-overlap", WHATIF_OVERLAP, true },
+    { "scale", WHATIF_SCALE, "REGEX=FACTOR" },
+    { "remove", WHATIF_REMOVE, "REGEX" },
+    { "insert", WHATIF_INSERT, "NAME=TIME after REGEX" },
+    { "fuse", WHATIF_FUSE, "REGEX" },
+    { "copy", WHATIF_COPY,
+      "DIRECTIONS=FACTOR or DIRECTIONS bw=FACTOR,lat=TIME" },
+    { "network", WHATIF_NETWORK, "FACTOR or bw=FACTOR,lat=TIME" },
+    { "copy-engines", WHATIF_ENGINES, "N" },
+    { "streams", WHATIF_STREAMS, "REGEX=STREAM" },
+    { "serialise", WHATIF_SERIALISE, NULL },
+    { "serialize", WHATIF_SERIALISE, NULL },
+    { "no-launch-overhead", WHATIF_NO_LAUNCH, NULL },
+    { "host", WHATIF_HOST, "FACTOR" },
+    { "straggler", WHATIF_STRAGGLER, "rank=R:FACTOR" },
+    { "ideal-overlap", WHATIF_OVERLAP, NULL },
 };
+
+// The text being read, and what is wrong with it once that is said.
+typedef struct reading {
+    const cli_tool *tool;
+    whatif *w;
+} reading;
+
+// "--what-if 'TEXT': 'PART' is WHY"; returns false.
+static bool refuse(const reading *r, const char *part, size_t size,
+                   const char *why)
+{
+    if (!r->w->said)
+        cli_error(r->tool, NULL, "--what-if '%s': '%.*s' is %s", r->w->text,
+                  (int)size, part, why);
+    r->w->said = true;
+    return false;
+}
 
 /* ---- Values ------------------------------------------------------------- */
 
@@ -82,33 +100,36 @@ bool whatif_ratio(const char *text, size_t size, ts_ratio *ratio)
     return true;
 }
 
-static bool take_factor(whatif *w, const char *text, size_t size)
+static bool take_factor(const reading *r, const char *text, size_t size)
 {
-    return whatif_ratio(text, size, &w->factor);
+    return whatif_ratio(text, size, &r->w->factor) ||
+           refuse(r, text, size, "no factor such as 2, 0.5, 1/3 or 80%");
 }
 
-static bool take_time(const char *text, size_t size, int64_t *ns)
+static bool take_time(const reading *r, const char *text, size_t size)
 {
-    char copy[32];
-    if (size >= sizeof copy) return false;
-    memcpy(copy, text, size);
-    copy[size] = 0;
-    return cli_parse_time(copy, ns) && *ns >= 0;
+    char copy[32] = "";
+    if (size < sizeof copy) memcpy(copy, text, size);
+    return (cli_parse_time(copy, &r->w->ns) && r->w->ns >= 0) ||
+           refuse(r, text, size, "no time with a unit, such as 1.5ms or 20us");
 }
 
-static bool take_number(const char *text, size_t size, uint32_t *number)
+static bool take_number(const reading *r, const char *text, size_t size,
+                        const char *why)
 {
     uint64_t value, den;
-    if (decimal(text, size, &value, &den) != size || den != 1) return false;
-    *number = (uint32_t)value;
+    if (!size || decimal(text, size, &value, &den) != size || den != 1)
+        return refuse(r, text, size, why);
+    r->w->number = (uint32_t)value;
     return true;
 }
 
-static bool take_word(whatif *w, const char *text, size_t size)
+static bool take_word(const reading *r, const char *text, size_t size)
 {
-    if (!size || size >= sizeof w->word) return false;
-    memcpy(w->word, text, size);
-    w->word[size] = 0;
+    if (!size || size >= sizeof r->w->word)
+        return refuse(r, text, size, size ? "too long" : "no name");
+    memcpy(r->w->word, text, size);
+    r->w->word[size] = 0;
     return true;
 }
 
@@ -121,9 +142,8 @@ static uint32_t kind_of(const char *text, size_t size)
     return 0;
 }
 
-// What stands before a ~ is a kind if it is one word.
-static bool take_kind(const cli_tool *tool, whatif *w, const char *text,
-                      size_t *size)
+// What stands before a ~ is a kind if it is one word. *size: up to behind it.
+static bool take_kind(const reading *r, const char *text, size_t *size)
 {
     const char *const tilde = memchr(text, '~', *size);
     size_t name = 0; // destructors have :: before their ~
@@ -133,156 +153,179 @@ static bool take_kind(const cli_tool *tool, whatif *w, const char *text,
     *size = 0;
     if (!tilde || !name || tilde != text + name) return true;
     *size = name + 1;
-    w->kind = kind_of(text, name);
-    if (w->kind) return true;
-    cli_error(tool, NULL, "--what-if '%s': no kind is called %.*s", w->text,
-              (int)name, text);
-    w->said = true;
-    return false;
+    r->w->kind = kind_of(text, name);
+    return r->w->kind ||
+           refuse(r, text, name,
+                  "no kind of operation, such as kernel, memcpy, memset or "
+                  "collective");
 }
 
 // "REGEX" or "KIND~REGEX". An empty one would mean everything, by accident.
-static bool take_regex(const cli_tool *tool, whatif *w, const char *text,
-                       size_t size)
+static bool take_regex(const reading *r, const char *text, size_t size)
 {
     size_t kind = size;
-    if (!take_kind(tool, w, text, &kind)) return false;
-    if (kind == size) {
-        cli_error(tool, NULL,
-                  "--what-if '%s': the expression is empty; . is "
-                  "everything",
-                  w->text);
-        w->said = true;
-        return false;
-    }
+    char why[128];
+    if (!take_kind(r, text, &kind)) return false;
+    if (kind == size)
+        return refuse(r, text, size, "no expression; . is everything");
     char *const copy = strndup(text + kind, size - kind);
-    if (!copy) return false;
-    const int wrong = regcomp(&w->regex, copy, REG_EXTENDED | REG_NOSUB);
+    const int wrong =
+        copy ? regcomp(&r->w->regex, copy, REG_EXTENDED | REG_NOSUB)
+             : REG_ESPACE;
     free(copy);
-    w->has_regex = wrong == 0;
-    if (wrong) {
-        char why[128];
-        regerror(wrong, &w->regex, why, sizeof why);
-        cli_error(tool, NULL, "--what-if '%s': %s", w->text, why);
-        w->said = true;
-    }
-    return !wrong;
+    r->w->has_regex = wrong == 0;
+    if (!wrong) return true;
+    regerror(wrong, copy ? &r->w->regex : NULL, why, sizeof why);
+    const cli_text said = cli_format("no expression: %s", why);
+    return refuse(r, text + kind, size - kind, said.s);
 }
 
-static const char *last_equals(const char *text)
+// The verb's form, where a mark of it is missing.
+static bool misses(const reading *r, const char *rest, const char *what)
 {
-    return strrchr(text, '=');
+    if (!r->w->said)
+        cli_error(r->tool, NULL, "--what-if '%s': '%s' lacks %s", r->w->text,
+                  rest, what);
+    r->w->said = true;
+    return false;
 }
 
 // "REGEX=VALUE": the last = counts, since expressions may hold some.
-static bool read_pair(const cli_tool *tool, whatif *w, const char *rest)
+static bool read_pair(const reading *r, const char *rest)
 {
-    const char *const equals = last_equals(rest);
-    if (!equals) return false;
+    const bool streams = r->w->verb == WHATIF_STREAMS;
+    const char *const equals = strrchr(rest, '=');
+    if (!equals) return misses(r, rest, streams ? "=STREAM" : "=FACTOR");
     const size_t size = strlen(equals + 1);
-    const bool ok = w->verb == WHATIF_STREAMS
-                        ? take_word(w, equals + 1, size)
-                        : take_factor(w, equals + 1, size);
-    return ok && take_regex(tool, w, rest, (size_t)(equals - rest));
+    const bool ok = streams ? take_word(r, equals + 1, size)
+                            : take_factor(r, equals + 1, size);
+    return ok && take_regex(r, rest, (size_t)(equals - rest));
 }
 
 // "NAME=TIME after REGEX"
-static bool read_insert(const cli_tool *tool, whatif *w, const char *rest)
+static bool read_insert(const reading *r, const char *rest)
 {
     const char *const after = strstr(rest, " after ");
-    if (!after) return false;
+    if (!after) return misses(r, rest, "' after REGEX'");
     const char *equals = after;
     while (equals > rest && *equals != '=')
         equals--;
-    return *equals == '=' && take_word(w, rest, (size_t)(equals - rest)) &&
-           take_time(equals + 1, (size_t)(after - equals - 1), &w->ns) &&
-           take_regex(tool, w, after + 7, strlen(after + 7));
+    if (*equals != '=') return misses(r, rest, "=TIME");
+    return take_word(r, rest, (size_t)(equals - rest)) &&
+           take_time(r, equals + 1, (size_t)(after - equals - 1)) &&
+           take_regex(r, after + 7, strlen(after + 7));
 }
 
 /* ---- Transfers ---------------------------------------------------------- */
 
-// "bw=2x,lat=5us", in any order, or one of them.
-static bool read_link(whatif *w, const char *text)
+// "bw=2x"
+static bool read_bandwidth(const reading *r, const char *text, size_t size)
 {
-    while (*text) {
-        const size_t size = strcspn(text, ",");
-        if (size > 3 && !memcmp(text, "bw=", 3)) {
-            ts_ratio faster;
-            if (!whatif_ratio(text + 3, size - 3, &faster) || !faster.num)
-                return false;
-            w->factor.num = faster.den;
-            w->factor.den = faster.num;
-            w->has_bandwidth = true;
-        } else if (size > 4 && !memcmp(text, "lat=", 4)) {
-            if (!take_time(text + 4, size - 4, &w->ns)) return false;
-            w->has_latency = true;
-        } else {
-            return false;
-        }
-        text += size + (text[size] == ',');
-    }
-    return w->has_bandwidth || w->has_latency;
+    ts_ratio faster;
+    if (!whatif_ratio(text, size, &faster) || !faster.num)
+        return refuse(r, text, size, "no factor above 0");
+    r->w->factor.num = faster.den;
+    r->w->factor.den = faster.num;
+    r->w->has_bandwidth = true;
+    return true;
 }
 
-static bool read_directions(whatif *w, const char *text, size_t size)
+// "bw=2x,lat=5us", in any order, or one of them.
+static bool read_link(const reading *r, const char *text)
+{
+    do {
+        const size_t size = strcspn(text, ",");
+        if (size >= 3 && !memcmp(text, "bw=", 3)) {
+            if (!read_bandwidth(r, text + 3, size - 3)) return false;
+        } else if (size >= 4 && !memcmp(text, "lat=", 4)) {
+            if (!take_time(r, text + 4, size - 4)) return false;
+            r->w->has_latency = true;
+        } else {
+            return refuse(r, text, size, "neither bw=FACTOR nor lat=TIME");
+        }
+        text += size + (text[size] == ',');
+    } while (*text);
+    return true;
+}
+
+static bool read_directions(const reading *r, const char *text, size_t size)
 {
     static const char *const names[] = {
         "", "h2d", "d2h", "d2d", "h2h", "p2p"
     };
-    while (size) {
+    for (;;) {
         const char *const comma = memchr(text, ',', size);
         const size_t part = comma ? (size_t)(comma - text) : size;
         uint32_t bits = is(text, part, "all") ? 63 : 0;
         for (uint32_t i = 1; i < sizeof names / sizeof *names; i++)
             if (is(text, part, names[i])) bits |= UINT32_C(1) << i;
-        if (!bits) return false;
-        w->directions |= bits;
-        text += part + (comma != NULL);
-        size -= part + (comma != NULL);
+        if (!bits)
+            return refuse(r, text, part,
+                          "none of h2d, d2h, d2d, h2h, p2p and all");
+        r->w->directions |= bits;
+        if (!comma) return true;
+        text += part + 1;
+        size -= part + 1;
     }
-    return w->directions != 0;
 }
 
 // "h2d,d2h=0.5" or "h2d bw=2x,lat=5us"
-static bool read_copy(whatif *w, const char *rest)
+static bool read_copy(const reading *r, const char *rest)
 {
     const size_t size = strcspn(rest, " =");
-    if (!rest[size] || !read_directions(w, rest, size)) return false;
+    if (!read_directions(r, rest, size)) return false;
+    if (!rest[size]) return misses(r, rest, "=FACTOR");
     const char *const value = rest + size + 1;
-    return rest[size] == '=' ? take_factor(w, value, strlen(value))
-                             : read_link(w, value);
+    return rest[size] == '=' ? take_factor(r, value, strlen(value))
+                             : read_link(r, value);
 }
 
 // "rank=R:FACTOR"
-static bool read_straggler(whatif *w, const char *rest)
+static bool read_straggler(const reading *r, const char *rest)
 {
-    if (strncmp(rest, "rank=", 5)) return false;
+    if (strncmp(rest, "rank=", 5)) return misses(r, rest, "rank=");
     const size_t size = strcspn(rest + 5, ":");
+    if (!rest[5 + size]) return misses(r, rest, ":FACTOR");
     const char *const factor = rest + 5 + size + 1;
-    return rest[5 + size] && take_number(rest + 5, size, &w->number) &&
-           take_factor(w, factor, strlen(factor));
+    return take_number(r, rest + 5, size, "no rank") &&
+           take_factor(r, factor, strlen(factor));
 }
 
 /* ---- All of it ---------------------------------------------------------- */
 
-static bool read_rest(const cli_tool *tool, whatif *w, const char *rest)
+static bool read_rest(const reading *r, const char *rest)
 {
+    static const char no_engines[] = "no number of engines";
     const size_t size = strlen(rest);
-    switch (w->verb) {
+    switch (r->w->verb) {
     case WHATIF_SCALE:
-    case WHATIF_STREAMS: return read_pair(tool, w, rest);
+    case WHATIF_STREAMS: return read_pair(r, rest);
     case WHATIF_REMOVE:
-    case WHATIF_FUSE: return take_regex(tool, w, rest, size);
-    case WHATIF_INSERT: return read_insert(tool, w, rest);
-    case WHATIF_COPY: return read_copy(w, rest);
+    case WHATIF_FUSE: return take_regex(r, rest, size);
+    case WHATIF_INSERT: return read_insert(r, rest);
+    case WHATIF_COPY: return read_copy(r, rest);
     case WHATIF_NETWORK:
-        return take_factor(w, rest, size) || read_link(w, rest);
+        return strchr(rest, '=') ? read_link(r, rest)
+                                 : take_factor(r, rest, size);
     case WHATIF_ENGINES:
-        return take_number(rest, size, &w->number) && w->number;
-    case WHATIF_HOST: return take_factor(w, rest, size);
-    case WHATIF_STRAGGLER: return read_straggler(w, rest);
+        return take_number(r, rest, size, no_engines) &&
+               (r->w->number || refuse(r, rest, size, no_engines));
+    case WHATIF_HOST: return take_factor(r, rest, size);
+    case WHATIF_STRAGGLER: return read_straggler(r, rest);
     default: return true;
     }
+}
+
+static void say_verbs(const reading *r, size_t size)
+{
+    char text[256] = "";
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        if (i && verbs[i].verb == verbs[i - 1].verb) continue; // spelling
+        const size_t at = strlen(text);
+        snprintf(text + at, sizeof text - at, "%s%s", i ? ", " : "none of ",
+                 verbs[i].name);
+    }
+    refuse(r, r->w->text, size, text);
 }
 
 bool whatif_read(const cli_tool *tool, const char *text, whatif *w)
@@ -290,21 +333,28 @@ bool whatif_read(const cli_tool *tool, const char *text, whatif *w)
     memset(w, 0, sizeof *w);
     w->text = text;
     w->factor.num = w->factor.den = 1;
+    const reading r = { tool, w };
     const size_t size = strcspn(text, " ");
     const char *rest = text + size;
     rest += strspn(rest, " ");
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        if (!is(text, size, verbs[i].name)) continue;
+    size_t i = 0;
+    const size_t count = sizeof verbs / sizeof *verbs;
+    while (i < count && !is(text, size, verbs[i].name))
+        i++;
+    bool ok = false;
+    if (i == count) {
+        say_verbs(&r, size);
+    } else {
         w->verb = verbs[i].verb;
-        if (verbs[i].bare ? !*rest : *rest && read_rest(tool, w, rest))
-            return true;
-        break;
+        if (verbs[i].form && !*rest)
+            misses(&r, text, verbs[i].form);
+        else if (!verbs[i].form && *rest)
+            refuse(&r, rest, strlen(rest), "too much: nothing follows here");
+        else
+            ok = read_rest(&r, rest);
     }
-    whatif_close(w);
-    if (!w->said)
-        cli_error(tool, NULL, "--what-if '%s': not understood; see --help",
-                  text);
-    return false;
+    if (!ok) whatif_close(w);
+    return ok;
 }
 
 void whatif_close(whatif *w)

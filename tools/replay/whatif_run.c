@@ -173,7 +173,7 @@ static void put_model(FILE *out, const whatif_report *report)
         cli_time(base->makespan_ns).s, cli_time(report->recorded_ns).s,
         change_of(base->makespan_ns - report->recorded_ns, report->recorded_ns)
             .s);
-    fprintf(out, "    %s of %s delays are as recorded, unexplained\n",
+    fprintf(out, "    %s of %s delays fit no constant and stay as recorded\n",
             cli_count(report->unexplained).s, cli_count(report->nodes).s);
     put_bound(out, base);
 }
@@ -235,6 +235,12 @@ static void json_times(cli_json *json, const whatif_report *report,
                        const whatif_figures *f)
 {
     const whatif_figures *const base = &report->figures[0];
+    if (!f->operations) { // nothing is left to run: no schedule, no change
+        cli_json_null(json, "makespan_ns");
+        cli_json_null(json, "change_ns");
+        cli_json_null(json, "bound_by");
+        return;
+    }
     cli_json_int(json, "makespan_ns", f->makespan_ns);
     if (!base->never_ran) cli_json_int(json, "change_ns", f->change_ns);
     if (f->makespan_ns)
@@ -269,6 +275,7 @@ static void json_figures(cli_json *json, const char *key,
         cli_json_string(json, "what_if", f->text);
         cli_json_uint(json, "operations_meant", f->meant);
     }
+    cli_json_uint(json, "operations", f->operations);
     cli_json_uint(json, "never_ran", f->never_ran);
     if (!f->never_ran) json_times(json, report, f);
     cli_json_string(json, "digest", cli_format("%016" PRIx64, f->digest).s);

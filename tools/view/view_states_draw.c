@@ -99,8 +99,9 @@ static void put_state(view_states *s, uint32_t column, const view_shares *cell)
                   style);
 }
 
+// Running as a share of the span of the device, as its busy time is.
 static void print_stream(view_states *s, size_t stream, const ts_lane *lane,
-                         view_shares *cells)
+                         int64_t span_ns, view_shares *cells)
 {
     view_line *const line = &s->d.line;
     view_shares sum = { 0 };
@@ -110,13 +111,11 @@ static void print_stream(view_states *s, size_t stream, const ts_lane *lane,
     const ts_text name =
         cli_track_name(view_track_of(s->v, lane->track), &made);
     view_put(line, 1, s->d.gutter - 1, name.text, name.size, view_plain);
-    int64_t all = 0;
-    for (int i = 0; i < TS_STATE_LIMIT; i++)
-        all += sum.state_ns[i];
     for (uint32_t c = 0; c < s->d.rows.columns; c++)
         put_state(s, c, &cells[c]);
     const cli_text side = cli_percent(
-        all ? (double)sum.state_ns[TS_STATE_RUNNING] / (double)all : 0);
+        span_ns > 0 ? (double)sum.state_ns[TS_STATE_RUNNING] / (double)span_ns
+                    : 0);
     view_put_string(line, s->d.gutter + s->d.rows.columns + 1, line->width,
                     side.s, view_faint);
     view_states_print_line(s);
@@ -147,6 +146,8 @@ static uint64_t print_rows(view_states *s, size_t device, uint64_t *shown,
     ts_lane lane, own;
     uint64_t hidden = 0;
     uint32_t at = view_states_put_device(s, device);
+    const ts_timeline_figures *const f =
+        ts_timeline_device(s->timeline, device);
     ts_replay_device(s->replay, device, &own);
     if (at) view_states_print_line(s);
     memset(cells, 0, s->d.rows.columns * sizeof *cells);
@@ -163,7 +164,7 @@ static uint64_t print_rows(view_states *s, size_t device, uint64_t *shown,
         hidden += full;
         if (full) continue;
         (*shown)++;
-        print_stream(s, i, &lane, cells);
+        print_stream(s, i, &lane, f->end_ns - f->start_ns, cells);
     }
     return hidden;
 }
