@@ -11,24 +11,26 @@ typedef struct overlap_ask {
     ts_timeline *timeline;
     names_index names;
     overlap_result r;
-    struct {
-        bool known;
-        int64_t gain_ns;
-    } without[2]; // copies, collectives
+    overlap_without without[2]; // copies, collectives
 } overlap_ask;
 
 // Less than half a percent is within what a model can tell.
 static void answer_gain(const overlap_ask *a, bool collectives)
 {
-    const int64_t gain = a->without[collectives].gain_ns;
+    const overlap_without *const w = &a->without[collectives];
     const ts_replay_stats *const s = ts_replay_result(a->replay);
-    if (!a->without[collectives].known) return;
-    if (gain > (s->end_ns - s->start_ns) / 200)
-        report_answer(a->s, "Hidden altogether, the run would be %s shorter.",
-                      cli_time(gain).s);
+    if (!w->known) return;
+    if (w->gain_ns > (s->end_ns - s->start_ns) / 200)
+        report_answer(a->s,
+                      "If no kernel waited for %s, the run would be %s "
+                      "shorter, and bound by %s.",
+                      collectives ? "it" : "them", cli_time(w->gain_ns).s,
+                      ts_cost_name(w->bound));
     else
-        report_answer(a->s, "Hiding more would gain nothing: the run is bound "
-                            "by something else.");
+        report_answer(a->s,
+                      "Hiding more behind kernels would gain nothing: "
+                      "the run is bound by %s.",
+                      ts_cost_name(w->bound));
 }
 
 static void answer_part(const overlap_ask *a, const char *what, int64_t total,
@@ -171,8 +173,7 @@ static bool without(overlap_ask *a)
     ts_replay *const model = analyze_model(a->job);
     for (int i = 0; i < 2 && ok && model; i++)
         if (i ? a->r.collectives : a->r.copies)
-            ok = overlap_without(model, i, &a->without[i].gain_ns,
-                                 &a->without[i].known);
+            ok = overlap_hide(&a->without[i], model, i);
     return ok;
 }
 

@@ -40,9 +40,15 @@ bool overlap_open(overlap_result *result, const ts_replay *replay,
                   const names_index *names, const uint64_t *sizes);
 void overlap_close(overlap_result *result);
 
-// What the run of a model takes less if no kernel waits for the collectives,
-// or for copies and sets. *known: false if it does not run.
-bool overlap_without(ts_replay *model, bool collectives, int64_t *gain_ns,
-                     bool *known);
+// What a model takes less if no kernel waits for the collectives, or for
+// copies and sets, and what it is bound by then.
+typedef struct overlap_without {
+    bool known; // it ran
+    int64_t gain_ns;
+    ts_cost bound;
+} overlap_without;
+
+// False without memory.
+bool overlap_hide(overlap_without *result, ts_replay *model, bool collectives);
 
 #endif // TS_CALC_OVERLAP_H
