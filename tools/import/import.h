@@ -172,6 +172,9 @@ void import_estimate(import_job *job, const char *what);
 
 /* ==== 4. Metadata, names ================================================= */
 
+// What makes a number (of a name, a site, a track) is called on its own: the
+// order of two in one list of arguments differs from compiler to compiler.
+
 // Of a track, or of the session (0). Keys are snake_case.
 void import_meta_text(import_job *job, uint32_t track, const char *key,
                       const char *text, size_t size);

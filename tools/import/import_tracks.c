@@ -132,10 +132,11 @@ uint32_t import_lane(import_job *job, uint32_t parent, const char *name,
 uint32_t import_counter_track(import_job *job, uint32_t parent,
                               const char *name, size_t size, const char *unit)
 {
+    const uint32_t number = import_name(job, name, size); // before the unit's
     const ts_track_entry entry = {
         .type = TS_TRACK_COUNTER,
         .parent = parent,
-        .name = import_name(job, name, size),
+        .name = number,
         .unit = unit ? import_name(job, unit, strlen(unit)) : 0
     };
     const int64_t key[3] = { parent, entry.name, entry.unit };

@@ -16,8 +16,9 @@ void kineto_take_call(kineto *k)
     }
     k->is_hip |= name.size > 3 && !memcmp(name.text, "hip", 3);
     kineto_int(kineto_find(k->row, "correlation"), &correlation);
-    import_api_call(k->job, kineto_thread(k), time.start_ns, time.duration_ns,
-                    kineto_number_of(k, name.text, name.size),
+    const uint32_t thread = kineto_thread(k);
+    const uint32_t number = kineto_number_of(k, name.text, name.size);
+    import_api_call(k->job, thread, time.start_ns, time.duration_ns, number,
                     correlation > 0 ? (uint64_t)correlation : 0, 0);
     kineto_no_place_but(k, known);
 }
@@ -174,11 +175,10 @@ void kineto_take_instant(kineto *k)
         return;
     }
     const bool named = name.type == KINETO_TEXT;
+    const uint32_t number =
+        kineto_number_of(k, named ? name.text : "", named ? name.size : 0);
     const ts_writer_value site = {
-        TS_COLUMN_SITE, import_site(k->job,
-                                    kineto_number_of(k, named ? name.text : "",
-                                                     named ? name.size : 0),
-                                    kineto_category(k))
+        TS_COLUMN_SITE, import_site(k->job, number, kineto_category(k))
     };
     import_event(k->job, TS_EVENT_MARK, kineto_thread(k), time.start_ns, 0,
                  &site, 1);

@@ -174,8 +174,8 @@ static void read_overhead(nsys *n, const char *table)
         const uint32_t lane =
             import_lane(n->job, import_process(n->job, nsys_pid(v[THREAD])),
                         name, (size_t)size);
-        import_zone(n->job, lane, start_ns, ns,
-                    import_strings_name(n->strings, v[NAME]),
+        const uint32_t number = import_strings_name(n->strings, v[NAME]);
+        import_zone(n->job, lane, start_ns, ns, number,
                     nsys_name(n, "overhead"), NULL);
     }
 }

@@ -322,9 +322,8 @@ static void write_open(nvtx *x)
 static uint32_t site_of(nvtx *x, import_rows *rows, ts_text name)
 {
     const int64_t color = rows->values[COLOR]; // ARGB
-    return import_colored_site(x->n->job,
-                               import_name(x->n->job, name.text, name.size),
-                               category_of(x, rows->values),
+    const uint32_t number = import_name(x->n->job, name.text, name.size);
+    return import_colored_site(x->n->job, number, category_of(x, rows->values),
                                color == IMPORT_NONE ? 0 : (uint32_t)color);
 }
 

@@ -287,9 +287,9 @@ static void take_marker(rpd *r, int64_t id, int64_t args, uint32_t thread,
                                ? import_map_put(&r->marks, id, NULL)
                                : NULL;
     const char *const category = index ? "autograd" : "roctx";
-    const uint32_t site =
-        import_site(r->job, import_strings_name(r->strings, args),
-                    import_name(r->job, category, strlen(category)));
+    const uint32_t name = import_strings_name(r->strings, args);
+    const uint32_t site = import_site(
+        r->job, name, import_name(r->job, category, strlen(category)));
     const ts_writer_value value = { TS_COLUMN_SITE, site };
     if (!ns && !index) {
         import_event(r->job, TS_EVENT_MARK, thread, start_ns, 0, &value, 1);
