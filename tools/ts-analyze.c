@@ -1,13 +1,14 @@
 /*
     ts-analyze.c - why is it slow, and where did the memory go?
 */
+#include "tools/analyze/advice.h"
 #include "tools/analyze/ask_flame.h"
 
 static const char *only_text, *html_text, *sort_text;
 static const char *folded_text, *svg_text, *flame_text;
 static cli_list sets, flops;
 static uint64_t top = 10, rows = 1000;
-static bool want_json, want_list, want_collapse, want_mangled;
+static bool want_json, want_list, want_rules, want_collapse, want_mangled;
 
 static const cli_option options[] = {
     { .name = "--only LIST",
@@ -16,6 +17,10 @@ static const cli_option options[] = {
     { .name = "--list",
       .help = "print the questions, and the thresholds of --set",
       .flag = &want_list },
+    { .name = "--rules",
+      .help = "print the rules of advice, how each computes its gain, and\n"
+              "its thresholds",
+      .flag = &want_rules },
     { .name = "--top N",
       .help = "rows of each table in the text and the page (10)",
       .number = &top },
@@ -78,10 +83,33 @@ static void list(void)
 {
     for (const analyze_question *const *q = analyze_questions; *q; q++) {
         printf("%-10s  %s\n", (*q)->name, (*q)->help);
-        for (const analyze_setting *s = (*q)->settings; s && s->key; s++)
+        const bool many = (*q)->settings == advice_settings;
+        if (many) printf("%12s--rules shows its thresholds\n", "");
+        for (const analyze_setting *s = (*q)->settings; !many && s && s->key;
+             s++)
             printf("%12s--set %s=%s  %s\n", "", s->key, setting_value(s).s,
                    s->help);
     }
+}
+
+static void list_limits(const char *id)
+{
+    const size_t size = strlen(id);
+    for (const analyze_setting *s = advice_settings; s->key; s++)
+        if (!strncmp(s->key, id, size) && s->key[size] == '.')
+            printf("    %s=%s  %s\n", s->key, setting_value(s).s, s->help);
+}
+
+static void list_rules(void)
+{
+    for (const advice_rule *r = advice_rules; r->id; r++) {
+        const bool gains = strcmp(r->gain, "none") != 0;
+        printf("%s (%s)\n    %s\n    gain: %s%s\n", r->id, r->family, r->about,
+               gains ? "replay with " : "not computed", gains ? r->gain : "");
+        list_limits(r->id);
+    }
+    puts("all of them");
+    list_limits("advice");
 }
 
 static bool print(const analyze_job *job, const report *r)
@@ -124,6 +152,10 @@ static int run(analyze_job *job, char **paths, uint32_t count)
 int main(int argc, char **argv)
 {
     cli_parse(&tool, &argc, argv);
+    if (want_rules) {
+        list_rules();
+        return cli_finish(&tool, CLI_OK);
+    }
     if (want_list) {
         list();
         return cli_finish(&tool, CLI_OK);

@@ -56,9 +56,18 @@ static bool parse_bytes(const char *text, int64_t *value)
     return false;
 }
 
-static bool parse_value(const char *text, report_unit unit, int64_t *value)
+// As reports print it, "1.500 ms" or "50.0 %", or without the space.
+static bool parse_value(const char *given, report_unit unit, int64_t *value)
 {
     const char *end;
+    char text[32];
+    size_t size = 0;
+    for (; *given; given++) {
+        if (*given == ' ' || (*given == ',' && unit == REPORT_COUNT)) continue;
+        if (size + 1 == sizeof text) return false;
+        text[size++] = *given;
+    }
+    text[size] = 0;
     if (unit == REPORT_NS) return cli_parse_time(text, value) && *value >= 0;
     if (unit == REPORT_BYTES) return parse_bytes(text, value);
     if (!parse_hundredths(text, &end, value)) return false;

@@ -1,0 +1,341 @@
+/*
+    rule_host.c - advice: what the host does while devices wait for it
+*/
+#include "tools/analyze/calc_inside.h"
+#include "tools/analyze/calc_sums.h"
+#include "tools/analyze/rule.h"
+
+/* ---- host-bound ---------------------------------------------------------- */
+
+static void show_longest_part(const advice *a, advice_finding *f)
+{
+    const advice_part *longest = NULL;
+    for (size_t i = 0; i < a->part_count; i++)
+        if (!longest || a->parts[i].to_ns - a->parts[i].from_ns >
+                            longest->to_ns - longest->from_ns)
+            longest = &a->parts[i];
+    if (longest)
+        advice_show_time(f, longest->file, longest->from_ns, longest->to_ns);
+}
+
+void rule_host_bound(advice *a, const advice_rule *rule)
+{
+    const int64_t host = a->cost_ns[TS_COST_HOST];
+    if (!advice_reaches(a, rule, "share", host, a->makespan_ns)) return;
+    const uint32_t percent = (uint32_t)advice_limit(a, rule, "assumed") / 100;
+    const ts_timeline_figures *const t = ts_timeline_total(a->timeline);
+    advice_finding *const f = advice_find(a, rule);
+    ts_change *const change = advice_change(a, f, TS_CHANGE_HOST, NULL);
+    change->factor.num = percent;
+    change->factor.den = 100;
+    show_longest_part(a, f);
+    ADVICE_SAY(a, f, title, "the host sets the pace");
+    ADVICE_SAY(
+        a, f, what,
+        "%s of the critical path (%s) are spent on the host; devices "
+        "are busy for %s of their time.",
+        cli_time(host).s, report_words(report_share(host, a->makespan_ns)).s,
+        report_words(report_share(t->busy_ns, t->busy_ns + t->idle_ns)).s);
+    ADVICE_SAY(a, f, todo,
+               "Faster kernels gain nothing here. Do less on the host between "
+               "launches (see host-zone), launch less often (graphs, compiled "
+               "models, larger batches), or launch from a thread that does "
+               "nothing else.");
+    ADVICE_SAY(a, f, how,
+               "replay in which all that the host does takes %" PRIu32
+               " %% of its time",
+               percent);
+}
+
+/* ---- host-zone, data-loading --------------------------------------------- */
+
+static const char *const loading[] = {
+    "DataLoader", "dataloader", "data_loader", "Dataloader",
+    "load_data",  "load_batch", "get_batch",   "fetch_data",
+    "collate",    "_next_data", "prefetch",    NULL
+};
+
+typedef struct zone_parts {
+    advice *a;
+    sums zones;                  // by file << 32 | site
+    uint32_t file, site;         // whose spans are wanted; site 0: none yet
+    bool loads;                  // wanted: those of data loading
+    advice_spans spans, longest; // longest: one span
+    uint32_t loader;             // site of the longest one, of file
+} zone_parts;
+
+static ts_text site_name(const advice *a, uint32_t file, uint32_t site)
+{
+    return advice_short(
+        a, ts_reader_site_name(analyze_reader(a->job, file), site));
+}
+
+// The outermost zone that loads data; 0: none.
+static uint32_t loading_site(const advice *a, uint32_t file,
+                             const inside_frame *frames, uint32_t depth)
+{
+    for (uint32_t i = 0; i < depth; i++)
+        if (!frames[i].call &&
+            advice_has_word(
+                ts_reader_site_name(analyze_reader(a->job, file), frames[i].id),
+                loading))
+            return frames[i].id;
+    return 0;
+}
+
+// True if it is the longest so far.
+static bool want(zone_parts *z, const inside_span *span, int64_t from_ns,
+                 int64_t to_ns)
+{
+    advice_span_add(z->a, &z->spans, span->file, span->thread, from_ns, to_ns);
+    if (z->longest.count &&
+        z->longest.list[0].end_ns - z->longest.list[0].start_ns >=
+            to_ns - from_ns)
+        return false;
+    z->longest.count = 0;
+    advice_span_add(z->a, &z->longest, span->file, span->thread, from_ns,
+                    to_ns);
+    return true;
+}
+
+static void count_part(void *user, const inside_span *span, int64_t from_ns,
+                       int64_t to_ns, const inside_frame *frames,
+                       uint32_t depth)
+{
+    zone_parts *const z = user;
+    const inside_frame *const zone = inside_zone(frames, depth);
+    if (!zone) return;
+    if (z->loads) {
+        const uint32_t site = loading_site(z->a, span->file, frames, depth);
+        if (site && want(z, span, from_ns, to_ns)) {
+            z->file = span->file;
+            z->loader = site;
+        }
+    } else if (z->site) {
+        if (span->file == z->file && zone->id == z->site)
+            want(z, span, from_ns, to_ns);
+    } else {
+        const uint64_t key = (uint64_t)span->file << 32 | zone->id;
+        if (!sums_add(&z->zones, key, to_ns - from_ns, 0)) z->a->failed = true;
+    }
+}
+
+static bool walk_parts(advice *a, zone_parts *z)
+{
+    inside_span *const spans = calloc(a->part_count + 1, sizeof *spans);
+    for (size_t i = 0; spans && i < a->part_count; i++) {
+        const inside_span span = { a->parts[i].file, a->parts[i].thread,
+                                   a->parts[i].from_ns, a->parts[i].to_ns, i };
+        spans[i] = span;
+    }
+    const bool ok =
+        spans && inside_parts(a->replay, spans, a->part_count, count_part, z);
+    free(spans);
+    if (!ok) a->failed = true;
+    return ok;
+}
+
+static void close_parts(zone_parts *z)
+{
+    sums_close(&z->zones);
+    free(z->spans.list);
+    free(z->longest.list);
+}
+
+static void find_zone(advice *a, const advice_rule *rule, const sums_row *zone)
+{
+    const uint32_t file = (uint32_t)(zone->key >> 32);
+    const uint32_t site = (uint32_t)zone->key;
+    zone_parts z = { .a = a, .file = file, .site = site };
+    if (walk_parts(a, &z) && z.spans.count) {
+        const ts_text name = site_name(a, file, site);
+        const uint64_t count = z.spans.count;
+        const ts_host_span longest = z.longest.list[0];
+        advice_finding *const f = advice_find(a, rule);
+        advice_show_time(f, file, longest.start_ns, longest.end_ns);
+        advice_spare(a, f, &z.spans);
+        ADVICE_SAY(a, f, title, "devices wait for %.*s on the host",
+                   (int)name.size, name.text);
+        ADVICE_SAY(a, f, what,
+                   "What the host does in %.*s itself, outside of zones "
+                   "within it, holds up the critical path for %s in %s "
+                   "places, at most %s at once.",
+                   (int)name.size, name.text, cli_time(zone->ns).s,
+                   cli_count(count).s,
+                   cli_time(longest.end_ns - longest.start_ns).s);
+        ADVICE_SAY(a, f, todo,
+                   "Make it faster, do it on the device, or do it ahead of "
+                   "time on another thread while the device works.");
+        ADVICE_SAY(a, f, how, "replay in which this takes no time");
+    }
+    close_parts(&z);
+}
+
+void rule_host_zone(advice *a, const advice_rule *rule)
+{
+    zone_parts z = { .a = a };
+    const size_t most = (size_t)advice_limit(a, rule, "zones");
+    if (walk_parts(a, &z)) {
+        sums_sort(&z.zones);
+        for (size_t i = 0; i < z.zones.count && i < most; i++)
+            if (advice_reaches(a, rule, "share", z.zones.rows[i].ns,
+                               a->makespan_ns))
+                find_zone(a, rule, &z.zones.rows[i]);
+    }
+    close_parts(&z);
+}
+
+void rule_data_loading(advice *a, const advice_rule *rule)
+{
+    zone_parts z = { .a = a, .loads = true };
+    if (walk_parts(a, &z) &&
+        advice_reaches(a, rule, "share", z.spans.ns, a->makespan_ns) &&
+        z.spans.count) {
+        const int64_t ns = z.spans.ns;
+        const ts_text name = site_name(a, z.file, z.loader);
+        const ts_host_span longest = z.longest.list[0];
+        advice_finding *const f = advice_find(a, rule);
+        advice_show_time(f, longest.file, longest.start_ns, longest.end_ns);
+        advice_spare(a, f, &z.spans);
+        ADVICE_SAY(a, f, title, "devices wait for data");
+        ADVICE_SAY(a, f, what,
+                   "Loading data holds up the critical path for %s, at most "
+                   "%s at once, in %.*s.",
+                   cli_time(ns).s,
+                   cli_time(longest.end_ns - longest.start_ns).s,
+                   (int)name.size, name.text);
+        ADVICE_SAY(a, f, todo,
+                   "Load ahead on other threads or processes (workers, "
+                   "prefetching, pinned memory), or do the decoding on the "
+                   "device.");
+        ADVICE_SAY(a, f, how, "replay in which loading takes no time");
+    }
+    close_parts(&z);
+}
+
+/* ---- contended-launches -------------------------------------------------- */
+
+typedef struct launch {
+    uint32_t file, thread;
+    int64_t start_ns, end_ns;
+    bool shared; // with a call of another thread
+} launch;
+
+static int by_start(const void *left, const void *right)
+{
+    const launch *const a = left, *const b = right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+// Calls that launched work and did not wait for it.
+static launch *list_launches(advice *a, size_t *count)
+{
+    advice_load_waits(a);
+    launch *const all = calloc(a->graph.call_count + 1, sizeof *all);
+    *count = 0;
+    size_t wait = 0;
+    for (uint32_t i = 0; all && a->call_op && i < a->graph.call_count; i++) {
+        const uint32_t call = (uint32_t)a->op_count + i;
+        if (wait < a->wait_count && a->waits[wait].call == call) {
+            wait++;
+            continue;
+        }
+        if (a->call_op[i] == TS_NODE_NONE) continue;
+        const ts_node n = advice_node(a, call);
+        const launch one = { n.file, n.track, n.recorded_ns,
+                             n.recorded_ns + n.duration_ns, false };
+        all[(*count)++] = one;
+    }
+    if (!all) a->failed = true;
+    if (all && *count > 1) qsort(all, *count, sizeof *all, by_start);
+    return all;
+}
+
+// Each is compared with the two before it that end last, of two threads.
+static void mark_shared(launch *all, size_t count)
+{
+    size_t last = SIZE_MAX, other = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        if (last != SIZE_MAX && all[last].file != all[i].file)
+            last = other = SIZE_MAX;
+        const size_t rival =
+            last != SIZE_MAX && all[last].thread != all[i].thread ? last
+                                                                  : other;
+        if (rival != SIZE_MAX && all[rival].end_ns > all[i].start_ns)
+            all[i].shared = all[rival].shared = true;
+        if (last != SIZE_MAX && all[last].thread != all[i].thread) other = last;
+        if (last == SIZE_MAX || all[last].thread != all[i].thread ||
+            all[i].end_ns > all[last].end_ns)
+            last = i;
+    }
+}
+
+static int by_length(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static int64_t median_alone(const launch *all, size_t count, bool shared,
+                            uint64_t *number)
+{
+    int64_t *const lengths = calloc(count + 1, sizeof *lengths);
+    size_t n = 0;
+    for (size_t i = 0; lengths && i < count; i++)
+        if (all[i].shared == shared)
+            lengths[n++] = all[i].end_ns - all[i].start_ns;
+    if (lengths && n) qsort(lengths, n, sizeof *lengths, by_length);
+    const int64_t middle = lengths && n ? lengths[n / 2] : 0;
+    free(lengths);
+    *number = n;
+    return middle;
+}
+
+void rule_contended_launches(advice *a, const advice_rule *rule)
+{
+    size_t count;
+    launch *const all = list_launches(a, &count);
+    uint64_t alone, shared;
+    if (!all) return;
+    mark_shared(all, count);
+    const int64_t usual = median_alone(all, count, false, &alone);
+    const int64_t slow = median_alone(all, count, true, &shared);
+    const uint64_t least = (uint64_t)advice_limit(a, rule, "count");
+    advice_spans spans = { 0 };
+    const launch *longest = NULL;
+    if (alone >= least && shared >= least &&
+        advice_reaches(a, rule, "slowdown", slow, usual))
+        for (size_t i = 0; i < count; i++) {
+            if (!all[i].shared) continue;
+            advice_span_add(a, &spans, all[i].file, all[i].thread,
+                            all[i].start_ns + usual, all[i].end_ns);
+            if (!longest || all[i].end_ns - all[i].start_ns >
+                                longest->end_ns - longest->start_ns)
+                longest = &all[i];
+        }
+    if (longest) {
+        advice_finding *const f = advice_find(a, rule);
+        advice_show_time(f, longest->file, longest->start_ns, longest->end_ns);
+        const int64_t ns = spans.ns;
+        advice_spare(a, f, &spans);
+        ADVICE_SAY(a, f, title,
+                   "threads launch at once and hold each other "
+                   "up");
+        ADVICE_SAY(a, f, what,
+                   "%s launches that overlap one of another thread take %s in "
+                   "the median, %s others %s: %s more in all.",
+                   cli_count(shared).s, cli_time(slow).s, cli_count(alone).s,
+                   cli_time(usual).s, cli_time(ns).s);
+        ADVICE_SAY(a, f, todo,
+                   "Launch from one thread, or capture what one of them "
+                   "launches into a graph: the driver takes a lock for each "
+                   "launch.");
+        ADVICE_SAY(a, f, how,
+                   "replay in which these launches take no longer than the "
+                   "others do in the median");
+    }
+    free(spans.list);
+    free(all);
+}

@@ -1,0 +1,345 @@
+/*
+    rule_kernel.c - advice: kernels that do not use the device they run on
+*/
+#include "tools/analyze/calc_occupancy.h"
+#include "tools/analyze/rule.h"
+
+// Kernels of one name that a rule is about.
+typedef struct group {
+    uint32_t name, file, first; // name: of the launch; first: operation
+    uint64_t count;
+    int64_t ns, path_ns;
+} group;
+
+typedef struct groups {
+    group *list;
+    size_t count, room;
+    uint32_t *slots;
+    size_t slot_room;
+} groups;
+
+static bool grow(groups *g)
+{
+    if (g->count + 1 > g->room) {
+        const size_t room = g->room ? 2 * g->room : 64;
+        group *const more = realloc(g->list, room * sizeof *more);
+        if (!more) return false;
+        g->list = more;
+        g->room = room;
+    }
+    if (2 * (g->count + 1) <= g->slot_room) return true;
+    const size_t room = g->slot_room ? 2 * g->slot_room : 256;
+    uint32_t *const slots = malloc(room * sizeof *slots);
+    if (!slots) return false;
+    memset(slots, 0xFF, room * sizeof *slots);
+    for (uint32_t i = 0; i < g->count; i++) {
+        size_t at = (g->list[i].name * UINT32_C(2654435761) + g->list[i].file) &
+                    (room - 1);
+        while (slots[at] != UINT32_MAX)
+            at = (at + 1) & (room - 1);
+        slots[at] = i;
+    }
+    free(g->slots);
+    g->slots = slots;
+    g->slot_room = room;
+    return true;
+}
+
+// The group of a kernel; NULL: no memory.
+static group *group_of(advice *a, groups *g, uint32_t op)
+{
+    const ts_launch_entry *const l = advice_launch(a, op);
+    const uint32_t name = l ? l->name : 0, file = a->ops[op].file;
+    if (!grow(g)) {
+        a->failed = true;
+        return NULL;
+    }
+    size_t at = (name * UINT32_C(2654435761) + file) & (g->slot_room - 1);
+    while (g->slots[at] != UINT32_MAX && (g->list[g->slots[at]].name != name ||
+                                          g->list[g->slots[at]].file != file))
+        at = (at + 1) & (g->slot_room - 1);
+    if (g->slots[at] != UINT32_MAX) return &g->list[g->slots[at]];
+    const group fresh = { name, file, op, 0, 0, 0 };
+    g->slots[at] = (uint32_t)g->count;
+    g->list[g->count] = fresh;
+    return &g->list[g->count++];
+}
+
+static void close_groups(groups *g)
+{
+    free(g->list);
+    free(g->slots);
+}
+
+static int by_path(const void *left, const void *right)
+{
+    const group *const a = left, *const b = right;
+    if (a->path_ns != b->path_ns) return a->path_ns > b->path_ns ? -1 : 1;
+    if (a->ns != b->ns) return a->ns > b->ns ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+typedef bool (*kernel_test)(const advice *a, const advice_rule *rule,
+                            uint32_t op);
+
+static bool is_kernel(const advice *a, uint32_t op)
+{
+    return a->ops[op].kind == TS_EVENT_KERNEL && !a->ops[op].skipped;
+}
+
+// Groups of the kernels that pass a test, the longest on the path first.
+static groups group_kernels(advice *a, const advice_rule *rule,
+                            kernel_test test)
+{
+    groups g = { 0 };
+    for (uint32_t i = 0; i < a->op_count && !a->failed; i++) {
+        if (!is_kernel(a, i) || (test && !test(a, rule, i))) continue;
+        group *const to = group_of(a, &g, i);
+        if (!to) break;
+        to->count++;
+        to->ns += advice_length(&a->ops[i]);
+        to->path_ns += a->path_ns[i];
+    }
+    if (g.count > 1) qsort(g.list, g.count, sizeof *g.list, by_path);
+    return g;
+}
+
+static advice_mask mask_of(advice *a, const advice_rule *rule, const group *of,
+                           kernel_test test)
+{
+    advice_mask mask = advice_mask_open(a);
+    for (uint32_t i = 0; i < a->op_count; i++) {
+        const ts_launch_entry *const l = advice_launch(a, i);
+        if (is_kernel(a, i) && a->ops[i].file == of->file &&
+            (l ? l->name : 0) == of->name && (!test || test(a, rule, i)))
+            advice_mask_add(a, &mask, i);
+    }
+    return mask;
+}
+
+static void show_mask(const advice *a, advice_finding *f,
+                      const advice_mask *mask)
+{
+    for (uint32_t i = 0; mask->means && i < a->op_count; i++)
+        if (mask->means[i]) advice_show_op(a, f, i);
+}
+
+static int64_t kernel_time(const advice *a)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < a->op_count; i++)
+        if (is_kernel(a, i)) sum += advice_length(&a->ops[i]);
+    return sum;
+}
+
+static calc_occupancy occupancy_of(const advice *a, uint32_t op)
+{
+    const advice_device *const d = &a->devices[a->ops[op].device];
+    const calc_device device = {
+        d->multiprocessors, d->threads, d->registers,
+        d->shared,          d->warp,    d->compute_major
+    };
+    return calc_occupancy_of(&device, advice_launch(a, op));
+}
+
+// Made to run like this: they live on registers and shared memory.
+static const char *const tuned[] = { "gemm",   "Gemm",  "GEMM",    "cutlass",
+                                     "xmma",   "nvjet", "flash",   "fmha",
+                                     "Cijk_",  "cudnn", "conv",    "Conv",
+                                     "cublas", "bmm_",  "ck_tile", "wgrad",
+                                     "dgrad",  "fprop", NULL };
+
+/* ---- hot-kernel ---------------------------------------------------------- */
+
+void rule_hot_kernel(advice *a, const advice_rule *rule)
+{
+    const uint32_t percent = (uint32_t)advice_limit(a, rule, "assumed") / 100;
+    const size_t most = (size_t)advice_limit(a, rule, "kernels");
+    groups g = group_kernels(a, rule, NULL);
+    for (size_t i = 0; i < g.count && i < most; i++) {
+        const group *const k = &g.list[i];
+        if (!advice_reaches(a, rule, "share", k->path_ns, a->makespan_ns))
+            break;
+        advice_mask mask = mask_of(a, rule, k, NULL);
+        const ts_text name = advice_label(a, k->first);
+        advice_finding *const f = advice_find(a, rule);
+        show_mask(a, f, &mask);
+        ts_change *const change = advice_change(a, f, TS_CHANGE_SCALE, &mask);
+        change->factor.num = percent;
+        change->factor.den = 100;
+        ADVICE_SAY(a, f, title, "one kernel holds much of the critical path");
+        ADVICE_SAY(a, f, what,
+                   "%.*s runs %s times, %s in all; %s of that (%s of the "
+                   "run) are on the critical path.",
+                   (int)name.size, name.text, cli_count(k->count).s,
+                   cli_time(k->ns).s, cli_time(k->path_ns).s,
+                   report_words(report_share(k->path_ns, a->makespan_ns)).s);
+        ADVICE_SAY(a, f, todo, "%s",
+                   advice_has_word(advice_raw_name(a, k->first), tuned)
+                       ? "It comes from a tuned library: try other shapes "
+                         "(multiples of 64), a smaller type, the library's own "
+                         "tuning, or compute less of it."
+                       : "Tune this one first: a counter profile says what it "
+                         "is bound by.");
+        ADVICE_SAY(a, f, how,
+                   "replay in which it takes %" PRIu32 " %% of its time",
+                   percent);
+    }
+    close_groups(&g);
+}
+
+/* ---- low-occupancy ------------------------------------------------------- */
+
+static bool is_cramped(const advice *a, const advice_rule *rule, uint32_t op)
+{
+    const calc_occupancy o = occupancy_of(a, op);
+    return o.known && o.limit != CALC_LIMIT_THREADS &&
+           advice_limit(a, rule, "occupancy") * (int64_t)o.most >=
+               10000 * (int64_t)o.warps &&
+           !advice_has_word(advice_raw_name(a, op), tuned);
+}
+
+void rule_low_occupancy(advice *a, const advice_rule *rule)
+{
+    const int64_t all = kernel_time(a);
+    groups g = group_kernels(a, rule, is_cramped);
+    for (size_t i = 0; i < g.count && i < 3; i++) {
+        const group *const k = &g.list[i];
+        if (!advice_reaches(a, rule, "share", k->ns, all)) continue;
+        const calc_occupancy o = occupancy_of(a, k->first);
+        const ts_launch_entry *const l = advice_launch(a, k->first);
+        const ts_text name = advice_label(a, k->first);
+        advice_finding *const f = advice_find(a, rule);
+        advice_show_op(a, f, k->first);
+        f->severity = REPORT_WARNING;
+        f->confidence = REPORT_MEDIUM;
+        ADVICE_SAY(a, f, title, "few threads fit on a multiprocessor");
+        ADVICE_SAY(a, f, what,
+                   "%.*s (%s launches, %s, %s of the kernel time) fills %s of "
+                   "%s warps of a multiprocessor, limited by %s (%" PRIu32
+                   " registers a thread, %s of shared memory a block).",
+                   (int)name.size, name.text, cli_count(k->count).s,
+                   cli_time(k->ns).s, report_words(report_share(k->ns, all)).s,
+                   cli_count(o.warps).s, cli_count(o.most).s,
+                   calc_limit_name(o.limit), l->registers,
+                   cli_bytes((uint64_t)l->static_shared + l->dynamic_shared).s);
+        ADVICE_SAY(a, f, todo,
+                   "If it waits for memory: use fewer registers (launch "
+                   "bounds), less shared memory, or other block sizes. If it "
+                   "hides latency otherwise, leave it.");
+        ADVICE_SAY(a, f, how,
+                   "no time gain computed: how much faster it gets, a trace "
+                   "cannot tell");
+    }
+    close_groups(&g);
+}
+
+/* ---- tail-effect, small-grid --------------------------------------------- */
+
+static bool has_tail(const advice *a, const advice_rule *rule, uint32_t op)
+{
+    const calc_occupancy o = occupancy_of(a, op);
+    if (!o.known || !o.room || o.blocks <= o.room) return false;
+    const uint64_t waves = (o.blocks + o.room - 1) / o.room;
+    const uint64_t empty = waves * o.room - o.blocks;
+    return waves <= (uint64_t)advice_limit(a, rule, "waves") &&
+           empty * 10000 >=
+               (uint64_t)advice_limit(a, rule, "empty") * waves * o.room;
+}
+
+static bool is_small(const advice *a, const advice_rule *rule, uint32_t op)
+{
+    const calc_occupancy o = occupancy_of(a, op);
+    const advice_device *const d = &a->devices[a->ops[op].device];
+    return o.known &&
+           advice_length(&a->ops[op]) >= advice_limit(a, rule, "time") &&
+           o.blocks * 10000 <=
+               d->multiprocessors * (uint64_t)advice_limit(a, rule, "filled");
+}
+
+// New durations for kernels that pass a test: the full device's share.
+static int64_t *shrink(advice *a, const advice_rule *rule, kernel_test test,
+                       bool waves, advice_mask *mask)
+{
+    int64_t *const durations = calloc(a->op_count + 1, sizeof *durations);
+    if (!durations) a->failed = true;
+    for (uint32_t i = 0; durations && i < a->op_count; i++) {
+        const int64_t length = advice_length(&a->ops[i]);
+        durations[i] = length > 0 ? length : 0;
+        if (!is_kernel(a, i) || !test(a, rule, i)) continue;
+        const calc_occupancy o = occupancy_of(a, i);
+        const uint64_t all = waves
+                                 ? (o.blocks + o.room - 1) / o.room * o.room
+                                 : a->devices[a->ops[i].device].multiprocessors;
+        durations[i] = calc_part_of(length, o.blocks, all);
+        advice_mask_add(a, mask, i);
+    }
+    return durations;
+}
+
+static void find_shrunk(advice *a, const advice_rule *rule, kernel_test test,
+                        bool waves)
+{
+    advice_mask mask = advice_mask_open(a);
+    int64_t *const durations = shrink(a, rule, test, waves, &mask);
+    groups g = group_kernels(a, rule, test);
+    if (durations && g.count &&
+        advice_reaches(a, rule, "share", mask.ns, kernel_time(a))) {
+        const uint32_t first = g.list[0].first;
+        const calc_occupancy o = occupancy_of(a, first);
+        const ts_text name = advice_label(a, first);
+        advice_finding *const f = advice_find(a, rule);
+        show_mask(a, f, &mask);
+        f->durations_ns = durations;
+        f->at_most_ns = advice_path_of(a, &mask);
+        const cli_text kernels = cli_count(mask.count),
+                       time = cli_time(mask.ns);
+        if (waves) {
+            ADVICE_SAY(a, f, title, "the last wave of blocks is nearly empty");
+            ADVICE_SAY(a, f, what,
+                       "%s kernels (%s) have a little more blocks than fit at "
+                       "once, mostly %.*s: %s blocks, of which %s fit.",
+                       kernels.s, time.s, (int)name.size, name.text,
+                       cli_count(o.blocks).s, cli_count(o.room).s);
+            ADVICE_SAY(a, f, todo,
+                       "Choose a block size or tile that fills whole waves, "
+                       "more and smaller blocks, or blocks that take work "
+                       "until there is none (persistent, stream-k).");
+            ADVICE_SAY(a, f, how,
+                       "replay in which these kernels take the share of full "
+                       "waves, which is the most that can be gained");
+        } else {
+            ADVICE_SAY(a, f, title, "kernels use few multiprocessors");
+            ADVICE_SAY(
+                a, f, what,
+                "%s kernels (%s) have too few blocks for their device, "
+                "mostly %.*s: %s blocks for %s multiprocessors.",
+                kernels.s, time.s, (int)name.size, name.text,
+                cli_count(o.blocks).s,
+                cli_count(a->devices[a->ops[first].device].multiprocessors).s);
+            ADVICE_SAY(a, f, todo,
+                       "Split the work into more blocks (split-k, smaller "
+                       "tiles, batching), or run independent kernels beside "
+                       "it on other streams.");
+            ADVICE_SAY(a, f, how,
+                       "replay in which these kernels fill the device and "
+                       "take as much less time, which is the most that can be "
+                       "gained");
+        }
+        f->confidence = REPORT_MEDIUM;
+    } else {
+        free(durations);
+    }
+    advice_mask_close(&mask);
+    close_groups(&g);
+}
+
+void rule_tail_effect(advice *a, const advice_rule *rule)
+{
+    find_shrunk(a, rule, has_tail, true);
+}
+
+void rule_small_grid(advice *a, const advice_rule *rule)
+{
+    find_shrunk(a, rule, is_small, false);
+}

@@ -1,0 +1,255 @@
+/*
+    rule_memory.c - advice: memory that runs out, and time that varies
+*/
+#include "tools/analyze/calc_memory.h"
+#include "tools/analyze/rule.h"
+
+/* ---- Memory -------------------------------------------------------------- */
+
+static bool load_memory(advice *a, memory *m)
+{
+    const uint32_t count = a->job->file_count;
+    memory_file *const files = calloc(count, sizeof *files);
+    memset(m, 0, sizeof *m);
+    for (uint32_t i = 0; files && i < count; i++) {
+        ts_replay_file place = { 0 };
+        ts_replay_file_at(a->replay, i, &place);
+        files[i].reader = analyze_reader(a->job, i);
+        files[i].offset_ns = place.offset_ns;
+    }
+    const bool ok = files && memory_compute(m, files, count, 0);
+    free(files);
+    if (!ok) a->failed = true;
+    return ok;
+}
+
+static ts_text pool_name(const advice *a, const memory_pool *p)
+{
+    static const ts_text heap = { "the heap", 8 };
+    if (p->name.size) return p->name;
+    return p->device ? analyze_track(a->job, p->file, p->device) : heap;
+}
+
+static uint64_t memory_of(const advice *a, const memory_pool *p)
+{
+    ts_metadata m;
+    return ts_reader_metadata(analyze_reader(a->job, p->file), p->device,
+                              "memory_bytes", &m) &&
+                   m.type == TS_VALUE_INT && m.number > 0
+               ? (uint64_t)m.number
+               : 0;
+}
+
+void rule_memory_full(advice *a, const advice_rule *rule)
+{
+    memory m;
+    if (load_memory(a, &m))
+        for (size_t i = 0; i < m.pool_count; i++) {
+            const memory_pool *const p = &m.pools[i];
+            const uint64_t all = p->device ? memory_of(a, p) : 0;
+            if (!all || !advice_reaches(a, rule, "share", (int64_t)p->peak_size,
+                                        (int64_t)all))
+                continue;
+            advice_finding *const f = advice_find(a, rule);
+            advice_show_time(f, p->file, p->peak_ns, p->peak_ns);
+            f->severity = REPORT_WARNING;
+            ADVICE_SAY(a, f, title, "device memory is nearly full");
+            ADVICE_SAY(
+                a, f, what, "%.*s holds %s at its peak, %s of the device's %s.",
+                (int)pool_name(a, p).size, pool_name(a, p).text,
+                cli_bytes(p->peak_size).s,
+                report_words(report_share((int64_t)p->peak_size, (int64_t)all))
+                    .s,
+                cli_bytes(all).s);
+            ADVICE_SAY(a, f, todo,
+                       "Free what the question \"memory\" shows at the peak, "
+                       "recompute activations, use smaller batches or types, "
+                       "or shard: a little more, and allocation fails.");
+            ADVICE_SAY(a, f, how, "no time gain computed: this is about space");
+        }
+    memory_close(&m);
+}
+
+void rule_memory_fragmented(advice *a, const advice_rule *rule)
+{
+    memory m;
+    if (load_memory(a, &m) && memory_holes(&m))
+        for (size_t i = 0; i < m.pool_count; i++) {
+            const memory_pool *const p = &m.pools[i];
+            const int64_t known = (int64_t)(p->peak_size + p->known_free);
+            if (!p->known_free ||
+                (int64_t)p->known_free < advice_limit(a, rule, "size") ||
+                !advice_reaches(a, rule, "share", (int64_t)p->known_free,
+                                known))
+                continue;
+            advice_finding *const f = advice_find(a, rule);
+            advice_show_time(f, p->file, p->peak_ns, p->peak_ns);
+            f->severity = REPORT_INFO;
+            f->confidence = REPORT_LOW; // free memory may be elsewhere by now
+            ADVICE_SAY(a, f, title, "memory is in pieces at its peak");
+            ADVICE_SAY(a, f, what,
+                       "At the peak of %.*s (%s) another %s lies in %s holes "
+                       "between and around blocks; the largest is %s.",
+                       (int)pool_name(a, p).size, pool_name(a, p).text,
+                       cli_bytes(p->peak_size).s, cli_bytes(p->known_free).s,
+                       cli_count(p->holes).s, cli_bytes(p->largest_hole).s);
+            ADVICE_SAY(a, f, todo,
+                       "Allocate what lives long first, round sizes, or let "
+                       "the allocator map memory piece by piece "
+                       "(expandable_segments:True in PyTorch).");
+            ADVICE_SAY(a, f, how, "no time gain computed: this is about space");
+        }
+    memory_close(&m);
+}
+
+/* ---- Steps --------------------------------------------------------------- */
+
+typedef struct step_list {
+    const ts_step *steps;
+    size_t count;
+    int64_t *ends_ns; // as recorded
+} step_list;
+
+// The steps of the model, which run_findings has not run again yet.
+static step_list load_steps(advice *a)
+{
+    step_list all = { 0 };
+    if (ts_replay_steps(a->model, &all.steps, &all.count) != TS_OK)
+        all.count = 0;
+    all.ends_ns = calloc(all.count + 1, sizeof *all.ends_ns);
+    if (!all.ends_ns) {
+        a->failed = true;
+        all.count = 0;
+    }
+    int64_t at = a->start_ns;
+    for (size_t i = 0; i < all.count; i++)
+        all.ends_ns[i] = at += all.steps[i].recorded_ns;
+    return all;
+}
+
+static uint64_t live_at(const memory *m, uint32_t pool, int64_t time_ns)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < m->block_count; i++)
+        if (m->blocks[i].pool == pool && memory_is_live(&m->blocks[i], time_ns))
+            sum += m->blocks[i].size;
+    return sum;
+}
+
+// From the end of the first step on: that one may build what stays.
+static void check_growth(advice *a, const advice_rule *rule, const memory *m,
+                         uint32_t pool, const step_list *steps)
+{
+    const memory_pool *const p = &m->pools[pool];
+    const uint64_t first = live_at(m, pool, steps->ends_ns[0]);
+    uint64_t before = first;
+    for (size_t i = 1; i < steps->count; i++) {
+        const uint64_t now = live_at(m, pool, steps->ends_ns[i]);
+        if (now <= before) return;
+        before = now;
+    }
+    const uint64_t growth = before - first;
+    if ((int64_t)growth < advice_limit(a, rule, "size")) return;
+    const uint64_t each = growth / (steps->count - 1);
+    advice_finding *const f = advice_find(a, rule);
+    advice_show_time(f, p->file, steps->ends_ns[0],
+                     steps->ends_ns[steps->count - 1]);
+    f->severity = REPORT_WARNING;
+    f->confidence = REPORT_MEDIUM;
+    ADVICE_SAY(a, f, title, "memory grows from step to step");
+    ADVICE_SAY(a, f, what,
+               "%.*s holds %s after the first of %s steps and more after each "
+               "one, %s after the last: %s a step.",
+               (int)pool_name(a, p).size, pool_name(a, p).text,
+               cli_bytes(first).s, cli_count(steps->count).s,
+               cli_bytes(before).s, cli_bytes(each).s);
+    ADVICE_SAY(a, f, todo,
+               "Something is kept: lists of losses with their graphs, caches "
+               "without a bound, buffers never freed. The question \"memory\" "
+               "shows what is not freed and who allocated it.");
+    ADVICE_SAY(a, f, how, "no time gain computed: this is about space");
+}
+
+void rule_memory_growth(advice *a, const advice_rule *rule)
+{
+    step_list steps = load_steps(a);
+    memory m;
+    if ((int64_t)steps.count >= advice_limit(a, rule, "steps") &&
+        steps.count > 1) {
+        if (load_memory(a, &m))
+            for (uint32_t i = 0; i < m.pool_count; i++)
+                check_growth(a, rule, &m, i, &steps);
+        memory_close(&m);
+    }
+    free(steps.ends_ns);
+}
+
+/* ---- slow-step ----------------------------------------------------------- */
+
+static int by_time(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static int64_t median_step(advice *a, const step_list *steps)
+{
+    int64_t *const times = calloc(steps->count + 1, sizeof *times);
+    if (!times) {
+        a->failed = true;
+        return 0;
+    }
+    for (size_t i = 0; i < steps->count; i++)
+        times[i] = steps->steps[i].recorded_ns;
+    qsort(times, steps->count, sizeof *times, by_time);
+    const int64_t middle = times[steps->count / 2];
+    free(times);
+    return middle;
+}
+
+void rule_slow_step(advice *a, const advice_rule *rule)
+{
+    step_list steps = load_steps(a);
+    const int64_t usual = steps.count ? median_step(a, &steps) : 0;
+    uint64_t slow = 0;
+    size_t worst = 0;
+    int64_t excess = 0;
+    for (size_t i = 0; i < steps.count; i++) {
+        const int64_t over = steps.steps[i].recorded_ns - usual;
+        if (!advice_reaches(a, rule, "excess", over, usual)) continue;
+        slow++;
+        excess += over;
+        if (slow == 1 ||
+            steps.steps[i].recorded_ns > steps.steps[worst].recorded_ns)
+            worst = i;
+    }
+    if (slow && (int64_t)steps.count >= advice_limit(a, rule, "steps")) {
+        const ts_step *const s = &steps.steps[worst];
+        uint32_t cost = 0;
+        for (uint32_t i = 1; i < TS_COST_LIMIT; i++)
+            if (s->cost_ns[i] > s->cost_ns[cost]) cost = i;
+        advice_finding *const f = advice_find(a, rule);
+        advice_show_time(f, 0, steps.ends_ns[worst] - s->recorded_ns,
+                         steps.ends_ns[worst]);
+        f->severity = REPORT_WARNING;
+        ADVICE_SAY(a, f, title, "some steps are much slower than others");
+        ADVICE_SAY(a, f, what,
+                   "%s of %s steps take longer than the median of %s by %s in "
+                   "all; the slowest is %.*s, number %s, %s, mostly bound by "
+                   "%s.",
+                   cli_count(slow).s, cli_count(steps.count).s,
+                   cli_time(usual).s, cli_time(excess).s, (int)s->name.size,
+                   s->name.text, cli_count(worst + 1).s,
+                   cli_time(s->recorded_ns).s, ts_cost_name(cost));
+        ADVICE_SAY(a, f, todo, "%s",
+                   worst == 0 ? "The first one warms up: leave it out of what "
+                                "you measure."
+                              : "Compare it with one of the others: "
+                                "checkpoints, logging, garbage collection, "
+                                "data that came late, other processes.");
+        ADVICE_SAY(a, f, how,
+                   "no time gain computed: what is different in a slow step "
+                   "is another finding");
+    }
+    free(steps.ends_ns);
+}

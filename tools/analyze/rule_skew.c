@@ -1,0 +1,159 @@
+/*
+    rule_skew.c - advice: one rank that all others wait for
+*/
+#include "tools/analyze/rule.h"
+
+// A meeting of ranks: who came last, and how much later than the one before.
+typedef struct met {
+    uint32_t join, op;
+    int64_t start_ns;
+} met;
+
+typedef struct rank_time {
+    uint64_t last;   // meetings to which it came last
+    int64_t late_ns; // that the others could have gone on before
+    int64_t work_ns; // between meetings
+    int64_t from_ns; // end of its meeting before
+    bool met;
+    uint32_t latest; // operation of the worst case
+    int64_t latest_ns;
+} rank_time;
+
+static int by_meeting(const void *left, const void *right)
+{
+    const met *const a = left, *const b = right;
+    if (a->join != b->join) return a->join < b->join ? -1 : 1;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->op > b->op) - (a->op < b->op);
+}
+
+// Those who meet have an edge from their start to what stands for the meeting.
+static met *list_members(advice *a, size_t *count)
+{
+    const ts_graph *const g = &a->graph;
+    met *const all = calloc(a->op_count + 1, sizeof *all);
+    *count = 0;
+    for (uint32_t i = 0; all && i < a->op_count; i++)
+        for (uint32_t e = g->offsets[i]; e < g->offsets[i + 1]; e++) {
+            if (TS_EDGE_KIND(g->kinds[e]) != TS_EDGE_COLLECTIVE ||
+                !(g->kinds[e] & TS_EDGE_FROM_START))
+                continue;
+            const met one = { g->targets[e], i, a->ops[i].start_ns };
+            all[(*count)++] = one;
+            break;
+        }
+    if (!all) a->failed = true;
+    if (all && *count > 1) qsort(all, *count, sizeof *all, by_meeting);
+    return all;
+}
+
+static void count_meeting(const advice *a, const met *members, size_t count,
+                          rank_time *ranks)
+{
+    const met *const last = &members[count - 1];
+    rank_time *const r = &ranks[a->ops[last->op].file];
+    const int64_t late = last->start_ns - members[count - 2].start_ns;
+    r->last++;
+    r->late_ns += late;
+    if (late >= r->latest_ns) {
+        r->latest_ns = late;
+        r->latest = last->op;
+    }
+    for (size_t i = 0; i < count; i++) {
+        rank_time *const member = &ranks[a->ops[members[i].op].file];
+        if (member->met)
+            member->work_ns += members[i].start_ns - member->from_ns;
+        member->met = true;
+        member->from_ns = a->ops[members[i].op].end_ns;
+    }
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+// The median of what the others do between meetings.
+static int64_t usual_work(const advice *a, const rank_time *ranks,
+                          uint32_t without)
+{
+    int64_t *const times = calloc(a->job->file_count + 1, sizeof *times);
+    size_t count = 0;
+    for (uint32_t i = 0; times && i < a->job->file_count; i++)
+        if (i != without && ranks[i].met) times[count++] = ranks[i].work_ns;
+    if (times && count) qsort(times, count, sizeof *times, by_time);
+    const int64_t middle = times && count ? times[count / 2] : 0;
+    free(times);
+    return middle;
+}
+
+static void find_straggler(advice *a, const advice_rule *rule,
+                           const rank_time *ranks, uint32_t file,
+                           uint64_t meetings)
+{
+    const rank_time *const r = &ranks[file];
+    const int64_t usual = usual_work(a, ranks, file);
+    int64_t num = usual, den = r->work_ns;
+    if (num <= 0 || num >= den) return;
+    while (den > UINT32_MAX) {
+        num /= 2;
+        den /= 2;
+    }
+    const ts_ratio factor = { (uint32_t)(num ? num : 1), (uint32_t)den };
+    advice_mask mask = advice_mask_open(a);
+    for (uint32_t i = 0; i < a->op_count; i++)
+        if (a->ops[i].file == file && advice_works(&a->ops[i]) &&
+            a->ops[i].kind != TS_EVENT_COLLECTIVE)
+            advice_mask_add(a, &mask, i);
+    advice_finding *const f = advice_find(a, rule);
+    advice_show_op(a, f, r->latest);
+    advice_change(a, f, TS_CHANGE_SCALE, &mask)->factor = factor;
+    ts_change *const host = advice_change(a, f, TS_CHANGE_HOST, NULL);
+    host->factor = factor;
+    host->one_file = true;
+    host->file = file;
+    ADVICE_SAY(a, f, title, "all wait for %s",
+               analyze_file_name(a->job, file).s);
+    ADVICE_SAY(a, f, what,
+               "It comes last to %s of %s collectives and keeps the others "
+               "waiting for %s in all. Between collectives it takes %s, the "
+               "others %s in the median.",
+               cli_count(r->last).s, cli_count(meetings).s,
+               cli_time(r->late_ns).s, cli_time(r->work_ns).s,
+               cli_time(usual).s);
+    ADVICE_SAY(a, f, todo,
+               "Look at what this rank does alone: more data, logging, "
+               "checkpoints, a slower host or a throttled device.");
+    ADVICE_SAY(a, f, how,
+               "replay in which its host and its work take as much less time "
+               "as would make it like the others");
+    advice_mask_close(&mask);
+}
+
+void rule_straggler(advice *a, const advice_rule *rule)
+{
+    if (a->job->file_count < 2) return;
+    size_t count;
+    met *const all = list_members(a, &count);
+    rank_time *const ranks = calloc(a->job->file_count, sizeof *ranks);
+    uint64_t meetings = 0;
+    if (!ranks) a->failed = true;
+    for (size_t first = 0, end; all && ranks && first < count; first = end) {
+        for (end = first + 1; end < count && all[end].join == all[first].join;)
+            end++;
+        if (end - first < 2) continue;
+        count_meeting(a, all + first, end - first, ranks);
+        meetings++;
+    }
+    uint32_t worst = 0;
+    for (uint32_t i = 1; ranks && i < a->job->file_count; i++)
+        if (ranks[i].late_ns > ranks[worst].late_ns) worst = i;
+    if (ranks && all && (int64_t)meetings >= advice_limit(a, rule, "count") &&
+        advice_reaches(a, rule, "often", (int64_t)ranks[worst].last,
+                       (int64_t)meetings) &&
+        advice_reaches(a, rule, "share", ranks[worst].late_ns, a->recorded_ns))
+        find_straggler(a, rule, ranks, worst, meetings);
+    free(all);
+    free(ranks);
+}
