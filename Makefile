@@ -24,11 +24,14 @@ HAVE_ZSTD := $(call probe,zstd.h)
 HAVE_ZLIB := $(call probe,zlib.h)
 HAVE_YAJL := $(call probe,yajl/yajl_parse.h)
 HAVE_SQLITE := $(call probe,sqlite3.h)
+HAVE_EDIT := $(call probe,editline/readline.h)
 HAVE = $(if $(HAVE_ZSTD),-DTRACESMITH_ZSTD) \
     $(if $(HAVE_ZLIB),-DTRACESMITH_ZLIB) $(if $(HAVE_YAJL),-DTRACESMITH_YAJL) \
-    $(if $(HAVE_SQLITE),-DTRACESMITH_SQLITE)
+    $(if $(HAVE_SQLITE),-DTRACESMITH_SQLITE) \
+    $(if $(HAVE_EDIT),-DTRACESMITH_EDIT)
 HAVE_LIBS = $(if $(HAVE_ZSTD),-lzstd) $(if $(HAVE_ZLIB),-lz) \
-    $(if $(HAVE_YAJL),-lyajl) $(if $(HAVE_SQLITE),-lsqlite3)
+    $(if $(HAVE_YAJL),-lyajl) $(if $(HAVE_SQLITE),-lsqlite3) \
+    $(if $(HAVE_EDIT),-ledit)
 endif
 
 TOOLS = $(patsubst tools/%.c,$(OUT)/%,$(wildcard tools/ts-*.c))

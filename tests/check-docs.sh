@@ -71,3 +71,19 @@ check "docs: the README's program prints what it says" sh -c '
             $file >$file.alike
     done
     diff -u wanted.alike got.alike' "$folder"
+
+# The queries of docs/query.md, on what examples/pipeline records.
+check_build "docs: build" all examples
+check "docs: the queries run" sh -c '
+    set -e
+    cd $0
+    ../examples/pipeline >/dev/null
+    awk "/^\`\`\`sql\$/ { out = \"query.\" FNR \".sql\"; next }
+        /^\`\`\`/ && out { close(out); print out; out = \"\" }
+        out { print >out }" ../../docs/query.md >queries
+    test "$(wc -l <queries)" = 10
+    while read -r query; do
+        ../ts-query --set from=0 --set to=1s -f $query trace.sbt >got 2>&1 ||
+            { cat $query got; exit 1; }
+        test "$(wc -l <got)" -gt 2 || { cat $query got; exit 1; }
+    done <queries' "$folder"

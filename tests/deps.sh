@@ -26,7 +26,8 @@ header cmocka.h libcmocka-dev
 header zstd.h libzstd-dev
 header zlib.h zlib1g-dev
 header yajl/yajl_parse.h libyajl-dev
-header sqlite3.h libsqlite3-dev'
+header sqlite3.h libsqlite3-dev
+header editline/readline.h libedit-dev'
 
 case ${1:-} in
 build) wanted=$build ;;

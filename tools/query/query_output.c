@@ -1,0 +1,335 @@
+/*
+    query_output.c - rows as a table, as CSV and as JSON
+*/
+#include "tools/query/query_output.h"
+
+#ifdef TRACESMITH_SQLITE
+
+enum { LOOK_AT = 1000, NARROW = 8 };
+
+typedef struct cell {
+    char *text; // NULL: NULL
+    size_t size;
+    bool number;
+} cell;
+
+struct query_output {
+    query *q;
+    sqlite3_stmt *statement;
+    int columns;
+    uint64_t rows;
+    char **names;
+    // Tables: the first rows wait until widths are known.
+    cell *waiting;
+    size_t waiting_rows;
+    uint32_t *widths;
+    bool *right; // numbers stand on the right
+    bool settled;
+};
+
+/* ---- Names -------------------------------------------------------------- */
+
+// "n" a second time is "n_2": keys of an object differ.
+static char *column_name(const query_output *o, int column)
+{
+    const char *const name = sqlite3_column_name(o->statement, column);
+    uint32_t same = 1;
+    for (int i = 0; i < column; i++)
+        same += !strcmp(sqlite3_column_name(o->statement, i), name);
+    return same > 1 ? sqlite3_mprintf("%s_%u", name, same)
+                    : sqlite3_mprintf("%s", name);
+}
+
+static const char *text_of(const query_output *o, int i, size_t *size,
+                           cli_text *made)
+{
+    switch (sqlite3_column_type(o->statement, i)) {
+    case SQLITE_NULL: return NULL;
+    case SQLITE_FLOAT:
+        *made = cli_format("%.15g", sqlite3_column_double(o->statement, i));
+        *size = strlen(made->s);
+        return made->s;
+    default: {
+        const char *const text =
+            (const char *)sqlite3_column_text(o->statement, i);
+        *size = (size_t)sqlite3_column_bytes(o->statement, i);
+        return text ? text : "";
+    }
+    }
+}
+
+/* ---- CSV ---------------------------------------------------------------- */
+
+// Line breaks stay in quotes, other control characters are made harmless.
+static void put_csv(const char *text, size_t size)
+{
+    if (!strpbrk(text, ",\"\r\n") && strlen(text) == size) {
+        cli_put_text(stdout, text, size);
+        return;
+    }
+    putchar('"');
+    size_t from = 0;
+    for (size_t i = 0; i <= size; i++) {
+        if (i < size && text[i] != '"' && text[i] != '\n') continue;
+        cli_put_text(stdout, text + from, i - from);
+        if (i < size && text[i] == '"') putchar('"');
+        if (i < size) putchar(text[i]);
+        from = i + 1;
+    }
+    putchar('"');
+}
+
+static void csv_names(const query_output *o)
+{
+    for (int i = 0; i < o->columns; i++) {
+        if (i) putchar(',');
+        put_csv(o->names[i], strlen(o->names[i]));
+    }
+    putchar('\n');
+}
+
+static void csv_row(const query_output *o)
+{
+    for (int i = 0; i < o->columns; i++) {
+        cli_text made;
+        size_t size = 0;
+        const char *const text = text_of(o, i, &size, &made);
+        if (i) putchar(',');
+        if (text) put_csv(text, size);
+    }
+    putchar('\n');
+}
+
+/* ---- JSON --------------------------------------------------------------- */
+
+static void json_begin(query_output *o)
+{
+    cli_json *const json = &o->q->json;
+    cli_json_open(json, NULL, '{');
+    cli_json_open(json, "columns", '[');
+    for (int i = 0; i < o->columns; i++)
+        cli_json_string(json, NULL, o->names[i]);
+    cli_json_close(json, ']');
+    cli_json_open(json, "rows", '[');
+}
+
+static void json_row(query_output *o)
+{
+    cli_json *const json = &o->q->json;
+    cli_json_open(json, NULL, '{');
+    for (int i = 0; i < o->columns; i++) {
+        cli_text made;
+        size_t size = 0;
+        switch (sqlite3_column_type(o->statement, i)) {
+        case SQLITE_NULL: cli_json_null(json, o->names[i]); break;
+        case SQLITE_INTEGER:
+            cli_json_int(json, o->names[i],
+                         sqlite3_column_int64(o->statement, i));
+            break;
+        case SQLITE_FLOAT:
+            cli_json_real(json, o->names[i],
+                          sqlite3_column_double(o->statement, i));
+            break;
+        default: {
+            const char *const text = text_of(o, i, &size, &made);
+            cli_json_text(json, o->names[i], text, size);
+        }
+        }
+    }
+    cli_json_close(json, '}');
+}
+
+/* ---- Tables ------------------------------------------------------------- */
+
+static uint32_t width_of(const char *text, size_t size)
+{
+    uint32_t code, width = 0;
+    for (size_t n; (n = cli_utf8(text, size, &code)) != 0; text += n, size -= n)
+        width++;
+    return width;
+}
+
+// Takes from the widest text until the table fits, if it goes to a terminal.
+static void fit(query_output *o)
+{
+    const char *const columns = getenv("COLUMNS");
+    if (!cli_terminal(stdout) && !(columns && *columns)) return;
+    const uint64_t most = cli_width();
+    for (;;) {
+        uint64_t sum = o->columns > 0 ? 2 * (uint64_t)o->columns - 2 : 0;
+        int widest = -1;
+        for (int i = 0; i < o->columns; i++) {
+            sum += o->widths[i];
+            if (!o->right[i] && o->widths[i] > NARROW &&
+                (widest < 0 || o->widths[i] > o->widths[widest]))
+                widest = i;
+        }
+        if (sum <= most || widest < 0) return;
+        o->widths[widest]--;
+    }
+}
+
+// The last column is not padded, so that no line ends in spaces.
+static void put_cell(const query_output *o, int i, const char *text,
+                     size_t size)
+{
+    const uint32_t width = o->widths[i], used = width_of(text, size);
+    const bool cut = used > width;
+    const char *const dots = cli_unicode() ? "\u2026" : "~";
+    if (i) fputs("  ", stdout);
+    if (o->right[i] && used < width) printf("%*s", (int)(width - used), "");
+    if (cut && !o->right[i]) {
+        cli_put_padded(stdout, text, size, width - 1);
+        fputs(dots, stdout);
+        return;
+    }
+    cli_put_text(stdout, text, size);
+    if (!o->right[i] && used < width && i + 1 < o->columns)
+        printf("%*s", (int)(width - used), "");
+}
+
+static void table_head(query_output *o)
+{
+    for (int i = 0; i < o->columns; i++)
+        put_cell(o, i, o->names[i], strlen(o->names[i]));
+    putchar('\n');
+    for (int i = 0; i < o->columns; i++) {
+        if (i) fputs("  ", stdout);
+        for (uint32_t n = 0; n < o->widths[i]; n++)
+            fputs(cli_unicode() ? "\u2500" : "-", stdout);
+    }
+    putchar('\n');
+}
+
+static void settle(query_output *o)
+{
+    const int columns = o->columns;
+    for (int i = 0; i < columns; i++) {
+        o->widths[i] = width_of(o->names[i], strlen(o->names[i]));
+        o->right[i] = o->waiting_rows > 0;
+        bool any = false;
+        for (size_t row = 0; row < o->waiting_rows; row++) {
+            const cell *const c =
+                &o->waiting[row * (size_t)columns + (size_t)i];
+            if (!c->text) continue;
+            any = true;
+            const uint32_t width = width_of(c->text, c->size);
+            if (width > o->widths[i]) o->widths[i] = width;
+            if (!c->number) o->right[i] = false;
+        }
+        if (!any) o->right[i] = false;
+    }
+    fit(o);
+    table_head(o);
+    for (size_t row = 0; row < o->waiting_rows; row++) {
+        for (int i = 0; i < columns; i++) {
+            cell *const c = &o->waiting[row * (size_t)columns + (size_t)i];
+            put_cell(o, i, c->text ? c->text : "", c->size);
+            free(c->text);
+        }
+        putchar('\n');
+    }
+    o->waiting_rows = 0;
+    o->settled = true;
+}
+
+static bool table_wait(query_output *o)
+{
+    cell *const row = &o->waiting[o->waiting_rows * (size_t)o->columns];
+    for (int i = 0; i < o->columns; i++) {
+        cli_text made;
+        cell c = { 0 };
+        const char *const text = text_of(o, i, &c.size, &made);
+        const int type = sqlite3_column_type(o->statement, i);
+        c.number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+        if (text) {
+            c.text = malloc(c.size + 1);
+            if (!c.text) return false;
+            memcpy(c.text, text, c.size);
+        }
+        row[i] = c;
+    }
+    o->waiting_rows++;
+    return true;
+}
+
+static bool table_row(query_output *o)
+{
+    if (!o->settled) {
+        if (o->waiting_rows < LOOK_AT) return table_wait(o);
+        settle(o);
+    }
+    for (int i = 0; i < o->columns; i++) {
+        cli_text made;
+        size_t size = 0;
+        const char *const text = text_of(o, i, &size, &made);
+        put_cell(o, i, text ? text : "", size);
+    }
+    putchar('\n');
+    return true;
+}
+
+/* ---- Output ------------------------------------------------------------- */
+
+static void forget(query_output *o)
+{
+    for (size_t i = 0; i < o->waiting_rows * (size_t)o->columns; i++)
+        free(o->waiting[i].text);
+    for (int i = 0; o->names && i < o->columns; i++)
+        sqlite3_free(o->names[i]);
+    free(o->names);
+    free(o->waiting);
+    free(o->widths);
+    free(o->right);
+    free(o);
+}
+
+query_output *query_output_open(query *q, sqlite3_stmt *statement)
+{
+    const int columns = sqlite3_column_count(statement);
+    const size_t size = (size_t)columns;
+    query_output *const o = calloc(1, sizeof *o);
+    if (!o) return NULL;
+    o->q = q;
+    o->statement = statement;
+    o->columns = columns;
+    o->names = calloc(size, sizeof *o->names);
+    o->widths = calloc(size, sizeof *o->widths);
+    o->right = calloc(size, sizeof *o->right);
+    o->waiting =
+        q->mode == QUERY_TABLE ? calloc(size * LOOK_AT, sizeof(cell)) : NULL;
+    bool done = o->names && o->widths && o->right &&
+                (o->waiting || q->mode != QUERY_TABLE);
+    for (int i = 0; done && i < columns; i++)
+        done = (o->names[i] = column_name(o, i)) != NULL;
+    if (!done) {
+        forget(o);
+        return NULL;
+    }
+    if (q->mode == QUERY_CSV) csv_names(o);
+    if (q->mode == QUERY_JSON) json_begin(o);
+    return o;
+}
+
+bool query_output_row(query_output *o)
+{
+    o->rows++;
+    if (o->q->mode == QUERY_CSV) csv_row(o);
+    if (o->q->mode == QUERY_JSON) json_row(o);
+    return o->q->mode != QUERY_TABLE || table_row(o);
+}
+
+uint64_t query_output_close(query_output *o)
+{
+    const uint64_t rows = o->rows;
+    if (o->q->mode == QUERY_TABLE && !o->settled) settle(o);
+    if (o->q->mode == QUERY_TABLE && !rows) puts("(no rows)");
+    if (o->q->mode == QUERY_JSON) {
+        cli_json_close(&o->q->json, ']');
+        cli_json_close(&o->q->json, '}');
+    }
+    forget(o);
+    return rows;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/*
+    query_output.h - rows of a query, printed
+*/
+#ifndef TS_QUERY_OUTPUT_H
+#define TS_QUERY_OUTPUT_H
+
+#include "tools/query/query_tables.h"
+
+#ifdef TRACESMITH_SQLITE
+
+typedef struct query_output query_output;
+
+// Of one statement. NULL: no memory.
+query_output *query_output_open(query *q, sqlite3_stmt *statement);
+// The row on which the statement stands. False: no memory.
+bool query_output_row(query_output *o);
+uint64_t query_output_close(query_output *o); // returns how many rows
+
+#endif // TRACESMITH_SQLITE
+#endif // TS_QUERY_OUTPUT_H
