@@ -47,10 +47,11 @@ ALONE := $(patsubst %.c,$(OUT)/%,$(shell grep -l \
 # Tests that look into a module of the tools.
 WITH_MODULES := $(patsubst %.c,$(OUT)/%,$(shell grep -l '^\#include "tools/' \
     tests/*.c 2>/dev/null))
-C_FILES = $(wildcard *.h backends/*.h tools/*.[ch] tools/*/*.[ch] \
+C_FILES = $(wildcard *.h backends/*.[ch] tools/*.[ch] tools/*/*.[ch] \
     examples/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch])
 
-all: $(LIB) $(OUT)/libtracesmith.so $(TOOLS) ## the library and the tools
+INJECT = $(OUT)/libtracesmith-inject.so
+all: $(LIB) $(OUT)/libtracesmith.so $(INJECT) $(TOOLS) ## libraries and tools
 examples: $(EXAMPLES) ## every program of examples/
 tests: $(TESTS) ## every test program, not run
 benches: $(BENCHES) ## every benchmark, not run
@@ -101,6 +102,10 @@ $(LIB): $(OUT)/ts_lib.o
 	rm -f $@ && $(AR) qcs $@ $^
 $(OUT)/libtracesmith.so: $(OUT)/ts_lib.o
 	$(CC) -shared -pthread $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LIBS)
+$(INJECT): backends/ts_inject.c
+	@mkdir -p $(@D)
+	$(COMPILE) -MT $@ -fPIC -fvisibility=hidden -shared $(LDFLAGS) $< -o $@ \
+	    $(LIBS)
 $(OUT)/tools/%.o: tools/%.c
 	@mkdir -p $(@D)
 	$(COMPILE) -c $< -o $@
@@ -127,12 +132,13 @@ install: all ## headers, backends, library, tools and manual pages
 	$(INSTALL)/include -m 644 tracesmith.h tracesmith_replay.h
 	$(INSTALL)/include/tracesmith/backends -m 644 $(wildcard backends/*.h)
 	$(INSTALL)/lib -m 644 $(LIB)
-	$(INSTALL)/lib $(OUT)/libtracesmith.so
+	$(INSTALL)/lib $(OUT)/libtracesmith.so $(INJECT)
 	$(INSTALL)/bin $(TOOLS)
 	$(INSTALL)/share/man/man1 -m 644 $(wildcard man/*.1)
 uninstall: ## what install put there
 	cd $(DESTDIR)$(PREFIX) && rm -f include/tracesmith.h \
-	    include/tracesmith_replay.h lib/libtracesmith.a lib/libtracesmith.so \
+	    include/tracesmith_replay.h \
+	    $(addprefix lib/libtracesmith,.a .so -inject.so) \
 	    $(addprefix bin/,$(notdir $(TOOLS))) \
 	    $(addprefix share/man/man1/,$(notdir $(wildcard man/*.1)))
 	rm -rf $(DESTDIR)$(PREFIX)/include/tracesmith

@@ -845,6 +845,13 @@ static inline void ts_zone_end(ts_zone *zone)
     zone->code = 0;
 }
 
+// Ends a zone around others that stay open, as ranges of libraries may do.
+static inline void ts_zone_end_outer(ts_zone *zone)
+{
+    zone->depth = TS__LOAD(&ts__mine->depth);
+    ts_zone_end(zone);
+}
+
 TS_API void ts_zone_value_int(const char *name, int64_t value);
 TS_API void ts_zone_value_double(const char *name, double value);
 TS_API void ts_zone_text(const char *text);
@@ -874,6 +881,13 @@ static inline void ts_mark(ts_site *site)
     const uint64_t tick = ts__tick(ring);
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
                      (uint64_t)code << 6 | TS__REC_MARK);
+}
+
+// At a site made by ts_site_define.
+static inline void ts_mark_site(uint32_t site)
+{
+    ts_site made = { NULL, NULL, NULL, NULL, 0, 0, site };
+    if (site) ts_mark(&made);
 }
 
 TS_API uint32_t ts__counter_code(ts_counter *counter);
@@ -946,6 +960,11 @@ TS_API void ts_message_sized(const char *text, size_t size);
 TS_API void ts_frame(ts_site *site);
 TS_API void ts_flow(uint64_t id, ts_phase phase);
 TS_API void ts_span_start(uint64_t id, ts_site *site);
+static inline void ts_span_start_site(uint64_t id, uint32_t site)
+{
+    ts_site made = { NULL, NULL, NULL, NULL, 0, 0, site };
+    if (site) ts_span_start(id, &made);
+}
 TS_API void ts_span_end(uint64_t id);
 
 /*

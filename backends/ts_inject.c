@@ -1,0 +1,72 @@
+/*
+    ts_inject.c - libtracesmith-inject.so: programs that nobody annotated
+
+    The recorder with every backend compiled in, behind the names that vendors'
+    libraries look for. ts-record sets the variables that make them look here;
+    docs/capture.md lists them. Loaded into somebody else's process: it must
+    change neither what the program prints nor how it ends, so it says nothing
+    but where TRACESMITH_LOG tells it to.
+*/
+#define TRACESMITH_IMPLEMENTATION
+#define TRACESMITH_NVTX_IMPLEMENTATION
+#define TS_API extern // hidden: see -fvisibility in the Makefile
+#include "tracesmith.h"
+
+#include "backends/ts_nvtx.h"
+
+#define ENTRY __attribute__((visibility("default")))
+
+/* ==== 1. Session ========================================================= */
+
+static void say(const char *what, const char *why)
+{
+    const char *const path = getenv("TRACESMITH_LOG");
+    FILE *const log = path && *path ? fopen(path, "ae") : NULL;
+    if (!log) return;
+    fprintf(log, "%ld: %s%s%s\n", (long)getpid(), what, why ? ": " : "",
+            why ? why : "");
+    fclose(log);
+}
+
+static uint32_t number_of(const char *variable)
+{
+    const char *const text = getenv(variable);
+    return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
+// Whatever library comes in first: the session is started once. Without
+// TRACESMITH_OUT nothing is, and each entry costs one call.
+static void start_once(void)
+{
+    ts_session_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.path = getenv("TRACESMITH_OUT");
+    if (!desc.path || !*desc.path) return;
+    desc.fork = strstr(desc.path, "%p") ? TS_FORK_FOLLOW : TS_FORK_QUIET;
+    desc.rank = number_of("TRACESMITH_RANK");
+    ts_backend_add(&ts_nvtx_backend);
+    const ts_result result = ts_session_start(&desc);
+    say(desc.path, result == TS_OK ? "recording" : ts_result_text(result));
+}
+
+static void start(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start_once);
+}
+
+// Preloaded: from the program's first moment on.
+__attribute__((constructor)) static void loaded(void)
+{
+    start();
+}
+
+/* ==== 2. NVTX ============================================================ */
+
+// Called by each copy of NVTX; see NVTX_INJECTION64_PATH.
+ENTRY int InitializeInjectionNvtx2(ts_nvtx_get_table get_table);
+int InitializeInjectionNvtx2(ts_nvtx_get_table get_table)
+{
+    start();
+    return ts_nvtx_initialize(get_table);
+}
