@@ -224,7 +224,46 @@ static void runs_end_where_others_wait_or_are_waited_for(void **s)
     work_close(&work);
 }
 
-/* ---- Random graphs ------------------------------------------------------ */
+/* ---- So many nodes ------------------------------------------------------ */
+
+static void streams_are_cut_where_they_idled_longest(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 10, 20, 0, 1, 0, 0, HOST },
+        { K, S0, 21, 30, 1, 2, 0, 0, HOST }, // 50 of nothing behind it
+        { K, S0, 80, 90, 2, 3, 0, 0, HOST },
+        { K, S0, 110, 120, 3, 4, 0, 0, HOST }, // 20 before it
+        { K, S0, 120, 130, 4, 5, 0, 0, HOST },
+    };
+    static const struct {
+        uint64_t nodes, drawn, edges;
+    } cases[] = {
+        { 1, 2, 1 },   // one for the stream and one for the thread at least
+        { 4, 4, 4 },   // cut at 50: two of each, their order, two launches
+        { 5, 4, 4 },   // a third cut would need a sixth node
+        { 6, 6, 7 },   // at 20, too
+        { 99, 10, 13 } // everything
+    };
+    fixture work = WORK(ops);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const dot_options options = { .nodes = cases[i].nodes };
+        dot_counts counts;
+        char *const text = draw(&work, &options, &counts);
+        check_grammar(text);
+        assert_int_equal(5, counts.operations);
+        assert_int_equal(cases[i].drawn, counts.nodes);
+        assert_int_equal(cases[i].edges, counts.edges);
+        if (cases[i].nodes == 4)
+            assert_int_equal(
+                1,
+                count_of(text, "[fillcolor=\"#c6e0b4\","
+                               "peripheries=2,label=\"kernel x 2\\n20 ns\""));
+        free(text);
+    }
+    check_drawing();
+    work_close(&work);
+}
 
 enum { MOST = 512 };
 
@@ -243,6 +282,43 @@ static uint32_t owner_of(const fixture *work, uint32_t node)
     assert_true(ts_replay_node(work->replay, node, &n));
     return n.type == TS_NODE_END ? n.owner : node;
 }
+
+// What is left out of the edges of a coarse graph follows from those kept.
+static void check_coarse_ways(const fixture *work, uint64_t nodes)
+{
+    static bool all[MOST][MOST], kept[MOST][MOST];
+    const ts_graph graph = ts_replay_graph(work->replay);
+    if (graph.node_count > MOST) return;
+    memset(all, 0, sizeof all);
+    memset(kept, 0, sizeof kept);
+    const dot_options options = { .nodes = nodes };
+    dot_graph g;
+    dot_graph_open(&g, work->replay, &options);
+    for (uint32_t i = 0; i < graph.node_count; i++)
+        for (uint32_t e = graph.offsets[i]; e < graph.offsets[i + 1]; e++) {
+            const uint32_t from = g.leader[owner_of(work, i)];
+            const uint32_t to = g.leader[owner_of(work, graph.targets[e])];
+            if (from != DOT_NONE && to != DOT_NONE) all[from][to] = true;
+        }
+    size_t count;
+    dot_edge *const edges = dot_graph_edges(&g, &count);
+    for (size_t i = 0; i < count; i++)
+        kept[edges[i].from][edges[i].to] = true;
+    export_resize(edges, 0);
+    close_over(all, graph.node_count);
+    close_over(kept, graph.node_count);
+    for (uint32_t i = 0; i < graph.node_count; i++) {
+        if (i < graph.operation_count + graph.call_count)
+            assert_int_not_equal(DOT_NONE, g.leader[i]);
+        for (uint32_t j = 0; j < graph.node_count; j++)
+            if (i != j) assert_int_equal(all[i][j], kept[i][j]);
+    }
+    // Four streams, and calls to each of them from two threads.
+    assert_true(g.counts.nodes <= (nodes > 12 ? nodes : 12));
+    dot_graph_close(&g);
+}
+
+/* ---- Random graphs ------------------------------------------------------ */
 
 // Runs of a graph have the ways between them that their members have.
 static void check_ways(const fixture *work)
@@ -310,6 +386,8 @@ static void runs_keep_every_way_and_make_none(void **s)
         }
         fixture work = work_with(ops, count, NULL, 0, NULL, 0);
         check_ways(&work);
+        for (uint64_t nodes = 2; nodes < 40; nodes += 5)
+            check_coarse_ways(&work, nodes);
         work_close(&work);
     }
 }
@@ -325,6 +403,7 @@ int main(void)
         cmocka_unit_test(inferred_edges_are_dashed_and_tell_how_far_they_reach),
         cmocka_unit_test(a_range_leaves_out_what_is_outside),
         cmocka_unit_test(runs_end_where_others_wait_or_are_waited_for),
+        cmocka_unit_test(streams_are_cut_where_they_idled_longest),
         cmocka_unit_test(runs_keep_every_way_and_make_none),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,11 +5,11 @@
 #include "tools/export/dot.h"
 #include <sys/stat.h>
 
-static bool want_json, collapse, has_limit, no_args, no_flows, no_compress,
-    no_salvage, ranged_from, ranged_to;
+static bool want_json, collapse, has_limit, has_nodes, no_args, no_flows,
+    no_compress, no_salvage, ranged_from, ranged_to;
 static const char *output, *format_name;
 static int64_t from_ns, to_ns;
-static uint64_t limit;
+static uint64_t limit, nodes;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
@@ -31,6 +31,11 @@ static const cli_option options[] = {
       .help = "dot: operations in a row on a stream, between which nothing\n"
               "else waits or is waited for, are one node",
       .flag = &collapse },
+    { .name = "--nodes N",
+      .help = "dot: join what is near in time until there are at most N\n"
+              "nodes; 60 make a picture of any trace",
+      .flag = &has_nodes,
+      .number = &nodes },
     { .name = "--limit N",
       .help = "dot: refuse more than N nodes (1000); 0: none",
       .flag = &has_limit,
@@ -207,11 +212,11 @@ static void say_dot(const char *input, dot_result result,
     else if (result == DOT_TOO_MANY)
         cli_error(&tool, input,
                   "%s nodes would be drawn%s; more than %s make no picture: "
-                  "take a part with --from and --to%s, or raise --limit",
+                  "take a part with --from and --to, join what is near with "
+                  "--nodes 60, or raise --limit",
                   cli_count(counts->nodes).s,
                   collapse ? " even with --collapse" : "",
-                  cli_count(node_limit()).s,
-                  collapse ? "" : ", join runs of operations with --collapse");
+                  cli_count(node_limit()).s);
     else if (result == DOT_FAILED)
         cli_error(&tool, input, "%s", ts_result_text(error));
 }
@@ -229,6 +234,7 @@ static int export_graph(const cli_trace *trace, const char *input)
     const dot_options wanted = { .from_ns = from_ns,
                                  .to_ns = to_ns,
                                  .collapse = collapse,
+                                 .nodes = nodes,
                                  .limit = node_limit() };
     dot_counts counts;
     ts_result error;
@@ -299,8 +305,13 @@ int main(int argc, char **argv)
     const char *const input = argv[1];
     const export_format *const format = find_format();
     if (!format || !range_is_fine()) return CLI_USAGE;
-    if ((collapse || has_limit) && format != &dot_format) {
-        cli_error(&tool, NULL, "--collapse and --limit go with --format dot");
+    if ((collapse || has_limit || has_nodes) && format != &dot_format) {
+        cli_error(&tool, NULL,
+                  "--collapse, --nodes and --limit go with --format dot");
+        return CLI_USAGE;
+    }
+    if (has_nodes && !nodes) {
+        cli_error(&tool, NULL, "--nodes 0: at least one is needed");
         return CLI_USAGE;
     }
     if (is_same_file(input)) {

@@ -126,37 +126,60 @@ static bool same_text(ts_text a, ts_text b)
 typedef struct tally {
     ts_text name;
     uint32_t count;
+    int64_t ns;
 } tally;
 
-// The names of a run in order of their first, up to `limit`; *others: members
+// The longest first, then the more frequent ones.
+static int compare_tallies(const void *left, const void *right)
+{
+    const tally *const a = left, *const b = right;
+    if (a->ns != b->ns) return a->ns > b->ns ? -1 : 1;
+    if (a->count != b->count) return a->count > b->count ? -1 : 1;
+    const size_t size =
+        a->name.size < b->name.size ? a->name.size : b->name.size;
+    const int order = memcmp(a->name.text, b->name.text, size);
+    return order
+               ? order
+               : (a->name.size > b->name.size) - (a->name.size < b->name.size);
+}
+
+enum { NAMES = 256, SHOWN = 4 };
+
+// The names of a run in order of their first, up to NAMES; *others: members
 // with further ones.
 static size_t tally_run(const dot *d, uint32_t leader, tally *names,
-                        size_t limit, uint32_t *others)
+                        uint32_t *others)
 {
     size_t count = 0;
     *others = 0;
     for (uint32_t i = leader; i != DOT_NONE; i = d->graph.next[i]) {
         const ts_text name = name_of(d, i);
+        ts_node n;
         size_t at = 0;
+        ts_replay_node(d->graph.replay, i, &n);
         while (at < count && !same_text(names[at].name, name))
             at++;
-        if (at == limit) {
+        if (at == NAMES) {
             (*others)++;
             continue;
         }
-        if (at == count) names[count++] = (tally){ name, 0 };
+        if (at == count) names[count++] = (tally){ name, 0, 0 };
         names[at].count++;
+        names[at].ns += n.duration_ns;
     }
     return count;
 }
 
+// Where there are more names than fit, those that take most of the time.
 static void put_label(dot *d, uint32_t leader, const ts_node *n, int64_t end_ns)
 {
-    enum { SHOWN = 4 };
-    tally names[SHOWN];
+    static tally names[NAMES];
     uint32_t others;
-    const size_t count = tally_run(d, leader, names, SHOWN, &others);
-    for (size_t i = 0; i < count; i++) {
+    const size_t count = tally_run(d, leader, names, &others);
+    if (count > SHOWN) qsort(names, count, sizeof *names, compare_tallies);
+    for (size_t i = SHOWN; i < count; i++)
+        others += names[i].count;
+    for (size_t i = 0; i < count && i < SHOWN; i++) {
         if (i) put(d, "\\n");
         put_brief(d, names[i].name);
         if (names[i].count > 1) put(d, " x %" PRIu32, names[i].count);
@@ -365,6 +388,12 @@ static void put_edge(dot *d, const dot_edge *edge)
     d->inferred |= inferred;
     put(d, "  n%" PRIu32 " -> n%" PRIu32 " [color=\"%s\",style=%s", edge->from,
         edge->to, look.color, inferred ? "dashed" : look.style);
+    // What goes back in time, as it may among coarse nodes, moves nothing.
+    ts_node from, to;
+    ts_replay_node(d->graph.replay, edge->from, &from);
+    ts_replay_node(d->graph.replay, edge->to, &to);
+    if (d->graph.options->nodes && from.recorded_ns > to.recorded_ns)
+        put(d, ",constraint=false");
     // Streams and threads are straight, the rest gives way.
     if (kind == TS_EDGE_STREAM_ORDER || kind == TS_EDGE_HOST_ORDER)
         put(d, ",weight=10");
@@ -399,6 +428,9 @@ static void put_legend(dot *d)
             ts_edge_name(i));
         any = true;
     }
+    if (d->graph.options->nodes)
+        put(d, "\\neach box is all that ran between two gaps: an arrow is of "
+               "something in it, not of all");
     const uint64_t lost = ts_replay_result(d->graph.replay)->lost;
     if (d->inferred) put(d, ",  dashed: inferred");
     if (lost) put(d, "\\n%" PRIu64 " records were lost", lost);

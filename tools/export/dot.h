@@ -14,6 +14,7 @@
 typedef struct dot_options {
     int64_t from_ns, to_ns; // what touches [from, to); both 0: everything
     bool collapse;
+    uint64_t nodes; // join what is near until there are no more (0: do not)
     uint64_t limit; // more nodes than this are refused (0: none are)
 } dot_options;
 
@@ -48,11 +49,20 @@ typedef struct dot_edge {
     int64_t lag_ns; // the least time from what is waited for to what waits
 } dot_edge;
 
+/*
+    With `nodes`: what of a stream lies between long gaps becomes one node,
+    and so do the calls that launched it. Streams are not joined, so there may
+    be more nodes. Ways between nodes are no longer those of their members.
+*/
+void dot_graph_coarsen(dot_graph *g); // private
 void dot_graph_open(dot_graph *g, ts_replay *replay,
                     const dot_options *options);
 void dot_graph_close(dot_graph *g);
 // In order of their ends; *count of them. To be freed.
 dot_edge *dot_graph_edges(dot_graph *g, size_t *count);
+
+// Leaves out those of coarse nodes that others imply. Private.
+size_t dot_edges_thin(const dot_graph *g, dot_edge *edges, size_t count);
 
 typedef enum dot_result {
     DOT_OK,

@@ -170,7 +170,9 @@ void dot_graph_open(dot_graph *g, ts_replay *replay, const dot_options *options)
     memset(g->next, 0xFF, size);
     choose(g);
     choose_joins(g);
-    if (options->collapse) {
+    if (options->nodes && g->counts.operations) {
+        dot_graph_coarsen(g);
+    } else if (options->collapse) {
         runs r = { .ties = export_zeroed(g->graph.node_count + 1, 1),
                    .before = export_resize(NULL, size) };
         memset(r.before, 0xFF, size);
@@ -251,6 +253,7 @@ dot_edge *dot_graph_edges(dot_graph *g, size_t *count)
             edges[kept++] = edges[i];
         }
     }
+    if (g->options->nodes) kept = dot_edges_thin(g, edges, kept);
     g->counts.edges = *count = kept;
     return edges;
 }
