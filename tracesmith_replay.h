@@ -554,7 +554,8 @@ TS_API void ts_replay_close(ts_replay *replay); // NULL is allowed
     by that is right. The others lie by the Unix time at which both started, if
     both know it, and by the ends of the `matched` collectives that they, or
     files of the same machine, share with files that are right: the median of
-    the differences. residual_ns is the median distance from it.
+    the differences. Where none is left that does, the next file that is not
+    right yet counts as right. residual_ns is the median distance from it.
 */
 typedef struct ts_replay_file {
     ts_reader *reader;
@@ -5175,13 +5176,17 @@ static bool ts__rmap_put(const ts_allocator *a, ts__rmap *map, uint64_t key,
 }
 
 /*
-    A stable radix sort of indices by u64 keys, linear in their number. Passes
-    over bytes that are equal in all keys are left out. For several keys sort
-    by the least significant one first.
+    A stable sort of indices by u64 keys, linear in their number: into many
+    buckets of equal width, where the keys are spread so evenly that what is
+    left to do in them is little, else by digits, of which those that are equal
+    in all keys are left out. For several keys sort by the least significant
+    one first.
 */
 typedef struct ts__rsort {
     ts__rvec keys[2], index[2];
+    ts__rvec counts; // uint32_t of each bucket
 } ts__rsort;
+enum { TS__RSORT_SHARE = 2 }; // keys in a bucket, on average
 
 static bool ts__rsort_open(const ts_allocator *a, ts__rsort *s, size_t count)
 {
@@ -5189,7 +5194,8 @@ static bool ts__rsort_open(const ts_allocator *a, ts__rsort *s, size_t count)
         if (!ts__rvec_reserve(a, &s->keys[i], sizeof(uint64_t), count) ||
             !ts__rvec_reserve(a, &s->index[i], sizeof(uint32_t), count))
             return false;
-    return true;
+    return ts__rvec_reserve(a, &s->counts, sizeof(uint32_t),
+                            count / TS__RSORT_SHARE + 2);
 }
 
 static void ts__rsort_close(const ts_allocator *a, ts__rsort *s)
@@ -5198,6 +5204,7 @@ static void ts__rsort_close(const ts_allocator *a, ts__rsort *s)
         ts__rvec_close(a, &s->keys[i]);
         ts__rvec_close(a, &s->index[i]);
     }
+    ts__rvec_close(a, &s->counts);
 }
 
 static uint64_t *ts__rsort_keys(const ts__rsort *s)
@@ -5215,6 +5222,15 @@ static uint64_t ts__rsort_time(int64_t time)
     return (uint64_t)time ^ UINT64_C(1) << 63;
 }
 
+static void ts__rsort_swap(ts__rsort *s)
+{
+    const ts__rvec k = s->keys[0], x = s->index[0];
+    s->keys[0] = s->keys[1];
+    s->index[0] = s->index[1];
+    s->keys[1] = k;
+    s->index[1] = x;
+}
+
 static void ts__rsort_pass(ts__rsort *s, size_t count, int shift,
                            size_t *offset)
 {
@@ -5227,23 +5243,62 @@ static void ts__rsort_pass(ts__rsort *s, size_t count, int shift,
         to_keys[at] = keys[i];
         to_index[at] = index[i];
     }
-    const ts__rvec k = s->keys[0], x = s->index[0];
-    s->keys[0] = s->keys[1];
-    s->index[0] = s->index[1];
-    s->keys[1] = k;
-    s->index[1] = x;
+    ts__rsort_swap(s);
 }
 
-static void ts__rsort_run(ts__rsort *s, size_t count)
+// The least shift with which keys that are `range` apart at most have no
+// more values than there are buckets.
+static int ts__rsort_shift(uint64_t range, size_t count)
+{
+    int shift = 0;
+    while (range >> shift >= count / TS__RSORT_SHARE)
+        shift++;
+    return shift;
+}
+
+// Sorts by buckets, unless that would leave too much to do in them: pairs of
+// keys in one bucket are what may have to change places.
+static bool ts__rsort_buckets(ts__rsort *s, size_t count, uint64_t least,
+                              uint64_t range)
 {
     const uint64_t *const keys = ts__rsort_keys(s);
-    uint64_t differ = 0;
-    bool sorted = true;
-    for (size_t i = 1; i < count; i++) {
-        differ |= keys[i] ^ keys[0];
-        sorted &= keys[i - 1] <= keys[i];
+    uint32_t *const first = (uint32_t *)s->counts.data;
+    const int shift = ts__rsort_shift(range, count);
+    const size_t buckets = (size_t)(range >> shift) + 1;
+    memset(first, 0, (buckets + 1) * sizeof *first);
+    uint64_t pairs = 0;
+    for (size_t i = 0; i < count; i++)
+        pairs += first[((keys[i] - least) >> shift) + 1]++;
+    if (pairs > 8 * (uint64_t)count) return false;
+    for (size_t i = 1; i <= buckets; i++)
+        first[i] += first[i - 1];
+    uint64_t *const to = (uint64_t *)s->keys[1].data;
+    uint32_t *const to_index = (uint32_t *)s->index[1].data;
+    const uint32_t *const index = ts__rsort_index(s);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t at = first[(keys[i] - least) >> shift]++;
+        to[at] = keys[i];
+        to_index[at] = index[i];
     }
-    for (int shift = 0; !sorted && shift < 64; shift += 8) {
+    for (size_t i = 1; i < count; i++) {
+        const uint64_t key = to[i];
+        if (to[i - 1] <= key) continue;
+        const uint32_t moved = to_index[i];
+        size_t at = i;
+        for (; at && to[at - 1] > key; at--) {
+            to[at] = to[at - 1];
+            to_index[at] = to_index[at - 1];
+        }
+        to[at] = key;
+        to_index[at] = moved;
+    }
+    ts__rsort_swap(s);
+    return true;
+}
+
+static void ts__rsort_digits(ts__rsort *s, size_t count, uint64_t differ)
+{
+    for (int shift = 0; shift < 64; shift += 8) {
         if (!(differ >> shift & 255)) continue;
         size_t offset[256] = { 0 };
         const uint64_t *const now = ts__rsort_keys(s);
@@ -5257,6 +5312,23 @@ static void ts__rsort_run(ts__rsort *s, size_t count)
         }
         ts__rsort_pass(s, count, shift, offset);
     }
+}
+
+static void ts__rsort_run(ts__rsort *s, size_t count)
+{
+    const uint64_t *const keys = ts__rsort_keys(s);
+    uint64_t differ = 0, least = UINT64_MAX, most = 0;
+    bool sorted = true;
+    for (size_t i = 0; i < count; i++) {
+        differ |= keys[i] ^ keys[0];
+        sorted &= most <= keys[i]; // of the ones before
+        if (keys[i] < least) least = keys[i];
+        if (keys[i] > most) most = keys[i];
+    }
+    if (sorted ||
+        (count >= 64 && ts__rsort_buckets(s, count, least, most - least)))
+        return;
+    ts__rsort_digits(s, count, differ);
 }
 
 /*
@@ -5757,12 +5829,12 @@ static void ts__loader_compact(ts__loader *l)
         if (!ts_reader_chunk(l->reader, i, &info)) continue;
         const uint32_t rows = ts__chunk_rows(l, i, &info);
         for (uint32_t k = 0; k < rows; k++) {
-            const ts__row row = *ts__loader_row(l, l->row_first + first + k);
+            const size_t from = l->row_first + first + k;
             l->replay->stats.loaded++;
-            if (row.kind)
-                *ts__loader_row(l, kept++) = row;
-            else
+            if (!ts__loader_row(l, from)->kind)
                 l->replay->stats.skipped[TS_SKIP_BAD_TIME]++;
+            else if (kept++ != from)
+                *ts__loader_row(l, kept - 1) = *ts__loader_row(l, from);
         }
     }
     l->rows.count = kept;
@@ -6644,23 +6716,6 @@ static bool ts__loader_order(ts__loader *l)
     return true;
 }
 
-static bool ts__node_push(ts_replay *r, int64_t time, int64_t duration,
-                          uint32_t lane, uint8_t flags)
-{
-    const ts_allocator *const a = &r->allocator;
-    int64_t *const t = (int64_t *)ts__rvec_push(a, &r->time, sizeof *t);
-    int64_t *const d = (int64_t *)ts__rvec_push(a, &r->duration, sizeof *d);
-    uint32_t *const l = (uint32_t *)ts__rvec_push(a, &r->lane, sizeof *l);
-    uint8_t *const f = (uint8_t *)ts__rvec_push(a, &r->flags, sizeof *f);
-    if (!t || !d || !l || !f) return false;
-    *t = time;
-    *d = duration;
-    *l = lane;
-    *f = flags;
-    r->node_count++;
-    return true;
-}
-
 static bool ts__nodes_reserve(ts_replay *r, size_t count)
 {
     const ts_allocator *const a = &r->allocator;
@@ -6670,6 +6725,27 @@ static bool ts__nodes_reserve(ts_replay *r, size_t count)
            ts__rvec_reserve(a, &r->flags, sizeof(uint8_t), count);
 }
 
+// There is room for it.
+static void ts__node_add(ts_replay *r, int64_t time, int64_t duration,
+                         uint32_t lane, uint8_t flags)
+{
+    const uint32_t node = r->node_count++;
+    ts__replay_time(r)[node] = time;
+    ts__replay_duration(r)[node] = duration;
+    ts__replay_lanes(r)[node] = lane;
+    ts__replay_flags(r)[node] = flags;
+}
+
+static bool ts__node_push(ts_replay *r, int64_t time, int64_t duration,
+                          uint32_t lane, uint8_t flags)
+{
+    const size_t count = r->node_count;
+    if (count == r->flags.capacity && !ts__nodes_reserve(r, count * 2 + 64))
+        return false;
+    ts__node_add(r, time, duration, lane, flags);
+    return true;
+}
+
 static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
 {
     ts_replay *const r = l->replay;
@@ -6677,13 +6753,9 @@ static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
         row->issue, row->correlation, row->thread, row->label,
         row->call,  row->kind,        TS_SKIP_NOT, row->memory
     };
-    ts__op *const to =
-        (ts__op *)ts__rvec_push(l->allocator, &r->ops, sizeof *to);
-    uint32_t *const place =
-        (uint32_t *)ts__rvec_push(l->allocator, &r->places, sizeof *place);
-    if (!to || !place) return false;
+    ts__op *const to = ts__replay_op(r, r->op_count);
     *to = op;
-    *place = row->place;
+    ((uint32_t *)r->places.data)[r->op_count] = row->place;
     if (ts__kind_has_event(row->kind)) {
         ts__event_op *const event = (ts__event_op *)ts__rvec_push(
             l->allocator, &r->events, sizeof *event);
@@ -6705,8 +6777,9 @@ static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
         met->meeting = meeting;
     }
     r->op_count++;
-    return ts__node_push(r, row->start, row->duration, row->track,
-                         waits ? TS__NODE_WAITS : 0);
+    ts__node_add(r, row->start, row->duration, row->track,
+                 waits ? TS__NODE_WAITS : 0);
+    return true;
 }
 
 static bool ts__loader_ops(ts__loader *l)
@@ -6724,6 +6797,7 @@ static bool ts__loader_ops(ts__loader *l)
         if (i + 8 < count) __builtin_prefetch(ts__loader_row(l, index[i + 8]));
         if (!ts__loader_add_op(l, ts__loader_row(l, index[i]))) return false;
     }
+    r->ops.count = r->places.count = count;
     ts__rvec_close(l->allocator, &l->rows);
     return true;
 }
@@ -6749,9 +6823,8 @@ static bool ts__loader_add_calls(ts__loader *l)
         ((uint32_t *)r->call_names.data)[i] = call->name;
         ((uint8_t *)r->call_classes.data)[i] = call->type;
         if (named) ((uint64_t *)r->call_numbers.data)[i] = call->correlation;
-        if (!ts__node_push(r, call->start, call->duration, call->track,
-                           call->alone ? TS__NODE_ALONE : 0))
-            return false;
+        ts__node_add(r, call->start, call->duration, call->track,
+                     call->alone ? TS__NODE_ALONE : 0);
     }
     r->call_names.count = r->call_classes.count = count;
     r->call_count = (uint32_t)count;
@@ -7250,6 +7323,16 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
     }
 }
 
+// What shares nothing with files that are right is put right by the first of
+// its own kind.
+static bool ts__meet_next(const ts_replay *r, bool *right)
+{
+    for (uint32_t i = 0; i < r->files.count; i++)
+        if (!right[i] && ts__replay_file(r, i)->clock == i)
+            return right[i] = true;
+    return false;
+}
+
 /*
     Puts the clocks of further files right by the ends of what they share with
     files whose clocks are right, first of all the first one: a collective
@@ -7270,7 +7353,7 @@ static bool ts__meet_align(ts__loader *l)
     while (ok) {
         gaps.count = 0;
         ok = ts__meet_gaps(l, &members, right, shift, &gaps);
-        if (!ok || !gaps.count) break;
+        if (!ok || (!gaps.count && !ts__meet_next(r, right))) break;
         ts__meet_gap *const list = (ts__meet_gap *)gaps.data;
         qsort(list, gaps.count, sizeof *list, ts__meet_gap_compare);
         for (size_t first = 0, end; first < gaps.count; first = end) {
@@ -7314,90 +7397,130 @@ static bool ts__loader_meet(ts__loader *l)
     of a stream has to wait until launch k - depth began, inside its call. The
     edge goes to the call's start where the record lets it (which spares a
     node), else to its end. A stream that ever held more has no such limit.
+    The calls of a thread wait for each other, and how many launches a queue
+    holds is not known that well: where none had to wait, one in a few stands
+    for those after it.
 */
+enum { TS__QUEUE_PARTS = 64 };
+
 typedef struct ts__queued {
     uint32_t from, call;
     bool end; // the call's end waits, not its start
 } ts__queued;
 
-typedef struct ts__launch_list {
-    uint32_t first, count, last; // last: call
-} ts__launch_list;
+// The last launches of a stream, as many as it holds.
+typedef struct ts__launch_queue {
+    uint32_t first;       // of the rings
+    uint32_t count, last; // launches so far; the call of the last
+    bool holds_more;
+} ts__launch_queue;
 
-// Counts the launches of each lane, and lists the first operation of each if
-// there is room for a list.
-static void ts__queue_list(const ts_replay *r, ts__launch_list *lists,
-                           uint32_t *list)
+typedef struct ts__launch_held {
+    int64_t start;
+    uint32_t op;
+} ts__launch_held;
+
+// Whether an operation is another launch on its stream.
+static bool ts__queue_launches(const ts_replay *r, const ts__launch_queue *of,
+                               uint32_t i)
+{
+    const ts__op *const op = ts__replay_op(r, i);
+    return op->call != TS_NODE_NONE && op->call != of->last &&
+           !ts__kind_syncs(op->kind) &&
+           ts__replay_lane_at(r, ts__replay_lanes(r)[i])->fifo;
+}
+
+// Counts the launches of every stream. Returns how many rings it takes to
+// hold those of streams with more than enough.
+static uint32_t ts__queue_count(const ts_replay *r, ts__launch_queue *queues)
 {
     for (uint32_t i = 0; i < r->op_count; i++) {
-        const ts__op *const op = ts__replay_op(r, i);
-        const uint32_t lane = ts__replay_lanes(r)[i];
-        ts__launch_list *const of = &lists[lane];
-        if (op->call == TS_NODE_NONE || op->call == of->last ||
-            ts__kind_syncs(op->kind) || !ts__replay_lane_at(r, lane)->fifo)
-            continue;
-        of->last = op->call;
-        if (list && of->first != TS_NODE_NONE) list[of->first + of->count] = i;
+        ts__launch_queue *const of = &queues[ts__replay_lanes(r)[i]];
+        if (!ts__queue_launches(r, of, i)) continue;
+        of->last = ts__replay_op(r, i)->call;
         of->count++;
     }
+    uint32_t rings = 0;
+    for (size_t i = 0; i < r->lanes.count; i++) {
+        queues[i].first = TS_NODE_NONE;
+        if (queues[i].count > r->queue_depth) queues[i].first = rings++;
+        queues[i].count = 0;
+        queues[i].last = TS_NODE_NONE;
+    }
+    return rings;
 }
 
-static bool ts__queue_holds_more(const ts_replay *r, const uint32_t *ops,
-                                 uint32_t count)
+// The launch that a queue had to let go for this one.
+static bool ts__queue_note(ts_replay *r, ts__launch_queue *of,
+                           const ts__launch_held *held, uint32_t op)
 {
-    const uint32_t depth = r->queue_depth;
-    for (uint32_t k = depth; k < count; k++)
-        if (ts__replay_time(r)[ops[k - depth]] >
-            ts__replay_end(r, ts__replay_op(r, ops[k])->call))
-            return true;
-    return false;
+    const uint32_t call = ts__replay_op(r, op)->call;
+    const int64_t start = ts__replay_time(r)[call];
+    if (held->start > ts__replay_end(r, call)) of->holds_more = true;
+    const bool end = held->start > start;
+    if (!end && of->count % (r->queue_depth / TS__QUEUE_PARTS + 1)) return true;
+    ts__queued *const queued =
+        (ts__queued *)ts__rvec_push(&r->allocator, &r->queued, sizeof *queued);
+    if (!queued) return false;
+    queued->from = held->op;
+    queued->call = call;
+    queued->end = end;
+    return true;
 }
 
-static bool ts__queue_note(ts_replay *r, const uint32_t *ops, uint32_t count)
+static bool ts__queue_walk(ts_replay *r, ts__launch_queue *queues,
+                           ts__launch_held *rings)
 {
     const uint32_t depth = r->queue_depth;
-    if (ts__queue_holds_more(r, ops, count)) return true;
-    for (uint32_t k = depth; k < count; k++) {
-        ts__queued *const queued = (ts__queued *)ts__rvec_push(
-            &r->allocator, &r->queued, sizeof *queued);
-        if (!queued) return false;
-        queued->from = ops[k - depth];
-        queued->call = ts__replay_op(r, ops[k])->call;
-        queued->end =
-            ts__replay_time(r)[queued->from] > ts__replay_time(r)[queued->call];
-        if (queued->end) ts__replay_flags(r)[queued->call] |= TS__NODE_WAITS;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        ts__launch_queue *const of = &queues[ts__replay_lanes(r)[i]];
+        if (of->first == TS_NODE_NONE || of->holds_more ||
+            !ts__queue_launches(r, of, i))
+            continue;
+        ts__launch_held *const held =
+            &rings[(size_t)of->first * depth + of->count % depth];
+        if (of->count >= depth && !ts__queue_note(r, of, held, i)) return false;
+        held->start = ts__replay_time(r)[i];
+        held->op = i;
+        of->last = ts__replay_op(r, i)->call;
+        of->count++;
     }
     return true;
 }
 
+// Leaves out what was noted of streams that turned out to hold more.
+static void ts__queue_settle(ts_replay *r, const ts__launch_queue *queues)
+{
+    ts__queued *const all = (ts__queued *)r->queued.data;
+    size_t kept = 0;
+    for (size_t i = 0; i < r->queued.count; i++) {
+        if (queues[ts__replay_lanes(r)[all[i].from]].holds_more) continue;
+        if (all[i].end) ts__replay_flags(r)[all[i].call] |= TS__NODE_WAITS;
+        all[kept++] = all[i];
+    }
+    r->queued.count = kept;
+}
+
 static bool ts__replay_queue(ts_replay *r)
 {
-    ts__rvec lists = { 0 }, ops = { 0 };
-    const size_t lanes = r->lanes.count;
+    ts__rvec queues = { 0 }, rings = { 0 };
     const ts_allocator *const a = &r->allocator;
-    if (!ts__rvec_fill(a, &lists, sizeof(ts__launch_list), lanes, 0xFF))
+    if (!ts__rvec_fill(a, &queues, sizeof(ts__launch_queue), r->lanes.count,
+                       0xFF))
         return false;
-    ts__launch_list *const of = (ts__launch_list *)lists.data;
-    for (size_t i = 0; i < lanes; i++)
+    ts__launch_queue *const of = (ts__launch_queue *)queues.data;
+    for (size_t i = 0; i < r->lanes.count; i++) {
         of[i].count = 0;
-    ts__queue_list(r, of, NULL);
-    uint32_t sum = 0;
-    for (size_t i = 0; i < lanes; i++) {
-        if (of[i].count > r->queue_depth) {
-            of[i].first = sum;
-            sum += of[i].count;
-        }
-        of[i].count = 0;
-        of[i].last = TS_NODE_NONE;
+        of[i].holds_more = false;
     }
-    bool ok = !sum || ts__rvec_reserve(a, &ops, sizeof(uint32_t), sum);
-    if (ok && sum) ts__queue_list(r, of, (uint32_t *)ops.data);
-    for (size_t i = 0; ok && sum && i < lanes; i++)
-        if (of[i].first != TS_NODE_NONE)
-            ok = ts__queue_note(r, (const uint32_t *)ops.data + of[i].first,
-                                of[i].count);
-    ts__rvec_close(a, &lists);
-    ts__rvec_close(a, &ops);
+    const uint32_t count = ts__queue_count(r, of);
+    const bool ok =
+        !count || (ts__rvec_reserve(a, &rings, sizeof(ts__launch_held),
+                                    (size_t)count * r->queue_depth) &&
+                   ts__queue_walk(r, of, (ts__launch_held *)rings.data));
+    if (ok) ts__queue_settle(r, of);
+    ts__rvec_close(a, &queues);
+    ts__rvec_close(a, &rings);
     return ok;
 }
 
@@ -10496,7 +10619,7 @@ static bool ts__figures_errors(ts_replay *r, ts__rsort *sort, size_t count)
 
 static bool ts__figures(ts_replay *r)
 {
-    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    ts__rsort sort = { 0 };
     size_t count = 0;
     bool ok = ts__figures_order(r, &sort, &count);
     if (ok)
@@ -13627,7 +13750,7 @@ static bool ts__tl_wants(const ts_timeline *t, uint32_t op)
 static bool ts__tl_order(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
-    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    ts__rsort sort = { 0 };
     bool ok = ts__rsort_open(&t->allocator, &sort, r->op_count);
     size_t count = 0;
     for (uint32_t i = 0; ok && i < r->op_count; i++) {
@@ -13907,7 +14030,7 @@ static bool ts__tl_block_sort(ts_timeline *t, ts__rvec *blocks)
     const size_t count = blocks->count;
     if (!count) return true;
     const ts__tl_block *const from = (const ts__tl_block *)blocks->data;
-    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    ts__rsort sort = { 0 };
     ts__rvec sorted = { 0 };
     const bool ok =
         ts__rsort_open(&t->allocator, &sort, count) &&
@@ -14077,7 +14200,7 @@ static bool ts__tl_sort_times(const ts_timeline *t, ts__rsort *sort,
 static bool ts__tl_sort_items(ts_timeline *t)
 {
     ts__tl_item *const items = (ts__tl_item *)t->items.data;
-    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    ts__rsort sort = { 0 };
     ts__rvec times = { 0 };
     bool ok = true;
     for (size_t i = 0; ok && i < t->replay->lanes.count; i++) {
@@ -14402,7 +14525,7 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
 {
     int64_t *const issues = (int64_t *)t->issues.data;
     const uint32_t *const ops = ts__tl_u32(&t->by_device);
-    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    ts__rsort sort = { 0 };
     bool sorted = true;
     for (uint32_t i = d->first + 1; i < d[1].first; i++)
         sorted &= issues[i - 1] <= issues[i];

@@ -4,7 +4,7 @@
         gen_trace KIND COUNT PATH
 
     KIND: zones (short ones, three deep), kernels (on 1,000 streams), graphN
-    (kernels with events between N streams), big (zones and kernels; COUNT is
+    (kernels with events between N streams), callsN (with their calls), big (zones and kernels; COUNT is
     the size of the file in MB).
 */
 #include "bench/workload.h"
@@ -37,8 +37,9 @@ static bool record(const char *kind, uint64_t count, const char *path)
         workload_zones(WORKLOAD_SHORT, count);
     else if (!strcmp(kind, "kernels"))
         workload_kernels(WORKLOAD_RANDOM, 1000, count);
-    else if (!strncmp(kind, "graph", 5) && atoi(kind + 5) > 0)
-        workload_graph((uint32_t)atoi(kind + 5), count);
+    else if ((!strncmp(kind, "graph", 5) || !strncmp(kind, "calls", 5)) &&
+             atoi(kind + 5) > 0)
+        workload_graph((uint32_t)atoi(kind + 5), count, kind[0] == 'c');
     else if (!strcmp(kind, "big"))
         record_big(path, count);
     else

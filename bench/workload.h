@@ -262,11 +262,34 @@ static inline void workload_kernels(workload_order order, uint32_t streams,
     workload_gpu_close(&gpu);
 }
 
+// What clock 0 would show at a device's time.
+static inline uint64_t workload_tick(const workload_gpu *gpu, uint64_t ns)
+{
+    const double passed = (double)(ns - gpu->first_ns) * gpu->ticks_per_ns;
+    return gpu->first_tick + (uint64_t)passed;
+}
+
+// The operation and, if wanted, the call of the host that asked for it.
+static inline void workload_record(const workload_gpu *gpu, ts_gpu_op *op,
+                                   const char *name)
+{
+    if (name) {
+        const ts_api_call call = { .name = ts_name_define(name),
+                                   .start = workload_tick(gpu, op->queued),
+                                   .end = workload_tick(gpu, op->submitted),
+                                   .correlation = op->correlation };
+        ts_api_call_record(&call);
+        op->queued = op->submitted = 0;
+    }
+    ts_gpu_op_record(op);
+}
+
 /*
     Records `count` operations with dependencies: kernels, and for every
-    eighth an event that another stream waits for.
+    eighth an event that another stream waits for. With `calls` the calls that
+    asked for them too, which then alone tell when.
 */
-static inline void workload_graph(uint32_t streams, uint64_t count)
+static inline void workload_graph(uint32_t streams, uint64_t count, bool calls)
 {
     workload_gpu gpu;
     workload_gpu_open(&gpu, streams);
@@ -278,18 +301,18 @@ static inline void workload_graph(uint32_t streams, uint64_t count)
                 workload_op(&gpu, TS_EVENT_KERNEL, stream,
                             workload_duration(&gpu, WORKLOAD_LOOP, config));
             op.u.kernel.launch = gpu.launches[config];
-            ts_gpu_op_record(&op);
+            workload_record(&gpu, &op, calls ? "cudaLaunchKernel" : NULL);
             continue;
         }
         ts_gpu_op record = workload_op(&gpu, TS_EVENT_EVENT_RECORD, stream, 0);
         record.u.event.id = 1 + done % 256;
-        ts_gpu_op_record(&record);
+        workload_record(&gpu, &record, calls ? "cudaEventRecord" : NULL);
         const uint32_t other = bench_below(&gpu.random, streams);
         if (gpu.free_ns[other] < record.end) gpu.free_ns[other] = record.end;
         ts_gpu_op wait = workload_op(&gpu, TS_EVENT_EVENT_WAIT, other, 0);
         wait.u.event.id = record.u.event.id;
         wait.u.event.record = record.correlation;
-        ts_gpu_op_record(&wait);
+        workload_record(&gpu, &wait, calls ? "cudaStreamWaitEvent" : NULL);
         done++;
     }
     workload_clock(&gpu);

@@ -195,6 +195,13 @@ size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
                         const char *path, size_t from);
 void cli_trace_close(cli_trace *trace);
 
+// Whether two paths ("-": stdin) are of one file that exists.
+bool cli_same_file(const char *a, const char *b);
+// False, with the reason on stderr, if a trace cannot go there: it is one of
+// `count` inputs, or no file.
+bool cli_output_check(const cli_tool *tool, const char *path,
+                      const char *const *inputs, size_t count);
+
 // "thread", "stream", ...; "track" for a type of a later version.
 const char *cli_track_type(ts_track_type type);
 // Its name; without one its type and number, made in *made.

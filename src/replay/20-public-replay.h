@@ -178,7 +178,8 @@ TS_API void ts_replay_close(ts_replay *replay); // NULL is allowed
     by that is right. The others lie by the Unix time at which both started, if
     both know it, and by the ends of the `matched` collectives that they, or
     files of the same machine, share with files that are right: the median of
-    the differences. residual_ns is the median distance from it.
+    the differences. Where none is left that does, the next file that is not
+    right yet counts as right. residual_ns is the median distance from it.
 */
 typedef struct ts_replay_file {
     ts_reader *reader;

@@ -153,13 +153,17 @@ static bool ts__rmap_put(const ts_allocator *a, ts__rmap *map, uint64_t key,
 }
 
 /*
-    A stable radix sort of indices by u64 keys, linear in their number. Passes
-    over bytes that are equal in all keys are left out. For several keys sort
-    by the least significant one first.
+    A stable sort of indices by u64 keys, linear in their number: into many
+    buckets of equal width, where the keys are spread so evenly that what is
+    left to do in them is little, else by digits, of which those that are equal
+    in all keys are left out. For several keys sort by the least significant
+    one first.
 */
 typedef struct ts__rsort {
     ts__rvec keys[2], index[2];
+    ts__rvec counts; // uint32_t of each bucket
 } ts__rsort;
+enum { TS__RSORT_SHARE = 2 }; // keys in a bucket, on average
 
 static bool ts__rsort_open(const ts_allocator *a, ts__rsort *s, size_t count)
 {
@@ -167,7 +171,8 @@ static bool ts__rsort_open(const ts_allocator *a, ts__rsort *s, size_t count)
         if (!ts__rvec_reserve(a, &s->keys[i], sizeof(uint64_t), count) ||
             !ts__rvec_reserve(a, &s->index[i], sizeof(uint32_t), count))
             return false;
-    return true;
+    return ts__rvec_reserve(a, &s->counts, sizeof(uint32_t),
+                            count / TS__RSORT_SHARE + 2);
 }
 
 static void ts__rsort_close(const ts_allocator *a, ts__rsort *s)
@@ -176,6 +181,7 @@ static void ts__rsort_close(const ts_allocator *a, ts__rsort *s)
         ts__rvec_close(a, &s->keys[i]);
         ts__rvec_close(a, &s->index[i]);
     }
+    ts__rvec_close(a, &s->counts);
 }
 
 static uint64_t *ts__rsort_keys(const ts__rsort *s)
@@ -193,6 +199,15 @@ static uint64_t ts__rsort_time(int64_t time)
     return (uint64_t)time ^ UINT64_C(1) << 63;
 }
 
+static void ts__rsort_swap(ts__rsort *s)
+{
+    const ts__rvec k = s->keys[0], x = s->index[0];
+    s->keys[0] = s->keys[1];
+    s->index[0] = s->index[1];
+    s->keys[1] = k;
+    s->index[1] = x;
+}
+
 static void ts__rsort_pass(ts__rsort *s, size_t count, int shift,
                            size_t *offset)
 {
@@ -205,23 +220,62 @@ static void ts__rsort_pass(ts__rsort *s, size_t count, int shift,
         to_keys[at] = keys[i];
         to_index[at] = index[i];
     }
-    const ts__rvec k = s->keys[0], x = s->index[0];
-    s->keys[0] = s->keys[1];
-    s->index[0] = s->index[1];
-    s->keys[1] = k;
-    s->index[1] = x;
+    ts__rsort_swap(s);
 }
 
-static void ts__rsort_run(ts__rsort *s, size_t count)
+// The least shift with which keys that are `range` apart at most have no
+// more values than there are buckets.
+static int ts__rsort_shift(uint64_t range, size_t count)
+{
+    int shift = 0;
+    while (range >> shift >= count / TS__RSORT_SHARE)
+        shift++;
+    return shift;
+}
+
+// Sorts by buckets, unless that would leave too much to do in them: pairs of
+// keys in one bucket are what may have to change places.
+static bool ts__rsort_buckets(ts__rsort *s, size_t count, uint64_t least,
+                              uint64_t range)
 {
     const uint64_t *const keys = ts__rsort_keys(s);
-    uint64_t differ = 0;
-    bool sorted = true;
-    for (size_t i = 1; i < count; i++) {
-        differ |= keys[i] ^ keys[0];
-        sorted &= keys[i - 1] <= keys[i];
+    uint32_t *const first = (uint32_t *)s->counts.data;
+    const int shift = ts__rsort_shift(range, count);
+    const size_t buckets = (size_t)(range >> shift) + 1;
+    memset(first, 0, (buckets + 1) * sizeof *first);
+    uint64_t pairs = 0;
+    for (size_t i = 0; i < count; i++)
+        pairs += first[((keys[i] - least) >> shift) + 1]++;
+    if (pairs > 8 * (uint64_t)count) return false;
+    for (size_t i = 1; i <= buckets; i++)
+        first[i] += first[i - 1];
+    uint64_t *const to = (uint64_t *)s->keys[1].data;
+    uint32_t *const to_index = (uint32_t *)s->index[1].data;
+    const uint32_t *const index = ts__rsort_index(s);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t at = first[(keys[i] - least) >> shift]++;
+        to[at] = keys[i];
+        to_index[at] = index[i];
     }
-    for (int shift = 0; !sorted && shift < 64; shift += 8) {
+    for (size_t i = 1; i < count; i++) {
+        const uint64_t key = to[i];
+        if (to[i - 1] <= key) continue;
+        const uint32_t moved = to_index[i];
+        size_t at = i;
+        for (; at && to[at - 1] > key; at--) {
+            to[at] = to[at - 1];
+            to_index[at] = to_index[at - 1];
+        }
+        to[at] = key;
+        to_index[at] = moved;
+    }
+    ts__rsort_swap(s);
+    return true;
+}
+
+static void ts__rsort_digits(ts__rsort *s, size_t count, uint64_t differ)
+{
+    for (int shift = 0; shift < 64; shift += 8) {
         if (!(differ >> shift & 255)) continue;
         size_t offset[256] = { 0 };
         const uint64_t *const now = ts__rsort_keys(s);
@@ -235,6 +289,23 @@ static void ts__rsort_run(ts__rsort *s, size_t count)
         }
         ts__rsort_pass(s, count, shift, offset);
     }
+}
+
+static void ts__rsort_run(ts__rsort *s, size_t count)
+{
+    const uint64_t *const keys = ts__rsort_keys(s);
+    uint64_t differ = 0, least = UINT64_MAX, most = 0;
+    bool sorted = true;
+    for (size_t i = 0; i < count; i++) {
+        differ |= keys[i] ^ keys[0];
+        sorted &= most <= keys[i]; // of the ones before
+        if (keys[i] < least) least = keys[i];
+        if (keys[i] > most) most = keys[i];
+    }
+    if (sorted ||
+        (count >= 64 && ts__rsort_buckets(s, count, least, most - least)))
+        return;
+    ts__rsort_digits(s, count, differ);
 }
 
 /*
@@ -735,12 +806,12 @@ static void ts__loader_compact(ts__loader *l)
         if (!ts_reader_chunk(l->reader, i, &info)) continue;
         const uint32_t rows = ts__chunk_rows(l, i, &info);
         for (uint32_t k = 0; k < rows; k++) {
-            const ts__row row = *ts__loader_row(l, l->row_first + first + k);
+            const size_t from = l->row_first + first + k;
             l->replay->stats.loaded++;
-            if (row.kind)
-                *ts__loader_row(l, kept++) = row;
-            else
+            if (!ts__loader_row(l, from)->kind)
                 l->replay->stats.skipped[TS_SKIP_BAD_TIME]++;
+            else if (kept++ != from)
+                *ts__loader_row(l, kept - 1) = *ts__loader_row(l, from);
         }
     }
     l->rows.count = kept;

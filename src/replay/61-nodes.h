@@ -230,23 +230,6 @@ static bool ts__loader_order(ts__loader *l)
     return true;
 }
 
-static bool ts__node_push(ts_replay *r, int64_t time, int64_t duration,
-                          uint32_t lane, uint8_t flags)
-{
-    const ts_allocator *const a = &r->allocator;
-    int64_t *const t = (int64_t *)ts__rvec_push(a, &r->time, sizeof *t);
-    int64_t *const d = (int64_t *)ts__rvec_push(a, &r->duration, sizeof *d);
-    uint32_t *const l = (uint32_t *)ts__rvec_push(a, &r->lane, sizeof *l);
-    uint8_t *const f = (uint8_t *)ts__rvec_push(a, &r->flags, sizeof *f);
-    if (!t || !d || !l || !f) return false;
-    *t = time;
-    *d = duration;
-    *l = lane;
-    *f = flags;
-    r->node_count++;
-    return true;
-}
-
 static bool ts__nodes_reserve(ts_replay *r, size_t count)
 {
     const ts_allocator *const a = &r->allocator;
@@ -256,6 +239,27 @@ static bool ts__nodes_reserve(ts_replay *r, size_t count)
            ts__rvec_reserve(a, &r->flags, sizeof(uint8_t), count);
 }
 
+// There is room for it.
+static void ts__node_add(ts_replay *r, int64_t time, int64_t duration,
+                         uint32_t lane, uint8_t flags)
+{
+    const uint32_t node = r->node_count++;
+    ts__replay_time(r)[node] = time;
+    ts__replay_duration(r)[node] = duration;
+    ts__replay_lanes(r)[node] = lane;
+    ts__replay_flags(r)[node] = flags;
+}
+
+static bool ts__node_push(ts_replay *r, int64_t time, int64_t duration,
+                          uint32_t lane, uint8_t flags)
+{
+    const size_t count = r->node_count;
+    if (count == r->flags.capacity && !ts__nodes_reserve(r, count * 2 + 64))
+        return false;
+    ts__node_add(r, time, duration, lane, flags);
+    return true;
+}
+
 static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
 {
     ts_replay *const r = l->replay;
@@ -263,13 +267,9 @@ static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
         row->issue, row->correlation, row->thread, row->label,
         row->call,  row->kind,        TS_SKIP_NOT, row->memory
     };
-    ts__op *const to =
-        (ts__op *)ts__rvec_push(l->allocator, &r->ops, sizeof *to);
-    uint32_t *const place =
-        (uint32_t *)ts__rvec_push(l->allocator, &r->places, sizeof *place);
-    if (!to || !place) return false;
+    ts__op *const to = ts__replay_op(r, r->op_count);
     *to = op;
-    *place = row->place;
+    ((uint32_t *)r->places.data)[r->op_count] = row->place;
     if (ts__kind_has_event(row->kind)) {
         ts__event_op *const event = (ts__event_op *)ts__rvec_push(
             l->allocator, &r->events, sizeof *event);
@@ -291,8 +291,9 @@ static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
         met->meeting = meeting;
     }
     r->op_count++;
-    return ts__node_push(r, row->start, row->duration, row->track,
-                         waits ? TS__NODE_WAITS : 0);
+    ts__node_add(r, row->start, row->duration, row->track,
+                 waits ? TS__NODE_WAITS : 0);
+    return true;
 }
 
 static bool ts__loader_ops(ts__loader *l)
@@ -310,6 +311,7 @@ static bool ts__loader_ops(ts__loader *l)
         if (i + 8 < count) __builtin_prefetch(ts__loader_row(l, index[i + 8]));
         if (!ts__loader_add_op(l, ts__loader_row(l, index[i]))) return false;
     }
+    r->ops.count = r->places.count = count;
     ts__rvec_close(l->allocator, &l->rows);
     return true;
 }
@@ -335,9 +337,8 @@ static bool ts__loader_add_calls(ts__loader *l)
         ((uint32_t *)r->call_names.data)[i] = call->name;
         ((uint8_t *)r->call_classes.data)[i] = call->type;
         if (named) ((uint64_t *)r->call_numbers.data)[i] = call->correlation;
-        if (!ts__node_push(r, call->start, call->duration, call->track,
-                           call->alone ? TS__NODE_ALONE : 0))
-            return false;
+        ts__node_add(r, call->start, call->duration, call->track,
+                     call->alone ? TS__NODE_ALONE : 0);
     }
     r->call_names.count = r->call_classes.count = count;
     r->call_count = (uint32_t)count;

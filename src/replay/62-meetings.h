@@ -409,6 +409,16 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
     }
 }
 
+// What shares nothing with files that are right is put right by the first of
+// its own kind.
+static bool ts__meet_next(const ts_replay *r, bool *right)
+{
+    for (uint32_t i = 0; i < r->files.count; i++)
+        if (!right[i] && ts__replay_file(r, i)->clock == i)
+            return right[i] = true;
+    return false;
+}
+
 /*
     Puts the clocks of further files right by the ends of what they share with
     files whose clocks are right, first of all the first one: a collective
@@ -429,7 +439,7 @@ static bool ts__meet_align(ts__loader *l)
     while (ok) {
         gaps.count = 0;
         ok = ts__meet_gaps(l, &members, right, shift, &gaps);
-        if (!ok || !gaps.count) break;
+        if (!ok || (!gaps.count && !ts__meet_next(r, right))) break;
         ts__meet_gap *const list = (ts__meet_gap *)gaps.data;
         qsort(list, gaps.count, sizeof *list, ts__meet_gap_compare);
         for (size_t first = 0, end; first < gaps.count; first = end) {

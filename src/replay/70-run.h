@@ -659,7 +659,7 @@ static bool ts__figures_errors(ts_replay *r, ts__rsort *sort, size_t count)
 
 static bool ts__figures(ts_replay *r)
 {
-    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    ts__rsort sort = { 0 };
     size_t count = 0;
     bool ok = ts__figures_order(r, &sort, &count);
     if (ok)

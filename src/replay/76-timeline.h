@@ -158,7 +158,7 @@ static bool ts__tl_wants(const ts_timeline *t, uint32_t op)
 static bool ts__tl_order(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
-    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    ts__rsort sort = { 0 };
     bool ok = ts__rsort_open(&t->allocator, &sort, r->op_count);
     size_t count = 0;
     for (uint32_t i = 0; ok && i < r->op_count; i++) {
@@ -438,7 +438,7 @@ static bool ts__tl_block_sort(ts_timeline *t, ts__rvec *blocks)
     const size_t count = blocks->count;
     if (!count) return true;
     const ts__tl_block *const from = (const ts__tl_block *)blocks->data;
-    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    ts__rsort sort = { 0 };
     ts__rvec sorted = { 0 };
     const bool ok =
         ts__rsort_open(&t->allocator, &sort, count) &&
@@ -608,7 +608,7 @@ static bool ts__tl_sort_times(const ts_timeline *t, ts__rsort *sort,
 static bool ts__tl_sort_items(ts_timeline *t)
 {
     ts__tl_item *const items = (ts__tl_item *)t->items.data;
-    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    ts__rsort sort = { 0 };
     ts__rvec times = { 0 };
     bool ok = true;
     for (size_t i = 0; ok && i < t->replay->lanes.count; i++) {

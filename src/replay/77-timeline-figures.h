@@ -283,7 +283,7 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
 {
     int64_t *const issues = (int64_t *)t->issues.data;
     const uint32_t *const ops = ts__tl_u32(&t->by_device);
-    ts__rsort sort = { { { 0 }, { 0 } }, { { 0 }, { 0 } } };
+    ts__rsort sort = { 0 };
     bool sorted = true;
     for (uint32_t i = d->first + 1; i < d[1].first; i++)
         sorted &= issues[i - 1] <= issues[i];

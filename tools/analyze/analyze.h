@@ -84,6 +84,8 @@ int64_t analyze_set(const analyze_job *job, const char *key);
 ts_replay *analyze_replay(analyze_job *job);
 ts_timeline *analyze_timeline(analyze_job *job); // of the record
 const char *analyze_why(const analyze_job *job);
+// What is added to times of a file to put them on the axis of the first.
+int64_t analyze_offset(analyze_job *job, uint32_t file);
 /*
     A second graph, for what-ifs: run it in TS_REPLAY_MODEL with changes as
     often as wanted. Its operations have the numbers of analyze_replay.

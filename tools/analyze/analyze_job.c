@@ -164,6 +164,18 @@ const char *analyze_why(const analyze_job *job)
     return job->private->why ? job->private->why : "out of memory";
 }
 
+int64_t analyze_offset(analyze_job *job, uint32_t file)
+{
+    ts_replay_file place;
+    if (!file) return 0;
+    if (analyze_replay(job) &&
+        ts_replay_file_at(job->private->replay, file, &place))
+        return place.offset_ns;
+    const uint64_t first = analyze_info(job, 0)->start_realtime_ns;
+    const uint64_t own = analyze_info(job, file)->start_realtime_ns;
+    return first && own ? (int64_t)(own - first) : 0;
+}
+
 /* ---- Questions ----------------------------------------------------------- */
 
 static bool check_names(const analyze_job *job, const char *only)
@@ -186,13 +198,25 @@ static bool check_names(const analyze_job *job, const char *only)
     return true;
 }
 
+// Questions that columns answer, without the graph.
+static const char light[] = "summary,kernels,copies,api,zones";
+
+static bool is_asked(const analyze_question *q, const char *only)
+{
+    return !only || cli_list_has(only, q->name, strlen(q->name));
+}
+
 bool analyze_ask(analyze_job *job, const char *only, report *r)
 {
     bool ok = true;
     if (!check_names(job, only)) return false;
+    for (const analyze_question *const *q = analyze_questions; *q; q++)
+        if (is_asked(*q, only) &&
+            !cli_list_has(light, (*q)->name, strlen((*q)->name)))
+
+            job->private->wants_graph = true;
     for (const analyze_question *const *q = analyze_questions; ok && *q; q++)
-        if (!only || cli_list_has(only, (*q)->name, strlen((*q)->name)))
-            ok = (*q)->ask(job, r);
+        if (is_asked(*q, only)) ok = (*q)->ask(job, r);
     const char *const sort = job->options.sort;
     if (ok) analyze_losses(job, r);
     if (ok && sort && !report_sort(r, sort)) {

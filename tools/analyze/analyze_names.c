@@ -2,6 +2,7 @@
     analyze_names.c - names as people read them
 */
 #include "tools/analyze/analyze_private.h"
+#include "tools/analyze/demangle.h"
 #include <stdarg.h>
 
 ts_text analyze_format(analyze_job *job, const char *format, ...)
@@ -18,10 +19,88 @@ ts_text analyze_format(analyze_job *job, const char *format, ...)
     return (ts_text){ text ? text : "", text ? (size_t)size : 0 };
 }
 
+/* ---- Names, each read once ------------------------------------------------ */
+
+typedef struct known_name {
+    ts_text name, shown; // name.text NULL: a free place
+    uint32_t hash;
+} known_name;
+
+struct analyze_names {
+    known_name *slots;
+    size_t count, room; // room: a power of two
+};
+
+static uint32_t hash_of(ts_text text)
+{
+    uint32_t hash = 2166136261u; // FNV-1a
+    for (size_t i = 0; i < text.size; i++)
+        hash = (hash ^ (unsigned char)text.text[i]) * 16777619u;
+    return hash;
+}
+
+static known_name *slot_of(const struct analyze_names *n, ts_text name,
+                           uint32_t hash)
+{
+    for (size_t i = hash;; i++) {
+        known_name *const at = &n->slots[i & (n->room - 1)];
+        if (!at->name.text || (at->hash == hash && at->name.size == name.size &&
+                               !memcmp(at->name.text, name.text, name.size)))
+            return at;
+    }
+}
+
+static bool make_room(struct analyze_names *n)
+{
+    if (n->count * 2 < n->room) return true;
+    const struct analyze_names old = *n;
+    n->room = n->room ? 2 * n->room : 1024;
+    n->slots = calloc(n->room, sizeof *n->slots);
+    if (!n->slots) {
+        *n = old;
+        return n->count + 1 < n->room;
+    }
+    for (size_t i = 0; i < old.room; i++)
+        if (old.slots[i].name.text)
+            *slot_of(n, old.slots[i].name, old.slots[i].hash) = old.slots[i];
+    free(old.slots);
+    return true;
+}
+
+// As people read it; the name itself where there is nothing to change.
+static ts_text read_name(analyze_job *job, ts_text name)
+{
+    ts_text shown = name;
+    char *const plain =
+        job->options.no_demangle ? NULL : demangle(name.text, name.size);
+    if (plain) shown = (ts_text){ plain, strlen(plain) };
+    char *const short_one = job->options.collapse
+                                ? demangle_collapse(shown.text, shown.size)
+                                : NULL;
+    if (short_one) shown = (ts_text){ short_one, strlen(short_one) };
+    if (plain || short_one) shown = report_keep(job->private->texts, shown);
+    free(plain);
+    free(short_one);
+    return shown;
+}
+
 ts_text analyze_name(analyze_job *job, ts_text name)
 {
-    (void)job;
-    return name;
+    struct analyze_private *const p = job->private;
+    if (!name.size) return name;
+    if (!p->names) p->names = calloc(1, sizeof *p->names);
+    if (!p->names || !make_room(p->names)) return name;
+    const uint32_t hash = hash_of(name);
+    known_name *const at = slot_of(p->names, name, hash);
+    if (!at->name.text) {
+        // The caller's text may not live as long.
+        const ts_text own = report_keep(p->texts, name);
+        if (!own.size) return name;
+        const known_name known = { own, read_name(job, own), hash };
+        *at = known;
+        p->names->count++;
+    }
+    return at->shown;
 }
 
 ts_text analyze_label(analyze_job *job, const ts_operation *operation)
@@ -106,5 +185,7 @@ ts_text analyze_stack(analyze_job *job, uint32_t file, uint32_t stack,
 
 void analyze_names_close(analyze_job *job)
 {
-    (void)job;
+    if (job->private->names) free(job->private->names->slots);
+    free(job->private->names);
+    demangle_end();
 }

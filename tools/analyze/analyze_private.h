@@ -21,6 +21,7 @@ struct analyze_private {
     ts_replay *replay, *model;
     ts_timeline *timeline;
     bool tried_replay, tried_model, tried_timeline;
+    bool wants_graph; // a question besides the summary is asked
     const char *why;
     analyze_loaded *loaded; // by file
     int64_t *settings;      // by question, then setting

@@ -2,8 +2,9 @@
     analyze_text.c - a report for people at a terminal
 */
 #include "tools/analyze/analyze_text.h"
+#include "tools/analyze/demangle.h"
 
-enum { WIDTH_LEAST = 60, WIDTH_MOST = 160, NAME_LEAST = 16 };
+enum { WIDTH_LEAST = 60, WIDTH_MOST = 160, NAME_LEAST = 16, NAME_GOOD = 30 };
 
 /* ---- Text ---------------------------------------------------------------- */
 
@@ -27,22 +28,36 @@ static size_t bytes_of(ts_text text, uint32_t width)
     return size;
 }
 
-// Names that differ at their ends only are common: the middle is left out.
-void text_put(ts_text text, uint32_t width)
+// Names that differ at their ends only are common: the middle is left out,
+// or the end of what has arguments of templates.
+static void put_cut(ts_text text, uint32_t has, uint32_t width)
 {
-    const uint32_t has = text_width(text);
-    if (has <= width || width < 8) {
-        cli_put_padded(stdout, text.text, text.size, width);
-        return;
-    }
     const char *const dots = cli_unicode() ? "\u2026" : "..";
     const uint32_t dots_width = cli_unicode() ? 1 : 2;
-    const uint32_t tail = (width - dots_width) * 2 / 5;
+    const bool end = memchr(text.text, '<', text.size);
+    const uint32_t tail = end ? 0 : (width - dots_width) * 2 / 5;
     const uint32_t head = width - dots_width - tail;
     const size_t skip = bytes_of(text, has - tail);
     cli_put_text(stdout, text.text, bytes_of(text, head));
     fputs(dots, stdout);
     cli_put_text(stdout, text.text + skip, text.size - skip);
+}
+
+// Of a function what is left out first is where it is from, and parameters.
+void text_put(ts_text text, uint32_t width)
+{
+    uint32_t has = text_width(text);
+    char *brief = NULL;
+    if (has > width) brief = demangle_brief(text.text, text.size);
+    if (brief && *brief) {
+        text = (ts_text){ brief, strlen(brief) };
+        has = text_width(text);
+    }
+    if (has <= width || width < 8)
+        cli_put_padded(stdout, text.text, text.size, width);
+    else
+        put_cut(text, has, width);
+    free(brief);
 }
 
 // Words, broken into lines that are indented.
@@ -108,6 +123,7 @@ static uint32_t cell_width(const report_value *v)
 
 typedef struct layout {
     uint32_t widths[32], where;
+    size_t columns; // that there is room for, from the left
     size_t rows;
     bool narrow;
 } layout;
@@ -117,10 +133,10 @@ static bool is_text(const report_table *t, size_t column)
     return t->columns[column].unit == REPORT_TEXT;
 }
 
-static uint32_t sum_widths(const report_table *t, const layout *l)
+static uint32_t sum_widths(const layout *l)
 {
     uint32_t sum = 4 + (l->where ? l->where + 2 : 0);
-    for (size_t c = 0; c < t->column_count; c++)
+    for (size_t c = 0; c < l->columns; c++)
         sum += l->widths[c] + (c ? 2 : 0);
     return sum;
 }
@@ -135,23 +151,25 @@ static uint32_t where_width(const report_table *t, const layout *l)
     return most;
 }
 
-// Takes from the widest text until all fits.
-static void shrink(const report_table *t, layout *l, uint32_t width)
+// Takes from the widest text until all fits, but leaves it `least`.
+static bool shrink(const report_table *t, layout *l, uint32_t width,
+                   uint32_t least)
 {
-    while (sum_widths(t, l) > width) {
+    while (sum_widths(l) > width) {
         size_t widest = 0;
-        uint32_t most = NAME_LEAST;
+        uint32_t most = least;
         for (size_t c = 0; c < t->column_count; c++)
             if (is_text(t, c) && l->widths[c] > most) {
                 most = l->widths[c];
                 widest = c;
             }
-        if (most == NAME_LEAST) return;
+        if (most == least) return false;
         l->widths[widest]--;
     }
+    return true;
 }
 
-static void lay_out(const report_table *t, layout *l, uint32_t width)
+static void measure(const report_table *t, layout *l)
 {
     for (size_t c = 0; c < t->column_count; c++) {
         l->widths[c] = (uint32_t)strlen(t->columns[c].label);
@@ -161,18 +179,30 @@ static void lay_out(const report_table *t, layout *l, uint32_t width)
             if (wide > l->widths[c]) l->widths[c] = wide;
         }
     }
+}
+
+// What a place in the trace says gives way to names that can be read.
+static void lay_out(const report_table *t, layout *l, uint32_t width)
+{
+    measure(t, l);
     l->where = where_width(t, l);
-    shrink(t, l, width);
-    if (sum_widths(t, l) <= width) return;
+    if (shrink(t, l, width, NAME_GOOD)) return;
+    measure(t, l);
     l->narrow = true;
     l->where = where_width(t, l);
-    if (sum_widths(t, l) > width) l->where = 0;
+    if (shrink(t, l, width, NAME_GOOD)) return;
+    measure(t, l);
+    l->where = 0;
+    while (!shrink(t, l, width, NAME_LEAST) && l->columns > 1) {
+        measure(t, l);
+        l->columns--;
+    }
 }
 
 static void put_head(const report_table *t, const layout *l)
 {
     fputs("    ", stdout);
-    for (size_t c = 0; c < t->column_count; c++)
+    for (size_t c = 0; c < l->columns; c++)
         printf(is_text(t, c) ? "%s%-*s" : "%s%*s", c ? "  " : "",
                (int)l->widths[c], t->columns[c].label);
     fputs(l->where ? "  where\n" : "\n", stdout);
@@ -181,7 +211,7 @@ static void put_head(const report_table *t, const layout *l)
 static void put_row(const report_table *t, const layout *l, size_t r)
 {
     fputs("    ", stdout);
-    for (size_t c = 0; c < t->column_count; c++) {
+    for (size_t c = 0; c < l->columns; c++) {
         const report_value *const v = &t->values[r * t->column_count + c];
         fputs(c ? "  " : "", stdout);
         if (v->unit == REPORT_TEXT && !v->unknown)
@@ -196,13 +226,16 @@ static void put_row(const report_table *t, const layout *l, size_t r)
 
 static void put_table(const report_table *t, uint64_t top, uint32_t width)
 {
-    layout l = { .rows = t->row_count < top ? t->row_count : (size_t)top };
+    layout l = { .columns = t->column_count,
+                 .rows = t->row_count < top ? t->row_count : (size_t)top };
     if (t->column_count > sizeof l.widths / sizeof *l.widths || !t->row_count)
         return;
     lay_out(t, &l, width);
     printf("\n  %s", t->title);
     if (l.rows < t->all)
         printf(" (%s of %s)", cli_count(l.rows).s, cli_count(t->all).s);
+    if (l.columns < t->column_count)
+        printf(" (%zu columns do not fit)", t->column_count - l.columns);
     putchar('\n');
     put_head(t, &l);
     for (size_t r = 0; r < l.rows; r++)

@@ -72,14 +72,21 @@ static int64_t stacked_sum(const report_chart *c, size_t item)
     return sum;
 }
 
-static void put_legend(const report_chart *c)
+static void put_legend(const report_chart *c, uint32_t width)
 {
-    fputs("    ", stdout);
+    uint32_t at = 0;
     for (size_t p = 0; p < c->part_count; p++) {
         int64_t sum = 0;
         for (size_t i = 0; i < c->count; i++)
             sum += c->items[i].parts[p];
-        if (sum) printf("%s %s  ", part_sign(p), c->parts[p]);
+        if (!sum) continue;
+        const uint32_t wide = (uint32_t)strlen(c->parts[p]) + 4;
+        if (!at || at + wide > width) {
+            printf(at ? "\n   " : "   ");
+            at = 3;
+        }
+        printf(" %s %s ", part_sign(p), c->parts[p]);
+        at += wide;
     }
     putchar('\n');
 }
@@ -107,7 +114,7 @@ static void put_stacked(const report_chart *c, size_t rows, uint32_t width)
         }
         putchar('\n');
     }
-    put_legend(c);
+    put_legend(c, width);
 }
 
 /* ---- Series -------------------------------------------------------------- */

@@ -2,25 +2,7 @@
     replay_run.c - opening the traces and running the replay
 */
 #include "tools/replay/replay.h"
-#include <sys/stat.h>
 #include <time.h>
-
-static bool stat_input(const char *path, struct stat *st)
-{
-    return !(strcmp(path, "-") ? stat(path, st) : fstat(0, st));
-}
-
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-static bool is_given_twice(const replay_job *job, uint32_t i, uint32_t k)
-{
-    struct stat a, b;
-    return stat_input(job->files[i].path, &a) &&
-           stat_input(job->files[k].path, &b) && same_file(&a, &b);
-}
 
 // A copy, or a part, of what another file holds. All zeros: unknown.
 static bool same_session(const replay_job *job, uint32_t i, uint32_t k)
@@ -36,7 +18,8 @@ static bool check_twice(const replay_job *job)
 {
     for (uint32_t i = 1; i < job->file_count; i++)
         for (uint32_t k = 0; k < i; k++) {
-            const bool given = is_given_twice(job, i, k);
+            const bool given =
+                cli_same_file(job->files[i].path, job->files[k].path);
             if (!given && !same_session(job, i, k)) continue;
             if (given)
                 cli_error(job->tool, job->files[i].path,
@@ -54,27 +37,11 @@ static bool check_twice(const replay_job *job)
 
 bool replay_check_output(const replay_job *job, const char *path)
 {
-    struct stat in, out;
-    if (!strcmp(path, "-")) {
-        cli_error(job->tool, NULL,
-                  "-o -: a trace is written to a file, not to standard output");
-        return false;
-    }
-    if (!*path) {
-        cli_error(job->tool, NULL, "-o '': %s", strerror(ENOENT));
-        return false;
-    }
-    if (stat(path, &out)) return true;
     for (uint32_t i = 0; i < job->file_count; i++) {
-        if (!stat_input(job->files[i].path, &in) || !same_file(&in, &out))
-            continue;
-        cli_error(job->tool, path, "is the trace itself; name another output");
-        return false;
+        const char *const input = job->files[i].path;
+        if (!cli_output_check(job->tool, path, &input, 1)) return false;
     }
-    if (S_ISREG(out.st_mode)) return true;
-    cli_error(job->tool, path, "cannot be written: %s",
-              S_ISDIR(out.st_mode) ? strerror(EISDIR) : "not a regular file");
-    return false;
+    return true;
 }
 
 bool replay_files_open(replay_job *job, char **paths, uint32_t count)

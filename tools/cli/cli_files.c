@@ -1,0 +1,46 @@
+/*
+    cli_files.c - what is read and what is written are not the same
+*/
+#include "tools/ts_cli.h"
+#include <sys/stat.h>
+
+static bool stat_input(const char *path, struct stat *st)
+{
+    return !(strcmp(path, "-") ? stat(path, st) : fstat(0, st));
+}
+
+bool cli_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat_input(a, &x) && stat_input(b, &y) && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+static bool is_regular(const cli_tool *tool, const char *path)
+{
+    struct stat out;
+    if (stat(path, &out) || S_ISREG(out.st_mode)) return true;
+    cli_error(tool, path, "cannot be written: %s",
+              S_ISDIR(out.st_mode) ? strerror(EISDIR) : "not a regular file");
+    return false;
+}
+
+bool cli_output_check(const cli_tool *tool, const char *path,
+                      const char *const *inputs, size_t count)
+{
+    if (!strcmp(path, "-")) {
+        cli_error(tool, NULL,
+                  "-o -: a trace is written to a file, not to standard output");
+        return false;
+    }
+    if (!*path) {
+        cli_error(tool, NULL, "-o '': %s", strerror(ENOENT));
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!cli_same_file(inputs[i], path)) continue;
+        cli_error(tool, path, "is the trace itself; name another output");
+        return false;
+    }
+    return is_regular(tool, path);
+}
