@@ -17,17 +17,14 @@
     WHAT IT DOES NOT DO
         Payload schemas and counters are in ts_nvtx_payload.h. It keeps no
         resources. It never calls NVTX, so it cannot call itself.
+        (Programs that nobody changed: docs/capture.md.)
 
     USE
-        In a program that uses NVTX, or links libraries that do:
-
-        #define TRACESMITH_IMPLEMENTATION // in one C11 file
-        #define TRACESMITH_NVTX
+        #define TRACESMITH_IMPLEMENTATION // in one C11 file of a program
+        #define TRACESMITH_NVTX           // that uses NVTX
         #include "tracesmith.h"
-        #include "backends/ts_nvtx.h"
 
-        In any other program: NVTX_INJECTION64_PATH names
-        libtracesmith-inject.so, which ts-record sees to.
+        #include "backends/ts_nvtx.h"
 
     CONTENTS                            search for "==== 2." to jump
         1. Options
@@ -35,6 +32,9 @@
         3. Names of other things
         4. Implementation               private
 */
+#if defined(TRACESMITH_NVTX_IMPLEMENTATION) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE // before the first system header
+#endif
 #ifndef TS_NVTX_H
 #define TS_NVTX_H
 

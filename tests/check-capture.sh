@@ -37,5 +37,7 @@ check "capture: fork, exec and _exit, preloaded" sh -c '
     cd $0
     TRACESMITH_OUT=%p.sbt LD_PRELOAD=$1 sh -c "ls >/dev/null; true | cat" &&
         test "$(ls *.sbt | wc -l)" -ge 3 &&
-        for trace in [0-9]*.sbt; do ../ts-info --verify $trace || exit 1; done' \
+        for trace in [0-9]*.sbt; do
+            ../ts-info --verify $trace || exit 1
+        done' \
     $folder "$inject"

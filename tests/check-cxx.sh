@@ -79,7 +79,8 @@ for compiler in "gcc -std=c11" "clang-14 -std=c11" \
             '"$compiler $flags -O2 -D$mode"' -DTRACESMITH_STATIC \
                 -DTRACESMITH_IMPLEMENTATION '$folder'/static.c -pthread -o $0
             $0 $0.sbt
-            ! nm $0 | grep -E " [TDBRV] ts_(_|session)"' "$folder/static-${compiler%% *}"
+            ! nm $0 | grep -E " [TDBRV] ts_(_|session)"' \
+            "$folder/static-${compiler%% *}"
     done
 done
 check "cxx: each header says what it needs, tools/ts_cli.h too" sh -c '

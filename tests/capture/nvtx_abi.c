@@ -1,13 +1,11 @@
 // The parts of NVTX's interface that ts_nvtx.h declares for itself, against
 // NVIDIA's own declarations. Compiled only, where these are installed.
+#define _GNU_SOURCE
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtSync.h>
 
 #define TRACESMITH_NVTX_IMPLEMENTATION
-#define TRACESMITH_IMPLEMENTATION
-#include "tracesmith.h"
-
 #include "backends/ts_nvtx.h"
 
 #define SAME(ours, theirs, a, b) \
