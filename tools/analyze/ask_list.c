@@ -9,13 +9,14 @@ extern const analyze_question ask_launch;
 extern const analyze_question ask_path;
 extern const analyze_question ask_overlap;
 extern const analyze_question ask_steps;
+extern const analyze_question ask_sync;
 extern const analyze_question ask_patterns;
 extern const analyze_question ask_memory;
 extern const analyze_question ask_flame;
 extern const analyze_question ask_advice;
 
 const analyze_question *const analyze_questions[] = {
-    &ask_summary, &ask_idle,   &ask_launch,   &ask_path,
-    &ask_overlap, &ask_steps,  &ask_patterns, &ask_memory,
-    &ask_flame,   &ask_advice, NULL,
+    &ask_summary, &ask_idle,  &ask_launch, &ask_path,
+    &ask_overlap, &ask_steps, &ask_sync,   &ask_patterns,
+    &ask_memory,  &ask_flame, &ask_advice, NULL,
 };

@@ -48,6 +48,12 @@ bool sums_add(sums *s, uint64_t key, int64_t ns, size_t where)
     return true;
 }
 
+const sums_row *sums_find(const sums *s, uint64_t key)
+{
+    const uint32_t row = s->room ? s->slots[slot_of(s, key)] : 0;
+    return row ? &s->rows[row - 1] : NULL;
+}
+
 static int larger_first(const void *left, const void *right)
 {
     const sums_row *const a = left, *const b = right;
