@@ -196,6 +196,7 @@ static void load_device(const advice *a, const ts_lane *lane, advice_device *d)
     d->warp = fact(reader, lane->track, warp);
     d->memory = fact(reader, lane->track, memory);
     d->compute_major = fact(reader, lane->track, major);
+    d->has_limits = occupancy_device(reader, lane->track, &d->limits);
 }
 
 static bool load_devices(advice *a)

@@ -12,6 +12,7 @@
 #define TS_ADVICE_H
 
 #include "tools/analyze/analyze.h"
+#include "tools/analyze/calc_occupancy.h"
 
 /* ==== 1. The trace, as rules see it ====================================== */
 
@@ -65,6 +66,8 @@ typedef struct advice_wait {
 typedef struct advice_device {
     uint64_t multiprocessors, threads, registers, shared, warp, memory;
     uint64_t compute_major;
+    bool has_limits;
+    occupancy_limits limits;
 } advice_device;
 
 typedef struct advice_rule advice_rule;

@@ -3,7 +3,7 @@
 */
 #include "tools/analyze/analyze_html.h"
 
-/* ---- Parts of a section --------------------------------------------------- */
+/* ---- Parts of a section -------------------------------------------------- */
 
 static void put_trust(FILE *out, const report_section *s)
 {

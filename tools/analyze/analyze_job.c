@@ -199,7 +199,7 @@ static bool check_names(const analyze_job *job, const char *only)
 }
 
 // Questions that columns answer, without the graph.
-static const char light[] = "summary,kernels,copies,api,zones";
+static const char light[] = "summary,kernels,copies,api";
 
 static bool is_asked(const analyze_question *q, const char *only)
 {

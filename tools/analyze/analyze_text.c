@@ -4,7 +4,14 @@
 #include "tools/analyze/analyze_text.h"
 #include "tools/analyze/demangle.h"
 
-enum { WIDTH_LEAST = 60, WIDTH_MOST = 160, NAME_LEAST = 16, NAME_GOOD = 30 };
+enum {
+    WIDTH_LEAST = 60,
+    WIDTH_MOST = 160,
+    NAME_LEAST = 16,
+    NAME_FAIR = 22,
+    NAME_GOOD = 30,
+    COLUMNS_LEAST = 3
+};
 
 /* ---- Text ---------------------------------------------------------------- */
 
@@ -60,6 +67,34 @@ void text_put(ts_text text, uint32_t width)
     free(brief);
 }
 
+// "12.5 %", "1.50 ms" stay together.
+static bool is_unit(ts_text text)
+{
+    static const char *const units[] = { "%", "ns",  "us",  "ms",  "s",
+                                         "B", "KiB", "MiB", "GiB", "TiB" };
+    size_t size = 0;
+    while (size < text.size && text.text[size] != ' ' &&
+           !strchr(",.;:)", text.text[size]))
+        size++;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strlen(units[i]) == size && !memcmp(units[i], text.text, size))
+            return true;
+    return false;
+}
+
+// The bytes up to where a line may be broken.
+static size_t word_size(ts_text text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.text[i] != ' ') continue;
+        const ts_text rest = { text.text + i + 1, text.size - i - 1 };
+        const bool digit =
+            i && text.text[i - 1] >= '0' && text.text[i - 1] <= '9';
+        if (!digit || !is_unit(rest)) return i;
+    }
+    return text.size;
+}
+
 // Words, broken into lines that are indented.
 static void put_wrapped(ts_text text, uint32_t indent, uint32_t first,
                         uint32_t width)
@@ -67,9 +102,7 @@ static void put_wrapped(ts_text text, uint32_t indent, uint32_t first,
     uint32_t at = first;
     bool begun = false;
     while (text.size) {
-        size_t size = 0;
-        while (size < text.size && text.text[size] != ' ')
-            size++;
+        size_t size = word_size(text);
         const ts_text word = { text.text, size };
         const uint32_t wide = text_width(word);
         if (begun && at + 1 + wide > width) {
@@ -193,10 +226,11 @@ static void lay_out(const report_table *t, layout *l, uint32_t width)
     if (shrink(t, l, width, NAME_GOOD)) return;
     measure(t, l);
     l->where = 0;
-    while (!shrink(t, l, width, NAME_LEAST) && l->columns > 1) {
+    while (!shrink(t, l, width, NAME_FAIR) && l->columns > COLUMNS_LEAST) {
         measure(t, l);
         l->columns--;
     }
+    shrink(t, l, width, NAME_LEAST);
 }
 
 static void put_head(const report_table *t, const layout *l)

@@ -248,7 +248,7 @@ static void put_idle(const summary_ask *a)
     }
 }
 
-/* ---- Kernels and copies --------------------------------------------------- */
+/* ---- Kernels and copies -------------------------------------------------- */
 
 static void put_kernels(const summary_ask *a)
 {
@@ -301,7 +301,7 @@ static void put_copies(const summary_ask *a)
     }
 }
 
-/* ---- Without a device ----------------------------------------------------- */
+/* ---- Without a device ---------------------------------------------------- */
 
 static void host_only(analyze_job *job, report_section *s)
 {

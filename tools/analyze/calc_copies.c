@@ -45,36 +45,41 @@ static ts_text kind_of(const stats_group *g, void *user)
     return (ts_text){ text, strlen(text) };
 }
 
+// The host's side: source or destination; 0: neither is.
+static uint64_t host_side(const stats_group *g)
+{
+    return g->key[0] == TYPE_HTOD   ? g->key[1] & 15
+           : g->key[0] == TYPE_DTOH ? g->key[1] >> 4
+                                    : 0;
+}
+
 static ts_text memory_of(const stats_group *g, void *user)
 {
-    static const char *const kinds[] = { "unknown", "pageable", "pinned",
-                                         "device",  "managed",  "array" };
+    static const char *const kinds[] = {
+        "unknown memory", "pageable", "pinned", "device", "managed", "array"
+    };
     const copies *const c = user;
-    const uint64_t from = g->key[1] & 15, to = g->key[1] >> 4;
-    if (g->key[0] == SET) return kind_of(g, user);
-    return analyze_format(c->job, "%s (%s to %s)", type_text(g->key[0]),
-                          kinds[from < 6 ? from : 0], kinds[to < 6 ? to : 0]);
+    const uint64_t side = host_side(g);
+    if (g->key[0] != TYPE_HTOD && g->key[0] != TYPE_DTOH)
+        return kind_of(g, user);
+    return analyze_format(c->job, "%s, %s", type_text(g->key[0]),
+                          kinds[side < 6 ? side : 0]);
 }
 
 static ts_text size_of(const stats_group *g, void *user)
 {
+    static const char *const texts[] = { "to 4 KiB",  "to 64 KiB",  "to 1 MiB",
+                                         "to 16 MiB", "to 256 MiB", "larger" };
     const copies *const c = user;
-    const uint64_t class = g->key[1];
-    if (class == SIZES)
-        return analyze_format(c->job, "%s, above %s", type_text(g->key[0]),
-                              cli_bytes(sizes[SIZES - 1]).s);
-    return analyze_format(c->job, "%s, to %s", type_text(g->key[0]),
-                          cli_bytes(sizes[class]).s);
+    return analyze_format(c->job, "%s, %s", type_text(g->key[0]),
+                          texts[g->key[1]]);
 }
 
 /* ---- All ----------------------------------------------------------------- */
 
-// The host's side: source or destination.
 static void take_memory(copies *c, const stats_group *g)
 {
-    const uint64_t side = g->key[0] == TYPE_HTOD   ? g->key[1] & 15
-                          : g->key[0] == TYPE_DTOH ? g->key[1] >> 4
-                                                   : 0;
+    const uint64_t side = host_side(g);
     if (side == PAGEABLE) stats_join(&c->pageable, g);
     if (side == PINNED) stats_join(&c->pinned, g);
 }

@@ -12,7 +12,7 @@ typedef struct copies {
     analyze_job *job;
     stats_map maps[COPIES_MAPS];
     stats_rows kinds;    // "host to device", "set"
-    stats_rows memories; // "host to device, pageable to device"
+    stats_rows memories; // "host to device, pageable"
     stats_rows sizes;    // "host to device, to 64 KiB"
     stats_scan scan;
     // Of copies between host and device whose host memory is known.

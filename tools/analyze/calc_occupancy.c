@@ -1,76 +1,144 @@
 /*
-    calc_occupancy.c - how much of a device a kernel's launch can fill
+    calc_occupancy.c - how much of a multiprocessor a kernel can fill
 */
 #include "tools/analyze/calc_occupancy.h"
 
-enum {
-    REGISTER_UNIT = 256, // of a warp
-    SHARED_UNIT = 128,   // bytes of a block
-    SHARED_OWN = 1024,   // that the driver keeps of each block, from 8.0 on
-    BLOCKS_MOST = 32     // of a multiprocessor
+enum { PARTITIONS = 4, WARP = 32, KIB = 1024, REGISTER_UNIT = 256 };
+
+/*
+    Source: NVIDIA, CUDA C++ Programming Guide 12.9 and 13.0, "Technical
+    Specifications per Compute Capability": resident blocks and threads of a
+    multiprocessor, 32-bit registers, the most shared memory in KiB.
+*/
+static const struct {
+    uint32_t capability, blocks, threads, registers, shared;
+} published[] = {
+    { 50, 32, 2048, 65536, 64 },   { 52, 32, 2048, 65536, 96 },
+    { 53, 32, 2048, 65536, 64 },   { 60, 32, 2048, 65536, 64 },
+    { 61, 32, 2048, 65536, 96 },   { 62, 32, 2048, 65536, 64 },
+    { 70, 32, 2048, 65536, 96 },   { 72, 32, 2048, 65536, 96 },
+    { 75, 16, 1024, 65536, 64 },   { 80, 32, 2048, 65536, 164 },
+    { 86, 16, 1536, 65536, 100 },  { 87, 16, 1536, 65536, 164 },
+    { 89, 24, 1536, 65536, 100 },  { 90, 32, 2048, 65536, 228 },
+    { 100, 32, 2048, 65536, 228 }, { 103, 32, 2048, 65536, 228 },
+    { 120, 24, 1536, 65536, 100 }, { 121, 24, 1536, 65536, 100 },
 };
+
+static bool find(const ts_reader *reader, uint32_t device, const char *key,
+                 uint32_t *value)
+{
+    ts_metadata m;
+    if (!ts_reader_metadata(reader, device, key, &m) ||
+        m.type != TS_VALUE_INT || m.number <= 0 || m.number > INT32_MAX)
+        return false;
+    *value = (uint32_t)m.number;
+    return true;
+}
+
+bool occupancy_device(const ts_reader *reader, uint32_t device,
+                      occupancy_limits *l)
+{
+    uint32_t major, minor = 0;
+    *l = (occupancy_limits){ 0 };
+    if (!find(reader, device, "compute_major", &major) || major > 1000)
+        return false;
+    find(reader, device, "compute_minor", &minor);
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++)
+        if (published[i].capability == major * 10 + minor) {
+            l->blocks = published[i].blocks;
+            l->threads = published[i].threads;
+            l->registers = published[i].registers;
+            l->shared = published[i].shared * KIB;
+        }
+    find(reader, device, "max_blocks_per_multiprocessor", &l->blocks);
+    find(reader, device, "max_threads_per_multiprocessor", &l->threads);
+    find(reader, device, "regs_per_multiprocessor", &l->registers);
+    find(reader, device, "shared_mem_per_multiprocessor", &l->shared);
+    find(reader, device, "multiprocessors", &l->multiprocessors);
+    l->warp_threads = WARP;
+    find(reader, device, "warp_size", &l->warp_threads);
+    // Source: NVIDIA, cuda_occupancy.h of the CUDA Toolkit: what registers
+    // and shared memory are given out in, and what each block is charged.
+    l->register_unit = REGISTER_UNIT;
+    l->shared_unit = major >= 8 ? 128 : 256;
+    l->shared_reserved = major >= 8 ? KIB : 0;
+    return l->blocks && l->threads && l->registers && l->shared;
+}
+
+const char *occupancy_limiter_name(occupancy_limiter limiter)
+{
+    static const char *const names[OCCUPANCY_LIMITERS] = {
+        "threads", "blocks", "registers", "shared memory", "grid"
+    };
+    return names[limiter];
+}
 
 static uint64_t round_up(uint64_t value, uint64_t unit)
 {
     return (value + unit - 1) / unit * unit;
 }
 
-static uint64_t product(const uint32_t *sides)
+static uint64_t product(const uint32_t *three)
 {
-    uint64_t all = 1;
-    for (int i = 0; i < 3; i++) {
-        const uint64_t side = sides[i] ? sides[i] : 1;
-        all = all > UINT32_MAX / side ? UINT32_MAX : all * side;
-    }
-    return all;
+    __extension__ typedef unsigned __int128 wide;
+    const wide all = (wide)three[0] * three[1] * three[2];
+    return all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
 }
 
-calc_occupancy calc_occupancy_of(const calc_device *device,
-                                 const ts_launch_entry *launch)
+// Warps keep to one of the partitions of a multiprocessor, each of which has
+// its share of the registers.
+static uint64_t by_registers(const occupancy_limits *l, uint64_t registers,
+                             uint64_t warps)
 {
-    calc_occupancy o = { 0 };
-    if (!launch || !device->multiprocessors || !device->threads ||
-        !launch->block[0])
-        return o;
-    const uint64_t warp = device->warp ? device->warp : 32;
-    const uint64_t warps = (product(launch->block) + warp - 1) / warp;
-    o.most = device->threads / warp;
-    if (!warps || warps > o.most) return o;
-    o.fits = o.most / warps;
-    if (o.fits > BLOCKS_MOST) {
-        o.fits = BLOCKS_MOST;
-        o.limit = CALC_LIMIT_BLOCKS;
-    }
-    const uint64_t registers =
-        warps * round_up(launch->registers * warp, REGISTER_UNIT);
-    if (registers && device->registers &&
-        device->registers / registers < o.fits) {
-        o.fits = device->registers / registers;
-        o.limit = CALC_LIMIT_REGISTERS;
-    }
-    uint64_t shared = (uint64_t)launch->static_shared + launch->dynamic_shared;
-    if (shared && device->compute_major >= 8) shared += SHARED_OWN;
-    shared = round_up(shared, SHARED_UNIT);
-    if (shared && device->shared && device->shared / shared < o.fits) {
-        o.fits = device->shared / shared;
-        o.limit = CALC_LIMIT_SHARED;
-    }
-    if (!o.fits) o.fits = 1; // it ran: a limit is not what it seems
-    o.warps = o.fits * warps;
-    o.blocks = product(launch->grid);
-    o.room = o.fits * device->multiprocessors;
-    o.known = true;
-    return o;
+    if (!registers) return UINT64_MAX;
+    const uint64_t of_warp =
+        round_up(registers * l->warp_threads, l->register_unit);
+    return l->registers / PARTITIONS / of_warp * PARTITIONS / warps;
 }
 
-const char *calc_limit_name(calc_limit limit)
+static uint64_t by_shared(const occupancy_limits *l,
+                          const ts_launch_entry *launch)
 {
-    switch (limit) {
-    case CALC_LIMIT_REGISTERS: return "registers";
-    case CALC_LIMIT_SHARED: return "shared memory";
-    case CALC_LIMIT_BLOCKS: return "the number of blocks";
-    default: return "the number of threads";
-    }
+    const uint64_t used = (uint64_t)launch->static_shared +
+                          launch->dynamic_shared + l->shared_reserved;
+    return used ? l->shared / round_up(used, l->shared_unit) : UINT64_MAX;
+}
+
+// A grid that does not fill the device once counts with the warps it has.
+static void count_waves(const occupancy_limits *l, occupancy *o,
+                        uint64_t block_warps)
+{
+    o->wave_blocks = (uint64_t)o->blocks * l->multiprocessors;
+    if (!o->wave_blocks) return;
+    o->waves = o->grid_blocks / o->wave_blocks +
+               (o->grid_blocks % o->wave_blocks != 0);
+    o->warps *= l->multiprocessors;
+    o->warps_most *= l->multiprocessors;
+    if (o->grid_blocks >= o->wave_blocks) return;
+    o->warps = o->grid_blocks * block_warps;
+    o->limiter = OCCUPANCY_GRID;
+}
+
+bool occupancy_of(const occupancy_limits *l, const ts_launch_entry *launch,
+                  occupancy *o)
+{
+    *o = (occupancy){ 0 };
+    if (!launch || !l->threads) return false;
+    const uint64_t threads = product(launch->block);
+    o->grid_blocks = product(launch->grid);
+    if (!threads || !o->grid_blocks || threads > l->threads) return false;
+    const uint64_t warps = round_up(threads, l->warp_threads) / l->warp_threads;
+    o->warps_most = l->threads / l->warp_threads;
+    const uint64_t most[] = { o->warps_most / warps, l->blocks,
+                              by_registers(l, launch->registers, warps),
+                              by_shared(l, launch) };
+    for (uint32_t i = 0; i < sizeof most / sizeof *most; i++)
+        if (most[i] < most[o->limiter]) o->limiter = (occupancy_limiter)i;
+    if (!most[o->limiter]) return false;
+    o->blocks = (uint32_t)most[o->limiter];
+    o->warps = o->blocks * warps;
+    count_waves(l, o, warps);
+    return true;
 }
 
 int64_t calc_part_of(int64_t ns, uint64_t num, uint64_t den)

@@ -1,42 +1,54 @@
 /*
-    calc_occupancy.h - how much of a device a kernel's launch can fill
+    calc_occupancy.h - how much of a multiprocessor a kernel can fill
 */
 #ifndef TS_CALC_OCCUPANCY_H
 #define TS_CALC_OCCUPANCY_H
 
 #include "tools/ts_cli.h"
 
-// Of a multiprocessor, as the trace says; 0: unknown.
-typedef struct calc_device {
-    uint64_t multiprocessors, threads, registers, shared, warp;
-    uint64_t compute_major;
-} calc_device;
-
-typedef enum calc_limit {
-    CALC_LIMIT_THREADS = 0, // nothing but the number of threads
-    CALC_LIMIT_REGISTERS,
-    CALC_LIMIT_SHARED,
-    CALC_LIMIT_BLOCKS // so many blocks a multiprocessor holds, and no more
-} calc_limit;
-
-typedef struct calc_occupancy {
-    bool known;
-    uint64_t warps, most; // of a multiprocessor: that fit, that it has
-    calc_limit limit;
-    uint64_t fits;   // blocks of a multiprocessor
-    uint64_t blocks; // of the launch
-    uint64_t room;   // blocks that fit on the device at once
-} calc_occupancy;
+// What a multiprocessor holds. All 0: not known.
+typedef struct occupancy_limits {
+    uint32_t multiprocessors; // 0: not known, alone of these
+    uint32_t warp_threads, threads, blocks, registers, shared;
+    uint32_t register_unit, shared_unit; // they are given out in these
+    uint32_t shared_reserved;            // of each block, for the system
+} occupancy_limits;
 
 /*
-    What the launch allows, if blocks are as many as it has and nothing else
-    runs: an estimate, since rules differ a little from device to device.
-    Source: CUDA C++ Programming Guide, "Hardware Multithreading", and the
-    granularities of the occupancy calculator.
+    Of a device track: what its metadata says, and where that lacks something,
+    what is published for its compute capability. False: too little is known.
 */
-calc_occupancy calc_occupancy_of(const calc_device *device,
-                                 const ts_launch_entry *launch);
-const char *calc_limit_name(calc_limit limit); // "registers", ...
+bool occupancy_device(const ts_reader *reader, uint32_t device,
+                      occupancy_limits *limits);
+
+typedef enum occupancy_limiter {
+    OCCUPANCY_WARPS, // as many as fit
+    OCCUPANCY_BLOCKS,
+    OCCUPANCY_REGISTERS,
+    OCCUPANCY_SHARED,
+    OCCUPANCY_GRID, // too few blocks to fill the device once
+    OCCUPANCY_LIMITERS
+} occupancy_limiter;
+const char *occupancy_limiter_name(occupancy_limiter limiter);
+
+typedef struct occupancy {
+    uint32_t blocks;            // that a multiprocessor has room for at once
+    uint64_t warps, warps_most; // of the device, or of one multiprocessor if
+                                // it is not known how many there are; their
+                                // ratio is the occupancy
+    occupancy_limiter limiter;
+    uint64_t grid_blocks;
+    uint64_t wave_blocks; // of the device at once; 0: not known
+    uint64_t waves;       // begun
+} occupancy;
+
+/*
+    An estimate of what can be resident, not of what was. A grid that does not
+    fill the device once counts with the blocks that it has. False: the launch
+    is not known, or impossible on such a device.
+*/
+bool occupancy_of(const occupancy_limits *limits, const ts_launch_entry *launch,
+                  occupancy *o);
 
 // ns * num / den, half up; num <= den.
 int64_t calc_part_of(int64_t ns, uint64_t num, uint64_t den);

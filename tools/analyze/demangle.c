@@ -321,6 +321,7 @@ char *demangle_brief(const char *name, size_t size)
             b.size = b.paths[b.depth];
             step = 2;
         } else if (step || *name != '(' || b.depth || !b.size ||
+                   b.text[b.size - 1] == ' ' ||
                    !(step = bracket_size(name, size, '(', ')'))) {
             put(&b, name, step ? step : 1);
             step = step ? step : 1;

@@ -132,14 +132,10 @@ static int64_t kernel_time(const advice *a)
     return sum;
 }
 
-static calc_occupancy occupancy_of(const advice *a, uint32_t op)
+static bool occupancy_at(const advice *a, uint32_t op, occupancy *o)
 {
     const advice_device *const d = &a->devices[a->ops[op].device];
-    const calc_device device = {
-        d->multiprocessors, d->threads, d->registers,
-        d->shared,          d->warp,    d->compute_major
-    };
-    return calc_occupancy_of(&device, advice_launch(a, op));
+    return d->has_limits && occupancy_of(&d->limits, advice_launch(a, op), o);
 }
 
 // Made to run like this: they live on registers and shared memory.
@@ -192,10 +188,11 @@ void rule_hot_kernel(advice *a, const advice_rule *rule)
 
 static bool is_cramped(const advice *a, const advice_rule *rule, uint32_t op)
 {
-    const calc_occupancy o = occupancy_of(a, op);
-    return o.known && o.limit != CALC_LIMIT_THREADS &&
-           advice_limit(a, rule, "occupancy") * (int64_t)o.most >=
-               10000 * (int64_t)o.warps &&
+    occupancy o;
+    return occupancy_at(a, op, &o) && o.limiter != OCCUPANCY_WARPS &&
+           o.limiter != OCCUPANCY_GRID &&
+           (uint64_t)advice_limit(a, rule, "occupancy") * o.warps_most >=
+               10000 * o.warps &&
            !advice_has_word(advice_raw_name(a, op), tuned);
 }
 
@@ -206,7 +203,8 @@ void rule_low_occupancy(advice *a, const advice_rule *rule)
     for (size_t i = 0; i < g.count && i < 3; i++) {
         const group *const k = &g.list[i];
         if (!advice_reaches(a, rule, "share", k->ns, all)) continue;
-        const calc_occupancy o = occupancy_of(a, k->first);
+        occupancy o;
+        occupancy_at(a, k->first, &o);
         const ts_launch_entry *const l = advice_launch(a, k->first);
         const ts_text name = advice_label(a, k->first);
         advice_finding *const f = advice_find(a, rule);
@@ -214,15 +212,17 @@ void rule_low_occupancy(advice *a, const advice_rule *rule)
         f->severity = REPORT_WARNING;
         f->confidence = REPORT_MEDIUM;
         ADVICE_SAY(a, f, title, "few threads fit on a multiprocessor");
-        ADVICE_SAY(a, f, what,
-                   "%.*s (%s launches, %s, %s of the kernel time) fills %s of "
-                   "%s warps of a multiprocessor, limited by %s (%" PRIu32
-                   " registers a thread, %s of shared memory a block).",
-                   (int)name.size, name.text, cli_count(k->count).s,
-                   cli_time(k->ns).s, report_words(report_share(k->ns, all)).s,
-                   cli_count(o.warps).s, cli_count(o.most).s,
-                   calc_limit_name(o.limit), l->registers,
-                   cli_bytes((uint64_t)l->static_shared + l->dynamic_shared).s);
+        ADVICE_SAY(
+            a, f, what,
+            "%.*s (%s launches, %s, %s of the kernel time) can fill %s "
+            "of the multiprocessors, limited by %s (%" PRIu32
+            " registers a thread, %s of shared memory a block).",
+            (int)name.size, name.text, cli_count(k->count).s, cli_time(k->ns).s,
+            report_words(report_share(k->ns, all)).s,
+            report_words(report_share((int64_t)o.warps, (int64_t)o.warps_most))
+                .s,
+            occupancy_limiter_name(o.limiter), l->registers,
+            cli_bytes((uint64_t)l->static_shared + l->dynamic_shared).s);
         ADVICE_SAY(a, f, todo,
                    "If it waits for memory: use fewer registers (launch "
                    "bounds), less shared memory, or other block sizes. If it "
@@ -238,22 +238,21 @@ void rule_low_occupancy(advice *a, const advice_rule *rule)
 
 static bool has_tail(const advice *a, const advice_rule *rule, uint32_t op)
 {
-    const calc_occupancy o = occupancy_of(a, op);
-    if (!o.known || !o.room || o.blocks <= o.room) return false;
-    const uint64_t waves = (o.blocks + o.room - 1) / o.room;
-    const uint64_t empty = waves * o.room - o.blocks;
-    return waves <= (uint64_t)advice_limit(a, rule, "waves") &&
-           empty * 10000 >=
-               (uint64_t)advice_limit(a, rule, "empty") * waves * o.room;
+    occupancy o;
+    if (!occupancy_at(a, op, &o) || o.waves < 2) return false;
+    const uint64_t slots = o.waves * o.wave_blocks;
+    return o.waves <= (uint64_t)advice_limit(a, rule, "waves") &&
+           (slots - o.grid_blocks) * 10000 >=
+               (uint64_t)advice_limit(a, rule, "empty") * slots;
 }
 
 static bool is_small(const advice *a, const advice_rule *rule, uint32_t op)
 {
-    const calc_occupancy o = occupancy_of(a, op);
+    occupancy o;
     const advice_device *const d = &a->devices[a->ops[op].device];
-    return o.known &&
+    return occupancy_at(a, op, &o) &&
            advice_length(&a->ops[op]) >= advice_limit(a, rule, "time") &&
-           o.blocks * 10000 <=
+           o.grid_blocks * 10000 <=
                d->multiprocessors * (uint64_t)advice_limit(a, rule, "filled");
 }
 
@@ -267,11 +266,12 @@ static int64_t *shrink(advice *a, const advice_rule *rule, kernel_test test,
         const int64_t length = advice_length(&a->ops[i]);
         durations[i] = length > 0 ? length : 0;
         if (!is_kernel(a, i) || !test(a, rule, i)) continue;
-        const calc_occupancy o = occupancy_of(a, i);
+        occupancy o;
+        occupancy_at(a, i, &o);
         const uint64_t all = waves
-                                 ? (o.blocks + o.room - 1) / o.room * o.room
+                                 ? o.waves * o.wave_blocks
                                  : a->devices[a->ops[i].device].multiprocessors;
-        durations[i] = calc_part_of(length, o.blocks, all);
+        durations[i] = calc_part_of(length, o.grid_blocks, all);
         advice_mask_add(a, mask, i);
     }
     return durations;
@@ -286,7 +286,8 @@ static void find_shrunk(advice *a, const advice_rule *rule, kernel_test test,
     if (durations && g.count &&
         advice_reaches(a, rule, "share", mask.ns, kernel_time(a))) {
         const uint32_t first = g.list[0].first;
-        const calc_occupancy o = occupancy_of(a, first);
+        occupancy o;
+        occupancy_at(a, first, &o);
         const ts_text name = advice_label(a, first);
         advice_finding *const f = advice_find(a, rule);
         show_mask(a, f, &mask);
@@ -300,7 +301,7 @@ static void find_shrunk(advice *a, const advice_rule *rule, kernel_test test,
                        "%s kernels (%s) have a little more blocks than fit at "
                        "once, mostly %.*s: %s blocks, of which %s fit.",
                        kernels.s, time.s, (int)name.size, name.text,
-                       cli_count(o.blocks).s, cli_count(o.room).s);
+                       cli_count(o.grid_blocks).s, cli_count(o.wave_blocks).s);
             ADVICE_SAY(a, f, todo,
                        "Choose a block size or tile that fills whole waves, "
                        "more and smaller blocks, or blocks that take work "
@@ -315,7 +316,7 @@ static void find_shrunk(advice *a, const advice_rule *rule, kernel_test test,
                 "%s kernels (%s) have too few blocks for their device, "
                 "mostly %.*s: %s blocks for %s multiprocessors.",
                 kernels.s, time.s, (int)name.size, name.text,
-                cli_count(o.blocks).s,
+                cli_count(o.grid_blocks).s,
                 cli_count(a->devices[a->ops[first].device].multiprocessors).s);
             ADVICE_SAY(a, f, todo,
                        "Split the work into more blocks (split-k, smaller "
