@@ -104,9 +104,18 @@ void cli_put_text(FILE *out, const char *text, size_t size);
 // The same, cut or padded to `width` characters, which bytes are not.
 void cli_put_padded(FILE *out, const char *text, size_t size, uint32_t width);
 
-// A name of C++ as people read it, to be freed; NULL: it is none, or the
-// machine has no C++ library that knows.
+// A name of C++ or Rust as people read it, to be freed; NULL: it is none, its
+// text would be too long, or the machine has no C++ library that knows.
 char *cli_demangle(const char *name);
+/*
+    A name without what differs between instances of a template: arguments
+    become <...>, parameters and a leading "void " are left out. A new text, to
+    be freed; NULL without memory.
+*/
+char *cli_collapse_name(const char *name, size_t size);
+// The same for where there is little room: what namespaces and types say in
+// front of a name is left out, too; template arguments stay.
+char *cli_brief_name(const char *name, size_t size);
 // The function alone, within `name`, of a name as people read it:
 // "void ns::f<int>(char *)" gives "f".
 ts_text cli_short_name(ts_text name);

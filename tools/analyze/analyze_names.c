@@ -2,7 +2,6 @@
     analyze_names.c - names as people read them
 */
 #include "tools/analyze/analyze_private.h"
-#include "tools/analyze/demangle.h"
 #include <stdarg.h>
 
 ts_text analyze_format(analyze_job *job, const char *format, ...)
@@ -72,10 +71,12 @@ static ts_text read_name(analyze_job *job, ts_text name)
 {
     ts_text shown = name;
     char *const plain =
-        job->options.no_demangle ? NULL : demangle(name.text, name.size);
+        job->options.no_demangle || strlen(name.text) != name.size
+            ? NULL
+            : cli_demangle(name.text);
     if (plain) shown = (ts_text){ plain, strlen(plain) };
     char *const short_one = job->options.collapse
-                                ? demangle_collapse(shown.text, shown.size)
+                                ? cli_collapse_name(shown.text, shown.size)
                                 : NULL;
     if (short_one) shown = (ts_text){ short_one, strlen(short_one) };
     if (plain || short_one) shown = report_keep(job->private->texts, shown);
@@ -187,5 +188,4 @@ void analyze_names_close(analyze_job *job)
 {
     if (job->private->names) free(job->private->names->slots);
     free(job->private->names);
-    demangle_end();
 }

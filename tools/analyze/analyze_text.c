@@ -2,7 +2,6 @@
     analyze_text.c - a report for people at a terminal
 */
 #include "tools/analyze/analyze_text.h"
-#include "tools/analyze/demangle.h"
 
 enum {
     WIDTH_LEAST = 60,
@@ -55,7 +54,7 @@ void text_put(ts_text text, uint32_t width)
 {
     uint32_t has = text_width(text);
     char *brief = NULL;
-    if (has > width) brief = demangle_brief(text.text, text.size);
+    if (has > width) brief = cli_brief_name(text.text, text.size);
     if (brief && *brief) {
         text = (ts_text){ brief, strlen(brief) };
         has = text_width(text);

@@ -1,79 +1,208 @@
 /*
-    cli_demangle.c - names of C++ as people read them
+    cli_demangle.c - names of C++ and Rust functions as they were written
+
+    What reads C++ names is the C++ library of the machine, if there is one:
+    nothing else keeps up with all that compilers write. But a short name may
+    stand for a text that doubles with every few letters, and the library has
+    no limit. So it works in a process of its own, which may take a second and
+    little memory; a name that kills it stays as it was recorded.
 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "tools/ts_cli.h"
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-// Longer ones are left alone: what comes of them may be longer by far.
-enum { MANGLED_MOST = 4096 };
+enum {
+    MANGLED_MOST = 16384,
+    TEXT_MOST = 65536,
+    HELPERS_MOST = 4, // processes, one after another
+    HELPER_SECONDS = 1,
+    HELPER_BYTES = 256 << 20
+};
 
-// Source: Itanium C++ ABI, section 3.4.
-typedef char *demangler(const char *mangled, char *out, size_t *size,
-                        int *status);
-static demangler *demangle;
+// Source: Itanium C++ ABI, 3.4 "Demangler API".
+typedef char *demangle_function(const char *mangled, char *buffer, size_t *size,
+                                int *status);
 
-// The C++ library of the machine, if there is one; it stays.
-static void find_demangler(void)
+static demangle_function *find(void)
 {
-    static const char *const libraries[] = { "libstdc++.so.6", "libc++abi.so.1",
-                                             "libc++abi.dylib" };
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        void *const library = dlopen(libraries[i], RTLD_LAZY | RTLD_LOCAL);
-        void *const found = library ? dlsym(library, "__cxa_demangle") : NULL;
-        if (!found) continue;
-        memcpy(&demangle, &found, sizeof demangle);
-        return;
+    static demangle_function *found;
+    static bool tried;
+    if (tried) return found;
+    tried = true;
+    void *const library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+    if (!library) return NULL;
+    void *const symbol = dlsym(library, "__cxa_demangle");
+    // A function is no object, which is all that dlsym knows.
+    memcpy(&found, &symbol, sizeof found);
+    return found;
+}
+
+/* ---- The process that reads names ---------------------------------------- */
+
+static struct {
+    pid_t process; // 0: there is none
+    int line;
+    unsigned begun;
+} helper;
+
+static bool put_all(int line, const void *bytes, size_t size)
+{
+    for (const char *at = bytes; size;) {
+        const ssize_t sent = send(line, at, size, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent <= 0) return false;
+        at += sent;
+        size -= (size_t)sent;
+    }
+    return true;
+}
+
+static bool get_all(int line, void *bytes, size_t size)
+{
+    for (char *at = bytes; size;) {
+        const ssize_t got = recv(line, at, size, 0);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        at += got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+// Answers a size and a name by a size and a text; 0: it cannot be read.
+static void help(int line, demangle_function *call)
+{
+    static char name[MANGLED_MOST + 1];
+    const struct rlimit seconds = { HELPER_SECONDS, HELPER_SECONDS };
+    const struct rlimit bytes = { HELPER_BYTES, HELPER_BYTES };
+    const struct rlimit none = { 0, 0 };
+    setrlimit(RLIMIT_CPU, &seconds);
+    setrlimit(RLIMIT_DATA, &bytes);
+    setrlimit(RLIMIT_CORE, &none);
+    for (uint32_t size; get_all(line, &size, sizeof size);) {
+        int status = -1;
+        if (size > MANGLED_MOST || !get_all(line, name, size)) return;
+        name[size] = 0;
+        char *const text = call(name, NULL, NULL, &status);
+        const size_t got = text && !status ? strlen(text) : 0;
+        size = got > TEXT_MOST ? 0 : (uint32_t)got;
+        if (!put_all(line, &size, sizeof size) ||
+            !put_all(line, text ? text : "", size))
+            return;
+        free(text);
     }
 }
 
+static void end_helper(void)
+{
+    close(helper.line);
+    while (waitpid(helper.process, NULL, 0) < 0 && errno == EINTR) {}
+    helper.process = 0;
+}
+
+static bool begin_helper(demangle_function *call)
+{
+    int lines[2];
+    if (helper.process) return true;
+    if (helper.begun == HELPERS_MOST ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, lines))
+        return false;
+    helper.begun++;
+    helper.line = lines[0];
+    helper.process = fork();
+    if (!helper.process) {
+        close(lines[0]);
+        help(lines[1], call);
+        _exit(0);
+    }
+    close(lines[1]);
+    if (helper.process > 0) return true;
+    close(lines[0]);
+    helper.process = 0;
+    return false;
+}
+
+static char *ask(demangle_function *call, const char *name, uint32_t size)
+{
+    uint32_t got = 0;
+    char *text = NULL;
+    if (!begin_helper(call)) return NULL;
+    const bool answered = put_all(helper.line, &size, sizeof size) &&
+                          put_all(helper.line, name, size) &&
+                          get_all(helper.line, &got, sizeof got);
+    if (answered && got && got <= TEXT_MOST) text = calloc(1, (size_t)got + 1);
+    if (text && !get_all(helper.line, text, got)) {
+        free(text);
+        text = NULL;
+    }
+    // Without memory for it a text is still on the line.
+    if (!answered || (got && !text)) end_helper();
+    return text;
+}
+
+/* ---- Rust ---------------------------------------------------------------- */
+
+static bool is_hash(const char *text)
+{
+    return !strncmp(text, "::h", 3) &&
+           strspn(text + 3, "0123456789abcdef") == 16 && !text[19];
+}
+
+// Source: rustc, "legacy symbol mangling": a name of C++ that ends with a
+// hash, in which $..$ stand for what C++ does not allow.
+static void clean_rust(char *text)
+{
+    static const struct {
+        const char *from, *to;
+    } words[] = {
+        { "$LT$", "<" },  { "$GT$", ">" },   { "$RF$", "&" },  { "$BP$", "*" },
+        { "$LP$", "(" },  { "$RP$", ")" },   { "$C$", "," },   { "$SP$", "@" },
+        { "$u20$", " " }, { "$u7b$", "{" },  { "$u7d$", "}" }, { "..", "::" },
+        { "$u5b$", "[" }, { "$u5d$", "]" },  { "$u27$", "'" }, { "$u3b$", ";" },
+        { "$u2b$", "+" }, { "$u22$", "\"" },
+    };
+    char *to = text;
+    const size_t size = strlen(text);
+    if (size < 19 || !is_hash(text + size - 19)) return;
+    text[size - 19] = 0;
+    for (const char *at = text; *at;) {
+        size_t i = 0;
+        while (i < sizeof words / sizeof *words &&
+               strncmp(at, words[i].from, strlen(words[i].from)) != 0)
+            i++;
+        if (i == sizeof words / sizeof *words) {
+            // "_$LT$" at the start of a part hides the sign from C++.
+            if (*at == '_' && at[1] == '$' && (at == text || at[-1] == ':'))
+                at++;
+            else
+                *to++ = *at++;
+            continue;
+        }
+        at += strlen(words[i].from);
+        for (const char *c = words[i].to; *c; c++)
+            *to++ = *c;
+    }
+    *to = 0;
+}
+
+// Threads take turns: there is one process.
 char *cli_demangle(const char *name)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "__Z", 3) != 0)
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    const size_t size = strlen(name);
+    if (size < 4 || size > MANGLED_MOST || memcmp(name, "_Z", 2) != 0)
         return NULL;
-    if (strlen(name) > MANGLED_MOST) return NULL;
-    pthread_once(&once, find_demangler);
-    int status = 0;
-    return demangle ? demangle(name, NULL, NULL, &status) : NULL;
-}
-
-/* ---- Short names -------------------------------------------------------- */
-
-// The end of what a bracket opens, or the text's.
-static size_t behind(const char *text, size_t at, size_t size)
-{
-    size_t depth = 0;
-    for (; at < size; at++) {
-        if (text[at] == '<' || text[at] == '(') depth++;
-        const bool arrow = text[at] == '>' && at && text[at - 1] == '-';
-        if ((text[at] == '>' || text[at] == ')') && !arrow && !--depth)
-            return at + 1;
-    }
-    return size;
-}
-
-ts_text cli_short_name(ts_text name)
-{
-    size_t first = 0, at = 0, end = 0;
-    while (at < name.size) {
-        const char c = name.text[at];
-        const bool open = c == '(' || c == '<';
-        const size_t next = open ? behind(name.text, at, name.size) : at + 1;
-        const bool scoped = next + 1 < name.size && name.text[next] == ':' &&
-                            name.text[next + 1] == ':';
-        if (open && !scoped && at == first) return name; // no function
-        if (open && !scoped) {
-            if (!end) end = at;
-            if (c == '(') break;
-        }
-        if (c == ' ' || c == ':') {
-            first = next;
-            end = 0;
-        }
-        at = next;
-    }
-    if (!end) end = name.size;
-    if (first >= end) return name;
-    return (ts_text){ name.text + first, end - first };
+    pthread_mutex_lock(&mutex);
+    demangle_function *const call = find();
+    char *const text = call ? ask(call, name, (uint32_t)size) : NULL;
+    pthread_mutex_unlock(&mutex);
+    if (text) clean_rust(text);
+    return text;
 }
