@@ -1,0 +1,175 @@
+/*
+    calc_ranks.c - who waits for whom in collectives
+*/
+#include "tools/analyze/calc_ranks.h"
+
+#include "tools/analyze/calc_lanes.h"
+
+typedef struct ranks_member {
+    uint32_t join, operation;
+} ranks_member;
+
+static int by_join(const void *left, const void *right)
+{
+    const ranks_member *const a = left, *const b = right;
+    if (a->join != b->join) return a->join < b->join ? -1 : 1;
+    return (a->operation > b->operation) - (a->operation < b->operation);
+}
+
+// Members lead to the join of their meeting.
+static ranks_member *list_members(const ts_replay *replay, size_t *count)
+{
+    const ts_graph g = ts_replay_graph(replay);
+    ranks_member *members = NULL;
+    size_t room = 0;
+    ts_node node;
+    *count = 0;
+    for (uint32_t i = 0; i < g.operation_count; i++)
+        for (uint32_t e = g.offsets[i]; e < g.offsets[i + 1]; e++) {
+            const uint8_t kind = TS_EDGE_KIND(g.kinds[e]);
+            if ((kind != TS_EDGE_COLLECTIVE && kind != TS_EDGE_P2P) ||
+                !ts_replay_node(replay, g.targets[e], &node) ||
+                node.type != TS_NODE_JOIN)
+                continue;
+            if (*count == room) {
+                room = room ? 2 * room : 256;
+                ranks_member *const more =
+                    realloc(members, room * sizeof *more);
+                if (!more) {
+                    free(members);
+                    return NULL;
+                }
+                members = more;
+            }
+            const ranks_member member = { g.targets[e], i };
+            members[(*count)++] = member;
+        }
+    if (!members) return malloc(1);
+    qsort(members, *count, sizeof *members, by_join);
+    return members;
+}
+
+static bool take_ranks(ranks_result *r, const ts_replay *replay)
+{
+    ts_lane device;
+    r->rank_count = ts_replay_device_count(replay);
+    r->ranks = calloc(r->rank_count + 1, sizeof *r->ranks);
+    if (!r->ranks) return false;
+    for (size_t i = 0; ts_replay_device(replay, i, &device); i++) {
+        r->ranks[i].file = device.file;
+        r->ranks[i].device = device.track;
+    }
+    return true;
+}
+
+// Arrivals and ends; what waits for what comes after, when the last is known.
+static void meet(ranks_meeting *m, const ts_replay *replay, const lanes *l,
+                 const names_index *names, const ranks_member *members,
+                 size_t count)
+{
+    int64_t first_end = INT64_MAX;
+    ts_operation op;
+    memset(m, 0, sizeof *m);
+    m->first_ns = INT64_MAX;
+    m->last_ns = m->end_ns = INT64_MIN;
+    m->members = (uint32_t)count;
+    m->group = names->of[members->operation];
+    for (size_t i = 0; i < count; i++) {
+        ts_replay_operation(replay, members[i].operation, &op);
+        const int64_t start = op.recorded_start_ns, end = op.recorded_end_ns;
+        if (start < m->first_ns) {
+            m->first_ns = start;
+            m->earliest = members[i].operation;
+        }
+        if (start > m->last_ns) {
+            m->last_ns = start;
+            m->last = (uint32_t)lanes_device(l, op.file, op.device);
+            m->operation = members[i].operation;
+        }
+        if (end > m->end_ns) m->end_ns = end;
+        if (end < first_end) first_end = end;
+    }
+    m->end_spread_ns = m->end_ns - first_end;
+}
+
+static bool charge(ranks_result *r, ranks_meeting *m, size_t index,
+                   const ts_replay *replay, const lanes *l,
+                   const ranks_member *members)
+{
+    ts_operation op;
+    for (size_t i = 0; i < m->members; i++) {
+        ts_replay_operation(replay, members[i].operation, &op);
+        const size_t rank = lanes_device(l, op.file, op.device);
+        ranks_rank *const of = &r->ranks[rank];
+        const int64_t waited = m->last_ns - op.recorded_start_ns;
+        of->meetings++;
+        of->in_ns += op.recorded_end_ns - op.recorded_start_ns;
+        of->lasts += members[i].operation == m->operation;
+        if (!waited) continue;
+        of->waited_ns += waited;
+        r->ranks[m->last].caused_ns += waited;
+        m->waited_ns += waited;
+        if (!sums_add(&r->pairs, (uint64_t)rank << 32 | m->last, waited,
+                      m->operation))
+            return false;
+    }
+    r->waited_ns += m->waited_ns;
+    return sums_add(&r->names, m->group, m->waited_ns, index);
+}
+
+static int dearest_first(const void *left, const void *right)
+{
+    const ranks_meeting *const a = left, *const b = right;
+    if (a->waited_ns != b->waited_ns)
+        return a->waited_ns > b->waited_ns ? -1 : 1;
+    return (a->operation > b->operation) - (a->operation < b->operation);
+}
+
+static bool take_meetings(ranks_result *r, const ts_replay *replay,
+                          const lanes *l, const names_index *names,
+                          const ranks_member *members, size_t count)
+{
+    r->meetings = malloc((count / 2 + 1) * sizeof *r->meetings);
+    if (!r->meetings) return false;
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+        while (end < count && members[end].join == members[i].join)
+            end++;
+        if (end - i > 1) {
+            ranks_meeting *const m = &r->meetings[r->meeting_count];
+            meet(m, replay, l, names, members + i, end - i);
+            if (!charge(r, m, r->meeting_count, replay, l, members + i))
+                return false;
+            r->meeting_count++;
+        }
+        i = end;
+    }
+    qsort(r->meetings, r->meeting_count, sizeof *r->meetings, dearest_first);
+    sums_sort(&r->pairs);
+    sums_sort(&r->names);
+    return true;
+}
+
+bool ranks_open(ranks_result *r, const ts_replay *replay,
+                const names_index *names)
+{
+    lanes l = { 0 };
+    size_t count;
+    memset(r, 0, sizeof *r);
+    ranks_member *const members = list_members(replay, &count);
+    const bool ok = members && lanes_open(&l, replay) &&
+                    take_ranks(r, replay) &&
+                    take_meetings(r, replay, &l, names, members, count);
+    lanes_close(&l);
+    free(members);
+    return ok;
+}
+
+void ranks_close(ranks_result *r)
+{
+    free(r->ranks);
+    free(r->meetings);
+    sums_close(&r->pairs);
+    sums_close(&r->names);
+    memset(r, 0, sizeof *r);
+}

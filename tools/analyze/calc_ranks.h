@@ -1,0 +1,49 @@
+/*
+    calc_ranks.h - who waits for whom in collectives
+
+    A rank is a device of a file, as ts_replay_device counts. A meeting is a
+    collective, or a send and its receive, of which the traces of two ranks at
+    least are there. A member waits from its own arrival to the last one.
+*/
+#ifndef TS_CALC_RANKS_H
+#define TS_CALC_RANKS_H
+
+#include "tools/analyze/calc_names.h"
+#include "tools/analyze/calc_sums.h"
+
+typedef struct ranks_meeting {
+    uint32_t group;            // of names, of its first member
+    uint32_t members;          // that are there
+    int64_t first_ns, last_ns; // arrivals
+    int64_t end_ns;            // of the last member
+    int64_t end_spread_ns;     // between the ends: what clocks are off
+    int64_t waited_ns;         // by all members
+    uint32_t last;             // rank that came last
+    uint32_t operation;        // of that rank
+    uint32_t earliest;         // operation that came first
+} ranks_meeting;
+
+typedef struct ranks_rank {
+    uint32_t file, device;    // track
+    uint64_t meetings, lasts; // took part in, came last
+    int64_t waited_ns;        // for others
+    int64_t caused_ns;        // others waited for it
+    int64_t in_ns;            // its collectives took
+} ranks_rank;
+
+typedef struct ranks_result {
+    ranks_rank *ranks;
+    size_t rank_count;
+    ranks_meeting *meetings; // the most waited in first
+    size_t meeting_count;
+    int64_t waited_ns; // by all
+    sums pairs;        // rank that waited << 32 | rank it waited for
+    sums names;        // time waited in meetings, by group
+} ranks_result;
+
+// False without memory. Close it in any case.
+bool ranks_open(ranks_result *result, const ts_replay *replay,
+                const names_index *names);
+void ranks_close(ranks_result *result);
+
+#endif // TS_CALC_RANKS_H
