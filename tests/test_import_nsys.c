@@ -235,6 +235,56 @@ static void records_waits_and_syncs_find_each_other(void **state)
 
 /* ---- The real file ------------------------------------------------------ */
 
+#define SYNCS \
+    "INSERT INTO StringIds VALUES (20, 'cudaEventRecord_v3020')," \
+    "(21, 'cuEventRecord');" \
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER," \
+    "end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER," \
+    "correlationId INTEGER, globalPid INTEGER, syncType INTEGER," \
+    "eventId INTEGER, eventSyncId INTEGER);"
+#define WAIT(time, correlation, sync) \
+    "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (" time "," time \
+    ", 0, 2, 9, " correlation ", " P10 ", 2, 5, " sync ");"
+#define RECORDS \
+    CALL("10, 14", T11, "1", "20") \
+    CALL("11, 13", T11, "1", "21") \
+    CALL("20, 24", T11, "2", "20") CALL("30, 34", T11, "3", "20")
+
+static char *dump_of(const char *sql)
+{
+    imported i = import_into(sql_file(sql), fixture_path(1, "out.sbt"));
+    char *const text = import_dump(&i);
+    import_done(&i);
+    return text;
+}
+
+// The second record of the process has number 101, and so on.
+static void waits_find_the_calls_of_their_records_by_order(void **state)
+{
+    (void)state;
+    char *const text = dump_of(
+        STRINGS KERNELS CALLS KERNEL("5, 6", "1, 2, 9, 90, " P10, "2, 2, 2")
+            SYNCS RECORDS WAIT("25", "4", "101") WAIT("35", "5", "102")
+                WAIT("36", "6", "100") WAIT("37", "7", "99"));
+    assert_non_null(strstr(text, "correlation=4 id=5 record=2\n"));
+    assert_non_null(strstr(text, "correlation=5 id=5 record=3\n"));
+    assert_non_null(strstr(text, "correlation=6 id=5 record=1\n"));
+    assert_non_null(strstr(text, "correlation=7 id=5\n")); // before them all
+    free(text);
+}
+
+// Numbers that count something else lead to no record.
+static void numbers_that_count_no_records_are_not_believed(void **state)
+{
+    (void)state;
+    char *const text = dump_of(
+        STRINGS KERNELS CALLS KERNEL("5, 6", "1, 2, 9, 90, " P10, "2, 2, 2")
+            SYNCS RECORDS WAIT("15", "4", "100") WAIT("25", "5", "110")
+                WAIT("35", "6", "120"));
+    assert_null(strstr(text, "record="));
+    free(text);
+}
+
 static void the_real_file_arrives_whole(void **state)
 {
     (void)state;
@@ -266,12 +316,12 @@ static void the_real_file_arrives_whole(void **state)
         ROWS("StringIds") + 1 + 1 + // start of the session, its details
         ROWS("META_DATA_EXPORT") + ROWS("META_DATA_CAPTURE") +
         ROWS("TARGET_INFO_SYSTEM_ENV") + ROWS("TARGET_INFO_CUDA_STREAM") +
-        ROWS("ThreadNames") + ROWS("PROCESSES");
+        ROWS("ThreadNames") + ROWS("PROCESSES") +
+        ROWS("NVTX_PAYLOAD_SCHEMA_ENTRIES");
     const uint64_t unread =
         import_tallied(&job->homeless, "ANALYSIS_FILE") +
         import_tallied(&job->homeless, "ProcessStreams") +
-        import_tallied(&job->homeless, "NVTX_PAYLOAD_SCHEMAS") +
-        import_tallied(&job->homeless, "NVTX_PAYLOAD_SCHEMA_ENTRIES");
+        import_tallied(&job->homeless, "NVTX_PAYLOAD_SCHEMAS");
     assert_int_equal(job->rows, events + described + unread);
     import_replays_exactly(&i, 4612);
     import_done(&i);
@@ -288,6 +338,8 @@ int main(void)
         cmocka_unit_test(context_tables_name_the_null_stream),
         cmocka_unit_test(copies_sets_and_graph_nodes_arrive),
         cmocka_unit_test(records_waits_and_syncs_find_each_other),
+        cmocka_unit_test(waits_find_the_calls_of_their_records_by_order),
+        cmocka_unit_test(numbers_that_count_no_records_are_not_believed),
         cmocka_unit_test(the_real_file_arrives_whole),
     };
     return cmocka_run_group_tests(tests, fixture_begin, fixture_end);

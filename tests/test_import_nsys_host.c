@@ -92,6 +92,62 @@ static void payloads_of_nccl_describe_its_kernels(void **state)
         expected);
 }
 
+// A head of 24 bytes of data, 56 in all; 77, 4096, 3, -2.
+#define LAYOUTS \
+    "CREATE TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES (domainId INTEGER," \
+    "  schemaId INTEGER, idx INTEGER, flags INTEGER, type INTEGER," \
+    "  name TEXT, offset INTEGER);" \
+    "INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES VALUES" \
+    "  (1, 7, 2, NULL, 5, 'Peer rank', 16)," \
+    "  (1, 7, 0, NULL, 18, 'NCCL communicator ID', NULL)," \
+    "  (1, 7, 1, NULL, 22, 'Message size [bytes]', 8)," \
+    "  (1, 7, 3, NULL, 13, 'below', 20)," \
+    "  (1, 7, 4, 16, 5, 'an array', 0)," \
+    "  (1, 7, 5, NULL, 18, 'beyond the end', 17)," \
+    "  (1, 7, 0, NULL, 18, 'NCCL communicator ID', NULL);"
+#define PAYLOADS \
+    "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER," \
+    "  eventType INTEGER, text TEXT, globalTid INTEGER," \
+    "  domainId INTEGER, binaryData TEXT);" \
+    "INSERT INTO NVTX_EVENTS VALUES (10, 90, 59, 'ncclAllReduce', " T11 \
+    ", 1, x'010000000000000007000000000000001800000000000000" \
+    "38000000000000004D000000000000000010000000000000" \
+    "03000000FEFF0000')," \
+    "(100, 110, 59, 'short', " T11 ", 1, x'0100')," \
+    "(1, NULL, 75, 'NCCL', " T11 ", 1, NULL);"
+
+// The same in binary form, twice told, and parts of it that are none of ours.
+static void binary_payloads_are_read_by_their_layouts(void **state)
+{
+    (void)state;
+    char expected[2048];
+    snprintf(expected, sizeof expected,
+             "10+80 zone on process 10/thread 11 site=ncclAllReduce/NCCL\n"
+             "10+0 zone_arg on process 10/thread 11 site=ncclAllReduce/NCCL "
+             "name=NCCL communicator ID type=1 value=77\n"
+             "10+0 zone_arg on process 10/thread 11 site=ncclAllReduce/NCCL "
+             "name=Message size [bytes] type=1 value=4096\n"
+             "10+0 zone_arg on process 10/thread 11 site=ncclAllReduce/NCCL "
+             "name=Peer rank type=1 value=3\n"
+             "10+0 zone_arg on process 10/thread 11 site=ncclAllReduce/NCCL "
+             "name=below type=1 value=-2\n"
+             "20+10 api_call on process 10/thread 11 name=cudaLaunchKernel "
+             "correlation=5\n"
+             "40+10 collective on device 0/context 1/stream 9 correlation=5 "
+             "thread=process 10/thread 11 site=ncclAllReduce/NCCL "
+             "name=AllReduce communicator=%" PRId64 " size=4096 type=8 peer=4 "
+             "launch=ncclDevKernel_AllReduce_Sum_f32_RING_LL(int)<<<4.2.1, "
+             "64.1.1>>> r32 s16+32 l8\n"
+             "100+10 zone on process 10/thread 11 site=short/NCCL\n"
+             "no place NVTX_EVENTS: unknown binary payloads 1\n",
+             (int64_t)import_communicator("77", 2));
+    sql_expect(STRINGS KERNELS CALLS KERNEL("40, 50", "0, 1, 9, 5, " P10,
+                                            "6, 6, "
+                                            "NULL")
+                   CALL("20, 30", T11, "5", "4") LAYOUTS PAYLOADS,
+               expected);
+}
+
 static void other_tables_of_ranges_become_zones(void **state)
 {
     (void)state;
@@ -242,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nvtx_ranges_marks_and_names_arrive),
         cmocka_unit_test(payloads_of_nccl_describe_its_kernels),
+        cmocka_unit_test(binary_payloads_are_read_by_their_layouts),
         cmocka_unit_test(other_tables_of_ranges_become_zones),
         cmocka_unit_test(metrics_memory_graphs_and_messages_arrive),
         cmocka_unit_test(gpus_get_their_properties_and_numbers),

@@ -87,6 +87,9 @@ void import_rows_close(import_rows *rows);
 // NULL with size 0: NULL, or no text. Valid until the next row.
 const char *import_rows_text(import_rows *rows, size_t column, size_t *size);
 // False: NULL, or neither number.
+// The bytes of a BLOB, or of a text; NULL: it is neither.
+const uint8_t *import_rows_bytes(import_rows *rows, size_t column,
+                                 size_t *size);
 bool import_rows_real(import_rows *rows, size_t column, double *value);
 // What the table calls a column; "" if it lacks it.
 const char *import_rows_column(const import_rows *rows, size_t column);

@@ -1,4 +1,4 @@
-// import_sqlite_file.c - what a database is known to hold before it is read
+// import_sqlite_file.c - what a database holds before it is read, bytes of rows
 #include "tools/import/import_sqlite.h"
 
 #ifdef TRACESMITH_SQLITE
@@ -42,4 +42,22 @@ uint64_t import_sqlite_rows(sqlite3 *handle, const char *table)
     return last > 0 ? (uint64_t)last : 0;
 }
 
-#endif // TRACESMITH_SQLITE
+const uint8_t *import_rows_bytes(import_rows *rows, size_t column, size_t *size)
+{
+    const int i = rows->place[column]; // 0, the dummy: there is none
+    const int type = sqlite3_column_type(rows->statement, i);
+    *size = 0;
+    if (type != SQLITE_BLOB && type != SQLITE_TEXT) return NULL;
+    const uint8_t *const bytes = sqlite3_column_blob(rows->statement, i);
+    if (bytes) *size = (size_t)sqlite3_column_bytes(rows->statement, i);
+    return bytes;
+}
+
+#else
+
+const uint8_t *import_rows_bytes(import_rows *rows, size_t column, size_t *size)
+{
+    return (const uint8_t *)import_rows_text(rows, column, size);
+}
+
+#endif

@@ -357,6 +357,7 @@ static bool import(import_job *job)
     import_map_free(&n.lane_of);
     import_map_free(&n.device_of);
     import_map_free(&n.calls);
+    free(n.fields);
     import_map_free(&n.records);
     import_map_free(&n.late);
     free(n.lanes);

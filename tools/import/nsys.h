@@ -4,8 +4,10 @@
     nsys.c         the format: who is who (processes, devices, streams)
     nsys_about.c   what the file says about itself and the machine
     nsys_gpu.c     what ran on devices
+    nsys_events.c  which call recorded what a wait waits for
     nsys_host.c    calls of functions, samples of counters
     nsys_nvtx.c    ranges and marks that programs make
+    nsys_payload.c what ranges carry in binary form
 */
 #ifndef TS_IMPORT_NSYS_H
 #define TS_IMPORT_NSYS_H
@@ -44,6 +46,9 @@ typedef struct nsys {
     nsys_gpu_of *gpus;
     size_t gpu_count;
 
+    struct nsys_field *fields; // of payloads, by domain and schema
+    size_t field_count;
+
     import_map calls;   // by nameId: number of the name without its version
     import_map records; // by process and eventSyncId: correlation
     import_map late;    // by correlation: index into events, from 1
@@ -69,6 +74,31 @@ void nsys_tell_device(nsys *n, int64_t global, int64_t context, int64_t device);
 // The track of an operation; 0: no device, which is counted as bad.
 uint32_t nsys_stream(nsys *n, int64_t global, int64_t device, int64_t context,
                      int64_t stream, int64_t time_ns);
+
+// What a field of a payload means, if NCCL says it.
+typedef enum nsys_meaning {
+    NSYS_ANYTHING,
+    NSYS_COMMUNICATOR,
+    NSYS_MESSAGE_SIZE,
+    NSYS_PEER
+} nsys_meaning;
+
+enum { NSYS_VALUES = 32 }; // of one payload; others are left out
+typedef struct nsys_value {
+    uint32_t name; // of SBT
+    nsys_meaning meaning;
+    bool is_real;
+    double real;   // if it is
+    uint64_t bits; // if not
+} nsys_value;
+
+// Reads the layouts of payloads; then values of one. 0: nothing that is known.
+void nsys_read_payloads(nsys *n);
+size_t nsys_decode(const nsys *n, const uint8_t *bytes, size_t size,
+                   nsys_value values[NSYS_VALUES]);
+
+// Where no table tells the calls of records: by their order.
+void nsys_guess_records(nsys *n);
 
 void nsys_read_about(nsys *n);
 void nsys_read_gpu(nsys *n);

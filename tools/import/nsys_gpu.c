@@ -335,6 +335,7 @@ void nsys_read_gpu(nsys *n)
     read_copies(n);
     read_sets(n);
     read_records(n); // before what waits for them
+    if (!n->records.count) nsys_guess_records(n);
     read_syncs(n);
     read_graphs(n);
     read_memory(n);

@@ -61,7 +61,9 @@ typedef struct nvtx {
     import_map categories; // by process, domain and category: name
     nvtx_open *open;
     size_t open_count, open_room;
-    uint64_t spans; // ids given to ranges without one
+    uint64_t spans;                 // ids given to ranges without one
+    nsys_value values[NSYS_VALUES]; // of the row's binary payload
+    size_t value_count;
 } nvtx;
 
 static ts_text text_of(nvtx *x, import_rows *rows)
@@ -160,8 +162,23 @@ static void take_payload(nvtx *x, import_rows *rows, uint32_t thread,
     if (text.size)
         import_zone_text(job, thread, start_ns, site, name, text.text,
                          text.size);
-    text.text = import_rows_text(rows, BINARY, &text.size);
-    if (text.size) import_homeless(job, "NVTX_EVENTS: binary payloads", 28);
+    for (size_t i = 0; i < x->value_count; i++)
+        if (x->values[i].is_real)
+            import_zone_double(job, thread, start_ns, site, x->values[i].name,
+                               x->values[i].real);
+        else
+            import_zone_int(job, thread, start_ns, site, x->values[i].name,
+                            (int64_t)x->values[i].bits);
+}
+
+// The values of a row's binary payload, if it has one.
+static void read_binary(nvtx *x, import_rows *rows)
+{
+    size_t size;
+    const uint8_t *const bytes = import_rows_bytes(rows, BINARY, &size);
+    x->value_count = size ? nsys_decode(x->n, bytes, size, x->values) : 0;
+    if (size && !x->value_count)
+        import_homeless(x->n->job, "NVTX_EVENTS: unknown binary payloads", 36);
 }
 
 // The digits behind "KEY": in a JSON object; size 0: none.
@@ -184,10 +201,23 @@ static ts_text json_digits(ts_text json, const char *key)
     return (ts_text){ "", 0 };
 }
 
+// A communicator is known by its digits, whatever the form.
+static void take_fact(const nsys_value *value, import_facts *facts)
+{
+    const cli_text digits = cli_format("%" PRIu64, value->bits);
+    if (value->is_real) return;
+    if (value->meaning == NSYS_COMMUNICATOR && value->bits)
+        facts->communicator = import_communicator(digits.s, strlen(digits.s));
+    else if (value->meaning == NSYS_MESSAGE_SIZE)
+        facts->size = value->bits;
+    else if (value->meaning == NSYS_PEER && value->bits < INT32_MAX)
+        facts->peer = (uint32_t)value->bits + 1;
+}
+
 /*
     NCCL names its calls in a domain of its own and tells their communicator,
-    size and peer as a payload, which is here if it was exported as JSON.
-    False: this is no collective of it.
+    size and peer as a payload, as JSON or in binary form. False: this is no
+    collective of it.
 */
 static bool nccl_facts(nvtx *x, import_rows *rows, ts_text name,
                        import_facts *facts)
@@ -213,6 +243,8 @@ static bool nccl_facts(nvtx *x, import_rows *rows, ts_text name,
         facts->size = (uint64_t)number;
     if (import_number(peer.text, peer.size, &number) && number < UINT32_MAX)
         facts->peer = (uint32_t)number + 1;
+    for (size_t i = 0; i < x->value_count; i++)
+        take_fact(&x->values[i], facts);
     return true;
 }
 
@@ -400,6 +432,7 @@ static void take_row(nvtx *x, import_rows *rows)
         return;
     }
     const ts_text text = text_of(x, rows);
+    read_binary(x, rows);
     if (!text.size) import_flaw(x->n->job, "unknown_name");
     if (rows->wrong & ~(UINT64_C(1) << START | UINT64_C(1) << END))
         import_flaw(x->n->job, "wrong_type");
@@ -415,6 +448,7 @@ void nsys_read_nvtx(nsys *n)
 {
     nvtx x = { .n = n };
     import_rows rows;
+    nsys_read_payloads(n);
     read_names(&x);
     import_rows_open(&rows, n->db, "NVTX_EVENTS", columns, COLUMNS, texts);
     while (import_rows_next(&rows))
