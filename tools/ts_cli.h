@@ -74,6 +74,9 @@ int cli_finish(const cli_tool *tool, int code);
 // is no time.
 bool cli_parse_time(const char *text, int64_t *ns);
 
+// Whether `pattern` matches all of `text`; * stands for any characters.
+bool cli_matches(const char *pattern, size_t pattern_size, const char *text,
+                 size_t size);
 // Whether `name` matches one of the patterns of a comma-separated list, in
 // which * stands for any characters.
 bool cli_list_has(const char *list, const char *name, size_t size);

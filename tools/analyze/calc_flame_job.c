@@ -12,6 +12,7 @@ typedef struct gather {
     calc_map frames; // file, module and offset to name
     calc_map labels; // file, kind and label to name
     size_t count;    // operations
+    bool use_stacks;
 } gather;
 
 static bool is_work(ts_event_kind kind)
@@ -71,7 +72,8 @@ static uint32_t label_name(gather *g, const ts_operation *o)
 static bool look_at_file(gather *g, ts_replay *replay, uint32_t file)
 {
     size_t stack_count, site_count, count = 0, room = 0;
-    const uint32_t *const stacks = analyze_stacks(g->job, file, &stack_count);
+    const uint32_t *const stacks =
+        g->use_stacks ? analyze_stacks(g->job, file, &stack_count) : NULL;
     const uint64_t *const sites =
         analyze_column(g->job, file, TS_COLUMN_SITE, &site_count);
     ts_reader *const reader = analyze_reader(g->job, file);
@@ -137,11 +139,12 @@ static bool put_weights(gather *g, ts_replay *replay)
     return true;
 }
 
-bool flame_of_devices(analyze_job *job, path_tree *p, flame_sums *sums)
+bool flame_nodes(analyze_job *job, path_tree *p, bool stacks, flame_sums *sums,
+                 uint32_t **nodes)
 {
-    gather g = { .job = job, .p = p, .sums = sums };
+    gather g = { .job = job, .p = p, .sums = sums, .use_stacks = stacks };
     *sums = (flame_sums){ 0 };
-    if (!paths_open(p)) return false;
+    *nodes = NULL;
     ts_replay *const replay = analyze_replay(job);
     if (!replay) return true;
     ts_operation o;
@@ -149,11 +152,21 @@ bool flame_of_devices(analyze_job *job, path_tree *p, flame_sums *sums)
         g.count++;
     g.nodes = malloc((g.count + 1) * sizeof *g.nodes);
     bool ok = g.nodes != NULL;
+    if (ok) memset(g.nodes, 0xFF, (g.count + 1) * sizeof *g.nodes);
     for (uint32_t f = 0; ok && f < job->file_count; f++)
         ok = look_at_file(&g, replay, f);
-    ok = ok && put_weights(&g, replay);
     calc_map_close(&g.stacks);
     calc_map_close(&g.frames);
+    *nodes = g.nodes;
+    return ok;
+}
+
+bool flame_of_devices(analyze_job *job, path_tree *p, flame_sums *sums)
+{
+    gather g = { .job = job, .p = p, .sums = sums };
+    if (!paths_open(p)) return false;
+    const bool ok = flame_nodes(job, p, true, sums, &g.nodes) &&
+                    (!g.nodes || put_weights(&g, analyze_replay(job)));
     calc_map_close(&g.labels);
     free(g.nodes);
     return ok;

@@ -30,7 +30,7 @@ typedef enum diff_subject {
 #define X(name, text, title) DIFF_##name,
     DIFF_SUBJECTS(X)
 #undef X
-    DIFF_SUBJECT_LIMIT
+        DIFF_SUBJECT_LIMIT
 } diff_subject;
 const char *diff_subject_name(diff_subject subject);
 
@@ -42,8 +42,8 @@ typedef struct diff_sample { // of a row in a step
 // What a row is on one side.
 typedef struct diff_part {
     uint64_t count, in_steps;
-    int64_t total;     // ns; memory: bytes
-    int64_t *values;   // durations, in order; every stride-th of them
+    int64_t total;   // ns; memory: bytes
+    int64_t *values; // durations, in order; every stride-th of them
     size_t value_count, value_room;
     uint32_t stride;
     diff_sample *steps; // sums of steps in which there are any
@@ -53,7 +53,7 @@ typedef struct diff_part {
     int64_t center;    // median of the samples
     size_t sample_count;
     int64_t longest_ns, longest_from_ns; // where it is
-    uint32_t longest_file, longest; // operation, TS_NODE_NONE: it is none
+    uint32_t longest_file, longest;      // operation, TS_NODE_NONE: it is none
 } diff_part;
 
 // Of a p-value: 1 is certain to be noise.
@@ -63,9 +63,11 @@ typedef struct diff_row {
     diff_subject subject;
     ts_text name; // lives as long as the jobs
     diff_part parts[2];
-    bool by_step; // samples are sums of steps, else single durations
-    bool tested;  // there are samples enough
+    bool by_step;         // samples are sums of steps, else single durations
+    bool tested;          // there are samples enough
     uint64_t p, adjusted; // of DIFF_CERTAIN; adjusted for the subject's rows
+    bool tested_singles;  // likewise of the durations, whatever the samples
+    uint64_t p_singles;
 } diff_row;
 
 typedef struct diff_stream { // one that both sides have
@@ -73,14 +75,14 @@ typedef struct diff_stream { // one that both sides have
     uint64_t counts[2];  // operations
     uint64_t pairs_gone; // neighbours in A that are none in B
     uint64_t pairs_new;
-    bool same; // the same operations in the same order
+    bool same;         // the same operations in the same order
     uint32_t first[2]; // the first that differ; TS_NODE_NONE: the end
 } diff_stream;
 
 typedef struct diff_side {
     analyze_job job;
     names_index names;
-    steps_result steps; // count 0: none
+    steps_result steps;       // count 0: none
     int64_t start_ns, end_ns; // makespan
     ts_timeline_figures total;
     bool has_work, has_memory;
@@ -93,7 +95,7 @@ typedef struct diff {
     diff_row *rows; // by subject; within one as they were found
     size_t row_count, row_room;
     calc_map index;
-    bool by_step; // both sides have steps that can be compared
+    bool by_step;   // both sides have steps that can be compared
     uint64_t alpha; // of DIFF_CERTAIN: p below it is no noise
     diff_stream *streams;
     size_t stream_count, stream_room;
@@ -190,7 +192,7 @@ typedef struct diff_hit { // a row that a gate looks at
 
 enum { DIFF_LIMITS = 3 };
 typedef struct diff_gate {
-    char *text; // as given
+    char *text;        // as given
     uint32_t subjects; // bits
     char *pattern;     // of names; NULL: all
     diff_metric metric;

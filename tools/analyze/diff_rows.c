@@ -28,12 +28,10 @@ diff_row *diff_row_of(diff *d, diff_subject subject, ts_text name)
     for (;; hash++) { // what has the same hash takes the next one
         const uint32_t at = calc_map_get(&d->index, hash);
         if (at == CALC_NONE) break;
-        if (d->rows[at].subject == subject &&
-            same_text(d->rows[at].name, name))
+        if (d->rows[at].subject == subject && same_text(d->rows[at].name, name))
             return &d->rows[at];
     }
-    if (!calc_room(&d->rows, &d->row_room, d->row_count + 1,
-                   sizeof *d->rows) ||
+    if (!calc_room(&d->rows, &d->row_room, d->row_count + 1, sizeof *d->rows) ||
         !calc_map_set(&d->index, hash, (uint32_t)d->row_count))
         return NULL;
     d->rows[d->row_count] = (diff_row){ .subject = subject, .name = name };
@@ -105,7 +103,7 @@ uint32_t diff_step_at(const diff_side *side, int64_t time_ns)
             low = middle + 1;
     }
     return low < s->count && s->steps[low].start_ns <= time_ns ? (uint32_t)low
-                                                              : TS_NODE_NONE;
+                                                               : TS_NODE_NONE;
 }
 
 /* ---- Samples ------------------------------------------------------------ */
@@ -150,39 +148,62 @@ static size_t single_samples(const diff_part *p, int64_t *to)
     return count;
 }
 
-// Subjects of which each step gives a sum that can be compared.
+// Steps tell of a row if it is in them on both sides, but for a tenth.
 static bool has_steps(const diff *d, const diff_row *row)
 {
-    return d->by_step && row->subject != DIFF_STEP &&
-           row->subject != DIFF_LATENCY && row->subject != DIFF_MEMORY &&
-           row->subject != DIFF_MAKESPAN;
+    if (!d->by_step || row->subject == DIFF_STEP ||
+        row->subject == DIFF_LATENCY || row->subject == DIFF_MEMORY ||
+        row->subject == DIFF_MAKESPAN)
+        return false;
+    for (int side = 0; side < 2; side++)
+        if (row->parts[side].in_steps <
+            row->parts[side].count - row->parts[side].count / 10)
+            return false;
+    return true;
 }
 
-static bool test_row(const diff *d, diff_row *row, int64_t *samples[3])
+static void describe(diff_part *p, int64_t *samples, size_t count,
+                     int64_t *room)
+{
+    p->sample_count = count;
+    sums_order(samples, count);
+    p->center = sums_quantile(samples, count, 500);
+    p->deviation = sums_deviation(samples, count, p->center, room);
+}
+
+static bool enough(const diff_row *row, const size_t counts[2])
+{
+    return counts[0] >= DIFF_SAMPLES_LEAST && counts[1] >= DIFF_SAMPLES_LEAST &&
+           row->parts[0].count && row->parts[1].count;
+}
+
+// samples: room for those of both sides, and for as many more.
+static void test_row(const diff *d, diff_row *row, int64_t *samples[3])
 {
     size_t counts[2];
+    row->p = row->adjusted = row->p_singles = DIFF_CERTAIN;
+    for (int side = 0; side < 2; side++) {
+        counts[side] = single_samples(&row->parts[side], samples[side]);
+        describe(&row->parts[side], samples[side], counts[side], samples[2]);
+    }
+    row->tested = row->tested_singles = enough(row, counts);
+    if (row->tested)
+        row->p = row->p_singles =
+            diff_u_test(samples[0], counts[0], samples[1], counts[1]);
+    row->by_step = has_steps(d, row);
     for (int side = 0; side < 2; side++) {
         diff_part *const p = &row->parts[side];
-        int64_t *const own = samples[side];
-        merge_steps(p);
-        row->by_step = has_steps(d, row);
-        counts[side] = row->by_step ? step_samples(d, row, side, own)
-                                    : single_samples(p, own);
-        p->sample_count = counts[side];
-        sums_order(own, counts[side]);
-        p->center = sums_quantile(own, counts[side], 500);
-        p->deviation =
-            sums_deviation(own, counts[side], p->center, samples[2]);
         sums_order(p->values, p->value_count);
         p->median = sums_quantile(p->values, p->value_count, 500);
+        merge_steps(p);
+        if (!row->by_step) continue;
+        counts[side] = step_samples(d, row, side, samples[side]);
+        describe(p, samples[side], counts[side], samples[2]);
     }
-    row->tested = counts[0] >= DIFF_SAMPLES_LEAST &&
-                  counts[1] >= DIFF_SAMPLES_LEAST && row->parts[0].count &&
-                  row->parts[1].count;
-    row->p = row->adjusted = DIFF_CERTAIN;
+    if (!row->by_step) return;
+    row->tested = enough(row, counts);
     if (row->tested)
         row->p = diff_u_test(samples[0], counts[0], samples[1], counts[1]);
-    return true;
 }
 
 // p-values of the rows of a subject, for one another.
@@ -213,7 +234,7 @@ bool diff_test_rows(diff *d)
         ok &= samples[i] != NULL;
     }
     for (size_t i = 0; ok && i < d->row_count; i++) {
-        ok = test_row(d, &d->rows[i], samples);
+        test_row(d, &d->rows[i], samples);
         for (int side = 0; side < 2; side++)
             d->thinned |= d->rows[i].parts[side].stride > 1;
     }

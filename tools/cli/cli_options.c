@@ -74,9 +74,8 @@ bool cli_parse_time(const char *text, int64_t *ns)
     return true;
 }
 
-// `pattern` against all of `text`; * stands for any characters.
-static bool matches(const char *pattern, size_t pattern_size, const char *text,
-                    size_t size)
+bool cli_matches(const char *pattern, size_t pattern_size, const char *text,
+                 size_t size)
 {
     size_t p = 0, t = 0, star = SIZE_MAX, retry = 0;
     while (t < size) {
@@ -102,7 +101,7 @@ bool cli_list_has(const char *list, const char *name, size_t size)
 {
     for (;;) {
         const size_t part = strcspn(list, ",");
-        if (matches(list, part, name, size)) return true;
+        if (cli_matches(list, part, name, size)) return true;
         if (!list[part]) return false;
         list += part + 1;
     }

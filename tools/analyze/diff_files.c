@@ -1,0 +1,224 @@
+/*
+    diff_files.c - JUnit XML for build servers, Markdown for pull requests
+*/
+#include "tools/analyze/diff_tell.h"
+#include "tools/analyze/report_parts.h"
+
+static FILE *open_file(const diff *d, const char *path)
+{
+    FILE *const out = strcmp(path, "-") ? fopen(path, "w") : stdout;
+    if (!out) cli_error(d->tool, path, "%s", strerror(errno));
+    return out;
+}
+
+static bool close_file(const diff *d, const char *path, FILE *out)
+{
+    const bool lost = ferror(out) != 0;
+    if (!(out == stdout ? fflush(out) : fclose(out)) && !lost) return true;
+    cli_error(d->tool, path, "the file cannot be written");
+    return false;
+}
+
+static uint64_t failures(const diff_gates *gates)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < gates->count; i++)
+        count += gates->items[i].verdicts[DIFF_REGRESSED] > 0;
+    return count;
+}
+
+/* ---- Text of other people's making --------------------------------------- */
+
+// XML 1.0 has no control characters but three; nor is what is no UTF-8 text.
+static void put_xml(FILE *out, const char *text, size_t size)
+{
+    uint32_t code;
+    for (size_t n; (n = cli_utf8(text, size, &code)); text += n, size -= n) {
+        switch (code) {
+        case '<': fputs("&lt;", out); break;
+        case '>': fputs("&gt;", out); break;
+        case '&': fputs("&amp;", out); break;
+        case '"': fputs("&quot;", out); break;
+        case '\t':
+        case '\n':
+        case '\r': putc(' ', out); break;
+        default:
+            if (code < ' ' || (code >= 127 && code < 160) || code == 0xFFFD ||
+                (code & 0xFFFE) == 0xFFFE)
+                putc('?', out);
+            else
+                fwrite(text, 1, n, out);
+        }
+    }
+}
+
+// Nothing in it begins a tag, a link, or a further cell.
+static void put_cell(FILE *out, const char *text, size_t size)
+{
+    uint32_t code;
+    for (size_t n; (n = cli_utf8(text, size, &code)); text += n, size -= n) {
+        if (code < 128 && code > ' ' &&
+            strchr("\\`*_{}[]<>()#+!|~&$@", (int)code))
+            putc('\\', out);
+        if (code < ' ' || (code >= 127 && code < 160) || code == 0xFFFD)
+            putc('?', out);
+        else
+            fwrite(text, 1, n, out);
+    }
+}
+
+static cli_text amount(const diff *d, const diff_row *row, diff_metric metric,
+                       int side)
+{
+    const diff_number n = diff_value(d, row, metric, side);
+    const int64_t value = n.number / n.of;
+    if (metric == DIFF_COUNT) return cli_count((uint64_t)value);
+    return row->subject == DIFF_MEMORY ? cli_bytes((uint64_t)value)
+                                       : cli_time(value);
+}
+
+/* ---- JUnit -------------------------------------------------------------- */
+
+// As build servers read it: one case for each gate.
+// Source: the schema of Apache Ant's JUnit task, as Jenkins publishes it.
+static void put_case(FILE *out, const diff *d, const diff_gate *g)
+{
+    fputs("    <testcase classname=\"ts-diff\" name=\"", out);
+    put_xml(out, g->text, strlen(g->text));
+    if (g->verdicts[DIFF_REGRESSED]) {
+        fprintf(out,
+                "\">\n      <failure message=\"%" PRIu64
+                " of %zu beyond the limit\" type=\"regression\">",
+                g->verdicts[DIFF_REGRESSED], g->hit_count);
+        for (size_t i = 0; i < g->hit_count; i++) {
+            const diff_hit *const hit = &g->hits[i];
+            const diff_row *const row = &d->rows[hit->row];
+            if (hit->verdict != DIFF_REGRESSED) break;
+            putc('\n', out);
+            put_xml(out, diff_subject_name(row->subject),
+                    strlen(diff_subject_name(row->subject)));
+            putc(' ', out);
+            put_xml(out, row->name.text, row->name.size);
+            fprintf(out, ": %s (%s to %s)", diff_percent(d, row, g->metric).s,
+                    amount(d, row, g->metric, 0).s,
+                    amount(d, row, g->metric, 1).s);
+            if (hit->p < DIFF_CERTAIN) {
+                fputs(", p ", out);
+                const cli_text p = diff_p(hit->p);
+                put_xml(out, p.s, strlen(p.s));
+            }
+        }
+        fputs("\n      </failure>\n    </testcase>\n", out);
+    } else if (!g->hit_count) {
+        fputs("\">\n      <skipped message=\"neither trace has anything like "
+              "it\"/>\n    </testcase>\n",
+              out);
+    } else {
+        fputs("\"/>\n", out);
+    }
+}
+
+bool diff_junit(const diff *d, const diff_gates *gates, const char *path)
+{
+    FILE *const out = open_file(d, path);
+    uint64_t skipped = 0;
+    if (!out) return false;
+    for (size_t i = 0; i < gates->count; i++)
+        skipped += !gates->items[i].hit_count;
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+            "  <testsuite name=\"ts-diff\" tests=\"%zu\" failures=\"%" PRIu64
+            "\" errors=\"0\" skipped=\"%" PRIu64 "\">\n",
+            gates->count, failures(gates), skipped);
+    for (size_t i = 0; i < gates->count; i++)
+        put_case(out, d, &gates->items[i]);
+    fputs("  </testsuite>\n</testsuites>\n", out);
+    return close_file(d, path, out);
+}
+
+/* ---- Markdown ----------------------------------------------------------- */
+
+static void put_gates(FILE *out, const diff *d, const diff_gates *gates)
+{
+    fputs("\n| gate | | worst | A | B | change |\n"
+          "| --- | --- | --- | ---: | ---: | ---: |\n",
+          out);
+    for (size_t i = 0; i < gates->count; i++) {
+        const diff_gate *const g = &gates->items[i];
+        fputs("| ", out);
+        put_cell(out, g->text, strlen(g->text));
+        fputs(g->verdicts[DIFF_REGRESSED] ? " | **failed** | "
+              : g->hit_count              ? " | passed | "
+                                          : " | nothing like it | ",
+              out);
+        if (g->hit_count) {
+            const diff_row *const row = &d->rows[g->hits[0].row];
+            const cli_text name = diff_short(row->name);
+            put_cell(out, name.s, strlen(name.s));
+            fprintf(out, " | %s | %s | %s |\n", amount(d, row, g->metric, 0).s,
+                    amount(d, row, g->metric, 1).s,
+                    diff_percent(d, row, g->metric).s);
+        } else {
+            fputs(" | | | |\n", out);
+        }
+    }
+}
+
+static void put_value(FILE *out, const report_value *value)
+{
+    const cli_text words = report_words(*value);
+    if (report_is_unknown(*value))
+        putc('-', out);
+    else if (value->unit == REPORT_TEXT)
+        put_cell(out, diff_short(value->text).s,
+                 strlen(diff_short(value->text).s));
+    else
+        fputs(words.s, out);
+}
+
+// Its first rows and columns; JSON has all of them.
+static void put_table(FILE *out, const report_table *t, uint64_t top)
+{
+    enum { COLUMNS = 8 };
+    const size_t columns =
+        t->column_count < COLUMNS ? t->column_count : COLUMNS;
+    const size_t rows = t->row_count < top ? t->row_count : (size_t)top;
+    putc('\n', out);
+    for (size_t c = 0; c < columns; c++)
+        fprintf(out, "| %s ", t->columns[c].label);
+    fputs("|\n", out);
+    for (size_t c = 0; c < columns; c++)
+        fputs(t->columns[c].unit == REPORT_TEXT ? "| --- " : "| ---: ", out);
+    fputs("|\n", out);
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t c = 0; c < columns; c++) {
+            fputs("| ", out);
+            put_value(out, &t->values[i * t->column_count + c]);
+            putc(' ', out);
+        }
+        fputs("|\n", out);
+    }
+    if (rows < t->row_count) fprintf(out, "\n%zu more.\n", t->row_count - rows);
+}
+
+bool diff_markdown(const diff *d, const diff_gates *gates, const report *r,
+                   const char *path)
+{
+    FILE *const out = open_file(d, path);
+    if (!out) return false;
+    for (const report_section *s = r->sections; s; s = s->next) {
+        const bool first = s == r->sections;
+        const bool is_gates = !strcmp(s->name, "gates");
+        if (!first && !is_gates && !s->tables) continue;
+        fprintf(out, first ? "## " : "\n### ");
+        fprintf(out, "%s\n\n", s->title);
+        put_cell(out, s->answer.text, s->answer.size);
+        putc('\n', out);
+        if (is_gates)
+            put_gates(out, d, gates);
+        else
+            for (const report_table *t = s->tables; t; t = t->next)
+                put_table(out, t, d->sides[0].job.options.top);
+    }
+    return close_file(d, path, out);
+}

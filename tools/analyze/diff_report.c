@@ -1,0 +1,345 @@
+/*
+    diff_report.c - what changed, most important first
+*/
+#include "tools/analyze/diff_tell.h"
+
+/* ---- Rows in order ------------------------------------------------------ */
+
+static uint64_t magnitude(int64_t value)
+{
+    return value < 0 ? (uint64_t)-value : (uint64_t)value;
+}
+
+static bool matters(const diff *d, const diff_row *row)
+{
+    return diff_is_significant(d, row) || diff_is_new(row) || diff_is_gone(row);
+}
+
+typedef struct ranked_row {
+    const diff_row *row;
+    bool matters;
+    uint64_t weight;
+} ranked_row;
+
+static int by_weight(const void *left, const void *right)
+{
+    const ranked_row *const a = left, *const b = right;
+    if (a->matters != b->matters) return a->matters ? -1 : 1;
+    if (a->weight != b->weight) return a->weight > b->weight ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+// Rows of some subjects that are not the same on both sides, the important
+// ones first. NULL: no memory. The caller frees it.
+static ranked_row *changed_rows(const diff *d, uint32_t subjects, size_t *count,
+                                size_t *same)
+{
+    ranked_row *const rows = malloc((d->row_count + 1) * sizeof *rows);
+    *count = *same = 0;
+    for (size_t i = 0; rows && i < d->row_count; i++) {
+        const diff_row *const row = &d->rows[i];
+        if (!(subjects >> row->subject & 1)) continue;
+        const int64_t change = diff_change(d, row, diff_main(row->subject));
+        const bool equal = !change && !diff_change(d, row, DIFF_COUNT) &&
+                           row->parts[0].count == row->parts[1].count &&
+                           row->parts[0].median == row->parts[1].median;
+        *same += equal;
+        if (!equal)
+            rows[(*count)++] =
+                (ranked_row){ row, matters(d, row), magnitude(change) };
+    }
+    if (rows) qsort(rows, *count, sizeof *rows, by_weight);
+    return rows;
+}
+
+/* ---- Tables ------------------------------------------------------------- */
+
+diff_metric diff_main(diff_subject subject)
+{
+    return subject == DIFF_STEP || subject == DIFF_LATENCY ? DIFF_MEDIAN
+                                                           : DIFF_TOTAL;
+}
+
+const char *diff_word(const diff *d, const diff_row *row)
+{
+    const diff_metric metric = diff_main(row->subject);
+    const int64_t change = diff_change(d, row, metric);
+    const bool memory = row->subject == DIFF_MEMORY;
+    if (diff_is_new(row)) return "new";
+    if (diff_is_gone(row)) return "gone";
+    if (!change) return "same";
+    if (memory) return change > 0 ? "more" : "less";
+    if (!row->tested) return "untested";
+    if (!diff_is_significant(d, row)) return "noise";
+    return change > 0 ? "slower" : "faster";
+}
+
+static report_value value_of(const diff *d, const diff_row *row,
+                             diff_metric metric, int side)
+{
+    const diff_number n = diff_value(d, row, metric, side);
+    const report_unit unit = metric == DIFF_COUNT          ? REPORT_COUNT
+                             : row->subject == DIFF_MEMORY ? REPORT_BYTES
+                                                           : REPORT_NS;
+    if (metric == DIFF_COUNT && n.of > 1) // of a step: seldom a whole number
+        return report_factor(n.number, n.of);
+    return report_number(unit, n.of ? n.number / n.of : 0, 0);
+}
+
+static report_evidence place_of(const diff *d, const diff_row *row)
+{
+    const int side = row->parts[1].count ? 1 : 0; // gone: in A
+    const diff_part *const p = &row->parts[side];
+    report_evidence e = report_from_to(
+        p->longest_file, p->longest_from_ns,
+        p->longest_from_ns + (row->subject == DIFF_MEMORY || p->longest_ns < 1
+                                  ? 1
+                                  : p->longest_ns));
+    (void)d;
+    if (p->longest != TS_NODE_NONE) report_evidence_add(&e, p->longest);
+    return e;
+}
+
+static void put_row(const diff *d, report_table *t, const diff_row *row)
+{
+    const diff_metric metric = diff_main(row->subject);
+    const int64_t change = diff_change(d, row, metric);
+    const diff_number a = diff_value(d, row, metric, 0);
+    const cli_text p = diff_p(row->adjusted);
+    const report_value values[] = {
+        report_text(row->name),
+        value_of(d, row, metric, 0),
+        value_of(d, row, metric, 1),
+        report_number(row->subject == DIFF_MEMORY ? REPORT_BYTES : REPORT_NS,
+                      change, 0),
+        report_share(change, a.of ? a.number / a.of : 0),
+        row->tested ? report_string(p.s) : report_unknown(REPORT_TEXT),
+        report_string(diff_word(d, row)),
+        report_string(row->by_step ? "a step" : "all"),
+        value_of(d, row, DIFF_COUNT, 0),
+        value_of(d, row, DIFF_COUNT, 1),
+        value_of(d, row, DIFF_MEDIAN, 0),
+        value_of(d, row, DIFF_MEDIAN, 1),
+    };
+    const report_evidence e = place_of(d, row);
+    report_row(t, values, &e);
+}
+
+bool diff_any_changed(const diff *d, uint32_t subjects)
+{
+    size_t count, same;
+    free(changed_rows(d, subjects, &count, &same));
+    return count > 0;
+}
+
+bool diff_put_table(const diff *d, report_section *s, uint32_t subjects,
+                    const char *key, const char *title)
+{
+    static const report_column columns[] = {
+        { "name", "name", REPORT_TEXT },
+        { "a", "A", REPORT_NS },
+        { "b", "B", REPORT_NS },
+        { "change", "change", REPORT_NS },
+        { "share", "of A", REPORT_SHARE },
+        { "p", "p", REPORT_TEXT },
+        { "verdict", "verdict", REPORT_TEXT },
+        { "of", "in", REPORT_TEXT },
+        { "count_a", "count A", REPORT_COUNT },
+        { "count_b", "B", REPORT_COUNT },
+        { "median_a", "median A", REPORT_NS },
+        { "median_b", "B", REPORT_NS },
+    };
+    size_t count, same;
+    ranked_row *const rows = changed_rows(d, subjects, &count, &same);
+    if (!rows) return false;
+    if (count) {
+        report_table *const t = report_table_begin(s, key, title, columns, 12);
+        for (size_t i = 0; i < count; i++)
+            put_row(d, t, rows[i].row);
+    }
+    free(rows);
+    return true;
+}
+
+/* ---- The answer --------------------------------------------------------- */
+
+const diff_row *diff_single(const diff *d, diff_subject subject)
+{
+    for (size_t i = 0; i < d->row_count; i++)
+        if (d->rows[i].subject == subject) return &d->rows[i];
+    return NULL;
+}
+
+// Of long names the middle is left out.
+cli_text diff_short(ts_text name)
+{
+    enum { HEAD = 26, TAIL = 17 };
+    if (name.size <= HEAD + TAIL + 3)
+        return cli_format("%.*s", (int)name.size, name.text);
+    return cli_format("%.*s...%.*s", HEAD, name.text, TAIL,
+                      name.text + name.size - TAIL);
+}
+
+// The sentence may hold up to `most` of them: "gemm +12.0 %, relu new".
+// slower: those that make B so; 0: all.
+static void put_causes(const diff *d, report_section *s, int slower)
+{
+    enum { MOST = 3 };
+    uint32_t subjects =
+        1u << DIFF_KERNEL | 1u << DIFF_COPY | 1u << DIFF_COLLECTIVE;
+    if (d->by_step) subjects |= 1u << DIFF_IDLE;
+    char text[600] = "";
+    size_t count, same, size = 0, told = 0, fresh = 0, gone = 0;
+    ranked_row *const rows = changed_rows(d, subjects, &count, &same);
+    for (size_t i = 0; rows && i < count; i++) {
+        const diff_row *const row = rows[i].row;
+        const int64_t change = diff_change(d, row, DIFF_TOTAL);
+        if (row->subject == DIFF_KERNEL) {
+            fresh += diff_is_new(row);
+            gone += diff_is_gone(row);
+        }
+        if (!rows[i].matters || told == MOST ||
+            (slower && (change > 0) != (slower > 0)) || !change ||
+            diff_is_new(row) || diff_is_gone(row))
+            continue;
+        told++;
+        size += (size_t)snprintf(
+            text + size, sizeof text - size, "%s%s%s %s", size ? ", " : "",
+            row->subject == DIFF_IDLE ? "idle time by " : "",
+            diff_short(row->name).s, diff_percent(d, row, DIFF_TOTAL).s);
+    }
+    const char *const before = told ? ", " : "";
+    cli_text more = { "" };
+    if (fresh && gone)
+        more = cli_format("%s%zu kernels new, %zu gone", before, fresh, gone);
+    else if (fresh || gone)
+        more = cli_format("%s%zu kernel%s %s", before, fresh + gone,
+                          fresh + gone == 1 ? "" : "s", fresh ? "new" : "gone");
+    if (told || fresh || gone) report_answer(s, "%s%s.", text, more.s);
+    free(rows);
+}
+
+// Idle time makes up for the change, or for much of it.
+static void put_idle(const diff *d, report_section *s, int64_t whole)
+{
+    const diff_row *most = NULL;
+    int64_t change = 0;
+    for (size_t i = 0; i < d->row_count; i++) {
+        const diff_row *const row = &d->rows[i];
+        const int64_t own = diff_change(d, row, DIFF_TOTAL);
+        if (row->subject != DIFF_IDLE || (own > 0) != (whole > 0) ||
+            magnitude(own) <= magnitude(change))
+            continue;
+        most = row;
+        change = own;
+    }
+    if (!most || magnitude(change) < magnitude(whole) / 4) return;
+    report_answer(s, "Idle time by %.*s is %s %s.", (int)most->name.size,
+                  most->name.text, cli_time((int64_t)magnitude(change)).s,
+                  change > 0 ? "longer" : "shorter");
+}
+
+static bool any_matters(const diff *d, uint32_t subjects)
+{
+    for (size_t i = 0; i < d->row_count; i++)
+        if (subjects >> d->rows[i].subject & 1 && matters(d, &d->rows[i]))
+            return true;
+    return false;
+}
+
+bool diff_all_same(const diff *d)
+{
+    size_t count, same;
+    ranked_row *const rows = changed_rows(d, UINT32_MAX, &count, &same);
+    free(rows);
+    for (size_t i = 0; i < d->stream_count; i++)
+        if (!d->streams[i].same) return false;
+    return rows && !count && !d->only[0] && !d->only[1];
+}
+
+static const char *plural(uint64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
+void diff_put_answer(const diff *d, report_section *s)
+{
+    const diff_row *const row =
+        diff_single(d, d->by_step ? DIFF_STEP : DIFF_MAKESPAN);
+    if (diff_all_same(d)) {
+        report_answer(s, "No difference: the same work in the same order took "
+                         "the same time.");
+        return;
+    }
+    if (!row || !row->parts[0].count || !row->parts[1].count) {
+        report_answer(s,
+                      "Only the host can be compared: %s no work on a "
+                      "device.",
+                      d->sides[0].has_work   ? "B has"
+                      : d->sides[1].has_work ? "A has"
+                                             : "both have");
+        return;
+    }
+    const diff_metric metric = diff_main(row->subject);
+    const int64_t change = diff_change(d, row, metric);
+    const char *const what = d->by_step ? "a step takes" : "it takes";
+    const report_value a = value_of(d, row, metric, 0);
+    const report_value b = value_of(d, row, metric, 1);
+    const cli_text percent = diff_percent(d, row, metric);
+    const bool none = percent.s[0] != '+' && percent.s[0] != '-';
+    if (none)
+        report_answer(s, "B takes as long as A: %s %s instead of %s.", what,
+                      report_words(b).s, report_words(a).s);
+    else if (d->by_step && !diff_is_significant(d, row))
+        report_answer(s,
+                      "No significant difference of the whole: %s %s instead "
+                      "of %s (%s), as noise may do.",
+                      what, report_words(b).s, report_words(a).s, percent.s);
+    else
+        report_answer(s, "B is %s %s: %s %s instead of %s.", percent.s + 1,
+                      change > 0 ? "slower" : "faster", what, report_words(b).s,
+                      report_words(a).s);
+    const diff_row *const whole = diff_single(d, DIFF_MAKESPAN);
+    if (d->by_step && whole && diff_change(d, whole, DIFF_TOTAL))
+        report_answer(s, "The whole takes %s instead of %s (%s).",
+                      report_words(value_of(d, whole, DIFF_TOTAL, 1)).s,
+                      report_words(value_of(d, whole, DIFF_TOTAL, 0)).s,
+                      diff_percent(d, whole, DIFF_TOTAL).s);
+    const uint32_t work =
+        1u << DIFF_KERNEL | 1u << DIFF_COPY | 1u << DIFF_COLLECTIVE;
+    if (!any_matters(d, work))
+        report_answer(s, "No kernel, copy or collective differs by more than "
+                         "noise.");
+    put_causes(d, s, none ? 0 : change > 0 ? 1 : -1);
+    if (!d->by_step && !none) put_idle(d, s, change);
+    uint64_t reordered = 0;
+    for (size_t i = 0; i < d->stream_count; i++)
+        reordered += !d->streams[i].same;
+    if (reordered)
+        report_answer(s, "The order of work differs on %" PRIu64 " %s.",
+                      reordered, plural(reordered, "stream", "streams"));
+}
+
+void diff_put_trust(const diff *d, report_section *s)
+{
+    if (d->by_step)
+        report_trust(s, REPORT_HIGH,
+                     "tested by step: %zu of A, %zu of B; noise between runs "
+                     "is not in one trace",
+                     d->sides[0].steps.count, d->sides[1].steps.count);
+    else
+        report_trust(s, REPORT_MEDIUM,
+                     "tested by operation: there are no %d steps on both "
+                     "sides that could be compared, so noise from step to "
+                     "step is not known",
+                     DIFF_STEPS_LEAST);
+    for (int side = 0; side < 2; side++)
+        if (d->sides[side].lost)
+            report_trust(s, REPORT_MEDIUM, "%s lost %s records",
+                         side ? "B" : "A", cli_count(d->sides[side].lost).s);
+    if (d->thinned)
+        report_note(s,
+                    "Of names with more than %s durations evenly spaced "
+                    "ones are tested and give the median.",
+                    cli_count(DIFF_VALUES_MOST).s);
+}

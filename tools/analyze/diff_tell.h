@@ -1,0 +1,29 @@
+/*
+    diff_tell.h - private: what the ways of telling a difference share
+*/
+#ifndef TS_DIFF_TELL_H
+#define TS_DIFF_TELL_H
+
+#include "tools/analyze/diff.h"
+
+// The metric by which a subject is compared first.
+diff_metric diff_main(diff_subject subject);
+// "slower", "faster", "noise", "untested", "same", "new", "gone".
+const char *diff_word(const diff *d, const diff_row *row);
+// The first row of a subject, which may be its only one, or NULL.
+const diff_row *diff_single(const diff *d, diff_subject subject);
+// Whether anything of some subjects (bits) is not the same.
+bool diff_any_changed(const diff *d, uint32_t subjects);
+// A table of what is not the same in some subjects (bits). False: no memory.
+bool diff_put_table(const diff *d, report_section *s, uint32_t subjects,
+                    const char *key, const char *title);
+bool diff_all_same(const diff *d);
+// At most 47 bytes of a name.
+cli_text diff_short(ts_text name);
+void diff_put_answer(const diff *d, report_section *s);
+void diff_put_trust(const diff *d, report_section *s);
+
+// "regressed", "noise", ...
+const char *diff_verdict_name(diff_verdict verdict);
+
+#endif // TS_DIFF_TELL_H
