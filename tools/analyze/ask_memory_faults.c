@@ -18,10 +18,10 @@ static void put_faults(const memory_job *a)
     static const report_column columns[] = {
         { "fault", "what", REPORT_TEXT },
         { "pool", "pool", REPORT_TEXT },
-        { "address", "address", REPORT_TEXT },
         { "time_ns", "at", REPORT_TIME },
-        { "before_ns", "freed before at", REPORT_TIME },
         { "zone", "zone", REPORT_TEXT },
+        { "address", "address", REPORT_TEXT },
+        { "before_ns", "freed before at", REPORT_TIME },
     };
     uint64_t count = 0;
     for (int i = 0; i < MEMORY_FAULTS; i++)
@@ -37,12 +37,12 @@ static void put_faults(const memory_job *a)
             const report_value row[] = {
                 report_string(fault_name(f->kind)),
                 report_text(ask_memory_pool(a, f->pool)),
-                report_text(analyze_format(a->job, "0x%" PRIx64, f->address)),
                 report_time(f->time_ns),
+                report_text(ask_memory_path(a, f->path)),
+                report_text(analyze_format(a->job, "0x%" PRIx64, f->address)),
                 f->kind == MEMORY_DOUBLE_FREE
                     ? report_time(a->m.blocks[f->block].to_ns)
                     : report_unknown(REPORT_TIME),
-                report_text(ask_memory_path(a, f->path)),
             };
             const report_evidence e =
                 report_from_to(f->file, f->time_ns, f->time_ns + 1);
