@@ -117,10 +117,10 @@ const char html_script[] =
     "'tbody tr'));"
     "t.querySelectorAll('th').forEach(function(o){"
     "o.removeAttribute('aria-sort')});"
-    "h.setAttribute('aria-sort',d<0?'descending':'ascending');"
+    "h.setAttribute('aria-sort',0>d?'descending':'ascending');"
     "r.sort(function(x,y){var p=x.cells[c],q=y.cells[c],"
     "v=p.dataset.v,w=q.dataset.v;"
     "if(v!==undefined||w!==undefined)"
     "return(v===undefined)-(w===undefined)||d*(v-w);"
     "return-d*p.textContent.localeCompare(q.textContent)});"
-    "r.forEach(function(x,i){b[i<n?0:b.length-1].appendChild(x)})}});";
+    "r.forEach(function(x,i){b[n>i?0:b.length-1].appendChild(x)})}});";

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 16 };
+enum { THREADS_MOST = 16, SELECT_TURNS = 96 };
 
 static uint32_t thread_count(void)
 {
@@ -128,27 +128,37 @@ static void collect(const ts_columns *columns, uint32_t thread, void *user)
     }
 }
 
-// The value that would stand at `at` if all were sorted. Does sort some.
+static int by_value(const void *left, const void *right)
+{
+    const int64_t *const a = left, *const b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+// The value that would stand at `at` if all were sorted. Does sort some; all,
+// should the values be such that halving them does not get on.
 static int64_t select_value(int64_t *values, size_t count, size_t at)
 {
     size_t low = 0, high = count - 1;
-    while (low < high) {
+    for (int turn = 0; low < high; turn++) {
         const int64_t pivot = values[low + (high - low) / 2];
-        size_t i = low, k = high;
-        while (i <= k) {
+        size_t i = low, k = high + 1; // k: one above
+        if (turn == SELECT_TURNS) {
+            qsort(values + low, high - low + 1, sizeof *values, by_value);
+            break;
+        }
+        while (i < k) {
             while (values[i] < pivot)
                 i++;
-            while (values[k] > pivot)
+            while (values[k - 1] > pivot)
                 k--;
-            if (i > k) break;
+            if (i >= k) break;
             const int64_t swapped = values[i];
-            values[i++] = values[k];
-            values[k] = swapped;
-            if (!k) break;
-            k--;
+            values[i++] = values[k - 1];
+            values[--k] = swapped;
         }
-        if (at <= k && k < high)
-            high = k;
+        // Up to k none is above the pivot, from i on none is below.
+        if (at < k)
+            high = k - 1;
         else if (at >= i)
             low = i;
         else

@@ -1,0 +1,134 @@
+/*
+    test_names.c - names of functions: read, collapsed, made brief
+*/
+#include "tools/ts_cli.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <time.h>
+#include <cmocka.h>
+
+// A machine without a C++ library reads none.
+static bool reads_names(void)
+{
+    char *const text = cli_demangle("_Z1fv");
+    const bool reads = text != NULL;
+    free(text);
+    return reads;
+}
+
+static void expect_read(const char *mangled, const char *wanted)
+{
+    char *const text = cli_demangle(mangled);
+    assert_string_equal(wanted, text ? text : "(none)");
+    free(text);
+}
+
+static void names_of_c_plus_plus_are_read(void **state)
+{
+    (void)state;
+    if (!reads_names()) skip();
+    expect_read("_ZlsRSoRK3foo", "operator<<(std::ostream&, foo const&)");
+    expect_read("_ZN2at6kernelILi4EfEEviT0_",
+                "void at::kernel<4, float>(int, float)");
+}
+
+static void names_of_rust_lose_their_hash(void **state)
+{
+    (void)state;
+    if (!reads_names()) skip();
+    expect_read("_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE",
+                "core::fmt::Formatter::write_str");
+    expect_read("_ZN17_$LT$T$u20$as$GT$3foo17h0123456789abcdefE",
+                "<T as>::foo");
+}
+
+static void what_is_no_mangled_name_is_left_alone(void **state)
+{
+    (void)state;
+    const char *const names[] = {
+        "", "_Z", "_ZZZ", "gemm", "_Z1", "_ZN1aE\xff"
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_null(cli_demangle(names[i]));
+    char *const endless = malloc(100001);
+    memset(endless, 'P', 100000);
+    endless[100000] = 0;
+    memcpy(endless, "_Z1f", 4);
+    assert_null(cli_demangle(endless));
+    free(endless);
+}
+
+// A pair of pairs of pairs: each letter doubles the text.
+static void a_name_that_stands_for_terabytes_is_given_up(void **state)
+{
+    (void)state;
+    if (!reads_names()) skip();
+    char bomb[1024] = "_Z1f1AIiiES_IS0_S0_E";
+    for (int i = 1; i < 34; i++) {
+        char digit[8];
+        snprintf(digit, sizeof digit, "S%c_", i < 10 ? '0' + i : 'A' + i - 10);
+        snprintf(bomb + strlen(bomb), sizeof bomb - strlen(bomb), "S_I%s%sE",
+                 digit, digit);
+    }
+    assert_null(cli_demangle(bomb));
+    // Others are still read.
+    expect_read("_Z1fv", "f()");
+}
+
+static void expect_collapsed(const char *name, const char *wanted)
+{
+    char *const text = cli_collapse_name(name, strlen(name));
+    assert_string_equal(wanted, text);
+    free(text);
+}
+
+static void instances_of_a_template_collapse_to_one(void **state)
+{
+    (void)state;
+    expect_collapsed("void at::f<float, 4>(int, float const*)", "at::f<...>");
+    expect_collapsed("void at::f<half, g<(int)1> >(half*)", "at::f<...>");
+    expect_collapsed("a::(anonymous namespace)::f<int>()",
+                     "a::(anonymous namespace)::f<...>");
+    expect_collapsed("x::operator()<int>(foo) const", "x::operator()<...>");
+    expect_collapsed("operator<<(std::ostream&, foo const&)", "operator<<");
+    expect_collapsed("operator->", "operator->");
+    expect_collapsed("f<&g::operator->>(int)", "f<...>");
+    expect_collapsed("gemm_128x64_nt", "gemm_128x64_nt");
+    expect_collapsed("a < b", "a < b");
+    expect_collapsed("", "");
+    expect_collapsed("((((", "((((");
+}
+
+static void expect_brief(const char *name, const char *wanted)
+{
+    char *const text = cli_brief_name(name, strlen(name));
+    assert_string_equal(wanted, text);
+    free(text);
+}
+
+static void brief_names_say_what_not_where_from(void **state)
+{
+    (void)state;
+    expect_brief("void at::native::f<4, at::g<float> >(int)",
+                 "f<4, g<float> >");
+    expect_brief("a::(anonymous namespace)::f(int, char)", "f");
+    expect_brief("ns::type::operator()(int) const", "type::operator() const");
+    expect_brief("PyTorch Profiler (0)", "PyTorch Profiler (0)");
+    expect_brief("aten::copy_", "copy_");
+    expect_brief("::", "");
+    expect_brief("a<<<<b", "a<<<<b");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_c_plus_plus_are_read),
+        cmocka_unit_test(names_of_rust_lose_their_hash),
+        cmocka_unit_test(what_is_no_mangled_name_is_left_alone),
+        cmocka_unit_test(a_name_that_stands_for_terabytes_is_given_up),
+        cmocka_unit_test(instances_of_a_template_collapse_to_one),
+        cmocka_unit_test(brief_names_say_what_not_where_from),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
