@@ -233,6 +233,7 @@ static void keep_part(advice *a, const ts_path_part *part)
                     : node.recorded_ns + (part->start_ns - node.start_ns);
     const advice_part kept = { node.file, thread, from, from + length };
     a->parts[a->part_count++] = kept;
+    if (length > a->longest.to_ns - a->longest.from_ns) a->longest = kept;
 }
 
 // Parts that touch become one; none overlap after that.

@@ -91,6 +91,7 @@ typedef struct advice {
     int64_t *path_ns;   // of each operation and call: on the critical path
     advice_part *parts; // in order of file, thread, time; apart
     size_t part_count;
+    advice_part longest; // of them, before they were put together
     advice_call *calls; // that are of a class, by file, thread, start
     size_t call_count;
     bool has_calls;     // they were looked for

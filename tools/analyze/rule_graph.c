@@ -218,7 +218,7 @@ static void take_window(capture *c, captured *got, const window *w)
     got->host_ns += last->end_ns - first->end_ns;
     advice_span_add(c->a, &got->spans, first->file, first->thread,
                     first->end_ns, last->end_ns);
-    for (size_t i = w->first; i < w->first + w->count; i++)
+    for (size_t i = w->first + 1; i < w->first + w->count; i++)
         got->calls[c->steps[i].call - c->a->op_count] = true;
 }
 

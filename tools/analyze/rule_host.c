@@ -7,17 +7,6 @@
 
 /* ---- host-bound ---------------------------------------------------------- */
 
-static void show_longest_part(const advice *a, advice_finding *f)
-{
-    const advice_part *longest = NULL;
-    for (size_t i = 0; i < a->part_count; i++)
-        if (!longest || a->parts[i].to_ns - a->parts[i].from_ns >
-                            longest->to_ns - longest->from_ns)
-            longest = &a->parts[i];
-    if (longest)
-        advice_show_time(f, longest->file, longest->from_ns, longest->to_ns);
-}
-
 void rule_host_bound(advice *a, const advice_rule *rule)
 {
     const int64_t host = a->cost_ns[TS_COST_HOST];
@@ -28,7 +17,7 @@ void rule_host_bound(advice *a, const advice_rule *rule)
     ts_change *const change = advice_change(a, f, TS_CHANGE_HOST, NULL);
     change->factor.num = percent;
     change->factor.den = 100;
-    show_longest_part(a, f);
+    advice_show_time(f, a->longest.file, a->longest.from_ns, a->longest.to_ns);
     ADVICE_SAY(a, f, title, "the host sets the pace");
     ADVICE_SAY(
         a, f, what,

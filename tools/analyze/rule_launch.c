@@ -168,6 +168,10 @@ static bool run_ending(const advice *a, uint32_t op, uint32_t count,
     key->count = count;
     for (uint32_t i = count; i-- > 0; op = a->ops[op].before) {
         if (!is_short_kernel(a, op, most)) return false;
+        // A longer pause is no matter of fusing.
+        if (i + 1 < count &&
+            a->ops[ops[i + 1]].start_ns - a->ops[op].end_ns > most)
+            return false;
         key->launches[i] = a->ops[op].launch;
         ops[i] = op;
     }
@@ -215,12 +219,12 @@ static void mark_run(advice *a, const run *r, int64_t most, advice_mask *masks)
     }
 }
 
-static ts_text run_names(const advice *a, const run *r)
+static ts_text run_names(const advice *a, const run *r, int64_t most)
 {
     uint32_t ops[RUN_MOST], at = 0;
     run_key key;
     for (uint32_t op = r->first; op < a->op_count && !at; op++)
-        if (run_ending(a, op, r->key.count, INT64_MAX, &key, ops) &&
+        if (run_ending(a, op, r->key.count, most, &key, ops) &&
             ops[0] == r->first && !memcmp(&key, &r->key, sizeof key))
             at = 1;
     ts_text names = { "", 0 };
@@ -248,7 +252,7 @@ static void find_fusible(advice *a, const advice_rule *rule, const run *r,
     ADVICE_SAY(a, f, what,
                "%s times: %s. Each time they work %s and wait %s between them, "
                "on average.",
-               cli_count(r->count).s, run_names(a, r).text,
+               cli_count(r->count).s, run_names(a, r, most).text,
                cli_time(r->work_ns / (int64_t)r->count).s,
                cli_time(r->gap_ns / (int64_t)r->count).s);
     ADVICE_SAY(a, f, todo,
