@@ -12547,6 +12547,20 @@ static void ts__alter_close(ts__alter *a)
     ts__rsort_close(memory, &a->sort);
 }
 
+// A launch that comes late because its call took long, and is no case of its
+// class, keeps less of that delay if the call takes less.
+static int64_t ts__alter_late(const ts__alter *a, uint32_t op, int64_t gap)
+{
+    const ts_replay *const r = a->replay;
+    const uint32_t call = ts__replay_op(r, op)->call;
+    if (gap <= 0 || call == TS_NODE_NONE || call < r->op_count) return gap;
+    const int64_t start = ts__replay_time(r)[call];
+    const int64_t end = ts__replay_end(r, call);
+    if (end > ts__replay_time(r)[op]) return gap;
+    const int64_t spared = ts__alter_spared(a, call, start, end);
+    return gap > spared ? gap - spared : 0;
+}
+
 // What is removed keeps no recorded delay either.
 static bool ts__alter_gaps(ts__alter *a)
 {
@@ -12557,14 +12571,17 @@ static bool ts__alter_gaps(ts__alter *a)
         return false;
     int64_t *const gap = (int64_t *)m->gap.data;
     memcpy(gap, m->residual.data, r->node_count * sizeof *gap);
-    for (uint32_t i = 0; i < r->node_count; i++)
-        if (a->flags[ts__settle_owner(r, i)] &
-                (TS__ALTER_REMOVED | TS__ALTER_FUSED) &&
-            ts__model_is_held(m, i))
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const uint32_t owner = ts__settle_owner(r, i);
+        const uint8_t flags = a->flags[owner];
+        if (!ts__model_is_held(m, i)) continue;
+        if (flags & (TS__ALTER_REMOVED | TS__ALTER_FUSED))
             gap[i] = 0;
-        else if (i >= r->op_count && ts__settle_owner(r, i) != i &&
-                 a->flags[ts__settle_owner(r, i)] & TS__ALTER_FREE)
+        else if (flags & TS__ALTER_FREE && owner != i)
             gap[i] = 0; // what it waited for does not matter any more
+        else if (a->spans.count && i < r->op_count)
+            gap[i] = ts__alter_late(a, i, gap[i]);
+    }
     return true;
 }
 

@@ -25,7 +25,7 @@ typedef struct advised {
 
 static const cli_tool advice_tool = { .name = "test" };
 
-/* ---- Traces --------------------------------------------------------------- */
+/* ---- Traces ------------------------------------------------------------- */
 
 static inline void call_at(made *m, uint32_t thread, const char *name,
                            int64_t from, int64_t to)
@@ -58,8 +58,10 @@ static inline void copy_between(made *m, uint32_t stream, uint64_t type,
                                 uint64_t address, int64_t from, int64_t to)
 {
     const ts_writer_value values[] = {
-        { TS_COLUMN_TYPE, type },       { TS_COLUMN_SIZE, size },
-        { TS_COLUMN_SOURCE, source },   { TS_COLUMN_ADDRESS, address },
+        { TS_COLUMN_TYPE, type },
+        { TS_COLUMN_SIZE, size },
+        { TS_COLUMN_SOURCE, source },
+        { TS_COLUMN_ADDRESS, address },
         { TS_COLUMN_MEMORY, type == TO_DEVICE ? memory | DEVICE << 4
                             : type == TO_HOST ? DEVICE | memory << 4
                                               : DEVICE | DEVICE << 4 },
@@ -117,7 +119,7 @@ static inline void describe_device(made *m)
     fact(m, D0, "compute_major", 8);
 }
 
-/* ---- Advice --------------------------------------------------------------- */
+/* ---- Advice ------------------------------------------------------------- */
 
 typedef void (*advice_scene)(made *m, bool bad);
 
@@ -167,13 +169,13 @@ static inline void advised_scene(advised *x, advice_scene scene, bool bad)
     scene(&x->files[0], bad);
 }
 
-/* ---- Cases ---------------------------------------------------------------- */
+/* ---- Cases -------------------------------------------------------------- */
 
 enum { NO_GAIN = -1 };
 typedef struct advice_case {
     const char *id;
     advice_scene scene;
-    int64_t gain_us; // NO_GAIN: none is computed
+    int64_t gain_us;     // NO_GAIN: none is computed
     const char *silence; // a setting with which it is not found
     int64_t at_us;       // where it begins to show it
 } advice_case;

@@ -5,7 +5,7 @@
 #include "tests/analyze_advice.h"
 #include "tools/analyze/advice.h"
 
-/* ---- Preparations --------------------------------------------------------- */
+/* ---- Preparations ------------------------------------------------------- */
 
 // Ten kernels of 2 us every 40 us, and a call of 20 us before each but the
 // first.
@@ -52,7 +52,7 @@ static void slow_first_launch(made *m, bool bad)
         launch_at(m, i % 2 ? "b" : "a", end + 10 + 20 * i, 2);
 }
 
-/* ---- The host waits ------------------------------------------------------- */
+/* ---- The host waits ----------------------------------------------------- */
 
 // Five times a kernel of 10 us, maybe a copy to the host, and a wait of 10 us.
 // The last wait does not matter; each of the others holds the next launch up.
@@ -86,8 +86,7 @@ static void sync_bound(made *m, bool bad)
 {
     for (int64_t i = 0; i < 5; i++) {
         launch_at(m, "k", 22 * i, 10);
-        if (bad)
-            sync_at(m, TS_EVENT_STREAM_SYNC, S0, 22 * i + 8, 22 * i + 20);
+        if (bad) sync_at(m, TS_EVENT_STREAM_SYNC, S0, 22 * i + 8, 22 * i + 20);
     }
 }
 
@@ -121,7 +120,7 @@ static void polling(made *m, bool bad)
     }
 }
 
-/* ---- Streams wait --------------------------------------------------------- */
+/* ---- Streams wait ------------------------------------------------------- */
 
 // A kernel of 100 us on the legacy default stream between two on a blocking
 // one, all launched at once. Without that order the two on the one stream
@@ -154,8 +153,8 @@ static void wait_at(made *m, uint32_t stream, uint64_t event, int64_t at)
 {
     const ts_writer_value value = { TS_COLUMN_ID, event };
     call_at(m, HOST, "cudaStreamWaitEvent", at, at + 4);
-    made_operation(m, TS_EVENT_EVENT_WAIT, stream, (at + 6) * US,
-                   (at + 6) * US, &value, 1);
+    made_operation(m, TS_EVENT_EVENT_WAIT, stream, (at + 6) * US, (at + 6) * US,
+                   &value, 1);
 }
 
 /*

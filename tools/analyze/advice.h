@@ -92,7 +92,7 @@ typedef struct advice {
     advice_part *parts; // in order of file, thread, time; apart
     size_t part_count;
     advice_part longest; // of them, before they were put together
-    advice_call *calls; // that are of a class, by file, thread, start
+    advice_call *calls;  // that are of a class, by file, thread, start
     size_t call_count;
     bool has_calls;     // they were looked for
     advice_wait *waits; // in order of their calls

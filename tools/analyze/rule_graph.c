@@ -170,9 +170,10 @@ static uint32_t anchor_of(const capture *c, size_t first, size_t end)
 }
 
 // A segment is a window; a long one, of iterations without a pause, is cut at
-// its anchor.
+// its anchor, several short iterations being one window.
 static void list_windows(capture *c)
 {
+    const size_t least = (size_t)advice_limit(c->a, c->rule, "launches");
     for (size_t first = 0, end; first < c->count; first = end) {
         for (end = first + 1; end < c->count &&
                               c->steps[end].segment == c->steps[first].segment;)
@@ -185,6 +186,7 @@ static void list_windows(capture *c)
         size_t from = SIZE_MAX;
         for (size_t i = first; i < end; i++) {
             if (c->steps[i].symbol != anchor) continue;
+            if (from != SIZE_MAX && i - from < least) continue;
             if (from != SIZE_MAX) add_window(c, from, i - from);
             from = i;
         }

@@ -66,30 +66,49 @@ void rule_launch_overhead(advice *a, const advice_rule *rule)
 
 /* ---- tiny-kernels -------------------------------------------------------- */
 
+// Kernels that follow each other closely are a run; neighbouring runs of a
+// stream go to different masks, since neighbours of one mask are fused.
+static void mark_tiny(const advice *a, const advice_rule *rule,
+                      advice_mask *masks)
+{
+    const int64_t most = advice_limit(a, rule, "time");
+    const int64_t pause = advice_limit(a, rule, "pause");
+    for (uint32_t i = 0; i < a->op_count; i++) {
+        const advice_op *const op = &a->ops[i];
+        if (op->kind != TS_EVENT_KERNEL || op->skipped ||
+            advice_length(op) > most)
+            continue;
+        const uint32_t before = op->before;
+        int to = 0;
+        for (int k = 0; before != TS_NODE_NONE && k < 2; k++)
+            if (masks[k].means && masks[k].means[before])
+                to = op->start_ns - a->ops[before].end_ns > pause ? 1 - k : k;
+        advice_mask_add(a, &masks[to], i);
+    }
+}
+
 void rule_tiny_kernels(advice *a, const advice_rule *rule)
 {
     const int64_t most = advice_limit(a, rule, "time");
-    advice_mask mask = advice_mask_open(a);
+    advice_mask masks[2] = { advice_mask_open(a), advice_mask_open(a) };
     uint64_t kernels = 0;
-    for (uint32_t i = 0; i < a->op_count; i++) {
-        const advice_op *const op = &a->ops[i];
-        if (op->kind != TS_EVENT_KERNEL || op->skipped) continue;
-        kernels++;
-        if (advice_length(op) <= most) advice_mask_add(a, &mask, i);
-    }
-    if ((int64_t)mask.count >= advice_limit(a, rule, "count") && mask.count &&
-        advice_reaches(a, rule, "share", (int64_t)mask.count,
-                       (int64_t)kernels)) {
-        const uint64_t count = mask.count;
-        const int64_t ns = mask.ns;
+    for (uint32_t i = 0; i < a->op_count; i++)
+        kernels += a->ops[i].kind == TS_EVENT_KERNEL && !a->ops[i].skipped;
+    mark_tiny(a, rule, masks);
+    const uint64_t count = masks[0].count + masks[1].count;
+    const int64_t ns = masks[0].ns + masks[1].ns;
+    if (count && (int64_t)count >= advice_limit(a, rule, "count") &&
+        advice_reaches(a, rule, "share", (int64_t)count, (int64_t)kernels)) {
         advice_finding *const f = advice_find(a, rule);
-        show_mask(a, f, &mask);
-        advice_change(a, f, TS_CHANGE_FUSE, &mask);
+        for (int k = 0; k < 2; k++) {
+            show_mask(a, f, &masks[k]);
+            advice_change(a, f, TS_CHANGE_FUSE, &masks[k]);
+        }
         ADVICE_SAY(a, f, title, "most kernels are tiny");
         ADVICE_SAY(
             a, f, what,
-            "%s of %s kernels (%s) take %s or less, %s each on "
-            "average: about as long as launching them.",
+            "%s of %s kernels (%s) take %s or less, %s each on average: about "
+            "as long as launching them.",
             cli_count(count).s, cli_count(kernels).s,
             report_words(report_share((int64_t)count, (int64_t)kernels)).s,
             cli_time(most).s, cli_time(ns / (int64_t)count).s);
@@ -98,10 +117,12 @@ void rule_tiny_kernels(advice *a, const advice_rule *rule)
                    "foreach optimisers, hand-written kernels), or capture "
                    "them into a graph.");
         ADVICE_SAY(a, f, how,
-                   "replay in which neighbours among them are one kernel, "
-                   "which is the most that fusing can gain");
+                   "replay in which those that follow each other within %s are "
+                   "one kernel, which is the most that fusing can gain",
+                   cli_time(advice_limit(a, rule, "pause")).s);
     }
-    advice_mask_close(&mask);
+    advice_mask_close(&masks[0]);
+    advice_mask_close(&masks[1]);
 }
 
 /* ---- fusible-sequence ---------------------------------------------------- */
