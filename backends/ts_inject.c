@@ -34,14 +34,38 @@ static uint32_t number_of(const char *variable)
     return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
 }
 
+/*
+    A program that calls exec keeps its number: its next image must not replace
+    the trace of the one before, so "%p" becomes "%p-1", "%p-2", ... Returns
+    where to record, with %p in it still, for children made by fork.
+*/
+static const char *unused_path(const char *pattern)
+{
+    static char path[4096];
+    const char *const at = strstr(pattern, "%p");
+    if (!at) return pattern;
+    const int before = (int)(at - pattern);
+    for (int i = 0; i < 1000; i++) {
+        char own[4096], number[16] = "";
+        if (i) snprintf(number, sizeof number, "-%d", i);
+        snprintf(own, sizeof own, "%.*s%ld%s%s", before, pattern,
+                 (long)getpid(), number, at + 2);
+        snprintf(path, sizeof path, "%.*s%%p%s%s", before, pattern, number,
+                 at + 2);
+        if (access(own, F_OK) != 0) break;
+    }
+    return path;
+}
+
 // Whatever library comes in first: the session is started once. Without
 // TRACESMITH_OUT nothing is, and each entry costs one call.
 static void start_once(void)
 {
     ts_session_desc desc;
+    const char *const out = getenv("TRACESMITH_OUT");
     memset(&desc, 0, sizeof desc);
-    desc.path = getenv("TRACESMITH_OUT");
-    if (!desc.path || !*desc.path) return;
+    if (!out || !*out) return;
+    desc.path = unused_path(out);
     desc.fork = strstr(desc.path, "%p") ? TS_FORK_FOLLOW : TS_FORK_QUIET;
     desc.rank = number_of("TRACESMITH_RANK");
     ts_backend_add(&ts_nvtx_backend);

@@ -26,6 +26,59 @@ test ! -e $nvtx || check "capture: an NVTX program says all of it" sh -c '
         tests/capture/shape.sh $0.sbt |
         diff -u tests/capture/nvtx_program.want -' $nvtx "$inject"
 
+client=$folder/client
+check "capture: a client that looks for a handler is built" gcc -std=gnu11 -O2 \
+    -Wall -Wextra -Werror tests/capture/client.c -o $client -pthread -ldl
+under() { # what it does, zones of it
+    check "capture: ts-record, a program that does $1" \
+        tests/capture/record.sh $folder/$1 "$2" $client $1
+}
+under plain "1 begin
+1 end"
+under fork "1 begin
+1 child
+2 end
+1 parent"
+under exec "2 begin
+1 end"
+under threads "1 begin
+1 end
+20000 of a thread"
+under crash "1 begin
+1 end"
+under _exit "1 begin
+1 end"
+under kill "1 begin
+1 end"
+test ! -e $nvtx || check "capture: ts-record, a real NVTX program" \
+    tests/capture/record.sh $folder/real "1 in the worker
+1 my lock
+1 outer
+1 registered" $nvtx
+check "capture: ts-record, a shell with many children" \
+    tests/capture/record.sh $folder/shell "6 begin
+6 end" sh -c 'for i in 1 2 3; do "$0"; "$0" & done; wait; exit 9' $client
+check "capture: ts-record passes stdin, signals and failures on" sh -c '
+    set -u
+    export TMPDIR=$0
+    test "$(echo through | build/ts-record -q -o $0/cat.sbt -- cat)" = through
+    build/ts-record -q -o $0/none.sbt -- $0/no-such-program 2>/dev/null
+    test $? = 127 && test ! -e $0/none.sbt || exit 1
+    build/ts-record -q -o $0/none.sbt -- $0 2>/dev/null
+    test $? = 126 || exit 1
+    build/ts-record -q -o $0/term.sbt -- sh -c "echo \$\$ >$0/pid; sleep 60" &
+    recorder=$!
+    while ! test -s $0/pid; do sleep 0.05; done
+    kill -TERM $recorder
+    wait $recorder
+    test $? = 143 || exit 1
+    ! kill -0 $(cat $0/pid) 2>/dev/null && test -e $0/term.sbt' $folder
+check "capture: ts-record --no-merge leaves a folder of traces" sh -c '
+    build/ts-record -o $0/parts.sbt --no-merge $0/client fork >$0/parts.out \
+        2>$0/parts.err && test ! -e $0/parts.sbt &&
+        test "$(ls $0/parts.sbt.*/*.sbt | wc -l)" = 2 &&
+        grep -q "2 traces in " $0/parts.err' $folder
+
 check "capture: without TRACESMITH_OUT nothing is recorded" sh -c '
     mkdir $0 && cd $0 && LD_PRELOAD=$1 TRACESMITH_OUT= ls >/dev/null &&
         LD_PRELOAD=$1 ls && test -z "$(ls)"' $folder/empty "$inject"

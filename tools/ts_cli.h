@@ -50,6 +50,7 @@ typedef struct cli_tool {
     const char *usage;         // "[options] FILE"
     const char *about;         // what it does, one sentence or more lines
     const cli_option *options; // ends with { 0 }
+    bool command; // the first operand is a command: what follows is its own
 } cli_tool;
 
 /*

@@ -206,6 +206,7 @@ void cli_parse(const cli_tool *tool, int *argc, char **argv)
     for (; i < *argc && strcmp(argv[i], "--"); i++) {
         const char *const word = argv[i];
         if (word[0] != '-' || !word[1]) {
+            if (tool->command) break;
             argv[kept++] = argv[i];
             continue;
         }
@@ -222,7 +223,7 @@ void cli_parse(const cli_tool *tool, int *argc, char **argv)
         cli_error(tool, NULL, "%s: %s", word, wrong);
         exit(cli_usage(tool));
     }
-    for (i += i < *argc; i < *argc; i++)
+    for (i += i < *argc && !strcmp(argv[i], "--"); i < *argc; i++)
         argv[kept++] = argv[i];
     *argc = kept;
     argv[kept] = NULL;

@@ -40,6 +40,7 @@ typedef struct merge_job {
     merge_file *files;
     uint32_t file_count;
     bool shared_flows;
+    cli_warn warn;      // of what is wrong with the files
     uint64_t undefined; // numbers that nothing defines
 } merge_job;
 

@@ -46,8 +46,7 @@ bool merge_open(merge_job *job, char **paths, uint32_t count)
         file->path = paths[i];
         if (!is_new(job, paths[i]) ||
             !cli_output_check(job->tool, job->out, &file->path, 1) ||
-            !cli_trace_open(&file->trace, job->tool, paths[i], NULL,
-                            CLI_WARN_ALL))
+            !cli_trace_open(&file->trace, job->tool, paths[i], NULL, job->warn))
             return false;
         job->file_count++;
         file->parts = copy_part_count(file->trace.reader);

@@ -1,0 +1,101 @@
+/*
+    record_parts.c - the traces that the processes of a program left
+*/
+#include "tools/record/record.h"
+#include <dirent.h>
+#include <unistd.h>
+
+// Reads what the summary needs; opening saves what a dead process left.
+static bool look_at(const record_job *job, record_part *part, const char *name)
+{
+    cli_trace trace;
+    if (!cli_trace_open(&trace, job->tool, part->path, NULL, CLI_WARN_NONE))
+        return false;
+    part->start_ns = trace.info->start_realtime_ns;
+    part->live = trace.info->live;
+    part->events = trace.info->lost + trace.info->unknown_events;
+    for (int kind = 0; kind < TS_EVENT_LIMIT; kind++)
+        part->events += trace.info->counts[kind];
+    // "123.sbt", and "123-1.sbt" after an exec.
+    part->main = strtol(name, NULL, 10) == (long)job->pid;
+    cli_trace_close(&trace);
+    return true;
+}
+
+// The program itself first, then by the time at which they began.
+static int in_order(const void *a, const void *b)
+{
+    const record_part *const x = a, *const y = b;
+    if (x->main != y->main) return x->main ? -1 : 1;
+    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+static bool add(record_job *job, const char *name)
+{
+    record_part part = { .events = 0 };
+    record_part *const more =
+        realloc(job->parts, (job->part_count + 1) * sizeof *more);
+    if (!more) return false;
+    job->parts = more;
+    const int size =
+        snprintf(part.path, sizeof part.path, "%s/%s", job->folder, name);
+    if (size < (int)sizeof part.path && look_at(job, &part, name))
+        job->parts[job->part_count++] = part;
+    return true;
+}
+
+// The program's own process stays if no other that has ended said anything.
+static void drop_silent(record_job *job)
+{
+    size_t kept = 0;
+    bool some = false;
+    for (size_t i = 0; i < job->part_count; i++)
+        some = some || (job->parts[i].events && !job->parts[i].live);
+    for (size_t i = 0; i < job->part_count; i++) {
+        const record_part *const part = &job->parts[i];
+        if (part->events || part->live || (!some && part->main)) {
+            job->parts[kept++] = *part;
+        } else {
+            unlink(part->path);
+            job->silent++;
+        }
+    }
+    job->part_count = kept;
+}
+
+bool record_parts_find(record_job *job)
+{
+    DIR *const folder = opendir(job->folder);
+    if (!folder) {
+        cli_error(job->tool, job->folder, "%s", strerror(errno));
+        return false;
+    }
+    const struct dirent *entry;
+    bool done = true;
+    while (done && (entry = readdir(folder)) != NULL) {
+        const size_t size = strlen(entry->d_name);
+        if (size > 4 && !strcmp(entry->d_name + size - 4, ".sbt"))
+            done = add(job, entry->d_name);
+    }
+    closedir(folder);
+    if (!done) cli_error(job->tool, NULL, "out of memory");
+    if (job->part_count)
+        qsort(job->parts, job->part_count, sizeof *job->parts, in_order);
+    drop_silent(job);
+    return done;
+}
+
+void record_parts_remove(const record_job *job)
+{
+    for (size_t i = 0; i < job->part_count; i++)
+        if (!job->parts[i].live) unlink(job->parts[i].path);
+    rmdir(job->folder);
+}
+
+void record_parts_close(record_job *job)
+{
+    free(job->parts);
+    job->parts = NULL;
+    job->part_count = 0;
+}
