@@ -3,6 +3,7 @@
 */
 #include "tools/analyze/advice.h"
 #include "tools/analyze/ask_flame.h"
+#include "tools/analyze/calc_roofline.h"
 
 static const char *only_text, *html_text, *sort_text;
 static const char *folded_text, *svg_text, *flame_text;
@@ -41,8 +42,9 @@ static const cli_option options[] = {
       .help = "change a threshold; may be given several times",
       .list = &sets },
     { .name = "--flops REGEX=N",
-      .help = "what a kernel of such a name computes, in floating point\n"
-              "operations; may be given several times",
+      .help = "what a launch of such a kernel computes, in floating point\n"
+              "operations (2.5G, 3/thread, 1k/block), and after a comma\n"
+              "how many bytes it moves; may be given several times",
       .list = &flops },
     { .name = "--html OUT",
       .help = "write the report as one page, for a browser",
@@ -149,6 +151,21 @@ static int run(analyze_job *job, char **paths, uint32_t count)
     return code;
 }
 
+static bool check_flops(void)
+{
+    for (size_t i = 0; i < flops.count; i++) {
+        roofline_rule rule;
+        if (!roofline_rule_read(&rule, flops.items[i])) {
+            cli_error(&tool, NULL,
+                      "--flops %s: it is REGEX=FLOPS or REGEX=FLOPS,BYTES",
+                      flops.items[i]);
+            return false;
+        }
+        roofline_rule_close(&rule);
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     cli_parse(&tool, &argc, argv);
@@ -173,6 +190,7 @@ int main(int argc, char **argv)
         cli_error(&tool, NULL, "--flame-by goes with --folded or --svg");
         return cli_usage(&tool);
     }
+    if (!check_flops()) return CLI_USAGE;
     analyze_job job = { .tool = &tool,
                         .options = { .top = top,
                                      .rows = rows,

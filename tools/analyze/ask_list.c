@@ -18,11 +18,12 @@ extern const analyze_question ask_patterns;
 extern const analyze_question ask_memory;
 extern const analyze_question ask_ranks;
 extern const analyze_question ask_flame;
+extern const analyze_question ask_roofline;
 extern const analyze_question ask_advice;
 
 const analyze_question *const analyze_questions[] = {
-    &ask_summary, &ask_idle,     &ask_launch, &ask_path,    &ask_kernels,
-    &ask_copies,  &ask_api,      &ask_zones,  &ask_overlap, &ask_steps,
-    &ask_sync,    &ask_patterns, &ask_memory, &ask_ranks,   &ask_flame,
-    &ask_advice,  NULL,
+    &ask_summary,  &ask_idle,     &ask_launch, &ask_path,    &ask_kernels,
+    &ask_copies,   &ask_api,      &ask_zones,  &ask_overlap, &ask_steps,
+    &ask_sync,     &ask_patterns, &ask_memory, &ask_ranks,   &ask_flame,
+    &ask_roofline, &ask_advice,   NULL,
 };
