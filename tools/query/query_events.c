@@ -350,10 +350,12 @@ static int open_tests(cursor *c, sqlite3_value **values)
         const query_column *const column =
             &vtab->table->columns[c->plan.tests[i].column];
         const uint8_t op = (uint8_t)c->plan.tests[i].op;
-        const char *const text = (const char *)sqlite3_value_text(values[i]);
+        const char *const text =
+            op == SQLITE_INDEX_CONSTRAINT_REGEXP
+                ? (const char *)sqlite3_value_text(values[i])
+                : NULL;
         bool matches;
-        if (op == SQLITE_INDEX_CONSTRAINT_REGEXP && text &&
-            !query_regexp(text, "", &matches)) {
+        if (text && !query_regexp(text, "", &matches)) {
             sqlite3_free(c->base.pVtab->zErrMsg);
             c->base.pVtab->zErrMsg =
                 sqlite3_mprintf("'%s' is no extended regular expression", text);

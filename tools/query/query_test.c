@@ -231,6 +231,7 @@ bool query_test_chunk(const query *q, query_test *test,
                       const query_chunk *chunk)
 {
     if (test->pass) return true;
+    if (test->low > test->high) return false;
     switch (test->raw) {
     case RAW_START:
     case RAW_END:
