@@ -13321,10 +13321,10 @@ static bool ts__steps_read(ts_replay *r, ts__model *m, uint32_t file)
                 f->reader, (uint32_t)ts_event_value(&event, TS_COLUMN_SITE));
             if (!ts__step_number(zone.name, &zone.number)) continue;
         }
-        const ts__step_zone *const last =
-            (const ts__step_zone *)m->step_zones.data + m->step_zones.count;
+        const size_t count = m->step_zones.count;
+        const ts__step_zone *const all = m->step_zones.data;
         // The profiler marks a step on the host's and the device's side.
-        if (m->step_zones.count && last[-1].number == zone.number) continue;
+        if (count && all[count - 1].number == zone.number) continue;
         ts__step_zone *const to = (ts__step_zone *)ts__rvec_push(
             &r->allocator, &m->step_zones, sizeof *to);
         ok = to != NULL;

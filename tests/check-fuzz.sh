@@ -11,20 +11,20 @@ if test "$count" = 0; then exit 0; fi
 check "fuzz: library" clang-14 $flags \
     -fsanitize=fuzzer-no-link,address,undefined \
     -c tools/ts_lib.c -o $folder/ts_lib.o
-# What the importers are made of; the linker takes what a fuzzer needs.
-check "fuzz: importers" sh -c '
-    rm -f $0/importers.a
-    for source in tools/cli/*.c tools/import/*.c; do
+# What the tools are made of; the linker takes what a fuzzer needs.
+check "fuzz: modules" sh -c '
+    rm -f $0/modules.a
+    for source in tools/cli/*.c tools/import/*.c tools/query/*.c; do
         object=$0/$(echo "$source" | tr / _).o
         clang-14 "$@" -c "$source" -o "$object" || exit 1
-        ar qcs "$0/importers.a" "$object"
+        ar qcs "$0/modules.a" "$object"
     done' $folder $flags -fsanitize=fuzzer-no-link,address,undefined
 for source in tests/fuzz/fuzz_*.c; do
     name=$(basename "$source" .c)
     corpus=tests/fuzz/corpus/${name#fuzz_}
     check "fuzz: build $name" clang-14 $flags \
-        -fsanitize=fuzzer,address,undefined $source $folder/importers.a \
-        $folder/ts_lib.o -pthread -lzstd -lsqlite3 -lz -lyajl -lm \
+        -fsanitize=fuzzer,address,undefined $source $folder/modules.a \
+        $folder/ts_lib.o -pthread -lzstd -lsqlite3 -lz -lyajl -lm -ldl \
         -o $folder/$name
     check "fuzz: $name replays its corpus" sh -c '
         test -n "$(ls -A $1)" && $0 -runs=0 -timeout=10 $1' \

@@ -335,6 +335,8 @@ static int open_db(query *q)
     if (code == SQLITE_OK) code = query_functions(q);
     sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(q->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+    // "nme" is a column that does not exist, not a text.
+    sqlite3_db_config(q->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
     if (code == SQLITE_OK) code = sqlite3_set_authorizer(q->db, authorize, q);
     return code;
 }

@@ -62,6 +62,17 @@ static void bytes_text(sqlite3_context *context, int count, sqlite3_value **v)
                         SQLITE_TRANSIENT);
 }
 
+// Back references and repeats of repeats can take any time and memory.
+static bool too_complex(const char *pattern)
+{
+    uint32_t repeats = 0;
+    for (const char *at = pattern; *at; at++) {
+        if (*at == '\\' && at[1] >= '0' && at[1] <= '9') return true;
+        repeats += *at == '{';
+    }
+    return repeats > 2 || strlen(pattern) > 1000;
+}
+
 bool query_regexp(const char *pattern, const char *text, bool *matches)
 {
     static char *kept;
@@ -70,7 +81,7 @@ bool query_regexp(const char *pattern, const char *text, bool *matches)
         if (kept) regfree(&compiled);
         free(kept);
         kept = NULL;
-        if (strlen(pattern) > 1000 ||
+        if (too_complex(pattern) ||
             regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB))
             return false;
         kept = malloc(strlen(pattern) + 1);

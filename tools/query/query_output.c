@@ -25,6 +25,7 @@ struct query_output {
     uint32_t *widths;
     bool *right; // numbers stand on the right
     bool settled;
+    uint32_t spaces; // that stand before the next text of the line
 };
 
 /* ---- Names -------------------------------------------------------------- */
@@ -169,30 +170,40 @@ static void fit(query_output *o)
     }
 }
 
-// The last column is not padded, so that no line ends in spaces.
-static void put_cell(const query_output *o, int i, const char *text,
-                     size_t size)
+// Spaces wait for a text behind them, so that no line ends in any.
+static void put_spaces(query_output *o)
+{
+    printf("%*s", (int)o->spaces, "");
+    o->spaces = 0;
+}
+
+static void put_cell(query_output *o, int i, const char *text, size_t size)
 {
     const uint32_t width = o->widths[i], used = width_of(text, size);
-    const bool cut = used > width;
-    const char *const dots = cli_unicode() ? "\u2026" : "~";
-    if (i) fputs("  ", stdout);
-    if (o->right[i] && used < width) printf("%*s", (int)(width - used), "");
-    if (cut && !o->right[i]) {
+    const uint32_t left = used < width ? width - used : 0;
+    if (i) o->spaces += 2;
+    if (o->right[i]) o->spaces += left;
+    if (size) put_spaces(o);
+    if (used > width && !o->right[i]) {
         cli_put_padded(stdout, text, size, width - 1);
-        fputs(dots, stdout);
-        return;
+        fputs(cli_unicode() ? "\u2026" : "~", stdout);
+    } else {
+        cli_put_text(stdout, text, size);
     }
-    cli_put_text(stdout, text, size);
-    if (!o->right[i] && used < width && i + 1 < o->columns)
-        printf("%*s", (int)(width - used), "");
+    if (!o->right[i]) o->spaces += left;
+}
+
+static void end_line(query_output *o)
+{
+    o->spaces = 0;
+    putchar('\n');
 }
 
 static void table_head(query_output *o)
 {
     for (int i = 0; i < o->columns; i++)
         put_cell(o, i, o->names[i], strlen(o->names[i]));
-    putchar('\n');
+    end_line(o);
     for (int i = 0; i < o->columns; i++) {
         if (i) fputs("  ", stdout);
         for (uint32_t n = 0; n < o->widths[i]; n++)
@@ -227,7 +238,7 @@ static void settle(query_output *o)
             put_cell(o, i, c->text ? c->text : "", c->size);
             free(c->text);
         }
-        putchar('\n');
+        end_line(o);
     }
     o->waiting_rows = 0;
     o->settled = true;
@@ -265,7 +276,7 @@ static bool table_row(query_output *o)
         const char *const text = text_of(o, i, &size, &made);
         put_cell(o, i, text ? text : "", size);
     }
-    putchar('\n');
+    end_line(o);
     return true;
 }
 

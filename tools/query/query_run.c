@@ -113,9 +113,10 @@ void query_say_damage(query *q)
         file->damage_said = cli_trace_damage(&file->trace, q->tool, file->path,
                                              file->damage_said);
     }
-    if (q->counts.damaged > q->begun.damaged)
-        cli_error(q->tool, NULL, "rows are missing: %s chunks are damaged",
-                  cli_count(q->counts.damaged - q->begun.damaged).s);
+    const uint64_t damaged = q->counts.damaged - q->begun.damaged;
+    if (damaged)
+        cli_error(q->tool, NULL, "the rows of %s damaged chunk%s are missing",
+                  cli_count(damaged).s, damaged == 1 ? "" : "s");
 }
 
 /* ---- Statements --------------------------------------------------------- */
@@ -247,6 +248,29 @@ static void show_table(const query *q, const query_table *table)
     puts(");");
 }
 
+// Breaks lines at spaces outside of texts.
+static void show_view(const query *q, const query_view *view)
+{
+    enum { WIDTH = 76, INDENT = 4 };
+    char *const text = query_view_text(q, view, "");
+    size_t column = 0;
+    bool quoted = false;
+    printf("-- %s\n", view->about);
+    for (const char *at = text; at && *at; at++) {
+        const size_t word = strcspn(at + 1, " ");
+        quoted ^= *at == '\'';
+        if (*at == ' ' && !quoted && column + 1 + word > WIDTH) {
+            printf("\n%*s", INDENT, "");
+            column = INDENT;
+            continue;
+        }
+        putchar(*at);
+        column++;
+    }
+    puts(";");
+    sqlite3_free(text);
+}
+
 int query_schema(const query *q, const char *name)
 {
     bool found = false, line = false;
@@ -260,8 +284,8 @@ int query_schema(const query *q, const char *name)
     }
     for (size_t i = 0; (view = query_view_at(i)) != NULL; i++) {
         if (name && sqlite3_stricmp(name, view->name)) continue;
-        printf("%s-- %s\nCREATE VIEW %s AS %s;\n", line ? "\n" : "",
-               view->about, view->name, view->sql);
+        if (line) putchar('\n');
+        show_view(q, view);
         found = line = true;
     }
     if (!found)

@@ -98,6 +98,15 @@ static bool save(query *q, const char *path, const char *sql)
            run(q, sqlite3_mprintf("COMMIT"));
 }
 
+// SQLite would not say why.
+static bool can_write(const query *q, const char *path, const char *made)
+{
+    FILE *const out = fopen(made, "w");
+    if (!out)
+        cli_error(q->tool, path, "cannot be written: %s", strerror(errno));
+    return out && !fclose(out);
+}
+
 int query_save(query *q, const char *path, const char *sql)
 {
     char *const made = sqlite3_mprintf("%s.%d.tmp", path, (int)getpid());
@@ -105,10 +114,13 @@ int query_save(query *q, const char *path, const char *sql)
         cli_error(q->tool, NULL, "not enough memory");
         return CLI_FAILED;
     }
+    if (!can_write(q, path, made)) {
+        sqlite3_free(made);
+        return CLI_FAILED;
+    }
     query_interrupted = 0;
     q->failure = NULL;
     q->trusted = true;
-    remove(made);
     bool done = save(q, made, sql);
     if (!done)
         cli_error(q->tool, path, "cannot be saved: %s",

@@ -74,6 +74,7 @@ static int small_best(sqlite3_vtab *base, sqlite3_index_info *info)
             &info->aConstraint[i];
         if (!one->usable || one->op != SQLITE_INDEX_CONSTRAINT_EQ ||
             one->iColumn < 0 || one->iColumn >= KEYS_MOST ||
+            (uint32_t)one->iColumn >= v->table->column_count ||
             !v->table->columns[one->iColumn].key)
             continue;
         info->aConstraintUsage[i].argvIndex = 1;
