@@ -52,9 +52,7 @@ static bool load_side(diff_side *s)
 // Steps that were found are comparable if they are about as long.
 static bool steps_match(const steps_result *a, const steps_result *b)
 {
-    if (a->count < DIFF_STEPS_LEAST || b->count < DIFF_STEPS_LEAST ||
-        a->marked != b->marked)
-        return false;
+    if (!a->count || !b->count || a->marked != b->marked) return false;
     const uint32_t more = a->length > b->length ? a->length : b->length;
     const uint32_t less = a->length > b->length ? b->length : a->length;
     return a->marked || more - less <= more / 5;
@@ -64,7 +62,9 @@ bool diff_compare(diff *d)
 {
     for (int side = 0; side < 2; side++)
         if (!load_side(&d->sides[side])) return false;
-    d->by_step = steps_match(&d->sides[0].steps, &d->sides[1].steps);
+    d->alike = steps_match(&d->sides[0].steps, &d->sides[1].steps);
+    d->by_step = d->alike && d->sides[0].steps.count >= DIFF_STEPS_LEAST &&
+                 d->sides[1].steps.count >= DIFF_STEPS_LEAST;
     for (int side = 0; side < 2; side++)
         if (!diff_collect(d, side) || !diff_collect_host(d, side)) return false;
     return diff_schedules(d) && diff_test_rows(d);

@@ -95,7 +95,8 @@ typedef struct diff {
     diff_row *rows; // by subject; within one as they were found
     size_t row_count, row_room;
     calc_map index;
-    bool by_step;   // both sides have steps that can be compared
+    bool alike;     // both sides have steps that can be compared
+    bool by_step;   // and there are DIFF_STEPS_LEAST of them
     uint64_t alpha; // of DIFF_CERTAIN: p below it is no noise
     diff_stream *streams;
     size_t stream_count, stream_room;

@@ -62,6 +62,17 @@ static uint32_t name_row(collecting *c, uint32_t group)
     return c->rows[group];
 }
 
+// "8,32": sizes of 1 behind the last other one are left out.
+static cli_text size_of(const uint32_t size[3])
+{
+    if (size[2] != 1)
+        return cli_format("%" PRIu32 ",%" PRIu32 ",%" PRIu32, size[0], size[1],
+                          size[2]);
+    if (size[1] != 1)
+        return cli_format("%" PRIu32 ",%" PRIu32, size[0], size[1]);
+    return cli_format("%" PRIu32, size[0]);
+}
+
 static uint32_t config_row(collecting *c, const ts_operation *o,
                            uint32_t launch)
 {
@@ -75,12 +86,9 @@ static uint32_t config_row(collecting *c, const ts_operation *o,
     if (e)
         text = analyze_format(
             &c->s->job,
-            "%.*s <<<(%" PRIu32 ",%" PRIu32 ",%" PRIu32 "), (%" PRIu32
-            ",%" PRIu32 ",%" PRIu32 ")>>> %" PRIu32 "+%" PRIu32
-            " B shared, %" PRIu32 " registers",
-            (int)name.size, name.text, e->grid[0], e->grid[1], e->grid[2],
-            e->block[0], e->block[1], e->block[2], e->static_shared,
-            e->dynamic_shared, e->registers);
+            "%s x %s, %" PRIu32 " regs, %" PRIu32 "+%" PRIu32 " B: %.*s",
+            size_of(e->grid).s, size_of(e->block).s, e->registers,
+            e->static_shared, e->dynamic_shared, (int)name.size, name.text);
     row = row_of(c, DIFF_CONFIG, text);
     if (row != CALC_NONE && !calc_map_set(&c->configs, key, row))
         return CALC_NONE;
@@ -179,7 +187,7 @@ static bool add_latency(collecting *c, const ts_timeline *timeline)
 static bool add_spans(collecting *c)
 {
     const diff_side *const s = c->s;
-    for (uint32_t i = 0; i < s->steps.count; i++) {
+    for (uint32_t i = 0; c->d->alike && i < s->steps.count; i++) {
         const steps_step *const step = &s->steps.steps[i];
         if (!add_named(c, DIFF_STEP, "step", step->start_ns,
                        step->end_ns - step->start_ns, i, TS_NODE_NONE))

@@ -10,9 +10,18 @@ static uint64_t magnitude(int64_t value)
     return value < 0 ? (uint64_t)-value : (uint64_t)value;
 }
 
-static bool matters(const diff *d, const diff_row *row)
+// Counts are exact: where they differ, no noise is the reason.
+static bool counts_differ(const diff_row *row)
 {
-    return diff_is_significant(d, row) || diff_is_new(row) || diff_is_gone(row);
+    return !row->by_step && row->subject != DIFF_STEP &&
+           row->subject != DIFF_LATENCY && row->subject != DIFF_IDLE &&
+           row->parts[0].count != row->parts[1].count;
+}
+
+bool diff_differs(const diff *d, const diff_row *row)
+{
+    return diff_is_significant(d, row) || counts_differ(row) ||
+           diff_is_new(row) || diff_is_gone(row);
 }
 
 typedef struct ranked_row {
@@ -46,7 +55,7 @@ static ranked_row *changed_rows(const diff *d, uint32_t subjects, size_t *count,
         *same += equal;
         if (!equal)
             rows[(*count)++] =
-                (ranked_row){ row, matters(d, row), magnitude(change) };
+                (ranked_row){ row, diff_differs(d, row), magnitude(change) };
     }
     if (rows) qsort(rows, *count, sizeof *rows, by_weight);
     return rows;
@@ -69,9 +78,10 @@ const char *diff_word(const diff *d, const diff_row *row)
     if (diff_is_gone(row)) return "gone";
     if (!change) return "same";
     if (memory) return change > 0 ? "more" : "less";
-    if (!row->tested) return "untested";
-    if (!diff_is_significant(d, row)) return "noise";
-    return change > 0 ? "slower" : "faster";
+    if (diff_is_significant(d, row)) return change > 0 ? "slower" : "faster";
+    if (counts_differ(row))
+        return row->parts[0].count < row->parts[1].count ? "more" : "fewer";
+    return row->tested ? "noise" : "untested";
 }
 
 static report_value value_of(const diff *d, const diff_row *row,
@@ -100,21 +110,45 @@ static report_evidence place_of(const diff *d, const diff_row *row)
     return e;
 }
 
+enum { COLUMNS = 13 };
+
+// A configuration is called "8 x 128, 32 regs, 0+0 B: kernel".
+typedef struct config_name {
+    ts_text kernel, config;
+} config_name;
+
+static config_name split_config(const diff_row *row)
+{
+    config_name name = { row->name, { "", 0 } };
+    const char *const colon = row->subject == DIFF_CONFIG && row->name.size
+                                  ? memchr(row->name.text, ':', row->name.size)
+                                  : NULL;
+    const size_t size = colon ? (size_t)(colon - row->name.text) : 0;
+    if (!colon || row->name.text[0] < '0' || row->name.text[0] > '9' ||
+        size + 2 > row->name.size)
+        return name; // a launch that the trace does not define
+    name.config = (ts_text){ row->name.text, size };
+    name.kernel = (ts_text){ colon + 2, row->name.size - size - 2 };
+    return name;
+}
+
 static void put_row(const diff *d, report_table *t, const diff_row *row)
 {
     const diff_metric metric = diff_main(row->subject);
     const int64_t change = diff_change(d, row, metric);
     const diff_number a = diff_value(d, row, metric, 0);
     const cli_text p = diff_p(row->adjusted);
+    const config_name name = split_config(row);
     const report_value values[] = {
-        report_text(row->name),
+        report_text(name.kernel),
+        report_text(name.config),
         value_of(d, row, metric, 0),
         value_of(d, row, metric, 1),
         report_number(row->subject == DIFF_MEMORY ? REPORT_BYTES : REPORT_NS,
                       change, 0),
         report_share(change, a.of ? a.number / a.of : 0),
-        row->tested ? report_string(p.s) : report_unknown(REPORT_TEXT),
         report_string(diff_word(d, row)),
+        row->tested ? report_string(p.s) : report_unknown(REPORT_TEXT),
         report_string(row->by_step ? "a step" : "all"),
         value_of(d, row, DIFF_COUNT, 0),
         value_of(d, row, DIFF_COUNT, 1),
@@ -122,7 +156,13 @@ static void put_row(const diff *d, report_table *t, const diff_row *row)
         value_of(d, row, DIFF_MEDIAN, 1),
     };
     const report_evidence e = place_of(d, row);
-    report_row(t, values, &e);
+    // Only of configurations the second column is a table's.
+    report_value shown[COLUMNS];
+    const bool config = row->subject == DIFF_CONFIG;
+    shown[0] = values[0];
+    memcpy(shown + 1, values + (config ? 1 : 2),
+           (COLUMNS - (config ? 1u : 2u)) * sizeof *shown);
+    report_row(t, shown, &e);
 }
 
 bool diff_any_changed(const diff *d, uint32_t subjects)
@@ -135,25 +175,33 @@ bool diff_any_changed(const diff *d, uint32_t subjects)
 bool diff_put_table(const diff *d, report_section *s, uint32_t subjects,
                     const char *key, const char *title)
 {
-    static const report_column columns[] = {
+    const report_unit unit =
+        subjects == 1u << DIFF_MEMORY ? REPORT_BYTES : REPORT_NS;
+    const report_column all[COLUMNS] = {
         { "name", "name", REPORT_TEXT },
-        { "a", "A", REPORT_NS },
-        { "b", "B", REPORT_NS },
-        { "change", "change", REPORT_NS },
+        { "config", "launched with", REPORT_TEXT },
+        { "a", "A", unit },
+        { "b", "B", unit },
+        { "change", "change", unit },
         { "share", "of A", REPORT_SHARE },
-        { "p", "p", REPORT_TEXT },
         { "verdict", "verdict", REPORT_TEXT },
+        { "p", "p", REPORT_TEXT },
         { "of", "in", REPORT_TEXT },
         { "count_a", "count A", REPORT_COUNT },
         { "count_b", "B", REPORT_COUNT },
-        { "median_a", "median A", REPORT_NS },
-        { "median_b", "B", REPORT_NS },
+        { "median_a", "median A", unit },
+        { "median_b", "B", unit },
     };
+    const bool config = subjects == 1u << DIFF_CONFIG;
+    report_column columns[COLUMNS] = { all[0] };
+    memcpy(columns + 1, all + (config ? 1 : 2),
+           (COLUMNS - (config ? 1u : 2u)) * sizeof *columns);
     size_t count, same;
     ranked_row *const rows = changed_rows(d, subjects, &count, &same);
     if (!rows) return false;
     if (count) {
-        report_table *const t = report_table_begin(s, key, title, columns, 12);
+        report_table *const t = report_table_begin(
+            s, key, title, columns, config ? COLUMNS : COLUMNS - 1);
         for (size_t i = 0; i < count; i++)
             put_row(d, t, rows[i].row);
     }
@@ -170,19 +218,27 @@ const diff_row *diff_single(const diff *d, diff_subject subject)
     return NULL;
 }
 
-// Of long names the middle is left out.
+// As in tables: what namespaces say goes first, then the middle.
 cli_text diff_short(ts_text name)
 {
     enum { HEAD = 26, TAIL = 17 };
-    if (name.size <= HEAD + TAIL + 3)
-        return cli_format("%.*s", (int)name.size, name.text);
-    return cli_format("%.*s...%.*s", HEAD, name.text, TAIL,
-                      name.text + name.size - TAIL);
+    // Of a function with its parameters; zones may be called anything.
+    char *const less = name.size && name.text[name.size - 1] == ')'
+                           ? cli_brief_name(name.text, name.size)
+                           : NULL;
+    if (less) name = (ts_text){ less, strlen(less) };
+    const cli_text text = name.size <= HEAD + TAIL + 3
+                              ? cli_format("%.*s", (int)name.size, name.text)
+                              : cli_format("%.*s...%.*s", HEAD, name.text, TAIL,
+                                           name.text + name.size - TAIL);
+    free(less);
+    return text;
 }
 
 // The sentence may hold up to `most` of them: "gemm +12.0 %, relu new".
 // slower: those that make B so; 0: all.
-static void put_causes(const diff *d, report_section *s, int slower)
+static void put_causes(const diff *d, report_section *s, int slower,
+                       int64_t whole)
 {
     enum { MOST = 3 };
     uint32_t subjects =
@@ -200,7 +256,8 @@ static void put_causes(const diff *d, report_section *s, int slower)
         }
         if (!rows[i].matters || told == MOST ||
             (slower && (change > 0) != (slower > 0)) || !change ||
-            diff_is_new(row) || diff_is_gone(row))
+            diff_is_new(row) || diff_is_gone(row) ||
+            (slower && magnitude(change) < magnitude(whole) / 100))
             continue;
         told++;
         size += (size_t)snprintf(
@@ -239,10 +296,34 @@ static void put_idle(const diff *d, report_section *s, int64_t whole)
                   change > 0 ? "longer" : "shorter");
 }
 
+// What has most of the change, if it is not sure and so was not told of.
+static void put_largest(const diff *d, report_section *s, int64_t whole)
+{
+    const uint32_t work =
+        1u << DIFF_KERNEL | 1u << DIFF_COPY | 1u << DIFF_COLLECTIVE;
+    const diff_row *most = NULL;
+    int64_t change = 0;
+    for (size_t i = 0; i < d->row_count; i++) {
+        const diff_row *const row = &d->rows[i];
+        const int64_t own = diff_change(d, row, DIFF_TOTAL);
+        if (!(work >> row->subject & 1) || row->by_step != d->by_step ||
+            (own > 0) != (whole > 0) || magnitude(own) <= magnitude(change))
+            continue;
+        most = row;
+        change = own;
+    }
+    if (!most || diff_differs(d, most) ||
+        magnitude(change) < magnitude(whole) / 4)
+        return;
+    report_answer(s, "Most of the change is %s, %s (%s), as noise may do.",
+                  diff_short(most->name).s, diff_percent(d, most, DIFF_TOTAL).s,
+                  cli_time(change).s);
+}
+
 static bool any_matters(const diff *d, uint32_t subjects)
 {
     for (size_t i = 0; i < d->row_count; i++)
-        if (subjects >> d->rows[i].subject & 1 && matters(d, &d->rows[i]))
+        if (subjects >> d->rows[i].subject & 1 && diff_differs(d, &d->rows[i]))
             return true;
     return false;
 }
@@ -296,9 +377,10 @@ void diff_put_answer(const diff *d, report_section *s)
                       "of %s (%s), as noise may do.",
                       what, report_words(b).s, report_words(a).s, percent.s);
     else
-        report_answer(s, "B is %s %s: %s %s instead of %s.", percent.s + 1,
-                      change > 0 ? "slower" : "faster", what, report_words(b).s,
-                      report_words(a).s);
+        report_answer(s, "B %s%s %s: %s %s instead of %s.",
+                      change > 0 ? "is " : "takes ", percent.s + 1,
+                      change > 0 ? "slower" : "less time", what,
+                      report_words(b).s, report_words(a).s);
     const diff_row *const whole = diff_single(d, DIFF_MAKESPAN);
     if (d->by_step && whole && diff_change(d, whole, DIFF_TOTAL))
         report_answer(s, "The whole takes %s instead of %s (%s).",
@@ -310,7 +392,8 @@ void diff_put_answer(const diff *d, report_section *s)
     if (!any_matters(d, work))
         report_answer(s, "No kernel, copy or collective differs by more than "
                          "noise.");
-    put_causes(d, s, none ? 0 : change > 0 ? 1 : -1);
+    put_causes(d, s, none ? 0 : change > 0 ? 1 : -1, change);
+    if (!none) put_largest(d, s, change);
     if (!d->by_step && !none) put_idle(d, s, change);
     uint64_t reordered = 0;
     for (size_t i = 0; i < d->stream_count; i++)

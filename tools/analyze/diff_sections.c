@@ -217,16 +217,17 @@ static void put_subject(diff *d, report *r, uint32_t subjects, const char *key,
         rows++;
         fresh += diff_is_new(row);
         gone += diff_is_gone(row);
-        changed += diff_is_significant(d, row) &&
-                   diff_change(d, row, diff_main(row->subject)) != 0;
+        changed +=
+            diff_differs(d, row) && !diff_is_new(row) && !diff_is_gone(row);
     }
     if (!rows || !diff_any_changed(d, subjects)) return;
     report_section *const s = report_begin(r, key, title);
     if (!changed && !fresh && !gone)
-        report_answer(s, "None of %zu %s differs significantly.", rows, what);
+        report_answer(s, "None of %zu %s differs by more than noise.", rows,
+                      what);
     else
         report_answer(s,
-                      "Of %zu %s %zu differ significantly, %zu are new, "
+                      "Of %zu %s %zu differ by more than noise, %zu are new, "
                       "%zu gone.",
                       rows, what, changed, fresh, gone);
     diff_put_table(d, s, subjects, key, "What changed");

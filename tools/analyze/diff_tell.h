@@ -8,7 +8,7 @@
 
 // The metric by which a subject is compared first.
 diff_metric diff_main(diff_subject subject);
-// "slower", "faster", "noise", "untested", "same", "new", "gone".
+// "slower", "faster", "more", "fewer", "noise", "untested", "same", "new", ...
 const char *diff_word(const diff *d, const diff_row *row);
 // The first row of a subject, which may be its only one, or NULL.
 const diff_row *diff_single(const diff *d, diff_subject subject);
@@ -17,6 +17,8 @@ bool diff_any_changed(const diff *d, uint32_t subjects);
 // A table of what is not the same in some subjects (bits). False: no memory.
 bool diff_put_table(const diff *d, report_section *s, uint32_t subjects,
                     const char *key, const char *title);
+// Significant, new, gone, or more or fewer in number.
+bool diff_differs(const diff *d, const diff_row *row);
 bool diff_all_same(const diff *d);
 // At most 47 bytes of a name.
 cli_text diff_short(ts_text name);
