@@ -27,12 +27,19 @@ for trace in $folder/*/*.sbt; do
                 >"$0.events" &&
             node tests/states/check.mjs "$0.states" "$0.events"' "$trace" \
         kernel,memcpy,memset,collective,host_function
+    check "states: $name has the shares of ts-replay" sh -c '
+        build/ts-replay --json "$0" >"$0.replay" &&
+            node tests/states/shares.mjs "$0.states" "$0.replay"' "$trace"
     check "states: $name adds up window by window" \
         build/tests/states/survey "$trace"
     check "states: $name as a graph" sh -c '
         build/ts-export --collapse --limit 0 -o "$0.dot" "$0" &&
             if command -v nop; then nop -p "$0.dot"; fi' "$trace"
-    rm -f "$trace.states" "$trace.events" "$trace.dot"
+    check "states: $name as a small graph" sh -c '
+        build/ts-export --nodes 60 -o "$0.dot" "$0" | tee /dev/stderr |
+            grep -q "as [1-9][0-9]* nodes" && dot -Tsvg "$0.dot" >/dev/null' \
+        "$trace"
+    rm -f "$trace.states" "$trace.replay" "$trace.events" "$trace.dot"
 done
 
 # What is known of these programs: the one preprocesses pictures between its
@@ -46,3 +53,10 @@ check "states: v100_nccl spends its time in collectives, and late" sh -c '
     grep -q "^  h host late  *[34][0-9]" $0.text &&
         grep -q "only collectives 2[0-9]" $0.text' \
     $folder/v100_nccl_22k_ops.json.gz/*.sbt
+check "states: eight ranks on one axis" sh -c '
+    build/ts-view --states --json "$@" >$0/joint.states &&
+        build/ts-replay --json "$@" >$0/joint.replay &&
+        node tests/states/shares.mjs $0/joint.states $0/joint.replay &&
+        build/ts-view --states --width 100 "$@" | tee /dev/stderr |
+        grep -c "residual [01]" | grep -qx 7' \
+    $folder $folder/dlrm_8ranks_v100.tar.gz/*.sbt

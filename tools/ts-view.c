@@ -70,7 +70,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "ts-view",
-    .usage = "[options] FILE",
+    .usage = "[options] FILE, or --states FILE...",
     .about = "Shows a trace in the terminal: a timeline of threads, streams "
              "and counters,\nits events, or statistics.",
     .options = options,
@@ -325,27 +325,100 @@ static bool follow(view *v)
     }
 }
 
+/* ---- Files -------------------------------------------------------------- */
+
+static bool open_one(view *v, const char *path)
+{
+    const cli_warn warn = want_follow ? CLI_WARN_NONE : CLI_WARN_ALL;
+    v->path = path;
+    return cli_trace_open(&v->trace, &tool, path, NULL, warn);
+}
+
+static bool has_rank(view *v)
+{
+    ts_metadata rank;
+    if (!ts_reader_metadata(v->trace.reader, 0, "rank", &rank) ||
+        rank.type != TS_VALUE_INT)
+        return false;
+    v->rank = rank.number;
+    return true;
+}
+
+// Whether the last file is of another process than those before, and of
+// which rank.
+static bool check_last(view *v)
+{
+    view *const last = &v->more[v->more_count - 1];
+    v->ranked = has_rank(last) && v->ranked;
+    for (size_t i = 0; i < v->more_count; i++) {
+        const view *const other = i ? &v->more[i - 1] : v;
+        if (!cli_traces_apart(&tool, &other->trace, other->path, &last->trace,
+                              last->path))
+            return false;
+        v->ranked = v->ranked && other->rank != last->rank;
+    }
+    return true;
+}
+
+static bool open_more(view *v, char **paths, size_t count)
+{
+    v->more = view_resize(NULL, count, sizeof *v->more);
+    v->ranked = has_rank(v);
+    while (v->more_count < count) {
+        view *const one = &v->more[v->more_count];
+        *one = (view){ .tool = &tool, .track_list = v->track_list };
+        if (!open_one(one, paths[v->more_count])) return false;
+        v->more_count++;
+        view_tracks_load(one);
+        if (!check_last(v)) return false;
+    }
+    return true;
+}
+
+static void close_one(view *v)
+{
+    free(v->tracks);
+    free(v->track_wanted);
+    view_map_free(&v->track_index);
+    cli_trace_close(&v->trace);
+}
+
+// Shows the trace; says what was damaged. False: some was, or it failed.
+static bool view_all(view *v)
+{
+    const size_t known = ts_reader_damage_count(v->trace.reader);
+    const bool shown = want_events   ? list(v)
+                       : want_follow ? follow(v)
+                                     : show(v);
+    fflush(stdout);
+    size_t damage = ts_reader_damage_count(v->trace.reader);
+    if (want_follow) // what it came to
+        cli_trace_warn(&v->trace, &tool, v->path);
+    else
+        damage = cli_trace_damage(&v->trace, &tool, v->path, known);
+    for (size_t i = 0; i < v->more_count; i++)
+        damage +=
+            cli_trace_damage(&v->more[i].trace, &tool, v->more[i].path, 0);
+    return shown && !damage;
+}
+
 int main(int argc, char **argv)
 {
     view v = { .tool = &tool };
     cli_parse(&tool, &argc, argv);
-    if (argc != 2 || !parse(&v)) return cli_usage(&tool);
-    v.path = argv[1];
-    const cli_warn warn = want_follow ? CLI_WARN_NONE : CLI_WARN_ALL;
-    if (!cli_trace_open(&v.trace, &tool, v.path, NULL, warn)) return CLI_FAILED;
-    const size_t known = ts_reader_damage_count(v.trace.reader);
-    const bool shown = want_events   ? list(&v)
-                       : want_follow ? follow(&v)
-                                     : show(&v);
-    fflush(stdout);
-    size_t damage = ts_reader_damage_count(v.trace.reader);
-    if (want_follow) // what it came to
-        cli_trace_warn(&v.trace, &tool, v.path);
-    else
-        damage = cli_trace_damage(&v.trace, &tool, v.path, known);
-    free(v.tracks);
-    free(v.track_wanted);
-    view_map_free(&v.track_index);
-    cli_trace_close(&v.trace);
-    return cli_finish(&tool, shown && !damage ? CLI_OK : CLI_FAILED);
+    if (argc < 2 || !parse(&v)) return cli_usage(&tool);
+    if (argc > 2 && (!want_states || want_follow)) {
+        cli_error(&tool, NULL,
+                  "several files go with --states, and not with "
+                  "--follow");
+        return cli_usage(&tool);
+    }
+    if (!open_one(&v, argv[1])) return CLI_FAILED;
+    const bool shown =
+        open_more(&v, argv + 2, (size_t)argc - 2) && view_all(&v);
+    for (size_t i = 0; i < v.more_count; i++)
+        close_one(&v.more[i]);
+    free(v.more);
+    close_one(&v);
+    return cli_finish(&tool, shown ? CLI_OK : CLI_FAILED);
 }

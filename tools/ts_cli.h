@@ -210,6 +210,11 @@ void cli_trace_close(cli_trace *trace);
 
 // Whether two paths ("-": stdin) are of one file that exists.
 bool cli_same_file(const char *a, const char *b);
+// False, with the reason on stderr, if two of several traces of one process
+// each are of one file or session: what it did would count twice.
+bool cli_traces_apart(const cli_tool *tool, const cli_trace *a,
+                      const char *a_path, const cli_trace *b,
+                      const char *b_path);
 // False, with the reason on stderr, if a trace cannot go there: it is one of
 // `count` inputs, or no file.
 bool cli_output_check(const cli_tool *tool, const char *path,

@@ -25,6 +25,27 @@ static bool is_regular(const cli_tool *tool, const char *path)
     return false;
 }
 
+bool cli_traces_apart(const cli_tool *tool, const cli_trace *a,
+                      const char *a_path, const cli_trace *b,
+                      const char *b_path)
+{
+    static const uint8_t unknown[16];
+    const uint8_t *const session = b->info->session;
+    if (cli_same_file(a_path, b_path)) {
+        cli_error(tool, b_path,
+                  "is given twice; several traces are of one process each");
+        return false;
+    }
+    if (memcmp(a->info->session, session, sizeof unknown) ||
+        !memcmp(session, unknown, sizeof unknown))
+        return true;
+    cli_error(tool, b_path,
+              "is of the same session as %s: what that process did would "
+              "count twice",
+              a_path);
+    return false;
+}
+
 bool cli_output_check(const cli_tool *tool, const char *path,
                       const char *const *inputs, size_t count)
 {

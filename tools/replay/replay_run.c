@@ -4,34 +4,15 @@
 #include "tools/replay/replay.h"
 #include <time.h>
 
-// A copy, or a part, of what another file holds. All zeros: unknown.
-static bool same_session(const replay_job *job, uint32_t i, uint32_t k)
-{
-    static const uint8_t unknown[16];
-    const uint8_t *const a = ts_reader_info(replay_reader(job, i))->session;
-    const uint8_t *const b = ts_reader_info(replay_reader(job, k))->session;
-    return !memcmp(a, b, sizeof unknown) && memcmp(a, unknown, sizeof unknown);
-}
-
 // One process is not two: all that it did would count twice.
 static bool check_twice(const replay_job *job)
 {
     for (uint32_t i = 1; i < job->file_count; i++)
-        for (uint32_t k = 0; k < i; k++) {
-            const bool given =
-                cli_same_file(job->files[i].path, job->files[k].path);
-            if (!given && !same_session(job, i, k)) continue;
-            if (given)
-                cli_error(job->tool, job->files[i].path,
-                          "is given twice; several traces are of one process "
-                          "each");
-            else
-                cli_error(job->tool, job->files[i].path,
-                          "is of the same session as %s: what that process "
-                          "did would count twice",
-                          job->files[k].path);
-            return false;
-        }
+        for (uint32_t k = 0; k < i; k++)
+            if (!cli_traces_apart(job->tool, &job->files[k].trace,
+                                  job->files[k].path, &job->files[i].trace,
+                                  job->files[i].path))
+                return false;
     return true;
 }
 

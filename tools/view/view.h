@@ -55,6 +55,10 @@ typedef struct view {
     size_t track_count;   // without a definition
     bool *track_wanted;   // by track_list
     view_map track_index; // id to position in tracks
+    struct view *more;    // of further files, with --states: more_count
+    size_t more_count;
+    int64_t rank; // if `ranked`: all files are of another one
+    bool ranked;
 } view;
 
 void view_tracks_load(view *v);

@@ -88,9 +88,21 @@ view_gap *view_states_gaps(const view_states *s, size_t *count)
 
 /* ---- All ---------------------------------------------------------------- */
 
-bool view_states_wants(view_states *s, uint32_t track)
+bool view_states_wants(const view_states *s, const ts_lane *lane)
 {
-    return view_track_is_wanted(s->v, track);
+    return view_track_is_wanted(view_states_file(s, lane->file), lane->track);
+}
+
+view *view_states_file(const view_states *s, uint32_t file)
+{
+    return file ? &s->v->more[file - 1] : s->v;
+}
+
+cli_text view_states_file_name(const view_states *s, uint32_t file)
+{
+    const view *const v = view_states_file(s, file);
+    return s->v->ranked ? cli_format("rank %" PRId64, v->rank)
+                        : cli_format("file %" PRIu32, file);
 }
 
 static bool say(const view *v, ts_result result)
@@ -121,10 +133,23 @@ static void whole_range(view_states *s)
     if (v->to_ns <= v->from_ns) v->to_ns = v->from_ns + 1;
 }
 
+static bool open_replay(view_states *s)
+{
+    const view *const v = s->v;
+    ts_reader **const more = view_resize(NULL, v->more_count, sizeof *more);
+    for (size_t i = 0; i < v->more_count; i++)
+        more[i] = v->more[i].trace.reader;
+    const ts_replay_desc desc = { .more = more,
+                                  .more_count = (uint32_t)v->more_count };
+    const ts_result result = ts_replay_open(&s->replay, v->trace.reader, &desc);
+    free(more);
+    return say(v, result);
+}
+
 bool view_states_show(view *v)
 {
     view_states s = { .v = v };
-    if (!say(v, ts_replay_open(&s.replay, v->trace.reader, NULL))) return false;
+    if (!open_replay(&s)) return false;
     ts_timeline_desc desc = { 0 };
     if (v->zoomed) {
         desc.from_ns = v->from_ns;

@@ -35,6 +35,11 @@ typedef struct view_gap {
 // All gaps, the longest first; free() it.
 view_gap *view_states_gaps(const view_states *s, size_t *count);
 
+// The view of a file, for its tracks and names; how it is called: "rank 3",
+// else "file 0".
+view *view_states_file(const view_states *s, uint32_t file);
+cli_text view_states_file_name(const view_states *s, uint32_t file);
+
 // Adds what is within the cells of the drawing; all of it to *sum.
 void view_states_device(const view_states *s, size_t device,
                         view_shares *cells);
@@ -42,7 +47,7 @@ void view_states_stream(const view_states *s, size_t stream, view_shares *cells,
                         view_shares *sum);
 
 // Whether --tracks lets a track be shown.
-bool view_states_wants(view_states *s, uint32_t track);
+bool view_states_wants(const view_states *s, const ts_lane *lane);
 
 void view_states_draw(view_states *s);
 // Prints what is in the line, and clears it.

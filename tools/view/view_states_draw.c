@@ -108,8 +108,8 @@ static void print_stream(view_states *s, size_t stream, const ts_lane *lane,
     cli_text made;
     memset(cells, 0, s->d.rows.columns * sizeof *cells);
     view_states_stream(s, stream, cells, &sum);
-    const ts_text name =
-        cli_track_name(view_track_of(s->v, lane->track), &made);
+    const ts_text name = cli_track_name(
+        view_track_of(view_states_file(s, lane->file), lane->track), &made);
     view_put(line, 1, s->d.gutter - 1, name.text, name.size, view_plain);
     for (uint32_t c = 0; c < s->d.rows.columns; c++)
         put_state(s, c, &cells[c]);
@@ -158,7 +158,7 @@ static uint64_t print_rows(view_states *s, size_t device, uint64_t *shown,
     view_states_print_line(s);
     for (size_t i = 0; ts_replay_lane(s->replay, i, &lane); i++) {
         if (lane.device != own.track || lane.file != own.file ||
-            !view_states_wants(s, lane.track) || !has_stays(s, i))
+            !view_states_wants(s, &lane) || !has_stays(s, i))
             continue;
         const bool full = s->v->limit && *shown >= s->v->limit;
         hidden += full;
@@ -181,8 +181,8 @@ static void measure(view_states *s)
     d->set = v->unicode ? &view_glyphs_unicode : &view_glyphs_ascii;
     d->gutter = 10;
     for (size_t i = 0; ts_replay_lane(s->replay, i, &lane); i++) {
-        const ts_text name =
-            cli_track_name(view_track_of(v, lane.track), &made);
+        const ts_text name = cli_track_name(
+            view_track_of(view_states_file(s, lane.file), lane.track), &made);
         const uint32_t columns = view_columns(name.text, name.size) + 2;
         if (columns > d->gutter) d->gutter = columns;
     }
@@ -196,6 +196,30 @@ static void measure(view_states *s)
     view_line_clear(&d->line);
 }
 
+// Where each file lies on the axis of the first one.
+static void print_files(view_states *s)
+{
+    ts_replay_file file;
+    for (uint32_t i = 0;
+         s->v->more_count && ts_replay_file_at(s->replay, i, &file); i++) {
+        char text[512] = "";
+        const size_t room = sizeof text - 200;
+        const char *const path = view_states_file(s, i)->path;
+        size_t size = (size_t)snprintf(text, room, "%s", path);
+        if (size >= room) size = room - 1;
+        if (i)
+            size += (size_t)snprintf(text + size, 60, ", offset %s%s",
+                                     file.offset_ns > 0 ? "+" : "",
+                                     cli_time(file.offset_ns).s);
+        if (i && file.matched)
+            snprintf(text + size, 140, " from %s collectives, residual %s",
+                     cli_count(file.matched).s, cli_time(file.residual_ns).s);
+        view_put_string(&s->d.line, 2, s->d.line.width,
+                        view_states_file_name(s, i).s, view_faint);
+        view_states_print_words(s, 18, text);
+    }
+}
+
 static void print_losses(const view_states *s)
 {
     const ts_replay_stats *const r = ts_replay_result(s->replay);
@@ -207,6 +231,22 @@ static void print_losses(const view_states *s)
                cli_count(r->skipped[TS_SKIP_BAD_TIME]).s);
 }
 
+// "rank 3: ", and which device of several it is.
+static void put_device_name(FILE *out, const view_states *s, size_t device)
+{
+    ts_lane own, other;
+    bool several = false;
+    if (!ts_replay_device(s->replay, device, &own)) return;
+    for (size_t i = 0; ts_replay_device(s->replay, i, &other); i++)
+        several |= i != device && other.file == own.file;
+    if (s->v->more_count)
+        fprintf(out, "%s: ", view_states_file_name(s, own.file).s);
+    if (!several) return;
+    const ts_track *const track =
+        view_track_of(view_states_file(s, own.file), own.track);
+    fprintf(out, "device %" PRIu64 ": ", own.track ? track->number : 0);
+}
+
 // One paragraph for each gap, as wide as the terminal.
 static void print_gap(view_states *s, const view_gap *gap, bool several)
 {
@@ -215,7 +255,7 @@ static void print_gap(view_states *s, const view_gap *gap, bool several)
     size_t size = 0;
     FILE *const out = open_memstream(&text, &size);
     if (!out) return;
-    if (several) fprintf(out, "device %zu: ", gap->device);
+    if (several) put_device_name(out, s, gap->device);
     view_states_put_gap(out, s, &gap->gap);
     fclose(out);
     const cli_text when =
@@ -251,6 +291,7 @@ void view_states_draw(view_states *s)
     measure(s);
     view_header_print(&s->d);
     view_line_clear(&s->d.line);
+    print_files(s);
     print_losses(s);
     for (size_t i = 0; ts_timeline_device(s->timeline, i); i++)
         view_states_print_device(s, i);

@@ -188,12 +188,20 @@ uint32_t view_states_put_device(view_states *s, size_t device)
     view_line *const line = &s->d.line;
     uint32_t at = 0;
     if (!ts_replay_device(s->replay, device, &lane)) return at;
+    if (s->v->more_count) {
+        at =
+            view_put_string(line, at, line->width,
+                            view_states_file_name(s, lane.file).s, view_strong);
+        at = view_put_string(line, at, line->width, ", ", view_strong);
+    }
     if (!lane.track)
         return view_put_string(line, at, line->width, "unknown device",
                                view_strong);
-    const ts_track *const track = view_track_of(s->v, lane.track);
+    const ts_track *const track =
+        view_track_of(view_states_file(s, lane.file), lane.track);
     const ts_text name = cli_track_name(track, &made);
-    at = view_put(line, at, line->width / 2, name.text, name.size, view_strong);
+    at = view_put(line, at, at + line->width / 2, name.text, name.size,
+                  view_strong);
     if (!track->name.size) return at;
     made = cli_format(" device %" PRIu64, track->number);
     return view_put_string(line, at, line->width, made.s, view_faint);
@@ -215,11 +223,16 @@ void view_states_print_device(view_states *s, size_t device)
         view_states_print_line(s);
         return;
     }
-    snprintf(text, sizeof text, ": busy %s of %s, idle %s%s",
-             cli_percent(share_of(f->busy_ns, span)).s, cli_time(span).s,
-             cli_percent(share_of(f->idle_ns, span)).s,
-             causes ? ", because:" : "");
-    view_put_string(&s->d.line, at, s->d.line.width, text, view_strong);
+    const int size =
+        snprintf(text, sizeof text, ": busy %s of %s, idle %s",
+                 cli_percent(share_of(f->busy_ns, span)).s, cli_time(span).s,
+                 cli_percent(share_of(f->idle_ns, span)).s);
+    at = view_put_string(&s->d.line, at, s->d.line.width, text, view_strong);
+    const char *const because = ", because:";
+    if (causes && size > 0)
+        view_put_string(&s->d.line, at, s->d.line.width,
+                        at + strlen(because) <= s->d.line.width ? because : ":",
+                        view_strong);
     view_states_print_line(s);
     for (size_t i = 0; i < causes; i++)
         print_cause(s, f, order[i]);

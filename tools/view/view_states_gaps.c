@@ -42,10 +42,12 @@ static void put_text(FILE *out, ts_text text)
     fputs("...", out);
 }
 
-static void put_track(FILE *out, const view_states *s, uint32_t track)
+static void put_track(FILE *out, const view_states *s, uint32_t file,
+                      uint32_t track)
 {
     cli_text made;
-    put_text(out, cli_track_name(view_track_of(s->v, track), &made));
+    put_text(out, cli_track_name(
+                      view_track_of(view_states_file(s, file), track), &made));
 }
 
 void view_states_put_node(FILE *out, const view_states *s, uint32_t node,
@@ -62,12 +64,12 @@ void view_states_put_node(FILE *out, const view_states *s, uint32_t node,
         else
             fputs("a launch", out);
     } else if (ts_replay_operation(s->replay, node, &op)) {
-        put_text(out, view_key_text(s->v, (uint64_t)op.kind << 32 | op.label,
-                                    &made));
+        put_text(out, view_key_text(view_states_file(s, n.file),
+                                    (uint64_t)op.kind << 32 | op.label, &made));
     }
     if (!where || !n.track) return;
     fputs(" on ", out);
-    put_track(out, s, n.track);
+    put_track(out, s, n.file, n.track);
 }
 
 /* ---- What the host did -------------------------------------------------- */
@@ -78,8 +80,8 @@ typedef struct meanwhile {
 } meanwhile;
 
 // Of what lay open on a thread for half of a time or more, the innermost.
-static bool find_meanwhile(const view_states *s, uint32_t track, int64_t from,
-                           int64_t to, meanwhile *found)
+static bool find_meanwhile(const view_states *s, uint32_t file, uint32_t track,
+                           int64_t from, int64_t to, meanwhile *found)
 {
     const ts_filter filter = { .kinds = TS_FILTER(ZONE) | TS_FILTER(API_CALL),
                                .tracks = &track,
@@ -90,7 +92,7 @@ static bool find_meanwhile(const view_states *s, uint32_t track, int64_t from,
     ts_event event;
     memset(found, 0, sizeof *found);
     if (from >= to ||
-        ts_cursor_open(&cursor, s->v->trace.reader, &filter) != TS_OK)
+        ts_cursor_open(&cursor, reader_of(s, file), &filter) != TS_OK)
         return false;
     while (ts_cursor_next(cursor, &event)) {
         const int64_t start = event.start_ns > from ? event.start_ns : from;
@@ -107,14 +109,19 @@ static bool find_meanwhile(const view_states *s, uint32_t track, int64_t from,
     return found->part_ns > 0;
 }
 
-static void put_meanwhile(FILE *out, const view_states *s, uint32_t track,
+// Times are those of the common axis.
+static void put_meanwhile(FILE *out, const view_states *s, const ts_node *call,
                           int64_t from, int64_t to)
 {
     meanwhile m;
     cli_text made;
-    if (!find_meanwhile(s, track, from, to, &m)) return;
+    ts_replay_file file;
+    if (!ts_replay_file_at(s->replay, call->file, &file) ||
+        !find_meanwhile(s, call->file, call->track, from - file.offset_ns,
+                        to - file.offset_ns, &m))
+        return;
     fprintf(out, "; %s of that in ", cli_time(m.part_ns).s);
-    put_text(out, view_key_text(s->v, m.key, &made));
+    put_text(out, view_key_text(view_states_file(s, call->file), m.key, &made));
 }
 
 /* ---- Causes ------------------------------------------------------------- */
@@ -130,7 +137,7 @@ static void put_late_call(FILE *out, const view_states *s, const ts_gap *gap,
     if (call->duration_ns > (gap->end_ns - gap->start_ns) / 8)
         fprintf(out, ", a call of %s", cli_time(call->duration_ns).s);
     if (call->track)
-        put_meanwhile(out, s, call->track, gap->start_ns, call->recorded_ns);
+        put_meanwhile(out, s, call, gap->start_ns, call->recorded_ns);
 }
 
 static void put_host_late(FILE *out, const view_states *s, const ts_gap *gap)

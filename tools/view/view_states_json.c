@@ -3,14 +3,17 @@
 */
 #include "tools/view/view_states.h"
 
-static void put_track(view_states *s, cli_json *json, uint32_t track)
+static void put_track(view_states *s, cli_json *json, uint32_t file,
+                      uint32_t track)
 {
     cli_text made;
+    if (s->v->more_count) cli_json_uint(json, "file", file);
     if (!track) {
         cli_json_null(json, "track");
         return;
     }
-    const ts_text name = cli_track_name(view_track_of(s->v, track), &made);
+    const ts_text name =
+        cli_track_name(view_track_of(view_states_file(s, file), track), &made);
     cli_json_uint(json, "track", track);
     cli_json_text(json, "name", name.text, name.size);
 }
@@ -62,7 +65,7 @@ static void put_device(view_states *s, cli_json *json, size_t device)
     ts_lane lane;
     if (!ts_replay_device(s->replay, device, &lane)) return;
     cli_json_open(json, NULL, '{');
-    put_track(s, json, lane.track);
+    put_track(s, json, lane.file, lane.track);
     put_figures(json, ts_timeline_device(s->timeline, device), true);
     const size_t count = ts_timeline_concurrency(s->timeline, device, &times);
     cli_json_open(json, "concurrency_ns", '[');
@@ -124,7 +127,7 @@ static void put_stream(view_states *s, cli_json *json, size_t stream,
     view_shares sum = { 0 };
     view_states_stream(s, stream, NULL, &sum);
     cli_json_open(json, NULL, '{');
-    put_track(s, json, lane->track);
+    put_track(s, json, lane->file, lane->track);
     cli_json_uint(json, "device", lane->device);
     put_times(json, "state_ns", sum.state_ns, TS_STATE_LIMIT, ts_state_name);
     cli_json_open(json, "states", '[');
@@ -137,6 +140,27 @@ static void put_stream(view_states *s, cli_json *json, size_t stream,
     cli_json_close(json, '}');
 }
 
+static void put_files(const view_states *s, cli_json *json)
+{
+    ts_replay_file file;
+    if (!s->v->more_count) return;
+    cli_json_open(json, "files", '[');
+    for (uint32_t i = 0; ts_replay_file_at(s->replay, i, &file); i++) {
+        const view *const v = view_states_file(s, i);
+        cli_json_open(json, NULL, '{');
+        cli_json_string(json, "file", v->path);
+        if (s->v->ranked)
+            cli_json_int(json, "rank", v->rank);
+        else
+            cli_json_null(json, "rank");
+        cli_json_int(json, "offset_ns", file.offset_ns);
+        cli_json_uint(json, "matched_collectives", file.matched);
+        cli_json_int(json, "residual_ns", file.residual_ns);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+}
+
 void view_states_json(view_states *s)
 {
     const ts_replay_stats *const r = ts_replay_result(s->replay);
@@ -144,6 +168,7 @@ void view_states_json(view_states *s)
     cli_json_open(&json, NULL, '{');
     cli_json_int(&json, "from_ns", s->v->from_ns);
     cli_json_int(&json, "to_ns", s->v->to_ns);
+    put_files(s, &json);
     cli_json_uint(&json, "lost", r->lost);
     cli_json_uint(&json, "bad_times", r->skipped[TS_SKIP_BAD_TIME]);
     cli_json_open(&json, "total", '{');
@@ -163,7 +188,7 @@ void view_states_json(view_states *s)
     ts_lane lane;
     cli_json_open(&json, "streams", '[');
     for (size_t i = 0; ts_replay_lane(s->replay, i, &lane); i++)
-        if (view_states_wants(s, lane.track)) put_stream(s, &json, i, &lane);
+        if (view_states_wants(s, &lane)) put_stream(s, &json, i, &lane);
     cli_json_close(&json, ']');
     cli_json_close(&json, '}');
 }

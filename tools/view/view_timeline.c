@@ -300,7 +300,16 @@ void view_header_print(view_drawing *d)
     view_line_clear(&d->line);
     uint32_t at = view_put_string(&d->line, 0, end / 2,
                                   slash ? slash + 1 : path, view_strong);
-    const int64_t all_ns = info->last_ns - info->first_ns;
+    if (v->more_count) {
+        snprintf(text, sizeof text, " and %zu more", v->more_count);
+        at = view_put_string(&d->line, at, end, text, view_strong);
+    }
+    // Of several files the range shown is the only one in common.
+    const int64_t all_ns =
+        v->more_count ? v->to_ns - v->from_ns : info->last_ns - info->first_ns;
+    uint64_t events = event_count(info);
+    for (size_t i = 0; i < v->more_count; i++)
+        events += event_count(v->more[i].trace.info);
     if (v->zoomed)
         snprintf(text, sizeof text, "  %s from %s, of %s",
                  cli_time(v->to_ns - v->from_ns).s, cli_time(v->from_ns).s,
@@ -308,7 +317,7 @@ void view_header_print(view_drawing *d)
     else
         snprintf(text, sizeof text, "  %s", cli_time(all_ns).s);
     at = view_put_string(&d->line, at, end, text, view_plain);
-    snprintf(text, sizeof text, "  %s events%s", cli_count(event_count(info)).s,
+    snprintf(text, sizeof text, "  %s events%s", cli_count(events).s,
              info->live && !info->finished ? "  recording" : "");
     at = view_put_string(&d->line, at, end, text, view_plain);
     if (info->lost) {
