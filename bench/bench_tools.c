@@ -187,6 +187,42 @@ static void measure_replay(const char *key, const char *name, const char *what)
     bench_print(&row);
 }
 
+/* ==== 5. ts-cut, ts-merge ================================================ */
+
+static void measure_copy(const char *key, const char *const *arguments,
+                         const char *tool, double events, const char *what)
+{
+    const char *const out = bench_path("copied.sbt");
+    const double ns = run_tool(tool, arguments, 5);
+    const double size = isnan(ns) ? NAN : (double)bench_file_bytes(out);
+    const bench_row row = { .key = key,
+                            .what = what,
+                            .figure = events / ns * 1e3,
+                            .unit = "M events/s",
+                            .limit = events / write_ns((uint64_t)size) * 1e3,
+                            .yardstick = "writing as many bytes",
+                            .rule = BENCH_FIGURE_MIN,
+                            .budget = 5 };
+    bench_print(&row);
+    remove(out);
+}
+
+static void measure_copies(void)
+{
+    const char *const zones = bench_path("zones.sbt");
+    const char *const graph = bench_path("graph64.sbt");
+    const char *const out = bench_path("copied.sbt");
+    const char *const all[] = { zones, "-o", out, NULL };
+    const char *const hidden[] = { graph, "--anonymise", "-o", out, NULL };
+    const char *const both[] = { zones, graph, "-o", out, NULL };
+    const double a = (double)count_events(zones);
+    const double b = (double)count_events(graph);
+    measure_copy("cut.zones", all, "ts-cut", a, "ts-cut, all of it, zones");
+    measure_copy("cut.anonymise", hidden, "ts-cut", b,
+                 "ts-cut --anonymise, kernels and events");
+    measure_copy("merge", both, "ts-merge", a + b, "ts-merge, zones, kernels");
+}
+
 int main(int argc, char **argv)
 {
     static const export_case exports[] = {
@@ -210,5 +246,6 @@ int main(int argc, char **argv)
                    "replay, load included, 64 streams");
     measure_replay("replay.1024", "graph1024.sbt",
                    "replay, load included, 1,024 streams");
+    measure_copies();
     return 0;
 }

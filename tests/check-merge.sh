@@ -45,10 +45,63 @@ check "merge: all traces at once replay as they do jointly" sh -ec '
     ../../ts-replay --digest ../all.out | cmp - ../joint
     ../../ts-merge -o ../again.out *.sbt
     cmp ../all.out ../again.out' $folder
-check "merge: a trace alone stays as it is" sh -ec '
+
+check "merge, cut: a trace alone, all of it, is what it was" sh -ec '
     cd "$0/one"
     for trace in *.sbt; do
+        ../../ts-cut -o ../part.out "$trace"
         ../../ts-merge -o ../alone.out "$trace"
         ../../ts-view --events --limit 0 "$trace" >../events
+        ../../ts-view --events --limit 0 ../part.out | cmp - ../events
         ../../ts-view --events --limit 0 ../alone.out | cmp - ../events
     done' $folder
+# By kind, all parts together are the whole; each replays, whatever is missing.
+check "cut: parts of every trace" sh -ec '
+    cd "$0/one"
+    for trace in *.sbt; do
+        sum=0
+        for kind in "zone,zone_open" "mark,message,frame,flow,span,access" \
+            "counter,alloc,free" "api_call,dependency" gpu; do
+            rm -f ../part.out
+            ../../ts-cut --json -o ../part.out --kind $kind "$trace" \
+                >../said 2>/dev/null || continue
+            kept=$(sed -n "s/.*\"kept\": \([0-9]*\).*/\1/p" ../said)
+            sum=$((sum + kept))
+        done
+        ../../ts-cut --json -o ../part.out "$trace" >../said
+        kept=$(sed -n "s/.*\"kept\": \([0-9]*\).*/\1/p" ../said)
+        test "$sum" = "$kept" || echo "$trace: $sum of $kept" >>../wrong
+        ../../ts-cut -o ../part.out --from 10ms --to 60ms "$trace" &&
+            ../../ts-info --verify ../part.out >/dev/null
+        case $? in 0 | 1) ;; *) exit 1 ;; esac
+        ../../ts-replay ../part.out >/dev/null 2>&1 || test $? = 3
+    done
+    ! cat ../wrong' $folder
+check "cut: nothing of any text is left by --anonymise" \
+    make -s --no-print-directory build/tests/test_anonymise
+check "cut: nothing of any text is left in real traces" sh -ec '
+    build/tests/test_anonymise "$0"/one/*.sbt "$0"/all.out' $folder
+# But for names, so the edges tell that it is understood as before.
+check "cut: an anonymised trace replays as it did" sh -ec '
+    report() {
+        build/ts-replay --json "$1" 2>/dev/null | grep -v \
+            -e "\"digest\"" -e "\"file\"" -e "\"name\""
+    }
+    for trace in "$0"/one/*.sbt "$0"/all.out; do
+        build/ts-cut -o "$0"/part.out --anonymise "$trace"
+        report "$trace" >"$0"/before
+        report "$0"/part.out | cmp - "$0"/before
+    done' $folder
+# Private memory: ten times the events take no more of it.
+check_build "cut: build a generator" build/bench/gen_trace
+check "cut: memory does not grow with the trace" sh -ec '
+    build/bench/gen_trace calls16 2000000 "$0"/big.sbt >/dev/null
+    (
+        ulimit -d 65536
+        build/ts-cut -o "$0"/part.out "$0"/big.sbt
+        build/ts-cut -o "$0"/part.out --name o "$0"/big.sbt
+        build/ts-cut -o "$0"/part.out --stream 7 "$0"/big.sbt
+        build/ts-cut -o "$0"/part.out --anonymise "$0"/big.sbt
+        build/ts-merge -o "$0"/both.out "$0"/big.sbt "$0"/part.out
+    )
+    rm -f "$0"/*.out "$0"/big.sbt' $folder

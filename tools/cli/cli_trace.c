@@ -85,12 +85,32 @@ size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
     return count;
 }
 
+// Figures of a part are of that part alone.
+static void say_cut(const cli_trace *trace, const cli_tool *tool,
+                    const char *path)
+{
+    ts_metadata left_out, kept, what;
+    const ts_reader *const reader = trace->reader;
+    if (!ts_reader_metadata(reader, 0, "cut.left_out", &left_out) ||
+        !ts_reader_metadata(reader, 0, "cut.kept", &kept))
+        return;
+    const bool said = ts_reader_metadata(reader, 0, "cut.what", &what) &&
+                      what.type == TS_VALUE_TEXT;
+    fprintf(stderr, "%s: %s: a part of a trace, cut by ts-cut", tool->name,
+            path);
+    if (said) fputc(' ', stderr);
+    if (said) cli_put_text(stderr, what.text.text, what.text.size);
+    fprintf(stderr, ": %s of %s events\n", cli_count((uint64_t)kept.number).s,
+            cli_count((uint64_t)kept.number + (uint64_t)left_out.number).s);
+}
+
 void cli_trace_warn(const cli_trace *trace, const cli_tool *tool,
                     const char *path)
 {
     say_salvage(trace, tool, path);
     cli_trace_damage(trace, tool, path, 0);
     say_losses(trace, tool, path);
+    say_cut(trace, tool, path);
 }
 
 static void say_failure(const cli_tool *tool, const char *path,

@@ -84,6 +84,7 @@ typedef struct copy {
     copy_merge *merge;  // NULL: alone, and its numbers stay
     copy_rename rename; // NULL: texts stay
     void *rename_user;
+    int64_t losses_from_ns, losses_to_ns; // only these (both 0: all)
     uint64_t undefined; // numbers that the file does not define: none now
 
     // Private.

@@ -139,6 +139,10 @@ void copy_losses(copy *c)
     ts_loss_row row;
     for (size_t i = 0; ts_reader_loss(c->reader, i, &row); i++) {
         const bool timed = row.first_ns || row.last_ns;
+        if (timed && (c->losses_from_ns || c->losses_to_ns) &&
+            (row.last_ns < c->losses_from_ns ||
+             row.first_ns >= c->losses_to_ns))
+            continue;
         const int64_t by = timed ? c->offset_ns : 0;
         ts_writer_stall(
             c->writer,

@@ -1,0 +1,176 @@
+/*
+    cut.h - a part of a trace as a trace of its own
+
+    cut_select.c     which events are wanted
+    cut_names.c      regular expressions over labels
+    cut_zones.c      when zones of some names were open; frames
+    cut_sets.c       sets of numbers
+    cut_deps.c       what belongs to what is wanted
+    cut_anonymise.c  other names for everything; cut_public.c: which stay
+    cut_write.c      the trace
+*/
+#ifndef TS_CUT_H
+#define TS_CUT_H
+
+#include "tools/copy/copy.h"
+#include <regex.h>
+
+// What is kept besides what is wanted.
+typedef enum cut_deps {
+    CUT_DEPS_CALLS, // the calls that launched wanted operations
+    CUT_DEPS_BOTH,  // and the operations that wanted calls launched
+    CUT_DEPS_NONE
+} cut_deps;
+
+// What must hold, all of it; zero is everything.
+typedef struct cut_wish {
+    bool timed; // [from_ns, to_ns)
+    int64_t from_ns, to_ns;
+    const char *zones;       // names, with * and commas
+    const uint32_t *streams; // tracks
+    size_t stream_count;
+    const uint32_t *devices;
+    size_t device_count;
+    uint64_t kinds;      // bits 1 << kind
+    const regex_t *name; // of labels
+    cut_deps deps;
+    bool anonymise;
+    const char *what; // the wish in words
+} cut_wish;
+
+typedef struct cut_job {
+    const cli_tool *tool;
+    const char *path, *out;
+    cli_trace *trace;
+    cut_wish wish;
+    copy_counts counts;
+    uint64_t added; // of the kept ones, because of cut_wish.deps
+    uint64_t undefined, replaced;
+} cut_job;
+
+// False, with the reason on stderr, if it could not be written.
+bool cut_write(cut_job *job);
+// [NAME:]A..B: sets the time from frame A to the end of frame B. False with
+// the reason on stderr.
+bool cut_frames(cut_job *job, const char *text);
+
+/* ---- Sets (cut_sets.c) --------------------------------------------------- */
+
+// Numbers, a bit each where they are close to each other.
+enum { CUT_PAGE = 4096 };
+typedef struct cut_page {
+    uint64_t number; // + 1; 0: free
+    uint64_t *bits;
+} cut_page;
+typedef struct cut_set {
+    cut_page *pages;
+    size_t count, mask, last;
+    bool no_memory;
+} cut_set;
+void cut_set_add(cut_set *set, uint64_t value);
+bool cut_set_has(cut_set *set, uint64_t value);
+void cut_set_close(cut_set *set);
+
+// Whatever 32 bits decide, once for each: small numbers are remembered.
+typedef struct cut_memo {
+    uint8_t *known; // 0, 1 no, 2 yes
+    uint32_t size;
+} cut_memo;
+
+// When zones of some names were open, by track; sorted, none overlap.
+typedef struct cut_span {
+    uint32_t track;
+    int64_t from_ns, to_ns;
+} cut_span;
+typedef struct cut_spans {
+    cut_span *list;
+    size_t count, capacity;
+    bool no_memory;
+} cut_spans;
+void cut_spans_add(cut_spans *spans, cut_span span);
+void cut_spans_settle(cut_spans *spans); // before the first question
+bool cut_spans_have(const cut_spans *spans, uint32_t track, int64_t from_ns,
+                    int64_t to_ns);
+void cut_spans_close(cut_spans *spans);
+
+/* ---- Choosing ------------------------------------------------------------ */
+
+typedef struct cut_choice {
+    ts_reader *reader;
+    const cut_wish *wish;
+    uint32_t *tracks; // those of the streams and devices, sorted
+    size_t track_count;
+    bool on_tracks;  // only these
+    cut_spans zones; // of wish->zones
+    cut_memo zone_names;
+    cut_memo names[5];      // see cut_names.c
+    cut_set zone_calls;     // correlations of calls inside them
+    cut_set early;          // zones that were open when the time began
+    cut_set calls, waiting; // correlations of wanted calls, operations
+    uint64_t *added;        // counts
+} cut_choice;
+
+// False without memory. Close it in any case.
+bool cut_choice_open(cut_choice *choice, ts_reader *reader,
+                     const cut_wish *wish);
+void cut_choice_close(cut_choice *choice);
+
+// One event of a batch, as the functions below see it.
+typedef struct cut_row {
+    const ts_columns *columns;
+    uint32_t row, track;
+    int64_t start_ns, end_ns;
+} cut_row;
+
+bool cut_is_wanted(cut_choice *choice, const cut_row *row);
+// For copy_hooks.
+bool cut_wants_chunk(void *choice, const ts_chunk_info *info);
+bool cut_edit(void *choice, copy_batch *batch);
+
+bool cut_has_name(cut_choice *choice, const cut_row *row);
+bool cut_find_zones(cut_choice *choice);
+bool cut_find_early(cut_choice *choice);
+bool cut_find_deps(cut_choice *choice);
+bool cut_is_dep(cut_choice *choice, const cut_row *row);
+uint64_t cut_early_key(const cut_row *row);
+
+// Calls `take` for every row of some kinds whose chunk `wants` (NULL: all)
+// lets in. False without memory; damaged chunks are left out.
+bool cut_each(cut_choice *choice, uint64_t kinds,
+              bool (*wants)(const cut_choice *choice,
+                            const ts_chunk_info *info),
+              void (*take)(cut_choice *choice, const cut_row *row));
+
+static inline uint64_t cut_value(const cut_row *row, ts_column column)
+{
+    const uint64_t *const values = row->columns->values[column];
+    return values ? values[row->row] : 0;
+}
+bool cut_memo_get(const cut_memo *memo, uint32_t number, bool *yes);
+void cut_memo_put(cut_memo *memo, uint32_t number, bool yes);
+
+/* ---- Other names --------------------------------------------------------- */
+
+typedef struct cut_alias { // by the hash of the text
+    uint64_t low, high;
+    uint32_t number; // 0: free
+    uint8_t role, keep;
+} cut_alias;
+typedef struct cut_aliases {
+    cut_alias *list;
+    size_t count, mask;
+    uint32_t last[COPY_ROLES]; // numbers
+    uint64_t salt;
+    bool no_memory;
+    char text[160];
+} cut_aliases;
+void cut_aliases_open(cut_aliases *aliases, const ts_reader *reader);
+void cut_aliases_close(cut_aliases *aliases);
+ts_text cut_rename(void *aliases, copy_role role, ts_text text);
+
+// What everybody knows and tools go by.
+bool cut_is_public(copy_role role, ts_text text);
+// "AllReduce", if that is what a name of a collective means; NULL: unknown.
+const char *cut_collective(ts_text text);
+
+#endif // TS_CUT_H

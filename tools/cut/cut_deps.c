@@ -1,0 +1,89 @@
+/*
+    cut_deps.c - what belongs to what is wanted
+*/
+#include "tools/cut/cut.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* ---- Calls and operations ------------------------------------------------ */
+
+static void take_launched(cut_choice *choice, const cut_row *row)
+{
+    const uint64_t correlation = cut_value(row, TS_COLUMN_CORRELATION);
+    if (correlation && cut_is_wanted(choice, row))
+        cut_set_add(row->columns->kind == TS_EVENT_API_CALL ? &choice->calls
+                                                            : &choice->waiting,
+                    correlation);
+}
+
+static uint64_t gpu_kinds(void)
+{
+    uint64_t kinds = 0;
+    for (uint32_t kind = TS_EVENT_GPU_FIRST; kind < TS_EVENT_LIMIT; kind++)
+        kinds |= UINT64_C(1) << kind;
+    return kinds;
+}
+
+// Chunks of kinds that nobody wants hold nothing that is.
+static bool may_hold(const cut_choice *choice, const ts_chunk_info *info)
+{
+    const cut_wish *const w = choice->wish;
+    if (w->kinds && !(w->kinds >> info->header.event & 1)) return false;
+    return !w->timed ||
+           (info->first_ns < w->to_ns && info->last_ns >= w->from_ns);
+}
+
+bool cut_find_deps(cut_choice *choice)
+{
+    const cut_deps deps = choice->wish->deps;
+    uint64_t kinds = 0;
+    if (deps != CUT_DEPS_NONE) kinds |= gpu_kinds();
+    if (deps == CUT_DEPS_BOTH) kinds |= TS_FILTER(API_CALL);
+    return cut_each(choice, kinds, may_hold, take_launched) &&
+           !choice->calls.no_memory && !choice->waiting.no_memory;
+}
+
+// Dependencies and accesses say something of an operation: they go with it.
+bool cut_is_dep(cut_choice *choice, const cut_row *row)
+{
+    const cut_deps deps = choice->wish->deps;
+    const ts_event_kind kind = row->columns->kind;
+    if (deps == CUT_DEPS_NONE) return false;
+    const uint64_t correlation = cut_value(row, TS_COLUMN_CORRELATION);
+    if (!correlation) return false;
+    if (kind == TS_EVENT_API_CALL || kind == TS_EVENT_DEPENDENCY ||
+        kind == TS_EVENT_ACCESS)
+        return cut_set_has(&choice->waiting, correlation);
+    return deps == CUT_DEPS_BOTH && kind >= TS_EVENT_GPU_FIRST &&
+           cut_set_has(&choice->calls, correlation);
+}
+
+/* ---- What was open when the time began ----------------------------------- */
+
+// A zone by its thread, start and site, as its arguments know it.
+uint64_t cut_early_key(const cut_row *row)
+{
+    const uint64_t of[] = { row->track, (uint64_t)row->start_ns,
+                            cut_value(row, TS_COLUMN_SITE) };
+    return XXH3_64bits(of, sizeof of);
+}
+
+static bool begins_before(const cut_choice *choice, const ts_chunk_info *info)
+{
+    return info->first_ns < choice->wish->from_ns &&
+           info->last_ns >= choice->wish->from_ns;
+}
+
+static void take_early(cut_choice *choice, const cut_row *row)
+{
+    if (row->start_ns < choice->wish->from_ns &&
+        row->end_ns > choice->wish->from_ns)
+        cut_set_add(&choice->early, cut_early_key(row));
+}
+
+bool cut_find_early(cut_choice *choice)
+{
+    if (!choice->wish->timed) return true;
+    return cut_each(choice, TS_FILTER(ZONE), begins_before, take_early) &&
+           !choice->early.no_memory;
+}

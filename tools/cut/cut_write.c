@@ -1,0 +1,153 @@
+/*
+    cut_write.c - a part of a trace, written
+*/
+#include "tools/cut/cut.h"
+
+static bool is_compressed(ts_reader *reader)
+{
+    ts_chunk_info info;
+    for (size_t k = 0; ts_reader_chunk(reader, k, &info); k++)
+        if (info.header.flags & 1) return true;
+    return false;
+}
+
+// The same wish of the same trace gives the same bytes.
+static void describe(const cut_job *job, ts_writer_desc *desc)
+{
+    ts_reader *const reader = job->trace->reader;
+    const ts_info *const info = job->trace->info;
+    copy_session(reader, job->wish.what, strlen(job->wish.what), desc->session);
+    desc->path = job->out;
+    desc->process = info->process;
+    desc->start_realtime_ns = info->start_realtime_ns;
+    desc->compress = is_compressed(reader);
+    if (!job->wish.anonymise)
+        ts_reader_boot(reader, &desc->start_raw_ns, &desc->start_boottime_ns);
+}
+
+static bool is_all(const cut_wish *w)
+{
+    return !w->timed && !w->zones && !w->stream_count && !w->device_count &&
+           !w->kinds && !w->name;
+}
+
+// How the part was made: of a part of a part, both.
+static void note(const cut_job *job, ts_writer *writer)
+{
+    const cut_wish *const w = &job->wish;
+    ts_reader *const reader = job->trace->reader;
+    const char *const slash = strrchr(job->path, '/');
+    ts_metadata before;
+    int64_t left_out = (int64_t)job->counts.left_out;
+    if (ts_reader_metadata(reader, 0, "cut.left_out", &before))
+        left_out += before.number;
+    if (w->anonymise) {
+        copy_note_number(writer, 0, "anonymised", 1);
+    } else {
+        char what[2048];
+        const bool again = ts_reader_metadata(reader, 0, "cut.what", &before) &&
+                           before.type == TS_VALUE_TEXT;
+        snprintf(what, sizeof what, "%.*s%s%s",
+                 again ? (int)(before.text.size & 1023) : 0,
+                 again ? before.text.text : "", again ? "; then " : "",
+                 w->what);
+        if (!is_all(w)) copy_note_text(writer, 0, "cut.what", what);
+        if (!again)
+            copy_note_text(writer, 0, "cut.of", slash ? slash + 1 : job->path);
+    }
+    if (is_all(w)) return;
+    if (w->timed && w->from_ns != INT64_MIN)
+        copy_note_number(writer, 0, "cut.from_ns", w->from_ns);
+    if (w->timed && w->to_ns != INT64_MAX)
+        copy_note_number(writer, 0, "cut.to_ns", w->to_ns);
+    copy_note_number(writer, 0, "cut.kept", (int64_t)job->counts.kept);
+    copy_note_number(writer, 0, "cut.left_out", left_out);
+    copy_note_number(writer, 0, "cut.added", (int64_t)job->added);
+}
+
+static ts_result write_trace(cut_job *job, cut_choice *choice,
+                             ts_writer *writer)
+{
+    cut_aliases aliases;
+    cli_progress progress = { .what = "cutting" };
+    copy c = { .reader = job->trace->reader,
+               .writer = writer,
+               .path = job->path,
+               .rename = job->wish.anonymise ? cut_rename : NULL,
+               .rename_user = &aliases };
+    const copy_hooks hooks = { .wants = cut_wants_chunk,
+                               .edit = cut_edit,
+                               .user = choice };
+    const copy_hooks all = { 0 };
+    if (job->wish.timed) {
+        c.losses_from_ns = job->wish.from_ns;
+        c.losses_to_ns = job->wish.to_ns;
+    }
+    cut_aliases_open(&aliases, c.reader);
+    ts_result result = TS_ERR_MEMORY;
+    if (copy_begin(&c)) {
+        copy_tracks(&c);
+        copy_metadata(&c);
+        copy_losses(&c);
+        if (!job->wish.anonymise) copy_blobs(&c);
+        if (!job->wish.anonymise) copy_clocks(&c);
+        result = copy_events(&c, is_all(&job->wish) ? &all : &hooks,
+                             &job->counts, &progress);
+    }
+    if (aliases.no_memory) result = TS_ERR_MEMORY;
+    note(job, writer);
+    cli_progress_end(&progress);
+    job->undefined = c.undefined;
+    job->replaced = aliases.count;
+    copy_end(&c);
+    cut_aliases_close(&aliases);
+    return result;
+}
+
+static void say(const cut_job *job, ts_result result, int failed)
+{
+    if (job->counts.unknown)
+        cli_error(job->tool, job->out,
+                  "%s events of kinds that a later version made are left out",
+                  cli_count(job->counts.unknown).s);
+    if (job->undefined)
+        cli_error(job->tool, job->out,
+                  "%s numbers that nothing in the trace defines are left out",
+                  cli_count(job->undefined).s);
+    if (result == TS_ERR_NOT_FOUND)
+        cli_error(job->tool, job->path,
+                  "no event is like that: nothing is "
+                  "written");
+    else if (result != TS_OK)
+        cli_error(job->tool, job->out, "cannot be written: %s",
+                  result == TS_ERR_IO && failed ? strerror(failed)
+                                                : ts_result_text(result));
+}
+
+bool cut_write(cut_job *job)
+{
+    ts_writer_desc desc = { 0 };
+    ts_writer *writer = NULL;
+    cut_choice choice;
+    const size_t damaged = ts_reader_damage_count(job->trace->reader);
+    if (is_all(&job->wish)) job->wish.deps = CUT_DEPS_NONE;
+    ts_result result = cut_choice_open(&choice, job->trace->reader, &job->wish)
+                           ? TS_OK
+                           : TS_ERR_MEMORY;
+    choice.added = &job->added;
+    describe(job, &desc);
+    errno = 0; // from here on it is the system's reason
+    if (result == TS_OK) result = ts_writer_open(&writer, &desc);
+    if (result == TS_OK) result = write_trace(job, &choice, writer);
+    if (result == TS_OK && !job->counts.kept && !is_all(&job->wish))
+        result = TS_ERR_NOT_FOUND;
+    if (result == TS_OK)
+        result = ts_writer_close(writer);
+    else
+        ts_writer_abandon(writer);
+    const int failed = errno;
+    cut_choice_close(&choice);
+    cli_trace_damage(job->trace, job->tool, job->path, damaged);
+    say(job, result, failed);
+    return result == TS_OK;
+}
