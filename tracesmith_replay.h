@@ -5085,6 +5085,18 @@ static void ts__rvec_close(const ts_allocator *a, ts__rvec *v)
     v->count = v->capacity = 0;
 }
 
+// Hands a block over to elements of another size, which is a part of what
+// they had: allocators are told how big a block was.
+static void ts__rvec_recast(ts__rvec *from, ts__rvec *to, size_t size)
+{
+    if (!from->data || from->size % size) return;
+    *to = *from;
+    to->capacity = from->capacity * (from->size / size);
+    to->size = size;
+    to->count = 0;
+    memset(from, 0, sizeof *from);
+}
+
 // Room for `capacity` elements in all; keeps what there is.
 static bool ts__rvec_reserve(const ts_allocator *a, ts__rvec *v, size_t size,
                              size_t capacity)
@@ -5451,6 +5463,8 @@ struct ts_replay {
     ts__rvec joined;       // uint32_t: meetings, of join_first and those after
     ts__rvec queued;       // ts__queued, while the graph is built
     ts__rvec deps_named;   // ts__named_dep, while the graph is built
+    ts__rvec spare;        // a big block, from loading to building
+    ts__rsort sort;        // likewise
     ts__rvec call_numbers; // uint64_t: correlations of calls, if any names one
     ts__rvec lanes;        // ts__replay_lane
     ts__rvec waiters;      // nodes that have an end of their own, ascending
@@ -6798,7 +6812,9 @@ static bool ts__loader_ops(ts__loader *l)
         if (!ts__loader_add_op(l, ts__loader_row(l, index[i]))) return false;
     }
     r->ops.count = r->places.count = count;
-    ts__rvec_close(l->allocator, &l->rows);
+    // What holds rows will hold edges.
+    r->spare = l->rows;
+    memset(&l->rows, 0, sizeof l->rows);
     return true;
 }
 
@@ -7540,7 +7556,7 @@ static void ts__loader_close(ts__loader *l)
     ts__rvec_close(l->allocator, &l->chunk_ok);
     ts__rvec_close(l->allocator, &l->filter);
     ts__rvec_close(l->allocator, &l->calls);
-    ts__rsort_close(l->allocator, &l->sort);
+    l->replay->sort = l->sort;
     ts__rvec_close(l->allocator, &l->lanes.entries);
 }
 
@@ -9198,7 +9214,7 @@ typedef struct ts__infer {
     ts__rvec ended;  // uint32_t: operations that keep a device busy, by end
     ts__rvec device; // the same by device
     ts__rvec first;  // uint32_t: of each device, in `device`
-    ts__rvec bound;  // int64_t: of each node, when its edges let it start
+    ts__rvec bound;  // int64_t: when its edges let each operation start
     ts__rvec by;     // uint8_t: kind of the edge that let it last
     ts__rvec delays; // int64_t: of each device, two medians
 } ts__infer;
@@ -9259,19 +9275,20 @@ static size_t ts__infer_which(const ts__infer *f, const ts_replay *r,
            (((const uint8_t *)f->by.data)[op] == TS_EDGE_LAUNCH);
 }
 
-// The latest edge into each node.
+// The latest edge into each operation.
 static bool ts__infer_bounds(ts__builder *b, ts__infer *f)
 {
     const ts_replay *const r = b->replay;
     if (!ts__rvec_reserve(b->allocator, &f->bound, sizeof(int64_t),
-                          r->node_count) ||
-        !ts__rvec_fill(b->allocator, &f->by, sizeof(uint8_t), r->node_count, 0))
+                          r->op_count) ||
+        !ts__rvec_fill(b->allocator, &f->by, sizeof(uint8_t), r->op_count, 0))
         return false;
     int64_t *const bound = (int64_t *)f->bound.data;
-    for (uint32_t i = 0; i < r->node_count; i++)
+    for (uint32_t i = 0; i < r->op_count; i++)
         bound[i] = TS__NO_TIME;
     for (size_t i = 0; i < b->edges.count; i++) {
         const ts__edge *const edge = (const ts__edge *)b->edges.data + i;
+        if (edge->to >= r->op_count) continue;
         const int64_t at = ts__infer_source(r, edge);
         if (at < bound[edge->to]) continue;
         bound[edge->to] = at;
@@ -9605,14 +9622,44 @@ static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
     r->targets.count = r->kinds.count = kept;
 }
 
+/*
+    Whether every edge goes forward in time or, at one moment, in the total
+    order of owners, which no circle can do. (From an owner to its own end it
+    goes to what is later by definition.) Most graphs are like that.
+*/
+static bool ts__settle_is_plain(const ts_replay *r)
+{
+    const uint32_t *const offsets = (const uint32_t *)r->offsets.data;
+    const uint32_t *const targets = (const uint32_t *)r->targets.data;
+    const uint8_t *const kinds = (const uint8_t *)r->kinds.data;
+    const int64_t *const time = ts__replay_time(r);
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const int64_t end = ts__replay_end(r, i);
+        const uint32_t owner = ts__settle_owner(r, i);
+        for (uint32_t e = offsets[i]; e < offsets[i + 1]; e++) {
+            const int64_t at = kinds[e] & TS_EDGE_FROM_START ? time[i] : end;
+            const int64_t then = time[targets[e]];
+            if (at < then) continue;
+            if (at > then) return false;
+            const uint32_t other = ts__settle_owner(r, targets[e]);
+            if (owner > other || (owner == other && i >= targets[e]))
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool ts__replay_settle(ts_replay *r)
 {
     ts__rvec missing = { 0 }, queue = { 0 };
     const size_t size = sizeof(uint32_t);
+    const bool plain = ts__settle_is_plain(r);
     const bool ok =
-        ts__rvec_reserve(&r->allocator, &missing, size, r->node_count) &&
-        ts__rvec_reserve(&r->allocator, &queue, size, r->node_count);
-    for (int doubt = TS__DOUBT_GUESS; ok && doubt <= TS__DOUBT_ORDER; doubt++) {
+        plain ||
+        (ts__rvec_reserve(&r->allocator, &missing, size, r->node_count) &&
+         ts__rvec_reserve(&r->allocator, &queue, size, r->node_count));
+    for (int doubt = plain ? TS__DOUBT_ORDER + 1 : TS__DOUBT_GUESS;
+         ok && doubt <= TS__DOUBT_ORDER; doubt++) {
         if (ts__settle_count(r, (uint32_t *)missing.data,
                              (uint32_t *)queue.data) == r->node_count)
             break;
@@ -9659,7 +9706,6 @@ static bool ts__builder_edges(ts__builder *b)
     if (b->failed || !ts__builder_order(b, &count)) return false;
     for (size_t i = 0; i < count && !b->failed; i++)
         ts__builder_step(b, ts__rsort_index(&b->sort)[i]);
-    ts__rsort_close(b->allocator, &b->sort);
     if (!b->failed) ts__builder_users(b);
     if (!b->failed) ts__builder_turns(b);
     if (!b->failed) ts__builder_infer(b);
@@ -9671,6 +9717,9 @@ static ts_result ts__replay_build(ts_replay *r)
     ts__builder b = { 0 };
     b.replay = r;
     b.allocator = &r->allocator;
+    ts__rvec_recast(&r->spare, &b.edges, sizeof(ts__edge));
+    b.sort = r->sort;
+    memset(&r->sort, 0, sizeof r->sort);
     ts_result result = TS_ERR_MEMORY;
     if (ts__builder_edges(&b))
         result = b.edges.count >= UINT32_MAX || r->node_count >= UINT32_MAX
@@ -10124,6 +10173,7 @@ TS_API void ts_replay_close(ts_replay *replay)
     if (!replay) return;
     const ts_allocator a = replay->allocator;
     ts__model_close(replay);
+    ts__rsort_close(&a, &replay->sort);
     ts__rvec *const vecs[] = { &replay->files,
                                &replay->ops,
                                &replay->call_names,
@@ -10153,6 +10203,7 @@ TS_API void ts_replay_close(ts_replay *replay)
                                &replay->device_results,
                                &replay->circle,
                                &replay->ends,
+                               &replay->spare,
                                &replay->parts,
                                &replay->part_of.entries,
                                &replay->part_first };
@@ -10169,11 +10220,6 @@ TS_API void ts_replay_close(ts_replay *replay)
     plain queue as they become ready: first in, first out keeps close to the
     order in memory. Limits need the order of time, see 7.33.
 */
-typedef struct ts__rcell {
-    int64_t at;       // latest edge so far
-    uint32_t missing; // edges that have not fired
-} ts__rcell;
-
 typedef struct ts__rrun {
     ts_replay *replay;
     // The graph that runs: the replay's own, or a changed one.
@@ -10181,8 +10227,9 @@ typedef struct ts__rrun {
     const uint8_t *kinds;
     const int64_t *delay;    // of each edge (NULL: none)
     const int64_t *duration; // of each node
-    ts__rcell *cells;        // of each node
-    int64_t *start, *gap;    // likewise
+    uint32_t *missing;       // of each node: edges that have not fired
+    int64_t *start;          // likewise: the latest that has, then the start
+    int64_t *gap;            // the latest edge of the record, then the gap
     const bool *removed;     // operations that a change took away (NULL: none)
     uint64_t ran;
 } ts__rrun;
@@ -10214,7 +10261,7 @@ static int64_t ts__rrun_at(const ts__rrun *run, uint32_t e, int64_t source)
     return ts__replay_add(source, run->delay[e]);
 }
 
-// Counts the edges into every node. `at` becomes the latest of the record,
+// Counts the edges into every node. `gap` becomes the latest of the record,
 // `start` the latest that the run will not fire: frozen, it is what it was.
 static void ts__rrun_edges(ts__rrun *run)
 {
@@ -10227,10 +10274,9 @@ static void ts__rrun_edges(ts__rrun *run)
             const uint32_t to = run->targets[e];
             const int64_t at =
                 ts__rrun_at(run, e, ts__rrun_source(r, i, run->kinds[e]));
-            ts__rcell *const cell = &run->cells[to];
-            if (at > cell->at) cell->at = at;
+            if (at > run->gap[to]) run->gap[to] = at;
             if (fires)
-                cell->missing++;
+                run->missing[to]++;
             else if (at > run->start[to])
                 run->start[to] = at;
         }
@@ -10242,23 +10288,20 @@ static void ts__rrun_gaps(ts__rrun *run)
 {
     const int64_t *const time = ts__replay_time(run->replay);
     for (uint32_t i = 0; i < run->replay->node_count; i++) {
-        const int64_t at = run->cells[i].at;
+        const int64_t at = run->gap[i];
         run->gap[i] = time[i] - (at == TS__NO_TIME ? 0 : at);
     }
 }
 
-// Sets the cells to what is known before the first node runs; returns how
-// many nodes are ready, in `queue`.
+// Returns how many nodes are ready before the first one runs, in `queue`.
 static uint32_t ts__rrun_begin(ts__rrun *run, uint32_t *queue)
 {
     const ts_replay *const r = run->replay;
     uint32_t count = 0;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        ts__rcell *const cell = &run->cells[i];
-        cell->at = run->start[i];
         if (!ts__replay_selected(r, i))
-            cell->missing |= TS__RUN_NEVER;
-        else if (!cell->missing)
+            run->missing[i] |= TS__RUN_NEVER;
+        else if (!run->missing[i])
             queue[count++] = i;
     }
     return count;
@@ -10267,7 +10310,7 @@ static uint32_t ts__rrun_begin(ts__rrun *run, uint32_t *queue)
 // When a node starts whose edges have all fired.
 static int64_t ts__rrun_start(const ts__rrun *run, uint32_t node)
 {
-    const int64_t at = run->cells[node].at;
+    const int64_t at = run->start[node];
     return ts__replay_add(at == TS__NO_TIME ? 0 : at, run->gap[node]);
 }
 
@@ -10280,11 +10323,11 @@ static uint32_t ts__rrun_fire(ts__rrun *run, uint32_t node, int64_t start,
     run->ran++;
     const uint32_t last = run->offsets[node + 1];
     for (uint32_t e = run->offsets[node]; e < last; e++) {
-        ts__rcell *const cell = &run->cells[run->targets[e]];
+        const uint32_t to = run->targets[e];
         const int64_t at = ts__rrun_at(
             run, e, run->kinds[e] & TS_EDGE_FROM_START ? start : end);
-        if (at > cell->at) cell->at = at;
-        if (--cell->missing == 0) queue[count++] = run->targets[e];
+        if (at > run->start[to]) run->start[to] = at;
+        if (--run->missing[to] == 0) queue[count++] = to;
     }
     return count;
 }
@@ -10310,11 +10353,11 @@ static void ts__rrun_stuck(ts__rrun *run)
     ts_replay *const r = run->replay;
     r->stats.skipped[TS_SKIP_UNMET] = r->stats.skipped[TS_SKIP_REMOVED] = 0;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        const bool stuck = ts__replay_selected(r, i) && run->cells[i].missing;
+        const bool stuck = ts__replay_selected(r, i) && run->missing[i];
         if (stuck || !ts__replay_selected(r, i)) run->start[i] = TS__NO_TIME;
         if (i >= r->op_count || !ts__replay_selected(r, i)) continue;
         const uint32_t end = ts__replay_end_node(r, i);
-        const bool ends = !run->cells[i].missing && !run->cells[end].missing;
+        const bool ends = !run->missing[i] && !run->missing[end];
         ts__replay_op(r, i)->skip = ends ? TS_SKIP_NOT : TS_SKIP_UNMET;
         r->stats.skipped[TS_SKIP_UNMET] += !ends;
         if (!ends || !run->removed || !run->removed[i]) continue;
@@ -10337,7 +10380,7 @@ static bool ts__rrun_circle(ts__rrun *run)
     uint32_t *const from = (uint32_t *)before.data;
     uint32_t node = TS_NODE_NONE;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        if (!ts__replay_selected(r, i) || !run->cells[i].missing) continue;
+        if (!ts__replay_selected(r, i) || !run->missing[i]) continue;
         if (node == TS_NODE_NONE) node = i;
         const uint32_t end = run->offsets[i + 1];
         for (uint32_t e = run->offsets[i]; e < end; e++)
@@ -10636,17 +10679,17 @@ static bool ts__rrun_open(ts__rrun *run)
     ts_replay *const r = run->replay;
     const ts_allocator *const a = &r->allocator;
     const size_t count = r->node_count;
-    ts__rvec cells = { 0 };
+    ts__rvec missing = { 0 };
     if (!ts__rvec_reserve(a, &r->start, sizeof(int64_t), count) ||
         !ts__rvec_reserve(a, &r->gap, sizeof(int64_t), count) ||
-        !ts__rvec_fill(a, &cells, sizeof(ts__rcell), count, 0))
+        !ts__rvec_fill(a, &missing, sizeof(uint32_t), count, 0))
         return false;
     r->start.count = r->gap.count = count;
     run->start = (int64_t *)r->start.data;
     run->gap = (int64_t *)r->gap.data;
-    run->cells = (ts__rcell *)cells.data;
+    run->missing = (uint32_t *)missing.data;
     for (size_t i = 0; i < count; i++)
-        run->start[i] = run->cells[i].at = TS__NO_TIME;
+        run->start[i] = run->gap[i] = TS__NO_TIME;
     r->circle.count = 0;
     return true;
 }
@@ -10655,9 +10698,9 @@ static void ts__rrun_close(ts__rrun *run)
 {
     const ts_allocator *const a = &run->replay->allocator;
     const size_t count = run->replay->node_count ? run->replay->node_count : 1;
-    if (run->cells)
-        a->resize(a->user, run->cells, count * sizeof *run->cells, 0);
-    run->cells = NULL;
+    if (run->missing)
+        a->resize(a->user, run->missing, count * sizeof *run->missing, 0);
+    run->missing = NULL;
 }
 
 // A meeting takes as long as the operation that is its measure.
@@ -13477,11 +13520,13 @@ static int64_t ts__model_extra(const ts_replay *r, uint32_t op)
 static void ts__model_gaps(ts__rrun *run, const ts__model *m)
 {
     const ts_replay *const r = run->replay;
-    memcpy(run->gap, m->gap.data, r->node_count * sizeof *run->gap);
     for (uint32_t i = 0; i < r->node_count; i++) {
-        if (ts__model_is_held(m, i) && run->cells[i].at != TS__NO_TIME)
-            continue;
+        const bool led_to = run->gap[i] != TS__NO_TIME;
         run->gap[i] = 0;
+        if (ts__model_is_held(m, i) && led_to) {
+            run->gap[i] = ((const int64_t *)m->gap.data)[i];
+            continue;
+        }
         if (run->start[i] < ts__replay_time(r)[i])
             run->start[i] = ts__replay_time(r)[i];
     }
@@ -13663,13 +13708,14 @@ struct ts_timeline {
     const int64_t *reach;   // in a survey: when all work of each device that
                             // began before from_ns had ended, or TS__NO_TIME
     ts__rvec begin, finish; // int64_t of each node, if replayed
-    ts__rvec bonds;         // ts__tl_bond of each node; calls have none
+    ts__rvec bonds;         // ts__tl_bond of each node but calls
     ts__rvec roots;         // ts__tl_root of each node but calls
     ts__rvec held;          // uint8_t of each waiter: TS__HELD_...
     ts__rvec order;         // uint32_t: operations in order of their begin
     ts__rvec by_device;     // the same, sorted by device
     ts__rvec issues;        // int64_t, sorted for each device
-    ts__rvec items;         // ts__tl_item, sorted by lane
+    ts__rvec by_lane;       // uint32_t: the same, sorted by lane
+    ts__rvec lane_issues;   // int64_t, sorted for each lane
     ts__rvec lane_first;    // uint32_t of each lane, and one more
     ts__rvec devices;       // ts__tl_device
     ts__rvec gaps;          // ts_gap, by device
@@ -13763,31 +13809,54 @@ static bool ts__tl_wants(const ts_timeline *t, uint32_t op)
     return !t->replayed || ts__replay_op(r, op)->skip == TS_SKIP_NOT;
 }
 
-// Operations in order of their begin, then of the record.
-static bool ts__tl_order(ts_timeline *t)
+// Sorts the operations by their begin in a run.
+static bool ts__tl_reorder(ts_timeline *t)
 {
-    const ts_replay *const r = t->replay;
+    uint32_t *const order = (uint32_t *)t->order.data;
+    const size_t count = t->order.count;
     ts__rsort sort = { 0 };
-    bool ok = ts__rsort_open(&t->allocator, &sort, r->op_count);
-    size_t count = 0;
-    for (uint32_t i = 0; ok && i < r->op_count; i++) {
-        if (!ts__tl_wants(t, i)) continue;
-        ts__rsort_keys(&sort)[count] = ts__rsort_time(ts__tl_begin(t, i));
-        ts__rsort_index(&sort)[count++] = i;
-        const int64_t finish = ts__tl_finish(t, i);
-        if (count == 1 || finish > t->end_ns) t->end_ns = finish;
+    const bool ok = ts__rsort_open(&t->allocator, &sort, count);
+    for (size_t i = 0; ok && i < count; i++) {
+        ts__rsort_keys(&sort)[i] = ts__rsort_time(ts__tl_begin(t, order[i]));
+        ts__rsort_index(&sort)[i] = order[i];
     }
     if (ok) ts__rsort_run(&sort, count);
-    ok = ok &&
-         ts__rvec_reserve(&t->allocator, &t->order, sizeof(uint32_t), count);
     if (ok && count)
-        memcpy(t->order.data, ts__rsort_index(&sort), count * sizeof(uint32_t));
-    t->order.count = ok ? count : 0;
+        memcpy(order, ts__rsort_index(&sort), count * sizeof *order);
     ts__rsort_close(&t->allocator, &sort);
     return ok;
 }
 
+// Operations in order of their begin, then of the record, as which they come.
+static bool ts__tl_order(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    if (!ts__rvec_reserve(&t->allocator, &t->order, sizeof(uint32_t),
+                          r->op_count))
+        return false;
+    uint32_t *const order = (uint32_t *)t->order.data;
+    size_t count = 0;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (!ts__tl_wants(t, i)) continue;
+        order[count++] = i;
+        const int64_t finish = ts__tl_finish(t, i);
+        if (count == 1 || finish > t->end_ns) t->end_ns = finish;
+    }
+    t->order.count = count;
+    return !t->replayed || ts__tl_reorder(t);
+}
+
 /* ---- 9.51 Timeline: what each node waited for ---------------------------- */
+
+// The place of a node among all but the calls, which wait for nothing here.
+static uint32_t ts__tl_place(const ts_replay *r, uint32_t node)
+{
+    return node < r->op_count ? node : node - r->call_count;
+}
+static ts__tl_bond *ts__tl_bond_of(const ts_timeline *t, uint32_t node)
+{
+    return (ts__tl_bond *)t->bonds.data + ts__tl_place(t->replay, node);
+}
 
 // Whether an edge satisfied at the same moment as another one goes first.
 static bool ts__tl_prefers(uint8_t kind, uint8_t other)
@@ -13826,13 +13895,13 @@ static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
 static void ts__tl_bind_moments(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
-    ts__tl_bond *const bonds = (ts__tl_bond *)t->bonds.data;
     for (size_t i = 0; i < r->waiters.count; i++) {
         const uint32_t op = ts__tl_u32(&r->waiters)[i];
         if (!ts__tl_is_moment(t, op)) continue;
-        ts__tl_bond *const end = &bonds[ts__replay_end_node(r, op)];
+        const ts__tl_bond *const own = ts__tl_bond_of(t, op);
+        ts__tl_bond *const end = ts__tl_bond_of(t, ts__replay_end_node(r, op));
         if (end->source != TS_NODE_NONE &&
-            (bonds[op].source == TS_NODE_NONE || bonds[op].at_ns <= end->at_ns))
+            (own->source == TS_NODE_NONE || own->at_ns <= end->at_ns))
             continue;
         end->at_ns = ts__tl_begin(t, op);
         end->source = op;
@@ -13844,11 +13913,10 @@ static bool ts__tl_bind(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
     const ts_allocator *const a = &t->allocator;
-    if (!ts__rvec_fill(a, &t->bonds, sizeof(ts__tl_bond), r->node_count,
-                       0xFF) ||
+    if (!ts__rvec_fill(a, &t->bonds, sizeof(ts__tl_bond),
+                       r->node_count - r->call_count, 0xFF) ||
         !ts__rvec_fill(a, &t->held, sizeof(uint8_t), r->waiters.count, 0))
         return false;
-    ts__tl_bond *const bonds = (ts__tl_bond *)t->bonds.data;
     for (uint32_t i = 0; i < r->node_count; i++) {
         const int64_t begin = ts__tl_begin(t, i), end = ts__tl_finish(t, i);
         for (uint32_t e = ts__replay_offsets(r)[i];
@@ -13857,7 +13925,7 @@ static bool ts__tl_bind(ts_timeline *t)
             if (ts__tl_is_call(r, to)) continue;
             const uint8_t kind = ts__replay_kind(r, e);
             const int64_t at = kind & TS_EDGE_FROM_START ? begin : end;
-            ts__tl_bond *const bond = &bonds[to];
+            ts__tl_bond *const bond = ts__tl_bond_of(t, to);
             ts__tl_hold(t, to, kind);
             if (TS_EDGE_KIND(kind) == TS_EDGE_SELF && ts__tl_is_moment(t, i))
                 continue;
@@ -13874,10 +13942,6 @@ static bool ts__tl_bind(ts_timeline *t)
     return true;
 }
 
-static const ts__tl_bond *ts__tl_bond_of(const ts_timeline *t, uint32_t node)
-{
-    return (const ts__tl_bond *)t->bonds.data + node;
-}
 // The kind of edge that a node is bound by; SELF if there is none.
 static uint8_t ts__tl_bound_by(const ts_timeline *t, uint32_t node)
 {
@@ -13919,9 +13983,7 @@ static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
 
 static ts__tl_root *ts__tl_root_at(const ts_timeline *t, uint32_t node)
 {
-    const ts_replay *const r = t->replay;
-    return (ts__tl_root *)t->roots.data +
-           (node < r->op_count ? node : node - r->call_count);
+    return (ts__tl_root *)t->roots.data + ts__tl_place(t->replay, node);
 }
 
 // What `node` goes back to, given what the node behind it does.
@@ -14156,6 +14218,14 @@ static ts__tl_item ts__tl_item_of(const ts_timeline *t, uint32_t op)
     return item;
 }
 
+// The item at a place of the lists by lane.
+static ts__tl_item ts__tl_item_at(const ts_timeline *t, size_t at)
+{
+    ts__tl_item item = ts__tl_item_of(t, ts__tl_u32(&t->by_lane)[at]);
+    item.issue_ns = ts__tl_i64(&t->lane_issues)[at];
+    return item;
+}
+
 // Turns numbers of each of `count` into where each begins, at the end of its
 // part: what is put in goes backwards.
 static void ts__tl_sum_up(uint32_t *counts, size_t count)
@@ -14172,7 +14242,8 @@ static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
     const ts_allocator *const a = &t->allocator;
     const size_t ops = t->order.count, devices = r->device_results.count;
     if (!ts__rvec_reserve(a, &t->by_device, sizeof(uint32_t), ops) ||
-        !ts__rvec_reserve(a, &t->items, sizeof(ts__tl_item), ops) ||
+        !ts__rvec_reserve(a, &t->by_lane, sizeof(uint32_t), ops) ||
+        !ts__rvec_reserve(a, &t->lane_issues, sizeof(int64_t), ops) ||
         !ts__rvec_fill(a, device_first, sizeof(uint32_t), devices + 1, 0) ||
         !ts__rvec_fill(a, &t->lane_first, sizeof(uint32_t), r->lanes.count + 1,
                        0))
@@ -14190,17 +14261,29 @@ static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
         const uint32_t op = ts__tl_u32(&t->order)[i];
         const uint32_t lane = ts__replay_lanes(r)[op];
         const uint32_t device = ts__replay_lane_at(r, lane)->device;
-        ((ts__tl_item *)t->items.data)[--by_lane[lane]] = ts__tl_item_of(t, op);
+        const uint32_t at = --by_lane[lane];
+        ((uint32_t *)t->by_lane.data)[at] = op;
+        ((int64_t *)t->lane_issues.data)[at] = ts__tl_issue(t, op);
         ((uint32_t *)t->by_device.data)[--by_device[device]] = op;
     }
-    t->items.count = t->by_device.count = ops;
+    t->by_lane.count = t->lane_issues.count = t->by_device.count = ops;
     return true;
 }
 
-// Puts times into the sorter, if there is not yet anything to sort by.
+// Sorts times. Most are in order already, or nearly; what takes more than a
+// few moves for each goes to the sorter.
 static bool ts__tl_sort_times(const ts_timeline *t, ts__rsort *sort,
                               int64_t *times, size_t count)
 {
+    size_t moves = 16 * count;
+    for (size_t i = 1; i < count; i++) {
+        const int64_t time = times[i];
+        size_t at = i;
+        for (; at && times[at - 1] > time && moves; at--, moves--)
+            times[at] = times[at - 1];
+        times[at] = time;
+    }
+    if (moves) return true;
     if (!ts__rsort_open(&t->allocator, sort, count)) return false;
     for (size_t i = 0; i < count; i++) {
         ts__rsort_keys(sort)[i] = ts__rsort_time(times[i]);
@@ -14214,29 +14297,16 @@ static bool ts__tl_sort_times(const ts_timeline *t, ts__rsort *sort,
 
 // Streams are first in, first out; where the record disagrees, the times of
 // issue of each lane are sorted.
-static bool ts__tl_sort_items(ts_timeline *t)
+static bool ts__tl_sort_lanes(ts_timeline *t)
 {
-    ts__tl_item *const items = (ts__tl_item *)t->items.data;
     ts__rsort sort = { 0 };
-    ts__rvec times = { 0 };
     bool ok = true;
     for (size_t i = 0; ok && i < t->replay->lanes.count; i++) {
-        const size_t first = ts__tl_u32(&t->lane_first)[i];
-        const size_t end = ts__tl_u32(&t->lane_first)[i + 1];
-        bool sorted = true;
-        for (size_t k = first + 1; k < end; k++)
-            sorted &= items[k - 1].issue_ns <= items[k].issue_ns;
-        if (sorted) continue;
-        ok = ts__rvec_reserve(&t->allocator, &times, sizeof(int64_t),
-                              end - first);
-        int64_t *const at = (int64_t *)times.data;
-        for (size_t k = first; ok && k < end; k++)
-            at[k - first] = items[k].issue_ns;
-        ok = ok && ts__tl_sort_times(t, &sort, at, end - first);
-        for (size_t k = first; ok && k < end; k++)
-            items[k].issue_ns = at[k - first];
+        const uint32_t *const first = ts__tl_u32(&t->lane_first) + i;
+        ok = ts__tl_sort_times(t, &sort,
+                               (int64_t *)t->lane_issues.data + first[0],
+                               first[1] - first[0]);
     }
-    ts__rvec_close(&t->allocator, &times);
     ts__rsort_close(&t->allocator, &sort);
     return ok;
 }
@@ -14247,7 +14317,7 @@ static bool ts__tl_lists(ts_timeline *t)
     ts__rvec first = { 0 };
     const bool ok = ts__rvec_fill(&t->allocator, &t->devices,
                                   sizeof(ts__tl_device), devices + 1, 0) &&
-                    ts__tl_split(t, &first) && ts__tl_sort_items(t) &&
+                    ts__tl_split(t, &first) && ts__tl_sort_lanes(t) &&
                     ts__rvec_reserve(&t->allocator, &t->issues, sizeof(int64_t),
                                      t->order.count);
     for (size_t i = 0; ok && i <= devices; i++)
@@ -14543,11 +14613,8 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
     int64_t *const issues = (int64_t *)t->issues.data;
     const uint32_t *const ops = ts__tl_u32(&t->by_device);
     ts__rsort sort = { 0 };
-    bool sorted = true;
-    for (uint32_t i = d->first + 1; i < d[1].first; i++)
-        sorted &= issues[i - 1] <= issues[i];
-    if (!sorted && !ts__tl_sort_times(t, &sort, issues + d->first,
-                                      d[1].first - d->first)) {
+    if (!ts__tl_sort_times(t, &sort, issues + d->first,
+                           d[1].first - d->first)) {
         ts__rsort_close(&t->allocator, &sort);
         return false;
     }
@@ -14786,13 +14853,13 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     const ts_allocator a = timeline->allocator;
     for (size_t i = 0; i < timeline->devices.count; i++)
         ts__rvec_close(&a, &ts__tl_device_at(timeline, i)->concurrency);
-    ts__rvec *const vecs[] = { &timeline->begin,     &timeline->finish,
-                               &timeline->bonds,     &timeline->roots,
-                               &timeline->held,      &timeline->order,
-                               &timeline->by_device, &timeline->issues,
-                               &timeline->items,     &timeline->lane_first,
-                               &timeline->devices,   &timeline->gaps,
-                               &timeline->blocks[0], &timeline->blocks[1] };
+    ts__rvec *const vecs[] = {
+        &timeline->begin,      &timeline->finish,    &timeline->bonds,
+        &timeline->roots,      &timeline->held,      &timeline->order,
+        &timeline->by_device,  &timeline->issues,    &timeline->by_lane,
+        &timeline->lane_first, &timeline->devices,   &timeline->gaps,
+        &timeline->blocks[0],  &timeline->blocks[1], &timeline->lane_issues
+    };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, timeline, sizeof *timeline, 0);
@@ -14915,8 +14982,7 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
     stays.more = true;
     stays.at = first[0];
     stays.end = first[1];
-    stays.now_ns =
-        ((const ts__tl_item *)timeline->items.data)[stays.at].issue_ns;
+    stays.now_ns = ts__tl_i64(&timeline->lane_issues)[stays.at];
     stays.busy_ns = stays.wait_ns = stays.now_ns;
     stays.runs = stays.waits = TS_NODE_NONE;
     return stays;
@@ -14977,8 +15043,9 @@ static int64_t ts__stays_before(ts_stays *s, const ts__tl_item *item,
 static bool ts__stays_step(ts_stays *s, ts_stay *stay)
 {
     const ts_timeline *const t = s->timeline;
-    const ts__tl_item *const next =
-        s->at < s->end ? (const ts__tl_item *)t->items.data + s->at : NULL;
+    ts__tl_item item;
+    const ts__tl_item *const next = s->at < s->end ? &item : NULL;
+    if (next) item = ts__tl_item_at(t, s->at);
     const int64_t begin = next ? next->begin_ns : t->end_ns;
     const ts_stay none = { TS_STATE_FINISHED,
                            s->now_ns,

@@ -62,6 +62,18 @@ static void ts__rvec_close(const ts_allocator *a, ts__rvec *v)
     v->count = v->capacity = 0;
 }
 
+// Hands a block over to elements of another size, which is a part of what
+// they had: allocators are told how big a block was.
+static void ts__rvec_recast(ts__rvec *from, ts__rvec *to, size_t size)
+{
+    if (!from->data || from->size % size) return;
+    *to = *from;
+    to->capacity = from->capacity * (from->size / size);
+    to->size = size;
+    to->count = 0;
+    memset(from, 0, sizeof *from);
+}
+
 // Room for `capacity` elements in all; keeps what there is.
 static bool ts__rvec_reserve(const ts_allocator *a, ts__rvec *v, size_t size,
                              size_t capacity)
@@ -428,6 +440,8 @@ struct ts_replay {
     ts__rvec joined;       // uint32_t: meetings, of join_first and those after
     ts__rvec queued;       // ts__queued, while the graph is built
     ts__rvec deps_named;   // ts__named_dep, while the graph is built
+    ts__rvec spare;        // a big block, from loading to building
+    ts__rsort sort;        // likewise
     ts__rvec call_numbers; // uint64_t: correlations of calls, if any names one
     ts__rvec lanes;        // ts__replay_lane
     ts__rvec waiters;      // nodes that have an end of their own, ascending

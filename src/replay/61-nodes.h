@@ -312,7 +312,9 @@ static bool ts__loader_ops(ts__loader *l)
         if (!ts__loader_add_op(l, ts__loader_row(l, index[i]))) return false;
     }
     r->ops.count = r->places.count = count;
-    ts__rvec_close(l->allocator, &l->rows);
+    // What holds rows will hold edges.
+    r->spare = l->rows;
+    memset(&l->rows, 0, sizeof l->rows);
     return true;
 }
 

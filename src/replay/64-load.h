@@ -14,7 +14,7 @@ static void ts__loader_close(ts__loader *l)
     ts__rvec_close(l->allocator, &l->chunk_ok);
     ts__rvec_close(l->allocator, &l->filter);
     ts__rvec_close(l->allocator, &l->calls);
-    ts__rsort_close(l->allocator, &l->sort);
+    l->replay->sort = l->sort;
     ts__rvec_close(l->allocator, &l->lanes.entries);
 }
 

@@ -26,7 +26,7 @@ typedef struct ts__infer {
     ts__rvec ended;  // uint32_t: operations that keep a device busy, by end
     ts__rvec device; // the same by device
     ts__rvec first;  // uint32_t: of each device, in `device`
-    ts__rvec bound;  // int64_t: of each node, when its edges let it start
+    ts__rvec bound;  // int64_t: when its edges let each operation start
     ts__rvec by;     // uint8_t: kind of the edge that let it last
     ts__rvec delays; // int64_t: of each device, two medians
 } ts__infer;
@@ -87,19 +87,20 @@ static size_t ts__infer_which(const ts__infer *f, const ts_replay *r,
            (((const uint8_t *)f->by.data)[op] == TS_EDGE_LAUNCH);
 }
 
-// The latest edge into each node.
+// The latest edge into each operation.
 static bool ts__infer_bounds(ts__builder *b, ts__infer *f)
 {
     const ts_replay *const r = b->replay;
     if (!ts__rvec_reserve(b->allocator, &f->bound, sizeof(int64_t),
-                          r->node_count) ||
-        !ts__rvec_fill(b->allocator, &f->by, sizeof(uint8_t), r->node_count, 0))
+                          r->op_count) ||
+        !ts__rvec_fill(b->allocator, &f->by, sizeof(uint8_t), r->op_count, 0))
         return false;
     int64_t *const bound = (int64_t *)f->bound.data;
-    for (uint32_t i = 0; i < r->node_count; i++)
+    for (uint32_t i = 0; i < r->op_count; i++)
         bound[i] = TS__NO_TIME;
     for (size_t i = 0; i < b->edges.count; i++) {
         const ts__edge *const edge = (const ts__edge *)b->edges.data + i;
+        if (edge->to >= r->op_count) continue;
         const int64_t at = ts__infer_source(r, edge);
         if (at < bound[edge->to]) continue;
         bound[edge->to] = at;

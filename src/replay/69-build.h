@@ -104,14 +104,44 @@ static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
     r->targets.count = r->kinds.count = kept;
 }
 
+/*
+    Whether every edge goes forward in time or, at one moment, in the total
+    order of owners, which no circle can do. (From an owner to its own end it
+    goes to what is later by definition.) Most graphs are like that.
+*/
+static bool ts__settle_is_plain(const ts_replay *r)
+{
+    const uint32_t *const offsets = (const uint32_t *)r->offsets.data;
+    const uint32_t *const targets = (const uint32_t *)r->targets.data;
+    const uint8_t *const kinds = (const uint8_t *)r->kinds.data;
+    const int64_t *const time = ts__replay_time(r);
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const int64_t end = ts__replay_end(r, i);
+        const uint32_t owner = ts__settle_owner(r, i);
+        for (uint32_t e = offsets[i]; e < offsets[i + 1]; e++) {
+            const int64_t at = kinds[e] & TS_EDGE_FROM_START ? time[i] : end;
+            const int64_t then = time[targets[e]];
+            if (at < then) continue;
+            if (at > then) return false;
+            const uint32_t other = ts__settle_owner(r, targets[e]);
+            if (owner > other || (owner == other && i >= targets[e]))
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool ts__replay_settle(ts_replay *r)
 {
     ts__rvec missing = { 0 }, queue = { 0 };
     const size_t size = sizeof(uint32_t);
+    const bool plain = ts__settle_is_plain(r);
     const bool ok =
-        ts__rvec_reserve(&r->allocator, &missing, size, r->node_count) &&
-        ts__rvec_reserve(&r->allocator, &queue, size, r->node_count);
-    for (int doubt = TS__DOUBT_GUESS; ok && doubt <= TS__DOUBT_ORDER; doubt++) {
+        plain ||
+        (ts__rvec_reserve(&r->allocator, &missing, size, r->node_count) &&
+         ts__rvec_reserve(&r->allocator, &queue, size, r->node_count));
+    for (int doubt = plain ? TS__DOUBT_ORDER + 1 : TS__DOUBT_GUESS;
+         ok && doubt <= TS__DOUBT_ORDER; doubt++) {
         if (ts__settle_count(r, (uint32_t *)missing.data,
                              (uint32_t *)queue.data) == r->node_count)
             break;
@@ -158,7 +188,6 @@ static bool ts__builder_edges(ts__builder *b)
     if (b->failed || !ts__builder_order(b, &count)) return false;
     for (size_t i = 0; i < count && !b->failed; i++)
         ts__builder_step(b, ts__rsort_index(&b->sort)[i]);
-    ts__rsort_close(b->allocator, &b->sort);
     if (!b->failed) ts__builder_users(b);
     if (!b->failed) ts__builder_turns(b);
     if (!b->failed) ts__builder_infer(b);
@@ -170,6 +199,9 @@ static ts_result ts__replay_build(ts_replay *r)
     ts__builder b = { 0 };
     b.replay = r;
     b.allocator = &r->allocator;
+    ts__rvec_recast(&r->spare, &b.edges, sizeof(ts__edge));
+    b.sort = r->sort;
+    memset(&r->sort, 0, sizeof r->sort);
     ts_result result = TS_ERR_MEMORY;
     if (ts__builder_edges(&b))
         result = b.edges.count >= UINT32_MAX || r->node_count >= UINT32_MAX

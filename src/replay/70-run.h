@@ -164,6 +164,7 @@ TS_API void ts_replay_close(ts_replay *replay)
     if (!replay) return;
     const ts_allocator a = replay->allocator;
     ts__model_close(replay);
+    ts__rsort_close(&a, &replay->sort);
     ts__rvec *const vecs[] = { &replay->files,
                                &replay->ops,
                                &replay->call_names,
@@ -193,6 +194,7 @@ TS_API void ts_replay_close(ts_replay *replay)
                                &replay->device_results,
                                &replay->circle,
                                &replay->ends,
+                               &replay->spare,
                                &replay->parts,
                                &replay->part_of.entries,
                                &replay->part_first };
@@ -209,11 +211,6 @@ TS_API void ts_replay_close(ts_replay *replay)
     plain queue as they become ready: first in, first out keeps close to the
     order in memory. Limits need the order of time, see 7.33.
 */
-typedef struct ts__rcell {
-    int64_t at;       // latest edge so far
-    uint32_t missing; // edges that have not fired
-} ts__rcell;
-
 typedef struct ts__rrun {
     ts_replay *replay;
     // The graph that runs: the replay's own, or a changed one.
@@ -221,8 +218,9 @@ typedef struct ts__rrun {
     const uint8_t *kinds;
     const int64_t *delay;    // of each edge (NULL: none)
     const int64_t *duration; // of each node
-    ts__rcell *cells;        // of each node
-    int64_t *start, *gap;    // likewise
+    uint32_t *missing;       // of each node: edges that have not fired
+    int64_t *start;          // likewise: the latest that has, then the start
+    int64_t *gap;            // the latest edge of the record, then the gap
     const bool *removed;     // operations that a change took away (NULL: none)
     uint64_t ran;
 } ts__rrun;
@@ -254,7 +252,7 @@ static int64_t ts__rrun_at(const ts__rrun *run, uint32_t e, int64_t source)
     return ts__replay_add(source, run->delay[e]);
 }
 
-// Counts the edges into every node. `at` becomes the latest of the record,
+// Counts the edges into every node. `gap` becomes the latest of the record,
 // `start` the latest that the run will not fire: frozen, it is what it was.
 static void ts__rrun_edges(ts__rrun *run)
 {
@@ -267,10 +265,9 @@ static void ts__rrun_edges(ts__rrun *run)
             const uint32_t to = run->targets[e];
             const int64_t at =
                 ts__rrun_at(run, e, ts__rrun_source(r, i, run->kinds[e]));
-            ts__rcell *const cell = &run->cells[to];
-            if (at > cell->at) cell->at = at;
+            if (at > run->gap[to]) run->gap[to] = at;
             if (fires)
-                cell->missing++;
+                run->missing[to]++;
             else if (at > run->start[to])
                 run->start[to] = at;
         }
@@ -282,23 +279,20 @@ static void ts__rrun_gaps(ts__rrun *run)
 {
     const int64_t *const time = ts__replay_time(run->replay);
     for (uint32_t i = 0; i < run->replay->node_count; i++) {
-        const int64_t at = run->cells[i].at;
+        const int64_t at = run->gap[i];
         run->gap[i] = time[i] - (at == TS__NO_TIME ? 0 : at);
     }
 }
 
-// Sets the cells to what is known before the first node runs; returns how
-// many nodes are ready, in `queue`.
+// Returns how many nodes are ready before the first one runs, in `queue`.
 static uint32_t ts__rrun_begin(ts__rrun *run, uint32_t *queue)
 {
     const ts_replay *const r = run->replay;
     uint32_t count = 0;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        ts__rcell *const cell = &run->cells[i];
-        cell->at = run->start[i];
         if (!ts__replay_selected(r, i))
-            cell->missing |= TS__RUN_NEVER;
-        else if (!cell->missing)
+            run->missing[i] |= TS__RUN_NEVER;
+        else if (!run->missing[i])
             queue[count++] = i;
     }
     return count;
@@ -307,7 +301,7 @@ static uint32_t ts__rrun_begin(ts__rrun *run, uint32_t *queue)
 // When a node starts whose edges have all fired.
 static int64_t ts__rrun_start(const ts__rrun *run, uint32_t node)
 {
-    const int64_t at = run->cells[node].at;
+    const int64_t at = run->start[node];
     return ts__replay_add(at == TS__NO_TIME ? 0 : at, run->gap[node]);
 }
 
@@ -320,11 +314,11 @@ static uint32_t ts__rrun_fire(ts__rrun *run, uint32_t node, int64_t start,
     run->ran++;
     const uint32_t last = run->offsets[node + 1];
     for (uint32_t e = run->offsets[node]; e < last; e++) {
-        ts__rcell *const cell = &run->cells[run->targets[e]];
+        const uint32_t to = run->targets[e];
         const int64_t at = ts__rrun_at(
             run, e, run->kinds[e] & TS_EDGE_FROM_START ? start : end);
-        if (at > cell->at) cell->at = at;
-        if (--cell->missing == 0) queue[count++] = run->targets[e];
+        if (at > run->start[to]) run->start[to] = at;
+        if (--run->missing[to] == 0) queue[count++] = to;
     }
     return count;
 }
@@ -350,11 +344,11 @@ static void ts__rrun_stuck(ts__rrun *run)
     ts_replay *const r = run->replay;
     r->stats.skipped[TS_SKIP_UNMET] = r->stats.skipped[TS_SKIP_REMOVED] = 0;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        const bool stuck = ts__replay_selected(r, i) && run->cells[i].missing;
+        const bool stuck = ts__replay_selected(r, i) && run->missing[i];
         if (stuck || !ts__replay_selected(r, i)) run->start[i] = TS__NO_TIME;
         if (i >= r->op_count || !ts__replay_selected(r, i)) continue;
         const uint32_t end = ts__replay_end_node(r, i);
-        const bool ends = !run->cells[i].missing && !run->cells[end].missing;
+        const bool ends = !run->missing[i] && !run->missing[end];
         ts__replay_op(r, i)->skip = ends ? TS_SKIP_NOT : TS_SKIP_UNMET;
         r->stats.skipped[TS_SKIP_UNMET] += !ends;
         if (!ends || !run->removed || !run->removed[i]) continue;
@@ -377,7 +371,7 @@ static bool ts__rrun_circle(ts__rrun *run)
     uint32_t *const from = (uint32_t *)before.data;
     uint32_t node = TS_NODE_NONE;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        if (!ts__replay_selected(r, i) || !run->cells[i].missing) continue;
+        if (!ts__replay_selected(r, i) || !run->missing[i]) continue;
         if (node == TS_NODE_NONE) node = i;
         const uint32_t end = run->offsets[i + 1];
         for (uint32_t e = run->offsets[i]; e < end; e++)
@@ -676,17 +670,17 @@ static bool ts__rrun_open(ts__rrun *run)
     ts_replay *const r = run->replay;
     const ts_allocator *const a = &r->allocator;
     const size_t count = r->node_count;
-    ts__rvec cells = { 0 };
+    ts__rvec missing = { 0 };
     if (!ts__rvec_reserve(a, &r->start, sizeof(int64_t), count) ||
         !ts__rvec_reserve(a, &r->gap, sizeof(int64_t), count) ||
-        !ts__rvec_fill(a, &cells, sizeof(ts__rcell), count, 0))
+        !ts__rvec_fill(a, &missing, sizeof(uint32_t), count, 0))
         return false;
     r->start.count = r->gap.count = count;
     run->start = (int64_t *)r->start.data;
     run->gap = (int64_t *)r->gap.data;
-    run->cells = (ts__rcell *)cells.data;
+    run->missing = (uint32_t *)missing.data;
     for (size_t i = 0; i < count; i++)
-        run->start[i] = run->cells[i].at = TS__NO_TIME;
+        run->start[i] = run->gap[i] = TS__NO_TIME;
     r->circle.count = 0;
     return true;
 }
@@ -695,9 +689,9 @@ static void ts__rrun_close(ts__rrun *run)
 {
     const ts_allocator *const a = &run->replay->allocator;
     const size_t count = run->replay->node_count ? run->replay->node_count : 1;
-    if (run->cells)
-        a->resize(a->user, run->cells, count * sizeof *run->cells, 0);
-    run->cells = NULL;
+    if (run->missing)
+        a->resize(a->user, run->missing, count * sizeof *run->missing, 0);
+    run->missing = NULL;
 }
 
 // A meeting takes as long as the operation that is its measure.

@@ -475,11 +475,13 @@ static int64_t ts__model_extra(const ts_replay *r, uint32_t op)
 static void ts__model_gaps(ts__rrun *run, const ts__model *m)
 {
     const ts_replay *const r = run->replay;
-    memcpy(run->gap, m->gap.data, r->node_count * sizeof *run->gap);
     for (uint32_t i = 0; i < r->node_count; i++) {
-        if (ts__model_is_held(m, i) && run->cells[i].at != TS__NO_TIME)
-            continue;
+        const bool led_to = run->gap[i] != TS__NO_TIME;
         run->gap[i] = 0;
+        if (ts__model_is_held(m, i) && led_to) {
+            run->gap[i] = ((const int64_t *)m->gap.data)[i];
+            continue;
+        }
         if (run->start[i] < ts__replay_time(r)[i])
             run->start[i] = ts__replay_time(r)[i];
     }

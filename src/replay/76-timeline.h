@@ -54,13 +54,14 @@ struct ts_timeline {
     const int64_t *reach;   // in a survey: when all work of each device that
                             // began before from_ns had ended, or TS__NO_TIME
     ts__rvec begin, finish; // int64_t of each node, if replayed
-    ts__rvec bonds;         // ts__tl_bond of each node; calls have none
+    ts__rvec bonds;         // ts__tl_bond of each node but calls
     ts__rvec roots;         // ts__tl_root of each node but calls
     ts__rvec held;          // uint8_t of each waiter: TS__HELD_...
     ts__rvec order;         // uint32_t: operations in order of their begin
     ts__rvec by_device;     // the same, sorted by device
     ts__rvec issues;        // int64_t, sorted for each device
-    ts__rvec items;         // ts__tl_item, sorted by lane
+    ts__rvec by_lane;       // uint32_t: the same, sorted by lane
+    ts__rvec lane_issues;   // int64_t, sorted for each lane
     ts__rvec lane_first;    // uint32_t of each lane, and one more
     ts__rvec devices;       // ts__tl_device
     ts__rvec gaps;          // ts_gap, by device
@@ -154,31 +155,54 @@ static bool ts__tl_wants(const ts_timeline *t, uint32_t op)
     return !t->replayed || ts__replay_op(r, op)->skip == TS_SKIP_NOT;
 }
 
-// Operations in order of their begin, then of the record.
-static bool ts__tl_order(ts_timeline *t)
+// Sorts the operations by their begin in a run.
+static bool ts__tl_reorder(ts_timeline *t)
 {
-    const ts_replay *const r = t->replay;
+    uint32_t *const order = (uint32_t *)t->order.data;
+    const size_t count = t->order.count;
     ts__rsort sort = { 0 };
-    bool ok = ts__rsort_open(&t->allocator, &sort, r->op_count);
-    size_t count = 0;
-    for (uint32_t i = 0; ok && i < r->op_count; i++) {
-        if (!ts__tl_wants(t, i)) continue;
-        ts__rsort_keys(&sort)[count] = ts__rsort_time(ts__tl_begin(t, i));
-        ts__rsort_index(&sort)[count++] = i;
-        const int64_t finish = ts__tl_finish(t, i);
-        if (count == 1 || finish > t->end_ns) t->end_ns = finish;
+    const bool ok = ts__rsort_open(&t->allocator, &sort, count);
+    for (size_t i = 0; ok && i < count; i++) {
+        ts__rsort_keys(&sort)[i] = ts__rsort_time(ts__tl_begin(t, order[i]));
+        ts__rsort_index(&sort)[i] = order[i];
     }
     if (ok) ts__rsort_run(&sort, count);
-    ok = ok &&
-         ts__rvec_reserve(&t->allocator, &t->order, sizeof(uint32_t), count);
     if (ok && count)
-        memcpy(t->order.data, ts__rsort_index(&sort), count * sizeof(uint32_t));
-    t->order.count = ok ? count : 0;
+        memcpy(order, ts__rsort_index(&sort), count * sizeof *order);
     ts__rsort_close(&t->allocator, &sort);
     return ok;
 }
 
+// Operations in order of their begin, then of the record, as which they come.
+static bool ts__tl_order(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    if (!ts__rvec_reserve(&t->allocator, &t->order, sizeof(uint32_t),
+                          r->op_count))
+        return false;
+    uint32_t *const order = (uint32_t *)t->order.data;
+    size_t count = 0;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (!ts__tl_wants(t, i)) continue;
+        order[count++] = i;
+        const int64_t finish = ts__tl_finish(t, i);
+        if (count == 1 || finish > t->end_ns) t->end_ns = finish;
+    }
+    t->order.count = count;
+    return !t->replayed || ts__tl_reorder(t);
+}
+
 /* ---- 9.51 Timeline: what each node waited for ---------------------------- */
+
+// The place of a node among all but the calls, which wait for nothing here.
+static uint32_t ts__tl_place(const ts_replay *r, uint32_t node)
+{
+    return node < r->op_count ? node : node - r->call_count;
+}
+static ts__tl_bond *ts__tl_bond_of(const ts_timeline *t, uint32_t node)
+{
+    return (ts__tl_bond *)t->bonds.data + ts__tl_place(t->replay, node);
+}
 
 // Whether an edge satisfied at the same moment as another one goes first.
 static bool ts__tl_prefers(uint8_t kind, uint8_t other)
@@ -217,13 +241,13 @@ static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
 static void ts__tl_bind_moments(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
-    ts__tl_bond *const bonds = (ts__tl_bond *)t->bonds.data;
     for (size_t i = 0; i < r->waiters.count; i++) {
         const uint32_t op = ts__tl_u32(&r->waiters)[i];
         if (!ts__tl_is_moment(t, op)) continue;
-        ts__tl_bond *const end = &bonds[ts__replay_end_node(r, op)];
+        const ts__tl_bond *const own = ts__tl_bond_of(t, op);
+        ts__tl_bond *const end = ts__tl_bond_of(t, ts__replay_end_node(r, op));
         if (end->source != TS_NODE_NONE &&
-            (bonds[op].source == TS_NODE_NONE || bonds[op].at_ns <= end->at_ns))
+            (own->source == TS_NODE_NONE || own->at_ns <= end->at_ns))
             continue;
         end->at_ns = ts__tl_begin(t, op);
         end->source = op;
@@ -235,11 +259,10 @@ static bool ts__tl_bind(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
     const ts_allocator *const a = &t->allocator;
-    if (!ts__rvec_fill(a, &t->bonds, sizeof(ts__tl_bond), r->node_count,
-                       0xFF) ||
+    if (!ts__rvec_fill(a, &t->bonds, sizeof(ts__tl_bond),
+                       r->node_count - r->call_count, 0xFF) ||
         !ts__rvec_fill(a, &t->held, sizeof(uint8_t), r->waiters.count, 0))
         return false;
-    ts__tl_bond *const bonds = (ts__tl_bond *)t->bonds.data;
     for (uint32_t i = 0; i < r->node_count; i++) {
         const int64_t begin = ts__tl_begin(t, i), end = ts__tl_finish(t, i);
         for (uint32_t e = ts__replay_offsets(r)[i];
@@ -248,7 +271,7 @@ static bool ts__tl_bind(ts_timeline *t)
             if (ts__tl_is_call(r, to)) continue;
             const uint8_t kind = ts__replay_kind(r, e);
             const int64_t at = kind & TS_EDGE_FROM_START ? begin : end;
-            ts__tl_bond *const bond = &bonds[to];
+            ts__tl_bond *const bond = ts__tl_bond_of(t, to);
             ts__tl_hold(t, to, kind);
             if (TS_EDGE_KIND(kind) == TS_EDGE_SELF && ts__tl_is_moment(t, i))
                 continue;
@@ -265,10 +288,6 @@ static bool ts__tl_bind(ts_timeline *t)
     return true;
 }
 
-static const ts__tl_bond *ts__tl_bond_of(const ts_timeline *t, uint32_t node)
-{
-    return (const ts__tl_bond *)t->bonds.data + node;
-}
 // The kind of edge that a node is bound by; SELF if there is none.
 static uint8_t ts__tl_bound_by(const ts_timeline *t, uint32_t node)
 {
@@ -310,9 +329,7 @@ static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
 
 static ts__tl_root *ts__tl_root_at(const ts_timeline *t, uint32_t node)
 {
-    const ts_replay *const r = t->replay;
-    return (ts__tl_root *)t->roots.data +
-           (node < r->op_count ? node : node - r->call_count);
+    return (ts__tl_root *)t->roots.data + ts__tl_place(t->replay, node);
 }
 
 // What `node` goes back to, given what the node behind it does.
@@ -547,6 +564,14 @@ static ts__tl_item ts__tl_item_of(const ts_timeline *t, uint32_t op)
     return item;
 }
 
+// The item at a place of the lists by lane.
+static ts__tl_item ts__tl_item_at(const ts_timeline *t, size_t at)
+{
+    ts__tl_item item = ts__tl_item_of(t, ts__tl_u32(&t->by_lane)[at]);
+    item.issue_ns = ts__tl_i64(&t->lane_issues)[at];
+    return item;
+}
+
 // Turns numbers of each of `count` into where each begins, at the end of its
 // part: what is put in goes backwards.
 static void ts__tl_sum_up(uint32_t *counts, size_t count)
@@ -563,7 +588,8 @@ static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
     const ts_allocator *const a = &t->allocator;
     const size_t ops = t->order.count, devices = r->device_results.count;
     if (!ts__rvec_reserve(a, &t->by_device, sizeof(uint32_t), ops) ||
-        !ts__rvec_reserve(a, &t->items, sizeof(ts__tl_item), ops) ||
+        !ts__rvec_reserve(a, &t->by_lane, sizeof(uint32_t), ops) ||
+        !ts__rvec_reserve(a, &t->lane_issues, sizeof(int64_t), ops) ||
         !ts__rvec_fill(a, device_first, sizeof(uint32_t), devices + 1, 0) ||
         !ts__rvec_fill(a, &t->lane_first, sizeof(uint32_t), r->lanes.count + 1,
                        0))
@@ -581,17 +607,29 @@ static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
         const uint32_t op = ts__tl_u32(&t->order)[i];
         const uint32_t lane = ts__replay_lanes(r)[op];
         const uint32_t device = ts__replay_lane_at(r, lane)->device;
-        ((ts__tl_item *)t->items.data)[--by_lane[lane]] = ts__tl_item_of(t, op);
+        const uint32_t at = --by_lane[lane];
+        ((uint32_t *)t->by_lane.data)[at] = op;
+        ((int64_t *)t->lane_issues.data)[at] = ts__tl_issue(t, op);
         ((uint32_t *)t->by_device.data)[--by_device[device]] = op;
     }
-    t->items.count = t->by_device.count = ops;
+    t->by_lane.count = t->lane_issues.count = t->by_device.count = ops;
     return true;
 }
 
-// Puts times into the sorter, if there is not yet anything to sort by.
+// Sorts times. Most are in order already, or nearly; what takes more than a
+// few moves for each goes to the sorter.
 static bool ts__tl_sort_times(const ts_timeline *t, ts__rsort *sort,
                               int64_t *times, size_t count)
 {
+    size_t moves = 16 * count;
+    for (size_t i = 1; i < count; i++) {
+        const int64_t time = times[i];
+        size_t at = i;
+        for (; at && times[at - 1] > time && moves; at--, moves--)
+            times[at] = times[at - 1];
+        times[at] = time;
+    }
+    if (moves) return true;
     if (!ts__rsort_open(&t->allocator, sort, count)) return false;
     for (size_t i = 0; i < count; i++) {
         ts__rsort_keys(sort)[i] = ts__rsort_time(times[i]);
@@ -605,29 +643,16 @@ static bool ts__tl_sort_times(const ts_timeline *t, ts__rsort *sort,
 
 // Streams are first in, first out; where the record disagrees, the times of
 // issue of each lane are sorted.
-static bool ts__tl_sort_items(ts_timeline *t)
+static bool ts__tl_sort_lanes(ts_timeline *t)
 {
-    ts__tl_item *const items = (ts__tl_item *)t->items.data;
     ts__rsort sort = { 0 };
-    ts__rvec times = { 0 };
     bool ok = true;
     for (size_t i = 0; ok && i < t->replay->lanes.count; i++) {
-        const size_t first = ts__tl_u32(&t->lane_first)[i];
-        const size_t end = ts__tl_u32(&t->lane_first)[i + 1];
-        bool sorted = true;
-        for (size_t k = first + 1; k < end; k++)
-            sorted &= items[k - 1].issue_ns <= items[k].issue_ns;
-        if (sorted) continue;
-        ok = ts__rvec_reserve(&t->allocator, &times, sizeof(int64_t),
-                              end - first);
-        int64_t *const at = (int64_t *)times.data;
-        for (size_t k = first; ok && k < end; k++)
-            at[k - first] = items[k].issue_ns;
-        ok = ok && ts__tl_sort_times(t, &sort, at, end - first);
-        for (size_t k = first; ok && k < end; k++)
-            items[k].issue_ns = at[k - first];
+        const uint32_t *const first = ts__tl_u32(&t->lane_first) + i;
+        ok = ts__tl_sort_times(t, &sort,
+                               (int64_t *)t->lane_issues.data + first[0],
+                               first[1] - first[0]);
     }
-    ts__rvec_close(&t->allocator, &times);
     ts__rsort_close(&t->allocator, &sort);
     return ok;
 }
@@ -638,7 +663,7 @@ static bool ts__tl_lists(ts_timeline *t)
     ts__rvec first = { 0 };
     const bool ok = ts__rvec_fill(&t->allocator, &t->devices,
                                   sizeof(ts__tl_device), devices + 1, 0) &&
-                    ts__tl_split(t, &first) && ts__tl_sort_items(t) &&
+                    ts__tl_split(t, &first) && ts__tl_sort_lanes(t) &&
                     ts__rvec_reserve(&t->allocator, &t->issues, sizeof(int64_t),
                                      t->order.count);
     for (size_t i = 0; ok && i <= devices; i++)

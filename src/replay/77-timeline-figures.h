@@ -284,11 +284,8 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
     int64_t *const issues = (int64_t *)t->issues.data;
     const uint32_t *const ops = ts__tl_u32(&t->by_device);
     ts__rsort sort = { 0 };
-    bool sorted = true;
-    for (uint32_t i = d->first + 1; i < d[1].first; i++)
-        sorted &= issues[i - 1] <= issues[i];
-    if (!sorted && !ts__tl_sort_times(t, &sort, issues + d->first,
-                                      d[1].first - d->first)) {
+    if (!ts__tl_sort_times(t, &sort, issues + d->first,
+                           d[1].first - d->first)) {
         ts__rsort_close(&t->allocator, &sort);
         return false;
     }
@@ -527,13 +524,13 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     const ts_allocator a = timeline->allocator;
     for (size_t i = 0; i < timeline->devices.count; i++)
         ts__rvec_close(&a, &ts__tl_device_at(timeline, i)->concurrency);
-    ts__rvec *const vecs[] = { &timeline->begin,     &timeline->finish,
-                               &timeline->bonds,     &timeline->roots,
-                               &timeline->held,      &timeline->order,
-                               &timeline->by_device, &timeline->issues,
-                               &timeline->items,     &timeline->lane_first,
-                               &timeline->devices,   &timeline->gaps,
-                               &timeline->blocks[0], &timeline->blocks[1] };
+    ts__rvec *const vecs[] = {
+        &timeline->begin,      &timeline->finish,    &timeline->bonds,
+        &timeline->roots,      &timeline->held,      &timeline->order,
+        &timeline->by_device,  &timeline->issues,    &timeline->by_lane,
+        &timeline->lane_first, &timeline->devices,   &timeline->gaps,
+        &timeline->blocks[0],  &timeline->blocks[1], &timeline->lane_issues
+    };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, timeline, sizeof *timeline, 0);
@@ -656,8 +653,7 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
     stays.more = true;
     stays.at = first[0];
     stays.end = first[1];
-    stays.now_ns =
-        ((const ts__tl_item *)timeline->items.data)[stays.at].issue_ns;
+    stays.now_ns = ts__tl_i64(&timeline->lane_issues)[stays.at];
     stays.busy_ns = stays.wait_ns = stays.now_ns;
     stays.runs = stays.waits = TS_NODE_NONE;
     return stays;
@@ -718,8 +714,9 @@ static int64_t ts__stays_before(ts_stays *s, const ts__tl_item *item,
 static bool ts__stays_step(ts_stays *s, ts_stay *stay)
 {
     const ts_timeline *const t = s->timeline;
-    const ts__tl_item *const next =
-        s->at < s->end ? (const ts__tl_item *)t->items.data + s->at : NULL;
+    ts__tl_item item;
+    const ts__tl_item *const next = s->at < s->end ? &item : NULL;
+    if (next) item = ts__tl_item_at(t, s->at);
     const int64_t begin = next ? next->begin_ns : t->end_ns;
     const ts_stay none = { TS_STATE_FINISHED,
                            s->now_ns,
