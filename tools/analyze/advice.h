@@ -176,6 +176,7 @@ struct advice_finding {
     report_confidence confidence;
     report_severity severity; // of a finding without gain
     bool trust;               // about the trace itself: comes last
+    bool assumed;             // the gain rests on an assumed speed-up
     report_evidence evidence;
     int64_t longest_ns; // of what is evidence
     ts_change changes[ADVICE_CHANGES];
@@ -228,7 +229,8 @@ void advice_span_add(advice *a, advice_spans *spans, uint32_t file,
 void advice_spare(advice *a, advice_finding *f, advice_spans *spans);
 
 // Computes the gains, drops what is too small, sorts: the largest gain first,
-// then what has none, then what is about the trace.
+// then gains that rest on an assumed speed-up, then what has none, then what
+// is about the trace.
 void advice_run(advice *a);
 
 #endif // TS_ADVICE_H

@@ -195,7 +195,9 @@ static int by_promise(const void *left, const void *right)
 
 static int group_of(const advice_finding *f)
 {
-    return f->trust ? 3 : f->has_gain ? 0 : has_change(f) ? 1 : 2;
+    if (f->trust) return 4;
+    if (f->has_gain) return f->assumed ? 1 : 0;
+    return has_change(f) ? 2 : 3;
 }
 
 static int by_gain(const void *left, const void *right)

@@ -32,6 +32,7 @@ static void put_limits(const advice *a, const advice_finding *f,
 static report_severity severity_of(const advice *a, const advice_finding *f)
 {
     if (!f->has_gain || f->trust) return f->severity;
+    if (f->assumed) return REPORT_INFO;
     return f->gain_ns >= a->makespan_ns / 10   ? REPORT_SEVERE
            : f->gain_ns >= a->makespan_ns / 50 ? REPORT_WARNING
                                                : REPORT_INFO;
@@ -88,9 +89,10 @@ static void put_answer(const advice *a, report_section *s)
                       cli_count(rules).s);
     } else if (gains) {
         const advice_finding *const first = &a->findings[0];
-        report_answer(s, "First: %s (%s), up to %s of %s.", first->title.text,
+        report_answer(s, "First: %s (%s), up to %s of %s%s.", first->title.text,
                       first->rule->id, cli_time(first->gain_ns).s,
-                      cli_time(a->makespan_ns).s);
+                      cli_time(a->makespan_ns).s,
+                      first->assumed ? ", if an assumption holds" : "");
     } else {
         report_answer(s, "Nothing found that would gain time.");
     }

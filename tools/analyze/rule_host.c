@@ -18,6 +18,7 @@ void rule_host_bound(advice *a, const advice_rule *rule)
     change->factor.num = percent;
     change->factor.den = 100;
     advice_show_time(f, a->longest.file, a->longest.from_ns, a->longest.to_ns);
+    f->assumed = true;
     ADVICE_SAY(a, f, title, "the host sets the pace");
     ADVICE_SAY(
         a, f, what,

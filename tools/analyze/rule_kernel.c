@@ -163,6 +163,7 @@ void rule_hot_kernel(advice *a, const advice_rule *rule)
         ts_change *const change = advice_change(a, f, TS_CHANGE_SCALE, &mask);
         change->factor.num = percent;
         change->factor.den = 100;
+        f->assumed = true;
         ADVICE_SAY(a, f, title, "one kernel holds much of the critical path");
         ADVICE_SAY(a, f, what,
                    "%.*s runs %s times, %s in all; %s of that (%s of the "

@@ -127,13 +127,42 @@ static step_list load_steps(advice *a)
     return all;
 }
 
-static uint64_t live_at(const memory *m, uint32_t pool, int64_t time_ns)
+// The first step that ends at a moment or later.
+static size_t step_at(const step_list *steps, int64_t time_ns)
 {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < m->block_count; i++)
-        if (m->blocks[i].pool == pool && memory_is_live(&m->blocks[i], time_ns))
-            sum += m->blocks[i].size;
-    return sum;
+    size_t low = 0, high = steps->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (steps->ends_ns[middle] < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// What a pool holds at the end of each step.
+static uint64_t *live_at_ends(advice *a, const memory *m, uint32_t pool,
+                              const step_list *steps)
+{
+    uint64_t *const live = calloc(steps->count + 1, sizeof *live);
+    if (!live) a->failed = true;
+    for (size_t i = 0; live && i < m->block_count; i++) {
+        const memory_block *const b = &m->blocks[i];
+        if (b->pool != pool) continue;
+        live[step_at(steps, b->from_ns)] += b->size;
+        live[step_at(steps, b->to_ns)] -= b->size;
+    }
+    for (size_t i = 1; live && i < steps->count; i++)
+        live[i] += live[i - 1];
+    return live;
+}
+
+static bool always_more(const uint64_t *live, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (live[i] <= live[i - 1]) return false;
+    return true;
 }
 
 // From the end of the first step on: that one may build what stays.
@@ -141,13 +170,12 @@ static void check_growth(advice *a, const advice_rule *rule, const memory *m,
                          uint32_t pool, const step_list *steps)
 {
     const memory_pool *const p = &m->pools[pool];
-    const uint64_t first = live_at(m, pool, steps->ends_ns[0]);
-    uint64_t before = first;
-    for (size_t i = 1; i < steps->count; i++) {
-        const uint64_t now = live_at(m, pool, steps->ends_ns[i]);
-        if (now <= before) return;
-        before = now;
-    }
+    uint64_t *const live = live_at_ends(a, m, pool, steps);
+    const bool grows = live && always_more(live, steps->count);
+    const uint64_t first = live ? live[0] : 0;
+    const uint64_t before = live ? live[steps->count - 1] : 0;
+    free(live);
+    if (!grows) return;
     const uint64_t growth = before - first;
     if ((int64_t)growth < advice_limit(a, rule, "size")) return;
     const uint64_t each = growth / (steps->count - 1);

@@ -90,6 +90,7 @@ void rule_fp32_matmul(advice *a, const advice_rule *rule)
         ts_change *const change = advice_change(a, f, TS_CHANGE_SCALE, &mask);
         change->factor.num = percent;
         change->factor.den = 100;
+        f->assumed = true;
         ADVICE_SAY(a, f, title, "matrices are multiplied without tensor cores");
         ADVICE_SAY(a, f, todo,
                    "Allow TF32 (from compute capability 8.0 on, "

@@ -50,96 +50,6 @@ void rule_exposed_communication(advice *a, const advice_rule *rule)
     advice_mask_close(&mask);
 }
 
-/* ---- small-collectives --------------------------------------------------- */
-
-// How long a collective of its name takes at least, whatever its size.
-static int64_t least_of(const advice *a, uint32_t op)
-{
-    int64_t least = INT64_MAX;
-    const uint64_t name = advice_value(a, op, TS_COLUMN_NAME);
-    for (uint32_t i = 0; i < a->op_count; i++)
-        if (is_collective(&a->ops[i]) && a->ops[i].file == a->ops[op].file &&
-            advice_value(a, i, TS_COLUMN_NAME) == name &&
-            advice_length(&a->ops[i]) < least)
-            least = advice_length(&a->ops[i]);
-    return least;
-}
-
-// By size, or by time where the source does not know sizes.
-static bool is_small(const advice *a, uint32_t op, uint64_t most,
-                     int64_t time_ns)
-{
-    const advice_op *const o = &a->ops[op];
-    return is_collective(o) &&
-           (o->size ? o->size <= most : advice_length(o) <= time_ns);
-}
-
-static bool can_join(const advice *a, uint32_t op, uint64_t most,
-                     int64_t time_ns)
-{
-    const uint32_t before = a->ops[op].before;
-    return is_small(a, op, most, time_ns) && before != TS_NODE_NONE &&
-           is_small(a, before, most, time_ns) &&
-           advice_value(a, op, TS_COLUMN_NAME) ==
-               advice_value(a, before, TS_COLUMN_NAME) &&
-           advice_value(a, op, TS_COLUMN_COMMUNICATOR) ==
-               advice_value(a, before, TS_COLUMN_COMMUNICATOR);
-}
-
-void rule_small_collectives(advice *a, const advice_rule *rule)
-{
-    const uint64_t most = (uint64_t)advice_limit(a, rule, "size");
-    advice_mask mask = advice_mask_open(a);
-    const int64_t time_ns = advice_limit(a, rule, "time");
-    uint64_t bytes = 0;
-    uint32_t last = TS_NODE_NONE;
-    int64_t least = 0;
-    int64_t *const durations = calloc(a->op_count + 1, sizeof *durations);
-    if (!durations) a->failed = true;
-    for (uint32_t i = 0; durations && mask.means && i < a->op_count; i++) {
-        const int64_t length = advice_length(&a->ops[i]);
-        durations[i] = length > 0 ? length : 0;
-        if (!can_join(a, i, most, time_ns)) continue;
-        if (last == TS_NODE_NONE || advice_value(a, last, TS_COLUMN_NAME) !=
-                                        advice_value(a, i, TS_COLUMN_NAME))
-            least = least_of(a, i);
-        last = i;
-        durations[i] -= least < durations[i] ? least : durations[i];
-        if (!mask.means[a->ops[i].before])
-            bytes += a->ops[a->ops[i].before].size;
-        advice_mask_add(a, &mask, a->ops[i].before);
-        advice_mask_add(a, &mask, i);
-        bytes += a->ops[i].size;
-    }
-    if (durations && mask.count &&
-        (int64_t)mask.count >= advice_limit(a, rule, "count")) {
-        const uint64_t count = mask.count;
-        const int64_t ns = mask.ns;
-        advice_finding *const f = advice_find(a, rule);
-        show_mask(a, f, &mask);
-        f->durations_ns = durations;
-        advice_change(a, f, TS_CHANGE_FUSE, &mask);
-        ADVICE_SAY(a, f, title, "many small collectives follow each other");
-        ADVICE_SAY(a, f, what,
-                   "%s of %s or less, directly behind another of their kind, "
-                   "take %s, %s each.",
-                   advice_count(count, "collective", "collectives").s,
-                   bytes ? cli_bytes(most).s : cli_time(time_ns).s,
-                   cli_time(ns).s, cli_time(ns / (int64_t)count).s);
-        ADVICE_SAY(a, f, todo,
-                   "Put them into one (larger buckets, coalescing, group "
-                   "calls): each pays the same latency.");
-        ADVICE_SAY(a, f, how,
-                   "replay in which those that follow need no launch and no "
-                   ""
-                   "latency, which is taken to be the shortest of their kind; "
-                   "what the host does around them is not counted");
-    } else {
-        free(durations);
-    }
-    advice_mask_close(&mask);
-}
-
 /* ---- collective-skew ----------------------------------------------------- */
 
 // What makes collectives comparable, and how long one took.
@@ -198,7 +108,9 @@ static int64_t *without_waiting(advice *a, uint64_t least, advice_mask *mask,
     for (uint32_t i = 0; i < a->op_count; i++) {
         const int64_t length = advice_length(&a->ops[i]);
         durations[i] = length > 0 ? length : 0;
-        if (!is_collective(&a->ops[i]) || has_met(a, i)) continue;
+        // Of unknown sizes nothing is alike.
+        if (!is_collective(&a->ops[i]) || !a->ops[i].size || has_met(a, i))
+            continue;
         const alike one = { a->ops[i].file,
                             advice_value(a, i, TS_COLUMN_NAME),
                             advice_value(a, i, TS_COLUMN_COMMUNICATOR),
