@@ -19,6 +19,8 @@ command mandoc mandoc
 command dot graphviz
 command node nodejs
 command npm npm
+command sqlite3 sqlite3
+command xmllint libxml2-utils
 command aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
 command qemu-aarch64-static qemu-user-static
 file /usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross

@@ -146,6 +146,7 @@ static void put_devices(const summary_ask *a)
         { "kernel_ns", "kernels", REPORT_NS },
         { "collective_ns", "collect.", REPORT_NS },
         { "copy_ns", "copies", REPORT_NS },
+        { "exposed_ns", "exposed", REPORT_NS },
         { "span_ns", "span", REPORT_NS },
     };
     report_table *const t = report_table_begin(
@@ -162,6 +163,7 @@ static void put_devices(const summary_ask *a)
             report_ns(f->work_ns[TS_WORK_KERNEL]),
             report_ns(f->work_ns[TS_WORK_COLLECTIVE]),
             report_ns(f->work_ns[TS_WORK_COPY]),
+            report_ns(f->only_ns[TS_WORK_COLLECTIVE]),
             report_ns(span_of(f)),
         };
         const report_evidence e =

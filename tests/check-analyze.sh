@@ -1,0 +1,87 @@
+# ts-analyze on traces of real programs: sums agree to the nanosecond with
+# those that a script computes from the source, pages are well-formed, and
+# docs/examples says what the tool does (UPDATE=1 rewrites it). The traces are
+# those in the folder that TS_DATA names (../shared/data).
+. tests/lib.sh
+data=${TS_DATA:-../shared/data}
+folder=build/analyze
+rm -rf $folder
+mkdir -p $folder
+check_build "analyze: build" all
+if ! test -d "$data/kineto"; then
+    check "analyze: real traces" sh -c 'echo "no traces in $0"; exit 77' "$data"
+    exit 0
+fi
+
+answers() { # NAME, traces: $folder/NAME.answers and .page
+    name=$1
+    shift
+    check "analyze: $name is answered" sh -c '
+        out=$1; shift
+        build/ts-analyze --mangled --json --rows 1000000 --html "$out.page" \
+            "$@" >"$out.answers" && xmllint --noout "$out.page"' \
+        sh $folder/$name "$@"
+}
+
+sums() { # NAME COMMAND...: prints the sums of the source
+    name=$1
+    shift
+    check "analyze: $name has the sums of its source" sh -c '
+        out=$1; shift
+        "$@" | LC_ALL=C sort >"$out.want" && test -s "$out.want" &&
+            node tests/analyze/answers.mjs "$out.answers" |
+            LC_ALL=C sort >"$out.got" && diff "$out.want" "$out.got"' \
+        sh $folder/$name "$@"
+}
+
+example() {
+    check "analyze: docs/examples/$1.md is up to date" sh -c '
+        node tests/analyze/example.mjs "$0" build/analyze/$0.answers \
+            >build/analyze/$0.md || exit 1
+        test -z "$UPDATE" || cp build/analyze/$0.md docs/examples/$0.md
+        diff -u docs/examples/$0.md build/analyze/$0.md' "$1"
+}
+
+for packed in "$data"/kineto/*.json.gz; do
+    name=$(basename "$packed" .json.gz)
+    gzip -dc "$packed" >"$folder/$name.json" 2>/dev/null
+    check "analyze: $name" build/ts-import -o $folder/$name.sbt "$packed"
+    answers $name $folder/$name.sbt
+    sums $name node tests/analyze/kineto.mjs $folder/$name.json
+    example $name
+done
+
+name=dlrm_8ranks_v100
+mkdir -p $folder/ranks
+tar -xzf "$data/kineto/$name.tar.gz" -C $folder/ranks --strip-components 1
+check "analyze: $name" build/ts-import -o $folder/$name/ \
+    "$data/kineto/$name.tar.gz"
+answers $name $folder/$name/*.sbt
+check "analyze: $name has the sums of its sources" sh -c '
+    for json in $0/ranks/*.json; do
+        node tests/analyze/kineto.mjs "$json"
+    done | grep ^device | LC_ALL=C sort >$0/$1.want
+    node tests/analyze/answers.mjs $0/$1.answers | grep ^device |
+        LC_ALL=C sort | diff $0/$1.want -' $folder $name
+example $name
+
+name=h100_2gpu_1s
+check "analyze: $name" build/ts-import -o $folder/$name.sbt \
+    "$data/nsys/$name.sqlite"
+answers $name $folder/$name.sbt
+sums $name sqlite3 -readonly "$data/nsys/$name.sqlite" \
+    ".read tests/analyze/nsys.sql"
+example $name
+
+name=mytrace
+gzip -dc "$data/rocm/$name.rpd.gz" >$folder/$name.rpd
+check "analyze: $name" build/ts-import -o $folder/$name.sbt $folder/$name.rpd
+answers $name $folder/$name.sbt
+sums $name sqlite3 $folder/$name.rpd ".read tests/analyze/rpd.sql"
+example $name
+
+name=feeder_tests_trace
+check "analyze: $name" build/ts-import -o $folder/$name.sbt \
+    "$data/chakra/$name.tar.gz"
+answers $name $folder/$name.sbt
+example $name
