@@ -312,6 +312,91 @@ static void a_trace_without_allocations_has_no_pool(void **state)
     done(&s, &m);
 }
 
+/* ---- The trace of the transcripts ---------------------------------------- */
+
+static void gpu_row(story *s, ts_event_kind kind, int64_t start,
+                    int64_t duration, uint64_t address, uint64_t size)
+{
+    const uint32_t track = kind == TS_EVENT_MEMCPY ? S0 : C0;
+    const uint32_t where = kind == TS_EVENT_MEMCPY ? 2 | 3 << 4 : 3 << 4;
+    const ts_writer_value values[] = {
+        { TS_COLUMN_CORRELATION, s->correlation },
+        { TS_COLUMN_THREAD, HOST },
+        { TS_COLUMN_ADDRESS, address },
+        { TS_COLUMN_SIZE, size },
+        { TS_COLUMN_MEMORY, where },
+        { TS_COLUMN_TYPE, 1 },
+    };
+    ts_writer_event(s->writer, kind, track, start, duration, values,
+                    kind == TS_EVENT_MEMCPY      ? 6
+                    : kind == TS_EVENT_GPU_ALLOC ? 5
+                                                 : 3);
+}
+
+// Two blocks on a device, a staging buffer, 200 steps of one kernel.
+static story leaky(void)
+{
+    story s = story_begin();
+    story_zone(&s, HOST, 0, 100000, "setup");
+    story_zone(&s, HOST, 10000, 50000, "load weights");
+    story_alloc(&s, HOST, 12000, 0x10000, 4096, "staging", "weights");
+    story_call(&s, HOST, 20000, "cudaMalloc");
+    gpu_row(&s, TS_EVENT_GPU_ALLOC, 20000, 0, 0x700000000, 1 << 20);
+    story_call(&s, HOST, 22000, "cudaMalloc");
+    gpu_row(&s, TS_EVENT_GPU_ALLOC, 22000, 0, 0x700100000, 1 << 19);
+    story_call(&s, HOST, 30000, "cudaMemcpyAsync");
+    gpu_row(&s, TS_EVENT_MEMCPY, 32000, 8000, 0x700000000, 4096);
+    for (int i = 0; i < 200; i++) {
+        const int64_t t = 200000 + 10000 * i;
+        story_zone(&s, HOST, t, t + 9000, "step");
+        story_alloc(&s, HOST, t + 100, 0x20000, 256, NULL, NULL);
+        story_kernel(&s, S0, t + 3000, t + 8000, "gemm", HOST, t + 1000);
+        story_free(&s, HOST, t + 5000, 0x20000, NULL);
+        if (i % 50 == 0)
+            story_alloc(&s, HOST, t + 6000, 0x90000 + 512 * (uint64_t)i, 512,
+                        NULL, NULL);
+    }
+    const int64_t t = 2300000;
+    story_zone(&s, HOST, t, t + 90000, "teardown");
+    story_free(&s, HOST, t + 1000, 0x10000, "staging");
+    story_free(&s, HOST, t + 2000, 0x10000, "staging");
+    story_free(&s, HOST, t + 3000, 0xdead0, NULL);
+    story_call(&s, HOST, t + 10000, "cudaFree");
+    gpu_row(&s, TS_EVENT_GPU_FREE, t + 10000, 0, 0x700000000, 0);
+    story_call(&s, HOST, t + 20000, "cudaMemcpyAsync");
+    gpu_row(&s, TS_EVENT_MEMCPY, t + 30000, 4000, 0x700000000, 4096);
+    story_write(&s);
+    return s;
+}
+
+static size_t read_file(const char *path, uint8_t *bytes, size_t room)
+{
+    FILE *const in = fopen(path, "rb");
+    if (!in) fail_msg("%s is missing; UPDATE=1 writes it", path);
+    const size_t size = fread(bytes, 1, room, in);
+    fclose(in);
+    return size;
+}
+
+static void the_trace_of_the_transcripts_is_this(void **state)
+{
+    (void)state;
+    static const char path[] = "tests/cli/analyze-memory.sbt";
+    static uint8_t made[1 << 16], there[1 << 16];
+    story s = leaky();
+    const size_t size = read_file(s.path, made, sizeof made);
+    const char *const update = getenv("UPDATE");
+    if (update && *update) {
+        FILE *const out = fopen(path, "wb");
+        assert_non_null(out);
+        assert_int_equal(size, fwrite(made, 1, size, out));
+        assert_int_equal(0, fclose(out));
+    }
+    assert_int_equal(size, read_file(path, there, sizeof there));
+    assert_memory_equal(made, there, size);
+    story_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +411,7 @@ int main(void)
         cmocka_unit_test(a_path_is_that_of_the_thread_at_that_time),
         cmocka_unit_test(deep_nesting_is_cut_and_counted),
         cmocka_unit_test(a_trace_without_allocations_has_no_pool),
+        cmocka_unit_test(the_trace_of_the_transcripts_is_this),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static bool steps_match(const steps_result *a, const steps_result *b)
     if (!a->count || !b->count || a->marked != b->marked) return false;
     const uint32_t more = a->length > b->length ? a->length : b->length;
     const uint32_t less = a->length > b->length ? b->length : a->length;
-    return a->marked || more - less <= more / 5;
+    return a->marked || more - less <= more / 20;
 }
 
 bool diff_compare(diff *d)

@@ -148,7 +148,14 @@ static size_t single_samples(const diff_part *p, int64_t *to)
     return count;
 }
 
-// Steps tell of a row if it is in them on both sides, but for a tenth.
+// Whether two numbers are as good as the same: within a fiftieth.
+static bool about_same(uint64_t a, uint64_t b)
+{
+    return (a > b ? a - b : b - a) <= (a > b ? a : b) / 50;
+}
+
+// Steps tell of a row if it is in them on both sides, but for a tenth. Where
+// steps begin that were found is a guess: as many of a row are to be in each.
 static bool has_steps(const diff *d, const diff_row *row)
 {
     if (!d->by_step || row->subject == DIFF_STEP ||
@@ -159,7 +166,10 @@ static bool has_steps(const diff *d, const diff_row *row)
         if (row->parts[side].in_steps <
             row->parts[side].count - row->parts[side].count / 10)
             return false;
-    return true;
+    const steps_result *const a = &d->sides[0].steps, *const b =
+                                                          &d->sides[1].steps;
+    return a->marked || about_same(row->parts[0].in_steps * b->count,
+                                   row->parts[1].in_steps * a->count);
 }
 
 static void describe(diff_part *p, int64_t *samples, size_t count,
