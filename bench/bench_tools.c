@@ -223,6 +223,46 @@ static void measure_copies(void)
     measure_copy("merge", both, "ts-merge", a + b, "ts-merge, zones, kernels");
 }
 
+/* ==== 6. ts-query ======================================================== */
+
+// CPU seconds of a query over all zones, as if they were ten million.
+static double query_seconds(const char *sql, int rounds)
+{
+    char tool[512];
+    const char *const path = bench_path("zones.sbt");
+    snprintf(tool, sizeof tool, "%s/ts-query", bench.bin);
+    char *const argv[] = { tool, (char *)(uintptr_t)path,
+                           (char *)(uintptr_t)sql, NULL };
+    const double zones = (double)count_events(path);
+    return run_least(argv, rounds).cpu_ns / 1e9 * 1e7 / zones;
+}
+
+static void measure_query(void)
+{
+    const bench_row group = {
+        .key = "query.group",
+        .what = "group 10 M zones by name in SQL",
+        .figure = query_seconds("SELECT name, count(*), sum(duration_ns), "
+                                "max(duration_ns) FROM zone GROUP BY name",
+                                3),
+        .unit = "s",
+        .limit = query_seconds("SELECT +name, count(*), sum(duration_ns), "
+                               "max(duration_ns) FROM zone GROUP BY +name",
+                               1),
+        .yardstick = "sorted by SQLite itself",
+        .rule = BENCH_FIGURE_MAX,
+        .budget = 2
+    };
+    const bench_row sum = {
+        .key = "query.sum",
+        .what = "add up 10 M durations in SQL",
+        .figure = query_seconds("SELECT sum(duration_ns) FROM zone", 3),
+        .unit = "s",
+    };
+    bench_print(&group);
+    bench_print(&sum);
+}
+
 int main(int argc, char **argv)
 {
     static const export_case exports[] = {
@@ -247,5 +287,6 @@ int main(int argc, char **argv)
     measure_replay("replay.1024", "graph1024.sbt",
                    "replay, load included, 1,024 streams");
     measure_copies();
+    measure_query();
     return 0;
 }

@@ -123,8 +123,21 @@ static void find_owners(const query_file *file, query_track *track)
             track->stream = number;
         at = query_track_find(file, at->parent);
     }
-    if (track->process < 0 && file->trace.info->process)
-        track->process = file->trace.info->process;
+    if (track->process < 0) track->process = file->process;
+}
+
+// What a track belongs to that says nothing: the process that recorded, else
+// the only one there is.
+static int64_t likely_process(const query_file *file)
+{
+    int64_t process = -1;
+    if (file->trace.info->process) return file->trace.info->process;
+    for (size_t i = 0; i < file->track_count; i++) {
+        if (file->tracks[i].type != TS_TRACK_PROCESS) continue;
+        if (process >= 0) return -1;
+        process = (int64_t)(file->tracks[i].number & INT64_MAX);
+    }
+    return process;
 }
 
 static bool list_tracks(query_file *file)
@@ -146,6 +159,7 @@ static bool list_tracks(query_file *file)
         to->name = cli_track_name(&t, &to->made);
         file->track_count++;
     }
+    file->process = likely_process(file);
     for (size_t i = 0; i < file->track_count; i++)
         find_owners(file, &file->tracks[i]);
     return true;

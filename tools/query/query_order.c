@@ -76,8 +76,10 @@ typedef struct shown {
     uint32_t number; // in the order in which they were met
 } shown;
 
+enum { DIRECT = 4096 };
 typedef struct dictionary {
-    query_map map; // raw to number + 1
+    uint32_t direct[DIRECT]; // of small raw numbers of the first file: + 1
+    query_map map;           // of others, likewise
     shown *items;
     uint32_t count, room;
     uint32_t *ranks; // by number
@@ -129,7 +131,9 @@ static bool number_rows(const query *q, const query_rows *rows,
         const uint64_t raw = query_raw(rows, order->raw, i);
         const uint32_t file = (uint32_t)query_raw(rows, RAW_FILE, i);
         if (raw != last || file != last_file) {
-            uint32_t *const slot = query_map_at(&d->map, file, raw);
+            uint32_t *const slot = raw < DIRECT && !file
+                                       ? &d->direct[raw]
+                                       : query_map_at(&d->map, file, raw);
             if (!slot) return false;
             if (!*slot) {
                 const query_cell cell =

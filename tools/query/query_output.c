@@ -330,11 +330,12 @@ bool query_output_row(query_output *o)
     return o->q->mode != QUERY_TABLE || table_row(o);
 }
 
-uint64_t query_output_close(query_output *o)
+uint64_t query_output_close(query_output *o, bool complete)
 {
     const uint64_t rows = o->rows;
-    if (o->q->mode == QUERY_TABLE && !o->settled) settle(o);
-    if (o->q->mode == QUERY_TABLE && !rows) puts("(no rows)");
+    const bool table = o->q->mode == QUERY_TABLE;
+    if (table && !o->settled && (rows || complete)) settle(o);
+    if (table && !rows && complete) puts("(no rows)");
     if (o->q->mode == QUERY_JSON) {
         cli_json_close(&o->q->json, ']');
         cli_json_close(&o->q->json, '}');

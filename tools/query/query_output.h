@@ -14,7 +14,8 @@ typedef struct query_output query_output;
 query_output *query_output_open(query *q, sqlite3_stmt *statement);
 // The row on which the statement stands. False: no memory.
 bool query_output_row(query_output *o);
-uint64_t query_output_close(query_output *o); // returns how many rows
+// complete: there are no more. Returns how many rows there were.
+uint64_t query_output_close(query_output *o, bool complete);
 
 #endif // TRACESMITH_SQLITE
 #endif // TS_QUERY_OUTPUT_H

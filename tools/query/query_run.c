@@ -5,6 +5,33 @@
 
 #ifdef TRACESMITH_SQLITE
 
+/* ---- Ctrl-C ------------------------------------------------------------- */
+
+static sqlite3 *running;
+static struct sigaction before;
+
+static void interrupt(int signal)
+{
+    (void)signal;
+    query_interrupted = 1;
+    sqlite3_interrupt(running); // may be called from a handler
+}
+
+void query_interrupts_begin(query *q)
+{
+    struct sigaction action = { .sa_handler = interrupt };
+    sigemptyset(&action.sa_mask);
+    running = q->db;
+    query_interrupted = 0;
+    sigaction(SIGINT, &action, &before);
+}
+
+void query_interrupts_end(void)
+{
+    sigaction(SIGINT, &before, NULL);
+    running = NULL;
+}
+
 /* ---- Values by name ----------------------------------------------------- */
 
 bool query_set(query *q, const char *assignment)
@@ -149,7 +176,7 @@ static int step_all(query *q, sqlite3_stmt *statement)
         if (code == SQLITE_NOMEM || ferror(stdout)) break;
     }
     cli_progress_end(&q->progress);
-    if (output) q->printed = query_output_close(output);
+    if (output) q->printed = query_output_close(output, code == SQLITE_DONE);
     return code == SQLITE_ROW ? SQLITE_DONE : code; // stdout is closed
 }
 
@@ -188,7 +215,7 @@ static bool run_one(query *q, const char *sql, const char *at,
 
 int query_run(query *q, const char *sql, const char *where)
 {
-    query_interrupted = 0;
+    query_interrupts_begin(q);
     bool good = true;
     if (q->mode == QUERY_JSON) {
         q->json = (cli_json){ .out = stdout, .lines = 4 };
@@ -223,6 +250,7 @@ int query_run(query *q, const char *sql, const char *where)
         cli_json_close(&q->json, '}');
         putchar('\n');
     }
+    query_interrupts_end();
     return good ? CLI_OK : CLI_FAILED;
 }
 

@@ -118,7 +118,7 @@ int query_save(query *q, const char *path, const char *sql)
         sqlite3_free(made);
         return CLI_FAILED;
     }
-    query_interrupted = 0;
+    query_interrupts_begin(q);
     q->failure = NULL;
     q->trusted = true;
     bool done = save(q, made, sql);
@@ -128,6 +128,7 @@ int query_save(query *q, const char *path, const char *sql)
     sqlite3_exec(q->db, "ROLLBACK", NULL, NULL, NULL);
     sqlite3_exec(q->db, "DETACH saved", NULL, NULL, NULL);
     q->trusted = false;
+    query_interrupts_end();
     cli_progress_end(&q->progress);
     query_say_damage(q);
     if (done && rename(made, path)) {

@@ -22,6 +22,7 @@ static const char *const help =
 #ifdef TRACESMITH_EDIT
 static char *read_line(const char *prompt)
 {
+    rl_catch_signals = 1; // so that the terminal is left as it was
     char *const line = readline(prompt);
     if (line && *line) add_history(line);
     return line;

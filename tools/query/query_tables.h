@@ -164,6 +164,7 @@ typedef struct query_file {
     query_track *tracks; // in order of id
     size_t track_count;
     size_t damage_said;
+    int64_t process;     // of tracks that do not say theirs; -1: unknown
     int64_t *operations; // of each chunk: GPU operations before it
     size_t stack;        // where stack_frame looked last: the stack,
     uint64_t stack_row;  // and frames before it
@@ -230,6 +231,9 @@ int query_declare(query *q, const char *text); // within xConnect
 // query's.
 ts_text query_demangled(query *q, ts_text name, bool brief);
 
+// Between these two Ctrl-C ends what runs.
+void query_interrupts_begin(query *q);
+void query_interrupts_end(void);
 // Runs one statement without rows, with its parameters bound.
 bool query_execute(query *q, const char *sql);
 // Says on stderr what has turned out to be damaged.
