@@ -11,20 +11,21 @@ typedef struct overlap_ask {
     ts_timeline *timeline;
     names_index names;
     overlap_result r;
-    overlap_without without[2]; // copies, collectives
+    model_figures model, without[2]; // copies, collectives
 } overlap_ask;
 
 // Less than half a percent is within what a model can tell.
 static void answer_gain(const overlap_ask *a, bool collectives)
 {
-    const overlap_without *const w = &a->without[collectives];
+    const model_figures *const w = &a->without[collectives];
     const ts_replay_stats *const s = ts_replay_result(a->replay);
-    if (!w->known) return;
-    if (w->gain_ns > (s->end_ns - s->start_ns) / 200)
+    const int64_t gain = model_gain(&a->model, w);
+    if (!w->known || !a->model.known) return;
+    if (gain > (s->end_ns - s->start_ns) / 200)
         report_answer(a->s,
                       "If no kernel waited for %s, the run would be %s "
                       "shorter, and bound by %s.",
-                      collectives ? "it" : "them", cli_time(w->gain_ns).s,
+                      collectives ? "it" : "them", cli_time(gain).s,
                       ts_cost_name(w->bound));
     else
         report_answer(a->s,
@@ -169,8 +170,8 @@ static void put(const overlap_ask *a)
 
 static bool without(overlap_ask *a)
 {
-    bool ok = true;
     ts_replay *const model = analyze_model(a->job);
+    bool ok = !model || model_run(model, NULL, 0, &a->model);
     for (int i = 0; i < 2 && ok && model; i++)
         if (i ? a->r.collectives : a->r.copies)
             ok = overlap_hide(&a->without[i], model, i);

@@ -93,7 +93,7 @@ static void put_costs(const path_ask *a)
         report_table_begin(a->s, "costs", "The critical path by category",
                            columns, ASK_COUNT(columns));
     for (int i = 0; i < TS_COST_LIMIT; i++) {
-        const path_free *const f = &r->free[i];
+        const model_figures *const f = &r->free[i];
         if (!r->cost_ns[i]) continue;
         const report_value row[] = {
             report_string(ts_cost_name((uint32_t)i)),

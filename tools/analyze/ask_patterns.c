@@ -12,8 +12,7 @@ typedef struct patterns_ask {
     ts_replay *replay;
     names_index names;
     patterns_result r;
-    int64_t gains[MODELS_MOST];
-    bool known[MODELS_MOST];
+    model_figures model, fused[MODELS_MOST];
     size_t modelled;
 } patterns_ask;
 
@@ -54,14 +53,18 @@ static bool model_gains(patterns_ask *a)
 {
     const int64_t most = analyze_set(a->job, "patterns.models");
     ts_replay *const model = most > 0 ? analyze_model(a->job) : NULL;
-    bool ok = true;
-    while (ok && model && a->modelled < a->r.count &&
+    bool ok = !model || model_run(model, NULL, 0, &a->model);
+    while (ok && model && a->model.known && a->modelled < a->r.count &&
            a->modelled < MODELS_MOST && (int64_t)a->modelled < most) {
         const size_t i = a->modelled++;
-        ok = patterns_fuse(&a->r, &a->r.list[i], model, &a->gains[i],
-                           &a->known[i]);
+        ok = patterns_fuse(&a->r, &a->r.list[i], model, &a->fused[i]);
     }
     return ok;
+}
+
+static int64_t gain_of(const patterns_ask *a, size_t pattern)
+{
+    return model_gain(&a->model, &a->fused[pattern]);
 }
 
 static void answer(const patterns_ask *a)
@@ -82,19 +85,20 @@ static void answer(const patterns_ask *a)
         report_words(report_share((int64_t)r->covered, (int64_t)r->small)).s,
         cli_count(r->small).s, small.s, cli_count(r->count).s);
     for (size_t i = 0; i < a->modelled; i++)
-        if (a->known[i] && (best == SIZE_MAX || a->gains[i] > a->gains[best]))
+        if (a->fused[i].known &&
+            (best == SIZE_MAX || gain_of(a, i) > gain_of(a, best)))
             best = i;
     if (best == SIZE_MAX) return;
-    if (a->gains[best] > (s->end_ns - s->start_ns) / 500) {
+    if (gain_of(a, best) > (s->end_ns - s->start_ns) / 500) {
         const ts_text what = kernels_of(a, &r->list[best]);
-        report_answer(
-            a->s,
-            "Fused into one, %.*s (%s times) would save %s (%s of "
-            "the run).",
-            ASK_TEXT(what), cli_count(r->list[best].count).s,
-            cli_time(a->gains[best]).s,
-            report_words(report_share(a->gains[best], s->end_ns - s->start_ns))
-                .s);
+        report_answer(a->s,
+                      "Fused into one, %.*s (%s times) would save %s (%s of "
+                      "the run).",
+                      ASK_TEXT(what), cli_count(r->list[best].count).s,
+                      cli_time(gain_of(a, best)).s,
+                      report_words(report_share(gain_of(a, best),
+                                                s->end_ns - s->start_ns))
+                          .s);
     } else {
         report_answer(a->s,
                       "Fusing none of the %zu dearest of them would "
@@ -124,8 +128,8 @@ static void put_table(const patterns_ask *a)
                                      report_ns(p->work_ns),
                                      report_ns(p->between_ns),
                                      report_ns(p->calls_ns),
-                                     i < a->modelled && a->known[i]
-                                         ? report_ns(a->gains[i])
+                                     i < a->modelled && a->fused[i].known
+                                         ? report_ns(gain_of(a, i))
                                          : report_unknown(REPORT_NS) };
         const report_evidence e = ask_evidence(a->replay, p->operations[0]);
         report_row(t, row, &e);

@@ -11,8 +11,7 @@ typedef struct sync_ask {
     ts_timeline *timeline;
     names_index names;
     sync_result r;
-    int64_t gain_ns[2]; // without the needless ones, without all
-    bool known[2];
+    model_figures model, fewer[2]; // without needless ones, without all
 } sync_ask;
 
 static const char *const meanings[SYNC_FINDINGS] = {
@@ -75,14 +74,14 @@ static void answer(const sync_ask *a)
 
 static void put_gains(const sync_ask *a)
 {
-    if (a->known[0])
+    if (a->model.known && a->fewer[0].known)
         report_figure(a->s, "needless_gain_ns",
                       "the run without needless ones is shorter by",
-                      report_ns(a->gain_ns[0]));
-    if (a->known[1])
+                      report_ns(model_gain(&a->model, &a->fewer[0])));
+    if (a->model.known && a->fewer[1].known)
         report_figure(a->s, "all_gain_ns",
                       "without any, at most (results may need them)",
-                      report_ns(a->gain_ns[1]));
+                      report_ns(model_gain(&a->model, &a->fewer[1])));
 }
 
 static void put_findings(const sync_ask *a)
@@ -220,11 +219,10 @@ static void put_waits(const sync_ask *a)
 static bool without(sync_ask *a)
 {
     ts_replay *const model = a->r.count ? analyze_model(a->job) : NULL;
-    bool ok = true;
+    bool ok = !model || model_run(model, NULL, 0, &a->model);
     for (int all = 0; ok && model && all < 2; all++)
         if (all || needless_count(&a->r))
-            ok = sync_without(&a->r, model, all, &a->gain_ns[all],
-                              &a->known[all]);
+            ok = sync_without(&a->r, model, all, &a->fewer[all]);
     return ok;
 }
 

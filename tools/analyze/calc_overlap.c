@@ -265,40 +265,18 @@ void overlap_close(overlap_result *r)
 
 /* ---- Without ------------------------------------------------------------- */
 
-static bool run(overlap_without *w, ts_replay *model, const ts_change *change,
-                int64_t *makespan_ns)
-{
-    const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL,
-                                      .changes = change,
-                                      .change_count = change ? 1 : 0 };
-    ts_path path;
-    const ts_result done = ts_replay_run(model, &desc);
-    const ts_replay_stats *const s = ts_replay_result(model);
-    w->known = w->known && done == TS_OK && !s->skipped[TS_SKIP_UNMET];
-    if (!w->known) return done != TS_ERR_MEMORY;
-    if (ts_replay_path(model, &path) != TS_OK) return false;
-    w->bound = path.bound;
-    *makespan_ns = s->end_ns - s->start_ns;
-    return true;
-}
-
-bool overlap_hide(overlap_without *w, ts_replay *model, bool collectives)
+bool overlap_hide(model_figures *figures, ts_replay *model, bool collectives)
 {
     const uint32_t count = ts_replay_graph(model).operation_count;
     bool *const operations = calloc((size_t)count + 1, 1);
-    int64_t before = 0, after = 0;
     ts_operation op;
-    memset(w, 0, sizeof *w);
-    w->known = true;
     if (!operations) return false;
     for (size_t i = 0; ts_replay_operation(model, i, &op); i++)
         operations[i] =
             moves(op.kind) && (op.kind == TS_EVENT_COLLECTIVE) == collectives;
     const ts_change change = { .type = TS_CHANGE_OVERLAP,
                                .operations = operations };
-    const bool ok =
-        run(w, model, NULL, &before) && run(w, model, &change, &after);
-    w->gain_ns = w->known ? before - after : 0;
+    const bool ok = model_run(model, &change, 1, figures);
     free(operations);
     return ok;
 }

@@ -4,6 +4,7 @@
 #ifndef TS_CALC_OVERLAP_H
 #define TS_CALC_OVERLAP_H
 
+#include "tools/analyze/calc_model.h"
 #include "tools/analyze/calc_names.h"
 
 // A collective, copy or set; `hidden`: while a kernel ran on its device.
@@ -40,15 +41,8 @@ bool overlap_open(overlap_result *result, const ts_replay *replay,
                   const names_index *names, const uint64_t *sizes);
 void overlap_close(overlap_result *result);
 
-// What a model takes less if no kernel waits for the collectives, or for
-// copies and sets, and what it is bound by then.
-typedef struct overlap_without {
-    bool known; // it ran
-    int64_t gain_ns;
-    ts_cost bound;
-} overlap_without;
-
-// False without memory.
-bool overlap_hide(overlap_without *result, ts_replay *model, bool collectives);
+// Runs a model in which no kernel waits for the collectives, or for copies and
+// sets. False without memory.
+bool overlap_hide(model_figures *figures, ts_replay *model, bool collectives);
 
 #endif // TS_CALC_OVERLAP_H

@@ -168,23 +168,6 @@ bool path_open(path_result *r, ts_replay *replay, names_index *names,
 
 /* ---- Without ------------------------------------------------------------- */
 
-static bool run(ts_replay *model, const ts_change *change, path_free *result)
-{
-    const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL,
-                                      .changes = change,
-                                      .change_count = change ? 1 : 0 };
-    ts_path path;
-    const ts_result done = ts_replay_run(model, &desc);
-    if (done != TS_OK) return done != TS_ERR_MEMORY;
-    const ts_replay_stats *const s = ts_replay_result(model);
-    if (s->skipped[TS_SKIP_UNMET]) return true;
-    if (ts_replay_path(model, &path) != TS_OK) return false;
-    result->known = true;
-    result->makespan_ns = s->end_ns - s->start_ns;
-    result->bound = path.bound;
-    return true;
-}
-
 // Marks the operations that cost what is to be free.
 static void mark(const ts_replay *model, ts_cost cost, bool *operations)
 {
@@ -222,13 +205,13 @@ bool path_without(path_result *r, ts_replay *model)
 {
     const uint32_t count = ts_replay_graph(model).operation_count;
     bool *const operations = malloc(count + 1);
-    bool ok = operations && run(model, NULL, &r->model);
+    bool ok = operations && model_run(model, NULL, 0, &r->model);
     for (int i = 0; ok && i < TS_COST_LIMIT; i++) {
         ts_change change;
         if (!r->cost_ns[i]) continue;
         mark(model, (ts_cost)i, operations);
         if (change_for((ts_cost)i, operations, &change))
-            ok = run(model, &change, &r->free[i]);
+            ok = model_run(model, &change, 1, &r->free[i]);
     }
     free(operations);
     return ok;

@@ -5,15 +5,9 @@
 #define TS_CALC_PATH_H
 
 #include "tools/analyze/calc_inside.h"
+#include "tools/analyze/calc_model.h"
 #include "tools/analyze/calc_names.h"
 #include "tools/analyze/calc_sums.h"
-
-// What the run would take if one category of costs took no time.
-typedef struct path_free {
-    bool known; // it was run, and all of it ran
-    int64_t makespan_ns;
-    ts_cost bound; // what it would be bound by then
-} path_free;
 
 typedef struct path_result {
     int64_t makespan_ns; // what all sums below add up to
@@ -31,8 +25,8 @@ typedef struct path_result {
     // go; TS_NODE_NONE: none.
     uint32_t *part_zones;
     size_t part_count;
-    path_free model; // unchanged
-    path_free free[TS_COST_LIMIT];
+    model_figures model;               // unchanged
+    model_figures free[TS_COST_LIMIT]; // without costs of a category
 } path_result;
 
 // The group of the zone that an operation itself says it was launched in, or

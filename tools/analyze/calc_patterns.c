@@ -197,24 +197,10 @@ void patterns_close(patterns_result *r)
 
 /* ---- Fused --------------------------------------------------------------- */
 
-static bool run(ts_replay *model, const ts_change *changes, size_t count,
-                int64_t *makespan_ns, bool *known)
-{
-    const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL,
-                                      .changes = changes,
-                                      .change_count = count };
-    const ts_result done = ts_replay_run(model, &desc);
-    const ts_replay_stats *const s = ts_replay_result(model);
-    *known = *known && done == TS_OK && !s->skipped[TS_SKIP_UNMET];
-    *makespan_ns = s->end_ns - s->start_ns;
-    return done != TS_ERR_MEMORY;
-}
-
 bool patterns_fuse(const patterns_result *r, const patterns_pattern *p,
-                   ts_replay *model, int64_t *gain_ns, bool *known)
+                   ts_replay *model, model_figures *figures)
 {
     const uint32_t count = ts_replay_graph(model).operation_count;
-    int64_t before = 0, after = 0;
     // In turns, so that one time is not fused with the next one.
     bool *const operations = calloc(2 * (size_t)count + 1, 1);
     if (!operations) return false;
@@ -227,10 +213,7 @@ bool patterns_fuse(const patterns_result *r, const patterns_pattern *p,
         { .type = TS_CHANGE_FUSE, .operations = operations },
         { .type = TS_CHANGE_FUSE, .operations = operations + count }
     };
-    *known = true;
-    const bool ok = run(model, NULL, 0, &before, known) &&
-                    run(model, changes, 2, &after, known);
-    *gain_ns = ok && *known ? before - after : 0;
+    const bool ok = model_run(model, changes, 2, figures);
     free(operations);
     return ok;
 }

@@ -4,6 +4,7 @@
 #ifndef TS_CALC_PATTERNS_H
 #define TS_CALC_PATTERNS_H
 
+#include "tools/analyze/calc_model.h"
 #include "tools/analyze/calc_names.h"
 
 enum { PATTERNS_LEAST = 3, PATTERNS_LONGEST = 32 };
@@ -57,10 +58,9 @@ bool patterns_open(patterns_result *result, const ts_replay *replay,
                    const names_index *names, int64_t small_ns);
 void patterns_close(patterns_result *result);
 
-// What a run of the model takes less if the kernels of a pattern are one.
-// *known: false if it does not run. False without memory.
+// Runs a model in which the kernels of a pattern are one. False without memory.
 bool patterns_fuse(const patterns_result *result,
                    const patterns_pattern *pattern, ts_replay *model,
-                   int64_t *gain_ns, bool *known);
+                   model_figures *figures);
 
 #endif // TS_CALC_PATTERNS_H

@@ -414,23 +414,9 @@ void sync_close(sync_result *r)
 
 /* ---- Without ------------------------------------------------------------- */
 
-static bool run(ts_replay *model, const ts_change *change, int64_t *makespan_ns,
-                bool *known)
-{
-    const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL,
-                                      .changes = change,
-                                      .change_count = change ? 1 : 0 };
-    const ts_result done = ts_replay_run(model, &desc);
-    const ts_replay_stats *const s = ts_replay_result(model);
-    *known = *known && done == TS_OK && !s->skipped[TS_SKIP_UNMET];
-    *makespan_ns = s->end_ns - s->start_ns;
-    return done != TS_ERR_MEMORY;
-}
-
 bool sync_without(const sync_result *r, ts_replay *model, bool all,
-                  int64_t *gain_ns, bool *known)
+                  model_figures *figures)
 {
-    int64_t before = 0, after = 0;
     ts_host_span *const spans = malloc((r->count + 1) * sizeof *spans);
     size_t count = 0;
     if (!spans) return false;
@@ -445,10 +431,7 @@ bool sync_without(const sync_result *r, ts_replay *model, bool all,
     const ts_change change = { .type = TS_CHANGE_SPARE,
                                .spans = spans,
                                .span_count = count };
-    *known = true;
-    const bool ok =
-        run(model, NULL, &before, known) && run(model, &change, &after, known);
-    *gain_ns = ok && *known ? before - after : 0;
+    const bool ok = model_run(model, &change, 1, figures);
     free(spans);
     return ok;
 }

@@ -5,6 +5,7 @@
 #define TS_CALC_SYNC_H
 
 #include "tools/analyze/calc_inside.h"
+#include "tools/analyze/calc_model.h"
 #include "tools/analyze/calc_names.h"
 #include "tools/analyze/calc_sums.h"
 
@@ -68,10 +69,9 @@ static inline bool sync_is_needless(sync_finding finding)
 // The part about waits of streams (calc_waits.c).
 bool sync_take_waits(sync_result *result, const ts_replay *replay);
 
-// What a run of the model takes less without the needless ones, or without
-// all of which is known what they waited for. *known: false if it does not
-// run. False without memory.
+// Runs a model without the needless ones, or without all of which is known
+// what they waited for. False without memory.
 bool sync_without(const sync_result *result, ts_replay *model, bool all,
-                  int64_t *gain_ns, bool *known);
+                  model_figures *figures);
 
 #endif // TS_CALC_SYNC_H

@@ -1,0 +1,28 @@
+/*
+    calc_model.h - what a run of the model comes to, with something changed
+*/
+#ifndef TS_CALC_MODEL_H
+#define TS_CALC_MODEL_H
+
+#include "tools/ts_cli.h"
+
+typedef struct model_figures {
+    bool known; // all of it ran
+    int64_t makespan_ns;
+    ts_cost bound;
+} model_figures;
+
+// changes: count of them; none: the model as it is. False without memory.
+bool model_run(ts_replay *model, const ts_change *changes, size_t count,
+               model_figures *figures);
+
+// What is shorter than `base`; 0 if one of them is not known.
+static inline int64_t model_gain(const model_figures *base,
+                                 const model_figures *changed)
+{
+    return base->known && changed->known
+               ? base->makespan_ns - changed->makespan_ns
+               : 0;
+}
+
+#endif // TS_CALC_MODEL_H
