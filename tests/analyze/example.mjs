@@ -24,7 +24,7 @@ console.log('Made by `tests/check-analyze.sh` from the trace, which ' +
     'source, computed by other means. Times are ns.\n');
 table(['question', 'answer', 'confidence'],
     Object.values(answers).map((a) =>
-        [a.title, plain(a.answer), a.applies ? a.confidence : '-']));
+        [a.title, plain(a.answer), a.confidence ?? '-']));
 console.log('## Devices\n');
 table(['device', 'work', 'span', 'busy', 'of span', 'idle', 'kernels',
     'collectives', 'exposed', 'copies'],

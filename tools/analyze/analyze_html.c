@@ -3,6 +3,8 @@
 */
 #include "tools/analyze/analyze_html.h"
 
+enum { UNFOLDED = 10 }; // times as many rows of a table as are shown first
+
 /* ---- Parts of a section -------------------------------------------------- */
 
 static void put_trust(FILE *out, const report_section *s)
@@ -113,7 +115,7 @@ static void put_section(FILE *out, const analyze_job *job,
     for (size_t i = 0; i < s->finding_count; i++)
         put_finding(out, &s->findings[i]);
     for (const report_table *t = s->tables; t; t = t->next)
-        html_table(out, t, job->options.top, job->options.rows);
+        html_table(out, t, job->options.top, job->options.top * UNFOLDED);
     for (const report_line *l = s->notes; l; l = l->next) {
         fputs("<p class=\"note\">", out);
         html_put(out, l->text);

@@ -29,6 +29,8 @@ void html_put(FILE *out, ts_text text)
             fputs("&quot;", out);
         else if (code == '\'')
             fputs("&#39;", out);
+        else if (code == ' ' && text.size > 1 && text.text[1] == '%')
+            fputs("&#160;", out);
         else if (code == '\n' || code == '\t')
             fputc(' ', out);
         else if (!is_allowed(code) || (code == 0xFFFD && n == 1))
@@ -64,14 +66,27 @@ static void put_number(FILE *out, report_value v)
     fprintf(out, ">%s</td>", report_words(v).s);
 }
 
-// Long ones are cut by the page; the pointer or a tap shows all.
+// Long ones are cut by the page, and names of functions stand there without
+// what is around them; the pointer or a tap shows all.
 static void put_text(FILE *out, report_value v)
 {
     const bool is_short = v.unknown || v.text.size <= SHORT_TEXT;
-    fprintf(out, "<td class=\"t\"%s><span%s>",
-            is_short ? "" : " tabindex=\"0\"", is_short ? " class=\"s\"" : "");
+    char *const brief =
+        is_short ? NULL : cli_brief_name(v.text.text, v.text.size);
+    const bool differs = brief && *brief && strlen(brief) < v.text.size;
+    fprintf(out, "<td class=\"t\"%s>", is_short ? "" : " tabindex=\"0\"");
+    if (differs) {
+        fputs("<span class=\"b\">", out);
+        html_string(out, brief);
+        fputs("</span>", out);
+    }
+    fputs(is_short  ? "<span class=\"s\">"
+          : differs ? "<span class=\"f\">"
+                    : "<span>",
+          out);
     html_value(out, v);
     fputs("</span></td>", out);
+    free(brief);
 }
 
 static void put_where(FILE *out, const report_evidence *e)

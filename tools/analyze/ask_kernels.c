@@ -206,7 +206,7 @@ static void answer(const kernels_ask *a)
     report_answer(
         a->s,
         "%s of the time goes to kernels that can fill less than %s "
-        "of a multiprocessor.",
+        "of the device.",
         report_words(report_share(a->low_ns, a->known_ns)).s,
         report_words(report_share(analyze_set(a->job, low_occupancy), 10000))
             .s);
