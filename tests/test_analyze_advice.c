@@ -141,6 +141,27 @@ static void a_trace_without_work_gets_no_advice(void **state)
     close_all(&x, r);
 }
 
+// Operations that wait for each other: there is no run to compare with.
+static void a_circle_gains_nothing(void **state)
+{
+    (void)state;
+    char *path = "tests/cli/replay-circle.sbt";
+    analyze_job job = { .tool = &advice_tool };
+    report *const r = report_open();
+    assert_true(analyze_open(&job, &path, 1));
+    assert_true(ask_advice.ask(&job, r));
+    const report_section *const s = r->sections;
+    bool said = false;
+    for (size_t i = 0; i < s->finding_count; i++) {
+        assert_false(s->findings[i].has_gain);
+        said |= !strcmp("model-error", s->findings[i].id);
+    }
+    assert_true(said);
+    assert_non_null(strstr(s->answer.text, "in a circle"));
+    report_close(r);
+    analyze_close(&job);
+}
+
 /* ---- The catalogue ------------------------------------------------------ */
 
 static char *read_page(void)
@@ -207,6 +228,7 @@ int main(void)
         cmocka_unit_test(small_gains_are_left_out),
         cmocka_unit_test(without_runs_no_gain_is_claimed),
         cmocka_unit_test(a_trace_without_work_gets_no_advice),
+        cmocka_unit_test(a_circle_gains_nothing),
         cmocka_unit_test(each_rule_stands_in_the_catalogue),
         cmocka_unit_test(each_threshold_stands_there_too),
     };

@@ -250,9 +250,9 @@ static void a_rank_that_all_wait_for_is_named(void **state)
     }
 }
 
-/* ---- model-error: a circle ---------------------------------------------- */
+/* ---- model-error --------------------------------------------------------- */
 
-static void a_model_that_never_ends_gains_nothing(void **state)
+static void a_model_that_is_off_is_said_to_be(void **state)
 {
     (void)state;
     advised x;
@@ -295,7 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_rule_fires_with_its_gain_or_not_at_all),
         cmocka_unit_test(a_rank_that_all_wait_for_is_named),
-        cmocka_unit_test(a_model_that_never_ends_gains_nothing),
+        cmocka_unit_test(a_model_that_is_off_is_said_to_be),
         cmocka_unit_test(each_rule_about_ranks_has_a_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -256,10 +256,10 @@ static void merge_parts(advice *a)
 
 static bool load_path(advice *a)
 {
-    ts_path path;
-    if (ts_replay_path(a->model, &path) != TS_OK) return false;
+    ts_path path = { 0 };
     const size_t nodes = a->op_count + a->graph.call_count;
     a->path_ns = calloc(nodes + 1, sizeof *a->path_ns);
+    if (!a->stuck && ts_replay_path(a->model, &path) != TS_OK) return false;
     a->parts = calloc(path.count + 1, sizeof *a->parts);
     if (!a->path_ns || !a->parts) return false;
     for (size_t i = 0; i < path.count; i++) {
@@ -286,7 +286,9 @@ static bool run_model(advice *a)
     a->start_ns = s->recorded_start_ns;
     a->end_ns = s->recorded_end_ns;
     a->recorded_ns = a->end_ns - a->start_ns;
-    return s->skipped[TS_SKIP_UNMET] || load_path(a);
+    a->stuck = s->skipped[TS_SKIP_UNMET] != 0;
+    if (a->stuck) a->makespan_ns = a->recorded_ns;
+    return load_path(a);
 }
 
 bool advice_open(advice *a, analyze_job *job)

@@ -88,6 +88,7 @@ typedef struct advice {
     int64_t makespan_ns;
     int64_t cost_ns[TS_COST_LIMIT];
     ts_cost bound;
+    bool stuck;         // operations wait in a circle: it has no times
     int64_t *path_ns;   // of each operation and call: on the critical path
     advice_part *parts; // in order of file, thread, time; apart
     size_t part_count;

@@ -239,7 +239,8 @@ void advice_run(advice *a)
     for (size_t i = 0; i < a->finding_count && !a->failed; i++) {
         advice_finding *const f = &a->findings[i];
         if (!has_change(f)) continue;
-        if (f->at_most_ns < least) continue;
+        f->never_ran = a->stuck;
+        if (a->stuck || f->at_most_ns < least) continue;
         if (left-- > 0)
             a->failed = !run_finding(a, f);
         else
@@ -247,7 +248,7 @@ void advice_run(advice *a)
     }
     for (size_t i = a->finding_count; i-- > 0;) {
         const advice_finding *const f = &a->findings[i];
-        if (has_change(f) &&
+        if (has_change(f) && !a->stuck &&
             (f->has_gain ? f->gain_ns < least || f->gain_ns <= 0
                          : f->at_most_ns < least))
             drop(a, i);

@@ -97,10 +97,14 @@ static void put_answer(const advice *a, report_section *s)
         report_answer(s, "Nothing found that would gain time.");
     }
     if (gains > 1) report_answer(s, "Gains do not add up: findings overlap.");
-    report_answer(
-        s, "The run is bound by %s (%s of the critical path).",
-        ts_cost_name(a->bound),
-        report_words(report_share(a->cost_ns[a->bound], a->makespan_ns)).s);
+    const report_value share =
+        report_share(a->cost_ns[a->bound], a->makespan_ns);
+    if (a->stuck)
+        report_answer(s, "Operations wait for each other in a circle: no gain "
+                         "can be computed.");
+    else
+        report_answer(s, "The run is bound by %s (%s of the critical path).",
+                      ts_cost_name(a->bound), report_words(share).s);
     report_figure(s, "makespan_ns", "run, as modelled",
                   report_ns(a->makespan_ns));
     report_figure(s, "rules", "rules", report_count(rules));
@@ -118,12 +122,16 @@ static void put_trust(const advice *a, report_section *s)
     const ts_replay_stats *const stats = ts_replay_result(a->replay);
     const ts_timeline_figures *const t = ts_timeline_total(a->timeline);
     const int64_t error = a->makespan_ns - a->recorded_ns;
-    report_trust(s,
-                 error > a->recorded_ns / 100 || -error > a->recorded_ns / 100
-                     ? REPORT_LOW
-                     : REPORT_HIGH,
-                 "the unchanged model takes %s, the record %s",
-                 cli_time(a->makespan_ns).s, cli_time(a->recorded_ns).s);
+    if (a->stuck)
+        report_trust(s, REPORT_LOW, "the model of the trace never ends");
+    else
+        report_trust(s,
+                     error > a->recorded_ns / 100 ||
+                             -error > a->recorded_ns / 100
+                         ? REPORT_LOW
+                         : REPORT_HIGH,
+                     "the unchanged model takes %s, the record %s",
+                     cli_time(a->makespan_ns).s, cli_time(a->recorded_ns).s);
     if (t->idle_ns > 0 && (t->inferred_ns + t->unexplained_ns) * 2 > t->idle_ns)
         report_trust(s, REPORT_LOW,
                      "most of the idle time has no recorded cause");
