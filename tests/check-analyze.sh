@@ -48,6 +48,8 @@ for packed in "$data"/kineto/*.json.gz; do
     check "analyze: $name" build/ts-import -o $folder/$name.sbt "$packed"
     answers $name $folder/$name.sbt
     sums $name node tests/analyze/kineto.mjs $folder/$name.json
+    check "analyze: $name overlaps as its source does" node \
+        tests/analyze/overlap.mjs $folder/$name.json $folder/$name.answers
     example $name
 done
 
@@ -63,6 +65,8 @@ check "analyze: $name has the sums of its sources" sh -c '
     done | grep ^device | LC_ALL=C sort >$0/$1.want
     node tests/analyze/answers.mjs $0/$1.answers | grep ^device |
         LC_ALL=C sort | diff $0/$1.want -' $folder $name
+check "analyze: $name waits as its sources do" node \
+    tests/analyze/ranks.mjs $folder/$name.answers $folder/ranks/*.json
 example $name
 
 name=h100_2gpu_1s

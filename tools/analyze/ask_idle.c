@@ -66,7 +66,10 @@ static void answer(const idle_ask *a)
                   meaning_of(most));
     const sums_row *zone = a->r.zones.rows;
     if (a->r.zones.count > 1 && zone->key == TS_NODE_NONE) zone++;
-    if (!a->r.zones.count || zone->key == TS_NODE_NONE) return;
+    // Too little of it says nothing.
+    if (!a->r.zones.count || zone->key == TS_NODE_NONE ||
+        zone->ns < f->idle_ns / 20)
+        return;
     const ts_text name =
         ask_brief(a->job, ask_group(a->job, &a->names, (uint32_t)zone->key));
     report_answer(a->s,

@@ -38,36 +38,49 @@ static int64_t launching_time(const launch_ask *a)
     return ns;
 }
 
-static void answer(const launch_ask *a)
+// Idle time that the host is to blame for, or launches on their way.
+static int64_t late_time(const launch_ask *a)
 {
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
-    const int64_t span = f->busy_ns + f->idle_ns;
+    return f->cause_ns[TS_IDLE_HOST_LATE] + f->cause_ns[TS_IDLE_HOST_SYNC] +
+           f->cause_ns[TS_IDLE_QUEUE_FULL] + a->idle.launch_ns;
+}
+
+// Of the device with the most of them.
+static void answer_latency(const launch_ask *a)
+{
     const launch_times *most = NULL;
-    if (!a->r.calls) {
-        report_answer(a->s, "No call that launched work is in the trace.");
-        return;
-    }
     for (size_t d = 0; d < a->r.device_count; d++)
         if (!most || a->r.devices[d].latency.count > most->count)
             most = &a->r.devices[d].latency;
-    const cli_text share = report_words(report_share(a->bound_ns, span));
-    if (a->bound_ns > span / 10)
-        report_answer(a->s,
-                      "Launching holds the devices up: they idled %s of the "
-                      "time because a launch was being made or on its way.",
-                      share.s);
-    else
-        report_answer(a->s,
-                      "Launching does not hold the devices up: they idled only "
-                      "%s of the time because a launch was being made or on "
-                      "its way.",
-                      share.s);
     if (most && most->count)
         report_answer(a->s,
                       "Work that waited for nothing but its launch began %s "
                       "after the call did (median; 95 %% within %s).",
                       cli_time(part_of(most, 500)).s,
                       cli_time(part_of(most, 950)).s);
+}
+
+static void answer(const launch_ask *a)
+{
+    const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
+    const int64_t span = f->busy_ns + f->idle_ns;
+    const int64_t late = late_time(a);
+    if (!a->r.calls) {
+        report_answer(a->s, "No call that launched work is in the trace.");
+        return;
+    }
+    if (!late)
+        report_answer(a->s, "No device idled because work was launched late.");
+    else
+        report_answer(
+            a->s,
+            "Devices idled %s (%s of the time) because work was launched late; "
+            "for %s of that a launch was being made or on its way, for the "
+            "rest the host did something else.",
+            cli_time(late).s, report_words(report_share(late, span)).s,
+            report_words(report_share(a->bound_ns, late)).s);
+    answer_latency(a);
 }
 
 /* ---- Tables -------------------------------------------------------------- */

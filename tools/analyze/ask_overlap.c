@@ -150,6 +150,9 @@ static void put(const overlap_ask *a)
     answer_part(a, "Communication", r->collective_ns, r->collective_hidden_ns,
                 true);
     answer_part(a, "Copies and sets", r->copy_ns, r->copy_hidden_ns, false);
+    report_trust(a->s, REPORT_HIGH,
+                 "it follows from recorded times alone; "
+                 "what hiding would gain is of a model");
     if (r->no_kernels)
         report_trust(a->s, REPORT_LOW,
                      "no kernel is in the trace, so nothing can be hidden");

@@ -90,20 +90,21 @@ static void answer(const patterns_ask *a)
             best = i;
     if (best == SIZE_MAX) return;
     if (gain_of(a, best) > (s->end_ns - s->start_ns) / 500) {
-        const ts_text what = kernels_of(a, &r->list[best]);
-        report_answer(a->s,
-                      "Fused into one, %.*s (%s times) would save %s (%s of "
-                      "the run).",
-                      ASK_TEXT(what), cli_count(r->list[best].count).s,
-                      cli_time(gain_of(a, best)).s,
-                      report_words(report_share(gain_of(a, best),
-                                                s->end_ns - s->start_ns))
-                          .s);
+        const patterns_pattern *const p = &r->list[best];
+        const ts_text first =
+            ask_brief(a->job, ask_group(a->job, &a->names, p->names[0]));
+        report_answer(
+            a->s,
+            "Fused into one, the %zu kernels from %.*s on, which come %s "
+            "times, would save %s (%s of the run).",
+            p->length, ASK_TEXT(first), cli_count(p->count).s,
+            cli_time(gain_of(a, best)).s,
+            report_words(
+                report_share(gain_of(a, best), s->end_ns - s->start_ns))
+                .s);
     } else {
-        report_answer(a->s,
-                      "Fusing none of the %zu dearest of them would "
-                      "make the run shorter.",
-                      a->modelled);
+        report_answer(a->s, "Fusing one of them would save %s at most.",
+                      cli_time(gain_of(a, best)).s);
     }
 }
 
