@@ -280,6 +280,60 @@ static void zones_keep_what_was_done_and_launched_inside(void **state)
     assert_string_equal("SACK", cut(w));
 }
 
+static void put_span_event(ts_writer *w, uint64_t id, int64_t at, bool end)
+{
+    const ts_writer_value values[] = {
+        { TS_COLUMN_ID, id },
+        { TS_COLUMN_PHASE, end ? TS_PHASE_END : TS_PHASE_START },
+    };
+    ts_writer_event(w, TS_EVENT_SPAN, THREAD, at, 0, values, 2);
+}
+
+// Starts and ends of those that are kept, with their ids as hundreds.
+static void expect_spans(int64_t from_ns, int64_t to_ns, const int64_t *wanted)
+{
+    cut_job job;
+    ts_cursor *cursor;
+    ts_event e;
+    assert_true(run(in_time(from_ns, to_ns, CUT_DEPS_CALLS), &job, "spans.sbt",
+                    "out.sbt"));
+    ts_reader *const reader = open_name("out.sbt");
+    assert_int_equal(TS_OK, ts_cursor_open(&cursor, reader, NULL));
+    for (; ts_cursor_next(cursor, &e); wanted++)
+        assert_int_equal(*wanted,
+                         (int64_t)ts_event_value(&e, TS_COLUMN_ID) * 100 +
+                             e.start_ns);
+    assert_int_equal(0, *wanted);
+    ts_cursor_close(cursor);
+    ts_reader_close(reader);
+}
+
+// Span 1: 10-90, 2: 20-30, 3: 40-60, 1 again: 95-98, 4 from 15 on.
+static void spans_keep_both_of_their_events(void **state)
+{
+    (void)state;
+    const int64_t events[][2] = { { 1, 10 },  { 4, 15 }, { 2, 20 },
+                                  { 2, -30 }, { 3, 40 }, { 3, -60 },
+                                  { 1, -90 }, { 1, 95 }, { 1, -98 } };
+    const ts_writer_desc desc = { .path = path_of("spans.sbt") };
+    ts_writer *w;
+    assert_int_equal(TS_OK, ts_writer_open(&w, &desc));
+    put_all_tracks(w);
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        put_span_event(w, (uint64_t)events[i][0],
+                       events[i][1] < 0 ? -events[i][1] : events[i][1],
+                       events[i][1] < 0);
+    assert_int_equal(TS_OK, ts_writer_close(w));
+    const int64_t middle[] = { 110, 415, 340, 360, 190, 0 };
+    const int64_t early[] = { 110, 415, 220, 230, 190, 0 };
+    const int64_t late[] = { 415, 195, 198, 0 };
+    const int64_t between[] = { 110, 415, 190, 0 };
+    expect_spans(50, 55, middle);
+    expect_spans(5, 25, early);
+    expect_spans(97, 200, late);
+    expect_spans(32, 38, between);
+}
+
 static bool frames(const char *text, cut_wish *wish)
 {
     cli_trace trace;
@@ -401,6 +455,7 @@ int main(void)
         cmocka_unit_test(streams_devices_kinds_and_names_select),
         cmocka_unit_test(names_match_a_part_of_a_label),
         cmocka_unit_test(zones_keep_what_was_done_and_launched_inside),
+        cmocka_unit_test(spans_keep_both_of_their_events),
         cmocka_unit_test(frames_are_times),
         cmocka_unit_test(a_part_says_what_it_is),
         cmocka_unit_test(a_part_keeps_losses_of_its_time_and_blobs),

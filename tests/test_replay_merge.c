@@ -49,7 +49,8 @@ static void put_tracks(ts_writer *w)
 
 static void put_trace(const char *path, uint32_t mark_track)
 {
-    const ts_writer_desc desc = { .path = path };
+    const ts_writer_desc desc = { .path = path,
+                                  .session = { path == paths[1], 1 } };
     const ts_writer_value id = { TS_COLUMN_ID, 7 };
     ts_writer *w;
     assert_int_equal(TS_OK, ts_writer_open(&w, &desc));

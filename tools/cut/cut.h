@@ -5,6 +5,7 @@
     cut_names.c      regular expressions over labels
     cut_zones.c      when zones of some names were open; frames
     cut_sets.c       sets of numbers
+    cut_open.c       what was open when a time began or ended
     cut_deps.c       what belongs to what is wanted
     cut_anonymise.c  other names for everything; cut_public.c: which stay
     cut_write.c      the trace
@@ -105,7 +106,7 @@ typedef struct cut_choice {
     cut_memo zone_names;
     cut_memo names[5];      // see cut_names.c
     cut_set zone_calls;     // correlations of calls inside them
-    cut_set early;          // zones that were open when the time began
+    cut_set open;           // when the time began or ended: see cut_open.c
     cut_set calls, waiting; // correlations of wanted calls, operations
     uint64_t *added;        // counts
 } cut_choice;
@@ -129,10 +130,10 @@ bool cut_edit(void *choice, copy_batch *batch);
 
 bool cut_has_name(cut_choice *choice, const cut_row *row);
 bool cut_find_zones(cut_choice *choice);
-bool cut_find_early(cut_choice *choice);
+bool cut_find_open(cut_choice *choice);
 bool cut_find_deps(cut_choice *choice);
 bool cut_is_dep(cut_choice *choice, const cut_row *row);
-uint64_t cut_early_key(const cut_row *row);
+uint64_t cut_open_key(const cut_row *row);
 
 // Calls `take` for every row of some kinds whose chunk `wants` (NULL: all)
 // lets in. False without memory; damaged chunks are left out.

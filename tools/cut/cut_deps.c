@@ -2,10 +2,6 @@
     cut_deps.c - what belongs to what is wanted
 */
 #include "tools/cut/cut.h"
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-/* ---- Calls and operations ------------------------------------------------ */
 
 static void take_launched(cut_choice *choice, const cut_row *row)
 {
@@ -56,34 +52,4 @@ bool cut_is_dep(cut_choice *choice, const cut_row *row)
         return cut_set_has(&choice->waiting, correlation);
     return deps == CUT_DEPS_BOTH && kind >= TS_EVENT_GPU_FIRST &&
            cut_set_has(&choice->calls, correlation);
-}
-
-/* ---- What was open when the time began ----------------------------------- */
-
-// A zone by its thread, start and site, as its arguments know it.
-uint64_t cut_early_key(const cut_row *row)
-{
-    const uint64_t of[] = { row->track, (uint64_t)row->start_ns,
-                            cut_value(row, TS_COLUMN_SITE) };
-    return XXH3_64bits(of, sizeof of);
-}
-
-static bool begins_before(const cut_choice *choice, const ts_chunk_info *info)
-{
-    return info->first_ns < choice->wish->from_ns &&
-           info->last_ns >= choice->wish->from_ns;
-}
-
-static void take_early(cut_choice *choice, const cut_row *row)
-{
-    if (row->start_ns < choice->wish->from_ns &&
-        row->end_ns > choice->wish->from_ns)
-        cut_set_add(&choice->early, cut_early_key(row));
-}
-
-bool cut_find_early(cut_choice *choice)
-{
-    if (!choice->wish->timed) return true;
-    return cut_each(choice, TS_FILTER(ZONE), begins_before, take_early) &&
-           !choice->early.no_memory;
 }

@@ -75,11 +75,13 @@ static bool is_in_time(cut_choice *choice, const cut_row *row)
     const cut_wish *const w = choice->wish;
     const ts_event_kind kind = row->columns->kind;
     if (!w->timed) return true;
+    if (kind == TS_EVENT_SPAN && cut_set_has(&choice->open, cut_open_key(row)))
+        return true;
     if (row->start_ns >= w->to_ns) return false;
     if (row->start_ns >= w->from_ns || row->end_ns > w->from_ns) return true;
     if (kind == TS_EVENT_ZONE_OPEN) return true; // it never ended
     return kind == TS_EVENT_ZONE_ARG &&
-           cut_set_has(&choice->early, cut_early_key(row));
+           cut_set_has(&choice->open, cut_open_key(row));
 }
 
 // What the host did inside, and the operations that it launched there.
@@ -132,8 +134,9 @@ bool cut_wants_chunk(void *user, const ts_chunk_info *info)
     if (track != TS_TRACK_MIXED && !has_track(choice, track)) return false;
     if (kind == TS_EVENT_ZONE_OPEN) return true;
     if (kind == TS_EVENT_ZONE_ARG)
-        return choice->early.count ? !w->timed || info->first_ns < w->to_ns
-                                   : is_in_chunk_time(w, info);
+        return choice->open.count ? !w->timed || info->first_ns < w->to_ns
+                                  : is_in_chunk_time(w, info);
+    if (kind == TS_EVENT_SPAN && choice->open.count) return true;
     return is_in_chunk_time(w, info);
 }
 
@@ -187,12 +190,12 @@ bool cut_choice_open(cut_choice *choice, ts_reader *reader,
 {
     *choice = (cut_choice){ .reader = reader, .wish = wish };
     return find_tracks(choice) && cut_find_zones(choice) &&
-           cut_find_early(choice) && cut_find_deps(choice);
+           cut_find_open(choice) && cut_find_deps(choice);
 }
 
 void cut_choice_close(cut_choice *choice)
 {
-    cut_set *const sets[] = { &choice->zone_calls, &choice->early,
+    cut_set *const sets[] = { &choice->zone_calls, &choice->open,
                               &choice->calls, &choice->waiting };
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         cut_set_close(sets[i]);

@@ -59,6 +59,7 @@ typedef struct view {
     size_t more_count;
     int64_t rank; // if `ranked`: all files are of another one
     bool ranked;
+    bool several; // processes, in this trace: each has a header
 } view;
 
 void view_tracks_load(view *v);

@@ -82,21 +82,25 @@ const char *view_part_name(view_row_type type)
 
 /* ---- Names of rows ------------------------------------------------------ */
 
-// The device and context above a track; headers tell their names.
+// The device and context above a track, and of several processes its own;
+// headers tell their names.
 static uint32_t parent_of(const view *v, uint32_t track)
 {
     const uint32_t parent =
         view_map_get(&v->track_index, v->tracks[track].parent);
     if (parent == VIEW_NONE || parent == track) return VIEW_NONE;
     const ts_track_type type = v->tracks[parent].type;
-    return type == TS_TRACK_DEVICE || type == TS_TRACK_CONTEXT ? parent
-                                                               : VIEW_NONE;
+    return type == TS_TRACK_DEVICE || type == TS_TRACK_CONTEXT ||
+                   (type == TS_TRACK_PROCESS && v->several)
+               ? parent
+               : VIEW_NONE;
 }
 
 // A context is worth a line of its own only if its device has several.
 static bool has_header(const view *v, uint32_t track)
 {
     if (v->tracks[track].type == TS_TRACK_DEVICE) return true;
+    if (v->tracks[track].type == TS_TRACK_PROCESS) return v->several;
     uint32_t contexts = 0;
     for (size_t i = 0; i < v->track_count; i++)
         contexts += v->tracks[i].type == TS_TRACK_CONTEXT &&
@@ -110,6 +114,7 @@ static bool is_merged(const view *v, uint32_t track)
 {
     const ts_track_type type = v->tracks[track].type;
     return type == TS_TRACK_DEVICE ||
+           (type == TS_TRACK_PROCESS && v->several) ||
            (type == TS_TRACK_CONTEXT &&
             (has_header(v, track) || parent_of(v, track) != VIEW_NONE));
 }
@@ -392,7 +397,7 @@ static void print_row(view_drawing *d, size_t index)
     d->printed++;
 }
 
-// Names of the devices and contexts between the last row's track and this.
+// Names of what lies between the last row's track and this.
 static void print_headers(view_drawing *d, uint32_t track, uint32_t *headed)
 {
     const view *const v = d->v;
@@ -401,6 +406,7 @@ static void print_headers(view_drawing *d, uint32_t track, uint32_t *headed)
     for (uint32_t at = track; count < 4 && at != VIEW_NONE;
          at = parent_of(v, at))
         if ((v->tracks[at].type == TS_TRACK_DEVICE ||
+             v->tracks[at].type == TS_TRACK_PROCESS ||
              v->tracks[at].type == TS_TRACK_CONTEXT) &&
             has_header(v, at))
             path[count++] = at;
@@ -479,6 +485,10 @@ void view_timeline(view *v)
     view_drawing d = { .v = v };
     d.set = v->unicode ? &view_glyphs_unicode : &view_glyphs_ascii;
     const int64_t to_ns = v->to_ns;
+    uint32_t processes = 0;
+    for (size_t i = 0; i < v->track_count; i++)
+        processes += v->tracks[i].type == TS_TRACK_PROCESS;
+    v->several = processes > 1;
     measure(&d);
     view_rows_collect(&d.rows, v, v->width - d.gutter - d.side);
     d.line = (view_line){ .width = v->width, .unicode = v->unicode };
