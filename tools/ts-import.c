@@ -46,7 +46,7 @@ static void say_formats(void)
 {
     fprintf(stderr, "%s: the formats are:\n", tool.name);
     for (const import_format *const *f = import_formats; *f; f++)
-        fprintf(stderr, "    %-8s %s\n", (*f)->name, (*f)->title);
+        fprintf(stderr, "    %-9s %s\n", (*f)->name, (*f)->title);
 }
 
 static bool check_usage(int argc)

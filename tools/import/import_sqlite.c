@@ -125,7 +125,8 @@ bool import_db_recognise(import_source *source, const char *const *tables,
     import_db *const db = open_source(source);
     bool found = false;
     for (size_t i = 0; db && i < count; i++)
-        found = found || find(db, tables[i]);
+        for (size_t k = 0; k < db->count; k++)
+            found |= !sqlite3_strglob(tables[i], db->tables[k].name);
     import_db_close(db);
     return found;
 }

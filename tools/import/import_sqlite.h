@@ -31,7 +31,8 @@ typedef struct import_db import_db;
 #define IMPORT_DB_MISSING "SQLite (libsqlite3-dev)"
 #endif
 
-// Whether the source is a database with one of these tables.
+// Whether the source is a database with one of these tables; * in a name
+// stands for anything.
 bool import_db_recognise(import_source *source, const char *const *tables,
                          size_t count);
 
