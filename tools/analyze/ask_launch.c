@@ -229,9 +229,12 @@ static void put_figures(const launch_ask *a)
 {
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
     const int64_t span = f->busy_ns + f->idle_ns;
-    report_figure(a->s, "launch_bound", "idle because of launches",
+    report_figure(a->s, "late_ns", "idle as work was launched late",
+                  report_ns(late_time(a)));
+    report_figure(a->s, "launch_bound_ns", "of that, launching",
+                  report_ns(a->bound_ns));
+    report_figure(a->s, "launch_bound", "of all time",
                   report_share(a->bound_ns, span));
-    report_figure(a->s, "launch_bound_ns", "that is", report_ns(a->bound_ns));
     report_figure(a->s, "dispatch_ns", "idle between queued operations",
                   report_ns(a->idle.dispatch_ns));
     report_figure(a->s, "calls", "launch calls", report_count(a->r.calls));

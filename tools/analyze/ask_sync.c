@@ -54,10 +54,11 @@ static void answer(const sync_ask *a)
         return;
     }
     report_answer(a->s,
-                  "%s synchronisations blocked the host for %s, and devices "
-                  "idled %s for it.",
-                  cli_count(r->count).s, cli_time(blocked).s,
-                  cli_time(r->idle_ns).s);
+                  "%s synchronisation%s blocked the host for %s, and devices "
+                  "idled %s for %s.",
+                  cli_count(r->count).s, r->count == 1 ? "" : "s",
+                  cli_time(blocked).s, cli_time(r->idle_ns).s,
+                  r->count == 1 ? "it" : "them");
     if (needless)
         report_answer(
             a->s, "%s of them had nothing to wait for (%s).",
