@@ -424,7 +424,8 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event);
     What nothing of this explains is inferred from times, and flagged so: an
     operation that begins later than usual just after one on another stream
     of its device ended, calls that wait for a stream or event that the record
-    does not name, and threads of a process that launch in turns.
+    does not name, threads of a process that launch in turns, and work of
+    another stream before a wait of which the record has but the call.
     A sync or legacy edge that the record contradicts (it did not wait) is
     left out and counted, and so is what would close a circle, unless `record`
     says so.
@@ -5434,6 +5435,8 @@ typedef enum ts__call_class {
     TS__CALL_COPIES,
     TS__CALL_COPIES_ASYNC,
     TS__CALL_FREES,        // waits for the device before it frees
+    TS__CALL_RECORDS,      // an event, of which the source says no more
+    TS__CALL_WAITS,        // makes a stream wait for one, likewise
     TS__CALL_UNKNOWN = 255 // not asked yet
 } ts__call_class;
 
@@ -5604,7 +5607,8 @@ typedef struct ts__loader {
     ts__rvec chunk_ok;    // of each chunk: decoded
     ts__rvec filter;      // bits of correlations that operations have
     uint64_t filter_mask;
-    ts__rvec *thread_calls; // ts__row_call of each scanning thread
+    bool blind_records, blind_waits; // the file has but the calls of these
+    ts__rvec *thread_calls;          // ts__row_call of each scanning thread
     bool *thread_failed;
     ts__rvec calls;
     ts__rsort sort;
@@ -6075,6 +6079,8 @@ static ts__call_class ts__call_classify(ts_text name)
             return TS__CALL_SYNCS_STREAM;
         return TS__CALL_SYNCS_DEVICE;
     }
+    if (ts__text_has(name, "StreamWaitEvent")) return TS__CALL_WAITS;
+    if (ts__text_has(name, "EventRecord")) return TS__CALL_RECORDS;
     if (ts__text_has(name, "Memcpy"))
         return ts__text_has(name, "Async") ? TS__CALL_COPIES_ASYNC
                                            : TS__CALL_COPIES;
@@ -6097,8 +6103,35 @@ static uint8_t ts__loader_class(const ts__loader *l, uint32_t name)
     if (type != TS__CALL_UNKNOWN) return type;
     const ts_text text = { (const char *)item->body, item->size };
     type = (uint8_t)ts__call_classify(text);
+    if ((type == TS__CALL_RECORDS && !l->blind_records) ||
+        (type == TS__CALL_WAITS && !l->blind_waits))
+        type = TS__CALL_PLAIN;
     __atomic_store_n(known, type, __ATOMIC_RELAXED);
     return type;
+}
+
+// Whether calls of such a function are in the names of a file.
+static bool ts__file_calls(const ts_reader *reader, const char *part)
+{
+    const ts__table *const table = &reader->tables[TS_CHUNK_NAMES];
+    if (!ts_reader_info(reader)->counts[TS_EVENT_API_CALL]) return false;
+    for (size_t i = 0; i < table->count; i++) {
+        const ts_text name = { (const char *)table->items[i].body,
+                               table->items[i].size };
+        if (ts__text_has(name, part)) return true;
+    }
+    return false;
+}
+
+// Calls that record or wait for events tell something where the source has no
+// operations for that; of records only if something waits for them.
+static void ts__loader_blind(ts__loader *l)
+{
+    const uint64_t *const counts = ts_reader_info(l->reader)->counts;
+    l->blind_waits = !counts[TS_EVENT_EVENT_WAIT] &&
+                     ts__file_calls(l->reader, "StreamWaitEvent");
+    l->blind_records = !counts[TS_EVENT_EVENT_RECORD] &&
+                       (l->blind_waits || counts[TS_EVENT_EVENT_WAIT]);
 }
 
 // Whether the window lets a call in. What ended before it does only if it
@@ -6211,6 +6244,7 @@ static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
 
 static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
 {
+    ts__loader_blind(l);
     if (!ts__loader_filter(l) ||
         !ts__rvec_fill(l->allocator, &l->classes, sizeof(uint8_t),
                        l->reader->tables[TS_CHUNK_NAMES].count,
@@ -6889,7 +6923,8 @@ static bool ts__call_waits(const ts_replay *r, uint32_t call)
         ((const uint8_t *)r->call_classes.data)[call - r->op_count];
     return ts__replay_flags(r)[call] & TS__NODE_ALONE &&
            type != TS__CALL_PLAIN && type != TS__CALL_COPIES &&
-           type != TS__CALL_COPIES_ASYNC;
+           type != TS__CALL_COPIES_ASYNC && type != TS__CALL_RECORDS &&
+           type != TS__CALL_WAITS;
 }
 
 // Adds the ends of all nodes that wait for others.
@@ -7684,12 +7719,15 @@ typedef struct ts__lane_state {
     uint32_t group[3]; // by scope
     uint32_t next[3];  // lane with work, by scope; TS_NODE_NONE: the last
     bool dirty[3];
-    uint32_t epoch;   // of the legacy operation it last waited for
-    uint32_t graph;   // whose nodes came last, or TS_NODE_NONE
-    ts__chain before; // what was there before them
-    bool free;        // not tied to the legacy default stream
-    uint32_t used;    // a thread: lane that it last issued to
-    uint32_t recent;  // and the operation
+    uint32_t epoch;    // of the legacy operation it last waited for
+    uint32_t graph;    // whose nodes came last, or TS_NODE_NONE
+    ts__chain before;  // what was there before them
+    bool free;         // not tied to the legacy default stream
+    uint32_t used;     // a thread: lane that it last issued to
+    uint32_t recent;   // and the operation
+    uint32_t noted[2]; // see ts__blind_note
+    bool records;      // noted when the thread recorded an event
+    bool asked; // the next operation of a thread or stream may wait for that
 } ts__lane_state;
 
 typedef struct ts__group { // a device or a context
@@ -7697,6 +7735,7 @@ typedef struct ts__group { // a device or a context
     uint32_t dirty[3];     // first lane with work since
     uint32_t legacy;       // last operation on its legacy default stream
     uint32_t epoch;        // counts these
+    uint32_t worked[2];    // the last work, and the last on another stream
     int64_t latest;        // end of all work so far
     bool has_legacy;
 } ts__group;
@@ -7994,20 +8033,6 @@ static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
     return (ts__rmap *)b->event_of.data + ts__replay_file_of(b->replay, op);
 }
 
-// Calls that record events are among those of a file.
-static bool ts__file_silent(const ts_reader *reader)
-{
-    const ts__table *const table = &reader->tables[TS_CHUNK_NAMES];
-    const uint64_t *const counts = ts_reader_info(reader)->counts;
-    if (!counts[TS_EVENT_API_CALL]) return false;
-    for (size_t i = 0; i < table->count; i++) {
-        const ts_text name = { (const char *)table->items[i].body,
-                               table->items[i].size };
-        if (ts__text_has(name, "EventRecord")) return true;
-    }
-    return false;
-}
-
 // Calls record events, but the source does not say which.
 static void ts__builder_silence(ts__builder *b)
 {
@@ -8017,7 +8042,8 @@ static void ts__builder_silence(ts__builder *b)
         const uint32_t file = ts__replay_part(r, i)->file;
         silent[i] = file == last
                         ? silent[i - 1]
-                        : ts__file_silent(ts__replay_file(r, file)->reader);
+                        : ts__file_calls(ts__replay_file(r, file)->reader,
+                                         "EventRecord");
         last = file;
     }
     for (uint32_t i = 0; i < r->events.count; i++) {
@@ -8030,6 +8056,90 @@ static void ts__builder_silence(ts__builder *b)
 static bool ts__builder_silent(const ts__builder *b, uint32_t op)
 {
     return ((const bool *)b->silent.data)[ts__replay_part_of(b->replay, op)];
+}
+
+// The lane of a device to which a thread issues, as far as that is known.
+static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t used = ts__builder_lane(b, ts__replay_lanes(r)[call])->used;
+    if (used != TS_NODE_NONE) return used;
+    return ((const uint32_t *)b->only.data)[ts__replay_part_of(r, call)];
+}
+
+/*
+    Waits for an event of which no record is known. A program records an event
+    on the stream to which it has just given work, and lets another stream wait
+    for it: so the wait is for the last work on another stream at the time when
+    the thread last called to record an event, or else of the wait. Where not
+    even the stream is known that waits, it is that of the next work of the
+    thread. A guess, and none where the record contradicts it.
+*/
+static void ts__blind_work(ts__builder *b, ts__group *device, uint32_t op)
+{
+    const uint32_t *const lanes = ts__replay_lanes(b->replay);
+    const uint32_t last = device->worked[0];
+    if (last != TS_NODE_NONE && lanes[last] != lanes[op])
+        device->worked[1] = last;
+    device->worked[0] = op;
+}
+
+static void ts__blind_edge(ts__builder *b, const uint32_t last[2],
+                           uint32_t lane, uint32_t to)
+{
+    const ts_replay *const r = b->replay;
+    if (r->no_inference || last[0] == TS_NODE_NONE) return;
+    const uint32_t from = last[ts__replay_lanes(r)[last[0]] == lane];
+    if (from != TS_NODE_NONE && ts__replay_lanes(r)[from] != lane &&
+        ts__replay_end(r, from) <= ts__replay_time(r)[to])
+        ts__builder_edge(b, from, to, TS_EDGE_EVENT | TS_EDGE_INFERRED);
+}
+
+// Notes what work there is on the device that a call is for.
+static void ts__blind_note(ts__builder *b, uint32_t call, ts__lane_state *host)
+{
+    const uint32_t used = ts__builder_used(b, call);
+    host->noted[0] = TS_NODE_NONE;
+    if (used == TS_NODE_NONE) return;
+    const ts__group *const device = ts__builder_group(
+        b, ts__builder_lane(b, used)->group[TS__REACH_DEVICE]);
+    memcpy(host->noted, device->worked, sizeof host->noted);
+}
+
+static void ts__blind_call(ts__builder *b, uint32_t call, uint8_t type)
+{
+    ts__lane_state *const host =
+        ts__builder_lane(b, ts__replay_lanes(b->replay)[call]);
+    host->asked |= type == TS__CALL_WAITS;
+    b->replay->stats.missing_records += type == TS__CALL_WAITS;
+    if (type == TS__CALL_RECORDS || !host->records)
+        ts__blind_note(b, call, host);
+    host->records |= type == TS__CALL_RECORDS;
+}
+
+// Sources may tell when the host asked for a wait, not when its turn came:
+// what is next on the stream waits.
+static void ts__blind_wait(ts__builder *b, uint32_t op)
+{
+    const ts_replay *const r = b->replay;
+    ts__lane_state *const state = ts__builder_lane(b, ts__replay_lanes(r)[op]);
+    const uint32_t call = ts__replay_op(r, op)->call;
+    const uint32_t *last =
+        ts__builder_group(b, state->group[TS__REACH_DEVICE])->worked;
+    if (call != TS_NODE_NONE) {
+        const ts__lane_state *const host =
+            ts__builder_lane(b, ts__replay_lanes(r)[call]);
+        if (host->records) last = host->noted;
+    }
+    memcpy(state->noted, last, sizeof state->noted);
+    state->asked = true;
+}
+
+static void ts__blind_next(ts__builder *b, ts__lane_state *asked, uint32_t lane,
+                           uint32_t op)
+{
+    if (asked->asked) ts__blind_edge(b, asked->noted, lane, op);
+    asked->asked = false;
 }
 
 static void ts__builder_wait_event(ts__builder *b, uint32_t op,
@@ -8050,6 +8160,7 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
     } else { // its event may well have been recorded: nobody knows
         found = TS_NODE_NONE;
         r->stats.missing_records++;
+        if (kind == TS_EDGE_EVENT) ts__blind_wait(b, op);
     }
     if (found == TS_NODE_NONE) return;
     const ts__event_op *const record = ts__replay_event(r, found);
@@ -8075,15 +8186,6 @@ static void ts__builder_record(ts__builder *b, uint32_t op,
         b->failed = true;
 }
 
-// The lane of a device to which a thread issues, as far as that is known.
-static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
-{
-    const ts_replay *const r = b->replay;
-    const uint32_t used = ts__builder_lane(b, ts__replay_lanes(r)[call])->used;
-    if (used != TS_NODE_NONE) return used;
-    return ((const uint32_t *)b->only.data)[ts__replay_part_of(r, call)];
-}
-
 static void ts__builder_ask(ts__builder *b, uint32_t call)
 {
     const uint32_t host = ts__replay_lanes(b->replay)[call];
@@ -8105,9 +8207,11 @@ static void ts__builder_ask(ts__builder *b, uint32_t call)
 static void ts__builder_call(ts__builder *b, uint32_t call)
 {
     const ts_replay *const r = b->replay;
-    if (!(ts__replay_flags(r)[call] & TS__NODE_WAITS)) return;
     const uint8_t type =
         ((const uint8_t *)r->call_classes.data)[call - r->op_count];
+    if (type == TS__CALL_RECORDS || type == TS__CALL_WAITS)
+        ts__blind_call(b, call, type);
+    if (!(ts__replay_flags(r)[call] & TS__NODE_WAITS)) return;
     const bool all = type == TS__CALL_SYNCS_DEVICE || type == TS__CALL_FREES;
     const uint32_t used = all ? ts__builder_used(b, call) : TS_NODE_NONE;
     if (used == TS_NODE_NONE) {
@@ -8181,9 +8285,14 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
             ts__builder_lane(b, ts__replay_lanes(r)[call]);
         host->used = index;
         host->recent = op;
+        if (ts__kind_works(kind)) ts__blind_next(b, host, index, op);
     }
     ts__group *const device =
         ts__builder_group(b, state->group[TS__REACH_DEVICE]);
+    if (ts__kind_works(kind)) {
+        ts__blind_next(b, state, index, op);
+        ts__blind_work(b, device, op);
+    }
     if (ts__replay_end(r, op) > device->latest)
         device->latest = ts__replay_end(r, op);
     ts__builder_share(b, op, index);
@@ -8261,6 +8370,7 @@ static bool ts__builder_lanes(ts__builder *b)
         memset(state->dirty, 0, sizeof state->dirty);
         state->epoch = 0;
         state->free = lane->flags & TS_STREAM_NON_BLOCKING;
+        state->records = state->asked = false;
         state->group[TS__REACH_DEVICE] =
             ts__builder_group_of(b, lane->part, lane->device_track);
         state->group[TS__REACH_CONTEXT] = state->group[TS__REACH_BLOCKING] =

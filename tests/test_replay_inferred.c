@@ -147,12 +147,81 @@ static void a_call_that_asks_waits_for_what_ended_before_it_returned(void **s)
     }
 }
 
+// Work on two streams, launched with waits between that only calls tell of.
+#define CALL(at, by, name) \
+    { \
+        HOST, at, (at) + 5, by, name \
+    }
+static const op turns[] = {
+    KERNEL(S0, 1000, 2000, 1),
+    KERNEL(S0 + 1, 2010, 3000, 2),
+    KERNEL(S0, 3010, 4000, 3),
+};
+
+static void calls_that_wait_tie_streams_that_work_in_turns(void **state)
+{
+    (void)state;
+    const call calls[] = { CALL(100, 1, "cudaLaunchKernel"),
+                           CALL(110, 7, "cudaStreamWaitEvent"),
+                           CALL(120, 2, "cudaLaunchKernel"),
+                           CALL(130, 8, "cudaStreamWaitEvent_v3020"),
+                           CALL(140, 3, "cudaLaunchKernel") };
+    fixture x = WORK_CALLS(turns, calls);
+    assert_int_equal(2, stats(&x)->missing_records);
+    assert_int_equal(0, stats(&x)->never_recorded);
+    assert_int_equal(2, stats(&x)->edges[TS_EDGE_EVENT]);
+    assert_int_equal(2, stats(&x)->inferred[TS_EDGE_EVENT]);
+    // The first takes 500 longer: so do both that came after it.
+    work_change(&x, S0, 1000, 1500);
+    work_expect(&x, S0 + 1, 2010, 2510, 3500);
+    work_expect(&x, S0, 3010, 3510, 4500);
+    work_close(&x);
+    const ts_replay_desc sure = { .no_inference = true };
+    x = work_with(turns, 3, calls, 5, &sure, 0);
+    assert_int_equal(0, stats(&x)->edges[TS_EDGE_EVENT]);
+    work_close(&x);
+}
+
+// What was recorded when counts, not what was launched by the time of the
+// wait; and what the record contradicts does not.
+static void calls_that_record_tell_what_is_waited_for(void **state)
+{
+    (void)state;
+    const op ops[] = {
+        KERNEL(S0, 1000, 2000, 1),
+        KERNEL(S0 + 2, 1500, 6000, 2),
+        { W, S0 + 1, 130, 130, UNKNOWN, 4, 77, 0, HOST },
+        KERNEL(S0 + 1, 2010, 3000, 3),
+        KERNEL(S0, 2100, 2200, 5),
+    };
+    const call calls[] = {
+        CALL(100, 1, "hipLaunchKernel"), CALL(110, 6, "hipEventRecord"),
+        CALL(120, 2, "hipLaunchKernel"), CALL(130, 4, "hipStreamWaitEvent"),
+        CALL(140, 3, "hipLaunchKernel"), CALL(150, 9, "hipEventRecord"),
+        CALL(170, 5, "hipLaunchKernel")
+    };
+    fixture x = WORK_CALLS(ops, calls);
+    assert_int_equal(1, stats(&x)->missing_records);
+    assert_int_equal(1, stats(&x)->inferred[TS_EDGE_EVENT]);
+    work_change(&x, S0, 1000, 1500);
+    work_expect(&x, S0 + 1, 2010, 2510, 3500);
+    work_close(&x);
+    op early[] = { ops[0], ops[2], ops[3] };
+    early[2].start = 1999; // while the other still runs
+    x = work_with(early, 3, calls, 5, NULL, 0);
+    assert_int_equal(1, stats(&x)->missing_records);
+    assert_int_equal(0, stats(&x)->edges[TS_EDGE_EVENT]);
+    work_close(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_late_start_is_charged_to_what_ended_just_before),
         cmocka_unit_test(a_guess_moves_what_it_explains),
         cmocka_unit_test(an_event_that_explains_leaves_nothing_to_guess),
+        cmocka_unit_test(calls_that_wait_tie_streams_that_work_in_turns),
+        cmocka_unit_test(calls_that_record_tell_what_is_waited_for),
         cmocka_unit_test(
             a_call_that_asks_waits_for_what_ended_before_it_returned),
     };

@@ -48,7 +48,8 @@
     What nothing of this explains is inferred from times, and flagged so: an
     operation that begins later than usual just after one on another stream
     of its device ended, calls that wait for a stream or event that the record
-    does not name, and threads of a process that launch in turns.
+    does not name, threads of a process that launch in turns, and work of
+    another stream before a wait of which the record has but the call.
     A sync or legacy edge that the record contradicts (it did not wait) is
     left out and counted, and so is what would close a circle, unless `record`
     says so.

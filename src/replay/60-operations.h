@@ -411,6 +411,8 @@ typedef enum ts__call_class {
     TS__CALL_COPIES,
     TS__CALL_COPIES_ASYNC,
     TS__CALL_FREES,        // waits for the device before it frees
+    TS__CALL_RECORDS,      // an event, of which the source says no more
+    TS__CALL_WAITS,        // makes a stream wait for one, likewise
     TS__CALL_UNKNOWN = 255 // not asked yet
 } ts__call_class;
 
@@ -581,7 +583,8 @@ typedef struct ts__loader {
     ts__rvec chunk_ok;    // of each chunk: decoded
     ts__rvec filter;      // bits of correlations that operations have
     uint64_t filter_mask;
-    ts__rvec *thread_calls; // ts__row_call of each scanning thread
+    bool blind_records, blind_waits; // the file has but the calls of these
+    ts__rvec *thread_calls;          // ts__row_call of each scanning thread
     bool *thread_failed;
     ts__rvec calls;
     ts__rsort sort;

@@ -125,6 +125,8 @@ static ts__call_class ts__call_classify(ts_text name)
             return TS__CALL_SYNCS_STREAM;
         return TS__CALL_SYNCS_DEVICE;
     }
+    if (ts__text_has(name, "StreamWaitEvent")) return TS__CALL_WAITS;
+    if (ts__text_has(name, "EventRecord")) return TS__CALL_RECORDS;
     if (ts__text_has(name, "Memcpy"))
         return ts__text_has(name, "Async") ? TS__CALL_COPIES_ASYNC
                                            : TS__CALL_COPIES;
@@ -147,8 +149,35 @@ static uint8_t ts__loader_class(const ts__loader *l, uint32_t name)
     if (type != TS__CALL_UNKNOWN) return type;
     const ts_text text = { (const char *)item->body, item->size };
     type = (uint8_t)ts__call_classify(text);
+    if ((type == TS__CALL_RECORDS && !l->blind_records) ||
+        (type == TS__CALL_WAITS && !l->blind_waits))
+        type = TS__CALL_PLAIN;
     __atomic_store_n(known, type, __ATOMIC_RELAXED);
     return type;
+}
+
+// Whether calls of such a function are in the names of a file.
+static bool ts__file_calls(const ts_reader *reader, const char *part)
+{
+    const ts__table *const table = &reader->tables[TS_CHUNK_NAMES];
+    if (!ts_reader_info(reader)->counts[TS_EVENT_API_CALL]) return false;
+    for (size_t i = 0; i < table->count; i++) {
+        const ts_text name = { (const char *)table->items[i].body,
+                               table->items[i].size };
+        if (ts__text_has(name, part)) return true;
+    }
+    return false;
+}
+
+// Calls that record or wait for events tell something where the source has no
+// operations for that; of records only if something waits for them.
+static void ts__loader_blind(ts__loader *l)
+{
+    const uint64_t *const counts = ts_reader_info(l->reader)->counts;
+    l->blind_waits = !counts[TS_EVENT_EVENT_WAIT] &&
+                     ts__file_calls(l->reader, "StreamWaitEvent");
+    l->blind_records = !counts[TS_EVENT_EVENT_RECORD] &&
+                       (l->blind_waits || counts[TS_EVENT_EVENT_WAIT]);
 }
 
 // Whether the window lets a call in. What ended before it does only if it
@@ -261,6 +290,7 @@ static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
 
 static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
 {
+    ts__loader_blind(l);
     if (!ts__loader_filter(l) ||
         !ts__rvec_fill(l->allocator, &l->classes, sizeof(uint8_t),
                        l->reader->tables[TS_CHUNK_NAMES].count,

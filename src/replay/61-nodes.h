@@ -389,7 +389,8 @@ static bool ts__call_waits(const ts_replay *r, uint32_t call)
         ((const uint8_t *)r->call_classes.data)[call - r->op_count];
     return ts__replay_flags(r)[call] & TS__NODE_ALONE &&
            type != TS__CALL_PLAIN && type != TS__CALL_COPIES &&
-           type != TS__CALL_COPIES_ASYNC;
+           type != TS__CALL_COPIES_ASYNC && type != TS__CALL_RECORDS &&
+           type != TS__CALL_WAITS;
 }
 
 // Adds the ends of all nodes that wait for others.
