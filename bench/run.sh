@@ -107,6 +107,7 @@ program bench_timeline
 program bench_races
 program bench_tools
 program bench_replay
+program bench_analyze
 
 cpu=$(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)
 compiler=$("${CC:-cc}" --version | head -n 1)

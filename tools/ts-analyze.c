@@ -148,7 +148,7 @@ static int run(analyze_job *job, char **paths, uint32_t count)
         code = CLI_OK;
     report_close(r);
     analyze_close(job);
-    return code;
+    return job->wrong_usage ? CLI_USAGE : code;
 }
 
 static bool check_flops(void)
@@ -191,6 +191,15 @@ int main(int argc, char **argv)
         return cli_usage(&tool);
     }
     if (!check_flops()) return CLI_USAGE;
+    for (int i = 1; html_text && i < argc; i++)
+        if (cli_same_file(html_text, argv[i])) {
+            cli_error(&tool, html_text, "is the trace; name another output");
+            return CLI_USAGE;
+        }
+    if (html_text && want_json && !strcmp(html_text, "-")) {
+        cli_error(&tool, NULL, "--html - and --json both write to the output");
+        return cli_usage(&tool);
+    }
     analyze_job job = { .tool = &tool,
                         .options = { .top = top,
                                      .rows = rows,

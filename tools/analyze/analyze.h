@@ -57,6 +57,7 @@ struct analyze_job {
     analyze_file *files;
     uint32_t file_count;
     analyze_options options;
+    bool wrong_usage; // why a function below failed: an option means nothing
     struct analyze_private *private; // see analyze_job.c
 };
 

@@ -2,28 +2,19 @@
     analyze_job.c - files, replays and the questions asked of them
 */
 #include "tools/analyze/analyze_private.h"
-#include <sys/stat.h>
 
 /* ---- Files --------------------------------------------------------------- */
-
-static bool stat_input(const char *path, struct stat *st)
-{
-    return !(strcmp(path, "-") ? stat(path, st) : fstat(0, st));
-}
 
 // One process is not two: all that it did would count twice.
 static bool check_twice(const analyze_job *job)
 {
     for (uint32_t i = 1; i < job->file_count; i++)
         for (uint32_t k = 0; k < i; k++) {
-            struct stat a, b;
-            if (!stat_input(job->files[i].path, &a) ||
-                !stat_input(job->files[k].path, &b) || a.st_dev != b.st_dev ||
-                a.st_ino != b.st_ino)
-                continue;
-            cli_error(job->tool, job->files[i].path,
-                      "is given twice; several traces are of one process each");
-            return false;
+            const analyze_file *const a = &job->files[k], *const b =
+                                                              &job->files[i];
+            if (!cli_traces_apart(job->tool, &a->trace, a->path, &b->trace,
+                                  b->path))
+                return false;
         }
     return true;
 }
@@ -209,7 +200,8 @@ static bool is_asked(const analyze_question *q, const char *only)
 bool analyze_ask(analyze_job *job, const char *only, report *r)
 {
     bool ok = true;
-    if (!check_names(job, only)) return false;
+    job->wrong_usage = !check_names(job, only);
+    if (job->wrong_usage) return false;
     for (const analyze_question *const *q = analyze_questions; *q; q++)
         if (is_asked(*q, only) &&
             !cli_list_has(light, (*q)->name, strlen((*q)->name)))
@@ -222,6 +214,7 @@ bool analyze_ask(analyze_job *job, const char *only, report *r)
     if (ok && sort && !report_sort(r, sort)) {
         cli_error(job->tool, NULL, "--sort %s: no table has such a column",
                   sort);
+        job->wrong_usage = true;
         return false;
     }
     if (ok && !report_failed(r)) return true;

@@ -111,6 +111,6 @@ bool analyze_settings_read(analyze_job *job)
         job->private->settings[i] = setting_at(i)->value;
     const cli_list *const sets = job->options.sets;
     for (size_t i = 0; sets && i < sets->count; i++)
-        if (!set(job, sets->items[i])) return false;
-    return true;
+        if (!set(job, sets->items[i])) job->wrong_usage = true;
+    return !job->wrong_usage;
 }

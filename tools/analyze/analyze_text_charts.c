@@ -81,11 +81,10 @@ static void put_legend(const report_chart *c, uint32_t width)
             sum += c->items[i].parts[p];
         if (!sum) continue;
         const uint32_t wide = (uint32_t)strlen(c->parts[p]) + 4;
-        if (!at || at + wide > width) {
-            printf(at ? "\n   " : "   ");
-            at = 3;
-        }
-        printf(" %s %s ", part_sign(p), c->parts[p]);
+        const bool fresh = !at || at + wide > width;
+        if (fresh && at) putchar('\n');
+        if (fresh) at = 2;
+        printf("%s%s %s", fresh ? "    " : "  ", part_sign(p), c->parts[p]);
         at += wide;
     }
     putchar('\n');

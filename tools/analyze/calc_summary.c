@@ -6,7 +6,7 @@
 
 // Below, the whole graph costs little; above, it costs 150 bytes and more for
 // each operation.
-enum { WHOLE_MOST = 200000 };
+enum { WHOLE_MOST = 200000, WINDOW = 50000 };
 
 static uint64_t operations_of(const analyze_job *job)
 {
@@ -65,7 +65,7 @@ static bool take_timeline(summary_figures *f, analyze_job *job)
 
 static bool take_survey(summary_figures *f, analyze_job *job)
 {
-    const ts_survey_desc desc = { 0 };
+    const ts_survey_desc desc = { .window_operations = WINDOW };
     const ts_result result =
         ts_survey_open(&f->survey, analyze_reader(job, 0), &desc);
     ts_survey_window window;
