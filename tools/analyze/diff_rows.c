@@ -117,7 +117,8 @@ static int by_step(const void *left, const void *right)
 static void merge_steps(diff_part *p)
 {
     size_t kept = 0;
-    qsort(p->steps, p->step_count, sizeof *p->steps, by_step);
+    if (p->step_count)
+        qsort(p->steps, p->step_count, sizeof *p->steps, by_step);
     for (size_t i = 0; i < p->step_count; i++)
         if (kept && p->steps[kept - 1].step == p->steps[i].step)
             p->steps[kept - 1].ns += p->steps[i].ns;
