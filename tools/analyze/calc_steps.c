@@ -202,8 +202,9 @@ static void measure(steps_result *r, int64_t *values, int64_t *room)
     r->deviation_ns = sums_deviation(values, r->count, r->median_ns, room);
     // Three standard deviations, were the durations normal (a deviation is
     // 1.4826 median distances), and a twentieth of a step.
-    r->limit_ns = r->deviation_ns / 10000 * 44478 +
-                  r->deviation_ns % 10000 * 44478 / 10000;
+    const int64_t far =
+        r->deviation_ns < INT64_MAX / 16 ? r->deviation_ns : INT64_MAX / 16;
+    r->limit_ns = far / 10000 * 44478 + far % 10000 * 44478 / 10000;
     if (r->limit_ns < r->median_ns / 20) r->limit_ns = r->median_ns / 20;
     for (size_t i = 0; i < r->count; i++) {
         const int64_t ns = r->steps[i].end_ns - r->steps[i].start_ns;
