@@ -35,6 +35,7 @@ check_build "arm64: build" OUT=build/arm64 CC=aarch64-linux-gnu-gcc \
     CXX=aarch64-linux-gnu-g++ AR=aarch64-linux-gnu-ar CFLAGS="$flags" \
     LDFLAGS="-L$PWD/$root/usr/lib/aarch64-linux-gnu" HAVE_ZSTD=yes \
     HAVE_ZLIB=yes HAVE_YAJL=yes HAVE_SQLITE=yes HAVE_XXHASH=yes \
+    HAVE_EDIT= \
     all tests examples
 export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 export QEMU_SET_ENV=LD_LIBRARY_PATH=$PWD/$root/usr/lib/aarch64-linux-gnu
@@ -50,7 +51,8 @@ if ! test -d "$data/kineto"; then
 fi
 rm -rf $folder
 mkdir -p $folder
-for packed in "$data"/kineto/* "$data"/nsys/* "$data"/rocm/* "$data"/chakra/*; do
+for packed in "$data"/kineto/* "$data"/nsys/* "$data"/rocm/* \
+    "$data"/chakra/*; do
     name=$(basename "$packed")
     check "arm64: $name, the same trace and the same digest" sh -ec '
         arm="qemu-aarch64-static build/arm64"

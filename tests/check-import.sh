@@ -11,13 +11,17 @@ check_build "import: build" all
 
 # Without the libraries the tools build and say what is missing.
 check_build "import: build without libraries" OUT=build/bare \
-    CFLAGS="-O1 -Werror" HAVE_ZLIB= HAVE_YAJL= HAVE_SQLITE= build/bare/ts-import
+    CFLAGS="-O1 -Werror" HAVE_ZLIB= HAVE_YAJL= HAVE_SQLITE= \
+    build/bare/ts-import build/bare/ts-query
 check "import: what a build without libraries lacks is said" sh -c '
     cp tests/import/kineto/zone.json $0/plain
     gzip -nc tests/import/kineto/zone.json >$0/packed
     ! build/bare/ts-import -o $0/none.sbt $0/plain $0/packed 2>$0/said &&
         grep "was built without yajl" $0/said &&
         grep "was built without zlib" $0/said && ! test -e $0/none.sbt' $folder
+check "import: ts-query without SQLite says so" sh -c '
+    ! build/bare/ts-query tests/cli/view.sbt "SELECT 1" 2>$0/said &&
+        grep "this build has no SQLite" $0/said' $folder
 if ! test -d "$data/kineto"; then
     check "import: Kineto" sh -c 'echo "no traces in $0"; exit 77' "$data"
     exit 0

@@ -280,6 +280,10 @@ static void words_stand_for_numbers(void **state)
                 "WHERE kind = 'collective'",
                 "i8\nu8\n");
     assert_rows(all.q,
+                "SELECT kind, count(copy), count(element) FROM gpu_op "
+                "GROUP BY kind HAVING count(copy) + count(element) > 0",
+                "collective|0|4\nmemcpy|4|0\n");
+    assert_rows(all.q,
                 "SELECT name, grid_x, grid_y, grid_z, block_x, registers, "
                 "static_shared, dynamic_shared, local FROM gpu_op "
                 "WHERE kind = 'kernel' LIMIT 1",

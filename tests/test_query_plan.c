@@ -9,10 +9,10 @@
 #include "tests/query_fixture.h"
 
 /*
-    64 chunks of 64 calls on three tracks, mixed in some; each chunk covers
+    64 chunks of 32 calls on three tracks, mixed in some; each chunk covers
     1,000 ns of its own, all of them in order, and overlaps none but the next.
 */
-enum { CHUNKS = 64, ROWS = 64, SPAN = 1000, NAMES = 20, TRACKS = 3 };
+enum { CHUNKS = 64, ROWS = 32, SPAN = 1000, NAMES = 20, TRACKS = 3 };
 
 static asked calls;
 

@@ -42,9 +42,7 @@
         "site", INT, C(SITE), SHOW_OPTION, true, "site.id" \
     }
 #define THREAD \
-    { \
-        "thread", TEXT, RAW_TRACK, SHOW_TRACK_NAME, false, "name of the thread" \
-    }, \
+    { "thread", TEXT, RAW_TRACK, SHOW_TRACK_NAME, false, "its thread" }, \
         { "tid",       INT,   RAW_TRACK, \
           SHOW_THREAD, false, "its number in the operating system" }, \
         { "process",    INT,   RAW_TRACK, \
@@ -173,7 +171,7 @@ static const query_column access_columns[] = {
         { "submitted_ns", INT,   RAW_SUBMITTED_NS, \
           SHOW_MOMENT,    false, "when it was given to the device, or NULL" }, \
         { "zone",         TEXT,  C(SITE), \
-          SHOW_SITE_NAME, false, "innermost zone of the thread that launched it" }, \
+          SHOW_SITE_NAME, false, "innermost zone around its launch" }, \
         { "thread",        TEXT,  C(THREAD), \
           SHOW_TRACK_NAME, false, "thread that launched it" }, \
         { "site", INT, C(SITE), SHOW_OPTION, true, "site.id of that zone" }, \
@@ -201,7 +199,7 @@ static const query_column gpu_op[] = {
     CORRELATION("api_call.correlation of the call that launched it, or NULL"),
     { "size", INT, C(SIZE), SHOW_OPTION, false,
       "bytes copied, set, allocated or sent" },
-    { "copy", TEXT, C(TYPE), SHOW_COPY, false,
+    { "copy", TEXT, RAW_COPY, SHOW_COPY, false,
       "copies: host_to_device, device_to_host, device_to_device, ..." },
     { "source_memory", TEXT, C(MEMORY), SHOW_MEMORY_FROM, false,
       "copies: pageable, pinned, device, managed, array or NULL" },
@@ -241,7 +239,7 @@ static const query_column gpu_op[] = {
     { "ranks", INT, C(RANKS), SHOW_OPTION, false, "collectives: ranks of it" },
     { "peer", INT, C(PEER), SHOW_RANK, false,
       "send, receive: rank of the other side" },
-    { "element", TEXT, C(TYPE), SHOW_ELEMENT, false,
+    { "element", TEXT, RAW_ELEMENT, SHOW_ELEMENT, false,
       "collectives: f16, f32, i32, ... or NULL" },
     HOST_SIDE,
     { "name_id", INT, RAW_LABEL, SHOW_LABEL_NAME, false,

@@ -223,7 +223,7 @@ int query_rows_gather(query *q, query_rows *rows,
 */
 bool query_rows_arrange(query_rows *rows, uint32_t *spare)
 {
-    enum { FEW = 1 << 12 };
+    enum { FEW = 1 << 11 };
     const uint32_t *const order = rows->order;
     const uint32_t count = rows->total;
     bool done = true;

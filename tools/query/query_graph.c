@@ -164,7 +164,7 @@ static const query_column operation_columns[] = {
     COLUMN("stream", INT, "number of the stream, or NULL"),
     COLUMN("track", INT, "track.id it lies on"),
     COLUMN("correlation", INT, "gpu_op.correlation, or NULL"),
-    COLUMN("trace", TEXT, "path of its trace"),
+    COLUMN("file", TEXT, "path of its trace"),
 };
 static int64_t operation_count(query *q, uint32_t file)
 {
@@ -204,7 +204,7 @@ static const query_column node_columns[] = {
     COLUMN("duration_ns", INT, "how long"),
     COLUMN("gap_ns", INT, "delay beyond what it depends on"),
     COLUMN("track", INT, "track.id of its stream or thread, or NULL"),
-    COLUMN("trace", TEXT, "path of its trace"),
+    COLUMN("file", TEXT, "path of its trace"),
 };
 static int64_t node_count(query *q, uint32_t file)
 {
@@ -281,7 +281,7 @@ static const query_column gap_columns[] = {
     COLUMN("cause", TEXT, "host_late, launch_latency, copy, host_sync, ..."),
     COLUMN("edge", TEXT, "kind of the edge that led to the culprit"),
     COLUMN("inferred", INT, "1: found by way of guessed edges"),
-    COLUMN("trace", TEXT, "path of the trace"),
+    COLUMN("file", TEXT, "path of its trace"),
 };
 static int64_t gap_count(query *q, uint32_t file)
 {
@@ -320,7 +320,7 @@ static const query_column state_columns[] = {
     COLUMN("device", INT, "number of the device, or NULL"),
     COLUMN("stream", INT, "number of the stream, or NULL"),
     COLUMN("track", INT, "track.id of the stream"),
-    COLUMN("trace", TEXT, "path of the trace"),
+    COLUMN("file", TEXT, "path of its trace"),
 };
 static int64_t state_count(query *q, uint32_t file)
 {

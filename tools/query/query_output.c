@@ -26,6 +26,9 @@ struct query_output {
     bool *right; // numbers stand on the right
     bool settled;
     uint32_t spaces; // that stand before the next text of the line
+    uint64_t shown;
+    bool lines; // no table fits: a line for each value that is not NULL
+    uint32_t name_width; // there
 };
 
 /* ---- Names -------------------------------------------------------------- */
@@ -151,10 +154,11 @@ static uint32_t width_of(const char *text, size_t size)
 }
 
 // Takes from the widest text until the table fits, if it goes to a terminal.
-static void fit(query_output *o)
+// False: it does not, however narrow.
+static bool fit(query_output *o)
 {
     const char *const columns = getenv("COLUMNS");
-    if (!cli_terminal(stdout) && !(columns && *columns)) return;
+    if (!cli_terminal(stdout) && !(columns && *columns)) return true;
     const uint64_t most = cli_width();
     for (;;) {
         uint64_t sum = o->columns > 0 ? 2 * (uint64_t)o->columns - 2 : 0;
@@ -165,7 +169,7 @@ static void fit(query_output *o)
                 (widest < 0 || o->widths[i] > o->widths[widest]))
                 widest = i;
         }
-        if (sum <= most || widest < 0) return;
+        if (sum <= most || widest < 0) return sum <= most;
         o->widths[widest]--;
     }
 }
@@ -193,17 +197,42 @@ static void put_cell(query_output *o, int i, const char *text, size_t size)
     if (!o->right[i]) o->spaces += left;
 }
 
-static void end_line(query_output *o)
+static void put_line(query_output *o, int i, const char *text, size_t size)
+{
+    const uint32_t width = width_of(o->names[i], strlen(o->names[i]));
+    printf("%*s", (int)(o->name_width - width), "");
+    cli_put_text(stdout, o->names[i], strlen(o->names[i]));
+    fputs("  ", stdout);
+    cli_put_text(stdout, text, size);
+    putchar('\n');
+}
+
+// text: NULL is NULL.
+static void put_value(query_output *o, int i, const char *text, size_t size)
+{
+    if (!o->lines)
+        put_cell(o, i, text ? text : "", size);
+    else if (text)
+        put_line(o, i, text, size);
+}
+
+// Rows of lines have an empty one between them.
+static void begin_row(query_output *o)
+{
+    if (o->lines && o->shown++) putchar('\n');
+}
+
+static void end_row(query_output *o)
 {
     o->spaces = 0;
-    putchar('\n');
+    if (!o->lines) putchar('\n');
 }
 
 static void table_head(query_output *o)
 {
     for (int i = 0; i < o->columns; i++)
         put_cell(o, i, o->names[i], strlen(o->names[i]));
-    end_line(o);
+    end_row(o);
     for (int i = 0; i < o->columns; i++) {
         if (i) fputs("  ", stdout);
         for (uint32_t n = 0; n < o->widths[i]; n++)
@@ -230,15 +259,20 @@ static void settle(query_output *o)
         }
         if (!any) o->right[i] = false;
     }
-    fit(o);
-    table_head(o);
+    o->lines = !fit(o) && o->waiting_rows > 0;
+    for (int i = 0; i < columns; i++) {
+        const uint32_t width = width_of(o->names[i], strlen(o->names[i]));
+        if (width > o->name_width) o->name_width = width;
+    }
+    if (!o->lines) table_head(o);
     for (size_t row = 0; row < o->waiting_rows; row++) {
+        begin_row(o);
         for (int i = 0; i < columns; i++) {
             cell *const c = &o->waiting[row * (size_t)columns + (size_t)i];
-            put_cell(o, i, c->text ? c->text : "", c->size);
+            put_value(o, i, c->text, c->size);
             free(c->text);
         }
-        end_line(o);
+        end_row(o);
     }
     o->waiting_rows = 0;
     o->settled = true;
@@ -270,13 +304,14 @@ static bool table_row(query_output *o)
         if (o->waiting_rows < LOOK_AT) return table_wait(o);
         settle(o);
     }
+    begin_row(o);
     for (int i = 0; i < o->columns; i++) {
         cli_text made;
         size_t size = 0;
         const char *const text = text_of(o, i, &size, &made);
-        put_cell(o, i, text ? text : "", size);
+        put_value(o, i, text, size);
     }
-    end_line(o);
+    end_row(o);
     return true;
 }
 

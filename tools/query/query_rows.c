@@ -113,6 +113,10 @@ static bool fill(query *q, query_rows *rows, const query_chunk *chunk,
     memcpy(rows->values, c->values, sizeof c->values);
     rows->values[RAW_START] = (const uint64_t *)c->start_ns;
     rows->values[RAW_DURATION] = (const uint64_t *)c->duration_ns;
+    if (c->kind == TS_EVENT_MEMCPY)
+        rows->values[RAW_COPY] = c->values[TS_COLUMN_TYPE];
+    if (c->kind == TS_EVENT_COLLECTIVE)
+        rows->values[RAW_ELEMENT] = c->values[TS_COLUMN_TYPE];
     rows->constant[RAW_KIND] = c->kind;
     rows->constant[RAW_FILE] = chunk->file;
     rows->total = rows->count = c->count;

@@ -32,6 +32,8 @@ enum {
     RAW_LABEL,        // name, or LABEL_KIND + kind
     RAW_QUEUED_NS,    // time, or RAW_NEVER
     RAW_SUBMITTED_NS, // likewise
+    RAW_COPY,         // `type` of copies; 0: it is none
+    RAW_ELEMENT,      // `type` of collectives; 0: it is none
     RAW_TEXT,         // nothing: see `texts`
     RAW_LIMIT
 };
