@@ -62,16 +62,21 @@ static cost run_least(char *const *argv, int rounds)
     return least;
 }
 
-// Wall time: a tool may use several threads.
-static double run_tool(const char *tool, const char *const *arguments,
-                       int rounds)
+static cost run_cost(const char *tool, const char *const *arguments, int rounds)
 {
     char path[512];
     char *argv[8] = { path };
     snprintf(path, sizeof path, "%s/%s", bench.bin, tool);
     for (int i = 0; arguments[i]; i++)
         argv[i + 1] = (char *)(uintptr_t)arguments[i];
-    return run_least(argv, rounds).wall_ns;
+    return run_least(argv, rounds);
+}
+
+// Wall time: a tool may use several threads.
+static double run_tool(const char *tool, const char *const *arguments,
+                       int rounds)
+{
+    return run_cost(tool, arguments, rounds).wall_ns;
 }
 
 static uint64_t count_events(const char *path)
@@ -189,11 +194,12 @@ static void measure_replay(const char *key, const char *name, const char *what)
 
 /* ==== 5. ts-cut, ts-merge ================================================ */
 
+// CPU time: they use one thread.
 static void measure_copy(const char *key, const char *const *arguments,
                          const char *tool, double events, const char *what)
 {
     const char *const out = bench_path("copied.sbt");
-    const double ns = run_tool(tool, arguments, 5);
+    const double ns = run_cost(tool, arguments, 5).cpu_ns;
     const double size = isnan(ns) ? NAN : (double)bench_file_bytes(out);
     const bench_row row = { .key = key,
                             .what = what,

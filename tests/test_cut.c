@@ -424,6 +424,39 @@ static void a_full_disk_leaves_nothing(void **state)
     assert_int_not_equal(0, access(path_of("full.sbt.part"), F_OK));
 }
 
+static bool has_compressed(const char *name)
+{
+    ts_reader *const reader = open_name(name);
+    ts_chunk_info info;
+    bool found = false;
+    for (size_t i = 0; ts_reader_chunk(reader, i, &info); i++)
+        found |= info.header.flags & 1;
+    ts_reader_close(reader);
+    return found;
+}
+
+static void a_part_is_compressed_if_the_whole_is(void **state)
+{
+    (void)state;
+    const ts_writer_desc desc = { .path = path_of("zstd.sbt"),
+                                  .compress = true };
+    ts_writer *w;
+    cut_job job;
+    if (ts_writer_open(&w, &desc) == TS_ERR_UNSUPPORTED) skip();
+    put_all_tracks(w);
+    for (int i = 0; i < 2000; i++)
+        put_span(w, TS_EVENT_ZONE, "step", 10 * i, 10 * i + i % 7);
+    assert_int_equal(TS_OK, ts_writer_close(w));
+    assert_true(has_compressed("zstd.sbt"));
+    assert_true(
+        run(in_time(0, 10000, CUT_DEPS_CALLS), &job, "zstd.sbt", "out.sbt"));
+    assert_int_equal(1000, job.counts.kept);
+    assert_true(has_compressed("out.sbt"));
+    assert_true(
+        run(in_time(0, 10000, CUT_DEPS_CALLS), &job, "in.sbt", "out.sbt"));
+    assert_false(has_compressed("out.sbt"));
+}
+
 static void sets_hold_what_was_added(void **state)
 {
     (void)state;
@@ -460,6 +493,7 @@ int main(void)
         cmocka_unit_test(a_part_says_what_it_is),
         cmocka_unit_test(a_part_keeps_losses_of_its_time_and_blobs),
         cmocka_unit_test(a_full_disk_leaves_nothing),
+        cmocka_unit_test(a_part_is_compressed_if_the_whole_is),
         cmocka_unit_test(sets_hold_what_was_added),
     };
     return cmocka_run_group_tests(tests, begin, folder_end);

@@ -317,6 +317,41 @@ static void parts_that_cannot_be_are_none(void **state)
     }
 }
 
+// Tracks that are their own parents, and parts of which there is no process:
+// a replay ends all the same, with everything in it.
+static void a_replay_of_hostile_parts_ends(void **state)
+{
+    (void)state;
+    const made a = { .name = "a.sbt", .rank = 0, .collective = 1000 };
+    const ts_writer_desc desc = { .path = path_of("odd.sbt") };
+    ts_replay_stats stats;
+    ts_writer *w;
+    assert_int_equal(TS_OK, ts_writer_open(&w, &desc));
+    put_tracks(w, &a);
+    for (uint32_t id = 10; id < 40; id++) {
+        const ts_track_entry loop = { .type = TS_TRACK_STREAM,
+                                      .parent = id < 39 ? id + 1 : 10 };
+        ts_writer_track(w, id, &loop);
+        copy_note_number(w, id, "merge.part", id - 8);
+        ts_writer_event(w, TS_EVENT_KERNEL, id, 100, 50, NULL, 0);
+    }
+    put_host(w);
+    put_device(w, &a);
+    assert_int_equal(TS_OK, ts_writer_close(w));
+    ts_reader *const reader = open_name("odd.sbt");
+    digest_of(&reader, 1, &stats);
+    assert_int_equal(33, stats.operations);
+    ts_reader_close(reader);
+    const char *const odd[] = { "odd.sbt", "a.sbt" };
+    make(&a);
+    merge_job job = merge_names("out.sbt", odd, 2, NULL, false);
+    merge_close(&job);
+    ts_reader *const merged = open_name("out.sbt");
+    digest_of(&merged, 1, &stats);
+    assert_int_equal(36, stats.operations);
+    ts_reader_close(merged);
+}
+
 /* ---- Files --------------------------------------------------------------- */
 
 static void a_full_disk_leaves_what_was_there(void **state)
@@ -376,6 +411,7 @@ int main(void)
         cmocka_unit_test(a_merge_of_merges_is_the_merge_of_all),
         cmocka_unit_test(one_trace_keeps_its_numbers),
         cmocka_unit_test(parts_that_cannot_be_are_none),
+        cmocka_unit_test(a_replay_of_hostile_parts_ends),
         cmocka_unit_test(a_full_disk_leaves_what_was_there),
         cmocka_unit_test(nothing_is_written_over_what_is_read),
     };

@@ -233,7 +233,9 @@ int main(int argc, char **argv)
     job.wish.anonymise = anonymise;
     job.wish.what = in_words();
     if (!parse_time(&job.wish) || !parse_kinds(&job.wish) ||
-        !parse_deps(&job.wish) || !parse_name(&regex, &job.wish))
+        !parse_deps(&job.wish) ||
+        (frame_text && !cut_frames_valid(&tool, frame_text)) ||
+        !parse_name(&regex, &job.wish))
         return cli_usage(&tool);
     int code = CLI_FAILED;
     if (replay_files_open(&files, argv + 1, 1) &&

@@ -51,6 +51,8 @@ typedef struct cut_job {
 
 // False, with the reason on stderr, if it could not be written.
 bool cut_write(cut_job *job);
+// Whether a text is [NAME:]A..B at all; false with the reason on stderr.
+bool cut_frames_valid(const cli_tool *tool, const char *text);
 // [NAME:]A..B: sets the time from frame A to the end of frame B. False with
 // the reason on stderr.
 bool cut_frames(cut_job *job, const char *text);

@@ -136,17 +136,24 @@ static bool say_frames(const frames *f, const char *text)
     return false;
 }
 
+bool cut_frames_valid(const cli_tool *tool, const char *text)
+{
+    const char *const colon = strrchr(text, ':');
+    frames f;
+    if (parse_range(colon ? colon + 1 : text, &f)) return true;
+    cli_error(tool, NULL,
+              "--frame %s: it is A..B, numbers from 0, or NAME:A..B", text);
+    return false;
+}
+
 bool cut_frames(cut_job *job, const char *text)
 {
     const char *const colon = strrchr(text, ':');
     frames f = { .job = job,
                  .name = colon ? text : NULL,
                  .name_size = colon ? (size_t)(colon - text) : 0 };
-    if (!parse_range(colon ? colon + 1 : text, &f)) {
-        cli_error(job->tool, NULL,
-                  "--frame %s: it is A..B, numbers from 0, or NAME:A..B", text);
-        return false;
-    }
+    if (!cut_frames_valid(job->tool, text)) return false;
+    parse_range(colon ? colon + 1 : text, &f);
     if (!find_frames(&f)) {
         cli_error(job->tool, NULL, "out of memory");
         return false;
