@@ -59,6 +59,12 @@ static bool check_usage(int argc)
         cli_error(&tool, NULL, "name the SBT file to write with -o OUT");
         return false;
     }
+    if (rank_list &&
+        (!*rank_list || rank_list[strspn(rank_list, "0123456789,*")])) {
+        cli_error(&tool, NULL, "--rank '%s': it is a list such as 0,3",
+                  rank_list);
+        return false;
+    }
     if (!format_name) return true;
     for (const import_format *const *f = import_formats; *f; f++)
         if (!strcmp((*f)->name, format_name)) return true;
@@ -159,12 +165,15 @@ static void import_one(import_run *run, import_source *source)
         return;
     }
     ts_result result = TS_ERR_MEMORY;
+    errno = 0;
     const char *const path = import_outputs_next(&run->outputs);
     import_job *const job =
         import_job_open(&tool, source, format, path, &result);
     if (!job) {
         run->failed++;
-        cli_error(&tool, output, "%s", ts_result_text(result));
+        cli_error(&tool, output, "%s",
+                  result == TS_ERR_IO && errno ? strerror(errno)
+                                               : ts_result_text(result));
         return;
     }
     if (!finish(run, job, format->import(job))) import_job_close(job);
@@ -306,11 +315,13 @@ static void say_nothing(const import_run *run)
         cli_error(&tool, NULL, "no file is of rank %s", rank_list);
         return;
     }
-    if (run->sources == 1)
+    if (!run->sources)
+        cli_error(&tool, NULL, "there are no files in it");
+    else if (run->sources == 1)
         cli_error(&tool, run->unknown_name, "%s", why_unknown(run->is_sbt));
     else
         cli_error(&tool, NULL, "no file is of any of the formats");
-    if (run->sources != 1 || !run->is_sbt) say_formats();
+    if (run->sources && (run->sources != 1 || !run->is_sbt)) say_formats();
 }
 
 int main(int argc, char **argv)

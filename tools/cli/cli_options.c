@@ -195,9 +195,11 @@ static const char *take(const cli_tool *tool, char **argv, int argc, int *i)
     if (!value && *i + 1 < argc) value = argv[++*i];
     if (!value) return "needs a value";
     if (set_value(o, value)) return NULL;
-    return o->list     ? "is given too often"
-           : o->number ? "wants a whole number"
-                       : "wants a time with a unit, such as 1.5ms";
+    if (o->list) return "is given too often";
+    static char wrong[128];
+    snprintf(wrong, sizeof wrong, "'%.60s' is no %s", value,
+             o->number ? "whole number" : "time with a unit, such as 1.5ms");
+    return wrong;
 }
 
 void cli_parse(const cli_tool *tool, int *argc, char **argv)
