@@ -49,6 +49,25 @@ static bool find_counters(const memory_job *a, uint32_t file,
     return ok;
 }
 
+// A counter that an allocator keeps has its most when the pool has.
+static void compare(const memory_job *a, uint32_t file,
+                    const counter_most *most)
+{
+    for (uint32_t i = 0; i < a->m.pool_count; i++) {
+        const memory_pool *const p = &a->m.pools[i];
+        if (p->file != file || p->peak_ns != most->time_ns ||
+            (uint64_t)most->value <= p->peak_size)
+            continue;
+        const ts_text name = ask_memory_pool(a, i);
+        report_trust(a->section, REPORT_MEDIUM,
+                     "at the peak of %.*s a counter says %s: %s were held "
+                     "since before the trace",
+                     (int)name.size, name.text,
+                     cli_bytes((uint64_t)most->value).s,
+                     cli_bytes((uint64_t)most->value - p->peak_size).s);
+    }
+}
+
 // What the source's own allocator says: blocks from before the trace count.
 bool ask_memory_counters(const memory_job *a)
 {
@@ -83,6 +102,7 @@ bool ask_memory_counters(const memory_job *a)
             const report_evidence e =
                 report_from_to(f, most[i].time_ns, most[i].time_ns + 1);
             report_row(t, row, &e);
+            compare(a, f, &most[i]);
         }
         free(most);
     }

@@ -403,6 +403,22 @@ void diff_put_answer(const diff *d, report_section *s)
                       reordered, plural(reordered, "stream", "streams"));
 }
 
+// A trace that is not whole is not all of what it is compared with.
+static void put_damage(const diff *d, report_section *s, int side,
+                       uint32_t file)
+{
+    const analyze_job *const job = &d->sides[side].job;
+    const size_t damaged = ts_reader_damage_count(analyze_reader(job, file));
+    const char *const path = job->files[file].path;
+    if (!analyze_info(job, file)->finished)
+        report_trust(s, REPORT_LOW, "%s (%s) is not finished", path,
+                     side ? "B" : "A");
+    if (damaged)
+        report_trust(s, REPORT_LOW, "%s (%s) is damaged in %s %s", path,
+                     side ? "B" : "A", cli_count(damaged).s,
+                     plural(damaged, "place", "places"));
+}
+
 void diff_put_trust(const diff *d, report_section *s)
 {
     if (d->by_step)
@@ -420,6 +436,9 @@ void diff_put_trust(const diff *d, report_section *s)
         if (d->sides[side].lost)
             report_trust(s, REPORT_MEDIUM, "%s lost %s records",
                          side ? "B" : "A", cli_count(d->sides[side].lost).s);
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < d->sides[side].job.file_count; i++)
+            put_damage(d, s, side, i);
     if (d->thinned)
         report_note(s,
                     "Of names with more than %s durations evenly spaced "
