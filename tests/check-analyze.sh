@@ -42,6 +42,17 @@ example() {
         diff -u docs/examples/$0.md build/analyze/$0.md' "$1"
 }
 
+advice() { # NAME, traces
+    name=$1
+    shift
+    check "analyze: $name is advised as it should be" sh -c '
+        name=$1; out=$2; shift 2
+        build/ts-replay --json --what-if "host 0.8" \
+            --what-if no-launch-overhead "$@" >"$out.whatifs" &&
+            node tests/analyze/advice.mjs $name "$out.answers" "$out.whatifs"' \
+        sh $name $folder/$name "$@"
+}
+
 for packed in "$data"/kineto/*.json.gz; do
     name=$(basename "$packed" .json.gz)
     gzip -dc "$packed" >"$folder/$name.json" 2>/dev/null
@@ -50,6 +61,7 @@ for packed in "$data"/kineto/*.json.gz; do
     sums $name node tests/analyze/kineto.mjs $folder/$name.json
     check "analyze: $name overlaps as its source does" node \
         tests/analyze/overlap.mjs $folder/$name.json $folder/$name.answers
+    advice $name $folder/$name.sbt
     example $name
 done
 
@@ -59,6 +71,7 @@ tar -xzf "$data/kineto/$name.tar.gz" -C $folder/ranks --strip-components 1
 check "analyze: $name" build/ts-import -o $folder/$name/ \
     "$data/kineto/$name.tar.gz"
 answers $name $folder/$name/*.sbt
+advice $name $folder/$name/*.sbt
 check "analyze: $name has the sums of its sources" sh -c '
     for json in $0/ranks/*.json; do
         node tests/analyze/kineto.mjs "$json"
@@ -73,6 +86,7 @@ name=h100_2gpu_1s
 check "analyze: $name" build/ts-import -o $folder/$name.sbt \
     "$data/nsys/$name.sqlite"
 answers $name $folder/$name.sbt
+advice $name $folder/$name.sbt
 sums $name sqlite3 -readonly "$data/nsys/$name.sqlite" \
     ".read tests/analyze/nsys.sql"
 example $name
@@ -81,6 +95,7 @@ name=mytrace
 gzip -dc "$data/rocm/$name.rpd.gz" >$folder/$name.rpd
 check "analyze: $name" build/ts-import -o $folder/$name.sbt $folder/$name.rpd
 answers $name $folder/$name.sbt
+advice $name $folder/$name.sbt
 sums $name sqlite3 $folder/$name.rpd ".read tests/analyze/rpd.sql"
 example $name
 
@@ -88,4 +103,5 @@ name=feeder_tests_trace
 check "analyze: $name" build/ts-import -o $folder/$name.sbt \
     "$data/chakra/$name.tar.gz"
 answers $name $folder/$name.sbt
+advice $name $folder/$name.sbt
 example $name

@@ -116,6 +116,7 @@ void advice_close(advice *a);
 void advice_load_calls(advice *a);
 // Calls that waited for a device, loaded once (advice_waits.c).
 void advice_load_waits(advice *a);
+advice_class advice_class_of(ts_text name);
 const char *advice_class_name(advice_class class_of);
 
 // A column of an operation; 0 if the trace has none.

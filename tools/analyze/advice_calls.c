@@ -40,7 +40,7 @@ static ts_text stem(ts_text name)
     return name;
 }
 
-static advice_class classify(ts_text full)
+advice_class advice_class_of(ts_text full)
 {
     static const struct {
         const char *stem;
@@ -152,7 +152,8 @@ static void load_file(advice *a, uint32_t file, size_t *room)
         const uint32_t name = (uint32_t)ts_event_value(&event, TS_COLUMN_NAME);
         uint8_t class_of = name <= names ? classes[name] : 0;
         if (!class_of)
-            class_of = (uint8_t)(classify(ts_reader_name(reader, name)) + 1);
+            class_of =
+                (uint8_t)(advice_class_of(ts_reader_name(reader, name)) + 1);
         if (name <= names) classes[name] = class_of;
         if (class_of == ADVICE_OTHER + 1) continue;
         const int64_t start = event.start_ns + place.offset_ns;

@@ -139,6 +139,10 @@ static void put_trust(const advice *a, report_section *s)
              (t->inferred_ns + t->unexplained_ns) * 10 > t->idle_ns)
         report_trust(s, REPORT_MEDIUM,
                      "some of the idle time has no recorded cause");
+    for (size_t i = 0; i < a->finding_count; i++)
+        if (a->findings[i].trust && !a->findings[i].has_gain)
+            report_trust(s, REPORT_LOW, "%s (%s)", a->findings[i].title.text,
+                         a->findings[i].rule->id);
     if (stats->meetings_partial)
         report_trust(s, REPORT_MEDIUM,
                      "of some ranks there is no trace: collectives take as "

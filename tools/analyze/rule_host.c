@@ -88,13 +88,23 @@ static bool want(zone_parts *z, const inside_span *span, int64_t from_ns,
     return true;
 }
 
+// In a call that other rules are about: allocations, loading of code, ...
+static bool is_elsewhere(const advice *a, const inside_span *span,
+                         const inside_frame *frames, uint32_t depth)
+{
+    const inside_frame *const call = inside_call(frames, depth);
+    return call &&
+           advice_class_of(ts_reader_name(analyze_reader(a->job, span->file),
+                                          call->id)) != ADVICE_OTHER;
+}
+
 static void count_part(void *user, const inside_span *span, int64_t from_ns,
                        int64_t to_ns, const inside_frame *frames,
                        uint32_t depth)
 {
     zone_parts *const z = user;
     const inside_frame *const zone = inside_zone(frames, depth);
-    if (!zone) return;
+    if (!zone || (!z->loads && is_elsewhere(z->a, span, frames, depth))) return;
     if (z->loads) {
         const uint32_t site = loading_site(z->a, span->file, frames, depth);
         if (site && want(z, span, from_ns, to_ns)) {
@@ -146,13 +156,13 @@ static void find_zone(advice *a, const advice_rule *rule, const sums_row *zone)
         advice_spare(a, f, &z.spans);
         ADVICE_SAY(a, f, title, "devices wait for %.*s on the host",
                    (int)name.size, name.text);
-        ADVICE_SAY(a, f, what,
-                   "What the host does in %.*s itself, outside of zones "
-                   "within it, holds up the critical path for %s in %s "
-                   "places, at most %s at once.",
-                   (int)name.size, name.text, cli_time(zone->ns).s,
-                   cli_count(count).s,
-                   cli_time(longest.end_ns - longest.start_ns).s);
+        ADVICE_SAY(
+            a, f, what,
+            "What the host does in %.*s itself, outside of zones "
+            "and allocations within it, holds up the critical path for %s in %s "
+            "places, at most %s at once.",
+            (int)name.size, name.text, cli_time(zone->ns).s, cli_count(count).s,
+            cli_time(longest.end_ns - longest.start_ns).s);
         ADVICE_SAY(a, f, todo,
                    "Make it faster, do it on the device, or do it ahead of "
                    "time on another thread while the device works.");
