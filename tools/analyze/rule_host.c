@@ -52,6 +52,8 @@ typedef struct zone_parts {
     bool loads;                  // wanted: those of data loading
     advice_spans spans, longest; // longest: one span
     uint32_t loader;             // site of the longest one, of file
+    uint8_t *known;              // of each site of each file
+    size_t stride;
 } zone_parts;
 
 static ts_text site_name(const advice *a, uint32_t file, uint32_t site)
@@ -60,15 +62,24 @@ static ts_text site_name(const advice *a, uint32_t file, uint32_t site)
         a, ts_reader_site_name(analyze_reader(a->job, file), site));
 }
 
+// Zones repeat: the answer for a site is kept, 1 no, 2 yes.
+static bool loads_data(zone_parts *z, uint32_t file, uint32_t site)
+{
+    const ts_reader *const reader = analyze_reader(z->a->job, file);
+    const size_t at = file * z->stride + site;
+    if (!z->known || site >= z->stride) return false;
+    if (!z->known[at])
+        z->known[at] =
+            advice_has_word(ts_reader_site_name(reader, site), loading) ? 2 : 1;
+    return z->known[at] == 2;
+}
+
 // The outermost zone that loads data; 0: none.
-static uint32_t loading_site(const advice *a, uint32_t file,
+static uint32_t loading_site(zone_parts *z, uint32_t file,
                              const inside_frame *frames, uint32_t depth)
 {
     for (uint32_t i = 0; i < depth; i++)
-        if (!frames[i].call &&
-            advice_has_word(
-                ts_reader_site_name(analyze_reader(a->job, file), frames[i].id),
-                loading))
+        if (!frames[i].call && loads_data(z, file, frames[i].id))
             return frames[i].id;
     return 0;
 }
@@ -106,7 +117,7 @@ static void count_part(void *user, const inside_span *span, int64_t from_ns,
     const inside_frame *const zone = inside_zone(frames, depth);
     if (!zone || (!z->loads && is_elsewhere(z->a, span, frames, depth))) return;
     if (z->loads) {
-        const uint32_t site = loading_site(z->a, span->file, frames, depth);
+        const uint32_t site = loading_site(z, span->file, frames, depth);
         if (site && want(z, span, from_ns, to_ns)) {
             z->file = span->file;
             z->loader = site;
@@ -138,6 +149,7 @@ static bool walk_parts(advice *a, zone_parts *z)
 static void close_parts(zone_parts *z)
 {
     sums_close(&z->zones);
+    free(z->known);
     free(z->spans.list);
     free(z->longest.list);
 }
@@ -158,8 +170,8 @@ static void find_zone(advice *a, const advice_rule *rule, const sums_row *zone)
                    (int)name.size, name.text);
         ADVICE_SAY(
             a, f, what,
-            "What the host does in %.*s itself, outside of zones "
-            "and allocations within it, holds up the critical path for %s in %s "
+            "What the host does in %.*s itself, outside of zones and "
+            "allocations within it, holds up the critical path for %s in %s "
             "places, at most %s at once.",
             (int)name.size, name.text, cli_time(zone->ns).s, cli_count(count).s,
             cli_time(longest.end_ns - longest.start_ns).s);
@@ -188,6 +200,12 @@ void rule_host_zone(advice *a, const advice_rule *rule)
 void rule_data_loading(advice *a, const advice_rule *rule)
 {
     zone_parts z = { .a = a, .loads = true };
+    for (uint32_t i = 0; i < a->job->file_count; i++) {
+        const size_t sites = (size_t)analyze_info(a->job, i)->site_count + 1;
+        if (sites > z.stride) z.stride = sites;
+    }
+    z.known = calloc(z.stride * a->job->file_count, 1);
+    if (!z.known) a->failed = true;
     if (walk_parts(a, &z) &&
         advice_reaches(a, rule, "share", z.spans.ns, a->makespan_ns) &&
         z.spans.count) {
