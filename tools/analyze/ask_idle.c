@@ -191,22 +191,31 @@ static ts_text culprit_of(const idle_ask *a, const idle_gap *g)
     return ask_node(a->job, a->replay, g->gap.culprit, !own);
 }
 
+// What was going on: of a host that is to blame what it was in, else what was
+// waited for.
+static ts_text meanwhile_of(const idle_ask *a, const idle_gap *g)
+{
+    const ts_text host = host_of(a, g);
+    return idle_by_host(g->gap.cause) && host.size
+               ? analyze_format(a->job, "host in %.*s", ASK_TEXT(host))
+               : culprit_of(a, g);
+}
+
 static void put_gaps(const idle_ask *a)
 {
     static const report_column columns[] = {
         { "start_ns", "start", REPORT_TIME },
         { "idle_ns", "idle", REPORT_NS },
         { "cause", "cause", REPORT_TEXT },
+        { "meanwhile", "waiting for", REPORT_TEXT },
         { "ended_by", "ended by", REPORT_TEXT },
-        { "waited_for", "which waited for", REPORT_TEXT },
-        { "host", "while the host was in", REPORT_TEXT },
-        { "device", "device", REPORT_TEXT }
+        { "device", "device", REPORT_TEXT },
+        { "waited_for", "bound by", REPORT_TEXT },
+        { "host", "host in", REPORT_TEXT }
     };
-    const bool several = ts_replay_device_count(a->replay) > 1;
     bool guessed = false;
-    report_table *const t =
-        report_table_begin(a->s, "gaps", "The longest gaps", columns,
-                           ASK_COUNT(columns) - !several);
+    report_table *const t = report_table_begin(a->s, "gaps", "The longest gaps",
+                                               columns, ASK_COUNT(columns));
     for (size_t i = 0; i < a->r.count && i < a->job->options.rows; i++) {
         const idle_gap *const g = &a->r.gaps[i];
         const ts_timeline_figures *const f =
@@ -217,10 +226,11 @@ static void put_gaps(const idle_ask *a)
             report_ns(g->gap.end_ns - g->gap.start_ns),
             g->gap.inferred ? report_text(analyze_format(a->job, "%s?", cause))
                             : report_string(cause),
+            report_text(meanwhile_of(a, g)),
             report_text(ask_node(a->job, a->replay, g->gap.operation, false)),
+            report_text(analyze_track(a->job, f->file, f->track)),
             report_text(culprit_of(a, g)),
-            report_text(host_of(a, g)),
-            report_text(analyze_track(a->job, f->file, f->track))
+            report_text(host_of(a, g))
         };
         const report_evidence e = evidence_of(g);
         report_row(t, row, &e);

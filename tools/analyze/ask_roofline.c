@@ -47,7 +47,7 @@ static double roof_of(const roofline_ask *a, const roofline_row *row)
             ? (double)row->flops / (double)row->bytes * (double)a->bandwidth
             : 0;
     const double peak = (double)a->peak;
-    if (!peak || !memory) return peak ? peak : memory;
+    if (peak <= 0 || memory <= 0) return peak > 0 ? peak : memory;
     return memory < peak ? memory : peak;
 }
 

@@ -108,7 +108,7 @@ static void put_steps(const steps_ask *a, bool slow)
         { "change", "of median", REPORT_SHARE },
         { "busy", "busy", REPORT_SHARE },
         { "operations", "operations", REPORT_COUNT },
-        { "note", "and", REPORT_TEXT }
+        { "note", "note", REPORT_TEXT }
     };
     const steps_result *const r = &a->r;
     report_table *const t =
