@@ -26,13 +26,18 @@ static void put_stream(const verify_stream *s)
     putchar(')');
 }
 
-// "kernel saxpy grid 64,1,1 block 256,1,1": what is not zero or usual.
+// "kernel saxpy grid 64,1,1 block 256,1,1": what is not zero or usual. Of a
+// long name the function alone.
 static void put_op(verify_side *side, uint32_t op)
 {
+    enum { LONG = 60 };
     verify_field fields[VERIFY_FIELDS];
     const size_t count = verify_fields(side, op, fields);
     for (size_t i = 0; i < count; i++) {
-        const ts_text text = fields[i].text;
+        const bool is_long =
+            fields[i].text.size > LONG && !strcmp(fields[i].key, "name");
+        const ts_text text =
+            is_long ? cli_short_name(fields[i].text) : fields[i].text;
         const bool bare =
             !strcmp(fields[i].key, "kind") || !strcmp(fields[i].key, "name");
         if (!text.size ||
@@ -126,11 +131,11 @@ static void put_difference(verify_report *r, const verify_difference *d)
     case VERIFY_MOVED:
         fputs(" is ", stdout);
         put_place(r, 0, d->a);
-        printf(" in %s, ", r->side[0].path);
+        fputs(" in A, ", stdout);
         put_place(r, 1, d->b);
-        printf(" in %s", r->side[1].path);
+        fputs(" in B", stdout);
         break;
-    default: printf(" is only in %s", r->side[s].path);
+    default: printf(" is only in %s", s ? "B" : "A");
     }
 }
 
