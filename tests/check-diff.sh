@@ -82,3 +82,7 @@ check "diff: peaks of memory are those of the list of events" sh -ec '
         test -s "$0/want"
         diff "$0/want" "$0/got"
     done' $folder
+
+check "diff: eight ranks against eight ranks" sh -ec '
+    build/ts-diff --gate "operation:* total +0%" "$0"/dlrm*-rank*.sbt -- \
+        "$0"/dlrm*-rank*.sbt | grep -q "^  No difference"' $folder

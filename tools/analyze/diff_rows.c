@@ -155,18 +155,21 @@ static bool about_same(uint64_t a, uint64_t b)
     return (a > b ? a - b : b - a) <= (a > b ? a : b) / 50;
 }
 
-// Steps tell of a row if it is in them on both sides, but for a tenth. Where
-// steps begin that were found is a guess: as many of a row are to be in each.
+// Steps tell of a row if it is in them on both sides, but for a tenth, and in
+// half of them. Where steps begin that were found is a guess: as many of a row
+// are to be in each.
 static bool has_steps(const diff *d, const diff_row *row)
 {
     if (!d->by_step || row->subject == DIFF_STEP ||
         row->subject == DIFF_LATENCY || row->subject == DIFF_MEMORY ||
         row->subject == DIFF_MAKESPAN)
         return false;
-    for (int side = 0; side < 2; side++)
-        if (row->parts[side].in_steps <
-            row->parts[side].count - row->parts[side].count / 10)
+    for (int side = 0; side < 2; side++) {
+        const diff_part *const p = &row->parts[side];
+        if (p->in_steps < p->count - p->count / 10 ||
+            (p->count && p->step_count < d->sides[side].steps.count / 2))
             return false;
+    }
     const steps_result *const a = &d->sides[0].steps, *const b =
                                                           &d->sides[1].steps;
     return a->marked || about_same(row->parts[0].in_steps * b->count,
@@ -194,6 +197,7 @@ static void test_row(const diff *d, diff_row *row, int64_t *samples[3])
     size_t counts[2];
     row->p = row->adjusted = row->p_singles = DIFF_CERTAIN;
     for (int side = 0; side < 2; side++) {
+        merge_steps(&row->parts[side]);
         counts[side] = single_samples(&row->parts[side], samples[side]);
         describe(&row->parts[side], samples[side], counts[side], samples[2]);
     }
@@ -206,7 +210,6 @@ static void test_row(const diff *d, diff_row *row, int64_t *samples[3])
         diff_part *const p = &row->parts[side];
         sums_order(p->values, p->value_count);
         p->median = sums_quantile(p->values, p->value_count, 500);
-        merge_steps(p);
         if (!row->by_step) continue;
         counts[side] = step_samples(d, row, side, samples[side]);
         describe(p, samples[side], counts[side], samples[2]);

@@ -1,0 +1,171 @@
+/*
+    test_diff_steps.c - what is compared where runs are not of one shape
+*/
+#include "tests/diff_forge.h"
+#include "tools/analyze/diff.h"
+
+static void runs_of_other_lengths_are_compared_by_step(void **state)
+{
+    (void)state;
+    for (int marked = 0; marked < 2; marked++) {
+        story a = run_with(20, 1, 10000, 2, marked),
+              b = run_with(30, 2, 10000, 2, marked);
+        diff d;
+        compare(&d, &a, &b);
+        assert_true(d.by_step);
+        const diff_row *const gemm = row_of(&d, DIFF_KERNEL, "gemm");
+        const diff_row *const relu = row_of(&d, DIFF_KERNEL, "relu");
+        assert_true(gemm->by_step && relu->by_step);
+        assert_int_equal(20, gemm->parts[0].count);
+        assert_int_equal(30, gemm->parts[1].count);
+        const int64_t gemm_change = diff_change(&d, gemm, DIFF_TOTAL);
+        const int64_t relu_change = diff_change(&d, relu, DIFF_TOTAL);
+        assert_true(gemm_change > -100 && gemm_change < 100);
+        assert_true(relu_change > -100 && relu_change < 100);
+        assert_int_equal(DIFF_WITHIN, judge(&d, "kernel:* total +5%"));
+        assert_int_equal(DIFF_WITHIN, judge(&d, "kernel:* count +0"));
+        // The whole is longer, whatever a step takes: that is the user's.
+        assert_true(diff_change(&d, row_of(&d, DIFF_MAKESPAN, "makespan"),
+                                DIFF_TOTAL) > 200000);
+        done(&d, &a, &b);
+    }
+}
+
+static void what_lies_outside_of_steps_is_compared_as_a_whole(void **state)
+{
+    (void)state;
+    story runs[2];
+    for (int side = 0; side < 2; side++) {
+        story *const s = &runs[side];
+        *s = run_of(1, 10000, 2, true);
+        for (int i = 0; i < 6; i++) // behind the last step
+            story_kernel(s, S1, 900000 + 3000 * i,
+                         900000 + 3000 * i + 1000 + 200 * side, "save", HOST,
+                         890000 + i);
+    }
+    diff d;
+    compare(&d, &runs[0], &runs[1]);
+    assert_true(d.by_step);
+    const diff_row *const save = row_of(&d, DIFF_KERNEL, "save");
+    assert_true(row_of(&d, DIFF_KERNEL, "gemm")->by_step);
+    assert_int_equal(1200, diff_change(&d, save, DIFF_TOTAL));
+    assert_int_equal(DIFF_REGRESSED, judge(&d, "kernel:save total +5%"));
+    done(&d, &runs[0], &runs[1]);
+}
+
+static void few_steps_are_no_samples(void **state)
+{
+    (void)state;
+    story a = run_with(6, 1, 10000, 2, true),
+          b = run_with(6, 2, 12000, 2, true);
+    diff d;
+    compare(&d, &a, &b);
+    assert_false(d.by_step);
+    // Six launches of each are enough for a test by operation.
+    const diff_row *const gemm = row_of(&d, DIFF_KERNEL, "gemm");
+    assert_true(gemm->tested && !gemm->by_step);
+    assert_int_equal(6, gemm->parts[0].sample_count);
+    assert_int_equal(DIFF_REGRESSED, judge(&d, "kernel:gemm total +5%"));
+    done(&d, &a, &b);
+}
+
+static void streams_of_one_side_are_counted(void **state)
+{
+    (void)state;
+    story a = story_begin(), b = story_begin();
+    for (int i = 0; i < 3; i++) {
+        story_kernel(&a, S0, 100 * i + 50, 100 * i + 90, "k", HOST, 100 * i);
+        story_kernel(&b, S0, 100 * i + 50, 100 * i + 90, "k", HOST, 100 * i);
+        story_kernel(&b, T0, 100 * i + 60, 100 * i + 90, "k", HOST,
+                     100 * i + 10);
+    }
+    diff d;
+    compare(&d, &a, &b);
+    assert_int_equal(1, d.stream_count);
+    assert_true(d.streams[0].same);
+    assert_int_equal(0, d.only[0]);
+    assert_int_equal(1, d.only[1]);
+    done(&d, &a, &b);
+}
+
+static void order_is_compared_by_neighbours(void **state)
+{
+    (void)state;
+    static const char *const first[] = { "a", "b", "c", "d" };
+    static const char *const second[] = { "a", "c", "b", "d" };
+    story a = story_begin(), b = story_begin();
+    for (int i = 0; i < 4; i++) {
+        story_kernel(&a, S0, 100 * i + 50, 100 * i + 90, first[i], HOST,
+                     100 * i);
+        story_kernel(&b, S0, 100 * i + 50, 100 * i + 90, second[i], HOST,
+                     100 * i);
+    }
+    diff d;
+    compare(&d, &a, &b);
+    assert_false(d.streams[0].same);
+    assert_int_equal(3, d.streams[0].pairs_gone); // ab, bc, cd
+    assert_int_equal(3, d.streams[0].pairs_new);  // ac, cb, bd
+    assert_int_equal(1, d.streams[0].first[0]);
+    assert_int_equal(1, d.streams[0].first[1]);
+    for (size_t i = 0; i < d.row_count; i++)
+        if (d.rows[i].subject == DIFF_KERNEL)
+            assert_int_equal(0, diff_change(&d, &d.rows[i], DIFF_TOTAL));
+    done(&d, &a, &b);
+}
+
+static void the_host_alone_can_be_compared(void **state)
+{
+    (void)state;
+    story a = story_begin(), b = story_begin();
+    for (int i = 0; i < 8; i++) {
+        story_zone(&a, HOST, 100 * i, 100 * i + 40 + i, "work");
+        story_zone(&b, HOST, 100 * i, 100 * i + 60 + i, "work");
+    }
+    diff d;
+    compare(&d, &a, &b);
+    assert_false(d.sides[0].has_work || d.by_step);
+    const diff_row *const work = row_of(&d, DIFF_ZONE, "work");
+    assert_int_equal(160, diff_change(&d, work, DIFF_TOTAL));
+    assert_true(diff_is_significant(&d, work));
+    assert_int_equal(DIFF_REGRESSED, judge(&d, "zone:work total +20%"));
+    done(&d, &a, &b);
+}
+
+static void more_durations_than_are_kept_are_thinned_alike(void **state)
+{
+    (void)state;
+    diff d = { .tool = &tool };
+    const ts_text name = { "many", 4 };
+    diff_row *const row = diff_row_of(&d, DIFF_ZONE, name);
+    assert_non_null(row);
+    assert_ptr_equal(row, diff_row_of(&d, DIFF_ZONE, name));
+    const int64_t count = 3 * DIFF_VALUES_MOST;
+    for (int64_t i = 0; i < count; i++) {
+        const diff_one one = { i, i, TS_NODE_NONE, 0, TS_NODE_NONE };
+        assert_true(diff_add(row, 0, &one));
+    }
+    const diff_part *const p = &row->parts[0];
+    assert_int_equal(count, p->count);
+    assert_int_equal(count * (count - 1) / 2, p->total);
+    assert_int_equal(4, p->stride);
+    assert_int_equal(count / 4, p->value_count);
+    for (size_t i = 0; i < p->value_count; i++)
+        assert_int_equal(4 * i, p->values[i]);
+    assert_true(diff_test_rows(&d));
+    assert_true(d.thinned);
+    diff_close(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_of_other_lengths_are_compared_by_step),
+        cmocka_unit_test(what_lies_outside_of_steps_is_compared_as_a_whole),
+        cmocka_unit_test(few_steps_are_no_samples),
+        cmocka_unit_test(streams_of_one_side_are_counted),
+        cmocka_unit_test(order_is_compared_by_neighbours),
+        cmocka_unit_test(the_host_alone_can_be_compared),
+        cmocka_unit_test(more_durations_than_are_kept_are_thinned_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
