@@ -159,6 +159,20 @@ static ts_text group_name(const memory_job *a, memory_key key,
     return category_name(a, g->value);
 }
 
+// Where the zone of a block stands in the source; "": nobody knows.
+static ts_text source_of(const memory_job *a, const memory_block *b)
+{
+    const ts_reader *const reader = analyze_reader(a->job, b->file);
+    const ts_site_entry *const site =
+        b->site ? ts_reader_site(reader, b->site) : NULL;
+    ts_text file = { "", 0 };
+    if (site) file = ts_reader_name(reader, site->file);
+    if (!file.size) return file;
+    return analyze_format(a->job, "%.*s:%" PRIu32,
+                          file.size < 200 ? (int)file.size : 200, file.text,
+                          site->line);
+}
+
 static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
                        const char *table, const char *title)
 {
@@ -169,7 +183,9 @@ static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
         { "share", never_freed ? "of allocated" : "of peak", REPORT_SHARE },
         { "blocks", "blocks", REPORT_COUNT },
         { labels[key], labels[key], REPORT_TEXT },
+        { "source", "source", REPORT_TEXT },
     };
+    bool sources = false;
     memory_group *groups;
     size_t count;
     if (!memory_groups(&a->m, key, never_freed, &groups, &count)) return false;
@@ -177,9 +193,11 @@ static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
     bool useful = key == (never_freed ? MEMORY_BY_PATH : MEMORY_BY_SIZE);
     for (size_t i = 0; i < count; i++)
         useful |= groups[i].value != 0 && groups[i].value != CALC_NONE;
+    for (size_t i = 0; i < count && key == MEMORY_BY_PATH; i++)
+        sources |= source_of(a, &a->m.blocks[groups[i].first]).size > 0;
     if (count > 0 && useful) {
-        report_table *const t =
-            report_table_begin(a->section, table, title, columns, 5);
+        report_table *const t = report_table_begin(a->section, table, title,
+                                                   columns, sources ? 6 : 5);
         for (size_t i = 0; i < count; i++) {
             const memory_group *const g = &groups[i];
             const memory_pool *const p = &a->m.pools[g->pool];
@@ -192,6 +210,7 @@ static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
                     (int64_t)(never_freed ? p->allocated_size : p->peak_size)),
                 report_count(g->count),
                 report_text(group_name(a, key, g)),
+                report_text(source_of(a, b)),
             };
             const report_evidence e = around(
                 a, p->file, b->from_ns, never_freed ? b->to_ns : p->peak_ns);

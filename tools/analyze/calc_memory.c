@@ -171,6 +171,7 @@ static bool row_takes(memory_work *w, const memory_row *row, uint64_t key,
                        .path = row->path,
                        .file = row->file,
                        .stack = row->stack,
+                       .site = row->site,
                        .category = row->category };
     memory_pool *const pool = &m->pools[row->pool];
     memory_use *const use = use_of(w, &b);

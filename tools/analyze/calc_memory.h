@@ -17,11 +17,12 @@
 
 typedef struct memory_block {
     uint64_t address, size;
-    int64_t from_ns, to_ns;         // MEMORY_NEVER: not freed
-    uint32_t pool;                  // index
-    uint32_t path;                  // of the zones it was allocated in
-    uint32_t file, stack, category; // category: name of `paths`, or CALC_NONE
-    uint32_t use;                   // index of its memory_use
+    int64_t from_ns, to_ns; // MEMORY_NEVER: not freed
+    uint32_t pool;          // index
+    uint32_t path;          // of the zones it was allocated in
+    uint32_t file, stack, site;
+    uint32_t category; // name of `paths`, or CALC_NONE
+    uint32_t use;      // index of its memory_use
 } memory_block;
 
 typedef struct memory_pool {

@@ -55,7 +55,7 @@ static bool take_row(memory_work *w, const memory_file *file, uint32_t index,
         .file = index,
         .stack = (uint32_t)ts_event_value(event, TS_COLUMN_STACK),
         .category = CALC_NONE,
-        .path = (uint32_t)ts_event_value(event, TS_COLUMN_SITE), // so far
+        .site = (uint32_t)ts_event_value(event, TS_COLUMN_SITE),
         .order = (uint32_t)w->row_count,
         .takes =
             event->kind == TS_EVENT_ALLOC || event->kind == TS_EVENT_GPU_ALLOC,
@@ -118,7 +118,7 @@ static bool find_paths(memory_work *w, const memory_file *file, size_t from,
     bool ok = paths_resolve(&w->m->paths, file->reader, queries, count);
     for (size_t i = 0; ok && i < count; i++) {
         memory_row *const row = &w->rows[from + queries[i].owner];
-        row->path = path_of(w, file, row->path, queries[i].node);
+        row->path = path_of(w, file, row->site, queries[i].node);
         ok = row->path != CALC_NONE;
     }
     free(queries);

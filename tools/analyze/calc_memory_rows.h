@@ -11,7 +11,7 @@ typedef struct memory_row {
     int64_t time_ns;
     uint32_t space; // in which addresses are unique
     uint32_t pool;
-    uint32_t file, stack, category, path;
+    uint32_t file, stack, category, path, site;
     uint32_t order;
     bool takes;
 } memory_row;
