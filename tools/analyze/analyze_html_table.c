@@ -95,10 +95,9 @@ static void put_where(FILE *out, const report_evidence *e)
     if (e->has_time)
         fprintf(out,
                 " data-v=\"%" PRId64 "\" title=\"--from %" PRId64
-                "ns --to %" PRId64 "ns\">%" PRId64 ".%06" PRId64 "s +%s",
-                e->from_ns, e->from_ns, e->to_ns, e->from_ns / 1000000000,
-                (e->from_ns < 0 ? -e->from_ns : e->from_ns) % 1000000000 / 1000,
-                cli_time(e->to_ns - e->from_ns).s);
+                "ns --to %" PRId64 "ns\">%s +%s",
+                e->from_ns, e->from_ns, e->to_ns, report_from(e).s,
+                cli_time(report_length(e)).s);
     else
         fputc('>', out);
     for (uint32_t i = 0; i < e->operation_count; i++)

@@ -138,12 +138,9 @@ static cli_text where(const report_evidence *e, bool narrow)
     cli_text ops = { "" }, time = { "" };
     if (e->operation_count) ops = cli_format("#%" PRIu32, e->operations[0]);
     if (!e->has_time) return ops;
-    const report_value from = report_time(e->from_ns);
-    cli_text start = report_words(from);
-    char *const gap = strchr(start.s, ' ');
-    if (gap) memmove(gap, gap + 1, strlen(gap));
+    const cli_text start = report_from(e);
     if (narrow) return start;
-    time = cli_time(e->to_ns - e->from_ns);
+    time = cli_time(report_length(e));
     return cli_format("%s +%s%s%s", start.s, time.s, *ops.s ? " " : "", ops.s);
 }
 

@@ -128,8 +128,8 @@ static void put_line(const report_chart *c, uint32_t line, int64_t from,
         cells[i] = INT64_MIN;
     for (size_t i = 0; i < c->point_count; i++) {
         if (c->points[i].line != line) continue;
-        const double at = (double)(c->points[i].time_ns - from) /
-                          (double)(to - from + 1) * SERIES_CELLS;
+        const double at = ((double)c->points[i].time_ns - (double)from) /
+                          ((double)to - (double)from + 1) * SERIES_CELLS;
         const int cell = at < 0 ? 0 : (int)at;
         now = c->points[i].value;
         if (cell < SERIES_CELLS && now > cells[cell]) cells[cell] = now;

@@ -95,8 +95,8 @@ static uint64_t put_results(const api_ask *a)
             report_text(r->text),
             report_count(r->sum.count),
             report_ns(r->sum.total_ns),
-            report_time(r->sum.first_ns + offset),
-            report_time(r->sum.last_ns + offset),
+            report_time(stats_sum(r->sum.first_ns, offset)),
+            report_time(stats_sum(r->sum.last_ns, offset)),
         };
         const report_evidence e = stats_longest(a->job, &r->sum);
         report_row(t, row, &e);

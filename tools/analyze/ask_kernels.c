@@ -47,8 +47,8 @@ static void put_names(const kernels_ask *a)
             report_ns(r->sum.p95_ns),
             report_ns(r->sum.least_ns),
             report_ns(r->sum.most_ns),
-            report_time(r->sum.first_ns + offset),
-            report_time(r->sum.last_ns + offset),
+            report_time(stats_sum(r->sum.first_ns, offset)),
+            report_time(stats_sum(r->sum.last_ns, offset)),
         };
         const report_evidence e = stats_longest(a->job, &r->sum);
         report_row(t, row, &e);

@@ -316,13 +316,15 @@ static void host_only(analyze_job *job, report_section *s)
         if (info->first_ns < from) from = info->first_ns;
         if (info->last_ns > to) to = info->last_ns;
     }
+    int64_t span_ns;
+    if (__builtin_sub_overflow(to, from, &span_ns)) span_ns = INT64_MAX;
     report_answer(s,
                   "Nothing is known of devices: %s. Of the host there are %s "
                   "zones and %s API calls in %s; zones and api tell more.",
                   analyze_why(job), cli_count(zones).s, cli_count(calls).s,
-                  cli_time(to - from).s);
+                  cli_time(span_ns).s);
     report_trust(s, REPORT_HIGH, "counts of the record");
-    report_figure(s, "duration_ns", "duration", report_ns(to - from));
+    report_figure(s, "duration_ns", "duration", report_ns(span_ns));
     report_figure(s, "zones", "zones", report_count(zones));
     report_figure(s, "calls", "API calls", report_count(calls));
 }

@@ -200,11 +200,17 @@ static span span_of(const report_chart *c)
     return s;
 }
 
+// a - b, which need not fit into an integer.
+static double apart(int64_t a, int64_t b)
+{
+    return (double)a - (double)b;
+}
+
 static double height_of(const span *s, int64_t value)
 {
     return SERIES_HEIGHT - 1 -
-           (double)(value - s->least) * (SERIES_HEIGHT - 2) /
-               (double)(s->most - s->least);
+           apart(value, s->least) * (SERIES_HEIGHT - 2) /
+               apart(s->most, s->least);
 }
 
 typedef struct cell {
@@ -222,8 +228,8 @@ static void put_path(FILE *out, const report_chart *c, const span *s,
     for (size_t i = 0; i < c->point_count; i++) {
         const report_point *const p = &c->points[i];
         if (p->line != line) continue;
-        const double at = (double)(p->time_ns - s->from) /
-                          ((double)(s->to - s->from) + 1) * SERIES_CELLS;
+        const double at = apart(p->time_ns, s->from) /
+                          (apart(s->to, s->from) + 1) * SERIES_CELLS;
         cell *const to =
             &cells[(int)at < SERIES_CELLS ? (int)at : SERIES_CELLS - 1];
         if (!to->used || p->value < to->least) to->least = p->value;

@@ -66,6 +66,22 @@ cli_text report_words(report_value v)
     return cli_format("%s", "");
 }
 
+cli_text report_from(const report_evidence *e)
+{
+    cli_text text = moment(e->from_ns);
+    char *const gap = strchr(text.s, ' ');
+    if (gap) memmove(gap, gap + 1, strlen(gap));
+    return text;
+}
+
+int64_t report_length(const report_evidence *e)
+{
+    int64_t ns;
+    // Times of a trace may be any.
+    if (__builtin_sub_overflow(e->to_ns, e->from_ns, &ns)) return INT64_MAX;
+    return ns;
+}
+
 const char *report_confidence_name(report_confidence confidence)
 {
     static const char *const names[] = { "high", "medium", "low" };

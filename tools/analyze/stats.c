@@ -93,7 +93,7 @@ uint32_t stats_look(const stats_map *map, uint32_t file, uint64_t key0,
     return *slot_of(map, file, key0, key1) - 1;
 }
 
-static int64_t clip_add(int64_t a, int64_t b)
+int64_t stats_sum(int64_t a, int64_t b)
 {
     int64_t sum;
     if (__builtin_add_overflow(a, b, &sum))
@@ -112,7 +112,7 @@ void stats_add(stats_group *g, int64_t start_ns, int64_t duration_ns,
     if (!g->count || duration_ns < g->least_ns) g->least_ns = duration_ns;
     if (!g->count || start_ns < g->first_ns) g->first_ns = start_ns;
     if (!g->count || start_ns > g->last_ns) g->last_ns = start_ns;
-    g->total_ns = clip_add(g->total_ns, duration_ns);
+    g->total_ns = stats_sum(g->total_ns, duration_ns);
     g->bytes += bytes;
     g->count++;
 }
@@ -131,7 +131,7 @@ void stats_join(stats_group *to, const stats_group *from)
     if (!to->count || from->first_ns < to->first_ns)
         to->first_ns = from->first_ns;
     if (!to->count || from->last_ns > to->last_ns) to->last_ns = from->last_ns;
-    to->total_ns = clip_add(to->total_ns, from->total_ns);
+    to->total_ns = stats_sum(to->total_ns, from->total_ns);
     to->bytes += from->bytes;
     to->count += from->count;
 }

@@ -40,6 +40,8 @@ uint32_t stats_look(const stats_map *map, uint32_t file, uint64_t key0,
                     uint64_t key1);
 void stats_add(stats_group *group, int64_t start_ns, int64_t duration_ns,
                uint64_t bytes);
+// a + b, at most what there is room for: times of a trace may be any.
+int64_t stats_sum(int64_t a, int64_t b);
 // The sum of two groups, in the first; keys do not matter.
 void stats_join(stats_group *to, const stats_group *from);
 // Groups by file, then key: threads see keys in whatever order, sorted they

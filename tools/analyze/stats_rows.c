@@ -135,6 +135,6 @@ stats_group stats_rows_sum(const stats_rows *rows)
 
 report_evidence stats_longest(analyze_job *job, const stats_group *g)
 {
-    const int64_t at = g->most_at_ns + analyze_offset(job, g->file);
-    return report_from_to(g->file, at, at + g->most_ns);
+    const int64_t at = stats_sum(g->most_at_ns, analyze_offset(job, g->file));
+    return report_from_to(g->file, at, stats_sum(at, g->most_ns));
 }

@@ -18,6 +18,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// Sanitizers map far more than they use.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 enum {
     MANGLED_MOST = 16384,
     TEXT_MOST = 65536,
@@ -84,7 +96,7 @@ static void help(int line, demangle_function *call)
     const struct rlimit bytes = { HELPER_BYTES, HELPER_BYTES };
     const struct rlimit none = { 0, 0 };
     setrlimit(RLIMIT_CPU, &seconds);
-    setrlimit(RLIMIT_DATA, &bytes);
+    if (!SANITIZED) setrlimit(RLIMIT_DATA, &bytes);
     setrlimit(RLIMIT_CORE, &none);
     for (uint32_t size; get_all(line, &size, sizeof size);) {
         int status = -1;
