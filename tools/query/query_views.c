@@ -43,13 +43,22 @@ const query_view query_views[] = {
     "SELECT start_ns AS start, end_ns AS \"end\", device AS deviceId, " \
     "context AS contextId, stream AS streamId, " \
     "correlation AS correlationId, process << 24 AS globalPid, "
-#define TID                   "(process << 24) | (tid & 16777215)"
-#define NSYS                  "Nsight Systems: "
-#define WORDS(column, values) "CASE " column values " END"
+#define TID  "(process << 24) | (tid & 16777215)"
+#define NSYS "Nsight Systems: "
 #define MEMORY_KIND(column) \
-    WORDS(column, " WHEN 'pageable' THEN 0 WHEN 'pinned' THEN 1 " \
-                  "WHEN 'device' THEN 2 WHEN 'array' THEN 3 " \
-                  "WHEN 'managed' THEN 4 ELSE 7")
+    "CASE " column " WHEN 'pageable' THEN 0 WHEN 'pinned' THEN 1 " \
+    "WHEN 'device' THEN 2 WHEN 'array' THEN 3 WHEN 'managed' THEN 4 " \
+    "ELSE 7 END AS "
+#define COPY_KIND \
+    "CASE copy WHEN 'host_to_device' THEN 1 " \
+    "WHEN 'device_to_host' THEN 2 WHEN 'device_to_device' THEN 8 " \
+    "WHEN 'host_to_host' THEN 9 WHEN 'peer_to_peer' THEN 10 ELSE 0 END "
+#define SYNC_TYPE \
+    "CASE kind WHEN 'event_sync' THEN 1 WHEN 'event_wait' THEN 2 " \
+    "WHEN 'stream_sync' THEN 3 ELSE 4 END AS syncType, "
+#define SOURCE_KIND MEMORY_KIND("source_memory") "srcKind, "
+#define TARGET_KIND MEMORY_KIND("memory") "dstKind "
+#define SET_KIND    MEMORY_KIND("memory") "memKind "
 
 const query_view query_nsight_views[] = {
     { "CUPTI_ACTIVITY_KIND_KERNEL", NSYS "kernels",
@@ -65,22 +74,15 @@ const query_view query_nsight_views[] = {
       "cluster_z AS clusterZ "
       "FROM gpu_op WHERE kind = 'kernel'" },
     { "CUPTI_ACTIVITY_KIND_MEMCPY", NSYS "copies",
-      WHERE_WHEN "size AS bytes, " WORDS(
-          "copy",
-          " WHEN 'host_to_device' THEN 1 WHEN 'device_to_host' THEN 2 "
-          "WHEN 'device_to_device' THEN 8 WHEN 'host_to_host' THEN 9 "
-          "WHEN 'peer_to_peer' THEN 10 ELSE 0") " AS copyKind, " MEMORY_KIND("source_memory") " AS srcKind, " MEMORY_KIND("memory") " AS dstKind "
-                                                                                                                                    "FROM gpu_op WHERE kind = 'memcpy'" },
+      WHERE_WHEN "size AS bytes, " COPY_KIND
+                 "AS copyKind, " SOURCE_KIND TARGET_KIND
+                 "FROM gpu_op WHERE kind = 'memcpy'" },
     { "CUPTI_ACTIVITY_KIND_MEMSET", NSYS "sets",
-      WHERE_WHEN "coalesce(value, 0) AS value, size AS bytes, " MEMORY_KIND(
-          "memory") " AS memKind "
-                    "FROM gpu_op WHERE kind = 'memset'" },
+      WHERE_WHEN "coalesce(value, 0) AS value, size AS bytes, " SET_KIND
+                 "FROM gpu_op WHERE kind = 'memset'" },
     { "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", NSYS "waits",
-      WHERE_WHEN WORDS(
-          "kind",
-          " WHEN 'event_sync' THEN 1 WHEN 'event_wait' THEN 2 "
-          "WHEN 'stream_sync' THEN 3 ELSE 4") " AS syncType, "
-                                              "event AS eventId FROM sync WHERE kind <> 'event_record'" },
+      WHERE_WHEN SYNC_TYPE
+      "event AS eventId FROM sync WHERE kind <> 'event_record'" },
     { "CUPTI_ACTIVITY_KIND_RUNTIME", NSYS "calls",
       "SELECT start_ns AS start, end_ns AS \"end\", " TID " AS globalTid, "
       "correlation AS correlationId, 3 * name_id AS nameId, "
