@@ -217,6 +217,24 @@ static void zones_are_what_the_cursor_gives(void **state)
                    TS_FILTER(ZONE_OPEN));
 }
 
+// Zones 0 to 6 as the sample lists them: 4 is around 2, 3 and the begin of 6,
+// 2 around 0 and 1, 6 around 5.
+static void zones_know_what_lies_in_them(void **state)
+{
+    (void)state;
+    assert_rows(all.q,
+                "SELECT id, duration_ns, self_ns, depth, parent FROM zone "
+                "ORDER BY id",
+                "0|10|10|2|2\n1|5|5|2|2\n2|25|10|1|4\n3|1|1|1|4\n"
+                "4|40|9|0|-\n5|0|0|2|6\n6|15|15|1|4\n");
+    assert_rows(all.q,
+                "SELECT c.id, p.name FROM zone c JOIN zone p "
+                "ON p.id = c.parent WHERE c.depth = 2 ORDER BY c.id",
+                "0|alpha\n1|alpha\n5|beta\n");
+    assert_rows(all.q, "SELECT sum(self_ns) FROM zone WHERE self_ns > 9",
+                "35\n");
+}
+
 static void what_a_program_says_is_what_the_cursor_gives(void **state)
 {
     (void)state;
@@ -409,6 +427,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zones_are_what_the_cursor_gives),
+        cmocka_unit_test(zones_know_what_lies_in_them),
         cmocka_unit_test(what_a_program_says_is_what_the_cursor_gives),
         cmocka_unit_test(calls_and_memory_are_what_the_cursor_gives),
         cmocka_unit_test(operations_are_what_the_cursor_gives),

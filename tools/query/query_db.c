@@ -392,6 +392,7 @@ void query_close(query *q)
         cli_trace_close(&q->files[i].trace);
         free(q->files[i].tracks);
         free(q->files[i].operations);
+        query_nesting_close(&q->files[i]);
     }
     for (size_t i = 0; i < q->setting_count; i++)
         free(q->settings[i].name);

@@ -61,7 +61,18 @@
     }
 
 static const query_column zone[] = {
-    TIMES, SITE_NAMED("name", "name of the zone"), THREAD, SITE, FROM_FILE,
+    TIMES,
+    { "self_ns", INT, RAW_SELF, SHOW_NUMBER, false,
+      "duration_ns less that of the zones in it" },
+    SITE_NAMED("name", "name of the zone"),
+    { "depth", INT, RAW_DEPTH, SHOW_NUMBER, false, "zones around it, 0: none" },
+    THREAD,
+    SITE,
+    { "parent", INT, RAW_PARENT, SHOW_RANK, true,
+      "zone.id of the zone around it, or NULL" },
+    { "id", INT, RAW_ZONE, SHOW_NUMBER, true,
+      "number among the zones of the file" },
+    FROM_FILE,
 };
 static const query_column zone_open[] = {
     { "start_ns", INT, RAW_START, SHOW_NUMBER, false,

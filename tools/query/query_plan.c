@@ -51,7 +51,8 @@ static uint32_t key_worth(const query_column *c, uint8_t op)
     static const uint8_t keys[] = { TS_COLUMN_LAUNCH,      TS_COLUMN_STACK,
                                     TS_COLUMN_ADDRESS,     TS_COLUMN_ID,
                                     TS_COLUMN_RECORD,      RAW_START,
-                                    TS_COLUMN_CORRELATION, RAW_OPERATION };
+                                    TS_COLUMN_CORRELATION, RAW_ZONE,
+                                    RAW_OPERATION };
     if (op != SQLITE_INDEX_CONSTRAINT_EQ || c->show > SHOW_OPTION) return 0;
     if (!c->key && c->raw != RAW_START) return 0;
     for (uint32_t i = 0; i < sizeof keys; i++)

@@ -42,6 +42,23 @@ static void make_operations(query_rows *rows, const query_file *file)
         numbers[i] = first + i;
 }
 
+static void make_nesting(query_rows *rows, uint64_t uses,
+                         const query_nesting *n)
+{
+    const uint32_t first = n->first[rows->columns.chunk];
+    for (uint32_t raw = RAW_ZONE; raw <= RAW_SELF; raw++) {
+        if (!(uses >> raw & 1)) continue;
+        uint64_t *const values = make_column(rows, raw);
+        for (uint32_t i = 0; i < rows->total; i++) {
+            const uint32_t at = first + i;
+            values[i] = raw == RAW_ZONE     ? at
+                        : raw == RAW_PARENT ? n->parents[at]
+                        : raw == RAW_DEPTH  ? n->depths[at]
+                                            : (uint64_t)n->self_ns[at];
+        }
+    }
+}
+
 // Launches come in runs: the last one's name is kept.
 static void make_labels(query_rows *rows, const ts_reader *reader)
 {
@@ -85,20 +102,25 @@ static void make_moments(query_rows *rows, const ts_reader *reader,
                                : RAW_NEVER;
 }
 
+#define NESTING \
+    (RAW_BIT(RAW_ZONE) | RAW_BIT(RAW_PARENT) | RAW_BIT(RAW_DEPTH) | \
+     RAW_BIT(RAW_SELF))
+
 // Room for what is made: `count` rows in each.
 static bool room_for(query_rows *rows, uint64_t uses, uint32_t count)
 {
-    static const uint64_t own =
-        RAW_BIT(RAW_END) | RAW_BIT(RAW_TRACK) | RAW_BIT(RAW_OPERATION) |
-        RAW_BIT(RAW_LABEL) | RAW_BIT(RAW_QUEUED_NS) | RAW_BIT(RAW_SUBMITTED_NS);
+    static const uint64_t own = RAW_BIT(RAW_END) | RAW_BIT(RAW_TRACK) |
+                                RAW_BIT(RAW_OPERATION) | RAW_BIT(RAW_LABEL) |
+                                RAW_BIT(RAW_QUEUED_NS) |
+                                RAW_BIT(RAW_SUBMITTED_NS) | NESTING;
     const bool grow = count > rows->made_room;
+    if (grow || !rows->made_room) rows->made_room = count ? count : 1;
     for (uint32_t raw = 0; raw < RAW_LIMIT; raw++) {
         if (!((uses & own) >> raw & 1) || (rows->made[raw] && !grow)) continue;
         free(rows->made[raw]);
-        rows->made[raw] = malloc((count ? count : 1) * sizeof(uint64_t));
+        rows->made[raw] = malloc(rows->made_room * sizeof(uint64_t));
         if (!rows->made[raw]) return false;
     }
-    if (grow) rows->made_room = count;
     return true;
 }
 
@@ -127,6 +149,7 @@ static bool fill(query *q, query_rows *rows, const query_chunk *chunk,
     if (uses & RAW_BIT(RAW_LABEL)) make_labels(rows, reader);
     if (uses & RAW_BIT(RAW_OPERATION))
         make_operations(rows, &q->files[chunk->file]);
+    if (uses & NESTING) make_nesting(rows, uses, q->files[chunk->file].nesting);
     if (uses & RAW_BIT(RAW_QUEUED_NS))
         make_moments(rows, reader, RAW_QUEUED_NS, TS_COLUMN_QUEUED);
     if (uses & RAW_BIT(RAW_SUBMITTED_NS))
@@ -142,6 +165,9 @@ int query_rows_load(query *q, query_rows *rows, const query_chunk *chunk,
     rows->order = NULL;
     rows->first_row = chunk->first_row;
     rows->columns_file = chunk->file;
+    const int nested =
+        uses & NESTING ? query_nesting_make(&q->files[chunk->file]) : SQLITE_OK;
+    if (nested != SQLITE_OK) return nested;
     const ts_result result =
         ts_reader_decode(reader, chunk->index, &rows->columns);
     if (result == TS_ERR_MEMORY) return SQLITE_NOMEM;

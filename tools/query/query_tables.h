@@ -34,6 +34,10 @@ enum {
     RAW_SUBMITTED_NS, // likewise
     RAW_COPY,         // `type` of copies; 0: it is none
     RAW_ELEMENT,      // `type` of collectives; 0: it is none
+    RAW_ZONE,         // number among the zones of the file
+    RAW_PARENT,       // the same of the zone around it, plus 1; 0: none
+    RAW_DEPTH,        // zones around it
+    RAW_SELF,         // duration less that of zones in it
     RAW_TEXT,         // nothing: see `texts`
     RAW_LIMIT
 };
@@ -160,11 +164,20 @@ typedef struct query_track {
     int64_t process, device, context, stream; // numbers; -1: none
 } query_track;
 
+// By number among the zones of a file.
+typedef struct query_nesting {
+    uint32_t *first; // of each chunk: zones before it
+    int64_t *self_ns;
+    uint32_t *parents; // plus 1
+    uint32_t *depths;
+} query_nesting;
+
 typedef struct query_file {
     const char *path;
     cli_trace trace;
     query_track *tracks; // in order of id
     size_t track_count;
+    query_nesting *nesting; // NULL: nobody asked
     size_t damage_said;
     int64_t process;     // of tracks that do not say theirs; -1: unknown
     int64_t *operations; // of each chunk: GPU operations before it
@@ -233,6 +246,9 @@ int query_declare(query *q, const char *text); // within xConnect
 // query's.
 ts_text query_demangled(query *q, ts_text name, bool brief);
 
+// Works out file->nesting. SQLITE_OK, _NOMEM or _INTERRUPT.
+int query_nesting_make(query_file *file);
+void query_nesting_close(query_file *file);
 // Between these two Ctrl-C ends what runs.
 void query_interrupts_begin(query *q);
 void query_interrupts_end(void);
