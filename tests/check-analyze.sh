@@ -65,6 +65,17 @@ for packed in "$data"/kineto/*.json.gz; do
     example $name
 done
 
+# Steps that are found without their marks are those that are marked.
+check "analyze: steps without marks are the same" sh -c '
+    cd $0 && sed s/ProfilerStep#/MyStep/g v100_nccl_22k_ops.json >bare.json &&
+        ../ts-import -o bare.sbt bare.json &&
+        for trace in v100_nccl_22k_ops bare; do
+            ../ts-analyze --json --only steps $trace.sbt |
+                grep -o "\"start_ns\": [0-9]*, \"duration_ns\": [0-9]*" \
+                    >$trace.steps
+        done && test -s bare.steps &&
+        diff v100_nccl_22k_ops.steps bare.steps' $folder
+
 name=dlrm_8ranks_v100
 mkdir -p $folder/ranks
 tar -xzf "$data/kineto/$name.tar.gz" -C $folder/ranks --strip-components 1

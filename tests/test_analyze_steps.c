@@ -74,6 +74,12 @@ static void a_turn_begins_where_the_pauses_are(void **state)
     assert_int_equal(5, p.count);
     assert_int_equal(2, p.starts[0]);
     period_close(&p);
+    // Far into what was found first, and then to both ends.
+    p = find("bcdeZabcdeZabcdeZabcdeZabcdeZabcde");
+    assert_int_equal(5, p.count);
+    assert_int_equal(4, p.starts[0]);
+    assert_int_equal(34, p.starts[5]);
+    period_close(&p);
 }
 
 static void what_does_not_repeat_is_no_loop(void **state)
@@ -90,6 +96,36 @@ static void what_does_not_repeat_is_no_loop(void **state)
         assert_int_equal(0, p.count);
         period_close(&p);
     }
+}
+
+// Whatever there is, turns are in order and within the sequence.
+static void random_sequences_have_turns_in_order(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000 };
+    uint32_t tokens[COUNT];
+    int64_t weights[COUNT];
+    uint64_t seed = 1;
+    size_t found = 0;
+    for (size_t turn = 0; turn < 300; turn++) {
+        const size_t count = 20 + turn * 3, length = 1 + turn % 23;
+        for (size_t i = 0; i < count; i++) {
+            seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            const bool odd = seed >> 60 == 0; // one in sixteen
+            tokens[i] = (uint32_t)(odd ? seed >> 33 : i % length * 7) % 29;
+            weights[i] = (int64_t)(seed >> 40 & 63);
+        }
+        period p;
+        assert_true(
+            period_find(&p, tokens, turn % 3 ? weights : NULL, count, 29));
+        for (size_t i = 0; i < p.count; i++) {
+            assert_true(p.starts[i] < p.starts[i + 1]);
+            assert_true(p.starts[i + 1] <= count);
+        }
+        found += p.count > 0;
+        period_close(&p);
+    }
+    assert_true(found > 200);
 }
 
 /* ---- Steps --------------------------------------------------------------- */
@@ -113,7 +149,7 @@ static void make_steps(made *m, bool mark)
         made_launch(m, S0, "b", at + 110, at + 200, at + 400 + longer);
         made_launch(m, S0, "c", at + 120, at + 400 + longer, at + 430 + longer);
         at += 1000 + longer;
-        char name[24];
+        char name[32];
         snprintf(name, sizeof name, "ProfilerStep#%d", i);
         if (mark) made_zone(m, HOST, name, begin + 80, at);
     }
@@ -198,6 +234,7 @@ int main(void)
         cmocka_unit_test(turns_may_differ_a_little),
         cmocka_unit_test(a_turn_begins_where_the_pauses_are),
         cmocka_unit_test(what_does_not_repeat_is_no_loop),
+        cmocka_unit_test(random_sequences_have_turns_in_order),
         cmocka_unit_test(steps_are_found_and_slow_ones_explained),
         cmocka_unit_test(marked_steps_are_taken_as_they_are),
         cmocka_unit_test(a_trace_without_a_loop_has_no_steps),

@@ -105,10 +105,10 @@ static void put_steps(const steps_ask *a, bool slow)
         { "number", "number", REPORT_COUNT },
         { "start_ns", "start", REPORT_TIME },
         { "duration_ns", "length", REPORT_NS },
+        { "note", "note", REPORT_TEXT },
         { "change", "of median", REPORT_SHARE },
         { "busy", "busy", REPORT_SHARE },
-        { "operations", "operations", REPORT_COUNT },
-        { "note", "note", REPORT_TEXT }
+        { "operations", "operations", REPORT_COUNT }
     };
     const steps_result *const r = &a->r;
     report_table *const t =
@@ -125,6 +125,7 @@ static void put_steps(const steps_ask *a, bool slow)
         const report_value row[] = { report_count(i + 1),
                                      report_time(s->start_ns),
                                      report_ns(length_of(s)),
+                                     report_text(note),
                                      report_share(length_of(s), r->median_ns),
                                      report_share(s->busy_ns, length_of(s)),
                                      report_count(s->operations),

@@ -171,24 +171,14 @@ static void trim_turns(period *p, size_t *likes)
     memmove(likes, likes + first, p->count * sizeof *likes);
 }
 
-static bool take_turns(const period_search *s, const period_gram *g, period *p)
+// Leaves the turns that are like a given one; none, if too few are.
+static void judge_turns(const period_search *s, period *p, size_t middle)
 {
-    const size_t length = distance_of(s, g);
-    size_t *const starts = malloc((g->count + 1) * sizeof *starts);
-    size_t *const likes = s->distances; // from here on
-    if (!starts) return false;
-    memcpy(starts, s->places + g->first, g->count * sizeof *starts);
-    const size_t end = last_end(s, starts[g->count - 1], length);
-    starts[g->count] = end;
-    free(p->starts);
-    p->starts = starts;
-    p->count = end ? g->count : g->count - 1;
-    p->length = length;
-    const size_t middle = (g->count - 1) / 2;
-    const size_t from = starts[middle], to = starts[middle + 1];
+    const size_t from = p->starts[middle], to = p->starts[middle + 1];
+    size_t *const likes = s->distances;
     count_tokens(s, from, to, s->want, 1);
     for (size_t i = 0; i < p->count; i++)
-        likes[i] = likeness_of(s, starts[i], starts[i + 1], from, to);
+        likes[i] = likeness_of(s, p->starts[i], p->starts[i + 1], from, to);
     count_tokens(s, from, to, s->want, -1);
     trim_turns(p, likes);
     if (p->count) {
@@ -199,6 +189,21 @@ static bool take_turns(const period_search *s, const period_gram *g, period *p)
             p->count = 0;
     }
     if (p->count < PERIOD_LEAST) p->count = 0;
+}
+
+static bool take_turns(const period_search *s, const period_gram *g, period *p)
+{
+    const size_t length = distance_of(s, g);
+    size_t *const starts = malloc((g->count + 1) * sizeof *starts);
+    if (!starts) return false;
+    memcpy(starts, s->places + g->first, g->count * sizeof *starts);
+    const size_t end = last_end(s, starts[g->count - 1], length);
+    starts[g->count] = end;
+    free(p->starts);
+    p->starts = starts;
+    p->count = end ? g->count : g->count - 1;
+    p->length = length;
+    judge_turns(s, p, (g->count - 1) / 2);
     return true;
 }
 
@@ -262,6 +267,64 @@ static bool begin_well(period_search *s, period *p)
     return ok;
 }
 
+// How far into its turns the sequence pauses most, where they agree on what
+// comes there.
+static size_t best_shift(const period_search *s, const period *p)
+{
+    const size_t *const middle = &p->starts[p->count / 2];
+    size_t best = 0;
+    int64_t most = -1;
+    for (size_t d = 0; d < middle[1] - middle[0]; d++) {
+        size_t all = 0, same = 0;
+        int64_t weight = 0;
+        for (size_t i = 0; i <= p->count; i++) {
+            const size_t place = p->starts[i] + d;
+            if (place >= s->count) break;
+            all++;
+            if (s->tokens[place] != s->tokens[middle[0] + d]) continue;
+            same++;
+            weight += s->weights[place];
+        }
+        if (same * 5 < all * 4 || weight <= most) continue;
+        most = weight;
+        best = d;
+    }
+    return best;
+}
+
+// Lays the turns anew, so that they begin where the pauses are, and as far to
+// both ends as they go.
+static bool shift_turns(const period_search *s, period *p)
+{
+    const size_t shift = best_shift(s, p), length = p->length;
+    const size_t room = p->count + s->count / length + 4;
+    size_t *const starts = malloc(room * sizeof *starts);
+    size_t count = 0;
+    if (!starts) return false;
+    size_t first = p->starts[0] + shift;
+    while (first >= length) // those before, from the last one
+        first -= length;
+    if (first * 10 >= length * 9) starts[count++] = 0;
+    for (; first < p->starts[0] + shift; first += length)
+        starts[count++] = first;
+    const size_t middle = count + p->count / 2;
+    for (size_t i = 0; i <= p->count; i++)
+        if (p->starts[i] + shift < s->count)
+            starts[count++] = p->starts[i] + shift;
+    while (s->count - starts[count - 1] >= length + length / 5) {
+        starts[count] = starts[count - 1] + length;
+        count++;
+    }
+    const size_t end = last_end(s, starts[count - 1], length);
+    starts[count] = end;
+    period laid = { end ? count : count - 1, starts, length, 0 };
+    if (middle < laid.count) judge_turns(s, &laid, middle);
+    const bool better = middle < count && laid.count >= p->count;
+    period_close(better ? p : &laid);
+    if (better) *p = laid;
+    return true;
+}
+
 static bool search(period_search *s, period *p)
 {
     for (size_t width = WIDTH_MOST; width && !p->count; width /= 2) {
@@ -275,7 +338,8 @@ static bool search(period_search *s, period *p)
             if (!take_turns(s, g, p)) return false;
         }
     }
-    return !p->count || begin_well(s, p);
+    return !p->count ||
+           (begin_well(s, p) && (!s->weights || shift_turns(s, p)));
 }
 
 bool period_find(period *p, const uint32_t *tokens, const int64_t *weights,

@@ -26,7 +26,8 @@ enum { PERIOD_LEAST = 3 }; // turns
     of the sequence, are about as long as each other (within a fifth) and hold
     much the same (four fifths). What comes before and after does not matter.
     A turn begins where `weights` of its first token are largest in sum, which
-    may be the pauses before the tokens (NULL: at the first chance).
+    may be the pauses before the tokens (NULL: at the first chance). Turns are
+    laid as far to both ends as they go.
 
     Tokens are below `token_limit`. Time: count * log(count).
     False without memory. Close it in any case.

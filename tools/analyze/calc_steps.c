@@ -63,7 +63,8 @@ static bool take_marked(steps_walk *w)
     return true;
 }
 
-// The work of the stream: names, the pauses before, and which it is.
+// The work of the stream: names, how long the device idled before, and which
+// operations they are.
 typedef struct steps_sequence {
     uint32_t *tokens, *operations;
     int64_t *pauses;
@@ -73,21 +74,24 @@ typedef struct steps_sequence {
 static bool make_sequence(const steps_walk *w, steps_sequence *q)
 {
     const size_t room = w->names->op_count + 1;
-    int64_t end = 0;
     ts_operation op;
+    ts_gap gap = { 0 };
+    size_t next = 0;
     q->tokens = malloc(room * sizeof *q->tokens);
     q->operations = malloc(room * sizeof *q->operations);
     q->pauses = malloc(room * sizeof *q->pauses);
     if (!q->tokens || !q->operations || !q->pauses) return false;
+    bool more = ts_timeline_gap(w->timeline, w->device, next, &gap);
     for (uint32_t i = 0; ts_replay_operation(w->replay, i, &op); i++) {
         if (op.track != w->r->stream || op.file != w->r->file ||
             !names_works(op.kind))
             continue;
-        const int64_t pause = op.recorded_start_ns - end;
+        while (more && gap.operation < i) // both are in order of time
+            more = ts_timeline_gap(w->timeline, w->device, ++next, &gap);
         q->tokens[q->count] = w->names->of[i];
         q->operations[q->count] = i;
-        q->pauses[q->count++] = end && pause > 0 ? pause : 0;
-        end = op.recorded_end_ns;
+        q->pauses[q->count++] =
+            more && gap.operation == i ? gap.end_ns - gap.start_ns : 0;
     }
     return true;
 }
