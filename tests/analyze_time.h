@@ -37,8 +37,9 @@ static inline void made_begin(made *m, uint64_t realtime_ns)
     strcpy(m->path, "/tmp/ts_analyze_XXXXXX");
     const int fd = mkstemp(m->path);
     assert_true(fd >= 0 && !close(fd));
-    const ts_writer_desc desc = { .path = m->path,
-                                  .start_realtime_ns = realtime_ns };
+    ts_writer_desc desc = { .path = m->path, .start_realtime_ns = realtime_ns };
+    // No two are of one session: several may be looked at together.
+    memcpy(desc.session, m->path + strlen(m->path) - 16, 16);
     assert_int_equal(TS_OK, ts_writer_open(&m->w, &desc));
     const ts_track_entry tracks[] = {
         { .type = TS_TRACK_PROCESS },
