@@ -66,3 +66,11 @@ different_operations 0' $folder/event_sync_multi_stream.sbt
 check "replay: dependent launches begin early" \
     sh -ec "$says" "" $folder/b200.json 'overlaps 74
 different_operations 0' $folder/b200_eager_pdl.sbt
+check "replay: docs/replay.md shows what the tools print" sh -ec '
+    root=$PWD
+    mkdir -p $0/docs
+    cp "$1"/b200_eager_pdl.json.gz "$1"/dlrm_8ranks_v100.tar.gz $0/docs
+    cd $0/docs
+    rm -rf *.sbt dlrm
+    PATH=$root/build:$PATH
+    node $root/tests/console.mjs $root/docs/replay.md' $folder "$data/kineto"
