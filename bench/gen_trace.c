@@ -4,8 +4,8 @@
         gen_trace KIND COUNT PATH
 
     KIND: zones (short ones, three deep), kernels (on 1,000 streams), graphN
-    (kernels with events between N streams), callsN (with their calls), big (zones and kernels; COUNT is
-    the size of the file in MB).
+    (kernels with events between N streams), callsN (with their calls), big
+    (zones and kernels; COUNT is the size of the file in MB).
 */
 #include "bench/workload.h"
 
