@@ -195,6 +195,24 @@ static void copies_are_summed_by_kind_memory_and_size(void **state)
     close_scene(&x);
 }
 
+static void sizes_that_no_memory_has_add_up_to_the_most(void **state)
+{
+    (void)state;
+    scene x = { .s = story_begin() };
+    put_copy(&x.s, 0, 100, 1, UINT64_MAX - 1, 0);
+    put_copy(&x.s, 100, 110, 1, 5000, 0);
+    open_scene(&x, false);
+    report *const r = report_open();
+    copies c;
+    assert_true(copies_open(&c, &x.job, true));
+    assert_true(UINT64_MAX == c.kinds.rows[0].sum.bytes);
+    assert_true(INT64_MAX == report_bytes(UINT64_MAX).number);
+    copies_close(&c);
+    assert_true(analyze_ask(&x.job, "summary,copies", r));
+    report_close(r);
+    close_scene(&x);
+}
+
 /* ---- Calls --------------------------------------------------------------- */
 
 static void put_call(story *s, uint32_t thread, int64_t start, int64_t end,
@@ -299,6 +317,7 @@ int main(void)
         cmocka_unit_test(instances_of_templates_can_be_one),
         cmocka_unit_test(quantiles_are_exact),
         cmocka_unit_test(copies_are_summed_by_kind_memory_and_size),
+        cmocka_unit_test(sizes_that_no_memory_has_add_up_to_the_most),
         cmocka_unit_test(calls_are_summed_by_function_thread_and_result),
         cmocka_unit_test(functions_that_may_block_are_told_by_name),
         cmocka_unit_test(zones_have_inclusive_exclusive_and_device_time),

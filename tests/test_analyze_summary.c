@@ -147,6 +147,12 @@ static void losses_lower_every_trust(void **state)
     assert_non_null(strstr(r->losses->text.text, "12 records were lost"));
     for (const report_section *s = r->sections; s; s = s->next)
         assert_int_equal(REPORT_MEDIUM, s->confidence);
+    const report_table *const t = r->sections->tables;
+    assert_string_equal("losses", t->key);
+    assert_int_equal(1, t->row_count);
+    assert_string_equal("stream 1 on GPU 0", t->values[0].text.text);
+    assert_int_equal(12, t->values[2].number);
+    assert_int_equal(30, t->values[4].number);
     report_close(r);
     close_scene(&x);
 }

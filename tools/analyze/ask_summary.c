@@ -1,6 +1,7 @@
 /*
     ask_summary.c - what was this run, in one look?
 */
+#include "tools/analyze/ask_summary.h"
 #include "tools/analyze/ask_time.h"
 #include "tools/analyze/calc_copies.h"
 #include "tools/analyze/calc_kernels.h"
@@ -342,6 +343,7 @@ static bool ask(analyze_job *job, report *r)
             answer(&a);
             put_trust(&a);
             put_figures(&a);
+            summary_losses(job, a.s);
             put_devices(&a);
             put_chart(&a);
             put_idle(&a);
@@ -353,6 +355,7 @@ static bool ask(analyze_job *job, report *r)
         copies_close(&a.c);
     } else {
         host_only(job, a.s);
+        summary_losses(job, a.s);
     }
     summary_close(&a.f);
     return ok;

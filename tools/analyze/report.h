@@ -41,9 +41,14 @@ static inline report_value report_number(report_unit unit, int64_t number,
     const report_value value = { unit, false, number, of, { NULL, 0 } };
     return value;
 }
+// Sizes of a trace may be any: more than an integer holds is that much.
+static inline int64_t report_clip(uint64_t value)
+{
+    return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
 static inline report_value report_count(uint64_t count)
 {
-    return report_number(REPORT_COUNT, (int64_t)count, 0);
+    return report_number(REPORT_COUNT, report_clip(count), 0);
 }
 static inline report_value report_ns(int64_t ns)
 {
@@ -55,7 +60,7 @@ static inline report_value report_time(int64_t ns)
 }
 static inline report_value report_bytes(uint64_t size)
 {
-    return report_number(REPORT_BYTES, (int64_t)size, 0);
+    return report_number(REPORT_BYTES, report_clip(size), 0);
 }
 // Of nothing it is unknown, and so are the next three.
 static inline report_value report_share(int64_t part, int64_t whole)
@@ -64,7 +69,7 @@ static inline report_value report_share(int64_t part, int64_t whole)
 }
 static inline report_value report_rate(uint64_t bytes, int64_t ns)
 {
-    return report_number(REPORT_RATE, (int64_t)bytes, ns);
+    return report_number(REPORT_RATE, report_clip(bytes), ns);
 }
 static inline report_value report_factor(int64_t number, int64_t of)
 {
@@ -72,7 +77,7 @@ static inline report_value report_factor(int64_t number, int64_t of)
 }
 static inline report_value report_flops(uint64_t operations, int64_t ns)
 {
-    return report_number(REPORT_FLOPS, (int64_t)operations, ns);
+    return report_number(REPORT_FLOPS, report_clip(operations), ns);
 }
 static inline report_value report_text(ts_text text)
 {

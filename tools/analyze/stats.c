@@ -101,6 +101,12 @@ int64_t stats_sum(int64_t a, int64_t b)
     return sum;
 }
 
+static uint64_t add_bytes(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
 void stats_add(stats_group *g, int64_t start_ns, int64_t duration_ns,
                uint64_t bytes)
 {
@@ -113,7 +119,7 @@ void stats_add(stats_group *g, int64_t start_ns, int64_t duration_ns,
     if (!g->count || start_ns < g->first_ns) g->first_ns = start_ns;
     if (!g->count || start_ns > g->last_ns) g->last_ns = start_ns;
     g->total_ns = stats_sum(g->total_ns, duration_ns);
-    g->bytes += bytes;
+    g->bytes = add_bytes(g->bytes, bytes);
     g->count++;
 }
 
@@ -132,7 +138,7 @@ void stats_join(stats_group *to, const stats_group *from)
         to->first_ns = from->first_ns;
     if (!to->count || from->last_ns > to->last_ns) to->last_ns = from->last_ns;
     to->total_ns = stats_sum(to->total_ns, from->total_ns);
-    to->bytes += from->bytes;
+    to->bytes = add_bytes(to->bytes, from->bytes);
     to->count += from->count;
 }
 
