@@ -274,14 +274,32 @@ static void put_table(const report_table *t, uint64_t top, uint32_t width)
 
 /* ---- Findings ------------------------------------------------------------ */
 
+// What a stream in memory has got, wrapped; frees it.
+static void put_gathered(FILE *out, char **text, size_t *size, uint32_t first,
+                         uint32_t width)
+{
+    if (fclose(out) == 0) {
+        const ts_text all = { *text, *size };
+        printf("%*s", (int)first, "");
+        put_wrapped(all, 6, first, width);
+    }
+    free(*text);
+}
+
 static void put_finding(const report_finding *f, uint32_t width)
 {
-    printf("\n  [%s] %s: %s", report_severity_name(f->severity), f->id,
-           f->title);
-    if (f->has_gain)
-        printf("; gain %s (%s)", cli_time(f->gain_ns).s,
-               report_words(report_share(f->gain_ns, f->of_ns)).s);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
     putchar('\n');
+    if (out) {
+        fprintf(out, "[%s] %s", report_severity_name(f->severity), f->id);
+        if (f->has_gain)
+            fprintf(out, ", gain %s (%s)", cli_time(f->gain_ns).s,
+                    report_words(report_share(f->gain_ns, f->of_ns)).s);
+        fprintf(out, ": %s", f->title);
+        put_gathered(out, &text, &size, 2, width);
+    }
     const struct {
         const char *label;
         ts_text text;
@@ -292,13 +310,15 @@ static void put_finding(const report_finding *f, uint32_t width)
         put_wrapped(parts[i].text, 4, 4 + (uint32_t)strlen(parts[i].label),
                     width);
     }
-    printf("    confidence %s", report_confidence_name(f->confidence));
+    out = open_memstream(&text, &size);
+    if (!out) return;
+    fprintf(out, "Confidence %s", report_confidence_name(f->confidence));
     const cli_text at = where(&f->evidence, false);
-    if (*at.s) printf("; at %s", at.s);
+    if (*at.s) fprintf(out, "; at %s", at.s);
     for (size_t i = 0; i < f->limit_count; i++)
-        printf("; --set %s=%s", f->limits[i].key,
-               report_words(f->limits[i].value).s);
-    putchar('\n');
+        fprintf(out, "%s%s=%s", i ? ", " : "; thresholds ", f->limits[i].key,
+                report_words(f->limits[i].value).s);
+    put_gathered(out, &text, &size, 4, width);
 }
 
 /* ---- Sections ------------------------------------------------------------ */
