@@ -81,9 +81,10 @@ static void answer(const patterns_ask *a)
         return;
     }
     report_answer(
-        a->s, "%s of the %s kernels below %s come in %s sequences that repeat.",
+        a->s, "%s of the %s kernels below %s come in %s sequence%s.",
         report_words(report_share((int64_t)r->covered, (int64_t)r->small)).s,
-        cli_count(r->small).s, small.s, cli_count(r->count).s);
+        cli_count(r->small).s, small.s, cli_count(r->count).s,
+        r->count == 1 ? " that repeats" : "s that repeat");
     for (size_t i = 0; i < a->modelled; i++)
         if (a->fused[i].known &&
             (best == SIZE_MAX || gain_of(a, i) > gain_of(a, best)))
@@ -102,9 +103,11 @@ static void answer(const patterns_ask *a)
             report_words(
                 report_share(gain_of(a, best), s->end_ns - s->start_ns))
                 .s);
-    } else {
+    } else if (gain_of(a, best) > 0) {
         report_answer(a->s, "Fusing one of them would save %s at most.",
                       cli_time(gain_of(a, best)).s);
+    } else {
+        report_answer(a->s, "Fusing one of them would gain nothing.");
     }
 }
 
