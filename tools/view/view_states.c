@@ -58,6 +58,16 @@ void view_states_stream(const view_states *s, size_t stream, view_shares *cells,
     }
 }
 
+uint32_t view_states_queue(const view_states *s, size_t device, uint32_t part,
+                           uint32_t parts)
+{
+    const int64_t range = s->v->to_ns - s->v->from_ns;
+    // In two steps, since range * part might overflow.
+    const int64_t at = range / (2 * parts) * (2 * part + 1) +
+                       range % (2 * parts) * (2 * part + 1) / (2 * parts);
+    return ts_timeline_queue(s->timeline, device, s->v->from_ns + at);
+}
+
 /* ---- Gaps --------------------------------------------------------------- */
 
 static int longer_first(const void *left, const void *right)

@@ -49,6 +49,10 @@ void view_states_stream(const view_states *s, size_t stream, view_shares *cells,
 // Whether --tracks lets a track be shown.
 bool view_states_wants(const view_states *s, const ts_lane *lane);
 
+// Operations issued and not begun in the middle of a part of the range.
+uint32_t view_states_queue(const view_states *s, size_t device, uint32_t part,
+                           uint32_t parts);
+
 void view_states_draw(view_states *s);
 // Prints what is in the line, and clears it.
 void view_states_print_line(view_states *s);

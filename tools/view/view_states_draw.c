@@ -54,6 +54,25 @@ static void print_busy_row(view_states *s, const view_shares *cells)
             put_level(s, s->d.gutter + c, cells[c].busy_ns, style);
 }
 
+// How many operations wait in queues, as a share of the most that ever did.
+static void print_queue_row(view_states *s, size_t device)
+{
+    const view_style style = { .fg = 180 };
+    const uint32_t most = ts_timeline_device(s->timeline, device)->queue_max;
+    const uint32_t columns = s->d.rows.columns;
+    view_put_string(&s->d.line, 1, s->d.gutter - 1, "queue", view_plain);
+    for (uint32_t c = 0; c < columns && most; c++) {
+        const uint64_t depth = view_states_queue(s, device, c, columns);
+        const uint64_t level = (depth * 8 + most - 1) / most;
+        if (depth)
+            view_put_code(&s->d.line, s->d.gutter + c,
+                          s->d.set->levels[level < 8 ? level : 8], style);
+    }
+    if (most)
+        view_put_string(&s->d.line, s->d.gutter + columns + 1, s->d.line.width,
+                        cli_format("<= %s", cli_count(most).s).s, view_faint);
+}
+
 static void print_idle_row(view_states *s, const view_shares *cells)
 {
     view_put_string(&s->d.line, 1, s->d.gutter - 1, "idle for", view_plain);
@@ -155,6 +174,8 @@ static uint64_t print_rows(view_states *s, size_t device, uint64_t *shown,
     print_busy_row(s, cells);
     view_states_print_line(s);
     print_idle_row(s, cells);
+    view_states_print_line(s);
+    print_queue_row(s, device);
     view_states_print_line(s);
     for (size_t i = 0; ts_replay_lane(s->replay, i, &lane); i++) {
         if (lane.device != own.track || lane.file != own.file ||
