@@ -96,6 +96,12 @@ static void instances_of_a_template_collapse_to_one(void **state)
     expect_collapsed("f<&g::operator->>(int)", "f<...>");
     expect_collapsed("gemm_128x64_nt", "gemm_128x64_nt");
     expect_collapsed("a < b", "a < b");
+    expect_collapsed("std::enable_if<(((8)>(0)))&&a<b>::c, void>::type "
+                     "ns::f<c10::Half, 8>(int, char)",
+                     "ns::f<...>");
+    expect_collapsed("unsigned int f<int>(int)", "f<...>");
+    expect_collapsed("a::operator unsigned int() const",
+                     "a::operator unsigned int");
     expect_collapsed("", "");
     expect_collapsed("((((", "((((");
 }
@@ -114,10 +120,37 @@ static void brief_names_say_what_not_where_from(void **state)
                  "f<4, g<float> >");
     expect_brief("a::(anonymous namespace)::f(int, char)", "f");
     expect_brief("ns::type::operator()(int) const", "type::operator() const");
+    expect_brief("std::enable_if<(((8)>(0)))&&a<b>::c, void>::type "
+                 "ns::f<c10::Half, 8>(int, char)",
+                 "f<Half, 8>");
     expect_brief("PyTorch Profiler (0)", "PyTorch Profiler (0)");
     expect_brief("aten::copy_", "copy_");
     expect_brief("::", "");
     expect_brief("a<<<<b", "a<<<<b");
+}
+
+// Each bracket that nothing closes would be looked for to the end.
+static void brackets_without_end_take_no_time(void **state)
+{
+    (void)state;
+    enum { SIZE = 60000 };
+    static const char signs[] = "<([{>";
+    char *const name = malloc(SIZE + 1);
+    for (size_t i = 0; i < sizeof signs - 1; i++) {
+        memset(name, signs[i], SIZE);
+        memcpy(name, "f ", 2);
+        name[SIZE] = 0;
+        char *const a = cli_collapse_name(name, SIZE);
+        char *const b = cli_brief_name(name, SIZE);
+        assert_true(a && b);
+        free(a);
+        free(b);
+    }
+    // Zero bytes are no brackets.
+    char *const zero = cli_brief_name("a\0::b", 5);
+    assert_int_equal('b', *zero);
+    free(zero);
+    free(name);
 }
 
 int main(void)
@@ -129,6 +162,7 @@ int main(void)
         cmocka_unit_test(a_name_that_stands_for_terabytes_is_given_up),
         cmocka_unit_test(instances_of_a_template_collapse_to_one),
         cmocka_unit_test(brief_names_say_what_not_where_from),
+        cmocka_unit_test(brackets_without_end_take_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

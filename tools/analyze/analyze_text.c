@@ -265,7 +265,9 @@ static void put_table(const report_table *t, uint64_t top, uint32_t width)
     if (l.rows < t->all)
         printf(" (%s of %s)", cli_count(l.rows).s, cli_count(t->all).s);
     if (l.columns < t->column_count)
-        printf(" (%zu columns do not fit)", t->column_count - l.columns);
+        printf(l.columns + 1 == t->column_count ? " (%zu column does not fit)"
+                                                : " (%zu columns do not fit)",
+               t->column_count - l.columns);
     putchar('\n');
     put_head(t, &l);
     for (size_t r = 0; r < l.rows; r++)

@@ -105,13 +105,17 @@ static void put_config(kernels_ask *a, report_table *t, const stats_row *r)
     const bool known = occupancy_device(analyze_reader(a->job, r->sum.file),
                                         kernels_device(&r->sum), &limits) &&
                        occupancy_of(&limits, l, &o);
+    // Of a kernel whose launch was not recorded only the name is known.
+    const bool recorded = l->block[0];
     if (known) judge(a, &r->sum, &o);
     const report_value row[] = {
         report_text(analyze_name(
             a->job,
             ts_reader_name(analyze_reader(a->job, r->sum.file), l->name))),
-        report_text(shape(a->job, l->grid)),
-        report_text(shape(a->job, l->block)),
+        recorded ? report_text(shape(a->job, l->grid))
+                 : report_unknown(REPORT_TEXT),
+        recorded ? report_text(shape(a->job, l->block))
+                 : report_unknown(REPORT_TEXT),
         known ? report_share((int64_t)o.warps, (int64_t)o.warps_most)
               : report_unknown(REPORT_SHARE),
         known ? report_string(occupancy_limiter_name(o.limiter))
@@ -123,9 +127,10 @@ static void put_config(kernels_ask *a, report_table *t, const stats_row *r)
         report_ns(r->sum.total_ns),
         report_ns(r->sum.total_ns / (int64_t)r->sum.count),
         known ? tail_of(&o) : report_unknown(REPORT_SHARE),
-        report_count(l->registers),
-        report_bytes((uint64_t)l->static_shared + l->dynamic_shared),
-        report_bytes(l->local),
+        recorded ? report_count(l->registers) : report_unknown(REPORT_COUNT),
+        recorded ? report_bytes((uint64_t)l->static_shared + l->dynamic_shared)
+                 : report_unknown(REPORT_BYTES),
+        recorded ? report_bytes(l->local) : report_unknown(REPORT_BYTES),
     };
     const report_evidence e = stats_longest(a->job, &r->sum);
     report_row(t, row, &e);
