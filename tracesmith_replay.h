@@ -1010,7 +1010,7 @@ typedef struct ts_timeline ts_timeline;
     `replayed` for those that ran. *timeline is NULL on failure.
     Causes go by the edges of the record, whatever a model changed.
 
-    Memory:  about 80 bytes for each operation, 16 for each call.
+    Memory:  about 65 bytes for each operation.
     Errors:  TS_ERR_NOT_FOUND (there is no such operation), TS_ERR_STATE
              (`replayed`, but there was no run), TS_ERR_USAGE (to not after
              from), TS_ERR_CORRUPT (parts do not add up: a bug),
@@ -1098,6 +1098,9 @@ typedef struct ts_stays {
     const ts_timeline *timeline; // private, as all of it
     size_t at, end;
     int64_t now_ns, busy_ns, wait_ns;
+    int64_t begin_ns, finish_ns, issue_ns; // of the next operation
+    uint32_t next_op;
+    uint8_t next_kind;
     uint32_t runs, waits;
     bool more, kept;
     ts_stay next;
@@ -13789,15 +13792,6 @@ typedef struct ts__tl_root {
     bool inferred, known;
 } ts__tl_root;
 
-// An operation in its stream. issue_ns: of as many operations as come before
-// it the latest was issued then; its own, but for records that overtake.
-typedef struct ts__tl_item {
-    int64_t begin_ns, finish_ns, issue_ns;
-    uint32_t node; // the operation; of event waits with an end, that end
-    uint8_t kind;
-    bool begin_held, end_held; // by something else than call and stream
-} ts__tl_item;
-
 // A time that a thread was held up. Those of a thread and sort do not meet.
 typedef struct ts__tl_block {
     int64_t start_ns, end_ns;
@@ -13807,6 +13801,8 @@ typedef struct ts__tl_block {
 } ts__tl_block;
 
 enum { TS__BLOCK_SYNC, TS__BLOCK_QUEUE, TS__BLOCKS };
+// What is held by something else than its call and its stream.
+enum { TS__TL_BEGIN_HELD = 64, TS__TL_END_HELD = 128 };
 enum { TS__HELD_SYNC = 1, TS__HELD_QUEUE = 2, TS__HELD_GUESS = 4 };
 
 struct ts_timeline {
@@ -13825,7 +13821,11 @@ struct ts_timeline {
     ts__rvec by_device;     // the same, sorted by device
     ts__rvec issues;        // int64_t, sorted for each device
     ts__rvec by_lane;       // uint32_t: the same, sorted by lane
-    ts__rvec lane_issues;   // int64_t, sorted for each lane
+    ts__rvec lane_issues;   // int64_t, sorted for each lane: of as many
+                            // operations as come before one the latest was
+                            // issued then; its own, but for records that
+                            // overtake
+    ts__rvec lane_kinds;    // uint8_t, likewise: kind and TS__TL_...
     ts__rvec lane_first;    // uint32_t of each lane, and one more
     ts__rvec devices;       // ts__tl_device
     ts__rvec gaps;          // ts_gap, by device
@@ -14312,28 +14312,14 @@ static bool ts__tl_is_held(const ts_timeline *t, uint32_t node)
            edge != TS_EDGE_STREAM_ORDER;
 }
 
-static ts__tl_item ts__tl_item_of(const ts_timeline *t, uint32_t op)
+static uint8_t ts__tl_kind_of(const ts_timeline *t, uint32_t op)
 {
-    ts__tl_item item = { ts__tl_begin(t, op),
-                         ts__tl_finish(t, op),
-                         ts__tl_issue(t, op),
-                         op,
-                         ts__replay_op(t->replay, op)->kind,
-                         ts__tl_is_held(t, op),
-                         false };
-    if (item.kind == TS_EVENT_EVENT_WAIT) {
-        item.node = ts__replay_end_node(t->replay, op);
-        item.end_held = item.node != op && ts__tl_is_held(t, item.node);
-    }
-    return item;
-}
-
-// The item at a place of the lists by lane.
-static ts__tl_item ts__tl_item_at(const ts_timeline *t, size_t at)
-{
-    ts__tl_item item = ts__tl_item_of(t, ts__tl_u32(&t->by_lane)[at]);
-    item.issue_ns = ts__tl_i64(&t->lane_issues)[at];
-    return item;
+    uint8_t kind = ts__replay_op(t->replay, op)->kind;
+    const bool waits = kind == TS_EVENT_EVENT_WAIT;
+    const uint32_t end = waits ? ts__replay_end_node(t->replay, op) : op;
+    if (ts__tl_is_held(t, op)) kind |= TS__TL_BEGIN_HELD;
+    if (end != op && ts__tl_is_held(t, end)) kind |= TS__TL_END_HELD;
+    return kind;
 }
 
 // Turns numbers of each of `count` into where each begins, at the end of its
@@ -14354,6 +14340,7 @@ static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
     if (!ts__rvec_reserve(a, &t->by_device, sizeof(uint32_t), ops) ||
         !ts__rvec_reserve(a, &t->by_lane, sizeof(uint32_t), ops) ||
         !ts__rvec_reserve(a, &t->lane_issues, sizeof(int64_t), ops) ||
+        !ts__rvec_reserve(a, &t->lane_kinds, sizeof(uint8_t), ops) ||
         !ts__rvec_fill(a, device_first, sizeof(uint32_t), devices + 1, 0) ||
         !ts__rvec_fill(a, &t->lane_first, sizeof(uint32_t), r->lanes.count + 1,
                        0))
@@ -14374,6 +14361,7 @@ static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
         const uint32_t at = --by_lane[lane];
         ((uint32_t *)t->by_lane.data)[at] = op;
         ((int64_t *)t->lane_issues.data)[at] = ts__tl_issue(t, op);
+        ((uint8_t *)t->lane_kinds.data)[at] = ts__tl_kind_of(t, op);
         ((uint32_t *)t->by_device.data)[--by_device[device]] = op;
     }
     t->by_lane.count = t->lane_issues.count = t->by_device.count = ops;
@@ -14963,13 +14951,14 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     const ts_allocator a = timeline->allocator;
     for (size_t i = 0; i < timeline->devices.count; i++)
         ts__rvec_close(&a, &ts__tl_device_at(timeline, i)->concurrency);
-    ts__rvec *const vecs[] = {
-        &timeline->begin,      &timeline->finish,    &timeline->bonds,
-        &timeline->roots,      &timeline->held,      &timeline->order,
-        &timeline->by_device,  &timeline->issues,    &timeline->by_lane,
-        &timeline->lane_first, &timeline->devices,   &timeline->gaps,
-        &timeline->blocks[0],  &timeline->blocks[1], &timeline->lane_issues
-    };
+    ts__rvec *const vecs[] = { &timeline->begin,       &timeline->finish,
+                               &timeline->bonds,       &timeline->roots,
+                               &timeline->held,        &timeline->order,
+                               &timeline->by_device,   &timeline->issues,
+                               &timeline->by_lane,     &timeline->lane_first,
+                               &timeline->devices,     &timeline->gaps,
+                               &timeline->blocks[0],   &timeline->blocks[1],
+                               &timeline->lane_issues, &timeline->lane_kinds };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, timeline, sizeof *timeline, 0);
@@ -15078,6 +15067,24 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
 
 /* ---- 9.59 Timeline: states of a stream ----------------------------------- */
 
+// The operations of a stream lie anywhere: those to come are fetched ahead.
+static void ts__stays_load(ts_stays *s)
+{
+    const ts_timeline *const t = s->timeline;
+    const uint32_t *const ops = ts__tl_u32(&t->by_lane);
+    if (s->at >= s->end) return;
+    if (s->at + 8 < s->end) {
+        const uint32_t ahead = ops[s->at + 8];
+        __builtin_prefetch(&ts__replay_time(t->replay)[ahead]);
+        __builtin_prefetch(&ts__replay_duration(t->replay)[ahead]);
+    }
+    s->next_op = ops[s->at];
+    s->begin_ns = ts__tl_begin(t, s->next_op);
+    s->finish_ns = ts__tl_finish(t, s->next_op);
+    s->issue_ns = ts__tl_i64(&t->lane_issues)[s->at];
+    s->next_kind = ((const uint8_t *)t->lane_kinds.data)[s->at];
+}
+
 TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
 {
     const ts_replay *const r = timeline->replay;
@@ -15092,17 +15099,11 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
     stays.more = true;
     stays.at = first[0];
     stays.end = first[1];
-    stays.now_ns = ts__tl_i64(&timeline->lane_issues)[stays.at];
+    ts__stays_load(&stays);
+    stays.now_ns = stays.issue_ns;
     stays.busy_ns = stays.wait_ns = stays.now_ns;
     stays.runs = stays.waits = TS_NODE_NONE;
     return stays;
-}
-
-static uint32_t ts__tl_item_op(const ts_timeline *t, const ts__tl_item *item)
-{
-    return item->kind == TS_EVENT_EVENT_WAIT
-               ? ts__settle_owner(t->replay, item->node)
-               : item->node;
 }
 
 // Puts what a node waited for into a stay, until *until.
@@ -15119,54 +15120,51 @@ static void ts__stays_hold(const ts_timeline *t, uint32_t node, int64_t *until,
 }
 
 // The next operation begins.
-static void ts__stays_begin(ts_stays *s, const ts__tl_item *item)
+static void ts__stays_begin(ts_stays *s)
 {
+    const uint8_t kind = s->next_kind & (TS__TL_BEGIN_HELD - 1);
+    if ((ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION) &&
+        s->finish_ns > s->busy_ns) {
+        if (s->busy_ns <= s->now_ns) s->runs = s->next_op;
+        s->busy_ns = s->finish_ns;
+    }
+    if (kind == TS_EVENT_EVENT_WAIT && s->finish_ns > s->wait_ns) {
+        s->wait_ns = s->finish_ns;
+        s->waits = ts__replay_end_node(s->timeline->replay, s->next_op);
+    }
     s->at++;
-    if ((ts__kind_works(item->kind) || item->kind == TS_EVENT_HOST_FUNCTION) &&
-        item->finish_ns > s->busy_ns) {
-        if (s->busy_ns <= s->now_ns) s->runs = item->node;
-        s->busy_ns = item->finish_ns;
-    }
-    if (item->kind == TS_EVENT_EVENT_WAIT && item->finish_ns > s->wait_ns) {
-        s->wait_ns = item->finish_ns;
-        s->waits = item->node;
-    }
+    ts__stays_load(s);
 }
 
 // What a stream does while nothing of its runs and it has more to do.
-static int64_t ts__stays_before(ts_stays *s, const ts__tl_item *item,
-                                ts_stay *stay)
+static int64_t ts__stays_before(ts_stays *s, ts_stay *stay)
 {
+    const ts_timeline *const t = s->timeline;
+    const uint32_t op = s->next_op;
     int64_t until = s->now_ns;
     stay->state = TS_STATE_IDLE;
     // As many are begun as come before this one: the next to be issued.
-    if (item->issue_ns > until) return item->issue_ns;
-    if (item->begin_held)
-        ts__stays_hold(s->timeline, ts__tl_item_op(s->timeline, item), &until,
-                       stay);
-    if (item->end_held) ts__stays_hold(s->timeline, item->node, &until, stay);
+    if (s->issue_ns > until) return s->issue_ns;
+    if (s->next_kind & TS__TL_BEGIN_HELD) ts__stays_hold(t, op, &until, stay);
+    if (s->next_kind & TS__TL_END_HELD)
+        ts__stays_hold(t, ts__replay_end_node(t->replay, op), &until, stay);
     stay->state = until > s->now_ns ? TS_STATE_WAITING : TS_STATE_PENDING;
-    return until > s->now_ns ? until : item->begin_ns;
+    return until > s->now_ns ? until : s->begin_ns;
 }
 
 // One stay, not joined with the next; it may be empty. False at the end.
 static bool ts__stays_step(ts_stays *s, ts_stay *stay)
 {
     const ts_timeline *const t = s->timeline;
-    ts__tl_item item;
-    const ts__tl_item *const next = s->at < s->end ? &item : NULL;
-    if (next) item = ts__tl_item_at(t, s->at);
-    const int64_t begin = next ? next->begin_ns : t->end_ns;
-    const ts_stay none = { TS_STATE_FINISHED,
-                           s->now_ns,
-                           begin,
-                           next ? ts__tl_item_op(t, next) : TS_NODE_NONE,
-                           TS_NODE_NONE,
-                           0,
-                           false };
+    const bool next = s->at < s->end;
+    const int64_t begin = next ? s->begin_ns : t->end_ns;
+    const ts_stay none = {
+        TS_STATE_FINISHED, s->now_ns, begin, next ? s->next_op : TS_NODE_NONE,
+        TS_NODE_NONE,      0,         false
+    };
     *stay = none;
     if (next && begin <= s->now_ns) {
-        ts__stays_begin(s, next);
+        ts__stays_begin(s);
         stay->end_ns = s->now_ns;
         return true;
     }
@@ -15184,7 +15182,7 @@ static bool ts__stays_step(ts_stays *s, ts_stay *stay)
         stay->edge = root->edge;
         stay->inferred = root->inferred;
     } else if (next) {
-        until = ts__stays_before(s, next, stay);
+        until = ts__stays_before(s, stay);
     } else if (s->now_ns >= begin) {
         return false;
     }

@@ -113,7 +113,7 @@ typedef struct ts_timeline ts_timeline;
     `replayed` for those that ran. *timeline is NULL on failure.
     Causes go by the edges of the record, whatever a model changed.
 
-    Memory:  about 80 bytes for each operation, 16 for each call.
+    Memory:  about 65 bytes for each operation.
     Errors:  TS_ERR_NOT_FOUND (there is no such operation), TS_ERR_STATE
              (`replayed`, but there was no run), TS_ERR_USAGE (to not after
              from), TS_ERR_CORRUPT (parts do not add up: a bug),
@@ -201,6 +201,9 @@ typedef struct ts_stays {
     const ts_timeline *timeline; // private, as all of it
     size_t at, end;
     int64_t now_ns, busy_ns, wait_ns;
+    int64_t begin_ns, finish_ns, issue_ns; // of the next operation
+    uint32_t next_op;
+    uint8_t next_kind;
     uint32_t runs, waits;
     bool more, kept;
     ts_stay next;

@@ -25,15 +25,6 @@ typedef struct ts__tl_root {
     bool inferred, known;
 } ts__tl_root;
 
-// An operation in its stream. issue_ns: of as many operations as come before
-// it the latest was issued then; its own, but for records that overtake.
-typedef struct ts__tl_item {
-    int64_t begin_ns, finish_ns, issue_ns;
-    uint32_t node; // the operation; of event waits with an end, that end
-    uint8_t kind;
-    bool begin_held, end_held; // by something else than call and stream
-} ts__tl_item;
-
 // A time that a thread was held up. Those of a thread and sort do not meet.
 typedef struct ts__tl_block {
     int64_t start_ns, end_ns;
@@ -43,6 +34,8 @@ typedef struct ts__tl_block {
 } ts__tl_block;
 
 enum { TS__BLOCK_SYNC, TS__BLOCK_QUEUE, TS__BLOCKS };
+// What is held by something else than its call and its stream.
+enum { TS__TL_BEGIN_HELD = 64, TS__TL_END_HELD = 128 };
 enum { TS__HELD_SYNC = 1, TS__HELD_QUEUE = 2, TS__HELD_GUESS = 4 };
 
 struct ts_timeline {
@@ -61,7 +54,11 @@ struct ts_timeline {
     ts__rvec by_device;     // the same, sorted by device
     ts__rvec issues;        // int64_t, sorted for each device
     ts__rvec by_lane;       // uint32_t: the same, sorted by lane
-    ts__rvec lane_issues;   // int64_t, sorted for each lane
+    ts__rvec lane_issues;   // int64_t, sorted for each lane: of as many
+                            // operations as come before one the latest was
+                            // issued then; its own, but for records that
+                            // overtake
+    ts__rvec lane_kinds;    // uint8_t, likewise: kind and TS__TL_...
     ts__rvec lane_first;    // uint32_t of each lane, and one more
     ts__rvec devices;       // ts__tl_device
     ts__rvec gaps;          // ts_gap, by device
@@ -548,28 +545,14 @@ static bool ts__tl_is_held(const ts_timeline *t, uint32_t node)
            edge != TS_EDGE_STREAM_ORDER;
 }
 
-static ts__tl_item ts__tl_item_of(const ts_timeline *t, uint32_t op)
+static uint8_t ts__tl_kind_of(const ts_timeline *t, uint32_t op)
 {
-    ts__tl_item item = { ts__tl_begin(t, op),
-                         ts__tl_finish(t, op),
-                         ts__tl_issue(t, op),
-                         op,
-                         ts__replay_op(t->replay, op)->kind,
-                         ts__tl_is_held(t, op),
-                         false };
-    if (item.kind == TS_EVENT_EVENT_WAIT) {
-        item.node = ts__replay_end_node(t->replay, op);
-        item.end_held = item.node != op && ts__tl_is_held(t, item.node);
-    }
-    return item;
-}
-
-// The item at a place of the lists by lane.
-static ts__tl_item ts__tl_item_at(const ts_timeline *t, size_t at)
-{
-    ts__tl_item item = ts__tl_item_of(t, ts__tl_u32(&t->by_lane)[at]);
-    item.issue_ns = ts__tl_i64(&t->lane_issues)[at];
-    return item;
+    uint8_t kind = ts__replay_op(t->replay, op)->kind;
+    const bool waits = kind == TS_EVENT_EVENT_WAIT;
+    const uint32_t end = waits ? ts__replay_end_node(t->replay, op) : op;
+    if (ts__tl_is_held(t, op)) kind |= TS__TL_BEGIN_HELD;
+    if (end != op && ts__tl_is_held(t, end)) kind |= TS__TL_END_HELD;
+    return kind;
 }
 
 // Turns numbers of each of `count` into where each begins, at the end of its
@@ -590,6 +573,7 @@ static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
     if (!ts__rvec_reserve(a, &t->by_device, sizeof(uint32_t), ops) ||
         !ts__rvec_reserve(a, &t->by_lane, sizeof(uint32_t), ops) ||
         !ts__rvec_reserve(a, &t->lane_issues, sizeof(int64_t), ops) ||
+        !ts__rvec_reserve(a, &t->lane_kinds, sizeof(uint8_t), ops) ||
         !ts__rvec_fill(a, device_first, sizeof(uint32_t), devices + 1, 0) ||
         !ts__rvec_fill(a, &t->lane_first, sizeof(uint32_t), r->lanes.count + 1,
                        0))
@@ -610,6 +594,7 @@ static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
         const uint32_t at = --by_lane[lane];
         ((uint32_t *)t->by_lane.data)[at] = op;
         ((int64_t *)t->lane_issues.data)[at] = ts__tl_issue(t, op);
+        ((uint8_t *)t->lane_kinds.data)[at] = ts__tl_kind_of(t, op);
         ((uint32_t *)t->by_device.data)[--by_device[device]] = op;
     }
     t->by_lane.count = t->lane_issues.count = t->by_device.count = ops;

@@ -524,13 +524,14 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     const ts_allocator a = timeline->allocator;
     for (size_t i = 0; i < timeline->devices.count; i++)
         ts__rvec_close(&a, &ts__tl_device_at(timeline, i)->concurrency);
-    ts__rvec *const vecs[] = {
-        &timeline->begin,      &timeline->finish,    &timeline->bonds,
-        &timeline->roots,      &timeline->held,      &timeline->order,
-        &timeline->by_device,  &timeline->issues,    &timeline->by_lane,
-        &timeline->lane_first, &timeline->devices,   &timeline->gaps,
-        &timeline->blocks[0],  &timeline->blocks[1], &timeline->lane_issues
-    };
+    ts__rvec *const vecs[] = { &timeline->begin,       &timeline->finish,
+                               &timeline->bonds,       &timeline->roots,
+                               &timeline->held,        &timeline->order,
+                               &timeline->by_device,   &timeline->issues,
+                               &timeline->by_lane,     &timeline->lane_first,
+                               &timeline->devices,     &timeline->gaps,
+                               &timeline->blocks[0],   &timeline->blocks[1],
+                               &timeline->lane_issues, &timeline->lane_kinds };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, timeline, sizeof *timeline, 0);
@@ -639,6 +640,24 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
 
 /* ---- 9.59 Timeline: states of a stream ----------------------------------- */
 
+// The operations of a stream lie anywhere: those to come are fetched ahead.
+static void ts__stays_load(ts_stays *s)
+{
+    const ts_timeline *const t = s->timeline;
+    const uint32_t *const ops = ts__tl_u32(&t->by_lane);
+    if (s->at >= s->end) return;
+    if (s->at + 8 < s->end) {
+        const uint32_t ahead = ops[s->at + 8];
+        __builtin_prefetch(&ts__replay_time(t->replay)[ahead]);
+        __builtin_prefetch(&ts__replay_duration(t->replay)[ahead]);
+    }
+    s->next_op = ops[s->at];
+    s->begin_ns = ts__tl_begin(t, s->next_op);
+    s->finish_ns = ts__tl_finish(t, s->next_op);
+    s->issue_ns = ts__tl_i64(&t->lane_issues)[s->at];
+    s->next_kind = ((const uint8_t *)t->lane_kinds.data)[s->at];
+}
+
 TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
 {
     const ts_replay *const r = timeline->replay;
@@ -653,17 +672,11 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
     stays.more = true;
     stays.at = first[0];
     stays.end = first[1];
-    stays.now_ns = ts__tl_i64(&timeline->lane_issues)[stays.at];
+    ts__stays_load(&stays);
+    stays.now_ns = stays.issue_ns;
     stays.busy_ns = stays.wait_ns = stays.now_ns;
     stays.runs = stays.waits = TS_NODE_NONE;
     return stays;
-}
-
-static uint32_t ts__tl_item_op(const ts_timeline *t, const ts__tl_item *item)
-{
-    return item->kind == TS_EVENT_EVENT_WAIT
-               ? ts__settle_owner(t->replay, item->node)
-               : item->node;
 }
 
 // Puts what a node waited for into a stay, until *until.
@@ -680,54 +693,51 @@ static void ts__stays_hold(const ts_timeline *t, uint32_t node, int64_t *until,
 }
 
 // The next operation begins.
-static void ts__stays_begin(ts_stays *s, const ts__tl_item *item)
+static void ts__stays_begin(ts_stays *s)
 {
+    const uint8_t kind = s->next_kind & (TS__TL_BEGIN_HELD - 1);
+    if ((ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION) &&
+        s->finish_ns > s->busy_ns) {
+        if (s->busy_ns <= s->now_ns) s->runs = s->next_op;
+        s->busy_ns = s->finish_ns;
+    }
+    if (kind == TS_EVENT_EVENT_WAIT && s->finish_ns > s->wait_ns) {
+        s->wait_ns = s->finish_ns;
+        s->waits = ts__replay_end_node(s->timeline->replay, s->next_op);
+    }
     s->at++;
-    if ((ts__kind_works(item->kind) || item->kind == TS_EVENT_HOST_FUNCTION) &&
-        item->finish_ns > s->busy_ns) {
-        if (s->busy_ns <= s->now_ns) s->runs = item->node;
-        s->busy_ns = item->finish_ns;
-    }
-    if (item->kind == TS_EVENT_EVENT_WAIT && item->finish_ns > s->wait_ns) {
-        s->wait_ns = item->finish_ns;
-        s->waits = item->node;
-    }
+    ts__stays_load(s);
 }
 
 // What a stream does while nothing of its runs and it has more to do.
-static int64_t ts__stays_before(ts_stays *s, const ts__tl_item *item,
-                                ts_stay *stay)
+static int64_t ts__stays_before(ts_stays *s, ts_stay *stay)
 {
+    const ts_timeline *const t = s->timeline;
+    const uint32_t op = s->next_op;
     int64_t until = s->now_ns;
     stay->state = TS_STATE_IDLE;
     // As many are begun as come before this one: the next to be issued.
-    if (item->issue_ns > until) return item->issue_ns;
-    if (item->begin_held)
-        ts__stays_hold(s->timeline, ts__tl_item_op(s->timeline, item), &until,
-                       stay);
-    if (item->end_held) ts__stays_hold(s->timeline, item->node, &until, stay);
+    if (s->issue_ns > until) return s->issue_ns;
+    if (s->next_kind & TS__TL_BEGIN_HELD) ts__stays_hold(t, op, &until, stay);
+    if (s->next_kind & TS__TL_END_HELD)
+        ts__stays_hold(t, ts__replay_end_node(t->replay, op), &until, stay);
     stay->state = until > s->now_ns ? TS_STATE_WAITING : TS_STATE_PENDING;
-    return until > s->now_ns ? until : item->begin_ns;
+    return until > s->now_ns ? until : s->begin_ns;
 }
 
 // One stay, not joined with the next; it may be empty. False at the end.
 static bool ts__stays_step(ts_stays *s, ts_stay *stay)
 {
     const ts_timeline *const t = s->timeline;
-    ts__tl_item item;
-    const ts__tl_item *const next = s->at < s->end ? &item : NULL;
-    if (next) item = ts__tl_item_at(t, s->at);
-    const int64_t begin = next ? next->begin_ns : t->end_ns;
-    const ts_stay none = { TS_STATE_FINISHED,
-                           s->now_ns,
-                           begin,
-                           next ? ts__tl_item_op(t, next) : TS_NODE_NONE,
-                           TS_NODE_NONE,
-                           0,
-                           false };
+    const bool next = s->at < s->end;
+    const int64_t begin = next ? s->begin_ns : t->end_ns;
+    const ts_stay none = {
+        TS_STATE_FINISHED, s->now_ns, begin, next ? s->next_op : TS_NODE_NONE,
+        TS_NODE_NONE,      0,         false
+    };
     *stay = none;
     if (next && begin <= s->now_ns) {
-        ts__stays_begin(s, next);
+        ts__stays_begin(s);
         stay->end_ns = s->now_ns;
         return true;
     }
@@ -745,7 +755,7 @@ static bool ts__stays_step(ts_stays *s, ts_stay *stay)
         stay->edge = root->edge;
         stay->inferred = root->inferred;
     } else if (next) {
-        until = ts__stays_before(s, next, stay);
+        until = ts__stays_before(s, stay);
     } else if (s->now_ns >= begin) {
         return false;
     }
