@@ -76,16 +76,16 @@ static void tiny_kernels(made *m, bool bad)
 }
 
 /*
-    a at 6, b at 16, then 30 us until the next a. Without the second launch,
-    of 4 us, the period is 36; b comes 8 us earlier after a. 11 periods come
-    before the last pair.
+    a at 6, b at 16, a long kernel at 26, twelve times. Without the second
+    launch, of 4 us, all that follows comes 4 us earlier each time.
 */
 static void fusible_sequence(made *m, bool bad)
 {
     static const char *const others[] = { "c", "d", "e", "f", "g", "h" };
     for (int64_t i = 0; i < 12; i++) {
-        launch_at(m, bad ? "a" : others[i % 6], 40 * i, 2);
-        launch_at(m, bad ? "b" : others[i / 2], 40 * i + 10, 2);
+        launch_at(m, bad ? "a" : others[i % 6], 120 * i, 2);
+        launch_at(m, bad ? "b" : others[i / 2], 120 * i + 10, 2);
+        launch_at(m, "long", 120 * i + 20, 50);
     }
 }
 
@@ -137,7 +137,7 @@ static const advice_case cases[] = {
       "contended-launches.count=121", 2400 },
     { "launch-overhead", launch_overhead, 952, "launch-overhead.count=121", 0 },
     { "tiny-kernels", tiny_kernels, 119, "tiny-kernels.time=1us", 6 },
-    { "fusible-sequence", fusible_sequence, 52, "fusible-sequence.count=13",
+    { "fusible-sequence", fusible_sequence, 48, "fusible-sequence.count=13",
       6 },
     { "graph-capture", graph_capture, 308, "graph-capture.launches=13", 10 },
     { "queue-full", queue_full, 6962, "advice.min-gain=1%", 3010 },

@@ -74,7 +74,7 @@ static void blocking_readback(made *m, bool bad)
     waits(m, bad ? 8 : MIB);
 }
 
-static void needless_sync(made *m, bool bad)
+static void unread_sync(made *m, bool bad)
 {
     waits(m, bad ? 0 : 8);
 }
@@ -183,7 +183,7 @@ static const advice_case cases[] = {
       20 },
     { "blocking-readback", blocking_readback, 40, "blocking-readback.size=4",
       14 },
-    { "needless-sync", needless_sync, 40, "needless-sync.count=5", 14 },
+    { "unread-sync", unread_sync, 40, "unread-sync.count=5", 14 },
     { "wide-sync", wide_sync, 98, "wide-sync.time=95us", 14 },
     { "sync-bound", sync_bound, 44, "sync-bound.share=90%", 8 },
     { "polling", polling, 900, "polling.count=1001", 10 },

@@ -21,7 +21,7 @@ void rule_create_in_loop(advice *a, const advice_rule *rule);
 void rule_module_load(advice *a, const advice_rule *rule);
 void rule_slow_first_launch(advice *a, const advice_rule *rule);
 void rule_blocking_readback(advice *a, const advice_rule *rule);
-void rule_needless_sync(advice *a, const advice_rule *rule);
+void rule_unread_sync(advice *a, const advice_rule *rule);
 void rule_wide_sync(advice *a, const advice_rule *rule);
 void rule_sync_bound(advice *a, const advice_rule *rule);
 void rule_polling(advice *a, const advice_rule *rule);

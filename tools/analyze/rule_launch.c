@@ -1,6 +1,7 @@
 /*
     rule_launch.c - advice: many launches of little work
 */
+#include "tools/analyze/calc_patterns.h"
 #include "tools/analyze/rule.h"
 
 static void show_mask(const advice *a, advice_finding *f,
@@ -127,142 +128,46 @@ void rule_tiny_kernels(advice *a, const advice_rule *rule)
 
 /* ---- fusible-sequence ---------------------------------------------------- */
 
-// A run of kernels on one stream that comes again and again.
-enum { RUN_MOST = 6 };
-typedef struct run_key {
-    uint32_t file, stream, count, launches[RUN_MOST];
-} run_key;
-
-typedef struct run {
-    run_key key;
-    uint64_t count;
-    uint32_t first, last_end; // first occurrence; where the last one ended
-    int64_t gap_ns, work_ns;  // between its kernels; of its kernels
-} run;
-
-typedef struct runs {
-    run *list;
-    uint32_t *slots;
-    size_t count, room;
-} runs;
-
-static size_t hash_run(const run_key *key, size_t room)
-{
-    uint64_t hash = 1469598103934665603u;
-    const uint32_t *const words = (const uint32_t *)key;
-    for (size_t i = 0; i < sizeof *key / sizeof *words; i++)
-        hash = (hash ^ words[i]) * 1099511628211u;
-    return (size_t)(hash >> 20) & (room - 1);
-}
-
-static run *find_run(runs *all, const run_key *key)
-{
-    size_t at = hash_run(key, all->room);
-    while (all->slots[at] != UINT32_MAX &&
-           memcmp(&all->list[all->slots[at]].key, key, sizeof *key))
-        at = (at + 1) & (all->room - 1);
-    if (all->slots[at] != UINT32_MAX) return &all->list[all->slots[at]];
-    if (2 * (all->count + 1) > all->room) return NULL; // too varied to repeat
-    all->slots[at] = (uint32_t)all->count;
-    run *const fresh = &all->list[all->count++];
-    memset(fresh, 0, sizeof *fresh);
-    fresh->key = *key;
-    fresh->first = TS_NODE_NONE;
-    fresh->last_end = TS_NODE_NONE;
-    return fresh;
-}
-
-static bool is_short_kernel(const advice *a, uint32_t op, int64_t most)
-{
-    return op != TS_NODE_NONE && a->ops[op].kind == TS_EVENT_KERNEL &&
-           !a->ops[op].skipped && advice_length(&a->ops[op]) <= most &&
-           a->ops[op].launch;
-}
-
-// Fills the key of the run of `count` kernels that ends with an operation.
-static bool run_ending(const advice *a, uint32_t op, uint32_t count,
-                       int64_t most, run_key *key, uint32_t *ops)
-{
-    memset(key, 0, sizeof *key);
-    key->file = a->ops[op].file;
-    key->stream = a->ops[op].stream;
-    key->count = count;
-    for (uint32_t i = count; i-- > 0; op = a->ops[op].before) {
-        if (!is_short_kernel(a, op, most)) return false;
-        // A longer pause is no matter of fusing.
-        if (i + 1 < count &&
-            a->ops[ops[i + 1]].start_ns - a->ops[op].end_ns > most)
-            return false;
-        key->launches[i] = a->ops[op].launch;
-        ops[i] = op;
-    }
-    return true;
-}
-
-static void count_runs(advice *a, runs *all, int64_t most)
-{
-    run_key key;
-    uint32_t ops[RUN_MOST];
-    for (uint32_t op = 0; op < a->op_count; op++)
-        for (uint32_t count = 2; count <= RUN_MOST; count++) {
-            if (!run_ending(a, op, count, most, &key, ops)) break;
-            run *const r = find_run(all, &key);
-            if (!r) continue;
-            // Occurrences do not overlap.
-            if (r->last_end != TS_NODE_NONE && ops[0] <= r->last_end) continue;
-            if (!r->count++) r->first = ops[0];
-            r->last_end = op;
-            for (uint32_t i = 0; i < count; i++) {
-                r->work_ns += advice_length(&a->ops[ops[i]]);
-                const int64_t gap =
-                    i ? a->ops[ops[i]].start_ns - a->ops[ops[i - 1]].end_ns : 0;
-                if (gap > 0) r->gap_ns += gap;
-            }
-        }
-}
-
 // What its occurrences, first, third, ... and second, fourth, ... mean: two
 // masks, so that neighbours are not fused with each other.
-static void mark_run(advice *a, const run *r, int64_t most, advice_mask *masks)
+static void mark_pattern(const advice *a, const patterns_result *r,
+                         const patterns_pattern *p, advice_mask *masks)
 {
-    run_key key;
-    uint32_t ops[RUN_MOST], last = TS_NODE_NONE;
-    uint64_t number = 0;
-    for (uint32_t op = 0; op < a->op_count; op++) {
-        if (!run_ending(a, op, r->key.count, most, &key, ops) ||
-            memcmp(&key, &r->key, sizeof key) ||
-            (last != TS_NODE_NONE && ops[0] <= last))
-            continue;
-        last = op;
-        for (uint32_t i = 0; i < key.count; i++)
-            advice_mask_add(a, &masks[number % 2], ops[i]);
-        number++;
+    for (size_t i = 0; i < p->count; i++) {
+        uint32_t op = p->operations[i];
+        for (size_t k = 0; k < p->length && op < a->op_count; k++) {
+            advice_mask_add(a, &masks[i % 2], op);
+            op = r->next[op];
+        }
     }
 }
 
-static ts_text run_names(const advice *a, const run *r, int64_t most)
+static ts_text pattern_names(const advice *a, const patterns_result *r,
+                             const patterns_pattern *p)
 {
-    uint32_t ops[RUN_MOST], at = 0;
-    run_key key;
-    for (uint32_t op = r->first; op < a->op_count && !at; op++)
-        if (run_ending(a, op, r->key.count, most, &key, ops) &&
-            ops[0] == r->first && !memcmp(&key, &r->key, sizeof key))
-            at = 1;
+    enum { NAMES_MOST = 6 };
     ts_text names = { "", 0 };
-    for (uint32_t i = 0; at && i < r->key.count; i++) {
-        const ts_text name = advice_label(a, ops[i]);
+    uint32_t op = p->operations[0];
+    for (size_t i = 0; i < p->length && op < a->op_count; op = r->next[op]) {
+        const ts_text name = advice_label(a, op);
+        if (i++ == NAMES_MOST)
+            return analyze_format(a->job, "%.*s and %s", (int)names.size,
+                                  names.text,
+                                  advice_count(p->length - NAMES_MOST,
+                                               "kernel more", "kernels more")
+                                      .s);
         names =
             analyze_format(a->job, "%.*s%s%.*s", (int)names.size, names.text,
-                           i ? ", " : "", (int)name.size, name.text);
+                           i > 1 ? ", " : "", (int)name.size, name.text);
     }
     return names;
 }
 
-static void find_fusible(advice *a, const advice_rule *rule, const run *r,
-                         int64_t most)
+static void find_fusible(advice *a, const advice_rule *rule,
+                         const patterns_result *r, const patterns_pattern *p)
 {
     advice_mask masks[2] = { advice_mask_open(a), advice_mask_open(a) };
-    mark_run(a, r, most, masks);
+    mark_pattern(a, r, p, masks);
     advice_finding *const f = advice_find(a, rule);
     show_mask(a, f, &masks[0]);
     advice_change(a, f, TS_CHANGE_FUSE, &masks[0]);
@@ -271,11 +176,12 @@ static void find_fusible(advice *a, const advice_rule *rule, const run *r,
                "the same short kernels follow each other again "
                "and again");
     ADVICE_SAY(a, f, what,
-               "%s times: %s. Each time they work %s and wait %s between them, "
-               "on average.",
-               cli_count(r->count).s, run_names(a, r, most).text,
-               cli_time(r->work_ns / (int64_t)r->count).s,
-               cli_time(r->gap_ns / (int64_t)r->count).s);
+               "%s: %s. Each time they work %s and wait %s between them, on "
+               "average.",
+               advice_count(p->count, "time", "times").s,
+               pattern_names(a, r, p).text,
+               cli_time(p->work_ns / (int64_t)p->count).s,
+               cli_time(p->between_ns / (int64_t)p->count).s);
     ADVICE_SAY(a, f, todo,
                "Write them as one kernel (a compiler for models does it): "
                "fewer launches, no gaps, and what goes from one to the next "
@@ -287,25 +193,20 @@ static void find_fusible(advice *a, const advice_rule *rule, const run *r,
 
 void rule_fusible_sequence(advice *a, const advice_rule *rule)
 {
-    const int64_t most = advice_limit(a, rule, "time");
-    const uint64_t least = (uint64_t)advice_limit(a, rule, "count");
-    runs all = { .room = 1024 };
-    while (all.room < 4 * a->op_count && all.room < (1u << 20))
-        all.room *= 2;
-    all.list = calloc(all.room / 2 + 1, sizeof *all.list);
-    all.slots = malloc(all.room * sizeof *all.slots);
-    if (all.list && all.slots) {
-        memset(all.slots, 0xFF, all.room * sizeof *all.slots);
-        count_runs(a, &all, most);
-        const run *best = NULL;
-        for (size_t i = 0; i < all.count; i++)
-            if (all.list[i].count >= least &&
-                (!best || all.list[i].gap_ns > best->gap_ns))
-                best = &all.list[i];
-        if (best) find_fusible(a, rule, best, most);
+    const size_t least = (size_t)advice_limit(a, rule, "count");
+    names_index names = { 0 };
+    patterns_result r = { 0 };
+    if (names_open(&names, a->replay) &&
+        patterns_open(&r, a->replay, &names, advice_limit(a, rule, "time"))) {
+        // Those come first that spend most time between their kernels.
+        for (size_t i = 0; i < r.count; i++) {
+            if (r.list[i].count < least || !r.list[i].count) continue;
+            find_fusible(a, rule, &r, &r.list[i]);
+            break;
+        }
     } else {
         a->failed = true;
     }
-    free(all.list);
-    free(all.slots);
+    patterns_close(&r);
+    names_close(&names);
 }

@@ -99,7 +99,7 @@ void rule_blocking_readback(advice *a, const advice_rule *rule)
     free(sum.spans.list);
 }
 
-/* ---- needless-sync ------------------------------------------------------- */
+/* ---- unread-sync ------------------------------------------------------- */
 
 // What the host could read after a wait: copies to it, and what runs on it.
 static bool gives_host(const advice_op *op)
@@ -165,7 +165,7 @@ static bool is_explicit_sync(const advice *a, const advice_wait *w)
     return advice_has_word(call_name(a, w->call), words);
 }
 
-void rule_needless_sync(advice *a, const advice_rule *rule)
+void rule_unread_sync(advice *a, const advice_rule *rule)
 {
     advice_load_waits(a);
     size_t gift_count;
