@@ -156,6 +156,71 @@ static void more_durations_than_are_kept_are_thinned_alike(void **state)
     diff_close(&d);
 }
 
+/* ---- Files --------------------------------------------------------------- */
+
+static char *text_of(const char *path)
+{
+    static char text[8192];
+    FILE *const in = fopen(path, "rb");
+    assert_non_null(in);
+    text[fread(text, 1, sizeof text - 1, in)] = 0;
+    fclose(in);
+    unlink(path);
+    return text;
+}
+
+static void names_from_traces_break_no_file(void **state)
+{
+    (void)state;
+    static const char name[] = "k<\"a\">&]]>|`x`\xff\x01\n*\xc3\xa9";
+    story runs[2];
+    for (int side = 0; side < 2; side++) {
+        runs[side] = story_begin();
+        for (int i = 0; i < 5; i++)
+            story_kernel(&runs[side], S0, 1000 * i + 100,
+                         1000 * i + 200 + 100 * side, name, HOST, 1000 * i);
+    }
+    diff d;
+    compare(&d, &runs[0], &runs[1]);
+    diff_gates gates = { 0 };
+    assert_true(diff_gate_add(&gates, &tool, "--gate", "kernel:k<* +5% +1ns"));
+    assert_true(diff_gate_add(&gates, &tool, "--gate", "copy:nothing +5%"));
+    assert_true(diff_gate_add(&gates, &tool, "--gate", "makespan +90%"));
+    assert_true(diff_gates_check(&gates, &d));
+    char path[48];
+    snprintf(path, sizeof path, "%s.out", runs[0].path);
+    assert_true(diff_junit(&d, &gates, path));
+    assert_string_equal(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        "<testsuites>\n"
+        "  <testsuite name=\"ts-diff\" tests=\"3\" failures=\"1\" "
+        "errors=\"0\" skipped=\"1\">\n"
+        "    <testcase classname=\"ts-diff\" name=\"kernel:k&lt;* +5% "
+        "+1ns\">\n"
+        "      <failure message=\"1 of 1 beyond the limit\" "
+        "type=\"regression\">\n"
+        "kernel k&lt;&quot;a&quot;&gt;&amp;]]&gt;|`x`?? *\xc3\xa9: +100.0 % "
+        "(500 ns to 1.000 us), p 0.004\n"
+        "      </failure>\n"
+        "    </testcase>\n"
+        "    <testcase classname=\"ts-diff\" name=\"copy:nothing +5%\">\n"
+        "      <skipped message=\"neither trace has anything like it\"/>\n"
+        "    </testcase>\n"
+        "    <testcase classname=\"ts-diff\" name=\"makespan +90%\"/>\n"
+        "  </testsuite>\n"
+        "</testsuites>\n",
+        text_of(path));
+    report *const r = report_open();
+    diff_report(&d, &gates, r);
+    assert_true(diff_markdown(&d, &gates, r, path));
+    const char *const page = text_of(path);
+    assert_non_null(strstr(page, "| k\\<\"a\"\\>\\&\\]\\]\\>\\|\\`x\\`"
+                                 "??\?\\*\xc3\xa9 |"));
+    report_close(r);
+    diff_gates_close(&gates);
+    done(&d, &runs[0], &runs[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +231,7 @@ int main(void)
         cmocka_unit_test(order_is_compared_by_neighbours),
         cmocka_unit_test(the_host_alone_can_be_compared),
         cmocka_unit_test(more_durations_than_are_kept_are_thinned_alike),
+        cmocka_unit_test(names_from_traces_break_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

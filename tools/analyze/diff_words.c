@@ -8,8 +8,10 @@ __extension__ typedef __int128 wide;
 cli_text diff_p(uint64_t p)
 {
     if (p < DIFF_CERTAIN / 1000) return cli_format("<0.001");
-    return cli_format("%" PRIu64 ".%03" PRIu64, p / DIFF_CERTAIN,
-                      p % DIFF_CERTAIN / (DIFF_CERTAIN / 1000));
+    const uint64_t thousandths =
+        (p + DIFF_CERTAIN / 2000) / (DIFF_CERTAIN / 1000);
+    return cli_format("%" PRIu64 ".%03" PRIu64, thousandths / 1000,
+                      thousandths % 1000);
 }
 
 cli_text diff_percent(const diff *d, const diff_row *row, diff_metric metric)
