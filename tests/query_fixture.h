@@ -81,9 +81,16 @@ static inline void text_add(text *t, const char *more, size_t size)
 static inline void text_row(text *t, sqlite3_stmt *statement)
 {
     for (int i = 0; i < sqlite3_column_count(statement); i++) {
+        if (i) text_add(t, "|", 1);
+        if (sqlite3_column_type(statement, i) == SQLITE_FLOAT) {
+            // SQLite's own text differs between versions and machines.
+            const cli_text real =
+                cli_format("%.15g", sqlite3_column_double(statement, i));
+            text_add(t, real.s, strlen(real.s));
+            continue;
+        }
         const char *const value =
             (const char *)sqlite3_column_text(statement, i);
-        if (i) text_add(t, "|", 1);
         if (value)
             text_add(t, value, (size_t)sqlite3_column_bytes(statement, i));
         else

@@ -244,7 +244,7 @@ static query_cell node_cell(query *q, uint32_t file, uint64_t row,
 static const query_column edge_columns[] = {
     KEY("source", "node.id of what must come first"),
     KEY("target", "node.id of what waits for it"),
-    COLUMN("kind", TEXT, "launch, stream_order, event, sync, ..."),
+    COLUMN("kind", TEXT, "launch, stream_order, ...; self: to its own end"),
     COLUMN("inferred", INT, "1: guessed from times, no record says so"),
     COLUMN("from_start", INT, "1: from the start of the source, not its end"),
 };
