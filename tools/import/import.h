@@ -17,7 +17,7 @@
     makes the earliest one the zero of the trace. Ids of the source are
     int64_t; IMPORT_NONE stands for one that the source does not give.
 
-    Memory: about 60 bytes for each GPU operation, 6 for each API call, 10 for
+    Memory: about 50 bytes for each GPU operation, 6 for each API call, 10 for
     each zone, and what the writer holds. When there is none left, the writer
     remembers it, and ts-import says so at the end: nothing here needs to be
     checked for it.

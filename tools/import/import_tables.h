@@ -94,7 +94,8 @@ import_track *import_track_of(const import_job *job, uint32_t track);
 void import_zones_flush(import_job *job, uint32_t track);
 
 // Something to be put in order; of equal keys the smaller index comes first.
-typedef struct import_moment {
+// 12 bytes: there are two for each operation at the end, when memory is dear.
+typedef struct __attribute__((packed, aligned(4))) import_moment {
     int64_t key;
     uint32_t index;
 } import_moment;
