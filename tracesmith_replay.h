@@ -11832,7 +11832,7 @@ static bool ts__change_means(const ts_change *change, uint32_t op)
     return !change->operations || change->operations[op];
 }
 
-// value * num / den, half up, at most the largest time. Neither is negative.
+// value * num / den, half up, also below zero; at most the largest time.
 static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
 {
     if (!ratio.den || ratio.num == ratio.den) return value;
@@ -11841,7 +11841,7 @@ static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
     // Less than 2^96: neither the product nor twice it overflows.
     const ts__uint128 product = (ts__uint128)v * ratio.num * 2;
     const ts__uint128 sum =
-        (product + (minus ? 0 : ratio.den)) / ((ts__uint128)ratio.den * 2);
+        (product + ratio.den - (minus ? 1 : 0)) / ((ts__uint128)ratio.den * 2);
     if (sum > (ts__uint128)TS__REPLAY_SUM_MAX)
         return minus ? -TS__REPLAY_SUM_MAX : TS__REPLAY_SUM_MAX;
     return minus ? -(int64_t)sum : (int64_t)sum;
@@ -12989,29 +12989,34 @@ static bool ts__limits_engines(ts__limits *l, uint32_t engines)
 static bool ts__limits_compute(ts__limits *l)
 {
     const ts_replay *const r = l->replay;
-    ts__rvec of_device = { 0 };
+    ts__rvec of_device = { 0 }, described = { 0 };
     const size_t devices = r->device_results.count;
-    if (!ts__rvec_fill(&r->allocator, &of_device, sizeof(uint32_t), devices,
-                       0xFF))
-        return false;
+    bool ok = ts__rvec_fill(&r->allocator, &of_device, sizeof(uint32_t),
+                            devices, 0xFF) &&
+              ts__rvec_reserve(&r->allocator, &described,
+                               sizeof(ts__limits_device), devices);
     uint32_t *const known = (uint32_t *)of_device.data;
-    bool ok = true;
     for (uint32_t i = 0; ok && i < r->op_count; i++) {
         const ts__op *const op = ts__replay_op(r, i);
         if (op->kind != TS_EVENT_KERNEL) continue;
         const ts__replay_lane *const lane =
             ts__replay_lane_at(r, ts__replay_lanes(r)[i]);
         uint32_t *const of = &known[lane->device];
-        if (*of == TS_NODE_NONE) *of = ts__limits_add(l, TS__SHARE_ALL);
+        ts__limits_device *const device =
+            (ts__limits_device *)described.data + lane->device;
+        if (*of == TS_NODE_NONE) {
+            *of = ts__limits_add(l, TS__SHARE_ALL);
+            *device = ts__limits_describe(r, lane);
+        }
         ok = *of != TS_NODE_NONE;
-        const ts__limits_device device = ts__limits_describe(r, lane);
         ((uint32_t *)l->of.data)[i] = *of;
         ((uint32_t *)l->needs.data)[i] = ts__limits_share(
-            &device, ts_reader_launch(ts__replay_file(r, lane->file)->reader,
-                                      op->label));
+            device, ts_reader_launch(ts__replay_file(r, lane->file)->reader,
+                                     op->label));
         l->any = true;
     }
     ts__rvec_close(&r->allocator, &of_device);
+    ts__rvec_close(&r->allocator, &described);
     return ok;
 }
 

@@ -34,7 +34,7 @@ static bool ts__change_means(const ts_change *change, uint32_t op)
     return !change->operations || change->operations[op];
 }
 
-// value * num / den, half up, at most the largest time. Neither is negative.
+// value * num / den, half up, also below zero; at most the largest time.
 static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
 {
     if (!ratio.den || ratio.num == ratio.den) return value;
@@ -43,7 +43,7 @@ static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
     // Less than 2^96: neither the product nor twice it overflows.
     const ts__uint128 product = (ts__uint128)v * ratio.num * 2;
     const ts__uint128 sum =
-        (product + (minus ? 0 : ratio.den)) / ((ts__uint128)ratio.den * 2);
+        (product + ratio.den - (minus ? 1 : 0)) / ((ts__uint128)ratio.den * 2);
     if (sum > (ts__uint128)TS__REPLAY_SUM_MAX)
         return minus ? -TS__REPLAY_SUM_MAX : TS__REPLAY_SUM_MAX;
     return minus ? -(int64_t)sum : (int64_t)sum;
