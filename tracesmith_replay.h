@@ -570,6 +570,16 @@ TS_API bool ts_replay_file_at(const ts_replay *replay, size_t index,
                               ts_replay_file *file);
 TS_API ts_reader *ts_replay_reader(const ts_replay *replay, uint32_t file);
 
+// What is replayed as a process of its own: a file, or a part of one that was
+// made of several, in order of the files. What was said of its session is
+// metadata of its process track.
+typedef struct ts_replay_part {
+    uint32_t file;
+    uint32_t process; // 0: the session, which is no part
+} ts_replay_part;
+TS_API bool ts_replay_part_at(const ts_replay *replay, size_t index,
+                              ts_replay_part *part);
+
 // How to run. All zeros is exactly as recorded.
 typedef struct ts_replay_run_desc {
     const int64_t *durations_ns; // of every operation that
@@ -643,8 +653,9 @@ typedef struct ts_operation {
     int64_t start_ns, end_ns; // 0 if it did not run
     ts_skip skip;             // TS_SKIP_NOT: selected
     uint32_t file;
-    uint32_t row; // its place among the GPU operations of the file, which
-                  // are counted chunk by chunk, damaged ones too
+    uint32_t row;  // its place among the GPU operations of the file, which
+                   // are counted chunk by chunk, damaged ones too
+    uint32_t part; // see ts_replay_part_at
 } ts_operation;
 
 // 0 <= index < stats.loaded less those with a bad time, in total order of
@@ -817,8 +828,8 @@ typedef struct ts_change {
     ts_ratio factor;        // (1)
     int64_t ns;
     bool has_ns;
-    bool one_file; // TS_CHANGE_HOST: only `file` (all)
-    uint32_t file;
+    bool one_part; // TS_CHANGE_HOST: only `part` of ts_replay_part_at (all)
+    uint32_t part;
     uint32_t track;            // TS_CHANGE_MOVE
     uint32_t edges;            // TS_CHANGE_CUT: bits 1 << ts_edge_kind
     const ts_host_span *spans; // TS_CHANGE_SPARE: span_count of them, in any
@@ -10954,6 +10965,16 @@ TS_API ts_reader *ts_replay_reader(const ts_replay *replay, uint32_t file)
                                       : NULL;
 }
 
+TS_API bool ts_replay_part_at(const ts_replay *replay, size_t index,
+                              ts_replay_part *part)
+{
+    if (index >= replay->parts.count) return false;
+    const ts__origin *const origin = ts__replay_part(replay, (uint32_t)index);
+    part->file = origin->file;
+    part->process = origin->process;
+    return true;
+}
+
 TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
                                 ts_operation *operation)
 {
@@ -10975,6 +10996,7 @@ TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
     o.skip = (ts_skip)op->skip;
     o.row = ((const uint32_t *)replay->places.data)[i];
     o.file = lane->file;
+    o.part = lane->part;
     if (replay->start.count && o.skip == TS_SKIP_NOT) {
         o.start_ns = ((const int64_t *)replay->start.data)[i];
         o.end_ns = ts__op_end(replay, i);
@@ -11812,7 +11834,7 @@ typedef struct ts__alter {
     int64_t *duration; // of each node
     int64_t *delay;    // of each edge
     uint8_t *flags;    // of each node
-    ts_ratio *host;    // of each file
+    ts_ratio *host;    // of each part
     uint32_t *lane_of; // of each operation, NULL: where it was
     ts__rvec durations, flag_bytes, hosts, lanes_moved;
     ts__rvec edges; // ts__alter_edge: what changes add
@@ -12189,8 +12211,8 @@ static bool ts__alter_insert(ts__alter *a, const ts_change *change,
 
 static void ts__alter_host(const ts__alter *a, const ts_change *change)
 {
-    for (uint32_t i = 0; i < a->replay->files.count; i++) {
-        if (change->one_file && change->file != i) continue;
+    for (uint32_t i = 0; i < a->replay->parts.count; i++) {
+        if (change->one_part && change->part != i) continue;
         ts_ratio *const h = &a->host[i];
         // Two of these are rare; what does not fit is cut down.
         uint64_t num = (uint64_t)h->num * change->factor.num;
@@ -12247,7 +12269,7 @@ static bool ts__alter_times(ts__alter *a, const ts_change *change,
 static int64_t ts__alter_host_time(const ts__alter *a, uint32_t node,
                                    int64_t time)
 {
-    return ts__ratio_of(a->host[ts__replay_file_of(a->replay, node)], time);
+    return ts__ratio_of(a->host[ts__replay_part_of(a->replay, node)], time);
 }
 
 // A part of an operation, where that takes longer or shorter.
@@ -12673,7 +12695,7 @@ static bool ts__alter_open(ts__alter *a)
         !ts__rvec_reserve(memory, &m->delay, sizeof(int64_t),
                           r->targets.count) ||
         !ts__rvec_fill(memory, &a->flag_bytes, 1, r->node_count, 0) ||
-        !ts__rvec_reserve(memory, &a->hosts, sizeof(ts_ratio), r->files.count))
+        !ts__rvec_reserve(memory, &a->hosts, sizeof(ts_ratio), r->parts.count))
         return false;
     a->duration = (int64_t *)r->changed.data;
     a->delay = (int64_t *)m->delay.data;
@@ -12686,7 +12708,7 @@ static bool ts__alter_open(ts__alter *a)
         a->duration[i] =
             given[i] < TS__REPLAY_SUM_MAX ? given[i] : TS__REPLAY_SUM_MAX;
     r->changed.count = r->node_count;
-    for (size_t i = 0; i < r->files.count; i++)
+    for (size_t i = 0; i < r->parts.count; i++)
         a->host[i].num = a->host[i].den = 1;
     return true;
 }
@@ -13621,7 +13643,7 @@ static bool ts__change_ok(const ts_replay *r, const ts_change *change)
     if ((change->type == TS_CHANGE_INSERT || change->has_ns) &&
         (change->ns < 0 || change->ns > TS__REPLAY_TIME_MAX))
         return false;
-    if (change->one_file && change->file >= r->files.count) return false;
+    if (change->one_part && change->part >= r->parts.count) return false;
     for (size_t i = 0; i < change->span_count; i++)
         if (change->spans[i].end_ns < change->spans[i].start_ns) return false;
     return change->type >= TS_CHANGE_SCALE && change->type <= TS_CHANGE_SPARE;

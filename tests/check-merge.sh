@@ -25,7 +25,8 @@ check "merge: eight ranks replay as they do jointly" sh -ec '
     ../../ts-replay --digest dlrm*.sbt >../joint
     ../../ts-merge -o ../ranks.out dlrm*.sbt
     ../../ts-replay --digest ../ranks.out | cmp - ../joint
-    for what in "host 0.5" "network 0.5" no-launch-overhead; do
+    for what in "host 0.5" "network 0.5" no-launch-overhead \
+        "straggler rank=3:1.2"; do
         ../../ts-replay --digest --what-if "$what" dlrm*.sbt >../joint
         ../../ts-replay --digest --what-if "$what" ../ranks.out |
             cmp - ../joint

@@ -194,6 +194,16 @@ TS_API bool ts_replay_file_at(const ts_replay *replay, size_t index,
                               ts_replay_file *file);
 TS_API ts_reader *ts_replay_reader(const ts_replay *replay, uint32_t file);
 
+// What is replayed as a process of its own: a file, or a part of one that was
+// made of several, in order of the files. What was said of its session is
+// metadata of its process track.
+typedef struct ts_replay_part {
+    uint32_t file;
+    uint32_t process; // 0: the session, which is no part
+} ts_replay_part;
+TS_API bool ts_replay_part_at(const ts_replay *replay, size_t index,
+                              ts_replay_part *part);
+
 // How to run. All zeros is exactly as recorded.
 typedef struct ts_replay_run_desc {
     const int64_t *durations_ns; // of every operation that
@@ -267,8 +277,9 @@ typedef struct ts_operation {
     int64_t start_ns, end_ns; // 0 if it did not run
     ts_skip skip;             // TS_SKIP_NOT: selected
     uint32_t file;
-    uint32_t row; // its place among the GPU operations of the file, which
-                  // are counted chunk by chunk, damaged ones too
+    uint32_t row;  // its place among the GPU operations of the file, which
+                   // are counted chunk by chunk, damaged ones too
+    uint32_t part; // see ts_replay_part_at
 } ts_operation;
 
 // 0 <= index < stats.loaded less those with a bad time, in total order of

@@ -100,8 +100,8 @@ typedef struct ts_change {
     ts_ratio factor;        // (1)
     int64_t ns;
     bool has_ns;
-    bool one_file; // TS_CHANGE_HOST: only `file` (all)
-    uint32_t file;
+    bool one_part; // TS_CHANGE_HOST: only `part` of ts_replay_part_at (all)
+    uint32_t part;
     uint32_t track;            // TS_CHANGE_MOVE
     uint32_t edges;            // TS_CHANGE_CUT: bits 1 << ts_edge_kind
     const ts_host_span *spans; // TS_CHANGE_SPARE: span_count of them, in any

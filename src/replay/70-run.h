@@ -832,6 +832,16 @@ TS_API ts_reader *ts_replay_reader(const ts_replay *replay, uint32_t file)
                                       : NULL;
 }
 
+TS_API bool ts_replay_part_at(const ts_replay *replay, size_t index,
+                              ts_replay_part *part)
+{
+    if (index >= replay->parts.count) return false;
+    const ts__origin *const origin = ts__replay_part(replay, (uint32_t)index);
+    part->file = origin->file;
+    part->process = origin->process;
+    return true;
+}
+
 TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
                                 ts_operation *operation)
 {
@@ -853,6 +863,7 @@ TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
     o.skip = (ts_skip)op->skip;
     o.row = ((const uint32_t *)replay->places.data)[i];
     o.file = lane->file;
+    o.part = lane->part;
     if (replay->start.count && o.skip == TS_SKIP_NOT) {
         o.start_ns = ((const int64_t *)replay->start.data)[i];
         o.end_ns = ts__op_end(replay, i);

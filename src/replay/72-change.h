@@ -14,7 +14,7 @@ typedef struct ts__alter {
     int64_t *duration; // of each node
     int64_t *delay;    // of each edge
     uint8_t *flags;    // of each node
-    ts_ratio *host;    // of each file
+    ts_ratio *host;    // of each part
     uint32_t *lane_of; // of each operation, NULL: where it was
     ts__rvec durations, flag_bytes, hosts, lanes_moved;
     ts__rvec edges; // ts__alter_edge: what changes add
@@ -391,8 +391,8 @@ static bool ts__alter_insert(ts__alter *a, const ts_change *change,
 
 static void ts__alter_host(const ts__alter *a, const ts_change *change)
 {
-    for (uint32_t i = 0; i < a->replay->files.count; i++) {
-        if (change->one_file && change->file != i) continue;
+    for (uint32_t i = 0; i < a->replay->parts.count; i++) {
+        if (change->one_part && change->part != i) continue;
         ts_ratio *const h = &a->host[i];
         // Two of these are rare; what does not fit is cut down.
         uint64_t num = (uint64_t)h->num * change->factor.num;
@@ -449,7 +449,7 @@ static bool ts__alter_times(ts__alter *a, const ts_change *change,
 static int64_t ts__alter_host_time(const ts__alter *a, uint32_t node,
                                    int64_t time)
 {
-    return ts__ratio_of(a->host[ts__replay_file_of(a->replay, node)], time);
+    return ts__ratio_of(a->host[ts__replay_part_of(a->replay, node)], time);
 }
 
 // A part of an operation, where that takes longer or shorter.
@@ -875,7 +875,7 @@ static bool ts__alter_open(ts__alter *a)
         !ts__rvec_reserve(memory, &m->delay, sizeof(int64_t),
                           r->targets.count) ||
         !ts__rvec_fill(memory, &a->flag_bytes, 1, r->node_count, 0) ||
-        !ts__rvec_reserve(memory, &a->hosts, sizeof(ts_ratio), r->files.count))
+        !ts__rvec_reserve(memory, &a->hosts, sizeof(ts_ratio), r->parts.count))
         return false;
     a->duration = (int64_t *)r->changed.data;
     a->delay = (int64_t *)m->delay.data;
@@ -888,7 +888,7 @@ static bool ts__alter_open(ts__alter *a)
         a->duration[i] =
             given[i] < TS__REPLAY_SUM_MAX ? given[i] : TS__REPLAY_SUM_MAX;
     r->changed.count = r->node_count;
-    for (size_t i = 0; i < r->files.count; i++)
+    for (size_t i = 0; i < r->parts.count; i++)
         a->host[i].num = a->host[i].den = 1;
     return true;
 }

@@ -458,7 +458,7 @@ static bool ts__change_ok(const ts_replay *r, const ts_change *change)
     if ((change->type == TS_CHANGE_INSERT || change->has_ns) &&
         (change->ns < 0 || change->ns > TS__REPLAY_TIME_MAX))
         return false;
-    if (change->one_file && change->file >= r->files.count) return false;
+    if (change->one_part && change->part >= r->parts.count) return false;
     for (size_t i = 0; i < change->span_count; i++)
         if (change->spans[i].end_ns < change->spans[i].start_ns) return false;
     return change->type >= TS_CHANGE_SCALE && change->type <= TS_CHANGE_SPARE;

@@ -134,8 +134,8 @@ static void model(ts_replay *r, uint8_t how, uint8_t what)
           .track = S0 + (how & 7) },
         { .type = (ts_change_type)(1 + (what >> 4) % 10),
           .factor = { how & 7, 3 },
-          .one_file = true,
-          .file = 0,
+          .one_part = true,
+          .part = 0,
           .track = LEGACY },
     };
     ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL };

@@ -94,6 +94,7 @@ static void find_straggler(advice *a, const advice_rule *rule,
 {
     const rank_time *const r = &ranks[file];
     const int64_t usual = usual_work(a, ranks, file);
+    ts_operation latest;
     int64_t num = usual, den = r->work_ns;
     if (num <= 0 || num >= den) return;
     while (den > UINT32_MAX) {
@@ -111,8 +112,9 @@ static void find_straggler(advice *a, const advice_rule *rule,
     advice_change(a, f, TS_CHANGE_SCALE, &mask)->factor = factor;
     ts_change *const host = advice_change(a, f, TS_CHANGE_HOST, NULL);
     host->factor = factor;
-    host->one_file = true;
-    host->file = file;
+    host->one_part = true;
+    host->part =
+        ts_replay_operation(a->replay, r->latest, &latest) ? latest.part : file;
     ADVICE_SAY(a, f, title, "all wait for %s",
                analyze_file_name(a->job, file).s);
     ADVICE_SAY(a, f, what,

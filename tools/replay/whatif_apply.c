@@ -109,27 +109,28 @@ static bool apply_link(const whatif *w, const ts_replay *replay,
     return true;
 }
 
-// The file of a rank, as its metadata has it, else by number.
-static uint32_t file_of_rank(const ts_replay *replay, uint32_t rank)
+// The part of a rank, as its metadata has it, else by number.
+static uint32_t part_of_rank(const ts_replay *replay, uint32_t rank)
 {
-    ts_replay_file file;
+    ts_replay_part part;
     bool any = false;
-    for (uint32_t i = 0; ts_replay_file_at(replay, i, &file); i++) {
+    for (uint32_t i = 0; ts_replay_part_at(replay, i, &part); i++) {
         ts_metadata m;
-        if (!ts_reader_metadata(file.reader, 0, "rank", &m) ||
+        if (!ts_reader_metadata(ts_replay_reader(replay, part.file),
+                                part.process, "rank", &m) ||
             m.type != TS_VALUE_INT)
             continue;
         any = true;
         if (m.number == (int64_t)rank) return i;
     }
-    return !any && ts_replay_file_at(replay, rank, &file) ? rank : UINT32_MAX;
+    return !any && ts_replay_part_at(replay, rank, &part) ? rank : UINT32_MAX;
 }
 
 static bool apply_straggler(const whatif *w, const ts_replay *replay,
                             whatif_changes *changes, const char **why)
 {
-    const uint32_t file = file_of_rank(replay, w->number);
-    if (file == UINT32_MAX) {
+    const uint32_t part = part_of_rank(replay, w->number);
+    if (part == UINT32_MAX) {
         *why = "there is no trace of this rank";
         return false;
     }
@@ -138,13 +139,13 @@ static bool apply_straggler(const whatif *w, const ts_replay *replay,
     change->factor = w->factor;
     ts_operation o;
     for (uint32_t i = 0; ts_replay_operation(replay, i, &o); i++)
-        if (o.file == file && works(o.kind) && o.kind != TS_EVENT_COLLECTIVE)
+        if (o.part == part && works(o.kind) && o.kind != TS_EVENT_COLLECTIVE)
             mean(changes, change, i);
     change = add_change(replay, changes, TS_CHANGE_HOST);
     if (!change) return false;
     change->factor = w->factor;
-    change->one_file = true;
-    change->file = file;
+    change->one_part = true;
+    change->part = part;
     return true;
 }
 
