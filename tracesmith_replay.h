@@ -1137,7 +1137,7 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay);
     the figures are the same for any number of these.
 */
 typedef struct ts_survey_desc {
-    uint32_t window_operations;        // of each window, about (100,000)
+    uint32_t window_operations;        // of each window, about (50,000)
     uint32_t margin_operations;        // before and after it, about (a tenth)
     uint32_t gap_count;                // longest gaps that are kept (100)
     uint32_t threads;                  // (the reader's)
@@ -15949,7 +15949,7 @@ TS_API ts_result ts_survey_open(ts_survey **survey, ts_reader *reader,
     s->allocator = allocator;
     s->desc = *desc;
     ts_survey_desc *const d = &s->desc;
-    if (!d->window_operations) d->window_operations = 100000;
+    if (!d->window_operations) d->window_operations = 50000;
     if (!d->margin_operations)
         d->margin_operations = (d->window_operations + 9) / 10;
     if (!d->gap_count) d->gap_count = 100;

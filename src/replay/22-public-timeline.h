@@ -229,7 +229,7 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay);
     the figures are the same for any number of these.
 */
 typedef struct ts_survey_desc {
-    uint32_t window_operations;        // of each window, about (100,000)
+    uint32_t window_operations;        // of each window, about (50,000)
     uint32_t margin_operations;        // before and after it, about (a tenth)
     uint32_t gap_count;                // longest gaps that are kept (100)
     uint32_t threads;                  // (the reader's)

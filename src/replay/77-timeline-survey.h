@@ -700,7 +700,7 @@ TS_API ts_result ts_survey_open(ts_survey **survey, ts_reader *reader,
     s->allocator = allocator;
     s->desc = *desc;
     ts_survey_desc *const d = &s->desc;
-    if (!d->window_operations) d->window_operations = 100000;
+    if (!d->window_operations) d->window_operations = 50000;
     if (!d->margin_operations)
         d->margin_operations = (d->window_operations + 9) / 10;
     if (!d->gap_count) d->gap_count = 100;
