@@ -40,11 +40,19 @@ static ts_text category_name(const memory_job *a, uint32_t category)
     return category == CALC_NONE ? none : a->m.paths.names[category];
 }
 
-static report_evidence around(const memory_job *a, uint32_t file,
-                              int64_t from_ns, int64_t to_ns)
+report_evidence ask_memory_around(const memory_job *a, uint32_t file,
+                                  int64_t from_ns, int64_t to_ns)
 {
     const int64_t end = to_ns == MEMORY_NEVER ? a->m.last_ns : to_ns;
     return report_from_to(file, from_ns, end > from_ns ? end : from_ns + 1);
+}
+
+// Rows that anybody is shown; a table of all could be as large as the trace.
+size_t ask_memory_shown(const memory_job *a, size_t count)
+{
+    const analyze_options *const o = &a->job->options;
+    const uint64_t most = o->rows > o->top ? o->rows : o->top;
+    return count < most ? count : (size_t)most;
 }
 
 /* ---- Pools -------------------------------------------------------------- */
@@ -83,7 +91,7 @@ static void put_pools(const memory_job *a, const memory_pool **pools)
     };
     report_table *const t =
         report_table_begin(a->section, "pools", "Pools", columns, 8);
-    for (size_t i = 0; i < a->m.pool_count; i++) {
+    for (size_t i = 0; i < ask_memory_shown(a, a->m.pool_count); i++) {
         const memory_pool *const p = pools[i];
         const int64_t span = p->last_ns - p->first_ns;
         const report_value row[] = {
@@ -99,7 +107,7 @@ static void put_pools(const memory_job *a, const memory_pool **pools)
                      : report_unknown(REPORT_COUNT),
         };
         const report_evidence e =
-            around(a, p->file, p->peak_ns, p->peak_ns + 1);
+            ask_memory_around(a, p->file, p->peak_ns, p->peak_ns + 1);
         report_row(t, row, &e);
     }
 }
@@ -193,12 +201,13 @@ static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
     bool useful = key == (never_freed ? MEMORY_BY_PATH : MEMORY_BY_SIZE);
     for (size_t i = 0; i < count; i++)
         useful |= groups[i].value != 0 && groups[i].value != CALC_NONE;
-    for (size_t i = 0; i < count && key == MEMORY_BY_PATH; i++)
+    for (size_t i = 0; i < ask_memory_shown(a, count) && key == MEMORY_BY_PATH;
+         i++)
         sources |= source_of(a, &a->m.blocks[groups[i].first]).size > 0;
     if (count > 0 && useful) {
         report_table *const t = report_table_begin(a->section, table, title,
                                                    columns, sources ? 6 : 5);
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < ask_memory_shown(a, count); i++) {
             const memory_group *const g = &groups[i];
             const memory_pool *const p = &a->m.pools[g->pool];
             const memory_block *const b = &a->m.blocks[g->first];
@@ -212,116 +221,13 @@ static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
                 report_text(group_name(a, key, g)),
                 report_text(source_of(a, b)),
             };
-            const report_evidence e = around(
+            const report_evidence e = ask_memory_around(
                 a, p->file, b->from_ns, never_freed ? b->to_ns : p->peak_ns);
             report_row(t, row, &e);
         }
+        report_rows_of(t, count);
     }
     free(groups);
-    return true;
-}
-
-/* ---- Holes, churn ------------------------------------------------------- */
-
-static void put_holes(const memory_job *a, const memory_pool **pools)
-{
-    static const report_column columns[] = {
-        { "pool", "pool", REPORT_TEXT },
-        { "live_bytes", "live", REPORT_BYTES },
-        { "free_bytes", "free between", REPORT_BYTES },
-        { "holes", "holes", REPORT_COUNT },
-        { "largest_bytes", "largest", REPORT_BYTES },
-        { "scattered", "scattered", REPORT_SHARE },
-    };
-    bool any = false;
-    for (size_t i = 0; i < a->m.pool_count; i++)
-        any |= pools[i]->holes != 0;
-    if (!any) return;
-    report_table *const t =
-        report_table_begin(a->section, "fragmentation",
-                           "Fragmentation at the peak (estimate)", columns, 6);
-    for (size_t i = 0; i < a->m.pool_count; i++) {
-        const memory_pool *const p = pools[i];
-        if (!p->holes) continue;
-        const report_value row[] = {
-            report_text(ask_memory_pool(a, (uint32_t)(p - a->m.pools))),
-            report_bytes(p->peak_size),
-            report_bytes(p->known_free),
-            report_count(p->holes),
-            report_bytes(p->largest_hole),
-            report_share((int64_t)(p->known_free - p->largest_hole),
-                         (int64_t)p->known_free),
-        };
-        const report_evidence e =
-            around(a, p->file, p->peak_ns, p->peak_ns + 1);
-        report_row(t, row, &e);
-    }
-    report_note(a->section,
-                "Fragmentation: free are the addresses where blocks of the "
-                "pool lay before its peak and none lies at it; scattered is "
-                "what of them is not in the largest hole.");
-}
-
-static int by_count(const void *left, const void *right)
-{
-    const memory_use *const a = *(const memory_use *const *)left,
-                            *const b = *(const memory_use *const *)right;
-    if (a->count != b->count) return a->count > b->count ? -1 : 1;
-    return (a > b) - (a < b);
-}
-
-static bool put_churn(const memory_job *a)
-{
-    static const report_column columns[] = {
-        { "pool", "pool", REPORT_TEXT },
-        { "size_bytes", "size", REPORT_BYTES },
-        { "count", "times", REPORT_COUNT },
-        { "most", "most at once", REPORT_COUNT },
-        { "short_lived", "short-lived", REPORT_SHARE },
-        { "lifetime_ns", "mean life", REPORT_NS },
-        { "zone", "zone", REPORT_TEXT },
-    };
-    const uint64_t least = (uint64_t)analyze_set(a->job, "memory.churn-count");
-    const memory_use **const uses = malloc((a->m.use_count + 1) * sizeof *uses);
-    size_t count = 0;
-    uint64_t times = 0, all = 0;
-    if (!uses) return false;
-    for (size_t i = 0; i < a->m.use_count; i++) {
-        const memory_use *const u = &a->m.uses[i];
-        all += u->count;
-        // Taken and given back again and again, few at a time.
-        if (u->count < least || u->most > u->count / 10) continue;
-        times += u->count;
-        uses[count++] = u;
-    }
-    qsort(uses, count, sizeof *uses, by_count);
-    if (count) {
-        report_table *const t = report_table_begin(
-            a->section, "churn",
-            "The same size in the same place again and again", columns, 7);
-        for (size_t i = 0; i < count; i++) {
-            const memory_use *const u = uses[i];
-            const report_value row[] = {
-                report_text(ask_memory_pool(a, u->pool)),
-                report_bytes(u->size),
-                report_count(u->count),
-                report_count(u->most),
-                report_share((int64_t)u->short_lived, (int64_t)u->count),
-                u->freed ? report_ns(u->lifetime_ns / (int64_t)u->freed)
-                         : report_unknown(REPORT_NS),
-                report_text(ask_memory_path(a, u->path)),
-            };
-            const report_evidence e =
-                around(a, a->m.pools[u->pool].file, u->first_ns, u->last_ns);
-            report_row(t, row, &e);
-        }
-        report_answer(a->section,
-                      "%s of %s allocations take the same size in the same "
-                      "place again and again: candidates for a buffer that "
-                      "is kept.",
-                      cli_count(times).s, cli_count(all).s);
-    }
-    free(uses);
     return true;
 }
 
@@ -436,8 +342,8 @@ static bool put_all(const memory_job *a)
          put_groups(a, MEMORY_BY_STACK, true, "never_freed_by_stack",
                     "Never freed, by stack");
     if (ok) ask_memory_faults(a);
-    if (ok && a->m.pool_count) put_holes(a, pools);
-    ok = ok && put_churn(a);
+    if (ok && a->m.pool_count) ask_memory_holes(a, pools);
+    ok = ok && ask_memory_churn(a);
     put_trust(a);
     free(pools);
     return ok;

@@ -26,6 +26,18 @@ ts_text ask_memory_pool(const memory_job *a, uint32_t pool);
 // The zones of a path; "" outside of all.
 ts_text ask_memory_path(const memory_job *a, uint32_t path);
 
+// From a moment to another, or to the end.
+report_evidence ask_memory_around(const memory_job *a, uint32_t file,
+                                  int64_t from_ns, int64_t to_ns);
+// How many of `count` rows anybody is shown; a table of all could be as large
+// as the trace.
+size_t ask_memory_shown(const memory_job *a, size_t count);
+
+// Holes at the peaks of pools, in this order.
+void ask_memory_holes(const memory_job *a, const memory_pool **pools);
+// Blocks of one size from one place, again and again. False: no memory.
+bool ask_memory_churn(const memory_job *a);
+
 // The most that each counter of bytes came to. False: no memory.
 bool ask_memory_counters(const memory_job *a);
 

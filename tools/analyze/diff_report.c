@@ -202,8 +202,11 @@ bool diff_put_table(const diff *d, report_section *s, uint32_t subjects,
     if (count) {
         report_table *const t = report_table_begin(
             s, key, title, columns, config ? COLUMNS : COLUMNS - 1);
-        for (size_t i = 0; i < count; i++)
+        const analyze_options *const o = &d->sides[0].job.options;
+        const uint64_t most = o->rows > o->top ? o->rows : o->top;
+        for (size_t i = 0; i < count && i < most; i++)
             put_row(d, t, rows[i].row);
+        report_rows_of(t, count);
     }
     free(rows);
     return true;
