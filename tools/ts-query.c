@@ -45,9 +45,12 @@ static const cli_tool tool = {
     .options = options,
 };
 
-static bool check_usage(uint32_t files, bool has_sql)
+static bool check_usage(char **paths, uint32_t files, bool has_sql)
 {
     const char *wrong = NULL;
+    bool from_stdin = false;
+    for (uint32_t i = 0; i < files; i++)
+        from_stdin |= !strcmp(paths[i], "-");
     if (want_table + want_csv + want_json > 1)
         wrong = "--table, --csv and --json exclude each other";
     else if (has_sql && file_text)
@@ -57,6 +60,9 @@ static bool check_usage(uint32_t files, bool has_sql)
         wrong = "--schema and --tables run no SQL";
     else if (!files)
         wrong = "which trace?";
+    else if (from_stdin && !has_sql && !want_schema && !want_tables &&
+             (file_text ? !strcmp(file_text, "-") : !save_text))
+        wrong = "a trace and the SQL cannot both come from standard input";
     if (wrong) cli_error(&tool, NULL, "%s", wrong);
     return !wrong;
 }
@@ -138,7 +144,7 @@ int main(int argc, char **argv)
     const char *const sql =
         strpbrk(last, " \t\n") && access(last, F_OK) != 0 ? last : NULL;
     const uint32_t files = (uint32_t)(argc - 1 - (sql != NULL));
-    if (!check_usage(files, sql != NULL)) return cli_usage(&tool);
+    if (!check_usage(argv + 1, files, sql != NULL)) return cli_usage(&tool);
     query *const q = query_open(&tool, argv + 1, files);
     if (!q) return CLI_FAILED;
     const int code = run(q, sql);

@@ -44,13 +44,26 @@ static char *column_name(const query_output *o, int column)
                     : sqlite3_mprintf("%s", name);
 }
 
+// exact: as many digits as it takes to read the same number.
+static cli_text real_text(double real, bool exact)
+{
+    cli_text text = cli_format("%.15g", real);
+    for (int digits = 16; exact && digits <= 17; digits++) {
+        if (!(strtod(text.s, NULL) < real) && !(strtod(text.s, NULL) > real))
+            break;
+        text = cli_format("%.*g", digits, real);
+    }
+    return text;
+}
+
 static const char *text_of(const query_output *o, int i, size_t *size,
                            cli_text *made)
 {
     switch (sqlite3_column_type(o->statement, i)) {
     case SQLITE_NULL: return NULL;
     case SQLITE_FLOAT:
-        *made = cli_format("%.15g", sqlite3_column_double(o->statement, i));
+        *made = real_text(sqlite3_column_double(o->statement, i),
+                          o->q->mode == QUERY_CSV);
         *size = strlen(made->s);
         return made->s;
     default: {
