@@ -123,6 +123,34 @@ static void instances_of_templates_can_be_one(void **state)
     }
 }
 
+static void kernels_are_summed_by_zone_and_by_stack(void **state)
+{
+    (void)state;
+    scene x = { .s = story_begin() };
+    const ts_module_entry module = { .path = story_name(&x.s, "/usr/bin/app") };
+    const uint32_t app = ts_writer_module(x.s.writer, &module, NULL, 0);
+    const ts_frame_entry frames[] = { { app, 0, 0x10 }, { app, 0, 0x200 } };
+    const uint32_t stack = ts_writer_stack(x.s.writer, frames, 2);
+    for (uint32_t i = 0; i < 3; i++) {
+        const ts_writer_value values[] = {
+            { TS_COLUMN_SITE, i ? story_site(&x.s, "forward") : 0 },
+            { TS_COLUMN_STACK, i == 1 ? 0 : stack },
+        };
+        ts_writer_event(x.s.writer, TS_EVENT_KERNEL, S0, 100 * i, 10 + i,
+                        values, 2);
+    }
+    open_scene(&x, false);
+    kernels k;
+    assert_true(kernels_open(&k, &x.job, true));
+    assert_true(k.has_stacks);
+    expect_sum(&row_of(&k.zones, "forward")->sum, 2, 23, 11, 12);
+    expect_sum(&row_of(&k.zones, "(no zone)")->sum, 1, 10, 10, 10);
+    expect_sum(&row_of(&k.stacks, "app+0x10 < app+0x200")->sum, 2, 22, 10, 12);
+    expect_sum(&row_of(&k.stacks, "(no stack)")->sum, 1, 11, 11, 11);
+    kernels_close(&k);
+    close_scene(&x);
+}
+
 // Against a sort of all of them.
 static int by_value(const void *left, const void *right)
 {
@@ -315,6 +343,7 @@ int main(void)
             kernels_of_one_name_are_summed_over_streams_and_devices),
         cmocka_unit_test(launch_configurations_are_told_apart),
         cmocka_unit_test(instances_of_templates_can_be_one),
+        cmocka_unit_test(kernels_are_summed_by_zone_and_by_stack),
         cmocka_unit_test(quantiles_are_exact),
         cmocka_unit_test(copies_are_summed_by_kind_memory_and_size),
         cmocka_unit_test(sizes_that_no_memory_has_add_up_to_the_most),
