@@ -441,7 +441,8 @@ static bool ts__meet_align(ts__loader *l)
         ok = ts__meet_gaps(l, &members, right, shift, &gaps);
         if (!ok || (!gaps.count && !ts__meet_next(r, right))) break;
         ts__meet_gap *const list = (ts__meet_gap *)gaps.data;
-        qsort(list, gaps.count, sizeof *list, ts__meet_gap_compare);
+        if (gaps.count)
+            qsort(list, gaps.count, sizeof *list, ts__meet_gap_compare);
         for (size_t first = 0, end; first < gaps.count; first = end) {
             for (end = first + 1; end < gaps.count; end++)
                 if (list[end].file != list[first].file) break;
