@@ -122,6 +122,17 @@ static void begin(scene *s)
     s->count++;
 }
 
+static void launched(scene *s, const ts_launch_entry *launch, uint32_t stream,
+                     int64_t start, int64_t duration, uint64_t correlation)
+{
+    const ts_writer_value values[] = {
+        { TS_COLUMN_LAUNCH, ts_writer_launch(s->writer, launch) },
+        { TS_COLUMN_CORRELATION, correlation },
+    };
+    ts_writer_event(s->writer, TS_EVENT_KERNEL, STREAM + stream, start * US,
+                    duration * US, values, 2);
+}
+
 static void kernel(scene *s, const char *name, uint32_t stream, int64_t start,
                    int64_t duration, uint64_t correlation)
 {
@@ -130,12 +141,7 @@ static void kernel(scene *s, const char *name, uint32_t stream, int64_t start,
         .grid = { 2, 1, 1 },
         .block = { 32, 32, 1 },
     };
-    const ts_writer_value values[] = {
-        { TS_COLUMN_LAUNCH, ts_writer_launch(s->writer, &launch) },
-        { TS_COLUMN_CORRELATION, correlation },
-    };
-    ts_writer_event(s->writer, TS_EVENT_KERNEL, STREAM + stream, start * US,
-                    duration * US, values, 2);
+    launched(s, &launch, stream, start, duration, correlation);
 }
 
 static void launch_call(scene *s, int64_t start, uint64_t correlation)
@@ -359,6 +365,39 @@ static void kernels_can_share_the_multiprocessors(void **state)
     close_scene(&s);
 }
 
+static int64_t shared_us(scene *s)
+{
+    const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL,
+                                      .share_compute = true };
+    assert_int_equal(TS_OK, ts_replay_run(s->replay, &desc));
+    return ts_replay_result(s->replay)->end_ns / US;
+}
+
+// Four blocks of 8,192 registers or bytes: two fit on one of the four, so
+// that a kernel fills half the device, if 16,384 is read; else an eighth.
+static void what_fits_is_read_by_the_names_that_importers_write(void **state)
+{
+    (void)state;
+    const ts_launch_entry shapes[] = {
+        { .grid = { 4, 1, 1 }, .block = { 32, 1, 1 }, .registers = 256 },
+        { .grid = { 4, 1, 1 }, .block = { 32, 1, 1 }, .dynamic_shared = 8192 },
+    };
+    static const char *const facts[] = { "regs_per_multiprocessor",
+                                         "shared_mem_per_multiprocessor" };
+    for (size_t k = 0; k < 4; k++) {
+        scene s = { .count = 0 };
+        begin(&s);
+        if (k < 2)
+            ts_writer_metadata(s.writer, DEVICE, facts[k], TS_VALUE_INT, 16384);
+        for (uint32_t i = 0; i < 3; i++)
+            launched(&s, &shapes[k % 2], i, 0, 10, 0);
+        end(&s);
+        play(&s);
+        assert_int_equal(k < 2 ? 20 : 10, shared_us(&s));
+        close_scene(&s);
+    }
+}
+
 // In order of time or as they become ready: the schedule is the same.
 static void enough_room_gives_the_schedule_without_limits(void **state)
 {
@@ -392,6 +431,7 @@ int main(void)
         cmocka_unit_test(a_straggler_holds_up_every_rank),
         cmocka_unit_test(streams_are_found_by_number_on_each_device),
         cmocka_unit_test(kernels_can_share_the_multiprocessors),
+        cmocka_unit_test(what_fits_is_read_by_the_names_that_importers_write),
         cmocka_unit_test(enough_room_gives_the_schedule_without_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,10 +105,10 @@ static ts__limits_device ts__limits_describe(const ts_replay *r,
         ts__metadata_number(reader, track, "multiprocessors", 0);
     d.threads = ts__metadata_number(reader, track,
                                     "max_threads_per_multiprocessor", 2048);
-    d.registers = ts__metadata_number(reader, track,
-                                      "registers_per_multiprocessor", 65536);
+    d.registers =
+        ts__metadata_number(reader, track, "regs_per_multiprocessor", 65536);
     d.shared = ts__metadata_number(reader, track,
-                                   "shared_memory_per_multiprocessor", 65536);
+                                   "shared_mem_per_multiprocessor", 65536);
     return d;
 }
 

@@ -162,41 +162,27 @@ static bool load_ops(advice *a)
 
 /* ---- Devices ------------------------------------------------------------- */
 
-static uint64_t fact(const ts_reader *reader, uint32_t track,
-                     const char *const *keys)
+static uint64_t fact(const ts_reader *reader, uint32_t track, const char *key)
 {
     ts_metadata m;
-    for (; *keys; keys++)
-        if (ts_reader_metadata(reader, track, *keys, &m) &&
-            m.type == TS_VALUE_INT && m.number > 0)
-            return (uint64_t)m.number;
-    return 0;
+    return ts_reader_metadata(reader, track, key, &m) &&
+                   m.type == TS_VALUE_INT && m.number > 0
+               ? (uint64_t)m.number
+               : 0;
 }
 
 static void load_device(const advice *a, const ts_lane *lane, advice_device *d)
 {
-    // As backends and importers call them.
-    static const char *const processors[] = { "multiprocessors", NULL };
-    static const char *const threads[] = { "max_threads_per_multiprocessor",
-                                           NULL };
-    static const char *const registers[] = { "regs_per_multiprocessor",
-                                             "registers_per_multiprocessor",
-                                             NULL };
-    static const char *const shared[] = { "shared_mem_per_multiprocessor",
-                                          "shared_memory_per_multiprocessor",
-                                          NULL };
-    static const char *const warp[] = { "warp_size", NULL };
-    static const char *const memory[] = { "memory_bytes", NULL };
-    static const char *const major[] = { "compute_major", NULL };
     const ts_reader *const reader = analyze_reader(a->job, lane->file);
-    d->multiprocessors = fact(reader, lane->track, processors);
-    d->threads = fact(reader, lane->track, threads);
-    d->registers = fact(reader, lane->track, registers);
-    d->shared = fact(reader, lane->track, shared);
-    d->warp = fact(reader, lane->track, warp);
-    d->memory = fact(reader, lane->track, memory);
-    d->compute_major = fact(reader, lane->track, major);
-    d->has_limits = occupancy_device(reader, lane->track, &d->limits);
+    const uint32_t track = lane->track;
+    d->multiprocessors = fact(reader, track, "multiprocessors");
+    d->threads = fact(reader, track, "max_threads_per_multiprocessor");
+    d->registers = fact(reader, track, "regs_per_multiprocessor");
+    d->shared = fact(reader, track, "shared_mem_per_multiprocessor");
+    d->warp = fact(reader, track, "warp_size");
+    d->memory = fact(reader, track, "memory_bytes");
+    d->compute_major = fact(reader, track, "compute_major");
+    d->has_limits = occupancy_device(reader, track, &d->limits);
 }
 
 static bool load_devices(advice *a)
