@@ -217,7 +217,9 @@ typedef struct ts_replay_run_desc {
                            // busy at once in the record)
     bool share_compute;    // kernels share the multiprocessors of a device:
                            // those that find no room wait (false: they
-                           // overlap as they come, as recorded)
+                           // overlap as they come, as recorded). So do
+                           // collectives whose launch is known, which have
+                           // their part while they wait for others, too
 } ts_replay_run_desc;
 
 /*

@@ -354,6 +354,11 @@ typedef struct ts__event_op {
     uint64_t id, record;
 } ts__event_op;
 
+// What collectives have besides.
+typedef struct ts__coll_op {
+    uint32_t op, launch; // launch: of the kernel that does it; 0 not known
+} ts__coll_op;
+
 /*
     Operations that wait for each other: a collective, or a send and its
     receive. Those of more than one member have a join, whose start is the
@@ -436,6 +441,7 @@ struct ts_replay {
     ts__rvec call_names;   // uint32_t, of their file
     ts__rvec call_classes; // uint8_t: ts__call_class
     ts__rvec events;       // ts__event_op
+    ts__rvec collectives;  // ts__coll_op, by operation
     ts__rvec meetings;     // ts__meeting
     ts__rvec members;      // uint32_t: operations, by meeting
     ts__rvec met;          // ts__met
@@ -603,6 +609,7 @@ static ts__row_call *ts__loader_call(const ts__loader *l, size_t i)
 // Collectives and point-to-point operations have more columns.
 typedef struct ts__coll {
     uint64_t communicator, sequence, size, ranks, peer;
+    uint32_t launch;
 } ts__coll;
 
 // What a part says about the job of which its process is one.
@@ -680,6 +687,7 @@ static void ts__coll_read(const ts__loader *l, const ts_columns *c, uint32_t i,
     coll->size = ts__columns_get(c, TS_COLUMN_SIZE, i);
     coll->ranks = ts__columns_get(c, TS_COLUMN_RANKS, i);
     coll->peer = ts__columns_get(c, TS_COLUMN_PEER, i);
+    coll->launch = (uint32_t)ts__columns_get(c, TS_COLUMN_LAUNCH, i);
     row->id = at;
     row->record = 0;
 }

@@ -260,6 +260,19 @@ static bool ts__node_push(ts_replay *r, int64_t time, int64_t duration,
     return true;
 }
 
+// Of the operation that comes next.
+static bool ts__loader_add_coll(ts__loader *l, const ts__row *row)
+{
+    ts_replay *const r = l->replay;
+    const ts__coll *const coll = (const ts__coll *)l->colls.data + row->id;
+    ts__coll_op *const to =
+        (ts__coll_op *)ts__rvec_push(l->allocator, &r->collectives, sizeof *to);
+    if (!to) return false;
+    to->op = r->op_count;
+    to->launch = coll->launch;
+    return true;
+}
+
 static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
 {
     ts_replay *const r = l->replay;
@@ -280,6 +293,8 @@ static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
         event->id = row->id;
         event->record = row->record;
     }
+    if (row->kind == TS_EVENT_COLLECTIVE && !ts__loader_add_coll(l, row))
+        return false;
     bool waits = ts__kind_syncs(row->kind) || row->kind == TS_EVENT_EVENT_WAIT;
     if (row->kind == TS_EVENT_COLLECTIVE && row->record) {
         const uint32_t meeting = (uint32_t)row->record - 1;

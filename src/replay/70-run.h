@@ -174,6 +174,7 @@ TS_API void ts_replay_close(ts_replay *replay)
                                &replay->meetings,
                                &replay->members,
                                &replay->met,
+                               &replay->collectives,
                                &replay->joined,
                                &replay->queued,
                                &replay->deps_named,

@@ -214,6 +214,20 @@ static bool ts__limits_engines(ts__limits *l, uint32_t engines)
     return true;
 }
 
+// The launch of a kernel; of what does a collective, if that is known. Other
+// operations, and collectives of which nothing is known, have none of their
+// own: false. `*coll` goes along with ascending operations.
+static bool ts__limits_launch(const ts_replay *r, uint32_t op, size_t *coll,
+                              uint32_t *launch)
+{
+    const ts__op *const o = ts__replay_op(r, op);
+    *launch = o->label;
+    if (o->kind != TS_EVENT_COLLECTIVE) return o->kind == TS_EVENT_KERNEL;
+    const ts__coll_op *const all = (const ts__coll_op *)r->collectives.data;
+    *launch = all[(*coll)++].launch;
+    return *launch != 0;
+}
+
 static bool ts__limits_compute(ts__limits *l)
 {
     const ts_replay *const r = l->replay;
@@ -224,9 +238,10 @@ static bool ts__limits_compute(ts__limits *l)
               ts__rvec_reserve(&r->allocator, &described,
                                sizeof(ts__limits_device), devices);
     uint32_t *const known = (uint32_t *)of_device.data;
+    size_t coll = 0;
     for (uint32_t i = 0; ok && i < r->op_count; i++) {
-        const ts__op *const op = ts__replay_op(r, i);
-        if (op->kind != TS_EVENT_KERNEL) continue;
+        uint32_t launch;
+        if (!ts__limits_launch(r, i, &coll, &launch)) continue;
         const ts__replay_lane *const lane =
             ts__replay_lane_at(r, ts__replay_lanes(r)[i]);
         uint32_t *const of = &known[lane->device];
@@ -239,8 +254,8 @@ static bool ts__limits_compute(ts__limits *l)
         ok = *of != TS_NODE_NONE;
         ((uint32_t *)l->of.data)[i] = *of;
         ((uint32_t *)l->needs.data)[i] = ts__limits_share(
-            device, ts_reader_launch(ts__replay_file(r, lane->file)->reader,
-                                     op->label));
+            device,
+            ts_reader_launch(ts__replay_file(r, lane->file)->reader, launch));
         l->any = true;
     }
     ts__rvec_close(&r->allocator, &of_device);
@@ -297,6 +312,19 @@ static void ts__timed_push(ts__timed *t, ts__ready item)
         t->failed = true;
 }
 
+// The operation that has room of a resource until the end that a node is.
+static uint32_t ts__timed_holder(const ts__timed *t, uint32_t node)
+{
+    const ts_replay *const r = t->run->replay;
+    if (node < r->op_count + r->call_count || node >= r->join_first)
+        return TS_NODE_NONE;
+    const uint32_t op = ts__settle_owner(r, node);
+    if (op >= r->op_count ||
+        ((const uint32_t *)t->limits->of.data)[op] == TS_NODE_NONE)
+        return TS_NODE_NONE;
+    return op;
+}
+
 static void ts__timed_start(ts__timed *t, uint32_t node, int64_t time)
 {
     ts__rrun *const run = t->run;
@@ -304,7 +332,9 @@ static void ts__timed_start(ts__timed *t, uint32_t node, int64_t time)
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t next = t->queue[i];
         const int64_t at = ts__rrun_start(run, next);
-        ts__timed_push(t, ts__timed_item(t, at, next, TS__READY_STARTS));
+        const bool frees = ts__timed_holder(t, next) != TS_NODE_NONE;
+        ts__timed_push(
+            t, ts__timed_item(t, at, next, frees ? 0 : TS__READY_STARTS));
     }
 }
 
@@ -313,8 +343,11 @@ static void ts__timed_occupy(ts__timed *t, uint32_t node, int64_t time)
     const uint32_t of = ((const uint32_t *)t->limits->of.data)[node];
     const uint32_t needs = ((const uint32_t *)t->limits->needs.data)[node];
     ts__limits_at(t->limits, of)->room -= needs;
-    const int64_t end = ts__replay_add(time, t->run->duration[node]);
-    ts__timed_push(t, ts__timed_item(t, end, node, 0));
+    // What waits for others has its room until all of them are done.
+    if (ts__replay_end_node(t->run->replay, node) == node) {
+        const int64_t end = ts__replay_add(time, t->run->duration[node]);
+        ts__timed_push(t, ts__timed_item(t, end, node, 0));
+    }
     ts__timed_start(t, node, time);
 }
 
@@ -327,21 +360,52 @@ static int64_t ts__timed_priority(const ts__timed *t, uint32_t node)
     return (int64_t)(flags >> 16 & 0xFFFF);
 }
 
-// Starts what waits for a resource, in order, as far as there is room.
-static void ts__timed_release(ts__timed *t, uint32_t node, int64_t time)
+// Starts the first of what waits for a resource, after what made room.
+static void ts__timed_next(ts__timed *t, ts__resource *resource, uint32_t after,
+                           int64_t time)
 {
-    const uint32_t of = ((const uint32_t *)t->limits->of.data)[node];
+    const uint32_t next = (uint32_t)ts__ready_pop(&resource->waiting).place;
+    t->held[next] = after;
+    ts__timed_occupy(t, next, time);
+}
+
+// Starts what waits for the resource of an operation, in order, as far as
+// there is room once that has ended, at the node `end`.
+static void ts__timed_release(ts__timed *t, uint32_t op, uint32_t end,
+                              int64_t time)
+{
+    const uint32_t of = ((const uint32_t *)t->limits->of.data)[op];
     const uint32_t *const needs = (const uint32_t *)t->limits->needs.data;
     ts__resource *const resource = ts__limits_at(t->limits, of);
-    resource->room += needs[node];
+    resource->room += needs[op];
     while (resource->waiting.count && !t->failed) {
         const ts__ready *const first = (ts__ready *)resource->waiting.data;
-        const uint32_t next = (uint32_t)first->place;
-        if (needs[next] > resource->room) return;
-        ts__ready_pop(&resource->waiting);
-        t->held[next] = node;
-        ts__timed_occupy(t, next, time);
+        if (needs[(uint32_t)first->place] > resource->room) return;
+        ts__timed_next(t, resource, end, time);
     }
+}
+
+// Ends what has room: itself, or at a node that is its end.
+static void ts__timed_end(ts__timed *t, uint32_t node, int64_t time)
+{
+    const uint32_t op = ts__timed_holder(t, node);
+    if (op != TS_NODE_NONE) ts__timed_start(t, node, time);
+    ts__timed_release(t, op == TS_NODE_NONE ? node : op, node, time);
+}
+
+/*
+    Collectives that have room may all wait for others that find none. In the
+    record they went on, so what is first in line gets in without room.
+*/
+static bool ts__timed_force(ts__timed *t, int64_t time)
+{
+    for (uint32_t i = 0; i < t->limits->resources.count; i++) {
+        ts__resource *const resource = ts__limits_at(t->limits, i);
+        if (!resource->waiting.count) continue;
+        ts__timed_next(t, resource, TS_NODE_NONE, time);
+        return true;
+    }
+    return false;
 }
 
 static void ts__timed_arrive(ts__timed *t, uint32_t node, int64_t time)
@@ -377,14 +441,18 @@ static bool ts__rrun_timed(ts__rrun *run, ts__limits *limits, uint32_t *held)
     for (uint32_t i = 0; i < count; i++)
         ts__timed_push(&t, ts__timed_item(&t, ts__rrun_start(run, t.queue[i]),
                                           t.queue[i], TS__READY_STARTS));
-    while (limits->ready.count && !t.failed) {
-        const ts__ready item = ts__ready_pop(&limits->ready);
-        const uint32_t node = (uint32_t)item.place;
-        if (item.place & TS__READY_STARTS)
-            ts__timed_arrive(&t, node, item.time);
-        else
-            ts__timed_release(&t, node, item.time);
-    }
+    int64_t now = 0;
+    do {
+        while (limits->ready.count && !t.failed) {
+            const ts__ready item = ts__ready_pop(&limits->ready);
+            const uint32_t node = (uint32_t)item.place;
+            now = item.time;
+            if (item.place & TS__READY_STARTS)
+                ts__timed_arrive(&t, node, now);
+            else
+                ts__timed_end(&t, node, now);
+        }
+    } while (!t.failed && ts__timed_force(&t, now));
     ts__rvec_close(a, &ready);
     return !t.failed;
 }
