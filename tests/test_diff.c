@@ -2,6 +2,7 @@
     test_diff.c - two hand-made runs compared, with the noise they have
 */
 #include "tests/diff_forge.h"
+#include "tools/analyze/report_parts.h"
 #include "tools/analyze/diff.h"
 
 /* ---- Statistics --------------------------------------------------------- */
@@ -187,9 +188,10 @@ static void few_samples_decide_nothing(void **state)
     diff d;
     compare(&d, &a, &b);
     assert_false(row_of(&d, DIFF_KERNEL, "k")->tested);
-    assert_int_equal(DIFF_UNDECIDED, judge(&d, "kernel:k total +5%"));
-    // There is one makespan: its limit is taken at its word.
-    assert_int_equal(DIFF_REGRESSED, judge(&d, "makespan +10ns"));
+    assert_int_equal(DIFF_UNTESTED, judge(&d, "kernel:k total +5%"));
+    // There is one makespan: nothing tells its noise.
+    assert_int_equal(DIFF_UNTESTED, judge(&d, "makespan +10ns"));
+    assert_int_equal(DIFF_WITHIN, judge(&d, "makespan +1us"));
     done(&d, &a, &b);
 }
 
@@ -226,6 +228,57 @@ static void memory_zones_and_calls_are_compared(void **state)
 
 /* ---- Gates -------------------------------------------------------------- */
 
+// Checks one gate: whether it failed or was missed, as text.
+static const char *outcome(const diff *d, const char *text, bool untested_fails)
+{
+    diff_gates gates = { .untested_fails = untested_fails };
+    assert_true(diff_gate_add(&gates, &tool, "--gate", text));
+    assert_true(diff_gates_check(&gates, d));
+    const char *const out = diff_gates_failed(&gates)   ? "failed"
+                            : diff_gates_missed(&gates) ? "missed"
+                                                        : "holds";
+    diff_gates_close(&gates);
+    return out;
+}
+
+static void what_is_untested_fails_only_where_that_is_asked_for(void **state)
+{
+    (void)state;
+    story a = story_begin(), b = story_begin();
+    for (int i = 0; i < 2; i++)
+        story_kernel(i ? &b : &a, S0, 100, i ? 400 : 200, "k", HOST, 0);
+    diff d;
+    compare(&d, &a, &b);
+    assert_string_equal("holds", outcome(&d, "makespan +5%", false));
+    assert_string_equal("failed", outcome(&d, "makespan +5%", true));
+    assert_string_equal("holds", outcome(&d, "makespan +500%", true));
+    report *const r = report_open();
+    const diff_gates none = { 0 };
+    diff_report(&d, &none, r);
+    const char *const answer = r->sections->answer.text;
+    assert_non_null(strstr(answer, "The whole is untested, as no noise is "
+                                   "known: it takes 300 ns instead of "
+                                   "100 ns (+200.0 %)."));
+    assert_null(strstr(answer, "as noise may do"));
+    report_close(r);
+    done(&d, &a, &b);
+}
+
+static void a_gate_that_matches_nothing_is_missed_unless_it_may_be(void **state)
+{
+    (void)state;
+    story a = story_begin(), b = story_begin();
+    for (int i = 0; i < 2; i++)
+        story_kernel(i ? &b : &a, S0, 100, 200, "k", HOST, 0);
+    diff d;
+    compare(&d, &a, &b);
+    assert_string_equal("holds", outcome(&d, "kernel:k total +5%", false));
+    assert_string_equal("missed", outcome(&d, "kernel:x* total +5%", false));
+    assert_string_equal("holds", outcome(&d, "?kernel:x* total +5%", false));
+    assert_string_equal("holds", outcome(&d, "? kernel:k total +5%", false));
+    done(&d, &a, &b);
+}
+
 static void gates_that_make_no_sense_are_refused(void **state)
 {
     (void)state;
@@ -258,6 +311,9 @@ static void gates_that_make_no_sense_are_refused(void **state)
         "step total +5%",
         "+5%",
         ":",
+        "?",
+        "??",
+        "? +5%",
     };
     diff_gates gates = { 0 };
     // What it says goes to stderr, of which this test is no judge.
@@ -315,6 +371,9 @@ int main(void)
         cmocka_unit_test(kernels_come_and_go),
         cmocka_unit_test(few_samples_decide_nothing),
         cmocka_unit_test(memory_zones_and_calls_are_compared),
+        cmocka_unit_test(what_is_untested_fails_only_where_that_is_asked_for),
+        cmocka_unit_test(
+            a_gate_that_matches_nothing_is_missed_unless_it_may_be),
         cmocka_unit_test(gates_that_make_no_sense_are_refused),
         cmocka_unit_test(gates_are_read_as_they_are_meant),
     };

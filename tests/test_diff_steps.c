@@ -184,6 +184,7 @@ static void names_from_traces_break_no_file(void **state)
     compare(&d, &runs[0], &runs[1]);
     diff_gates gates = { 0 };
     assert_true(diff_gate_add(&gates, &tool, "--gate", "kernel:k<* +5% +1ns"));
+    assert_true(diff_gate_add(&gates, &tool, "--gate", "?copy:none +5%"));
     assert_true(diff_gate_add(&gates, &tool, "--gate", "copy:nothing +5%"));
     assert_true(diff_gate_add(&gates, &tool, "--gate", "makespan +90%"));
     assert_true(diff_gates_check(&gates, &d));
@@ -193,8 +194,8 @@ static void names_from_traces_break_no_file(void **state)
     assert_string_equal(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         "<testsuites>\n"
-        "  <testsuite name=\"ts-diff\" tests=\"3\" failures=\"1\" "
-        "errors=\"0\" skipped=\"1\">\n"
+        "  <testsuite name=\"ts-diff\" tests=\"4\" failures=\"1\" "
+        "errors=\"1\" skipped=\"1\">\n"
         "    <testcase classname=\"ts-diff\" name=\"kernel:k&lt;* +5% "
         "+1ns\">\n"
         "      <failure message=\"1 of 1 beyond the limit\" "
@@ -203,8 +204,12 @@ static void names_from_traces_break_no_file(void **state)
         "(500 ns to 1.000 us), p 0.004\n"
         "      </failure>\n"
         "    </testcase>\n"
-        "    <testcase classname=\"ts-diff\" name=\"copy:nothing +5%\">\n"
+        "    <testcase classname=\"ts-diff\" name=\"?copy:none +5%\">\n"
         "      <skipped message=\"neither trace has anything like it\"/>\n"
+        "    </testcase>\n"
+        "    <testcase classname=\"ts-diff\" name=\"copy:nothing +5%\">\n"
+        "      <error message=\"neither trace has anything like it\" "
+        "type=\"usage\"/>\n"
         "    </testcase>\n"
         "    <testcase classname=\"ts-diff\" name=\"makespan +90%\"/>\n"
         "  </testsuite>\n"

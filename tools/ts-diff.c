@@ -6,18 +6,22 @@
 static cli_list gate_list, gate_files;
 static const char *junit_text, *markdown_text, *alpha_text;
 static uint64_t top = 10, rows = 1000;
-static bool want_json, want_collapse, want_mangled;
+static bool want_untested, want_json, want_collapse, want_mangled;
 
 static const cli_option options[] = {
     { .name = "--gate GATE",
       .help = "exit 1 if B is worse by more than noise and this:\n"
               "'kernel:gemm* total +5%', 'makespan +2ms',\n"
               "'idle:host_sync +10%', 'memory:peak +64MiB', ...;\n"
-              "may be given several times",
+              "exit 2 if it matches nothing, unless ? leads it:\n"
+              "'?kernel:foo* +5%'; may be given several times",
       .list = &gate_list },
     { .name = "--gate-file FILE",
       .help = "gates, one a line; # begins a comment",
       .list = &gate_files },
+    { .name = "--gate-untested",
+      .help = "what is beyond a limit fails also where no noise is known",
+      .flag = &want_untested },
     { .name = "--alpha SHARE",
       .help = "a difference that noise alone makes in less than this\n"
               "share of all cases is significant (5%)",
@@ -50,7 +54,7 @@ static const cli_tool tool = {
     .about = "Compares two traces of one program: what takes longer in B than "
              "in A, by more\nthan noise. Several files on a side are the "
              "processes of one run.\nExit code: 0 no gate failed, 1 one did, "
-             "2 bad input or usage.",
+             "2 bad input or usage,\nor a gate matches nothing.",
     .options = options,
 };
 
@@ -92,10 +96,11 @@ static bool read_gates(diff_gates *gates)
 static void warn(const diff_gates *gates)
 {
     for (size_t i = 0; i < gates->count; i++)
-        if (!gates->items[i].hit_count)
+        if (diff_gate_missed(&gates->items[i]))
             cli_error(&tool, NULL,
-                      "gate '%s': neither trace has anything like it",
-                      gates->items[i].text);
+                      "gate '%s': neither trace has anything like it; if it "
+                      "may be absent, write '?%s'",
+                      gates->items[i].text, gates->items[i].text);
 }
 
 // With the files of both sides, those of A first.
@@ -126,7 +131,9 @@ static int tell(diff *d, const diff_gates *gates)
             put_json(d, view, r);
         else
             analyze_text(&view, r);
-        code = diff_gates_failed(gates) ? REGRESSED : SAME;
+        code = diff_gates_failed(gates)   ? REGRESSED
+               : diff_gates_missed(gates) ? BAD
+                                          : SAME;
     }
     report_close(r);
     return code;
@@ -160,7 +167,7 @@ int main(int argc, char **argv)
         return cli_usage(&tool);
     }
     diff d = { .tool = &tool };
-    diff_gates gates = { 0 };
+    diff_gates gates = { .untested_fails = want_untested };
     if (!parse_alpha(alpha_text, &d.alpha)) return cli_usage(&tool);
     const analyze_options o = { .top = top,
                                 .rows = rows,

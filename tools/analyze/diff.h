@@ -181,7 +181,7 @@ typedef struct diff_limit {
 typedef enum diff_verdict {
     DIFF_WITHIN = 0, // of the limit
     DIFF_NOISE,      // beyond it, but that may be noise
-    DIFF_UNDECIDED,  // beyond it, with too few samples to tell
+    DIFF_UNTESTED,   // beyond it, with too few samples to tell
     DIFF_REGRESSED
 } diff_verdict;
 
@@ -194,6 +194,7 @@ typedef struct diff_hit { // a row that a gate looks at
 enum { DIFF_LIMITS = 3 };
 typedef struct diff_gate {
     char *text;        // as given
+    bool optional;     // "?...": neither trace need have anything like it
     uint32_t subjects; // bits
     char *pattern;     // of names; NULL: all
     diff_metric metric;
@@ -207,17 +208,23 @@ typedef struct diff_gate {
 typedef struct diff_gates {
     diff_gate *items;
     size_t count, room;
+    bool untested_fails; // as what regressed does
 } diff_gates;
 
-// "kernel:gemm* total +5%"; where: what to name in an error ("--gate", or a
-// file and line). False with the reason on stderr.
+// "kernel:gemm* total +5%", "?kernel:..." if there may be none; where: what to
+// name in an error ("--gate", or a file and line). False with the reason on
+// stderr.
 bool diff_gate_add(diff_gates *gates, const cli_tool *tool, const char *where,
                    const char *text);
 // A file of gates: one a line, # begins a comment.
 bool diff_gate_file(diff_gates *gates, const cli_tool *tool, const char *path);
 // False: no memory.
 bool diff_gates_check(diff_gates *gates, const diff *d);
+bool diff_gate_failed(const diff_gates *gates, const diff_gate *g);
 bool diff_gates_failed(const diff_gates *gates);
+// Whether nothing is like a gate that asks for something.
+bool diff_gate_missed(const diff_gate *g);
+bool diff_gates_missed(const diff_gates *gates);
 void diff_gates_close(diff_gates *gates);
 
 /* ---- Telling ------------------------------------------------------------ */

@@ -35,15 +35,14 @@ static bool counts_are_beyond(const diff_gate *g, const diff *d,
     return true;
 }
 
-// Of what cannot be noise, or what nothing is known about.
+// Of what cannot be noise.
 static bool is_exact(const diff_gate *g, const diff *d, const diff_row *row)
 {
     if (g->metric == DIFF_COUNT || row->subject == DIFF_MEMORY ||
         diff_is_new(row))
         return true;
-    if (row->subject == DIFF_MAKESPAN || row->subject == DIFF_IDLE)
-        return !d->by_step;
-    return g->metric == DIFF_TOTAL && !row->by_step &&
+    return row->subject != DIFF_MAKESPAN && row->subject != DIFF_IDLE &&
+           g->metric == DIFF_TOTAL && !row->by_step &&
            counts_are_beyond(g, d, row);
 }
 
@@ -70,7 +69,7 @@ static bool add_hit(diff_gate *g, const diff *d, size_t index, size_t *room)
         const bool tested = singles ? by->tested_singles : by->tested;
         hit.verdict = is_exact(g, d, row) ? DIFF_REGRESSED
                       : tested            ? DIFF_NOISE
-                                          : DIFF_UNDECIDED;
+                                          : DIFF_UNTESTED;
         if (hit.verdict == DIFF_NOISE) hit.p = singles ? by->p_singles : by->p;
     }
     if (!calc_room(&g->hits, room, g->hit_count + 1, sizeof *g->hits))
@@ -144,9 +143,27 @@ bool diff_gates_check(diff_gates *gates, const diff *d)
     return true;
 }
 
+bool diff_gate_failed(const diff_gates *gates, const diff_gate *g)
+{
+    return g->verdicts[DIFF_REGRESSED] ||
+           (gates->untested_fails && g->verdicts[DIFF_UNTESTED]);
+}
+
 bool diff_gates_failed(const diff_gates *gates)
 {
     for (size_t i = 0; i < gates->count; i++)
-        if (gates->items[i].verdicts[DIFF_REGRESSED]) return true;
+        if (diff_gate_failed(gates, &gates->items[i])) return true;
+    return false;
+}
+
+bool diff_gate_missed(const diff_gate *g)
+{
+    return !g->hit_count && !g->optional;
+}
+
+bool diff_gates_missed(const diff_gates *gates)
+{
+    for (size_t i = 0; i < gates->count; i++)
+        if (diff_gate_missed(&gates->items[i])) return true;
     return false;
 }

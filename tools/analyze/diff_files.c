@@ -23,7 +23,7 @@ static uint64_t failures(const diff_gates *gates)
 {
     uint64_t count = 0;
     for (size_t i = 0; i < gates->count; i++)
-        count += gates->items[i].verdicts[DIFF_REGRESSED] > 0;
+        count += diff_gate_failed(gates, &gates->items[i]);
     return count;
 }
 
@@ -79,21 +79,33 @@ static cli_text amount(const diff *d, const diff_row *row, diff_metric metric,
 
 /* ---- JUnit -------------------------------------------------------------- */
 
+static const char nothing_like_it[] = "neither trace has anything like it";
+
+// Of what can be said neither that it holds nor that it does not.
+static bool is_skipped(const diff_gates *gates, const diff_gate *g)
+{
+    return !diff_gate_failed(gates, g) && !diff_gate_missed(g) &&
+           (!g->hit_count || g->verdicts[DIFF_UNTESTED]);
+}
+
 // As build servers read it: one case for each gate.
 // Source: the schema of Apache Ant's JUnit task, as Jenkins publishes it.
-static void put_case(FILE *out, const diff *d, const diff_gate *g)
+static void put_case(FILE *out, const diff *d, const diff_gates *gates,
+                     const diff_gate *g)
 {
+    const uint64_t failed =
+        g->verdicts[DIFF_REGRESSED] +
+        (gates->untested_fails ? g->verdicts[DIFF_UNTESTED] : 0);
     fputs("    <testcase classname=\"ts-diff\" name=\"", out);
     put_xml(out, g->text, strlen(g->text));
-    if (g->verdicts[DIFF_REGRESSED]) {
+    if (failed) {
         fprintf(out,
                 "\">\n      <failure message=\"%" PRIu64
                 " of %zu beyond the limit\" type=\"regression\">",
-                g->verdicts[DIFF_REGRESSED], g->hit_count);
-        for (size_t i = 0; i < g->hit_count; i++) {
+                failed, g->hit_count);
+        for (size_t i = 0; i < failed; i++) {
             const diff_hit *const hit = &g->hits[i];
             const diff_row *const row = &d->rows[hit->row];
-            if (hit->verdict != DIFF_REGRESSED) break;
             putc('\n', out);
             put_xml(out, diff_subject_name(row->subject),
                     strlen(diff_subject_name(row->subject)));
@@ -107,12 +119,19 @@ static void put_case(FILE *out, const diff *d, const diff_gate *g)
                 const cli_text p = diff_p(hit->p);
                 put_xml(out, p.s, strlen(p.s));
             }
+            if (hit->verdict == DIFF_UNTESTED) fputs(", untested", out);
         }
         fputs("\n      </failure>\n    </testcase>\n", out);
+    } else if (is_skipped(gates, g)) {
+        fprintf(out, "\">\n      <skipped message=\"%s\"/>\n    </testcase>\n",
+                g->hit_count
+                    ? "beyond the limit, but untested: no noise is known"
+                    : nothing_like_it);
     } else if (!g->hit_count) {
-        fputs("\">\n      <skipped message=\"neither trace has anything like "
-              "it\"/>\n    </testcase>\n",
-              out);
+        fprintf(out,
+                "\">\n      <error message=\"%s\" type=\"usage\"/>\n"
+                "    </testcase>\n",
+                nothing_like_it);
     } else {
         fputs("\"/>\n", out);
     }
@@ -121,17 +140,19 @@ static void put_case(FILE *out, const diff *d, const diff_gate *g)
 bool diff_junit(const diff *d, const diff_gates *gates, const char *path)
 {
     FILE *const out = open_file(d, path);
-    uint64_t skipped = 0;
+    uint64_t skipped = 0, errors = 0;
     if (!out) return false;
-    for (size_t i = 0; i < gates->count; i++)
-        skipped += !gates->items[i].hit_count;
+    for (size_t i = 0; i < gates->count; i++) {
+        skipped += is_skipped(gates, &gates->items[i]);
+        errors += diff_gate_missed(&gates->items[i]);
+    }
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
             "  <testsuite name=\"ts-diff\" tests=\"%zu\" failures=\"%" PRIu64
-            "\" errors=\"0\" skipped=\"%" PRIu64 "\">\n",
-            gates->count, failures(gates), skipped);
+            "\" errors=\"%" PRIu64 "\" skipped=\"%" PRIu64 "\">\n",
+            gates->count, failures(gates), errors, skipped);
     for (size_t i = 0; i < gates->count; i++)
-        put_case(out, d, &gates->items[i]);
+        put_case(out, d, gates, &gates->items[i]);
     fputs("  </testsuite>\n</testsuites>\n", out);
     return close_file(d, path, out);
 }
@@ -147,10 +168,8 @@ static void put_gates(FILE *out, const diff *d, const diff_gates *gates)
         const diff_gate *const g = &gates->items[i];
         fputs("| ", out);
         put_cell(out, g->text, strlen(g->text));
-        fputs(g->verdicts[DIFF_REGRESSED] ? " | **failed** | "
-              : g->hit_count              ? " | passed | "
-                                          : " | nothing like it | ",
-              out);
+        fprintf(out, diff_gate_failed(gates, g) ? " | **%s** | " : " | %s | ",
+                diff_gate_state(gates, g));
         if (g->hit_count) {
             const diff_row *const row = &d->rows[g->hits[0].row];
             const cli_text name = diff_short(row->name);

@@ -195,7 +195,10 @@ static bool units_fit(const diff_gate *g)
 
 static bool parse(diff_gate *g, const cli_tool *tool, const char *where)
 {
-    words w = { g->text, strlen(g->text) };
+    const char *text = g->text;
+    g->optional = *text == '?';
+    text += strspn(text, "? \t") * g->optional;
+    words w = { text, strlen(text) };
     const char *const rest = take_subject(g, &w);
     if (!rest)
         return wrong(tool, where, g->text,
@@ -207,12 +210,12 @@ static bool parse(diff_gate *g, const cli_tool *tool, const char *where)
                      "it ends with a limit such as +5%, +2ms, +64MiB or +3, "
                      "at most three of them");
     const char *const begin = rest;
-    if (begin >= g->text + w.size || *begin == ':') {
+    if (begin >= text + w.size || *begin == ':') {
         if (!take_metric(g, &w))
             return wrong(tool, where, g->text,
                          "that cannot be compared of it; total, median, "
                          "count and, of memory, peak are known");
-    } else if (!take_metric(g, &w) || begin < g->text + w.size) {
+    } else if (!take_metric(g, &w) || begin < text + w.size) {
         return wrong(tool, where, g->text,
                      "before the limit stands total, median, count or, of "
                      "memory, peak");
@@ -222,7 +225,7 @@ static bool parse(diff_gate *g, const cli_tool *tool, const char *where)
                      "a limit is a share or a time, of memory bytes, of "
                      "counts a number");
     const size_t size =
-        begin < g->text + w.size ? (size_t)(g->text + w.size - begin) : 0;
+        begin < text + w.size ? (size_t)(text + w.size - begin) : 0;
     if (!size) return true;
     if (g->subjects & WHOLE)
         return wrong(tool, where, g->text, "there is only one of it");

@@ -318,9 +318,10 @@ static void put_largest(const diff *d, report_section *s, int64_t whole)
     if (!most || diff_differs(d, most) ||
         magnitude(change) < magnitude(whole) / 4)
         return;
-    report_answer(s, "Most of the change is %s, %s (%s), as noise may do.",
+    report_answer(s, "Most of the change is %s, %s (%s), %s.",
                   diff_short(most->name).s, diff_percent(d, most, DIFF_TOTAL).s,
-                  cli_time(change).s);
+                  cli_time(change).s,
+                  most->tested ? "as noise may do" : "untested");
 }
 
 static bool any_matters(const diff *d, uint32_t subjects)
@@ -364,6 +365,9 @@ void diff_put_answer(const diff *d, report_section *s)
                                              : "both have");
         return;
     }
+    // The makespan is as certain as the steps are.
+    const diff_row *const step = diff_single(d, DIFF_STEP);
+    const diff_row *const test = step ? step : row;
     const diff_metric metric = diff_main(row->subject);
     const int64_t change = diff_change(d, row, metric);
     const char *const what = d->by_step ? "a step takes" : "it takes";
@@ -374,7 +378,12 @@ void diff_put_answer(const diff *d, report_section *s)
     if (none)
         report_answer(s, "B takes as long as A: %s %s instead of %s.", what,
                       report_words(b).s, report_words(a).s);
-    else if (d->by_step && !diff_is_significant(d, row))
+    else if (!test->tested)
+        report_answer(s,
+                      "The whole is untested, as no noise is known: %s %s "
+                      "instead of %s (%s).",
+                      what, report_words(b).s, report_words(a).s, percent.s);
+    else if (!diff_is_significant(d, test))
         report_answer(s,
                       "No significant difference of the whole: %s %s instead "
                       "of %s (%s), as noise may do.",

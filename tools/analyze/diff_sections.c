@@ -7,12 +7,14 @@
 
 const char *diff_verdict_name(diff_verdict verdict)
 {
-    static const char *const names[] = { "within", "noise", "undecided",
+    static const char *const names[] = { "within", "noise", "untested",
                                          "regressed" };
     return names[verdict];
 }
 
 /* ---- Gates -------------------------------------------------------------- */
+
+const char diff_gate_untested[] = "untested";
 
 static void put_hits(const diff *d, report_section *s, const diff_gates *gates)
 {
@@ -52,6 +54,35 @@ static void put_hits(const diff *d, report_section *s, const diff_gates *gates)
         }
 }
 
+const char *diff_gate_state(const diff_gates *gates, const diff_gate *g)
+{
+    return diff_gate_failed(gates, g)   ? "FAILED"
+           : diff_gate_missed(g)        ? "MATCHES NOTHING"
+           : !g->hit_count              ? "absent"
+           : g->verdicts[DIFF_UNTESTED] ? diff_gate_untested
+                                        : "passed";
+}
+
+static void put_verdict(report_section *s, size_t count, size_t failed,
+                        size_t untested, size_t missed)
+{
+    if (failed)
+        report_answer(s, "%zu of %zu gate%s failed.", failed, count,
+                      count == 1 ? "" : "s");
+    if (missed)
+        report_answer(s, "%zu of %zu gate%s %s nothing.", missed, count,
+                      count == 1 ? "" : "s", missed == 1 ? "matches" : "match");
+    if (untested)
+        report_answer(s,
+                      "%zu of %zu gate%s %s beyond the limit, but untested: "
+                      "no noise is known.",
+                      untested, count, count == 1 ? "" : "s",
+                      untested == 1 ? "is" : "are");
+    else if (!failed && !missed)
+        report_answer(s, "%s.",
+                      count == 1 ? "The gate holds" : "All gates hold");
+}
+
 static void put_gates(const diff *d, const diff_gates *gates, report *r)
 {
     static const report_column columns[] = {
@@ -60,39 +91,33 @@ static void put_gates(const diff *d, const diff_gates *gates, report *r)
         { "looked_at", "looked at", REPORT_COUNT },
         { "regressed", "regressed", REPORT_COUNT },
         { "noise", "noise", REPORT_COUNT },
-        { "undecided", "undecided", REPORT_COUNT },
+        { "untested", "untested", REPORT_COUNT },
     };
     report_section *const s = report_begin(r, "gates", "Gates");
-    size_t failed = 0, beyond = 0, undecided = 0;
+    size_t failed = 0, missed = 0, beyond = 0, untested = 0;
     report_table *const t = report_table_begin(s, "gates", "Gates", columns, 6);
     for (size_t i = 0; i < gates->count; i++) {
         const diff_gate *const g = &gates->items[i];
-        const bool bad = g->verdicts[DIFF_REGRESSED] > 0;
-        failed += bad;
+        failed += diff_gate_failed(gates, g);
+        missed += diff_gate_missed(g);
+        untested += diff_gate_state(gates, g) == diff_gate_untested;
         beyond += g->hit_count - g->verdicts[DIFF_WITHIN];
-        undecided += g->verdicts[DIFF_UNDECIDED];
         const report_value values[] = {
             report_string(g->text),
-            report_string(bad            ? "FAILED"
-                          : g->hit_count ? "passed"
-                                         : "nothing like it"),
+            report_string(diff_gate_state(gates, g)),
             report_count(g->hit_count),
             report_count(g->verdicts[DIFF_REGRESSED]),
             report_count(g->verdicts[DIFF_NOISE]),
-            report_count(g->verdicts[DIFF_UNDECIDED]),
+            report_count(g->verdicts[DIFF_UNTESTED]),
         };
         report_row(t, values, NULL);
     }
-    if (failed)
-        report_answer(s, "%zu of %zu gate%s failed.", failed, gates->count,
-                      gates->count == 1 ? "" : "s");
-    else
-        report_answer(s, "%s.",
-                      gates->count == 1 ? "The gate holds" : "All gates hold");
-    if (undecided)
+    put_verdict(s, gates->count, failed, untested, missed);
+    if (untested)
         report_note(s,
-                    "Undecided: beyond the limit, with fewer than %d "
-                    "samples on a side, too few to tell it from noise.",
+                    "Untested: beyond the limit, with fewer than %d samples on "
+                    "a side, too few to tell it from noise; with "
+                    "--gate-untested that fails.",
                     DIFF_SAMPLES_LEAST);
     if (beyond) put_hits(d, s, gates);
 }

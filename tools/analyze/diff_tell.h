@@ -27,5 +27,8 @@ void diff_put_trust(const diff *d, report_section *s);
 
 // "regressed", "noise", ...
 const char *diff_verdict_name(diff_verdict verdict);
+// "passed", "FAILED", diff_gate_untested (the very pointer), ...
+const char *diff_gate_state(const diff_gates *gates, const diff_gate *g);
+extern const char diff_gate_untested[];
 
 #endif // TS_DIFF_TELL_H
