@@ -250,6 +250,26 @@ static void a_rank_that_all_wait_for_is_named(void **state)
     }
 }
 
+// The calls of three ranks are set against the time of three.
+static void shares_of_sums_over_ranks_are_of_all_their_time(void **state)
+{
+    (void)state;
+    advised x;
+    memset(&x, 0, sizeof x);
+    for (int rank = 0; rank < 3; rank++) {
+        made *const m = &x.files[x.count++];
+        made_begin(m, 1000000000);
+        fact(m, 0, "rank", (uint64_t)rank);
+        for (int64_t i = 0; i < 40; i++)
+            launch_at(m, "k", 40 * i, 30);
+    }
+    advised_run(&x, "launch-overhead", NULL);
+    assert_int_equal(3, x.a.process_count);
+    assert_int_equal(3 * (39 * 40 + 36) * US, x.a.process_ns);
+    assert_in_range(x.a.recorded_ns, 1, (39 * 40 + 36) * US);
+    advised_close(&x);
+}
+
 /* ---- model-error --------------------------------------------------------- */
 
 static void a_model_that_is_off_is_said_to_be(void **state)
@@ -295,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_rule_fires_with_its_gain_or_not_at_all),
         cmocka_unit_test(a_rank_that_all_wait_for_is_named),
+        cmocka_unit_test(shares_of_sums_over_ranks_are_of_all_their_time),
         cmocka_unit_test(a_model_that_is_off_is_said_to_be),
         cmocka_unit_test(each_rule_about_ranks_has_a_case),
     };

@@ -66,7 +66,7 @@ ts_text advice_in_zone(const advice *a, uint32_t op)
     const ts_text zone = advice_short(a, ts_reader_site_name(reader, site));
     const ts_text none = { "", 0 };
     if (!site || !zone.size) return none;
-    return analyze_format(a->job, ", in %.*s", (int)zone.size, zone.text);
+    return analyze_format(a->job, ", in '%.*s'", (int)zone.size, zone.text);
 }
 
 cli_text advice_count(uint64_t count, const char *one, const char *more)
@@ -240,6 +240,47 @@ static void merge_parts(advice *a)
     a->part_count = count + 1;
 }
 
+/* ---- Processes ----------------------------------------------------------- */
+
+typedef struct process {
+    int64_t start_ns, end_ns;
+    bool any;
+} process;
+
+static void stretch(process *p, int64_t start_ns, int64_t end_ns)
+{
+    if (!p->any || start_ns < p->start_ns) p->start_ns = start_ns;
+    if (!p->any || end_ns > p->end_ns) p->end_ns = end_ns;
+    p->any = true;
+}
+
+// How long each process was at work, its calls included.
+static bool load_processes(advice *a)
+{
+    ts_replay_part part;
+    size_t count = 0;
+    while (ts_replay_part_at(a->replay, count, &part))
+        count++;
+    process *const all = calloc(count + 1, sizeof *all);
+    ts_operation o;
+    for (size_t i = 0; all && ts_replay_operation(a->replay, i, &o); i++) {
+        if (o.skip != TS_SKIP_NOT || o.part >= count) continue;
+        stretch(&all[o.part], o.recorded_start_ns, o.recorded_end_ns);
+        if (!advice_is_call(a, o.call)) continue;
+        const ts_node call = advice_node(a, o.call);
+        stretch(&all[o.part], call.recorded_ns,
+                call.recorded_ns + call.duration_ns);
+    }
+    for (size_t i = 0; all && i < count; i++) {
+        if (!all[i].any) continue;
+        a->process_count++;
+        a->process_ns += all[i].end_ns - all[i].start_ns;
+    }
+    const bool ok = all;
+    free(all);
+    return ok;
+}
+
 static bool load_path(advice *a)
 {
     ts_path path = { 0 };
@@ -284,7 +325,7 @@ bool advice_open(advice *a, analyze_job *job)
     a->replay = analyze_replay(job);
     a->timeline = analyze_timeline(job);
     return a->replay && a->timeline && load_ops(a) && load_devices(a) &&
-           run_model(a);
+           load_processes(a) && run_model(a);
 }
 
 static void close_finding(advice_finding *f)

@@ -84,6 +84,8 @@ typedef struct advice {
     advice_device *devices;
     int64_t start_ns, end_ns; // of the record
     int64_t recorded_ns;      // from its start to its end
+    size_t process_count;     // with operations
+    int64_t process_ns;       // sum of the lengths of each: of sums over them
     // Of the unchanged model.
     int64_t makespan_ns;
     int64_t cost_ns[TS_COST_LIMIT];
@@ -142,7 +144,7 @@ static inline int64_t advice_length(const advice_op *op)
 {
     return op->end_ns - op->start_ns;
 }
-// " in ZONE" of the operation's launch, or "".
+// ", in 'ZONE'" of the operation's launch, or "".
 ts_text advice_in_zone(const advice *a, uint32_t op);
 // "1 copy", "1,234 copies": the words for one and for more.
 cli_text advice_count(uint64_t count, const char *one, const char *more);
@@ -164,6 +166,8 @@ extern const analyze_setting advice_settings[];
 // A threshold of a rule; shares are in hundredths of a percent.
 int64_t advice_limit(const advice *a, const advice_rule *rule,
                      const char *name);
+// "of the time", or "of the time of the 8 processes": of process_ns.
+cli_text advice_of_processes(const advice *a);
 // Whether part is at least the share of whole that a threshold says.
 bool advice_reaches(const advice *a, const advice_rule *rule, const char *name,
                     int64_t part, int64_t whole);

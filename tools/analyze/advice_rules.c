@@ -151,7 +151,8 @@ const analyze_setting advice_settings[] = {
     { "contended-launches.slowdown", "of overlapping launches, at least",
       REPORT_SHARE, 15000 },
     { "contended-launches.count", "of each sort, at least", REPORT_COUNT, 50 },
-    { "launch-overhead.share", "of the run, at least", REPORT_SHARE, 500 },
+    { "launch-overhead.share", "of the time of all processes, at least",
+      REPORT_SHARE, 500 },
     { "launch-overhead.count", "of launches, at least", REPORT_COUNT, 100 },
     { "tiny-kernels.time", "of a tiny kernel, at most", REPORT_NS, 5000 },
     { "tiny-kernels.pause", "between neighbours, at most", REPORT_NS, 10000 },
@@ -221,7 +222,8 @@ const analyze_setting advice_settings[] = {
     { "small-collectives.time", "of one of unknown size, at most", REPORT_NS,
       100000 },
     { "small-collectives.count", "of collectives, at least", REPORT_COUNT, 10 },
-    { "collective-skew.share", "of the run, at least", REPORT_SHARE, 200 },
+    { "collective-skew.share", "of the time of all processes, at least",
+      REPORT_SHARE, 200 },
     { "collective-skew.count", "of a kind, at least", REPORT_COUNT, 10 },
     { "straggler.share", "of the run that others wait, at least", REPORT_SHARE,
       100 },
@@ -250,6 +252,13 @@ const analyze_setting advice_settings[] = {
 int64_t advice_limit(const advice *a, const advice_rule *rule, const char *name)
 {
     return analyze_set(a->job, cli_format("%s.%s", rule->id, name).s);
+}
+
+cli_text advice_of_processes(const advice *a)
+{
+    return a->process_count > 1 ? cli_format("of the time of the %s processes",
+                                             cli_count(a->process_count).s)
+                                : cli_format("of the time");
 }
 
 bool advice_reaches(const advice *a, const advice_rule *rule, const char *name,

@@ -38,7 +38,7 @@ void rule_launch_overhead(advice *a, const advice_rule *rule)
         slowest = n;
     }
     if ((int64_t)calls < advice_limit(a, rule, "count") || !calls ||
-        !advice_reaches(a, rule, "share", ns, a->recorded_ns))
+        !advice_reaches(a, rule, "share", ns, a->process_ns))
         return;
     advice_finding *const f = advice_find(a, rule);
     advice_show_time(f, slowest.file, slowest.recorded_ns,
@@ -50,12 +50,11 @@ void rule_launch_overhead(advice *a, const advice_rule *rule)
             advice_mask_add(a, &mask, i);
     advice_change(a, f, TS_CHANGE_NO_LAUNCH, &mask);
     ADVICE_SAY(a, f, title, "launching takes long");
-    ADVICE_SAY(a, f, what,
-               "%s launches take the host %s in all, %s each (%s of the "
-               "time).",
-               cli_count(calls).s, cli_time(ns).s,
-               cli_time(ns / (int64_t)calls).s,
-               report_words(report_share(ns, a->recorded_ns)).s);
+    ADVICE_SAY(
+        a, f, what, "%s launches take the host %s in all, %s each (%s %s).",
+        cli_count(calls).s, cli_time(ns).s, cli_time(ns / (int64_t)calls).s,
+        report_words(report_share(ns, a->process_ns)).s,
+        advice_of_processes(a).s);
     ADVICE_SAY(a, f, todo,
                "Launch less: capture repeated work into graphs, fuse kernels, "
                "give each more to do. A profiler that records stacks makes "

@@ -144,7 +144,7 @@ void rule_collective_skew(advice *a, const advice_rule *rule)
     int64_t *const durations = without_waiting(
         a, (uint64_t)advice_limit(a, rule, "count"), &mask, &waited);
     if (durations && mask.count &&
-        advice_reaches(a, rule, "share", waited, a->recorded_ns)) {
+        advice_reaches(a, rule, "share", waited, a->process_ns)) {
         const uint64_t count = mask.count;
         advice_finding *const f = advice_find(a, rule);
         show_mask(a, f, &mask);
