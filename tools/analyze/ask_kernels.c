@@ -12,7 +12,8 @@ typedef struct kernels_ask {
     report_section *s;
     kernels k;
     stats_group all;
-    int64_t known_ns, low_ns, tail_ns; // see put_configs
+    int64_t known_ns, low_ns, tail_ns; // see judge
+    int64_t collective_ns;             // which none of them counts
 } kernels_ask;
 
 /* ---- By name ------------------------------------------------------------- */
@@ -107,7 +108,11 @@ static void put_config(kernels_ask *a, report_table *t, const stats_row *r)
                        occupancy_of(&limits, l, &o);
     // Of a kernel whose launch was not recorded only the name is known.
     const bool recorded = l->block[0];
-    if (known) judge(a, &r->sum, &o);
+    // Collectives take few blocks on purpose, and wait for other ranks.
+    if (kernels_collective(&r->sum))
+        a->collective_ns += r->sum.total_ns;
+    else if (known)
+        judge(a, &r->sum, &o);
     const report_value row[] = {
         report_text(analyze_name(
             a->job,
@@ -202,17 +207,19 @@ static void answer(const kernels_ask *a)
     while (most < n->count && (double)sum < 0.8 * (double)a->all.total_ns)
         sum += n->rows[most++].sum.total_ns;
     report_answer(a->s,
-                  "%s kernels of %s names ran %s in all; %zu of them "
-                  "take %s of it.",
+                  "%s kernels of %s name%s ran %s in all; %zu of them "
+                  "%s %s of it.",
                   cli_count(a->all.count).s, cli_count(n->count).s,
-                  cli_time(a->all.total_ns).s, most,
+                  n->count == 1 ? "" : "s", cli_time(a->all.total_ns).s, most,
+                  most == 1 ? "takes" : "take",
                   report_words(report_share(sum, a->all.total_ns)).s);
     if (!a->known_ns) return;
     report_answer(
         a->s,
-        "%s of the time goes to kernels that can fill less than %s "
+        "%s of the time%s goes to kernels that can fill less than %s "
         "of the device.",
         report_words(report_share(a->low_ns, a->known_ns)).s,
+        a->collective_ns ? " of kernels without collectives" : "",
         report_words(report_share(analyze_set(a->job, low_occupancy), 10000))
             .s);
 }
@@ -225,9 +232,13 @@ static void put_figures(const kernels_ask *a)
                   report_ns(a->all.total_ns));
     report_figure(a->s, "mean_ns", "mean",
                   report_ns(a->all.total_ns / (int64_t)a->all.count));
-    report_figure(a->s, "low_occupancy", "time at low occupancy",
+    report_figure(a->s, "low_occupancy",
+                  a->collective_ns ? "low occupancy, no collectives"
+                                   : "time at low occupancy",
                   report_share(a->low_ns, a->known_ns));
-    report_figure(a->s, "tail", "slots empty in last waves, by time",
+    report_figure(a->s, "tail",
+                  a->collective_ns ? "last waves empty, no collectives"
+                                   : "slots empty in last waves, by time",
                   report_share(a->tail_ns, a->known_ns));
     report_trust(a->s, REPORT_HIGH,
                  "every kernel of the record counts, times are exact");
@@ -240,6 +251,12 @@ static void put_figures(const kernels_ask *a)
                     "Occupancy, waves and tail are estimates from the launch "
                     "configuration and the limits of the device: what can be "
                     "resident, not what was measured.");
+    if (a->collective_ns)
+        report_note(a->s,
+                    "Collectives run as kernels are in all counts and times "
+                    "(%s of them), but in no sum of occupancy: they take few "
+                    "blocks on purpose.",
+                    cli_time(a->collective_ns).s);
 }
 
 static bool ask(analyze_job *job, report *r)

@@ -5,9 +5,10 @@
 
 /*
     The key of a launch: its number, or for a collective without one that of
-    its name with a bit above it; and the device.
+    its name with a bit above it; and the device. Collectives have another bit.
 */
-#define NAME_BIT (UINT64_C(1) << 32)
+#define NAME_BIT       (UINT64_C(1) << 32)
+#define COLLECTIVE_BIT (UINT64_C(1) << 33)
 
 static uint32_t device_of(const ts_reader *reader, uint32_t id)
 {
@@ -33,8 +34,10 @@ static bool keys(const stats_event *e, stats_key *key, void *user)
         last = e->columns;
     }
     uint64_t launch = stats_value(e, TS_COLUMN_LAUNCH);
-    if (!launch && e->columns->kind == TS_EVENT_COLLECTIVE)
-        launch = NAME_BIT | stats_value(e, TS_COLUMN_NAME);
+    if (e->columns->kind == TS_EVENT_COLLECTIVE) {
+        if (!launch) launch = NAME_BIT | stats_value(e, TS_COLUMN_NAME);
+        launch |= COLLECTIVE_BIT;
+    }
     key[KERNELS_LAUNCH] = (stats_key){ { launch, last_device } };
     if (k->scan.map_count > KERNELS_ZONE)
         key[KERNELS_ZONE] =
@@ -52,9 +55,14 @@ static bool keys(const stats_event *e, stats_key *key, void *user)
 
 const ts_launch_entry *kernels_launch(const kernels *k, const stats_group *g)
 {
-    if (g->key[0] & NAME_BIT || !g->key[0]) return NULL;
+    if (g->key[0] & NAME_BIT || !(uint32_t)g->key[0]) return NULL;
     return ts_reader_launch(analyze_reader(k->job, g->file),
                             (uint32_t)g->key[0]);
+}
+
+bool kernels_collective(const stats_group *g)
+{
+    return g->key[0] & COLLECTIVE_BIT;
 }
 
 uint32_t kernels_device(const stats_group *g)
@@ -72,7 +80,7 @@ static ts_text name_of(const stats_group *g, void *user)
     if (g->key[0] & NAME_BIT)
         name = ts_reader_name(reader, (uint32_t)g->key[0]);
     if (name.size) return analyze_name(k->job, name);
-    return analyze_format(k->job, "launch %" PRIu64, g->key[0] & ~NAME_BIT);
+    return analyze_format(k->job, "launch %" PRIu32, (uint32_t)g->key[0]);
 }
 
 // Configurations that read the same are the same; devices differ by what

@@ -28,6 +28,7 @@ void kernels_close(kernels *k);
 
 // Of the group of a row: its launch (NULL: none), and the device it ran on.
 const ts_launch_entry *kernels_launch(const kernels *k, const stats_group *g);
+bool kernels_collective(const stats_group *g);
 uint32_t kernels_device(const stats_group *g);
 
 #endif // TS_CALC_KERNELS_H
