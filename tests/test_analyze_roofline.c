@@ -32,6 +32,15 @@ static void rules_say_what_a_launch_computes(void **state)
                                   "a=1e9" };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_false(roofline_rule_read(&rule, wrong[i]));
+    static const char *const why[][2] = {
+        { "[=1", "expression is bad" },     { "x=1e400", "too large" },
+        { "x=9999999999999", "too large" }, { "x=1,y", "no number" },
+        { "x=1e9", "no number" },           { "x", "REGEX=FLOPS" },
+    };
+    for (size_t i = 0; i < sizeof why / sizeof *why; i++) {
+        assert_false(roofline_rule_read(&rule, why[i][0]));
+        assert_non_null(strstr(rule.wrong, why[i][1]));
+    }
 }
 
 static void expect(const char *name, const char *dims, const char *types,

@@ -156,9 +156,8 @@ static bool check_flops(void)
     for (size_t i = 0; i < flops.count; i++) {
         roofline_rule rule;
         if (!roofline_rule_read(&rule, flops.items[i])) {
-            cli_error(&tool, NULL,
-                      "--flops %s: it is REGEX=FLOPS or REGEX=FLOPS,BYTES",
-                      flops.items[i]);
+            cli_error(&tool, NULL, "--flops %s: %s", flops.items[i],
+                      rule.wrong);
             return false;
         }
         roofline_rule_close(&rule);

@@ -81,9 +81,17 @@ static bool set(analyze_job *job, const char *text)
 {
     const size_t size = strcspn(text, "=");
     const size_t at = find(text, size);
-    if (at == SIZE_MAX || !text[size]) {
+    if (!text[size]) {
         cli_error(job->tool, NULL,
-                  "--set %s: it is KEY=VALUE; --list shows the keys", text);
+                  "--set %s: it is KEY=VALUE; --list and --rules show the keys",
+                  text);
+        return false;
+    }
+    if (at == SIZE_MAX) {
+        cli_error(job->tool, NULL,
+                  "--set %s: there is no key %.*s; --list and --rules show "
+                  "the keys",
+                  text, (int)size, text);
         return false;
     }
     const analyze_setting *const s = setting_at(at);

@@ -43,20 +43,39 @@ static const char *read_amount(const char *text, uint64_t *number,
     return text;
 }
 
+// Why an amount was not read.
+static const char *wrong_amount(const char *text)
+{
+    char *end;
+    const double value = strtod(text, &end);
+    return end != text && value >= 1e12 ? "the number is too large"
+                                        : "no number such as 1500, 2.5G or "
+                                          "3/thread follows the =";
+}
+
 bool roofline_rule_read(roofline_rule *rule, const char *text)
 {
     const char *const equal = strrchr(text, '=');
     char regex[256];
     memset(rule, 0, sizeof *rule);
-    if (!equal || equal == text || equal - text >= (int)sizeof regex)
-        return false;
+    rule->wrong = "it is REGEX=FLOPS or REGEX=FLOPS,BYTES";
+    if (!equal || equal == text) return false;
+    rule->wrong = "the regular expression is too long";
+    if (equal - text >= (int)sizeof regex) return false;
     memcpy(regex, text, (size_t)(equal - text));
     regex[equal - text] = 0;
-    const char *end = read_amount(equal + 1, &rule->flops, &rule->flops_per);
-    if (end && *end == ',')
-        end = read_amount(end + 1, &rule->bytes, &rule->bytes_per);
-    return end && !*end &&
-           !regcomp(&rule->regex, regex, REG_EXTENDED | REG_NOSUB);
+    const char *at = equal + 1;
+    const char *end = read_amount(at, &rule->flops, &rule->flops_per);
+    if (end && *end == ',') {
+        at = end + 1;
+        end = read_amount(at, &rule->bytes, &rule->bytes_per);
+    }
+    rule->wrong = wrong_amount(at);
+    if (!end || *end) return false;
+    rule->wrong = "the regular expression is bad";
+    if (regcomp(&rule->regex, regex, REG_EXTENDED | REG_NOSUB)) return false;
+    rule->wrong = NULL;
+    return true;
 }
 
 void roofline_rule_close(roofline_rule *rule)

@@ -23,9 +23,10 @@ typedef struct roofline_rule {
     regex_t regex;
     uint64_t flops, bytes; // bytes 0: unknown
     roofline_per flops_per, bytes_per;
+    const char *wrong; // with what was given, if it is no rule
 } roofline_rule;
 
-// False if it is none; else close it.
+// False if it is none, see `wrong`; else close it.
 bool roofline_rule_read(roofline_rule *rule, const char *text);
 void roofline_rule_close(roofline_rule *rule);
 
