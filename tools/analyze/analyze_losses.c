@@ -3,6 +3,8 @@
 */
 #include "tools/analyze/analyze_private.h"
 
+#include <stdarg.h>
+
 static void say_lost(const analyze_job *job, report *r, uint32_t file,
                      const char *before)
 {
@@ -20,9 +22,92 @@ static void say_lost(const analyze_job *job, report *r, uint32_t file,
                                      "%s%s %s", size ? ", " : "",
                                      ts_loss_name(c), cli_count(by[c]).s);
     report_loss(r,
-                "%s%s records were lost (%s): counts and totals are lower "
+                "%s%s record%s lost (%s): counts and totals are lower "
                 "bounds, idle time may have been work.",
-                before, cli_count(info->lost).s, causes);
+                before, cli_count(info->lost).s,
+                info->lost == 1 ? " was" : "s were", causes);
+}
+
+// What the chunks at damaged places say of themselves.
+typedef struct damage_sum {
+    uint32_t places, unknown; // unknown: at no chunk that says anything
+    uint64_t kinds;           // of events, as bits
+    bool others;              // names and the like
+    int64_t from_ns, to_ns;
+} damage_sum;
+
+static void take_damage(damage_sum *sum, ts_reader *reader, uint64_t offset)
+{
+    ts_chunk_info c;
+    sum->places++;
+    for (size_t i = 0; ts_reader_chunk(reader, i, &c); i++) {
+        if (offset < c.offset ||
+            offset - c.offset >= sizeof c.header + c.header.stored_size)
+            continue;
+        if (c.header.kind != TS_CHUNK_EVENTS ||
+            c.header.event >= TS_EVENT_LIMIT) {
+            sum->others = true;
+            return;
+        }
+        if (!sum->kinds || c.first_ns < sum->from_ns) sum->from_ns = c.first_ns;
+        if (!sum->kinds || c.last_ns > sum->to_ns) sum->to_ns = c.last_ns;
+        sum->kinds |= UINT64_C(1) << c.header.event;
+        return;
+    }
+    sum->unknown++;
+}
+
+typedef struct damage_text {
+    char s[512];
+    size_t size;
+} damage_text;
+
+__attribute__((format(printf, 2, 3))) static void
+add_text(damage_text *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int n =
+        vsnprintf(t->s + t->size, sizeof t->s - t->size, format, arguments);
+    va_end(arguments);
+    if (n > 0) t->size += (size_t)n;
+    if (t->size >= sizeof t->s) t->size = sizeof t->s - 1;
+}
+
+// "kernel, memcpy events that began between 1 s and 2 s".
+static damage_text words_of(const damage_sum *sum)
+{
+    damage_text t = { "", 0 };
+    for (uint32_t i = 0; i < TS_EVENT_LIMIT; i++)
+        if (sum->kinds >> i & 1)
+            add_text(&t, "%s%s", t.size ? ", " : "", ts_event_name(i));
+    if (t.size)
+        add_text(&t, " events that began between %s and %s",
+                 cli_time(sum->from_ns).s, cli_time(sum->to_ns).s);
+    if (sum->others) add_text(&t, "%snames and the like", t.size ? "; " : "");
+    if (sum->unknown && t.size)
+        add_text(&t, "; of %s of them nobody can tell what",
+                 cli_count(sum->unknown).s);
+    if (!t.size) add_text(&t, "nobody can tell what");
+    return t;
+}
+
+static void say_damage(report *r, ts_reader *reader, const char *before)
+{
+    damage_sum sum = { 0 };
+    ts_damage damage;
+    for (size_t i = 0; ts_reader_damage(reader, i, &damage); i++)
+        take_damage(&sum, reader, damage.offset);
+    if (!sum.places) return;
+    report_loss(r,
+                "%s%s of the file %s damaged; what %s held is in no figure: "
+                "%s (ts-info --verify lists %s).",
+                before,
+                sum.places == 1
+                    ? "1 place"
+                    : cli_format("%s places", cli_count(sum.places).s).s,
+                sum.places == 1 ? "is" : "are", sum.places == 1 ? "it" : "they",
+                words_of(&sum).s, sum.places == 1 ? "it" : "them");
 }
 
 static void say_file(const analyze_job *job, report *r, uint32_t file)
@@ -31,13 +116,8 @@ static void say_file(const analyze_job *job, report *r, uint32_t file)
     const cli_text name = analyze_file_name(job, file);
     const cli_text of =
         job->file_count > 1 ? cli_format("%s: ", name.s) : cli_format("%s", "");
-    const size_t damaged = ts_reader_damage_count(analyze_reader(job, file));
     say_lost(job, r, file, of.s);
-    if (damaged)
-        report_loss(r,
-                    "%s%s places of the file are damaged; what they held is in "
-                    "no figure (ts-info --verify lists them).",
-                    of.s, cli_count(damaged).s);
+    say_damage(r, analyze_reader(job, file), of.s);
     if (info->salvage_failed)
         report_loss(r, "%sLeft-over records could not be saved: %s.", of.s,
                     ts_result_text(info->salvage));
@@ -49,8 +129,9 @@ static void say_file(const analyze_job *job, report *r, uint32_t file)
                     "nothing to save, or the file was cut.",
                     of.s);
     if (info->unknown_events)
-        report_loss(r, "%s%s events of a later version were skipped.", of.s,
-                    cli_count(info->unknown_events).s);
+        report_loss(r, "%s%s event%s of a later version skipped.", of.s,
+                    cli_count(info->unknown_events).s,
+                    info->unknown_events == 1 ? " was" : "s were");
     if (info->clock_estimated)
         report_loss(r,
                     "%sThe clock's frequency is not in the trace: all times "

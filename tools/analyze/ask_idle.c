@@ -73,7 +73,7 @@ static void answer(const idle_ask *a)
     const ts_text name =
         ask_brief(a->job, ask_group(a->job, &a->names, (uint32_t)zone->key));
     report_answer(a->s,
-                  "While a device waited for the host, that was in %.*s most "
+                  "While a device waited for the host, that was in '%.*s' most "
                   "(%s).",
                   ASK_TEXT(name), cli_time(zone->ns).s);
 }

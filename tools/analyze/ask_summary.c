@@ -24,7 +24,7 @@ static const char *const bound_names[SUMMARY_BOUNDS] = {
 
 // What most of the time goes to, as a sentence about the devices.
 static const char *const bound_texts[SUMMARY_BOUNDS] = {
-    "mostly with kernels: faster kernels are what helps",
+    "mostly with kernels",
     "mostly with communication that nothing hides",
     "mostly with copies that nothing hides",
     "and waited for a host that launched too late most of all",

@@ -166,11 +166,11 @@ static void find_zone(advice *a, const advice_rule *rule, const sums_row *zone)
         advice_finding *const f = advice_find(a, rule);
         advice_show_time(f, file, longest.start_ns, longest.end_ns);
         advice_spare(a, f, &z.spans);
-        ADVICE_SAY(a, f, title, "devices wait for %.*s on the host",
+        ADVICE_SAY(a, f, title, "devices wait for '%.*s' on the host",
                    (int)name.size, name.text);
         ADVICE_SAY(
             a, f, what,
-            "What the host does in %.*s itself, outside of zones and "
+            "What the host does in '%.*s' itself, outside of zones and "
             "allocations within it, holds up the critical path for %s in %s "
             "places, at most %s at once.",
             (int)name.size, name.text, cli_time(zone->ns).s, cli_count(count).s,
@@ -218,7 +218,7 @@ void rule_data_loading(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, title, "devices wait for data");
         ADVICE_SAY(a, f, what,
                    "Loading data holds up the critical path for %s, at most "
-                   "%s at once, in %.*s.",
+                   "%s at once, in '%.*s'.",
                    cli_time(ns).s,
                    cli_time(longest.end_ns - longest.start_ns).s,
                    (int)name.size, name.text);
