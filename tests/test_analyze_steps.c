@@ -211,6 +211,47 @@ static void marked_steps_are_taken_as_they_are(void **state)
     made_close(&m);
 }
 
+// Work of step 3 that ends before that of step 2 does: it has no time.
+static void steps_without_time_are_counted_and_numbers_stay(void **state)
+{
+    (void)state;
+    made m;
+    steps_result r, marked;
+    made_begin(&m, 0);
+    for (int i = 0; i < 6; i++) {
+        const int64_t at = 1000 * i;
+        char name[32];
+        snprintf(name, sizeof name, "ProfilerStep#%d", i + 7);
+        made_zone(&m, HOST, name, at, at + 900);
+        if (i == 3)
+            made_launch(&m, S1, "b", at + 10, at + 20, at + 30);
+        else
+            made_launch(&m, S0, "a", at + 10, at + 100,
+                        i == 2 ? at + 1100 : at + 500);
+    }
+    made_open(&m);
+    assert_true(steps_open(&r, m.replay, m.timeline, &m.names));
+    assert_true(r.marked);
+    assert_int_equal(5, r.count);
+    assert_int_equal(1, r.left_out);
+    assert_int_equal(9, r.steps[2].number);
+    assert_int_equal(11, r.steps[3].number);
+    assert_int_equal(4, r.steps[3].mark);
+    assert_int_equal(3100, r.steps[3].start_ns);
+    assert_string_equal("ProfilerStep#11", steps_words(&r.steps[3]).s);
+    assert_true(steps_marked(&marked, m.replay));
+    assert_int_equal(r.count, marked.count);
+    for (size_t i = 0; i < r.count; i++)
+        assert_int_equal(r.steps[i].end_ns, marked.steps[i].end_ns);
+    steps_step frame = { .name = { "frame", 5 }, .number = 20 };
+    assert_string_equal("frame 20", steps_words(&frame).s);
+    frame.name.size = 0;
+    assert_string_equal("number 20", steps_words(&frame).s);
+    steps_close(&marked);
+    steps_close(&r);
+    made_close(&m);
+}
+
 static void a_trace_without_a_loop_has_no_steps(void **state)
 {
     (void)state;
@@ -237,6 +278,7 @@ int main(void)
         cmocka_unit_test(random_sequences_have_turns_in_order),
         cmocka_unit_test(steps_are_found_and_slow_ones_explained),
         cmocka_unit_test(marked_steps_are_taken_as_they_are),
+        cmocka_unit_test(steps_without_time_are_counted_and_numbers_stay),
         cmocka_unit_test(a_trace_without_a_loop_has_no_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

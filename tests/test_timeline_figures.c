@@ -39,6 +39,12 @@ static void work_is_counted_once_however_much_runs_at_once(void **s)
     assert_int_equal(2, ts_timeline_queue(x.timeline, 0, 40));
     assert_int_equal(4, ts_timeline_queue(x.timeline, 0, 79));
     assert_int_equal(0, ts_timeline_queue(x.timeline, 0, 200));
+    assert_int_equal(0, ts_timeline_queue_most(x.timeline, 0, 0, 20));
+    assert_int_equal(2, ts_timeline_queue_most(x.timeline, 0, 0, 21));
+    assert_int_equal(3, ts_timeline_queue_most(x.timeline, 0, 21, 50));
+    assert_int_equal(2, ts_timeline_queue_most(x.timeline, 0, 40, 50));
+    assert_int_equal(4, ts_timeline_queue_most(x.timeline, 0, 0, 200));
+    assert_int_equal(0, ts_timeline_queue_most(x.timeline, 0, 50, 50));
     assert_int_equal(1 + 60 + 150 + 140 + 150, f->queue_ns);
     const ts_timeline_figures *const all = ts_timeline_total(x.timeline);
     assert_int_equal(191, all->busy_ns);
@@ -139,6 +145,7 @@ static void wrong_calls_are_refused(void **s)
     assert_false(ts_timeline_gap(t, 99, 0, &gap));
     assert_int_equal(0, ts_timeline_gap_count(t, 99));
     assert_int_equal(0, ts_timeline_queue(t, 99, 0));
+    assert_int_equal(0, ts_timeline_queue_most(t, 99, 0, 1));
     assert_int_equal(0, ts_timeline_concurrency(t, 99, &times));
     ts_timeline_close(t);
     ts_timeline_close(NULL);

@@ -136,6 +136,7 @@ typedef struct ts_timeline_figures {
                                      // TS_WORKS: these add up to busy_ns
     int64_t cause_ns[TS_IDLE_LIMIT]; // add up to idle_ns
     uint64_t causes[TS_IDLE_LIMIT];  // gaps
+    int64_t dispatch_ns; // of LAUNCH_LATENCY: after work of the same stream
     // Idle time charged by way of recorded edges alone, by way of inferred
     // ones too, and to nothing; add up to idle_ns.
     int64_t explicit_ns, inferred_ns, unexplained_ns;
@@ -162,6 +163,10 @@ TS_API size_t ts_timeline_concurrency(const ts_timeline *timeline,
 // Operations of the device that are issued and not begun at a moment.
 TS_API uint32_t ts_timeline_queue(const ts_timeline *timeline, size_t device,
                                   int64_t time_ns);
+// The most of them at once in [from, to).
+TS_API uint32_t ts_timeline_queue_most(const ts_timeline *timeline,
+                                       size_t device, int64_t from_ns,
+                                       int64_t to_ns);
 
 typedef struct ts_gap {
     int64_t start_ns, end_ns; // all of it, also beyond [from, to)

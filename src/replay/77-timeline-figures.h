@@ -399,6 +399,9 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
     const int64_t part = ts__tl_share(t, gap->start_ns, gap->end_ns);
     f->cause_ns[gap->cause] += part;
     f->causes[gap->cause]++;
+    if (gap->cause == TS_IDLE_LAUNCH_LATENCY && gap->culprit != TS_NODE_NONE &&
+        !ts__tl_is_call(r, gap->culprit))
+        f->dispatch_ns += part;
     if (gap->cause == TS_IDLE_UNEXPLAINED)
         f->unexplained_ns += part;
     else if (gap->inferred)
@@ -446,6 +449,7 @@ static void ts__tl_sum(ts_timeline_figures *all, const ts_timeline_figures *f,
         ts__tl_add(&all->cause_ns[i], f->cause_ns[i]);
         all->causes[i] += f->causes[i];
     }
+    ts__tl_add(&all->dispatch_ns, f->dispatch_ns);
     ts__tl_add(&all->explicit_ns, f->explicit_ns);
     ts__tl_add(&all->inferred_ns, f->inferred_ns);
     ts__tl_add(&all->unexplained_ns, f->unexplained_ns);
@@ -600,6 +604,30 @@ TS_API uint32_t ts_timeline_queue(const ts_timeline *timeline, size_t device,
 {
     if (device >= timeline->devices.count) return 0;
     return ts__tl_depth(timeline, ts__tl_device_at(timeline, device), time_ns);
+}
+
+// It is the most when one of them is issued, or at the beginning.
+TS_API uint32_t ts_timeline_queue_most(const ts_timeline *timeline,
+                                       size_t device, int64_t from_ns,
+                                       int64_t to_ns)
+{
+    if (device >= timeline->devices.count || to_ns <= from_ns) return 0;
+    const ts__tl_device *const d = ts__tl_device_at(timeline, device);
+    const int64_t *const issues = ts__tl_i64(&timeline->issues);
+    uint32_t most = ts__tl_depth(timeline, d, from_ns);
+    uint32_t at = d->first, end = d[1].first;
+    while (at < end) {
+        const uint32_t middle = at + (end - at) / 2;
+        if (issues[middle] <= from_ns)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    for (; at < d[1].first && issues[at] < to_ns; at++) {
+        const uint32_t depth = ts__tl_depth(timeline, d, issues[at]);
+        if (depth > most) most = depth;
+    }
+    return most;
 }
 
 TS_API size_t ts_timeline_gap_count(const ts_timeline *timeline, size_t device)

@@ -27,60 +27,60 @@ static report_value quantile(const launch_times *t, uint32_t per_mille)
                     : report_unknown(REPORT_NS);
 }
 
-// Idle time that launches took to arrive, and during which the host, which is
-// to blame, was inside of such calls.
+// Of the time that late launches cost: launches were on their way, or the host
+// was inside of such calls.
 static int64_t launching_time(const launch_ask *a)
 {
-    int64_t ns = a->idle.launch_ns;
-    for (size_t i = 0; i < a->idle.calls.count; i++)
-        if (launch_is_function(&a->r, (uint32_t)a->idle.calls.rows[i].key))
-            ns += a->idle.calls.rows[i].ns;
-    return ns;
-}
-
-// Idle time that the host is to blame for, or launches on their way.
-static int64_t late_time(const launch_ask *a)
-{
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
-    return f->cause_ns[TS_IDLE_HOST_LATE] + f->cause_ns[TS_IDLE_HOST_SYNC] +
-           f->cause_ns[TS_IDLE_QUEUE_FULL] + a->idle.launch_ns;
+    const sums *const calls = &a->idle.late_calls;
+    int64_t ns = f->cause_ns[TS_IDLE_LAUNCH_LATENCY] - f->dispatch_ns;
+    for (size_t i = 0; i < calls->count; i++)
+        if (launch_is_function(&a->r, (uint32_t)calls->rows[i].key))
+            ns += calls->rows[i].ns;
+    return ns;
 }
 
 // Of the device with the most of them.
 static void answer_latency(const launch_ask *a)
 {
-    const launch_times *most = NULL;
-    for (size_t d = 0; d < a->r.device_count; d++)
-        if (!most || a->r.devices[d].latency.count > most->count)
-            most = &a->r.devices[d].latency;
-    if (most && most->count)
-        report_answer(a->s,
-                      "Work that waited for nothing but its launch began %s "
-                      "after the call did (median; 95 %% within %s).",
-                      cli_time(part_of(most, 500)).s,
-                      cli_time(part_of(most, 950)).s);
+    const ts_timeline_figures *f, *most = NULL;
+    for (size_t d = 0; (f = ts_timeline_device(a->timeline, d)); d++)
+        if (!most || f->launches > most->launches) most = f;
+    if (!most || !most->launches) return;
+    const ts_text device = analyze_track(a->job, most->file, most->track);
+    report_answer(a->s,
+                  "Work that waited for nothing but its launch began %s after "
+                  "the call did (median of %s such launches of %.*s; 95 %% "
+                  "within %s).",
+                  cli_time(most->launch_p50_ns).s, cli_count(most->launches).s,
+                  ASK_TEXT(device), cli_time(most->launch_p95_ns).s);
 }
 
 static void answer(const launch_ask *a)
 {
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
     const int64_t span = f->busy_ns + f->idle_ns;
-    const int64_t late = late_time(a);
+    const int64_t late = idle_late(f);
     if (!a->r.calls) {
         report_answer(a->s, "No call that launched work is in the trace.");
         return;
     }
     if (!late)
-        report_answer(a->s, "No device idled because work was launched late.");
+        report_answer(a->s, "Late launches cost no time.");
     else
         report_answer(
             a->s,
-            "Devices idled %s (%s of the time) because work was launched late; "
-            "for %s of that a launch was being made or on its way, for the "
-            "rest the host did something else.",
+            "Late launches cost %s of idle time (%s of the time); for %s of "
+            "that a launch was being made or on its way, for the rest the host "
+            "did something else.",
             cli_time(late).s, report_words(report_share(late, span)).s,
             report_words(report_share(a->bound_ns, late)).s);
     answer_latency(a);
+}
+
+static report_value launch_value(const ts_timeline_figures *f, int64_t ns)
+{
+    return f->launches ? report_ns(ns) : report_unknown(REPORT_NS);
 }
 
 /* ---- Tables -------------------------------------------------------------- */
@@ -110,11 +110,11 @@ static void put_devices(const launch_ask *a)
         const launch_times *const q = &a->r.devices[d].queued;
         const report_value row[] = {
             report_text(analyze_track(a->job, f->file, f->track)),
-            report_count(l->count),
-            quantile(l, 0),
-            quantile(l, 500),
-            quantile(l, 950),
-            quantile(l, 1000),
+            report_count(f->launches),
+            f->launches ? quantile(l, 0) : report_unknown(REPORT_NS),
+            launch_value(f, f->launch_p50_ns),
+            launch_value(f, f->launch_p95_ns),
+            launch_value(f, f->launch_max_ns),
             report_count(q->count),
             quantile(q, 500),
             quantile(q, 950),
@@ -206,9 +206,15 @@ static void put_tiny(const launch_ask *a)
     }
 }
 
+// In two steps, since span * slot might overflow.
+static int64_t slot_at(int64_t span, int64_t slot, int64_t slots)
+{
+    return span / slots * slot + span % slots * slot / slots;
+}
+
 static void put_depth(const launch_ask *a)
 {
-    enum { POINTS = 200 };
+    enum { SLOTS = 200 };
     report_chart *const c = report_series_begin(
         a->s, "queue_depth", "Operations launched and not begun", REPORT_COUNT);
     for (size_t d = 0; d < a->r.device_count; d++) {
@@ -216,11 +222,14 @@ static void put_depth(const launch_ask *a)
         const int64_t span = f->end_ns - f->start_ns;
         const uint32_t line =
             report_series_line(c, analyze_track(a->job, f->file, f->track));
-        for (int64_t i = 0; i <= POINTS; i++) {
-            const int64_t at =
-                f->start_ns + span / POINTS * i + span % POINTS * i / POINTS;
-            report_series_add(c, line, at,
-                              ts_timeline_queue(a->timeline, d, at));
+        // The most of each slot, so the highest point is depth_max.
+        for (int64_t i = 0; i < SLOTS; i++) {
+            const int64_t from = f->start_ns + slot_at(span, i, SLOTS);
+            const int64_t to = f->start_ns + slot_at(span, i + 1, SLOTS);
+            report_series_add(
+                c, line, from,
+                ts_timeline_queue_most(a->timeline, d, i ? from : INT64_MIN,
+                                       i + 1 < SLOTS ? to : INT64_MAX));
         }
     }
 }
@@ -229,14 +238,14 @@ static void put_figures(const launch_ask *a)
 {
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
     const int64_t span = f->busy_ns + f->idle_ns;
-    report_figure(a->s, "late_ns", "idle as work was launched late",
-                  report_ns(late_time(a)));
+    report_figure(a->s, "late_ns", "cost of late launches",
+                  report_ns(idle_late(f)));
     report_figure(a->s, "launch_bound_ns", "of that, launching",
                   report_ns(a->bound_ns));
     report_figure(a->s, "launch_bound", "of all time",
                   report_share(a->bound_ns, span));
     report_figure(a->s, "dispatch_ns", "idle between queued operations",
-                  report_ns(a->idle.dispatch_ns));
+                  report_ns(f->dispatch_ns));
     report_figure(a->s, "calls", "launch calls", report_count(a->r.calls));
     report_figure(a->s, "call_ns", "time in them", report_ns(a->r.call_ns));
     report_figure(a->s, "blocked_ns", "of that waiting for room in a queue",

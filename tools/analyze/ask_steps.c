@@ -54,7 +54,8 @@ static void answer(const steps_ask *a)
         slow ? cli_format("%zu of them slow", slow).s : "none of them slow");
     if (!slow) return;
     const ts_text why = excess_of(a, &r->steps[worst]);
-    report_answer(a->s, "The slowest is number %zu with %s: %.*s.", worst + 1,
+    report_answer(a->s, "The slowest is %s with %s: %.*s.",
+                  steps_words(&r->steps[worst]).s,
                   cli_time(length_of(&r->steps[worst])).s, ASK_TEXT(why));
 }
 
@@ -63,6 +64,13 @@ static void put_how(const steps_ask *a)
     const steps_result *const r = &a->r;
     if (r->marked) {
         report_trust(a->s, REPORT_HIGH, "the trace marks its steps");
+        if (r->left_out)
+            report_note(a->s,
+                        "%s of %s marked steps are left out here: no work that "
+                        "was launched in them ended after that of the step "
+                        "before.",
+                        cli_count(r->left_out).s,
+                        cli_count(r->left_out + r->count).s);
         return;
     }
     const ts_text stream = analyze_track(a->job, r->file, r->stream);
@@ -84,6 +92,8 @@ static void put_figures(const steps_ask *a)
                         ts_replay_result(a->replay)->start_ns - r->sum_ns
                   : 0;
     report_figure(a->s, "count", "steps", report_count(r->count));
+    report_figure(a->s, "left_out", "marked, but left out",
+                  report_count(r->left_out));
     report_figure(a->s, "marked", "marked by the trace",
                   report_string(r->marked ? "yes" : "no"));
     report_figure(a->s, "min_ns", "shortest", report_ns(r->min_ns));
@@ -122,7 +132,7 @@ static void put_steps(const steps_ask *a, bool slow)
         const ts_text note = s->slow   ? excess_of(a, s)
                              : s->fast ? report_string("fast").text
                                        : s->name;
-        const report_value row[] = { report_count(i + 1),
+        const report_value row[] = { report_count(s->number),
                                      report_time(s->start_ns),
                                      report_ns(length_of(s)),
                                      report_text(note),

@@ -4,6 +4,7 @@
 #include "tools/analyze/ask_summary.h"
 #include "tools/analyze/ask_time.h"
 #include "tools/analyze/calc_copies.h"
+#include "tools/analyze/calc_idle.h"
 #include "tools/analyze/calc_kernels.h"
 #include "tools/analyze/calc_summary.h"
 
@@ -53,7 +54,7 @@ static int64_t span_of(const ts_timeline_figures *f)
 
 static bool launch_bound(const summary_ask *a, int64_t *ns)
 {
-    *ns = a->parts[SUMMARY_HOST] + a->parts[SUMMARY_LAUNCH];
+    *ns = idle_late(a->f.total);
     // In hundredths of a percent, without overflow.
     return a->span_ns > 0 &&
            (double)*ns * 10000 >=
@@ -130,7 +131,7 @@ static void put_figures(const summary_ask *a)
                   report_string(bound_names[a->bound]));
     report_figure(s, "launch_bound", "launch-bound",
                   report_string(bound ? "yes" : "no"));
-    report_figure(s, "launch_late_ns", "launches too late",
+    report_figure(s, "launch_late_ns", "cost of late launches",
                   report_ns(launch_ns));
 }
 

@@ -18,6 +18,12 @@ bool idle_by_host(ts_idle cause)
            cause == TS_IDLE_QUEUE_FULL;
 }
 
+int64_t idle_late(const ts_timeline_figures *f)
+{
+    return f->cause_ns[TS_IDLE_HOST_LATE] +
+           f->cause_ns[TS_IDLE_LAUNCH_LATENCY] - f->dispatch_ns;
+}
+
 static int longer_first(const void *left, const void *right)
 {
     const idle_gap *const a = left, *const b = right;
@@ -75,12 +81,7 @@ static bool take_gaps(idle_result *r, const ts_replay *replay,
     for (size_t i = 0; i < r->count; i++) {
         const ts_gap *const gap = &r->gaps[i].gap;
         const int64_t ns = gap->end_ns - gap->start_ns;
-        ts_node culprit;
         count_length(r, ns);
-        if (gap->cause == TS_IDLE_LAUNCH_LATENCY &&
-            ts_replay_node(replay, gap->culprit, &culprit))
-            *(culprit.type == TS_NODE_CALL ? &r->launch_ns : &r->dispatch_ns) +=
-                ns;
         if (!sums_add(&r->ends,
                       (uint64_t)names->of[gap->operation] * TS_IDLE_LIMIT +
                           gap->cause,
@@ -124,12 +125,15 @@ static void take_part(void *user, const inside_span *span, int64_t from,
     const int64_t ns = to - from;
     if (w->failed) return;
     if (span->index < IDLE_DETAILS) note_open(w, span, ns, frames, depth);
-    if (!idle_by_host(w->r->gaps[span->index].gap.cause)) return;
+    const ts_idle cause = w->r->gaps[span->index].gap.cause;
+    if (!idle_by_host(cause)) return;
     const uint32_t zone = group_of(w, span->file, inside_zone(frames, depth));
     const uint32_t call = group_of(w, span->file, inside_call(frames, depth));
     w->r->host_ns += ns;
     if (!sums_add(&w->r->zones, zone, ns, span->index) ||
-        !sums_add(&w->r->calls, call, ns, span->index))
+        !sums_add(&w->r->calls, call, ns, span->index) ||
+        (cause == TS_IDLE_HOST_LATE &&
+         !sums_add(&w->r->late_calls, call, ns, span->index)))
         w->failed = true;
 }
 
@@ -194,6 +198,7 @@ void idle_close(idle_result *r)
     free(r->gaps);
     sums_close(&r->zones);
     sums_close(&r->calls);
+    sums_close(&r->late_calls);
     sums_close(&r->ends);
     memset(r, 0, sizeof *r);
 }

@@ -35,8 +35,9 @@ typedef struct idle_result {
     sums zones, calls;
     sums ends; // by what ended the gap: key is group * TS_IDLE_LIMIT + cause
     int64_t host_ns;
-    // Of launch latency: after a call, and between two operations in a row.
-    int64_t launch_ns, dispatch_ns;
+    // While the host launched too late, by the innermost calls; a part of
+    // `calls`.
+    sums late_calls;
 } idle_result;
 
 // `names` gets groups of zones and calls. False without memory. Close it in
@@ -44,6 +45,12 @@ typedef struct idle_result {
 bool idle_open(idle_result *result, const ts_replay *replay,
                const ts_timeline *timeline, names_index *names);
 void idle_close(idle_result *result);
+
+// Idle time that late launches cost: the host made the call only then, or it
+// was made and on its way. Not what a host that was blocked cost, and not what
+// dispatching the next one of a stream takes. This is what all who speak of
+// late launches mean.
+int64_t idle_late(const ts_timeline_figures *figures);
 
 // Whether the host is to blame.
 bool idle_by_host(ts_idle cause);

@@ -43,24 +43,54 @@ static void choose_stream(steps_walk *w)
 
 /* ---- Boundaries ---------------------------------------------------------- */
 
-static bool take_marked(steps_walk *w)
+bool steps_marked(steps_result *r, ts_replay *replay)
 {
     const ts_step *steps;
     size_t count;
-    const ts_result result = ts_replay_steps(w->replay, &steps, &count);
+    memset(r, 0, sizeof *r);
+    const ts_result result = ts_replay_steps(replay, &steps, &count);
     if (result == TS_ERR_MEMORY) return false;
-    if (result != TS_OK || count < STEPS_LEAST) return true;
-    w->r->steps = calloc(count, sizeof *w->r->steps);
-    if (!w->r->steps) return false;
+    if (result != TS_OK) return true;
+    r->steps = calloc(count + 1, sizeof *r->steps);
+    if (!r->steps) return false;
+    int64_t at = ts_replay_result(replay)->recorded_start_ns;
     for (size_t i = 0; i < count; i++) {
-        if (steps[i].end_ns <= steps[i].start_ns) continue; // nothing in it
-        steps_step *const s = &w->r->steps[w->r->count++];
+        const int64_t start = at;
+        at += steps[i].recorded_ns;
+        if (steps[i].recorded_ns <= 0) continue;
+        steps_step *const s = &r->steps[r->count++];
         s->name = steps[i].name;
-        s->start_ns = steps[i].start_ns;
-        s->end_ns = steps[i].end_ns;
+        s->number = steps[i].number;
+        s->mark = i;
+        s->start_ns = start;
+        s->end_ns = at;
     }
-    w->r->marked = w->r->count > 0;
+    r->left_out = count - r->count;
+    r->marked = r->count > 0;
     return true;
+}
+
+static bool take_marked(steps_walk *w)
+{
+    steps_result marked;
+    const bool ok = steps_marked(&marked, w->replay);
+    if (!ok || marked.count < STEPS_LEAST) {
+        steps_close(&marked);
+        return ok;
+    }
+    w->r->steps = marked.steps;
+    w->r->count = marked.count;
+    w->r->left_out = marked.left_out;
+    w->r->marked = true;
+    return true;
+}
+
+cli_text steps_words(const steps_step *step)
+{
+    const ts_text name = step->name; // of frames "frame"
+    if (name.size > 5) return cli_format("%.*s", (int)name.size, name.text);
+    return cli_format("%s %" PRIu64, name.size ? "frame" : "number",
+                      step->number);
 }
 
 // The work of the stream: names, how long the device idled before, and which
@@ -124,6 +154,7 @@ static bool take_found(steps_walk *w)
     }
     if (ok) w->r->count = p.count;
     for (size_t i = 0; ok && i < p.count; i++) {
+        w->r->steps[i].number = i;
         w->r->steps[i].start_ns = time_of(w, &q, p.starts[i]);
         w->r->steps[i].end_ns = time_of(w, &q, p.starts[i + 1]);
     }

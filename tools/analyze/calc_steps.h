@@ -23,6 +23,8 @@ typedef struct steps_excess {
 
 typedef struct steps_step {
     ts_text name;                    // of the marker; empty: found
+    uint64_t number;                 // as ts_step has it; found: from 0
+    size_t mark;                     // index, as of ts_replay_steps
     int64_t start_ns, end_ns;        // the next begins where it ends
     uint64_t operations;             // of all devices, by their start
     int64_t busy_ns;                 // of the device
@@ -33,6 +35,7 @@ typedef struct steps_step {
 
 typedef struct steps_result {
     bool marked;
+    uint64_t left_out; // marked ones in which no work ended
     steps_step *steps;
     size_t count;
     uint32_t file, device; // tracks; the stream of which the loop was found
@@ -51,5 +54,13 @@ typedef struct steps_result {
 bool steps_open(steps_result *result, ts_replay *replay,
                 const ts_timeline *timeline, const names_index *names);
 void steps_close(steps_result *result);
+
+// Those that the trace marks, as recorded, whatever the last run was: numbers,
+// names and times alone. Steps in which no work ended have no time and are left
+// out. All who speak of marked steps take these. Close it in any case.
+bool steps_marked(steps_result *result, ts_replay *replay);
+
+// "ProfilerStep#12", "frame 12"; found: "number 12".
+cli_text steps_words(const steps_step *step);
 
 #endif // TS_CALC_STEPS_H

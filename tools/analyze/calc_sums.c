@@ -85,12 +85,18 @@ void sums_order(int64_t *values, size_t count)
     if (count) qsort(values, count, sizeof *values, smaller_first);
 }
 
+size_t sums_rank(size_t count, uint32_t per_mille)
+{
+    // In two steps, since count * per_mille might overflow.
+    const size_t rank =
+        count / 1000 * per_mille + (count % 1000 * per_mille + 999) / 1000;
+    return rank ? rank - 1 : 0;
+}
+
 int64_t sums_quantile(const int64_t *sorted, size_t count, uint32_t per_mille)
 {
     if (!count) return 0;
-    // In two steps, since count * per_mille might overflow.
-    const size_t last = count - 1;
-    return sorted[last / 1000 * per_mille + last % 1000 * per_mille / 1000];
+    return sorted[sums_rank(count, per_mille)];
 }
 
 int64_t sums_deviation(const int64_t *values, size_t count, int64_t from,

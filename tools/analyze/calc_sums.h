@@ -28,6 +28,9 @@ const sums_row *sums_find(const sums *s, uint64_t key);
 void sums_sort(sums *s); // the largest first; nothing is added after that
 void sums_close(sums *s);
 
+// The nearest rank, from 0: the least of so many sorted values that this share
+// of them does not exceed. What all tools of the project take.
+size_t sums_rank(size_t count, uint32_t per_mille);
 // Of values, which it sorts: count of them; per mille 500 is the median (the
 // lower one of two). 0 of none.
 void sums_order(int64_t *values, size_t count);

@@ -305,7 +305,7 @@ static int64_t median_alone(const launch *all, size_t count, bool shared,
         if (all[i].shared == shared)
             lengths[n++] = all[i].end_ns - all[i].start_ns;
     if (lengths && n) qsort(lengths, n, sizeof *lengths, by_length);
-    const int64_t middle = lengths && n ? lengths[n / 2] : 0;
+    const int64_t middle = lengths ? sums_quantile(lengths, n, 500) : 0;
     free(lengths);
     *number = n;
     return middle;

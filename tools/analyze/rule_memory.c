@@ -2,6 +2,7 @@
     rule_memory.c - advice: memory that runs out, and time that varies
 */
 #include "tools/analyze/calc_memory.h"
+#include "tools/analyze/calc_steps.h"
 #include "tools/analyze/rule.h"
 
 /* ---- Memory -------------------------------------------------------------- */
@@ -104,36 +105,21 @@ void rule_memory_fragmented(advice *a, const advice_rule *rule)
 
 /* ---- Steps --------------------------------------------------------------- */
 
-typedef struct step_list {
-    const ts_step *steps;
-    size_t count;
-    int64_t *ends_ns; // as recorded
-} step_list;
-
 // The steps of the model, which run_findings has not run again yet.
-static step_list load_steps(advice *a)
+static steps_result load_steps(advice *a)
 {
-    step_list all = { 0 };
-    if (ts_replay_steps(a->model, &all.steps, &all.count) != TS_OK)
-        all.count = 0;
-    all.ends_ns = calloc(all.count + 1, sizeof *all.ends_ns);
-    if (!all.ends_ns) {
-        a->failed = true;
-        all.count = 0;
-    }
-    int64_t at = a->start_ns;
-    for (size_t i = 0; i < all.count; i++)
-        all.ends_ns[i] = at += all.steps[i].recorded_ns;
+    steps_result all;
+    if (!steps_marked(&all, a->model)) a->failed = true;
     return all;
 }
 
 // The first step that ends at a moment or later.
-static size_t step_at(const step_list *steps, int64_t time_ns)
+static size_t step_at(const steps_result *steps, int64_t time_ns)
 {
     size_t low = 0, high = steps->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (steps->ends_ns[middle] < time_ns)
+        if (steps->steps[middle].end_ns < time_ns)
             low = middle + 1;
         else
             high = middle;
@@ -143,7 +129,7 @@ static size_t step_at(const step_list *steps, int64_t time_ns)
 
 // What a pool holds at the end of each step.
 static uint64_t *live_at_ends(advice *a, const memory *m, uint32_t pool,
-                              const step_list *steps)
+                              const steps_result *steps)
 {
     uint64_t *const live = calloc(steps->count + 1, sizeof *live);
     if (!live) a->failed = true;
@@ -167,7 +153,7 @@ static bool always_more(const uint64_t *live, size_t count)
 
 // From the end of the first step on: that one may build what stays.
 static void check_growth(advice *a, const advice_rule *rule, const memory *m,
-                         uint32_t pool, const step_list *steps)
+                         uint32_t pool, const steps_result *steps)
 {
     const memory_pool *const p = &m->pools[pool];
     uint64_t *const live = live_at_ends(a, m, pool, steps);
@@ -180,8 +166,8 @@ static void check_growth(advice *a, const advice_rule *rule, const memory *m,
     if ((int64_t)growth < advice_limit(a, rule, "size")) return;
     const uint64_t each = growth / (steps->count - 1);
     advice_finding *const f = advice_find(a, rule);
-    advice_show_time(f, p->file, steps->ends_ns[0],
-                     steps->ends_ns[steps->count - 1]);
+    advice_show_time(f, p->file, steps->steps[0].end_ns,
+                     steps->steps[steps->count - 1].end_ns);
     f->severity = REPORT_WARNING;
     f->confidence = REPORT_MEDIUM;
     ADVICE_SAY(a, f, title, "memory grows from step to step");
@@ -200,7 +186,7 @@ static void check_growth(advice *a, const advice_rule *rule, const memory *m,
 
 void rule_memory_growth(advice *a, const advice_rule *rule)
 {
-    step_list steps = load_steps(a);
+    steps_result steps = load_steps(a);
     memory m;
     if ((int64_t)steps.count >= advice_limit(a, rule, "steps") &&
         steps.count > 1) {
@@ -209,18 +195,17 @@ void rule_memory_growth(advice *a, const advice_rule *rule)
                 check_growth(a, rule, &m, i, &steps);
         memory_close(&m);
     }
-    free(steps.ends_ns);
+    steps_close(&steps);
 }
 
 /* ---- slow-step ----------------------------------------------------------- */
 
-static int by_time(const void *left, const void *right)
+static int64_t length_of(const steps_result *steps, size_t at)
 {
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
+    return steps->steps[at].end_ns - steps->steps[at].start_ns;
 }
 
-static int64_t median_step(advice *a, const step_list *steps)
+static int64_t median_step(advice *a, const steps_result *steps)
 {
     int64_t *const times = calloc(steps->count + 1, sizeof *times);
     if (!times) {
@@ -228,47 +213,57 @@ static int64_t median_step(advice *a, const step_list *steps)
         return 0;
     }
     for (size_t i = 0; i < steps->count; i++)
-        times[i] = steps->steps[i].recorded_ns;
-    qsort(times, steps->count, sizeof *times, by_time);
-    const int64_t middle = times[steps->count / 2];
+        times[i] = length_of(steps, i);
+    sums_order(times, steps->count);
+    const int64_t middle = sums_quantile(times, steps->count, 500);
     free(times);
     return middle;
 }
 
+// What the critical path within a step is mostly bound by.
+static const char *bound_of(const advice *a, const steps_step *step)
+{
+    const ts_step *all;
+    size_t count;
+    uint32_t cost = 0;
+    if (ts_replay_steps(a->model, &all, &count) != TS_OK) return "nothing";
+    const int64_t *const ns = all[step->mark].cost_ns;
+    for (uint32_t i = 1; i < TS_COST_LIMIT; i++)
+        if (ns[i] > ns[cost]) cost = i;
+    return ts_cost_name(cost);
+}
+
 void rule_slow_step(advice *a, const advice_rule *rule)
 {
-    step_list steps = load_steps(a);
+    steps_result steps = load_steps(a);
     const int64_t usual = steps.count ? median_step(a, &steps) : 0;
     uint64_t slow = 0;
     size_t worst = 0;
     int64_t excess = 0;
     for (size_t i = 0; i < steps.count; i++) {
-        const int64_t over = steps.steps[i].recorded_ns - usual;
+        const int64_t over = length_of(&steps, i) - usual;
         if (!advice_reaches(a, rule, "excess", over, usual)) continue;
         slow++;
         excess += over;
-        if (slow == 1 ||
-            steps.steps[i].recorded_ns > steps.steps[worst].recorded_ns)
+        if (slow == 1 || length_of(&steps, i) > length_of(&steps, worst))
             worst = i;
     }
     if (slow && (int64_t)steps.count >= advice_limit(a, rule, "steps")) {
-        const ts_step *const s = &steps.steps[worst];
-        uint32_t cost = 0;
-        for (uint32_t i = 1; i < TS_COST_LIMIT; i++)
-            if (s->cost_ns[i] > s->cost_ns[cost]) cost = i;
+        const steps_step *const s = &steps.steps[worst];
         advice_finding *const f = advice_find(a, rule);
-        advice_show_time(f, 0, steps.ends_ns[worst] - s->recorded_ns,
-                         steps.ends_ns[worst]);
+        advice_show_time(f, 0, s->start_ns, s->end_ns);
         f->severity = REPORT_WARNING;
         ADVICE_SAY(a, f, title, "some steps are much slower than others");
-        ADVICE_SAY(a, f, what,
-                   "%s of %s steps take longer than the median of %s by %s in "
-                   "all; the slowest is %.*s, number %s, %s, mostly bound by "
-                   "%s.",
-                   cli_count(slow).s, cli_count(steps.count).s,
-                   cli_time(usual).s, cli_time(excess).s, (int)s->name.size,
-                   s->name.text, cli_count(worst + 1).s,
-                   cli_time(s->recorded_ns).s, ts_cost_name(cost));
+        ADVICE_SAY(
+            a, f, what,
+            "%s of %s steps take longer than the median of %s by more than "
+            "%s, by %s in all; the slowest is %s with %s, mostly bound "
+            "by %s.",
+            cli_count(slow).s, cli_count(steps.count).s, cli_time(usual).s,
+            report_words(report_share(advice_limit(a, rule, "excess"), 10000))
+                .s,
+            cli_time(excess).s, steps_words(s).s,
+            cli_time(length_of(&steps, worst)).s, bound_of(a, s));
         ADVICE_SAY(a, f, todo, "%s",
                    worst == 0 ? "The first one warms up: leave it out of what "
                                 "you measure."
@@ -279,5 +274,5 @@ void rule_slow_step(advice *a, const advice_rule *rule)
                    "no time gain computed: what is different in a slow step "
                    "is another finding");
     }
-    free(steps.ends_ns);
+    steps_close(&steps);
 }

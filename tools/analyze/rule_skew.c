@@ -1,6 +1,7 @@
 /*
     rule_skew.c - advice: one rank that all others wait for
 */
+#include "tools/analyze/calc_sums.h"
 #include "tools/analyze/rule.h"
 
 // A meeting of ranks: who came last, and how much later than the one before.
@@ -83,7 +84,7 @@ static int64_t usual_work(const advice *a, const rank_time *ranks,
     for (uint32_t i = 0; times && i < a->job->file_count; i++)
         if (i != without && ranks[i].met) times[count++] = ranks[i].work_ns;
     if (times && count) qsort(times, count, sizeof *times, by_time);
-    const int64_t middle = times && count ? times[count / 2] : 0;
+    const int64_t middle = times ? sums_quantile(times, count, 500) : 0;
     free(times);
     return middle;
 }

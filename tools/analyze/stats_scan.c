@@ -1,6 +1,7 @@
 /*
     stats_scan.c - events of a trace into groups, on several threads
 */
+#include "tools/analyze/calc_sums.h"
 #include "tools/analyze/stats.h"
 #include <stdatomic.h>
 #include <unistd.h>
@@ -170,8 +171,8 @@ static int64_t select_value(int64_t *values, size_t count, size_t at)
 static void find_quantiles(stats_group *g, int64_t *values, uint64_t count)
 {
     if (!count) return;
-    g->p50_ns = select_value(values, count, (count - 1) / 2);
-    g->p95_ns = select_value(values, count, (count - 1) * 95 / 100);
+    g->p50_ns = select_value(values, count, sums_rank(count, 500));
+    g->p95_ns = select_value(values, count, sums_rank(count, 950));
 }
 
 bool stats_quantiles(ts_reader *const *readers, uint32_t file_count,

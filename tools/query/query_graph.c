@@ -350,12 +350,13 @@ static query_cell state_cell(query *q, uint32_t file, uint64_t row,
 }
 
 static const query_column step_columns[] = {
-    KEY("number", "of the step, in order"),
+    KEY("number", "of the step: N, or of the frame, from 0"),
     COLUMN("name", TEXT, "of its zone, or frame"),
     COLUMN("operations", INT, "operations that were issued in it"),
     COLUMN("start_ns", INT, "begin, on the axis of the first file"),
     COLUMN("end_ns", INT, "end, likewise"),
-    COLUMN("duration_ns", INT, "end_ns - start_ns"),
+    COLUMN("duration_ns", INT,
+           "end_ns - start_ns; 0: ts-analyze leaves it out"),
 };
 static int64_t step_count(query *q, uint32_t file)
 {

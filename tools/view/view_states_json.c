@@ -42,6 +42,7 @@ static void put_figures(cli_json *json, const ts_timeline_figures *f,
     for (uint32_t i = 0; i < TS_IDLE_LIMIT; i++)
         cli_json_uint(json, ts_idle_name(i), f->causes[i]);
     cli_json_close(json, '}');
+    cli_json_int(json, "dispatch_ns", f->dispatch_ns);
     cli_json_open(json, "confidence", '{');
     cli_json_int(json, "explicit_ns", f->explicit_ns);
     cli_json_int(json, "inferred_ns", f->inferred_ns);
