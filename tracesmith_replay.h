@@ -859,7 +859,9 @@ TS_API bool ts_replay_delay(const ts_replay *replay, size_t index,
     The critical path of the last run: from the end that comes last back to
     the start of the schedule, always to what held a node back. Parts are in
     order of time, without gaps: their sum is the makespan, end_ns - start_ns
-    of the stats.
+    of the stats. A wait costs what its edge stands for as long as its class
+    takes, in either mode: the rest, if that is more than the samples of the
+    class explain, is unexplained.
 */
 typedef struct ts_path_part {
     int64_t start_ns, end_ns;
@@ -13414,6 +13416,16 @@ static void ts__walk_part(ts__walk *w, int64_t start, uint32_t node,
     w->until = start;
 }
 
+// When a node would have begun if its wait, from `source` on, had been as long
+// as such waits are: what comes after that, nothing explains.
+static int64_t ts__walk_usual(const ts__walk *w, uint32_t node, int64_t source)
+{
+    if (!ts__model_is_held(w->model, node)) return w->until;
+    const int64_t more = ((const int64_t *)w->model->residual.data)[node];
+    const int64_t usual = ts__walk_start(w, node) - (more > 0 ? more : 0);
+    return usual > source ? usual : source;
+}
+
 // From a node to what held it; TS_NODE_NONE: nothing did.
 static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
 {
@@ -13432,11 +13444,10 @@ static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
     }
     const uint8_t kind = w->run.kinds[bound->edge];
     *from_start = kind & TS_EDGE_FROM_START;
-    if (w->modelled)
-        ts__walk_part(w, bound->at, owner, TS_EDGE_KIND(kind), true,
-                      TS_COST_UNEXPLAINED);
-    ts__walk_part(w, ts__walk_source(w, bound->from, kind), owner,
-                  TS_EDGE_KIND(kind), true,
+    const int64_t source = ts__walk_source(w, bound->from, kind);
+    ts__walk_part(w, w->modelled ? bound->at : ts__walk_usual(w, node, source),
+                  owner, TS_EDGE_KIND(kind), true, TS_COST_UNEXPLAINED);
+    ts__walk_part(w, source, owner, TS_EDGE_KIND(kind), true,
                   ts__cost_of_edge(w, bound->from, node, kind));
     return bound->from;
 }
@@ -13499,6 +13510,16 @@ static ts__model *ts__model_of(ts_replay *r)
     return r->model = m;
 }
 
+static void ts__model_close(ts_replay *r);
+// One that knows what is usual; NULL: out of memory.
+static ts__model *ts__model_calibrated(ts_replay *r)
+{
+    ts__model *const m = ts__model_of(r);
+    if (!m || m->calibrated || ts__model_calibrate(r, m)) return m;
+    ts__model_close(r);
+    return NULL;
+}
+
 // The graph that the last run used.
 static ts__rrun ts__model_graph(ts_replay *r)
 {
@@ -13517,7 +13538,7 @@ TS_API ts_result ts_replay_path(ts_replay *replay, ts_path *path)
 {
     if (!replay || !path) return TS_ERR_USAGE;
     if (!replay->start.count) return TS_ERR_STATE;
-    ts__model *const m = ts__model_of(replay);
+    ts__model *const m = ts__model_calibrated(replay);
     if (!m) return TS_ERR_MEMORY;
     if (!m->has_path) {
         ts__walk w = { 0 };
@@ -13850,14 +13871,10 @@ static bool ts__model_go(ts_replay *r, const ts_replay_run_desc *desc)
 
 static ts_result ts__model_run(ts_replay *r, const ts_replay_run_desc *desc)
 {
-    ts__model *const m = ts__model_of(r);
-    if (!m) return TS_ERR_MEMORY;
     for (size_t i = 0; i < desc->change_count; i++)
         if (!ts__change_ok(r, &desc->changes[i])) return TS_ERR_USAGE;
-    if (!m->calibrated && !ts__model_calibrate(r, m)) {
-        ts__model_close(r);
-        return TS_ERR_MEMORY;
-    }
+    const ts__model *const m = ts__model_calibrated(r);
+    if (!m) return TS_ERR_MEMORY;
     r->stats.unexplained = m->unexplained;
     r->stats.unexplained_ns = m->unexplained_ns;
     return ts__model_go(r, desc) ? TS_OK : TS_ERR_MEMORY;

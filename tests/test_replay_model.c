@@ -163,8 +163,17 @@ static void what_no_class_explains_stays_and_is_counted(void **state)
     assert_int_equal(0, stats(&x)->different);
     assert_int_equal(1, stats(&x)->unexplained);
     assert_int_equal(100 * US, stats(&x)->unexplained_ns);
-    const ts_path path = path_of(&x);
-    assert_int_equal(100 * US, path.cost_ns[TS_COST_UNEXPLAINED]);
+    // 194 to the call at 200, 6 as after every other; then 9 gaps of 1.
+    expect_costs(&x, 194, 15, 100, 0, 0);
+    assert_int_equal(100 * US, path_of(&x).cost_ns[TS_COST_UNEXPLAINED]);
+    assert_int_equal(TS_OK, ts_replay_run(x.replay, NULL)); // as recorded: too
+    expect_costs(&x, 194, 15, 100, 0, 0);
+    assert_int_equal(100 * US, path_of(&x).cost_ns[TS_COST_UNEXPLAINED]);
+    work_close(&x);
+    x = WORK_CALLS(ops, calls); // with no model before
+    assert_int_equal(TS_OK, ts_replay_run(x.replay, NULL));
+    assert_int_equal(100 * US, path_of(&x).cost_ns[TS_COST_UNEXPLAINED]);
+    assert_int_equal(0, stats(&x)->unexplained);
     work_close(&x);
 }
 

@@ -129,7 +129,9 @@ TS_API bool ts_replay_delay(const ts_replay *replay, size_t index,
     The critical path of the last run: from the end that comes last back to
     the start of the schedule, always to what held a node back. Parts are in
     order of time, without gaps: their sum is the makespan, end_ns - start_ns
-    of the stats.
+    of the stats. A wait costs what its edge stands for as long as its class
+    takes, in either mode: the rest, if that is more than the samples of the
+    class explain, is unexplained.
 */
 typedef struct ts_path_part {
     int64_t start_ns, end_ns;
