@@ -78,6 +78,25 @@ check "cut: parts of every trace" sh -ec '
         ../../ts-replay ../part.out >/dev/null 2>&1 || test $? = 3
     done
     ! cat ../wrong' $folder
+# The backward pass of each runs on a thread of its own.
+check "cut: every step has the operations that a replay gives it" sh -ec '
+    cd "$0/one"
+    ../../ts-query --csv v100_nccl_22k_ops.sbt \
+        "select number, operations from step" | tail -n +2 >../steps
+    test "$(wc -l <../steps)" -gt 3
+    while IFS=, read -r number count; do
+        ../../ts-cut -o ../part.out --step "$number" v100_nccl_22k_ops.sbt
+        ../../ts-query --csv ../part.out "select count(*) from gpu_op" \
+            2>/dev/null | tail -n 1 | grep -qx "$count"
+    done <../steps' $folder
+check "cut: a rank of a merged trace has the events of its file" sh -ec '
+    cd "$0/one"
+    for rank in 0 5; do
+        ../../ts-cut --json -o ../part.out --rank $rank ../ranks.out >../said
+        ../../ts-info --json dlrm*rank$rank.sbt >../info
+        kept=$(sed -n "s/.*\"kept\": \([0-9]*\).*/\1/p" ../said)
+        grep -q "\"events\": $kept,\$" ../info
+    done' $folder
 check "cut: nothing of any text is left by --anonymise" \
     make -s --no-print-directory build/tests/test_anonymise
 check "cut: nothing of any text is left in real traces" sh -ec '

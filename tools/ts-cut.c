@@ -4,8 +4,8 @@
 #include "tools/cut/cut.h"
 #include "tools/replay/replay.h"
 
-static const char *out_text, *zone_text, *frame_text, *device_text,
-    *stream_text, *kind_text, *name_text, *deps_text;
+static const char *out_text, *zone_text, *frame_text, *device_text, *step_text,
+    *rank_text, *stream_text, *kind_text, *name_text, *deps_text;
 static int64_t from_ns, to_ns;
 static bool has_from, has_to, anonymise, want_json;
 
@@ -28,6 +28,15 @@ static const cli_option options[] = {
     { .name = "--frame [NAME:]A..B",
       .help = "only the time of frames number A to B, from 0",
       .text = &frame_text },
+    { .name = "--step N[..M]",
+      .help = "only steps N to M, as the trace numbers them: the GPU\n"
+              "operations that the host issued in them, from all\n"
+              "threads, with what the host did then",
+      .text = &step_text },
+    { .name = "--rank LIST",
+      .help = "only these ranks of a merged trace; if none is known, the\n"
+              "files by number from 0",
+      .text = &rank_text },
     { .name = "--device LIST",
       .help = "only what lies on these devices: numbers or names",
       .text = &device_text },
@@ -129,6 +138,14 @@ static bool parse_name(regex_t *regex, cut_wish *wish)
     return true;
 }
 
+static bool steps_valid(void)
+{
+    uint64_t first, last;
+    if (!step_text || cut_range(step_text, &first, &last)) return true;
+    cli_error(&tool, NULL, "--step %s: it is N or N..M", step_text);
+    return false;
+}
+
 static bool parse_time(cut_wish *wish)
 {
     wish->timed = has_from || has_to;
@@ -150,6 +167,8 @@ static const char *in_words(void)
         { "--to", has_to ? to.s : NULL },
         { "--zone", zone_text },
         { "--frame", frame_text },
+        { "--step", step_text },
+        { "--rank", rank_text },
         { "--device", device_text },
         { "--stream", stream_text },
         { "--kind", kind_text },
@@ -200,9 +219,14 @@ static int cut(cut_job *job, replay_job *files)
     replay_list streams = { 0 }, devices = { 0 };
     int code = CLI_FAILED;
     job->trace = &files->files[0].trace;
-    if ((!stream_text || replay_streams(files, stream_text, &streams)) &&
-        (!device_text || replay_devices(files, device_text, &devices)) &&
-        (!frame_text || cut_frames(job, frame_text))) {
+    bool ok = !rank_text || cut_ranks(job, rank_text);
+    streams.processes = devices.processes = job->wish.processes;
+    streams.process_count = devices.process_count = job->wish.process_count;
+    ok = ok && (!stream_text || replay_streams(files, stream_text, &streams)) &&
+         (!device_text || replay_devices(files, device_text, &devices)) &&
+         (!frame_text || cut_frames(job, frame_text)) &&
+         (!step_text || cut_steps(job, step_text));
+    if (ok) {
         job->wish.streams = streams.tracks;
         job->wish.stream_count = streams.count;
         job->wish.devices = devices.tracks;
@@ -211,6 +235,7 @@ static int cut(cut_job *job, replay_job *files)
     }
     replay_list_close(&streams);
     replay_list_close(&devices);
+    free((void *)job->wish.processes);
     return code;
 }
 
@@ -235,7 +260,7 @@ int main(int argc, char **argv)
     if (!parse_time(&job.wish) || !parse_kinds(&job.wish) ||
         !parse_deps(&job.wish) ||
         (frame_text && !cut_frames_valid(&tool, frame_text)) ||
-        !parse_name(&regex, &job.wish))
+        !steps_valid() || !parse_name(&regex, &job.wish))
         return cli_usage(&tool);
     int code = CLI_FAILED;
     if (replay_files_open(&files, argv + 1, 1) &&

@@ -4,6 +4,8 @@
     cut_select.c     which events are wanted
     cut_names.c      regular expressions over labels
     cut_zones.c      when zones of some names were open; frames
+    cut_steps.c      steps: when, and what the host issued in them
+    cut_ranks.c      processes of a merged trace
     cut_sets.c       sets of numbers
     cut_open.c       what was open when a time began or ended
     cut_deps.c       what belongs to what is wanted
@@ -27,11 +29,14 @@ typedef enum cut_deps {
 typedef struct cut_wish {
     bool timed; // [from_ns, to_ns)
     int64_t from_ns, to_ns;
+    bool issued; // GPU operations: those that the host issued in that time
     const char *zones;       // names, with * and commas
     const uint32_t *streams; // tracks
     size_t stream_count;
     const uint32_t *devices;
     size_t device_count;
+    const uint32_t *processes; // tracks
+    size_t process_count;
     uint64_t kinds;      // bits 1 << kind
     const regex_t *name; // of labels
     cut_deps deps;
@@ -56,6 +61,18 @@ bool cut_frames_valid(const cli_tool *tool, const char *text);
 // [NAME:]A..B: sets the time from frame A to the end of frame B. False with
 // the reason on stderr.
 bool cut_frames(cut_job *job, const char *text);
+// A..B, A.., ..B or A. False if it is none.
+bool cut_range(const char *text, uint64_t *first, uint64_t *last);
+// Likewise: the operations that the host issued in steps A to B, and what it
+// did then. Steps and their numbers are those of ts_replay_steps.
+bool cut_steps(cut_job *job, const char *text);
+bool cut_has_steps(const cut_job *job);
+/*
+    "0,3": sets wish.processes, to be freed in any case, to those of these
+    ranks; a trace of one process alone has one rank. False with the reason on
+    stderr.
+*/
+bool cut_ranks(cut_job *job, const char *text);
 
 /* ---- Sets (cut_sets.c) --------------------------------------------------- */
 
@@ -108,6 +125,7 @@ typedef struct cut_choice {
     cut_memo zone_names;
     cut_memo names[5];      // see cut_names.c
     cut_set zone_calls;     // correlations of calls inside them
+    cut_set issued, known;  // of calls in the time, of any
     cut_set open;           // when the time began or ended: see cut_open.c
     cut_set calls, waiting; // correlations of wanted calls, operations
     uint64_t *added;        // counts
@@ -132,6 +150,8 @@ bool cut_edit(void *choice, copy_batch *batch);
 
 bool cut_has_name(cut_choice *choice, const cut_row *row);
 bool cut_find_zones(cut_choice *choice);
+bool cut_find_issued(cut_choice *choice);
+bool cut_is_issued(cut_choice *choice, const cut_row *row);
 bool cut_find_open(cut_choice *choice);
 bool cut_find_deps(cut_choice *choice);
 bool cut_is_dep(cut_choice *choice, const cut_row *row);

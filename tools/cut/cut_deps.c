@@ -26,6 +26,7 @@ static bool may_hold(const cut_choice *choice, const ts_chunk_info *info)
     const cut_wish *const w = choice->wish;
     if (w->kinds && !(w->kinds >> info->header.event & 1)) return false;
     return !w->timed ||
+           (w->issued && info->header.event >= TS_EVENT_GPU_FIRST) ||
            (info->first_ns < w->to_ns && info->last_ns >= w->from_ns);
 }
 

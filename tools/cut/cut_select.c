@@ -35,7 +35,7 @@ static bool find_tracks(cut_choice *choice)
     const cut_wish *const w = choice->wish;
     const uint32_t count = ts_reader_info(choice->reader)->track_count;
     ts_track track;
-    choice->on_tracks = w->stream_count || w->device_count;
+    choice->on_tracks = w->stream_count || w->device_count || w->process_count;
     if (!choice->on_tracks) return true;
     choice->tracks = malloc((count + 1) * sizeof *choice->tracks);
     if (!choice->tracks) return false;
@@ -45,6 +45,9 @@ static bool find_tracks(cut_choice *choice)
             continue;
         if (w->device_count &&
             !is_under(choice->reader, track, w->devices, w->device_count))
+            continue;
+        if (w->process_count &&
+            !is_under(choice->reader, track, w->processes, w->process_count))
             continue;
         choice->tracks[choice->track_count++] = track.id;
     }
@@ -75,6 +78,8 @@ static bool is_in_time(cut_choice *choice, const cut_row *row)
     const cut_wish *const w = choice->wish;
     const ts_event_kind kind = row->columns->kind;
     if (!w->timed) return true;
+    if (w->issued && kind >= TS_EVENT_GPU_FIRST)
+        return cut_is_issued(choice, row);
     if (kind == TS_EVENT_SPAN && cut_set_has(&choice->open, cut_open_key(row)))
         return true;
     if (row->start_ns >= w->to_ns) return false;
@@ -117,6 +122,7 @@ bool cut_is_wanted(cut_choice *choice, const cut_row *row)
 static bool is_in_chunk_time(const cut_wish *w, const ts_chunk_info *info)
 {
     return !w->timed ||
+           (w->issued && info->header.event >= TS_EVENT_GPU_FIRST) ||
            (info->first_ns < w->to_ns && info->last_ns >= w->from_ns);
 }
 
@@ -190,13 +196,15 @@ bool cut_choice_open(cut_choice *choice, ts_reader *reader,
 {
     *choice = (cut_choice){ .reader = reader, .wish = wish };
     return find_tracks(choice) && cut_find_zones(choice) &&
-           cut_find_open(choice) && cut_find_deps(choice);
+           cut_find_issued(choice) && cut_find_open(choice) &&
+           cut_find_deps(choice);
 }
 
 void cut_choice_close(cut_choice *choice)
 {
     cut_set *const sets[] = { &choice->zone_calls, &choice->open,
-                              &choice->calls, &choice->waiting };
+                              &choice->calls,      &choice->waiting,
+                              &choice->issued,     &choice->known };
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         cut_set_close(sets[i]);
     for (size_t i = 0; i < sizeof choice->names / sizeof *choice->names; i++)

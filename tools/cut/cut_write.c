@@ -28,7 +28,7 @@ static void describe(const cut_job *job, ts_writer_desc *desc)
 static bool is_all(const cut_wish *w)
 {
     return !w->timed && !w->zones && !w->stream_count && !w->device_count &&
-           !w->kinds && !w->name;
+           !w->process_count && !w->kinds && !w->name;
 }
 
 // How the part was made: of a part of a part, both.

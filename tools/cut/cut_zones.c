@@ -66,20 +66,24 @@ static bool parse_number(const char **at, uint64_t *number)
     return *at > begin;
 }
 
-// "A..B", "A..", "..B" or "A".
-static bool parse_range(const char *at, frames *f)
+bool cut_range(const char *at, uint64_t *first, uint64_t *last)
 {
-    f->first = 0;
-    f->last = UINT64_MAX;
-    const bool first = parse_number(&at, &f->first);
-    if (first && !*at) {
-        f->last = f->first;
+    *first = 0;
+    *last = UINT64_MAX;
+    const bool begins = parse_number(&at, first);
+    if (begins && !*at) {
+        *last = *first;
         return true;
     }
     if (strncmp(at, "..", 2)) return false;
     at += 2;
-    const bool last = *at && parse_number(&at, &f->last);
-    return !*at && (first || last) && f->first <= f->last;
+    const bool ends = *at && parse_number(&at, last);
+    return !*at && (begins || ends) && *first <= *last;
+}
+
+static bool parse_range(const char *at, frames *f)
+{
+    return cut_range(at, &f->first, &f->last);
 }
 
 static bool same(ts_text a, const char *text, size_t size)
@@ -126,6 +130,11 @@ static bool say_frames(const frames *f, const char *text)
                   "--frame %s: there are frames of several names; say "
                   "NAME:%s",
                   text, text);
+    else if (f->seen < 2 && cut_has_steps(job))
+        cli_error(job->tool, job->path,
+                  "--frame %s: there are no frames, but there are steps: use "
+                  "--step",
+                  text);
     else if (f->seen < 2)
         cli_error(job->tool, job->path, "--frame %s: there are no such frames",
                   text);

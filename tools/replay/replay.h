@@ -79,6 +79,8 @@ ts_result replay_run(replay_job *job, uint64_t loops);
 typedef struct replay_list {
     uint32_t *tracks, *files;
     size_t count, capacity;
+    const uint32_t *processes; // only what belongs to one of these
+    size_t process_count;      // (0: all)
 } replay_list;
 
 /*

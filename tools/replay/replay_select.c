@@ -82,6 +82,29 @@ static bool append(replay_list *list, uint32_t file, uint32_t track)
     return true;
 }
 
+// The topmost track above a track: its process.
+static ts_track process_of(const ts_reader *reader, ts_track track)
+{
+    ts_track above;
+    for (int depth = 0; depth < 8; depth++) {
+        if (track.type == TS_TRACK_PROCESS || !track.parent ||
+            !ts_reader_track(reader, track.parent, &above))
+            break;
+        track = above;
+    }
+    return track;
+}
+
+static bool is_allowed(const ts_reader *reader, ts_track track,
+                       const replay_list *list)
+{
+    if (!list->process_count) return true;
+    track = process_of(reader, track);
+    for (size_t i = 0; i < list->process_count; i++)
+        if (list->processes[i] == track.id) return true;
+    return false;
+}
+
 // Adds what a part of a list names; false without memory.
 static bool collect(const replay_job *job, const want *w, const char *text,
                     size_t size, replay_list *list)
@@ -91,7 +114,7 @@ static bool collect(const replay_job *job, const want *w, const char *text,
         const ts_reader *const reader = replay_reader(job, f);
         for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++)
             if (w->matches(reader, &track, text, size) &&
-                !append(list, f, track.id))
+                is_allowed(reader, track, list) && !append(list, f, track.id))
                 return false;
     }
     return true;
@@ -148,6 +171,39 @@ static void say_choice(const replay_job *job, const want *w)
     if (count) fputc('\n', stderr);
 }
 
+// In a merged trace: the processes that something is in, each once.
+static bool say_processes(const replay_job *job, const replay_list *list,
+                          size_t first)
+{
+    enum { SHOWN = 8 };
+    const ts_reader *const reader = replay_reader(job, 0);
+    uint32_t before = 0;
+    size_t count = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        before = 0;
+        if (pass && count < 2) return false;
+        if (pass) fputs("of ", stderr);
+        size_t shown = 0;
+        for (size_t i = first; i < list->count; i++) {
+            ts_track track;
+            cli_text made;
+            if (!ts_reader_track(reader, list->tracks[i], &track)) continue;
+            track = process_of(reader, track);
+            if (track.id == before) continue;
+            before = track.id;
+            count += !pass;
+            if (!pass || shown++ >= SHOWN) continue;
+            const ts_text name = cli_track_name(&track, &made);
+            if (shown > 1) fputs(", ", stderr);
+            cli_put_text(stderr, name.text, name.size);
+        }
+        if (pass && shown > SHOWN)
+            fprintf(stderr, " and %zu more", shown - SHOWN);
+    }
+    fputc('\n', stderr);
+    return true;
+}
+
 // A number means every such stream. Within one trace that may surprise.
 static void say_several(const replay_job *job, const want *w, const char *text,
                         size_t size, const replay_list *list, size_t found)
@@ -157,6 +213,7 @@ static void say_several(const replay_job *job, const want *w, const char *text,
         return;
     fprintf(stderr, "%s: %s: %s %.*s is there %zu times, all are meant: ",
             job->tool->name, job->path, w->what, (int)size, text, found);
+    if (say_processes(job, list, list->count - found)) return;
     for (size_t i = list->count - found; i < list->count; i++) {
         ts_track track;
         if (!ts_reader_track(replay_reader(job, list->files[i]),

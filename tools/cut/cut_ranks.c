@@ -1,0 +1,108 @@
+/*
+    cut_ranks.c - processes of a merged trace
+*/
+#include "tools/cut/cut.h"
+
+static bool number_of(const ts_reader *reader, uint32_t track, const char *key,
+                      int64_t *number)
+{
+    ts_metadata m;
+    if (!ts_reader_metadata(reader, track, key, &m) || m.type != TS_VALUE_INT)
+        return false;
+    *number = m.number;
+    return true;
+}
+
+typedef struct ranks {
+    const ts_reader *reader;
+    const char *key; // "rank", else "merge.part"
+    uint32_t *found; // process tracks
+    size_t count;
+} ranks;
+
+// Whether any process of the trace has the key.
+static bool any_has(const ts_reader *reader, const char *key)
+{
+    ts_track track;
+    int64_t number;
+    for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++)
+        if (track.type == TS_TRACK_PROCESS &&
+            number_of(reader, track.id, key, &number))
+            return true;
+    return false;
+}
+
+static bool add(ranks *r, int64_t wanted)
+{
+    const size_t before = r->count;
+    ts_track track;
+    int64_t number;
+    for (size_t i = 0; ts_reader_track_at(r->reader, i, &track); i++) {
+        if (track.type != TS_TRACK_PROCESS ||
+            !number_of(r->reader, track.id, r->key, &number) ||
+            number != wanted)
+            continue;
+        bool has = false;
+        for (size_t k = 0; k < r->count; k++)
+            has |= r->found[k] == track.id;
+        if (has) return true;
+        r->found[r->count++] = track.id;
+    }
+    return r->count > before;
+}
+
+static void say_ranks(const cut_job *job, const ranks *r, const char *text)
+{
+    enum { SHOWN = 16 };
+    ts_track track;
+    int64_t number;
+    size_t count = 0;
+    cli_error(job->tool, job->path,
+              "--rank %s: no such rank; there are:", text);
+    for (size_t i = 0; ts_reader_track_at(r->reader, i, &track); i++)
+        if (track.type == TS_TRACK_PROCESS &&
+            number_of(r->reader, track.id, r->key, &number) && count++ < SHOWN)
+            fprintf(stderr, "%s%" PRId64, count > 1 ? ", " : "  ", number);
+    if (count > SHOWN) fprintf(stderr, " and %zu more", count - SHOWN);
+    fputc('\n', stderr);
+}
+
+// A trace that was not merged is of one rank, or of none.
+static bool is_own(const cut_job *job, const char *text)
+{
+    int64_t own;
+    if (!number_of(job->trace->reader, 0, "rank", &own)) {
+        cli_error(job->tool, job->path,
+                  "--rank %s: the trace says nothing of ranks", text);
+        return false;
+    }
+    if (!strcmp(text, cli_format("%" PRId64, own).s)) return true;
+    cli_error(job->tool, job->path, "--rank %s: it is of rank %" PRId64, text,
+              own);
+    return false;
+}
+
+bool cut_ranks(cut_job *job, const char *text)
+{
+    ranks r = { .reader = job->trace->reader, .key = "rank" };
+    if (!any_has(r.reader, r.key)) r.key = "merge.part";
+    if (!any_has(r.reader, r.key)) return is_own(job, text);
+    r.found =
+        malloc((ts_reader_info(r.reader)->track_count + 1) * sizeof *r.found);
+    job->wish.processes = r.found;
+    if (!r.found) {
+        cli_error(job->tool, NULL, "out of memory");
+        return false;
+    }
+    for (const char *at = text;; at++) {
+        char *end;
+        const int64_t wanted = strtoll(at, &end, 10);
+        if (end == at || (*end && *end != ',') || !add(&r, wanted)) {
+            say_ranks(job, &r, text);
+            return false;
+        }
+        job->wish.process_count = r.count;
+        at = end;
+        if (!*at) return true;
+    }
+}
