@@ -96,11 +96,29 @@ static void a_category_that_is_free_leaves_the_others(void **state)
     made_close(&m);
 }
 
+// UndefinedBehaviorSanitizer tells what is done with no memory at all.
+static void a_run_that_takes_no_time_has_a_path_without_parts(void **state)
+{
+    (void)state;
+    made m;
+    path_result r;
+    made_begin(&m, 0);
+    made_launch(&m, S0, "a", 10, 10, 10);
+    made_open(&m);
+    uint32_t step = TS_NODE_NONE;
+    assert_true(path_open(&r, m.replay, &m.names, step_of, &step));
+    assert_int_equal(0, r.part_count);
+    assert_int_equal(0, r.makespan_ns);
+    path_close(&r);
+    made_close(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_path_adds_up_to_the_run_by_category_name_and_zone),
         cmocka_unit_test(a_category_that_is_free_leaves_the_others),
+        cmocka_unit_test(a_run_that_takes_no_time_has_a_path_without_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

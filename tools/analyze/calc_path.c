@@ -137,7 +137,8 @@ static bool copy_parts(path_result *r, ts_replay *replay)
     r->part_zones = malloc((path.count + 1) * sizeof *r->part_zones);
     if (!r->parts || !r->part_zones) return false;
     memset(r->part_zones, 0xFF, path.count * sizeof *r->part_zones);
-    memcpy(r->parts, path.parts, path.count * sizeof *r->parts);
+    if (path.count) // else there are none to copy from
+        memcpy(r->parts, path.parts, path.count * sizeof *r->parts);
     r->part_count = path.count;
     memcpy(r->cost_ns, path.cost_ns, sizeof r->cost_ns);
     r->bound = path.bound;
