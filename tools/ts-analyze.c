@@ -165,6 +165,33 @@ static bool check_flops(void)
     return true;
 }
 
+static bool check_usage(void)
+{
+    const bool flames = folded_text || svg_text;
+    if (flame_text && strcmp(flame_text, "gpu") && strcmp(flame_text, "zones"))
+        cli_error(&tool, NULL, "--flame-by %s: it is gpu or zones", flame_text);
+    else if (flame_text && !flames)
+        cli_error(&tool, NULL, "--flame-by goes with --folded or --svg");
+    else if (flames && (only_text || sort_text) && !want_json && !html_text)
+        cli_error(&tool, NULL,
+                  "%s is about a report: --folded and --svg make none without "
+                  "--json or --html",
+                  only_text ? "--only" : "--sort");
+    else
+        return true;
+    return false;
+}
+
+static bool check_files(const char *const *inputs, size_t count)
+{
+    const cli_output outputs[] = { { "--html", html_text },
+                                   { "--folded", folded_text },
+                                   { "--svg", svg_text },
+                                   { "--json", want_json ? "-" : NULL } };
+    return cli_inputs_check(&tool, inputs, count) &&
+           cli_outputs_check(&tool, outputs, 4, inputs, count);
+}
+
 int main(int argc, char **argv)
 {
     cli_parse(&tool, &argc, argv);
@@ -180,25 +207,11 @@ int main(int argc, char **argv)
         cli_error(&tool, NULL, "which trace?");
         return cli_usage(&tool);
     }
-    if (flame_text && strcmp(flame_text, "gpu") &&
-        strcmp(flame_text, "zones")) {
-        cli_error(&tool, NULL, "--flame-by %s: it is gpu or zones", flame_text);
-        return cli_usage(&tool);
-    }
-    if (flame_text && !folded_text && !svg_text) {
-        cli_error(&tool, NULL, "--flame-by goes with --folded or --svg");
-        return cli_usage(&tool);
-    }
-    if (!check_flops()) return CLI_USAGE;
-    for (int i = 1; html_text && i < argc; i++)
-        if (cli_same_file(html_text, argv[i])) {
-            cli_error(&tool, html_text, "is the trace; name another output");
-            return CLI_USAGE;
-        }
-    if (html_text && want_json && !strcmp(html_text, "-")) {
-        cli_error(&tool, NULL, "--html - and --json both write to the output");
-        return cli_usage(&tool);
-    }
+    if (!analyze_only_check(&tool, only_text)) return CLI_USAGE;
+    if (!check_usage()) return cli_usage(&tool);
+    if (!check_flops() ||
+        !check_files((const char *const *)argv + 1, (size_t)argc - 1))
+        return CLI_USAGE;
     analyze_job job = { .tool = &tool,
                         .options = { .top = top,
                                      .rows = rows,

@@ -117,6 +117,11 @@ static void put_json(const diff *d, analyze_job view, const report *r)
     free(view.files);
 }
 
+static bool is_stdout(const char *path)
+{
+    return path && !strcmp(path, "-");
+}
+
 static int tell(diff *d, const diff_gates *gates)
 {
     report *const r = report_open();
@@ -129,7 +134,7 @@ static int tell(diff *d, const diff_gates *gates)
                (!markdown_text || diff_markdown(d, gates, r, markdown_text))) {
         if (want_json)
             put_json(d, view, r);
-        else
+        else if (!is_stdout(junit_text) && !is_stdout(markdown_text))
             analyze_text(&view, r);
         code = diff_gates_failed(gates)   ? REGRESSED
                : diff_gates_missed(gates) ? BAD
@@ -151,6 +156,28 @@ static int run(diff *d, diff_gates *gates, char **a, int a_count, char **b,
     return tell(d, gates);
 }
 
+// The files with gates are read like the traces.
+static bool check_files(char **traces, size_t count)
+{
+    const cli_output outputs[] = { { "--junit", junit_text },
+                                   { "--markdown", markdown_text },
+                                   { "--json", want_json ? "-" : NULL } };
+    const char **const inputs =
+        malloc((count + CLI_LIST_MOST) * sizeof *inputs);
+    if (!inputs) {
+        cli_error(&tool, NULL, "out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        inputs[i] = traces[i];
+    for (size_t i = 0; i < gate_files.count; i++)
+        inputs[count++] = gate_files.items[i];
+    const bool ok = cli_inputs_check(&tool, inputs, count) &&
+                    cli_outputs_check(&tool, outputs, 3, inputs, count);
+    free(inputs);
+    return ok;
+}
+
 int main(int argc, char **argv)
 {
     int b_count = -1; // of the files behind "--"
@@ -166,6 +193,7 @@ int main(int argc, char **argv)
         cli_error(&tool, NULL, "which two traces?");
         return cli_usage(&tool);
     }
+    if (!check_files(argv + 1, (size_t)(a_count + b_count))) return BAD;
     diff d = { .tool = &tool };
     diff_gates gates = { .untested_fails = want_untested };
     if (!parse_alpha(alpha_text, &d.alpha)) return cli_usage(&tool);

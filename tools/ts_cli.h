@@ -219,6 +219,40 @@ bool cli_traces_apart(const cli_tool *tool, const cli_trace *a,
 // `count` inputs, or no file.
 bool cli_output_check(const cli_tool *tool, const char *path,
                       const char *const *inputs, size_t count);
+// True, or false with the reason on stderr: it exists and is a folder, a
+// device, a pipe.
+bool cli_regular_check(const cli_tool *tool, const char *path);
+// False, with the reason on stderr, if stdin is there more than once.
+bool cli_inputs_check(const cli_tool *tool, const char *const *inputs,
+                      size_t count);
+
+// What an option writes ("-": stdout); the path is NULL if it is not given.
+typedef struct cli_output {
+    const char *option, *path;
+} cli_output;
+
+// False, with the reason on stderr, if two outputs go to one place or one
+// replaces an input. To be asked before anything is read.
+bool cli_outputs_check(const cli_tool *tool, const cli_output *outputs,
+                       size_t count, const char *const *inputs,
+                       size_t input_count);
+
+/*
+    A file that takes its name when all of it is written; until then what had
+    that name stays as it is. "-" is stdout; pipes and devices are written as
+    they are. Both say on stderr why they fail.
+*/
+typedef struct cli_out {
+    FILE *stream;
+    char *beside;         // where it is written until then; NULL: in place
+    char *target;         // private
+    const cli_tool *tool; // private
+    const char *path;     // private
+} cli_out;
+
+bool cli_out_open(cli_out *out, const cli_tool *tool, const char *path);
+// Without `keep` nothing is left of it, and it is false.
+bool cli_out_close(cli_out *out, bool keep);
 
 // "thread", "stream", ...; "track" for a type of a later version.
 const char *cli_track_type(ts_track_type type);

@@ -126,6 +126,8 @@ ts_text analyze_stack(analyze_job *job, uint32_t file, uint32_t stack,
 // Opens the files. False, with the reason on stderr, if one cannot be read or
 // an option means nothing. Call analyze_close in any case.
 bool analyze_open(analyze_job *job, char **paths, uint32_t count);
+// False, with the reason on stderr, if a name in the list is no question.
+bool analyze_only_check(const cli_tool *tool, const char *only);
 // Asks the questions whose names `only` lists (NULL: all). False, with the
 // reason on stderr, for an unknown one and without memory.
 bool analyze_ask(analyze_job *job, const char *only, report *r);

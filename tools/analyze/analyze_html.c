@@ -200,15 +200,8 @@ static void put_page(FILE *out, const analyze_job *job, const report *r)
 
 bool analyze_html(const analyze_job *job, const report *r, const char *path)
 {
-    FILE *const out = strcmp(path, "-") ? fopen(path, "w") : stdout;
-    if (!out) {
-        cli_error(job->tool, path, "cannot be written: %s", strerror(errno));
-        return false;
-    }
-    put_page(out, job, r);
-    if (out == stdout) return true;
-    const bool failed = ferror(out);
-    if (!fclose(out) && !failed) return true;
-    cli_error(job->tool, path, "cannot be written: %s", strerror(errno));
-    return false;
+    cli_out out;
+    if (!cli_out_open(&out, job->tool, path)) return false;
+    put_page(out.stream, job, r);
+    return cli_out_close(&out, true);
 }

@@ -169,7 +169,7 @@ int64_t analyze_offset(analyze_job *job, uint32_t file)
 
 /* ---- Questions ----------------------------------------------------------- */
 
-static bool check_names(const analyze_job *job, const char *only)
+bool analyze_only_check(const cli_tool *tool, const char *only)
 {
     while (only) {
         const size_t size = strcspn(only, ",");
@@ -178,7 +178,7 @@ static bool check_names(const analyze_job *job, const char *only)
             if (strlen((*q)->name) == size && !memcmp((*q)->name, only, size))
                 known = (*q)->name;
         if (!known) {
-            cli_error(job->tool, NULL,
+            cli_error(tool, NULL,
                       "--only %.*s: there is no such question; --list shows "
                       "them",
                       (int)size, only);
@@ -200,7 +200,7 @@ static bool is_asked(const analyze_question *q, const char *only)
 bool analyze_ask(analyze_job *job, const char *only, report *r)
 {
     bool ok = true;
-    job->wrong_usage = !check_names(job, only);
+    job->wrong_usage = !analyze_only_check(job->tool, only);
     if (job->wrong_usage) return false;
     for (const analyze_question *const *q = analyze_questions; *q; q++)
         if (is_asked(*q, only) &&

@@ -222,9 +222,26 @@ static bool write_svg(analyze_job *job, const flame_tree *t, FILE *out,
     return ok;
 }
 
-static bool say(const analyze_job *job, const char *path, const char *what)
+static bool say(const analyze_job *job, const char *what)
 {
+    const char *const path = job->file_count > 1 ? NULL : job->files[0].path;
     cli_error(job->tool, path, "%s", what);
+    return false;
+}
+
+static bool write_tree(analyze_job *job, const flame_tree *t, FILE *out,
+                       bool zones, bool svg)
+{
+    if (!t->totals[PATHS_ROOT])
+        return say(job, zones ? "no zones: there is no flame graph"
+                              : "no work on a device: there is no flame "
+                                "graph; --flame-by zones?");
+    if (!svg) return flame_folded(t, out), true;
+    if (write_svg(job, t, out,
+                  zones ? "Time of the host, by zone"
+                        : "Time on the devices, by what launched it"))
+        return true;
+    cli_error(job->tool, NULL, "out of memory");
     return false;
 }
 
@@ -234,26 +251,16 @@ bool flame_write(analyze_job *job, const char *by, const char *path, bool svg)
     path_tree p;
     flame_tree t = { 0 };
     flame_sums sums;
-    FILE *const out = strcmp(path, "-") ? fopen(path, "w") : stdout;
-    if (!out) return say(job, path, strerror(errno));
+    cli_out out;
+    if (!cli_out_open(&out, job->tool, path)) return false;
     bool ok =
         (zones ? flame_of_zones(job, &p) : flame_of_devices(job, &p, &sums)) &&
         flame_open(&t, &p);
-    if (!ok) say(job, NULL, "out of memory");
-    if (ok && !t.totals[PATHS_ROOT])
-        ok = say(job, path,
-                 zones ? "the trace has no zones; the file is empty"
-                       : "the trace has no work on a device; the file is "
-                         "empty: --flame-by zones?");
-    else if (ok && svg)
-        ok = write_svg(job, &t, out,
-                       zones ? "Time of the host, by zone"
-                             : "Time on the devices, by what launched it");
-    else if (ok)
-        flame_folded(&t, out);
-    const bool lost = ferror(out) != 0;
-    if ((out == stdout ? fflush(out) : fclose(out)) || lost)
-        ok = say(job, path, "the file cannot be written");
+    if (ok)
+        ok = write_tree(job, &t, out.stream, zones, svg);
+    else
+        cli_error(job->tool, NULL, "out of memory");
+    ok = cli_out_close(&out, ok);
     flame_close(&t);
     paths_close(&p);
     return ok;

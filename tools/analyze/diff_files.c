@@ -4,21 +4,6 @@
 #include "tools/analyze/diff_tell.h"
 #include "tools/analyze/report_parts.h"
 
-static FILE *open_file(const diff *d, const char *path)
-{
-    FILE *const out = strcmp(path, "-") ? fopen(path, "w") : stdout;
-    if (!out) cli_error(d->tool, path, "%s", strerror(errno));
-    return out;
-}
-
-static bool close_file(const diff *d, const char *path, FILE *out)
-{
-    const bool lost = ferror(out) != 0;
-    if (!(out == stdout ? fflush(out) : fclose(out)) && !lost) return true;
-    cli_error(d->tool, path, "the file cannot be written");
-    return false;
-}
-
 static uint64_t failures(const diff_gates *gates)
 {
     uint64_t count = 0;
@@ -139,9 +124,10 @@ static void put_case(FILE *out, const diff *d, const diff_gates *gates,
 
 bool diff_junit(const diff *d, const diff_gates *gates, const char *path)
 {
-    FILE *const out = open_file(d, path);
+    cli_out file;
     uint64_t skipped = 0, errors = 0;
-    if (!out) return false;
+    if (!cli_out_open(&file, d->tool, path)) return false;
+    FILE *const out = file.stream;
     for (size_t i = 0; i < gates->count; i++) {
         skipped += is_skipped(gates, &gates->items[i]);
         errors += diff_gate_missed(&gates->items[i]);
@@ -154,7 +140,7 @@ bool diff_junit(const diff *d, const diff_gates *gates, const char *path)
     for (size_t i = 0; i < gates->count; i++)
         put_case(out, d, gates, &gates->items[i]);
     fputs("  </testsuite>\n</testsuites>\n", out);
-    return close_file(d, path, out);
+    return cli_out_close(&file, true);
 }
 
 /* ---- Markdown ----------------------------------------------------------- */
@@ -223,8 +209,9 @@ static void put_table(FILE *out, const report_table *t, uint64_t top)
 bool diff_markdown(const diff *d, const diff_gates *gates, const report *r,
                    const char *path)
 {
-    FILE *const out = open_file(d, path);
-    if (!out) return false;
+    cli_out file;
+    if (!cli_out_open(&file, d->tool, path)) return false;
+    FILE *const out = file.stream;
     for (const report_section *s = r->sections; s; s = s->next) {
         const bool first = s == r->sections;
         const bool is_gates = !strcmp(s->name, "gates");
@@ -239,5 +226,5 @@ bool diff_markdown(const diff *d, const diff_gates *gates, const report *r,
             for (const report_table *t = s->tables; t; t = t->next)
                 put_table(out, t, d->sides[0].job.options.top);
     }
-    return close_file(d, path, out);
+    return cli_out_close(&file, true);
 }

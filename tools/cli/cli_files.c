@@ -16,7 +16,7 @@ bool cli_same_file(const char *a, const char *b)
            x.st_ino == y.st_ino;
 }
 
-static bool is_regular(const cli_tool *tool, const char *path)
+bool cli_regular_check(const cli_tool *tool, const char *path)
 {
     struct stat out;
     if (stat(path, &out) || S_ISREG(out.st_mode)) return true;
@@ -63,5 +63,5 @@ bool cli_output_check(const cli_tool *tool, const char *path,
         cli_error(tool, path, "is the trace itself; name another output");
         return false;
     }
-    return is_regular(tool, path);
+    return cli_regular_check(tool, path);
 }

@@ -4,7 +4,6 @@
 #include "tools/query/query_tables.h"
 
 #ifdef TRACESMITH_SQLITE
-#include <unistd.h>
 
 static bool run(query *q, char *sql)
 {
@@ -98,46 +97,26 @@ static bool save(query *q, const char *path, const char *sql)
            run(q, sqlite3_mprintf("COMMIT"));
 }
 
-// SQLite would not say why.
-static bool can_write(const query *q, const char *path, const char *made)
-{
-    FILE *const out = fopen(made, "w");
-    if (!out)
-        cli_error(q->tool, path, "cannot be written: %s", strerror(errno));
-    return out && !fclose(out);
-}
-
 int query_save(query *q, const char *path, const char *sql)
 {
-    char *const made = sqlite3_mprintf("%s.%d.tmp", path, (int)getpid());
-    if (!made) {
-        cli_error(q->tool, NULL, "not enough memory");
-        return CLI_FAILED;
-    }
-    if (!can_write(q, path, made)) {
-        sqlite3_free(made);
-        return CLI_FAILED;
-    }
+    cli_out out; // SQLite writes it, but would not say why it cannot
+    if (!cli_out_open(&out, q->tool, path)) return CLI_FAILED;
     query_interrupts_begin(q);
     q->failure = NULL;
     q->trusted = true;
-    bool done = save(q, made, sql);
+    const bool done = out.beside && save(q, out.beside, sql);
     if (!done)
         cli_error(q->tool, path, "cannot be saved: %s",
-                  q->failure ? q->failure : sqlite3_errmsg(q->db));
+                  !out.beside  ? "not a regular file"
+                  : q->failure ? q->failure
+                               : sqlite3_errmsg(q->db));
     sqlite3_exec(q->db, "ROLLBACK", NULL, NULL, NULL);
     sqlite3_exec(q->db, "DETACH saved", NULL, NULL, NULL);
     q->trusted = false;
     query_interrupts_end();
     cli_progress_end(&q->progress);
     query_say_damage(q);
-    if (done && rename(made, path)) {
-        cli_error(q->tool, path, "cannot be written: %s", strerror(errno));
-        done = false;
-    }
-    if (!done) remove(made);
-    sqlite3_free(made);
-    return done ? CLI_OK : CLI_FAILED;
+    return cli_out_close(&out, done) ? CLI_OK : CLI_FAILED;
 }
 
 #endif

@@ -28,6 +28,8 @@ bool replay_check_output(const replay_job *job, const char *path)
 bool replay_files_open(replay_job *job, char **paths, uint32_t count)
 {
     job->path = paths[0];
+    if (!cli_inputs_check(job->tool, (const char *const *)paths, count))
+        return false;
     job->files = calloc(count, sizeof *job->files);
     if (!job->files) {
         cli_error(job->tool, NULL, "out of memory");
