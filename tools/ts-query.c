@@ -23,13 +23,14 @@ static const cli_option options[] = {
       .list = &settings },
     { .name = "--save DATABASE",
       .help = "write all tables, or the rows of the query as table\n"
-              "`result`, into a new SQLite database",
+              "`result`, into a new SQLite database; it may replace\n"
+              "an SQLite database, and no other file",
       .text = &save_text },
     { .name = "--tables",
-      .help = "list tables and views",
+      .help = "list tables and views; needs no trace",
       .flag = &want_tables },
     { .name = "--schema",
-      .help = "describe every column, with its unit",
+      .help = "describe every column, with its unit; needs no trace",
       .flag = &want_schema },
     { 0 },
 };
@@ -48,6 +49,7 @@ static const cli_tool tool = {
 static bool check_usage(char **paths, uint32_t files, bool has_sql)
 {
     const char *wrong = NULL;
+    const bool about = want_schema || want_tables;
     bool from_stdin = false;
     for (uint32_t i = 0; i < files; i++)
         from_stdin |= !strcmp(paths[i], "-");
@@ -55,16 +57,70 @@ static bool check_usage(char **paths, uint32_t files, bool has_sql)
         wrong = "--table, --csv and --json exclude each other";
     else if (has_sql && file_text)
         wrong = "SQL comes from -f or the last argument, not from both";
-    else if ((want_schema || want_tables) &&
-             (has_sql || file_text || save_text))
+    else if (about && (has_sql || file_text || save_text))
         wrong = "--schema and --tables run no SQL";
-    else if (!files)
+    else if (want_schema && want_tables)
+        wrong = "--schema and --tables exclude each other";
+    else if (about && (want_csv || want_json))
+        wrong = "--schema and --tables print text, neither CSV nor JSON";
+    else if (save_text && want_table + want_csv + want_json)
+        wrong = "--save prints no rows";
+    else if (!files && !about)
         wrong = "which trace?";
-    else if (from_stdin && !has_sql && !want_schema && !want_tables &&
+    else if (from_stdin && !has_sql && !about &&
              (file_text ? !strcmp(file_text, "-") : !save_text))
         wrong = "a trace and the SQL cannot both come from standard input";
     if (wrong) cli_error(&tool, NULL, "%s", wrong);
     return !wrong;
+}
+
+// A word that is no file may have been meant as SQL.
+static bool check_paths(char **paths, uint32_t files)
+{
+    for (uint32_t i = 1; i < files; i++) {
+        if (!strcmp(paths[i], "-") || !access(paths[i], F_OK) ||
+            errno != ENOENT)
+            continue;
+        cli_error(&tool, *paths[i] ? paths[i] : "''",
+                  "no such file, and no SQL: quote it, or use -f");
+        return false;
+    }
+    return true;
+}
+
+// What is there and is no database, nobody wants to lose.
+static bool check_replaced(void)
+{
+    char magic[16] = "";
+    if (!strcmp(save_text, "-")) {
+        cli_error(&tool, NULL,
+                  "--save -: a database is written to a file, not to standard "
+                  "output");
+        return false;
+    }
+    if (!cli_regular_check(&tool, save_text)) return false;
+    FILE *const old = fopen(save_text, "r");
+    if (!old) return true;
+    const size_t size = fread(magic, 1, sizeof magic, old);
+    fclose(old);
+    if (!size || (size == sizeof magic &&
+                  !memcmp(magic, "SQLite format 3", sizeof magic)))
+        return true;
+    cli_error(&tool, save_text,
+              "exists and is no SQLite database; remove it first");
+    return false;
+}
+
+static bool check_files(char **paths, uint32_t files)
+{
+    const cli_output output = { "--save", save_text };
+    const char *const *const inputs = (const char *const *)paths;
+    if (!cli_inputs_check(&tool, inputs, files) || !check_paths(paths, files))
+        return false;
+    return !save_text || (cli_outputs_check(&tool, &output, 1, inputs, files) &&
+                          cli_outputs_check(&tool, &output, 1, &file_text,
+                                            file_text != NULL) &&
+                          check_replaced());
 }
 
 /* ---- SQL from files ----------------------------------------------------- */
@@ -145,6 +201,7 @@ int main(int argc, char **argv)
         strpbrk(last, " \t\n") && access(last, F_OK) != 0 ? last : NULL;
     const uint32_t files = (uint32_t)(argc - 1 - (sql != NULL));
     if (!check_usage(argv + 1, files, sql != NULL)) return cli_usage(&tool);
+    if (!check_files(argv + 1, files)) return CLI_USAGE;
     query *const q = query_open(&tool, argv + 1, files);
     if (!q) return CLI_FAILED;
     const int code = run(q, sql);

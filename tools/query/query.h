@@ -18,8 +18,9 @@ typedef enum query_mode {
     QUERY_JSON = 2   // one object
 } query_mode;
 
-// Opens `count` traces. NULL, with the reason on stderr, if one cannot be
-// read. paths must outlive the query.
+// Opens `count` traces; none for query_schema and query_tables alone. NULL,
+// with the reason on stderr, if one cannot be read. paths must outlive the
+// query.
 query *query_open(const cli_tool *tool, char *const *paths, uint32_t count);
 void query_close(query *q); // NULL is allowed
 

@@ -284,12 +284,12 @@ char *query_declaration(const query *q, const query_table *table)
         sqlite3_str_appendf(
             text, "%s\"%w\" %s%s", i ? ", " : "", table->columns[i].name,
             query_type_name(table->columns[i].type),
-            !strcmp(table->columns[i].name, "file") && q->file_count == 1
+            !strcmp(table->columns[i].name, "file") && q->file_count <= 1
                 ? " HIDDEN"
                 : "");
     if (!table->kinds && !table->joint)
         sqlite3_str_appendf(text, ", file TEXT%s",
-                            q->file_count == 1 ? " HIDDEN" : "");
+                            q->file_count <= 1 ? " HIDDEN" : "");
     sqlite3_str_appendall(text, ")");
     return sqlite3_str_finish(text);
 }
@@ -361,7 +361,7 @@ query *query_open(const cli_tool *tool, char *const *paths, uint32_t count)
     sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     query *const q = calloc(1, sizeof *q);
-    query_file *const files = calloc(count, sizeof *files);
+    query_file *const files = calloc(count + 1, sizeof *files);
     query_names *const names = calloc(1, sizeof *names);
     if (!q || !files || !names) {
         cli_error(tool, NULL, "not enough memory");

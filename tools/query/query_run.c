@@ -262,10 +262,10 @@ static void show_table(const query *q, const query_table *table)
     const bool own = !table->kinds && !table->joint && q->file_count > 1;
     for (uint32_t i = 0; i < table->column_count; i++) {
         const query_column *const c = &table->columns[i];
-        if (!strcmp(c->name, "file") && q->file_count == 1) continue;
+        if (!strcmp(c->name, "file") && q->file_count <= 1) continue;
         const bool last =
             !own && (i + 1 == table->column_count ||
-                     (i + 2 == table->column_count && q->file_count == 1 &&
+                     (i + 2 == table->column_count && q->file_count <= 1 &&
                       !strcmp(c[1].name, "file")));
         const cli_text name = cli_format(
             "%s%s%s%s", c->name, *query_type_name(c->type) ? " " : "",
