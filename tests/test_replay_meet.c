@@ -321,6 +321,20 @@ static void clocks_too_far_apart_stay_as_they_are(void **state)
     close_all(parts, FILES);
 }
 
+// UndefinedBehaviorSanitizer tells what is done with no gap at all.
+static void clocks_of_files_that_share_nothing_stay_as_they_are(void **state)
+{
+    (void)state;
+    const op a[] = { MEET(S0, 100, 200, 1) }, b[] = { MEET(S0, 10, 20, 2) };
+    fixture parts[] = { PART(a, 0), PART(b, 0) };
+    ts_replay_file file;
+    work_join(parts, 2, NULL);
+    assert_true(ts_replay_file_at(parts[0].replay, 1, &file));
+    assert_int_equal(0, file.offset_ns);
+    assert_int_equal(0, file.matched);
+    close_all(parts, 2);
+}
+
 /* ---- Sends and receives ------------------------------------------------- */
 
 static fixture rank_part(uint64_t rank, const op *ops, size_t count)
@@ -398,6 +412,7 @@ int main(void)
         cmocka_unit_test(who_ended_before_the_last_began_did_not_wait),
         cmocka_unit_test(a_wrong_match_is_no_circle),
         cmocka_unit_test(clocks_are_put_right_by_the_ends_of_collectives),
+        cmocka_unit_test(clocks_of_files_that_share_nothing_stay_as_they_are),
         cmocka_unit_test(a_receive_ends_after_its_send_has_begun),
         cmocka_unit_test(a_send_whose_receiver_is_missing_is_counted),
     };
