@@ -5404,6 +5404,7 @@ typedef struct ts__event_op {
 // What collectives have besides.
 typedef struct ts__coll_op {
     uint32_t op, launch; // launch: of the kernel that does it; 0 not known
+    uint64_t communicator;
 } ts__coll_op;
 
 /*
@@ -6835,6 +6836,7 @@ static bool ts__loader_add_coll(ts__loader *l, const ts__row *row)
     if (!to) return false;
     to->op = r->op_count;
     to->launch = coll->launch;
+    to->communicator = coll->communicator;
     return true;
 }
 
@@ -12094,13 +12096,25 @@ typedef struct ts__alter_group { // of transfers
     int64_t least, most;
 } ts__alter_group;
 
-static uint64_t ts__alter_group_key(const ts_replay *r, uint32_t op)
+// The direction and device of a copy; the communicator of a collective, or, if
+// that is not known, its device. `*coll` goes along with ascending operations.
+static uint64_t ts__alter_group_key(const ts_replay *r, uint32_t op,
+                                    size_t *coll)
 {
     const ts__op *const o = ts__replay_op(r, op);
-    const uint64_t device =
-        ts__replay_lane_at(r, ts__replay_lanes(r)[op])->device;
-    return device << 40 | (uint64_t)(o->kind == TS_EVENT_COLLECTIVE) << 32 |
-           o->label;
+    const ts__coll_op *const all = (const ts__coll_op *)r->collectives.data;
+    uint64_t parts[3] = {
+        o->kind, ts__replay_lane_at(r, ts__replay_lanes(r)[op])->device, 0
+    };
+    if (o->kind == TS_EVENT_MEMCPY) {
+        parts[2] = o->label;
+    } else {
+        while (all[*coll].op < op)
+            ++*coll;
+        parts[2] = all[*coll].communicator;
+        if (parts[2]) parts[1] = 0;
+    }
+    return XXH3_64bits(parts, sizeof parts);
 }
 
 static bool ts__alter_is_transfer(const ts_replay *r, const ts_change *change,
@@ -12122,10 +12136,11 @@ static bool ts__alter_transfer(ts__alter *a, const ts_change *change)
     ts__rmap known = { { 0 }, 0 };
     ts__rvec groups = { 0 };
     bool ok = true;
-    for (int pass = 0; ok && pass < 2; pass++)
+    for (int pass = 0; ok && pass < 2; pass++) {
+        size_t coll = 0;
         for (uint32_t i = 0; ok && i < r->op_count; i++) {
             if (!ts__alter_is_transfer(r, change, i)) continue;
-            const uint64_t key = ts__alter_group_key(r, i);
+            const uint64_t key = ts__alter_group_key(r, i, &coll);
             uint32_t at = ts__rmap_get(&known, key);
             int64_t *const own = &a->duration[i];
             if (at == TS_NODE_NONE) {
@@ -12150,6 +12165,7 @@ static bool ts__alter_transfer(ts__alter *a, const ts_change *change)
             *own = ts__replay_add(latency,
                                   ts__ratio_of(change->factor, *own - fixed));
         }
+    }
     ts__rvec_close(&r->allocator, &known.entries);
     ts__rvec_close(&r->allocator, &groups);
     return ok;

@@ -525,6 +525,30 @@ static void transfers_keep_their_latency(void **state)
     work_close(&x);
 }
 
+// Whatever they are called and whichever device they run on.
+static void collectives_keep_the_latency_of_their_communicator(void **state)
+{
+    (void)state;
+    op ops[] = {
+        OP(TS_EVENT_COLLECTIVE, S0, 0, 10), OP(TS_EVENT_COLLECTIVE, T0, 0, 30),
+        OP(TS_EVENT_COLLECTIVE, S0 + 1, 0, 40),
+        OP(C, S0 + 2, 0, 2), // has nothing to do with them
+    };
+    static const char *const names[] = { "all_gather", "all_reduce",
+                                         "all_reduce" };
+    for (size_t i = 0; i < 3; i++) {
+        ops[i].name = names[i];
+        ops[i].communicator = i < 2 ? 5 : 6;
+    }
+    fixture x = WORK(ops);
+    const ts_change change = { .type = TS_CHANGE_TRANSFER, .factor = half };
+    assert_int_equal(20, with(&x, change));
+    work_expect(&x, S0, 0, 0, 10 * US);     // the shortest of communicator 5
+    work_expect(&x, T0, 0, 0, 20 * US);     // 10 + (30 - 10) / 2
+    work_expect(&x, S0 + 1, 0, 0, 20 * US); // alone in communicator 6
+    work_close(&x);
+}
+
 static void equal_transfers_tell_no_latency(void **state)
 {
     (void)state;
@@ -739,6 +763,7 @@ int main(void)
         cmocka_unit_test(threads_that_take_turns_wait_for_each_other),
         cmocka_unit_test(copies_wait_for_an_engine),
         cmocka_unit_test(transfers_keep_their_latency),
+        cmocka_unit_test(collectives_keep_the_latency_of_their_communicator),
         cmocka_unit_test(equal_transfers_tell_no_latency),
         cmocka_unit_test(streams_can_be_put_together),
         cmocka_unit_test(serialised_streams_do_not_wait_for_themselves),

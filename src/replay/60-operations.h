@@ -357,6 +357,7 @@ typedef struct ts__event_op {
 // What collectives have besides.
 typedef struct ts__coll_op {
     uint32_t op, launch; // launch: of the kernel that does it; 0 not known
+    uint64_t communicator;
 } ts__coll_op;
 
 /*

@@ -270,6 +270,7 @@ static bool ts__loader_add_coll(ts__loader *l, const ts__row *row)
     if (!to) return false;
     to->op = r->op_count;
     to->launch = coll->launch;
+    to->communicator = coll->communicator;
     return true;
 }
 
