@@ -109,6 +109,33 @@ static void a_long_wait_for_nothing_is_not_called_needless(void **state)
     made_close(&m);
 }
 
+// Two queries that the timeline sees wait, and a synchronisation: the queries
+// took time, but did not block.
+static void polls_are_no_synchronisations(void **state)
+{
+    (void)state;
+    made m;
+    sync_result r;
+    made_begin(&m, 0);
+    made_launch(&m, S0, "a", 0, 10, 50);
+    made_call(&m, HOST, "cudaEventQuery", 20, 30);
+    made_operation(&m, TS_EVENT_EVENT_SYNC, S0, 20, 30, NULL, 0);
+    made_call(&m, HOST, "cudaStreamQuery", 32, 40);
+    made_operation(&m, TS_EVENT_STREAM_SYNC, S0, 32, 40, NULL, 0);
+    host_sync(&m, TS_EVENT_STREAM_SYNC, S0, 42, 52);
+    made_open(&m);
+    assert_true(sync_open(&r, m.replay, m.timeline, &m.names));
+    assert_int_equal(3, r.count);
+    assert_int_equal(2, r.counts[SYNC_POLL]);
+    assert_int_equal(18, r.blocked_ns[SYNC_POLL]);
+    assert_int_equal(1, r.counts[SYNC_WAITED]);
+    assert_int_equal(10, r.blocked_ns[SYNC_WAITED]);
+    for (size_t i = 0; i < r.site_count; i++)
+        assert_true(!r.sites[i].polls || r.sites[i].polls == r.sites[i].count);
+    sync_close(&r);
+    made_close(&m);
+}
+
 static void time_is_summed_by_call_and_zone_with_what_idled_for_it(void **state)
 {
     (void)state;
@@ -215,6 +242,7 @@ int main(void)
         cmocka_unit_test(needless_and_wide_ones_are_told_from_the_others),
         cmocka_unit_test(both_streams_at_work_need_the_device),
         cmocka_unit_test(a_long_wait_for_nothing_is_not_called_needless),
+        cmocka_unit_test(polls_are_no_synchronisations),
         cmocka_unit_test(
             time_is_summed_by_call_and_zone_with_what_idled_for_it),
         cmocka_unit_test(leaving_needless_ones_out_gains_their_time),

@@ -20,6 +20,7 @@ static const char *const meanings[SYNC_FINDINGS] = {
     "for work that was done already",
     "with nothing issued since the last one",
     "the trace does not tell what for",
+    "asked whether work was done, and did not wait",
 };
 
 static uint64_t needless_count(const sync_result *r)
@@ -42,23 +43,36 @@ static void answer_waits(const sync_ask *a)
                       "No stream waits for an event that is done in any case.");
 }
 
+static void answer_polls(const sync_ask *a)
+{
+    const uint64_t polls = a->r.counts[SYNC_POLL];
+    if (!polls) return;
+    report_answer(a->s,
+                  "%s call%s that asked whether work was done took %s: %s no "
+                  "synchronisation%s.",
+                  cli_count(polls).s, polls == 1 ? "" : "s",
+                  cli_time(a->r.blocked_ns[SYNC_POLL]).s,
+                  polls == 1 ? "it is" : "they are", polls == 1 ? "" : "s");
+}
+
 static void answer(const sync_ask *a)
 {
     const sync_result *const r = &a->r;
     const uint64_t needless = needless_count(r);
+    const uint64_t count = r->count - r->counts[SYNC_POLL];
     int64_t blocked = 0;
     for (int i = 0; i < SYNC_FINDINGS; i++)
-        blocked += r->blocked_ns[i];
-    if (!r->count) {
+        if (i != SYNC_POLL) blocked += r->blocked_ns[i];
+    if (!count) {
         report_answer(a->s, "The host never synchronised.");
         return;
     }
     report_answer(a->s,
                   "%s synchronisation%s blocked the host for %s, and devices "
                   "idled %s for %s.",
-                  cli_count(r->count).s, r->count == 1 ? "" : "s",
+                  cli_count(count).s, count == 1 ? "" : "s",
                   cli_time(blocked).s, cli_time(r->idle_ns).s,
-                  r->count == 1 ? "it" : "them");
+                  count == 1 ? "it" : "them");
     if (needless)
         report_answer(
             a->s, "%s of them had nothing to wait for (%s).",
@@ -90,15 +104,18 @@ static void put_findings(const sync_ask *a)
     static const report_column columns[] = {
         { "finding", "synchronisations that", REPORT_TEXT },
         { "count", "count", REPORT_COUNT },
+        { "call_ns", "took", REPORT_NS },
         { "blocked_ns", "blocked for", REPORT_NS }
     };
     report_table *const t = report_table_begin(
         a->s, "findings", "What they waited for", columns, ASK_COUNT(columns));
     for (int i = 0; i < SYNC_FINDINGS; i++) {
         if (!a->r.counts[i]) continue;
-        const report_value row[] = { report_string(meanings[i]),
-                                     report_count(a->r.counts[i]),
-                                     report_ns(a->r.blocked_ns[i]) };
+        const report_value row[] = {
+            report_string(meanings[i]), report_count(a->r.counts[i]),
+            report_ns(a->r.blocked_ns[i]),
+            i == SYNC_POLL ? report_ns(0) : report_ns(a->r.blocked_ns[i])
+        };
         report_row(t, row, NULL);
     }
 }
@@ -121,6 +138,7 @@ static void put_sites(const sync_ask *a)
     for (size_t i = 0; i < a->r.site_count; i++) {
         const sync_site *const s = &a->r.sites[i];
         const sync_item *const item = &a->r.items[s->longest];
+        if (s->polls) continue;
         const report_value row[] = {
             report_text(ask_group(a->job, &a->names, s->function)),
             report_text(ask_group(a->job, &a->names, s->zone)),
@@ -130,6 +148,32 @@ static void put_sites(const sync_ask *a)
             report_count(s->needless),
             report_ns(s->needless_ns),
             report_count(s->wide)
+        };
+        const report_evidence e =
+            report_from_to(item->file, item->start_ns, item->end_ns);
+        report_row(t, row, &e);
+    }
+}
+
+static void put_polls(const sync_ask *a)
+{
+    static const report_column columns[] = {
+        { "function", "call", REPORT_TEXT },
+        { "zone", "in zone", REPORT_TEXT },
+        { "count", "count", REPORT_COUNT },
+        { "call_ns", "took", REPORT_NS },
+    };
+    report_table *const t = report_table_begin(
+        a->s, "polls", "Where the host asks whether work is done (polls)",
+        columns, ASK_COUNT(columns));
+    for (size_t i = 0; i < a->r.site_count; i++) {
+        const sync_site *const s = &a->r.sites[i];
+        const sync_item *const item = &a->r.items[s->longest];
+        if (!s->polls) continue;
+        const report_value row[] = {
+            report_text(ask_group(a->job, &a->names, s->function)),
+            report_text(ask_group(a->job, &a->names, s->zone)),
+            report_count(s->count), report_ns(s->blocked_ns)
         };
         const report_evidence e =
             report_from_to(item->file, item->start_ns, item->end_ns);
@@ -237,15 +281,19 @@ static bool ask(analyze_job *job, report *r)
                     without(&a);
     if (ok) {
         answer(&a);
+        answer_polls(&a);
         answer_waits(&a);
         if (a.r.counts[SYNC_UNKNOWN])
             report_trust(a.s, REPORT_MEDIUM,
-                         "of %s synchronisations the trace does not tell what "
-                         "they waited for",
-                         cli_count(a.r.counts[SYNC_UNKNOWN]).s);
+                         "of %s synchronisation%s the trace does not tell what "
+                         "%s waited for",
+                         cli_count(a.r.counts[SYNC_UNKNOWN]).s,
+                         a.r.counts[SYNC_UNKNOWN] == 1 ? "" : "s",
+                         a.r.counts[SYNC_UNKNOWN] == 1 ? "it" : "they");
         put_gains(&a);
         if (a.r.count) put_findings(&a);
-        if (a.r.count) put_sites(&a);
+        if (a.r.count > a.r.counts[SYNC_POLL]) put_sites(&a);
+        if (a.r.counts[SYNC_POLL]) put_polls(&a);
         put_items(&a);
         put_waits(&a);
     }

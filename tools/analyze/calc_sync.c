@@ -7,6 +7,7 @@
 */
 #include "tools/analyze/calc_sync.h"
 
+#include "tools/analyze/advice.h"
 #include "tools/analyze/calc_lanes.h"
 
 typedef struct sync_stream {
@@ -49,6 +50,9 @@ static bool is_sync(ts_event_kind kind)
 static bool add_item(sync_walk *w, sync_item item)
 {
     sync_result *const r = w->r;
+    if (item.function == TS_NODE_NONE) return false;
+    if (advice_class_of(w->names->groups[item.function].text) == ADVICE_QUERY)
+        item.finding = SYNC_POLL;
     if (!(r->count & (r->count - 1))) { // a power of two, or none: full
         const size_t room = r->count ? 2 * r->count : 1;
         sync_item *const more = realloc(r->items, room * sizeof *more);
@@ -58,7 +62,7 @@ static bool add_item(sync_walk *w, sync_item item)
     item.zone = item.waited_for = TS_NODE_NONE;
     r->items[r->count++] = item;
     w->item_of[item.node] = (uint32_t)r->count;
-    return item.function != TS_NODE_NONE;
+    return true;
 }
 
 static uint32_t function_of(const sync_walk *w, const ts_node *call)
@@ -222,6 +226,7 @@ static void find(sync_walk *w, sync_item *item)
     item->waited_for =
         ts_timeline_culprit(w->timeline, item->node, &edge, &inferred);
     ts_replay_operation(w->replay, item->node, &op);
+    if (item->finding == SYNC_POLL) return;
     if (item->node < w->graph.operation_count &&
         op.kind == TS_EVENT_DEVICE_SYNC) {
         uint32_t issued;
@@ -291,10 +296,11 @@ static void take_gaps(sync_walk *w)
         for (size_t i = 0; ts_timeline_gap(w->timeline, d, i, &gap); i++) {
             if (gap.cause != TS_IDLE_HOST_SYNC || gap.culprit == TS_NODE_NONE)
                 continue;
-            w->r->idle_ns += gap.end_ns - gap.start_ns;
             const uint32_t item = w->item_of[gap.culprit];
             if (item)
                 w->r->items[item - 1].idle_ns += gap.end_ns - gap.start_ns;
+            if (!item || w->r->items[item - 1].finding != SYNC_POLL)
+                w->r->idle_ns += gap.end_ns - gap.start_ns;
         }
 }
 
@@ -347,6 +353,7 @@ static void add_to_site(sync_site *s, const sync_item *item, size_t index,
     s->blocked_ns += ns;
     s->idle_ns += item->idle_ns;
     s->wide += item->finding == SYNC_WIDE;
+    s->polls += item->finding == SYNC_POLL;
     if (!sync_is_needless(item->finding)) return;
     s->needless++;
     s->needless_ns += ns;
@@ -425,7 +432,8 @@ bool sync_without(const sync_result *r, ts_replay *model, bool all,
         const ts_host_span span = { item->file, item->thread, item->start_ns,
                                     item->end_ns };
         if (item->thread && (sync_is_needless(item->finding) ||
-                             (all && item->finding != SYNC_UNKNOWN)))
+                             (all && item->finding != SYNC_UNKNOWN &&
+                              item->finding != SYNC_POLL)))
             spans[count++] = span;
     }
     const ts_change change = { .type = TS_CHANGE_SPARE,

@@ -15,6 +15,7 @@ typedef enum sync_finding {
     SYNC_IDLE,       // for nothing: all was done already
     SYNC_AGAIN,      // for nothing: nothing was issued since the one before
     SYNC_UNKNOWN,    // the trace does not tell what for
+    SYNC_POLL,       // no wait: it asked whether work was done
     SYNC_FINDINGS
 } sync_finding;
 
@@ -34,7 +35,7 @@ typedef struct sync_item {
 // Items of one function and zone; all but `items` are sums.
 typedef struct sync_site {
     uint32_t function, zone;
-    uint64_t count, needless, wide;
+    uint64_t count, needless, wide, polls; // polls: all of them or none
     int64_t blocked_ns, needless_ns, idle_ns;
     size_t longest; // item
 } sync_site;
@@ -45,8 +46,8 @@ typedef struct sync_result {
     sync_site *sites; // the one that blocked longest first
     size_t site_count;
     uint64_t counts[SYNC_FINDINGS];
-    int64_t blocked_ns[SYNC_FINDINGS];
-    int64_t idle_ns; // of devices, charged to any of them
+    int64_t blocked_ns[SYNC_FINDINGS]; // of polls: that they took
+    int64_t idle_ns; // of devices, charged to any of them but polls
     // Waits of streams for events.
     uint64_t waits, same_stream, known_before, no_record;
     struct sync_wait {
