@@ -209,7 +209,7 @@ static inline void check_case(const advice_case *c)
         check_finding(c, &x.a.findings[0]);
     else
         WRONG("%s: %d findings, %d too small, in the bad scene\n", c->id,
-              (int)x.a.finding_count, (int)x.a.too_small);
+              (int)x.a.finding_count, (int)x.a.dropped_count);
     advised_close(&x);
     advised_scene(&x, c->scene, false);
     advised_run(&x, c->id, NULL);

@@ -342,6 +342,7 @@ void advice_close(advice *a)
     for (size_t i = 0; i < a->finding_count; i++)
         close_finding(&a->findings[i]);
     free(a->findings);
+    free(a->dropped);
     free(a->ops);
     free(a->devices);
     free(a->path_ns);

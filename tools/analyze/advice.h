@@ -104,8 +104,9 @@ typedef struct advice {
     bool has_waits;
     advice_finding *findings;
     size_t finding_count;
-    uint64_t too_small; // findings dropped: gain below advice.min-gain
-    uint64_t unrun;     // kept without a run: the budget was used up
+    struct advice_dropped *dropped; // the largest gain first
+    size_t dropped_count; // gain below advice.min-gain, or below what it is of
+    uint64_t unrun;       // kept without a run: the budget was used up
     uint64_t runs;
     bool failed; // no memory
 } advice;
@@ -192,8 +193,21 @@ struct advice_finding {
     int64_t at_most_ns; // no gain is larger; INT64_MAX: not known
     bool has_gain;
     int64_t gain_ns;
-    bool never_ran; // the what-if deadlocks
+    bool never_ran;  // the what-if deadlocks
+    int64_t held_ns; // host time that a gain is expected of; 0: any will do
+    bool stays;      // a fact worth knowing, however little it gains
+    bool of_host;    // of all that the host does: see is_waiting
+    int64_t free_ns; // of_host: gain if the host took no time at all
 };
+
+// A finding that was dropped, and what it would have gained.
+typedef struct advice_dropped {
+    const advice_rule *rule;
+    ts_text title;
+    bool has_gain; // else at most gain_ns
+    bool waits;    // its host time only waits: see held_ns
+    int64_t gain_ns, held_ns;
+} advice_dropped;
 
 // A new finding; never NULL, even without memory.
 advice_finding *advice_find(advice *a, const advice_rule *rule);

@@ -180,6 +180,22 @@ static bool run_finding(advice *a, advice_finding *f)
     return true;
 }
 
+// What it would gain if the host took no time at all.
+static bool run_free_host(advice *a, advice_finding *f)
+{
+    const ts_change change = { .type = TS_CHANGE_HOST, .factor = { 0, 1 } };
+    const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL,
+                                      .changes = &change,
+                                      .change_count = 1 };
+    if (ts_replay_run(a->model, &desc) != TS_OK) return false;
+    const ts_replay_stats *const s = ts_replay_result(a->model);
+    a->runs++;
+    f->free_ns = s->skipped[TS_SKIP_UNMET]
+                     ? a->makespan_ns
+                     : a->makespan_ns - (s->end_ns - s->start_ns);
+    return true;
+}
+
 static bool has_change(const advice_finding *f)
 {
     return f->change_count || f->durations_ns || f->copy_engines;
@@ -217,6 +233,21 @@ static int64_t budget(const advice *a)
     return fit < most ? fit < 8 && most > 8 ? 8 : fit : most;
 }
 
+// Time that something else takes as soon as it is gone: it only waits, or
+// what it does is hidden.
+static bool is_waiting(const advice *a, const advice_finding *f)
+{
+    return f->of_host ? f->free_ns < a->makespan_ns / 10
+                      : f->held_ns > 0 && f->gain_ns < f->held_ns / 10;
+}
+
+static bool is_small(const advice *a, const advice_finding *f, int64_t least)
+{
+    if (!has_change(f) || a->stuck || f->stays) return false;
+    if (!f->has_gain) return f->at_most_ns < least;
+    return f->gain_ns < least || f->gain_ns <= 0 || is_waiting(a, f);
+}
+
 static void drop(advice *a, size_t at)
 {
     advice_finding *const f = &a->findings[at];
@@ -225,8 +256,24 @@ static void drop(advice *a, size_t at)
         free((void *)(uintptr_t)f->changes[i].spans);
     }
     free(f->durations_ns);
+    const advice_dropped one = { .rule = f->rule,
+                                 .title = f->title,
+                                 .has_gain = f->has_gain,
+                                 .waits = f->has_gain && is_waiting(a, f),
+                                 .gain_ns =
+                                     f->has_gain ? f->gain_ns : f->at_most_ns,
+                                 .held_ns = f->held_ns };
+    a->dropped[a->dropped_count++] = one;
     *f = a->findings[--a->finding_count];
-    a->too_small++;
+}
+
+static int by_lost_gain(const void *left, const void *right)
+{
+    const advice_dropped *const a = left, *const b = right;
+    if (a->gain_ns != b->gain_ns) return a->gain_ns > b->gain_ns ? -1 : 1;
+    const int order = strcmp(a->rule->id, b->rule->id);
+    if (order) return order;
+    return strcmp(a->title.text, b->title.text);
 }
 
 void advice_run(advice *a)
@@ -240,19 +287,22 @@ void advice_run(advice *a)
         advice_finding *const f = &a->findings[i];
         if (!has_change(f)) continue;
         f->never_ran = a->stuck;
-        if (a->stuck || f->at_most_ns < least) continue;
+        if (a->stuck || (f->at_most_ns < least && !f->stays)) continue;
         if (left-- > 0)
-            a->failed = !run_finding(a, f);
+            a->failed =
+                !run_finding(a, f) || (f->of_host && !run_free_host(a, f));
         else
             a->unrun++;
     }
-    for (size_t i = a->finding_count; i-- > 0;) {
-        const advice_finding *const f = &a->findings[i];
-        if (has_change(f) && !a->stuck &&
-            (f->has_gain ? f->gain_ns < least || f->gain_ns <= 0
-                         : f->at_most_ns < least))
-            drop(a, i);
-    }
+    a->dropped = calloc(a->finding_count + 1, sizeof *a->dropped);
+    if (!a->dropped) a->failed = true;
+    for (size_t i = a->finding_count; a->dropped && i-- > 0;)
+        if (is_small(a, &a->findings[i], least)) drop(a, i);
+    if (a->dropped_count > 1)
+        qsort(a->dropped, a->dropped_count, sizeof *a->dropped, by_lost_gain);
+    for (size_t i = 0; i < a->finding_count; i++) // a model may lose a little
+        if (a->findings[i].stays && a->findings[i].gain_ns < 0)
+            a->findings[i].gain_ns = 0;
     if (a->finding_count > 1)
         qsort(a->findings, a->finding_count, sizeof *a->findings, by_gain);
 }

@@ -115,7 +115,8 @@ static void put_section(FILE *out, const analyze_job *job,
     for (size_t i = 0; i < s->finding_count; i++)
         put_finding(out, &s->findings[i]);
     for (const report_table *t = s->tables; t; t = t->next)
-        html_table(out, t, job->options.top, job->options.top * UNFOLDED);
+        if (!t->data)
+            html_table(out, t, job->options.top, job->options.top * UNFOLDED);
     for (const report_line *l = s->notes; l; l = l->next) {
         fputs("<p class=\"note\">", out);
         html_put(out, l->text);

@@ -373,7 +373,7 @@ static void put_section(const analyze_job *job, const report_section *s,
     put_trust(s, width);
     put_figures(s, width);
     for (const report_table *t = s->tables; t; t = t->next)
-        put_table(t, job->options.top, width);
+        if (!t->data) put_table(t, job->options.top, width);
     for (const report_chart *c = s->charts; c; c = c->next)
         text_chart(c, job->options.top, width);
     for (size_t i = 0; i < s->finding_count; i++)

@@ -71,6 +71,52 @@ static void put_finding(const advice *a, report_section *s,
     report_finding_add(s, &to);
 }
 
+// Whether the path is on the host, but only because the host waits there.
+static bool host_waits(const advice *a)
+{
+    if (a->bound != TS_COST_HOST) return false;
+    for (size_t i = 0; i < a->dropped_count; i++)
+        if (a->dropped[i].waits &&
+            !strcmp(a->dropped[i].rule->id, "host-bound"))
+            return true;
+    return false;
+}
+
+// What the rules saw and nobody should act on: one line in the text, rows for
+// machines.
+static void put_dropped(const advice *a, report_section *s)
+{
+    static const report_column columns[] = {
+        { "rule", "rule", REPORT_TEXT },
+        { "title", "what", REPORT_TEXT },
+        { "gain_ns", "gain", REPORT_NS },
+        { "at_most_ns", "at most", REPORT_NS },
+        { "why", "why it is left out", REPORT_TEXT },
+    };
+    ts_text line = { "", 0 };
+    if (!a->dropped_count) return;
+    report_table *const t = report_table_begin(
+        s, "left_out", "Left out", columns, sizeof columns / sizeof *columns);
+    report_table_data(t);
+    for (size_t i = 0; i < a->dropped_count; i++) {
+        const advice_dropped *const d = &a->dropped[i];
+        const report_value ns = report_ns(d->gain_ns > 0 ? d->gain_ns : 0);
+        const report_value unknown = report_unknown(REPORT_NS);
+        const report_value row[] = {
+            report_string(d->rule->id), report_text(d->title),
+            d->has_gain ? ns : unknown, d->has_gain ? unknown : ns,
+            report_string(d->waits ? "the host only waits there"
+                                   : "gain below advice.min-gain")
+        };
+        report_row(t, row, NULL);
+        line = analyze_format(a->job, "%s%s%s %s%s%s", line.text,
+                              line.size ? ", " : "", d->rule->id,
+                              d->has_gain ? "" : "at most ", report_words(ns).s,
+                              d->waits ? " (it only waits)" : "");
+    }
+    report_note(s, "Left out, as they gain little: %s.", line.text);
+}
+
 static void put_answer(const advice *a, report_section *s)
 {
     size_t gains = 0, others = 0, trust = 0;
@@ -102,6 +148,11 @@ static void put_answer(const advice *a, report_section *s)
     if (a->stuck)
         report_answer(s, "Operations wait for each other in a circle: no gain "
                          "can be computed.");
+    else if (host_waits(a))
+        report_answer(s,
+                      "The critical path is on the host (%s), but a faster "
+                      "host would gain little: most of that is waiting.",
+                      report_words(share).s);
     else
         report_answer(s, "The run is bound by %s (%s of the critical path).",
                       ts_cost_name(a->bound), report_words(share).s);
@@ -113,7 +164,7 @@ static void put_answer(const advice *a, report_section *s)
     report_figure(s, "without_gain", "without", report_count(others));
     report_figure(s, "about_the_trace", "about the trace", report_count(trust));
     report_figure(s, "too_small", "left out, gain too small",
-                  report_count(a->too_small));
+                  report_count(a->dropped_count));
     report_figure(s, "model_runs", "what-if replays", report_count(a->runs));
 }
 
@@ -173,6 +224,7 @@ static bool ask(analyze_job *job, report *r)
         put_answer(&a, s);
         for (size_t i = 0; i < a.finding_count; i++)
             put_finding(&a, s, &a.findings[i]);
+        put_dropped(&a, s);
         put_trust(&a, s);
     }
     advice_close(&a);

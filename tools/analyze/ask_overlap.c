@@ -3,6 +3,7 @@
 */
 #include "tools/analyze/ask_time.h"
 #include "tools/analyze/calc_overlap.h"
+#include "tools/analyze/calc_ranks.h"
 
 typedef struct overlap_ask {
     analyze_job *job;
@@ -12,26 +13,49 @@ typedef struct overlap_ask {
     names_index names;
     overlap_result r;
     model_figures model, without[2]; // copies, collectives
+    int64_t waited_ns;               // of ranks for each other
 } overlap_ask;
 
+enum { COPIES, COLLECTIVES }; // of `without`
+
 // Less than half a percent is within what a model can tell.
-static void answer_gain(const overlap_ask *a, bool collectives)
+static bool gains(const overlap_ask *a, int which)
 {
-    const model_figures *const w = &a->without[collectives];
     const ts_replay_stats *const s = ts_replay_result(a->replay);
-    const int64_t gain = model_gain(&a->model, w);
-    if (!w->known || !a->model.known) return;
-    if (gain > (s->end_ns - s->start_ns) / 200)
+    return model_gain(&a->model, &a->without[which]) >
+           (s->end_ns - s->start_ns) / 200;
+}
+
+static void answer_gain(const overlap_ask *a, int which, const char *what)
+{
+    const model_figures *const w = &a->without[which];
+    if (gains(a, which))
         report_answer(a->s,
                       "If no kernel waited for %s, the run would be %s "
                       "shorter, and bound by %s.",
-                      collectives ? "it" : "them", cli_time(gain).s,
+                      what, cli_time(model_gain(&a->model, w)).s,
                       ts_cost_name(w->bound));
     else
         report_answer(a->s,
-                      "Hiding more behind kernels would gain nothing: "
+                      "Hiding more of %s behind kernels would gain nothing: "
                       "the run is bound by %s.",
-                      ts_cost_name(w->bound));
+                      what, ts_cost_name(w->bound));
+}
+
+// What hiding would gain; of both at once if it is nothing.
+static void answer_gains(const overlap_ask *a)
+{
+    const model_figures *const w = a->without;
+    if (!a->model.known) return;
+    const bool copies = w[COPIES].known && a->r.copy_ns;
+    const bool collectives = w[COLLECTIVES].known && a->r.collective_ns;
+    if (copies && collectives && !gains(a, COPIES) && !gains(a, COLLECTIVES) &&
+        w[COPIES].bound == w[COLLECTIVES].bound) {
+        answer_gain(a, COPIES, "either");
+        return;
+    }
+    if (collectives) answer_gain(a, COLLECTIVES, "communication");
+    if (copies) answer_gain(a, COPIES, "copies and sets");
 }
 
 static void answer_part(const overlap_ask *a, const char *what, int64_t total,
@@ -46,7 +70,12 @@ static void answer_part(const overlap_ask *a, const char *what, int64_t total,
         what, cli_time(total).s,
         report_words(report_share(total, f->busy_ns + f->idle_ns)).s,
         hidden ? report_words(report_share(total - hidden, total)).s : "all");
-    answer_gain(a, collectives);
+    if (collectives && a->waited_ns > total / 2)
+        report_answer(a->s,
+                      "Most of it (%s) is waiting for ranks that came later "
+                      "(ranks tells for whom): that cannot be hidden, it "
+                      "takes ranks that are alike.",
+                      report_words(report_share(a->waited_ns, total)).s);
 }
 
 static void put_table(const overlap_ask *a, const char *key, const char *title,
@@ -150,6 +179,7 @@ static void put(const overlap_ask *a)
     answer_part(a, "Communication", r->collective_ns, r->collective_hidden_ns,
                 true);
     answer_part(a, "Copies and sets", r->copy_ns, r->copy_hidden_ns, false);
+    answer_gains(a);
     report_trust(a->s, REPORT_HIGH,
                  "it follows from recorded times alone; "
                  "what hiding would gain is of a model");
@@ -181,6 +211,15 @@ static bool without(overlap_ask *a)
     return ok;
 }
 
+static bool take_waits(overlap_ask *a)
+{
+    ranks_result ranks = { 0 };
+    const bool ok = ranks_open(&ranks, a->replay, &a->names);
+    a->waited_ns = ranks.waited_ns;
+    ranks_close(&ranks);
+    return ok;
+}
+
 static bool ask(analyze_job *job, report *r)
 {
     overlap_ask a = { .job = job };
@@ -189,7 +228,7 @@ static bool ask(analyze_job *job, report *r)
     if (!a.s) return true;
     uint64_t *const sizes = ask_column(job, a.replay, TS_COLUMN_SIZE, &ok);
     ok = ok && names_open(&a.names, a.replay) &&
-         overlap_open(&a.r, a.replay, &a.names, sizes);
+         overlap_open(&a.r, a.replay, &a.names, sizes) && take_waits(&a);
     if (ok && !a.r.count)
         report_not_applicable(a.s, "There is no copy and no collective: "
                                    "nothing needs to be hidden.");

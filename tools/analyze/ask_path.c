@@ -51,7 +51,31 @@ static int best_free(const path_result *r)
     return best;
 }
 
-static void answer(const path_ask *a)
+// Whether the path is on the host, and little is gained without its work.
+static bool host_waits(const path_result *r)
+{
+    const model_figures *const f = &r->free[TS_COST_HOST];
+    return r->bound == TS_COST_HOST && r->model.known && f->known &&
+           r->model.makespan_ns - f->makespan_ns < r->model.makespan_ns / 10;
+}
+
+static void answer_waits(const path_ask *a)
+{
+    const path_result *const r = &a->r;
+    const int64_t gain =
+        r->model.makespan_ns - r->free[TS_COST_HOST].makespan_ns;
+    report_answer(
+        a->s,
+        "The critical path is on the host for %s of it (%s of %s), but without "
+        "any work of the host the run would be only %s (%s) shorter: most of "
+        "that is waiting, for other threads or devices.",
+        report_words(report_share(r->cost_ns[TS_COST_HOST], r->makespan_ns)).s,
+        cli_time(r->cost_ns[TS_COST_HOST]).s, cli_time(r->makespan_ns).s,
+        cli_time(gain).s,
+        report_words(report_share(gain, r->model.makespan_ns)).s);
+}
+
+static void answer_bound(const path_ask *a)
 {
     const path_result *const r = &a->r;
     report_answer(
@@ -59,8 +83,15 @@ static void answer(const path_ask *a)
         meaning_of(r->bound),
         report_words(report_share(r->cost_ns[r->bound], r->makespan_ns)).s,
         cli_time(r->cost_ns[r->bound]).s, cli_time(r->makespan_ns).s);
+}
+
+static void answer(const path_ask *a)
+{
+    const path_result *const r = &a->r;
+    const bool waits = host_waits(r);
+    (waits ? answer_waits : answer_bound)(a);
     const int best = best_free(r);
-    if (best < 0 || !r->model.known) return;
+    if (best < 0 || !r->model.known || (waits && best == TS_COST_HOST)) return;
     const int64_t gain = r->model.makespan_ns - r->free[best].makespan_ns;
     report_answer(a->s,
                   "Most would be gained if %s took no time: %s less, which is "

@@ -249,6 +249,11 @@ void report_row(report_table *t, const report_value *values,
     if (t->all < t->row_count) t->all = t->row_count;
 }
 
+void report_table_data(report_table *t)
+{
+    t->data = true;
+}
+
 void report_rows_of(report_table *t, uint64_t count)
 {
     if (t && count > t->all) t->all = count;

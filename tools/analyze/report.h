@@ -177,6 +177,8 @@ report_table *report_table_begin(report_section *s, const char *key,
 // values: one of each column. evidence: where it is, or NULL.
 void report_row(report_table *t, const report_value *values,
                 const report_evidence *evidence);
+// Only for --json: the text and the page leave it out.
+void report_table_data(report_table *t);
 // How many there are in all, if not every one was given as a row.
 void report_rows_of(report_table *t, uint64_t count);
 

@@ -29,6 +29,7 @@ struct report_table {
     size_t row_count, capacity;
     uint64_t all;      // rows there are; row_count or more
     bool has_evidence; // of any row
+    bool data;         // only for --json
 };
 
 typedef enum report_chart_kind {

@@ -19,6 +19,7 @@ void rule_host_bound(advice *a, const advice_rule *rule)
     change->factor.den = 100;
     advice_show_time(f, a->longest.file, a->longest.from_ns, a->longest.to_ns);
     f->assumed = true;
+    f->of_host = true;
     ADVICE_SAY(a, f, title, "the host sets the pace");
     ADVICE_SAY(
         a, f, what,
@@ -166,6 +167,7 @@ static void find_zone(advice *a, const advice_rule *rule, const sums_row *zone)
         advice_finding *const f = advice_find(a, rule);
         advice_show_time(f, file, longest.start_ns, longest.end_ns);
         advice_spare(a, f, &z.spans);
+        f->held_ns = zone->ns;
         ADVICE_SAY(a, f, title, "devices wait for '%.*s' on the host",
                    (int)name.size, name.text);
         ADVICE_SAY(
@@ -215,6 +217,7 @@ void rule_data_loading(advice *a, const advice_rule *rule)
         advice_finding *const f = advice_find(a, rule);
         advice_show_time(f, longest.file, longest.start_ns, longest.end_ns);
         advice_spare(a, f, &z.spans);
+        f->held_ns = ns;
         ADVICE_SAY(a, f, title, "devices wait for data");
         ADVICE_SAY(a, f, what,
                    "Loading data holds up the critical path for %s, at most "

@@ -14,7 +14,7 @@ typedef struct rank_time {
     uint64_t last;   // meetings to which it came last
     int64_t late_ns; // that the others could have gone on before
     int64_t work_ns; // between meetings
-    int64_t from_ns; // end of its meeting before
+    int64_t from_ns; // latest end of its meetings before
     bool met;
     uint32_t latest; // operation of the worst case
     int64_t latest_ns;
@@ -60,12 +60,28 @@ static void count_meeting(const advice *a, const met *members, size_t count,
         r->latest_ns = late;
         r->latest = last->op;
     }
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const met *const a = left, *const b = right;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->op > b->op) - (a->op < b->op);
+}
+
+// Time of each rank between its meetings; those of several streams may
+// overlap.
+static void count_work(const advice *a, met *all, size_t count,
+                       rank_time *ranks)
+{
+    if (count > 1) qsort(all, count, sizeof *all, by_start);
     for (size_t i = 0; i < count; i++) {
-        rank_time *const member = &ranks[a->ops[members[i].op].file];
-        if (member->met)
-            member->work_ns += members[i].start_ns - member->from_ns;
-        member->met = true;
-        member->from_ns = a->ops[members[i].op].end_ns;
+        rank_time *const r = &ranks[a->ops[all[i].op].file];
+        const int64_t end = a->ops[all[i].op].end_ns;
+        if (r->met && all[i].start_ns > r->from_ns)
+            r->work_ns += all[i].start_ns - r->from_ns;
+        if (!r->met || end > r->from_ns) r->from_ns = end;
+        r->met = true;
     }
 }
 
@@ -89,15 +105,12 @@ static int64_t usual_work(const advice *a, const rank_time *ranks,
     return middle;
 }
 
-static void find_straggler(advice *a, const advice_rule *rule,
-                           const rank_time *ranks, uint32_t file,
-                           uint64_t meetings)
+// As much faster as makes it like the others.
+static void speed_up(advice *a, advice_finding *f, const rank_time *r,
+                     uint32_t file, int64_t usual)
 {
-    const rank_time *const r = &ranks[file];
-    const int64_t usual = usual_work(a, ranks, file);
     ts_operation latest;
     int64_t num = usual, den = r->work_ns;
-    if (num <= 0 || num >= den) return;
     while (den > UINT32_MAX) {
         num /= 2;
         den /= 2;
@@ -108,30 +121,50 @@ static void find_straggler(advice *a, const advice_rule *rule,
         if (a->ops[i].file == file && advice_works(&a->ops[i]) &&
             a->ops[i].kind != TS_EVENT_COLLECTIVE)
             advice_mask_add(a, &mask, i);
-    advice_finding *const f = advice_find(a, rule);
-    advice_show_op(a, f, r->latest);
     advice_change(a, f, TS_CHANGE_SCALE, &mask)->factor = factor;
     ts_change *const host = advice_change(a, f, TS_CHANGE_HOST, NULL);
     host->factor = factor;
     host->one_part = true;
     host->part =
         ts_replay_operation(a->replay, r->latest, &latest) ? latest.part : file;
+    advice_mask_close(&mask);
+}
+
+static void find_straggler(advice *a, const advice_rule *rule,
+                           const rank_time *ranks, uint32_t file,
+                           uint64_t meetings)
+{
+    const rank_time *const r = &ranks[file];
+    const int64_t usual = usual_work(a, ranks, file);
+    advice_finding *const f = advice_find(a, rule);
+    f->stays = true;
+    advice_show_op(a, f, r->latest);
     ADVICE_SAY(a, f, title, "all wait for %s",
                analyze_file_name(a->job, file).s);
     ADVICE_SAY(a, f, what,
                "It comes last to %s of %s collectives and keeps the others "
-               "waiting for %s in all. Between collectives it takes %s, the "
-               "others %s in the median.",
+               "waiting for %s in all, at most %s at once. Between collectives "
+               "it takes %s, the others %s in the median.",
                cli_count(r->last).s, cli_count(meetings).s,
-               cli_time(r->late_ns).s, cli_time(r->work_ns).s,
-               cli_time(usual).s);
-    ADVICE_SAY(a, f, todo,
-               "Look at what this rank does alone: more data, logging, "
-               "checkpoints, a slower host or a throttled device.");
-    ADVICE_SAY(a, f, how,
-               "replay in which its host and its work take as much less time "
-               "as would make it like the others");
-    advice_mask_close(&mask);
+               cli_time(r->late_ns).s, cli_time(r->latest_ns).s,
+               cli_time(r->work_ns).s, cli_time(usual).s);
+    if (usual > 0 && usual < r->work_ns) {
+        ADVICE_SAY(a, f, todo,
+                   "Look at what this rank does alone: more data, logging, "
+                   "checkpoints, a slower host or a throttled device.");
+        ADVICE_SAY(a, f, how,
+                   "replay in which its host and its work take as much less "
+                   "time as would make it like the others");
+        speed_up(a, f, r, file, usual);
+    } else {
+        ADVICE_SAY(a, f, todo,
+                   "Look at why it starts late: what it does before its first "
+                   "collective, and what its host does at the time shown.");
+        ADVICE_SAY(a, f, how,
+                   "no time gain computed: between collectives it takes no "
+                   "longer than the others");
+        f->severity = REPORT_WARNING;
+    }
 }
 
 void rule_straggler(advice *a, const advice_rule *rule)
@@ -149,6 +182,7 @@ void rule_straggler(advice *a, const advice_rule *rule)
         count_meeting(a, all + first, end - first, ranks);
         meetings++;
     }
+    if (all && ranks) count_work(a, all, count, ranks);
     uint32_t worst = 0;
     for (uint32_t i = 1; ranks && i < a->job->file_count; i++)
         if (ranks[i].late_ns > ranks[worst].late_ns) worst = i;
