@@ -136,6 +136,49 @@ static void what_nothing_ties_begins_at_0(void **state)
     merge_close(&job);
 }
 
+// Merges a.sbt, b.sbt and c.sbt; gives what is said of that.
+static const char *said_of(const cli_list *offsets)
+{
+    static char text[2048];
+    FILE *const keep = stderr;
+    stderr = tmpfile();
+    merge_job job = merge_names("out.sbt", ab, 3, offsets, false);
+    merge_close(&job);
+    rewind(stderr);
+    text[fread(text, 1, sizeof text - 1, stderr)] = 0;
+    fclose(stderr);
+    stderr = keep;
+    return text;
+}
+
+// Each lasts 400 ns: a and b overlap, c does with neither but once.
+static void recordings_of_other_times_are_told_of(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t date_ns;
+        const char *said;
+    } wanted[] = {
+        { 6600, NULL }, // overlaps with b alone
+        { 9000, "their recordings are 2.300 us apart" },
+        { UINT64_C(94608000000000000), "are 1,094 days apart" },
+    };
+    make_two(&(made){ .name = "a.sbt", .rank = -1, .date_ns = 6000 },
+             &(made){ .name = "b.sbt", .rank = -1, .date_ns = 6300 });
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        make(&(made){
+            .name = "c.sbt", .rank = -1, .date_ns = wanted[i].date_ns });
+        const char *const said = said_of(NULL);
+        if (wanted[i].said)
+            assert_non_null(strstr(said, wanted[i].said));
+        else
+            assert_string_equal("", said);
+    }
+    // What is given by hand is believed.
+    const cli_list given = { { "c.sbt=2s" }, 1 };
+    assert_string_equal("", said_of(&given));
+}
+
 /* ---- Numbers ------------------------------------------------------------- */
 
 static void ids_of_processes_never_meet(void **state)
@@ -403,6 +446,7 @@ int main(void)
         cmocka_unit_test(collectives_end_together),
         cmocka_unit_test(the_clock_of_a_machine_is_exact),
         cmocka_unit_test(another_boot_is_another_clock),
+        cmocka_unit_test(recordings_of_other_times_are_told_of),
         cmocka_unit_test(files_of_a_machine_move_together),
         cmocka_unit_test(what_nothing_ties_begins_at_0),
         cmocka_unit_test(ids_of_processes_never_meet),

@@ -193,6 +193,67 @@ static void say_untied(const merge_job *job)
     }
 }
 
+/* ---- Recordings of other times ------------------------------------------- */
+
+__extension__ typedef __int128 wide;
+
+// How far two recordings are apart; 0: they overlap or touch.
+static int64_t gap_between(const merge_file *a, const merge_file *b)
+{
+    const ts_info *const left = a->trace.info, *const right = b->trace.info;
+    const wide after =
+        (wide)right->first_ns + b->offset_ns - left->last_ns - a->offset_ns;
+    const wide before =
+        (wide)left->first_ns + a->offset_ns - right->last_ns - b->offset_ns;
+    const wide gap = after > before ? after : before;
+    return gap < 0 ? 0 : gap > INT64_MAX ? INT64_MAX : (int64_t)gap;
+}
+
+// Of a file from the nearest that is tied; INT64_MAX: none is.
+static int64_t gap_of(const merge_job *job, const bool *tied, uint32_t file)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < job->file_count && least; i++) {
+        if (!tied[i]) continue;
+        const int64_t gap = gap_between(&job->files[i], &job->files[file]);
+        if (gap < least) least = gap;
+    }
+    return least;
+}
+
+static void say_gap(const merge_job *job, uint32_t file, int64_t gap_ns)
+{
+    const int64_t days = gap_ns / 86400000000000;
+    cli_error(job->tool, job->files[file].path,
+              "nothing but the time of day ties it to the others, and by that "
+              "their recordings are %s apart. Are they of one job? Where it "
+              "lies can be said by --offset",
+              days < 2 ? cli_time(gap_ns).s
+                       : cli_format("%s days", cli_count((uint64_t)days).s).s);
+}
+
+// A time of day that no other recording shares is a clock that was set wrong,
+// or another run. What overlaps what is tied is tied.
+static bool say_apart(const merge_job *job)
+{
+    bool *const tied = calloc(job->file_count, sizeof *tied);
+    bool more = true;
+    if (!tied) return false;
+    for (uint32_t i = 0; i < job->file_count; i++)
+        tied[i] = job->files[i].how != MERGE_DATE;
+    while (more) {
+        more = false;
+        for (uint32_t i = 0; i < job->file_count; i++) {
+            if (tied[i] || gap_of(job, tied, i)) continue;
+            tied[i] = more = true;
+        }
+    }
+    for (uint32_t i = 0; i < job->file_count; i++)
+        if (!tied[i]) say_gap(job, i, gap_of(job, tied, i));
+    free(tied);
+    return true;
+}
+
 bool merge_place(merge_job *job)
 {
     ts_reader **const more = calloc(job->file_count, sizeof *more);
@@ -211,7 +272,9 @@ bool merge_place(merge_job *job)
         apply_given(job);
         say_same(job);
         say_untied(job);
-    } else {
+        if (!say_apart(job)) result = TS_ERR_MEMORY;
+    }
+    if (result != TS_OK) {
         cli_error(job->tool, NULL, "the clocks cannot be compared: %s",
                   ts_result_text(result));
     }
