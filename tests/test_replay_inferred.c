@@ -14,8 +14,8 @@
 
 // Eight kernels in a row on two streams, so that usual delays are known:
 // 5,000 after a launch, 1,000 after the one before. Then what `last` says.
-static fixture usual(op last, uint64_t other_end, uint64_t launched,
-                     bool no_inference)
+static fixture usual_beside(uint32_t track, op last, uint64_t other_end,
+                            uint64_t launched, bool no_inference)
 {
     op ops[10];
     call calls[10];
@@ -31,7 +31,7 @@ static fixture usual(op last, uint64_t other_end, uint64_t launched,
         calls[i].start = calls[i - 1].end;
         calls[i].end = calls[i].start + 1000;
     }
-    const op other = KERNEL(S0 + 1, 905000, other_end, 9);
+    const op other = KERNEL(track, 905000, other_end, 9);
     const call its = { OTHER, 900000, 901000, 9 };
     const call that = { HOST, launched, launched + 1000, 10 };
     ops[8] = other;
@@ -40,6 +40,31 @@ static fixture usual(op last, uint64_t other_end, uint64_t launched,
     calls[9] = that;
     const ts_replay_desc desc = { .no_inference = no_inference };
     return work_with(ops, 10, calls, 10, &desc, 0);
+}
+
+static fixture usual(op last, uint64_t other_end, uint64_t launched,
+                     bool no_inference)
+{
+    return usual_beside(S0 + 1, last, other_end, launched, no_inference);
+}
+
+// Neither for kernels nor for collectives: joins tell what these wait for.
+static void nothing_is_guessed_from_other_devices(void **state)
+{
+    (void)state;
+    const op last = KERNEL(S0, 1003000, 1010000, 10);
+    op collective = last;
+    collective.kind = TS_EVENT_COLLECTIVE;
+    collective.communicator = 7;
+    const op lasts[] = { last, collective };
+    for (size_t i = 0; i < 4; i++) {
+        const bool same = i % 2;
+        fixture x = usual_beside(same ? S0 + 1 : T0, lasts[i / 2], 1000000,
+                                 950000, false);
+        work_same(&x);
+        assert_int_equal(same, stats(&x)->inferred[TS_EDGE_EVENT]);
+        work_close(&x);
+    }
 }
 
 static void a_late_start_is_charged_to_what_ended_just_before(void **state)
@@ -218,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_late_start_is_charged_to_what_ended_just_before),
+        cmocka_unit_test(nothing_is_guessed_from_other_devices),
         cmocka_unit_test(a_guess_moves_what_it_explains),
         cmocka_unit_test(an_event_that_explains_leaves_nothing_to_guess),
         cmocka_unit_test(calls_that_wait_tie_streams_that_work_in_turns),
