@@ -355,10 +355,11 @@ static void frames_are_times(void **state)
         { "0..0", 0, 50 },         { "0", 0, 50 },
         { "0..1", 0, 100 },        { "1", 50, 100 },
         { "frame:1..1", 50, 100 }, { "..0", 0, 50 },
-        { "1..", 50, INT64_MAX },
+        { "1..", 50, INT64_MAX },  { "2", 100, INT64_MAX },
+        { "2..", 100, INT64_MAX },
     };
-    const char *const bad[] = { "2",   "1..0", "",   "..",   "x",
-                                "1.2", "0..9", "-1", "no:0", "2.." };
+    const char *const bad[] = { "3",   "1..0", "",   "..",   "x",
+                                "1.2", "0..9", "-1", "no:0", "3.." };
     cut_wish wish;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         assert_true(frames(good[i].text, &wish));

@@ -130,18 +130,18 @@ static bool say_frames(const frames *f, const char *text)
                   "--frame %s: there are frames of several names; say "
                   "NAME:%s",
                   text, text);
-    else if (f->seen < 2 && cut_has_steps(job))
+    else if (!f->seen && cut_has_steps(job))
         cli_error(job->tool, job->path,
                   "--frame %s: there are no frames, but there are steps: use "
                   "--step",
                   text);
-    else if (f->seen < 2)
+    else if (!f->seen)
         cli_error(job->tool, job->path, "--frame %s: there are no such frames",
                   text);
     else
         cli_error(job->tool, job->path,
                   "--frame %s: there are frames 0 to %" PRIu64, text,
-                  f->seen - 2);
+                  f->seen - 1);
     return false;
 }
 
@@ -167,7 +167,8 @@ bool cut_frames(cut_job *job, const char *text)
         cli_error(job->tool, NULL, "out of memory");
         return false;
     }
-    const bool to_end = f.last == UINT64_MAX && f.seen > f.first + 1;
+    // The last one is open: it lasts to the end of the trace.
+    const bool to_end = f.last == UINT64_MAX || f.last + 1 == f.seen;
     if (f.several || !f.has_from || (!f.has_to && !to_end))
         return say_frames(&f, text);
     cut_wish *const w = &job->wish;
