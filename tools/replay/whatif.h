@@ -102,7 +102,7 @@ typedef struct whatif_figures {
 typedef struct whatif_report {
     whatif_figures *figures; // the model, each what-if, all together
     size_t count;
-    ts_text *steps; // names
+    ts_step *steps; // names and numbers
     size_t step_count;
     int64_t recorded_ns;
     uint64_t unexplained, nodes;

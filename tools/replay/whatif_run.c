@@ -16,7 +16,7 @@ static ts_result keep_steps(ts_replay *replay, whatif_report *report,
         if (!report->steps) return TS_ERR_MEMORY;
         report->step_count = count;
         for (size_t i = 0; i < count; i++)
-            report->steps[i] = steps[i].name;
+            report->steps[i] = steps[i];
     }
     figures->step_ns = calloc(count + 1, sizeof *figures->step_ns);
     if (!figures->step_ns) return TS_ERR_MEMORY;
@@ -145,7 +145,10 @@ static void put_steps(FILE *out, const whatif_report *report,
     for (size_t i = 0; i < shown; i++) {
         const int64_t was = report->figures[0].step_ns[i];
         fputs("    ", out);
-        cli_put_text(out, report->steps[i].text, report->steps[i].size);
+        const ts_text name = report->steps[i].name;
+        cli_put_text(out, name.text, name.size);
+        if (name.size == 5) // of frames "frame"
+            fprintf(out, " %" PRIu64, report->steps[i].number);
         fprintf(out, "  %s  %s\n", cli_time(f->step_ns[i]).s,
                 change_of(f->step_ns[i] - was, was).s);
     }
@@ -254,8 +257,9 @@ static void json_times(cli_json *json, const whatif_report *report,
     cli_json_open(json, "steps", '[');
     for (size_t i = 0; f->step_ns && i < report->step_count; i++) {
         cli_json_open(json, NULL, '{');
-        cli_json_text(json, "name", report->steps[i].text,
-                      report->steps[i].size);
+        cli_json_text(json, "name", report->steps[i].name.text,
+                      report->steps[i].name.size);
+        cli_json_uint(json, "number", report->steps[i].number);
         cli_json_int(json, "duration_ns", f->step_ns[i]);
         cli_json_int(json, "change_ns", f->step_ns[i] - base->step_ns[i]);
         cli_json_close(json, '}');
