@@ -1,13 +1,25 @@
 # ts-analyze on traces of real programs: sums agree to the nanosecond with
 # those that a script computes from the source, pages are well-formed, and
-# docs/examples says what the tool does (UPDATE=1 rewrites it). The traces are
-# those in the folder that TS_DATA names (../shared/data).
+# docs/examples says what the tool does (UPDATE=1 rewrites it); what other tools
+# say of the same is the same. The traces are those in the folder that TS_DATA
+# names (../shared/data).
 . tests/lib.sh
 data=${TS_DATA:-../shared/data}
 folder=build/analyze
 rm -rf $folder
 mkdir -p $folder
-check_build "analyze: build" all
+check_build "analyze: build" all examples
+agree() { # NAME, traces
+    name=$1
+    shift
+    check "analyze: all tools say the same of $name" \
+        node tests/analyze/agree.mjs build "$@"
+}
+
+check "analyze: the pipeline is recorded" build/examples/pipeline \
+    -o $folder/pipeline.sbt
+agree "the pipeline" $folder/pipeline.sbt
+
 if ! test -d "$data/kineto"; then
     check "analyze: real traces" sh -c 'echo "no traces in $0"; exit 77' "$data"
     exit 0
@@ -58,6 +70,7 @@ for packed in "$data"/kineto/*.json.gz; do
     gzip -dc "$packed" >"$folder/$name.json" 2>/dev/null
     check "analyze: $name" build/ts-import -o $folder/$name.sbt "$packed"
     answers $name $folder/$name.sbt
+    agree $name $folder/$name.sbt
     sums $name node tests/analyze/kineto.mjs $folder/$name.json
     check "analyze: $name overlaps as its source does" node \
         tests/analyze/overlap.mjs $folder/$name.json $folder/$name.answers
@@ -82,6 +95,7 @@ tar -xzf "$data/kineto/$name.tar.gz" -C $folder/ranks --strip-components 1
 check "analyze: $name" build/ts-import -o $folder/$name/ \
     "$data/kineto/$name.tar.gz"
 answers $name $folder/$name/*.sbt
+agree $name $folder/$name/*.sbt
 advice $name $folder/$name/*.sbt
 check "analyze: $name has the sums of its sources" sh -c '
     for json in $0/ranks/*.json; do
@@ -97,6 +111,7 @@ name=h100_2gpu_1s
 check "analyze: $name" build/ts-import -o $folder/$name.sbt \
     "$data/nsys/$name.sqlite"
 answers $name $folder/$name.sbt
+agree $name $folder/$name.sbt
 advice $name $folder/$name.sbt
 sums $name sqlite3 -readonly "$data/nsys/$name.sqlite" \
     ".read tests/analyze/nsys.sql"
@@ -106,6 +121,7 @@ name=mytrace
 gzip -dc "$data/rocm/$name.rpd.gz" >$folder/$name.rpd
 check "analyze: $name" build/ts-import -o $folder/$name.sbt $folder/$name.rpd
 answers $name $folder/$name.sbt
+agree $name $folder/$name.sbt
 advice $name $folder/$name.sbt
 sums $name sqlite3 $folder/$name.rpd ".read tests/analyze/rpd.sql"
 example $name
@@ -114,5 +130,6 @@ name=feeder_tests_trace
 check "analyze: $name" build/ts-import -o $folder/$name.sbt \
     "$data/chakra/$name.tar.gz"
 answers $name $folder/$name.sbt
+agree $name $folder/$name.sbt
 advice $name $folder/$name.sbt
 example $name
