@@ -1,5 +1,6 @@
 // What all tools share: times, lists, numbers, UTF-8, JSON.
 #include "tools/ts_cli.h"
+#include "tools/analyze/analyze_html.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,6 +110,40 @@ static void invalid_utf_8_is_one_byte_at_a_time(void **state)
     code_of("", 0, 0);
 }
 
+static const char *shown(const char *text, bool html)
+{
+    static char got[128];
+    FILE *const out = tmpfile();
+    if (html)
+        html_string(out, text);
+    else
+        cli_put_text(out, text, strlen(text));
+    rewind(out);
+    got[fread(got, 1, sizeof got - 1, out)] = 0;
+    fclose(out);
+    return got;
+}
+
+// U+202E and its like turn what follows around; U+2028 is a line of its own.
+static void nothing_turns_the_direction_of_a_text(void **state)
+{
+    (void)state;
+    static const char *const harmful[] = { "\u061c", "\u200e", "\u200f",
+                                           "\u2028", "\u202a", "\u202e",
+                                           "\u2066", "\u2069" };
+    for (size_t i = 0; i < sizeof harmful / sizeof *harmful; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "a%sb", harmful[i]);
+        assert_string_equal(cli_unicode() ? "a\uFFFDb" : "a?b",
+                            shown(text, false));
+        assert_string_equal("a\uFFFDb", shown(text, true));
+    }
+    // Hebrew, a joiner of emoji and a word joiner are text.
+    static const char text[] = "\u05d0\u200d\u2060\u2065\u2027\u202f";
+    assert_string_equal(text, shown(text, false));
+    assert_string_equal(text, shown(text, true));
+}
+
 static void json_is_escaped_and_complete(void **state)
 {
     (void)state;
@@ -166,6 +201,7 @@ int main(void)
         cmocka_unit_test(a_list_has_patterns),
         cmocka_unit_test(numbers_are_short_and_have_units),
         cmocka_unit_test(invalid_utf_8_is_one_byte_at_a_time),
+        cmocka_unit_test(nothing_turns_the_direction_of_a_text),
         cmocka_unit_test(json_is_escaped_and_complete),
         cmocka_unit_test(a_real_number_reads_back_as_itself),
     };

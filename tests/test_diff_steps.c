@@ -172,7 +172,7 @@ static char *text_of(const char *path)
 static void names_from_traces_break_no_file(void **state)
 {
     (void)state;
-    static const char name[] = "k<\"a\">&]]>|`x`\xff\x01\n*\xc3\xa9";
+    static const char name[] = "k<\"a\">&]]>|`x`\xff\x01\u202e\n*\xc3\xa9";
     story runs[2];
     for (int side = 0; side < 2; side++) {
         runs[side] = story_begin();
@@ -200,7 +200,7 @@ static void names_from_traces_break_no_file(void **state)
         "+1ns\">\n"
         "      <failure message=\"1 of 1 beyond the limit\" "
         "type=\"regression\">\n"
-        "kernel k&lt;&quot;a&quot;&gt;&amp;]]&gt;|`x`?? *\xc3\xa9: +100.0 % "
+        "kernel k&lt;&quot;a&quot;&gt;&amp;]]&gt;|`x`??? *\xc3\xa9: +100.0 % "
         "(500 ns to 1.000 us), p 0.004\n"
         "      </failure>\n"
         "    </testcase>\n"
@@ -220,7 +220,7 @@ static void names_from_traces_break_no_file(void **state)
     assert_true(diff_markdown(&d, &gates, r, path));
     const char *const page = text_of(path);
     assert_non_null(strstr(page, "| k\\<\"a\"\\>\\&\\]\\]\\>\\|\\`x\\`"
-                                 "??\?\\*\xc3\xa9 |"));
+                                 "??\?\?\\*\xc3\xa9 |"));
     report_close(r);
     diff_gates_close(&gates);
     done(&d, &runs[0], &runs[1]);

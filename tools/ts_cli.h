@@ -103,7 +103,10 @@ cli_text cli_date(uint64_t realtime_ns);
 // Returns the bytes taken, 0 at the end.
 size_t cli_utf8(const char *text, size_t size, uint32_t *code);
 
-// Prints a text with control characters and invalid UTF-8 made harmless.
+// Whether a character steers what shows it: controls of terminals, and those
+// that turn the direction of text, by which a name could read as another.
+bool cli_is_control(uint32_t code);
+// Prints a text with such characters and invalid UTF-8 made harmless.
 void cli_put_text(FILE *out, const char *text, size_t size);
 // The same, cut or padded to `width` characters, which bytes are not.
 void cli_put_padded(FILE *out, const char *text, size_t size, uint32_t width);

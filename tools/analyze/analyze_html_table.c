@@ -7,11 +7,11 @@ enum { SHORT_TEXT = 18 };
 
 // Characters that a document must not hold, not even escaped.
 // Source: HTML Living Standard, 13.2.3.5 "Preprocessing the input stream":
-// controls, noncharacters.
+// controls, noncharacters. Nor what would turn the direction of the page.
 static bool is_allowed(uint32_t code)
 {
-    return code >= 0x20 && !(code >= 0x7F && code < 0xA0) &&
-           (code & 0xFFFE) != 0xFFFE && !(code >= 0xFDD0 && code <= 0xFDEF);
+    return !cli_is_control(code) && (code & 0xFFFE) != 0xFFFE &&
+           !(code >= 0xFDD0 && code <= 0xFDEF);
 }
 
 void html_put(FILE *out, ts_text text)

@@ -28,7 +28,7 @@ static void put_xml(FILE *out, const char *text, size_t size)
         case '\n':
         case '\r': putc(' ', out); break;
         default:
-            if (code < ' ' || (code >= 127 && code < 160) || code == 0xFFFD ||
+            if (cli_is_control(code) || code == 0xFFFD ||
                 (code & 0xFFFE) == 0xFFFE)
                 putc('?', out);
             else
@@ -45,7 +45,7 @@ static void put_cell(FILE *out, const char *text, size_t size)
         if (code < 128 && code > ' ' &&
             strchr("\\`*_{}[]<>()#+!|~&$@", (int)code))
             putc('\\', out);
-        if (code < ' ' || (code >= 127 && code < 160) || code == 0xFFFD)
+        if (cli_is_control(code) || code == 0xFFFD)
             putc('?', out);
         else
             fwrite(text, 1, n, out);

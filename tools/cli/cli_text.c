@@ -111,12 +111,21 @@ static bool is_control(uint32_t code)
     return code < 0x20 || (code >= 0x7F && code < 0xA0);
 }
 
+// Source: Unicode Standard Annex 9, table 4 (Bidi_Control); U+2028 and U+2029
+// break lines.
+bool cli_is_control(uint32_t code)
+{
+    return is_control(code) || code == 0x061C || code == 0x200E ||
+           code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
 void cli_put_text(FILE *out, const char *text, size_t size)
 {
     uint32_t code;
     for (size_t n; (n = cli_utf8(text, size, &code)) != 0;
          text += n, size -= n) {
-        if (is_control(code) || (code == 0xFFFD && n == 1))
+        if (cli_is_control(code) || (code == 0xFFFD && n == 1))
             fputs(cli_unicode() ? "\uFFFD" : "?", out);
         else
             fwrite(text, 1, n, out);
