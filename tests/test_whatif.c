@@ -137,8 +137,8 @@ static void each_what_if_is_compared_with_the_unchanged_model(void **state)
         for (size_t k = 0; k < 3; k++)
             assert_int_equal(wanted[i].steps[k] * US, f->step_ns[k]);
     }
-    assert_int_equal(14, report.steps[0].size);
-    assert_memory_equal("ProfilerStep#7", report.steps[0].text, 14);
+    assert_int_equal(14, report.steps[0].name.size);
+    assert_memory_equal("ProfilerStep#7", report.steps[0].name.text, 14);
     // The replay has the schedule of all of them.
     assert_int_equal(152 * US, ts_replay_result(s.replay)->end_ns);
     whatif_report_close(&report);
