@@ -189,6 +189,7 @@ static bool say_processes(const replay_job *job, const replay_list *list,
             cli_text made;
             if (!ts_reader_track(reader, list->tracks[i], &track)) continue;
             track = process_of(reader, track);
+            if (track.type != TS_TRACK_PROCESS) return false;
             if (track.id == before) continue;
             before = track.id;
             count += !pass;
