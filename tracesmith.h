@@ -5895,6 +5895,10 @@ static void ts__fork_child(void);
 
 static void ts__at_exit(void)
 {
+    // Not in a child that came without fork's handlers (clone, _Fork): it has
+    // no thread to join, and all of this is its parent's.
+    const ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    if (sidecar && sidecar->header.process != (uint32_t)getpid()) return;
     ts_session_stop();
 }
 

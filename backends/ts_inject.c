@@ -5,7 +5,8 @@
     libraries look for. ts-record sets the variables that make them look here;
     docs/capture.md lists them. Loaded into somebody else's process: it must
     change neither what the program prints nor how it ends, so it says nothing
-    but where TRACESMITH_LOG tells it to.
+    but where TRACESMITH_LOG tells it to. In a program that gains privileges its
+    variables are not read.
 */
 #define TRACESMITH_IMPLEMENTATION
 #define TRACESMITH_NVTX_IMPLEMENTATION
@@ -20,7 +21,7 @@
 
 static void say(const char *what, const char *why)
 {
-    const char *const path = getenv("TRACESMITH_LOG");
+    const char *const path = secure_getenv("TRACESMITH_LOG");
     FILE *const log = path && *path ? fopen(path, "ae") : NULL;
     if (!log) return;
     fprintf(log, "%ld: %s%s%s\n", (long)getpid(), what, why ? ": " : "",
@@ -30,7 +31,7 @@ static void say(const char *what, const char *why)
 
 static uint32_t number_of(const char *variable)
 {
-    const char *const text = getenv(variable);
+    const char *const text = secure_getenv(variable);
     return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
 }
 
@@ -62,7 +63,7 @@ static const char *unused_path(const char *pattern)
 static void start_once(void)
 {
     ts_session_desc desc;
-    const char *const out = getenv("TRACESMITH_OUT");
+    const char *const out = secure_getenv("TRACESMITH_OUT");
     memset(&desc, 0, sizeof desc);
     if (!out || !*out) return;
     desc.path = unused_path(out);

@@ -186,6 +186,7 @@ typedef struct ts__nv_lock {
 
 typedef struct ts__nv_range { // an open one
     const void *owner;        // domain or lock
+    int depth;                // ranges of this owner around it
     ts_zone zone;
 } ts__nv_range;
 
@@ -406,12 +407,15 @@ static int ts__nv_push(const void *owner, ts_zone zone)
         me->ranges = more;
         me->capacity = capacity;
     }
-    int depth = 0;
-    for (uint32_t i = 0; i < me->count; i++)
-        depth += me->ranges[i].owner == owner;
-    me->ranges[me->count].owner = owner;
-    me->ranges[me->count++].zone = zone;
-    return depth;
+    // Programs that forget to pop: no loop over all that is open.
+    uint32_t at = me->count;
+    while (at && me->ranges[at - 1].owner != owner)
+        at--;
+    ts__nv_range *const range = &me->ranges[me->count++];
+    range->owner = owner;
+    range->depth = at ? me->ranges[at - 1].depth + 1 : 0;
+    range->zone = zone;
+    return range->depth;
 }
 
 // The innermost of an owner ends; ranges of others may be open inside it.
@@ -422,6 +426,7 @@ static int ts__nv_pop(const void *owner)
     while (at && me->ranges[at - 1].owner != owner)
         at--;
     if (!at) return -2; // NVTX_NO_PUSH_POP_TRACKING
+    const int depth = me->ranges[at - 1].depth;
     if (at == me->count)
         ts_zone_end(&me->ranges[at - 1].zone);
     else
@@ -429,9 +434,6 @@ static int ts__nv_pop(const void *owner)
     memmove(&me->ranges[at - 1], &me->ranges[at],
             (me->count - at) * sizeof *me->ranges);
     me->count--;
-    int depth = 0;
-    for (uint32_t i = 0; i < me->count; i++)
-        depth += me->ranges[i].owner == owner;
     return depth;
 }
 

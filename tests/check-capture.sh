@@ -39,6 +39,8 @@ under fork "1 begin
 1 child
 2 end
 1 parent"
+under clone "1 begin
+1 end"
 under exec "2 begin
 1 end"
 under threads "1 begin
@@ -66,6 +68,10 @@ check "capture: ts-record passes stdin, signals and failures on" sh -c '
     test $? = 127 && test ! -e $0/none.sbt || exit 1
     build/ts-record -q -o $0/none.sbt -- $0 2>/dev/null
     test $? = 126 || exit 1
+    for name in "" - "run%r.sbt"; do
+        (cd $0 && ../ts-record -q -o "$name" true 2>/dev/null)
+        test $? = 1 || exit 1
+    done
     build/ts-record -q -o $0/term.sbt -- sh -c "echo \$\$ >$0/pid; sleep 60" &
     recorder=$!
     while ! test -s $0/pid; do sleep 0.05; done

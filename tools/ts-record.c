@@ -152,9 +152,10 @@ static bool finish(record_job *job)
     const bool done = put_together(job);
     if (done && !quiet) say_trace(job);
     if (!quiet) say_end(job);
-    if (done)
-        record_parts_remove(job);
-    else
+    if (done && !record_parts_remove(job) && !quiet)
+        fprintf(stderr, "ts-record: children that still run write to %s\n",
+                job->folder);
+    if (!done)
         cli_error(&tool, NULL, "the traces of the processes are in %s",
                   job->folder);
     return done;

@@ -1,6 +1,6 @@
 // A program that finds a handler as NVTX does (nvtxInit.h), with one function
 // of it, for machines without NVIDIA's headers. What it then does, it is told:
-//   client plain|fork|exec|crash|_exit|threads|kill
+//   client plain|fork|clone|exec|crash|_exit|threads|kill
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,6 +79,11 @@ int main(int argc, char **argv)
         const pid_t child = fork();
         range(child ? "parent" : "child");
         if (child) waitpid(child, NULL, 0);
+    }
+    if (!strcmp(what, "clone")) { // a fork that no handler hears of
+        const long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+        if (!child) exit(0);
+        waitpid((pid_t)child, NULL, 0);
     }
     if (!strcmp(what, "exec")) execl(argv[0], argv[0], "plain", (char *)NULL);
     if (!strcmp(what, "threads")) threads();

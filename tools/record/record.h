@@ -44,8 +44,9 @@ int record_run(record_job *job);
 // Opens what is in the folder, which saves what dead processes left, and
 // takes away the traces in which nothing happened, unless all are such.
 bool record_parts_find(record_job *job);
-// Removes what is left of the folder, and the folder if it is empty.
-void record_parts_remove(const record_job *job);
+// Removes what is left of the folder, and the folder if it is empty. False:
+// a child that nothing was seen of yet writes to it.
+bool record_parts_remove(const record_job *job);
 void record_parts_close(record_job *job);
 
 #endif // TS_RECORD_H

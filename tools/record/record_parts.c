@@ -86,11 +86,14 @@ bool record_parts_find(record_job *job)
     return done;
 }
 
-void record_parts_remove(const record_job *job)
+bool record_parts_remove(const record_job *job)
 {
-    for (size_t i = 0; i < job->part_count; i++)
+    bool live = false;
+    for (size_t i = 0; i < job->part_count; i++) {
+        live = live || job->parts[i].live;
         if (!job->parts[i].live) unlink(job->parts[i].path);
-    rmdir(job->folder);
+    }
+    return rmdir(job->folder) == 0 || live;
 }
 
 void record_parts_close(record_job *job)

@@ -59,12 +59,25 @@ static bool make_folder(record_job *job)
         return false;
     }
     strcpy(job->folder, whole);
+    for (const char *p = whole; (p = strchr(p, '%')) != NULL; p++)
+        if (p[1] && strchr("phrn%", p[1])) {
+            cli_error(job->tool, job->out,
+                      "a path with %%%c in it means something else to the "
+                      "recorder",
+                      p[1]);
+            rmdir(whole);
+            return false;
+        }
     return true;
 }
 
 bool record_prepare(record_job *job)
 {
     struct stat about;
+    if (!*job->out || !strcmp(job->out, "-")) {
+        cli_error(job->tool, NULL, "the trace needs the name of a file");
+        return false;
+    }
     if (stat(job->out, &about) == 0 && !S_ISREG(about.st_mode)) {
         cli_error(job->tool, job->out, "is no file that could be replaced");
         return false;
@@ -93,23 +106,25 @@ static void set_variables(const record_job *job)
 
 static volatile sig_atomic_t child; // its number, for the handler
 
-static void pass_on(int number)
+// What the terminal sends (by the kernel) it sends to the program too.
+static void pass_on(int number, siginfo_t *info, void *context)
 {
-    if (child > 0) kill((pid_t)child, number);
+    (void)context;
+    if (child > 0 && info->si_code <= 0) kill((pid_t)child, number);
 }
 
-static void handle(int number, void (*handler)(int))
+static void handle(int number)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
-    action.sa_handler = handler;
-    action.sa_flags = SA_RESTART;
+    action.sa_sigaction = pass_on;
+    action.sa_flags = SA_RESTART | SA_SIGINFO;
     sigaction(number, &action, NULL);
 }
 
-// The terminal sends these to the program too, which decides.
-static const int of_terminal[] = { SIGINT, SIGQUIT };
-static const int of_others[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+// The program decides what they mean.
+static const int of_program[] = { SIGINT, SIGQUIT, SIGTERM,
+                                  SIGHUP, SIGUSR1, SIGUSR2 };
 
 static void run_child(const record_job *job, const sigset_t *old, int tell)
 {
@@ -150,10 +165,9 @@ int record_run(record_job *job)
         return CLI_FAILED;
     }
     child = job->pid;
-    for (size_t i = 0; i < sizeof of_terminal / sizeof *of_terminal; i++)
-        handle(of_terminal[i], SIG_IGN);
-    for (size_t i = 0; i < sizeof of_others / sizeof *of_others; i++)
-        handle(of_others[i], pass_on);
+    for (size_t i = 0; i < sizeof of_program / sizeof *of_program; i++)
+        handle(of_program[i]);
+    signal(SIGPIPE, SIG_IGN); // of the summary: the traces come first
     sigprocmask(SIG_SETMASK, &old, NULL);
     job->never_ran = read(tell[0], &error, sizeof error) == sizeof error;
     close(tell[0]);
