@@ -1283,8 +1283,9 @@ TS_API void ts_api_call_record(const ts_api_call *call);
            at exit, when libraries may be gone already.
 
     Threads: those that start, flush and stop the session; one at a time.
-             In a child made by fork nothing is called: it lets go of what it
-             has by itself, as it knows best.
+             In a child made by fork nothing is called, also if it follows; a
+             session that it starts itself starts them again. They let go of
+             what they have by themselves, as they know best.
 */
 typedef struct ts_backend {
     const char *name; // lower case: "nvtx"
@@ -3887,8 +3888,6 @@ static void ts__chunk_describe(ts__chunk *chunk, const ts_column_header *column)
     memcpy(chunk->payload + 8 + 16 * chunk->columns++, column, sizeof *column);
 }
 
-TS__SMALL_END
-
 // Each plane has statistics of its own, so that the compressor should begin a
 // block with it, unless that costs more than it gains.
 static void ts__chunk_cut(ts__chunk *chunk, const uint8_t *planes,
@@ -3924,7 +3923,6 @@ static void ts__transform(const ts__encoder *e, uint32_t transform,
                                    (e->column[0][i - 1] - v[i - 1]));
 }
 
-TS__SMALL_BEGIN
 // Adds a column of count values; one of zeros is left out. `transforms` has
 // the bits 1 << of those that may be used; the smallest result is.
 static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
@@ -6495,6 +6493,7 @@ static void ts__fork_child(void)
     ts__c.ring_count = ts__c.free_count = 0;
     ts__c.ring_bytes = 0;
     ts__c.threads = 0;
+    memset(ts__backends.on, 0, sizeof ts__backends.on);
     if (follow) ts__session_start_locked(&ts__c.desc);
     ts__caller_restore(&ts__fork_caller);
 }

@@ -19,14 +19,28 @@
 
 /* ==== 1. Session ========================================================= */
 
-static void say(const char *what, const char *why)
+static int log_file = -1; // open for as long as the process: children of it
+                          // may be where it cannot be opened
+
+static void log_open(void)
 {
     const char *const path = secure_getenv("TRACESMITH_LOG");
-    FILE *const log = path && *path ? fopen(path, "ae") : NULL;
-    if (!log) return;
-    fprintf(log, "%ld: %s%s%s\n", (long)getpid(), what, why ? ": " : "",
-            why ? why : "");
-    fclose(log);
+    if (path && *path)
+        log_file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+}
+
+// One line, written at once: processes share the file.
+static void say(const char *what, const char *why)
+{
+    struct stat about;
+    char line[4400];
+    if (log_file < 0 || fstat(log_file, &about) != 0) return;
+    snprintf(line, sizeof line, "%s %ld: %.4300s\n", what, (long)getpid(), why);
+    const size_t size = strlen(line);
+    // A write beyond the limit of the process would end the program.
+    if (ts__file_may_grow((uint64_t)about.st_size + size) &&
+        write(log_file, line, size) < 0)
+        close(log_file), log_file = -1;
 }
 
 static uint32_t number_of(const char *variable)
@@ -58,6 +72,14 @@ static const char *unused_path(const char *pattern)
     return path;
 }
 
+// A child that follows, and cannot: it may have another root or user.
+static void child_began(void)
+{
+    ts_stats stats;
+    if (ts_session_stats(&stats) == TS_OK && !stats.recording)
+        say("not recorded", "its trace cannot be made");
+}
+
 // Whatever library comes in first: the session is started once. Without
 // TRACESMITH_OUT nothing is, and each entry costs one call.
 static void start_once(void)
@@ -66,24 +88,25 @@ static void start_once(void)
     const char *const out = secure_getenv("TRACESMITH_OUT");
     memset(&desc, 0, sizeof desc);
     if (!out || !*out) return;
+    log_open();
     desc.path = unused_path(out);
-    desc.fork = strstr(desc.path, "%p") ? TS_FORK_FOLLOW : TS_FORK_QUIET;
+    const bool follow = strstr(desc.path, "%p") != NULL;
+    desc.fork = follow ? TS_FORK_FOLLOW : TS_FORK_QUIET;
     desc.rank = number_of("TRACESMITH_RANK");
     ts_backend_add(&ts_nvtx_backend);
     const ts_result result = ts_session_start(&desc);
-    say(desc.path, result == TS_OK ? "recording" : ts_result_text(result));
+    if (result != TS_OK)
+        say("not recorded", ts_result_text(result));
+    else
+        say("recorded", desc.path);
+    // After the session's own, which starts the child's.
+    if (result == TS_OK && follow) pthread_atfork(NULL, NULL, child_began);
 }
 
 static void start(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start_once);
-}
-
-// Preloaded: from the program's first moment on.
-__attribute__((constructor)) static void loaded(void)
-{
-    start();
 }
 
 /* ==== 2. NVTX ============================================================ */

@@ -192,12 +192,14 @@ typedef struct ts__nv_range { // an open one
 
 typedef struct ts__nv_thread {
     uint32_t count, capacity;
+    uint32_t named; // ts__nv.named when it looked for its name last
     ts__nv_range *ranges;
 } ts__nv_thread;
 
 static struct {
     ts__nv_domain common; // calls without a domain
     ts__nv_named *things; // of section 3, and threads to be named
+    uint32_t named;       // how often a thread was named
     uint64_t ranges;      // numbers given to ranges that start and end
     uint32_t copies;
     pthread_key_t key;
@@ -292,15 +294,22 @@ static char *ts__nv_copy_wide(const wchar_t *wide)
     return ts__nv_copy(ts__nv_narrow(text, sizeof text, wide));
 }
 
+// A thread takes the name that another one gave it when it calls next.
 static ts__nv_thread *ts__nv_thread_get(void)
 {
-    if (ts__nv_me) return ts__nv_me;
-    pthread_once(&ts__nv.once, ts__nv_once);
-    ts__nv_me = (ts__nv_thread *)calloc(1, sizeof *ts__nv_me);
-    if (ts__nv_me) pthread_setspecific(ts__nv.key, ts__nv_me);
-    const ts__nv_named *const name = ts__nv_find(
-        &ts__nv.things, TS__NV_OS_THREAD, (uint64_t)syscall(SYS_gettid));
-    if (name) ts_thread_name(name->text);
+    if (!ts__nv_me) {
+        pthread_once(&ts__nv.once, ts__nv_once);
+        ts__nv_me = (ts__nv_thread *)calloc(1, sizeof *ts__nv_me);
+        if (!ts__nv_me) return NULL;
+        pthread_setspecific(ts__nv.key, ts__nv_me);
+    }
+    const uint32_t named = __atomic_load_n(&ts__nv.named, __ATOMIC_ACQUIRE);
+    if (ts__nv_me->named != named) {
+        ts__nv_me->named = named;
+        const ts__nv_named *const name = ts__nv_find(
+            &ts__nv.things, TS__NV_OS_THREAD, (uint64_t)syscall(SYS_gettid));
+        if (name) ts_thread_name(name->text);
+    }
     return ts__nv_me;
 }
 
@@ -344,9 +353,7 @@ static uint32_t ts__nv_site(const ts__nv_domain *domain,
 static void ts__nv_payload(const ts__nv_attributes *a)
 {
     switch (a->payload_type) {
-    case TS__NV_U64:
-        ts_zone_value_int("payload", (int64_t)a->payload.u64);
-        break;
+    case TS__NV_U64: ts_zone_value_uint("payload", a->payload.u64); break;
     case TS__NV_I64: ts_zone_value_int("payload", a->payload.i64); break;
     case TS__NV_F64: ts_zone_value_double("payload", a->payload.f64); break;
     case TS__NV_U32: ts_zone_value_int("payload", a->payload.u32); break;
@@ -448,6 +455,7 @@ static int ts__nv_range_push(ts__nv_domain *domain, const ts__nv_attributes *a)
 static uint64_t ts__nv_range_start(const ts__nv_domain *domain,
                                    const ts__nv_attributes *a)
 {
+    ts__nv_thread_get();
     // Apart from the numbers that programs give spans themselves.
     const uint64_t id = UINT64_C(0x4E56) << 48 |
                         __atomic_add_fetch(&ts__nv.ranges, 1, __ATOMIC_RELAXED);
@@ -457,6 +465,7 @@ static uint64_t ts__nv_range_start(const ts__nv_domain *domain,
 
 static void ts__nv_mark(const ts__nv_domain *domain, const ts__nv_attributes *a)
 {
+    ts__nv_thread_get();
     ts_mark_site(ts__nv_site(domain, a));
 }
 
@@ -523,11 +532,12 @@ static void ts__nv_NameCategoryW(uint32_t category, const wchar_t *name)
 {
     ts__nv_add(&ts__nv.common.categories, 0, category, ts__nv_copy_wide(name));
 }
-// Another thread takes its name when it uses NVTX first.
 static void ts__nv_NameOsThreadA(uint32_t thread, const char *name)
 {
     if (thread == (uint32_t)syscall(SYS_gettid)) ts_thread_name(name);
     ts__nv_add(&ts__nv.things, TS__NV_OS_THREAD, thread, ts__nv_copy(name));
+    // release: pairs with the acquire in ts__nv_thread_get
+    __atomic_add_fetch(&ts__nv.named, 1, __ATOMIC_RELEASE);
 }
 static void ts__nv_NameOsThreadW(uint32_t thread, const wchar_t *name)
 {

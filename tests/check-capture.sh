@@ -70,7 +70,7 @@ check "capture: ts-record passes stdin, signals and failures on" sh -c '
     test $? = 126 || exit 1
     for name in "" - "run%r.sbt"; do
         (cd $0 && ../ts-record -q -o "$name" true 2>/dev/null)
-        test $? = 1 || exit 1
+        test $? = 125 || exit 1
     done
     build/ts-record -q -o $0/term.sbt -- sh -c "echo \$\$ >$0/pid; sleep 60" &
     recorder=$!
@@ -78,25 +78,31 @@ check "capture: ts-record passes stdin, signals and failures on" sh -c '
     kill -TERM $recorder
     wait $recorder
     test $? = 143 || exit 1
-    ! kill -0 $(cat $0/pid) 2>/dev/null && test -e $0/term.sbt' $folder
+    ! kill -0 $(cat $0/pid) 2>/dev/null' $folder
 check "capture: ts-record --no-merge leaves a folder of traces" sh -c '
     build/ts-record -o $0/parts.sbt --no-merge $0/client fork >$0/parts.out \
         2>$0/parts.err && test ! -e $0/parts.sbt &&
         test "$(ls $0/parts.sbt.*/*.sbt | wc -l)" = 2 &&
         grep -q "2 traces in " $0/parts.err' $folder
 
+check "capture: ts-record, a program with nothing to record" sh -c '
+    build/ts-record -o $0/nothing.sbt sh -c "exit 6" 2>$0/nothing.err
+    test $? = 6 && grep -q "nothing to record" $0/nothing.err &&
+        test ! -e $0/nothing.sbt && ! ls -d $0/nothing.sbt.*' $folder
+check "capture: ts-record leaves the handler of the user alone" sh -c '
+    NVTX_INJECTION64_PATH=/no/handler build/ts-record -o $0/taken.sbt \
+        $0/client 2>$0/taken.err >$0/taken.out &&
+        grep -q "goes to" $0/taken.err && test ! -e $0/taken.sbt' $folder
+check "capture: ts-record names what could not be recorded" sh -c '
+    said=$( (ulimit -f 1
+        build/ts-record -o $0/full.sbt $0/client plain >/dev/null) 2>&1)
+    test $? = 125 && test ! -e $0/full.sbt &&
+        test "$(echo "$said" | grep -c "not recorded: process [0-9]*: no space")" = 1
+    ' $folder
 check "capture: without TRACESMITH_OUT nothing is recorded" sh -c '
-    mkdir $0 && cd $0 && LD_PRELOAD=$1 TRACESMITH_OUT= ls >/dev/null &&
-        LD_PRELOAD=$1 ls && test -z "$(ls)"' $folder/empty "$inject"
+    mkdir $0 && NVTX_INJECTION64_PATH=$1 $2 >/dev/null &&
+        cd $0 && test -z "$(ls)"' $folder/empty "$inject" $client
 check "capture: only the names vendors look for are visible" sh -c '
     nm -D --defined-only "$0" | sed "s/.* //" | sort >$1/names
     printf "%s\n" InitializeInjectionNvtx2 | diff -u - $1/names' \
     "$inject" $folder
-check "capture: fork, exec and _exit, preloaded" sh -c '
-    cd $0
-    TRACESMITH_OUT=%p.sbt LD_PRELOAD=$1 sh -c "ls >/dev/null; true | cat" &&
-        test "$(ls *.sbt | wc -l)" -ge 3 &&
-        for trace in [0-9]*.sbt; do
-            ../ts-info --verify $trace || exit 1
-        done' \
-    $folder "$inject"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static const char *out_text = "trace.sbt";
-static bool no_merge, no_preload, quiet;
+static bool no_merge, quiet;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
@@ -19,10 +19,6 @@ static const cli_option options[] = {
       .help = "leave one trace for each process, in a folder of that\n"
               "name, instead of making one of them",
       .flag = &no_merge },
-    { .name = "--no-preload",
-      .help = "begin when a library that looks for a recorder is used\n"
-              "first, not when the program starts",
-      .flag = &no_preload },
     { .name = "-q, --quiet",
       .help = "no summary on stderr, errors only",
       .flag = &quiet },
@@ -32,9 +28,10 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-record",
     .usage = "[options] COMMAND [ARGUMENT...]",
-    .about = "Runs a program as it is and records what it and its children "
-             "report.\nReturns what the program returns; 128 + N if signal N "
-             "ended it, 127 if it is\nnot there, 126 if it cannot be run.",
+    .about =
+        "Runs a program as it is and records what it and its children "
+        "report.\nReturns what the program returns; 128 + N if signal N "
+        "ended it, 127 if it is\nnot there, 126 if it cannot be run, 125 if the trace could not be made.",
     .options = options,
     .command = true,
 };
@@ -96,19 +93,16 @@ static void say_trace(const record_job *job)
     cli_trace trace;
     if (!cli_trace_open(&trace, &tool, job->out, NULL, CLI_WARN_NONE)) return;
     const ts_info *const info = trace.info;
+    const size_t processes = record_process_count(job);
     fprintf(stderr, "ts-record: %s: %s events in %s of %zu process%s, %s; ",
             job->out, cli_count(events_of(info)).s,
-            cli_time(info->last_ns - info->first_ns).s, job->part_count,
-            job->part_count == 1 ? "" : "es", cli_bytes(info->file_bytes).s);
+            cli_time(info->last_ns - info->first_ns).s, processes,
+            processes == 1 ? "" : "es", cli_bytes(info->file_bytes).s);
     if (info->lost)
         fprintf(stderr, "%s records were LOST: ts-info says where\n",
                 cli_count(info->lost).s);
     else
-        fputs("nothing was lost\n", stderr);
-    if (!events_of(info))
-        fputs("ts-record: the program reported nothing: it uses no library "
-              "that can be captured\n",
-              stderr);
+        fputs("nothing was lost of them\n", stderr);
     say_backends(trace.reader);
     cli_trace_close(&trace);
 }
@@ -131,17 +125,35 @@ static void say_end(const record_job *job)
 
 /* ---- main --------------------------------------------------------------- */
 
+// Why there is no trace, as far as that can be told.
+static void say_nothing(const record_job *job)
+{
+    fprintf(stderr,
+            "ts-record: %s: nothing to record: it used no library that can "
+            "be captured (NVTX),\nor is linked statically, or gains "
+            "privileges, which keeps libraries out\n",
+            job->argv[0]);
+}
+
+static void say_taken(const record_job *job)
+{
+    if (job->nvtx_taken)
+        fprintf(stderr,
+                "ts-record: NVTX_INJECTION64_PATH is set: what is said "
+                "through NVTX goes to\n%s, not into the trace\n",
+                job->nvtx_taken);
+}
+
+// False if there should be a trace and is none.
 static bool finish(record_job *job)
 {
     if (!record_parts_find(job)) return false;
+    const size_t failures = record_say_failures(job);
+    if (!quiet) say_taken(job);
     if (!job->part_count) {
-        cli_error(&tool, job->argv[0],
-                  "no trace came of it: a program that is linked statically "
-                  "or gains privileges loads no recorder%s",
-                  no_preload ? ", and this one used no library that would"
-                             : "");
+        if (!quiet && !failures) say_nothing(job);
         rmdir(job->folder);
-        return false;
+        return !failures;
     }
     if (no_merge) {
         if (!quiet)
@@ -161,6 +173,9 @@ static bool finish(record_job *job)
     return done;
 }
 
+// As other programs that run programs do: none of the program's own codes.
+enum { RECORD_FAILED = 125 };
+
 int main(int argc, char **argv)
 {
     record_job job = { .tool = &tool };
@@ -171,8 +186,7 @@ int main(int argc, char **argv)
     }
     job.out = out_text;
     job.argv = argv + 1;
-    job.no_preload = no_preload;
-    if (!record_prepare(&job)) return CLI_FAILED;
+    if (!record_prepare(&job)) return RECORD_FAILED;
     const int code = record_run(&job);
     if (job.pid <= 0 || job.never_ran) {
         rmdir(job.folder);
@@ -180,5 +194,5 @@ int main(int argc, char **argv)
     }
     const bool done = finish(&job);
     record_parts_close(&job);
-    return done || code ? code : CLI_FAILED;
+    return done || code ? code : RECORD_FAILED;
 }

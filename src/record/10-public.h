@@ -1283,8 +1283,9 @@ TS_API void ts_api_call_record(const ts_api_call *call);
            at exit, when libraries may be gone already.
 
     Threads: those that start, flush and stop the session; one at a time.
-             In a child made by fork nothing is called: it lets go of what it
-             has by itself, as it knows best.
+             In a child made by fork nothing is called, also if it follows; a
+             session that it starts itself starts them again. They let go of
+             what they have by themselves, as they know best.
 */
 typedef struct ts_backend {
     const char *name; // lower case: "nvtx"

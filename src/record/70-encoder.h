@@ -211,8 +211,6 @@ static void ts__chunk_describe(ts__chunk *chunk, const ts_column_header *column)
     memcpy(chunk->payload + 8 + 16 * chunk->columns++, column, sizeof *column);
 }
 
-TS__SMALL_END
-
 // Each plane has statistics of its own, so that the compressor should begin a
 // block with it, unless that costs more than it gains.
 static void ts__chunk_cut(ts__chunk *chunk, const uint8_t *planes,
@@ -248,7 +246,6 @@ static void ts__transform(const ts__encoder *e, uint32_t transform,
                                    (e->column[0][i - 1] - v[i - 1]));
 }
 
-TS__SMALL_BEGIN
 // Adds a column of count values; one of zeros is left out. `transforms` has
 // the bits 1 << of those that may be used; the smallest result is.
 static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,

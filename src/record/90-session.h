@@ -796,6 +796,7 @@ static void ts__fork_child(void)
     ts__c.ring_count = ts__c.free_count = 0;
     ts__c.ring_bytes = 0;
     ts__c.threads = 0;
+    memset(ts__backends.on, 0, sizeof ts__backends.on);
     if (follow) ts__session_start_locked(&ts__c.desc);
     ts__caller_restore(&ts__fork_caller);
 }

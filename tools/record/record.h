@@ -19,13 +19,13 @@ typedef struct record_part {
     uint64_t events;
     bool main; // of the program's own process
     bool live; // still being written
+    long process;
 } record_part;
 
 typedef struct record_job {
     const cli_tool *tool;
     const char *out;
-    char **argv; // the program and its arguments
-    bool no_preload;
+    char **argv;              // the program and its arguments
     char inject[RECORD_PATH]; // the library
     char folder[RECORD_PATH]; // where the processes write
     pid_t pid;
@@ -33,7 +33,8 @@ typedef struct record_job {
     bool never_ran; // exec failed
     record_part *parts;
     size_t part_count;
-    uint64_t silent; // processes that had nothing to say
+    uint64_t silent;        // processes that had nothing to say
+    const char *nvtx_taken; // the user's own NVTX_INJECTION64_PATH, or NULL
 } record_job;
 
 // Finds the library and makes the folder; false with the reason on stderr.
@@ -48,5 +49,10 @@ bool record_parts_find(record_job *job);
 // a child that nothing was seen of yet writes to it.
 bool record_parts_remove(const record_job *job);
 void record_parts_close(record_job *job);
+// How many processes the traces that are whole are of.
+size_t record_process_count(const record_job *job);
+// Prints a line for each process that could not be recorded, as the library
+// noted; returns how many.
+size_t record_say_failures(const record_job *job);
 
 #endif // TS_RECORD_H

@@ -17,7 +17,8 @@ static bool look_at(const record_job *job, record_part *part, const char *name)
     for (int kind = 0; kind < TS_EVENT_LIMIT; kind++)
         part->events += trace.info->counts[kind];
     // "123.sbt", and "123-1.sbt" after an exec.
-    part->main = strtol(name, NULL, 10) == (long)job->pid;
+    part->process = strtol(name, NULL, 10);
+    part->main = part->process == (long)job->pid;
     cli_trace_close(&trace);
     return true;
 }
@@ -94,6 +95,39 @@ bool record_parts_remove(const record_job *job)
         if (!job->parts[i].live) unlink(job->parts[i].path);
     }
     return rmdir(job->folder) == 0 || live;
+}
+
+size_t record_process_count(const record_job *job)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < job->part_count; i++) {
+        bool seen = job->parts[i].live;
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = job->parts[k].process == job->parts[i].process;
+        count += !seen;
+    }
+    return count;
+}
+
+size_t record_say_failures(const record_job *job)
+{
+    static const char what[] = "not recorded ";
+    char path[RECORD_PATH + 8], line[512];
+    size_t count = 0;
+    snprintf(path, sizeof path, "%s/log", job->folder);
+    FILE *const log = fopen(path, "r");
+    while (log && fgets(line, sizeof line, log)) {
+        line[strcspn(line, "\n")] = 0;
+        if (strncmp(line, what, sizeof what - 1) != 0) continue;
+        if (++count > 10) continue;
+        fputs("ts-record: not recorded: process ", stderr);
+        cli_put_text(stderr, line + sizeof what - 1,
+                     strlen(line + sizeof what - 1));
+        fputc('\n', stderr);
+    }
+    if (log) fclose(log);
+    unlink(path);
+    return count;
 }
 
 void record_parts_close(record_job *job)

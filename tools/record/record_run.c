@@ -82,6 +82,8 @@ bool record_prepare(record_job *job)
         cli_error(job->tool, job->out, "is no file that could be replaced");
         return false;
     }
+    const char *const nvtx = getenv("NVTX_INJECTION64_PATH");
+    if (nvtx && *nvtx) job->nvtx_taken = nvtx;
     return find_library(job) && make_folder(job);
 }
 
@@ -90,16 +92,13 @@ bool record_prepare(record_job *job)
 // In the child: what makes vendors' libraries look for ours.
 static void set_variables(const record_job *job)
 {
-    char text[4 * RECORD_PATH];
+    char text[2 * RECORD_PATH];
     snprintf(text, sizeof text, "%s/%%p.sbt", job->folder);
     setenv("TRACESMITH_OUT", text, 1);
-    // Another handler of the user's goes first: there can be one only.
-    setenv("NVTX_INJECTION64_PATH", job->inject, 0);
-    if (job->no_preload) return;
-    const char *const others = getenv("LD_PRELOAD");
-    snprintf(text, sizeof text, "%s%s%s", job->inject,
-             others && *others ? ":" : "", others ? others : "");
-    setenv("LD_PRELOAD", text, 1);
+    snprintf(text, sizeof text, "%s/log", job->folder);
+    setenv("TRACESMITH_LOG", text, 0);
+    // A handler of the user's own stays: there can be one only.
+    if (!job->nvtx_taken) setenv("NVTX_INJECTION64_PATH", job->inject, 1);
 }
 
 /* ---- The program -------------------------------------------------------- */
