@@ -171,16 +171,23 @@ typedef struct ts__nv_named { // a category, or a thing of section 3
     char *text;
 } ts__nv_named;
 
+typedef struct ts__nv_kept { // head of what is never freed
+    struct ts__nv_kept *next;
+} ts__nv_kept;
+
 typedef struct ts__nv_domain {
+    ts__nv_kept kept;
     char *name;
     ts__nv_named *categories;
 } ts__nv_domain;
 
 typedef struct ts__nv_string {
+    ts__nv_kept kept;
     char *text;
 } ts__nv_string;
 
 typedef struct ts__nv_lock {
+    ts__nv_kept kept;
     ts_site acquire, release;
 } ts__nv_lock;
 
@@ -198,6 +205,7 @@ typedef struct ts__nv_thread {
 
 static struct {
     ts__nv_domain common; // calls without a domain
+    ts__nv_kept *kept;    // so that leak checkers find them
     ts__nv_named *things; // of section 3, and threads to be named
     uint32_t named;       // how often a thread was named
     uint64_t ranges;      // numbers given to ranges that start and end
@@ -249,6 +257,15 @@ static void ts__nv_add(ts__nv_named **list, uint64_t kind, uint64_t id,
     n->next = __atomic_load_n(list, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(list, &n->next, n, false,
                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+}
+
+static void *ts__nv_keep(void *thing)
+{
+    ts__nv_kept *const kept = (ts__nv_kept *)thing;
+    kept->next = __atomic_load_n(&ts__nv.kept, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&ts__nv.kept, &kept->next, kept, false,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+    return thing;
 }
 
 const char *ts_nvtx_name_of(ts_nvtx_kind kind, uint64_t handle)
@@ -598,7 +615,7 @@ static void *ts__nv_string_new(char *text)
     ts__nv_string *const s = text ? (ts__nv_string *)malloc(sizeof *s) : NULL;
     if (s) s->text = text;
     if (!s) free(text);
-    return s;
+    return s ? ts__nv_keep(s) : NULL;
 }
 static void *ts__nv_DomainRegisterStringA(void *domain, const char *text)
 {
@@ -616,7 +633,7 @@ static void *ts__nv_domain_new(char *name)
         name ? (ts__nv_domain *)calloc(1, sizeof *d) : NULL;
     if (d) d->name = name;
     if (!d) free(name);
-    return d;
+    return d ? ts__nv_keep(d) : NULL;
 }
 static void *ts__nv_DomainCreateA(const char *name)
 {
@@ -661,7 +678,7 @@ static void *ts__nv_DomainSyncUserCreate(void *domain,
     lock->acquire.name = lock->release.name = name;
     lock->acquire.category = of ? of : "lock";
     lock->release.category = "release";
-    return lock;
+    return ts__nv_keep(lock);
 }
 static void ts__nv_DomainSyncUserDestroy(void *lock)
 {

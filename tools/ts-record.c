@@ -28,10 +28,10 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-record",
     .usage = "[options] COMMAND [ARGUMENT...]",
-    .about =
-        "Runs a program as it is and records what it and its children "
-        "report.\nReturns what the program returns; 128 + N if signal N "
-        "ended it, 127 if it is\nnot there, 126 if it cannot be run, 125 if the trace could not be made.",
+    .about = "Runs a program as it is and records what it and its children "
+             "report.\nReturns what the program returns; 128 + N if signal N "
+             "ended it, 127 if it is\nnot there, 126 if it cannot be run, 125 "
+             "if the trace could not be made.",
     .options = options,
     .command = true,
 };
