@@ -146,18 +146,12 @@ static void put_causes(const idle_ask *a)
 
 static void put_chart(const idle_ask *a)
 {
-    const char *parts[TS_IDLE_LIMIT + 1] = { "busy" };
-    for (uint32_t i = 0; i < TS_IDLE_LIMIT; i++)
-        parts[i + 1] = ts_idle_name(i);
-    report_chart *const c = report_stacked_begin(
-        a->s, "device_time", "What the time of the devices went to", REPORT_NS,
-        parts, TS_IDLE_LIMIT + 1);
     const ts_timeline_figures *f;
-    for (size_t d = 0; (f = ts_timeline_device(a->timeline, d)); d++) {
-        int64_t values[TS_IDLE_LIMIT + 1] = { f->busy_ns };
-        memcpy(values + 1, f->cause_ns, sizeof f->cause_ns);
-        report_stacked_bar(c, analyze_track(a->job, f->file, f->track), values);
-    }
+    report_chart *const c = ask_time_chart(a->s, "device_time",
+                                           "What the time of the devices went "
+                                           "to");
+    for (size_t d = 0; (f = ts_timeline_device(a->timeline, d)); d++)
+        ask_time_bar(a->job, c, f);
 }
 
 /* ---- Gaps ---------------------------------------------------------------- */

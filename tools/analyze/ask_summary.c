@@ -13,14 +13,8 @@ enum { TOP_KERNELS = 1000 };
 static const char launch_share[] = "summary.launch-share";
 
 static const char *const bound_names[SUMMARY_BOUNDS] = {
-    "kernels",
-    "communication",
-    "copies",
-    "idle: host late",
-    "idle: launch latency",
-    "idle: other work first",
-    "idle: host synchronised",
-    "idle: unexplained",
+    "kernels",        "communication",    "copies",    "host_late",
+    "launch_latency", "other work first", "host_sync", "unexplained",
 };
 
 // What most of the time goes to, as a sentence about the devices.
@@ -61,11 +55,46 @@ static bool launch_bound(const summary_ask *a, int64_t *ns)
                (double)analyze_set(a->job, launch_share) * (double)a->span_ns;
 }
 
+// From the first event of any kind to the last, or to the end of the work.
+static void take_record(analyze_job *job, const ts_timeline_figures *f,
+                        int64_t *from, int64_t *to)
+{
+    *from = f->start_ns;
+    *to = f->end_ns;
+    for (uint32_t i = 0; i < job->file_count; i++) {
+        const ts_info *const info = analyze_info(job, i);
+        const int64_t first = stats_sum(info->first_ns, analyze_offset(job, i));
+        const int64_t last = stats_sum(info->last_ns, analyze_offset(job, i));
+        if (first < *from) *from = first;
+        if (last > *to) *to = last;
+    }
+}
+
+// Where the devices worked for a part of the record only, all that follows is
+// about that part.
+static void answer_span(const summary_ask *a)
+{
+    const ts_timeline_figures *const f = a->f.total;
+    int64_t from, to, recorded_ns;
+    take_record(a->job, f, &from, &to);
+    if (__builtin_sub_overflow(to, from, &recorded_ns) ||
+        f->end_ns - f->start_ns >= recorded_ns / 10 * 9)
+        return;
+    report_answer(a->s,
+                  "Recorded %s, from %s to %s; devices worked from %s to %s, "
+                  "which all times here are about.",
+                  cli_time(recorded_ns).s, report_words(report_time(from)).s,
+                  report_words(report_time(to)).s,
+                  report_words(report_time(f->start_ns)).s,
+                  report_words(report_time(f->end_ns)).s);
+}
+
 static void answer(const summary_ask *a)
 {
     const ts_timeline_figures *const f = a->f.total;
     const size_t devices = a->f.device_count;
     int64_t launch_ns;
+    answer_span(a);
     report_answer(a->s, "%zu device%s, %s: busy %s of the time, %s (%s).",
                   devices, devices == 1 ? "" : "s",
                   cli_time(f->end_ns - f->start_ns).s,
@@ -112,8 +141,13 @@ static void put_figures(const summary_ask *a)
     report_section *const s = a->s;
     int64_t launch_ns;
     const bool bound = launch_bound(a, &launch_ns);
-    report_figure(s, "duration_ns", "duration",
+    int64_t from, to, recorded_ns;
+    take_record(a->job, f, &from, &to);
+    if (!__builtin_sub_overflow(to, from, &recorded_ns))
+        report_figure(s, "recorded_ns", "recorded", report_ns(recorded_ns));
+    report_figure(s, "duration_ns", "first to last work of devices",
                   report_ns(f->end_ns - f->start_ns));
+    report_figure(s, "start_ns", "which starts at", report_time(f->start_ns));
     report_figure(s, "busy_share", "busy",
                   report_share(f->busy_ns, a->span_ns));
     report_figure(s, "busy_ns", "busy, all devices", report_ns(f->busy_ns));
@@ -177,14 +211,9 @@ static void put_devices(const summary_ask *a)
 static void put_chart(const summary_ask *a)
 {
     report_chart *const c =
-        report_stacked_begin(a->s, "time", "Where the time of each device went",
-                             REPORT_NS, bound_names, SUMMARY_BOUNDS);
-    for (size_t i = 0; i < a->f.device_count; i++) {
-        int64_t parts[SUMMARY_BOUNDS];
-        const ts_timeline_figures *const f = a->f.devices[i];
-        summary_parts(f, parts);
-        report_stacked_bar(c, analyze_track(a->job, f->file, f->track), parts);
-    }
+        ask_time_chart(a->s, "time", "Where the time of each device went");
+    for (size_t i = 0; i < a->f.device_count; i++)
+        ask_time_bar(a->job, c, a->f.devices[i]);
 }
 
 static void put_levels(const summary_ask *a)

@@ -150,3 +150,31 @@ void ask_trust_graph(report_section *s, const ts_replay *replay,
                  "time, inferred from times for %s",
                  cli_percent(known).s, cli_percent(guessed).s);
 }
+
+/* ---- Where the time of devices went -------------------------------------- */
+
+enum { BUSY_PARTS = 3 };
+
+report_chart *ask_time_chart(report_section *s, const char *key,
+                             const char *title)
+{
+    const char *parts[BUSY_PARTS + TS_IDLE_LIMIT] = { "kernels",
+                                                      "communication",
+                                                      "copies" };
+    for (uint32_t i = 0; i < TS_IDLE_LIMIT; i++)
+        parts[BUSY_PARTS + i] = ts_idle_name(i);
+    return report_stacked_begin(s, key, title, REPORT_NS, parts,
+                                BUSY_PARTS + TS_IDLE_LIMIT);
+}
+
+// What overlaps counts as kernels: the parts add up to the span.
+void ask_time_bar(analyze_job *job, report_chart *c,
+                  const ts_timeline_figures *f)
+{
+    int64_t parts[BUSY_PARTS + TS_IDLE_LIMIT] = {
+        0, f->only_ns[TS_WORK_COLLECTIVE], f->only_ns[TS_WORK_COPY]
+    };
+    parts[0] = f->busy_ns - parts[1] - parts[2];
+    memcpy(parts + BUSY_PARTS, f->cause_ns, sizeof f->cause_ns);
+    report_stacked_bar(c, analyze_track(job, f->file, f->track), parts);
+}

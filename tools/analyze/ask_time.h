@@ -43,4 +43,11 @@ void ask_trust_graph(report_section *s, const ts_replay *replay,
 // For "%.*s".
 #define ASK_TEXT(name) (int)(name).size, (name).text
 
+// A chart of what the time of devices went to, with one name and colour for
+// each cause of idle time wherever it is drawn.
+report_chart *ask_time_chart(report_section *s, const char *key,
+                             const char *title);
+void ask_time_bar(analyze_job *job, report_chart *c,
+                  const ts_timeline_figures *f);
+
 #endif // TS_ASK_TIME_H
