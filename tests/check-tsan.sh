@@ -11,13 +11,17 @@ export TSAN_OPTIONS=second_deadlock_stack=1
 # is a race because it is meant to be one.
 # test_unwind: at exit other memory is mapped under threads that still record,
 # on purpose.
-# The importers but for the one of JSON (test_import_flow), what-ifs,
-# comparisons and pictures run on one thread.
-WITHOUT="test_fork test_reader_damage test_signal test_surroundings
-    test_unwind test_whatif test_verify test_explore test_export_dot test_view
-    test_view_trace test_timeline test_timeline_states test_timeline_figures
-    test_replay_choose $(cd tests && ls test_import_*.c | sed s/[.]c// |
-        grep -v flow)"
+# test_reader_golden: as test_reader_damage.
+# What tools do beside loading and writing runs on one thread: the importers
+# but for the one of JSON (test_import_flow), what-ifs, comparisons, pictures,
+# questions but for the summary, queries, cuts, merges, and the replay itself.
+WITHOUT="test_fork test_reader_damage test_reader_golden test_signal
+    test_surroundings test_unwind test_verify test_explore test_export_dot
+    test_view test_view_trace test_races test_report test_names test_occupancy
+    test_merge test_cut test_cut_steps test_anonymise test_cli $(cd tests &&
+        ls test_import_*.c test_analyze_*.c test_diff*.c test_query*.c \
+            test_replay_*.c test_whatif*.c test_timeline*.c | sed s/[.]c// |
+        grep -v -e flow -e summary -e replay_files)"
 WITHOUT=$(echo $WITHOUT) # on one line
 programs=$(for source in tests/test_*.c tests/test_*.cpp; do
     name=$(basename "${source%.*}")

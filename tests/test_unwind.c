@@ -186,11 +186,16 @@ static void handlers_of_exit_may_record(void **state)
     rt_close(&trace);
 }
 
+static int recorded; // zones that ended
+
 static void *record_for_ever(void *user)
 {
     for (;;) {
-        TS_ZONE("still running");
-        TS_MESSAGE("a thread that nobody joins");
+        {
+            TS_ZONE("still running");
+            TS_MESSAGE("a thread that nobody joins");
+        }
+        __atomic_fetch_add(&recorded, 1, __ATOMIC_RELAXED);
     }
     return user;
 }
@@ -203,7 +208,8 @@ static void exit_under_load(void *user)
         pthread_t thread;
         if (pthread_create(&thread, NULL, record_for_ever, NULL)) abort();
     }
-    rt_sleep_ms(10);
+    while (__atomic_load_n(&recorded, __ATOMIC_RELAXED) < 1000)
+        rt_sleep_ms(1);
     exit(3);
 }
 
