@@ -54,6 +54,10 @@ static void wait_for(session *s, const char *words)
     struct pollfd poll_one = { .fd = s->terminal, .events = POLLIN };
     while (!strstr(s->said, words)) {
         if (poll(&poll_one, 1, 10000) <= 0) fail_msg("no '%s'", words);
+        if (s->size > sizeof s->said / 2) { // a part of `words` may be last
+            memmove(s->said, s->said + s->size - 64, 64);
+            s->size = 64;
+        }
         const ssize_t size =
             read(s->terminal, s->said + s->size, sizeof s->said - 1 - s->size);
         if (size <= 0) fail_msg("it ended before '%s': %s", words, s->said);
