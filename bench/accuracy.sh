@@ -6,6 +6,7 @@
 #     --save  also into bench/results/, as accuracy-DATE.txt
 # Exit status 1: a budget of the design is broken; 77: there are no data.
 set -eu
+save=${1:-}
 cd "$(dirname "$0")/.."
 out=${OUT:-build}
 data=${TS_DATA:-../shared/data}
@@ -49,7 +50,7 @@ done >"$dir/rows"
 LC_ALL=C awk -F '\t' -f bench/accuracy.awk "$dir/rows" >"$dir/table" ||
     broken=yes
 cat "$dir/table"
-if test "${1:-}" = --save; then
+if test "$save" = --save; then
     cp "$dir/table" "bench/results/accuracy-$(date +%Y-%m-%d).txt"
 fi
 test -z "${broken:-}"
