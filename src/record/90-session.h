@@ -357,7 +357,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
         ts__c.active = true;
         ts__c.start_tick = header.start_tick;
         ts__c.generation++;
-        ts__c.threads = 0;
+        TS__STORE(&ts__c.threads, 0); // threads of a session before may count
         __atomic_store_n(&ts__c.session, ts__c.generation, __ATOMIC_SEQ_CST);
         if (!ts__thread_start()) result = TS_ERR_MEMORY;
     }
