@@ -13,6 +13,7 @@
 #define TS_API extern // hidden: see -fvisibility in the Makefile
 #include "tracesmith.h"
 
+#include "backends/ts_capture.h"
 #include "backends/ts_nvtx.h"
 
 #define ENTRY __attribute__((visibility("default")))
@@ -80,6 +81,18 @@ static void child_began(void)
         say("not recorded", "its trace cannot be made");
 }
 
+// False, and said where, if what is to be captured makes no sense.
+static bool set_capture(void)
+{
+    const ts_capture_desc desc = { .kinds = secure_getenv("TRACESMITH_KINDS"),
+                                   .names = secure_getenv("TRACESMITH_FILTER"),
+                                   .stack_depth =
+                                       number_of("TRACESMITH_STACKS") };
+    if (ts_capture_set(&desc) == TS_OK) return true;
+    say("not recorded", "TRACESMITH_KINDS, _FILTER or _STACKS is wrong");
+    return false;
+}
+
 // Whatever library comes in first: the session is started once. Without
 // TRACESMITH_OUT nothing is, and each entry costs one call.
 static void start_once(void)
@@ -89,6 +102,7 @@ static void start_once(void)
     memset(&desc, 0, sizeof desc);
     if (!out || !*out) return;
     log_open();
+    if (!set_capture()) return;
     desc.path = unused_path(out);
     const bool follow = strstr(desc.path, "%p") != NULL;
     desc.fork = follow ? TS_FORK_FOLLOW : TS_FORK_QUIET;

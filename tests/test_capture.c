@@ -1,0 +1,191 @@
+// What backends are told to capture: kinds, names, stacks.
+#include "backends/ts_capture.h"
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void set(const char *kinds, const char *names)
+{
+    const ts_capture_desc desc = { .kinds = kinds, .names = names };
+    assert_int_equal(TS_OK, ts_capture_set(&desc));
+}
+
+static bool takes(const char *name)
+{
+    return ts_capture_name(name, strlen(name));
+}
+
+static void everything_is_captured_by_default(void **state)
+{
+    (void)state;
+    assert_int_equal(TS_OK, ts_capture_set(NULL));
+    for (int kind = 1; kind < TS_EVENT_LIMIT; kind++)
+        assert_true(ts_capture_kind((ts_event_kind)kind));
+    assert_true(takes(""));
+    assert_true(takes("kernel"));
+    assert_int_equal(0, ts_capture_stack_depth());
+}
+
+static void a_list_of_kinds_takes_these_alone(void **state)
+{
+    (void)state;
+    set("kernel,zone", NULL);
+    assert_true(ts_capture_kind(TS_EVENT_KERNEL));
+    assert_true(ts_capture_kind(TS_EVENT_ZONE));
+    assert_false(ts_capture_kind(TS_EVENT_MEMCPY));
+    assert_false(ts_capture_kind(TS_EVENT_ZONE_ARG));
+}
+
+static void a_list_that_leaves_out_takes_the_rest(void **state)
+{
+    (void)state;
+    set("-api_call,-gpu", NULL);
+    assert_false(ts_capture_kind(TS_EVENT_API_CALL));
+    assert_false(ts_capture_kind(TS_EVENT_KERNEL));
+    assert_false(ts_capture_kind(TS_EVENT_GPU_FREE));
+    assert_true(ts_capture_kind(TS_EVENT_ZONE));
+    assert_true(ts_capture_kind(TS_EVENT_ACCESS));
+    set("gpu,-memset,mark", NULL);
+    assert_true(ts_capture_kind(TS_EVENT_COLLECTIVE));
+    assert_false(ts_capture_kind(TS_EVENT_MEMSET));
+    assert_true(ts_capture_kind(TS_EVENT_MARK));
+    assert_false(ts_capture_kind(TS_EVENT_API_CALL));
+}
+
+static void every_kind_has_its_name_and_a_group(void **state)
+{
+    (void)state;
+    uint64_t all = 0;
+    for (int kind = 1; kind < TS_EVENT_LIMIT; kind++) {
+        const char *const name = ts_event_name((uint32_t)kind);
+        if (!strcmp(name, "unknown")) continue;
+        assert_int_equal(UINT64_C(1) << kind, ts_capture_kinds(name));
+        all |= UINT64_C(1) << kind;
+    }
+    assert_int_equal(all, all & ts_capture_kinds("host,gpu"));
+    assert_int_equal(ts_capture_kinds("all"), ts_capture_kinds("host,gpu"));
+    assert_int_equal(0, ts_capture_kinds("host") & ts_capture_kinds("gpu"));
+}
+
+static void wrong_wishes_change_nothing(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "kernels", "kernel,", ",", "-", "kernel,-kernel", " kernel"
+    };
+    static char names[TS_CAPTURE_FILTER_MAX + 1];
+    ts_capture_desc desc = { .kinds = "mark" };
+    set("mark", "a");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        desc.kinds = wrong[i];
+        assert_int_equal(TS_ERR_USAGE, ts_capture_set(&desc));
+    }
+    desc.kinds = "zone";
+    desc.stack_depth = TS_CAPTURE_STACK_MAX + 1;
+    assert_int_equal(TS_ERR_USAGE, ts_capture_set(&desc));
+    desc.stack_depth = 0;
+    memset(names, 'n', sizeof names - 1);
+    desc.names = names;
+    assert_int_equal(TS_ERR_USAGE, ts_capture_set(&desc));
+    assert_true(ts_capture_kind(TS_EVENT_MARK));
+    assert_false(ts_capture_kind(TS_EVENT_ZONE));
+    assert_false(takes("b"));
+    names[TS_CAPTURE_FILTER_MAX - 1] = 0;
+    assert_int_equal(TS_OK, ts_capture_set(&desc));
+    assert_true(takes(names));
+}
+
+static void names_are_matched_as_a_whole(void **state)
+{
+    (void)state;
+    set(NULL, "gemm");
+    assert_true(takes("gemm"));
+    assert_false(takes("gemm2"));
+    assert_false(takes("sgemm"));
+    assert_false(takes(""));
+    set(NULL, "*gemm*,copy?");
+    assert_true(takes("sgemm_128"));
+    assert_true(takes("copy1"));
+    assert_false(takes("copy"));
+    assert_false(takes("copy12"));
+    set(NULL, "a*b*c");
+    assert_true(takes("abbc_bc"));
+    assert_false(takes("acb"));
+    set(NULL, "*");
+    assert_true(takes(""));
+}
+
+static void a_name_that_is_left_out_is_left_out(void **state)
+{
+    (void)state;
+    set(NULL, "-nccl*");
+    assert_false(takes("ncclAllReduce"));
+    assert_true(takes("gemm"));
+    set(NULL, "nccl*,-*Reduce*");
+    assert_true(takes("ncclSend"));
+    assert_false(takes("ncclAllReduce"));
+    assert_false(takes("gemm"));
+}
+
+static void a_backslash_takes_the_meaning_away(void **state)
+{
+    (void)state;
+    set(NULL, "f<int\\,long>,\\-x,\\*p,q\\?");
+    assert_true(takes("f<int,long>"));
+    assert_true(takes("-x"));
+    assert_true(takes("*p"));
+    assert_false(takes("pp"));
+    assert_true(takes("q?"));
+    assert_false(takes("qq"));
+    set(NULL, "end\\");
+    assert_true(takes("end\\"));
+}
+
+static void matching_takes_no_exponential_time(void **state)
+{
+    (void)state;
+    char text[3000];
+    memset(text, 'a', sizeof text);
+    set(NULL, "*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b");
+    assert_false(ts_capture_name(text, sizeof text));
+}
+
+static void names_may_hold_any_byte(void **state)
+{
+    (void)state;
+    set(NULL, "a?b");
+    assert_true(ts_capture_name("a\0b", 3));
+    assert_false(ts_capture_name("a\0b", 2));
+    assert_true(ts_capture_name("a\xff"
+                                "b",
+                                3));
+}
+
+static void a_depth_of_stacks_is_told(void **state)
+{
+    (void)state;
+    const ts_capture_desc desc = { .stack_depth = 32 };
+    assert_int_equal(TS_OK, ts_capture_set(&desc));
+    assert_int_equal(32, ts_capture_stack_depth());
+    assert_int_equal(TS_OK, ts_capture_set(NULL));
+    assert_int_equal(0, ts_capture_stack_depth());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_is_captured_by_default),
+        cmocka_unit_test(a_list_of_kinds_takes_these_alone),
+        cmocka_unit_test(a_list_that_leaves_out_takes_the_rest),
+        cmocka_unit_test(every_kind_has_its_name_and_a_group),
+        cmocka_unit_test(wrong_wishes_change_nothing),
+        cmocka_unit_test(names_are_matched_as_a_whole),
+        cmocka_unit_test(a_name_that_is_left_out_is_left_out),
+        cmocka_unit_test(a_backslash_takes_the_meaning_away),
+        cmocka_unit_test(matching_takes_no_exponential_time),
+        cmocka_unit_test(names_may_hold_any_byte),
+        cmocka_unit_test(a_depth_of_stacks_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
