@@ -123,7 +123,34 @@ static void start(void)
     pthread_once(&once, start_once);
 }
 
-/* ==== 2. NVTX ============================================================ */
+/*
+    The function of that name in the library that the user had named where we
+    are named now: its path is in a variable TRACESMITH_CHAIN_... NULL: none.
+*/
+static void *chained(const char *variable, const char *function)
+{
+    const char *const path = secure_getenv(variable);
+    if (!path || !*path) return NULL;
+    void *const library = dlopen(path, RTLD_LAZY);
+    void *const found = library ? dlsym(library, function) : NULL;
+    if (!found) say("not chained", path);
+    return found;
+}
+
+/* ==== 2. CUDA ============================================================ */
+
+// Called by libcuda within cuInit; see CUDA_INJECTION64_PATH.
+ENTRY int InitializeInjection(void);
+int InitializeInjection(void)
+{
+    int (*theirs)(void) = NULL;
+    start();
+    *(void **)&theirs = chained("TRACESMITH_CHAIN_CUDA", "InitializeInjection");
+    if (theirs && theirs != InitializeInjection) theirs();
+    return 1;
+}
+
+/* ==== 3. NVTX ============================================================ */
 
 // Called by each copy of NVTX; see NVTX_INJECTION64_PATH.
 ENTRY int InitializeInjectionNvtx2(ts_nvtx_get_table get_table);

@@ -52,6 +52,11 @@ under _exit "1 begin
 1 end"
 under kill "1 begin
 1 end"
+check "capture: ts-record, a program with another handler of CUDA" sh -c '
+    gcc -shared -fPIC tests/capture/chained.c -o $0/chained.so
+    export CUDA_INJECTION64_PATH=$PWD/$0/chained.so
+    tests/capture/record.sh $0/cuda "1 begin
+1 end" $0/client cuda && grep -qx "the other handler" $0/cuda/out' $folder
 test ! -e $nvtx || check "capture: ts-record, a real NVTX program" \
     tests/capture/record.sh $folder/real "1 in the worker
 1 my lock
@@ -103,5 +108,6 @@ check "capture: without TRACESMITH_OUT nothing is recorded" sh -c '
         cd $0 && test -z "$(ls)"' $folder/empty "$inject" $client
 check "capture: only the names vendors look for are visible" sh -c '
     nm -D --defined-only "$0" | sed "s/.* //" | sort >$1/names
-    printf "%s\n" InitializeInjectionNvtx2 | diff -u - $1/names' \
+    printf "%s\n" InitializeInjection InitializeInjectionNvtx2 |
+        diff -u - $1/names' \
     "$inject" $folder

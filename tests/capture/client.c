@@ -1,6 +1,6 @@
 // A program that finds a handler as NVTX does (nvtxInit.h), with one function
 // of it, for machines without NVIDIA's headers. What it then does, it is told:
-//   client plain|fork|clone|exec|crash|_exit|threads|kill
+//   client plain|fork|clone|exec|crash|_exit|threads|kill|cuda
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -42,6 +42,16 @@ static void find_handler(void)
     int (*start)(const void *(*)(uint32_t)) = NULL;
     if (library) *(void **)&start = dlsym(library, "InitializeInjectionNvtx2");
     if (start) start(get_table);
+}
+
+// As libcuda within cuInit.
+static void cuda_init(void)
+{
+    const char *const path = getenv("CUDA_INJECTION64_PATH");
+    void *const library = path ? dlopen(path, RTLD_NOW) : NULL;
+    int (*start)(void) = NULL;
+    if (library) *(void **)&start = dlsym(library, "InitializeInjection");
+    if (start) start();
 }
 
 static void range(const char *name)
@@ -86,6 +96,7 @@ int main(int argc, char **argv)
         waitpid((pid_t)child, NULL, 0);
     }
     if (!strcmp(what, "exec")) execl(argv[0], argv[0], "plain", (char *)NULL);
+    if (!strcmp(what, "cuda")) cuda_init();
     if (!strcmp(what, "threads")) threads();
     range("end");
     if (!strcmp(what, "crash")) abort();

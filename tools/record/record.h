@@ -1,7 +1,8 @@
 /*
     record.h - what the parts of ts-record share
 
-    record_run.c    the variables, the program, its end
+    record_run.c    the program, its end
+    record_vars.c   the variables by which libraries find the recorder
     record_parts.c  the traces that its processes left
 */
 #ifndef TS_RECORD_H
@@ -39,6 +40,8 @@ typedef struct record_job {
 
 // Finds the library and makes the folder; false with the reason on stderr.
 bool record_prepare(record_job *job);
+// In the child: sets the variables.
+void record_vars_set(const record_job *job);
 // Runs the program to its end. Returns what ts-record is to return; 126 and
 // 127, with the reason on stderr, if it cannot be run.
 int record_run(record_job *job);

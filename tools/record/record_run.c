@@ -87,20 +87,6 @@ bool record_prepare(record_job *job)
     return find_library(job) && make_folder(job);
 }
 
-/* ---- Variables ---------------------------------------------------------- */
-
-// In the child: what makes vendors' libraries look for ours.
-static void set_variables(const record_job *job)
-{
-    char text[2 * RECORD_PATH];
-    snprintf(text, sizeof text, "%s/%%p.sbt", job->folder);
-    setenv("TRACESMITH_OUT", text, 1);
-    snprintf(text, sizeof text, "%s/log", job->folder);
-    setenv("TRACESMITH_LOG", text, 0);
-    // A handler of the user's own stays: there can be one only.
-    if (!job->nvtx_taken) setenv("NVTX_INJECTION64_PATH", job->inject, 1);
-}
-
 /* ---- The program -------------------------------------------------------- */
 
 static volatile sig_atomic_t child; // its number, for the handler
@@ -128,7 +114,7 @@ static const int of_program[] = { SIGINT, SIGQUIT, SIGTERM,
 static void run_child(const record_job *job, const sigset_t *old, int tell)
 {
     sigprocmask(SIG_SETMASK, old, NULL); // nothing else was changed yet
-    set_variables(job);
+    record_vars_set(job);
     execvp(job->argv[0], job->argv);
     const int error = errno;
     if (write(tell, &error, sizeof error) < 0) _exit(125);
