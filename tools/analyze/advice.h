@@ -141,6 +141,10 @@ static inline bool advice_works(const advice_op *op)
            (op->kind == TS_EVENT_KERNEL || op->kind == TS_EVENT_MEMCPY ||
             op->kind == TS_EVENT_MEMSET || op->kind == TS_EVENT_COLLECTIVE);
 }
+static inline bool advice_communicates(const advice_op *op)
+{
+    return op->kind == TS_EVENT_COLLECTIVE && !op->skipped;
+}
 static inline int64_t advice_length(const advice_op *op)
 {
     return op->end_ns - op->start_ns;
@@ -231,6 +235,9 @@ typedef struct advice_mask {
 advice_mask advice_mask_open(advice *a);
 void advice_mask_add(const advice *a, advice_mask *mask, uint32_t op);
 void advice_mask_close(advice_mask *mask);
+// All of its operations as evidence.
+void advice_show_mask(const advice *a, advice_finding *f,
+                      const advice_mask *mask);
 // Takes the mask, which is then empty. It may be used for one change only.
 ts_change *advice_change(advice *a, advice_finding *f, ts_change_type type,
                          advice_mask *mask);

@@ -74,6 +74,13 @@ void advice_mask_add(const advice *a, advice_mask *mask, uint32_t op)
     mask->ns += advice_length(&a->ops[op]);
 }
 
+void advice_show_mask(const advice *a, advice_finding *f,
+                      const advice_mask *mask)
+{
+    for (uint32_t i = 0; mask->means && i < a->op_count; i++)
+        if (mask->means[i]) advice_show_op(a, f, i);
+}
+
 void advice_mask_close(advice_mask *mask)
 {
     free(mask->means);

@@ -3,18 +3,6 @@
 */
 #include "tools/analyze/rule.h"
 
-static bool is_collective(const advice_op *op)
-{
-    return op->kind == TS_EVENT_COLLECTIVE && !op->skipped;
-}
-
-static void show_mask(const advice *a, advice_finding *f,
-                      const advice_mask *mask)
-{
-    for (uint32_t i = 0; mask->means && i < a->op_count; i++)
-        if (mask->means[i]) advice_show_op(a, f, i);
-}
-
 // How long collectives of a name take at least, whatever their size.
 typedef struct least {
     uint32_t file;
@@ -43,7 +31,7 @@ static least *least_of(const advice *a, leasts *all, uint32_t op)
 static void find_leasts(const advice *a, leasts *all)
 {
     for (uint32_t i = 0; i < a->op_count; i++) {
-        if (!is_collective(&a->ops[i])) continue;
+        if (!advice_communicates(&a->ops[i])) continue;
         least *const of = least_of(a, all, i);
         if (of && advice_length(&a->ops[i]) < of->ns)
             of->ns = advice_length(&a->ops[i]);
@@ -55,7 +43,7 @@ static bool is_small(const advice *a, uint32_t op, uint64_t most,
                      int64_t time_ns)
 {
     const advice_op *const o = &a->ops[op];
-    return is_collective(o) &&
+    return advice_communicates(o) &&
            (o->size ? o->size <= most : advice_length(o) <= time_ns);
 }
 
@@ -194,7 +182,7 @@ void rule_small_collectives(advice *a, const advice_rule *rule)
         const uint64_t count = mask.count;
         const int64_t ns = mask.ns;
         advice_finding *const f = advice_find(a, rule);
-        show_mask(a, f, &mask);
+        advice_show_mask(a, f, &mask);
         f->durations_ns = durations;
         advice_change(a, f, TS_CHANGE_FUSE, &mask);
         spare_zones(a, joined, &spans);

@@ -28,13 +28,6 @@ static const char *direction(uint8_t type)
                              : "peer to peer";
 }
 
-static void show_mask(const advice *a, advice_finding *f,
-                      const advice_mask *mask)
-{
-    for (uint32_t i = 0; mask->means && i < a->op_count; i++)
-        if (mask->means[i]) advice_show_op(a, f, i);
-}
-
 /* ---- pageable-copy ------------------------------------------------------- */
 
 typedef struct copy_rate {
@@ -102,7 +95,7 @@ static void find_pageable(advice *a, const advice_rule *rule, uint8_t type)
         const uint64_t count = mask.count;
         const int64_t ns = mask.ns;
         advice_finding *const f = advice_find(a, rule);
-        show_mask(a, f, &mask);
+        advice_show_mask(a, f, &mask);
         ts_change *const change = advice_change(a, f, TS_CHANGE_SCALE, &mask);
         const uint32_t now = rate_of(bytes, ns);
         const uint32_t then = rate_of(to.bytes, to.ns);
@@ -148,7 +141,7 @@ void rule_exposed_copy(advice *a, const advice_rule *rule)
         if (crosses(&a->ops[i])) advice_mask_add(a, &mask, i);
     if (mask.count) {
         advice_finding *const f = advice_find(a, rule);
-        show_mask(a, f, &mask);
+        advice_show_mask(a, f, &mask);
         const cli_text work = cli_time(mask.ns);
         advice_change(a, f, TS_CHANGE_OVERLAP, &mask);
         ADVICE_SAY(a, f, title, "copies do not overlap with kernels");
@@ -187,7 +180,7 @@ void rule_copy_bound(advice *a, const advice_rule *rule)
         const uint64_t count = mask.count;
         const int64_t ns = mask.ns;
         advice_finding *const f = advice_find(a, rule);
-        show_mask(a, f, &mask);
+        advice_show_mask(a, f, &mask);
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
         ADVICE_SAY(a, f, title, "copies set the pace");
         ADVICE_SAY(
@@ -239,7 +232,7 @@ void rule_small_copies(advice *a, const advice_rule *rule)
         const uint64_t count = mask.count;
         const int64_t ns = mask.ns;
         advice_finding *const f = advice_find(a, rule);
-        show_mask(a, f, &mask);
+        advice_show_mask(a, f, &mask);
         advice_change(a, f, TS_CHANGE_FUSE, &mask);
         ADVICE_SAY(a, f, title, "many small copies follow each other");
         ADVICE_SAY(a, f, what,
@@ -331,7 +324,7 @@ void rule_bounced_copy(advice *a, const advice_rule *rule)
     }
     if (pairs && (int64_t)pairs >= advice_limit(a, rule, "count")) {
         advice_finding *const f = advice_find(a, rule);
-        show_mask(a, f, &mask);
+        advice_show_mask(a, f, &mask);
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
         ADVICE_SAY(a, f, title, "data goes to the host and back");
         ADVICE_SAY(a, f, what,
@@ -376,7 +369,7 @@ void rule_overwritten_set(advice *a, const advice_rule *rule)
         const uint64_t count = mask.count;
         const int64_t ns = mask.ns;
         advice_finding *const f = advice_find(a, rule);
-        show_mask(a, f, &mask);
+        advice_show_mask(a, f, &mask);
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
         ADVICE_SAY(a, f, title, "memory is set and then overwritten");
         ADVICE_SAY(a, f, what,

@@ -117,13 +117,6 @@ static advice_mask mask_of(advice *a, const advice_rule *rule, const group *of,
     return mask;
 }
 
-static void show_mask(const advice *a, advice_finding *f,
-                      const advice_mask *mask)
-{
-    for (uint32_t i = 0; mask->means && i < a->op_count; i++)
-        if (mask->means[i]) advice_show_op(a, f, i);
-}
-
 static int64_t kernel_time(const advice *a)
 {
     int64_t sum = 0;
@@ -159,7 +152,7 @@ void rule_hot_kernel(advice *a, const advice_rule *rule)
         advice_mask mask = mask_of(a, rule, k, NULL);
         const ts_text name = advice_label(a, k->first);
         advice_finding *const f = advice_find(a, rule);
-        show_mask(a, f, &mask);
+        advice_show_mask(a, f, &mask);
         ts_change *const change = advice_change(a, f, TS_CHANGE_SCALE, &mask);
         change->factor.num = percent;
         change->factor.den = 100;
@@ -291,7 +284,7 @@ static void find_shrunk(advice *a, const advice_rule *rule, kernel_test test,
         occupancy_at(a, first, &o);
         const ts_text name = advice_label(a, first);
         advice_finding *const f = advice_find(a, rule);
-        show_mask(a, f, &mask);
+        advice_show_mask(a, f, &mask);
         f->durations_ns = durations;
         f->at_most_ns = advice_path_of(a, &mask);
         const cli_text kernels = cli_count(mask.count),

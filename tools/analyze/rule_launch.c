@@ -4,13 +4,6 @@
 #include "tools/analyze/calc_patterns.h"
 #include "tools/analyze/rule.h"
 
-static void show_mask(const advice *a, advice_finding *f,
-                      const advice_mask *mask)
-{
-    for (uint32_t i = 0; mask->means && i < a->op_count; i++)
-        if (mask->means[i]) advice_show_op(a, f, i);
-}
-
 /* ---- launch-overhead ----------------------------------------------------- */
 
 // No launch of code that is loaded takes so long.
@@ -101,7 +94,7 @@ void rule_tiny_kernels(advice *a, const advice_rule *rule)
         advice_reaches(a, rule, "share", (int64_t)count, (int64_t)kernels)) {
         advice_finding *const f = advice_find(a, rule);
         for (int k = 0; k < 2; k++) {
-            show_mask(a, f, &masks[k]);
+            advice_show_mask(a, f, &masks[k]);
             advice_change(a, f, TS_CHANGE_FUSE, &masks[k]);
         }
         ADVICE_SAY(a, f, title, "most kernels are tiny");
@@ -168,7 +161,7 @@ static void find_fusible(advice *a, const advice_rule *rule,
     advice_mask masks[2] = { advice_mask_open(a), advice_mask_open(a) };
     mark_pattern(a, r, p, masks);
     advice_finding *const f = advice_find(a, rule);
-    show_mask(a, f, &masks[0]);
+    advice_show_mask(a, f, &masks[0]);
     advice_change(a, f, TS_CHANGE_FUSE, &masks[0]);
     advice_change(a, f, TS_CHANGE_FUSE, &masks[1]);
     ADVICE_SAY(a, f, title,

@@ -3,18 +3,6 @@
 */
 #include "tools/analyze/rule.h"
 
-static bool is_collective(const advice_op *op)
-{
-    return op->kind == TS_EVENT_COLLECTIVE && !op->skipped;
-}
-
-static void show_mask(const advice *a, advice_finding *f,
-                      const advice_mask *mask)
-{
-    for (uint32_t i = 0; mask->means && i < a->op_count; i++)
-        if (mask->means[i]) advice_show_op(a, f, i);
-}
-
 /* ---- exposed-communication ----------------------------------------------- */
 
 void rule_exposed_communication(advice *a, const advice_rule *rule)
@@ -25,12 +13,12 @@ void rule_exposed_communication(advice *a, const advice_rule *rule)
         return;
     advice_mask mask = advice_mask_open(a);
     for (uint32_t i = 0; i < a->op_count; i++)
-        if (is_collective(&a->ops[i])) advice_mask_add(a, &mask, i);
+        if (advice_communicates(&a->ops[i])) advice_mask_add(a, &mask, i);
     if (mask.count) {
         const uint64_t count = mask.count;
         const int64_t ns = mask.ns;
         advice_finding *const f = advice_find(a, rule);
-        show_mask(a, f, &mask);
+        advice_show_mask(a, f, &mask);
         advice_change(a, f, TS_CHANGE_OVERLAP, &mask);
         ADVICE_SAY(a, f, title, "communication is not hidden");
         ADVICE_SAY(
@@ -109,7 +97,8 @@ static int64_t *without_waiting(advice *a, uint64_t least, advice_mask *mask,
         const int64_t length = advice_length(&a->ops[i]);
         durations[i] = length > 0 ? length : 0;
         // Of unknown sizes nothing is alike.
-        if (!is_collective(&a->ops[i]) || !a->ops[i].size || has_met(a, i))
+        if (!advice_communicates(&a->ops[i]) || !a->ops[i].size ||
+            has_met(a, i))
             continue;
         const alike one = { a->ops[i].file,
                             advice_value(a, i, TS_COLUMN_NAME),
@@ -147,7 +136,7 @@ void rule_collective_skew(advice *a, const advice_rule *rule)
         advice_reaches(a, rule, "share", waited, a->process_ns)) {
         const uint64_t count = mask.count;
         advice_finding *const f = advice_find(a, rule);
-        show_mask(a, f, &mask);
+        advice_show_mask(a, f, &mask);
         f->durations_ns = durations;
         f->at_most_ns = advice_path_of(a, &mask);
         ADVICE_SAY(a, f, title, "collectives wait for other ranks");
@@ -191,12 +180,12 @@ void rule_device_imbalance(advice *a, const advice_rule *rule)
     advice_mask mask = advice_mask_open(a);
     for (uint32_t i = 0; i < a->op_count; i++)
         if (a->ops[i].device == busiest && advice_works(&a->ops[i]) &&
-            !is_collective(&a->ops[i]))
+            !advice_communicates(&a->ops[i]))
             advice_mask_add(a, &mask, i);
     const ts_timeline_figures *const t =
         ts_timeline_device(a->timeline, busiest);
     advice_finding *const f = advice_find(a, rule);
-    show_mask(a, f, &mask);
+    advice_show_mask(a, f, &mask);
     advice_show_time(f, t->file, t->start_ns, t->end_ns);
     ts_change *const change = advice_change(a, f, TS_CHANGE_SCALE, &mask);
     int64_t num = mean, den = most;
