@@ -63,14 +63,6 @@ static bool put_together(const record_job *job)
 
 /* ---- The summary -------------------------------------------------------- */
 
-static uint64_t events_of(const ts_info *info)
-{
-    uint64_t count = info->unknown_events;
-    for (int kind = 0; kind < TS_EVENT_LIMIT; kind++)
-        count += info->counts[kind];
-    return count;
-}
-
 // "nvtx: ...", of each backend that was not on or saw nothing.
 static void say_backends(const ts_reader *reader)
 {
@@ -95,7 +87,7 @@ static void say_trace(const record_job *job)
     const ts_info *const info = trace.info;
     const size_t processes = record_process_count(job);
     fprintf(stderr, "ts-record: %s: %s events in %s of %zu process%s, %s; ",
-            job->out, cli_count(events_of(info)).s,
+            job->out, cli_count(cli_event_count(info) + info->unknown_events).s,
             cli_time(info->last_ns - info->first_ns).s, processes,
             processes == 1 ? "" : "es", cli_bytes(info->file_bytes).s);
     if (info->lost)

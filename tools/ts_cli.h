@@ -156,6 +156,9 @@ void cli_json_null(cli_json *json, const char *key);
 void cli_json_text(cli_json *json, const char *key, const char *text,
                    size_t size);
 void cli_json_string(cli_json *json, const char *key, const char *text);
+// One of several traces that are replayed together; NULL: it has no rank.
+void cli_json_file(cli_json *json, const char *path, const int64_t *rank,
+                   const ts_replay_file *file);
 
 /* ==== 4. Terminal ======================================================== */
 
@@ -211,6 +214,14 @@ size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
                         const char *path, size_t from);
 void cli_trace_close(cli_trace *trace);
 
+// "ring_full 1,234, disk_full 5": how many records each cause has cost.
+typedef struct cli_causes {
+    char s[512];
+} cli_causes;
+cli_causes cli_loss_causes(const ts_reader *reader);
+// Events of the kinds that this version knows.
+uint64_t cli_event_count(const ts_info *info);
+
 // Whether two paths ("-": stdin) are of one file that exists.
 bool cli_same_file(const char *a, const char *b);
 // False, with the reason on stderr, if two of several traces of one process
@@ -256,6 +267,10 @@ typedef struct cli_out {
 bool cli_out_open(cli_out *out, const cli_tool *tool, const char *path);
 // Without `keep` nothing is left of it, and it is false.
 bool cli_out_close(cli_out *out, bool keep);
+
+// Order of gaps of devices, for qsort: the longest first.
+int cli_gap_order(const ts_gap *a, size_t a_device, const ts_gap *b,
+                  size_t b_device);
 
 // "thread", "stream", ...; "track" for a type of a later version.
 const char *cli_track_type(ts_track_type type);

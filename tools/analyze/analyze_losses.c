@@ -9,23 +9,13 @@ static void say_lost(const analyze_job *job, report *r, uint32_t file,
                      const char *before)
 {
     const ts_info *const info = analyze_info(job, file);
-    uint64_t by[TS_LOSS_STALL_FIRST] = { 0 };
-    ts_loss_row row;
     if (!info->lost) return;
-    for (size_t i = 0; ts_reader_loss(analyze_reader(job, file), i, &row); i++)
-        if (row.cause < TS_LOSS_STALL_FIRST) by[row.cause] += row.count;
-    char causes[512] = "";
-    size_t size = 0;
-    for (uint32_t c = 0; c < TS_LOSS_STALL_FIRST && size < 400; c++)
-        if (by[c])
-            size += (size_t)snprintf(causes + size, sizeof causes - size,
-                                     "%s%s %s", size ? ", " : "",
-                                     ts_loss_name(c), cli_count(by[c]).s);
     report_loss(r,
                 "%s%s record%s lost (%s): counts and totals are lower "
                 "bounds, idle time may have been work.",
                 before, cli_count(info->lost).s,
-                info->lost == 1 ? " was" : "s were", causes);
+                info->lost == 1 ? " was" : "s were",
+                cli_loss_causes(analyze_reader(job, file)).s);
 }
 
 // What the chunks at damaged places say of themselves.

@@ -27,12 +27,7 @@ int64_t idle_late(const ts_timeline_figures *f)
 static int longer_first(const void *left, const void *right)
 {
     const idle_gap *const a = left, *const b = right;
-    const int64_t of_a = a->gap.end_ns - a->gap.start_ns;
-    const int64_t of_b = b->gap.end_ns - b->gap.start_ns;
-    if (of_a != of_b) return of_a > of_b ? -1 : 1;
-    if (a->gap.start_ns != b->gap.start_ns)
-        return a->gap.start_ns < b->gap.start_ns ? -1 : 1;
-    return (a->device > b->device) - (a->device < b->device);
+    return cli_gap_order(&a->gap, a->device, &b->gap, b->device);
 }
 
 static void find_thread(const ts_replay *replay, idle_gap *g)

@@ -252,3 +252,18 @@ void cli_json_string(cli_json *json, const char *key, const char *text)
 {
     cli_json_text(json, key, text, strlen(text));
 }
+
+void cli_json_file(cli_json *json, const char *path, const int64_t *rank,
+                   const ts_replay_file *file)
+{
+    cli_json_open(json, NULL, '{');
+    cli_json_string(json, "file", path);
+    if (rank)
+        cli_json_int(json, "rank", *rank);
+    else
+        cli_json_null(json, "rank");
+    cli_json_int(json, "offset_ns", file->offset_ns);
+    cli_json_uint(json, "matched_collectives", file->matched);
+    cli_json_int(json, "residual_ns", file->residual_ns);
+    cli_json_close(json, '}');
+}

@@ -46,25 +46,30 @@ static void say_salvage(const cli_trace *trace, const cli_tool *tool,
                   "estimates");
 }
 
+cli_causes cli_loss_causes(const ts_reader *reader)
+{
+    uint64_t by[TS_LOSS_STALL_FIRST] = { 0 };
+    ts_loss_row row;
+    for (size_t i = 0; ts_reader_loss(reader, i, &row); i++)
+        if (row.cause < TS_LOSS_STALL_FIRST) by[row.cause] += row.count;
+    cli_causes causes = { "" };
+    size_t size = 0;
+    for (uint32_t c = 0; c < TS_LOSS_STALL_FIRST && size < 400; c++)
+        if (by[c])
+            size += (size_t)snprintf(causes.s + size, sizeof causes.s - size,
+                                     "%s%s %s", size ? ", " : "",
+                                     ts_loss_name(c), cli_count(by[c]).s);
+    return causes;
+}
+
 static void say_losses(const cli_trace *trace, const cli_tool *tool,
                        const char *path)
 {
     if (!trace->info->lost) return;
-    uint64_t by[TS_LOSS_STALL_FIRST] = { 0 };
-    ts_loss_row row;
-    for (size_t i = 0; ts_reader_loss(trace->reader, i, &row); i++)
-        if (row.cause < TS_LOSS_STALL_FIRST) by[row.cause] += row.count;
-    char causes[512] = "";
-    size_t size = 0;
-    for (uint32_t c = 0; c < TS_LOSS_STALL_FIRST && size < 400; c++)
-        if (by[c])
-            size += (size_t)snprintf(causes + size, sizeof causes - size,
-                                     "%s%s %s", size ? ", " : "",
-                                     ts_loss_name(c), cli_count(by[c]).s);
     cli_error(tool, path,
               "%s records were lost (%s); ts-info --losses tells "
               "where",
-              cli_count(trace->info->lost).s, causes);
+              cli_count(trace->info->lost).s, cli_loss_causes(trace->reader).s);
 }
 
 size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
@@ -153,11 +158,29 @@ bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
     return true;
 }
 
+uint64_t cli_event_count(const ts_info *info)
+{
+    uint64_t count = 0;
+    for (int kind = 0; kind < TS_EVENT_LIMIT; kind++)
+        count += info->counts[kind];
+    return count;
+}
+
 void cli_trace_close(cli_trace *trace)
 {
     ts_reader_close(trace->reader);
     free(trace->bytes);
     *trace = (cli_trace){ 0 };
+}
+
+int cli_gap_order(const ts_gap *a, size_t a_device, const ts_gap *b,
+                  size_t b_device)
+{
+    const int64_t of_a = a->end_ns - a->start_ns;
+    const int64_t of_b = b->end_ns - b->start_ns;
+    if (of_a != of_b) return of_a > of_b ? -1 : 1;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
+    return (a_device > b_device) - (a_device < b_device);
 }
 
 const char *cli_track_type(ts_track_type type)

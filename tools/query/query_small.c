@@ -269,16 +269,13 @@ static query_cell info_cell(query *q, uint32_t file, uint64_t row,
 {
     (void)row;
     const ts_info *const info = q->files[file].trace.info;
-    uint64_t events = 0;
-    for (uint32_t kind = 0; kind < TS_EVENT_LIMIT; kind++)
-        events += info->counts[kind];
     const int64_t values[] = {
         0,
         info->process,
         (int64_t)info->start_realtime_ns,
         info->first_ns,
         info->last_ns,
-        (int64_t)events,
+        (int64_t)cli_event_count(info),
         (int64_t)info->lost,
         (int64_t)ts_reader_damage_count(reader_of(q, file)),
         info->finished,

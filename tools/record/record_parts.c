@@ -13,9 +13,8 @@ static bool look_at(const record_job *job, record_part *part, const char *name)
         return false;
     part->start_ns = trace.info->start_realtime_ns;
     part->live = trace.info->live;
-    part->events = trace.info->lost + trace.info->unknown_events;
-    for (int kind = 0; kind < TS_EVENT_LIMIT; kind++)
-        part->events += trace.info->counts[kind];
+    part->events = trace.info->lost + trace.info->unknown_events +
+                   cli_event_count(trace.info);
     // "123.sbt", and "123-1.sbt" after an exec.
     part->process = strtol(name, NULL, 10);
     part->main = part->process == (long)job->pid;

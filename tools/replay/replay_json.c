@@ -24,16 +24,8 @@ static void put_files(cli_json *json, const replay_job *job)
     ts_replay_file file;
     cli_json_open(json, "files", '[');
     for (uint32_t i = 0; ts_replay_file_at(job->replay, i, &file); i++) {
-        cli_json_open(json, NULL, '{');
-        cli_json_string(json, "file", job->files[i].path);
-        if (job->ranked)
-            cli_json_int(json, "rank", job->files[i].rank);
-        else
-            cli_json_null(json, "rank");
-        cli_json_int(json, "offset_ns", file.offset_ns);
-        cli_json_uint(json, "matched_collectives", file.matched);
-        cli_json_int(json, "residual_ns", file.residual_ns);
-        cli_json_close(json, '}');
+        const replay_file *const f = &job->files[i];
+        cli_json_file(json, f->path, job->ranked ? &f->rank : NULL, &file);
     }
     cli_json_close(json, ']');
 }

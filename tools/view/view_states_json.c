@@ -154,16 +154,7 @@ static void put_files(const view_states *s, cli_json *json)
     cli_json_open(json, "files", '[');
     for (uint32_t i = 0; ts_replay_file_at(s->replay, i, &file); i++) {
         const view *const v = view_states_file(s, i);
-        cli_json_open(json, NULL, '{');
-        cli_json_string(json, "file", v->path);
-        if (s->v->ranked)
-            cli_json_int(json, "rank", v->rank);
-        else
-            cli_json_null(json, "rank");
-        cli_json_int(json, "offset_ns", file.offset_ns);
-        cli_json_uint(json, "matched_collectives", file.matched);
-        cli_json_int(json, "residual_ns", file.residual_ns);
-        cli_json_close(json, '}');
+        cli_json_file(json, v->path, s->v->ranked ? &v->rank : NULL, &file);
     }
     cli_json_close(json, ']');
 }

@@ -286,14 +286,6 @@ void view_axis_print(view_drawing *d)
 
 /* ---- Header and legend -------------------------------------------------- */
 
-static uint64_t event_count(const ts_info *info)
-{
-    uint64_t count = 0;
-    for (int kind = 0; kind < TS_EVENT_LIMIT; kind++)
-        count += info->counts[kind];
-    return count;
-}
-
 void view_header_print(view_drawing *d)
 {
     const view *const v = d->v;
@@ -312,9 +304,9 @@ void view_header_print(view_drawing *d)
     // Of several files the range shown is the only one in common.
     const int64_t all_ns =
         v->more_count ? v->to_ns - v->from_ns : info->last_ns - info->first_ns;
-    uint64_t events = event_count(info);
+    uint64_t events = cli_event_count(info);
     for (size_t i = 0; i < v->more_count; i++)
-        events += event_count(v->more[i].trace.info);
+        events += cli_event_count(v->more[i].trace.info);
     if (v->zoomed)
         snprintf(text, sizeof text, "  %s from %s, of %s",
                  cli_time(v->to_ns - v->from_ns).s, cli_time(v->from_ns).s,
