@@ -350,4 +350,5 @@ void advice_close(advice *a)
     free(a->calls);
     free(a->waits);
     free(a->call_op);
+    advice_close_memory(a);
 }

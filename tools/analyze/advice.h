@@ -100,7 +100,8 @@ typedef struct advice {
     bool has_calls;     // they were looked for
     advice_wait *waits; // in order of their calls
     size_t wait_count;
-    uint32_t *call_op; // first operation of each call, or TS_NODE_NONE
+    struct memory *memory; // its blocks; NULL: they were not looked at
+    uint32_t *call_op;     // first operation of each call, or TS_NODE_NONE
     bool has_waits;
     advice_finding *findings;
     size_t finding_count;
@@ -119,6 +120,8 @@ void advice_close(advice *a);
 void advice_load_calls(advice *a);
 // Calls that waited for a device, loaded once (advice_waits.c).
 void advice_load_waits(advice *a);
+// Frees the blocks of memory, which only rules look at.
+void advice_close_memory(advice *a);
 advice_class advice_class_of(ts_text name);
 const char *advice_class_name(advice_class class_of);
 

@@ -288,6 +288,7 @@ void advice_run(advice *a)
     const int64_t least =
         a->makespan_ns / 10000 * analyze_set(a->job, "advice.min-gain");
     int64_t left = budget(a);
+    advice_close_memory(a);
     if (a->finding_count > 1)
         qsort(a->findings, a->finding_count, sizeof *a->findings, by_promise);
     for (size_t i = 0; i < a->finding_count && !a->failed; i++) {

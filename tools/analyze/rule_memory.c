@@ -7,21 +7,32 @@
 
 /* ---- Memory -------------------------------------------------------------- */
 
-static bool load_memory(advice *a, memory *m)
+// What three rules look at, computed once. NULL without memory.
+static const memory *load_memory(advice *a)
 {
+    if (a->memory) return a->memory;
     const uint32_t count = a->job->file_count;
     memory_file *const files = calloc(count, sizeof *files);
-    memset(m, 0, sizeof *m);
+    a->memory = calloc(1, sizeof *a->memory);
     for (uint32_t i = 0; files && i < count; i++) {
         ts_replay_file place = { 0 };
         ts_replay_file_at(a->replay, i, &place);
         files[i].reader = analyze_reader(a->job, i);
         files[i].offset_ns = place.offset_ns;
     }
-    const bool ok = files && memory_compute(m, files, count, 0);
+    if (!files || !a->memory || !memory_compute(a->memory, files, count, 0)) {
+        advice_close_memory(a);
+        a->failed = true;
+    }
     free(files);
-    if (!ok) a->failed = true;
-    return ok;
+    return a->memory;
+}
+
+void advice_close_memory(advice *a)
+{
+    if (a->memory) memory_close(a->memory);
+    free(a->memory);
+    a->memory = NULL;
 }
 
 static ts_text pool_name(const advice *a, const memory_pool *p)
@@ -43,64 +54,58 @@ static uint64_t memory_of(const advice *a, const memory_pool *p)
 
 void rule_memory_full(advice *a, const advice_rule *rule)
 {
-    memory m;
-    if (load_memory(a, &m))
-        for (size_t i = 0; i < m.pool_count; i++) {
-            const memory_pool *const p = &m.pools[i];
-            const uint64_t all = p->device ? memory_of(a, p) : 0;
-            if (!all || !advice_reaches(a, rule, "share", (int64_t)p->peak_size,
-                                        (int64_t)all))
-                continue;
-            advice_finding *const f = advice_find(a, rule);
-            advice_show_time(f, p->file, p->peak_ns, p->peak_ns);
-            f->severity = REPORT_WARNING;
-            ADVICE_SAY(a, f, title, "device memory is nearly full");
-            ADVICE_SAY(
-                a, f, what, "%.*s holds %s at its peak, %s of the device's %s.",
-                (int)pool_name(a, p).size, pool_name(a, p).text,
-                cli_bytes(p->peak_size).s,
-                report_words(report_share((int64_t)p->peak_size, (int64_t)all))
-                    .s,
-                cli_bytes(all).s);
-            ADVICE_SAY(a, f, todo,
-                       "Free what the question \"memory\" shows at the peak, "
-                       "recompute activations, use smaller batches or types, "
-                       "or shard: a little more, and allocation fails.");
-            ADVICE_SAY(a, f, how, "no time gain computed: this is about space");
-        }
-    memory_close(&m);
+    const memory *const m = load_memory(a);
+    for (size_t i = 0; m && i < m->pool_count; i++) {
+        const memory_pool *const p = &m->pools[i];
+        const uint64_t all = p->device ? memory_of(a, p) : 0;
+        if (!all || !advice_reaches(a, rule, "share", (int64_t)p->peak_size,
+                                    (int64_t)all))
+            continue;
+        advice_finding *const f = advice_find(a, rule);
+        advice_show_time(f, p->file, p->peak_ns, p->peak_ns);
+        f->severity = REPORT_WARNING;
+        ADVICE_SAY(a, f, title, "device memory is nearly full");
+        ADVICE_SAY(
+            a, f, what, "%.*s holds %s at its peak, %s of the device's %s.",
+            (int)pool_name(a, p).size, pool_name(a, p).text,
+            cli_bytes(p->peak_size).s,
+            report_words(report_share((int64_t)p->peak_size, (int64_t)all)).s,
+            cli_bytes(all).s);
+        ADVICE_SAY(a, f, todo,
+                   "Free what the question \"memory\" shows at the peak, "
+                   "recompute activations, use smaller batches or types, "
+                   "or shard: a little more, and allocation fails.");
+        ADVICE_SAY(a, f, how, "no time gain computed: this is about space");
+    }
 }
 
 void rule_memory_fragmented(advice *a, const advice_rule *rule)
 {
-    memory m;
-    if (load_memory(a, &m) && memory_holes(&m))
-        for (size_t i = 0; i < m.pool_count; i++) {
-            const memory_pool *const p = &m.pools[i];
-            const int64_t known = (int64_t)(p->peak_size + p->known_free);
-            if (!p->known_free ||
-                (int64_t)p->known_free < advice_limit(a, rule, "size") ||
-                !advice_reaches(a, rule, "share", (int64_t)p->known_free,
-                                known))
-                continue;
-            advice_finding *const f = advice_find(a, rule);
-            advice_show_time(f, p->file, p->peak_ns, p->peak_ns);
-            f->severity = REPORT_INFO;
-            f->confidence = REPORT_LOW; // free memory may be elsewhere by now
-            ADVICE_SAY(a, f, title, "memory is in pieces at its peak");
-            ADVICE_SAY(a, f, what,
-                       "At the peak of %.*s (%s) another %s lies in %s holes "
-                       "between and around blocks; the largest is %s.",
-                       (int)pool_name(a, p).size, pool_name(a, p).text,
-                       cli_bytes(p->peak_size).s, cli_bytes(p->known_free).s,
-                       cli_count(p->holes).s, cli_bytes(p->largest_hole).s);
-            ADVICE_SAY(a, f, todo,
-                       "Allocate what lives long first, round sizes, or let "
-                       "the allocator map memory piece by piece "
-                       "(expandable_segments:True in PyTorch).");
-            ADVICE_SAY(a, f, how, "no time gain computed: this is about space");
-        }
-    memory_close(&m);
+    const memory *const m = load_memory(a);
+    for (size_t i = 0; m && i < m->pool_count; i++) {
+        const memory_pool *const p = &m->pools[i];
+        const int64_t known = (int64_t)(p->peak_size + p->known_free);
+        if (!p->known_free ||
+            (int64_t)p->known_free < advice_limit(a, rule, "size") ||
+            !advice_reaches(a, rule, "share", (int64_t)p->known_free, known))
+            continue;
+        advice_finding *const f = advice_find(a, rule);
+        advice_show_time(f, p->file, p->peak_ns, p->peak_ns);
+        f->severity = REPORT_INFO;
+        f->confidence = REPORT_LOW; // free memory may be elsewhere by now
+        ADVICE_SAY(a, f, title, "memory is in pieces at its peak");
+        ADVICE_SAY(a, f, what,
+                   "At the peak of %.*s (%s) another %s lies in %s holes "
+                   "between and around blocks; the largest is %s.",
+                   (int)pool_name(a, p).size, pool_name(a, p).text,
+                   cli_bytes(p->peak_size).s, cli_bytes(p->known_free).s,
+                   cli_count(p->holes).s, cli_bytes(p->largest_hole).s);
+        ADVICE_SAY(a, f, todo,
+                   "Allocate what lives long first, round sizes, or let "
+                   "the allocator map memory piece by piece "
+                   "(expandable_segments:True in PyTorch).");
+        ADVICE_SAY(a, f, how, "no time gain computed: this is about space");
+    }
 }
 
 /* ---- Steps --------------------------------------------------------------- */
@@ -187,14 +192,12 @@ static void check_growth(advice *a, const advice_rule *rule, const memory *m,
 void rule_memory_growth(advice *a, const advice_rule *rule)
 {
     steps_result steps = load_steps(a);
-    memory m;
-    if ((int64_t)steps.count >= advice_limit(a, rule, "steps") &&
-        steps.count > 1) {
-        if (load_memory(a, &m))
-            for (uint32_t i = 0; i < m.pool_count; i++)
-                check_growth(a, rule, &m, i, &steps);
-        memory_close(&m);
-    }
+    const bool enough =
+        (int64_t)steps.count >= advice_limit(a, rule, "steps") &&
+        steps.count > 1;
+    const memory *const m = enough ? load_memory(a) : NULL;
+    for (uint32_t i = 0; m && i < m->pool_count; i++)
+        check_growth(a, rule, m, i, &steps);
     steps_close(&steps);
 }
 
