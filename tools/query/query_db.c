@@ -240,12 +240,32 @@ static int authorize(void *user, int action, const char *first,
 }
 
 // SQLite asks the authorizer here too, as if somebody made a table.
-int query_declare(query *q, const char *text)
+static int declare(query *q, const char *text)
 {
     const bool trusted = q->trusted;
     q->trusted = true;
     const int code = sqlite3_declare_vtab(q->db, text);
     q->trusted = trusted;
+    return code;
+}
+
+int query_connect(const query_source *source, size_t size,
+                  bool (*prepare)(sqlite3_vtab *table),
+                  int (*close)(sqlite3_vtab *table), sqlite3_vtab **made)
+{
+    query_vtab_base *const t = calloc(1, size);
+    if (!t) return SQLITE_NOMEM;
+    t->q = source->q;
+    t->table = source->table;
+    char *const text = query_declaration(t->q, t->table);
+    int code =
+        text && (!prepare || prepare(&t->base)) ? SQLITE_OK : SQLITE_NOMEM;
+    if (code == SQLITE_OK) code = declare(t->q, text);
+    sqlite3_free(text);
+    if (code != SQLITE_OK)
+        close(&t->base);
+    else
+        *made = &t->base;
     return code;
 }
 

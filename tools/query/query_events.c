@@ -34,9 +34,10 @@ typedef struct cursor {
 
 /* ---- Tables ------------------------------------------------------------- */
 
-static bool list_chunks(query_vtab *vtab)
+static bool list_chunks(sqlite3_vtab *base)
 {
-    const query *const q = vtab->q;
+    query_vtab *const vtab = (query_vtab *)base;
+    const query *const q = vtab->of.q;
     size_t most = 0;
     for (uint32_t f = 0; f < q->file_count; f++)
         most += ts_reader_chunk_count(q->files[f].trace.reader);
@@ -48,7 +49,7 @@ static bool list_chunks(query_vtab *vtab)
         for (size_t i = 0; ts_reader_chunk(reader, i, &info); i++) {
             const ts_chunk_header *const h = &info.header;
             if (h->kind != TS_CHUNK_EVENTS || h->event >= TS_EVENT_LIMIT ||
-                !(vtab->table->kinds >> h->event & 1))
+                !(vtab->of.table->kinds >> h->event & 1))
                 continue;
             vtab->chunks[vtab->chunk_count++] = (query_chunk){
                 .file = f,
@@ -78,7 +79,7 @@ static int event_disconnect(sqlite3_vtab *base)
 {
     query_vtab *const vtab = (query_vtab *)base;
     for (uint32_t raw = 0; raw < RAW_LIMIT; raw++)
-        release(vtab->q, vtab->indexes[raw]);
+        release(vtab->of.q, vtab->indexes[raw]);
     free(vtab->chunks);
     free(vtab->plans);
     free(vtab);
@@ -89,24 +90,12 @@ static int event_connect(sqlite3 *db, void *aux, int count,
                          const char *const *values, sqlite3_vtab **made,
                          char **error)
 {
+    (void)db;
     (void)count;
     (void)values;
     (void)error;
-    const query_source *const source = aux;
-    (void)db;
-    query_vtab *const vtab = calloc(1, sizeof *vtab);
-    if (!vtab) return SQLITE_NOMEM;
-    vtab->q = source->q;
-    vtab->table = source->table;
-    char *const text = query_declaration(vtab->q, vtab->table);
-    int code = text && list_chunks(vtab) ? SQLITE_OK : SQLITE_NOMEM;
-    if (code == SQLITE_OK) code = query_declare(vtab->q, text);
-    sqlite3_free(text);
-    if (code != SQLITE_OK)
-        event_disconnect(&vtab->base);
-    else
-        *made = &vtab->base;
-    return code;
+    return query_connect(aux, sizeof(query_vtab), list_chunks, event_disconnect,
+                         made);
 }
 
 /* ---- Cursors ------------------------------------------------------------ */
@@ -116,7 +105,7 @@ static int event_open(sqlite3_vtab *base, sqlite3_vtab_cursor **made)
     const query_vtab *const vtab = (const query_vtab *)base;
     cursor *const c = calloc(1, sizeof *c);
     if (!c) return SQLITE_NOMEM;
-    c->memos = calloc(vtab->table->column_count, sizeof *c->memos);
+    c->memos = calloc(vtab->of.table->column_count, sizeof *c->memos);
     c->chunks = malloc((vtab->chunk_count + 1) * sizeof(query_chunk *));
     if (!c->memos || !c->chunks) {
         free(c->memos);
@@ -134,7 +123,7 @@ static void forget(cursor *c)
     for (size_t i = 0; i < c->test_count; i++)
         query_test_close(&c->tests[i]);
     c->test_count = 0;
-    release(vtab->q, c->index);
+    release(vtab->of.q, c->index);
     c->index = NULL;
     c->at = c->last = 0;
     c->chunk_count = c->next = 0;
@@ -145,7 +134,7 @@ static int event_close(sqlite3_vtab_cursor *base)
     cursor *const c = (cursor *)base;
     query_vtab *const vtab = (query_vtab *)base->pVtab;
     forget(c);
-    query_rows_close(vtab->q, &c->rows);
+    query_rows_close(vtab->of.q, &c->rows);
     free(c->memos);
     free(c->chunks);
     free(c);
@@ -181,7 +170,7 @@ static size_t overlapping(const cursor *c)
 
 static int load_ordered(cursor *c)
 {
-    query *const q = ((query_vtab *)c->base.pVtab)->q;
+    query *const q = ((query_vtab *)c->base.pVtab)->of.q;
     const size_t first = c->next;
     c->next = ordered_by_start(&c->plan) ? overlapping(c) : c->chunk_count;
     int code =
@@ -196,7 +185,7 @@ static int load_ordered(cursor *c)
 
 static int load_next(cursor *c)
 {
-    query *const q = ((query_vtab *)c->base.pVtab)->q;
+    query *const q = ((query_vtab *)c->base.pVtab)->of.q;
     if (query_interrupted) return SQLITE_INTERRUPT;
     if (c->plan.order_count) return load_ordered(c);
     cli_progress_show(&q->progress, c->next, c->chunk_count);
@@ -222,7 +211,7 @@ static int load_some(cursor *c)
 // Rows of an index must still pass the other tests.
 static void skip_failing(cursor *c)
 {
-    const query *const q = ((query_vtab *)c->base.pVtab)->q;
+    const query *const q = ((query_vtab *)c->base.pVtab)->of.q;
     for (; c->at < c->last; c->at++) {
         c->row = c->at_rows->order ? c->at_rows->order[c->at] : c->at;
         const uint32_t file = (uint32_t)query_raw(c->at_rows, RAW_FILE, c->row);
@@ -270,18 +259,18 @@ static int make_index(query_vtab *vtab, uint32_t raw, uint64_t uses)
     if (code == SQLITE_OK) {
         *index = (query_index){ .raw = raw, .users = 1 };
         index->uses = uses | RAW_BIT(raw) | (old ? old->uses : 0);
-        code = query_rows_gather(vtab->q, &index->rows, all, vtab->chunk_count,
-                                 index->uses, NULL, 0);
+        code = query_rows_gather(vtab->of.q, &index->rows, all,
+                                 vtab->chunk_count, index->uses, NULL, 0);
     }
     if (code == SQLITE_OK)
         code = query_rows_index(&index->rows, raw, &index->keys);
     free(all);
     if (code != SQLITE_OK) {
-        release(vtab->q, index);
+        release(vtab->of.q, index);
         return code;
     }
-    vtab->q->counts.indexes++;
-    release(vtab->q, old);
+    vtab->of.q->counts.indexes++;
+    release(vtab->of.q, old);
     vtab->indexes[raw] = index;
     return SQLITE_OK;
 }
@@ -336,7 +325,7 @@ static void choose_chunks(cursor *c)
         const query_chunk *const chunk = &vtab->chunks[i];
         bool wanted = chunk->count > 0;
         for (size_t t = 0; wanted && t < c->test_count; t++)
-            wanted = query_test_chunk(vtab->q, &c->tests[t], chunk);
+            wanted = query_test_chunk(vtab->of.q, &c->tests[t], chunk);
         if (wanted) c->chunks[c->chunk_count++] = chunk;
     }
     if (ordered_by_start(&c->plan) && c->chunk_count)
@@ -348,7 +337,7 @@ static int open_tests(cursor *c, sqlite3_value **values)
     const query_vtab *const vtab = (const query_vtab *)c->base.pVtab;
     for (uint32_t i = 0; i < c->plan.test_count; i++) {
         const query_column *const column =
-            &vtab->table->columns[c->plan.tests[i].column];
+            &vtab->of.table->columns[c->plan.tests[i].column];
         const uint8_t op = (uint8_t)c->plan.tests[i].op;
         const char *const text =
             op == SQLITE_INDEX_CONSTRAINT_REGEXP
@@ -424,7 +413,7 @@ static int event_column(sqlite3_vtab_cursor *base, sqlite3_context *context,
 {
     cursor *const c = (cursor *)base;
     const query_vtab *const vtab = (const query_vtab *)base->pVtab;
-    const query_column *const column = &vtab->table->columns[i];
+    const query_column *const column = &vtab->of.table->columns[i];
     const query_rows *const rows = c->at_rows;
     const uint64_t raw = query_raw(rows, column->raw, c->row);
     if (column->show <= SHOW_LAST_NUMBER) {
@@ -437,7 +426,7 @@ static int event_column(sqlite3_vtab_cursor *base, sqlite3_context *context,
         const uint32_t file = (uint32_t)query_raw(rows, RAW_FILE, c->row);
         memo *const m = &c->memos[i];
         if (!m->valid || m->raw != raw || m->file != file) {
-            m->cell = query_show_cell(vtab->q, file, column->show, raw);
+            m->cell = query_show_cell(vtab->of.q, file, column->show, raw);
             m->valid = true;
             m->raw = raw;
             m->file = file;

@@ -30,9 +30,7 @@ typedef struct query_index {
 } query_index;
 
 typedef struct query_vtab {
-    sqlite3_vtab base;
-    query *q;
-    const query_table *table;
+    query_vtab_base of;
     query_chunk *chunks;
     size_t chunk_count;
     uint64_t rows;

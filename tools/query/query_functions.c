@@ -124,15 +124,19 @@ typedef struct intervals {
     bool sorted; // so far
 } intervals;
 
-static bool keep(void **items, size_t count, size_t *room, size_t size)
+// `items` with room for one more than `count`. NULL, which the query is told,
+// without memory: `items` stay.
+static void *grow(sqlite3_context *context, void *items, size_t count,
+                  size_t *room, size_t size)
 {
-    if (count < *room) return true;
+    if (count < *room) return items;
     const size_t more = *room ? *room * 2 : 64;
-    void *const grown = realloc(*items, more * size);
-    if (!grown) return false;
-    *items = grown;
-    *room = more;
-    return true;
+    void *const grown = realloc(items, more * size);
+    if (grown)
+        *room = more;
+    else
+        sqlite3_result_error_nomem(context);
+    return grown;
 }
 
 // Neighbours that touch become one at once: what comes in order stays small.
@@ -154,13 +158,11 @@ static void union_step(sqlite3_context *context, int count, sqlite3_value **v)
     }
     if (!last) all->sorted = true;
     if (last && one.start < last->start) all->sorted = false;
-    void *items = all->items;
-    const bool kept = keep(&items, all->count, &all->room, sizeof one);
+    void *const items =
+        grow(context, all->items, all->count, &all->room, sizeof one);
+    if (!items) return;
     all->items = items;
-    if (kept)
-        all->items[all->count++] = one;
-    else
-        sqlite3_result_error_nomem(context);
+    all->items[all->count++] = one;
 }
 
 static int by_start(const void *a, const void *b)
@@ -218,13 +220,11 @@ static void add_number(sqlite3_context *context, sqlite3_value *value,
                        sqlite3_value_numeric_type(value) != SQLITE_INTEGER };
     one.integer = sqlite3_value_int64(value);
     one.value = sqlite3_value_double(value);
-    void *items = all->items;
-    const bool kept = keep(&items, all->count, &all->room, sizeof one);
+    void *const items =
+        grow(context, all->items, all->count, &all->room, sizeof one);
+    if (!items) return;
     all->items = items;
-    if (kept)
-        all->items[all->count++] = one;
-    else
-        sqlite3_result_error_nomem(context);
+    all->items[all->count++] = one;
 }
 
 static void percentile_step(sqlite3_context *context, int count,

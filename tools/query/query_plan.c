@@ -89,10 +89,10 @@ static void take_tests(const query_vtab *vtab, sqlite3_index_info *info,
         const struct sqlite3_index_constraint *const one =
             &info->aConstraint[i];
         if (!one->usable || one->iColumn < 0 ||
-            (uint32_t)one->iColumn >= vtab->table->column_count ||
+            (uint32_t)one->iColumn >= vtab->of.table->column_count ||
             plan->test_count == QUERY_TESTS_MOST)
             continue;
-        const query_column *const c = &vtab->table->columns[one->iColumn];
+        const query_column *const c = &vtab->of.table->columns[one->iColumn];
         if (!can_test(info, i, c)) continue;
         const uint32_t here = key_worth(c, one->op);
         if (here > worth) {
@@ -125,7 +125,7 @@ static bool can_order(const query_vtab *vtab, const sqlite3_index_info *info,
         return false;
     for (int i = 0; i < info->nOrderBy; i++) {
         const int column = info->aOrderBy[i].iColumn;
-        if (column < 0 || vtab->table->columns[column].show >= SHOW_VALUE)
+        if (column < 0 || vtab->of.table->columns[column].show >= SHOW_VALUE)
             return false;
     }
     const double row =
@@ -140,7 +140,7 @@ static void take_order(const query_vtab *vtab, sqlite3_index_info *info,
     if (!can_order(vtab, info, plan)) return;
     for (int i = 0; i < info->nOrderBy; i++) {
         const query_column *const c =
-            &vtab->table->columns[info->aOrderBy[i].iColumn];
+            &vtab->of.table->columns[info->aOrderBy[i].iColumn];
         plan->uses |= query_column_uses(c);
         plan->orders[plan->order_count++] = (query_order){
             .raw = c->raw, .show = c->show, .desc = info->aOrderBy[i].desc
@@ -174,11 +174,11 @@ int query_plan_best(sqlite3_vtab *base, sqlite3_index_info *info)
     query_plan plan;
     memset(&plan, 0, sizeof plan); // compared as bytes
     plan.rows = (double)vtab->rows;
-    for (uint32_t i = 0; i < vtab->table->column_count; i++)
+    for (uint32_t i = 0; i < vtab->of.table->column_count; i++)
         if (info->colUsed >> (i < 63 ? i : 63) & 1)
-            plan.uses |= query_column_uses(&vtab->table->columns[i]);
-    if (vtab->q->file_count > 1) plan.uses |= RAW_BIT(RAW_FILE);
-    sqlite3_str *const text = sqlite3_str_new(vtab->q->db);
+            plan.uses |= query_column_uses(&vtab->of.table->columns[i]);
+    if (vtab->of.q->file_count > 1) plan.uses |= RAW_BIT(RAW_FILE);
+    sqlite3_str *const text = sqlite3_str_new(vtab->of.q->db);
     take_tests(vtab, info, &plan, text);
     take_order(vtab, info, &plan, text);
     if (plan.rows < 1) plan.rows = 1;

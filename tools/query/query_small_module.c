@@ -14,9 +14,7 @@ typedef struct entry {
 } entry;
 
 typedef struct vtab {
-    sqlite3_vtab base;
-    query *q;
-    const query_table *table;
+    query_vtab_base of;
     bool looked;
     entry *entries[4]; // of the first columns, where they are keys
     uint64_t count;    // rows when they were indexed
@@ -44,23 +42,11 @@ static int small_connect(sqlite3 *db, void *aux, int count,
                          const char *const *values, sqlite3_vtab **made,
                          char **error)
 {
+    (void)db;
     (void)count;
     (void)values;
     (void)error;
-    const query_source *const source = aux;
-    (void)db;
-    vtab *const v = calloc(1, sizeof *v);
-    if (!v) return SQLITE_NOMEM;
-    v->q = source->q;
-    v->table = source->table;
-    char *const text = query_declaration(v->q, v->table);
-    const int code = text ? query_declare(v->q, text) : SQLITE_NOMEM;
-    sqlite3_free(text);
-    if (code != SQLITE_OK)
-        small_disconnect(&v->base);
-    else
-        *made = &v->base;
-    return code;
+    return query_connect(aux, sizeof(vtab), NULL, small_disconnect, made);
 }
 
 // idxNum: the key's column + 1, or 0 to go through all.
@@ -74,13 +60,13 @@ static int small_best(sqlite3_vtab *base, sqlite3_index_info *info)
             &info->aConstraint[i];
         if (!one->usable || one->op != SQLITE_INDEX_CONSTRAINT_EQ ||
             one->iColumn < 0 || one->iColumn >= KEYS_MOST ||
-            (uint32_t)one->iColumn >= v->table->column_count ||
-            !v->table->columns[one->iColumn].key)
+            (uint32_t)one->iColumn >= v->of.table->column_count ||
+            !v->of.table->columns[one->iColumn].key)
             continue;
         info->aConstraintUsage[i].argvIndex = 1;
         info->idxNum = one->iColumn + 1;
         info->idxStr =
-            sqlite3_mprintf("%s=?", v->table->columns[one->iColumn].name);
+            sqlite3_mprintf("%s=?", v->of.table->columns[one->iColumn].name);
         info->needToFreeIdxStr = 1;
         info->estimatedRows = 2;
         info->estimatedCost = 30;
@@ -96,7 +82,7 @@ static int small_open(sqlite3_vtab *base, sqlite3_vtab_cursor **made)
     const vtab *const v = (const vtab *)base;
     cursor *const c = calloc(1, sizeof *c);
     if (!c) return SQLITE_NOMEM;
-    c->before = calloc((size_t)v->q->file_count + 1, sizeof *c->before);
+    c->before = calloc((size_t)v->of.q->file_count + 1, sizeof *c->before);
     if (!c->before) {
         free(c);
         return SQLITE_NOMEM;
@@ -115,18 +101,18 @@ static int small_close(sqlite3_vtab_cursor *base)
 
 static uint32_t file_count(const vtab *v)
 {
-    return v->table->joint ? 1 : v->q->file_count;
+    return v->of.table->joint ? 1 : v->of.q->file_count;
 }
 
 static int count_rows(cursor *c)
 {
     vtab *const v = (vtab *)c->base.pVtab;
-    v->q->failure = NULL;
+    v->of.q->failure = NULL;
     for (uint32_t f = 0; f < file_count(v); f++) {
-        const int64_t count = v->table->count(v->q, f);
+        const int64_t count = v->of.table->count(v->of.q, f);
         if (count < 0) {
-            sqlite3_free(v->base.zErrMsg);
-            v->base.zErrMsg = sqlite3_mprintf("%s", v->q->failure);
+            sqlite3_free(v->of.base.zErrMsg);
+            v->of.base.zErrMsg = sqlite3_mprintf("%s", v->of.q->failure);
             return SQLITE_ERROR;
         }
         c->before[f + 1] = c->before[f] + (uint64_t)count;
@@ -151,10 +137,10 @@ static void find_file(cursor *c)
 static query_cell cell_at(const cursor *c, uint32_t column)
 {
     const vtab *const v = (const vtab *)c->base.pVtab;
-    if (column == v->table->column_count)
-        return query_string(v->q->files[c->file].path);
-    return v->table->cell(v->q, c->file, row_at(c) - c->before[c->file],
-                          column);
+    if (column == v->of.table->column_count)
+        return query_string(v->of.q->files[c->file].path);
+    return v->of.table->cell(v->of.q, c->file, row_at(c) - c->before[c->file],
+                             column);
 }
 
 static int by_key(const void *a, const void *b)
@@ -180,7 +166,7 @@ static int make_index(cursor *c, uint32_t column, uint64_t count)
     free(v->entries[column]);
     v->entries[column] = entries;
     v->count = count;
-    v->q->counts.indexes++;
+    v->of.q->counts.indexes++;
     return SQLITE_OK;
 }
 

@@ -240,7 +240,17 @@ typedef struct query_source {
 } query_source;
 // "CREATE TABLE ..." of a virtual table; free with sqlite3_free.
 char *query_declaration(const query *q, const query_table *table);
-int query_declare(query *q, const char *text); // within xConnect
+// What a table of any module begins with.
+typedef struct query_vtab_base {
+    sqlite3_vtab base;
+    query *q;
+    const query_table *table;
+} query_vtab_base;
+// Most of xConnect: makes a table of `size` bytes, which may prepare itself
+// (prepare: NULL if it need not) and is closed by `close` if that fails.
+int query_connect(const query_source *source, size_t size,
+                  bool (*prepare)(sqlite3_vtab *table),
+                  int (*close)(sqlite3_vtab *table), sqlite3_vtab **made);
 
 // A name as people read it, without parameters if `brief`. Lifetime: the
 // query's.
