@@ -352,9 +352,7 @@ static bool check_last(view *v)
     v->ranked = has_rank(last) && v->ranked;
     for (size_t i = 0; i < v->more_count; i++) {
         const view *const other = i ? &v->more[i - 1] : v;
-        if (!cli_traces_apart(&tool, &other->trace, other->path, &last->trace,
-                              last->path))
-            return false;
+        if (!cli_trace_apart(&tool, &other->trace, &last->trace)) return false;
         v->ranked = v->ranked && other->rank != last->rank;
     }
     return true;

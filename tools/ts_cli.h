@@ -191,6 +191,7 @@ typedef struct cli_trace {
     ts_reader *reader;
     const ts_info *info; // stays valid over a refresh
     void *bytes;         // of stdin
+    const char *path;    // as it was opened; not copied
 } cli_trace;
 
 // How much cli_trace_open says on stderr.
@@ -225,10 +226,12 @@ uint64_t cli_event_count(const ts_info *info);
 // Whether two paths ("-": stdin) are of one file that exists.
 bool cli_same_file(const char *a, const char *b);
 // False, with the reason on stderr, if two of several traces of one process
-// each are of one file or session: what it did would count twice.
-bool cli_traces_apart(const cli_tool *tool, const cli_trace *a,
-                      const char *a_path, const cli_trace *b,
-                      const char *b_path);
+// each are of one file or session: what it did would count twice. The traces
+// are members of an array's elements, `stride` bytes each.
+bool cli_traces_apart(const cli_tool *tool, const cli_trace *first,
+                      size_t count, size_t stride);
+bool cli_trace_apart(const cli_tool *tool, const cli_trace *a,
+                     const cli_trace *b);
 // False, with the reason on stderr, if a trace cannot go there: it is one of
 // `count` inputs, or no file.
 bool cli_output_check(const cli_tool *tool, const char *path,

@@ -5,20 +5,6 @@
 
 /* ---- Files --------------------------------------------------------------- */
 
-// One process is not two: all that it did would count twice.
-static bool check_twice(const analyze_job *job)
-{
-    for (uint32_t i = 1; i < job->file_count; i++)
-        for (uint32_t k = 0; k < i; k++) {
-            const analyze_file *const a = &job->files[k], *const b =
-                                                              &job->files[i];
-            if (!cli_traces_apart(job->tool, &a->trace, a->path, &b->trace,
-                                  b->path))
-                return false;
-        }
-    return true;
-}
-
 // Ranks are names only if all files have one and no two the same.
 static void name_files(analyze_job *job)
 {
@@ -68,7 +54,8 @@ bool analyze_open(analyze_job *job, char **paths, uint32_t count)
             return false;
     }
     name_files(job);
-    return check_twice(job);
+    return cli_traces_apart(job->tool, &job->files->trace, count,
+                            sizeof *job->files);
 }
 
 void analyze_close(analyze_job *job)

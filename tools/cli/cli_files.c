@@ -25,25 +25,37 @@ bool cli_regular_check(const cli_tool *tool, const char *path)
     return false;
 }
 
-bool cli_traces_apart(const cli_tool *tool, const cli_trace *a,
-                      const char *a_path, const cli_trace *b,
-                      const char *b_path)
+bool cli_trace_apart(const cli_tool *tool, const cli_trace *a,
+                     const cli_trace *b)
 {
     static const uint8_t unknown[16];
     const uint8_t *const session = b->info->session;
-    if (cli_same_file(a_path, b_path)) {
-        cli_error(tool, b_path,
+    if (cli_same_file(a->path, b->path)) {
+        cli_error(tool, b->path,
                   "is given twice; several traces are of one process each");
         return false;
     }
     if (memcmp(a->info->session, session, sizeof unknown) ||
         !memcmp(session, unknown, sizeof unknown))
         return true;
-    cli_error(tool, b_path,
+    cli_error(tool, b->path,
               "is of the same session as %s: what that process did would "
               "count twice",
-              a_path);
+              a->path);
     return false;
+}
+
+bool cli_traces_apart(const cli_tool *tool, const cli_trace *first,
+                      size_t count, size_t stride)
+{
+    const char *const at = (const char *)first;
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!cli_trace_apart(
+                    tool, (const cli_trace *)(const void *)(at + k * stride),
+                    (const cli_trace *)(const void *)(at + i * stride)))
+                return false;
+    return true;
 }
 
 bool cli_output_check(const cli_tool *tool, const char *path,

@@ -135,7 +135,7 @@ bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
 {
     ts_reader_desc desc = { 0 };
     if (how) desc = *how;
-    *trace = (cli_trace){ 0 };
+    *trace = (cli_trace){ .path = path };
     desc.path = path;
     if (!strcmp(path, "-")) {
         if (!read_stdin(&trace->bytes, &desc.size)) {
