@@ -223,6 +223,13 @@ static inline void check_case(const advice_case *c)
     advised_close(&x);
 }
 
+static inline void check_cases(const advice_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        check_case(&cases[i]);
+    assert_int_equal(0, wrong);
+}
+
 // All rules of some families have their case.
 static inline void check_families(const advice_case *cases, size_t count,
                                   const char *const *families)

@@ -253,9 +253,7 @@ enum { CASES = sizeof cases / sizeof *cases };
 static void each_rule_fires_with_its_gain_or_not_at_all(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < CASES; i++)
-        check_case(&cases[i]);
-    assert_int_equal(0, wrong);
+    check_cases(cases, CASES);
 }
 
 static void each_rule_about_work_has_a_case(void **state)

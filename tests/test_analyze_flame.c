@@ -1,24 +1,13 @@
 /*
     test_analyze_flame.c - trees of what launched what, by hand-made programs
 */
-#include "tests/story_forge.h"
+#include "tests/story_analyze.h"
 #include "tools/analyze/ask_flame.h"
-
-static const cli_tool tool = { .name = "test" };
 
 typedef struct scene {
     story s;
     analyze_job job;
 } scene;
-
-static void open_scene(scene *x)
-{
-    char *path = x->s.path;
-    story_write(&x->s);
-    x->job =
-        (analyze_job){ .tool = &tool, .options = { .top = 10, .rows = 100 } };
-    assert_true(analyze_open(&x->job, &path, 1));
-}
 
 static void close_scene(scene *x)
 {
@@ -64,7 +53,7 @@ static void time_on_devices_goes_to_the_zones_that_launched(void **state)
     story_kernel(&x.s, S0, 7000, 7050, "gemm", HOST, 360);
     story_kernel(&x.s, S0, 8000, 8010, "relu", HOST, 500);
     story_kernel(&x.s, S0, 9000, 9001, "relu", OTHER, 150);
-    open_scene(&x);
+    story_open(&x.s, &x.job, false);
     flame_sums sums;
     expect_devices(&x,
                    "train;backward;gemm 250\n"
@@ -92,7 +81,7 @@ static void a_stack_counts_more_than_zones(void **state)
     story_operation(&x.s, TS_EVENT_KERNEL, S0, 2000, 2030, "gemm", HOST, stack);
     story_call(&x.s, HOST, 200, "copy");
     story_operation(&x.s, TS_EVENT_MEMCPY, S0, 3000, 3007, NULL, HOST, 0);
-    open_scene(&x);
+    story_open(&x.s, &x.job, false);
     flame_sums sums;
     expect_devices(&x,
                    "app,so+0x10;app,so+0x20;gemm 30\n"
@@ -114,7 +103,7 @@ static void steps_of_one_loop_are_one_place(void **state)
         story_kernel(&x.s, S0, 100 * i + 20, 100 * i + 30, "gemm", HOST,
                      100 * i + 10);
     }
-    open_scene(&x);
+    story_open(&x.s, &x.job, false);
     flame_sums sums;
     expect_devices(&x, "ProfilerStep;gemm 30\n", &sums);
     path_tree p;

@@ -1,29 +1,16 @@
 /*
     test_analyze_stats.c - kernels, copies, calls and zones, summed by hand
 */
-#include "tests/story_forge.h"
+#include "tests/story_analyze.h"
 #include "tools/analyze/calc_api.h"
 #include "tools/analyze/calc_copies.h"
 #include "tools/analyze/calc_kernels.h"
 #include "tools/analyze/calc_zones.h"
 
-static const cli_tool tool = { .name = "test" };
-
 typedef struct scene {
     story s;
     analyze_job job;
 } scene;
-
-static void open_scene(scene *x, bool collapse)
-{
-    char *path = x->s.path;
-    story_write(&x->s);
-    x->job = (analyze_job){
-        .tool = &tool,
-        .options = { .top = 10, .rows = 100, .collapse = collapse }
-    };
-    assert_true(analyze_open(&x->job, &path, 1));
-}
 
 static void close_scene(scene *x)
 {
@@ -61,7 +48,7 @@ kernels_of_one_name_are_summed_over_streams_and_devices(void **state)
     story_kernel(&x.s, S1, 105, 125, "gemm", HOST, 60);
     story_kernel(&x.s, T0, 200, 206, "gemm", OTHER, 70);
     story_kernel(&x.s, S0, 300, 301, "relu", HOST, 80);
-    open_scene(&x, false);
+    story_open(&x.s, &x.job, false);
     kernels k;
     assert_true(kernels_open(&k, &x.job, true));
     assert_int_equal(2, k.names.count);
@@ -92,7 +79,7 @@ static void launch_configurations_are_told_apart(void **state)
         ts_writer_event(x.s.writer, TS_EVENT_KERNEL, S0 + i, 100 * i, 10 + i,
                         &value, 1);
     }
-    open_scene(&x, false);
+    story_open(&x.s, &x.job, false);
     kernels k;
     assert_true(kernels_open(&k, &x.job, true));
     assert_int_equal(1, k.names.count);
@@ -112,7 +99,7 @@ static void instances_of_templates_can_be_one(void **state)
         scene x = { .s = story_begin() };
         story_kernel(&x.s, S0, 100, 110, "void f<int>(int)", HOST, 50);
         story_kernel(&x.s, S0, 120, 150, "void f<char>(char)", HOST, 60);
-        open_scene(&x, collapse);
+        story_open(&x.s, &x.job, collapse);
         kernels k;
         assert_true(kernels_open(&k, &x.job, true));
         assert_int_equal(collapse ? 1 : 2, k.names.count);
@@ -139,7 +126,7 @@ static void kernels_are_summed_by_zone_and_by_stack(void **state)
         ts_writer_event(x.s.writer, TS_EVENT_KERNEL, S0, 100 * i, 10 + i,
                         values, 2);
     }
-    open_scene(&x, false);
+    story_open(&x.s, &x.job, false);
     kernels k;
     assert_true(kernels_open(&k, &x.job, true));
     assert_true(k.has_stacks);
@@ -171,7 +158,7 @@ static void quantiles_are_exact(void **state)
         story_operation(&x.s, TS_EVENT_KERNEL, S0 + (uint32_t)i % 4,
                         10000000 + i, 10000000 + i + values[i], "k", 0, 0);
     }
-    open_scene(&x, false);
+    story_open(&x.s, &x.job, false);
     kernels k;
     assert_true(kernels_open(&k, &x.job, true));
     qsort(values, COUNT, sizeof *values, by_value);
@@ -204,7 +191,7 @@ static void copies_are_summed_by_kind_memory_and_size(void **state)
     put_copy(&x.s, 300, 301, 3, 1 << 30, 3 | 3 << 4);
     const ts_writer_value size = { TS_COLUMN_SIZE, 64 };
     ts_writer_event(x.s.writer, TS_EVENT_MEMSET, S1, 400, 2, &size, 1);
-    open_scene(&x, false);
+    story_open(&x.s, &x.job, false);
     copies c;
     assert_true(copies_open(&c, &x.job, true));
     assert_int_equal(4, c.kinds.count);
@@ -229,7 +216,7 @@ static void sizes_that_no_memory_has_add_up_to_the_most(void **state)
     scene x = { .s = story_begin() };
     put_copy(&x.s, 0, 100, 1, UINT64_MAX - 1, 0);
     put_copy(&x.s, 100, 110, 1, 5000, 0);
-    open_scene(&x, false);
+    story_open(&x.s, &x.job, false);
     report *const r = report_open();
     copies c;
     assert_true(copies_open(&c, &x.job, true));
@@ -259,7 +246,7 @@ static void calls_are_summed_by_function_thread_and_result(void **state)
     put_call(&x.s, HOST, 0, 5, "cudaLaunchKernel", 0);
     put_call(&x.s, HOST, 10, 30, "cudaStreamSynchronize", 0);
     put_call(&x.s, OTHER, 40, 47, "cudaLaunchKernel", 700);
-    open_scene(&x, false);
+    story_open(&x.s, &x.job, false);
     api a;
     assert_true(api_open(&a, &x.job));
     expect_sum(&row_of(&a.names, "cudaLaunchKernel")->sum, 2, 12, 5, 7);
@@ -296,7 +283,7 @@ static void zones_have_inclusive_exclusive_and_device_time(void **state)
     story_kernel(&x.s, S0, 5000, 5030, "gemm", HOST, 150);
     story_kernel(&x.s, S0, 6000, 6007, "relu", HOST, 500);
     story_kernel(&x.s, S0, 7000, 7001, "relu", HOST, 2000);
-    open_scene(&x, false);
+    story_open(&x.s, &x.job, false);
     zones z;
     assert_true(zones_open(&z, &x.job));
     assert_int_equal(3, z.rows.count);
@@ -325,7 +312,7 @@ static void recursion_counts_once_in_inclusive_time(void **state)
     story_zone(&x.s, HOST, 20, 60, "fib");
     story_zone(&x.s, HOST, 10, 80, "fib");
     story_zone(&x.s, HOST, 0, 100, "fib");
-    open_scene(&x, false);
+    story_open(&x.s, &x.job, false);
     zones z;
     assert_true(zones_open(&z, &x.job));
     const stats_row *const fib = row_of(&z.rows, "fib");

@@ -1,26 +1,15 @@
 /*
     test_analyze_summary.c - a run as a whole, summed by hand
 */
-#include "tests/story_forge.h"
+#include "tests/story_analyze.h"
 #include "tools/analyze/analyze_private.h"
 #include "tools/analyze/calc_summary.h"
-
-static const cli_tool tool = { .name = "test" };
 
 typedef struct scene {
     story s;
     analyze_job job;
     summary_figures f;
 } scene;
-
-static void open_scene(scene *x)
-{
-    char *path = x->s.path;
-    story_write(&x->s);
-    x->job =
-        (analyze_job){ .tool = &tool, .options = { .top = 10, .rows = 100 } };
-    assert_true(analyze_open(&x->job, &path, 1));
-}
 
 static void close_scene(scene *x)
 {
@@ -48,7 +37,7 @@ static void a_small_run_adds_up(void **state)
     (void)state;
     scene x = { .s = story_begin() };
     put_run(&x);
-    open_scene(&x);
+    story_open(&x.s, &x.job, false);
     assert_true(summary_open(&x.f, &x.job));
     assert_int_equal(0, x.f.windows);
     assert_int_equal(1, x.f.device_count);
@@ -94,7 +83,7 @@ static void a_long_run_in_windows_adds_up_to_the_whole(void **state)
     (void)state;
     scene x = { .s = story_begin() };
     put_long_run(&x, 210000);
-    open_scene(&x);
+    story_open(&x.s, &x.job, false);
     summary_figures whole;
     assert_true(summary_open(&x.f, &x.job));
     assert_true(x.f.windows > 1);
@@ -122,7 +111,7 @@ static void a_trace_without_devices_says_what_there_is(void **state)
     (void)state;
     scene x = { .s = story_begin() };
     story_zone(&x.s, HOST, 0, 100, "step");
-    open_scene(&x);
+    story_open(&x.s, &x.job, false);
     assert_false(summary_open(&x.f, &x.job));
     report *const r = report_open();
     assert_true(analyze_ask(&x.job, "summary,kernels,copies,api,zones", r));
@@ -141,7 +130,7 @@ static void losses_lower_every_trust(void **state)
     scene x = { .s = story_begin() };
     put_run(&x);
     ts_writer_loss(x.s.writer, S0, TS_LOSS_RING_FULL, 0, 12, 30, 40);
-    open_scene(&x);
+    story_open(&x.s, &x.job, false);
     report *const r = report_open();
     assert_true(analyze_ask(&x.job, "summary,kernels", r));
     assert_non_null(strstr(r->losses->text.text, "12 records were lost"));
@@ -162,7 +151,7 @@ static void questions_and_settings_must_be_known(void **state)
     (void)state;
     scene x = { .s = story_begin() };
     put_run(&x);
-    open_scene(&x);
+    story_open(&x.s, &x.job, false);
     report *const r = report_open();
     assert_false(analyze_ask(&x.job, "summary,nothing", r));
     report_close(r);
@@ -174,7 +163,7 @@ static void questions_and_settings_must_be_known(void **state)
                                 "summary.launch-share=%" };
     char none[] = "/nowhere";
     char *path = none;
-    analyze_job job = { .tool = &tool, .options = { .sets = &sets } };
+    analyze_job job = { .tool = &story_tool, .options = { .sets = &sets } };
     assert_false(analyze_open(&job, &path, 1)); // only the file is missing
     assert_int_equal(1250, analyze_set(&job, "summary.launch-share"));
     analyze_close(&job);

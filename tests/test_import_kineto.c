@@ -433,11 +433,7 @@ int main(void)
 }
 
 #else
-
-int main(void)
-{
-    puts("built without yajl");
-    return 77;
-}
+#include "tests/built_without.h"
+BUILT_WITHOUT("yajl")
 
 #endif

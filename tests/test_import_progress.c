@@ -143,11 +143,7 @@ int main(void)
 }
 
 #else
-
-int main(void)
-{
-    puts("built without yajl or SQLite");
-    return 77;
-}
+#include "tests/built_without.h"
+BUILT_WITHOUT("yajl or SQLite")
 
 #endif

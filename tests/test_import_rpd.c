@@ -195,11 +195,6 @@ int main(void)
     return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
 }
 #else
-#include <stdio.h>
-
-int main(void)
-{
-    puts("this build has no SQLite");
-    return 77;
-}
+#include "tests/built_without.h"
+BUILT_WITHOUT("SQLite")
 #endif
