@@ -45,11 +45,9 @@ static void the_path_adds_up_to_the_run_by_category_name_and_zone(void **state)
     assert_int_equal(90, r.cost_ns[TS_COST_HOST]);
     assert_int_equal(10, r.cost_ns[TS_COST_LAUNCH]);
     assert_int_equal(50, r.cost_ns[TS_COST_COMPUTE]);
-    const uint64_t b = (uint64_t)made_group(&m, "b") * TS_COST_LIMIT;
-    assert_int_equal(50, sum_of(&r.names, b + TS_COST_COMPUTE));
-    assert_int_equal(10, sum_of(&r.names, b + TS_COST_LAUNCH));
-    const uint64_t call = (uint64_t)made_group(&m, "launch") * TS_COST_LIMIT;
-    assert_int_equal(90, sum_of(&r.names, call + TS_COST_HOST));
+    const uint32_t b = made_group(&m, "b");
+    assert_int_equal(50, sum_of(&r.names, path_key(b, TS_COST_COMPUTE, false)));
+    assert_int_equal(10, sum_of(&r.names, path_key(b, TS_COST_LAUNCH, true)));
     // What the device did, and the launch on its way, is of the zone that
     // launched; the host was in `load` for 40 and in none for 50.
     assert_int_equal(40, sum_of(&r.zones, made_group(&m, "load")));
@@ -66,6 +64,55 @@ static void the_path_adds_up_to_the_run_by_category_name_and_zone(void **state)
         all += last;
     }
     assert_int_equal(150, all);
+    path_close(&r);
+    made_close(&m);
+}
+
+/*
+    Kernel a from 10 to 20. The host waits for it from 5 to 50, frees memory
+    from 60 to 90, which waits for nothing more, and launches b, 100 to 102,
+    which runs from 110 to 160. Back from 160: b; its launch, 100 to 110; the
+    host, 90 to 100; the free; the host, 50 to 60; the wait, from the end of a
+    on; a; its launch, from 5 on, where the first operation begins.
+*/
+static void what_is_in_a_call_is_not_what_is_before_it(void **state)
+{
+    (void)state;
+    made m;
+    path_result r;
+    made_begin(&m, 0);
+    made_launch(&m, S0, "a", 0, 10, 20);
+    made_call(&m, HOST, "cudaStreamSynchronize", 5, 50);
+    made_operation(&m, TS_EVENT_STREAM_SYNC, S0, 5, 50, NULL, 0);
+    made_call(&m, HOST, "cudaFree", 60, 90);
+    made_launch(&m, S0, "b", 100, 110, 160);
+    made_open(&m);
+    assert_true(path_open(&r, m.replay, &m.names, NULL, NULL));
+    assert_int_equal(155, r.makespan_ns);
+    const uint32_t frees = made_group(&m, "cudaFree");
+    const uint32_t launches = made_group(&m, "launch");
+    const struct {
+        uint64_t key;
+        int64_t ns;
+    } rows[] = {
+        { path_key(m.names.of[0], TS_COST_SYNC, false), 30 },
+        { path_key(frees, TS_COST_HOST, true), 10 },
+        { path_key(frees, TS_COST_HOST, false), 30 },
+        { path_key(launches, TS_COST_HOST, true), 10 },
+        { path_key(made_group(&m, "a"), TS_COST_LAUNCH, true), 5 },
+        { path_key(made_group(&m, "b"), TS_COST_LAUNCH, true), 10 },
+        { path_key(made_group(&m, "a"), TS_COST_COMPUTE, false), 10 },
+        { path_key(made_group(&m, "b"), TS_COST_COMPUTE, false), 50 },
+    };
+    assert_int_equal(sizeof rows / sizeof *rows, r.names.count);
+    for (size_t i = 0; i < r.names.count; i++) {
+        size_t k = 0;
+        while (k < r.names.count && r.names.rows[k].key != rows[i].key)
+            k++;
+        assert_true(k < r.names.count);
+        assert_int_equal(rows[i].ns, r.names.rows[k].ns);
+        assert_int_equal(1, r.names.rows[k].count); // none is there twice
+    }
     path_close(&r);
     made_close(&m);
 }
@@ -117,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_path_adds_up_to_the_run_by_category_name_and_zone),
+        cmocka_unit_test(what_is_in_a_call_is_not_what_is_before_it),
         cmocka_unit_test(a_category_that_is_free_leaves_the_others),
         cmocka_unit_test(a_run_that_takes_no_time_has_a_path_without_parts),
     };

@@ -140,6 +140,15 @@ static void put_costs(const path_ask *a)
     }
 }
 
+// As the parts call them: a launch whose call the trace lacks has no name.
+static ts_text name_of(const path_ask *a, uint32_t group)
+{
+    const names_group *const g = &a->names.groups[group];
+    return g->kind == TS_EVENT_API_CALL && !g->text.size
+               ? report_string("a launch").text
+               : ask_group(a->job, &a->names, group);
+}
+
 static void put_names(const path_ask *a)
 {
     static const report_column columns[] = {
@@ -151,14 +160,17 @@ static void put_names(const path_ask *a)
         { "longest_ns", "longest", REPORT_NS }
     };
     report_table *const t = report_table_begin(
-        a->s, "names", "The critical path by what it goes through, or up to",
+        a->s, "names",
+        "The critical path by what it goes through, or until what begins",
         columns, ASK_COUNT(columns));
     for (size_t i = 0; i < a->r.names.count; i++) {
         const sums_row *const sum = &a->r.names.rows[i];
+        const ts_text name = name_of(a, path_key_group(sum->key));
         const report_value row[] = {
-            report_text(ask_group(a->job, &a->names,
-                                  (uint32_t)(sum->key / TS_COST_LIMIT))),
-            report_string(ts_cost_name((uint32_t)(sum->key % TS_COST_LIMIT))),
+            report_text(sum->key & 1 ? analyze_format(a->job, "until %.*s",
+                                                      ASK_TEXT(name))
+                                     : name),
+            report_string(ts_cost_name(path_key_cost(sum->key))),
             report_ns(sum->ns),
             report_share(sum->ns, a->r.makespan_ns),
             report_count(sum->count),
@@ -213,7 +225,10 @@ static void put_parts(const path_ask *a)
     for (size_t i = 0; i < a->r.part_count && i < a->job->options.rows; i++) {
         const ts_path_part *const p = &a->r.parts[a->r.longest[i]];
         ts_node node;
-        if (!ts_replay_node(a->replay, p->node, &node)) continue;
+        ts_node owner;
+        if (!ts_replay_node(a->replay, p->node, &node) ||
+            !ts_replay_node(a->replay, node.owner, &owner))
+            continue;
         const ts_text name = ask_node(a->job, a->replay, node.owner, false);
         const uint32_t zone = a->r.part_zones[a->r.longest[i]];
         const report_value row[] = {
@@ -221,8 +236,9 @@ static void put_parts(const path_ask *a)
             report_ns(p->end_ns - p->start_ns),
             report_string(ts_cost_name(p->cost)),
             report_text(
-                p->waits ? analyze_format(a->job, "until %.*s", ASK_TEXT(name))
-                         : name),
+                path_before(p, &owner)
+                    ? analyze_format(a->job, "until %.*s", ASK_TEXT(name))
+                    : name),
             report_text(zone == TS_NODE_NONE
                             ? (ts_text){ "", 0 }
                             : ask_group(a->job, &a->names, zone)),

@@ -11,6 +11,8 @@ typedef struct path_walk {
     void *user;
     inside_span *spans; // of the host, to be told its zones
     size_t span_count;
+    // Of each operation and call, as bits: under which keys it was counted.
+    uint16_t *counted;
     bool failed;
 } path_walk;
 
@@ -32,6 +34,22 @@ static uint32_t group_of(path_walk *w, const ts_node *node)
     if (group == TS_NODE_NONE) w->failed = true;
     return group;
 }
+
+// An operation or call may be on the path with several parts.
+static void add_name(path_walk *w, uint32_t index, const ts_node *owner,
+                     size_t part)
+{
+    const ts_path_part *const p = &w->r->parts[part];
+    const bool before = path_before(p, owner);
+    const uint64_t key = path_key(group_of(w, owner), p->cost, before);
+    const uint16_t bit = (uint16_t)(1u << (2 * p->cost + before));
+    const bool known = w->counted[index] & bit;
+    w->counted[index] |= bit;
+    if (!(known ? sums_extend : sums_add)(&w->r->names, key,
+                                          p->end_ns - p->start_ns, part))
+        w->failed = true;
+}
+_Static_assert(2 * TS_COST_LIMIT <= 16, "a bit for each key");
 
 // Asks in what zones a thread was; `launched`: at the moment of a launch,
 // which decides about the whole part.
@@ -67,9 +85,7 @@ static void take_part(path_walk *w, size_t index)
         add_zone(w, TS_NODE_NONE, ns, index);
         return;
     }
-    const uint64_t key =
-        (uint64_t)group_of(w, &owner) * TS_COST_LIMIT + p->cost;
-    if (!sums_add(&w->r->names, key, ns, index)) w->failed = true;
+    add_name(w, node.owner, &owner, index);
     if (owner.type == TS_NODE_OPERATION)
         take_operation(w, node.owner, ns, index);
     else if (owner.type == TS_NODE_CALL && owner.track)
@@ -156,12 +172,15 @@ bool path_open(path_result *r, ts_replay *replay, names_index *names,
     };
     bool ok = copy_parts(r, replay);
     if (ok) w.spans = malloc((r->part_count + 1) * sizeof *w.spans);
-    ok = ok && w.spans;
+    w.counted = calloc((size_t)ts_replay_graph(replay).node_count + 1,
+                       sizeof *w.counted);
+    ok = ok && w.spans && w.counted;
     for (size_t i = 0; ok && i < r->part_count; i++)
         take_part(&w, i);
     ok = ok && inside_parts(replay, w.spans, w.span_count, take_host, &w) &&
          !w.failed;
     free(w.spans);
+    free(w.counted);
     sums_sort(&r->names);
     sums_sort(&r->zones);
     return ok;

@@ -13,8 +13,9 @@ typedef struct path_result {
     int64_t makespan_ns; // what all sums below add up to
     int64_t cost_ns[TS_COST_LIMIT];
     ts_cost bound;
-    // By name and category: key is group * TS_COST_LIMIT + cost, where the
-    // group is that of the operation or of the call; `most` is a part.
+    // By name, category and whether it went through that or only up to its
+    // start: path_key, where the group is that of the operation or of the call;
+    // `most` is a part, `count` those operations or calls, each once.
     sums names;
     // By innermost zone: of what the host does, that in which it is; of what a
     // device does, that in which it was launched. TS_NODE_NONE: in none.
@@ -28,6 +29,25 @@ typedef struct path_result {
     model_figures model;               // unchanged
     model_figures free[TS_COST_LIMIT]; // without costs of a category
 } path_result;
+
+static inline uint64_t path_key(uint32_t group, ts_cost cost, bool before)
+{
+    return ((uint64_t)group * TS_COST_LIMIT + cost) * 2 + before;
+}
+static inline uint32_t path_key_group(uint64_t key)
+{
+    return (uint32_t)(key / 2 / TS_COST_LIMIT);
+}
+static inline ts_cost path_key_cost(uint64_t key)
+{
+    return (ts_cost)(key / 2 % TS_COST_LIMIT);
+}
+
+// Whether a part ends where an operation or call begins; else it is of that.
+static inline bool path_before(const ts_path_part *part, const ts_node *owner)
+{
+    return part->waits && part->start_ns < owner->recorded_ns;
+}
 
 // The group of the zone that an operation itself says it was launched in, or
 // TS_NODE_NONE. NULL: none does.

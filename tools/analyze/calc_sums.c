@@ -29,7 +29,7 @@ static bool grow(sums *s)
     return true;
 }
 
-bool sums_add(sums *s, uint64_t key, int64_t ns, size_t where)
+static bool add(sums *s, uint64_t key, int64_t ns, size_t where, bool more)
 {
     if (s->count >= s->room / 2 && !grow(s)) return false;
     uint32_t *const slot = &s->slots[slot_of(s, key)];
@@ -39,13 +39,23 @@ bool sums_add(sums *s, uint64_t key, int64_t ns, size_t where)
         *slot = (uint32_t)s->count;
     }
     sums_row *const row = &s->rows[*slot - 1];
-    row->count++;
+    row->count += more;
     row->ns += ns;
     if (ns > row->most_ns) {
         row->most_ns = ns;
         row->most = where;
     }
     return true;
+}
+
+bool sums_add(sums *s, uint64_t key, int64_t ns, size_t where)
+{
+    return add(s, key, ns, where, true);
+}
+
+bool sums_extend(sums *s, uint64_t key, int64_t ns, size_t where)
+{
+    return add(s, key, ns, where, false);
 }
 
 const sums_row *sums_find(const sums *s, uint64_t key)

@@ -23,6 +23,8 @@ typedef struct sums {
 
 // False without memory.
 bool sums_add(sums *s, uint64_t key, int64_t ns, size_t where);
+// Another part of what was added before: it does not count as one more.
+bool sums_extend(sums *s, uint64_t key, int64_t ns, size_t where);
 // Where the row of a key is; NULL: there is none. Not after sums_sort.
 const sums_row *sums_find(const sums *s, uint64_t key);
 void sums_sort(sums *s); // the largest first; nothing is added after that
