@@ -39,7 +39,7 @@ static void the_path_adds_up_to_the_run_by_category_name_and_zone(void **state)
     path_result r;
     make(&m);
     uint32_t step = names_add(&m.names, m.replay, 0, TS_EVENT_ZONE, 0);
-    assert_true(path_open(&r, m.replay, &m.names, step_of, &step));
+    assert_true(path_open(&r, m.replay, &m.names, step_of, &step, 99));
     assert_int_equal(150, r.makespan_ns);
     assert_int_equal(TS_COST_HOST, r.bound);
     assert_int_equal(90, r.cost_ns[TS_COST_HOST]);
@@ -87,7 +87,7 @@ static void what_is_in_a_call_is_not_what_is_before_it(void **state)
     made_call(&m, HOST, "cudaFree", 60, 90);
     made_launch(&m, S0, "b", 100, 110, 160);
     made_open(&m);
-    assert_true(path_open(&r, m.replay, &m.names, NULL, NULL));
+    assert_true(path_open(&r, m.replay, &m.names, NULL, NULL, 99));
     assert_int_equal(155, r.makespan_ns);
     const uint32_t frees = made_group(&m, "cudaFree");
     const uint32_t launches = made_group(&m, "launch");
@@ -117,6 +117,34 @@ static void what_is_in_a_call_is_not_what_is_before_it(void **state)
     made_close(&m);
 }
 
+// 100 gaps between launches, of lengths in no order: whatever few are asked
+// for, they are the longest.
+static void the_longest_parts_are_the_first_of_all_sorted(void **state)
+{
+    (void)state;
+    made m;
+    path_result all, few;
+    int64_t at = 0;
+    made_begin(&m, 0);
+    for (int i = 0; i < 100; i++) {
+        at += 100 + (i * 37 % 50) * 10; // two of each length
+        made_launch(&m, S0, "k", at, at + 5, at + 10);
+    }
+    made_open(&m);
+    assert_true(path_open(&all, m.replay, &m.names, NULL, NULL, 1000));
+    assert_true(all.part_count > 100);
+    assert_int_equal(all.part_count, all.longest_count);
+    for (size_t most = 0; most < 12; most++) {
+        assert_true(path_open(&few, m.replay, &m.names, NULL, NULL, most));
+        assert_int_equal(most, few.longest_count);
+        for (size_t i = 0; i < most; i++)
+            assert_int_equal(all.longest[i], few.longest[i]);
+        path_close(&few);
+    }
+    path_close(&all);
+    made_close(&m);
+}
+
 static void a_category_that_is_free_leaves_the_others(void **state)
 {
     (void)state;
@@ -127,7 +155,7 @@ static void a_category_that_is_free_leaves_the_others(void **state)
     made_launch(&m, S0, "b", 100, 110, 160);
     made_launch(&m, S0, "c", 104, 160, 170); // as soon as b is done
     made_open(&m);
-    assert_true(path_open(&r, m.replay, &m.names, NULL, NULL));
+    assert_true(path_open(&r, m.replay, &m.names, NULL, NULL, 99));
     assert_true(path_without(&r, m.replay));
     assert_true(r.model.known);
     assert_int_equal(160, r.model.makespan_ns);
@@ -153,7 +181,7 @@ static void a_run_that_takes_no_time_has_a_path_without_parts(void **state)
     made_launch(&m, S0, "a", 10, 10, 10);
     made_open(&m);
     uint32_t step = TS_NODE_NONE;
-    assert_true(path_open(&r, m.replay, &m.names, step_of, &step));
+    assert_true(path_open(&r, m.replay, &m.names, step_of, &step, 99));
     assert_int_equal(0, r.part_count);
     assert_int_equal(0, r.makespan_ns);
     path_close(&r);
@@ -165,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_path_adds_up_to_the_run_by_category_name_and_zone),
         cmocka_unit_test(what_is_in_a_call_is_not_what_is_before_it),
+        cmocka_unit_test(the_longest_parts_are_the_first_of_all_sorted),
         cmocka_unit_test(a_category_that_is_free_leaves_the_others),
         cmocka_unit_test(a_run_that_takes_no_time_has_a_path_without_parts),
     };

@@ -222,7 +222,7 @@ static void put_parts(const path_ask *a)
     report_table *const t =
         report_table_begin(a->s, "parts", "The longest parts of the path",
                            columns, ASK_COUNT(columns));
-    for (size_t i = 0; i < a->r.part_count && i < a->job->options.rows; i++) {
+    for (size_t i = 0; i < a->r.longest_count; i++) {
         const ts_path_part *const p = &a->r.parts[a->r.longest[i]];
         ts_node node;
         ts_node owner;
@@ -288,10 +288,14 @@ static bool ask(analyze_job *job, report *r)
     path_ask a = { .job = job };
     a.s = ask_begin(job, r, "path", "Critical path", &a.replay, NULL);
     if (!a.s) return true;
+    // The path and the models are of one graph, so that what is usual in it is
+    // worked out once; the other one stays as it ran for other questions.
     ts_replay *const model = analyze_model(job);
-    const bool ok = names_open(&a.names, a.replay) &&
-                    path_open(&a.r, a.replay, &a.names, launch_zone, &a) &&
-                    (!model || path_without(&a.r, model));
+    ts_replay *const exact = model ? model : a.replay;
+    const bool ok =
+        ts_replay_run(exact, NULL) == TS_OK && names_open(&a.names, a.replay) &&
+        path_open(&a.r, exact, &a.names, launch_zone, &a, job->options.rows) &&
+        (!model || path_without(&a.r, model));
     if (ok) {
         answer(&a);
         put_trust(&a);

@@ -126,26 +126,34 @@ static int longer_first(const void *left, const void *right)
     return (a->part > b->part) - (a->part < b->part);
 }
 
-static bool sort_parts(path_result *r)
+// The longest parts. Those that came too late for a place among the first
+// `most` wait at the end of the list until there are as many of them.
+static bool sort_parts(path_result *r, size_t most)
 {
-    path_rank *const ranks = malloc((r->part_count + 1) * sizeof *ranks);
-    r->longest = malloc((r->part_count + 1) * sizeof *r->longest);
-    if (!ranks || !r->longest) {
-        free(ranks);
-        return false;
+    if (most > r->part_count) most = r->part_count;
+    path_rank *const ranks = malloc((2 * most + 1) * sizeof *ranks);
+    size_t count = 0;
+    r->longest = malloc((most + 1) * sizeof *r->longest);
+    for (uint32_t i = 0; ranks && r->longest && i < r->part_count; i++) {
+        const path_rank one = { r->parts[i].end_ns - r->parts[i].start_ns, i };
+        // Sorted so far, the last of `most` is what has to be surpassed.
+        if (!most || (r->longest_count && one.ns <= ranks[most - 1].ns))
+            continue;
+        ranks[count++] = one;
+        if (count < 2 * most) continue;
+        qsort(ranks, count, sizeof *ranks, longer_first);
+        r->longest_count = count = most;
     }
-    for (uint32_t i = 0; i < r->part_count; i++) {
-        ranks[i].part = i;
-        ranks[i].ns = r->parts[i].end_ns - r->parts[i].start_ns;
-    }
-    qsort(ranks, r->part_count, sizeof *ranks, longer_first);
-    for (size_t i = 0; i < r->part_count; i++)
+    const bool ok = ranks && r->longest;
+    if (ok && count) qsort(ranks, count, sizeof *ranks, longer_first);
+    r->longest_count = count < most ? count : most;
+    for (size_t i = 0; ok && i < r->longest_count; i++)
         r->longest[i] = ranks[i].part;
     free(ranks);
-    return true;
+    return ok;
 }
 
-static bool copy_parts(path_result *r, ts_replay *replay)
+static bool copy_parts(path_result *r, ts_replay *replay, size_t most)
 {
     ts_path path;
     if (ts_replay_path(replay, &path) != TS_OK) return false;
@@ -160,17 +168,17 @@ static bool copy_parts(path_result *r, ts_replay *replay)
     r->bound = path.bound;
     for (int i = 0; i < TS_COST_LIMIT; i++)
         r->makespan_ns += r->cost_ns[i];
-    return sort_parts(r);
+    return sort_parts(r, most);
 }
 
 bool path_open(path_result *r, ts_replay *replay, names_index *names,
-               path_zone zone, void *user)
+               path_zone zone, void *user, size_t most)
 {
     memset(r, 0, sizeof *r);
     path_walk w = {
         .r = r, .replay = replay, .names = names, .zone = zone, .user = user
     };
-    bool ok = copy_parts(r, replay);
+    bool ok = copy_parts(r, replay, most);
     if (ok) w.spans = malloc((r->part_count + 1) * sizeof *w.spans);
     w.counted = calloc((size_t)ts_replay_graph(replay).node_count + 1,
                        sizeof *w.counted);

@@ -20,7 +20,8 @@ typedef struct path_result {
     // By innermost zone: of what the host does, that in which it is; of what a
     // device does, that in which it was launched. TS_NODE_NONE: in none.
     sums zones;
-    uint32_t *longest;   // parts, the longest first; part_count of them
+    uint32_t *longest; // parts, the longest first
+    size_t longest_count;
     ts_path_part *parts; // a copy
     // Of each part the innermost zone that it spent half of its time in, at one
     // go; TS_NODE_NONE: none.
@@ -53,10 +54,10 @@ static inline bool path_before(const ts_path_part *part, const ts_node *owner)
 // TS_NODE_NONE. NULL: none does.
 typedef uint32_t (*path_zone)(void *user, uint32_t operation);
 
-// Of the last run of a replay. `names` gets groups of zones and calls. False
-// without memory. Close it in any case.
+// Of the last run of a replay. `names` gets groups of zones and calls; `most`
+// parts are among the longest. False without memory. Close it in any case.
 bool path_open(path_result *result, ts_replay *replay, names_index *names,
-               path_zone zone, void *user);
+               path_zone zone, void *user, size_t most);
 // Runs a replay as a model, once as it is and once without each category that
 // is on the path. False without memory.
 bool path_without(path_result *result, ts_replay *model);
