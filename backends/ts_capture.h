@@ -17,10 +17,16 @@
     USE
         #include "backends/ts_capture.h"
 
-        const ts_capture_desc only = { .kinds = "kernel,memcpy" };
-        ts_capture_set(&only); // before ts_session_start
+        void choose(void) // before ts_session_start
+        {
+            const ts_capture_desc only = { .kinds = "kernel,memcpy" };
+            ts_capture_set(&only);
+        }
 
-        if (!ts_capture_kind(TS_EVENT_KERNEL)) return; // in a backend
+        bool takes_kernels(void) // in a backend
+        {
+            return ts_capture_kind(TS_EVENT_KERNEL);
+        }
 
     CONTENTS                            search for "==== 2." to jump
         1. What to capture

@@ -14,6 +14,7 @@
 #include "tracesmith.h"
 
 #include "backends/ts_capture.h"
+#include "backends/ts_inject.h"
 #include "backends/ts_nvtx.h"
 
 #define ENTRY __attribute__((visibility("default")))
@@ -44,10 +45,10 @@ static void say(const char *what, const char *why)
         close(log_file), log_file = -1;
 }
 
-static uint32_t number_of(const char *variable)
+static uint64_t number_of(const char *variable)
 {
     const char *const text = secure_getenv(variable);
-    return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
+    return text ? strtoull(text, NULL, 10) : 0;
 }
 
 /*
@@ -73,24 +74,238 @@ static const char *unused_path(const char *pattern)
     return path;
 }
 
+/* ==== 2. Watch =========================================================== */
+
+/*
+    A thread of ours that begins to record when the delay is over, ends it
+    when the time or the size is, writes what the rings hold when ts-record
+    asks for it, and gives figures. There is none unless something of this is
+    wanted.
+*/
+static struct {
+    ts_inject_control *shared; // NULL: without ts-record
+    ts_inject_process *mine;   // NULL: too many
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; 0: at once, never
+    uint64_t size_limit;       // bytes; 0: none
+    uint32_t state;            // ts_inject_state
+} watch;
+
+static bool control_open(void)
+{
+    const char *const path = secure_getenv("TRACESMITH_CONTROL");
+    if (!path || !*path) return true;
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    void *const map = fd < 0 ? MAP_FAILED
+                             : mmap(NULL, sizeof *watch.shared,
+                                    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0) close(fd);
+    if (map == MAP_FAILED) return false;
+    watch.shared = (ts_inject_control *)map;
+    return watch.shared->layout == sizeof *watch.shared;
+}
+
+// A place in the table, for a process that begins.
+static void control_enter(void)
+{
+    watch.mine = NULL;
+    if (!watch.shared) return;
+    const uint32_t at =
+        __atomic_fetch_add(&watch.shared->count, 1, __ATOMIC_RELAXED);
+    if (at >= TS_INJECT_PROCESSES) return;
+    watch.mine = &watch.shared->processes[at];
+    TS__STORE(&watch.mine->written, TS__LOAD(&watch.shared->command));
+    TS__STORE(&watch.mine->process, (uint32_t)getpid());
+}
+
+static uint64_t all_bytes(uint64_t own)
+{
+    uint64_t sum = watch.mine ? 0 : own;
+    if (!watch.shared) return own;
+    for (uint32_t i = 0; i < TS_INJECT_PROCESSES; i++)
+        sum += TS__LOAD(&watch.shared->processes[i].bytes);
+    return sum;
+}
+
+static uint64_t give_figures(void)
+{
+    ts_stats stats;
+    ts_inject_process *const mine = watch.mine;
+    if (ts_session_stats(&stats) != TS_OK) return 0;
+    if (!mine) return stats.file_bytes;
+    TS__STORE(&mine->records, stats.records);
+    TS__STORE(&mine->lost, stats.lost);
+    TS__STORE(&mine->bytes, stats.file_bytes);
+    TS__STORE(&mine->threads, stats.threads);
+    // release: pairs with the acquire in record_control.c
+    __atomic_store_n(&mine->state, watch.state, __ATOMIC_RELEASE);
+    return stats.file_bytes;
+}
+
+static void watch_end(const char *why)
+{
+    ts_metadata_text(0, "capture.ended", why);
+    watch.state = TS_INJECT_ENDED;
+    ts_session_stop();
+    give_figures();
+}
+
+// Whether there is more to do, and when: the next time to look.
+static bool watch_look(uint64_t *next_ns)
+{
+    const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
+    const uint64_t live_ms = watch.shared ? watch.shared->live_ms : 0;
+    if (watch.state == TS_INJECT_WAITS && now >= watch.begin_ns) {
+        watch.state = TS_INJECT_RECORDS;
+        ts_session_resume();
+    }
+    if (watch.end_ns && now >= watch.end_ns) {
+        watch_end("duration");
+        return false;
+    }
+    const uint64_t bytes =
+        watch.size_limit || live_ms ? all_bytes(give_figures()) : 0;
+    const bool full = watch.shared && TS__LOAD(&watch.shared->full);
+    if (watch.size_limit && (full || bytes >= watch.size_limit)) {
+        if (watch.shared) TS__STORE(&watch.shared->full, 1);
+        watch_end("size limit");
+        return false;
+    }
+    uint64_t next = watch.end_ns ? watch.end_ns : UINT64_MAX;
+    if (watch.state == TS_INJECT_WAITS) next = watch.begin_ns;
+    if (live_ms && now + live_ms * 1000000 < next)
+        next = now + live_ms * 1000000;
+    // What is written until the next look goes beyond the limit.
+    if (watch.size_limit && now + 10000000 < next) next = now + 10000000;
+    *next_ns = next == UINT64_MAX ? UINT64_MAX : next - now;
+    return true;
+}
+
+static void watch_obey(uint32_t command)
+{
+    if (!watch.mine || TS__LOAD(&watch.mine->written) == command) return;
+    ts_session_snapshot(NULL);
+    // release: what was written is there
+    __atomic_store_n(&watch.mine->written, command, __ATOMIC_RELEASE);
+}
+
+static void *watch_main(void *unused)
+{
+    static uint32_t never;
+    uint32_t *const word = watch.shared ? &watch.shared->command : &never;
+    uint64_t wait_ns = 0;
+    while (watch_look(&wait_ns)) {
+        const uint32_t command = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+        watch_obey(command);
+        const struct timespec wait = { (time_t)(wait_ns / 1000000000),
+                                       (long)(wait_ns % 1000000000) };
+        // Not FUTEX_WAIT_PRIVATE: ts-record wakes it.
+        syscall(SYS_futex, word, FUTEX_WAIT, command,
+                wait_ns == UINT64_MAX ? NULL : &wait, NULL, 0);
+    }
+    return unused;
+}
+
+static bool is_watched(void)
+{
+    return watch.shared || watch.begin_ns || watch.end_ns || watch.size_limit;
+}
+
+static void watch_start(void)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, old;
+    if (!is_watched()) return;
+    control_enter();
+    watch.state = TS_INJECT_RECORDS;
+    if (watch.begin_ns > ts__clock_ns(CLOCK_MONOTONIC)) {
+        watch.state = TS_INJECT_WAITS;
+        ts_session_pause();
+    }
+    give_figures();
+    ts__signals_all(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    const int error = pthread_create(&thread, &attributes, watch_main, NULL);
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (error) {
+        say("not recorded", "no thread to keep its times can be made");
+        ts_session_stop();
+    }
+}
+
+// False: the process came after the end.
+static bool watch_prepare(void)
+{
+    const uint64_t delay_ms = number_of("TRACESMITH_DELAY");
+    const uint64_t duration_ms = number_of("TRACESMITH_DURATION");
+    const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
+    const uint64_t start = watch.shared ? watch.shared->start_ns : now;
+    watch.size_limit = number_of("TRACESMITH_SIZE_LIMIT");
+    if (delay_ms) watch.begin_ns = start + delay_ms * 1000000;
+    if (duration_ms) watch.end_ns = start + (delay_ms + duration_ms) * 1000000;
+    return !(watch.end_ns && now >= watch.end_ns) &&
+           !(watch.shared && TS__LOAD(&watch.shared->full));
+}
+
+/* ==== 3. Start =========================================================== */
+
 // A child that follows, and cannot: it may have another root or user.
 static void child_began(void)
 {
     ts_stats stats;
+    if (watch.state == TS_INJECT_ENDED) return;
     if (ts_session_stats(&stats) == TS_OK && !stats.recording)
         say("not recorded", "its trace cannot be made");
+    else
+        watch_start();
 }
 
 // False, and said where, if what is to be captured makes no sense.
 static bool set_capture(void)
 {
-    const ts_capture_desc desc = { .kinds = secure_getenv("TRACESMITH_KINDS"),
-                                   .names = secure_getenv("TRACESMITH_FILTER"),
-                                   .stack_depth =
-                                       number_of("TRACESMITH_STACKS") };
+    ts_capture_desc desc = { .kinds = secure_getenv("TRACESMITH_KINDS") };
+    desc.names = secure_getenv("TRACESMITH_FILTER");
+    desc.stack_depth = (uint32_t)number_of("TRACESMITH_STACKS");
     if (ts_capture_set(&desc) == TS_OK) return true;
     say("not recorded", "TRACESMITH_KINDS, _FILTER or _STACKS is wrong");
     return false;
+}
+
+// The last moments only, in memory, until they are asked for.
+static void set_flight(ts_session_desc *desc)
+{
+    static char path[4096];
+    if (!number_of("TRACESMITH_FLIGHT")) return;
+    const uint64_t ring = number_of("TRACESMITH_FLIGHT_MEMORY");
+    const char *const slash = strrchr(desc->path, '/');
+    const char *const name = slash ? slash + 1 : desc->path;
+    desc->policy = TS_POLICY_OVERWRITE;
+    desc->memory_bytes = 1u << 30;
+    desc->ring_bytes = ring && ring < 64u << 20 ? (uint32_t)ring
+                       : ring                   ? 64u << 20
+                                                : 4u << 20;
+    snprintf(path, sizeof path, "%.*ssnapshot-%s.%%n.sbt",
+             (int)(name - desc->path), desc->path, name);
+    desc->snapshot_path = path;
+}
+
+// What was left out on purpose is said in the trace.
+static void note_wishes(void)
+{
+    static const char *const wishes[][2] = {
+        { "TRACESMITH_KINDS", "capture.kinds" },
+        { "TRACESMITH_FILTER", "capture.filter" },
+    };
+    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
+        const char *const text = secure_getenv(wishes[i][0]);
+        if (text && *text) ts_metadata_text(0, wishes[i][1], text);
+    }
+    if (watch.begin_ns)
+        ts_metadata_int(0, "capture.delay_ms",
+                        (int64_t)number_of("TRACESMITH_DELAY"));
 }
 
 // Whatever library comes in first: the session is started once. Without
@@ -103,18 +318,27 @@ static void start_once(void)
     if (!out || !*out) return;
     log_open();
     if (!set_capture()) return;
+    if (!control_open()) {
+        say("not recorded", "TRACESMITH_CONTROL is of another ts-record");
+        return;
+    }
+    if (!watch_prepare()) return;
     desc.path = unused_path(out);
     const bool follow = strstr(desc.path, "%p") != NULL;
     desc.fork = follow ? TS_FORK_FOLLOW : TS_FORK_QUIET;
-    desc.rank = number_of("TRACESMITH_RANK");
+    desc.rank = (uint32_t)number_of("TRACESMITH_RANK");
+    set_flight(&desc);
     ts_backend_add(&ts_nvtx_backend);
     const ts_result result = ts_session_start(&desc);
-    if (result != TS_OK)
+    if (result != TS_OK) {
         say("not recorded", ts_result_text(result));
-    else
-        say("recorded", desc.path);
+        return;
+    }
+    say("recorded", desc.path);
+    note_wishes();
+    watch_start();
     // After the session's own, which starts the child's.
-    if (result == TS_OK && follow) pthread_atfork(NULL, NULL, child_began);
+    if (follow) pthread_atfork(NULL, NULL, child_began);
 }
 
 static void start(void)
@@ -137,7 +361,7 @@ static void *chained(const char *variable, const char *function)
     return found;
 }
 
-/* ==== 2. CUDA ============================================================ */
+/* ==== 4. CUDA ============================================================ */
 
 // Called by libcuda within cuInit; see CUDA_INJECTION64_PATH.
 ENTRY int InitializeInjection(void);
@@ -150,7 +374,7 @@ int InitializeInjection(void)
     return 1;
 }
 
-/* ==== 3. NVTX ============================================================ */
+/* ==== 5. NVTX ============================================================ */
 
 // Called by each copy of NVTX; see NVTX_INJECTION64_PATH.
 ENTRY int InitializeInjectionNvtx2(ts_nvtx_get_table get_table);

@@ -94,6 +94,7 @@ TS_API const char *ts_nvtx_name_of(ts_nvtx_kind kind, uint64_t handle);
      (defined(TRACESMITH_NVTX) && defined(TRACESMITH_IMPLEMENTATION)))
 #define TS__NVTX_IMPLEMENTED
 
+#include "ts_capture.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -332,10 +333,12 @@ static ts__nv_thread *ts__nv_thread_get(void)
 
 /* ---- 4.3 Names, categories, values -------------------------------------- */
 
-// A site's number. Category: the domain, the category of NVTX, or both.
+// A site's number, 0 if it is not wanted. Category: the domain, the category
+// of NVTX, or both.
 static uint32_t ts__nv_site(const ts__nv_domain *domain,
-                            const ts__nv_attributes *a)
+                            const ts__nv_attributes *a, ts_event_kind kind)
 {
+    if (!TS__LOAD(&ts__gate) || !ts_capture_kind(kind)) return 0;
     char wide[TS__NV_TEXT], both[256], number[24];
     ts_site base;
     memset(&base, 0, sizeof base);
@@ -363,7 +366,9 @@ static uint32_t ts__nv_site(const ts__nv_domain *domain,
         }
     }
     if (a->color_type == TS__NV_COLOR_ARGB) base.color = a->color & 0xFFFFFF;
-    return ts_site_define(name ? name : "", &base);
+    if (!name) name = "";
+    return ts_capture_name(name, strlen(name)) ? ts_site_define(name, &base)
+                                               : 0;
 }
 
 // Of the zone that has just begun.
@@ -463,27 +468,38 @@ static int ts__nv_pop(const void *owner)
 
 static int ts__nv_range_push(ts__nv_domain *domain, const ts__nv_attributes *a)
 {
-    const ts_zone zone = ts_zone_begin_site(ts__nv_site(domain, a));
+    const uint32_t site = ts__nv_site(domain, a, TS_EVENT_ZONE);
+    const ts_zone zone = ts_zone_begin_site(site);
     const int depth = ts__nv_push(domain, zone);
-    if (zone.code) ts__nv_payload(a);
+    if (zone.code && ts_capture_kind(TS_EVENT_ZONE_ARG)) ts__nv_payload(a);
     return depth;
 }
+
+// Apart from the numbers that programs give spans themselves. What was left
+// out when it began ends unseen.
+#define TS__NV_SPAN    (UINT64_C(0x4E56) << 48)
+#define TS__NV_NO_SPAN (UINT64_C(0x4E57) << 48)
 
 static uint64_t ts__nv_range_start(const ts__nv_domain *domain,
                                    const ts__nv_attributes *a)
 {
     ts__nv_thread_get();
-    // Apart from the numbers that programs give spans themselves.
-    const uint64_t id = UINT64_C(0x4E56) << 48 |
+    const uint32_t site = ts__nv_site(domain, a, TS_EVENT_SPAN);
+    const uint64_t id = (site ? TS__NV_SPAN : TS__NV_NO_SPAN) |
                         __atomic_add_fetch(&ts__nv.ranges, 1, __ATOMIC_RELAXED);
-    ts_span_start_site(id, ts__nv_site(domain, a));
+    ts_span_start_site(id, site);
     return id;
+}
+
+static void ts__nv_range_end(uint64_t id)
+{
+    if (id >> 48 == TS__NV_SPAN >> 48) ts_span_end(id);
 }
 
 static void ts__nv_mark(const ts__nv_domain *domain, const ts__nv_attributes *a)
 {
     ts__nv_thread_get();
-    ts_mark_site(ts__nv_site(domain, a));
+    ts_mark_site(ts__nv_site(domain, a, TS_EVENT_MARK));
 }
 
 /* ---- 4.5 Callbacks: CORE and CORE2 -------------------------------------- */
@@ -520,7 +536,7 @@ static uint64_t ts__nv_RangeStartW(const wchar_t *text)
 }
 static void ts__nv_RangeEnd(uint64_t id)
 {
-    ts_span_end(id);
+    ts__nv_range_end(id);
 }
 static int ts__nv_RangePushEx(const ts__nv_attributes *given)
 {
@@ -576,7 +592,7 @@ static uint64_t ts__nv_DomainRangeStartEx(void *domain,
 static void ts__nv_DomainRangeEnd(void *domain, uint64_t id)
 {
     (void)domain;
-    ts_span_end(id);
+    ts__nv_range_end(id);
 }
 static int ts__nv_DomainRangePushEx(void *domain,
                                     const ts__nv_attributes *given)
@@ -684,14 +700,23 @@ static void ts__nv_DomainSyncUserDestroy(void *lock)
 {
     (void)lock; // another thread may wait for it
 }
+static bool ts__nv_wants_lock(const ts__nv_lock *lock, ts_event_kind kind)
+{
+    const char *const name = lock->acquire.name;
+    return ts_capture_kind(kind) && ts_capture_name(name, strlen(name));
+}
 static void ts__nv_DomainSyncUserAcquireStart(ts__nv_lock *lock)
 {
-    if (lock) ts__nv_push(lock, ts_zone_begin(&lock->acquire));
+    const ts_zone none = { 0, 0, 0 };
+    if (lock)
+        ts__nv_push(lock, ts__nv_wants_lock(lock, TS_EVENT_ZONE)
+                              ? ts_zone_begin(&lock->acquire)
+                              : none);
 }
 static void ts__nv_DomainSyncUserAcquireFailed(ts__nv_lock *lock)
 {
     if (!lock) return;
-    ts_zone_value_int("failed", 1);
+    if (ts__nv_wants_lock(lock, TS_EVENT_ZONE)) ts_zone_value_int("failed", 1);
     ts__nv_pop(lock);
 }
 static void ts__nv_DomainSyncUserAcquireSuccess(ts__nv_lock *lock)
@@ -700,7 +725,7 @@ static void ts__nv_DomainSyncUserAcquireSuccess(ts__nv_lock *lock)
 }
 static void ts__nv_DomainSyncUserReleasing(ts__nv_lock *lock)
 {
-    if (lock) ts_mark(&lock->release);
+    if (lock && ts__nv_wants_lock(lock, TS_EVENT_MARK)) ts_mark(&lock->release);
 }
 
 /* ---- 4.7 Callbacks: names of other things ------------------------------- */

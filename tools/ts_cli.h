@@ -28,6 +28,7 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
     `name` is as --help shows it: "--json", "--from TIME", "-o, --output FILE".
     An option with `text`, `number` or `time_ns` takes a value and puts it
     there; `flag`, allowed beside these, becomes true when the option is given.
+    "--name[=VALUE]" needs none: then the flag alone is set.
     With `list` it may be given several times and each value is kept.
 */
 enum { CLI_LIST_MOST = 64 };
@@ -74,6 +75,9 @@ int cli_finish(const cli_tool *tool, int code);
 // "1.5ms", "20us", "-3s", "100ns", "0" to nanoseconds, exactly. False if it
 // is no time.
 bool cli_parse_time(const char *text, int64_t *ns);
+
+// "64MiB", "1.5GB", "4096" to bytes. False if it is no size.
+bool cli_parse_bytes(const char *text, uint64_t *size);
 
 // Whether `pattern` matches all of `text`; * stands for any characters.
 bool cli_matches(const char *pattern, size_t pattern_size, const char *text,

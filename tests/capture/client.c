@@ -1,6 +1,8 @@
 // A program that finds a handler as NVTX does (nvtxInit.h), with one function
 // of it, for machines without NVIDIA's headers. What it then does, it is told:
 //   client plain|fork|clone|exec|crash|_exit|threads|kill|cuda
+//   client steps COUNT: that many "step 0", "step 1", ... 10 ms apart
+//   client many COUNT:  that many ranges "many"
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -78,6 +80,16 @@ static void threads(void)
         pthread_join(all[i], NULL);
 }
 
+static void steps(int count)
+{
+    char name[32];
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "step %d", i);
+        range(name);
+        usleep(10000);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *const what = argc > 1 ? argv[1] : "plain";
@@ -96,6 +108,10 @@ int main(int argc, char **argv)
         waitpid((pid_t)child, NULL, 0);
     }
     if (!strcmp(what, "exec")) execl(argv[0], argv[0], "plain", (char *)NULL);
+    const int count = argc > 2 ? atoi(argv[2]) : 0;
+    if (!strcmp(what, "steps")) steps(count);
+    for (int i = 0; i < count && !strcmp(what, "many"); i++)
+        range("many");
     if (!strcmp(what, "cuda")) cuda_init();
     if (!strcmp(what, "threads")) threads();
     range("end");

@@ -74,6 +74,40 @@ bool cli_parse_time(const char *text, int64_t *ns)
     return true;
 }
 
+bool cli_parse_bytes(const char *text, uint64_t *size)
+{
+    static const struct {
+        const char *name;
+        uint64_t bytes;
+    } units[] = {
+        { "", 1 },
+        { "B", 1 },
+        { "kB", 1000 },
+        { "MB", 1000000 },
+        { "GB", 1000000000 },
+        { "TB", UINT64_C(1000000000000) },
+        { "KiB", 1 << 10 },
+        { "MiB", 1 << 20 },
+        { "GiB", 1 << 30 },
+        { "TiB", UINT64_C(1) << 40 },
+    };
+    const size_t whole = strspn(text, "0123456789");
+    if (!whole || whole > 15) return false;
+    uint64_t value = strtoull(text, NULL, 10), scale = 1, bytes = 0;
+    const char *unit = text + whole;
+    if (*unit == '.')
+        while (*++unit >= '0' && *unit <= '9')
+            if (scale < 1000) {
+                value = value * 10 + (uint64_t)(*unit - '0');
+                scale *= 10;
+            }
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (!strcmp(unit, units[i].name)) bytes = units[i].bytes;
+    if (!bytes || value > (uint64_t)INT64_MAX / bytes) return false;
+    *size = value * bytes / scale;
+    return true;
+}
+
 bool cli_matches(const char *pattern, size_t pattern_size, const char *text,
                  size_t size)
 {
@@ -114,6 +148,12 @@ static bool takes_value(const cli_option *o)
     return o->text || o->number || o->time_ns || o->list;
 }
 
+// "--stacks[=DEPTH]": what follows in a word of its own is not its value.
+static bool may_have_none(const cli_option *o)
+{
+    return strstr(o->name, "[=") != NULL;
+}
+
 static bool set_value(const cli_option *o, const char *value)
 {
     if (o->flag) *o->flag = true;
@@ -135,7 +175,7 @@ static bool has_name(const cli_option *o, const char *word, size_t size)
 {
     const char *name = o->name;
     for (;;) {
-        const size_t n = strcspn(name, ", ");
+        const size_t n = strcspn(name, ", [");
         if (n == size && !memcmp(name, word, n)) return true;
         if (name[n] != ',') return false;
         name += n + 2;
@@ -187,7 +227,7 @@ static const char *take(const cli_tool *tool, char **argv, int argc, int *i)
     const char *value;
     const cli_option *const o = find(tool, argv[*i], &value);
     if (!o) return "no such option";
-    if (!takes_value(o)) {
+    if (!takes_value(o) || (!value && may_have_none(o))) {
         if (value) return "takes no value";
         if (o->flag) *o->flag = true;
         return NULL;

@@ -1,34 +1,68 @@
 /*
     record.h - what the parts of ts-record share
 
-    record_run.c    the program, its end
-    record_vars.c   the variables by which libraries find the recorder
-    record_parts.c  the traces that its processes left
+    record_wish.c     what the user wants, from the options
+    record_prepare.c  what must be there before the program runs
+    record_run.c      the program, its signals, its end
+    record_group.c    which signals the program has got as well
+    record_vars.c     the variables by which libraries find the recorder
+    record_control.c  what is said to the processes while they run
+    record_parts.c    the traces that its processes left
+    record_launches.c whether what was launched was seen to run
+    record_trace.c    one trace of them
+    record_say.c      the summary
 */
 #ifndef TS_RECORD_H
 #define TS_RECORD_H
 
 #include "tools/ts_cli.h"
+
+#include "backends/ts_inject.h"
 #include <sys/types.h>
 
 enum { RECORD_PATH = 4096 };
+
+// What is to be recorded, and when; zero is everything.
+typedef struct record_wish {
+    const char *kinds, *names; // as in backends/ts_capture.h
+    uint64_t stack_depth;      // 0: none
+    int64_t delay_ns, duration_ns;
+    int64_t flight_ns; // only the last moments
+    uint64_t flight_memory, size_limit;
+    bool live;
+} record_wish;
+
+// Calls that launch work, and those of them whose work was seen.
+typedef struct record_launches {
+    uint64_t called, recorded;
+    bool graphs; // some launch what was captured before
+} record_launches;
 
 // The trace of one process, or of what it was before it called exec.
 typedef struct record_part {
     char path[RECORD_PATH];
     uint64_t start_ns; // Unix time
     uint64_t events;
+    record_launches launches;
     bool main; // of the program's own process
     bool live; // still being written
     long process;
 } record_part;
 
+typedef struct record_figures {    // of processes that run
+    uint64_t records, lost, bytes; // of those that ended, too
+    uint32_t processes, threads;
+    bool waits, ended;
+} record_figures;
+
 typedef struct record_job {
     const cli_tool *tool;
     const char *out;
-    char **argv;              // the program and its arguments
-    char inject[RECORD_PATH]; // the library
-    char folder[RECORD_PATH]; // where the processes write
+    record_wish wish;
+    char **argv;                // the program and its arguments
+    char inject[RECORD_PATH];   // the library
+    char folder[RECORD_PATH];   // where the processes write
+    ts_inject_control *control; // NULL: nothing is said while they run
     pid_t pid;
     int status;     // as waitpid gives it
     bool never_ran; // exec failed
@@ -36,26 +70,60 @@ typedef struct record_job {
     size_t part_count;
     uint64_t silent;        // processes that had nothing to say
     const char *nvtx_taken; // the user's own NVTX_INJECTION64_PATH, or NULL
+    uint32_t snapshots;     // that were written on a signal
+    bool live_shown, quiet;
 } record_job;
 
+// False, with the reason on stderr, if what is wanted makes no sense.
+bool record_wish_check(const record_job *job);
 // Finds the library and makes the folder; false with the reason on stderr.
 bool record_prepare(record_job *job);
+// Takes the folder away as far as it is empty.
+void record_give_up(record_job *job);
 // In the child: sets the variables.
 void record_vars_set(const record_job *job);
 // Runs the program to its end. Returns what ts-record is to return; 126 and
 // 127, with the reason on stderr, if it cannot be run.
 int record_run(record_job *job);
+
+// A process that stands in the group; ends with ts-record at the latest.
+void record_group_watch(void);
+void record_group_end(void);
+// Whether a signal that ts-record has got went to the whole group.
+bool record_group_had(int number);
+// Stops ts-record as well, until the program or its shell goes on.
+void record_group_stop(pid_t process);
+
+// The memory that the processes see; false with the reason on stderr.
+bool record_control_make(record_job *job);
+void record_control_remove(record_job *job);
+// Shows how far they are, or takes that away.
+void record_live(record_job *job, bool end);
+// Has every process write what its rings hold; false: one did not in time.
+bool record_snapshot_ask(record_job *job);
+
 // Opens what is in the folder, which saves what dead processes left, and
 // takes away the traces in which nothing happened, unless all are such.
-bool record_parts_find(record_job *job);
+// prefix: "" or that of the snapshots.
+bool record_parts_find(record_job *job, const char *prefix);
 // Removes what is left of the folder, and the folder if it is empty. False:
 // a child that nothing was seen of yet writes to it.
 bool record_parts_remove(const record_job *job);
 void record_parts_close(record_job *job);
 // How many processes the traces that are whole are of.
 size_t record_process_count(const record_job *job);
+
+record_launches record_launches_of(ts_reader *reader);
+// Makes one trace of the parts at `out`; false with the reason on stderr.
+bool record_put_together(const record_job *job, const char *out);
+// Writes a trace of what the processes hold now, beside job->out.
+void record_snapshot(record_job *job);
+
 // Prints a line for each process that could not be recorded, as the library
 // noted; returns how many.
 size_t record_say_failures(const record_job *job);
+void record_say_trace(const record_job *job);
+void record_say_end(const record_job *job);
+void record_say_nothing(const record_job *job);
 
 #endif // TS_RECORD_H

@@ -16,6 +16,7 @@ static bool look_at(const record_job *job, record_part *part, const char *name)
     part->events = trace.info->lost + trace.info->unknown_events +
                    cli_event_count(trace.info);
     // "123.sbt", and "123-1.sbt" after an exec.
+    part->launches = record_launches_of(trace.reader);
     part->process = strtol(name, NULL, 10);
     part->main = part->process == (long)job->pid;
     cli_trace_close(&trace);
@@ -31,7 +32,7 @@ static int in_order(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-static bool add(record_job *job, const char *name)
+static bool add(record_job *job, const char *name, const char *prefix)
 {
     record_part part = { .events = 0 };
     record_part *const more =
@@ -40,7 +41,8 @@ static bool add(record_job *job, const char *name)
     job->parts = more;
     const int size =
         snprintf(part.path, sizeof part.path, "%s/%s", job->folder, name);
-    if (size < (int)sizeof part.path && look_at(job, &part, name))
+    if (size < (int)sizeof part.path &&
+        look_at(job, &part, name + strlen(prefix)))
         job->parts[job->part_count++] = part;
     return true;
 }
@@ -64,7 +66,16 @@ static void drop_silent(record_job *job)
     job->part_count = kept;
 }
 
-bool record_parts_find(record_job *job)
+// "123.sbt", "snapshot-1-123.sbt".
+static bool is_trace(const char *name, const char *prefix)
+{
+    const size_t size = strlen(name), first = strlen(prefix);
+    return size > first + 4 && !strncmp(name, prefix, first) &&
+           name[first] >= '0' && name[first] <= '9' &&
+           !strcmp(name + size - 4, ".sbt");
+}
+
+bool record_parts_find(record_job *job, const char *prefix)
 {
     DIR *const folder = opendir(job->folder);
     if (!folder) {
@@ -73,11 +84,9 @@ bool record_parts_find(record_job *job)
     }
     const struct dirent *entry;
     bool done = true;
-    while (done && (entry = readdir(folder)) != NULL) {
-        const size_t size = strlen(entry->d_name);
-        if (size > 4 && !strcmp(entry->d_name + size - 4, ".sbt"))
-            done = add(job, entry->d_name);
-    }
+    while (done && (entry = readdir(folder)) != NULL)
+        if (is_trace(entry->d_name, prefix))
+            done = add(job, entry->d_name, prefix);
     closedir(folder);
     if (!done) cli_error(job->tool, NULL, "out of memory");
     if (job->part_count)
@@ -105,27 +114,6 @@ size_t record_process_count(const record_job *job)
             seen = job->parts[k].process == job->parts[i].process;
         count += !seen;
     }
-    return count;
-}
-
-size_t record_say_failures(const record_job *job)
-{
-    static const char what[] = "not recorded ";
-    char path[RECORD_PATH + 8], line[512];
-    size_t count = 0;
-    snprintf(path, sizeof path, "%s/log", job->folder);
-    FILE *const log = fopen(path, "r");
-    while (log && fgets(line, sizeof line, log)) {
-        line[strcspn(line, "\n")] = 0;
-        if (strncmp(line, what, sizeof what - 1) != 0) continue;
-        if (++count > 10) continue;
-        fputs("ts-record: not recorded: process ", stderr);
-        cli_put_text(stderr, line + sizeof what - 1,
-                     strlen(line + sizeof what - 1));
-        fputc('\n', stderr);
-    }
-    if (log) fclose(log);
-    unlink(path);
     return count;
 }
 

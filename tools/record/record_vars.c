@@ -54,9 +54,38 @@ static void set_list(const record_job *job, const vars_entry *entry)
     free(both);
 }
 
+static void set_number(const char *name, uint64_t value)
+{
+    char text[32];
+    if (!value) return;
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    setenv(name, text, 1);
+}
+
+// What the user had set by hand stays unless an option says otherwise.
+static void set_wish(const record_job *job)
+{
+    const record_wish *const w = &job->wish;
+    char path[RECORD_PATH + 16];
+    if (w->kinds) setenv("TRACESMITH_KINDS", w->kinds, 1);
+    if (w->names) setenv("TRACESMITH_FILTER", w->names, 1);
+    set_number("TRACESMITH_STACKS", w->stack_depth);
+    set_number("TRACESMITH_DELAY", (uint64_t)w->delay_ns / 1000000);
+    set_number("TRACESMITH_DURATION", (uint64_t)w->duration_ns / 1000000);
+    set_number("TRACESMITH_FLIGHT", (uint64_t)w->flight_ns / 1000000);
+    set_number("TRACESMITH_FLIGHT_MEMORY", w->flight_memory);
+    set_number("TRACESMITH_SIZE_LIMIT", w->size_limit);
+    snprintf(path, sizeof path, "%s/control", job->folder);
+    if (job->control)
+        setenv("TRACESMITH_CONTROL", path, 1);
+    else
+        unsetenv("TRACESMITH_CONTROL"); // of a ts-record around this one
+}
+
 void record_vars_set(const record_job *job)
 {
     char text[2 * RECORD_PATH];
+    set_wish(job);
     snprintf(text, sizeof text, "%s/%%p.sbt", job->folder);
     setenv("TRACESMITH_OUT", text, 1);
     snprintf(text, sizeof text, "%s/log", job->folder);

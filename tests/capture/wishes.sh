@@ -1,0 +1,166 @@
+#!/bin/sh
+# What ts-record does as its options say, with tests/capture/client.c.
+#   tests/capture/wishes.sh FOLDER WHICH
+set -eu
+folder=$1
+trace=$folder/$2.sbt
+client=$folder/client
+said=$folder/$2.err
+
+record() { # OPTION... CLIENT'S ARGUMENTS after --
+    build/ts-record -o "$trace" "$@" >"$folder/$name.out" 2>"$said"
+}
+zones() { # of a trace, in order
+    build/ts-view --events --kinds "${2:-zone}" --limit 0 --json "$1" \
+        2>/dev/null | sed -n 's/.*"label": "\([^"]*\)".*/\1/p'
+}
+has() { # a line
+    zones "$trace" >"$folder/$name.zones"
+    grep -qx "$1" "$folder/$name.zones"
+}
+hasnt() {
+    if has "$1"; then
+        echo "$1 is there"
+        cat "$said"
+        exit 1
+    fi
+}
+said() {
+    grep -q "$1" "$said" || {
+        cat "$said"
+        exit 1
+    }
+}
+
+name=$2
+case $name in
+delay) # and a duration, from the start of ts-record
+    record --delay 200ms --duration 300ms -- "$client" steps 150
+    hasnt "begin" && hasnt "step 0" && hasnt "step 149" && hasnt "end"
+    has "step [0-9]*" && said "ended after 300.0 ms (--duration)"
+    build/ts-info "$trace" | grep -q "capture.delay_ms"
+    ;;
+kinds)
+    record --kinds mark,span "$client"
+    test -z "$(zones "$trace")" && said "only what --kinds"
+    record --kinds -mark "$client"
+    has begin
+    ;;
+filter)
+    record --filter 'step 1?,end,-step 15' "$client" steps 30
+    test "$(zones "$trace" | wc -l)" = 10
+    hasnt "step 15" && hasnt "begin" && has "step 19" && has "end"
+    ;;
+size)
+    record --size-limit 400kB "$client" many 3000000
+    said "(--size-limit)"
+    has many && hasnt end
+    size=$(wc -c <"$trace")
+    test "$size" -ge 300000
+    test "$size" -lt 30000000
+    ;;
+wrong)
+    for option in --kinds=kernels --filter= --stacks=none --stacks=300 \
+        --delay=3 --duration=10us --size-limit=big --flight-memory=0; do
+        status=0
+        record "$option" "$client" || status=$?
+        test $status = 2 && test ! -e "$trace" && test -s "$said"
+    done
+    ;;
+stacks) # the program gets them; "--stacks" takes no word of the command
+    for option in --stacks --stacks=7; do
+        record $option sh -c 'echo "$TRACESMITH_STACKS" >&2'
+        tail -n 2 "$said" | grep -qx "${option#--stack}" ||
+            grep -qxE '32|7' "$said"
+    done
+    ;;
+flight)
+    record --flight-recorder 200ms "$client" steps 60
+    hasnt begin && hasnt "step 20" && has "step 59" && has end
+    said "the last"
+    test "$(ls -d "$trace"*)" = "$trace"
+    # What a crash leaves of it.
+    record --flight-recorder 10s "$client" crash || status=$?
+    test $status = 134 && has begin && has end
+    # Rings that are too small for it say so.
+    record --flight-recorder 10s --flight-memory 64KiB "$client" many 100000
+    has many && hasnt begin && said "of the 10.00 s asked for"
+    ;;
+snapshot) # on a signal, while the program runs
+    build/ts-record -o "$trace" --flight-recorder 10s "$client" steps 300 \
+        >"$said" 2>&1 &
+    recorder=$!
+    first=${trace%.sbt}.1.sbt
+    rm -f "$first"
+    sleep 0.5
+    for _ in $(seq 50); do # ts-record may not be so far
+        kill -USR2 $recorder
+        sleep 0.2
+        test ! -s "$first" || break
+    done
+    wait $recorder
+    zones "$first" | grep -qx begin
+    test -z "$(zones "$first" | grep -x end)"
+    has end
+    test -z "$(ls -d "$trace".* 2>/dev/null)"
+    ;;
+live)
+    TERM=xterm script -qec "build/ts-record --live -o $trace $client steps 60" \
+        /dev/null </dev/null >"$folder/live.screen"
+    tr '\033\r' '^\n' <"$folder/live.screen" >"$said"
+    said 'records after 0\.[0-9] s: 1 process,' && said 'K*ts-record: .*sbt: '
+    # Not a byte more where there is no terminal.
+    build/ts-record --live -q -o "$trace" "$client" steps 30 >"$said" 2>&1
+    test "$(cat "$said")" = steps
+    ;;
+children) # a delay holds for those that come later, too
+    record --delay 400ms sh -c "$client; $client steps 100 & $client fork
+        wait"
+    hasnt child && hasnt parent && has end
+    said "of 1 process,"
+    ;;
+group) # a signal to the group arrives once, one to ts-record is passed on
+    rm -f "$folder/group.pid" "$folder/group.pid.done" "$folder/group.of"
+    setsid sh -c 'echo $$ >"$0.of"; exec build/ts-record -q -o "$0.sbt" \
+        python3 -c "$1" "$0.pid"' "$folder/group" '
+import os, signal, sys, time
+count = 0
+def hear(number, frame):
+    global count
+    count += 1
+signal.signal(signal.SIGUSR1, hear)
+open(sys.argv[1], "w").write("x")
+end = time.time() + 30
+while time.time() < end and not os.path.exists(sys.argv[1] + ".done"):
+    time.sleep(0.05)
+print(count)' >"$folder/group.out" &
+    while ! test -s "$folder/group.pid"; do sleep 0.05; done
+    kill -s USR1 -- "-$(cat "$folder/group.of")"
+    sleep 0.3
+    kill -USR1 "$(cat "$folder/group.of")"
+    sleep 0.3
+    touch "$folder/group.pid.done"
+    wait
+    test "$(cat "$folder/group.out")" = 2
+    ;;
+stop) # a stopped program of a terminal gives it back; others wait
+    cat >"$folder/stop.sh" <<'END'
+set -m
+build/ts-record -q -o "$0.sbt" sh -c 'kill -STOP $$; echo went on'
+echo back
+fg >/dev/null
+END
+    timeout 20 script -qec "bash $folder/stop.sh" /dev/null </dev/null |
+        tr -d '\r' >"$said"
+    test "$(tr '\n' ' ' <"$said")" = "back went on "
+    rm -f "$folder/stop.pid"
+    (
+        while ! test -s "$folder/stop.pid"; do sleep 0.05; done
+        sleep 0.2
+        kill -CONT "$(cat "$folder/stop.pid")"
+    ) &
+    record sh -c 'echo $$ >"$0"; kill -STOP $$; echo went on' \
+        "$folder/stop.pid"
+    test "$(cat "$folder/stop.out")" = "went on"
+    ;;
+esac

@@ -1,0 +1,135 @@
+/*
+    record_control.c - what ts-record says to the processes while they run
+
+    Through a page of memory that all of them share: see backends/ts_inject.h.
+*/
+#define _DEFAULT_SOURCE // syscall
+#include "tools/record/record.h"
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+bool record_control_make(record_job *job)
+{
+    char path[RECORD_PATH + 16];
+    snprintf(path, sizeof path, "%s/control", job->folder);
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    void *const map = fd < 0 || ftruncate(fd, sizeof *job->control) != 0
+                          ? MAP_FAILED
+                          : mmap(NULL, sizeof *job->control,
+                                 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0) close(fd);
+    if (map == MAP_FAILED) {
+        cli_error(job->tool, path, "%s", strerror(errno));
+        return false;
+    }
+    job->control = map;
+    job->control->layout = sizeof *job->control;
+    job->control->start_ns = now_ns();
+    job->control->live_ms = job->wish.live ? 200 : 0;
+    return true;
+}
+
+void record_control_remove(record_job *job)
+{
+    char path[RECORD_PATH + 16];
+    if (!job->control) return;
+    snprintf(path, sizeof path, "%s/control", job->folder);
+    unlink(path);
+}
+
+/* ---- Figures ------------------------------------------------------------ */
+
+static bool is_alive(uint32_t process)
+{
+    return kill((pid_t)process, 0) == 0 || errno == EPERM;
+}
+
+static record_figures figures_of(const ts_inject_control *control)
+{
+    record_figures sum = { .records = 0 };
+    for (uint32_t i = 0; i < TS_INJECT_PROCESSES; i++) {
+        const ts_inject_process *const p = &control->processes[i];
+        // acquire: pairs with the release in give_figures of ts_inject.c
+        const uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+        if (state == TS_INJECT_FREE) continue;
+        sum.records += TS__LOAD(&p->records);
+        sum.lost += TS__LOAD(&p->lost);
+        sum.bytes += TS__LOAD(&p->bytes);
+        if (!is_alive(TS__LOAD(&p->process))) continue;
+        sum.processes++;
+        sum.threads += TS__LOAD(&p->threads);
+        sum.waits = sum.waits || state == TS_INJECT_WAITS;
+        sum.ended = sum.ended || state == TS_INJECT_ENDED;
+    }
+    return sum;
+}
+
+// What is said while it lasts, in at most a line of the terminal.
+static void say_figures(const record_job *job)
+{
+    const record_figures f = figures_of(job->control);
+    const int64_t ns = (int64_t)(now_ns() - job->control->start_ns);
+    const char *const what = f.waits   ? "waits"
+                             : f.ended ? "has ended"
+                                       : "records";
+    fprintf(stderr, "\r\033[K%s: %s after %s: ", job->tool->name, what,
+            cli_format("%" PRId64 ".%01d s", ns / 1000000000,
+                       (int)(ns / 100000000 % 10))
+                .s);
+    fprintf(stderr, "%" PRIu32 " process%s, %s records, %s", f.processes,
+            f.processes == 1 ? "" : "es", cli_count(f.records).s,
+            cli_bytes(f.bytes).s);
+    if (f.lost) fprintf(stderr, ", %s LOST", cli_count(f.lost).s);
+    fflush(stderr);
+}
+
+void record_live(record_job *job, bool end)
+{
+    if (!job->wish.live || !cli_terminal(stderr)) return;
+    if (end && job->live_shown) fputs("\r\033[K", stderr);
+    if (!end) say_figures(job);
+    job->live_shown = !end;
+}
+
+/* ---- Snapshots ---------------------------------------------------------- */
+
+// Those that run have written what they held, or 5 s are over.
+static bool all_written(const ts_inject_control *control, uint32_t command)
+{
+    for (uint32_t i = 0; i < TS_INJECT_PROCESSES; i++) {
+        const ts_inject_process *const p = &control->processes[i];
+        // acquire: pairs with the release in watch_obey of ts_inject.c
+        if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == TS_INJECT_RECORDS &&
+            __atomic_load_n(&p->written, __ATOMIC_ACQUIRE) != command &&
+            is_alive(TS__LOAD(&p->process)))
+            return false;
+    }
+    return true;
+}
+
+bool record_snapshot_ask(record_job *job)
+{
+    ts_inject_control *const control = job->control;
+    const struct timespec wait = { 0, 5000000 };
+    const uint32_t command =
+        __atomic_add_fetch(&control->command, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &control->command, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    for (int i = 0; i < 1000; i++) {
+        if (all_written(control, command)) return true;
+        nanosleep(&wait, NULL);
+    }
+    return false;
+}

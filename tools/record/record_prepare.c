@@ -1,0 +1,94 @@
+/*
+    record_prepare.c - what must be there before the program runs
+*/
+#define _XOPEN_SOURCE 700 // realpath
+#include "tools/record/record.h"
+#include <libgen.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- The library -------------------------------------------------------- */
+
+// Beside the tool, as in a build folder, or where `make install` puts it.
+static bool find_library(record_job *job)
+{
+    static const char *const places[] = { "libtracesmith-inject.so",
+                                          "../lib/libtracesmith-inject.so" };
+    char self[RECORD_PATH], path[2 * RECORD_PATH];
+    const ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (size <= 0) {
+        cli_error(job->tool, "/proc/self/exe", "%s", strerror(errno));
+        return false;
+    }
+    self[size] = 0;
+    const char *const folder = dirname(self);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, places[i]);
+        if (access(path, R_OK) == 0 && strlen(path) < sizeof job->inject) {
+            strcpy(job->inject, path);
+            return true;
+        }
+    }
+    cli_error(job->tool, NULL,
+              "there is no libtracesmith-inject.so beside %s: build it with "
+              "make, or install it with make install",
+              folder);
+    return false;
+}
+
+static bool make_folder(record_job *job)
+{
+    char whole[RECORD_PATH];
+    const int size =
+        snprintf(job->folder, sizeof job->folder, "%s.XXXXXX", job->out);
+    if (size >= (int)sizeof job->folder) {
+        cli_error(job->tool, job->out, "the path is too long");
+        return false;
+    }
+    // Processes may go to other directories: they need the whole path.
+    if (!mkdtemp(job->folder) || !realpath(job->folder, whole)) {
+        cli_error(job->tool, job->out, "no folder beside it: %s",
+                  strerror(errno));
+        return false;
+    }
+    strcpy(job->folder, whole);
+    for (const char *p = whole; (p = strchr(p, '%')) != NULL; p++)
+        if (p[1] && strchr("phrn%", p[1])) {
+            cli_error(job->tool, job->out,
+                      "a path with %%%c in it means something else to the "
+                      "recorder",
+                      p[1]);
+            rmdir(whole);
+            return false;
+        }
+    return true;
+}
+
+bool record_prepare(record_job *job)
+{
+    struct stat about;
+    if (!*job->out || !strcmp(job->out, "-")) {
+        cli_error(job->tool, NULL, "the trace needs the name of a file");
+        return false;
+    }
+    if (stat(job->out, &about) == 0 && !S_ISREG(about.st_mode)) {
+        cli_error(job->tool, job->out, "is no file that could be replaced");
+        return false;
+    }
+    const char *const nvtx = getenv("NVTX_INJECTION64_PATH");
+    if (nvtx && *nvtx) job->nvtx_taken = nvtx;
+    if (!find_library(job) || !make_folder(job)) return false;
+    const record_wish *const w = &job->wish;
+    if (!w->live && !w->delay_ns && !w->duration_ns && !w->flight_ns &&
+        !w->size_limit)
+        return true;
+    if (record_control_make(job)) return true;
+    rmdir(job->folder);
+    return false;
+}
+
+void record_give_up(record_job *job)
+{
+    record_control_remove(job);
+    rmdir(job->folder);
+}

@@ -1,0 +1,227 @@
+/*
+    record_say.c - the summary at the end
+*/
+#include "tools/record/record.h"
+#include <elf.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool has_key(const ts_metadata *m, const char *key)
+{
+    return m->key.size == strlen(key) && !memcmp(m->key.text, key, m->key.size);
+}
+
+static bool same(ts_text a, ts_text b)
+{
+    return a.size == b.size && !memcmp(a.text, b.text, a.size);
+}
+
+// Whether an earlier line says the same: each process has its own.
+static bool was_said(const ts_reader *reader, size_t before,
+                     const ts_metadata *m)
+{
+    ts_metadata old;
+    for (size_t i = 0; i < before && ts_reader_metadata_at(reader, i, &old);
+         i++)
+        if (same(old.key, m->key) && old.type == m->type &&
+            same(old.text, m->text))
+            return true;
+    return false;
+}
+
+// "nvtx: ...", of each backend that was not on or saw nothing.
+static void say_backends(const ts_reader *reader)
+{
+    ts_metadata m;
+    for (size_t i = 0; ts_reader_metadata_at(reader, i, &m); i++) {
+        if (m.key.size < 9 || memcmp(m.key.text, "backend.", 8) != 0 ||
+            m.type != TS_VALUE_TEXT ||
+            (m.text.size == 2 && !memcmp(m.text.text, "on", 2)) ||
+            was_said(reader, i, &m))
+            continue;
+        fputs("ts-record: ", stderr);
+        cli_put_text(stderr, m.key.text + 8, m.key.size - 8);
+        fputs(": ", stderr);
+        cli_put_text(stderr, m.text.text, m.text.size);
+        fputc('\n', stderr);
+    }
+}
+
+// What the user wanted left out was left out: that is no loss.
+static void say_wishes(const record_job *job, const ts_reader *reader)
+{
+    const record_wish *const w = &job->wish;
+    ts_metadata m;
+    bool duration = false, size = false;
+    for (size_t i = 0; ts_reader_metadata_at(reader, i, &m); i++)
+        if (has_key(&m, "capture.ended") && m.type == TS_VALUE_TEXT) {
+            duration = duration || (m.text.size && *m.text.text == 'd');
+            size = size || (m.text.size && *m.text.text == 's');
+        }
+    if (size)
+        fprintf(stderr,
+                "ts-record: recording ended when the traces had %s "
+                "(--size-limit): what came after is not there\n",
+                cli_bytes(w->size_limit).s);
+    if (duration)
+        fprintf(stderr, "ts-record: recording ended after %s (--duration)\n",
+                cli_time(w->duration_ns).s);
+    if (w->kinds || w->names)
+        fputs("ts-record: only what --kinds and --filter let in is there\n",
+              stderr);
+}
+
+static void say_launches(const record_job *job)
+{
+    record_launches sum = { .called = 0 };
+    for (size_t i = 0; i < job->part_count; i++) {
+        sum.called += job->parts[i].launches.called;
+        sum.recorded += job->parts[i].launches.recorded;
+        sum.graphs = sum.graphs || job->parts[i].launches.graphs;
+    }
+    if (!sum.called) return;
+    fprintf(stderr, "ts-record: recorded %s of %s launches",
+            cli_count(sum.recorded).s, cli_count(sum.called).s);
+    if (sum.recorded < sum.called && sum.graphs)
+        fputs("; those captured into graphs run when the graph does", stderr);
+    else if (sum.recorded < sum.called && !job->wish.kinds && !job->wish.names)
+        fputs("; of the others no operation was seen: ts-info says what was "
+              "lost",
+              stderr);
+    fputc('\n', stderr);
+}
+
+// A flight recorder forgets: only if it did so within the time asked for is
+// that worth a word.
+static void say_flight(const record_job *job, const ts_info *info)
+{
+    const int64_t kept = info->last_ns - info->first_ns;
+    fprintf(stderr, "ts-record: the last %s", cli_time(kept).s);
+    if (kept < job->wish.flight_ns / 10 * 9 && info->lost)
+        fprintf(stderr,
+                " of the %s asked for: rings were full; "
+                "--flight-memory %s would keep more",
+                cli_time(job->wish.flight_ns).s,
+                job->wish.flight_memory ? "with a larger size" : "16MiB");
+    fputc('\n', stderr);
+}
+
+void record_say_trace(const record_job *job)
+{
+    cli_trace trace;
+    if (!cli_trace_open(&trace, job->tool, job->out, NULL, CLI_WARN_NONE))
+        return;
+    const ts_info *const info = trace.info;
+    const size_t processes = record_process_count(job);
+    const bool flight = job->wish.flight_ns != 0;
+    fprintf(stderr, "ts-record: %s: %s events in %s of %zu process%s, %s%s\n",
+            job->out, cli_count(cli_event_count(info) + info->unknown_events).s,
+            cli_time(info->last_ns - info->first_ns).s, processes,
+            processes == 1 ? "" : "es", cli_bytes(info->file_bytes).s,
+            info->lost || flight ? "" : "; nothing was lost of them");
+    if (flight) say_flight(job, info);
+    say_launches(job);
+    if (info->lost && !flight)
+        fprintf(stderr,
+                "ts-record: %s records were LOST (%s); ts-info --losses "
+                "tells where\n",
+                cli_count(info->lost).s, cli_loss_causes(trace.reader).s);
+    say_wishes(job, trace.reader);
+    say_backends(trace.reader);
+    cli_trace_close(&trace);
+}
+
+void record_say_end(const record_job *job)
+{
+    if (WIFSIGNALED(job->status))
+        fprintf(stderr,
+                "ts-record: %s was ended by signal %d (%s); what it "
+                "had recorded is there\n",
+                job->argv[0], WTERMSIG(job->status),
+                strsignal(WTERMSIG(job->status)));
+    for (size_t i = 0; i < job->part_count; i++)
+        if (job->parts[i].live)
+            fprintf(stderr,
+                    "ts-record: a child still runs: its trace is "
+                    "%s\n",
+                    job->parts[i].path);
+}
+
+/* ---- Nothing ------------------------------------------------------------ */
+
+// Where execvp found the program; false: it cannot be told.
+static bool find_program(const char *name, char *path, size_t room)
+{
+    const char *list = getenv("PATH");
+    if (strchr(name, '/')) return snprintf(path, room, "%s", name) < (int)room;
+    while (list && *list) {
+        const size_t size = strcspn(list, ":");
+        struct stat about;
+        snprintf(path, room, "%.*s/%s", (int)size, list, name);
+        if (stat(path, &about) == 0 && S_ISREG(about.st_mode)) return true;
+        list += size + (list[size] == ':');
+    }
+    return false;
+}
+
+// Whether a program asks for no loader, so that nothing can be loaded into it.
+static bool is_static(FILE *file)
+{
+    Elf64_Ehdr header;
+    Elf64_Phdr part;
+    if (fread(&header, sizeof header, 1, file) != 1 ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_phentsize != sizeof part || header.e_phoff > LONG_MAX ||
+        fseek(file, (long)header.e_phoff, SEEK_SET) != 0)
+        return false;
+    for (int i = 0; i < header.e_phnum; i++)
+        if (fread(&part, sizeof part, 1, file) != 1 || part.p_type == PT_INTERP)
+            return false;
+    return true;
+}
+
+// Why there is no trace, as far as that can be told.
+void record_say_nothing(const record_job *job)
+{
+    char path[RECORD_PATH];
+    struct stat about;
+    const char *why = "it used no library that can be captured (NVTX, CUDA), "
+                      "nor did its children; ts-devices tells what is there";
+    FILE *const file = find_program(job->argv[0], path, sizeof path)
+                           ? fopen(path, "rb")
+                           : NULL;
+    if (file && fstat(fileno(file), &about) == 0 &&
+        about.st_mode & (S_ISUID | S_ISGID))
+        why = "it gains privileges, which keeps libraries out: run it as the "
+              "user that it becomes";
+    else if (file && is_static(file))
+        why = "it is linked statically, so that no library can be loaded: "
+              "link it dynamically, or with TraceSmith";
+    if (file) fclose(file);
+    fprintf(stderr, "ts-record: %s: nothing to record: %s\n", job->argv[0],
+            why);
+}
+
+size_t record_say_failures(const record_job *job)
+{
+    static const char what[] = "not recorded ";
+    char path[RECORD_PATH + 8], line[512];
+    size_t count = 0;
+    snprintf(path, sizeof path, "%s/log", job->folder);
+    FILE *const log = fopen(path, "r");
+    while (log && fgets(line, sizeof line, log)) {
+        line[strcspn(line, "\n")] = 0;
+        if (strncmp(line, what, sizeof what - 1) != 0) continue;
+        if (++count > 10) continue;
+        fputs("ts-record: not recorded: process ", stderr);
+        cli_put_text(stderr, line + sizeof what - 1,
+                     strlen(line + sizeof what - 1));
+        fputc('\n', stderr);
+    }
+    if (log) fclose(log);
+    unlink(path);
+    return count;
+}
