@@ -112,8 +112,25 @@ size_t cli_utf8(const char *text, size_t size, uint32_t *code);
 bool cli_is_control(uint32_t code);
 // Prints a text with such characters and invalid UTF-8 made harmless.
 void cli_put_text(FILE *out, const char *text, size_t size);
-// The same, cut or padded to `width` characters, which bytes are not.
+// Columns that a character takes on a terminal: 0 for what combines with the
+// one before, 2 for the wide ones of East Asia; of a whole text; the bytes of
+// what fits into so many.
+uint32_t cli_code_columns(uint32_t code);
+uint32_t cli_columns(const char *text, size_t size);
+size_t cli_columns_fit(const char *text, size_t size, uint32_t columns);
+// As cli_put_text, cut or padded to a number of columns.
 void cli_put_padded(FILE *out, const char *text, size_t size, uint32_t width);
+// A text cut to a number of columns, to be freed: its start and its end with
+// dots (NULL: what the terminal can show) between them. NULL without memory.
+char *cli_cut(const char *text, size_t size, uint32_t width, const char *dots);
+/*
+    The names in one column of a table, cut to a number of columns so that no
+    two that differ look alike: `count` texts, NULL for what fits as it is. Of a
+    function what is left out first is where it is from, and its parameters.
+    Free: cli_cuts_free. NULL without memory.
+*/
+char **cli_cut_names(const ts_text *texts, size_t count, uint32_t width);
+void cli_cuts_free(char **cuts, size_t count);
 
 // A name of C++ or Rust as people read it, to be freed; NULL: it is none, its
 // text would be too long, or the machine has no C++ library that knows.
@@ -174,6 +191,9 @@ bool cli_color(FILE *stream);
 bool cli_unicode(void);
 // Columns of the terminal of stdout, COLUMNS elsewhere, else 80.
 uint32_t cli_width(void);
+// Whether a line may not be longer than cli_width: on a terminal, and where
+// COLUMNS says so. A file has no width.
+bool cli_has_width(void);
 uint32_t cli_height(void);
 
 /*

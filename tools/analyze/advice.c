@@ -27,12 +27,12 @@ const ts_launch_entry *advice_launch(const advice *a, uint32_t op)
 
 ts_text advice_short(const advice *a, ts_text text)
 {
-    enum { MOST = 72 };
-    size_t size = MOST;
-    if (text.size <= MOST) return text;
-    while (size && ((unsigned char)text.text[size] & 0xC0) == 0x80)
-        size--; // not within a character
-    return analyze_format(a->job, "%.*s...", (int)size, text.text);
+    enum { WIDEST = 75 };
+    char *const cut = cli_cut(text.text, text.size, WIDEST, "...");
+    if (!cut) return text;
+    text = analyze_format(a->job, "%s", cut);
+    free(cut);
+    return text;
 }
 
 ts_text advice_label(const advice *a, uint32_t op)

@@ -16,54 +16,13 @@ enum {
 
 uint32_t text_width(ts_text text)
 {
-    uint32_t code, width = 0;
-    for (size_t n; (n = cli_utf8(text.text, text.size, &code)) != 0;
-         text.text += n, text.size -= n)
-        width++;
-    return width;
+    return cli_columns(text.text, text.size);
 }
 
-// The bytes of the first `width` characters.
-static size_t bytes_of(ts_text text, uint32_t width)
+void text_put(ts_text text, const char *cut, uint32_t width)
 {
-    uint32_t code;
-    size_t size = 0;
-    for (size_t n; width-- && (n = cli_utf8(text.text + size, text.size - size,
-                                            &code)) != 0;)
-        size += n;
-    return size;
-}
-
-// Names that differ at their ends only are common: the middle is left out,
-// or the end of what has arguments of templates.
-static void put_cut(ts_text text, uint32_t has, uint32_t width)
-{
-    const char *const dots = cli_unicode() ? "\u2026" : "..";
-    const uint32_t dots_width = cli_unicode() ? 1 : 2;
-    const bool end = memchr(text.text, '<', text.size);
-    const uint32_t tail = end ? 0 : (width - dots_width) * 2 / 5;
-    const uint32_t head = width - dots_width - tail;
-    const size_t skip = bytes_of(text, has - tail);
-    cli_put_text(stdout, text.text, bytes_of(text, head));
-    fputs(dots, stdout);
-    cli_put_text(stdout, text.text + skip, text.size - skip);
-}
-
-// Of a function what is left out first is where it is from, and parameters.
-void text_put(ts_text text, uint32_t width)
-{
-    uint32_t has = text_width(text);
-    char *brief = NULL;
-    if (has > width) brief = cli_brief_name(text.text, text.size);
-    if (brief && *brief) {
-        text = (ts_text){ brief, strlen(brief) };
-        has = text_width(text);
-    }
-    if (has <= width || width < 8)
-        cli_put_padded(stdout, text.text, text.size, width);
-    else
-        put_cut(text, has, width);
-    free(brief);
+    if (cut) text = (ts_text){ cut, strlen(cut) };
+    cli_put_padded(stdout, text.text, text.size, width);
 }
 
 // "12.5 %", "1.50 ms" stay together.
@@ -155,6 +114,7 @@ typedef struct layout {
     size_t columns; // that there is room for, from the left
     size_t rows;
     bool narrow;
+    char **cuts[32]; // of each column, if a text in it does not fit
 } layout;
 
 static bool is_text(const report_table *t, size_t column)
@@ -215,6 +175,10 @@ static void lay_out(const report_table *t, layout *l, uint32_t width)
 {
     measure(t, l);
     l->where = where_width(t, l);
+    if (!cli_has_width()) { // a file: lines of any length, but not for a name
+        shrink(t, l, WIDTH_MOST, NAME_GOOD);
+        return;
+    }
     if (shrink(t, l, width, NAME_GOOD)) return;
     measure(t, l);
     l->narrow = true;
@@ -227,6 +191,24 @@ static void lay_out(const report_table *t, layout *l, uint32_t width)
         l->columns--;
     }
     shrink(t, l, width, NAME_LEAST);
+}
+
+// Without memory names are cut at their end, and may look alike.
+static void cut_names(const report_table *t, layout *l)
+{
+    ts_text *const texts = calloc(l->rows + 1, sizeof *texts);
+    for (size_t c = 0; texts && c < l->columns; c++) {
+        uint32_t most = 0;
+        for (size_t r = 0; r < l->rows; r++) {
+            const report_value *const v = &t->values[r * t->column_count + c];
+            const bool is = v->unit == REPORT_TEXT && !v->unknown;
+            texts[r] = is ? v->text : (ts_text){ "", 0 };
+            if (text_width(texts[r]) > most) most = text_width(texts[r]);
+        }
+        if (most > l->widths[c])
+            l->cuts[c] = cli_cut_names(texts, l->rows, l->widths[c]);
+    }
+    free(texts);
 }
 
 static void put_head(const report_table *t, const layout *l)
@@ -245,7 +227,7 @@ static void put_row(const report_table *t, const layout *l, size_t r)
         const report_value *const v = &t->values[r * t->column_count + c];
         fputs(c ? "  " : "", stdout);
         if (v->unit == REPORT_TEXT && !v->unknown)
-            text_put(v->text, l->widths[c]);
+            text_put(v->text, l->cuts[c] ? l->cuts[c][r] : NULL, l->widths[c]);
         else
             printf(is_text(t, c) ? "%-*s" : "%*s", (int)l->widths[c],
                    report_words(*v).s);
@@ -269,9 +251,12 @@ static void put_table(const report_table *t, uint64_t top, uint32_t width)
                                                 : " (%zu columns do not fit)",
                t->column_count - l.columns);
     putchar('\n');
+    cut_names(t, &l);
     put_head(t, &l);
     for (size_t r = 0; r < l.rows; r++)
         put_row(t, &l, r);
+    for (size_t c = 0; c < l.columns; c++)
+        if (l.cuts[c]) cli_cuts_free(l.cuts[c], l.rows);
 }
 
 /* ---- Findings ------------------------------------------------------------ */

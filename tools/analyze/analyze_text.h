@@ -7,9 +7,9 @@
 #include "tools/analyze/analyze.h"
 #include "tools/analyze/report_parts.h"
 
-uint32_t text_width(ts_text text); // characters
-// Cut in the middle or padded to `width` characters.
-void text_put(ts_text text, uint32_t width);
+uint32_t text_width(ts_text text); // columns
+// A text, or what it was cut to (NULL: it fits), padded to `width` columns.
+void text_put(ts_text text, const char *cut, uint32_t width);
 // Prints nothing for a chart without items.
 void text_chart(const report_chart *c, uint64_t top, uint32_t width);
 

@@ -21,6 +21,17 @@ static uint32_t label_width(const report_chart *c, size_t rows)
     return most < LABEL_MOST ? most : LABEL_MOST;
 }
 
+// The labels cut to a width; NULL, also without memory: as they are.
+static char **cut_labels(const report_chart *c, size_t rows, uint32_t width)
+{
+    ts_text *const texts = calloc(rows + 1, sizeof *texts);
+    for (size_t i = 0; texts && i < rows; i++)
+        texts[i] = c->items[i].label;
+    char **const cuts = texts ? cli_cut_names(texts, rows, width) : NULL;
+    free(texts);
+    return cuts;
+}
+
 static double size_of(report_value v)
 {
     if (report_is_unknown(v) || v.number < 0) return 0;
@@ -42,16 +53,18 @@ static void put_bars(const report_chart *c, size_t rows, uint32_t width)
         if (size_of(c->items[i].value) > most)
             most = size_of(c->items[i].value);
     const uint32_t label = label_width(c, rows);
+    char **const cuts = cut_labels(c, rows, label);
     const uint32_t room = width > label + 40 ? width - label - 24 : 16;
     for (size_t i = 0; i < rows; i++) {
         const double share = most > 0 ? size_of(c->items[i].value) / most : 0;
         fputs("    ", stdout);
-        text_put(c->items[i].label, label);
+        text_put(c->items[i].label, cuts ? cuts[i] : NULL, label);
         printf("  %10s  ", report_words(c->items[i].value).s);
         put_times(cli_unicode() ? "\u2588" : "#",
                   (uint32_t)(share * room + 0.5));
         putchar('\n');
     }
+    cli_cuts_free(cuts, rows);
 }
 
 /* ---- Stacked bars -------------------------------------------------------- */
@@ -96,11 +109,12 @@ static void put_stacked(const report_chart *c, size_t rows, uint32_t width)
     for (size_t i = 0; i < c->count; i++)
         if (stacked_sum(c, i) > most) most = stacked_sum(c, i);
     const uint32_t label = label_width(c, rows);
+    char **const cuts = cut_labels(c, rows, label);
     const uint32_t room = width > label + 40 ? width - label - 24 : 16;
     for (size_t i = 0; i < rows; i++) {
         const report_value sum = report_number(c->unit, stacked_sum(c, i), 1);
         fputs("    ", stdout);
-        text_put(c->items[i].label, label);
+        text_put(c->items[i].label, cuts ? cuts[i] : NULL, label);
         printf("  %10s  ", report_words(sum).s);
         int64_t before = 0;
         uint32_t drawn = 0;
@@ -113,6 +127,7 @@ static void put_stacked(const report_chart *c, size_t rows, uint32_t width)
         }
         putchar('\n');
     }
+    cli_cuts_free(cuts, rows);
     put_legend(c, width);
 }
 
@@ -155,17 +170,19 @@ static void put_series(const report_chart *c, size_t rows)
     }
     if (!c->point_count) return;
     const uint32_t label = label_width(c, rows);
+    char **const cuts = cut_labels(c, rows, label);
     for (size_t i = 0; i < rows; i++) {
         int64_t peak = 0;
         for (size_t k = 0; k < c->point_count; k++)
             if (c->points[k].line == i && c->points[k].value > peak)
                 peak = c->points[k].value;
         fputs("    ", stdout);
-        text_put(c->items[i].label, label);
+        text_put(c->items[i].label, cuts ? cuts[i] : NULL, label);
         fputs("  |", stdout);
         put_line(c, (uint32_t)i, from, to, most);
         printf("| most %s\n", report_words(report_number(c->unit, peak, 1)).s);
     }
+    cli_cuts_free(cuts, rows);
     printf("    %*s  from %s to %s\n", (int)label, "",
            report_words(report_time(from)).s, report_words(report_time(to)).s);
 }
@@ -196,8 +213,10 @@ static void put_node(const report_chart *c, uint32_t node, uint32_t depth,
         printf("    %7s  %*s", report_words(report_share(last, all)).s,
                (int)depth * 2, "");
         const uint32_t used = 13 + depth * 2;
-        text_put(c->items[best].label,
-                 width > used + 24 ? width - used - 13 : 16);
+        const uint32_t room = width > used + 24 ? width - used - 13 : 16;
+        char **const cut = cli_cut_names(&c->items[best].label, 1, room);
+        text_put(c->items[best].label, cut ? *cut : NULL, room);
+        cli_cuts_free(cut, 1);
         printf(" %10s\n", report_words(report_number(c->unit, last, 1)).s);
         --*left;
         put_node(c, best, depth + 1, left, width);

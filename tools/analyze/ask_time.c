@@ -38,7 +38,6 @@ static size_t plain_size(ts_text name)
 ts_text ask_brief(analyze_job *job, ts_text name)
 {
     enum { WIDEST = 60 };
-    uint32_t code;
     if (name.size <= 40) return name;
     if (!memcmp(name.text, "void ", 5)) {
         name.text += 5;
@@ -47,11 +46,11 @@ ts_text ask_brief(analyze_job *job, ts_text name)
     const size_t plain = plain_size(name);
     // A file and line in parentheses is no argument list.
     if (plain > 12) name.size = plain;
-    size_t size = 0;
-    for (uint32_t i = 0; i < WIDEST - 3 && size < name.size; i++)
-        size += cli_utf8(name.text + size, name.size - size, &code);
-    if (size + 3 >= name.size) return name;
-    return analyze_format(job, "%.*s...", (int)size, name.text);
+    char *const cut = cli_cut(name.text, name.size, WIDEST, "...");
+    if (!cut) return name;
+    name = analyze_format(job, "%s", cut);
+    free(cut);
+    return name;
 }
 
 ts_text ask_thread(analyze_job *job, uint32_t file, uint32_t thread)

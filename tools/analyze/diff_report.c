@@ -224,16 +224,21 @@ const diff_row *diff_single(const diff *d, diff_subject subject)
 // As in tables: what namespaces say goes first, then the middle.
 cli_text diff_short(ts_text name)
 {
-    enum { HEAD = 26, TAIL = 17 };
+    enum { WIDEST = 46 };
     // Of a function with its parameters; zones may be called anything.
     char *const less = name.size && name.text[name.size - 1] == ')'
                            ? cli_brief_name(name.text, name.size)
                            : NULL;
     if (less) name = (ts_text){ less, strlen(less) };
-    const cli_text text = name.size <= HEAD + TAIL + 3
-                              ? cli_format("%.*s", (int)name.size, name.text)
-                              : cli_format("%.*s...%.*s", HEAD, name.text, TAIL,
-                                           name.text + name.size - TAIL);
+    cli_text text = { "" };
+    // Some characters take more bytes than columns.
+    for (uint32_t width = WIDEST; width && !*text.s; width -= 2) {
+        char *const cut = cli_cut(name.text, name.size, width, "...");
+        if (!cut) break;
+        if (strlen(cut) < sizeof text.s) memcpy(text.s, cut, strlen(cut) + 1);
+        free(cut);
+        if (!name.size) break;
+    }
     free(less);
     return text;
 }

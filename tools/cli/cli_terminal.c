@@ -51,6 +51,11 @@ uint32_t cli_width(void)
     return extent(size.ws_col, "COLUMNS", 80);
 }
 
+bool cli_has_width(void)
+{
+    return isatty(STDOUT_FILENO) || *variable("COLUMNS");
+}
+
 uint32_t cli_height(void)
 {
     struct winsize size = { 0 };

@@ -132,19 +132,6 @@ void cli_put_text(FILE *out, const char *text, size_t size)
     }
 }
 
-void cli_put_padded(FILE *out, const char *text, size_t size, uint32_t width)
-{
-    uint32_t code, used = 0;
-    while (size && used < width) {
-        const size_t step = cli_utf8(text, size, &code);
-        cli_put_text(out, text, step);
-        text += step;
-        size -= step;
-        used++;
-    }
-    fprintf(out, "%*s", (int)(width - used), "");
-}
-
 /* ---- JSON --------------------------------------------------------------- */
 
 static void json_string(FILE *out, const char *text, size_t size)

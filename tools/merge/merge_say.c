@@ -48,7 +48,9 @@ static int widest(const merge_job *job)
 static void put_path(const char *path, int width)
 {
     const size_t size = strlen(path);
-    const size_t skip = size > (size_t)width ? size - (size_t)width : 0;
+    size_t skip = size > (size_t)width ? size - (size_t)width : 0;
+    while (skip < size && (path[skip] & 0xC0) == 0x80)
+        skip++; // not within a character
     cli_put_padded(stdout, path + skip, size - skip, (uint32_t)width);
 }
 

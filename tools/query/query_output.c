@@ -158,20 +158,11 @@ static void json_row(query_output *o)
 
 /* ---- Tables ------------------------------------------------------------- */
 
-static uint32_t width_of(const char *text, size_t size)
-{
-    uint32_t code, width = 0;
-    for (size_t n; (n = cli_utf8(text, size, &code)) != 0; text += n, size -= n)
-        width++;
-    return width;
-}
-
 // Takes from the widest text until the table fits, if it goes to a terminal.
 // False: it does not, however narrow.
 static bool fit(query_output *o)
 {
-    const char *const columns = getenv("COLUMNS");
-    if (!cli_terminal(stdout) && !(columns && *columns)) return true;
+    if (!cli_has_width()) return true;
     const uint64_t most = cli_width();
     for (;;) {
         uint64_t sum = o->columns > 0 ? 2 * (uint64_t)o->columns - 2 : 0;
@@ -196,14 +187,15 @@ static void put_spaces(query_output *o)
 
 static void put_cell(query_output *o, int i, const char *text, size_t size)
 {
-    const uint32_t width = o->widths[i], used = width_of(text, size);
+    const uint32_t width = o->widths[i], used = cli_columns(text, size);
     const uint32_t left = used < width ? width - used : 0;
     if (i) o->spaces += 2;
     if (o->right[i]) o->spaces += left;
     if (size) put_spaces(o);
     if (used > width && !o->right[i]) {
-        cli_put_padded(stdout, text, size, width - 1);
-        fputs(cli_unicode() ? "\u2026" : "~", stdout);
+        char *const cut = cli_cut(text, size, width, NULL);
+        if (cut) cli_put_padded(stdout, cut, strlen(cut), width);
+        free(cut);
     } else {
         cli_put_text(stdout, text, size);
     }
@@ -212,7 +204,7 @@ static void put_cell(query_output *o, int i, const char *text, size_t size)
 
 static void put_line(query_output *o, int i, const char *text, size_t size)
 {
-    const uint32_t width = width_of(o->names[i], strlen(o->names[i]));
+    const uint32_t width = cli_columns(o->names[i], strlen(o->names[i]));
     printf("%*s", (int)(o->name_width - width), "");
     cli_put_text(stdout, o->names[i], strlen(o->names[i]));
     fputs("  ", stdout);
@@ -258,7 +250,7 @@ static void settle(query_output *o)
 {
     const int columns = o->columns;
     for (int i = 0; i < columns; i++) {
-        o->widths[i] = width_of(o->names[i], strlen(o->names[i]));
+        o->widths[i] = cli_columns(o->names[i], strlen(o->names[i]));
         o->right[i] = o->waiting_rows > 0;
         bool any = false;
         for (size_t row = 0; row < o->waiting_rows; row++) {
@@ -266,7 +258,7 @@ static void settle(query_output *o)
                 &o->waiting[row * (size_t)columns + (size_t)i];
             if (!c->text) continue;
             any = true;
-            const uint32_t width = width_of(c->text, c->size);
+            const uint32_t width = cli_columns(c->text, c->size);
             if (width > o->widths[i]) o->widths[i] = width;
             if (!c->number) o->right[i] = false;
         }
@@ -274,7 +266,7 @@ static void settle(query_output *o)
     }
     o->lines = !fit(o) && o->waiting_rows > 0;
     for (int i = 0; i < columns; i++) {
-        const uint32_t width = width_of(o->names[i], strlen(o->names[i]));
+        const uint32_t width = cli_columns(o->names[i], strlen(o->names[i]));
         if (width > o->name_width) o->name_width = width;
     }
     if (!o->lines) table_head(o);

@@ -225,7 +225,6 @@ typedef struct view_line {
     view_glyph *glyphs;
 } view_line;
 
-uint32_t view_columns(const char *text, size_t size); // columns it takes
 void view_line_clear(view_line *line);
 void view_put_code(view_line *line, uint32_t column, uint32_t code,
                    view_style style);

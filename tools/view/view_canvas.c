@@ -3,51 +3,6 @@
 */
 #include "tools/view/view.h"
 
-/* ---- Characters --------------------------------------------------------- */
-
-typedef struct code_range {
-    uint32_t first, last;
-} code_range;
-
-static bool in_ranges(uint32_t code, const code_range *ranges, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (code >= ranges[i].first && code <= ranges[i].last) return true;
-    return false;
-}
-
-// Columns of a character. Source: Unicode 15, EastAsianWidth.txt (W and F)
-// and the blocks of combining characters, joined to whole blocks.
-static uint32_t code_columns(uint32_t code)
-{
-    static const code_range wide[] = {
-        { 0x1100, 0x115F },   { 0x231A, 0x231B },   { 0x2E80, 0x303E },
-        { 0x3041, 0xA4CF },   { 0xA960, 0xA97C },   { 0xAC00, 0xD7A3 },
-        { 0xF900, 0xFAFF },   { 0xFE30, 0xFE6F },   { 0xFF01, 0xFF60 },
-        { 0xFFE0, 0xFFE6 },   { 0x16FE0, 0x18CFF }, { 0x1B000, 0x1B2FF },
-        { 0x1F300, 0x1F64F }, { 0x1F680, 0x1F6FF }, { 0x1F900, 0x1FAFF },
-        { 0x20000, 0x3FFFD },
-    };
-    static const code_range none[] = {
-        { 0x0300, 0x036F }, { 0x0483, 0x0489 }, { 0x0591, 0x05BD },
-        { 0x0610, 0x061A }, { 0x064B, 0x065F }, { 0x1AB0, 0x1AFF },
-        { 0x1DC0, 0x1DFF }, { 0x200B, 0x200F }, { 0x202A, 0x202E },
-        { 0x2060, 0x206F }, { 0x20D0, 0x20FF }, { 0xFE00, 0xFE0F },
-        { 0xFE20, 0xFE2F }, { 0xFEFF, 0xFEFF }, { 0xE0000, 0xE01EF },
-    };
-    if (code < 0x300) return 1;
-    if (in_ranges(code, none, sizeof none / sizeof *none)) return 0;
-    return in_ranges(code, wide, sizeof wide / sizeof *wide) ? 2 : 1;
-}
-
-uint32_t view_columns(const char *text, size_t size)
-{
-    uint32_t columns = 0, code;
-    for (size_t n; (n = cli_utf8(text, size, &code)) != 0; text += n, size -= n)
-        columns += code_columns(code);
-    return columns;
-}
-
 /* ---- Lines -------------------------------------------------------------- */
 
 void view_line_clear(view_line *line)
@@ -70,12 +25,12 @@ uint32_t view_put(view_line *line, uint32_t column, uint32_t end,
                   const char *text, size_t size, view_style style)
 {
     if (end > line->width) end = line->width;
-    const bool cut = column < end && view_columns(text, size) > end - column;
+    const bool cut = column < end && cli_columns(text, size) > end - column;
     const uint32_t stop = cut ? end - 1 : end;
     uint32_t code;
     for (size_t n; (n = cli_utf8(text, size, &code)) != 0;
          text += n, size -= n) {
-        const uint32_t columns = line->unicode ? code_columns(code) : 1;
+        const uint32_t columns = line->unicode ? cli_code_columns(code) : 1;
         if (!columns) continue;
         if (column + columns > stop) break;
         view_put_code(line, column, code, style);
@@ -168,16 +123,16 @@ static size_t drop_brackets(char *to, const char *from, size_t size, char open,
 
 ts_text view_shorten(ts_text name, uint32_t columns, char buffer[256])
 {
-    if (name.size > 255 || view_columns(name.text, name.size) <= columns ||
+    if (name.size > 255 || cli_columns(name.text, name.size) <= columns ||
         !memchr(name.text, ':', name.size) +
                 !memchr(name.text, '(', name.size) +
                 !memchr(name.text, '<', name.size) ==
             3)
         return name;
     size_t size = drop_brackets(buffer, name.text, name.size, '(', ')');
-    if (view_columns(buffer, size) > columns)
+    if (cli_columns(buffer, size) > columns)
         size = drop_brackets(buffer, buffer, size, '<', '>');
-    if (view_columns(buffer, size) <= columns) return (ts_text){ buffer, size };
+    if (cli_columns(buffer, size) <= columns) return (ts_text){ buffer, size };
     // The result type, then the namespaces one by one.
     char *from = buffer;
     char *const space = memchr(from, ' ', size);
@@ -185,7 +140,7 @@ ts_text view_shorten(ts_text name, uint32_t columns, char buffer[256])
         size -= (size_t)(space + 1 - from);
         from = space + 1;
     }
-    while (view_columns(from, size) > columns) {
+    while (cli_columns(from, size) > columns) {
         char *const colon = memchr(from, ':', size);
         if (!colon || colon + 2 >= from + size || colon[1] != ':') break;
         size -= (size_t)(colon + 2 - from);

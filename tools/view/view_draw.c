@@ -90,7 +90,7 @@ static void put_name(view_drawing *d, uint32_t from, uint32_t to, ts_text name,
     char buffer[256];
     if (to <= from) return;
     const ts_text text = view_shorten(name, to - from, buffer);
-    if (to - from < 3 && view_columns(text.text, text.size) > to - from) return;
+    if (to - from < 3 && cli_columns(text.text, text.size) > to - from) return;
     view_put(&d->line, from, to, text.text, text.size, style);
 }
 

@@ -26,7 +26,7 @@ static ts_text label_of(const view *v, const ts_event *event, cli_text *made)
 
 static void print_padded(const char *text, size_t size, uint32_t columns)
 {
-    const uint32_t used = view_columns(text, size);
+    const uint32_t used = cli_columns(text, size);
     cli_put_text(stdout, text, size);
     printf("%*s", used < columns ? (int)(columns - used) : 0, "");
 }

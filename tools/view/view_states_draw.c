@@ -23,7 +23,7 @@ void view_states_print_words(view_states *s, uint32_t indent, const char *text)
     uint32_t at = indent;
     for (const char *word = text; *word;) {
         const size_t bytes = strcspn(word, " ");
-        const uint32_t columns = view_columns(word, bytes);
+        const uint32_t columns = cli_columns(word, bytes);
         if (at > indent && at + 1 + columns > line->width) {
             view_states_print_line(s);
             at = indent;
@@ -204,7 +204,7 @@ static void measure(view_states *s)
     for (size_t i = 0; ts_replay_lane(s->replay, i, &lane); i++) {
         const ts_text name = cli_track_name(
             view_track_of(view_states_file(s, lane.file), lane.track), &made);
-        const uint32_t columns = view_columns(name.text, name.size) + 2;
+        const uint32_t columns = cli_columns(name.text, name.size) + 2;
         if (columns > d->gutter) d->gutter = columns;
     }
     if (d->gutter > v->width / 4) d->gutter = v->width / 4;

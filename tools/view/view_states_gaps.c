@@ -29,17 +29,14 @@ static ts_text brief_of(ts_text text)
 static void put_text(FILE *out, ts_text text)
 {
     enum { WIDEST = 60 };
-    if (view_columns(text.text, text.size) > 40) text = brief_of(text);
-    if (view_columns(text.text, text.size) <= WIDEST) {
+    if (cli_columns(text.text, text.size) > 40) text = brief_of(text);
+    if (cli_columns(text.text, text.size) <= WIDEST) {
         cli_put_text(out, text.text, text.size);
         return;
     }
-    size_t size = 0;
-    uint32_t code;
-    for (uint32_t i = 0; i < WIDEST - 3; i++)
-        size += cli_utf8(text.text + size, text.size - size, &code);
-    cli_put_text(out, text.text, size);
-    fputs("...", out);
+    char *const cut = cli_cut(text.text, text.size, WIDEST, "...");
+    if (cut) cli_put_text(out, cut, strlen(cut));
+    free(cut);
 }
 
 static void put_track(FILE *out, const view_states *s, uint32_t file,

@@ -263,7 +263,7 @@ static uint32_t name_columns(const view *v, const stats *s, uint32_t figures)
     uint32_t columns = 14;
     for (size_t i = 0; i < s->count; i++) {
         const uint32_t n =
-            view_columns(s->stats[i]->name.text, s->stats[i]->name.size);
+            cli_columns(s->stats[i]->name.text, s->stats[i]->name.size);
         if (n > columns) columns = n;
     }
     const uint32_t room = v->width > figures + 14 ? v->width - figures : 14;

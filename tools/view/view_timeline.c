@@ -170,7 +170,7 @@ static bool is_first(const view_rows *rows, size_t index)
 static void put_label(view_drawing *d, const row_label *label)
 {
     const uint32_t end = d->gutter - 1;
-    const uint32_t name = view_columns(label->name.text, label->name.size);
+    const uint32_t name = cli_columns(label->name.text, label->name.size);
     const uint32_t part = (uint32_t)strlen(label->part);
     uint32_t at = view_put(&d->line, label->indent, end, label->name.text,
                            label->name.size, view_plain);
@@ -435,7 +435,7 @@ static void measure(view_drawing *d)
         cli_text made;
         const ts_text name = cli_track_name(t, &made);
         const uint32_t columns =
-            view_columns(name.text, name.size) + indent_of(v, (uint32_t)i) + 1;
+            cli_columns(name.text, name.size) + indent_of(v, (uint32_t)i) + 1;
         if (columns > d->gutter) d->gutter = columns;
     }
     if (d->gutter > v->width / 4) d->gutter = v->width / 4;
