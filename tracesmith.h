@@ -2562,8 +2562,9 @@ static ts__entry *ts__block_put(ts__block *block, uint32_t kind, uint32_t id,
 static bool ts__log_add(uint32_t kind, uint32_t id, const void *bytes,
                         size_t size, size_t need)
 {
-    ts__sidecar *const sidecar = ts__c.writer.sidecar;
     if (!ts__c.names_shared || kind >= TS__ENTRY_BLOB) return true;
+    // Not before: a session that starts sets it before names are shared.
+    ts__sidecar *const sidecar = ts__c.writer.sidecar;
     ts__block *const block =
         ts__block_get(ts__log, &sidecar->block_count, need, true);
     if (!block) {
