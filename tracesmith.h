@@ -913,6 +913,12 @@ static inline void ts_counter_int(ts_counter *counter, int64_t value)
 TS_API void ts_counter_double(ts_counter *counter, double value);
 TS_API void ts_counter_uint(ts_counter *counter, uint64_t value);
 
+// The same with the stack that asked, a number of ts_stack_define.
+TS_API void ts_alloc_stack(const void *ptr, uint64_t size, uint32_t pool,
+                           uint32_t category, uint32_t stack);
+// The stack of the innermost open zone, likewise. 0 is ignored.
+TS_API void ts_zone_stack(uint32_t stack);
+
 // Any pool, category (names, 0 none), address and size.
 TS_API void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
                            uint32_t category);
@@ -1193,6 +1199,11 @@ typedef struct ts_gpu_origin {
 } ts_gpu_origin;
 TS_API ts_gpu_origin ts_gpu_origin_here(void);
 
+// Who knows the calling thread's stack, a number of ts_stack_define, asked by
+// ts_gpu_origin_here while something is recorded; NULL: nobody.
+// backends/ts_stack.h sets it.
+TS_API void ts_gpu_origin_stacks(uint32_t (*stack_here)(void));
+
 // One finished operation. Zero is "unknown" in every field but `kind`,
 // `track`, `start` and `end`.
 typedef struct ts_gpu_op {
@@ -1360,10 +1371,11 @@ static inline __attribute__((always_inline)) int ts__gone(size_t size)
 #define ts_module_define(...) TS__GONE(uint32_t, ts_module_define(__VA_ARGS__))
 #define ts_stack_define(frames, count) \
     TS__GONE(uint32_t, ts_stack_define(frames, count))
-#define ts_backend_add(backend) TS__GONE(ts_result, ts_backend_add(backend))
-#define ts_tick_now()           TS__GONE(uint64_t, ts_tick_now())
-#define ts_clock_define(name)   TS__GONE(uint32_t, ts_clock_define(name))
-#define ts_clock_sample(...)    TS__GONE_VOID(ts_clock_sample(__VA_ARGS__))
+#define ts_gpu_origin_stacks(here) TS__GONE_VOID(ts_gpu_origin_stacks(here))
+#define ts_backend_add(backend)    TS__GONE(ts_result, ts_backend_add(backend))
+#define ts_tick_now()              TS__GONE(uint64_t, ts_tick_now())
+#define ts_clock_define(name)      TS__GONE(uint32_t, ts_clock_define(name))
+#define ts_clock_sample(...)       TS__GONE_VOID(ts_clock_sample(__VA_ARGS__))
 #define ts_gpu_device_define(desc) \
     TS__GONE(uint32_t, ts_gpu_device_define(desc))
 #define ts_gpu_context_define(desc) \
@@ -1639,7 +1651,7 @@ const uint8_t *ts_event_columns(uint32_t kind)
         { TS__C(START), TS__C(SITE), TS__C(DEPTH) },
         // zone_arg
         { TS__C(START), TS__C(SITE), TS__C(NAME), TS__C(TYPE), TS__C(VALUE),
-          TS__C(TEXT) },
+          TS__C(STACK), TS__C(TEXT) },
         // mark
         { TS__C(START), TS__C(SITE) },
         // message
@@ -2282,36 +2294,38 @@ uint64_t ts_tick_now(void)
 
 // What a recording call must leave as it was.
 typedef struct ts__caller {
-    sigset_t signals;
-    int error;  // errno
-    int cancel; // pthread_setcancelstate
+    uint64_t signals; // the kernel's set of them: bit SIGNAL - 1
+    int error;        // errno
+    int cancel;       // pthread_setcancelstate
 } ts__caller;
+
+// Sets the blocked signals. Not pthread_sigmask: it takes as long again.
+static void ts__signals_set(int how, uint64_t set, uint64_t *old)
+{
+    syscall(SYS_rt_sigprocmask, how, &set, old, sizeof set);
+}
+
+// All but faults, which would kill without the app's handler if they were
+// blocked, and the C library's own 32 and 33.
+#define TS__SIGNALS_ALL \
+    ~(UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1) | \
+      UINT64_C(1) << (SIGILL - 1) | UINT64_C(1) << (SIGFPE - 1) | \
+      UINT64_C(1) << (SIGTRAP - 1) | UINT64_C(1) << (SIGSYS - 1) | \
+      UINT64_C(3) << 31)
 
 // With signals blocked, a handler never finds this thread holding a lock,
 // and its records are only delayed. Nor may the thread be cancelled here.
-// Faults stay deliverable: blocked, they would kill without the app's handler.
-static void ts__signals_all(sigset_t *set)
-{
-    static const int faults[] = { SIGSEGV, SIGBUS,  SIGILL,
-                                  SIGFPE,  SIGTRAP, SIGSYS };
-    sigfillset(set);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(set, faults[i]);
-}
-
 static void ts__caller_save(ts__caller *caller)
 {
-    sigset_t all;
     caller->error = errno;
-    ts__signals_all(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &caller->signals);
+    ts__signals_set(SIG_BLOCK, TS__SIGNALS_ALL, &caller->signals);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &caller->cancel);
 }
 
 static void ts__caller_restore(const ts__caller *caller)
 {
     pthread_setcancelstate(caller->cancel, NULL);
-    pthread_sigmask(SIG_SETMASK, &caller->signals, NULL);
+    ts__signals_set(SIG_SETMASK, caller->signals, NULL);
     errno = caller->error;
 }
 
@@ -2479,7 +2493,8 @@ static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
     if (!table) return NULL;
     // The mask lies before the table, so that the two always match.
     const uint64_t mask = (uint64_t)(uintptr_t)table[-1];
-    for (uint64_t i = hash & mask;; i = (i + 1) & mask) {
+    // The lowest bit of a hash is always set.
+    for (uint64_t i = hash >> 1 & mask;; i = (i + 1) & mask) {
         // acquire: pairs with the release in ts__table_insert
         ts__entry *const e = __atomic_load_n(&table[i], __ATOMIC_ACQUIRE);
         if (!e) return NULL;
@@ -2491,7 +2506,7 @@ static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
 
 static void ts__table_insert(ts__entry **table, uint64_t mask, ts__entry *e)
 {
-    uint64_t i = e->hash & mask;
+    uint64_t i = e->hash >> 1 & mask;
     while (table[i])
         i = (i + 1) & mask;
     __atomic_store_n(&table[i], e, __ATOMIC_RELEASE);
@@ -3346,7 +3361,7 @@ static uint32_t ts__open_site(const ts__ring *ring)
 }
 
 static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
-                         const char *text, size_t size)
+                         uint32_t stack, const char *text, size_t size)
 {
     ts__ring *const ring = ts__ring_get(8);
     uint64_t start;
@@ -3357,26 +3372,33 @@ static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
         ts__loss_ring(ring, TS_LOSS_TOO_DEEP, 1, now, now, 0);
         return;
     }
-    const uint64_t row[] = { start, code, name ? ts_name_define(name) : 0,
-                             (uint64_t)type, value };
-    ts__row_put(TS_EVENT_ZONE_ARG, ts__track, 0, row, 5, text, size);
+    const uint64_t row[] = {
+        start,          code,  name ? ts_name_define(name) : 0,
+        (uint64_t)type, value, stack
+    };
+    ts__row_put(TS_EVENT_ZONE_ARG, ts__track, 0, row, 6, text, size);
 }
 
 void ts_zone_value_int(const char *name, int64_t value)
 {
-    ts__zone_arg(name, TS_VALUE_INT, (uint64_t)value, NULL, 0);
+    ts__zone_arg(name, TS_VALUE_INT, (uint64_t)value, 0, NULL, 0);
 }
 
 void ts_zone_value_double(const char *name, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    ts__zone_arg(name, TS_VALUE_DOUBLE, bits, NULL, 0);
+    ts__zone_arg(name, TS_VALUE_DOUBLE, bits, 0, NULL, 0);
 }
 
 void ts_zone_text(const char *text)
 {
-    if (text) ts__zone_arg(NULL, TS_VALUE_TEXT, 0, text, strlen(text));
+    if (text) ts__zone_arg(NULL, TS_VALUE_TEXT, 0, 0, text, strlen(text));
+}
+
+void ts_zone_stack(uint32_t stack)
+{
+    if (stack) ts__zone_arg("stack", TS_VALUE_TEXT, 0, stack, NULL, 0);
 }
 
 void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
@@ -3413,6 +3435,18 @@ void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
     const uint64_t row[] = {
         ts_tick_now(), address, size, pool, category, ts__open_site(ts__mine), 0
     };
+    ts__row_put(TS_EVENT_ALLOC, ts__track, 0, row, 7, NULL, 0);
+}
+
+void ts_alloc_stack(const void *ptr, uint64_t size, uint32_t pool,
+                    uint32_t category, uint32_t stack)
+{
+    ts__ring *const ring = ptr ? ts__ring_get(8) : NULL;
+    if (!ring) return;
+    const uint64_t row[] = { ts__tick(ring), (uint64_t)(uintptr_t)ptr,
+                             size,           pool,
+                             category,       ts__open_site(ring),
+                             stack };
     ts__row_put(TS_EVENT_ALLOC, ts__track, 0, row, 7, NULL, 0);
 }
 
@@ -3520,12 +3554,22 @@ uint32_t ts_gpu_launch_define(const ts_gpu_launch_desc *desc)
     return ts__entry_get(TS_CHUNK_LAUNCHES, &entry, sizeof entry);
 }
 
-ts_gpu_origin ts_gpu_origin_here(void)
+static uint32_t (*ts__origin_stack)(void);
+
+void ts_gpu_origin_stacks(uint32_t (*stack_here)(void))
+{
+    __atomic_store_n(&ts__origin_stack, stack_here, __ATOMIC_RELAXED);
+}
+
+// Not inlined: the first of its callers is the first frame of a stack.
+__attribute__((noinline)) ts_gpu_origin ts_gpu_origin_here(void)
 {
     ts_gpu_origin origin = { 0, 0, 0 };
     if (!TS__LOAD(&ts__gate)) return origin;
     origin.thread = ts_thread_track();
     origin.site = ts__open_site(ts__mine);
+    uint32_t (*const stack_here)(void) = TS__LOAD(&ts__origin_stack);
+    if (stack_here) origin.stack = stack_here();
     return origin;
 }
 
@@ -6024,14 +6068,14 @@ static ts_result ts__session_begin(void)
 
 static bool ts__thread_start(void)
 {
-    sigset_t all, old;
+    uint64_t old;
     TS__STORE(&ts__c.stopping, 0);
     if (ts__c.desc.drain == TS_DRAIN_MANUAL) return true;
-    ts__signals_all(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
+    // Inherited: it takes no signals.
+    ts__signals_set(SIG_SETMASK, TS__SIGNALS_ALL, &old);
     const int error = pthread_create(&ts__c.thread, NULL, ts__drain_main, NULL);
     TS__STORE(&ts__c.thread_runs, error == 0);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    ts__signals_set(SIG_SETMASK, old, NULL);
     return error == 0;
 }
 

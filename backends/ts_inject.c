@@ -10,12 +10,15 @@
 */
 #define TRACESMITH_IMPLEMENTATION
 #define TRACESMITH_NVTX_IMPLEMENTATION
+#define TRACESMITH_UNWIND_IMPLEMENTATION
+#define TRACESMITH_UNWIND_OUTSIDE
 #define TS_API extern // hidden: see -fvisibility in the Makefile
 #include "tracesmith.h"
 
 #include "backends/ts_capture.h"
 #include "backends/ts_inject.h"
 #include "backends/ts_nvtx.h"
+#include "backends/ts_stack.h"
 
 #define ENTRY __attribute__((visibility("default")))
 
@@ -214,7 +217,7 @@ static void watch_start(void)
 {
     pthread_t thread;
     pthread_attr_t attributes;
-    sigset_t all, old;
+    uint64_t old;
     if (!is_watched()) return;
     control_enter();
     watch.state = TS_INJECT_RECORDS;
@@ -223,13 +226,13 @@ static void watch_start(void)
         ts_session_pause();
     }
     give_figures();
-    ts__signals_all(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
+    // Inherited: it takes no signals.
+    ts__signals_set(SIG_SETMASK, TS__SIGNALS_ALL, &old);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     const int error = pthread_create(&thread, &attributes, watch_main, NULL);
     pthread_attr_destroy(&attributes);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    ts__signals_set(SIG_SETMASK, old, NULL);
     if (error) {
         say("not recorded", "no thread to keep its times can be made");
         ts_session_stop();
@@ -269,7 +272,10 @@ static bool set_capture(void)
     ts_capture_desc desc = { .kinds = secure_getenv("TRACESMITH_KINDS") };
     desc.names = secure_getenv("TRACESMITH_FILTER");
     desc.stack_depth = (uint32_t)number_of("TRACESMITH_STACKS");
-    if (ts_capture_set(&desc) == TS_OK) return true;
+    if (ts_capture_set(&desc) == TS_OK) {
+        ts_stack_launches(ts_capture_stack_depth());
+        return true;
+    }
     say("not recorded", "TRACESMITH_KINDS, _FILTER or _STACKS is wrong");
     return false;
 }
@@ -303,6 +309,9 @@ static void note_wishes(void)
         const char *const text = secure_getenv(wishes[i][0]);
         if (text && *text) ts_metadata_text(0, wishes[i][1], text);
     }
+    if (ts_capture_stack_depth())
+        ts_metadata_text(0, "capture.stacks",
+                         ts_stack_problem() ? ts_stack_problem() : "on");
     if (watch.begin_ns)
         ts_metadata_int(0, "capture.delay_ms",
                         (int64_t)number_of("TRACESMITH_DELAY"));

@@ -80,6 +80,8 @@ if test -z "$quick" && command -v valgrind >/dev/null; then
     instructions instr.alloc 'alloc' alloc yard_mark
     instructions instr.free 'free' free yard_mark
 fi
+heading Call stacks
+program bench_stack
 heading Drain and help
 program bench_drain
 heading Size on disk

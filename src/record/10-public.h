@@ -913,6 +913,12 @@ static inline void ts_counter_int(ts_counter *counter, int64_t value)
 TS_API void ts_counter_double(ts_counter *counter, double value);
 TS_API void ts_counter_uint(ts_counter *counter, uint64_t value);
 
+// The same with the stack that asked, a number of ts_stack_define.
+TS_API void ts_alloc_stack(const void *ptr, uint64_t size, uint32_t pool,
+                           uint32_t category, uint32_t stack);
+// The stack of the innermost open zone, likewise. 0 is ignored.
+TS_API void ts_zone_stack(uint32_t stack);
+
 // Any pool, category (names, 0 none), address and size.
 TS_API void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
                            uint32_t category);
@@ -1193,6 +1199,11 @@ typedef struct ts_gpu_origin {
 } ts_gpu_origin;
 TS_API ts_gpu_origin ts_gpu_origin_here(void);
 
+// Who knows the calling thread's stack, a number of ts_stack_define, asked by
+// ts_gpu_origin_here while something is recorded; NULL: nobody.
+// backends/ts_stack.h sets it.
+TS_API void ts_gpu_origin_stacks(uint32_t (*stack_here)(void));
+
 // One finished operation. Zero is "unknown" in every field but `kind`,
 // `track`, `start` and `end`.
 typedef struct ts_gpu_op {
@@ -1360,10 +1371,11 @@ static inline __attribute__((always_inline)) int ts__gone(size_t size)
 #define ts_module_define(...) TS__GONE(uint32_t, ts_module_define(__VA_ARGS__))
 #define ts_stack_define(frames, count) \
     TS__GONE(uint32_t, ts_stack_define(frames, count))
-#define ts_backend_add(backend) TS__GONE(ts_result, ts_backend_add(backend))
-#define ts_tick_now()           TS__GONE(uint64_t, ts_tick_now())
-#define ts_clock_define(name)   TS__GONE(uint32_t, ts_clock_define(name))
-#define ts_clock_sample(...)    TS__GONE_VOID(ts_clock_sample(__VA_ARGS__))
+#define ts_gpu_origin_stacks(here) TS__GONE_VOID(ts_gpu_origin_stacks(here))
+#define ts_backend_add(backend)    TS__GONE(ts_result, ts_backend_add(backend))
+#define ts_tick_now()              TS__GONE(uint64_t, ts_tick_now())
+#define ts_clock_define(name)      TS__GONE(uint32_t, ts_clock_define(name))
+#define ts_clock_sample(...)       TS__GONE_VOID(ts_clock_sample(__VA_ARGS__))
 #define ts_gpu_device_define(desc) \
     TS__GONE(uint32_t, ts_gpu_device_define(desc))
 #define ts_gpu_context_define(desc) \

@@ -78,7 +78,7 @@ const uint8_t *ts_event_columns(uint32_t kind)
         { TS__C(START), TS__C(SITE), TS__C(DEPTH) },
         // zone_arg
         { TS__C(START), TS__C(SITE), TS__C(NAME), TS__C(TYPE), TS__C(VALUE),
-          TS__C(TEXT) },
+          TS__C(STACK), TS__C(TEXT) },
         // mark
         { TS__C(START), TS__C(SITE) },
         // message

@@ -263,36 +263,38 @@ uint64_t ts_tick_now(void)
 
 // What a recording call must leave as it was.
 typedef struct ts__caller {
-    sigset_t signals;
-    int error;  // errno
-    int cancel; // pthread_setcancelstate
+    uint64_t signals; // the kernel's set of them: bit SIGNAL - 1
+    int error;        // errno
+    int cancel;       // pthread_setcancelstate
 } ts__caller;
+
+// Sets the blocked signals. Not pthread_sigmask: it takes as long again.
+static void ts__signals_set(int how, uint64_t set, uint64_t *old)
+{
+    syscall(SYS_rt_sigprocmask, how, &set, old, sizeof set);
+}
+
+// All but faults, which would kill without the app's handler if they were
+// blocked, and the C library's own 32 and 33.
+#define TS__SIGNALS_ALL \
+    ~(UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1) | \
+      UINT64_C(1) << (SIGILL - 1) | UINT64_C(1) << (SIGFPE - 1) | \
+      UINT64_C(1) << (SIGTRAP - 1) | UINT64_C(1) << (SIGSYS - 1) | \
+      UINT64_C(3) << 31)
 
 // With signals blocked, a handler never finds this thread holding a lock,
 // and its records are only delayed. Nor may the thread be cancelled here.
-// Faults stay deliverable: blocked, they would kill without the app's handler.
-static void ts__signals_all(sigset_t *set)
-{
-    static const int faults[] = { SIGSEGV, SIGBUS,  SIGILL,
-                                  SIGFPE,  SIGTRAP, SIGSYS };
-    sigfillset(set);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(set, faults[i]);
-}
-
 static void ts__caller_save(ts__caller *caller)
 {
-    sigset_t all;
     caller->error = errno;
-    ts__signals_all(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &caller->signals);
+    ts__signals_set(SIG_BLOCK, TS__SIGNALS_ALL, &caller->signals);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &caller->cancel);
 }
 
 static void ts__caller_restore(const ts__caller *caller)
 {
     pthread_setcancelstate(caller->cancel, NULL);
-    pthread_sigmask(SIG_SETMASK, &caller->signals, NULL);
+    ts__signals_set(SIG_SETMASK, caller->signals, NULL);
     errno = caller->error;
 }
 

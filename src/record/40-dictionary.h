@@ -20,7 +20,8 @@ static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
     if (!table) return NULL;
     // The mask lies before the table, so that the two always match.
     const uint64_t mask = (uint64_t)(uintptr_t)table[-1];
-    for (uint64_t i = hash & mask;; i = (i + 1) & mask) {
+    // The lowest bit of a hash is always set.
+    for (uint64_t i = hash >> 1 & mask;; i = (i + 1) & mask) {
         // acquire: pairs with the release in ts__table_insert
         ts__entry *const e = __atomic_load_n(&table[i], __ATOMIC_ACQUIRE);
         if (!e) return NULL;
@@ -32,7 +33,7 @@ static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
 
 static void ts__table_insert(ts__entry **table, uint64_t mask, ts__entry *e)
 {
-    uint64_t i = e->hash & mask;
+    uint64_t i = e->hash >> 1 & mask;
     while (table[i])
         i = (i + 1) & mask;
     __atomic_store_n(&table[i], e, __ATOMIC_RELEASE);

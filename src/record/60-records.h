@@ -142,7 +142,7 @@ static uint32_t ts__open_site(const ts__ring *ring)
 }
 
 static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
-                         const char *text, size_t size)
+                         uint32_t stack, const char *text, size_t size)
 {
     ts__ring *const ring = ts__ring_get(8);
     uint64_t start;
@@ -153,26 +153,33 @@ static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
         ts__loss_ring(ring, TS_LOSS_TOO_DEEP, 1, now, now, 0);
         return;
     }
-    const uint64_t row[] = { start, code, name ? ts_name_define(name) : 0,
-                             (uint64_t)type, value };
-    ts__row_put(TS_EVENT_ZONE_ARG, ts__track, 0, row, 5, text, size);
+    const uint64_t row[] = {
+        start,          code,  name ? ts_name_define(name) : 0,
+        (uint64_t)type, value, stack
+    };
+    ts__row_put(TS_EVENT_ZONE_ARG, ts__track, 0, row, 6, text, size);
 }
 
 void ts_zone_value_int(const char *name, int64_t value)
 {
-    ts__zone_arg(name, TS_VALUE_INT, (uint64_t)value, NULL, 0);
+    ts__zone_arg(name, TS_VALUE_INT, (uint64_t)value, 0, NULL, 0);
 }
 
 void ts_zone_value_double(const char *name, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    ts__zone_arg(name, TS_VALUE_DOUBLE, bits, NULL, 0);
+    ts__zone_arg(name, TS_VALUE_DOUBLE, bits, 0, NULL, 0);
 }
 
 void ts_zone_text(const char *text)
 {
-    if (text) ts__zone_arg(NULL, TS_VALUE_TEXT, 0, text, strlen(text));
+    if (text) ts__zone_arg(NULL, TS_VALUE_TEXT, 0, 0, text, strlen(text));
+}
+
+void ts_zone_stack(uint32_t stack)
+{
+    if (stack) ts__zone_arg("stack", TS_VALUE_TEXT, 0, stack, NULL, 0);
 }
 
 void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
@@ -209,6 +216,18 @@ void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
     const uint64_t row[] = {
         ts_tick_now(), address, size, pool, category, ts__open_site(ts__mine), 0
     };
+    ts__row_put(TS_EVENT_ALLOC, ts__track, 0, row, 7, NULL, 0);
+}
+
+void ts_alloc_stack(const void *ptr, uint64_t size, uint32_t pool,
+                    uint32_t category, uint32_t stack)
+{
+    ts__ring *const ring = ptr ? ts__ring_get(8) : NULL;
+    if (!ring) return;
+    const uint64_t row[] = { ts__tick(ring), (uint64_t)(uintptr_t)ptr,
+                             size,           pool,
+                             category,       ts__open_site(ring),
+                             stack };
     ts__row_put(TS_EVENT_ALLOC, ts__track, 0, row, 7, NULL, 0);
 }
 
@@ -316,12 +335,22 @@ uint32_t ts_gpu_launch_define(const ts_gpu_launch_desc *desc)
     return ts__entry_get(TS_CHUNK_LAUNCHES, &entry, sizeof entry);
 }
 
-ts_gpu_origin ts_gpu_origin_here(void)
+static uint32_t (*ts__origin_stack)(void);
+
+void ts_gpu_origin_stacks(uint32_t (*stack_here)(void))
+{
+    __atomic_store_n(&ts__origin_stack, stack_here, __ATOMIC_RELAXED);
+}
+
+// Not inlined: the first of its callers is the first frame of a stack.
+__attribute__((noinline)) ts_gpu_origin ts_gpu_origin_here(void)
 {
     ts_gpu_origin origin = { 0, 0, 0 };
     if (!TS__LOAD(&ts__gate)) return origin;
     origin.thread = ts_thread_track();
     origin.site = ts__open_site(ts__mine);
+    uint32_t (*const stack_here)(void) = TS__LOAD(&ts__origin_stack);
+    if (stack_here) origin.stack = stack_here();
     return origin;
 }
 

@@ -326,14 +326,14 @@ static ts_result ts__session_begin(void)
 
 static bool ts__thread_start(void)
 {
-    sigset_t all, old;
+    uint64_t old;
     TS__STORE(&ts__c.stopping, 0);
     if (ts__c.desc.drain == TS_DRAIN_MANUAL) return true;
-    ts__signals_all(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
+    // Inherited: it takes no signals.
+    ts__signals_set(SIG_SETMASK, TS__SIGNALS_ALL, &old);
     const int error = pthread_create(&ts__c.thread, NULL, ts__drain_main, NULL);
     TS__STORE(&ts__c.thread_runs, error == 0);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    ts__signals_set(SIG_SETMASK, old, NULL);
     return error == 0;
 }
 

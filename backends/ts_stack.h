@@ -1,0 +1,1160 @@
+/*
+    ts_stack.h - the call stack of the calling thread, as a number
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+    Vendor library: none.
+    Checked with:   Debian 12, x86-64, gcc 12 and clang 14, November 2026;
+                    aarch64 in qemu.
+
+    WHAT IT DOES
+        Follows the frames of the calling thread, keeps each stack once and
+        gives its number: for the launches of every backend, and for zones and
+        allocations that ask. Frames are addresses in modules; names are found
+        when a trace is read (ts-symbolize).
+
+        A frame is found by the unwind table of the code that it belongs to.
+        What a table says of an address is kept, so that a frame costs a few
+        nanoseconds, with frame pointers or without. Where code has no table,
+        as made at run time, its frame pointer is tried, which the kernel
+        reads: one that is none ends the stack, not the program.
+
+        Nothing here takes a lock, allocates or calls a loader's function that
+        does, so it may be used wherever a launch can happen: in a signal
+        handler, inside malloc, in a callback of dl_iterate_phdr, with 64
+        threads at once. Before a table is believed, the module is asked
+        whether it is still the one that was seen: one that was closed, with
+        another in its place, is another module.
+
+    WHAT IT DOES NOT DO
+        It looks up no name. It knows no language's own frames (Python, Java).
+        A table that computes where a frame lies, as in the jump tables that
+        linkers make, ends the stack.
+
+    USE
+        #define TRACESMITH_UNWIND
+        #define TRACESMITH_IMPLEMENTATION // in one C11 file of a program
+        #include "tracesmith.h"
+        #include "backends/ts_stack.h"
+
+        ts_stack_launches(16);            // from now on, at each launch
+        TS_ZONE("step");
+        TS_ZONE_STACK();                  // of this zone
+        TS_ALLOC_STACK(buffer, 4096);     // in place of TS_ALLOC
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Options
+        2. Stacks
+        3. Zones and allocations
+        4. Implementation               private
+*/
+#if (defined(TRACESMITH_UNWIND_IMPLEMENTATION) || \
+     (defined(TRACESMITH_UNWIND) && defined(TRACESMITH_IMPLEMENTATION))) && \
+    !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#ifndef TS_STACK_H
+#define TS_STACK_H
+
+#include "tracesmith.h"
+
+/* ==== 1. Options ========================================================= */
+
+/*
+    TRACESMITH_UNWIND_IMPLEMENTATION  in one C11 or C++17 file: the functions
+    TRACESMITH_UNWIND                 the same, beside TRACESMITH_IMPLEMENTATION
+    TRACESMITH_UNWIND_OUTSIDE         stacks begin outside the module that
+                                      this is compiled into: for a library in
+                                      somebody else's program
+
+    Without the functions launches have no stacks. Other machines than x86-64
+    and aarch64 with Linux have none either; ts_stack_problem says so.
+*/
+
+/* ==== 2. Stacks ========================================================== */
+
+enum { TS_STACK_DEEPEST = 256 }; // frames kept of a stack, the innermost ones
+
+/*
+    The number of the calling thread's stack, made if it is a new one: the
+    caller's frame is the innermost, without the first `skip`. At most `depth`
+    frames are kept.
+
+    Threads: any; signal handlers too. Takes 5 KiB of stack.
+    Errors:  0 while nothing is recorded, for a depth of 0, without frames, and
+             when nothing can be kept any more (counted).
+*/
+TS_API uint32_t ts_stack_here(uint32_t skip, uint32_t depth);
+
+/*
+    The same frames as addresses, recorded or not: of the instruction in which
+    each was, of the last byte of the call for those that called. Returns how
+    many, at most `room`.
+*/
+TS_API uint32_t ts_stack_addresses(uint64_t *addresses, uint32_t room,
+                                   uint32_t skip);
+
+// From now on ts_gpu_origin_here, with which backends say who launched what,
+// takes stacks of so many frames; 0: none. Threads: any.
+TS_API void ts_stack_launches(uint32_t depth);
+
+// Why there are no stacks, one clause for people; NULL: there are.
+TS_API const char *ts_stack_problem(void);
+
+/* ==== 3. Zones and allocations =========================================== */
+
+/*
+    TS_ZONE_STACK()       the innermost zone has this stack, 32 frames of it
+    TS_ALLOC_STACK(ptr, size[, pool[, category]])  as TS_ALLOC, with the stack
+
+    Off, they evaluate nothing and check the types of their arguments.
+*/
+#define TS_ZONE_STACK() \
+    TS__IF_ON(ts_zone_stack(ts_stack_here(0, 32)), ((void)0))
+#define TS_ALLOC_STACK(ptr, ...) \
+    TS__IF_ON(TS__ALLOC_STACK(ptr, __VA_ARGS__, 0, 0, 0), \
+              (TS__SKIP(ptr), TS__SKIP_NAME(__VA_ARGS__)))
+#define TS__ALLOC_STACK(ptr, size, pool, category, ...) \
+    do { \
+        static uint32_t ts__pool = 0, ts__category = 0; \
+        if (TS__LOAD(&ts__gate)) \
+            ts_alloc_stack(ptr, size, ts__name_once(&ts__pool, pool), \
+                           ts__name_once(&ts__category, category), \
+                           ts_stack_here(0, 32)); \
+    } while (0)
+
+#ifdef TRACESMITH_DISABLE
+#define ts_stack_here(skip, depth) \
+    TS__GONE(uint32_t, ts_stack_here(skip, depth))
+#define ts_stack_launches(depth) TS__GONE_VOID(ts_stack_launches(depth))
+#endif
+
+#endif // TS_STACK_H
+
+/* ==== 4. Implementation ================================================== */
+
+#if (defined(TRACESMITH_UNWIND_IMPLEMENTATION) || \
+     (defined(TRACESMITH_UNWIND) && defined(TRACESMITH_IMPLEMENTATION))) && \
+    !defined(TRACESMITH_DISABLE) && !defined(TS__STACK_IMPLEMENTED)
+#define TS__STACK_IMPLEMENTED
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) && \
+    defined(__LP64__)
+#define TS__STACK_MACHINE
+#endif
+
+// Frames of other functions are read as they lie: what sanitizers put between
+// variables is part of them.
+#ifdef __clang__
+#define TS__STACK_PLAIN \
+    __attribute__((no_sanitize("address", "thread", "undefined", "memory")))
+#else
+#define TS__STACK_PLAIN \
+    __attribute__((no_sanitize_address, no_sanitize_thread, \
+                   no_sanitize_undefined))
+#endif
+
+#ifdef TS__STACK_MACHINE
+
+/* ---- 4.1 Modules -------------------------------------------------------- */
+
+/*
+    Modules are added and never changed or removed. Two threads may add one
+    twice, which costs a place and nothing else: its number is the same.
+*/
+enum { TS__STACK_MODULES = 2048 };
+
+typedef struct ts__stack_module {
+    uint64_t start, end;  // where it is mapped
+    const void *map;      // its link_map, or what takes its place
+    const uint8_t *table; // PT_GNU_EH_FRAME, NULL: none
+    const uint8_t *build; // its build-id if that is in its first page ...
+    uint64_t build_begin; // ... and the first bytes of it
+    uint32_t number;      // ts_module_define's
+    uint32_t ready;       // 1: all of the above may be read
+    uint32_t stays;       // it can never be unloaded
+} ts__stack_module;
+
+// From 1: 0 is no module.
+static ts__stack_module ts__stack_modules[TS__STACK_MODULES];
+static uint32_t ts__stack_module_count;
+
+typedef struct ts__stack_object { // what the loader says of an address
+    uint64_t start, end, bias;    // bias: of the addresses in the file
+    const void *map;              // tells it from others
+    const char *name;
+    const uint8_t *table;
+} ts__stack_object;
+
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35) && !defined(TS__STACK_OLD)
+// Takes no lock. Source: glibc manual, "Dynamic Linker Introspection".
+static bool ts__stack_find(uint64_t pc, ts__stack_object *object)
+{
+    struct dl_find_object found;
+    if (_dl_find_object((void *)(uintptr_t)pc, &found) != 0) return false;
+    object->start = (uint64_t)(uintptr_t)found.dlfo_map_start;
+    object->end = (uint64_t)(uintptr_t)found.dlfo_map_end;
+    object->bias = found.dlfo_link_map->l_addr;
+    object->map = found.dlfo_link_map;
+    object->name = found.dlfo_link_map->l_name;
+    object->table = (const uint8_t *)found.dlfo_eh_frame;
+    return true;
+}
+#else
+// Older C libraries: under the loader's lock, which a thread may take twice
+// and beside which nothing is held here. It costs a microsecond.
+typedef struct ts__stack_wanted {
+    uint64_t pc;
+    ts__stack_object *object;
+} ts__stack_wanted;
+
+static int ts__stack_match(struct dl_phdr_info *info, size_t size, void *user)
+{
+    const ts__stack_wanted *const wanted = (const ts__stack_wanted *)user;
+    ts__stack_object *const o = wanted->object;
+    (void)size;
+    memset(o, 0, sizeof *o);
+    o->bias = info->dlpi_addr;
+    o->map = info->dlpi_name;
+    o->name = info->dlpi_name;
+    o->start = UINT64_MAX;
+    for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
+        const uint64_t at = o->bias + info->dlpi_phdr[i].p_vaddr;
+        if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
+            o->table = (const uint8_t *)(uintptr_t)at;
+        if (info->dlpi_phdr[i].p_type != PT_LOAD) continue;
+        const uint64_t end = at + info->dlpi_phdr[i].p_memsz;
+        if (at < o->start) o->start = at & ~UINT64_C(4095);
+        if (end > o->end) o->end = end;
+    }
+    return wanted->pc >= o->start && wanted->pc < o->end;
+}
+
+static bool ts__stack_find(uint64_t pc, ts__stack_object *object)
+{
+    ts__stack_wanted wanted = { pc, object };
+    return dl_iterate_phdr(ts__stack_match, &wanted) != 0;
+}
+#endif
+
+// The build-id of an ELF file as it is mapped, its size; 0: none.
+static TS__STACK_PLAIN size_t ts__stack_build_id(const ts__stack_object *o,
+                                                 const uint8_t **id)
+{
+    const ElfW(Ehdr) *const elf = (const ElfW(Ehdr) *)(uintptr_t)o->start;
+    if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
+        elf->e_phentsize != sizeof(ElfW(Phdr)) ||
+        elf->e_phoff + elf->e_phnum * sizeof(ElfW(Phdr)) > 4096)
+        return 0;
+    const ElfW(Phdr) *const heads =
+        (const ElfW(Phdr) *)(uintptr_t)(o->start + elf->e_phoff);
+    for (uint32_t i = 0; i < elf->e_phnum; i++) {
+        if (heads[i].p_type != PT_NOTE) continue;
+        const uint64_t at = o->bias + heads[i].p_vaddr;
+        const uint64_t size = heads[i].p_memsz;
+        if (at < o->start || at > o->end || size > o->end - at) continue;
+        for (uint64_t p = 0; p + sizeof(ElfW(Nhdr)) <= size;) {
+            ElfW(Nhdr) note;
+            memcpy(&note, (const void *)(uintptr_t)(at + p), sizeof note);
+            const uint64_t name = p + sizeof note;
+            const uint64_t body = name + ((note.n_namesz + 3u) & ~3u);
+            const uint64_t next = body + ((note.n_descsz + 3u) & ~3u);
+            if (body < name || next < body || next > size) break;
+            *id = (const uint8_t *)(uintptr_t)(at + body);
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+                !memcmp((const void *)(uintptr_t)(at + name), "GNU", 4))
+                return note.n_descsz;
+            p = next;
+        }
+    }
+    return 0;
+}
+
+/*
+    The file that is mapped at an address, by the kernel, whose word holds also
+    where the loader was given a path that depended on the folder of then.
+*/
+static void ts__stack_mapped_path(uint64_t address, char *path, size_t room)
+{
+    char text[512];
+    const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    uint64_t low = 0;
+    size_t size = 0, column = 0;
+    bool found = false, in_path = false;
+    *path = 0;
+    for (ssize_t got; file >= 0 && (got = read(file, text, sizeof text)) > 0;)
+        for (ssize_t i = 0; i < got; i++) {
+            const char c = text[i];
+            if (c == '\n') {
+                if (found) break;
+                low = column = size = 0;
+                in_path = false;
+                continue;
+            }
+            // "low-high ...": the low end is all that is asked for.
+            if (!column++) low = 0;
+            if (column <= 16 && !in_path && !found) {
+                const char *const digits = "0123456789abcdef";
+                const char *const digit = strchr(digits, c);
+                if (digit && c)
+                    low = low << 4 | (uint64_t)(digit - digits);
+                else if (c == '-')
+                    found = low == address, column = 17;
+            }
+            if (c == '/') in_path = true;
+            if (found && in_path && size + 1 < room) path[size++] = c;
+        }
+    path[size] = 0;
+    if (file >= 0) close(file);
+    if (!found) *path = 0;
+}
+
+static void ts__stack_path(const ts__stack_object *o, char *path, size_t room)
+{
+    const char *const name = o->name;
+    ssize_t size = 0;
+    if (name && name[0] == '/') {
+        snprintf(path, room, "%s", name);
+        return;
+    }
+    if (!name || !*name) { // the program itself
+        size = readlink("/proc/self/exe", path, room - 1);
+        path[size > 0 ? size : 0] = 0;
+        if (size > 0) return;
+    }
+    if (name && strncmp(name, "linux-", 6) == 0) {
+        snprintf(path, room, "[vdso]");
+        return;
+    }
+    ts__stack_mapped_path(o->start, path, room);
+    if (!*path) snprintf(path, room, "%s", name ? name : "");
+}
+
+static bool ts__stack_same(const ts__stack_module *m, const ts__stack_object *o)
+{
+    uint64_t begin = 0;
+    if (m->start != o->start || m->end != o->end || m->map != o->map ||
+        m->table != o->table)
+        return false;
+    // Its first page is there if it is.
+    if (m->build) memcpy(&begin, m->build, sizeof begin);
+    return begin == m->build_begin;
+}
+
+// Whether a module is still what it was when it was added.
+static bool ts__stack_alive(uint32_t index)
+{
+    const ts__stack_module *const m = &ts__stack_modules[index];
+    ts__stack_object object;
+    return m->stays ||
+           (ts__stack_find(m->start, &object) && ts__stack_same(m, &object));
+}
+
+// The module's place, made if it is new; 0: there is no room.
+static uint32_t ts__stack_module_get(const ts__stack_object *o)
+{
+    char path[4096];
+    uint32_t count = __atomic_load_n(&ts__stack_module_count, __ATOMIC_RELAXED);
+    if (count > TS__STACK_MODULES - 1) count = TS__STACK_MODULES - 1;
+    for (uint32_t i = 1; i <= count; i++)
+        // acquire: pairs with the release below
+        if (__atomic_load_n(&ts__stack_modules[i].ready, __ATOMIC_ACQUIRE) &&
+            ts__stack_same(&ts__stack_modules[i], o))
+            return i;
+    if (count >= TS__STACK_MODULES - 1) return 0;
+    const int error = errno;
+    const uint8_t *id = NULL;
+    ts__stack_path(o, path, sizeof path);
+    const size_t id_size = ts__stack_build_id(o, &id);
+    errno = error;
+    const uint32_t number =
+        ts_module_define(path, o->start, o->end - o->start, id, id_size);
+    const uint32_t index =
+        __atomic_add_fetch(&ts__stack_module_count, 1, __ATOMIC_RELAXED);
+    if (!number || index >= TS__STACK_MODULES) return 0;
+    ts__stack_module *const m = &ts__stack_modules[index];
+    m->start = o->start;
+    m->end = o->end;
+    m->map = o->map;
+    m->table = o->table;
+    m->number = number;
+    // The program itself and the C library.
+    m->stays = !o->name || !*o->name ||
+               (uint64_t)(uintptr_t)&_r_debug - o->start < o->end - o->start ||
+               (uint64_t)(uintptr_t)&stdout - o->start < o->end - o->start;
+    if (id_size >= 8 && (uint64_t)(uintptr_t)id - o->start < 4096 - 8) {
+        m->build = id;
+        memcpy(&m->build_begin, id, sizeof m->build_begin);
+    }
+    __atomic_store_n(&m->ready, 1, __ATOMIC_RELEASE);
+    return index;
+}
+
+/* ---- 4.2 Unwind tables -------------------------------------------------- */
+
+/*
+    What the table of a module says of one address, as 64 bits:
+
+        kind 3 | CFA 18 | frame pointer 16 | return address 16 | module 11
+
+    The canonical frame address (CFA) is what the stack pointer is after the
+    return. Offsets are in units of 8 bytes; the frame pointer and the return
+    address were saved so far below it (0: they were not).
+    Source: DWARF 5, 6.4; Linux Standard Base, "Exception Frames".
+*/
+enum {
+    TS__RULE_UNKNOWN = 0,
+    TS__RULE_SP = 1,     // CFA = stack pointer + offset
+    TS__RULE_FP = 2,     // CFA = frame pointer + offset
+    TS__RULE_DEREF = 3,  // CFA = what lies `offset` below the frame pointer,
+                         // where the frame pointer of the caller lies as well
+    TS__RULE_SIGNAL = 4, // the kernel called a signal handler from here
+    TS__RULE_END = 5,    // nobody called it
+    TS__RULE_NONE = 6    // no table: the frame pointer must do
+};
+
+static uint64_t ts__rule(uint32_t kind, uint64_t cfa, uint64_t fp, uint64_t ra,
+                         uint32_t module)
+{
+    if (cfa >> 18 || fp >> 16 || ra >> 16) kind = TS__RULE_UNKNOWN;
+    if (kind == TS__RULE_UNKNOWN) cfa = fp = ra = 0;
+    return kind | cfa << 3 | fp << 21 | ra << 37 | (uint64_t)module << 53;
+}
+
+#if defined(__x86_64__)
+enum { TS__REG_FP = 6, TS__REG_SP = 7, TS__REG_RA = 16 };
+#else
+enum { TS__REG_FP = 29, TS__REG_SP = 31, TS__REG_RA = 30 };
+#endif
+
+typedef struct ts__cfi_place { // where a register of the caller lies
+    enum {
+        TS__CFI_SAME = 0, // it still has its value
+        TS__CFI_CFA,      // at CFA + offset
+        TS__CFI_DEREF,    // at frame pointer + offset
+        TS__CFI_UNDEFINED,
+        TS__CFI_OTHER
+    } kind;
+    int64_t offset;
+} ts__cfi_place;
+
+typedef struct ts__cfi_row {
+    uint32_t cfa_register; // UINT32_MAX: by an expression
+    bool cfa_deref;        // CFA = what lies at frame pointer + offset
+    int64_t cfa_offset;
+    ts__cfi_place fp, ra;
+} ts__cfi_row;
+
+typedef struct ts__cfi {
+    const uint8_t *p, *end;
+    bool bad;
+    uint64_t code_align;
+    int64_t data_align;
+    uint8_t encoding; // of addresses
+    bool augmented, signal;
+    const uint8_t *initial, *initial_end; // instructions of the CIE
+} ts__cfi;
+
+static TS__STACK_PLAIN uint64_t ts__cfi_get(ts__cfi *c, uint32_t size)
+{
+    uint64_t value = 0;
+    if ((uint64_t)(c->end - c->p) < size) {
+        c->bad = true;
+        c->p = c->end;
+        return 0;
+    }
+    for (uint32_t i = 0; i < size; i++)
+        value |= (uint64_t)*c->p++ << 8 * i;
+    return value;
+}
+
+static uint64_t ts__cfi_uleb(ts__cfi *c)
+{
+    uint64_t value = 0;
+    for (uint32_t shift = 0;; shift += 7) {
+        const uint64_t byte = ts__cfi_get(c, 1);
+        if (shift < 64) value |= (byte & 127) << shift;
+        if (!(byte & 128)) return value;
+    }
+}
+
+static int64_t ts__cfi_sleb(ts__cfi *c)
+{
+    uint64_t value = 0;
+    for (uint32_t shift = 0;;) {
+        const uint64_t byte = ts__cfi_get(c, 1);
+        if (shift < 64) value |= (byte & 127) << shift;
+        shift += 7;
+        if (byte & 128) continue;
+        if (shift < 64 && byte & 64) value |= ~UINT64_C(0) << shift;
+        return (int64_t)value;
+    }
+}
+
+// An address in one of the encodings that compilers use. `base`: of what is
+// relative to data.
+static uint64_t ts__cfi_address(ts__cfi *c, uint8_t encoding, uint64_t base)
+{
+    const uint64_t here = (uint64_t)(uintptr_t)c->p;
+    uint64_t value = 0;
+    switch (encoding & 15) {
+    case 0x0:
+    case 0x4:
+    case 0xc: value = ts__cfi_get(c, 8); break;
+    case 0x3: value = ts__cfi_get(c, 4); break;
+    case 0xb:
+        value = (uint64_t)(int64_t)(int32_t)(uint32_t)ts__cfi_get(c, 4);
+        break;
+    default: c->bad = true;
+    }
+    if ((encoding & 0x70) == 0x10)
+        value += here;
+    else if ((encoding & 0x70) == 0x30)
+        value += base;
+    else if (encoding & 0xf0)
+        c->bad = true;
+    return value;
+}
+
+// The length of an entry, whose end becomes the cursor's.
+static void ts__cfi_enter(ts__cfi *c, uint64_t limit)
+{
+    c->end = (const uint8_t *)(uintptr_t)limit;
+    const uint64_t size = ts__cfi_get(c, 4);
+    if (size == 0xffffffff || size > (uint64_t)(c->end - c->p))
+        c->bad = true;
+    else
+        c->end = c->p + size;
+}
+
+// The common part of entries.
+static void ts__cfi_cie(ts__cfi *c, const uint8_t *at, uint64_t limit)
+{
+    ts__cfi e = { 0 };
+    e.p = at;
+    ts__cfi_enter(&e, limit);
+    if (ts__cfi_get(&e, 4) != 0) e.bad = true;
+    const uint64_t version = ts__cfi_get(&e, 1);
+    if (version != 1 && version != 3) e.bad = true;
+    const uint8_t *const letters = e.p;
+    while (ts__cfi_get(&e, 1) && !e.bad) {}
+    c->code_align = ts__cfi_uleb(&e);
+    c->data_align = ts__cfi_sleb(&e);
+    const uint64_t ra = version == 1 ? ts__cfi_get(&e, 1) : ts__cfi_uleb(&e);
+    if (ra != TS__REG_RA) e.bad = true;
+    const uint8_t *instructions = e.p;
+    if (!e.bad && *letters == 'z') {
+        c->augmented = true;
+        const uint64_t size = ts__cfi_uleb(&e);
+        if (size > (uint64_t)(e.end - e.p)) e.bad = true;
+        instructions = e.p + (e.bad ? 0 : size);
+        for (const uint8_t *l = letters + 1; *l && !e.bad; l++) {
+            if (*l == 'R')
+                c->encoding = (uint8_t)ts__cfi_get(&e, 1);
+            else if (*l == 'P')
+                ts__cfi_address(&e, (uint8_t)ts__cfi_get(&e, 1) & 0x0f, 0);
+            else if (*l == 'L')
+                ts__cfi_get(&e, 1);
+            else if (*l == 'S')
+                c->signal = true;
+            else if (*l != 'B') // keys of return addresses
+                e.bad = true;
+        }
+    } else if (!e.bad && *letters) {
+        e.bad = true;
+    }
+    c->initial = instructions;
+    c->initial_end = e.end;
+    if (e.bad) c->bad = true;
+}
+
+static ts__cfi_place *ts__cfi_register(ts__cfi_row *row, uint64_t number)
+{
+    return number == TS__REG_FP   ? &row->fp
+           : number == TS__REG_RA ? &row->ra
+                                  : NULL;
+}
+
+static void ts__cfi_save(ts__cfi_row *row, uint64_t number, int64_t offset)
+{
+    ts__cfi_place *const place = ts__cfi_register(row, number);
+    if (!place) return;
+    place->kind = TS__CFI_CFA;
+    place->offset = offset;
+}
+
+static void ts__cfi_lose(ts__cfi_row *row, uint64_t number, bool undefined)
+{
+    ts__cfi_place *const place = ts__cfi_register(row, number);
+    if (place) place->kind = undefined ? TS__CFI_UNDEFINED : TS__CFI_OTHER;
+}
+
+// An expression: "frame pointer + offset", and what lies there if `deref`.
+// Compilers write no other for frames that they aligned.
+static bool ts__cfi_expression(ts__cfi *c, bool deref, int64_t *offset)
+{
+    ts__cfi e = *c;
+    const uint64_t size = ts__cfi_uleb(c);
+    if (size > (uint64_t)(c->end - c->p)) {
+        c->bad = true;
+        return false;
+    }
+    e.p = c->p;
+    e.end = c->p += size;
+    if (ts__cfi_get(&e, 1) != 0x70 + TS__REG_FP) return false; // DW_OP_breg
+    *offset = ts__cfi_sleb(&e);
+    if (deref && ts__cfi_get(&e, 1) != 0x06) return false; // DW_OP_deref
+    return !e.bad && e.p == e.end;
+}
+
+// Runs instructions up to an address `to`.
+static void ts__cfi_run(ts__cfi *c, ts__cfi_row *row, const ts__cfi_row *first,
+                        uint64_t from, uint64_t to)
+{
+    enum { KEPT = 4 };
+    ts__cfi_row kept[KEPT];
+    uint32_t depth = 0;
+    while (c->p < c->end && !c->bad) {
+        const uint8_t op = (uint8_t)ts__cfi_get(c, 1);
+        uint64_t number = op & 63;
+        int64_t offset = 0;
+        ts__cfi_place *place;
+        switch (op >> 6 ? op & 0xc0 : op) {
+        case 0x40: from += number * c->code_align; break;
+        case 0x80: // offset
+            offset = (int64_t)ts__cfi_uleb(c) * c->data_align;
+            ts__cfi_save(row, number, offset);
+            break;
+        case 0x06:
+            number = ts__cfi_uleb(c); // restore_extended
+            /* fall through */
+        case 0xc0: // restore
+            place = ts__cfi_register(row, number);
+            if (place && first)
+                *place = number == TS__REG_FP ? first->fp : first->ra;
+            break;
+        case 0x00: break;
+        case 0x01: from = ts__cfi_address(c, c->encoding, 0); break;
+        case 0x02: from += ts__cfi_get(c, 1) * c->code_align; break;
+        case 0x03: from += ts__cfi_get(c, 2) * c->code_align; break;
+        case 0x04: from += ts__cfi_get(c, 4) * c->code_align; break;
+        case 0x05: // offset_extended
+            number = ts__cfi_uleb(c);
+            offset = (int64_t)ts__cfi_uleb(c) * c->data_align;
+            ts__cfi_save(row, number, offset);
+            break;
+        case 0x07: ts__cfi_lose(row, ts__cfi_uleb(c), true); break;
+        case 0x08: // same_value
+            place = ts__cfi_register(row, ts__cfi_uleb(c));
+            if (place) place->kind = TS__CFI_SAME;
+            break;
+        case 0x09: // register
+            ts__cfi_lose(row, ts__cfi_uleb(c), false);
+            ts__cfi_uleb(c);
+            break;
+        case 0x0a: // remember_state
+            if (depth == KEPT)
+                c->bad = true;
+            else
+                kept[depth++] = *row;
+            break;
+        case 0x0b: // restore_state
+            if (!depth)
+                c->bad = true;
+            else
+                *row = kept[--depth];
+            break;
+        case 0x0c: // def_cfa
+            row->cfa_register = (uint32_t)ts__cfi_uleb(c);
+            row->cfa_offset = (int64_t)ts__cfi_uleb(c);
+            row->cfa_deref = false;
+            break;
+        case 0x0d: // def_cfa_register
+            row->cfa_register = (uint32_t)ts__cfi_uleb(c);
+            row->cfa_deref = false;
+            break;
+        case 0x0e: row->cfa_offset = (int64_t)ts__cfi_uleb(c); break;
+        case 0x0f: // def_cfa_expression
+            row->cfa_deref = ts__cfi_expression(c, true, &row->cfa_offset);
+            row->cfa_register = UINT32_MAX;
+            break;
+        case 0x10: // expression
+        case 0x16: // val_expression
+            place = ts__cfi_register(row, ts__cfi_uleb(c));
+            if (ts__cfi_expression(c, false, &offset) && op == 0x10) {
+                if (place) place->kind = TS__CFI_DEREF, place->offset = offset;
+            } else if (place) {
+                place->kind = TS__CFI_OTHER;
+            }
+            break;
+        case 0x11: // offset_extended_sf
+            number = ts__cfi_uleb(c);
+            ts__cfi_save(row, number, ts__cfi_sleb(c) * c->data_align);
+            break;
+        case 0x12: // def_cfa_sf
+            row->cfa_register = (uint32_t)ts__cfi_uleb(c);
+            row->cfa_offset = ts__cfi_sleb(c) * c->data_align;
+            row->cfa_deref = false;
+            break;
+        case 0x13: row->cfa_offset = ts__cfi_sleb(c) * c->data_align; break;
+        case 0x14: // val_offset
+        case 0x15: // val_offset_sf
+            ts__cfi_lose(row, ts__cfi_uleb(c), false);
+            ts__cfi_uleb(c);
+            break;
+        case 0x2d: break; // aarch64: return addresses are signed
+        case 0x2e: ts__cfi_uleb(c); break;
+        default: c->bad = true;
+        }
+        // Whatever moves the address may have passed ours.
+        if (from > to) return;
+    }
+}
+
+// The entry of an address: found in the sorted table of PT_GNU_EH_FRAME.
+static TS__STACK_PLAIN const uint8_t *ts__cfi_search(const ts__stack_object *o,
+                                                     uint64_t pc)
+{
+    ts__cfi c = { 0 };
+    const uint64_t base = (uint64_t)(uintptr_t)o->table;
+    c.p = o->table;
+    c.end = (const uint8_t *)(uintptr_t)o->end;
+    if (!c.p || ts__cfi_get(&c, 1) != 1) return NULL;
+    const uint8_t frame_encoding = (uint8_t)ts__cfi_get(&c, 1);
+    const uint8_t count_encoding = (uint8_t)ts__cfi_get(&c, 1);
+    // Others are allowed and never made: pairs of 32-bit offsets.
+    if (ts__cfi_get(&c, 1) != 0x3b) return NULL;
+    ts__cfi_address(&c, frame_encoding, base);
+    const uint64_t count = ts__cfi_address(&c, count_encoding, base);
+    if (c.bad || count > (uint64_t)(c.end - c.p) / 8) return NULL;
+    const uint8_t *const rows = c.p;
+    uint64_t low = 0, high = count;
+    int32_t row[2] = { 0, 0 };
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        memcpy(row, rows + 8 * middle, sizeof row);
+        if (base + (uint64_t)(int64_t)row[0] <= pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low) return NULL;
+    memcpy(row, rows + 8 * (low - 1), sizeof row);
+    const uint64_t at = base + (uint64_t)(int64_t)row[1];
+    if (at < o->start || at >= o->end) return NULL;
+    return (const uint8_t *)(uintptr_t)at;
+}
+
+static uint64_t ts__cfi_rule(const ts__cfi *c, const ts__cfi_row *row,
+                             uint32_t module)
+{
+    uint32_t kind = TS__RULE_UNKNOWN;
+    int64_t cfa = row->cfa_offset, fp = 0, ra = 0;
+    if (c->signal) return ts__rule(TS__RULE_SIGNAL, 0, 0, 0, module);
+    if (row->ra.kind == TS__CFI_UNDEFINED)
+        return ts__rule(TS__RULE_END, 0, 0, 0, module);
+    if (row->cfa_deref)
+        kind = TS__RULE_DEREF, cfa = -cfa;
+    else if (row->cfa_register == TS__REG_SP)
+        kind = TS__RULE_SP;
+    else if (row->cfa_register == TS__REG_FP)
+        kind = TS__RULE_FP;
+    if (row->ra.kind == TS__CFI_CFA)
+        ra = -row->ra.offset;
+    else if (row->ra.kind != TS__CFI_SAME)
+        kind = TS__RULE_UNKNOWN;
+    if (row->fp.kind == TS__CFI_CFA)
+        fp = -row->fp.offset;
+    else if (row->fp.kind == TS__CFI_DEREF) // an aligned frame
+        kind =
+            kind == TS__RULE_DEREF && !row->fp.offset ? kind : TS__RULE_UNKNOWN;
+    else if (row->fp.kind == TS__CFI_OTHER || kind == TS__RULE_DEREF)
+        kind = TS__RULE_UNKNOWN;
+    if ((cfa | fp | ra) & 7 || cfa < 0 || fp < 0 || ra < 0)
+        kind = TS__RULE_UNKNOWN;
+    return ts__rule(kind, (uint64_t)cfa / 8, (uint64_t)fp / 8, (uint64_t)ra / 8,
+                    module);
+}
+
+// What the table of its module says of an address.
+static uint64_t ts__cfi_learn(const ts__stack_object *o, uint64_t pc,
+                              uint32_t module)
+{
+    const uint64_t none = ts__rule(TS__RULE_NONE, 0, 0, 0, module);
+    const uint64_t unknown = ts__rule(TS__RULE_UNKNOWN, 0, 0, 0, module);
+    ts__cfi c = { 0 };
+    c.p = ts__cfi_search(o, pc);
+    if (!c.p) return none;
+    ts__cfi_enter(&c, o->end);
+    const uint64_t id_at = (uint64_t)(uintptr_t)c.p;
+    const uint64_t back = ts__cfi_get(&c, 4);
+    if (c.bad || back > id_at - o->start) return unknown;
+    ts__cfi_cie(&c, (const uint8_t *)(uintptr_t)(id_at - back), o->end);
+    const uint64_t from = ts__cfi_address(&c, c.encoding, 0);
+    const uint64_t size = ts__cfi_address(&c, c.encoding & 0x0f, 0);
+    if (c.bad) return unknown;
+    if (pc - from >= size) return none;
+    if (c.augmented) {
+        const uint64_t skip = ts__cfi_uleb(&c);
+        if (skip > (uint64_t)(c.end - c.p)) return unknown;
+        c.p += skip;
+    }
+    ts__cfi_row first, row;
+    memset(&first, 0, sizeof first);
+    ts__cfi common = c;
+    common.p = c.initial;
+    common.end = c.initial_end;
+    ts__cfi_run(&common, &first, NULL, 0, UINT64_MAX);
+    row = first;
+    ts__cfi_run(&c, &row, &first, from, pc);
+    return common.bad || c.bad ? unknown : ts__cfi_rule(&c, &row, module);
+}
+
+/* ---- 4.3 What is known of addresses ------------------------------------- */
+
+/*
+    Four slots to a line of the cache. A slot is claimed by its address being
+    set to 1; a reader that sees the same address before and after the rule
+    has the rule of that address.
+*/
+enum { TS__STACK_LINES = 4096 };
+
+typedef struct ts__stack_slot {
+    uint64_t pc, rule;
+} ts__stack_slot;
+
+static ts__stack_slot ts__stack_slots[TS__STACK_LINES][4]
+    __attribute__((aligned(64)));
+
+static ts__stack_slot *ts__stack_line(uint64_t pc)
+{
+    return ts__stack_slots[(pc ^ pc >> 12) & (TS__STACK_LINES - 1)];
+}
+
+static bool ts__stack_known(uint64_t pc, uint64_t *rule)
+{
+    ts__stack_slot *const line = ts__stack_line(pc);
+    for (uint32_t i = 0; i < 4; i++) {
+        // acquire, twice: pairs with the releases in ts__stack_keep
+        if (__atomic_load_n(&line[i].pc, __ATOMIC_ACQUIRE) != pc) continue;
+        *rule = __atomic_load_n(&line[i].rule, __ATOMIC_ACQUIRE);
+        return TS__LOAD(&line[i].pc) == pc;
+    }
+    return false;
+}
+
+static void ts__stack_keep(uint64_t pc, uint64_t rule)
+{
+    ts__stack_slot *const line = ts__stack_line(pc);
+    uint32_t to = (uint32_t)(pc >> 4) & 3; // when all are taken
+    for (uint32_t i = 4; i-- > 0;)
+        if (!TS__LOAD(&line[i].pc)) to = i;
+    for (uint32_t i = 0; i < 4; i++)
+        if (TS__LOAD(&line[i].pc) == pc) to = i;
+    uint64_t old = TS__LOAD(&line[to].pc);
+    // Whoever else writes here, a handler that interrupts this too, lets be.
+    if (old == 1 ||
+        !__atomic_compare_exchange_n(&line[to].pc, &old, 1, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
+    __atomic_store_n(&line[to].rule, rule, __ATOMIC_RELEASE);
+    __atomic_store_n(&line[to].pc, pc, __ATOMIC_RELEASE);
+}
+
+static __attribute__((noinline)) uint64_t ts__stack_learn(uint64_t pc)
+{
+    ts__stack_object object;
+    if (!ts__stack_find(pc, &object)) return TS__RULE_NONE; // and not kept:
+    // a module may be mapped there later
+    const uint32_t module = ts__stack_module_get(&object);
+    const uint64_t rule = ts__cfi_learn(&object, pc, module);
+    if (module) ts__stack_keep(pc, rule);
+    return rule;
+}
+
+/* ---- 4.4 Frames --------------------------------------------------------- */
+
+typedef struct ts__stack_walk {
+    uint64_t pc, sp, fp, lr;
+    bool exact;         // pc is where it was, not where it returns to
+    uint64_t seen;      // modules found alive on this walk: bits ...
+    uint16_t index[64]; // ... and which
+} ts__stack_walk;
+
+// What is known of the frame's address, its module being there.
+static inline uint64_t ts__stack_rule(ts__stack_walk *w, uint64_t pc)
+{
+    uint64_t rule;
+    if (TS__UNLIKELY(!ts__stack_known(pc, &rule))) return ts__stack_learn(pc);
+    const uint32_t module = (uint32_t)(rule >> 53), bit = module & 63;
+    if (w->seen >> bit & 1 && w->index[bit] == module) return rule;
+    if (TS__UNLIKELY(!ts__stack_alive(module))) return ts__stack_learn(pc);
+    w->seen |= UINT64_C(1) << bit;
+    w->index[bit] = (uint16_t)module;
+    return rule;
+}
+
+static TS__STACK_PLAIN inline uint64_t ts__stack_read(uint64_t address)
+{
+    return *(const volatile uint64_t *)(uintptr_t)address;
+}
+
+// The words of the frame that a frame pointer says, read by the kernel.
+static __attribute__((noinline)) bool ts__stack_guess(ts__stack_walk *w)
+{
+    uint64_t words[2] = { 0, 0 };
+    if (w->fp & 7 || w->fp < w->sp || w->fp - w->sp > 1u << 20) return false;
+    const struct iovec to = { words, sizeof words };
+    const struct iovec from = { (void *)(uintptr_t)w->fp, sizeof words };
+    const int error = errno;
+    const ssize_t got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+    errno = error;
+    if (got != sizeof words) return false;
+    w->sp = w->fp + 16;
+    w->fp = words[0];
+    w->pc = words[1];
+    w->exact = false;
+    return w->pc > 4096;
+}
+
+// The registers that a signal handler interrupted.
+static TS__STACK_PLAIN bool ts__stack_interrupted(ts__stack_walk *w)
+{
+#if defined(__x86_64__)
+    const ucontext_t *const u = (const ucontext_t *)(uintptr_t)w->sp;
+    w->pc = (uint64_t)u->uc_mcontext.gregs[REG_RIP];
+    w->sp = (uint64_t)u->uc_mcontext.gregs[REG_RSP];
+    w->fp = (uint64_t)u->uc_mcontext.gregs[REG_RBP];
+#else
+    const ucontext_t *const u =
+        (const ucontext_t *)(uintptr_t)(w->sp + sizeof(siginfo_t));
+    w->pc = u->uc_mcontext.pc;
+    w->sp = u->uc_mcontext.sp;
+    w->fp = u->uc_mcontext.regs[29];
+    w->lr = u->uc_mcontext.regs[30];
+#endif
+    w->exact = true;
+    return w->pc > 4096;
+}
+
+// An address as it returns, without what signs it.
+static uint64_t ts__stack_strip(uint64_t pc)
+{
+#if defined(__aarch64__)
+    return pc & ((UINT64_C(1) << 48) - 1);
+#else
+    return pc;
+#endif
+}
+
+// To the frame of the caller; false: there is none.
+static TS__STACK_PLAIN inline bool ts__stack_up(ts__stack_walk *w,
+                                                uint64_t rule)
+{
+    const uint32_t kind = rule & 7;
+    const uint64_t fp_at = rule >> 18 & 0xFFFF << 3;
+    const uint64_t ra_at = rule >> 34 & 0xFFFF << 3;
+    uint64_t cfa = rule & 0x3FFFF << 3; // in bytes
+    if (TS__LIKELY(kind == TS__RULE_SP))
+        cfa += w->sp;
+    else if (kind == TS__RULE_FP)
+        cfa += w->fp;
+    else if (kind == TS__RULE_DEREF)
+        cfa = w->fp < w->sp ? 0 : ts__stack_read(w->fp - cfa);
+    else if (kind == TS__RULE_NONE)
+        return ts__stack_guess(w);
+    else
+        return kind == TS__RULE_SIGNAL && ts__stack_interrupted(w);
+    // A frame lies above those that it called.
+    if (cfa <= w->sp && !(cfa == w->sp && w->exact)) return false;
+    if (cfa & 7 || cfa - w->sp > UINT64_C(1) << 26) return false;
+    if (ra_at)
+        w->pc = ts__stack_strip(ts__stack_read(cfa - ra_at));
+    else if (w->exact)
+        w->pc = ts__stack_strip(w->lr); // interrupted before it was saved
+    else
+        return false;
+    if (kind == TS__RULE_DEREF)
+        w->fp = ts__stack_read(w->fp);
+    else if (fp_at)
+        w->fp = ts__stack_read(cfa - fp_at);
+    w->sp = cfa;
+    w->exact = false;
+    return w->pc > 4096;
+}
+
+// The frames above the one at which the walk stands, without the first
+// `skip`; that one itself is never among them. OUTSIDE: nor are its callers
+// in the same module. Modules are places in ts__stack_modules, and offsets
+// addresses.
+static TS__STACK_PLAIN uint32_t ts__stack_frames(ts__stack_walk *w,
+                                                 ts_frame_entry *frames,
+                                                 uint32_t skip, uint32_t depth)
+{
+    uint32_t count = 0;
+    uint64_t rule = ts__stack_rule(w, w->pc);
+#ifdef TRACESMITH_UNWIND_OUTSIDE
+    const uint64_t own = rule >> 53;
+    bool inside = true;
+#endif
+    while (count < depth && ts__stack_up(w, rule)) {
+        const uint64_t at = w->exact ? w->pc : w->pc - 1;
+        rule = ts__stack_rule(w, at);
+        if (skip && skip--) continue;
+        const uint32_t module = (uint32_t)(rule >> 53);
+#ifdef TRACESMITH_UNWIND_OUTSIDE
+        if (inside && module == own) continue;
+        inside = false;
+#endif
+        frames[count].module = module;
+        frames[count].unused = 0;
+        frames[count++].offset = at;
+    }
+    return count;
+}
+
+#if defined(__x86_64__)
+#define TS__STACK_BEGIN(w) \
+    ts__stack_walk w; \
+    __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2" \
+                     : "=r"(w.pc), "=r"(w.sp), "=r"(w.fp)); \
+    w.lr = w.seen = 0; \
+    w.exact = true
+#else
+#define TS__STACK_BEGIN(w) \
+    ts__stack_walk w; \
+    __asm__ volatile("adr %0, .\n\tmov %1, sp\n\tmov %2, x29" \
+                     : "=r"(w.pc), "=r"(w.sp), "=r"(w.fp)); \
+    w.lr = w.seen = 0; \
+    w.exact = true
+#endif
+
+/* ---- 4.5 A known chain -------------------------------------------------- */
+
+/*
+    Tables may be missing (-fno-asynchronous-unwind-tables, stripped programs)
+    or of a kind that is not read here. So the first stack that anybody wants
+    is that of two functions here, whose return addresses they know themselves.
+*/
+static uint32_t ts__stack_state; // 0: not tried, 1: works, 2: does not
+
+static __attribute__((noinline)) bool ts__stack_try(const void *outer)
+{
+    ts_frame_entry frames[2];
+    TS__STACK_BEGIN(w);
+    const uint32_t count = ts__stack_frames(&w, frames, 0, 2);
+    const void *const inner = __builtin_return_address(0);
+    return count == 2 && frames[0].offset + 1 == (uint64_t)(uintptr_t)inner &&
+           frames[1].offset + 1 == (uint64_t)(uintptr_t)outer;
+}
+
+static __attribute__((noinline)) bool ts__stack_test(void)
+{
+    const bool good = ts__stack_try(__builtin_return_address(0));
+    TS__STORE(&ts__stack_state, good ? 1u : 2u);
+    return good;
+}
+
+static inline bool ts__stack_works(void)
+{
+    const uint32_t state = TS__LOAD(&ts__stack_state);
+    return TS__LIKELY(state == 1) || (!state && ts__stack_test());
+}
+
+/* ---- 4.6 Numbers -------------------------------------------------------- */
+
+static TS__STACK_PLAIN uint32_t ts__stack_number(ts__stack_walk *w,
+                                                 uint32_t skip, uint32_t depth)
+{
+    ts_frame_entry frames[TS_STACK_DEEPEST];
+    if (depth > TS_STACK_DEEPEST) depth = TS_STACK_DEEPEST;
+    if (!depth || !TS__LOAD(&ts__gate) || !ts__stack_works()) return 0;
+    const uint32_t count = ts__stack_frames(w, frames, skip, depth);
+    for (uint32_t i = 0; i < count; i++) {
+        const ts__stack_module *const m = &ts__stack_modules[frames[i].module];
+        frames[i].offset -= m->start;
+        frames[i].module = m->number;
+    }
+    return ts_stack_define(frames, count);
+}
+
+__attribute__((noinline)) uint32_t ts_stack_here(uint32_t skip, uint32_t depth)
+{
+    TS__STACK_BEGIN(w);
+    return ts__stack_number(&w, skip, depth);
+}
+
+__attribute__((noinline)) uint32_t
+ts_stack_addresses(uint64_t *addresses, uint32_t room, uint32_t skip)
+{
+    ts_frame_entry frames[TS_STACK_DEEPEST];
+    TS__STACK_BEGIN(w);
+    if (room > TS_STACK_DEEPEST) room = TS_STACK_DEEPEST;
+    if (!ts__stack_works()) return 0;
+    const uint32_t count = ts__stack_frames(&w, frames, skip, room);
+    for (uint32_t i = 0; i < count; i++)
+        addresses[i] = frames[i].offset;
+    return count;
+}
+
+static uint32_t ts__stack_depth; // of launches
+
+// Called by ts_gpu_origin_here, whose frame says nothing.
+static __attribute__((noinline)) uint32_t ts__stack_of_launch(void)
+{
+    TS__STACK_BEGIN(w);
+    return ts__stack_number(&w, 1, TS__LOAD(&ts__stack_depth));
+}
+
+void ts_stack_launches(uint32_t depth)
+{
+    TS__STORE(&ts__stack_depth, depth);
+    ts_gpu_origin_stacks(depth ? ts__stack_of_launch : NULL);
+}
+
+const char *ts_stack_problem(void)
+{
+    return ts__stack_works() ? NULL
+                             : "the program is built without unwind tables, "
+                               "or of a kind that cannot be read";
+}
+
+#else  // TS__STACK_MACHINE
+
+uint32_t ts_stack_here(uint32_t skip, uint32_t depth)
+{
+    (void)skip;
+    (void)depth;
+    return 0;
+}
+
+uint32_t ts_stack_addresses(uint64_t *addresses, uint32_t room, uint32_t skip)
+{
+    (void)addresses;
+    (void)room;
+    (void)skip;
+    return 0;
+}
+
+void ts_stack_launches(uint32_t depth)
+{
+    (void)depth;
+}
+
+const char *ts_stack_problem(void)
+{
+    return "stacks are known on x86-64 and aarch64 with Linux only";
+}
+#endif // TS__STACK_MACHINE
+
+#endif // implementation

@@ -1,0 +1,174 @@
+/*
+    bench_stack.c - call stacks: ours, and what others take for the same
+*/
+#define TRACESMITH_UNWIND_IMPLEMENTATION
+#include "bench/bench.h"
+
+#include "backends/ts_stack.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+
+enum { FRAMES = 10, TURN = 2000, LEVELS = 14, LAUNCHES = 10000 };
+
+typedef int unwinder(void **addresses, int room);
+static unwinder *libunwind;
+
+static void find_libunwind(void)
+{
+    void *const lib = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
+    void *const symbol = lib ? dlsym(lib, "unw_backtrace") : NULL;
+    memcpy(&libunwind, &symbol, sizeof libunwind);
+}
+
+/* ---- Ten frames that were seen before ------------------------------------ */
+
+static void addresses(uint64_t count)
+{
+    uint64_t found[FRAMES];
+    for (uint64_t i = 0; i < count; i++) {
+        ts_stack_addresses(found, FRAMES, 0);
+        BENCH_BARRIER();
+    }
+}
+
+static void here(uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        ts_stack_here(0, FRAMES);
+        BENCH_BARRIER();
+    }
+}
+
+static void theirs(uint64_t count)
+{
+    void *found[FRAMES];
+    for (uint64_t i = 0; libunwind && i < count; i++) {
+        libunwind(found, FRAMES);
+        BENCH_BARRIER();
+    }
+}
+
+static void glibc(uint64_t count)
+{
+    void *found[FRAMES];
+    for (uint64_t i = 0; i < count; i++) {
+        backtrace(found, FRAMES);
+        BENCH_BARRIER();
+    }
+}
+
+static __attribute__((noinline)) void down(uint32_t depth, bench_turn *turns,
+                                           size_t turn_count)
+{
+    if (depth)
+        down(depth - 1, turns, turn_count);
+    else
+        bench_turns(turns, turn_count, TURN, bench.quick ? 40 : 200);
+    BENCH_BARRIER();
+}
+
+static void measure_seen(void)
+{
+    bench_turn turns[] = { { .body = addresses },
+                           { .body = here },
+                           { .body = glibc },
+                           { .body = theirs } };
+    down(FRAMES, turns, libunwind ? 4 : 3);
+    const bench_row rows[] = {
+        { "stack.walk", "stack of 10 frames", turns[0].ns, "ns",
+          libunwind ? turns[3].ns : 0, "libunwind, cached", BENCH_FIGURE_MAX,
+          250 },
+        { "stack.here", "the same, kept once: its number", turns[1].ns, "ns", 0,
+          NULL, BENCH_FIGURE_MAX, 400 },
+        { "stack.glibc", "the same by backtrace() of glibc", turns[2].ns, "ns",
+          0, NULL, BENCH_INFO, 0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        bench_print(&rows[i]);
+}
+
+/* ---- Launches ------------------------------------------------------------ */
+
+static uint32_t stream;
+
+static void launch(void)
+{
+    const uint64_t now = ts_tick_now();
+    const ts_gpu_op op = { .kind = TS_EVENT_KERNEL,
+                           .track = stream,
+                           .start = now,
+                           .end = now + 100,
+                           .origin = ts_gpu_origin_here() };
+    ts_gpu_op_record(&op);
+}
+
+static __attribute__((noinline)) void climb(uint32_t bits, uint32_t level);
+
+static __attribute__((noinline)) void aside(uint32_t bits, uint32_t level)
+{
+    climb(bits, level);
+    BENCH_BARRIER();
+}
+
+// The bits say which way each of the levels is called.
+static void climb(uint32_t bits, uint32_t level)
+{
+    if (!level)
+        launch();
+    else if (bits & 1)
+        aside(bits >> 1, level - 1);
+    else
+        climb(bits >> 1, level - 1);
+    BENCH_BARRIER();
+}
+
+// CPU time of so many launches, in ms; `different`: all their stacks are.
+static double launches_ms(uint32_t first, bool different)
+{
+    const double begin = bench_cpu_ns();
+    for (uint32_t i = 0; i < LAUNCHES; i++)
+        climb(different ? first + i : first, LEVELS);
+    return (bench_cpu_ns() - begin) / 1e6;
+}
+
+static void measure_launches(void)
+{
+    double off = INFINITY, same = INFINITY;
+    for (int i = 0; i < 20; i++) {
+        ts_stack_launches(0);
+        bench_keep_min(&off, launches_ms(0, true));
+        ts_session_flush();
+        ts_stack_launches(FRAMES);
+        bench_keep_min(&same, launches_ms(0, false));
+        ts_session_flush();
+    }
+    // Stacks can be new only once: deeper ones are others.
+    ts_stack_launches(2 * LEVELS);
+    const double different = launches_ms(0, true);
+    const bench_row rows[] = {
+        { "stack.launches", "10,000 launches: their stacks, one of 10 frames",
+          same - off, "ms", off, "without stacks", BENCH_FIGURE_MAX, 5 },
+        { "stack.launches.new",
+          "10,000 launches: 10,000 new stacks of 17 to 31 frames",
+          different - off, "ms", off, "without stacks", BENCH_INFO, 0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        bench_print(&rows[i]);
+}
+
+int main(int argc, char **argv)
+{
+    bench_parse(argc, argv);
+    find_libunwind();
+    const ts_session_desc desc = { .path = bench_path("stack.sbt"),
+                                   .drain = TS_DRAIN_MANUAL };
+    bench_need(ts_session_start(&desc), "start");
+    const ts_gpu_device_desc device = { .name = "device" };
+    const ts_gpu_stream_desc on = { .context = ts_gpu_device_define(&device) };
+    stream = ts_gpu_stream_define(&on);
+    measure_seen();
+    measure_launches();
+    bench_need(ts_session_stop(), "stop");
+    return 0;
+}
