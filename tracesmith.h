@@ -178,6 +178,7 @@ typedef enum ts_chunk_kind {
     TS_CHUNK_LOSS = 9,
     TS_CHUNK_EVENTS = 16,
     TS_CHUNK_BLOB = 17,
+    TS_CHUNK_CAPTURE = 18,
     TS_CHUNK_INDEX = 32,
     TS_CHUNK_END = 33
 } ts_chunk_kind;
@@ -222,6 +223,108 @@ typedef struct ts_loss_entry {
     uint32_t cause, detail;
     uint64_t count, first, last, stall_ns;
 } ts_loss_entry;
+
+/*
+    Captures: what it takes to run an operation again. Chunks of memory are
+    blobs of TS_CAPTURE_CHUNK bytes; a list of them is a blob of 16 bytes each.
+*/
+#define TS_CAPTURE_CHUNK 65536u
+typedef enum ts_capture_type {
+    TS_CAPTURE_IMAGE = 1,
+    TS_CAPTURE_OPERATION = 2
+} ts_capture_type;
+
+typedef struct ts_capture_image { // code that kernels are in
+    uint32_t type, id;
+    uint32_t module, vendor; // vendor: a name, such as "vdev"
+    uint64_t size, hash[2];  // of its bytes, a blob if the trace holds them
+} ts_capture_image;
+
+typedef struct ts_capture_operation {  // then parameters, arguments, regions
+    uint32_t type, track, kind, state; // ts_capture_state
+    uint64_t correlation, order;       // order: of submission, from 1
+    uint32_t reason;                   // ts_reason
+    uint32_t image, name;              // of a kernel; image: an id
+    uint32_t args_size, param_count, region_count;
+    uint64_t function; // offset in the image
+    uint32_t grid[3], block[3];
+    uint32_t shared, vendor;            // dynamic shared memory; a name
+    uint64_t source, destination, size; // of copies and sets
+    uint64_t value;                     // of sets
+} ts_capture_operation;
+
+typedef struct ts_capture_param {
+    uint32_t offset, size;
+    uint32_t type, unused; // 1: a pointer, 0: not known
+} ts_capture_param;
+
+typedef struct ts_capture_region { // memory that an operation can reach
+    uint64_t address, size;
+    uint32_t device;        // track, 0: host memory
+    uint32_t access;        // TS_ACCESS_...
+    uint32_t found, from;   // ts_capture_found; offset of the argument, or
+                            // the region that led there
+    uint64_t version;       // grows with whatever may write there
+    uint32_t image, unused; // of a global: where it is at home ...
+    uint64_t offset;        // ... and at which offset
+    uint64_t before[2], after[2]; // lists of chunks, 0 not known
+} ts_capture_region;
+
+typedef enum ts_capture_state {
+    TS_CAPTURE_WHOLE = 1,   // can be run again
+    TS_CAPTURE_HASHES = 2,  // memory is known by its hashes only
+    TS_CAPTURE_DECLINED = 3 // reason: why not
+} ts_capture_state;
+
+typedef enum ts_capture_found {
+    TS_CAPTURE_BY_ARGUMENT = 1,
+    TS_CAPTURE_BY_MEMORY = 2,
+    TS_CAPTURE_BY_GLOBAL = 3,
+    TS_CAPTURE_BY_COPY = 4
+} ts_capture_found;
+
+// Why an operation was not captured or is not run. Stable; append only.
+#define TS_REASONS(X) \
+    X(NONE, 0, "none") \
+    X(VA_UNAVAILABLE, 1, "VA_UNAVAILABLE") \
+    X(IMAGE_MISSING, 2, "IMAGE_MISSING") \
+    X(IMAGE_ARCH, 3, "IMAGE_ARCH") \
+    X(PARAM_LAYOUT_UNKNOWN, 4, "PARAM_LAYOUT_UNKNOWN") \
+    X(UVM, 5, "UVM") \
+    X(IPC, 6, "IPC") \
+    X(EXTERNAL_MEMORY, 7, "EXTERNAL_MEMORY") \
+    X(MULTICAST, 8, "MULTICAST") \
+    X(PEER, 9, "PEER") \
+    X(COLLECTIVE, 10, "COLLECTIVE") \
+    X(HOST_CALLBACK, 11, "HOST_CALLBACK") \
+    X(DEVICE_HEAP, 12, "DEVICE_HEAP") \
+    X(CDP, 13, "CDP") \
+    X(COND_GRAPH, 14, "COND_GRAPH") \
+    X(DEVICE_UPDATABLE_NODE, 15, "DEVICE_UPDATABLE_NODE") \
+    X(TEXTURE_BINDLESS, 16, "TEXTURE_BINDLESS") \
+    X(STREAM_MEMOP, 17, "STREAM_MEMOP") \
+    X(DRAIN_TIMEOUT, 18, "DRAIN_TIMEOUT") \
+    X(SNAPSHOT_BUDGET, 19, "SNAPSHOT_BUDGET") \
+    X(IN_CAPTURE, 20, "IN_CAPTURE") \
+    X(ATTACHED_LATE, 21, "ATTACHED_LATE") \
+    X(ATTR_UNKNOWN, 22, "ATTR_UNKNOWN") \
+    X(DRIVER_MISMATCH, 23, "DRIVER_MISMATCH") \
+    X(NOT_CAPTURED, 24, "NOT_CAPTURED") \
+    X(MEMORY_MISSING, 25, "MEMORY_MISSING") \
+    X(GLOBAL_MOVED, 26, "GLOBAL_MOVED") \
+    X(POINTER_DEAD, 27, "POINTER_DEAD") \
+    X(ESCAPE, 28, "ESCAPE") \
+    X(TIMEOUT, 29, "TIMEOUT") \
+    X(DEVICE_FAILED, 30, "DEVICE_FAILED") \
+    X(BAD_CAPTURE, 31, "BAD_CAPTURE") \
+    X(NO_MEMORY, 32, "NO_MEMORY")
+
+typedef enum ts_reason {
+#define TS__X(name, value, text) TS_REASON_##name = value,
+    TS_REASONS(TS__X)
+#undef TS__X
+} ts_reason;
+#define TS_REASON_LIMIT 33
 
 typedef struct ts_column_header {
     uint8_t column, encoding, transform, width;
@@ -576,6 +679,24 @@ TS_API uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count);
             TS_ERR_DISK_FULL.
 */
 TS_API ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2]);
+
+// Whether the trace holds these bytes already: TS_OK or TS_ERR_NOT_FOUND.
+// hash: receives their XXH3-128, also without a session; may be NULL.
+TS_API ts_result ts_blob_find(const void *bytes, size_t size, uint64_t hash[2]);
+
+/*
+    Keeps what it takes to run an operation again: a record as section 13 of
+    the specification has it. Blobs that it names come first. The file is
+    marked as recorded by this user on this machine, where its file system can
+    (the attribute user.tracesmith), so that a replay need not ask.
+
+    Errors: as ts_blob_put.
+*/
+TS_API ts_result ts_capture_put(const void *record, size_t size);
+
+// Whether the calling thread is inside a zone of this name. Slow: it looks
+// through the dictionary.
+TS_API bool ts_zone_inside(const char *name);
 
 // Ticks of clock 0, what every time in the rings is measured in.
 TS_API uint64_t ts_tick_now(void);
@@ -1408,6 +1529,11 @@ static inline ts_gpu_origin ts__gone_origin(void)
 #define ts_session_stats(stats) ts__gone_stats(stats)
 #define ts_blob_put(bytes, size, hash) \
     (TS__GONE_VOID(ts_blob_put(bytes, size, hash)), ts__gone_blob(hash))
+#define ts_blob_find(bytes, size, hash) \
+    (TS__GONE_VOID(ts_blob_find(bytes, size, hash)), ts__gone_blob(hash))
+#define ts_capture_put(record, size) \
+    TS__GONE(ts_result, ts_capture_put(record, size))
+#define ts_zone_inside(name) TS__GONE(bool, ts_zone_inside(name))
 #define ts_gpu_origin_here() ts__gone_origin()
 #endif
 
@@ -1539,6 +1665,11 @@ TS_API void ts_writer_rows(ts_writer *writer, const ts_rows *rows);
 */
 TS_API void ts_writer_blob(ts_writer *writer, const void *bytes, size_t size,
                            uint64_t hash[2]);
+
+// A record of an operation or of code, as section 13 of the specification has
+// it. Blobs that it names come first.
+TS_API void ts_writer_capture(ts_writer *writer, const void *record,
+                              size_t size);
 
 // What the machine's other clocks showed at a moment of the trace; moments
 // come in order. uncertainty_ns: how far apart they were read.
@@ -1735,6 +1866,7 @@ TS__SMALL_END
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__) || defined(__i386__)
@@ -3358,6 +3490,49 @@ static uint32_t ts__open_site(const ts__ring *ring)
     uint64_t start;
     uint32_t code;
     return ts__open_zone_get(ring, &start, &code) ? code : 0;
+}
+
+// The name of a site, 0 unknown: its entry is somewhere in the blocks.
+static uint32_t ts__site_name(uint32_t site)
+{
+    // acquire: pairs with the release in ts__block_get
+    const uint32_t count =
+        __atomic_load_n(&ts__c.block_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++) {
+        const ts__block *const block = &ts__c.blocks[i];
+        for (uint64_t at = 0; at < block->used;) {
+            const ts__entry *const e =
+                (const ts__entry *)(const void *)(block->bytes + at);
+            uint32_t name = 0;
+            memcpy(&name, ts__entry_bytes(e), e->size < 4 ? 0 : 4);
+            if (e->kind == TS_CHUNK_SITES && e->id == site) return name;
+            at += (sizeof *e + e->size + 7) & ~(uint64_t)7;
+        }
+    }
+    return 0;
+}
+
+bool ts_zone_inside(const char *name)
+{
+    ts__ring *const ring = ts__mine;
+    const size_t size = name ? strlen(name) : 0;
+    const ts__entry *const entry = ts__entry_find(
+        TS_CHUNK_NAMES, name, size, ts__mix(name, size, TS_CHUNK_NAMES) | 1);
+    if (!entry || !name) return false;
+    uint32_t depth = TS__LOAD(&ring->depth);
+    bool inside = false;
+    ts__caller old;
+    if (!ts__enter(&old)) return false;
+    ts__lock_take(&ts__c.names); // blocks grow under it
+    for (uint32_t i = 0; i < TS__OPEN_MAX && i < depth && !inside; i++) {
+        const ts__open *const open =
+            &ring->open[(depth - 1 - i) % TS__OPEN_MAX];
+        inside =
+            ts__site_name((uint32_t)TS__LOAD(&open->code_depth)) == entry->id;
+    }
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+    return inside;
 }
 
 static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
@@ -6385,18 +6560,25 @@ ts_result ts_session_stats(ts_stats *stats)
     return TS_OK;
 }
 
-// A blob is written once in a session: known ones are dictionary entries.
-static ts_result ts__blob_write(ts__writer *w, const uint64_t key[2],
-                                const void *bytes, size_t size)
+// Blobs that this session has written are dictionary entries.
+static uint64_t ts__blob_key(uint64_t known[3], const void *bytes, size_t size)
 {
-    const uint64_t known[3] = { key[0], key[1], ts__c.generation };
-    const uint64_t hash = ts__mix(known, sizeof known, TS__ENTRY_BLOB);
-    if (ts__entry_find(TS__ENTRY_BLOB, known, sizeof known, hash | 1))
-        return TS_OK;
+    const XXH128_hash_t sum = XXH3_128bits(bytes, size);
+    known[0] = sum.low64;
+    known[1] = sum.high64;
+    known[2] = ts__c.generation;
+    return ts__mix(known, 24, TS__ENTRY_BLOB) | 1;
+}
+
+// Writes a chunk of bytes behind their hash.
+static ts_result ts__blob_write(ts__writer *w, uint32_t kind,
+                                const uint64_t key[2], const void *bytes,
+                                size_t size)
+{
     const size_t whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
     uint8_t *const chunk = (uint8_t *)ts__pages_new(whole);
     if (!chunk) return TS_ERR_MEMORY;
-    uint8_t *p = ts__entries_begin(chunk, TS_CHUNK_BLOB, 0);
+    uint8_t *p = ts__entries_begin(chunk, kind, 0);
     memcpy(p, key, 16);
     if (size) memcpy(p + 16, bytes, size);
     ts__entries_end(chunk, p + 16 + size, 1);
@@ -6407,25 +6589,57 @@ static ts_result ts__blob_write(ts__writer *w, const uint64_t key[2],
         result = ts__writer_append(w, chunk, whole, NULL, &commit);
     ts__lock_give(&w->lock);
     munmap(chunk, whole);
-    ts__lock_take(&ts__c.names);
-    if (result == TS_OK)
-        ts__entry_add(TS__ENTRY_BLOB, 1, known, sizeof known, hash | 1);
-    ts__lock_give(&ts__c.names);
+    return result;
+}
+
+static ts_result ts__blob_keep(ts__writer *w, uint32_t kind, const void *bytes,
+                               size_t size, uint64_t hash[2])
+{
+    uint64_t known[3];
+    if ((!bytes && size) || size > UINT32_MAX - 31u) return TS_ERR_USAGE;
+    const uint64_t mix = ts__blob_key(known, bytes, size);
+    if (hash) memcpy(hash, known, 16);
+    ts__caller old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
+    const bool blob = kind == TS_CHUNK_BLOB;
+    known[2] = ts__c.generation;
+    if (result == TS_OK &&
+        (!blob || !ts__entry_find(TS__ENTRY_BLOB, known, sizeof known, mix))) {
+        result = ts__blob_write(w, kind, known, bytes, size);
+        ts__lock_take(&ts__c.names);
+        if (result == TS_OK && blob)
+            ts__entry_add(TS__ENTRY_BLOB, 1, known, sizeof known, mix);
+        ts__lock_give(&ts__c.names);
+    }
+    ts__api_leave(&old);
     return result;
 }
 
 ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2])
 {
-    ts__writer *const w = &ts__c.writer;
-    if ((!bytes && size) || size > UINT32_MAX - 31u) return TS_ERR_USAGE;
-    const XXH128_hash_t sum = XXH3_128bits(bytes, size);
-    const uint64_t key[2] = { sum.low64, sum.high64 };
-    if (hash) memcpy(hash, key, sizeof key);
-    ts__caller old;
-    if (!ts__api_enter(&old)) return TS_ERR_STATE;
-    ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
-    if (result == TS_OK) result = ts__blob_write(w, key, bytes, size);
-    ts__api_leave(&old);
+    return ts__blob_keep(&ts__c.writer, TS_CHUNK_BLOB, bytes, size, hash);
+}
+
+ts_result ts_blob_find(const void *bytes, size_t size, uint64_t hash[2])
+{
+    uint64_t known[3];
+    const uint64_t mix = ts__blob_key(known, bytes, size);
+    if (hash) memcpy(hash, known, 16);
+    return ts__entry_find(TS__ENTRY_BLOB, known, sizeof known, mix)
+               ? TS_OK
+               : TS_ERR_NOT_FOUND;
+}
+
+ts_result ts_capture_put(const void *record, size_t size)
+{
+    const ts_result result =
+        ts__blob_keep(&ts__c.writer, TS_CHUNK_CAPTURE, record, size, NULL);
+    // Not part of the file's bytes: a trace from elsewhere comes without it.
+    const int fd = ts__c.writer.file.fd;
+    uint8_t session[16];
+    if (result == TS_OK && pread(fd, session, sizeof session, 16) == 16)
+        (void)!fsetxattr(fd, "user.tracesmith", session, sizeof session, 0);
     return result;
 }
 
@@ -7601,8 +7815,8 @@ void ts_writer_rows(ts_writer *w, const ts_rows *rows)
 
 /* Blobs. */
 
-static void ts__put_blob(ts_writer *w, const uint64_t key[2], const void *bytes,
-                         size_t size)
+static void ts__put_blob(ts_writer *w, uint32_t kind, const uint64_t key[2],
+                         const void *bytes, size_t size)
 {
     const size_t whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
     uint8_t *const chunk = (uint8_t *)ts__pages_new(whole);
@@ -7610,7 +7824,7 @@ static void ts__put_blob(ts_writer *w, const uint64_t key[2], const void *bytes,
         ts__put_failed(w, TS_ERR_MEMORY);
         return;
     }
-    uint8_t *p = ts__entries_begin(chunk, TS_CHUNK_BLOB, 0);
+    uint8_t *p = ts__entries_begin(chunk, kind, 0);
     memcpy(p, key, 16);
     if (size) memcpy(p + 16, bytes, size);
     ts__entries_end(chunk, p + 16 + size, 1);
@@ -7630,7 +7844,21 @@ void ts_writer_blob(ts_writer *w, const void *bytes, size_t size,
     if (hash) memcpy(hash, key, sizeof key);
     bool known;
     ts__put_find(w, TS_CHUNK_BLOB, XXH3_128bits_withSeed(key, 16, 17), &known);
-    if (w->file.error == TS_OK && !known) ts__put_blob(w, key, bytes, size);
+    if (w->file.error == TS_OK && !known)
+        ts__put_blob(w, TS_CHUNK_BLOB, key, bytes, size);
+}
+
+void ts_writer_capture(ts_writer *w, const void *record, size_t size)
+{
+    if (!record || !size || size > TS_CHUNK_BYTES_MAX - 16) {
+        ts__put_failed(w, TS_ERR_USAGE);
+        return;
+    }
+    const XXH128_hash_t sum = XXH3_128bits(record, size);
+    const uint64_t key[2] = { sum.low64, sum.high64 };
+    ts__put_entries(w); // names that it refers to come before it
+    if (w->file.error == TS_OK)
+        ts__put_blob(w, TS_CHUNK_CAPTURE, key, record, size);
 }
 
 /* Open and close. */

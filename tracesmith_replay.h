@@ -38,7 +38,8 @@
         6. Replay                       operations, dependencies, schedule
         7. Timeline                     states, idle time and its causes
         8. Races                        unordered accesses, other orders
-        9. Implementation               private
+        9. Execution                    captures, running them again
+        10. Implementation              private
 */
 #ifndef TRACESMITH_REPLAY_H
 #define TRACESMITH_REPLAY_H
@@ -1377,9 +1378,37 @@ TS_API uint32_t ts_races_step_lane(const ts_races *races, uint32_t step);
 TS_API ts_result ts_races_order(ts_races *races, const uint64_t *seed,
                                 uint32_t *order);
 
+/* ==== 9. Captures and execution ========================================== */
+
+/*
+    What a trace holds to run its operations again (docs/execution.md). All of
+    it is checked when it is read: counts and sizes fit the record, but
+    addresses, hashes and names say what the file says.
+*/
+typedef struct ts_capture {
+    ts_capture_operation head;
+    const ts_capture_param *params;   // head.param_count
+    const uint8_t *args;              // head.args_size
+    const ts_capture_region *regions; // head.region_count
+} ts_capture;
+
+// By position in the file, from 0, false past the end. Damaged records are
+// left out and stand in the reader's list.
+TS_API bool ts_reader_capture(ts_reader *reader, size_t index,
+                              ts_capture *capture);
+TS_API size_t ts_reader_capture_count(ts_reader *reader);
+// Code by its number; false if the trace does not have it.
+TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
+                            ts_capture_image *image);
+TS_API bool ts_reader_image_at(ts_reader *reader, size_t index,
+                               ts_capture_image *image);
+
+// "VA_UNAVAILABLE", ...; an unknown number gives "unknown".
+TS_API const char *ts_reason_name(uint32_t reason);
+
 #endif // TRACESMITH_REPLAY_H
 
-/* ==== 9. Implementation ================================================== */
+/* ==== 10. Implementation ================================================= */
 
 #if defined(TRACESMITH_REPLAY_IMPLEMENTATION) && \
     !defined(TS__REPLAY_IMPLEMENTED)
@@ -1433,7 +1462,7 @@ TS_API ts_result ts_races_order(ts_races *races, const uint64_t *seed,
     its checksum was right.
 */
 
-/* ---- 9.1 Memory, sorting, threads --------------------------------------- */
+/* ---- 10.1 Memory, sorting, threads -------------------------------------- */
 
 __extension__ typedef __int128 ts__int128;
 __extension__ typedef unsigned __int128 ts__uint128;
@@ -1594,7 +1623,7 @@ static void ts__crew_run(uint32_t threads, size_t count,
         pthread_join(others[--made], NULL);
 }
 
-/* ---- 9.2 The reader's state --------------------------------------------- */
+/* ---- 10.2 The reader's state -------------------------------------------- */
 
 enum { TS__CHUNK_SEALED = 1, TS__CHUNK_REPORTED = 2 };
 
@@ -1732,6 +1761,10 @@ struct ts_reader {
     pthread_mutex_t blob_lock; // of the list of blobs
     ts__blob *blobs;           // sorted by hash
     size_t blob_count, blob_capacity, blobs_listed;
+    ts_capture *captures; // likewise; in order of the file
+    size_t capture_count, capture_capacity;
+    ts_capture_image *images;
+    size_t image_count, image_capacity, captures_listed;
 
     pthread_mutex_t lock; // of the damage list
     ts_damage *damages;
@@ -1752,7 +1785,7 @@ static void *ts__reader_keep(ts_reader *reader, size_t size)
     return block + 1;
 }
 
-/* ---- 9.3 Damage --------------------------------------------------------- */
+/* ---- 10.3 Damage -------------------------------------------------------- */
 
 static bool ts__damage_add(ts_reader *reader, ts_damage damage)
 {
@@ -1818,7 +1851,7 @@ TS_API bool ts_reader_damage(const ts_reader *reader, size_t index,
     return there;
 }
 
-/* ---- 9.4 Bytes of the trace --------------------------------------------- */
+/* ---- 10.4 Bytes of the trace -------------------------------------------- */
 
 static bool ts__map_keep(ts_reader *reader, void *address, size_t size,
                          bool mapped)
@@ -1891,7 +1924,7 @@ static ts_result ts__map_path(ts_reader *reader)
     return ts__map_file(reader, (uint64_t)file.st_size, (uint64_t)file.st_size);
 }
 
-/* ---- 9.5 Chunks --------------------------------------------------------- */
+/* ---- 10.5 Chunks -------------------------------------------------------- */
 
 static const ts__fault ts__cut_short = { TS_ERR_TRUNCATED,
                                          "the file ends inside a chunk" };
@@ -2032,7 +2065,7 @@ static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,
     return &chunks[reader->chunk_count++];
 }
 
-/* ---- 9.6 Walking -------------------------------------------------------- */
+/* ---- 10.6 Walking ------------------------------------------------------- */
 
 /*
     Hops from header to header, checks the checksums of what it met in
@@ -2191,7 +2224,7 @@ static ts_result ts__walk_on(ts_reader *reader)
     return TS_OK;
 }
 
-/* ---- 9.7 Index ---------------------------------------------------------- */
+/* ---- 10.7 Index --------------------------------------------------------- */
 
 // The end chunk, if the file has one where it belongs.
 static bool ts__index_end(ts_reader *reader, ts__in_chunk *end)
@@ -2399,7 +2432,7 @@ static ts_result ts__index_pictures(ts_reader *reader)
     return TS_OK;
 }
 
-/* ---- 9.8 Dictionaries --------------------------------------------------- */
+/* ---- 10.8 Dictionaries -------------------------------------------------- */
 
 // The smallest body of an entry, by kind of chunk.
 static const uint8_t ts__entry_min[] = {
@@ -2769,7 +2802,7 @@ TS_API bool ts_reader_track(const ts_reader *reader, uint32_t id,
     return true;
 }
 
-/* ---- 9.9 Metadata ------------------------------------------------------- */
+/* ---- 10.9 Metadata ------------------------------------------------------ */
 
 static int ts__order_fact(const void *a, const void *b)
 {
@@ -2850,7 +2883,7 @@ static uint64_t ts__fact_number(const ts_reader *reader, const char *key)
     return 0;
 }
 
-/* ---- 9.10 Clocks -------------------------------------------------------- */
+/* ---- 10.10 Clocks ------------------------------------------------------- */
 
 /*
     A clock is a chain of straight segments between its samples; before the
@@ -3240,7 +3273,7 @@ TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
                                                  (uint64_t)points[low].raw);
 }
 
-/* ---- 9.11 Losses -------------------------------------------------------- */
+/* ---- 10.11 Losses ------------------------------------------------------- */
 
 static int ts__order_loss(const void *a, const void *b)
 {
@@ -3315,7 +3348,7 @@ TS_API bool ts_reader_loss(const ts_reader *reader, size_t index,
     return true;
 }
 
-/* ---- 9.12 Open, refresh, close ------------------------------------------ */
+/* ---- 10.12 Open, refresh, close ----------------------------------------- */
 
 _Static_assert(TS_EVENT_LIMIT <= 64, "sets of events are bits of 64");
 #define TS__X(name, value, text) | UINT64_C(1) << value
@@ -3332,7 +3365,8 @@ static bool ts__in_chunk_known(const ts_chunk_header *header)
 static bool ts__in_chunk_kind_known(uint8_t kind)
 {
     return (kind >= TS_CHUNK_NAMES && kind <= TS_CHUNK_LOSS) ||
-           kind == TS_CHUNK_EVENTS || kind == TS_CHUNK_BLOB;
+           kind == TS_CHUNK_EVENTS || kind == TS_CHUNK_BLOB ||
+           kind == TS_CHUNK_CAPTURE;
 }
 
 static ts_chunk_info ts__in_chunk_describe(const ts__clocks *clocks,
@@ -3670,6 +3704,10 @@ TS_API void ts_reader_close(ts_reader *reader)
                 reader->damage_capacity * sizeof *reader->damages);
     ts__mem_put(&allocator, reader->blobs,
                 reader->blob_capacity * sizeof *reader->blobs);
+    ts__mem_put(&allocator, reader->captures,
+                reader->capture_capacity * sizeof *reader->captures);
+    ts__mem_put(&allocator, reader->images,
+                reader->image_capacity * sizeof *reader->images);
     pthread_mutex_destroy(&reader->lock);
     pthread_mutex_destroy(&reader->blob_lock);
     ts__mem_put(&allocator, reader, sizeof *reader);
@@ -3723,7 +3761,7 @@ TS_API bool ts_reader_chunk(const ts_reader *reader, size_t index,
     return true;
 }
 
-/* ---- 9.13 Columns ------------------------------------------------------- */
+/* ---- 10.13 Columns ------------------------------------------------------ */
 
 typedef struct ts__column {
     ts_column_header header;
@@ -3993,7 +4031,7 @@ static void ts__queued_decode(const ts__column *column, uint32_t count,
     }
 }
 
-/* ---- 9.14 Events -------------------------------------------------------- */
+/* ---- 10.14 Events ------------------------------------------------------- */
 
 /*
     ts_columns.memory, one u64 for each row in each part:
@@ -4268,7 +4306,7 @@ TS_API void ts_columns_close(ts_reader *reader, ts_columns *columns)
     memset(columns, 0, sizeof *columns);
 }
 
-/* ---- 9.15 Scan and verify ----------------------------------------------- */
+/* ---- 10.15 Scan and verify ---------------------------------------------- */
 
 static bool ts__filter_track(const ts_filter *filter, uint32_t track)
 {
@@ -4415,7 +4453,8 @@ static void ts__verify_chunk(void *user, size_t item, uint32_t thread)
     if (fault->result != TS_OK) return;
     if (ts__in_chunk_has_entries(&chunk->header))
         *fault = ts__entries_check(&chunk->header, payload);
-    if (chunk->header.kind == TS_CHUNK_BLOB)
+    if (chunk->header.kind == TS_CHUNK_BLOB ||
+        chunk->header.kind == TS_CHUNK_CAPTURE)
         *fault = ts__blob_check(&chunk->header, payload);
 }
 
@@ -4435,7 +4474,7 @@ TS_API ts_result ts_reader_verify(ts_reader *reader)
     return ts_reader_damage(reader, 0, &damage) ? damage.result : result;
 }
 
-/* ---- 9.16 Blobs and pictures -------------------------------------------- */
+/* ---- 10.16 Blobs and pictures ------------------------------------------- */
 
 static int ts__order_blob(const void *a, const void *b)
 {
@@ -4583,7 +4622,7 @@ TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
     return true;
 }
 
-/* ---- 9.17 Cursor -------------------------------------------------------- */
+/* ---- 10.17 Cursor ------------------------------------------------------- */
 
 /*
     Chunks wait in the order of their first event. When time reaches one, it
@@ -5045,7 +5084,7 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event)
     return text;
 }
 
-/* ---- 9.18 Replay: memory, maps, sorting ---------------------------------- */
+/* ---- 10.18 Replay: memory, maps, sorting --------------------------------- */
 
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
@@ -5381,7 +5420,7 @@ static void ts__offsets_sum(uint32_t *offsets, size_t groups)
     }
 }
 
-/* ---- 9.19 Replay: what is held ------------------------------------------- */
+/* ---- 10.19 Replay: what is held ------------------------------------------ */
 
 // What a replay keeps of an operation besides its node.
 typedef struct ts__op {
@@ -5591,7 +5630,7 @@ static bool ts__kind_of_host(uint8_t kind, bool fifo)
     return !fifo && (kind == TS_EVENT_GPU_ALLOC || kind == TS_EVENT_GPU_FREE);
 }
 
-/* ---- 9.20 Replay: loading ------------------------------------------------ */
+/* ---- 10.20 Replay: loading ----------------------------------------------- */
 
 // An operation as it is loaded.
 typedef struct ts__row {
@@ -5913,7 +5952,7 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
     return TS_OK;
 }
 
-/* ---- 9.20.1 Replay: traces that were made of several --------------------- */
+/* ---- 10.20.1 Replay: traces that were made of several -------------------- */
 
 #define TS__PARTS_MAX 32767
 
@@ -5984,7 +6023,7 @@ static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
     return first;
 }
 
-/* ---- 9.21.1 Replay: dependencies that the source says -------------------- */
+/* ---- 10.21.1 Replay: dependencies that the source says ------------------- */
 
 typedef struct ts__named_dep { // of correlations of one file
     uint64_t from, to;
@@ -6072,7 +6111,7 @@ static bool ts__loader_wants(const ts__loader *l, uint64_t correlation)
                    sizeof correlation, ts__dep_compare_number);
 }
 
-/* ---- 9.21 Replay: host calls --------------------------------------------- */
+/* ---- 10.21 Replay: host calls -------------------------------------------- */
 
 static bool ts__text_has(ts_text text, const char *part)
 {
@@ -6564,7 +6603,7 @@ static void ts__loader_keep(ts__loader *l)
     l->calls.count = kept;
 }
 
-/* ---- 9.22 Replay: lanes and nodes ---------------------------------------- */
+/* ---- 10.22 Replay: lanes and nodes --------------------------------------- */
 
 // The lane of a track of the file being loaded; TS_NODE_NONE without memory.
 static uint32_t ts__loader_lane(ts__loader *l, uint32_t track)
@@ -7011,7 +7050,7 @@ static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
     return node < with_ends ? ((const uint32_t *)r->ends.data)[node] : node;
 }
 
-/* ---- 9.22.1 Replay: who meets whom --------------------------------------- */
+/* ---- 10.22.1 Replay: who meets whom -------------------------------------- */
 
 /*
     Collectives and point-to-point pairs, over all files and devices. A rank
@@ -7490,7 +7529,7 @@ static bool ts__loader_meet(ts__loader *l)
     return ok;
 }
 
-/* ---- 9.22.2 Replay: full launch queues ----------------------------------- */
+/* ---- 10.22.2 Replay: full launch queues ---------------------------------- */
 
 /*
     A stream holds a limited number of launches that have not begun. Launch k
@@ -7624,7 +7663,7 @@ static bool ts__replay_queue(ts_replay *r)
     return ok;
 }
 
-/* ---- 9.22.2 Replay: loading it all --------------------------------------- */
+/* ---- 10.22.2 Replay: loading it all -------------------------------------- */
 
 static void ts__loader_close(ts__loader *l)
 {
@@ -7741,7 +7780,7 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
     return result;
 }
 
-/* ---- 9.23 Replay: edges -------------------------------------------------- */
+/* ---- 10.23 Replay: edges ------------------------------------------------- */
 
 typedef struct ts__edge {
     uint32_t from, to;
@@ -8636,7 +8675,7 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
     return ok;
 }
 
-/* ---- 9.23.1 Replay: collectives and point-to-point ----------------------- */
+/* ---- 10.23.1 Replay: collectives and point-to-point ---------------------- */
 
 // The members of every meeting, in total order.
 static bool ts__meetings_list(ts_replay *r)
@@ -8744,7 +8783,7 @@ static inline const ts__meeting *ts__replay_meeting(const ts_replay *r,
     return (const ts__meeting *)r->meetings.data + met[low].meeting;
 }
 
-/* ---- 9.23.4 Replay: what the source says ---- */
+/* ---- 10.23.4 Replay: what the source says --- */
 
 typedef struct ts__numbered { // a node by the number that stands for it
     uint64_t number;
@@ -9045,7 +9084,7 @@ static void ts__builder_users(ts__builder *b)
     ts__rvec_close(b->allocator, &many);
 }
 
-/* ---- 9.23.2 Replay: launches of graphs ----------------------------------- */
+/* ---- 10.23.2 Replay: launches of graphs ---------------------------------- */
 
 /*
     Operations that share a call are the nodes of one graph launch. Streams
@@ -9345,7 +9384,7 @@ static void ts__builder_launches(ts__builder *b, const ts__graphs *g)
     }
 }
 
-/* ---- 9.23.3 Replay: what times alone tell -------------------------------- */
+/* ---- 10.23.3 Replay: what times alone tell ------------------------------- */
 
 /*
     Edges that no record says, flagged TS_EDGE_INFERRED, and only where what
@@ -9601,7 +9640,7 @@ static void ts__builder_infer(ts__builder *b)
     ts__rvec_close(b->allocator, &f.delays);
 }
 
-/* ---- 9.23.4 Replay: threads that work in turns --------------------------- */
+/* ---- 10.23.4 Replay: threads that work in turns -------------------------- */
 
 /*
     A thread that hands its work to another and waits for it, as a training
@@ -9699,7 +9738,7 @@ static bool ts__edges_pack(const ts_allocator *a, const ts__rvec *list,
     return true;
 }
 
-/* ---- 9.24 Replay: circles of the record ---------------------------------- */
+/* ---- 10.24 Replay: circles of the record --------------------------------- */
 
 /*
     Clocks of host and device disagree, numbers are used twice, events are
@@ -9892,7 +9931,7 @@ static ts_result ts__replay_build(ts_replay *r)
     return result;
 }
 
-/* ---- 9.25 Replay: selection ---------------------------------------------- */
+/* ---- 10.25 Replay: selection --------------------------------------------- */
 
 static bool ts__list_has(const uint32_t *list, const uint32_t *files,
                          size_t count, uint32_t file, uint32_t track)
@@ -10111,7 +10150,7 @@ static bool ts__replay_select(ts_replay *r, const ts_replay_desc *desc)
     return r->deps != TS_DEPS_NONE || ts__replay_prune_joins(r);
 }
 
-/* ---- 9.25.1 Replay: what a node waited for ------------------------------- */
+/* ---- 10.25.1 Replay: what a node waited for ------------------------------ */
 
 // The node from which each edge comes.
 static inline bool ts__replay_sources(const ts_replay *r, ts__rvec *sources)
@@ -10166,7 +10205,7 @@ static inline bool ts__replay_bindings(const ts_replay *r, ts__rvec *binding)
     return true;
 }
 
-/* ---- 9.26 Replay: the plan ----------------------------------------------- */
+/* ---- 10.26 Replay: the plan ---------------------------------------------- */
 
 static void ts__plan_edges(ts_replay *r)
 {
@@ -10372,7 +10411,7 @@ TS_API void ts_replay_close(ts_replay *replay)
     a.resize(a.user, replay, sizeof *replay, 0);
 }
 
-/* ---- 9.27 Replay: the run ------------------------------------------------ */
+/* ---- 10.27 Replay: the run ----------------------------------------------- */
 
 /*
     Without limits on resources, when a node starts depends on its edges alone
@@ -10585,7 +10624,7 @@ static void ts__circle_turn(ts__rvec *circle)
     }
 }
 
-/* ---- 9.28 Replay: figures of the run ------------------------------------- */
+/* ---- 10.28 Replay: figures of the run ------------------------------------ */
 
 static int64_t ts__model_extra(const ts_replay *r, uint32_t op);
 
@@ -10958,7 +10997,7 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
     return ts__rrun_exact(replay, durations_ns) ? TS_OK : TS_ERR_MEMORY;
 }
 
-/* ---- 9.29 Replay: looking at it ------------------------------------------ */
+/* ---- 10.29 Replay: looking at it ----------------------------------------- */
 
 TS_API const char *ts_edge_name(uint32_t kind)
 {
@@ -11151,7 +11190,7 @@ TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes)
     return replay->circle.count;
 }
 
-/* ---- 9.30 Replay: classes of delays -------------------------------------- */
+/* ---- 10.30 Replay: classes of delays ------------------------------------- */
 
 // Fewer samples than this say nothing about a class of their own.
 #define TS__CLASS_SAMPLES 8
@@ -11337,7 +11376,7 @@ static uint32_t ts__class_find(ts_replay *r, ts__model *m,
     return index;
 }
 
-/* ---- 9.31 Replay: calibration -------------------------------------------- */
+/* ---- 10.31 Replay: calibration ------------------------------------------- */
 
 typedef struct ts__calibration {
     ts_replay *replay;
@@ -11854,7 +11893,7 @@ static bool ts__model_calibrate(ts_replay *r, ts__model *m)
     return m->calibrated;
 }
 
-/* ---- 9.32 Replay: changes ------------------------------------------------ */
+/* ---- 10.32 Replay: changes ----------------------------------------------- */
 
 enum {
     TS__ALTER_REMOVED = 1,  // takes no time, what leads to it no delay
@@ -12842,7 +12881,7 @@ static bool ts__alter_all(ts__alter *a)
     return !a->edges.count || ts__alter_pack(a);
 }
 
-/* ---- 9.33 Replay: limits on resources ------------------------------------ */
+/* ---- 10.33 Replay: limits on resources ----------------------------------- */
 
 /*
     Copy engines and, if wanted, multiprocessors. A node that needs one waits
@@ -13301,7 +13340,7 @@ static bool ts__rrun_timed(ts__rrun *run, ts__limits *limits, uint32_t *held)
     return !t.failed;
 }
 
-/* ---- 9.34 Replay: critical path and steps -------------------------------- */
+/* ---- 10.34 Replay: critical path and steps ------------------------------- */
 
 typedef struct ts__bound { // what held a node
     int64_t at;
@@ -13747,7 +13786,7 @@ TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
     return TS_OK;
 }
 
-/* ---- 9.35 Replay: the run of a model ------------------------------------- */
+/* ---- 10.35 Replay: the run of a model ------------------------------------ */
 
 static void ts__model_forget(ts_replay *r)
 {
@@ -13925,7 +13964,7 @@ TS_API const char *ts_cost_name(uint32_t cost)
     }
 }
 
-/* ---- 9.50 Timeline: what is held ----------------------------------------- */
+/* ---- 10.50 Timeline: what is held ---------------------------------------- */
 
 typedef struct ts__tl_device {
     ts_timeline_figures figures;
@@ -14116,7 +14155,7 @@ static bool ts__tl_order(ts_timeline *t)
     return !t->replayed || ts__tl_reorder(t);
 }
 
-/* ---- 9.51 Timeline: what each node waited for ---------------------------- */
+/* ---- 10.51 Timeline: what each node waited for --------------------------- */
 
 // The place of a node among all but the calls, which wait for nothing here.
 static uint32_t ts__tl_place(const ts_replay *r, uint32_t node)
@@ -14321,7 +14360,7 @@ static bool ts__tl_follow(ts_timeline *t)
     return ok;
 }
 
-/* ---- 9.52 Timeline: when a thread was held up ---------------------------- */
+/* ---- 10.52 Timeline: when a thread was held up --------------------------- */
 
 static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
                              uint32_t lane, bool inferred)
@@ -14461,7 +14500,7 @@ static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
            list[first].before_ns;
 }
 
-/* ---- 9.53 Timeline: lists by device and stream --------------------------- */
+/* ---- 10.53 Timeline: lists by device and stream -------------------------- */
 
 // Whether what a node is bound by is neither its call nor what came before it
 // on its stream.
@@ -14585,7 +14624,7 @@ static bool ts__tl_lists(ts_timeline *t)
     return ok;
 }
 
-/* ---- 9.54 Timeline: busy, idle, concurrency ------------------------------ */
+/* ---- 10.54 Timeline: busy, idle, concurrency ----------------------------- */
 
 static ts_work ts__tl_work(uint8_t kind)
 {
@@ -14729,7 +14768,7 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
     return ok;
 }
 
-/* ---- 9.55 Timeline: queues and launches ---------------------------------- */
+/* ---- 10.55 Timeline: queues and launches --------------------------------- */
 
 // The value at a place of the sorted values, without sorting them: by digits
 // of 11 bits, from the highest down.
@@ -14895,7 +14934,7 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
     return true;
 }
 
-/* ---- 9.56 Timeline: the cause of a gap ----------------------------------- */
+/* ---- 10.56 Timeline: the cause of a gap ---------------------------------- */
 
 // Whether work that was free to begin at `ready` took so long that something
 // else must have held it up.
@@ -14997,7 +15036,7 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
         f->explicit_ns += part;
 }
 
-/* ---- 9.57 Timeline: all of it -------------------------------------------- */
+/* ---- 10.57 Timeline: all of it ------------------------------------------- */
 
 // Whether the parts of a device's time add up.
 static bool ts__tl_adds_up(const ts_timeline_figures *f)
@@ -15128,7 +15167,7 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     a.resize(a.user, timeline, sizeof *timeline, 0);
 }
 
-/* ---- 9.58 Timeline: looking at it ---------------------------------------- */
+/* ---- 10.58 Timeline: looking at it --------------------------------------- */
 
 TS_API const char *ts_state_name(uint32_t state)
 {
@@ -15253,7 +15292,7 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
     return root->culprit;
 }
 
-/* ---- 9.59 Timeline: states of a stream ----------------------------------- */
+/* ---- 10.59 Timeline: states of a stream ---------------------------------- */
 
 // The operations of a stream lie anywhere: those to come are fetched ahead.
 static void ts__stays_load(ts_stays *s)
@@ -15408,7 +15447,7 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
     return stays->kept;
 }
 
-/* ---- 9.60 Timeline: surveys ---------------------------------------------- */
+/* ---- 10.60 Timeline: surveys --------------------------------------------- */
 
 // Of one window and device.
 typedef struct ts__survey_part {
@@ -16176,7 +16215,7 @@ TS_API bool ts_survey_window_at(const ts_survey *survey, size_t index,
     return true;
 }
 
-/* ---- 9.60 Races: what touches memory ------------------------------------- */
+/* ---- 10.60 Races: what touches memory ------------------------------------ */
 
 // Who touches memory at one point of the order: an operation, the call that
 // makes one, or the host.
@@ -16438,7 +16477,7 @@ static ts__actor ts__gather_operation(const ts__gather *g, uint32_t op)
     return actor;
 }
 
-/* ---- 9.61 Races: reading the rows ---------------------------------------- */
+/* ---- 10.61 Races: reading the rows --------------------------------------- */
 
 // Calls `take` for every chunk of some kinds, in the order of the files.
 static ts_result ts__gather_scan(ts__gather *g, uint64_t kinds,
@@ -16693,7 +16732,7 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
     }
 }
 
-/* ---- 9.62 Races: the host ------------------------------------------------ */
+/* ---- 10.62 Races: the host ----------------------------------------------- */
 
 // Memory that GPU work touches, as ranges that lie apart, ascending.
 typedef struct ts__reached {
@@ -16870,7 +16909,7 @@ static void ts__gather_close(ts__gather *g)
     ts__rvec_close(a, &g->hosts);
 }
 
-/* ---- 9.63 Races: vector clocks ------------------------------------------- */
+/* ---- 10.63 Races: vector clocks ------------------------------------------ */
 
 /*
     A clock tells how far each chain has got in what happened before: its
@@ -17046,7 +17085,7 @@ static ts__vclock *ts__vclock_join(ts__vclocks *c, ts__vclock *a, ts__vclock *b)
     return a;
 }
 
-/* ---- 9.64 Races: the host's place in the order --------------------------- */
+/* ---- 10.64 Races: the host's place in the order -------------------------- */
 
 // Something that a thread does: a node of the graph, or one beyond it.
 typedef struct ts__host_step {
@@ -17219,7 +17258,7 @@ static bool ts__races_place_hosts(ts_races *x)
     return ok;
 }
 
-/* ---- 9.65 Races: what happens before what -------------------------------- */
+/* ---- 10.65 Races: what happens before what ------------------------------- */
 
 typedef struct ts__precede_item {
     int64_t time;
@@ -17484,7 +17523,7 @@ static ts_result ts__precede_run(ts__precede *o, uint32_t *left)
     return ok ? TS_OK : too_many ? TS_ERR_UNSUPPORTED : TS_ERR_MEMORY;
 }
 
-/* ---- 9.66 Races: the shadow of memory ------------------------------------ */
+/* ---- 10.66 Races: the shadow of memory ----------------------------------- */
 
 /*
     All first and last addresses cut memory into cells; a tree over the cells
@@ -17699,7 +17738,7 @@ static bool ts__marks_put(ts__shadow *s, ts__marks *m, const ts__mark *mark)
     return true;
 }
 
-/* ---- 9.67 Races: rows ---------------------------------------------------- */
+/* ---- 10.67 Races: rows --------------------------------------------------- */
 
 enum { TS__RACES_KEPT = 100000, TS__RACES_OF_LIST = 64 };
 
@@ -17813,7 +17852,7 @@ static void ts__race_found(ts__shadow *s, const ts__strip *first,
     pair->free = kind != TS_RACE_USE_AFTER_FREE && kind != TS_RACE_DOUBLE_FREE;
 }
 
-/* ---- 9.68 Races: lives of allocations ------------------------------------ */
+/* ---- 10.68 Races: lives of allocations ----------------------------------- */
 
 static void ts__life_set(ts__shadow *s, uint32_t node, uint32_t span,
                          bool freed)
@@ -17906,7 +17945,7 @@ static bool ts__shadow_release(ts__shadow *s, uint32_t index)
     return false;
 }
 
-/* ---- 9.69 Races: looking ------------------------------------------------- */
+/* ---- 10.69 Races: looking ------------------------------------------------ */
 
 typedef struct ts__look { // what touches memory now
     ts__shadow *shadow;
@@ -18069,7 +18108,7 @@ static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
     return !s->failed;
 }
 
-/* ---- 9.70 Races: open and close ------------------------------------------ */
+/* ---- 10.70 Races: open and close ----------------------------------------- */
 
 // Actors by their nodes; those without one, or without memory, are left out.
 static bool ts__races_link(ts_races *x)
@@ -18201,7 +18240,7 @@ TS_API ts_text ts_race_side_label(const ts_races *races,
     return text;
 }
 
-/* ---- 9.71 Races: events and what comes right before them ----------------- */
+/* ---- 10.71 Races: events and what comes right before them ---------------- */
 
 // All that one node of the order does to memory.
 typedef struct ts__race_event {
@@ -18343,7 +18382,7 @@ static ts_result ts__races_trace(ts_races *x)
     return result;
 }
 
-/* ---- 9.72 Races: symbolic memory ----------------------------------------- */
+/* ---- 10.72 Races: symbolic memory ---------------------------------------- */
 
 // What a cell holds: the bytes of `id` from `offset` on.
 typedef struct ts__content {
@@ -18556,7 +18595,7 @@ static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
     return digest;
 }
 
-/* ---- 9.73 Races: orders -------------------------------------------------- */
+/* ---- 10.73 Races: orders ------------------------------------------------- */
 
 static uint64_t ts__trial_dice(ts__trial *t, uint64_t sides)
 {
@@ -18716,7 +18755,7 @@ static bool ts__trial_pairs(ts__trial *t)
     return ok;
 }
 
-/* ---- 9.74 Races: the two that matter ------------------------------------- */
+/* ---- 10.74 Races: the two that matter ------------------------------------ */
 
 // The first k steps of the order found, then all others as recorded.
 static void ts__trial_prefix(ts__trial *t, size_t k)
@@ -18844,7 +18883,7 @@ static void ts__trial_reduce(ts__trial *t, uint64_t recorded,
     ts__trial_sides(t->races, tried[at + 1], tried[at], result);
 }
 
-/* ---- 9.75 Races: exploring ----------------------------------------------- */
+/* ---- 10.75 Races: exploring ---------------------------------------------- */
 
 // Cells of the widest strip: what a copy may move at once.
 static size_t ts__trial_widest(const ts_races *x)
@@ -19013,6 +19052,157 @@ TS_API uint64_t ts_races_memory_digest(const ts_races *races,
 TS_API uint32_t ts_races_step_lane(const ts_races *races, uint32_t step)
 {
     return step < races->events.count ? ts__races_event(races, step)->chain : 0;
+}
+
+/* ---- 10.80 Captures ----------------------------------------------------- */
+
+TS_API const char *ts_reason_name(uint32_t reason)
+{
+    static const char *const names[] = {
+#define TS__X(name, value, text) text,
+        TS_REASONS(TS__X)
+#undef TS__X
+    };
+    return reason < TS_REASON_LIMIT ? names[reason] : "unknown";
+}
+
+static bool ts__capture_is_sound(const ts_capture *c)
+{
+    const ts_capture_operation *const h = &c->head;
+    if (h->kind < TS_EVENT_GPU_FIRST || h->kind >= TS_EVENT_LIMIT ||
+        h->state < TS_CAPTURE_WHOLE || h->state > TS_CAPTURE_DECLINED)
+        return false;
+    for (uint32_t i = 0; i < h->param_count; i++) {
+        const ts_capture_param *const p = &c->params[i];
+        if (p->offset > h->args_size || p->size > h->args_size - p->offset ||
+            (p->type && p->size != 8))
+            return false;
+    }
+    for (uint32_t i = 0; i < h->region_count; i++) {
+        const ts_capture_region *const r = &c->regions[i];
+        if (!r->address || r->size > UINT64_C(1) << 47 ||
+            r->address > UINT64_MAX - r->size)
+            return false;
+    }
+    return true;
+}
+
+// Finds the parts of a record; false if they do not fit it.
+static bool ts__capture_parse(const uint8_t *bytes, size_t size, ts_capture *c)
+{
+    ts_capture_operation *const h = &c->head;
+    if (size < sizeof *h) return false;
+    memcpy(h, bytes, sizeof *h);
+    uint64_t at = sizeof *h, left = size - at;
+    const uint64_t params = (uint64_t)h->param_count * sizeof *c->params;
+    const uint64_t args = ((uint64_t)h->args_size + 7) & ~UINT64_C(7);
+    const uint64_t regions = (uint64_t)h->region_count * sizeof *c->regions;
+    if (params > left || args > left - params || regions > left - params - args)
+        return false;
+    c->params = (const void *)(bytes + at);
+    c->args = bytes + at + params;
+    c->regions = (const void *)(bytes + at + params + args);
+    return ts__capture_is_sound(c);
+}
+
+static ts_result ts__capture_add(ts_reader *reader, const uint8_t *bytes,
+                                 size_t size, ts__fault *fault)
+{
+    uint32_t type = 0;
+    if (size >= sizeof type) memcpy(&type, bytes, sizeof type);
+    if (type == TS_CAPTURE_IMAGE && size >= sizeof(ts_capture_image)) {
+        ts_capture_image *const more = ts__mem_more(
+            &reader->allocator, reader->images, &reader->image_capacity,
+            reader->image_count, sizeof *more);
+        if (!more) return TS_ERR_MEMORY;
+        reader->images = more;
+        memcpy(&more[reader->image_count++], bytes, sizeof *more);
+    } else if (type == TS_CAPTURE_OPERATION) {
+        ts_capture *const more = ts__mem_more(
+            &reader->allocator, reader->captures, &reader->capture_capacity,
+            reader->capture_count, sizeof *more);
+        if (!more) return TS_ERR_MEMORY;
+        reader->captures = more;
+        if (ts__capture_parse(bytes, size, &more[reader->capture_count]))
+            reader->capture_count++;
+        else
+            *fault = ts__corrupt("the capture contradicts itself");
+    } // types of later versions say nothing to this one
+    return TS_OK;
+}
+
+// Reads a chunk's record, which stays where it is unless it is compressed or
+// lies at an odd address.
+static ts_result ts__capture_open(ts_reader *reader, size_t index)
+{
+    ts__in_chunk *const chunk = &reader->chunks[index];
+    const uint8_t *payload = NULL;
+    ts__scratch scratch = { NULL, 0 };
+    ts__fault fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
+    if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
+    const size_t size = chunk->header.raw_size;
+    ts_result result = TS_OK;
+    if (fault.result == TS_OK && (scratch.bytes || (uintptr_t)payload % 8)) {
+        uint8_t *const kept = ts__reader_keep(reader, size);
+        if (kept) memcpy(kept, payload, size);
+        if (!kept) fault = ts__no_memory;
+        payload = kept;
+    }
+    if (fault.result == TS_OK)
+        result = ts__capture_add(reader, payload + 16, size - 16, &fault);
+    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
+    if (result != TS_OK) return result;
+    return ts__in_chunk_report(reader, chunk, fault);
+}
+
+static void ts__captures_list(ts_reader *reader)
+{
+    while (reader->captures_listed < reader->chunk_count) {
+        const size_t index = reader->captures_listed;
+        if (reader->chunks[index].header.kind == TS_CHUNK_CAPTURE &&
+            ts__capture_open(reader, index) == TS_ERR_MEMORY)
+            return;
+        reader->captures_listed++;
+    }
+}
+
+TS_API size_t ts_reader_capture_count(ts_reader *reader)
+{
+    pthread_mutex_lock(&reader->blob_lock);
+    ts__captures_list(reader);
+    const size_t count = reader->capture_count;
+    pthread_mutex_unlock(&reader->blob_lock);
+    return count;
+}
+
+TS_API bool ts_reader_capture(ts_reader *reader, size_t index,
+                              ts_capture *capture)
+{
+    pthread_mutex_lock(&reader->blob_lock);
+    ts__captures_list(reader);
+    const bool there = index < reader->capture_count;
+    if (there) *capture = reader->captures[index];
+    pthread_mutex_unlock(&reader->blob_lock);
+    return there;
+}
+
+TS_API bool ts_reader_image_at(ts_reader *reader, size_t index,
+                               ts_capture_image *image)
+{
+    pthread_mutex_lock(&reader->blob_lock);
+    ts__captures_list(reader);
+    const bool there = index < reader->image_count;
+    if (there) *image = reader->images[index];
+    pthread_mutex_unlock(&reader->blob_lock);
+    return there;
+}
+
+TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
+                            ts_capture_image *image)
+{
+    for (size_t i = 0; ts_reader_image_at(reader, i, image); i++)
+        if (image->id == id) return true;
+    return false;
 }
 
 #endif // TRACESMITH_REPLAY_IMPLEMENTATION

@@ -93,14 +93,17 @@ typedef uint64_t ts_vdev_event;
 typedef uint64_t ts_vdev_kernel;
 
 typedef struct ts_vdev_desc {
-    uint32_t device_count;  // at most 64 (1)
-    uint32_t compute_units; // threads of a device that run kernels (2)
-    uint32_t copy_engines;  // threads of a device that copy and set (1)
-    uint32_t queue_ops;     // a stream holds so many; a call that adds one
-                            // more waits (1024)
-    uint64_t memory_bytes;  // of a device (256 MiB)
-    uint32_t shared_bytes;  // most shared memory of a block (65536)
-    const char *name;       // of the devices, copied ("vdev")
+    uint32_t device_count;     // at most 64 (1)
+    uint32_t compute_units;    // threads of a device that run kernels (2)
+    uint32_t copy_engines;     // threads of a device that copy and set (1)
+    uint32_t queue_ops;        // a stream holds so many; a call that adds one
+                               // more waits (1024)
+    uint64_t memory_bytes;     // of a device (256 MiB)
+    uint32_t shared_bytes;     // most shared memory of a block (65536)
+    const char *name;          // of the devices, copied ("vdev")
+    const uint64_t *memory_at; // addresses at which the devices' memory begins,
+                               // pages of which ts_vdev_malloc_at makes usable
+                               // (NULL: anywhere)
 } ts_vdev_desc;
 
 /*
@@ -130,6 +133,19 @@ TS_API ts_result ts_vdev_device_synchronize(ts_vdev *vdev, uint32_t device);
 */
 TS_API ts_result ts_vdev_malloc(void **ptr, ts_vdev *vdev, uint32_t device,
                                 uint64_t size);
+
+// The same at an address, for replays. Errors: TS_ERR_MEMORY when it is taken
+// or is not in the device's memory.
+TS_API ts_result ts_vdev_malloc_at(void *ptr, ts_vdev *vdev, uint32_t device,
+                                   uint64_t size);
+
+/*
+    Says that kernels use a variable of the program, as a device has variables
+    of its own. Nothing needs it but captures (ts_snapshot.h), which take it to
+    be an input and output of every kernel of the same module.
+*/
+TS_API ts_result ts_vdev_global_register(ts_vdev *vdev, uint32_t device,
+                                         void *ptr, uint64_t size);
 
 // Waits for all work of the device first. NULL is allowed.
 TS_API ts_result ts_vdev_free(ts_vdev *vdev, void *ptr);
@@ -283,15 +299,22 @@ TS_API ts_result ts_vdev_host_function(ts_vdev *vdev, ts_vdev_stream stream,
 #if defined(__cplusplus) || __STDC_VERSION__ < 201112L
 #error "ts_vdev.h: the implementation is C11; give it a .c file"
 #endif
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #ifndef SIG_SETMASK
 #error "ts_vdev.h: define _POSIX_C_SOURCE 200809L before any #include"
 #endif
+#include "ts_snapshot.h"
 #include "ts_vdev_machine.h"
 
 /* ---- 7.1 Calls ---------------------------------------------------------- */
@@ -302,6 +325,7 @@ typedef struct ts__vd_call { // a public function at work
     uint64_t start, correlation;
     ts_gpu_origin origin;
     ts_result result;
+    bool turn; // has the device to itself, to capture what it does
 } ts__vd_call;
 
 // Not where waiting would never end: on a device's own threads, and in a
@@ -331,6 +355,10 @@ static bool ts__vd_enter(ts__vd_call *call, ts_vdev *v, const char *name)
 // Reports the call: `result` there is 0, or the ts_result without its sign.
 static ts_result ts__vd_leave(const ts__vd_call *call, ts_result result)
 {
+    if (call->turn) {
+        call->v->capturing = false;
+        pthread_cond_broadcast(&call->v->idle);
+    }
     pthread_mutex_unlock(&call->v->lock);
     if (!call->origin.thread) return result; // nothing is being recorded
     ts_api_call record = { 0 };
@@ -383,12 +411,14 @@ static ts__vd_op *ts__vd_op_new(const ts__vd_call *call, ts_event_kind kind,
     return op;
 }
 
+static void ts__vd_turn(ts__vd_call *call);
+
 // The stream, once it has room; the lock is free until then. NULL: no such
 // stream. Look other handles up after this.
-static ts__vd_stream *ts__vd_stream_room(const ts__vd_call *call,
-                                         uint64_t handle)
+static ts__vd_stream *ts__vd_stream_room(ts__vd_call *call, uint64_t handle)
 {
     ts_vdev *const v = call->v;
+    if (v->capturing || ts_snapshot_on()) ts__vd_turn(call);
     ts__vd_stream *stream = ts__vd_stream_find(v, handle);
     while (stream && stream->pending >= v->desc.queue_ops) {
         pthread_cond_wait(&v->room, &v->lock);
@@ -474,78 +504,7 @@ static ts_result ts__vd_sync_device(const ts__vd_call *call, int kind,
 
 /* ---- 7.2 Memory --------------------------------------------------------- */
 
-static void ts__vd_memory_report(const ts__vd_call *call, ts_event_kind kind,
-                                 const ts__vd_device *device,
-                                 const ts__vd_range *range)
-{
-    ts_gpu_op op;
-    memset(&op, 0, sizeof op);
-    op.kind = kind;
-    op.track = device->context;
-    op.queued = call->start;
-    op.submitted = op.start = op.end = ts_tick_now();
-    op.correlation = call->correlation;
-    op.origin = call->origin;
-    op.u.memory.address = range->begin;
-    op.u.memory.size = range->size;
-    op.u.memory.memory = 3 << 4; // device
-    ts_gpu_op_record(&op);
-}
-
-ts_result ts_vdev_malloc(void **ptr, ts_vdev *vdev, uint32_t device,
-                         uint64_t size)
-{
-    ts__vd_call call;
-    if (ptr) *ptr = NULL;
-    if (!ts__vd_enter(&call, vdev, "vdevMalloc")) return call.result;
-    if (!ptr || !size || device >= vdev->desc.device_count)
-        return ts__vd_leave(&call, TS_ERR_USAGE);
-    ts__vd_device *const d = &vdev->devices[device];
-    if (d->range_count == d->range_room) {
-        const size_t room = d->range_room ? d->range_room * 2 : 64;
-        ts__vd_range *const ranges = realloc(d->ranges, room * sizeof *ranges);
-        if (!ranges) return ts__vd_leave(&call, TS_ERR_MEMORY);
-        d->ranges = ranges;
-        d->range_room = room;
-    }
-    size_t at;
-    const ts__vd_range range = { ts__vd_gap_find(vdev, d, size, &at), size };
-    if (!range.begin) return ts__vd_leave(&call, TS_ERR_MEMORY);
-    memmove(&d->ranges[at + 1], &d->ranges[at],
-            (d->range_count++ - at) * sizeof range);
-    d->ranges[at] = range;
-    *ptr = ts__vd_pointer(range.begin);
-    ts__vd_memory_report(&call, TS_EVENT_GPU_ALLOC, d, &range);
-    return ts__vd_leave(&call, TS_OK);
-}
-
-ts_result ts_vdev_free(ts_vdev *vdev, void *ptr)
-{
-    ts__vd_call call;
-    if (vdev && !ptr) return TS_OK;
-    if (!ts__vd_enter(&call, vdev, "vdevFree")) return call.result;
-    ts__vd_device *const d = ts__vd_owner(vdev, ptr);
-    size_t at = d ? ts__vd_range_at(d, (uintptr_t)ptr) : SIZE_MAX;
-    if (at == SIZE_MAX || d->ranges[at].begin != (uintptr_t)ptr)
-        return ts__vd_leave(&call, TS_ERR_USAGE);
-    if (ts__vd_sync_device(&call, 0, d) != TS_OK)
-        return ts__vd_leave(&call, TS_ERR_MEMORY);
-    // Another thread may have freed it meanwhile.
-    at = ts__vd_range_at(d, (uintptr_t)ptr);
-    if (at == SIZE_MAX || d->ranges[at].begin != (uintptr_t)ptr)
-        return ts__vd_leave(&call, TS_ERR_USAGE);
-    const ts__vd_range range = d->ranges[at];
-    memmove(&d->ranges[at], &d->ranges[at + 1],
-            (--d->range_count - at) * sizeof range);
-    ts__vd_memory_report(&call, TS_EVENT_GPU_FREE, d, &range);
-    return ts__vd_leave(&call, TS_OK);
-}
-
-int32_t ts_vdev_pointer_device(const ts_vdev *vdev, const void *ptr)
-{
-    const ts__vd_device *const owner = vdev ? ts__vd_owner(vdev, ptr) : NULL;
-    return owner ? (int32_t)(owner - vdev->devices) : -1;
-}
+#include "ts_vdev_memory.h"
 
 /* ---- 7.3 Streams -------------------------------------------------------- */
 
@@ -709,7 +668,11 @@ ts_result ts_vdev_event_query(bool *done, ts_vdev *vdev, ts_vdev_event event)
     return ts__vd_leave(&call, TS_OK);
 }
 
-/* ---- 7.5 Kernels, copies, host functions -------------------------------- */
+/* ---- 7.5 Captures ------------------------------------------------------- */
+
+#include "ts_vdev_snapshot.h"
+
+/* ---- 7.6 Kernels, copies, host functions -------------------------------- */
 
 ts_result ts_vdev_kernel_register(ts_vdev_kernel *kernel, ts_vdev *vdev,
                                   const ts_vdev_kernel_desc *desc)
@@ -834,7 +797,7 @@ ts_result ts_vdev_launch(ts_vdev *vdev, ts_vdev_stream stream,
     op->blocks = blocks;
     op->report.u.kernel.launch = ts__vd_launch_number(k, &block);
     if (call.origin.thread) ts__vd_report_accesses(vdev, k, desc, op);
-    return ts__vd_leave(&call, ts__vd_submit(vdev, op));
+    return ts__vd_leave(&call, ts__vd_submit_seen(&call, op, k, false));
 }
 
 // The type of a copy, as the format numbers them.
@@ -846,7 +809,7 @@ static uint32_t ts__vd_memcpy_type(const ts__vd_device *to,
     return from ? 2 : 4;
 }
 
-static ts_result ts__vd_memcpy(const ts__vd_call *call, uint64_t stream,
+static ts_result ts__vd_memcpy(ts__vd_call *call, uint64_t stream,
                                void *destination, const void *source,
                                uint64_t size, bool wait)
 {
@@ -867,7 +830,7 @@ static ts_result ts__vd_memcpy(const ts__vd_call *call, uint64_t stream,
     op->report.u.memcpy.destination = (uintptr_t)destination;
     if (to && from && to != from)
         op->report.u.memcpy.peer = to == s->device ? from->track : to->track;
-    return wait ? ts__vd_submit_and_wait(v, op) : ts__vd_submit(v, op);
+    return ts__vd_submit_seen(call, op, NULL, wait);
 }
 
 ts_result ts_vdev_memcpy(ts_vdev *vdev, ts_vdev_stream stream,
@@ -903,7 +866,7 @@ ts_result ts_vdev_memset_async(ts_vdev *vdev, ts_vdev_stream stream,
     op->report.u.memset.size = size;
     op->report.u.memset.destination = (uintptr_t)destination;
     op->report.u.memset.value = value;
-    return ts__vd_leave(&call, ts__vd_submit(vdev, op));
+    return ts__vd_leave(&call, ts__vd_submit_seen(&call, op, NULL, false));
 }
 
 ts_result ts_vdev_host_function(ts_vdev *vdev, ts_vdev_stream stream,
@@ -920,10 +883,10 @@ ts_result ts_vdev_host_function(ts_vdev *vdev, ts_vdev_stream stream,
     op->args = user;
     op->report.u.host_function.address = (uintptr_t)function;
     if (name) op->report.u.host_function.name = ts_name_define(name);
-    return ts__vd_leave(&call, ts__vd_submit(vdev, op));
+    return ts__vd_leave(&call, ts__vd_submit_seen(&call, op, NULL, false));
 }
 
-/* ---- 7.6 Open and close ------------------------------------------------- */
+/* ---- 7.7 Open and close ------------------------------------------------- */
 
 static void ts__vd_defaults(ts_vdev_desc *d)
 {
@@ -976,6 +939,7 @@ ts_result ts_vdev_open(ts_vdev **vdev, const ts_vdev_desc *desc)
     for (uint32_t i = 0; i < d.device_count; i++)
         ts__vd_device_define(v, i);
     v->desc.name = NULL; // the caller's
+    v->desc.memory_at = NULL;
     *vdev = v;
     return TS_OK;
 }

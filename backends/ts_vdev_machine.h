@@ -92,6 +92,7 @@ typedef struct ts__vd_range { // an allocation
 typedef struct ts__vd_device {
     ts__vd_engine engines[TS__VD_ENGINES];
     uint64_t memory;      // address
+    bool mapped, given;   // memory is of mmap; it lies where it was told to
     ts__vd_range *ranges; // in order of address
     size_t range_count, range_room;
     struct ts__vd_stream *streams; // those under destruction too
@@ -126,6 +127,8 @@ typedef struct ts__vd_kernel {
     ts_gpu_launch_desc launched; // the last configuration ...
     uint32_t launch;             // ... and its number
     char *name;                  // behind the roles
+    uint32_t capture, image;     // of which capture the image's number is
+    uint64_t offset;             // of the function in it
     uint32_t role_count;
     ts_vdev_role roles[];
 } ts__vd_kernel;
@@ -138,8 +141,14 @@ typedef struct ts__vd_slot {
     size_t next;     // free one
 } ts__vd_slot;
 
+typedef struct ts__vd_global { // a variable that kernels use
+    uint64_t address, size;
+    uint32_t device;
+} ts__vd_global;
+
 struct ts_vdev {
     pthread_mutex_t lock;
+    pthread_cond_t idle; // nothing is pending, or nobody captures any more
     pthread_cond_t room; // a full stream has room again
     ts_vdev_desc desc;
     pid_t process; // that opened it
@@ -151,6 +160,11 @@ struct ts_vdev {
     uint64_t streams, events;     // made so far
     uint64_t pending;             // operations on all streams
     bool closing;                 // units end when nothing is pending
+    bool capturing;               // one call has the device to itself
+    bool late;                    // a drain timed out
+    ts_snapshot_memory snapshot;
+    ts__vd_global *globals;
+    size_t global_count;
 };
 
 // The vdev whose kernel or host function this thread is running.
@@ -279,7 +293,8 @@ static void ts__vd_op_free(ts_vdev *v, ts__vd_op *op)
         if (stream->pending-- == v->desc.queue_ops)
             pthread_cond_broadcast(&v->room);
         if (stream->destroyed && !stream->pending) ts__vd_stream_free(stream);
-        if (!--v->pending && v->closing) ts__vd_wake_all(v);
+        if (!--v->pending) pthread_cond_broadcast(&v->idle);
+        if (!v->pending && v->closing) ts__vd_wake_all(v);
     }
     ts__vd_event *const event = ts__vd_find(v, TS__VD_EVENT, op->event);
     if (event && event->record == op) event->record = NULL;
@@ -484,12 +499,61 @@ static ts__vd_stream *ts__vd_stream_add(ts_vdev *v, uint32_t device,
     return stream;
 }
 
+/*
+    Device memory gets addresses that nothing else is likely to have, in this
+    process and in another: a replay wants them again. Thread sanitizers know
+    but few addresses.
+*/
+#define TS__VD_ARENAS     UINT64_C(0x110000000000)
+#define TS__VD_ARENAS_END UINT64_C(0x500000000000)
+#if defined(__SANITIZE_THREAD__)
+#define TS__VD_ANYWHERE 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TS__VD_ANYWHERE 1
+#endif
+#endif
+#ifndef TS__VD_ANYWHERE
+#define TS__VD_ANYWHERE 0
+#endif
+
+// Memory at an address, or none: POSIX has no names for Linux's flags.
+static void *ts__vd_map(uint64_t address, uint64_t size, int protection)
+{
+    const int flags = 0x20 | 0x100000 | (protection ? 0 : 0x4000);
+    void *const wanted = ts__vd_pointer(address);
+    void *const got =
+        mmap(wanted, size, protection, MAP_PRIVATE | flags, -1, 0);
+    if (got == wanted) return got;
+    if (got != MAP_FAILED) munmap(got, size);
+    return NULL;
+}
+
+static void ts__vd_memory_open(const ts_vdev *v, ts__vd_device *device,
+                               uint64_t at)
+{
+    static uint64_t next = TS__VD_ARENAS;
+    const uint64_t size = v->desc.memory_bytes;
+    void *memory = NULL;
+    device->given = at != 0;
+    if (!at && !TS__VD_ANYWHERE) {
+        const uint64_t room = (size + (4u << 20)) & ~(uint64_t)0x1FFFFF;
+        const uint64_t hint = __atomic_fetch_add(&next, room, __ATOMIC_RELAXED);
+        if (hint + size <= TS__VD_ARENAS_END)
+            memory = ts__vd_map(hint, size, PROT_READ | PROT_WRITE);
+    }
+    if (at) memory = ts__vd_map(at, size, PROT_NONE);
+    device->mapped = memory != NULL;
+    if (!memory && !at) memory = aligned_alloc(4096, size);
+    device->memory = (uintptr_t)memory;
+}
+
 static ts_result ts__vd_device_open(ts_vdev *v, uint32_t index)
 {
     ts__vd_device *const device = &v->devices[index];
-    void *const memory = aligned_alloc(4096, v->desc.memory_bytes);
-    if (!memory) return TS_ERR_MEMORY;
-    device->memory = (uintptr_t)memory;
+    ts__vd_memory_open(v, device,
+                       v->desc.memory_at ? v->desc.memory_at[index] : 0);
+    if (!device->memory) return TS_ERR_MEMORY;
     for (int i = 0; i < TS__VD_ENGINES; i++)
         pthread_cond_init(&device->engines[i].wake, NULL);
     device->engines[TS__VD_COMPUTE].units = v->desc.compute_units;
@@ -526,6 +590,11 @@ static ts_result ts__vd_machine_open(ts_vdev *v)
     const ts_vdev_desc *const d = &v->desc;
     pthread_mutex_init(&v->lock, NULL);
     pthread_cond_init(&v->room, NULL);
+    pthread_condattr_t steady; // what waits for a bounded time
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&v->idle, &steady);
+    pthread_condattr_destroy(&steady);
     const size_t units = (size_t)d->compute_units + d->copy_engines + 1;
     v->devices = calloc(d->device_count, sizeof *v->devices);
     v->units = calloc(d->device_count * units, sizeof *v->units);
@@ -543,13 +612,17 @@ static ts_result ts__vd_machine_open(ts_vdev *v)
     return result;
 }
 
-static void ts__vd_device_close(ts__vd_device *device)
+static void ts__vd_device_close(ts__vd_device *device, uint64_t size)
 {
     if (!device->memory) return; // never opened
     for (int i = 0; i < TS__VD_ENGINES; i++)
         pthread_cond_destroy(&device->engines[i].wake);
     free(device->ranges);
-    free(ts__vd_pointer(device->memory));
+    void *const memory = ts__vd_pointer(device->memory);
+    if (device->mapped)
+        munmap(memory, size);
+    else
+        free(memory);
 }
 
 // After a machine_open that failed, too. Work that is pending is done first.
@@ -564,12 +637,15 @@ static void ts__vd_machine_close(ts_vdev *v)
         free(v->units[i].shared);
     }
     for (uint32_t i = 0; v->devices && i < v->desc.device_count; i++)
-        ts__vd_device_close(&v->devices[i]);
+        ts__vd_device_close(&v->devices[i], v->desc.memory_bytes);
     for (size_t i = 0; i < v->slot_count; i++)
         free(v->slots[i].object);
+    ts_snapshot_close(&v->snapshot);
+    free(v->globals);
     free(v->slots);
     free(v->units);
     free(v->devices);
+    pthread_cond_destroy(&v->idle);
     pthread_cond_destroy(&v->room);
     pthread_mutex_destroy(&v->lock);
     free(v);

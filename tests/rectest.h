@@ -281,7 +281,7 @@ RT_UNUSED static rt_trace rt_read(const char *path)
     return trace;
 }
 
-static void rt_close(rt_trace *trace)
+RT_UNUSED static void rt_close(rt_trace *trace)
 {
     for (size_t i = 0; i < trace->count; i++)
         free(trace->rows[i].text);

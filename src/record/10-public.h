@@ -178,6 +178,7 @@ typedef enum ts_chunk_kind {
     TS_CHUNK_LOSS = 9,
     TS_CHUNK_EVENTS = 16,
     TS_CHUNK_BLOB = 17,
+    TS_CHUNK_CAPTURE = 18,
     TS_CHUNK_INDEX = 32,
     TS_CHUNK_END = 33
 } ts_chunk_kind;
@@ -222,6 +223,108 @@ typedef struct ts_loss_entry {
     uint32_t cause, detail;
     uint64_t count, first, last, stall_ns;
 } ts_loss_entry;
+
+/*
+    Captures: what it takes to run an operation again. Chunks of memory are
+    blobs of TS_CAPTURE_CHUNK bytes; a list of them is a blob of 16 bytes each.
+*/
+#define TS_CAPTURE_CHUNK 65536u
+typedef enum ts_capture_type {
+    TS_CAPTURE_IMAGE = 1,
+    TS_CAPTURE_OPERATION = 2
+} ts_capture_type;
+
+typedef struct ts_capture_image { // code that kernels are in
+    uint32_t type, id;
+    uint32_t module, vendor; // vendor: a name, such as "vdev"
+    uint64_t size, hash[2];  // of its bytes, a blob if the trace holds them
+} ts_capture_image;
+
+typedef struct ts_capture_operation {  // then parameters, arguments, regions
+    uint32_t type, track, kind, state; // ts_capture_state
+    uint64_t correlation, order;       // order: of submission, from 1
+    uint32_t reason;                   // ts_reason
+    uint32_t image, name;              // of a kernel; image: an id
+    uint32_t args_size, param_count, region_count;
+    uint64_t function; // offset in the image
+    uint32_t grid[3], block[3];
+    uint32_t shared, vendor;            // dynamic shared memory; a name
+    uint64_t source, destination, size; // of copies and sets
+    uint64_t value;                     // of sets
+} ts_capture_operation;
+
+typedef struct ts_capture_param {
+    uint32_t offset, size;
+    uint32_t type, unused; // 1: a pointer, 0: not known
+} ts_capture_param;
+
+typedef struct ts_capture_region { // memory that an operation can reach
+    uint64_t address, size;
+    uint32_t device;        // track, 0: host memory
+    uint32_t access;        // TS_ACCESS_...
+    uint32_t found, from;   // ts_capture_found; offset of the argument, or
+                            // the region that led there
+    uint64_t version;       // grows with whatever may write there
+    uint32_t image, unused; // of a global: where it is at home ...
+    uint64_t offset;        // ... and at which offset
+    uint64_t before[2], after[2]; // lists of chunks, 0 not known
+} ts_capture_region;
+
+typedef enum ts_capture_state {
+    TS_CAPTURE_WHOLE = 1,   // can be run again
+    TS_CAPTURE_HASHES = 2,  // memory is known by its hashes only
+    TS_CAPTURE_DECLINED = 3 // reason: why not
+} ts_capture_state;
+
+typedef enum ts_capture_found {
+    TS_CAPTURE_BY_ARGUMENT = 1,
+    TS_CAPTURE_BY_MEMORY = 2,
+    TS_CAPTURE_BY_GLOBAL = 3,
+    TS_CAPTURE_BY_COPY = 4
+} ts_capture_found;
+
+// Why an operation was not captured or is not run. Stable; append only.
+#define TS_REASONS(X) \
+    X(NONE, 0, "none") \
+    X(VA_UNAVAILABLE, 1, "VA_UNAVAILABLE") \
+    X(IMAGE_MISSING, 2, "IMAGE_MISSING") \
+    X(IMAGE_ARCH, 3, "IMAGE_ARCH") \
+    X(PARAM_LAYOUT_UNKNOWN, 4, "PARAM_LAYOUT_UNKNOWN") \
+    X(UVM, 5, "UVM") \
+    X(IPC, 6, "IPC") \
+    X(EXTERNAL_MEMORY, 7, "EXTERNAL_MEMORY") \
+    X(MULTICAST, 8, "MULTICAST") \
+    X(PEER, 9, "PEER") \
+    X(COLLECTIVE, 10, "COLLECTIVE") \
+    X(HOST_CALLBACK, 11, "HOST_CALLBACK") \
+    X(DEVICE_HEAP, 12, "DEVICE_HEAP") \
+    X(CDP, 13, "CDP") \
+    X(COND_GRAPH, 14, "COND_GRAPH") \
+    X(DEVICE_UPDATABLE_NODE, 15, "DEVICE_UPDATABLE_NODE") \
+    X(TEXTURE_BINDLESS, 16, "TEXTURE_BINDLESS") \
+    X(STREAM_MEMOP, 17, "STREAM_MEMOP") \
+    X(DRAIN_TIMEOUT, 18, "DRAIN_TIMEOUT") \
+    X(SNAPSHOT_BUDGET, 19, "SNAPSHOT_BUDGET") \
+    X(IN_CAPTURE, 20, "IN_CAPTURE") \
+    X(ATTACHED_LATE, 21, "ATTACHED_LATE") \
+    X(ATTR_UNKNOWN, 22, "ATTR_UNKNOWN") \
+    X(DRIVER_MISMATCH, 23, "DRIVER_MISMATCH") \
+    X(NOT_CAPTURED, 24, "NOT_CAPTURED") \
+    X(MEMORY_MISSING, 25, "MEMORY_MISSING") \
+    X(GLOBAL_MOVED, 26, "GLOBAL_MOVED") \
+    X(POINTER_DEAD, 27, "POINTER_DEAD") \
+    X(ESCAPE, 28, "ESCAPE") \
+    X(TIMEOUT, 29, "TIMEOUT") \
+    X(DEVICE_FAILED, 30, "DEVICE_FAILED") \
+    X(BAD_CAPTURE, 31, "BAD_CAPTURE") \
+    X(NO_MEMORY, 32, "NO_MEMORY")
+
+typedef enum ts_reason {
+#define TS__X(name, value, text) TS_REASON_##name = value,
+    TS_REASONS(TS__X)
+#undef TS__X
+} ts_reason;
+#define TS_REASON_LIMIT 33
 
 typedef struct ts_column_header {
     uint8_t column, encoding, transform, width;
@@ -576,6 +679,24 @@ TS_API uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count);
             TS_ERR_DISK_FULL.
 */
 TS_API ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2]);
+
+// Whether the trace holds these bytes already: TS_OK or TS_ERR_NOT_FOUND.
+// hash: receives their XXH3-128, also without a session; may be NULL.
+TS_API ts_result ts_blob_find(const void *bytes, size_t size, uint64_t hash[2]);
+
+/*
+    Keeps what it takes to run an operation again: a record as section 13 of
+    the specification has it. Blobs that it names come first. The file is
+    marked as recorded by this user on this machine, where its file system can
+    (the attribute user.tracesmith), so that a replay need not ask.
+
+    Errors: as ts_blob_put.
+*/
+TS_API ts_result ts_capture_put(const void *record, size_t size);
+
+// Whether the calling thread is inside a zone of this name. Slow: it looks
+// through the dictionary.
+TS_API bool ts_zone_inside(const char *name);
 
 // Ticks of clock 0, what every time in the rings is measured in.
 TS_API uint64_t ts_tick_now(void);
@@ -1408,6 +1529,11 @@ static inline ts_gpu_origin ts__gone_origin(void)
 #define ts_session_stats(stats) ts__gone_stats(stats)
 #define ts_blob_put(bytes, size, hash) \
     (TS__GONE_VOID(ts_blob_put(bytes, size, hash)), ts__gone_blob(hash))
+#define ts_blob_find(bytes, size, hash) \
+    (TS__GONE_VOID(ts_blob_find(bytes, size, hash)), ts__gone_blob(hash))
+#define ts_capture_put(record, size) \
+    TS__GONE(ts_result, ts_capture_put(record, size))
+#define ts_zone_inside(name) TS__GONE(bool, ts_zone_inside(name))
 #define ts_gpu_origin_here() ts__gone_origin()
 #endif
 
@@ -1539,6 +1665,11 @@ TS_API void ts_writer_rows(ts_writer *writer, const ts_rows *rows);
 */
 TS_API void ts_writer_blob(ts_writer *writer, const void *bytes, size_t size,
                            uint64_t hash[2]);
+
+// A record of an operation or of code, as section 13 of the specification has
+// it. Blobs that it names come first.
+TS_API void ts_writer_capture(ts_writer *writer, const void *record,
+                              size_t size);
 
 // What the machine's other clocks showed at a moment of the trace; moments
 // come in order. uncertainty_ns: how far apart they were read.

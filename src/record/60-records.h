@@ -141,6 +141,49 @@ static uint32_t ts__open_site(const ts__ring *ring)
     return ts__open_zone_get(ring, &start, &code) ? code : 0;
 }
 
+// The name of a site, 0 unknown: its entry is somewhere in the blocks.
+static uint32_t ts__site_name(uint32_t site)
+{
+    // acquire: pairs with the release in ts__block_get
+    const uint32_t count =
+        __atomic_load_n(&ts__c.block_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++) {
+        const ts__block *const block = &ts__c.blocks[i];
+        for (uint64_t at = 0; at < block->used;) {
+            const ts__entry *const e =
+                (const ts__entry *)(const void *)(block->bytes + at);
+            uint32_t name = 0;
+            memcpy(&name, ts__entry_bytes(e), e->size < 4 ? 0 : 4);
+            if (e->kind == TS_CHUNK_SITES && e->id == site) return name;
+            at += (sizeof *e + e->size + 7) & ~(uint64_t)7;
+        }
+    }
+    return 0;
+}
+
+bool ts_zone_inside(const char *name)
+{
+    ts__ring *const ring = ts__mine;
+    const size_t size = name ? strlen(name) : 0;
+    const ts__entry *const entry = ts__entry_find(
+        TS_CHUNK_NAMES, name, size, ts__mix(name, size, TS_CHUNK_NAMES) | 1);
+    if (!entry || !name) return false;
+    uint32_t depth = TS__LOAD(&ring->depth);
+    bool inside = false;
+    ts__caller old;
+    if (!ts__enter(&old)) return false;
+    ts__lock_take(&ts__c.names); // blocks grow under it
+    for (uint32_t i = 0; i < TS__OPEN_MAX && i < depth && !inside; i++) {
+        const ts__open *const open =
+            &ring->open[(depth - 1 - i) % TS__OPEN_MAX];
+        inside =
+            ts__site_name((uint32_t)TS__LOAD(&open->code_depth)) == entry->id;
+    }
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+    return inside;
+}
+
 static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
                          uint32_t stack, const char *text, size_t size)
 {

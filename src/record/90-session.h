@@ -643,18 +643,25 @@ ts_result ts_session_stats(ts_stats *stats)
     return TS_OK;
 }
 
-// A blob is written once in a session: known ones are dictionary entries.
-static ts_result ts__blob_write(ts__writer *w, const uint64_t key[2],
-                                const void *bytes, size_t size)
+// Blobs that this session has written are dictionary entries.
+static uint64_t ts__blob_key(uint64_t known[3], const void *bytes, size_t size)
 {
-    const uint64_t known[3] = { key[0], key[1], ts__c.generation };
-    const uint64_t hash = ts__mix(known, sizeof known, TS__ENTRY_BLOB);
-    if (ts__entry_find(TS__ENTRY_BLOB, known, sizeof known, hash | 1))
-        return TS_OK;
+    const XXH128_hash_t sum = XXH3_128bits(bytes, size);
+    known[0] = sum.low64;
+    known[1] = sum.high64;
+    known[2] = ts__c.generation;
+    return ts__mix(known, 24, TS__ENTRY_BLOB) | 1;
+}
+
+// Writes a chunk of bytes behind their hash.
+static ts_result ts__blob_write(ts__writer *w, uint32_t kind,
+                                const uint64_t key[2], const void *bytes,
+                                size_t size)
+{
     const size_t whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
     uint8_t *const chunk = (uint8_t *)ts__pages_new(whole);
     if (!chunk) return TS_ERR_MEMORY;
-    uint8_t *p = ts__entries_begin(chunk, TS_CHUNK_BLOB, 0);
+    uint8_t *p = ts__entries_begin(chunk, kind, 0);
     memcpy(p, key, 16);
     if (size) memcpy(p + 16, bytes, size);
     ts__entries_end(chunk, p + 16 + size, 1);
@@ -665,25 +672,57 @@ static ts_result ts__blob_write(ts__writer *w, const uint64_t key[2],
         result = ts__writer_append(w, chunk, whole, NULL, &commit);
     ts__lock_give(&w->lock);
     munmap(chunk, whole);
-    ts__lock_take(&ts__c.names);
-    if (result == TS_OK)
-        ts__entry_add(TS__ENTRY_BLOB, 1, known, sizeof known, hash | 1);
-    ts__lock_give(&ts__c.names);
+    return result;
+}
+
+static ts_result ts__blob_keep(ts__writer *w, uint32_t kind, const void *bytes,
+                               size_t size, uint64_t hash[2])
+{
+    uint64_t known[3];
+    if ((!bytes && size) || size > UINT32_MAX - 31u) return TS_ERR_USAGE;
+    const uint64_t mix = ts__blob_key(known, bytes, size);
+    if (hash) memcpy(hash, known, 16);
+    ts__caller old;
+    if (!ts__api_enter(&old)) return TS_ERR_STATE;
+    ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
+    const bool blob = kind == TS_CHUNK_BLOB;
+    known[2] = ts__c.generation;
+    if (result == TS_OK &&
+        (!blob || !ts__entry_find(TS__ENTRY_BLOB, known, sizeof known, mix))) {
+        result = ts__blob_write(w, kind, known, bytes, size);
+        ts__lock_take(&ts__c.names);
+        if (result == TS_OK && blob)
+            ts__entry_add(TS__ENTRY_BLOB, 1, known, sizeof known, mix);
+        ts__lock_give(&ts__c.names);
+    }
+    ts__api_leave(&old);
     return result;
 }
 
 ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2])
 {
-    ts__writer *const w = &ts__c.writer;
-    if ((!bytes && size) || size > UINT32_MAX - 31u) return TS_ERR_USAGE;
-    const XXH128_hash_t sum = XXH3_128bits(bytes, size);
-    const uint64_t key[2] = { sum.low64, sum.high64 };
-    if (hash) memcpy(hash, key, sizeof key);
-    ts__caller old;
-    if (!ts__api_enter(&old)) return TS_ERR_STATE;
-    ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
-    if (result == TS_OK) result = ts__blob_write(w, key, bytes, size);
-    ts__api_leave(&old);
+    return ts__blob_keep(&ts__c.writer, TS_CHUNK_BLOB, bytes, size, hash);
+}
+
+ts_result ts_blob_find(const void *bytes, size_t size, uint64_t hash[2])
+{
+    uint64_t known[3];
+    const uint64_t mix = ts__blob_key(known, bytes, size);
+    if (hash) memcpy(hash, known, 16);
+    return ts__entry_find(TS__ENTRY_BLOB, known, sizeof known, mix)
+               ? TS_OK
+               : TS_ERR_NOT_FOUND;
+}
+
+ts_result ts_capture_put(const void *record, size_t size)
+{
+    const ts_result result =
+        ts__blob_keep(&ts__c.writer, TS_CHUNK_CAPTURE, record, size, NULL);
+    // Not part of the file's bytes: a trace from elsewhere comes without it.
+    const int fd = ts__c.writer.file.fd;
+    uint8_t session[16];
+    if (result == TS_OK && pread(fd, session, sizeof session, 16) == 16)
+        (void)!fsetxattr(fd, "user.tracesmith", session, sizeof session, 0);
     return result;
 }
 

@@ -771,8 +771,8 @@ void ts_writer_rows(ts_writer *w, const ts_rows *rows)
 
 /* Blobs. */
 
-static void ts__put_blob(ts_writer *w, const uint64_t key[2], const void *bytes,
-                         size_t size)
+static void ts__put_blob(ts_writer *w, uint32_t kind, const uint64_t key[2],
+                         const void *bytes, size_t size)
 {
     const size_t whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
     uint8_t *const chunk = (uint8_t *)ts__pages_new(whole);
@@ -780,7 +780,7 @@ static void ts__put_blob(ts_writer *w, const uint64_t key[2], const void *bytes,
         ts__put_failed(w, TS_ERR_MEMORY);
         return;
     }
-    uint8_t *p = ts__entries_begin(chunk, TS_CHUNK_BLOB, 0);
+    uint8_t *p = ts__entries_begin(chunk, kind, 0);
     memcpy(p, key, 16);
     if (size) memcpy(p + 16, bytes, size);
     ts__entries_end(chunk, p + 16 + size, 1);
@@ -800,7 +800,21 @@ void ts_writer_blob(ts_writer *w, const void *bytes, size_t size,
     if (hash) memcpy(hash, key, sizeof key);
     bool known;
     ts__put_find(w, TS_CHUNK_BLOB, XXH3_128bits_withSeed(key, 16, 17), &known);
-    if (w->file.error == TS_OK && !known) ts__put_blob(w, key, bytes, size);
+    if (w->file.error == TS_OK && !known)
+        ts__put_blob(w, TS_CHUNK_BLOB, key, bytes, size);
+}
+
+void ts_writer_capture(ts_writer *w, const void *record, size_t size)
+{
+    if (!record || !size || size > TS_CHUNK_BYTES_MAX - 16) {
+        ts__put_failed(w, TS_ERR_USAGE);
+        return;
+    }
+    const XXH128_hash_t sum = XXH3_128bits(record, size);
+    const uint64_t key[2] = { sum.low64, sum.high64 };
+    ts__put_entries(w); // names that it refers to come before it
+    if (w->file.error == TS_OK)
+        ts__put_blob(w, TS_CHUNK_CAPTURE, key, record, size);
 }
 
 /* Open and close. */

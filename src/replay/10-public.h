@@ -38,7 +38,8 @@
         6. Replay                       operations, dependencies, schedule
         7. Timeline                     states, idle time and its causes
         8. Races                        unordered accesses, other orders
-        9. Implementation               private
+        9. Execution                    captures, running them again
+        10. Implementation              private
 */
 #ifndef TRACESMITH_REPLAY_H
 #define TRACESMITH_REPLAY_H

@@ -1,4 +1,4 @@
-/* ==== 9. Implementation ================================================== */
+/* ==== 10. Implementation ================================================= */
 
 #if defined(TRACESMITH_REPLAY_IMPLEMENTATION) && \
     !defined(TS__REPLAY_IMPLEMENTED)
@@ -52,7 +52,7 @@
     its checksum was right.
 */
 
-/* ---- 9.1 Memory, sorting, threads --------------------------------------- */
+/* ---- 10.1 Memory, sorting, threads -------------------------------------- */
 
 __extension__ typedef __int128 ts__int128;
 __extension__ typedef unsigned __int128 ts__uint128;
@@ -213,7 +213,7 @@ static void ts__crew_run(uint32_t threads, size_t count,
         pthread_join(others[--made], NULL);
 }
 
-/* ---- 9.2 The reader's state --------------------------------------------- */
+/* ---- 10.2 The reader's state -------------------------------------------- */
 
 enum { TS__CHUNK_SEALED = 1, TS__CHUNK_REPORTED = 2 };
 
@@ -351,6 +351,10 @@ struct ts_reader {
     pthread_mutex_t blob_lock; // of the list of blobs
     ts__blob *blobs;           // sorted by hash
     size_t blob_count, blob_capacity, blobs_listed;
+    ts_capture *captures; // likewise; in order of the file
+    size_t capture_count, capture_capacity;
+    ts_capture_image *images;
+    size_t image_count, image_capacity, captures_listed;
 
     pthread_mutex_t lock; // of the damage list
     ts_damage *damages;
@@ -371,7 +375,7 @@ static void *ts__reader_keep(ts_reader *reader, size_t size)
     return block + 1;
 }
 
-/* ---- 9.3 Damage --------------------------------------------------------- */
+/* ---- 10.3 Damage -------------------------------------------------------- */
 
 static bool ts__damage_add(ts_reader *reader, ts_damage damage)
 {

@@ -1,4 +1,4 @@
-/* ---- 9.4 Bytes of the trace --------------------------------------------- */
+/* ---- 10.4 Bytes of the trace -------------------------------------------- */
 
 static bool ts__map_keep(ts_reader *reader, void *address, size_t size,
                          bool mapped)
@@ -71,7 +71,7 @@ static ts_result ts__map_path(ts_reader *reader)
     return ts__map_file(reader, (uint64_t)file.st_size, (uint64_t)file.st_size);
 }
 
-/* ---- 9.5 Chunks --------------------------------------------------------- */
+/* ---- 10.5 Chunks -------------------------------------------------------- */
 
 static const ts__fault ts__cut_short = { TS_ERR_TRUNCATED,
                                          "the file ends inside a chunk" };
@@ -212,7 +212,7 @@ static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,
     return &chunks[reader->chunk_count++];
 }
 
-/* ---- 9.6 Walking -------------------------------------------------------- */
+/* ---- 10.6 Walking ------------------------------------------------------- */
 
 /*
     Hops from header to header, checks the checksums of what it met in
@@ -371,7 +371,7 @@ static ts_result ts__walk_on(ts_reader *reader)
     return TS_OK;
 }
 
-/* ---- 9.7 Index ---------------------------------------------------------- */
+/* ---- 10.7 Index --------------------------------------------------------- */
 
 // The end chunk, if the file has one where it belongs.
 static bool ts__index_end(ts_reader *reader, ts__in_chunk *end)

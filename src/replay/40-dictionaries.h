@@ -1,4 +1,4 @@
-/* ---- 9.8 Dictionaries --------------------------------------------------- */
+/* ---- 10.8 Dictionaries -------------------------------------------------- */
 
 // The smallest body of an entry, by kind of chunk.
 static const uint8_t ts__entry_min[] = {
@@ -368,7 +368,7 @@ TS_API bool ts_reader_track(const ts_reader *reader, uint32_t id,
     return true;
 }
 
-/* ---- 9.9 Metadata ------------------------------------------------------- */
+/* ---- 10.9 Metadata ------------------------------------------------------ */
 
 static int ts__order_fact(const void *a, const void *b)
 {
@@ -449,7 +449,7 @@ static uint64_t ts__fact_number(const ts_reader *reader, const char *key)
     return 0;
 }
 
-/* ---- 9.10 Clocks -------------------------------------------------------- */
+/* ---- 10.10 Clocks ------------------------------------------------------- */
 
 /*
     A clock is a chain of straight segments between its samples; before the
@@ -839,7 +839,7 @@ TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
                                                  (uint64_t)points[low].raw);
 }
 
-/* ---- 9.11 Losses -------------------------------------------------------- */
+/* ---- 10.11 Losses ------------------------------------------------------- */
 
 static int ts__order_loss(const void *a, const void *b)
 {

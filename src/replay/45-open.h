@@ -1,4 +1,4 @@
-/* ---- 9.12 Open, refresh, close ------------------------------------------ */
+/* ---- 10.12 Open, refresh, close ----------------------------------------- */
 
 _Static_assert(TS_EVENT_LIMIT <= 64, "sets of events are bits of 64");
 #define TS__X(name, value, text) | UINT64_C(1) << value
@@ -15,7 +15,8 @@ static bool ts__in_chunk_known(const ts_chunk_header *header)
 static bool ts__in_chunk_kind_known(uint8_t kind)
 {
     return (kind >= TS_CHUNK_NAMES && kind <= TS_CHUNK_LOSS) ||
-           kind == TS_CHUNK_EVENTS || kind == TS_CHUNK_BLOB;
+           kind == TS_CHUNK_EVENTS || kind == TS_CHUNK_BLOB ||
+           kind == TS_CHUNK_CAPTURE;
 }
 
 static ts_chunk_info ts__in_chunk_describe(const ts__clocks *clocks,
@@ -353,6 +354,10 @@ TS_API void ts_reader_close(ts_reader *reader)
                 reader->damage_capacity * sizeof *reader->damages);
     ts__mem_put(&allocator, reader->blobs,
                 reader->blob_capacity * sizeof *reader->blobs);
+    ts__mem_put(&allocator, reader->captures,
+                reader->capture_capacity * sizeof *reader->captures);
+    ts__mem_put(&allocator, reader->images,
+                reader->image_capacity * sizeof *reader->images);
     pthread_mutex_destroy(&reader->lock);
     pthread_mutex_destroy(&reader->blob_lock);
     ts__mem_put(&allocator, reader, sizeof *reader);

@@ -1,4 +1,4 @@
-/* ---- 9.13 Columns ------------------------------------------------------- */
+/* ---- 10.13 Columns ------------------------------------------------------ */
 
 typedef struct ts__column {
     ts_column_header header;
@@ -268,7 +268,7 @@ static void ts__queued_decode(const ts__column *column, uint32_t count,
     }
 }
 
-/* ---- 9.14 Events -------------------------------------------------------- */
+/* ---- 10.14 Events ------------------------------------------------------- */
 
 /*
     ts_columns.memory, one u64 for each row in each part:

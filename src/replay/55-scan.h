@@ -1,4 +1,4 @@
-/* ---- 9.15 Scan and verify ----------------------------------------------- */
+/* ---- 10.15 Scan and verify ---------------------------------------------- */
 
 static bool ts__filter_track(const ts_filter *filter, uint32_t track)
 {
@@ -145,7 +145,8 @@ static void ts__verify_chunk(void *user, size_t item, uint32_t thread)
     if (fault->result != TS_OK) return;
     if (ts__in_chunk_has_entries(&chunk->header))
         *fault = ts__entries_check(&chunk->header, payload);
-    if (chunk->header.kind == TS_CHUNK_BLOB)
+    if (chunk->header.kind == TS_CHUNK_BLOB ||
+        chunk->header.kind == TS_CHUNK_CAPTURE)
         *fault = ts__blob_check(&chunk->header, payload);
 }
 
@@ -165,7 +166,7 @@ TS_API ts_result ts_reader_verify(ts_reader *reader)
     return ts_reader_damage(reader, 0, &damage) ? damage.result : result;
 }
 
-/* ---- 9.16 Blobs and pictures -------------------------------------------- */
+/* ---- 10.16 Blobs and pictures ------------------------------------------- */
 
 static int ts__order_blob(const void *a, const void *b)
 {
@@ -313,7 +314,7 @@ TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
     return true;
 }
 
-/* ---- 9.17 Cursor -------------------------------------------------------- */
+/* ---- 10.17 Cursor ------------------------------------------------------- */
 
 /*
     Chunks wait in the order of their first event. When time reaches one, it

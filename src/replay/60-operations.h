@@ -1,4 +1,4 @@
-/* ---- 9.18 Replay: memory, maps, sorting ---------------------------------- */
+/* ---- 10.18 Replay: memory, maps, sorting --------------------------------- */
 
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
@@ -334,7 +334,7 @@ static void ts__offsets_sum(uint32_t *offsets, size_t groups)
     }
 }
 
-/* ---- 9.19 Replay: what is held ------------------------------------------- */
+/* ---- 10.19 Replay: what is held ------------------------------------------ */
 
 // What a replay keeps of an operation besides its node.
 typedef struct ts__op {
@@ -544,7 +544,7 @@ static bool ts__kind_of_host(uint8_t kind, bool fifo)
     return !fifo && (kind == TS_EVENT_GPU_ALLOC || kind == TS_EVENT_GPU_FREE);
 }
 
-/* ---- 9.20 Replay: loading ------------------------------------------------ */
+/* ---- 10.20 Replay: loading ----------------------------------------------- */
 
 // An operation as it is loaded.
 typedef struct ts__row {

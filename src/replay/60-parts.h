@@ -1,4 +1,4 @@
-/* ---- 9.20.1 Replay: traces that were made of several --------------------- */
+/* ---- 10.20.1 Replay: traces that were made of several -------------------- */
 
 #define TS__PARTS_MAX 32767
 

@@ -1,4 +1,4 @@
-/* ---- 9.21.1 Replay: dependencies that the source says -------------------- */
+/* ---- 10.21.1 Replay: dependencies that the source says ------------------- */
 
 typedef struct ts__named_dep { // of correlations of one file
     uint64_t from, to;
@@ -86,7 +86,7 @@ static bool ts__loader_wants(const ts__loader *l, uint64_t correlation)
                    sizeof correlation, ts__dep_compare_number);
 }
 
-/* ---- 9.21 Replay: host calls --------------------------------------------- */
+/* ---- 10.21 Replay: host calls -------------------------------------------- */
 
 static bool ts__text_has(ts_text text, const char *part)
 {

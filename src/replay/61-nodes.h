@@ -1,4 +1,4 @@
-/* ---- 9.22 Replay: lanes and nodes ---------------------------------------- */
+/* ---- 10.22 Replay: lanes and nodes --------------------------------------- */
 
 // The lane of a track of the file being loaded; TS_NODE_NONE without memory.
 static uint32_t ts__loader_lane(ts__loader *l, uint32_t track)

@@ -1,4 +1,4 @@
-/* ---- 9.22.1 Replay: who meets whom --------------------------------------- */
+/* ---- 10.22.1 Replay: who meets whom -------------------------------------- */
 
 /*
     Collectives and point-to-point pairs, over all files and devices. A rank

@@ -1,4 +1,4 @@
-/* ---- 9.22.2 Replay: full launch queues ----------------------------------- */
+/* ---- 10.22.2 Replay: full launch queues ---------------------------------- */
 
 /*
     A stream holds a limited number of launches that have not begun. Launch k

@@ -1,4 +1,4 @@
-/* ---- 9.22.2 Replay: loading it all --------------------------------------- */
+/* ---- 10.22.2 Replay: loading it all -------------------------------------- */
 
 static void ts__loader_close(ts__loader *l)
 {

@@ -1,4 +1,4 @@
-/* ---- 9.23.1 Replay: collectives and point-to-point ----------------------- */
+/* ---- 10.23.1 Replay: collectives and point-to-point ---------------------- */
 
 // The members of every meeting, in total order.
 static bool ts__meetings_list(ts_replay *r)
@@ -106,7 +106,7 @@ static inline const ts__meeting *ts__replay_meeting(const ts_replay *r,
     return (const ts__meeting *)r->meetings.data + met[low].meeting;
 }
 
-/* ---- 9.23.4 Replay: what the source says ---- */
+/* ---- 10.23.4 Replay: what the source says --- */
 
 typedef struct ts__numbered { // a node by the number that stands for it
     uint64_t number;

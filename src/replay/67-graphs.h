@@ -1,4 +1,4 @@
-/* ---- 9.23.2 Replay: launches of graphs ----------------------------------- */
+/* ---- 10.23.2 Replay: launches of graphs ---------------------------------- */
 
 /*
     Operations that share a call are the nodes of one graph launch. Streams

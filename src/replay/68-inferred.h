@@ -1,4 +1,4 @@
-/* ---- 9.23.3 Replay: what times alone tell -------------------------------- */
+/* ---- 10.23.3 Replay: what times alone tell ------------------------------- */
 
 /*
     Edges that no record says, flagged TS_EDGE_INFERRED, and only where what

@@ -1,4 +1,4 @@
-/* ---- 9.23.4 Replay: threads that work in turns --------------------------- */
+/* ---- 10.23.4 Replay: threads that work in turns -------------------------- */
 
 /*
     A thread that hands its work to another and waits for it, as a training

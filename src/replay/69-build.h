@@ -22,7 +22,7 @@ static bool ts__edges_pack(const ts_allocator *a, const ts__rvec *list,
     return true;
 }
 
-/* ---- 9.24 Replay: circles of the record ---------------------------------- */
+/* ---- 10.24 Replay: circles of the record --------------------------------- */
 
 /*
     Clocks of host and device disagree, numbers are used twice, events are
@@ -215,7 +215,7 @@ static ts_result ts__replay_build(ts_replay *r)
     return result;
 }
 
-/* ---- 9.25 Replay: selection ---------------------------------------------- */
+/* ---- 10.25 Replay: selection --------------------------------------------- */
 
 static bool ts__list_has(const uint32_t *list, const uint32_t *files,
                          size_t count, uint32_t file, uint32_t track)
@@ -434,7 +434,7 @@ static bool ts__replay_select(ts_replay *r, const ts_replay_desc *desc)
     return r->deps != TS_DEPS_NONE || ts__replay_prune_joins(r);
 }
 
-/* ---- 9.25.1 Replay: what a node waited for ------------------------------- */
+/* ---- 10.25.1 Replay: what a node waited for ------------------------------ */
 
 // The node from which each edge comes.
 static inline bool ts__replay_sources(const ts_replay *r, ts__rvec *sources)

@@ -1,4 +1,4 @@
-/* ---- 9.26 Replay: the plan ----------------------------------------------- */
+/* ---- 10.26 Replay: the plan ---------------------------------------------- */
 
 static void ts__plan_edges(ts_replay *r)
 {
@@ -204,7 +204,7 @@ TS_API void ts_replay_close(ts_replay *replay)
     a.resize(a.user, replay, sizeof *replay, 0);
 }
 
-/* ---- 9.27 Replay: the run ------------------------------------------------ */
+/* ---- 10.27 Replay: the run ----------------------------------------------- */
 
 /*
     Without limits on resources, when a node starts depends on its edges alone
@@ -417,7 +417,7 @@ static void ts__circle_turn(ts__rvec *circle)
     }
 }
 
-/* ---- 9.28 Replay: figures of the run ------------------------------------- */
+/* ---- 10.28 Replay: figures of the run ------------------------------------ */
 
 static int64_t ts__model_extra(const ts_replay *r, uint32_t op);
 
@@ -790,7 +790,7 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
     return ts__rrun_exact(replay, durations_ns) ? TS_OK : TS_ERR_MEMORY;
 }
 
-/* ---- 9.29 Replay: looking at it ------------------------------------------ */
+/* ---- 10.29 Replay: looking at it ----------------------------------------- */
 
 TS_API const char *ts_edge_name(uint32_t kind)
 {

@@ -1,4 +1,4 @@
-/* ---- 9.30 Replay: classes of delays -------------------------------------- */
+/* ---- 10.30 Replay: classes of delays ------------------------------------- */
 
 // Fewer samples than this say nothing about a class of their own.
 #define TS__CLASS_SAMPLES 8
@@ -184,7 +184,7 @@ static uint32_t ts__class_find(ts_replay *r, ts__model *m,
     return index;
 }
 
-/* ---- 9.31 Replay: calibration -------------------------------------------- */
+/* ---- 10.31 Replay: calibration ------------------------------------------- */
 
 typedef struct ts__calibration {
     ts_replay *replay;

@@ -1,4 +1,4 @@
-/* ---- 9.32 Replay: changes ------------------------------------------------ */
+/* ---- 10.32 Replay: changes ----------------------------------------------- */
 
 enum {
     TS__ALTER_REMOVED = 1,  // takes no time, what leads to it no delay

@@ -1,4 +1,4 @@
-/* ---- 9.33 Replay: limits on resources ------------------------------------ */
+/* ---- 10.33 Replay: limits on resources ----------------------------------- */
 
 /*
     Copy engines and, if wanted, multiprocessors. A node that needs one waits

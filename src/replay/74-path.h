@@ -1,4 +1,4 @@
-/* ---- 9.34 Replay: critical path and steps -------------------------------- */
+/* ---- 10.34 Replay: critical path and steps ------------------------------- */
 
 typedef struct ts__bound { // what held a node
     int64_t at;
@@ -444,7 +444,7 @@ TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
     return TS_OK;
 }
 
-/* ---- 9.35 Replay: the run of a model ------------------------------------- */
+/* ---- 10.35 Replay: the run of a model ------------------------------------ */
 
 static void ts__model_forget(ts_replay *r)
 {

@@ -1,4 +1,4 @@
-/* ---- 9.50 Timeline: what is held ----------------------------------------- */
+/* ---- 10.50 Timeline: what is held ---------------------------------------- */
 
 typedef struct ts__tl_device {
     ts_timeline_figures figures;
@@ -189,7 +189,7 @@ static bool ts__tl_order(ts_timeline *t)
     return !t->replayed || ts__tl_reorder(t);
 }
 
-/* ---- 9.51 Timeline: what each node waited for ---------------------------- */
+/* ---- 10.51 Timeline: what each node waited for --------------------------- */
 
 // The place of a node among all but the calls, which wait for nothing here.
 static uint32_t ts__tl_place(const ts_replay *r, uint32_t node)
@@ -394,7 +394,7 @@ static bool ts__tl_follow(ts_timeline *t)
     return ok;
 }
 
-/* ---- 9.52 Timeline: when a thread was held up ---------------------------- */
+/* ---- 10.52 Timeline: when a thread was held up --------------------------- */
 
 static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
                              uint32_t lane, bool inferred)
@@ -534,7 +534,7 @@ static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
            list[first].before_ns;
 }
 
-/* ---- 9.53 Timeline: lists by device and stream --------------------------- */
+/* ---- 10.53 Timeline: lists by device and stream -------------------------- */
 
 // Whether what a node is bound by is neither its call nor what came before it
 // on its stream.

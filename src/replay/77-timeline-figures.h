@@ -1,4 +1,4 @@
-/* ---- 9.54 Timeline: busy, idle, concurrency ------------------------------ */
+/* ---- 10.54 Timeline: busy, idle, concurrency ----------------------------- */
 
 static ts_work ts__tl_work(uint8_t kind)
 {
@@ -142,7 +142,7 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
     return ok;
 }
 
-/* ---- 9.55 Timeline: queues and launches ---------------------------------- */
+/* ---- 10.55 Timeline: queues and launches --------------------------------- */
 
 // The value at a place of the sorted values, without sorting them: by digits
 // of 11 bits, from the highest down.
@@ -308,7 +308,7 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
     return true;
 }
 
-/* ---- 9.56 Timeline: the cause of a gap ----------------------------------- */
+/* ---- 10.56 Timeline: the cause of a gap ---------------------------------- */
 
 // Whether work that was free to begin at `ready` took so long that something
 // else must have held it up.
@@ -410,7 +410,7 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
         f->explicit_ns += part;
 }
 
-/* ---- 9.57 Timeline: all of it -------------------------------------------- */
+/* ---- 10.57 Timeline: all of it ------------------------------------------- */
 
 // Whether the parts of a device's time add up.
 static bool ts__tl_adds_up(const ts_timeline_figures *f)
@@ -541,7 +541,7 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     a.resize(a.user, timeline, sizeof *timeline, 0);
 }
 
-/* ---- 9.58 Timeline: looking at it ---------------------------------------- */
+/* ---- 10.58 Timeline: looking at it --------------------------------------- */
 
 TS_API const char *ts_state_name(uint32_t state)
 {
@@ -666,7 +666,7 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
     return root->culprit;
 }
 
-/* ---- 9.59 Timeline: states of a stream ----------------------------------- */
+/* ---- 10.59 Timeline: states of a stream ---------------------------------- */
 
 // The operations of a stream lie anywhere: those to come are fetched ahead.
 static void ts__stays_load(ts_stays *s)

@@ -1,4 +1,4 @@
-/* ---- 9.60 Timeline: surveys ---------------------------------------------- */
+/* ---- 10.60 Timeline: surveys --------------------------------------------- */
 
 // Of one window and device.
 typedef struct ts__survey_part {

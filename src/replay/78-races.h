@@ -1,4 +1,4 @@
-/* ---- 9.60 Races: what touches memory ------------------------------------- */
+/* ---- 10.60 Races: what touches memory ------------------------------------ */
 
 // Who touches memory at one point of the order: an operation, the call that
 // makes one, or the host.
@@ -260,7 +260,7 @@ static ts__actor ts__gather_operation(const ts__gather *g, uint32_t op)
     return actor;
 }
 
-/* ---- 9.61 Races: reading the rows ---------------------------------------- */
+/* ---- 10.61 Races: reading the rows --------------------------------------- */
 
 // Calls `take` for every chunk of some kinds, in the order of the files.
 static ts_result ts__gather_scan(ts__gather *g, uint64_t kinds,
@@ -515,7 +515,7 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
     }
 }
 
-/* ---- 9.62 Races: the host ------------------------------------------------ */
+/* ---- 10.62 Races: the host ----------------------------------------------- */
 
 // Memory that GPU work touches, as ranges that lie apart, ascending.
 typedef struct ts__reached {

@@ -1,4 +1,4 @@
-/* ---- 9.63 Races: vector clocks ------------------------------------------- */
+/* ---- 10.63 Races: vector clocks ------------------------------------------ */
 
 /*
     A clock tells how far each chain has got in what happened before: its
@@ -174,7 +174,7 @@ static ts__vclock *ts__vclock_join(ts__vclocks *c, ts__vclock *a, ts__vclock *b)
     return a;
 }
 
-/* ---- 9.64 Races: the host's place in the order --------------------------- */
+/* ---- 10.64 Races: the host's place in the order -------------------------- */
 
 // Something that a thread does: a node of the graph, or one beyond it.
 typedef struct ts__host_step {
@@ -347,7 +347,7 @@ static bool ts__races_place_hosts(ts_races *x)
     return ok;
 }
 
-/* ---- 9.65 Races: what happens before what -------------------------------- */
+/* ---- 10.65 Races: what happens before what ------------------------------- */
 
 typedef struct ts__precede_item {
     int64_t time;

@@ -1,4 +1,4 @@
-/* ---- 9.66 Races: the shadow of memory ------------------------------------ */
+/* ---- 10.66 Races: the shadow of memory ----------------------------------- */
 
 /*
     All first and last addresses cut memory into cells; a tree over the cells
@@ -213,7 +213,7 @@ static bool ts__marks_put(ts__shadow *s, ts__marks *m, const ts__mark *mark)
     return true;
 }
 
-/* ---- 9.67 Races: rows ---------------------------------------------------- */
+/* ---- 10.67 Races: rows --------------------------------------------------- */
 
 enum { TS__RACES_KEPT = 100000, TS__RACES_OF_LIST = 64 };
 
@@ -327,7 +327,7 @@ static void ts__race_found(ts__shadow *s, const ts__strip *first,
     pair->free = kind != TS_RACE_USE_AFTER_FREE && kind != TS_RACE_DOUBLE_FREE;
 }
 
-/* ---- 9.68 Races: lives of allocations ------------------------------------ */
+/* ---- 10.68 Races: lives of allocations ----------------------------------- */
 
 static void ts__life_set(ts__shadow *s, uint32_t node, uint32_t span,
                          bool freed)
@@ -420,7 +420,7 @@ static bool ts__shadow_release(ts__shadow *s, uint32_t index)
     return false;
 }
 
-/* ---- 9.69 Races: looking ------------------------------------------------- */
+/* ---- 10.69 Races: looking ------------------------------------------------ */
 
 typedef struct ts__look { // what touches memory now
     ts__shadow *shadow;
@@ -583,7 +583,7 @@ static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
     return !s->failed;
 }
 
-/* ---- 9.70 Races: open and close ------------------------------------------ */
+/* ---- 10.70 Races: open and close ----------------------------------------- */
 
 // Actors by their nodes; those without one, or without memory, are left out.
 static bool ts__races_link(ts_races *x)

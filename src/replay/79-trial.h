@@ -1,4 +1,4 @@
-/* ---- 9.71 Races: events and what comes right before them ----------------- */
+/* ---- 10.71 Races: events and what comes right before them ---------------- */
 
 // All that one node of the order does to memory.
 typedef struct ts__race_event {
@@ -140,7 +140,7 @@ static ts_result ts__races_trace(ts_races *x)
     return result;
 }
 
-/* ---- 9.72 Races: symbolic memory ----------------------------------------- */
+/* ---- 10.72 Races: symbolic memory ---------------------------------------- */
 
 // What a cell holds: the bytes of `id` from `offset` on.
 typedef struct ts__content {
@@ -353,7 +353,7 @@ static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
     return digest;
 }
 
-/* ---- 9.73 Races: orders -------------------------------------------------- */
+/* ---- 10.73 Races: orders ------------------------------------------------- */
 
 static uint64_t ts__trial_dice(ts__trial *t, uint64_t sides)
 {
@@ -513,7 +513,7 @@ static bool ts__trial_pairs(ts__trial *t)
     return ok;
 }
 
-/* ---- 9.74 Races: the two that matter ------------------------------------- */
+/* ---- 10.74 Races: the two that matter ------------------------------------ */
 
 // The first k steps of the order found, then all others as recorded.
 static void ts__trial_prefix(ts__trial *t, size_t k)
@@ -641,7 +641,7 @@ static void ts__trial_reduce(ts__trial *t, uint64_t recorded,
     ts__trial_sides(t->races, tried[at + 1], tried[at], result);
 }
 
-/* ---- 9.75 Races: exploring ----------------------------------------------- */
+/* ---- 10.75 Races: exploring ---------------------------------------------- */
 
 // Cells of the widest strip: what a copy may move at once.
 static size_t ts__trial_widest(const ts_races *x)

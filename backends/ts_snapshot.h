@@ -1,0 +1,908 @@
+/*
+    ts_snapshot.h - keeps what operations need to be run again
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+    Vendor library: none; backends bring one.
+    Checked with:   ts_vdev.h; Debian 12, x86-64, gcc 12 and clang 14,
+                    November 2026.
+
+    WHAT IT DOES
+        Knows the live allocations of a device library, finds those that an
+        operation can reach, and puts their contents into the trace before and
+        after it: in chunks that are stored once, so that only what changed
+        costs space. Bounded in bytes; beyond the bound hashes alone are kept,
+        and the trace says so. docs/execution.md tells what becomes of it.
+
+    WHAT IT DOES NOT DO
+        It calls no device: a backend hands it operations, and a function
+        that shows it memory. It waits for nothing: the backend sees to it
+        that nothing runs while memory is looked at.
+
+    USE
+        const ts_session_desc session = { .path = "app.sbt" };
+        const ts_snapshot_desc what = { .kernels = "gemm*", .frames = 3 };
+        ts_session_start(&session);
+        ts_snapshot_start(&what); // what backends are asked for, from now on
+        // ... the program
+        ts_snapshot_stop();
+        ts_session_stop();
+
+    CONTENTS                            search for "==== 2." to jump
+        1. What to keep
+        2. For backends
+        3. Implementation               private
+*/
+#ifndef TS_SNAPSHOT_H
+#define TS_SNAPSHOT_H
+
+#include "ts_capture.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ==== 1. What to keep ==================================================== */
+
+// All zeros keeps everything up to 1 GiB.
+typedef struct ts_snapshot_desc {
+    const char *kernels;   // only kernels of these names, as ts_capture_desc
+                           // has them (all, and copies and sets)
+    const char *zone;      // only what is launched inside a zone of this name
+    uint64_t first, count; // of each kernel name only the launches number
+                           // `first` (0) and so on, `count` of them (0: all)
+    uint32_t frames;       // ends with so many ts_snapshot_frame (0: never)
+    bool hashes_only;      // keep no contents (false)
+    uint64_t budget_bytes; // of contents; beyond it hashes alone (1 GiB)
+    uint32_t drain_ms;     // wait so long for a device to get idle (10,000);
+                           // an operation before which it does not is declined
+    uint32_t scan_depth;   // pointers in memory are followed so often (4) ...
+    uint64_t scan_bytes;   // ... in allocations up to this size (1 MiB)
+} ts_snapshot_desc;
+
+typedef struct ts_snapshot_figures {
+    uint64_t whole, hashes, declined; // operations
+    uint64_t kept_bytes;              // contents that the trace got
+    uint64_t looked_bytes;            // contents that were hashed
+    uint64_t reasons[TS_REASON_LIMIT];
+    bool over_budget;
+} ts_snapshot_figures;
+
+/*
+    Begins to keep operations; NULL is all defaults. Strings are copied. One
+    that is under way is replaced. Needs a session: without one nothing is
+    kept. Memory of a device that the host itself writes must not be in use.
+
+    Threads: any. Errors: TS_ERR_USAGE (a text too long).
+*/
+TS__CAPTURE ts_result ts_snapshot_start(const ts_snapshot_desc *desc);
+// Ends it, and says in the trace's metadata what was kept.
+TS__CAPTURE void ts_snapshot_stop(void);
+// A frame ends: see ts_snapshot_desc.frames.
+TS__CAPTURE void ts_snapshot_frame(void);
+// Of the present or last one.
+TS__CAPTURE ts_snapshot_figures ts_snapshot_result(void);
+
+/*
+    Reads what ts-record has in --capture: "kernel:gemm*,-gemm_tn", "zone:step",
+    "budget:2G", "frames:3", "first:10", "count:2", "hashes"; several with
+    blanks between. Strings in *desc point into `room`, of `size` bytes.
+
+    Errors: TS_ERR_USAGE.
+*/
+TS__CAPTURE ts_result ts_snapshot_parse(ts_snapshot_desc *desc, char *room,
+                                        size_t size, const char *text);
+
+/* ==== 2. For backends ==================================================== */
+
+// A device library, or one instance of it.
+typedef struct ts_snapshot_vendor {
+    const char *name; // as in the trace: "vdev"
+    // Shows memory of a device: size is at most TS_CAPTURE_CHUNK + 8. Either
+    // where it is or in `scratch`; NULL: it cannot.
+    const void *(*view)(void *user, uint64_t address, uint64_t size,
+                        void *scratch);
+    bool host_visible; // the host may write it unseen: look at all of it
+                       // every time, whatever wrote there
+} ts_snapshot_vendor;
+
+typedef struct ts__sn_range { // an allocation
+    uint64_t address, size, version;
+    uint32_t device, image;
+    uint64_t offset;   // of a global in its image
+    uint64_t *hashes;  // 2 of each chunk, NULL: never looked at
+    uint8_t *state;    // of each chunk: TS__SN_...
+    uint64_t list[2];  // blob of the hashes, as far as `listed`
+    bool listed, dead; // dead: freed
+} ts__sn_range;
+
+typedef struct ts_snapshot_memory {
+    const ts_snapshot_vendor *vendor;
+    void *user;
+    // Private.
+    ts__sn_range *ranges; // in order of address
+    size_t count, capacity;
+    uint64_t low, high; // nothing lies outside
+    uint32_t capture;   // the one that the ranges are of
+    uint32_t session;
+    uint64_t freed[64][2]; // the last ones: address, size
+    uint32_t freed_at;
+    uint8_t *scratch;
+} ts_snapshot_memory;
+
+// An operation. The backend fills in `head` (all but counts and order), the
+// arguments and what it knows of their layout.
+typedef struct ts_snapshot_op {
+    ts_capture_operation head;
+    const char *name; // of a kernel
+    const void *args;
+    ts_capture_param params[32];
+    // Private.
+    ts_capture_region *regions;
+    size_t capacity;
+    uint8_t *copy; // of the arguments
+    bool all_kept, failed;
+} ts_snapshot_op;
+
+typedef struct ts__snapshot_state {
+    uint32_t on; // number of the capture, 0: none
+    uint32_t captures, frames_left, images;
+    pthread_mutex_t lock;
+    ts_snapshot_desc desc;
+    char kernels[TS_CAPTURE_FILTER_MAX], zone[256];
+    ts_snapshot_figures figures;
+    uint64_t order;
+    uint32_t *launches; // by name: how often
+    size_t launch_room;
+} ts__snapshot_state;
+#ifdef __cplusplus
+extern "C" ts__snapshot_state ts__sn_now;
+#elif defined(TS__STATIC)
+static ts__snapshot_state ts__sn_now = { .lock = PTHREAD_MUTEX_INITIALIZER };
+#else
+extern ts__snapshot_state ts__sn_now;
+#endif
+
+// Whether operations are kept: one load.
+static inline bool ts_snapshot_on(void)
+{
+    return TS__CAPTURED(TS__LOAD(&ts__sn_now.on) != 0);
+}
+
+/*
+    A backend calls these with its own lock held, so that nothing of one
+    memory happens at once. `fresh` says that this memory does not know what is
+    allocated: it wants ts_snapshot_alloc for everything that there is.
+*/
+TS__CAPTURE bool ts_snapshot_fresh(ts_snapshot_memory *memory);
+TS__CAPTURE void ts_snapshot_alloc(ts_snapshot_memory *memory, uint64_t address,
+                                   uint64_t size, uint32_t device);
+// The same of a variable of an image (ts_snapshot_image).
+TS__CAPTURE void ts_snapshot_global(ts_snapshot_memory *memory,
+                                    uint64_t address, uint64_t size,
+                                    uint32_t device, uint32_t image,
+                                    uint64_t offset);
+TS__CAPTURE void ts_snapshot_free(ts_snapshot_memory *memory, uint64_t address);
+TS__CAPTURE void ts_snapshot_close(ts_snapshot_memory *memory);
+
+// Whether this operation is to be kept. Of others the backend says what they
+// may write: ts_snapshot_touch, size 0 for all of an allocation.
+TS__CAPTURE bool ts_snapshot_wanted(ts_snapshot_op *op);
+TS__CAPTURE void ts_snapshot_touch(ts_snapshot_memory *memory, uint64_t address,
+                                   uint64_t size);
+
+// Before and after an operation that is kept, with the device idle. Between
+// them `decline` may say why it cannot be run again after all.
+TS__CAPTURE void ts_snapshot_begin(ts_snapshot_memory *memory,
+                                   ts_snapshot_op *op);
+TS__CAPTURE void ts_snapshot_decline(ts_snapshot_op *op, ts_reason reason);
+TS__CAPTURE void ts_snapshot_end(ts_snapshot_memory *memory,
+                                 ts_snapshot_op *op);
+
+// Keeps code. path, build_id: for people; address: where it is loaded.
+// Returns its number, 0: it cannot be kept.
+typedef struct ts_snapshot_code {
+    const char *vendor, *path;
+    const void *bytes, *build_id;
+    uint64_t size, build_id_size, address;
+} ts_snapshot_code;
+TS__CAPTURE uint32_t ts_snapshot_image(const ts_snapshot_code *code);
+
+/* ==== 3. Implementation ================================================== */
+
+#ifndef __cplusplus // a file of C of the program or library has it
+#ifdef TRACESMITH_DISABLE
+#define TS__SN_SESSION() 0
+#else
+#define TS__SN_SESSION() TS__LOAD(&ts__gate)
+#endif
+
+#ifndef TS__STATIC
+__attribute__((weak))
+ts__snapshot_state ts__sn_now = { .lock = PTHREAD_MUTEX_INITIALIZER };
+#endif
+
+/* ---- 3.1 Wishes --------------------------------------------------------- */
+
+static inline bool ts__sn_copy(char *to, size_t room, const char **text)
+{
+    const size_t size = *text ? strlen(*text) : 0;
+    if (size >= room) return false;
+    if (size) memcpy(to, *text, size);
+    to[size] = 0;
+    *text = size ? to : NULL;
+    return true;
+}
+
+TS__CAPTURE ts_result ts_snapshot_start(const ts_snapshot_desc *desc)
+{
+    ts__snapshot_state *const s = &ts__sn_now;
+    ts_snapshot_desc d;
+    memset(&d, 0, sizeof d);
+    if (desc) d = *desc;
+    pthread_mutex_lock(&s->lock);
+    const bool ok = ts__sn_copy(s->kernels, sizeof s->kernels, &d.kernels) &&
+                    ts__sn_copy(s->zone, sizeof s->zone, &d.zone);
+    if (ok) {
+        if (!d.budget_bytes) d.budget_bytes = 1u << 30;
+        if (!d.drain_ms) d.drain_ms = 10000;
+        if (!d.scan_depth) d.scan_depth = 4;
+        if (!d.scan_bytes) d.scan_bytes = 1u << 20;
+        s->desc = d;
+        s->frames_left = d.frames;
+        memset(&s->figures, 0, sizeof s->figures);
+        if (s->launches)
+            memset(s->launches, 0, s->launch_room * sizeof *s->launches);
+        // release: whoever sees it on sees the wishes
+        __atomic_store_n(&s->on, ++s->captures, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return ok ? TS_OK : TS_ERR_USAGE;
+}
+
+static inline void ts__sn_say(const ts__snapshot_state *s)
+{
+    const ts_snapshot_figures *const f = &s->figures;
+    ts_metadata_int(0, "capture.whole", (int64_t)f->whole);
+    ts_metadata_int(0, "capture.hashes_only", (int64_t)f->hashes);
+    ts_metadata_int(0, "capture.declined", (int64_t)f->declined);
+    ts_metadata_int(0, "capture.kept_bytes", (int64_t)f->kept_bytes);
+    if (f->over_budget)
+        ts_metadata_int(0, "capture.budget_reached_bytes",
+                        (int64_t)s->desc.budget_bytes);
+}
+
+static inline void ts__sn_stop(ts__snapshot_state *s)
+{
+    if (!s->on) return;
+    ts__sn_say(s);
+    TS__STORE(&s->on, 0);
+}
+
+TS__CAPTURE void ts_snapshot_stop(void)
+{
+    pthread_mutex_lock(&ts__sn_now.lock);
+    ts__sn_stop(&ts__sn_now);
+    pthread_mutex_unlock(&ts__sn_now.lock);
+}
+
+TS__CAPTURE void ts_snapshot_frame(void)
+{
+    ts__snapshot_state *const s = &ts__sn_now;
+    if (!ts_snapshot_on()) return;
+    pthread_mutex_lock(&s->lock);
+    if (s->frames_left && !--s->frames_left) ts__sn_stop(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+TS__CAPTURE ts_snapshot_figures ts_snapshot_result(void)
+{
+    pthread_mutex_lock(&ts__sn_now.lock);
+    const ts_snapshot_figures figures = ts__sn_now.figures;
+    pthread_mutex_unlock(&ts__sn_now.lock);
+    return figures;
+}
+
+static inline bool ts__sn_number(const char *text, uint64_t *number)
+{
+    char *end;
+    if (*text < '0' || *text > '9') return false;
+    const unsigned long long value = strtoull(text, &end, 10);
+    const int shift = *end == 'K'   ? 10
+                      : *end == 'M' ? 20
+                      : *end == 'G' ? 30
+                                    : 0;
+    if (shift) end++;
+    if (*end || value > UINT64_MAX >> shift) return false;
+    *number = (uint64_t)value << shift;
+    return true;
+}
+
+static inline bool ts__sn_word(ts_snapshot_desc *d, const char *word)
+{
+    const char *const colon = strchr(word, ':');
+    const char *const value = colon ? colon + 1 : "";
+    const size_t size = colon ? (size_t)(colon - word) : strlen(word);
+    uint64_t number = 0;
+    const bool is_number = ts__sn_number(value, &number);
+#define TS__SN_IS(text) (size == strlen(text) && !memcmp(word, text, size))
+    if (TS__SN_IS("kernel") && *value)
+        d->kernels = value;
+    else if (TS__SN_IS("zone") && *value)
+        d->zone = value;
+    else if (TS__SN_IS("budget") && is_number && number)
+        d->budget_bytes = number;
+    else if (TS__SN_IS("frames") && is_number && number <= UINT32_MAX)
+        d->frames = (uint32_t)number;
+    else if (TS__SN_IS("first") && is_number)
+        d->first = number;
+    else if (TS__SN_IS("count") && is_number)
+        d->count = number;
+    else if (TS__SN_IS("hashes") && !colon)
+        d->hashes_only = true;
+    else if (!TS__SN_IS("all") || colon)
+        return false;
+#undef TS__SN_IS
+    return true;
+}
+
+TS__CAPTURE ts_result ts_snapshot_parse(ts_snapshot_desc *desc, char *room,
+                                        size_t size, const char *text)
+{
+    memset(desc, 0, sizeof *desc);
+    if (strlen(text) >= size) return TS_ERR_USAGE;
+    memcpy(room, text, strlen(text) + 1);
+    for (char *at = room; *at;) {
+        char *const end = at + strcspn(at, " ");
+        const bool last = !*end;
+        *end = 0;
+        if (*at && !ts__sn_word(desc, at)) return TS_ERR_USAGE;
+        at = last ? end : end + 1;
+    }
+    return TS_OK;
+}
+
+// Counts the launches of a name; false without memory.
+static inline bool ts__sn_launch(ts__snapshot_state *s, uint32_t name,
+                                 uint64_t *number)
+{
+    if (name >= s->launch_room) {
+        const size_t room = (size_t)name * 2 + 64;
+        uint32_t *const more = realloc(s->launches, room * sizeof *more);
+        if (!more) return false;
+        memset(more + s->launch_room, 0,
+               (room - s->launch_room) * sizeof *more);
+        s->launches = more;
+        s->launch_room = room;
+    }
+    *number = s->launches[name]++;
+    return true;
+}
+
+#ifdef TRACESMITH_DISABLE
+#define ts__sn_listed(list, name) false
+#else
+static inline bool ts__sn_listed(const char *list, const char *name)
+{
+    bool asked = false, wanted = false;
+    while (*list) {
+        size_t size = 0;
+        const char *const item = ts__capture_item(&list, &size);
+        const bool out = size && *item == '-';
+        asked = asked || !out;
+        if (!ts__capture_match(item + out, item + size, name, strlen(name)))
+            continue;
+        if (out) return false;
+        wanted = true;
+    }
+    return wanted || !asked;
+}
+#endif
+
+TS__CAPTURE bool ts_snapshot_wanted(ts_snapshot_op *op)
+{
+    ts__snapshot_state *const s = &ts__sn_now;
+    const bool kernel = op->head.kind == TS_EVENT_KERNEL;
+    uint64_t number = 0;
+    pthread_mutex_lock(&s->lock);
+    const ts_snapshot_desc d = s->desc;
+    const bool few = d.kernels || d.first || d.count;
+    bool wanted = s->on && (kernel || !few);
+    if (wanted && kernel && d.kernels)
+        wanted = ts__sn_listed(s->kernels, op->name);
+    if (wanted && kernel && (d.first || d.count)) {
+        wanted = ts__sn_launch(s, op->head.name, &number) &&
+                 number >= d.first && (!d.count || number - d.first < d.count);
+    }
+    if (wanted) op->head.order = ++s->order;
+    pthread_mutex_unlock(&s->lock);
+    return wanted && (!d.zone || ts_zone_inside(s->zone));
+}
+
+/* ---- 3.2 Live memory ---------------------------------------------------- */
+
+enum { TS__SN_HASHED = 1, TS__SN_KEPT = 2 }; // KEPT: the trace has the bytes
+
+static inline uint64_t ts__sn_chunks(uint64_t size)
+{
+    return size / TS_CAPTURE_CHUNK + (size % TS_CAPTURE_CHUNK != 0);
+}
+
+static inline void ts__sn_forget(ts__sn_range *range)
+{
+    free(range->hashes);
+    free(range->state);
+}
+
+TS__CAPTURE void ts_snapshot_close(ts_snapshot_memory *memory)
+{
+    for (size_t i = 0; i < memory->count; i++)
+        ts__sn_forget(&memory->ranges[i]);
+    free(memory->ranges);
+    free(memory->scratch);
+    memory->ranges = NULL;
+    memory->scratch = NULL;
+    memory->count = memory->capacity = 0;
+    memory->low = memory->high = 0;
+    memory->capture = 0;
+}
+
+TS__CAPTURE bool ts_snapshot_fresh(ts_snapshot_memory *memory)
+{
+    const uint32_t on = TS__LOAD(&ts__sn_now.on);
+    const uint32_t session = TS__SN_SESSION();
+    if (!on || (memory->capture == on && memory->session == session))
+        return false;
+    ts_snapshot_close(memory);
+    memory->scratch = malloc(TS_CAPTURE_CHUNK + 8);
+    memory->capture = on;
+    memory->session = session;
+    memory->freed_at = 0;
+    memset(memory->freed, 0, sizeof memory->freed);
+    return true;
+}
+
+// The position behind the last range that begins at or before an address.
+static inline size_t ts__sn_after(const ts_snapshot_memory *memory,
+                                  uint64_t address)
+{
+    size_t low = 0, high = memory->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (memory->ranges[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static inline ts__sn_range *ts__sn_find(const ts_snapshot_memory *memory,
+                                        uint64_t address)
+{
+    if (address - memory->low >= memory->high - memory->low) return NULL;
+    const size_t after = ts__sn_after(memory, address);
+    if (!after) return NULL;
+    ts__sn_range *const range = &memory->ranges[after - 1];
+    return address - range->address < range->size ? range : NULL;
+}
+
+TS__CAPTURE void ts_snapshot_global(ts_snapshot_memory *memory,
+                                    uint64_t address, uint64_t size,
+                                    uint32_t device, uint32_t image,
+                                    uint64_t offset)
+{
+    if (!memory->capture || !size) return;
+    if (memory->count == memory->capacity) {
+        const size_t capacity = memory->capacity ? memory->capacity * 2 : 64;
+        ts__sn_range *const more =
+            realloc(memory->ranges, capacity * sizeof *more);
+        if (!more) return; // it stays unknown: replays cannot reach it
+        memory->ranges = more;
+        memory->capacity = capacity;
+    }
+    const size_t at = ts__sn_after(memory, address);
+    memmove(&memory->ranges[at + 1], &memory->ranges[at],
+            (memory->count++ - at) * sizeof *memory->ranges);
+    ts__sn_range *const range = &memory->ranges[at];
+    memset(range, 0, sizeof *range);
+    range->address = address;
+    range->size = size;
+    range->device = device;
+    range->image = image;
+    range->offset = offset;
+    memory->low = memory->ranges[0].address;
+    const ts__sn_range *const last = &memory->ranges[memory->count - 1];
+    memory->high = last->address + last->size;
+}
+
+TS__CAPTURE void ts_snapshot_alloc(ts_snapshot_memory *memory, uint64_t address,
+                                   uint64_t size, uint32_t device)
+{
+    ts_snapshot_global(memory, address, size, device, 0, 0);
+}
+
+TS__CAPTURE void ts_snapshot_free(ts_snapshot_memory *memory, uint64_t address)
+{
+    const size_t after = ts__sn_after(memory, address);
+    if (!after || memory->ranges[after - 1].address != address) return;
+    ts__sn_range *const range = &memory->ranges[after - 1];
+    uint64_t *const freed = memory->freed[memory->freed_at++ % 64];
+    freed[0] = range->address;
+    freed[1] = range->size;
+    ts__sn_forget(range);
+    memmove(range, range + 1, (memory->count - after) * sizeof *range);
+    memory->count--;
+}
+
+static inline bool ts__sn_is_freed(const ts_snapshot_memory *memory,
+                                   uint64_t address)
+{
+    for (size_t i = 0; i < 64; i++)
+        if (address - memory->freed[i][0] < memory->freed[i][1]) return true;
+    return false;
+}
+
+TS__CAPTURE void ts_snapshot_touch(ts_snapshot_memory *memory, uint64_t address,
+                                   uint64_t size)
+{
+    ts__sn_range *const range = ts__sn_find(memory, address);
+    if (!range) return;
+    uint64_t from = address - range->address;
+    if (!size) from = 0;
+    if (!size || size > range->size - from) size = range->size - from;
+    range->version++;
+    range->listed = false;
+    if (!range->state || !size) return;
+    const uint64_t last = (from + size - 1) / TS_CAPTURE_CHUNK;
+    for (uint64_t i = from / TS_CAPTURE_CHUNK; i <= last; i++)
+        range->state[i] = 0;
+}
+
+/* ---- 3.3 Contents ------------------------------------------------------- */
+
+// Hashes bytes and keeps them, if that is wanted and there is room for it.
+// Returns TS__SN_...
+static inline uint8_t ts__sn_keep(const void *bytes, size_t size,
+                                  uint64_t hash[2])
+{
+    ts__snapshot_state *const s = &ts__sn_now;
+    bool keep = ts_blob_find(bytes, size, hash) != TS_OK;
+    pthread_mutex_lock(&s->lock);
+    s->figures.looked_bytes += size;
+    const bool known = !keep;
+    if (keep && s->desc.hashes_only) keep = false;
+    if (keep && size > s->desc.budget_bytes - s->figures.kept_bytes) {
+        s->figures.over_budget = true;
+        keep = false;
+    }
+    if (keep) s->figures.kept_bytes += size;
+    pthread_mutex_unlock(&s->lock);
+    const bool kept =
+        known || (keep && ts_blob_put(bytes, size, hash) == TS_OK);
+    return kept ? TS__SN_HASHED | TS__SN_KEPT : TS__SN_HASHED;
+}
+
+static inline bool ts__sn_tables(ts__sn_range *range)
+{
+    const uint64_t chunks = ts__sn_chunks(range->size);
+    if (range->hashes) return true;
+    if (chunks > SIZE_MAX / 16) return false;
+    range->hashes = calloc((size_t)chunks, 16);
+    range->state = calloc((size_t)chunks, 1);
+    if (range->hashes && range->state) return true;
+    ts__sn_forget(range);
+    range->hashes = NULL;
+    range->state = NULL;
+    return false;
+}
+
+// Looks at what may have changed. False: it cannot be seen. *kept: the trace
+// holds all of it.
+static inline bool ts__sn_look(ts_snapshot_memory *memory, ts__sn_range *range,
+                               bool *kept)
+{
+    const uint64_t chunks = ts__sn_chunks(range->size);
+    if (!memory->scratch || !ts__sn_tables(range)) return false;
+    for (uint64_t i = 0; i < chunks; i++) {
+        const uint64_t at = i * TS_CAPTURE_CHUNK, left = range->size - at;
+        const uint64_t size = left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK;
+        uint64_t hash[2];
+        if (range->state[i] && !memory->vendor->host_visible) {
+            if (range->state[i] & TS__SN_KEPT) continue;
+            if (ts__sn_now.desc.hashes_only) {
+                *kept = false;
+                continue;
+            }
+        }
+        const void *const bytes = memory->vendor->view(
+            memory->user, range->address + at, size, memory->scratch);
+        if (!bytes) return false;
+        const uint8_t state = ts__sn_keep(bytes, (size_t)size, hash);
+        if (!range->state[i] || memcmp(hash, &range->hashes[2 * i], 16))
+            range->listed = false;
+        memcpy(&range->hashes[2 * i], hash, 16);
+        range->state[i] = state;
+        *kept &= (state & TS__SN_KEPT) != 0;
+    }
+    return true;
+}
+
+// The list of a range as it is now, {0, 0} if it cannot be seen.
+static inline void ts__sn_list(ts_snapshot_memory *memory, ts__sn_range *range,
+                               uint64_t list[2], bool *kept)
+{
+    list[0] = list[1] = 0;
+    if (!ts__sn_look(memory, range, kept)) {
+        *kept = false;
+        return;
+    }
+    if (!range->listed)
+        range->listed =
+            ts_blob_put(range->hashes, (size_t)ts__sn_chunks(range->size) * 16,
+                        range->list) == TS_OK;
+    if (range->listed) memcpy(list, range->list, 16);
+    if (!range->listed) *kept = false;
+}
+
+/* ---- 3.4 Operations ----------------------------------------------------- */
+
+static inline ts_capture_region *ts__sn_region(ts_snapshot_op *op,
+                                               const ts__sn_range *range,
+                                               ts_capture_found found,
+                                               uint32_t from)
+{
+    for (uint32_t i = 0; i < op->head.region_count; i++) {
+        ts_capture_region *const known = &op->regions[i];
+        if (known->address == range->address && known->device == range->device)
+            return known;
+    }
+    if (op->head.region_count == op->capacity) {
+        const size_t capacity = op->capacity ? op->capacity * 2 : 8;
+        ts_capture_region *const more =
+            realloc(op->regions, capacity * sizeof *more);
+        op->failed |= !more;
+        if (!more) return NULL;
+        op->regions = more;
+        op->capacity = capacity;
+    }
+    ts_capture_region *const r = &op->regions[op->head.region_count++];
+    memset(r, 0, sizeof *r);
+    r->address = range->address;
+    r->size = range->size;
+    r->device = range->device;
+    r->image = range->image;
+    r->offset = range->offset;
+    r->version = range->version;
+    r->found = found;
+    r->from = from;
+    r->access = TS_ACCESS_READ | TS_ACCESS_WRITE | TS_ACCESS_COARSE;
+    return r;
+}
+
+// Every value that points into live memory, at whatever byte it begins: a
+// packed struct aligns nothing. What looks like a pointer but is none costs
+// space and nothing else.
+static inline void ts__sn_scan(const ts_snapshot_memory *memory,
+                               ts_snapshot_op *op, const uint8_t *bytes,
+                               size_t size, ts_capture_found found,
+                               uint32_t from)
+{
+    const uint64_t low = memory->low, span = memory->high - low;
+    for (size_t i = 0; i + 8 <= size; i++) {
+        uint64_t value;
+        memcpy(&value, bytes + i, sizeof value);
+        if (value - low >= span) continue;
+        const ts__sn_range *const range = ts__sn_find(memory, value);
+        if (range)
+            ts__sn_region(op, range, found,
+                          found == TS_CAPTURE_BY_ARGUMENT ? (uint32_t)i : from);
+    }
+}
+
+static inline void ts__sn_follow(ts_snapshot_memory *memory, ts_snapshot_op *op)
+{
+    const ts_snapshot_desc *const d = &ts__sn_now.desc;
+    uint32_t from = 0;
+    for (uint32_t depth = 0; depth < d->scan_depth; depth++) {
+        const uint32_t to = op->head.region_count;
+        for (; from < to; from++) {
+            const ts_capture_region r = op->regions[from];
+            if (r.size > d->scan_bytes || r.size < 8 || !memory->scratch)
+                continue;
+            for (uint64_t at = 0; at < r.size; at += TS_CAPTURE_CHUNK) {
+                // A pointer may begin in one chunk and end in the next.
+                const uint64_t left = r.size - at;
+                const uint64_t size =
+                    left < TS_CAPTURE_CHUNK + 7 ? left : TS_CAPTURE_CHUNK + 7;
+                const uint8_t *const bytes = memory->vendor->view(
+                    memory->user, r.address + at, size, memory->scratch);
+                if (bytes)
+                    ts__sn_scan(memory, op, bytes, (size_t)size,
+                                TS_CAPTURE_BY_MEMORY, from);
+            }
+        }
+    }
+}
+
+static inline void ts__sn_arguments(ts_snapshot_memory *memory,
+                                    ts_snapshot_op *op)
+{
+    ts__sn_scan(memory, op, op->copy, op->head.args_size,
+                TS_CAPTURE_BY_ARGUMENT, 0);
+    for (uint32_t i = 0; i < op->head.param_count; i++) {
+        uint64_t value;
+        if (!op->params[i].type) continue;
+        memcpy(&value, op->copy + op->params[i].offset, sizeof value);
+        if (!ts__sn_find(memory, value) && ts__sn_is_freed(memory, value))
+            ts_snapshot_decline(op, TS_REASON_POINTER_DEAD);
+    }
+    for (size_t i = 0; op->head.image && i < memory->count; i++)
+        if (memory->ranges[i].image == op->head.image)
+            ts__sn_region(op, &memory->ranges[i], TS_CAPTURE_BY_GLOBAL, 0);
+    ts__sn_follow(memory, op);
+}
+
+// One end of a copy or set: an allocation, or the host's own memory.
+static inline void ts__sn_end(ts_snapshot_memory *memory, ts_snapshot_op *op,
+                              uint64_t address, uint32_t access)
+{
+    const ts__sn_range *range = ts__sn_find(memory, address);
+    ts__sn_range host;
+    memset(&host, 0, sizeof host);
+    host.address = address;
+    host.size = op->head.size;
+    if (!range && !address) return;
+    ts_capture_region *const r =
+        ts__sn_region(op, range ? range : &host, TS_CAPTURE_BY_COPY, 0);
+    if (!r) return;
+    r->access = r->before[0] == 1 ? r->access | access : access;
+    r->before[0] = 1; // until the contents are looked at
+}
+
+// The host's memory has no versions: it is looked at every time.
+static inline void ts__sn_host(const ts_capture_region *r, uint64_t list[2],
+                               bool *kept)
+{
+    const uint64_t chunks = ts__sn_chunks(r->size);
+    uint64_t *const hashes = calloc((size_t)chunks + 1, 16);
+    list[0] = list[1] = 0;
+    for (uint64_t i = 0; hashes && i < chunks; i++) {
+        const uint64_t at = i * TS_CAPTURE_CHUNK, left = r->size - at;
+        const uint64_t size = left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK;
+        *kept &= (ts__sn_keep((const void *)(uintptr_t)(r->address + at),
+                              (size_t)size, &hashes[2 * i]) &
+                  TS__SN_KEPT) != 0;
+    }
+    if (!hashes || ts_blob_put(hashes, (size_t)chunks * 16, list) != TS_OK)
+        *kept = false;
+    free(hashes);
+}
+
+static inline void ts__sn_contents(ts_snapshot_memory *memory,
+                                   ts_snapshot_op *op, bool before)
+{
+    for (uint32_t i = 0; i < op->head.region_count; i++) {
+        ts_capture_region *const r = &op->regions[i];
+        uint64_t *const list = before ? r->before : r->after;
+        const bool copied = r->found == TS_CAPTURE_BY_COPY && !r->device;
+        bool kept = true;
+        list[0] = list[1] = 0;
+        // What a copy writes to the host, or reads from it, once is enough.
+        if (copied &&
+            !(r->access & (before ? TS_ACCESS_READ : TS_ACCESS_WRITE)))
+            continue;
+        ts__sn_range *const range = ts__sn_find(memory, r->address);
+        if (copied)
+            ts__sn_host(r, list, &kept);
+        else if (range && range->address == r->address &&
+                 range->size == r->size)
+            ts__sn_list(memory, range, list, &kept);
+        if (before) op->all_kept &= kept;
+    }
+}
+
+TS__CAPTURE void ts_snapshot_decline(ts_snapshot_op *op, ts_reason reason)
+{
+    op->head.state = TS_CAPTURE_DECLINED;
+    op->head.reason = reason;
+}
+
+TS__CAPTURE void ts_snapshot_begin(ts_snapshot_memory *memory,
+                                   ts_snapshot_op *op)
+{
+    ts_capture_operation *const h = &op->head;
+    h->type = TS_CAPTURE_OPERATION;
+    h->vendor = ts_name_define(memory->vendor->name);
+    op->all_kept = true;
+    op->copy = malloc((size_t)h->args_size + 8);
+    op->failed = !op->copy;
+    if (op->failed) return;
+    if (h->args_size) memcpy(op->copy, op->args, h->args_size);
+    if (h->state == TS_CAPTURE_DECLINED) return;
+    h->state = TS_CAPTURE_WHOLE;
+    if (h->kind == TS_EVENT_KERNEL) ts__sn_arguments(memory, op);
+    if (h->kind == TS_EVENT_MEMCPY)
+        ts__sn_end(memory, op, h->source, TS_ACCESS_READ);
+    if (h->kind == TS_EVENT_MEMCPY || h->kind == TS_EVENT_MEMSET)
+        ts__sn_end(memory, op, h->destination, TS_ACCESS_WRITE);
+    if (h->state == TS_CAPTURE_WHOLE) ts__sn_contents(memory, op, true);
+    if (h->state == TS_CAPTURE_WHOLE && !op->all_kept) {
+        h->state = TS_CAPTURE_HASHES;
+        h->reason = TS_REASON_SNAPSHOT_BUDGET;
+    }
+    if (op->failed) ts_snapshot_decline(op, TS_REASON_NO_MEMORY);
+}
+
+static inline void ts__sn_write(const ts_snapshot_op *op)
+{
+    const ts_capture_operation *const h = &op->head;
+    const size_t params = h->param_count * sizeof *op->params;
+    const size_t args = (h->args_size + 7u) & ~(size_t)7;
+    const size_t regions = h->region_count * sizeof *op->regions;
+    const size_t size = sizeof *h + params + args + regions;
+    uint8_t *const record = calloc(1, size);
+    if (!record) return;
+    uint8_t *p = record;
+    memcpy(p, h, sizeof *h);
+    p += sizeof *h;
+    if (params) memcpy(p, op->params, params);
+    p += params;
+    if (args) memcpy(p, op->copy, h->args_size);
+    p += args;
+    if (regions) memcpy(p, op->regions, regions);
+    ts_capture_put(record, size);
+    free(record);
+}
+
+static inline void ts__sn_count(const ts_capture_operation *h)
+{
+    pthread_mutex_lock(&ts__sn_now.lock);
+    ts_snapshot_figures *const f = &ts__sn_now.figures;
+    f->whole += h->state == TS_CAPTURE_WHOLE;
+    f->hashes += h->state == TS_CAPTURE_HASHES;
+    f->declined += h->state == TS_CAPTURE_DECLINED;
+    f->reasons[h->reason]++;
+    pthread_mutex_unlock(&ts__sn_now.lock);
+}
+
+TS__CAPTURE void ts_snapshot_end(ts_snapshot_memory *memory, ts_snapshot_op *op)
+{
+    const ts_capture_operation *const h = &op->head;
+    // Whatever becomes of the record: this is what the operation may write.
+    for (uint32_t i = 0; i < h->region_count; i++) {
+        const ts_capture_region *const r = &op->regions[i];
+        if (!(r->access & TS_ACCESS_WRITE)) continue;
+        const bool exact = r->found == TS_CAPTURE_BY_COPY;
+        ts_snapshot_touch(memory, exact ? h->destination : r->address,
+                          exact ? h->size : 0);
+    }
+    if (op->copy) {
+        if (h->state != TS_CAPTURE_DECLINED) ts__sn_contents(memory, op, false);
+        ts__sn_count(h);
+        ts__sn_write(op);
+    }
+    free(op->copy);
+    free(op->regions);
+    op->copy = NULL;
+    op->regions = NULL;
+}
+
+TS__CAPTURE uint32_t ts_snapshot_image(const ts_snapshot_code *code)
+{
+    ts_capture_image image;
+    memset(&image, 0, sizeof image);
+    image.type = TS_CAPTURE_IMAGE;
+    image.size = code->size;
+    image.vendor = ts_name_define(code->vendor);
+    image.module =
+        ts_module_define(code->path, code->address, code->size, code->build_id,
+                         (size_t)code->build_id_size);
+    ts__sn_keep(code->bytes, (size_t)code->size, image.hash);
+    pthread_mutex_lock(&ts__sn_now.lock);
+    image.id = ++ts__sn_now.images;
+    pthread_mutex_unlock(&ts__sn_now.lock);
+    return ts_capture_put(&image, sizeof image) == TS_OK ? image.id : 0;
+}
+
+#endif // !__cplusplus
+
+#endif // TS_SNAPSHOT_H

@@ -1,0 +1,150 @@
+/* ---- 10.80 Captures ----------------------------------------------------- */
+
+TS_API const char *ts_reason_name(uint32_t reason)
+{
+    static const char *const names[] = {
+#define TS__X(name, value, text) text,
+        TS_REASONS(TS__X)
+#undef TS__X
+    };
+    return reason < TS_REASON_LIMIT ? names[reason] : "unknown";
+}
+
+static bool ts__capture_is_sound(const ts_capture *c)
+{
+    const ts_capture_operation *const h = &c->head;
+    if (h->kind < TS_EVENT_GPU_FIRST || h->kind >= TS_EVENT_LIMIT ||
+        h->state < TS_CAPTURE_WHOLE || h->state > TS_CAPTURE_DECLINED)
+        return false;
+    for (uint32_t i = 0; i < h->param_count; i++) {
+        const ts_capture_param *const p = &c->params[i];
+        if (p->offset > h->args_size || p->size > h->args_size - p->offset ||
+            (p->type && p->size != 8))
+            return false;
+    }
+    for (uint32_t i = 0; i < h->region_count; i++) {
+        const ts_capture_region *const r = &c->regions[i];
+        if (!r->address || r->size > UINT64_C(1) << 47 ||
+            r->address > UINT64_MAX - r->size)
+            return false;
+    }
+    return true;
+}
+
+// Finds the parts of a record; false if they do not fit it.
+static bool ts__capture_parse(const uint8_t *bytes, size_t size, ts_capture *c)
+{
+    ts_capture_operation *const h = &c->head;
+    if (size < sizeof *h) return false;
+    memcpy(h, bytes, sizeof *h);
+    uint64_t at = sizeof *h, left = size - at;
+    const uint64_t params = (uint64_t)h->param_count * sizeof *c->params;
+    const uint64_t args = ((uint64_t)h->args_size + 7) & ~UINT64_C(7);
+    const uint64_t regions = (uint64_t)h->region_count * sizeof *c->regions;
+    if (params > left || args > left - params || regions > left - params - args)
+        return false;
+    c->params = (const void *)(bytes + at);
+    c->args = bytes + at + params;
+    c->regions = (const void *)(bytes + at + params + args);
+    return ts__capture_is_sound(c);
+}
+
+static ts_result ts__capture_add(ts_reader *reader, const uint8_t *bytes,
+                                 size_t size, ts__fault *fault)
+{
+    uint32_t type = 0;
+    if (size >= sizeof type) memcpy(&type, bytes, sizeof type);
+    if (type == TS_CAPTURE_IMAGE && size >= sizeof(ts_capture_image)) {
+        ts_capture_image *const more = ts__mem_more(
+            &reader->allocator, reader->images, &reader->image_capacity,
+            reader->image_count, sizeof *more);
+        if (!more) return TS_ERR_MEMORY;
+        reader->images = more;
+        memcpy(&more[reader->image_count++], bytes, sizeof *more);
+    } else if (type == TS_CAPTURE_OPERATION) {
+        ts_capture *const more = ts__mem_more(
+            &reader->allocator, reader->captures, &reader->capture_capacity,
+            reader->capture_count, sizeof *more);
+        if (!more) return TS_ERR_MEMORY;
+        reader->captures = more;
+        if (ts__capture_parse(bytes, size, &more[reader->capture_count]))
+            reader->capture_count++;
+        else
+            *fault = ts__corrupt("the capture contradicts itself");
+    } // types of later versions say nothing to this one
+    return TS_OK;
+}
+
+// Reads a chunk's record, which stays where it is unless it is compressed or
+// lies at an odd address.
+static ts_result ts__capture_open(ts_reader *reader, size_t index)
+{
+    ts__in_chunk *const chunk = &reader->chunks[index];
+    const uint8_t *payload = NULL;
+    ts__scratch scratch = { NULL, 0 };
+    ts__fault fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
+    if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
+    const size_t size = chunk->header.raw_size;
+    ts_result result = TS_OK;
+    if (fault.result == TS_OK && (scratch.bytes || (uintptr_t)payload % 8)) {
+        uint8_t *const kept = ts__reader_keep(reader, size);
+        if (kept) memcpy(kept, payload, size);
+        if (!kept) fault = ts__no_memory;
+        payload = kept;
+    }
+    if (fault.result == TS_OK)
+        result = ts__capture_add(reader, payload + 16, size - 16, &fault);
+    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
+    if (result != TS_OK) return result;
+    return ts__in_chunk_report(reader, chunk, fault);
+}
+
+static void ts__captures_list(ts_reader *reader)
+{
+    while (reader->captures_listed < reader->chunk_count) {
+        const size_t index = reader->captures_listed;
+        if (reader->chunks[index].header.kind == TS_CHUNK_CAPTURE &&
+            ts__capture_open(reader, index) == TS_ERR_MEMORY)
+            return;
+        reader->captures_listed++;
+    }
+}
+
+TS_API size_t ts_reader_capture_count(ts_reader *reader)
+{
+    pthread_mutex_lock(&reader->blob_lock);
+    ts__captures_list(reader);
+    const size_t count = reader->capture_count;
+    pthread_mutex_unlock(&reader->blob_lock);
+    return count;
+}
+
+TS_API bool ts_reader_capture(ts_reader *reader, size_t index,
+                              ts_capture *capture)
+{
+    pthread_mutex_lock(&reader->blob_lock);
+    ts__captures_list(reader);
+    const bool there = index < reader->capture_count;
+    if (there) *capture = reader->captures[index];
+    pthread_mutex_unlock(&reader->blob_lock);
+    return there;
+}
+
+TS_API bool ts_reader_image_at(ts_reader *reader, size_t index,
+                               ts_capture_image *image)
+{
+    pthread_mutex_lock(&reader->blob_lock);
+    ts__captures_list(reader);
+    const bool there = index < reader->image_count;
+    if (there) *image = reader->images[index];
+    pthread_mutex_unlock(&reader->blob_lock);
+    return there;
+}
+
+TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
+                            ts_capture_image *image)
+{
+    for (size_t i = 0; ts_reader_image_at(reader, i, image); i++)
+        if (image->id == id) return true;
+    return false;
+}
