@@ -1,0 +1,86 @@
+# ts-devices on machines that are folders, with a library that stands for the
+# driver's.
+. tests/lib.sh
+folder=$PWD/build/devices
+rm -rf "$folder"
+mkdir -p "$folder/lib" "$folder/none"
+check_build "devices: build" build/ts-devices
+gcc -shared -fPIC tests/doubles/nvml.c -o "$folder/lib/libnvidia-ml.so.1"
+
+put() { # PATH TEXT, below a machine
+    mkdir -p "$(dirname "$1")"
+    printf '%s\n' "$2" >"$1"
+}
+card() { # MACHINE VENDOR
+    put "$folder/$1/sys/bus/pci/devices/0000:01:00.0/vendor" "$2"
+    put "$folder/$1/sys/bus/pci/devices/0000:01:00.0/class" 0x030200
+}
+driver() { # MACHINE
+    card "$1" 0x10de
+    put "$folder/$1/proc/driver/nvidia/version" "NVRM version: NVIDIA 580.65.06"
+}
+card bare 0x10de
+driver boxed
+put "$folder/boxed/.dockerenv" ""
+driver whole
+put "$folder/whole/dev/nvidiactl" ""
+card amd 0x1002
+put "$folder/amd/sys/class/kfd/kfd/topology/nodes/1/properties" "simd_count 304
+simd_per_cu 4
+gfx_target_version 90402"
+put "$folder/amd/sys/class/kfd/kfd/topology/nodes/0/properties" "simd_count 0"
+put "$folder/amd/sys/class/kfd/kfd/topology/nodes/1/name" "MI300X"
+card metax 0x9999
+
+says() { # NAME MACHINE PATTERN... (each in one line)
+    name=$1 machine=$2
+    shift 2
+    check "devices: $name" sh -c '
+        machine=$0
+        LD_LIBRARY_PATH=$1 build/ts-devices --timeout 2s --root $machine \
+            >$machine.out 2>$machine.err
+        test ! -s $machine.err || exit 1
+        shift
+        for pattern; do
+            grep -q -- "$pattern" $machine.out || {
+                echo "no line with: $pattern"
+                cat $machine.out
+                exit 1
+            }
+        done' "$folder/$machine" "$folder/lib" "$@"
+}
+says "a machine without any" none "^NVIDIA: no GPU" "^AMD: no GPU" \
+    "^MetaX: no GPU" "^Host" "vdev"
+says "NVIDIA without a driver" bare "1 on the PCI bus, but no driver" \
+    "to mend it .*nvidia-driver"
+says "NVIDIA in a container without its devices" boxed "no /dev/nvidiactl" \
+    "to mend it .*--gpus all"
+says "NVIDIA with all of it" whole "driver  *580.65.06" "cuda  *13.0" \
+    "device 0  *A GPU of glass" "8.00.* GiB, compute capability 9.0" "captured"
+DOUBLE_NVML=mismatch says "NVIDIA after an update" whole "version mismatch" \
+    "restart the"
+DOUBLE_NVML=crash says "a library that crashes" whole "crashed (signal 6)" \
+    "^Host"
+DOUBLE_NVML=hang says "a driver that hangs" whole "did not answer in time" \
+    "^Host"
+says "AMD without its files" amd "MI300X" "gfx942, 76 compute units" \
+    "there is no /dev/kfd" "to mend it"
+says "MetaX without its files" metax "MetaX GPU" "not captured"
+
+check "devices: OpenCL, what is installed" sh -c '
+    ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 ||
+        { echo "no OpenCL here"; exit 77; }
+    build/ts-devices >$0/opencl.out
+    sed -n "/^OpenCL/,/^Vulkan/p" $0/opencl.out | grep -q "platform"
+    sed -n "/^OpenCL/,/^Vulkan/p" $0/opencl.out | grep -q "device 0"' "$folder"
+check "devices: --json is JSON" sh -c '
+    command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+    build/ts-devices --json --root $0/whole |
+        python3 -c "
+import json, sys
+vendors = json.load(sys.stdin)[\"vendors\"]
+assert [v[\"vendor\"] for v in vendors][:2] == [\"nvidia\", \"amd\"]
+assert vendors[-1][\"captured\"] is True"' "$folder"
+check "devices: wrong usage" sh -c '
+    build/ts-devices file 2>/dev/null; test $? = 2 || exit 1
+    build/ts-devices --timeout 0 2>/dev/null; test $? = 2'

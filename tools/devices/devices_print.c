@@ -1,0 +1,119 @@
+/*
+    devices_print.c - the answers as text and as JSON
+*/
+#include "tools/devices/devices.h"
+
+static void put(const char *text)
+{
+    cli_put_text(stdout, text, strlen(text));
+}
+
+static const devices_item *find(const devices_answer *a, devices_kind kind)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (a->items[i].kind == kind) return &a->items[i];
+    return NULL;
+}
+
+// What became of a question that was not answered to its end; NULL: it was.
+static const char *trouble(const devices_answer *a, cli_text *made)
+{
+    if (a->hung) return "its driver or library did not answer in time";
+    if (!a->signal) return NULL;
+    *made = cli_format("its library crashed (signal %d)", a->signal);
+    return made->s;
+}
+
+/* ---- Text ---------------------------------------------------------------- */
+
+static void put_item(const devices_item *item, uint32_t *device)
+{
+    switch (item->kind) {
+    case DEVICES_FACT: printf("  %-16s", item->first); break;
+    case DEVICES_DEVICE:
+        printf("  device %-9" PRIu32, (*device)++);
+        put(item->first);
+        fputs("\n                  ", stdout);
+        break;
+    case DEVICES_WORKS:
+        fputs("  captured        ", stdout);
+        put(item->first);
+        putchar(' ');
+        break;
+    case DEVICES_FAILS:
+        fputs("  not captured    ", stdout);
+        put(item->first);
+        if (*item->second) fputs("\n  to mend it      ", stdout);
+        break;
+    case DEVICES_NOTHING: return;
+    }
+    put(item->second);
+    putchar('\n');
+}
+
+void devices_text(const devices_answer *answers)
+{
+    for (size_t k = 0; k < devices_vendor_count; k++) {
+        const devices_answer *const a = &answers[k];
+        const devices_item *const none = find(a, DEVICES_NOTHING);
+        cli_text made;
+        const char *const wrong = trouble(a, &made);
+        uint32_t device = 0;
+        fputs(a->vendor->title, stdout);
+        if (none && !wrong) {
+            fputs(": ", stdout);
+            put(none->first);
+        }
+        putchar('\n');
+        for (size_t i = 0; i < a->count; i++)
+            put_item(&a->items[i], &device);
+        if (wrong)
+            printf("  not captured    %s\n  to mend it      dmesg may tell "
+                   "why; --timeout gives it longer\n",
+                   wrong);
+    }
+}
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+static void list(cli_json *json, const devices_answer *a, const char *key,
+                 devices_kind kind, const char *first, const char *second)
+{
+    cli_json_open(json, key, '[');
+    for (size_t i = 0; i < a->count; i++) {
+        if (a->items[i].kind != kind) continue;
+        cli_json_open(json, NULL, '{');
+        cli_json_string(json, first, a->items[i].first);
+        cli_json_string(json, second, a->items[i].second);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+}
+
+static void vendor_json(cli_json *json, const devices_answer *a)
+{
+    const devices_item *const none = find(a, DEVICES_NOTHING);
+    cli_text made;
+    const char *const wrong = trouble(a, &made);
+    cli_json_open(json, NULL, '{');
+    cli_json_string(json, "vendor", a->vendor->name);
+    cli_json_bool(json, "captured", !wrong && find(a, DEVICES_WORKS) != NULL);
+    if (none) cli_json_string(json, "absent", none->first);
+    if (wrong) cli_json_string(json, "trouble", wrong);
+    list(json, a, "devices", DEVICES_DEVICE, "name", "details");
+    list(json, a, "facts", DEVICES_FACT, "key", "value");
+    list(json, a, "captures", DEVICES_WORKS, "what", "how");
+    list(json, a, "problems", DEVICES_FAILS, "why", "fix");
+    cli_json_close(json, '}');
+}
+
+void devices_json(const devices_answer *answers)
+{
+    cli_json json = { .out = stdout, .lines = 4 };
+    cli_json_open(&json, NULL, '{');
+    cli_json_open(&json, "vendors", '[');
+    for (size_t k = 0; k < devices_vendor_count; k++)
+        vendor_json(&json, &answers[k]);
+    cli_json_close(&json, ']');
+    cli_json_close(&json, '}');
+}

@@ -1,0 +1,51 @@
+/*
+    ts-devices.c - the devices of this machine, and what of them is captured
+*/
+#include "tools/devices/devices.h"
+
+static bool want_json;
+static const char *root = "";
+static int64_t limit_ns = INT64_C(5000000000);
+
+static const cli_option options[] = {
+    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { .name = "--timeout TIME",
+      .help = "how long drivers may take to answer (5s)",
+      .time_ns = &limit_ns },
+    { .name = "--root FOLDER",
+      .help = "look for /proc, /sys and /dev in there",
+      .text = &root },
+    { 0 },
+};
+
+static const cli_tool tool = {
+    .name = "ts-devices",
+    .usage = "[options]",
+    .about = "Shows the devices of every vendor that this machine has, with "
+             "the versions of\ndrivers and libraries, and what ts-record "
+             "would capture of them: why not, where\nit would not, and how "
+             "to mend that.",
+    .options = options,
+};
+
+int main(int argc, char **argv)
+{
+    cli_parse(&tool, &argc, argv);
+    if (argc > 1) {
+        cli_error(&tool, NULL, "takes no files");
+        return cli_usage(&tool);
+    }
+    if (limit_ns <= 0 || limit_ns > INT64_C(3600000000000)) {
+        cli_error(&tool, NULL, "--timeout: from 1ns to 1h");
+        return cli_usage(&tool);
+    }
+    devices_answer *const answers =
+        calloc(devices_vendor_count, sizeof *answers);
+    const bool done =
+        answers && devices_ask_all(&tool, root, limit_ns, answers);
+    if (done && want_json) devices_json(answers);
+    if (done && !want_json) devices_text(answers);
+    if (answers) devices_close(answers);
+    free(answers);
+    return cli_finish(&tool, done ? CLI_OK : CLI_FAILED);
+}
