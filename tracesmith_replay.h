@@ -5084,6 +5084,241 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event)
     return text;
 }
 
+/* ---- 9.17.1 Replay: big blocks ------------------------------------------- */
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+    Loading, building and looking at a trace takes dozens of blocks of many
+    megabytes, most of them for a while. malloc gives each back to the system,
+    which clears every page before it hands it out again; that is a third of
+    the time of ten million operations. So big blocks are cut from regions
+    that are kept until all is closed, and a block that was freed, whole or in
+    parts, is the next one. Regions consist of big pages, where the system has
+    such. Small blocks are malloc's.
+
+    Threads: one lock; there are few big blocks.
+*/
+#define TS__ARENA_LEAST  (UINT32_C(1) << 20) // bytes of a big block
+#define TS__ARENA_PIECE  (UINT32_C(1) << 14) // all sizes are multiples of it
+#define TS__ARENA_REGION (UINT32_C(1) << 24) // of the first region
+#define TS__ARENA_PAGE   (UINT32_C(1) << 21) // regions begin and end at one
+
+typedef struct ts__extent { // of a region, free or not
+    char *from;
+    size_t size;
+    bool used, first; // first: of its region
+} ts__extent;
+
+typedef struct ts__arena {
+    pthread_mutex_t lock;
+    uint32_t users;
+    size_t size; // of all regions
+    ts__extent *extents;
+    size_t count, capacity;
+} ts__arena;
+
+static bool ts__extent_insert(ts__arena *arena, size_t at, ts__extent extent)
+{
+    if (arena->count == arena->capacity) {
+        const size_t capacity = arena->capacity ? arena->capacity * 2 : 64;
+        ts__extent *const more = (ts__extent *)realloc(
+            arena->extents, capacity * sizeof *arena->extents);
+        if (!more) return false;
+        arena->extents = more;
+        arena->capacity = capacity;
+    }
+    ts__extent *const to = arena->extents + at;
+    memmove(to + 1, to, (arena->count++ - at) * sizeof *to);
+    *to = extent;
+    return true;
+}
+
+// Leaves the extent with `size` bytes; what is beyond is free. Without memory
+// for that it stays as it is.
+static void ts__extent_split(ts__arena *arena, size_t at, size_t size)
+{
+    const ts__extent whole = arena->extents[at];
+    const ts__extent rest = { whole.from + size, whole.size - size, false,
+                              false };
+    if (rest.size && ts__extent_insert(arena, at + 1, rest))
+        arena->extents[at].size = size;
+}
+
+// Adds the next extent to this one, if both are free and side by side.
+static void ts__extent_join(ts__arena *arena, size_t at)
+{
+    if (at + 1 >= arena->count) return;
+    ts__extent *const e = arena->extents + at;
+    if (e[0].used || e[1].used || e[1].first) return;
+    e[0].size += e[1].size;
+    memmove(e + 1, e + 2, (--arena->count - at - 1) * sizeof *e);
+}
+
+// Of equal regions there would be more and more; a little more than what there
+// is costs nothing before it is used.
+static bool ts__arena_grow(ts__arena *arena, size_t size)
+{
+    size_t most = arena->size / 2;
+    if (most < TS__ARENA_REGION) most = TS__ARENA_REGION;
+    if (most < size) most = size;
+    if (most > SIZE_MAX - TS__ARENA_PAGE) return false;
+    most = (most + TS__ARENA_PAGE - 1) & ~(size_t)(TS__ARENA_PAGE - 1);
+    ts__extent region = { NULL, most, false, true };
+    void *block = NULL;
+    if (posix_memalign(&block, TS__ARENA_PAGE, most)) return false;
+    region.from = (char *)block;
+    if (!ts__extent_insert(arena, arena->count, region)) {
+        free(block);
+        return false;
+    }
+#ifdef MADV_HUGEPAGE
+    madvise(block, most, MADV_HUGEPAGE);
+#endif
+    arena->size += most;
+    return true;
+}
+
+static size_t ts__arena_round(size_t size)
+{
+    return (size + TS__ARENA_PIECE - 1) & ~(size_t)(TS__ARENA_PIECE - 1);
+}
+
+// The first that is free and large enough: what came first was used most.
+static void *ts__arena_take(ts__arena *arena, size_t size)
+{
+    if (size > SIZE_MAX / 2) return NULL;
+    size = ts__arena_round(size);
+    size_t at = 0;
+    while (at < arena->count &&
+           (arena->extents[at].used || arena->extents[at].size < size))
+        at++;
+    if (at == arena->count && !ts__arena_grow(arena, size)) return NULL;
+    ts__extent_split(arena, at, size);
+    arena->extents[at].used = true;
+    return arena->extents[at].from;
+}
+
+static size_t ts__arena_find(const ts__arena *arena, const void *block)
+{
+    size_t at = 0;
+    while (arena->extents[at].from != block)
+        at++;
+    return at;
+}
+
+static void ts__arena_free(ts__arena *arena, const void *block)
+{
+    const size_t at = ts__arena_find(arena, block);
+    arena->extents[at].used = false;
+    ts__extent_join(arena, at);
+    if (at && !arena->extents[at].first) ts__extent_join(arena, at - 1);
+}
+
+// Whether a block has `size` bytes now, where it is.
+static bool ts__arena_stretch(ts__arena *arena, const void *block, size_t size)
+{
+    const size_t at = ts__arena_find(arena, block);
+    ts__extent *const e = arena->extents + at;
+    if (size > SIZE_MAX / 2) return false;
+    size = ts__arena_round(size);
+    if (e->size >= size) {
+        ts__extent_split(arena, at, size);
+        ts__extent_join(arena, at + 1);
+        return true;
+    }
+    if (at + 1 == arena->count || e[1].used || e[1].first ||
+        e->size + e[1].size < size)
+        return false;
+    e[1].from += size - e->size;
+    e[1].size -= size - e->size;
+    e->size = size;
+    if (e[1].size) return true;
+    memmove(e + 1, e + 2, (--arena->count - at - 1) * sizeof *e);
+    return true;
+}
+
+static void *ts__arena_locked(ts__arena *arena, void *ptr, size_t old_size,
+                              size_t new_size)
+{
+    const bool big = old_size >= TS__ARENA_LEAST;
+    if (!new_size) {
+        ts__arena_free(arena, ptr);
+        return NULL;
+    }
+    if (big && new_size >= TS__ARENA_LEAST &&
+        ts__arena_stretch(arena, ptr, new_size))
+        return ptr;
+    void *const block = new_size >= TS__ARENA_LEAST
+                            ? ts__arena_take(arena, new_size)
+                            : malloc(new_size);
+    if (!block || !ptr) return block;
+    memcpy(block, ptr, old_size < new_size ? old_size : new_size);
+    if (big)
+        ts__arena_free(arena, ptr);
+    else
+        free(ptr);
+    return block;
+}
+
+// An arena's resize() of ts_allocator; without an arena, malloc's.
+static void *ts__arena_resize(void *user, void *ptr, size_t old_size,
+                              size_t new_size)
+{
+    ts__arena *const arena = (ts__arena *)user;
+    if (!ptr) old_size = 0;
+    if (!ptr && !new_size) return NULL;
+    if (!arena || (old_size < TS__ARENA_LEAST && new_size < TS__ARENA_LEAST)) {
+        if (new_size) return realloc(ptr, new_size);
+        free(ptr);
+        return NULL;
+    }
+    pthread_mutex_lock(&arena->lock);
+    void *const block = ts__arena_locked(arena, ptr, old_size, new_size);
+    pthread_mutex_unlock(&arena->lock);
+    return block;
+}
+
+/*
+    The allocator that is wanted. Without one it is a new arena; one that
+    another object has already is shared, and lives as long as either.
+*/
+static ts_allocator ts__arena_open(const ts_allocator *wanted)
+{
+    ts_allocator a = *wanted;
+    if (a.resize && a.resize != ts__arena_resize) return a;
+    ts__arena *arena = a.resize ? (ts__arena *)a.user : NULL;
+    a.resize = ts__arena_resize;
+    if (arena) {
+        pthread_mutex_lock(&arena->lock);
+        arena->users++;
+        pthread_mutex_unlock(&arena->lock);
+        return a;
+    }
+    a.user = arena = (ts__arena *)calloc(1, sizeof *arena);
+    if (arena) {
+        arena->users = 1;
+        pthread_mutex_init(&arena->lock, NULL);
+    }
+    return a;
+}
+
+static void ts__arena_close(const ts_allocator *a)
+{
+    ts__arena *const arena = (ts__arena *)a->user;
+    if (a->resize != ts__arena_resize || !arena) return;
+    pthread_mutex_lock(&arena->lock);
+    const bool last = --arena->users == 0;
+    pthread_mutex_unlock(&arena->lock);
+    if (!last) return;
+    for (size_t i = 0; i < arena->count; i++)
+        if (arena->extents[i].first) free(arena->extents[i].from);
+    pthread_mutex_destroy(&arena->lock);
+    free(arena->extents);
+    free(arena);
+}
+
 /* ---- 10.18 Replay: memory, maps, sorting --------------------------------- */
 
 #ifndef XXH_INLINE_ALL
@@ -5108,33 +5343,6 @@ static int64_t ts__replay_add(int64_t a, int64_t b)
     return sum < -TS__REPLAY_SUM_MAX ? -TS__REPLAY_SUM_MAX : sum;
 }
 
-// Big blocks in big pages, where the system declares how: a fault for every
-// 4 KiB of what is loaded costs a tenth of the loading.
-static void ts__replay_big(void *block, size_t size)
-{
-#ifdef MADV_HUGEPAGE
-    const uintptr_t big = UINT32_C(1) << 21;
-    const uintptr_t from = ((uintptr_t)block + big - 1) & ~(big - 1);
-    const uintptr_t end = ((uintptr_t)block + size) & ~(big - 1);
-    if (from < end) madvise((void *)from, end - from, MADV_HUGEPAGE);
-#else
-    (void)block, (void)size;
-#endif
-}
-
-static void *ts__replay_resize(void *user, void *ptr, size_t old_size,
-                               size_t new_size)
-{
-    (void)user, (void)old_size;
-    if (!new_size) {
-        free(ptr);
-        return NULL;
-    }
-    void *const block = realloc(ptr, new_size);
-    if (block) ts__replay_big(block, new_size);
-    return block;
-}
-
 // A block of count elements, one at least; grows by doubling.
 typedef struct ts__rvec {
     void *data;
@@ -5146,18 +5354,6 @@ static void ts__rvec_close(const ts_allocator *a, ts__rvec *v)
     if (v->data) a->resize(a->user, v->data, v->capacity * v->size, 0);
     v->data = NULL;
     v->count = v->capacity = 0;
-}
-
-// Hands a block over to elements of another size, which is a part of what
-// they had: allocators are told how big a block was.
-static void ts__rvec_recast(ts__rvec *from, ts__rvec *to, size_t size)
-{
-    if (!from->data || from->size % size) return;
-    *to = *from;
-    to->capacity = from->capacity * (from->size / size);
-    to->size = size;
-    to->count = 0;
-    memset(from, 0, sizeof *from);
 }
 
 // Room for `capacity` elements in all; keeps what there is.
@@ -5174,6 +5370,18 @@ static bool ts__rvec_reserve(const ts_allocator *a, ts__rvec *v, size_t size,
     v->data = data;
     v->capacity = capacity;
     return true;
+}
+
+// Gives back what is not used; if that cannot be, all stays as it is.
+static void ts__rvec_trim(const ts_allocator *a, ts__rvec *v)
+{
+    const size_t capacity = v->count ? v->count : 1;
+    if (!v->data || capacity == v->capacity) return;
+    void *const data =
+        a->resize(a->user, v->data, v->capacity * v->size, capacity * v->size);
+    if (!data) return;
+    v->data = data;
+    v->capacity = capacity;
 }
 
 // One more element, not filled in; NULL without memory.
@@ -5279,6 +5487,15 @@ static void ts__rsort_close(const ts_allocator *a, ts__rsort *s)
         ts__rvec_close(a, &s->keys[i]);
         ts__rvec_close(a, &s->index[i]);
     }
+    ts__rvec_close(a, &s->counts);
+}
+
+// Keeps the order alone.
+static void ts__rsort_shed(const ts_allocator *a, ts__rsort *s)
+{
+    ts__rvec_close(a, &s->keys[0]);
+    ts__rvec_close(a, &s->keys[1]);
+    ts__rvec_close(a, &s->index[1]);
     ts__rvec_close(a, &s->counts);
 }
 
@@ -5535,8 +5752,6 @@ struct ts_replay {
     ts__rvec joined;       // uint32_t: meetings, of join_first and those after
     ts__rvec queued;       // ts__queued, while the graph is built
     ts__rvec deps_named;   // ts__named_dep, while the graph is built
-    ts__rvec spare;        // a big block, from loading to building
-    ts__rsort sort;        // likewise
     ts__rvec call_numbers; // uint64_t: correlations of calls, if any names one
     ts__rvec lanes;        // ts__replay_lane
     ts__rvec waiters;      // nodes that have an end of their own, ascending
@@ -5632,16 +5847,19 @@ static bool ts__kind_of_host(uint8_t kind, bool fifo)
 
 /* ---- 10.20 Replay: loading ----------------------------------------------- */
 
-// An operation as it is loaded.
+// What is loaded of an operation besides its ts__op, whose kind is 0 if it is
+// not to be used and whose label is a number of colls or of events, if it is
+// one of those.
 typedef struct ts__row {
-    int64_t start, duration, issue;
-    uint64_t correlation, id, record;
+    int64_t start, duration;
     uint32_t track; // its lane, once its file is loaded
-    uint32_t thread, label, call;
     uint32_t place; // in its file
-    uint8_t kind;   // 0: not to be used
-    uint8_t memory;
 } ts__row;
+
+// Event records, waits and syncs have more columns.
+typedef struct ts__row_event {
+    uint64_t id, record;
+} ts__row_event;
 
 // An API call, or what stands in for one (name 0, no duration).
 typedef struct ts__row_call {
@@ -5669,9 +5887,11 @@ typedef struct ts__loader {
     ts__rvec colls;       // ts__coll: of rows that are collectives
     ts__rvec jobs;        // ts__job of each part
     ts__rvec rows;        // ts__row, in file order
+    ts__rvec ops;         // ts__op of each row
+    ts__rvec events;      // ts__row_event: of rows that have it
     ts__rvec chunk_row;   // of each chunk: its first row, or TS_NODE_NONE
     ts__rvec chunk_place; // its place in the file
-    ts__rvec chunk_coll;  // and the first of l->colls
+    ts__rvec chunk_side;  // and the first of l->colls or l->events
     ts__rvec chunk_rows;  // how many of its rows are in the window
     ts__rvec chunk_ok;    // of each chunk: decoded
     ts__rvec filter;      // bits of correlations that operations have
@@ -5688,6 +5908,10 @@ static ts__row *ts__loader_row(const ts__loader *l, size_t i)
 {
     return (ts__row *)l->rows.data + i;
 }
+static ts__op *ts__loader_op(const ts__loader *l, size_t i)
+{
+    return (ts__op *)l->ops.data + i;
+}
 static ts__row_call *ts__loader_call(const ts__loader *l, size_t i)
 {
     return (ts__row_call *)l->calls.data + i;
@@ -5696,7 +5920,8 @@ static ts__row_call *ts__loader_call(const ts__loader *l, size_t i)
 // Collectives and point-to-point operations have more columns.
 typedef struct ts__coll {
     uint64_t communicator, sequence, size, ranks, peer;
-    uint32_t launch;
+    uint32_t launch, name;
+    uint32_t meeting; // its number plus 1; 0: none
 } ts__coll;
 
 // What a part says about the job of which its process is one.
@@ -5741,32 +5966,30 @@ static ts_column ts__kind_label(ts_event_kind kind)
     }
 }
 
-static ts__row ts__row_read(const ts__loader *l, const ts_columns *c,
-                            uint32_t i)
+// Leaves the kind 0 if it is not to be used.
+static void ts__row_read(const ts__loader *l, const ts_columns *c, uint32_t i,
+                         ts__row *row, ts__op *op)
 {
-    ts__row row = { 0 };
-    row.start = c->start_ns[i];
-    row.duration = c->duration_ns[i];
-    if (!ts__replay_time_ok(row.start) || !ts__replay_time_ok(row.duration) ||
-        row.duration < 0)
-        return row;
-    row.start += l->offset;
-    if (!ts__replay_time_ok(row.start)) return row;
-    row.kind = (uint8_t)c->kind;
-    row.issue = ts__row_issue(l, c, i);
-    row.correlation = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
-    row.id = ts__columns_get(c, TS_COLUMN_ID, i);
-    row.record = ts__columns_get(c, TS_COLUMN_RECORD, i);
-    row.track = c->tracks ? c->tracks[i] : c->track;
-    row.thread = (uint32_t)ts__columns_get(c, TS_COLUMN_THREAD, i);
-    row.memory = (uint8_t)ts__columns_get(c, TS_COLUMN_MEMORY, i);
-    row.label = (uint32_t)ts__columns_get(c, ts__kind_label(c->kind), i);
-    row.call = TS_NODE_NONE;
-    return row;
+    memset(op, 0, sizeof *op);
+    row->start = c->start_ns[i];
+    row->duration = c->duration_ns[i];
+    row->track = c->tracks ? c->tracks[i] : c->track;
+    if (!ts__replay_time_ok(row->start) || !ts__replay_time_ok(row->duration) ||
+        row->duration < 0)
+        return;
+    row->start += l->offset;
+    if (!ts__replay_time_ok(row->start)) return;
+    op->kind = (uint8_t)c->kind;
+    op->issue = ts__row_issue(l, c, i);
+    op->correlation = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
+    op->thread = (uint32_t)ts__columns_get(c, TS_COLUMN_THREAD, i);
+    op->memory = (uint8_t)ts__columns_get(c, TS_COLUMN_MEMORY, i);
+    op->label = (uint32_t)ts__columns_get(c, ts__kind_label(c->kind), i);
+    op->call = TS_NODE_NONE;
 }
 
 static void ts__coll_read(const ts__loader *l, const ts_columns *c, uint32_t i,
-                          uint64_t at, ts__row *row)
+                          uint32_t at, ts__op *op)
 {
     ts__coll *const coll = (ts__coll *)l->colls.data + at;
     coll->communicator = ts__columns_get(c, TS_COLUMN_COMMUNICATOR, i);
@@ -5775,8 +5998,18 @@ static void ts__coll_read(const ts__loader *l, const ts_columns *c, uint32_t i,
     coll->ranks = ts__columns_get(c, TS_COLUMN_RANKS, i);
     coll->peer = ts__columns_get(c, TS_COLUMN_PEER, i);
     coll->launch = (uint32_t)ts__columns_get(c, TS_COLUMN_LAUNCH, i);
-    row->id = at;
-    row->record = 0;
+    coll->name = op->label;
+    coll->meeting = 0;
+    op->label = at;
+}
+
+static void ts__event_read(const ts__loader *l, const ts_columns *c, uint32_t i,
+                           uint32_t at, ts__op *op)
+{
+    ts__row_event *const event = (ts__row_event *)l->events.data + at;
+    event->id = ts__columns_get(c, TS_COLUMN_ID, i);
+    event->record = ts__columns_get(c, TS_COLUMN_RECORD, i);
+    op->label = at;
 }
 
 /* ---- Windows ---- */
@@ -5845,15 +6078,18 @@ static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
     const uint32_t first = ((const uint32_t *)l->chunk_row.data)[c->chunk];
     if (first == TS_NODE_NONE) return;
     const uint32_t place = ((const uint32_t *)l->chunk_place.data)[c->chunk];
-    const uint64_t coll = ((const uint32_t *)l->chunk_coll.data)[c->chunk];
+    const uint32_t side = ((const uint32_t *)l->chunk_side.data)[c->chunk];
     uint32_t at = 0;
     for (uint32_t i = 0; i < c->count; i++) {
         if (!ts__row_wanted(l, c, i)) continue;
         ts__row *const row = ts__loader_row(l, l->row_first + first + at);
-        *row = ts__row_read(l, c, i);
-        if (c->kind == TS_EVENT_COLLECTIVE)
-            ts__coll_read(l, c, i, coll + at, row);
+        ts__op *const op = ts__loader_op(l, l->row_first + first + at);
+        ts__row_read(l, c, i, row, op);
         row->place = place + i;
+        if (c->kind == TS_EVENT_COLLECTIVE)
+            ts__coll_read(l, c, i, side + at, op);
+        else if (ts__kind_has_event((uint8_t)c->kind))
+            ts__event_read(l, c, i, side + at, op);
         at++;
     }
     ((bool *)l->chunk_ok.data)[c->chunk] = true;
@@ -5876,11 +6112,12 @@ static ts_result ts__loader_place(ts__loader *l)
                        0xFF) ||
         !ts__rvec_fill(l->allocator, &l->chunk_place, sizeof(uint32_t), chunks,
                        0) ||
-        !ts__rvec_fill(l->allocator, &l->chunk_coll, sizeof(uint32_t), chunks,
+        !ts__rvec_fill(l->allocator, &l->chunk_side, sizeof(uint32_t), chunks,
                        0) ||
         !ts__rvec_fill(l->allocator, &l->chunk_ok, sizeof(bool), chunks, 0))
         return TS_ERR_MEMORY;
     uint64_t count = 0, place = 0, colls = l->colls.count;
+    uint64_t events = l->events.count;
     for (size_t i = 0; i < chunks; i++) {
         ts_chunk_info info;
         if (!ts_reader_chunk(reader, i, &info) || !ts__chunk_is_gpu(&info))
@@ -5888,8 +6125,11 @@ static ts_result ts__loader_place(ts__loader *l)
         const uint32_t rows = ts__chunk_rows(l, i, &info);
         if (rows) ((uint32_t *)l->chunk_row.data)[i] = (uint32_t)count;
         ((uint32_t *)l->chunk_place.data)[i] = (uint32_t)place;
-        ((uint32_t *)l->chunk_coll.data)[i] = (uint32_t)colls;
+        const bool is_event = ts__kind_has_event((uint8_t)info.header.event);
+        ((uint32_t *)l->chunk_side.data)[i] =
+            (uint32_t)(is_event ? events : colls);
         if (info.header.event == TS_EVENT_COLLECTIVE) colls += rows;
+        if (is_event) events += rows;
         count += rows;
         place += info.header.count;
         if (l->row_first + count >= TS__REPLAY_OPS_MAX || place > UINT32_MAX)
@@ -5898,11 +6138,16 @@ static ts_result ts__loader_place(ts__loader *l)
     count += l->row_first;
     if (!ts__rvec_reserve(l->allocator, &l->rows, sizeof(ts__row),
                           (size_t)count) ||
+        !ts__rvec_reserve(l->allocator, &l->ops, sizeof(ts__op),
+                          (size_t)count) ||
+        !ts__rvec_reserve(l->allocator, &l->events, sizeof(ts__row_event),
+                          (size_t)events) ||
         !ts__rvec_reserve(l->allocator, &l->colls, sizeof(ts__coll),
                           (size_t)colls))
         return TS_ERR_MEMORY;
     l->colls.count = (size_t)colls;
-    l->rows.count = (size_t)count;
+    l->events.count = (size_t)events;
+    l->rows.count = l->ops.count = (size_t)count;
     return TS_OK;
 }
 
@@ -5920,13 +6165,16 @@ static void ts__loader_compact(ts__loader *l)
         for (uint32_t k = 0; k < rows; k++) {
             const size_t from = l->row_first + first + k;
             l->replay->stats.loaded++;
-            if (!ts__loader_row(l, from)->kind)
+            if (!ts__loader_op(l, from)->kind) {
                 l->replay->stats.skipped[TS_SKIP_BAD_TIME]++;
-            else if (kept++ != from)
-                *ts__loader_row(l, kept - 1) = *ts__loader_row(l, from);
+                continue;
+            }
+            if (kept++ == from) continue;
+            *ts__loader_row(l, kept - 1) = *ts__loader_row(l, from);
+            *ts__loader_op(l, kept - 1) = *ts__loader_op(l, from);
         }
     }
-    l->rows.count = kept;
+    l->rows.count = l->ops.count = kept;
 }
 
 static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
@@ -6273,7 +6521,7 @@ static bool ts__loader_filter(ts__loader *l)
     l->filter_mask = bits - 1;
     uint64_t *const words = (uint64_t *)l->filter.data;
     for (size_t i = l->row_first; i < l->rows.count; i++) {
-        const uint64_t bit = ts__loader_row(l, i)->correlation & l->filter_mask;
+        const uint64_t bit = ts__loader_op(l, i)->correlation & l->filter_mask;
         words[bit >> 6] |= UINT64_C(1) << (bit & 63);
     }
     for (size_t i = 0; i < l->wanted.count; i++) {
@@ -6310,7 +6558,22 @@ static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
         l->calls.count += from->count;
         ts__rvec_close(l->allocator, from);
     }
+    ts__rvec_trim(l->allocator, &l->calls);
     return TS_OK;
+}
+
+// Most operations have a call, most calls that matter an operation. What is
+// not used is not touched.
+static void ts__loader_call_room(ts__loader *l, uint32_t threads)
+{
+    uint64_t count = ts_reader_info(l->reader)->counts[TS_EVENT_API_CALL];
+    const uint64_t rows = l->rows.count - l->row_first;
+    if (count > rows + rows / 8) count = rows + rows / 8;
+    for (uint32_t i = 0; i < threads; i++)
+        if (!ts__rvec_reserve(l->allocator, &l->thread_calls[i],
+                              sizeof(ts__row_call),
+                              (size_t)(count / threads) + 1))
+            l->thread_failed[i] = true;
 }
 
 static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
@@ -6327,6 +6590,7 @@ static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
         ts__rvec_fill(l->allocator, &failed, sizeof(bool), threads, 0)) {
         l->thread_calls = (ts__rvec *)vecs.data;
         l->thread_failed = (bool *)failed.data;
+        ts__loader_call_room(l, threads);
         const ts_filter filter =
             ts__loader_window(l, TS_FILTER(API_CALL), l->replay->calls_from);
         result = ts_reader_scan(l->reader, &filter, threads,
@@ -6438,19 +6702,21 @@ static bool ts__loader_call_numbers(ts__loader *l)
     thread if one is near. Numbers are used again in long traces.
 */
 static uint32_t ts__loader_choose(const ts__loader *l, const uint32_t *order,
-                                  size_t first, size_t end, const ts__row *row)
+                                  size_t first, size_t end, size_t row)
 {
+    const int64_t start = ts__loader_row(l, row)->start;
+    const uint32_t thread = ts__loader_op(l, row)->thread;
     size_t low = first, high = end;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (ts__loader_call(l, order[middle])->start <= row->start)
+        if (ts__loader_call(l, order[middle])->start <= start)
             low = middle + 1;
         else
             high = middle;
     }
     const size_t best = low > first ? low - 1 : first;
-    for (size_t i = best, tries = 0; row->thread && tries < 16; tries++) {
-        if (ts__loader_call(l, order[i])->track == row->thread) return order[i];
+    for (size_t i = best, tries = 0; thread && tries < 16; tries++) {
+        if (ts__loader_call(l, order[i])->track == thread) return order[i];
         if (i-- == first) break;
     }
     return order[best];
@@ -6466,7 +6732,7 @@ static bool ts__loader_stand_in(ts__loader *l)
     const size_t rows = l->rows.count - l->row_first;
     ts__row_call last = { 0 };
     for (size_t i = 0; i < rows; i++) {
-        ts__row *const row = ts__loader_row(l, ts__rsort_index(&l->sort)[i]);
+        ts__op *const row = ts__loader_op(l, ts__rsort_index(&l->sort)[i]);
         if (row->call != TS_NODE_NONE || row->issue == TS__NO_TIME ||
             !row->thread || ts__kind_syncs(row->kind))
             continue;
@@ -6501,13 +6767,14 @@ static bool ts__loader_match(ts__loader *l)
     bool ok = ts__rsort_open(l->allocator, &l->sort, rows);
     for (size_t i = 0; ok && i < rows; i++) {
         const size_t row = l->row_first + i;
-        ts__rsort_keys(&l->sort)[i] = ts__loader_row(l, row)->correlation;
+        ts__rsort_keys(&l->sort)[i] = ts__loader_op(l, row)->correlation;
         ts__rsort_index(&l->sort)[i] = (uint32_t)row;
     }
     if (ok) ts__rsort_run(&l->sort, rows);
     size_t first = 0, end = 0;
     for (size_t i = 0; ok && i < rows; i++) {
-        ts__row *const row = ts__loader_row(l, ts__rsort_index(&l->sort)[i]);
+        const uint32_t at = ts__rsort_index(&l->sort)[i];
+        ts__op *const row = ts__loader_op(l, at);
         while (first < calls &&
                ts__loader_call(l, by[first])->correlation < row->correlation)
             first++;
@@ -6516,7 +6783,7 @@ static bool ts__loader_match(ts__loader *l)
                ts__loader_call(l, by[end])->correlation == row->correlation)
             end++;
         if (!row->correlation || first == end) continue;
-        row->call = ts__loader_choose(l, by, first, end, row);
+        row->call = ts__loader_choose(l, by, first, end, at);
         ts__row_call *const call = ts__loader_call(l, row->call);
         call->alone = false;
         row->issue = call->start;
@@ -6592,7 +6859,7 @@ static void ts__loader_keep(ts__loader *l)
             call->rank = kept++;
     }
     for (size_t i = l->row_first; i < l->rows.count; i++) {
-        ts__row *const row = ts__loader_row(l, i);
+        ts__op *const row = ts__loader_op(l, i);
         if (row->call != TS_NODE_NONE)
             row->call = ts__loader_call(l, row->call)->rank;
     }
@@ -6685,10 +6952,10 @@ static bool ts__loader_claim(ts__loader *l)
             ts__replay_lane_at(l->replay, lane)->operations = true;
         }
         row->track = lane;
-        if (row->thread != thread &&
-            ts__loader_lane(l, row->thread) == TS_NODE_NONE)
+        const uint32_t by = ts__loader_op(l, i)->thread;
+        if (by != thread && ts__loader_lane(l, by) == TS_NODE_NONE)
             return false;
-        thread = row->thread;
+        thread = by;
     }
     lane = TS_NODE_NONE;
     for (size_t i = l->call_first; i < l->calls.count; i++) {
@@ -6772,7 +7039,9 @@ static bool ts__loader_before(const ts__loader *l, uint32_t a, uint32_t b)
     const ts__row *const y = ts__loader_row(l, b);
     if (x->track != y->track) return x->track < y->track;
     if (x->duration != y->duration) return x->duration < y->duration;
-    if (x->issue != y->issue) return x->issue < y->issue;
+    const int64_t issue = ts__loader_op(l, a)->issue;
+    const int64_t other = ts__loader_op(l, b)->issue;
+    if (issue != other) return issue < other;
     return a < b;
 }
 
@@ -6801,7 +7070,8 @@ static void ts__loader_row_sort(ts__loader *l, ts__row_key first)
         const uint32_t *const index = ts__rsort_index(&l->sort);
         for (size_t i = 0; i < l->rows.count; i++) {
             const ts__row *const row = ts__loader_row(l, index[i]);
-            keys[i] = key == TS__ROW_ISSUE      ? ts__rsort_time(row->issue)
+            keys[i] = key == TS__ROW_ISSUE
+                          ? ts__rsort_time(ts__loader_op(l, index[i])->issue)
                       : key == TS__ROW_DURATION ? (uint64_t)row->duration
                       : key == TS__ROW_LANE     ? row->track
                                                 : ts__rsort_time(row->start);
@@ -6859,83 +7129,100 @@ static bool ts__node_push(ts_replay *r, int64_t time, int64_t duration,
                           uint32_t lane, uint8_t flags)
 {
     const size_t count = r->node_count;
-    if (count == r->flags.capacity && !ts__nodes_reserve(r, count * 2 + 64))
+    if (count == r->flags.capacity &&
+        !ts__nodes_reserve(r, count + count / 4 + 64))
         return false;
     ts__node_add(r, time, duration, lane, flags);
     return true;
 }
 
 // Of the operation that comes next.
-static bool ts__loader_add_coll(ts__loader *l, const ts__row *row)
+static bool ts__loader_add_event(ts__loader *l, ts__op *op)
 {
     ts_replay *const r = l->replay;
-    const ts__coll *const coll = (const ts__coll *)l->colls.data + row->id;
-    ts__coll_op *const to =
-        (ts__coll_op *)ts__rvec_push(l->allocator, &r->collectives, sizeof *to);
-    if (!to) return false;
-    to->op = r->op_count;
-    to->launch = coll->launch;
-    to->communicator = coll->communicator;
+    const ts__row_event *const from =
+        (const ts__row_event *)l->events.data + op->label;
+    ts__event_op *const event =
+        (ts__event_op *)ts__rvec_push(l->allocator, &r->events, sizeof *event);
+    if (!event) return false;
+    op->label = (uint32_t)(r->events.count - 1);
+    event->op = r->op_count;
+    event->after = TS_NODE_NONE;
+    event->id = from->id;
+    event->record = from->record;
     return true;
 }
 
+// Likewise. Says whether it waits for others.
+static bool ts__loader_add_coll(ts__loader *l, ts__op *op, bool *waits)
+{
+    ts_replay *const r = l->replay;
+    const ts__coll *const coll = (const ts__coll *)l->colls.data + op->label;
+    ts__coll_op *const to =
+        (ts__coll_op *)ts__rvec_push(l->allocator, &r->collectives, sizeof *to);
+    if (!to) return false;
+    op->label = coll->name;
+    to->op = r->op_count;
+    to->launch = coll->launch;
+    to->communicator = coll->communicator;
+    if (!coll->meeting) return true;
+    ts__met *const met =
+        (ts__met *)ts__rvec_push(l->allocator, &r->met, sizeof *met);
+    if (!met) return false;
+    met->op = r->op_count;
+    met->meeting = coll->meeting - 1;
+    *waits = ((ts__meeting *)r->meetings.data + met->meeting)->count > 1;
+    return true;
+}
+
+// The node of an operation that is in its place, and what it has besides.
 static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
 {
     ts_replay *const r = l->replay;
-    const ts__op op = {
-        row->issue, row->correlation, row->thread, row->label,
-        row->call,  row->kind,        TS_SKIP_NOT, row->memory
-    };
-    ts__op *const to = ts__replay_op(r, r->op_count);
-    *to = op;
-    ((uint32_t *)r->places.data)[r->op_count] = row->place;
-    if (ts__kind_has_event(row->kind)) {
-        ts__event_op *const event = (ts__event_op *)ts__rvec_push(
-            l->allocator, &r->events, sizeof *event);
-        if (!event) return false;
-        to->label = (uint32_t)(r->events.count - 1);
-        event->op = r->op_count;
-        event->after = TS_NODE_NONE;
-        event->id = row->id;
-        event->record = row->record;
-    }
-    if (row->kind == TS_EVENT_COLLECTIVE && !ts__loader_add_coll(l, row))
+    ts__op *const op = ts__replay_op(r, r->op_count);
+    bool waits = ts__kind_syncs(op->kind) || op->kind == TS_EVENT_EVENT_WAIT;
+    if (ts__kind_has_event(op->kind) && !ts__loader_add_event(l, op))
         return false;
-    bool waits = ts__kind_syncs(row->kind) || row->kind == TS_EVENT_EVENT_WAIT;
-    if (row->kind == TS_EVENT_COLLECTIVE && row->record) {
-        const uint32_t meeting = (uint32_t)row->record - 1;
-        waits = ((ts__meeting *)r->meetings.data + meeting)->count > 1;
-        ts__met *const met =
-            (ts__met *)ts__rvec_push(l->allocator, &r->met, sizeof *met);
-        if (!met) return false;
-        met->op = r->op_count;
-        met->meeting = meeting;
-    }
-    r->op_count++;
+    if (op->kind == TS_EVENT_COLLECTIVE && !ts__loader_add_coll(l, op, &waits))
+        return false;
+    ((uint32_t *)r->places.data)[r->op_count++] = row->place;
     ts__node_add(r, row->start, row->duration, row->track,
                  waits ? TS__NODE_WAITS : 0);
     return true;
 }
 
+// Puts what is held of the operations into their order, one block after the
+// other: what is in order needs no more than what is not, then.
 static bool ts__loader_ops(ts__loader *l)
 {
     ts_replay *const r = l->replay;
     const size_t count = l->rows.count;
-    if (!ts__loader_order(l) ||
-        !ts__rvec_reserve(l->allocator, &r->ops, sizeof(ts__op), count) ||
-        !ts__rvec_reserve(l->allocator, &r->places, sizeof(uint32_t), count) ||
-        !ts__nodes_reserve(r, count + l->calls.count))
-        return false;
+    if (!ts__loader_order(l)) return false;
+    ts__rsort_shed(l->allocator, &l->sort);
     const uint32_t *const index = ts__rsort_index(&l->sort);
+    if (!ts__rvec_reserve(l->allocator, &r->ops, sizeof(ts__op), count))
+        return false;
+    // Rows lie anywhere; the next ones are on their way meanwhile.
     for (size_t i = 0; i < count; i++) {
-        // Rows lie anywhere; the next ones are on their way meanwhile.
+        if (i + 8 < count) __builtin_prefetch(ts__loader_op(l, index[i + 8]));
+        *ts__replay_op(r, i) = *ts__loader_op(l, index[i]);
+    }
+    r->ops.count = count;
+    ts__rvec_close(l->allocator, &l->ops);
+    // Waits have an end besides; a part more is for what joins work.
+    const size_t nodes = count + l->calls.count + l->events.count;
+    if (!ts__rvec_reserve(l->allocator, &r->places, sizeof(uint32_t), count) ||
+        !ts__rvec_reserve(l->allocator, &r->events, sizeof(ts__event_op),
+                          l->events.count) ||
+        !ts__nodes_reserve(r, nodes + nodes / 8))
+        return false;
+    for (size_t i = 0; i < count; i++) {
         if (i + 8 < count) __builtin_prefetch(ts__loader_row(l, index[i + 8]));
         if (!ts__loader_add_op(l, ts__loader_row(l, index[i]))) return false;
     }
-    r->ops.count = r->places.count = count;
-    // What holds rows will hold edges.
-    r->spare = l->rows;
-    memset(&l->rows, 0, sizeof l->rows);
+    r->places.count = count;
+    ts__rvec_close(l->allocator, &l->rows);
+    ts__rvec_close(l->allocator, &l->events);
     return true;
 }
 
@@ -7073,16 +7360,26 @@ typedef enum ts__meet_stage {
     TS__MEET_NAME
 } ts__meet_stage;
 
-static ts__coll *ts__loader_coll(const ts__loader *l, const ts__row *row)
+static ts__coll *ts__loader_coll(const ts__loader *l, uint32_t row)
 {
-    return (ts__coll *)l->colls.data + row->id;
+    return (ts__coll *)l->colls.data + ts__loader_op(l, row)->label;
 }
 
-static uint64_t ts__meet_name(const ts__loader *l, const ts__row *row)
+static const ts__replay_lane *ts__meet_lane(const ts__loader *l, uint32_t row)
 {
-    const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
-    const ts_text name =
-        ts_reader_name(ts__replay_file(l->replay, file)->reader, row->label);
+    return ts__replay_lane_at(l->replay, ts__loader_row(l, row)->track);
+}
+
+static ts_text ts__meet_text(const ts__loader *l, uint32_t row)
+{
+    const uint32_t file = ts__meet_lane(l, row)->file;
+    return ts_reader_name(ts__replay_file(l->replay, file)->reader,
+                          ts__loader_coll(l, row)->name);
+}
+
+static uint64_t ts__meet_name(const ts__loader *l, uint32_t row)
+{
+    const ts_text name = ts__meet_text(l, row);
     return XXH3_64bits(name.text, name.size);
 }
 
@@ -7126,25 +7423,21 @@ static bool ts__meet_jobs(ts__loader *l)
     return true;
 }
 
-static const ts__job *ts__meet_job(const ts__loader *l, const ts__row *row)
+static const ts__job *ts__meet_job(const ts__loader *l, uint32_t row)
 {
-    const uint32_t part = ts__replay_lane_at(l->replay, row->track)->part;
-    return (const ts__job *)l->jobs.data + part;
+    return (const ts__job *)l->jobs.data + ts__meet_lane(l, row)->part;
 }
 
 /*
     Who sends to whom: a pair has a key of its own for each direction that the
     names tell. Kernels that send and receive at once have none.
 */
-static bool ts__meet_pair(const ts__loader *l, const ts__row *row,
-                          uint64_t parts[2])
+static bool ts__meet_pair(const ts__loader *l, uint32_t row, uint64_t parts[2])
 {
     const uint64_t peer = ts__loader_coll(l, row)->peer;
     const uint64_t own = peer ? ts__meet_job(l, row)->rank : 0;
     if (!own) return false;
-    const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
-    const ts_text name =
-        ts_reader_name(ts__replay_file(l->replay, file)->reader, row->label);
+    const ts_text name = ts__meet_text(l, row);
     const bool sends = ts__text_has(name, "Send") || ts__text_has(name, "send");
     const bool receives =
         ts__text_has(name, "Recv") || ts__text_has(name, "recv");
@@ -7154,7 +7447,7 @@ static bool ts__meet_pair(const ts__loader *l, const ts__row *row,
     return true;
 }
 
-static uint64_t ts__meet_key(const ts__loader *l, const ts__row *row,
+static uint64_t ts__meet_key(const ts__loader *l, uint32_t row,
                              ts__meet_stage stage)
 {
     const ts__coll *const coll = ts__loader_coll(l, row);
@@ -7181,14 +7474,13 @@ static int ts__meet_compare(const void *left, const void *right)
 static bool ts__meet_gather(ts__loader *l, ts__rvec *items)
 {
     for (size_t i = 0; i < l->rows.count; i++) {
-        const ts__row *const row = ts__loader_row(l, i);
-        if (row->kind != TS_EVENT_COLLECTIVE) continue;
+        if (ts__loader_op(l, i)->kind != TS_EVENT_COLLECTIVE) continue;
         ts__meet_item *const item =
             (ts__meet_item *)ts__rvec_push(l->allocator, items, sizeof *item);
         if (!item) return false;
         memset(item, 0, sizeof *item);
         item->row = (uint32_t)i;
-        item->rank = ts__replay_lane_at(l->replay, row->track)->device;
+        item->rank = ts__meet_lane(l, item->row)->device;
     }
     if (!ts__rsort_open(l->allocator, &l->sort, items->count)) return false;
     ts__meet_item *const list = (ts__meet_item *)items->data;
@@ -7225,8 +7517,7 @@ static bool ts__meet_ranks(const ts__loader *l, const ts__rvec *items,
     ts__rmap last = { { 0 }, 0 }; // items come by rank
     bool ok = true;
     for (size_t i = 0; ok && i < items->count; i++) {
-        const uint64_t key =
-            ts__loader_coll(l, ts__loader_row(l, list[i].row))->communicator;
+        const uint64_t key = ts__loader_coll(l, list[i].row)->communicator;
         if (ts__rmap_get(&last, key) == list[i].rank) continue;
         const uint32_t count = ts__rmap_get(ranks, key);
         ok = ts__rmap_put(l->allocator, &last, key, list[i].rank) &&
@@ -7249,15 +7540,15 @@ static bool ts__meet_note(ts__loader *l, ts__meet_item *list, size_t first,
     meeting->join = meeting->cost = TS_NODE_NONE;
     meeting->kind = TS_EDGE_COLLECTIVE;
     for (size_t i = first; i < end; i++) {
-        ts__row *const row = ts__loader_row(l, list[i].row);
+        const uint32_t row = list[i].row;
         uint64_t parts[2];
-        const ts__coll *const coll = ts__loader_coll(l, row);
+        ts__coll *const coll = ts__loader_coll(l, row);
         const uint64_t ranks =
             coll->ranks ? coll->ranks : ts__meet_job(l, row)->ranks;
         if (ranks > meeting->expected && ranks < UINT32_MAX)
             meeting->expected = (uint32_t)ranks;
         if (ts__meet_pair(l, row, parts)) meeting->kind = TS_EDGE_P2P;
-        row->record = l->replay->meetings.count; // its number plus 1
+        coll->meeting = (uint32_t)l->replay->meetings.count;
         list[i].met = true;
     }
     if (meeting->kind == TS_EDGE_P2P) meeting->expected = 2;
@@ -7268,7 +7559,7 @@ static bool ts__meet_note(ts__loader *l, ts__meet_item *list, size_t first,
 static bool ts__meet_whole(const ts__loader *l, const ts__meet_item *list,
                            size_t first, size_t end, const ts__rmap *ranks)
 {
-    const ts__row *const row = ts__loader_row(l, list[first].row);
+    const uint32_t row = list[first].row;
     const ts__coll *const coll = ts__loader_coll(l, row);
     uint64_t parts[2];
     if (ts__meet_pair(l, row, parts)) return end - first == 2;
@@ -7285,7 +7576,7 @@ static bool ts__meet_stage_run(ts__loader *l, ts__rvec *items,
     ts__rmap turns = { { 0 }, 0 };
     bool ok = true;
     for (size_t i = 0; ok && i < items->count; i++) {
-        const ts__row *const row = ts__loader_row(l, list[i].row);
+        const uint32_t row = list[i].row;
         const ts__coll *const coll = ts__loader_coll(l, row);
         if (list[i].met || (stage == TS__MEET_SEQUENCE &&
                             (!coll->communicator || !coll->sequence)))
@@ -7315,7 +7606,7 @@ static bool ts__meet_stage_run(ts__loader *l, ts__rvec *items,
             ok = ts__meet_note(l, sorted, first, end);
     }
     for (size_t i = 0; ok && i < items->count; i++)
-        list[i].met = ts__loader_row(l, list[i].row)->record != 0;
+        list[i].met = ts__loader_coll(l, list[i].row)->meeting != 0;
     ts__rvec_close(l->allocator, &open);
     ts__rvec_close(l->allocator, &turns.entries);
     return ok;
@@ -7350,10 +7641,10 @@ static bool ts__meet_list(ts__loader *l, ts__rvec *members)
     if (!ts__rvec_reserve(l->allocator, members, sizeof(uint32_t), sum))
         return false;
     for (size_t i = 0; i < l->rows.count; i++) {
-        const ts__row *const row = ts__loader_row(l, i);
-        if (row->kind != TS_EVENT_COLLECTIVE || !row->record) continue;
-        ts__meeting *const meeting =
-            (ts__meeting *)r->meetings.data + (row->record - 1);
+        if (ts__loader_op(l, i)->kind != TS_EVENT_COLLECTIVE) continue;
+        const uint32_t of = ts__loader_coll(l, (uint32_t)i)->meeting;
+        if (!of) continue;
+        ts__meeting *const meeting = (ts__meeting *)r->meetings.data + of - 1;
         ((uint32_t *)members->data)[meeting->first + meeting->count++] =
             (uint32_t)i;
     }
@@ -7432,10 +7723,9 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
     ts_replay *const r = l->replay;
     for (size_t i = 0; i < l->rows.count; i++) {
         const uint32_t file = ts__meet_file(l, (uint32_t)i);
-        const ts__row *const row = ts__loader_row(l, i);
-        if (!ts__replay_time_ok(row->start + shift[file]) ||
-            (row->issue != TS__NO_TIME &&
-             !ts__replay_time_ok(row->issue + shift[file])))
+        const int64_t issue = ts__loader_op(l, i)->issue;
+        if (!ts__replay_time_ok(ts__loader_row(l, i)->start + shift[file]) ||
+            (issue != TS__NO_TIME && !ts__replay_time_ok(issue + shift[file])))
             shift[file] = 0;
     }
     for (size_t i = 0; i < l->calls.count; i++) {
@@ -7444,10 +7734,10 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
         if (!ts__replay_time_ok(call->start + shift[file])) shift[file] = 0;
     }
     for (size_t i = 0; i < l->rows.count; i++) {
-        ts__row *const row = ts__loader_row(l, i);
+        ts__op *const op = ts__loader_op(l, i);
         const int64_t by = shift[ts__meet_file(l, (uint32_t)i)];
-        row->start += by;
-        if (row->issue != TS__NO_TIME) row->issue += by;
+        ts__loader_row(l, i)->start += by;
+        if (op->issue != TS__NO_TIME) op->issue += by;
     }
     for (size_t i = 0; i < l->calls.count; i++) {
         ts__row_call *const call = ts__loader_call(l, i);
@@ -7518,9 +7808,6 @@ static bool ts__loader_meet(ts__loader *l)
     ts__rmap ranks = { { 0 }, 0 };
     bool ok = ts__meet_gather(l, &items) && ts__meet_ranks(l, &items, &ranks) &&
               ts__meet_jobs(l);
-    for (size_t i = 0; ok && i < items.count; i++)
-        ts__loader_row(l, ((const ts__meet_item *)items.data)[i].row)->record =
-            0;
     for (int stage = 0; ok && items.count && stage <= TS__MEET_NAME; stage++)
         ok = ts__meet_stage_run(l, &items, &ranks, (ts__meet_stage)stage);
     if (ok && items.count && l->replay->files.count > 1) ok = ts__meet_align(l);
@@ -7670,16 +7957,18 @@ static void ts__loader_close(ts__loader *l)
     ts__rvec_close(l->allocator, &l->wanted);
     ts__rvec_close(l->allocator, &l->classes);
     ts__rvec_close(l->allocator, &l->rows);
+    ts__rvec_close(l->allocator, &l->ops);
+    ts__rvec_close(l->allocator, &l->events);
     ts__rvec_close(l->allocator, &l->colls);
     ts__rvec_close(l->allocator, &l->jobs);
-    ts__rvec_close(l->allocator, &l->chunk_coll);
+    ts__rvec_close(l->allocator, &l->chunk_side);
     ts__rvec_close(l->allocator, &l->chunk_row);
     ts__rvec_close(l->allocator, &l->chunk_rows);
     ts__rvec_close(l->allocator, &l->chunk_place);
     ts__rvec_close(l->allocator, &l->chunk_ok);
     ts__rvec_close(l->allocator, &l->filter);
     ts__rvec_close(l->allocator, &l->calls);
-    l->replay->sort = l->sort;
+    ts__rsort_close(l->allocator, &l->sort);
     ts__rvec_close(l->allocator, &l->lanes.entries);
 }
 
@@ -8639,9 +8928,11 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
 {
     const ts_replay *const r = b->replay;
     ts__rvec guesses = { 0 }, near = { 0 }, issues = { 0 };
+    size_t most = r->op_count;
+    for (uint32_t i = 0; i < r->call_count; i++)
+        most += (ts__replay_flags(r)[r->op_count + i] & TS__NODE_ALONE) != 0;
     bool ok =
-        ts__rsort_open(b->allocator, &b->sort,
-                       (size_t)r->op_count + r->call_count) &&
+        ts__rsort_open(b->allocator, &b->sort, most) &&
         ts__rvec_reserve(b->allocator, &issues, sizeof(uint64_t),
                          r->op_count) &&
         ts__rvec_reserve(b->allocator, &guesses, sizeof(bool), r->op_count) &&
@@ -9422,11 +9713,13 @@ static uint32_t ts__infer_device(const ts_replay *r, uint32_t op)
     return ts__replay_lane_at(r, ts__replay_lanes(r)[op])->device;
 }
 
-// What keeps devices busy, by end; of each device and of all.
+// What keeps devices busy, by end; of each device and of all. Most traces
+// need no guess, and this is not called.
 static bool ts__infer_ends(ts__builder *b, ts__infer *f)
 {
     const ts_replay *const r = b->replay;
     const size_t devices = r->device_results.count;
+    if (f->ended.data) return true;
     if (!ts__rsort_open(b->allocator, &b->sort, r->op_count) ||
         !ts__rvec_fill(b->allocator, &f->first, sizeof(uint32_t), devices + 1,
                        0))
@@ -9561,7 +9854,7 @@ static int64_t ts__infer_allowed(const ts_replay *r, const ts__infer *f,
     return time;
 }
 
-static void ts__infer_operation(ts__builder *b, const ts__infer *f, uint32_t op)
+static void ts__infer_operation(ts__builder *b, ts__infer *f, uint32_t op)
 {
     const ts_replay *const r = b->replay;
     const int64_t start = ts__replay_time(r)[op];
@@ -9570,6 +9863,10 @@ static void ts__infer_operation(ts__builder *b, const ts__infer *f, uint32_t op)
         ((const int64_t *)f->bound.data)[op] == TS__NO_TIME ||
         start <= ts__infer_allowed(r, f, op) + TS__INFER_SLACK_NS)
         return;
+    if (!ts__infer_ends(b, f)) {
+        b->failed = true;
+        return;
+    }
     const uint32_t *const first =
         (const uint32_t *)f->first.data + ts__infer_device(r, op);
     const uint32_t *const ops = (const uint32_t *)f->device.data + first[0];
@@ -9610,10 +9907,12 @@ static uint32_t ts__infer_answer(const ts_replay *r, const ts__infer *f,
     return done <= end ? recent : TS_NODE_NONE;
 }
 
+// Without calls there is nothing to guess about operations.
 static bool ts__infer_prepare(ts__builder *b, ts__infer *f)
 {
-    return ts__infer_ends(b, f) && ts__infer_bounds(b, f) &&
-           ts__infer_delays(b, f);
+    return (!b->replay->call_count ||
+            (ts__infer_bounds(b, f) && ts__infer_delays(b, f))) &&
+           (!b->asks.count || ts__infer_ends(b, f));
 }
 
 static void ts__builder_infer(ts__builder *b)
@@ -9622,7 +9921,7 @@ static void ts__builder_infer(ts__builder *b)
     if (r->no_inference) return;
     ts__infer f = { 0 };
     if (!ts__infer_prepare(b, &f)) b->failed = true;
-    for (uint32_t i = 0; i < r->op_count && !b->failed; i++)
+    for (uint32_t i = 0; r->call_count && i < r->op_count && !b->failed; i++)
         ts__infer_operation(b, &f, i);
     for (size_t i = 0; i < b->asks.count && !b->failed; i++) {
         const ts__ask *const ask = (const ts__ask *)b->asks.data + i;
@@ -9915,11 +10214,12 @@ static ts_result ts__replay_build(ts_replay *r)
     ts__builder b = { 0 };
     b.replay = r;
     b.allocator = &r->allocator;
-    ts__rvec_recast(&r->spare, &b.edges, sizeof(ts__edge));
-    b.sort = r->sort;
-    memset(&r->sort, 0, sizeof r->sort);
     ts_result result = TS_ERR_MEMORY;
-    if (ts__builder_edges(&b))
+    // Most nodes have one edge that matters, and most calls two.
+    const size_t edges =
+        (size_t)r->node_count + r->op_count / 4 + r->call_count;
+    if (ts__rvec_reserve(b.allocator, &b.edges, sizeof(ts__edge), edges) &&
+        ts__builder_edges(&b))
         result = b.edges.count >= UINT32_MAX || r->node_count >= UINT32_MAX
                      ? TS_ERR_UNSUPPORTED
                  : ts__edges_pack(&r->allocator, &b.edges, r->node_count,
@@ -10334,11 +10634,13 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     for (size_t i = 0; i < desc->more_count; i++)
         if (!desc->more[i]) return TS_ERR_USAGE;
     if (desc->more_count >= 65535) return TS_ERR_UNSUPPORTED;
-    ts_allocator allocator = desc->allocator;
-    if (!allocator.resize) allocator.resize = ts__replay_resize;
+    const ts_allocator allocator = ts__arena_open(&desc->allocator);
     ts_replay *const r = (ts_replay *)allocator.resize(allocator.user, NULL, 0,
                                                        sizeof(ts_replay));
-    if (!r) return TS_ERR_MEMORY;
+    if (!r) {
+        ts__arena_close(&allocator);
+        return TS_ERR_MEMORY;
+    }
     memset(r, 0, sizeof *r);
     r->reader = reader;
     r->allocator = allocator;
@@ -10371,44 +10673,27 @@ TS_API void ts_replay_close(ts_replay *replay)
     if (!replay) return;
     const ts_allocator a = replay->allocator;
     ts__model_close(replay);
-    ts__rsort_close(&a, &replay->sort);
-    ts__rvec *const vecs[] = { &replay->files,
-                               &replay->ops,
-                               &replay->call_names,
-                               &replay->call_classes,
-                               &replay->events,
-                               &replay->places,
-                               &replay->meetings,
-                               &replay->members,
-                               &replay->met,
-                               &replay->collectives,
-                               &replay->joined,
-                               &replay->queued,
-                               &replay->deps_named,
-                               &replay->call_numbers,
-                               &replay->lanes,
-                               &replay->waiters,
-                               &replay->time,
-                               &replay->duration,
-                               &replay->lane,
-                               &replay->flags,
-                               &replay->offsets,
-                               &replay->targets,
-                               &replay->kinds,
-                               &replay->start,
-                               &replay->gap,
-                               &replay->changed,
-                               &replay->lane_results,
-                               &replay->device_results,
-                               &replay->circle,
-                               &replay->ends,
-                               &replay->spare,
-                               &replay->parts,
-                               &replay->part_of.entries,
+    ts__rvec *const vecs[] = { &replay->files,        &replay->ops,
+                               &replay->call_names,   &replay->call_classes,
+                               &replay->events,       &replay->places,
+                               &replay->meetings,     &replay->members,
+                               &replay->met,          &replay->collectives,
+                               &replay->joined,       &replay->queued,
+                               &replay->deps_named,   &replay->call_numbers,
+                               &replay->lanes,        &replay->waiters,
+                               &replay->time,         &replay->duration,
+                               &replay->lane,         &replay->flags,
+                               &replay->offsets,      &replay->targets,
+                               &replay->kinds,        &replay->start,
+                               &replay->gap,          &replay->changed,
+                               &replay->lane_results, &replay->device_results,
+                               &replay->circle,       &replay->ends,
+                               &replay->parts,        &replay->part_of.entries,
                                &replay->part_first };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);
+    ts__arena_close(&a);
 }
 
 /* ---- 10.27 Replay: the run ----------------------------------------------- */
@@ -14316,6 +14601,17 @@ static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
     return root;
 }
 
+// What an operation is bound by may lie anywhere; it is on its way soon.
+static void ts__tl_fetch(const ts_timeline *t, uint32_t op)
+{
+    const ts_replay *const r = t->replay;
+    const uint32_t from = ts__tl_bond_of(t, op)->source;
+    if (from >= r->op_count) return;
+    __builtin_prefetch(ts__replay_op(r, from));
+    __builtin_prefetch(&ts__replay_time(r)[from]);
+    __builtin_prefetch(&ts__replay_duration(r)[from]);
+}
+
 /*
     Follows every node back. Each step is taken once: a way that meets an
     earlier one ends there. A circle, which only damaged records make, ends
@@ -14333,6 +14629,7 @@ static bool ts__tl_follow(ts_timeline *t)
     for (uint32_t i = 0; ok && i < r->node_count; i++) {
         uint32_t node = i;
         if (ts__tl_is_call(r, i)) continue;
+        if (i + 16 < r->op_count) ts__tl_fetch(t, i + 16);
         bool stops = false;
         uint32_t back = ts__tl_back(t, node, &stops);
         if (stops) { // as most do
@@ -15091,14 +15388,21 @@ static ts_result ts__tl_devices(ts_timeline *t)
     bool any = false;
     for (size_t i = 0; i < t->devices.count; i++) {
         ts__tl_device *const d = ts__tl_device_at(t, i);
-        if (!ts__tl_launches(t, d) || !ts__tl_queue(t, d) ||
-            !ts__tl_sweep_device(t, i))
-            return TS_ERR_MEMORY;
+        if (!ts__tl_launches(t, d) || !ts__tl_queue(t, d)) return TS_ERR_MEMORY;
+    }
+    // There are no more gaps than operations, and most often far fewer.
+    if (!ts__rvec_reserve(&t->allocator, &t->gaps, sizeof(ts_gap),
+                          t->order.count))
+        return TS_ERR_MEMORY;
+    for (size_t i = 0; i < t->devices.count; i++) {
+        ts__tl_device *const d = ts__tl_device_at(t, i);
+        if (!ts__tl_sweep_device(t, i)) return TS_ERR_MEMORY;
         for (size_t k = 0; k < d->gap_count; k++)
             ts__tl_charge(t, d, (ts_gap *)t->gaps.data + d->gap_first + k);
         if (!t->reach && !ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;
         ts__tl_sum(&t->total, &d->figures, &any);
     }
+    ts__rvec_trim(&t->allocator, &t->gaps);
     return TS_OK;
 }
 
@@ -15116,11 +15420,17 @@ static ts_result ts__timeline_open(ts_timeline **timeline,
     if (!replay || (windowed && desc->to_ns <= desc->from_ns))
         return TS_ERR_USAGE;
     if (desc->replayed && !replay->start.count) return TS_ERR_STATE;
-    ts_allocator allocator = desc->allocator;
-    if (!allocator.resize) allocator.resize = ts__replay_resize;
+    // What the replay needed while it loaded is free by now.
+    const bool share =
+        !desc->allocator.resize && replay->allocator.resize == ts__arena_resize;
+    const ts_allocator allocator =
+        ts__arena_open(share ? &replay->allocator : &desc->allocator);
     ts_timeline *const t = (ts_timeline *)allocator.resize(
         allocator.user, NULL, 0, sizeof(ts_timeline));
-    if (!t) return TS_ERR_MEMORY;
+    if (!t) {
+        ts__arena_close(&allocator);
+        return TS_ERR_MEMORY;
+    }
     memset(t, 0, sizeof *t);
     t->replay = replay;
     t->allocator = allocator;
@@ -15165,6 +15475,7 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, timeline, sizeof *timeline, 0);
+    ts__arena_close(&a);
 }
 
 /* ---- 10.58 Timeline: looking at it --------------------------------------- */
@@ -16139,11 +16450,13 @@ TS_API ts_result ts_survey_open(ts_survey **survey, ts_reader *reader,
     *survey = NULL;
     if (!reader) return TS_ERR_USAGE;
     if (!desc) desc = &none;
-    ts_allocator allocator = desc->allocator;
-    if (!allocator.resize) allocator.resize = ts__replay_resize;
+    const ts_allocator allocator = ts__arena_open(&desc->allocator);
     ts_survey *const s = (ts_survey *)allocator.resize(allocator.user, NULL, 0,
                                                        sizeof(ts_survey));
-    if (!s) return TS_ERR_MEMORY;
+    if (!s) {
+        ts__arena_close(&allocator);
+        return TS_ERR_MEMORY;
+    }
     memset(s, 0, sizeof *s);
     s->reader = reader;
     s->allocator = allocator;
@@ -16182,6 +16495,7 @@ TS_API void ts_survey_close(ts_survey *survey)
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, survey, sizeof *survey, 0);
+    ts__arena_close(&a);
 }
 
 TS_API const ts_timeline_figures *ts_survey_total(const ts_survey *survey)

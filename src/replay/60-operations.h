@@ -22,33 +22,6 @@ static int64_t ts__replay_add(int64_t a, int64_t b)
     return sum < -TS__REPLAY_SUM_MAX ? -TS__REPLAY_SUM_MAX : sum;
 }
 
-// Big blocks in big pages, where the system declares how: a fault for every
-// 4 KiB of what is loaded costs a tenth of the loading.
-static void ts__replay_big(void *block, size_t size)
-{
-#ifdef MADV_HUGEPAGE
-    const uintptr_t big = UINT32_C(1) << 21;
-    const uintptr_t from = ((uintptr_t)block + big - 1) & ~(big - 1);
-    const uintptr_t end = ((uintptr_t)block + size) & ~(big - 1);
-    if (from < end) madvise((void *)from, end - from, MADV_HUGEPAGE);
-#else
-    (void)block, (void)size;
-#endif
-}
-
-static void *ts__replay_resize(void *user, void *ptr, size_t old_size,
-                               size_t new_size)
-{
-    (void)user, (void)old_size;
-    if (!new_size) {
-        free(ptr);
-        return NULL;
-    }
-    void *const block = realloc(ptr, new_size);
-    if (block) ts__replay_big(block, new_size);
-    return block;
-}
-
 // A block of count elements, one at least; grows by doubling.
 typedef struct ts__rvec {
     void *data;
@@ -60,18 +33,6 @@ static void ts__rvec_close(const ts_allocator *a, ts__rvec *v)
     if (v->data) a->resize(a->user, v->data, v->capacity * v->size, 0);
     v->data = NULL;
     v->count = v->capacity = 0;
-}
-
-// Hands a block over to elements of another size, which is a part of what
-// they had: allocators are told how big a block was.
-static void ts__rvec_recast(ts__rvec *from, ts__rvec *to, size_t size)
-{
-    if (!from->data || from->size % size) return;
-    *to = *from;
-    to->capacity = from->capacity * (from->size / size);
-    to->size = size;
-    to->count = 0;
-    memset(from, 0, sizeof *from);
 }
 
 // Room for `capacity` elements in all; keeps what there is.
@@ -88,6 +49,18 @@ static bool ts__rvec_reserve(const ts_allocator *a, ts__rvec *v, size_t size,
     v->data = data;
     v->capacity = capacity;
     return true;
+}
+
+// Gives back what is not used; if that cannot be, all stays as it is.
+static void ts__rvec_trim(const ts_allocator *a, ts__rvec *v)
+{
+    const size_t capacity = v->count ? v->count : 1;
+    if (!v->data || capacity == v->capacity) return;
+    void *const data =
+        a->resize(a->user, v->data, v->capacity * v->size, capacity * v->size);
+    if (!data) return;
+    v->data = data;
+    v->capacity = capacity;
 }
 
 // One more element, not filled in; NULL without memory.
@@ -193,6 +166,15 @@ static void ts__rsort_close(const ts_allocator *a, ts__rsort *s)
         ts__rvec_close(a, &s->keys[i]);
         ts__rvec_close(a, &s->index[i]);
     }
+    ts__rvec_close(a, &s->counts);
+}
+
+// Keeps the order alone.
+static void ts__rsort_shed(const ts_allocator *a, ts__rsort *s)
+{
+    ts__rvec_close(a, &s->keys[0]);
+    ts__rvec_close(a, &s->keys[1]);
+    ts__rvec_close(a, &s->index[1]);
     ts__rvec_close(a, &s->counts);
 }
 
@@ -449,8 +431,6 @@ struct ts_replay {
     ts__rvec joined;       // uint32_t: meetings, of join_first and those after
     ts__rvec queued;       // ts__queued, while the graph is built
     ts__rvec deps_named;   // ts__named_dep, while the graph is built
-    ts__rvec spare;        // a big block, from loading to building
-    ts__rsort sort;        // likewise
     ts__rvec call_numbers; // uint64_t: correlations of calls, if any names one
     ts__rvec lanes;        // ts__replay_lane
     ts__rvec waiters;      // nodes that have an end of their own, ascending
@@ -546,16 +526,19 @@ static bool ts__kind_of_host(uint8_t kind, bool fifo)
 
 /* ---- 10.20 Replay: loading ----------------------------------------------- */
 
-// An operation as it is loaded.
+// What is loaded of an operation besides its ts__op, whose kind is 0 if it is
+// not to be used and whose label is a number of colls or of events, if it is
+// one of those.
 typedef struct ts__row {
-    int64_t start, duration, issue;
-    uint64_t correlation, id, record;
+    int64_t start, duration;
     uint32_t track; // its lane, once its file is loaded
-    uint32_t thread, label, call;
     uint32_t place; // in its file
-    uint8_t kind;   // 0: not to be used
-    uint8_t memory;
 } ts__row;
+
+// Event records, waits and syncs have more columns.
+typedef struct ts__row_event {
+    uint64_t id, record;
+} ts__row_event;
 
 // An API call, or what stands in for one (name 0, no duration).
 typedef struct ts__row_call {
@@ -583,9 +566,11 @@ typedef struct ts__loader {
     ts__rvec colls;       // ts__coll: of rows that are collectives
     ts__rvec jobs;        // ts__job of each part
     ts__rvec rows;        // ts__row, in file order
+    ts__rvec ops;         // ts__op of each row
+    ts__rvec events;      // ts__row_event: of rows that have it
     ts__rvec chunk_row;   // of each chunk: its first row, or TS_NODE_NONE
     ts__rvec chunk_place; // its place in the file
-    ts__rvec chunk_coll;  // and the first of l->colls
+    ts__rvec chunk_side;  // and the first of l->colls or l->events
     ts__rvec chunk_rows;  // how many of its rows are in the window
     ts__rvec chunk_ok;    // of each chunk: decoded
     ts__rvec filter;      // bits of correlations that operations have
@@ -602,6 +587,10 @@ static ts__row *ts__loader_row(const ts__loader *l, size_t i)
 {
     return (ts__row *)l->rows.data + i;
 }
+static ts__op *ts__loader_op(const ts__loader *l, size_t i)
+{
+    return (ts__op *)l->ops.data + i;
+}
 static ts__row_call *ts__loader_call(const ts__loader *l, size_t i)
 {
     return (ts__row_call *)l->calls.data + i;
@@ -610,7 +599,8 @@ static ts__row_call *ts__loader_call(const ts__loader *l, size_t i)
 // Collectives and point-to-point operations have more columns.
 typedef struct ts__coll {
     uint64_t communicator, sequence, size, ranks, peer;
-    uint32_t launch;
+    uint32_t launch, name;
+    uint32_t meeting; // its number plus 1; 0: none
 } ts__coll;
 
 // What a part says about the job of which its process is one.
@@ -655,32 +645,30 @@ static ts_column ts__kind_label(ts_event_kind kind)
     }
 }
 
-static ts__row ts__row_read(const ts__loader *l, const ts_columns *c,
-                            uint32_t i)
+// Leaves the kind 0 if it is not to be used.
+static void ts__row_read(const ts__loader *l, const ts_columns *c, uint32_t i,
+                         ts__row *row, ts__op *op)
 {
-    ts__row row = { 0 };
-    row.start = c->start_ns[i];
-    row.duration = c->duration_ns[i];
-    if (!ts__replay_time_ok(row.start) || !ts__replay_time_ok(row.duration) ||
-        row.duration < 0)
-        return row;
-    row.start += l->offset;
-    if (!ts__replay_time_ok(row.start)) return row;
-    row.kind = (uint8_t)c->kind;
-    row.issue = ts__row_issue(l, c, i);
-    row.correlation = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
-    row.id = ts__columns_get(c, TS_COLUMN_ID, i);
-    row.record = ts__columns_get(c, TS_COLUMN_RECORD, i);
-    row.track = c->tracks ? c->tracks[i] : c->track;
-    row.thread = (uint32_t)ts__columns_get(c, TS_COLUMN_THREAD, i);
-    row.memory = (uint8_t)ts__columns_get(c, TS_COLUMN_MEMORY, i);
-    row.label = (uint32_t)ts__columns_get(c, ts__kind_label(c->kind), i);
-    row.call = TS_NODE_NONE;
-    return row;
+    memset(op, 0, sizeof *op);
+    row->start = c->start_ns[i];
+    row->duration = c->duration_ns[i];
+    row->track = c->tracks ? c->tracks[i] : c->track;
+    if (!ts__replay_time_ok(row->start) || !ts__replay_time_ok(row->duration) ||
+        row->duration < 0)
+        return;
+    row->start += l->offset;
+    if (!ts__replay_time_ok(row->start)) return;
+    op->kind = (uint8_t)c->kind;
+    op->issue = ts__row_issue(l, c, i);
+    op->correlation = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
+    op->thread = (uint32_t)ts__columns_get(c, TS_COLUMN_THREAD, i);
+    op->memory = (uint8_t)ts__columns_get(c, TS_COLUMN_MEMORY, i);
+    op->label = (uint32_t)ts__columns_get(c, ts__kind_label(c->kind), i);
+    op->call = TS_NODE_NONE;
 }
 
 static void ts__coll_read(const ts__loader *l, const ts_columns *c, uint32_t i,
-                          uint64_t at, ts__row *row)
+                          uint32_t at, ts__op *op)
 {
     ts__coll *const coll = (ts__coll *)l->colls.data + at;
     coll->communicator = ts__columns_get(c, TS_COLUMN_COMMUNICATOR, i);
@@ -689,8 +677,18 @@ static void ts__coll_read(const ts__loader *l, const ts_columns *c, uint32_t i,
     coll->ranks = ts__columns_get(c, TS_COLUMN_RANKS, i);
     coll->peer = ts__columns_get(c, TS_COLUMN_PEER, i);
     coll->launch = (uint32_t)ts__columns_get(c, TS_COLUMN_LAUNCH, i);
-    row->id = at;
-    row->record = 0;
+    coll->name = op->label;
+    coll->meeting = 0;
+    op->label = at;
+}
+
+static void ts__event_read(const ts__loader *l, const ts_columns *c, uint32_t i,
+                           uint32_t at, ts__op *op)
+{
+    ts__row_event *const event = (ts__row_event *)l->events.data + at;
+    event->id = ts__columns_get(c, TS_COLUMN_ID, i);
+    event->record = ts__columns_get(c, TS_COLUMN_RECORD, i);
+    op->label = at;
 }
 
 /* ---- Windows ---- */
@@ -759,15 +757,18 @@ static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
     const uint32_t first = ((const uint32_t *)l->chunk_row.data)[c->chunk];
     if (first == TS_NODE_NONE) return;
     const uint32_t place = ((const uint32_t *)l->chunk_place.data)[c->chunk];
-    const uint64_t coll = ((const uint32_t *)l->chunk_coll.data)[c->chunk];
+    const uint32_t side = ((const uint32_t *)l->chunk_side.data)[c->chunk];
     uint32_t at = 0;
     for (uint32_t i = 0; i < c->count; i++) {
         if (!ts__row_wanted(l, c, i)) continue;
         ts__row *const row = ts__loader_row(l, l->row_first + first + at);
-        *row = ts__row_read(l, c, i);
-        if (c->kind == TS_EVENT_COLLECTIVE)
-            ts__coll_read(l, c, i, coll + at, row);
+        ts__op *const op = ts__loader_op(l, l->row_first + first + at);
+        ts__row_read(l, c, i, row, op);
         row->place = place + i;
+        if (c->kind == TS_EVENT_COLLECTIVE)
+            ts__coll_read(l, c, i, side + at, op);
+        else if (ts__kind_has_event((uint8_t)c->kind))
+            ts__event_read(l, c, i, side + at, op);
         at++;
     }
     ((bool *)l->chunk_ok.data)[c->chunk] = true;
@@ -790,11 +791,12 @@ static ts_result ts__loader_place(ts__loader *l)
                        0xFF) ||
         !ts__rvec_fill(l->allocator, &l->chunk_place, sizeof(uint32_t), chunks,
                        0) ||
-        !ts__rvec_fill(l->allocator, &l->chunk_coll, sizeof(uint32_t), chunks,
+        !ts__rvec_fill(l->allocator, &l->chunk_side, sizeof(uint32_t), chunks,
                        0) ||
         !ts__rvec_fill(l->allocator, &l->chunk_ok, sizeof(bool), chunks, 0))
         return TS_ERR_MEMORY;
     uint64_t count = 0, place = 0, colls = l->colls.count;
+    uint64_t events = l->events.count;
     for (size_t i = 0; i < chunks; i++) {
         ts_chunk_info info;
         if (!ts_reader_chunk(reader, i, &info) || !ts__chunk_is_gpu(&info))
@@ -802,8 +804,11 @@ static ts_result ts__loader_place(ts__loader *l)
         const uint32_t rows = ts__chunk_rows(l, i, &info);
         if (rows) ((uint32_t *)l->chunk_row.data)[i] = (uint32_t)count;
         ((uint32_t *)l->chunk_place.data)[i] = (uint32_t)place;
-        ((uint32_t *)l->chunk_coll.data)[i] = (uint32_t)colls;
+        const bool is_event = ts__kind_has_event((uint8_t)info.header.event);
+        ((uint32_t *)l->chunk_side.data)[i] =
+            (uint32_t)(is_event ? events : colls);
         if (info.header.event == TS_EVENT_COLLECTIVE) colls += rows;
+        if (is_event) events += rows;
         count += rows;
         place += info.header.count;
         if (l->row_first + count >= TS__REPLAY_OPS_MAX || place > UINT32_MAX)
@@ -812,11 +817,16 @@ static ts_result ts__loader_place(ts__loader *l)
     count += l->row_first;
     if (!ts__rvec_reserve(l->allocator, &l->rows, sizeof(ts__row),
                           (size_t)count) ||
+        !ts__rvec_reserve(l->allocator, &l->ops, sizeof(ts__op),
+                          (size_t)count) ||
+        !ts__rvec_reserve(l->allocator, &l->events, sizeof(ts__row_event),
+                          (size_t)events) ||
         !ts__rvec_reserve(l->allocator, &l->colls, sizeof(ts__coll),
                           (size_t)colls))
         return TS_ERR_MEMORY;
     l->colls.count = (size_t)colls;
-    l->rows.count = (size_t)count;
+    l->events.count = (size_t)events;
+    l->rows.count = l->ops.count = (size_t)count;
     return TS_OK;
 }
 
@@ -834,13 +844,16 @@ static void ts__loader_compact(ts__loader *l)
         for (uint32_t k = 0; k < rows; k++) {
             const size_t from = l->row_first + first + k;
             l->replay->stats.loaded++;
-            if (!ts__loader_row(l, from)->kind)
+            if (!ts__loader_op(l, from)->kind) {
                 l->replay->stats.skipped[TS_SKIP_BAD_TIME]++;
-            else if (kept++ != from)
-                *ts__loader_row(l, kept - 1) = *ts__loader_row(l, from);
+                continue;
+            }
+            if (kept++ == from) continue;
+            *ts__loader_row(l, kept - 1) = *ts__loader_row(l, from);
+            *ts__loader_op(l, kept - 1) = *ts__loader_op(l, from);
         }
     }
-    l->rows.count = kept;
+    l->rows.count = l->ops.count = kept;
 }
 
 static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)

@@ -248,7 +248,7 @@ static bool ts__loader_filter(ts__loader *l)
     l->filter_mask = bits - 1;
     uint64_t *const words = (uint64_t *)l->filter.data;
     for (size_t i = l->row_first; i < l->rows.count; i++) {
-        const uint64_t bit = ts__loader_row(l, i)->correlation & l->filter_mask;
+        const uint64_t bit = ts__loader_op(l, i)->correlation & l->filter_mask;
         words[bit >> 6] |= UINT64_C(1) << (bit & 63);
     }
     for (size_t i = 0; i < l->wanted.count; i++) {
@@ -285,7 +285,22 @@ static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
         l->calls.count += from->count;
         ts__rvec_close(l->allocator, from);
     }
+    ts__rvec_trim(l->allocator, &l->calls);
     return TS_OK;
+}
+
+// Most operations have a call, most calls that matter an operation. What is
+// not used is not touched.
+static void ts__loader_call_room(ts__loader *l, uint32_t threads)
+{
+    uint64_t count = ts_reader_info(l->reader)->counts[TS_EVENT_API_CALL];
+    const uint64_t rows = l->rows.count - l->row_first;
+    if (count > rows + rows / 8) count = rows + rows / 8;
+    for (uint32_t i = 0; i < threads; i++)
+        if (!ts__rvec_reserve(l->allocator, &l->thread_calls[i],
+                              sizeof(ts__row_call),
+                              (size_t)(count / threads) + 1))
+            l->thread_failed[i] = true;
 }
 
 static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
@@ -302,6 +317,7 @@ static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
         ts__rvec_fill(l->allocator, &failed, sizeof(bool), threads, 0)) {
         l->thread_calls = (ts__rvec *)vecs.data;
         l->thread_failed = (bool *)failed.data;
+        ts__loader_call_room(l, threads);
         const ts_filter filter =
             ts__loader_window(l, TS_FILTER(API_CALL), l->replay->calls_from);
         result = ts_reader_scan(l->reader, &filter, threads,
@@ -413,19 +429,21 @@ static bool ts__loader_call_numbers(ts__loader *l)
     thread if one is near. Numbers are used again in long traces.
 */
 static uint32_t ts__loader_choose(const ts__loader *l, const uint32_t *order,
-                                  size_t first, size_t end, const ts__row *row)
+                                  size_t first, size_t end, size_t row)
 {
+    const int64_t start = ts__loader_row(l, row)->start;
+    const uint32_t thread = ts__loader_op(l, row)->thread;
     size_t low = first, high = end;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (ts__loader_call(l, order[middle])->start <= row->start)
+        if (ts__loader_call(l, order[middle])->start <= start)
             low = middle + 1;
         else
             high = middle;
     }
     const size_t best = low > first ? low - 1 : first;
-    for (size_t i = best, tries = 0; row->thread && tries < 16; tries++) {
-        if (ts__loader_call(l, order[i])->track == row->thread) return order[i];
+    for (size_t i = best, tries = 0; thread && tries < 16; tries++) {
+        if (ts__loader_call(l, order[i])->track == thread) return order[i];
         if (i-- == first) break;
     }
     return order[best];
@@ -441,7 +459,7 @@ static bool ts__loader_stand_in(ts__loader *l)
     const size_t rows = l->rows.count - l->row_first;
     ts__row_call last = { 0 };
     for (size_t i = 0; i < rows; i++) {
-        ts__row *const row = ts__loader_row(l, ts__rsort_index(&l->sort)[i]);
+        ts__op *const row = ts__loader_op(l, ts__rsort_index(&l->sort)[i]);
         if (row->call != TS_NODE_NONE || row->issue == TS__NO_TIME ||
             !row->thread || ts__kind_syncs(row->kind))
             continue;
@@ -476,13 +494,14 @@ static bool ts__loader_match(ts__loader *l)
     bool ok = ts__rsort_open(l->allocator, &l->sort, rows);
     for (size_t i = 0; ok && i < rows; i++) {
         const size_t row = l->row_first + i;
-        ts__rsort_keys(&l->sort)[i] = ts__loader_row(l, row)->correlation;
+        ts__rsort_keys(&l->sort)[i] = ts__loader_op(l, row)->correlation;
         ts__rsort_index(&l->sort)[i] = (uint32_t)row;
     }
     if (ok) ts__rsort_run(&l->sort, rows);
     size_t first = 0, end = 0;
     for (size_t i = 0; ok && i < rows; i++) {
-        ts__row *const row = ts__loader_row(l, ts__rsort_index(&l->sort)[i]);
+        const uint32_t at = ts__rsort_index(&l->sort)[i];
+        ts__op *const row = ts__loader_op(l, at);
         while (first < calls &&
                ts__loader_call(l, by[first])->correlation < row->correlation)
             first++;
@@ -491,7 +510,7 @@ static bool ts__loader_match(ts__loader *l)
                ts__loader_call(l, by[end])->correlation == row->correlation)
             end++;
         if (!row->correlation || first == end) continue;
-        row->call = ts__loader_choose(l, by, first, end, row);
+        row->call = ts__loader_choose(l, by, first, end, at);
         ts__row_call *const call = ts__loader_call(l, row->call);
         call->alone = false;
         row->issue = call->start;
@@ -567,7 +586,7 @@ static void ts__loader_keep(ts__loader *l)
             call->rank = kept++;
     }
     for (size_t i = l->row_first; i < l->rows.count; i++) {
-        ts__row *const row = ts__loader_row(l, i);
+        ts__op *const row = ts__loader_op(l, i);
         if (row->call != TS_NODE_NONE)
             row->call = ts__loader_call(l, row->call)->rank;
     }

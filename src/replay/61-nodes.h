@@ -80,10 +80,10 @@ static bool ts__loader_claim(ts__loader *l)
             ts__replay_lane_at(l->replay, lane)->operations = true;
         }
         row->track = lane;
-        if (row->thread != thread &&
-            ts__loader_lane(l, row->thread) == TS_NODE_NONE)
+        const uint32_t by = ts__loader_op(l, i)->thread;
+        if (by != thread && ts__loader_lane(l, by) == TS_NODE_NONE)
             return false;
-        thread = row->thread;
+        thread = by;
     }
     lane = TS_NODE_NONE;
     for (size_t i = l->call_first; i < l->calls.count; i++) {
@@ -167,7 +167,9 @@ static bool ts__loader_before(const ts__loader *l, uint32_t a, uint32_t b)
     const ts__row *const y = ts__loader_row(l, b);
     if (x->track != y->track) return x->track < y->track;
     if (x->duration != y->duration) return x->duration < y->duration;
-    if (x->issue != y->issue) return x->issue < y->issue;
+    const int64_t issue = ts__loader_op(l, a)->issue;
+    const int64_t other = ts__loader_op(l, b)->issue;
+    if (issue != other) return issue < other;
     return a < b;
 }
 
@@ -196,7 +198,8 @@ static void ts__loader_row_sort(ts__loader *l, ts__row_key first)
         const uint32_t *const index = ts__rsort_index(&l->sort);
         for (size_t i = 0; i < l->rows.count; i++) {
             const ts__row *const row = ts__loader_row(l, index[i]);
-            keys[i] = key == TS__ROW_ISSUE      ? ts__rsort_time(row->issue)
+            keys[i] = key == TS__ROW_ISSUE
+                          ? ts__rsort_time(ts__loader_op(l, index[i])->issue)
                       : key == TS__ROW_DURATION ? (uint64_t)row->duration
                       : key == TS__ROW_LANE     ? row->track
                                                 : ts__rsort_time(row->start);
@@ -254,83 +257,100 @@ static bool ts__node_push(ts_replay *r, int64_t time, int64_t duration,
                           uint32_t lane, uint8_t flags)
 {
     const size_t count = r->node_count;
-    if (count == r->flags.capacity && !ts__nodes_reserve(r, count * 2 + 64))
+    if (count == r->flags.capacity &&
+        !ts__nodes_reserve(r, count + count / 4 + 64))
         return false;
     ts__node_add(r, time, duration, lane, flags);
     return true;
 }
 
 // Of the operation that comes next.
-static bool ts__loader_add_coll(ts__loader *l, const ts__row *row)
+static bool ts__loader_add_event(ts__loader *l, ts__op *op)
 {
     ts_replay *const r = l->replay;
-    const ts__coll *const coll = (const ts__coll *)l->colls.data + row->id;
-    ts__coll_op *const to =
-        (ts__coll_op *)ts__rvec_push(l->allocator, &r->collectives, sizeof *to);
-    if (!to) return false;
-    to->op = r->op_count;
-    to->launch = coll->launch;
-    to->communicator = coll->communicator;
+    const ts__row_event *const from =
+        (const ts__row_event *)l->events.data + op->label;
+    ts__event_op *const event =
+        (ts__event_op *)ts__rvec_push(l->allocator, &r->events, sizeof *event);
+    if (!event) return false;
+    op->label = (uint32_t)(r->events.count - 1);
+    event->op = r->op_count;
+    event->after = TS_NODE_NONE;
+    event->id = from->id;
+    event->record = from->record;
     return true;
 }
 
+// Likewise. Says whether it waits for others.
+static bool ts__loader_add_coll(ts__loader *l, ts__op *op, bool *waits)
+{
+    ts_replay *const r = l->replay;
+    const ts__coll *const coll = (const ts__coll *)l->colls.data + op->label;
+    ts__coll_op *const to =
+        (ts__coll_op *)ts__rvec_push(l->allocator, &r->collectives, sizeof *to);
+    if (!to) return false;
+    op->label = coll->name;
+    to->op = r->op_count;
+    to->launch = coll->launch;
+    to->communicator = coll->communicator;
+    if (!coll->meeting) return true;
+    ts__met *const met =
+        (ts__met *)ts__rvec_push(l->allocator, &r->met, sizeof *met);
+    if (!met) return false;
+    met->op = r->op_count;
+    met->meeting = coll->meeting - 1;
+    *waits = ((ts__meeting *)r->meetings.data + met->meeting)->count > 1;
+    return true;
+}
+
+// The node of an operation that is in its place, and what it has besides.
 static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
 {
     ts_replay *const r = l->replay;
-    const ts__op op = {
-        row->issue, row->correlation, row->thread, row->label,
-        row->call,  row->kind,        TS_SKIP_NOT, row->memory
-    };
-    ts__op *const to = ts__replay_op(r, r->op_count);
-    *to = op;
-    ((uint32_t *)r->places.data)[r->op_count] = row->place;
-    if (ts__kind_has_event(row->kind)) {
-        ts__event_op *const event = (ts__event_op *)ts__rvec_push(
-            l->allocator, &r->events, sizeof *event);
-        if (!event) return false;
-        to->label = (uint32_t)(r->events.count - 1);
-        event->op = r->op_count;
-        event->after = TS_NODE_NONE;
-        event->id = row->id;
-        event->record = row->record;
-    }
-    if (row->kind == TS_EVENT_COLLECTIVE && !ts__loader_add_coll(l, row))
+    ts__op *const op = ts__replay_op(r, r->op_count);
+    bool waits = ts__kind_syncs(op->kind) || op->kind == TS_EVENT_EVENT_WAIT;
+    if (ts__kind_has_event(op->kind) && !ts__loader_add_event(l, op))
         return false;
-    bool waits = ts__kind_syncs(row->kind) || row->kind == TS_EVENT_EVENT_WAIT;
-    if (row->kind == TS_EVENT_COLLECTIVE && row->record) {
-        const uint32_t meeting = (uint32_t)row->record - 1;
-        waits = ((ts__meeting *)r->meetings.data + meeting)->count > 1;
-        ts__met *const met =
-            (ts__met *)ts__rvec_push(l->allocator, &r->met, sizeof *met);
-        if (!met) return false;
-        met->op = r->op_count;
-        met->meeting = meeting;
-    }
-    r->op_count++;
+    if (op->kind == TS_EVENT_COLLECTIVE && !ts__loader_add_coll(l, op, &waits))
+        return false;
+    ((uint32_t *)r->places.data)[r->op_count++] = row->place;
     ts__node_add(r, row->start, row->duration, row->track,
                  waits ? TS__NODE_WAITS : 0);
     return true;
 }
 
+// Puts what is held of the operations into their order, one block after the
+// other: what is in order needs no more than what is not, then.
 static bool ts__loader_ops(ts__loader *l)
 {
     ts_replay *const r = l->replay;
     const size_t count = l->rows.count;
-    if (!ts__loader_order(l) ||
-        !ts__rvec_reserve(l->allocator, &r->ops, sizeof(ts__op), count) ||
-        !ts__rvec_reserve(l->allocator, &r->places, sizeof(uint32_t), count) ||
-        !ts__nodes_reserve(r, count + l->calls.count))
-        return false;
+    if (!ts__loader_order(l)) return false;
+    ts__rsort_shed(l->allocator, &l->sort);
     const uint32_t *const index = ts__rsort_index(&l->sort);
+    if (!ts__rvec_reserve(l->allocator, &r->ops, sizeof(ts__op), count))
+        return false;
+    // Rows lie anywhere; the next ones are on their way meanwhile.
     for (size_t i = 0; i < count; i++) {
-        // Rows lie anywhere; the next ones are on their way meanwhile.
+        if (i + 8 < count) __builtin_prefetch(ts__loader_op(l, index[i + 8]));
+        *ts__replay_op(r, i) = *ts__loader_op(l, index[i]);
+    }
+    r->ops.count = count;
+    ts__rvec_close(l->allocator, &l->ops);
+    // Waits have an end besides; a part more is for what joins work.
+    const size_t nodes = count + l->calls.count + l->events.count;
+    if (!ts__rvec_reserve(l->allocator, &r->places, sizeof(uint32_t), count) ||
+        !ts__rvec_reserve(l->allocator, &r->events, sizeof(ts__event_op),
+                          l->events.count) ||
+        !ts__nodes_reserve(r, nodes + nodes / 8))
+        return false;
+    for (size_t i = 0; i < count; i++) {
         if (i + 8 < count) __builtin_prefetch(ts__loader_row(l, index[i + 8]));
         if (!ts__loader_add_op(l, ts__loader_row(l, index[i]))) return false;
     }
-    r->ops.count = r->places.count = count;
-    // What holds rows will hold edges.
-    r->spare = l->rows;
-    memset(&l->rows, 0, sizeof l->rows);
+    r->places.count = count;
+    ts__rvec_close(l->allocator, &l->rows);
+    ts__rvec_close(l->allocator, &l->events);
     return true;
 }
 

@@ -21,16 +21,26 @@ typedef enum ts__meet_stage {
     TS__MEET_NAME
 } ts__meet_stage;
 
-static ts__coll *ts__loader_coll(const ts__loader *l, const ts__row *row)
+static ts__coll *ts__loader_coll(const ts__loader *l, uint32_t row)
 {
-    return (ts__coll *)l->colls.data + row->id;
+    return (ts__coll *)l->colls.data + ts__loader_op(l, row)->label;
 }
 
-static uint64_t ts__meet_name(const ts__loader *l, const ts__row *row)
+static const ts__replay_lane *ts__meet_lane(const ts__loader *l, uint32_t row)
 {
-    const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
-    const ts_text name =
-        ts_reader_name(ts__replay_file(l->replay, file)->reader, row->label);
+    return ts__replay_lane_at(l->replay, ts__loader_row(l, row)->track);
+}
+
+static ts_text ts__meet_text(const ts__loader *l, uint32_t row)
+{
+    const uint32_t file = ts__meet_lane(l, row)->file;
+    return ts_reader_name(ts__replay_file(l->replay, file)->reader,
+                          ts__loader_coll(l, row)->name);
+}
+
+static uint64_t ts__meet_name(const ts__loader *l, uint32_t row)
+{
+    const ts_text name = ts__meet_text(l, row);
     return XXH3_64bits(name.text, name.size);
 }
 
@@ -74,25 +84,21 @@ static bool ts__meet_jobs(ts__loader *l)
     return true;
 }
 
-static const ts__job *ts__meet_job(const ts__loader *l, const ts__row *row)
+static const ts__job *ts__meet_job(const ts__loader *l, uint32_t row)
 {
-    const uint32_t part = ts__replay_lane_at(l->replay, row->track)->part;
-    return (const ts__job *)l->jobs.data + part;
+    return (const ts__job *)l->jobs.data + ts__meet_lane(l, row)->part;
 }
 
 /*
     Who sends to whom: a pair has a key of its own for each direction that the
     names tell. Kernels that send and receive at once have none.
 */
-static bool ts__meet_pair(const ts__loader *l, const ts__row *row,
-                          uint64_t parts[2])
+static bool ts__meet_pair(const ts__loader *l, uint32_t row, uint64_t parts[2])
 {
     const uint64_t peer = ts__loader_coll(l, row)->peer;
     const uint64_t own = peer ? ts__meet_job(l, row)->rank : 0;
     if (!own) return false;
-    const uint32_t file = ts__replay_lane_at(l->replay, row->track)->file;
-    const ts_text name =
-        ts_reader_name(ts__replay_file(l->replay, file)->reader, row->label);
+    const ts_text name = ts__meet_text(l, row);
     const bool sends = ts__text_has(name, "Send") || ts__text_has(name, "send");
     const bool receives =
         ts__text_has(name, "Recv") || ts__text_has(name, "recv");
@@ -102,7 +108,7 @@ static bool ts__meet_pair(const ts__loader *l, const ts__row *row,
     return true;
 }
 
-static uint64_t ts__meet_key(const ts__loader *l, const ts__row *row,
+static uint64_t ts__meet_key(const ts__loader *l, uint32_t row,
                              ts__meet_stage stage)
 {
     const ts__coll *const coll = ts__loader_coll(l, row);
@@ -129,14 +135,13 @@ static int ts__meet_compare(const void *left, const void *right)
 static bool ts__meet_gather(ts__loader *l, ts__rvec *items)
 {
     for (size_t i = 0; i < l->rows.count; i++) {
-        const ts__row *const row = ts__loader_row(l, i);
-        if (row->kind != TS_EVENT_COLLECTIVE) continue;
+        if (ts__loader_op(l, i)->kind != TS_EVENT_COLLECTIVE) continue;
         ts__meet_item *const item =
             (ts__meet_item *)ts__rvec_push(l->allocator, items, sizeof *item);
         if (!item) return false;
         memset(item, 0, sizeof *item);
         item->row = (uint32_t)i;
-        item->rank = ts__replay_lane_at(l->replay, row->track)->device;
+        item->rank = ts__meet_lane(l, item->row)->device;
     }
     if (!ts__rsort_open(l->allocator, &l->sort, items->count)) return false;
     ts__meet_item *const list = (ts__meet_item *)items->data;
@@ -173,8 +178,7 @@ static bool ts__meet_ranks(const ts__loader *l, const ts__rvec *items,
     ts__rmap last = { { 0 }, 0 }; // items come by rank
     bool ok = true;
     for (size_t i = 0; ok && i < items->count; i++) {
-        const uint64_t key =
-            ts__loader_coll(l, ts__loader_row(l, list[i].row))->communicator;
+        const uint64_t key = ts__loader_coll(l, list[i].row)->communicator;
         if (ts__rmap_get(&last, key) == list[i].rank) continue;
         const uint32_t count = ts__rmap_get(ranks, key);
         ok = ts__rmap_put(l->allocator, &last, key, list[i].rank) &&
@@ -197,15 +201,15 @@ static bool ts__meet_note(ts__loader *l, ts__meet_item *list, size_t first,
     meeting->join = meeting->cost = TS_NODE_NONE;
     meeting->kind = TS_EDGE_COLLECTIVE;
     for (size_t i = first; i < end; i++) {
-        ts__row *const row = ts__loader_row(l, list[i].row);
+        const uint32_t row = list[i].row;
         uint64_t parts[2];
-        const ts__coll *const coll = ts__loader_coll(l, row);
+        ts__coll *const coll = ts__loader_coll(l, row);
         const uint64_t ranks =
             coll->ranks ? coll->ranks : ts__meet_job(l, row)->ranks;
         if (ranks > meeting->expected && ranks < UINT32_MAX)
             meeting->expected = (uint32_t)ranks;
         if (ts__meet_pair(l, row, parts)) meeting->kind = TS_EDGE_P2P;
-        row->record = l->replay->meetings.count; // its number plus 1
+        coll->meeting = (uint32_t)l->replay->meetings.count;
         list[i].met = true;
     }
     if (meeting->kind == TS_EDGE_P2P) meeting->expected = 2;
@@ -216,7 +220,7 @@ static bool ts__meet_note(ts__loader *l, ts__meet_item *list, size_t first,
 static bool ts__meet_whole(const ts__loader *l, const ts__meet_item *list,
                            size_t first, size_t end, const ts__rmap *ranks)
 {
-    const ts__row *const row = ts__loader_row(l, list[first].row);
+    const uint32_t row = list[first].row;
     const ts__coll *const coll = ts__loader_coll(l, row);
     uint64_t parts[2];
     if (ts__meet_pair(l, row, parts)) return end - first == 2;
@@ -233,7 +237,7 @@ static bool ts__meet_stage_run(ts__loader *l, ts__rvec *items,
     ts__rmap turns = { { 0 }, 0 };
     bool ok = true;
     for (size_t i = 0; ok && i < items->count; i++) {
-        const ts__row *const row = ts__loader_row(l, list[i].row);
+        const uint32_t row = list[i].row;
         const ts__coll *const coll = ts__loader_coll(l, row);
         if (list[i].met || (stage == TS__MEET_SEQUENCE &&
                             (!coll->communicator || !coll->sequence)))
@@ -263,7 +267,7 @@ static bool ts__meet_stage_run(ts__loader *l, ts__rvec *items,
             ok = ts__meet_note(l, sorted, first, end);
     }
     for (size_t i = 0; ok && i < items->count; i++)
-        list[i].met = ts__loader_row(l, list[i].row)->record != 0;
+        list[i].met = ts__loader_coll(l, list[i].row)->meeting != 0;
     ts__rvec_close(l->allocator, &open);
     ts__rvec_close(l->allocator, &turns.entries);
     return ok;
@@ -298,10 +302,10 @@ static bool ts__meet_list(ts__loader *l, ts__rvec *members)
     if (!ts__rvec_reserve(l->allocator, members, sizeof(uint32_t), sum))
         return false;
     for (size_t i = 0; i < l->rows.count; i++) {
-        const ts__row *const row = ts__loader_row(l, i);
-        if (row->kind != TS_EVENT_COLLECTIVE || !row->record) continue;
-        ts__meeting *const meeting =
-            (ts__meeting *)r->meetings.data + (row->record - 1);
+        if (ts__loader_op(l, i)->kind != TS_EVENT_COLLECTIVE) continue;
+        const uint32_t of = ts__loader_coll(l, (uint32_t)i)->meeting;
+        if (!of) continue;
+        ts__meeting *const meeting = (ts__meeting *)r->meetings.data + of - 1;
         ((uint32_t *)members->data)[meeting->first + meeting->count++] =
             (uint32_t)i;
     }
@@ -380,10 +384,9 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
     ts_replay *const r = l->replay;
     for (size_t i = 0; i < l->rows.count; i++) {
         const uint32_t file = ts__meet_file(l, (uint32_t)i);
-        const ts__row *const row = ts__loader_row(l, i);
-        if (!ts__replay_time_ok(row->start + shift[file]) ||
-            (row->issue != TS__NO_TIME &&
-             !ts__replay_time_ok(row->issue + shift[file])))
+        const int64_t issue = ts__loader_op(l, i)->issue;
+        if (!ts__replay_time_ok(ts__loader_row(l, i)->start + shift[file]) ||
+            (issue != TS__NO_TIME && !ts__replay_time_ok(issue + shift[file])))
             shift[file] = 0;
     }
     for (size_t i = 0; i < l->calls.count; i++) {
@@ -392,10 +395,10 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
         if (!ts__replay_time_ok(call->start + shift[file])) shift[file] = 0;
     }
     for (size_t i = 0; i < l->rows.count; i++) {
-        ts__row *const row = ts__loader_row(l, i);
+        ts__op *const op = ts__loader_op(l, i);
         const int64_t by = shift[ts__meet_file(l, (uint32_t)i)];
-        row->start += by;
-        if (row->issue != TS__NO_TIME) row->issue += by;
+        ts__loader_row(l, i)->start += by;
+        if (op->issue != TS__NO_TIME) op->issue += by;
     }
     for (size_t i = 0; i < l->calls.count; i++) {
         ts__row_call *const call = ts__loader_call(l, i);
@@ -466,9 +469,6 @@ static bool ts__loader_meet(ts__loader *l)
     ts__rmap ranks = { { 0 }, 0 };
     bool ok = ts__meet_gather(l, &items) && ts__meet_ranks(l, &items, &ranks) &&
               ts__meet_jobs(l);
-    for (size_t i = 0; ok && i < items.count; i++)
-        ts__loader_row(l, ((const ts__meet_item *)items.data)[i].row)->record =
-            0;
     for (int stage = 0; ok && items.count && stage <= TS__MEET_NAME; stage++)
         ok = ts__meet_stage_run(l, &items, &ranks, (ts__meet_stage)stage);
     if (ok && items.count && l->replay->files.count > 1) ok = ts__meet_align(l);

@@ -5,16 +5,18 @@ static void ts__loader_close(ts__loader *l)
     ts__rvec_close(l->allocator, &l->wanted);
     ts__rvec_close(l->allocator, &l->classes);
     ts__rvec_close(l->allocator, &l->rows);
+    ts__rvec_close(l->allocator, &l->ops);
+    ts__rvec_close(l->allocator, &l->events);
     ts__rvec_close(l->allocator, &l->colls);
     ts__rvec_close(l->allocator, &l->jobs);
-    ts__rvec_close(l->allocator, &l->chunk_coll);
+    ts__rvec_close(l->allocator, &l->chunk_side);
     ts__rvec_close(l->allocator, &l->chunk_row);
     ts__rvec_close(l->allocator, &l->chunk_rows);
     ts__rvec_close(l->allocator, &l->chunk_place);
     ts__rvec_close(l->allocator, &l->chunk_ok);
     ts__rvec_close(l->allocator, &l->filter);
     ts__rvec_close(l->allocator, &l->calls);
-    l->replay->sort = l->sort;
+    ts__rsort_close(l->allocator, &l->sort);
     ts__rvec_close(l->allocator, &l->lanes.entries);
 }
 

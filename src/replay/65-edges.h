@@ -857,9 +857,11 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
 {
     const ts_replay *const r = b->replay;
     ts__rvec guesses = { 0 }, near = { 0 }, issues = { 0 };
+    size_t most = r->op_count;
+    for (uint32_t i = 0; i < r->call_count; i++)
+        most += (ts__replay_flags(r)[r->op_count + i] & TS__NODE_ALONE) != 0;
     bool ok =
-        ts__rsort_open(b->allocator, &b->sort,
-                       (size_t)r->op_count + r->call_count) &&
+        ts__rsort_open(b->allocator, &b->sort, most) &&
         ts__rvec_reserve(b->allocator, &issues, sizeof(uint64_t),
                          r->op_count) &&
         ts__rvec_reserve(b->allocator, &guesses, sizeof(bool), r->op_count) &&

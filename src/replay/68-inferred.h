@@ -36,11 +36,13 @@ static uint32_t ts__infer_device(const ts_replay *r, uint32_t op)
     return ts__replay_lane_at(r, ts__replay_lanes(r)[op])->device;
 }
 
-// What keeps devices busy, by end; of each device and of all.
+// What keeps devices busy, by end; of each device and of all. Most traces
+// need no guess, and this is not called.
 static bool ts__infer_ends(ts__builder *b, ts__infer *f)
 {
     const ts_replay *const r = b->replay;
     const size_t devices = r->device_results.count;
+    if (f->ended.data) return true;
     if (!ts__rsort_open(b->allocator, &b->sort, r->op_count) ||
         !ts__rvec_fill(b->allocator, &f->first, sizeof(uint32_t), devices + 1,
                        0))
@@ -175,7 +177,7 @@ static int64_t ts__infer_allowed(const ts_replay *r, const ts__infer *f,
     return time;
 }
 
-static void ts__infer_operation(ts__builder *b, const ts__infer *f, uint32_t op)
+static void ts__infer_operation(ts__builder *b, ts__infer *f, uint32_t op)
 {
     const ts_replay *const r = b->replay;
     const int64_t start = ts__replay_time(r)[op];
@@ -184,6 +186,10 @@ static void ts__infer_operation(ts__builder *b, const ts__infer *f, uint32_t op)
         ((const int64_t *)f->bound.data)[op] == TS__NO_TIME ||
         start <= ts__infer_allowed(r, f, op) + TS__INFER_SLACK_NS)
         return;
+    if (!ts__infer_ends(b, f)) {
+        b->failed = true;
+        return;
+    }
     const uint32_t *const first =
         (const uint32_t *)f->first.data + ts__infer_device(r, op);
     const uint32_t *const ops = (const uint32_t *)f->device.data + first[0];
@@ -224,10 +230,12 @@ static uint32_t ts__infer_answer(const ts_replay *r, const ts__infer *f,
     return done <= end ? recent : TS_NODE_NONE;
 }
 
+// Without calls there is nothing to guess about operations.
 static bool ts__infer_prepare(ts__builder *b, ts__infer *f)
 {
-    return ts__infer_ends(b, f) && ts__infer_bounds(b, f) &&
-           ts__infer_delays(b, f);
+    return (!b->replay->call_count ||
+            (ts__infer_bounds(b, f) && ts__infer_delays(b, f))) &&
+           (!b->asks.count || ts__infer_ends(b, f));
 }
 
 static void ts__builder_infer(ts__builder *b)
@@ -236,7 +244,7 @@ static void ts__builder_infer(ts__builder *b)
     if (r->no_inference) return;
     ts__infer f = { 0 };
     if (!ts__infer_prepare(b, &f)) b->failed = true;
-    for (uint32_t i = 0; i < r->op_count && !b->failed; i++)
+    for (uint32_t i = 0; r->call_count && i < r->op_count && !b->failed; i++)
         ts__infer_operation(b, &f, i);
     for (size_t i = 0; i < b->asks.count && !b->failed; i++) {
         const ts__ask *const ask = (const ts__ask *)b->asks.data + i;

@@ -199,11 +199,12 @@ static ts_result ts__replay_build(ts_replay *r)
     ts__builder b = { 0 };
     b.replay = r;
     b.allocator = &r->allocator;
-    ts__rvec_recast(&r->spare, &b.edges, sizeof(ts__edge));
-    b.sort = r->sort;
-    memset(&r->sort, 0, sizeof r->sort);
     ts_result result = TS_ERR_MEMORY;
-    if (ts__builder_edges(&b))
+    // Most nodes have one edge that matters, and most calls two.
+    const size_t edges =
+        (size_t)r->node_count + r->op_count / 4 + r->call_count;
+    if (ts__rvec_reserve(b.allocator, &b.edges, sizeof(ts__edge), edges) &&
+        ts__builder_edges(&b))
         result = b.edges.count >= UINT32_MAX || r->node_count >= UINT32_MAX
                      ? TS_ERR_UNSUPPORTED
                  : ts__edges_pack(&r->allocator, &b.edges, r->node_count,

@@ -127,11 +127,13 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     for (size_t i = 0; i < desc->more_count; i++)
         if (!desc->more[i]) return TS_ERR_USAGE;
     if (desc->more_count >= 65535) return TS_ERR_UNSUPPORTED;
-    ts_allocator allocator = desc->allocator;
-    if (!allocator.resize) allocator.resize = ts__replay_resize;
+    const ts_allocator allocator = ts__arena_open(&desc->allocator);
     ts_replay *const r = (ts_replay *)allocator.resize(allocator.user, NULL, 0,
                                                        sizeof(ts_replay));
-    if (!r) return TS_ERR_MEMORY;
+    if (!r) {
+        ts__arena_close(&allocator);
+        return TS_ERR_MEMORY;
+    }
     memset(r, 0, sizeof *r);
     r->reader = reader;
     r->allocator = allocator;
@@ -164,44 +166,27 @@ TS_API void ts_replay_close(ts_replay *replay)
     if (!replay) return;
     const ts_allocator a = replay->allocator;
     ts__model_close(replay);
-    ts__rsort_close(&a, &replay->sort);
-    ts__rvec *const vecs[] = { &replay->files,
-                               &replay->ops,
-                               &replay->call_names,
-                               &replay->call_classes,
-                               &replay->events,
-                               &replay->places,
-                               &replay->meetings,
-                               &replay->members,
-                               &replay->met,
-                               &replay->collectives,
-                               &replay->joined,
-                               &replay->queued,
-                               &replay->deps_named,
-                               &replay->call_numbers,
-                               &replay->lanes,
-                               &replay->waiters,
-                               &replay->time,
-                               &replay->duration,
-                               &replay->lane,
-                               &replay->flags,
-                               &replay->offsets,
-                               &replay->targets,
-                               &replay->kinds,
-                               &replay->start,
-                               &replay->gap,
-                               &replay->changed,
-                               &replay->lane_results,
-                               &replay->device_results,
-                               &replay->circle,
-                               &replay->ends,
-                               &replay->spare,
-                               &replay->parts,
-                               &replay->part_of.entries,
+    ts__rvec *const vecs[] = { &replay->files,        &replay->ops,
+                               &replay->call_names,   &replay->call_classes,
+                               &replay->events,       &replay->places,
+                               &replay->meetings,     &replay->members,
+                               &replay->met,          &replay->collectives,
+                               &replay->joined,       &replay->queued,
+                               &replay->deps_named,   &replay->call_numbers,
+                               &replay->lanes,        &replay->waiters,
+                               &replay->time,         &replay->duration,
+                               &replay->lane,         &replay->flags,
+                               &replay->offsets,      &replay->targets,
+                               &replay->kinds,        &replay->start,
+                               &replay->gap,          &replay->changed,
+                               &replay->lane_results, &replay->device_results,
+                               &replay->circle,       &replay->ends,
+                               &replay->parts,        &replay->part_of.entries,
                                &replay->part_first };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);
+    ts__arena_close(&a);
 }
 
 /* ---- 10.27 Replay: the run ----------------------------------------------- */

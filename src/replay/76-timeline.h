@@ -350,6 +350,17 @@ static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
     return root;
 }
 
+// What an operation is bound by may lie anywhere; it is on its way soon.
+static void ts__tl_fetch(const ts_timeline *t, uint32_t op)
+{
+    const ts_replay *const r = t->replay;
+    const uint32_t from = ts__tl_bond_of(t, op)->source;
+    if (from >= r->op_count) return;
+    __builtin_prefetch(ts__replay_op(r, from));
+    __builtin_prefetch(&ts__replay_time(r)[from]);
+    __builtin_prefetch(&ts__replay_duration(r)[from]);
+}
+
 /*
     Follows every node back. Each step is taken once: a way that meets an
     earlier one ends there. A circle, which only damaged records make, ends
@@ -367,6 +378,7 @@ static bool ts__tl_follow(ts_timeline *t)
     for (uint32_t i = 0; ok && i < r->node_count; i++) {
         uint32_t node = i;
         if (ts__tl_is_call(r, i)) continue;
+        if (i + 16 < r->op_count) ts__tl_fetch(t, i + 16);
         bool stops = false;
         uint32_t back = ts__tl_back(t, node, &stops);
         if (stops) { // as most do

@@ -465,14 +465,21 @@ static ts_result ts__tl_devices(ts_timeline *t)
     bool any = false;
     for (size_t i = 0; i < t->devices.count; i++) {
         ts__tl_device *const d = ts__tl_device_at(t, i);
-        if (!ts__tl_launches(t, d) || !ts__tl_queue(t, d) ||
-            !ts__tl_sweep_device(t, i))
-            return TS_ERR_MEMORY;
+        if (!ts__tl_launches(t, d) || !ts__tl_queue(t, d)) return TS_ERR_MEMORY;
+    }
+    // There are no more gaps than operations, and most often far fewer.
+    if (!ts__rvec_reserve(&t->allocator, &t->gaps, sizeof(ts_gap),
+                          t->order.count))
+        return TS_ERR_MEMORY;
+    for (size_t i = 0; i < t->devices.count; i++) {
+        ts__tl_device *const d = ts__tl_device_at(t, i);
+        if (!ts__tl_sweep_device(t, i)) return TS_ERR_MEMORY;
         for (size_t k = 0; k < d->gap_count; k++)
             ts__tl_charge(t, d, (ts_gap *)t->gaps.data + d->gap_first + k);
         if (!t->reach && !ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;
         ts__tl_sum(&t->total, &d->figures, &any);
     }
+    ts__rvec_trim(&t->allocator, &t->gaps);
     return TS_OK;
 }
 
@@ -490,11 +497,17 @@ static ts_result ts__timeline_open(ts_timeline **timeline,
     if (!replay || (windowed && desc->to_ns <= desc->from_ns))
         return TS_ERR_USAGE;
     if (desc->replayed && !replay->start.count) return TS_ERR_STATE;
-    ts_allocator allocator = desc->allocator;
-    if (!allocator.resize) allocator.resize = ts__replay_resize;
+    // What the replay needed while it loaded is free by now.
+    const bool share =
+        !desc->allocator.resize && replay->allocator.resize == ts__arena_resize;
+    const ts_allocator allocator =
+        ts__arena_open(share ? &replay->allocator : &desc->allocator);
     ts_timeline *const t = (ts_timeline *)allocator.resize(
         allocator.user, NULL, 0, sizeof(ts_timeline));
-    if (!t) return TS_ERR_MEMORY;
+    if (!t) {
+        ts__arena_close(&allocator);
+        return TS_ERR_MEMORY;
+    }
     memset(t, 0, sizeof *t);
     t->replay = replay;
     t->allocator = allocator;
@@ -539,6 +552,7 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, timeline, sizeof *timeline, 0);
+    ts__arena_close(&a);
 }
 
 /* ---- 10.58 Timeline: looking at it --------------------------------------- */

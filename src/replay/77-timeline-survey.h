@@ -690,11 +690,13 @@ TS_API ts_result ts_survey_open(ts_survey **survey, ts_reader *reader,
     *survey = NULL;
     if (!reader) return TS_ERR_USAGE;
     if (!desc) desc = &none;
-    ts_allocator allocator = desc->allocator;
-    if (!allocator.resize) allocator.resize = ts__replay_resize;
+    const ts_allocator allocator = ts__arena_open(&desc->allocator);
     ts_survey *const s = (ts_survey *)allocator.resize(allocator.user, NULL, 0,
                                                        sizeof(ts_survey));
-    if (!s) return TS_ERR_MEMORY;
+    if (!s) {
+        ts__arena_close(&allocator);
+        return TS_ERR_MEMORY;
+    }
     memset(s, 0, sizeof *s);
     s->reader = reader;
     s->allocator = allocator;
@@ -733,6 +735,7 @@ TS_API void ts_survey_close(ts_survey *survey)
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, survey, sizeof *survey, 0);
+    ts__arena_close(&a);
 }
 
 TS_API const ts_timeline_figures *ts_survey_total(const ts_survey *survey)
