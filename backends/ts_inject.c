@@ -9,6 +9,7 @@
     variables are not read.
 */
 #define TRACESMITH_IMPLEMENTATION
+#define TRACESMITH_HIP_IMPLEMENTATION
 #define TRACESMITH_NVTX_IMPLEMENTATION
 #define TRACESMITH_UNWIND_IMPLEMENTATION
 #define TRACESMITH_UNWIND_OUTSIDE
@@ -16,6 +17,7 @@
 #include "tracesmith.h"
 
 #include "backends/ts_capture.h"
+#include "backends/ts_hip.h"
 #include "backends/ts_inject.h"
 #include "backends/ts_nvtx.h"
 #include "backends/ts_stack.h"
@@ -391,4 +393,31 @@ int InitializeInjectionNvtx2(ts_nvtx_get_table get_table)
 {
     start();
     return ts_nvtx_initialize(get_table);
+}
+
+/* ==== 6. HIP ============================================================= */
+
+// Called by rocprofiler-sdk; see ROCP_TOOL_LIBRARIES.
+ENTRY void *rocprofiler_configure(uint32_t version, const char *runtime_version,
+                                  uint32_t priority, void *client);
+void *rocprofiler_configure(uint32_t version, const char *runtime_version,
+                            uint32_t priority, void *client)
+{
+    start();
+    return ts_hip_configure(version, runtime_version, priority, client);
+}
+
+// Called by runtimes of ROCm that do not know it; see HSA_TOOLS_LIB.
+ENTRY bool OnLoad(void *table, uint64_t version, uint64_t failed_count,
+                  const char *const *failed);
+bool OnLoad(void *table, uint64_t version, uint64_t failed_count,
+            const char *const *failed)
+{
+    (void)table;
+    (void)version;
+    (void)failed_count;
+    (void)failed;
+    start();
+    ts_hip_on_load();
+    return true;
 }

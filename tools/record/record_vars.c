@@ -18,6 +18,9 @@ typedef struct vars_entry {
 // All vendors' at once: a library that is not there looks at none of them.
 static const vars_entry entries[] = {
     { "CUDA_INJECTION64_PATH", VARS_ONE, "TRACESMITH_CHAIN_CUDA" },
+    { "ROCP_TOOL_LIBRARIES", VARS_LIST, ":" },
+    { "HSA_TOOLS_LIB", VARS_LIST, " " }, // where there is no rocprofiler-sdk
+    { "ROCP_TOOL_ATTACH", VARS_VALUE, "1" },
 };
 
 static bool is_set(const char *value)

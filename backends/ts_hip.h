@@ -1,0 +1,540 @@
+/*
+    ts_hip.h - what AMD's accelerators did, through HIP
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+    Vendor library: librocprofiler-sdk.so, else libroctracer64.so, else
+                    libamdhip64.so itself; found at run time.
+    Checked with:   doubles of these (tests/doubles), November 2026. Layouts
+                    compared with the headers of rocprofiler-sdk 1.0.0,
+                    roctracer 4.1 and HIP 5.2.3 to 6.2.2. Not run on hardware.
+
+    WHAT IT DOES
+        Kernels with name, grid, block, registers and memory, copies, sets,
+        synchronisation, events, allocations and the calls of HIP, each tied
+        to the thread, zone and stack that asked for it. It takes the best of
+        four interfaces that is there, and the trace says which and why:
+
+        rocprofiler-sdk  everything; ROCm 6.2 and later
+        roctracer        the same without registers, scratch and properties
+        hook             what the runtime tells by itself when neither library
+                         is there: both generations of it
+        shim             the calls alone, without times of the device
+
+    WHAT IT DOES NOT DO
+        No counters, no sampling, no HSA calls; a program that uses HSA
+        without HIP shows its kernels only. A child made by fork is not
+        followed: HIP does not survive fork.
+
+    USE
+        #define TRACESMITH_IMPLEMENTATION // in one C11 file of a program
+        #define TRACESMITH_HIP            // that uses HIP
+        #include "tracesmith.h"
+
+        #include "backends/ts_hip.h"
+
+        ts_backend_add(&ts_hip_backend); // best before HIP is used first
+        ts_session_start(&desc);
+
+        (Programs that nobody changed: docs/capture.md.)
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Options
+        2. Backend
+        3. Implementation               private, and the four ways in
+                                        ts_hip_calls.h, ts_hip_rocprofiler.h,
+                                        ts_hip_roctracer.h, ts_hip_hook.h,
+                                        ts_hip_shim.h
+*/
+#if (defined(TRACESMITH_HIP_IMPLEMENTATION) || defined(TRACESMITH_HIP)) && \
+    !defined(_GNU_SOURCE)
+#define _GNU_SOURCE // before the first system header
+#endif
+#ifndef TS_HIP_H
+#define TS_HIP_H
+
+#include "tracesmith.h"
+
+/* ==== 1. Options ========================================================= */
+
+/*
+    TRACESMITH_HIP_IMPLEMENTATION  in one C11 file: the functions
+    TRACESMITH_HIP                 the same, beside TRACESMITH_IMPLEMENTATION
+
+    What is captured of it: backends/ts_capture.h.
+*/
+
+/* ==== 2. Backend ========================================================= */
+
+// Its start looks for the four ways; TS_ERR_NOT_FOUND, and why, if none is.
+extern const ts_backend ts_hip_backend;
+
+/*
+    What rocprofiler-sdk calls in every library that has a function
+    rocprofiler_configure; a library that has one calls this in it. Returns
+    what that one is to return. Adds the backend.
+    Source: rocprofiler-sdk/registration.h.
+*/
+TS_API void *ts_hip_configure(uint32_t version, const char *runtime_version,
+                              uint32_t priority, void *client);
+
+/*
+    What a runtime of ROCm that knows no rocprofiler-sdk calls in libraries
+    that HSA_TOOLS_LIB names: a library that has a function OnLoad calls this
+    in it, and returns true. Adds the backend.
+    Source: hsa-runtime, Runtime::LoadTools.
+*/
+TS_API void ts_hip_on_load(void);
+
+#endif // TS_HIP_H
+
+/* ==== 3. Implementation ================================================== */
+
+#if !defined(TS__HIP_IMPLEMENTED) && !defined(TRACESMITH_DISABLE) && \
+    (defined(TRACESMITH_HIP_IMPLEMENTATION) || \
+     (defined(TRACESMITH_HIP) && defined(TRACESMITH_IMPLEMENTATION)))
+#define TS__HIP_IMPLEMENTED
+
+#if defined(__cplusplus) || __STDC_VERSION__ < 201112L
+#error "ts_hip.h: the implementation is C11; give it a .c file"
+#endif
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ts_capture.h"
+#include "ts_records.h"
+
+/* ---- 3.1 State ---------------------------------------------------------- */
+
+typedef struct ts__hip_way { // one of the interfaces
+    const char *name;
+    // Begins to report. False: `why` says what is not there.
+    bool (*start)(char *why, size_t room);
+    void (*stop)(void);       // hands over what is complete, and ends
+    void (*flush)(void);      // hands over what is complete
+    bool (*gone)(void);       // the library has ended: it may not be called
+    uint64_t (*now_ns)(void); // the clock of its times
+} ts__hip_way;
+
+typedef enum ts__hip_cause {
+    TS__HIP_ZERO_TIMES,
+    TS__HIP_REVERSED,
+    TS__HIP_DROPPED,
+    TS__HIP_TOO_SHORT,
+    TS__HIP_TAIL,
+    TS__HIP_CAUSES
+} ts__hip_cause;
+
+enum { TS__HIP_DEVICES = 64, TS__HIP_STREAMS = 1024, TS__HIP_NOTES = 1 << 15 };
+
+typedef struct ts__hip_device {
+    uint64_t id; // as the way knows it
+    uint32_t track;
+} ts__hip_device;
+
+typedef struct ts__hip_stream { // or a queue of the hardware
+    uint64_t handle;
+    uint32_t device, is_queue;
+    uint32_t track; // 0: the slot is free
+} ts__hip_stream;
+
+static struct {
+    const ts__hip_way *way;
+    uint32_t on;      // a session listens
+    uint32_t dead;    // this is a child made by fork
+    uint32_t stuck;   // a call of the vendor's library did not return
+    uint32_t handles; // fork is heard of
+    uint32_t session; // counts them
+    uint32_t indices; // the way knows devices by their indices
+    uint32_t loaded;  // a runtime called that has no rocprofiler-sdk
+    uint32_t clock;
+    uint64_t clock_ns; // when it was sampled last
+    uint64_t launches, kernels, without_launch, before_launch;
+    ts__notes notes;      // by correlation
+    ts__notes streams;    // by handle
+    ts__notes events;     // by handle: where it was recorded last
+    pthread_mutex_t lock; // of what follows
+    uint32_t device_count, stream_count;
+    ts__hip_device devices[TS__HIP_DEVICES];
+    ts__hip_stream stream[TS__HIP_STREAMS];
+    ts__lost lost[TS__HIP_CAUSES];
+} ts__hip = { .lock = PTHREAD_MUTEX_INITIALIZER,
+              .lost = {
+                  { .detail = "HIP operations without times" },
+                  { .detail = "HIP operations that end before they start" },
+                  { .detail = "dropped by the profiling library" },
+                  { .detail = "records of an unknown size" },
+                  { .detail = "not handed over in time at the end" } } };
+
+static bool ts__hip_listens(void)
+{
+    return TS__LOAD(&ts__hip.on) && !TS__LOAD(&ts__hip.dead);
+}
+
+static void ts__hip_lose(ts__hip_cause cause, uint64_t count)
+{
+    ts__lose(&ts__hip.lost[cause], count);
+}
+
+// The child has none of the threads and may not touch the device.
+static void ts__hip_forked(void)
+{
+    ts__hip.dead = 1;
+}
+
+// Numbers in records and arguments lie where the layout says, aligned or not.
+static uint64_t ts__hip_u64(const void *record, size_t offset)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)record + offset, sizeof value);
+    return value;
+}
+
+static uint32_t ts__hip_u32(const void *record, size_t offset)
+{
+    uint32_t value;
+    memcpy(&value, (const char *)record + offset, sizeof value);
+    return value;
+}
+
+/* ---- 3.2 Libraries ------------------------------------------------------ */
+
+// The one that the program uses already, else the first that can be loaded.
+static void *ts__hip_library(const char *const *names, bool load)
+{
+    for (const char *const *name = names; *name; name++) {
+        void *const library = dlopen(*name, RTLD_LAZY | RTLD_NOLOAD);
+        if (library) return library;
+    }
+    for (const char *const *name = names; load && *name; name++) {
+        void *const library = dlopen(*name, RTLD_LAZY);
+        if (library) return library;
+    }
+    return NULL;
+}
+
+/*
+    Fills a table of pointers to functions by their names, a letter '?' before
+    those that may be absent. Returns the first that is missing, NULL: none.
+*/
+static const char *ts__hip_resolve(void *library, const char *const *names,
+                                   void *table)
+{
+    for (size_t i = 0; names[i]; i++) {
+        const bool optional = names[i][0] == '?';
+        void *const found = dlsym(library, names[i] + optional);
+        memcpy((char *)table + i * sizeof found, &found, sizeof found);
+        if (!found && !optional) return names[i];
+    }
+    return NULL;
+}
+
+/* ---- 3.3 Clock ---------------------------------------------------------- */
+
+static uint64_t ts__hip_boottime_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+// A pair of the way's time and ours: the closest of five.
+static void ts__hip_clock_sample(void)
+{
+    uint64_t best = UINT64_MAX, theirs = 0, ours = 0;
+    for (int i = 0; i < 5; i++) {
+        const uint64_t before = ts_tick_now();
+        const uint64_t now = ts__hip.way->now_ns();
+        const uint64_t width = ts_tick_now() - before;
+        if (width >= best) continue;
+        best = width;
+        theirs = now;
+        ours = before + width / 2;
+    }
+    TS__STORE(&ts__hip.clock_ns, theirs);
+    ts_clock_sample(ts__hip.clock, theirs, ours, best / 2);
+}
+
+// Once a second, as records come.
+static void ts__hip_clock_again(void)
+{
+    if (ts__hip_boottime_ns() - TS__LOAD(&ts__hip.clock_ns) > 1000000000u)
+        ts__hip_clock_sample();
+}
+
+/* ---- 3.4 Devices and streams -------------------------------------------- */
+
+typedef struct ts__hip_facts { // 0, NULL: unknown
+    const char *name, *architecture;
+    uint64_t memory_bytes;
+    uint32_t multiprocessors, warp_size, shared_bytes, clock_mhz;
+} ts__hip_facts;
+
+static void ts__hip_fact(uint32_t track, const char *key, uint64_t value)
+{
+    if (value) ts_metadata_int(track, key, (int64_t)value);
+}
+
+// The index of a device, which is defined if it is new. With the lock.
+static uint32_t ts__hip_device_add(uint64_t id, const ts__hip_facts *facts)
+{
+    uint32_t i = 0;
+    while (i < ts__hip.device_count && ts__hip.devices[i].id != id)
+        i++;
+    if (i < ts__hip.device_count || i == TS__HIP_DEVICES)
+        return i < TS__HIP_DEVICES ? i : TS__HIP_DEVICES - 1;
+    char name[32];
+    snprintf(name, sizeof name, "GPU %u", i);
+    const ts_gpu_device_desc desc = {
+        .name = facts->name && *facts->name ? facts->name : name, .index = i
+    };
+    const uint32_t track = ts_gpu_device_define(&desc);
+    ts_metadata_text(track, "vendor", "AMD");
+    if (facts->architecture && *facts->architecture)
+        ts_metadata_text(track, "architecture", facts->architecture);
+    ts__hip_fact(track, "memory_bytes", facts->memory_bytes);
+    ts__hip_fact(track, "multiprocessors", facts->multiprocessors);
+    ts__hip_fact(track, "warp_size", facts->warp_size);
+    ts__hip_fact(track, "shared_bytes", facts->shared_bytes);
+    ts__hip_fact(track, "clock_mhz", facts->clock_mhz);
+    ts__hip.devices[i].id = id;
+    ts__hip.devices[i].track = track;
+    __atomic_store_n(&ts__hip.device_count, i + 1, __ATOMIC_RELEASE);
+    return i;
+}
+
+// The track of the device that a program knows by its index.
+static uint32_t ts__hip_device_track(uint32_t index)
+{
+    static const ts__hip_facts unknown;
+    if (index >= TS__HIP_DEVICES) index = TS__HIP_DEVICES - 1;
+    pthread_mutex_lock(&ts__hip.lock);
+    while (ts__hip.device_count <= index)
+        ts__hip_device_add(ts__hip.device_count, &unknown);
+    const uint32_t track = ts__hip.devices[index].track;
+    pthread_mutex_unlock(&ts__hip.lock);
+    return track;
+}
+
+static uint32_t ts__hip_device_of(uint64_t id)
+{
+    static const ts__hip_facts unknown;
+    if (ts__hip.indices) {
+        const uint32_t index = id < TS__HIP_DEVICES ? (uint32_t)id : 0;
+        ts__hip_device_track(index);
+        return index;
+    }
+    // acquire: pairs with the release in ts__hip_device_add
+    const uint32_t count =
+        __atomic_load_n(&ts__hip.device_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++)
+        if (ts__hip.devices[i].id == id) return i;
+    pthread_mutex_lock(&ts__hip.lock);
+    const uint32_t i = ts__hip_device_add(id, &unknown);
+    pthread_mutex_unlock(&ts__hip.lock);
+    return i;
+}
+
+typedef struct ts__hip_made { // how a stream was made
+    uint32_t device, flags;
+    int32_t priority;
+    uint32_t used;
+} ts__hip_made;
+
+// Handles of HIP that are no objects: null, legacy, per thread.
+static bool ts__hip_is_default(uint64_t handle)
+{
+    return handle <= 2;
+}
+
+// Which device a stream is of: `current` if its making was not seen.
+static uint32_t ts__hip_stream_device(uint64_t handle, uint32_t current)
+{
+    ts__hip_made made;
+    if (!ts__hip_is_default(handle) &&
+        ts__notes_get(&ts__hip.streams, handle >> 4, &made))
+        return made.device;
+    return current;
+}
+
+static uint32_t ts__hip_stream_define(const ts__hip_stream *s)
+{
+    ts__hip_made made = { 0 };
+    char name[48];
+    if (!ts__hip_is_default(s->handle) && !s->is_queue)
+        ts__notes_get(&ts__hip.streams, s->handle >> 4, &made);
+    uint32_t number = 1;
+    for (uint32_t i = 0; i < TS__HIP_STREAMS; i++)
+        number +=
+            ts__hip.stream[i].track && ts__hip.stream[i].device == s->device &&
+            ts__hip.stream[i].is_queue == s->is_queue &&
+            (s->is_queue || !ts__hip_is_default(ts__hip.stream[i].handle));
+    snprintf(name, sizeof name, s->is_queue ? "queue %u" : "stream %u", number);
+    if (!s->is_queue && ts__hip_is_default(s->handle))
+        strcpy(name,
+               s->handle == 2 ? "per-thread default stream" : "default stream");
+    ts_gpu_stream_desc desc = { .name = name,
+                                .context = ts__hip.devices[s->device].track,
+                                .number = s->handle,
+                                .priority = made.priority };
+    if (made.flags & 1) desc.flags = TS_STREAM_NON_BLOCKING;
+    if (!s->is_queue && s->handle < 2) desc.flags = TS_STREAM_LEGACY_DEFAULT;
+    if (s->is_queue) desc.flags = TS_STREAM_NON_BLOCKING;
+    return ts_gpu_stream_define(&desc);
+}
+
+/*
+    The track of a stream; of a queue where the stream is not known. There are
+    at most TS__HIP_STREAMS: the rest share their devices' tracks.
+*/
+static uint32_t ts__hip_stream_track(uint32_t device, uint64_t handle,
+                                     bool is_queue)
+{
+    const uint32_t mask = TS__HIP_STREAMS - 1;
+    uint32_t at =
+        (uint32_t)((handle >> 4) * 2654435761u + handle + device * 37u);
+    if (handle == 1 && !is_queue) handle = 0; // the same stream
+    for (uint32_t tries = 0; tries < 64; tries++, at++) {
+        ts__hip_stream *const s = &ts__hip.stream[at & mask];
+        // acquire: pairs with the release below
+        uint32_t track = __atomic_load_n(&s->track, __ATOMIC_ACQUIRE);
+        if (!track) {
+            pthread_mutex_lock(&ts__hip.lock);
+            track = s->track;
+            if (!track) {
+                s->handle = handle;
+                s->device = device;
+                s->is_queue = is_queue;
+                track = ts__hip_stream_define(s);
+                __atomic_store_n(&s->track, track, __ATOMIC_RELEASE);
+            }
+            pthread_mutex_unlock(&ts__hip.lock);
+        }
+        if (s->handle == handle && s->device == device &&
+            s->is_queue == is_queue)
+            return track;
+    }
+    return ts__hip.devices[device].track;
+}
+
+/* ---- 3.5 Calls of the vendor's library ---------------------------------- */
+
+enum { TS__HIP_LIMIT_MS = 2000 }; // of a call of the vendor's library
+
+// The library may be gone or stuck. False: it was not reached.
+static bool ts__hip_reach(void (*function)(void *))
+{
+    if (ts__hip.stuck || ts__hip.way->gone()) return false;
+    ts__hip.stuck = !ts__call_bounded(function, NULL, TS__HIP_LIMIT_MS);
+    return !ts__hip.stuck;
+}
+
+#include "ts_hip_calls.h"
+#include "ts_hip_rocprofiler.h"
+
+/* ---- 3.6 The choice ----------------------------------------------------- */
+
+static const ts__hip_way *const ts__hip_ways[] = { &ts__rp_way };
+
+// Says in the trace which way it is, and what was not there of better ones.
+static bool ts__hip_choose(char *why, size_t room)
+{
+    char because[192] = "", reason[160];
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof ts__hip_ways / sizeof *ts__hip_ways; i++) {
+        ts__hip.way = ts__hip_ways[i];
+        snprintf(reason, sizeof reason, "not there");
+        if (ts__hip.way->start(reason, sizeof reason)) {
+            ts_metadata_text(0, "hip.interface", ts__hip.way->name);
+            if (used) ts_metadata_text(0, "hip.because", because);
+            return true;
+        }
+        const int size =
+            snprintf(because + used, sizeof because - used, "%s%s: %s",
+                     used ? "; " : "", ts__hip.way->name, reason);
+        if (size > 0 && used + (size_t)size < sizeof because)
+            used += (size_t)size;
+    }
+    ts__hip.way = NULL;
+    snprintf(why, room, "%s", because);
+    return false;
+}
+
+static ts_result ts__hip_start(char *why, size_t room)
+{
+    if (ts__hip.dead) {
+        snprintf(why, room, "HIP cannot be used in a child made by fork");
+        return TS_ERR_STATE;
+    }
+    if (!ts__hip.handles++) pthread_atfork(NULL, NULL, ts__hip_forked);
+    if ((!ts__hip.notes.slots && !ts__notes_open(&ts__hip.notes, TS__HIP_NOTES,
+                                                 sizeof(ts__hip_note))) ||
+        (!ts__hip.streams.slots &&
+         !ts__notes_open(&ts__hip.streams, 4096, sizeof(ts__hip_made))) ||
+        (!ts__hip.events.slots &&
+         !ts__notes_open(&ts__hip.events, 4096, sizeof(ts__hip_recorded)))) {
+        snprintf(why, room, "out of memory");
+        return TS_ERR_MEMORY;
+    }
+    if (!ts__hip.clock) ts__hip.clock = ts_clock_define("hip");
+    ts__hip.session++;
+    ts__hip.launches = ts__hip.kernels = 0;
+    ts__hip.without_launch = ts__hip.before_launch = 0;
+    if (!ts__hip_choose(why, room)) return TS_ERR_NOT_FOUND;
+    ts__hip_clock_sample();
+    // release: what was prepared is seen by those who see that it is on
+    __atomic_store_n(&ts__hip.on, 1, __ATOMIC_RELEASE);
+    return TS_OK;
+}
+
+static void ts__hip_way_flush(void *unused)
+{
+    (void)unused;
+    ts__hip.way->flush();
+}
+
+static void ts__hip_way_stop(void *unused)
+{
+    (void)unused;
+    ts__hip.way->stop();
+}
+
+static void ts__hip_flush(void)
+{
+    if (!ts__hip_listens()) return;
+    ts__hip_reach(ts__hip_way_flush);
+    ts__lost_report(ts__hip.lost, TS__HIP_CAUSES, 0);
+}
+
+static void ts__hip_stop(void)
+{
+    if (!ts__hip_listens()) return;
+    ts__hip_reach(ts__hip_way_stop);
+    if (ts__hip.stuck) {
+        const uint64_t launches = TS__LOAD(&ts__hip.launches);
+        const uint64_t kernels = TS__LOAD(&ts__hip.kernels);
+        ts__hip_lose(TS__HIP_TAIL, launches > kernels ? launches - kernels : 1);
+    }
+    if (!ts__hip.way->gone()) ts__hip_clock_sample();
+    TS__STORE(&ts__hip.on, 0);
+    ts_metadata_int(0, "hip.launches", (int64_t)ts__hip.launches);
+    ts_metadata_int(0, "hip.kernels", (int64_t)ts__hip.kernels);
+    ts__hip_fact(0, "hip.without_launch", ts__hip.without_launch);
+    ts__hip_fact(0, "hip.before_launch", ts__hip.before_launch);
+    ts__lost_report(ts__hip.lost, TS__HIP_CAUSES, 0);
+}
+
+void ts_hip_on_load(void)
+{
+    ts__hip.loaded = 1;
+    ts_backend_add(&ts_hip_backend);
+}
+
+const ts_backend ts_hip_backend = { "hip", ts__hip_start, ts__hip_flush,
+                                    ts__hip_stop };
+
+#endif // implementation

@@ -1,0 +1,77 @@
+# Programs of HIP, recorded through each of the four ways that there are, by
+# doubles of AMD's libraries: there is no GPU here. What the traces hold is
+# compared; programs print and return what they do without.
+. tests/lib.sh
+check_build "hip: build" all
+folder=$PWD/build/hip
+rm -rf "$folder"
+mkdir -p "$folder"
+flags="-std=gnu11 -O1 -g -Wall -Wextra -Werror -I."
+
+# usage: double FOLDER FILE.c NAME.so [FLAG...]: one of tests/doubles
+double() {
+    local where source name
+    where=$folder/$1 source=tests/doubles/$2 name=$3
+    shift 3
+    mkdir -p "$where"
+    gcc $flags -fPIC -shared -fvisibility=hidden $source "-Wl,-soname,$name" \
+        -o "$where/$name" "$@" -pthread -ldl
+}
+program() { # FOLDER: what is recorded there
+    gcc $flags tests/capture/hip_program.c -o "$folder/$1/program" \
+        "$folder/$1/libamdhip64.so.6" -pthread
+}
+
+# usage: recorded NAME FOLDER [VARIABLE=VALUE...] WORD...: the program is as it
+# was; tests/capture/hip_NAME.want, if it is there, is what its trace holds
+recorded() {
+    local name where want
+    name=$1 where=$2 want=tests/capture/hip_$1.want
+    shift 2
+    test -e "$want" || want=
+    check "hip: $name" env "$@" tests/capture/hip.sh "$folder/$where" \
+        "$name" "$want" "$folder/$where/program" ${what:-plain}
+}
+# usage: holds NAME FOLDER TEXT...: lines of ts-info or of ts-record's summary
+holds() {
+    local name where
+    name=$1 where=$folder/$2
+    shift 2
+    check "hip: $name: $1" sh -c '
+        name=$0 where=$1 && shift
+        cat "$where/$name.info" "$where/$name.said"
+        cat "$where/$name.info" "$where/$name.said" | tr -s " " |
+            grep -qF -- "$1"' "$name" "$where" "$@"
+}
+
+sdk() {
+    double sdk amdhip64.c libamdhip64.so.6 &&
+        double sdk rocprofiler.c librocprofiler-sdk.so.1 \
+            "$folder/sdk/libamdhip64.so.6" && program sdk
+}
+if sdk; then
+    recorded rocprofiler sdk A=
+    recorded rocprofiler_old sdk HIP_DOUBLE=old
+    what="many 10000" recorded many sdk A=
+    holds many sdk "kernel 10,000"
+    what=threads recorded threads sdk A=
+    holds threads sdk "kernel 1,000"
+    what=fork recorded fork sdk A=
+    holds fork sdk "kernel 7"
+    what=busy recorded busy sdk A=
+    what="many 30" recorded zero sdk HIP_DOUBLE=zero_times
+    holds zero sdk "kernel 20"
+    holds zero sdk "10 records were LOST"
+    what="many 30" recorded reversed sdk HIP_DOUBLE=reversed
+    holds reversed sdk "10 records were LOST"
+    what="many 30" recorded dropped sdk HIP_DOUBLE=drop
+    holds dropped sdk "kernel 27"
+    what="many 30" recorded hang sdk HIP_DOUBLE=hang_flush
+    holds hang sdk "30 records were LOST"
+    what="many 30" recorded late sdk HIP_DOUBLE=late
+    recorded no_buffer sdk HIP_DOUBLE=no_buffer
+    holds no_buffer sdk "rocprofiler-sdk: it gives no buffer"
+    recorded no_context sdk HIP_DOUBLE=no_context
+    holds no_context sdk "rocprofiler-sdk: it gives no names"
+    recorded crowd sdk HIP_DOUBLE=crowd
+fi

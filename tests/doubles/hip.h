@@ -1,0 +1,98 @@
+/*
+    hip.h - the part of HIP's interface that the doubles and their programs use
+
+    Written from the documentation of HIP: prototypes that programs are
+    compiled against, and what a runtime tells those who listen to it. The
+    doubles do what is asked on the host, one operation after another, and
+    make up times of a device: they show plumbing, not timing.
+*/
+#ifndef DOUBLES_HIP_H
+#define DOUBLES_HIP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct dim3 {
+    uint32_t x, y, z;
+} dim3;
+typedef struct hip_stream *hipStream_t;
+typedef struct hip_event *hipEvent_t;
+typedef struct hip_function *hipFunction_t;
+typedef struct hip_graph *hipGraphExec_t;
+
+enum { hipSuccess = 0, hipErrorInvalidValue = 1 };
+enum { hipMemcpyHostToDevice = 1, hipMemcpyDeviceToHost = 2 };
+enum { hipStreamNonBlocking = 1 };
+
+// Kernels of the doubles are functions of the host, called once a launch.
+typedef void (*hip_kernel)(void **arguments);
+
+int hipGetDeviceCount(int *count);
+int hipSetDevice(int device);
+int hipGetDevice(int *device);
+int hipGetLastError(void);
+int hipMalloc(void **pointer, size_t size);
+int hipFree(void *pointer);
+int hipMemcpy(void *to, const void *from, size_t size, int kind);
+int hipMemcpyAsync(void *to, const void *from, size_t size, int kind,
+                   hipStream_t stream);
+int hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
+                     size_t from_pitch, size_t width, size_t height, int kind,
+                     hipStream_t stream);
+int hipMemsetAsync(void *to, int value, size_t size, hipStream_t stream);
+int hipStreamCreate(hipStream_t *stream);
+int hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags);
+int hipStreamDestroy(hipStream_t stream);
+int hipStreamSynchronize(hipStream_t stream);
+int hipDeviceSynchronize(void);
+int hipEventCreate(hipEvent_t *event);
+int hipEventRecord(hipEvent_t event, hipStream_t stream);
+int hipEventSynchronize(hipEvent_t event);
+int hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags);
+int hipLaunchKernel(const void *function, dim3 grid, dim3 block,
+                    void **arguments, size_t shared, hipStream_t stream);
+int hipModuleGetFunction(hipFunction_t *function, void *module,
+                         const char *name);
+int hipExtModuleLaunchKernel(hipFunction_t function, uint32_t grid_x,
+                             uint32_t grid_y, uint32_t grid_z, uint32_t block_x,
+                             uint32_t block_y, uint32_t block_z, size_t shared,
+                             hipStream_t stream, void **arguments, void **extra,
+                             hipEvent_t start, hipEvent_t stop, uint32_t flags);
+int hipRuntimeGetVersion(int *version);
+// What compilers call: the name of a function that is a kernel.
+void __hipRegisterFunction(void **module, const void *function, char *device,
+                           const char *name);
+
+/* ---- Between the doubles ------------------------------------------------ */
+
+typedef enum double_kind { DOUBLE_KERNEL, DOUBLE_COPY, DOUBLE_SET } double_kind;
+
+typedef struct double_op { // one that is finished
+    double_kind kind;
+    uint64_t correlation, start_ns, end_ns;
+    int device;
+    uint64_t queue;
+    const char *name; // of a kernel
+    uint32_t number;  // of a kernel, from 1
+    uint32_t items[3], block[3];
+    uint32_t shared;
+    size_t size;
+    int copy; // hipMemcpyKind
+    const void *to, *from;
+} double_op;
+
+// Who listens. Functions are numbered as double_names has them, from 0.
+typedef struct double_listener {
+    // Phase 0: begins, 1: ends. Returns the correlation.
+    uint64_t (*call)(uint32_t number, int phase, const void *arguments,
+                     size_t size, int result, uint64_t correlation);
+    void (*stream)(uint64_t stream, int phase);
+    void (*op)(const double_op *op);
+} double_listener;
+
+extern const char *const double_names[];
+// Whether HIP_DOUBLE, a list of words, has this one.
+int double_does(const char *word);
+void double_listen(const double_listener *listener);
+
+#endif
