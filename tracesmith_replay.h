@@ -1701,10 +1701,10 @@ typedef struct ts__fact { // metadata
     ts_metadata_entry entry;
 } ts__fact;
 
-typedef struct ts__lost {
+typedef struct ts__loss_seen {
     uint32_t track, clock;
     ts_loss_entry entry;
-} ts__lost;
+} ts__loss_seen;
 
 typedef struct ts__part { // of the index
     uint64_t offset;
@@ -1753,7 +1753,7 @@ struct ts_reader {
     ts__clocks *clocks;
     ts__fact *facts;
     size_t fact_count, fact_capacity;
-    ts__lost *lost;
+    ts__loss_seen *lost;
     size_t lost_count, lost_capacity;
     ts_loss_row *losses;
     size_t loss_count, losses_size;
@@ -2536,12 +2536,12 @@ static bool ts__load_fact(ts_reader *reader, uint32_t id, const uint8_t *body)
 static bool ts__load_loss(ts_reader *reader, uint32_t id, uint32_t clock,
                           const uint8_t *body)
 {
-    ts__lost *const lost =
+    ts__loss_seen *const lost =
         ts__mem_more(&reader->allocator, reader->lost, &reader->lost_capacity,
                      reader->lost_count, sizeof *lost);
     if (!lost) return false;
     reader->lost = lost;
-    ts__lost *const entry = &lost[reader->lost_count++];
+    ts__loss_seen *const entry = &lost[reader->lost_count++];
     entry->track = id;
     entry->clock = clock;
     memcpy(&entry->entry, body, sizeof entry->entry);
@@ -3310,7 +3310,7 @@ static ts_result ts__losses_finish(ts_reader *reader)
     reader->losses = rows;
     reader->losses_size = size;
     for (size_t i = 0; i < reader->lost_count; i++) {
-        const ts__lost *const lost = &reader->lost[i];
+        const ts__loss_seen *const lost = &reader->lost[i];
         const ts_loss_entry *const entry = &lost->entry;
         const ts_loss_row row = {
             lost->track,

@@ -291,10 +291,10 @@ typedef struct ts__fact { // metadata
     ts_metadata_entry entry;
 } ts__fact;
 
-typedef struct ts__lost {
+typedef struct ts__loss_seen {
     uint32_t track, clock;
     ts_loss_entry entry;
-} ts__lost;
+} ts__loss_seen;
 
 typedef struct ts__part { // of the index
     uint64_t offset;
@@ -343,7 +343,7 @@ struct ts_reader {
     ts__clocks *clocks;
     ts__fact *facts;
     size_t fact_count, fact_capacity;
-    ts__lost *lost;
+    ts__loss_seen *lost;
     size_t lost_count, lost_capacity;
     ts_loss_row *losses;
     size_t loss_count, losses_size;

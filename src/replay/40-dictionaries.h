@@ -102,12 +102,12 @@ static bool ts__load_fact(ts_reader *reader, uint32_t id, const uint8_t *body)
 static bool ts__load_loss(ts_reader *reader, uint32_t id, uint32_t clock,
                           const uint8_t *body)
 {
-    ts__lost *const lost =
+    ts__loss_seen *const lost =
         ts__mem_more(&reader->allocator, reader->lost, &reader->lost_capacity,
                      reader->lost_count, sizeof *lost);
     if (!lost) return false;
     reader->lost = lost;
-    ts__lost *const entry = &lost[reader->lost_count++];
+    ts__loss_seen *const entry = &lost[reader->lost_count++];
     entry->track = id;
     entry->clock = clock;
     memcpy(&entry->entry, body, sizeof entry->entry);
@@ -876,7 +876,7 @@ static ts_result ts__losses_finish(ts_reader *reader)
     reader->losses = rows;
     reader->losses_size = size;
     for (size_t i = 0; i < reader->lost_count; i++) {
-        const ts__lost *const lost = &reader->lost[i];
+        const ts__loss_seen *const lost = &reader->lost[i];
         const ts_loss_entry *const entry = &lost->entry;
         const ts_loss_row row = {
             lost->track,
