@@ -43,6 +43,25 @@ static char *read_file(const char *path, size_t *size)
     return text;
 }
 
+// The end of the array that begins at `at`, which is not always the last one
+// of the file; NULL: it has none.
+static char *find_end(char *at)
+{
+    int depth = 0;
+    bool quoted = false;
+    for (; *at; at++) {
+        if (quoted && *at == '\\' && at[1])
+            at++;
+        else if (*at == '"')
+            quoted = !quoted;
+        else if (!quoted && (*at == '[' || *at == '{'))
+            depth++;
+        else if (!quoted && (*at == ']' || *at == '}') && --depth == 0)
+            return at;
+    }
+    return NULL;
+}
+
 // The next key that is followed by a digit, from `at` on; NULL: none.
 static key *find_key(const char **at)
 {
@@ -105,7 +124,7 @@ int main(int argc, char **argv)
     char *const text = argc == 4 ? read_file(argv[1], &size) : NULL;
     char *events = text ? strstr(text, "\"traceEvents\"") : NULL;
     if (events) events = strchr(events, '[');
-    char *end = events ? strrchr(events, ']') : NULL;
+    char *const end = events ? find_end(events) : NULL;
     FILE *const out = end ? fopen(argv[3], "wb") : NULL;
     if (!out) {
         fprintf(stderr, "gen_kineto: usage: TRACE.json MEGABYTES OUT.json\n");
