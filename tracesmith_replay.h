@@ -14043,14 +14043,19 @@ TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
     ts_path path;
     if (!replay || !steps || !count) return TS_ERR_USAGE;
     *count = 0;
-    const ts_result result = ts_replay_path(replay, &path);
-    if (result != TS_OK) return result;
-    ts__model *const m = replay->model;
+    *steps = NULL;
+    if (!replay->start.count) return TS_ERR_STATE;
+    ts__model *const m = ts__model_of(replay);
+    if (!m) return TS_ERR_MEMORY;
     for (uint32_t i = 0; !m->looked_for_steps && i < replay->files.count; i++) {
         if (!ts__steps_read(replay, m, i)) return TS_ERR_MEMORY;
         if (m->step_zones.count) break;
     }
     m->looked_for_steps = true;
+    // Without steps nobody wants the path, which takes time and memory.
+    if (!m->step_zones.count) return TS_OK;
+    const ts_result result = ts_replay_path(replay, &path);
+    if (result != TS_OK) return result;
     if (!m->has_steps) {
         const size_t zones = m->step_zones.count;
         if (!ts__rvec_fill(&replay->allocator, &m->steps, sizeof(ts_step),

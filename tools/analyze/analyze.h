@@ -80,7 +80,8 @@ int64_t analyze_set(const analyze_job *job, const char *key);
 /*
     The graph of all files together, run exactly as recorded. NULL: no GPU
     operation, or another reason, which analyze_why then says in one clause.
-    Lifetime of all in this section: until the job ends.
+    Lifetime of all in this section: until the job ends; of the timeline and
+    the columns, until they are forgotten.
 */
 ts_replay *analyze_replay(analyze_job *job);
 ts_timeline *analyze_timeline(analyze_job *job); // of the record
@@ -102,6 +103,9 @@ const uint64_t *analyze_column(analyze_job *job, uint32_t file,
 // Likewise the stack that launched it: its own, else that of its call. The
 // innermost zone is TS_COLUMN_SITE: recorders and importers both know it.
 const uint32_t *analyze_stacks(analyze_job *job, uint32_t file, size_t *count);
+
+// Frees the timeline and the columns, which are made again if asked for.
+void analyze_forget(analyze_job *job);
 
 /* ==== 4. Names =========================================================== */
 

@@ -151,5 +151,6 @@ void analyze_columns_close(analyze_job *job)
             free(l->columns[c]);
         free(l->stacks);
         free(l->first);
+        memset(l, 0, sizeof *l);
     }
 }

@@ -137,6 +137,15 @@ ts_timeline *analyze_timeline(analyze_job *job)
     return p->timeline;
 }
 
+void analyze_forget(analyze_job *job)
+{
+    struct analyze_private *const p = job->private;
+    ts_timeline_close(p->timeline);
+    p->timeline = NULL;
+    p->tried_timeline = false;
+    analyze_columns_close(job);
+}
+
 const char *analyze_why(const analyze_job *job)
 {
     return job->private->why ? job->private->why : "out of memory";

@@ -45,8 +45,10 @@ static bool load_side(diff_side *s)
     s->total = *ts_timeline_total(timeline);
     s->start_ns = ts_replay_result(replay)->recorded_start_ns;
     s->end_ns = ts_replay_result(replay)->recorded_end_ns;
-    return names_open(&s->names, replay) &&
-           steps_open(&s->steps, replay, timeline, &s->names);
+    const bool ok = names_open(&s->names, replay) &&
+                    steps_open(&s->steps, replay, timeline, &s->names);
+    sums_close(&s->steps.works); // nothing here asks what a step is made of
+    return ok;
 }
 
 // Steps that were found are comparable if they are about as long.
@@ -60,12 +62,16 @@ static bool steps_match(const steps_result *a, const steps_result *b)
 
 bool diff_compare(diff *d)
 {
-    for (int side = 0; side < 2; side++)
-        if (!load_side(&d->sides[side])) return false;
+    // Of one side after the other, as little as possible stays.
+    for (int side = 0; side < 2; side++) {
+        if (!diff_collect_memory(d, side) || !load_side(&d->sides[side]) ||
+            !diff_collect(d, side) || !diff_collect_host(d, side))
+            return false;
+        analyze_forget(&d->sides[side].job);
+    }
     d->alike = steps_match(&d->sides[0].steps, &d->sides[1].steps);
     d->by_step = d->alike && d->sides[0].steps.count >= DIFF_STEPS_LEAST &&
                  d->sides[1].steps.count >= DIFF_STEPS_LEAST;
-    for (int side = 0; side < 2; side++)
-        if (!diff_collect(d, side) || !diff_collect_host(d, side)) return false;
-    return diff_schedules(d) && diff_test_rows(d);
+    return diff_collect_spans(d, 0) && diff_collect_spans(d, 1) &&
+           diff_schedules(d) && diff_test_rows(d);
 }

@@ -133,7 +133,9 @@ bool diff_add(diff_row *row, int side, const diff_one *one);
 uint32_t diff_step_at(const diff_side *side, int64_t time_ns);
 // Private: what diff_compare is made of.
 bool diff_collect(diff *d, int side);      // from the graph and the timeline
-bool diff_collect_host(diff *d, int side); // zones, calls, memory
+bool diff_collect_host(diff *d, int side); // zones, calls
+bool diff_collect_memory(diff *d, int side);
+bool diff_collect_spans(diff *d, int side); // makespan, steps
 bool diff_schedules(diff *d);
 bool diff_test_rows(diff *d);
 

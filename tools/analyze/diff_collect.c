@@ -184,19 +184,6 @@ static bool add_latency(collecting *c, const ts_timeline *timeline)
     return ok;
 }
 
-static bool add_spans(collecting *c)
-{
-    const diff_side *const s = c->s;
-    for (uint32_t i = 0; c->d->alike && i < s->steps.count; i++) {
-        const steps_step *const step = &s->steps.steps[i];
-        if (!add_named(c, DIFF_STEP, "step", step->start_ns,
-                       step->end_ns - step->start_ns, i, TS_NODE_NONE))
-            return false;
-    }
-    return add_named(c, DIFF_MAKESPAN, "makespan", s->start_ns,
-                     s->end_ns - s->start_ns, TS_NODE_NONE, TS_NODE_NONE);
-}
-
 bool diff_collect(diff *d, int side)
 {
     diff_side *const s = &d->sides[side];
@@ -205,8 +192,8 @@ bool diff_collect(diff *d, int side)
     };
     if (!s->has_work) return true;
     const ts_timeline *const timeline = analyze_timeline(&s->job);
-    const bool ok = add_spans(&c) && add_operations(&c) &&
-                    add_gaps(&c, timeline) && add_latency(&c, timeline);
+    const bool ok = add_operations(&c) && add_gaps(&c, timeline) &&
+                    add_latency(&c, timeline);
     free(c.rows);
     free(c.nodes);
     paths_close(&c.tree);
@@ -214,4 +201,20 @@ bool diff_collect(diff *d, int side)
     calc_map_close(&c.stacks);
     calc_map_close(&c.zones);
     return ok;
+}
+
+// When both sides have been looked at: steps are rows if they are alike.
+bool diff_collect_spans(diff *d, int side)
+{
+    diff_side *const s = &d->sides[side];
+    collecting c = { .d = d, .s = s, .side = side };
+    if (!s->has_work) return true;
+    for (uint32_t i = 0; d->alike && i < s->steps.count; i++) {
+        const steps_step *const step = &s->steps.steps[i];
+        if (!add_named(&c, DIFF_STEP, "step", step->start_ns,
+                       step->end_ns - step->start_ns, i, TS_NODE_NONE))
+            return false;
+    }
+    return add_named(&c, DIFF_MAKESPAN, "makespan", s->start_ns,
+                     s->end_ns - s->start_ns, TS_NODE_NONE, TS_NODE_NONE);
 }

@@ -76,21 +76,27 @@ static bool add_file(host *h)
     return ok;
 }
 
-static bool add_memory(host *h, const memory_file *files)
+bool diff_collect_memory(diff *d, int side)
 {
-    memory_job a = { .job = &h->s->job };
-    analyze_job *const job = &h->s->job;
-    bool ok = memory_compute(&a.m, files, job->file_count, 0);
+    diff_side *const s = &d->sides[side];
+    memory_job a = { .job = &s->job };
+    const uint32_t count = s->job.file_count;
+    memory_file *const files = calloc(count, sizeof *files);
+    for (uint32_t i = 0; files && i < count; i++)
+        files[i] = (memory_file){ analyze_reader(&s->job, i),
+                                  analyze_offset(&s->job, i) };
+    bool ok = files && memory_compute(&a.m, files, count, 0);
     for (uint32_t i = 0; ok && i < a.m.pool_count; i++) {
         const memory_pool *const p = &a.m.pools[i];
         const diff_one one = { p->peak_ns, (int64_t)p->peak_size, TS_NODE_NONE,
                                p->file, TS_NODE_NONE };
         diff_row *const row =
-            diff_row_of(h->d, DIFF_MEMORY, ask_memory_pool(&a, i));
-        ok = row && diff_add(row, h->side, &one);
+            diff_row_of(d, DIFF_MEMORY, ask_memory_pool(&a, i));
+        ok = row && diff_add(row, side, &one);
     }
-    h->s->has_memory = a.m.pool_count > 0;
+    s->has_memory = a.m.pool_count > 0;
     memory_close(&a.m);
+    free(files);
     return ok;
 }
 
@@ -98,20 +104,14 @@ bool diff_collect_host(diff *d, int side)
 {
     diff_side *const s = &d->sides[side];
     host h = { .d = d, .s = s, .side = side };
-    const uint32_t count = s->job.file_count;
     ts_replay *const replay = analyze_replay(&s->job);
-    memory_file *const files = calloc(count, sizeof *files);
-    bool ok = files && paths_open(&h.names);
-    for (; ok && h.file < count; h.file++) {
+    bool ok = paths_open(&h.names);
+    for (; ok && h.file < s->job.file_count; h.file++) {
         ts_replay_file of = { 0 };
         if (replay) ts_replay_file_at(replay, h.file, &of);
         h.offset_ns = of.offset_ns;
-        files[h.file] =
-            (memory_file){ analyze_reader(&s->job, h.file), h.offset_ns };
         ok = add_file(&h);
     }
-    ok = ok && add_memory(&h, files);
     paths_close(&h.names);
-    free(files);
     return ok;
 }
