@@ -342,7 +342,11 @@ typedef enum ts_track_type {
 } ts_track_type;
 
 // Bits of `flags` of a stream; its priority + 32768 is in bits 16 to 31.
-enum { TS_STREAM_NON_BLOCKING = 1, TS_STREAM_LEGACY_DEFAULT = 2 };
+enum {
+    TS_STREAM_NON_BLOCKING = 1,
+    TS_STREAM_LEGACY_DEFAULT = 2,
+    TS_STREAM_OUT_OF_ORDER = 4 // only dependencies order what lies on it
+};
 
 typedef enum ts_clock_type {
     TS_CLOCK_TSC = 1,
@@ -1391,6 +1395,17 @@ enum { TS_ACCESS_READ = 1, TS_ACCESS_WRITE = 2, TS_ACCESS_COARSE = 4 };
 // see a write, after the wait that allows a read.
 TS_API void ts_gpu_access_record(const ts_gpu_access *access);
 
+// An order that the program asked for beside that of streams and events.
+typedef struct ts_gpu_dependency {
+    uint32_t track;       // where what waits lies
+    uint32_t type;        // a ts_dependency
+    uint64_t correlation; // of what waits
+    uint64_t after;       // of what must have ended: operations, or the call
+} ts_gpu_dependency;
+
+// Neither need have been reported yet. Threads: any that records.
+TS_API void ts_gpu_dependency_record(const ts_gpu_dependency *dependency);
+
 // A call of a runtime or driver function on this thread.
 typedef struct ts_api_call {
     uint32_t name; // of the function
@@ -1507,8 +1522,10 @@ static inline __attribute__((always_inline)) int ts__gone(size_t size)
     TS__GONE(uint32_t, ts_gpu_launch_define(desc))
 #define ts_gpu_op_record(op)         TS__GONE_VOID(ts_gpu_op_record(op))
 #define ts_gpu_access_record(access) TS__GONE_VOID(ts_gpu_access_record(access))
-#define ts_api_call_record(call)     TS__GONE_VOID(ts_api_call_record(call))
-#define ts_loss_report(...)          TS__GONE_VOID(ts_loss_report(__VA_ARGS__))
+#define ts_gpu_dependency_record(dependency) \
+    TS__GONE_VOID(ts_gpu_dependency_record(dependency))
+#define ts_api_call_record(call) TS__GONE_VOID(ts_api_call_record(call))
+#define ts_loss_report(...)      TS__GONE_VOID(ts_loss_report(__VA_ARGS__))
 
 static inline ts_result ts__gone_stats(ts_stats *stats)
 {
@@ -3873,6 +3890,14 @@ void ts_gpu_access_record(const ts_gpu_access *access)
                            access->mode, access->correlation };
     ts__row_put(TS_EVENT_ACCESS, access->track ? access->track : here, 0, v, 5,
                 NULL, 0);
+}
+
+void ts_gpu_dependency_record(const ts_gpu_dependency *dependency)
+{
+    if (!TS__LOAD(&ts__gate) || !ts_thread_track()) return;
+    const uint64_t v[] = { ts_tick_now(), dependency->type,
+                           dependency->correlation, dependency->after };
+    ts__row_put(TS_EVENT_DEPENDENCY, dependency->track, 0, v, 4, NULL, 0);
 }
 
 void ts_api_call_record(const ts_api_call *call)

@@ -13,6 +13,7 @@
 #define TRACESMITH_NVTX_IMPLEMENTATION
 #define TRACESMITH_UNWIND_IMPLEMENTATION
 #define TRACESMITH_UNWIND_OUTSIDE
+#define TRACESMITH_OPENCL_IMPLEMENTATION
 #define TS_API extern // hidden: see -fvisibility in the Makefile
 #include "tracesmith.h"
 
@@ -20,6 +21,7 @@
 #include "backends/ts_hip.h"
 #include "backends/ts_inject.h"
 #include "backends/ts_nvtx.h"
+#include "backends/ts_opencl.h"
 #include "backends/ts_stack.h"
 
 #define ENTRY __attribute__((visibility("default")))
@@ -420,4 +422,25 @@ bool OnLoad(void *table, uint64_t version, uint64_t failed_count,
     start();
     ts_hip_on_load();
     return true;
+}
+
+/* ==== 7. OpenCL ========================================================== */
+
+// Called by the loader; see OPENCL_LAYERS.
+ENTRY int32_t clGetLayerInfo(uint32_t what, size_t room, void *value,
+                             size_t *size);
+int32_t clGetLayerInfo(uint32_t what, size_t room, void *value, size_t *size)
+{
+    return ts_opencl_layer_info(what, room, value, size);
+}
+
+ENTRY int32_t clInitLayer(uint32_t count, const void *const *target,
+                          uint32_t *count_out, const void *const **table);
+int32_t clInitLayer(uint32_t count, const void *const *target,
+                    uint32_t *count_out, const void *const **table)
+{
+    ts_stats stats;
+    start();
+    const bool on = ts_session_stats(&stats) == TS_OK && stats.generation;
+    return ts_opencl_layer_init(count, target, count_out, table, on);
 }

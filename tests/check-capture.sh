@@ -119,6 +119,6 @@ check "capture: without TRACESMITH_OUT nothing is recorded" sh -c '
 check "capture: only the names vendors look for are visible" sh -c '
     nm -D --defined-only "$0" | sed "s/.* //" | sort >$1/names
     printf "%s\n" InitializeInjection InitializeInjectionNvtx2 OnLoad \
-        rocprofiler_configure |
+        clGetLayerInfo clInitLayer rocprofiler_configure |
         diff -u - $1/names' \
     "$inject" $folder

@@ -29,7 +29,10 @@ header zstd.h libzstd-dev
 header zlib.h zlib1g-dev
 header yajl/yajl_parse.h libyajl-dev
 header sqlite3.h libsqlite3-dev
-header editline/readline.h libedit-dev'
+header editline/readline.h libedit-dev
+header CL/cl_layer.h opencl-headers
+library OpenCL ocl-icd-opencl-dev
+file /etc/OpenCL/vendors/pocl.icd pocl-opencl-icd'
 
 case ${1:-} in
 build) wanted=$build ;;
@@ -42,6 +45,9 @@ there() {
     case $1 in
     command) command -v "$2" >/dev/null ;;
     header) echo "#include <$2>" | cc -E -xc - >/dev/null 2>&1 ;;
+    library)
+        echo 'int main(void) { return 0; }' |
+            cc -xc - -o /dev/null "-l$2" 2>/dev/null ;;
     file) test -e "$2" ;;
     sanitizer)
         echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |

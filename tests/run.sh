@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 all="build unit cli import replay analyze diff merge states capture devices
-hip scripts
+hip opencl scripts
 examples install disabled cxx docs man format asan tsan valgrind arm64 fuzz"
 TS_RESULTS=$(mktemp) || exit 2
 trap 'rm -f "$TS_RESULTS"' EXIT

@@ -148,7 +148,8 @@ static void print_track(const cli_trace *trace, const listed_track *listed,
         cli_put_text(stdout, track->unit.text, track->unit.size);
     }
     if (track->type == TS_TRACK_STREAM)
-        printf("%s%s",
+        printf("%s%s%s",
+               track->flags & TS_STREAM_OUT_OF_ORDER ? ", out of order" : "",
                track->flags & TS_STREAM_NON_BLOCKING ? ", non-blocking" : "",
                track->flags & TS_STREAM_LEGACY_DEFAULT ? ", legacy default"
                                                        : "");

@@ -524,6 +524,14 @@ void ts_gpu_access_record(const ts_gpu_access *access)
                 NULL, 0);
 }
 
+void ts_gpu_dependency_record(const ts_gpu_dependency *dependency)
+{
+    if (!TS__LOAD(&ts__gate) || !ts_thread_track()) return;
+    const uint64_t v[] = { ts_tick_now(), dependency->type,
+                           dependency->correlation, dependency->after };
+    ts__row_put(TS_EVENT_DEPENDENCY, dependency->track, 0, v, 4, NULL, 0);
+}
+
 void ts_api_call_record(const ts_api_call *call)
 {
     if (!TS__LOAD(&ts__gate) || !ts_thread_track()) return;

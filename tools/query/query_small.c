@@ -217,7 +217,7 @@ static const query_column track_columns[] = {
     COLUMN("device", INT, "number of the device, or NULL"),
     COLUMN("context", INT, "number of the context, or NULL"),
     COLUMN("flags", INT,
-           "streams: 1 non-blocking, 2 legacy default; "
+           "streams: 1 non-blocking, 2 legacy default, 4 out of order; "
            "counters: 1 rate, 2 never falls"),
 };
 static int64_t track_count(query *q, uint32_t file)

@@ -21,6 +21,7 @@ static const vars_entry entries[] = {
     { "ROCP_TOOL_LIBRARIES", VARS_LIST, ":" },
     { "HSA_TOOLS_LIB", VARS_LIST, " " }, // where there is no rocprofiler-sdk
     { "ROCP_TOOL_ATTACH", VARS_VALUE, "1" },
+    { "OPENCL_LAYERS", VARS_LIST, ":" },
 };
 
 static bool is_set(const char *value)

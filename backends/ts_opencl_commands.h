@@ -1,0 +1,416 @@
+/*
+    ts_opencl_commands.h - what OpenCL is given to do, and waits for
+
+    Part of ts_opencl.h, which includes it.
+
+    Every function that enqueues has one shape: ts__cl_begin takes note of who
+    asks and gives the driver a place for the event, the driver is called,
+    what it was is written into the command, and ts__cl_end keeps that and
+    records the call.
+*/
+#ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
+
+/* ---- 4.9 Commands ------------------------------------------------------- */
+
+// Before the driver is called. Returns where it is to put the event: where
+// the program wants it, else with us.
+static ts__cl_handle *ts__cl_begin(ts__cl_call *call, uint32_t function,
+                                   ts__cl_handle queue, ts__cl_handle *event,
+                                   ts_event_kind kind)
+{
+    ts__cl_enter(call, function);
+    if (!call->on) return event;
+    call->queue = ts__cl_queue_get(queue);
+    if (!call->queue || !call->queue->timed || !ts_capture_kind(kind))
+        return event;
+    ts__cl_command *const c = (ts__cl_command *)calloc(1, sizeof *c);
+    if (!c) return event;
+    c->refs = 1;
+    c->queue = call->queue;
+    c->own = !event;
+    c->op.kind = kind;
+    c->op.track = call->queue->track;
+    c->op.clock = call->queue->device->clock;
+    c->op.correlation = call->correlation;
+    c->op.origin = call->origin;
+    call->command = c;
+    const ts__cl_device *const d = call->queue->device;
+    if (!d->timer && TS__LOAD(&d->probes) < TS__CL_PROBES)
+        c->probe = (ts__cl_probe *)malloc(sizeof *c->probe);
+    if (c->probe) ts__cl_probe_take(c->probe->before);
+    c->called[0] = ts_tick_now();
+    return event ? event : &c->event;
+}
+
+static void ts__cl_depend(const ts__cl_command *c, uint64_t after)
+{
+    const ts_gpu_dependency dependency = { c->op.track, TS_DEPENDENCY_CONTROL,
+                                           c->op.correlation, after };
+    if (after) ts_gpu_dependency_record(&dependency);
+}
+
+// The order that a wait list asks for, unless the queue keeps it anyway.
+static void ts__cl_depend_list(const ts__cl_command *c, uint32_t waits,
+                               const ts__cl_handle *list)
+{
+    for (uint32_t i = 0; list && i < waits; i++) {
+        ts__cl_command *const other = ts__cl_command_of(list[i]);
+        if (!other) continue;
+        if (!c->queue->in_order || other->op.track != c->op.track)
+            ts__cl_depend(c, other->op.correlation);
+        ts__cl_command_free(other);
+    }
+}
+
+enum { TS__CL_SINCE_MAX = 1 << 16 };
+
+// In a queue of any order: what a marker or barrier without a list waits for
+// is everything before it, back to the last barrier.
+static void ts__cl_order(ts__cl_queue *q, const ts__cl_command *c,
+                         bool waits_for_all, bool barrier)
+{
+    pthread_mutex_lock(&q->order_lock);
+    if (q->barrier) ts__cl_depend(c, q->barrier);
+    for (uint32_t i = 0; waits_for_all && i < q->since_count; i++)
+        ts__cl_depend(c, q->since[i]);
+    if (barrier) q->barrier = c->op.correlation;
+    if (barrier && waits_for_all) {
+        q->since_count = 0;
+    } else {
+        if (q->since_count == TS__CL_SINCE_MAX) { // long done
+            q->since_count /= 2;
+            memmove(q->since, q->since + q->since_count,
+                    q->since_count * sizeof *q->since);
+        }
+        if (q->since_count == q->since_room) {
+            const uint32_t room = q->since_room ? q->since_room * 2 : 256;
+            uint64_t *const more =
+                (uint64_t *)realloc(q->since, room * sizeof *more);
+            if (more) q->since = more;
+            if (more) q->since_room = room;
+        }
+        if (q->since_count < q->since_room)
+            q->since[q->since_count++] = c->op.correlation;
+    }
+    pthread_mutex_unlock(&q->order_lock);
+}
+
+// The driver took it.
+static void ts__cl_keep(const ts__cl_call *call, ts__cl_handle *event,
+                        uint32_t waits, const ts__cl_handle *list)
+{
+    ts__cl_command *const c = call->command;
+    ts__cl_queue *const q = call->queue;
+    const bool barrier =
+        call->function == TS__CL_clEnqueueBarrierWithWaitList ||
+        call->function == TS__CL_clEnqueueBarrier ||
+        call->function == TS__CL_clEnqueueWaitForEvents;
+    const bool marker = call->function == TS__CL_clEnqueueMarkerWithWaitList ||
+                        call->function == TS__CL_clEnqueueMarker;
+    if (waits) ts__cl_depend_list(c, waits, list);
+    if (!q->in_order)
+        ts__cl_order(q, c, !waits && (marker || barrier), barrier);
+    if (!c->own) {
+        c->event = *event;
+        ts__cl.next.clRetainEvent(c->event);
+        c->held = 1;
+        ts__cl_command_publish(c);
+    }
+    ts__cl_queue_push(q, c);
+}
+
+// After the driver was called.
+static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
+                          ts__cl_handle *event, uint32_t waits,
+                          const ts__cl_handle *list)
+{
+    if (!call->on) return result;
+    ts__cl_command *const c = call->command;
+    if (c) {
+        c->called[1] = ts_tick_now();
+        if (c->probe) ts__cl_probe_take(c->probe->after);
+    }
+    ts__cl_leave(call, result);
+    if (c && result == TS__CL_SUCCESS)
+        ts__cl_keep(call, event, waits, list);
+    else
+        ts__cl_command_free(c);
+    // Before the program can know that it is done, it is reported.
+    if (call->blocking && call->queue && result == TS__CL_SUCCESS)
+        ts__cl_queue_reap(call->queue, true);
+    return result;
+}
+
+#define TS__CL_BEGIN(name, kind) \
+    ts__cl_call call; \
+    ts__cl_handle *const at = \
+        ts__cl_begin(&call, TS__CL_##name, queue, event, kind)
+#define TS__CL_END(result) return ts__cl_end(&call, result, at, waits, list)
+
+/* ---- 4.10 Host functions, markers, barriers ----------------------------- */
+
+static int32_t ts__cl_clEnqueueNativeKernel(ts__cl_handle queue,
+                                            void (*function)(void *),
+                                            void *args, size_t size,
+                                            uint32_t count,
+                                            const ts__cl_handle *memory,
+                                            const void **places, TS__CL_QUEUED)
+{
+    TS__CL_BEGIN(clEnqueueNativeKernel, TS_EVENT_HOST_FUNCTION);
+    if (call.command)
+        memcpy(&call.command->op.u.host_function.address, &function,
+               sizeof function);
+    TS__CL_END(ts__cl.next.clEnqueueNativeKernel(
+        queue, function, args, size, count, memory, places, waits, list, at));
+}
+
+static void ts__cl_mark(const ts__cl_call *call)
+{
+    ts__cl_command *const c = call->command;
+    if (!c) return;
+    c->op.u.event.id = c->op.correlation;
+    TS__STORE(&c->marked, 1);
+}
+
+static int32_t ts__cl_clEnqueueMarkerWithWaitList(ts__cl_handle queue,
+                                                  TS__CL_QUEUED)
+{
+    TS__CL_BEGIN(clEnqueueMarkerWithWaitList, TS_EVENT_EVENT_RECORD);
+    ts__cl_mark(&call);
+    TS__CL_END(ts__cl.next.clEnqueueMarkerWithWaitList(queue, waits, list, at));
+}
+
+static int32_t ts__cl_clEnqueueBarrierWithWaitList(ts__cl_handle queue,
+                                                   TS__CL_QUEUED)
+{
+    TS__CL_BEGIN(clEnqueueBarrierWithWaitList, TS_EVENT_EVENT_RECORD);
+    ts__cl_mark(&call);
+    TS__CL_END(
+        ts__cl.next.clEnqueueBarrierWithWaitList(queue, waits, list, at));
+}
+
+static int32_t ts__cl_clEnqueueMarker(ts__cl_handle queue, ts__cl_handle *event)
+{
+    const uint32_t waits = 0;
+    const ts__cl_handle *const list = NULL;
+    TS__CL_BEGIN(clEnqueueMarker, TS_EVENT_EVENT_RECORD);
+    // It must be given a place; what the program does wrong is the driver's.
+    ts__cl_mark(&call);
+    TS__CL_END(ts__cl.next.clEnqueueMarker(queue, event ? at : NULL));
+}
+
+// Those of OpenCL 1.0 have no event: the later ones mean the same.
+static int32_t ts__cl_clEnqueueWaitForEvents(ts__cl_handle queue, TS__CL_EVENTS)
+{
+    ts__cl_handle *const event = NULL;
+    TS__CL_BEGIN(clEnqueueWaitForEvents, TS_EVENT_EVENT_RECORD);
+    ts__cl_mark(&call);
+    int32_t result = TS__CL_INVALID_OPERATION;
+    if (at && waits && list && ts__cl.next.clEnqueueBarrierWithWaitList)
+        result =
+            ts__cl.next.clEnqueueBarrierWithWaitList(queue, waits, list, at);
+    if (result == TS__CL_SUCCESS) TS__CL_END(result);
+    ts__cl_command_free(call.command);
+    call.command = NULL;
+    TS__CL_END(ts__cl.next.clEnqueueWaitForEvents(queue, waits, list));
+}
+
+static int32_t ts__cl_clEnqueueBarrier(ts__cl_handle queue)
+{
+    ts__cl_handle *const event = NULL;
+    const uint32_t waits = 0;
+    const ts__cl_handle *const list = NULL;
+    TS__CL_BEGIN(clEnqueueBarrier, TS_EVENT_EVENT_RECORD);
+    ts__cl_mark(&call);
+    int32_t result = TS__CL_INVALID_OPERATION;
+    if (at && ts__cl.next.clEnqueueBarrierWithWaitList)
+        result = ts__cl.next.clEnqueueBarrierWithWaitList(queue, 0, NULL, at);
+    if (result == TS__CL_SUCCESS) TS__CL_END(result);
+    ts__cl_command_free(call.command);
+    call.command = NULL;
+    TS__CL_END(ts__cl.next.clEnqueueBarrier(queue));
+}
+
+/* ---- 4.11 What the host waits for --------------------------------------- */
+
+static void ts__cl_sync(const ts__cl_call *call, ts_event_kind kind,
+                        uint32_t track, uint64_t id)
+{
+    if (!ts_capture_kind(kind)) return;
+    ts_gpu_op op;
+    memset(&op, 0, sizeof op);
+    op.kind = kind;
+    op.track = track;
+    op.queued = op.submitted = op.start = call->start;
+    op.end = ts_tick_now();
+    op.correlation = call->correlation;
+    op.origin = call->origin;
+    op.u.event.id = id;
+    ts_gpu_op_record(&op);
+}
+
+// Of a queue of any order, how many commands later barriers must name; those
+// that the host waited for they need not.
+static uint32_t ts__cl_since(ts__cl_queue *q)
+{
+    pthread_mutex_lock(&q->order_lock);
+    const uint32_t count = q->since_count;
+    pthread_mutex_unlock(&q->order_lock);
+    return count;
+}
+
+static void ts__cl_since_drop(ts__cl_queue *q, uint32_t count)
+{
+    pthread_mutex_lock(&q->order_lock);
+    if (count > q->since_count) count = q->since_count;
+    q->since_count -= count;
+    if (count)
+        memmove(q->since, q->since + count, q->since_count * sizeof *q->since);
+    pthread_mutex_unlock(&q->order_lock);
+}
+
+static int32_t ts__cl_clFinish(ts__cl_handle queue)
+{
+    ts__cl_call call;
+    ts__cl_enter(&call, TS__CL_clFinish);
+    ts__cl_queue *const q =
+        call.on ? (ts__cl_queue *)ts__cl_find(TS__CL_QUEUE, queue) : NULL;
+    const uint32_t before = q ? ts__cl_since(q) : 0;
+    const int32_t result = ts__cl.next.clFinish(queue);
+    if (q && result == TS__CL_SUCCESS) {
+        ts__cl_since_drop(q, before);
+        ts__cl_sync(&call, TS_EVENT_STREAM_SYNC, q->track, q->number);
+        ts__cl_queue_reap(q, true);
+    }
+    ts__cl_leave(&call, result);
+    return result;
+}
+
+// A command that the host waited for is an event that was recorded behind it.
+static void ts__cl_waited(const ts__cl_call *call, ts__cl_command *c)
+{
+    if (!__atomic_exchange_n(&c->marked, 1, __ATOMIC_RELAXED)) {
+        ts_gpu_op op;
+        memset(&op, 0, sizeof op);
+        op.kind = TS_EVENT_EVENT_RECORD;
+        op.track = c->op.track;
+        op.clock = c->op.clock;
+        op.queued = c->op.queued;
+        op.start = op.end = c->op.end;
+        op.correlation = c->op.correlation;
+        op.origin = c->op.origin;
+        op.u.event.id = c->op.correlation;
+        ts_gpu_op_record(&op);
+    }
+    ts__cl_sync(call, TS_EVENT_EVENT_SYNC, c->op.track, c->op.correlation);
+}
+
+// The last one is what was waited for; the others come before it.
+static void ts__cl_waited_all(const ts__cl_call *call, uint32_t waits,
+                              const ts__cl_handle *list)
+{
+    ts__cl_command *last = NULL;
+    for (uint32_t i = 0; i < waits; i++) {
+        ts__cl_command *const c = ts__cl_command_of(list[i]);
+        if (!c) continue;
+        if (c->queue) ts__cl_queue_reap(c->queue, true);
+        // acquire: pairs with the release in ts__cl_command_report
+        const bool done = __atomic_load_n(&c->done, __ATOMIC_ACQUIRE);
+        const bool later = done && (!last || c->op.end > last->op.end);
+        ts__cl_command *const earlier = later ? last : done ? c : NULL;
+        if (earlier && (!earlier->queue->in_order ||
+                        earlier->op.track != (later ? c : last)->op.track)) {
+            const ts_gpu_dependency dependency = { earlier->op.track,
+                                                   TS_DEPENDENCY_CONTROL,
+                                                   call->correlation,
+                                                   earlier->op.correlation };
+            ts_gpu_dependency_record(&dependency);
+        }
+        ts__cl_command_free(later ? last : c);
+        if (later) last = c;
+    }
+    if (last) ts__cl_waited(call, last);
+    ts__cl_command_free(last);
+}
+
+static int32_t ts__cl_clWaitForEvents(TS__CL_EVENTS)
+{
+    ts__cl_call call;
+    ts__cl_enter(&call, TS__CL_clWaitForEvents);
+    const int32_t result = ts__cl.next.clWaitForEvents(waits, list);
+    if (call.on && list && result == TS__CL_SUCCESS)
+        ts__cl_waited_all(&call, waits, list);
+    ts__cl_leave(&call, result);
+    return result;
+}
+
+/*
+    A user event is reached by a call of clSetUserEventStatus: what waits for
+    it depends on that call, whose number is given now.
+*/
+static ts__cl_handle ts__cl_clCreateUserEvent(ts__cl_handle context,
+                                              int32_t *error)
+{
+    ts__cl_handle const made = ts__cl.next.clCreateUserEvent(context, error);
+    ts__cl_command *const c =
+        made && ts__cl_on() ? (ts__cl_command *)calloc(1, sizeof *c) : NULL;
+    if (!c) return made;
+    c->event = made;
+    c->op.correlation = ts__cl_correlation();
+    ts__cl_command_publish(c);
+    return made;
+}
+
+static int32_t ts__cl_clSetUserEventStatus(ts__cl_handle event, int32_t status)
+{
+    ts__cl_call call;
+    ts__cl_command *const c = ts__cl_on() ? ts__cl_command_of(event) : NULL;
+    ts__cl_enter(&call, TS__CL_clSetUserEventStatus);
+    if (c && !c->queue) call.correlation = c->op.correlation;
+    const int32_t result = ts__cl.next.clSetUserEventStatus(event, status);
+    ts__cl_leave(&call, result);
+    ts__cl_command_free(c);
+    return result;
+}
+
+// The program does not see the reference that we hold.
+static int32_t ts__cl_clGetEventInfo(ts__cl_handle event, uint32_t what,
+                                     size_t room, void *value, size_t *size)
+{
+    ts__cl_command *const c =
+        what == TS__CL_EVENT_REFERENCE_COUNT && value && !TS__LOAD(&ts__cl.off)
+            ? ts__cl_command_of(event)
+            : NULL;
+    uint32_t before, after, count;
+    int32_t result;
+    do {
+        while (c && __atomic_load_n(&c->held, __ATOMIC_SEQ_CST) == 2) {}
+        before = c ? __atomic_load_n(&c->held, __ATOMIC_SEQ_CST) : 0;
+        result = ts__cl.next.clGetEventInfo(event, what, room, value, size);
+        after = c ? __atomic_load_n(&c->held, __ATOMIC_SEQ_CST) : 0;
+    } while (before != after);
+    if (before && result == TS__CL_SUCCESS) {
+        memcpy(&count, value, sizeof count);
+        count -= before;
+        memcpy(value, &count, sizeof count);
+    }
+    ts__cl_command_free(c);
+    return result;
+}
+
+// A program that did not ask for profiling has none.
+static int32_t ts__cl_clGetEventProfilingInfo(ts__cl_handle event,
+                                              uint32_t what, size_t room,
+                                              void *value, size_t *size)
+{
+    ts__cl_handle queue = NULL;
+    const ts__cl_queue *q = NULL;
+    if (ts__cl.next.clGetEventInfo(event, TS__CL_EVENT_COMMAND_QUEUE,
+                                   sizeof queue, &queue,
+                                   NULL) == TS__CL_SUCCESS)
+        q = (const ts__cl_queue *)ts__cl_find(TS__CL_QUEUE, queue);
+    if (q && q->forced) return TS__CL_PROFILING_INFO_NOT_AVAILABLE;
+    return ts__cl.next.clGetEventProfilingInfo(event, what, room, value, size);
+}
+
+#endif // TS__OPENCL_IMPLEMENTED

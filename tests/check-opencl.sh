@@ -1,0 +1,28 @@
+# OpenCL on PoCL: programs that know nothing of TraceSmith, and one that does.
+. tests/lib.sh
+folder=build/opencl
+rm -rf $folder
+mkdir -p $folder
+check_build "opencl: build" all
+inject=$PWD/build/libtracesmith-inject.so
+export POCL_CACHE_DIR=$PWD/build/pocl # kernels are compiled once
+export TS_INJECT="$inject"
+
+if ! echo '#include <CL/cl_layer.h>' | gcc -E -xc - >/dev/null 2>&1 ||
+    ! gcc -shared -o $folder/link.so -xc /dev/null -lOpenCL 2>/dev/null ||
+    ! ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; then
+    check "opencl: programs" sh -c \
+        'echo "no PoCL, or no headers of OpenCL"; exit 77'
+    exit 0
+fi
+check "opencl: the interface is laid out as the backend says" gcc -std=c11 \
+    -I. -fsyntax-only tests/capture/opencl_abi.c
+program=$folder/program
+check "opencl: a program is built" gcc -std=gnu11 -O2 -Wall -Wextra -Werror \
+    tests/capture/opencl_program.c -o $program -lOpenCL -pthread
+check "opencl: ts-record, counts, output and order of a program" \
+    tests/capture/opencl_counts.sh $folder/plain $program
+check "opencl: without TRACESMITH_OUT nothing is recorded" sh -c '
+    mkdir $0 && OPENCL_LAYERS=$TS_INJECT $1 >$0/out; test $? = 4 &&
+        cmp $0/out $2/alone.out && test "$(ls $0)" = out' \
+    $folder/nothing $program $folder/plain
