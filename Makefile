@@ -47,8 +47,12 @@ ALONE := $(patsubst %.c,$(OUT)/%,$(shell grep -l \
 # Tests that look into a module of the tools.
 WITH_MODULES := $(patsubst %.c,$(OUT)/%,$(shell grep -l '^\#include "tools/' \
     tests/*.c 2>/dev/null))
+# What stands in for vendors' libraries, loaded by tests.
+DOUBLES = $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/doubles/lib*.c \
+    tests/doubles/*/lib*.c))
 C_FILES = $(wildcard *.h backends/*.[ch] tools/*.[ch] tools/*/*.[ch] \
-    examples/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch])
+    examples/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch] \
+    bench/*.[ch])
 
 INJECT = $(OUT)/libtracesmith-inject.so
 all: $(LIB) $(OUT)/libtracesmith.so $(INJECT) $(TOOLS) ## libraries and tools
@@ -116,6 +120,10 @@ $(OUT)/ts-%: tools/ts-%.c $(MODULE_LIB) $(LIB)
 $(ALONE): $(OUT)/%: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) -MT $@ $(LDFLAGS) $< -o $@ $(LIBS)
+$(OUT)/tests/doubles/%.so: tests/doubles/%.c
+	@mkdir -p $(@D)
+	$(COMPILE) -MT $@ -fPIC -fvisibility=hidden -shared $(LDFLAGS) $< -o $@
+$(TESTS): | $(DOUBLES)
 $(OUT)/tests/%: LIBS += -lcmocka
 $(OUT)/tests/%: tests/%.cpp $(LIB)
 	@mkdir -p $(@D)
@@ -125,7 +133,7 @@ $(OUT)/%: %.c $(LIB)
 	@mkdir -p $(@D)
 	$(COMPILE) -MT $@ $(LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) \
 	    -Wl,--end-group -o $@ $(LIBS)
--include $(shell find $(OUT) -maxdepth 3 -name '*.d' 2>/dev/null)
+-include $(shell find $(OUT) -maxdepth 4 -name '*.d' 2>/dev/null)
 
 INSTALL = install -D -t $(DESTDIR)$(PREFIX)
 install: all ## headers, backends, library, tools and manual pages

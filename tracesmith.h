@@ -1406,12 +1406,13 @@ typedef struct ts_gpu_dependency {
 // Neither need have been reported yet. Threads: any that records.
 TS_API void ts_gpu_dependency_record(const ts_gpu_dependency *dependency);
 
-// A call of a runtime or driver function on this thread.
+// A call of a runtime or driver function.
 typedef struct ts_api_call {
     uint32_t name; // of the function
     uint32_t stack;
     uint64_t start, end; // clock 0
     uint64_t correlation, result;
+    uint32_t thread; // track of who called (this thread)
 } ts_api_call;
 TS_API void ts_api_call_record(const ts_api_call *call);
 
@@ -3906,7 +3907,8 @@ void ts_api_call_record(const ts_api_call *call)
     const uint64_t v[] = { call->start,  call->end - call->start,
                            call->name,   call->correlation,
                            call->result, call->stack };
-    ts__row_put(TS_EVENT_API_CALL, ts__track, 0, v, 6, NULL, 0);
+    ts__row_put(TS_EVENT_API_CALL, call->thread ? call->thread : ts__track, 0,
+                v, 6, NULL, 0);
 }
 
 void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,

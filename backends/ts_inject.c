@@ -9,6 +9,7 @@
     variables are not read.
 */
 #define TRACESMITH_IMPLEMENTATION
+#define TRACESMITH_CUPTI_IMPLEMENTATION
 #define TRACESMITH_HIP_IMPLEMENTATION
 #define TRACESMITH_NVTX_IMPLEMENTATION
 #define TRACESMITH_UNWIND_IMPLEMENTATION
@@ -18,6 +19,7 @@
 #include "tracesmith.h"
 
 #include "backends/ts_capture.h"
+#include "backends/ts_cupti.h"
 #include "backends/ts_hip.h"
 #include "backends/ts_inject.h"
 #include "backends/ts_nvtx.h"
@@ -382,6 +384,7 @@ int InitializeInjection(void)
 {
     int (*theirs)(void) = NULL;
     start();
+    ts_cupti_initialize();
     *(void **)&theirs = chained("TRACESMITH_CHAIN_CUDA", "InitializeInjection");
     if (theirs && theirs != InitializeInjection) theirs();
     return 1;

@@ -122,3 +122,14 @@ check "capture: only the names vendors look for are visible" sh -c '
         clGetLayerInfo clInitLayer rocprofiler_configure |
         diff -u - $1/names' \
     "$inject" $folder
+
+# The CUDA backend against NVIDIA's headers, and NVIDIA's library without a
+# driver; what it does with a GPU is shown by doubles (tests/test_cupti*.c).
+if test -e "$cuda/include/cupti.h"; then
+    check "capture: CUPTI is laid out as the backend and the double say" sh -c '
+        gcc -std=c11 -I. -isystem "$1/include" tests/capture/cupti_abi.c \
+            -o $0/cupti_abi -pthread -ldl && $0/cupti_abi' $folder "$cuda"
+else
+    check "capture: CUPTI is laid out as the backend and the double say" \
+        sh -c 'echo "no CUPTI headers in $0/include"; exit 77' "$cuda"
+fi

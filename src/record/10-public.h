@@ -1406,12 +1406,13 @@ typedef struct ts_gpu_dependency {
 // Neither need have been reported yet. Threads: any that records.
 TS_API void ts_gpu_dependency_record(const ts_gpu_dependency *dependency);
 
-// A call of a runtime or driver function on this thread.
+// A call of a runtime or driver function.
 typedef struct ts_api_call {
     uint32_t name; // of the function
     uint32_t stack;
     uint64_t start, end; // clock 0
     uint64_t correlation, result;
+    uint32_t thread; // track of who called (this thread)
 } ts_api_call;
 TS_API void ts_api_call_record(const ts_api_call *call);
 

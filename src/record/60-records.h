@@ -538,7 +538,8 @@ void ts_api_call_record(const ts_api_call *call)
     const uint64_t v[] = { call->start,  call->end - call->start,
                            call->name,   call->correlation,
                            call->result, call->stack };
-    ts__row_put(TS_EVENT_API_CALL, ts__track, 0, v, 6, NULL, 0);
+    ts__row_put(TS_EVENT_API_CALL, call->thread ? call->thread : ts__track, 0,
+                v, 6, NULL, 0);
 }
 
 void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,

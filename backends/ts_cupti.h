@@ -1,0 +1,818 @@
+/*
+    ts_cupti.h - what NVIDIA's CUPTI reports, and MetaX's MCPTI
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+    Vendor library: libcupti.so of CUDA 11.0 to 13.x, found at run time;
+                    libmcpti.so of MACA.
+    Checked with:   doubles of both libraries (tests/doubles/); the layouts
+                    against the headers of CUDA 13.0; libcupti.so.13 without a
+                    driver. November 2026. Not yet run on a GPU.
+
+    WHAT IT DOES
+        Kernels, copies, sets, synchronisation, events, allocations and graphs
+        with the times of the device, each tied to the call, thread, zone and
+        stack that launched it, and calls of the runtime and the driver.
+        A vendor whose interface has CUPTI's shape is a table, in
+        ts_cupti_tables.h.
+
+    WHAT IT DOES NOT DO
+        It reads no counters and takes no samples. It never calls
+        cuptiFinalize. In a child made by fork it is silent, as CUDA is.
+
+    USE
+        #define TRACESMITH_IMPLEMENTATION // in one C11 file of a program
+        #define TRACESMITH_CUPTI          // that uses CUDA
+        #include "tracesmith.h"
+
+        #include "backends/ts_cupti.h"
+
+        (Programs that nobody changed: docs/capture.md.)
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Options
+        2. Capture
+        3. Tables of vendors            ts_cupti_tables.h; private, as all
+                                        that follows
+        4. Calls                        ts_cupti_calls.h
+        5. Records                      ts_cupti_records.h
+        6. Buffers and the worker
+        7. Start and stop
+*/
+#if (defined(TRACESMITH_CUPTI_IMPLEMENTATION) || defined(TRACESMITH_CUPTI)) && \
+    !defined(_GNU_SOURCE)
+#define _GNU_SOURCE // before the first system header
+#endif
+#ifndef TS_CUPTI_H
+#define TS_CUPTI_H
+
+#include "tracesmith.h"
+
+/* ==== 1. Options ========================================================= */
+
+/*
+    TRACESMITH_CUPTI_IMPLEMENTATION  in one C11 file: the functions
+    TRACESMITH_CUPTI                 the same, beside
+                                     TRACESMITH_IMPLEMENTATION; sessions of the
+                                     program capture without a further call
+
+    Which kinds, names and stacks: ts_capture.h.
+*/
+typedef struct ts_cupti_desc {
+    bool whole_graphs;     // a graph_launch for each launch of a graph, and
+                           // none of its kernels (false: its kernels)
+    bool latency;          // `queued` and `submitted` of kernels, which costs
+                           // time at each launch (false)
+    uint32_t buffer_bytes; // that the vendor fills, 64 KiB to 16 MiB (2 MiB)
+    uint32_t buffer_count; // of them, 2 to 32 (16)
+    uint32_t flush_ms;     // what is complete is fetched so often (200)
+    uint32_t stop_ms;      // a stop waits at most so long for the vendor (2000)
+} ts_cupti_desc;
+
+// From the next session on; NULL: all defaults.
+// Threads: while no session runs. Errors: TS_ERR_USAGE (out of range).
+TS_API ts_result ts_cupti_configure(const ts_cupti_desc *desc);
+
+/* ==== 2. Capture ========================================================= */
+
+/*
+    For ts_backend_add. The session's metadata say `backend.cupti`: "on", or
+    why not; `cupti.launches` and `cupti.kernels` say of how many launches the
+    kernel was reported.
+
+    Only one program can have CUPTI in a process: if another profiler is there,
+    nothing of the GPU is recorded, and its name is said.
+*/
+extern const ts_backend ts_cupti_backend;
+extern const ts_backend ts_mcpti_backend;
+
+// What the CUDA driver calls in a library that CUDA_INJECTION64_PATH names.
+// Returns 1: handled.
+TS_API int ts_cupti_initialize(void);
+
+#endif // TS_CUPTI_H
+
+#if !defined(TS__CUPTI_IMPLEMENTED) && !defined(TRACESMITH_DISABLE) && \
+    (defined(TRACESMITH_CUPTI_IMPLEMENTATION) || \
+     (defined(TRACESMITH_CUPTI) && defined(TRACESMITH_IMPLEMENTATION)))
+#define TS__CUPTI_IMPLEMENTED
+
+#if defined(__cplusplus) || __STDC_VERSION__ < 201112L
+#error "ts_cupti.h: the implementation is C11; give it a .c file"
+#endif
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+#ifndef RTLD_NEXT
+#error "ts_cupti.h: define _GNU_SOURCE before any #include"
+#endif
+
+#include "ts_capture.h"
+
+#include "ts_cupti_tables.h"  // 3
+#include "ts_cupti_calls.h"   // 4
+#include "ts_cupti_records.h" // 5
+
+/* ==== 6. Buffers and the worker ========================================== */
+
+static void ts__cu_wake(uint32_t *word)
+{
+    // release: pairs with the acquire in ts__cu_wait
+    __atomic_fetch_add(word, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+// Until the word is not `seen` any more, or for some time.
+static void ts__cu_wait(uint32_t *word, uint32_t seen, uint32_t timeout_ms)
+{
+    struct timespec t;
+    t.tv_sec = (time_t)(timeout_ms / 1000);
+    t.tv_nsec = (long)(timeout_ms % 1000) * 1000000;
+    if (__atomic_load_n(word, __ATOMIC_ACQUIRE) == seen)
+        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &t, NULL, 0);
+}
+
+/*
+    The vendor wants a buffer, on a thread of the program. No lock, nothing
+    allocated: a bit of a word. If none is left it gets one that nobody reads,
+    because some versions crash without any, and its records are counted.
+*/
+static void ts__cu_request(ts__cu *u, uint8_t **buffer, size_t *size,
+                           size_t *count)
+{
+    uint32_t free = TS__LOAD(&u->free);
+    *count = 0; // as many as fit
+    while (free & u->usable) {
+        const uint32_t i = (uint32_t)__builtin_ctz(free & u->usable);
+        // acquire: pairs with the release in ts__cu_decode
+        if (!__atomic_compare_exchange_n(&u->free, &free, free & ~(1u << i),
+                                         true, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_RELAXED))
+            continue;
+        *buffer = ts__cu_buffer(u, i);
+        *size = u->buffer_bytes;
+        return;
+    }
+    *buffer = u->discard;
+    *size = TS__CU_DISCARD;
+    ts__cu_wake(&u->worker_wake);
+}
+
+static void ts__cu_complete(ts__cu *u, uint8_t *buffer, size_t valid)
+{
+    if (buffer == u->discard) {
+        __atomic_fetch_add(&u->discarded, valid, __ATOMIC_RELAXED);
+        return;
+    }
+    const size_t i = (size_t)(buffer - u->pool) / TS__CU_STRIDE;
+    if (buffer < u->pool || i >= TS__CU_BUFFERS) return; // none of ours
+    u->valid[i] = valid;
+    // release: the buffer's contents; pairs with the acquire in
+    // ts__cu_decode_all
+    __atomic_fetch_or(&u->full, 1u << i, __ATOMIC_RELEASE);
+    ts__cu_wake(&u->worker_wake);
+}
+
+// The vendor's interface says for which of the engines it calls by the
+// function only.
+#define TS__CU_ENGINE(vendor) \
+    static ts__cu ts__##vendor; \
+    static void ts__##vendor##_requested(uint8_t **buffer, size_t *size, \
+                                         size_t *count) \
+    { \
+        ts__cu_request(&ts__##vendor, buffer, size, count); \
+    } \
+    static void ts__##vendor##_completed(void *context, uint32_t stream, \
+                                         uint8_t *buffer, size_t size, \
+                                         size_t valid) \
+    { \
+        (void)context; \
+        (void)stream; \
+        (void)size; \
+        ts__cu_complete(&ts__##vendor, buffer, valid); \
+    } \
+    static ts__cu ts__##vendor = { .table = &ts__##vendor##_table, \
+                                   .requested = ts__##vendor##_requested, \
+                                   .completed = ts__##vendor##_completed, \
+                                   .decode = PTHREAD_MUTEX_INITIALIZER }
+TS__CU_ENGINE(cupti);
+TS__CU_ENGINE(mcpti);
+
+static void ts__cu_decode_all(ts__cu *u)
+{
+    pthread_mutex_lock(&u->decode);
+    ts__cu_decode(u, __atomic_exchange_n(&u->full, 0, __ATOMIC_ACQUIRE));
+    const uint64_t overwritten =
+        __atomic_exchange_n(&u->overwritten, 0, __ATOMIC_RELAXED);
+    if (overwritten) ts__cu_lose(u, TS__CU_UNREPORTED, 0, overwritten);
+    ts__cu_losses_report(u);
+    pthread_mutex_unlock(&u->decode);
+}
+
+// False: the vendor took so long that nobody waits for this worker any more,
+// and what it would touch is somebody else's.
+static bool ts__cu_fetch(ts__cu *u, uint32_t worker, uint32_t flags)
+{
+    size_t dropped = 0;
+    if (!TS__LOAD(&u->fatal)) u->call.flush(flags);
+    if (TS__LOAD(&u->worker) != worker) return false;
+    if (u->call.dropped && !TS__LOAD(&u->fatal) &&
+        u->call.dropped(NULL, 0, &dropped) == 0 && dropped) {
+        pthread_mutex_lock(&u->decode);
+        ts__cu_lose(u, TS__CU_DROPPED, 0, dropped);
+        pthread_mutex_unlock(&u->decode);
+    }
+    if (TS__LOAD(&u->worker) != worker) return false;
+    ts__cu_decode_all(u);
+    return true;
+}
+
+static void ts__cu_let_go(ts__cu *u)
+{
+    for (uint32_t i = 0; i < TS__CU_ROLES; i++)
+        if (u->kinds_on[i]) u->call.disable(u->table->kinds[i]);
+    memset(u->kinds_on, 0, sizeof u->kinds_on);
+    if (u->subscriber && u->call.unsubscribe)
+        u->call.unsubscribe(u->subscriber);
+    u->subscriber = NULL;
+}
+
+// What is complete, then what is not: an operation that still runs comes
+// without an end. At exit the library may be half gone: nothing is undone.
+static bool ts__cu_finish(ts__cu *u, uint32_t worker)
+{
+    if (!ts__cu_fetch(u, worker, 0) || !ts__cu_fetch(u, worker, 1))
+        return false;
+    if (u->exiting || TS__LOAD(&u->fatal)) return true;
+    ts__cu_let_go(u);
+    return ts__cu_fetch(u, worker, 0);
+}
+
+static void *ts__cu_work(void *user)
+{
+    ts__cu *const u = (ts__cu *)user;
+    const uint32_t worker = TS__LOAD(&u->worker);
+    uint64_t fetched = ts__cu_now_ns();
+    pthread_setname_np(pthread_self(), "ts-capture");
+    ts_thread_name("TraceSmith capture");
+    for (;;) {
+        const uint32_t seen =
+            __atomic_load_n(&u->worker_wake, __ATOMIC_ACQUIRE);
+        const uint32_t wanted =
+            __atomic_load_n(&u->flushes_wanted, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&u->stopping, __ATOMIC_ACQUIRE)) break;
+        const uint64_t now = ts__cu_now_ns();
+        if (wanted != u->flushes_done ||
+            now - fetched >= ts__cu_desc.flush_ms * 1000000u) {
+            if (!ts__cu_fetch(u, worker, 0)) break;
+            fetched = now;
+            TS__STORE(&u->flushes_done, wanted);
+            ts__cu_wake(&u->worker_done);
+        } else if (TS__LOAD(&u->full)) {
+            ts__cu_decode_all(u);
+        } else {
+            ts__cu_wait(&u->worker_wake, seen, ts__cu_desc.flush_ms);
+        }
+    }
+    // If nobody waits any more it lets go: no session begins before that.
+    if ((TS__LOAD(&u->worker) != worker || !ts__cu_finish(u, worker)) &&
+        !TS__LOAD(&ts__cu_exiting))
+        ts__cu_let_go(u);
+    // release: pairs with the acquires in ts__cu_await and ts__cu_start
+    __atomic_store_n(&u->finished, worker, __ATOMIC_RELEASE);
+    if (TS__LOAD(&u->hung) == worker)
+        __atomic_store_n(&u->hung, 0, __ATOMIC_RELEASE);
+    ts__cu_wake(&u->worker_done);
+    return NULL;
+}
+
+// Waits for *word to be `value`, in bounded time.
+static bool ts__cu_await(ts__cu *u, const uint32_t *word, uint32_t value)
+{
+    const uint64_t end =
+        ts__cu_now_ns() + ts__cu_desc.stop_ms * UINT64_C(1000000);
+    for (;;) {
+        const uint32_t seen =
+            __atomic_load_n(&u->worker_done, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) return true;
+        const uint64_t now = ts__cu_now_ns();
+        if (now >= end) return false;
+        ts__cu_wait(&u->worker_done, seen,
+                    (uint32_t)((end - now) / 1000000) + 1);
+    }
+}
+
+static bool ts__cu_worker_start(ts__cu *u)
+{
+    sigset_t all, old;
+    TS__STORE(&u->stopping, 0);
+    TS__STORE(&u->worker, ++u->workers);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
+    const int error = pthread_create(&u->thread, NULL, ts__cu_work, u);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (error) TS__STORE(&u->worker, 0);
+    return error == 0;
+}
+
+/* ==== 7. Start and stop ================================================== */
+
+ts_result ts_cupti_configure(const ts_cupti_desc *desc)
+{
+    ts_cupti_desc d;
+    memset(&d, 0, sizeof d);
+    if (desc) d = *desc;
+    if (!d.buffer_bytes) d.buffer_bytes = 2 << 20;
+    if (!d.buffer_count) d.buffer_count = 16;
+    if (!d.flush_ms) d.flush_ms = 200;
+    if (!d.stop_ms) d.stop_ms = 2000;
+    if (d.buffer_bytes < 64 << 10 || d.buffer_bytes > 16 << 20 ||
+        d.buffer_count < 2 || d.buffer_count > TS__CU_BUFFERS ||
+        d.flush_ms > 60000 || d.stop_ms > 60000)
+        return TS_ERR_USAGE;
+    d.buffer_bytes = (d.buffer_bytes + 4095) & ~4095u;
+    ts__cu_desc = d;
+    return TS_OK;
+}
+
+static void ts__cu_at_exit(void)
+{
+    TS__STORE(&ts__cu_exiting, true);
+}
+
+// Neither CUDA nor its interfaces work in a child: nothing is called again,
+// and the parent's buffers are left as they are.
+static void ts__cu_forked(void)
+{
+    ts__cu *const engines[] = { &ts__cupti, &ts__mcpti };
+    for (size_t i = 0; i < 2; i++) {
+        ts__cu *const u = engines[i];
+        if (!u->memory) continue;
+        u->on = u->worker = 0;
+        u->subscriber = NULL;
+        memset(u->kinds_on, 0, sizeof u->kinds_on);
+        pthread_mutex_init(&u->decode, NULL);
+        ts__cu_forbidden = getpid();
+    }
+}
+
+static void ts__cu_hooks(void)
+{
+    atexit(ts__cu_at_exit); // it runs before the session's own
+    pthread_atfork(NULL, NULL, ts__cu_forked);
+}
+
+static void *ts__cu_pages(size_t size)
+{
+    void *const p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+// Memory of the first start stays, because the vendor may write to it at any
+// time. Of the buffers only what is used takes any.
+static bool ts__cu_memory_get(ts__cu *u)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, ts__cu_hooks);
+    if (!ts__cu_desc.buffer_bytes) ts_cupti_configure(NULL);
+    if (!u->memory)
+        u->memory = (ts__cu_memory *)ts__cu_pages(sizeof *u->memory);
+    if (!u->pool) {
+        u->pool =
+            (uint8_t *)ts__cu_pages((size_t)TS__CU_STRIDE * TS__CU_BUFFERS);
+        u->free = UINT32_MAX;
+    }
+    if (!u->discard) u->discard = (uint8_t *)ts__cu_pages(TS__CU_DISCARD);
+    return u->memory && u->pool && u->discard;
+}
+
+// The state of a session that is about to begin.
+static void ts__cu_reset(ts__cu *u)
+{
+    const uint32_t count = ts__cu_desc.buffer_count;
+    ts__cu_memory *const m = u->memory;
+    // Late buffers of the session before are not of this one.
+    const uint32_t late = __atomic_exchange_n(&u->full, 0, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < TS__CU_BUFFERS; i++)
+        if (late >> i & 1) {
+            memset(ts__cu_buffer(u, i), 0, u->valid[i]);
+            u->free |= 1u << i;
+        }
+    u->usable = count == 32 ? UINT32_MAX : (1u << count) - 1;
+    u->buffer_bytes = ts__cu_desc.buffer_bytes;
+    // The pages that the vendor fills first.
+    for (uint32_t i = 0; i < 2; i++)
+        if ((u->free & u->usable) >> i & 1)
+            memset(ts__cu_buffer(u, i), 0, u->buffer_bytes);
+    madvise(m->origins, sizeof m->origins, MADV_DONTNEED);
+    memset(m->loose, 0, sizeof m->loose);
+    memset(m->recorded, 0, sizeof m->recorded);
+    memset(m->threads, 0, sizeof m->threads);
+    memset(m->launches, 0, sizeof m->launches);
+    for (uint32_t i = 0; i < TS__CU_STREAMS; i++)
+        m->streams[i].loose = 0, m->streams[i].last_end = 0;
+    u->loose_free = u->loose_used = 0;
+    u->first_correlation = u->fatal = u->judged = 0;
+    u->launches = u->overwritten = u->discarded = 0;
+    u->kernels = u->early = 0;
+    u->refused = false;
+    u->exiting = false;
+    memset(&u->first, 0, sizeof u->first);
+    memset(u->lost, 0, sizeof u->lost);
+    u->lost_from = ts_tick_now();
+}
+
+// The name of the first function that is needed and not there; NULL: none.
+static const char *ts__cu_lacks(const ts__cu_calls *c)
+{
+    if (!c->version) return "GetVersion";
+    if (!c->subscribe && !c->subscribe2) return "Subscribe";
+    if (!c->call_on && !c->domain_on) return "EnableCallback";
+    if (!c->callbacks) return "ActivityRegisterCallbacks";
+    if (!c->enable) return "ActivityEnable";
+    if (!c->disable) return "ActivityDisable";
+    if (!c->flush) return "ActivityFlushAll";
+    if (!c->next) return "ActivityGetNextRecord";
+    return NULL;
+}
+
+static const char *ts__cu_result(const ts__cu *u, int result)
+{
+    const char *text = NULL;
+    if (u->call.result && u->call.result(result, &text) == 0 && text)
+        return text;
+    return "no text";
+}
+
+// Finds the library. The fields of its version are those that are read.
+static bool ts__cu_library(ts__cu *u, char *why, size_t room)
+{
+    const ts__cu_table *const t = u->table;
+    Dl_info about;
+    void *const library = ts__cu_find(t);
+    if (!library) {
+        snprintf(why, room, "%s is not there", t->library);
+        return false;
+    }
+    ts__cu_load(&u->call, library, t->prefix);
+    void *const symbol = ts__cu_symbol(library, t->prefix, "GetVersion");
+    if (symbol && dladdr(symbol, &about) && about.dli_fname)
+        snprintf(u->path, sizeof u->path, "%s", about.dli_fname);
+    const char *const lacks = ts__cu_lacks(&u->call);
+    if (lacks) {
+        snprintf(why, room, "%.100s has no %s%s", u->path, t->prefix, lacks);
+        return false;
+    }
+    if (u->call.version(&u->version) != 0) u->version = 0;
+    if (u->version < t->oldest) {
+        snprintf(why, room, "%.100s is too old: version %u, not %u or later",
+                 u->path, u->version, t->oldest);
+        return false;
+    }
+    memcpy(u->at, t->at, sizeof u->at);
+    for (const ts__cu_since *s = t->since; s->version; s++)
+        if (u->version < s->version) u->at[s->role][s->field] = 0;
+    memset(u->roles, TS__CU_NONE, sizeof u->roles);
+    for (uint32_t i = 1; i < TS__CU_ROLES; i++)
+        if (t->kinds[i]) u->roles[t->kinds[i]] = (uint8_t)i;
+    return true;
+}
+
+// Who else has the vendor's interface, as far as the process shows.
+static const char *ts__cu_other(void)
+{
+    static const struct {
+        const char *library, *name;
+    } known[] = {
+        { "libToolsInjection", "Nsight Systems" },
+        { "libkineto", "PyTorch's profiler (Kineto)" },
+        { "libtorch_cuda", "PyTorch's profiler (Kineto)" },
+        { "libtorch_cpu", "PyTorch's profiler (Kineto)" },
+        { "libproton", "Triton's Proton" },
+        { "libparcagpucupti", "parcagpu" },
+        { "libscorep", "Score-P" },
+        { "libTAU", "TAU" },
+        { "libhpcrun", "HPCToolkit" },
+        { "libcuinj64", "nvprof" },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        ts__cu_search search;
+        ts__cu_mapped(&search, known[i].library);
+        if (search.path[0]) return known[i].name;
+    }
+    return NULL;
+}
+
+static bool ts__cu_subscribe(ts__cu *u, char *why, size_t room)
+{
+    char other[128] = "";
+    ts__cu_subscription how = { sizeof how, "tracesmith", other,
+                                sizeof other - 1 };
+    int result = 999;
+    if (u->call.subscribe2)
+        result = u->call.subscribe2(&u->subscriber, ts__cu_callback, u, &how);
+    if (u->call.subscribe &&
+        (!u->call.subscribe2 || result == 1 || result == 27))
+        result = u->call.subscribe(&u->subscriber, ts__cu_callback, u);
+    if (result == 0) return true;
+    u->subscriber = NULL;
+    if (result == 39 || result == 12 || result == 2) {
+        const char *const guess = ts__cu_other();
+        snprintf(why, room,
+                 "%s (%.60s) has %s in this process, and only one can: run "
+                 "without it to record the GPU",
+                 "another profiler",
+                 other[0] ? other
+                 : guess  ? guess
+                          : "which does not say its name",
+                 u->table->product);
+    } else if (result == 999 || result == 15) {
+        snprintf(why, room, "no driver answers %s (%.60s)", u->table->product,
+                 ts__cu_result(u, result));
+    } else {
+        snprintf(why, room, "%s refuses: %.60s (%d)", u->table->product,
+                 ts__cu_result(u, result), result);
+    }
+    return false;
+}
+
+/*
+    Which clock times the records. Ours is told once in a process: a second
+    time would spoil what is under way. Some versions give kernels no times
+    with it.
+*/
+static void ts__cu_clock_choose(ts__cu *u)
+{
+    const ts__cu_table *const t = u->table;
+    const bool bad =
+        u->version >= t->clock_bad[0] && u->version < t->clock_bad[1];
+    if (t->clock == TS__CU_CLOCK_OURS && !u->clock_given && !bad &&
+        u->call.clock && u->call.clock(ts__cu_now_ns) == 0)
+        u->clock_given = true;
+    u->clock_type = u->clock_given ? TS__CU_CLOCK_OURS : TS__CU_CLOCK_SAMPLED;
+    uint32_t *const known = &u->clocks[u->clock_type];
+    if (!*known)
+        *known = ts_clock_define(u->clock_given ? "CLOCK_MONOTONIC_RAW"
+                                                : u->table->product);
+    u->clock = *known;
+    ts__cu_fact(u, "clock", u->clock_given ? "ours" : "the vendor's, sampled");
+}
+
+static void ts__cu_attributes(ts__cu *u)
+{
+    uint8_t yes = 1, no = 0;
+    size_t size = 1;
+    if (u->call.thread_ids) u->call.thread_ids(1); // those of the system
+    if (u->call.attribute) {
+        u->call.attribute(5, &size, &yes); // buffers come zeroed
+        size = 1;
+        // One buffer at a time, not one for each thread: their number has a
+        // bound, that of threads has none.
+        u->call.attribute(9, &size, &no);
+    }
+    if (ts__cu_desc.latency && u->call.latency) u->call.latency(1);
+}
+
+static bool ts__cu_kind_wanted(ts__cu_role role)
+{
+    static const uint8_t events[TS__CU_ROLES] = {
+        [TS__CU_KERNEL] = TS_EVENT_KERNEL, [TS__CU_MEMCPY] = TS_EVENT_MEMCPY,
+        [TS__CU_PEER] = TS_EVENT_MEMCPY,   [TS__CU_MEMSET] = TS_EVENT_MEMSET,
+        [TS__CU_GRAPH] = TS_EVENT_KERNEL,
+    };
+    // A whole graph takes the place of its kernels.
+    if (role == TS__CU_GRAPH && !ts__cu_desc.whole_graphs) return false;
+    if (events[role])
+        return ts_capture_kind((ts_event_kind)events[role]) ||
+               (role == TS__CU_GRAPH && ts_capture_kind(TS_EVENT_GRAPH_LAUNCH));
+    if (role == TS__CU_SYNC)
+        return ts_capture_kind(TS_EVENT_STREAM_SYNC) ||
+               ts_capture_kind(TS_EVENT_DEVICE_SYNC) ||
+               ts_capture_kind(TS_EVENT_EVENT_SYNC) ||
+               ts_capture_kind(TS_EVENT_EVENT_WAIT);
+    if (role == TS__CU_EVENT)
+        return ts_capture_kind(TS_EVENT_EVENT_RECORD) ||
+               ts_capture_kind(TS_EVENT_EVENT_WAIT);
+    if (role == TS__CU_MEMORY || role == TS__CU_POOL)
+        return ts_capture_kind(TS_EVENT_GPU_ALLOC) ||
+               ts_capture_kind(TS_EVENT_GPU_FREE);
+    return true;
+}
+
+// Devices first, so that their records come first. What is refused is said;
+// without kernels all of it is.
+static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
+{
+    static const char *const names[TS__CU_ROLES] = {
+        "",         "kernels",         "copies",   "copies between devices",
+        "sets",     "synchronisation", "events",   "memory",
+        "pools",    "graphs",          "overhead", "devices",
+        "contexts", "streams"
+    };
+    char missing[192] = "";
+    for (uint32_t i = TS__CU_ROLES - 1; i > TS__CU_NONE; i--) {
+        const uint32_t kind = u->table->kinds[i];
+        if (!kind || !ts__cu_kind_wanted((ts__cu_role)i)) continue;
+        int result = 11;
+        if (i >= TS__CU_DEVICE && u->call.enable_dump)
+            result = u->call.enable_dump(kind);
+        if (result != 0) result = u->call.enable(kind);
+        u->kinds_on[i] = result == 0;
+        if (result == 0) continue;
+        if (i == TS__CU_KERNEL) {
+            snprintf(why, room, "%s gives no kernels: %.60s (%d)",
+                     u->table->product, ts__cu_result(u, result), result);
+            return false;
+        }
+        const size_t size = strlen(missing);
+        snprintf(missing + size, sizeof missing - size, "%s%s (%d)",
+                 size ? ", " : "", names[i], result);
+    }
+    ts__cu_fact_maybe(u, TS__CU_SAID_MISSING, "missing",
+                      missing[0] ? missing : NULL);
+    return true;
+}
+
+static void ts__cu_functions(ts__cu *u)
+{
+    static const uint32_t resources[] = { TS__CU_MODULE_UNLOADED,
+                                          TS__CU_NODE_CREATED,
+                                          TS__CU_NODE_CLONED };
+    const bool each = u->call.call_on != NULL;
+    memset(u->rules, TS__CU_CALL, sizeof u->rules);
+    if (!each || !ts__cu_rules_set(u, TS__CU_RUNTIME, ts__cu_runtime_rules,
+                                   u->table->runtime))
+        u->call.domain_on(1, u->subscriber, TS__CU_RUNTIME);
+    if (!each) return;
+    ts__cu_rules_set(u, TS__CU_DRIVER, ts__cu_driver_rules, u->table->driver);
+    for (size_t i = 0; i < 3; i++)
+        u->call.call_on(1, u->subscriber, TS__CU_RESOURCE, resources[i]);
+    for (uint32_t id = 1; id <= 3; id++)
+        u->call.call_on(1, u->subscriber, TS__CU_STATE, id);
+}
+
+// In this order: the clock and the buffers before the first record, who
+// calls before the first operation.
+static bool ts__cu_open(ts__cu *u, char *why, size_t room)
+{
+    if (!ts__cu_subscribe(u, why, room)) return false;
+    ts__cu_attributes(u);
+    ts__cu_clock_choose(u);
+    ts__cu_clock_sample(u, true);
+    if (u->call.callbacks(u->requested, u->completed) != 0) {
+        snprintf(why, room, "%s takes no buffers", u->table->product);
+        return false;
+    }
+    // release: pairs with the acquire in ts__cu_callback
+    __atomic_store_n(&u->on, ++u->generation, __ATOMIC_RELEASE);
+    ts__cu_functions(u);
+    if (!ts__cu_kinds(u, why, room)) return false;
+    if (ts__cu_worker_start(u)) return true;
+    snprintf(why, room, "there is no thread for it");
+    return false;
+}
+
+static ts_result ts__cu_start(ts__cu *u, char *why, size_t room)
+{
+    if (ts__cu_forbidden == getpid() && u->memory) {
+        snprintf(why, room,
+                 "a child made by fork cannot use the GPU of its "
+                 "parent; one that calls exec can");
+        return TS_ERR_STATE;
+    }
+    // acquire: pairs with the release in ts__cu_work
+    if (__atomic_load_n(&u->hung, __ATOMIC_ACQUIRE)) {
+        snprintf(why, room, "%s has not come back from the session before",
+                 u->table->product);
+        return TS_ERR_STATE;
+    }
+    if (!ts__cu_library(u, why, room)) return TS_ERR_NOT_FOUND;
+    if (!ts__cu_memory_get(u)) {
+        snprintf(why, room, "there is no memory for its buffers");
+        return TS_ERR_MEMORY;
+    }
+    ts__cu_reset(u);
+    if (!ts__cu_open(u, why, room)) {
+        TS__STORE(&u->on, 0);
+        ts__cu_let_go(u);
+        return TS_ERR_UNSUPPORTED;
+    }
+    ts__cu_fact(u, "library", u->path);
+    ts__cu_fact_int(u, "version", u->version);
+    return TS_OK;
+}
+
+static void ts__cu_flush(ts__cu *u)
+{
+    if (!TS__LOAD(&u->worker) || ts__cu_forbidden == getpid()) return;
+    const uint32_t wanted =
+        __atomic_add_fetch(&u->flushes_wanted, 1, __ATOMIC_RELEASE);
+    ts__cu_wake(&u->worker_wake);
+    ts__cu_await(u, &u->flushes_done, wanted);
+}
+
+// What the trace should say at the end. Under `decode`.
+static void ts__cu_sum_up(ts__cu *u)
+{
+    uint64_t waiting = 0;
+    ts__cu_loose_end(u);
+    for (uint32_t i = 0; u->launches && i < TS__CU_ORIGINS; i++)
+        waiting += TS__LOAD(&u->memory->origins[i].waiting);
+    ts__cu_lose(u, TS__CU_UNREPORTED, 0, waiting);
+    if (TS__LOAD(&u->fatal)) ts__cu_lose(u, TS__CU_FATAL, 0, 1);
+    ts__cu_losses_report(u);
+    ts__cu_fact_int(u, "launches", u->launches);
+    ts__cu_fact_int(u, "kernels", u->kernels);
+    if (u->early || (u->said & TS__CU_SAID_EARLY))
+        ts__cu_fact_int(u, "kernels_before_launch", u->early);
+    if (u->early) u->said |= TS__CU_SAID_EARLY;
+    const bool none =
+        u->launches && !u->kernels && ts_capture_kind(TS_EVENT_KERNEL);
+    ts__cu_fact_maybe(u, TS__CU_SAID_WARNING, "warning",
+                      none ? "kernels were launched, but none was reported: "
+                             "this version, or another tool, keeps them"
+                           : NULL);
+    const char *const other = ts__cu_other();
+    char text[160];
+    snprintf(text, sizeof text,
+             "%s is in this process; while TraceSmith records it sees no work "
+             "of the GPU",
+             other ? other : "");
+    ts__cu_fact_maybe(u, TS__CU_SAID_OTHER, "other", other ? text : NULL);
+    ts__cu_fact_maybe(u, TS__CU_SAID_ERROR, "error",
+                      __atomic_load_n(&u->fatal, __ATOMIC_ACQUIRE) ? u->error
+                                                                   : NULL);
+}
+
+static void ts__cu_stop(ts__cu *u)
+{
+    const uint32_t worker = TS__LOAD(&u->worker);
+    if (!worker || ts__cu_forbidden == getpid()) return;
+    u->exiting = TS__LOAD(&ts__cu_exiting);
+    __atomic_store_n(&u->stopping, 1, __ATOMIC_RELEASE);
+    ts__cu_wake(&u->worker_wake);
+    const bool done = ts__cu_await(u, &u->finished, worker);
+    TS__STORE(&u->on, 0);
+    TS__STORE(&u->worker, 0);
+    if (done)
+        pthread_join(u->thread, NULL);
+    else
+        pthread_detach(u->thread);
+    if (!done) TS__STORE(&u->hung, worker);
+    // It came to its end just now, and could not know.
+    if (!done && __atomic_load_n(&u->finished, __ATOMIC_SEQ_CST) == worker)
+        TS__STORE(&u->hung, 0);
+    pthread_mutex_lock(&u->decode);
+    if (!done) ts__cu_lose(u, TS__CU_CUT, 0, 1);
+    // What the vendor gave before it hung.
+    ts__cu_decode(u, __atomic_exchange_n(&u->full, 0, __ATOMIC_ACQUIRE));
+    ts__cu_clock_sample(u, true);
+    ts__cu_sum_up(u);
+    pthread_mutex_unlock(&u->decode);
+}
+
+#define TS__CU_BACKEND(vendor) \
+    static ts_result ts__##vendor##_start(char *why, size_t room) \
+    { \
+        return ts__cu_start(&ts__##vendor, why, room); \
+    } \
+    static void ts__##vendor##_flush(void) \
+    { \
+        ts__cu_flush(&ts__##vendor); \
+    } \
+    static void ts__##vendor##_stop(void) \
+    { \
+        ts__cu_stop(&ts__##vendor); \
+    } \
+    const ts_backend ts_##vendor##_backend = { #vendor, ts__##vendor##_start, \
+                                               ts__##vendor##_flush, \
+                                               ts__##vendor##_stop }
+TS__CU_BACKEND(cupti);
+TS__CU_BACKEND(mcpti);
+
+int ts_cupti_initialize(void)
+{
+    ts_backend_add(&ts_cupti_backend);
+    return 1;
+}
+
+#ifdef TRACESMITH_CUPTI
+__attribute__((constructor)) static void ts__cupti_register(void)
+{
+    ts_backend_add(&ts_cupti_backend);
+}
+#endif
+
+#endif // TS__CUPTI_IMPLEMENTED

@@ -1,0 +1,412 @@
+/*
+    ts_cupti_calls.h - calls of the runtime and the driver; private to
+                       ts_cupti.h
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        The vendor calls us when a function begins and when it returns, on the
+        thread that called it. So the call is recorded there and then, on
+        clock 0, and who made it is kept for the operations that it launches.
+
+    WHAT IT DOES NOT DO
+        It asks for no records of calls and gives no external identifiers.
+        With both, a launch costs a push, a pop and two records in the
+        vendor's buffers, on top of a call of ours that takes the stack; they
+        would come late, be lost in a crash, and tell no more.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Which functions
+        2. Who called
+        3. Calls
+        4. Graphs, modules, errors
+*/
+#include "tracesmith.h"
+
+#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUPTI_CALLS_H)
+#define TS_CUPTI_CALLS_H
+
+/* ==== 1. Which functions ================================================= */
+
+enum { // domains of callbacks
+    TS__CU_DRIVER = 1,
+    TS__CU_RUNTIME = 2,
+    TS__CU_RESOURCE = 3,
+    TS__CU_STATE = 6
+};
+
+enum { // rules
+    TS__CU_QUIET = 0,
+    TS__CU_CALL = 1,  // is recorded
+    TS__CU_LAUNCH = 2 // and makes one kernel
+};
+
+typedef struct ts__cu_rule {
+    const char *name; // without the prefix of the domain; ends with * for any
+    uint8_t rule;
+} ts__cu_rule;
+
+// Of the runtime every function is recorded but those that only ask, which
+// frameworks call more often than all others together.
+static const ts__cu_rule ts__cu_runtime_rules[] = {
+    { "LaunchKernel*", TS__CU_LAUNCH },
+    { "LaunchCooperativeKernel", TS__CU_LAUNCH },
+    { "GetDeviceProperties*", TS__CU_CALL }, // takes long
+    { "Get*", TS__CU_QUIET },
+    { "DriverGetVersion", TS__CU_QUIET },
+    { "RuntimeGetVersion", TS__CU_QUIET },
+    { "PeekAtLastError", TS__CU_QUIET },
+    { "SetDevice", TS__CU_QUIET },
+    { "DeviceGet*", TS__CU_QUIET },
+    { "DeviceCanAccessPeer", TS__CU_QUIET },
+    { "FuncGet*", TS__CU_QUIET },
+    { "Occupancy*", TS__CU_QUIET },
+    { "PointerGetAttributes", TS__CU_QUIET },
+    { "StreamIsCapturing", TS__CU_QUIET },
+    { "StreamGet*", TS__CU_QUIET },
+    { "StreamQuery", TS__CU_QUIET },
+    { "ThreadExchangeStreamCaptureMode", TS__CU_QUIET },
+    { "EventCreate*", TS__CU_QUIET },
+    { "EventDestroy", TS__CU_QUIET },
+    { "EventQuery", TS__CU_QUIET },
+    { "EventElapsedTime*", TS__CU_QUIET },
+    { "*", TS__CU_CALL },
+};
+
+// Of the driver, which the runtime calls all the time, only what programs
+// use directly to start work or to wait for it.
+static const ts__cu_rule ts__cu_driver_rules[] = {
+    { "LaunchKernel*", TS__CU_LAUNCH },
+    { "LaunchCooperativeKernel", TS__CU_LAUNCH },
+    { "Launch*", TS__CU_CALL },
+    { "GraphLaunch", TS__CU_CALL },
+    { "GraphInstantiate*", TS__CU_CALL },
+    { "Memcpy*", TS__CU_CALL },
+    { "Memset*", TS__CU_CALL },
+    { "MemAlloc*", TS__CU_CALL },
+    { "MemFree*", TS__CU_CALL },
+    { "StreamSynchronize", TS__CU_CALL },
+    { "StreamWaitEvent", TS__CU_CALL },
+    { "EventRecord*", TS__CU_CALL },
+    { "EventSynchronize", TS__CU_CALL },
+    { "CtxSynchronize", TS__CU_CALL },
+    { "ModuleLoad*", TS__CU_CALL },
+    { "LibraryLoad*", TS__CU_CALL },
+    { "*", TS__CU_QUIET },
+};
+
+// Functions are listed as "cudaLaunchKernel_ptsz_v7000": whose variants count
+// as one.
+static size_t ts__cu_name_size(const char *name)
+{
+    const char *const variant = strstr(name, "_v");
+    const char *const stream = strstr(name, "_pts");
+    size_t size = strlen(name);
+    if (variant && variant[2] >= '0' && variant[2] <= '9')
+        size = (size_t)(variant - name);
+    if (stream && (size_t)(stream - name) < size)
+        size = (size_t)(stream - name);
+    return size;
+}
+
+static uint8_t ts__cu_rule_of(const ts__cu_rule *rules, const char *name,
+                              const char *prefix)
+{
+    const size_t skip = strlen(prefix);
+    const size_t size = ts__cu_name_size(name);
+    if (strncmp(name, prefix, skip) != 0 || size <= skip) return TS__CU_QUIET;
+    for (;; rules++) { // the last one takes all
+        const size_t own = strlen(rules->name);
+        const bool any = rules->name[own - 1] == '*';
+        if (!strncmp(name + skip, rules->name, own - any) &&
+            (any || size - skip == own))
+            return rules->rule;
+    }
+}
+
+// Turns on what the rules say. False: it does not tell the names.
+static bool ts__cu_rules_set(ts__cu *u, uint32_t domain,
+                             const ts__cu_rule *rules, const char *prefix)
+{
+    bool any = false;
+    for (uint32_t id = 1; u->call.call_name && id < TS__CU_IDS; id++) {
+        const char *name = NULL;
+        if (u->call.call_name(domain, id, &name) != 0 || !name) continue;
+        any = true;
+        u->rules[domain][id] = ts__cu_rule_of(rules, name, prefix);
+        if (u->rules[domain][id] == TS__CU_QUIET) continue;
+        u->call.call_on(1, u->subscriber, domain, id);
+    }
+    return any;
+}
+
+/* ==== 2. Who called ====================================================== */
+
+typedef struct ts__cu_call { // that the thread is in
+    const ts__cu *engine;
+    uint32_t session, domain, id, correlation;
+    uint32_t known; // session in which the thread's track was noted
+    uint32_t node;  // it made a node of a graph: nothing is launched
+    ts_gpu_origin origin;
+    uint64_t start;
+} ts__cu_call;
+static TS__TLS ts__cu_call ts__cu_here;
+
+// Notes which track the calling thread has: records of overhead tell threads
+// by their system's number only.
+static void ts__cu_thread_note(ts__cu *u, uint32_t track)
+{
+    const uint32_t id = (uint32_t)syscall(SYS_gettid);
+    for (uint32_t i = 0; i < TS__CU_THREADS; i++) {
+        ts__cu_thread *const t = &u->memory->threads[(id + i) % TS__CU_THREADS];
+        uint32_t seen = 0;
+        // release: pairs with the acquire in ts__cu_thread_track
+        if (__atomic_compare_exchange_n(&t->id, &seen, id, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+            seen == id) {
+            __atomic_store_n(&t->track, track, __ATOMIC_RELEASE);
+            return;
+        }
+    }
+}
+
+static uint32_t ts__cu_thread_track(ts__cu *u, uint32_t id)
+{
+    for (uint32_t i = 0; id && i < TS__CU_THREADS; i++) {
+        ts__cu_thread *const t = &u->memory->threads[(id + i) % TS__CU_THREADS];
+        const uint32_t seen = TS__LOAD(&t->id);
+        if (seen == id) return __atomic_load_n(&t->track, __ATOMIC_ACQUIRE);
+        if (!seen) break;
+    }
+    return 0;
+}
+
+static void ts__cu_origin_put(ts__cu *u, uint32_t correlation,
+                              const ts__cu_call *call, bool launch)
+{
+    ts__cu_origin *const o = &u->memory->origins[correlation % TS__CU_ORIGINS];
+    if (TS__UNLIKELY(__atomic_exchange_n(&o->waiting, 0, __ATOMIC_RELAXED)))
+        __atomic_fetch_add(&u->overwritten, 1, __ATOMIC_RELAXED);
+    TS__STORE(&o->correlation, 0);
+    // release: who sees one of these sees that it is being written; pairs
+    // with the acquires in ts__cu_origin_get
+    __atomic_store_n(&o->thread, call->origin.thread, __ATOMIC_RELEASE);
+    __atomic_store_n(&o->site, call->origin.site, __ATOMIC_RELEASE);
+    __atomic_store_n(&o->stack, call->origin.stack, __ATOMIC_RELEASE);
+    __atomic_store_n(&o->tick, call->start, __ATOMIC_RELEASE);
+    TS__STORE(&o->waiting, launch);
+    // release: pairs with the acquire in ts__cu_origin_get
+    __atomic_store_n(&o->correlation, correlation, __ATOMIC_RELEASE);
+}
+
+// reported: its kernel is, so it waits no longer.
+static bool ts__cu_origin_get(ts__cu *u, uint32_t correlation, bool reported,
+                              ts_gpu_origin *origin, uint64_t *tick)
+{
+    ts__cu_origin *const o = &u->memory->origins[correlation % TS__CU_ORIGINS];
+    memset(origin, 0, sizeof *origin);
+    *tick = 0;
+    if (!correlation ||
+        __atomic_load_n(&o->correlation, __ATOMIC_ACQUIRE) != correlation)
+        return false;
+    origin->thread = __atomic_load_n(&o->thread, __ATOMIC_ACQUIRE);
+    origin->site = __atomic_load_n(&o->site, __ATOMIC_ACQUIRE);
+    origin->stack = __atomic_load_n(&o->stack, __ATOMIC_ACQUIRE);
+    *tick = __atomic_load_n(&o->tick, __ATOMIC_ACQUIRE);
+    if (reported) TS__STORE(&o->waiting, 0);
+    if (TS__LOAD(&o->correlation) == correlation) return true;
+    memset(origin, 0, sizeof *origin); // it was written meanwhile
+    *tick = 0;
+    return false;
+}
+
+/* ==== 3. Calls =========================================================== */
+
+typedef struct ts__cu_call_data { // CUpti_CallbackData
+    int32_t site;                 // 0 begins, 1 returns
+    const char *name;
+    const void *parameters;
+    const int *result;
+    const char *symbol;
+    void *context;
+    uint32_t context_id;
+    uint64_t *user;
+    uint32_t correlation;
+} ts__cu_call_data;
+
+static void ts__cu_call_begin(ts__cu *u, uint32_t domain, uint32_t id,
+                              const ts__cu_call_data *data, uint32_t session)
+{
+    ts__cu_call *const c = &ts__cu_here;
+    const bool within = c->engine == u && c->session == session &&
+                        c->domain == TS__CU_RUNTIME && domain == TS__CU_DRIVER;
+    const uint8_t rule = id < TS__CU_IDS ? u->rules[domain][id] : TS__CU_CALL;
+    if (within) { // what the runtime's function does in the driver
+        if (data->correlation != c->correlation)
+            ts__cu_origin_put(u, data->correlation, c, false);
+        return;
+    }
+    c->engine = u;
+    c->session = session;
+    c->domain = domain;
+    c->id = id;
+    c->correlation = data->correlation;
+    c->node = 0;
+    c->start = ts_tick_now();
+    c->origin = ts_gpu_origin_here();
+    if (TS__UNLIKELY(c->known != session)) {
+        c->known = session;
+        ts__cu_thread_note(u, c->origin.thread);
+    }
+    if (TS__UNLIKELY(!TS__LOAD(&u->first_correlation)))
+        TS__STORE(&u->first_correlation, c->correlation);
+    ts__cu_origin_put(u, c->correlation, c, rule == TS__CU_LAUNCH);
+}
+
+static uint32_t ts__cu_function(ts__cu *u, uint32_t domain, uint32_t id,
+                                const char *name)
+{
+    uint32_t code = id < TS__CU_IDS ? TS__CODE(&u->names[domain][id]) : 0;
+    if (code || !name) return code;
+    code = ts_name_define_sized(name, ts__cu_name_size(name));
+    if (id < TS__CU_IDS)
+        __atomic_store_n(&u->names[domain][id], code, __ATOMIC_RELEASE);
+    return code;
+}
+
+static void ts__cu_call_end(ts__cu *u, uint32_t domain, uint32_t id,
+                            const ts__cu_call_data *data, uint32_t session)
+{
+    ts__cu_call *const c = &ts__cu_here;
+    if (c->engine != u || c->session != session || c->domain != domain ||
+        c->id != id || c->correlation != data->correlation)
+        return; // it began before the session, or lies within another
+    c->engine = NULL;
+    const int result = data->result ? *data->result : 0;
+    const uint8_t rule = id < TS__CU_IDS ? u->rules[domain][id] : 0;
+    if (rule == TS__CU_LAUNCH) {
+        ts__cu_origin *const o =
+            &u->memory->origins[c->correlation % TS__CU_ORIGINS];
+        if (result || c->node)
+            TS__STORE(&o->waiting, 0); // there will be no kernel
+        else
+            __atomic_fetch_add(&u->launches, 1, __ATOMIC_RELAXED);
+    }
+    if (!ts_capture_kind(TS_EVENT_API_CALL)) return;
+    const ts_api_call call = {
+        .name = ts__cu_function(u, domain, id, data->name),
+        .stack = c->origin.stack,
+        .start = c->start,
+        .end = ts_tick_now(),
+        .correlation = c->correlation,
+        .result = (uint64_t)(uint32_t)result,
+    };
+    ts_api_call_record(&call);
+}
+
+/* ==== 4. Graphs, modules, errors ========================================= */
+
+typedef struct ts__cu_resource { // CUpti_ResourceData
+    void *context, *handle, *more;
+} ts__cu_resource;
+
+typedef struct ts__cu_graph_data { // CUpti_GraphData, its beginning
+    void *graph, *original_graph, *node, *original;
+} ts__cu_graph_data;
+
+typedef struct ts__cu_notice { // CUpti_StateData
+    int32_t result;
+    const char *text;
+} ts__cu_notice;
+
+enum { // identifiers of resources and states
+    TS__CU_MODULE_UNLOADED = 7,
+    TS__CU_NODE_CREATED = 13,
+    TS__CU_NODE_CLONED = 20,
+    TS__CU_FATAL_ERROR = 1
+};
+
+// The entry of a node; with `make` a new one. NULL: none, or no room.
+static ts__cu_node *ts__cu_node_at(ts__cu *u, uint64_t id, bool make)
+{
+    const uint64_t hash = id * 0x9E3779B97F4A7C15u >> 32;
+    for (uint64_t i = 0; id && i < 64; i++) {
+        ts__cu_node *const n = &u->memory->nodes[(hash + i) % TS__CU_NODES];
+        uint64_t seen = TS__LOAD(&n->id);
+        if (seen == id) return n;
+        if (seen) continue;
+        if (!make) return NULL;
+        if (__atomic_compare_exchange_n(&n->id, &seen, id, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+            seen == id)
+            return n;
+    }
+    return NULL;
+}
+
+// The stack of the node's creation, 0 if there is none.
+static uint32_t ts__cu_node_stack(ts__cu *u, uint64_t id)
+{
+    const ts__cu_node *const n = ts__cu_node_at(u, id, false);
+    return n ? (uint32_t)TS__LOAD(&n->stack) : 0;
+}
+
+// A graph that is made ready to run is a copy: its nodes were created where
+// those of the first one were.
+static void ts__cu_node_made(ts__cu *u, const ts__cu_resource *resource,
+                             bool cloned)
+{
+    const ts__cu_graph_data *const data =
+        (const ts__cu_graph_data *)resource->more;
+    uint64_t id = 0, original = 0;
+    ts__cu_here.node = 1;
+    const ts_gpu_origin origin =
+        ts__cu_here.engine == u ? ts__cu_here.origin : ts_gpu_origin_here();
+    if (!u->call.node_id || !data || !origin.stack ||
+        u->call.node_id(data->node, &id) != 0)
+        return;
+    uint32_t stack = cloned ? 0 : origin.stack;
+    if (cloned && u->call.node_id(data->original, &original) == 0)
+        stack = ts__cu_node_stack(u, original);
+    ts__cu_node *const n = stack ? ts__cu_node_at(u, id, true) : NULL;
+    if (n) TS__STORE(&n->stack, stack);
+}
+
+static void ts__cu_noticed(ts__cu *u, uint32_t id, const ts__cu_notice *notice)
+{
+    char text[sizeof u->error];
+    snprintf(text, sizeof text, "%s: %.200s (%d)", u->table->product,
+             notice->text ? notice->text : "no text", notice->result);
+    ts_message(text);
+    if (id != TS__CU_FATAL_ERROR || TS__LOAD(&u->fatal)) return;
+    memcpy(u->error, text, sizeof text);
+    // It is over: nothing of it is called again. release: the text; pairs with
+    // the acquire in ts__cu_sum_up
+    __atomic_store_n(&u->fatal, 1, __ATOMIC_RELEASE);
+}
+
+static void ts__cu_callback(void *user, uint32_t domain, uint32_t id,
+                            const void *data)
+{
+    ts__cu *const u = (ts__cu *)user;
+    // acquire: pairs with the release in ts__cu_open
+    const uint32_t session = __atomic_load_n(&u->on, __ATOMIC_ACQUIRE);
+    if (!session || !data) return;
+    if (domain == TS__CU_RUNTIME || domain == TS__CU_DRIVER) {
+        const ts__cu_call_data *const call = (const ts__cu_call_data *)data;
+        if (call->site == 0)
+            ts__cu_call_begin(u, domain, id, call, session);
+        else
+            ts__cu_call_end(u, domain, id, call, session);
+    } else if (domain == TS__CU_RESOURCE) {
+        if (id == TS__CU_MODULE_UNLOADED)
+            __atomic_fetch_add(&u->epoch, 1, __ATOMIC_RELAXED);
+        else if (id == TS__CU_NODE_CREATED || id == TS__CU_NODE_CLONED)
+            ts__cu_node_made(u, (const ts__cu_resource *)data,
+                             id == TS__CU_NODE_CLONED);
+    } else if (domain == TS__CU_STATE) {
+        ts__cu_noticed(u, id, (const ts__cu_notice *)data);
+    }
+}
+
+#endif // TS_CUPTI_CALLS_H

@@ -1,0 +1,483 @@
+/*
+    libcupti.c - a double of CUPTI, for machines without a GPU
+
+    The functions that a program may call, and none beside them but those of
+    cupti_double.h. With DOUBLE_PREFIX mcpti it is MetaX's library; with
+    DOUBLE_OLD it has what CUDA 11.0 had. Names of variables in the
+    environment are DOUBLE_ and a key of double_set.
+*/
+#define _GNU_SOURCE
+#include "cupti_double.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef DOUBLE_PREFIX
+#define DOUBLE_PREFIX cupti
+#endif
+#ifdef DOUBLE_OLD
+#define DOUBLE_VERSION 13
+#elif !defined(DOUBLE_VERSION)
+#define DOUBLE_VERSION 130001
+#endif
+#define JOIN2(a, b) a##b
+#define JOIN(a, b)  JOIN2(a, b)
+#define API(name) \
+    __attribute__((visibility("default"))) int JOIN(DOUBLE_PREFIX, name)
+#define DOUBLE_API __attribute__((visibility("default")))
+
+enum { UNKNOWN = 999, LIMIT = 12, INVALID = 1, KINDS = 64, IDS = 64 };
+
+/* ==== 1. What it keeps =================================================== */
+
+typedef void (*called)(void *user, uint32_t domain, uint32_t id,
+                       const void *data);
+
+static struct {
+    char key[32];
+    uint64_t value;
+} settings[64];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void (*request)(uint8_t **, size_t *, size_t *);
+static void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t);
+static uint64_t (*told)(void);
+static called callback;
+static void *callback_user;
+static char subscriber;
+static uint8_t ids_on[8][IDS], kinds_on[KINDS];
+static uint32_t correlation;
+static uint64_t stream_free[16];
+static uint8_t streams_known[16], devices_known[8];
+static const char *owner = "";
+static uint64_t counts[8]; // of what it was told to do, see double_get
+enum { FLUSHES, FORCED, FINALIZED, UNSUBSCRIBED, CLOCKS, REQUESTS, RECORDS };
+
+typedef struct pending { // a record that is not in a buffer yet
+    struct pending *next;
+    uint64_t end;
+    size_t size, end_at; // where the record has its end
+    uint8_t bytes[256];
+} pending;
+static pending *first_pending, **last_pending = &first_pending;
+
+static struct {
+    uint8_t *at;
+    size_t size, used;
+} buffer;
+
+static const char *const keys[] = {
+    "version",       "subscribe",     "enable_10",    "enable_49",
+    "enable_38",     "callbacks",     "hang_flush",   "zero_times",
+    "reverse_times", "far_times",     "lose_kernels", "drop",
+    "hold_buffers",  "bad_record",    "wrong_layout", "late_facts",
+    "real_driver",   "no_call_names", "latency",      NULL
+};
+
+// All of them are there before anybody asks: threads only read the list.
+__attribute__((constructor)) static void settings_read(void)
+{
+    for (size_t i = 0; keys[i]; i++) {
+        char name[64];
+        snprintf(settings[i].key, sizeof settings[i].key, "%s", keys[i]);
+        snprintf(name, sizeof name, "DOUBLE_%s", keys[i]);
+        const char *const value = getenv(name);
+        settings[i].value = value ? strtoull(value, NULL, 0) : 0;
+        if (!value && !strcmp(keys[i], "version"))
+            settings[i].value = DOUBLE_VERSION;
+        if (!value && !strcmp(keys[i], "real_driver")) settings[i].value = 1;
+    }
+}
+
+static uint64_t *setting(const char *key)
+{
+    static uint64_t none;
+    for (size_t i = 0; keys[i]; i++)
+        if (!strcmp(settings[i].key, key)) return &settings[i].value;
+    return &none;
+}
+
+static uint64_t get(const char *key)
+{
+    return __atomic_load_n(setting(key), __ATOMIC_ACQUIRE);
+}
+
+// Whether one more of so many is to be; counts down.
+static bool one_more(const char *key)
+{
+    uint64_t *const left = setting(key);
+    if (!*left) return false;
+    --*left;
+    return true;
+}
+
+DOUBLE_API void double_set(const char *key, uint64_t value)
+{
+    pthread_mutex_lock(&lock);
+    __atomic_store_n(setting(key), value, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+}
+
+DOUBLE_API uint64_t double_get(const char *key)
+{
+    static const char *const names[] = { "flushes",      "forced",
+                                         "finalized",    "unsubscribed",
+                                         "clocks_given", "requests",
+                                         "records" };
+    for (size_t i = 0; i < 7; i++)
+        if (!strcmp(key, names[i]))
+            return __atomic_load_n(&counts[i], __ATOMIC_RELAXED);
+    if (!strcmp(key, "subscribed")) return callback != NULL;
+    return get(key);
+}
+
+DOUBLE_API void double_owner(const char *name)
+{
+    owner = name;
+}
+
+static void count(uint32_t what)
+{
+    __atomic_fetch_add(&counts[what], 1, __ATOMIC_RELAXED);
+}
+
+static uint64_t now(void)
+{
+    struct timespec t;
+    if (told) return told();
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ==== 2. Records ========================================================= */
+
+static void give_back(void)
+{
+    if (!buffer.at || get("hold_buffers")) return;
+    uint8_t *const at = buffer.at;
+    const size_t used = buffer.used;
+    if (one_more("bad_record") && used + 8 <= buffer.size) {
+        memset(at + used, 0xEE, 8);
+        buffer.used += 8;
+    }
+    const size_t valid = buffer.used;
+    buffer.at = NULL;
+    complete(NULL, 0, at, buffer.size, valid);
+}
+
+static size_t size_of(uint32_t kind)
+{
+    const uint64_t version = get("version") < 13 ? 13 : get("version");
+    switch (kind) {
+    case 1:
+        return version >= 26   ? 96
+               : version >= 17 ? 88
+               : version >= 14 ? 80
+                               : 72;
+    case 2: return version >= 17 ? 88 : version >= 14 ? 80 : 72;
+    case 3:
+    case 10:
+        if (get("version") < 13) return 144;
+        return version >= 130400   ? 248 // and whatever comes next
+               : version >= 130200 ? 232
+               : version >= 130100 ? 224
+               : version >= 130000 ? 216
+               : version >= 19     ? 208
+               : version >= 18     ? 200
+               : version >= 17     ? 176
+               : version >= 15     ? 168
+                                   : 160;
+    case 8: return version >= 19 ? 184 : version >= 18 ? 168 : 152;
+    case 9: return 32;
+    case 17: return version >= 20 ? 56 : 40;
+    case 22: return version >= 17 ? 96 : version >= 14 ? 88 : 80;
+    case 36: return version >= 26 ? 56 : 24;
+    case 37: return 24;
+    case 38: return version >= 26 ? 56 : 40;
+    case 49: return version >= 20 ? 128 : version >= 17 ? 120 : 112;
+    case 50: return version >= 20 ? 80 : 64;
+    case 51: return version >= 20 ? 56 : 48;
+    default: return 0;
+    }
+}
+
+static void put(const uint8_t *bytes, size_t size)
+{
+    if (buffer.at && buffer.used + size > buffer.size) {
+        if (get("hold_buffers")) buffer.at = NULL; // leaked on purpose
+        give_back();
+    }
+    if (!buffer.at) {
+        size_t most = 0;
+        count(REQUESTS);
+        request(&buffer.at, &buffer.size, &most);
+        buffer.used = 0;
+        if (!buffer.at) return;
+    }
+    memcpy(buffer.at + buffer.used, bytes, size);
+    buffer.used += size;
+    count(RECORDS);
+}
+
+// Goes into a buffer when it has ended; end_at 0: at once.
+static void record(const void *bytes, size_t most, uint64_t end, size_t end_at)
+{
+    uint8_t whole[256] = { 0 };
+    uint32_t kind;
+    memcpy(&kind, bytes, 4);
+    const size_t size = size_of(kind);
+    if (kind >= KINDS || !kinds_on[kind] || !request || !size) return;
+    memset(whole, 0xA5, size); // what the version appends
+    memcpy(whole, bytes, most < size ? most : size);
+    if (!end_at) {
+        put(whole, size);
+        return;
+    }
+    pending *const p = calloc(1, sizeof *p);
+    if (!p) abort();
+    memcpy(p->bytes, whole, size);
+    p->size = size;
+    p->end = end;
+    p->end_at = end_at;
+    *last_pending = p;
+    last_pending = &p->next;
+}
+
+static void deliver(bool forced)
+{
+    const uint64_t time = now();
+    pending **link = &first_pending;
+    while (*link) {
+        pending *const p = *link;
+        if (p->end > time && !forced) {
+            link = &p->next;
+            continue;
+        }
+        if (p->end > time) memset(p->bytes + p->end_at, 0, 8);
+        put(p->bytes, p->size);
+        *link = p->next;
+        free(p);
+    }
+    last_pending = link;
+}
+
+/* ==== 3. The library ===================================================== */
+
+#define ALIVE() \
+    if (!get("real_driver")) return UNKNOWN
+
+API(GetVersion)(uint32_t *version)
+{
+    *version = (uint32_t)get("version");
+    return 0;
+}
+
+API(GetResultString)(int result, const char **text)
+{
+    *text = result == UNKNOWN ? "CUPTI_ERROR_UNKNOWN" : "an error";
+    return 0;
+}
+
+API(GetTimestamp)(uint64_t *time)
+{
+    *time = now();
+    return 0;
+}
+
+API(Subscribe)(void **handle, called function, void *user)
+{
+    ALIVE();
+    const int result = (int)get("subscribe");
+    if (result) return result;
+    if (callback) return LIMIT;
+    *handle = &subscriber;
+    callback_user = user;
+    callback = function;
+    return 0;
+}
+
+API(Unsubscribe)(void *handle)
+{
+    count(UNSUBSCRIBED);
+    if (handle != &subscriber) return INVALID;
+    callback = NULL;
+    memset(ids_on, 0, sizeof ids_on);
+    return 0;
+}
+
+#ifndef DOUBLE_OLD
+API(Subscribe_v2)
+(void **handle, called function, void *user, void *how)
+{
+    struct {
+        size_t size;
+        const char *name;
+        char *other;
+        size_t other_size;
+    } p;
+    memcpy(&p, how, sizeof p);
+    if (p.size != sizeof p || !p.name) return INVALID;
+    const int result = JOIN(DOUBLE_PREFIX, Subscribe)(handle, function, user);
+    if (result == 39 && p.other) snprintf(p.other, p.other_size, "%s", owner);
+    return result;
+}
+
+API(ActivityRegisterTimestampCallback)(uint64_t (*function)(void))
+{
+    ALIVE();
+    count(CLOCKS);
+    told = function;
+    return 0;
+}
+#endif
+
+// Of the real ones what the double calls; in the order of double_what.
+static const char *const functions[] = { "",
+                                         "cudaLaunchKernel_v7000",
+                                         "cuLaunchKernel",
+                                         "cudaMemcpyAsync_ptsz_v7000",
+                                         "cudaMemcpyPeerAsync_v4000",
+                                         "cudaMemsetAsync_v3020",
+                                         "cudaMalloc_v3020",
+                                         "cudaMallocHost_v3020",
+                                         "cudaFree_v3020",
+                                         "cudaEventRecord_v3020",
+                                         "cudaStreamWaitEvent_v3020",
+                                         "cudaEventSynchronize_v3020",
+                                         "cudaStreamSynchronize_v3020",
+                                         "cudaDeviceSynchronize_v3020",
+                                         "cudaGetLastError_v3020",
+                                         "cudaLaunchKernel_ptsz_v7000",
+                                         "cudaGraphInstantiate_v12000",
+                                         "cudaGraphLaunch_v10000",
+                                         "cudaMemPoolCreate_v11020",
+                                         NULL };
+
+API(GetCallbackName)(uint32_t domain, uint32_t id, const char **name)
+{
+    if (get("no_call_names") || id >= 19 || (domain != 1 && domain != 2))
+        return INVALID;
+    *name = functions[id];
+    if (!id || (domain == 1) != (id == 2))
+        *name = domain == 1 ? "cuInit" : "cudaGetDevice";
+    return 0;
+}
+
+API(EnableCallback)(uint32_t on, void *handle, uint32_t domain, uint32_t id)
+{
+    if (handle != &subscriber || domain >= 8) return INVALID;
+    if (id < IDS) ids_on[domain][id] = (uint8_t)on;
+    return 0;
+}
+
+API(EnableDomain)(uint32_t on, void *handle, uint32_t domain)
+{
+    if (handle != &subscriber || domain >= 8) return INVALID;
+    memset(ids_on[domain], (int)on, IDS);
+    return 0;
+}
+
+API(SetThreadIdType)(uint32_t type)
+{
+    return type == 1 ? 0 : INVALID;
+}
+
+API(ActivitySetAttribute)(uint32_t attribute, size_t *size, void *value)
+{
+    return (attribute == 5 || attribute == 9) && *size == 1 && value ? 0
+                                                                     : INVALID;
+}
+
+API(ActivityRegisterCallbacks)
+(void (*requested)(uint8_t **, size_t *, size_t *),
+ void (*completed)(void *, uint32_t, uint8_t *, size_t, size_t))
+{
+    const int result = (int)get("callbacks");
+    if (result) return result;
+    request = requested;
+    complete = completed;
+    return 0;
+}
+
+API(ActivityEnableLatencyTimestamps)(uint8_t on)
+{
+    double_set("latency", on);
+    return 0;
+}
+
+API(ActivityEnable)(uint32_t kind)
+{
+    ALIVE();
+    char key[32];
+    snprintf(key, sizeof key, "enable_%u", kind);
+    const int result = (int)get(key);
+    if (result || kind >= KINDS) return result ? result : 21;
+    if (!size_of(kind)) return 21;
+    kinds_on[kind] = 1;
+    return 0;
+}
+
+API(ActivityDisable)(uint32_t kind)
+{
+    if (kind < KINDS) kinds_on[kind] = 0;
+    return 0;
+}
+
+API(ActivityFlushAll)(uint32_t flags)
+{
+    count(flags & 1 ? FORCED : FLUSHES);
+    while (get("hang_flush"))
+        usleep(1000);
+    pthread_mutex_lock(&lock);
+    if (request) {
+        deliver(flags & 1);
+        give_back();
+    }
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+API(ActivityGetNextRecord)(uint8_t *bytes, size_t valid, uint8_t **at)
+{
+    size_t next = 0;
+    uint32_t kind;
+    if (*at) {
+        memcpy(&kind, *at, 4);
+        next = (size_t)(*at - bytes) + size_of(kind);
+    }
+    if (next >= valid) return LIMIT;
+    memcpy(&kind, bytes + next, 4);
+    if (!size_of(kind) || next + size_of(kind) > valid) return 21;
+    *at = bytes + next;
+    return 0;
+}
+
+API(ActivityGetNumDroppedRecords)(void *context, uint32_t stream, size_t *n)
+{
+    (void)context;
+    (void)stream;
+    uint64_t *const value = setting("drop");
+    *n = (size_t)__atomic_exchange_n(value, 0, __ATOMIC_RELAXED);
+    return 0;
+}
+
+API(GetGraphNodeId)(void *node, uint64_t *id)
+{
+    *id = (uint64_t)(uintptr_t)node;
+    return 0;
+}
+
+API(Finalize)(void)
+{
+    count(FINALIZED);
+    return 0;
+}
+
+#include "cupti_run.h"

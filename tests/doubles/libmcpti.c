@@ -1,0 +1,4 @@
+// MetaX's libmcpti.so: CUPTI under other names, with records of CUDA 9.
+#define DOUBLE_PREFIX  mcpti
+#define DOUBLE_VERSION 12
+#include "libcupti.c"
