@@ -106,7 +106,7 @@ static const char *letters(void)
 }
 
 typedef struct asked {
-    const char *in, *steps, *ranks, *frames;
+    const char *in, *steps, *ranks, *processes, *frames;
     cut_deps deps;
 } asked;
 
@@ -121,6 +121,7 @@ static bool cut(const asked *a)
     assert_true(cli_trace_open(&trace, &tool, job.path, NULL, CLI_WARN_NONE));
     const bool done = (!a->steps || cut_steps(&job, a->steps)) &&
                       (!a->ranks || cut_ranks(&job, a->ranks)) &&
+                      (!a->processes || cut_processes(&job, a->processes)) &&
                       (!a->frames || cut_frames(&job, a->frames)) &&
                       cut_write(&job);
     free((void *)job.wish.processes);
@@ -225,6 +226,44 @@ static void a_rank_of_a_merged_trace_can_be_cut_out(void **state)
     assert_false(cut(&other));
 }
 
+static void a_process_is_known_by_number_and_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "a.sbt", "b.sbt", "c.sbt" };
+    const made files[] = { { .name = "a.sbt", .rank = 5, .collective = 1000 },
+                           { .name = "b.sbt", .rank = 2, .collective = 1400 },
+                           { .name = "c.sbt", .rank = 3 } };
+    for (size_t i = 0; i < 3; i++)
+        make(&files[i]);
+    merge_job job = merge_names("merged.sbt", names, 3, NULL, false);
+    merge_close(&job);
+    const struct {
+        const char *ranks, *processes;
+        uint64_t count;
+    } wanted[] = {
+        { NULL, "rank 5*", 7 }, { NULL, "rank 3*,rank 5*", 13 },
+        { NULL, "77", 20 },     { "3", "77", 6 },
+        { "2,3", "rank*", 13 }, { NULL, "*", 20 },
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        const asked a = { .in = "merged.sbt",
+                          .ranks = wanted[i].ranks,
+                          .processes = wanted[i].processes,
+                          .deps = CUT_DEPS_NONE };
+        assert_true(cut(&a));
+        assert_int_equal(wanted[i].count, count_of());
+    }
+    const char *const bad[] = { "78", "", "77,", "rank", "7" };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const asked a = { .in = "merged.sbt", .processes = bad[i] };
+        assert_false(cut(&a));
+    }
+    const asked apart = { .in = "merged.sbt",
+                          .ranks = "2",
+                          .processes = "rank 3*" };
+    assert_false(cut(&apart));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +272,7 @@ int main(void)
         cmocka_unit_test(frames_are_steps_where_there_are_no_others),
         cmocka_unit_test(without_frames_it_is_said_that_there_are_steps),
         cmocka_unit_test(a_rank_of_a_merged_trace_can_be_cut_out),
+        cmocka_unit_test(a_process_is_known_by_number_and_name),
     };
     return cmocka_run_group_tests(tests, folder_begin, folder_end);
 }

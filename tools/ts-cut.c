@@ -5,7 +5,7 @@
 #include "tools/replay/replay.h"
 
 static const char *out_text, *zone_text, *frame_text, *device_text, *step_text,
-    *rank_text, *stream_text, *kind_text, *name_text, *deps_text;
+    *rank_text, *process_text, *stream_text, *kind_text, *name_text, *deps_text;
 static int64_t from_ns, to_ns;
 static bool has_from, has_to, anonymise, want_json;
 
@@ -37,6 +37,10 @@ static const cli_option options[] = {
       .help = "only these ranks of a merged trace; if none is known, the\n"
               "files by number from 0",
       .text = &rank_text },
+    { .name = "--process LIST",
+      .help = "only what belongs to these processes: numbers or names, in\n"
+              "which * stands for anything",
+      .text = &process_text },
     { .name = "--device LIST",
       .help = "only what lies on these devices: numbers or names",
       .text = &device_text },
@@ -169,6 +173,7 @@ static const char *in_words(void)
         { "--frame", frame_text },
         { "--step", step_text },
         { "--rank", rank_text },
+        { "--process", process_text },
         { "--device", device_text },
         { "--stream", stream_text },
         { "--kind", kind_text },
@@ -219,7 +224,8 @@ static int cut(cut_job *job, replay_job *files)
     replay_list streams = { 0 }, devices = { 0 };
     int code = CLI_FAILED;
     job->trace = &files->files[0].trace;
-    bool ok = !rank_text || cut_ranks(job, rank_text);
+    bool ok = (!rank_text || cut_ranks(job, rank_text)) &&
+              (!process_text || cut_processes(job, process_text));
     streams.processes = devices.processes = job->wish.processes;
     streams.process_count = devices.process_count = job->wish.process_count;
     ok = ok && (!stream_text || replay_streams(files, stream_text, &streams)) &&

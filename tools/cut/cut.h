@@ -74,6 +74,12 @@ bool cut_has_steps(const cut_job *job);
 */
 bool cut_ranks(cut_job *job, const char *text);
 
+/*
+    "4711,worker*": sets wish.processes to those of these numbers or names, of
+    the ranks if these were asked for before. Likewise.
+*/
+bool cut_processes(cut_job *job, const char *text);
+
 /* ---- Sets (cut_sets.c) --------------------------------------------------- */
 
 // Numbers, a bit each where they are close to each other.

@@ -106,3 +106,81 @@ bool cut_ranks(cut_job *job, const char *text)
         if (!*at) return true;
     }
 }
+
+/* ---- By number or name --------------------------------------------------- */
+
+// Whether one entry of the list is the number or, with *, the name.
+static bool is_called(const char *text, size_t size, const ts_track *track)
+{
+    const cli_text number = cli_format("%" PRIu64, track->number);
+    return (strlen(number.s) == size && !memcmp(number.s, text, size)) ||
+           (track->name.size &&
+            cli_matches(text, size, track->name.text, track->name.size));
+}
+
+static bool is_of_ranks(const cut_wish *wish, uint32_t process)
+{
+    for (size_t i = 0; i < wish->process_count; i++)
+        if (wish->processes[i] == process) return true;
+    return !wish->process_count;
+}
+
+static bool say_processes(const cut_job *job, const char *text, size_t size)
+{
+    enum { SHOWN = 16 };
+    const ts_reader *const reader = job->trace->reader;
+    ts_track track;
+    size_t count = 0;
+    cli_error(job->tool, job->path, "--process '%.*s': %s", (int)size, text,
+              job->wish.process_count ? "no such process is of these ranks; "
+                                        "the trace has:"
+                                      : "no such process; the trace has:");
+    for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++) {
+        if (track.type != TS_TRACK_PROCESS || count++ >= SHOWN) continue;
+        fprintf(stderr, "%s%" PRIu64, count > 1 ? ", " : "  ", track.number);
+        if (!track.name.size) continue;
+        fputs(" (", stderr);
+        cli_put_text(stderr, track.name.text, track.name.size);
+        fputc(')', stderr);
+    }
+    if (count > SHOWN) fprintf(stderr, " and %zu more", count - SHOWN);
+    fputs(count ? "\n" : "  none\n", stderr);
+    return false;
+}
+
+bool cut_processes(cut_job *job, const char *text)
+{
+    const ts_reader *const reader = job->trace->reader;
+    uint32_t *const found =
+        malloc((ts_reader_info(reader)->track_count + 1) * sizeof *found);
+    size_t count = 0;
+    if (!found) {
+        cli_error(job->tool, NULL, "out of memory");
+        return false;
+    }
+    for (const char *at = text; at;) {
+        const size_t size = strcspn(at, ",");
+        bool known = false;
+        ts_track track;
+        for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++) {
+            if (track.type != TS_TRACK_PROCESS ||
+                !is_called(at, size, &track) ||
+                !is_of_ranks(&job->wish, track.id))
+                continue;
+            bool has = false;
+            for (size_t k = 0; k < count; k++)
+                has |= found[k] == track.id;
+            if (!has) found[count++] = track.id;
+            known = true;
+        }
+        if (!known) {
+            free(found);
+            return say_processes(job, at, size);
+        }
+        at = at[size] ? at + size + 1 : NULL;
+    }
+    free((void *)(uintptr_t)job->wish.processes);
+    job->wish.processes = found;
+    job->wish.process_count = count;
+    return true;
+}
