@@ -150,6 +150,63 @@ static void each_rule_fires_with_its_gain_or_not_at_all(void **state)
     check_cases(cases, CASES);
 }
 
+/* ---- A host that only waits ---------------------------------------------- */
+
+// The rule finds its scene and drops it again.
+static void expect_waiting(advised *x, const char *id)
+{
+    advised_run(x, id, NULL);
+    assert_int_equal(0, x->a.finding_count);
+    assert_int_equal(1, x->a.dropped_count);
+    assert_string_equal(id, x->a.dropped[0].rule->id);
+    assert_true(x->a.dropped[0].has_gain);
+    assert_true(x->a.dropped[0].waits);
+}
+
+/*
+    The host launches as in host_bound, up to 388 us. Meanwhile one kernel runs
+    from 6 to 376 on another stream: a host with 80 % gains the 12 us by which
+    it is ahead, 3 %, but so does one that takes no time at all.
+*/
+static void a_host_that_is_free_and_gains_no_more_only_waits(void **state)
+{
+    (void)state;
+    advised x;
+    memset(&x, 0, sizeof x);
+    made_begin(&x.files[0], 0);
+    x.count = 1;
+    call_at(&x.files[0], OTHER, "cudaLaunchKernel", 0, 4);
+    kernel_at(&x.files[0], S1, "long", 6, 376);
+    for (int64_t i = 0; i < 20; i++)
+        launch_at(&x.files[0], "k", 20 * i, 2);
+    expect_waiting(&x, "host-bound");
+    assert_in_range(x.a.dropped[0].gain_ns, x.a.makespan_ns / 100,
+                    x.a.makespan_ns / 10);
+    advised_close(&x);
+}
+
+// The zone has 228 us of the path, but another thread takes as long beside it
+// and is done 1 us earlier: that is all the zone can gain.
+static void a_zone_whose_time_another_thread_takes_only_waits(void **state)
+{
+    (void)state;
+    advised x;
+    memset(&x, 0, sizeof x);
+    made *const m = &x.files[0];
+    made_begin(m, 0);
+    x.count = 1;
+    for (int64_t i = 0; i < 20; i++) {
+        launch_at(m, "k", 20 * i, 2);
+        zone_at(m, HOST, "prepare", 20 * i + 6, 20 * i + 18);
+        call_at(m, OTHER, "cudaLaunchKernel", 20 * i, 20 * i + 4);
+        kernel_at(m, S1, "k", 20 * i + 6, 20 * i + (i < 19 ? 8 : 7));
+    }
+    expect_waiting(&x, "host-zone");
+    assert_int_equal(228 * US, x.a.dropped[0].held_ns);
+    assert_int_equal(1 * US, x.a.dropped[0].gain_ns);
+    advised_close(&x);
+}
+
 static void each_rule_about_the_host_has_a_case(void **state)
 {
     (void)state;
@@ -161,6 +218,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_rule_fires_with_its_gain_or_not_at_all),
+        cmocka_unit_test(a_host_that_is_free_and_gains_no_more_only_waits),
+        cmocka_unit_test(a_zone_whose_time_another_thread_takes_only_waits),
         cmocka_unit_test(each_rule_about_the_host_has_a_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -273,6 +273,40 @@ static void a_straggler_is_named_however_little_it_gains(void **state)
     advised_close(&x);
 }
 
+/*
+    Rank 2 begins 100 us after the others and waits for nobody. From one
+    collective to the next all of them take 90 us, so that no change of what it
+    does makes it like the others.
+*/
+static void a_straggler_that_does_no_more_has_no_gain(void **state)
+{
+    (void)state;
+    advised x;
+    memset(&x, 0, sizeof x);
+    for (int rank = 0; rank < 3; rank++) {
+        made *const m = &x.files[x.count++];
+        made_begin(m, 1000000000);
+        fact(m, 0, "rank", (uint64_t)rank);
+        for (int64_t i = 0; i < 4; i++) {
+            const int64_t at = 300 + i * 200;
+            const int64_t late = rank == 2 ? (i ? 1 : 100) : 0;
+            call_at(m, HOST, "ncclAllReduce", at - 50, at - 48);
+            collective_at(m, S0, (uint64_t)i + 1, MIB, 3, at + late,
+                          at + 110 + (rank == 2));
+        }
+    }
+    advised_run(&x, "straggler", NULL);
+    assert_int_equal(1, x.a.finding_count);
+    const advice_finding *const f = &x.a.findings[0];
+    assert_string_equal("all wait for rank 2", f->title.text);
+    assert_false(f->has_gain);
+    assert_int_equal(0, f->change_count);
+    assert_int_equal(REPORT_WARNING, f->severity);
+    assert_non_null(strstr(f->how.text, "no time gain computed"));
+    assert_non_null(strstr(f->todo.text, "why it starts late"));
+    advised_close(&x);
+}
+
 // The calls of three ranks are set against the time of three.
 static void shares_of_sums_over_ranks_are_of_all_their_time(void **state)
 {
@@ -339,6 +373,7 @@ int main(void)
         cmocka_unit_test(each_rule_fires_with_its_gain_or_not_at_all),
         cmocka_unit_test(a_rank_that_all_wait_for_is_named),
         cmocka_unit_test(a_straggler_is_named_however_little_it_gains),
+        cmocka_unit_test(a_straggler_that_does_no_more_has_no_gain),
         cmocka_unit_test(shares_of_sums_over_ranks_are_of_all_their_time),
         cmocka_unit_test(a_model_that_is_off_is_said_to_be),
         cmocka_unit_test(each_rule_about_ranks_has_a_case),

@@ -1,8 +1,9 @@
 /*
     test_analyze_occupancy.c - what fits on a multiprocessor, by hand
 */
-#include "tests/story_forge.h"
+#include "tests/story_analyze.h"
 #include "tools/analyze/calc_occupancy.h"
+#include "tools/analyze/report_parts.h"
 
 // An A100: compute capability 8.0.
 static const occupancy_limits a100 = {
@@ -137,6 +138,72 @@ static void what_metadata_lacks_is_published(void **state)
     story_end(&s);
 }
 
+// A device of 4 multiprocessors for 1,024 threads each: 128 warps in all.
+static void put_device(story *s)
+{
+    put_fact(s, "compute_major", 8);
+    put_fact(s, "multiprocessors", 4);
+    put_fact(s, "max_threads_per_multiprocessor", 1024);
+}
+
+static void put_launch(story *s, ts_event_kind kind, const char *name,
+                       uint32_t grid, int64_t from, int64_t to)
+{
+    const ts_launch_entry launch = { .name = story_name(s, name),
+                                     .grid = { grid, 1, 1 },
+                                     .block = { 256, 1, 1 },
+                                     .registers = 32 };
+    const ts_writer_value values[] = {
+        { TS_COLUMN_LAUNCH, ts_writer_launch(s->writer, &launch) },
+        { TS_COLUMN_NAME, launch.name },
+    };
+    ts_writer_event(s->writer, kind, S0, from, to - from, values,
+                    kind == TS_EVENT_COLLECTIVE ? 2 : 1);
+}
+
+static const report_figure_line *figure_of(const report_section *s,
+                                           const char *key)
+{
+    for (size_t i = 0; i < s->figure_count; i++)
+        if (!strcmp(s->figures[i].key, key)) return &s->figures[i];
+    fail_msg("there is no figure %s", key);
+    return NULL;
+}
+
+/*
+    Kernel full, of 16 blocks, fills the device for 30 us, kernel part, of one
+    block, for 10 us. A collective of one block takes 60 us: it may be as small
+    as it likes.
+*/
+static void collectives_are_in_no_sum_of_occupancy(void **state)
+{
+    (void)state;
+    for (int with = 0; with < 2; with++) {
+        story s = story_begin();
+        analyze_job job;
+        put_device(&s);
+        put_launch(&s, TS_EVENT_KERNEL, "full", 16, 0, 30000);
+        put_launch(&s, TS_EVENT_KERNEL, "part", 1, 30000, 40000);
+        if (with)
+            put_launch(&s, TS_EVENT_COLLECTIVE, "all_reduce", 1, 40000, 100000);
+        story_open(&s, &job, false);
+        report *const r = report_open();
+        assert_true(analyze_ask(&job, "kernels", r));
+        const report_figure_line *const low =
+            figure_of(r->sections, "low_occupancy");
+        assert_string_equal(with ? "low occupancy, no collectives"
+                                 : "time at low occupancy",
+                            low->label);
+        assert_int_equal(10000, low->value.number); // of part alone
+        assert_int_equal(40000, low->value.of);     // of kernels alone
+        const report_value all = figure_of(r->sections, "total_ns")->value;
+        assert_int_equal(with ? 100000 : 40000, all.number); // with it
+        report_close(r);
+        analyze_close(&job);
+        story_end(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +214,7 @@ int main(void)
         cmocka_unit_test(a_small_grid_fills_what_it_has),
         cmocka_unit_test(impossible_launches_have_no_occupancy),
         cmocka_unit_test(what_metadata_lacks_is_published),
+        cmocka_unit_test(collectives_are_in_no_sum_of_occupancy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
