@@ -133,3 +133,51 @@ else
     check "capture: CUPTI is laid out as the backend and the double say" \
         sh -c 'echo "no CUPTI headers in $0/include"; exit 77' "$cuda"
 fi
+check "capture: the real CUPTI without a driver" sh -c '
+    if ldconfig -p | grep -q "libcuda[.]so[.]1"; then
+        echo "there is a driver"
+        exit 77
+    fi
+    library=$(ls $1/lib*/libcupti.so $1/extras/CUPTI/lib64/libcupti.so \
+        2>/dev/null | head -n 1)
+    if test -z "$library"; then
+        echo "no libcupti.so in $1"
+        exit 77
+    fi
+    gcc -std=c11 -I. tests/capture/cupti_alone.c -o $0/cupti_alone \
+        -pthread -ldl || exit 1
+    LD_LIBRARY_PATH=$(dirname $library) $0/cupti_alone $0/alone.sbt &&
+        build/ts-info $0/alone.sbt | grep "no driver answers CUPTI" &&
+        build/ts-info $0/alone.sbt | grep "zone  *1 "' $folder "$cuda"
+
+# A CUDA program that knows nothing of us, with doubles of its libraries.
+check "capture: a CUDA program is built" sh -c '
+    make -s build/tests/doubles/libcupti.so build/tests/doubles/libcudart.so &&
+        mkdir -p $0/cuda &&
+        cp build/tests/doubles/libcupti.so $0/cuda/libcupti.so.13 &&
+        cp build/tests/doubles/libcudart.so $0/cuda &&
+        gcc -O1 -Wall -Wextra -Werror -rdynamic tests/capture/cuda_program.c \
+            -o $0/cuda_program -L$0/cuda -lcudart' $folder
+check "capture: ts-record, a CUDA program" sh -c '
+    export LD_LIBRARY_PATH=$0/cuda
+    tests/capture/record.sh $0/cuda_run "" $0/cuda_program || exit 1
+    seen=$(build/ts-view --events --limit 0 --json $0/cuda_run/trace.sbt |
+        sed -n "s/.*\"kind\": \"\([^\"]*\)\".*/\1/p" | sort | uniq -c |
+        sed "s/^ *//")
+    echo "$seen"
+    test "$seen" = "33 api_call
+1 device_sync
+2 gpu_alloc
+2 gpu_free
+25 kernel
+3 memcpy" || exit 1
+    build/ts-info $0/cuda_run/trace.sbt | grep -A99 Lost:
+    build/ts-info $0/cuda_run/trace.sbt | grep -q "Lost: nothing"' $folder
+check "capture: ts-record, a CUDA program that another profiler has" sh -c '
+    export LD_LIBRARY_PATH=$0/cuda DOUBLE_subscribe=39
+    tests/capture/record.sh $0/cuda_taken "" $0/cuda_program
+    build/ts-info $0/cuda_taken/trace.sbt | grep "another profiler"' $folder
+check "capture: ts-record, a CUDA program, and a flush that hangs" sh -c '
+    export LD_LIBRARY_PATH=$0/cuda DOUBLE_hang_flush=1
+    tests/capture/record.sh $0/cuda_hang "" $0/cuda_program || exit 1
+    build/ts-info $0/cuda_hang/trace.sbt | grep "did not answer"' $folder

@@ -62,7 +62,7 @@ static void cu_load(const char *name)
 #define CU_LAUNCH(...) CU_RUN(.what = DOUBLE_LAUNCH, __VA_ARGS__)
 
 // Ends the session and reads its trace.
-static rt_trace cu_end(const char *path)
+RT_UNUSED static rt_trace cu_end(const char *path)
 {
     assert_int_equal(ts_session_stop(), TS_OK);
     return rt_read(path);

@@ -331,12 +331,12 @@ static void once(const double_op *op)
         __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
     tell_call(domain, id, 0, name, number, NULL);
     if (op->what == DOUBLE_LAUNCH) // what the runtime calls in turn
-        tell_call(1, 2, 0, "cuLaunchKernel", number, NULL);
+        tell_call(1, 2, 0, DRIVER "LaunchKernel", number, NULL);
     if (op->what == DOUBLE_CAPTURE) tell_node(13, op->event, 0);
     if (op->what == DOUBLE_CLONE) tell_node(20, (uint32_t)op->bytes, op->event);
     records_of(op, number);
     if (op->what == DOUBLE_LAUNCH)
-        tell_call(1, 2, 1, "cuLaunchKernel", number, &op->result);
+        tell_call(1, 2, 1, DRIVER "LaunchKernel", number, &op->result);
     tell_call(domain, id, 1, name, number, &op->result);
 }
 

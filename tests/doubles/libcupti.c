@@ -21,6 +21,8 @@
 
 #ifndef DOUBLE_PREFIX
 #define DOUBLE_PREFIX cupti
+#define RUNTIME       "cuda" // functions begin so
+#define DRIVER        "cu"
 #endif
 #ifdef DOUBLE_OLD
 #define DOUBLE_VERSION 13
@@ -340,24 +342,24 @@ API(ActivityRegisterTimestampCallback)(uint64_t (*function)(void))
 
 // Of the real ones what the double calls; in the order of double_what.
 static const char *const functions[] = { "",
-                                         "cudaLaunchKernel_v7000",
-                                         "cuLaunchKernel",
-                                         "cudaMemcpyAsync_ptsz_v7000",
-                                         "cudaMemcpyPeerAsync_v4000",
-                                         "cudaMemsetAsync_v3020",
-                                         "cudaMalloc_v3020",
-                                         "cudaMallocHost_v3020",
-                                         "cudaFree_v3020",
-                                         "cudaEventRecord_v3020",
-                                         "cudaStreamWaitEvent_v3020",
-                                         "cudaEventSynchronize_v3020",
-                                         "cudaStreamSynchronize_v3020",
-                                         "cudaDeviceSynchronize_v3020",
-                                         "cudaGetLastError_v3020",
-                                         "cudaLaunchKernel_ptsz_v7000",
-                                         "cudaGraphInstantiate_v12000",
-                                         "cudaGraphLaunch_v10000",
-                                         "cudaMemPoolCreate_v11020",
+                                         RUNTIME "LaunchKernel_v7000",
+                                         DRIVER "LaunchKernel",
+                                         RUNTIME "MemcpyAsync_ptsz_v7000",
+                                         RUNTIME "MemcpyPeerAsync_v4000",
+                                         RUNTIME "MemsetAsync_v3020",
+                                         RUNTIME "Malloc_v3020",
+                                         RUNTIME "MallocHost_v3020",
+                                         RUNTIME "Free_v3020",
+                                         RUNTIME "EventRecord_v3020",
+                                         RUNTIME "StreamWaitEvent_v3020",
+                                         RUNTIME "EventSynchronize_v3020",
+                                         RUNTIME "StreamSynchronize_v3020",
+                                         RUNTIME "DeviceSynchronize_v3020",
+                                         RUNTIME "GetLastError_v3020",
+                                         RUNTIME "LaunchKernel_ptsz_v7000",
+                                         RUNTIME "GraphInstantiate_v12000",
+                                         RUNTIME "GraphLaunch_v10000",
+                                         RUNTIME "MemPoolCreate_v11020",
                                          NULL };
 
 API(GetCallbackName)(uint32_t domain, uint32_t id, const char **name)
@@ -366,7 +368,7 @@ API(GetCallbackName)(uint32_t domain, uint32_t id, const char **name)
         return INVALID;
     *name = functions[id];
     if (!id || (domain == 1) != (id == 2))
-        *name = domain == 1 ? "cuInit" : "cudaGetDevice";
+        *name = domain == 1 ? DRIVER "Init" : RUNTIME "GetDevice";
     return 0;
 }
 

@@ -1,0 +1,81 @@
+// The engine of the CUPTI backend with other libraries: MetaX's, which is the
+// same by another table, and each is what is in the process.
+#include "tests/cupti_fixture.h"
+
+static void metax_is_cupti_by_another_table(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("mcpti.sbt", cu_plain);
+    {
+        TS_ZONE("host");
+        CU_LAUNCH(.name = "k", .stream = 1, .grid = 3, .ns = 2000);
+        CU_RUN(.what = DOUBLE_COPY, .bytes = 77, .ns = 100);
+        CU_RUN(.what = DOUBLE_SET, .bytes = 7, .ns = 100);
+        CU_RUN(.what = DOUBLE_STREAM_SYNC, .stream = 1, .ns = 100);
+        CU_RUN(.what = DOUBLE_MALLOC, .bytes = 7);
+        rt_sleep_ms(1);
+    }
+    rt_trace trace = cu_end(path);
+    const rt_row *const zone = rt_only(&trace, TS_EVENT_ZONE, "host");
+    const rt_row *const kernel = rt_only(&trace, TS_EVENT_KERNEL, "k");
+    assert_string_equal(cu_text(&trace, "backend.mcpti"), "on");
+    assert_int_equal(cu_fact(&trace, "mcpti.version"), 12);
+    assert_int_equal(kernel->duration_ns, 2000);
+    assert_int_equal(kernel->values[TS_COLUMN_SITE],
+                     zone->values[TS_COLUMN_SITE]);
+    // Its clock is sampled: a time is as good as the samples.
+    CU_ASSERT_SAYS(&trace, "mcpti.clock", "sampled");
+    assert_true(kernel->start_ns >= zone->start_ns - 20000);
+    assert_true(kernel->start_ns <= zone->start_ns + zone->duration_ns);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_MEMCPY, NULL), 1);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_MEMSET, NULL), 1);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_STREAM_SYNC, NULL), 1);
+    // Beyond its table nothing is asked for.
+    assert_int_equal(rt_rows(&trace, TS_EVENT_GPU_ALLOC, NULL), 0);
+    ts_track stream, context, device;
+    assert_true(ts_reader_track(trace.reader, kernel->track, &stream));
+    assert_true(ts_reader_track(trace.reader, stream.parent, &context));
+    assert_true(ts_reader_track(trace.reader, context.parent, &device));
+    rt_assert_text(device.name, "MCPTI device 0");
+    cu_assert_nothing_lost(&trace);
+    rt_close(&trace);
+}
+
+static void a_metax_library_of_another_layout_is_refused(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("layout.sbt", cu_plain);
+    cu_set("wrong_layout", 1);
+    CU_LAUNCH(.ns = 10, .repeat = 40);
+    rt_trace trace = cu_end(path);
+    cu_set("wrong_layout", 0);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 0);
+    CU_ASSERT_SAYS(&trace, "backend.mcpti", "libmcpti.so 12");
+    CU_ASSERT_SAYS(&trace, "backend.mcpti", "not laid out as expected");
+    rt_close(&trace);
+}
+
+static void without_the_library_its_name_is_said(void **state)
+{
+    (void)state;
+    static const char *const none[] = { NULL };
+    ts__cu_table nowhere = ts__mcpti_table;
+    char why[192] = "on";
+    nowhere.library = "libnowhere.so";
+    nowhere.names = none;
+    ts__cu engine = { .table = &nowhere };
+    assert_false(ts__cu_library(&engine, why, sizeof why));
+    assert_string_equal(why, "libnowhere.so is not there");
+}
+
+int main(void)
+{
+    cu_load("libmcpti.so");
+    ts_backend_add(&ts_mcpti_backend);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(metax_is_cupti_by_another_table),
+        cmocka_unit_test(a_metax_library_of_another_layout_is_refused),
+        cmocka_unit_test(without_the_library_its_name_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
