@@ -12,13 +12,12 @@
         Kernels with name, grid, block, registers and memory, copies, sets,
         synchronisation, events, allocations and the calls of HIP, each tied
         to the thread, zone and stack that asked for it. It takes the best of
-        four interfaces that is there, and the trace says which and why:
+        three interfaces that is there, and the trace says which and why:
 
         rocprofiler-sdk  everything; ROCm 6.2 and later
-        roctracer        the same without registers, scratch and properties
+        roctracer        the same without registers and scratch
         hook             what the runtime tells by itself when neither library
                          is there: both generations of it
-        shim             the calls alone, without times of the device
 
     WHAT IT DOES NOT DO
         No counters, no sampling, no HSA calls; a program that uses HSA
@@ -32,18 +31,18 @@
 
         #include "backends/ts_hip.h"
 
-        ts_backend_add(&ts_hip_backend); // best before HIP is used first
-        ts_session_start(&desc);
-
-        (Programs that nobody changed: docs/capture.md.)
+        static ts_result start(const ts_session_desc *desc)
+        {
+            ts_backend_add(&ts_hip_backend); // before HIP is used first
+            return ts_session_start(desc);
+        }
 
     CONTENTS                            search for "==== 2." to jump
         1. Options
         2. Backend
-        3. Implementation               private, and the four ways in
+        3. Implementation               private, and the ways in
                                         ts_hip_calls.h, ts_hip_rocprofiler.h,
-                                        ts_hip_roctracer.h, ts_hip_hook.h,
-                                        ts_hip_shim.h
+                                        ts_hip_roctracer.h, ts_hip_hook.h
 */
 #if (defined(TRACESMITH_HIP_IMPLEMENTATION) || defined(TRACESMITH_HIP)) && \
     !defined(_GNU_SOURCE)
@@ -65,7 +64,7 @@
 
 /* ==== 2. Backend ========================================================= */
 
-// Its start looks for the four ways; TS_ERR_NOT_FOUND, and why, if none is.
+// Its start looks for the ways; TS_ERR_NOT_FOUND, and why, if none is.
 extern const ts_backend ts_hip_backend;
 
 /*
@@ -148,8 +147,11 @@ static struct {
     uint32_t dead;    // this is a child made by fork
     uint32_t stuck;   // a call of the vendor's library did not return
     uint32_t handles; // fork is heard of
+    uint32_t exits;   // a handler at exit is registered
+    uint32_t left;    // it has run
     uint32_t session; // counts them
     uint32_t indices; // the way knows devices by their indices
+    const char *lack; // of what is on, NULL: nothing
     uint32_t loaded;  // a runtime called that has no rocprofiler-sdk
     uint32_t clock;
     uint64_t clock_ns; // when it was sampled last
@@ -161,7 +163,7 @@ static struct {
     uint32_t device_count, stream_count;
     ts__hip_device devices[TS__HIP_DEVICES];
     ts__hip_stream stream[TS__HIP_STREAMS];
-    ts__lost lost[TS__HIP_CAUSES];
+    ts__shortfall lost[TS__HIP_CAUSES];
 } ts__hip = { .lock = PTHREAD_MUTEX_INITIALIZER,
               .lost = {
                   { .detail = "HIP operations without times" },
@@ -201,6 +203,13 @@ static uint32_t ts__hip_u32(const void *record, size_t offset)
     return value;
 }
 
+static const char *ts__hip_text(const void *record, size_t offset)
+{
+    const char *text;
+    memcpy(&text, (const char *)record + offset, sizeof text);
+    return text;
+}
+
 /* ---- 3.2 Libraries ------------------------------------------------------ */
 
 // The one that the program uses already, else the first that can be loaded.
@@ -215,6 +224,14 @@ static void *ts__hip_library(const char *const *names, bool load)
         if (library) return library;
     }
     return NULL;
+}
+
+static void *ts__hip_runtime(void)
+{
+    static const char *const names[] = { "libamdhip64.so",   "libamdhip64.so.7",
+                                         "libamdhip64.so.6", "libamdhip64.so.5",
+                                         "libamdhip64.so.4", NULL };
+    return ts__hip_library(names, false);
 }
 
 /*
@@ -428,17 +445,21 @@ enum { TS__HIP_LIMIT_MS = 2000 }; // of a call of the vendor's library
 // The library may be gone or stuck. False: it was not reached.
 static bool ts__hip_reach(void (*function)(void *))
 {
-    if (ts__hip.stuck || ts__hip.way->gone()) return false;
+    if (ts__hip.stuck || ts__hip.left || ts__hip.way->gone()) return false;
     ts__hip.stuck = !ts__call_bounded(function, NULL, TS__HIP_LIMIT_MS);
     return !ts__hip.stuck;
 }
 
 #include "ts_hip_calls.h"
 #include "ts_hip_rocprofiler.h"
+#include "ts_hip_roctracer.h"
+
+#include "ts_hip_hook.h"
 
 /* ---- 3.6 The choice ----------------------------------------------------- */
 
-static const ts__hip_way *const ts__hip_ways[] = { &ts__rp_way };
+static const ts__hip_way *const ts__hip_ways[] = { &ts__rp_way, &ts__rt_way,
+                                                   &ts__hook_way };
 
 // Says in the trace which way it is, and what was not there of better ones.
 static bool ts__hip_choose(char *why, size_t room)
@@ -464,10 +485,32 @@ static bool ts__hip_choose(char *why, size_t room)
     return false;
 }
 
+static void ts__hip_way_flush(void *unused)
+{
+    (void)unused;
+    ts__hip.way->flush();
+}
+
+static void ts__hip_way_stop(void *unused)
+{
+    (void)unused;
+    ts__hip.way->stop();
+}
+
+// Libraries end after this; the session that listens may end later still.
+static void ts__hip_at_exit(void)
+{
+    if (ts__hip_listens() && ts__hip_reach(ts__hip_way_stop))
+        ts__hip_clock_sample();
+    ts__hip.left = 1;
+}
+
 static ts_result ts__hip_start(char *why, size_t room)
 {
-    if (ts__hip.dead) {
-        snprintf(why, room, "HIP cannot be used in a child made by fork");
+    if (ts__hip.dead || ts__hip.left) {
+        snprintf(why, room,
+                 ts__hip.dead ? "HIP cannot be used in a child made by fork"
+                              : "the program is ending");
         return TS_ERR_STATE;
     }
     if (!ts__hip.handles++) pthread_atfork(NULL, NULL, ts__hip_forked);
@@ -484,30 +527,24 @@ static ts_result ts__hip_start(char *why, size_t room)
     ts__hip.session++;
     ts__hip.launches = ts__hip.kernels = 0;
     ts__hip.without_launch = ts__hip.before_launch = 0;
+    ts__hip.lack = NULL;
     if (!ts__hip_choose(why, room)) return TS_ERR_NOT_FOUND;
+    if (ts__hip.lack)
+        snprintf(why, room, "on by its %s, %s", ts__hip.way->name,
+                 ts__hip.lack);
+    // Before handlers that what was loaded just now has registered.
+    if (!ts__hip.exits++) atexit(ts__hip_at_exit);
     ts__hip_clock_sample();
     // release: what was prepared is seen by those who see that it is on
     __atomic_store_n(&ts__hip.on, 1, __ATOMIC_RELEASE);
     return TS_OK;
 }
 
-static void ts__hip_way_flush(void *unused)
-{
-    (void)unused;
-    ts__hip.way->flush();
-}
-
-static void ts__hip_way_stop(void *unused)
-{
-    (void)unused;
-    ts__hip.way->stop();
-}
-
 static void ts__hip_flush(void)
 {
     if (!ts__hip_listens()) return;
     ts__hip_reach(ts__hip_way_flush);
-    ts__lost_report(ts__hip.lost, TS__HIP_CAUSES, 0);
+    ts__shortfall_report(ts__hip.lost, TS__HIP_CAUSES, 0);
 }
 
 static void ts__hip_stop(void)
@@ -519,13 +556,13 @@ static void ts__hip_stop(void)
         const uint64_t kernels = TS__LOAD(&ts__hip.kernels);
         ts__hip_lose(TS__HIP_TAIL, launches > kernels ? launches - kernels : 1);
     }
-    if (!ts__hip.way->gone()) ts__hip_clock_sample();
+    if (!ts__hip.left && !ts__hip.way->gone()) ts__hip_clock_sample();
     TS__STORE(&ts__hip.on, 0);
     ts_metadata_int(0, "hip.launches", (int64_t)ts__hip.launches);
     ts_metadata_int(0, "hip.kernels", (int64_t)ts__hip.kernels);
     ts__hip_fact(0, "hip.without_launch", ts__hip.without_launch);
     ts__hip_fact(0, "hip.before_launch", ts__hip.before_launch);
-    ts__lost_report(ts__hip.lost, TS__HIP_CAUSES, 0);
+    ts__shortfall_report(ts__hip.lost, TS__HIP_CAUSES, 0);
 }
 
 void ts_hip_on_load(void)

@@ -271,6 +271,7 @@ static void ts__hip_args_read(ts__hip_args *a, const ts__hip_function *known,
 typedef struct ts__hip_note { // what is kept for the records of a call
     uint64_t stream, graph, size, destination, source, value;
     uint64_t start_ns; // of the call, CLOCK_BOOTTIME
+    uint64_t correlation;
     uint32_t grid[3], block[3];
     uint32_t shared, copy;
     ts_gpu_origin origin;
@@ -331,6 +332,7 @@ static void ts__hip_note_put(const ts__hip_call *call)
                        .source = a->source,
                        .value = a->value,
                        .start_ns = ts__hip_boottime_ns(),
+                       .correlation = call->correlation,
                        .shared = a->shared,
                        .copy = a->copy,
                        .origin = call->origin,
@@ -530,7 +532,7 @@ static bool ts__hip_op_begin(ts_gpu_op *op, ts__hip_note *note, bool *noted,
     op->clock = ts__hip.clock;
     op->start = r->start_ns;
     op->end = r->end_ns;
-    op->correlation = r->correlation;
+    op->correlation = *noted ? note->correlation : r->correlation;
     op->origin = note->origin;
     op->track = note->has_stream
                     ? ts__hip_stream_track(r->device, note->stream, false)

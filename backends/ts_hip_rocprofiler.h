@@ -16,8 +16,8 @@
 
     WHAT IT DOES NOT DO
         The library is not called from its own finalizer, which would wait for
-        itself: what is in its buffer is fetched by a handler at exit that
-        runs before.
+        itself: what is in its buffer is fetched by a handler at exit, of
+        ts_hip.h, that runs before.
 
     CONTENTS                            search for "---- 2" to jump
         1. The library
@@ -172,17 +172,10 @@ enum {
     TS__RP_BANK_BYTES = 16
 };
 
-static const char *ts__rp_text(const void *record, size_t offset)
-{
-    const char *text;
-    memcpy(&text, (const char *)record + offset, sizeof text);
-    return text;
-}
-
 static uint64_t ts__rp_memory(const void *agent)
 {
     const uint32_t count = ts__hip_u32(agent, TS__RP_AGENT_BANKS);
-    const char *const banks = ts__rp_text(agent, TS__RP_AGENT_BANK_LIST);
+    const char *const banks = ts__hip_text(agent, TS__RP_AGENT_BANK_LIST);
     uint64_t bytes = 0;
     for (uint32_t i = 0; banks && i < count && i < 64; i++)
         bytes += ts__hip_u64(banks + i * TS__RP_BANK_SIZE, TS__RP_BANK_BYTES);
@@ -203,8 +196,8 @@ static int ts__rp_agents_take(int version, const void **agents, size_t count,
             (known && !(ts__hip_u32(agent, TS__RP_AGENT_VISIBLE) & 2)))
             continue;
         const ts__hip_facts facts = {
-            .name = ts__rp_text(agent, TS__RP_AGENT_PRODUCT),
-            .architecture = ts__rp_text(agent, TS__RP_AGENT_NAME),
+            .name = ts__hip_text(agent, TS__RP_AGENT_PRODUCT),
+            .architecture = ts__hip_text(agent, TS__RP_AGENT_NAME),
             .memory_bytes = ts__rp_memory(agent),
             .multiprocessors = ts__hip_u32(agent, TS__RP_AGENT_UNITS),
             .warp_size = ts__hip_u32(agent, TS__RP_AGENT_WAVE),
@@ -235,7 +228,7 @@ static void ts__rp_kernel_add(const void *data)
 {
     enum { ID = 8, NAME = 24, SHARED = 48, VECTOR = 60, ACCUMULATOR = 64 };
     const uint64_t id = ts__hip_u64(data, ID);
-    const char *const name = ts__rp_text(data, NAME);
+    const char *const name = ts__hip_text(data, NAME);
     if (ts__hip_u64(data, 0) < ACCUMULATOR + 4 || !name ||
         id >= (uint64_t)TS__RP_PAGES * TS__RP_KERNELS)
         return;
@@ -292,7 +285,7 @@ static ts__rp_event ts__rp_event_of(const ts__rp_record *record, int kind)
                        .kind = ts__hip_u32(at, 0),
                        .operation = ts__hip_u32(at, 4),
                        .phase = ts__hip_u32(at, 8),
-                       .payload = ts__rp_text(at, 16) };
+                       .payload = ts__hip_text(at, 16) };
     if (e.kind != (uint32_t)kind) e.payload = NULL;
     return e;
 }
@@ -446,7 +439,7 @@ static void ts__rp_on_records(uint64_t context, uint64_t buffer, void **headers,
     if (!ts__hip_listens()) return;
     if (dropped) ts__hip_lose(TS__HIP_DROPPED, dropped);
     for (size_t i = 0; i < count; i++) {
-        const char *const payload = ts__rp_text(headers[i], PAYLOAD);
+        const char *const payload = ts__hip_text(headers[i], PAYLOAD);
         if (!payload || ts__hip_u32(headers[i], 0) != TRACING) continue;
         const int kind = (int)ts__hip_u32(headers[i], KIND);
         if (kind == ts__rp.dispatch)
@@ -553,17 +546,9 @@ static bool ts__rp_run(void)
     return ts__rp.running;
 }
 
-static void ts__rp_fetch(void *unused)
+static void ts__rp_fetch(void)
 {
-    (void)unused;
     ts__rp.call.flush_buffer(ts__rp.buffer);
-}
-
-// Registered after the library's own handler, so that it runs before.
-static void ts__rp_at_exit(void)
-{
-    if (ts__hip.way && ts__rp_listens() && ts__rp.running)
-        ts__hip_reach(ts__rp_fetch);
 }
 
 // A session has been told that it would come.
@@ -589,7 +574,6 @@ static int ts__rp_initialize(void (*finalize)(ts__rp_client), void *data)
     // Its devices, as far as it knows them; others appear with their work.
     ts__rp.call.query_agents(1, ts__rp_agents_take, TS__RP_AGENT_SIZE, NULL);
     ts__rp.ready = true;
-    atexit(ts__rp_at_exit);
     if (ts__hip_listens() && !ts__rp_run()) {
         snprintf(ts__rp.why, sizeof ts__rp.why, "it could not be started");
         ts__rp_failed();
@@ -687,13 +671,13 @@ static bool ts__rp_start(char *why, size_t room)
 
 static void ts__rp_flush(void)
 {
-    if (ts__rp.running) ts__rp_fetch(NULL);
+    if (ts__rp.running) ts__rp_fetch();
 }
 
 static void ts__rp_stop(void)
 {
     if (!ts__rp.running) return;
-    ts__rp_fetch(NULL);
+    ts__rp_fetch();
     ts__rp.call.stop_context(ts__rp.context);
     ts__rp.running = false;
 }

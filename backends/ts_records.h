@@ -108,13 +108,13 @@ TS__RECORDS bool ts__notes_get(const ts__notes *notes, uint64_t key, void *note)
 
 /* ==== 2. Losses by cause ================================================= */
 
-typedef struct ts__lost { // records that are missing for one cause
+typedef struct ts__shortfall { // records that are missing for one cause
     const char *detail;
     uint64_t count, first, last; // ticks of clock 0
-} ts__lost;
+} ts__shortfall;
 
 // Threads: any. The range is as exact as two threads leave it.
-TS__RECORDS void ts__lose(ts__lost *lost, uint64_t count)
+TS__RECORDS void ts__lose(ts__shortfall *lost, uint64_t count)
 {
     const uint64_t now = ts_tick_now();
     if (!TS__LOAD(&lost->count)) TS__STORE(&lost->first, now);
@@ -123,7 +123,8 @@ TS__RECORDS void ts__lose(ts__lost *lost, uint64_t count)
 }
 
 // Puts into the ledger what has come since the last time.
-TS__RECORDS void ts__lost_report(ts__lost *lost, size_t causes, uint32_t track)
+TS__RECORDS void ts__shortfall_report(ts__shortfall *lost, size_t causes,
+                                      uint32_t track)
 {
     for (size_t i = 0; i < causes; i++) {
         const uint64_t first = TS__LOAD(&lost[i].first);

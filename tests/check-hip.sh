@@ -1,4 +1,4 @@
-# Programs of HIP, recorded through each of the four ways that there are, by
+# Programs of HIP, recorded through each of the ways that there are, by
 # doubles of AMD's libraries: there is no GPU here. What the traces hold is
 # compared; programs print and return what they do without.
 . tests/lib.sh
@@ -75,3 +75,44 @@ if sdk; then
     holds no_context sdk "rocprofiler-sdk: it gives no names"
     recorded crowd sdk HIP_DOUBLE=crowd
 fi
+
+roctracer() {
+    double roctracer amdhip64.c libamdhip64.so.6 -DVALUES &&
+        double roctracer roctracer.c libroctracer64.so.4 \
+            "$folder/roctracer/libamdhip64.so.6" && program roctracer
+}
+if roctracer; then
+    recorded roctracer roctracer A=
+    what="many 10000" recorded rt_many roctracer A=
+    holds rt_many roctracer "kernel 10,000"
+    what=threads recorded rt_threads roctracer A=
+    holds rt_threads roctracer "kernel 1,000"
+    what=fork recorded rt_fork roctracer A=
+    holds rt_fork roctracer "kernel 7"
+    what=busy recorded rt_busy roctracer A=
+    what="many 30" recorded rt_zero roctracer HIP_DOUBLE=zero_times
+    holds rt_zero roctracer "10 records were LOST"
+    what="many 30" recorded rt_hang roctracer HIP_DOUBLE=hang_flush
+    holds rt_hang roctracer "30 records were LOST"
+    recorded rt_no_pool roctracer HIP_DOUBLE=no_pool
+    holds rt_no_pool roctracer "roctracer: it gives no pool"
+    recorded rt_no_ops roctracer HIP_DOUBLE=no_ops
+    holds rt_no_ops roctracer "roctracer: it gives no operations"
+fi
+
+for hook in new old; do
+    double $hook amdhip64.c libamdhip64.so.6 -DVALUES \
+        -DHOOK_$(echo $hook | tr a-z A-Z) && program $hook || continue
+    recorded hook_$hook $hook A=
+    what="many 10000" recorded ${hook}_many $hook A=
+    holds ${hook}_many $hook "kernel 10,000"
+    what=threads recorded ${hook}_threads $hook A=
+    holds ${hook}_threads $hook "kernel 1,000"
+    what=fork recorded ${hook}_fork $hook A=
+    holds ${hook}_fork $hook "kernel 7"
+    what=busy recorded ${hook}_busy $hook A=
+    what="many 30" recorded ${hook}_zero $hook HIP_DOUBLE=zero_times
+    holds ${hook}_zero $hook "10 records were LOST"
+done
+recorded hook_newer new HIP_DOUBLE=newer
+holds hook_newer new "without calls: this version of HIP is not known"

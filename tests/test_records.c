@@ -64,13 +64,14 @@ static void a_note_is_whole_while_others_write(void **state)
 static void losses_reach_the_ledger_once_by_cause(void **state)
 {
     (void)state;
-    static ts__lost lost[] = { { .detail = "no time" }, { .detail = "none" } };
+    static ts__shortfall lost[] = { { .detail = "no time" },
+                                    { .detail = "none" } };
     const ts_session_desc desc = { 0 };
     const char *const path = rt_start("lost.sbt", desc);
     ts__lose(&lost[0], 2);
     ts__lose(&lost[0], 3);
-    ts__lost_report(lost, 2, 0);
-    ts__lost_report(lost, 2, 0); // nothing new
+    ts__shortfall_report(lost, 2, 0);
+    ts__shortfall_report(lost, 2, 0); // nothing new
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_trace trace = rt_read(path);
     assert_int_equal(trace.info->lost, 5);

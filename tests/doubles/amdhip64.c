@@ -9,6 +9,7 @@
         zero_times  reversed  every third operation has such times
         late        operations are told of when the program exits
         fail        launches fail
+        newer       it has more functions than any version that is known
 */
 #define _GNU_SOURCE
 #include "tests/doubles/hip_arguments.h"
@@ -16,6 +17,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -70,6 +72,8 @@ static const double_listener *listener(void)
 {
     return __atomic_load_n(&hip.listener, __ATOMIC_ACQUIRE);
 }
+
+#include "tests/doubles/hip_hook.h"
 
 /* ---- Those who want to listen ------------------------------------------- */
 
@@ -196,7 +200,11 @@ static void submit(double_op *op, hipStream_t on)
     const uint64_t now = now_ns() + 2000;
     op->start_ns = now > s->tail_ns ? now : s->tail_ns + 100;
     op->end_ns = s->tail_ns = op->start_ns + 3000;
+#ifdef HOOK_OLD
+    op->correlation = number_op();
+#else
     op->correlation = current_call;
+#endif
     op->device = s->device;
     op->queue = 1 + (uint64_t)s->device;
     const bool third = hip.ops++ % 3 == 2;
