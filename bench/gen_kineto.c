@@ -1,11 +1,11 @@
 /*
     gen_kineto.c - a long PyTorch trace out of a short one
 
-        gen_kineto TRACE.json MEGABYTES OUT.json
+        gen_kineto [--only CATEGORY] TRACE.json MEGABYTES OUT.json
 
     Repeats the events of a JSON trace, each time later and with correlations
-    of their own, until the file is that long. What stands before and behind
-    the events is kept.
+    of their own, until the file is that long: all of them, or those of one
+    category. What stands before and behind the events is kept.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
@@ -103,6 +103,47 @@ static void find_steps(const char *events)
         keys[i].step = most + 1;
 }
 
+// Where the value ends that begins at `at`.
+static char *find_comma(char *at)
+{
+    int depth = 0;
+    bool quoted = false;
+    for (; *at && (quoted || depth || *at != ','); at++) {
+        if (quoted && *at == '\\' && at[1])
+            at++;
+        else if (*at == '"')
+            quoted = !quoted;
+        else if (!quoted)
+            depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
+    }
+    return at;
+}
+
+static bool has_category(const char *event, const char *end,
+                         const char *category)
+{
+    const char *at = strstr(event, "\"cat\":");
+    if (!at || at > end) return false;
+    at += strlen("\"cat\":");
+    at += strspn(at, " \n\"");
+    const size_t size = strlen(category);
+    return !strncmp(at, category, size) && at[size] == '"';
+}
+
+// Leaves the events of a category, with commas between.
+static void keep_only(char *events, const char *category)
+{
+    char *to = events;
+    for (char *at = events, *end; *at; at = *end ? end + 1 : end) {
+        end = find_comma(at);
+        if (!has_category(at, end, category)) continue;
+        if (to != events) *to++ = ',';
+        memmove(to, at, (size_t)(end - at));
+        to += end - at;
+    }
+    *to = 0;
+}
+
 static void put_events(const char *events, uint64_t repetition, FILE *out)
 {
     const char *from = events, *at = events;
@@ -120,6 +161,12 @@ static void put_events(const char *events, uint64_t repetition, FILE *out)
 
 int main(int argc, char **argv)
 {
+    const char *only = NULL;
+    if (argc == 6 && !strcmp(argv[1], "--only")) {
+        only = argv[2];
+        argc -= 2;
+        argv += 2;
+    }
     size_t size = 0;
     char *const text = argc == 4 ? read_file(argv[1], &size) : NULL;
     char *events = text ? strstr(text, "\"traceEvents\"") : NULL;
@@ -127,14 +174,17 @@ int main(int argc, char **argv)
     char *const end = events ? find_end(events) : NULL;
     FILE *const out = end ? fopen(argv[3], "wb") : NULL;
     if (!out) {
-        fprintf(stderr, "gen_kineto: usage: TRACE.json MEGABYTES OUT.json\n");
+        fprintf(stderr, "gen_kineto: usage: [--only CATEGORY] TRACE.json "
+                        "MEGABYTES OUT.json\n");
         return 2;
     }
     fwrite(text, 1, (size_t)(++events - text), out);
     *end = 0;
+    if (only) keep_only(events, only);
     find_steps(events);
     const uint64_t wanted = strtoull(argv[2], NULL, 10) * 1000000;
-    const uint64_t count = wanted / (uint64_t)(end - events) + 1;
+    const size_t once = strlen(events);
+    const uint64_t count = once ? wanted / once + 1 : 0;
     for (uint64_t i = 0; i < count; i++) {
         if (i) fputc(',', out);
         put_events(events, i, out);

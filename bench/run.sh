@@ -102,8 +102,10 @@ if test -r "$short"; then
     gzip -dc "$short" >"$dir/short.json"
     "$out/bench/gen_kineto" "$dir/short.json" \
         "$(test "$quick" && echo 100 || echo 1000)" "$dir/kineto.json"
+    "$out/bench/gen_kineto" --only kernel "$dir/short.json" \
+        "$(test "$quick" && echo 60 || echo 400)" "$dir/kernels.json"
     program bench_import
-    rm -f "$dir/short.json" "$dir/kineto.json"
+    rm -f "$dir/short.json" "$dir/kineto.json" "$dir/kernels.json"
 fi
 program bench_timeline
 program bench_races

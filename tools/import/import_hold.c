@@ -2,7 +2,9 @@
     import_hold.c - what a job holds back, in few bytes
 
     A gigabyte of JSON has half a million operations, a million calls and a
-    million zones: as structs they would take more than the trace itself.
+    million zones: as structs they would take more than the trace itself. Even
+    packed they are more than a trace of kernels alone is, so that operations
+    and calls lie in files beside it.
 */
 #include "tools/import/import_tables.h"
 
@@ -100,35 +102,71 @@ void import_gpu(import_job *job, const import_operation *operation)
     }
     if (!t->has_base) t->base_ns = o.start_ns;
     t->has_base = true;
-    const uint64_t begin = t->packed.end;
-    uint32_t *const at = import_list_add(job, &t->packed_at);
-    if (at) *at = (uint32_t)begin;
-    if (!at || begin > UINT32_MAX || !pack(t, &o)) t->no_memory = true;
+    if (t->packed_count % IMPORT_STRIDE == 0) {
+        uint64_t *const at = import_list_add(job, &t->packed_at);
+        if (at) *at = t->packed.end;
+    }
+    if (o.kind == TS_EVENT_COLLECTIVE && o.id) {
+        import_known *const known = import_list_add(job, &t->known);
+        if (known) known->index = (uint32_t)t->packed_count;
+        if (known) known->facts = (uint32_t)o.id;
+    }
+    if (t->no_memory || t->packed_count == UINT32_MAX || !pack(t, &o))
+        t->no_memory = true;
+    t->packed_count += !t->no_memory;
+}
+
+// The fields of the operation at *at, which moves to the next one.
+static void unpack(import_tables *t, uint64_t *at, uint64_t *fields)
+{
+    const uint64_t mask = import_pack_get(&t->packed, at);
+    for (size_t i = 0; i < FIELDS; i++)
+        fields[i] = mask >> i & 1 ? import_pack_get(&t->packed, at) : 0;
+}
+
+// Goes to where an operation begins: most are asked for in their order.
+static void seek(import_tables *t, size_t index)
+{
+    uint64_t fields[FIELDS];
+    if (t->next == index && index) return;
+    if (index < t->next || index - t->next >= IMPORT_STRIDE || !t->next) {
+        const size_t mark = index / IMPORT_STRIDE;
+        t->next_at = *(uint64_t *)import_list_at(&t->packed_at, mark);
+        t->next = mark * IMPORT_STRIDE;
+    }
+    for (; t->next < index; t->next++)
+        unpack(t, &t->next_at, fields);
 }
 
 size_t import_operation_count(const import_job *job)
 {
-    return job->tables->packed_at.count + job->tables->loose.count;
+    return job->tables->packed_count + job->tables->loose.count;
 }
 
-void import_operation_get(const import_job *job, size_t index,
-                          import_operation *operation)
+void import_operation_get_own(import_job *job, size_t index,
+                              import_operation *operation)
 {
-    const import_tables *const t = job->tables;
-    if (index >= t->packed_at.count) {
+    import_tables *const t = job->tables;
+    if (index >= t->packed_count) {
         *operation = *(import_operation *)import_list_at(
-            &t->loose, index - t->packed_at.count);
+            &t->loose, index - t->packed_count);
     } else {
-        uint64_t fields[FIELDS] = { 0 };
-        uint64_t at = *(uint32_t *)import_list_at(&t->packed_at, index);
-        const uint64_t mask = import_pack_get(&t->packed, &at);
-        for (size_t i = 0; i < FIELDS; i++)
-            if (mask >> i & 1) fields[i] = import_pack_get(&t->packed, &at);
+        uint64_t fields[FIELDS];
+        seek(t, index);
+        unpack(t, &t->next_at, fields);
+        t->next = index + 1;
         join(fields, t->base_ns, operation);
     }
-    if (!t->held) return;
-    operation->thread = t->held[index].thread;
-    operation->site = t->held[index].site;
+}
+
+void import_operation_get(import_job *job, size_t index,
+                          import_operation *operation)
+{
+    const import_held *const held = job->tables->held;
+    import_operation_get_own(job, index, operation);
+    if (!held) return;
+    operation->thread = held[index].thread;
+    operation->site = held[index].site;
 }
 
 /* ---- Calls -------------------------------------------------------------- */
@@ -148,9 +186,9 @@ void import_call_keep(import_job *job, const import_call *call)
     t->last_call = *call;
 }
 
-void import_call_next(const import_job *job, uint64_t *at, import_call *call)
+void import_call_next(import_job *job, uint64_t *at, import_call *call)
 {
-    const import_pack *const calls = &job->tables->calls;
+    import_pack *const calls = &job->tables->calls;
     call->correlation += (uint64_t)import_unfold(import_pack_get(calls, at));
     call->start_ns += import_unfold(import_pack_get(calls, at));
     call->thread = (uint32_t)import_pack_get(calls, at);
@@ -173,7 +211,7 @@ void import_zone_keep(import_job *job, import_track *track,
     track->zone_last_ns = zone->start_ns;
 }
 
-import_known_zone *import_zones_get(import_job *job, const import_track *track)
+import_known_zone *import_zones_get(import_job *job, import_track *track)
 {
     import_known_zone *const zones =
         import_array(job, track->zone_count, sizeof *zones);
@@ -192,11 +230,13 @@ import_known_zone *import_zones_get(import_job *job, const import_track *track)
 void import_hold_free(import_job *job)
 {
     import_tables *const t = job->tables;
+    t->no_file |= t->packed.broken || t->calls.broken;
     for (uint32_t i = 1; i <= t->tracks.count; i++)
         import_pack_free(&import_track_of(job, i)->zones);
     import_pack_free(&t->packed);
     import_pack_free(&t->calls);
     import_list_free(&t->packed_at);
+    import_list_free(&t->known);
     import_list_free(&t->loose);
     import_list_free(&t->own_records);
     free(t->held);

@@ -349,13 +349,27 @@ void import_progress(import_job *job)
                        import_source_total(job->source));
 }
 
-static import_tables *tables_new(void)
+// Beside the trace, where there must be room for as much.
+static char *path_beside(const char *path, const char *ending)
+{
+    const size_t size = path ? strlen(path) + strlen(ending) + 1 : 0;
+    char *const text = size ? malloc(size) : NULL;
+    if (text) snprintf(text, size, "%s%s", path, ending);
+    return text;
+}
+
+static import_tables *tables_new(const char *path)
 {
     import_tables *const t = calloc(1, sizeof *t);
     if (!t) return NULL;
+    t->packed_path = path_beside(path, ".operations");
+    t->calls_path = path_beside(path, ".calls");
+    t->packed.path = t->packed_path;
+    t->calls.path = t->calls_path;
     t->progress.what = "importing";
     t->tracks.size = sizeof(import_track);
-    t->packed_at.size = sizeof(uint32_t);
+    t->packed_at.size = sizeof(uint64_t);
+    t->known.size = sizeof(import_known);
     t->loose.size = sizeof(import_operation);
     t->own_records.size = sizeof(uint64_t);
     t->facts.size = sizeof(import_facts);
@@ -376,7 +390,7 @@ import_job *import_job_open(const cli_tool *tool, import_source *source,
     job->rank = job->world_size = IMPORT_NONE;
     job->first_ns = INT64_MAX;
     job->last_ns = INT64_MIN;
-    job->tables = tables_new();
+    job->tables = tables_new(path);
     // Different inputs get different identities, the same one always its own.
     ts_writer_desc desc = { .path = path };
     size_t size;
@@ -456,9 +470,11 @@ ts_result import_job_end(import_job *job, bool keep)
     cli_progress_end(&job->tables->progress);
     ts_writer *const writer = job->writer;
     job->writer = NULL;
-    if (keep && !job->tables->no_memory) return ts_writer_close(writer);
+    const import_tables *const t = job->tables;
+    if (keep && !t->no_memory && !t->no_file) return ts_writer_close(writer);
     ts_writer_abandon(writer);
-    return keep ? TS_ERR_MEMORY : TS_OK;
+    if (!keep) return TS_OK;
+    return t->no_memory ? TS_ERR_MEMORY : TS_ERR_IO;
 }
 
 void import_job_close(import_job *job)
@@ -471,6 +487,8 @@ void import_job_close(import_job *job)
         import_list_free(&t->facts);
         import_list_free(&t->records);
         free(t->track_map);
+        free(t->packed_path);
+        free(t->calls_path);
     }
     free(t);
     free(job);

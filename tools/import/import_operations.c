@@ -261,14 +261,14 @@ static void estimate(import_job *job, import_operation *o, int64_t issued_ns,
 static import_operation *loose_at(const import_job *job, size_t index)
 {
     const import_tables *const t = job->tables;
-    return index < t->packed_at.count
+    return index < t->packed_count
                ? NULL
-               : import_list_at(&t->loose, index - t->packed_at.count);
+               : import_list_at(&t->loose, index - t->packed_count);
 }
 
 // Lets those without times of their own know when the next operation on their
 // stream began; their duration has no other use.
-static void set_limits(const import_job *job, const import_moment *issued,
+static void set_limits(import_job *job, const import_moment *issued,
                        size_t count, int64_t *next)
 {
     for (size_t i = 0; i <= job->tables->tracks.count; i++)
@@ -321,91 +321,6 @@ static void add_times(import_job *job, const import_moment *issued,
     free(ended);
 }
 
-/* ---- Writing ------------------------------------------------------------ */
-
-// The columns queued and submitted: 0, or n for n - 1 ns before the start.
-static uint64_t before(int64_t time_ns, int64_t start_ns)
-{
-    return time_ns && time_ns <= start_ns ? (uint64_t)(start_ns - time_ns) + 1
-                                          : 0;
-}
-
-typedef struct row {
-    ts_writer_value values[TS_COLUMNS_MAX];
-    size_t count;
-} row;
-
-static void put(row *r, ts_column column, uint64_t value)
-{
-    if (!value) return;
-    r->values[r->count].column = column;
-    r->values[r->count++].value = value;
-}
-
-static void put_facts(const import_job *job, row *r, const import_operation *o)
-{
-    const import_facts *const f =
-        import_list_at(&job->tables->facts, (size_t)o->id - 1);
-    put(r, TS_COLUMN_NAME, f->name ? f->name : o->name);
-    put(r, TS_COLUMN_COMMUNICATOR, f->communicator);
-    put(r, TS_COLUMN_SEQUENCE, f->sequence);
-    put(r, TS_COLUMN_SIZE, f->size);
-    put(r, TS_COLUMN_TYPE, f->type);
-    put(r, TS_COLUMN_PEER, f->peer);
-    put(r, TS_COLUMN_RANKS, f->ranks);
-    put(r, TS_COLUMN_LAUNCH, o->launch);
-}
-
-static void put_kind(const import_job *job, row *r, const import_operation *o)
-{
-    switch (o->kind) {
-    case TS_EVENT_COLLECTIVE: put_facts(job, r, o); return;
-    case TS_EVENT_KERNEL: put(r, TS_COLUMN_GRAPH_NODE, o->id); break;
-    case TS_EVENT_MEMSET: put(r, TS_COLUMN_VALUE, o->id); break;
-    default: put(r, TS_COLUMN_ID, o->id);
-    }
-    put(r, TS_COLUMN_NAME, o->name);
-    put(r, TS_COLUMN_LAUNCH, o->launch);
-    put(r, TS_COLUMN_GRAPH, o->graph);
-    put(r, TS_COLUMN_TYPE, o->type);
-    put(r, TS_COLUMN_SIZE, o->size);
-    put(r, TS_COLUMN_ADDRESS, o->address);
-    put(r, TS_COLUMN_SOURCE, o->source);
-    put(r, TS_COLUMN_MEMORY, o->memory);
-    put(r, TS_COLUMN_PEER, o->peer);
-    put(r, TS_COLUMN_POOL, o->pool);
-    put(r, TS_COLUMN_RECORD, o->record);
-}
-
-static void write_operation(import_job *job, const import_operation *o)
-{
-    row r = { .count = 0 };
-    put(&r, TS_COLUMN_CORRELATION, o->correlation);
-    put(&r, TS_COLUMN_QUEUED, before(o->queued_ns, o->start_ns));
-    put(&r, TS_COLUMN_SUBMITTED, before(o->submitted_ns, o->start_ns));
-    put(&r, TS_COLUMN_THREAD, o->thread);
-    put(&r, TS_COLUMN_SITE, o->site);
-    put_kind(job, &r, o);
-    import_event(job, (ts_event_kind)o->kind, o->track, o->start_ns,
-                 o->duration_ns, r.values, r.count);
-}
-
-static void write_operations(import_job *job, import_moment *order,
-                             size_t count)
-{
-    import_operation o;
-    for (size_t i = 0; i < count; i++) {
-        import_operation_get(job, i, &o);
-        order[i].key = o.start_ns;
-        order[i].index = (uint32_t)i;
-    }
-    import_moments_sort(order, count);
-    for (size_t i = 0; i < count; i++) {
-        import_operation_get(job, order[i].index, &o);
-        write_operation(job, &o);
-    }
-}
-
 /* ---- The end ------------------------------------------------------------ */
 
 // The moment at which an operation was issued, without knowing its call.
@@ -416,36 +331,65 @@ static int64_t issue(const import_operation *o)
     return o->start_ns;
 }
 
+// user: when each operation was issued, or NULL: nobody wants to know.
 static void take_call(import_job *job, uint32_t index, const import_call *call,
                       void *user)
 {
     import_moment *const order = user;
     import_held *const held = &job->tables->held[index];
-    order[index].key = call->start_ns;
+    if (order) order[index].key = call->start_ns;
     if (!held->thread) held->thread = call->thread;
 }
 
-// When each operation was issued, and by which thread.
-static bool find_issues(import_job *job, import_moment *order, size_t count)
+// Of each operation in turn: what it says itself, and what it asks the calls.
+static void list_wanted(import_job *job, wanted *w, import_moment *order,
+                        size_t count)
 {
-    import_held *const held = import_array(job, count, sizeof *held);
-    wanted w = { import_array(job, count, sizeof *w.moments), 0 };
-    const bool ok = held && w.moments;
-    for (size_t i = 0; ok && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         import_operation o;
-        import_operation_get(job, i, &o);
-        held[i].thread = o.thread;
-        held[i].site = o.site;
-        if (o.kind == TS_EVENT_COLLECTIVE) held[i].facts = (uint32_t)o.id;
-        order[i].key = issue(&o);
-        order[i].index = (uint32_t)i;
+        import_operation_get_own(job, i, &o);
+        job->tables->held[i].thread = o.thread;
+        job->tables->held[i].site = o.site;
+        if (order) order[i].key = issue(&o);
+        if (order) order[i].index = (uint32_t)i;
         if (!o.correlation) continue;
-        w.moments[w.count].key = (int64_t)o.correlation;
-        w.moments[w.count++].index = (uint32_t)i;
+        w->moments[w->count].key = (int64_t)o.correlation;
+        w->moments[w->count++].index = (uint32_t)i;
     }
-    job->tables->held = held;
-    if (ok) ask_calls(job, &w, take_call, order);
+}
+
+static bool has_zones(const import_job *job)
+{
+    for (uint32_t i = 1; i <= job->tables->tracks.count; i++)
+        if (import_track_of(job, i)->zone_count) return true;
+    return false;
+}
+
+// By which thread each operation was issued, and when, if that matters: to
+// zones around it, or because it has no time of its own.
+static bool find_issues(import_job *job, size_t count)
+{
+    import_tables *const t = job->tables;
+    const bool ordered = t->loose.count || has_zones(job);
+    if (!ordered && !t->call_count) return true;
+    import_moment *const order =
+        ordered ? import_array(job, count, sizeof *order) : NULL;
+    wanted w = { import_array(job, count, sizeof *w.moments), 0 };
+    t->held = import_array(job, count, sizeof *t->held);
+    const bool ok = t->held && w.moments && (order || !ordered);
+    if (ok) {
+        list_wanted(job, &w, order, count);
+        ask_calls(job, &w, take_call, order);
+    }
     free(w.moments);
+    t->no_file |= t->calls.broken;
+    import_pack_free(&t->calls);
+    if (ok && ordered) {
+        import_moments_sort(order, count);
+        import_zones_walk(job, order, count);
+        add_times(job, order, count);
+    }
+    free(order);
     return ok;
 }
 
@@ -454,15 +398,6 @@ void import_operations_end(import_job *job)
     count_duplicates(job);
     add_records(job);
     const size_t count = import_operation_count(job);
-    import_moment *const order =
-        count ? import_array(job, count, sizeof *order) : NULL;
-    if (order && find_issues(job, order, count)) {
-        import_pack_free(&job->tables->calls);
-        import_moments_sort(order, count);
-        import_zones_walk(job, order, count);
-        add_times(job, order, count);
-        write_operations(job, order, count);
-    }
-    free(order);
+    if (count && find_issues(job, count)) import_operations_write(job, count);
     import_hold_free(job);
 }

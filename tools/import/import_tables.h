@@ -29,7 +29,7 @@ typedef struct import_track {
     uint32_t held_count, held[16]; // sites
 } import_track;
 
-enum { IMPORT_LANE = 64 };
+enum { IMPORT_LANE = 64, IMPORT_STRIDE = 4 };
 
 typedef struct import_known_zone {
     int64_t start_ns, end_ns;
@@ -46,8 +46,12 @@ typedef struct import_call {
 // What an operation is given at the end.
 typedef struct import_held {
     uint32_t thread, site;
-    uint32_t facts; // of a collective: position in the list + 1
 } import_held;
+
+typedef struct import_known { // of a collective, in their order
+    uint32_t index;           // of its operation
+    uint32_t facts;           // position in the list + 1
+} import_known;
 
 typedef struct import_record {
     uint64_t correlation, id;
@@ -57,6 +61,8 @@ typedef struct import_record {
 
 typedef struct import_tables {
     bool no_memory;
+    bool no_file; // what was written beside the trace could not be read
+    char *packed_path, *calls_path;
     bool has_near, has_process;
     int64_t near_ns;
     cli_progress progress;
@@ -66,17 +72,22 @@ typedef struct import_tables {
     // Operations: first those with times of their own, packed, then those
     // whose times are that of a call.
     bool has_base;
-    int64_t base_ns;    // packed starts count from it
-    import_pack packed; // packed_at: where each begins, uint32_t
-    import_list packed_at;
-    import_list loose;       // import_operation
+    int64_t base_ns; // packed starts count from it
+    import_pack packed;
+    size_t packed_count;
+    import_list packed_at; // where one of every IMPORT_STRIDE begins, uint64_t
+    size_t next;           // the one after the last that was asked for
+    uint64_t next_at;      // and where it begins
+    import_list known;     // import_known
+    import_list loose;     // import_operation
     import_list own_records; // correlations of event records, uint64_t
     import_list facts;       // import_facts
     import_pack calls;       // call_count of import_call, each from the last
     size_t call_count;
     import_call last_call;
     import_list records; // import_record
-    import_held *held;   // at the end, of all operations
+    import_held *held;   // at the end, of all operations; NULL: there are no
+                         // calls that could tell something
 } import_tables;
 
 // A new element of zeros; NULL without memory, which the job remembers.
@@ -102,15 +113,19 @@ typedef struct __attribute__((packed, aligned(4))) import_moment {
 void import_moments_sort(import_moment *moments, size_t count);
 
 size_t import_operation_count(const import_job *job);
-void import_operation_get(const import_job *job, size_t index,
+// As the source has it; the other one is with what it is given at the end.
+void import_operation_get_own(import_job *job, size_t index,
+                              import_operation *operation);
+void import_operation_get(import_job *job, size_t index,
                           import_operation *operation);
+void import_operations_write(import_job *job, size_t count); // all of them
 // Calls in the order in which they came; *at is 0 at first, *call all zeros.
-void import_call_next(const import_job *job, uint64_t *at, import_call *call);
+void import_call_next(import_job *job, uint64_t *at, import_call *call);
 void import_call_keep(import_job *job, const import_call *call);
 void import_zone_keep(import_job *job, import_track *track,
                       const import_known_zone *zone);
 // All zones of a thread; free the result. NULL: no memory.
-import_known_zone *import_zones_get(import_job *job, const import_track *track);
+import_known_zone *import_zones_get(import_job *job, import_track *track);
 void import_hold_free(import_job *job);
 
 // Gives operations the site of the innermost zone at their call. issued: when

@@ -107,16 +107,35 @@ static bool has_ended(const import_known_zone *zone, int64_t now_ns)
     return zone->end_ns <= now_ns && zone->start_ns < now_ns;
 }
 
+// The place of an operation's facts + 1; 0: it is no collective.
+static uint32_t facts_of(const import_tables *t, uint32_t index)
+{
+    size_t from = 0, to = t->known.count;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        const import_known *const known = import_list_at(&t->known, middle);
+        if (known->index == index) return known->facts;
+        if (known->index < index)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return 0;
+}
+
 // Gives the operation what the zones around its call say, inner ones first.
 // Zones that overlap the next one lie below it even when they have ended.
-static void take_zones(const import_job *job, import_held *held,
-                       const stacked *s, int64_t now_ns)
+static void take_zones(const import_job *job, uint32_t index, const stacked *s,
+                       int64_t now_ns)
 {
     const import_list *const facts = &job->tables->facts;
-    if (!held->site && s->count) held->site = s->zones[s->count - 1]->site;
-    for (size_t i = s->count; held->facts && i-- > 0;)
+    import_held *const held = &job->tables->held[index];
+    if (!s->count) return;
+    if (!held->site) held->site = s->zones[s->count - 1]->site;
+    const uint32_t own = facts_of(job->tables, index);
+    for (size_t i = s->count; own && i-- > 0;)
         if (s->zones[i]->facts && !has_ended(s->zones[i], now_ns))
-            take_facts(import_list_at(facts, held->facts - 1),
+            take_facts(import_list_at(facts, own - 1),
                        import_list_at(facts, s->zones[i]->facts - 1));
 }
 
@@ -145,7 +164,7 @@ static void pop_ended(stacked *s, int64_t now_ns)
 }
 
 // moments: of calls on this thread, with their operations, in order.
-static void walk_zones(import_job *job, const import_track *track,
+static void walk_zones(import_job *job, import_track *track,
                        const import_moment *moments, size_t moment_count)
 {
     const size_t count = track->zone_count;
@@ -160,7 +179,7 @@ static void walk_zones(import_job *job, const import_track *track,
             if (!push(job, &s, &zones[next])) break;
         }
         pop_ended(&s, now_ns);
-        take_zones(job, &job->tables->held[moments[i].index], &s, now_ns);
+        take_zones(job, moments[i].index, &s, now_ns);
     }
     free(zones);
     free(s.zones);
@@ -170,8 +189,9 @@ void import_zones_walk(import_job *job, const import_moment *issued,
                        size_t count)
 {
     const import_held *const held = job->tables->held;
+    if (!held) return;
     for (uint32_t track = 1; track <= job->tables->tracks.count; track++) {
-        const import_track *const t = import_track_of(job, track);
+        import_track *const t = import_track_of(job, track);
         size_t used = 0;
         if (!t->zone_count) continue;
         for (size_t i = 0; i < count; i++)
