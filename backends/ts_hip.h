@@ -12,12 +12,13 @@
         Kernels with name, grid, block, registers and memory, copies, sets,
         synchronisation, events, allocations and the calls of HIP, each tied
         to the thread, zone and stack that asked for it. It takes the best of
-        three interfaces that is there, and the trace says which and why:
+        four interfaces that is there, and the trace says which and why:
 
         rocprofiler-sdk  everything; ROCm 6.2 and later
         roctracer        the same without registers and scratch
         hook             what the runtime tells by itself when neither library
                          is there: both generations of it
+        shim             the calls alone, without times of the device
 
     WHAT IT DOES NOT DO
         No counters, no sampling, no HSA calls; a program that uses HSA
@@ -42,7 +43,8 @@
         2. Backend
         3. Implementation               private, and the ways in
                                         ts_hip_calls.h, ts_hip_rocprofiler.h,
-                                        ts_hip_roctracer.h, ts_hip_hook.h
+                                        ts_hip_roctracer.h, ts_hip_hook.h,
+                                        ts_hip_shim.h
 */
 #if (defined(TRACESMITH_HIP_IMPLEMENTATION) || defined(TRACESMITH_HIP)) && \
     !defined(_GNU_SOURCE)
@@ -455,11 +457,13 @@ static bool ts__hip_reach(void (*function)(void *))
 #include "ts_hip_roctracer.h"
 
 #include "ts_hip_hook.h"
+#include "ts_hip_shim.h"
 
 /* ---- 3.6 The choice ----------------------------------------------------- */
 
 static const ts__hip_way *const ts__hip_ways[] = { &ts__rp_way, &ts__rt_way,
-                                                   &ts__hook_way };
+                                                   &ts__hook_way,
+                                                   &ts__shim_way };
 
 // Says in the trace which way it is, and what was not there of better ones.
 static bool ts__hip_choose(char *why, size_t room)

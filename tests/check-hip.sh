@@ -1,4 +1,4 @@
-# Programs of HIP, recorded through each of the ways that there are, by
+# Programs of HIP, recorded through each of the four ways that there are, by
 # doubles of AMD's libraries: there is no GPU here. What the traces hold is
 # compared; programs print and return what they do without.
 . tests/lib.sh
@@ -17,9 +17,12 @@ double() {
     gcc $flags -fPIC -shared -fvisibility=hidden $source "-Wl,-soname,$name" \
         -o "$where/$name" "$@" -pthread -ldl
 }
-program() { # FOLDER: what is recorded there
-    gcc $flags tests/capture/hip_program.c -o "$folder/$1/program" \
-        "$folder/$1/libamdhip64.so.6" -pthread
+program() { # FOLDER [FLAG...]: what is recorded there
+    local where
+    where=$folder/$1
+    shift
+    gcc $flags tests/capture/hip_program.c -o "$where/program" "$@" \
+        "$where/libamdhip64.so.6" -pthread
 }
 
 # usage: recorded NAME FOLDER [VARIABLE=VALUE...] WORD...: the program is as it
@@ -116,3 +119,17 @@ for hook in new old; do
 done
 recorded hook_newer new HIP_DOUBLE=newer
 holds hook_newer new "without calls: this version of HIP is not known"
+
+# Addresses that are found at the first call, and all at the start.
+for bound in lazy now; do
+    double $bound amdhip64.c libamdhip64.so.6 &&
+        program $bound -Wl,-z,$bound || continue
+    recorded shim $bound A=
+    what="many 10000" recorded shim_many $bound A=
+    holds shim_many $bound "hip.launches 10000"
+    what=threads recorded shim_threads $bound A=
+    holds shim_threads $bound "hip.launches 1000"
+    what=fork recorded shim_fork $bound A=
+    holds shim_fork $bound "hip.launches 7"
+    what=busy recorded shim_busy $bound A=
+done
