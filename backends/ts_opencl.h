@@ -623,14 +623,14 @@ static ts_result ts__cl_start(char *why, size_t room)
 
 static void ts__cl_flush(void)
 {
-    if (!TS__LOAD(&ts__cl.off)) ts__cl_collect(0);
+    if (!TS__LOAD(&ts__cl.off)) ts__cl_reap(true);
 }
 
 static void ts__cl_stop(void)
 {
     if (TS__LOAD(&ts__cl.off)) return;
     ts__cl_thread_stop();
-    ts__cl_collect(2000);
+    ts__cl_collect();
     ts__cl_devices_tell();
     const uint32_t refused = TS__LOAD(&ts__cl.refused);
     if (refused) ts_metadata_int(0, "opencl.queues_without_times", refused);

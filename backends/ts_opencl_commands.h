@@ -103,8 +103,7 @@ static void ts__cl_keep(const ts__cl_call *call, ts__cl_handle *event,
     ts__cl_queue *const q = call->queue;
     const bool barrier =
         call->function == TS__CL_clEnqueueBarrierWithWaitList ||
-        call->function == TS__CL_clEnqueueBarrier ||
-        call->function == TS__CL_clEnqueueWaitForEvents;
+        call->function == TS__CL_clEnqueueBarrier;
     const bool marker = call->function == TS__CL_clEnqueueMarkerWithWaitList ||
                         call->function == TS__CL_clEnqueueMarker;
     if (waits) ts__cl_depend_list(c, waits, list);
@@ -114,7 +113,7 @@ static void ts__cl_keep(const ts__cl_call *call, ts__cl_handle *event,
         c->event = *event;
         ts__cl.next.clRetainEvent(c->event);
         c->held = 1;
-        ts__cl_command_publish(c);
+        ts__cl_command_publish(c->event, c);
     }
     ts__cl_queue_push(q, c);
 }
@@ -124,19 +123,22 @@ static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
                           ts__cl_handle *event, uint32_t waits,
                           const ts__cl_handle *list)
 {
-    if (!call->on) return result;
     ts__cl_command *const c = call->command;
+    const bool done = result == TS__CL_SUCCESS;
     if (c) {
         c->called[1] = ts_tick_now();
         if (c->probe) ts__cl_probe_take(c->probe->after);
     }
     ts__cl_leave(call, result);
-    if (c && result == TS__CL_SUCCESS)
+    if (c && done)
         ts__cl_keep(call, event, waits, list);
     else
         ts__cl_command_free(c);
+    // A handle that was another command's before.
+    if (!c && done && event && !TS__LOAD(&ts__cl.off))
+        ts__cl_command_publish(*event, NULL);
     // Before the program can know that it is done, it is reported.
-    if (call->blocking && call->queue && result == TS__CL_SUCCESS)
+    if (call->blocking && call->queue && done)
         ts__cl_queue_reap(call->queue, true);
     return result;
 }
@@ -199,22 +201,18 @@ static int32_t ts__cl_clEnqueueMarker(ts__cl_handle queue, ts__cl_handle *event)
     TS__CL_END(ts__cl.next.clEnqueueMarker(queue, event ? at : NULL));
 }
 
-// Those of OpenCL 1.0 have no event: the later ones mean the same.
+// It has no event: only the call is known.
 static int32_t ts__cl_clEnqueueWaitForEvents(ts__cl_handle queue, TS__CL_EVENTS)
 {
-    ts__cl_handle *const event = NULL;
-    TS__CL_BEGIN(clEnqueueWaitForEvents, TS_EVENT_EVENT_RECORD);
-    ts__cl_mark(&call);
-    int32_t result = TS__CL_INVALID_OPERATION;
-    if (at && waits && list && ts__cl.next.clEnqueueBarrierWithWaitList)
-        result =
-            ts__cl.next.clEnqueueBarrierWithWaitList(queue, waits, list, at);
-    if (result == TS__CL_SUCCESS) TS__CL_END(result);
-    ts__cl_command_free(call.command);
-    call.command = NULL;
-    TS__CL_END(ts__cl.next.clEnqueueWaitForEvents(queue, waits, list));
+    ts__cl_call call;
+    ts__cl_enter(&call, TS__CL_clEnqueueWaitForEvents);
+    const int32_t result =
+        ts__cl.next.clEnqueueWaitForEvents(queue, waits, list);
+    ts__cl_leave(&call, result);
+    return result;
 }
 
+// Nor has this, but a later one that means the same.
 static int32_t ts__cl_clEnqueueBarrier(ts__cl_handle queue)
 {
     ts__cl_handle *const event = NULL;
@@ -228,7 +226,8 @@ static int32_t ts__cl_clEnqueueBarrier(ts__cl_handle queue)
     if (result == TS__CL_SUCCESS) TS__CL_END(result);
     ts__cl_command_free(call.command);
     call.command = NULL;
-    TS__CL_END(ts__cl.next.clEnqueueBarrier(queue));
+    return ts__cl_end(&call, ts__cl.next.clEnqueueBarrier(queue), NULL, waits,
+                      list);
 }
 
 /* ---- 4.11 What the host waits for --------------------------------------- */
@@ -289,7 +288,8 @@ static int32_t ts__cl_clFinish(ts__cl_handle queue)
 // A command that the host waited for is an event that was recorded behind it.
 static void ts__cl_waited(const ts__cl_call *call, ts__cl_command *c)
 {
-    if (!__atomic_exchange_n(&c->marked, 1, __ATOMIC_RELAXED)) {
+    if (!__atomic_exchange_n(&c->marked, 1, __ATOMIC_RELAXED) &&
+        ts_capture_kind(TS_EVENT_EVENT_RECORD)) {
         ts_gpu_op op;
         memset(&op, 0, sizeof op);
         op.kind = TS_EVENT_EVENT_RECORD;
@@ -354,10 +354,8 @@ static ts__cl_handle ts__cl_clCreateUserEvent(ts__cl_handle context,
     ts__cl_handle const made = ts__cl.next.clCreateUserEvent(context, error);
     ts__cl_command *const c =
         made && ts__cl_on() ? (ts__cl_command *)calloc(1, sizeof *c) : NULL;
-    if (!c) return made;
-    c->event = made;
-    c->op.correlation = ts__cl_correlation();
-    ts__cl_command_publish(c);
+    if (c) c->op.correlation = ts__cl_correlation();
+    if (made && !TS__LOAD(&ts__cl.off)) ts__cl_command_publish(made, c);
     return made;
 }
 

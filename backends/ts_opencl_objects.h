@@ -122,6 +122,7 @@ typedef struct ts__cl_command {
     uint32_t held;      // our reference: 1 there, 2 being given back
     bool own;           // the program did not ask for the event
     bool done;          // with times
+    bool lost;          // has been said to be
     uint32_t marked;    // there is an event_record of it
     uint64_t called[2]; // around the call, clock 0
     ts__cl_probe *probe;
@@ -469,13 +470,14 @@ static ts__cl_command *ts__cl_command_of(ts__cl_handle event)
     return c;
 }
 
-// An event is of this command from now on.
-static void ts__cl_command_publish(ts__cl_command *c)
+// An event is of this command from now on; NULL: of none that is known.
+static void ts__cl_command_publish(ts__cl_handle event, ts__cl_command *c)
 {
-    ts__cl_entry *const e = ts__cl_entry_make(TS__CL_EVENT, c->event);
+    ts__cl_entry *const e = c ? ts__cl_entry_make(TS__CL_EVENT, event)
+                              : ts__cl_entry_find(TS__CL_EVENT, event);
     if (!e) return;
     pthread_mutex_t *const lock = ts__cl_lock_of(e);
-    __atomic_add_fetch(&c->refs, 1, __ATOMIC_RELAXED);
+    if (c) __atomic_add_fetch(&c->refs, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock(lock);
     ts__cl_command *const old = (ts__cl_command *)e->data;
     ts__cl_set(e, c);
@@ -531,7 +533,7 @@ static void ts__cl_command_release(ts__cl_command *c)
 
 static void ts__cl_command_report(ts__cl_command *c, int32_t status)
 {
-    if (ts__cl_command_times(c, status)) {
+    if (!c->lost && ts__cl_command_times(c, status)) {
         if (c->op.queued)
             ts__cl_device_learn(c->queue->device, c, c->op.queued);
         ts_gpu_op_record(&c->op);
@@ -600,7 +602,7 @@ static void ts__cl_memory_report(void)
         op.track = m->track;
         op.start = op.end = m->gone;
         op.u.memory.address = m->address;
-        if (m->track) ts_gpu_op_record(&op);
+        if (m->track && ts_capture_kind(op.kind)) ts_gpu_op_record(&op);
         free(m);
         m = next;
     }
@@ -712,21 +714,23 @@ static void ts__cl_queue_push(ts__cl_queue *q, ts__cl_command *c)
     ts__cl_call_thread();
 }
 
-// What is under way is waited for, for `wait_ms` at most; then it is lost.
-static void ts__cl_collect(uint32_t wait_ms)
+// What is under way is waited for, 2 s at most; then it is lost, whether or
+// not it ends in a later session.
+static void ts__cl_collect(void)
 {
-    for (uint32_t waited = 0;; waited++) {
+    for (uint32_t waited = 0; waited < 2000; waited++) {
         ts__cl_reap(true);
-        if (!__atomic_load_n(&ts__cl.pending, __ATOMIC_SEQ_CST) ||
-            waited == wait_ms)
-            break;
+        if (!__atomic_load_n(&ts__cl.pending, __ATOMIC_SEQ_CST)) return;
         const struct timespec moment = { 0, 1000000 };
         nanosleep(&moment, NULL);
     }
     for (ts__cl_queue *q = ts__cl.queues; q; q = q->next) {
         pthread_mutex_lock(&q->lock);
-        for (const ts__cl_command *c = q->work; c; c = c->next)
-            ts__cl_lost(c, "a command had not ended");
+        ts__cl_queue_take(q);
+        for (ts__cl_command *c = q->work; c; c = c->next) {
+            if (!c->lost) ts__cl_lost(c, "a command had not ended");
+            c->lost = true;
+        }
         pthread_mutex_unlock(&q->lock);
     }
 }

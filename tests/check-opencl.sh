@@ -26,3 +26,19 @@ check "opencl: without TRACESMITH_OUT nothing is recorded" sh -c '
     mkdir $0 && OPENCL_LAYERS=$TS_INJECT $1 >$0/out; test $? = 4 &&
         cmp $0/out $2/alone.out && test "$(ls $0)" = out' \
     $folder/nothing $program $folder/plain
+
+inside() { # what to call it, compiler and its flags
+    name=$1
+    shift
+    check "opencl: a program with the backend inside is built, $name" "$@" \
+        -std=gnu11 -g -I. -Wall -Wextra -Wconversion -Wshadow -Werror \
+        tests/capture/test_opencl.c -o $folder/inside-$name \
+        -lcmocka -lOpenCL -lm -pthread
+    check "opencl: a program with the backend inside, $name" \
+        $folder/inside-$name
+}
+inside gcc gcc -O1
+inside asan clang-14 -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
+# The driver is not instrumented.
+export TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1"
+inside tsan clang-14 -O0 -fsanitize=thread

@@ -264,6 +264,36 @@ static void out_of_order(void)
     clReleaseCommandQueue(queue);
 }
 
+// Calls of OpenCL 1.0 on a queue of any order: 2 fills, a marker, a
+// task, a barrier, a read.
+static void old_calls(void)
+{
+    const cl_command_queue queue =
+        queue_of(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    cl_event marker;
+    const cl_mem buffer = buffer_of(64, NULL);
+    const cl_kernel add = kernel_of("add");
+    const int one = 1, zero = 0;
+    int value = 0;
+    for (int i = 0; i < 2; i++)
+        fine(clEnqueueFillBuffer(queue, buffer, &zero, 4, 32 * (size_t)i, 32, 0,
+                                 NULL, NULL),
+             "fill");
+    fine(clEnqueueMarker(queue, &marker), "marker");
+    clSetKernelArg(add, 0, sizeof buffer, &buffer);
+    clSetKernelArg(add, 1, sizeof one, &one);
+    fine(clEnqueueTask(queue, add, 1, &marker, NULL), "task");
+    fine(clEnqueueBarrier(queue), "barrier");
+    fine(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof value, &value, 1,
+                             &marker, NULL),
+         "read");
+    printf("old calls: %d %d\n", value, clEnqueueMarker(queue, NULL));
+    clReleaseEvent(marker);
+    clReleaseKernel(add);
+    clReleaseMemObject(buffer);
+    clReleaseCommandQueue(queue);
+}
+
 // 1 write, 1 kernel, 1 copy, 1 read of images; a map and an unmap.
 static void images(cl_command_queue queue)
 {
@@ -481,6 +511,7 @@ int main(int argc, char **argv)
     matrix_product(queue);
     two_queues(queue, old);
     out_of_order();
+    old_calls();
     images(queue);
     other_memory(queue);
     threads(queue);
