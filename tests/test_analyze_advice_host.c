@@ -207,6 +207,28 @@ static void a_zone_whose_time_another_thread_takes_only_waits(void **state)
     advised_close(&x);
 }
 
+// A free of 100 us, which waits for nothing more, is the longest thing that the
+// host does: it is shown where it is, not before.
+static void a_long_call_is_shown_where_it_is(void **state)
+{
+    (void)state;
+    advised x;
+    memset(&x, 0, sizeof x);
+    made *const m = &x.files[0];
+    made_begin(m, 0);
+    x.count = 1;
+    for (int64_t i = 0; i < 4; i++)
+        launch_at(m, "k", 20 * i, 2);
+    call_at(m, HOST, "cudaFree", 80, 180);
+    for (int64_t i = 0; i < 4; i++)
+        launch_at(m, "k", 190 + 20 * i, 2);
+    advised_run(&x, "host-bound", NULL);
+    assert_int_equal(1, x.a.finding_count);
+    assert_int_equal(80 * US, x.a.findings[0].evidence.from_ns);
+    assert_int_equal(180 * US, x.a.findings[0].evidence.to_ns);
+    advised_close(&x);
+}
+
 static void each_rule_about_the_host_has_a_case(void **state)
 {
     (void)state;
@@ -220,6 +242,7 @@ int main(void)
         cmocka_unit_test(each_rule_fires_with_its_gain_or_not_at_all),
         cmocka_unit_test(a_host_that_is_free_and_gains_no_more_only_waits),
         cmocka_unit_test(a_zone_whose_time_another_thread_takes_only_waits),
+        cmocka_unit_test(a_long_call_is_shown_where_it_is),
         cmocka_unit_test(each_rule_about_the_host_has_a_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,9 +214,11 @@ static void keep_part(advice *a, const ts_path_part *part)
         part->node < a->op_count ? a->ops[part->node].thread : node.track;
     if (!thread) return;
     const int64_t length = part->end_ns - part->start_ns;
+    // A wait before it ends where it begins; other waits are within a call.
     const int64_t from =
-        part->waits ? node.recorded_ns - length
-                    : node.recorded_ns + (part->start_ns - node.start_ns);
+        part->waits && part->start_ns < node.start_ns
+            ? node.recorded_ns - length
+            : node.recorded_ns + (part->start_ns - node.start_ns);
     const advice_part kept = { node.file, thread, from, from + length };
     a->parts[a->part_count++] = kept;
     if (length > a->longest.to_ns - a->longest.from_ns) a->longest = kept;

@@ -144,9 +144,11 @@ ts_text analyze_track(analyze_job *job, uint32_t file, uint32_t track)
     const cli_text on = has_device
                             ? cli_format(" on GPU %" PRIu64, device.number)
                             : cli_format("%s", "");
-    if (!t.name.size)
-        return analyze_format(job, "stream %" PRIu64 "%s%s", t.number, on.s,
-                              of.s);
+    // Some sources give it the name that it has anyway.
+    const cli_text plain = cli_format("stream %" PRIu64, t.number);
+    if (!t.name.size || (t.name.size == strlen(plain.s) &&
+                         !memcmp(t.name.text, plain.s, t.name.size)))
+        return analyze_format(job, "%s%s%s", plain.s, on.s, of.s);
     return analyze_format(job, "stream %" PRIu64 " (%.*s)%s%s", t.number,
                           (int)name.size, name.text, on.s, of.s);
 }

@@ -194,8 +194,8 @@ static void put_zones(const path_ask *a)
         return;
     report_table *const t =
         report_table_begin(a->s, "zones",
-                           "The critical path by zone (of the host, or that "
-                           "launched what the device did)",
+                           "The critical path by zone of the host, or of the "
+                           "launch",
                            columns, ASK_COUNT(columns));
     for (size_t i = 0; i < a->r.zones.count; i++) {
         const sums_row *const sum = &a->r.zones.rows[i];
