@@ -193,9 +193,32 @@ static void a_real_number_reads_back_as_itself(void **state)
     }
 }
 
+static void a_short_name_is_that_of_the_function(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        { "void ns::f<int>(char *)", "f" },
+        { "std::enable_if<(((8)>(0)))&&T<c10::Half>::exists, void>::type "
+          "ns::norm<c10::Half, 8>(c10::Half *, int)",
+          "norm" },
+        { "std::enable_if<(1<2), void>::type g<(3>2)>(int)", "g" },
+        { "ns::(anonymous namespace)::h(int)", "h" },
+        { "f<a->b>(int)", "f" },
+        { "((((", "((((" },
+        { "plain", "plain" },
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const ts_text name = { names[i][0], strlen(names[i][0]) };
+        const ts_text got = cli_short_name(name);
+        assert_int_equal(strlen(names[i][1]), got.size);
+        assert_memory_equal(names[i][1], got.text, got.size);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_short_name_is_that_of_the_function),
         cmocka_unit_test(a_time_needs_a_unit_and_is_exact),
         cmocka_unit_test(what_is_no_time_is_refused),
         cmocka_unit_test(a_list_has_patterns),

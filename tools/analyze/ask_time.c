@@ -43,6 +43,9 @@ ts_text ask_brief(analyze_job *job, ts_text name)
         name.text += 5;
         name.size -= 5;
     }
+    static const char chosen[] = "std::enable_if<"; // what it returns
+    if (name.size >= sizeof chosen && !memcmp(name.text, chosen, 15))
+        name = cli_short_name(name);
     const size_t plain = plain_size(name);
     // A file and line in parentheses is no argument list.
     if (plain > 12) name.size = plain;

@@ -187,15 +187,24 @@ char *cli_brief_name(const char *name, size_t size)
 
 /* ---- Short names -------------------------------------------------------- */
 
-// The end of what a bracket opens, or the text's.
+// The end of what a bracket opens, or the text's. Within parentheses > compares.
 static size_t behind(const char *text, size_t at, size_t size)
 {
+    enum { BITS = 64 };
+    uint64_t round = 0; // of each open bracket, the innermost last, as bits
     size_t depth = 0;
     for (; at < size; at++) {
-        if (text[at] == '<' || text[at] == '(') depth++;
-        const bool arrow = text[at] == '>' && at && text[at - 1] == '-';
-        if ((text[at] == '>' || text[at] == ')') && !arrow && !--depth)
-            return at + 1;
+        const char c = text[at];
+        const bool arrow = c == '>' && at && text[at - 1] == '-';
+        if (c == '<' || c == '(') {
+            if (depth++ == BITS) return size;
+            round = round << 1 | (c == '(');
+        } else if (c == ')' || (c == '>' && !arrow && !(round & 1))) {
+            while (c == ')' && depth > 1 && !(round & 1)) // a < that compares
+                round >>= 1, depth--;
+            round >>= 1;
+            if (!--depth) return at + 1;
+        }
     }
     return size;
 }
