@@ -73,7 +73,7 @@ static void check(const char *const *names, size_t count, uint32_t width)
     const char *shown[64];
     for (size_t i = 0; i < count; i++)
         texts[i] = (ts_text){ names[i], strlen(names[i]) };
-    char **const cuts = cli_cut_names(texts, count, width);
+    char **const cuts = cli_cut_names(texts, count, width, NULL);
     assert_non_null(cuts);
     for (size_t i = 0; i < count; i++) {
         shown[i] = cuts[i] ? cuts[i] : names[i];

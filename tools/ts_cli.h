@@ -129,7 +129,8 @@ char *cli_cut(const char *text, size_t size, uint32_t width, const char *dots);
     function what is left out first is where it is from, and its parameters.
     Free: cli_cuts_free. NULL without memory.
 */
-char **cli_cut_names(const ts_text *texts, size_t count, uint32_t width);
+char **cli_cut_names(const ts_text *texts, size_t count, uint32_t width,
+                     const char *dots);
 void cli_cuts_free(char **cuts, size_t count);
 
 // A name of C++ or Rust as people read it, to be freed; NULL: it is none, its

@@ -28,8 +28,12 @@ const ts_launch_entry *advice_launch(const advice *a, uint32_t op)
 ts_text advice_short(const advice *a, ts_text text)
 {
     enum { WIDEST = 75 };
+    if (cli_columns(text.text, text.size) <= WIDEST) return text;
+    char *const brief = cli_brief_name(text.text, text.size);
+    if (brief && *brief) text = (ts_text){ brief, strlen(brief) };
     char *const cut = cli_cut(text.text, text.size, WIDEST, "...");
-    if (!cut) return text;
+    free(brief);
+    if (!cut) return (ts_text){ "", 0 };
     text = analyze_format(a->job, "%s", cut);
     free(cut);
     return text;

@@ -3,7 +3,7 @@
 */
 #include "tools/analyze/analyze_html.h"
 
-enum { SHORT_TEXT = 18 };
+enum { SHORT_TEXT = 18, CUT_TEXT = 60 };
 
 // Characters that a document must not hold, not even escaped.
 // Source: HTML Living Standard, 13.2.3.5 "Preprocessing the input stream":
@@ -66,27 +66,38 @@ static void put_number(FILE *out, report_value v)
     fprintf(out, ">%s</td>", report_words(v).s);
 }
 
-// Long ones are cut by the page, and names of functions stand there without
-// what is around them; the pointer or a tap shows all.
-static void put_text(FILE *out, report_value v)
+// What a long text is cut to (NULL: nothing) stands there for it; the pointer
+// or a tap shows all.
+static void put_text(FILE *out, report_value v, const char *cut)
 {
     const bool is_short = v.unknown || v.text.size <= SHORT_TEXT;
-    char *const brief =
-        is_short ? NULL : cli_brief_name(v.text.text, v.text.size);
-    const bool differs = brief && *brief && strlen(brief) < v.text.size;
-    fprintf(out, "<td class=\"t\"%s>", is_short ? "" : " tabindex=\"0\"");
-    if (differs) {
+    fprintf(out, "<td class=\"t\"%s>", cut ? " tabindex=\"0\"" : "");
+    if (cut) {
         fputs("<span class=\"b\">", out);
-        html_string(out, brief);
+        html_string(out, cut);
         fputs("</span>", out);
     }
-    fputs(is_short  ? "<span class=\"s\">"
-          : differs ? "<span class=\"f\">"
-                    : "<span>",
+    fputs(cut        ? "<span class=\"f\">"
+          : is_short ? "<span class=\"s\">"
+                     : "<span>",
           out);
     html_value(out, v);
     fputs("</span></td>", out);
-    free(brief);
+}
+
+// The texts of a column, cut so that no two look alike; NULL: all fit.
+static char **cut_column(const report_table *t, size_t column, size_t rows)
+{
+    if (t->columns[column].unit != REPORT_TEXT) return NULL;
+    ts_text *const texts = calloc(rows + 1, sizeof *texts);
+    for (size_t r = 0; texts && r < rows; r++) {
+        const report_value v = t->values[r * t->column_count + column];
+        texts[r] = v.unknown ? (ts_text){ "", 0 } : v.text;
+    }
+    char **const cuts =
+        texts ? cli_cut_names(texts, rows, CUT_TEXT, "\u2026") : NULL;
+    free(texts);
+    return cuts;
 }
 
 static void put_where(FILE *out, const report_evidence *e)
@@ -105,14 +116,15 @@ static void put_where(FILE *out, const report_evidence *e)
     fputs("</td>", out);
 }
 
-static void put_rows(FILE *out, const report_table *t, size_t from, size_t to)
+static void put_rows(FILE *out, const report_table *t, char ***cuts,
+                     size_t from, size_t to)
 {
     for (size_t r = from; r < to; r++) {
         fputs("<tr>", out);
         for (size_t c = 0; c < t->column_count; c++) {
             const report_value v = t->values[r * t->column_count + c];
             if (t->columns[c].unit == REPORT_TEXT)
-                put_text(out, v);
+                put_text(out, v, cuts && cuts[c] ? cuts[c][r] : NULL);
             else
                 put_number(out, v);
         }
@@ -155,14 +167,20 @@ void html_table(FILE *out, const report_table *t, uint64_t top, uint64_t rows)
                 number, number, cli_count(all).s);
     number++;
     fputs("<div class=\"scroll\" tabindex=\"0\"><table>", out);
+    char ***const cuts = calloc(t->column_count + 1, sizeof *cuts);
+    for (size_t c = 0; cuts && c < t->column_count; c++)
+        cuts[c] = cut_column(t, c, all);
     put_head(out, t);
     fputs("<tbody>\n", out);
-    put_rows(out, t, 0, first);
+    put_rows(out, t, cuts, 0, first);
     fputs("</tbody>", out);
     if (first < all) {
         fputs("<tbody class=\"more\">\n", out);
-        put_rows(out, t, first, all);
+        put_rows(out, t, cuts, first, all);
         fputs("</tbody>", out);
     }
+    for (size_t c = 0; cuts && c < t->column_count; c++)
+        cli_cuts_free(cuts[c], all);
+    free(cuts);
     fputs("</table></div></div>\n", out);
 }

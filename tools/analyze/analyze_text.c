@@ -206,7 +206,7 @@ static void cut_names(const report_table *t, layout *l)
             if (text_width(texts[r]) > most) most = text_width(texts[r]);
         }
         if (most > l->widths[c])
-            l->cuts[c] = cli_cut_names(texts, l->rows, l->widths[c]);
+            l->cuts[c] = cli_cut_names(texts, l->rows, l->widths[c], NULL);
     }
     free(texts);
 }

@@ -27,7 +27,7 @@ static char **cut_labels(const report_chart *c, size_t rows, uint32_t width)
     ts_text *const texts = calloc(rows + 1, sizeof *texts);
     for (size_t i = 0; texts && i < rows; i++)
         texts[i] = c->items[i].label;
-    char **const cuts = texts ? cli_cut_names(texts, rows, width) : NULL;
+    char **const cuts = texts ? cli_cut_names(texts, rows, width, NULL) : NULL;
     free(texts);
     return cuts;
 }
@@ -214,7 +214,7 @@ static void put_node(const report_chart *c, uint32_t node, uint32_t depth,
                (int)depth * 2, "");
         const uint32_t used = 13 + depth * 2;
         const uint32_t room = width > used + 24 ? width - used - 13 : 16;
-        char **const cut = cli_cut_names(&c->items[best].label, 1, room);
+        char **const cut = cli_cut_names(&c->items[best].label, 1, room, NULL);
         text_put(c->items[best].label, cut ? *cut : NULL, room);
         cli_cuts_free(cut, 1);
         printf(" %10s\n", report_words(report_number(c->unit, last, 1)).s);

@@ -142,9 +142,9 @@ static void find_straggler(advice *a, const advice_rule *rule,
     ADVICE_SAY(a, f, title, "all wait for %s",
                analyze_file_name(a->job, file).s);
     ADVICE_SAY(a, f, what,
-               "It comes last to %s of %s collectives and keeps the others "
-               "waiting for %s in all, at most %s at once. Between collectives "
-               "it takes %s, the others %s in the median.",
+               "It comes last to %s of %s collectives, in all %s after the "
+               "last one of the others, at most %s at once. Between "
+               "collectives it takes %s, the others %s in the median.",
                cli_count(r->last).s, cli_count(meetings).s,
                cli_time(r->late_ns).s, cli_time(r->latest_ns).s,
                cli_time(r->work_ns).s, cli_time(usual).s);

@@ -221,14 +221,15 @@ static size_t common(ts_text a, ts_text b)
 }
 
 // Shows of a row where it differs from those before and behind it.
-static bool tell_apart(cut_row *row, size_t at, uint32_t width)
+static bool tell_apart(cut_row *row, size_t at, uint32_t width,
+                       const char *dots)
 {
     if (!row->cut) return true;                // all of it is there
     for (int back = 0; back < 2 && at; back++) // a little of what is common
         do
             at--;
         while (at && (row->used.text[at] & 0xC0) == 0x80);
-    char *const cut = cut_around(row->used, width, at, terminal_dots());
+    char *const cut = cut_around(row->used, width, at, dots);
     if (!cut) return false;
     free(row->cut);
     row->cut = cut;
@@ -236,13 +237,13 @@ static bool tell_apart(cut_row *row, size_t at, uint32_t width)
 }
 
 // With a number at its end.
-static bool number(cut_row *row, size_t turn, uint32_t width)
+static bool number(cut_row *row, size_t turn, uint32_t width, const char *dots)
 {
     if (!row->cut) return true;
     const cli_text end = cli_format("~%zu", turn);
     const uint32_t wide = (uint32_t)strlen(end.s);
     char *const cut = wide < width ? cli_cut(row->text.text, row->text.size,
-                                             width - wide, NULL)
+                                             width - wide, dots)
                                    : calloc(1, 1);
     const size_t size = cut ? strlen(cut) + wide + 1 : 0;
     char *const all = cut ? realloc(cut, size) : NULL;
@@ -257,7 +258,8 @@ static bool number(cut_row *row, size_t turn, uint32_t width)
 }
 
 // Looks at runs of rows that look alike. The last pass numbers what is left.
-static bool separate(cut_row *rows, size_t count, uint32_t width, bool last)
+static bool separate(cut_row *rows, size_t count, uint32_t width,
+                     const char *dots, bool last)
 {
     qsort(rows, count, sizeof *rows, by_look);
     bool ok = true;
@@ -278,35 +280,37 @@ static bool separate(cut_row *rows, size_t count, uint32_t width, bool last)
         }
         for (size_t k = i; ok && differ && k < end; k++) {
             turn += k == i || text_order(rows[k - 1].text, rows[k].text);
-            ok = last ? number(&rows[k], turn, width)
-                      : tell_apart(&rows[k], at[k - i], width);
+            ok = last ? number(&rows[k], turn, width, dots)
+                      : tell_apart(&rows[k], at[k - i], width, dots);
         }
         free(at);
     }
     return ok;
 }
 
-static bool first_cut(cut_row *row, uint32_t width)
+static bool first_cut(cut_row *row, uint32_t width, const char *dots)
 {
     row->brief = cli_brief_name(row->text.text, row->text.size);
     const size_t size = row->brief ? strlen(row->brief) : 0;
     if (size) row->used = (ts_text){ row->brief, size };
-    row->cut = cli_cut(row->used.text, row->used.size, width, NULL);
+    row->cut = cli_cut(row->used.text, row->used.size, width, dots);
     return row->cut;
 }
 
-char **cli_cut_names(const ts_text *texts, size_t count, uint32_t width)
+char **cli_cut_names(const ts_text *texts, size_t count, uint32_t width,
+                     const char *dots)
 {
+    if (!dots) dots = terminal_dots();
     cut_row *const rows = calloc(count + 1, sizeof *rows);
     char **const cuts = calloc(count + 1, sizeof *cuts);
     bool ok = rows && cuts;
     for (size_t i = 0; ok && i < count; i++) {
         rows[i] = (cut_row){ .text = texts[i], .used = texts[i], .index = i };
         if (cli_columns(texts[i].text, texts[i].size) > width)
-            ok = first_cut(&rows[i], width);
+            ok = first_cut(&rows[i], width, dots);
     }
     for (int pass = 0; ok && pass < 4; pass++) {
-        ok = separate(rows, count, width, pass == 3);
+        ok = separate(rows, count, width, dots, pass == 3);
         // Where brief names do not differ the whole ones do.
         for (size_t i = 0; pass == 0 && i < count; i++)
             rows[i].used = rows[i].text;
