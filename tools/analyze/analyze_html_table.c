@@ -85,21 +85,6 @@ static void put_text(FILE *out, report_value v, const char *cut)
     fputs("</span></td>", out);
 }
 
-// The texts of a column, cut so that no two look alike; NULL: all fit.
-static char **cut_column(const report_table *t, size_t column, size_t rows)
-{
-    if (t->columns[column].unit != REPORT_TEXT) return NULL;
-    ts_text *const texts = calloc(rows + 1, sizeof *texts);
-    for (size_t r = 0; texts && r < rows; r++) {
-        const report_value v = t->values[r * t->column_count + column];
-        texts[r] = v.unknown ? (ts_text){ "", 0 } : v.text;
-    }
-    char **const cuts =
-        texts ? cli_cut_names(texts, rows, CUT_TEXT, "\u2026") : NULL;
-    free(texts);
-    return cuts;
-}
-
 static void put_where(FILE *out, const report_evidence *e)
 {
     fputs("<td class=\"w\"", out);
@@ -169,7 +154,7 @@ void html_table(FILE *out, const report_table *t, uint64_t top, uint64_t rows)
     fputs("<div class=\"scroll\" tabindex=\"0\"><table>", out);
     char ***const cuts = calloc(t->column_count + 1, sizeof *cuts);
     for (size_t c = 0; cuts && c < t->column_count; c++)
-        cuts[c] = cut_column(t, c, all);
+        cuts[c] = report_cuts(t, c, all, CUT_TEXT, "\u2026");
     put_head(out, t);
     fputs("<tbody>\n", out);
     put_rows(out, t, cuts, 0, first);

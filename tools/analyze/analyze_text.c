@@ -193,24 +193,6 @@ static void lay_out(const report_table *t, layout *l, uint32_t width)
     shrink(t, l, width, NAME_LEAST);
 }
 
-// Without memory names are cut at their end, and may look alike.
-static void cut_names(const report_table *t, layout *l)
-{
-    ts_text *const texts = calloc(l->rows + 1, sizeof *texts);
-    for (size_t c = 0; texts && c < l->columns; c++) {
-        uint32_t most = 0;
-        for (size_t r = 0; r < l->rows; r++) {
-            const report_value *const v = &t->values[r * t->column_count + c];
-            const bool is = v->unit == REPORT_TEXT && !v->unknown;
-            texts[r] = is ? v->text : (ts_text){ "", 0 };
-            if (text_width(texts[r]) > most) most = text_width(texts[r]);
-        }
-        if (most > l->widths[c])
-            l->cuts[c] = cli_cut_names(texts, l->rows, l->widths[c], NULL);
-    }
-    free(texts);
-}
-
 static void put_head(const report_table *t, const layout *l)
 {
     fputs("    ", stdout);
@@ -251,7 +233,8 @@ static void put_table(const report_table *t, uint64_t top, uint32_t width)
                                                 : " (%zu columns do not fit)",
                t->column_count - l.columns);
     putchar('\n');
-    cut_names(t, &l);
+    for (size_t c = 0; c < l.columns; c++)
+        l.cuts[c] = report_cuts(t, c, l.rows, l.widths[c], NULL);
     put_head(t, &l);
     for (size_t r = 0; r < l.rows; r++)
         put_row(t, &l, r);

@@ -169,14 +169,15 @@ static void put_gates(FILE *out, const diff *d, const diff_gates *gates)
     }
 }
 
-static void put_value(FILE *out, const report_value *value)
+static void put_value(FILE *out, const report_value *value, const char *cut)
 {
     const cli_text words = report_words(*value);
     if (report_is_unknown(*value))
         putc('-', out);
+    else if (cut)
+        put_cell(out, cut, strlen(cut));
     else if (value->unit == REPORT_TEXT)
-        put_cell(out, diff_short(value->text).s,
-                 strlen(diff_short(value->text).s));
+        put_cell(out, value->text.text, value->text.size);
     else
         fputs(words.s, out);
 }
@@ -184,7 +185,8 @@ static void put_value(FILE *out, const report_value *value)
 // Its first rows and columns; JSON has all of them.
 static void put_table(FILE *out, const report_table *t, uint64_t top)
 {
-    enum { COLUMNS = 8 };
+    enum { COLUMNS = 8, WIDEST = 46 };
+    char **cuts[COLUMNS];
     const size_t columns =
         t->column_count < COLUMNS ? t->column_count : COLUMNS;
     const size_t rows = t->row_count < top ? t->row_count : (size_t)top;
@@ -195,14 +197,19 @@ static void put_table(FILE *out, const report_table *t, uint64_t top)
     for (size_t c = 0; c < columns; c++)
         fputs(t->columns[c].unit == REPORT_TEXT ? "| --- " : "| ---: ", out);
     fputs("|\n", out);
+    for (size_t c = 0; c < columns; c++)
+        cuts[c] = report_cuts(t, c, rows, WIDEST, "...");
     for (size_t i = 0; i < rows; i++) {
         for (size_t c = 0; c < columns; c++) {
             fputs("| ", out);
-            put_value(out, &t->values[i * t->column_count + c]);
+            put_value(out, &t->values[i * t->column_count + c],
+                      cuts[c] ? cuts[c][i] : NULL);
             putc(' ', out);
         }
         fputs("|\n", out);
     }
+    for (size_t c = 0; c < columns; c++)
+        cli_cuts_free(cuts[c], rows);
     if (rows < t->row_count) fprintf(out, "\n%zu more.\n", t->row_count - rows);
 }
 

@@ -252,9 +252,10 @@ static void put_subject(diff *d, report *r, uint32_t subjects, const char *key,
                       what);
     else
         report_answer(s,
-                      "Of %zu %s %zu differ by more than noise, %zu are new, "
-                      "%zu gone.",
-                      rows, what, changed, fresh, gone);
+                      "Of %zu %s %zu %s by more than noise, %zu %s new, %zu "
+                      "gone.",
+                      rows, what, changed, changed == 1 ? "differs" : "differ",
+                      fresh, fresh == 1 ? "is" : "are", gone);
     diff_put_table(d, s, subjects, key, "What changed");
 }
 

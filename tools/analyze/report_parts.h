@@ -96,6 +96,11 @@ struct report {
     bool failed;
 };
 
+// What the texts in the first rows of a column are cut to, as cli_cut_names
+// does; NULL: all fit, or there is no memory.
+char **report_cuts(const report_table *t, size_t column, size_t rows,
+                   uint32_t width, const char *dots);
+
 // Memory that lives as long as the report; NULL without, and it has failed.
 void *report_take(report *r, size_t size);
 ts_text report_keep(report *r, ts_text text);

@@ -102,3 +102,20 @@ const char *report_unit_name(report_unit unit)
     };
     return names[unit];
 }
+
+char **report_cuts(const report_table *t, size_t column, size_t rows,
+                   uint32_t width, const char *dots)
+{
+    ts_text *const texts = calloc(rows + 1, sizeof *texts);
+    bool fits = true;
+    for (size_t r = 0; texts && r < rows; r++) {
+        const report_value *const v = &t->values[r * t->column_count + column];
+        const bool is = v->unit == REPORT_TEXT && !v->unknown;
+        texts[r] = is ? v->text : (ts_text){ "", 0 };
+        fits = fits && cli_columns(texts[r].text, texts[r].size) <= width;
+    }
+    char **const cuts =
+        texts && !fits ? cli_cut_names(texts, rows, width, dots) : NULL;
+    free(texts);
+    return cuts;
+}

@@ -187,7 +187,7 @@ char *cli_brief_name(const char *name, size_t size)
 
 /* ---- Short names -------------------------------------------------------- */
 
-// The end of what a bracket opens, or the text's. Within parentheses > compares.
+// The end of what a bracket opens, or of the text. > in parentheses compares.
 static size_t behind(const char *text, size_t at, size_t size)
 {
     enum { BITS = 64 };
