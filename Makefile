@@ -25,13 +25,14 @@ HAVE_ZLIB := $(call probe,zlib.h)
 HAVE_YAJL := $(call probe,yajl/yajl_parse.h)
 HAVE_SQLITE := $(call probe,sqlite3.h)
 HAVE_EDIT := $(call probe,editline/readline.h)
+HAVE_DW := $(call probe,elfutils/libdwelf.h)
 HAVE = $(if $(HAVE_ZSTD),-DTRACESMITH_ZSTD) \
     $(if $(HAVE_ZLIB),-DTRACESMITH_ZLIB) $(if $(HAVE_YAJL),-DTRACESMITH_YAJL) \
     $(if $(HAVE_SQLITE),-DTRACESMITH_SQLITE) \
-    $(if $(HAVE_EDIT),-DTRACESMITH_EDIT)
+    $(if $(HAVE_EDIT),-DTRACESMITH_EDIT) $(if $(HAVE_DW),-DTRACESMITH_DW)
 HAVE_LIBS = $(if $(HAVE_ZSTD),-lzstd) $(if $(HAVE_ZLIB),-lz) \
     $(if $(HAVE_YAJL),-lyajl) $(if $(HAVE_SQLITE),-lsqlite3) \
-    $(if $(HAVE_EDIT),-ledit)
+    $(if $(HAVE_EDIT),-ledit) $(if $(HAVE_DW),-ldw -lelf)
 endif
 
 TOOLS = $(patsubst tools/%.c,$(OUT)/%,$(wildcard tools/ts-*.c))

@@ -176,6 +176,7 @@ typedef enum ts_chunk_kind {
     TS_CHUNK_CLOCK = 7,
     TS_CHUNK_METADATA = 8,
     TS_CHUNK_LOSS = 9,
+    TS_CHUNK_SYMBOLS = 10,
     TS_CHUNK_EVENTS = 16,
     TS_CHUNK_BLOB = 17,
     TS_CHUNK_CAPTURE = 18,
@@ -208,6 +209,15 @@ typedef struct ts_frame_entry { // a stack is an array of these
     uint32_t module, unused;
     uint64_t offset;
 } ts_frame_entry;
+
+typedef struct ts_symbol_entry { // then ts_line_entry, innermost first
+    uint32_t module, unused;
+    uint64_t offset;
+} ts_symbol_entry;
+
+typedef struct ts_line_entry {
+    uint32_t function, file, line, unused;
+} ts_line_entry;
 
 typedef struct ts_clock_entry {
     uint8_t type, unused[7];
@@ -1612,6 +1622,10 @@ TS_API uint32_t ts_writer_module(ts_writer *writer,
 TS_API uint32_t ts_writer_stack(ts_writer *writer, const ts_frame_entry *frames,
                                 uint32_t count);
 
+// What a frame of a stack is called: lines, count elements, innermost first.
+TS_API uint32_t ts_writer_symbol(ts_writer *writer, const ts_frame_entry *frame,
+                                 const ts_line_entry *lines, uint32_t count);
+
 // id 0 makes a new track, another one defines or redefines that one.
 TS_API uint32_t ts_writer_track(ts_writer *writer, uint32_t id,
                                 const ts_track_entry *track);
@@ -1631,6 +1645,19 @@ TS_API void ts_writer_loss(ts_writer *writer, uint32_t track, uint32_t cause,
 TS_API void ts_writer_stall(ts_writer *writer, uint32_t track, uint32_t cause,
                             uint32_t detail, uint64_t count, int64_t first_ns,
                             int64_t last_ns, uint64_t stall_ns);
+
+/*
+    Opens a finished trace to add names, symbols and metadata to it, in place:
+    nothing that is there is changed. `names` and `symbols`: the highest
+    numbers in use (ts_reader_entry). Until it is closed the trace is an
+    unfinished one; abandoning it leaves the trace as it was.
+
+    Errors:  TS_ERR_TRUNCATED the trace is not finished
+             TS_ERR_BUSY      another process writes it
+             TS_ERR_IO, TS_ERR_NOT_SBT, TS_ERR_MEMORY, TS_ERR_USAGE
+*/
+TS_API ts_result ts_writer_extend(ts_writer **writer, const char *path,
+                                  uint32_t names, uint32_t symbols);
 
 /*
     One event. Times may be negative and come in any order; equal ones stay
@@ -7117,7 +7144,9 @@ struct ts_writer {
     ts__put_known *known;
     uint32_t known_mask, known_count;
     uint32_t last_id[TS_CHUNK_BLOB + 1];
-    ts__put_list lists[TS_CHUNK_LOSS + 1]; // by kind of chunk
+    ts__put_list lists[TS_CHUNK_SYMBOLS + 1]; // by kind of chunk
+    uint64_t end; // extended: where the end chunk was; 0: not extended
+    ts_chunk_header end_chunk;
     // Rows.
     uint8_t width[TS_EVENT_LIMIT]; // cells of a row, 0: no such kind
     uint8_t cell[TS_EVENT_LIMIT][TS_COLUMN_LIMIT]; // 255: none
@@ -7171,7 +7200,8 @@ static void ts__put_entries(ts_writer *w)
     static const uint8_t kinds[] = { TS_CHUNK_NAMES,    TS_CHUNK_SITES,
                                      TS_CHUNK_TRACKS,   TS_CHUNK_LAUNCHES,
                                      TS_CHUNK_MODULES,  TS_CHUNK_STACKS,
-                                     TS_CHUNK_METADATA, TS_CHUNK_LOSS };
+                                     TS_CHUNK_METADATA, TS_CHUNK_LOSS,
+                                     TS_CHUNK_SYMBOLS };
     for (size_t i = 0; i < sizeof kinds && w->file.error == TS_OK; i++) {
         ts__put_list *const list = &w->lists[kinds[i]];
         if (!list->count) continue;
@@ -7305,6 +7335,14 @@ uint32_t ts_writer_stack(ts_writer *w, const ts_frame_entry *frames,
     if (count > 4096) count = 4096;
     return ts__put_define(w, TS_CHUNK_STACKS, frames, count * sizeof *frames,
                           NULL, 0);
+}
+
+uint32_t ts_writer_symbol(ts_writer *w, const ts_frame_entry *frame,
+                          const ts_line_entry *lines, uint32_t count)
+{
+    const ts_symbol_entry entry = { frame->module, 0, frame->offset };
+    return ts__put_define(w, TS_CHUNK_SYMBOLS, &entry, sizeof entry, lines,
+                          count * sizeof *lines);
 }
 
 uint32_t ts_writer_track(ts_writer *w, uint32_t id, const ts_track_entry *track)
@@ -8050,6 +8088,75 @@ static void ts__put_bad(ts_writer *w)
     }
 }
 
+// The trace as it was before it was extended.
+static void ts__put_restore(ts_writer *w)
+{
+    const uint64_t size = w->end + sizeof w->end_chunk;
+    if (ftruncate(w->file.file.fd, (off_t)size) != 0) return;
+    ts__file_write(w->file.file.fd, w->end, &w->end_chunk, sizeof w->end_chunk);
+}
+
+static ts_result ts__put_extend(ts_writer *w, const char *path)
+{
+    struct stat st;
+    ts_chunk_header end;
+    ts__writer_state *const state = &w->file.sidecar->state;
+    ts_file_header *const header = &w->file.sidecar->header;
+    if (!ts__copy_text(w->path, sizeof w->path, path)) return TS_ERR_USAGE;
+    w->file.path = w->path;
+    if (ts__file_open(&w->file.file, path, O_RDWR, 0) < 0) return TS_ERR_IO;
+    const int fd = w->file.file.fd;
+    if (!ts__file_lock(fd) && (errno == EAGAIN || errno == EACCES))
+        return TS_ERR_BUSY;
+    if (fstat(fd, &st) != 0) return TS_ERR_IO;
+    const uint64_t size = (uint64_t)st.st_size;
+    if (size < sizeof *header ||
+        !ts__file_read(fd, 0, header, sizeof *header) ||
+        memcmp(header->magic, TS_FILE_MAGIC, sizeof header->magic) != 0)
+        return TS_ERR_NOT_SBT;
+    if (size < sizeof *header + sizeof end ||
+        !ts__file_read(fd, size - sizeof end, &end, sizeof end) ||
+        end.magic != TS_CHUNK_MAGIC || end.kind != TS_CHUNK_END ||
+        end.checksum !=
+            ts__checksum(
+                "", 0,
+                ts__checksum(&end, offsetof(ts_chunk_header, checksum), 0)))
+        return TS_ERR_TRUNCATED;
+    w->end = size - sizeof end;
+    w->end_chunk = end;
+    state->offset = w->end;
+    state->sequence = end.sequence;
+    state->index_offset = end.first;
+    return TS_OK;
+}
+
+ts_result ts_writer_extend(ts_writer **writer, const char *path, uint32_t names,
+                           uint32_t symbols)
+{
+    if (!writer) return TS_ERR_USAGE;
+    *writer = NULL;
+    if (!path) return TS_ERR_USAGE;
+    ts_writer *const w = (ts_writer *)ts__pages_new(sizeof *w);
+    if (!w) return TS_ERR_MEMORY;
+    w->file.file.fd = -1;
+    w->last_id[TS_CHUNK_NAMES] = names;
+    w->last_id[TS_CHUNK_SYMBOLS] = symbols;
+    ts__put_columns(w);
+    w->encoder = (ts__encoder *)ts__pages_new(sizeof *w->encoder);
+    w->file.scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
+    w->file.sidecar = (ts__sidecar *)ts__pages_new(sizeof *w->file.sidecar);
+    ts_result result = TS_ERR_MEMORY;
+    if (w->encoder && w->file.scratch && w->file.sidecar)
+        result = ts__put_extend(w, path);
+    if (result == TS_OK) {
+        *writer = w;
+    } else {
+        ts__file_close(&w->file.file);
+        ts__put_free(w);
+    }
+    return result;
+}
+
 ts_result ts_writer_close(ts_writer *w)
 {
     if (!w) return TS_ERR_USAGE;
@@ -8059,7 +8166,7 @@ ts_result ts_writer_close(ts_writer *w)
     ts__put_entries(w);
     w->file.final = true;
     if (w->file.error == TS_OK) ts__put_failed(w, ts__writer_finish(&w->file));
-    if (w->file.error == TS_OK && rename(w->beside, w->path) != 0)
+    if (w->file.error == TS_OK && !w->end && rename(w->beside, w->path) != 0)
         ts__put_failed(w, TS_ERR_IO);
     const ts_result result = w->file.error;
     if (result == TS_OK) {
@@ -8074,7 +8181,10 @@ ts_result ts_writer_close(ts_writer *w)
 void ts_writer_abandon(ts_writer *w)
 {
     if (!w) return;
-    unlink(w->beside);
+    if (w->end)
+        ts__put_restore(w);
+    else
+        unlink(w->beside);
     ts__file_close(&w->file.file);
     ts__put_free(w);
 }

@@ -203,8 +203,15 @@ TS_API const ts_module_entry *ts_reader_module(const ts_reader *reader,
 // The bytes that identify a module's build; not a text.
 TS_API ts_text ts_reader_build_id(const ts_reader *reader, uint32_t module);
 
+// What a frame is called: lines receives count elements, innermost first:
+// functions that the compiler put into others, last the one that was called.
+// 0: the trace does not say.
+TS_API uint32_t ts_reader_symbol(const ts_reader *reader,
+                                 const ts_frame_entry *frame,
+                                 const ts_line_entry **lines);
+
 // What a dictionary defines, in order of identifier: TS_CHUNK_NAMES, _SITES,
-// _TRACKS, _LAUNCHES, _MODULES or _STACKS. 0 past the end.
+// _TRACKS, _LAUNCHES, _MODULES, _STACKS or _SYMBOLS. 0 past the end.
 TS_API size_t ts_reader_entry_count(const ts_reader *reader,
                                     ts_chunk_kind dictionary);
 TS_API uint32_t ts_reader_entry(const ts_reader *reader,
@@ -1718,7 +1725,14 @@ typedef struct ts__blob {
     const uint8_t *bytes; // NULL: nobody has asked for it yet
 } ts__blob;
 
-enum { TS__TABLES = TS_CHUNK_STACKS + 1 };
+// By kind of chunk; clock, metadata and loss are no tables.
+enum { TS__TABLES = TS_CHUNK_SYMBOLS + 1 };
+
+static bool ts__is_table(uint32_t kind)
+{
+    return (kind >= TS_CHUNK_NAMES && kind <= TS_CHUNK_STACKS) ||
+           kind == TS_CHUNK_SYMBOLS;
+}
 
 struct ts_reader {
     ts_allocator allocator;
@@ -1748,6 +1762,8 @@ struct ts_reader {
     bool after_damage, tail_damage;
 
     ts__table tables[TS__TABLES];
+    uint32_t *symbols; // items of their table, by module and offset
+    size_t symbol_count;
     ts__sample *samples;
     size_t sample_count, sample_capacity;
     ts__clocks *clocks;
@@ -2443,6 +2459,7 @@ static const uint8_t ts__entry_min[] = {
     [TS_CHUNK_CLOCK] = sizeof(ts_clock_entry),
     [TS_CHUNK_METADATA] = sizeof(ts_metadata_entry),
     [TS_CHUNK_LOSS] = sizeof(ts_loss_entry),
+    [TS_CHUNK_SYMBOLS] = sizeof(ts_symbol_entry),
 };
 
 // Checks that a payload is `count` entries of a kind and nothing more.
@@ -2461,7 +2478,9 @@ static ts__fault ts__entries_check(const ts_chunk_header *header,
             return ts__corrupt("a name is too long");
         if (header->kind == TS_CHUNK_STACKS && size % sizeof(ts_frame_entry))
             return ts__corrupt("a stack has half a frame");
-        if (header->kind < TS__TABLES && !id)
+        if (header->kind == TS_CHUNK_SYMBOLS && size % sizeof(ts_line_entry))
+            return ts__corrupt("a symbol has half a line");
+        if (ts__is_table(header->kind) && !id)
             return ts__corrupt("an entry defines number 0");
         payload += 8 + size;
         left -= 8 + size;
@@ -2552,7 +2571,7 @@ static bool ts__load_entries(ts_reader *reader, const ts__in_chunk *chunk,
                              const uint8_t *payload)
 {
     const ts_chunk_header *const header = &chunk->header;
-    if (header->kind < TS__TABLES)
+    if (ts__is_table(header->kind))
         return ts__load_table(reader, header, payload);
     for (uint32_t i = 0; i < header->count; i++) {
         const uint32_t id = ts__get32(payload);
@@ -2572,7 +2591,7 @@ static bool ts__load_entries(ts_reader *reader, const ts__in_chunk *chunk,
 
 static bool ts__in_chunk_has_entries(const ts_chunk_header *header)
 {
-    return header->kind >= TS_CHUNK_NAMES && header->kind <= TS_CHUNK_LOSS;
+    return header->kind >= TS_CHUNK_NAMES && header->kind <= TS_CHUNK_SYMBOLS;
 }
 
 static ts_result ts__load_chunk(ts_reader *reader, ts__in_chunk *chunk)
@@ -2666,6 +2685,53 @@ static bool ts__table_finish(ts_reader *reader, ts__table *table)
     return true;
 }
 
+typedef struct ts__symbol_key {
+    ts_symbol_entry at;
+    uint32_t item;
+} ts__symbol_key;
+
+static int ts__symbol_compare(const void *a, const void *b)
+{
+    const ts__symbol_key *const x = a, *const y = b;
+    if (x->at.module != y->at.module)
+        return x->at.module < y->at.module ? -1 : 1;
+    if (x->at.offset != y->at.offset)
+        return x->at.offset < y->at.offset ? -1 : 1;
+    return x->item < y->item ? -1 : x->item > y->item;
+}
+
+// Orders symbols by place; of several the last one stays.
+static bool ts__symbols_finish(ts_reader *reader)
+{
+    const ts__table *const table = &reader->tables[TS_CHUNK_SYMBOLS];
+    const ts_allocator *const allocator = &reader->allocator;
+    ts__mem_put(allocator, reader->symbols,
+                reader->symbol_count * sizeof *reader->symbols);
+    reader->symbols = NULL;
+    reader->symbol_count = 0;
+    if (!table->count) return true;
+    const size_t size = table->count * sizeof(ts__symbol_key);
+    ts__symbol_key *const keys = ts__mem_get(allocator, size);
+    if (!keys) return false;
+    for (size_t i = 0; i < table->count; i++) {
+        memcpy(&keys[i].at, table->items[i].body, sizeof keys[i].at);
+        keys[i].item = (uint32_t)i;
+    }
+    qsort(keys, table->count, sizeof *keys, ts__symbol_compare);
+    size_t unique = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (i + 1 == table->count ||
+            keys[i].at.module != keys[i + 1].at.module ||
+            keys[i].at.offset != keys[i + 1].at.offset)
+            keys[unique++] = keys[i];
+    reader->symbols = ts__mem_get(allocator, unique * sizeof *reader->symbols);
+    reader->symbol_count = reader->symbols ? unique : 0;
+    for (size_t i = 0; i < reader->symbol_count; i++)
+        reader->symbols[i] = keys[i].item;
+    ts__mem_put(allocator, keys, size);
+    return reader->symbols != NULL;
+}
+
 static const ts__item *ts__table_find(const ts__table *table, uint32_t id)
 {
     if (table->dense) {
@@ -2751,12 +2817,38 @@ TS_API uint32_t ts_reader_stack(const ts_reader *reader, uint32_t stack,
     return item->size / (uint32_t)sizeof(ts_frame_entry);
 }
 
+TS_API uint32_t ts_reader_symbol(const ts_reader *reader,
+                                 const ts_frame_entry *frame,
+                                 const ts_line_entry **lines)
+{
+    const ts__table *const table = &reader->tables[TS_CHUNK_SYMBOLS];
+    size_t low = 0, high = reader->symbol_count;
+    *lines = NULL;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const ts__item *const item = &table->items[reader->symbols[middle]];
+        ts_symbol_entry at;
+        memcpy(&at, item->body, sizeof at);
+        if (at.module == frame->module && at.offset == frame->offset) {
+            *lines =
+                (const ts_line_entry *)(const void *)(item->body + sizeof at);
+            return (item->size - (uint32_t)sizeof at) /
+                   (uint32_t)sizeof **lines;
+        }
+        if (at.module < frame->module ||
+            (at.module == frame->module && at.offset < frame->offset))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 0;
+}
+
 TS_API size_t ts_reader_entry_count(const ts_reader *reader,
                                     ts_chunk_kind dictionary)
 {
-    return dictionary && (uint32_t)dictionary < TS__TABLES
-               ? reader->tables[dictionary].count
-               : 0;
+    return ts__is_table((uint32_t)dictionary) ? reader->tables[dictionary].count
+                                              : 0;
 }
 
 TS_API uint32_t ts_reader_entry(const ts_reader *reader,
@@ -3364,7 +3456,7 @@ static bool ts__in_chunk_known(const ts_chunk_header *header)
 
 static bool ts__in_chunk_kind_known(uint8_t kind)
 {
-    return (kind >= TS_CHUNK_NAMES && kind <= TS_CHUNK_LOSS) ||
+    return (kind >= TS_CHUNK_NAMES && kind <= TS_CHUNK_SYMBOLS) ||
            kind == TS_CHUNK_EVENTS || kind == TS_CHUNK_BLOB ||
            kind == TS_CHUNK_CAPTURE;
 }
@@ -3460,6 +3552,7 @@ static ts_result ts__reader_finish(ts_reader *reader)
     for (uint32_t i = 0; result == TS_OK && i < TS__TABLES; i++)
         if (!ts__table_finish(reader, &reader->tables[i]))
             result = TS_ERR_MEMORY;
+    if (result == TS_OK && !ts__symbols_finish(reader)) result = TS_ERR_MEMORY;
     if (result == TS_OK) ts__facts_finish(reader);
     if (result == TS_OK) result = ts__clocks_finish(reader);
     if (result == TS_OK) result = ts__losses_finish(reader);
@@ -3669,6 +3762,8 @@ static void ts__reader_free_tables(ts_reader *reader)
         ts__mem_put(allocator, table->dense,
                     table->dense_size * sizeof *table->dense);
     }
+    ts__mem_put(allocator, reader->symbols,
+                reader->symbol_count * sizeof *reader->symbols);
     while (reader->blocks) {
         ts__kept *const block = reader->blocks;
         reader->blocks = block->older;

@@ -36,10 +36,11 @@
         #include "tracesmith.h"
         #include "backends/ts_stack.h"
 
+        static char buffer[4096];
         ts_stack_launches(16);            // from now on, at each launch
         TS_ZONE("step");
         TS_ZONE_STACK();                  // of this zone
-        TS_ALLOC_STACK(buffer, 4096);     // in place of TS_ALLOC
+        TS_ALLOC_STACK(buffer, sizeof buffer); // in place of TS_ALLOC
 
     CONTENTS                            search for "==== 2." to jump
         1. Options
@@ -437,14 +438,16 @@ enum { TS__REG_FP = 6, TS__REG_SP = 7, TS__REG_RA = 16 };
 enum { TS__REG_FP = 29, TS__REG_SP = 31, TS__REG_RA = 30 };
 #endif
 
+typedef enum ts__cfi_kind {
+    TS__CFI_SAME = 0, // it still has its value
+    TS__CFI_CFA,      // at CFA + offset
+    TS__CFI_DEREF,    // at frame pointer + offset
+    TS__CFI_UNDEFINED,
+    TS__CFI_OTHER
+} ts__cfi_kind;
+
 typedef struct ts__cfi_place { // where a register of the caller lies
-    enum {
-        TS__CFI_SAME = 0, // it still has its value
-        TS__CFI_CFA,      // at CFA + offset
-        TS__CFI_DEREF,    // at frame pointer + offset
-        TS__CFI_UNDEFINED,
-        TS__CFI_OTHER
-    } kind;
+    ts__cfi_kind kind;
     int64_t offset;
 } ts__cfi_place;
 
@@ -540,7 +543,8 @@ static void ts__cfi_enter(ts__cfi *c, uint64_t limit)
 // The common part of entries.
 static void ts__cfi_cie(ts__cfi *c, const uint8_t *at, uint64_t limit)
 {
-    ts__cfi e = { 0 };
+    ts__cfi e;
+    memset(&e, 0, sizeof e);
     e.p = at;
     ts__cfi_enter(&e, limit);
     if (ts__cfi_get(&e, 4) != 0) e.bad = true;
@@ -725,7 +729,8 @@ static void ts__cfi_run(ts__cfi *c, ts__cfi_row *row, const ts__cfi_row *first,
 static TS__STACK_PLAIN const uint8_t *ts__cfi_search(const ts__stack_object *o,
                                                      uint64_t pc)
 {
-    ts__cfi c = { 0 };
+    ts__cfi c;
+    memset(&c, 0, sizeof c);
     const uint64_t base = (uint64_t)(uintptr_t)o->table;
     c.p = o->table;
     c.end = (const uint8_t *)(uintptr_t)o->end;
@@ -773,13 +778,11 @@ static uint64_t ts__cfi_rule(const ts__cfi *c, const ts__cfi_row *row,
         ra = -row->ra.offset;
     else if (row->ra.kind != TS__CFI_SAME)
         kind = TS__RULE_UNKNOWN;
-    if (row->fp.kind == TS__CFI_CFA)
-        fp = -row->fp.offset;
-    else if (row->fp.kind == TS__CFI_DEREF) // an aligned frame
-        kind =
-            kind == TS__RULE_DEREF && !row->fp.offset ? kind : TS__RULE_UNKNOWN;
-    else if (row->fp.kind == TS__CFI_OTHER || kind == TS__RULE_DEREF)
-        kind = TS__RULE_UNKNOWN;
+    if (row->fp.kind == TS__CFI_CFA) fp = -row->fp.offset;
+    if (row->fp.kind == TS__CFI_OTHER) kind = TS__RULE_UNKNOWN;
+    // The two go together: a frame that was aligned.
+    const bool deref = row->fp.kind == TS__CFI_DEREF && !row->fp.offset;
+    if (deref != (kind == TS__RULE_DEREF)) kind = TS__RULE_UNKNOWN;
     if ((cfa | fp | ra) & 7 || cfa < 0 || fp < 0 || ra < 0)
         kind = TS__RULE_UNKNOWN;
     return ts__rule(kind, (uint64_t)cfa / 8, (uint64_t)fp / 8, (uint64_t)ra / 8,
@@ -792,7 +795,8 @@ static uint64_t ts__cfi_learn(const ts__stack_object *o, uint64_t pc,
 {
     const uint64_t none = ts__rule(TS__RULE_NONE, 0, 0, 0, module);
     const uint64_t unknown = ts__rule(TS__RULE_UNKNOWN, 0, 0, 0, module);
-    ts__cfi c = { 0 };
+    ts__cfi c;
+    memset(&c, 0, sizeof c);
     c.p = ts__cfi_search(o, pc);
     if (!c.p) return none;
     ts__cfi_enter(&c, o->end);
@@ -1119,6 +1123,7 @@ static __attribute__((noinline)) uint32_t ts__stack_of_launch(void)
 void ts_stack_launches(uint32_t depth)
 {
     TS__STORE(&ts__stack_depth, depth);
+    if (depth) ts__stack_works(); // not at the first launch
     ts_gpu_origin_stacks(depth ? ts__stack_of_launch : NULL);
 }
 

@@ -30,6 +30,7 @@ header zlib.h zlib1g-dev
 header yajl/yajl_parse.h libyajl-dev
 header sqlite3.h libsqlite3-dev
 header editline/readline.h libedit-dev
+header elfutils/libdwelf.h libdw-dev
 header CL/cl_layer.h opencl-headers
 library OpenCL ocl-icd-opencl-dev
 file /etc/OpenCL/vendors/pocl.icd pocl-opencl-icd'

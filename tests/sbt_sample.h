@@ -18,7 +18,7 @@ typedef struct sample_kind {
 #define SAMPLE_GPU 2, 20, 22, 23, 24, 3, 17
 static const sample_kind sample_kinds[] = {
     { 2, { 3, 8 } },
-    { 3, { 3, 9, 10, 11, 12 } },
+    { 3, { 3, 9, 10, 11, 17, 12 } },
     { 4, { 3 } },
     { 5, { 3, 12 } },
     { 6, { 10, 11 } },

@@ -4,6 +4,7 @@
 #include "tools/analyze/advice.h"
 #include "tools/analyze/ask_flame.h"
 #include "tools/analyze/calc_roofline.h"
+#include "tools/symbolize/symbolize.h"
 
 static const char *only_text, *html_text, *sort_text;
 static const char *folded_text, *svg_text, *flame_text;
@@ -61,6 +62,10 @@ static const cli_option options[] = {
       .help = "of these two: gpu (the default), or zones: the time of\n"
               "the host by zone",
       .text = &flame_text },
+    { .name = "--no-symbols",
+      .help = "name frames of call stacks as the trace does; do not look\n"
+              "into files of this machine",
+      .flag = &symbolize_off },
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
     { 0 },
 };

@@ -2,6 +2,7 @@
     ts-diff.c - what changed between two traces of one program?
 */
 #include "tools/analyze/diff.h"
+#include "tools/symbolize/symbolize.h"
 
 static cli_list gate_list, gate_files;
 static const char *junit_text, *markdown_text, *alpha_text;
@@ -44,6 +45,10 @@ static const cli_option options[] = {
     { .name = "--markdown OUT",
       .help = "write a summary for a pull request",
       .text = &markdown_text },
+    { .name = "--no-symbols",
+      .help = "name frames of call stacks as the trace does; do not look\n"
+              "into files of this machine",
+      .flag = &symbolize_off },
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
     { 0 },
 };

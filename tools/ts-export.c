@@ -3,6 +3,7 @@
 */
 #include "tools/ts_cli.h"
 #include "tools/export/dot.h"
+#include "tools/symbolize/symbolize.h"
 #include <sys/stat.h>
 
 static bool want_json, collapse, has_limit, has_nodes, no_args, no_flows,
@@ -53,6 +54,10 @@ static const cli_option options[] = {
     { .name = "--no-salvage",
       .help = "leave an unfinished trace as it is",
       .flag = &no_salvage },
+    { .name = "--no-symbols",
+      .help = "name frames of call stacks as the trace does; do not look\n"
+              "into files of this machine",
+      .flag = &symbolize_off },
     { .name = "--json",
       .help = "print what was written as one JSON object",
       .flag = &want_json },

@@ -2,6 +2,7 @@
     ts-query.c - SQL over traces
 */
 #include "tools/query/query.h"
+#include "tools/symbolize/symbolize.h"
 #include <unistd.h>
 
 static const char *file_text, *save_text;
@@ -13,6 +14,10 @@ static const cli_option options[] = {
       .help = "print a table, fitted to the terminal (the default)",
       .flag = &want_table },
     { .name = "--csv", .help = "print CSV", .flag = &want_csv },
+    { .name = "--no-symbols",
+      .help = "name frames of call stacks as the trace does; do not look\n"
+              "into files of this machine",
+      .flag = &symbolize_off },
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
     { .name = "-f, --file SQLFILE",
       .help = "read the SQL from a file; -: from stdin",

@@ -2,6 +2,7 @@
     ts-replay.c - replay the GPU operations of a trace
 */
 #include "tools/replay/races.h"
+#include "tools/symbolize/symbolize.h"
 
 static const char *stream_text, *device_text, *deps_text, *ops_text, *zone_text;
 static const char *mode_text, *out_text, *speed_text;
@@ -84,6 +85,10 @@ static const cli_option options[] = {
     { .name = "--ascii",
       .help = "draw with letters instead of blocks",
       .flag = &want_ascii },
+    { .name = "--no-symbols",
+      .help = "name frames of call stacks as the trace does; do not look\n"
+              "into files of this machine",
+      .flag = &symbolize_off },
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
     { 0 },
 };

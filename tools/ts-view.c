@@ -2,6 +2,7 @@
     ts-view.c - a trace in the terminal: timeline, events, statistics
 */
 #include "tools/view/view.h"
+#include "tools/symbolize/symbolize.h"
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,10 @@ static const cli_option options[] = {
     { .name = "--states",
       .help = "why devices were idle, and what streams waited for",
       .flag = &want_states },
+    { .name = "--no-symbols",
+      .help = "name frames of call stacks as the trace does; do not look\n"
+              "into files of this machine",
+      .flag = &symbolize_off },
     { .name = "--json",
       .help = "--events, --stats or --states as one JSON object",
       .flag = &want_json },

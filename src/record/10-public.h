@@ -176,6 +176,7 @@ typedef enum ts_chunk_kind {
     TS_CHUNK_CLOCK = 7,
     TS_CHUNK_METADATA = 8,
     TS_CHUNK_LOSS = 9,
+    TS_CHUNK_SYMBOLS = 10,
     TS_CHUNK_EVENTS = 16,
     TS_CHUNK_BLOB = 17,
     TS_CHUNK_CAPTURE = 18,
@@ -208,6 +209,15 @@ typedef struct ts_frame_entry { // a stack is an array of these
     uint32_t module, unused;
     uint64_t offset;
 } ts_frame_entry;
+
+typedef struct ts_symbol_entry { // then ts_line_entry, innermost first
+    uint32_t module, unused;
+    uint64_t offset;
+} ts_symbol_entry;
+
+typedef struct ts_line_entry {
+    uint32_t function, file, line, unused;
+} ts_line_entry;
 
 typedef struct ts_clock_entry {
     uint8_t type, unused[7];
@@ -1612,6 +1622,10 @@ TS_API uint32_t ts_writer_module(ts_writer *writer,
 TS_API uint32_t ts_writer_stack(ts_writer *writer, const ts_frame_entry *frames,
                                 uint32_t count);
 
+// What a frame of a stack is called: lines, count elements, innermost first.
+TS_API uint32_t ts_writer_symbol(ts_writer *writer, const ts_frame_entry *frame,
+                                 const ts_line_entry *lines, uint32_t count);
+
 // id 0 makes a new track, another one defines or redefines that one.
 TS_API uint32_t ts_writer_track(ts_writer *writer, uint32_t id,
                                 const ts_track_entry *track);
@@ -1631,6 +1645,19 @@ TS_API void ts_writer_loss(ts_writer *writer, uint32_t track, uint32_t cause,
 TS_API void ts_writer_stall(ts_writer *writer, uint32_t track, uint32_t cause,
                             uint32_t detail, uint64_t count, int64_t first_ns,
                             int64_t last_ns, uint64_t stall_ns);
+
+/*
+    Opens a finished trace to add names, symbols and metadata to it, in place:
+    nothing that is there is changed. `names` and `symbols`: the highest
+    numbers in use (ts_reader_entry). Until it is closed the trace is an
+    unfinished one; abandoning it leaves the trace as it was.
+
+    Errors:  TS_ERR_TRUNCATED the trace is not finished
+             TS_ERR_BUSY      another process writes it
+             TS_ERR_IO, TS_ERR_NOT_SBT, TS_ERR_MEMORY, TS_ERR_USAGE
+*/
+TS_API ts_result ts_writer_extend(ts_writer **writer, const char *path,
+                                  uint32_t names, uint32_t symbols);
 
 /*
     One event. Times may be negative and come in any order; equal ones stay

@@ -46,7 +46,9 @@ struct ts_writer {
     ts__put_known *known;
     uint32_t known_mask, known_count;
     uint32_t last_id[TS_CHUNK_BLOB + 1];
-    ts__put_list lists[TS_CHUNK_LOSS + 1]; // by kind of chunk
+    ts__put_list lists[TS_CHUNK_SYMBOLS + 1]; // by kind of chunk
+    uint64_t end; // extended: where the end chunk was; 0: not extended
+    ts_chunk_header end_chunk;
     // Rows.
     uint8_t width[TS_EVENT_LIMIT]; // cells of a row, 0: no such kind
     uint8_t cell[TS_EVENT_LIMIT][TS_COLUMN_LIMIT]; // 255: none
@@ -100,7 +102,8 @@ static void ts__put_entries(ts_writer *w)
     static const uint8_t kinds[] = { TS_CHUNK_NAMES,    TS_CHUNK_SITES,
                                      TS_CHUNK_TRACKS,   TS_CHUNK_LAUNCHES,
                                      TS_CHUNK_MODULES,  TS_CHUNK_STACKS,
-                                     TS_CHUNK_METADATA, TS_CHUNK_LOSS };
+                                     TS_CHUNK_METADATA, TS_CHUNK_LOSS,
+                                     TS_CHUNK_SYMBOLS };
     for (size_t i = 0; i < sizeof kinds && w->file.error == TS_OK; i++) {
         ts__put_list *const list = &w->lists[kinds[i]];
         if (!list->count) continue;
@@ -234,6 +237,14 @@ uint32_t ts_writer_stack(ts_writer *w, const ts_frame_entry *frames,
     if (count > 4096) count = 4096;
     return ts__put_define(w, TS_CHUNK_STACKS, frames, count * sizeof *frames,
                           NULL, 0);
+}
+
+uint32_t ts_writer_symbol(ts_writer *w, const ts_frame_entry *frame,
+                          const ts_line_entry *lines, uint32_t count)
+{
+    const ts_symbol_entry entry = { frame->module, 0, frame->offset };
+    return ts__put_define(w, TS_CHUNK_SYMBOLS, &entry, sizeof entry, lines,
+                          count * sizeof *lines);
 }
 
 uint32_t ts_writer_track(ts_writer *w, uint32_t id, const ts_track_entry *track)
@@ -979,6 +990,75 @@ static void ts__put_bad(ts_writer *w)
     }
 }
 
+// The trace as it was before it was extended.
+static void ts__put_restore(ts_writer *w)
+{
+    const uint64_t size = w->end + sizeof w->end_chunk;
+    if (ftruncate(w->file.file.fd, (off_t)size) != 0) return;
+    ts__file_write(w->file.file.fd, w->end, &w->end_chunk, sizeof w->end_chunk);
+}
+
+static ts_result ts__put_extend(ts_writer *w, const char *path)
+{
+    struct stat st;
+    ts_chunk_header end;
+    ts__writer_state *const state = &w->file.sidecar->state;
+    ts_file_header *const header = &w->file.sidecar->header;
+    if (!ts__copy_text(w->path, sizeof w->path, path)) return TS_ERR_USAGE;
+    w->file.path = w->path;
+    if (ts__file_open(&w->file.file, path, O_RDWR, 0) < 0) return TS_ERR_IO;
+    const int fd = w->file.file.fd;
+    if (!ts__file_lock(fd) && (errno == EAGAIN || errno == EACCES))
+        return TS_ERR_BUSY;
+    if (fstat(fd, &st) != 0) return TS_ERR_IO;
+    const uint64_t size = (uint64_t)st.st_size;
+    if (size < sizeof *header ||
+        !ts__file_read(fd, 0, header, sizeof *header) ||
+        memcmp(header->magic, TS_FILE_MAGIC, sizeof header->magic) != 0)
+        return TS_ERR_NOT_SBT;
+    if (size < sizeof *header + sizeof end ||
+        !ts__file_read(fd, size - sizeof end, &end, sizeof end) ||
+        end.magic != TS_CHUNK_MAGIC || end.kind != TS_CHUNK_END ||
+        end.checksum !=
+            ts__checksum(
+                "", 0,
+                ts__checksum(&end, offsetof(ts_chunk_header, checksum), 0)))
+        return TS_ERR_TRUNCATED;
+    w->end = size - sizeof end;
+    w->end_chunk = end;
+    state->offset = w->end;
+    state->sequence = end.sequence;
+    state->index_offset = end.first;
+    return TS_OK;
+}
+
+ts_result ts_writer_extend(ts_writer **writer, const char *path, uint32_t names,
+                           uint32_t symbols)
+{
+    if (!writer) return TS_ERR_USAGE;
+    *writer = NULL;
+    if (!path) return TS_ERR_USAGE;
+    ts_writer *const w = (ts_writer *)ts__pages_new(sizeof *w);
+    if (!w) return TS_ERR_MEMORY;
+    w->file.file.fd = -1;
+    w->last_id[TS_CHUNK_NAMES] = names;
+    w->last_id[TS_CHUNK_SYMBOLS] = symbols;
+    ts__put_columns(w);
+    w->encoder = (ts__encoder *)ts__pages_new(sizeof *w->encoder);
+    w->file.scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
+    w->file.sidecar = (ts__sidecar *)ts__pages_new(sizeof *w->file.sidecar);
+    ts_result result = TS_ERR_MEMORY;
+    if (w->encoder && w->file.scratch && w->file.sidecar)
+        result = ts__put_extend(w, path);
+    if (result == TS_OK) {
+        *writer = w;
+    } else {
+        ts__file_close(&w->file.file);
+        ts__put_free(w);
+    }
+    return result;
+}
+
 ts_result ts_writer_close(ts_writer *w)
 {
     if (!w) return TS_ERR_USAGE;
@@ -988,7 +1068,7 @@ ts_result ts_writer_close(ts_writer *w)
     ts__put_entries(w);
     w->file.final = true;
     if (w->file.error == TS_OK) ts__put_failed(w, ts__writer_finish(&w->file));
-    if (w->file.error == TS_OK && rename(w->beside, w->path) != 0)
+    if (w->file.error == TS_OK && !w->end && rename(w->beside, w->path) != 0)
         ts__put_failed(w, TS_ERR_IO);
     const ts_result result = w->file.error;
     if (result == TS_OK) {
@@ -1003,7 +1083,10 @@ ts_result ts_writer_close(ts_writer *w)
 void ts_writer_abandon(ts_writer *w)
 {
     if (!w) return;
-    unlink(w->beside);
+    if (w->end)
+        ts__put_restore(w);
+    else
+        unlink(w->beside);
     ts__file_close(&w->file.file);
     ts__put_free(w);
 }

@@ -203,8 +203,15 @@ TS_API const ts_module_entry *ts_reader_module(const ts_reader *reader,
 // The bytes that identify a module's build; not a text.
 TS_API ts_text ts_reader_build_id(const ts_reader *reader, uint32_t module);
 
+// What a frame is called: lines receives count elements, innermost first:
+// functions that the compiler put into others, last the one that was called.
+// 0: the trace does not say.
+TS_API uint32_t ts_reader_symbol(const ts_reader *reader,
+                                 const ts_frame_entry *frame,
+                                 const ts_line_entry **lines);
+
 // What a dictionary defines, in order of identifier: TS_CHUNK_NAMES, _SITES,
-// _TRACKS, _LAUNCHES, _MODULES or _STACKS. 0 past the end.
+// _TRACKS, _LAUNCHES, _MODULES, _STACKS or _SYMBOLS. 0 past the end.
 TS_API size_t ts_reader_entry_count(const ts_reader *reader,
                                     ts_chunk_kind dictionary);
 TS_API uint32_t ts_reader_entry(const ts_reader *reader,

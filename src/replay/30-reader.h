@@ -308,7 +308,14 @@ typedef struct ts__blob {
     const uint8_t *bytes; // NULL: nobody has asked for it yet
 } ts__blob;
 
-enum { TS__TABLES = TS_CHUNK_STACKS + 1 };
+// By kind of chunk; clock, metadata and loss are no tables.
+enum { TS__TABLES = TS_CHUNK_SYMBOLS + 1 };
+
+static bool ts__is_table(uint32_t kind)
+{
+    return (kind >= TS_CHUNK_NAMES && kind <= TS_CHUNK_STACKS) ||
+           kind == TS_CHUNK_SYMBOLS;
+}
 
 struct ts_reader {
     ts_allocator allocator;
@@ -338,6 +345,8 @@ struct ts_reader {
     bool after_damage, tail_damage;
 
     ts__table tables[TS__TABLES];
+    uint32_t *symbols; // items of their table, by module and offset
+    size_t symbol_count;
     ts__sample *samples;
     size_t sample_count, sample_capacity;
     ts__clocks *clocks;

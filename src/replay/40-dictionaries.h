@@ -9,6 +9,7 @@ static const uint8_t ts__entry_min[] = {
     [TS_CHUNK_CLOCK] = sizeof(ts_clock_entry),
     [TS_CHUNK_METADATA] = sizeof(ts_metadata_entry),
     [TS_CHUNK_LOSS] = sizeof(ts_loss_entry),
+    [TS_CHUNK_SYMBOLS] = sizeof(ts_symbol_entry),
 };
 
 // Checks that a payload is `count` entries of a kind and nothing more.
@@ -27,7 +28,9 @@ static ts__fault ts__entries_check(const ts_chunk_header *header,
             return ts__corrupt("a name is too long");
         if (header->kind == TS_CHUNK_STACKS && size % sizeof(ts_frame_entry))
             return ts__corrupt("a stack has half a frame");
-        if (header->kind < TS__TABLES && !id)
+        if (header->kind == TS_CHUNK_SYMBOLS && size % sizeof(ts_line_entry))
+            return ts__corrupt("a symbol has half a line");
+        if (ts__is_table(header->kind) && !id)
             return ts__corrupt("an entry defines number 0");
         payload += 8 + size;
         left -= 8 + size;
@@ -118,7 +121,7 @@ static bool ts__load_entries(ts_reader *reader, const ts__in_chunk *chunk,
                              const uint8_t *payload)
 {
     const ts_chunk_header *const header = &chunk->header;
-    if (header->kind < TS__TABLES)
+    if (ts__is_table(header->kind))
         return ts__load_table(reader, header, payload);
     for (uint32_t i = 0; i < header->count; i++) {
         const uint32_t id = ts__get32(payload);
@@ -138,7 +141,7 @@ static bool ts__load_entries(ts_reader *reader, const ts__in_chunk *chunk,
 
 static bool ts__in_chunk_has_entries(const ts_chunk_header *header)
 {
-    return header->kind >= TS_CHUNK_NAMES && header->kind <= TS_CHUNK_LOSS;
+    return header->kind >= TS_CHUNK_NAMES && header->kind <= TS_CHUNK_SYMBOLS;
 }
 
 static ts_result ts__load_chunk(ts_reader *reader, ts__in_chunk *chunk)
@@ -232,6 +235,53 @@ static bool ts__table_finish(ts_reader *reader, ts__table *table)
     return true;
 }
 
+typedef struct ts__symbol_key {
+    ts_symbol_entry at;
+    uint32_t item;
+} ts__symbol_key;
+
+static int ts__symbol_compare(const void *a, const void *b)
+{
+    const ts__symbol_key *const x = a, *const y = b;
+    if (x->at.module != y->at.module)
+        return x->at.module < y->at.module ? -1 : 1;
+    if (x->at.offset != y->at.offset)
+        return x->at.offset < y->at.offset ? -1 : 1;
+    return x->item < y->item ? -1 : x->item > y->item;
+}
+
+// Orders symbols by place; of several the last one stays.
+static bool ts__symbols_finish(ts_reader *reader)
+{
+    const ts__table *const table = &reader->tables[TS_CHUNK_SYMBOLS];
+    const ts_allocator *const allocator = &reader->allocator;
+    ts__mem_put(allocator, reader->symbols,
+                reader->symbol_count * sizeof *reader->symbols);
+    reader->symbols = NULL;
+    reader->symbol_count = 0;
+    if (!table->count) return true;
+    const size_t size = table->count * sizeof(ts__symbol_key);
+    ts__symbol_key *const keys = ts__mem_get(allocator, size);
+    if (!keys) return false;
+    for (size_t i = 0; i < table->count; i++) {
+        memcpy(&keys[i].at, table->items[i].body, sizeof keys[i].at);
+        keys[i].item = (uint32_t)i;
+    }
+    qsort(keys, table->count, sizeof *keys, ts__symbol_compare);
+    size_t unique = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (i + 1 == table->count ||
+            keys[i].at.module != keys[i + 1].at.module ||
+            keys[i].at.offset != keys[i + 1].at.offset)
+            keys[unique++] = keys[i];
+    reader->symbols = ts__mem_get(allocator, unique * sizeof *reader->symbols);
+    reader->symbol_count = reader->symbols ? unique : 0;
+    for (size_t i = 0; i < reader->symbol_count; i++)
+        reader->symbols[i] = keys[i].item;
+    ts__mem_put(allocator, keys, size);
+    return reader->symbols != NULL;
+}
+
 static const ts__item *ts__table_find(const ts__table *table, uint32_t id)
 {
     if (table->dense) {
@@ -317,12 +367,38 @@ TS_API uint32_t ts_reader_stack(const ts_reader *reader, uint32_t stack,
     return item->size / (uint32_t)sizeof(ts_frame_entry);
 }
 
+TS_API uint32_t ts_reader_symbol(const ts_reader *reader,
+                                 const ts_frame_entry *frame,
+                                 const ts_line_entry **lines)
+{
+    const ts__table *const table = &reader->tables[TS_CHUNK_SYMBOLS];
+    size_t low = 0, high = reader->symbol_count;
+    *lines = NULL;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const ts__item *const item = &table->items[reader->symbols[middle]];
+        ts_symbol_entry at;
+        memcpy(&at, item->body, sizeof at);
+        if (at.module == frame->module && at.offset == frame->offset) {
+            *lines =
+                (const ts_line_entry *)(const void *)(item->body + sizeof at);
+            return (item->size - (uint32_t)sizeof at) /
+                   (uint32_t)sizeof **lines;
+        }
+        if (at.module < frame->module ||
+            (at.module == frame->module && at.offset < frame->offset))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 0;
+}
+
 TS_API size_t ts_reader_entry_count(const ts_reader *reader,
                                     ts_chunk_kind dictionary)
 {
-    return dictionary && (uint32_t)dictionary < TS__TABLES
-               ? reader->tables[dictionary].count
-               : 0;
+    return ts__is_table((uint32_t)dictionary) ? reader->tables[dictionary].count
+                                              : 0;
 }
 
 TS_API uint32_t ts_reader_entry(const ts_reader *reader,

@@ -14,7 +14,7 @@ static bool ts__in_chunk_known(const ts_chunk_header *header)
 
 static bool ts__in_chunk_kind_known(uint8_t kind)
 {
-    return (kind >= TS_CHUNK_NAMES && kind <= TS_CHUNK_LOSS) ||
+    return (kind >= TS_CHUNK_NAMES && kind <= TS_CHUNK_SYMBOLS) ||
            kind == TS_CHUNK_EVENTS || kind == TS_CHUNK_BLOB ||
            kind == TS_CHUNK_CAPTURE;
 }
@@ -110,6 +110,7 @@ static ts_result ts__reader_finish(ts_reader *reader)
     for (uint32_t i = 0; result == TS_OK && i < TS__TABLES; i++)
         if (!ts__table_finish(reader, &reader->tables[i]))
             result = TS_ERR_MEMORY;
+    if (result == TS_OK && !ts__symbols_finish(reader)) result = TS_ERR_MEMORY;
     if (result == TS_OK) ts__facts_finish(reader);
     if (result == TS_OK) result = ts__clocks_finish(reader);
     if (result == TS_OK) result = ts__losses_finish(reader);
@@ -319,6 +320,8 @@ static void ts__reader_free_tables(ts_reader *reader)
         ts__mem_put(allocator, table->dense,
                     table->dense_size * sizeof *table->dense);
     }
+    ts__mem_put(allocator, reader->symbols,
+                reader->symbol_count * sizeof *reader->symbols);
     while (reader->blocks) {
         ts__kept *const block = reader->blocks;
         reader->blocks = block->older;

@@ -120,7 +120,7 @@ __attribute__((format(printf, 2, 3))) ts_text
 analyze_format(analyze_job *job, const char *format, ...);
 // "libfoo.so+0x12a0".
 ts_text analyze_frame(analyze_job *job, uint32_t file,
-                      const ts_frame_entry *frame);
+                      const ts_frame_entry *frame, uint32_t at);
 // Of a stack, innermost first, at most `most` frames in one line.
 ts_text analyze_stack(analyze_job *job, uint32_t file, uint32_t stack,
                       uint32_t most);

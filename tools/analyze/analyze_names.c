@@ -2,6 +2,7 @@
     analyze_names.c - names as people read them
 */
 #include "tools/analyze/analyze_private.h"
+#include "tools/symbolize/symbolize.h"
 #include <stdarg.h>
 
 ts_text analyze_format(analyze_job *job, const char *format, ...)
@@ -156,33 +157,27 @@ ts_text analyze_track(analyze_job *job, uint32_t file, uint32_t track)
 /* ---- Stacks -------------------------------------------------------------- */
 
 ts_text analyze_frame(analyze_job *job, uint32_t file,
-                      const ts_frame_entry *frame)
+                      const ts_frame_entry *frame, uint32_t at)
 {
-    const ts_reader *const reader = analyze_reader(job, file);
-    const ts_module_entry *const m =
-        frame->module ? ts_reader_module(reader, frame->module) : NULL;
-    ts_text path = { "", 0 };
-    if (m) path = ts_reader_name(reader, m->path);
-    for (size_t k = path.size; k-- > 0;)
-        if (path.text[k] == '/') {
-            path.text += k + 1;
-            path.size -= k + 1;
-            break;
-        }
-    return analyze_format(job, "%.*s%s0x%" PRIx64, (int)path.size, path.text,
-                          path.size ? "+" : "", frame->offset);
+    const ts_text text = symbolize_text(analyze_reader(job, file), frame, at);
+    return analyze_format(job, "%.*s", (int)text.size, text.text);
 }
 
 ts_text analyze_stack(analyze_job *job, uint32_t file, uint32_t stack,
                       uint32_t most)
 {
+    const ts_reader *const reader = analyze_reader(job, file);
     const ts_frame_entry *frames;
-    const uint32_t count =
-        ts_reader_stack(analyze_reader(job, file), stack, &frames);
+    const uint32_t count = ts_reader_stack(reader, stack, &frames);
     ts_text text = { "", 0 };
-    for (uint32_t i = 0; i < count && i < most; i++)
-        text = analyze_format(job, "%s%s%s", text.text, i ? " < " : "",
-                              analyze_frame(job, file, &frames[i]).text);
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < count && shown < most; i++) {
+        const uint32_t depth = symbolize_depth(reader, &frames[i]);
+        for (uint32_t k = 0; k < depth && shown < most; k++)
+            text =
+                analyze_format(job, "%s%s%s", text.text, shown++ ? " < " : "",
+                               analyze_frame(job, file, &frames[i], k).text);
+    }
     return text;
 }
 

@@ -2,6 +2,7 @@
     calc_flame_job.c - the trees of a job: what launched what, and zones
 */
 #include "tools/analyze/ask_flame.h"
+#include "tools/symbolize/symbolize.h"
 
 typedef struct gather {
     analyze_job *job;
@@ -23,12 +24,14 @@ static bool is_work(ts_event_kind kind)
 
 /* ---- Stacks ------------------------------------------------------------- */
 
-static uint32_t frame_name(gather *g, uint32_t file, const ts_frame_entry *f)
+static uint32_t frame_name(gather *g, uint32_t file, const ts_frame_entry *f,
+                           uint32_t at)
 {
-    const uint64_t key = calc_mix((uint64_t)file << 32 | f->module, f->offset);
+    const uint64_t key =
+        calc_mix((uint64_t)file << 32 | f->module, calc_mix(f->offset, at));
     const uint32_t known = calc_map_get(&g->frames, key);
     if (known != CALC_NONE) return known;
-    const uint32_t name = paths_name(g->p, analyze_frame(g->job, file, f));
+    const uint32_t name = paths_name(g->p, analyze_frame(g->job, file, f, at));
     if (name == CALC_NONE || !calc_map_set(&g->frames, key, name))
         return CALC_NONE;
     return name;
@@ -44,13 +47,19 @@ static uint32_t stack_node(gather *g, uint32_t file, uint32_t stack)
     const ts_frame_entry *frames;
     const uint32_t count =
         ts_reader_stack(analyze_reader(g->job, file), stack, &frames);
-    uint32_t node = PATHS_ROOT;
-    for (uint32_t i = count < MOST ? count : MOST; i-- > 0;) {
-        const uint32_t name = frame_name(g, file, &frames[i]);
-        if (name == CALC_NONE) return CALC_NONE;
-        node = paths_child(g->p, node, name);
-        if (node == CALC_NONE) return CALC_NONE;
+    uint32_t node = PATHS_ROOT, functions = 0, i = 0;
+    const ts_reader *const reader = analyze_reader(g->job, file);
+    for (; i < count; i++) {
+        functions += symbolize_depth(reader, &frames[i]);
+        if (functions > MOST) break;
     }
+    while (i-- > 0)
+        for (uint32_t k = symbolize_depth(reader, &frames[i]); k-- > 0;) {
+            const uint32_t name = frame_name(g, file, &frames[i], k);
+            if (name == CALC_NONE) return CALC_NONE;
+            node = paths_child(g->p, node, name);
+            if (node == CALC_NONE) return CALC_NONE;
+        }
     return calc_map_set(&g->stacks, key, node) ? node : CALC_NONE;
 }
 

@@ -10,7 +10,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "tools/ts_cli.h"
+#include "tools/cli/cli_rust.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -209,6 +209,8 @@ char *cli_demangle(const char *name)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     const size_t size = strlen(name);
+    if (size < MANGLED_MOST && !strncmp(name, "_R", 2))
+        return cli_rust_name(name);
     if (size < 4 || size > MANGLED_MOST || memcmp(name, "_Z", 2) != 0)
         return NULL;
     pthread_mutex_lock(&mutex);

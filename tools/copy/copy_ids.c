@@ -112,6 +112,23 @@ static uint32_t copy_module(copy *c, uint32_t module)
     return settle(c, &c->modules, module, to);
 }
 
+// What a frame is called goes with it.
+static void copy_symbol(copy *c, const ts_frame_entry *from,
+                        const ts_frame_entry *to)
+{
+    enum { MOST = 256 };
+    const ts_line_entry *lines;
+    ts_line_entry made[MOST];
+    uint32_t count = ts_reader_symbol(c->reader, from, &lines);
+    if (count > MOST) count = MOST;
+    for (uint32_t i = 0; i < count; i++) {
+        made[i] = lines[i];
+        made[i].function = copy_name(c, COPY_FUNCTION, lines[i].function);
+        made[i].file = copy_name(c, COPY_FILE, lines[i].file);
+    }
+    if (count) ts_writer_symbol(c->writer, to, made, count);
+}
+
 static uint32_t copy_stack(copy *c, uint32_t stack)
 {
     enum { MOST = 4096 };
@@ -124,6 +141,7 @@ static uint32_t copy_stack(copy *c, uint32_t stack)
     for (uint32_t i = 0; i < count; i++) {
         made[i] = frames[i];
         made[i].module = copy_module(c, frames[i].module);
+        copy_symbol(c, &frames[i], &made[i]);
     }
     if (count) to = ts_writer_stack(c->writer, made, count);
     return settle(c, &c->stacks, stack, to);

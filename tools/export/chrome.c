@@ -11,6 +11,7 @@
     Source: "Trace Event Format", Google, 2016; catapult's color_scheme.html.
 */
 #include "tools/export/export.h"
+#include "tools/symbolize/symbolize.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -295,7 +296,7 @@ static void put_place(chrome *c, bool *filled, const ts_site_entry *site)
     }
 }
 
-// "libx.so+0x1f20;app+0x400" with the innermost frame first.
+// "work;libx.so+0x1f20;app+0x400" with the innermost function first.
 static void put_stack(chrome *c, bool *filled, uint32_t stack)
 {
     const ts_frame_entry *frames;
@@ -303,8 +304,11 @@ static void put_stack(chrome *c, bool *filled, uint32_t stack)
     if (!count) return;
     export_buffer text = { 0 };
     for (uint32_t i = 0; i < count; i++) {
-        if (i) export_put(&text, ";", 1);
-        export_put_frame(&text, c->reader, &frames[i]);
+        const uint32_t depth = symbolize_depth(c->reader, &frames[i]);
+        for (uint32_t k = 0; k < depth; k++) {
+            if (text.size) export_put(&text, ";", 1);
+            export_put_frame(&text, c->reader, &frames[i], k);
+        }
     }
     put_key(c, filled, (ts_text){ "stack", 5 });
     put_string(&c->block.bytes, (ts_text){ (char *)text.data, text.size });

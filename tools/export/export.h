@@ -328,9 +328,10 @@ ts_result export_walk(ts_reader *reader, const export_format *format,
 ts_text export_item_name(const ts_reader *reader, const export_item *item);
 ts_text export_item_category(const ts_reader *reader, const export_item *item);
 
-// A frame of a stack as text: "libx.so+0x1f20".
+// A function of a frame as text: "work", or "libx.so+0x1f20". at: 0 is the
+// innermost of symbolize_depth.
 void export_put_frame(export_buffer *buffer, const ts_reader *reader,
-                      const ts_frame_entry *frame);
+                      const ts_frame_entry *frame, uint32_t at);
 
 /* ==== 6. Feed ============================================================ */
 

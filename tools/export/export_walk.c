@@ -6,6 +6,7 @@
     each is placed on a lane of its row; slices that are over are ended first.
 */
 #include "tools/export/export_args.h"
+#include "tools/symbolize/symbolize.h"
 #include "tools/export/export_findings.h"
 
 #define GROUP_MAX    4096 // events held back
@@ -172,11 +173,16 @@ static void number_arg(walk *w, const held *h)
 // outside the range) is shown as an instant, not dropped.
 static void take_zone_arg(walk *w, const ts_event *event)
 {
+    const uint32_t stack = stack_of(w, event);
     if (w->options->no_args) return;
     const uint64_t bits = ts_event_value(event, TS_COLUMN_VALUE);
     const uint64_t tick = event->columns->start_ticks[event->row];
     held *owner = find_owner(w, ts_event_value(event, TS_COLUMN_SITE), tick);
     if (!owner) owner = hold_named(w, event, false, "zone_arg", "zone_arg");
+    if (stack) {
+        owner->item.stack = stack;
+        return;
+    }
     const size_t from = w->args.count;
     ts_text name = ts_reader_name(
         w->reader, (uint32_t)ts_event_value(event, TS_COLUMN_NAME));
@@ -597,15 +603,8 @@ ts_text export_item_category(const ts_reader *reader, const export_item *item)
 }
 
 void export_put_frame(export_buffer *buffer, const ts_reader *reader,
-                      const ts_frame_entry *frame)
+                      const ts_frame_entry *frame, uint32_t at)
 {
-    const ts_module_entry *const module =
-        ts_reader_module(reader, frame->module);
-    const ts_text path = ts_reader_name(reader, module ? module->path : 0);
-    size_t from = path.size; // the file's name without its folders
-    while (from && path.text[from - 1] != '/')
-        from--;
-    export_put(buffer, path.text + from, path.size - from);
-    if (path.size) export_put(buffer, "+", 1);
-    export_put_hex(buffer, frame->offset);
+    const ts_text text = symbolize_text(reader, frame, at);
+    export_put(buffer, text.text, text.size);
 }

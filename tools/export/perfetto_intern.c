@@ -3,6 +3,7 @@
     definitions, which go out with the packet that uses them first
 */
 #include "tools/export/perfetto.h"
+#include "tools/symbolize/symbolize.h"
 
 // Adds a number; false if it was there.
 bool perfetto_bit_set_add(bit_set *set, uint32_t number)
@@ -101,6 +102,21 @@ known_site perfetto_intern_site(perfetto *p, sequence *s, uint32_t id)
     return made;
 }
 
+static void define_frame(perfetto *p, sequence *s, const ts_frame_entry *frame,
+                         uint32_t at)
+{
+    export_buffer *const b = &p->interned;
+    export_buffer name = { 0 };
+    export_put_frame(&name, p->reader, frame, at);
+    const uint32_t function = perfetto_define(
+        p, s, INTERNED_FUNCTION, (ts_text){ (char *)name.data, name.size });
+    export_resize(name.data, 0);
+    const size_t begun = proto_begin(b, INTERNED_FRAME);
+    proto_uint(b, 1, ++s->counts[INTERNED_FRAME]);
+    proto_uint(b, 2, function);
+    proto_end(b, begun);
+}
+
 // A stack and its frames, outermost first. Frames are not looked up: stacks
 // are few, and a frame is small.
 static uint32_t define_stack(perfetto *p, sequence *s, uint32_t stack)
@@ -110,21 +126,13 @@ static uint32_t define_stack(perfetto *p, sequence *s, uint32_t stack)
     const uint32_t count = ts_reader_stack(p->reader, stack, &frames);
     const uint32_t first = s->counts[INTERNED_FRAME] + 1;
     if (!count) return 0;
-    for (uint32_t i = count; i-- > 0;) {
-        export_buffer name = { 0 };
-        export_put_frame(&name, p->reader, &frames[i]);
-        const uint32_t function = perfetto_define(
-            p, s, INTERNED_FUNCTION, (ts_text){ (char *)name.data, name.size });
-        export_resize(name.data, 0);
-        const size_t frame = proto_begin(b, INTERNED_FRAME);
-        proto_uint(b, 1, ++s->counts[INTERNED_FRAME]);
-        proto_uint(b, 2, function);
-        proto_end(b, frame);
-    }
+    for (uint32_t i = count; i-- > 0;)
+        for (uint32_t k = symbolize_depth(p->reader, &frames[i]); k-- > 0;)
+            define_frame(p, s, &frames[i], k);
     const size_t entry = proto_begin(b, INTERNED_STACK);
     proto_uint(b, 1, ++s->counts[INTERNED_STACK]);
-    for (uint32_t i = 0; i < count; i++)
-        proto_uint(b, 2, first + i);
+    for (uint32_t i = first; i <= s->counts[INTERNED_FRAME]; i++)
+        proto_uint(b, 2, i);
     proto_end(b, entry);
     return s->counts[INTERNED_STACK];
 }

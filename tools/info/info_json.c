@@ -26,9 +26,9 @@ const char *info_chunk_name(uint32_t kind)
         [TS_CHUNK_TRACKS] = "tracks",   [TS_CHUNK_LAUNCHES] = "launches",
         [TS_CHUNK_MODULES] = "modules", [TS_CHUNK_STACKS] = "stacks",
         [TS_CHUNK_CLOCK] = "clock",     [TS_CHUNK_METADATA] = "metadata",
-        [TS_CHUNK_LOSS] = "loss",       [TS_CHUNK_EVENTS] = "events",
-        [TS_CHUNK_BLOB] = "blob",       [TS_CHUNK_INDEX] = "index",
-        [TS_CHUNK_END] = "end",
+        [TS_CHUNK_LOSS] = "loss",       [TS_CHUNK_SYMBOLS] = "symbols",
+        [TS_CHUNK_EVENTS] = "events",   [TS_CHUNK_BLOB] = "blob",
+        [TS_CHUNK_INDEX] = "index",     [TS_CHUNK_END] = "end",
     };
     const bool known = kind < sizeof names / sizeof *names && names[kind];
     return known ? names[kind] : "unknown";

@@ -90,6 +90,7 @@ static const query_column zone_arg[] = {
     { "name", TEXT, C(NAME), SHOW_NAME, false, "name of the argument" },
     { "value", QUERY_ANY, C(VALUE), SHOW_VALUE, false,
       "its value: integer, real or text" },
+    STACK,
     THREAD,
     { "site", INT, C(SITE), SHOW_OPTION, true, "site.id of its zone" },
     FROM_FILE,

@@ -2,6 +2,7 @@
     query_small.c - tables of what is no event: dictionaries, tracks, losses
 */
 #include "tools/query/query_tables.h"
+#include "tools/symbolize/symbolize.h"
 
 #ifdef TRACESMITH_SQLITE
 
@@ -163,6 +164,12 @@ static const query_column stack_frame_columns[] = {
     COLUMN("module", INT, "module.id, NULL: unknown"),
     COLUMN("offset", INT, "in the module; else the address"),
     COLUMN("path", TEXT, "of the module"),
+    COLUMN("function", TEXT, "innermost function there, or NULL"),
+    COLUMN("source", TEXT, "its source file, or NULL"),
+    COLUMN("line", INT, "its line, or NULL"),
+    COLUMN("called", TEXT,
+           "function that was called: with those that the "
+           "compiler put into it; or NULL"),
 };
 static int64_t stack_frame_count(query *q, uint32_t file)
 {
@@ -174,6 +181,18 @@ static int64_t stack_frame_count(query *q, uint32_t file)
     q->files[file].stack_row = 0;
     return count;
 }
+static query_cell function_cell(const ts_reader *reader,
+                                const ts_frame_entry *frame, uint32_t column)
+{
+    symbolize_line line;
+    const uint32_t last = symbolize_depth(reader, frame) - 1;
+    if (!symbolize_place(reader, frame, column == 3 ? last : 0, &line))
+        return none;
+    if (column == 2) return option(line.line);
+    const ts_text text = column == 1 ? line.file : line.function;
+    return text.size ? query_text(text) : none;
+}
+
 static query_cell stack_frame_cell(query *q, uint32_t file, uint64_t row,
                                    uint32_t column)
 {
@@ -199,7 +218,8 @@ static query_cell stack_frame_cell(query *q, uint32_t file, uint64_t row,
         case 1: return query_integer((int64_t)depth);
         case 2: return option(frame->module);
         case 3: return query_integer((int64_t)frame->offset);
-        default: return module ? name_of(reader, module->path) : none;
+        case 4: return module ? name_of(reader, module->path) : none;
+        default: return function_cell(reader, frame, column - 5);
         }
     }
 }

@@ -2,6 +2,7 @@
     races_json.c - races and explored orders as JSON
 */
 #include "tools/replay/races.h"
+#include "tools/symbolize/symbolize.h"
 
 static void put_name(cli_json *json, const races_job *job, const char *key,
                      uint32_t file, uint32_t id)
@@ -17,6 +18,23 @@ static void put_name(cli_json *json, const races_job *job, const char *key,
     cli_json_text(json, key, name.text, name.size);
 }
 
+// What a frame is called, innermost first; nothing if nobody knows.
+static void put_functions(cli_json *json, const ts_reader *reader,
+                          const ts_frame_entry *frame)
+{
+    symbolize_line line;
+    if (!symbolize_place(reader, frame, 0, &line)) return;
+    cli_json_open(json, "functions", '[');
+    for (uint32_t i = 0; symbolize_place(reader, frame, i, &line); i++) {
+        cli_json_open(json, NULL, '{');
+        cli_json_text(json, "name", line.function.text, line.function.size);
+        cli_json_text(json, "file", line.file.text, line.file.size);
+        cli_json_uint(json, "line", line.line);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+}
+
 static void put_stack(cli_json *json, const ts_reader *reader, uint32_t stack)
 {
     const ts_frame_entry *frames;
@@ -29,6 +47,7 @@ static void put_stack(cli_json *json, const ts_reader *reader, uint32_t stack)
         cli_json_open(json, NULL, '{');
         cli_json_text(json, "module", path.text, path.size);
         cli_json_uint(json, "offset", frames[i].offset);
+        put_functions(json, reader, &frames[i]);
         cli_json_close(json, '}');
     }
     cli_json_close(json, ']');

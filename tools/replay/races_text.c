@@ -2,6 +2,7 @@
     races_text.c - races and explored orders in words
 */
 #include "tools/replay/races.h"
+#include "tools/symbolize/symbolize.h"
 
 const char *races_access(const ts_race_side *side)
 {
@@ -30,22 +31,6 @@ static void put_track(FILE *out, const races_job *job, uint32_t file,
     }
 }
 
-static void put_frame(FILE *out, const ts_reader *reader,
-                      const ts_frame_entry *frame)
-{
-    const ts_module_entry *const module =
-        ts_reader_module(reader, frame->module);
-    if (module) {
-        const ts_text path = ts_reader_name(reader, module->path);
-        size_t base = path.size;
-        while (base && path.text[base - 1] != '/')
-            base--;
-        cli_put_text(out, path.text + base, path.size - base);
-        fputc('+', out);
-    }
-    fprintf(out, "0x%" PRIx64, frame->offset);
-}
-
 // Where it was launched: zone and stack, as far as they are known.
 static void put_place(const races_job *job, const ts_race_side *side)
 {
@@ -70,9 +55,14 @@ static void put_place(const races_job *job, const ts_race_side *side)
     }
     const ts_frame_entry *frames;
     const uint32_t count = ts_reader_stack(reader, side->stack, &frames);
-    for (uint32_t i = 0; i < count && i < 8; i++) {
-        fputs(i ? " < " : " at ", stdout);
-        put_frame(stdout, reader, &frames[i]);
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < count && shown < 8; i++) {
+        const uint32_t depth = symbolize_depth(reader, &frames[i]);
+        for (uint32_t k = 0; k < depth && shown < 8; k++) {
+            const ts_text text = symbolize_text(reader, &frames[i], k);
+            fputs(shown++ ? " < " : " at ", stdout);
+            cli_put_text(stdout, text.text, text.size);
+        }
     }
     putchar('\n');
 }

@@ -2,6 +2,7 @@
     view_values.c - the values of an event, for text and JSON alike
 */
 #include "tools/view/view.h"
+#include "tools/symbolize/symbolize.h"
 
 typedef struct sink {
     void (*put)(const view_value *value, void *user);
@@ -169,6 +170,32 @@ static void put_before(const view *v, const sink *to, const ts_event *event,
     to->put(&value, to->user);
 }
 
+// "inner < middle < outer", as far as there is room.
+static void put_stack(const view *v, const sink *to, uint32_t stack)
+{
+    char text[512];
+    size_t size = 0;
+    const ts_reader *const reader = v->trace.reader;
+    const ts_frame_entry *frames;
+    const uint32_t count = ts_reader_stack(reader, stack, &frames);
+    if (!count) put_uint(to, "stack", stack);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < symbolize_depth(reader, &frames[i]); k++) {
+            const ts_text one = symbolize_text(reader, &frames[i], k);
+            const size_t room = sizeof text - size;
+            if (one.size + 8 > room) {
+                memcpy(text + size, " < ...", 6);
+                put_text(to, "stack", (ts_text){ text, size + 6 });
+                return;
+            }
+            memcpy(text + size, " < ", 3);
+            if (size) size += 3;
+            memcpy(text + size, one.text, one.size);
+            size += one.size;
+        }
+    if (count) put_text(to, "stack", (ts_text){ text, size });
+}
+
 static void put_column(const view *v, const sink *to, const ts_event *event,
                        ts_column column, uint64_t n)
 {
@@ -188,6 +215,7 @@ static void put_column(const view *v, const sink *to, const ts_event *event,
     case TS_COLUMN_PHASE: put_string(to, name, phase_name(n)); break;
     case TS_COLUMN_QUEUED:
     case TS_COLUMN_SUBMITTED: put_before(v, to, event, name, n); break;
+    case TS_COLUMN_STACK: put_stack(v, to, (uint32_t)n); break;
     case TS_COLUMN_NAME: break; // is the label
     default: put_uint(to, name, n);
     }
