@@ -726,20 +726,21 @@ static void ts__cu_flush(ts__cu *u)
 // What the trace should say at the end. Under `decode`.
 static void ts__cu_sum_up(ts__cu *u)
 {
+    const uint64_t launches = TS__LOAD(&u->launches); // calls may go on
     uint64_t waiting = 0;
     ts__cu_loose_end(u);
-    for (uint32_t i = 0; u->launches && i < TS__CU_ORIGINS; i++)
+    for (uint32_t i = 0; launches && i < TS__CU_ORIGINS; i++)
         waiting += TS__LOAD(&u->memory->origins[i].waiting);
     ts__cu_lose(u, TS__CU_UNREPORTED, 0, waiting);
     if (TS__LOAD(&u->fatal)) ts__cu_lose(u, TS__CU_FATAL, 0, 1);
     ts__cu_losses_report(u);
-    ts__cu_fact_int(u, "launches", u->launches);
+    ts__cu_fact_int(u, "launches", launches);
     ts__cu_fact_int(u, "kernels", u->kernels);
     if (u->early || (u->said & TS__CU_SAID_EARLY))
         ts__cu_fact_int(u, "kernels_before_launch", u->early);
     if (u->early) u->said |= TS__CU_SAID_EARLY;
     const bool none =
-        u->launches && !u->kernels && ts_capture_kind(TS_EVENT_KERNEL);
+        launches && !u->kernels && ts_capture_kind(TS_EVENT_KERNEL);
     ts__cu_fact_maybe(u, TS__CU_SAID_WARNING, "warning",
                       none ? "kernels were launched, but none was reported: "
                              "this version, or another tool, keeps them"

@@ -108,6 +108,13 @@ static uint64_t ts__cu_tick_of(const ts__cu *u, uint64_t ns)
     return u->last.tick + (uint64_t)(int64_t)ticks;
 }
 
+// Whether a time of the vendor's lies before a tick of clock 0.
+static inline bool ts__cu_before(const ts__cu *u, uint64_t ns, uint64_t tick)
+{
+    return (double)(int64_t)(ns - u->last.ns) * u->rate <
+           (double)(int64_t)(tick - u->last.tick);
+}
+
 static uint64_t ts__cu_ns_of(const ts__cu *u, uint64_t tick)
 {
     const double ns = (double)(int64_t)(tick - u->last.tick) / u->rate;
@@ -246,16 +253,27 @@ ts__cu_stream_define(ts__cu *u, ts__cu_stream *s, uint32_t context,
 }
 
 // NULL: there are too many, counted.
-static ts__cu_stream *ts__cu_stream_of(ts__cu *u, uint32_t context,
-                                       uint32_t number, uint32_t device)
+static __attribute__((noinline)) ts__cu_stream *
+ts__cu_stream_find(ts__cu *u, uint32_t context, uint32_t number,
+                   uint32_t device)
 {
     ts__cu_stream *const s =
         ts__cu_stream_at(u, ts__cu_stream_key(context, number));
-    if (TS__LIKELY(s && s->track)) return s;
-    if (s) ts__cu_stream_define(u, s, context, number, device);
-    if (s && s->track) return s;
+    if (s && !s->track) ts__cu_stream_define(u, s, context, number, device);
+    if (s && s->track) {
+        u->recent[number % TS__CU_RECENT] = s;
+        return s;
+    }
     ts__cu_lose(u, TS__CU_UNPLACED, 0, 1);
     return NULL;
+}
+
+static inline ts__cu_stream *ts__cu_stream_of(ts__cu *u, uint32_t context,
+                                              uint32_t number, uint32_t device)
+{
+    ts__cu_stream *const s = u->recent[number % TS__CU_RECENT];
+    if (TS__LIKELY(s && s->key == ts__cu_stream_key(context, number))) return s;
+    return ts__cu_stream_find(u, context, number, device);
 }
 
 /* ==== 3. Operations ====================================================== */
@@ -291,13 +309,14 @@ static bool ts__cu_timed(ts__cu *u, const uint8_t *r, const uint16_t *at,
         ts__cu_lose(u, TS__CU_OUTSIDE, track, 1);
         return false;
     }
-    // Those from before the session have no call in it.
-    const uint32_t first = TS__LOAD(&u->first_correlation);
-    if (TS__UNLIKELY(!known && correlation && first && correlation >= first))
-        ts__cu_lose(u, TS__CU_ORPHAN, track, 1);
-    // 2 us: how well the two clocks are known.
-    if (known && TS__UNLIKELY(ts__cu_tick_of(u, op->start + 2000) < tick))
-        u->early++;
+    if (TS__UNLIKELY(!known)) {
+        // Those from before the session have no call in it.
+        const uint32_t first = TS__LOAD(&u->first_correlation);
+        if (correlation && first && correlation >= first)
+            ts__cu_lose(u, TS__CU_ORPHAN, track, 1);
+    } else if (TS__UNLIKELY(ts__cu_before(u, op->start + 2000, tick))) {
+        u->early++; // 2 us: how well the two clocks are known
+    }
     return true;
 }
 
@@ -333,14 +352,22 @@ ts__cu_launch_define(ts__cu *u, const uint8_t *r, ts__cu_launch *l)
 static inline const ts__cu_launch *ts__cu_launch_of(ts__cu *u, const uint8_t *r)
 {
     const uint16_t *const at = u->at[TS__CU_KERNEL];
-    uint64_t key[8] = { 0 };
-    memcpy(&key[0], r + at[TS__CU_NAME], 8);
-    memcpy(&key[1], r + at[TS__CU_GRID], 12);
-    memcpy((uint8_t *)key + 20, r + at[TS__CU_BLOCK], 12);
-    memcpy(&key[4], r + at[TS__CU_STATIC_SHARED], 8); // and the dynamic one
-    key[5] = ts__cu_u32(r, at[TS__CU_LOCAL]) |
-             (uint64_t)ts__cu_u16(r, at[TS__CU_REGISTERS]) << 32;
-    if (at[TS__CU_CLUSTER]) memcpy(&key[6], r + at[TS__CU_CLUSTER], 12);
+    const uint32_t grid = at[TS__CU_GRID], block = at[TS__CU_BLOCK];
+    const uint32_t cluster = at[TS__CU_CLUSTER];
+    // Put together in registers: pieces written to memory and read as words
+    // would cost 4 ns.
+    const uint64_t key[8] = {
+        ts__cu_u64(r, at[TS__CU_NAME]),
+        ts__cu_u64(r, grid),
+        ts__cu_u32(r, grid + 8) | (uint64_t)ts__cu_u32(r, block) << 32,
+        ts__cu_u64(r, block + 4),
+        ts__cu_u32(r, at[TS__CU_STATIC_SHARED]) |
+            (uint64_t)ts__cu_u32(r, at[TS__CU_DYNAMIC_SHARED]) << 32,
+        ts__cu_u32(r, at[TS__CU_LOCAL]) |
+            (uint64_t)ts__cu_u16(r, at[TS__CU_REGISTERS]) << 32,
+        cluster ? ts__cu_u64(r, cluster) : 0,
+        cluster ? ts__cu_u32(r, cluster + 8) : 0,
+    };
     const uint64_t a = (key[0] ^ key[2]) * 0x9E3779B97F4A7C15u;
     const uint64_t b = (key[1] ^ key[3] << 7) * 0xC2B2AE3D27D4EB4Fu;
     const uint64_t c = (key[4] ^ key[5] ^ key[6]) * 0x165667B19E3779F9u;
@@ -348,8 +375,10 @@ static inline const ts__cu_launch *ts__cu_launch_of(ts__cu *u, const uint8_t *r)
     ts__cu_launch *const l =
         &u->memory->launches[(hash ^ hash >> 40) % TS__CU_LAUNCHES];
     const uint32_t epoch = TS__LOAD(&u->epoch) + 1; // 0: free
-    if (TS__LIKELY(l->epoch == epoch && !memcmp(l->key, key, sizeof key)))
-        return l;
+    uint64_t other = l->epoch ^ epoch;
+    for (int i = 0; i < 8; i++) // quicker than memcmp
+        other |= l->key[i] ^ key[i];
+    if (TS__LIKELY(!other)) return l;
     memcpy(l->key, key, sizeof key);
     l->epoch = epoch;
     ts__cu_launch_define(u, r, l);
@@ -720,11 +749,15 @@ static void ts__cu_overhead(ts__cu *u, const uint8_t *r)
 
 /* ==== 6. Buffers ========================================================= */
 
-static void ts__cu_take(ts__cu *u, const uint8_t *r)
+static inline ts__cu_role ts__cu_role_of(const ts__cu *u, const uint8_t *r)
 {
     const uint32_t kind = ts__cu_u32(r, 0);
-    const ts__cu_role role =
-        kind < sizeof u->roles ? (ts__cu_role)u->roles[kind] : TS__CU_NONE;
+    return kind < sizeof u->roles ? (ts__cu_role)u->roles[kind] : TS__CU_NONE;
+}
+
+static void ts__cu_take(ts__cu *u, const uint8_t *r)
+{
+    const ts__cu_role role = ts__cu_role_of(u, r);
     switch (role) {
     case TS__CU_KERNEL: ts__cu_kernel(u, r); break;
     case TS__CU_MEMCPY:
@@ -750,8 +783,8 @@ static uint8_t *ts__cu_buffer(const ts__cu *u, uint32_t i)
 }
 
 // Calls `take` for each record of a buffer; true: to its end.
-static bool ts__cu_walk(ts__cu *u, uint32_t i,
-                        void (*take)(ts__cu *u, const uint8_t *record))
+static inline bool ts__cu_walk(ts__cu *u, uint32_t i,
+                               void (*take)(ts__cu *u, const uint8_t *record))
 {
     uint8_t *record = NULL;
     int result;
@@ -764,8 +797,7 @@ static bool ts__cu_walk(ts__cu *u, uint32_t i,
 
 static void ts__cu_learn_from(ts__cu *u, const uint8_t *r)
 {
-    const uint32_t kind = ts__cu_u32(r, 0);
-    if (kind < sizeof u->roles) ts__cu_learn(u, (ts__cu_role)u->roles[kind], r);
+    ts__cu_learn(u, ts__cu_role_of(u, r), r);
 }
 
 static void ts__cu_learn_all(ts__cu *u)
@@ -813,8 +845,7 @@ static bool ts__cu_plausible(const ts__cu *u, const uint8_t *r)
 
 static void ts__cu_judge(ts__cu *u, const uint8_t *r)
 {
-    const uint32_t kind = ts__cu_u32(r, 0);
-    if (kind >= sizeof u->roles || u->roles[kind] != TS__CU_KERNEL) return;
+    if (ts__cu_role_of(u, r) != TS__CU_KERNEL) return;
     if (u->judged++ < 16 && !ts__cu_plausible(u, r)) u->refused = true;
 }
 

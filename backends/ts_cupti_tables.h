@@ -455,6 +455,7 @@ enum {
     TS__CU_STREAMS = 1 << 12,
     TS__CU_CONTEXTS = 1 << 10,
     TS__CU_DEVICES = 64,
+    TS__CU_RECENT = 16, // streams that are found without a search
     TS__CU_LOOSE = 1 << 12,
     TS__CU_RECORDS = 1 << 12, // events, by what tells their records apart
     TS__CU_IDS = 1024,        // functions of a domain
@@ -612,6 +613,7 @@ typedef struct ts__cu {
     uint32_t judged;  // kernels' records, whether they are plausible
     bool refused;     // they are not
     uint32_t batch;
+    ts__cu_stream *recent[TS__CU_RECENT];
     ts__cu_pair first, last;
     double rate; // ticks of clock 0 in a nanosecond
     uint64_t sampled_ns;

@@ -82,6 +82,9 @@ if test -z "$quick" && command -v valgrind >/dev/null; then
 fi
 heading Call stacks
 program bench_stack
+heading Capture of GPUs
+make -s "$out/tests/doubles/libcupti.so" >&2
+program bench_cupti
 heading Drain and help
 program bench_drain
 heading Size on disk
