@@ -2759,10 +2759,7 @@ static bool ts__log_add(uint32_t kind, uint32_t id, const void *bytes,
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
     ts__block *const block =
         ts__block_get(ts__log, &sidecar->block_count, need, true);
-    if (!block) {
-        ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
-        return false;
-    }
+    if (!block) return false;
     ts__block_put(block, kind, id, bytes, size, 0);
     block->used += need;
     __atomic_store_n(&sidecar->blocks[block - ts__log].used, block->used,
@@ -2778,7 +2775,10 @@ static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
     if (!ts__table_grow()) return 0;
     ts__block *const block =
         ts__block_get(ts__c.blocks, &ts__c.block_count, need, false);
-    if (!block || !ts__log_add(kind, id, bytes, size, need)) return 0;
+    if (!block || !ts__log_add(kind, id, bytes, size, need)) {
+        ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
+        return 0;
+    }
     ts__entry *const e = ts__block_put(block, kind, id, bytes, size, hash);
     block->used += need;
     if (hash) {

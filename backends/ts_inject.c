@@ -447,3 +447,13 @@ int32_t clInitLayer(uint32_t count, const void *const *target,
     const bool on = ts_session_stats(&stats) == TS_OK && stats.generation;
     return ts_opencl_layer_init(count, target, count_out, table, on);
 }
+
+/* ==== 8. NVTX extensions ================================================= */
+
+// Called by each copy of an extension of NVTX; found by the same variable.
+ENTRY int InitializeInjectionNvtxExtension(void *module_info);
+int InitializeInjectionNvtxExtension(void *module_info)
+{
+    start();
+    return ts_nvtx_extension(module_info);
+}

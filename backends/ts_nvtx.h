@@ -15,8 +15,8 @@
         lock that is given back a mark.
 
     WHAT IT DOES NOT DO
-        Payload schemas and counters are in ts_nvtx_payload.h. It keeps no
-        resources. It never calls NVTX, so it cannot call itself.
+        Payload schemas and counters have files of their own beside this. It
+        keeps no resources. It never calls NVTX, so it cannot call itself.
         (Programs that nobody changed: docs/capture.md.)
 
     USE
@@ -59,6 +59,10 @@
 */
 typedef const void *(*ts_nvtx_get_table)(uint32_t table);
 TS_API int ts_nvtx_initialize(ts_nvtx_get_table get_table);
+
+// What a copy of one of NVTX's extensions calls when it is used first: payload
+// schemas and counters are handled. module_info: an nvtxExtModuleInfo_t.
+TS_API int ts_nvtx_extension(void *module_info);
 
 // Says in the metadata how many copies of NVTX reported.
 extern const ts_backend ts_nvtx_backend;
@@ -155,6 +159,7 @@ enum { // of attributes
     TS__NV_UNICODE = 2,
     TS__NV_REGISTERED = 3
 };
+#define TS__NV_EXT ((int32_t)0xDFBD0009) // payload: schemas
 
 typedef struct ts__nv_lock_attributes { // nvtxSyncUserAttributes_v0
     uint16_t version, size;
@@ -204,12 +209,16 @@ typedef struct ts__nv_thread {
     ts__nv_range *ranges;
 } ts__nv_thread;
 
+// Names of things by hash. Programs may name millions of events.
+enum { TS__NV_THINGS = 4096, TS__NV_NAMES_MOST = 1 << 20 };
+
 static struct {
-    ts__nv_domain common; // calls without a domain
-    ts__nv_kept *kept;    // so that leak checkers find them
-    ts__nv_named *things; // of section 3, and threads to be named
-    uint32_t named;       // how often a thread was named
-    uint64_t ranges;      // numbers given to ranges that start and end
+    ts__nv_domain common;                // calls without a domain
+    ts__nv_kept *kept;                   // so that leak checkers find them
+    ts__nv_named *things[TS__NV_THINGS]; // of section 3, threads to be named
+    uint32_t names, dropped;             // of things
+    uint32_t named;                      // how often a thread was named
+    uint64_t ranges; // numbers given to ranges that start and end
     uint32_t copies;
     pthread_key_t key;
     pthread_once_t once;
@@ -269,9 +278,28 @@ static void *ts__nv_keep(void *thing)
     return thing;
 }
 
+static ts__nv_named **ts__nv_things(uint64_t kind, uint64_t id)
+{
+    const uint64_t both = (id ^ kind << 58) * UINT64_C(0x9E3779B97F4A7C15);
+    return &ts__nv.things[both >> 52];
+}
+
+// What has been renamed a million times keeps its last name.
+static void ts__nv_name_thing(uint64_t kind, uint64_t id, char *text)
+{
+    if (__atomic_add_fetch(&ts__nv.names, 1, __ATOMIC_RELAXED) >
+        TS__NV_NAMES_MOST) {
+        __atomic_add_fetch(&ts__nv.dropped, 1, __ATOMIC_RELAXED);
+        free(text);
+        return;
+    }
+    ts__nv_add(ts__nv_things(kind, id), kind, id, text);
+}
+
 const char *ts_nvtx_name_of(ts_nvtx_kind kind, uint64_t handle)
 {
-    const ts__nv_named *const n = ts__nv_find(&ts__nv.things, kind, handle);
+    const ts__nv_named *const n =
+        ts__nv_find(ts__nv_things(kind, handle), kind, handle);
     return n ? n->text : NULL;
 }
 
@@ -324,14 +352,33 @@ static ts__nv_thread *ts__nv_thread_get(void)
     const uint32_t named = __atomic_load_n(&ts__nv.named, __ATOMIC_ACQUIRE);
     if (ts__nv_me->named != named) {
         ts__nv_me->named = named;
+        const uint64_t own = (uint64_t)syscall(SYS_gettid);
         const ts__nv_named *const name = ts__nv_find(
-            &ts__nv.things, TS__NV_OS_THREAD, (uint64_t)syscall(SYS_gettid));
+            ts__nv_things(TS__NV_OS_THREAD, own), TS__NV_OS_THREAD, own);
         if (name) ts_thread_name(name->text);
     }
     return ts__nv_me;
 }
 
 /* ---- 4.3 Names, categories, values -------------------------------------- */
+
+// wide: room for a wide text.
+static const char *ts__nv_name(const ts__nv_attributes *a, char *wide,
+                               size_t room)
+{
+    const char *name = NULL;
+    switch (a->message_type) {
+    case TS__NV_ASCII: name = a->message.ascii; break;
+    case TS__NV_UNICODE:
+        name = ts__nv_narrow(wide, room, a->message.unicode);
+        break;
+    case TS__NV_REGISTERED:
+        name = a->message.registered ? a->message.registered->text : NULL;
+        break;
+    default: break;
+    }
+    return name ? name : "";
+}
 
 // A site's number, 0 if it is not wanted. Category: the domain, the category
 // of NVTX, or both.
@@ -342,17 +389,7 @@ static uint32_t ts__nv_site(const ts__nv_domain *domain,
     char wide[TS__NV_TEXT], both[256], number[24];
     ts_site base;
     memset(&base, 0, sizeof base);
-    const char *name = NULL;
-    switch (a->message_type) {
-    case TS__NV_ASCII: name = a->message.ascii; break;
-    case TS__NV_UNICODE:
-        name = ts__nv_narrow(wide, sizeof wide, a->message.unicode);
-        break;
-    case TS__NV_REGISTERED:
-        name = a->message.registered ? a->message.registered->text : NULL;
-        break;
-    default: break;
-    }
+    const char *const name = ts__nv_name(a, wide, sizeof wide);
     base.category = domain->name;
     if (a->category) {
         const ts__nv_named *const n =
@@ -366,15 +403,50 @@ static uint32_t ts__nv_site(const ts__nv_domain *domain,
         }
     }
     if (a->color_type == TS__NV_COLOR_ARGB) base.color = a->color & 0xFFFFFF;
-    if (!name) name = "";
     return ts_capture_name(name, strlen(name)) ? ts_site_define(name, &base)
                                                : 0;
 }
 
+// In ts_nvtx_payload.h. name: NULL for the zone that has just begun.
+static void ts__nv_extended(const ts__nv_domain *domain,
+                            const ts__nv_attributes *a, const char *name);
+
+// What is no zone has no values: a message tells them.
+static void ts__nv_payload_said(const ts__nv_domain *domain,
+                                const ts__nv_attributes *a)
+{
+    char wide[TS__NV_TEXT], value[40] = "", line[TS__NV_TEXT + 64];
+    const char *const name = ts__nv_name(a, wide, sizeof wide);
+    switch (a->payload_type) {
+    case TS__NV_EXT: ts__nv_extended(domain, a, name); return;
+    case TS__NV_U64:
+        snprintf(value, sizeof value, "%llu",
+                 (unsigned long long)a->payload.u64);
+        break;
+    case TS__NV_I64:
+        snprintf(value, sizeof value, "%lld", (long long)a->payload.i64);
+        break;
+    case TS__NV_F64:
+        snprintf(value, sizeof value, "%.9g", a->payload.f64);
+        break;
+    case TS__NV_U32: snprintf(value, sizeof value, "%u", a->payload.u32); break;
+    case TS__NV_I32: snprintf(value, sizeof value, "%d", a->payload.i32); break;
+    case TS__NV_F32:
+        snprintf(value, sizeof value, "%.9g", (double)a->payload.f32);
+        break;
+    default: return;
+    }
+    if (!ts_capture_kind(TS_EVENT_MESSAGE)) return;
+    snprintf(line, sizeof line, "%.1000s: payload=%s", name, value);
+    ts_message(line);
+}
+
 // Of the zone that has just begun.
-static void ts__nv_payload(const ts__nv_attributes *a)
+static void ts__nv_payload(const ts__nv_domain *domain,
+                           const ts__nv_attributes *a)
 {
     switch (a->payload_type) {
+    case TS__NV_EXT: ts__nv_extended(domain, a, NULL); break;
     case TS__NV_U64: ts_zone_value_uint("payload", a->payload.u64); break;
     case TS__NV_I64: ts_zone_value_int("payload", a->payload.i64); break;
     case TS__NV_F64: ts_zone_value_double("payload", a->payload.f64); break;
@@ -466,12 +538,21 @@ static int ts__nv_pop(const void *owner)
     return depth;
 }
 
+static bool ts__nv_is_innermost(const void *owner)
+{
+    const ts__nv_thread *const me = ts__nv_thread_get();
+    const ts__nv_range *const range =
+        me && me->count ? &me->ranges[me->count - 1] : NULL;
+    return range && range->owner == owner && range->zone.code;
+}
+
 static int ts__nv_range_push(ts__nv_domain *domain, const ts__nv_attributes *a)
 {
     const uint32_t site = ts__nv_site(domain, a, TS_EVENT_ZONE);
     const ts_zone zone = ts_zone_begin_site(site);
     const int depth = ts__nv_push(domain, zone);
-    if (zone.code && ts_capture_kind(TS_EVENT_ZONE_ARG)) ts__nv_payload(a);
+    if (zone.code && ts_capture_kind(TS_EVENT_ZONE_ARG))
+        ts__nv_payload(domain, a);
     return depth;
 }
 
@@ -488,6 +569,7 @@ static uint64_t ts__nv_range_start(const ts__nv_domain *domain,
     const uint64_t id = (site ? TS__NV_SPAN : TS__NV_NO_SPAN) |
                         __atomic_add_fetch(&ts__nv.ranges, 1, __ATOMIC_RELAXED);
     ts_span_start_site(id, site);
+    if (site && a->payload_type) ts__nv_payload_said(domain, a);
     return id;
 }
 
@@ -499,7 +581,9 @@ static void ts__nv_range_end(uint64_t id)
 static void ts__nv_mark(const ts__nv_domain *domain, const ts__nv_attributes *a)
 {
     ts__nv_thread_get();
-    ts_mark_site(ts__nv_site(domain, a, TS_EVENT_MARK));
+    const uint32_t site = ts__nv_site(domain, a, TS_EVENT_MARK);
+    ts_mark_site(site);
+    if (site && a->payload_type) ts__nv_payload_said(domain, a);
 }
 
 /* ---- 4.5 Callbacks: CORE and CORE2 -------------------------------------- */
@@ -568,7 +652,7 @@ static void ts__nv_NameCategoryW(uint32_t category, const wchar_t *name)
 static void ts__nv_NameOsThreadA(uint32_t thread, const char *name)
 {
     if (thread == (uint32_t)syscall(SYS_gettid)) ts_thread_name(name);
-    ts__nv_add(&ts__nv.things, TS__NV_OS_THREAD, thread, ts__nv_copy(name));
+    ts__nv_name_thing(TS__NV_OS_THREAD, thread, ts__nv_copy(name));
     // release: pairs with the acquire in ts__nv_thread_get
     __atomic_add_fetch(&ts__nv.named, 1, __ATOMIC_RELEASE);
 }
@@ -750,13 +834,13 @@ static void ts__nv_DomainSyncUserReleasing(ts__nv_lock *lock)
 #define TS__X(what, type, kind) \
     static void ts__nv_Name##what##A(type thing, const char *name) \
     { \
-        ts__nv_add(&ts__nv.things, kind, (uint64_t)(uintptr_t)thing, \
-                   ts__nv_copy(name)); \
+        ts__nv_name_thing(kind, (uint64_t)(uintptr_t)thing, \
+                          ts__nv_copy(name)); \
     } \
     static void ts__nv_Name##what##W(type thing, const wchar_t *name) \
     { \
-        ts__nv_add(&ts__nv.things, kind, (uint64_t)(uintptr_t)thing, \
-                   ts__nv_copy_wide(name)); \
+        ts__nv_name_thing(kind, (uint64_t)(uintptr_t)thing, \
+                          ts__nv_copy_wide(name)); \
     }
 TS__NV_NAMES(TS__X)
 #undef TS__X
@@ -814,6 +898,10 @@ static const struct {
     { ts__nv_sync, sizeof ts__nv_sync / sizeof *ts__nv_sync }
 };
 
+#include "ts_nvtx_payload.h"
+
+#include "ts_nvtx_counters.h"
+
 int ts_nvtx_initialize(ts_nvtx_get_table get_table)
 {
     const ts__nv_callbacks *const callbacks =
@@ -841,12 +929,16 @@ static void ts__nv_stop(void)
 {
     ts_metadata_int(0, "nvtx.copies",
                     __atomic_load_n(&ts__nv.copies, __ATOMIC_RELAXED));
+    if (ts__nv.dropped)
+        ts_metadata_int(0, "nvtx.names_dropped",
+                        __atomic_load_n(&ts__nv.dropped, __ATOMIC_RELAXED));
 }
 const ts_backend ts_nvtx_backend = { "nvtx", NULL, NULL, ts__nv_stop };
 
 #ifdef TRACESMITH_NVTX
-// NVTX has a weak variable of this name, for handlers that are linked in.
+// NVTX has weak variables of these names, for handlers that are linked in.
 int (*InitializeInjectionNvtx2_fnptr)(ts_nvtx_get_table) = ts_nvtx_initialize;
+int (*InitializeInjectionNvtxExtension_fnptr)(void *) = ts_nvtx_extension;
 #endif
 
 #endif // implementation

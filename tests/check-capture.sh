@@ -12,6 +12,9 @@ nvtx=$folder/nvtx_program
 if test -e "$cuda/include/nvtx3/nvToolsExt.h"; then
     check "capture: an NVTX program is built" gcc -std=gnu11 -O2 -pthread \
         -isystem "$cuda/include" tests/capture/nvtx_program.c -o $nvtx -ldl
+    check "capture: one with payload schemas and counters is built" gcc \
+        -std=gnu11 -O2 -Wall -isystem "$cuda/include" \
+        tests/capture/nvtx_payload.c -o $folder/nvtx_payload -ldl
     check "capture: NVTX is laid out as the handler says" gcc -std=c11 -I. \
         -isystem "$cuda/include" -fsyntax-only tests/capture/nvtx_abi.c
 else
@@ -25,6 +28,12 @@ test ! -e $nvtx || check "capture: an NVTX program says all of it" sh -c '
     test $status = 3 && test ! -s $0.err && test "$(cat $0.out)" = done &&
         tests/capture/shape.sh $0.sbt |
         diff -u tests/capture/nvtx_program.want -' $nvtx "$inject"
+
+test ! -e $folder/nvtx_payload || check "capture: payloads, counters" sh -c '
+    build/ts-record -q -o $0.sbt $0 >$0.out 2>$0.err &&
+        test "$(cat $0.out)" = done && test ! -s $0.err &&
+        tests/capture/shape.sh $0.sbt |
+        diff -u tests/capture/nvtx_payload.want -' $folder/nvtx_payload
 
 client=$folder/client
 check "capture: a client that looks for a handler is built" gcc -std=gnu11 -O2 \
@@ -118,7 +127,9 @@ check "capture: without TRACESMITH_OUT nothing is recorded" sh -c '
         cd $0 && test -z "$(ls)"' $folder/empty "$inject" $client
 check "capture: only the names vendors look for are visible" sh -c '
     nm -D --defined-only "$0" | sed "s/.* //" | sort >$1/names
-    printf "%s\n" InitializeInjection InitializeInjectionNvtx2 OnLoad \
+    printf "%s
+" InitializeInjection InitializeInjectionNvtx2 \
+        InitializeInjectionNvtxExtension OnLoad \
         clGetLayerInfo clInitLayer rocprofiler_configure |
         diff -u - $1/names' \
     "$inject" $folder
