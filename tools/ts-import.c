@@ -89,6 +89,7 @@ typedef struct import_run {
     size_t sources, unknown, failed, cut, left_out;
     char *unknown_name; // of the last one
     bool is_sbt;        // it is
+    bool is_database;   // of SQLite
 } import_run;
 
 static bool is_wanted(const import_job *job)
@@ -126,9 +127,19 @@ static bool finish(import_run *run, import_job *job, bool ok)
     return import_outputs_add(&run->outputs, job);
 }
 
-static const char *why_unknown(bool is_sbt)
+static bool is_database(const uint8_t *head, size_t size)
 {
-    return is_sbt ? "it is an SBT file already" : "it is none of the formats";
+    static const char magic[16] = "SQLite format 3";
+    return size >= sizeof magic && !memcmp(head, magic, sizeof magic);
+}
+
+static const char *why_unknown(const import_run *run)
+{
+    return run->is_sbt        ? "it is an SBT file already"
+           : run->is_database ? "it is an SQLite database, damaged or cut "
+                                "short or with the tables of none of the "
+                                "formats"
+                              : "it is none of the formats";
 }
 
 static void take_unknown(import_run *run, import_source *source)
@@ -137,11 +148,12 @@ static void take_unknown(import_run *run, import_source *source)
     const uint8_t *const head = import_source_head(source, &size);
     run->unknown++;
     run->is_sbt = size >= 8 && !memcmp(head, TS_FILE_MAGIC, 8);
+    run->is_database = is_database(head, size);
     free(run->unknown_name);
     run->unknown_name = strdup(import_source_name(source));
     if (want_verbose)
         cli_error(&tool, import_source_name(source), "%s; left out",
-                  why_unknown(run->is_sbt));
+                  why_unknown(run));
 }
 
 static void import_one(import_run *run, import_source *source)
@@ -318,7 +330,7 @@ static void say_nothing(const import_run *run)
     if (!run->sources)
         cli_error(&tool, NULL, "there are no files in it");
     else if (run->sources == 1)
-        cli_error(&tool, run->unknown_name, "%s", why_unknown(run->is_sbt));
+        cli_error(&tool, run->unknown_name, "%s", why_unknown(run));
     else
         cli_error(&tool, NULL, "no file is of any of the formats");
     if (run->sources && (run->sources != 1 || !run->is_sbt)) say_formats();
