@@ -111,21 +111,33 @@ void whatif_report_close(whatif_report *report)
 
 static cli_text change_of(int64_t change, int64_t before)
 {
-    if (!change) return cli_format("0");
+    if (!change) return cli_format("no change");
     const double share = before ? (double)change / (double)before * 100 : 0;
     return cli_format("%s%s (%+.2f %%)", change > 0 ? "+" : "",
                       cli_time(change).s, share);
 }
 
+// What shows as 0.0 % is left out.
+static bool is_shown(const whatif_figures *f, uint32_t cost)
+{
+    return f->cost_ns[cost] && f->cost_ns[cost] >= f->makespan_ns / 2000;
+}
+
 static void put_bound(FILE *out, const whatif_figures *f)
 {
+    enum { COLUMNS = 80 };
     if (!f->makespan_ns) return; // nothing took any time
-    fprintf(out, "    bound by %s:", ts_cost_name(f->bound));
+    int at = fprintf(out, "    bound by %s:", ts_cost_name(f->bound));
     const char *comma = "";
     for (uint32_t i = 0; i < TS_COST_LIMIT; i++) {
-        if (!f->cost_ns[i]) continue;
-        fprintf(out, "%s %s %s", comma, ts_cost_name(i),
-                cli_percent((double)f->cost_ns[i] / (double)f->makespan_ns).s);
+        if (!is_shown(f, i)) continue;
+        const cli_text part = cli_format(
+            "%s %s", ts_cost_name(i),
+            cli_percent((double)f->cost_ns[i] / (double)f->makespan_ns).s);
+        fputs(comma, out);
+        at += (int)strlen(comma) + 1 + (int)strlen(part.s);
+        if (at >= COLUMNS) at = fprintf(out, "\n       ") + (int)strlen(part.s);
+        fprintf(out, " %s", part.s);
         comma = ",";
     }
     fputc('\n', out);
@@ -147,7 +159,7 @@ static void put_steps(FILE *out, const whatif_report *report,
         fputs("    ", out);
         const ts_text name = report->steps[i].name;
         cli_put_text(out, name.text, name.size);
-        if (name.size == 5) // of frames "frame"
+        if (name.size == 5 && !memcmp(name.text, "frame", 5))
             fprintf(out, " %" PRIu64, report->steps[i].number);
         fprintf(out, "  %s  %s\n", cli_time(f->step_ns[i]).s,
                 change_of(f->step_ns[i] - was, was).s);
@@ -171,11 +183,10 @@ static void put_model(FILE *out, const whatif_report *report)
         fprintf(out, "model: %s\n", deadlock_of(base).s);
         return;
     }
-    fprintf(
-        out, "model: %s; recorded %s, error %s\n",
-        cli_time(base->makespan_ns).s, cli_time(report->recorded_ns).s,
-        change_of(base->makespan_ns - report->recorded_ns, report->recorded_ns)
-            .s);
+    const int64_t error = base->makespan_ns - report->recorded_ns;
+    fprintf(out, "model: %s; recorded %s, error %s\n",
+            cli_time(base->makespan_ns).s, cli_time(report->recorded_ns).s,
+            error ? change_of(error, report->recorded_ns).s : "0 ns");
     fprintf(out, "    %s of %s delays fit no constant and stay as recorded\n",
             cli_count(report->unexplained).s, cli_count(report->nodes).s);
     put_bound(out, base);
@@ -202,7 +213,8 @@ static void put_what_if(FILE *out, const whatif_report *report,
     if (!f->meant)
         fputs("    nothing matches\n", out);
     else if (!base->never_ran && !is_gain(f, base))
-        fprintf(out, "    no gain: the time goes to %s\n",
+        fprintf(out, "    no %s: the time goes to %s\n",
+                f->change_ns > 0 ? "loss that matters" : "gain",
                 ts_cost_name(f->bound));
     put_bound(out, f);
     if (f->step_ns) put_steps(out, report, f);
