@@ -131,6 +131,9 @@ char *cli_cut(const char *text, size_t size, uint32_t width, const char *dots);
 */
 char **cli_cut_names(const ts_text *texts, size_t count, uint32_t width,
                      const char *dots);
+// The same of texts of any sort: nothing is left out but for the dots.
+char **cli_cut_texts(const ts_text *texts, size_t count, uint32_t width,
+                     const char *dots);
 void cli_cuts_free(char **cuts, size_t count);
 
 // A name of C++ or Rust as people read it, to be freed; NULL: it is none, its

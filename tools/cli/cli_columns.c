@@ -288,17 +288,18 @@ static bool separate(cut_row *rows, size_t count, uint32_t width,
     return ok;
 }
 
-static bool first_cut(cut_row *row, uint32_t width, const char *dots)
+static bool first_cut(cut_row *row, uint32_t width, const char *dots,
+                      bool names)
 {
-    row->brief = cli_brief_name(row->text.text, row->text.size);
+    if (names) row->brief = cli_brief_name(row->text.text, row->text.size);
     const size_t size = row->brief ? strlen(row->brief) : 0;
     if (size) row->used = (ts_text){ row->brief, size };
     row->cut = cli_cut(row->used.text, row->used.size, width, dots);
     return row->cut;
 }
 
-char **cli_cut_names(const ts_text *texts, size_t count, uint32_t width,
-                     const char *dots)
+static char **cut_all(const ts_text *texts, size_t count, uint32_t width,
+                      const char *dots, bool names)
 {
     if (!dots) dots = terminal_dots();
     cut_row *const rows = calloc(count + 1, sizeof *rows);
@@ -307,7 +308,7 @@ char **cli_cut_names(const ts_text *texts, size_t count, uint32_t width,
     for (size_t i = 0; ok && i < count; i++) {
         rows[i] = (cut_row){ .text = texts[i], .used = texts[i], .index = i };
         if (cli_columns(texts[i].text, texts[i].size) > width)
-            ok = first_cut(&rows[i], width, dots);
+            ok = first_cut(&rows[i], width, dots, names);
     }
     for (int pass = 0; ok && pass < 4; pass++) {
         ok = separate(rows, count, width, dots, pass == 3);
@@ -323,6 +324,18 @@ char **cli_cut_names(const ts_text *texts, size_t count, uint32_t width,
     if (ok) return cuts;
     cli_cuts_free(cuts, count);
     return NULL;
+}
+
+char **cli_cut_names(const ts_text *texts, size_t count, uint32_t width,
+                     const char *dots)
+{
+    return cut_all(texts, count, width, dots, true);
+}
+
+char **cli_cut_texts(const ts_text *texts, size_t count, uint32_t width,
+                     const char *dots)
+{
+    return cut_all(texts, count, width, dots, false);
 }
 
 void cli_cuts_free(char **cuts, size_t count)

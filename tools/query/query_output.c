@@ -246,6 +246,41 @@ static void table_head(query_output *o)
     putchar('\n');
 }
 
+// What the texts of a column that waits are cut to; NULL: all fit.
+static char **cut_column(const query_output *o, int column)
+{
+    ts_text *const texts = calloc(o->waiting_rows + 1, sizeof *texts);
+    const bool fits = o->lines || o->right[column];
+    for (size_t row = 0; texts && row < o->waiting_rows; row++) {
+        const cell *const c =
+            &o->waiting[row * (size_t)o->columns + (size_t)column];
+        texts[row] =
+            c->text ? (ts_text){ c->text, c->size } : (ts_text){ "", 0 };
+    }
+    char **const cuts = texts && !fits ? cli_cut_texts(texts, o->waiting_rows,
+                                                       o->widths[column], NULL)
+                                       : NULL;
+    free(texts);
+    return cuts;
+}
+
+static void put_waiting(query_output *o, char ***cuts)
+{
+    for (size_t row = 0; row < o->waiting_rows; row++) {
+        begin_row(o);
+        for (int i = 0; i < o->columns; i++) {
+            const cell *const c =
+                &o->waiting[row * (size_t)o->columns + (size_t)i];
+            const char *const cut = cuts && cuts[i] ? cuts[i][row] : NULL;
+            if (cut)
+                put_value(o, i, cut, strlen(cut));
+            else
+                put_value(o, i, c->text, c->size);
+        }
+        end_row(o);
+    }
+}
+
 static void settle(query_output *o)
 {
     const int columns = o->columns;
@@ -270,15 +305,15 @@ static void settle(query_output *o)
         if (width > o->name_width) o->name_width = width;
     }
     if (!o->lines) table_head(o);
-    for (size_t row = 0; row < o->waiting_rows; row++) {
-        begin_row(o);
-        for (int i = 0; i < columns; i++) {
-            cell *const c = &o->waiting[row * (size_t)columns + (size_t)i];
-            put_value(o, i, c->text, c->size);
-            free(c->text);
-        }
-        end_row(o);
-    }
+    char ***const cuts = calloc((size_t)columns + 1, sizeof *cuts);
+    for (int i = 0; cuts && i < columns; i++)
+        cuts[i] = cut_column(o, i);
+    put_waiting(o, cuts);
+    for (int i = 0; cuts && i < columns; i++)
+        cli_cuts_free(cuts[i], o->waiting_rows);
+    free(cuts);
+    for (size_t i = 0; i < o->waiting_rows * (size_t)columns; i++)
+        free(o->waiting[i].text);
     o->waiting_rows = 0;
     o->settled = true;
 }
