@@ -572,9 +572,14 @@ static ts_result ts__vd_unit_open(ts_vdev *v, uint32_t device, int engine,
     unit->number = number;
     unit->engine = engine;
     unit->shared = aligned_alloc(64, v->desc.shared_bytes);
-    // The program's signals are for its own threads.
+    // The program's signals are for its own threads, but for those that a
+    // kernel's own faults raise.
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const bool started =
         unit->shared &&

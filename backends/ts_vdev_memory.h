@@ -55,6 +55,15 @@ static bool ts__vd_range_open(const ts__vd_device *d, ts__vd_range range)
            mprotect(ts__vd_pointer(first), size, PROT_READ | PROT_WRITE) == 0;
 }
 
+// Pages that only a freed range had: whoever uses them still is found out.
+static void ts__vd_range_close(const ts__vd_device *d, ts__vd_range range)
+{
+    const uint64_t first = (range.begin + 4095) & ~(uint64_t)4095;
+    const uint64_t last = (range.begin + range.size) & ~(uint64_t)4095;
+    if (d->given && last > first)
+        (void)mprotect(ts__vd_pointer(first), last - first, PROT_NONE);
+}
+
 ts_result ts_vdev_malloc(void **ptr, ts_vdev *vdev, uint32_t device,
                          uint64_t size)
 {
@@ -135,6 +144,7 @@ ts_result ts_vdev_free(ts_vdev *vdev, void *ptr)
     memmove(&d->ranges[at], &d->ranges[at + 1],
             (--d->range_count - at) * sizeof range);
     ts_snapshot_free(&vdev->snapshot, range.begin);
+    ts__vd_range_close(d, range);
     ts__vd_memory_report(&call, TS_EVENT_GPU_FREE, d, &range);
     return ts__vd_leave(&call, TS_OK);
 }

@@ -4,8 +4,8 @@
 #   tests/run.sh [NAME...]        what each said is kept in build/check-logs
 set -u
 cd "$(dirname "$0")/.." || exit 2
-all="build unit cli import replay analyze diff merge states stacks capture
-devices hip opencl scripts
+all="build unit cli import replay execute analyze diff merge states stacks
+capture devices hip opencl scripts
 examples install disabled cxx docs man format asan tsan valgrind arm64 fuzz"
 TS_RESULTS=$(mktemp) || exit 2
 trap 'rm -f "$TS_RESULTS"' EXIT

@@ -1,6 +1,7 @@
 /*
     ts-replay.c - replay the GPU operations of a trace
 */
+#include "tools/replay/execute.h"
 #include "tools/replay/races.h"
 #include "tools/symbolize/symbolize.h"
 
@@ -14,6 +15,8 @@ static bool has_from, has_to, has_loops, want_dry_run, want_digest, want_json,
 
 static races_wish races;
 static bool has_seed;
+static execute_wish execute;
+static bool has_timeout;
 
 static const cli_option options[] = {
     { .name = "--stream LIST",
@@ -82,6 +85,43 @@ static const cli_option options[] = {
       .help = "of the first order of --explore (0)",
       .flag = &has_seed,
       .number = &races.seed },
+    { .name = "--execute",
+      .help = "instead of emulating: run captured operations again on a\n"
+              "device and compare what they leave with the record",
+      .flag = &execute.execute },
+    { .name = "--backend NAME",
+      .help = "whose device: vdev (as recorded)",
+      .text = &execute.backend },
+    { .name = "--chain",
+      .help = "operations go on with what those before them left, not\n"
+              "from their recorded inputs",
+      .flag = &execute.chain },
+    { .name = "--compare HOW",
+      .help = "exact (the default), ulp=N or rtol=X of floats, of\n"
+              "doubles with :f64 behind",
+      .text = &execute.compare },
+    { .name = "--va HOW",
+      .help = "auto: memory may move where that is provably right (the\n"
+              "default); strict: it must not",
+      .text = &execute.va },
+    { .name = "--timeout S",
+      .help = "an operation may take so many seconds (10)",
+      .flag = &has_timeout,
+      .number = &execute.timeout_s },
+    { .name = "--stop-at-first",
+      .help = "end with the first operation that diverges",
+      .flag = &execute.stop_at_first },
+    { .name = "--bisect",
+      .help = "narrow a divergence down and write a trace of what it\n"
+              "takes to -o FILE",
+      .flag = &execute.bisect },
+    { .name = "--extract KERNEL",
+      .help = "write the first launch of a kernel as a program with its\n"
+              "data to -o FOLDER",
+      .text = &execute.extract },
+    { .name = "--trust",
+      .help = "run code of a trace that you did not record here",
+      .flag = &execute.trust },
     { .name = "--ascii",
       .help = "draw with letters instead of blocks",
       .flag = &want_ascii },
@@ -282,6 +322,37 @@ static int look_for_races(const replay_job *job)
     return races_run(job, &wish);
 }
 
+static bool check_execute(int argc)
+{
+    const bool any = execute.backend || execute.chain || execute.compare ||
+                     execute.va || has_timeout || execute.stop_at_first ||
+                     execute.bisect || execute.extract || execute.trust;
+    if (!execute.execute) {
+        if (any)
+            cli_error(&tool, NULL,
+                      "--backend, --chain, --compare, --va, --timeout, "
+                      "--stop-at-first, --bisect, --extract and --trust go "
+                      "with --execute");
+        return !any;
+    }
+    execute.loops = has_loops ? loops : 1;
+    execute.output = out_text;
+    execute.json = want_json;
+    if (argc != 2)
+        cli_error(&tool, NULL, "--execute takes one trace");
+    else if (want_dry_run || want_digest || mode_text || what_ifs.count ||
+             speed_text || races.races || races.explore || want_verify)
+        cli_error(&tool, NULL,
+                  "--execute emulates nothing: it goes with none of "
+                  "--dry-run, --digest, --mode, --what-if, --speed, --races, "
+                  "--explore and --verify");
+    else if (has_timeout && !execute.timeout_s)
+        cli_error(&tool, NULL, "--timeout is at least 1 second");
+    else
+        return execute_check(&tool, &execute);
+    return false;
+}
+
 static int replay(replay_job *job, const ts_replay_desc *desc)
 {
     const ts_result opened = replay_open(job, *desc);
@@ -293,6 +364,7 @@ static int replay(replay_job *job, const ts_replay_desc *desc)
                   "belonged to the selection",
                   cli_count(s->lost).s);
     if (!s->operations) return say_empty(job);
+    if (execute.execute) return execute_run(job, &execute);
     if (races.races || races.explore) return look_for_races(job);
     const ts_result ran = job->dry_run ? TS_OK : replay_run(job, loops);
     if (ran != TS_OK) return say_failure(job, ran);
@@ -358,13 +430,14 @@ int main(int argc, char **argv)
     replay_job job = { .tool = &tool };
     cli_parse(&tool, &argc, argv);
     if (want_verify) return verify(argc, argv);
-    if (!check_usage(argc, &job.deps) || !parse_mode(&job))
+    if (!check_usage(argc, &job.deps) || !parse_mode(&job) ||
+        !check_execute(argc))
         return cli_usage(&tool);
     job.dry_run = want_dry_run;
     job.unicode = !want_ascii && cli_unicode();
     int code = REPLAY_BAD;
     if (replay_files_open(&job, argv + 1, (uint32_t)argc - 1) &&
-        (!out_text || replay_check_output(&job, out_text)))
+        (!out_text || execute.extract || replay_check_output(&job, out_text)))
         code = select_and_replay(&job);
     replay_files_close(&job);
     // Output that was lost is no divergence.

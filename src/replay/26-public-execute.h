@@ -1,4 +1,4 @@
-/* ==== 9. Captures and execution ========================================== */
+/* ==== 9. Execution ======================================================= */
 
 /*
     What a trace holds to run its operations again (docs/execution.md). All of
@@ -25,3 +25,136 @@ TS_API bool ts_reader_image_at(ts_reader *reader, size_t index,
 
 // "VA_UNAVAILABLE", ...; an unknown number gives "unknown".
 TS_API const char *ts_reason_name(uint32_t reason);
+
+/*
+    Runs operations: one vendor's devices. Addresses are the device's own.
+    Functions give TS_OK or why not, and put one clause for people into `why`,
+    where they have one, with its zero at most `room` bytes.
+*/
+typedef struct ts_executor_range { // memory that will be wanted
+    uint64_t address, size;
+    uint32_t device; // from 0
+} ts_executor_range;
+
+typedef struct ts_executor_code {
+    const char *path;  // where it was
+    const void *bytes; // NULL: the trace does not have it
+    uint64_t size;
+    uint64_t hash[2]; // XXH3-128 of the bytes
+} ts_executor_code;
+
+typedef struct ts_executor_launch {
+    uint64_t module, function; // function: offset in the module
+    const char *name;
+    const uint32_t *grid, *block; // 3 each
+    uint32_t shared, args_size;
+    const void *args;
+} ts_executor_launch;
+
+typedef struct ts_executor {
+    const char *name; // as captures have it: "vdev"
+    // ranges: all that may be allocated, in order of device and address.
+    ts_result (*open)(void **state, uint32_t device_count,
+                      const ts_executor_range *ranges, size_t count, char *why,
+                      size_t room);
+    void (*close)(void *state); // NULL is allowed
+    // *address: the one that is wanted, then the one that it is. Another one
+    // is no failure.
+    ts_result (*allocate)(void *state, uint32_t device, uint64_t *address,
+                          uint64_t size);
+    ts_result (*release)(void *state, uint64_t address);
+    ts_result (*write)(void *state, uint64_t address, const void *bytes,
+                       uint64_t size);
+    ts_result (*read)(void *state, void *bytes, uint64_t address,
+                      uint64_t size);
+    ts_result (*load)(void *state, const ts_executor_code *code,
+                      uint64_t *module, char *why, size_t room);
+    // The address of a variable of a module.
+    ts_result (*global)(void *state, uint64_t module, uint64_t offset,
+                        uint64_t size, uint64_t *address);
+    ts_result (*stream)(void *state, uint32_t device, uint64_t flags,
+                        uint64_t *stream);
+    ts_result (*launch)(void *state, uint64_t stream,
+                        const ts_executor_launch *launch);
+    ts_result (*copy)(void *state, uint64_t stream, uint64_t destination,
+                      uint64_t source, uint64_t size);
+    ts_result (*set)(void *state, uint64_t stream, uint64_t destination,
+                     uint8_t value, uint64_t size);
+    // Waits for everything; TS_ERR_BUSY: it takes longer.
+    ts_result (*wait)(void *state, uint32_t timeout_ms);
+} ts_executor;
+
+typedef enum ts_compare {
+    TS_COMPARE_EXACT = 0,
+    TS_COMPARE_ULP = 1,  // at most `tolerance` representable values apart
+    TS_COMPARE_RTOL = 2, // at most `tolerance` times the expected value apart
+} ts_compare;
+
+typedef struct ts_execution_desc {
+    const ts_executor *executor; // required
+    bool chain;  // operations go on with what those before them left (false:
+                 // each starts from what the record has)
+    bool strict; // memory must have its old addresses (false)
+    uint32_t timeout_ms; // of one operation (10,000)
+    uint32_t loops;      // run each so often from the same contents (1)
+    ts_compare compare;  // (TS_COMPARE_EXACT)
+    uint32_t element;    // type for the other comparisons, as in memcpy's
+                         // element types: 8 f32, 9 f64 (8)
+    double tolerance;
+    bool no_patches;        // in a chain: what nobody replayed wrote does not
+                            // exist (false: the record gives it)
+    ts_allocator allocator; // (malloc and free)
+} ts_execution_desc;
+
+typedef enum ts_outcome {
+    TS_OUTCOME_NONE = 0, // not tried, or it took the process along
+    TS_OUTCOME_EXECUTED = 1,
+    TS_OUTCOME_SUBSTITUTED = 2, // its recorded results take its place
+    TS_OUTCOME_DECLINED = 3
+} ts_outcome;
+
+// What came of an operation. Plain memory: it may be shared with a process
+// that watches.
+typedef struct ts_execution_item {
+    uint32_t outcome, reason; // ts_outcome, ts_reason
+    uint32_t level;   // 1: all addresses as recorded, 2: rewritten, 0: not run
+    uint32_t running; // between launch and end
+    bool compared;    // the record knows what must come out
+    bool diverged;    // and it did not
+    bool unstable;    // runs from the same contents gave different results
+    bool bytes_known; // expected and found hold values
+    uint32_t region;  // of the first difference, with its ...
+    uint64_t address; // recorded address ...
+    uint64_t size;    // size ...
+    uint64_t offset;  // and the byte in it
+    uint8_t expected[8], found[8];
+    uint64_t chunks, chunks_different, chunks_tolerated;
+    uint64_t patched;       // chunks that a chain took from the record
+    uint64_t elements;      // of a chunk that differ, where bytes are known
+    double largest;         // difference between elements of a chunk
+    uint64_t digest;        // XXH3 of the contents of all regions after it
+    uint64_t fault_address; // of an ESCAPE
+} ts_execution_item;
+
+typedef struct ts_execution ts_execution;
+
+/*
+    Prepares to run captures: `count` positions for ts_reader_capture, in order.
+    *execution is NULL on failure, and `why` says it.
+
+    Errors: TS_ERR_USAGE, TS_ERR_MEMORY, and those of the executor.
+    Lifetime: the reader, the positions and the executor must outlive it.
+*/
+TS_API ts_result ts_execution_open(ts_execution **execution, ts_reader *reader,
+                                   const size_t *captures, size_t count,
+                                   const ts_execution_desc *desc, char *why,
+                                   size_t room);
+TS_API void ts_execution_close(ts_execution *execution); // NULL is allowed
+
+/*
+    Runs one, and compares what it leaves. The item is written as it goes, so
+    that it tells what was under way if the process ends. After a TIMEOUT the
+    device is lost: the process should end, everything else is declined.
+*/
+TS_API void ts_execution_run(ts_execution *execution, size_t index,
+                             ts_execution_item *item);

@@ -7,7 +7,6 @@
     them gone it would be whatever the threads make of it.
 */
 #define _POSIX_C_SOURCE 200809L
-#define TRACESMITH_VDEV_IMPLEMENTATION
 #include "backends/ts_vdev.h"
 #include "tools/replay/races.h"
 

@@ -6,13 +6,14 @@
 
 #include "tools/replay/whatif.h"
 
-// Exit codes: these, and never CLI_FAILED for another reason. 4 is for
+// Exit codes: these, and never CLI_FAILED for another reason. TIMEOUT is for
 // replays on a device, which can hang; an emulation cannot.
 enum {
     REPLAY_SAME = 0,
     REPLAY_DIVERGED = 1,
     REPLAY_BAD = 2,
-    REPLAY_UNSUPPORTED = 3
+    REPLAY_UNSUPPORTED = 3,
+    REPLAY_TIMEOUT = 4
 };
 
 typedef struct replay_file {

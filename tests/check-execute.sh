@@ -1,0 +1,126 @@
+# Programs are captured, and their operations run again in another process,
+# and in one that has neither the program nor this file system.
+. tests/lib.sh
+folder=build/execute
+rm -rf $folder
+mkdir -p $folder
+check "execute: build" sh -c '
+    set -e
+    make --no-print-directory -s build/ts-replay
+    gcc -std=c11 -O2 -g -I. -Wall -Wextra -Werror tests/execute/app.c \
+        -o $0/app -pthread
+    for what in pipeline wrong pointers sums spin hidden freed race far \
+        drift; do
+        $0/app $what $0/$what.sbt
+    done
+    $0/app pipeline $0/few.sbt "kernel:scale count:1"
+    $0/app pipeline $0/hashes.sbt hashes' $folder
+
+# usage: replays NAME STATUS WHAT-TO-FIND OPTIONS...
+replays() {
+    name=$1
+    status=$2
+    find=$3
+    shift 3
+    check "execute: $name" sh -c '
+        status=$1 find=$2
+        shift 2
+        "$@" >$0 2>&1
+        got=$?
+        cat $0
+        test $got = $status && grep -q -- "$find" $0' \
+        "$folder/$(echo "$name" | tr ' ' _).out" "$status" "$find" \
+        build/ts-replay --execute --trust --timeout 5 "$@"
+}
+replays "all of it" 0 'same: 8 operations' $folder/pipeline.sbt
+replays "in a chain" 0 'same: 8 operations' $folder/pipeline.sbt --chain
+replays "addresses as recorded" 0 '0 rewritten (S2), 1 not run (S3)' \
+    $folder/pipeline.sbt --va strict
+replays "one stream" 0 'same: 5 operations' $folder/pipeline.sbt --stream 2
+replays "a range of operations" 0 'same: 3 operations' \
+    $folder/pipeline.sbt --ops 4..8
+replays "a zone" 0 'same: 2 operations' $folder/pipeline.sbt --zone step
+replays "a zone and what it needs" 0 'same: 3 operations' \
+    $folder/pipeline.sbt --zone step --deps closure
+replays "a chain without the world" 0 'same: 2 operations' \
+    $folder/pipeline.sbt --zone step --deps none --chain
+replays "pointers in packed structs and in memory" 0 'same: 9 operations' \
+    $folder/pointers.sbt
+replays "the wrong kernel" 1 'operation 4, kernel scale_wrong' \
+    $folder/wrong.sbt
+replays "the wrong kernel's site" 1 'launched in step, tests/execute/app.c:' \
+    $folder/wrong.sbt
+replays "the first that differs, no more" 1 'diverged: 1 of 3' \
+    $folder/wrong.sbt --stop-at-first --chain
+replays "a sum of floats in no order" 1 'kernel sum.* chunk 0, by' \
+    $folder/sums.sbt --loops 9
+replays "a kernel that hangs" 4 '1 TIMEOUT' $folder/spin.sbt --timeout 1
+replays "what comes after a hang" 4 'same: 3 operations' $folder/spin.sbt \
+    --timeout 1
+replays "memory that was not captured" 0 'ESCAPE at 0xfa0' $folder/hidden.sbt
+replays "memory that was freed" 0 'ESCAPE' $folder/freed.sbt
+replays "a race, as it was captured" 0 'same: 3 operations' $folder/race.sbt
+replays "ten gigabytes apart" 0 'same: 3 operations' $folder/far.sbt
+replays "one launch of one kernel" 0 'same: 1 operations' $folder/few.sbt
+replays "hashes alone" 3 'nothing was executed' $folder/hashes.sbt
+replays "as JSON" 1 '"first_divergence": {' $folder/wrong.sbt --json
+
+replays "a small error alone" 0 'same: 9 operations' $folder/drift.sbt \
+    --compare rtol=0.0045
+replays "small errors add up" 1 'diverged: 4 of 9' $folder/drift.sbt \
+    --compare rtol=0.0045 --chain
+replays "a chain narrowed down" 1 'it takes 5, from 2 to 6' \
+    $folder/drift.sbt --compare rtol=0.0045 --chain --bisect \
+    -o $folder/steps.sbt
+replays "what it was narrowed down to" 1 'diverged: 1 of 5' \
+    $folder/steps.sbt --compare rtol=0.0045 --chain
+replays "an operation narrowed down" 1 'narrowed down to operation 4' \
+    $folder/wrong.sbt --chain --bisect -o $folder/small.sbt
+replays "the operation alone" 1 'diverged: 1 of 1' $folder/small.sbt
+check "execute: what was narrowed down verifies" \
+    build/ts-info --verify $folder/small.sbt
+replays "nothing to narrow down" 0 'nothing diverges' $folder/pipeline.sbt \
+    --bisect -o $folder/nothing.sbt
+for kernel in scale bias; do
+    check "execute: $kernel as a program" sh -c '
+        set -e
+        build/ts-replay --execute $0/pipeline.sbt --extract $1 -o $0/$1
+        cd $0/$1
+        gcc -Wall -Wextra -Werror main.c -o main -ldl
+        ./main | grep -qx same' $folder $kernel
+done
+check "execute: the wrong kernel as a program" sh -c '
+    set -e
+    build/ts-replay --execute $0/wrong.sbt --extract "scale_*" -o $0/odd
+    cd $0/odd
+    gcc main.c -o main -ldl
+    ./main | grep -q "byte 404: expected"' $folder
+check "execute: the same digest every time" sh -c '
+    for i in 1 2 3; do
+        build/ts-replay --execute --trust --json $0/pipeline.sbt |
+            grep \"digest\"
+    done | sort -u | wc -l | grep -qx 1' $folder
+check "execute: a trace from elsewhere is not trusted" sh -c '
+    cp $0/pipeline.sbt $0/copied.sbt
+    ! build/ts-replay --execute $0/copied.sbt >$0/out 2>$0/err &&
+        test ! -s $0/out && grep -q "app, build-id" $0/err &&
+        grep -q "Say --trust" $0/err' $folder
+check "execute: on a file system without the program" sh -c '
+    root=$0/root
+    mkdir -p $root/tmp
+    for file in $(ldd build/ts-replay | grep -o "/[^ ]*"); do
+        install -D "$file" "$root$file"
+    done
+    cp build/ts-replay $root/ts-replay
+    cp $0/pipeline.sbt $root/trace.sbt
+    become=
+    test "$(id -u)" = 0 || become="unshare -r"
+    $become chroot $root /ts-replay --version >/dev/null 2>&1 || {
+        echo "no chroot here"
+        exit 77
+    }
+    $become chroot $root /ts-replay --execute --trust --json trace.sbt \
+        >$0/there.json
+    build/ts-replay --execute --trust --json $0/pipeline.sbt >$0/here.json
+    grep -q "\"executed\": 8" $0/there.json && cmp $0/there.json $0/here.json
+    ' $folder

@@ -1,0 +1,361 @@
+/*
+    app.c - programs that are captured, for tests/check-execute.sh
+
+    app WHAT TRACE [CAPTURE]: CAPTURE as ts_snapshot_parse has it.
+*/
+#define TRACESMITH_IMPLEMENTATION
+#define TRACESMITH_VDEV
+#include "backends/ts_vdev.h"
+
+enum { COUNT = 100000 };
+
+static ts_vdev *vdev;
+static ts_vdev_stream streams[2];
+
+static void need(ts_result result)
+{
+    if (result == TS_OK) return;
+    fprintf(stderr, "app: %s\n", ts_result_text(result));
+    exit(1);
+}
+
+static void *memory(size_t size)
+{
+    void *ptr;
+    need(ts_vdev_malloc(&ptr, vdev, 0, size));
+    return ptr;
+}
+
+static ts_vdev_kernel kernel(const char *name, ts_vdev_function function,
+                             size_t args_size, const ts_vdev_role *roles,
+                             uint32_t role_count)
+{
+    const ts_vdev_kernel_desc desc = { .name = name,
+                                       .function = function,
+                                       .args_size = args_size,
+                                       .roles = roles,
+                                       .role_count = role_count };
+    ts_vdev_kernel made;
+    need(ts_vdev_kernel_register(&made, vdev, &desc));
+    return made;
+}
+
+static void launch_on(ts_vdev_stream stream, ts_vdev_kernel k, const void *args,
+                      uint32_t blocks)
+{
+    const ts_vdev_launch_desc desc = { .grid = { blocks }, .args = args };
+    need(ts_vdev_launch(vdev, stream, k, &desc));
+}
+
+static void launch(ts_vdev_kernel k, const void *args, uint32_t blocks)
+{
+    launch_on(streams[0], k, args, blocks);
+}
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+typedef struct scale_args {
+    float *to;
+    const float *from;
+    float factor;
+} scale_args;
+
+static const ts_vdev_role scale_roles[] = {
+    { offsetof(scale_args, to), TS_ACCESS_WRITE, 0 },
+    { offsetof(scale_args, from), TS_ACCESS_READ, 0 },
+};
+
+static void scale(const void *args, const ts_vdev_block *block)
+{
+    const scale_args *const a = args;
+    for (uint32_t i = block->index[0]; i < COUNT; i += block->grid[0])
+        a->to[i] = a->from[i] * a->factor;
+}
+
+// What no capture knows: a variable that nobody named.
+static volatile float unnamed = 1;
+
+static void scale_wrong(const void *args, const ts_vdev_block *block)
+{
+    const scale_args *const a = args;
+    for (uint32_t i = block->index[0]; i < COUNT; i += block->grid[0])
+        a->to[i] = a->from[i] * a->factor * unnamed;
+}
+
+static float bias; // this one is named
+
+static void add_bias(const void *args, const ts_vdev_block *block)
+{
+    float *const *const values = args;
+    for (uint32_t i = block->index[0]; i < COUNT; i += block->grid[0])
+        (*values)[i] += bias;
+    bias += 1; // in one block, so that it is determined
+}
+
+typedef struct packed_args {
+    char pad;
+    float *values;
+    uint16_t step;
+} __attribute__((packed)) packed_args;
+
+static void bump_packed(const void *args, const ts_vdev_block *block)
+{
+    packed_args a;
+    memcpy(&a, args, sizeof a);
+    for (uint32_t i = block->index[0]; i < COUNT; i += block->grid[0])
+        a.values[i] += a.step;
+}
+
+// A list on the device: each node points to the next and to its values.
+typedef struct node {
+    struct node *next;
+    char pad[3];
+    float *values;
+} __attribute__((packed)) node;
+
+static void bump_list(const void *args, const ts_vdev_block *block)
+{
+    (void)block;
+    for (const node *n = *(const node *const *)args; n; n = n->next)
+        n->values[0] += 1;
+}
+
+typedef struct sum_args {
+    float *sum;
+    const float *values;
+} sum_args;
+
+// Adds in the order in which blocks come: floats do not like that.
+static void sum_atomic(const void *args, const ts_vdev_block *block)
+{
+    const sum_args *const a = args;
+    const uint32_t share = COUNT / block->grid[0];
+    for (uint32_t i = 0; i < share; i++) {
+        const float value = a->values[block->index[0] * share + i];
+        uint32_t seen, want;
+        do {
+            float now;
+            seen =
+                __atomic_load_n((uint32_t *)(void *)a->sum, __ATOMIC_RELAXED);
+            memcpy(&now, &seen, sizeof now);
+            now += value;
+            memcpy(&want, &now, sizeof want);
+        } while (!__atomic_compare_exchange_n((uint32_t *)(void *)a->sum, &seen,
+                                              want, true, __ATOMIC_RELAXED,
+                                              __ATOMIC_RELAXED));
+    }
+}
+
+static volatile int stop = 0;
+
+static void spin(const void *args, const ts_vdev_block *block)
+{
+    (void)args;
+    (void)block;
+    while (!stop) {}
+}
+
+static float *hidden; // memory that no pointer in reach leads to
+
+static void use_hidden(const void *args, const ts_vdev_block *block)
+{
+    float *const *const values = args;
+    (void)block;
+    (*values)[0] = hidden[1000];
+}
+
+static void count_up(void *user)
+{
+    ++*(int *)user;
+}
+
+/* ---- Programs ------------------------------------------------------------ */
+
+static float host[COUNT];
+
+static float *filled(void)
+{
+    float *const values = memory(sizeof host);
+    for (int i = 0; i < COUNT; i++)
+        host[i] = 0.001f * (float)(i % 1000) + 1e3f * (float)(i % 7);
+    need(ts_vdev_memcpy(vdev, streams[0], values, host, sizeof host));
+    return values;
+}
+
+static void step(ts_vdev_kernel k, float *to, const float *from, float factor)
+{
+    TS_ZONE("step");
+    const scale_args args = { to, from, factor };
+    launch(k, &args, 16);
+}
+
+// Copies, kernels on two streams, in place, a part of a buffer, the host.
+static void pipeline(bool wrong)
+{
+    int counted = 0;
+    const ts_vdev_kernel k =
+        kernel("scale", scale, sizeof(scale_args), scale_roles, 2);
+    const ts_vdev_kernel w =
+        kernel("scale_wrong", scale_wrong, sizeof(scale_args), scale_roles, 2);
+    const ts_vdev_kernel b = kernel("bias", add_bias, sizeof(float *), NULL, 0);
+    ts_vdev_event ready;
+    need(ts_vdev_event_create(&ready, vdev));
+    need(ts_vdev_global_register(vdev, 0, &bias, sizeof bias));
+    float *const one = filled(), *const two = memory(3 * sizeof host);
+    bias = 5;
+    unnamed = 3;
+    step(k, two + 100, one, 2);
+    step(wrong ? w : k, two + 100, two + 100, 0.5f);
+    need(ts_vdev_event_record(vdev, ready, streams[0]));
+    need(ts_vdev_event_wait(vdev, ready, streams[1]));
+    float *const part = two + 100;
+    launch_on(streams[1], b, &part, 1);
+    launch_on(streams[1], b, &part, 1);
+    need(ts_vdev_host_function(vdev, streams[1], "count", count_up, &counted));
+    need(ts_vdev_memset_async(vdev, streams[1], two, 0x3f, 50));
+    need(ts_vdev_memcpy_async(vdev, streams[1], one, part, sizeof host));
+    need(ts_vdev_memcpy(vdev, streams[1], host, one, sizeof host));
+}
+
+static void pointers(void)
+{
+    const ts_vdev_kernel packed =
+        kernel("packed", bump_packed, sizeof(packed_args), NULL, 0);
+    const ts_vdev_kernel list =
+        kernel("list", bump_list, sizeof(node *), NULL, 0);
+    float *const values = filled();
+    node *nodes[5], *next = NULL;
+    for (int i = 0; i < 5; i++) {
+        nodes[i] = memory(sizeof(node));
+        const node made = { next, { 0 }, values + 10 * i };
+        need(ts_vdev_memcpy(vdev, streams[0], nodes[i], &made, sizeof made));
+        next = nodes[i];
+    }
+    float *const other = memory(sizeof host + 4096);
+    need(ts_vdev_memset_async(vdev, streams[0], other, 0, sizeof host));
+    const packed_args inside = { 0, other + 7, 2 };
+    launch(packed, &inside, 4);
+    launch(list, &next, 1);
+}
+
+static void sums(void)
+{
+    const ts_vdev_kernel k =
+        kernel("sum", sum_atomic, sizeof(sum_args), NULL, 0);
+    const float *const values = filled();
+    float *const sum = memory(sizeof *sum);
+    need(ts_vdev_memset_async(vdev, streams[0], sum, 0, sizeof *sum));
+    const sum_args args = { sum, values };
+    launch(k, &args, 1);
+    launch(k, &args, 1000);
+}
+
+static void spinning(void)
+{
+    const ts_vdev_kernel k = kernel("spin", spin, 0, NULL, 0);
+    const ts_vdev_kernel s =
+        kernel("scale", scale, sizeof(scale_args), scale_roles, 2);
+    float *const one = filled();
+    stop = 1;
+    step(s, one, one, 2);
+    launch(k, NULL, 1);
+    step(s, one, one, 2);
+}
+
+static void hiding(bool freed)
+{
+    const ts_vdev_kernel k =
+        kernel("hidden", use_hidden, sizeof(float *), NULL, 0);
+    float *const one = filled();
+    hidden = filled();
+    if (freed) need(ts_vdev_free(vdev, hidden));
+    launch(k, &one, 1);
+}
+
+// Two streams write the same memory in no order.
+static void racing(void)
+{
+    const ts_vdev_kernel k =
+        kernel("scale", scale, sizeof(scale_args), scale_roles, 2);
+    float *const one = filled();
+    float *const two = memory(sizeof host);
+    need(ts_vdev_device_synchronize(vdev, 0));
+    const scale_args a = { two, one, 2 }, b = { two, one, 3 };
+    launch_on(streams[0], k, &a, 16);
+    launch_on(streams[1], k, &b, 16);
+}
+
+// Each step is a little wrong, in a replay.
+static void drifting(void)
+{
+    const ts_vdev_kernel k =
+        kernel("drift", scale_wrong, sizeof(scale_args), scale_roles, 2);
+    float *const one = filled();
+    unnamed = 1.001f;
+    for (int i = 0; i < 8; i++)
+        step(k, one, one, 1);
+}
+
+// Allocations at the ends of ten gigabytes.
+static void far_apart(void)
+{
+    const ts_vdev_kernel k =
+        kernel("scale", scale, sizeof(scale_args), scale_roles, 2);
+    float *const one = filled();
+    void *const gap = memory((size_t)10 << 30);
+    float *const two = memory(sizeof host);
+    (void)gap;
+    step(k, two, one, 2);
+    step(k, two, two, 2);
+}
+
+static bool run(const char *what)
+{
+    if (!strcmp(what, "pipeline"))
+        pipeline(false);
+    else if (!strcmp(what, "wrong"))
+        pipeline(true);
+    else if (!strcmp(what, "pointers"))
+        pointers();
+    else if (!strcmp(what, "sums"))
+        sums();
+    else if (!strcmp(what, "spin"))
+        spinning();
+    else if (!strcmp(what, "hidden"))
+        hiding(false);
+    else if (!strcmp(what, "freed"))
+        hiding(true);
+    else if (!strcmp(what, "race"))
+        racing();
+    else if (!strcmp(what, "drift"))
+        drifting();
+    else if (!strcmp(what, "far"))
+        far_apart();
+    else
+        return false;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    char room[1000];
+    ts_snapshot_desc what;
+    if (argc < 3) return 2;
+    const bool far = !strcmp(argv[1], "far");
+    const ts_vdev_desc desc = { .memory_bytes =
+                                    (far ? (uint64_t)11 << 30 : 16 << 20) };
+    const ts_session_desc session = { .path = argv[2] };
+    need(ts_snapshot_parse(&what, room, sizeof room,
+                           argc > 3 ? argv[3] : "all"));
+    need(ts_vdev_open(&vdev, &desc));
+    for (int i = 0; i < 2; i++)
+        need(ts_vdev_stream_create(&streams[i], vdev, NULL));
+    need(ts_session_start(&session));
+    need(ts_snapshot_start(&what));
+    const bool known = run(argv[1]);
+    need(ts_vdev_device_synchronize(vdev, 0));
+    ts_snapshot_stop();
+    need(ts_session_stop());
+    need(ts_vdev_close(vdev));
+    return known ? 0 : 2;
+}

@@ -1,0 +1,526 @@
+// Captured operations run again: addresses, contents, comparison.
+#define _GNU_SOURCE
+#include "tests/rectest.h"
+#include "tests/vdevtest.h"
+#include "backends/ts_vdev_exec.h"
+
+enum { COUNT = 40000 }; // floats, 2.4 chunks
+
+typedef struct add_args {
+    float *to, *from;
+    float value;
+} add_args;
+
+static float extra; // nobody names it: what replays do not know
+
+static void add(const void *args, const ts_vdev_block *block)
+{
+    const add_args *const a = args;
+    (void)block;
+    for (int i = 0; i < COUNT; i++)
+        a->to[i] = a->from[i] + a->value + extra;
+}
+
+static float named; // this one is
+
+static void add_named(const void *args, const ts_vdev_block *block)
+{
+    float *const *const values = args;
+    (void)block;
+    (*values)[0] += named;
+}
+
+static int turns;
+
+static void never_the_same(const void *args, const ts_vdev_block *block)
+{
+    uint32_t *const *const values = args;
+    (void)block;
+    (*values)[7] = (uint32_t)turns++;
+}
+
+static bool shut;
+
+static void wait_open(const void *args, const ts_vdev_block *block)
+{
+    (void)args;
+    (void)block;
+    while (__atomic_load_n(&shut, __ATOMIC_ACQUIRE))
+        rt_sleep_ms(1);
+}
+
+static const ts_session_desc plain;
+static ts_vdev_kernel plain_add, typed_add;
+
+static ts_vdev_kernel typed(ts_vdev_function function)
+{
+    static const ts_vdev_role roles[] = { { 0, TS_ACCESS_WRITE, 0 },
+                                          { 8, TS_ACCESS_READ, 0 } };
+    const ts_vdev_kernel_desc desc = { .name = "typed",
+                                       .function = function,
+                                       .args_size = sizeof(add_args),
+                                       .role_count = 2,
+                                       .roles = roles };
+    ts_vdev_kernel made;
+    ok(ts_vdev_kernel_register(&made, vdev, &desc));
+    return made;
+}
+
+static void begin(void)
+{
+    const ts_vdev_desc desc = { .memory_bytes = 4 << 20 };
+    vt_open(desc);
+    plain_add = vt_kernel("add", add, sizeof(add_args), 0);
+    typed_add = typed(add);
+    extra = 0;
+}
+
+static ts_reader *reader;
+static ts_executor executor; // the vdev's, but code is this program's own
+static ts_execution *execution;
+static size_t positions[64];
+
+static ts_result load_own(void *state, const ts_executor_code *code,
+                          uint64_t *module, char *why, size_t room)
+{
+    ts_capture c;
+    (void)state;
+    (void)code;
+    (void)why;
+    (void)room;
+    for (size_t i = 0; ts_reader_capture(reader, i, &c); i++) {
+        const char *const name = ts_reader_name(reader, c.head.name).text;
+        if (strcmp(name, "add") && strcmp(name, "typed")) continue;
+        *module = (uint64_t)(uintptr_t)add - c.head.function;
+        return TS_OK;
+    }
+    return TS_ERR_NOT_FOUND;
+}
+
+// Ends the recording; what was recorded on is gone, its addresses are free.
+static void finish(const char *path)
+{
+    vt_finish();
+    ts_snapshot_stop();
+    ok(ts_session_stop());
+    ok(ts_vdev_close(vdev));
+    const ts_reader_desc desc = { .path = path };
+    ok(ts_reader_open(&reader, &desc));
+    executor = ts_vdev_executor;
+    executor.load = load_own;
+    for (size_t i = 0; i < 64; i++)
+        positions[i] = i;
+}
+
+static ts_execution_desc usual(void)
+{
+    const ts_execution_desc desc = { .executor = &executor };
+    return desc;
+}
+
+static void open_execution(ts_execution_desc desc)
+{
+    char why[200];
+    ok(ts_execution_open(&execution, reader, positions,
+                         ts_reader_capture_count(reader), &desc, why,
+                         sizeof why));
+}
+
+static ts_execution_item run_one(size_t index)
+{
+    ts_execution_item item;
+    ts_execution_run(execution, index, &item);
+    return item;
+}
+
+static void assert_same(ts_execution_item item)
+{
+    assert_string_equal("none", ts_reason_name(item.reason));
+    assert_int_equal(TS_OUTCOME_EXECUTED, item.outcome);
+    assert_true(item.compared);
+    assert_false(item.diverged);
+}
+
+static void assert_declined(ts_execution_item item, const char *reason)
+{
+    assert_int_equal(TS_OUTCOME_DECLINED, item.outcome);
+    assert_string_equal(reason, ts_reason_name(item.reason));
+    assert_int_equal(0, item.level);
+}
+
+static void close_execution(void)
+{
+    ts_execution_close(execution);
+    execution = NULL;
+}
+
+static void close_all(void)
+{
+    close_execution();
+    ts_reader_close(reader);
+}
+
+static void launch_add(ts_vdev_kernel kernel, float *to, float *from,
+                       float value)
+{
+    const add_args args = { to, from, value };
+    const ts_vdev_launch_desc desc = { .args = &args };
+    ok(ts_vdev_launch(vdev, 0, kernel, &desc));
+}
+
+static float *floats(float value)
+{
+    float *const made = vt_memory(0, COUNT * sizeof *made);
+    for (int i = 0; i < COUNT; i++)
+        made[i] = value + (float)i;
+    return made;
+}
+
+// A copy up, three kernels of which the second depends on `extra`, a copy down.
+static float host[COUNT];
+
+static const char *record_steps(float wrong)
+{
+    begin();
+    const char *const path = rt_start("steps.sbt", plain);
+    float *const a = floats(0), *const b = floats(1);
+    ok(ts_snapshot_start(NULL));
+    for (int i = 0; i < COUNT; i++)
+        host[i] = (float)i * 2;
+    ok(ts_vdev_memcpy(vdev, 0, a, host, sizeof host));
+    launch_add(plain_add, b, a, 1);
+    extra = wrong;
+    launch_add(plain_add, a, b, 2);
+    vt_finish();
+    extra = 0;
+    launch_add(plain_add, a, a, 3);
+    ok(ts_vdev_memset_async(vdev, 0, b, 1, 100));
+    ok(ts_vdev_memcpy(vdev, 0, host, a, sizeof host));
+    finish(path);
+    memset(host, 0, sizeof host);
+    return path;
+}
+
+static void everything_comes_out_as_recorded(void **state)
+{
+    (void)state;
+    record_steps(0);
+    open_execution(usual());
+    for (size_t i = 0; i < 6; i++) {
+        const ts_execution_item item = run_one(i);
+        assert_same(item);
+        assert_int_equal(1, item.level);
+    }
+    assert_int_equal(0, host[5]); // the replay has memory of its own
+    const uint64_t digest = run_one(2).digest;
+    assert_int_equal(digest, run_one(2).digest);
+    close_all();
+}
+
+static void the_wrong_one_is_found_alone(void **state)
+{
+    (void)state;
+    record_steps(0.5f);
+    open_execution(usual());
+    for (size_t i = 0; i < 6; i++) {
+        const ts_execution_item item = run_one(i);
+        assert_int_equal(TS_OUTCOME_EXECUTED, item.outcome);
+        assert_int_equal(i == 2, item.diverged);
+        if (i != 2) continue;
+        float expected, found;
+        memcpy(&expected, item.expected, sizeof expected);
+        memcpy(&found, item.found, sizeof found);
+        assert_true(item.bytes_known);
+        assert_int_equal(0, item.offset);
+        assert_float_equal(0.5f, expected - found, 0);
+        assert_int_equal(16384, item.elements);
+        assert_int_equal(3, item.chunks_different);
+    }
+    close_execution();
+    ts_execution_desc chain = usual();
+    chain.chain = true; // what comes after it inherits what it left
+    open_execution(chain);
+    for (size_t i = 0; i < 6; i++) {
+        const ts_execution_item item = run_one(i);
+        assert_int_equal(TS_OUTCOME_EXECUTED, item.outcome);
+        assert_int_equal(i >= 2, item.diverged || (i == 4));
+        assert_int_equal(0, item.patched);
+    }
+    close_all();
+}
+
+static void tolerance_is_what_was_asked_for(void **state)
+{
+    (void)state;
+    record_steps(0.5f); // of values up to 80,003
+    ts_execution_desc desc = usual();
+    desc.compare = TS_COMPARE_RTOL;
+    desc.tolerance = 0.2; // 0.5 of 3.5
+    open_execution(desc);
+    ts_execution_item item = run_one(2);
+    assert_false(item.diverged);
+    assert_int_equal(3, item.chunks_tolerated);
+    close_execution();
+    desc.tolerance = 0.1; // 0.5 is more than that of 3.5, not of 5.5
+    open_execution(desc);
+    item = run_one(2);
+    assert_true(item.diverged);
+    assert_int_equal(1, item.elements);
+    assert_float_equal(0.5, item.largest, 0);
+    close_execution();
+    desc.compare = TS_COMPARE_ULP;
+    desc.tolerance = 1 << 21; // 3.5 and 3 are 2^21 floats apart
+    open_execution(desc);
+    assert_false(run_one(2).diverged);
+    close_execution();
+    desc.tolerance = (1 << 21) - 1;
+    open_execution(desc);
+    assert_true(run_one(2).diverged);
+    close_all();
+}
+
+static void a_chain_takes_from_the_record_what_nobody_replayed(void **state)
+{
+    (void)state;
+    record_steps(0);
+    static const size_t some[] = { 0, 1, 3, 5 }; // not 2, which wrote `a`
+    ts_execution_desc desc = usual();
+    char why[200];
+    desc.chain = true;
+    ok(ts_execution_open(&execution, reader, some, 4, &desc, why, sizeof why));
+    assert_same(run_one(0));
+    assert_same(run_one(1));
+    ts_execution_item item = run_one(2);
+    assert_same(item);
+    assert_int_equal(3, item.patched); // the chunks of `a`
+    assert_same(run_one(3));
+    close_execution();
+    desc.no_patches = true; // it does not exist: `a` is what the copy left
+    ok(ts_execution_open(&execution, reader, some, 4, &desc, why, sizeof why));
+    assert_same(run_one(0));
+    assert_same(run_one(1));
+    item = run_one(2);
+    assert_true(item.diverged);
+    assert_int_equal(0, item.patched);
+    close_all();
+}
+
+// The two launches of `record_moved`: one whose kernel says what is a pointer.
+static void record_moved(void)
+{
+    begin();
+    const char *const path = rt_start("moved.sbt", plain);
+    float *const a = floats(0), *const b = floats(1);
+    ok(ts_snapshot_start(NULL));
+    launch_add(typed_add, b + 0, a, 1);
+    launch_add(plain_add, b, a, 2);
+    vt_finish();
+    finish(path);
+}
+
+static void
+memory_that_moves_is_rewritten_only_where_that_is_right(void **state)
+{
+    (void)state;
+    record_moved();
+    ts_capture c;
+    assert_true(ts_reader_capture(reader, 0, &c));
+    // Somebody else has the addresses.
+    void *const wanted =
+        (void *)(uintptr_t)(c.regions[0].address & ~UINT64_C(4095));
+    void *const taken =
+        mmap(wanted, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (taken != wanted) skip();
+    open_execution(usual());
+    ts_execution_item item = run_one(0);
+    assert_same(item);
+    assert_int_equal(2, item.level);
+    assert_declined(run_one(1), "VA_UNAVAILABLE");
+    close_execution();
+    ts_execution_desc strict = usual();
+    strict.strict = true;
+    open_execution(strict);
+    assert_declined(run_one(0), "VA_UNAVAILABLE");
+    munmap(taken, 4096);
+    close_all();
+}
+
+static void a_value_that_looks_like_a_pointer_forbids_rewriting(void **state)
+{
+    (void)state;
+    begin();
+    const char *const path = rt_start("looks.sbt", plain);
+    float *const a = floats(0), *const b = floats(1);
+    memcpy((char *)a + 65533, &b, sizeof b); // across two chunks
+    ok(ts_snapshot_start(NULL));
+    launch_add(typed_add, b, a, 1);
+    vt_finish();
+    finish(path);
+    void *const wanted = (void *)((uintptr_t)a & ~(uintptr_t)4095);
+    void *const taken =
+        mmap(wanted, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (taken != wanted) skip();
+    open_execution(usual());
+    assert_declined(run_one(0), "VA_UNAVAILABLE");
+    close_execution();
+    munmap(taken, 4096);
+    open_execution(usual());
+    assert_same(run_one(0));
+    close_all();
+}
+
+static void named_variables_are_inputs(void **state)
+{
+    (void)state;
+    begin();
+    const ts_vdev_kernel kernel =
+        vt_kernel("named", add_named, sizeof(float *), 0);
+    ok(ts_vdev_global_register(vdev, 0, &named, sizeof named));
+    const char *const path = rt_start("named.sbt", plain);
+    float *const a = floats(0);
+    ok(ts_snapshot_start(NULL));
+    launch_add(plain_add, a, a, 0); // what load_own looks for
+    named = 42;
+    const ts_vdev_launch_desc desc = { .args = &a };
+    ok(ts_vdev_launch(vdev, 0, kernel, &desc));
+    vt_finish();
+    named = 0;
+    finish(path);
+    open_execution(usual());
+    assert_same(run_one(1));
+    assert_float_equal(42, named, 0); // where the executor found it
+    close_all();
+}
+
+static void memory_that_was_freed_and_taken_again_is_replaced(void **state)
+{
+    (void)state;
+    begin();
+    const char *const path = rt_start("again.sbt", plain);
+    float *a = floats(0);
+    ok(ts_snapshot_start(NULL));
+    launch_add(plain_add, a, a, 1);
+    ok(ts_vdev_free(vdev, a));
+    void *const small = vt_memory(0, 256);
+    float *const b = floats(5);
+    assert_ptr_equal(small, a);
+    launch_add(plain_add, b, b, 1);
+    ok(ts_vdev_memset_async(vdev, 0, small, 3, 256));
+    finish(path);
+    open_execution(usual());
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < 3; i++)
+            assert_same(run_one(i));
+    close_all();
+}
+
+static void runs_that_differ_are_told(void **state)
+{
+    (void)state;
+    begin();
+    const ts_vdev_kernel kernel =
+        vt_kernel("unstable", never_the_same, sizeof(float *), 0);
+    const char *const path = rt_start("unstable.sbt", plain);
+    float *const a = floats(0);
+    turns = 5;
+    ok(ts_snapshot_start(NULL));
+    launch_add(plain_add, a, a, 0);
+    const ts_vdev_launch_desc desc = { .args = &a };
+    ok(ts_vdev_launch(vdev, 0, kernel, &desc));
+    vt_finish();
+    finish(path);
+    turns = 5;
+    ts_execution_desc loops = usual();
+    loops.loops = 3;
+    open_execution(loops);
+    assert_false(run_one(0).unstable);
+    turns = 5;
+    const ts_execution_item item = run_one(1);
+    assert_true(item.unstable);
+    assert_true(item.diverged); // the second run
+    assert_int_equal(7 * 4, item.offset);
+    close_all();
+}
+
+static void what_does_not_end_is_a_timeout(void **state)
+{
+    (void)state;
+    begin();
+    const ts_vdev_kernel kernel = vt_kernel("stuck", wait_open, 0, 0);
+    const char *const path = rt_start("timeout.sbt", plain);
+    float *const a = floats(0);
+    shut = false;
+    ok(ts_snapshot_start(NULL));
+    launch_add(plain_add, a, a, 0);
+    const ts_vdev_launch_desc desc = { 0 };
+    ok(ts_vdev_launch(vdev, 0, kernel, &desc));
+    finish(path);
+    shut = true;
+    ts_execution_desc quick = usual();
+    quick.timeout_ms = 30;
+    open_execution(quick);
+    assert_declined(run_one(1), "TIMEOUT");
+    assert_declined(run_one(0), "DEVICE_FAILED"); // it is lost
+    __atomic_store_n(&shut, false, __ATOMIC_RELEASE);
+    rt_sleep_ms(20);
+    close_all();
+}
+
+static void hashes_are_enough_for_what_earlier_ones_made(void **state)
+{
+    (void)state;
+    begin();
+    const char *const path = rt_start("hashes.sbt", plain);
+    float *const a = floats(0);
+    const ts_snapshot_desc hashes = { .hashes_only = true };
+    ok(ts_snapshot_start(NULL));
+    launch_add(plain_add, a, a, 1);
+    ok(ts_vdev_memset_async(vdev, 0, a, 0, COUNT * sizeof *a));
+    vt_finish();
+    ok(ts_snapshot_start(&hashes));
+    ok(ts_vdev_memset_async(vdev, 0, a, 1, 1000));
+    ok(ts_vdev_memset_async(vdev, 0, a, 2, 500));
+    finish(path);
+    ts_execution_desc desc = usual();
+    open_execution(desc);
+    assert_same(run_one(1));
+    assert_declined(run_one(3), "SNAPSHOT_BUDGET");
+    close_execution();
+    desc.chain = true;
+    open_execution(desc);
+    for (size_t i = 0; i < 4; i++)
+        assert_same(run_one(i));
+    close_all();
+}
+
+// Thread sanitizers hand out the addresses that a replay wants again.
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_TSAN 1
+#endif
+#endif
+
+int main(void)
+{
+#ifdef UNDER_TSAN
+    puts("memory cannot have its addresses again under this sanitizer");
+    return 77;
+#endif
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_comes_out_as_recorded),
+        cmocka_unit_test(the_wrong_one_is_found_alone),
+        cmocka_unit_test(tolerance_is_what_was_asked_for),
+        cmocka_unit_test(a_chain_takes_from_the_record_what_nobody_replayed),
+        cmocka_unit_test(
+            memory_that_moves_is_rewritten_only_where_that_is_right),
+        cmocka_unit_test(a_value_that_looks_like_a_pointer_forbids_rewriting),
+        cmocka_unit_test(named_variables_are_inputs),
+        cmocka_unit_test(memory_that_was_freed_and_taken_again_is_replaced),
+        cmocka_unit_test(runs_that_differ_are_told),
+        cmocka_unit_test(what_does_not_end_is_a_timeout),
+        cmocka_unit_test(hashes_are_enough_for_what_earlier_ones_made),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

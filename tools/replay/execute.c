@@ -1,0 +1,245 @@
+/*
+    execute.c - ts-replay --execute: which operations, and what came of them
+*/
+#include "tools/replay/execute.h"
+#include "backends/ts_vdev_exec.h"
+
+static const ts_executor *const executors[] = { &ts_vdev_executor };
+enum { EXECUTORS = sizeof executors / sizeof *executors };
+
+static const ts_executor *find_executor(const char *name)
+{
+    for (size_t i = 0; i < EXECUTORS; i++)
+        if (!strcmp(executors[i]->name, name)) return executors[i];
+    return NULL;
+}
+
+/* ---- Wishes -------------------------------------------------------------- */
+
+// "exact", "ulp=4", "rtol=1e-5", each but the first also with ":f64" behind.
+static bool parse_compare(const char *text, ts_execution_desc *desc)
+{
+    if (!text || !strcmp(text, "exact")) return true;
+    const bool ulp = !strncmp(text, "ulp=", 4);
+    if (!ulp && strncmp(text, "rtol=", 5)) return false;
+    const char *const number = text + (ulp ? 4 : 5);
+    char *end;
+    desc->compare = ulp ? TS_COMPARE_ULP : TS_COMPARE_RTOL;
+    desc->tolerance = strtod(number, &end);
+    desc->element = 8;
+    if (!strcmp(end, ":f64")) desc->element = 9;
+    return end != number && desc->tolerance >= 0 &&
+           (!*end || !strcmp(end, ":f32") || !strcmp(end, ":f64"));
+}
+
+bool execute_check(const cli_tool *tool, const execute_wish *wish)
+{
+    ts_execution_desc desc = { 0 };
+    if (wish->backend && !find_executor(wish->backend))
+        cli_error(tool, NULL,
+                  "--backend %s: this program can run operations of vdev",
+                  wish->backend);
+    else if (!parse_compare(wish->compare, &desc))
+        cli_error(tool, NULL,
+                  "--compare %s: it is exact, ulp=N or rtol=X, with :f64 "
+                  "behind for doubles",
+                  wish->compare);
+    else if (wish->va && strcmp(wish->va, "strict") && strcmp(wish->va, "auto"))
+        cli_error(tool, NULL, "--va %s: it is strict or auto", wish->va);
+    else if (wish->timeout_s > 3600)
+        cli_error(tool, NULL, "--timeout is at most 3600 seconds");
+    else if (wish->chain && wish->loops > 1)
+        cli_error(tool, NULL,
+                  "--loops runs operations from their recorded inputs, which "
+                  "--chain does not");
+    else if ((wish->extract != NULL || wish->bisect) && !wish->output)
+        cli_error(tool, NULL, "%s wants -o",
+                  wish->bisect ? "--bisect" : "--extract");
+    else if (!wish->extract && !wish->bisect && wish->output)
+        cli_error(tool, NULL,
+                  "--execute writes nothing: -o goes with --bisect and "
+                  "--extract");
+    else
+        return true;
+    return false;
+}
+
+/* ---- Rows ---------------------------------------------------------------- */
+
+typedef struct capture_key {
+    uint32_t track, capture;
+    uint64_t correlation, order;
+} capture_key;
+
+static int by_operation(const void *left, const void *right)
+{
+    const capture_key *const a = left, *const b = right;
+    if (a->track != b->track) return a->track < b->track ? -1 : 1;
+    if (a->correlation != b->correlation)
+        return a->correlation < b->correlation ? -1 : 1;
+    return (a->capture > b->capture) - (a->capture < b->capture);
+}
+
+static capture_key *list_captures(ts_reader *reader, size_t *count)
+{
+    *count = ts_reader_capture_count(reader);
+    capture_key *const keys = calloc(*count + 1, sizeof *keys);
+    ts_capture c;
+    for (size_t i = 0; keys && i < *count; i++) {
+        if (!ts_reader_capture(reader, i, &c)) continue;
+        const capture_key key = { c.head.track, (uint32_t)i, c.head.correlation,
+                                  c.head.order };
+        keys[i] = key;
+    }
+    if (keys) qsort(keys, *count, sizeof *keys, by_operation);
+    return keys;
+}
+
+static const capture_key *find_capture(const capture_key *keys, size_t count,
+                                       const ts_operation *op)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const capture_key *const k = &keys[middle];
+        if (k->track < op->track ||
+            (k->track == op->track && k->correlation < op->correlation))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const bool same = low < count && keys[low].track == op->track &&
+                      keys[low].correlation == op->correlation &&
+                      op->correlation;
+    return same ? &keys[low] : NULL;
+}
+
+static bool has_contents(ts_event_kind kind)
+{
+    return kind == TS_EVENT_KERNEL || kind == TS_EVENT_MEMCPY ||
+           kind == TS_EVENT_MEMSET || kind == TS_EVENT_HOST_FUNCTION ||
+           kind == TS_EVENT_COLLECTIVE || kind == TS_EVENT_GRAPH_LAUNCH;
+}
+
+typedef struct ordered {
+    uint64_t order;
+    execute_row row;
+} ordered;
+
+static int by_order(const void *left, const void *right)
+{
+    const ordered *const a = left, *const b = right;
+    if (a->order != b->order) return a->order < b->order ? -1 : 1;
+    return (a->row.operation > b->row.operation) -
+           (a->row.operation < b->row.operation);
+}
+
+static void without_capture(const ts_operation *op, ts_execution_item *item)
+{
+    const bool host = op->kind == TS_EVENT_HOST_FUNCTION;
+    item->outcome = host ? TS_OUTCOME_SUBSTITUTED : TS_OUTCOME_DECLINED;
+    item->reason = host                              ? TS_REASON_HOST_CALLBACK
+                   : op->kind == TS_EVENT_COLLECTIVE ? TS_REASON_COLLECTIVE
+                                                     : TS_REASON_NOT_CAPTURED;
+}
+
+// The selected operations in the order in which they were submitted, as far
+// as captures tell; one without a capture comes behind those before it.
+static bool find_rows(execute_job *job)
+{
+    ts_replay *const replay = job->replay->replay;
+    const uint64_t loaded = ts_replay_result(replay)->loaded;
+    size_t captures;
+    capture_key *const keys = list_captures(job->reader, &captures);
+    ordered *const all = calloc((size_t)loaded + 1, sizeof *all);
+    job->rows = calloc((size_t)loaded + 1, sizeof *job->rows);
+    const bool ok = keys && all && job->rows;
+    ts_operation op;
+    uint64_t order = 0;
+    for (size_t i = 0; ok && ts_replay_operation(replay, i, &op); i++) {
+        if (op.skip != TS_SKIP_NOT) continue;
+        ordered *const o = &all[job->count++];
+        const capture_key *const key = find_capture(keys, captures, &op);
+        if (key) order = key->order;
+        o->order = order;
+        o->row.operation = (uint32_t)i;
+        o->row.capture = key ? key->capture : EXECUTE_NONE;
+        o->row.order = !key && !has_contents(op.kind);
+        if (!key && !o->row.order) without_capture(&op, &o->row.item);
+    }
+    if (ok) qsort(all, job->count, sizeof *all, by_order);
+    for (size_t i = 0; ok && i < job->count; i++)
+        job->rows[i] = all[i].row;
+    free(all);
+    free(keys);
+    if (!ok) cli_error(job->replay->tool, NULL, "out of memory");
+    return ok;
+}
+
+// Which vendor's they are; all of one.
+static bool find_backend(execute_job *job)
+{
+    const replay_job *const r = job->replay;
+    const char *name = job->wish->backend;
+    ts_capture c;
+    for (size_t i = 0; i < job->count && !name; i++)
+        if (job->rows[i].capture != EXECUTE_NONE &&
+            ts_reader_capture(job->reader, job->rows[i].capture, &c))
+            name = ts_reader_name(job->reader, c.head.vendor).text;
+    if (!name) {
+        cli_error(r->tool, r->path,
+                  "nothing of it was captured, so nothing can be run again "
+                  "(docs/execution.md tells how to)");
+        return false;
+    }
+    job->executor = find_executor(name);
+    if (job->executor) return true;
+    fprintf(stderr, "%s: %s: its operations are of '", r->tool->name, r->path);
+    cli_put_text(stderr, name, strlen(name));
+    fputs("', which this program cannot run\n", stderr);
+    return false;
+}
+
+/* ---- Results ------------------------------------------------------------- */
+
+static int say_result(const execute_job *job)
+{
+    const replay_job *const r = job->replay;
+    if (!job->executed) {
+        cli_error(r->tool, r->path,
+                  "nothing was executed: %s operations are declined",
+                  cli_count(job->declined).s);
+        return job->timed_out ? REPLAY_TIMEOUT : REPLAY_UNSUPPORTED;
+    }
+    if (job->diverged || job->unstable) return REPLAY_DIVERGED;
+    return job->timed_out ? REPLAY_TIMEOUT : REPLAY_SAME;
+}
+
+static int execute_all(execute_job *job)
+{
+    const execute_wish *const w = job->wish;
+    if (!find_rows(job)) return REPLAY_BAD;
+    if (!find_backend(job)) return REPLAY_UNSUPPORTED;
+    if (w->extract) return execute_extract(job) ? REPLAY_SAME : REPLAY_BAD;
+    if (!execute_trusted(job)) return REPLAY_BAD;
+    job->desc.executor = job->executor;
+    if (!execute_rows(job, 0, job->count, w->chain)) return REPLAY_BAD;
+    w->json ? execute_json(job) : execute_text(job);
+    const int code = say_result(job);
+    if (w->bisect && !execute_bisect(job)) return REPLAY_BAD;
+    return code;
+}
+
+int execute_run(const replay_job *replay, const execute_wish *wish)
+{
+    execute_job job = { .replay = replay, .wish = wish };
+    job.reader = replay_reader(replay, 0);
+    job.desc.strict = wish->va && !strcmp(wish->va, "strict");
+    job.desc.timeout_ms = (uint32_t)(wish->timeout_s * 1000);
+    job.desc.loops = (uint32_t)wish->loops;
+    job.desc.no_patches = replay->deps == TS_DEPS_NONE;
+    parse_compare(wish->compare, &job.desc);
+    const int code = execute_all(&job);
+    free(job.rows);
+    return code;
+}

@@ -1,0 +1,73 @@
+/*
+    execute.h - what the parts of ts-replay --execute share
+*/
+#ifndef TS_REPLAY_EXECUTE_H
+#define TS_REPLAY_EXECUTE_H
+
+#include "tools/replay/replay.h"
+
+// What was asked for.
+typedef struct execute_wish {
+    bool execute, chain, trust, stop_at_first, bisect, json;
+    const char *backend, *compare, *va, *extract, *output;
+    uint64_t loops, timeout_s;
+} execute_wish;
+
+#define EXECUTE_NONE UINT32_MAX // no capture
+
+// An operation of the selection, in the order of submission.
+typedef struct execute_row {
+    uint32_t operation; // as ts_replay_operation counts
+    uint32_t capture;   // position, or EXECUTE_NONE
+    bool order;         // an event, a wait, a sync, an allocation: no contents
+    ts_execution_item item;
+} execute_row;
+
+typedef struct execute_job {
+    const replay_job *replay;
+    const execute_wish *wish;
+    ts_reader *reader;
+    const ts_executor *executor;
+    ts_execution_desc desc;
+    execute_row *rows;
+    size_t count;
+    // Of the rows.
+    uint64_t executed, substituted, declined, order, diverged, unstable,
+        compared, patched;
+    uint64_t levels[3], reasons[TS_REASON_LIMIT];
+    bool timed_out, failed; // failed: the reason is on stderr
+    size_t first;           // row that diverged first; count: none
+    uint64_t digest;
+} execute_job;
+
+// ts-replay --execute, of the selection of a job. Returns the exit code.
+int execute_run(const replay_job *job, const execute_wish *wish);
+
+// False, with the reason on stderr, if a wish means nothing.
+bool execute_check(const cli_tool *tool, const execute_wish *wish);
+
+// Runs rows [from, to) in another process and sums up. chain: each goes on
+// with what those before it left. (execute_process.c)
+bool execute_rows(execute_job *job, size_t from, size_t to, bool chain);
+
+// Whether this user made the trace on this machine, or says that it may run;
+// else says what would run. (execute_trust.c)
+bool execute_trusted(const execute_job *job);
+
+void execute_text(const execute_job *job); // execute_text.c
+void execute_json(const execute_job *job);
+// "kernel saxpy on 0:2 (compute)", of a row.
+void execute_put_row(FILE *out, const execute_job *job, const execute_row *row);
+
+// The event of an operation, row *at of *columns, which are to be closed.
+bool execute_find_event(const execute_job *job, const ts_operation *op,
+                        ts_columns *columns, uint32_t *at);
+// Makes a program loadable as a library; false: nothing does. (vdev.c)
+bool execute_as_library(uint8_t *bytes, uint64_t size);
+
+// Narrows a divergence down and writes a trace of what it takes; `--extract`
+// writes one kernel as a program. False with the reason on stderr.
+bool execute_bisect(execute_job *job);        // execute_bisect.c
+bool execute_extract(const execute_job *job); // execute_extract.c
+
+#endif // TS_REPLAY_EXECUTE_H

@@ -1,0 +1,264 @@
+/*
+    execute_extract.c - one kernel of the virtual accelerator as a program of
+    its own
+*/
+#define _POSIX_C_SOURCE 200809L
+#include <sys/stat.h>
+#include "tools/replay/execute.h"
+
+// What the program does, behind its data.
+static const char program[] =
+    "typedef struct block {\n"
+    "    uint32_t index[3], grid[3], size[3];\n"
+    "    void *shared;\n"
+    "    size_t shared_size;\n"
+    "} block;\n"
+    "\n"
+    "static void fail(const char *what, const char *why)\n"
+    "{\n"
+    "    fprintf(stderr, \"%s: %s\\n\", what, why);\n"
+    "    exit(2);\n"
+    "}\n"
+    "\n"
+    "static unsigned char *read_all(const char *path, uint64_t size)\n"
+    "{\n"
+    "    unsigned char *bytes = malloc(size + 1);\n"
+    "    FILE *file = fopen(path, \"rb\");\n"
+    "    if (!bytes || !file || fread(bytes, 1, size, file) != size)\n"
+    "        fail(path, \"cannot be read\");\n"
+    "    fclose(file);\n"
+    "    return bytes;\n"
+    "}\n"
+    "\n"
+    "// Pages at an address; those that another region has are there.\n"
+    "static void take_pages(uint64_t address, uint64_t size)\n"
+    "{\n"
+    "    uint64_t page = address & ~UINT64_C(4095);\n"
+    "    for (; page < address + size; page += 4096) {\n"
+    "        void *want = (void *)(uintptr_t)page;\n"
+    "        void *got = mmap(want, 4096, PROT_READ | PROT_WRITE,\n"
+    "                         MAP_PRIVATE | MAP_ANONYMOUS |\n"
+    "                             MAP_FIXED_NOREPLACE, -1, 0);\n"
+    "        if (got == MAP_FAILED && errno == EEXIST) continue;\n"
+    "        if (got != want) fail(\"memory\", \"the address is taken\");\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "int main(void)\n"
+    "{\n"
+    "    struct link_map *code = dlopen(\"./code.so\", RTLD_NOW);\n"
+    "    if (!code) fail(\"code.so\", dlerror());\n"
+    "    for (size_t i = 0; i < region_count; i++) {\n"
+    "        region *r = &regions[i];\n"
+    "        unsigned char *bytes = read_all(r->before, r->size);\n"
+    "        if (r->global) r->address = code->l_addr + r->offset;\n"
+    "        else take_pages(r->address, r->size);\n"
+    "        memcpy((void *)(uintptr_t)r->address, bytes, r->size);\n"
+    "        free(bytes);\n"
+    "    }\n"
+    "    void (*kernel)(const void *, const block *) =\n"
+    "        (void (*)(const void *, const block *))(uintptr_t)(\n"
+    "            code->l_addr + function);\n"
+    "    block b = { { 0 }, { 0 }, { 0 }, malloc(shared + 1), shared };\n"
+    "    memcpy(b.grid, grid, sizeof grid);\n"
+    "    memcpy(b.size, threads, sizeof threads);\n"
+    "    for (b.index[2] = 0; b.index[2] < grid[2]; b.index[2]++)\n"
+    "        for (b.index[1] = 0; b.index[1] < grid[1]; b.index[1]++)\n"
+    "            for (b.index[0] = 0; b.index[0] < grid[0]; b.index[0]++)\n"
+    "                kernel(args, &b);\n"
+    "    int differs = 0;\n"
+    "    for (size_t i = 0; i < region_count; i++) {\n"
+    "        const region *r = &regions[i];\n"
+    "        const unsigned char *now = (void *)(uintptr_t)r->address;\n"
+    "        if (!r->after) continue;\n"
+    "        unsigned char *want = read_all(r->after, r->size);\n"
+    "        uint64_t at = 0;\n"
+    "        while (at < r->size && want[at] == now[at]) at++;\n"
+    "        if (at < r->size)\n"
+    "            printf(\"%s: byte %llu: expected %02x, found %02x\\n\",\n"
+    "                   r->after, (unsigned long long)at, want[at], now[at]);\n"
+    "        differs |= at < r->size;\n"
+    "        free(want);\n"
+    "    }\n"
+    "    puts(differs ? \"diverged\" : \"same\");\n"
+    "    return differs;\n"
+    "}\n";
+
+static FILE *open_in(const execute_job *job, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", job->wish->output, name);
+    FILE *const file = fopen(path, "wb");
+    if (!file)
+        cli_error(job->replay->tool, path, "cannot be written: %s",
+                  strerror(errno));
+    return file;
+}
+
+static bool close_it(const execute_job *job, FILE *file, const char *name)
+{
+    const bool ok = !ferror(file);
+    if (fclose(file) == 0 && ok) return true;
+    cli_error(job->replay->tool, name, "writing failed");
+    return false;
+}
+
+// The contents of a list, chunk by chunk. False: the trace lacks some.
+static bool write_list(const execute_job *job, const char *name,
+                       const uint64_t list[2])
+{
+    const void *hashes, *bytes;
+    size_t size, chunk;
+    if ((!list[0] && !list[1]) ||
+        ts_reader_blob(job->reader, list, &hashes, &size) != TS_OK)
+        return false;
+    FILE *const file = open_in(job, name);
+    bool ok = file != NULL;
+    for (size_t at = 0; ok && size - at >= 16; at += 16) {
+        uint64_t hash[2];
+        memcpy(hash, (const char *)hashes + at, sizeof hash);
+        ok = ts_reader_blob(job->reader, hash, &bytes, &chunk) == TS_OK;
+        if (ok) fwrite(bytes, 1, chunk, file);
+    }
+    return (!file || close_it(job, file, name)) && ok;
+}
+
+static bool write_code(const execute_job *job, const ts_capture *c)
+{
+    ts_capture_image image;
+    const void *bytes;
+    size_t size;
+    if (!ts_reader_image(job->reader, c->head.image, &image) ||
+        ts_reader_blob(job->reader, image.hash, &bytes, &size) != TS_OK) {
+        cli_error(job->replay->tool, job->replay->path,
+                  "the trace does not hold the kernel's code");
+        return false;
+    }
+    uint8_t *const copy = malloc(size + 1);
+    FILE *const file = copy ? open_in(job, "code.so") : NULL;
+    if (copy) memcpy(copy, bytes, size);
+    if (file) {
+        execute_as_library(copy, size);
+        fwrite(copy, 1, size, file);
+    }
+    free(copy);
+    return file && close_it(job, file, "code.so");
+}
+
+static void put_three(FILE *out, const char *name, const uint32_t *v)
+{
+    fprintf(out,
+            "static const uint32_t %s[3] = { %" PRIu32 ", %" PRIu32 ", %" PRIu32
+            " };\n",
+            name, v[0], v[1], v[2]);
+}
+
+static void put_args(FILE *out, const ts_capture *c)
+{
+    fprintf(out,
+            "static const _Alignas(64) unsigned char args[%" PRIu32 "] = {",
+            c->head.args_size + 1);
+    for (uint32_t i = 0; i < c->head.args_size; i++)
+        fprintf(out, "%s0x%02x,", i % 12 ? " " : "\n    ", c->args[i]);
+    fputs("\n    0\n};\n", out);
+}
+
+// The regions' files and the table of them.
+static bool put_regions(const execute_job *job, FILE *out, const ts_capture *c)
+{
+    fputs("typedef struct region {\n"
+          "    uint64_t address, size;\n"
+          "    const char *before, *after; // files\n"
+          "    int global;                 // a variable of the code ...\n"
+          "    uint64_t offset;            // ... at this offset\n"
+          "} region;\n"
+          "static region regions[] = {\n",
+          out);
+    for (uint32_t i = 0; i < c->head.region_count; i++) {
+        const ts_capture_region *const r = &c->regions[i];
+        const cli_text before = cli_format("before-%" PRIu32 ".bin", i);
+        const cli_text after = cli_format("after-%" PRIu32 ".bin", i);
+        if (!write_list(job, before.s, r->before)) {
+            cli_error(job->replay->tool, job->replay->path,
+                      "the trace does not hold the memory of that launch");
+            return false;
+        }
+        const bool known = write_list(job, after.s, r->after);
+        fprintf(out,
+                "    { UINT64_C(0x%" PRIx64 "), UINT64_C(%" PRIu64
+                "), \"%s\", %s%s%s, %d, UINT64_C(0x%" PRIx64 ") },\n",
+                r->address, r->size, before.s, known ? "\"" : "",
+                known ? after.s : "NULL", known ? "\"" : "", r->image != 0,
+                r->offset);
+    }
+    fprintf(out,
+            "    { 0, 0, NULL, NULL, 0, 0 }\n};\n"
+            "static const size_t region_count = %" PRIu32 ";\n",
+            c->head.region_count);
+    return true;
+}
+
+static bool write_program(const execute_job *job, const ts_capture *c)
+{
+    FILE *const out = open_in(job, "main.c");
+    if (!out) return false;
+    fputs("// One launch of a kernel, with its data. Build and run it here:\n"
+          "//     cc main.c -o main -ldl && ./main\n"
+          "#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <errno.h>\n"
+          "#include <link.h>\n#include <stdint.h>\n#include <stdio.h>\n"
+          "#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
+          "\n",
+          out);
+    put_three(out, "grid", c->head.grid);
+    put_three(out, "threads", c->head.block);
+    fprintf(out,
+            "static const size_t shared = %" PRIu32 ";\n"
+            "static const uint64_t function = UINT64_C(0x%" PRIx64 ");\n",
+            c->head.shared, c->head.function);
+    put_args(out, c);
+    const bool ok = put_regions(job, out, c);
+    fputc('\n', out);
+    fputs(program, out);
+    return close_it(job, out, "main.c") && ok;
+}
+
+static bool find_kernel(const execute_job *job, ts_capture *c)
+{
+    const char *const wanted = job->wish->extract;
+    for (size_t i = 0; i < job->count; i++) {
+        if (job->rows[i].capture == EXECUTE_NONE ||
+            !ts_reader_capture(job->reader, job->rows[i].capture, c) ||
+            c->head.kind != TS_EVENT_KERNEL)
+            continue;
+        const ts_text name = ts_reader_name(job->reader, c->head.name);
+        if (cli_matches(wanted, strlen(wanted), name.text, name.size))
+            return true;
+    }
+    cli_error(job->replay->tool, job->replay->path,
+              "no captured kernel is called '%s'", wanted);
+    return false;
+}
+
+bool execute_extract(const execute_job *job)
+{
+    ts_capture c;
+    if (strcmp(job->executor->name, "vdev")) {
+        cli_error(job->replay->tool, job->replay->path,
+                  "--extract writes kernels of vdev only");
+        return false;
+    }
+    if (!find_kernel(job, &c)) return false;
+    if (mkdir(job->wish->output, 0777) != 0 && errno != EEXIST) {
+        cli_error(job->replay->tool, job->wish->output, "%s", strerror(errno));
+        return false;
+    }
+    if (!write_code(job, &c) || !write_program(job, &c)) return false;
+    cli_put_text(stdout, job->wish->output, strlen(job->wish->output));
+    fputs(": ", stdout);
+    const ts_text name = ts_reader_name(job->reader, c.head.name);
+    cli_put_text(stdout, name.text, name.size);
+    printf(" with %" PRIu32 " regions of memory; build and run it there with\n"
+           "    cc main.c -o main -ldl && ./main\n",
+           c.head.region_count);
+    return true;
+}

@@ -1,0 +1,213 @@
+/*
+    execute_process.c - operations run in a process of their own
+
+    Kernels are foreign code: they may crash, hang or write anywhere. So a
+    child runs them and writes what came of each into memory that both have;
+    the parent watches, and starts another child behind an operation that took
+    one along.
+*/
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "tools/replay/execute.h"
+
+typedef struct shared {
+    uint32_t next; // position that runs, or runs next
+    uint32_t opened;
+    char why[200];
+    ts_execution_item items[];
+} shared;
+
+static ts_execution_item *running; // of the child
+
+// The child's own: says where, and ends.
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    (void)context;
+    if (running) running->fault_address = (uintptr_t)info->si_addr;
+    _exit(2);
+}
+
+static void watch_faults(void)
+{
+    static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+    struct sigaction action = { .sa_sigaction = on_fault,
+                                .sa_flags = SA_SIGINFO };
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaction(signals[i], &action, NULL);
+}
+
+static void child(const execute_job *job, shared *s, const size_t *captures,
+                  size_t count, bool chain)
+{
+    ts_execution_desc desc = job->desc;
+    ts_execution *e;
+    desc.chain = chain;
+    dup2(STDERR_FILENO, STDOUT_FILENO); // stdout is for the report
+    watch_faults();
+    if (ts_execution_open(&e, job->reader, captures, count, &desc, s->why,
+                          sizeof s->why) != TS_OK)
+        _exit(1);
+    __atomic_store_n(&s->opened, 1, __ATOMIC_RELEASE);
+    for (uint32_t i = s->next; i < count; i++) {
+        running = &s->items[i];
+        ts_execution_run(e, i, running);
+        __atomic_store_n(&s->next, i + 1, __ATOMIC_RELEASE);
+        if (running->reason == TS_REASON_TIMEOUT) _exit(0);
+        if (running->diverged && job->wish->stop_at_first) _exit(0);
+    }
+    _exit(0);
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+// Waits for a child; one that makes no progress for longer than operations
+// may take is killed.
+static int watch(const execute_job *job, const shared *s, pid_t pid)
+{
+    const uint64_t loops = job->desc.loops ? job->desc.loops : 1;
+    const uint64_t one = job->desc.timeout_ms ? job->desc.timeout_ms : 10000;
+    const struct timespec pause = { 0, 1000000 };
+    uint64_t since = now_ms();
+    uint32_t next = UINT32_MAX;
+    int status = 0;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        const uint32_t at = __atomic_load_n(&s->next, __ATOMIC_ACQUIRE);
+        if (at != next) since = now_ms();
+        next = at;
+        if (now_ms() - since > one * loops + 20000) kill(pid, SIGKILL);
+        nanosleep(&pause, NULL);
+    }
+    return status;
+}
+
+// What a child left unfinished when it went.
+static void settle(const execute_job *job, shared *s, int status)
+{
+    ts_execution_item *const item = &s->items[s->next];
+    const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    (void)job;
+    item->outcome = TS_OUTCOME_DECLINED;
+    item->level = 0;
+    item->reason = killed          ? TS_REASON_TIMEOUT
+                   : item->running ? TS_REASON_ESCAPE
+                                   : TS_REASON_DEVICE_FAILED;
+    s->next++;
+}
+
+static void decline_rest(shared *s, size_t count)
+{
+    for (; s->next < count; s->next++) {
+        s->items[s->next].outcome = TS_OUTCOME_DECLINED;
+        s->items[s->next].reason = TS_REASON_DEVICE_FAILED;
+    }
+}
+
+// Whether another child is to go on behind what this one did.
+static bool go_on(const execute_job *job, const shared *s, bool chain)
+{
+    const ts_execution_item *const last = &s->items[s->next - 1];
+    if (job->wish->stop_at_first && last->diverged) return false;
+    return !chain;
+}
+
+static bool run(const execute_job *job, shared *s, const size_t *captures,
+                size_t count, bool chain)
+{
+    while (s->next < count) {
+        const uint32_t before = s->next;
+        s->opened = 0;
+        fflush(NULL);
+        const pid_t pid = fork();
+        if (pid < 0) {
+            cli_error(job->replay->tool, NULL, "no other process: %s",
+                      strerror(errno));
+            return false;
+        }
+        if (!pid) child(job, s, captures, count, chain);
+        const int status = watch(job, s, pid);
+        if (!s->opened) {
+            cli_error(job->replay->tool, job->replay->path, "%s",
+                      *s->why ? s->why : "the device does not open");
+            return false;
+        }
+        const bool crashed = !WIFEXITED(status) || WEXITSTATUS(status);
+        if (crashed && s->next < count) settle(job, s, status);
+        if (s->next == before && !crashed) break;
+        if (s->next < count && !go_on(job, s, chain)) {
+            if (chain && !s->items[s->next - 1].diverged)
+                decline_rest(s, count);
+            break;
+        }
+    }
+    return true;
+}
+
+// FNV-1a, of what all operations left.
+static uint64_t mix(uint64_t digest, uint64_t value)
+{
+    for (int i = 0; i < 8; i++)
+        digest = (digest ^ (value >> 8 * i & 0xFF)) * UINT64_C(1099511628211);
+    return digest;
+}
+
+static void sum_up(execute_job *job, size_t from, size_t to)
+{
+    job->executed = job->substituted = job->declined = job->order = 0;
+    job->diverged = job->unstable = job->compared = job->patched = 0;
+    memset(job->levels, 0, sizeof job->levels);
+    memset(job->reasons, 0, sizeof job->reasons);
+    job->timed_out = false;
+    job->first = job->count;
+    job->digest = UINT64_C(14695981039346656037);
+    for (size_t i = from; i < to; i++) {
+        const ts_execution_item *const item = &job->rows[i].item;
+        job->order += job->rows[i].order;
+        if (job->rows[i].order) continue;
+        job->executed += item->outcome == TS_OUTCOME_EXECUTED;
+        job->substituted += item->outcome == TS_OUTCOME_SUBSTITUTED;
+        job->declined += item->outcome == TS_OUTCOME_DECLINED;
+        if (item->outcome == TS_OUTCOME_DECLINED) job->reasons[item->reason]++;
+        if (item->outcome != TS_OUTCOME_NONE) job->levels[item->level % 3]++;
+        job->diverged += item->diverged;
+        job->unstable += item->unstable;
+        job->compared += item->compared;
+        job->patched += item->patched;
+        job->timed_out |= item->reason == TS_REASON_TIMEOUT;
+        if (item->diverged && job->first == job->count) job->first = i;
+        if (item->outcome == TS_OUTCOME_EXECUTED)
+            job->digest = mix(job->digest, item->digest);
+    }
+}
+
+bool execute_rows(execute_job *job, size_t from, size_t to, bool chain)
+{
+    size_t count = 0, at = 0;
+    const size_t size =
+        sizeof(shared) + (to - from + 1) * sizeof(ts_execution_item);
+    size_t *const captures = calloc(to - from + 1, sizeof *captures);
+    shared *const s = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const bool have = captures && s != MAP_FAILED;
+    if (!have) cli_error(job->replay->tool, NULL, "out of memory");
+    for (size_t i = from; have && i < to; i++)
+        if (job->rows[i].capture != EXECUTE_NONE)
+            captures[count++] = job->rows[i].capture;
+    const bool ok = have && run(job, s, captures, count, chain);
+    for (size_t i = from; ok && i < to; i++)
+        if (job->rows[i].capture != EXECUTE_NONE)
+            job->rows[i].item = s->items[at++];
+    if (ok) sum_up(job, from, to);
+    if (s != MAP_FAILED) munmap(s, size);
+    free(captures);
+    return ok;
+}
