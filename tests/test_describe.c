@@ -55,11 +55,15 @@ static void api_calls_keep_every_field(void **state)
     (void)state;
     const char *const path = rt_start("api.sbt", plain);
     const uint32_t name = ts_name_define("cuLaunchKernel");
-    const ts_api_call first = { name,          0,
-                                ts_tick_now(), ts_tick_now() + 999,
-                                UINT64_MAX,    UINT64_MAX };
+    const ts_api_call first = { .name = name,
+                                .start = ts_tick_now(),
+                                .end = ts_tick_now() + 999,
+                                .correlation = UINT64_MAX,
+                                .result = UINT64_MAX };
     ts_api_call_record(&first);
-    const ts_api_call second = { name, 0, first.end, first.end, 0, 0 };
+    const ts_api_call second = { .name = name,
+                                 .start = first.end,
+                                 .end = first.end };
     ts_api_call_record(&second);
     const uint32_t thread = ts_thread_track();
     assert_int_equal(ts_session_stop(), TS_OK);
