@@ -63,8 +63,8 @@ static const cli_option options[] = {
               "the host by zone",
       .text = &flame_text },
     { .name = "--no-symbols",
-      .help = "name frames of call stacks as the trace does; do not look\n"
-              "into files of this machine",
+      .help = "name frames of call stacks as the trace does: look into\n"
+              "no file of this machine",
       .flag = &symbolize_off },
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
     { 0 },

@@ -55,8 +55,8 @@ static const cli_option options[] = {
       .help = "leave an unfinished trace as it is",
       .flag = &no_salvage },
     { .name = "--no-symbols",
-      .help = "name frames of call stacks as the trace does; do not look\n"
-              "into files of this machine",
+      .help = "name frames of call stacks as the trace does: look into\n"
+              "no file of this machine",
       .flag = &symbolize_off },
     { .name = "--json",
       .help = "print what was written as one JSON object",

@@ -22,8 +22,8 @@ static const cli_option options[] = {
       .help = "why devices were idle, and what streams waited for",
       .flag = &want_states },
     { .name = "--no-symbols",
-      .help = "name frames of call stacks as the trace does; do not look\n"
-              "into files of this machine",
+      .help = "name frames of call stacks as the trace does: look into\n"
+              "no file of this machine",
       .flag = &symbolize_off },
     { .name = "--json",
       .help = "--events, --stats or --states as one JSON object",

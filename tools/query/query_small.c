@@ -167,9 +167,7 @@ static const query_column stack_frame_columns[] = {
     COLUMN("function", TEXT, "innermost function there, or NULL"),
     COLUMN("source", TEXT, "its source file, or NULL"),
     COLUMN("line", INT, "its line, or NULL"),
-    COLUMN("called", TEXT,
-           "function that was called: with those that the "
-           "compiler put into it; or NULL"),
+    COLUMN("called", TEXT, "what was called, itself or around it; or NULL"),
 };
 static int64_t stack_frame_count(query *q, uint32_t file)
 {
