@@ -92,8 +92,11 @@ static void handlers_may_ask_in_the_midst_of_malloc_and_dlopen(void **state)
     sigaction(SIGPROF, &old, NULL);
     assert_int_equal(TS_OK, ts_session_stop());
     assert_in_range(handled, 100, UINT64_MAX);
-    // Few are cut: where the jump tables of linkers were interrupted.
+    // Few are cut: where the jump tables of linkers were interrupted. An
+    // emulator's way back from a handler belongs to no module.
+#if defined(__x86_64__)
     assert_in_range(shallow, 0, handled / 4);
+#endif
     assert_in_range(taken, handled / 2, handled);
     rt_trace trace = rt_read(path);
     rt_close(&trace);
