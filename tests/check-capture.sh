@@ -192,3 +192,4 @@ check "capture: ts-record, a CUDA program, and a flush that hangs" sh -c '
     export LD_LIBRARY_PATH=$0/cuda DOUBLE_hang_flush=1
     tests/capture/record.sh $0/cuda_hang "" $0/cuda_program || exit 1
     build/ts-info $0/cuda_hang/trace.sbt | grep "did not answer"' $folder
+check "capture: tests/gpu/run.sh with doubles" tests/gpu/run.sh --dry

@@ -1,0 +1,54 @@
+/*
+    raw_cupti.c - CUPTI and a consumer that throws all of it away
+
+    What no profiler can go below: kernels and calls of the runtime and driver
+    are recorded into buffers of 8 MiB, which are freed unread. Loaded by
+    CUDA_INJECTION64_PATH. Source: cupti_activity.h of CUDA 13.0.
+*/
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE = 8 << 20 };
+
+static void request(uint8_t **buffer, size_t *size, size_t *count)
+{
+    *buffer = aligned_alloc(4096, SIZE);
+    *size = SIZE;
+    *count = 0;
+}
+
+static void complete(void *context, uint32_t stream, uint8_t *buffer,
+                     size_t size, size_t valid)
+{
+    (void)context;
+    (void)stream;
+    (void)size;
+    (void)valid;
+    free(buffer);
+}
+
+int InitializeInjection(void);
+int InitializeInjection(void)
+{
+    static const char *const names[] = { "libcupti.so.13", "libcupti.so.12",
+                                         "libcupti.so" };
+    static const uint32_t kinds[] = { 10, 1, 2, 5, 4 };
+    void *library = NULL;
+    for (int i = 0; i < 3 && !library; i++)
+        library = dlopen(names[i], RTLD_NOW);
+    if (!library) return 1;
+    void *const symbols[] = { dlsym(library, "cuptiActivityRegisterCallbacks"),
+                              dlsym(library, "cuptiActivityEnable") };
+    int (*callbacks)(void (*)(uint8_t **, size_t *, size_t *),
+                     void (*)(void *, uint32_t, uint8_t *, size_t, size_t));
+    int (*enable)(uint32_t kind);
+    memcpy(&callbacks, &symbols[0], sizeof callbacks);
+    memcpy(&enable, &symbols[1], sizeof enable);
+    if (!callbacks || !enable || callbacks(request, complete) != 0) return 1;
+    for (int i = 0; i < 5; i++)
+        enable(kinds[i]);
+    return 1;
+}

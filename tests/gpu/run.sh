@@ -1,0 +1,170 @@
+#!/bin/sh
+# Checks and measures the capture of CUDA on this machine's NVIDIA GPU, in less
+# than 8 minutes; a short table is the last that it prints.
+#   tests/gpu/run.sh [--save] [--dry]
+#     --save   also into bench/results/
+#     --dry    with doubles of the driver and of CUPTI in place of a GPU: that
+#              this script works; none of its figures means anything
+# Exit status 77: there is no GPU. 1: something that was checked is not so.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+out=${OUT:-build}
+save='' dry=''
+for option in "$@"; do
+    case $option in
+    --save) save=yes ;;
+    --dry) dry=yes ;;
+    *)
+        echo "tests/gpu/run.sh: $option: unknown option" >&2
+        exit 2
+        ;;
+    esac
+done
+dir=$(mktemp -d "${TMPDIR:-/tmp}/ts-gpu.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 130' INT TERM
+table=$dir/table
+: >"$table"
+failed=0
+
+echo 'Building ...'
+make -s OUT="$out" all || exit 1
+cc="${CC:-cc} -std=gnu11 -O2 -I."
+$cc tests/gpu/cuda_work.c -o "$dir/cuda_work" -ldl &&
+    $cc -DZONES tests/gpu/cuda_work.c -o "$dir/cuda_zones" -pthread -ldl &&
+    $cc -fPIC -shared tests/gpu/raw_cupti.c -o "$dir/raw_cupti.so" -ldl ||
+    exit 1
+if test "$dry"; then
+    export TS_GPU_DRY=1 LD_LIBRARY_PATH="$dir"
+    for name in cuda.so.1 cupti.so.13; do
+        double=$out/tests/doubles/lib${name%.so*}.so
+        make -s OUT="$out" "$double" && cp "$double" "$dir/lib$name" || exit 1
+    done
+fi
+gpu=$("$dir/cuda_work" probe)
+status=$?
+if test $status != 0; then
+    echo "$gpu"
+    exit $status
+fi
+
+row() { # what, figure, remark
+    printf '%-46s %14s  %s\n' "$1" "$2" "$3" | tee -a "$table"
+}
+must() { # what, expected, seen
+    if test "$2" = "$3"; then
+        row "$1" "$3" ok
+    else
+        row "$1" "$3" "WRONG, not $2"
+        failed=1
+    fi
+}
+rows() { # of a kind in a trace
+    "$out/ts-info" --json "$2" | awk -v kind="\"$1\":" '
+        $1 == "\"counts\":" { on = 1 }
+        on && $1 == kind { print $2 + 0; exit }'
+}
+ask() { # SQL that gives one number, trace
+    "$out/ts-query" --csv "$2" "$1" | tail -n 1
+}
+
+# 1. What the program did is in the trace, exactly.
+"$out/ts-record" -q -o "$dir/all.sbt" -- "$dir/cuda_work" >"$dir/did" 2>&1 || {
+    cat "$dir/did"
+    exit 1
+}
+while read -r kind count; do
+    must "$kind" "$count" "$(rows "$kind" "$dir/all.sbt")"
+done <"$dir/did"
+"$out/ts-info" "$dir/all.sbt" >"$dir/info"
+lost=$(awk '/^Lost:/ { print $2 }' "$dir/info")
+must 'lost' nothing "$lost"
+early=$(awk '/kernels_before_launch/ { print $2 }' "$dir/info")
+must 'kernels before their launch' 0 "${early:-0}"
+
+# 2. Times lie within the zone of the host that waited for them.
+"$dir/cuda_zones" "$dir/zones.sbt" >/dev/null || failed=1
+must 'kernels of a step outside of its zone' 0 "$(ask "
+    SELECT count(*) FROM kernel k WHERE k.zone = 'step' AND NOT EXISTS (
+        SELECT 1 FROM zone z WHERE z.name = 'step'
+        AND z.start_ns <= k.start_ns AND z.end_ns >= k.end_ns)" \
+    "$dir/zones.sbt")"
+must 'kernels of steps' 100 "$(ask "
+    SELECT count(*) FROM kernel WHERE zone = 'step'" "$dir/zones.sbt")"
+
+# 3. What it costs: 10,000 tiny kernels, launches per second, one after the
+# other in this run.
+count=10000
+test "$dry" && count=500
+bare=$("$dir/cuda_work" rate $count)
+row 'launches a second, bare' "$bare" ''
+cost() { # what, command...
+    what=$1
+    shift
+    rate=$("$@" 2>/dev/null | tail -n 1)
+    row "launches a second, $what" "${rate:-none}" "$(awk -v a="$bare" \
+        -v b="${rate:-0}" 'BEGIN { if (b) printf "%.2f x slower", a / b }')"
+}
+cost 'raw CUPTI, nobody reads' env \
+    CUDA_INJECTION64_PATH="$dir/raw_cupti.so" "$dir/cuda_work" rate $count
+cost 'ts-record' "$out/ts-record" -q -o "$dir/rate.sbt" -- \
+    "$dir/cuda_work" rate $count
+must 'kernels of that' $((6 * count)) "$(rows kernel "$dir/rate.sbt")"
+row 'bytes on disk for a launch and its kernel' "$(awk -v n=$((6 * count)) \
+    -v size="$(wc -c <"$dir/rate.sbt")" 'BEGIN { printf "%.1f", size / n }')" ''
+cost 'ts-record --stacks=16' "$out/ts-record" -q --stacks=16 \
+    -o "$dir/stacks.sbt" -- "$dir/cuda_work" rate $count
+
+# 4. Against others, where they are installed.
+python=${PYTHON:-python3}
+has() {
+    test -z "$dry" && "$python" -c "import $1" 2>/dev/null
+}
+if has torch; then
+    for mode in bare kineto; do
+        row "PyTorch launches a second, $mode" \
+            "$("$python" tests/gpu/torch_rate.py $mode)" ''
+    done
+    row 'PyTorch launches a second, ts-record' "$("$out/ts-record" -q \
+        -o "$dir/torch.sbt" -- "$python" tests/gpu/torch_rate.py bare)" ''
+    # The same loop twice: what torch.profiler counts, and what we do.
+    "$python" tests/gpu/torch_loop.py kineto >"$dir/kineto"
+    "$out/ts-record" -q -o "$dir/loop.sbt" -- \
+        "$python" tests/gpu/torch_loop.py bare >/dev/null
+    must 'kernels of a training loop' "$(cut -d' ' -f1 "$dir/kineto")" \
+        "$(rows kernel "$dir/loop.sbt")"
+    row 'their time by torch.profiler, us' "$(cut -d' ' -f2 "$dir/kineto")" ''
+    row 'their time by ts-record, us' "$(ask \
+        'SELECT sum(duration_ns) / 1000 FROM kernel' "$dir/loop.sbt")" ''
+    # Both in one process: the program must go on.
+    "$out/ts-record" -q -o "$dir/both.sbt" -- \
+        "$python" tests/gpu/torch_loop.py kineto >"$dir/both"
+    row 'torch.profiler under ts-record, exit status' $? \
+        "it counts $(cut -d' ' -f1 "$dir/both") kernels, we $(rows kernel \
+            "$dir/both.sbt")"
+else
+    row 'torch.profiler' '-' 'not measured: no PyTorch'
+fi
+if has triton.profiler && has torch; then
+    row 'PyTorch launches a second, Proton' \
+        "$("$python" tests/gpu/torch_rate.py proton)" ''
+else
+    row 'Proton' '-' 'not measured: no Triton'
+fi
+
+name=$(awk '/cupti.version/ { print $2 }' "$dir/info")
+{
+    echo "TraceSmith on $gpu, $(date +%Y-%m-%d), CUPTI ${name:-?}"
+    test -z "$dry" || echo 'DRY: doubles; no figure means anything'
+    echo
+    cat "$table"
+} >"$dir/result"
+if test "$save" && test -z "$dry"; then
+    file=bench/results/$(date +%Y-%m-%d)-$(printf %s "$gpu" |
+        tr -cs 'a-zA-Z0-9\n' -)-cuda.txt
+    cp "$dir/result" "$file"
+    echo "tests/gpu/run.sh: wrote $file" >&2
+fi
+echo
+cat "$dir/result"
+exit $failed
