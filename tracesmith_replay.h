@@ -6609,10 +6609,14 @@ static bool ts__text_has(ts_text text, const char *part)
     cudaStreamSynchronize, hipEventQuery, cuMemcpyDtoH_v2, clFinish,
     zeCommandQueueSynchronize, aclrtSynchronizeDevice, ... What is
     asynchronous by its name does not free at once; copies that are may still
-    hold up the host, if the memory is pageable.
+    hold up the host, if the memory is pageable. OpenCL's say by an argument
+    whether they wait, which recorders make part of the name.
 */
 static ts__call_class ts__call_classify(ts_text name)
 {
+    if (ts__text_has(name, "clEnqueue"))
+        return ts__text_has(name, "(blocking)") ? TS__CALL_COPIES
+                                                : TS__CALL_COPIES_ASYNC;
     if (ts__text_has(name, "Query") &&
         (ts__text_has(name, "Event") || ts__text_has(name, "Stream") ||
          ts__text_has(name, "Queue") || ts__text_has(name, "Fence")))
@@ -8573,12 +8577,36 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
     }
 }
 
+// Where threads share a stream, another's work may have come between the call
+// of a sync and its turn: then it waited at least for the thread's own.
+static void ts__builder_sync_own(ts__builder *b, uint32_t op, uint32_t end,
+                                 const ts__lane_state *state)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t call = ts__replay_op(r, op)->call;
+    const ts__lane_state *const host =
+        call == TS_NODE_NONE ? NULL
+                             : ts__builder_lane(b, ts__replay_lanes(r)[call]);
+    if (host && host->used == ts__replay_lanes(r)[op] &&
+        host->recent != TS_NODE_NONE &&
+        ts__replay_end(r, host->recent) <= ts__replay_time(r)[end])
+        ts__builder_edge(b, host->recent, end, TS_EDGE_SYNC);
+    else
+        ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
+}
+
 static void ts__builder_sync_stream(ts__builder *b, uint32_t op,
                                     const ts__replay_lane *lane,
                                     ts__lane_state *state)
 {
-    const uint32_t end = ts__replay_end_node(b->replay, op);
-    ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
+    const ts_replay *const r = b->replay;
+    const uint32_t end = ts__replay_end_node(r, op);
+    const uint32_t longest = state->issued.longest;
+    if (longest != TS_NODE_NONE &&
+        ts__replay_end(r, longest) > ts__replay_time(r)[end])
+        ts__builder_sync_own(b, op, end, state);
+    else
+        ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
     if (!(lane->flags & TS_STREAM_LEGACY_DEFAULT)) return;
     ts__group *const group =
         ts__builder_group(b, state->group[TS__REACH_BLOCKING]);
@@ -8777,13 +8805,14 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
 // Work that the record, taken on the host, outran: a wait for the record
 // waits for that too.
 static void ts__builder_record(ts__builder *b, uint32_t op,
+                               const ts__replay_lane *lane,
                                const ts__lane_state *state)
 {
     ts_replay *const r = b->replay;
     const uint32_t index = ts__replay_op(r, op)->label;
     ts__event_op *const event = ts__replay_event(r, index);
     const uint32_t longest = state->issued.longest;
-    if (longest != TS_NODE_NONE &&
+    if (longest != TS_NODE_NONE && !(lane->flags & TS_STREAM_OUT_OF_ORDER) &&
         ts__replay_end(r, longest) > ts__replay_end(r, op))
         event->after = longest;
     if (event->id && !ts__rmap_put(b->allocator, ts__builder_events(b, op),
@@ -8856,6 +8885,29 @@ static void ts__builder_share(ts__builder *b, uint32_t op, uint32_t lane)
     *last = op;
 }
 
+/*
+    Adds to what a stream was given. In order its last and its longest stand
+    for all; out of order a join does, of what came before and this.
+*/
+static void ts__builder_issued(ts__builder *b, uint32_t op,
+                               const ts__replay_lane *lane,
+                               ts__lane_state *state)
+{
+    const ts_replay *const r = b->replay;
+    const bool any = lane->flags & TS_STREAM_OUT_OF_ORDER;
+    uint32_t last = op;
+    if (any && state->issued.last != TS_NODE_NONE) {
+        ts__join join = { TS_NODE_NONE, false, INT64_MAX, TS_EDGE_SYNC };
+        ts__join_add(b, &join, state->issued.last);
+        ts__join_add(b, &join, op);
+        last = join.node;
+    }
+    state->issued.last = last;
+    if (any || state->issued.longest == TS_NODE_NONE ||
+        ts__replay_end(r, op) >= ts__replay_end(r, state->issued.longest))
+        state->issued.longest = last;
+}
+
 static void ts__builder_step(ts__builder *b, uint32_t op)
 {
     const ts_replay *const r = b->replay;
@@ -8880,7 +8932,7 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
     case TS_EVENT_EVENT_WAIT:
         ts__builder_wait_event(b, op, TS_EDGE_EVENT);
         break;
-    case TS_EVENT_EVENT_RECORD: ts__builder_record(b, op, state); break;
+    case TS_EVENT_EVENT_RECORD: ts__builder_record(b, op, lane, state); break;
     default: break;
     }
     if (!lane->fifo) return;
@@ -8902,10 +8954,7 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
         device->latest = ts__replay_end(r, op);
     ts__builder_share(b, op, index);
     ts__builder_legacy(b, op, lane, state);
-    state->issued.last = op;
-    if (state->issued.longest == TS_NODE_NONE ||
-        ts__replay_end(r, op) >= ts__replay_end(r, state->issued.longest))
-        state->issued.longest = op;
+    ts__builder_issued(b, op, lane, state);
     ts__builder_dirty(b, index, TS__REACH_DEVICE);
     ts__builder_dirty(b, index, TS__REACH_CONTEXT);
     if (!(lane->flags & TS_STREAM_LEGACY_DEFAULT) && !state->free)
@@ -9375,14 +9424,18 @@ static const ts__numbered *ts__user_nodes(const ts_replay *r,
 
 /*
     After its end, unless the record shows that it began before. What a call
-    is named for may begin while the call still runs: after its start, then.
+    is named for may begin while the call still runs: after its start, then. A
+    wait of the host ends after it.
 */
 static void ts__user_edge(ts__builder *b, uint32_t from, uint32_t to)
 {
     ts_replay *const r = b->replay;
     const int64_t start = ts__replay_time(r)[to];
+    const uint32_t end = ts__replay_end_node(r, to);
     if (from == to) return;
-    if (ts__replay_end(r, from) <= start)
+    if (end != to && ts__replay_end(r, from) <= ts__replay_end(r, to))
+        ts__builder_edge(b, from, end, TS_EDGE_SYNC);
+    else if (ts__replay_end(r, from) <= start)
         ts__builder_edge(b, from, to, TS_EDGE_USER);
     else if (from >= r->op_count && from < r->join_first &&
              ts__replay_time(r)[from] <= start)
@@ -9868,6 +9921,16 @@ static void ts__builder_streams(ts__builder *b, ts__graphs *g)
             continue;
         }
         ts__lane_state *const state = ts__builder_lane(b, lane);
+        // What one call launched is in order on any stream.
+        if (ts__replay_lane_at(r, lane)->flags & TS_STREAM_OUT_OF_ORDER) {
+            const uint32_t before = state->order.last;
+            if (before != TS_NODE_NONE &&
+                ts__replay_op(r, i)->call != TS_NODE_NONE &&
+                ts__replay_op(r, before)->call == ts__replay_op(r, i)->call)
+                ts__builder_wait(b, before, i, TS_EDGE_STREAM_ORDER);
+            ts__builder_extend(b, &state->order, i);
+            continue;
+        }
         if (state->graph != TS_NODE_NONE) ts__graph_leave(b, g, i, lane);
         const uint32_t last = state->order.last;
         if (last != TS_NODE_NONE && ts__kind_computes(kind) &&
@@ -17897,9 +17960,8 @@ static bool ts__precede_copy_waits(const ts__precede *o, uint32_t op)
         ((const uint32_t *)r->call_names.data)[call - r->op_count];
     const ts_text text = ts_reader_name(
         ts__replay_file(r, ts__replay_file_of(r, call))->reader, name);
-    for (size_t i = 0; i + 5 <= text.size; i++)
-        if (!memcmp(text.text + i, "Async", 5)) return false;
-    return true;
+    if (ts__text_has(text, "clEnqueue")) return ts__text_has(text, "(blocking");
+    return !ts__text_has(text, "Async");
 }
 
 // Whether an edge orders; *whole: also behind what its source itself does.

@@ -8,7 +8,8 @@
         10      device 0      20      device 1
         11      its context   21      its context
         100...  streams 0, 1, ... of device 0, 200... of device 1
-        190     legacy default stream of device 0, 191 a non-blocking one
+        190     legacy default stream of device 0, 191 a non-blocking one,
+        192     one that is out of order
 
     Operations are rows of `op`; how they are laid out in chunks is up to
     replay_open, whose `turn` mixes them up in ways that must not matter.
@@ -29,7 +30,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 enum { PROCESS = 1, HOST = 2, OTHER = 3 };
-enum { D0 = 10, C0 = 11, S0 = 100, LEGACY = 190, FREE = 191 };
+enum { D0 = 10, C0 = 11, S0 = 100, LEGACY = 190, FREE = 191, ANY = 192 };
 enum { D1 = 20, C1 = 21, T0 = 200 };
 #define UNKNOWN UINT64_MAX
 
@@ -80,6 +81,8 @@ static inline void add_tracks(forge *f, uint32_t streams)
     }
     add_track(f, LEGACY, 5, C0, 90, TS_STREAM_LEGACY_DEFAULT);
     add_track(f, FREE, 5, C0, 91, TS_STREAM_NON_BLOCKING);
+    add_track(f, ANY, 5, C0, 92,
+              TS_STREAM_NON_BLOCKING | TS_STREAM_OUT_OF_ORDER);
     for (uint32_t s = 0; s < streams; s++)
         add_track(f, 1000 + s, 5, C0, 1000 + s, 0);
     forge_end(f);

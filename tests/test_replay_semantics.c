@@ -165,6 +165,8 @@ static void copies_hold_the_host_by_their_call_and_memory(void **state)
         { "cudaMemcpyAsync", 1, 2, 3, false },
         { "cudaMemcpyAsync", 3, 3, 3, false },
         { "hipMemcpyAsync", 5, 3, 3, false },
+        { "clEnqueueReadBuffer (blocking)", 2, 3, 2, true },
+        { "clEnqueueReadBuffer", 2, 3, 2, false },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const op ops[] = {

@@ -108,10 +108,14 @@ static bool ts__text_has(ts_text text, const char *part)
     cudaStreamSynchronize, hipEventQuery, cuMemcpyDtoH_v2, clFinish,
     zeCommandQueueSynchronize, aclrtSynchronizeDevice, ... What is
     asynchronous by its name does not free at once; copies that are may still
-    hold up the host, if the memory is pageable.
+    hold up the host, if the memory is pageable. OpenCL's say by an argument
+    whether they wait, which recorders make part of the name.
 */
 static ts__call_class ts__call_classify(ts_text name)
 {
+    if (ts__text_has(name, "clEnqueue"))
+        return ts__text_has(name, "(blocking)") ? TS__CALL_COPIES
+                                                : TS__CALL_COPIES_ASYNC;
     if (ts__text_has(name, "Query") &&
         (ts__text_has(name, "Event") || ts__text_has(name, "Stream") ||
          ts__text_has(name, "Queue") || ts__text_has(name, "Fence")))

@@ -274,12 +274,36 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
     }
 }
 
+// Where threads share a stream, another's work may have come between the call
+// of a sync and its turn: then it waited at least for the thread's own.
+static void ts__builder_sync_own(ts__builder *b, uint32_t op, uint32_t end,
+                                 const ts__lane_state *state)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t call = ts__replay_op(r, op)->call;
+    const ts__lane_state *const host =
+        call == TS_NODE_NONE ? NULL
+                             : ts__builder_lane(b, ts__replay_lanes(r)[call]);
+    if (host && host->used == ts__replay_lanes(r)[op] &&
+        host->recent != TS_NODE_NONE &&
+        ts__replay_end(r, host->recent) <= ts__replay_time(r)[end])
+        ts__builder_edge(b, host->recent, end, TS_EDGE_SYNC);
+    else
+        ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
+}
+
 static void ts__builder_sync_stream(ts__builder *b, uint32_t op,
                                     const ts__replay_lane *lane,
                                     ts__lane_state *state)
 {
-    const uint32_t end = ts__replay_end_node(b->replay, op);
-    ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
+    const ts_replay *const r = b->replay;
+    const uint32_t end = ts__replay_end_node(r, op);
+    const uint32_t longest = state->issued.longest;
+    if (longest != TS_NODE_NONE &&
+        ts__replay_end(r, longest) > ts__replay_time(r)[end])
+        ts__builder_sync_own(b, op, end, state);
+    else
+        ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
     if (!(lane->flags & TS_STREAM_LEGACY_DEFAULT)) return;
     ts__group *const group =
         ts__builder_group(b, state->group[TS__REACH_BLOCKING]);
@@ -478,13 +502,14 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
 // Work that the record, taken on the host, outran: a wait for the record
 // waits for that too.
 static void ts__builder_record(ts__builder *b, uint32_t op,
+                               const ts__replay_lane *lane,
                                const ts__lane_state *state)
 {
     ts_replay *const r = b->replay;
     const uint32_t index = ts__replay_op(r, op)->label;
     ts__event_op *const event = ts__replay_event(r, index);
     const uint32_t longest = state->issued.longest;
-    if (longest != TS_NODE_NONE &&
+    if (longest != TS_NODE_NONE && !(lane->flags & TS_STREAM_OUT_OF_ORDER) &&
         ts__replay_end(r, longest) > ts__replay_end(r, op))
         event->after = longest;
     if (event->id && !ts__rmap_put(b->allocator, ts__builder_events(b, op),
@@ -557,6 +582,29 @@ static void ts__builder_share(ts__builder *b, uint32_t op, uint32_t lane)
     *last = op;
 }
 
+/*
+    Adds to what a stream was given. In order its last and its longest stand
+    for all; out of order a join does, of what came before and this.
+*/
+static void ts__builder_issued(ts__builder *b, uint32_t op,
+                               const ts__replay_lane *lane,
+                               ts__lane_state *state)
+{
+    const ts_replay *const r = b->replay;
+    const bool any = lane->flags & TS_STREAM_OUT_OF_ORDER;
+    uint32_t last = op;
+    if (any && state->issued.last != TS_NODE_NONE) {
+        ts__join join = { TS_NODE_NONE, false, INT64_MAX, TS_EDGE_SYNC };
+        ts__join_add(b, &join, state->issued.last);
+        ts__join_add(b, &join, op);
+        last = join.node;
+    }
+    state->issued.last = last;
+    if (any || state->issued.longest == TS_NODE_NONE ||
+        ts__replay_end(r, op) >= ts__replay_end(r, state->issued.longest))
+        state->issued.longest = last;
+}
+
 static void ts__builder_step(ts__builder *b, uint32_t op)
 {
     const ts_replay *const r = b->replay;
@@ -581,7 +629,7 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
     case TS_EVENT_EVENT_WAIT:
         ts__builder_wait_event(b, op, TS_EDGE_EVENT);
         break;
-    case TS_EVENT_EVENT_RECORD: ts__builder_record(b, op, state); break;
+    case TS_EVENT_EVENT_RECORD: ts__builder_record(b, op, lane, state); break;
     default: break;
     }
     if (!lane->fifo) return;
@@ -603,10 +651,7 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
         device->latest = ts__replay_end(r, op);
     ts__builder_share(b, op, index);
     ts__builder_legacy(b, op, lane, state);
-    state->issued.last = op;
-    if (state->issued.longest == TS_NODE_NONE ||
-        ts__replay_end(r, op) >= ts__replay_end(r, state->issued.longest))
-        state->issued.longest = op;
+    ts__builder_issued(b, op, lane, state);
     ts__builder_dirty(b, index, TS__REACH_DEVICE);
     ts__builder_dirty(b, index, TS__REACH_CONTEXT);
     if (!(lane->flags & TS_STREAM_LEGACY_DEFAULT) && !state->free)

@@ -179,14 +179,18 @@ static const ts__numbered *ts__user_nodes(const ts_replay *r,
 
 /*
     After its end, unless the record shows that it began before. What a call
-    is named for may begin while the call still runs: after its start, then.
+    is named for may begin while the call still runs: after its start, then. A
+    wait of the host ends after it.
 */
 static void ts__user_edge(ts__builder *b, uint32_t from, uint32_t to)
 {
     ts_replay *const r = b->replay;
     const int64_t start = ts__replay_time(r)[to];
+    const uint32_t end = ts__replay_end_node(r, to);
     if (from == to) return;
-    if (ts__replay_end(r, from) <= start)
+    if (end != to && ts__replay_end(r, from) <= ts__replay_end(r, to))
+        ts__builder_edge(b, from, end, TS_EDGE_SYNC);
+    else if (ts__replay_end(r, from) <= start)
         ts__builder_edge(b, from, to, TS_EDGE_USER);
     else if (from >= r->op_count && from < r->join_first &&
              ts__replay_time(r)[from] <= start)

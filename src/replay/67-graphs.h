@@ -263,6 +263,16 @@ static void ts__builder_streams(ts__builder *b, ts__graphs *g)
             continue;
         }
         ts__lane_state *const state = ts__builder_lane(b, lane);
+        // What one call launched is in order on any stream.
+        if (ts__replay_lane_at(r, lane)->flags & TS_STREAM_OUT_OF_ORDER) {
+            const uint32_t before = state->order.last;
+            if (before != TS_NODE_NONE &&
+                ts__replay_op(r, i)->call != TS_NODE_NONE &&
+                ts__replay_op(r, before)->call == ts__replay_op(r, i)->call)
+                ts__builder_wait(b, before, i, TS_EDGE_STREAM_ORDER);
+            ts__builder_extend(b, &state->order, i);
+            continue;
+        }
         if (state->graph != TS_NODE_NONE) ts__graph_leave(b, g, i, lane);
         const uint32_t last = state->order.last;
         if (last != TS_NODE_NONE && ts__kind_computes(kind) &&

@@ -439,9 +439,8 @@ static bool ts__precede_copy_waits(const ts__precede *o, uint32_t op)
         ((const uint32_t *)r->call_names.data)[call - r->op_count];
     const ts_text text = ts_reader_name(
         ts__replay_file(r, ts__replay_file_of(r, call))->reader, name);
-    for (size_t i = 0; i + 5 <= text.size; i++)
-        if (!memcmp(text.text + i, "Async", 5)) return false;
-    return true;
+    if (ts__text_has(text, "clEnqueue")) return ts__text_has(text, "(blocking");
+    return !ts__text_has(text, "Async");
 }
 
 // Whether an edge orders; *whole: also behind what its source itself does.
