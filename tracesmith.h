@@ -1484,7 +1484,7 @@ TS_API ts_result ts_salvage(const char *trace, uint64_t *records);
 /*
     With TRACESMITH_DISABLE the calls that record are gone as well: their
     arguments are type-checked and not evaluated. They report success, and 0
-    for what they would define.
+    for what they would define; ts_salvage reports TS_ERR_UNSUPPORTED.
 */
 #ifdef TRACESMITH_DISABLE
 static inline __attribute__((always_inline)) int ts__gone(size_t size)
@@ -1538,6 +1538,46 @@ static inline __attribute__((always_inline)) int ts__gone(size_t size)
 #define ts_api_call_record(call) TS__GONE_VOID(ts_api_call_record(call))
 #define ts_loss_report(...)      TS__GONE_VOID(ts_loss_report(__VA_ARGS__))
 
+#define ts_zone_begin(site)      ts__gone_zone(sizeof(ts_zone_begin(site)))
+#define ts_zone_begin_site(site) ts__gone_zone(sizeof(ts_zone_begin_site(site)))
+#define ts_zone_end(zone)        TS__GONE_VOID(ts_zone_end(zone))
+#define ts_zone_end_outer(zone)  TS__GONE_VOID(ts_zone_end_outer(zone))
+#define ts_zone_value_int(name, value) \
+    TS__GONE_VOID(ts_zone_value_int(name, value))
+#define ts_zone_value_uint(name, value) \
+    TS__GONE_VOID(ts_zone_value_uint(name, value))
+#define ts_zone_value_double(name, value) \
+    TS__GONE_VOID(ts_zone_value_double(name, value))
+#define ts_zone_text(text)           TS__GONE_VOID(ts_zone_text(text))
+#define ts_mark(site)                TS__GONE_VOID(ts_mark(site))
+#define ts_mark_site(site)           TS__GONE_VOID(ts_mark_site(site))
+#define ts_counter_int(c, value)     TS__GONE_VOID(ts_counter_int(c, value))
+#define ts_counter_uint(c, value)    TS__GONE_VOID(ts_counter_uint(c, value))
+#define ts_counter_double(c, value)  TS__GONE_VOID(ts_counter_double(c, value))
+#define ts_alloc(...)                TS__GONE_VOID(ts_alloc(__VA_ARGS__))
+#define ts_free(ptr, pool)           TS__GONE_VOID(ts_free(ptr, pool))
+#define ts_message(text)             TS__GONE_VOID(ts_message(text))
+#define ts_message_sized(text, size) TS__GONE_VOID(ts_message_sized(text, size))
+#define ts_frame(site)               TS__GONE_VOID(ts_frame(site))
+#define ts_flow(id, phase)           TS__GONE_VOID(ts_flow(id, phase))
+#define ts_span_start(id, site)      TS__GONE_VOID(ts_span_start(id, site))
+#define ts_span_start_site(id, site) TS__GONE_VOID(ts_span_start_site(id, site))
+#define ts_span_end(id)              TS__GONE_VOID(ts_span_end(id))
+
+// Nothing is put into a trace: TS_ERR_UNSUPPORTED.
+#define ts_salvage(trace, records) \
+    (TS__GONE_VOID(ts_salvage(trace, records)), ts__gone_salvage(records))
+static inline ts_result ts__gone_salvage(uint64_t *records)
+{
+    if (records) *records = 0;
+    return TS_ERR_UNSUPPORTED;
+}
+static inline __attribute__((always_inline)) ts_zone ts__gone_zone(size_t size)
+{
+    const ts_zone none = { 0, 0, 0 };
+    (void)size;
+    return none;
+}
 static inline ts_result ts__gone_stats(ts_stats *stats)
 {
     static ts_stats none; // zeros, in C++ too

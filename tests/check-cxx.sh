@@ -46,6 +46,7 @@ check "cxx: two units and an implementation in C++ link and run" sh -c '
     g++ -std=c++17 -xc++ '"$flags"' -c tests/surface/surface.c -o $out.1.o
     gcc -std=c11 '"$flags"' -Dsurface=surface_in_c \
         -Dsurface_session=surface_session_in_c \
+        -Dsurface_calls=surface_calls_in_c \
         -c tests/surface/surface.c -o $out.2.o
     g++ -std=c++17 '"$flags"' tests/surface/main.cpp $out.1.o $out.2.o \
         -pthread -o $out

@@ -9,6 +9,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+int surface_calls(int count, double ratio, const char *text, void *memory);
 int surface(int count, double ratio, const char *text, void *memory);
 int surface_session(const ts_session_desc *desc, const char *path);
 int surface_step(int step);
@@ -107,6 +108,37 @@ int surface(int count, double ratio, const char *text, void *memory)
     count = lambda() + twice(count) + (int)twice(ratio) + guarded.value;
 #endif
     return surface_branches(count) + (int)ratio + (memory != NULL);
+}
+
+// What the macros call, called by hand.
+int surface_calls(int count, double ratio, const char *text, void *memory)
+{
+    static ts_site site = { "site", NULL, NULL, NULL, 0, 0, 0 };
+    static ts_counter counter = { "counter", 0 };
+    ts_zone zone = { 0, 0, 0 };
+    (void)site, (void)counter, (void)zone, (void)ratio, (void)memory;
+    zone = ts_zone_begin(&site);
+    ts_zone_value_int("count", count);
+    ts_zone_value_uint("count", (uint64_t)count);
+    ts_zone_value_double("ratio", ratio);
+    ts_zone_text(text);
+    ts_mark(&site);
+    ts_mark_site(ts_site_define("made", &site));
+    ts_counter_int(&counter, count);
+    ts_counter_uint(&counter, (uint64_t)count);
+    ts_counter_double(&counter, ratio);
+    ts_alloc(memory, 64, 0, 0);
+    ts_free(memory, 0);
+    ts_message(text);
+    ts_message_sized(text, 1);
+    ts_frame(&site);
+    ts_flow(1, TS_PHASE_START);
+    ts_span_start(9, &site);
+    ts_span_end(9);
+    ts_zone_end(&zone);
+    zone = ts_zone_begin_site(ts_site_define("made", &site));
+    ts_zone_end_outer(&zone);
+    return count + (text != NULL);
 }
 
 int surface_session(const ts_session_desc *desc, const char *path)
