@@ -6133,7 +6133,6 @@ static void ts__sidecar_link(bool make)
 // every core for its frequency.
 static bool ts__cpu_model(char *out, size_t room)
 {
-    char text[1024] = { 0 };
 #if defined(__x86_64__) || defined(__i386__)
     // Intel SDM volume 2, CPUID 80000002H to 80000004H.
     uint32_t words[13] = { 0 };
@@ -6141,9 +6140,10 @@ static bool ts__cpu_model(char *out, size_t room)
         if (!__get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1],
                          &words[4 * i + 2], &words[4 * i + 3]))
             return false;
-    memcpy(text, words, sizeof words);
-    const char *name = text + strspn(text, " ");
+    const char *name = (const char *)words;
+    name += strspn(name, " ");
 #else
+    char text[1024] = { 0 };
     static const char key[] = "model name\t: ";
     ts__text_read("/proc/cpuinfo", text, sizeof text);
     char *const line = strstr(text, key);
@@ -6388,7 +6388,9 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
 enum { TS__BACKENDS = 16 };
 static struct {
     const ts_backend *of[TS__BACKENDS];
-    uint32_t on[TS__BACKENDS];
+    struct {
+        uint32_t on, busy; // busy: somebody calls it
+    } state[TS__BACKENDS];
 } ts__backends;
 typedef enum ts__to_backends {
     TS__STOP = 0, // as `on` is to be
@@ -6398,16 +6400,26 @@ typedef enum ts__to_backends {
 
 static void ts__backend_start(const ts_backend *backend, uint32_t *on)
 {
-    char key[64], why[192] = "on";
+    char key[64], why[192];
+    memcpy(why, "on", sizeof "on");
     if (backend->start && backend->start(why, sizeof why) != TS_OK)
         __atomic_store_n(on, 0, __ATOMIC_RELEASE);
     snprintf(key, sizeof key, "backend.%.48s", backend->name);
     ts_metadata_text(0, key, why);
 }
 
+// Sessions may start and stop on several threads at once: one of them calls
+// a backend at a time. Bounded, should that one never come back.
 static void ts__backend_do(uint32_t i, const ts_backend *backend, uint32_t what)
 {
-    uint32_t *const on = &ts__backends.on[i];
+    uint32_t *const on = &ts__backends.state[i].on;
+    for (int wait = 0; wait < 2000; wait++) {
+        if (!__atomic_exchange_n(&ts__backends.state[i].busy, 1,
+                                 __ATOMIC_ACQUIRE))
+            break;
+        if (what == TS__FLUSH) return;
+        usleep(1000);
+    }
     if (what == TS__FLUSH) {
         if (TS__LOAD(on) && backend->flush) backend->flush();
     } else if (__atomic_exchange_n(on, what, __ATOMIC_ACQ_REL) != what) {
@@ -6416,14 +6428,16 @@ static void ts__backend_do(uint32_t i, const ts_backend *backend, uint32_t what)
         else if (backend->stop)
             backend->stop();
     }
+    // release: pairs with the acquire above
+    __atomic_store_n(&ts__backends.state[i].busy, 0, __ATOMIC_RELEASE);
 }
 
 static __attribute__((noinline)) void ts__backends_do(uint32_t what)
 {
     for (uint32_t i = 0; i < TS__BACKENDS; i++) {
-        // acquire: pairs with the release in ts_backend_add
+        // See ts_backend_add.
         const ts_backend *const backend =
-            __atomic_load_n(&ts__backends.of[i], __ATOMIC_ACQUIRE);
+            __atomic_load_n(&ts__backends.of[i], __ATOMIC_SEQ_CST);
         if (backend) ts__backend_do(i, backend, what);
     }
 }
@@ -6433,12 +6447,14 @@ ts_result ts_backend_add(const ts_backend *backend)
     if (!backend || !backend->name) return TS_ERR_USAGE;
     for (uint32_t i = 0; i < TS__BACKENDS; i++) {
         const ts_backend *old = NULL;
+        // One of the two sees the other: a session that starts stores its
+        // number and then looks here.
         if (!__atomic_compare_exchange_n(&ts__backends.of[i], &old, backend,
-                                         false, __ATOMIC_RELEASE,
+                                         false, __ATOMIC_SEQ_CST,
                                          __ATOMIC_ACQUIRE) &&
             old != backend)
             continue;
-        if (!old && TS__LOAD(&ts__c.session))
+        if (!old && __atomic_load_n(&ts__c.session, __ATOMIC_SEQ_CST))
             ts__backend_do(i, backend, TS__START);
         return TS_OK;
     }
@@ -6846,7 +6862,7 @@ static void ts__fork_child(void)
     ts__c.ring_count = ts__c.free_count = 0;
     ts__c.ring_bytes = 0;
     ts__c.threads = 0;
-    memset(ts__backends.on, 0, sizeof ts__backends.on);
+    memset(ts__backends.state, 0, sizeof ts__backends.state);
     if (follow) ts__session_start_locked(&ts__c.desc);
     ts__caller_restore(&ts__fork_caller);
 }

@@ -112,6 +112,62 @@ static void exit_stops_backends_too(void **state)
     rt_close(&trace);
 }
 
+/* ---- Two threads -------------------------------------------------------- */
+
+static int inside, overlaps, running;
+
+static void call(int change)
+{
+    if (__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST)) overlaps++;
+    usleep(50);
+    running += change; // no atomic: one call at a time
+    __atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
+}
+
+static ts_result start_c(char *why, size_t room)
+{
+    (void)why;
+    (void)room;
+    call(1);
+    return TS_OK;
+}
+
+static void flush_c(void)
+{
+    call(0);
+}
+
+static void stop_c(void)
+{
+    call(-1);
+}
+
+static void *start_and_stop(void *path)
+{
+    const ts_session_desc desc = { .path = path };
+    for (int i = 0; i < 30; i++) {
+        ts_session_start(&desc);
+        ts_session_flush();
+        ts_session_stop();
+    }
+    return NULL;
+}
+
+static void nobody_is_called_by_two_threads_at_once(void **state)
+{
+    static const ts_backend c = { "c", start_c, flush_c, stop_c };
+    pthread_t other;
+    (void)state;
+    assert_int_equal(ts_backend_add(&c), TS_OK);
+    const char *const path = rt_path("two.sbt");
+    pthread_create(&other, NULL, start_and_stop, (void *)(uintptr_t)path);
+    start_and_stop((void *)(uintptr_t)path);
+    pthread_join(other, NULL);
+    ts_session_stop();
+    assert_int_equal(overlaps, 0);
+    assert_int_equal(running, 0);
+}
+
 static void the_list_is_bounded_and_bad_ones_are_refused(void **state)
 {
     (void)state;
@@ -123,7 +179,7 @@ static void the_list_is_bounded_and_bad_ones_are_refused(void **state)
         more[i].name = "more";
         added += ts_backend_add(&more[i]) == TS_OK;
     }
-    assert_int_equal(added, 13); // and the three from before
+    assert_int_equal(added, 12); // and the four from before
     assert_int_equal(ts_backend_add(&more[15]), TS_ERR_MEMORY);
 }
 
@@ -133,6 +189,7 @@ int main(void)
         cmocka_unit_test(a_backend_runs_with_the_session_and_may_record),
         cmocka_unit_test(one_that_comes_late_starts_at_once),
         cmocka_unit_test(exit_stops_backends_too),
+        cmocka_unit_test(nobody_is_called_by_two_threads_at_once),
         cmocka_unit_test(the_list_is_bounded_and_bad_ones_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
