@@ -32,8 +32,9 @@ recorded() {
     name=$1 where=$2 want=tests/capture/hip_$1.want
     shift 2
     test -e "$want" || want=
-    check "hip: $name" env "$@" tests/capture/hip.sh "$folder/$where" \
-        "$name" "$want" "$folder/$where/program" ${what:-plain}
+    check "hip: $name" env "$@" "OPTIONS=${options:-}" \
+        tests/capture/hip.sh "$folder/$where" "$name" "$want" \
+        "$folder/$where/program" ${what:-plain}
 }
 # usage: holds NAME FOLDER TEXT...: lines of ts-info or of ts-record's summary
 holds() {
@@ -77,6 +78,31 @@ if sdk; then
     recorded no_context sdk HIP_DOUBLE=no_context
     holds no_context sdk "rocprofiler-sdk: it gives no names"
     recorded crowd sdk HIP_DOUBLE=crowd
+    what="many 30" recorded failed sdk HIP_DOUBLE=fail
+    holds failed sdk "hip.launches 0"
+
+    double sdk rocprofiler_tool.c other.so
+    recorded other sdk "ROCP_TOOL_LIBRARIES=$folder/sdk/other.so" \
+        "TOOL_SAYS=$folder/sdk/other.says"
+    holds other sdk "hip.interface rocprofiler-sdk"
+    check "hip: another tool is asked first, and begins" sh -c '
+        printf "asked 0\nbegins 0\n" >"$0.want"
+        tail -n 2 "$0" | diff - "$0.want"' "$folder/sdk/other.says"
+    what="many 30" options="--kinds kernel" recorded kinds sdk A=
+    holds kinds sdk ": 30 events"
+    options="--filter *nothing* --kinds kernel" recorded filter sdk A=
+    holds filter sdk ": 1 events"
+    what="many 30" options="--stacks" recorded stacks sdk A=
+    what=threads options="--delay 1h" recorded delay sdk A=
+
+    # Of an older version, which lacks something.
+    double less amdhip64.c libamdhip64.so.6 &&
+        double less rocprofiler.c librocprofiler-sdk.so.1 \
+            -Drocprofiler_flush_buffer=rocprofiler_no_flush \
+            "$folder/less/libamdhip64.so.6" && program less &&
+        recorded less less A=
+    holds less less "hip.interface shim"
+    holds less less "rocprofiler-sdk: it has no rocprofiler_flush_buffer"
 fi
 
 roctracer() {
@@ -133,3 +159,32 @@ for bound in lazy now; do
     holds shim_fork $bound "hip.launches 7"
     what=busy recorded shim_busy $bound A=
 done
+
+# A program that records itself, twice, also under the sanitizers.
+app() { # NAME FLAG...
+    local name
+    name=$1
+    shift
+    check "hip: a program that records itself, $name" gcc $flags -O1 "$@" \
+        tests/capture/hip_app.c "$folder/sdk/libamdhip64.so.6" \
+        -o "$folder/app-$name" -pthread -ldl -lm
+    for where in sdk roctracer new old; do
+        check "hip: $name, by $where" tests/capture/hip_app.sh \
+            "$folder/$where" "$folder/app-$name"
+    done
+}
+app plain
+app asan -fsanitize=address,undefined -fno-sanitize-recover=all
+app tsan -fsanitize=thread -Wno-tsan
+
+include=${HIP_INCLUDE:-/usr/include}
+if test -e "$include/hip/amd_detail/hip_prof_str.h"; then
+    check "hip: arguments lie where the headers of HIP say" sh -c '
+        g++ -std=c++17 -w -include stdint.h -D__HIP_PLATFORM_AMD__ \
+            -isystem "$0" -c tests/capture/hip_abi.cpp -o "$1/abi.o" &&
+            gcc -std=gnu11 -I. tests/capture/hip_abi.c "$1/abi.o" -o "$1/abi" \
+                -pthread -ldl -lstdc++ && "$1/abi"' "$include" "$folder"
+else
+    check "hip: arguments lie where the headers of HIP say" sh -c \
+        'echo "no headers of HIP in $0 (libamdhip64-dev)"; exit 77' "$include"
+fi

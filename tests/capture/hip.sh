@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a program of HIP under ts-record, by the doubles that are in a folder,
 # and compares what the trace holds, without what differs from run to run.
-#   tests/capture/hip.sh FOLDER NAME WANT PROGRAM [ARGUMENT...]
+#   [OPTIONS=...] tests/capture/hip.sh FOLDER NAME WANT PROGRAM [ARGUMENT...]
 # The trace is FOLDER/NAME.sbt. WANT: a file, or "" to compare nothing.
 set -u
 folder=$1 name=$2 want=$3
@@ -10,7 +10,8 @@ recorder=$PWD/build/ts-record
 status=0
 export LD_LIBRARY_PATH="$folder"
 "$@" >"$folder/$name.alone" 2>&1 || status=$?
-TMPDIR=$folder "$recorder" -o "$folder/$name.sbt" -- "$@" \
+set -f
+TMPDIR=$folder "$recorder" ${OPTIONS:-} -o "$folder/$name.sbt" -- "$@" \
     >"$folder/$name.out" 2>"$folder/$name.said"
 test $? = $status || exit 1
 cmp "$folder/$name.alone" "$folder/$name.out" || exit 1

@@ -326,8 +326,8 @@ static void on_stream(uint64_t stream, int phase)
 
 static void keep(uint32_t kind, const void *payload, size_t size)
 {
-    if (sdk.count == ROOM || !sdk.contexts[sdk.buffer_context].buffered[kind])
-        return;
+    const context *const c = &sdk.contexts[sdk.buffer_context];
+    if (sdk.count == ROOM || !c->running || !c->buffered[kind]) return;
     header *const h = &sdk.headers[sdk.count];
     h->category = 1;
     h->kind = kind;

@@ -1,0 +1,136 @@
+// The data of calls as HIP's own headers lay it out, filled with numbers that
+// tell what they are; hip_abi.c looks for them.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <hip/hip_runtime_api.h>
+
+#include <hip/amd_detail/hip_prof_str.h>
+
+extern "C" size_t abi_size()
+{
+    return sizeof(hip_api_data_t);
+}
+
+extern "C" int abi_functions()
+{
+    return HIP_API_ID_LAST;
+}
+
+// Grid 1, 2, 3; block 4, 5, 6; the rest as in hip_abi.c.
+extern "C" bool abi_fill(const char *name, void *data)
+{
+    hip_api_data_t &d = *static_cast<hip_api_data_t *>(data);
+    const auto stream = reinterpret_cast<hipStream_t>(0x70);
+    const auto event = reinterpret_cast<hipEvent_t>(0x80);
+    const auto to = reinterpret_cast<void *>(0x90);
+    const auto from = reinterpret_cast<void *>(0xA0);
+    const size_t size = 0xB0;
+    memset(data, 0xFF, sizeof d);
+#define IF(function) if (strcmp(name, #function) == 0)
+    IF(hipLaunchKernel)
+    {
+        auto &a = d.args.hipLaunchKernel;
+        a.numBlocks = { 1, 2, 3 };
+        a.dimBlocks = { 4, 5, 6 };
+        a.sharedMemBytes = 7;
+        a.stream = stream;
+        return true;
+    }
+    IF(hipLaunchCooperativeKernel)
+    {
+        auto &a = d.args.hipLaunchCooperativeKernel;
+        a.gridDim = { 1, 2, 3 };
+        a.blockDimX = { 4, 5, 6 };
+        a.sharedMemBytes = 7;
+        a.stream = stream;
+        return true;
+    }
+    IF(hipModuleLaunchKernel)
+    {
+        auto &a = d.args.hipModuleLaunchKernel;
+        a.gridDimX = 1, a.gridDimY = 2, a.gridDimZ = 3;
+        a.blockDimX = 4, a.blockDimY = 5, a.blockDimZ = 6;
+        a.sharedMemBytes = 7;
+        a.stream = stream;
+        return true;
+    }
+    IF(hipExtModuleLaunchKernel)
+    {
+        auto &a = d.args.hipExtModuleLaunchKernel;
+        a.globalWorkSizeX = 1, a.globalWorkSizeY = 2, a.globalWorkSizeZ = 3;
+        a.localWorkSizeX = 4, a.localWorkSizeY = 5, a.localWorkSizeZ = 6;
+        a.sharedMemBytes = 7;
+        a.hStream = stream;
+        return true;
+    }
+    IF(hipMemcpyAsync)
+    {
+        d.args.hipMemcpyAsync = { to, from, size, hipMemcpyDeviceToHost,
+                                  stream };
+        return true;
+    }
+    IF(hipMemcpyDtoHAsync)
+    {
+        d.args.hipMemcpyDtoHAsync.dst = to;
+        d.args.hipMemcpyDtoHAsync.src = from;
+        d.args.hipMemcpyDtoHAsync.sizeBytes = size;
+        d.args.hipMemcpyDtoHAsync.stream = stream;
+        return true;
+    }
+    IF(hipMemcpyPeerAsync)
+    {
+        auto &a = d.args.hipMemcpyPeerAsync;
+        a.dst = to, a.src = from, a.sizeBytes = size, a.stream = stream;
+        return true;
+    }
+    IF(hipMemsetAsync)
+    {
+        d.args.hipMemsetAsync = { to, 9, size, stream };
+        return true;
+    }
+    IF(hipMemsetD8Async)
+    {
+        auto &a = d.args.hipMemsetD8Async;
+        a.dest = to, a.value = 9, a.count = size, a.stream = stream;
+        return true;
+    }
+    IF(hipMemsetD16Async)
+    {
+        auto &a = d.args.hipMemsetD16Async;
+        a.dest = to, a.value = 9, a.count = size / 2, a.stream = stream;
+        return true;
+    }
+    IF(hipMemsetD32Async)
+    {
+        auto &a = d.args.hipMemsetD32Async;
+        a.dst = to, a.value = 9, a.count = size / 4, a.stream = stream;
+        return true;
+    }
+    IF(hipEventRecord)
+    {
+        d.args.hipEventRecord = { event, stream };
+        return true;
+    }
+    IF(hipStreamWaitEvent)
+    {
+        d.args.hipStreamWaitEvent = { stream, event, 0 };
+        return true;
+    }
+    IF(hipMallocAsync)
+    {
+        auto &a = d.args.hipMallocAsync;
+        a.dev_ptr = static_cast<void **>(from);
+        a.size = size, a.stream = stream;
+        return true;
+    }
+    IF(hipStreamCreateWithPriority)
+    {
+        auto &a = d.args.hipStreamCreateWithPriority;
+        a.stream = static_cast<hipStream_t *>(from);
+        a.flags = 1, a.priority = -2;
+        return true;
+    }
+    return false;
+}
