@@ -6290,8 +6290,6 @@ static void ts__session_close(void)
     ts__writer *const w = &ts__c.writer;
     ts__file_close(&w->file);
     ts__sidecar_link(false);
-    if (w->sidecar) unlink(ts__c.sidecar_path);
-    ts__file_close(&ts__c.sidecar_file);
     // Threads may still be in the middle of a record, and own their rings
     // until they notice: those stay mapped, without their memory.
     ts__lock_take(&ts__c.pool);
@@ -6312,6 +6310,9 @@ static void ts__session_close(void)
     ts__lock_take(&ts__c.names);
     ts__names_close();
     ts__lock_give(&ts__c.names);
+    // Nobody makes a ring or a block of the log any more.
+    if (w->sidecar) unlink(ts__c.sidecar_path);
+    ts__file_close(&ts__c.sidecar_file);
     if (w->sidecar) munmap(w->sidecar, ts__page_round(sizeof *w->sidecar));
     w->sidecar = NULL;
     ts__c.active = false;
