@@ -35,6 +35,45 @@ check "opencl: ts-replay --races, none and one" sh -c '
     test $? = 1 && grep -q "^1 race" $0/racy &&
         grep -q "B   add on 0:4 (queue 4)" $0/racy' $folder $program
 
+end=$folder/end
+check "opencl: a program that ends is built" gcc -std=gnu11 -O2 -Wall -Wextra \
+    -Werror tests/capture/opencl_end.c -o $end -lOpenCL
+export POCL_DEVICES="basic pthread"
+ends() { # how, operations that must be there
+    check "opencl: ts-record, two devices, a program that does $1" sh -c '
+        tests/capture/record.sh $0-$1 "" $0 $1 &&
+            build/ts-info $0-$1/trace.sbt >$0-$1/info &&
+            test "$(grep -c "^ *device " $0-$1/info)" = 2 &&
+            awk -v want=$2 "\$1 == \"memset\" { found = \$2 }
+                END { exit found != want }" $0-$1/info' $end $1 $2
+}
+ends return 100
+ends finish 100
+ends _exit 100
+ends fork 100
+ends release 100
+unset POCL_DEVICES
+check "opencl: ts-record with a layer of the user" sh -c '
+    gcc -shared -fPIC tests/capture/opencl_layer.c -o $0/layer.so 2>$0/gcc.err
+    export OPENCL_LAYERS=$PWD/$0/layer.so
+    tests/capture/record.sh $0/layer "" $0/end finish &&
+        grep -qx "other layer: 1" $0/layer/err &&
+        build/ts-info $0/layer/trace.sbt | grep -q "^ *memset *50 "' $folder
+check "opencl: ts-record, a script that uses ctypes" sh -c '
+    command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+    tests/capture/record.sh $0/ctypes "" python3 \
+        tests/capture/opencl_ctypes.py &&
+        build/ts-info $0/ctypes/trace.sbt | grep -q "^ *memset *10 "' $folder
+check "opencl: ts-record --kinds and --filter" sh -c '
+    build/ts-record -q -o $0/some.sbt --kinds kernel,memcpy --filter "*duce" \
+        $1 >$0/some.out
+    test $? = 4 && cmp $0/some.out $0/plain/alone.out &&
+        build/ts-info $0/some.sbt | awk "
+            /^Events/ { on = 1; next }
+            /^ +all/ { exit }
+            on { print \$1, \$2 }" >$0/some &&
+        printf "kernel 1\nmemcpy 31\n" | diff - $0/some' $folder $program
+
 inside() { # what to call it, compiler and its flags
     name=$1
     shift
