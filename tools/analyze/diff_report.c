@@ -243,6 +243,22 @@ cli_text diff_short(ts_text name)
     return text;
 }
 
+// "2 kernels new, 1 gone": appended to a sentence that may have begun.
+static size_t put_come_and_gone(char *text, size_t size, size_t room,
+                                const char *one, const char *more,
+                                const size_t count[2])
+{
+    const char *const comma = size ? ", " : "";
+    const size_t of = count[0] ? count[0] : count[1];
+    if (!of || size >= room) return size;
+    size += (size_t)snprintf(text + size, room - size, "%s%zu %s %s", comma, of,
+                             of == 1 ? one : more, count[0] ? "new" : "gone");
+    if (count[0] && count[1] && size < room)
+        size +=
+            (size_t)snprintf(text + size, room - size, ", %zu gone", count[1]);
+    return size;
+}
+
 // The sentence may hold up to `most` of them: "gemm +12.0 %, relu new".
 // slower: those that make B so; 0: all.
 static void put_causes(const diff *d, report_section *s, int slower,
@@ -253,14 +269,16 @@ static void put_causes(const diff *d, report_section *s, int slower,
         1u << DIFF_KERNEL | 1u << DIFF_COPY | 1u << DIFF_COLLECTIVE;
     if (d->by_step) subjects |= 1u << DIFF_IDLE;
     char text[600] = "";
-    size_t count, same, size = 0, told = 0, fresh = 0, gone = 0;
+    size_t count, same, size = 0, told = 0;
+    size_t kernels[2] = { 0, 0 }, others[2] = { 0, 0 }; // new, gone
     ranked_row *const rows = changed_rows(d, subjects, &count, &same);
     for (size_t i = 0; rows && i < count; i++) {
         const diff_row *const row = rows[i].row;
         const int64_t change = diff_change(d, row, DIFF_TOTAL);
-        if (row->subject == DIFF_KERNEL) {
-            fresh += diff_is_new(row);
-            gone += diff_is_gone(row);
+        size_t *const counts = row->subject == DIFF_KERNEL ? kernels : others;
+        if (row->subject != DIFF_IDLE) {
+            counts[0] += diff_is_new(row);
+            counts[1] += diff_is_gone(row);
         }
         if (!rows[i].matters || told == MOST ||
             (slower && (change > 0) != (slower > 0)) || !change ||
@@ -273,14 +291,12 @@ static void put_causes(const diff *d, report_section *s, int slower,
             row->subject == DIFF_IDLE ? "idle time by " : "",
             diff_short(row->name).s, diff_percent(d, row, DIFF_TOTAL).s);
     }
-    const char *const before = told ? ", " : "";
-    cli_text more = { "" };
-    if (fresh && gone)
-        more = cli_format("%s%zu kernels new, %zu gone", before, fresh, gone);
-    else if (fresh || gone)
-        more = cli_format("%s%zu kernel%s %s", before, fresh + gone,
-                          fresh + gone == 1 ? "" : "s", fresh ? "new" : "gone");
-    if (told || fresh || gone) report_answer(s, "%s%s.", text, more.s);
+    size = put_come_and_gone(text, size, sizeof text, "kernel", "kernels",
+                             kernels);
+    size =
+        put_come_and_gone(text, size, sizeof text, "kind of copy or collective",
+                          "kinds of copies and collectives", others);
+    if (size) report_answer(s, "%s.", text);
     free(rows);
 }
 
