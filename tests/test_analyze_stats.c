@@ -323,9 +323,49 @@ static void recursion_counts_once_in_inclusive_time(void **state)
     close_scene(&x);
 }
 
+// Of five copies the three longest, each with its own rate.
+static void single_copies_have_their_own_rates(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t from, to;
+        uint64_t size, memory;
+    } made[] = { { 10, 20, 100, 1 },
+                 { 30, 80, 5000, 2 },
+                 { 90, 91, 1, 1 },
+                 { 100, 130, 0, 1 },
+                 { 140, 190, 100, 2 } };
+    scene x = { .s = story_begin() };
+    for (size_t i = 0; i < 5; i++) {
+        const ts_writer_value values[] = {
+            { TS_COLUMN_TYPE, 1 },
+            { TS_COLUMN_SIZE, made[i].size },
+            { TS_COLUMN_MEMORY, made[i].memory | 3 << 4 },
+        };
+        ts_writer_event(x.s.writer, TS_EVENT_MEMCPY, S0, made[i].from,
+                        made[i].to - made[i].from, values, 3);
+    }
+    story_open(&x.s, &x.job, false);
+    copies c;
+    assert_true(copies_open(&c, &x.job, true));
+    assert_true(copies_find_longest(&c, 3));
+    assert_int_equal(5, c.single_count);
+    assert_int_equal(3, c.longest_count);
+    const size_t want[] = { 1, 4, 3 };
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(made[want[i]].from, c.longest[i].start_ns);
+        assert_int_equal(made[want[i]].size, c.longest[i].size);
+    }
+    const ts_text text = copies_one_text(&c, &c.longest[0]);
+    assert_string_equal("host to device, pinned", text.text);
+    copies_close(&c);
+    close_scene(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(single_copies_have_their_own_rates),
         cmocka_unit_test(
             kernels_of_one_name_are_summed_over_streams_and_devices),
         cmocka_unit_test(launch_configurations_are_told_apart),

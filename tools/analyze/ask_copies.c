@@ -56,6 +56,37 @@ static void put_rows(const copies_ask *a, const stats_rows *rows,
     }
 }
 
+static void put_longest(const copies_ask *a)
+{
+    static const report_column columns[] = {
+        { "start_ns", "start", REPORT_TIME },
+        { "duration_ns", "time", REPORT_NS },
+        { "bytes", "size", REPORT_BYTES },
+        { "rate", "rate", REPORT_RATE },
+        { "name", "copy", REPORT_TEXT },
+        { "track", "on", REPORT_TEXT },
+    };
+    report_table *const t = report_table_begin(
+        a->s, "longest", "The longest copies", columns, ASK_COUNT(columns));
+    for (size_t i = 0; i < a->c.longest_count; i++) {
+        const copies_one *const c = &a->c.longest[i];
+        const int64_t start =
+            stats_sum(c->start_ns, analyze_offset(a->job, c->file));
+        const report_value row[] = {
+            report_time(start),
+            report_ns(c->ns),
+            report_bytes(c->size),
+            c->size ? report_rate(c->size, c->ns) : report_unknown(REPORT_RATE),
+            report_text(copies_one_text(&a->c, c)),
+            report_text(analyze_track(a->job, c->file, c->track)),
+        };
+        const report_evidence e =
+            report_from_to(c->file, start, stats_sum(start, c->ns));
+        report_row(t, row, &e);
+    }
+    report_rows_of(t, a->c.single_count);
+}
+
 static void answer(const copies_ask *a)
 {
     const stats_row *const most = &a->c.kinds.rows[0];
@@ -99,7 +130,8 @@ static bool ask(analyze_job *job, report *r)
 {
     copies_ask a = { .job = job };
     a.s = report_begin(r, "copies", "Copies");
-    const bool ok = copies_open(&a.c, job, true);
+    const bool ok = copies_open(&a.c, job, true) &&
+                    copies_find_longest(&a.c, job->options.rows);
     if (ok) a.all = stats_rows_sum(&a.c.kinds);
     if (ok && !a.all.count) {
         report_not_applicable(a.s, "No copy is in the trace: nothing was "
@@ -111,6 +143,7 @@ static bool ask(analyze_job *job, report *r)
         put_rows(&a, &a.c.kinds, "kinds", "By kind");
         put_rows(&a, &a.c.memories, "memories", "By kind and memory");
         put_rows(&a, &a.c.sizes, "sizes", "By kind and size");
+        put_longest(&a);
     }
     copies_close(&a.c);
     return ok;

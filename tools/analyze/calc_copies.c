@@ -7,6 +7,7 @@
 enum { TYPE_HTOD = 1, TYPE_DTOH = 2, SET = 255, PAGEABLE = 1, PINNED = 2 };
 
 static const uint64_t sizes[] = { 4096, 65536, 1 << 20, 16 << 20, 256 << 20 };
+enum { MOST = 1 << 20 }; // of the longest
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static bool keys(const stats_event *e, stats_key *key, void *user)
@@ -53,17 +54,28 @@ static uint64_t host_side(const stats_group *g)
                                     : 0;
 }
 
-static ts_text memory_of(const stats_group *g, void *user)
+static ts_text memory_text(analyze_job *job, uint64_t type, uint64_t side)
 {
     static const char *const kinds[] = {
         "unknown memory", "pageable", "pinned", "device", "managed", "array"
     };
+    const char *const text = type_text(type);
+    if (type != TYPE_HTOD && type != TYPE_DTOH)
+        return (ts_text){ text, strlen(text) };
+    return analyze_format(job, "%s, %s", text, kinds[side < 6 ? side : 0]);
+}
+
+static ts_text memory_of(const stats_group *g, void *user)
+{
     const copies *const c = user;
-    const uint64_t side = host_side(g);
-    if (g->key[0] != TYPE_HTOD && g->key[0] != TYPE_DTOH)
-        return kind_of(g, user);
-    return analyze_format(c->job, "%s, %s", type_text(g->key[0]),
-                          kinds[side < 6 ? side : 0]);
+    return memory_text(c->job, g->key[0], host_side(g));
+}
+
+ts_text copies_one_text(const copies *c, const copies_one *one)
+{
+    return memory_text(c->job, one->type,
+                       one->type == TYPE_HTOD ? one->memory & 15
+                                              : one->memory >> 4 & 15);
 }
 
 static ts_text size_of(const stats_group *g, void *user)
@@ -109,8 +121,84 @@ bool copies_open(copies *c, analyze_job *job, bool all)
                                 &c->maps[COPIES_SIZE]);
 }
 
+/* ---- The longest --------------------------------------------------------- */
+
+static int longer_first(const void *left, const void *right)
+{
+    const copies_one *const a = left, *const b = right;
+    if (a->ns != b->ns) return a->ns > b->ns ? -1 : 1;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->track > b->track) - (a->track < b->track);
+}
+
+static uint64_t at(const ts_columns *columns, ts_column column, uint32_t row)
+{
+    return columns->values[column] ? columns->values[column][row] : 0;
+}
+
+// There is room for twice as many as are wanted: when it is full, they are
+// sorted and the shorter half goes.
+static void take_chunk(copies *c, uint32_t file, const ts_columns *columns,
+                       size_t most)
+{
+    c->single_count += columns->count;
+    for (uint32_t i = 0; i < columns->count; i++) {
+        if (c->longest_count == 2 * most) {
+            qsort(c->longest, c->longest_count, sizeof *c->longest,
+                  longer_first);
+            c->longest_count = most;
+        }
+        c->longest[c->longest_count++] =
+            (copies_one){ .file = file,
+                          .track = columns->track,
+                          .start_ns = columns->start_ns[i],
+                          .ns = columns->duration_ns[i],
+                          .size = at(columns, TS_COLUMN_SIZE, i),
+                          .type = at(columns, TS_COLUMN_TYPE, i),
+                          .memory = at(columns, TS_COLUMN_MEMORY, i) };
+    }
+}
+
+static bool take_file(copies *c, uint32_t file, size_t most)
+{
+    ts_reader *const reader = analyze_reader(c->job, file);
+    ts_columns columns = { 0 };
+    ts_chunk_info info;
+    bool ok = true;
+    for (size_t i = 0; ok && ts_reader_chunk(reader, i, &info); i++) {
+        if (info.header.kind != TS_CHUNK_EVENTS ||
+            info.header.event != TS_EVENT_MEMCPY)
+            continue;
+        const ts_result result = ts_reader_decode(reader, i, &columns);
+        ok = result != TS_ERR_MEMORY;
+        if (result == TS_OK) take_chunk(c, file, &columns, most);
+    }
+    ts_columns_close(reader, &columns);
+    return ok;
+}
+
+bool copies_find_longest(copies *c, size_t most)
+{
+    uint64_t known = 0;
+    for (uint32_t file = 0; file < c->job->file_count; file++)
+        known += analyze_info(c->job, file)->counts[TS_EVENT_MEMCPY];
+    if (known > MOST) known = MOST;
+    if (most > known) most = (size_t)known;
+    if (!most) return true;
+    c->longest = malloc(2 * most * sizeof *c->longest);
+    bool ok = c->longest;
+    for (uint32_t file = 0; ok && file < c->job->file_count; file++)
+        ok = take_file(c, file, most);
+    if (ok && c->longest_count)
+        qsort(c->longest, c->longest_count, sizeof *c->longest, longer_first);
+    if (c->longest_count > most) c->longest_count = most;
+    return ok;
+}
+
 void copies_close(copies *c)
 {
+    free(c->longest);
     for (size_t i = 0; i < COPIES_MAPS; i++)
         stats_close(&c->maps[i]);
     stats_rows_close(&c->kinds);

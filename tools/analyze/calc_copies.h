@@ -17,7 +17,21 @@ typedef struct copies {
     stats_scan scan;
     // Of copies between host and device whose host memory is known.
     stats_group pageable, pinned;
+    struct copies_one *longest; // the longest first
+    size_t longest_count;
+    uint64_t single_count; // of how many
 } copies;
+
+typedef struct copies_one { // a copy, no set
+    uint32_t file, track;
+    int64_t start_ns, ns; // of its file
+    uint64_t size, type, memory;
+} copies_one;
+
+// Finds the longest copies, at most so many. False without memory.
+bool copies_find_longest(copies *c, size_t most);
+// "host to device, pageable"
+ts_text copies_one_text(const copies *c, const copies_one *one);
 
 // all: by memory and size too, with quantiles. False without memory; close in
 // any case.
