@@ -430,6 +430,8 @@ static void ts__cu_reset(ts__cu *u)
     u->refused = false;
     u->exiting = false;
     memset(&u->first, 0, sizeof u->first);
+    memset(&u->last, 0, sizeof u->last);
+    u->steps = 0;
     memset(u->lost, 0, sizeof u->lost);
     u->lost_from = ts_tick_now();
 }
@@ -739,6 +741,9 @@ static void ts__cu_sum_up(ts__cu *u)
     if (u->early || (u->said & TS__CU_SAID_EARLY))
         ts__cu_fact_int(u, "kernels_before_launch", u->early);
     if (u->early) u->said |= TS__CU_SAID_EARLY;
+    if (u->steps || (u->said & TS__CU_SAID_STEPS))
+        ts__cu_fact_int(u, "clock_steps", u->steps);
+    if (u->steps) u->said |= TS__CU_SAID_STEPS;
     const bool none =
         launches && !u->kernels && ts_capture_kind(TS_EVENT_KERNEL);
     ts__cu_fact_maybe(u, TS__CU_SAID_WARNING, "warning",

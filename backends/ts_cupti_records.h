@@ -92,11 +92,23 @@ static void ts__cu_clock_sample(ts__cu *u, bool always)
         pair.tick = before + best / 2;
         pair.ns = ns;
     }
+    const uint64_t now = ts__cu_now_ns();
+    const int64_t step = (int64_t)(pair.ns - u->last.ns) -
+                         (int64_t)(now - u->looked_ns); // both clocks'
+    // More than a clock that is slewed goes astray.
+    const int64_t most = 1000000 + (int64_t)(now - u->looked_ns) / 1000;
+    if (u->last.tick && (step > most || step < -most)) {
+        // Somebody set it. Until the last look it went on as before.
+        ts_clock_sample(u->clock, u->last.ns, u->last.tick, 100);
+        u->steps++;
+        u->first.tick = 0;
+        always = true;
+    }
+    u->looked_ns = now;
     if (!u->first.tick) u->first = pair;
     u->last = pair;
     const uint64_t ns = pair.ns - u->first.ns;
     u->rate = ns ? (double)(pair.tick - u->first.tick) / (double)ns : 1;
-    const uint64_t now = ts__cu_now_ns();
     if (!always && now - u->sampled_ns < 1000000000u) return;
     u->sampled_ns = now;
     ts_clock_sample(u->clock, pair.ns, pair.tick, 100);

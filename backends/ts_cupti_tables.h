@@ -615,8 +615,9 @@ typedef struct ts__cu {
     uint32_t batch;
     ts__cu_stream *recent[TS__CU_RECENT];
     ts__cu_pair first, last;
-    double rate; // ticks of clock 0 in a nanosecond
-    uint64_t sampled_ns;
+    double rate;                    // ticks of clock 0 in a nanosecond
+    uint64_t sampled_ns, looked_ns; // when, by CLOCK_MONOTONIC_RAW
+    uint32_t steps;                 // the vendor's clock was set
     uint64_t kernels, early;
     uint32_t said;   // TS__CU_SAID_...
     char error[256]; // that the vendor ended with
@@ -676,7 +677,8 @@ enum {
     TS__CU_SAID_ERROR = 2,
     TS__CU_SAID_WARNING = 4,
     TS__CU_SAID_OTHER = 8,
-    TS__CU_SAID_EARLY = 16
+    TS__CU_SAID_EARLY = 16,
+    TS__CU_SAID_STEPS = 32
 };
 static void ts__cu_fact_maybe(ts__cu *u, uint32_t bit, const char *key,
                               const char *value)

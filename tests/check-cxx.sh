@@ -18,7 +18,10 @@ everything='
     $compiler -c tests/surface/surface.c -o $out.o
     for implementation; do
         header=tracesmith_replay.h
-        case $implementation in *VDEV*) header=backends/ts_vdev.h ;; esac
+        case $implementation in
+        *VDEV*) header=backends/ts_vdev.h ;;
+        *CUPTI*) header=backends/ts_cupti.h ;;
+        esac
         printf "%s\n" "#define $implementation" "#include \"$header\"" \
             >$out.c
         $compiler -c $out.c -o $out.o
@@ -30,7 +33,7 @@ for level in -O0 -O2; do
             check "cxx: $cc $std $level" sh -c "$everything" \
                 "$cc -std=$std $flags $level" $folder/$cc-$std$level \
                 TRACESMITH_IMPLEMENTATION TRACESMITH_REPLAY_IMPLEMENTATION \
-                TRACESMITH_VDEV_IMPLEMENTATION
+                TRACESMITH_VDEV_IMPLEMENTATION TRACESMITH_CUPTI_IMPLEMENTATION
         done
     done
     for cc in g++ clang++-14; do

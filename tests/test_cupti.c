@@ -1,6 +1,9 @@
 // The CUPTI backend: what a program does on the GPU is in its trace, by the
 // double of libcupti of CUDA 13.1.
+#define TRACESMITH_UNWIND_IMPLEMENTATION
 #include "tests/cupti_fixture.h"
+
+#include "backends/ts_stack.h"
 
 static void a_kernel_has_its_launch_and_its_configuration(void **state)
 {
@@ -224,6 +227,35 @@ static void a_captured_launch_is_a_node_and_no_kernel(void **state)
     rt_close(&trace);
 }
 
+// A kernel of a graph has the stack of the call that made its node, also when
+// the graph that runs is a copy of the one that was made.
+static void a_node_has_the_stack_of_its_creation(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("stacks.sbt", cu_plain);
+    if (ts_stack_problem()) skip();
+    ts_stack_launches(16);
+    CU_LAUNCH(.name = "direct", .ns = 10);
+    CU_RUN(.what = DOUBLE_CAPTURE, .event = 300);
+    CU_RUN(.what = DOUBLE_CLONE, .event = 300, .bytes = 400);
+    CU_RUN(.what = DOUBLE_GRAPH, .event = 400, .name = "node", .ns = 50);
+    ts_stack_launches(0);
+    rt_trace trace = cu_end(path);
+    const rt_row *const direct = rt_only(&trace, TS_EVENT_KERNEL, "direct");
+    const rt_row *const node = rt_only(&trace, TS_EVENT_KERNEL, "node");
+    const rt_row *const launch =
+        rt_only(&trace, TS_EVENT_API_CALL, "cudaGraphLaunch");
+    const rt_row *const capture =
+        rt_nth(&trace, TS_EVENT_API_CALL, "cudaLaunchKernel", 1);
+    assert_int_not_equal(direct->values[TS_COLUMN_STACK], 0);
+    assert_int_not_equal(launch->values[TS_COLUMN_STACK], 0);
+    assert_int_equal(node->values[TS_COLUMN_STACK],
+                     capture->values[TS_COLUMN_STACK]);
+    assert_int_not_equal(node->values[TS_COLUMN_STACK],
+                         launch->values[TS_COLUMN_STACK]);
+    rt_close(&trace);
+}
+
 static void a_whole_graph_is_one_operation(void **state)
 {
     (void)state;
@@ -388,6 +420,7 @@ int main(void)
         cmocka_unit_test(events_are_placed_behind_what_they_follow),
         cmocka_unit_test(memory_is_taken_from_pools_and_given_back),
         cmocka_unit_test(a_captured_launch_is_a_node_and_no_kernel),
+        cmocka_unit_test(a_node_has_the_stack_of_its_creation),
         cmocka_unit_test(a_whole_graph_is_one_operation),
         cmocka_unit_test(latency_stamps_are_there_when_asked_for),
         cmocka_unit_test(overhead_lies_on_the_thread_that_paid_for_it),

@@ -47,6 +47,33 @@ static void later_sessions_have_samples_of_their_own(void **state)
     }
 }
 
+static void a_clock_that_is_set_is_said_and_followed(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("step.sbt", cu_plain);
+    CU_LAUNCH(.name = "before", .stream = 1, .ns = 2000);
+    rt_sleep_ms(5);
+    assert_int_equal(ts_session_flush(), TS_OK);
+    cu_set("clock_step", 5000000000);
+    {
+        TS_ZONE("host");
+        CU_LAUNCH(.name = "after", .stream = 1, .ns = 2000);
+        rt_sleep_ms(2);
+    }
+    rt_trace trace = cu_end(path);
+    const rt_row *const zone = rt_only(&trace, TS_EVENT_ZONE, "host");
+    const rt_row *const before = rt_only(&trace, TS_EVENT_KERNEL, "before");
+    const rt_row *const after = rt_only(&trace, TS_EVENT_KERNEL, "after");
+    assert_true(cu_fact(&trace, "cupti.clock_steps") >= 1);
+    assert_true(before->start_ns < zone->start_ns);
+    // Between the looks around the step times are as good as these.
+    const int64_t ms = 1000000;
+    assert_true(after->start_ns > zone->start_ns - 10 * ms);
+    assert_true(after->start_ns <
+                zone->start_ns + zone->duration_ns + 300 * ms);
+    rt_close(&trace);
+}
+
 int main(void)
 {
     cu_load("old/libcupti.so");
@@ -54,6 +81,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_version_lacks_is_said_and_done_without),
         cmocka_unit_test(later_sessions_have_samples_of_their_own),
+        cmocka_unit_test(a_clock_that_is_set_is_said_and_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,11 +76,13 @@ static struct {
 } buffer;
 
 static const char *const keys[] = {
-    "version",       "subscribe",     "enable_10",    "enable_49",
-    "enable_38",     "callbacks",     "hang_flush",   "zero_times",
-    "reverse_times", "far_times",     "lose_kernels", "drop",
-    "hold_buffers",  "bad_record",    "wrong_layout", "late_facts",
-    "real_driver",   "no_call_names", "latency",      NULL
+    "version",      "subscribe",    "enable_10",
+    "enable_49",    "enable_38",    "callbacks",
+    "hang_flush",   "zero_times",   "reverse_times",
+    "far_times",    "lose_kernels", "drop",
+    "hold_buffers", "bad_record",   "wrong_layout",
+    "late_facts",   "real_driver",  "no_call_names",
+    "latency",      "clock_step",   NULL
 };
 
 // All of them are there before anybody asks: threads only read the list.
@@ -155,7 +157,8 @@ static uint64_t now(void)
     struct timespec t;
     if (told) return told();
     clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec +
+           get("clock_step");
 }
 
 /* ==== 2. Records ========================================================= */
