@@ -129,6 +129,25 @@ check "stacks: an unfinished trace is not written to" sh -c '
     grep -q "not finished" "$0/err" && cmp "$0/cut" "$0/cut.sbt"' \
     "$folder" "$app"
 
+# A program that nobody annotated: no frame of the recorder is among them.
+if test -e /etc/OpenCL/vendors/pocl.icd; then
+    check "stacks: ts-record --stacks tells who launched what" sh -ec '
+        gcc -std=gnu11 -O2 -g tests/capture/opencl_program.c \
+            -o "$0/opencl" -lOpenCL -pthread
+        # The program itself exits with 4.
+        build/ts-record -q --stacks=12 -o "$0/opencl.sbt" "$0/opencl" \
+            >/dev/null || test $? = 4
+        build/ts-query "$0/opencl.sbt" "SELECT count(*) - count(stack) AS n
+            FROM kernel" 2>/dev/null |
+            sed 1,2d | grep -qx " *0"
+        build/ts-query "$0/opencl.sbt" "SELECT function FROM stack_frame
+            WHERE depth = 0" 2>/dev/null | grep -q matrix_product
+        ! build/ts-query "$0/opencl.sbt" "SELECT path FROM stack_frame" \
+            2>/dev/null | grep inject' "$folder"
+else
+    check "stacks: ts-record --stacks" sh -c 'echo "no OpenCL device"; exit 77'
+fi
+
 # Programs without tables have no stacks, and say so.
 check "stacks: a program without unwind tables has none" sh -ec '
     g++ -std=c++17 -O2 -fno-exceptions -fno-asynchronous-unwind-tables \

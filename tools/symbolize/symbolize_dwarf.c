@@ -172,11 +172,28 @@ static void put(FILE *out, const char *text)
         fputc(text[i] == '\n' || text[i] == '\t' ? ' ' : text[i], out);
 }
 
+/*
+    Of entries at one depth only one is where the address is: assemblers write
+    an entry for each name of a function. What was called ends the chain.
+*/
+static size_t chain(const range **held, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        Dwarf_Die die = held[i]->die;
+        if (kept && held[i]->depth == held[kept - 1]->depth) continue;
+        held[kept++] = held[i];
+        if (dwarf_tag(&die) == DW_TAG_subprogram) break;
+    }
+    return kept;
+}
+
 static int inner_first(const void *a, const void *b)
 {
     const range *const x = *(const range *const *)a;
     const range *const y = *(const range *const *)b;
-    return x->depth > y->depth ? -1 : x->depth < y->depth;
+    if (x->depth != y->depth) return x->depth > y->depth ? -1 : 1;
+    return x < y ? -1 : x > y; // as they stand in the file
 }
 
 bool dwarf_answer(dwarf_index *d, uint32_t index, uint64_t address, FILE *out)
@@ -197,6 +214,7 @@ bool dwarf_answer(dwarf_index *d, uint32_t index, uint64_t address, FILE *out)
             held[count++] = &d->ranges[i];
     if (!count) return false;
     qsort(held, count, sizeof *held, inner_first);
+    count = chain(held, count);
     Dwarf_Line *const line = dwarf_getsrc_die(&u->die, address);
     const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
     int number = 0;
