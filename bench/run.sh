@@ -85,6 +85,7 @@ program bench_stack
 heading Capture of GPUs
 make -s "$out/tests/doubles/libcupti.so" >&2
 program bench_cupti
+program bench_opencl
 heading Drain and help
 program bench_drain
 heading Size on disk
