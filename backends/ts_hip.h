@@ -161,12 +161,15 @@ static struct {
     ts__notes notes;      // by correlation
     ts__notes streams;    // by handle
     ts__notes events;     // by handle: where it was recorded last
+    pthread_mutex_t turn; // held while the library is called
+    uint32_t ending;      // no more of it by the thread that fetches
     pthread_mutex_t lock; // of what follows
     uint32_t device_count, stream_count;
     ts__hip_device devices[TS__HIP_DEVICES];
     ts__hip_stream stream[TS__HIP_STREAMS];
     ts__shortfall lost[TS__HIP_CAUSES];
-} ts__hip = { .lock = PTHREAD_MUTEX_INITIALIZER,
+} ts__hip = { .turn = PTHREAD_MUTEX_INITIALIZER,
+              .lock = PTHREAD_MUTEX_INITIALIZER,
               .lost = {
                   { .detail = "HIP operations without times" },
                   { .detail = "HIP operations that end before they start" },
@@ -492,18 +495,42 @@ static bool ts__hip_choose(char *why, size_t room)
 static void ts__hip_way_flush(void *unused)
 {
     (void)unused;
+    pthread_mutex_lock(&ts__hip.turn);
     ts__hip.way->flush();
+    pthread_mutex_unlock(&ts__hip.turn);
 }
 
 static void ts__hip_way_stop(void *unused)
 {
     (void)unused;
+    pthread_mutex_lock(&ts__hip.turn);
     ts__hip.way->stop();
+    pthread_mutex_unlock(&ts__hip.turn);
+}
+
+/*
+    Fetches what is complete four times a second: what a library holds dies
+    with the process. Ends by itself after its session.
+*/
+static void *ts__hip_fetch(void *session)
+{
+    const struct timespec pause = { 0, 250000000 };
+    for (bool goes_on = true; goes_on;) {
+        nanosleep(&pause, NULL);
+        pthread_mutex_lock(&ts__hip.turn);
+        goes_on = TS__LOAD(&ts__hip.session) == (uintptr_t)session &&
+                  !TS__LOAD(&ts__hip.ending) && ts__hip_listens() &&
+                  !ts__hip.way->gone();
+        if (goes_on) ts__hip.way->flush();
+        pthread_mutex_unlock(&ts__hip.turn);
+    }
+    return NULL;
 }
 
 // Libraries end after this; the session that listens may end later still.
 static void ts__hip_at_exit(void)
 {
+    TS__STORE(&ts__hip.ending, 1);
     if (ts__hip_listens() && ts__hip_reach(ts__hip_way_stop))
         ts__hip_clock_sample();
     ts__hip.left = 1;
@@ -517,6 +544,10 @@ static ts_result ts__hip_start(char *why, size_t room)
                               : "the program is ending");
         return TS_ERR_STATE;
     }
+    if (ts__hip.stuck) {
+        snprintf(why, room, "its library does not answer any more");
+        return TS_ERR_STATE;
+    }
     if (!ts__hip.handles++) pthread_atfork(NULL, NULL, ts__hip_forked);
     if ((!ts__hip.notes.slots && !ts__notes_open(&ts__hip.notes, TS__HIP_NOTES,
                                                  sizeof(ts__hip_note))) ||
@@ -528,7 +559,10 @@ static ts_result ts__hip_start(char *why, size_t room)
         return TS_ERR_MEMORY;
     }
     if (!ts__hip.clock) ts__hip.clock = ts_clock_define("hip");
-    ts__hip.session++;
+    pthread_mutex_lock(&ts__hip.turn); // the last session's thread is done
+    TS__STORE(&ts__hip.session, ts__hip.session + 1);
+    TS__STORE(&ts__hip.ending, 0);
+    pthread_mutex_unlock(&ts__hip.turn);
     ts__hip.launches = ts__hip.kernels = 0;
     ts__hip.without_launch = ts__hip.before_launch = 0;
     ts__hip.lack = NULL;
@@ -541,6 +575,7 @@ static ts_result ts__hip_start(char *why, size_t room)
     ts__hip_clock_sample();
     // release: what was prepared is seen by those who see that it is on
     __atomic_store_n(&ts__hip.on, 1, __ATOMIC_RELEASE);
+    ts__detached_start(ts__hip_fetch, (void *)(uintptr_t)ts__hip.session);
     return TS_OK;
 }
 
@@ -554,6 +589,7 @@ static void ts__hip_flush(void)
 static void ts__hip_stop(void)
 {
     if (!ts__hip_listens()) return;
+    TS__STORE(&ts__hip.ending, 1);
     ts__hip_reach(ts__hip_way_stop);
     if (ts__hip.stuck) {
         const uint64_t launches = TS__LOAD(&ts__hip.launches);

@@ -350,8 +350,9 @@ static void ts__hip_enter(uint32_t number, uint64_t correlation,
 {
     ts__hip_thread *const me = ts__hip_thread_get();
     if (!me || number >= TS__HIP_APIS || !ts__hip_apis[number].wanted) return;
-    if (me->session != ts__hip.session) me->depth = 0; // left with the last one
-    me->session = ts__hip.session;
+    const uint32_t session = TS__LOAD(&ts__hip.session);
+    if (me->session != session) me->depth = 0; // left with the last one
+    me->session = session;
     if (me->depth++ >= TS__HIP_DEPTH) return;
     ts__hip_call *const call = &me->calls[me->depth - 1];
     call->api = &ts__hip_apis[number];

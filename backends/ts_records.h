@@ -185,26 +185,31 @@ static bool ts__bounded_wait(ts__bounded *call, uint32_t limit_ms)
     return done;
 }
 
-static bool ts__bounded_start(ts__bounded *call)
+// Starts a thread that nobody waits for and that no signal reaches.
+TS__RECORDS bool ts__detached_start(void *(*function)(void *), void *argument)
 {
-    pthread_condattr_t clock;
     pthread_attr_t detached;
     pthread_t thread;
     sigset_t all, old;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all); // the program's signals are none of its business
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const int result = pthread_create(&thread, &detached, function, argument);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&detached);
+    return result == 0;
+}
+
+static bool ts__bounded_start(ts__bounded *call)
+{
+    pthread_condattr_t clock;
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_mutex_init(&call->lock, NULL);
     pthread_cond_init(&call->ended, &clock);
     pthread_condattr_destroy(&clock);
-    pthread_attr_init(&detached);
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all); // the program's signals are none of its business
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    const int result =
-        pthread_create(&thread, &detached, ts__bounded_run, call);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&detached);
-    return result == 0;
+    return ts__detached_start(ts__bounded_run, call);
 }
 
 /*

@@ -63,6 +63,10 @@ if sdk; then
     what=fork recorded fork sdk A=
     holds fork sdk "kernel 7"
     what=busy recorded busy sdk A=
+    for end in quit kill; do
+        what=$end recorded $end sdk A=
+        holds $end sdk "recorded 30 of 30 launches"
+    done
     what="many 30" recorded zero sdk HIP_DOUBLE=zero_times
     holds zero sdk "kernel 20"
     holds zero sdk "10 records were LOST"

@@ -9,7 +9,7 @@ shift 3
 recorder=$PWD/build/ts-record
 status=0
 export LD_LIBRARY_PATH="$folder"
-"$@" >"$folder/$name.alone" 2>&1 || status=$?
+(exec "$@" >"$folder/$name.alone" 2>&1) 2>/dev/null || status=$?
 set -f
 TMPDIR=$folder "$recorder" ${OPTIONS:-} -o "$folder/$name.sbt" -- "$@" \
     >"$folder/$name.out" 2>"$folder/$name.said"

@@ -1,8 +1,9 @@
 // A program that uses HIP and knows nothing of TraceSmith. Does as it is told:
-//   hip_program plain|threads|fork|many COUNT|busy
+//   hip_program plain|threads|fork|many COUNT|busy|quit|kill
 #include "tests/doubles/hip.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,12 @@ int main(int argc, char **argv)
         pthread_t other;
         many(10);
         if (pthread_create(&other, NULL, launch_on, NULL) != 0) abort();
+    }
+    if (!strcmp(what, "quit") || !strcmp(what, "kill")) {
+        many(30);
+        usleep(1500000); // it is fetched in the meantime
+        if (*what == 'k') raise(SIGKILL);
+        _exit(7);
     }
     if (failures) printf("%d calls failed\n", failures);
     return failures ? 3 : 0;
