@@ -184,9 +184,10 @@ static void put_none(const ranks_ask *a)
     if (s->meetings_partial)
         report_not_applicable(
             a->s,
-            "Of the %s collectives the other ranks are not in the files: "
+            "Of the %s collective%s the other ranks are not in the files: "
             "give the traces of all ranks together.",
-            cli_count(s->meetings_partial).s);
+            cli_count(s->meetings_partial).s,
+            s->meetings_partial == 1 ? "" : "s");
     else
         report_not_applicable(a->s, "There is no collective in which two "
                                     "devices meet.");
