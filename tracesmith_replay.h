@@ -7489,6 +7489,8 @@ static bool ts__loader_add_calls(ts__loader *l)
         if (op->call != TS_NODE_NONE)
             op->call = ts__loader_call(l, op->call)->rank;
     }
+    ts__rvec_close(l->allocator, &l->calls);
+    ts__rsort_close(l->allocator, &l->sort);
     return true;
 }
 
