@@ -35,6 +35,9 @@ test ! -e $folder/nvtx_payload || check "capture: payloads, counters" sh -c '
         tests/capture/shape.sh $0.sbt |
         diff -u tests/capture/nvtx_payload.want -' $folder/nvtx_payload
 
+test ! -e $nvtx || check "capture: NVTX linked in, and in two copies" \
+    tests/capture/nvtx_static.sh $folder "$cuda"
+
 client=$folder/client
 check "capture: a client that looks for a handler is built" gcc -std=gnu11 -O2 \
     -Wall -Wextra -Werror tests/capture/client.c -o $client -pthread -ldl
