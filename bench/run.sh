@@ -86,6 +86,8 @@ heading Capture of GPUs
 make -s "$out/tests/doubles/libcupti.so" >&2
 program bench_cupti
 program bench_opencl
+heading Captures for execution
+program bench_capture
 heading Drain and help
 program bench_drain
 heading Size on disk

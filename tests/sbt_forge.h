@@ -41,6 +41,7 @@ enum {
     FORGE_LOSS = 9,
     FORGE_EVENTS = 16,
     FORGE_BLOB = 17,
+    FORGE_CAPTURE = 18,
     FORGE_INDEX = 32,
     FORGE_END = 33
 };

@@ -655,7 +655,21 @@ static ts_reason ts__ex_reason(ts_result result)
     }
 }
 
-// A record that only hostile bytes make: more than a device could have.
+// Whether a region of a device meets one before it: then one of them would
+// take the other's place.
+static bool ts__ex_meets(const ts_capture *c, uint32_t index)
+{
+    const ts_capture_region *const r = &c->regions[index];
+    for (uint32_t i = 0; r->device && i < index; i++) {
+        const ts_capture_region *const other = &c->regions[i];
+        if (other->device && (r->address - other->address < other->size ||
+                              other->address - r->address < r->size))
+            return true;
+    }
+    return false;
+}
+
+// Not a record that only hostile bytes make.
 static bool ts__ex_is_sane(ts_execution *e)
 {
     const ts_capture_operation *const h = &e->now.head;
@@ -666,7 +680,10 @@ static bool ts__ex_is_sane(ts_execution *e)
         const ts_capture_region *const r = &e->now.regions[i];
         const uint64_t *const list = r->before[0] ? r->before : r->after;
         if (!r->size || !ts__ex_list(e, list, r->size)) return false;
-        if (!r->device && h->kind == TS_EVENT_KERNEL && !r->image) return false;
+        // What belongs to no device is the host's own, which only copies use.
+        if (!r->device && (h->kind == TS_EVENT_KERNEL || r->image))
+            return false;
+        if (ts__ex_meets(&e->now, i)) return false;
     }
     return true;
 }
@@ -703,13 +720,6 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
             ts__ex_find(e, &e->now.regions[i], &e->regions[i]);
         if (result != TS_OK) return ts__ex_reason(result);
     }
-    // A later region may have taken the place of an earlier one.
-    for (uint32_t i = 0; i < h->region_count; i++)
-        for (uint32_t j = 0; j < i; j++)
-            if (e->now.regions[i].address - e->now.regions[j].address <
-                    e->now.regions[j].size &&
-                e->now.regions[i].device && e->now.regions[j].device)
-                return TS_REASON_BAD_CAPTURE;
     if (!ts__ex_have_all(e))
         return h->state == TS_CAPTURE_HASHES ? TS_REASON_SNAPSHOT_BUDGET
                                              : TS_REASON_MEMORY_MISSING;
