@@ -18,6 +18,7 @@
     WHAT IT DOES NOT DO
         It reads no counters and takes no samples. It never calls
         cuptiFinalize. In a child made by fork it is silent, as CUDA is.
+        (Programs that nobody changed: docs/capture.md.)
 
     USE
         #define TRACESMITH_IMPLEMENTATION // in one C11 file of a program
@@ -25,8 +26,6 @@
         #include "tracesmith.h"
 
         #include "backends/ts_cupti.h"
-
-        (Programs that nobody changed: docs/capture.md.)
 
     CONTENTS                            search for "==== 2." to jump
         1. Options
