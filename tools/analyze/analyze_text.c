@@ -196,9 +196,14 @@ static void lay_out(const report_table *t, layout *l, uint32_t width)
 static void put_head(const report_table *t, const layout *l)
 {
     fputs("    ", stdout);
-    for (size_t c = 0; c < l->columns; c++)
-        printf(is_text(t, c) ? "%s%-*s" : "%s%*s", c ? "  " : "",
-               (int)l->widths[c], t->columns[c].label);
+    for (size_t c = 0; c < l->columns; c++) {
+        const char *const label = t->columns[c].label;
+        fputs(c ? "  " : "", stdout);
+        if (is_text(t, c)) // names may be narrower than what they are called
+            cli_put_padded(stdout, label, strlen(label), l->widths[c]);
+        else
+            printf("%*s", (int)l->widths[c], label);
+    }
     fputs(l->where ? "  where\n" : "\n", stdout);
 }
 

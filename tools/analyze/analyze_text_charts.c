@@ -135,22 +135,22 @@ static void put_stacked(const report_chart *c, size_t rows, uint32_t width)
 
 // The largest value of a line within each cell; lines keep their value.
 static void put_line(const report_chart *c, uint32_t line, int64_t from,
-                     int64_t to, int64_t most)
+                     int64_t to, int64_t most, int count)
 {
     int64_t cells[SERIES_CELLS];
     int64_t now = 0;
-    for (int i = 0; i < SERIES_CELLS; i++)
+    for (int i = 0; i < count; i++)
         cells[i] = INT64_MIN;
     for (size_t i = 0; i < c->point_count; i++) {
         if (c->points[i].line != line) continue;
         const double at = ((double)c->points[i].time_ns - (double)from) /
-                          ((double)to - (double)from + 1) * SERIES_CELLS;
+                          ((double)to - (double)from + 1) * count;
         const int cell = at < 0 ? 0 : (int)at;
         now = c->points[i].value;
-        if (cell < SERIES_CELLS && now > cells[cell]) cells[cell] = now;
+        if (cell < count && now > cells[cell]) cells[cell] = now;
     }
     now = 0;
-    for (int i = 0; i < SERIES_CELLS; i++) {
+    for (int i = 0; i < count; i++) {
         if (cells[i] != INT64_MIN) now = cells[i];
         const double share = now > 0 ? (double)now / (double)most : 0;
         fputs((cli_unicode() ? blocks
@@ -159,7 +159,7 @@ static void put_line(const report_chart *c, uint32_t line, int64_t from,
     }
 }
 
-static void put_series(const report_chart *c, size_t rows)
+static void put_series(const report_chart *c, size_t rows, uint32_t width)
 {
     int64_t from = INT64_MAX, to = INT64_MIN, most = 1;
     for (size_t i = 0; i < c->point_count; i++) {
@@ -171,6 +171,10 @@ static void put_series(const report_chart *c, size_t rows)
     if (!c->point_count) return;
     const uint32_t label = label_width(c, rows);
     char **const cuts = cut_labels(c, rows, label);
+    // Beside the label, the frame and "most 7.597 ms".
+    const uint32_t beside = label + 7 + 18;
+    const uint32_t room = width > beside + 20 ? width - beside : 20;
+    const int cells = room < SERIES_CELLS ? (int)room : SERIES_CELLS;
     for (size_t i = 0; i < rows; i++) {
         int64_t peak = 0;
         for (size_t k = 0; k < c->point_count; k++)
@@ -179,7 +183,7 @@ static void put_series(const report_chart *c, size_t rows)
         fputs("    ", stdout);
         text_put(c->items[i].label, cuts ? cuts[i] : NULL, label);
         fputs("  |", stdout);
-        put_line(c, (uint32_t)i, from, to, most);
+        put_line(c, (uint32_t)i, from, to, most, cells);
         printf("| most %s\n", report_words(report_number(c->unit, peak, 1)).s);
     }
     cli_cuts_free(cuts, rows);
@@ -234,7 +238,7 @@ void text_chart(const report_chart *c, uint64_t top, uint32_t width)
     switch (c->kind) {
     case REPORT_BARS: put_bars(c, rows, width); break;
     case REPORT_STACKED: put_stacked(c, rows, width); break;
-    case REPORT_SERIES: put_series(c, rows); break;
+    case REPORT_SERIES: put_series(c, rows, width); break;
     case REPORT_FLAME: {
         uint64_t left = top * 3;
         report_flame_sum(c);
