@@ -130,8 +130,7 @@ check "capture: without TRACESMITH_OUT nothing is recorded" sh -c '
         cd $0 && test -z "$(ls)"' $folder/empty "$inject" $client
 check "capture: only the names vendors look for are visible" sh -c '
     nm -D --defined-only "$0" | sed "s/.* //" | sort >$1/names
-    printf "%s
-" InitializeInjection InitializeInjectionNvtx2 \
+    printf "%s\n" InitializeInjection InitializeInjectionNvtx2 \
         InitializeInjectionNvtxExtension OnLoad \
         clGetLayerInfo clInitLayer rocprofiler_configure |
         diff -u - $1/names' \
