@@ -4,7 +4,7 @@
 folder=build/execute
 rm -rf $folder
 mkdir -p $folder
-check "execute: build" sh -c '
+LIMIT=600 check "execute: build" sh -c '
     set -e
     make --no-print-directory -s build/ts-replay
     gcc -std=c11 -O2 -g -I. -Wall -Wextra -Werror tests/execute/app.c \
