@@ -188,7 +188,8 @@ void record_say_nothing(const record_job *job)
 {
     char path[RECORD_PATH];
     struct stat about;
-    const char *why = "it used no library that can be captured (NVTX, CUDA), "
+    const char *why = "it used no library that can be captured (CUDA, HIP, "
+                      "OpenCL, NVTX), "
                       "nor did its children; ts-devices tells what is there";
     FILE *const file = find_program(job->argv[0], path, sizeof path)
                            ? fopen(path, "rb")
