@@ -292,13 +292,15 @@ static void ts__stack_mapped_path(uint64_t address, char *path, size_t room)
     const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     uint64_t low = 0;
     size_t size = 0, column = 0;
-    bool found = false, in_path = false;
+    bool found = false, in_path = false, done = false;
     *path = 0;
-    for (ssize_t got; file >= 0 && (got = read(file, text, sizeof text)) > 0;)
-        for (ssize_t i = 0; i < got; i++) {
+    for (ssize_t got;
+         file >= 0 && !done && (got = read(file, text, sizeof text)) > 0;)
+        for (ssize_t i = 0; i < got && !done; i++) {
             const char c = text[i];
             if (c == '\n') {
-                if (found) break;
+                done = found; // more of the file was read than its line
+                if (done) break;
                 low = column = size = 0;
                 in_path = false;
                 continue;
@@ -381,9 +383,10 @@ static uint32_t ts__stack_module_get(const ts__stack_object *o)
     errno = error;
     const uint32_t number =
         ts_module_define(path, o->start, o->end - o->start, id, id_size);
+    if (!number) return 0; // asked within the recorder: no place is lost
     const uint32_t index =
         __atomic_add_fetch(&ts__stack_module_count, 1, __ATOMIC_RELAXED);
-    if (!number || index >= TS__STACK_MODULES) return 0;
+    if (index >= TS__STACK_MODULES) return 0;
     ts__stack_module *const m = &ts__stack_modules[index];
     m->start = o->start;
     m->end = o->end;
@@ -473,6 +476,7 @@ static __attribute__((noinline)) uint64_t ts__stack_learn(uint64_t pc)
 typedef struct ts__stack_walk {
     uint64_t pc, sp, fp, lr;
     bool exact;         // pc is where it was, not where it returns to
+    bool guessed;       // a frame pointer was believed: the kernel reads
     uint64_t seen;      // modules found alive on this walk: bits ...
     uint16_t index[64]; // ... and which
 } ts__stack_walk;
@@ -490,22 +494,36 @@ static inline uint64_t ts__stack_rule(ts__stack_walk *w, uint64_t pc)
     return rule;
 }
 
-static TS__STACK_PLAIN inline uint64_t ts__stack_read(uint64_t address)
+// By the kernel, which says where nothing is. Not inlined: it is rare.
+static __attribute__((noinline)) bool ts__stack_ask(uint64_t address,
+                                                    void *words, size_t size)
 {
-    return *(const volatile uint64_t *)(uintptr_t)address;
+    const struct iovec to = { words, size };
+    const struct iovec from = { (void *)(uintptr_t)address, size };
+    const int error = errno;
+    const ssize_t got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+    errno = error;
+    return got == (ssize_t)size;
 }
 
-// The words of the frame that a frame pointer says, read by the kernel.
+// Tables say where to read as long as registers are what they ought to be,
+// which after a guess nobody knows.
+static TS__STACK_PLAIN inline bool
+ts__stack_read(const ts__stack_walk *w, uint64_t address, uint64_t *word)
+{
+    if (TS__UNLIKELY(w->guessed))
+        return ts__stack_ask(address, word, sizeof *word);
+    *word = *(const volatile uint64_t *)(uintptr_t)address;
+    return true;
+}
+
+// The words of the frame that a frame pointer says.
 static __attribute__((noinline)) bool ts__stack_guess(ts__stack_walk *w)
 {
     uint64_t words[2] = { 0, 0 };
     if (w->fp & 7 || w->fp < w->sp || w->fp - w->sp > 1u << 20) return false;
-    const struct iovec to = { words, sizeof words };
-    const struct iovec from = { (void *)(uintptr_t)w->fp, sizeof words };
-    const int error = errno;
-    const ssize_t got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-    errno = error;
-    if (got != sizeof words) return false;
+    if (!ts__stack_ask(w->fp, words, sizeof words)) return false;
+    w->guessed = true;
     w->sp = w->fp + 16;
     w->fp = words[0];
     w->pc = words[1];
@@ -516,6 +534,7 @@ static __attribute__((noinline)) bool ts__stack_guess(ts__stack_walk *w)
 // The registers that a signal handler interrupted.
 static TS__STACK_PLAIN bool ts__stack_interrupted(ts__stack_walk *w)
 {
+    if (w->guessed) return false; // whether it lies there nobody knows
 #if defined(__x86_64__)
     const ucontext_t *const u = (const ucontext_t *)(uintptr_t)w->sp;
     w->pc = (uint64_t)u->uc_mcontext.gregs[REG_RIP];
@@ -550,30 +569,30 @@ static TS__STACK_PLAIN inline bool ts__stack_up(ts__stack_walk *w,
     const uint32_t kind = rule & 7;
     const uint64_t fp_at = rule >> 18 & 0xFFFF << 3;
     const uint64_t ra_at = rule >> 34 & 0xFFFF << 3;
-    uint64_t cfa = rule & 0x3FFFF << 3; // in bytes
+    uint64_t cfa = rule & 0x3FFFF << 3, fp_from = 0; // in bytes
     if (TS__LIKELY(kind == TS__RULE_SP))
         cfa += w->sp;
     else if (kind == TS__RULE_FP)
         cfa += w->fp;
-    else if (kind == TS__RULE_DEREF)
-        cfa = w->fp < w->sp ? 0 : ts__stack_read(w->fp - cfa);
-    else if (kind == TS__RULE_NONE)
+    else if (kind == TS__RULE_DEREF) {
+        if (w->fp < w->sp || !ts__stack_read(w, w->fp - cfa, &cfa))
+            return false;
+    } else if (kind == TS__RULE_NONE)
         return ts__stack_guess(w);
     else
         return kind == TS__RULE_SIGNAL && ts__stack_interrupted(w);
     // A frame lies above those that it called.
     if (cfa <= w->sp && !(cfa == w->sp && w->exact)) return false;
     if (cfa & 7 || cfa - w->sp > UINT64_C(1) << 26) return false;
-    if (ra_at)
-        w->pc = ts__stack_strip(ts__stack_read(cfa - ra_at));
-    else if (w->exact)
-        w->pc = ts__stack_strip(w->lr); // interrupted before it was saved
-    else
+    w->pc = w->lr; // interrupted before it was saved
+    if (ra_at ? !ts__stack_read(w, cfa - ra_at, &w->pc) : !w->exact)
         return false;
+    w->pc = ts__stack_strip(w->pc);
     if (kind == TS__RULE_DEREF)
-        w->fp = ts__stack_read(w->fp);
+        fp_from = w->fp;
     else if (fp_at)
-        w->fp = ts__stack_read(cfa - fp_at);
+        fp_from = cfa - fp_at;
+    if (fp_from && !ts__stack_read(w, fp_from, &w->fp)) return false;
     w->sp = cfa;
     w->exact = false;
     return w->pc > 4096;
@@ -616,14 +635,16 @@ static TS__STACK_PLAIN uint32_t ts__stack_frames(ts__stack_walk *w,
     __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2" \
                      : "=r"(w.pc), "=r"(w.sp), "=r"(w.fp)); \
     w.lr = w.seen = 0; \
-    w.exact = true
+    w.exact = true; \
+    w.guessed = false
 #else
 #define TS__STACK_BEGIN(w) \
     ts__stack_walk w; \
     __asm__ volatile("adr %0, .\n\tmov %1, sp\n\tmov %2, x29" \
                      : "=r"(w.pc), "=r"(w.sp), "=r"(w.fp)); \
     w.lr = w.seen = 0; \
-    w.exact = true
+    w.exact = true; \
+    w.guessed = false
 #endif
 
 /* ---- 4.5 A known chain -------------------------------------------------- */

@@ -269,27 +269,31 @@ static void launches_have_the_stack_of_their_thread(void **state)
 
 /* ---- Code without a table ------------------------------------------------ */
 
-typedef void caller(void (*function)(void));
+typedef void caller(void (*function)(void), const uint64_t *words);
+typedef enum pointer { POINTER_FRAME, POINTER_NONE, POINTER_WORDS } pointer;
 
-// push fp; fp = sp (or not); call function; pop fp; return
-static caller *make_code(bool pointer)
+// push fp; fp = sp (or 0, or words); call function; pop fp; return
+static caller *make_code(pointer what)
 {
 #if defined(__x86_64__)
     static const uint8_t with[] = { 0x55, 0x48, 0x89, 0xe5,
                                     0xff, 0xd7, 0x5d, 0xc3 };
     static const uint8_t without[] = { 0x55, 0x48, 0x31, 0xed,
                                        0xff, 0xd7, 0x5d, 0xc3 };
-    const void *const code = pointer ? with : without;
-    const size_t size = pointer ? sizeof with : sizeof without;
+    static const uint8_t words[] = { 0x55, 0x48, 0x89, 0xf5,
+                                     0xff, 0xd7, 0x5d, 0xc3 };
 #else
-    // stp x29, x30, [sp, -16]!; mov x29, sp | xzr; blr x0; ldp; ret
+    // stp x29, x30, [sp, -16]!; mov x29, sp | xzr | x1; blr x0; ldp; ret
     static const uint32_t with[] = { 0xa9bf7bfd, 0x910003fd, 0xd63f0000,
                                      0xa8c17bfd, 0xd65f03c0 };
     static const uint32_t without[] = { 0xa9bf7bfd, 0xaa1f03fd, 0xd63f0000,
                                         0xa8c17bfd, 0xd65f03c0 };
-    const void *const code = pointer ? (const void *)with : without;
-    const size_t size = sizeof with;
+    static const uint32_t words[] = { 0xa9bf7bfd, 0xaa0103fd, 0xd63f0000,
+                                      0xa8c17bfd, 0xd65f03c0 };
 #endif
+    const void *const codes[] = { with, without, words };
+    const void *const code = codes[what];
+    const size_t size = sizeof with;
     void *const at = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     caller *made;
@@ -304,21 +308,25 @@ static caller *make_code(bool pointer)
 static NEVER_INLINE void call_made(caller *made)
 {
     know(RETURNS_TO());
-    made(look);
+    made(look, NULL);
     NOT_LAST();
+}
+
+static void need_reading(void)
+{
+    uint64_t word = 1, copy = 0;
+    const struct iovec from = { &word, sizeof word },
+                       to = { &copy, sizeof copy };
+    if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof word) return;
+    print_message("the kernel reads no memory here\n"); // an emulator
+    skip();
 }
 
 static void code_made_at_run_time_is_passed_by_its_frame_pointer(void **state)
 {
     (void)state;
-    uint64_t word = 1, copy = 0;
-    const struct iovec from = { &word, sizeof word },
-                       to = { &copy, sizeof copy };
-    if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != sizeof word) {
-        print_message("the kernel reads no memory here\n"); // an emulator
-        skip();
-    }
-    caller *made = make_code(true);
+    need_reading();
+    caller *made = make_code(POINTER_FRAME);
     known_count = 0;
     call_made(made);
     const uint64_t at = (uint64_t)(uintptr_t)made;
@@ -326,9 +334,61 @@ static void code_made_at_run_time_is_passed_by_its_frame_pointer(void **state)
     // Above it: whoever called the code, then what call_made knows.
     assert_in_range(found_count, 4, 256);
     assert_int_equal(found[2], known[0]);
-    made = make_code(false);
+    made = make_code(POINTER_NONE);
     call_made(made);
     assert_int_equal(1, found_count); // no frame pointer: nobody knows
+    known_count = 0;
+}
+
+static uint32_t found_of_thread;
+static uint64_t in_moving; // an address whose frame hangs on the frame pointer
+
+static NEVER_INLINE void note_return(volatile char *room)
+{
+    in_moving = RETURNS_TO();
+    room[0] = 1;
+}
+
+static NEVER_INLINE void moving(size_t size)
+{
+    note_return((volatile char *)alloca(size));
+    NOT_LAST();
+}
+
+enum { STACK = 1 << 20, NOTHING = 64 << 20 };
+
+static void *look_with_words(void *unused)
+{
+    uint64_t words[2] = { 0, in_moving };
+    words[0] = ((uint64_t)(uintptr_t)words & ~UINT64_C(15)) + NOTHING / 2;
+    make_code(POINTER_WORDS)(look, words);
+    found_of_thread = found_count;
+    return unused;
+}
+
+// It holds something else: a pointer to words of which one is an address in
+// the program. Where they lead is nothing at all.
+static void
+a_frame_pointer_that_is_none_ends_the_stack_not_the_program(void **state)
+{
+    (void)state;
+    need_reading();
+    pthread_t thread;
+    pthread_attr_t attributes;
+    void *const place = mmap(NULL, STACK + NOTHING, PROT_NONE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(MAP_FAILED, place);
+    assert_int_equal(0, mprotect(place, STACK, PROT_READ | PROT_WRITE));
+    moving(40);
+    assert_int_equal(TS__RULE_FP, ts__stack_learn(in_moving - 1) & 7);
+    pthread_attr_init(&attributes);
+    assert_int_equal(0, pthread_attr_setstack(&attributes, place, STACK));
+    assert_int_equal(
+        0, pthread_create(&thread, &attributes, look_with_words, NULL));
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+    munmap(place, STACK + NOTHING);
+    assert_int_equal(2, found_of_thread);
     known_count = 0;
 }
 
@@ -363,7 +423,7 @@ static NEVER_INLINE void through(void *lib)
     assert_non_null(symbol);
     memcpy(&call, &symbol, sizeof call);
     know(RETURNS_TO());
-    call(look);
+    call(look, NULL);
     NOT_LAST();
 }
 
@@ -421,6 +481,8 @@ int main(void)
         cmocka_unit_test(a_stack_is_kept_once_and_read_back),
         cmocka_unit_test(launches_have_the_stack_of_their_thread),
         cmocka_unit_test(code_made_at_run_time_is_passed_by_its_frame_pointer),
+        cmocka_unit_test(
+            a_frame_pointer_that_is_none_ends_the_stack_not_the_program),
         cmocka_unit_test(a_module_in_the_place_of_another_is_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

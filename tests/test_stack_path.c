@@ -1,0 +1,40 @@
+// Where modules lie, as stacks say it.
+#define _GNU_SOURCE
+#define TRACESMITH_UNWIND_IMPLEMENTATION
+#include "tests/rectest.h"
+
+#include "backends/ts_stack.h"
+
+// The loader was given a path that depended on the folder of then; the kernel
+// knows the whole one, in a list of which the library's line is one of many.
+static void a_library_by_a_relative_path_has_a_whole_one(void **state)
+{
+    (void)state;
+    char before[4096], path[4096];
+    if (system("cc --version >/dev/null 2>&1") != 0) skip();
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(0, chdir(rt_make_folder()));
+    const int built = system("echo 'int near(void) { return 1; }' | "
+                             "cc -shared -fPIC -xc - -o near.so");
+    void *const lib = dlopen("./near.so", RTLD_NOW);
+    assert_int_equal(0, chdir(before));
+    assert_int_equal(0, built);
+    if (!lib) skip(); // made by a compiler for another machine
+    ts__stack_object object;
+    const uint64_t at = (uint64_t)(uintptr_t)dlsym(lib, "near");
+    assert_true(ts__stack_find(at, &object));
+    ts__stack_path(&object, path, sizeof path);
+    const char *const name = strstr(path, "/near.so");
+    assert_int_equal('/', path[0]);
+    assert_non_null(name);
+    assert_string_equal("/near.so", name);
+    dlclose(lib);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_library_by_a_relative_path_has_a_whole_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
