@@ -81,7 +81,8 @@ enum { TS_STACK_DEEPEST = 256 }; // frames kept of a stack, the innermost ones
     caller's frame is the innermost, without the first `skip`. At most `depth`
     frames are kept.
 
-    Threads: any; signal handlers too. Takes 5 KiB of stack.
+    Threads: any; signal handlers too. Takes 5 KiB of stack, and 11 KiB where
+             a module is seen for the first time.
     Errors:  0 while nothing is recorded, for a depth of 0, without frames, and
              when nothing can be kept any more (counted).
 */
@@ -127,7 +128,11 @@ TS_API const char *ts_stack_problem(void);
 #ifdef TRACESMITH_DISABLE
 #define ts_stack_here(skip, depth) \
     TS__GONE(uint32_t, ts_stack_here(skip, depth))
+#define ts_stack_addresses(addresses, room, skip) \
+    TS__GONE(uint32_t, ts_stack_addresses(addresses, room, skip))
 #define ts_stack_launches(depth) TS__GONE_VOID(ts_stack_launches(depth))
+#define ts_stack_problem() \
+    (TS__GONE_VOID(ts_stack_problem()), "the program is built without them")
 #endif
 
 #endif // TS_STACK_H

@@ -379,7 +379,8 @@ a_frame_pointer_that_is_none_ends_the_stack_not_the_program(void **state)
                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(MAP_FAILED, place);
     assert_int_equal(0, mprotect(place, STACK, PROT_READ | PROT_WRITE));
-    moving(40);
+    static volatile size_t some = 40; // compilers would know a number
+    moving(some);
     assert_int_equal(TS__RULE_FP, ts__stack_learn(in_moving - 1) & 7);
     pthread_attr_init(&attributes);
     assert_int_equal(0, pthread_attr_setstack(&attributes, place, STACK));
