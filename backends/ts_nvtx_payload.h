@@ -448,6 +448,12 @@ static double ts__np_half(uint16_t bits)
 {
     const int exponent = bits >> 10 & 31;
     double value = (bits & 1023) / 1024.0 + (exponent ? 1 : 0);
+    if (exponent == 31) { // infinity, or no number
+        const uint64_t wide = UINT64_C(0x7ff) << 52 | (uint64_t)(bits & 1023)
+                                                          << 42;
+        memcpy(&value, &wide, sizeof value);
+        return bits & 0x8000 ? -value : value;
+    }
     for (int i = exponent ? exponent : 1; i < 15; i++)
         value /= 2;
     for (int i = exponent; i > 15; i--)
@@ -894,7 +900,8 @@ static int ts__nv_RangePopPayload(void *domain, const ts__nv_data *data,
 {
     ts__nv_out out;
     ts__np_begin(&out, ts__nv_domain_of(domain), true);
-    if (ts__nv_is_innermost(out.domain)) ts__np_all(&out, data, count);
+    if (ts_capture_kind(TS_EVENT_ZONE_ARG) && ts__nv_is_innermost(out.domain))
+        ts__np_all(&out, data, count);
     return ts__nv_pop(out.domain);
 }
 static uint64_t ts__nv_RangeStartPayload(void *domain, const ts__nv_data *data,

@@ -118,6 +118,9 @@ static void half_floats_are_exact(void **state)
     assert_true(ts__np_half(0x7BFF) == 65504);
     assert_true(ts__np_half(0x0001) == 1.0 / (1 << 24));
     assert_true(ts__np_half(0) == 0);
+    // Infinities, and what is no number.
+    assert_true(ts__np_half(0x7C00) > 1e300 && ts__np_half(0xFC00) < -1e300);
+    assert_true(ts__np_half(0x7E00) != ts__np_half(0x7E00));
 }
 
 static void what_is_beyond_the_payload_is_not_read(void **state)
