@@ -30,14 +30,15 @@
 
 /* ==== 1. Session ========================================================= */
 
-static int log_file = -1; // open for as long as the process: children of it
-                          // may be where it cannot be opened
+// Open for as long as the process, as children of it may be where it cannot
+// be opened; unless the program closes what it does not know.
+static ts__file log_file = { .fd = -1 };
 
 static void log_open(void)
 {
     const char *const path = secure_getenv("TRACESMITH_LOG");
     if (path && *path)
-        log_file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+        ts__file_open(&log_file, path, O_WRONLY | O_APPEND | O_CREAT, 0600);
 }
 
 // One line, written at once: processes share the file.
@@ -45,13 +46,14 @@ static void say(const char *what, const char *why)
 {
     struct stat about;
     char line[4400];
-    if (log_file < 0 || fstat(log_file, &about) != 0) return;
+    const int fd = log_file.fd;
+    if (!ts__file_is(&log_file, fd) || fstat(fd, &about) != 0) return;
     snprintf(line, sizeof line, "%s %ld: %.4300s\n", what, (long)getpid(), why);
     const size_t size = strlen(line);
     // A write beyond the limit of the process would end the program.
     if (ts__file_may_grow((uint64_t)about.st_size + size) &&
-        write(log_file, line, size) < 0)
-        close(log_file), log_file = -1;
+        write(fd, line, size) < 0)
+        ts__file_close(&log_file);
 }
 
 static uint64_t number_of(const char *variable)
@@ -104,9 +106,13 @@ static bool control_open(void)
     const char *const path = secure_getenv("TRACESMITH_CONTROL");
     if (!path || !*path) return true;
     const int fd = open(path, O_RDWR | O_CLOEXEC);
-    void *const map = fd < 0 ? MAP_FAILED
-                             : mmap(NULL, sizeof *watch.shared,
-                                    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct stat about;
+    // Beyond the end of a file there is SIGBUS.
+    void *const map = fd < 0 || fstat(fd, &about) != 0 ||
+                              about.st_size < (off_t)sizeof *watch.shared
+                          ? MAP_FAILED
+                          : mmap(NULL, sizeof *watch.shared,
+                                 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0) close(fd);
     if (map == MAP_FAILED) return false;
     watch.shared = (ts_inject_control *)map;
