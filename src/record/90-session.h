@@ -692,6 +692,16 @@ static ts_result ts__blob_write(ts__writer *w, uint32_t kind,
     return result;
 }
 
+// Not part of the file's bytes: a trace from elsewhere comes without it.
+static void ts__capture_mark(const ts__file *file)
+{
+    uint8_t session[16];
+    if (ts__file_is(file, file->fd) &&
+        pread(file->fd, session, sizeof session, 16) == 16)
+        (void)!fsetxattr(file->fd, "user.tracesmith", session, sizeof session,
+                         0);
+}
+
 static ts_result ts__blob_keep(ts__writer *w, uint32_t kind, const void *bytes,
                                size_t size, uint64_t hash[2])
 {
@@ -711,6 +721,7 @@ static ts_result ts__blob_keep(ts__writer *w, uint32_t kind, const void *bytes,
         if (result == TS_OK && blob)
             ts__entry_add(TS__ENTRY_BLOB, 1, known, sizeof known, mix);
         ts__lock_give(&ts__c.names);
+        if (result == TS_OK && !blob) ts__capture_mark(&w->file);
     }
     ts__api_leave(&old);
     return result;
@@ -733,14 +744,7 @@ ts_result ts_blob_find(const void *bytes, size_t size, uint64_t hash[2])
 
 ts_result ts_capture_put(const void *record, size_t size)
 {
-    const ts_result result =
-        ts__blob_keep(&ts__c.writer, TS_CHUNK_CAPTURE, record, size, NULL);
-    // Not part of the file's bytes: a trace from elsewhere comes without it.
-    const int fd = ts__c.writer.file.fd;
-    uint8_t session[16];
-    if (result == TS_OK && pread(fd, session, sizeof session, 16) == 16)
-        (void)!fsetxattr(fd, "user.tracesmith", session, sizeof session, 0);
-    return result;
+    return ts__blob_keep(&ts__c.writer, TS_CHUNK_CAPTURE, record, size, NULL);
 }
 
 /* ---- 12.14 Clocks of devices -------------------------------------------- */
