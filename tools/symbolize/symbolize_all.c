@@ -10,6 +10,7 @@ typedef struct place { // a frame, and what is known of it
     uint32_t module;
     uint64_t offset;
     uint32_t first, count; // lines
+    bool told;             // by the trace, which may say what it likes
 } place;
 
 typedef struct text_slot { // a name as it was found, and as people read it
@@ -130,7 +131,8 @@ static bool add_place(symbolize *s, const ts_frame_entry *frame)
         if (!more) return false;
         s->places = more;
     }
-    s->places[s->place_count++] = (place){ frame->module, frame->offset, 0, 0 };
+    s->places[s->place_count++] =
+        (place){ frame->module, frame->offset, 0, 0, false };
     return true;
 }
 
@@ -181,6 +183,7 @@ static bool from_trace(symbolize *s, place *p)
         };
         if (!add_line(s, p, line)) return false;
     }
+    p->told = count != 0;
     return true;
 }
 
@@ -225,7 +228,7 @@ static void take_answer(symbolize *s, place *places, size_t count,
         if (*line != '@') continue;
         const uint64_t number = strtoull(line + 1, &rest, asked ? 10 : 16);
         unsigned long lines = strtoul(rest, NULL, 10);
-        const place key = { places->module, number, 0, 0 };
+        const place key = { places->module, number, 0, 0, false };
         if (asked)
             p = number < asked_count ? asked[number] : NULL;
         else
@@ -246,7 +249,7 @@ static void keep_answer(const symbolize *s, const symbolize_question *q,
     FILE *const out = open_memstream(&text, &size);
     if (!out) return;
     for (size_t i = 0; i < count; i++) {
-        if (!places[i].count) continue;
+        if (!places[i].count || places[i].told) continue;
         fprintf(out, "@%" PRIx64 " %" PRIu32 "\n", places[i].offset,
                 places[i].count);
         for (uint32_t j = 0; j < places[i].count; j++) {
@@ -360,7 +363,7 @@ bool symbolize_all(symbolize *s)
 uint32_t symbolize_frame(symbolize *s, const ts_frame_entry *frame,
                          const symbolize_line **lines)
 {
-    const place key = { frame->module, frame->offset, 0, 0 };
+    const place key = { frame->module, frame->offset, 0, 0, false };
     const place *const p =
         s->place_count
             ? bsearch(&key, s->places, s->place_count, sizeof key, by_place)

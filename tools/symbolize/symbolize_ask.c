@@ -38,7 +38,7 @@ static void take(int line, symbolize_answer *answer)
             room = room ? 2 * room : 65536;
             char *const more =
                 room > TEXT_MOST ? NULL : realloc(answer->text, room);
-            if (!more) return;
+            if (!more) break; // what there is counts
             answer->text = more;
         }
         const ssize_t got =
@@ -47,7 +47,7 @@ static void take(int line, symbolize_answer *answer)
         if (got <= 0) break;
         answer->size += (size_t)got;
     }
-    answer->text[answer->size] = 0;
+    if (answer->text) answer->text[answer->size] = 0;
 }
 
 symbolize_answer symbolize_ask(const symbolize_question *q)
