@@ -120,11 +120,20 @@ check "capture: ts-record leaves the handler of the user alone" sh -c '
     NVTX_INJECTION64_PATH=/no/handler build/ts-record -o $0/taken.sbt \
         $0/client 2>$0/taken.err >$0/taken.out &&
         grep -q "goes to" $0/taken.err && test ! -e $0/taken.sbt' $folder
+check "capture: ts-record under ts-record takes no handler away" sh -c '
+    build/ts-record -q -o $0/outer.sbt build/ts-record -o $0/inner.sbt \
+        $0/client plain >$0/inner.out 2>$0/inner.err &&
+        test -e $0/inner.sbt && ! grep -q "goes to" $0/inner.err' $folder
 check "capture: ts-record names what could not be recorded" sh -c '
     said=$( (ulimit -f 1
         build/ts-record -o $0/full.sbt $0/client plain >/dev/null) 2>&1)
     test $? = 125 && test ! -e $0/full.sbt && echo "$said" |
         grep -q "not recorded: process [0-9]*: no space"' $folder
+check "capture: a control file that is too small is said, and no more" sh -c '
+    : >$0/short && TRACESMITH_CONTROL=$0/short TRACESMITH_LOG=$0/short.log \
+        TRACESMITH_OUT=$0/short.sbt NVTX_INJECTION64_PATH=$1 $0/client plain \
+        >$0/short.out && grep -q "of another ts-record" $0/short.log' \
+    $folder "$inject"
 check "capture: without TRACESMITH_OUT nothing is recorded" sh -c '
     mkdir $0 && NVTX_INJECTION64_PATH=$1 $2 >/dev/null &&
         cd $0 && test -z "$(ls)"' $folder/empty "$inject" $client
