@@ -2812,11 +2812,13 @@ static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
                               size_t size, uint64_t hash)
 {
     const size_t need = (sizeof(ts__entry) + size + 7) & ~(size_t)7;
-    if (!ts__table_grow()) return 0;
     ts__block *const block =
-        ts__block_get(ts__c.blocks, &ts__c.block_count, need, false);
+        ts__table_grow()
+            ? ts__block_get(ts__c.blocks, &ts__c.block_count, need, false)
+            : NULL;
     if (!block || !ts__log_add(kind, id, bytes, size, need)) {
-        ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
+        // A session that ends lets go of its memory once names are not shared.
+        if (ts__c.names_shared) ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
         return 0;
     }
     ts__entry *const e = ts__block_put(block, kind, id, bytes, size, hash);
