@@ -578,12 +578,14 @@ static void ts__nv_range_end(uint64_t id)
     if (id >> 48 == TS__NV_SPAN >> 48) ts_span_end(id);
 }
 
-static void ts__nv_mark(const ts__nv_domain *domain, const ts__nv_attributes *a)
+// Whether it is wanted.
+static bool ts__nv_mark(const ts__nv_domain *domain, const ts__nv_attributes *a)
 {
     ts__nv_thread_get();
     const uint32_t site = ts__nv_site(domain, a, TS_EVENT_MARK);
     ts_mark_site(site);
     if (site && a->payload_type) ts__nv_payload_said(domain, a);
+    return site != 0;
 }
 
 /* ---- 4.5 Callbacks: CORE and CORE2 -------------------------------------- */
