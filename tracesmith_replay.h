@@ -5384,6 +5384,11 @@ static void ts__extent_join(ts__arena *arena, size_t at)
     memmove(e + 1, e + 2, (--arena->count - at - 1) * sizeof *e);
 }
 
+static size_t ts__arena_pages(size_t size)
+{
+    return (size + TS__ARENA_PAGE - 1) & ~(size_t)(TS__ARENA_PAGE - 1);
+}
+
 // Of equal regions there would be more and more; a little more than what there
 // is costs nothing before it is used.
 static bool ts__arena_grow(ts__arena *arena, size_t size)
@@ -5392,11 +5397,14 @@ static bool ts__arena_grow(ts__arena *arena, size_t size)
     if (most < TS__ARENA_REGION) most = TS__ARENA_REGION;
     if (most < size) most = size;
     if (most > SIZE_MAX - TS__ARENA_PAGE) return false;
-    most = (most + TS__ARENA_PAGE - 1) & ~(size_t)(TS__ARENA_PAGE - 1);
-    ts__extent region = { NULL, most, false, true };
+    most = ts__arena_pages(most);
     void *block = NULL;
-    if (posix_memalign(&block, TS__ARENA_PAGE, most)) return false;
-    region.from = (char *)block;
+    if (posix_memalign(&block, TS__ARENA_PAGE, most)) {
+        // Where the address space is limited, what is needed may still fit.
+        most = ts__arena_pages(size);
+        if (posix_memalign(&block, TS__ARENA_PAGE, most)) return false;
+    }
+    const ts__extent region = { (char *)block, most, false, true };
     if (!ts__extent_insert(arena, arena->count, region)) {
         free(block);
         return false;

@@ -13,6 +13,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 enum { MB = 1 << 20 };
@@ -167,6 +171,40 @@ static void blocks_do_not_touch_each_other(void **state)
     ts__arena_close(&a);
 }
 
+// In a child, as the limit stays.
+static void child_fills_its_address_space(void)
+{
+    const ts_allocator a = ts__arena_open(&none);
+    struct rlimit limit;
+    unsigned long pages = 0;
+    FILE *const file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%lu", &pages) != 1 ||
+        !resize(&a, NULL, 0, (size_t)256 * MB))
+        _exit(2);
+    limit.rlim_cur = limit.rlim_max =
+        pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)(256 + 64) * MB;
+    if (setrlimit(RLIMIT_AS, &limit)) _exit(3);
+    // Half of what there is would be 128 MB.
+    _exit(resize(&a, NULL, 0, (size_t)20 * MB) ? 0 : 1);
+}
+
+static void what_fits_a_limit_is_there(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); // it ends the process where malloc fails
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    skip();
+#endif
+#endif
+    int status = -1;
+    const pid_t child = fork();
+    if (!child) child_fills_its_address_space();
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +215,7 @@ int main(void)
         cmocka_unit_test(an_arena_lives_as_long_as_its_last_user),
         cmocka_unit_test(an_allocator_of_the_program_is_used_as_it_is),
         cmocka_unit_test(blocks_do_not_touch_each_other),
+        cmocka_unit_test(what_fits_a_limit_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
