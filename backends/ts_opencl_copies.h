@@ -39,11 +39,15 @@ static ts__cl_end_of ts__cl_in_svm(const void *memory)
     return end;
 }
 
-// Where a region of a rectangle or image begins.
-static uint64_t ts__cl_rect_offset(const size_t *origin, size_t row,
-                                   size_t plane)
+// Where a region of a rectangle begins. Pitches of 0 say that nothing lies
+// between its rows, or its planes.
+static uint64_t ts__cl_rect_offset(const size_t *origin, const size_t *region,
+                                   size_t row, size_t plane)
 {
-    return origin ? origin[0] + origin[1] * row + origin[2] * plane : 0;
+    if (!origin || !region) return 0;
+    if (!row) row = region[0];
+    if (!plane) plane = region[1] * row;
+    return origin[0] + origin[1] * row + origin[2] * plane;
 }
 
 static uint64_t ts__cl_rect_size(const size_t *region)
@@ -149,12 +153,13 @@ ts__cl_clEnqueueReadBufferRect(ts__cl_handle queue, ts__cl_handle buffer,
 {
     TS__CL_BEGIN(clEnqueueReadBufferRect, TS_EVENT_MEMCPY);
     call.blocking = blocking;
-    ts__cl_copy(
-        &call,
-        ts__cl_in_buffer(buffer, ts__cl_rect_offset(origin, pitch, slice)),
-        ts__cl_in_host((char *)host +
-                       ts__cl_rect_offset(host_origin, host_pitch, host_slice)),
-        ts__cl_rect_size(region));
+    ts__cl_copy(&call,
+                ts__cl_in_buffer(
+                    buffer, ts__cl_rect_offset(origin, region, pitch, slice)),
+                ts__cl_in_host((char *)host +
+                               ts__cl_rect_offset(host_origin, region,
+                                                  host_pitch, host_slice)),
+                ts__cl_rect_size(region));
     TS__CL_END(ts__cl.next.clEnqueueReadBufferRect(
         queue, buffer, blocking, origin, host_origin, region, pitch, slice,
         host_pitch, host_slice, host, waits, list, at));
@@ -168,12 +173,13 @@ static int32_t ts__cl_clEnqueueWriteBufferRect(
 {
     TS__CL_BEGIN(clEnqueueWriteBufferRect, TS_EVENT_MEMCPY);
     call.blocking = blocking;
-    ts__cl_copy(
-        &call,
-        ts__cl_in_host((const char *)host +
-                       ts__cl_rect_offset(host_origin, host_pitch, host_slice)),
-        ts__cl_in_buffer(buffer, ts__cl_rect_offset(origin, pitch, slice)),
-        ts__cl_rect_size(region));
+    ts__cl_copy(&call,
+                ts__cl_in_host((const char *)host +
+                               ts__cl_rect_offset(host_origin, region,
+                                                  host_pitch, host_slice)),
+                ts__cl_in_buffer(
+                    buffer, ts__cl_rect_offset(origin, region, pitch, slice)),
+                ts__cl_rect_size(region));
     TS__CL_END(ts__cl.next.clEnqueueWriteBufferRect(
         queue, buffer, blocking, origin, host_origin, region, pitch, slice,
         host_pitch, host_slice, host, waits, list, at));
@@ -189,9 +195,10 @@ ts__cl_clEnqueueCopyBufferRect(ts__cl_handle queue, ts__cl_handle from,
     TS__CL_BEGIN(clEnqueueCopyBufferRect, TS_EVENT_MEMCPY);
     ts__cl_copy(
         &call,
+        ts__cl_in_buffer(from, ts__cl_rect_offset(from_origin, region,
+                                                  from_pitch, from_slice)),
         ts__cl_in_buffer(
-            from, ts__cl_rect_offset(from_origin, from_pitch, from_slice)),
-        ts__cl_in_buffer(to, ts__cl_rect_offset(to_origin, to_pitch, to_slice)),
+            to, ts__cl_rect_offset(to_origin, region, to_pitch, to_slice)),
         ts__cl_rect_size(region));
     TS__CL_END(ts__cl.next.clEnqueueCopyBufferRect(
         queue, from, to, from_origin, to_origin, region, from_pitch, from_slice,
@@ -444,8 +451,10 @@ static int32_t ts__cl_clEnqueueSVMFree(ts__cl_handle queue, uint32_t count,
         for (uint32_t i = 1; c->frees && i < count; i++)
             c->frees[c->free_count++] = (uint64_t)(uintptr_t)memory[i];
     }
+    // Also if it is not recorded: what is in the table is taken for SVM.
+    const bool known = memory && count && !TS__LOAD(&ts__cl.off);
     ts__cl_memory **const taken =
-        c ? (ts__cl_memory **)calloc(count, sizeof *taken) : NULL;
+        known ? (ts__cl_memory **)calloc(count, sizeof *taken) : NULL;
     for (uint32_t i = 0; taken && i < count; i++)
         taken[i] = ts__cl_svm_take(memory[i]);
     const int32_t result = ts__cl.next.clEnqueueSVMFree(
