@@ -107,7 +107,7 @@ extern const ts_backend ts_opencl_backend;
 
 typedef struct ts__cl_call { // a function at work
     uint32_t function;
-    bool on, blocking;
+    bool on, blocking, missed; // missed: a command that cannot be reported
     uint64_t start, correlation;
     ts_gpu_origin origin;
     ts__cl_queue *queue;
@@ -118,6 +118,7 @@ static void ts__cl_enter(ts__cl_call *call, uint32_t function)
 {
     call->function = function;
     call->blocking = false;
+    call->missed = false;
     call->queue = NULL;
     call->command = NULL;
     call->on = ts__cl_on();
@@ -398,6 +399,10 @@ static void ts__cl_memory_freed(ts__cl_handle handle, void *user)
         if (e->data == m) ts__cl_set(e, NULL);
         pthread_mutex_unlock(lock);
     }
+    if (!TS__LOAD(&ts__gate)) {
+        free(m);
+        return;
+    }
     m->next = __atomic_load_n(&ts__cl.gone, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&ts__cl.gone, &m->next, m, false,
                                         __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {}
@@ -601,8 +606,9 @@ static void ts__cl_clSVMFree(ts__cl_handle context, void *memory)
     ts__cl_call call;
     ts__cl_enter(&call, TS__CL_clSVMFree);
     ts__cl_memory *const m = memory ? ts__cl_svm_take(memory) : NULL;
-    ts__cl.next.clSVMFree(context, memory);
+    // Once the driver has it, another thread may be given the address.
     if (m) ts__cl_memory_event(&call, m, TS_EVENT_GPU_FREE, 4);
+    ts__cl.next.clSVMFree(context, memory);
     free(m);
     ts__cl_leave(&call, 0);
 }
@@ -629,6 +635,7 @@ static void ts__cl_flush(void)
 static void ts__cl_stop(void)
 {
     if (TS__LOAD(&ts__cl.off)) return;
+    TS__STORE(&ts__cl.closing, TS__LOAD(&ts__gate));
     ts__cl_thread_stop();
     ts__cl_collect();
     ts__cl_devices_tell();

@@ -21,11 +21,14 @@ static ts__cl_handle *ts__cl_begin(ts__cl_call *call, uint32_t function,
     ts__cl_enter(call, function);
     if (!call->on) return event;
     call->queue = ts__cl_queue_get(queue);
-    if (!call->queue || !call->queue->timed || !ts_capture_kind(kind))
-        return event;
-    ts__cl_command *const c = (ts__cl_command *)calloc(1, sizeof *c);
+    if (!ts_capture_kind(kind)) return event;
+    ts__cl_command *const c = call->queue && call->queue->timed
+                                  ? (ts__cl_command *)calloc(1, sizeof *c)
+                                  : NULL;
+    call->missed = !c;
     if (!c) return event;
     c->refs = 1;
+    c->session = TS__LOAD(&ts__gate);
     c->queue = call->queue;
     c->own = !event;
     c->op.kind = kind;
@@ -64,24 +67,35 @@ static void ts__cl_depend_list(const ts__cl_command *c, uint32_t waits,
 
 enum { TS__CL_SINCE_MAX = 1 << 16 };
 
+// Under the lock: the first `count` need not be named any more.
+static void ts__cl_since_remove(ts__cl_queue *q, uint32_t count)
+{
+    q->since_gone += count;
+    q->since_count -= count;
+    if (q->since_count)
+        memmove(q->since, q->since + count, q->since_count * sizeof *q->since);
+}
+
 // In a queue of any order: what a marker or barrier without a list waits for
-// is everything before it, back to the last barrier.
+// is everything before it, back to the last barrier. It stands for all that,
+// then.
 static void ts__cl_order(ts__cl_queue *q, const ts__cl_command *c,
                          bool waits_for_all, bool barrier)
 {
     pthread_mutex_lock(&q->order_lock);
+    if (q->session != c->session) { // nothing there knows of what was before
+        q->session = c->session;
+        q->barrier = 0;
+        ts__cl_since_remove(q, q->since_count);
+    }
     if (q->barrier) ts__cl_depend(c, q->barrier);
     for (uint32_t i = 0; waits_for_all && i < q->since_count; i++)
         ts__cl_depend(c, q->since[i]);
     if (barrier) q->barrier = c->op.correlation;
-    if (barrier && waits_for_all) {
-        q->since_count = 0;
-    } else {
-        if (q->since_count == TS__CL_SINCE_MAX) { // long done
-            q->since_count /= 2;
-            memmove(q->since, q->since + q->since_count,
-                    q->since_count * sizeof *q->since);
-        }
+    if (waits_for_all) ts__cl_since_remove(q, q->since_count);
+    if (!barrier || !waits_for_all) {
+        if (q->since_count == TS__CL_SINCE_MAX) // long done
+            ts__cl_since_remove(q, TS__CL_SINCE_MAX / 2);
         if (q->since_count == q->since_room) {
             const uint32_t room = q->since_room ? q->since_room * 2 : 256;
             uint64_t *const more =
@@ -103,6 +117,7 @@ static void ts__cl_keep(const ts__cl_call *call, ts__cl_handle *event,
     ts__cl_queue *const q = call->queue;
     const bool barrier =
         call->function == TS__CL_clEnqueueBarrierWithWaitList ||
+        call->function == TS__CL_clEnqueueWaitForEvents ||
         call->function == TS__CL_clEnqueueBarrier;
     const bool marker = call->function == TS__CL_clEnqueueMarkerWithWaitList ||
                         call->function == TS__CL_clEnqueueMarker;
@@ -134,6 +149,12 @@ static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
         ts__cl_keep(call, event, waits, list);
     else
         ts__cl_command_free(c);
+    if (call->missed && done)
+        ts_loss_report(call->queue ? call->queue->track : 0, TS_LOSS_BACKEND,
+                       call->queue && !call->queue->timed
+                           ? "a queue has no times"
+                           : "no memory for a command",
+                       1, call->start, ts_tick_now());
     // A handle that was another command's before.
     if (!c && done && event && !TS__LOAD(&ts__cl.off))
         ts__cl_command_publish(*event, NULL);
@@ -201,18 +222,26 @@ static int32_t ts__cl_clEnqueueMarker(ts__cl_handle queue, ts__cl_handle *event)
     TS__CL_END(ts__cl.next.clEnqueueMarker(queue, event ? at : NULL));
 }
 
-// It has no event: only the call is known.
+// It has no event, but a later one that means the same has. Without a list it
+// is wrong, and the other a barrier.
 static int32_t ts__cl_clEnqueueWaitForEvents(ts__cl_handle queue, TS__CL_EVENTS)
 {
-    ts__cl_call call;
-    ts__cl_enter(&call, TS__CL_clEnqueueWaitForEvents);
-    const int32_t result =
-        ts__cl.next.clEnqueueWaitForEvents(queue, waits, list);
-    ts__cl_leave(&call, result);
-    return result;
+    ts__cl_handle *const event = NULL;
+    TS__CL_BEGIN(clEnqueueWaitForEvents, TS_EVENT_EVENT_RECORD);
+    ts__cl_mark(&call);
+    int32_t result = TS__CL_INVALID_OPERATION;
+    if (at && waits && list && ts__cl.next.clEnqueueBarrierWithWaitList)
+        result =
+            ts__cl.next.clEnqueueBarrierWithWaitList(queue, waits, list, at);
+    if (result == TS__CL_SUCCESS) TS__CL_END(result);
+    ts__cl_command_free(call.command);
+    call.command = NULL;
+    return ts__cl_end(&call,
+                      ts__cl.next.clEnqueueWaitForEvents(queue, waits, list),
+                      NULL, waits, list);
 }
 
-// Nor has this, but a later one that means the same.
+// Nor has this.
 static int32_t ts__cl_clEnqueueBarrier(ts__cl_handle queue)
 {
     ts__cl_handle *const event = NULL;
@@ -248,23 +277,23 @@ static void ts__cl_sync(const ts__cl_call *call, ts_event_kind kind,
     ts_gpu_op_record(&op);
 }
 
-// Of a queue of any order, how many commands later barriers must name; those
-// that the host waited for they need not.
-static uint32_t ts__cl_since(ts__cl_queue *q)
+// Of a queue of any order, up to where later barriers need not name commands
+// once the host has waited for all that is there now.
+static uint64_t ts__cl_since(ts__cl_queue *q)
 {
     pthread_mutex_lock(&q->order_lock);
-    const uint32_t count = q->since_count;
+    const uint64_t end = q->since_gone + q->since_count;
     pthread_mutex_unlock(&q->order_lock);
-    return count;
+    return end;
 }
 
-static void ts__cl_since_drop(ts__cl_queue *q, uint32_t count)
+// Other threads may have enqueued barriers and more meanwhile.
+static void ts__cl_since_drop(ts__cl_queue *q, uint64_t end)
 {
     pthread_mutex_lock(&q->order_lock);
-    if (count > q->since_count) count = q->since_count;
-    q->since_count -= count;
-    if (count)
-        memmove(q->since, q->since + count, q->since_count * sizeof *q->since);
+    const uint64_t left = end > q->since_gone ? end - q->since_gone : 0;
+    ts__cl_since_remove(q, left < q->since_count ? (uint32_t)left
+                                                 : q->since_count);
     pthread_mutex_unlock(&q->order_lock);
 }
 
@@ -274,7 +303,7 @@ static int32_t ts__cl_clFinish(ts__cl_handle queue)
     ts__cl_enter(&call, TS__CL_clFinish);
     ts__cl_queue *const q =
         call.on ? (ts__cl_queue *)ts__cl_find(TS__CL_QUEUE, queue) : NULL;
-    const uint32_t before = q ? ts__cl_since(q) : 0;
+    const uint64_t before = q ? ts__cl_since(q) : 0;
     const int32_t result = ts__cl.next.clFinish(queue);
     if (q && result == TS__CL_SUCCESS) {
         ts__cl_since_drop(q, before);

@@ -95,18 +95,29 @@ TS__CL_CALLS(clCompileProgram,
               notify, user))
 TS__CL_CALLS(clFlush, (ts__cl_handle queue), (queue))
 
+// To be freed. Names that compilers make of templates have no bounds.
+static char *ts__cl_kernel_name(ts__cl_handle handle)
+{
+    size_t size = 0;
+    ts__cl.next.clGetKernelInfo(handle, TS__CL_KERNEL_FUNCTION_NAME, 0, NULL,
+                                &size);
+    char *const name = size ? (char *)calloc(1, size + 1) : NULL;
+    if (name && ts__cl.next.clGetKernelInfo(handle, TS__CL_KERNEL_FUNCTION_NAME,
+                                            size, name, NULL) == TS__CL_SUCCESS)
+        return name;
+    free(name);
+    return strdup("kernel");
+}
+
 // Reads what there is to know of a kernel, new or with a handle of before.
 static ts__cl_kernel *ts__cl_kernel_define(ts__cl_handle handle)
 {
-    char name[1024] = "kernel";
     uint32_t count = 0;
     ts__cl_entry *const e = ts__cl_entry_make(TS__CL_KERNEL, handle);
     ts__cl_kernel *k = e ? (ts__cl_kernel *)e->data : NULL;
     if (e && !k && (k = (ts__cl_kernel *)calloc(1, sizeof *k)) != NULL)
         pthread_mutex_init(&k->lock, NULL);
     if (!k) return NULL;
-    ts__cl.next.clGetKernelInfo(handle, TS__CL_KERNEL_FUNCTION_NAME,
-                                sizeof name - 1, name, NULL);
     ts__cl.next.clGetKernelInfo(handle, TS__CL_KERNEL_NUM_ARGS, sizeof count,
                                 &count, NULL);
     ts__cl.next.clGetKernelInfo(handle, TS__CL_KERNEL_PROGRAM,
@@ -115,7 +126,7 @@ static ts__cl_kernel *ts__cl_kernel_define(ts__cl_handle handle)
     free(k->name);
     free(k->arguments);
     k->handle = handle;
-    k->name = strdup(name);
+    k->name = ts__cl_kernel_name(handle);
     k->arguments =
         (ts__cl_argument *)calloc(count ? count : 1, sizeof *k->arguments);
     k->argument_count = k->arguments ? count : 0;
@@ -334,11 +345,13 @@ static ts__cl_handle *ts__cl_begin_kernel(ts__cl_call *call, uint32_t function,
 {
     ts__cl_handle *const at =
         ts__cl_begin(call, function, queue, event, TS_EVENT_KERNEL);
-    if (!call->command) return at;
+    if (!call->command && !call->missed) return at;
     const ts__cl_kernel *const k = ts__cl_kernel_get(kernel);
-    if (k && k->name && ts_capture_name(k->name, strlen(k->name))) return at;
+    const bool known = k && k->name;
+    if (known && ts_capture_name(k->name, strlen(k->name))) return at;
     ts__cl_command_free(call->command);
     call->command = NULL;
+    call->missed = !known;
     return event;
 }
 

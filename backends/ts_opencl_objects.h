@@ -77,9 +77,11 @@ typedef struct ts__cl_queue {
     struct ts__cl_command *fresh; // pushed by those who enqueue
     uint32_t under_way;           // commands of both lists
     pthread_mutex_t order_lock;   // if it is out of order:
+    uint32_t session;             // of which what follows is
     uint64_t barrier;             // the last one's correlation, 0 none
     uint64_t *since;              // commands after it
     uint32_t since_count, since_room;
+    uint64_t since_gone; // how many were there that are not any more
 } ts__cl_queue;
 
 typedef struct ts__cl_memory { // a buffer, sub-buffer, image or SVM
@@ -123,6 +125,7 @@ typedef struct ts__cl_command {
     bool own;           // the program did not ask for the event
     bool done;          // with times
     bool lost;          // has been said to be
+    uint32_t session;   // in which it was enqueued
     uint32_t marked;    // there is an event_record of it
     uint64_t called[2]; // around the call, clock 0
     ts__cl_probe *probe;
@@ -148,7 +151,9 @@ static struct {
     pthread_mutex_t lock; // of the thread that looks
     pthread_cond_t wake;
     pthread_t thread;
-    uint32_t runs, asleep, stop;
+    uint32_t runs, asleep;
+    uint32_t turn;    // of the thread that is to run; others end
+    uint32_t closing; // the session that is being stopped
     uint32_t refused; // queues that could not be timed
 } ts__cl = { .define = PTHREAD_MUTEX_INITIALIZER,
              .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -229,9 +234,13 @@ static uint64_t ts__cl_correlation(void)
     return __atomic_add_fetch(&ts__cl.correlation, 1, __ATOMIC_RELAXED);
 }
 
+// What is asked for while a session stops is not of it: else programs that
+// go on meanwhile would keep it from ever having all.
 static bool ts__cl_on(void)
 {
-    return TS__LOAD(&ts__gate) && !TS__LOAD(&ts__cl.off);
+    const uint32_t session = TS__LOAD(&ts__gate);
+    return session && session != TS__LOAD(&ts__cl.closing) &&
+           !TS__LOAD(&ts__cl.off);
 }
 
 /* ---- 4.3 Devices and their clocks --------------------------------------- */
@@ -308,19 +317,20 @@ static void ts__cl_device_sample(ts__cl_device *d)
     d->sampled = ts__cl_host_now(CLOCK_MONOTONIC);
 }
 
-// A command was queued at `queued`, between two ticks of clock 0.
+// A command was queued at `queued`, between two ticks of clock 0; 0: the
+// driver does not say.
 static void ts__cl_device_learn(ts__cl_device *d, const ts__cl_command *c,
                                 uint64_t queued)
 {
     pthread_mutex_lock(&d->lock);
-    if (c->probe && !d->timer) {
+    if (queued && c->probe && !d->timer) {
         for (int i = 0; i < TS__CL_HOSTS; i++)
             if (queued < c->probe->before[i] || queued > c->probe->after[i])
                 d->hosts &= ~(1u << i);
-        d->probes++;
+        TS__STORE(&d->probes, d->probes + 1); // read without the lock
     }
     const uint64_t half = (c->called[1] - c->called[0]) / 2;
-    if (!d->bracket.tick || half < d->bracket.half) {
+    if (queued && (!d->bracket.tick || half < d->bracket.half)) {
         d->bracket.tick = queued;
         d->bracket.host = c->called[0] + half;
         d->bracket.half = half;
@@ -438,7 +448,10 @@ static uint32_t ts__cl_context_memory(ts__cl_handle context)
 {
     const ts__cl_context *const c =
         (const ts__cl_context *)ts__cl_find(TS__CL_CONTEXT, context);
-    if (c && c->count) return c->devices[0].track;
+    pthread_mutex_lock(&ts__cl.define);
+    const uint32_t track = c && c->count ? c->devices[0].track : 0;
+    pthread_mutex_unlock(&ts__cl.define);
+    if (track) return track;
     ts__cl_handle devices[64] = { NULL };
     ts__cl.next.clGetContextInfo(context, TS__CL_CONTEXT_DEVICES,
                                  sizeof devices, devices, NULL);
@@ -533,9 +546,10 @@ static void ts__cl_command_release(ts__cl_command *c)
 
 static void ts__cl_command_report(ts__cl_command *c, int32_t status)
 {
-    if (!c->lost && ts__cl_command_times(c, status)) {
-        if (c->op.queued)
-            ts__cl_device_learn(c->queue->device, c, c->op.queued);
+    // One that was noted too late for its session is no part of the next.
+    const bool wanted = !c->lost && c->session == TS__LOAD(&ts__gate);
+    if (wanted && ts__cl_command_times(c, status)) {
+        ts__cl_device_learn(c->queue->device, c, c->op.queued);
         ts_gpu_op_record(&c->op);
         for (uint32_t i = 0; i < c->free_count; i++) {
             c->op.u.memory.address = c->frees[i];
@@ -629,7 +643,7 @@ static bool ts__cl_busy(void)
 }
 
 // Waits for a while, or, after some time without work, for work.
-static void ts__cl_rest(uint32_t idle)
+static void ts__cl_rest(uint32_t idle, uint32_t turn)
 {
     struct timespec until;
     if (idle < TS__CL_LINGER) {
@@ -641,20 +655,22 @@ static void ts__cl_rest(uint32_t idle)
         return;
     }
     __atomic_store_n(&ts__cl.asleep, 1, __ATOMIC_SEQ_CST);
-    while (!ts__cl.stop && !ts__cl_busy())
+    while (ts__cl.turn == turn && !ts__cl_busy())
         pthread_cond_wait(&ts__cl.wake, &ts__cl.lock);
-    __atomic_store_n(&ts__cl.asleep, 0, __ATOMIC_SEQ_CST);
+    // Else it is another thread's.
+    if (ts__cl.turn == turn)
+        __atomic_store_n(&ts__cl.asleep, 0, __ATOMIC_SEQ_CST);
 }
 
-static void *ts__cl_thread(void *unused)
+static void *ts__cl_thread(void *arg)
 {
+    const uint32_t turn = (uint32_t)(uintptr_t)arg;
     uint32_t idle = 0;
-    (void)unused;
     ts_thread_name("OpenCL reports");
     pthread_mutex_lock(&ts__cl.lock);
-    while (!ts__cl.stop) {
-        ts__cl_rest(idle);
-        if (ts__cl.stop) break;
+    while (ts__cl.turn == turn) {
+        ts__cl_rest(idle, turn);
+        if (ts__cl.turn != turn) break;
         pthread_mutex_unlock(&ts__cl.lock);
         idle = ts__cl_busy() ? 0 : idle + 1;
         ts__cl_reap(false);
@@ -664,15 +680,18 @@ static void *ts__cl_thread(void *unused)
     return NULL;
 }
 
-// It takes no signals of the program.
+// It takes no signals of the program. One that was told to end, and has not
+// yet, does so whether or not this one runs.
 static void ts__cl_thread_start(void)
 {
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    ts__cl.stop = 0;
-    ts__cl.runs =
-        pthread_create(&ts__cl.thread, NULL, ts__cl_thread, NULL) ? 0 : 1;
+    void *const turn = (void *)(uintptr_t)++ts__cl.turn;
+    __atomic_store_n(&ts__cl.asleep, 0, __ATOMIC_SEQ_CST);
+    const bool made =
+        pthread_create(&ts__cl.thread, NULL, ts__cl_thread, turn) == 0;
+    TS__STORE(&ts__cl.runs, made);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
@@ -684,8 +703,8 @@ static void ts__cl_call_thread(void)
                    !__atomic_load_n(&ts__cl.asleep, __ATOMIC_SEQ_CST)))
         return;
     pthread_mutex_lock(&ts__cl.lock);
-    if (!ts__cl.runs && !TS__LOAD(&ts__cl.off)) ts__cl_thread_start();
-    pthread_cond_signal(&ts__cl.wake);
+    if (!ts__cl.runs && ts__cl_on()) ts__cl_thread_start();
+    pthread_cond_broadcast(&ts__cl.wake);
     pthread_mutex_unlock(&ts__cl.lock);
 }
 
@@ -693,15 +712,16 @@ static void ts__cl_thread_stop(void)
 {
     pthread_mutex_lock(&ts__cl.lock);
     const bool runs = ts__cl.runs;
-    ts__cl.stop = 1;
+    const pthread_t thread = ts__cl.thread;
+    ts__cl.turn++;
     TS__STORE(&ts__cl.runs, 0);
-    pthread_cond_signal(&ts__cl.wake);
+    pthread_cond_broadcast(&ts__cl.wake);
     pthread_mutex_unlock(&ts__cl.lock);
     // One that is stuck in the driver must not hold up the end.
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 2;
-    if (runs) pthread_timedjoin_np(ts__cl.thread, NULL, &until);
+    if (runs) pthread_timedjoin_np(thread, NULL, &until);
 }
 
 static void ts__cl_queue_push(ts__cl_queue *q, ts__cl_command *c)

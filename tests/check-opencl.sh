@@ -77,12 +77,13 @@ check "opencl: ts-record --kinds and --filter" sh -c '
 inside() { # what to call it, compiler and its flags
     name=$1
     shift
-    check "opencl: a program with the backend inside is built, $name" "$@" \
-        -std=gnu11 -g -I. -Wall -Wextra -Wconversion -Wshadow -Werror \
-        tests/capture/test_opencl.c -o $folder/inside-$name \
-        -lcmocka -lOpenCL -lm -pthread
-    check "opencl: a program with the backend inside, $name" \
-        $folder/inside-$name
+    for test in test_opencl test_opencl_limits; do
+        check "opencl: $test is built, $name" "$@" \
+            -std=gnu11 -g -I. -Wall -Wextra -Wconversion -Wshadow -Werror \
+            tests/capture/$test.c -o $folder/$test-$name \
+            -lcmocka -lOpenCL -lm -pthread
+        check "opencl: $test, $name" $folder/$test-$name
+    done
 }
 inside gcc gcc -O1
 inside asan clang-14 -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
