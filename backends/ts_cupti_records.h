@@ -68,13 +68,14 @@ static uint64_t ts__cu_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-// What the vendor's records are timed with.
+// What the vendor's records are timed with. 0: it does not tell, or is not
+// asked, because it has ended itself or hangs.
 static uint64_t ts__cu_vendor_ns(ts__cu *u)
 {
     uint64_t now = 0;
     if (u->clock_type == TS__CU_CLOCK_OURS) return ts__cu_now_ns();
-    if (u->call.time) u->call.time(&now);
-    return now;
+    if (!u->call.time || TS__LOAD(&u->fatal) || TS__LOAD(&u->hung)) return 0;
+    return u->call.time(&now) == 0 ? now : 0;
 }
 
 // Reads both clocks as close to one moment as 5 tries get them, and tells the
@@ -87,6 +88,7 @@ static void ts__cu_clock_sample(ts__cu *u, bool always)
         const uint64_t before = ts_tick_now();
         const uint64_t ns = ts__cu_vendor_ns(u);
         const uint64_t after = ts_tick_now();
+        if (!ns) return; // what was known before holds
         if (after - before >= best) continue;
         best = after - before;
         pair.tick = before + best / 2;
@@ -108,7 +110,8 @@ static void ts__cu_clock_sample(ts__cu *u, bool always)
     if (!u->first.tick) u->first = pair;
     u->last = pair;
     const uint64_t ns = pair.ns - u->first.ns;
-    u->rate = ns ? (double)(pair.tick - u->first.tick) / (double)ns : 1;
+    // Behind a step it is as it was before.
+    if (ns) u->rate = (double)(pair.tick - u->first.tick) / (double)ns;
     if (!always && now - u->sampled_ns < 1000000000u) return;
     u->sampled_ns = now;
     ts_clock_sample(u->clock, pair.ns, pair.tick, 100);

@@ -74,6 +74,27 @@ static void a_clock_that_is_set_is_said_and_followed(void **state)
     rt_close(&trace);
 }
 
+static void a_clock_that_fails_is_no_clock_that_was_set(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("silent.sbt", cu_plain);
+    {
+        TS_ZONE("host");
+        CU_LAUNCH(.name = "k", .stream = 1, .ns = 2000);
+        rt_sleep_ms(5);
+        assert_int_equal(ts_session_flush(), TS_OK);
+    }
+    cu_set("no_time", 1);
+    rt_trace trace = cu_end(path);
+    cu_set("no_time", 0);
+    const rt_row *const zone = rt_only(&trace, TS_EVENT_ZONE, "host");
+    const rt_row *const kernel = rt_only(&trace, TS_EVENT_KERNEL, "k");
+    assert_true(cu_fact(&trace, "cupti.clock_steps") <= 0);
+    assert_true(kernel->start_ns >= zone->start_ns - 20000);
+    assert_true(kernel->start_ns <= zone->start_ns + zone->duration_ns);
+    rt_close(&trace);
+}
+
 int main(void)
 {
     cu_load("old/libcupti.so");
@@ -82,6 +103,7 @@ int main(void)
         cmocka_unit_test(what_a_version_lacks_is_said_and_done_without),
         cmocka_unit_test(later_sessions_have_samples_of_their_own),
         cmocka_unit_test(a_clock_that_is_set_is_said_and_followed),
+        cmocka_unit_test(a_clock_that_fails_is_no_clock_that_was_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

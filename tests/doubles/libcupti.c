@@ -75,15 +75,17 @@ static struct {
     size_t size, used;
 } buffer;
 
-static const char *const keys[] = {
-    "version",      "subscribe",    "enable_10",
-    "enable_49",    "enable_38",    "callbacks",
-    "hang_flush",   "zero_times",   "reverse_times",
-    "far_times",    "lose_kernels", "drop",
-    "hold_buffers", "bad_record",   "wrong_layout",
-    "late_facts",   "real_driver",  "no_call_names",
-    "latency",      "clock_step",   NULL
-};
+static const char *const keys[] = { "version",       "subscribe",
+                                    "enable_10",     "enable_49",
+                                    "enable_38",     "callbacks",
+                                    "hang_flush",    "zero_times",
+                                    "reverse_times", "far_times",
+                                    "lose_kernels",  "drop",
+                                    "hold_buffers",  "bad_record",
+                                    "wrong_layout",  "late_facts",
+                                    "real_driver",   "no_call_names",
+                                    "latency",       "clock_step",
+                                    "no_time",       NULL };
 
 // All of them are there before anybody asks: threads only read the list.
 __attribute__((constructor)) static void settings_read(void)
@@ -292,6 +294,7 @@ API(GetResultString)(int result, const char **text)
 
 API(GetTimestamp)(uint64_t *time)
 {
+    if (get("no_time")) return UNKNOWN;
     *time = now();
     return 0;
 }
