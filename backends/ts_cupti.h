@@ -273,7 +273,7 @@ static void *ts__cu_work(void *user)
         if (__atomic_load_n(&u->stopping, __ATOMIC_ACQUIRE)) break;
         const uint64_t now = ts__cu_now_ns();
         if (wanted != u->flushes_done ||
-            now - fetched >= ts__cu_desc.flush_ms * 1000000u) {
+            now - fetched >= ts__cu_desc.flush_ms * UINT64_C(1000000)) {
             if (!ts__cu_fetch(u, worker, 0)) break;
             fetched = now;
             TS__STORE(&u->flushes_done, wanted);

@@ -312,6 +312,25 @@ static void without_a_free_buffer_records_are_counted(void **state)
     assert_int_equal(ts_cupti_configure(NULL), TS_OK);
 }
 
+// A full buffer wakes who fetches: it is decoded, and no more is asked for.
+static void it_is_fetched_as_often_as_is_asked_for(void **state)
+{
+    (void)state;
+    const ts_cupti_desc seldom = { .buffer_bytes = 65536, .flush_ms = 4295 };
+    assert_int_equal(ts_cupti_configure(&seldom), TS_OK);
+    const char *const path = begin();
+    const uint64_t flushes = cu_get("flushes");
+    for (int i = 0; i < 5; i++) {
+        CU_RUN(.what = DOUBLE_EVENT_RECORD, .event = 1, .repeat = 2000);
+        rt_sleep_ms(5);
+    }
+    assert_int_equal(cu_get("flushes"), flushes);
+    rt_trace trace = cu_end(path);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_EVENT_RECORD, NULL), 10000);
+    rt_close(&trace);
+    assert_int_equal(ts_cupti_configure(NULL), TS_OK);
+}
+
 static void a_flush_that_hangs_delays_the_end_by_its_bound(void **state)
 {
     (void)state;
@@ -414,6 +433,7 @@ int main(void)
         cmocka_unit_test(a_name_s_address_may_be_used_again),
         cmocka_unit_test(facts_may_come_behind_what_they_are_about),
         cmocka_unit_test(without_a_free_buffer_records_are_counted),
+        cmocka_unit_test(it_is_fetched_as_often_as_is_asked_for),
         cmocka_unit_test(a_flush_that_hangs_delays_the_end_by_its_bound),
         cmocka_unit_test(a_fatal_error_ends_the_capture_not_the_session),
         cmocka_unit_test(the_request_takes_no_memory),
