@@ -288,9 +288,10 @@ static void *ts__cu_work(void *user)
     if ((TS__LOAD(&u->worker) != worker || !ts__cu_finish(u, worker)) &&
         !TS__LOAD(&ts__cu_exiting))
         ts__cu_let_go(u);
-    // release: pairs with the acquires in ts__cu_await and ts__cu_start
-    __atomic_store_n(&u->finished, worker, __ATOMIC_RELEASE);
-    if (TS__LOAD(&u->hung) == worker)
+    // One of the two sees the other: ts__cu_stop stores and loads these in
+    // the other order.
+    __atomic_store_n(&u->finished, worker, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&u->hung, __ATOMIC_SEQ_CST) == worker)
         __atomic_store_n(&u->hung, 0, __ATOMIC_RELEASE);
     ts__cu_wake(&u->worker_done);
     return NULL;
@@ -776,7 +777,7 @@ static void ts__cu_stop(ts__cu *u)
         pthread_join(u->thread, NULL);
     else
         pthread_detach(u->thread);
-    if (!done) TS__STORE(&u->hung, worker);
+    if (!done) __atomic_store_n(&u->hung, worker, __ATOMIC_SEQ_CST);
     // It came to its end just now, and could not know.
     if (!done && __atomic_load_n(&u->finished, __ATOMIC_SEQ_CST) == worker)
         TS__STORE(&u->hung, 0);
