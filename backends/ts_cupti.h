@@ -585,7 +585,10 @@ static void ts__cu_attributes(ts__cu *u)
         // bound, that of threads has none.
         u->call.attribute(9, &size, &no);
     }
-    if (ts__cu_desc.latency && u->call.latency) u->call.latency(1);
+    // Off again after a session that had it.
+    if (u->call.latency && (ts__cu_desc.latency || u->latency))
+        u->call.latency(ts__cu_desc.latency);
+    u->latency = ts__cu_desc.latency;
 }
 
 static bool ts__cu_kind_wanted(ts__cu_role role)

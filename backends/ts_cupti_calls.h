@@ -260,7 +260,10 @@ static void ts__cu_call_begin(ts__cu *u, uint32_t domain, uint32_t id,
     }
     if (TS__UNLIKELY(!TS__LOAD(&u->first_correlation)))
         TS__STORE(&u->first_correlation, c->correlation);
-    ts__cu_origin_put(u, c->correlation, c, rule == TS__CU_LAUNCH);
+    // For a kernel that nobody wants none waits.
+    ts__cu_origin_put(u, c->correlation, c,
+                      rule == TS__CU_LAUNCH &&
+                          ts_capture_kind(TS_EVENT_KERNEL));
 }
 
 static uint32_t ts__cu_function(ts__cu *u, uint32_t domain, uint32_t id,

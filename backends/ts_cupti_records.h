@@ -656,7 +656,7 @@ static void ts__cu_sync(ts__cu *u, const uint8_t *r)
     op.u.event.id = op.kind == TS_EVENT_STREAM_SYNC
                         ? stream
                         : ts__cu_u32(r, at[TS__CU_EVENT_ID]);
-    ts_gpu_op_record(&op);
+    if (ts_capture_kind(op.kind)) ts_gpu_op_record(&op);
 }
 
 /* ==== 5. Memory, overhead ================================================ */

@@ -610,6 +610,7 @@ typedef struct ts__cu {
     uint32_t clock, clocks[2]; // trace's numbers, by ts__cu_clock
     ts__cu_clock clock_type;
     bool clock_given; // once in a process
+    bool latency;     // it was told to stamp it
     uint32_t judged;  // kernels' records, whether they are plausible
     bool refused;     // they are not
     uint32_t batch;

@@ -287,7 +287,9 @@ static void latency_stamps_are_there_when_asked_for(void **state)
     assert_int_equal(kernel->values[TS_COLUMN_SUBMITTED], 1001);
     rt_close(&trace);
     assert_int_equal(ts_cupti_configure(NULL), TS_OK);
-    cu_set("latency", 0);
+    rt_trace without = cu_end(rt_start("latency.sbt", cu_plain));
+    rt_close(&without);
+    assert_int_equal(cu_get("latency"), 0);
 }
 
 static void overhead_lies_on_the_thread_that_paid_for_it(void **state)
@@ -324,6 +326,39 @@ static void kinds_and_names_are_obeyed(void **state)
     assert_int_equal(rt_rows(&trace, TS_EVENT_MEMCPY, NULL), 0);
     assert_int_equal(rt_rows(&trace, TS_EVENT_GPU_ALLOC, NULL), 0);
     assert_int_equal(rt_rows(&trace, TS_EVENT_DEVICE_SYNC, NULL), 0);
+    cu_assert_nothing_lost(&trace);
+    rt_close(&trace);
+    assert_int_equal(ts_capture_set(NULL), TS_OK);
+}
+
+static void one_kind_of_synchronisation_is_not_another(void **state)
+{
+    (void)state;
+    const ts_capture_desc only = { .kinds = "stream_sync" };
+    assert_int_equal(ts_capture_set(&only), TS_OK);
+    const char *const path = rt_start("sync.sbt", cu_plain);
+    CU_RUN(.what = DOUBLE_STREAM_SYNC, .stream = 1);
+    CU_RUN(.what = DOUBLE_EVENT_SYNC, .stream = 1, .event = 3);
+    CU_RUN(.what = DOUBLE_DEVICE_SYNC);
+    rt_trace trace = cu_end(path);
+    rt_only(&trace, TS_EVENT_STREAM_SYNC, NULL);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_EVENT_SYNC, NULL), 0);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_DEVICE_SYNC, NULL), 0);
+    rt_close(&trace);
+    assert_int_equal(ts_capture_set(NULL), TS_OK);
+}
+
+static void kernels_that_nobody_wants_are_not_lost(void **state)
+{
+    (void)state;
+    const ts_capture_desc only = { .kinds = "api_call" };
+    assert_int_equal(ts_capture_set(&only), TS_OK);
+    const char *const path = rt_start("calls.sbt", cu_plain);
+    CU_LAUNCH(.ns = 10, .repeat = 3);
+    rt_trace trace = cu_end(path);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, NULL), 3);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 0);
+    assert_int_equal(cu_fact(&trace, "cupti.launches"), 3);
     cu_assert_nothing_lost(&trace);
     rt_close(&trace);
     assert_int_equal(ts_capture_set(NULL), TS_OK);
@@ -425,6 +460,8 @@ int main(void)
         cmocka_unit_test(latency_stamps_are_there_when_asked_for),
         cmocka_unit_test(overhead_lies_on_the_thread_that_paid_for_it),
         cmocka_unit_test(kinds_and_names_are_obeyed),
+        cmocka_unit_test(one_kind_of_synchronisation_is_not_another),
+        cmocka_unit_test(kernels_that_nobody_wants_are_not_lost),
         cmocka_unit_test(times_lie_within_the_zone_of_the_host),
         cmocka_unit_test(many_threads_launch_and_nothing_is_lost),
         cmocka_unit_test(a_flush_brings_what_is_complete),
