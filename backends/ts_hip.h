@@ -156,7 +156,7 @@ static struct {
     const char *lack; // of what is on, NULL: nothing
     uint32_t loaded;  // a runtime called that has no rocprofiler-sdk
     uint32_t clock;
-    uint64_t clock_ns; // when it was sampled last
+    uint64_t clock_ns; // when it was sampled last, CLOCK_BOOTTIME
     uint64_t launches, kernels, without_launch, before_launch;
     ts__notes notes;      // by correlation
     ts__notes streams;    // by handle
@@ -277,7 +277,7 @@ static void ts__hip_clock_sample(void)
         theirs = now;
         ours = before + width / 2;
     }
-    TS__STORE(&ts__hip.clock_ns, theirs);
+    TS__STORE(&ts__hip.clock_ns, ts__hip_boottime_ns());
     ts_clock_sample(ts__hip.clock, theirs, ours, best / 2);
 }
 
@@ -335,8 +335,8 @@ static uint32_t ts__hip_device_track(uint32_t index)
     static const ts__hip_facts unknown;
     if (index >= TS__HIP_DEVICES) index = TS__HIP_DEVICES - 1;
     pthread_mutex_lock(&ts__hip.lock);
-    while (ts__hip.device_count <= index)
-        ts__hip_device_add(ts__hip.device_count, &unknown);
+    while (ts__hip.device_count <= index) // by an id that no device has
+        ts__hip_device_add(UINT64_MAX - ts__hip.device_count, &unknown);
     const uint32_t track = ts__hip.devices[index].track;
     pthread_mutex_unlock(&ts__hip.lock);
     return track;
@@ -417,9 +417,9 @@ static uint32_t ts__hip_stream_track(uint32_t device, uint64_t handle,
                                      bool is_queue)
 {
     const uint32_t mask = TS__HIP_STREAMS - 1;
+    if (handle == 1 && !is_queue) handle = 0; // the same stream
     uint32_t at =
         (uint32_t)((handle >> 4) * 2654435761u + handle + device * 37u);
-    if (handle == 1 && !is_queue) handle = 0; // the same stream
     for (uint32_t tries = 0; tries < 64; tries++, at++) {
         ts__hip_stream *const s = &ts__hip.stream[at & mask];
         // acquire: pairs with the release below
@@ -596,7 +596,8 @@ static void ts__hip_stop(void)
         const uint64_t kernels = TS__LOAD(&ts__hip.kernels);
         ts__hip_lose(TS__HIP_TAIL, launches > kernels ? launches - kernels : 1);
     }
-    if (!ts__hip.left && !ts__hip.way->gone()) ts__hip_clock_sample();
+    if (!ts__hip.stuck && !ts__hip.left && !ts__hip.way->gone())
+        ts__hip_clock_sample();
     TS__STORE(&ts__hip.on, 0);
     ts_metadata_int(0, "hip.launches", (int64_t)ts__hip.launches);
     ts_metadata_int(0, "hip.kernels", (int64_t)ts__hip.kernels);
