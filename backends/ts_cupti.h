@@ -518,20 +518,40 @@ static const char *ts__cu_other(void)
     return NULL;
 }
 
+// Results of a subscription when there is another subscriber.
+static bool ts__cu_taken(int result)
+{
+    return result == 39 || result == 12 || result == 2;
+}
+
+/*
+    The second function tells who is there. But who subscribed by it has to
+    call the second ones of all others too, since CUDA 13.2; so it is taken
+    only where there is no first one.
+*/
+static int ts__cu_subscribe_by(ts__cu *u, char *other, size_t room)
+{
+    ts__cu_subscription how = { sizeof how, "tracesmith", other, room };
+    void *asked = NULL;
+    int result = 999;
+    if (u->call.subscribe) {
+        result = u->call.subscribe(&u->subscriber, ts__cu_callback, u);
+        if (!ts__cu_taken(result) || !u->call.subscribe2) return result;
+        const int answer = u->call.subscribe2(&asked, ts__cu_callback, u, &how);
+        if (answer == 0 && u->call.unsubscribe) u->call.unsubscribe(asked);
+    } else if (u->call.subscribe2) {
+        result = u->call.subscribe2(&u->subscriber, ts__cu_callback, u, &how);
+    }
+    return result;
+}
+
 static bool ts__cu_subscribe(ts__cu *u, char *why, size_t room)
 {
     char other[128] = "";
-    ts__cu_subscription how = { sizeof how, "tracesmith", other,
-                                sizeof other - 1 };
-    int result = 999;
-    if (u->call.subscribe2)
-        result = u->call.subscribe2(&u->subscriber, ts__cu_callback, u, &how);
-    if (u->call.subscribe &&
-        (!u->call.subscribe2 || result == 1 || result == 27))
-        result = u->call.subscribe(&u->subscriber, ts__cu_callback, u);
+    const int result = ts__cu_subscribe_by(u, other, sizeof other - 1);
     if (result == 0) return true;
     u->subscriber = NULL;
-    if (result == 39 || result == 12 || result == 2) {
+    if (ts__cu_taken(result)) {
         const char *const guess = ts__cu_other();
         snprintf(why, room,
                  "%s (%.60s) has %s in this process, and only one can: run "

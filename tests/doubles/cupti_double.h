@@ -68,6 +68,7 @@ typedef struct double_op {
       late_facts         devices and streams are told behind operations
       real_driver        0: as without a driver, 999 everywhere
       clock_step         the machine's time was set by so many ns
+      no_time            1: cuptiGetTimestamp fails
       no_call_names      cuptiGetCallbackName fails
 */
 typedef void (*double_set_function)(const char *key, uint64_t value);

@@ -59,6 +59,7 @@ static uint32_t correlation;
 static uint64_t stream_free[16];
 static uint8_t streams_known[16], devices_known[8];
 static const char *owner = "";
+static bool second;        // subscribed by the second function
 static uint64_t counts[8]; // of what it was told to do, see double_get
 enum { FLUSHES, FORCED, FINALIZED, UNSUBSCRIBED, CLOCKS, REQUESTS, RECORDS };
 
@@ -316,6 +317,7 @@ API(Unsubscribe)(void *handle)
     count(UNSUBSCRIBED);
     if (handle != &subscriber) return INVALID;
     callback = NULL;
+    second = false;
     memset(ids_on, 0, sizeof ids_on);
     return 0;
 }
@@ -334,6 +336,7 @@ API(Subscribe_v2)
     if (p.size != sizeof p || !p.name) return INVALID;
     const int result = JOIN(DOUBLE_PREFIX, Subscribe)(handle, function, user);
     if (result == 39 && p.other) snprintf(p.other, p.other_size, "%s", owner);
+    second = result == 0;
     return result;
 }
 
@@ -423,6 +426,7 @@ API(ActivityEnableLatencyTimestamps)(uint8_t on)
 API(ActivityEnable)(uint32_t kind)
 {
     ALIVE();
+    if (second && get("version") >= 130200) return 14; // not its kind
     char key[32];
     snprintf(key, sizeof key, "enable_%u", kind);
     const int result = (int)get(key);
