@@ -75,17 +75,22 @@ static uint64_t on_call(uint32_t number, int phase, const void *arguments,
     return correlation;
 }
 
+static void hand_over(void) // with the lock
+{
+    if (tracer.count)
+        tracer.pool.take((const char *)tracer.records,
+                         (const char *)&tracer.records[tracer.count],
+                         tracer.pool.take_argument);
+    tracer.count = 0;
+}
+
 EXPORT int roctracer_flush_activity_expl(void *pool)
 {
     (void)pool;
     while (double_does("hang_flush"))
         pause();
     pthread_mutex_lock(&tracer.lock);
-    if (tracer.count)
-        tracer.pool.take((const char *)tracer.records,
-                         (const char *)&tracer.records[tracer.count],
-                         tracer.pool.take_argument);
-    tracer.count = 0;
+    hand_over();
     pthread_mutex_unlock(&tracer.lock);
     return 0;
 }
@@ -108,8 +113,8 @@ static void on_op(const double_op *op)
     else
         r.bytes = op->size;
     if (!tracer.ops) return;
-    if (tracer.count == ROOM) roctracer_flush_activity_expl(NULL);
     pthread_mutex_lock(&tracer.lock);
+    if (tracer.count == ROOM) hand_over();
     tracer.records[tracer.count++] = r;
     pthread_mutex_unlock(&tracer.lock);
 }
