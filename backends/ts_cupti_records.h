@@ -409,8 +409,14 @@ static void ts__cu_kernel(ts__cu *u, const uint8_t *r)
                          ts__cu_u32(r, at[TS__CU_ON_DEVICE]));
     ts_gpu_op op;
     op.kind = TS_EVENT_KERNEL;
+    uint64_t tick;
     u->kernels++;
-    if (!s || !ts__cu_timed(u, r, at, s->track, true, &op)) return;
+    if (TS__UNLIKELY(!s)) { // counted; its launch waits no longer
+        ts__cu_origin_get(u, ts__cu_u32(r, at[TS__CU_CORRELATION]), true,
+                          &op.origin, &tick);
+        return;
+    }
+    if (!ts__cu_timed(u, r, at, s->track, true, &op)) return;
     const ts__cu_launch *const l = ts__cu_launch_of(u, r);
     op.u.kernel.launch = l->launch;
     op.u.kernel.graph_node = ts__cu_maybe64(r, at[TS__CU_GRAPH_NODE]);

@@ -190,6 +190,20 @@ static void that_no_kernel_is_reported_is_said(void **state)
     rt_close(&trace);
 }
 
+static void kernels_of_streams_that_are_too_many_are_lost_once(void **state)
+{
+    (void)state;
+    enum { STREAMS = TS__CU_STREAMS + 100 };
+    const char *const path = begin();
+    for (uint32_t i = 1; i <= STREAMS; i++)
+        CU_LAUNCH(.ns = 1, .stream = 1000 + i);
+    rt_trace trace = cu_end(path);
+    const size_t there = rt_rows(&trace, TS_EVENT_KERNEL, NULL);
+    assert_true(cu_lost(&trace, "beyond the number") >= 100);
+    assert_int_equal(cu_lost(&trace, ""), STREAMS - there);
+    rt_close(&trace);
+}
+
 static void dropped_records_are_counted(void **state)
 {
     (void)state;
@@ -435,6 +449,7 @@ int main(void)
         cmocka_unit_test(without_a_free_buffer_records_are_counted),
         cmocka_unit_test(it_is_fetched_as_often_as_is_asked_for),
         cmocka_unit_test(a_flush_that_hangs_delays_the_end_by_its_bound),
+        cmocka_unit_test(kernels_of_streams_that_are_too_many_are_lost_once),
         cmocka_unit_test(a_fatal_error_ends_the_capture_not_the_session),
         cmocka_unit_test(the_request_takes_no_memory),
     };
