@@ -9,9 +9,9 @@
         what the engine keeps.
 
     WHAT IT DOES NOT DO
-        It includes no header of a vendor. A new vendor is a table here, two
-        lines at the ends of sections 6 and 7 of ts_cupti.h, and a double in
-        tests/doubles/.
+        It includes no header of a vendor. A new vendor is a table here, its
+        line in sections 2, 6 and 7 of ts_cupti.h and its place in
+        ts__cu_forked there, and a double in tests/doubles/.
 
     CONTENTS                            search for "==== 2." to jump
         1. Tables

@@ -223,8 +223,10 @@ static int ts__shim_file_take(struct dl_phdr_info *info, size_t size,
         const uintptr_t at = info->dlpi_addr + p->p_vaddr;
         if (p->p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn) *)at;
         if (p->p_type == PT_GNU_RELRO) {
-            file.fixed = at;
-            file.fixed_end = at + p->p_memsz;
+            // The rest of its last page stays as it is: data may follow.
+            const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+            file.fixed = at & ~(page - 1);
+            file.fixed_end = (at + p->p_memsz) & ~(page - 1);
         }
         // The runtime's own calls are not the program's.
         if (p->p_type == PT_LOAD && (uintptr_t)runtime - at < p->p_memsz)
