@@ -432,6 +432,7 @@ static void ts__cu_reset(ts__cu *u)
     memset(&u->first, 0, sizeof u->first);
     memset(&u->last, 0, sizeof u->last);
     u->steps = 0;
+    u->told_ns = u->clock_before = 0;
     if (u->rate <= 0) u->rate = 1;
     memset(u->lost, 0, sizeof u->lost);
     u->lost_from = ts_tick_now();

@@ -78,6 +78,39 @@ static uint64_t ts__cu_vendor_ns(ts__cu *u)
     return u->call.time(&now) == 0 ? now : 0;
 }
 
+// Gives a sample to the trace, in which a clock only goes on.
+static void ts__cu_clock_tell(ts__cu *u, const ts__cu_pair *pair)
+{
+    if (pair->ns <= u->told_ns) return;
+    u->told_ns = pair->ns;
+    ts_clock_sample(u->clock, pair->ns, pair->tick, 100);
+}
+
+// Somebody set the clock: until the last look it went on as before. If it was
+// set back, it is another one from here on.
+static void ts__cu_clock_stepped(ts__cu *u, uint64_t now_ns)
+{
+    ts__cu_clock_tell(u, &u->last);
+    u->steps++;
+    u->first.tick = 0;
+    if (now_ns > u->last.ns) return;
+    const uint32_t other = ts_clock_define(u->table->product);
+    for (uint32_t i = 0; i < TS__CU_STREAMS; i++)
+        u->memory->streams[i].last_end = 0;
+    if (!other) return; // too many: its samples end here
+    u->clock_before = u->clock;
+    u->clock = u->clocks[u->clock_type] = other;
+    u->told_ns = 0;
+}
+
+// The clock of a time in a record: what is later than now was timed before
+// the clock was set back.
+static inline uint32_t ts__cu_clock_of(const ts__cu *u, uint64_t ns)
+{
+    return TS__UNLIKELY(u->clock_before) && ns > u->last.ns ? u->clock_before
+                                                            : u->clock;
+}
+
 // Reads both clocks as close to one moment as 5 tries get them, and tells the
 // trace once a second.
 static void ts__cu_clock_sample(ts__cu *u, bool always)
@@ -99,11 +132,9 @@ static void ts__cu_clock_sample(ts__cu *u, bool always)
                          (int64_t)(now - u->looked_ns); // both clocks'
     // More than a clock that is slewed goes astray.
     const int64_t most = 1000000 + (int64_t)(now - u->looked_ns) / 1000;
+    u->clock_before = 0;
     if (u->last.tick && (step > most || step < -most)) {
-        // Somebody set it. Until the last look it went on as before.
-        ts_clock_sample(u->clock, u->last.ns, u->last.tick, 100);
-        u->steps++;
-        u->first.tick = 0;
+        ts__cu_clock_stepped(u, pair.ns);
         always = true;
     }
     u->looked_ns = now;
@@ -114,7 +145,7 @@ static void ts__cu_clock_sample(ts__cu *u, bool always)
     if (ns) u->rate = (double)(pair.tick - u->first.tick) / (double)ns;
     if (!always && now - u->sampled_ns < 1000000000u) return;
     u->sampled_ns = now;
-    ts_clock_sample(u->clock, pair.ns, pair.tick, 100);
+    ts__cu_clock_tell(u, &pair);
 }
 
 static uint64_t ts__cu_tick_of(const ts__cu *u, uint64_t ns)
@@ -304,8 +335,8 @@ static bool ts__cu_timed(ts__cu *u, const uint8_t *r, const uint16_t *at,
     uint64_t tick;
     const uint32_t correlation = ts__cu_maybe32(r, at[TS__CU_CORRELATION]);
     op->track = track;
-    op->clock = u->clock;
     op->start = ts__cu_u64(r, at[TS__CU_START]);
+    op->clock = ts__cu_clock_of(u, op->start);
     op->end = ts__cu_u64(r, at[TS__CU_END]);
     op->correlation = correlation;
     const bool known =
@@ -339,7 +370,7 @@ static void ts__cu_stream_went(ts__cu *u, ts__cu_stream *s, const ts_gpu_op *op)
 {
     if (TS__UNLIKELY(s->loose))
         ts__cu_loose_place(u, s, (uint32_t)op->correlation);
-    if (op->end > s->last_end) s->last_end = op->end;
+    if (op->end > s->last_end && op->clock == u->clock) s->last_end = op->end;
 }
 
 static __attribute__((noinline)) void
@@ -698,8 +729,8 @@ static void ts__cu_memory_event(ts__cu *u, const uint8_t *r)
     op.track = context != UINT32_MAX && device < TS__CU_DEVICES
                    ? ts__cu_context_track(u, context, device)
                    : ts__cu_any_context(u);
-    op.clock = u->clock;
     op.start = op.end = ts__cu_u64(r, at[TS__CU_START]);
+    op.clock = ts__cu_clock_of(u, op.start);
     op.correlation = ts__cu_u32(r, at[TS__CU_CORRELATION]);
     if (!op.track || !op.start) {
         ts__cu_lose(u, op.track ? TS__CU_UNTIMED : TS__CU_UNPLACED, op.track,

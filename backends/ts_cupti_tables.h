@@ -618,6 +618,8 @@ typedef struct ts__cu {
     ts__cu_pair first, last;
     double rate;                    // ticks of clock 0 in a nanosecond
     uint64_t sampled_ns, looked_ns; // when, by CLOCK_MONOTONIC_RAW
+    uint64_t told_ns;               // of the last sample that was given
+    uint32_t clock_before;          // it was set back just now; 0: it was not
     uint32_t steps;                 // the vendor's clock was set
     uint64_t kernels, early;
     uint32_t said;   // TS__CU_SAID_...

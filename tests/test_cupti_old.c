@@ -47,14 +47,13 @@ static void later_sessions_have_samples_of_their_own(void **state)
     }
 }
 
-static void a_clock_that_is_set_is_said_and_followed(void **state)
+static void assert_a_step_is_followed(uint64_t ns, bool looked_at)
 {
-    (void)state;
     const char *const path = rt_start("step.sbt", cu_plain);
     CU_LAUNCH(.name = "before", .stream = 1, .ns = 2000);
     rt_sleep_ms(5);
-    assert_int_equal(ts_session_flush(), TS_OK);
-    cu_set("clock_step", 5000000000);
+    if (looked_at) assert_int_equal(ts_session_flush(), TS_OK);
+    cu_set("clock_step", cu_get("clock_step") + ns);
     {
         TS_ZONE("host");
         CU_LAUNCH(.name = "after", .stream = 1, .ns = 2000);
@@ -72,6 +71,16 @@ static void a_clock_that_is_set_is_said_and_followed(void **state)
     assert_true(after->start_ns <
                 zone->start_ns + zone->duration_ns + 300 * ms);
     rt_close(&trace);
+}
+
+static void a_clock_that_is_set_is_said_and_followed(void **state)
+{
+    (void)state;
+    const uint64_t step = 5000000000;
+    assert_a_step_is_followed(step, true);
+    assert_a_step_is_followed(step, false); // the first sample is the last
+    assert_a_step_is_followed(-step, true);
+    assert_a_step_is_followed(-step, false);
 }
 
 static void a_clock_that_fails_is_no_clock_that_was_set(void **state)

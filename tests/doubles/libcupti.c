@@ -125,9 +125,20 @@ static bool one_more(const char *key)
     return true;
 }
 
+static void deliver(bool forced);
+
+// What has ended has times of before; what streams do goes on.
+static void clock_is_set(uint64_t step)
+{
+    if (request) deliver(false);
+    for (size_t i = 0; i < 16; i++)
+        stream_free[i] += step;
+}
+
 DOUBLE_API void double_set(const char *key, uint64_t value)
 {
     pthread_mutex_lock(&lock);
+    if (!strcmp(key, "clock_step")) clock_is_set(value - get(key));
     __atomic_store_n(setting(key), value, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
 }
