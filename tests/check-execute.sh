@@ -9,8 +9,8 @@ LIMIT=600 check "execute: build" sh -c '
     make --no-print-directory -s build/ts-replay
     gcc -std=c11 -O2 -g -I. -Wall -Wextra -Werror tests/execute/app.c \
         -o $0/app -pthread
-    for what in pipeline wrong pointers sums spin hidden freed race far \
-        drift; do
+    for what in pipeline wrong pointers sums spin leave hidden freed race \
+        far drift; do
         $0/app $what $0/$what.sbt
     done
     $0/app pipeline $0/few.sbt "kernel:scale count:1"
@@ -57,6 +57,8 @@ replays "a sum of floats in no order" 1 'kernel sum.* chunk 0, by' \
 replays "a kernel that hangs" 4 '1 TIMEOUT' $folder/spin.sbt --timeout 1
 replays "what comes after a hang" 4 'same: 3 operations' $folder/spin.sbt \
     --timeout 1
+replays "a kernel that ends the process" 0 '1 ESCAPE' $folder/leave.sbt
+replays "what comes after it" 0 'same: 3 operations' $folder/leave.sbt
 replays "memory that was not captured" 0 'ESCAPE at 0xfa0' $folder/hidden.sbt
 replays "memory that was freed" 0 'ESCAPE' $folder/freed.sbt
 replays "a race, as it was captured" 0 'same: 3 operations' $folder/race.sbt

@@ -155,6 +155,13 @@ static void spin(const void *args, const ts_vdev_block *block)
     while (!stop) {}
 }
 
+static void leave(const void *args, const ts_vdev_block *block)
+{
+    (void)args;
+    (void)block;
+    if (!stop) exit(0);
+}
+
 static float *hidden; // memory that no pointer in reach leads to
 
 static void use_hidden(const void *args, const ts_vdev_block *block)
@@ -250,9 +257,10 @@ static void sums(void)
     launch(k, &args, 1000);
 }
 
-static void spinning(void)
+// The kernel does not do it until it is replayed.
+static void between_steps(const char *name, ts_vdev_function function)
 {
-    const ts_vdev_kernel k = kernel("spin", spin, 0, NULL, 0);
+    const ts_vdev_kernel k = kernel(name, function, 0, NULL, 0);
     const ts_vdev_kernel s =
         kernel("scale", scale, sizeof(scale_args), scale_roles, 2);
     float *const one = filled();
@@ -320,7 +328,9 @@ static bool run(const char *what)
     else if (!strcmp(what, "sums"))
         sums();
     else if (!strcmp(what, "spin"))
-        spinning();
+        between_steps("spin", spin);
+    else if (!strcmp(what, "leave"))
+        between_steps("leave", leave);
     else if (!strcmp(what, "hidden"))
         hiding(false);
     else if (!strcmp(what, "freed"))

@@ -112,6 +112,15 @@ static void decline_rest(shared *s, size_t count)
     }
 }
 
+// Whether a child ended of its own accord before it had done everything.
+static bool stopped(const execute_job *job, const shared *s, uint32_t before)
+{
+    if (s->next <= before) return false;
+    const ts_execution_item *const last = &s->items[s->next - 1];
+    return last->reason == TS_REASON_TIMEOUT ||
+           (job->wish->stop_at_first && last->diverged);
+}
+
 // Whether another child is to go on behind what this one did.
 static bool go_on(const execute_job *job, const shared *s, bool chain)
 {
@@ -140,9 +149,9 @@ static bool run(const execute_job *job, shared *s, const size_t *captures,
                       *s->why ? s->why : "the device does not open");
             return false;
         }
-        const bool crashed = !WIFEXITED(status) || WEXITSTATUS(status);
-        if (crashed && s->next < count) settle(job, s, status);
-        if (s->next == before && !crashed) break;
+        if (s->next > count) s->next = (uint32_t)count; // a kernel's doing
+        // Code that calls exit() takes the rest along like one that crashes.
+        if (s->next < count && !stopped(job, s, before)) settle(job, s, status);
         if (s->next < count && !go_on(job, s, chain)) {
             if (chain && !s->items[s->next - 1].diverged)
                 decline_rest(s, count);
@@ -176,7 +185,8 @@ static void sum_up(execute_job *job, size_t from, size_t to)
         job->executed += item->outcome == TS_OUTCOME_EXECUTED;
         job->substituted += item->outcome == TS_OUTCOME_SUBSTITUTED;
         job->declined += item->outcome == TS_OUTCOME_DECLINED;
-        if (item->outcome == TS_OUTCOME_DECLINED) job->reasons[item->reason]++;
+        if (item->outcome == TS_OUTCOME_DECLINED)
+            job->reasons[item->reason % TS_REASON_LIMIT]++;
         if (item->outcome != TS_OUTCOME_NONE) job->levels[item->level % 3]++;
         job->diverged += item->diverged;
         job->unstable += item->unstable;
