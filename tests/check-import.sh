@@ -22,6 +22,22 @@ check "import: what a build without libraries lacks is said" sh -c '
 check "import: ts-query without SQLite says so" sh -c '
     ! build/bare/ts-query tests/cli/view.sbt "SELECT 1" 2>$0/said &&
         grep "this build has no SQLite" $0/said' $folder
+
+# A pipe that stalls: what came so far is unpacked, and goes with a signal. One
+# that is ignored, as by nohup, stays so.
+check "import: interrupted, it leaves nothing behind" sh -c '
+    mkdir -p $0/unpacked
+    trap "" HUP
+    { printf "SQLite format 3\\000"; head -c 300000 /dev/zero; sleep 3; } |
+        TMPDIR=$0/unpacked build/ts-import -o $0/cut.sbt - 2>/dev/null &
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        test -n "$(ls $0/unpacked)" && break
+        sleep 0.2
+    done
+    test -n "$(ls $0/unpacked)" && kill -HUP $! && sleep 0.2 && kill -TERM $!
+    status=$?
+    wait $!
+    test $status = 0 && test -z "$(ls $0/unpacked)"' $folder
 if ! test -d "$data/kineto"; then
     check "import: Kineto" sh -c 'echo "no traces in $0"; exit 77' "$data"
     exit 0

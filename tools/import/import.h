@@ -57,6 +57,7 @@ const char *import_source_error(const import_source *source);
 // or a temporary one that goes with the source. NULL: says why on stderr.
 // Not together with import_source_read.
 const char *import_source_path(import_source *source);
+void import_source_interrupted(void); // removes it: for signal handlers
 
 // How far: packed bytes of the whole input, for the progress bar. total 0:
 // unknown.

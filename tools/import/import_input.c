@@ -117,6 +117,15 @@ static bool copy_to(import_source *s, int fd)
     }
 }
 
+// For a signal handler: the name of the temporary file, of which there is one
+// at most.
+static char unpacked[NAME];
+
+void import_source_interrupted(void)
+{
+    if (*unpacked) unlink(unpacked);
+}
+
 static bool make_temporary(import_source *s)
 {
     const char *const folder = getenv("TMPDIR");
@@ -125,6 +134,7 @@ static bool make_temporary(import_source *s)
              folder && *folder ? folder : "/tmp");
     const int fd = mkstemp(name);
     if (fd < 0) return false;
+    memcpy(unpacked, name, strlen(name) + 1);
     const uint8_t *const head = import_source_head(s, &s->head_size);
     memcpy(s->head, head, s->head_size);
     s->temporary = strdup(name);
@@ -151,6 +161,7 @@ static void close_source(import_source *s)
     import_bytes_close(s->inner);
     s->inner = NULL;
     if (s->temporary) unlink(s->temporary);
+    *unpacked = 0;
     free(s->temporary);
     free(s->name);
     s->temporary = NULL;

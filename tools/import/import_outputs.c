@@ -45,6 +45,7 @@ static void remove_all(void)
 static void interrupted(int number)
 {
     remove_all();
+    import_source_interrupted();
     raise(number); // the default action again: SA_RESETHAND
 }
 
@@ -53,8 +54,11 @@ static void watch(void)
     struct sigaction action = { .sa_handler = interrupted,
                                 .sa_flags = (int)SA_RESETHAND };
     const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction before;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        sigaction(signals[i], &action, NULL);
+        if (sigaction(signals[i], NULL, &before) == 0 &&
+            before.sa_handler != SIG_IGN) // nohup stays what it is
+            sigaction(signals[i], &action, NULL);
 }
 
 bool import_outputs_open(import_outputs *all)
