@@ -52,6 +52,23 @@ what_is_beyond_a_megabyte_lies_in_a_file_without_a_name(void **state)
     free(places);
 }
 
+// A disk that fails in between: what comes of it is not looked for anywhere.
+static void what_cannot_be_read_leads_nowhere(void **state)
+{
+    (void)state;
+    import_pack pack = { .path = fixture_path(0, "fails") };
+    free(fill(&pack));
+    assert_int_equal(0, ftruncate(pack.file, 100));
+    uint64_t at = 1 << 20;
+    assert_int_equal(0, import_pack_get(&pack, &at));
+    assert_true(pack.broken);
+    pack.broken = false;
+    at = pack.end + (1 << 20);
+    assert_int_equal(0, import_pack_get(&pack, &at));
+    assert_true(pack.broken);
+    import_pack_free(&pack);
+}
+
 static void without_a_place_for_a_file_all_is_held(void **state)
 {
     (void)state;
@@ -155,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             what_is_beyond_a_megabyte_lies_in_a_file_without_a_name),
+        cmocka_unit_test(what_cannot_be_read_leads_nowhere),
         cmocka_unit_test(without_a_place_for_a_file_all_is_held),
         cmocka_unit_test(a_file_that_is_there_is_left_alone),
         cmocka_unit_test(a_file_that_cannot_be_read_is_noticed),

@@ -119,6 +119,10 @@ bool import_pack_put(import_pack *pack, uint64_t number)
 uint64_t import_pack_get(import_pack *pack, uint64_t *at)
 {
     uint64_t p = place(*at), number = 0;
+    if (p / BLOCK >= pack->block_count) { // led astray by what was not read
+        pack->broken = true;
+        return 0;
+    }
     const uint8_t *block = pack->blocks[p / BLOCK];
     if (!block) block = read_block(pack, (size_t)(p / BLOCK));
     uint8_t byte;
@@ -127,7 +131,7 @@ uint64_t import_pack_get(import_pack *pack, uint64_t *at)
         byte = block[p++ % BLOCK];
         number |= (uint64_t)(byte & 127) << shift;
         shift += 7;
-    } while (byte & 128);
+    } while (byte & 128 && shift < 64);
     *at = p;
     return number;
 }
