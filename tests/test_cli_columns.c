@@ -115,6 +115,37 @@ static void names_that_differ_never_look_alike(void **state)
 }
 
 // 64 names of 120 characters, some of which differ in one place only.
+static void assert_cuts(const char *const *names, const char *const *wanted,
+                        size_t count, uint32_t width)
+{
+    ts_text texts[8];
+    for (size_t i = 0; i < count; i++)
+        texts[i] = (ts_text){ names[i], strlen(names[i]) };
+    char **const cuts = cli_cut_names(texts, count, width, "..");
+    assert_non_null(cuts);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(wanted[i], cuts[i] ? cuts[i] : names[i]);
+    cli_cuts_free(cuts, count);
+}
+
+static void a_start_is_shown_as_far_as_there_is_room(void **state)
+{
+    (void)state;
+    static const char *const two[] = {
+        "void cutlass::gemm(int const*, float*)",
+        "void cublas::gemm(int const*, float*)",
+    };
+    static const char *const apart[] = { "void cutlass:..oat*)",
+                                         "void cublas::..oat*)" };
+    assert_cuts(two, apart, 2, 20);
+    // A brief name that fits is not cut in two to differ from another.
+    static const char *const same[] = {
+        "foo<int>", "void nsone::foo<int>(int const*, float*)"
+    };
+    static const char *const whole[] = { "foo<int>", "void nsone::foo<in.." };
+    assert_cuts(same, whole, 2, 20);
+}
+
 static void names_of_all_sorts_never_look_alike(void **state)
 {
     (void)state;
@@ -142,6 +173,7 @@ int main(void)
         cmocka_unit_test(padding_counts_columns_not_characters),
         cmocka_unit_test(a_cut_text_keeps_start_and_end),
         cmocka_unit_test(names_that_differ_never_look_alike),
+        cmocka_unit_test(a_start_is_shown_as_far_as_there_is_room),
         cmocka_unit_test(names_of_all_sorts_never_look_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

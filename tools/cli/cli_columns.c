@@ -140,8 +140,9 @@ static char *cut_around(ts_text t, uint32_t width, size_t at, const char *dots)
     const uint32_t part = middle ? room / 3 : 0;
     const size_t head = cli_columns_fit(t.text, t.size, room - tail - part);
     const size_t last = tail_at(t.text, t.size, tail);
-    if (!middle || at <= head || at >= last) {
-        snprintf(cut, t.size + 16, "%.*s%s%.*s", (int)head, t.text, dots,
+    if (!middle || at <= head || at >= last) { // the start has its room then
+        const size_t more = cli_columns_fit(t.text, t.size, width - gap - tail);
+        snprintf(cut, t.size + 16, "%.*s%s%.*s", (int)more, t.text, dots,
                  (int)(t.size - last), t.text + last);
         return cut;
     }
@@ -224,7 +225,9 @@ static size_t common(ts_text a, ts_text b)
 static bool tell_apart(cut_row *row, size_t at, uint32_t width,
                        const char *dots)
 {
-    if (!row->cut) return true;                // all of it is there
+    if (!row->cut) return true; // all of it is there
+    // A brief name that fits has nothing to cut: the whole one comes next.
+    if (cli_columns(row->used.text, row->used.size) <= width) return true;
     for (int back = 0; back < 2 && at; back++) // a little of what is common
         do
             at--;
