@@ -139,7 +139,7 @@ typedef struct ts_snapshot_op {
     ts_capture_region *regions;
     size_t capacity;
     uint8_t *copy; // of the arguments
-    bool all_kept, failed;
+    bool all_kept, failed, unseen;
 } ts_snapshot_op;
 
 typedef struct ts__snapshot_state {
@@ -815,6 +815,7 @@ TS__CAPTURE void ts_snapshot_begin(ts_snapshot_memory *memory,
     op->all_kept = true;
     op->copy = malloc((size_t)h->args_size + 8);
     op->failed = !op->copy;
+    op->unseen = op->failed || h->state == TS_CAPTURE_DECLINED;
     if (op->failed) return;
     if (h->args_size) memcpy(op->copy, op->args, h->args_size);
     if (h->state == TS_CAPTURE_DECLINED) return;
@@ -830,6 +831,7 @@ TS__CAPTURE void ts_snapshot_begin(ts_snapshot_memory *memory,
         h->reason = TS_REASON_SNAPSHOT_BUDGET;
     }
     if (op->failed) ts_snapshot_decline(op, TS_REASON_NO_MEMORY);
+    op->unseen = op->failed;
 }
 
 static inline void ts__sn_write(const ts_snapshot_op *op)
@@ -868,6 +870,9 @@ TS__CAPTURE void ts_snapshot_end(ts_snapshot_memory *memory, ts_snapshot_op *op)
 {
     const ts_capture_operation *const h = &op->head;
     // Whatever becomes of the record: this is what the operation may write.
+    // What was declined before anybody looked may write anywhere.
+    for (size_t i = 0; op->unseen && i < memory->count; i++)
+        ts_snapshot_touch(memory, memory->ranges[i].address, 0);
     for (uint32_t i = 0; i < h->region_count; i++) {
         const ts_capture_region *const r = &op->regions[i];
         if (!(r->access & TS_ACCESS_WRITE)) continue;

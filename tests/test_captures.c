@@ -440,7 +440,8 @@ static const void *view(void *user, uint64_t address, uint64_t size,
     return scratch;
 }
 
-static void fake_op(ts_snapshot_memory *memory, ts_snapshot_op *op)
+static void fake_op(ts_snapshot_memory *memory, ts_snapshot_op *op,
+                    ts_reason declined)
 {
     const uint64_t into = (uintptr_t)fake + TS_CAPTURE_CHUNK + 5;
     memset(op, 0, sizeof *op);
@@ -448,6 +449,7 @@ static void fake_op(ts_snapshot_memory *memory, ts_snapshot_op *op)
     op->head.destination = into;
     op->head.size = 1;
     assert_true(ts_snapshot_wanted(op));
+    if (declined) ts_snapshot_decline(op, declined);
     ts_snapshot_begin(memory, op);
     fake[TS_CAPTURE_CHUNK + 5]++;
     ts_snapshot_end(memory, op);
@@ -464,13 +466,17 @@ static void only_what_was_written_is_looked_at_again(void **state)
     assert_true(ts_snapshot_fresh(&memory));
     ts_snapshot_alloc(&memory, (uintptr_t)fake, sizeof fake, 1);
     views = 0;
-    fake_op(&memory, &op);
+    fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(3 + 1, views); // all of it, then the chunk written
-    fake_op(&memory, &op);
+    fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(3 + 1 + 1, views);
     ts_snapshot_touch(&memory, (uintptr_t)fake, 0);
-    fake_op(&memory, &op);
+    fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(3 + 1 + 1 + 3 + 1, views);
+    // One that nobody looked at writes, too.
+    fake_op(&memory, &op, TS_REASON_DRAIN_TIMEOUT);
+    fake_op(&memory, &op, TS_REASON_NONE);
+    assert_int_equal(3 + 1 + 1 + 3 + 1 + 3 + 1, views);
     assert_false(ts_snapshot_fresh(&memory));
     ts_snapshot_close(&memory);
     ts_snapshot_stop();
