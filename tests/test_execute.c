@@ -305,7 +305,7 @@ static void a_chain_takes_from_the_record_what_nobody_replayed(void **state)
     close_all();
 }
 
-// The two launches of `record_moved`: one whose kernel says what is a pointer.
+// Two launches, one whose kernel says what is a pointer, and a copy.
 static void record_moved(void)
 {
     begin();
@@ -314,7 +314,7 @@ static void record_moved(void)
     ok(ts_snapshot_start(NULL));
     launch_add(typed_add, b + 0, a, 1);
     launch_add(plain_add, b, a, 2);
-    vt_finish();
+    ok(ts_vdev_memcpy(vdev, 0, host, b, sizeof host));
     finish(path);
 }
 
@@ -336,11 +336,15 @@ memory_that_moves_is_rewritten_only_where_that_is_right(void **state)
     assert_same(item);
     assert_int_equal(2, item.level);
     assert_declined(run_one(1), "VA_UNAVAILABLE");
+    item = run_one(2); // the host's end may lie anywhere, the device's not
+    assert_same(item);
+    assert_int_equal(2, item.level);
     close_execution();
     ts_execution_desc strict = usual();
     strict.strict = true;
     open_execution(strict);
     assert_declined(run_one(0), "VA_UNAVAILABLE");
+    assert_declined(run_one(2), "VA_UNAVAILABLE");
     munmap(taken, 4096);
     close_all();
 }
@@ -366,6 +370,30 @@ static void a_value_that_looks_like_a_pointer_forbids_rewriting(void **state)
     munmap(taken, 4096);
     open_execution(usual());
     assert_same(run_one(0));
+    close_all();
+}
+
+static void an_end_of_what_moved_forbids_rewriting(void **state)
+{
+    (void)state;
+    begin();
+    const char *const path = rt_start("end.sbt", plain);
+    float *const a = floats(0), *const b = floats(1);
+    float *const end = b + COUNT;
+    memcpy(a, &end, sizeof end);
+    ok(ts_snapshot_start(NULL));
+    launch_add(typed_add, b, a, 1);
+    vt_finish();
+    finish(path);
+    ts_capture c;
+    assert_true(ts_reader_capture(reader, 0, &c));
+    void *const wanted = (void *)((uintptr_t)a & ~(uintptr_t)4095);
+    void *const taken =
+        mmap(wanted, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (taken != wanted) skip();
+    open_execution(usual());
+    assert_declined(run_one(0), "VA_UNAVAILABLE");
+    munmap(taken, 4096);
     close_all();
 }
 
@@ -439,6 +467,7 @@ static void runs_that_differ_are_told(void **state)
     assert_true(item.unstable);
     assert_true(item.diverged); // the second run
     assert_int_equal(7 * 4, item.offset);
+    assert_int_equal(3, item.chunks); // of one run
     close_all();
 }
 
@@ -516,6 +545,7 @@ int main(void)
         cmocka_unit_test(
             memory_that_moves_is_rewritten_only_where_that_is_right),
         cmocka_unit_test(a_value_that_looks_like_a_pointer_forbids_rewriting),
+        cmocka_unit_test(an_end_of_what_moved_forbids_rewriting),
         cmocka_unit_test(named_variables_are_inputs),
         cmocka_unit_test(memory_that_was_freed_and_taken_again_is_replaced),
         cmocka_unit_test(runs_that_differ_are_told),
