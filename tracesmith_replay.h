@@ -20100,7 +20100,7 @@ static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
                             uint64_t offset, const uint8_t *bytes,
                             uint64_t size)
 {
-    if (r->device && !r->image)
+    if (r->device)
         return e->desc.executor->write(e->state, r->actual + offset, bytes,
                                        size);
     memcpy((void *)(uintptr_t)(r->actual + offset), bytes, (size_t)size);
@@ -20135,15 +20135,18 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
 
 /* ---- 10.83 Execution: addresses ----------------------------------------- */
 
-static const ts__ex_range *ts__ex_moved(const ts_execution *e, uint64_t value,
-                                        uint32_t *region)
+// The range that moved and into which a value points, or just behind which: a
+// pointer to an end. NULL also if it points into one that did not move.
+static const ts__ex_range *ts__ex_moved(const ts_execution *e, uint64_t value)
 {
+    const ts__ex_range *before = NULL;
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
         const ts__ex_range *const r = e->regions[i];
-        *region = i;
-        if (r->actual != r->address && value - r->address < r->size) return r;
+        const bool moved = r->actual != r->address;
+        if (value - r->address < r->size) return moved ? r : NULL;
+        if (moved && value - r->address == r->size) before = r;
     }
-    return NULL;
+    return before;
 }
 
 static bool ts__ex_is_pointer(const ts_capture *c, uint32_t offset)
@@ -20157,11 +20160,10 @@ static bool ts__ex_is_pointer(const ts_capture *c, uint32_t offset)
 static const ts__ex_range *ts__ex_scan(const ts_execution *e,
                                        const uint8_t *bytes, uint64_t size)
 {
-    uint32_t region;
     for (uint64_t i = 0; i + 8 <= size; i++) {
         uint64_t value;
         memcpy(&value, bytes + i, sizeof value);
-        const ts__ex_range *const r = ts__ex_moved(e, value, &region);
+        const ts__ex_range *const r = ts__ex_moved(e, value);
         if (r) return r;
     }
     return NULL;
@@ -20211,11 +20213,12 @@ static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
     const ts__ex_range *r = ts__ex_scan_memory(e);
     for (uint32_t i = 0; !r && i + 8 <= c->head.args_size; i++) {
         uint64_t value;
-        uint32_t region;
         memcpy(&value, c->args + i, sizeof value);
-        const ts__ex_range *const to = ts__ex_moved(e, value, &region);
+        const ts__ex_range *const to = ts__ex_moved(e, value);
         if (!to) continue;
-        if (!ts__ex_is_pointer(c, i)) r = to;
+        // An end of this may as well be the beginning of something unknown.
+        const bool inside = value - to->address < to->size;
+        if (!inside || !ts__ex_is_pointer(c, i)) r = to;
         value += to->actual - to->address;
         memcpy(e->args + i, &value, sizeof value);
         item->level = 2;
@@ -20223,6 +20226,19 @@ static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
     }
     if (!r) return TS_REASON_NONE;
     return r->image ? TS_REASON_GLOBAL_MOVED : TS_REASON_VA_UNAVAILABLE;
+}
+
+// Copies and sets name their addresses. The host's own memory may lie anywhere.
+static ts_reason ts__ex_ends(const ts_execution *e, ts_execution_item *item)
+{
+    item->level = 1;
+    for (uint32_t i = 0; i < e->now.head.region_count; i++) {
+        const ts__ex_range *const r = e->regions[i];
+        if (!r->device || r->actual == r->address) continue;
+        item->level = 2;
+        if (e->desc.strict && !r->image) return TS_REASON_VA_UNAVAILABLE;
+    }
+    return TS_REASON_NONE;
 }
 
 // Where an end of a copy is now; 0: in none of its regions.
@@ -20355,8 +20371,7 @@ static void ts__ex_compare(ts_execution *e, ts_execution_item *item,
 static const uint8_t *ts__ex_get(ts_execution *e, const ts__ex_range *r,
                                  uint64_t offset, uint64_t size)
 {
-    if (!r->device || r->image)
-        return (const uint8_t *)(uintptr_t)(r->actual + offset);
+    if (!r->device) return (const uint8_t *)(uintptr_t)(r->actual + offset);
     return e->desc.executor->read(e->state, e->scratch, r->actual + offset,
                                   size) == TS_OK
                ? e->scratch
@@ -20447,7 +20462,7 @@ static ts_result ts__ex_launch(ts_execution *e, uint64_t stream)
     return e->desc.executor->launch(e->state, stream, &launch);
 }
 
-static ts_result ts__ex_submit(ts_execution *e, ts_execution_item *item)
+static ts_result ts__ex_submit(ts_execution *e)
 {
     const ts_capture_operation *const h = &e->now.head;
     const ts_executor *const x = e->desc.executor;
@@ -20457,14 +20472,10 @@ static ts_result ts__ex_submit(ts_execution *e, ts_execution_item *item)
     if (h->kind == TS_EVENT_KERNEL) return ts__ex_launch(e, stream);
     const uint64_t to = ts__ex_translate(e, h->destination, h->size);
     if (!to) return TS_ERR_CORRUPT;
-    item->level = to == h->destination ? 1 : 2;
     if (h->kind == TS_EVENT_MEMSET)
         return x->set(e->state, stream, to, (uint8_t)h->value, h->size);
     const uint64_t from = ts__ex_translate(e, h->source, h->size);
     if (!from) return TS_ERR_CORRUPT;
-    // The host's own memory may lie anywhere.
-    for (uint32_t i = 0; i < h->region_count; i++)
-        if (!e->now.regions[i].device) item->level = 1;
     return x->copy(e->state, stream, to, from, h->size);
 }
 
@@ -20550,7 +20561,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
         return h->state == TS_CAPTURE_HASHES ? TS_REASON_SNAPSHOT_BUDGET
                                              : TS_REASON_MEMORY_MISSING;
     return h->kind == TS_EVENT_KERNEL ? ts__ex_rewrite(e, item)
-                                      : TS_REASON_NONE;
+                                      : ts__ex_ends(e, item);
 }
 
 // One run from the recorded inputs, or from what a chain left.
@@ -20560,7 +20571,7 @@ static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item,
     ts_result result = ts__ex_fill(e, item);
     if (result != TS_OK) return TS_REASON_DEVICE_FAILED;
     __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
-    result = ts__ex_submit(e, item);
+    result = ts__ex_submit(e);
     if (result == TS_OK)
         result = e->desc.executor->wait(e->state, e->desc.timeout_ms);
     if (result == TS_ERR_BUSY) e->lost = true;
@@ -20587,6 +20598,7 @@ static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
     ts_reason reason = TS_REASON_NONE;
     for (uint32_t i = 1; i < e->desc.loops && !reason; i++) {
         ts_execution_item other = *item;
+        other.chunks = other.chunks_different = other.chunks_tolerated = 0;
         ts__ex_unknow(e);
         reason = ts__ex_once(e, &other, false);
         if (reason || other.digest == first) continue;

@@ -59,6 +59,20 @@ replays "what comes after a hang" 4 'same: 3 operations' $folder/spin.sbt \
     --timeout 1
 replays "a kernel that ends the process" 0 '1 ESCAPE' $folder/leave.sbt
 replays "what comes after it" 0 'same: 3 operations' $folder/leave.sbt
+check "execute: no process is left behind" sh -c '
+    build/ts-replay --execute --trust --timeout 60 $0/spin.sbt >/dev/null &
+    child=
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        sleep 0.2
+        child=$(cat /proc/$!/task/$!/children)
+        test -n "$child" && break
+    done
+    kill $!
+    wait $!
+    sleep 0.2
+    test -n "$child" &&
+        ! grep "^State:" /proc/${child% }/status 2>/dev/null | grep -v "Z ("
+    ' $folder
 replays "memory that was not captured" 0 'ESCAPE at 0xfa0' $folder/hidden.sbt
 replays "memory that was freed" 0 'ESCAPE' $folder/freed.sbt
 replays "a race, as it was captured" 0 'same: 3 operations' $folder/race.sbt

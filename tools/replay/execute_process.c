@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ static void child(const execute_job *job, shared *s, const size_t *captures,
     ts_execution_desc desc = job->desc;
     ts_execution *e;
     desc.chain = chain;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);   // nobody would stop what hangs
     dup2(STDERR_FILENO, STDOUT_FILENO); // stdout is for the report
     watch_faults();
     if (ts_execution_open(&e, job->reader, captures, count, &desc, s->why,
