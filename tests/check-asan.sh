@@ -1,6 +1,6 @@
 # The test programs under AddressSanitizer and UndefinedBehaviorSanitizer.
 . tests/lib.sh
-flags="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
+flags="-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all \
     -fno-omit-frame-pointer"
 check_build "asan: build" OUT=build/asan CC=gcc CXX=g++ CFLAGS="$flags" tests
 # test_fork: a child of a program with threads inherits the locks of the
