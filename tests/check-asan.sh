@@ -2,6 +2,8 @@
 . tests/lib.sh
 flags="-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all \
     -fno-omit-frame-pointer"
+# What is too big is refused, as the C library does it.
+export ASAN_OPTIONS=allocator_may_return_null=1
 check_build "asan: build" OUT=build/asan CC=gcc CXX=g++ CFLAGS="$flags" tests
 # test_fork: a child of a program with threads inherits the locks of the
 # sanitizer's allocator as they are, and waits for one for ever.

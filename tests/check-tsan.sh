@@ -1,7 +1,8 @@
 # The test programs under ThreadSanitizer.
 . tests/lib.sh
 flags="-O1 -g1 -fsanitize=thread"
-export TSAN_OPTIONS=second_deadlock_stack=1
+# What is too big is refused, as the C library does it.
+export TSAN_OPTIONS=second_deadlock_stack=1:allocator_may_return_null=1
 # test_fork: the sanitizer does not support threads in a forked child.
 # test_reader_damage: one thread that reads 100,000 broken traces: minutes
 # here, and nothing to see.
