@@ -69,7 +69,7 @@ static void a_cut_text_keeps_start_and_end(void **state)
 // All of them fit, and those that differ look different.
 static void check(const char *const *names, size_t count, uint32_t width)
 {
-    ts_text texts[64];
+    ts_text texts[64] = { { NULL, 0 } };
     const char *shown[64];
     for (size_t i = 0; i < count; i++)
         texts[i] = (ts_text){ names[i], strlen(names[i]) };
@@ -118,7 +118,7 @@ static void names_that_differ_never_look_alike(void **state)
 static void assert_cuts(const char *const *names, const char *const *wanted,
                         size_t count, uint32_t width)
 {
-    ts_text texts[8];
+    ts_text texts[8] = { { NULL, 0 } };
     for (size_t i = 0; i < count; i++)
         texts[i] = (ts_text){ names[i], strlen(names[i]) };
     char **const cuts = cli_cut_names(texts, count, width, "..");
