@@ -15,7 +15,7 @@ check "fuzz: library" clang-14 $flags \
 check "fuzz: modules" sh -c '
     rm -f $0/modules.a
     for source in tools/cli/*.c tools/import/*.c tools/query/*.c \
-        tools/copy/*.c tools/cut/*.c; do
+        tools/copy/*.c tools/cut/*.c tools/symbolize/*.c; do
         object=$0/$(echo "$source" | tr / _).o
         clang-14 "$@" -c "$source" -o "$object" || exit 1
         ar qcs "$0/modules.a" "$object"
