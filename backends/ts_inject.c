@@ -24,6 +24,7 @@
 #include "backends/ts_inject.h"
 #include "backends/ts_nvtx.h"
 #include "backends/ts_opencl.h"
+#include "backends/ts_snapshot.h"
 #include "backends/ts_stack.h"
 
 #define ENTRY __attribute__((visibility("default")))
@@ -83,6 +84,18 @@ static const char *unused_path(const char *pattern)
         if (access(own, F_OK) != 0) break;
     }
     return path;
+}
+
+// What operations are kept with all that they need: TRACESMITH_CAPTURE.
+static struct {
+    bool wanted;
+    ts_snapshot_desc what;
+    char room[8192]; // of its texts
+} keep;
+
+static void keep_begin(void)
+{
+    if (keep.wanted) ts_snapshot_start(&keep.what);
 }
 
 /* ==== 2. Watch =========================================================== */
@@ -172,6 +185,7 @@ static bool watch_look(uint64_t *next_ns)
     if (watch.state == TS_INJECT_WAITS && now >= watch.begin_ns) {
         watch.state = TS_INJECT_RECORDS;
         ts_session_resume();
+        keep_begin();
     }
     if (watch.end_ns && now >= watch.end_ns) {
         watch_end("duration");
@@ -230,13 +244,15 @@ static void watch_start(void)
     pthread_t thread;
     pthread_attr_t attributes;
     uint64_t old;
-    if (!is_watched()) return;
-    control_enter();
     watch.state = TS_INJECT_RECORDS;
     if (watch.begin_ns > ts__clock_ns(CLOCK_MONOTONIC)) {
         watch.state = TS_INJECT_WAITS;
         ts_session_pause();
+    } else {
+        keep_begin();
     }
+    if (!is_watched()) return;
+    control_enter();
     give_figures();
     // Inherited: it takes no signals.
     ts__signals_set(SIG_SETMASK, TS__SIGNALS_ALL, &old);
@@ -292,6 +308,17 @@ static bool set_capture(void)
     return false;
 }
 
+static bool set_keep(void)
+{
+    const char *const text = secure_getenv("TRACESMITH_CAPTURE");
+    keep.wanted = text && *text;
+    if (!keep.wanted || ts_snapshot_parse(&keep.what, keep.room,
+                                          sizeof keep.room, text) == TS_OK)
+        return true;
+    say("not recorded", "TRACESMITH_CAPTURE is wrong");
+    return false;
+}
+
 // The last moments only, in memory, until they are asked for.
 static void set_flight(ts_session_desc *desc)
 {
@@ -316,6 +343,7 @@ static void note_wishes(void)
     static const char *const wishes[][2] = {
         { "TRACESMITH_KINDS", "capture.kinds" },
         { "TRACESMITH_FILTER", "capture.filter" },
+        { "TRACESMITH_CAPTURE", "capture.operations" },
     };
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
         const char *const text = secure_getenv(wishes[i][0]);
@@ -338,7 +366,7 @@ static void start_once(void)
     memset(&desc, 0, sizeof desc);
     if (!out || !*out) return;
     log_open();
-    if (!set_capture()) return;
+    if (!set_capture() || !set_keep()) return;
     if (!control_open()) {
         say("not recorded", "TRACESMITH_CONTROL is of another ts-record");
         return;

@@ -69,7 +69,9 @@ typedef struct ts_snapshot_figures {
 /*
     Begins to keep operations; NULL is all defaults. Strings are copied. One
     that is under way is replaced. Needs a session: without one nothing is
-    kept. Memory of a device that the host itself writes must not be in use.
+    kept, and with its end it ends. A child made by fork keeps nothing unless
+    it asks again. Memory of a device that the host itself writes must not be
+    in use.
 
     Threads: any. Errors: TS_ERR_USAGE (a text too long).
 */
@@ -152,6 +154,7 @@ typedef struct ts__snapshot_state {
     uint64_t order;
     uint32_t *launches; // by name: how often
     size_t launch_room;
+    bool hooked; // sessions and forks are known
 } ts__snapshot_state;
 #ifdef __cplusplus
 extern "C" ts__snapshot_state ts__sn_now;
@@ -232,12 +235,45 @@ static inline bool ts__sn_copy(char *to, size_t room, const char **text)
     return true;
 }
 
+// No lock may be held by a thread that a child does not have.
+static inline void ts__sn_fork(void)
+{
+    pthread_mutex_lock(&ts__sn_now.lock);
+}
+
+static inline void ts__sn_parent(void)
+{
+    pthread_mutex_unlock(&ts__sn_now.lock);
+}
+
+static inline void ts__sn_child(void)
+{
+    TS__STORE(&ts__sn_now.on, 0);
+    pthread_mutex_unlock(&ts__sn_now.lock);
+}
+
+// So that a session which ends says what was kept.
+static const ts_backend ts__sn_backend = { "snapshot", NULL, NULL,
+                                           ts_snapshot_stop };
+
+static inline void ts__sn_hook(ts__snapshot_state *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const bool first = !s->hooked;
+    s->hooked = true;
+    pthread_mutex_unlock(&s->lock);
+    if (!first) return;
+    pthread_atfork(ts__sn_fork, ts__sn_parent, ts__sn_child);
+    ts_backend_add(&ts__sn_backend);
+}
+
 TS__CAPTURE ts_result ts_snapshot_start(const ts_snapshot_desc *desc)
 {
     ts__snapshot_state *const s = &ts__sn_now;
     ts_snapshot_desc d;
     memset(&d, 0, sizeof d);
     if (desc) d = *desc;
+    ts__sn_hook(s);
     pthread_mutex_lock(&s->lock);
     const bool ok = ts__sn_copy(s->kernels, sizeof s->kernels, &d.kernels) &&
                     ts__sn_copy(s->zone, sizeof s->zone, &d.zone);
@@ -258,39 +294,45 @@ TS__CAPTURE ts_result ts_snapshot_start(const ts_snapshot_desc *desc)
     return ok ? TS_OK : TS_ERR_USAGE;
 }
 
-static inline void ts__sn_say(const ts__snapshot_state *s)
+// Without the lock, as the session has its own.
+static inline void ts__sn_say(const ts_snapshot_figures *f)
 {
-    const ts_snapshot_figures *const f = &s->figures;
     ts_metadata_int(0, "capture.whole", (int64_t)f->whole);
     ts_metadata_int(0, "capture.hashes_only", (int64_t)f->hashes);
     ts_metadata_int(0, "capture.declined", (int64_t)f->declined);
     ts_metadata_int(0, "capture.kept_bytes", (int64_t)f->kept_bytes);
-    if (f->over_budget)
-        ts_metadata_int(0, "capture.budget_reached_bytes",
-                        (int64_t)s->desc.budget_bytes);
 }
 
-static inline void ts__sn_stop(ts__snapshot_state *s)
+static inline void ts__sn_end_if(bool (*over)(ts__snapshot_state *s))
 {
-    if (!s->on) return;
-    ts__sn_say(s);
-    TS__STORE(&s->on, 0);
+    ts__snapshot_state *const s = &ts__sn_now;
+    pthread_mutex_lock(&s->lock);
+    const bool ends = s->on && over(s);
+    const ts_snapshot_figures figures = s->figures;
+    if (ends) TS__STORE(&s->on, 0);
+    pthread_mutex_unlock(&s->lock);
+    if (ends) ts__sn_say(&figures);
+}
+
+static inline bool ts__sn_always(ts__snapshot_state *s)
+{
+    (void)s;
+    return true;
 }
 
 TS__CAPTURE void ts_snapshot_stop(void)
 {
-    pthread_mutex_lock(&ts__sn_now.lock);
-    ts__sn_stop(&ts__sn_now);
-    pthread_mutex_unlock(&ts__sn_now.lock);
+    ts__sn_end_if(ts__sn_always);
+}
+
+static inline bool ts__sn_last_frame(ts__snapshot_state *s)
+{
+    return s->frames_left && !--s->frames_left;
 }
 
 TS__CAPTURE void ts_snapshot_frame(void)
 {
-    ts__snapshot_state *const s = &ts__sn_now;
-    if (!ts_snapshot_on()) return;
-    pthread_mutex_lock(&s->lock);
-    if (s->frames_left && !--s->frames_left) ts__sn_stop(s);
-    pthread_mutex_unlock(&s->lock);
+    if (ts_snapshot_on()) ts__sn_end_if(ts__sn_last_frame);
 }
 
 TS__CAPTURE ts_snapshot_figures ts_snapshot_result(void)
@@ -449,8 +491,11 @@ TS__CAPTURE bool ts_snapshot_fresh(ts_snapshot_memory *memory)
 {
     const uint32_t on = TS__LOAD(&ts__sn_now.on);
     const uint32_t session = TS__SN_SESSION();
+    char key[64];
     if (!on || (memory->capture == on && memory->session == session))
         return false;
+    snprintf(key, sizeof key, "capture.by.%.40s", memory->vendor->name);
+    ts_metadata_text(0, key, "on");
     ts_snapshot_close(memory);
     memory->scratch = malloc(TS_CAPTURE_CHUNK + 8);
     memory->capture = on;
@@ -567,15 +612,19 @@ static inline uint8_t ts__sn_keep(const void *bytes, size_t size,
     ts__snapshot_state *const s = &ts__sn_now;
     bool keep = ts_blob_find(bytes, size, hash) != TS_OK;
     pthread_mutex_lock(&s->lock);
+    const uint64_t budget = s->desc.budget_bytes;
+    const bool known = !keep, early = !s->figures.over_budget;
     s->figures.looked_bytes += size;
-    const bool known = !keep;
     if (keep && s->desc.hashes_only) keep = false;
-    if (keep && size > s->desc.budget_bytes - s->figures.kept_bytes) {
+    if (keep && size > budget - s->figures.kept_bytes) {
         s->figures.over_budget = true;
         keep = false;
     }
     if (keep) s->figures.kept_bytes += size;
+    const bool reached = early && s->figures.over_budget;
     pthread_mutex_unlock(&s->lock);
+    if (reached)
+        ts_metadata_int(0, "capture.budget_reached_bytes", (int64_t)budget);
     const bool kept =
         known || (keep && ts_blob_put(bytes, size, hash) == TS_OK);
     return kept ? TS__SN_HASHED | TS__SN_KEPT : TS__SN_HASHED;

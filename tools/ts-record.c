@@ -6,6 +6,7 @@
 
 static const char *out_text = "trace.sbt", *size_text, *flight_size_text;
 static const char *stack_text;
+static cli_list capture;
 static bool no_merge, stacks;
 static record_job job;
 
@@ -26,6 +27,12 @@ static const cli_option options[] = {
       .help = "the host's stack at each launch, 32 frames or so many",
       .flag = &stacks,
       .text = &stack_text },
+    { .name = "--capture WHAT",
+      .help = "keep what GPU operations need to be run again by\n"
+              "ts-replay --execute: all, or kernel:gemm* zone:step\n"
+              "frames:3 first:10 count:2 budget:2G hashes; several with\n"
+              "blanks between, or by several --capture",
+      .list = &capture },
     { .name = "--delay TIME",
       .help = "begin to record only after this: 10s, 500ms",
       .time_ns = &job.wish.delay_ns },
@@ -81,6 +88,21 @@ static bool take_depth(void)
     job.wish.stack_depth = stack_text ? strtoull(stack_text, &end, 10) : 32;
     if (job.wish.stack_depth && (!end || !*end)) return true;
     cli_error(&tool, NULL, "--stacks: '%s' is no number of frames", stack_text);
+    return false;
+}
+
+// One text, with blanks between.
+static bool take_capture(void)
+{
+    char *const text = job.wish.capture;
+    const size_t room = sizeof job.wish.capture;
+    size_t size = 0;
+    for (size_t i = 0; i < capture.count && size < room; i++)
+        size += (size_t)snprintf(text + size, room - size, "%s%s",
+                                 size ? " " : "", capture.items[i]);
+    if (size < room && (text[strspn(text, " ")] || !capture.count)) return true;
+    cli_error(&tool, NULL, "--capture: %s",
+              size < room ? "what?" : "at most 4,095 bytes");
     return false;
 }
 
@@ -140,7 +162,7 @@ int main(int argc, char **argv)
     if (!take_size("--size-limit", size_text, &job.wish.size_limit) ||
         !take_size("--flight-memory", flight_size_text,
                    &job.wish.flight_memory) ||
-        !take_depth() || !record_wish_check(&job))
+        !take_depth() || !take_capture() || !record_wish_check(&job))
         return cli_usage(&tool);
     if (!record_prepare(&job)) return RECORD_FAILED;
     const int code = record_run(&job);

@@ -61,11 +61,21 @@ size)
     ;;
 wrong)
     for option in --kinds=kernels --filter= --stacks=none --stacks=300 \
-        --delay=3 --duration=10us --size-limit=big --flight-memory=0; do
+        --delay=3 --duration=10us --size-limit=big --flight-memory=0 \
+        --capture= --capture=kernels:x --capture=budget:2X; do
         status=0
         record "$option" "$client" || status=$?
         test $status = 2 && test ! -e "$trace" && test -s "$said"
     done
+    ;;
+operations) # what is to be run again: the program gets it, in one text
+    record --capture 'kernel:a* budget:2G' --capture frames:3 \
+        sh -c 'echo "$TRACESMITH_CAPTURE" >&2'
+    said '^kernel:a\* budget:2G frames:3$'
+    # Nothing of NVTX can be run again, and that is said.
+    record --capture all "$client" fork
+    said "nothing was captured: nothing ran that"
+    build/ts-info "$trace" | grep -q "capture.operations all"
     ;;
 stacks) # the program gets them; "--stacks" takes no word of the command
     for option in --stacks --stacks=7; do

@@ -9,6 +9,7 @@
     record_control.c  what is said to the processes while they run
     record_parts.c    the traces that its processes left
     record_launches.c whether what was launched was seen to run
+    record_kept.c     operations that can be run again
     record_trace.c    one trace of them
     record_say.c      the summary
 */
@@ -25,6 +26,7 @@ enum { RECORD_PATH = 4096 };
 // What is to be recorded, and when; zero is everything.
 typedef struct record_wish {
     const char *kinds, *names; // as in backends/ts_capture.h
+    char capture[4096];        // as in backends/ts_snapshot.h; "": nothing
     uint64_t stack_depth;      // 0: none
     int64_t delay_ns, duration_ns;
     int64_t flight_ns; // only the last moments
@@ -38,12 +40,19 @@ typedef struct record_launches {
     bool graphs; // some launch what was captured before
 } record_launches;
 
+// Operations that were kept to be run again, or why they were not.
+typedef struct record_kept {
+    uint64_t whole, hashes, declined, bytes;
+    uint64_t reasons[TS_REASON_LIMIT];
+} record_kept;
+
 // The trace of one process, or of what it was before it called exec.
 typedef struct record_part {
     char path[RECORD_PATH];
     uint64_t start_ns; // Unix time
     uint64_t events;
     record_launches launches;
+    record_kept kept;
     bool main; // of the program's own process
     bool live; // still being written
     long process;
@@ -114,6 +123,9 @@ void record_parts_close(record_job *job);
 size_t record_process_count(const record_job *job);
 
 record_launches record_launches_of(ts_reader *reader);
+record_kept record_kept_of(ts_reader *reader);
+// What of the operations of all processes can be run again; `trace`: of all.
+void record_say_kept(const record_job *job, ts_reader *trace);
 // Makes one trace of the parts at `out`; false with the reason on stderr.
 bool record_put_together(const record_job *job, const char *out);
 // Writes a trace of what the processes hold now, beside job->out.

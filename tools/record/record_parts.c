@@ -17,6 +17,7 @@ static bool look_at(const record_job *job, record_part *part, const char *name)
                    cli_event_count(trace.info);
     // "123.sbt", and "123-1.sbt" after an exec.
     part->launches = record_launches_of(trace.reader);
+    part->kept = record_kept_of(trace.reader);
     part->process = strtol(name, NULL, 10);
     part->main = part->process == (long)job->pid;
     cli_trace_close(&trace);

@@ -123,6 +123,7 @@ void record_say_trace(const record_job *job)
             info->lost || flight ? "" : "; nothing was lost of them");
     if (flight) say_flight(job, info);
     say_launches(job);
+    if (*job->wish.capture) record_say_kept(job, trace.reader);
     if (info->lost && !flight)
         fprintf(stderr,
                 "ts-record: %s records were LOST (%s); ts-info --losses "

@@ -3,7 +3,7 @@
 */
 #include "tools/record/record.h"
 
-#include "backends/ts_capture.h"
+#include "backends/ts_snapshot.h"
 
 static bool is_time(const record_job *job, const char *option, int64_t ns)
 {
@@ -11,6 +11,27 @@ static bool is_time(const record_job *job, const char *option, int64_t ns)
     if (ns >= 0 && (!ns || ns >= 1000000)) return true;
     cli_error(job->tool, NULL, "%s: less than 1 ms", option);
     return false;
+}
+
+// Names the word that makes no sense, of those with blanks between.
+static bool is_capture(const record_job *job)
+{
+    char room[sizeof job->wish.capture], word[sizeof job->wish.capture];
+    ts_snapshot_desc what;
+    for (const char *at = job->wish.capture; *at;) {
+        const size_t size = strcspn(at, " ");
+        snprintf(word, sizeof word, "%.*s", (int)size, at);
+        if (ts_snapshot_parse(&what, room, sizeof room, word) != TS_OK) {
+            cli_error(job->tool, NULL,
+                      "--capture: '%s' says nothing; there are all, "
+                      "kernel:NAMES, zone:NAME, frames:N, first:N, count:N, "
+                      "budget:SIZE, hashes",
+                      word);
+            return false;
+        }
+        at += size + (at[size] == ' ');
+    }
+    return true;
 }
 
 bool record_wish_check(const record_job *job)
@@ -40,7 +61,13 @@ bool record_wish_check(const record_job *job)
                   "--size-limit");
         return false;
     }
-    return is_time(job, "--delay", w->delay_ns) &&
+    if (w->flight_ns && *w->capture) {
+        cli_error(job->tool, NULL,
+                  "--flight-recorder forgets what --capture keeps: one of "
+                  "them");
+        return false;
+    }
+    return is_capture(job) && is_time(job, "--delay", w->delay_ns) &&
            is_time(job, "--duration", w->duration_ns) &&
            is_time(job, "--flight-recorder", w->flight_ns);
 }

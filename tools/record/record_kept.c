@@ -1,0 +1,112 @@
+/*
+    record_kept.c - operations that can be run again
+*/
+#include "tools/record/record.h"
+
+static uint64_t blob_bytes(ts_reader *reader)
+{
+    ts_chunk_info info;
+    uint64_t bytes = 0;
+    for (size_t i = 0; ts_reader_chunk(reader, i, &info); i++)
+        if (info.header.kind == TS_CHUNK_BLOB)
+            bytes += info.header.raw_size - 16; // a hash
+    return bytes;
+}
+
+record_kept record_kept_of(ts_reader *reader)
+{
+    record_kept kept = { .whole = 0 };
+    ts_capture c;
+    for (size_t i = 0; ts_reader_capture(reader, i, &c); i++) {
+        const uint32_t state = c.head.state, reason = c.head.reason;
+        kept.whole += state == TS_CAPTURE_WHOLE;
+        kept.hashes += state == TS_CAPTURE_HASHES;
+        kept.declined += state == TS_CAPTURE_DECLINED;
+        if (state == TS_CAPTURE_DECLINED)
+            kept.reasons[reason < TS_REASON_LIMIT ? reason : 0]++;
+    }
+    if (kept.whole || kept.hashes) kept.bytes = blob_bytes(reader);
+    return kept;
+}
+
+static record_kept sum_of(const record_job *job)
+{
+    record_kept sum = { .whole = 0 };
+    for (size_t i = 0; i < job->part_count; i++) {
+        const record_kept *const k = &job->parts[i].kept;
+        if (job->parts[i].live) continue;
+        sum.whole += k->whole;
+        sum.hashes += k->hashes;
+        sum.declined += k->declined;
+        sum.bytes += k->bytes;
+        for (size_t r = 0; r < TS_REASON_LIMIT; r++)
+            sum.reasons[r] += k->reasons[r];
+    }
+    return sum;
+}
+
+static const char *operations(uint64_t count)
+{
+    return count == 1 ? "operation" : "operations";
+}
+
+// "3 UVM, 1 DRAIN_TIMEOUT"; a later recorder may have other reasons.
+static void say_declined(const record_kept *kept)
+{
+    const char *comma = ": ";
+    if (!kept->declined) return;
+    fprintf(stderr, "ts-record: %s %s cannot be run again",
+            cli_count(kept->declined).s, operations(kept->declined));
+    for (uint32_t r = 0; r < TS_REASON_LIMIT; r++) {
+        if (!kept->reasons[r]) continue;
+        fprintf(stderr, "%s%s %s", comma, cli_count(kept->reasons[r]).s,
+                r ? ts_reason_name(r) : "for other reasons");
+        comma = ", ";
+    }
+    fputc('\n', stderr);
+}
+
+// Who was asked, and the budget that was reached; 0: none was.
+static bool was_asked(const ts_reader *trace, uint64_t *budget)
+{
+    static const char by[] = "capture.by.",
+                      reached[] = "capture.budget_reached";
+    ts_metadata m;
+    bool asked = false;
+    *budget = 0;
+    for (size_t i = 0; ts_reader_metadata_at(trace, i, &m); i++) {
+        if (m.key.size >= sizeof by && !memcmp(m.key.text, by, sizeof by - 1))
+            asked = true;
+        if (m.key.size >= sizeof reached && m.type == TS_VALUE_INT &&
+            !memcmp(m.key.text, reached, sizeof reached - 1))
+            *budget = (uint64_t)m.number;
+    }
+    return asked;
+}
+
+void record_say_kept(const record_job *job, ts_reader *trace)
+{
+    const record_kept kept = sum_of(job);
+    uint64_t budget;
+    const bool asked = was_asked(trace, &budget);
+    if (!kept.whole && !kept.hashes && !kept.declined) {
+        fprintf(stderr, "ts-record: nothing was captured: %s\n",
+                asked ? "no operation was as --capture asks"
+                      : "nothing ran that can be run again; "
+                        "docs/execution.md lists what can");
+        return;
+    }
+    fprintf(stderr,
+            "ts-record: %s %s can be run again (ts-replay --execute), %s of "
+            "contents\n",
+            cli_count(kept.whole).s, operations(kept.whole),
+            cli_bytes(kept.bytes).s);
+    if (kept.hashes)
+        fprintf(stderr, "ts-record: of %s %s hashes only are kept%s\n",
+                cli_count(kept.hashes).s, operations(kept.hashes),
+                budget ? cli_format(": the budget of %s was reached",
+                                    cli_bytes(budget).s)
+                             .s
+                       : "");
+    say_declined(&kept);
+}
