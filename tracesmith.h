@@ -717,7 +717,8 @@ TS_API uint64_t ts_tick_now(void);
 
 /*
     A clock of a device. Give samples before and after the operations that it
-    times: at the moment when clock 0 showed host_tick, it showed tick.
+    times: at the moment when clock 0 showed host_tick, it showed tick. A
+    host_tick of 0: the clock is CLOCK_MONOTONIC_RAW; one sample will do.
     Returns the clock's number, 0 on failure.
 */
 TS_API uint32_t ts_clock_define(const char *name);
@@ -6801,7 +6802,7 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
     if (ts__c.active) {
         sample.type = TS_CLOCK_OTHER;
         sample.tick = tick;
-        sample.raw_ns = ts__tick_raw_ns(host_tick);
+        sample.raw_ns = host_tick ? ts__tick_raw_ns(host_tick) : tick;
         sample.uncertainty_ns = uncertainty_ns;
         ts__lock_take(&w->lock);
         ts__writer_failed(w, ts__writer_clock(w, clock, &sample));

@@ -78,12 +78,14 @@ static uint64_t ts__cu_vendor_ns(ts__cu *u)
     return u->call.time(&now) == 0 ? now : 0;
 }
 
-// Gives a sample to the trace, in which a clock only goes on.
+// Gives a sample to the trace, in which a clock only goes on. Ours is the
+// trace's own: told once, its times are exact.
 static void ts__cu_clock_tell(ts__cu *u, const ts__cu_pair *pair)
 {
-    if (pair->ns <= u->told_ns) return;
+    const bool ours = u->clock_type == TS__CU_CLOCK_OURS;
+    if (pair->ns <= u->told_ns || (ours && u->told_ns)) return;
     u->told_ns = pair->ns;
-    ts_clock_sample(u->clock, pair->ns, pair->tick, 100);
+    ts_clock_sample(u->clock, pair->ns, ours ? 0 : pair->tick, ours ? 0 : 100);
 }
 
 // Somebody set the clock: until the last look it went on as before. If it was

@@ -441,6 +441,21 @@ static void a_flush_brings_what_is_complete(void **state)
     assert_int_equal(ts_cupti_configure(NULL), TS_OK);
 }
 
+// By a clock that runs a tenth of a microsecond a second too fast it would
+// take 100 us more.
+static void times_on_our_own_clock_are_exact(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("exact.sbt", cu_plain);
+    const uint64_t ns = UINT64_C(999999999999);
+    CU_LAUNCH(.name = "long", .ns = ns, .early = ns + 1);
+    rt_trace trace = cu_end(path);
+    const rt_row *const row = rt_only(&trace, TS_EVENT_KERNEL, "long");
+    assert_int_equal(row->duration_ns, ns);
+    cu_assert_nothing_lost(&trace);
+    rt_close(&trace);
+}
+
 int main(void)
 {
     cu_load("libcupti.so");
@@ -465,6 +480,7 @@ int main(void)
         cmocka_unit_test(times_lie_within_the_zone_of_the_host),
         cmocka_unit_test(many_threads_launch_and_nothing_is_lost),
         cmocka_unit_test(a_flush_brings_what_is_complete),
+        cmocka_unit_test(times_on_our_own_clock_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -788,7 +788,7 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
     if (ts__c.active) {
         sample.type = TS_CLOCK_OTHER;
         sample.tick = tick;
-        sample.raw_ns = ts__tick_raw_ns(host_tick);
+        sample.raw_ns = host_tick ? ts__tick_raw_ns(host_tick) : tick;
         sample.uncertainty_ns = uncertainty_ns;
         ts__lock_take(&w->lock);
         ts__writer_failed(w, ts__writer_clock(w, clock, &sample));
