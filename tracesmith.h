@@ -248,9 +248,23 @@ typedef struct ts_capture_image { // code that kernels are in
     uint32_t type, id;
     uint32_t module, vendor; // vendor: a name, such as "vdev"
     uint64_t size, hash[2];  // of its bytes, a blob if the trace holds them
+    uint32_t form, options;  // ts_capture_form; name: how it was built
+    uint64_t unused;
 } ts_capture_image;
 
-typedef struct ts_capture_operation {  // then parameters, arguments, regions
+typedef enum ts_capture_form {
+    TS_CAPTURE_FILE = 0, // program or library of the host
+    TS_CAPTURE_OPENCL_C = 1,
+    TS_CAPTURE_SPIRV = 2,
+    TS_CAPTURE_DEVICE_BINARY = 3, // of one OpenCL device
+    TS_CAPTURE_CUBIN = 4,
+    TS_CAPTURE_PTX = 5,
+    TS_CAPTURE_FATBIN = 6,
+    TS_CAPTURE_AMD_OBJECT = 7
+} ts_capture_form;
+
+// Behind it come parameters, arguments, regions, attributes.
+typedef struct ts_capture_operation {
     uint32_t type, track, kind, state; // ts_capture_state
     uint64_t correlation, order;       // order: of submission, from 1
     uint32_t reason;                   // ts_reason
@@ -265,8 +279,81 @@ typedef struct ts_capture_operation {  // then parameters, arguments, regions
 
 typedef struct ts_capture_param {
     uint32_t offset, size;
-    uint32_t type, unused; // 1: a pointer, 0: not known
+    uint32_t type, unused; // ts_capture_param_type
 } ts_capture_param;
+
+typedef enum ts_capture_param_type { // of 8 bytes, but for the first
+    TS_PARAM_UNKNOWN = 0,
+    TS_PARAM_POINTER = 1,
+    TS_PARAM_LOCAL = 2,   // a size of shared memory, without contents
+    TS_PARAM_SAMPLER = 3, // number of a sampler attribute
+    TS_PARAM_OBJECT = 4   // address of memory that an attribute describes
+} ts_capture_param_type;
+
+// What else an operation is made of; then `size` bytes, and zeros up to a
+// multiple of 8.
+typedef struct ts_capture_attribute {
+    uint32_t id, size; // ts_capture_attribute_id
+} ts_capture_attribute;
+
+typedef enum ts_capture_attribute_id { // append only
+    TS_ATTRIBUTE_GLOBAL_OFFSET = 1,    // u64[3]
+    TS_ATTRIBUTE_GLOBAL_SIZE = 2,      // u64[3] threads
+    TS_ATTRIBUTE_IMAGE = 3,            // ts_capture_object
+    TS_ATTRIBUTE_SAMPLER = 4,          // ts_capture_sampler
+    TS_ATTRIBUTE_GEOMETRY = 5,         // ts_capture_geometry
+    TS_ATTRIBUTE_PATTERN = 6,          // of a set
+    TS_ATTRIBUTE_COPY_IMAGE = 7,       // ts_capture_copy_image
+    TS_ATTRIBUTE_CUDA_LAUNCH = 32,     // u32 id, u32 unused, 64 bytes
+    TS_ATTRIBUTE_FUNCTION = 33,        // u32 id, i32 value
+    TS_ATTRIBUTE_COOPERATIVE = 34      // empty
+} ts_capture_attribute_id;
+
+typedef struct ts_capture_object { // an image of OpenCL, as its own enums say
+    uint64_t address;
+    uint32_t order, type, object_type, unused;
+    uint64_t width, height, depth, array_size, row_pitch, slice_pitch;
+} ts_capture_object;
+
+typedef struct ts_capture_sampler {
+    uint32_t number, normalized, addressing, filter;
+} ts_capture_sampler;
+
+/*
+    A copy or set of boxes, all in bytes, rows and slices. Origins count from
+    source and destination; an image has no row and slice here, but its own.
+*/
+typedef struct ts_capture_geometry {
+    uint64_t source_origin[3], destination_origin[3], region[3];
+    uint64_t source_row, source_slice, destination_row, destination_slice;
+} ts_capture_geometry;
+
+// The bytes of a box: the first, from where origins count, and how many to the
+// last. False: it is empty, or an address cannot hold that.
+static inline bool ts_capture_span(const uint64_t origin[3],
+                                   const uint64_t region[3], uint64_t row,
+                                   uint64_t slice, uint64_t *first,
+                                   uint64_t *size)
+{
+    const uint64_t steps[2] = { row, slice };
+    *first = origin[0];
+    *size = region[0];
+    for (int i = 0; i < 2; i++) {
+        uint64_t skipped, covered;
+        if (!region[i + 1] ||
+            __builtin_mul_overflow(origin[i + 1], steps[i], &skipped) ||
+            __builtin_mul_overflow(region[i + 1] - 1, steps[i], &covered) ||
+            __builtin_add_overflow(*first, skipped, first) ||
+            __builtin_add_overflow(*size, covered, size))
+            return false;
+    }
+    return region[0] && *first <= INT64_MAX && *size <= INT64_MAX;
+}
+
+typedef struct ts_capture_copy_image { // an end of a copy or set
+    uint32_t which, unused;            // 0: source, 1: destination
+    uint64_t address;                  // of a ts_capture_object
+} ts_capture_copy_image;
 
 typedef struct ts_capture_region { // memory that an operation can reach
     uint64_t address, size;
@@ -327,14 +414,16 @@ typedef enum ts_capture_found {
     X(TIMEOUT, 29, "TIMEOUT") \
     X(DEVICE_FAILED, 30, "DEVICE_FAILED") \
     X(BAD_CAPTURE, 31, "BAD_CAPTURE") \
-    X(NO_MEMORY, 32, "NO_MEMORY")
+    X(NO_MEMORY, 32, "NO_MEMORY") \
+    X(TOO_MANY, 33, "TOO_MANY") \
+    X(OTHER_BACKEND, 34, "OTHER_BACKEND")
 
 typedef enum ts_reason {
 #define TS__X(name, value, text) TS_REASON_##name = value,
     TS_REASONS(TS__X)
 #undef TS__X
 } ts_reason;
-#define TS_REASON_LIMIT 33
+#define TS_REASON_LIMIT 35
 
 typedef struct ts_column_header {
     uint8_t column, encoding, transform, width;

@@ -1392,12 +1392,30 @@ TS_API ts_result ts_races_order(ts_races *races, const uint64_t *seed,
     it is checked when it is read: counts and sizes fit the record, but
     addresses, hashes and names say what the file says.
 */
+typedef struct ts_attributes { // of an operation
+    const uint8_t *bytes;
+    uint64_t size;
+} ts_attributes;
+
+typedef struct ts_attribute {
+    uint32_t id, size;
+    const void *bytes; // on a multiple of 8
+} ts_attribute;
+
 typedef struct ts_capture {
     ts_capture_operation head;
     const ts_capture_param *params;   // head.param_count
     const uint8_t *args;              // head.args_size
     const ts_capture_region *regions; // head.region_count
+    ts_attributes attributes;
 } ts_capture;
+
+// The attribute at *at, which moves behind it; begin with 0. False: no more.
+TS_API bool ts_attribute_next(const ts_attributes *attributes, uint64_t *at,
+                              ts_attribute *found);
+// The first of an id that has at least `size` bytes.
+TS_API bool ts_attribute_find(const ts_attributes *attributes, uint32_t id,
+                              uint32_t size, ts_attribute *found);
 
 // By position in the file, from 0, false past the end. Damaged records are
 // left out and stand in the reader's list.
@@ -1424,36 +1442,62 @@ typedef struct ts_executor_range { // memory that will be wanted
 } ts_executor_range;
 
 typedef struct ts_executor_code {
-    const char *path;  // where it was
-    const void *bytes; // NULL: the trace does not have it
+    const char *path;    // where it was
+    const char *options; // how it was built
+    const void *bytes;   // NULL: the trace does not have it
     uint64_t size;
     uint64_t hash[2]; // XXH3-128 of the bytes
+    uint32_t form;    // ts_capture_form
 } ts_executor_code;
 
 typedef struct ts_executor_launch {
     uint64_t module, function; // function: offset in the module
     const char *name;
     const uint32_t *grid, *block; // 3 each
-    uint32_t shared, args_size;
+    uint32_t shared, args_size, param_count;
     const void *args;
+    const ts_capture_param *params;
+    ts_attributes attributes;
 } ts_executor_launch;
+
+typedef struct ts_executor_copy {
+    uint64_t destination, source, size;
+    bool to_host, from_host; // this end is memory of the process
+    ts_attributes attributes;
+} ts_executor_copy;
+
+typedef struct ts_executor_set {
+    uint64_t destination, size;
+    uint64_t value; // a byte, unless an attribute has a pattern
+    ts_attributes attributes;
+} ts_executor_set;
 
 typedef struct ts_executor {
     const char *name; // as captures have it: "vdev"
+    // The attributes that it heeds, then 0; NULL: none. An operation with
+    // another one is never run.
+    const uint32_t *attributes;
     // ranges: all that may be allocated, in order of device and address.
+    // TS_ERR_UNSUPPORTED: the vendor's library or device is not there.
     ts_result (*open)(void **state, uint32_t device_count,
                       const ts_executor_range *ranges, size_t count, char *why,
                       size_t room);
     void (*close)(void *state); // NULL is allowed
+    // Why the last call failed, if its result is none of MEMORY, BUSY and
+    // CORRUPT (NULL, or TS_REASON_NONE: as the result says).
+    ts_reason (*reason)(void *state);
     // *address: the one that is wanted, then the one that it is. Another one
     // is no failure.
     ts_result (*allocate)(void *state, uint32_t device, uint64_t *address,
                           uint64_t size);
     ts_result (*release)(void *state, uint64_t address);
+    // Nothing runs meanwhile.
     ts_result (*write)(void *state, uint64_t address, const void *bytes,
                        uint64_t size);
     ts_result (*read)(void *state, void *bytes, uint64_t address,
                       uint64_t size);
+    // TS_ERR_NOT_FOUND: the code is not there; TS_ERR_UNSUPPORTED: it is for
+    // another machine, or of a form that this cannot load.
     ts_result (*load)(void *state, const ts_executor_code *code,
                       uint64_t *module, char *why, size_t room);
     // The address of a variable of a module.
@@ -1463,12 +1507,21 @@ typedef struct ts_executor {
                         uint64_t *stream);
     ts_result (*launch)(void *state, uint64_t stream,
                         const ts_executor_launch *launch);
-    ts_result (*copy)(void *state, uint64_t stream, uint64_t destination,
-                      uint64_t source, uint64_t size);
-    ts_result (*set)(void *state, uint64_t stream, uint64_t destination,
-                     uint8_t value, uint64_t size);
+    ts_result (*copy)(void *state, uint64_t stream,
+                      const ts_executor_copy *copy);
+    ts_result (*set)(void *state, uint64_t stream, const ts_executor_set *set);
     // Waits for everything; TS_ERR_BUSY: it takes longer.
     ts_result (*wait)(void *state, uint32_t timeout_ms);
+    // Events, where streams run beside each other; NULL: they do not.
+    ts_result (*event)(void *state, uint32_t device, uint64_t *event);
+    ts_result (*event_record)(void *state, uint64_t stream, uint64_t event);
+    ts_result (*event_wait)(void *state, uint64_t stream, uint64_t event);
+    // What is submitted between begin and end becomes a graph and does not
+    // run. `stream` is where all of it begins and ends: the others join it by
+    // events. NULL: it has no graphs.
+    ts_result (*graph_begin)(void *state, uint64_t stream);
+    ts_result (*graph_end)(void *state, uint64_t stream, uint64_t *graph);
+    ts_result (*graph_launch)(void *state, uint64_t stream, uint64_t graph);
 } ts_executor;
 
 typedef enum ts_compare {
@@ -19685,6 +19738,40 @@ TS_API const char *ts_reason_name(uint32_t reason)
     return reason < TS_REASON_LIMIT ? names[reason] : "unknown";
 }
 
+TS_API bool ts_attribute_next(const ts_attributes *all, uint64_t *at,
+                              ts_attribute *found)
+{
+    ts_capture_attribute head;
+    if (*at > all->size || all->size - *at < sizeof head) return false;
+    memcpy(&head, all->bytes + *at, sizeof head);
+    const uint64_t left = all->size - *at - sizeof head;
+    const uint64_t whole = ((uint64_t)head.size + 7) & ~UINT64_C(7);
+    if (whole > left) return false;
+    found->id = head.id;
+    found->size = head.size;
+    found->bytes = all->bytes + *at + sizeof head;
+    *at += sizeof head + whole;
+    return true;
+}
+
+TS_API bool ts_attribute_find(const ts_attributes *all, uint32_t id,
+                              uint32_t size, ts_attribute *found)
+{
+    uint64_t at = 0;
+    while (ts_attribute_next(all, &at, found))
+        if (found->id == id && found->size >= size) return true;
+    return false;
+}
+
+static bool ts__capture_attributes_fit(const ts_attributes *all)
+{
+    ts_attribute one;
+    uint64_t at = 0;
+    while (ts_attribute_next(all, &at, &one))
+        continue;
+    return at == all->size;
+}
+
 static bool ts__capture_is_sound(const ts_capture *c)
 {
     const ts_capture_operation *const h = &c->head;
@@ -19697,6 +19784,7 @@ static bool ts__capture_is_sound(const ts_capture *c)
             (p->type && p->size != 8))
             return false;
     }
+    if (!ts__capture_attributes_fit(&c->attributes)) return false;
     for (uint32_t i = 0; i < h->region_count; i++) {
         const ts_capture_region *const r = &c->regions[i];
         if (!r->address || r->size > UINT64_C(1) << 47 ||
@@ -19721,21 +19809,28 @@ static bool ts__capture_parse(const uint8_t *bytes, size_t size, ts_capture *c)
     c->params = (const void *)(bytes + at);
     c->args = bytes + at + params;
     c->regions = (const void *)(bytes + at + params + args);
+    c->attributes.bytes = bytes + at + params + args + regions;
+    c->attributes.size = left - params - args - regions;
     return ts__capture_is_sound(c);
 }
+
+// Images were shorter before they had a form.
+enum { TS__IMAGE_LEAST = 40 };
 
 static ts_result ts__capture_add(ts_reader *reader, const uint8_t *bytes,
                                  size_t size, ts__fault *fault)
 {
     uint32_t type = 0;
     if (size >= sizeof type) memcpy(&type, bytes, sizeof type);
-    if (type == TS_CAPTURE_IMAGE && size >= sizeof(ts_capture_image)) {
+    if (type == TS_CAPTURE_IMAGE && size >= TS__IMAGE_LEAST) {
         ts_capture_image *const more = ts__mem_more(
             &reader->allocator, reader->images, &reader->image_capacity,
             reader->image_count, sizeof *more);
         if (!more) return TS_ERR_MEMORY;
         reader->images = more;
-        memcpy(&more[reader->image_count++], bytes, sizeof *more);
+        memset(&more[reader->image_count], 0, sizeof *more);
+        memcpy(&more[reader->image_count++], bytes,
+               size < sizeof *more ? size : sizeof *more);
     } else if (type == TS_CAPTURE_OPERATION) {
         ts_capture *const more = ts__mem_more(
             &reader->allocator, reader->captures, &reader->capture_capacity,
@@ -19842,7 +19937,7 @@ typedef struct ts__ex_range {
 typedef struct ts__ex_module {
     uint32_t image;
     uint64_t module;
-    ts_result result;
+    ts_reason reason; // why it cannot be loaded
 } ts__ex_module;
 
 typedef struct ts__ex_stream {
@@ -19950,6 +20045,54 @@ static uint32_t ts__ex_device(const ts_execution *e, uint32_t track)
     return 0;
 }
 
+static ts_reason ts__ex_result_reason(ts_result result)
+{
+    switch (result) {
+    case TS_OK: return TS_REASON_NONE;
+    case TS_ERR_MEMORY: return TS_REASON_NO_MEMORY;
+    case TS_ERR_BUSY: return TS_REASON_TIMEOUT;
+    case TS_ERR_CORRUPT: return TS_REASON_BAD_CAPTURE;
+    default: return TS_REASON_DEVICE_FAILED;
+    }
+}
+
+// Why the executor did not do something. It may know better than its result.
+static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
+{
+    const ts_executor *const x = e->desc.executor;
+    const ts_reason reason = ts__ex_result_reason(result);
+    if (reason != TS_REASON_DEVICE_FAILED || !x->reason) return reason;
+    const ts_reason own = x->reason(e->state);
+    return own && own < TS_REASON_LIMIT ? own : reason;
+}
+
+static ts_reason ts__ex_load(ts_execution *e, uint32_t image, uint64_t *module)
+{
+    ts_capture_image found;
+    ts_executor_code code = { 0 };
+    char why[200];
+    size_t size;
+    if (!ts_reader_image(e->reader, image, &found))
+        return TS_REASON_IMAGE_MISSING;
+    const ts_module_entry *const entry =
+        ts_reader_module(e->reader, found.module);
+    code.path = ts_reader_name(e->reader, entry ? entry->path : 0).text;
+    code.options = ts_reader_name(e->reader, found.options).text;
+    code.form = found.form;
+    memcpy(code.hash, found.hash, sizeof code.hash);
+    code.size = found.size;
+    if (ts_reader_blob(e->reader, found.hash, &code.bytes, &size) != TS_OK)
+        code.bytes = NULL;
+    if (code.bytes) code.size = size;
+    const ts_result result =
+        e->desc.executor->load(e->state, &code, module, why, sizeof why);
+    const ts_reason reason = ts__ex_reason(e, result);
+    if (reason != TS_REASON_DEVICE_FAILED) return reason;
+    return result == TS_ERR_NOT_FOUND     ? TS_REASON_IMAGE_MISSING
+           : result == TS_ERR_UNSUPPORTED ? TS_REASON_IMAGE_ARCH
+                                          : reason;
+}
+
 static ts__ex_module *ts__ex_module_find(ts_execution *e, uint32_t image)
 {
     for (size_t i = 0; i < e->module_count; i++)
@@ -19960,46 +20103,32 @@ static ts__ex_module *ts__ex_module_find(ts_execution *e, uint32_t image)
     if (!more) return NULL;
     e->modules = more;
     ts__ex_module *const m = &more[e->module_count++];
-    ts_capture_image found;
-    ts_executor_code code = { 0 };
-    char why[200];
-    size_t size;
     m->image = image;
-    m->result = TS_ERR_NOT_FOUND;
-    if (!ts_reader_image(e->reader, image, &found)) return m;
-    const ts_module_entry *const entry =
-        ts_reader_module(e->reader, found.module);
-    code.path = ts_reader_name(e->reader, entry ? entry->path : 0).text;
-    memcpy(code.hash, found.hash, sizeof code.hash);
-    code.size = found.size;
-    if (ts_reader_blob(e->reader, found.hash, &code.bytes, &size) != TS_OK)
-        code.bytes = NULL;
-    if (code.bytes) code.size = size;
-    m->result =
-        e->desc.executor->load(e->state, &code, &m->module, why, sizeof why);
+    m->reason = ts__ex_load(e, image, &m->module);
     return m;
 }
 
 // Where a range is to be: on a device, in a module, or in our own memory.
-static ts_result ts__ex_place(ts_execution *e, ts__ex_range *r)
+static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
 {
     const ts_executor *const x = e->desc.executor;
     if (r->image) {
         const ts__ex_module *const m = ts__ex_module_find(e, r->image);
-        if (!m) return TS_ERR_MEMORY;
-        if (m->result != TS_OK) return m->result;
-        return x->global(e->state, m->module, r->offset, r->size, &r->actual);
+        if (!m) return TS_REASON_NO_MEMORY;
+        if (m->reason) return m->reason;
+        return ts__ex_reason(
+            e, x->global(e->state, m->module, r->offset, r->size, &r->actual));
     }
     if (!r->device) {
         r->bytes = ts__mem_get(&e->desc.allocator, (size_t)r->size);
-        if (!r->bytes) return TS_ERR_MEMORY;
+        if (!r->bytes) return TS_REASON_NO_MEMORY;
         memset(r->bytes, 0, (size_t)r->size);
         r->actual = (uintptr_t)r->bytes;
-        return TS_OK;
+        return TS_REASON_NONE;
     }
     r->actual = r->address;
-    return x->allocate(e->state, ts__ex_device(e, r->device), &r->actual,
-                       r->size);
+    return ts__ex_reason(e, x->allocate(e->state, ts__ex_device(e, r->device),
+                                        &r->actual, r->size));
 }
 
 static void ts__ex_drop(ts_execution *e, size_t index)
@@ -20012,7 +20141,7 @@ static void ts__ex_drop(ts_execution *e, size_t index)
 
 // The range of a region. One that lies there no more makes place for it: the
 // program freed it. Memory of the host is an operation's own.
-static ts_result ts__ex_find(ts_execution *e, const ts_capture_region *region,
+static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
                              ts__ex_range **found)
 {
     for (size_t i = 0; i < e->range_count;) {
@@ -20022,7 +20151,7 @@ static ts_result ts__ex_find(ts_execution *e, const ts_capture_region *region,
                           r->device == region->device &&
                           r->image == region->image && !r->bytes;
         *found = r;
-        if (same) return TS_OK;
+        if (same) return TS_REASON_NONE;
         const bool meets = r->address - region->address < region->size ||
                            region->address - r->address < r->size;
         if (meets && !r->bytes && region->device)
@@ -20033,16 +20162,16 @@ static ts_result ts__ex_find(ts_execution *e, const ts_capture_region *region,
     ts__ex_range **const more =
         ts__mem_more(&e->desc.allocator, e->ranges, &e->range_capacity,
                      e->range_count, sizeof *more);
-    if (!more) return TS_ERR_MEMORY;
+    if (!more) return TS_REASON_NO_MEMORY;
     e->ranges = more;
     *found = ts__ex_range_new(e, region);
-    if (!*found) return TS_ERR_MEMORY;
-    const ts_result result = ts__ex_place(e, *found);
-    if (result != TS_OK)
+    if (!*found) return TS_REASON_NO_MEMORY;
+    const ts_reason reason = ts__ex_place(e, *found);
+    if (reason)
         ts__ex_range_free(e, *found);
     else
         e->ranges[e->range_count++] = *found;
-    return result;
+    return reason;
 }
 
 // Memory of the host goes with the operation.
@@ -20152,7 +20281,10 @@ static const ts__ex_range *ts__ex_moved(const ts_execution *e, uint64_t value)
 static bool ts__ex_is_pointer(const ts_capture *c, uint32_t offset)
 {
     for (uint32_t i = 0; i < c->head.param_count; i++)
-        if (c->params[i].type && c->params[i].offset == offset) return true;
+        if (c->params[i].offset == offset &&
+            (c->params[i].type == TS_PARAM_POINTER ||
+             c->params[i].type == TS_PARAM_OBJECT))
+            return true;
     return false;
 }
 
@@ -20241,17 +20373,60 @@ static ts_reason ts__ex_ends(const ts_execution *e, ts_execution_item *item)
     return TS_REASON_NONE;
 }
 
-// Where an end of a copy is now; 0: in none of its regions.
-static uint64_t ts__ex_translate(const ts_execution *e, uint64_t address,
-                                 uint64_t size)
+// An end of a copy or set: its bytes, as offsets from its address.
+typedef struct ts__ex_end {
+    uint64_t address, first, size;
+    uint64_t actual; // where the address is now
+    bool host;
+} ts__ex_end;
+
+// How many bytes an end has. Of an image only the executor knows it: one.
+static bool ts__ex_measure(const ts_execution *e, bool is_source,
+                           ts__ex_end *end)
 {
-    for (uint32_t i = 0; i < e->now.head.region_count; i++) {
-        const ts__ex_range *const r = e->regions[i];
-        const uint64_t offset = address - r->address;
-        if (offset < r->size && size <= r->size - offset)
-            return r->actual + offset;
+    const ts_attributes *const all = &e->now.attributes;
+    ts_attribute one;
+    ts_capture_geometry g;
+    end->first = 0;
+    end->size = e->now.head.size;
+    if (ts_attribute_find(all, TS_ATTRIBUTE_GEOMETRY, sizeof g, &one)) {
+        memcpy(&g, one.bytes, sizeof g);
+        const bool fits =
+            is_source ? ts_capture_span(g.source_origin, g.region, g.source_row,
+                                        g.source_slice, &end->first, &end->size)
+                      : ts_capture_span(g.destination_origin, g.region,
+                                        g.destination_row, g.destination_slice,
+                                        &end->first, &end->size);
+        if (!fits) return false;
     }
-    return 0;
+    ts_capture_copy_image image;
+    for (uint64_t at = 0; ts_attribute_next(all, &at, &one);) {
+        if (one.id != TS_ATTRIBUTE_COPY_IMAGE || one.size < sizeof image)
+            continue;
+        memcpy(&image, one.bytes, sizeof image);
+        if (image.which == is_source) continue;
+        end->first = 0;
+        end->size = 1;
+    }
+    return true;
+}
+
+// Where an end is now; false: not in the regions of the operation.
+static bool ts__ex_translate(const ts_execution *e, bool is_source,
+                             ts__ex_end *end)
+{
+    const ts_capture_operation *const h = &e->now.head;
+    end->address = is_source ? h->source : h->destination;
+    if (!ts__ex_measure(e, is_source, end)) return false;
+    for (uint32_t i = 0; i < h->region_count; i++) {
+        const ts__ex_range *const r = e->regions[i];
+        const uint64_t offset = end->address + end->first - r->address;
+        if (offset >= r->size || end->size > r->size - offset) continue;
+        end->actual = r->actual + offset - end->first;
+        end->host = !r->device;
+        return true;
+    }
+    return false;
 }
 
 /* ---- 10.84 Execution: comparison ---------------------------------------- */
@@ -20448,7 +20623,7 @@ static ts_result ts__ex_launch(ts_execution *e, uint64_t stream)
 {
     const ts_capture_operation *const h = &e->now.head;
     const ts__ex_module *const m = ts__ex_module_find(e, h->image);
-    if (!m || m->result != TS_OK) return TS_ERR_NOT_FOUND;
+    if (!m || m->reason) return TS_ERR_NOT_FOUND;
     const ts_executor_launch launch = {
         .module = m->module,
         .function = h->function,
@@ -20457,7 +20632,10 @@ static ts_result ts__ex_launch(ts_execution *e, uint64_t stream)
         .block = h->block,
         .shared = h->shared,
         .args_size = h->args_size,
+        .param_count = h->param_count,
         .args = e->args,
+        .params = e->now.params,
+        .attributes = e->now.attributes,
     };
     return e->desc.executor->launch(e->state, stream, &launch);
 }
@@ -20470,26 +20648,23 @@ static ts_result ts__ex_submit(ts_execution *e)
     const ts_result result = ts__ex_stream_find(e, h->track, &stream);
     if (result != TS_OK) return result;
     if (h->kind == TS_EVENT_KERNEL) return ts__ex_launch(e, stream);
-    const uint64_t to = ts__ex_translate(e, h->destination, h->size);
-    if (!to) return TS_ERR_CORRUPT;
-    if (h->kind == TS_EVENT_MEMSET)
-        return x->set(e->state, stream, to, (uint8_t)h->value, h->size);
-    const uint64_t from = ts__ex_translate(e, h->source, h->size);
-    if (!from) return TS_ERR_CORRUPT;
-    return x->copy(e->state, stream, to, from, h->size);
-}
-
-static ts_reason ts__ex_reason(ts_result result)
-{
-    switch (result) {
-    case TS_OK: return TS_REASON_NONE;
-    case TS_ERR_NOT_FOUND: return TS_REASON_IMAGE_MISSING;
-    case TS_ERR_UNSUPPORTED: return TS_REASON_IMAGE_ARCH;
-    case TS_ERR_MEMORY: return TS_REASON_NO_MEMORY;
-    case TS_ERR_BUSY: return TS_REASON_TIMEOUT;
-    case TS_ERR_CORRUPT: return TS_REASON_BAD_CAPTURE;
-    default: return TS_REASON_DEVICE_FAILED;
+    ts__ex_end to, from;
+    if (!ts__ex_translate(e, false, &to)) return TS_ERR_CORRUPT;
+    if (h->kind == TS_EVENT_MEMSET) {
+        const ts_executor_set set = { to.actual, h->size, h->value,
+                                      e->now.attributes };
+        return x->set(e->state, stream, &set);
     }
+    if (!ts__ex_translate(e, true, &from)) return TS_ERR_CORRUPT;
+    const ts_executor_copy copy = {
+        .destination = to.actual,
+        .source = from.actual,
+        .size = h->size,
+        .to_host = to.host,
+        .from_host = from.host,
+        .attributes = e->now.attributes,
+    };
+    return x->copy(e->state, stream, &copy);
 }
 
 // Whether a region of a device meets one before it: then one of them would
@@ -20525,6 +20700,27 @@ static bool ts__ex_is_sane(ts_execution *e)
     return true;
 }
 
+// Whether the executor heeds all that the record says of an operation.
+static ts_reason ts__ex_is_known(ts_execution *e)
+{
+    const ts_executor *const x = e->desc.executor;
+    const ts_text vendor = ts_reader_name(e->reader, e->now.head.vendor);
+    ts_attribute one;
+    if (vendor.size != strlen(x->name) ||
+        memcmp(vendor.text, x->name, vendor.size))
+        return TS_REASON_OTHER_BACKEND;
+    for (uint64_t at = 0; ts_attribute_next(&e->now.attributes, &at, &one);) {
+        const uint32_t *known = x->attributes;
+        while (known && *known && *known != one.id)
+            known++;
+        if (!known || !*known) return TS_REASON_ATTR_UNKNOWN;
+    }
+    for (uint32_t i = 0; i < e->now.head.param_count; i++)
+        if (e->now.params[i].type > TS_PARAM_OBJECT)
+            return TS_REASON_PARAM_LAYOUT_UNKNOWN;
+    return TS_REASON_NONE;
+}
+
 // Everything that must be there before an operation can run.
 static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
 {
@@ -20533,6 +20729,8 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     if (!ts__ex_is_sane(e))
         return h->state == TS_CAPTURE_HASHES ? TS_REASON_SNAPSHOT_BUDGET
                                              : TS_REASON_BAD_CAPTURE;
+    const ts_reason unknown = ts__ex_is_known(e);
+    if (unknown) return unknown;
     while (h->region_count > e->region_capacity || !e->regions) {
         ts__ex_range **const more =
             ts__mem_more(a, e->regions, &e->region_capacity, e->region_capacity,
@@ -20550,12 +20748,12 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     if (h->kind == TS_EVENT_KERNEL) {
         const ts__ex_module *const m = ts__ex_module_find(e, h->image);
         if (!m) return TS_REASON_NO_MEMORY;
-        if (m->result != TS_OK) return ts__ex_reason(m->result);
+        if (m->reason) return m->reason;
     }
     for (uint32_t i = 0; i < h->region_count; i++) {
-        const ts_result result =
+        const ts_reason reason =
             ts__ex_find(e, &e->now.regions[i], &e->regions[i]);
-        if (result != TS_OK) return ts__ex_reason(result);
+        if (reason) return reason;
     }
     if (!ts__ex_have_all(e))
         return h->state == TS_CAPTURE_HASHES ? TS_REASON_SNAPSHOT_BUDGET
@@ -20578,7 +20776,7 @@ static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item,
     if (result != TS_ERR_BUSY)
         __atomic_store_n(&item->running, 0, __ATOMIC_RELEASE);
     if (result == TS_OK) result = ts__ex_look(e, item, again);
-    return ts__ex_reason(result);
+    return ts__ex_reason(e, result);
 }
 
 // What another run left is not known chunk by chunk.

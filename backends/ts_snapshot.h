@@ -102,8 +102,10 @@ typedef struct ts_snapshot_vendor {
     // where it is or in `scratch`; NULL: it cannot.
     const void *(*view)(void *user, uint64_t address, uint64_t size,
                         void *scratch);
-    bool host_visible; // the host may write it unseen: look at all of it
-                       // every time, whatever wrote there
+    bool host_visible;  // the host may write it unseen: look at all of it
+                        // every time, whatever wrote there
+    bool by_parameters; // what a kernel reaches stands in its parameters of
+                        // types pointer and object: memory is not searched
 } ts_snapshot_vendor;
 
 typedef struct ts__sn_range { // an allocation
@@ -130,17 +132,20 @@ typedef struct ts_snapshot_memory {
     uint8_t *scratch;
 } ts_snapshot_memory;
 
-// An operation. The backend fills in `head` (all but counts and order), the
-// arguments and what it knows of their layout.
+// An operation, all zeros at first. The backend fills in `head` (all but
+// counts and order) and the arguments; once the operation is wanted, also what
+// it knows of their layout (ts_snapshot_param) and what else it takes.
 typedef struct ts_snapshot_op {
     ts_capture_operation head;
     const char *name; // of a kernel
     const void *args;
-    ts_capture_param params[32];
     // Private.
+    ts_capture_param *params;
     ts_capture_region *regions;
-    size_t capacity;
+    size_t param_capacity, capacity;
     uint8_t *copy; // of the arguments
+    uint8_t *attributes;
+    size_t attributes_size;
     bool all_kept, failed, unseen;
 } ts_snapshot_op;
 
@@ -192,20 +197,30 @@ TS__CAPTURE bool ts_snapshot_wanted(ts_snapshot_op *op);
 TS__CAPTURE void ts_snapshot_touch(ts_snapshot_memory *memory, uint64_t address,
                                    uint64_t size);
 
-// Before and after an operation that is kept, with the device idle. Between
-// them `decline` may say why it cannot be run again after all.
+// A parameter, in any order, and an attribute (docs/sbt-format.md tells what
+// each id holds). Before ts_snapshot_begin.
+TS__CAPTURE void ts_snapshot_param(ts_snapshot_op *op, uint32_t offset,
+                                   uint32_t size, ts_capture_param_type type);
+TS__CAPTURE void ts_snapshot_attribute(ts_snapshot_op *op, uint32_t id,
+                                       const void *bytes, size_t size);
+
+// Before and after an operation that is kept, with the device idle; each begin
+// wants its end. Between them `decline` may say why it cannot be run again
+// after all.
 TS__CAPTURE void ts_snapshot_begin(ts_snapshot_memory *memory,
                                    ts_snapshot_op *op);
 TS__CAPTURE void ts_snapshot_decline(ts_snapshot_op *op, ts_reason reason);
 TS__CAPTURE void ts_snapshot_end(ts_snapshot_memory *memory,
                                  ts_snapshot_op *op);
 
-// Keeps code. path, build_id: for people; address: where it is loaded.
-// Returns its number, 0: it cannot be kept.
+// Keeps code. path, build_id: for people; options: what it was built with;
+// address: where it is loaded. Returns its number, 0: it cannot be kept.
 typedef struct ts_snapshot_code {
     const char *vendor, *path;
     const void *bytes, *build_id;
     uint64_t size, build_id_size, address;
+    uint32_t form; // ts_capture_form
+    const char *options;
 } ts_snapshot_code;
 TS__CAPTURE uint32_t ts_snapshot_image(const ts_snapshot_code *code);
 
@@ -772,22 +787,52 @@ static inline void ts__sn_follow(ts_snapshot_memory *memory, ts_snapshot_op *op)
     }
 }
 
+// What the parameters say of themselves.
+static inline void ts__sn_parameters(ts_snapshot_memory *memory,
+                                     ts_snapshot_op *op)
+{
+    for (uint32_t i = 0; i < op->head.param_count; i++) {
+        const ts_capture_param p = op->params[i];
+        uint64_t value;
+        if (p.type != TS_PARAM_POINTER && p.type != TS_PARAM_OBJECT) continue;
+        memcpy(&value, op->copy + p.offset, sizeof value);
+        const ts__sn_range *const range = ts__sn_find(memory, value);
+        if (range)
+            ts__sn_region(op, range, TS_CAPTURE_BY_ARGUMENT, p.offset);
+        else if (ts__sn_is_freed(memory, value))
+            ts_snapshot_decline(op, TS_REASON_POINTER_DEAD);
+    }
+}
+
 static inline void ts__sn_arguments(ts_snapshot_memory *memory,
                                     ts_snapshot_op *op)
 {
-    ts__sn_scan(memory, op, op->copy, op->head.args_size,
-                TS_CAPTURE_BY_ARGUMENT, 0);
-    for (uint32_t i = 0; i < op->head.param_count; i++) {
-        uint64_t value;
-        if (!op->params[i].type) continue;
-        memcpy(&value, op->copy + op->params[i].offset, sizeof value);
-        if (!ts__sn_find(memory, value) && ts__sn_is_freed(memory, value))
-            ts_snapshot_decline(op, TS_REASON_POINTER_DEAD);
-    }
+    const bool search = !memory->vendor->by_parameters;
+    if (search)
+        ts__sn_scan(memory, op, op->copy, op->head.args_size,
+                    TS_CAPTURE_BY_ARGUMENT, 0);
+    ts__sn_parameters(memory, op);
     for (size_t i = 0; op->head.image && i < memory->count; i++)
         if (memory->ranges[i].image == op->head.image)
             ts__sn_region(op, &memory->ranges[i], TS_CAPTURE_BY_GLOBAL, 0);
-    ts__sn_follow(memory, op);
+    if (search) ts__sn_follow(memory, op);
+}
+
+// The box of a copy; false: it has none.
+static inline bool ts__sn_geometry(const ts_snapshot_op *op,
+                                   ts_capture_geometry *g)
+{
+    ts_capture_attribute head;
+    for (size_t at = 0; at < op->attributes_size;) {
+        memcpy(&head, op->attributes + at, sizeof head);
+        at += sizeof head;
+        if (head.id == TS_ATTRIBUTE_GEOMETRY && head.size == sizeof *g) {
+            memcpy(g, op->attributes + at, sizeof *g);
+            return true;
+        }
+        at += (head.size + 7u) & ~(size_t)7;
+    }
+    return false;
 }
 
 // One end of a copy or set: an allocation, or the host's own memory.
@@ -795,11 +840,25 @@ static inline void ts__sn_end(ts_snapshot_memory *memory, ts_snapshot_op *op,
                               uint64_t address, uint32_t access)
 {
     const ts__sn_range *range = ts__sn_find(memory, address);
+    const bool writes = access == TS_ACCESS_WRITE;
     ts__sn_range host;
+    ts_capture_geometry g;
     memset(&host, 0, sizeof host);
     host.address = address;
     host.size = op->head.size;
     if (!range && !address) return;
+    if (!range && ts__sn_geometry(op, &g)) {
+        uint64_t first = 0;
+        if (!(writes ? ts_capture_span(g.destination_origin, g.region,
+                                       g.destination_row, g.destination_slice,
+                                       &first, &host.size)
+                     : ts_capture_span(g.source_origin, g.region, g.source_row,
+                                       g.source_slice, &first, &host.size)))
+            ts_snapshot_decline(op, TS_REASON_BAD_CAPTURE);
+        host.address += first;
+        // What lies between the rows stays as it is.
+        if (writes) access |= TS_ACCESS_READ;
+    }
     ts_capture_region *const r =
         ts__sn_region(op, range ? range : &host, TS_CAPTURE_BY_COPY, 0);
     if (!r) return;
@@ -855,6 +914,39 @@ TS__CAPTURE void ts_snapshot_decline(ts_snapshot_op *op, ts_reason reason)
     op->head.reason = reason;
 }
 
+TS__CAPTURE void ts_snapshot_param(ts_snapshot_op *op, uint32_t offset,
+                                   uint32_t size, ts_capture_param_type type)
+{
+    if (op->head.param_count == op->param_capacity) {
+        const size_t capacity = op->param_capacity ? 2 * op->param_capacity : 8;
+        ts_capture_param *const more =
+            realloc(op->params, capacity * sizeof *more);
+        op->failed |= !more;
+        if (!more) return;
+        op->params = more;
+        op->param_capacity = capacity;
+    }
+    const ts_capture_param param = { offset, size, (uint32_t)type, 0 };
+    op->params[op->head.param_count++] = param;
+}
+
+TS__CAPTURE void ts_snapshot_attribute(ts_snapshot_op *op, uint32_t id,
+                                       const void *bytes, size_t size)
+{
+    const ts_capture_attribute head = { id, (uint32_t)size };
+    const size_t all = sizeof head + ((size + 7) & ~(size_t)7);
+    uint8_t *const more =
+        size < 1 << 20 ? realloc(op->attributes, op->attributes_size + all)
+                       : NULL;
+    op->failed |= !more;
+    if (!more) return;
+    memset(more + op->attributes_size, 0, all);
+    memcpy(more + op->attributes_size, &head, sizeof head);
+    if (size) memcpy(more + op->attributes_size + sizeof head, bytes, size);
+    op->attributes = more;
+    op->attributes_size += all;
+}
+
 TS__CAPTURE void ts_snapshot_begin(ts_snapshot_memory *memory,
                                    ts_snapshot_op *op)
 {
@@ -863,9 +955,10 @@ TS__CAPTURE void ts_snapshot_begin(ts_snapshot_memory *memory,
     h->vendor = ts_name_define(memory->vendor->name);
     op->all_kept = true;
     op->copy = malloc((size_t)h->args_size + 8);
-    op->failed = !op->copy;
+    op->failed |= !op->copy;
     op->unseen = op->failed || h->state == TS_CAPTURE_DECLINED;
-    if (op->failed) return;
+    if (op->failed) ts_snapshot_decline(op, TS_REASON_NO_MEMORY);
+    if (!op->copy) return;
     if (h->args_size) memcpy(op->copy, op->args, h->args_size);
     if (h->state == TS_CAPTURE_DECLINED) return;
     h->state = TS_CAPTURE_WHOLE;
@@ -889,7 +982,8 @@ static inline void ts__sn_write(const ts_snapshot_op *op)
     const size_t params = h->param_count * sizeof *op->params;
     const size_t args = (h->args_size + 7u) & ~(size_t)7;
     const size_t regions = h->region_count * sizeof *op->regions;
-    const size_t size = sizeof *h + params + args + regions;
+    const size_t attributes = op->attributes_size;
+    const size_t size = sizeof *h + params + args + regions + attributes;
     uint8_t *const record = calloc(1, size);
     if (!record) return;
     uint8_t *p = record;
@@ -900,6 +994,8 @@ static inline void ts__sn_write(const ts_snapshot_op *op)
     if (args) memcpy(p, op->copy, h->args_size);
     p += args;
     if (regions) memcpy(p, op->regions, regions);
+    p += regions;
+    if (attributes) memcpy(p, op->attributes, attributes);
     ts_capture_put(record, size);
     free(record);
 }
@@ -925,7 +1021,8 @@ TS__CAPTURE void ts_snapshot_end(ts_snapshot_memory *memory, ts_snapshot_op *op)
     for (uint32_t i = 0; i < h->region_count; i++) {
         const ts_capture_region *const r = &op->regions[i];
         if (!(r->access & TS_ACCESS_WRITE)) continue;
-        const bool exact = r->found == TS_CAPTURE_BY_COPY;
+        const bool exact =
+            r->found == TS_CAPTURE_BY_COPY && !op->attributes_size;
         ts_snapshot_touch(memory, exact ? h->destination : r->address,
                           exact ? h->size : 0);
     }
@@ -935,8 +1032,11 @@ TS__CAPTURE void ts_snapshot_end(ts_snapshot_memory *memory, ts_snapshot_op *op)
         ts__sn_write(op);
     }
     free(op->copy);
+    free(op->params);
     free(op->regions);
-    op->copy = NULL;
+    free(op->attributes);
+    op->copy = op->attributes = NULL;
+    op->params = NULL;
     op->regions = NULL;
 }
 
@@ -947,6 +1047,8 @@ TS__CAPTURE uint32_t ts_snapshot_image(const ts_snapshot_code *code)
     image.type = TS_CAPTURE_IMAGE;
     image.size = code->size;
     image.vendor = ts_name_define(code->vendor);
+    image.form = code->form;
+    image.options = code->options ? ts_name_define(code->options) : 0;
     image.module =
         ts_module_define(code->path, code->address, code->size, code->build_id,
                          (size_t)code->build_id_size);

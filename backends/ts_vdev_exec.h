@@ -61,7 +61,12 @@ extern
 #include <dlfcn.h>
 #include <link.h>
 
-enum { TS__VX_DEVICES = 64, TS__VX_KERNELS = 1024, TS__VX_STREAMS = 1024 };
+enum {
+    TS__VX_DEVICES = 64,
+    TS__VX_MODULES = 64,
+    TS__VX_KERNELS = 1024,
+    TS__VX_STREAMS = 1024
+};
 
 typedef struct ts__vx_kernel {
     uint64_t function, args_size;
@@ -70,8 +75,9 @@ typedef struct ts__vx_kernel {
 
 typedef struct ts__vx {
     ts_vdev *vdev;
-    bool placed; // memory is where it was
-    void *modules[64];
+    bool placed;      // memory is where it was
+    ts_reason reason; // of a failure
+    void *modules[TS__VX_MODULES];
     size_t module_count;
     ts__vx_kernel kernels[TS__VX_KERNELS];
     size_t kernel_count;
@@ -139,6 +145,20 @@ static void ts__vx_close(void *state)
     for (size_t i = 0; i < x->module_count; i++)
         dlclose(x->modules[i]);
     free(x);
+}
+
+static ts_reason ts__vx_reason(void *state)
+{
+    ts__vx *const x = state;
+    const ts_reason reason = x->reason;
+    x->reason = TS_REASON_NONE;
+    return reason;
+}
+
+static ts_result ts__vx_too_many(ts__vx *x)
+{
+    x->reason = TS_REASON_TOO_MANY;
+    return TS_ERR_UNSUPPORTED;
 }
 
 static ts_result ts__vx_allocate(void *state, uint32_t device,
@@ -264,15 +284,16 @@ static ts_result ts__vx_load(void *state, const ts_executor_code *code,
                              uint64_t *module, char *why, size_t room)
 {
     ts__vx *const x = state;
+    if (code->form != TS_CAPTURE_FILE) return TS_ERR_UNSUPPORTED;
+    if (x->module_count == TS__VX_MODULES) return ts__vx_too_many(x);
     snprintf(why, room, "it is not where it was, or not the same");
     uint8_t *const bytes =
         code->bytes ? malloc((size_t)code->size + 1) : ts__vx_file(code);
     if (!bytes) return code->bytes ? TS_ERR_MEMORY : TS_ERR_NOT_FOUND;
     if (code->bytes) memcpy(bytes, code->bytes, (size_t)code->size);
     ts_result result = ts__vx_as_library(bytes, code->size);
-    void *const handle = result == TS_OK && x->module_count < 64
-                             ? ts__vx_dlopen(bytes, code->size)
-                             : NULL;
+    void *const handle =
+        result == TS_OK ? ts__vx_dlopen(bytes, code->size) : NULL;
     free(bytes);
     if (handle) {
         x->modules[x->module_count++] = handle;
@@ -303,7 +324,7 @@ static ts_result ts__vx_stream(void *state, uint32_t device, uint64_t flags,
         .non_blocking = flags & TS_STREAM_NON_BLOCKING,
         .priority = priority ? (int32_t)priority - 32768 : 0,
     };
-    if (x->stream_count == TS__VX_STREAMS) return TS_ERR_UNSUPPORTED;
+    if (x->stream_count == TS__VX_STREAMS) return ts__vx_too_many(x);
     const ts_result result =
         flags & TS_STREAM_LEGACY_DEFAULT
             ? ts_vdev_stream_default(stream, x->vdev, device)
@@ -327,10 +348,8 @@ static ts_result ts__vx_kernel_find(ts__vx *x, const ts_executor_launch *l,
         .function = (ts_vdev_function)(uintptr_t)function,
         .args_size = l->args_size,
     };
-    const ts_result result =
-        x->kernel_count == TS__VX_KERNELS
-            ? TS_ERR_UNSUPPORTED
-            : ts_vdev_kernel_register(kernel, x->vdev, &desc);
+    if (x->kernel_count == TS__VX_KERNELS) return ts__vx_too_many(x);
+    const ts_result result = ts_vdev_kernel_register(kernel, x->vdev, &desc);
     if (result != TS_OK) return result;
     const ts__vx_kernel made = { function, l->args_size, *kernel };
     x->kernels[x->kernel_count++] = made;
@@ -350,19 +369,20 @@ static ts_result ts__vx_launch(void *state, uint64_t stream,
     return ts_vdev_launch(x->vdev, stream, kernel, &desc);
 }
 
-static ts_result ts__vx_copy(void *state, uint64_t stream, uint64_t destination,
-                             uint64_t source, uint64_t size)
+static ts_result ts__vx_copy(void *state, uint64_t stream,
+                             const ts_executor_copy *c)
 {
     return ts_vdev_memcpy_async(((ts__vx *)state)->vdev, stream,
-                                (void *)(uintptr_t)destination,
-                                (const void *)(uintptr_t)source, size);
+                                (void *)(uintptr_t)c->destination,
+                                (const void *)(uintptr_t)c->source, c->size);
 }
 
-static ts_result ts__vx_set(void *state, uint64_t stream, uint64_t destination,
-                            uint8_t value, uint64_t size)
+static ts_result ts__vx_set(void *state, uint64_t stream,
+                            const ts_executor_set *set)
 {
     return ts_vdev_memset_async(((ts__vx *)state)->vdev, stream,
-                                (void *)(uintptr_t)destination, value, size);
+                                (void *)(uintptr_t)set->destination,
+                                (uint8_t)set->value, set->size);
 }
 
 static ts_result ts__vx_wait(void *state, uint32_t timeout_ms)
@@ -391,6 +411,7 @@ const ts_executor ts_vdev_executor = {
     .name = "vdev",
     .open = ts__vx_open,
     .close = ts__vx_close,
+    .reason = ts__vx_reason,
     .allocate = ts__vx_allocate,
     .release = ts__vx_release,
     .write = ts__vx_write,

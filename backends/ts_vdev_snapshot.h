@@ -189,9 +189,14 @@ static uint32_t ts__vd_image_put(ts_vdev *v, const ts__vd_module *m,
         const uint64_t at = (uintptr_t)other->function;
         if (at - m->first < m->last - m->first) return other->image;
     }
-    const ts_snapshot_code code = { "vdev",      path,    m->bytes,
-                                    m->build_id, m->size, m->build_id_size,
-                                    m->base };
+    const ts_snapshot_code code = { .vendor = "vdev",
+                                    .path = path,
+                                    .bytes = m->bytes,
+                                    .size = m->size,
+                                    .build_id = m->build_id,
+                                    .build_id_size = m->build_id_size,
+                                    .address = m->base,
+                                    .form = TS_CAPTURE_FILE };
     const uint32_t image = ts_snapshot_image(&code);
     if (image) ts__vd_module_globals(v, m, image);
     return image;
@@ -225,7 +230,9 @@ static void ts__vd_image(ts_vdev *v, ts__vd_kernel *k)
 
 /* ==== 3. Operations ====================================================== */
 
-static const ts_snapshot_vendor ts__vd_vendor = { "vdev", ts__vd_view, true };
+static const ts_snapshot_vendor ts__vd_vendor = { .name = "vdev",
+                                                  .view = ts__vd_view,
+                                                  .host_visible = true };
 
 // A capture that this vdev does not know yet: tells it what is allocated.
 static void ts__vd_snapshot_begin(ts_vdev *v)
@@ -259,10 +266,8 @@ static void ts__vd_describe_kernel(ts_snapshot_op *seen, ts_vdev *v,
     h->shared = (uint32_t)op->block.shared_size;
     h->args_size = (uint32_t)k->args_size;
     seen->args = op->args;
-    for (uint32_t i = 0; i < k->role_count && i < 32; i++) {
-        const ts_capture_param param = { k->roles[i].offset, 8, 1, 0 };
-        seen->params[h->param_count++] = param;
-    }
+    for (uint32_t i = 0; i < k->role_count; i++)
+        ts_snapshot_param(seen, k->roles[i].offset, 8, TS_PARAM_POINTER);
     if (!h->image) ts_snapshot_decline(seen, TS_REASON_IMAGE_MISSING);
 }
 

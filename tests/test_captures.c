@@ -427,67 +427,6 @@ static void threads_take_turns(void **state)
     ts_reader_close(reader);
 }
 
-// A library whose memory the host cannot touch: versions tell what changed.
-static uint8_t fake[3 * TS_CAPTURE_CHUNK];
-static unsigned views;
-
-static const void *view(void *user, uint64_t address, uint64_t size,
-                        void *scratch)
-{
-    (void)user;
-    views++;
-    memcpy(scratch, (const void *)(uintptr_t)address, size);
-    return scratch;
-}
-
-static void fake_op(ts_snapshot_memory *memory, ts_snapshot_op *op,
-                    ts_reason declined)
-{
-    const uint64_t into = (uintptr_t)fake + TS_CAPTURE_CHUNK + 5;
-    memset(op, 0, sizeof *op);
-    op->head.kind = TS_EVENT_MEMSET;
-    op->head.destination = into;
-    op->head.size = 1;
-    assert_true(ts_snapshot_wanted(op));
-    if (declined) ts_snapshot_decline(op, declined);
-    ts_snapshot_begin(memory, op);
-    fake[TS_CAPTURE_CHUNK + 5]++;
-    ts_snapshot_end(memory, op);
-}
-
-static void only_what_was_written_is_looked_at_again(void **state)
-{
-    (void)state;
-    static const ts_snapshot_vendor vendor = { "fake", view, false };
-    ts_snapshot_memory memory = { .vendor = &vendor };
-    ts_snapshot_op op;
-    const char *const path = rt_start("versions.sbt", plain);
-    ok(ts_snapshot_start(NULL));
-    assert_true(ts_snapshot_fresh(&memory));
-    ts_snapshot_alloc(&memory, (uintptr_t)fake, sizeof fake, 1);
-    views = 0;
-    fake_op(&memory, &op, TS_REASON_NONE);
-    assert_int_equal(3 + 1, views); // all of it, then the chunk written
-    fake_op(&memory, &op, TS_REASON_NONE);
-    assert_int_equal(3 + 1 + 1, views);
-    ts_snapshot_touch(&memory, (uintptr_t)fake, 0);
-    fake_op(&memory, &op, TS_REASON_NONE);
-    assert_int_equal(3 + 1 + 1 + 3 + 1, views);
-    // One that nobody looked at writes, too.
-    fake_op(&memory, &op, TS_REASON_DRAIN_TIMEOUT);
-    fake_op(&memory, &op, TS_REASON_NONE);
-    assert_int_equal(3 + 1 + 1 + 3 + 1 + 3 + 1, views);
-    assert_false(ts_snapshot_fresh(&memory));
-    ts_snapshot_close(&memory);
-    ts_snapshot_stop();
-    ok(ts_session_stop());
-    ts_reader *const reader = open_trace(path);
-    const ts_capture second = capture_at(reader, 1);
-    assert_memory_equal(capture_at(reader, 0).regions[0].after,
-                        second.regions[0].before, 16);
-    ts_reader_close(reader);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
 
 int main(void)
@@ -503,7 +442,6 @@ int main(void)
         TEST(a_device_that_is_never_idle_is_not_waited_for_long),
         TEST(an_argument_that_points_into_freed_memory_is_declined),
         TEST(threads_take_turns),
-        TEST(only_what_was_written_is_looked_at_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

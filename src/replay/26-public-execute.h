@@ -5,12 +5,30 @@
     it is checked when it is read: counts and sizes fit the record, but
     addresses, hashes and names say what the file says.
 */
+typedef struct ts_attributes { // of an operation
+    const uint8_t *bytes;
+    uint64_t size;
+} ts_attributes;
+
+typedef struct ts_attribute {
+    uint32_t id, size;
+    const void *bytes; // on a multiple of 8
+} ts_attribute;
+
 typedef struct ts_capture {
     ts_capture_operation head;
     const ts_capture_param *params;   // head.param_count
     const uint8_t *args;              // head.args_size
     const ts_capture_region *regions; // head.region_count
+    ts_attributes attributes;
 } ts_capture;
+
+// The attribute at *at, which moves behind it; begin with 0. False: no more.
+TS_API bool ts_attribute_next(const ts_attributes *attributes, uint64_t *at,
+                              ts_attribute *found);
+// The first of an id that has at least `size` bytes.
+TS_API bool ts_attribute_find(const ts_attributes *attributes, uint32_t id,
+                              uint32_t size, ts_attribute *found);
 
 // By position in the file, from 0, false past the end. Damaged records are
 // left out and stand in the reader's list.
@@ -37,36 +55,62 @@ typedef struct ts_executor_range { // memory that will be wanted
 } ts_executor_range;
 
 typedef struct ts_executor_code {
-    const char *path;  // where it was
-    const void *bytes; // NULL: the trace does not have it
+    const char *path;    // where it was
+    const char *options; // how it was built
+    const void *bytes;   // NULL: the trace does not have it
     uint64_t size;
     uint64_t hash[2]; // XXH3-128 of the bytes
+    uint32_t form;    // ts_capture_form
 } ts_executor_code;
 
 typedef struct ts_executor_launch {
     uint64_t module, function; // function: offset in the module
     const char *name;
     const uint32_t *grid, *block; // 3 each
-    uint32_t shared, args_size;
+    uint32_t shared, args_size, param_count;
     const void *args;
+    const ts_capture_param *params;
+    ts_attributes attributes;
 } ts_executor_launch;
+
+typedef struct ts_executor_copy {
+    uint64_t destination, source, size;
+    bool to_host, from_host; // this end is memory of the process
+    ts_attributes attributes;
+} ts_executor_copy;
+
+typedef struct ts_executor_set {
+    uint64_t destination, size;
+    uint64_t value; // a byte, unless an attribute has a pattern
+    ts_attributes attributes;
+} ts_executor_set;
 
 typedef struct ts_executor {
     const char *name; // as captures have it: "vdev"
+    // The attributes that it heeds, then 0; NULL: none. An operation with
+    // another one is never run.
+    const uint32_t *attributes;
     // ranges: all that may be allocated, in order of device and address.
+    // TS_ERR_UNSUPPORTED: the vendor's library or device is not there.
     ts_result (*open)(void **state, uint32_t device_count,
                       const ts_executor_range *ranges, size_t count, char *why,
                       size_t room);
     void (*close)(void *state); // NULL is allowed
+    // Why the last call failed, if its result is none of MEMORY, BUSY and
+    // CORRUPT (NULL, or TS_REASON_NONE: as the result says).
+    ts_reason (*reason)(void *state);
     // *address: the one that is wanted, then the one that it is. Another one
     // is no failure.
     ts_result (*allocate)(void *state, uint32_t device, uint64_t *address,
                           uint64_t size);
     ts_result (*release)(void *state, uint64_t address);
+    // Nothing runs meanwhile.
     ts_result (*write)(void *state, uint64_t address, const void *bytes,
                        uint64_t size);
     ts_result (*read)(void *state, void *bytes, uint64_t address,
                       uint64_t size);
+    // TS_ERR_NOT_FOUND: the code is not there; TS_ERR_UNSUPPORTED: it is for
+    // another machine, or of a form that this cannot load.
     ts_result (*load)(void *state, const ts_executor_code *code,
                       uint64_t *module, char *why, size_t room);
     // The address of a variable of a module.
@@ -76,12 +120,21 @@ typedef struct ts_executor {
                         uint64_t *stream);
     ts_result (*launch)(void *state, uint64_t stream,
                         const ts_executor_launch *launch);
-    ts_result (*copy)(void *state, uint64_t stream, uint64_t destination,
-                      uint64_t source, uint64_t size);
-    ts_result (*set)(void *state, uint64_t stream, uint64_t destination,
-                     uint8_t value, uint64_t size);
+    ts_result (*copy)(void *state, uint64_t stream,
+                      const ts_executor_copy *copy);
+    ts_result (*set)(void *state, uint64_t stream, const ts_executor_set *set);
     // Waits for everything; TS_ERR_BUSY: it takes longer.
     ts_result (*wait)(void *state, uint32_t timeout_ms);
+    // Events, where streams run beside each other; NULL: they do not.
+    ts_result (*event)(void *state, uint32_t device, uint64_t *event);
+    ts_result (*event_record)(void *state, uint64_t stream, uint64_t event);
+    ts_result (*event_wait)(void *state, uint64_t stream, uint64_t event);
+    // What is submitted between begin and end becomes a graph and does not
+    // run. `stream` is where all of it begins and ends: the others join it by
+    // events. NULL: it has no graphs.
+    ts_result (*graph_begin)(void *state, uint64_t stream);
+    ts_result (*graph_end)(void *state, uint64_t stream, uint64_t *graph);
+    ts_result (*graph_launch)(void *state, uint64_t stream, uint64_t graph);
 } ts_executor;
 
 typedef enum ts_compare {

@@ -10,6 +10,40 @@ TS_API const char *ts_reason_name(uint32_t reason)
     return reason < TS_REASON_LIMIT ? names[reason] : "unknown";
 }
 
+TS_API bool ts_attribute_next(const ts_attributes *all, uint64_t *at,
+                              ts_attribute *found)
+{
+    ts_capture_attribute head;
+    if (*at > all->size || all->size - *at < sizeof head) return false;
+    memcpy(&head, all->bytes + *at, sizeof head);
+    const uint64_t left = all->size - *at - sizeof head;
+    const uint64_t whole = ((uint64_t)head.size + 7) & ~UINT64_C(7);
+    if (whole > left) return false;
+    found->id = head.id;
+    found->size = head.size;
+    found->bytes = all->bytes + *at + sizeof head;
+    *at += sizeof head + whole;
+    return true;
+}
+
+TS_API bool ts_attribute_find(const ts_attributes *all, uint32_t id,
+                              uint32_t size, ts_attribute *found)
+{
+    uint64_t at = 0;
+    while (ts_attribute_next(all, &at, found))
+        if (found->id == id && found->size >= size) return true;
+    return false;
+}
+
+static bool ts__capture_attributes_fit(const ts_attributes *all)
+{
+    ts_attribute one;
+    uint64_t at = 0;
+    while (ts_attribute_next(all, &at, &one))
+        continue;
+    return at == all->size;
+}
+
 static bool ts__capture_is_sound(const ts_capture *c)
 {
     const ts_capture_operation *const h = &c->head;
@@ -22,6 +56,7 @@ static bool ts__capture_is_sound(const ts_capture *c)
             (p->type && p->size != 8))
             return false;
     }
+    if (!ts__capture_attributes_fit(&c->attributes)) return false;
     for (uint32_t i = 0; i < h->region_count; i++) {
         const ts_capture_region *const r = &c->regions[i];
         if (!r->address || r->size > UINT64_C(1) << 47 ||
@@ -46,21 +81,28 @@ static bool ts__capture_parse(const uint8_t *bytes, size_t size, ts_capture *c)
     c->params = (const void *)(bytes + at);
     c->args = bytes + at + params;
     c->regions = (const void *)(bytes + at + params + args);
+    c->attributes.bytes = bytes + at + params + args + regions;
+    c->attributes.size = left - params - args - regions;
     return ts__capture_is_sound(c);
 }
+
+// Images were shorter before they had a form.
+enum { TS__IMAGE_LEAST = 40 };
 
 static ts_result ts__capture_add(ts_reader *reader, const uint8_t *bytes,
                                  size_t size, ts__fault *fault)
 {
     uint32_t type = 0;
     if (size >= sizeof type) memcpy(&type, bytes, sizeof type);
-    if (type == TS_CAPTURE_IMAGE && size >= sizeof(ts_capture_image)) {
+    if (type == TS_CAPTURE_IMAGE && size >= TS__IMAGE_LEAST) {
         ts_capture_image *const more = ts__mem_more(
             &reader->allocator, reader->images, &reader->image_capacity,
             reader->image_count, sizeof *more);
         if (!more) return TS_ERR_MEMORY;
         reader->images = more;
-        memcpy(&more[reader->image_count++], bytes, sizeof *more);
+        memset(&more[reader->image_count], 0, sizeof *more);
+        memcpy(&more[reader->image_count++], bytes,
+               size < sizeof *more ? size : sizeof *more);
     } else if (type == TS_CAPTURE_OPERATION) {
         ts_capture *const more = ts__mem_more(
             &reader->allocator, reader->captures, &reader->capture_capacity,

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST = 24, BLOCKS = 64, LISTS = 6 };
+enum { MOST = 24, BLOCKS = 64, LISTS = 6, ATTRIBUTES = 200 };
+enum { REGION = sizeof(ts_capture_region) };
 #define BASE UINT64_C(0x7000) // nothing is mapped there
 
 static void check(bool ok, const char *what)
@@ -166,21 +167,52 @@ static ts_result toy_launch(void *state, uint64_t stream,
     return launch->grid[0] % 16 == 15 || sum == 1 ? TS_ERR_UNSUPPORTED : TS_OK;
 }
 
-static ts_result toy_copy(void *state, uint64_t stream, uint64_t destination,
-                          uint64_t source, uint64_t size)
+// The bytes of an end, which is an image or a box or plain.
+static uint8_t *end_at(uint64_t address, const ts_attributes *all,
+                       uint64_t *size, bool is_source)
 {
+    ts_attribute one;
+    ts_capture_geometry g;
+    uint64_t first = 0;
+    for (uint64_t i = 0; ts_attribute_next(all, &i, &one);)
+        if (one.id == TS_ATTRIBUTE_COPY_IMAGE &&
+            one.size >= sizeof(ts_capture_copy_image) &&
+            *(const uint32_t *)one.bytes != is_source)
+            return *size = 1, at(address, 1);
+    if (!ts_attribute_find(all, TS_ATTRIBUTE_GEOMETRY, sizeof g, &one))
+        return at(address, *size);
+    memcpy(&g, one.bytes, sizeof g);
+    check(ts_capture_span(
+              is_source ? g.source_origin : g.destination_origin, g.region,
+              is_source ? g.source_row : g.destination_row,
+              is_source ? g.source_slice : g.destination_slice, &first, size),
+          "a box that is none");
+    return at(address + first, *size);
+}
+
+static ts_result toy_copy(void *state, uint64_t stream,
+                          const ts_executor_copy *copy)
+{
+    uint64_t size = copy->size, from_size = copy->size;
     (void)state;
     check(stream == 1, "no such stream");
-    memmove(at(destination, size), at(source, size), size);
+    uint8_t *const to =
+        end_at(copy->destination, &copy->attributes, &size, false);
+    const uint8_t *const from =
+        end_at(copy->source, &copy->attributes, &from_size, true);
+    memmove(to, from, size < from_size ? size : from_size);
     return TS_OK;
 }
 
-static ts_result toy_set(void *state, uint64_t stream, uint64_t destination,
-                         uint8_t value, uint64_t size)
+static ts_result toy_set(void *state, uint64_t stream,
+                         const ts_executor_set *set)
 {
+    uint64_t size = set->size;
     (void)state;
     check(stream == 1, "no such stream");
-    memset(at(destination, size), value, size);
+    uint8_t *const to =
+        end_at(set->destination, &set->attributes, &size, false);
+    memset(to, (uint8_t)set->value, size);
     return TS_OK;
 }
 
@@ -192,10 +224,31 @@ static ts_result toy_wait(void *state, uint32_t timeout_ms)
     return timeout_ms && ++waits % 32 == 31 ? TS_ERR_BUSY : TS_OK;
 }
 
+static ts_reason toy_reason(void *state)
+{
+    (void)state;
+    return moves % 2 ? TS_REASON_TOO_MANY : TS_REASON_NONE;
+}
+
+static const uint32_t heeded[] = { TS_ATTRIBUTE_GEOMETRY,
+                                   TS_ATTRIBUTE_COPY_IMAGE, 0 };
 static const ts_executor toy = {
-    "toy",      toy_open, toy_close, toy_allocate, toy_release,
-    toy_write,  toy_read, toy_load,  toy_global,   toy_stream,
-    toy_launch, toy_copy, toy_set,   toy_wait,
+    .name = "toy",
+    .attributes = heeded,
+    .open = toy_open,
+    .close = toy_close,
+    .reason = toy_reason,
+    .allocate = toy_allocate,
+    .release = toy_release,
+    .write = toy_write,
+    .read = toy_read,
+    .load = toy_load,
+    .global = toy_global,
+    .stream = toy_stream,
+    .launch = toy_launch,
+    .copy = toy_copy,
+    .set = toy_set,
+    .wait = toy_wait,
 };
 
 /* ---- Traces -------------------------------------------------------------- */
@@ -271,6 +324,40 @@ static ts_capture_region make_region(source *s)
     return r;
 }
 
+static ts_capture_geometry make_geometry(source *s)
+{
+    ts_capture_geometry g;
+    uint64_t *const numbers = (uint64_t *)(void *)&g;
+    for (size_t i = 0; i < sizeof g / 8; i++) {
+        const uint8_t what = next(s);
+        numbers[i] = what < 250 ? what % 16u : UINT64_MAX >> (what - 250) * 8;
+    }
+    return g;
+}
+
+// Most operations have none. Returns their size; now and then it is wrong.
+static size_t add_attributes(uint8_t *to, source *s)
+{
+    const uint8_t what = next(s);
+    size_t size = 0;
+    if (what & 1) {
+        const ts_capture_geometry g = make_geometry(s);
+        const ts_capture_attribute head = { TS_ATTRIBUTE_GEOMETRY, sizeof g };
+        memcpy(to, &head, sizeof head);
+        memcpy(to + sizeof head, &g, sizeof g);
+        size = sizeof head + sizeof g;
+    }
+    if (what & 2) {
+        const ts_capture_copy_image end = { next(s) % 3, 0, BASE };
+        const ts_capture_attribute head = { what < 200 ? 7 : next(s),
+                                            sizeof end };
+        memcpy(to + size, &head, sizeof head);
+        memcpy(to + size + sizeof head, &end, sizeof end);
+        size += sizeof head + sizeof end;
+    }
+    return what == 255 ? size - 5 : size;
+}
+
 static void add_operation(forge *f, source *s)
 {
     struct {
@@ -296,7 +383,7 @@ static void add_operation(forge *f, source *s)
     for (int i = 0; i < 2; i++) {
         all.params[i].offset = next(s) % 17;
         all.params[i].size = 8;
-        all.params[i].type = next(s) % 2;
+        all.params[i].type = next(s) % 6;
     }
     for (int i = 0; i < 4; i++)
         all.regions[i] = make_region(s);
@@ -304,9 +391,13 @@ static void add_operation(forge *f, source *s)
         const uint64_t value = BASE + 16 * (uint64_t)next(s);
         memcpy(all.args + 8 * i, &value, 8);
     }
-    // Fewer regions than room for them, as a later version may have it.
-    h->region_count = 1 + next(s) % 4;
-    add_capture(f, &all, sizeof all);
+    const uint8_t count = next(s);
+    h->region_count = 1 + count % 4;
+    h->vendor = count < 240; // "toy", or nobody's
+    uint8_t record[sizeof all + ATTRIBUTES];
+    const size_t size = sizeof all - (4 - h->region_count) * REGION;
+    memcpy(record, &all, size);
+    add_capture(f, record, size + add_attributes(record + size, s));
 }
 
 static void add_image(forge *f, source *s)
@@ -383,6 +474,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     forge f;
     moves = waits = 0;
     forge_open(&f, 0);
+    forge_name(&f, 1, "toy");
     forge_sample(&f, 0, TS_CLOCK_MONOTONIC_RAW, 0, 0, 1);
     for (uint32_t i = 1; i < 4; i++)
         forge_track(&f, i, TS_TRACK_DEVICE, i - 1, 0, 0);

@@ -2,17 +2,6 @@
     execute.c - ts-replay --execute: which operations, and what came of them
 */
 #include "tools/replay/execute.h"
-#include "backends/ts_vdev_exec.h"
-
-static const ts_executor *const executors[] = { &ts_vdev_executor };
-enum { EXECUTORS = sizeof executors / sizeof *executors };
-
-static const ts_executor *find_executor(const char *name)
-{
-    for (size_t i = 0; i < EXECUTORS; i++)
-        if (!strcmp(executors[i]->name, name)) return executors[i];
-    return NULL;
-}
 
 /* ---- Wishes -------------------------------------------------------------- */
 
@@ -35,10 +24,9 @@ static bool parse_compare(const char *text, ts_execution_desc *desc)
 bool execute_check(const cli_tool *tool, const execute_wish *wish)
 {
     ts_execution_desc desc = { 0 };
-    if (wish->backend && !find_executor(wish->backend))
-        cli_error(tool, NULL,
-                  "--backend %s: this program can run operations of vdev",
-                  wish->backend);
+    if (wish->backend && !execute_backend(wish->backend))
+        cli_error(tool, NULL, "--backend %s: there are %s", wish->backend,
+                  execute_backends().s);
     else if (!parse_compare(wish->compare, &desc))
         cli_error(tool, NULL,
                   "--compare %s: it is exact, ulp=N or rtol=X, with :f64 "
@@ -176,27 +164,44 @@ static bool find_rows(execute_job *job)
     return ok;
 }
 
-// Which vendor's they are; all of one.
+// Whose operations were captured; NULL: nobody's. Of more than one vendor the
+// others' are declined.
+static const char *find_vendor(const execute_job *job, const char *wanted)
+{
+    const char *first = NULL;
+    ts_capture c;
+    for (size_t i = 0; i < job->count; i++) {
+        if (job->rows[i].capture == EXECUTE_NONE ||
+            !ts_reader_capture(job->reader, job->rows[i].capture, &c))
+            continue;
+        const char *const name =
+            ts_reader_name(job->reader, c.head.vendor).text;
+        if (wanted && !strcmp(name, wanted)) return name;
+        if (!first) first = name;
+    }
+    return first;
+}
+
 static bool find_backend(execute_job *job)
 {
     const replay_job *const r = job->replay;
-    const char *name = job->wish->backend;
-    ts_capture c;
-    for (size_t i = 0; i < job->count && !name; i++)
-        if (job->rows[i].capture != EXECUTE_NONE &&
-            ts_reader_capture(job->reader, job->rows[i].capture, &c))
-            name = ts_reader_name(job->reader, c.head.vendor).text;
-    if (!name) {
+    const char *const wanted = job->wish->backend;
+    const char *const vendor = find_vendor(job, wanted);
+    if (!vendor) {
         cli_error(r->tool, r->path,
                   "nothing of it was captured, so nothing can be run again "
                   "(docs/execution.md tells how to)");
         return false;
     }
-    job->executor = find_executor(name);
-    if (job->executor) return true;
+    job->executor = execute_backend(vendor);
+    if (job->executor && (!wanted || !strcmp(wanted, vendor))) return true;
     fprintf(stderr, "%s: %s: its operations are of '", r->tool->name, r->path);
-    cli_put_text(stderr, name, strlen(name));
-    fputs("', which this program cannot run\n", stderr);
+    cli_put_text(stderr, vendor, strlen(vendor));
+    if (job->executor)
+        fprintf(stderr, "', which --backend %s cannot run\n", wanted);
+    else
+        fprintf(stderr, "', which this program cannot run: it has %s\n",
+                execute_backends().s);
     return false;
 }
 
@@ -223,7 +228,8 @@ static int execute_all(execute_job *job)
     if (w->extract) return execute_extract(job) ? REPLAY_SAME : REPLAY_BAD;
     if (!execute_trusted(job)) return REPLAY_BAD;
     job->desc.executor = job->executor;
-    if (!execute_rows(job, 0, job->count, w->chain)) return REPLAY_BAD;
+    if (!execute_rows(job, 0, job->count, w->chain))
+        return job->closed ? REPLAY_UNSUPPORTED : REPLAY_BAD;
     w->json ? execute_json(job) : execute_text(job);
     const int code = say_result(job);
     if (w->bisect && !execute_bisect(job)) return REPLAY_BAD;

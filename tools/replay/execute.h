@@ -35,7 +35,7 @@ typedef struct execute_job {
     uint64_t executed, substituted, declined, order, diverged, unstable,
         compared, patched;
     uint64_t levels[3], reasons[TS_REASON_LIMIT];
-    bool timed_out, failed; // failed: the reason is on stderr
+    bool timed_out, closed; // closed: the device does not open
     size_t first;           // row that diverged first; count: none
     uint64_t digest;
 } execute_job;
@@ -45,6 +45,11 @@ int execute_run(const replay_job *job, const execute_wish *wish);
 
 // False, with the reason on stderr, if a wish means nothing.
 bool execute_check(const cli_tool *tool, const execute_wish *wish);
+
+// The executor of a vendor, NULL if there is none, and the names of all.
+// (execute_backends.c)
+const ts_executor *execute_backend(const char *name);
+cli_text execute_backends(void);
 
 // Runs rows [from, to) in another process and sums up. chain: each goes on
 // with what those before it left. (execute_process.c)

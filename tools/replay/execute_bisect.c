@@ -120,6 +120,7 @@ static void copy_image(const execute_job *job, ts_writer *w, uint32_t id)
     entry.path = copy_name(job, w, entry.path);
     image.module = ts_writer_module(w, &entry, build.text, build.size);
     image.vendor = copy_name(job, w, image.vendor);
+    image.options = copy_name(job, w, image.options);
     copy_blob(job, w, image.hash);
     ts_writer_capture(w, &image, sizeof image);
 }
@@ -131,7 +132,9 @@ static bool copy_record(const execute_job *job, ts_writer *w,
     const size_t params = head.param_count * sizeof *c->params;
     const size_t args = (head.args_size + 7u) & ~(size_t)7;
     const size_t regions = head.region_count * sizeof *c->regions;
-    char *const record = calloc(1, sizeof head + params + args + regions);
+    const size_t attributes = (size_t)c->attributes.size;
+    char *const record =
+        calloc(1, sizeof head + params + args + regions + attributes);
     if (!record) return false;
     for (uint32_t i = 0; i < head.region_count; i++) {
         copy_list(job, w, c->regions[i].before);
@@ -144,7 +147,11 @@ static bool copy_record(const execute_job *job, ts_writer *w,
     if (args) memcpy(record + sizeof head + params, c->args, head.args_size);
     if (regions)
         memcpy(record + sizeof head + params + args, c->regions, regions);
-    ts_writer_capture(w, record, sizeof head + params + args + regions);
+    if (attributes)
+        memcpy(record + sizeof head + params + args + regions,
+               c->attributes.bytes, attributes);
+    ts_writer_capture(w, record,
+                      sizeof head + params + args + regions + attributes);
     free(record);
     return true;
 }

@@ -131,7 +131,7 @@ static bool go_on(const execute_job *job, const shared *s, bool chain)
     return !chain;
 }
 
-static bool run(const execute_job *job, shared *s, const size_t *captures,
+static bool run(execute_job *job, shared *s, const size_t *captures,
                 size_t count, bool chain)
 {
     while (s->next < count) {
@@ -149,6 +149,7 @@ static bool run(const execute_job *job, shared *s, const size_t *captures,
         if (!s->opened) {
             cli_error(job->replay->tool, job->replay->path, "%s",
                       *s->why ? s->why : "the device does not open");
+            job->closed = true;
             return false;
         }
         if (s->next > count) s->next = (uint32_t)count; // a kernel's doing

@@ -1,0 +1,277 @@
+// What captures of any vendor put into a trace, with a device made up here.
+#define _GNU_SOURCE
+#define TRACESMITH_WRITER
+#include "tests/rectest.h"
+#include "backends/ts_snapshot.h"
+
+#define ok(call) assert_int_equal(TS_OK, call)
+
+// A library whose memory the host cannot touch: versions tell what changed.
+static uint8_t fake[3 * TS_CAPTURE_CHUNK];
+static unsigned views;
+
+static const void *view(void *user, uint64_t address, uint64_t size,
+                        void *scratch)
+{
+    (void)user;
+    views++;
+    memcpy(scratch, (const void *)(uintptr_t)address, size);
+    return scratch;
+}
+
+static const ts_snapshot_vendor vendor = { .name = "fake", .view = view };
+
+static void fake_op(ts_snapshot_memory *memory, ts_snapshot_op *op,
+                    ts_reason declined)
+{
+    const uint64_t into = (uintptr_t)fake + TS_CAPTURE_CHUNK + 5;
+    memset(op, 0, sizeof *op);
+    op->head.kind = TS_EVENT_MEMSET;
+    op->head.destination = into;
+    op->head.size = 1;
+    assert_true(ts_snapshot_wanted(op));
+    if (declined) ts_snapshot_decline(op, declined);
+    ts_snapshot_begin(memory, op);
+    fake[TS_CAPTURE_CHUNK + 5]++;
+    ts_snapshot_end(memory, op);
+}
+
+// Begins to record; the device has the memory `fake`.
+static const char *begin(const char *name, ts_snapshot_memory *memory,
+                         const ts_snapshot_vendor *of)
+{
+    static const ts_session_desc plain;
+    const char *const path = rt_start(name, plain);
+    memset(memory, 0, sizeof *memory);
+    memory->vendor = of;
+    ok(ts_snapshot_start(NULL));
+    assert_true(ts_snapshot_fresh(memory));
+    ts_snapshot_alloc(memory, (uintptr_t)fake, sizeof fake, 1);
+    return path;
+}
+
+static ts_reader *finish(const char *path, ts_snapshot_memory *memory)
+{
+    const ts_reader_desc desc = { .path = path };
+    ts_reader *reader;
+    ts_snapshot_close(memory);
+    ts_snapshot_stop();
+    ok(ts_session_stop());
+    ok(ts_reader_open(&reader, &desc));
+    ok(ts_reader_verify(reader));
+    return reader;
+}
+
+static ts_capture capture_at(ts_reader *reader, size_t index)
+{
+    ts_capture capture;
+    assert_true(ts_reader_capture(reader, index, &capture));
+    return capture;
+}
+
+static void only_what_was_written_is_looked_at_again(void **state)
+{
+    (void)state;
+    ts_snapshot_memory memory;
+    ts_snapshot_op op;
+    const char *const path = begin("versions.sbt", &memory, &vendor);
+    views = 0;
+    fake_op(&memory, &op, TS_REASON_NONE);
+    assert_int_equal(3 + 1, views); // all of it, then the chunk written
+    fake_op(&memory, &op, TS_REASON_NONE);
+    assert_int_equal(3 + 1 + 1, views);
+    ts_snapshot_touch(&memory, (uintptr_t)fake, 0);
+    fake_op(&memory, &op, TS_REASON_NONE);
+    assert_int_equal(3 + 1 + 1 + 3 + 1, views);
+    // One that nobody looked at writes, too.
+    fake_op(&memory, &op, TS_REASON_DRAIN_TIMEOUT);
+    fake_op(&memory, &op, TS_REASON_NONE);
+    assert_int_equal(3 + 1 + 1 + 3 + 1 + 3 + 1, views);
+    assert_false(ts_snapshot_fresh(&memory));
+    ts_reader *const reader = finish(path, &memory);
+    const ts_capture second = capture_at(reader, 1);
+    assert_memory_equal(capture_at(reader, 0).regions[0].after,
+                        second.regions[0].before, 16);
+    ts_reader_close(reader);
+}
+
+// A kernel of 40 parameters, the last of which are objects of this device; all
+// the others look like pointers.
+static void only_parameters_tell_what_is_reached(void **state)
+{
+    (void)state;
+    static const ts_snapshot_vendor exact = { .name = "fake",
+                                              .view = view,
+                                              .by_parameters = true };
+    static uint8_t other[64];
+    uint64_t args[40], pointer = (uintptr_t)other;
+    ts_snapshot_memory memory;
+    ts_snapshot_op op;
+    const char *const path = begin("parameters.sbt", &memory, &exact);
+    ts_snapshot_alloc(&memory, (uintptr_t)other, sizeof other, 1);
+    memcpy(fake, &pointer, sizeof pointer); // leads nowhere
+    for (int i = 0; i < 40; i++)
+        args[i] = i < 39 ? (uintptr_t)other : (uintptr_t)fake + 8;
+    memset(&op, 0, sizeof op);
+    op.head.kind = TS_EVENT_KERNEL;
+    op.name = "forty";
+    op.args = args;
+    op.head.args_size = sizeof args;
+    assert_true(ts_snapshot_wanted(&op));
+    for (uint32_t i = 0; i < 40; i++)
+        ts_snapshot_param(&op, 8 * i, 8,
+                          i < 39 ? TS_PARAM_LOCAL : TS_PARAM_OBJECT);
+    ts_snapshot_begin(&memory, &op);
+    ts_snapshot_end(&memory, &op);
+    ts_reader *const reader = finish(path, &memory);
+    const ts_capture c = capture_at(reader, 0);
+    assert_int_equal(40, c.head.param_count);
+    assert_int_equal(TS_PARAM_OBJECT, c.params[39].type);
+    assert_int_equal(1, c.head.region_count);
+    assert_int_equal((uintptr_t)fake, c.regions[0].address);
+    assert_int_equal(8 * 39, c.regions[0].from);
+    ts_reader_close(reader);
+}
+
+static void attributes_come_back_in_order(void **state)
+{
+    (void)state;
+    static const uint64_t offset[3] = { 1, 2, 3 };
+    ts_snapshot_memory memory;
+    ts_snapshot_op op;
+    ts_attribute one;
+    uint64_t at = 0;
+    const char *const path = begin("attributes.sbt", &memory, &vendor);
+    memset(&op, 0, sizeof op);
+    op.head.kind = TS_EVENT_KERNEL;
+    op.name = "some";
+    assert_true(ts_snapshot_wanted(&op));
+    ts_snapshot_attribute(&op, TS_ATTRIBUTE_PATTERN, "abcde", 5);
+    ts_snapshot_attribute(&op, TS_ATTRIBUTE_COOPERATIVE, NULL, 0);
+    ts_snapshot_attribute(&op, TS_ATTRIBUTE_GLOBAL_OFFSET, offset,
+                          sizeof offset);
+    ts_snapshot_begin(&memory, &op);
+    ts_snapshot_end(&memory, &op);
+    ts_reader *const reader = finish(path, &memory);
+    const ts_capture c = capture_at(reader, 0);
+    assert_true(ts_attribute_next(&c.attributes, &at, &one));
+    assert_int_equal(TS_ATTRIBUTE_PATTERN, one.id);
+    assert_int_equal(5, one.size);
+    assert_memory_equal("abcde", one.bytes, 5);
+    assert_true(ts_attribute_next(&c.attributes, &at, &one));
+    assert_int_equal(TS_ATTRIBUTE_COOPERATIVE, one.id);
+    assert_int_equal(0, one.size);
+    assert_true(ts_attribute_next(&c.attributes, &at, &one));
+    assert_memory_equal(offset, one.bytes, sizeof offset);
+    assert_int_equal(0, (uintptr_t)one.bytes % 8);
+    assert_false(ts_attribute_next(&c.attributes, &at, &one));
+    assert_true(ts_attribute_find(&c.attributes, 1, 24, &one));
+    assert_false(ts_attribute_find(&c.attributes, 1, 25, &one));
+    ts_reader_close(reader);
+}
+
+// Two rows of four bytes, ten apart, from the second byte of the third row.
+static void the_box_of_a_copy_says_what_the_host_gives(void **state)
+{
+    (void)state;
+    static const ts_capture_geometry g = { .source_origin = { 1, 2, 0 },
+                                           .region = { 4, 2, 1 },
+                                           .source_row = 10,
+                                           .destination_row = 4 };
+    static uint8_t host[40];
+    ts_snapshot_memory memory;
+    ts_snapshot_op op;
+    const char *const path = begin("box.sbt", &memory, &vendor);
+    for (int turn = 0; turn < 2; turn++) {
+        const uint64_t up = (uintptr_t)host, down = (uintptr_t)fake;
+        memset(&op, 0, sizeof op);
+        op.head.kind = TS_EVENT_MEMCPY;
+        op.head.source = turn ? down : up;
+        op.head.destination = turn ? up : down;
+        op.head.size = 8;
+        assert_true(ts_snapshot_wanted(&op));
+        ts_snapshot_attribute(&op, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
+        ts_snapshot_begin(&memory, &op);
+        ts_snapshot_end(&memory, &op);
+    }
+    ts_reader *const reader = finish(path, &memory);
+    const ts_capture_region *r = capture_at(reader, 0).regions;
+    assert_int_equal((uintptr_t)host + 21, r->address);
+    assert_int_equal(14, r->size);
+    assert_int_equal(0, r->after[0]);
+    r = &capture_at(reader, 1).regions[1];
+    assert_int_equal((uintptr_t)host, r->address);
+    assert_int_equal(8, r->size);          // two rows of four
+    assert_int_not_equal(0, r->before[0]); // what is between rows stays
+    assert_int_not_equal(0, r->after[0]);
+    ts_reader_close(reader);
+}
+
+static void code_has_a_form_and_options(void **state)
+{
+    (void)state;
+    ts_snapshot_memory memory;
+    const ts_snapshot_code code = { .vendor = "fake",
+                                    .path = "program",
+                                    .bytes = "kernel",
+                                    .size = 6,
+                                    .form = TS_CAPTURE_OPENCL_C,
+                                    .options = "-DX=1" };
+    const char *const path = begin("code.sbt", &memory, &vendor);
+    const uint32_t id = ts_snapshot_image(&code);
+    ts_reader *const reader = finish(path, &memory);
+    ts_capture_image image;
+    assert_true(ts_reader_image(reader, id, &image));
+    assert_int_equal(TS_CAPTURE_OPENCL_C, image.form);
+    assert_string_equal("-DX=1", ts_reader_name(reader, image.options).text);
+    ts_reader_close(reader);
+}
+
+// Images of before had no form; attributes that run past the end are damage.
+static void older_and_damaged_records_are_told_apart(void **state)
+{
+    (void)state;
+    struct {
+        ts_capture_operation head;
+        ts_capture_attribute attribute;
+        uint64_t bytes;
+    } op = { { .type = TS_CAPTURE_OPERATION,
+               .kind = TS_EVENT_KERNEL,
+               .state = TS_CAPTURE_DECLINED },
+             { TS_ATTRIBUTE_PATTERN, 8 },
+             7 };
+    ts_capture_image image = { .type = TS_CAPTURE_IMAGE, .id = 4, .form = 77 };
+    const char *const path = rt_path("older.sbt");
+    const ts_writer_desc desc = { .path = path };
+    const ts_reader_desc read = { .path = path };
+    ts_writer *w;
+    ts_reader *reader;
+    ok(ts_writer_open(&w, &desc));
+    ts_writer_capture(w, &image, 40);
+    ts_writer_capture(w, &op, sizeof op);
+    ts_writer_capture(w, &op, sizeof op - 8); // the attribute has no bytes
+    op.attribute.size = 9;
+    ts_writer_capture(w, &op, sizeof op);
+    op.attribute.size = UINT32_MAX;
+    ts_writer_capture(w, &op, sizeof op);
+    ok(ts_writer_close(w));
+    ok(ts_reader_open(&reader, &read));
+    assert_int_equal(1, ts_reader_capture_count(reader));
+    assert_true(ts_reader_image(reader, 4, &image));
+    assert_int_equal(0, image.form);
+    assert_int_equal(0, image.options);
+    ts_reader_close(reader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_was_written_is_looked_at_again),
+        cmocka_unit_test(only_parameters_tell_what_is_reached),
+        cmocka_unit_test(attributes_come_back_in_order),
+        cmocka_unit_test(the_box_of_a_copy_says_what_the_host_gives),
+        cmocka_unit_test(code_has_a_form_and_options),
+        cmocka_unit_test(older_and_damaged_records_are_told_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
