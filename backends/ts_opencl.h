@@ -154,6 +154,20 @@ static void ts__cl_leave(const ts__cl_call *call, int64_t result)
     ts_api_call_record(&record);
 }
 
+// A function that makes something; then: what is done with `made`.
+#define TS__CL_MAKES(name, params, args, then) \
+    static ts__cl_handle ts__cl_##name params \
+    { \
+        ts__cl_call call; \
+        int32_t own = 0; \
+        if (!error) error = &own; \
+        ts__cl_enter(&call, TS__CL_##name); \
+        ts__cl_handle const made = ts__cl.next.name args; \
+        if (made && !TS__LOAD(&ts__cl.off)) then; \
+        ts__cl_leave(&call, *error); \
+        return made; \
+    }
+
 /* ---- 4.7 Queues --------------------------------------------------------- */
 
 static ts__cl_queue *ts__cl_queue_new(ts__cl_entry *entry)
@@ -200,7 +214,7 @@ static void ts__cl_queue_define(ts__cl_handle handle, ts__cl_handle context,
     q->timed = q->device && properties & TS__CL_QUEUE_PROFILING;
     q->forced = forced;
     q->array_count = 0;
-    q->barrier = 0;
+    q->barrier = q->next_barrier = 0;
     q->since_count = 0;
     snprintf(name, sizeof name, "queue %u", q->number);
     const ts_gpu_stream_desc desc = {
@@ -474,14 +488,27 @@ static void ts__cl_memory_set(uint32_t kind, ts__cl_memory *m)
     pthread_mutex_unlock(lock);
 }
 
-// A buffer or image that was made; parent: of a sub-buffer.
-static void ts__cl_memory_new(const ts__cl_call *call, ts__cl_handle handle,
-                              ts__cl_handle context, bool image,
-                              const ts__cl_memory *parent, uint64_t origin)
+// Whether it lies in memory of another object, where then its address is.
+static bool ts__cl_memory_within(ts__cl_memory *m)
 {
-    ts__cl_memory *const m = handle && !TS__LOAD(&ts__cl.off)
-                                 ? ts__cl_memory_keep(TS__CL_MEMORY, handle)
-                                 : NULL;
+    ts__cl_handle whole = NULL;
+    ts__cl_memory parent;
+    size_t origin = 0;
+    ts__cl.next.clGetMemObjectInfo(m->handle, TS__CL_MEM_ASSOCIATED_MEMOBJECT,
+                                   sizeof whole, &whole, NULL);
+    if (!whole || !ts__cl_memory_get(TS__CL_MEMORY, whole, &parent))
+        return whole != NULL;
+    ts__cl.next.clGetMemObjectInfo(m->handle, TS__CL_MEM_OFFSET, sizeof origin,
+                                   &origin, NULL);
+    m->address = parent.address + origin;
+    return true;
+}
+
+// A buffer, a part of one, or an image was made.
+static void ts__cl_memory_new(const ts__cl_call *call, ts__cl_handle handle,
+                              ts__cl_handle context, bool image)
+{
+    ts__cl_memory *const m = ts__cl_memory_keep(TS__CL_MEMORY, handle);
     size_t size = 0;
     uint64_t flags = 0;
     if (!m) return;
@@ -491,10 +518,11 @@ static void ts__cl_memory_new(const ts__cl_call *call, ts__cl_handle handle,
                                    &flags, NULL);
     m->size = size;
     m->mode = ts__cl_mode_of(flags);
-    m->address =
-        parent ? parent->address + origin : ts__cl_address_new(m->size);
+    const bool within = ts__cl_memory_within(m);
+    if (!m->address) m->address = ts__cl_address_new(m->size);
     if (image) ts__cl_image_measure(m);
-    if (!parent && call->on) m->track = ts__cl_context_memory(context);
+    // No allocation of its own: the whole's is there, or was not recorded.
+    if (!within && call->on) m->track = ts__cl_context_memory(context);
     ts__cl_memory_set(TS__CL_MEMORY, m);
     const uint32_t host = TS__CL_MEM_USE_HOST_PTR | TS__CL_MEM_ALLOC_HOST_PTR;
     ts__cl_memory_event(call, m, TS_EVENT_GPU_ALLOC, flags & host ? 2 : 3);
@@ -503,68 +531,44 @@ static void ts__cl_memory_new(const ts__cl_call *call, ts__cl_handle handle,
                                                      ts__cl_memory_freed, m);
 }
 
-#define TS__CL_CREATES(name, params, args, image) \
-    static ts__cl_handle ts__cl_##name params \
-    { \
-        ts__cl_call call; \
-        int32_t own = 0; \
-        if (!error) error = &own; \
-        ts__cl_enter(&call, TS__CL_##name); \
-        ts__cl_handle const made = ts__cl.next.name args; \
-        ts__cl_memory_new(&call, made, context, image, NULL, 0); \
-        ts__cl_leave(&call, *error); \
-        return made; \
-    }
-TS__CL_CREATES(clCreateBuffer,
-               (ts__cl_handle context, uint64_t flags, size_t size, void *host,
-                int32_t *error),
-               (context, flags, size, host, error), false)
-TS__CL_CREATES(clCreateBufferWithProperties,
-               (ts__cl_handle context, const uint64_t *properties,
-                uint64_t flags, size_t size, void *host, int32_t *error),
-               (context, properties, flags, size, host, error), false)
-TS__CL_CREATES(clCreateImage,
-               (ts__cl_handle context, uint64_t flags, const void *format,
-                const void *desc, void *host, int32_t *error),
-               (context, flags, format, desc, host, error), true)
-TS__CL_CREATES(clCreateImageWithProperties,
-               (ts__cl_handle context, const uint64_t *properties,
-                uint64_t flags, const void *format, const void *desc,
-                void *host, int32_t *error),
-               (context, properties, flags, format, desc, host, error), true)
-TS__CL_CREATES(clCreateImage2D,
-               (ts__cl_handle context, uint64_t flags, const void *format,
-                size_t width, size_t height, size_t pitch, void *host,
-                int32_t *error),
-               (context, flags, format, width, height, pitch, host, error),
-               true)
-TS__CL_CREATES(clCreateImage3D,
-               (ts__cl_handle context, uint64_t flags, const void *format,
-                size_t width, size_t height, size_t depth, size_t pitch,
-                size_t slice, void *host, int32_t *error),
-               (context, flags, format, width, height, depth, pitch, slice,
-                host, error),
-               true)
-
-static ts__cl_handle ts__cl_clCreateSubBuffer(ts__cl_handle buffer,
-                                              uint64_t flags, uint32_t type,
-                                              const void *about, int32_t *error)
-{
-    ts__cl_call call;
-    ts__cl_memory parent;
-    int32_t own = 0;
-    if (!error) error = &own;
-    ts__cl_enter(&call, TS__CL_clCreateSubBuffer);
-    ts__cl_handle const made =
-        ts__cl.next.clCreateSubBuffer(buffer, flags, type, about, error);
-    if (made && ts__cl_memory_get(TS__CL_MEMORY, buffer, &parent)) {
-        size_t origin; // cl_buffer_region: origin, size
-        memcpy(&origin, about, sizeof origin);
-        ts__cl_memory_new(&call, made, NULL, false, &parent, origin);
-    }
-    ts__cl_leave(&call, *error);
-    return made;
-}
+TS__CL_MAKES(clCreateBuffer,
+             (ts__cl_handle context, uint64_t flags, size_t size, void *host,
+              int32_t *error),
+             (context, flags, size, host, error),
+             ts__cl_memory_new(&call, made, context, false))
+TS__CL_MAKES(clCreateBufferWithProperties,
+             (ts__cl_handle context, const uint64_t *properties, uint64_t flags,
+              size_t size, void *host, int32_t *error),
+             (context, properties, flags, size, host, error),
+             ts__cl_memory_new(&call, made, context, false))
+TS__CL_MAKES(clCreateSubBuffer,
+             (ts__cl_handle buffer, uint64_t flags, uint32_t type,
+              const void *about, int32_t *error),
+             (buffer, flags, type, about, error),
+             ts__cl_memory_new(&call, made, NULL, false))
+TS__CL_MAKES(clCreateImage,
+             (ts__cl_handle context, uint64_t flags, const void *format,
+              const void *desc, void *host, int32_t *error),
+             (context, flags, format, desc, host, error),
+             ts__cl_memory_new(&call, made, context, true))
+TS__CL_MAKES(clCreateImageWithProperties,
+             (ts__cl_handle context, const uint64_t *properties, uint64_t flags,
+              const void *format, const void *desc, void *host, int32_t *error),
+             (context, properties, flags, format, desc, host, error),
+             ts__cl_memory_new(&call, made, context, true))
+TS__CL_MAKES(clCreateImage2D,
+             (ts__cl_handle context, uint64_t flags, const void *format,
+              size_t width, size_t height, size_t pitch, void *host,
+              int32_t *error),
+             (context, flags, format, width, height, pitch, host, error),
+             ts__cl_memory_new(&call, made, context, true))
+TS__CL_MAKES(clCreateImage3D,
+             (ts__cl_handle context, uint64_t flags, const void *format,
+              size_t width, size_t height, size_t depth, size_t pitch,
+              size_t slice, void *host, int32_t *error),
+             (context, flags, format, width, height, depth, pitch, slice, host,
+              error),
+             ts__cl_memory_new(&call, made, context, true))
 
 static void *ts__cl_clSVMAlloc(ts__cl_handle context, uint64_t flags,
                                size_t size, uint32_t alignment)

@@ -45,11 +45,16 @@ static ts__cl_handle *ts__cl_begin(ts__cl_call *call, uint32_t function,
     return event ? event : &c->event;
 }
 
+static void ts__cl_tie(uint32_t track, uint64_t number, uint64_t after)
+{
+    const ts_gpu_dependency dependency = { track, TS_DEPENDENCY_CONTROL, number,
+                                           after };
+    if (after) ts_gpu_dependency_record(&dependency);
+}
+
 static void ts__cl_depend(const ts__cl_command *c, uint64_t after)
 {
-    const ts_gpu_dependency dependency = { c->op.track, TS_DEPENDENCY_CONTROL,
-                                           c->op.correlation, after };
-    if (after) ts_gpu_dependency_record(&dependency);
+    ts__cl_tie(c->op.track, c->op.correlation, after);
 }
 
 // The order that a wait list asks for, unless the queue keeps it anyway.
@@ -65,7 +70,9 @@ static void ts__cl_depend_list(const ts__cl_command *c, uint32_t waits,
     }
 }
 
-enum { TS__CL_SINCE_MAX = 1 << 16 };
+#ifndef TS__CL_SINCE_MAX // tests have few
+#define TS__CL_SINCE_MAX (1u << 16)
+#endif
 
 // Under the lock: the first `count` need not be named any more.
 static void ts__cl_since_remove(ts__cl_queue *q, uint32_t count)
@@ -74,6 +81,16 @@ static void ts__cl_since_remove(ts__cl_queue *q, uint32_t count)
     q->since_count -= count;
     if (q->since_count)
         memmove(q->since, q->since + count, q->since_count * sizeof *q->since);
+}
+
+// Under the lock: half of them are tied to what will wait for all, which gets
+// the number that it will have now.
+static void ts__cl_since_spill(ts__cl_queue *q)
+{
+    if (!q->next_barrier) q->next_barrier = ts__cl_correlation();
+    for (uint32_t i = 0; i < TS__CL_SINCE_MAX / 2; i++)
+        ts__cl_tie(q->track, q->next_barrier, q->since[i]);
+    ts__cl_since_remove(q, TS__CL_SINCE_MAX / 2);
 }
 
 // In a queue of any order: what a marker or barrier without a list waits for
@@ -85,17 +102,21 @@ static void ts__cl_order(ts__cl_queue *q, const ts__cl_command *c,
     pthread_mutex_lock(&q->order_lock);
     if (q->session != c->session) { // nothing there knows of what was before
         q->session = c->session;
-        q->barrier = 0;
+        q->barrier = q->next_barrier = 0;
         ts__cl_since_remove(q, q->since_count);
     }
     if (q->barrier) ts__cl_depend(c, q->barrier);
     for (uint32_t i = 0; waits_for_all && i < q->since_count; i++)
         ts__cl_depend(c, q->since[i]);
+    // Other threads' commands, between the call and here: so many at least.
+    if (waits_for_all && q->next_barrier)
+        ts_loss_report(q->track, TS_LOSS_BACKEND,
+                       "commands before a barrier are not tied to it",
+                       TS__CL_SINCE_MAX / 2, c->called[0], c->called[1]);
     if (barrier) q->barrier = c->op.correlation;
     if (waits_for_all) ts__cl_since_remove(q, q->since_count);
     if (!barrier || !waits_for_all) {
-        if (q->since_count == TS__CL_SINCE_MAX) // long done
-            ts__cl_since_remove(q, TS__CL_SINCE_MAX / 2);
+        if (q->since_count == TS__CL_SINCE_MAX) ts__cl_since_spill(q);
         if (q->since_count == q->since_room) {
             const uint32_t room = q->since_room ? q->since_room * 2 : 256;
             uint64_t *const more =
@@ -187,10 +208,20 @@ static int32_t ts__cl_clEnqueueNativeKernel(ts__cl_handle queue,
         queue, function, args, size, count, memory, places, waits, list, at));
 }
 
-static void ts__cl_mark(const ts__cl_call *call)
+// A marker or barrier; waits: how many it names, 0: it waits for all.
+static void ts__cl_mark(ts__cl_call *call, uint32_t waits)
 {
     ts__cl_command *const c = call->command;
     if (!c) return;
+    if (!waits && !c->queue->in_order) {
+        ts__cl_queue *const q = c->queue;
+        pthread_mutex_lock(&q->order_lock);
+        if (q->next_barrier && q->session == c->session) {
+            c->op.correlation = call->correlation = q->next_barrier;
+            q->next_barrier = 0;
+        }
+        pthread_mutex_unlock(&q->order_lock);
+    }
     c->op.u.event.id = c->op.correlation;
     TS__STORE(&c->marked, 1);
 }
@@ -199,7 +230,7 @@ static int32_t ts__cl_clEnqueueMarkerWithWaitList(ts__cl_handle queue,
                                                   TS__CL_QUEUED)
 {
     TS__CL_BEGIN(clEnqueueMarkerWithWaitList, TS_EVENT_EVENT_RECORD);
-    ts__cl_mark(&call);
+    ts__cl_mark(&call, waits);
     TS__CL_END(ts__cl.next.clEnqueueMarkerWithWaitList(queue, waits, list, at));
 }
 
@@ -207,7 +238,7 @@ static int32_t ts__cl_clEnqueueBarrierWithWaitList(ts__cl_handle queue,
                                                    TS__CL_QUEUED)
 {
     TS__CL_BEGIN(clEnqueueBarrierWithWaitList, TS_EVENT_EVENT_RECORD);
-    ts__cl_mark(&call);
+    ts__cl_mark(&call, waits);
     TS__CL_END(
         ts__cl.next.clEnqueueBarrierWithWaitList(queue, waits, list, at));
 }
@@ -218,7 +249,7 @@ static int32_t ts__cl_clEnqueueMarker(ts__cl_handle queue, ts__cl_handle *event)
     const ts__cl_handle *const list = NULL;
     TS__CL_BEGIN(clEnqueueMarker, TS_EVENT_EVENT_RECORD);
     // It must be given a place; what the program does wrong is the driver's.
-    ts__cl_mark(&call);
+    ts__cl_mark(&call, waits);
     TS__CL_END(ts__cl.next.clEnqueueMarker(queue, event ? at : NULL));
 }
 
@@ -228,7 +259,7 @@ static int32_t ts__cl_clEnqueueWaitForEvents(ts__cl_handle queue, TS__CL_EVENTS)
 {
     ts__cl_handle *const event = NULL;
     TS__CL_BEGIN(clEnqueueWaitForEvents, TS_EVENT_EVENT_RECORD);
-    ts__cl_mark(&call);
+    ts__cl_mark(&call, waits);
     int32_t result = TS__CL_INVALID_OPERATION;
     if (at && waits && list && ts__cl.next.clEnqueueBarrierWithWaitList)
         result =
@@ -248,7 +279,7 @@ static int32_t ts__cl_clEnqueueBarrier(ts__cl_handle queue)
     const uint32_t waits = 0;
     const ts__cl_handle *const list = NULL;
     TS__CL_BEGIN(clEnqueueBarrier, TS_EVENT_EVENT_RECORD);
-    ts__cl_mark(&call);
+    ts__cl_mark(&call, waits);
     int32_t result = TS__CL_INVALID_OPERATION;
     if (at && ts__cl.next.clEnqueueBarrierWithWaitList)
         result = ts__cl.next.clEnqueueBarrierWithWaitList(queue, 0, NULL, at);

@@ -19,49 +19,30 @@ static void ts__cl_context_new(ts__cl_handle handle)
     pthread_mutex_unlock(&ts__cl.define);
 }
 
-// Functions that make something of which only the call is of interest; what
-// they made goes to `then`.
-static void ts__cl_ignore(ts__cl_handle made)
-{
-    (void)made;
-}
-
-#define TS__CL_MAKES(name, params, args, then) \
-    static ts__cl_handle ts__cl_##name params \
-    { \
-        ts__cl_call call; \
-        int32_t own = 0; \
-        if (!error) error = &own; \
-        ts__cl_enter(&call, TS__CL_##name); \
-        ts__cl_handle const made = ts__cl.next.name args; \
-        if (made && !TS__LOAD(&ts__cl.off)) then(made); \
-        ts__cl_leave(&call, *error); \
-        return made; \
-    }
 TS__CL_MAKES(clCreateContext,
              (const intptr_t *properties, uint32_t count,
               const ts__cl_handle *devices, ts__cl_notify notify, void *user,
               int32_t *error),
              (properties, count, devices, notify, user, error),
-             ts__cl_context_new)
+             ts__cl_context_new(made))
 TS__CL_MAKES(clCreateContextFromType,
              (const intptr_t *properties, uint64_t type, ts__cl_notify notify,
               void *user, int32_t *error),
-             (properties, type, notify, user, error), ts__cl_context_new)
+             (properties, type, notify, user, error), ts__cl_context_new(made))
 TS__CL_MAKES(clCreateProgramWithSource,
              (ts__cl_handle context, uint32_t count, const char **texts,
               const size_t *sizes, int32_t *error),
-             (context, count, texts, sizes, error), ts__cl_ignore)
+             (context, count, texts, sizes, error), (void)made)
 TS__CL_MAKES(clCreateProgramWithBinary,
              (ts__cl_handle context, uint32_t count,
               const ts__cl_handle *devices, const size_t *sizes,
               const unsigned char **binaries, int32_t *status, int32_t *error),
              (context, count, devices, sizes, binaries, status, error),
-             ts__cl_ignore)
+             (void)made)
 TS__CL_MAKES(clCreateProgramWithIL,
              (ts__cl_handle context, const void *bytes, size_t size,
               int32_t *error),
-             (context, bytes, size, error), ts__cl_ignore)
+             (context, bytes, size, error), (void)made)
 TS__CL_MAKES(clLinkProgram,
              (ts__cl_handle context, uint32_t count,
               const ts__cl_handle *devices, const char *options,
@@ -69,7 +50,7 @@ TS__CL_MAKES(clLinkProgram,
               ts__cl_notify notify, void *user, int32_t *error),
              (context, count, devices, options, program_count, programs, notify,
               user, error),
-             ts__cl_ignore)
+             (void)made)
 
 // Functions of which only the call is of interest.
 #define TS__CL_CALLS(name, params, args) \
@@ -144,13 +125,9 @@ static ts__cl_kernel *ts__cl_kernel_get(ts__cl_handle handle)
     return k || !handle ? k : ts__cl_kernel_define(handle);
 }
 
-static void ts__cl_kernel_new(ts__cl_handle handle)
-{
-    ts__cl_kernel_define(handle);
-}
 TS__CL_MAKES(clCreateKernel,
              (ts__cl_handle program, const char *name, int32_t *error),
-             (program, name, error), ts__cl_kernel_new)
+             (program, name, error), (void)ts__cl_kernel_define(made))
 
 static int32_t ts__cl_clCreateKernelsInProgram(ts__cl_handle program,
                                                uint32_t room,

@@ -81,7 +81,8 @@ typedef struct ts__cl_queue {
     uint64_t barrier;             // the last one's correlation, 0 none
     uint64_t *since;              // commands after it
     uint32_t since_count, since_room;
-    uint64_t since_gone; // how many were there that are not any more
+    uint64_t since_gone;   // how many were there that are not any more
+    uint64_t next_barrier; // its correlation, given out already; 0: not yet
 } ts__cl_queue;
 
 typedef struct ts__cl_memory { // a buffer, sub-buffer, image or SVM
@@ -147,7 +148,7 @@ static struct {
     ts__cl_device *devices;
     ts__cl_queue *queues;
     ts__cl_memory *gone;  // freed, not reported yet
-    uint32_t pending;     // commands
+    uint32_t pending;     // commands that are not lost
     pthread_mutex_t lock; // of the thread that looks
     pthread_cond_t wake;
     pthread_t thread;
@@ -558,10 +559,20 @@ static void ts__cl_command_report(ts__cl_command *c, int32_t status)
         // release: pairs with the acquire in ts__cl_waited
         __atomic_store_n(&c->done, true, __ATOMIC_RELEASE);
     }
-    ts__cl_command_release(c);
-    __atomic_sub_fetch(&c->queue->under_way, 1, __ATOMIC_RELAXED);
-    __atomic_sub_fetch(&ts__cl.pending, 1, __ATOMIC_RELAXED);
-    ts__cl_command_free(c);
+}
+
+// Lets go of commands that are not on a queue's list any more: under no lock,
+// as the driver may call the program then, which calls us.
+static void ts__cl_commands_drop(ts__cl_command *first)
+{
+    while (first) {
+        ts__cl_command *const c = first;
+        first = c->next;
+        ts__cl_command_release(c);
+        __atomic_sub_fetch(&c->queue->under_way, 1, __ATOMIC_RELAXED);
+        if (!c->lost) __atomic_sub_fetch(&ts__cl.pending, 1, __ATOMIC_RELAXED);
+        ts__cl_command_free(c);
+    }
 }
 
 // Takes over what was enqueued since, the oldest first.
@@ -584,6 +595,7 @@ static void ts__cl_queue_take(ts__cl_queue *q)
 // Reports what is done; all: also what is behind something that is not.
 static void ts__cl_queue_reap(ts__cl_queue *q, bool all)
 {
+    ts__cl_command *gone = NULL;
     pthread_mutex_lock(&q->lock);
     ts__cl_queue_take(q);
     for (ts__cl_command **at = &q->work; *at;) {
@@ -600,8 +612,11 @@ static void ts__cl_queue_reap(ts__cl_queue *q, bool all)
         *at = c->next;
         if (!c->next) q->work_end = at;
         ts__cl_command_report(c, result < 0 ? result : status);
+        c->next = gone;
+        gone = c;
     }
     pthread_mutex_unlock(&q->lock);
+    ts__cl_commands_drop(gone);
 }
 
 static void ts__cl_memory_report(void)
@@ -748,8 +763,10 @@ static void ts__cl_collect(void)
         pthread_mutex_lock(&q->lock);
         ts__cl_queue_take(q);
         for (ts__cl_command *c = q->work; c; c = c->next) {
-            if (!c->lost) ts__cl_lost(c, "a command had not ended");
-            c->lost = true;
+            if (c->lost) continue;
+            c->lost = true; // no later stop waits for it
+            ts__cl_lost(c, "a command had not ended");
+            __atomic_sub_fetch(&ts__cl.pending, 1, __ATOMIC_RELAXED);
         }
         pthread_mutex_unlock(&q->lock);
     }
