@@ -20558,7 +20558,7 @@ static const uint8_t *ts__ex_get(ts_execution *e, const ts__ex_range *r,
 static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item,
                              bool again)
 {
-    item->digest = e->now.head.order;
+    item->digest = e->now.head.order & UINT64_MAX >> 16; // alone or merged
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
         const ts_capture_region *const region = &e->now.regions[i];
         ts__ex_range *const r = e->regions[i];

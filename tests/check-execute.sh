@@ -6,7 +6,8 @@ rm -rf $folder
 mkdir -p $folder
 LIMIT=600 check "execute: build" sh -c '
     set -e
-    make --no-print-directory -s build/ts-replay build/ts-info
+    make --no-print-directory -s build/ts-replay build/ts-info build/ts-cut \
+        build/ts-merge
     gcc -std=c11 -O2 -g -I. -Wall -Wextra -Werror tests/execute/app.c \
         -o $0/app -pthread
     for what in pipeline wrong pointers sums spin leave hidden freed race \
@@ -114,6 +115,23 @@ check "execute: the same digest every time" sh -c '
         build/ts-replay --execute --trust --json $0/pipeline.sbt |
             grep \"digest\"
     done | sort -u | wc -l | grep -qx 1' $folder
+check "execute: merged, and cut out again, the same digest" sh -c '
+    set -e
+    digest() {
+        build/ts-replay --execute --timeout 60 --json "$1" |
+            grep "\"digest\""
+    }
+    build/ts-merge -o $0/merged.sbt $0/wrong.sbt $0/pointers.sbt \
+        $0/pipeline.sbt >$0/merged.out
+    build/ts-replay --execute $0/merged.sbt >$0/merged.out || test $? = 1
+    grep -q "25 as recorded (S1), 0 rewritten" $0/merged.out
+    process=$(build/ts-info --json $0/pipeline.sbt |
+        sed -n "s/.*\"process\": \([0-9]*\).*/\1/p" | head -n 1)
+    build/ts-cut -o $0/cut.sbt --process $process $0/merged.sbt
+    test "$(digest $0/cut.sbt)" = "$(digest $0/pipeline.sbt)"
+    build/ts-cut -o $0/short.sbt --name "^scale\$" $0/pipeline.sbt
+    build/ts-replay --execute $0/short.sbt | grep "same: 2 operations"
+    test $(stat -c %s $0/short.sbt) -lt $(stat -c %s $0/pipeline.sbt)' $folder
 check "execute: a trace from elsewhere is not trusted" sh -c '
     cp $0/pipeline.sbt $0/copied.sbt
     ! build/ts-replay --execute $0/copied.sbt >$0/out 2>$0/err &&

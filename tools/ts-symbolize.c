@@ -229,6 +229,9 @@ static int run(job *j, const char *from, const char *to)
         if (to != from) unlink(to);
         return CLI_FAILED;
     }
+    const ts_info *const info = j->trace.info;
+    if (to != from && cli_trace_is_own(from, info))
+        cli_trace_own(to, info->session);
     want_json ? print_json(j) : print_text(j);
     return CLI_OK;
 }

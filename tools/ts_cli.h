@@ -242,6 +242,11 @@ void cli_trace_warn(const cli_trace *trace, const cli_tool *tool,
 size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
                         const char *path, size_t from);
 void cli_trace_close(cli_trace *trace);
+// Whether this user recorded it on this machine: the recorder leaves a mark
+// outside of the file's bytes on a trace that holds code, see execution.md.
+bool cli_trace_is_own(const char *path, const ts_info *info);
+// Marks a trace that was made of such traces alone.
+void cli_trace_own(const char *path, const uint8_t session[16]);
 
 // "ring_full 1,234, disk_full 5": how many records each cause has cost.
 typedef struct cli_causes {

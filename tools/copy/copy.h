@@ -4,6 +4,7 @@
     copy_ids.c     numbers of one file in the other: names, sites, tracks, ids
     copy_about.c   tracks, metadata, losses, blobs, clocks
     copy_events.c  events, a chunk at a time
+    copy_captures.c  what it takes to run operations again
     copy_merge.c   what is said of each file where several become one
 
     Nothing here grows with the number of events: a chunk is decoded, changed,
@@ -59,7 +60,7 @@ enum {
     COPY_COMMON = 256
 };
 typedef struct copy_merge {
-    uint32_t next_track, next_part;
+    uint32_t next_track, next_part, next_image;
     bool shared_flows; // ids of flows and spans mean the same in all files
     bool hosts;        // several: process tracks are named by them, too
     uint64_t common[COPY_COMMON]; // hashes of keys that copy_common wrote
@@ -75,6 +76,8 @@ typedef struct copy_pair { // of the track map; from 0: free
     uint32_t from, to;
 } copy_pair;
 
+typedef struct copy_captures copy_captures;
+
 // From one file into the trace. Fill in what stands first, the rest is zero.
 typedef struct copy {
     ts_reader *reader;
@@ -88,8 +91,9 @@ typedef struct copy {
     uint64_t undefined; // numbers that the file does not define: none now
 
     // Private.
-    copy_map names, sites, launches, stacks, modules;
-    copy_pair *tracks; // where files are merged
+    copy_map names, sites, launches, stacks, modules, images;
+    copy_captures *captures; // NULL: none are copied
+    copy_pair *tracks;       // where files are merged
     uint32_t track_mask, track_count;
     uint32_t process;    // the track, in the trace, of what has none
     uint32_t part;       // the first one of the file
@@ -113,11 +117,15 @@ void copy_values(copy *c, ts_event_kind kind, ts_column column,
 // Whether a column's values are the same in every trace.
 bool copy_is_plain(const copy *c, ts_event_kind kind, ts_column column);
 uint32_t copy_track_id(copy *c, uint32_t track);
+uint32_t copy_module_id(copy *c, uint32_t module);
+// Of captures: the number of code, and where an operation stands.
+uint32_t copy_image_id(copy *c, uint32_t image);
+uint64_t copy_order(const copy *c, uint64_t order);
 
 void copy_tracks(copy *c);
 void copy_metadata(copy *c);
 void copy_losses(copy *c);
-void copy_blobs(copy *c);
+void copy_blobs(copy *c);  // but not those of captures that are copied
 void copy_clocks(copy *c); // what other clocks showed, where `start_raw_ns`
                            // of the writer was known
 // Another session than that of the file, the same for equal salts.
@@ -179,5 +187,17 @@ typedef struct copy_counts {
 */
 ts_result copy_events(copy *c, const copy_hooks *hooks, copy_counts *counts,
                       cli_progress *progress);
+
+/* ---- Captures (copy_captures.c) ------------------------------------------ */
+
+// Finds out which the file has, before anything of it is copied; false without
+// memory. copy_events notes whose operations are kept.
+bool copy_captures_find(copy *c);
+void copy_captures_keep(copy *c, uint32_t track, uint64_t correlation);
+bool copy_is_captured(const copy *c, const uint64_t hash[2]);
+// Writes them, with code and contents: those of operations that were kept, or
+// all. Behind the events. Errors: TS_ERR_MEMORY; others are the writer's.
+ts_result copy_captures_write(copy *c, bool all);
+void copy_captures_close(copy *c);
 
 #endif // TS_COPY_H

@@ -158,7 +158,8 @@ void copy_blobs(copy *c)
     const void *bytes;
     size_t size;
     for (size_t i = 0; ts_reader_blob_at(c->reader, i, hash); i++)
-        if (ts_reader_blob(c->reader, hash, &bytes, &size) == TS_OK)
+        if (!copy_is_captured(c, hash) &&
+            ts_reader_blob(c->reader, hash, &bytes, &size) == TS_OK)
             ts_writer_blob(c->writer, bytes, size, NULL);
 }
 

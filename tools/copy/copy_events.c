@@ -43,6 +43,16 @@ static uint64_t issue_of(const copying *g, uint32_t row, uint64_t ticks,
     return then < start_ns ? (uint64_t)(start_ns - then) + 1 : 1;
 }
 
+// What was captured of an operation goes with it.
+static void keep_capture(const copying *g, uint32_t row)
+{
+    const ts_columns *const c = &g->columns;
+    const uint64_t *const ids = c->values[TS_COLUMN_CORRELATION];
+    if (g->c->captures && c->kind >= TS_EVENT_GPU_FIRST && ids)
+        copy_captures_keep(g->c, c->tracks ? c->tracks[row] : c->track,
+                           ids[row]);
+}
+
 // The rows that are kept, in b->rows; what is known of each moves up.
 static uint32_t gather(const copying *g, const copy_batch *batch)
 {
@@ -51,6 +61,7 @@ static uint32_t gather(const copying *g, const copy_batch *batch)
     for (uint32_t i = 0; i < batch->count; i++) {
         if (!b->keep[i]) continue;
         b->rows[count] = batch->first + i;
+        keep_capture(g, batch->first + i);
         b->start_ns[count] = b->start_ns[i];
         b->duration_ns[count] = b->duration_ns[i];
         b->tracks[count++] = b->tracks[i];

@@ -97,7 +97,7 @@ static uint32_t copy_launch(copy *c, uint32_t launch)
 }
 
 // A build-id tells which program it is: who renames has no use for it.
-static uint32_t copy_module(copy *c, uint32_t module)
+uint32_t copy_module_id(copy *c, uint32_t module)
 {
     uint32_t to;
     if (known(c, &c->modules, module, &to)) return to;
@@ -140,7 +140,7 @@ static uint32_t copy_stack(copy *c, uint32_t stack)
     if (count > MOST) count = MOST;
     for (uint32_t i = 0; i < count; i++) {
         made[i] = frames[i];
-        made[i].module = copy_module(c, frames[i].module);
+        made[i].module = copy_module_id(c, frames[i].module);
         copy_symbol(c, &frames[i], &made[i]);
     }
     if (count) to = ts_writer_stack(c->writer, made, count);
@@ -218,8 +218,8 @@ bool copy_begin(copy *c)
 
 void copy_end(copy *c)
 {
-    copy_map *const maps[] = { &c->names, &c->sites, &c->launches, &c->stacks,
-                               &c->modules };
+    copy_map *const maps[] = { &c->names,  &c->sites,   &c->launches,
+                               &c->stacks, &c->modules, &c->images };
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         free(maps[i]->to);
         memset(maps[i], 0, sizeof *maps[i]);
@@ -227,6 +227,7 @@ void copy_end(copy *c)
     free(c->tracks);
     c->tracks = NULL;
     c->track_count = 0;
+    copy_captures_close(c);
 }
 
 /* ---- Columns ------------------------------------------------------------- */
@@ -241,6 +242,21 @@ static uint64_t copy_id(const copy *c, uint64_t id)
         return id + ((uint64_t)c->part << 48);
     const uint64_t odd[2] = { id, c->part };
     return XXH3_64bits(odd, sizeof odd) | UINT64_C(1) << 63;
+}
+
+uint32_t copy_image_id(copy *c, uint32_t image)
+{
+    uint32_t to = map_get(&c->images, image);
+    if (!c->merge || !image || to) return image && to ? to : image;
+    to = ++c->merge->next_image;
+    map_put(&c->images, image, to);
+    return to;
+}
+
+// Operations of one part stand behind those of the part before.
+uint64_t copy_order(const copy *c, uint64_t order)
+{
+    return copy_id(c, order);
 }
 
 static copy_role name_role(ts_event_kind kind)

@@ -85,14 +85,16 @@ static ts_result write_trace(cut_job *job, cut_choice *choice,
     }
     cut_aliases_open(&aliases, c.reader);
     ts_result result = TS_ERR_MEMORY;
-    if (copy_begin(&c)) {
+    const bool named = !job->wish.anonymise, whole = is_all(&job->wish);
+    if (copy_begin(&c) && (!named || copy_captures_find(&c))) {
         copy_tracks(&c);
         copy_metadata(&c);
         copy_losses(&c);
-        if (!job->wish.anonymise) copy_blobs(&c);
-        if (!job->wish.anonymise) copy_clocks(&c);
-        result = copy_events(&c, is_all(&job->wish) ? &all : &hooks,
-                             &job->counts, &progress);
+        if (named) copy_blobs(&c);
+        if (named) copy_clocks(&c);
+        result =
+            copy_events(&c, whole ? &all : &hooks, &job->counts, &progress);
+        if (result == TS_OK && named) result = copy_captures_write(&c, whole);
     }
     if (aliases.no_memory) result = TS_ERR_MEMORY;
     note(job, writer);
@@ -114,6 +116,10 @@ static void say(const cut_job *job, ts_result result, int failed)
         cli_error(job->tool, job->out,
                   "%s numbers that nothing in the trace defines are left out",
                   cli_count(job->undefined).s);
+    if (result == TS_OK && job->wish.anonymise &&
+        ts_reader_capture_count(job->trace->reader))
+        cli_error(job->tool, job->out,
+                  "captures hold code and memory: they are left out");
     if (result == TS_ERR_NOT_FOUND)
         cli_error(job->tool, job->path,
                   "no event is like that: nothing is "
@@ -130,6 +136,7 @@ bool cut_write(cut_job *job)
     ts_writer *writer = NULL;
     cut_choice choice;
     const size_t damaged = ts_reader_damage_count(job->trace->reader);
+    const bool own = cli_trace_is_own(job->path, job->trace->info);
     if (is_all(&job->wish)) job->wish.deps = CUT_DEPS_NONE;
     ts_result result = cut_choice_open(&choice, job->trace->reader, &job->wish)
                            ? TS_OK
@@ -146,6 +153,7 @@ bool cut_write(cut_job *job)
     else
         ts_writer_abandon(writer);
     const int failed = errno;
+    if (result == TS_OK && own) cli_trace_own(job->out, desc.session);
     cut_choice_close(&choice);
     cli_trace_damage(job->trace, job->tool, job->path, damaged);
     say(job, result, failed);

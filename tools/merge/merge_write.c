@@ -82,7 +82,7 @@ static ts_result write_file(merge_job *job, ts_writer *writer,
                .merge = merge };
     const size_t damaged = ts_reader_damage_count(c.reader);
     ts_result result = TS_ERR_MEMORY;
-    if (copy_begin(&c)) {
+    if (copy_begin(&c) && copy_captures_find(&c)) {
         copy_tracks(&c);
         copy_metadata(&c);
         note(&c, file);
@@ -90,6 +90,7 @@ static ts_result write_file(merge_job *job, ts_writer *writer,
         copy_blobs(&c);
         if (file == job->files) copy_clocks(&c);
         result = copy_events(&c, NULL, &file->counts, progress);
+        if (result == TS_OK) result = copy_captures_write(&c, true);
     }
     cli_progress_end(progress);
     cli_trace_damage(&file->trace, job->tool, file->path, damaged);
@@ -121,6 +122,18 @@ static ts_result write_all(merge_job *job, ts_writer *writer)
     return result;
 }
 
+// Code of others must not pass for one's own.
+static bool is_own(const merge_job *job)
+{
+    for (uint32_t i = 0; i < job->file_count; i++) {
+        const cli_trace *const trace = &job->files[i].trace;
+        if (ts_reader_capture_count(trace->reader) &&
+            !cli_trace_is_own(job->files[i].path, trace->info))
+            return false;
+    }
+    return true;
+}
+
 static void say_left_out(const merge_job *job)
 {
     uint64_t unknown = 0;
@@ -149,6 +162,7 @@ bool merge_write(merge_job *job)
     else
         ts_writer_abandon(writer);
     const int failed = errno;
+    if (result == TS_OK && is_own(job)) cli_trace_own(job->out, desc.session);
     say_left_out(job);
     if (result != TS_OK)
         cli_error(job->tool, job->out, "cannot be written: %s",

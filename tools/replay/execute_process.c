@@ -202,7 +202,10 @@ static void sum_up(execute_job *job, size_t from, size_t to)
     }
 }
 
-bool execute_rows(execute_job *job, size_t from, size_t to, bool chain)
+// Runs rows of one process of the record; *next: those of others
+// are to follow.
+static bool run_rows(execute_job *job, size_t from, size_t to, bool chain,
+                     bool *next)
 {
     size_t count = 0, at = 0;
     const size_t size =
@@ -216,11 +219,38 @@ bool execute_rows(execute_job *job, size_t from, size_t to, bool chain)
         if (job->rows[i].capture != EXECUTE_NONE)
             captures[count++] = job->rows[i].capture;
     const bool ok = have && run(job, s, captures, count, chain);
-    for (size_t i = from; ok && i < to; i++)
-        if (job->rows[i].capture != EXECUTE_NONE)
-            job->rows[i].item = s->items[at++];
-    if (ok) sum_up(job, from, to);
+    for (size_t i = from; ok && i < to; i++) {
+        if (job->rows[i].capture == EXECUTE_NONE) continue;
+        job->rows[i].item = s->items[at++];
+        *next &= !job->wish->stop_at_first || !job->rows[i].item.diverged;
+    }
     if (s != MAP_FAILED) munmap(s, size);
     free(captures);
+    return ok;
+}
+
+// Which of the processes of a merged trace: see docs/sbt-format.md, 13.
+static uint64_t part_of(const execute_job *job, size_t row, uint64_t before)
+{
+    ts_capture c;
+    return job->rows[row].capture != EXECUTE_NONE &&
+                   ts_reader_capture(job->reader, job->rows[row].capture, &c)
+               ? c.head.order >> 48
+               : before;
+}
+
+// Processes have the same addresses for different memory: each is run alone.
+bool execute_rows(execute_job *job, size_t from, size_t to, bool chain)
+{
+    bool ok = true, next = true;
+    for (size_t first = from; ok && next && first < to;) {
+        const uint64_t part = part_of(job, first, 0);
+        size_t end = first + 1;
+        while (end < to && part_of(job, end, part) == part)
+            end++;
+        ok = run_rows(job, first, end, chain, &next);
+        first = end;
+    }
+    if (ok) sum_up(job, from, to);
     return ok;
 }

@@ -2,28 +2,10 @@
     execute_trust.c - whether the code in a trace may run
 
     A capture holds code, and which of its functions to call with what: who
-    made the trace decides what runs. The recorder leaves a mark outside the
-    file's bytes on what it writes (an extended attribute), which a trace from
-    elsewhere does not have.
+    made the trace decides what runs. tools/cli/cli_own.c tells whose it is.
 */
-#define _GNU_SOURCE
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 #include "tools/replay/execute.h"
-
-static bool is_own(const execute_job *job)
-{
-    const ts_info *const info = ts_reader_info(job->reader);
-    const char *const path = job->replay->path;
-    uint8_t session[16];
-    struct stat st;
-    return strcmp(path, "-") && stat(path, &st) == 0 &&
-           st.st_uid == geteuid() && !(st.st_mode & S_IWOTH) &&
-           getxattr(path, "user.tracesmith", session, sizeof session) ==
-               (ssize_t)sizeof session &&
-           !memcmp(session, info->session, sizeof session);
-}
 
 static void say_images(const execute_job *job)
 {
@@ -68,7 +50,9 @@ static bool ask(void)
 
 bool execute_trusted(const execute_job *job)
 {
-    if (job->wish->trust || is_own(job)) return true;
+    if (job->wish->trust ||
+        cli_trace_is_own(job->replay->path, ts_reader_info(job->reader)))
+        return true;
     say_what(job);
     if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO)) return ask();
     fputs("Say --trust if it may.\n", stderr);
