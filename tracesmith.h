@@ -304,6 +304,7 @@ typedef enum ts_capture_attribute_id { // append only
     TS_ATTRIBUTE_GEOMETRY = 5,         // ts_capture_geometry
     TS_ATTRIBUTE_PATTERN = 6,          // of a set
     TS_ATTRIBUTE_COPY_IMAGE = 7,       // ts_capture_copy_image
+    TS_ATTRIBUTE_DIMENSIONS = 8,       // u32, if not up to the last above 1
     TS_ATTRIBUTE_CUDA_LAUNCH = 32,     // u32 id, u32 unused, 64 bytes
     TS_ATTRIBUTE_FUNCTION = 33,        // u32 id, i32 value
     TS_ATTRIBUTE_COOPERATIVE = 34      // empty

@@ -90,7 +90,7 @@ static const cli_option options[] = {
               "device and compare what they leave with the record",
       .flag = &execute.execute },
     { .name = "--backend NAME",
-      .help = "whose device: vdev (as recorded)",
+      .help = "whose device: vdev or opencl (as recorded)",
       .text = &execute.backend },
     { .name = "--chain",
       .help = "operations go on with what those before them left, not\n"

@@ -51,7 +51,8 @@ TS_API const char *ts_reason_name(uint32_t reason);
 */
 typedef struct ts_executor_range { // memory that will be wanted
     uint64_t address, size;
-    uint32_t device; // from 0
+    uint32_t device;  // from 0
+    const char *name; // of the device, as recorded; NULL: not known
 } ts_executor_range;
 
 typedef struct ts_executor_code {

@@ -950,6 +950,13 @@ static bool ts__ex_add_device(ts_execution *e, uint32_t track)
     return true;
 }
 
+static bool ts__ex_same_range(const ts_executor_range *a,
+                              const ts_executor_range *b)
+{
+    return a->address == b->address && a->size == b->size &&
+           a->device == b->device;
+}
+
 // The memory of all captures, once each.
 static ts_result ts__ex_all_ranges(ts_execution *e, ts_executor_range **ranges,
                                    size_t *count, size_t *capacity)
@@ -965,13 +972,19 @@ static ts_result ts__ex_all_ranges(ts_execution *e, ts_executor_range **ranges,
                 &e->desc.allocator, *ranges, capacity, *count, sizeof *more);
             if (!more) return TS_ERR_MEMORY;
             *ranges = more;
-            const ts_executor_range one = { r->address, r->size, r->device };
-            if (!*count || memcmp(&more[*count - 1], &one, sizeof one))
+            const ts_executor_range one = { r->address, r->size, r->device,
+                                            NULL };
+            if (!*count || !ts__ex_same_range(&more[*count - 1], &one))
                 more[(*count)++] = one;
         }
     }
-    for (size_t i = 0; i < *count; i++)
-        (*ranges)[i].device = ts__ex_device(e, (*ranges)[i].device);
+    for (size_t i = 0; i < *count; i++) {
+        ts_executor_range *const r = &(*ranges)[i];
+        ts_track device;
+        if (ts_reader_track(e->reader, r->device, &device))
+            r->name = device.name.text;
+        r->device = ts__ex_device(e, r->device);
+    }
     if (*count) ts__sort(*ranges, *count, sizeof **ranges, ts__ex_order_range);
     return TS_OK;
 }

@@ -5,10 +5,12 @@
     is not there, the program works, but for this backend.
 */
 #include "tools/replay/execute.h"
+#include "backends/ts_opencl_exec.h"
 #include "backends/ts_vdev_exec.h"
 
 static const ts_executor *const executors[] = {
     &ts_vdev_executor,
+    &ts_opencl_executor,
 };
 enum { EXECUTORS = sizeof executors / sizeof *executors };
 
