@@ -109,8 +109,8 @@ $(OUT)/libtracesmith.so: $(OUT)/ts_lib.o
 	$(CC) -shared -pthread $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LIBS)
 $(INJECT): backends/ts_inject.c
 	@mkdir -p $(@D)
-	$(COMPILE) -MT $@ -fPIC -fvisibility=hidden -shared $(LDFLAGS) $< -o $@ \
-	    $(LIBS)
+	$(COMPILE) -MT $@ -fPIC -fvisibility=hidden -shared -Wl,-z,nodelete \
+	    $(LDFLAGS) $< -o $@ $(LIBS)
 $(OUT)/tools/%.o: tools/%.c
 	@mkdir -p $(@D)
 	$(COMPILE) -c $< -o $@

@@ -482,6 +482,28 @@ int32_t clInitLayer(uint32_t count, const void *const *target,
     return ts_opencl_layer_init(count, target, count_out, table, on);
 }
 
+// Khronos' loader since 2024 looks for these in place of clInitLayer.
+ENTRY int32_t clInitLayerWithProperties(uint32_t count,
+                                        const void *const *target,
+                                        uint32_t *count_out,
+                                        const void *const **table,
+                                        const void *properties);
+int32_t clInitLayerWithProperties(uint32_t count, const void *const *target,
+                                  uint32_t *count_out,
+                                  const void *const **table,
+                                  const void *properties)
+{
+    (void)properties;
+    return clInitLayer(count, target, count_out, table);
+}
+
+ENTRY int32_t clDeinitLayer(void);
+int32_t clDeinitLayer(void)
+{
+    ts_opencl_layer_end();
+    return 0;
+}
+
 /* ==== 8. NVTX extensions ================================================= */
 
 // Called by each copy of an extension of NVTX; found by the same variable.

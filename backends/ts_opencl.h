@@ -4,8 +4,9 @@
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: libOpenCL, the loader that every vendor shares: ocl-icd or
                     Khronos'.
-    Checked with:   PoCL 3.1 (OpenCL 3.0) and ocl-icd 2.3.1 of Debian 12,
-                    x86-64, November 2026. No GPU yet.
+    Checked with:   PoCL 3.1 (OpenCL 3.0), ocl-icd 2.3.1 of Debian 12, and
+                    Khronos' loader of August 2026, x86-64, November 2026. No
+                    GPU yet.
 
     WHAT IT DOES
         Every command of a queue becomes a GPU operation with the times of its
@@ -60,8 +61,10 @@
 
 /*
     What a loader asks of a layer that OPENCL_LAYERS names: an injected library
-    exports two functions that call these.
-    Source: cl_layer.h of OpenCL 3.0: clGetLayerInfo, clInitLayer.
+    exports four functions that call these, and must not be unloaded.
+    Source: cl_layer.h of OpenCL 3.0: clGetLayerInfo, clInitLayer; since 2024
+    also clInitLayerWithProperties, which has one argument more, always NULL,
+    and clDeinitLayer.
 */
 TS_API int32_t ts_opencl_layer_info(uint32_t what, size_t room, void *value,
                                     size_t *size);
@@ -69,6 +72,8 @@ TS_API int32_t ts_opencl_layer_info(uint32_t what, size_t room, void *value,
 TS_API int32_t ts_opencl_layer_init(uint32_t count, const void *const *target,
                                     uint32_t *count_out,
                                     const void *const **table, bool listen);
+// The loader is being unloaded, and its drivers with it. Another may come.
+TS_API void ts_opencl_layer_end(void);
 
 /* ==== 3. Backend ========================================================= */
 
@@ -666,12 +671,21 @@ static void ts__cl_exit(void)
     TS__STORE(&ts__cl.off, 1);
 }
 
-static void ts__cl_begin_once(void)
+static void ts__cl_listen(void)
 {
     for (int i = 0; i < TS__CL_LOCKS; i++)
         pthread_mutex_init(&ts__cl.locks[i], NULL);
     pthread_atfork(NULL, NULL, ts__cl_child);
     ts_backend_add(&ts_opencl_backend);
+}
+
+static void ts__cl_listen_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, ts__cl_listen);
+    if (TS__LOAD(&ts__cl.off) != TS__CL_UNLOADED) return;
+    TS__STORE(&ts__cl.closing, 0);
+    TS__STORE(&ts__cl.off, 0);
 }
 
 int32_t ts_opencl_layer_info(uint32_t what, size_t room, void *value,
@@ -716,8 +730,30 @@ int32_t ts_opencl_layer_init(uint32_t count, const void *const *target,
     }
     TS__CL_HOOKED(TS__X)
 #undef TS__X
-    ts__cl_begin_once();
+    ts__cl_listen_once();
     return TS__CL_SUCCESS;
+}
+
+// Commands that have not ended never will: their driver goes.
+void ts_opencl_layer_end(void)
+{
+    if (TS__LOAD(&ts__cl.off)) return;
+    ts__cl_stop();
+    TS__STORE(&ts__cl.off, TS__CL_UNLOADED);
+    for (ts__cl_queue *q = ts__cl.queues; q; q = q->next) {
+        pthread_mutex_lock(&q->lock);
+        ts__cl_queue_take(q);
+        while (q->work) {
+            ts__cl_command *const c = q->work;
+            q->work = c->next;
+            __atomic_sub_fetch(&q->under_way, 1, __ATOMIC_RELAXED);
+            if (!c->lost)
+                __atomic_sub_fetch(&ts__cl.pending, 1, __ATOMIC_RELAXED);
+            ts__cl_command_free(c);
+        }
+        q->work_end = &q->work;
+        pthread_mutex_unlock(&q->lock);
+    }
 }
 
 /* ---- 4.16 A program with this inside ------------------------------------ */
@@ -744,7 +780,7 @@ __attribute__((constructor(101))) static void ts__cl_claim(void)
     TS__CL_HOOKED(TS__X)
     TS__CL_ASKED(TS__X)
 #undef TS__X
-    if (ts__cl.next.clCreateContext) ts__cl_begin_once();
+    if (ts__cl.next.clCreateContext) ts__cl_listen_once();
 }
 #endif
 

@@ -136,6 +136,7 @@ typedef struct ts__cl_command {
 } ts__cl_command;
 
 enum { TS__CL_BUCKETS = 8192, TS__CL_LOCKS = 64 };
+enum { TS__CL_UNLOADED = 2 }; // the loader is gone: why it is off
 
 static struct {
     ts__cl_functions next;

@@ -59,6 +59,14 @@ check "opencl: ts-record with a layer of the user" sh -c '
     tests/capture/record.sh $0/layer "" $0/end finish &&
         grep -qx "other layer: 1" $0/layer/err &&
         build/ts-info $0/layer/trace.sbt | grep -q "^ *memset *50 "' $folder
+driver=$(cat /etc/OpenCL/vendors/pocl*.icd | head -n 1)
+check "opencl: ts-record, a loader that ends and unloads layers" sh -c '
+    gcc -std=gnu11 -O2 -Wall -Wextra -Werror tests/capture/opencl_loader.c \
+        -o $0/loader -ldl &&
+        tests/capture/record.sh $0/unloads "" $0/loader $1 &&
+        build/ts-info $0/unloads/trace.sbt >$0/unloads/info &&
+        grep -q "^ *memset *100 " $0/unloads/info &&
+        grep -q "^Lost: nothing" $0/unloads/info' $folder "$driver"
 check "opencl: ts-record, a script that uses ctypes" sh -c '
     command -v python3 >/dev/null || { echo "no python3"; exit 77; }
     tests/capture/record.sh $0/ctypes "" python3 \
