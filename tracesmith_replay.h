@@ -1506,6 +1506,8 @@ typedef struct ts_executor {
                         uint64_t size, uint64_t *address);
     ts_result (*stream)(void *state, uint32_t device, uint64_t flags,
                         uint64_t *stream);
+    // The arguments of a launch may change when the call is over; memory of
+    // the host that a copy names stays until a wait.
     ts_result (*launch)(void *state, uint64_t stream,
                         const ts_executor_launch *launch);
     ts_result (*copy)(void *state, uint64_t stream,
@@ -1514,12 +1516,13 @@ typedef struct ts_executor {
     // Waits for everything; TS_ERR_BUSY: it takes longer.
     ts_result (*wait)(void *state, uint32_t timeout_ms);
     // Events, where streams run beside each other; NULL: they do not.
-    ts_result (*event)(void *state, uint32_t device, uint64_t *event);
-    ts_result (*event_record)(void *state, uint64_t stream, uint64_t event);
+    // A new one is reached when what the stream has so far is over.
+    ts_result (*event)(void *state, uint64_t stream, uint64_t *event);
     ts_result (*event_wait)(void *state, uint64_t stream, uint64_t event);
     // What is submitted between begin and end becomes a graph and does not
-    // run. `stream` is where all of it begins and ends: the others join it by
-    // events. NULL: it has no graphs.
+    // run. All of it begins and ends on `stream`: others join it by events.
+    // Arguments may go after a call, memory of the host stays until the
+    // execution closes. NULL: it has no graphs.
     ts_result (*graph_begin)(void *state, uint64_t stream);
     ts_result (*graph_end)(void *state, uint64_t stream, uint64_t *graph);
     ts_result (*graph_launch)(void *state, uint64_t stream, uint64_t graph);
@@ -1599,6 +1602,42 @@ TS_API void ts_execution_close(ts_execution *execution); // NULL is allowed
 */
 TS_API void ts_execution_run(ts_execution *execution, size_t index,
                              ts_execution_item *item);
+
+typedef struct ts_execution_edge {
+    size_t before, after; // indices, before < after
+} ts_execution_edge;
+
+typedef struct ts_execution_whole {
+    uint64_t ns;       // from the first submission until all was over
+    uint64_t graph_ns; // of one launch of the graph, the mean of desc.loops
+    uint64_t regions, regions_different; // compared at the end
+    uint64_t patched;                    // chunks that came from the record
+    uint32_t parts, streams, events;     // events: made
+} ts_execution_whole;
+
+/*
+    Runs all of them as a chain whose streams run beside each other: submits
+    them in their order, and lets each begin when those with an edge to it have
+    ended. Edges come in order of `after`; within a stream there need be none.
+    What nobody replayed wrote meanwhile is put in place where everything else
+    has ended. At the end each region is compared with what the record had of
+    it last, and what differs is said of the operation that wrote it last.
+    Memory that was freed and taken again ends a part: the next one begins when
+    it is over.
+
+    graph: what is submitted becomes one graph, which is launched once and
+    compared, and then desc.loops times more for its time alone.
+
+    Errors: TS_ERR_UNSUPPORTED (the executor has no events, or no graphs, or it
+            takes more than one part), TS_ERR_MEMORY, with a clause in `why`;
+            what went wrong with an operation is in its item.
+*/
+TS_API ts_result ts_execution_run_together(ts_execution *execution,
+                                           const ts_execution_edge *edges,
+                                           size_t edge_count, bool graph,
+                                           ts_execution_item *items,
+                                           ts_execution_whole *whole, char *why,
+                                           size_t room);
 
 #endif // TRACESMITH_REPLAY_H
 
@@ -19933,6 +19972,10 @@ typedef struct ts__ex_range {
     uint8_t *bytes;  // memory of the host
     uint64_t *is, *was;
     uint8_t *known;
+    size_t op; // of memory of the host: whose it is
+    // Where operations run together: see there.
+    uint32_t batch, last_region;
+    size_t last;
 } ts__ex_range;
 
 typedef struct ts__ex_module {
@@ -19944,6 +19987,7 @@ typedef struct ts__ex_module {
 typedef struct ts__ex_stream {
     uint32_t track;
     uint64_t stream;
+    uint32_t batch, barrier; // together: where it was used, what it waited for
 } ts__ex_stream;
 
 struct ts_execution {
@@ -19954,14 +19998,19 @@ struct ts_execution {
     void *state;                        // of the executor
     bool lost;                          // the device does not answer
     uint32_t devices[64], device_count; // tracks, in order
-    ts__ex_range **ranges;
+    ts__ex_range **ranges;              // of devices
     size_t range_count, range_capacity;
+    ts__ex_range **hosts; // in order of their operations
+    size_t host_count, host_capacity, host_at;
+    uint32_t batch; // of operations that run together; 0: one by one
+    bool as_graph;
     ts__ex_module *modules;
     size_t module_count, module_capacity;
     ts__ex_stream *streams;
     size_t stream_count, stream_capacity;
     uint8_t *scratch;
     // Of the operation under way.
+    size_t op;
     ts_capture now;
     ts__ex_range **regions; // of its regions
     size_t region_capacity;
@@ -20135,27 +20184,75 @@ static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
 static void ts__ex_drop(ts_execution *e, size_t index)
 {
     ts__ex_range *const r = e->ranges[index];
-    if (r->device && !r->image) e->desc.executor->release(e->state, r->actual);
+    if (!r->image) e->desc.executor->release(e->state, r->actual);
     ts__ex_range_free(e, r);
     e->ranges[index] = e->ranges[--e->range_count];
 }
 
+// Memory of the host goes with its operation, or with those it ran with.
+static void ts__ex_drop_hosts(ts_execution *e)
+{
+    while (e->host_count)
+        ts__ex_range_free(e, e->hosts[--e->host_count]);
+    e->host_at = 0;
+}
+
+static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
+                             ts__ex_range **found)
+{
+    *found = ts__ex_range_new(e, region);
+    if (!*found) return TS_REASON_NO_MEMORY;
+    const ts_reason reason = ts__ex_place(e, *found);
+    if (reason) ts__ex_range_free(e, *found);
+    return reason;
+}
+
+// Memory of the host, which is an operation's own.
+static ts_reason ts__ex_find_host(ts_execution *e,
+                                  const ts_capture_region *region,
+                                  ts__ex_range **found)
+{
+    while (e->host_at < e->host_count && e->hosts[e->host_at]->op < e->op)
+        e->host_at++;
+    for (size_t i = e->host_at; i < e->host_count; i++) {
+        ts__ex_range *const r = e->hosts[i];
+        *found = r;
+        if (r->op == e->op && r->address == region->address &&
+            r->size == region->size)
+            return TS_REASON_NONE;
+    }
+    ts__ex_range **const more =
+        ts__mem_more(&e->desc.allocator, e->hosts, &e->host_capacity,
+                     e->host_count, sizeof *more);
+    if (!more) return TS_REASON_NO_MEMORY;
+    e->hosts = more;
+    const ts_reason reason = ts__ex_make(e, region, found);
+    if (reason) return reason;
+    (*found)->op = e->op;
+    e->hosts[e->host_count++] = *found;
+    return TS_REASON_NONE;
+}
+
+// It would take the place of what runs together with it.
+#define TS__EX_MEETS ((ts_reason)TS_REASON_LIMIT)
+
 // The range of a region. One that lies there no more makes place for it: the
-// program freed it. Memory of the host is an operation's own.
+// program freed it.
 static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
                              ts__ex_range **found)
 {
+    if (!region->device) return ts__ex_find_host(e, region, found);
     for (size_t i = 0; i < e->range_count;) {
         ts__ex_range *const r = e->ranges[i];
-        const bool same = r->address == region->address &&
-                          r->size == region->size &&
-                          r->device == region->device &&
-                          r->image == region->image && !r->bytes;
+        const bool same =
+            r->address == region->address && r->size == region->size &&
+            r->device == region->device && r->image == region->image;
         *found = r;
         if (same) return TS_REASON_NONE;
         const bool meets = r->address - region->address < region->size ||
                            region->address - r->address < r->size;
-        if (meets && !r->bytes && region->device)
+        if (meets && e->batch && r->batch == e->batch) return TS__EX_MEETS;
+        if (meets)
             ts__ex_drop(e, i);
         else
             i++;
@@ -20165,24 +20262,9 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
                      e->range_count, sizeof *more);
     if (!more) return TS_REASON_NO_MEMORY;
     e->ranges = more;
-    *found = ts__ex_range_new(e, region);
-    if (!*found) return TS_REASON_NO_MEMORY;
-    const ts_reason reason = ts__ex_place(e, *found);
-    if (reason)
-        ts__ex_range_free(e, *found);
-    else
-        e->ranges[e->range_count++] = *found;
+    const ts_reason reason = ts__ex_make(e, region, found);
+    if (!reason) e->ranges[e->range_count++] = *found;
     return reason;
-}
-
-// Memory of the host goes with the operation.
-static void ts__ex_drop_host(ts_execution *e)
-{
-    for (size_t i = 0; i < e->range_count;)
-        if (e->ranges[i]->bytes)
-            ts__ex_drop(e, i);
-        else
-            i++;
 }
 
 /* ---- 10.82 Execution: contents ------------------------------------------ */
@@ -20520,10 +20602,10 @@ static void ts__ex_note(ts_execution_item *item, const ts__ex_range *r,
 
 // Compares one chunk that the operation left with what the record has.
 static void ts__ex_compare(ts_execution *e, ts_execution_item *item,
-                           uint32_t region, uint64_t chunk, const uint8_t *hash,
+                           const ts__ex_range *r, uint32_t region,
+                           uint64_t chunk, const uint8_t *hash,
                            const uint8_t *found, size_t size)
 {
-    const ts__ex_range *const r = e->regions[region];
     item->chunks++;
     if (!memcmp(&r->is[2 * chunk], hash, 16)) return;
     const uint8_t *const expected = ts__ex_bytes(e, hash, size);
@@ -20582,7 +20664,7 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item,
             if (!after) continue;
             memcpy(&r->was[2 * k], after + 16 * k, 16);
             r->known[k] |= TS__EX_RECORDED;
-            ts__ex_compare(e, item, i, k, after + 16 * k, found, size);
+            ts__ex_compare(e, item, r, i, k, after + 16 * k, found, size);
         }
     }
     return TS_OK;
@@ -20590,19 +20672,18 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item,
 
 /* ---- 10.85 Execution: operations ---------------------------------------- */
 
-static ts_result ts__ex_stream_find(ts_execution *e, uint32_t track,
-                                    uint64_t *stream)
+// The stream of a track; NULL without memory, or if the device has none.
+static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
 {
-    for (size_t i = 0; i < e->stream_count; i++) {
-        *stream = e->streams[i].stream;
-        if (e->streams[i].track == track) return TS_OK;
-    }
+    for (size_t i = 0; i < e->stream_count; i++)
+        if (e->streams[i].track == track) return &e->streams[i];
     ts__ex_stream *const more =
         ts__mem_more(&e->desc.allocator, e->streams, &e->stream_capacity,
                      e->stream_count, sizeof *more);
-    if (!more) return TS_ERR_MEMORY;
+    if (!more) return NULL;
     e->streams = more;
     ts_track t, above;
+    ts__ex_stream made = { .track = track };
     uint64_t flags = 0;
     uint32_t device = 0;
     if (ts_reader_track(e->reader, track, &t)) {
@@ -20612,12 +20693,15 @@ static ts_result ts__ex_stream_find(ts_execution *e, uint32_t track,
             if (!ts_reader_track(e->reader, above.parent, &above)) break;
         device = ts__ex_device(e, above.id);
     }
-    const ts_result result =
-        e->desc.executor->stream(e->state, device, flags, stream);
-    if (result != TS_OK) return result;
-    const ts__ex_stream made = { track, *stream };
-    more[e->stream_count++] = made;
-    return TS_OK;
+    // A graph has no legacy streams, and its edges are all said.
+    if (e->as_graph)
+        flags = (flags & ~(uint64_t)TS_STREAM_LEGACY_DEFAULT) |
+                TS_STREAM_NON_BLOCKING;
+    if (e->desc.executor->stream(e->state, device, flags, &made.stream) !=
+        TS_OK)
+        return NULL;
+    more[e->stream_count] = made;
+    return &more[e->stream_count++];
 }
 
 static ts_result ts__ex_launch(ts_execution *e, uint64_t stream)
@@ -20645,9 +20729,9 @@ static ts_result ts__ex_submit(ts_execution *e)
 {
     const ts_capture_operation *const h = &e->now.head;
     const ts_executor *const x = e->desc.executor;
-    uint64_t stream;
-    const ts_result result = ts__ex_stream_find(e, h->track, &stream);
-    if (result != TS_OK) return result;
+    const ts__ex_stream *const own = ts__ex_stream_find(e, h->track);
+    if (!own) return TS_ERR_IO;
+    const uint64_t stream = own->stream;
     if (h->kind == TS_EVENT_KERNEL) return ts__ex_launch(e, stream);
     ts__ex_end to, from;
     if (!ts__ex_translate(e, false, &to)) return TS_ERR_CORRUPT;
@@ -20825,22 +20909,13 @@ static bool ts__ex_is_done(const ts_capture *c, ts_execution_item *item)
     return item->outcome != TS_OUTCOME_NONE;
 }
 
-TS_API void ts_execution_run(ts_execution *e, size_t index,
-                             ts_execution_item *item)
+// Says what came of an operation.
+static void ts__ex_settle(const ts_execution *e, ts_execution_item *item,
+                          ts_reason reason)
 {
-    memset(item, 0, sizeof *item);
-    ts_reason reason = TS_REASON_BAD_CAPTURE;
-    if (index < e->count &&
-        ts_reader_capture(e->reader, e->captures[index], &e->now)) {
-        if (ts__ex_is_done(&e->now, item)) return;
-        reason = e->lost ? TS_REASON_DEVICE_FAILED : ts__ex_prepare(e, item);
-        if (!reason) reason = ts__ex_once(e, item, false);
-        if (!reason && e->desc.loops > 1) reason = ts__ex_repeat(e, item);
-        if (!e->lost) ts__ex_drop_host(e);
-    }
-    item->reason = reason;
     // In a chain the inputs of what comes next hold its results.
     const bool known = e->desc.chain && e->now.head.state == TS_CAPTURE_WHOLE;
+    item->reason = reason;
     if (reason) item->level = 0;
     // release: whoever sees the outcome sees all of the item
     __atomic_store_n(&item->outcome,
@@ -20849,6 +20924,23 @@ TS_API void ts_execution_run(ts_execution *e, size_t index,
                          ? TS_OUTCOME_SUBSTITUTED
                          : TS_OUTCOME_DECLINED,
                      __ATOMIC_RELEASE);
+}
+
+TS_API void ts_execution_run(ts_execution *e, size_t index,
+                             ts_execution_item *item)
+{
+    memset(item, 0, sizeof *item);
+    ts_reason reason = TS_REASON_BAD_CAPTURE;
+    if (index < e->count &&
+        ts_reader_capture(e->reader, e->captures[index], &e->now)) {
+        if (ts__ex_is_done(&e->now, item)) return;
+        e->op = index;
+        reason = e->lost ? TS_REASON_DEVICE_FAILED : ts__ex_prepare(e, item);
+        if (!reason) reason = ts__ex_once(e, item, false);
+        if (!reason && e->desc.loops > 1) reason = ts__ex_repeat(e, item);
+        if (!e->lost) ts__ex_drop_hosts(e);
+    }
+    ts__ex_settle(e, item, reason);
 }
 
 static int ts__ex_order_range(const void *left, const void *right)
@@ -20962,17 +21054,480 @@ TS_API void ts_execution_close(ts_execution *e)
     // What still runs uses all of it; perhaps it came to an end after all.
     if (e->lost && e->desc.executor->wait(e->state, 0) == TS_OK)
         e->lost = false;
-    if (!e->lost)
+    if (!e->lost) {
+        ts__ex_drop_hosts(e);
         while (e->range_count)
             ts__ex_drop(e, e->range_count - 1);
+    }
     if (e->state && !e->lost) e->desc.executor->close(e->state);
     ts__mem_put(&a, e->ranges, e->range_capacity * sizeof *e->ranges);
+    ts__mem_put(&a, e->hosts, e->host_capacity * sizeof *e->hosts);
     ts__mem_put(&a, e->modules, e->module_capacity * sizeof *e->modules);
     ts__mem_put(&a, e->streams, e->stream_capacity * sizeof *e->streams);
     ts__mem_put(&a, e->regions, e->region_capacity * sizeof *e->regions);
     ts__mem_put(&a, e->args, e->args_capacity);
     ts__mem_put(&a, e->scratch, e->scratch ? TS_CAPTURE_CHUNK + 8 : 0);
     ts__mem_put(&a, e, sizeof *e);
+}
+
+/* ---- 10.86 Execution: operations beside each other ----------------------- */
+
+// Contents that nobody who is replayed made, put in place before an operation.
+typedef struct ts__ex_patch {
+    size_t op;
+    const ts__ex_range *range;
+    uint64_t chunk;
+    const uint8_t *bytes;
+} ts__ex_patch;
+
+typedef struct ts__ex_plan {
+    ts_execution_item *items;
+    const ts_execution_edge *edges;
+    size_t edge_count, edge_at;
+    ts__ex_patch *patches;
+    size_t patch_count, patch_capacity, patch_at;
+    uint8_t *marks;    // of each operation: TS__EX_...
+    uint64_t *events;  // of those with TS__EX_HAS_EVENT
+    uint64_t barrier;  // event that what is submitted later waits for ...
+    uint32_t barriers; // ... if there was one
+    uint64_t origin;   // of a graph
+    ts_execution_whole *whole;
+} ts__ex_plan;
+
+enum {
+    TS__EX_WANTS_EVENT = 1, // others wait for it
+    TS__EX_HAS_EVENT = 2,
+    TS__EX_RUNS = 4
+};
+
+/* Planning: what runs in a part, from which contents. */
+
+static bool ts__ex_plan_patch(ts_execution *e, ts__ex_plan *p,
+                              const ts__ex_range *r, uint64_t chunk,
+                              const uint8_t *bytes)
+{
+    ts__ex_patch *const more =
+        ts__mem_more(&e->desc.allocator, p->patches, &p->patch_capacity,
+                     p->patch_count, sizeof *more);
+    if (!more) return false;
+    const ts__ex_patch patch = { e->op, r, chunk, bytes };
+    p->patches = more;
+    more[p->patch_count++] = patch;
+    return true;
+}
+
+// What a region has to hold before the operation: put there now, if nothing of
+// this part uses it earlier.
+static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
+                                    const ts_capture_region *region,
+                                    ts__ex_range *r)
+{
+    if (!ts__ex_is_input(region)) return TS_REASON_NONE;
+    const uint8_t *const list = ts__ex_list(e, region->before, region->size);
+    for (uint64_t k = 0; list && k < ts__ex_chunks(r->size); k++) {
+        const uint64_t size = ts__ex_chunk_size(r->size, k);
+        if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
+        const uint8_t *const bytes = ts__ex_bytes(e, list + 16 * k, size);
+        if (!bytes) return TS_REASON_MEMORY_MISSING;
+        p->whole->patched += r->known[k] || r->batch == e->batch;
+        if (r->batch == e->batch) {
+            if (!ts__ex_plan_patch(e, p, r, k, bytes))
+                return TS_REASON_NO_MEMORY;
+        } else if (ts__ex_put(e, r, k * TS_CAPTURE_CHUNK, bytes, size) !=
+                   TS_OK) {
+            return TS_REASON_DEVICE_FAILED;
+        }
+        memcpy(&r->was[2 * k], list + 16 * k, 16);
+        r->known[k] = TS__EX_RECORDED;
+    }
+    return TS_REASON_NONE;
+}
+
+// What it holds after the operation, as far as the record knows.
+static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
+                              uint32_t index, ts__ex_range *r)
+{
+    const bool changed = memcmp(region->before, region->after, 16);
+    const bool writes = region->access & TS_ACCESS_WRITE;
+    const uint8_t *const list = ts__ex_list(e, region->after, region->size);
+    if (r->batch != e->batch || (writes && changed)) {
+        r->last = e->op;
+        r->last_region = index;
+    }
+    r->batch = e->batch;
+    if (!writes) return;
+    for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
+        if (list) memcpy(&r->was[2 * k], list + 16 * k, 16);
+        r->known[k] = list ? TS__EX_RECORDED : 0;
+    }
+}
+
+// One operation; TS__EX_MEETS: it belongs into the next part.
+static ts_reason ts__ex_plan_one(ts_execution *e, ts__ex_plan *p,
+                                 ts_execution_item *item)
+{
+    ts_reason reason = ts__ex_prepare(e, item);
+    item->digest = e->now.head.order;
+    for (uint32_t i = 0; !reason && i < e->now.head.region_count; i++)
+        reason = ts__ex_plan_before(e, p, &e->now.regions[i], e->regions[i]);
+    for (uint32_t i = 0; !reason && i < e->now.head.region_count; i++)
+        ts__ex_plan_after(e, &e->now.regions[i], i, e->regions[i]);
+    return reason;
+}
+
+// Everything from one operation to before another, which begins a new part.
+static size_t ts__ex_plan_part(ts_execution *e, ts__ex_plan *p, size_t from)
+{
+    e->batch++;
+    p->patch_count = p->patch_at = 0;
+    for (e->op = from; e->op < e->count; e->op++) {
+        ts_execution_item *const item = &p->items[e->op];
+        memset(item, 0, sizeof *item);
+        if (!ts_reader_capture(e->reader, e->captures[e->op], &e->now)) {
+            ts__ex_settle(e, item, TS_REASON_BAD_CAPTURE);
+            continue;
+        }
+        if (ts__ex_is_done(&e->now, item)) continue;
+        const ts_reason reason = ts__ex_plan_one(e, p, item);
+        if (reason == TS__EX_MEETS) break;
+        if (reason)
+            ts__ex_settle(e, item, reason);
+        else
+            p->marks[e->op] |= TS__EX_RUNS;
+    }
+    return e->op;
+}
+
+/* Submitting. */
+
+static ts_result ts__ex_event(ts_execution *e, ts__ex_plan *p, uint64_t stream,
+                              uint64_t *event)
+{
+    p->whole->events++;
+    return e->desc.executor->event(e->state, stream, event);
+}
+
+// A stream waits for all others of this part.
+static ts_result ts__ex_gather(ts_execution *e, ts__ex_plan *p, uint64_t stream)
+{
+    ts_result result = TS_OK;
+    for (size_t i = 0; i < e->stream_count && result == TS_OK; i++) {
+        const ts__ex_stream *const other = &e->streams[i];
+        uint64_t event;
+        if (other->batch != e->batch || other->stream == stream) continue;
+        result = ts__ex_event(e, p, other->stream, &event);
+        if (result == TS_OK)
+            result = e->desc.executor->event_wait(e->state, stream, event);
+    }
+    return result;
+}
+
+// What is submitted from now on waits for what the stream has so far.
+static ts_result ts__ex_barrier(ts_execution *e, ts__ex_plan *p,
+                                uint64_t stream)
+{
+    p->barriers++;
+    return ts__ex_event(e, p, stream, &p->barrier);
+}
+
+static ts_result ts__ex_patches(ts_execution *e, ts__ex_plan *p,
+                                ts__ex_stream *own)
+{
+    const ts_executor *const x = e->desc.executor;
+    if (p->patch_at == p->patch_count || p->patches[p->patch_at].op != e->op)
+        return TS_OK;
+    ts_result result = ts__ex_gather(e, p, own->stream);
+    for (; result == TS_OK && p->patch_at < p->patch_count &&
+           p->patches[p->patch_at].op == e->op;
+         p->patch_at++) {
+        const ts__ex_patch *const patch = &p->patches[p->patch_at];
+        const ts__ex_range *const r = patch->range;
+        const ts_executor_copy copy = {
+            .destination = r->actual + patch->chunk * TS_CAPTURE_CHUNK,
+            .source = (uintptr_t)patch->bytes,
+            .size = ts__ex_chunk_size(r->size, patch->chunk),
+            .from_host = true,
+        };
+        result = x->copy(e->state, own->stream, &copy);
+    }
+    if (result == TS_OK) result = ts__ex_barrier(e, p, own->stream);
+    own->barrier = p->barriers;
+    return result;
+}
+
+// Lets the operation wait for what it has edges from.
+static ts_result ts__ex_edges(ts_execution *e, ts__ex_plan *p, uint64_t stream)
+{
+    ts_result result = TS_OK;
+    while (p->edge_at < p->edge_count && p->edges[p->edge_at].after < e->op)
+        p->edge_at++;
+    for (; result == TS_OK && p->edge_at < p->edge_count &&
+           p->edges[p->edge_at].after == e->op;
+         p->edge_at++) {
+        const size_t before = p->edges[p->edge_at].before;
+        if (p->marks[before] & TS__EX_HAS_EVENT)
+            result = e->desc.executor->event_wait(e->state, stream,
+                                                  p->events[before]);
+    }
+    return result;
+}
+
+static ts_result ts__ex_submit_one(ts_execution *e, ts__ex_plan *p)
+{
+    ts__ex_stream *const own = ts__ex_stream_find(e, e->now.head.track);
+    ts_result result = own ? TS_OK : TS_ERR_IO;
+    if (own && own->batch != e->batch) {
+        own->batch = e->batch;
+        own->barrier = 0;
+        p->whole->streams++;
+    }
+    if (own && own->barrier != p->barriers)
+        result =
+            e->desc.executor->event_wait(e->state, own->stream, p->barrier);
+    if (own) own->barrier = p->barriers;
+    if (result == TS_OK) result = ts__ex_patches(e, p, own);
+    if (result == TS_OK) result = ts__ex_edges(e, p, own->stream);
+    if (result == TS_OK) result = ts__ex_submit(e);
+    if (result != TS_OK || !(p->marks[e->op] & TS__EX_WANTS_EVENT))
+        return result;
+    p->marks[e->op] |= TS__EX_HAS_EVENT;
+    return ts__ex_event(e, p, own->stream, &p->events[e->op]);
+}
+
+// Finds the operation's memory again; nothing of it is new.
+static bool ts__ex_resume(ts_execution *e, ts_execution_item *item)
+{
+    if (!ts_reader_capture(e->reader, e->captures[e->op], &e->now))
+        return false;
+    const ts_capture_operation *const h = &e->now.head;
+    if (h->args_size) memcpy(e->args, e->now.args, h->args_size);
+    for (uint32_t i = 0; i < h->region_count; i++)
+        if (ts__ex_find(e, &e->now.regions[i], &e->regions[i])) return false;
+    return h->kind != TS_EVENT_KERNEL || !ts__ex_rewrite(e, item);
+}
+
+// What did not go out takes everything behind it along.
+static ts_result ts__ex_submit_part(ts_execution *e, ts__ex_plan *p,
+                                    size_t from, size_t to)
+{
+    ts_result result = TS_OK;
+    e->host_at = 0;
+    for (e->op = from; e->op < to; e->op++) {
+        ts_execution_item *const item = &p->items[e->op];
+        if (!(p->marks[e->op] & TS__EX_RUNS)) continue;
+        if (result == TS_OK) {
+            result = ts__ex_resume(e, item) ? ts__ex_submit_one(e, p)
+                                            : TS_ERR_MEMORY;
+            if (result == TS_OK)
+                __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
+            else
+                ts__ex_settle(e, item, ts__ex_reason(e, result));
+        } else {
+            ts__ex_settle(e, item, TS_REASON_DEVICE_FAILED);
+        }
+        if (result != TS_OK) p->marks[e->op] &= (uint8_t)~TS__EX_RUNS;
+    }
+    return result;
+}
+
+/* Afterwards. */
+
+static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
+                                  ts__ex_range *r)
+{
+    ts_execution_item *const item = &p->items[r->last];
+    const uint64_t different = item->chunks_different;
+    bool compared = false;
+    for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
+        const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
+        const uint8_t *const found =
+            ts__ex_get(e, r, k * TS_CAPTURE_CHUNK, size);
+        if (!found) return TS_ERR_IO;
+        const XXH128_hash_t sum = XXH3_128bits(found, size);
+        const uint64_t hash[2] = { sum.low64, sum.high64 };
+        item->digest = XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
+        memcpy(&r->is[2 * k], hash, 16);
+        const bool known = r->known[k] & TS__EX_RECORDED;
+        r->known[k] |= TS__EX_ACTUAL;
+        if (!known) continue;
+        compared = true;
+        ts__ex_compare(e, item, r, r->last_region, k,
+                       (const uint8_t *)&r->was[2 * k], found, size);
+    }
+    item->compared |= compared;
+    p->whole->regions += compared;
+    p->whole->regions_different += item->chunks_different != different;
+    return TS_OK;
+}
+
+static int ts__ex_order_last(const void *left, const void *right)
+{
+    const ts__ex_range *const a = *(ts__ex_range *const *)left;
+    const ts__ex_range *const b = *(ts__ex_range *const *)right;
+    if (a->last != b->last) return a->last < b->last ? -1 : 1;
+    return (a->last_region > b->last_region) -
+           (a->last_region < b->last_region);
+}
+
+// Looks at what a part left, in the order of operations: the digest has one.
+static ts_result ts__ex_end_part(ts_execution *e, ts__ex_plan *p)
+{
+    ts_result result = TS_OK;
+    if (e->range_count)
+        ts__sort(e->ranges, e->range_count, sizeof *e->ranges,
+                 ts__ex_order_last);
+    for (size_t i = 0; i < e->range_count && result == TS_OK; i++)
+        if (e->ranges[i]->batch == e->batch)
+            result = ts__ex_end_range(e, p, e->ranges[i]);
+    for (size_t i = 0; i < e->host_count && result == TS_OK; i++)
+        if (e->hosts[i]->batch == e->batch)
+            result = ts__ex_end_range(e, p, e->hosts[i]);
+    return result;
+}
+
+static void ts__ex_settle_part(ts_execution *e, ts__ex_plan *p, size_t from,
+                               size_t to, ts_result result)
+{
+    const ts_reason reason = ts__ex_reason(e, result);
+    for (size_t i = from; i < to; i++) {
+        ts_execution_item *const item = &p->items[i];
+        if (!(p->marks[i] & TS__EX_RUNS)) continue;
+        if (result != TS_ERR_BUSY)
+            __atomic_store_n(&item->running, 0, __ATOMIC_RELEASE);
+        item->level = item->level ? item->level : 1;
+        ts_reader_capture(e->reader, e->captures[i], &e->now);
+        ts__ex_settle(e, item, reason);
+    }
+}
+
+/* All of it. */
+
+static uint64_t ts__ex_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static ts_result ts__ex_wait(ts_execution *e)
+{
+    const ts_result result =
+        e->desc.executor->wait(e->state, e->desc.timeout_ms);
+    if (result == TS_ERR_BUSY) e->lost = true;
+    return result;
+}
+
+static ts_result ts__ex_run_part(ts_execution *e, ts__ex_plan *p, size_t from,
+                                 size_t to)
+{
+    const uint64_t begin = ts__ex_now();
+    p->barriers = 0;
+    const ts_result submitted = ts__ex_submit_part(e, p, from, to);
+    const ts_result waited = ts__ex_wait(e);
+    p->whole->ns += ts__ex_now() - begin;
+    return waited != TS_OK ? waited : submitted;
+}
+
+static ts_result ts__ex_build_graph(ts_execution *e, ts__ex_plan *p, size_t to,
+                                    uint64_t *graph)
+{
+    const ts_executor *const x = e->desc.executor;
+    p->barriers = 0;
+    ts_result result =
+        x->stream(e->state, 0, TS_STREAM_NON_BLOCKING, &p->origin);
+    if (result == TS_OK) result = x->graph_begin(e->state, p->origin);
+    if (result != TS_OK) return result;
+    result = ts__ex_barrier(e, p, p->origin);
+    if (result == TS_OK) result = ts__ex_submit_part(e, p, 0, to);
+    if (result == TS_OK) result = ts__ex_gather(e, p, p->origin);
+    // It has to end whatever became of it.
+    const ts_result ended = x->graph_end(e->state, p->origin, graph);
+    return result != TS_OK ? result : ended;
+}
+
+static ts_result ts__ex_launch_graph(ts_execution *e, ts__ex_plan *p,
+                                     uint64_t graph, uint32_t count)
+{
+    ts_result result = TS_OK;
+    for (uint32_t i = 0; i < count && result == TS_OK; i++)
+        result = e->desc.executor->graph_launch(e->state, p->origin, graph);
+    return result != TS_OK ? result : ts__ex_wait(e);
+}
+
+// Once to compare, and then for the time.
+static ts_result ts__ex_run_graph(ts_execution *e, ts__ex_plan *p, size_t to)
+{
+    const uint32_t loops = e->desc.loops ? e->desc.loops : 1;
+    uint64_t graph;
+    ts_result result = ts__ex_build_graph(e, p, to, &graph);
+    uint64_t begin = ts__ex_now();
+    if (result == TS_OK) result = ts__ex_launch_graph(e, p, graph, 1);
+    p->whole->ns = ts__ex_now() - begin;
+    if (result == TS_OK) result = ts__ex_end_part(e, p);
+    begin = ts__ex_now();
+    if (result == TS_OK) result = ts__ex_launch_graph(e, p, graph, loops);
+    if (result == TS_OK) p->whole->graph_ns = (ts__ex_now() - begin) / loops;
+    return result;
+}
+
+static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
+                              size_t room)
+{
+    for (size_t from = 0, to; from < e->count; from = to) {
+        to = ts__ex_plan_part(e, p, from);
+        p->whole->parts++;
+        if (e->as_graph && to < e->count) {
+            snprintf(why, room,
+                     "memory was freed and taken again before operation %zu "
+                     "of them, so that they are more than one graph",
+                     to);
+            return TS_ERR_UNSUPPORTED;
+        }
+        ts_result result = e->as_graph ? ts__ex_run_graph(e, p, to)
+                                       : ts__ex_run_part(e, p, from, to);
+        if (result == TS_OK && !e->as_graph) result = ts__ex_end_part(e, p);
+        ts__ex_settle_part(e, p, from, to, result);
+        if (e->lost) return TS_OK; // the items say it
+        ts__ex_drop_hosts(e);
+    }
+    return TS_OK;
+}
+
+TS_API ts_result ts_execution_run_together(ts_execution *e,
+                                           const ts_execution_edge *edges,
+                                           size_t edge_count, bool graph,
+                                           ts_execution_item *items,
+                                           ts_execution_whole *whole, char *why,
+                                           size_t room)
+{
+    if (!e || !items || !whole || (edge_count && !edges)) return TS_ERR_USAGE;
+    const ts_executor *const x = e->desc.executor;
+    memset(whole, 0, sizeof *whole);
+    if (!x->event || (graph && !x->graph_begin)) {
+        snprintf(why, room, "%s has no %s", x->name,
+                 x->event ? "graphs" : "events");
+        return TS_ERR_UNSUPPORTED;
+    }
+    const ts_allocator *const a = &e->desc.allocator;
+    ts__ex_plan p = {
+        .items = items, .edges = edges, .edge_count = edge_count, .whole = whole
+    };
+    p.marks = ts__mem_get(a, e->count + 1);
+    p.events = ts__mem_get(a, (e->count + 1) * sizeof *p.events);
+    ts_result result = p.marks && p.events ? TS_OK : TS_ERR_MEMORY;
+    if (result == TS_OK) {
+        memset(p.marks, 0, e->count + 1);
+        for (size_t i = 0; i < edge_count; i++)
+            if (edges[i].before < e->count)
+                p.marks[edges[i].before] |= TS__EX_WANTS_EVENT;
+        e->desc.chain = true;
+        e->as_graph = graph;
+        result = ts__ex_parts(e, &p, why, room);
+    }
+    ts__mem_put(a, p.marks, e->count + 1);
+    ts__mem_put(a, p.events, (e->count + 1) * sizeof *p.events);
+    ts__mem_put(a, p.patches, p.patch_capacity * sizeof *p.patches);
+    return result;
 }
 
 #endif // TRACESMITH_REPLAY_IMPLEMENTATION

@@ -688,29 +688,20 @@ static ts_result ts__ox_wait(void *state, uint32_t timeout_ms)
     return result;
 }
 
-static ts_result ts__ox_event(void *state, uint32_t device, uint64_t *event)
-{
-    ts__ox *const x = state;
-    (void)device;
-    x->reason = TS_REASON_NONE;
-    if (!ts__ox_add(&x->events, sizeof(ts__ox_handle))) return TS_ERR_MEMORY;
-    *event = x->events.count;
-    return TS_OK;
-}
-
-static ts_result ts__ox_event_record(void *state, uint64_t stream,
-                                     uint64_t event)
+static ts_result ts__ox_event(void *state, uint64_t stream, uint64_t *event)
 {
     ts__ox *const x = state;
     ts__ox_queue *const q = ts__ox_queue_of(x, stream);
-    ts__ox_handle *const events = x->events.items;
     ts__ox_handle made = NULL;
-    if (!q || !event || event > x->events.count) return TS_ERR_USAGE;
+    x->reason = TS_REASON_NONE;
+    if (!q) return TS_ERR_USAGE;
+    ts__ox_handle *const slot = ts__ox_add(&x->events, sizeof made);
+    if (!slot) return TS_ERR_MEMORY;
     const int32_t error =
         x->cl.clEnqueueMarkerWithWaitList(q->queue, 0, NULL, &made);
     if (error) return ts__ox_result(error);
-    if (events[event - 1]) x->cl.clReleaseEvent(events[event - 1]);
-    events[event - 1] = made;
+    *slot = made;
+    *event = x->events.count;
     return ts__ox_result(x->cl.clFlush(q->queue));
 }
 
@@ -753,7 +744,6 @@ const ts_executor ts_opencl_executor = {
     .set = ts__ox_set,
     .wait = ts__ox_wait,
     .event = ts__ox_event,
-    .event_record = ts__ox_event_record,
     .event_wait = ts__ox_event_wait,
 };
 

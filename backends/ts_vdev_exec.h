@@ -407,6 +407,18 @@ static ts_result ts__vx_wait(void *state, uint32_t timeout_ms)
     }
 }
 
+static ts_result ts__vx_event(void *state, uint64_t stream, uint64_t *event)
+{
+    ts_vdev *const v = ((ts__vx *)state)->vdev;
+    const ts_result result = ts_vdev_event_create(event, v);
+    return result == TS_OK ? ts_vdev_event_record(v, *event, stream) : result;
+}
+
+static ts_result ts__vx_event_wait(void *state, uint64_t stream, uint64_t event)
+{
+    return ts_vdev_event_wait(((ts__vx *)state)->vdev, event, stream);
+}
+
 const ts_executor ts_vdev_executor = {
     .name = "vdev",
     .open = ts__vx_open,
@@ -423,6 +435,8 @@ const ts_executor ts_vdev_executor = {
     .copy = ts__vx_copy,
     .set = ts__vx_set,
     .wait = ts__vx_wait,
+    .event = ts__vx_event,
+    .event_wait = ts__vx_event_wait,
 };
 
 #endif // implementation

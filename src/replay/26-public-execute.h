@@ -119,6 +119,8 @@ typedef struct ts_executor {
                         uint64_t size, uint64_t *address);
     ts_result (*stream)(void *state, uint32_t device, uint64_t flags,
                         uint64_t *stream);
+    // The arguments of a launch may change when the call is over; memory of
+    // the host that a copy names stays until a wait.
     ts_result (*launch)(void *state, uint64_t stream,
                         const ts_executor_launch *launch);
     ts_result (*copy)(void *state, uint64_t stream,
@@ -127,12 +129,13 @@ typedef struct ts_executor {
     // Waits for everything; TS_ERR_BUSY: it takes longer.
     ts_result (*wait)(void *state, uint32_t timeout_ms);
     // Events, where streams run beside each other; NULL: they do not.
-    ts_result (*event)(void *state, uint32_t device, uint64_t *event);
-    ts_result (*event_record)(void *state, uint64_t stream, uint64_t event);
+    // A new one is reached when what the stream has so far is over.
+    ts_result (*event)(void *state, uint64_t stream, uint64_t *event);
     ts_result (*event_wait)(void *state, uint64_t stream, uint64_t event);
     // What is submitted between begin and end becomes a graph and does not
-    // run. `stream` is where all of it begins and ends: the others join it by
-    // events. NULL: it has no graphs.
+    // run. All of it begins and ends on `stream`: others join it by events.
+    // Arguments may go after a call, memory of the host stays until the
+    // execution closes. NULL: it has no graphs.
     ts_result (*graph_begin)(void *state, uint64_t stream);
     ts_result (*graph_end)(void *state, uint64_t stream, uint64_t *graph);
     ts_result (*graph_launch)(void *state, uint64_t stream, uint64_t graph);
@@ -212,3 +215,39 @@ TS_API void ts_execution_close(ts_execution *execution); // NULL is allowed
 */
 TS_API void ts_execution_run(ts_execution *execution, size_t index,
                              ts_execution_item *item);
+
+typedef struct ts_execution_edge {
+    size_t before, after; // indices, before < after
+} ts_execution_edge;
+
+typedef struct ts_execution_whole {
+    uint64_t ns;       // from the first submission until all was over
+    uint64_t graph_ns; // of one launch of the graph, the mean of desc.loops
+    uint64_t regions, regions_different; // compared at the end
+    uint64_t patched;                    // chunks that came from the record
+    uint32_t parts, streams, events;     // events: made
+} ts_execution_whole;
+
+/*
+    Runs all of them as a chain whose streams run beside each other: submits
+    them in their order, and lets each begin when those with an edge to it have
+    ended. Edges come in order of `after`; within a stream there need be none.
+    What nobody replayed wrote meanwhile is put in place where everything else
+    has ended. At the end each region is compared with what the record had of
+    it last, and what differs is said of the operation that wrote it last.
+    Memory that was freed and taken again ends a part: the next one begins when
+    it is over.
+
+    graph: what is submitted becomes one graph, which is launched once and
+    compared, and then desc.loops times more for its time alone.
+
+    Errors: TS_ERR_UNSUPPORTED (the executor has no events, or no graphs, or it
+            takes more than one part), TS_ERR_MEMORY, with a clause in `why`;
+            what went wrong with an operation is in its item.
+*/
+TS_API ts_result ts_execution_run_together(ts_execution *execution,
+                                           const ts_execution_edge *edges,
+                                           size_t edge_count, bool graph,
+                                           ts_execution_item *items,
+                                           ts_execution_whole *whole, char *why,
+                                           size_t room);

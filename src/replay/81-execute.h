@@ -11,6 +11,10 @@ typedef struct ts__ex_range {
     uint8_t *bytes;  // memory of the host
     uint64_t *is, *was;
     uint8_t *known;
+    size_t op; // of memory of the host: whose it is
+    // Where operations run together: see there.
+    uint32_t batch, last_region;
+    size_t last;
 } ts__ex_range;
 
 typedef struct ts__ex_module {
@@ -22,6 +26,7 @@ typedef struct ts__ex_module {
 typedef struct ts__ex_stream {
     uint32_t track;
     uint64_t stream;
+    uint32_t batch, barrier; // together: where it was used, what it waited for
 } ts__ex_stream;
 
 struct ts_execution {
@@ -32,14 +37,19 @@ struct ts_execution {
     void *state;                        // of the executor
     bool lost;                          // the device does not answer
     uint32_t devices[64], device_count; // tracks, in order
-    ts__ex_range **ranges;
+    ts__ex_range **ranges;              // of devices
     size_t range_count, range_capacity;
+    ts__ex_range **hosts; // in order of their operations
+    size_t host_count, host_capacity, host_at;
+    uint32_t batch; // of operations that run together; 0: one by one
+    bool as_graph;
     ts__ex_module *modules;
     size_t module_count, module_capacity;
     ts__ex_stream *streams;
     size_t stream_count, stream_capacity;
     uint8_t *scratch;
     // Of the operation under way.
+    size_t op;
     ts_capture now;
     ts__ex_range **regions; // of its regions
     size_t region_capacity;
@@ -213,27 +223,75 @@ static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
 static void ts__ex_drop(ts_execution *e, size_t index)
 {
     ts__ex_range *const r = e->ranges[index];
-    if (r->device && !r->image) e->desc.executor->release(e->state, r->actual);
+    if (!r->image) e->desc.executor->release(e->state, r->actual);
     ts__ex_range_free(e, r);
     e->ranges[index] = e->ranges[--e->range_count];
 }
 
+// Memory of the host goes with its operation, or with those it ran with.
+static void ts__ex_drop_hosts(ts_execution *e)
+{
+    while (e->host_count)
+        ts__ex_range_free(e, e->hosts[--e->host_count]);
+    e->host_at = 0;
+}
+
+static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
+                             ts__ex_range **found)
+{
+    *found = ts__ex_range_new(e, region);
+    if (!*found) return TS_REASON_NO_MEMORY;
+    const ts_reason reason = ts__ex_place(e, *found);
+    if (reason) ts__ex_range_free(e, *found);
+    return reason;
+}
+
+// Memory of the host, which is an operation's own.
+static ts_reason ts__ex_find_host(ts_execution *e,
+                                  const ts_capture_region *region,
+                                  ts__ex_range **found)
+{
+    while (e->host_at < e->host_count && e->hosts[e->host_at]->op < e->op)
+        e->host_at++;
+    for (size_t i = e->host_at; i < e->host_count; i++) {
+        ts__ex_range *const r = e->hosts[i];
+        *found = r;
+        if (r->op == e->op && r->address == region->address &&
+            r->size == region->size)
+            return TS_REASON_NONE;
+    }
+    ts__ex_range **const more =
+        ts__mem_more(&e->desc.allocator, e->hosts, &e->host_capacity,
+                     e->host_count, sizeof *more);
+    if (!more) return TS_REASON_NO_MEMORY;
+    e->hosts = more;
+    const ts_reason reason = ts__ex_make(e, region, found);
+    if (reason) return reason;
+    (*found)->op = e->op;
+    e->hosts[e->host_count++] = *found;
+    return TS_REASON_NONE;
+}
+
+// It would take the place of what runs together with it.
+#define TS__EX_MEETS ((ts_reason)TS_REASON_LIMIT)
+
 // The range of a region. One that lies there no more makes place for it: the
-// program freed it. Memory of the host is an operation's own.
+// program freed it.
 static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
                              ts__ex_range **found)
 {
+    if (!region->device) return ts__ex_find_host(e, region, found);
     for (size_t i = 0; i < e->range_count;) {
         ts__ex_range *const r = e->ranges[i];
-        const bool same = r->address == region->address &&
-                          r->size == region->size &&
-                          r->device == region->device &&
-                          r->image == region->image && !r->bytes;
+        const bool same =
+            r->address == region->address && r->size == region->size &&
+            r->device == region->device && r->image == region->image;
         *found = r;
         if (same) return TS_REASON_NONE;
         const bool meets = r->address - region->address < region->size ||
                            region->address - r->address < r->size;
-        if (meets && !r->bytes && region->device)
+        if (meets && e->batch && r->batch == e->batch) return TS__EX_MEETS;
+        if (meets)
             ts__ex_drop(e, i);
         else
             i++;
@@ -243,24 +301,9 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
                      e->range_count, sizeof *more);
     if (!more) return TS_REASON_NO_MEMORY;
     e->ranges = more;
-    *found = ts__ex_range_new(e, region);
-    if (!*found) return TS_REASON_NO_MEMORY;
-    const ts_reason reason = ts__ex_place(e, *found);
-    if (reason)
-        ts__ex_range_free(e, *found);
-    else
-        e->ranges[e->range_count++] = *found;
+    const ts_reason reason = ts__ex_make(e, region, found);
+    if (!reason) e->ranges[e->range_count++] = *found;
     return reason;
-}
-
-// Memory of the host goes with the operation.
-static void ts__ex_drop_host(ts_execution *e)
-{
-    for (size_t i = 0; i < e->range_count;)
-        if (e->ranges[i]->bytes)
-            ts__ex_drop(e, i);
-        else
-            i++;
 }
 
 /* ---- 10.82 Execution: contents ------------------------------------------ */
@@ -598,10 +641,10 @@ static void ts__ex_note(ts_execution_item *item, const ts__ex_range *r,
 
 // Compares one chunk that the operation left with what the record has.
 static void ts__ex_compare(ts_execution *e, ts_execution_item *item,
-                           uint32_t region, uint64_t chunk, const uint8_t *hash,
+                           const ts__ex_range *r, uint32_t region,
+                           uint64_t chunk, const uint8_t *hash,
                            const uint8_t *found, size_t size)
 {
-    const ts__ex_range *const r = e->regions[region];
     item->chunks++;
     if (!memcmp(&r->is[2 * chunk], hash, 16)) return;
     const uint8_t *const expected = ts__ex_bytes(e, hash, size);
@@ -660,7 +703,7 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item,
             if (!after) continue;
             memcpy(&r->was[2 * k], after + 16 * k, 16);
             r->known[k] |= TS__EX_RECORDED;
-            ts__ex_compare(e, item, i, k, after + 16 * k, found, size);
+            ts__ex_compare(e, item, r, i, k, after + 16 * k, found, size);
         }
     }
     return TS_OK;
@@ -668,19 +711,18 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item,
 
 /* ---- 10.85 Execution: operations ---------------------------------------- */
 
-static ts_result ts__ex_stream_find(ts_execution *e, uint32_t track,
-                                    uint64_t *stream)
+// The stream of a track; NULL without memory, or if the device has none.
+static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
 {
-    for (size_t i = 0; i < e->stream_count; i++) {
-        *stream = e->streams[i].stream;
-        if (e->streams[i].track == track) return TS_OK;
-    }
+    for (size_t i = 0; i < e->stream_count; i++)
+        if (e->streams[i].track == track) return &e->streams[i];
     ts__ex_stream *const more =
         ts__mem_more(&e->desc.allocator, e->streams, &e->stream_capacity,
                      e->stream_count, sizeof *more);
-    if (!more) return TS_ERR_MEMORY;
+    if (!more) return NULL;
     e->streams = more;
     ts_track t, above;
+    ts__ex_stream made = { .track = track };
     uint64_t flags = 0;
     uint32_t device = 0;
     if (ts_reader_track(e->reader, track, &t)) {
@@ -690,12 +732,15 @@ static ts_result ts__ex_stream_find(ts_execution *e, uint32_t track,
             if (!ts_reader_track(e->reader, above.parent, &above)) break;
         device = ts__ex_device(e, above.id);
     }
-    const ts_result result =
-        e->desc.executor->stream(e->state, device, flags, stream);
-    if (result != TS_OK) return result;
-    const ts__ex_stream made = { track, *stream };
-    more[e->stream_count++] = made;
-    return TS_OK;
+    // A graph has no legacy streams, and its edges are all said.
+    if (e->as_graph)
+        flags = (flags & ~(uint64_t)TS_STREAM_LEGACY_DEFAULT) |
+                TS_STREAM_NON_BLOCKING;
+    if (e->desc.executor->stream(e->state, device, flags, &made.stream) !=
+        TS_OK)
+        return NULL;
+    more[e->stream_count] = made;
+    return &more[e->stream_count++];
 }
 
 static ts_result ts__ex_launch(ts_execution *e, uint64_t stream)
@@ -723,9 +768,9 @@ static ts_result ts__ex_submit(ts_execution *e)
 {
     const ts_capture_operation *const h = &e->now.head;
     const ts_executor *const x = e->desc.executor;
-    uint64_t stream;
-    const ts_result result = ts__ex_stream_find(e, h->track, &stream);
-    if (result != TS_OK) return result;
+    const ts__ex_stream *const own = ts__ex_stream_find(e, h->track);
+    if (!own) return TS_ERR_IO;
+    const uint64_t stream = own->stream;
     if (h->kind == TS_EVENT_KERNEL) return ts__ex_launch(e, stream);
     ts__ex_end to, from;
     if (!ts__ex_translate(e, false, &to)) return TS_ERR_CORRUPT;
@@ -903,22 +948,13 @@ static bool ts__ex_is_done(const ts_capture *c, ts_execution_item *item)
     return item->outcome != TS_OUTCOME_NONE;
 }
 
-TS_API void ts_execution_run(ts_execution *e, size_t index,
-                             ts_execution_item *item)
+// Says what came of an operation.
+static void ts__ex_settle(const ts_execution *e, ts_execution_item *item,
+                          ts_reason reason)
 {
-    memset(item, 0, sizeof *item);
-    ts_reason reason = TS_REASON_BAD_CAPTURE;
-    if (index < e->count &&
-        ts_reader_capture(e->reader, e->captures[index], &e->now)) {
-        if (ts__ex_is_done(&e->now, item)) return;
-        reason = e->lost ? TS_REASON_DEVICE_FAILED : ts__ex_prepare(e, item);
-        if (!reason) reason = ts__ex_once(e, item, false);
-        if (!reason && e->desc.loops > 1) reason = ts__ex_repeat(e, item);
-        if (!e->lost) ts__ex_drop_host(e);
-    }
-    item->reason = reason;
     // In a chain the inputs of what comes next hold its results.
     const bool known = e->desc.chain && e->now.head.state == TS_CAPTURE_WHOLE;
+    item->reason = reason;
     if (reason) item->level = 0;
     // release: whoever sees the outcome sees all of the item
     __atomic_store_n(&item->outcome,
@@ -927,6 +963,23 @@ TS_API void ts_execution_run(ts_execution *e, size_t index,
                          ? TS_OUTCOME_SUBSTITUTED
                          : TS_OUTCOME_DECLINED,
                      __ATOMIC_RELEASE);
+}
+
+TS_API void ts_execution_run(ts_execution *e, size_t index,
+                             ts_execution_item *item)
+{
+    memset(item, 0, sizeof *item);
+    ts_reason reason = TS_REASON_BAD_CAPTURE;
+    if (index < e->count &&
+        ts_reader_capture(e->reader, e->captures[index], &e->now)) {
+        if (ts__ex_is_done(&e->now, item)) return;
+        e->op = index;
+        reason = e->lost ? TS_REASON_DEVICE_FAILED : ts__ex_prepare(e, item);
+        if (!reason) reason = ts__ex_once(e, item, false);
+        if (!reason && e->desc.loops > 1) reason = ts__ex_repeat(e, item);
+        if (!e->lost) ts__ex_drop_hosts(e);
+    }
+    ts__ex_settle(e, item, reason);
 }
 
 static int ts__ex_order_range(const void *left, const void *right)
@@ -1040,11 +1093,14 @@ TS_API void ts_execution_close(ts_execution *e)
     // What still runs uses all of it; perhaps it came to an end after all.
     if (e->lost && e->desc.executor->wait(e->state, 0) == TS_OK)
         e->lost = false;
-    if (!e->lost)
+    if (!e->lost) {
+        ts__ex_drop_hosts(e);
         while (e->range_count)
             ts__ex_drop(e, e->range_count - 1);
+    }
     if (e->state && !e->lost) e->desc.executor->close(e->state);
     ts__mem_put(&a, e->ranges, e->range_capacity * sizeof *e->ranges);
+    ts__mem_put(&a, e->hosts, e->host_capacity * sizeof *e->hosts);
     ts__mem_put(&a, e->modules, e->module_capacity * sizeof *e->modules);
     ts__mem_put(&a, e->streams, e->stream_capacity * sizeof *e->streams);
     ts__mem_put(&a, e->regions, e->region_capacity * sizeof *e->regions);

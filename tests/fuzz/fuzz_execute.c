@@ -52,6 +52,13 @@ static uint8_t *at(uint64_t address, uint64_t size)
     return b ? b->bytes + (address - b->address) : (void *)(uintptr_t)address;
 }
 
+static bool is_ours(uint64_t address, uint64_t size)
+{
+    const uint64_t offset = address - (uintptr_t)variables;
+    return find_block(address, size) ||
+           (offset < sizeof variables && size <= sizeof variables - offset);
+}
+
 static ts_result toy_open(void **state, uint32_t count,
                           const ts_executor_range *ranges, size_t range_count,
                           char *why, size_t room)
@@ -110,7 +117,7 @@ static ts_result toy_write(void *state, uint64_t address, const void *bytes,
                            uint64_t size)
 {
     (void)state;
-    check(find_block(address, size) != NULL, "a write beside all memory");
+    check(is_ours(address, size), "a write beside all memory");
     memcpy(at(address, size), bytes, size);
     return TS_OK;
 }
@@ -119,7 +126,7 @@ static ts_result toy_read(void *state, void *bytes, uint64_t address,
                           uint64_t size)
 {
     (void)state;
-    check(find_block(address, size) != NULL, "a read beside all memory");
+    check(is_ours(address, size), "a read beside all memory");
     memcpy(bytes, at(address, size), size);
     return TS_OK;
 }

@@ -1,0 +1,155 @@
+/*
+    executetest.h - what the tests of executions share
+
+    A vdev is recorded on and closed; then its operations run again in this
+    process, whose kernels are the code.
+*/
+#ifndef EXECUTETEST_H
+#define EXECUTETEST_H
+
+#include "tests/rectest.h"
+#include "tests/vdevtest.h"
+#include "backends/ts_vdev_exec.h"
+
+enum { COUNT = 40000 }; // floats, 2.4 chunks
+
+typedef struct add_args {
+    float *to, *from;
+    float value;
+} add_args;
+
+static float extra; // nobody names it: what replays do not know
+
+static void add(const void *args, const ts_vdev_block *block)
+{
+    const add_args *const a = args;
+    (void)block;
+    for (int i = 0; i < COUNT; i++)
+        a->to[i] = a->from[i] + a->value + extra;
+}
+
+static bool shut;
+
+static void wait_open(const void *args, const ts_vdev_block *block)
+{
+    (void)args;
+    (void)block;
+    while (__atomic_load_n(&shut, __ATOMIC_ACQUIRE))
+        rt_sleep_ms(1);
+}
+
+static const ts_session_desc plain;
+static ts_vdev_kernel plain_add, typed_add;
+
+static ts_vdev_kernel typed(ts_vdev_function function)
+{
+    static const ts_vdev_role roles[] = { { 0, TS_ACCESS_WRITE, 0 },
+                                          { 8, TS_ACCESS_READ, 0 } };
+    const ts_vdev_kernel_desc desc = { .name = "typed",
+                                       .function = function,
+                                       .args_size = sizeof(add_args),
+                                       .role_count = 2,
+                                       .roles = roles };
+    ts_vdev_kernel made;
+    ok(ts_vdev_kernel_register(&made, vdev, &desc));
+    return made;
+}
+
+static void begin(void)
+{
+    const ts_vdev_desc desc = { .memory_bytes = 4 << 20 };
+    vt_open(desc);
+    plain_add = vt_kernel("add", add, sizeof(add_args), 0);
+    typed_add = typed(add);
+    extra = 0;
+}
+
+static ts_reader *reader;
+static ts_executor executor; // the vdev's, but code is this program's own
+static ts_execution *execution;
+static size_t positions[64];
+
+static ts_result load_own(void *state, const ts_executor_code *code,
+                          uint64_t *module, char *why, size_t room)
+{
+    ts_capture c;
+    (void)state;
+    (void)code;
+    (void)why;
+    (void)room;
+    for (size_t i = 0; ts_reader_capture(reader, i, &c); i++) {
+        const char *const name = ts_reader_name(reader, c.head.name).text;
+        if (strcmp(name, "add") && strcmp(name, "typed")) continue;
+        *module = (uint64_t)(uintptr_t)add - c.head.function;
+        return TS_OK;
+    }
+    return TS_ERR_NOT_FOUND;
+}
+
+// Ends the recording; what was recorded on is gone, its addresses are free.
+static void finish(const char *path)
+{
+    vt_finish();
+    ts_snapshot_stop();
+    ok(ts_session_stop());
+    ok(ts_vdev_close(vdev));
+    const ts_reader_desc desc = { .path = path };
+    ok(ts_reader_open(&reader, &desc));
+    executor = ts_vdev_executor;
+    executor.load = load_own;
+    for (size_t i = 0; i < 64; i++)
+        positions[i] = i;
+}
+
+static ts_execution_desc usual(void)
+{
+    const ts_execution_desc desc = { .executor = &executor };
+    return desc;
+}
+
+static void open_execution(ts_execution_desc desc)
+{
+    char why[200];
+    ok(ts_execution_open(&execution, reader, positions,
+                         ts_reader_capture_count(reader), &desc, why,
+                         sizeof why));
+}
+
+static void close_execution(void)
+{
+    ts_execution_close(execution);
+    execution = NULL;
+}
+
+static void close_all(void)
+{
+    close_execution();
+    ts_reader_close(reader);
+}
+
+static void launch_add(ts_vdev_kernel kernel, float *to, float *from,
+                       float value)
+{
+    const add_args args = { to, from, value };
+    const ts_vdev_launch_desc desc = { .args = &args };
+    ok(ts_vdev_launch(vdev, 0, kernel, &desc));
+}
+
+static float *floats(float value)
+{
+    float *const made = vt_memory(0, COUNT * sizeof *made);
+    for (int i = 0; i < COUNT; i++)
+        made[i] = value + (float)i;
+    return made;
+}
+
+// Thread sanitizers hand out the addresses that a replay wants again.
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_TSAN 1
+#endif
+#endif
+
+#endif // EXECUTETEST_H

@@ -1,0 +1,420 @@
+// Captured operations run again beside each other, and as a graph.
+#define _GNU_SOURCE
+#include "tests/executetest.h"
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+static int present, wanted; // how many kernels run, and have to at once
+
+static void meet(const void *args, const ts_vdev_block *block)
+{
+    float *const *const values = args;
+    (void)block;
+    __atomic_fetch_add(&present, 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(&present, __ATOMIC_ACQUIRE) < wanted)
+        rt_sleep_ms(1);
+    (*values)[0] += 1;
+}
+
+static int stage; // how many of the slow ones are over
+
+static void slow(const void *args, const ts_vdev_block *block)
+{
+    rt_sleep_ms(30);
+    add(args, block);
+    __atomic_fetch_add(&stage, 1, __ATOMIC_ACQ_REL);
+}
+
+static int seen[2]; // stages that the quick ones saw
+
+static void quick(const void *args, const ts_vdev_block *block)
+{
+    const int now = __atomic_load_n(&stage, __ATOMIC_ACQUIRE);
+    seen[0] = seen[1];
+    seen[1] = now;
+    add(args, block);
+}
+
+/* ---- Running ------------------------------------------------------------- */
+
+static ts_execution_item items[64];
+static ts_execution_whole whole;
+static char why[200];
+
+static ts_result run_together(size_t count, const ts_execution_edge *edges,
+                              size_t edge_count, bool graph, uint32_t loops)
+{
+    ts_execution_desc desc = usual();
+    desc.loops = loops;
+    desc.timeout_ms = 30000;
+    ok(ts_execution_open(&execution, reader, positions, count, &desc, why,
+                         sizeof why));
+    return ts_execution_run_together(execution, edges, edge_count, graph, items,
+                                     &whole, why, sizeof why);
+}
+
+static void assert_all_same(size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal("none", ts_reason_name(items[i].reason));
+        assert_int_equal(TS_OUTCOME_EXECUTED, items[i].outcome);
+        assert_false(items[i].diverged);
+        assert_false(items[i].running);
+    }
+    assert_int_equal(0, whole.regions_different);
+}
+
+static void launch_on(ts_vdev_stream stream, ts_vdev_kernel kernel, float *to,
+                      float *from, float value)
+{
+    const add_args args = { to, from, value };
+    const ts_vdev_launch_desc desc = { .args = &args };
+    ok(ts_vdev_launch(vdev, stream, kernel, &desc));
+}
+
+// Two kernels on streams that nothing ties together.
+static void record_meeting(void)
+{
+    begin();
+    const ts_vdev_kernel kernel = vt_kernel("meet", meet, sizeof(float *), 0);
+    const ts_vdev_stream one = vt_stream(0, true, 0);
+    const ts_vdev_stream two = vt_stream(0, true, 0);
+    const char *const path = rt_start("meeting.sbt", plain);
+    float *const a = floats(0), *const b = floats(5);
+    const ts_vdev_launch_desc first = { .args = &a }, second = { .args = &b };
+    wanted = 1; // a capture has one run alone
+    ok(ts_snapshot_start(NULL));
+    launch_on(one, plain_add, a, a, 1);
+    ok(ts_vdev_launch(vdev, one, kernel, &first));
+    ok(ts_vdev_launch(vdev, two, kernel, &second));
+    finish(path);
+    present = 0;
+    wanted = 2;
+}
+
+static void streams_run_beside_each_other(void **state)
+{
+    (void)state;
+    record_meeting();
+    ok(run_together(3, NULL, 0, false, 1));
+    assert_all_same(3);
+    assert_int_equal(2, present); // and each of them waited for the other
+    assert_int_equal(2, whole.streams);
+    assert_int_equal(2, whole.regions);
+    assert_int_equal(1, whole.parts);
+    assert_int_equal(0, whole.events);
+    assert_false(items[0].compared); // another one wrote there after it
+    assert_true(items[1].compared);
+    assert_true(items[2].compared);
+    const uint64_t digest = items[1].digest;
+    close_execution();
+    present = 0;
+    ok(run_together(3, NULL, 0, false, 1));
+    assert_int_equal(digest, items[1].digest);
+    close_all();
+}
+
+// Slow ones on one stream, a quick one on another, which has to wait for them.
+static void record_waiting(void)
+{
+    begin();
+    const ts_vdev_kernel slow_one =
+        vt_kernel("slow", slow, sizeof(add_args), 0);
+    const ts_vdev_kernel quick_one =
+        vt_kernel("quick", quick, sizeof(add_args), 0);
+    const ts_vdev_stream one = vt_stream(0, true, 0);
+    const ts_vdev_stream two = vt_stream(0, true, 0);
+    const char *const path = rt_start("waiting.sbt", plain);
+    float *const a = floats(0), *const b = floats(5);
+    ok(ts_snapshot_start(NULL));
+    launch_on(one, plain_add, a, a, 1);
+    launch_on(one, slow_one, a, a, 1);
+    launch_on(two, quick_one, b, a, 2);
+    launch_on(one, slow_one, a, b, 3);
+    launch_on(two, quick_one, b, a, 4);
+    finish(path);
+    stage = seen[0] = seen[1] = 0;
+}
+
+static const ts_execution_edge waits[] = { { 1, 2 }, { 2, 3 }, { 3, 4 } };
+
+static void an_edge_holds_an_operation_back(void **state)
+{
+    (void)state;
+    record_waiting();
+    ok(run_together(5, waits, 3, false, 1));
+    assert_all_same(5);
+    assert_int_equal(1, seen[0]);
+    assert_int_equal(2, seen[1]);
+    assert_int_equal(3, whole.events);
+    assert_true(whole.ns >= 60000000); // they slept for that long
+    close_all();
+}
+
+static void what_nobody_replayed_wrote_comes_between(void **state)
+{
+    (void)state;
+    record_waiting();
+    static const ts_execution_edge edges[] = { { 1, 2 }, { 2, 3 } };
+    positions[3] = 4; // without the second slow one
+    ok(run_together(4, edges, 2, false, 1));
+    assert_all_same(4);
+    assert_int_equal(3, whole.patched); // the chunks of `a`
+    close_execution();
+    // Where it does not exist, the last one finds what was there before.
+    ts_execution_desc desc = usual();
+    desc.no_patches = true;
+    ok(ts_execution_open(&execution, reader, positions, 4, &desc, why,
+                         sizeof why));
+    ok(ts_execution_run_together(execution, edges, 2, false, items, &whole, why,
+                                 sizeof why));
+    assert_int_equal(0, whole.patched);
+    assert_true(items[3].diverged);
+    assert_int_equal(2, whole.regions_different); // `a`, and what came of it
+    close_all();
+}
+
+static void memory_that_is_taken_again_begins_a_part(void **state)
+{
+    (void)state;
+    static float host[64], back[64];
+    begin();
+    const char *const path = rt_start("parts.sbt", plain);
+    float *const a = floats(0);
+    for (int i = 0; i < 64; i++)
+        host[i] = (float)i;
+    ok(ts_snapshot_start(NULL));
+    launch_add(plain_add, a, a, 1);
+    ok(ts_vdev_free(vdev, a));
+    float *const small = vt_memory(0, sizeof host);
+    ok(ts_vdev_memcpy(vdev, 0, small, host, sizeof host));
+    ok(ts_vdev_memset_async(vdev, 0, small, 3, 8));
+    ok(ts_vdev_memcpy(vdev, 0, back, small, sizeof back));
+    assert_ptr_equal(small, a);
+    finish(path);
+    ok(run_together(4, NULL, 0, false, 1));
+    assert_all_same(4);
+    assert_int_equal(2, whole.parts);
+    assert_true(items[3].compared); // the host's end
+    close_all();
+}
+
+static void the_last_writer_is_named(void **state)
+{
+    (void)state;
+    record_waiting();
+    extra = 0.5f; // all of them are wrong in the replay
+    ok(run_together(5, waits, 3, false, 1));
+    extra = 0;
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(i >= 3, items[i].diverged);
+    assert_int_equal(2, whole.regions_different);
+    assert_int_equal(0, items[4].offset);
+    close_all();
+}
+
+static void what_does_not_end_takes_all_along(void **state)
+{
+    (void)state;
+    begin();
+    const ts_vdev_kernel stuck = vt_kernel("stuck", wait_open, 0, 0);
+    const char *const path = rt_start("stuck.sbt", plain);
+    float *const a = floats(0);
+    const ts_vdev_launch_desc nothing = { 0 };
+    shut = false;
+    ok(ts_snapshot_start(NULL));
+    launch_add(plain_add, a, a, 0);
+    ok(ts_vdev_launch(vdev, 0, stuck, &nothing));
+    finish(path);
+    shut = true;
+    ts_execution_desc desc = usual();
+    desc.timeout_ms = 30;
+    open_execution(desc);
+    ok(ts_execution_run_together(execution, NULL, 0, false, items, &whole, why,
+                                 sizeof why));
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(TS_OUTCOME_DECLINED, items[i].outcome);
+        assert_int_equal(TS_REASON_TIMEOUT, items[i].reason);
+    }
+    __atomic_store_n(&shut, false, __ATOMIC_RELEASE);
+    rt_sleep_ms(20);
+    close_all();
+}
+
+/* ---- Graphs: a list that is submitted again ------------------------------ */
+
+enum { STEPS = 64 };
+typedef struct step {
+    char what; // launch, copy, event, wait
+    uint64_t stream, event;
+    ts_executor_launch launch;
+    uint32_t shape[6];
+    uint8_t args[64];
+    ts_executor_copy copy;
+} step;
+
+static step steps[STEPS];
+static size_t step_count;
+static unsigned graph_launches;
+static bool recording;
+
+static step *next_step(char what, uint64_t stream)
+{
+    assert_true(step_count < STEPS);
+    step *const s = &steps[step_count++];
+    s->what = what;
+    s->stream = stream;
+    return s;
+}
+
+static ts_result list_launch(void *state, uint64_t stream,
+                             const ts_executor_launch *launch)
+{
+    if (!recording) return ts_vdev_executor.launch(state, stream, launch);
+    step *const s = next_step('l', stream);
+    s->launch = *launch;
+    memcpy(s->shape, launch->grid, 12);
+    memcpy(s->shape + 3, launch->block, 12);
+    memcpy(s->args, launch->args, launch->args_size);
+    s->launch.grid = s->shape;
+    s->launch.block = s->shape + 3;
+    s->launch.args = s->args;
+    return TS_OK;
+}
+
+static ts_result list_copy(void *state, uint64_t stream,
+                           const ts_executor_copy *copy)
+{
+    if (!recording) return ts_vdev_executor.copy(state, stream, copy);
+    next_step('c', stream)->copy = *copy;
+    return TS_OK;
+}
+
+static ts_result list_event(void *state, uint64_t stream, uint64_t *event)
+{
+    if (!recording) return ts_vdev_executor.event(state, stream, event);
+    *event = step_count;
+    next_step('e', stream);
+    return TS_OK;
+}
+
+static ts_result list_wait(void *state, uint64_t stream, uint64_t event)
+{
+    if (!recording) return ts_vdev_executor.event_wait(state, stream, event);
+    next_step('w', stream)->event = event;
+    return TS_OK;
+}
+
+static ts_result list_begin(void *state, uint64_t stream)
+{
+    (void)state;
+    (void)stream;
+    recording = true;
+    step_count = 0;
+    return TS_OK;
+}
+
+static ts_result list_end(void *state, uint64_t stream, uint64_t *graph)
+{
+    (void)state;
+    (void)stream;
+    recording = false;
+    *graph = 7;
+    return TS_OK;
+}
+
+static ts_result list_run(void *state, uint64_t stream, uint64_t graph)
+{
+    ts_result result = TS_OK;
+    (void)stream;
+    assert_int_equal(7, graph);
+    graph_launches++;
+    for (size_t i = 0; i < step_count && result == TS_OK; i++) {
+        step *const s = &steps[i];
+        const ts_executor *const v = &ts_vdev_executor;
+        result = s->what == 'l'   ? v->launch(state, s->stream, &s->launch)
+                 : s->what == 'c' ? v->copy(state, s->stream, &s->copy)
+                 : s->what == 'e'
+                     ? v->event(state, s->stream, &s->event)
+                     : v->event_wait(state, s->stream, steps[s->event].event);
+    }
+    return result;
+}
+
+static void have_graphs(void)
+{
+    executor.launch = list_launch;
+    executor.copy = list_copy;
+    executor.event = list_event;
+    executor.event_wait = list_wait;
+    executor.graph_begin = list_begin;
+    executor.graph_end = list_end;
+    executor.graph_launch = list_run;
+    graph_launches = 0;
+}
+
+static void all_of_it_is_one_graph(void **state)
+{
+    (void)state;
+    record_waiting();
+    have_graphs();
+    positions[3] = 4;
+    static const ts_execution_edge edges[] = { { 1, 2 }, { 2, 3 } };
+    ok(run_together(4, edges, 2, true, 2));
+    assert_all_same(4);
+    assert_int_equal(3, graph_launches); // one to compare, two for the time
+    assert_int_equal(3, whole.patched);
+    assert_true(whole.graph_ns >= 30000000); // one sleeps that long
+    size_t forks = 0;
+    for (size_t i = 0; i < step_count; i++)
+        forks += steps[i].what == 'w' && steps[i].event == 0;
+    assert_int_equal(2, forks); // both streams begin behind the first event
+    assert_int_equal('w', steps[step_count - 1].what); // and end in one
+    close_all();
+}
+
+static void what_cannot_be_together_says_why(void **state)
+{
+    (void)state;
+    record_meeting();
+    wanted = 1;
+    assert_int_equal(TS_ERR_UNSUPPORTED, run_together(3, NULL, 0, true, 1));
+    assert_string_equal("vdev has no graphs", why);
+    close_execution();
+    executor.event = NULL;
+    assert_int_equal(TS_ERR_UNSUPPORTED, run_together(3, NULL, 0, false, 1));
+    assert_string_equal("vdev has no events", why);
+    close_all();
+    begin();
+    const char *const path = rt_start("two.sbt", plain);
+    float *const a = floats(0);
+    ok(ts_snapshot_start(NULL));
+    launch_add(plain_add, a, a, 1);
+    ok(ts_vdev_free(vdev, a));
+    ok(ts_vdev_memset_async(vdev, 0, vt_memory(0, 64), 3, 8));
+    finish(path);
+    have_graphs();
+    assert_int_equal(TS_ERR_UNSUPPORTED, run_together(2, NULL, 0, true, 1));
+    assert_non_null(strstr(why, "more than one graph"));
+    assert_int_equal(0, graph_launches);
+    close_all();
+}
+
+int main(void)
+{
+#ifdef UNDER_TSAN
+    puts("memory cannot have its addresses again under this sanitizer");
+    return 77;
+#endif
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(streams_run_beside_each_other),
+        cmocka_unit_test(an_edge_holds_an_operation_back),
+        cmocka_unit_test(what_nobody_replayed_wrote_comes_between),
+        cmocka_unit_test(memory_that_is_taken_again_begins_a_part),
+        cmocka_unit_test(the_last_writer_is_named),
+        cmocka_unit_test(what_does_not_end_takes_all_along),
+        cmocka_unit_test(all_of_it_is_one_graph),
+        cmocka_unit_test(what_cannot_be_together_says_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
