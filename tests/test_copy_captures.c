@@ -29,7 +29,10 @@ static void list_of(ts_writer *w, const char *text, uint64_t list[2])
 static void put_image(ts_writer *w, uint32_t id, const char *code)
 {
     const ts_module_entry module = { .path = name_in(w, code) };
-    ts_capture_image image = { .type = TS_CAPTURE_IMAGE, .id = id };
+    ts_capture_image image = { .type = TS_CAPTURE_IMAGE,
+                               .id = id,
+                               .form = TS_CAPTURE_OPENCL_C };
+    image.options = name_in(w, "-O3");
     image.module = ts_writer_module(w, &module, NULL, 0);
     image.vendor = name_in(w, "vdev");
     image.size = strlen(code);
@@ -42,6 +45,8 @@ typedef struct record {
     ts_capture_param param;
     char args[8];
     ts_capture_region region;
+    ts_capture_attribute attribute;
+    char pattern[8];
 } record;
 
 static void put_capture(ts_writer *w, uint32_t image, const char *before,
@@ -62,7 +67,9 @@ static void put_capture(ts_writer *w, uint32_t image, const char *before,
                  .region = { .address = 4096,
                              .size = 65536 + 6,
                              .device = DEVICE,
-                             .image = image } };
+                             .image = image },
+                 .attribute = { .id = TS_ATTRIBUTE_PATTERN, .size = 8 },
+                 .pattern = "pattern" };
     r.head.name = name_in(w, before);
     r.head.vendor = name_in(w, "vdev");
     list_of(w, before, r.region.before);
@@ -121,6 +128,7 @@ static void assert_capture(ts_reader *reader, size_t index, const char *name,
 {
     ts_capture c;
     ts_capture_image code;
+    ts_attribute pattern;
     const void *bytes;
     size_t size;
     assert_true(ts_reader_capture(reader, index, &c));
@@ -138,6 +146,11 @@ static void assert_capture(ts_reader *reader, size_t index, const char *name,
     assert_true(ts_reader_image(reader, image, &code));
     assert_int_equal(TS_OK, ts_reader_blob(reader, code.hash, &bytes, &size));
     assert_memory_equal("code of ", bytes, 8);
+    assert_int_equal(TS_CAPTURE_OPENCL_C, code.form);
+    assert_string_equal("-O3", ts_reader_name(reader, code.options).text);
+    assert_true(
+        ts_attribute_find(&c.attributes, TS_ATTRIBUTE_PATTERN, 8, &pattern));
+    assert_string_equal("pattern", pattern.bytes);
     assert_non_null(ts_reader_module(reader, code.module));
 }
 

@@ -207,6 +207,7 @@ static uint32_t put_image(copy *c, uint32_t id)
     image.id = to;
     image.module = copy_module_id(c, image.module);
     image.vendor = copy_name(c, COPY_VALUE, image.vendor);
+    image.options = copy_name(c, COPY_VALUE, image.options);
     ts_writer_capture(c->writer, &image, sizeof image);
     return to;
 }
@@ -230,7 +231,8 @@ static bool put_operation(copy *c, const ts_capture *from)
     // What is behind the head lies there as it was in the record.
     const size_t regions = (size_t)((const uint8_t *)from->regions -
                                     (const uint8_t *)from->params);
-    const size_t size = regions + head.region_count * sizeof *from->regions;
+    const size_t size = regions + head.region_count * sizeof *from->regions +
+                        (size_t)from->attributes.size;
     uint8_t *const record = malloc(sizeof head + size);
     if (!record) return false;
     memcpy(record + sizeof head, from->params, size);
