@@ -8428,6 +8428,7 @@ typedef enum ts__reach {
 
 typedef struct ts__lane_state {
     ts__chain host, order, issued;
+    uint32_t step;     // the last of an out-of-order stream
     uint32_t group[3]; // by scope
     uint32_t next[3];  // lane with work, by scope; TS_NODE_NONE: the last
     bool dirty[3];
@@ -8457,6 +8458,12 @@ typedef struct ts__ask {
     uint32_t call, recent;
 } ts__ask;
 
+// What an out-of-order stream was given: the join that it made, and the step
+// before.
+typedef struct ts__step {
+    uint32_t join, op, before;
+} ts__step;
+
 typedef struct ts__builder {
     ts_replay *replay;
     const ts_allocator *allocator;
@@ -8467,6 +8474,7 @@ typedef struct ts__builder {
     ts__rvec only;     // uint32_t of each part: a lane of its only device
     ts__rvec silent;   // bool of each part: of its records it has only calls
     ts__rvec asks;     // ts__ask: calls that wait for what nobody tells
+    ts__rvec steps;    // ts__step
     ts__rvec hardware; // uint32_t: last operation of each hardware queue
     ts__rsort sort;
     bool failed; // out of memory
@@ -8698,6 +8706,28 @@ static void ts__builder_sync_own(ts__builder *b, uint32_t op, uint32_t end,
         ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
 }
 
+// Out of order, the last join may hold what other threads asked for at about
+// the time of the sync, which did not wait for it. Then an older one does, and
+// what came after that and ended in time.
+static void ts__builder_sync_any(ts__builder *b, uint32_t end,
+                                 const ts__lane_state *state)
+{
+    enum { TRIES = 64 };
+    ts_replay *const r = b->replay;
+    const int64_t time = ts__replay_time(r)[end];
+    uint32_t at = state->step;
+    for (uint32_t i = 0; at != TS_NODE_NONE && i < TRIES; i++) {
+        const ts__step *const step = (const ts__step *)b->steps.data + at;
+        const bool all = ts__replay_end(r, step->join) <= time;
+        const uint32_t from = all ? step->join : step->op;
+        if (ts__replay_end(r, from) <= time)
+            ts__builder_edge(b, from, end, TS_EDGE_SYNC);
+        if (all) return;
+        at = step->before;
+    }
+    if (state->step != TS_NODE_NONE) r->stats.contradicted++;
+}
+
 static void ts__builder_sync_stream(ts__builder *b, uint32_t op,
                                     const ts__replay_lane *lane,
                                     ts__lane_state *state)
@@ -8705,8 +8735,10 @@ static void ts__builder_sync_stream(ts__builder *b, uint32_t op,
     const ts_replay *const r = b->replay;
     const uint32_t end = ts__replay_end_node(r, op);
     const uint32_t longest = state->issued.longest;
-    if (longest != TS_NODE_NONE &&
-        ts__replay_end(r, longest) > ts__replay_time(r)[end])
+    if (lane->flags & TS_STREAM_OUT_OF_ORDER)
+        ts__builder_sync_any(b, end, state);
+    else if (longest != TS_NODE_NONE &&
+             ts__replay_end(r, longest) > ts__replay_time(r)[end])
         ts__builder_sync_own(b, op, end, state);
     else
         ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
@@ -8988,6 +9020,21 @@ static void ts__builder_share(ts__builder *b, uint32_t op, uint32_t lane)
     *last = op;
 }
 
+static void ts__builder_step_add(ts__builder *b, uint32_t join, uint32_t op,
+                                 ts__lane_state *state)
+{
+    ts__step *const step =
+        (ts__step *)ts__rvec_push(b->allocator, &b->steps, sizeof *step);
+    if (!step) {
+        b->failed = true;
+        return;
+    }
+    step->join = join;
+    step->op = op;
+    step->before = state->step;
+    state->step = (uint32_t)b->steps.count - 1;
+}
+
 /*
     Adds to what a stream was given. In order its last and its longest stand
     for all; out of order a join does, of what came before and this.
@@ -9005,6 +9052,7 @@ static void ts__builder_issued(ts__builder *b, uint32_t op,
         ts__join_add(b, &join, op);
         last = join.node;
     }
+    if (any) ts__builder_step_add(b, last, op, state);
     state->issued.last = last;
     if (any || state->issued.longest == TS_NODE_NONE ||
         ts__replay_end(r, op) >= ts__replay_end(r, state->issued.longest))
@@ -10576,6 +10624,7 @@ static void ts__builder_close(ts__builder *b)
     ts__rvec_close(b->allocator, &b->only);
     ts__rvec_close(b->allocator, &b->silent);
     ts__rvec_close(b->allocator, &b->asks);
+    ts__rvec_close(b->allocator, &b->steps);
     ts__rvec_close(b->allocator, &b->hardware);
     ts__rvec_close(b->allocator, &b->named);
     ts__rsort_close(b->allocator, &b->sort);

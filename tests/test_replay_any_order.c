@@ -74,6 +74,31 @@ static void a_sync_waits_for_all_that_is_out_of_order(void **state)
     }
 }
 
+static void a_sync_waits_for_none_that_others_added_meanwhile(void **state)
+{
+    (void)state;
+    const op ops[] = { KERNEL(ANY, 10, 80, 1), KERNEL(ANY, 14, 200, 2),
+                       KERNEL(ANY, 12, 60, 3),
+                       HOSTS(TS_EVENT_STREAM_SYNC, ANY, 7, 90, 4, 92),
+                       KERNEL(S0, 97, 99, 5) };
+    const call calls[] = { { HOST, 1, 2, 1 },
+                           { OTHER, 3, 8, 2 }, // enqueued after the sync's turn
+                           { HOST, 5, 6, 3 },
+                           { HOST, 7, 90, 4, "clFinish" },
+                           { HOST, 95, 96, 5 } };
+    fixture x = WORK_CALLS(ops, calls);
+    assert_int_equal(0, stats(&x)->contradicted);
+    work_change(&x, ANY, 10, 100); // until 110, 30 after what held
+    work_expect(&x, S0, 97, 127, 129);
+    work_change(&x, ANY, 10, 70);
+    work_change(&x, ANY, 12, 98); // until 110
+    work_expect(&x, S0, 97, 127, 129);
+    work_change(&x, ANY, 12, 48);
+    work_change(&x, ANY, 14, 500);
+    work_expect(&x, S0, 97, 97, 99);
+    work_close(&x);
+}
+
 static void a_wait_ends_after_what_it_depends_on(void **state)
 {
     (void)state;
@@ -120,6 +145,7 @@ int main(void)
         cmocka_unit_test(only_what_it_names_holds_work_that_is_out_of_order),
         cmocka_unit_test(what_one_call_launched_is_in_order),
         cmocka_unit_test(a_sync_waits_for_all_that_is_out_of_order),
+        cmocka_unit_test(a_sync_waits_for_none_that_others_added_meanwhile),
         cmocka_unit_test(a_wait_ends_after_what_it_depends_on),
         cmocka_unit_test(a_sync_of_a_shared_stream_waits_for_its_threads_work),
     };

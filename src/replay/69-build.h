@@ -167,6 +167,7 @@ static void ts__builder_close(ts__builder *b)
     ts__rvec_close(b->allocator, &b->only);
     ts__rvec_close(b->allocator, &b->silent);
     ts__rvec_close(b->allocator, &b->asks);
+    ts__rvec_close(b->allocator, &b->steps);
     ts__rvec_close(b->allocator, &b->hardware);
     ts__rvec_close(b->allocator, &b->named);
     ts__rsort_close(b->allocator, &b->sort);
