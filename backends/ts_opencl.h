@@ -16,7 +16,8 @@
         syncs, and calls API calls that are tied to what they launched.
         Buffers, images and SVM are allocations; arguments of kernels that are
         memory are accesses. Queues are given CL_QUEUE_PROFILING_ENABLE, which
-        the program does not see.
+        the program does not see. Commands are kept to be run again where
+        ts_snapshot.h was asked to (docs/execution.md).
 
     WHAT IT DOES NOT DO
         Nothing of extensions (command buffers, unified memory, OpenGL), and
@@ -103,6 +104,7 @@ extern const ts_backend ts_opencl_backend;
 #include <unistd.h>
 
 #include "ts_capture.h"
+#include "ts_snapshot.h"
 
 #include "ts_opencl_abi.h"
 
@@ -116,7 +118,10 @@ typedef struct ts__cl_call { // a function at work
     uint64_t start, correlation;
     ts_gpu_origin origin;
     ts__cl_queue *queue;
-    ts__cl_command *command; // NULL: none to report
+    ts__cl_command *command;  // NULL: none to report
+    struct ts__cl_seen *seen; // NULL: no operations are kept
+    uint32_t waits;
+    const ts__cl_handle *list;
 } ts__cl_call;
 
 static void ts__cl_enter(ts__cl_call *call, uint32_t function)
@@ -126,6 +131,7 @@ static void ts__cl_enter(ts__cl_call *call, uint32_t function)
     call->missed = false;
     call->queue = NULL;
     call->command = NULL;
+    call->seen = NULL;
     call->on = ts__cl_on();
     if (!call->on) return;
     call->correlation = ts__cl_correlation();
@@ -404,6 +410,8 @@ static void ts__cl_memory_event(const ts__cl_call *call, const ts__cl_memory *m,
     ts_gpu_op_record(&op);
 }
 
+static void ts__cl_snapshot_freed(uint64_t address, uint64_t size);
+
 // Called by the driver when it frees memory, on any thread: the program has
 // let go of it, and so have the commands that used it.
 static void ts__cl_memory_freed(ts__cl_handle handle, void *user)
@@ -412,6 +420,7 @@ static void ts__cl_memory_freed(ts__cl_handle handle, void *user)
     ts__cl_entry *const e = ts__cl_entry_find(TS__CL_MEMORY, handle);
     if (TS__LOAD(&ts__cl.off)) return;
     m->gone = ts_tick_now();
+    ts__cl_snapshot_freed(m->address, m->size);
     if (e) {
         pthread_mutex_t *const lock = ts__cl_lock_of(e);
         pthread_mutex_lock(lock);
@@ -622,7 +631,11 @@ static void ts__cl_clSVMFree(ts__cl_handle context, void *memory)
     ts__cl_leave(&call, 0);
 }
 
+#include "ts_opencl_snapshot.h"
+
 #include "ts_opencl_commands.h"
+
+#include "ts_opencl_snapshot_copies.h"
 
 #include "ts_opencl_copies.h"
 
@@ -675,6 +688,7 @@ static void ts__cl_listen(void)
 {
     for (int i = 0; i < TS__CL_LOCKS; i++)
         pthread_mutex_init(&ts__cl.locks[i], NULL);
+    ts__cl_snapshot_once();
     pthread_atfork(NULL, NULL, ts__cl_child);
     ts_backend_add(&ts_opencl_backend);
 }

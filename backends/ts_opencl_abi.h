@@ -41,17 +41,39 @@ enum {
     TS__CL_MEM_READ_ONLY = 4,
     TS__CL_MEM_USE_HOST_PTR = 8,
     TS__CL_MEM_ALLOC_HOST_PTR = 16,
+    TS__CL_MEM_TYPE = 0x1100,
     TS__CL_MEM_FLAGS = 0x1101,
     TS__CL_MEM_SIZE = 0x1102,
     TS__CL_MEM_ASSOCIATED_MEMOBJECT = 0x1107,
     TS__CL_MEM_OFFSET = 0x1108,
+    TS__CL_MEM_OBJECT_BUFFER = 0x10F0,
+    TS__CL_MEM_OBJECT_IMAGE2D_ARRAY = 0x10F3,
+    TS__CL_MEM_OBJECT_IMAGE1D_ARRAY = 0x10F5,
+    TS__CL_MEM_OBJECT_PIPE = 0x10F7,
+    TS__CL_IMAGE_FORMAT = 0x1110,
     TS__CL_IMAGE_ELEMENT_SIZE = 0x1111,
+    TS__CL_IMAGE_ROW_PITCH = 0x1112,
     TS__CL_IMAGE_WIDTH = 0x1114,
     TS__CL_IMAGE_HEIGHT = 0x1115,
+    TS__CL_IMAGE_DEPTH = 0x1116,
+    TS__CL_IMAGE_ARRAY_SIZE = 0x1117,
     TS__CL_MAP_READ = 1, // bits
     TS__CL_MAP_WRITE = 2,
+    TS__CL_MAP_INVALIDATE = 4,
     TS__CL_MIGRATE_HOST = 1,
     TS__CL_MIGRATE_UNDEFINED = 2,
+    // of samplers
+    TS__CL_SAMPLER_NORMALIZED_COORDS = 0x1152,
+    TS__CL_SAMPLER_ADDRESSING_MODE = 0x1153,
+    TS__CL_SAMPLER_FILTER_MODE = 0x1154,
+    // of programs
+    TS__CL_PROGRAM_DEVICES = 0x1163,
+    TS__CL_PROGRAM_SOURCE = 0x1164,
+    TS__CL_PROGRAM_BINARY_SIZES = 0x1165,
+    TS__CL_PROGRAM_BINARIES = 0x1166,
+    TS__CL_PROGRAM_IL = 0x1169,
+    TS__CL_PROGRAM_BUILD_OPTIONS = 0x1182,
+    TS__CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE = 0x1185,
     // of kernels
     TS__CL_KERNEL_FUNCTION_NAME = 0x1190,
     TS__CL_KERNEL_NUM_ARGS = 0x1191,
@@ -59,6 +81,7 @@ enum {
     TS__CL_KERNEL_ARG_ADDRESS_QUALIFIER = 0x1196,
     TS__CL_KERNEL_ARG_ACCESS_QUALIFIER = 0x1197,
     TS__CL_KERNEL_ARG_TYPE_QUALIFIER = 0x1199,
+    TS__CL_KERNEL_ARG_ADDRESS_GLOBAL = 0x119B,
     TS__CL_KERNEL_ARG_ADDRESS_CONSTANT = 0x119D,
     TS__CL_KERNEL_ARG_ACCESS_READ_ONLY = 0x11A0,
     TS__CL_KERNEL_ARG_ACCESS_WRITE_ONLY = 0x11A1,
@@ -111,6 +134,9 @@ enum {
       (ts__cl_handle context, uint64_t flags, const void *format, \
        size_t width, size_t height, size_t depth, size_t pitch, size_t slice, \
        void *host, int32_t *error)) \
+    X(22, ts__cl_handle, clCreateSampler, \
+      (ts__cl_handle context, uint32_t normalized, uint32_t addressing, \
+       uint32_t filter, int32_t * error)) \
     X(26, ts__cl_handle, clCreateProgramWithSource, \
       (ts__cl_handle context, uint32_t count, const char **texts, \
        const size_t *sizes, int32_t *error)) \
@@ -262,8 +288,12 @@ enum {
        size_t size, TS__CL_QUEUED)) \
     X(132, int32_t, clEnqueueSVMUnmap, \
       (ts__cl_handle queue, void *memory, TS__CL_QUEUED)) \
+    X(133, ts__cl_handle, clCreateSamplerWithProperties, \
+      (ts__cl_handle context, const uint64_t *properties, int32_t *error)) \
     X(134, int32_t, clSetKernelArgSVMPointer, \
       (ts__cl_handle kernel, uint32_t index, const void *value)) \
+    X(135, int32_t, clSetKernelExecInfo, \
+      (ts__cl_handle kernel, uint32_t what, size_t size, const void *value)) \
     X(137, ts__cl_handle, clCloneKernel, \
       (ts__cl_handle kernel, int32_t * error)) \
     X(138, ts__cl_handle, clCreateProgramWithIL, \
@@ -271,6 +301,8 @@ enum {
     X(139, int32_t, clEnqueueSVMMigrateMem, \
       (ts__cl_handle queue, uint32_t count, const void **memory, \
        const size_t *sizes, uint64_t flags, TS__CL_QUEUED)) \
+    X(145, int32_t, clSetProgramSpecializationConstant, \
+      (ts__cl_handle program, uint32_t id, size_t size, const void *value)) \
     X(146, ts__cl_handle, clCreateBufferWithProperties, \
       (ts__cl_handle context, const uint64_t *properties, uint64_t flags, \
        size_t size, void *host, int32_t *error)) \
@@ -286,12 +318,22 @@ enum {
     X(8, int32_t, clGetContextInfo, \
       (ts__cl_handle context, uint32_t what, size_t room, void *value, \
        size_t *size)) \
+    X(18, int32_t, clReleaseMemObject, (ts__cl_handle memory)) \
     X(20, int32_t, clGetMemObjectInfo, \
       (ts__cl_handle memory, uint32_t what, size_t room, void *value, \
        size_t *size)) \
     X(21, int32_t, clGetImageInfo, \
       (ts__cl_handle image, uint32_t what, size_t room, void *value, \
        size_t *size)) \
+    X(25, int32_t, clGetSamplerInfo, \
+      (ts__cl_handle sampler, uint32_t what, size_t room, void *value, \
+       size_t *size)) \
+    X(32, int32_t, clGetProgramInfo, \
+      (ts__cl_handle program, uint32_t what, size_t room, void *value, \
+       size_t *size)) \
+    X(33, int32_t, clGetProgramBuildInfo, \
+      (ts__cl_handle program, ts__cl_handle device, uint32_t what, \
+       size_t room, void *value, size_t *size)) \
     X(39, int32_t, clGetKernelInfo, \
       (ts__cl_handle kernel, uint32_t what, size_t room, void *value, \
        size_t *size)) \

@@ -21,12 +21,13 @@ static ts__cl_handle *ts__cl_begin(ts__cl_call *call, uint32_t function,
     ts__cl_enter(call, function);
     if (!call->on) return event;
     call->queue = ts__cl_queue_get(queue);
-    if (!ts_capture_kind(kind)) return event;
+    if (ts_snapshot_on() && call->queue) ts__cl_turn(call, kind);
+    if (!ts_capture_kind(kind)) return ts__cl_event_place(call, event);
     ts__cl_command *const c = call->queue && call->queue->timed
                                   ? (ts__cl_command *)calloc(1, sizeof *c)
                                   : NULL;
     call->missed = !c;
-    if (!c) return event;
+    if (!c) return ts__cl_event_place(call, event);
     c->refs = 1;
     c->session = TS__LOAD(&ts__gate);
     c->queue = call->queue;
@@ -165,6 +166,7 @@ static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
         c->called[1] = ts_tick_now();
         if (c->probe) ts__cl_probe_take(c->probe->after);
     }
+    if (call->seen && call->seen->keeps) ts__cl_seen_end(call, result, event);
     ts__cl_leave(call, result);
     if (c && done)
         ts__cl_keep(call, event, waits, list);
@@ -179,6 +181,7 @@ static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
     // A handle that was another command's before.
     if (!c && done && event && !TS__LOAD(&ts__cl.off))
         ts__cl_command_publish(*event, NULL);
+    if (call->seen) ts__cl_turn_end(call, result, event);
     // Before the program can know that it is done, it is reported.
     if (call->blocking && call->queue && done)
         ts__cl_queue_reap(call->queue, true);
@@ -188,7 +191,9 @@ static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
 #define TS__CL_BEGIN(name, kind) \
     ts__cl_call call; \
     ts__cl_handle *const at = \
-        ts__cl_begin(&call, TS__CL_##name, queue, event, kind)
+        ts__cl_begin(&call, TS__CL_##name, queue, event, kind); \
+    call.waits = waits; \
+    call.list = list
 #define TS__CL_END(result) return ts__cl_end(&call, result, at, waits, list)
 
 /* ---- 4.10 Host functions, markers, barriers ----------------------------- */
@@ -204,6 +209,7 @@ static int32_t ts__cl_clEnqueueNativeKernel(ts__cl_handle queue,
     if (call.command)
         memcpy(&call.command->op.u.host_function.address, &function,
                sizeof function);
+    ts__cl_seen_decline(&call, TS_REASON_HOST_CALLBACK);
     TS__CL_END(ts__cl.next.clEnqueueNativeKernel(
         queue, function, args, size, count, memory, places, waits, list, at));
 }
@@ -426,6 +432,7 @@ static int32_t ts__cl_clSetUserEventStatus(ts__cl_handle event, int32_t status)
     ts__cl_enter(&call, TS__CL_clSetUserEventStatus);
     if (c && !c->queue) call.correlation = c->op.correlation;
     const int32_t result = ts__cl.next.clSetUserEventStatus(event, status);
+    TS__STORE(&ts__cl_cap.late, 0); // there may be something to wait for
     ts__cl_leave(&call, result);
     ts__cl_command_free(c);
     return result;

@@ -9,24 +9,25 @@
 
 enum { TS__CL_H2D = 1, TS__CL_D2H = 2, TS__CL_D2D = 3, TS__CL_H2H = 4 };
 
-// Memory of one end of a copy: device memory, or the host's that the driver
-// uses in place.
-typedef struct ts__cl_end_of {
-    uint64_t address;
-    bool device;
-} ts__cl_end_of;
-
 static ts__cl_end_of ts__cl_in_buffer(ts__cl_handle memory, uint64_t offset)
 {
     ts__cl_memory m;
-    const bool known = ts__cl_memory_get(TS__CL_MEMORY, memory, &m);
-    const ts__cl_end_of end = { known ? m.address + offset : 0, true };
+    ts__cl_end_of end;
+    memset(&end, 0, sizeof end);
+    end.device = true;
+    end.memory = memory;
+    end.origin[0] = offset;
+    if (!ts__cl_memory_get(TS__CL_MEMORY, memory, &m)) return end;
+    end.base = m.address;
+    end.address = m.address + offset;
     return end;
 }
 
 static ts__cl_end_of ts__cl_in_host(const void *memory)
 {
-    const ts__cl_end_of end = { (uint64_t)(uintptr_t)memory, false };
+    ts__cl_end_of end;
+    memset(&end, 0, sizeof end);
+    end.base = end.address = (uint64_t)(uintptr_t)memory;
     return end;
 }
 
@@ -34,8 +35,9 @@ static ts__cl_end_of ts__cl_in_host(const void *memory)
 static ts__cl_end_of ts__cl_in_svm(const void *memory)
 {
     ts__cl_memory m;
-    const ts__cl_end_of end = { (uint64_t)(uintptr_t)memory,
-                                ts__cl_memory_get(TS__CL_SVM, memory, &m) };
+    ts__cl_end_of end = ts__cl_in_host(memory);
+    end.svm = true;
+    end.device = ts__cl_memory_get(TS__CL_SVM, memory, &m);
     return end;
 }
 
@@ -50,6 +52,22 @@ static uint64_t ts__cl_rect_offset(const size_t *origin, const size_t *region,
     return origin[0] + origin[1] * row + origin[2] * plane;
 }
 
+// An end that is a rectangle of what begins there.
+static ts__cl_end_of ts__cl_in_rect(ts__cl_end_of end, const size_t *origin,
+                                    const size_t *region, size_t row,
+                                    size_t plane)
+{
+    if (!origin || !region) return end;
+    for (int i = 0; i < 3; i++) {
+        end.origin[i] = origin[i];
+        end.region[i] = region[i];
+    }
+    end.row = row;
+    end.slice = plane;
+    end.address += ts__cl_rect_offset(origin, region, row, plane);
+    return end;
+}
+
 static uint64_t ts__cl_rect_size(const size_t *region)
 {
     return region ? (uint64_t)region[0] * region[1] * region[2] : 0;
@@ -59,18 +77,22 @@ static ts__cl_end_of ts__cl_in_image(ts__cl_handle image, const size_t *origin,
                                      const size_t *region, uint64_t *size)
 {
     ts__cl_memory m;
-    ts__cl_end_of end = { 0, true };
+    ts__cl_end_of end = ts__cl_in_buffer(image, 0);
     if (!ts__cl_memory_get(TS__CL_MEMORY, image, &m)) return end;
     if (size) *size = ts__cl_rect_size(region) * m.element;
-    end.address = m.address;
+    for (int i = 0; origin && region && i < 3; i++) {
+        end.origin[i] = origin[i] * (i ? 1 : m.element);
+        end.region[i] = region[i] * (i ? 1 : m.element);
+    }
     if (origin)
         end.address +=
             origin[0] * m.element + origin[1] * m.row + origin[2] * m.plane;
     return end;
 }
 
-static void ts__cl_copy(const ts__cl_call *call, ts__cl_end_of from,
-                        ts__cl_end_of to, uint64_t size)
+// What the trace says of a copy.
+static void ts__cl_copied(const ts__cl_call *call, ts__cl_end_of from,
+                          ts__cl_end_of to, uint64_t size)
 {
     ts__cl_command *const c = call->command;
     if (!c) return;
@@ -83,14 +105,22 @@ static void ts__cl_copy(const ts__cl_call *call, ts__cl_end_of from,
     c->op.u.memcpy.destination = to.address;
 }
 
-static void ts__cl_fill(const ts__cl_call *call, uint64_t address,
-                        uint64_t size, const void *pattern, size_t pattern_size)
+static void ts__cl_copy(ts__cl_call *call, ts__cl_end_of from, ts__cl_end_of to,
+                        uint64_t size)
+{
+    ts__cl_copied(call, from, to, size);
+    ts__cl_seen_copy(call, from, to, size);
+}
+
+static void ts__cl_fill(ts__cl_call *call, ts__cl_end_of to, uint64_t size,
+                        const void *pattern, size_t pattern_size)
 {
     ts__cl_command *const c = call->command;
+    ts__cl_seen_fill(call, to, size, pattern, pattern_size);
     if (!c) return;
-    c->op.u.memset.destination = address;
+    c->op.u.memset.destination = to.address;
     c->op.u.memset.size = size;
-    if (pattern)
+    if (pattern && !to.region[0]) // a color is none of bytes
         memcpy(&c->op.u.memset.value, pattern,
                pattern_size < 8 ? pattern_size : 8);
 }
@@ -101,7 +131,7 @@ static void ts__cl_map(const ts__cl_call *call, ts__cl_end_of memory,
                        const void *mapped, uint64_t flags, uint64_t size)
 {
     const bool reads = flags & (TS__CL_MAP_READ | TS__CL_MAP_WRITE);
-    ts__cl_copy(call, memory, ts__cl_in_host(mapped), reads ? size : 0);
+    ts__cl_copied(call, memory, ts__cl_in_host(mapped), reads ? size : 0);
 }
 
 static int32_t ts__cl_clEnqueueReadBuffer(ts__cl_handle queue,
@@ -154,11 +184,10 @@ ts__cl_clEnqueueReadBufferRect(ts__cl_handle queue, ts__cl_handle buffer,
     TS__CL_BEGIN(clEnqueueReadBufferRect, TS_EVENT_MEMCPY);
     call.blocking = blocking;
     ts__cl_copy(&call,
-                ts__cl_in_buffer(
-                    buffer, ts__cl_rect_offset(origin, region, pitch, slice)),
-                ts__cl_in_host((char *)host +
-                               ts__cl_rect_offset(host_origin, region,
-                                                  host_pitch, host_slice)),
+                ts__cl_in_rect(ts__cl_in_buffer(buffer, 0), origin, region,
+                               pitch, slice),
+                ts__cl_in_rect(ts__cl_in_host(host), host_origin, region,
+                               host_pitch, host_slice),
                 ts__cl_rect_size(region));
     TS__CL_END(ts__cl.next.clEnqueueReadBufferRect(
         queue, buffer, blocking, origin, host_origin, region, pitch, slice,
@@ -174,11 +203,10 @@ static int32_t ts__cl_clEnqueueWriteBufferRect(
     TS__CL_BEGIN(clEnqueueWriteBufferRect, TS_EVENT_MEMCPY);
     call.blocking = blocking;
     ts__cl_copy(&call,
-                ts__cl_in_host((const char *)host +
-                               ts__cl_rect_offset(host_origin, region,
-                                                  host_pitch, host_slice)),
-                ts__cl_in_buffer(
-                    buffer, ts__cl_rect_offset(origin, region, pitch, slice)),
+                ts__cl_in_rect(ts__cl_in_host(host), host_origin, region,
+                               host_pitch, host_slice),
+                ts__cl_in_rect(ts__cl_in_buffer(buffer, 0), origin, region,
+                               pitch, slice),
                 ts__cl_rect_size(region));
     TS__CL_END(ts__cl.next.clEnqueueWriteBufferRect(
         queue, buffer, blocking, origin, host_origin, region, pitch, slice,
@@ -193,13 +221,12 @@ ts__cl_clEnqueueCopyBufferRect(ts__cl_handle queue, ts__cl_handle from,
                                size_t to_pitch, size_t to_slice, TS__CL_QUEUED)
 {
     TS__CL_BEGIN(clEnqueueCopyBufferRect, TS_EVENT_MEMCPY);
-    ts__cl_copy(
-        &call,
-        ts__cl_in_buffer(from, ts__cl_rect_offset(from_origin, region,
-                                                  from_pitch, from_slice)),
-        ts__cl_in_buffer(
-            to, ts__cl_rect_offset(to_origin, region, to_pitch, to_slice)),
-        ts__cl_rect_size(region));
+    ts__cl_copy(&call,
+                ts__cl_in_rect(ts__cl_in_buffer(from, 0), from_origin, region,
+                               from_pitch, from_slice),
+                ts__cl_in_rect(ts__cl_in_buffer(to, 0), to_origin, region,
+                               to_pitch, to_slice),
+                ts__cl_rect_size(region));
     TS__CL_END(ts__cl.next.clEnqueueCopyBufferRect(
         queue, from, to, from_origin, to_origin, region, from_pitch, from_slice,
         to_pitch, to_slice, waits, list, at));
@@ -216,7 +243,10 @@ static int32_t ts__cl_clEnqueueReadImage(ts__cl_handle queue,
     TS__CL_BEGIN(clEnqueueReadImage, TS_EVENT_MEMCPY);
     call.blocking = blocking;
     const ts__cl_end_of from = ts__cl_in_image(image, origin, region, &size);
-    ts__cl_copy(&call, from, ts__cl_in_host(host), size);
+    ts__cl_end_of to = ts__cl_in_host(host);
+    to.row = pitch;
+    to.slice = slice;
+    ts__cl_copy(&call, from, to, size);
     TS__CL_END(ts__cl.next.clEnqueueReadImage(queue, image, blocking, origin,
                                               region, pitch, slice, host, waits,
                                               list, at));
@@ -232,7 +262,10 @@ ts__cl_clEnqueueWriteImage(ts__cl_handle queue, ts__cl_handle image,
     TS__CL_BEGIN(clEnqueueWriteImage, TS_EVENT_MEMCPY);
     call.blocking = blocking;
     const ts__cl_end_of to = ts__cl_in_image(image, origin, region, &size);
-    ts__cl_copy(&call, ts__cl_in_host(host), to, size);
+    ts__cl_end_of from = ts__cl_in_host(host);
+    from.row = pitch;
+    from.slice = slice;
+    ts__cl_copy(&call, from, to, size);
     TS__CL_END(ts__cl.next.clEnqueueWriteImage(queue, image, blocking, origin,
                                                region, pitch, slice, host,
                                                waits, list, at));
@@ -285,7 +318,7 @@ static int32_t ts__cl_clEnqueueFillBuffer(ts__cl_handle queue,
                                           size_t size, TS__CL_QUEUED)
 {
     TS__CL_BEGIN(clEnqueueFillBuffer, TS_EVENT_MEMSET);
-    ts__cl_fill(&call, ts__cl_in_buffer(buffer, offset).address, size, pattern,
+    ts__cl_fill(&call, ts__cl_in_buffer(buffer, offset), size, pattern,
                 pattern_size);
     TS__CL_END(ts__cl.next.clEnqueueFillBuffer(
         queue, buffer, pattern, pattern_size, offset, size, waits, list, at));
@@ -299,7 +332,7 @@ static int32_t ts__cl_clEnqueueFillImage(ts__cl_handle queue,
     uint64_t size = 0;
     TS__CL_BEGIN(clEnqueueFillImage, TS_EVENT_MEMSET);
     const ts__cl_end_of to = ts__cl_in_image(image, origin, region, &size);
-    ts__cl_fill(&call, to.address, size, NULL, 0);
+    ts__cl_fill(&call, to, size, color, 16);
     TS__CL_END(ts__cl.next.clEnqueueFillImage(queue, image, color, origin,
                                               region, waits, list, at));
 }
@@ -313,9 +346,12 @@ static void *ts__cl_clEnqueueMapBuffer(ts__cl_handle queue,
     int32_t own = 0, *const result = error ? error : &own;
     TS__CL_BEGIN(clEnqueueMapBuffer, TS_EVENT_MEMCPY);
     call.blocking = blocking;
+    ts__cl_seen_nothing(&call);
     void *const mapped = ts__cl.next.clEnqueueMapBuffer(
         queue, buffer, blocking, flags, offset, size, waits, list, at, result);
-    ts__cl_map(&call, ts__cl_in_buffer(buffer, offset), mapped, flags, size);
+    const ts__cl_end_of from = ts__cl_in_buffer(buffer, offset);
+    ts__cl_map(&call, from, mapped, flags, size);
+    ts__cl_seen_mapped(&call, from, mapped, flags, size, NULL, NULL);
     ts__cl_end(&call, *result, at, waits, list);
     return mapped;
 }
@@ -331,11 +367,13 @@ static void *ts__cl_clEnqueueMapImage(ts__cl_handle queue, ts__cl_handle image,
     uint64_t size = 0;
     TS__CL_BEGIN(clEnqueueMapImage, TS_EVENT_MEMCPY);
     call.blocking = blocking;
+    ts__cl_seen_nothing(&call);
     void *const mapped = ts__cl.next.clEnqueueMapImage(
         queue, image, blocking, flags, origin, region, pitch, slice, waits,
         list, at, result);
     const ts__cl_end_of from = ts__cl_in_image(image, origin, region, &size);
     ts__cl_map(&call, from, mapped, flags, size);
+    ts__cl_seen_mapped(&call, from, mapped, flags, size, pitch, slice);
     ts__cl_end(&call, *result, at, waits, list);
     return mapped;
 }
@@ -346,7 +384,9 @@ static int32_t ts__cl_clEnqueueUnmapMemObject(ts__cl_handle queue,
                                               void *mapped, TS__CL_QUEUED)
 {
     TS__CL_BEGIN(clEnqueueUnmapMemObject, TS_EVENT_MEMCPY);
-    ts__cl_copy(&call, ts__cl_in_host(mapped), ts__cl_in_buffer(memory, 0), 0);
+    ts__cl_copied(&call, ts__cl_in_host(mapped), ts__cl_in_buffer(memory, 0),
+                  0);
+    ts__cl_seen_unmap(&call, memory, mapped);
     TS__CL_END(ts__cl.next.clEnqueueUnmapMemObject(queue, memory, mapped, waits,
                                                    list, at));
 }
@@ -365,8 +405,9 @@ static int32_t ts__cl_clEnqueueMigrateMemObjects(ts__cl_handle queue,
     const ts__cl_end_of device =
         ts__cl_in_buffer(memory && count ? memory[0] : NULL, 0);
     const bool home = flags & TS__CL_MIGRATE_HOST;
-    ts__cl_copy(&call, home ? device : ts__cl_in_host(NULL),
-                home ? ts__cl_in_host(NULL) : device, size);
+    ts__cl_copied(&call, home ? device : ts__cl_in_host(NULL),
+                  home ? ts__cl_in_host(NULL) : device, size);
+    ts__cl_seen_migrate(&call, count, memory, flags & TS__CL_MIGRATE_UNDEFINED);
     TS__CL_END(ts__cl.next.clEnqueueMigrateMemObjects(queue, count, memory,
                                                       flags, waits, list, at));
 }
@@ -388,8 +429,7 @@ static int32_t ts__cl_clEnqueueSVMMemFill(ts__cl_handle queue, void *memory,
                                           TS__CL_QUEUED)
 {
     TS__CL_BEGIN(clEnqueueSVMMemFill, TS_EVENT_MEMSET);
-    ts__cl_fill(&call, (uint64_t)(uintptr_t)memory, size, pattern,
-                pattern_size);
+    ts__cl_fill(&call, ts__cl_in_svm(memory), size, pattern, pattern_size);
     TS__CL_END(ts__cl.next.clEnqueueSVMMemFill(
         queue, memory, pattern, pattern_size, size, waits, list, at));
 }
@@ -400,6 +440,7 @@ static int32_t ts__cl_clEnqueueSVMMap(ts__cl_handle queue, uint32_t blocking,
 {
     TS__CL_BEGIN(clEnqueueSVMMap, TS_EVENT_MEMCPY);
     call.blocking = blocking;
+    ts__cl_seen_decline(&call, TS_REASON_UVM);
     ts__cl_map(&call, ts__cl_in_svm(memory), memory, flags, size);
     TS__CL_END(ts__cl.next.clEnqueueSVMMap(queue, blocking, flags, memory, size,
                                            waits, list, at));

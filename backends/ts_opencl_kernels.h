@@ -19,6 +19,36 @@ static void ts__cl_context_new(ts__cl_handle handle)
     pthread_mutex_unlock(&ts__cl.define);
 }
 
+// A program that has the handle of one that was specialised.
+static void ts__cl_program_new(ts__cl_handle made)
+{
+    ts__cl_entry *const e = ts__cl_entry_find(TS__CL_PROGRAM, made);
+    if (e) ts__cl_set(e, NULL);
+}
+
+// Its constants do not stand in what it was made from.
+static int32_t ts__cl_clSetProgramSpecializationConstant(ts__cl_handle program,
+                                                         uint32_t id,
+                                                         size_t size,
+                                                         const void *value)
+{
+    const int32_t result = ts__cl.next.clSetProgramSpecializationConstant(
+        program, id, size, value);
+    ts__cl_entry *const e = result == TS__CL_SUCCESS && !TS__LOAD(&ts__cl.off)
+                                ? ts__cl_entry_make(TS__CL_PROGRAM, program)
+                                : NULL;
+    if (e) ts__cl_set(e, e);
+    return result;
+}
+
+// A sampler, or another object with the handle of one that is gone: then a
+// kernel has an argument of that other kind there.
+static void ts__cl_sampler_new(ts__cl_handle made)
+{
+    ts__cl_entry *const e = ts__cl_entry_make(TS__CL_SAMPLER, made);
+    if (e) ts__cl_set(e, e);
+}
+
 TS__CL_MAKES(clCreateContext,
              (const intptr_t *properties, uint32_t count,
               const ts__cl_handle *devices, ts__cl_notify notify, void *user,
@@ -42,7 +72,7 @@ TS__CL_MAKES(clCreateProgramWithBinary,
 TS__CL_MAKES(clCreateProgramWithIL,
              (ts__cl_handle context, const void *bytes, size_t size,
               int32_t *error),
-             (context, bytes, size, error), (void)made)
+             (context, bytes, size, error), ts__cl_program_new(made))
 TS__CL_MAKES(clLinkProgram,
              (ts__cl_handle context, uint32_t count,
               const ts__cl_handle *devices, const char *options,
@@ -51,6 +81,16 @@ TS__CL_MAKES(clLinkProgram,
              (context, count, devices, options, program_count, programs, notify,
               user, error),
              (void)made)
+
+TS__CL_MAKES(clCreateSampler,
+             (ts__cl_handle context, uint32_t normalized, uint32_t addressing,
+              uint32_t filter, int32_t *error),
+             (context, normalized, addressing, filter, error),
+             ts__cl_sampler_new(made))
+TS__CL_MAKES(clCreateSamplerWithProperties,
+             (ts__cl_handle context, const uint64_t *properties,
+              int32_t *error),
+             (context, properties, error), ts__cl_sampler_new(made))
 
 // Functions of which only the call is of interest.
 #define TS__CL_CALLS(name, params, args) \
@@ -105,8 +145,12 @@ static ts__cl_kernel *ts__cl_kernel_define(ts__cl_handle handle)
                                 sizeof k->program, &k->program, NULL);
     pthread_mutex_lock(&k->lock);
     free(k->name);
+    for (uint32_t i = 0; i < k->argument_count; i++)
+        free(k->arguments[i].bytes);
     free(k->arguments);
     k->handle = handle;
+    k->svm = false;
+    k->capture = 0;
     k->name = ts__cl_kernel_name(handle);
     k->arguments =
         (ts__cl_argument *)calloc(count ? count : 1, sizeof *k->arguments);
@@ -148,6 +192,18 @@ static int32_t ts__cl_clCreateKernelsInProgram(ts__cl_handle program,
     return result;
 }
 
+static void ts__cl_arguments_copy(ts__cl_kernel *to, const ts__cl_kernel *from)
+{
+    to->svm = from->svm;
+    for (uint32_t i = 0; i < to->argument_count; i++) {
+        ts__cl_argument *const a = &to->arguments[i];
+        const uint8_t *const bytes = from->arguments[i].bytes;
+        *a = from->arguments[i];
+        a->bytes = bytes ? (uint8_t *)malloc(a->size) : NULL;
+        if (a->bytes) memcpy(a->bytes, bytes, a->size);
+    }
+}
+
 static ts__cl_handle ts__cl_clCloneKernel(ts__cl_handle kernel, int32_t *error)
 {
     ts__cl_handle const made = ts__cl.next.clCloneKernel(kernel, error);
@@ -156,8 +212,7 @@ static ts__cl_handle ts__cl_clCloneKernel(ts__cl_handle kernel, int32_t *error)
     ts__cl_kernel *const to =
         made && !TS__LOAD(&ts__cl.off) ? ts__cl_kernel_define(made) : NULL;
     if (from && to && from->argument_count == to->argument_count)
-        memcpy(to->arguments, from->arguments,
-               to->argument_count * sizeof *to->arguments);
+        ts__cl_arguments_copy(to, from);
     return made;
 }
 
@@ -181,11 +236,17 @@ static int32_t ts__cl_clSetKernelArg(ts__cl_handle kernel, uint32_t index,
     ts__cl_argument *const a =
         result == TS__CL_SUCCESS ? ts__cl_argument_of(kernel, index) : NULL;
     if (!a) return result;
+    const bool fits = size <= sizeof a->value;
+    if (fits || size != a->size) {
+        free(a->bytes);
+        a->bytes = value && !fits ? (uint8_t *)malloc(size) : NULL;
+    }
     a->size = (uint32_t)size;
     a->local = value ? 0 : (uint32_t)size;
     a->value = 0;
     a->pointer = false;
-    if (value && size == sizeof a->value) memcpy(&a->value, value, size);
+    if (value && fits) memcpy(&a->value, value, size);
+    if (value && a->bytes) memcpy(a->bytes, value, size);
     return result;
 }
 
@@ -198,10 +259,25 @@ static int32_t ts__cl_clSetKernelArgSVMPointer(ts__cl_handle kernel,
     ts__cl_argument *const a =
         result == TS__CL_SUCCESS ? ts__cl_argument_of(kernel, index) : NULL;
     if (!a) return result;
+    free(a->bytes);
+    a->bytes = NULL;
     a->size = sizeof value;
     a->local = 0;
     a->value = (uint64_t)(uintptr_t)value;
     a->pointer = true;
+    return result;
+}
+
+// What a kernel reaches without its arguments.
+static int32_t ts__cl_clSetKernelExecInfo(ts__cl_handle kernel, uint32_t what,
+                                          size_t size, const void *value)
+{
+    const int32_t result =
+        ts__cl.next.clSetKernelExecInfo(kernel, what, size, value);
+    ts__cl_kernel *const k = result == TS__CL_SUCCESS && !TS__LOAD(&ts__cl.off)
+                                 ? ts__cl_kernel_get(kernel)
+                                 : NULL;
+    if (k) k->svm = true;
     return result;
 }
 
@@ -214,6 +290,7 @@ static void ts__cl_kernel_modes(ts__cl_kernel *k)
         uint32_t where = 0, how = 0;
         uint64_t type = 0;
         k->arguments[i].mode = 0;
+        k->arguments[i].where = 0;
         if (ts__cl.next.clGetKernelArgInfo(k->handle, i,
                                            TS__CL_KERNEL_ARG_ADDRESS_QUALIFIER,
                                            sizeof where, &where, NULL) ||
@@ -224,6 +301,7 @@ static void ts__cl_kernel_modes(ts__cl_kernel *k)
                                            TS__CL_KERNEL_ARG_TYPE_QUALIFIER,
                                            sizeof type, &type, NULL))
             return;
+        k->arguments[i].where = where;
         if (where == TS__CL_KERNEL_ARG_ADDRESS_CONSTANT ||
             how == TS__CL_KERNEL_ARG_ACCESS_READ_ONLY ||
             type & TS__CL_KERNEL_ARG_TYPE_CONST)
@@ -300,7 +378,7 @@ static void ts__cl_accesses(const ts__cl_kernel *k, const ts__cl_command *c)
         const ts__cl_argument *const a = &k->arguments[i];
         ts__cl_memory m;
         const void *const handle = (const void *)(uintptr_t)a->value;
-        if (!a->value ||
+        if (!a->value || a->size != sizeof a->value ||
             !ts__cl_memory_get(a->pointer ? TS__CL_SVM : TS__CL_MEMORY, handle,
                                &m))
             continue;
@@ -311,6 +389,8 @@ static void ts__cl_accesses(const ts__cl_kernel *k, const ts__cl_command *c)
         ts_gpu_access_record(&access);
     }
 }
+
+#include "ts_opencl_snapshot_kernels.h"
 
 /* ---- 4.14 Launches ------------------------------------------------------ */
 
@@ -329,7 +409,7 @@ static ts__cl_handle *ts__cl_begin_kernel(ts__cl_call *call, uint32_t function,
     ts__cl_command_free(call->command);
     call->command = NULL;
     call->missed = !known;
-    return event;
+    return ts__cl_event_place(call, event);
 }
 
 static void ts__cl_kernel_enqueued(ts__cl_call *call, ts__cl_handle kernel,
@@ -354,6 +434,9 @@ static int32_t ts__cl_clEnqueueNDRangeKernel(ts__cl_handle queue,
     ts__cl_call call;
     ts__cl_handle *const at = ts__cl_begin_kernel(
         &call, TS__CL_clEnqueueNDRangeKernel, queue, kernel, event);
+    call.waits = waits;
+    call.list = list;
+    ts__cl_seen_kernel(&call, kernel, dimensions, offset, global, local);
     const int32_t result = ts__cl.next.clEnqueueNDRangeKernel(
         queue, kernel, dimensions, offset, global, local, waits, list, at);
     if (result == TS__CL_SUCCESS)
@@ -368,6 +451,9 @@ static int32_t ts__cl_clEnqueueTask(ts__cl_handle queue, ts__cl_handle kernel,
     ts__cl_call call;
     ts__cl_handle *const at =
         ts__cl_begin_kernel(&call, TS__CL_clEnqueueTask, queue, kernel, event);
+    call.waits = waits;
+    call.list = list;
+    ts__cl_seen_kernel(&call, kernel, 1, NULL, &one, &one);
     const int32_t result =
         ts__cl.next.clEnqueueTask(queue, kernel, waits, list, at);
     if (result == TS__CL_SUCCESS)

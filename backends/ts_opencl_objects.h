@@ -27,6 +27,8 @@ typedef enum ts__cl_kind {
     TS__CL_SVM, // by its address
     TS__CL_KERNEL,
     TS__CL_EVENT,
+    TS__CL_SAMPLER, // that there is one
+    TS__CL_PROGRAM, // that was specialised
     TS__CL_KINDS
 } ts__cl_kind;
 
@@ -95,10 +97,12 @@ typedef struct ts__cl_memory { // a buffer, sub-buffer, image or SVM
 } ts__cl_memory;
 
 typedef struct ts__cl_argument {
-    uint64_t value; // of one of eight bytes
+    uint64_t value; // of one of up to eight bytes
+    uint8_t *bytes; // of a larger one
     uint32_t size, local;
-    uint8_t mode; // TS_ACCESS_..., 0 not known
-    bool pointer; // SVM
+    uint32_t where; // its address space, 0 not known
+    uint8_t mode;   // TS_ACCESS_..., 0 not known
+    bool pointer;   // SVM
 } ts__cl_argument;
 
 typedef struct ts__cl_kernel {
@@ -108,6 +112,10 @@ typedef struct ts__cl_kernel {
     uint32_t argument_count;
     ts__cl_argument *arguments;
     bool modes;                  // of arguments have been asked for
+    bool svm;                    // it reaches more than its arguments
+    uint32_t capture, image;     // its code in the latest capture, for ...
+    ts__cl_handle image_device;  // ... this device
+    ts_reason image_reason;      // why it is not there
     const ts__cl_device *device; // of `shape`
     uint32_t launch, shared, required[3];
     ts_gpu_launch_desc shape; // of the latest launch, with that number

@@ -189,6 +189,9 @@ TS__CAPTURE void ts_snapshot_global(ts_snapshot_memory *memory,
                                     uint32_t device, uint32_t image,
                                     uint64_t offset);
 TS__CAPTURE void ts_snapshot_free(ts_snapshot_memory *memory, uint64_t address);
+// How large the allocation is that begins there; 0: it is not known.
+TS__CAPTURE uint64_t ts_snapshot_size(const ts_snapshot_memory *memory,
+                                      uint64_t address);
 TS__CAPTURE void ts_snapshot_close(ts_snapshot_memory *memory);
 
 // Whether this operation is to be kept. Of others the backend says what they
@@ -205,13 +208,14 @@ TS__CAPTURE void ts_snapshot_attribute(ts_snapshot_op *op, uint32_t id,
                                        const void *bytes, size_t size);
 
 // Before and after an operation that is kept, with the device idle; each begin
-// wants its end. Between them `decline` may say why it cannot be run again
-// after all.
+// wants its end, or a drop if the device did not take it. Between them
+// `decline` may say why it cannot be run again after all.
 TS__CAPTURE void ts_snapshot_begin(ts_snapshot_memory *memory,
                                    ts_snapshot_op *op);
 TS__CAPTURE void ts_snapshot_decline(ts_snapshot_op *op, ts_reason reason);
 TS__CAPTURE void ts_snapshot_end(ts_snapshot_memory *memory,
                                  ts_snapshot_op *op);
+TS__CAPTURE void ts_snapshot_drop(ts_snapshot_op *op);
 
 // Keeps code. path, build_id: for people; options: what it was built with;
 // address: where it is loaded. Returns its number, 0: it cannot be kept.
@@ -591,6 +595,13 @@ TS__CAPTURE void ts_snapshot_free(ts_snapshot_memory *memory, uint64_t address)
     ts__sn_forget(range);
     memmove(range, range + 1, (memory->count - after) * sizeof *range);
     memory->count--;
+}
+
+TS__CAPTURE uint64_t ts_snapshot_size(const ts_snapshot_memory *memory,
+                                      uint64_t address)
+{
+    const ts__sn_range *const range = ts__sn_find(memory, address);
+    return range && range->address == address ? range->size : 0;
 }
 
 static inline bool ts__sn_is_freed(const ts_snapshot_memory *memory,
@@ -1011,6 +1022,17 @@ static inline void ts__sn_count(const ts_capture_operation *h)
     pthread_mutex_unlock(&ts__sn_now.lock);
 }
 
+TS__CAPTURE void ts_snapshot_drop(ts_snapshot_op *op)
+{
+    free(op->copy);
+    free(op->params);
+    free(op->regions);
+    free(op->attributes);
+    op->copy = op->attributes = NULL;
+    op->params = NULL;
+    op->regions = NULL;
+}
+
 TS__CAPTURE void ts_snapshot_end(ts_snapshot_memory *memory, ts_snapshot_op *op)
 {
     const ts_capture_operation *const h = &op->head;
@@ -1031,13 +1053,7 @@ TS__CAPTURE void ts_snapshot_end(ts_snapshot_memory *memory, ts_snapshot_op *op)
         ts__sn_count(h);
         ts__sn_write(op);
     }
-    free(op->copy);
-    free(op->params);
-    free(op->regions);
-    free(op->attributes);
-    op->copy = op->attributes = NULL;
-    op->params = NULL;
-    op->regions = NULL;
+    ts_snapshot_drop(op);
 }
 
 TS__CAPTURE uint32_t ts_snapshot_image(const ts_snapshot_code *code)

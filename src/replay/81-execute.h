@@ -772,6 +772,8 @@ static ts_result ts__ex_submit(ts_execution *e)
     if (!own) return TS_ERR_IO;
     const uint64_t stream = own->stream;
     if (h->kind == TS_EVENT_KERNEL) return ts__ex_launch(e, stream);
+    // A map, say, that moves nothing.
+    if (!h->size && !h->region_count) return TS_OK;
     ts__ex_end to, from;
     if (!ts__ex_translate(e, false, &to)) return TS_ERR_CORRUPT;
     if (h->kind == TS_EVENT_MEMSET) {
