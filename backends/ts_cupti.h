@@ -118,29 +118,13 @@ TS_API int ts_cupti_initialize(void);
 #endif
 
 #include "ts_capture.h"
+#include "ts_records.h"
 
 #include "ts_cupti_tables.h"  // 3
 #include "ts_cupti_calls.h"   // 4
 #include "ts_cupti_records.h" // 5
 
 /* ==== 6. Buffers and the worker ========================================== */
-
-static void ts__cu_wake(uint32_t *word)
-{
-    // release: pairs with the acquire in ts__cu_wait
-    __atomic_fetch_add(word, 1, __ATOMIC_RELEASE);
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
-// Until the word is not `seen` any more, or for some time.
-static void ts__cu_wait(uint32_t *word, uint32_t seen, uint32_t timeout_ms)
-{
-    struct timespec t;
-    t.tv_sec = (time_t)(timeout_ms / 1000);
-    t.tv_nsec = (long)(timeout_ms % 1000) * 1000000;
-    if (__atomic_load_n(word, __ATOMIC_ACQUIRE) == seen)
-        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &t, NULL, 0);
-}
 
 /*
     The vendor wants a buffer, on a thread of the program. No lock, nothing
@@ -165,7 +149,7 @@ static void ts__cu_request(ts__cu *u, uint8_t **buffer, size_t *size,
     }
     *buffer = u->discard;
     *size = TS__CU_DISCARD;
-    ts__cu_wake(&u->worker_wake);
+    ts__worker_wake(&u->worker.wake);
 }
 
 static void ts__cu_complete(ts__cu *u, uint8_t *buffer, size_t valid)
@@ -180,7 +164,7 @@ static void ts__cu_complete(ts__cu *u, uint8_t *buffer, size_t valid)
     // release: the buffer's contents; pairs with the acquire in
     // ts__cu_decode_all
     __atomic_fetch_or(&u->full, 1u << i, __ATOMIC_RELEASE);
-    ts__cu_wake(&u->worker_wake);
+    ts__worker_wake(&u->worker.wake);
 }
 
 // The vendor's interface says for which of the engines it calls by the
@@ -214,116 +198,72 @@ static void ts__cu_decode_all(ts__cu *u)
     ts__cu_decode(u, __atomic_exchange_n(&u->full, 0, __ATOMIC_ACQUIRE));
     const uint64_t overwritten =
         __atomic_exchange_n(&u->overwritten, 0, __ATOMIC_RELAXED);
-    if (overwritten) ts__cu_lose(u, TS__CU_UNREPORTED, 0, overwritten);
-    ts__cu_losses_report(u);
+    if (overwritten) ts__lose(&u->lost, TS__CU_UNREPORTED, 0, overwritten);
+    ts__losses_report(&u->lost);
     pthread_mutex_unlock(&u->decode);
 }
 
-// False: the vendor took so long that nobody waits for this worker any more,
-// and what it would touch is somebody else's.
-static bool ts__cu_fetch(ts__cu *u, uint32_t worker, uint32_t flags)
+// False: the vendor took so long that nobody waits for this worker any more.
+static bool ts__cu_fetch(ts__cu *u, uint32_t flags)
 {
     size_t dropped = 0;
     if (!TS__LOAD(&u->fatal)) u->call.flush(flags);
-    if (TS__LOAD(&u->worker) != worker) return false;
+    if (ts__worker_left(&u->worker)) return false;
     if (u->call.dropped && !TS__LOAD(&u->fatal) &&
-        u->call.dropped(NULL, 0, &dropped) == 0 && dropped) {
-        pthread_mutex_lock(&u->decode);
-        ts__cu_lose(u, TS__CU_DROPPED, 0, dropped);
-        pthread_mutex_unlock(&u->decode);
-    }
-    if (TS__LOAD(&u->worker) != worker) return false;
+        u->call.dropped(NULL, 0, &dropped) == 0 && dropped)
+        ts__lose(&u->lost, TS__CU_DROPPED, 0, dropped);
+    if (ts__worker_left(&u->worker)) return false;
     ts__cu_decode_all(u);
     return true;
 }
 
 static void ts__cu_let_go(ts__cu *u)
 {
+    // After an error that it did not survive it has let go by itself.
+    const bool there = !TS__LOAD(&u->fatal);
     for (uint32_t i = 0; i < TS__CU_ROLES; i++)
-        if (u->kinds_on[i]) u->call.disable(u->table->kinds[i]);
+        if (there && u->kinds_on[i]) u->call.disable(u->table->kinds[i]);
     memset(u->kinds_on, 0, sizeof u->kinds_on);
-    if (u->subscriber && u->call.unsubscribe)
+    if (there && u->subscriber && u->call.unsubscribe)
         u->call.unsubscribe(u->subscriber);
     u->subscriber = NULL;
 }
 
-// What is complete, then what is not: an operation that still runs comes
-// without an end. At exit the library may be half gone: nothing is undone.
-static bool ts__cu_finish(ts__cu *u, uint32_t worker)
+static void ts__cu_work_fetch(void *user)
 {
-    if (!ts__cu_fetch(u, worker, 0) || !ts__cu_fetch(u, worker, 1))
-        return false;
-    if (u->exiting || TS__LOAD(&u->fatal)) return true;
-    ts__cu_let_go(u);
-    return ts__cu_fetch(u, worker, 0);
+    ts__cu_fetch((ts__cu *)user, 0);
 }
 
-static void *ts__cu_work(void *user)
+static bool ts__cu_work_more(void *user)
 {
     ts__cu *const u = (ts__cu *)user;
-    const uint32_t worker = TS__LOAD(&u->worker);
-    uint64_t fetched = ts__cu_now_ns();
-    pthread_setname_np(pthread_self(), "ts-capture");
-    ts_thread_name("TraceSmith capture");
-    for (;;) {
-        const uint32_t seen =
-            __atomic_load_n(&u->worker_wake, __ATOMIC_ACQUIRE);
-        const uint32_t wanted =
-            __atomic_load_n(&u->flushes_wanted, __ATOMIC_ACQUIRE);
-        if (__atomic_load_n(&u->stopping, __ATOMIC_ACQUIRE)) break;
-        const uint64_t now = ts__cu_now_ns();
-        if (wanted != u->flushes_done ||
-            now - fetched >= ts__cu_desc.flush_ms * UINT64_C(1000000)) {
-            if (!ts__cu_fetch(u, worker, 0)) break;
-            fetched = now;
-            TS__STORE(&u->flushes_done, wanted);
-            ts__cu_wake(&u->worker_done);
-        } else if (TS__LOAD(&u->full)) {
-            ts__cu_decode_all(u);
-        } else {
-            ts__cu_wait(&u->worker_wake, seen, ts__cu_desc.flush_ms);
-        }
-    }
-    // If nobody waits any more it lets go: no session begins before that.
-    if ((TS__LOAD(&u->worker) != worker || !ts__cu_finish(u, worker)) &&
-        !TS__LOAD(&ts__cu_exiting))
-        ts__cu_let_go(u);
-    // One of the two sees the other: ts__cu_stop stores and loads these in
-    // the other order.
-    __atomic_store_n(&u->finished, worker, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&u->hung, __ATOMIC_SEQ_CST) == worker)
-        __atomic_store_n(&u->hung, 0, __ATOMIC_RELEASE);
-    ts__cu_wake(&u->worker_done);
-    return NULL;
+    if (!TS__LOAD(&u->full)) return false;
+    ts__cu_decode_all(u);
+    return true;
 }
 
-// Waits for *word to be `value`, in bounded time.
-static bool ts__cu_await(ts__cu *u, const uint32_t *word, uint32_t value)
+// What is complete, then what is not: an operation that still runs comes
+// without an end. At exit the library may be half gone: nothing is undone. If
+// nobody waits any more it lets go: no session begins before that.
+static void ts__cu_work_finish(void *user)
 {
-    const uint64_t end =
-        ts__cu_now_ns() + ts__cu_desc.stop_ms * UINT64_C(1000000);
-    for (;;) {
-        const uint32_t seen =
-            __atomic_load_n(&u->worker_done, __ATOMIC_ACQUIRE);
-        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) return true;
-        const uint64_t now = ts__cu_now_ns();
-        if (now >= end) return false;
-        ts__cu_wait(&u->worker_done, seen,
-                    (uint32_t)((end - now) / 1000000) + 1);
-    }
+    ts__cu *const u = (ts__cu *)user;
+    const bool waited = !ts__worker_left(&u->worker) && ts__cu_fetch(u, 0) &&
+                        ts__cu_fetch(u, 1);
+    if (waited ? u->exiting : TS__LOAD(&ts__cu_exiting)) return;
+    ts__cu_let_go(u);
+    if (waited) ts__cu_fetch(u, 0);
 }
 
-static bool ts__cu_worker_start(ts__cu *u)
+static bool ts__cu_work_start(ts__cu *u)
 {
-    sigset_t all, old;
-    TS__STORE(&u->stopping, 0);
-    TS__STORE(&u->worker, ++u->workers);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
-    const int error = pthread_create(&u->thread, NULL, ts__cu_work, u);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (error) TS__STORE(&u->worker, 0);
-    return error == 0;
+    u->worker.fetch = ts__cu_work_fetch;
+    u->worker.more = ts__cu_work_more;
+    u->worker.finish = ts__cu_work_finish;
+    u->worker.user = u;
+    u->worker.period_ms = ts__cu_desc.flush_ms;
+    u->worker.limit_ms = ts__cu_desc.stop_ms;
+    return ts__worker_start(&u->worker);
 }
 
 /* ==== 7. Start and stop ================================================== */
@@ -359,7 +299,8 @@ static void ts__cu_forked(void)
     for (size_t i = 0; i < 2; i++) {
         ts__cu *const u = engines[i];
         if (!u->memory) continue;
-        u->on = u->worker = 0;
+        u->on = 0;
+        ts__worker_forked(&u->worker);
         u->subscriber = NULL;
         memset(u->kinds_on, 0, sizeof u->kinds_on);
         pthread_mutex_init(&u->decode, NULL);
@@ -429,27 +370,20 @@ static void ts__cu_reset(ts__cu *u)
     u->kernels = u->early = 0;
     u->refused = false;
     u->exiting = false;
-    memset(&u->first, 0, sizeof u->first);
-    memset(&u->last, 0, sizeof u->last);
-    u->steps = 0;
-    u->told_ns = u->clock_before = 0;
-    if (u->rate <= 0) u->rate = 1;
-    memset(u->lost, 0, sizeof u->lost);
-    u->lost_from = ts_tick_now();
+    u->lost.vendor = u->table->product;
+    u->lost.texts = ts__cu_texts;
+    ts__losses_begin(&u->lost);
 }
 
 // The name of the first function that is needed and not there; NULL: none.
-static const char *ts__cu_lacks(const ts__cu_calls *c)
+static const char *ts__cu_load(ts__cu_calls *c, const ts__cu_table *table,
+                               void *library)
 {
-    if (!c->version) return "GetVersion";
+    const char *const missing =
+        ts__library_resolve(library, table->prefix, ts__cu_call_names, c);
+    if (missing) return missing;
     if (!c->subscribe && !c->subscribe2) return "Subscribe";
-    if (!c->call_on && !c->domain_on) return "EnableCallback";
-    if (!c->callbacks) return "ActivityRegisterCallbacks";
-    if (!c->enable) return "ActivityEnable";
-    if (!c->disable) return "ActivityDisable";
-    if (!c->flush) return "ActivityFlushAll";
-    if (!c->next) return "ActivityGetNextRecord";
-    return NULL;
+    return !c->call_on && !c->domain_on ? "EnableCallback" : NULL;
 }
 
 static const char *ts__cu_result(const ts__cu *u, int result)
@@ -470,11 +404,11 @@ static bool ts__cu_library(ts__cu *u, char *why, size_t room)
         snprintf(why, room, "%s is not there", t->library);
         return false;
     }
-    ts__cu_load(&u->call, library, t->prefix);
-    void *const symbol = ts__cu_symbol(library, t->prefix, "GetVersion");
+    const char *const lacks = ts__cu_load(&u->call, t, library);
+    void *symbol;
+    memcpy(&symbol, &u->call.version, sizeof symbol);
     if (symbol && dladdr(symbol, &about) && about.dli_fname)
         snprintf(u->path, sizeof u->path, "%s", about.dli_fname);
-    const char *const lacks = ts__cu_lacks(&u->call);
     if (lacks) {
         snprintf(why, room, "%.100s has no %s%s", u->path, t->prefix, lacks);
         return false;
@@ -512,9 +446,8 @@ static const char *ts__cu_other(void)
         { "libcuinj64", "nvprof" },
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        ts__cu_search search;
-        ts__cu_mapped(&search, known[i].library);
-        if (search.path[0]) return known[i].name;
+        ts__mapped search;
+        if (ts__mapped_find(&search, known[i].library)) return known[i].name;
     }
     return NULL;
 }
@@ -585,12 +518,14 @@ static void ts__cu_clock_choose(ts__cu *u)
     if (t->clock == TS__CU_CLOCK_OURS && !u->clock_given && !bad &&
         u->call.clock && u->call.clock(ts__cu_now_ns) == 0)
         u->clock_given = true;
-    u->clock_type = u->clock_given ? TS__CU_CLOCK_OURS : TS__CU_CLOCK_SAMPLED;
-    uint32_t *const known = &u->clocks[u->clock_type];
+    uint32_t *const known = &u->clocks[u->clock_given];
     if (!*known)
         *known = ts_clock_define(u->clock_given ? "CLOCK_MONOTONIC_RAW"
-                                                : u->table->product);
-    u->clock = *known;
+                                                : t->product);
+    u->time.now_ns = ts__cu_vendor_ns;
+    u->time.user = u;
+    u->time.name = t->product;
+    ts__follow_begin(&u->time, *known, u->clock_given);
     ts__cu_fact(u, "clock", u->clock_given ? "ours" : "the vendor's, sampled");
 }
 
@@ -706,7 +641,7 @@ static bool ts__cu_open(ts__cu *u, char *why, size_t room)
     __atomic_store_n(&u->on, ++u->generation, __ATOMIC_RELEASE);
     ts__cu_functions(u);
     if (!ts__cu_kinds(u, why, room)) return false;
-    if (ts__cu_worker_start(u)) return true;
+    if (ts__cu_work_start(u)) return true;
     snprintf(why, room, "there is no thread for it");
     return false;
 }
@@ -719,8 +654,7 @@ static ts_result ts__cu_start(ts__cu *u, char *why, size_t room)
                  "parent; one that calls exec can");
         return TS_ERR_STATE;
     }
-    // acquire: pairs with the release in ts__cu_work
-    if (__atomic_load_n(&u->hung, __ATOMIC_ACQUIRE)) {
+    if (ts__worker_hangs(&u->worker) || ts__worker_hangs(&u->rescue)) {
         snprintf(why, room, "%s has not come back from the session before",
                  u->table->product);
         return TS_ERR_STATE;
@@ -743,11 +677,7 @@ static ts_result ts__cu_start(ts__cu *u, char *why, size_t room)
 
 static void ts__cu_flush(ts__cu *u)
 {
-    if (!TS__LOAD(&u->worker) || ts__cu_forbidden == getpid()) return;
-    const uint32_t wanted =
-        __atomic_add_fetch(&u->flushes_wanted, 1, __ATOMIC_RELEASE);
-    ts__cu_wake(&u->worker_wake);
-    ts__cu_await(u, &u->flushes_done, wanted);
+    if (ts__cu_forbidden != getpid()) ts__worker_flush(&u->worker);
 }
 
 // What the trace should say at the end. Under `decode`.
@@ -758,17 +688,17 @@ static void ts__cu_sum_up(ts__cu *u)
     ts__cu_loose_end(u);
     for (uint32_t i = 0; launches && i < TS__CU_ORIGINS; i++)
         waiting += TS__LOAD(&u->memory->origins[i].waiting);
-    ts__cu_lose(u, TS__CU_UNREPORTED, 0, waiting);
-    if (TS__LOAD(&u->fatal)) ts__cu_lose(u, TS__CU_FATAL, 0, 1);
-    ts__cu_losses_report(u);
+    ts__lose(&u->lost, TS__CU_UNREPORTED, 0, waiting);
+    if (TS__LOAD(&u->fatal)) ts__lose(&u->lost, TS__CU_FATAL, 0, 1);
+    ts__losses_report(&u->lost);
     ts__cu_fact_int(u, "launches", launches);
     ts__cu_fact_int(u, "kernels", u->kernels);
     if (u->early || (u->said & TS__CU_SAID_EARLY))
         ts__cu_fact_int(u, "kernels_before_launch", u->early);
     if (u->early) u->said |= TS__CU_SAID_EARLY;
-    if (u->steps || (u->said & TS__CU_SAID_STEPS))
-        ts__cu_fact_int(u, "clock_steps", u->steps);
-    if (u->steps) u->said |= TS__CU_SAID_STEPS;
+    if (u->time.steps || (u->said & TS__CU_SAID_STEPS))
+        ts__cu_fact_int(u, "clock_steps", u->time.steps);
+    if (u->time.steps) u->said |= TS__CU_SAID_STEPS;
     const bool none =
         launches && !u->kernels && ts_capture_kind(TS_EVENT_KERNEL);
     ts__cu_fact_maybe(u, TS__CU_SAID_WARNING, "warning",
@@ -787,27 +717,34 @@ static void ts__cu_sum_up(ts__cu *u)
                                                                    : NULL);
 }
 
+// What the vendor gave before it hung. To go from record to record is its
+// business too, and may hang as well.
+static void ts__cu_rescue(void *user)
+{
+    ts__cu_decode_all((ts__cu *)user);
+}
+
+static bool ts__cu_rescued(ts__cu *u)
+{
+    u->rescue.fetch = u->rescue.finish = ts__cu_rescue;
+    u->rescue.user = u;
+    u->rescue.limit_ms = u->worker.limit_ms < 500 ? u->worker.limit_ms : 500;
+    u->rescue.period_ms = u->rescue.limit_ms;
+    return ts__worker_start(&u->rescue) && ts__worker_stop(&u->rescue);
+}
+
 static void ts__cu_stop(ts__cu *u)
 {
-    const uint32_t worker = TS__LOAD(&u->worker);
-    if (!worker || ts__cu_forbidden == getpid()) return;
+    if (!TS__LOAD(&u->worker.number) || ts__cu_forbidden == getpid()) return;
     u->exiting = TS__LOAD(&ts__cu_exiting);
-    __atomic_store_n(&u->stopping, 1, __ATOMIC_RELEASE);
-    ts__cu_wake(&u->worker_wake);
-    const bool done = ts__cu_await(u, &u->finished, worker);
+    const bool done = ts__worker_stop(&u->worker);
     TS__STORE(&u->on, 0);
-    TS__STORE(&u->worker, 0);
-    if (done)
-        pthread_join(u->thread, NULL);
-    else
-        pthread_detach(u->thread);
-    if (!done) __atomic_store_n(&u->hung, worker, __ATOMIC_SEQ_CST);
-    // It came to its end just now, and could not know.
-    if (!done && __atomic_load_n(&u->finished, __ATOMIC_SEQ_CST) == worker)
-        TS__STORE(&u->hung, 0);
+    if (!done) ts__lose(&u->lost, TS__CU_CUT, 0, 1);
+    if (!done && !ts__cu_rescued(u)) {
+        ts__losses_report(&u->lost); // the rest is with whom it hangs
+        return;
+    }
     pthread_mutex_lock(&u->decode);
-    if (!done) ts__cu_lose(u, TS__CU_CUT, 0, 1);
-    // What the vendor gave before it hung.
     ts__cu_decode(u, __atomic_exchange_n(&u->full, 0, __ATOMIC_ACQUIRE));
     ts__cu_clock_sample(u, true);
     ts__cu_sum_up(u);

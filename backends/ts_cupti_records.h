@@ -27,146 +27,42 @@
 #if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUPTI_RECORDS_H)
 #define TS_CUPTI_RECORDS_H
 
-static inline uint64_t ts__cu_u64(const uint8_t *record, uint32_t at)
-{
-    uint64_t value;
-    memcpy(&value, record + at, sizeof value);
-    return value;
-}
-
-static inline uint32_t ts__cu_u32(const uint8_t *record, uint32_t at)
-{
-    uint32_t value;
-    memcpy(&value, record + at, sizeof value);
-    return value;
-}
-
-static inline uint32_t ts__cu_u16(const uint8_t *record, uint32_t at)
-{
-    uint16_t value;
-    memcpy(&value, record + at, sizeof value);
-    return value;
-}
-
 // A field that the record may not have: then 0.
 static inline uint64_t ts__cu_maybe64(const uint8_t *record, uint32_t at)
 {
-    return at ? ts__cu_u64(record, at) : 0;
+    return at ? ts__read64(record, at) : 0;
 }
 
 static inline uint32_t ts__cu_maybe32(const uint8_t *record, uint32_t at)
 {
-    return at ? ts__cu_u32(record, at) : 0;
+    return at ? ts__read32(record, at) : 0;
 }
 
 /* ==== 1. Clocks ========================================================== */
 
 static uint64_t ts__cu_now_ns(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return ts__clock_now_ns(CLOCK_MONOTONIC_RAW);
 }
 
 // What the vendor's records are timed with. 0: it does not tell, or is not
 // asked, because it has ended itself or hangs.
-static uint64_t ts__cu_vendor_ns(ts__cu *u)
+static uint64_t ts__cu_vendor_ns(void *user)
 {
+    ts__cu *const u = (ts__cu *)user;
     uint64_t now = 0;
-    if (u->clock_type == TS__CU_CLOCK_OURS) return ts__cu_now_ns();
-    if (!u->call.time || TS__LOAD(&u->fatal) || TS__LOAD(&u->hung)) return 0;
+    if (u->time.exact) return ts__cu_now_ns();
+    if (!u->call.time || TS__LOAD(&u->fatal) || ts__worker_hangs(&u->worker))
+        return 0;
     return u->call.time(&now) == 0 ? now : 0;
 }
 
-// Gives a sample to the trace, in which a clock only goes on. Ours is the
-// trace's own: told once, its times are exact.
-static void ts__cu_clock_tell(ts__cu *u, const ts__cu_pair *pair)
-{
-    const bool ours = u->clock_type == TS__CU_CLOCK_OURS;
-    if (pair->ns <= u->told_ns || (ours && u->told_ns)) return;
-    u->told_ns = pair->ns;
-    ts_clock_sample(u->clock, pair->ns, ours ? 0 : pair->tick, ours ? 0 : 100);
-}
-
-// Somebody set the clock: until the last look it went on as before. If it was
-// set back, it is another one from here on.
-static void ts__cu_clock_stepped(ts__cu *u, uint64_t now_ns)
-{
-    ts__cu_clock_tell(u, &u->last);
-    u->steps++;
-    u->first.tick = 0;
-    if (now_ns > u->last.ns) return;
-    const uint32_t other = ts_clock_define(u->table->product);
-    for (uint32_t i = 0; i < TS__CU_STREAMS; i++)
-        u->memory->streams[i].last_end = 0;
-    if (!other) return; // too many: its samples end here
-    u->clock_before = u->clock;
-    u->clock = u->clocks[u->clock_type] = other;
-    u->told_ns = 0;
-}
-
-// The clock of a time in a record: what is later than now was timed before
-// the clock was set back.
-static inline uint32_t ts__cu_clock_of(const ts__cu *u, uint64_t ns)
-{
-    return TS__UNLIKELY(u->clock_before) && ns > u->last.ns ? u->clock_before
-                                                            : u->clock;
-}
-
-// Reads both clocks as close to one moment as 5 tries get them, and tells the
-// trace once a second.
 static void ts__cu_clock_sample(ts__cu *u, bool always)
 {
-    uint64_t best = UINT64_MAX;
-    ts__cu_pair pair = { 0, 0 };
-    for (int i = 0; i < 5; i++) {
-        const uint64_t before = ts_tick_now();
-        const uint64_t ns = ts__cu_vendor_ns(u);
-        const uint64_t after = ts_tick_now();
-        if (!ns) return; // what was known before holds
-        if (after - before >= best) continue;
-        best = after - before;
-        pair.tick = before + best / 2;
-        pair.ns = ns;
-    }
-    const uint64_t now = ts__cu_now_ns();
-    const int64_t step = (int64_t)(pair.ns - u->last.ns) -
-                         (int64_t)(now - u->looked_ns); // both clocks'
-    // More than a clock that is slewed goes astray.
-    const int64_t most = 1000000 + (int64_t)(now - u->looked_ns) / 1000;
-    u->clock_before = 0;
-    if (u->last.tick && (step > most || step < -most)) {
-        ts__cu_clock_stepped(u, pair.ns);
-        always = true;
-    }
-    u->looked_ns = now;
-    if (!u->first.tick) u->first = pair;
-    u->last = pair;
-    const uint64_t ns = pair.ns - u->first.ns;
-    // Behind a step it is as it was before.
-    if (ns) u->rate = (double)(pair.tick - u->first.tick) / (double)ns;
-    if (!always && now - u->sampled_ns < 1000000000u) return;
-    u->sampled_ns = now;
-    ts__cu_clock_tell(u, &pair);
-}
-
-static uint64_t ts__cu_tick_of(const ts__cu *u, uint64_t ns)
-{
-    const double ticks = (double)(int64_t)(ns - u->last.ns) * u->rate;
-    return u->last.tick + (uint64_t)(int64_t)ticks;
-}
-
-// Whether a time of the vendor's lies before a tick of clock 0.
-static inline bool ts__cu_before(const ts__cu *u, uint64_t ns, uint64_t tick)
-{
-    return (double)(int64_t)(ns - u->last.ns) * u->rate <
-           (double)(int64_t)(tick - u->last.tick);
-}
-
-static uint64_t ts__cu_ns_of(const ts__cu *u, uint64_t tick)
-{
-    const double ns = (double)(int64_t)(tick - u->last.tick) / u->rate;
-    return u->last.ns + (uint64_t)(int64_t)ns;
+    if (!ts__follow(&u->time, always)) return;
+    for (uint32_t i = 0; i < TS__CU_STREAMS; i++)
+        u->memory->streams[i].last_end = 0;
+    u->clocks[u->time.exact] = u->time.clock;
 }
 
 /* ==== 2. Devices, contexts, streams ====================================== */
@@ -208,33 +104,33 @@ static void ts__cu_learn(ts__cu *u, ts__cu_role role, const uint8_t *r)
 {
     const uint16_t *const at = u->at[role];
     if (role == TS__CU_DEVICE) {
-        const uint32_t id = ts__cu_u32(r, at[TS__CU_ON_DEVICE]);
+        const uint32_t id = ts__read32(r, at[TS__CU_ON_DEVICE]);
         if (id >= TS__CU_DEVICES) return;
         ts__cu_device *const d = &u->memory->devices[id];
         const char *name;
         memcpy(&name, r + at[TS__CU_NAME], sizeof name);
         snprintf(d->name, sizeof d->name, "%s", name ? name : "");
-        d->major = ts__cu_u32(r, at[TS__CU_MAJOR]);
-        d->minor = ts__cu_u32(r, at[TS__CU_MINOR]);
-        d->processors = ts__cu_u32(r, at[TS__CU_PROCESSORS]);
-        d->clock_khz = ts__cu_u32(r, at[TS__CU_CLOCK_KHZ]);
-        d->memory = ts__cu_u64(r, at[TS__CU_SIZE]);
-        d->bandwidth = ts__cu_u64(r, at[TS__CU_BANDWIDTH]);
+        d->major = ts__read32(r, at[TS__CU_MAJOR]);
+        d->minor = ts__read32(r, at[TS__CU_MINOR]);
+        d->processors = ts__read32(r, at[TS__CU_PROCESSORS]);
+        d->clock_khz = ts__read32(r, at[TS__CU_CLOCK_KHZ]);
+        d->memory = ts__read64(r, at[TS__CU_SIZE]);
+        d->bandwidth = ts__read64(r, at[TS__CU_BANDWIDTH]);
         d->known = 1;
     } else if (role == TS__CU_CONTEXT) {
         ts__cu_context *const c =
-            ts__cu_context_at(u, ts__cu_u32(r, at[TS__CU_ON_CONTEXT]));
+            ts__cu_context_at(u, ts__read32(r, at[TS__CU_ON_CONTEXT]));
         if (!c) return;
-        c->device = ts__cu_u32(r, at[TS__CU_ON_DEVICE]);
-        c->null_stream = ts__cu_u16(r, at[TS__CU_NULL_STREAM]);
+        c->device = ts__read32(r, at[TS__CU_ON_DEVICE]);
+        c->null_stream = ts__read16(r, at[TS__CU_NULL_STREAM]);
         c->known = 2; // from its own record
     } else if (role == TS__CU_STREAM) {
         ts__cu_stream *const s = ts__cu_stream_at(
-            u, ts__cu_stream_key(ts__cu_u32(r, at[TS__CU_ON_CONTEXT]),
-                                 ts__cu_u32(r, at[TS__CU_ON_STREAM])));
-        const uint32_t flags = ts__cu_u32(r, at[TS__CU_FLAGS]) & 0xFFFF;
+            u, ts__cu_stream_key(ts__read32(r, at[TS__CU_ON_CONTEXT]),
+                                 ts__read32(r, at[TS__CU_ON_STREAM])));
+        const uint32_t flags = ts__read32(r, at[TS__CU_FLAGS]) & 0xFFFF;
         if (!s) return;
-        s->priority = (int32_t)ts__cu_u32(r, at[TS__CU_PRIORITY]);
+        s->priority = (int32_t)ts__read32(r, at[TS__CU_PRIORITY]);
         s->flags = flags == 2   ? TS_STREAM_NON_BLOCKING
                    : flags == 3 ? TS_STREAM_LEGACY_DEFAULT
                                 : 0;
@@ -312,7 +208,7 @@ ts__cu_stream_find(ts__cu *u, uint32_t context, uint32_t number,
         u->recent[number % TS__CU_RECENT] = s;
         return s;
     }
-    ts__cu_lose(u, TS__CU_UNPLACED, 0, 1);
+    ts__lose(&u->lost, TS__CU_UNPLACED, 0, 1);
     return NULL;
 }
 
@@ -337,32 +233,33 @@ static bool ts__cu_timed(ts__cu *u, const uint8_t *r, const uint16_t *at,
     uint64_t tick;
     const uint32_t correlation = ts__cu_maybe32(r, at[TS__CU_CORRELATION]);
     op->track = track;
-    op->start = ts__cu_u64(r, at[TS__CU_START]);
-    op->clock = ts__cu_clock_of(u, op->start);
-    op->end = ts__cu_u64(r, at[TS__CU_END]);
+    op->start = ts__read64(r, at[TS__CU_START]);
+    op->clock = ts__follow_clock_of(&u->time, op->start);
+    op->end = ts__read64(r, at[TS__CU_END]);
     op->correlation = correlation;
     const bool known =
         ts__cu_origin_get(u, correlation, reported, &op->origin, &tick);
     if (TS__UNLIKELY(!op->start || op->end < op->start)) {
-        ts__cu_lose(u,
-                    !op->start ? TS__CU_UNTIMED
-                    : !op->end ? TS__CU_UNFINISHED
-                               : TS__CU_REVERSED,
-                    track, 1);
+        ts__lose(&u->lost,
+                 !op->start ? TS__CU_UNTIMED
+                 : !op->end ? TS__CU_UNFINISHED
+                            : TS__CU_REVERSED,
+                 track, 1);
         return false;
     }
     // An hour before the session, or in the future: not a time at all.
-    if (TS__UNLIKELY(op->start + 3600000000000u < u->first.ns ||
-                     op->end > u->last.ns + 3600000000000u)) {
-        ts__cu_lose(u, TS__CU_OUTSIDE, track, 1);
+    if (TS__UNLIKELY(op->start + 3600000000000u < u->time.first.ns ||
+                     op->end > u->time.last.ns + 3600000000000u)) {
+        ts__lose(&u->lost, TS__CU_OUTSIDE, track, 1);
         return false;
     }
     if (TS__UNLIKELY(!known)) {
         // Those from before the session have no call in it.
         const uint32_t first = TS__LOAD(&u->first_correlation);
         if (correlation && first && correlation >= first)
-            ts__cu_lose(u, TS__CU_ORPHAN, track, 1);
-    } else if (TS__UNLIKELY(ts__cu_before(u, op->start + 2000, tick))) {
+            ts__lose(&u->lost, TS__CU_ORPHAN, track, 1);
+    } else if (TS__UNLIKELY(
+                   ts__follow_before(&u->time, op->start + 2000, tick))) {
         u->early++; // 2 us: how well the two clocks are known
     }
     return true;
@@ -372,7 +269,8 @@ static void ts__cu_stream_went(ts__cu *u, ts__cu_stream *s, const ts_gpu_op *op)
 {
     if (TS__UNLIKELY(s->loose))
         ts__cu_loose_place(u, s, (uint32_t)op->correlation);
-    if (op->end > s->last_end && op->clock == u->clock) s->last_end = op->end;
+    if (op->end > s->last_end && op->clock == u->time.clock)
+        s->last_end = op->end;
 }
 
 static __attribute__((noinline)) void
@@ -386,10 +284,10 @@ ts__cu_launch_define(ts__cu *u, const uint8_t *r, ts__cu_launch *l)
     memcpy(desc.block, r + at[TS__CU_BLOCK], sizeof desc.block);
     if (at[TS__CU_CLUSTER])
         memcpy(desc.cluster, r + at[TS__CU_CLUSTER], sizeof desc.cluster);
-    desc.registers = ts__cu_u16(r, at[TS__CU_REGISTERS]);
-    desc.static_shared = ts__cu_u32(r, at[TS__CU_STATIC_SHARED]);
-    desc.dynamic_shared = ts__cu_u32(r, at[TS__CU_DYNAMIC_SHARED]);
-    desc.local = ts__cu_u32(r, at[TS__CU_LOCAL]);
+    desc.registers = ts__read16(r, at[TS__CU_REGISTERS]);
+    desc.static_shared = ts__read32(r, at[TS__CU_STATIC_SHARED]);
+    desc.dynamic_shared = ts__read32(r, at[TS__CU_DYNAMIC_SHARED]);
+    desc.local = ts__read32(r, at[TS__CU_LOCAL]);
     const char *const name = desc.name ? desc.name : "";
     l->unwanted = !ts_capture_name(name, strlen(name));
     l->launch = ts_gpu_launch_define(&desc);
@@ -405,16 +303,16 @@ static inline const ts__cu_launch *ts__cu_launch_of(ts__cu *u, const uint8_t *r)
     // Put together in registers: pieces written to memory and read as words
     // would cost 4 ns.
     const uint64_t key[8] = {
-        ts__cu_u64(r, at[TS__CU_NAME]),
-        ts__cu_u64(r, grid),
-        ts__cu_u32(r, grid + 8) | (uint64_t)ts__cu_u32(r, block) << 32,
-        ts__cu_u64(r, block + 4),
-        ts__cu_u32(r, at[TS__CU_STATIC_SHARED]) |
-            (uint64_t)ts__cu_u32(r, at[TS__CU_DYNAMIC_SHARED]) << 32,
-        ts__cu_u32(r, at[TS__CU_LOCAL]) |
-            (uint64_t)ts__cu_u16(r, at[TS__CU_REGISTERS]) << 32,
-        cluster ? ts__cu_u64(r, cluster) : 0,
-        cluster ? ts__cu_u32(r, cluster + 8) : 0,
+        ts__read64(r, at[TS__CU_NAME]),
+        ts__read64(r, grid),
+        ts__read32(r, grid + 8) | (uint64_t)ts__read32(r, block) << 32,
+        ts__read64(r, block + 4),
+        ts__read32(r, at[TS__CU_STATIC_SHARED]) |
+            (uint64_t)ts__read32(r, at[TS__CU_DYNAMIC_SHARED]) << 32,
+        ts__read32(r, at[TS__CU_LOCAL]) |
+            (uint64_t)ts__read16(r, at[TS__CU_REGISTERS]) << 32,
+        cluster ? ts__read64(r, cluster) : 0,
+        cluster ? ts__read32(r, cluster + 8) : 0,
     };
     const uint64_t a = (key[0] ^ key[2]) * 0x9E3779B97F4A7C15u;
     const uint64_t b = (key[1] ^ key[3] << 7) * 0xC2B2AE3D27D4EB4Fu;
@@ -437,15 +335,15 @@ static void ts__cu_kernel(ts__cu *u, const uint8_t *r)
 {
     const uint16_t *const at = u->at[TS__CU_KERNEL];
     ts__cu_stream *const s =
-        ts__cu_stream_of(u, ts__cu_u32(r, at[TS__CU_ON_CONTEXT]),
-                         ts__cu_u32(r, at[TS__CU_ON_STREAM]),
-                         ts__cu_u32(r, at[TS__CU_ON_DEVICE]));
+        ts__cu_stream_of(u, ts__read32(r, at[TS__CU_ON_CONTEXT]),
+                         ts__read32(r, at[TS__CU_ON_STREAM]),
+                         ts__read32(r, at[TS__CU_ON_DEVICE]));
     ts_gpu_op op;
     op.kind = TS_EVENT_KERNEL;
     uint64_t tick;
     u->kernels++;
     if (TS__UNLIKELY(!s)) { // counted; its launch waits no longer
-        ts__cu_origin_get(u, ts__cu_u32(r, at[TS__CU_CORRELATION]), true,
+        ts__cu_origin_get(u, ts__read32(r, at[TS__CU_CORRELATION]), true,
                           &op.origin, &tick);
         return;
     }
@@ -455,8 +353,8 @@ static void ts__cu_kernel(ts__cu *u, const uint8_t *r)
     op.u.kernel.graph_node = ts__cu_maybe64(r, at[TS__CU_GRAPH_NODE]);
     op.u.kernel.graph =
         op.u.kernel.graph_node ? ts__cu_maybe32(r, at[TS__CU_GRAPH_ID]) : 0;
-    op.queued = ts__cu_u64(r, at[TS__CU_QUEUED]);
-    op.submitted = ts__cu_u64(r, at[TS__CU_SUBMITTED]);
+    op.queued = ts__read64(r, at[TS__CU_QUEUED]);
+    op.submitted = ts__read64(r, at[TS__CU_SUBMITTED]);
     if (op.queued > op.start) op.queued = 0; // the vendor's own mistakes
     if (op.submitted > op.start || op.submitted < op.queued) op.submitted = 0;
     if (TS__UNLIKELY(op.u.kernel.graph_node)) {
@@ -479,22 +377,22 @@ static void ts__cu_copy(ts__cu *u, ts__cu_role role, const uint8_t *r)
     static const uint8_t types[] = { 0, 1, 2, 1, 2, 3, 3, 3, 3, 4, 5 };
     const uint16_t *const at = u->at[role];
     ts__cu_stream *const s =
-        ts__cu_stream_of(u, ts__cu_u32(r, at[TS__CU_ON_CONTEXT]),
-                         ts__cu_u32(r, at[TS__CU_ON_STREAM]),
-                         ts__cu_u32(r, at[TS__CU_ON_DEVICE]));
+        ts__cu_stream_of(u, ts__read32(r, at[TS__CU_ON_CONTEXT]),
+                         ts__read32(r, at[TS__CU_ON_STREAM]),
+                         ts__read32(r, at[TS__CU_ON_DEVICE]));
     ts_gpu_op op;
     memset(&op, 0, sizeof op);
     op.kind = TS_EVENT_MEMCPY;
     if (!s || !ts__cu_timed(u, r, at, s->track, false, &op)) return;
     const uint8_t type = r[at[TS__CU_TYPE]];
     op.u.memcpy.type = type < sizeof types ? types[type] : 0;
-    op.u.memcpy.size = ts__cu_u64(r, at[TS__CU_SIZE]);
+    op.u.memcpy.size = ts__read64(r, at[TS__CU_SIZE]);
     op.u.memcpy.memory = ts__cu_memory_kind(r[at[TS__CU_FROM_KIND]]) |
                          ts__cu_memory_kind(r[at[TS__CU_TO_KIND]]) << 4;
     if (role == TS__CU_PEER) {
         op.u.memcpy.type = 5;
         op.u.memcpy.peer =
-            ts__cu_device_track(u, ts__cu_u32(r, at[TS__CU_TO_DEVICE]));
+            ts__cu_device_track(u, ts__read32(r, at[TS__CU_TO_DEVICE]));
     }
     ts__cu_stream_went(u, s, &op);
     if (ts_capture_kind(op.kind)) ts_gpu_op_record(&op);
@@ -504,15 +402,15 @@ static void ts__cu_set(ts__cu *u, const uint8_t *r)
 {
     const uint16_t *const at = u->at[TS__CU_MEMSET];
     ts__cu_stream *const s =
-        ts__cu_stream_of(u, ts__cu_u32(r, at[TS__CU_ON_CONTEXT]),
-                         ts__cu_u32(r, at[TS__CU_ON_STREAM]),
-                         ts__cu_u32(r, at[TS__CU_ON_DEVICE]));
+        ts__cu_stream_of(u, ts__read32(r, at[TS__CU_ON_CONTEXT]),
+                         ts__read32(r, at[TS__CU_ON_STREAM]),
+                         ts__read32(r, at[TS__CU_ON_DEVICE]));
     ts_gpu_op op;
     memset(&op, 0, sizeof op);
     op.kind = TS_EVENT_MEMSET;
     if (!s || !ts__cu_timed(u, r, at, s->track, false, &op)) return;
-    op.u.memset.size = ts__cu_u64(r, at[TS__CU_SIZE]);
-    op.u.memset.value = ts__cu_u32(r, at[TS__CU_VALUE]);
+    op.u.memset.size = ts__read64(r, at[TS__CU_SIZE]);
+    op.u.memset.value = ts__read32(r, at[TS__CU_VALUE]);
     ts__cu_stream_went(u, s, &op);
     ts_gpu_op_record(&op);
 }
@@ -521,14 +419,14 @@ static void ts__cu_graph(ts__cu *u, const uint8_t *r)
 {
     const uint16_t *const at = u->at[TS__CU_GRAPH];
     ts__cu_stream *const s =
-        ts__cu_stream_of(u, ts__cu_u32(r, at[TS__CU_ON_CONTEXT]),
-                         ts__cu_u32(r, at[TS__CU_ON_STREAM]),
-                         ts__cu_u32(r, at[TS__CU_ON_DEVICE]));
+        ts__cu_stream_of(u, ts__read32(r, at[TS__CU_ON_CONTEXT]),
+                         ts__read32(r, at[TS__CU_ON_STREAM]),
+                         ts__read32(r, at[TS__CU_ON_DEVICE]));
     ts_gpu_op op;
     memset(&op, 0, sizeof op);
     op.kind = TS_EVENT_GRAPH_LAUNCH;
     if (!s || !ts__cu_timed(u, r, at, s->track, false, &op)) return;
-    op.u.graph_launch.graph = ts__cu_u32(r, at[TS__CU_GRAPH_ID]);
+    op.u.graph_launch.graph = ts__read32(r, at[TS__CU_GRAPH_ID]);
     ts__cu_stream_went(u, s, &op);
     ts_gpu_op_record(&op);
 }
@@ -580,14 +478,14 @@ static void ts__cu_loose_record(ts__cu *u, ts__cu_stream *s,
     memset(&op, 0, sizeof op);
     op.kind = l->kind;
     op.track = s->track;
-    op.clock = u->clock;
+    op.clock = u->time.clock;
     op.correlation = l->correlation;
     const bool known =
         ts__cu_origin_get(u, l->correlation, false, &op.origin, &tick);
-    op.start = known ? ts__cu_ns_of(u, tick) : s->last_end;
+    op.start = known ? ts__follow_ns(&u->time, tick) : s->last_end;
     if (op.start < s->last_end) op.start = s->last_end;
     if (!op.start) { // neither call nor operation: nowhere
-        ts__cu_lose(u, TS__CU_UNTIMED, s->track, 1);
+        ts__lose(&u->lost, TS__CU_UNTIMED, s->track, 1);
         return;
     }
     op.end = op.start;
@@ -650,13 +548,13 @@ static void ts__cu_event(ts__cu *u, const uint8_t *r)
 {
     const uint16_t *const at = u->at[TS__CU_EVENT];
     ts__cu_stream *const s =
-        ts__cu_stream_of(u, ts__cu_u32(r, at[TS__CU_ON_CONTEXT]),
-                         ts__cu_u32(r, at[TS__CU_ON_STREAM]), 0);
+        ts__cu_stream_of(u, ts__read32(r, at[TS__CU_ON_CONTEXT]),
+                         ts__read32(r, at[TS__CU_ON_STREAM]), 0);
     if (!s) return;
     const ts__cu_loose loose = {
         .kind = TS_EVENT_EVENT_RECORD,
-        .correlation = ts__cu_u32(r, at[TS__CU_CORRELATION]),
-        .event = ts__cu_u32(r, at[TS__CU_EVENT_ID]),
+        .correlation = ts__read32(r, at[TS__CU_CORRELATION]),
+        .event = ts__read32(r, at[TS__CU_EVENT_ID]),
         .sync = ts__cu_maybe64(r, at[TS__CU_EVENT_SYNC]),
     };
     ts__cu_recorded_put(u, loose.event, loose.sync, loose.correlation);
@@ -669,9 +567,9 @@ static void ts__cu_sync(ts__cu *u, const uint8_t *r)
                                      TS_EVENT_EVENT_WAIT, TS_EVENT_STREAM_SYNC,
                                      TS_EVENT_DEVICE_SYNC };
     const uint16_t *const at = u->at[TS__CU_SYNC];
-    const uint32_t type = ts__cu_u32(r, at[TS__CU_TYPE]);
-    const uint32_t context = ts__cu_u32(r, at[TS__CU_ON_CONTEXT]);
-    const uint32_t stream = ts__cu_u32(r, at[TS__CU_ON_STREAM]);
+    const uint32_t type = ts__read32(r, at[TS__CU_TYPE]);
+    const uint32_t context = ts__read32(r, at[TS__CU_ON_CONTEXT]);
+    const uint32_t stream = ts__read32(r, at[TS__CU_ON_STREAM]);
     if (type < 1 || type > 4) return;
     ts_gpu_op op;
     memset(&op, 0, sizeof op);
@@ -683,8 +581,8 @@ static void ts__cu_sync(ts__cu *u, const uint8_t *r)
     if (op.kind == TS_EVENT_EVENT_WAIT && s) {
         const ts__cu_loose loose = {
             .kind = op.kind,
-            .correlation = ts__cu_u32(r, at[TS__CU_CORRELATION]),
-            .event = ts__cu_u32(r, at[TS__CU_EVENT_ID]),
+            .correlation = ts__read32(r, at[TS__CU_CORRELATION]),
+            .event = ts__read32(r, at[TS__CU_EVENT_ID]),
             .sync = ts__cu_maybe64(r, at[TS__CU_EVENT_SYNC]),
         };
         ts__cu_loose_keep(u, s, &loose);
@@ -694,7 +592,7 @@ static void ts__cu_sync(ts__cu *u, const uint8_t *r)
     if (!track || !ts__cu_timed(u, r, at, track, false, &op)) return;
     op.u.event.id = op.kind == TS_EVENT_STREAM_SYNC
                         ? stream
-                        : ts__cu_u32(r, at[TS__CU_EVENT_ID]);
+                        : ts__read32(r, at[TS__CU_EVENT_ID]);
     if (ts_capture_kind(op.kind)) ts_gpu_op_record(&op);
 }
 
@@ -718,9 +616,9 @@ static uint32_t ts__cu_pool_name(uint64_t address)
 static void ts__cu_memory_event(ts__cu *u, const uint8_t *r)
 {
     const uint16_t *const at = u->at[TS__CU_MEMORY];
-    const uint32_t type = ts__cu_u32(r, at[TS__CU_TYPE]);
-    const uint32_t context = ts__cu_u32(r, at[TS__CU_ON_CONTEXT]);
-    const uint32_t device = ts__cu_u32(r, at[TS__CU_ON_DEVICE]);
+    const uint32_t type = ts__read32(r, at[TS__CU_TYPE]);
+    const uint32_t context = ts__read32(r, at[TS__CU_ON_CONTEXT]);
+    const uint32_t device = ts__read32(r, at[TS__CU_ON_DEVICE]);
     uint64_t tick;
     ts_gpu_op op;
     memset(&op, 0, sizeof op);
@@ -731,19 +629,19 @@ static void ts__cu_memory_event(ts__cu *u, const uint8_t *r)
     op.track = context != UINT32_MAX && device < TS__CU_DEVICES
                    ? ts__cu_context_track(u, context, device)
                    : ts__cu_any_context(u);
-    op.start = op.end = ts__cu_u64(r, at[TS__CU_START]);
-    op.clock = ts__cu_clock_of(u, op.start);
-    op.correlation = ts__cu_u32(r, at[TS__CU_CORRELATION]);
+    op.start = op.end = ts__read64(r, at[TS__CU_START]);
+    op.clock = ts__follow_clock_of(&u->time, op.start);
+    op.correlation = ts__read32(r, at[TS__CU_CORRELATION]);
     if (!op.track || !op.start) {
-        ts__cu_lose(u, op.track ? TS__CU_UNTIMED : TS__CU_UNPLACED, op.track,
-                    1);
+        ts__lose(&u->lost, op.track ? TS__CU_UNTIMED : TS__CU_UNPLACED,
+                 op.track, 1);
         return;
     }
     ts__cu_origin_get(u, (uint32_t)op.correlation, false, &op.origin, &tick);
-    op.u.memory.address = ts__cu_u64(r, at[TS__CU_ADDRESS]);
-    op.u.memory.size = ts__cu_u64(r, at[TS__CU_SIZE]);
+    op.u.memory.address = ts__read64(r, at[TS__CU_ADDRESS]);
+    op.u.memory.size = ts__read64(r, at[TS__CU_SIZE]);
     op.u.memory.memory =
-        ts__cu_memory_kind(ts__cu_u32(r, at[TS__CU_MEMORY_KIND])) << 4;
+        ts__cu_memory_kind(ts__read32(r, at[TS__CU_MEMORY_KIND])) << 4;
     op.u.memory.pool = ts__cu_pool_name(ts__cu_maybe64(r, at[TS__CU_IN_POOL]));
     ts_gpu_op_record(&op);
 }
@@ -754,15 +652,15 @@ static void ts__cu_pool_event(ts__cu *u, const uint8_t *r)
     static const char *const done[] = { "?", "created", "destroyed",
                                         "trimmed" };
     const uint16_t *const at = u->at[TS__CU_POOL];
-    const uint32_t type = ts__cu_u32(r, at[TS__CU_TYPE]);
+    const uint32_t type = ts__read32(r, at[TS__CU_TYPE]);
     const uint32_t track =
-        ts__cu_device_track(u, ts__cu_u32(r, at[TS__CU_ON_DEVICE]));
+        ts__cu_device_track(u, ts__read32(r, at[TS__CU_ON_DEVICE]));
     char key[40], text[80];
     if (!track) return;
     snprintf(key, sizeof key, "pool %#llx",
-             (unsigned long long)ts__cu_u64(r, at[TS__CU_ADDRESS]));
+             (unsigned long long)ts__read64(r, at[TS__CU_ADDRESS]));
     snprintf(text, sizeof text, "%s, %llu bytes", done[type < 4 ? type : 0],
-             (unsigned long long)ts__cu_u64(r, at[TS__CU_SIZE]));
+             (unsigned long long)ts__read64(r, at[TS__CU_SIZE]));
     ts_metadata_text(track, key, text);
 }
 
@@ -779,9 +677,9 @@ static void ts__cu_overhead(ts__cu *u, const uint8_t *r)
                                          "activity buffer request",
                                          "unified memory set-up" };
     const uint16_t *const at = u->at[TS__CU_OVERHEAD];
-    const uint32_t type = ts__cu_u32(r, at[TS__CU_TYPE]);
-    const uint64_t start = ts__cu_u64(r, at[TS__CU_START]);
-    const uint64_t end = ts__cu_u64(r, at[TS__CU_END]);
+    const uint32_t type = ts__read32(r, at[TS__CU_TYPE]);
+    const uint64_t start = ts__read64(r, at[TS__CU_START]);
+    const uint64_t end = ts__read64(r, at[TS__CU_END]);
     char text[96];
     if (!start || end < start || !ts_capture_kind(TS_EVENT_API_CALL)) return;
     const uint32_t number = type >> 16;
@@ -789,13 +687,13 @@ static void ts__cu_overhead(ts__cu *u, const uint8_t *r)
              type == 1                    ? "compiler of the driver"
              : number >= 1 && number <= 8 ? names[number - 1]
                                           : "other");
-    const bool thread = ts__cu_u32(r, at[TS__CU_THREAD_KIND]) == 2;
+    const bool thread = ts__read32(r, at[TS__CU_THREAD_KIND]) == 2;
     const ts_api_call call = {
         .name = ts_name_define(text),
-        .start = ts__cu_tick_of(u, start),
-        .end = ts__cu_tick_of(u, end),
+        .start = ts__follow_tick(&u->time, start),
+        .end = ts__follow_tick(&u->time, end),
         .thread = thread
-                      ? ts__cu_thread_track(u, ts__cu_u32(r, at[TS__CU_THREAD]))
+                      ? ts__cu_thread_track(u, ts__read32(r, at[TS__CU_THREAD]))
                       : 0,
     };
     ts_api_call_record(&call);
@@ -805,7 +703,7 @@ static void ts__cu_overhead(ts__cu *u, const uint8_t *r)
 
 static inline ts__cu_role ts__cu_role_of(const ts__cu *u, const uint8_t *r)
 {
-    const uint32_t kind = ts__cu_u32(r, 0);
+    const uint32_t kind = ts__read32(r, 0);
     return kind < sizeof u->roles ? (ts__cu_role)u->roles[kind] : TS__CU_NONE;
 }
 
@@ -882,19 +780,19 @@ static bool ts__cu_readable(uint64_t address)
 static bool ts__cu_plausible(const ts__cu *u, const uint8_t *r)
 {
     const uint16_t *const at = u->at[TS__CU_KERNEL];
-    const uint64_t start = ts__cu_u64(r, at[TS__CU_START]);
-    const uint64_t end = ts__cu_u64(r, at[TS__CU_END]);
+    const uint64_t start = ts__read64(r, at[TS__CU_START]);
+    const uint64_t end = ts__read64(r, at[TS__CU_END]);
     uint64_t threads = 1;
     for (uint32_t i = 0; i < 3; i++) {
-        const uint32_t grid = ts__cu_u32(r, at[TS__CU_GRID] + 4 * i);
-        const uint32_t block = ts__cu_u32(r, at[TS__CU_BLOCK] + 4 * i);
+        const uint32_t grid = ts__read32(r, at[TS__CU_GRID] + 4 * i);
+        const uint32_t block = ts__read32(r, at[TS__CU_BLOCK] + 4 * i);
         if (!grid || grid > INT32_MAX || !block || block > 1024) return false;
         threads *= block;
     }
-    if (threads > 1024 || ts__cu_u32(r, at[TS__CU_ON_DEVICE]) >= TS__CU_DEVICES)
+    if (threads > 1024 || ts__read32(r, at[TS__CU_ON_DEVICE]) >= TS__CU_DEVICES)
         return false;
     if (start && end >= start && end - start > 3600000000000u) return false;
-    return ts__cu_readable(ts__cu_u64(r, at[TS__CU_NAME]));
+    return ts__cu_readable(ts__read64(r, at[TS__CU_NAME]));
 }
 
 static void ts__cu_judge(ts__cu *u, const uint8_t *r)
@@ -914,7 +812,7 @@ static void ts__cu_refuse(ts__cu *u)
     char key[64];
     snprintf(key, sizeof key, "backend.%s", u->table->name);
     ts_metadata_text(0, key, why);
-    ts_loss_report(0, TS_LOSS_BACKEND, why, 1, u->lost_from, ts_tick_now());
+    ts_loss_report(0, TS_LOSS_BACKEND, why, 1, u->lost.from, ts_tick_now());
 }
 
 // Decodes buffers whose bits are given. Threads: under `decode`.
@@ -929,7 +827,7 @@ static void ts__cu_decode(ts__cu *u, uint32_t buffers)
     for (uint32_t i = 0; i < TS__CU_BUFFERS; i++) {
         if (!(buffers >> i & 1)) continue;
         if (!u->refused && !ts__cu_walk(u, i, ts__cu_take))
-            ts__cu_lose(u, TS__CU_UNREADABLE, 0, 1);
+            ts__lose(&u->lost, TS__CU_UNREADABLE, 0, 1);
         u->batch &= ~(1u << i);
         memset(ts__cu_buffer(u, i), 0, u->valid[i]);
         u->valid[i] = 0;
@@ -938,7 +836,7 @@ static void ts__cu_decode(ts__cu *u, uint32_t buffers)
     }
     const uint64_t bytes =
         __atomic_exchange_n(&u->discarded, 0, __ATOMIC_RELAXED);
-    if (bytes) ts__cu_lose(u, TS__CU_EXHAUSTED, 0, bytes / 200 + 1);
+    if (bytes) ts__lose(&u->lost, TS__CU_EXHAUSTED, 0, bytes / 200 + 1);
 }
 
 #endif // TS_CUPTI_RECORDS_H

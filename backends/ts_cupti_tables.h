@@ -326,95 +326,63 @@ typedef struct ts__cu_subscription { // CUpti_SubscriberParams
     size_t other_size;
 } ts__cu_subscription;
 
-#define TS__CU_CALLS(X) \
-    X(version, GetVersion, (uint32_t * version)) \
-    X(result, GetResultString, (int result, const char **text)) \
-    X(time, GetTimestamp, (uint64_t * time)) \
-    X(subscribe, Subscribe, (void **subscriber, ts__cu_called, void *user)) \
-    X(subscribe2, Subscribe_v2, \
-      (void **subscriber, ts__cu_called, void *user, \
-       ts__cu_subscription *how)) \
-    X(unsubscribe, Unsubscribe, (void *subscriber)) \
-    X(call_name, GetCallbackName, \
-      (uint32_t domain, uint32_t id, const char **name)) \
-    X(call_on, EnableCallback, \
-      (uint32_t on, void *subscriber, uint32_t domain, uint32_t id)) \
-    X(domain_on, EnableDomain, \
-      (uint32_t on, void *subscriber, uint32_t domain)) \
-    X(thread_ids, SetThreadIdType, (uint32_t type)) \
-    X(clock, ActivityRegisterTimestampCallback, (ts__cu_told)) \
-    X(attribute, ActivitySetAttribute, \
-      (uint32_t attribute, size_t * size, void *value)) \
-    X(callbacks, ActivityRegisterCallbacks, \
-      (ts__cu_requested, ts__cu_completed)) \
-    X(latency, ActivityEnableLatencyTimestamps, (uint8_t on)) \
-    X(enable, ActivityEnable, (uint32_t kind)) \
-    X(enable_dump, ActivityEnableAndDump, (uint32_t kind)) \
-    X(disable, ActivityDisable, (uint32_t kind)) \
-    X(flush, ActivityFlushAll, (uint32_t flags)) \
-    X(next, ActivityGetNextRecord, \
-      (uint8_t * buffer, size_t valid, uint8_t * *record)) \
-    X(dropped, ActivityGetNumDroppedRecords, \
-      (void *context, uint32_t stream, size_t *count)) \
-    X(node_id, GetGraphNodeId, (void *node, uint64_t *id))
-
-typedef struct ts__cu_calls {
-#define TS__X(field, name, parameters) int(*field) parameters;
-    TS__CU_CALLS(TS__X)
-#undef TS__X
+typedef struct ts__cu_calls { // in the order of ts__cu_call_names
+    int (*version)(uint32_t *version);
+    int (*result)(int result, const char **text);
+    int (*time)(uint64_t *time);
+    int (*subscribe)(void **subscriber, ts__cu_called, void *user);
+    int (*subscribe2)(void **subscriber, ts__cu_called, void *user,
+                      ts__cu_subscription *how);
+    int (*unsubscribe)(void *subscriber);
+    int (*call_name)(uint32_t domain, uint32_t id, const char **name);
+    int (*call_on)(uint32_t on, void *subscriber, uint32_t domain, uint32_t id);
+    int (*domain_on)(uint32_t on, void *subscriber, uint32_t domain);
+    int (*thread_ids)(uint32_t type);
+    int (*clock)(ts__cu_told);
+    int (*attribute)(uint32_t attribute, size_t *size, void *value);
+    int (*callbacks)(ts__cu_requested, ts__cu_completed);
+    int (*latency)(uint8_t on);
+    int (*enable)(uint32_t kind);
+    int (*enable_dump)(uint32_t kind);
+    int (*disable)(uint32_t kind);
+    int (*flush)(uint32_t flags);
+    int (*next)(uint8_t *buffer, size_t valid, uint8_t **record);
+    int (*dropped)(void *context, uint32_t stream, size_t *count);
+    int (*node_id)(void *node, uint64_t *id);
 } ts__cu_calls;
 
-static void *ts__cu_symbol(void *library, const char *prefix, const char *name)
-{
-    char text[80];
-    snprintf(text, sizeof text, "%s%s", prefix, name);
-    return dlsym(library, text);
-}
-
-static void ts__cu_load(ts__cu_calls *call, void *library, const char *prefix)
-{
-    void *symbol;
-#define TS__X(field, name, parameters) \
-    symbol = ts__cu_symbol(library, prefix, #name); \
-    memcpy(&call->field, &symbol, sizeof symbol);
-    TS__CU_CALLS(TS__X)
-#undef TS__X
-}
-
-typedef struct ts__cu_search {
-    const char *begins;  // with this does the name of the file begin
-    char path[PATH_MAX]; // of the first such library in the process
-} ts__cu_search;
-
-static int ts__cu_mapped_next(struct dl_phdr_info *info, size_t size,
-                              void *user)
-{
-    ts__cu_search *const search = (ts__cu_search *)user;
-    const char *const path = info->dlpi_name ? info->dlpi_name : "";
-    const char *const slash = strrchr(path, '/');
-    const char *const name = slash ? slash + 1 : path;
-    (void)size;
-    if (strncmp(name, search->begins, strlen(search->begins)) != 0) return 0;
-    snprintf(search->path, sizeof search->path, "%s", path);
-    return 1;
-}
-
-// The library that the process has already, whatever its version: two copies
-// would disturb each other. "" if it has none.
-static void ts__cu_mapped(ts__cu_search *search, const char *begins)
-{
-    search->begins = begins;
-    search->path[0] = 0;
-    dl_iterate_phdr(ts__cu_mapped_next, search);
-}
+static const char *const ts__cu_call_names[] = {
+    "GetVersion",
+    "?GetResultString",
+    "?GetTimestamp",
+    "?Subscribe",
+    "?Subscribe_v2",
+    "?Unsubscribe",
+    "?GetCallbackName",
+    "?EnableCallback",
+    "?EnableDomain",
+    "?SetThreadIdType",
+    "?ActivityRegisterTimestampCallback",
+    "?ActivitySetAttribute",
+    "ActivityRegisterCallbacks",
+    "?ActivityEnableLatencyTimestamps",
+    "ActivityEnable",
+    "?ActivityEnableAndDump",
+    "ActivityDisable",
+    "ActivityFlushAll",
+    "ActivityGetNextRecord",
+    "?ActivityGetNumDroppedRecords",
+    "?GetGraphNodeId",
+    NULL
+};
 
 // Where Python's packages and toolkits keep it, seen from the runtime.
 static void *ts__cu_beside(const ts__cu_table *table)
 {
     static const char *const places[] = { "/", "/../../cuda_cupti/lib/",
                                           "/../extras/CUPTI/lib64/", NULL };
-    ts__cu_search runtime;
-    ts__cu_mapped(&runtime, "libcudart.so");
+    ts__mapped runtime;
+    ts__mapped_find(&runtime, "libcudart.so");
     char *const slash = strrchr(runtime.path, '/');
     if (!slash || strcmp(table->runtime, "cuda") != 0) return NULL;
     *slash = 0;
@@ -428,19 +396,11 @@ static void *ts__cu_beside(const ts__cu_table *table)
     return NULL;
 }
 
-// Never closed: its threads may be anywhere.
 static void *ts__cu_find(const ts__cu_table *table)
 {
-    ts__cu_search there;
-    ts__cu_mapped(&there, table->library);
-    void *library = NULL;
-    if (there.path[0]) library = dlopen(there.path, RTLD_NOW | RTLD_NOLOAD);
-    for (const char *const *name = table->names; *name && !library; name++)
-        library = dlopen(*name, RTLD_NOW | RTLD_NOLOAD);
+    void *library = ts__library_present(table->library);
     if (!library) library = ts__cu_beside(table);
-    for (const char *const *name = table->names; *name && !library; name++)
-        library = dlopen(*name, RTLD_NOW | RTLD_LOCAL);
-    return library;
+    return library ? library : ts__library_load(table->names);
 }
 
 /* ==== 3. State =========================================================== */
@@ -536,7 +496,7 @@ typedef enum ts__cu_cause { // why something is not in the trace
     TS__CU_CAUSES
 } ts__cu_cause;
 
-static const char *const ts__cu_texts[TS__CU_CAUSES] = {
+static const char *const ts__cu_texts[TS__CU_CAUSES + 1] = {
     "operations without times",
     "operations that end before they start",
     "operations that were still running at the end",
@@ -549,11 +509,8 @@ static const char *const ts__cu_texts[TS__CU_CAUSES] = {
     "operations on streams beyond the number that is kept",
     "the end: the vendor did not answer in time",
     "all from here on: the vendor ended itself after an error",
+    NULL
 };
-
-typedef struct ts__cu_pair { // two clocks at a moment
-    uint64_t tick, ns;
-} ts__cu_pair;
 
 // What is allocated at the first start, zeroed, and stays.
 typedef struct ts__cu_memory {
@@ -596,68 +553,30 @@ typedef struct ts__cu {
     uint32_t usable;     // bits of those that it may have
     size_t valid[TS__CU_BUFFERS];
     uint64_t discarded; // bytes
-    // The worker.
-    pthread_t thread;
-    uint32_t worker; // its number, 0: there is none
-    uint32_t worker_wake, worker_done, workers;
-    uint32_t finished; // the worker that came to its end
-    uint32_t hung;     // the one that was left with the vendor
-    uint32_t flushes_wanted, flushes_done;
-    uint32_t stopping;
+    // The worker, and another for when it hangs.
+    ts__worker worker, rescue;
     bool exiting;
     pthread_mutex_t decode;
     // Records; under `decode`.
-    uint32_t clock, clocks[2]; // trace's numbers, by ts__cu_clock
-    ts__cu_clock clock_type;
-    bool clock_given; // once in a process
-    bool latency;     // it was told to stamp it
-    uint32_t judged;  // kernels' records, whether they are plausible
-    bool refused;     // they are not
+    ts__follower time;
+    uint32_t clocks[2]; // trace's numbers: the vendor's, ours
+    bool clock_given;   // once in a process
+    bool latency;       // it was told to stamp it
+    uint32_t judged;    // kernels' records, whether they are plausible
+    bool refused;       // they are not
     uint32_t batch;
     ts__cu_stream *recent[TS__CU_RECENT];
-    ts__cu_pair first, last;
-    double rate;                    // ticks of clock 0 in a nanosecond
-    uint64_t sampled_ns, looked_ns; // when, by CLOCK_MONOTONIC_RAW
-    uint64_t told_ns;               // of the last sample that was given
-    uint32_t clock_before;          // it was set back just now; 0: it was not
-    uint32_t steps;                 // the vendor's clock was set
     uint64_t kernels, early;
     uint32_t said;   // TS__CU_SAID_...
     char error[256]; // that the vendor ended with
     uint32_t loose_free, loose_used;
-    uint64_t lost[TS__CU_CAUSES];
-    uint32_t lost_track[TS__CU_CAUSES];
-    uint64_t lost_from;
+    ts__losses lost;
 } ts__cu;
 
 static ts_cupti_desc ts__cu_desc; // with the defaults filled in
 
 static bool ts__cu_exiting;    // exit() runs: libraries may be gone
 static pid_t ts__cu_forbidden; // not 0: a parent used it, this process cannot
-
-static void ts__cu_lose(ts__cu *u, ts__cu_cause cause, uint32_t track,
-                        uint64_t count)
-{
-    // Several tracks become none.
-    if (u->lost[cause] && u->lost_track[cause] != track) track = 0;
-    u->lost_track[cause] = track;
-    u->lost[cause] += count;
-}
-
-static void ts__cu_losses_report(ts__cu *u)
-{
-    const uint64_t now = ts_tick_now();
-    for (uint32_t i = 0; i < TS__CU_CAUSES; i++) {
-        char text[128];
-        if (!u->lost[i]) continue;
-        snprintf(text, sizeof text, "%s: %s", u->table->product,
-                 ts__cu_texts[i]);
-        ts_loss_report(u->lost_track[i], TS_LOSS_BACKEND, text, u->lost[i],
-                       u->lost_from, now);
-        u->lost[i] = 0;
-    }
-    u->lost_from = now;
-}
 
 static void ts__cu_fact_int(const ts__cu *u, const char *key, uint64_t value)
 {

@@ -126,8 +126,7 @@ typedef enum ts__hip_cause {
     TS__HIP_REVERSED,
     TS__HIP_DROPPED,
     TS__HIP_TOO_SHORT,
-    TS__HIP_TAIL,
-    TS__HIP_CAUSES
+    TS__HIP_TAIL
 } ts__hip_cause;
 
 enum { TS__HIP_DEVICES = 64, TS__HIP_STREAMS = 1024, TS__HIP_NOTES = 1 << 15 };
@@ -147,7 +146,6 @@ static struct {
     const ts__hip_way *way;
     uint32_t on;      // a session listens
     uint32_t dead;    // this is a child made by fork
-    uint32_t stuck;   // a call of the vendor's library did not return
     uint32_t handles; // fork is heard of
     uint32_t exits;   // a handler at exit is registered
     uint32_t left;    // it has run
@@ -155,27 +153,30 @@ static struct {
     uint32_t indices; // the way knows devices by their indices
     const char *lack; // of what is on, NULL: nothing
     uint32_t loaded;  // a runtime called that has no rocprofiler-sdk
-    uint32_t clock;
-    uint64_t clock_ns; // when it was sampled last, CLOCK_BOOTTIME
     uint64_t launches, kernels, without_launch, before_launch;
-    ts__notes notes;      // by correlation
-    ts__notes streams;    // by handle
-    ts__notes events;     // by handle: where it was recorded last
-    pthread_mutex_t turn; // held while the library is called
-    uint32_t ending;      // no more of it by the thread that fetches
+    ts__notes notes;   // by correlation
+    ts__notes streams; // by handle
+    ts__notes events;  // by handle: where it was recorded last
+    ts__worker worker; // the library is called by
+    uint64_t clock_ns; // when it was sampled last, CLOCK_BOOTTIME
+    pthread_mutex_t clock_lock;
+    ts__follower time;
+    ts__losses lost;
     pthread_mutex_t lock; // of what follows
     uint32_t device_count, stream_count;
     ts__hip_device devices[TS__HIP_DEVICES];
     ts__hip_stream stream[TS__HIP_STREAMS];
-    ts__shortfall lost[TS__HIP_CAUSES];
-} ts__hip = { .turn = PTHREAD_MUTEX_INITIALIZER,
-              .lock = PTHREAD_MUTEX_INITIALIZER,
-              .lost = {
-                  { .detail = "HIP operations without times" },
-                  { .detail = "HIP operations that end before they start" },
-                  { .detail = "dropped by the profiling library" },
-                  { .detail = "records of an unknown size" },
-                  { .detail = "not handed over in time at the end" } } };
+} ts__hip = { .clock_lock = PTHREAD_MUTEX_INITIALIZER,
+              .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static const char *const ts__hip_texts[] = {
+    "operations without times",
+    "operations that end before they start",
+    "dropped by the profiling library",
+    "records of an unknown size",
+    "not handed over in time at the end",
+    NULL
+};
 
 static bool ts__hip_listens(void)
 {
@@ -184,111 +185,48 @@ static bool ts__hip_listens(void)
 
 static void ts__hip_lose(ts__hip_cause cause, uint64_t count)
 {
-    ts__lose(&ts__hip.lost[cause], count);
+    ts__lose(&ts__hip.lost, cause, 0, count);
 }
 
 // The child has none of the threads and may not touch the device.
 static void ts__hip_forked(void)
 {
     ts__hip.dead = 1;
+    ts__worker_forked(&ts__hip.worker);
 }
 
-// Numbers in records and arguments lie where the layout says, aligned or not.
-static uint64_t ts__hip_u64(const void *record, size_t offset)
-{
-    uint64_t value;
-    memcpy(&value, (const char *)record + offset, sizeof value);
-    return value;
-}
+/* ---- 3.2 Library and clock ---------------------------------------------- */
 
-static uint32_t ts__hip_u32(const void *record, size_t offset)
-{
-    uint32_t value;
-    memcpy(&value, (const char *)record + offset, sizeof value);
-    return value;
-}
-
-static const char *ts__hip_text(const void *record, size_t offset)
-{
-    const char *text;
-    memcpy(&text, (const char *)record + offset, sizeof text);
-    return text;
-}
-
-/* ---- 3.2 Libraries ------------------------------------------------------ */
-
-// The one that the program uses already, else the first that can be loaded.
-static void *ts__hip_library(const char *const *names, bool load)
-{
-    for (const char *const *name = names; *name; name++) {
-        void *const library = dlopen(*name, RTLD_LAZY | RTLD_NOLOAD);
-        if (library) return library;
-    }
-    for (const char *const *name = names; load && *name; name++) {
-        void *const library = dlopen(*name, RTLD_LAZY);
-        if (library) return library;
-    }
-    return NULL;
-}
-
+// HIP's own, which the program uses already.
 static void *ts__hip_runtime(void)
 {
-    static const char *const names[] = { "libamdhip64.so",   "libamdhip64.so.7",
-                                         "libamdhip64.so.6", "libamdhip64.so.5",
-                                         "libamdhip64.so.4", NULL };
-    return ts__hip_library(names, false);
+    return ts__library_present("libamdhip64.so");
 }
-
-/*
-    Fills a table of pointers to functions by their names, a letter '?' before
-    those that may be absent. Returns the first that is missing, NULL: none.
-*/
-static const char *ts__hip_resolve(void *library, const char *const *names,
-                                   void *table)
-{
-    for (size_t i = 0; names[i]; i++) {
-        const bool optional = names[i][0] == '?';
-        void *const found = dlsym(library, names[i] + optional);
-        memcpy((char *)table + i * sizeof found, &found, sizeof found);
-        if (!found && !optional) return names[i];
-    }
-    return NULL;
-}
-
-/* ---- 3.3 Clock ---------------------------------------------------------- */
 
 static uint64_t ts__hip_boottime_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return ts__clock_now_ns(CLOCK_BOOTTIME);
 }
 
-// A pair of the way's time and ours: the closest of five.
-static void ts__hip_clock_sample(void)
+static uint64_t ts__hip_now_ns(void *unused)
 {
-    uint64_t best = UINT64_MAX, theirs = 0, ours = 0;
-    for (int i = 0; i < 5; i++) {
-        const uint64_t before = ts_tick_now();
-        const uint64_t now = ts__hip.way->now_ns();
-        const uint64_t width = ts_tick_now() - before;
-        if (width >= best) continue;
-        best = width;
-        theirs = now;
-        ours = before + width / 2;
-    }
-    TS__STORE(&ts__hip.clock_ns, ts__hip_boottime_ns());
-    ts_clock_sample(ts__hip.clock, theirs, ours, best / 2);
+    (void)unused;
+    return ts__hip.way->gone() ? 0 : ts__hip.way->now_ns();
 }
 
-// Once a second, as records come.
-static void ts__hip_clock_again(void)
+// Once a second, as records come, on any thread.
+static void ts__hip_clock_sample(bool always)
 {
-    if (ts__hip_boottime_ns() - TS__LOAD(&ts__hip.clock_ns) > 1000000000u)
-        ts__hip_clock_sample();
+    const uint64_t now = ts__hip_boottime_ns();
+    if ((!always && now - TS__LOAD(&ts__hip.clock_ns) < 1000000000u) ||
+        pthread_mutex_trylock(&ts__hip.clock_lock) != 0)
+        return;
+    TS__STORE(&ts__hip.clock_ns, now);
+    ts__follow(&ts__hip.time, true);
+    pthread_mutex_unlock(&ts__hip.clock_lock);
 }
 
-/* ---- 3.4 Devices and streams -------------------------------------------- */
+/* ---- 3.3 Devices and streams -------------------------------------------- */
 
 typedef struct ts__hip_facts { // 0, NULL: unknown
     const char *name, *architecture;
@@ -443,18 +381,6 @@ static uint32_t ts__hip_stream_track(uint32_t device, uint64_t handle,
     return ts__hip.devices[device].track;
 }
 
-/* ---- 3.5 Calls of the vendor's library ---------------------------------- */
-
-enum { TS__HIP_LIMIT_MS = 2000 }; // of a call of the vendor's library
-
-// The library may be gone or stuck. False: it was not reached.
-static bool ts__hip_reach(void (*function)(void *))
-{
-    if (ts__hip.stuck || ts__hip.left || ts__hip.way->gone()) return false;
-    ts__hip.stuck = !ts__call_bounded(function, NULL, TS__HIP_LIMIT_MS);
-    return !ts__hip.stuck;
-}
-
 #include "ts_hip_calls.h"
 #include "ts_hip_rocprofiler.h"
 #include "ts_hip_roctracer.h"
@@ -462,7 +388,7 @@ static bool ts__hip_reach(void (*function)(void *))
 #include "ts_hip_hook.h"
 #include "ts_hip_shim.h"
 
-/* ---- 3.6 The choice ----------------------------------------------------- */
+/* ---- 3.4 The choice ----------------------------------------------------- */
 
 static const ts__hip_way *const ts__hip_ways[] = { &ts__rp_way, &ts__rt_way,
                                                    &ts__hook_way,
@@ -492,48 +418,61 @@ static bool ts__hip_choose(char *why, size_t room)
     return false;
 }
 
-static void ts__hip_way_flush(void *unused)
+static void ts__hip_work_fetch(void *unused)
 {
     (void)unused;
-    pthread_mutex_lock(&ts__hip.turn);
-    ts__hip.way->flush();
-    pthread_mutex_unlock(&ts__hip.turn);
+    if (!ts__hip.way->gone()) ts__hip.way->flush();
 }
 
-static void ts__hip_way_stop(void *unused)
+static void ts__hip_work_finish(void *unused)
 {
     (void)unused;
-    pthread_mutex_lock(&ts__hip.turn);
+    if (ts__worker_left(&ts__hip.worker) || ts__hip.way->gone()) return;
     ts__hip.way->stop();
-    pthread_mutex_unlock(&ts__hip.turn);
+    ts__hip_clock_sample(true);
 }
 
-/*
-    Fetches what is complete four times a second: what a library holds dies
-    with the process. Ends by itself after its session.
-*/
-static void *ts__hip_fetch(void *session)
+// What a library holds dies with the process: it is fetched often.
+static bool ts__hip_work_start(void)
 {
-    const struct timespec pause = { 0, 250000000 };
-    for (bool goes_on = true; goes_on;) {
-        nanosleep(&pause, NULL);
-        pthread_mutex_lock(&ts__hip.turn);
-        goes_on = TS__LOAD(&ts__hip.session) == (uintptr_t)session &&
-                  !TS__LOAD(&ts__hip.ending) && ts__hip_listens() &&
-                  !ts__hip.way->gone();
-        if (goes_on) ts__hip.way->flush();
-        pthread_mutex_unlock(&ts__hip.turn);
-    }
-    return NULL;
+    ts__hip.worker.fetch = ts__hip_work_fetch;
+    ts__hip.worker.finish = ts__hip_work_finish;
+    ts__hip.worker.period_ms = 250;
+    ts__hip.worker.limit_ms = 2000;
+    return ts__worker_start(&ts__hip.worker);
 }
 
 // Libraries end after this; the session that listens may end later still.
 static void ts__hip_at_exit(void)
 {
-    TS__STORE(&ts__hip.ending, 1);
-    if (ts__hip_listens() && ts__hip_reach(ts__hip_way_stop))
-        ts__hip_clock_sample();
+    if (ts__hip_listens()) ts__worker_stop(&ts__hip.worker);
     ts__hip.left = 1;
+}
+
+static bool ts__hip_memory_get(void)
+{
+    return (ts__hip.notes.slots || ts__notes_open(&ts__hip.notes, TS__HIP_NOTES,
+                                                  sizeof(ts__hip_note))) &&
+           (ts__hip.streams.slots ||
+            ts__notes_open(&ts__hip.streams, 4096, sizeof(ts__hip_made))) &&
+           (ts__hip.events.slots ||
+            ts__notes_open(&ts__hip.events, 4096, sizeof(ts__hip_recorded)));
+}
+
+// The state of a session that is about to begin.
+static void ts__hip_reset(void)
+{
+    TS__STORE(&ts__hip.session, ts__hip.session + 1);
+    ts__hip.launches = ts__hip.kernels = 0;
+    ts__hip.without_launch = ts__hip.before_launch = 0;
+    ts__hip.lack = NULL;
+    ts__hip.lost.vendor = "HIP";
+    ts__hip.lost.texts = ts__hip_texts;
+    ts__losses_begin(&ts__hip.lost);
+    ts__hip.time.name = "hip";
+    ts__hip.time.now_ns = ts__hip_now_ns;
+    if (!ts__hip.time.clock) ts__hip.time.clock = ts_clock_define("hip");
+    ts__follow_begin(&ts__hip.time, ts__hip.time.clock, false);
 }
 
 static ts_result ts__hip_start(char *why, size_t room)
@@ -544,66 +483,54 @@ static ts_result ts__hip_start(char *why, size_t room)
                               : "the program is ending");
         return TS_ERR_STATE;
     }
-    if (ts__hip.stuck) {
+    if (ts__worker_hangs(&ts__hip.worker)) {
         snprintf(why, room, "its library does not answer any more");
         return TS_ERR_STATE;
     }
     if (!ts__hip.handles++) pthread_atfork(NULL, NULL, ts__hip_forked);
-    if ((!ts__hip.notes.slots && !ts__notes_open(&ts__hip.notes, TS__HIP_NOTES,
-                                                 sizeof(ts__hip_note))) ||
-        (!ts__hip.streams.slots &&
-         !ts__notes_open(&ts__hip.streams, 4096, sizeof(ts__hip_made))) ||
-        (!ts__hip.events.slots &&
-         !ts__notes_open(&ts__hip.events, 4096, sizeof(ts__hip_recorded)))) {
+    if (!ts__hip_memory_get()) {
         snprintf(why, room, "out of memory");
         return TS_ERR_MEMORY;
     }
-    if (!ts__hip.clock) ts__hip.clock = ts_clock_define("hip");
-    pthread_mutex_lock(&ts__hip.turn); // the last session's thread is done
-    TS__STORE(&ts__hip.session, ts__hip.session + 1);
-    TS__STORE(&ts__hip.ending, 0);
-    pthread_mutex_unlock(&ts__hip.turn);
-    ts__hip.launches = ts__hip.kernels = 0;
-    ts__hip.without_launch = ts__hip.before_launch = 0;
-    ts__hip.lack = NULL;
+    ts__hip_reset();
     if (!ts__hip_choose(why, room)) return TS_ERR_NOT_FOUND;
     if (ts__hip.lack)
         snprintf(why, room, "on by its %s, %s", ts__hip.way->name,
                  ts__hip.lack);
     // Before handlers that what was loaded just now has registered.
     if (!ts__hip.exits++) atexit(ts__hip_at_exit);
-    ts__hip_clock_sample();
+    ts__hip_clock_sample(true);
     // release: what was prepared is seen by those who see that it is on
     __atomic_store_n(&ts__hip.on, 1, __ATOMIC_RELEASE);
-    ts__detached_start(ts__hip_fetch, (void *)(uintptr_t)ts__hip.session);
-    return TS_OK;
+    if (ts__hip_work_start()) return TS_OK;
+    TS__STORE(&ts__hip.on, 0);
+    ts__hip.way->stop();
+    snprintf(why, room, "there is no thread for it");
+    return TS_ERR_UNSUPPORTED;
 }
 
 static void ts__hip_flush(void)
 {
     if (!ts__hip_listens()) return;
-    ts__hip_reach(ts__hip_way_flush);
-    ts__shortfall_report(ts__hip.lost, TS__HIP_CAUSES, 0);
+    ts__worker_flush(&ts__hip.worker);
+    ts__losses_report(&ts__hip.lost);
 }
 
 static void ts__hip_stop(void)
 {
     if (!ts__hip_listens()) return;
-    TS__STORE(&ts__hip.ending, 1);
-    ts__hip_reach(ts__hip_way_stop);
-    if (ts__hip.stuck) {
+    ts__worker_stop(&ts__hip.worker);
+    if (ts__worker_hangs(&ts__hip.worker)) {
         const uint64_t launches = TS__LOAD(&ts__hip.launches);
         const uint64_t kernels = TS__LOAD(&ts__hip.kernels);
         ts__hip_lose(TS__HIP_TAIL, launches > kernels ? launches - kernels : 1);
     }
-    if (!ts__hip.stuck && !ts__hip.left && !ts__hip.way->gone())
-        ts__hip_clock_sample();
     TS__STORE(&ts__hip.on, 0);
     ts_metadata_int(0, "hip.launches", (int64_t)ts__hip.launches);
     ts_metadata_int(0, "hip.kernels", (int64_t)ts__hip.kernels);
     ts__hip_fact(0, "hip.without_launch", ts__hip.without_launch);
     ts__hip_fact(0, "hip.before_launch", ts__hip.before_launch);
-    ts__shortfall_report(ts__hip.lost, TS__HIP_CAUSES, 0);
+    ts__losses_report(&ts__hip.lost);
 }
 
 void ts_hip_on_load(void)

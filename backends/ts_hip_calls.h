@@ -530,7 +530,7 @@ static bool ts__hip_op_begin(ts_gpu_op *op, ts__hip_note *note, bool *noted,
     } else if (r->start_ns < note->start_ns) {
         __atomic_add_fetch(&ts__hip.before_launch, 1, __ATOMIC_RELAXED);
     }
-    op->clock = ts__hip.clock;
+    op->clock = TS__LOAD(&ts__hip.time.clock);
     op->start = r->start_ns;
     op->end = r->end_ns;
     op->correlation = *noted ? note->correlation : r->correlation;

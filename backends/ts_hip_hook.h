@@ -87,8 +87,8 @@ static int ts__hook_on_event(int domain, uint32_t op, void *data)
         if (op != TS__ACTIVITY_DISPATCH && op != TS__ACTIVITY_COPY) return -1;
         if (!data) return 0;
         ts__activity_take((const char *)data,
-                          ts__hip_u64(data, TS__ACTIVITY_CORRELATION));
-        ts__hip_clock_again();
+                          ts__read64(data, TS__ACTIVITY_CORRELATION));
+        ts__hip_clock_sample(false);
         return 0;
     }
     if (domain != TS__ACTIVITY_API || !ts__hook.data_size ||
@@ -176,9 +176,9 @@ static void ts__hook_on_record(uint32_t op, void *record, void *unused)
     (void)unused;
     if (!record || !ts__hip_listens()) return;
     ts__activity_take((const char *)record,
-                      ts__hip_u64(record, TS__ACTIVITY_CORRELATION) |
+                      ts__read64(record, TS__ACTIVITY_CORRELATION) |
                           TS__HOOK_RECORD);
-    ts__hip_clock_again();
+    ts__hip_clock_sample(false);
 }
 
 static void *ts__hook_address(void (*function)(void))
@@ -234,7 +234,8 @@ static bool ts__hook_start(char *why, size_t room)
         snprintf(why, room, "the program has not loaded libamdhip64.so");
         return false;
     }
-    const char *const missing = ts__hip_resolve(runtime, names, &ts__hook);
+    const char *const missing =
+        ts__library_resolve(runtime, "", names, &ts__hook);
     const bool old = ts__hook.init_activity && ts__hook.enable_activity &&
                      ts__hook.register_activity && ts__hook.remove_activity &&
                      ts__hook.register_api && ts__hook.remove_api;

@@ -124,10 +124,11 @@ static bool ts__rp_load(bool load)
                                          "librocprofiler-sdk.so.0",
                                          "librocprofiler-sdk.so", NULL };
     if (ts__rp.handle) return !ts__rp.why[0];
-    ts__rp.handle = ts__hip_library(names, load);
+    ts__rp.handle = ts__library_present("librocprofiler-sdk.so");
+    if (!ts__rp.handle && load) ts__rp.handle = ts__library_load(names);
     if (!ts__rp.handle) return false;
     const char *const missing =
-        ts__hip_resolve(ts__rp.handle, ts__rp_names, &ts__rp.call);
+        ts__library_resolve(ts__rp.handle, "", ts__rp_names, &ts__rp.call);
     if (missing)
         snprintf(ts__rp.why, sizeof ts__rp.why, "it has no %s", missing);
     return !missing;
@@ -174,11 +175,11 @@ enum {
 
 static uint64_t ts__rp_memory(const void *agent)
 {
-    const uint32_t count = ts__hip_u32(agent, TS__RP_AGENT_BANKS);
-    const char *const banks = ts__hip_text(agent, TS__RP_AGENT_BANK_LIST);
+    const uint32_t count = ts__read32(agent, TS__RP_AGENT_BANKS);
+    const char *const banks = ts__read_text(agent, TS__RP_AGENT_BANK_LIST);
     uint64_t bytes = 0;
     for (uint32_t i = 0; banks && i < count && i < 64; i++)
-        bytes += ts__hip_u64(banks + i * TS__RP_BANK_SIZE, TS__RP_BANK_BYTES);
+        bytes += ts__read64(banks + i * TS__RP_BANK_SIZE, TS__RP_BANK_BYTES);
     return bytes;
 }
 
@@ -191,20 +192,20 @@ static int ts__rp_agents_take(int version, const void **agents, size_t count,
     pthread_mutex_lock(&ts__hip.lock);
     for (size_t i = 0; i < count; i++) {
         const void *const agent = agents[i];
-        const bool known = ts__hip_u64(agent, 0) >= TS__RP_AGENT_SIZE;
-        if (ts__hip_u32(agent, TS__RP_AGENT_TYPE) != 2 ||
-            (known && !(ts__hip_u32(agent, TS__RP_AGENT_VISIBLE) & 2)))
+        const bool known = ts__read64(agent, 0) >= TS__RP_AGENT_SIZE;
+        if (ts__read32(agent, TS__RP_AGENT_TYPE) != 2 ||
+            (known && !(ts__read32(agent, TS__RP_AGENT_VISIBLE) & 2)))
             continue;
         const ts__hip_facts facts = {
-            .name = ts__hip_text(agent, TS__RP_AGENT_PRODUCT),
-            .architecture = ts__hip_text(agent, TS__RP_AGENT_NAME),
+            .name = ts__read_text(agent, TS__RP_AGENT_PRODUCT),
+            .architecture = ts__read_text(agent, TS__RP_AGENT_NAME),
             .memory_bytes = ts__rp_memory(agent),
-            .multiprocessors = ts__hip_u32(agent, TS__RP_AGENT_UNITS),
-            .warp_size = ts__hip_u32(agent, TS__RP_AGENT_WAVE),
-            .shared_bytes = ts__hip_u32(agent, TS__RP_AGENT_LDS_KB) * 1024,
-            .clock_mhz = ts__hip_u32(agent, TS__RP_AGENT_MHZ)
+            .multiprocessors = ts__read32(agent, TS__RP_AGENT_UNITS),
+            .warp_size = ts__read32(agent, TS__RP_AGENT_WAVE),
+            .shared_bytes = ts__read32(agent, TS__RP_AGENT_LDS_KB) * 1024,
+            .clock_mhz = ts__read32(agent, TS__RP_AGENT_MHZ)
         };
-        ts__hip_device_add(ts__hip_u64(agent, TS__RP_AGENT_ID), &facts);
+        ts__hip_device_add(ts__read64(agent, TS__RP_AGENT_ID), &facts);
     }
     pthread_mutex_unlock(&ts__hip.lock);
     return 0;
@@ -227,9 +228,9 @@ static char *ts__rp_name_copy(const char *name)
 static void ts__rp_kernel_add(const void *data)
 {
     enum { ID = 8, NAME = 24, SHARED = 48, VECTOR = 60, ACCUMULATOR = 64 };
-    const uint64_t id = ts__hip_u64(data, ID);
-    const char *const name = ts__hip_text(data, NAME);
-    if (ts__hip_u64(data, 0) < ACCUMULATOR + 4 || !name ||
+    const uint64_t id = ts__read64(data, ID);
+    const char *const name = ts__read_text(data, NAME);
+    if (ts__read64(data, 0) < ACCUMULATOR + 4 || !name ||
         id >= (uint64_t)TS__RP_PAGES * TS__RP_KERNELS)
         return;
     ts__rp_kernel **const page = &ts__rp.pages[id / TS__RP_KERNELS];
@@ -242,8 +243,8 @@ static void ts__rp_kernel_add(const void *data)
     ts__rp_kernel *const kernel = *page ? &(*page)[id % TS__RP_KERNELS] : NULL;
     if (kernel && !kernel->name) {
         kernel->registers =
-            ts__hip_u32(data, VECTOR) + ts__hip_u32(data, ACCUMULATOR);
-        kernel->shared = ts__hip_u32(data, SHARED);
+            ts__read32(data, VECTOR) + ts__read32(data, ACCUMULATOR);
+        kernel->shared = ts__read32(data, SHARED);
         // release: pairs with the acquire in ts__rp_kernel_find
         __atomic_store_n(&kernel->name, copy, __ATOMIC_RELEASE);
     } else {
@@ -280,12 +281,12 @@ typedef struct ts__rp_event { // what a callback tells
 static ts__rp_event ts__rp_event_of(const ts__rp_record *record, int kind)
 {
     const char *at = (const char *)record + 40;
-    if (ts__hip_u32(at, 0) != (uint32_t)kind) at -= 8;
+    if (ts__read32(at, 0) != (uint32_t)kind) at -= 8;
     ts__rp_event e = { .correlation = record->words[2],
-                       .kind = ts__hip_u32(at, 0),
-                       .operation = ts__hip_u32(at, 4),
-                       .phase = ts__hip_u32(at, 8),
-                       .payload = ts__hip_text(at, 16) };
+                       .kind = ts__read32(at, 0),
+                       .operation = ts__read32(at, 4),
+                       .phase = ts__read32(at, 8),
+                       .payload = ts__read_text(at, 16) };
     if (e.kind != (uint32_t)kind) e.payload = NULL;
     return e;
 }
@@ -293,8 +294,8 @@ static ts__rp_event ts__rp_event_of(const ts__rp_record *record, int kind)
 // The result lies at the end of the payload, whose size its first word says.
 static uint64_t ts__rp_result_of(const char *payload)
 {
-    const uint64_t size = ts__hip_u64(payload, 0);
-    return size >= 24 && size < 65536 ? ts__hip_u32(payload, size - 8) : 0;
+    const uint64_t size = ts__read64(payload, 0);
+    return size >= 24 && size < 65536 ? ts__read32(payload, size - 8) : 0;
 }
 
 static void ts__rp_on_call(ts__rp_record record, uint64_t *user, void *data)
@@ -318,9 +319,9 @@ static void ts__rp_on_stream(ts__rp_record record, uint64_t *user, void *data)
     const ts__rp_event e = ts__rp_event_of(&record, ts__rp.stream);
     if (!e.payload || e.operation != SET || !ts__rp_listens()) return;
     ts__hip_thread *const me = ts__hip_thread_get();
-    if (!me || ts__hip_u64(e.payload, 0) < VALUE + 8) return;
+    if (!me || ts__read64(e.payload, 0) < VALUE + 8) return;
     me->has_stream = e.phase == 1;
-    me->stream = ts__hip_u64(e.payload, VALUE);
+    me->stream = ts__read64(e.payload, VALUE);
     if (me->has_stream) ts__hip_stream_is(me->stream);
 }
 
@@ -341,25 +342,25 @@ static void ts__rp_dispatch(const char *r)
     enum { CORRELATION = 16, START = 40, END = 48, INFO = 56 };
     enum { AGENT = 8, QUEUE = 16, KERNEL = 24, PRIVATE = 40, GROUP = 44 };
     enum { BLOCK = 48, GRID = 60, INFO_END = 72 };
-    if (ts__hip_u64(r, 0) < INFO + INFO_END) {
+    if (ts__read64(r, 0) < INFO + INFO_END) {
         ts__hip_lose(TS__HIP_TOO_SHORT, 1);
         return;
     }
     const char *const info = r + INFO;
     const ts__rp_kernel *const known =
-        ts__rp_kernel_find(ts__hip_u64(info, KERNEL));
-    const ts__hip_record op = { .correlation = ts__hip_u64(r, CORRELATION),
-                                .start_ns = ts__hip_u64(r, START),
-                                .end_ns = ts__hip_u64(r, END),
-                                .queue = ts__hip_u64(info, QUEUE),
+        ts__rp_kernel_find(ts__read64(info, KERNEL));
+    const ts__hip_record op = { .correlation = ts__read64(r, CORRELATION),
+                                .start_ns = ts__read64(r, START),
+                                .end_ns = ts__read64(r, END),
+                                .queue = ts__read64(info, QUEUE),
                                 .device = ts__hip_device_of(
-                                    ts__hip_u64(info, AGENT)) };
-    const uint32_t shared = ts__hip_u32(info, GROUP);
+                                    ts__read64(info, AGENT)) };
+    const uint32_t shared = ts__read32(info, GROUP);
     ts__hip_kernel kernel = { .name = known->name,
                               .in_items = true,
                               .registers = known->registers,
                               .static_shared = known->shared,
-                              .local = ts__hip_u32(info, PRIVATE) };
+                              .local = ts__read32(info, PRIVATE) };
     if (shared > known->shared) kernel.dynamic_shared = shared - known->shared;
     memcpy(kernel.block, info + BLOCK, sizeof kernel.block);
     memcpy(kernel.grid, info + GRID, sizeof kernel.grid);
@@ -371,28 +372,28 @@ static void ts__rp_copy(const char *r)
     enum { OPERATION = 12, CORRELATION = 16, START = 40, END = 48 };
     enum { TO = 56, FROM = 64, BYTES = 72, TO_AT = 80, FROM_AT = 88 };
     static const uint8_t types[] = { 0, 4, 1, 2, 3 }; // h2h h2d d2h d2d
-    const uint64_t size = ts__hip_u64(r, 0);
+    const uint64_t size = ts__read64(r, 0);
     if (size < BYTES + 8) {
         ts__hip_lose(TS__HIP_TOO_SHORT, 1);
         return;
     }
-    const uint32_t kind = ts__hip_u32(r, OPERATION);
+    const uint32_t kind = ts__read32(r, OPERATION);
     const uint8_t type = kind < sizeof types ? types[kind] : 0;
-    const uint64_t to = ts__hip_u64(r, TO), from = ts__hip_u64(r, FROM);
-    const ts__hip_record record = { .correlation = ts__hip_u64(r, CORRELATION),
-                                    .start_ns = ts__hip_u64(r, START),
-                                    .end_ns = ts__hip_u64(r, END),
+    const uint64_t to = ts__read64(r, TO), from = ts__read64(r, FROM);
+    const ts__hip_record record = { .correlation = ts__read64(r, CORRELATION),
+                                    .start_ns = ts__read64(r, START),
+                                    .end_ns = ts__read64(r, END),
                                     .device = ts__hip_device_of(
                                         type == 2 ? from : to) };
     ts_gpu_op op;
     ts__hip_note note;
     bool noted;
     if (!ts__hip_op_begin(&op, &note, &noted, &record)) return;
-    ts__hip_fill_copy(&op, &note, ts__hip_u64(r, BYTES));
+    ts__hip_fill_copy(&op, &note, ts__read64(r, BYTES));
     op.u.memcpy.type = type;
-    if (size >= FROM_AT + 8 && ts__hip_u64(r, TO_AT)) {
-        op.u.memcpy.destination = ts__hip_u64(r, TO_AT);
-        op.u.memcpy.source = ts__hip_u64(r, FROM_AT);
+    if (size >= FROM_AT + 8 && ts__read64(r, TO_AT)) {
+        op.u.memcpy.destination = ts__read64(r, TO_AT);
+        op.u.memcpy.source = ts__read64(r, FROM_AT);
     }
     if (type == 3 && to != from) {
         op.u.memcpy.type = 5;
@@ -406,26 +407,26 @@ static void ts__rp_scratch(const char *r)
 {
     enum { OPERATION = 12, CORRELATION = 16, AGENT = 40, QUEUE = 48 };
     enum { START = 64, END = 72, BYTES = 88, ALLOC = 1 };
-    if (ts__hip_u64(r, 0) < BYTES + 8) {
+    if (ts__read64(r, 0) < BYTES + 8) {
         ts__hip_lose(TS__HIP_TOO_SHORT, 1);
         return;
     }
-    const ts__hip_record record = { .correlation = ts__hip_u64(r, CORRELATION),
-                                    .start_ns = ts__hip_u64(r, START),
-                                    .end_ns = ts__hip_u64(r, END),
-                                    .queue = ts__hip_u64(r, QUEUE),
+    const ts__hip_record record = { .correlation = ts__read64(r, CORRELATION),
+                                    .start_ns = ts__read64(r, START),
+                                    .end_ns = ts__read64(r, END),
+                                    .queue = ts__read64(r, QUEUE),
                                     .device = ts__hip_device_of(
-                                        ts__hip_u64(r, AGENT)) };
+                                        ts__read64(r, AGENT)) };
     ts_gpu_op op;
     ts__hip_note note;
     bool noted;
     if (!ts__hip_op_begin(&op, &note, &noted, &record)) return;
-    const bool more = ts__hip_u32(r, OPERATION) == ALLOC;
+    const bool more = ts__read32(r, OPERATION) == ALLOC;
     op.kind = more ? TS_EVENT_GPU_ALLOC : TS_EVENT_GPU_FREE;
     op.track = ts__hip_stream_track(record.device, record.queue, true);
     op.u.memory.pool = ts_name_define("scratch");
     op.u.memory.address = record.queue; // a queue has one
-    if (more) op.u.memory.size = ts__hip_u64(r, BYTES);
+    if (more) op.u.memory.size = ts__read64(r, BYTES);
     ts__hip_op_end(&op);
 }
 
@@ -439,9 +440,9 @@ static void ts__rp_on_records(uint64_t context, uint64_t buffer, void **headers,
     if (!ts__hip_listens()) return;
     if (dropped) ts__hip_lose(TS__HIP_DROPPED, dropped);
     for (size_t i = 0; i < count; i++) {
-        const char *const payload = ts__hip_text(headers[i], PAYLOAD);
-        if (!payload || ts__hip_u32(headers[i], 0) != TRACING) continue;
-        const int kind = (int)ts__hip_u32(headers[i], KIND);
+        const char *const payload = ts__read_text(headers[i], PAYLOAD);
+        if (!payload || ts__read32(headers[i], 0) != TRACING) continue;
+        const int kind = (int)ts__read32(headers[i], KIND);
         if (kind == ts__rp.dispatch)
             ts__rp_dispatch(payload);
         else if (kind == ts__rp.copy)
@@ -449,7 +450,7 @@ static void ts__rp_on_records(uint64_t context, uint64_t buffer, void **headers,
         else if (kind == ts__rp.scratch)
             ts__rp_scratch(payload);
     }
-    if (ts__rp_listens()) ts__hip_clock_again();
+    if (ts__rp_listens()) ts__hip_clock_sample(false);
 }
 
 /* ---- 6. Coming in ------------------------------------------------------- */

@@ -139,8 +139,8 @@ static void ts__activity_copy(const ts__hip_record *record, const char *r)
     ts__hip_note note;
     bool noted;
     if (!ts__hip_op_begin(&op, &note, &noted, record)) return;
-    const uint32_t kind = ts__hip_u32(r, TS__ACTIVITY_KIND);
-    const uint64_t bytes = ts__hip_u64(r, TS__ACTIVITY_BYTES);
+    const uint32_t kind = ts__read32(r, TS__ACTIVITY_KIND);
+    const uint64_t bytes = ts__read64(r, TS__ACTIVITY_BYTES);
     if (kind == TS__ACTIVITY_FILL) {
         ts__hip_fill_set(&op, &note, bytes ? bytes : note.size);
     } else {
@@ -156,14 +156,14 @@ static void ts__activity_take(const char *r, uint64_t correlation)
 {
     const ts__hip_record record = {
         .correlation = correlation,
-        .start_ns = ts__hip_u64(r, TS__ACTIVITY_BEGIN),
-        .end_ns = ts__hip_u64(r, TS__ACTIVITY_END),
-        .queue = ts__hip_u64(r, TS__ACTIVITY_QUEUE),
-        .device = ts__hip_device_of(ts__hip_u32(r, TS__ACTIVITY_DEVICE))
+        .start_ns = ts__read64(r, TS__ACTIVITY_BEGIN),
+        .end_ns = ts__read64(r, TS__ACTIVITY_END),
+        .queue = ts__read64(r, TS__ACTIVITY_QUEUE),
+        .device = ts__hip_device_of(ts__read32(r, TS__ACTIVITY_DEVICE))
     };
-    const uint32_t op = ts__hip_u32(r, TS__ACTIVITY_OP);
+    const uint32_t op = ts__read32(r, TS__ACTIVITY_OP);
     if (op == TS__ACTIVITY_DISPATCH) {
-        const ts__hip_kernel kernel = { .name = ts__hip_text(
+        const ts__hip_kernel kernel = { .name = ts__read_text(
                                             r, TS__ACTIVITY_BYTES) };
         ts__hip_kernel_end(&record, &kernel);
     } else if (op == TS__ACTIVITY_COPY) {
@@ -176,10 +176,10 @@ static void ts__activity_call(uint32_t number, const char *data)
 {
     enum { PHASE = 8, ARGUMENTS = 16, EXIT = 1 };
     if (!data || ts__hip.dead) return;
-    if (ts__hip_u32(data, PHASE) == EXIT)
+    if (ts__read32(data, PHASE) == EXIT)
         ts__hip_leave(number, 0);
     else if (ts__hip_listens())
-        ts__hip_enter(number, ts__hip_u64(data, 0), data + ARGUMENTS, true);
+        ts__hip_enter(number, ts__read64(data, 0), data + ARGUMENTS, true);
 }
 
 /* ---- 3. The library ----------------------------------------------------- */
@@ -238,11 +238,11 @@ static void ts__rt_on_records(const char *begin, const char *end, void *unused)
     (void)unused;
     if (!ts__hip_listens()) return;
     for (const char *r = begin; r && r < end;) {
-        if (ts__hip_u32(r, TS__ACTIVITY_DOMAIN) == TS__ACTIVITY_OPS)
-            ts__activity_take(r, ts__hip_u64(r, TS__ACTIVITY_CORRELATION));
+        if (ts__read32(r, TS__ACTIVITY_DOMAIN) == TS__ACTIVITY_OPS)
+            ts__activity_take(r, ts__read64(r, TS__ACTIVITY_CORRELATION));
         if (ts__rt.call.next_record(r, &r) != 0) break;
     }
-    ts__hip_clock_again();
+    ts__hip_clock_sample(false);
 }
 
 // The functions of HIP that matter, by the names that they are given; it ends
@@ -270,10 +270,11 @@ static bool ts__rt_open(char *why, size_t room)
     const ts__rt_properties properties = { .buffer_size = 1 << 20,
                                            .take = ts__rt_on_records };
     if (ts__rt.pool) return true;
-    void *const library = ts__hip_library(names, true);
+    void *library = ts__library_present("libroctracer64.so");
+    if (!library) library = ts__library_load(names);
     if (!library) return false;
     const char *const missing =
-        ts__hip_resolve(library, ts__rt_names, &ts__rt.call);
+        ts__library_resolve(library, "", ts__rt_names, &ts__rt.call);
     if (missing)
         snprintf(why, room, "it has no %s", missing);
     else if (ts__rt.call.open_pool(&properties, &ts__rt.pool) != 0)

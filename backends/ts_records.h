@@ -6,37 +6,146 @@
 
     WHAT IT DOES
         A vendor tells what an accelerator did in records that come later, on
-        a thread of its own. Three things are the same for all of them: what
-        was known on the thread that asked must be found again by the record's
-        correlation; what is missing must be counted by its cause; and a call
+        a thread of its own. What is the same for all of them: the library is
+        found at run time; what was known on the thread that asked must be
+        found again by the record's correlation; what is missing must be
+        counted by its cause; the vendor's clock must be followed; and a call
         into the vendor's library that never returns must not stop the
         program.
 
     CONTENTS                            search for "==== 2." to jump
-        1. Notes by correlation
-        2. Losses by cause
-        3. Calls that may hang
+        1. Libraries
+        2. Fields of records
+        3. Notes by correlation
+        4. Losses by cause
+        5. A vendor's clock
+        6. Calls that may hang
 */
-// A file compiled with -std=c11 gets POSIX only if it asks for it.
-#if defined(__STRICT_ANSI__) && !defined(_POSIX_C_SOURCE) && \
-    !defined(_GNU_SOURCE) && !defined(_DEFAULT_SOURCE)
-#define _POSIX_C_SOURCE 200809L
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // before the first system header
 #endif
 
 #ifndef TS_RECORDS_H
 #define TS_RECORDS_H
 
 #include "tracesmith.h"
-#include <errno.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
+#ifndef RTLD_NEXT
+#error "ts_records.h: define _GNU_SOURCE before any #include"
+#endif
 
 #define TS__RECORDS static __attribute__((unused))
 
-/* ==== 1. Notes by correlation ============================================ */
+/* ==== 1. Libraries ======================================================= */
+
+typedef struct ts__mapped {
+    const char *begins;  // with this does the name of the file begin
+    char path[PATH_MAX]; // of the first such library in the process
+} ts__mapped;
+
+static int ts__mapped_next(struct dl_phdr_info *info, size_t size, void *user)
+{
+    ts__mapped *const search = (ts__mapped *)user;
+    const char *const path = info->dlpi_name ? info->dlpi_name : "";
+    const char *const slash = strrchr(path, '/');
+    const char *const name = slash ? slash + 1 : path;
+    (void)size;
+    if (strncmp(name, search->begins, strlen(search->begins)) != 0) return 0;
+    snprintf(search->path, sizeof search->path, "%s", path);
+    return 1;
+}
+
+// Finds a library that the process has already. False: it has none.
+TS__RECORDS bool ts__mapped_find(ts__mapped *search, const char *begins)
+{
+    search->begins = begins;
+    search->path[0] = 0;
+    return dl_iterate_phdr(ts__mapped_next, search) != 0;
+}
+
+// The library that the process has, whatever its version: two copies would
+// disturb each other. NULL: it has none.
+TS__RECORDS void *ts__library_present(const char *begins)
+{
+    ts__mapped there;
+    if (!ts__mapped_find(&there, begins)) return NULL;
+    return dlopen(there.path, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+// The first of the names that can be loaded. Never closed: its threads may
+// be anywhere.
+TS__RECORDS void *ts__library_load(const char *const *names)
+{
+    void *library = NULL;
+    while (!library && *names)
+        library = dlopen(*names++, RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+/*
+    Fills a table of pointers to functions by their names behind a prefix, a
+    letter '?' before those that may be absent. Returns the first that is
+    missing, NULL: none.
+*/
+TS__RECORDS const char *ts__library_resolve(void *library, const char *prefix,
+                                            const char *const *names,
+                                            void *table)
+{
+    const char *missing = NULL;
+    for (size_t i = 0; names[i]; i++) {
+        char text[96];
+        const bool optional = names[i][0] == '?';
+        snprintf(text, sizeof text, "%s%s", prefix, names[i] + optional);
+        void *const found = dlsym(library, text);
+        memcpy((char *)table + i * sizeof found, &found, sizeof found);
+        if (!found && !optional && !missing) missing = names[i];
+    }
+    return missing;
+}
+
+/* ==== 2. Fields of records =============================================== */
+
+// They lie where the layout says, aligned or not.
+static inline uint64_t ts__read64(const void *record, size_t offset)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)record + offset, sizeof value);
+    return value;
+}
+
+static inline uint32_t ts__read32(const void *record, size_t offset)
+{
+    uint32_t value;
+    memcpy(&value, (const char *)record + offset, sizeof value);
+    return value;
+}
+
+static inline uint16_t ts__read16(const void *record, size_t offset)
+{
+    uint16_t value;
+    memcpy(&value, (const char *)record + offset, sizeof value);
+    return value;
+}
+
+static inline const char *ts__read_text(const void *record, size_t offset)
+{
+    const char *text;
+    memcpy(&text, (const char *)record + offset, sizeof text);
+    return text;
+}
+
+/* ==== 3. Notes by correlation ============================================ */
 
 /*
     A table of a fixed size without locks. A note stays until another one needs
@@ -106,130 +215,348 @@ TS__RECORDS bool ts__notes_get(const ts__notes *notes, uint64_t key, void *note)
     return TS__LOAD(&slot[0]) == turn;
 }
 
-/* ==== 2. Losses by cause ================================================= */
+/* ==== 4. Losses by cause ================================================= */
 
-typedef struct ts__shortfall { // records that are missing for one cause
-    const char *detail;
-    uint64_t count, first, last; // ticks of clock 0
-} ts__shortfall;
+typedef struct ts__losses {   // records that are missing
+    const char *vendor;       // in front of each text
+    const char *const *texts; // by cause, NULL at the end
+    uint64_t from;            // since when, ticks of clock 0
+    uint64_t count[16];       // by cause
+    uint32_t track[16];
+} ts__losses;
 
-// Threads: any. The range is as exact as two threads leave it.
-TS__RECORDS void ts__lose(ts__shortfall *lost, uint64_t count)
+TS__RECORDS void ts__losses_begin(ts__losses *lost)
 {
-    const uint64_t now = ts_tick_now();
-    if (!TS__LOAD(&lost->count)) TS__STORE(&lost->first, now);
-    TS__STORE(&lost->last, now);
-    __atomic_add_fetch(&lost->count, count, __ATOMIC_RELAXED);
+    memset(lost->count, 0, sizeof lost->count);
+    lost->from = ts_tick_now();
+}
+
+// Threads: any.
+TS__RECORDS void ts__lose(ts__losses *lost, uint32_t cause, uint32_t track,
+                          uint64_t count)
+{
+    // Several tracks become none.
+    if (TS__LOAD(&lost->count[cause]) && TS__LOAD(&lost->track[cause]) != track)
+        track = 0;
+    TS__STORE(&lost->track[cause], track);
+    __atomic_add_fetch(&lost->count[cause], count, __ATOMIC_RELAXED);
 }
 
 // Puts into the ledger what has come since the last time.
-TS__RECORDS void ts__shortfall_report(ts__shortfall *lost, size_t causes,
-                                      uint32_t track)
+TS__RECORDS void ts__losses_report(ts__losses *lost)
 {
-    for (size_t i = 0; i < causes; i++) {
-        const uint64_t first = TS__LOAD(&lost[i].first);
-        const uint64_t last = TS__LOAD(&lost[i].last);
+    const uint64_t now = ts_tick_now();
+    for (uint32_t i = 0; lost->texts[i]; i++) {
+        char text[128];
+        const uint32_t track = TS__LOAD(&lost->track[i]);
         const uint64_t count =
-            __atomic_exchange_n(&lost[i].count, 0, __ATOMIC_RELAXED);
-        if (count)
-            ts_loss_report(track, TS_LOSS_BACKEND, lost[i].detail, count, first,
-                           last);
+            __atomic_exchange_n(&lost->count[i], 0, __ATOMIC_RELAXED);
+        if (!count) continue;
+        snprintf(text, sizeof text, "%s: %s", lost->vendor, lost->texts[i]);
+        ts_loss_report(track, TS_LOSS_BACKEND, text, count, lost->from, now);
+    }
+    lost->from = now;
+}
+
+/* ==== 5. A vendor's clock ================================================ */
+
+TS__RECORDS uint64_t ts__clock_now_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+typedef struct ts__pair { // two clocks at a moment
+    uint64_t tick, ns;
+} ts__pair;
+
+typedef struct ts__follower {
+    uint64_t (*now_ns)(void *user); // 0: it does not tell now
+    void *user;
+    const char *name; // for a clock that takes its place
+    uint32_t clock;   // number in the trace
+    uint32_t before;  // it was set back just now: what it was; 0: it was not
+    bool exact;       // it is CLOCK_MONOTONIC_RAW itself
+    ts__pair first, last;
+    double rate;     // ticks of clock 0 in a nanosecond
+    uint64_t narrow; // ticks that the quickest look took, 0: none yet
+    uint64_t sampled_ns, looked_ns; // when, by CLOCK_MONOTONIC_RAW
+    uint64_t told_ns;               // of the last sample that was given
+    uint32_t steps;                 // it was set so often
+} ts__follower;
+
+// A session begins in which it has this number.
+TS__RECORDS void ts__follow_begin(ts__follower *f, uint32_t clock, bool exact)
+{
+    f->clock = clock;
+    f->exact = exact;
+    memset(&f->first, 0, sizeof f->first);
+    memset(&f->last, 0, sizeof f->last);
+    f->steps = f->before = 0;
+    f->told_ns = 0;
+    if (f->rate <= 0) f->rate = 1;
+}
+
+// Gives a sample to the trace, in which a clock only goes on. The trace's own
+// is told once: its times are exact.
+static void ts__follow_tell(ts__follower *f, const ts__pair *pair)
+{
+    if (pair->ns <= f->told_ns || (f->exact && f->told_ns)) return;
+    f->told_ns = pair->ns;
+    const double half_ns = (double)f->narrow / 2 / f->rate;
+    ts_clock_sample(f->clock, pair->ns, f->exact ? 0 : pair->tick,
+                    f->exact ? 0 : (uint64_t)half_ns);
+}
+
+// Somebody set the clock: until the last look it went on as before. If it was
+// set back, it is another one from here on.
+static bool ts__follow_stepped(ts__follower *f, uint64_t now_ns)
+{
+    ts__follow_tell(f, &f->last);
+    f->steps++;
+    f->first.tick = 0;
+    if (now_ns > f->last.ns) return false;
+    const uint32_t other = ts_clock_define(f->name);
+    if (!other) return true; // too many: its samples end here
+    f->before = f->clock;
+    TS__STORE(&f->clock, other);
+    f->told_ns = 0;
+    return true;
+}
+
+// Reads both clocks as close to one moment as some tries get them; more where
+// others have the processor.
+static bool ts__follow_read(ts__follower *f, ts__pair *pair)
+{
+    uint64_t best = UINT64_MAX;
+    const int tries = f->narrow ? 5 : 20;
+    for (int i = 0; i < tries || (i < 50 && best / 4 > f->narrow); i++) {
+        const uint64_t before = ts_tick_now();
+        const uint64_t ns = f->now_ns(f->user);
+        const uint64_t width = ts_tick_now() - before;
+        if (!ns) return false;
+        if (width >= best) continue;
+        best = width;
+        pair->tick = before + width / 2;
+        pair->ns = ns;
+    }
+    if (!f->narrow || best < f->narrow) f->narrow = best ? best : 1;
+    return true;
+}
+
+// Looks where it is, and tells the trace once a second. True: it was set back,
+// and times by it begin anew. Threads: one at a time.
+TS__RECORDS bool ts__follow(ts__follower *f, bool always)
+{
+    ts__pair pair;
+    bool back = false;
+    if (!ts__follow_read(f, &pair)) return false; // what was known holds
+    const uint64_t now = ts__clock_now_ns(CLOCK_MONOTONIC_RAW);
+    const uint64_t passed = now - f->looked_ns;
+    const int64_t step = (int64_t)(pair.ns - f->last.ns) - (int64_t)passed;
+    // More than a clock that is slewed goes astray.
+    const int64_t most = 1000000 + (int64_t)passed / 1000;
+    f->before = 0;
+    if (f->last.tick && (step > most || step < -most)) {
+        back = ts__follow_stepped(f, pair.ns);
+        always = true;
+    }
+    f->looked_ns = now;
+    if (!f->first.tick) f->first = pair;
+    f->last = pair;
+    const uint64_t ns = pair.ns - f->first.ns;
+    // Behind a step it is as it was before.
+    if (ns) f->rate = (double)(pair.tick - f->first.tick) / (double)ns;
+    if (!always && now - f->sampled_ns < 1000000000u) return back;
+    f->sampled_ns = now;
+    ts__follow_tell(f, &pair);
+    return back;
+}
+
+// The clock of a time in a record: what is later than now was timed before
+// the clock was set back.
+static inline uint32_t ts__follow_clock_of(const ts__follower *f, uint64_t ns)
+{
+    return TS__UNLIKELY(f->before) && ns > f->last.ns ? f->before : f->clock;
+}
+
+TS__RECORDS uint64_t ts__follow_tick(const ts__follower *f, uint64_t ns)
+{
+    const double ticks = (double)(int64_t)(ns - f->last.ns) * f->rate;
+    return f->last.tick + (uint64_t)(int64_t)ticks;
+}
+
+TS__RECORDS uint64_t ts__follow_ns(const ts__follower *f, uint64_t tick)
+{
+    const double ns = (double)(int64_t)(tick - f->last.tick) / f->rate;
+    return f->last.ns + (uint64_t)(int64_t)ns;
+}
+
+// Whether a time of the vendor's lies before a tick of clock 0.
+static inline bool ts__follow_before(const ts__follower *f, uint64_t ns,
+                                     uint64_t tick)
+{
+    return (double)(int64_t)(ns - f->last.ns) * f->rate <
+           (double)(int64_t)(tick - f->last.tick);
+}
+
+/* ==== 6. Calls that may hang ============================================= */
+
+/*
+    A vendor's library is called on a thread of its own: whoever wants
+    something of it waits for that thread, but not for ever. A call that does
+    not return is left behind with its thread; until it returns, no session
+    begins. The functions run one at a time, and `user` lives as long as the
+    process.
+*/
+typedef struct ts__worker {
+    void (*fetch)(void *user);  // hands over what is complete
+    bool (*more)(void *user);   // does what is at hand; NULL: nothing ever is
+    void (*finish)(void *user); // hands over the rest, and ends
+    void *user;
+    uint32_t period_ms; // it fetches so often
+    uint32_t limit_ms;  // that somebody waits for it
+    pthread_t thread;
+    uint32_t number;          // the thread that is waited for, 0: none
+    uint32_t count;           // of threads so far
+    uint32_t finished;        // the one that came to its end
+    uint32_t hung;            // the one that was left behind
+    uint32_t wake, done;      // counters: for it, and for those who wait
+    uint32_t asked, answered; // fetches
+    uint32_t stopping;
+} ts__worker;
+
+// Threads: any, in a signal handler too.
+TS__RECORDS void ts__worker_wake(uint32_t *word)
+{
+    // release: pairs with the acquire in ts__worker_wait
+    __atomic_fetch_add(word, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+// Until the word is not `seen` any more, or for some time.
+static void ts__worker_wait(uint32_t *word, uint32_t seen, uint64_t ms)
+{
+    struct timespec t;
+    t.tv_sec = (time_t)(ms / 1000);
+    t.tv_nsec = (long)(ms % 1000) * 1000000;
+    if (__atomic_load_n(word, __ATOMIC_ACQUIRE) == seen)
+        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &t, NULL, 0);
+}
+
+// On its thread: nobody waits any more, and what it would touch is somebody
+// else's.
+TS__RECORDS bool ts__worker_left(const ts__worker *w)
+{
+    return !TS__LOAD(&w->number);
+}
+
+static void ts__worker_rounds(ts__worker *w)
+{
+    uint64_t fetched = ts__clock_now_ns(CLOCK_MONOTONIC);
+    while (!ts__worker_left(w)) {
+        const uint32_t seen = __atomic_load_n(&w->wake, __ATOMIC_ACQUIRE);
+        const uint32_t asked = __atomic_load_n(&w->asked, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&w->stopping, __ATOMIC_ACQUIRE)) break;
+        const uint64_t now = ts__clock_now_ns(CLOCK_MONOTONIC);
+        if (asked != w->answered ||
+            now - fetched >= w->period_ms * UINT64_C(1000000)) {
+            w->fetch(w->user);
+            fetched = now;
+            TS__STORE(&w->answered, asked);
+            ts__worker_wake(&w->done);
+        } else if (!w->more || !w->more(w->user)) {
+            ts__worker_wait(&w->wake, seen, w->period_ms);
+        }
     }
 }
 
-/* ==== 3. Calls that may hang ============================================= */
-
-typedef struct ts__bounded { // freed by the last of the two threads
-    pthread_mutex_t lock;
-    pthread_cond_t ended;
-    void (*function)(void *);
-    void *argument;
-    uint32_t holders;
-    bool done;
-} ts__bounded;
-
-static void ts__bounded_drop(ts__bounded *call)
+static void *ts__worker_run(void *user)
 {
-    if (__atomic_sub_fetch(&call->holders, 1, __ATOMIC_ACQ_REL)) return;
-    pthread_mutex_destroy(&call->lock);
-    pthread_cond_destroy(&call->ended);
-    free(call);
-}
-
-static void *ts__bounded_run(void *argument)
-{
-    ts__bounded *const call = (ts__bounded *)argument;
-    call->function(call->argument);
-    pthread_mutex_lock(&call->lock);
-    call->done = true;
-    pthread_cond_signal(&call->ended);
-    pthread_mutex_unlock(&call->lock);
-    ts__bounded_drop(call);
+    ts__worker *const w = (ts__worker *)user;
+    const uint32_t number = w->count;
+    pthread_setname_np(pthread_self(), "ts-capture");
+    ts_thread_name("TraceSmith capture");
+    ts__worker_rounds(w);
+    w->finish(w->user);
+    // One of the two sees the other: ts__worker_stop stores and loads these
+    // in the other order.
+    __atomic_store_n(&w->finished, number, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&w->hung, __ATOMIC_SEQ_CST) == number)
+        __atomic_store_n(&w->hung, 0, __ATOMIC_RELEASE);
+    ts__worker_wake(&w->done);
     return NULL;
 }
 
-static bool ts__bounded_wait(ts__bounded *call, uint32_t limit_ms)
+// Waits for *word to be `value`, in bounded time.
+static bool ts__worker_await(ts__worker *w, const uint32_t *word,
+                             uint32_t value)
 {
-    struct timespec until;
-    int result = 0;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += limit_ms / 1000;
-    until.tv_nsec += (long)(limit_ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000)
-        until.tv_sec++, until.tv_nsec -= 1000000000;
-    pthread_mutex_lock(&call->lock);
-    while (!call->done && result != ETIMEDOUT)
-        result = pthread_cond_timedwait(&call->ended, &call->lock, &until);
-    const bool done = call->done;
-    pthread_mutex_unlock(&call->lock);
-    return done;
+    const uint64_t end =
+        ts__clock_now_ns(CLOCK_MONOTONIC) + w->limit_ms * UINT64_C(1000000);
+    for (;;) {
+        const uint32_t seen = __atomic_load_n(&w->done, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) return true;
+        const uint64_t now = ts__clock_now_ns(CLOCK_MONOTONIC);
+        if (now >= end) return false;
+        ts__worker_wait(&w->done, seen, (end - now) / 1000000 + 1);
+    }
 }
 
-// Starts a thread that nobody waits for and that no signal reaches.
-TS__RECORDS bool ts__detached_start(void *(*function)(void *), void *argument)
+// False: there is no thread for it. One that hung must have come back.
+TS__RECORDS bool ts__worker_start(ts__worker *w)
 {
-    pthread_attr_t detached;
-    pthread_t thread;
     sigset_t all, old;
-    pthread_attr_init(&detached);
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    w->stopping = 0;
+    TS__STORE(&w->number, ++w->count);
     sigfillset(&all); // the program's signals are none of its business
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    const int result = pthread_create(&thread, &detached, function, argument);
+    const int error = pthread_create(&w->thread, NULL, ts__worker_run, w);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&detached);
-    return result == 0;
+    if (error) TS__STORE(&w->number, 0);
+    return error == 0;
 }
 
-static bool ts__bounded_start(ts__bounded *call)
+// Has it fetch, and waits. False: it has not by then, or does not run.
+TS__RECORDS bool ts__worker_flush(ts__worker *w)
 {
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_mutex_init(&call->lock, NULL);
-    pthread_cond_init(&call->ended, &clock);
-    pthread_condattr_destroy(&clock);
-    return ts__detached_start(ts__bounded_run, call);
+    if (!TS__LOAD(&w->number)) return false;
+    const uint32_t asked = __atomic_add_fetch(&w->asked, 1, __ATOMIC_RELEASE);
+    ts__worker_wake(&w->wake);
+    return ts__worker_await(w, &w->answered, asked);
 }
 
-/*
-    Calls function(argument) on a thread of its own and waits for it, but not
-    for longer than limit_ms. False: it was not done by then. It may go on for
-    as long as the process, so `argument` must live as long.
-*/
-TS__RECORDS bool ts__call_bounded(void (*function)(void *), void *argument,
-                                  uint32_t limit_ms)
+// Has it finish. False: it was left behind, or does not run.
+TS__RECORDS bool ts__worker_stop(ts__worker *w)
 {
-    ts__bounded *const call = (ts__bounded *)calloc(1, sizeof *call);
-    if (!call) return false;
-    call->function = function;
-    call->argument = argument;
-    call->holders = 2;
-    const bool started = ts__bounded_start(call);
-    if (!started) call->holders = 1;
-    const bool done = started && ts__bounded_wait(call, limit_ms);
-    ts__bounded_drop(call);
+    const uint32_t number = TS__LOAD(&w->number);
+    if (!number) return false;
+    __atomic_store_n(&w->stopping, 1, __ATOMIC_RELEASE);
+    ts__worker_wake(&w->wake);
+    const bool done = ts__worker_await(w, &w->finished, number);
+    TS__STORE(&w->number, 0);
+    if (done)
+        pthread_join(w->thread, NULL);
+    else
+        pthread_detach(w->thread);
+    if (!done) __atomic_store_n(&w->hung, number, __ATOMIC_SEQ_CST);
+    // It came to its end just now, and could not know.
+    if (!done && __atomic_load_n(&w->finished, __ATOMIC_SEQ_CST) == number)
+        TS__STORE(&w->hung, 0);
     return done;
+}
+
+// acquire: pairs with the release in ts__worker_run
+TS__RECORDS bool ts__worker_hangs(const ts__worker *w)
+{
+    return __atomic_load_n(&w->hung, __ATOMIC_ACQUIRE) != 0;
+}
+
+// In a child made by fork, which has not its thread.
+TS__RECORDS void ts__worker_forked(ts__worker *w)
+{
+    w->number = 0;
 }
 
 #endif // TS_RECORDS_H

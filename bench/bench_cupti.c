@@ -118,12 +118,12 @@ static const char *begin(const char *kinds)
     bench_need(ts_capture_set(&wanted), kinds);
     bench_need(ts_cupti_configure(&rare), "configure");
     bench_need(ts_session_start(&desc), path);
-    if (!ENGINE->worker) exit(1);
+    if (!ENGINE->worker.number) exit(1);
     ENGINE->call.next = next_record;
     fill();
     calls(RECORDS);
     bench_need(ts_session_flush(), "flush");
-    TS__STORE(&ENGINE->worker, 0); // flushes are this thread's alone now
+    TS__STORE(&ENGINE->worker.number, 0); // flushes are this thread's alone now
     return path;
 }
 

@@ -64,46 +64,144 @@ static void a_note_is_whole_while_others_write(void **state)
 static void losses_reach_the_ledger_once_by_cause(void **state)
 {
     (void)state;
-    static ts__shortfall lost[] = { { .detail = "no time" },
-                                    { .detail = "none" } };
+    static const char *const texts[] = { "no time", "none", NULL };
+    static ts__losses lost = { .vendor = "vendor", .texts = texts };
     const ts_session_desc desc = { 0 };
     const char *const path = rt_start("lost.sbt", desc);
-    ts__lose(&lost[0], 2);
-    ts__lose(&lost[0], 3);
-    ts__shortfall_report(lost, 2, 0);
-    ts__shortfall_report(lost, 2, 0); // nothing new
+    ts_loss_row row;
+    ts__losses_begin(&lost);
+    ts__lose(&lost, 0, 0, 2);
+    ts__lose(&lost, 0, 0, 3);
+    ts__losses_report(&lost);
+    ts__losses_report(&lost); // nothing new
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_trace trace = rt_read(path);
     assert_int_equal(trace.info->lost, 5);
+    assert_true(ts_reader_loss(trace.reader, 0, &row));
+    rt_assert_text(ts_reader_name(trace.reader, row.detail), "vendor: no time");
+    assert_false(ts_reader_loss(trace.reader, 1, &row));
     rt_close(&trace);
 }
 
-static uint32_t steps;
+/* ---- Clocks ------------------------------------------------------------- */
 
-static void step(void *argument)
+static uint64_t ahead; // of CLOCK_MONOTONIC_RAW; 0: it does not tell
+
+static uint64_t vendor_ns(void *unused)
 {
-    __atomic_add_fetch((uint32_t *)argument, 1, __ATOMIC_RELAXED);
+    (void)unused;
+    return ahead ? ts__clock_now_ns(CLOCK_MONOTONIC_RAW) + ahead : 0;
 }
 
-static int pipe_ends[2];
+static ts__follower follow(uint64_t by)
+{
+    ts__follower f = { .now_ns = vendor_ns, .name = "vendor" };
+    ahead = by;
+    ts__follow_begin(&f, ts_clock_define("vendor"), false);
+    assert_false(ts__follow(&f, true));
+    rt_sleep_ms(2);
+    assert_false(ts__follow(&f, true));
+    return f;
+}
 
-static void hang(void *argument)
+static void a_clock_that_is_set_back_is_another_one(void **state)
+{
+    (void)state;
+    const ts_session_desc desc = { 0 };
+    const char *const path = rt_start("clock.sbt", desc);
+    ts__follower f = follow(UINT64_C(7200000000000));
+    const uint32_t clock = f.clock;
+    const uint64_t late = f.last.ns; // an operation's, reported later
+    ahead += 1000000000;             // on it goes, by more than time went
+    assert_false(ts__follow(&f, true));
+    assert_int_equal(f.clock, clock);
+    assert_int_equal(f.steps, 1);
+    ahead = 1;
+    assert_true(ts__follow(&f, true));
+    assert_int_not_equal(f.clock, clock);
+    assert_int_equal(ts__follow_clock_of(&f, late), clock);
+    assert_int_equal(ts__follow_clock_of(&f, f.last.ns), f.clock);
+    assert_int_equal(f.steps, 2);
+    ahead = 0; // it fails: that is no step
+    assert_false(ts__follow(&f, true));
+    assert_int_equal(f.steps, 2);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path); // samples that run backwards are damage
+    rt_close(&trace);
+}
+
+static void ticks_and_times_are_one_moment(void **state)
+{
+    (void)state;
+    const ts_session_desc desc = { 0 };
+    rt_start("moment.sbt", desc);
+    const ts__follower f = follow(1000);
+    for (uint64_t ns = f.last.ns - 5000000; ns < f.last.ns + 5000000;
+         ns += 999983) {
+        const uint64_t tick = ts__follow_tick(&f, ns);
+        const uint64_t back = ts__follow_ns(&f, tick);
+        assert_true(back + 1000 > ns && back < ns + 1000);
+        assert_true(ts__follow_before(&f, ns - 2000, tick));
+        assert_false(ts__follow_before(&f, ns + 2000, tick));
+    }
+    assert_int_equal(ts_session_stop(), TS_OK);
+}
+
+/* ---- Calls that hang ---------------------------------------------------- */
+
+static int pipe_ends[2];
+static uint32_t fetched, finished, hangs;
+
+static void fetch(void *unused)
 {
     char byte;
-    if (read(pipe_ends[0], &byte, 1) == 1) step(argument);
+    (void)unused;
+    __atomic_add_fetch(&fetched, 1, __ATOMIC_RELAXED);
+    if (TS__LOAD(&hangs) && read(pipe_ends[0], &byte, 1) != 1) abort();
+}
+
+static void finish(void *unused)
+{
+    (void)unused;
+    __atomic_add_fetch(&finished, 1, __ATOMIC_RELAXED);
+}
+
+static void a_worker_fetches_when_it_is_asked_and_finishes(void **state)
+{
+    (void)state;
+    static ts__worker w = {
+        .fetch = fetch, .finish = finish, .period_ms = 60000, .limit_ms = 60000
+    };
+    assert_false(ts__worker_flush(&w)); // it does not run
+    assert_false(ts__worker_stop(&w));
+    for (uint32_t session = 1; session < 4; session++) {
+        assert_true(ts__worker_start(&w));
+        assert_true(ts__worker_flush(&w));
+        assert_true(ts__worker_stop(&w));
+        assert_false(ts__worker_hangs(&w));
+        assert_int_equal(fetched, session);
+        assert_int_equal(finished, session);
+    }
 }
 
 static void a_call_that_hangs_is_left_behind(void **state)
 {
     (void)state;
+    static ts__worker w = {
+        .fetch = fetch, .finish = finish, .period_ms = 60000, .limit_ms = 10
+    };
+    finished = 0;
+    hangs = 1;
     assert_int_equal(pipe(pipe_ends), 0);
-    assert_true(ts__call_bounded(step, &steps, 60000));
-    assert_int_equal(steps, 1);
-    assert_false(ts__call_bounded(hang, &steps, 10));
-    assert_int_equal(__atomic_load_n(&steps, __ATOMIC_RELAXED), 1);
+    assert_true(ts__worker_start(&w));
+    assert_false(ts__worker_flush(&w));
+    assert_false(ts__worker_stop(&w));
+    assert_true(ts__worker_hangs(&w));
+    assert_int_equal(TS__LOAD(&finished), 0);
     assert_int_equal(write(pipe_ends[1], "", 1), 1); // it ends by itself
-    while (__atomic_load_n(&steps, __ATOMIC_RELAXED) == 1)
+    while (ts__worker_hangs(&w))
         usleep(1000);
+    assert_int_equal(TS__LOAD(&finished), 1);
 }
 
 int main(void)
@@ -112,6 +210,9 @@ int main(void)
         cmocka_unit_test(a_note_is_found_until_its_place_is_needed),
         cmocka_unit_test(a_note_is_whole_while_others_write),
         cmocka_unit_test(losses_reach_the_ledger_once_by_cause),
+        cmocka_unit_test(a_clock_that_is_set_back_is_another_one),
+        cmocka_unit_test(ticks_and_times_are_one_moment),
+        cmocka_unit_test(a_worker_fetches_when_it_is_asked_and_finishes),
         cmocka_unit_test(a_call_that_hangs_is_left_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
