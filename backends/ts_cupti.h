@@ -365,6 +365,7 @@ static void ts__cu_reset(ts__cu *u)
     for (uint32_t i = 0; i < TS__CU_STREAMS; i++)
         m->streams[i].loose = 0, m->streams[i].last_end = 0;
     u->loose_free = u->loose_used = 0;
+    if (u->fatal) u->clock_given = false; // it has forgotten that too
     u->first_correlation = u->fatal = u->judged = 0;
     u->launches = u->overwritten = u->discarded = 0;
     u->kernels = u->early = 0;

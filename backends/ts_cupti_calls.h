@@ -329,22 +329,35 @@ enum { // identifiers of resources and states
     TS__CU_FATAL_ERROR = 1
 };
 
-// The entry of a node; with `make` a new one. NULL: none, or no room.
+/*
+    The entry of a node; with `make` a new one. NULL: none. Where there is no
+    room the oldest of its neighbours makes some: numbers of nodes rise. Their
+    ends are of no use, because records come later.
+*/
 static ts__cu_node *ts__cu_node_at(ts__cu *u, uint64_t id, bool make)
 {
     const uint64_t hash = id * 0x9E3779B97F4A7C15u >> 32;
+    ts__cu_node *oldest = NULL;
+    uint64_t least = UINT64_MAX;
     for (uint64_t i = 0; id && i < 64; i++) {
         ts__cu_node *const n = &u->memory->nodes[(hash + i) % TS__CU_NODES];
         uint64_t seen = TS__LOAD(&n->id);
         if (seen == id) return n;
+        if (!seen && !make) return NULL;
+        if (seen && seen < least) {
+            least = seen;
+            oldest = n;
+        }
         if (seen) continue;
-        if (!make) return NULL;
         if (__atomic_compare_exchange_n(&n->id, &seen, id, false,
                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
             seen == id)
             return n;
     }
-    return NULL;
+    if (!make || !oldest) return NULL;
+    TS__STORE(&oldest->stack, 0);
+    TS__STORE(&oldest->id, id); // of two threads the later one keeps its own
+    return oldest;
 }
 
 // The stack of the node's creation, 0 if there is none.

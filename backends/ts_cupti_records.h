@@ -371,19 +371,30 @@ static uint32_t ts__cu_memory_kind(uint32_t kind)
     return kind < sizeof ours ? ours[kind] : 0;
 }
 
-static void ts__cu_copy(ts__cu *u, ts__cu_role role, const uint8_t *r)
+// What a record of an operation on a stream begins with. NULL: it is counted,
+// not recorded.
+static ts__cu_stream *ts__cu_op_begin(ts__cu *u, const uint8_t *r,
+                                      ts__cu_role role, ts_event_kind kind,
+                                      ts_gpu_op *op)
 {
-    // By CUpti_ActivityMemcpyKind; arrays lie on the device.
-    static const uint8_t types[] = { 0, 1, 2, 1, 2, 3, 3, 3, 3, 4, 5 };
     const uint16_t *const at = u->at[role];
     ts__cu_stream *const s =
         ts__cu_stream_of(u, ts__read32(r, at[TS__CU_ON_CONTEXT]),
                          ts__read32(r, at[TS__CU_ON_STREAM]),
                          ts__read32(r, at[TS__CU_ON_DEVICE]));
+    memset(op, 0, sizeof *op);
+    op->kind = kind;
+    return s && ts__cu_timed(u, r, at, s->track, false, op) ? s : NULL;
+}
+
+static void ts__cu_copy(ts__cu *u, ts__cu_role role, const uint8_t *r)
+{
+    // By CUpti_ActivityMemcpyKind; arrays lie on the device.
+    static const uint8_t types[] = { 0, 1, 2, 1, 2, 3, 3, 3, 3, 4, 5 };
+    const uint16_t *const at = u->at[role];
     ts_gpu_op op;
-    memset(&op, 0, sizeof op);
-    op.kind = TS_EVENT_MEMCPY;
-    if (!s || !ts__cu_timed(u, r, at, s->track, false, &op)) return;
+    ts__cu_stream *const s = ts__cu_op_begin(u, r, role, TS_EVENT_MEMCPY, &op);
+    if (!s) return;
     const uint8_t type = r[at[TS__CU_TYPE]];
     op.u.memcpy.type = type < sizeof types ? types[type] : 0;
     op.u.memcpy.size = ts__read64(r, at[TS__CU_SIZE]);
@@ -401,14 +412,10 @@ static void ts__cu_copy(ts__cu *u, ts__cu_role role, const uint8_t *r)
 static void ts__cu_set(ts__cu *u, const uint8_t *r)
 {
     const uint16_t *const at = u->at[TS__CU_MEMSET];
-    ts__cu_stream *const s =
-        ts__cu_stream_of(u, ts__read32(r, at[TS__CU_ON_CONTEXT]),
-                         ts__read32(r, at[TS__CU_ON_STREAM]),
-                         ts__read32(r, at[TS__CU_ON_DEVICE]));
     ts_gpu_op op;
-    memset(&op, 0, sizeof op);
-    op.kind = TS_EVENT_MEMSET;
-    if (!s || !ts__cu_timed(u, r, at, s->track, false, &op)) return;
+    ts__cu_stream *const s =
+        ts__cu_op_begin(u, r, TS__CU_MEMSET, TS_EVENT_MEMSET, &op);
+    if (!s) return;
     op.u.memset.size = ts__read64(r, at[TS__CU_SIZE]);
     op.u.memset.value = ts__read32(r, at[TS__CU_VALUE]);
     ts__cu_stream_went(u, s, &op);
@@ -417,16 +424,12 @@ static void ts__cu_set(ts__cu *u, const uint8_t *r)
 
 static void ts__cu_graph(ts__cu *u, const uint8_t *r)
 {
-    const uint16_t *const at = u->at[TS__CU_GRAPH];
-    ts__cu_stream *const s =
-        ts__cu_stream_of(u, ts__read32(r, at[TS__CU_ON_CONTEXT]),
-                         ts__read32(r, at[TS__CU_ON_STREAM]),
-                         ts__read32(r, at[TS__CU_ON_DEVICE]));
     ts_gpu_op op;
-    memset(&op, 0, sizeof op);
-    op.kind = TS_EVENT_GRAPH_LAUNCH;
-    if (!s || !ts__cu_timed(u, r, at, s->track, false, &op)) return;
-    op.u.graph_launch.graph = ts__read32(r, at[TS__CU_GRAPH_ID]);
+    ts__cu_stream *const s =
+        ts__cu_op_begin(u, r, TS__CU_GRAPH, TS_EVENT_GRAPH_LAUNCH, &op);
+    if (!s) return;
+    op.u.graph_launch.graph =
+        ts__read32(r, u->at[TS__CU_GRAPH][TS__CU_GRAPH_ID]);
     ts__cu_stream_went(u, s, &op);
     ts_gpu_op_record(&op);
 }
@@ -754,6 +757,8 @@ static void ts__cu_learn_from(ts__cu *u, const uint8_t *r)
 
 static void ts__cu_learn_all(ts__cu *u)
 {
+    if (u->learned) return;
+    u->learned = true;
     for (uint32_t i = 0; i < TS__CU_BUFFERS; i++)
         if (u->batch >> i & 1) ts__cu_walk(u, i, ts__cu_learn_from);
 }
@@ -820,6 +825,7 @@ static void ts__cu_decode(ts__cu *u, uint32_t buffers)
 {
     const bool refused = u->refused;
     u->batch = buffers;
+    u->learned = false;
     ts__cu_clock_sample(u, false);
     for (uint32_t i = 0; i < TS__CU_BUFFERS && !u->judged; i++)
         if (buffers >> i & 1) ts__cu_walk(u, i, ts__cu_judge);

@@ -125,10 +125,19 @@ typedef struct ts__cu_table {
     keep the records of all versions from 11.0 on; tests/capture/cupti_abi.c
     compares each number with them.
 */
-#define TS__CU_COPY \
-    [TS__CU_TYPE] = 4, [TS__CU_FROM_KIND] = 5, [TS__CU_TO_KIND] = 6, \
+#define TS__CU_MOVE /* of bytes, or of one value over bytes */ \
     [TS__CU_SIZE] = 8, [TS__CU_START] = 16, [TS__CU_END] = 24, \
     [TS__CU_ON_DEVICE] = 32, [TS__CU_ON_CONTEXT] = 36, [TS__CU_ON_STREAM] = 40
+
+#define TS__CU_COPY \
+    TS__CU_MOVE, [TS__CU_TYPE] = 4, [TS__CU_FROM_KIND] = 5, [TS__CU_TO_KIND] = 6
+
+#define TS__CU_SET TS__CU_MOVE, [TS__CU_VALUE] = 4, [TS__CU_CORRELATION] = 44
+
+#define TS__CU_WAIT \
+    [TS__CU_TYPE] = 4, [TS__CU_START] = 8, [TS__CU_END] = 16, \
+    [TS__CU_CORRELATION] = 24, [TS__CU_ON_CONTEXT] = 28, \
+    [TS__CU_ON_STREAM] = 32, [TS__CU_EVENT_ID] = 36
 
 #define TS__CU_KERNEL_4 /* as it was in CUDA 9.0 */ \
     [TS__CU_REGISTERS] = 6, [TS__CU_START] = 16, [TS__CU_END] = 24, \
@@ -200,23 +209,10 @@ static const ts__cu_table ts__cupti_table = {
                           [TS__CU_CORRELATION] = 60,
                           [TS__CU_GRAPH_NODE] = 72,
                           [TS__CU_GRAPH_ID] = 80 },
-        [TS__CU_MEMSET] = { [TS__CU_VALUE] = 4,
-                            [TS__CU_SIZE] = 8,
-                            [TS__CU_START] = 16,
-                            [TS__CU_END] = 24,
-                            [TS__CU_ON_DEVICE] = 32,
-                            [TS__CU_ON_CONTEXT] = 36,
-                            [TS__CU_ON_STREAM] = 40,
-                            [TS__CU_CORRELATION] = 44,
+        [TS__CU_MEMSET] = { TS__CU_SET,
                             [TS__CU_GRAPH_NODE] = 64,
                             [TS__CU_GRAPH_ID] = 72 },
-        [TS__CU_SYNC] = { [TS__CU_TYPE] = 4,
-                          [TS__CU_START] = 8,
-                          [TS__CU_END] = 16,
-                          [TS__CU_CORRELATION] = 24,
-                          [TS__CU_ON_CONTEXT] = 28,
-                          [TS__CU_ON_STREAM] = 32,
-                          [TS__CU_EVENT_ID] = 36,
+        [TS__CU_SYNC] = { TS__CU_WAIT,
                           [TS__CU_EVENT_SYNC] = 40 },
         [TS__CU_EVENT] = { [TS__CU_CORRELATION] = 4,
                            [TS__CU_ON_CONTEXT] = 8,
@@ -293,21 +289,8 @@ static const ts__cu_table ts__mcpti_table = {
                [TS__CU_SYNC] = 38 },
     .at = { [TS__CU_KERNEL] = { TS__CU_KERNEL_4 },
             [TS__CU_MEMCPY] = { TS__CU_COPY, [TS__CU_CORRELATION] = 44 },
-            [TS__CU_MEMSET] = { [TS__CU_VALUE] = 4,
-                                [TS__CU_SIZE] = 8,
-                                [TS__CU_START] = 16,
-                                [TS__CU_END] = 24,
-                                [TS__CU_ON_DEVICE] = 32,
-                                [TS__CU_ON_CONTEXT] = 36,
-                                [TS__CU_ON_STREAM] = 40,
-                                [TS__CU_CORRELATION] = 44 },
-            [TS__CU_SYNC] = { [TS__CU_TYPE] = 4,
-                              [TS__CU_START] = 8,
-                              [TS__CU_END] = 16,
-                              [TS__CU_CORRELATION] = 24,
-                              [TS__CU_ON_CONTEXT] = 28,
-                              [TS__CU_ON_STREAM] = 32,
-                              [TS__CU_EVENT_ID] = 36 } },
+            [TS__CU_MEMSET] = { TS__CU_SET },
+            [TS__CU_SYNC] = { TS__CU_WAIT } },
 };
 
 /* ==== 2. Library ========================================================= */
@@ -410,7 +393,8 @@ enum {
     TS__CU_STRIDE = 16 << 20,   // from one buffer to the next
     TS__CU_DISCARD = 256 << 10, // bytes
     TS__CU_ORIGINS = 1 << 18,   // calls whose operations may still come
-    TS__CU_NODES = 1 << 16,     // of graphs, with the stack of their creation
+    TS__CU_NODES = 1 << 16,     // of graphs, with the stack of their creation:
+                                // the latest, nearly
     TS__CU_LAUNCHES = 1 << 12,
     TS__CU_STREAMS = 1 << 12,
     TS__CU_CONTEXTS = 1 << 10,
@@ -564,7 +548,8 @@ typedef struct ts__cu {
     bool latency;       // it was told to stamp it
     uint32_t judged;    // kernels' records, whether they are plausible
     bool refused;       // they are not
-    uint32_t batch;
+    uint32_t batch;     // buffers that are still to be decoded
+    bool learned;       // what they say of streams is known
     ts__cu_stream *recent[TS__CU_RECENT];
     uint64_t kernels, early;
     uint32_t said;   // TS__CU_SAID_...

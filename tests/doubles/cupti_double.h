@@ -59,6 +59,7 @@ typedef struct double_op {
       enable_KIND        result of cuptiActivityEnable
       callbacks          result of cuptiActivityRegisterCallbacks
       hang_flush         1: FlushAll does not return until it is 0
+      hang_next          the same of GetNextRecord
       zero_times, reverse_times, far_times   of so many kernels to come
       lose_kernels       so many kernels give no record
       drop               what cuptiActivityGetNumDroppedRecords says next

@@ -316,6 +316,7 @@ static void once(const double_op *op)
             const char *text;
         } notice = { 8, "out of memory" };
         tell(6, 1, &notice);
+        JOIN(DOUBLE_PREFIX, Finalize)(); // as the real one does
         return;
     }
     if (op->what == DOUBLE_UNLOAD || op->what == DOUBLE_OVERHEAD) {
