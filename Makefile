@@ -124,6 +124,7 @@ $(ALONE): $(OUT)/%: %.c
 $(OUT)/tests/doubles/%.so: tests/doubles/%.c
 	@mkdir -p $(@D)
 	$(COMPILE) -MT $@ -fPIC -fvisibility=hidden -shared $(LDFLAGS) $< -o $@
+$(OUT)/tests/doubles/libcuda.so: LDFLAGS += -Wl,-soname,libcuda.so.1
 $(TESTS): | $(DOUBLES)
 $(OUT)/tests/%: LIBS += -lcmocka
 $(OUT)/tests/%: tests/%.cpp $(LIB)

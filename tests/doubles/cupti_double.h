@@ -34,6 +34,8 @@ typedef enum double_what { // what a program does
     DOUBLE_OVERHEAD,
     DOUBLE_UNLOAD, // a module goes
     DOUBLE_FATAL,  // CUPTI ends itself
+    DOUBLE_QUIET,  // a function of the driver without a record
+    DOUBLE_MODULE, // module `event` is loaded: `bytes` at `parameters`
     DOUBLE_WHATS
 } double_what;
 
@@ -50,6 +52,13 @@ typedef struct double_op {
     uint64_t early;  // its kernel begins so long before the call
     uint64_t sync;   // number of this record of the event
     uint32_t repeat; // how often (1)
+    uint32_t nodes;  // of a graph (1)
+    // A function of the driver (NULL: one of the runtime, by `what`), with
+    // the arguments that callbacks see, and what it does between them.
+    const char *function;
+    const void *parameters;
+    int (*work)(void *user);
+    void *user;
 } double_op;
 
 /*
@@ -74,7 +83,7 @@ typedef struct double_op {
 */
 typedef void (*double_set_function)(const char *key, uint64_t value);
 typedef uint64_t (*double_get_function)(const char *key);
-typedef void (*double_run_function)(const double_op *op);
+typedef int (*double_run_function)(const double_op *op); // its result
 typedef void (*double_owner_function)(const char *name);
 
 /* ---- Records, as the headers have them ---------------------------------- */

@@ -39,6 +39,20 @@ static void tell_call(uint32_t domain, uint32_t id, int32_t site,
     tell(domain, id, &data);
 }
 
+static void tell_module(const double_op *op)
+{
+    const struct {
+        uint32_t id;
+        size_t size;
+        const void *bytes;
+    } module = { op->event, op->bytes, op->parameters };
+    const struct {
+        void *context, *handle;
+        const void *more;
+    } data = { (void *)1, NULL, &module };
+    tell(3, 6, &data);
+}
+
 static void tell_node(uint32_t id, uint32_t node, uint64_t original)
 {
     const struct {
@@ -294,7 +308,10 @@ static void records_of(const double_op *op, uint32_t number)
         case DOUBLE_EVENT_SYNC: synchronised(op, number, 1); break;
         case DOUBLE_STREAM_SYNC: synchronised(op, number, 3); break;
         case DOUBLE_DEVICE_SYNC: synchronised(op, number, 4); break;
-        case DOUBLE_GRAPH: graph(op, number); break;
+        case DOUBLE_GRAPH:
+            for (uint32_t i = 0; i < (op->nodes ? op->nodes : 1); i++)
+                graph(op, number);
+            break;
         case DOUBLE_POOL:
         case DOUBLE_OVERHEAD: others(op); break;
         default: break;
@@ -306,8 +323,33 @@ static void records_of(const double_op *op, uint32_t number)
     pthread_mutex_unlock(&lock);
 }
 
-static void once(const double_op *op)
+// A function of the driver that a program calls itself.
+static int call_driver(double_op op)
 {
+    const uint32_t number =
+        __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+    const uint32_t id = driver_id(op.function);
+    call_data data = { .name = op.function,
+                       .parameters = op.parameters,
+                       .symbol = op.name,
+                       .context = (void *)1,
+                       .context_id = 1,
+                       .correlation = number };
+    if (id) tell(1, id, &data);
+    op.result = op.work ? op.work(op.user) : 0;
+    records_of(&op, number);
+    data.site = 1;
+    data.result = &op.result;
+    if (id) tell(1, id, &data);
+    return op.result;
+}
+
+static int once(const double_op *op)
+{
+    if (op->what == DOUBLE_MODULE) {
+        tell_module(op);
+        return 0;
+    }
     const uint32_t domain = op->what == DOUBLE_DRIVER_LAUNCH ? 1 : 2;
     const uint32_t id = (uint32_t)op->what + 1;
     if (op->what == DOUBLE_FATAL) {
@@ -317,12 +359,12 @@ static void once(const double_op *op)
         } notice = { 8, "out of memory" };
         tell(6, 1, &notice);
         JOIN(DOUBLE_PREFIX, Finalize)(); // as the real one does
-        return;
+        return 0;
     }
     if (op->what == DOUBLE_UNLOAD || op->what == DOUBLE_OVERHEAD) {
         if (op->what == DOUBLE_UNLOAD) tell(3, 7, &domain);
         records_of(op, 0);
-        return;
+        return 0;
     }
     char name[64];
     snprintf(name, sizeof name, "%s", functions[id]);
@@ -339,10 +381,13 @@ static void once(const double_op *op)
     if (op->what == DOUBLE_LAUNCH)
         tell_call(1, 2, 1, DRIVER "LaunchKernel", number, &op->result);
     tell_call(domain, id, 1, name, number, &op->result);
+    return op->result;
 }
 
-DOUBLE_API void double_run(const double_op *op)
+DOUBLE_API int double_run(const double_op *op)
 {
+    int result = 0;
     for (uint32_t i = 0; i < (op->repeat ? op->repeat : 1); i++)
-        once(op);
+        result = op->function ? call_driver(*op) : once(op);
+    return result;
 }

@@ -1,25 +1,44 @@
 /*
-    libcuda.c - a double of CUDA's driver, for the dry run of tests/gpu/run.sh
+    libcuda.c - a double of CUDA's driver, for machines without a GPU
 
-    What tests/gpu/cuda_work.c calls. Nothing is computed; the double of CUPTI
-    is told, if it is in the process. cuInit loads what CUDA_INJECTION64_PATH
-    names.
+    Kernels of its "cubins" really run, on memory of the process: see
+    cuda_double.h. If the double of CUPTI is in the process it is told what is
+    called, with the arguments as CUPTI hands them on. cuInit loads what
+    CUDA_INJECTION64_PATH names. It proves nothing about what the real one
+    takes for an error, or when it is done.
 */
 #define _GNU_SOURCE
+#include "cuda_double.h"
 #include "cupti_double.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define DRIVER(name, ...) \
     __attribute__((visibility("default"))) int name(__VA_ARGS__); \
     int name(__VA_ARGS__)
 
+enum {
+    INVALID = 1,
+    NO_MEMORY = 2,
+    NO_BINARY = 209,
+    NOT_FOUND = 500,
+    NOT_READY = 600,
+    BAD_ADDRESS = 700
+};
+
+/* ==== 1. Who is told ===================================================== */
+
 static double_run_function run;
-static uint32_t objects, nodes, capturing;
+static int broken; // result of everything from now on
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *symbol(const char *library, int how, const char *name)
 {
@@ -27,27 +46,83 @@ static void *symbol(const char *library, int how, const char *name)
     return handle ? dlsym(handle, name) : NULL;
 }
 
-static int tell(double_what what, void *stream, uint64_t bytes)
+// Whether a variable names this.
+static bool is_named(const char *variable, const char *name)
 {
-    const double_op op = { .what = what,
-                           .stream = (uint32_t)(uintptr_t)stream,
-                           .bytes = bytes,
-                           .event = 1,
-                           .ns = 500,
-                           .name = "add" };
+    const char *const value = getenv(variable);
+    return value && !strcmp(value, name);
+}
+
+typedef int (*worker)(const void *parameters);
+typedef struct job {
+    worker work;
+    const void *parameters;
+} job;
+
+static int do_job(void *user)
+{
+    const job *const j = user;
+    return broken ? broken : j->work(j->parameters);
+}
+
+// Runs a function of the driver, with CUPTI's callbacks around it. A driver
+// that locks does so for all of it, so that nobody else can call.
+static int traced(double_op op, worker work, const void *parameters)
+{
+    job j = { work, parameters };
+    const bool locks = getenv("DOUBLE_CUDA_LOCK") != NULL;
     if (!run) { // in the process since, perhaps
         void *const found =
             symbol("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD, "double_run");
         memcpy(&run, &found, sizeof run);
     }
-    if (run) run(&op);
-    return 0;
+    if (locks) pthread_mutex_lock(&lock);
+    int result;
+    if (run) {
+        op.parameters = parameters;
+        op.work = do_job;
+        op.user = &j;
+        if (!op.event) op.event = 1;
+        op.ns = 500;
+        if (!op.name) op.name = "add";
+        result = run(&op);
+    } else {
+        result = do_job(&j);
+    }
+    if (locks) pthread_mutex_unlock(&lock);
+    return result;
 }
 
-static int make(void **object)
+// What a function without callbacks does first.
+static void wait_for_lock(void)
 {
-    *object = (void *)(uintptr_t)++objects;
-    return 0;
+    if (!getenv("DOUBLE_CUDA_LOCK")) return;
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+}
+
+// `p` has the arguments of a function, as CUPTI shows them.
+#define ON(handle) .stream = (uint32_t)(uintptr_t)(handle)
+#define TRACED(kind, called, with, ...) \
+    do { \
+        const double_op op = { .what = kind, \
+                               .function = #called, \
+                               __VA_ARGS__ }; \
+        return traced(op, with, &p); \
+    } while (0)
+
+#include "cuda_memory.h"
+
+#include "cuda_code.h"
+
+#include "cuda_streams.h"
+
+/* ==== 5. Devices ========================================================= */
+
+static int device_count(void)
+{
+    const char *const count = getenv("DOUBLE_CUDA_DEVICES");
+    return count ? atoi(count) : 1;
 }
 
 DRIVER(cuInit, unsigned flags)
@@ -55,16 +130,28 @@ DRIVER(cuInit, unsigned flags)
     const char *const path = getenv("CUDA_INJECTION64_PATH");
     void *const found =
         path ? symbol(path, RTLD_NOW, "InitializeInjection") : NULL;
-    int (*function)(void);
-    memcpy(&function, &found, sizeof function);
-    if (found) function();
-    return (int)flags;
+    int (*injected)(void);
+    memcpy(&injected, &found, sizeof injected);
+    if (found) injected();
+    return device_count() ? (int)flags : 100;
+}
+
+DRIVER(cuDriverGetVersion, int *version)
+{
+    *version = 13000;
+    return 0;
+}
+
+DRIVER(cuDeviceGetCount, int *count)
+{
+    *count = device_count();
+    return 0;
 }
 
 DRIVER(cuDeviceGet, int *device, int number)
 {
     *device = number;
-    return 0;
+    return number < device_count() ? 0 : 101;
 }
 
 DRIVER(cuDeviceGetName, char *name, int size, int device)
@@ -73,127 +160,36 @@ DRIVER(cuDeviceGetName, char *name, int size, int device)
     return 0;
 }
 
+// Contexts are the numbers of their devices, from 1.
+static __thread uintptr_t current;
+
 DRIVER(cuDevicePrimaryCtxRetain, void **context, int device)
 {
-    *context = NULL;
-    return device;
+    *context = (void *)((uintptr_t)device + 1);
+    return 0;
+}
+
+DRIVER(cuDevicePrimaryCtxRelease_v2, int device)
+{
+    return device < 0;
 }
 
 DRIVER(cuCtxSetCurrent, void *context)
 {
-    return context != NULL;
-}
-
-DRIVER(cuCtxSynchronize, void)
-{
-    return tell(DOUBLE_DEVICE_SYNC, NULL, 0);
-}
-
-DRIVER(cuModuleLoadData, void **module, const void *image)
-{
-    return image ? make(module) : 1;
-}
-
-DRIVER(cuModuleGetFunction, void **function, void *module, const char *name)
-{
-    return module && name ? make(function) : 1;
-}
-
-DRIVER(cuMemAlloc_v2, uint64_t *address, size_t size)
-{
-    *address = 4096;
-    return tell(DOUBLE_MALLOC, NULL, size);
-}
-
-DRIVER(cuMemFree_v2, uint64_t address)
-{
-    return tell(DOUBLE_FREE, NULL, address);
-}
-
-DRIVER(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t size,
-       void *stream)
-{
-    return to && from ? tell(DOUBLE_COPY, stream, size) : 1;
-}
-
-DRIVER(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t size, void *stream)
-{
-    return to && from ? tell(DOUBLE_COPY, stream, size) : 1;
-}
-
-DRIVER(cuMemsetD32Async, uint64_t to, unsigned value, size_t count,
-       void *stream)
-{
-    return to && value ? tell(DOUBLE_SET, stream, count * 4) : 1;
-}
-
-DRIVER(cuLaunchKernel, void *function, unsigned gx, unsigned gy, unsigned gz,
-       unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
-       void **arguments, void **more)
-{
-    (void)arguments;
-    (void)more;
-    if (!function || !(gx && gy && gz && bx && by && bz) || shared) return 1;
-    if (capturing) nodes++;
-    return capturing ? 0 : tell(DOUBLE_DRIVER_LAUNCH, stream, 0);
-}
-
-DRIVER(cuStreamCreate, void **stream, unsigned flags)
-{
-    static uintptr_t streams;
-    (void)flags;
-    *stream = (void *)++streams;
+    wait_for_lock();
+    current = (uintptr_t)context;
     return 0;
 }
 
-DRIVER(cuStreamSynchronize, void *stream)
+DRIVER(cuCtxGetCurrent, void **context)
 {
-    usleep(20); // until all that was launched is over
-    return tell(DOUBLE_STREAM_SYNC, stream, 0);
-}
-
-DRIVER(cuStreamWaitEvent, void *stream, void *event, unsigned flags)
-{
-    return event ? tell(DOUBLE_STREAM_WAIT, stream, flags) : 1;
-}
-
-DRIVER(cuEventCreate, void **event, unsigned flags)
-{
-    (void)flags;
-    return make(event);
-}
-
-DRIVER(cuEventRecord, void *event, void *stream)
-{
-    return event ? tell(DOUBLE_EVENT_RECORD, stream, 0) : 1;
-}
-
-DRIVER(cuEventSynchronize, void *event)
-{
-    return event ? tell(DOUBLE_EVENT_SYNC, NULL, 0) : 1;
-}
-
-DRIVER(cuStreamBeginCapture_v2, void *stream, int mode)
-{
-    capturing = stream && !mode;
+    *context = (void *)current;
     return 0;
 }
 
-DRIVER(cuStreamEndCapture, void *stream, void **graph)
+DRIVER(cuGetErrorName, int error, const char **name)
 {
-    capturing = 0;
-    return stream ? make(graph) : 1;
-}
-
-DRIVER(cuGraphInstantiateWithFlags, void **ready, void *graph,
-       unsigned long long flags)
-{
-    return graph && !flags ? make(ready) : 1;
-}
-
-DRIVER(cuGraphLaunch, void *ready, void *stream)
-{
-    for (uint32_t i = 0; ready && i < nodes; i++)
-        tell(DOUBLE_GRAPH, stream, 0);
+    *name = error == BAD_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                                 : "CUDA_ERROR_OF_THE_DOUBLE";
     return 0;
 }

@@ -35,7 +35,7 @@
     __attribute__((visibility("default"))) int JOIN(DOUBLE_PREFIX, name)
 #define DOUBLE_API __attribute__((visibility("default")))
 
-enum { UNKNOWN = 999, LIMIT = 12, INVALID = 1, KINDS = 64, IDS = 64 };
+enum { UNKNOWN = 999, LIMIT = 12, INVALID = 1, KINDS = 64, IDS = 256 };
 
 /* ==== 1. What it keeps =================================================== */
 
@@ -284,15 +284,7 @@ static const char *const functions[] = { "",
                                          RUNTIME "MemPoolCreate_v11020",
                                          NULL };
 
-API(GetCallbackName)(uint32_t domain, uint32_t id, const char **name)
-{
-    if (get("no_call_names") || id >= 19 || (domain != 1 && domain != 2))
-        return INVALID;
-    *name = functions[id];
-    if (!id || (domain == 1) != (id == 2))
-        *name = domain == 1 ? DRIVER "Init" : RUNTIME "GetDevice";
-    return 0;
-}
+#include "cupti_driver.h"
 
 API(EnableCallback)(uint32_t on, void *handle, uint32_t domain, uint32_t id)
 {

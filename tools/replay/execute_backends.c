@@ -5,12 +5,15 @@
     is not there, the program works, but for this backend.
 */
 #include "tools/replay/execute.h"
+#include "backends/ts_cuda_exec.h"
 #include "backends/ts_opencl_exec.h"
 #include "backends/ts_vdev_exec.h"
 
 static const ts_executor *const executors[] = {
     &ts_vdev_executor,
     &ts_opencl_executor,
+    &ts_cuda_executor,
+    &ts_hip_executor,
 };
 enum { EXECUTORS = sizeof executors / sizeof *executors };
 

@@ -42,6 +42,14 @@ static void watch_faults(void)
         sigaction(signals[i], &action, NULL);
 }
 
+// What ends the device for this process. A kernel that leaves its memory takes
+// the process along, or the executor says so.
+static bool is_lost(const ts_execution_item *item)
+{
+    return item->reason == TS_REASON_TIMEOUT ||
+           item->reason == TS_REASON_ESCAPE;
+}
+
 static void child(const execute_job *job, shared *s, const size_t *captures,
                   size_t count, bool chain)
 {
@@ -59,7 +67,7 @@ static void child(const execute_job *job, shared *s, const size_t *captures,
         running = &s->items[i];
         ts_execution_run(e, i, running);
         __atomic_store_n(&s->next, i + 1, __ATOMIC_RELEASE);
-        if (running->reason == TS_REASON_TIMEOUT) _exit(0);
+        if (is_lost(running)) _exit(0);
         if (running->diverged && job->wish->stop_at_first) _exit(0);
     }
     _exit(0);
@@ -119,8 +127,7 @@ static bool stopped(const execute_job *job, const shared *s, uint32_t before)
 {
     if (s->next <= before) return false;
     const ts_execution_item *const last = &s->items[s->next - 1];
-    return last->reason == TS_REASON_TIMEOUT ||
-           (job->wish->stop_at_first && last->diverged);
+    return is_lost(last) || (job->wish->stop_at_first && last->diverged);
 }
 
 // Whether another child is to go on behind what this one did.

@@ -1,0 +1,263 @@
+/*
+    cuda_code.h - modules and functions of the double of CUDA's driver: a part
+    of libcuda.c
+*/
+
+/* ==== 3. Code ============================================================ */
+
+enum { MODULES = 256, FUNCTIONS = 1024, LAZY = 1 << 20 };
+
+static struct module {
+    void *handle; // NULL: text that does nothing
+    char *bytes;  // of a library whose module is loaded when it is needed
+    size_t size;
+} modules[MODULES];
+static uint32_t module_count;
+
+typedef struct function {
+    uint32_t module;
+    char name[64];
+    double_kernel_function body;
+    const uint32_t *parameters;
+    int attributes[32];
+} function;
+static function functions[FUNCTIONS];
+static uint32_t function_count;
+
+// Objects are their numbers, from 1; kernels of libraries have a bit more.
+static struct module *module_of(const void *object)
+{
+    const uintptr_t number = (uintptr_t)object;
+    return number && number <= module_count ? &modules[number - 1] : NULL;
+}
+
+static function *function_of(const void *object)
+{
+    const uintptr_t number = (uintptr_t)object;
+    return number && number <= function_count ? &functions[number - 1] : NULL;
+}
+
+static void *open_code(const void *bytes, size_t size)
+{
+    char path[64];
+    const int fd = memfd_create("cubin", MFD_CLOEXEC);
+    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size) return NULL;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    void *const handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return handle; // the file stays open: loaders tell files by their number
+}
+
+// What text becomes: a file's contents, NULL if it does nothing.
+static char *compile(size_t *size)
+{
+    const char *const path = getenv("DOUBLE_CUDA_JIT");
+    FILE *const file = path ? fopen(path, "rb") : NULL;
+    char *bytes = NULL;
+    if (file && !fseek(file, 0, SEEK_END)) {
+        *size = (size_t)ftell(file);
+        rewind(file);
+        bytes = malloc(*size);
+        if (bytes && fread(bytes, 1, *size, file) != *size) abort();
+    }
+    if (file) fclose(file);
+    return bytes;
+}
+
+static size_t elf_size(const void *image)
+{
+    Elf64_Ehdr e;
+    memcpy(&e, image, sizeof e);
+    return e.e_shoff + (size_t)e.e_shnum * e.e_shentsize;
+}
+
+static int load_bytes(struct module *m, const char *bytes, size_t size)
+{
+    m->handle = open_code(bytes, size);
+    if (!m->handle) return NO_BINARY;
+    double_op op = { .what = DOUBLE_MODULE,
+                     .bytes = size,
+                     .parameters = bytes };
+    op.event = (uint32_t)(m - modules) + 1;
+    if (run) run(&op);
+    return 0;
+}
+
+typedef struct load_parameters {
+    void **module;
+    const void *image;
+} load_parameters;
+
+// later: a library, of which nothing is loaded before it is used
+static int load_code(const load_parameters *p, bool later)
+{
+    const bool is_elf = p->image && !memcmp(p->image, ELFMAG, SELFMAG);
+    const bool is_text = p->image && !memcmp(p->image, ".version", 8);
+    if (!is_elf && !is_text) return 200;
+    if (module_count == MODULES) return NO_MEMORY;
+    struct module *const m = &modules[module_count++];
+    size_t size = is_elf ? elf_size(p->image) : 0;
+    char *bytes = is_elf ? malloc(size) : compile(&size);
+    if (is_elf && bytes) memcpy(bytes, p->image, size);
+    *p->module = (void *)(uintptr_t)module_count;
+    m->bytes = bytes;
+    m->size = size;
+    if (!bytes || later) return 0;
+    return load_bytes(m, bytes, size);
+}
+
+static int load_module(const void *user)
+{
+    return load_code(user, false);
+}
+
+DRIVER(cuModuleLoadData, void **module, const void *image)
+{
+    const load_parameters p = { module, image };
+    TRACED(DOUBLE_QUIET, cuModuleLoadData, load_module, ON(0));
+}
+
+static int load_library(const void *user)
+{
+    return load_code(user, true);
+}
+
+DRIVER(cuLibraryLoadData, void **library, const void *image)
+{
+    const load_parameters p = { library, image };
+    TRACED(DOUBLE_QUIET, cuLibraryLoadData, load_library, ON(0));
+}
+
+DRIVER(cuModuleUnload, void *module)
+{
+    struct module *const m = module_of(module);
+    if (m) free(m->bytes);
+    if (m) m->bytes = NULL;
+    return m ? 0 : INVALID;
+}
+
+static int find_function(void **object, void *module, const char *name)
+{
+    struct module *const m = module_of(module);
+    char parameters[80];
+    if (!m || function_count == FUNCTIONS) return INVALID;
+    function *const f = &functions[function_count];
+    memset(f, 0, sizeof *f);
+    f->module = (uint32_t)(uintptr_t)module;
+    snprintf(f->name, sizeof f->name, "%s", name);
+    snprintf(parameters, sizeof parameters, "%s_params", name);
+    void *const body = m->handle ? dlsym(m->handle, name) : NULL;
+    if (m->handle && !body) return NOT_FOUND;
+    memcpy(&f->body, &body, sizeof f->body);
+    f->parameters = m->handle ? dlsym(m->handle, parameters) : NULL;
+    *object = (void *)(uintptr_t)++function_count;
+    return 0;
+}
+
+DRIVER(cuModuleGetFunction, void **object, void *module, const char *name)
+{
+    wait_for_lock();
+    for (uint32_t i = 0; i < function_count; i++)
+        if (functions[i].module == (uint32_t)(uintptr_t)module &&
+            !strcmp(functions[i].name, name)) {
+            *object = (void *)(uintptr_t)(i + 1);
+            return 0;
+        }
+    return find_function(object, module, name);
+}
+
+DRIVER(cuLibraryGetKernel, void **kernel, void *library, const char *name)
+{
+    static char names[FUNCTIONS][64];
+    static uint32_t count;
+    struct module *const m = module_of(library);
+    if (!m || count == FUNCTIONS) return INVALID;
+    snprintf(names[count], sizeof *names, "%s", name);
+    function *const f = &functions[function_count];
+    memset(f, 0, sizeof *f);
+    f->module = (uint32_t)(uintptr_t)library;
+    snprintf(f->name, sizeof f->name, "%s", name);
+    *kernel = (void *)(uintptr_t)(++function_count | LAZY);
+    return 0;
+}
+
+// A kernel of a library becomes a function when somebody needs it.
+DRIVER(cuKernelGetFunction, void **object, void *kernel)
+{
+    wait_for_lock();
+    const uintptr_t number = (uintptr_t)kernel;
+    function *const f =
+        number & LAZY ? function_of((void *)(number & ~(uintptr_t)LAZY)) : NULL;
+    if (!f) return INVALID;
+    struct module *const m = &modules[f->module - 1];
+    if (!m->handle && m->bytes) {
+        const int result = load_bytes(m, m->bytes, m->size);
+        if (result) return result;
+    }
+    return cuModuleGetFunction(object, (void *)(uintptr_t)f->module, f->name);
+}
+
+DRIVER(cuFuncGetModule, void **module, void *object)
+{
+    const function *const f = function_of(object);
+    if (!f) return INVALID;
+    *module = (void *)(uintptr_t)f->module;
+    return 0;
+}
+
+DRIVER(cuFuncGetName, const char **name, void *object)
+{
+    const function *const f = function_of(object);
+    if (!f) return INVALID;
+    *name = f->name;
+    return 0;
+}
+
+DRIVER(cuFuncGetParamInfo, void *object, size_t index, size_t *offset,
+       size_t *size)
+{
+    wait_for_lock();
+    const function *const f = function_of(object);
+    if (!f) return 400;
+    for (size_t i = 0; f->parameters && f->parameters[2 * i] != UINT32_MAX;
+         i++) {
+        *offset = f->parameters[2 * i];
+        *size = f->parameters[2 * i + 1];
+        if (i == index) return 0;
+    }
+    return INVALID;
+}
+
+typedef struct attribute_parameters {
+    void *function;
+    int attribute, value;
+} attribute_parameters;
+
+static int set_attribute(const void *user)
+{
+    const attribute_parameters *const p = user;
+    function *const f = function_of(p->function);
+    if (!f || (unsigned)p->attribute >= 32) return INVALID;
+    f->attributes[p->attribute] = p->value;
+    return 0;
+}
+
+DRIVER(cuFuncSetAttribute, void *object, int attribute, int value)
+{
+    const attribute_parameters p = { object, attribute, value };
+    TRACED(DOUBLE_QUIET, cuFuncSetAttribute, set_attribute, ON(0));
+}
+
+DRIVER(cuModuleGetGlobal_v2, uint64_t *address, size_t *size, void *module,
+       const char *name)
+{
+    wait_for_lock();
+    const struct module *const m = module_of(module);
+    Elf64_Sym *about = NULL;
+    Dl_info info;
+    void *const at = m && m->handle ? dlsym(m->handle, name) : NULL;
+    if (!at || !dladdr1(at, &info, (void **)&about, RTLD_DL_SYMENT) || !about)
+        return NOT_FOUND;
+    *address = (uintptr_t)at;
+    *size = about->st_size;
+    return 0;
+}

@@ -1,0 +1,36 @@
+/*
+    cuda_double.h - how tests drive the double of CUDA's driver
+
+    A "cubin" is a shared object. A kernel of it is a function
+
+        void NAME(const void *arguments, const double_grid *grid)
+
+    which does the work of the whole grid, and its parameters are
+
+        const uint32_t NAME_params[] = { offset, size, ..., UINT32_MAX };
+
+    Memory of devices is the process's own. What was launched is over when the
+    call returns, but for a kernel that hangs. PTX text becomes the cubin that
+    DOUBLE_CUDA_JIT names, or code that does nothing.
+
+    Variables of the environment:
+      DOUBLE_CUDA_JIT      file: what the driver compiles text to
+      DOUBLE_CUDA_REFUSE   so many wishes for an address are not heard
+      DOUBLE_CUDA_HANG     name: this kernel does not end
+      DOUBLE_CUDA_FAIL     name: this kernel touches what is not there
+      DOUBLE_CUDA_DEVICES  how many there are (1)
+      DOUBLE_CUDA_LOCK     1: in callbacks the driver holds its lock
+*/
+#ifndef CUDA_DOUBLE_H
+#define CUDA_DOUBLE_H
+
+#include <stdint.h>
+
+typedef struct double_grid {
+    uint32_t grid[3], block[3], shared;
+} double_grid;
+
+typedef void (*double_kernel_function)(const void *arguments,
+                                       const double_grid *grid);
+
+#endif // CUDA_DOUBLE_H

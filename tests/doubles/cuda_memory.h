@@ -1,0 +1,232 @@
+/*
+    cuda_memory.h - memory of the double of CUDA's driver: a part of libcuda.c
+*/
+
+/* ==== 2. Memory ========================================================== */
+
+enum { GRANULE = 2 << 20, BLOCKS = 4096 };
+#define ARENA UINT64_C(0x7c0000000000)
+enum { FREE, PLAIN, RESERVED, HANDLE };
+
+static struct block { // an allocation, a reservation or a handle
+    uint64_t address, size;
+    int fd, kind;
+} blocks[BLOCKS];
+static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int block_add(int kind, uint64_t address, uint64_t size, int fd)
+{
+    int result = NO_MEMORY;
+    pthread_mutex_lock(&blocks_lock);
+    for (size_t i = 0; i < BLOCKS && result; i++) {
+        if (blocks[i].kind) continue;
+        blocks[i] = (struct block){ address, size, fd, kind };
+        result = 0;
+    }
+    pthread_mutex_unlock(&blocks_lock);
+    return result;
+}
+
+static bool block_find(int kind, uint64_t address, bool remove,
+                       struct block *found)
+{
+    bool is = false;
+    pthread_mutex_lock(&blocks_lock);
+    for (size_t i = 0; i < BLOCKS && !is; i++) {
+        is = blocks[i].kind == kind && blocks[i].address == address;
+        if (is) *found = blocks[i];
+        if (is && remove) blocks[i].kind = FREE;
+    }
+    pthread_mutex_unlock(&blocks_lock);
+    return is;
+}
+
+static bool map_at(uint64_t address, uint64_t size, int protection)
+{
+    void *const want = (void *)(uintptr_t)address;
+    void *const got =
+        mmap(want, size, protection,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+             -1, 0);
+    if (got != MAP_FAILED && got != want) munmap(got, size);
+    return got == want;
+}
+
+// The next granules that nobody has.
+static uint64_t take(uint64_t size, int protection)
+{
+    static uint64_t next = ARENA;
+    size = (size + GRANULE - 1) & ~(uint64_t)(GRANULE - 1);
+    for (int i = 0; i < 10000; i++) {
+        const uint64_t at = next;
+        const bool got = map_at(at, size, protection);
+        next += got ? size : GRANULE;
+        if (got) return at;
+    }
+    return 0;
+}
+
+typedef struct alloc_parameters {
+    uint64_t *address;
+    size_t size;
+} alloc_parameters;
+
+// Small ones share granules, as the driver's do.
+static int allocate(const void *user)
+{
+    static uint64_t at, left;
+    const alloc_parameters *const p = user;
+    const uint64_t whole = (p->size + 511) & ~UINT64_C(511);
+    if (!p->size) return INVALID;
+    pthread_mutex_lock(&blocks_lock);
+    if (whole > left) {
+        at = take(whole, PROT_READ | PROT_WRITE);
+        left = (whole + GRANULE - 1) & ~(uint64_t)(GRANULE - 1);
+        if (!at) left = 0;
+    }
+    *p->address = at;
+    const bool had = at != 0;
+    if (had) {
+        at += whole;
+        left -= whole;
+    }
+    pthread_mutex_unlock(&blocks_lock);
+    return had ? block_add(PLAIN, *p->address, p->size, -1) : NO_MEMORY;
+}
+
+DRIVER(cuMemAlloc_v2, uint64_t *address, size_t size)
+{
+    const alloc_parameters p = { address, size };
+    TRACED(DOUBLE_MALLOC, cuMemAlloc_v2, allocate, ON(0), .bytes = size);
+}
+
+typedef struct managed_parameters {
+    uint64_t *address;
+    size_t size;
+    unsigned flags;
+} managed_parameters;
+
+DRIVER(cuMemAllocManaged, uint64_t *address, size_t size, unsigned flags)
+{
+    const managed_parameters p = { address, size, flags };
+    TRACED(DOUBLE_MALLOC, cuMemAllocManaged, allocate, ON(0), .bytes = size);
+}
+
+static int release(const void *user)
+{
+    struct block b;
+    return block_find(PLAIN, *(const uint64_t *)user, true, &b) ? 0 : INVALID;
+}
+
+DRIVER(cuMemFree_v2, uint64_t p)
+{
+    TRACED(DOUBLE_FREE, cuMemFree_v2, release, ON(0));
+}
+
+/* ---- Addresses and memory, each for itself ------------------------------ */
+
+DRIVER(cuMemGetAllocationGranularity, size_t *size, const void *what, int how)
+{
+    *size = GRANULE;
+    return what && how == 0 ? 0 : INVALID;
+}
+
+DRIVER(cuMemAddressReserve, uint64_t *address, size_t size, size_t alignment,
+       uint64_t wish, unsigned long long flags)
+{
+    static int refused;
+    const char *const refuse = getenv("DOUBLE_CUDA_REFUSE");
+    if (!size || size % GRANULE || alignment || flags) return INVALID;
+    *address = 0;
+    if (wish && refuse && refused < atoi(refuse))
+        refused++;
+    else if (wish && map_at(wish, size, PROT_NONE))
+        *address = wish;
+    if (!*address) *address = take(size, PROT_NONE);
+    return *address ? block_add(RESERVED, *address, size, -1) : NO_MEMORY;
+}
+
+DRIVER(cuMemAddressFree, uint64_t address, size_t size)
+{
+    struct block b;
+    if (!block_find(RESERVED, address, true, &b) || b.size != size)
+        return INVALID;
+    return munmap((void *)(uintptr_t)address, size) ? INVALID : 0;
+}
+
+DRIVER(cuMemCreate, uint64_t *handle, size_t size, const void *what,
+       unsigned long long flags)
+{
+    static uint64_t handles;
+    const int fd = memfd_create("device", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, (off_t)size) || !what || flags)
+        return NO_MEMORY;
+    *handle = __atomic_add_fetch(&handles, 1, __ATOMIC_RELAXED);
+    return block_add(HANDLE, *handle, size, fd);
+}
+
+DRIVER(cuMemRelease, uint64_t handle)
+{
+    struct block b;
+    if (!block_find(HANDLE, handle, true, &b)) return INVALID;
+    close(b.fd);
+    return 0;
+}
+
+typedef struct map_parameters {
+    uint64_t address;
+    size_t size, offset;
+    uint64_t handle;
+    unsigned long long flags;
+} map_parameters;
+
+static int map(const void *user)
+{
+    const map_parameters *const p = user;
+    struct block b;
+    if (!block_find(HANDLE, p->handle, false, &b) || p->offset || p->flags ||
+        p->size > b.size)
+        return INVALID;
+    void *const at = (void *)(uintptr_t)p->address;
+    return mmap(at, p->size, PROT_NONE, MAP_SHARED | MAP_FIXED, b.fd, 0) == at
+               ? 0
+               : INVALID;
+}
+
+DRIVER(cuMemMap, uint64_t address, size_t size, size_t offset, uint64_t handle,
+       unsigned long long flags)
+{
+    const map_parameters p = { address, size, offset, handle, flags };
+    TRACED(DOUBLE_QUIET, cuMemMap, map, ON(0));
+}
+
+typedef struct unmap_parameters {
+    uint64_t address;
+    size_t size;
+} unmap_parameters;
+
+static int unmap(const void *user)
+{
+    const unmap_parameters *const p = user;
+    void *const at = (void *)(uintptr_t)p->address;
+    return mmap(at, p->size, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                0) == at
+               ? 0
+               : INVALID;
+}
+
+DRIVER(cuMemUnmap, uint64_t address, size_t size)
+{
+    const unmap_parameters p = { address, size };
+    TRACED(DOUBLE_QUIET, cuMemUnmap, unmap, ON(0));
+}
+
+DRIVER(cuMemSetAccess, uint64_t address, size_t size, const int *how,
+       size_t count)
+{
+    if (!how || count != 1 || how[2] != 3) return INVALID;
+    return mprotect((void *)(uintptr_t)address, size, PROT_READ | PROT_WRITE)
+               ? INVALID
+               : 0;
+}

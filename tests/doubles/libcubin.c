@@ -1,0 +1,69 @@
+/*
+    libcubin.c - kernels for the double of CUDA's driver: what it takes for a
+    cubin (cuda_double.h)
+*/
+#include "cuda_double.h"
+
+#include <string.h>
+
+#define KERNEL(name, ...) \
+    __attribute__((visibility("default"))) \
+    const uint32_t name##_params[] = { __VA_ARGS__, UINT32_MAX }; \
+    __attribute__((visibility("default"))) void name(const void *arguments, \
+                                                     const double_grid *grid); \
+    void name(const void *arguments, const double_grid *grid)
+
+__attribute__((visibility("default"))) uint32_t bias = 3, calls;
+
+// Adds a value to each of grid x block numbers.
+KERNEL(add, 0, 8, 8, 4)
+{
+    const struct {
+        uint32_t *numbers, value;
+    } *const a = arguments;
+    const uint32_t count = grid->grid[0] * grid->block[0];
+    for (uint32_t i = 0; i < count; i++)
+        a->numbers[i] += a->value;
+}
+
+// The same, from one place to another, and with a variable of the code.
+KERNEL(biased, 0, 8, 8, 8, 16, 4)
+{
+    const struct {
+        uint32_t *to;
+        const uint32_t *from;
+        uint32_t value;
+    } *const a = arguments;
+    const uint32_t count = grid->grid[0] * grid->block[0];
+    for (uint32_t i = 0; i < count; i++)
+        a->to[i] = a->from[i] + a->value + bias;
+    calls++;
+}
+
+// A list of pointers in the device's memory.
+KERNEL(through, 0, 8, 8, 4)
+{
+    const struct {
+        uint32_t **list, count;
+    } *const a = arguments;
+    (void)grid;
+    for (uint32_t i = 0; i < a->count; i++)
+        a->list[i][0] += i + 1;
+}
+
+// A struct without alignment.
+KERNEL(packed, 0, 13)
+{
+    uint64_t address;
+    uint32_t value;
+    (void)grid;
+    memcpy(&address, (const uint8_t *)arguments + 1, 8);
+    memcpy(&value, (const uint8_t *)arguments + 9, 4);
+    ((uint32_t *)(uintptr_t)address)[1] = value;
+}
+
+KERNEL(nothing, UINT32_MAX)
+{
+    (void)arguments;
+    (void)grid;
+}

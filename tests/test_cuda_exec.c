@@ -1,0 +1,472 @@
+// The executor of CUDA, on a double of its driver whose kernels run.
+#define _GNU_SOURCE
+#define TRACESMITH_CUDA_EXEC_IMPLEMENTATION
+#include "backends/ts_cuda_exec.h"
+#include "tests/rectest.h"
+#include <dlfcn.h>
+
+enum { COUNT = 1024, BYTES = COUNT * 4 };
+#define AT UINT64_C(0x7b1234200000)
+
+static const ts_executor *const x = &ts_cuda_executor;
+static void *state, *cubin;
+static uint64_t cubin_size, module, stream;
+static char why[200];
+
+static void ok(ts_result result)
+{
+    if (result != TS_OK) print_message("%s\n", ts_result_text(result));
+    assert_int_equal(result, TS_OK);
+}
+
+// Beside this program; its soname makes it the driver of this process.
+static char *beside(const char *name)
+{
+    static char path[PATH_MAX + 64];
+    const ssize_t size = readlink("/proc/self/exe", path, PATH_MAX);
+    assert_true(size > 0);
+    path[size] = 0;
+    snprintf(strrchr(path, '/'), 64, "/doubles/%s", name);
+    return path;
+}
+
+static int start(void **user)
+{
+    (void)user;
+    if (!dlopen(beside("libcuda.so"), RTLD_NOW | RTLD_GLOBAL)) return -1;
+    FILE *const file = fopen(beside("libcubin.so"), "rb");
+    if (!file || fseek(file, 0, SEEK_END)) return -1;
+    cubin_size = (uint64_t)ftell(file);
+    cubin = malloc(cubin_size);
+    rewind(file);
+    const bool all = cubin && fread(cubin, 1, cubin_size, file) == cubin_size;
+    fclose(file);
+    return all ? 0 : -1;
+}
+
+static int finish(void **user)
+{
+    (void)user;
+    free(cubin);
+    return 0;
+}
+
+static void load(void)
+{
+    const ts_executor_code code = { .bytes = cubin,
+                                    .size = cubin_size,
+                                    .form = TS_CAPTURE_CUBIN };
+    ok(x->load(state, &code, &module, why, sizeof why));
+    ok(x->stream(state, 0, TS_STREAM_NON_BLOCKING, &stream));
+}
+
+static void begin(const ts_executor_range *ranges, size_t count)
+{
+    ok(x->open(&state, 1, ranges, count, why, sizeof why));
+    load();
+}
+
+static void end(void)
+{
+    x->close(state);
+    state = NULL;
+}
+
+// A ninth of `count` numbers each.
+static ts_executor_launch launch_of(const char *name, const void *args,
+                                    uint32_t size)
+{
+    static const uint32_t grid[3] = { 4, 1, 1 }, block[3] = { 256, 1, 1 };
+    const ts_executor_launch launch = { .module = module,
+                                        .name = name,
+                                        .grid = grid,
+                                        .block = block,
+                                        .args_size = size,
+                                        .args = args };
+    return launch;
+}
+
+typedef struct add_args {
+    uint64_t numbers;
+    uint32_t value;
+} add_args;
+
+static ts_result add(uint64_t numbers, uint32_t value)
+{
+    const add_args args = { numbers, value };
+    const ts_executor_launch launch = launch_of("add", &args, 12);
+    return x->launch(state, stream, &launch);
+}
+
+static uint32_t number_at(uint64_t address)
+{
+    uint32_t value;
+    ok(x->read(state, &value, address, sizeof value));
+    return value;
+}
+
+/* ---- Addresses ---------------------------------------------------------- */
+
+static void memory_has_its_old_addresses_and_kernels_run_on_it(void **user)
+{
+    // Two allocations of one granule, and one far away.
+    const ts_executor_range ranges[] = { { AT + 512, BYTES, 0, NULL },
+                                         { AT + 8192, BYTES, 0, NULL },
+                                         { AT + (1u << 30), 100, 0, NULL } };
+    uint32_t numbers[COUNT] = { 40 };
+    (void)user;
+    begin(ranges, 3);
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t address = ranges[i].address;
+        ok(x->allocate(state, 0, &address, ranges[i].size));
+        assert_int_equal(address, ranges[i].address);
+    }
+    ok(x->write(state, AT + 512, numbers, BYTES));
+    ok(add(AT + 512, 2));
+    ok(x->wait(state, 1000));
+    assert_int_equal(number_at(AT + 512), 42);
+    assert_int_equal(number_at(AT + 516), 2);
+    ok(x->release(state, AT + 512));
+    assert_int_equal(number_at(AT + 8192), 0); // its neighbour is there
+    end();
+}
+
+static void an_address_that_is_refused_is_tried_again(void **user)
+{
+    const ts_executor_range range = { AT, BYTES, 0, NULL };
+    uint64_t address = AT;
+    (void)user;
+    setenv("DOUBLE_CUDA_REFUSE", "3", 1);
+    begin(&range, 1);
+    ok(x->allocate(state, 0, &address, BYTES));
+    assert_int_equal(address, AT);
+    end();
+    unsetenv("DOUBLE_CUDA_REFUSE");
+}
+
+static void what_cannot_have_its_address_lies_elsewhere(void **user)
+{
+    const ts_executor_range ranges[] = { { AT, BYTES, 0, NULL } };
+    void *const taken =
+        mmap((void *)(uintptr_t)AT, 4096, PROT_READ,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    uint64_t address = AT;
+    (void)user;
+    assert_int_equal((uintptr_t)taken, AT);
+    begin(ranges, 1);
+    ok(x->allocate(state, 0, &address, BYTES));
+    assert_int_not_equal(address, AT);
+    ok(add(address, 7));
+    ok(x->wait(state, 1000));
+    assert_int_equal(number_at(address), 7);
+    ok(x->release(state, address));
+    end();
+    munmap(taken, 4096);
+}
+
+static void hostile_ranges_only_lie_elsewhere(void **user)
+{
+    const ts_executor_range ranges[] = {
+        { 1, UINT64_C(1) << 47, 0, NULL },
+        { UINT64_MAX - 4096, 4000, 0, NULL },
+    };
+    (void)user;
+    begin(ranges, 2);
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t address = ranges[i].address;
+        const ts_result result = x->allocate(state, 0, &address, 4000);
+        if (result == TS_OK) assert_int_not_equal(address, ranges[i].address);
+    }
+    end();
+}
+
+/* ---- Code --------------------------------------------------------------- */
+
+static void code_of_another_kind_is_refused_with_a_word(void **user)
+{
+    const ts_executor_code file = { .bytes = cubin, .size = cubin_size };
+    const ts_executor_code gone = { .form = TS_CAPTURE_CUBIN };
+    const ts_executor_code cut = { .bytes = cubin,
+                                   .size = cubin_size - 1,
+                                   .form = TS_CAPTURE_CUBIN };
+    static const uint8_t empty[64] = "\177ELF\2\1\1";
+    uint8_t odd_bytes[64];
+    memcpy(odd_bytes, empty, sizeof empty);
+    odd_bytes[32] = odd_bytes[58] = 1; // what it says that it is: a byte
+    const ts_executor_code odd = { .bytes = odd_bytes,
+                                   .size = sizeof odd_bytes,
+                                   .form = TS_CAPTURE_CUBIN };
+    uint64_t other;
+    (void)user;
+    begin(NULL, 0);
+    assert_int_equal(x->load(state, &file, &other, why, sizeof why),
+                     TS_ERR_UNSUPPORTED);
+    assert_string_equal(why, "it is not code of this vendor's devices");
+    assert_int_equal(x->load(state, &gone, &other, why, sizeof why),
+                     TS_ERR_NOT_FOUND);
+    assert_int_equal(x->load(state, &cut, &other, why, sizeof why),
+                     TS_ERR_UNSUPPORTED);
+    assert_string_equal(why, "its file is cut short");
+    assert_int_equal(x->load(state, &odd, &other, why, sizeof why),
+                     TS_ERR_UNSUPPORTED);
+    assert_non_null(strstr(why, "the driver does not load it"));
+    const ts_executor_launch launch = launch_of("not_there", NULL, 0);
+    assert_int_equal(x->launch(state, stream, &launch), TS_ERR_NOT_FOUND);
+    assert_int_equal(x->reason(state), TS_REASON_IMAGE_MISSING);
+    end();
+}
+
+static void a_variable_is_found_by_the_number_of_its_symbol(void **user)
+{
+    ts__cuda_code code;
+    uint64_t address = 0;
+    (void)user;
+    begin(NULL, 0);
+    assert_true(ts__cuda_code_open(&code, cubin, cubin_size));
+    for (uint32_t i = 0; i < code.symbol_count; i++) {
+        if (strcmp(ts__cuda_symbol(&code, i), "bias") != 0) continue;
+        ok(x->global(state, module, i, 4, &address));
+        assert_int_equal(x->global(state, module, i, 8, &address),
+                         TS_ERR_NOT_FOUND);
+    }
+    assert_int_equal(number_at(address), 3);
+    assert_int_equal(x->global(state, module, UINT64_MAX, 4, &address),
+                     TS_ERR_NOT_FOUND);
+    end();
+}
+
+/* ---- Launches, copies, sets --------------------------------------------- */
+
+static uint8_t *put_attribute(uint8_t *to, uint32_t id, uint32_t cuda,
+                              uint32_t value, uint32_t size)
+{
+    const uint32_t head[4] = { id, size, cuda, size == 8 ? value : 0 };
+    memcpy(to, head, 16);
+    if (size > 8) memset(to + 16, 0, size - 8);
+    if (size > 8) memcpy(to + 16, &value, 4);
+    return to + 8 + size;
+}
+
+static ts_result launch_with(const uint8_t *bytes, const uint8_t *end)
+{
+    ts_executor_launch launch = launch_of("nothing", NULL, 0);
+    launch.attributes.bytes = bytes;
+    launch.attributes.size = (uint64_t)(end - bytes);
+    launch.shared = 100 << 10;
+    return x->launch(state, stream, &launch);
+}
+
+static void attributes_are_given_again_or_refused(void **user)
+{
+    uint8_t bytes[400];
+    (void)user;
+    begin(NULL, 0);
+    // So much shared memory wants a word to the function first.
+    assert_int_equal(launch_with(bytes, bytes), TS_ERR_IO);
+    assert_int_equal(x->reason(state), TS_REASON_DEVICE_FAILED);
+    uint8_t *to = put_attribute(bytes, TS_ATTRIBUTE_FUNCTION, 8, 200 << 10, 8);
+    ok(launch_with(bytes, to));
+    to = put_attribute(to, TS_ATTRIBUTE_CUDA_LAUNCH, 4, 2, 72);
+    to = put_attribute(to, TS_ATTRIBUTE_CUDA_LAUNCH, 6, 1, 72); // left out
+    ok(launch_with(bytes, to));
+    to = put_attribute(to, TS_ATTRIBUTE_CUDA_LAUNCH, 15, 1, 72);
+    assert_int_equal(launch_with(bytes, to), TS_ERR_UNSUPPORTED);
+    assert_int_equal(x->reason(state), TS_REASON_ATTR_UNKNOWN);
+    end();
+}
+
+static void copies_and_sets_of_all_widths(void **user)
+{
+    uint64_t a = AT, b = AT + BYTES;
+    const ts_executor_range range = { AT, 2 * BYTES, 0, NULL };
+    uint32_t numbers[COUNT] = { 5, 6, 7 }, back[COUNT] = { 0 };
+    uint8_t pattern[16];
+    (void)user;
+    begin(&range, 1);
+    ok(x->allocate(state, 0, &a, BYTES));
+    ok(x->allocate(state, 0, &b, BYTES));
+    const ts_executor_copy in = { a,    (uintptr_t)numbers, BYTES, false,
+                                  true, { NULL, 0 } };
+    const ts_executor_copy over = { b, a, BYTES, false, false, { NULL, 0 } };
+    const ts_executor_copy out = { (uintptr_t)back, b,          BYTES, true,
+                                   false,           { NULL, 0 } };
+    ok(x->copy(state, stream, &in));
+    ok(x->copy(state, stream, &over));
+    ok(x->copy(state, stream, &out));
+    ok(x->wait(state, 1000));
+    assert_memory_equal(numbers, back, BYTES);
+    ts_executor_set set = { .destination = a, .size = 8, .value = 0xAB };
+    ok(x->set(state, stream, &set));
+    assert_int_equal(number_at(a), 0xABABABAB);
+    put_attribute(pattern, TS_ATTRIBUTE_PATTERN, 0x01020304, 0, 4);
+    set.attributes.bytes = pattern;
+    set.attributes.size = 16;
+    ok(x->set(state, stream, &set));
+    assert_int_equal(number_at(a), 0x01020304);
+    assert_int_equal(number_at(a + 4), 0x01020304);
+    assert_int_equal(number_at(a + 8), 7);
+    end();
+}
+
+static void a_graph_runs_when_it_is_launched_and_as_often(void **user)
+{
+    const ts_executor_range range = { AT, BYTES, 0, NULL };
+    uint64_t a = AT, graph = 0;
+    (void)user;
+    begin(&range, 1);
+    ok(x->allocate(state, 0, &a, BYTES));
+    ok(x->graph_begin(state, stream));
+    ok(add(AT, 1));
+    ok(add(AT, 2));
+    ok(x->graph_end(state, stream, &graph));
+    assert_int_equal(number_at(AT), 0);
+    for (int i = 0; i < 4; i++)
+        ok(x->graph_launch(state, stream, graph));
+    ok(x->wait(state, 1000));
+    assert_int_equal(number_at(AT), 12);
+    end();
+}
+
+static void other_streams_join_a_graph_by_events(void **user)
+{
+    const ts_executor_range range = { AT, BYTES, 0, NULL };
+    uint64_t a = AT, graph, other, event, origin;
+    (void)user;
+    begin(&range, 1);
+    ok(x->allocate(state, 0, &a, BYTES));
+    ok(x->stream(state, 0, TS_STREAM_NON_BLOCKING, &origin));
+    ok(x->stream(state, 0, TS_STREAM_LEGACY_DEFAULT, &other));
+    ok(x->graph_begin(state, origin));
+    ok(x->event(state, origin, &event));
+    ok(x->event_wait(state, other, event));
+    stream = other;
+    ok(add(AT, 5));
+    ok(x->event(state, other, &event));
+    ok(x->event_wait(state, origin, event));
+    ok(x->graph_end(state, origin, &graph));
+    assert_int_equal(number_at(AT), 0);
+    ok(x->graph_launch(state, origin, graph));
+    ok(x->wait(state, 1000));
+    assert_int_equal(number_at(AT), 5);
+    end();
+}
+
+static void streams_order_themselves_by_events(void **user)
+{
+    uint64_t other, event;
+    (void)user;
+    begin(NULL, 0);
+    ok(x->stream(state, 0, TS_STREAM_LEGACY_DEFAULT, &other));
+    ok(x->event(state, stream, &event));
+    ok(x->event_wait(state, other, event));
+    assert_int_equal(x->event_wait(state, other, event + 1), TS_ERR_USAGE);
+    ok(x->wait(state, 1000));
+    end();
+}
+
+/* ---- What goes wrong ---------------------------------------------------- */
+
+static void no_device_is_one_sentence(void **user)
+{
+    (void)user;
+    setenv("DOUBLE_CUDA_DEVICES", "0", 1);
+    assert_int_equal(x->open(&state, 1, NULL, 0, why, sizeof why),
+                     TS_ERR_UNSUPPORTED);
+    assert_non_null(strstr(why, "the driver finds no device"));
+    setenv("DOUBLE_CUDA_DEVICES", "1", 1);
+    assert_int_equal(x->open(&state, 2, NULL, 0, why, sizeof why),
+                     TS_ERR_UNSUPPORTED);
+    assert_string_equal(why, "the trace is of 2 devices, and here are 1");
+    unsetenv("DOUBLE_CUDA_DEVICES");
+    assert_null(state);
+}
+
+static void amd_without_its_library_is_one_sentence(void **user)
+{
+    (void)user;
+    const ts_result result =
+        ts_hip_executor.open(&state, 1, NULL, 0, why, sizeof why);
+    if (result == TS_OK) {
+        ts_hip_executor.close(state);
+        skip(); // it is there
+    }
+    assert_int_equal(result, TS_ERR_UNSUPPORTED);
+    assert_true(*why);
+}
+
+// A device that has failed stays so: these two end the process's double.
+static void a_kernel_that_hangs_is_waited_for_so_long_and_no_longer(void **user)
+{
+    const ts_executor_range range = { AT, BYTES, 0, NULL };
+    uint64_t a = AT;
+    (void)user;
+    begin(&range, 1);
+    ok(x->allocate(state, 0, &a, BYTES));
+    setenv("DOUBLE_CUDA_HANG", "add", 1);
+    ok(add(AT, 1));
+    assert_int_equal(x->wait(state, 20), TS_ERR_BUSY);
+    unsetenv("DOUBLE_CUDA_HANG");
+    end();
+}
+
+static void a_kernel_that_goes_astray_is_an_escape(void **user)
+{
+    const ts_executor_range range = { AT, BYTES, 0, NULL };
+    uint64_t a = AT;
+    (void)user;
+    begin(&range, 1);
+    ok(x->allocate(state, 0, &a, BYTES));
+    setenv("DOUBLE_CUDA_FAIL", "add", 1);
+    ok(add(AT, 1)); // it runs later
+    assert_int_equal(x->wait(state, 1000), TS_ERR_IO);
+    assert_int_equal(x->reason(state), TS_REASON_ESCAPE);
+    assert_int_equal(x->wait(state, 1000), TS_ERR_IO);
+    unsetenv("DOUBLE_CUDA_FAIL");
+    end();
+}
+
+/* ---- Code as the vendor's compiler makes it ----------------------------- */
+
+static void bytes_of_any_kind_are_no_code(void **user)
+{
+    ts__cuda_code code;
+    uint8_t *const bytes = malloc(cubin_size);
+    (void)user;
+    assert_non_null(bytes);
+    for (uint64_t size = 0; size < cubin_size; size += 97) {
+        memcpy(bytes, cubin, cubin_size);
+        ts__cuda_code_open(&code, bytes, size);
+        for (uint64_t i = size; i < size + 8 && i < cubin_size; i++)
+            bytes[i] ^= 0xFF;
+        if (!ts__cuda_code_open(&code, bytes, cubin_size)) continue;
+        for (uint32_t i = 0; i < code.symbol_count; i++)
+            assert_non_null(ts__cuda_symbol(&code, i));
+        for (uint32_t i = 0; i < code.section_count; i++)
+            assert_non_null(ts__cuda_section_name(&code, i));
+    }
+    free(bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_has_its_old_addresses_and_kernels_run_on_it),
+        cmocka_unit_test(an_address_that_is_refused_is_tried_again),
+        cmocka_unit_test(what_cannot_have_its_address_lies_elsewhere),
+        cmocka_unit_test(hostile_ranges_only_lie_elsewhere),
+        cmocka_unit_test(code_of_another_kind_is_refused_with_a_word),
+        cmocka_unit_test(a_variable_is_found_by_the_number_of_its_symbol),
+        cmocka_unit_test(attributes_are_given_again_or_refused),
+        cmocka_unit_test(copies_and_sets_of_all_widths),
+        cmocka_unit_test(a_graph_runs_when_it_is_launched_and_as_often),
+        cmocka_unit_test(other_streams_join_a_graph_by_events),
+        cmocka_unit_test(streams_order_themselves_by_events),
+        cmocka_unit_test(no_device_is_one_sentence),
+        cmocka_unit_test(amd_without_its_library_is_one_sentence),
+        cmocka_unit_test(bytes_of_any_kind_are_no_code),
+        cmocka_unit_test(
+            a_kernel_that_hangs_is_waited_for_so_long_and_no_longer),
+        cmocka_unit_test(a_kernel_that_goes_astray_is_an_escape),
+    };
+    return cmocka_run_group_tests(tests, start, finish);
+}
