@@ -1,5 +1,6 @@
 # TraceSmith. `make help` lists the targets. The knobs are PREFIX, DESTDIR,
-# CFLAGS, LDFLAGS and OUT; new files are picked up by their names.
+# CFLAGS (LIB_CFLAGS are more for the library), LDFLAGS and OUT; new files are
+# picked up by their names.
 PREFIX = /usr/local
 DESTDIR =
 CFLAGS = -O2 -g
@@ -11,6 +12,8 @@ COMPILE = $(CC) -std=c11 $(WARNINGS) -I. $(HAVE) -pthread -MMD -MP $(CFLAGS)
 COMPILE_CXX = $(CXX) -std=c++17 $(WARNINGS) -I. $(HAVE) -pthread -MMD -MP \
     $(CFLAGS)
 LIB = $(OUT)/libtracesmith.a
+LIB_PARTS = $(patsubst %,$(OUT)/TRACESMITH_%.o, \
+    IMPLEMENTATION REPLAY_IMPLEMENTATION)
 LIBS = -Wl,--as-needed $(HAVE_LIBS) -lm -ldl
 VERSION = $(shell awk '/define TS_VERSION_(MAJOR|MINOR|PATCH) / \
     { v = v s $$3; s = "." } END { print v }' tracesmith.h)
@@ -96,16 +99,17 @@ format-check: ## complain where `make format` would change something
 ci: ## what the hosted checks run, on a bare machine too
 	.ci/run
 
-$(OUT)/ts_lib.o: tools/ts_lib.c
+$(OUT)/TRACESMITH_%.o: CFLAGS += $(LIB_CFLAGS)
+$(OUT)/TRACESMITH_%.o: tools/ts_lib.c
 	@mkdir -p $(@D)
 	$(if $(HAVE_XXHASH),,@echo 'xxhash.h is missing: install libxxhash-dev \
 	    (or whatever your system calls it).' >&2; exit 1)
 	$(if $(HAVE_ZSTD),,@echo 'Without zstd.h (libzstd-dev) traces cannot be \
 	    compressed, nor compressed ones be read.')
-	$(COMPILE) -fPIC -c $< -o $@
-$(LIB): $(OUT)/ts_lib.o
+	$(COMPILE) -DTRACESMITH_$* -fPIC -c $< -o $@
+$(LIB): $(LIB_PARTS)
 	rm -f $@ && $(AR) qcs $@ $^
-$(OUT)/libtracesmith.so: $(OUT)/ts_lib.o
+$(OUT)/libtracesmith.so: $(LIB_PARTS)
 	$(CC) -shared -pthread $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LIBS)
 $(INJECT): backends/ts_inject.c
 	@mkdir -p $(@D)

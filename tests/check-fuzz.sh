@@ -10,6 +10,7 @@ count=$(ls tests/fuzz/fuzz_*.c 2>/dev/null | wc -l)
 if test "$count" = 0; then exit 0; fi
 check "fuzz: library" clang-14 $flags \
     -fsanitize=fuzzer-no-link,address,undefined \
+    -DTRACESMITH_IMPLEMENTATION -DTRACESMITH_REPLAY_IMPLEMENTATION \
     -c tools/ts_lib.c -o $folder/ts_lib.o
 # What the tools are made of; the linker takes what a fuzzer needs.
 check "fuzz: modules" sh -c '

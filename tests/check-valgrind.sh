@@ -6,7 +6,7 @@ programs="test_session test_zone test_events test_gpu_record test_cxx
 check_build "valgrind: build" CC=gcc CXX=g++ \
     CFLAGS="-O2 -g -Werror" tests
 for program in $programs; do
-    check "valgrind: $program" valgrind -q --error-exitcode=99 \
+    check_later "valgrind: $program" valgrind -q --error-exitcode=99 \
         --leak-check=full --errors-for-leak-kinds=definite \
         --child-silent-after-fork=yes "build/tests/$program"
 done

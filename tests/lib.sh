@@ -3,6 +3,8 @@
 # if it failed, everything it said. Exit status 77 is a skip: the last line
 # of its output gives the reason. Programs that print TAP, as cmocka does
 # here, count as many checks as they plan. Totals go into $TS_RESULTS.
+# `check_later` does not wait for its check; `wait`, or the script's end, waits
+# for all of them.
 
 export CMOCKA_MESSAGE_OUTPUT=TAP
 export LC_ALL=C.UTF-8
@@ -10,6 +12,16 @@ JOBS=$(nproc 2>/dev/null || echo 1)
 TS_LOGS=${TS_LOGS:-build/check-logs}
 mkdir -p "$TS_LOGS"
 unset MAKEFLAGS MFLAGS # a check's make is its own
+
+# As many checks run at once, of all scripts together, as there are processors:
+# each takes a line from this pipe and puts it back.
+if test -z "${TS_SLOTS:-}"; then
+    TS_SLOTS=$(mktemp -u)
+    mkfifo "$TS_SLOTS" && exec 9<>"$TS_SLOTS" && rm "$TS_SLOTS" || exit 2
+    for _ in $(seq "$JOBS"); do echo; done >&9
+    export TS_SLOTS
+fi
+trap wait EXIT
 
 # TAP of a log as "passed failed skipped". Lines are counted once: a forked
 # child may repeat what its parent had buffered. What was planned but never
@@ -29,14 +41,16 @@ count_tap() {
     ' "$1"
 }
 
-check() {
+run_check() {
     local name log start status took
     name=$1
     shift
     log=$TS_LOGS/$(printf %s "$name" | tr -c 'a-zA-Z0-9' _).log
     start=$(date +%s%3N)
     status=0
-    timeout -k 5 "${LIMIT:-120}" "$@" >"$log" 2>&1 </dev/null || status=$?
+    # What a shell starts with & ignores these signals.
+    timeout -k 5 "${LIMIT:-300}" env --default-signal=INT,QUIT "$@" \
+        >"$log" 2>&1 </dev/null 9<&- || status=$?
     took=$(($(date +%s%3N) - start))
     took=$((took / 1000)).$((took / 100 % 10)) # to a tenth of a second
     if grep -q '^1\.\.[0-9][0-9]*$' "$log"; then
@@ -52,7 +66,7 @@ check() {
     echo "$@" >>"$TS_RESULTS"
     if test "$2" != 0; then
         printf 'FAIL  %s (exit status %s, %s s)\n' "$name" "$status" "$took"
-        test "$status" != 124 || echo "    not done after ${LIMIT:-120} s"
+        test "$status" != 124 || echo "    not done after ${LIMIT:-300} s"
         tail -n "${LINES_SHOWN:-200}" "$log" | sed 's/^/    /'
     elif test "$1" = 0; then
         printf 'skip  %s: %s\n' "$name" "$(tail -n 1 "$log")"
@@ -65,13 +79,32 @@ check() {
     return 0
 }
 
-# Makes targets; goes on after an error, so that one run shows all of them.
+check() {
+    local said
+    read -r said <&9
+    said=$(run_check "$@")
+    echo >&9
+    printf '%s\n' "$said" # in one piece
+}
+
+check_later() {
+    check "$@" &
+}
+
+# Makes targets; goes on after an error, so that one run shows all of them. Of
+# two that build in one folder one waits for the other.
 check_build() {
-    local LIMIT label
-    LIMIT=600
+    local LIMIT label folder word
+    LIMIT=900
     label=$1
     shift
-    check "$label" make --no-print-directory -k -s -j"$JOBS" "$@"
+    folder=build
+    for word; do
+        case $word in OUT=*) folder=${word#OUT=} ;; esac
+    done
+    mkdir -p "$folder"
+    check "$label" flock "$folder/lock" \
+        make --no-print-directory -k -s -j"$JOBS" "$@"
 }
 
 # Test programs by name; WITHOUT lists those left out.
@@ -86,6 +119,7 @@ check_programs() {
         program=${source#tests/}
         program=${program%.*}
         case " ${WITHOUT:-} " in *" $program "*) continue ;; esac
-        check "$label: $program" "$@" "$folder/tests/$program"
+        check_later "$label: $program" "$@" "$folder/tests/$program"
     done
+    wait
 }

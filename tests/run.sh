@@ -7,22 +7,33 @@ cd "$(dirname "$0")/.." || exit 2
 all="build unit cli import replay execute analyze diff merge states stacks
 capture devices hip opencl opencl-execute scripts
 examples install disabled cxx docs man format asan tsan valgrind arm64 fuzz"
+. tests/lib.sh
 TS_RESULTS=$(mktemp) || exit 2
 trap 'rm -f "$TS_RESULTS"' EXIT
 trap 'exit 130' INT TERM
 export TS_RESULTS
 
-for name in ${*:-$all}; do
-    script=tests/check-$name.sh
-    if ! test -f "$script"; then
-        echo "there is no $script; the checks are:" $all >&2
+names=${*:-$all}
+for name in $names; do
+    if ! test -f "tests/check-$name.sh"; then
+        echo "there is no tests/check-$name.sh; the checks are:" $all >&2
         exit 2
     fi
-    sh "$script" || {
-        echo "FAIL  $script itself (exit status $?)"
-        echo 0 1 0 >>"$TS_RESULTS"
-    }
 done
+
+# As many scripts at once as there are processors: lines come as they are done.
+run() {
+    printf '%s\n' "$@" | xargs -P "$JOBS" -I NAME sh -c '
+        sh tests/check-NAME.sh || {
+            echo "FAIL  tests/check-NAME.sh itself (exit status $?)"
+            echo 0 1 0 >>"$TS_RESULTS"
+        }'
+}
+case " $names " in *[[:space:]]build[[:space:]]*)
+    run build # the others use what it makes
+    names=$(printf '%s\n' $names | grep -vx build)
+esac
+test -z "$names" || run $names
 
 awk '
     { passed += $1; failed += $2; skipped += $3 }

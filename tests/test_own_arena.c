@@ -5,9 +5,7 @@
     implementation of its own.
 */
 #define _GNU_SOURCE
-#define TRACESMITH_IMPLEMENTATION
 #define TRACESMITH_REPLAY_IMPLEMENTATION
-#include "tracesmith.h"
 #include "tracesmith_replay.h"
 #include <setjmp.h>
 #include <stdarg.h>

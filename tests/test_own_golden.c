@@ -12,7 +12,7 @@
 static uint64_t tick_now;
 #define TRACESMITH_TICK() (tick_now)
 #define TRACESMITH_IMPLEMENTATION
-#define TRACESMITH_REPLAY_IMPLEMENTATION
+#define TRACESMITH_SALVAGE // the reader in the library uses it
 #include "tests/rt_dump.h"
 #include "tests/golden_record.h"
 

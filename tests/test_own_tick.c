@@ -9,7 +9,7 @@ static uint64_t tick_next(void)
 }
 #define TRACESMITH_TICK() tick_next()
 #define TRACESMITH_IMPLEMENTATION
-#define TRACESMITH_REPLAY_IMPLEMENTATION
+#define TRACESMITH_SALVAGE // the reader in the library uses it
 #include "tests/rectest.h"
 
 static const ts_session_desc plain;
