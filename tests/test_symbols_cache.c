@@ -7,6 +7,8 @@
 #include "backends/ts_stack.h"
 #include "tools/symbolize/symbolize.h"
 
+#include <sys/wait.h>
+
 static uint64_t offset_of(const ts__stack_object *object,
                           void (*function)(void))
 {
@@ -92,10 +94,85 @@ static void a_name_that_a_trace_gives_is_of_that_trace_alone(void **state)
     assert_string_equal("a_function_that_nobody_named", names[1]);
 }
 
+// What tools show of the first frame.
+static ts_text shown(const cli_trace *trace)
+{
+    const ts_frame_entry *frames;
+    const uint32_t stack = ts_reader_entry(trace->reader, TS_CHUNK_STACKS, 0);
+    assert_int_equal(2, ts_reader_stack(trace->reader, stack, &frames));
+    return symbolize_text(trace->reader, &frames[0], 0);
+}
+
+static void names_are_those_of_the_trace_however_many_were_open(void **state)
+{
+    (void)state;
+    enum { TRACES = 100 };
+    static const char *const names[2] = { "one", "another" };
+    static const cli_tool tool = { .name = "test" };
+    static cli_trace traces[TRACES];
+    char path[2][600];
+    symbolize_off = true; // nothing but what the traces say
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path[i], sizeof path[i], "%s", rt_path(names[i]));
+        write_trace(path[i], names[i]);
+    }
+    for (size_t i = 0; i < TRACES; i++) { // where the one before was, perhaps
+        cli_trace *const t = &traces[0];
+        assert_true(cli_trace_open(t, &tool, path[i % 2], NULL, CLI_WARN_ALL));
+        assert_string_equal(names[i % 2], shown(t).text);
+        cli_trace_close(t);
+    }
+    for (size_t i = 0; i < TRACES; i++)
+        assert_true(
+            cli_trace_open(&traces[i], &tool, path[i % 2], NULL, CLI_WARN_ALL));
+    for (size_t i = 0; i < 2 * TRACES; i++)
+        assert_string_equal(names[i % 2], shown(&traces[i % TRACES]).text);
+    for (size_t i = 0; i < TRACES; i++)
+        cli_trace_close(&traces[i]);
+    symbolize_off = false;
+}
+
+// Two processes keep answers of their own under one name.
+static void an_answer_that_is_kept_is_always_whole(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 200, SIZE = 40000 };
+    const symbolize_question q = { .path = "/no/file",
+                                   .id = { 1, 2, 3, 4, 5, 6, 7, 8 },
+                                   .id_size = 8 };
+    static char text[SIZE + 1];
+    pid_t children[2];
+    assert_int_equal(0, setenv("XDG_CACHE_HOME", rt_make_folder(), 1));
+    symbolize_cache_put(&q, "a", 1);
+    for (int i = 0; i < 2; i++) {
+        children[i] = fork();
+        if (children[i]) continue;
+        memset(text, 'a' + i, SIZE);
+        for (size_t k = 0; k < ROUNDS; k++)
+            symbolize_cache_put(&q, text, (size_t)SIZE >> k % 8);
+        _exit(0);
+    }
+    for (int k = 0; k < ROUNDS; k++) {
+        char *const kept = symbolize_cache_get(&q);
+        assert_non_null(kept);
+        const size_t size = strlen(kept);
+        assert_true(size == 1 || (SIZE % size == 0 && SIZE / size <= 128));
+        assert_int_equal(size, strspn(kept, *kept == 'a' ? "a" : "b"));
+        free(kept);
+    }
+    for (int i = 0; i < 2; i++) {
+        int status = 1;
+        assert_int_equal(children[i], waitpid(children[i], &status, 0));
+        assert_int_equal(0, status);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_that_a_trace_gives_is_of_that_trace_alone),
+        cmocka_unit_test(names_are_those_of_the_trace_however_many_were_open),
+        cmocka_unit_test(an_answer_that_is_kept_is_always_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,6 +242,9 @@ void cli_trace_warn(const cli_trace *trace, const cli_tool *tool,
 size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
                         const char *path, size_t from);
 void cli_trace_close(cli_trace *trace);
+// Called before a reader is closed, by whom it is that keeps things of readers
+// (NULL: nobody does).
+extern void (*cli_trace_closing)(const ts_reader *reader);
 // Whether this user recorded it on this machine: the recorder leaves a mark
 // outside of the file's bytes on a trace that holds code, see execution.md.
 bool cli_trace_is_own(const char *path, const ts_info *info);

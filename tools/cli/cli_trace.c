@@ -166,8 +166,11 @@ uint64_t cli_event_count(const ts_info *info)
     return count;
 }
 
+void (*cli_trace_closing)(const ts_reader *reader);
+
 void cli_trace_close(cli_trace *trace)
 {
+    if (trace->reader && cli_trace_closing) cli_trace_closing(trace->reader);
     ts_reader_close(trace->reader);
     free(trace->bytes);
     *trace = (cli_trace){ 0 };

@@ -64,7 +64,8 @@ extern bool symbolize_off;
     How many functions a frame stands for, 1 at least, and what they are
     called: "work", "libx.so+0x1f20" where that is all that is known. `at` is 0
     for the innermost. What is not in the trace is looked up, once for each
-    reader. Texts with an offset live until the eighth call from then.
+    reader, and known until it is closed (cli_trace_close). Texts with an
+    offset live until the eighth call from then.
 
     Threads: one at a time.
 */

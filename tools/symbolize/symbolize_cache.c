@@ -1,9 +1,11 @@
 /*
     symbolize_cache.c - answers, kept by build-id
 
-    One file a build in the user's folder for such things, replaced whole. Its
-    first line says what lay where the module's files may lie: with others, or
-    other debug information, it is not believed.
+    One file a build in the user's folder for such things, replaced whole: of
+    two processes at once the last one's answers stay, which hold what was kept
+    when it began. What is not there is asked for again. Its first line says
+    what lay where the module's files may lie: with others, or other debug
+    information, it is not believed.
 */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

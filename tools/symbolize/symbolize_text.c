@@ -8,20 +8,36 @@
 
 bool symbolize_off;
 
-enum { READERS_MOST = 64 };
-
 // Each reader's, looked up when its first frame is shown.
 static struct known {
     const ts_reader *reader;
     symbolize *names; // NULL: no memory
-} known[READERS_MOST];
-static size_t known_count;
+} * known;
+static size_t known_count, known_room;
+
+// A reader is closed: another may be where it is.
+static void forget(const ts_reader *reader)
+{
+    for (size_t i = 0; i < known_count; i++) {
+        if (known[i].reader != reader) continue;
+        symbolize_close(known[i].names);
+        known[i] = known[--known_count];
+        return;
+    }
+}
 
 static symbolize *names_of(const ts_reader *reader)
 {
     for (size_t i = 0; i < known_count; i++)
         if (known[i].reader == reader) return known[i].names;
-    if (known_count == READERS_MOST) return NULL;
+    if (known_count == known_room) {
+        const size_t room = known_room ? 2 * known_room : 16;
+        struct known *const more = realloc(known, room * sizeof *known);
+        if (!more) return NULL;
+        known = more;
+        known_room = room;
+    }
+    cli_trace_closing = forget;
     struct known *const k = &known[known_count++];
     k->reader = reader;
     k->names = symbolize_open(reader, NULL);
