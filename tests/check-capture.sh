@@ -138,10 +138,11 @@ check "capture: without TRACESMITH_OUT nothing is recorded" sh -c '
     mkdir $0 && NVTX_INJECTION64_PATH=$1 $2 >/dev/null &&
         cd $0 && test -z "$(ls)"' $folder/empty "$inject" $client
 check "capture: only the names vendors look for are visible" sh -c '
-    nm -D --defined-only "$0" | sed "s/.* //" | sort >$1/names
+    nm -D --defined-only "$0" | sed "s/.* //" | LC_ALL=C sort >$1/names
     printf "%s\n" InitializeInjection InitializeInjectionNvtx2 \
-        InitializeInjectionNvtxExtension OnLoad \
-        clGetLayerInfo clInitLayer rocprofiler_configure |
+        InitializeInjectionNvtxExtension OnLoad clDeinitLayer \
+        clGetLayerInfo clInitLayer clInitLayerWithProperties \
+        rocprofiler_configure | LC_ALL=C sort |
         diff -u - $1/names' \
     "$inject" $folder
 
