@@ -47,6 +47,7 @@ typedef struct ts__cl_mapped { // by the host
 // A command while something is kept.
 typedef struct ts__cl_seen {
     bool turn, keeps;    // it has the turn, and is being kept
+    bool noted;          // it will stand in the trace, without contents
     ts__cl_handle event; // if nobody else wants to know when it is done
     uint8_t *args;
     size_t arg_room;
@@ -583,6 +584,14 @@ static bool ts__cl_seen_wanted(ts__cl_call *call, const char *kernel)
     return ts_snapshot_wanted(op);
 }
 
+// It will run as it would without us, and may write anywhere.
+static void ts__cl_seen_give_up(ts__cl_seen *seen)
+{
+    seen->noted = true;
+    ts__cl_touch_all();
+    ts__cl_turn_pass(seen);
+}
+
 // The command is described: looks at what is there before it.
 static void ts__cl_seen_begin(ts__cl_call *call)
 {
@@ -595,41 +604,32 @@ static void ts__cl_seen_begin(ts__cl_call *call)
         if (gated || !ts__cl_drain())
             ts_snapshot_decline(op, TS_REASON_DRAIN_TIMEOUT);
     }
-    ts_snapshot_begin(&ts__cl_cap.memory, op);
-    ts__cl_shadow_drop();
-    seen->keeps = op->head.state != TS_CAPTURE_DECLINED;
-    if (seen->keeps) { // the moment at which it is enqueued comes now
-        ts__cl_command *const c = call->command;
-        c->called[0] = ts_tick_now();
-        if (c->probe) ts__cl_probe_take(c->probe->before);
+    if (op->head.state == TS_CAPTURE_DECLINED) {
+        ts__cl_seen_give_up(seen);
         return;
     }
-    ts_snapshot_end(&ts__cl_cap.memory, op);
-    ts__cl_reader_close();
-    ts__cl_turn_pass(seen);
+    ts_snapshot_begin(&ts__cl_cap.memory, op);
+    ts__cl_shadow_drop();
+    seen->keeps = true;
+    ts__cl_command *const c = call->command;
+    c->called[0] = ts_tick_now(); // the moment at which it is enqueued
+    if (c->probe) ts__cl_probe_take(c->probe->before);
 }
 
 static void ts__cl_seen_decline(ts__cl_call *call, ts_reason reason)
 {
     if (!call->seen || !call->seen->turn) return;
-    if (ts__cl_seen_wanted(call, NULL)) {
-        ts_snapshot_decline(&call->seen->op, reason);
-        ts__cl_seen_begin(call);
-        return;
-    }
-    ts__cl_touch_all();
-    ts__cl_turn_pass(call->seen);
+    const bool wanted = ts__cl_seen_wanted(call, NULL);
+    if (wanted) ts_snapshot_decline(&call->seen->op, reason);
+    ts__cl_seen_give_up(call->seen);
+    call->seen->noted = wanted;
 }
 
 // It moves nothing, or nothing that a device would see.
 static void ts__cl_seen_nothing(ts__cl_call *call)
 {
     if (!call->seen || !call->seen->turn) return;
-    ts_snapshot_op *const op = &call->seen->op;
-    if (ts__cl_seen_wanted(call, NULL)) {
-        ts_snapshot_begin(&ts__cl_cap.memory, op);
-        ts_snapshot_end(&ts__cl_cap.memory, op);
-    }
+    call->seen->noted = ts__cl_seen_wanted(call, NULL);
     ts__cl_turn_pass(call->seen);
 }
 
@@ -671,6 +671,13 @@ static void ts__cl_turn_end(ts__cl_call *call, int32_t result,
     if (!call->command && result == TS__CL_SUCCESS && event && *event) {
         if (event != &seen->event) ts__cl.next.clRetainEvent(*event);
         ts__cl_event_add(*event);
+    }
+    if (seen->noted && result == TS__CL_SUCCESS) {
+        ts_snapshot_memory none;
+        memset(&none, 0, sizeof none);
+        none.vendor = &ts__cl_vendor;
+        ts_snapshot_begin(&none, &seen->op);
+        ts_snapshot_end(&none, &seen->op);
     }
     pthread_mutex_lock(&ts__cl_cap.lock);
     if (seen->turn)

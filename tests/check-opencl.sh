@@ -85,7 +85,8 @@ check "opencl: ts-record --kinds and --filter" sh -c '
 inside() { # what to call it, compiler and its flags
     name=$1
     shift
-    for test in test_opencl test_opencl_limits test_opencl_snapshot; do
+    for test in test_opencl test_opencl_limits test_opencl_snapshot \
+        test_opencl_snapshot_limits; do
         check "opencl: $test is built, $name" "$@" \
             -std=gnu11 -g -I. -Wall -Wextra -Wconversion -Wshadow -Werror \
             tests/capture/$test.c -o $folder/$test-$name \
