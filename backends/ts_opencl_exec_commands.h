@@ -468,11 +468,11 @@ static ts_result ts__ox_copy(void *state, uint64_t stream,
         result = ts__ox_end_at(x, copy->source, copy->from_host, &from);
     if (result != TS_OK) return result;
     if (!ts_attribute_find(&copy->attributes, TS_ATTRIBUTE_GEOMETRY, sizeof g,
-                           &one))
-        return ts__ox_queued(
-            x, q,
-            ts__ox_copy_line(x, q, &to, &from, (size_t)copy->size, &event),
-            event);
+                           &one)) {
+        const int32_t line =
+            ts__ox_copy_line(x, q, &to, &from, (size_t)copy->size, &event);
+        return ts__ox_queued(x, q, line, event);
+    }
     memcpy(&g, one.bytes, sizeof g);
     result = ts__ox_box(x, &copy->attributes, 1, &g, &to);
     if (result == TS_OK)

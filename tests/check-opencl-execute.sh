@@ -14,16 +14,19 @@ if ! echo '#include <CL/cl.h>' | gcc -E -xc - >/dev/null 2>&1 ||
         'echo "no PoCL, or no headers of OpenCL"; exit 77'
     exit 0
 fi
+check_build "opencl-execute: build" build/ts-record build/ts-replay \
+    build/libtracesmith-inject.so
 check "opencl-execute: the interface is as the executor says" gcc -std=gnu11 \
     -I. -fsyntax-only tests/execute/opencl_abi.c
 
+zstd=$(nm build/libtracesmith.a | sed -n '/U ZSTD_/{s/.*/-lzstd/p;q}')
 executor() { # what to call it, compiler and its flags
     name=$1
     shift
     check "opencl-execute: the executor is built, $name" "$@" \
         -std=gnu11 -g -I. -Wall -Wextra -Wconversion -Wshadow -Werror \
-        tests/execute/opencl_executor.c -o $folder/executor-$name \
-        -lcmocka -lm -ldl -pthread
+        tests/execute/opencl_executor.c build/libtracesmith.a \
+        -o $folder/executor-$name -lcmocka $zstd -lm -ldl -pthread
     check "opencl-execute: the executor, $name" $folder/executor-$name
 }
 executor gcc gcc -O1
@@ -32,3 +35,72 @@ echo leak:libpocl >$folder/lsan
 export LSAN_OPTIONS=suppressions=$PWD/$folder/lsan:print_suppressions=0
 executor asan clang-14 -O0 -fsanitize=address,undefined \
     -fno-sanitize-recover=all
+
+# Programs that know nothing of TraceSmith: recorded, and replayed elsewhere.
+check "opencl-execute: programs are built" sh -c '
+    for program in matmul reduce sort fft stencil steps; do
+        gcc -std=gnu11 -O1 -Wall -Wextra -Werror \
+            tests/execute/opencl/$program.c -o $0/$program -lOpenCL || exit 1
+    done' $folder
+
+same() { # program, operations that must be the same, declined
+    program=$1
+    check "opencl-execute: $program, every byte" sh -c '
+        operations=$1 declined=$2
+        shift 2
+        build/ts-record -q -o $0.sbt --capture all "$@" >$0.out || exit 1
+        cat $0.out
+        grep -q ": right" $0.out &&
+            build/ts-replay --execute --trust $0.sbt >$0.replay
+        status=$?
+        cat $0.replay
+        test $status = 0 &&
+            grep -q "^same: $operations operations" $0.replay &&
+            grep -q ", $declined declined" $0.replay' \
+        $folder/$program "$2" "$3" $folder/$program
+}
+same matmul 3 0
+same reduce 6 0
+same sort 29 0
+same fft 36 0
+same stencil 9 0 # a map moves nothing
+same steps 4 1 # one on shared memory
+
+# PoCL builds programs with another constant than the program did.
+replays() { # name, status, what to find, options
+    name=$1
+    status=$2
+    find=$3
+    shift 3
+    check "opencl-execute: $name" sh -c '
+        status=$1 find=$2
+        shift 2
+        "$@" >$0 2>&1
+        got=$?
+        cat $0
+        test $got = $status && grep -q -- "$find" $0' \
+        "$folder/$(echo "$name" | tr ' ' _).out" "$status" "$find" \
+        build/ts-replay --execute --trust "$@"
+}
+export POCL_EXTRA_BUILD_FLAGS=-DFACTOR=2
+replays "another constant, by name" 1 'operation [0-9]*, kernel scale on' \
+    $folder/steps.sbt
+replays "another constant, no other kernel" 1 'diverged: 1 of 4' \
+    $folder/steps.sbt --backend opencl
+replays "another constant, in a chain" 1 'diverged: 3 of 4' \
+    $folder/steps.sbt --chain
+replays "another constant, narrowed down" 1 \
+    'narrowed down to operation [0-9]*, kernel scale' \
+    $folder/steps.sbt --chain --bisect -o $folder/small.sbt
+replays "the operation alone" 1 'diverged: 1 of 1' $folder/small.sbt
+unset POCL_EXTRA_BUILD_FLAGS
+replays "a range of operations" 0 'same: 3 operations' $folder/reduce.sbt \
+    --ops 4..6
+replays "in a chain" 0 'same: 36 operations' $folder/fft.sbt --chain
+replays "each thrice" 0 'same: 9 operations' $folder/stencil.sbt --loops 3
+replays "with another executor" 3 'opencl' $folder/matmul.sbt --backend vdev
+check "opencl-execute: without OpenCL it says so" sh -c '
+    TRACESMITH_OPENCL_DEVICE=abacus build/ts-replay --execute --trust \
+        $0/matmul.sbt >$0/none 2>&1
+    test $? = 3 && grep -q "no OpenCL device .abacus. here, but" $0/none' \
+    $folder

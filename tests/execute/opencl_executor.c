@@ -1,7 +1,5 @@
 // The executor of OpenCL, called as the replay calls it, on a real driver.
 #define _GNU_SOURCE
-#define TRACESMITH_IMPLEMENTATION
-#define TRACESMITH_REPLAY_IMPLEMENTATION
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
