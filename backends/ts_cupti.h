@@ -65,6 +65,9 @@ typedef struct ts_cupti_desc {
     uint32_t buffer_count; // of them, 2 to 32 (16)
     uint32_t flush_ms;     // what is complete is fetched so often (200)
     uint32_t stop_ms;      // a stop waits at most so long for the vendor (2000)
+    bool operations;       // sessions look after modules and memory from their
+                           // start, so that ts_snapshot_start may come later
+                           // (false: only if it came before)
 } ts_cupti_desc;
 
 // From the next session on; NULL: all defaults.
@@ -119,6 +122,8 @@ TS_API int ts_cupti_initialize(void);
 
 #include "ts_capture.h"
 #include "ts_records.h"
+
+#include "ts_cuda_snapshot.h"
 
 #include "ts_cupti_tables.h"  // 3
 #include "ts_cupti_calls.h"   // 4
@@ -306,6 +311,7 @@ static void ts__cu_forked(void)
         pthread_mutex_init(&u->decode, NULL);
         ts__cu_forbidden = getpid();
     }
+    ts__cs_forked();
 }
 
 static void ts__cu_hooks(void)
@@ -608,6 +614,8 @@ static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
     return true;
 }
 
+#include "ts_cupti_keep.h"
+
 static void ts__cu_functions(ts__cu *u)
 {
     static const uint32_t resources[] = { TS__CU_MODULE_UNLOADED,
@@ -624,6 +632,7 @@ static void ts__cu_functions(ts__cu *u)
         u->call.call_on(1, u->subscriber, TS__CU_RESOURCE, resources[i]);
     for (uint32_t id = 1; id <= 3; id++)
         u->call.call_on(1, u->subscriber, TS__CU_STATE, id);
+    ts__cu_keep_functions(u);
 }
 
 // In this order: the clock and the buffers before the first record, who
@@ -740,6 +749,7 @@ static void ts__cu_stop(ts__cu *u)
     u->exiting = TS__LOAD(&ts__cu_exiting);
     const bool done = ts__worker_stop(&u->worker);
     TS__STORE(&u->on, 0);
+    if (u == &ts__cupti) ts__cs_stop();
     if (!done) ts__lose(&u->lost, TS__CU_CUT, 0, 1);
     if (!done && !ts__cu_rescued(u)) {
         ts__losses_report(&u->lost); // the rest is with whom it hangs

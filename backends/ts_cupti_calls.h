@@ -323,6 +323,7 @@ typedef struct ts__cu_notice { // CUpti_StateData
 } ts__cu_notice;
 
 enum { // identifiers of resources and states
+    TS__CU_MODULE_LOADED = 6,
     TS__CU_MODULE_UNLOADED = 7,
     TS__CU_NODE_CREATED = 13,
     TS__CU_NODE_CLONED = 20,
@@ -401,6 +402,26 @@ static void ts__cu_noticed(ts__cu *u, uint32_t id, const ts__cu_notice *notice)
     __atomic_store_n(&u->fatal, 1, __ATOMIC_RELEASE);
 }
 
+// Of captures: ts_cupti_keep.h.
+static void ts__cu_keep_call(ts__cu *u, uint32_t id,
+                             const ts__cu_call_data *data);
+static void ts__cu_keep_resource(uint32_t id, const ts__cu_resource *data);
+
+// Of the driver's functions some matter to captures only.
+static void ts__cu_told_call(ts__cu *u, uint32_t domain, uint32_t id,
+                             const ts__cu_call_data *call, uint32_t session)
+{
+    const bool kept = domain == TS__CU_DRIVER && id < TS__CU_IDS && u->keep[id];
+    const bool only = kept && u->rules[domain][id] == TS__CU_QUIET;
+    if (ts__cs_mine) return; // our own
+    if (kept && call->site) ts__cu_keep_call(u, id, call);
+    if (call->site == 0 && !only)
+        ts__cu_call_begin(u, domain, id, call, session);
+    else if (!only)
+        ts__cu_call_end(u, domain, id, call, session);
+    if (kept && !call->site) ts__cu_keep_call(u, id, call);
+}
+
 static void ts__cu_callback(void *user, uint32_t domain, uint32_t id,
                             const void *data)
 {
@@ -409,12 +430,10 @@ static void ts__cu_callback(void *user, uint32_t domain, uint32_t id,
     const uint32_t session = __atomic_load_n(&u->on, __ATOMIC_ACQUIRE);
     if (!session || !data) return;
     if (domain == TS__CU_RUNTIME || domain == TS__CU_DRIVER) {
-        const ts__cu_call_data *const call = (const ts__cu_call_data *)data;
-        if (call->site == 0)
-            ts__cu_call_begin(u, domain, id, call, session);
-        else
-            ts__cu_call_end(u, domain, id, call, session);
+        ts__cu_told_call(u, domain, id, (const ts__cu_call_data *)data,
+                         session);
     } else if (domain == TS__CU_RESOURCE) {
+        if (u->keeps) ts__cu_keep_resource(id, (const ts__cu_resource *)data);
         if (id == TS__CU_MODULE_UNLOADED)
             __atomic_fetch_add(&u->epoch, 1, __ATOMIC_RELAXED);
         else if (id == TS__CU_NODE_CREATED || id == TS__CU_NODE_CLONED)

@@ -332,6 +332,10 @@ typedef struct ts__cu_calls { // in the order of ts__cu_call_names
     int (*next)(uint8_t *buffer, size_t valid, uint8_t **record);
     int (*dropped)(void *context, uint32_t stream, size_t *count);
     int (*node_id)(void *node, uint64_t *id);
+    int (*context_id)(void *context, uint32_t *id);
+    int (*device_id)(void *context, uint32_t *id);
+    int (*stream_id)(void *context, void *stream, uint8_t per_thread,
+                     uint32_t *id);
 } ts__cu_calls;
 
 static const char *const ts__cu_call_names[] = {
@@ -356,6 +360,9 @@ static const char *const ts__cu_call_names[] = {
     "ActivityGetNextRecord",
     "?ActivityGetNumDroppedRecords",
     "?GetGraphNodeId",
+    "?GetContextId",
+    "?GetDeviceId",
+    "?GetStreamIdEx",
     NULL
 };
 
@@ -529,6 +536,8 @@ typedef struct ts__cu {
     uint32_t fatal;
     uint64_t launches, overwritten;
     uint8_t rules[3][TS__CU_IDS];  // by domain
+    uint8_t keep[TS__CU_IDS];      // of the driver: ts__cs_rule_of
+    bool keeps;                    // any of them
     uint32_t names[3][TS__CU_IDS]; // of functions
     // Buffers.
     uint8_t *pool, *discard;
@@ -542,6 +551,8 @@ typedef struct ts__cu {
     bool exiting;
     pthread_mutex_t decode;
     // Records; under `decode`.
+    uint64_t own[16]; // keys of streams that nobody is to hear of
+    uint32_t own_count;
     ts__follower time;
     uint32_t clocks[2]; // trace's numbers: the vendor's, ours
     bool clock_given;   // once in a process

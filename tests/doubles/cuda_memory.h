@@ -123,6 +123,39 @@ DRIVER(cuMemFree_v2, uint64_t p)
     TRACED(DOUBLE_FREE, cuMemFree_v2, release, ON(0));
 }
 
+// Which allocation an address lies in.
+static bool find_around(uint64_t address, struct block *found)
+{
+    bool is = false;
+    pthread_mutex_lock(&blocks_lock);
+    for (size_t i = 0; i < BLOCKS && !is; i++) {
+        is = blocks[i].kind == PLAIN &&
+             address - blocks[i].address < blocks[i].size;
+        if (is) *found = blocks[i];
+    }
+    pthread_mutex_unlock(&blocks_lock);
+    return is;
+}
+
+DRIVER(cuMemGetAddressRange_v2, uint64_t *base, size_t *size, uint64_t address)
+{
+    struct block b;
+    wait_for_lock();
+    if (!find_around(address, &b)) return NOT_FOUND;
+    *base = b.address;
+    *size = b.size;
+    return 0;
+}
+
+DRIVER(cuPointerGetAttribute, unsigned *value, int what, uint64_t address)
+{
+    struct block b;
+    wait_for_lock();
+    if (what != 2 || !find_around(address, &b)) return INVALID;
+    *value = 2; // memory of a device
+    return 0;
+}
+
 /* ---- Addresses and memory, each for itself ------------------------------ */
 
 DRIVER(cuMemGetAllocationGranularity, size_t *size, const void *what, int how)

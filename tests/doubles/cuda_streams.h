@@ -132,7 +132,7 @@ DRIVER(cuLaunchKernel, void *object, unsigned gx, unsigned gy, unsigned gz,
                                   shared,    stream,
                                   arguments, more };
     TRACED(launch_kind(stream), cuLaunchKernel, launch_plain, ON(stream),
-           .name = name_of(object), .grid = gx);
+           .name = name_of(object), .grid = gx, .nodes = is_recorded(stream));
 }
 
 DRIVER(cuLaunchCooperativeKernel, void *object, unsigned gx, unsigned gy,
@@ -143,7 +143,8 @@ DRIVER(cuLaunchCooperativeKernel, void *object, unsigned gx, unsigned gy,
                                   shared,    stream,
                                   arguments, NULL };
     TRACED(launch_kind(stream), cuLaunchCooperativeKernel, launch_plain,
-           ON(stream), .name = name_of(object), .grid = gx);
+           ON(stream), .name = name_of(object), .grid = gx,
+           .nodes = is_recorded(stream));
 }
 
 typedef struct config { // CUlaunchConfig
@@ -176,7 +177,8 @@ DRIVER(cuLaunchKernelEx, const config *how, void *object, void **arguments,
 {
     const launch_ex_parameters p = { how, object, arguments, more };
     TRACED(launch_kind(how->stream), cuLaunchKernelEx, launch_ex,
-           ON(how->stream), .name = name_of(object), .grid = how->dims[0]);
+           ON(how->stream), .name = name_of(object), .grid = how->dims[0],
+           .nodes = is_recorded(how->stream));
 }
 
 /* ---- Copies and sets ---------------------------------------------------- */

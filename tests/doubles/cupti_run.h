@@ -337,6 +337,7 @@ static int call_driver(double_op op)
                        .correlation = number };
     if (id) tell(1, id, &data);
     op.result = op.work ? op.work(op.user) : 0;
+    if (op.what == DOUBLE_QUIET && op.nodes) tell_node(13, op.event, 0);
     records_of(&op, number);
     data.site = 1;
     data.result = &op.result;

@@ -1,0 +1,568 @@
+/*
+    ts_cuda_snapshot.h - captures of CUDA; a part of ts_cupti.h, private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+    Vendor library: libcuda.so.1, as it is in the process.
+    Checked with:   doubles of the driver and of CUPTI (tests/doubles/), the
+                    structures of CUDA 13.0's headers. November 2026. Not run
+                    on a GPU.
+
+    WHAT IT DOES
+        Gives an operation that is to be kept (ts_snapshot.h) the device to
+        itself, between the two callbacks around its call: waits, for a bounded
+        time, until nothing runs, has the memory looked at, lets the call run,
+        waits for it, has the memory looked at again. Calls of other threads
+        wait meanwhile. Knows what is allocated, and how.
+
+    WHAT IT DOES NOT DO
+        It calls no driver on a thread of the program. What a graph does is not
+        captured, nor anything while a stream is recorded into one.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Which functions
+        2. The driver                   ts_cuda_snapshot_driver.h
+        3. Code                         ts_cuda_snapshot_code.h
+        4. Memory
+        5. Turns
+        6. What an operation is         ts_cuda_snapshot_ops.h
+        7. Callbacks
+*/
+#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_H)
+#define TS_CUDA_SNAPSHOT_H
+
+#include "ts_cuda_abi.h"
+#include "ts_snapshot.h"
+
+/* ==== 1. Which functions ================================================= */
+
+typedef enum ts__cs_kind {
+    TS__CS_NONE,
+    // Operations.
+    TS__CS_LAUNCH,
+    TS__CS_LAUNCH_HOW,
+    TS__CS_LAUNCH_TOGETHER, // cooperative
+    TS__CS_GRAPH,
+    TS__CS_COPY, // to, from, size
+    TS__CS_COPY_PEER,
+    TS__CS_COPY_ROWS,
+    TS__CS_COPY_BOX,
+    TS__CS_SET,
+    TS__CS_SET_ROWS,
+    TS__CS_HOST_FUNCTION,
+    TS__CS_OTHER, // writes nobody knows where
+    // Everything else.
+    TS__CS_ALLOC, // address *, size
+    TS__CS_ALLOC_ROWS,
+    TS__CS_ALLOC_MANAGED,
+    TS__CS_ALLOC_HOST,
+    TS__CS_REGISTER_HOST,
+    TS__CS_OPENED, // address *, of another process
+    TS__CS_EXTERNAL,
+    TS__CS_FREE,
+    TS__CS_MAP,
+    TS__CS_UNMAP,
+    TS__CS_STREAM,
+    TS__CS_STREAM_GONE,
+    TS__CS_RECORD,
+    TS__CS_RECORDED,
+    TS__CS_MODULE,
+    TS__CS_FUNCTION_SET,
+    TS__CS_KERNEL_SET,
+    TS__CS_TENSOR,
+    TS__CS_TENSOR_MOVED
+} ts__cs_kind;
+
+typedef struct ts__cs_rule {
+    const char *name;               // without cu and _ptsz; ends with * for any
+    uint8_t kind, width, stream_at; // stream_at: in the arguments, 0: none
+} ts__cs_rule;
+
+static const ts__cs_rule ts__cs_rules[] = {
+    { "LaunchKernel", TS__CS_LAUNCH, 0, 40 },
+    { "LaunchKernelEx", TS__CS_LAUNCH_HOW, 0, 0 },
+    { "LaunchCooperativeKernel", TS__CS_LAUNCH_TOGETHER, 0, 40 },
+    { "LaunchHostFunc*", TS__CS_HOST_FUNCTION, 0, 0 },
+    { "Launch*", TS__CS_OTHER, 0, 0 },
+    { "GraphLaunch", TS__CS_GRAPH, 0, 8 },
+    { "Memcpy", TS__CS_COPY, 0, 0 },
+    { "MemcpyAsync", TS__CS_COPY, 0, 24 },
+    { "MemcpyHtoD_v2", TS__CS_COPY, 0, 0 },
+    { "MemcpyDtoH_v2", TS__CS_COPY, 0, 0 },
+    { "MemcpyDtoD_v2", TS__CS_COPY, 0, 0 },
+    { "MemcpyHtoDAsync_v2", TS__CS_COPY, 0, 24 },
+    { "MemcpyDtoHAsync_v2", TS__CS_COPY, 0, 24 },
+    { "MemcpyDtoDAsync_v2", TS__CS_COPY, 0, 24 },
+    { "MemcpyPeer", TS__CS_COPY_PEER, 0, 0 },
+    { "MemcpyPeerAsync", TS__CS_COPY_PEER, 0, 40 },
+    { "Memcpy2D_v2", TS__CS_COPY_ROWS, 0, 0 },
+    { "Memcpy2DUnaligned_v2", TS__CS_COPY_ROWS, 0, 0 },
+    { "Memcpy2DAsync_v2", TS__CS_COPY_ROWS, 0, 8 },
+    { "Memcpy3D_v2", TS__CS_COPY_BOX, 0, 0 },
+    { "Memcpy3DAsync_v2", TS__CS_COPY_BOX, 0, 8 },
+    { "Memcpy*", TS__CS_OTHER, 0, 0 },
+    { "MemsetD8_v2", TS__CS_SET, 1, 0 },
+    { "MemsetD16_v2", TS__CS_SET, 2, 0 },
+    { "MemsetD32_v2", TS__CS_SET, 4, 0 },
+    { "MemsetD8Async", TS__CS_SET, 1, 24 },
+    { "MemsetD16Async", TS__CS_SET, 2, 24 },
+    { "MemsetD32Async", TS__CS_SET, 4, 24 },
+    { "MemsetD2D8_v2", TS__CS_SET_ROWS, 1, 0 },
+    { "MemsetD2D16_v2", TS__CS_SET_ROWS, 2, 0 },
+    { "MemsetD2D32_v2", TS__CS_SET_ROWS, 4, 0 },
+    { "MemsetD2D8Async", TS__CS_SET_ROWS, 1, 40 },
+    { "MemsetD2D16Async", TS__CS_SET_ROWS, 2, 40 },
+    { "MemsetD2D32Async", TS__CS_SET_ROWS, 4, 40 },
+    { "Memset*", TS__CS_OTHER, 0, 0 },
+    { "StreamWriteValue*", TS__CS_OTHER, 0, 0 },
+    { "StreamBatchMemOp*", TS__CS_OTHER, 0, 0 },
+    { "MemAlloc_v2", TS__CS_ALLOC, 0, 0 },
+    { "MemAllocAsync", TS__CS_ALLOC, 0, 0 },
+    { "MemAllocFromPoolAsync", TS__CS_ALLOC, 0, 0 },
+    { "MemAllocPitch_v2", TS__CS_ALLOC_ROWS, 0, 0 },
+    { "MemAllocManaged", TS__CS_ALLOC_MANAGED, 0, 0 },
+    { "MemAllocHost_v2", TS__CS_ALLOC_HOST, 0, 0 },
+    { "MemHostAlloc", TS__CS_ALLOC_HOST, 0, 0 },
+    { "MemHostRegister_v2", TS__CS_REGISTER_HOST, 0, 0 },
+    { "IpcOpenMemHandle*", TS__CS_OPENED, 0, 0 },
+    { "ExternalMemoryGetMappedBuffer", TS__CS_EXTERNAL, 0, 0 },
+    { "MemFree_v2", TS__CS_FREE, 0, 0 },
+    { "MemFreeAsync", TS__CS_FREE, 0, 0 },
+    { "MemFreeHost", TS__CS_FREE, 0, 0 },
+    { "MemHostUnregister", TS__CS_FREE, 0, 0 },
+    { "IpcCloseMemHandle", TS__CS_FREE, 0, 0 },
+    { "MemMap", TS__CS_MAP, 0, 0 },
+    { "MemUnmap", TS__CS_UNMAP, 0, 0 },
+    { "StreamCreate", TS__CS_STREAM, 0, 0 },
+    { "StreamCreateWithPriority", TS__CS_STREAM, 1, 0 },
+    { "StreamDestroy_v2", TS__CS_STREAM_GONE, 0, 0 },
+    { "StreamBeginCapture*", TS__CS_RECORD, 0, 0 },
+    { "StreamEndCapture", TS__CS_RECORDED, 0, 0 },
+    { "ModuleLoad*", TS__CS_MODULE, 0, 0 },
+    { "FuncSetAttribute", TS__CS_FUNCTION_SET, 0, 0 },
+    { "KernelSetAttribute", TS__CS_KERNEL_SET, 0, 0 },
+    { "TensorMapEncode*", TS__CS_TENSOR, 0, 0 },
+    { "TensorMapReplaceAddress", TS__CS_TENSOR_MOVED, 0, 0 },
+};
+enum { TS__CS_RULES = sizeof ts__cs_rules / sizeof *ts__cs_rules };
+
+// The position of a function's rule + 1; 0: it does not matter. Variants for
+// the default stream of a thread have the same arguments.
+static uint8_t ts__cs_rule_of(const char *name)
+{
+    size_t size = strlen(name);
+    if (size < 2 || name[0] != 'c' || name[1] != 'u') return 0;
+    name += 2;
+    size -= 2;
+    if (size > 5 && !strncmp(name + size - 5, "_pt", 3)) size -= 5;
+    for (size_t i = 0; i < TS__CS_RULES; i++) {
+        const char *const rule = ts__cs_rules[i].name;
+        const size_t own = strlen(rule);
+        const bool any = rule[own - 1] == '*';
+        if ((any || own == size) && size >= own - any &&
+            !strncmp(name, rule, own - any))
+            return (uint8_t)(i + 1);
+    }
+    return 0;
+}
+
+#include "ts_cuda_snapshot_driver.h" // 2
+
+#include "ts_cuda_snapshot_code.h" // 3
+
+/* ==== 4. Memory ========================================================== */
+
+typedef struct ts__cs_range { // an allocation, in order of address
+    uint64_t address, size;
+    uint32_t device;  // track
+    ts_reason reason; // why what reaches it cannot be captured
+    bool host;
+} ts__cs_range;
+
+typedef struct ts__cs_tensor { // bytes of a descriptor hide an address
+    uint8_t bytes[128];
+    uint64_t address;
+} ts__cs_tensor;
+
+static struct {
+    uint32_t on; // hooks work; the number of the session
+    bool tested, unsafe;
+    ts__cs_driver driver;
+    ts__cs_code code;
+    // Under `turn`.
+    pthread_mutex_t turn;
+    pthread_cond_t turned;
+    bool capturing, late;
+    uint32_t inside, recording;
+    // Under `memory_lock`.
+    pthread_mutex_t memory_lock;
+    ts_snapshot_memory memory;
+    bool touched; // by somebody, nobody knows where
+    ts__cs_range *ranges;
+    size_t range_count, range_capacity;
+    ts__cs_tensor tensors[256];
+    uint32_t tensor_count;
+    uint64_t reads_until_ns;
+    void *context; // of the operation under way
+} ts__cs = { .turn = PTHREAD_MUTEX_INITIALIZER,
+             .memory_lock = PTHREAD_MUTEX_INITIALIZER,
+             .driver = { .lock = PTHREAD_MUTEX_INITIALIZER },
+             .code = { .lock = PTHREAD_MUTEX_INITIALIZER } };
+
+static bool ts__cs_is_on(void)
+{
+    // acquire: pairs with the release in ts__cs_start
+    return __atomic_load_n(&ts__cs.on, __ATOMIC_ACQUIRE) != 0;
+}
+
+// The position behind the last range that begins at or before an address.
+static size_t ts__cs_after(uint64_t address)
+{
+    size_t low = 0, high = ts__cs.range_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ts__cs.ranges[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static const ts__cs_range *ts__cs_range_of(uint64_t address)
+{
+    const size_t after = ts__cs_after(address);
+    if (!after) return NULL;
+    const ts__cs_range *const r = &ts__cs.ranges[after - 1];
+    return address - r->address < r->size ? r : NULL;
+}
+
+static void ts__cs_range_add(const ts__cs_range *range)
+{
+    if (!range->address || !range->size) return;
+    ts__cs_range *const more =
+        (ts__cs_range *)ts__cs_more(ts__cs.ranges, &ts__cs.range_capacity,
+                                    ts__cs.range_count, sizeof *more);
+    if (!more) return;
+    ts__cs.ranges = more;
+    const size_t at = ts__cs_after(range->address);
+    if (at && more[at - 1].address == range->address) {
+        more[at - 1] = *range; // its end was not seen
+        return;
+    }
+    memmove(&more[at + 1], &more[at],
+            (ts__cs.range_count++ - at) * sizeof *more);
+    more[at] = *range;
+    if (!range->host)
+        ts_snapshot_alloc(&ts__cs.memory, range->address, range->size,
+                          range->device);
+}
+
+static void ts__cs_range_remove(uint64_t address)
+{
+    const size_t after = ts__cs_after(address);
+    if (!after || ts__cs.ranges[after - 1].address != address) return;
+    if (!ts__cs.ranges[after - 1].host)
+        ts_snapshot_free(&ts__cs.memory, address);
+    memmove(&ts__cs.ranges[after - 1], &ts__cs.ranges[after],
+            (ts__cs.range_count-- - after) * sizeof *ts__cs.ranges);
+}
+
+static const void *ts__cs_view(void *user, uint64_t address, uint64_t size,
+                               void *scratch)
+{
+    ts__cs_job job;
+    (void)user;
+    job.what = TS__CS_READ;
+    job.context = ts__cs.context;
+    job.address = address;
+    job.size = size;
+    if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) return NULL;
+    memcpy(scratch, ts__cs.driver.bounce, (size_t)size);
+    return scratch;
+}
+
+static const ts_snapshot_vendor ts__cs_vendor = { "cuda", ts__cs_view, false,
+                                                  false };
+
+// A capture that nobody told what is allocated.
+static void ts__cs_fresh(void)
+{
+    ts__cs.memory.vendor = &ts__cs_vendor;
+    if (!ts_snapshot_fresh(&ts__cs.memory)) return;
+    ts__cs_images_forget(&ts__cs.code);
+    ts__cs.touched = false;
+    for (size_t i = 0; i < ts__cs.range_count; i++) {
+        const ts__cs_range *const r = &ts__cs.ranges[i];
+        if (!r->host)
+            ts_snapshot_alloc(&ts__cs.memory, r->address, r->size, r->device);
+    }
+}
+
+/* ==== 5. Turns =========================================================== */
+
+static uint64_t ts__cs_until(void)
+{
+    const uint64_t ms = ts__sn_now.desc.drain_ms;
+    return ts__cs_now_ns() + (ms ? ms : 10000) * UINT64_C(1000000);
+}
+
+// Until nobody captures; in bounded time, because who does may wait for this
+// thread. Under `turn`.
+static bool ts__cs_wait_turn(const bool *busy, const uint32_t *count,
+                             uint64_t until_ns)
+{
+    const struct timespec until = ts__cs_time(until_ns);
+    bool in_time = true;
+    while (in_time && ((busy && *busy) || (count && *count)))
+        in_time =
+            pthread_cond_timedwait(&ts__cs.turned, &ts__cs.turn, &until) == 0;
+    return in_time;
+}
+
+static void ts__cs_inside(void)
+{
+    pthread_mutex_lock(&ts__cs.turn);
+    ts__cs_wait_turn(&ts__cs.capturing, NULL, ts__cs_until());
+    ts__cs.inside++;
+    pthread_mutex_unlock(&ts__cs.turn);
+}
+
+static void ts__cs_outside(void)
+{
+    pthread_mutex_lock(&ts__cs.turn);
+    if (ts__cs.inside) ts__cs.inside--;
+    pthread_cond_broadcast(&ts__cs.turned);
+    pthread_mutex_unlock(&ts__cs.turn);
+}
+
+// Whether the driver answers while a call is under way: asked once, because a
+// driver that does not will never.
+static bool ts__cs_is_safe(void *context)
+{
+    ts__cs_job job;
+    if (ts__cs.tested) return !ts__cs.unsafe;
+    ts__cs.tested = true;
+    job.what = TS__CS_TEST;
+    job.context = context;
+    const uint64_t most = ts__cs_now_ns() + UINT64_C(3000000000);
+    const uint64_t until = ts__cs_until();
+    ts__cs.unsafe =
+        !ts__cs_driver_find(&ts__cs.driver) ||
+        !ts__cs_ask(&ts__cs.driver, &job, until < most ? until : most);
+    if (ts__cs.unsafe)
+        ts_metadata_text(0, "capture.cuda",
+                         "declined: the driver does not answer within a call");
+    return !ts__cs.unsafe;
+}
+
+static bool ts__cs_drained(void *context)
+{
+    ts__cs_job job;
+    job.what = TS__CS_DRAIN;
+    job.context = context;
+    return ts__cs_ask(&ts__cs.driver, &job,
+                      ts__cs.late ? ts__cs_now_ns() : ts__cs_until());
+}
+
+/*
+    The device for this call alone. False: it did not get idle in time; then
+    nobody waits again until it was once.
+*/
+static bool ts__cs_turn(void *context)
+{
+    pthread_mutex_lock(&ts__cs.turn);
+    const uint64_t until = ts__cs.late ? ts__cs_now_ns() : ts__cs_until();
+    const bool mine = ts__cs_wait_turn(&ts__cs.capturing, NULL, until);
+    if (mine) ts__cs.capturing = true;
+    const bool alone = mine && ts__cs_wait_turn(NULL, &ts__cs.inside, until);
+    if (mine && !alone) ts__cs.capturing = false;
+    if (!alone) ts__cs.inside++;
+    pthread_mutex_unlock(&ts__cs.turn);
+    if (!alone) return false;
+    if (ts__cs_is_safe(context) && ts__cs_drained(context)) {
+        ts__cs.late = false;
+        return true;
+    }
+    ts__cs.late = true;
+    pthread_mutex_lock(&ts__cs.turn);
+    ts__cs.capturing = false;
+    ts__cs.inside++; // it runs beside the others
+    pthread_cond_broadcast(&ts__cs.turned);
+    pthread_mutex_unlock(&ts__cs.turn);
+    return false;
+}
+
+static void ts__cs_turn_end(void)
+{
+    pthread_mutex_lock(&ts__cs.turn);
+    ts__cs.capturing = false;
+    pthread_cond_broadcast(&ts__cs.turned);
+    pthread_mutex_unlock(&ts__cs.turn);
+}
+
+#include "ts_cuda_snapshot_ops.h" // 6
+
+/* ==== 7. Callbacks ======================================================= */
+
+typedef struct ts__cs_here { // what the thread is in
+    uint32_t depth, session;
+    bool turn; // has the device to itself
+    ts_snapshot_op *op;
+} ts__cs_here;
+static TS__TLS ts__cs_here ts__cs_this;
+
+static bool ts__cs_is_operation(ts__cs_kind kind)
+{
+    return kind && kind <= TS__CS_OTHER;
+}
+
+// What an operation that is not kept may write.
+static void ts__cs_unkept(const ts__cs_call *c)
+{
+    pthread_mutex_lock(&ts__cs.memory_lock);
+    const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
+    if (kind == TS__CS_COPY || kind == TS__CS_COPY_PEER)
+        ts_snapshot_touch(&ts__cs.memory, ts__cs_argument(c, 0),
+                          ts__cs_argument(c, kind == TS__CS_COPY ? 16 : 32));
+    else if (kind == TS__CS_SET || kind == TS__CS_SET_ROWS)
+        ts_snapshot_touch(&ts__cs.memory, ts__cs_argument(c, 0), 0);
+    else if (kind != TS__CS_HOST_FUNCTION)
+        ts__cs.touched = true;
+    pthread_mutex_unlock(&ts__cs.memory_lock);
+}
+
+static void ts__cs_begin(const ts__cs_call *c)
+{
+    ts__cs_here *const h = &ts__cs_this;
+    ts_snapshot_op *const op = h->op;
+    uint8_t *args = NULL;
+    // release: pairs with the acquire in ts__cs_enter
+    const bool recording = TS__LOAD(&ts__cs.recording) != 0;
+    h->turn = !recording && ts__cs_turn(c->context);
+    if (recording) ts__cs_inside();
+    pthread_mutex_lock(&ts__cs.memory_lock);
+    ts__cs.context = c->context;
+    ts__cs.reads_until_ns = ts__cs_until();
+    ts__cs_fresh();
+    if (!h->turn)
+        ts_snapshot_decline(op, recording       ? TS_REASON_IN_CAPTURE
+                                : ts__cs.unsafe ? TS_REASON_DEVICE_FAILED
+                                                : TS_REASON_DRAIN_TIMEOUT);
+    if (ts__cs.touched)
+        for (size_t i = 0; i < ts__cs.memory.count; i++)
+            ts_snapshot_touch(&ts__cs.memory, ts__cs.memory.ranges[i].address,
+                              0);
+    ts__cs.touched = false;
+    ts__cs_describe(c, op, h->turn, &args);
+    ts_snapshot_begin(&ts__cs.memory, op); // copies the arguments
+    free(args);
+    ts__cs_judge(op);
+    pthread_mutex_unlock(&ts__cs.memory_lock);
+}
+
+static void ts__cs_end(const ts__cs_call *c)
+{
+    ts__cs_here *const h = &ts__cs_this;
+    const bool done = h->turn && ts__cs_drained(c->context);
+    pthread_mutex_lock(&ts__cs.memory_lock);
+    if (c->result)
+        ts_snapshot_decline(h->op, TS_REASON_DEVICE_FAILED);
+    else if (h->turn && !done && h->op->head.state != TS_CAPTURE_DECLINED)
+        ts_snapshot_decline(h->op, TS_REASON_DRAIN_TIMEOUT);
+    if (h->turn && !done) ts__cs.late = true;
+    ts__cs.context = c->context;
+    ts__cs.reads_until_ns = ts__cs_until();
+    ts_snapshot_end(&ts__cs.memory, h->op);
+    pthread_mutex_unlock(&ts__cs.memory_lock);
+    if (h->turn)
+        ts__cs_turn_end();
+    else
+        ts__cs_outside();
+    free(h->op);
+    h->op = NULL;
+}
+
+// The call begins. track: on which an operation will lie.
+static void ts__cs_enter(const ts__cs_call *c)
+{
+    ts__cs_here *const h = &ts__cs_this;
+    const uint32_t session = TS__LOAD(&ts__cs.on);
+    if (h->session != session) memset(h, 0, sizeof *h);
+    h->session = session;
+    if (h->depth++) return; // within another
+    const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
+    if (ts__cs_is_operation(kind) && ts_snapshot_on()) {
+        h->op = (ts_snapshot_op *)calloc(1, sizeof *h->op);
+        if (h->op && ts__cs_name(c, h->op) && ts_snapshot_wanted(h->op)) {
+            ts__cs_begin(c);
+            return;
+        }
+        free(h->op);
+        h->op = NULL;
+    }
+    ts__cs_inside();
+    // What goes is forgotten before it is gone.
+    if (kind == TS__CS_STREAM_GONE)
+        ts__cs_stream_remove(&ts__cs.driver,
+                             (void *)(uintptr_t)ts__cs_argument(c, 0));
+    if (kind == TS__CS_RECORD)
+        __atomic_fetch_add(&ts__cs.recording, 1, __ATOMIC_RELEASE);
+}
+
+static void ts__cs_leave(const ts__cs_call *c)
+{
+    ts__cs_here *const h = &ts__cs_this;
+    if (h->session != TS__LOAD(&ts__cs.on) || !h->depth || --h->depth) return;
+    const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
+    if (h->op) {
+        ts__cs_end(c);
+        return;
+    }
+    if ((kind == TS__CS_RECORD && c->result) || kind == TS__CS_RECORDED)
+        if (TS__LOAD(&ts__cs.recording))
+            __atomic_fetch_sub(&ts__cs.recording, 1, __ATOMIC_RELEASE);
+    if (!c->result && ts__cs_is_operation(kind)) ts__cs_unkept(c);
+    if (!c->result && !ts__cs_is_operation(kind)) ts__cs_happened(c);
+    ts__cs_outside();
+}
+
+static void ts__cs_conditions(void)
+{
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&ts__cs.turned, &steady);
+    pthread_cond_init(&ts__cs.driver.wake, &steady);
+    pthread_cond_init(&ts__cs.driver.done, &steady);
+    pthread_condattr_destroy(&steady);
+}
+
+// Modules stay known between sessions: nobody tells them twice.
+static void ts__cs_start(uint32_t session)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, ts__cs_conditions);
+    ts__cs.inside = ts__cs.recording = 0;
+    ts__cs.capturing = ts__cs.late = ts__cs.tested = ts__cs.unsafe = false;
+    ts__cs.range_count = ts__cs.tensor_count = 0;
+    ts__cs.driver.per_thread = 0;
+    ts_snapshot_close(&ts__cs.memory);
+    // release: what was set above; pairs with the acquire in ts__cs_is_on
+    __atomic_store_n(&ts__cs.on, session, __ATOMIC_RELEASE);
+}
+
+// No callback comes any more, but one may be on its way.
+static void ts__cs_stop(void)
+{
+    if (!ts__cs_is_on()) return;
+    TS__STORE(&ts__cs.on, 0);
+    ts__cs_driver_stop(&ts__cs.driver);
+}
+
+static void ts__cs_forked(void)
+{
+    ts__cs.on = 0;
+    ts__cs.driver.running = false;
+}
+
+#endif // TS_CUDA_SNAPSHOT_H

@@ -1,0 +1,228 @@
+/*
+    ts_cuda_snapshot_code.h - modules, functions and their parameters; a part
+    of ts_cuda_snapshot.h, private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Keeps a copy of each module that the driver loads: the cubin that it
+        chose or compiled, whatever the program gave it. Finds the one that a
+        function is in by its module's handle; by name only if no other module
+        has the name.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Modules
+        2. Functions
+*/
+#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_CODE_H)
+#define TS_CUDA_SNAPSHOT_CODE_H
+
+/* ==== 1. Modules ========================================================= */
+
+typedef struct ts__cs_module {
+    void *bytes; // on a multiple of 8, as malloc has it
+    uint64_t size;
+    ts__cuda_code code;
+    uint32_t id;        // CUPTI's
+    uint32_t image;     // of the present capture, 0: not kept yet
+    void *module;       // the driver's handle, NULL: not known
+    const void *loader; // the thread that loaded it, while it is not
+    bool gone;          // unloaded
+} ts__cs_module;
+
+typedef struct ts__cs_attribute { // that a function was given
+    void *function;
+    int32_t id, value;
+} ts__cs_attribute;
+
+typedef struct ts__cs_code {
+    pthread_mutex_t lock; // of modules that are added and go
+    ts__cs_module **modules;
+    size_t module_count, module_capacity;
+    ts__cs_attribute *attributes;
+    size_t attribute_count, attribute_capacity;
+} ts__cs_code;
+
+static void *ts__cs_more(void *list, size_t *capacity, size_t count,
+                         size_t size)
+{
+    if (count < *capacity) return list;
+    const size_t wanted = *capacity * 2 + 16;
+    void *const more = realloc(list, wanted * size);
+    if (more) *capacity = wanted;
+    return more;
+}
+
+// Only copies: the driver is in the midst of it.
+static void ts__cs_module_loaded(ts__cs_code *c, uint32_t id, const void *bytes,
+                                 uint64_t size)
+{
+    ts__cs_module *const m = (ts__cs_module *)calloc(1, sizeof *m);
+    if (m) m->bytes = size && bytes ? malloc((size_t)size) : NULL;
+    if (!m || !m->bytes) {
+        free(m);
+        return; // its kernels are declined
+    }
+    memcpy(m->bytes, bytes, (size_t)size);
+    m->size = size;
+    m->id = id;
+    m->loader = &ts__cs_here_too;
+    ts__cuda_code_open(&m->code, m->bytes, size);
+    pthread_mutex_lock(&c->lock);
+    ts__cs_module **const more = (ts__cs_module **)ts__cs_more(
+        c->modules, &c->module_capacity, c->module_count, sizeof *more);
+    if (more) {
+        c->modules = more;
+        more[c->module_count++] = m;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (more) return;
+    free(m->bytes);
+    free(m);
+}
+
+static void ts__cs_module_unloaded(ts__cs_code *c, uint32_t id)
+{
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->module_count; i++)
+        if (c->modules[i]->id == id) c->modules[i]->gone = true;
+    pthread_mutex_unlock(&c->lock);
+}
+
+// What this thread has loaded and nobody knows the handle of is this.
+static void ts__cs_module_named(ts__cs_code *c, void *module,
+                                const void *loader)
+{
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; module && i < c->module_count; i++) {
+        ts__cs_module *const m = c->modules[i];
+        if (m->module || m->gone || m->loader != loader) continue;
+        m->module = module;
+        m->loader = NULL;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+/*
+    The module that a function is in. Names are no proof, because compilers at
+    run time give the same one to many functions; so a name counts only where
+    one module alone could be meant.
+*/
+static ts__cs_module *ts__cs_module_of(ts__cs_code *c, const void *module,
+                                       const char *name)
+{
+    ts__cs_module *by_handle = NULL, *by_name = NULL;
+    size_t named = 0;
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->module_count; i++) {
+        ts__cs_module *const m = c->modules[i];
+        if (m->gone) continue;
+        const bool has = ts__cuda_defines(&m->code, name, STT_FUNC);
+        if (m->module && m->module == module && has) by_handle = m;
+        if (m->module || !has) continue;
+        by_name = m;
+        named++;
+    }
+    if (!by_handle && named == 1 && module) {
+        by_name->module = (void *)(uintptr_t)module;
+        by_handle = by_name;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return by_handle;
+}
+
+// A new capture knows no images.
+static void ts__cs_images_forget(ts__cs_code *c)
+{
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->module_count; i++)
+        c->modules[i]->image = 0;
+    pthread_mutex_unlock(&c->lock);
+}
+
+// Whether a symbol is a variable that the host can reach as well.
+static bool ts__cs_is_variable(const ts__cuda_code *code, uint32_t number)
+{
+    const Elf64_Sym *const s = &code->symbols[number];
+    if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT || !s->st_size ||
+        s->st_shndx >= code->section_count)
+        return false;
+    const uint64_t flags = code->sections[s->st_shndx].sh_flags;
+    const char *const section = ts__cuda_section_name(code, s->st_shndx);
+    return (flags & SHF_ALLOC && flags & SHF_WRITE) ||
+           !strcmp(section, ".nv.constant3");
+}
+
+/* ==== 2. Functions ======================================================= */
+
+// Which attributes functions were given, the last value of each.
+static void ts__cs_attribute_put(ts__cs_code *c, void *function, int32_t id,
+                                 int32_t value)
+{
+    pthread_mutex_lock(&c->lock);
+    size_t at = 0;
+    while (at < c->attribute_count && (c->attributes[at].function != function ||
+                                       c->attributes[at].id != id))
+        at++;
+    ts__cs_attribute *const more = (ts__cs_attribute *)ts__cs_more(
+        c->attributes, &c->attribute_capacity, at, sizeof *more);
+    if (more) {
+        const ts__cs_attribute given = { function, id, value };
+        c->attributes = more;
+        more[at] = given;
+        if (at == c->attribute_count) c->attribute_count++;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void ts__cs_attributes_copy(ts__cs_code *c, const void *function,
+                                   ts_snapshot_op *op)
+{
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->attribute_count; i++)
+        if (c->attributes[i].function == function)
+            ts_snapshot_attribute(op, TS_ATTRIBUTE_FUNCTION,
+                                  &c->attributes[i].id, 8);
+    pthread_mutex_unlock(&c->lock);
+}
+
+typedef struct ts__cs_layout { // of the parameters of a kernel
+    uint32_t count, size;
+    uint32_t (*parameters)[2]; // offset, size
+} ts__cs_layout;
+
+static void ts__cs_layout_put(void *user, uint32_t offset, uint32_t size)
+{
+    ts__cs_layout *const layout = (ts__cs_layout *)user;
+    if (layout->count == TS__CS_PARAMETERS) return;
+    // Records come in any order; arguments go by number, which is by offset.
+    uint32_t at = layout->count++;
+    for (; at && layout->parameters[at - 1][0] > offset; at--)
+        memcpy(layout->parameters[at], layout->parameters[at - 1], 8);
+    layout->parameters[at][0] = offset;
+    layout->parameters[at][1] = size;
+}
+
+// From what the driver says, else from the code. False: nobody knows.
+static bool ts__cs_layout_find(ts__cs_job *job, bool answered,
+                               const ts__cs_module *m, const char *name,
+                               ts__cs_layout *layout)
+{
+    layout->parameters = job->parameters;
+    layout->count = job->parameter_count;
+    layout->size = 0;
+    if (!answered) {
+        layout->count = 0;
+        if (!m ||
+            !ts__cuda_parameters(&m->code, name, ts__cs_layout_put, layout))
+            return false;
+    }
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const uint32_t *const p = layout->parameters[i];
+        if (p[0] > 1 << 16 || p[1] > 1 << 16) return false;
+        if (p[0] + p[1] > layout->size) layout->size = p[0] + p[1];
+    }
+    return true;
+}
+
+#endif // TS_CUDA_SNAPSHOT_CODE_H

@@ -1,0 +1,357 @@
+/*
+    ts_cuda_snapshot_driver.h - what captures ask CUDA's driver; a part of
+    ts_cuda_snapshot.h, private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Calls of the driver while the program is inside one of its own. Nobody
+        promises that this works, so a thread of its own makes them, and who
+        asks waits for an answer for a bounded time. A driver that does not
+        answer, because it holds a lock over the callback, costs one such time:
+        from then on operations are declined.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. What it keeps
+        2. Questions                    on the thread of its own
+        3. Asking
+*/
+#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_DRIVER_H)
+#define TS_CUDA_SNAPSHOT_DRIVER_H
+
+/* ==== 1. What it keeps =================================================== */
+
+#define TS__CS_CALLS(X) \
+    X(context_set, "cuCtxSetCurrent", (void *)) \
+    X(query, "cuStreamQuery", (void *)) \
+    X(wait_all, "cuCtxSynchronize", (void)) \
+    X(stream, "cuStreamCreate", (void **, unsigned)) \
+    X(to_host, "cuMemcpyDtoHAsync_v2", (void *, uint64_t, size_t, void *)) \
+    X(range, "cuMemGetAddressRange_v2", (uint64_t *, size_t *, uint64_t)) \
+    X(about, "cuPointerGetAttribute", (void *, int, uint64_t)) \
+    X(module, "cuFuncGetModule", (void **, void *)) \
+    X(kernel, "cuKernelGetFunction", (void **, void *)) \
+    X(parameter, "cuFuncGetParamInfo", (void *, size_t, size_t *, size_t *)) \
+    X(global, "cuModuleGetGlobal_v2", \
+      (uint64_t *, size_t *, void *, const char *))
+
+enum { TS__CS_PARAMETERS = 1024 };
+
+typedef enum ts__cs_what {
+    TS__CS_TEST = 1,  // whether it answers at all
+    TS__CS_DRAIN,     // wait until nothing runs, till `until_ns`
+    TS__CS_READ,      // `size` bytes at `address`
+    TS__CS_FUNCTION,  // module and parameters of `object`
+    TS__CS_GLOBAL,    // where variable `name` of module `object` lies
+    TS__CS_ALLOCATION // which allocation `address` lies in
+} ts__cs_what;
+
+typedef struct ts__cs_job {
+    ts__cs_what what;
+    void *context, *object;
+    uint64_t address, size, until_ns;
+    const char *name;
+    bool ok;
+    // Of a function.
+    void *module;
+    uint32_t parameter_count;
+    uint32_t parameters[TS__CS_PARAMETERS][2]; // offset, size
+    uint32_t memory_type;                      // of an allocation, 0: none
+    const void *loader;                        // who loaded modules meanwhile
+} ts__cs_job;
+
+typedef struct ts__cs_stream {
+    void *handle;
+    int32_t priority;
+    uint32_t flags; // TS_STREAM_...
+} ts__cs_stream;
+
+typedef struct ts__cs_driver {
+    struct {
+#define TS__X(name, symbol, arguments) int(*name) arguments;
+        TS__CS_CALLS(TS__X)
+#undef TS__X
+    } call;
+    pthread_mutex_t lock; // of all that follows
+    pthread_cond_t wake, done;
+    pthread_t thread;
+    bool running, busy, leave, silent; // silent: it did not answer
+    uint32_t per_thread; // a thread's own default stream is in use
+    ts__cs_job job;
+    void *read_stream, *read_context;                      // our own
+    void (*made)(void *user, void *context, void *stream); // is told of it
+    void *user;
+    uint8_t *bounce; // what was read
+    ts__cs_stream *streams;
+    size_t stream_count, stream_capacity;
+} ts__cs_driver;
+
+static TS__TLS bool ts__cs_mine;     // this thread is the one of its own
+static TS__TLS char ts__cs_here_too; // its address is the thread's
+
+static uint64_t ts__cs_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static struct timespec ts__cs_time(uint64_t ns)
+{
+    struct timespec t;
+    t.tv_sec = (time_t)(ns / 1000000000u);
+    t.tv_nsec = (long)(ns % 1000000000u);
+    return t;
+}
+
+/* ==== 2. Questions ======================================================= */
+
+// The handle of a stream, by position; false past the end.
+static bool ts__cs_stream_at(ts__cs_driver *d, size_t at, void **handle)
+{
+    pthread_mutex_lock(&d->lock);
+    const bool there = at < d->stream_count;
+    if (there) *handle = d->streams[at].handle;
+    pthread_mutex_unlock(&d->lock);
+    return there;
+}
+
+// Until a stream is idle. No function that waits by itself is called: none
+// has a bound.
+static bool ts__cs_idle(ts__cs_driver *d, void *stream, uint64_t until_ns)
+{
+    struct timespec pause = { 0, 2000 };
+    for (;;) {
+        const int result = d->call.query(stream);
+        if (result != TS__CUDA_NOT_READY) return result == 0;
+        if (ts__cs_now_ns() >= until_ns) return false;
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 500000) pause.tv_nsec *= 2;
+    }
+}
+
+// Each stream is asked, with a bound. Only where threads have default streams
+// of their own, which nobody else can ask, everything is waited for: if that
+// does not return, this thread alone hangs.
+static bool ts__cs_drain(ts__cs_driver *d, const ts__cs_job *job)
+{
+    void *handle = NULL;
+    if (!ts__cs_idle(d, handle, job->until_ns)) return false;
+    for (size_t i = 0; ts__cs_stream_at(d, i, &handle); i++)
+        if (!ts__cs_idle(d, handle, job->until_ns)) return false;
+    return !TS__LOAD(&d->per_thread) || d->call.wait_all() == 0;
+}
+
+static bool ts__cs_read(ts__cs_driver *d, const ts__cs_job *job)
+{
+    if (d->read_context != job->context || !d->read_stream) {
+        // Not blocking: it waits for nobody, and nobody for it.
+        if (d->call.stream(&d->read_stream, 1) != 0) return false;
+        d->read_context = job->context;
+        if (d->made) d->made(d->user, job->context, d->read_stream);
+    }
+    if (d->call.to_host(d->bounce, job->address, (size_t)job->size,
+                        d->read_stream) != 0)
+        return false;
+    return ts__cs_idle(d, d->read_stream, job->until_ns);
+}
+
+// A kernel of a library is no function, but has one.
+static bool ts__cs_function(ts__cs_driver *d, ts__cs_job *job)
+{
+    void *function = job->object;
+    size_t offset = 0, size = 0;
+    job->module = NULL;
+    job->loader = &ts__cs_here_too;
+    job->parameter_count = 0;
+    if (!d->call.module || !d->call.parameter) return false;
+    if (d->call.module(&job->module, function) != 0) {
+        if (!d->call.kernel || d->call.kernel(&function, job->object) != 0 ||
+            d->call.module(&job->module, function) != 0)
+            return false;
+    }
+    while (job->parameter_count < TS__CS_PARAMETERS &&
+           d->call.parameter(function, job->parameter_count, &offset, &size) ==
+               0) {
+        uint32_t *const p = job->parameters[job->parameter_count++];
+        p[0] = (uint32_t)offset;
+        p[1] = (uint32_t)size;
+    }
+    return job->parameter_count < TS__CS_PARAMETERS;
+}
+
+static bool ts__cs_global(ts__cs_driver *d, ts__cs_job *job)
+{
+    size_t size = 0;
+    if (!d->call.global ||
+        d->call.global(&job->address, &size, job->object, job->name) != 0)
+        return false;
+    job->size = size;
+    return true;
+}
+
+// Memory that was allocated before anybody looked, or by ways of its own.
+static bool ts__cs_allocation(ts__cs_driver *d, ts__cs_job *job)
+{
+    uint64_t base = 0;
+    size_t size = 0;
+    job->memory_type = 0;
+    if (d->call.about && d->call.about(&job->memory_type, 2, job->address) != 0)
+        job->memory_type = 0;
+    if (job->memory_type != TS__CUDA_DEVICE || !d->call.range ||
+        d->call.range(&base, &size, job->address) != 0)
+        return false;
+    job->address = base;
+    job->size = size;
+    return true;
+}
+
+static bool ts__cs_answer(ts__cs_driver *d, ts__cs_job *job)
+{
+    if (d->call.context_set(job->context) != 0) return false;
+    switch (job->what) {
+    case TS__CS_TEST: return d->call.query(NULL) != 1;
+    case TS__CS_DRAIN: return ts__cs_drain(d, job);
+    case TS__CS_READ: return ts__cs_read(d, job);
+    case TS__CS_FUNCTION: return ts__cs_function(d, job);
+    case TS__CS_GLOBAL: return ts__cs_global(d, job);
+    default: return ts__cs_allocation(d, job);
+    }
+}
+
+static void *ts__cs_work(void *user)
+{
+    ts__cs_driver *const d = (ts__cs_driver *)user;
+    ts__cs_mine = true;
+    pthread_setname_np(pthread_self(), "ts-snapshot");
+    pthread_mutex_lock(&d->lock);
+    for (;;) {
+        while (!d->busy && !d->leave)
+            pthread_cond_wait(&d->wake, &d->lock);
+        if (d->leave) break;
+        pthread_mutex_unlock(&d->lock);
+        d->job.ok = ts__cs_answer(d, &d->job); // nobody else touches it
+        pthread_mutex_lock(&d->lock);
+        d->busy = false;
+        pthread_cond_broadcast(&d->done);
+    }
+    d->running = false;
+    pthread_cond_broadcast(&d->done);
+    pthread_mutex_unlock(&d->lock);
+    return NULL;
+}
+
+/* ==== 3. Asking ========================================================== */
+
+// The driver, which the program has loaded.
+static bool ts__cs_driver_find(ts__cs_driver *d)
+{
+    void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    if (!library) return false;
+#define TS__X(name, symbol, arguments) \
+    { \
+        void *const found = dlsym(library, symbol); \
+        memcpy(&d->call.name, &found, sizeof found); \
+    }
+    TS__CS_CALLS(TS__X)
+#undef TS__X
+    if (!d->bounce) d->bounce = (uint8_t *)malloc(TS_CAPTURE_CHUNK + 8);
+    return d->call.context_set && d->call.query && d->call.wait_all &&
+           d->call.stream && d->call.to_host && d->bounce;
+}
+
+static bool ts__cs_driver_start(ts__cs_driver *d)
+{
+    sigset_t all, old;
+    if (d->running) return true;
+    d->leave = d->busy = false;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
+    d->running = pthread_create(&d->thread, NULL, ts__cs_work, d) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return d->running;
+}
+
+static void ts__cs_driver_stop(ts__cs_driver *d)
+{
+    pthread_mutex_lock(&d->lock);
+    const bool running = d->running, busy = d->busy;
+    d->leave = true;
+    pthread_cond_broadcast(&d->wake);
+    pthread_mutex_unlock(&d->lock);
+    if (running && !busy) pthread_join(d->thread, NULL);
+    if (running && busy) pthread_detach(d->thread);
+}
+
+/*
+    Asks, and waits for at most so long. The answer is in *job. False: the
+    driver says no, or nothing. While it says nothing nobody else is asked.
+*/
+static bool ts__cs_ask(ts__cs_driver *d, ts__cs_job *job, uint64_t until_ns)
+{
+    const struct timespec until = ts__cs_time(until_ns);
+    bool in_time = true, ok = false;
+    pthread_mutex_lock(&d->lock);
+    if (!d->busy) d->silent = false; // it came back
+    while (d->busy && in_time && !d->silent)
+        in_time = pthread_cond_timedwait(&d->done, &d->lock, &until) == 0;
+    if (!d->busy && !d->silent && ts__cs_driver_start(d)) {
+        job->until_ns = until_ns;
+        d->job = *job;
+        d->busy = true;
+        pthread_cond_signal(&d->wake);
+        // A little longer than the thread itself tries.
+        const struct timespec end = ts__cs_time(until_ns + 200000000u);
+        in_time = true;
+        while (d->busy && in_time)
+            in_time = pthread_cond_timedwait(&d->done, &d->lock, &end) == 0;
+        if (d->busy) d->silent = true;
+        if (!d->busy) *job = d->job;
+        ok = !d->busy && job->ok;
+    }
+    pthread_mutex_unlock(&d->lock);
+    return ok;
+}
+
+static void ts__cs_stream_add(ts__cs_driver *d, const ts__cs_stream *stream)
+{
+    pthread_mutex_lock(&d->lock);
+    if (d->stream_count == d->stream_capacity) {
+        const size_t capacity = d->stream_capacity * 2 + 16;
+        ts__cs_stream *const more =
+            (ts__cs_stream *)realloc(d->streams, capacity * sizeof *more);
+        if (more) {
+            d->streams = more;
+            d->stream_capacity = capacity;
+        }
+    }
+    if (d->stream_count < d->stream_capacity)
+        d->streams[d->stream_count++] = *stream;
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void ts__cs_stream_remove(ts__cs_driver *d, const void *handle)
+{
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->stream_count; i++)
+        if (d->streams[i].handle == handle)
+            d->streams[i] = d->streams[--d->stream_count];
+    pthread_mutex_unlock(&d->lock);
+}
+
+// What is known of a stream; the default one is told by its handle.
+static ts__cs_stream ts__cs_stream_of(ts__cs_driver *d, void *handle,
+                                      bool per_thread)
+{
+    ts__cs_stream found = { handle, 0, 0 };
+    const uintptr_t number = (uintptr_t)handle;
+    if ((!number && !per_thread) || number == 1)
+        found.flags = TS_STREAM_LEGACY_DEFAULT;
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->stream_count; i++)
+        if (d->streams[i].handle == handle && number > 2) found = d->streams[i];
+    pthread_mutex_unlock(&d->lock);
+    return found;
+}
+
+#endif // TS_CUDA_SNAPSHOT_DRIVER_H

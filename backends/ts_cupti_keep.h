@@ -1,0 +1,139 @@
+/*
+    ts_cupti_keep.h - callbacks of CUPTI for captures; private to ts_cupti.h
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Hands what CUPTI tells of the driver's functions and modules to
+        ts_cuda_snapshot.h, and says on which track of the trace a stream's
+        operations lie.
+*/
+#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUPTI_KEEP_H)
+#define TS_CUPTI_KEEP_H
+
+// CUPTI's numbers of a stream; false: it does not tell.
+static bool ts__cu_keep_ids(ts__cu *u, void *context, void *stream,
+                            bool per_thread, uint32_t ids[3])
+{
+    const bool own = per_thread || (uintptr_t)stream == 2;
+    // 1 and 2 are names of default streams.
+    void *const handle = (uintptr_t)stream <= 2 ? NULL : stream;
+    ids[0] = ids[1] = ids[2] = 0;
+    return u->call.context_id && u->call.stream_id && u->call.device_id &&
+           u->call.context_id(context, &ids[0]) == 0 &&
+           u->call.stream_id(context, handle, !handle && own, &ids[1]) == 0 &&
+           u->call.device_id(context, &ids[2]) == 0;
+}
+
+// What is known of a stream is told before its track is defined: the records
+// that say it may come later.
+static uint32_t ts__cu_keep_track(void *user, void *context,
+                                  const ts__cs_stream *stream, bool per_thread)
+{
+    ts__cu *const u = (ts__cu *)user;
+    uint32_t ids[3], track = 0;
+    if (!ts__cu_keep_ids(u, context, stream->handle, per_thread, ids)) return 0;
+    pthread_mutex_lock(&u->decode);
+    ts__cu_stream *const s =
+        ts__cu_stream_at(u, ts__cu_stream_key(ids[0], ids[1]));
+    if (s && !s->track) {
+        s->flags |= stream->flags;
+        if (stream->priority) s->priority = stream->priority;
+    }
+    const ts__cu_stream *const found =
+        ts__cu_stream_of(u, ids[0], ids[1], ids[2]);
+    if (found) track = found->track;
+    pthread_mutex_unlock(&u->decode);
+    return track;
+}
+
+static uint32_t ts__cu_keep_device(ts__cu *u, void *context)
+{
+    uint32_t id = 0, track;
+    if (!u->call.device_id || u->call.device_id(context, &id) != 0) id = 0;
+    pthread_mutex_lock(&u->decode);
+    track = ts__cu_device_track(u, id);
+    pthread_mutex_unlock(&u->decode);
+    return track;
+}
+
+// Copies on a stream of our own are none of the program's.
+static void ts__cu_keep_own(void *user, void *context, void *stream)
+{
+    ts__cu *const u = (ts__cu *)user;
+    uint32_t ids[3];
+    if (!ts__cu_keep_ids(u, context, stream, false, ids)) return;
+    pthread_mutex_lock(&u->decode);
+    if (u->own_count < sizeof u->own / sizeof *u->own)
+        u->own[u->own_count++] = ts__cu_stream_key(ids[0], ids[1]);
+    pthread_mutex_unlock(&u->decode);
+}
+
+static void ts__cu_keep_call(ts__cu *u, uint32_t id,
+                             const ts__cu_call_data *data)
+{
+    const uint8_t keep = u->keep[id];
+    const ts__cu_call *const here = &ts__cu_here;
+    const bool within = here->engine == u && here->domain == TS__CU_RUNTIME;
+    ts__cs_call call;
+    if (!data->parameters || !data->context) return;
+    memset(&call, 0, sizeof call);
+    call.rule = &ts__cs_rules[(keep & 127) - 1];
+    call.per_thread = keep >> 7;
+    call.arguments = (const uint8_t *)data->parameters;
+    if (call.per_thread) TS__STORE(&ts__cs.driver.per_thread, 1);
+    call.symbol = data->symbol;
+    call.context = data->context;
+    call.correlation = within ? here->correlation : data->correlation;
+    call.user = u;
+    call.track = ts__cu_keep_track;
+    call.device = ts__cu_keep_device(u, data->context);
+    if (data->site == 0) {
+        ts__cs_enter(&call);
+        return;
+    }
+    call.result = data->result ? *data->result : 0;
+    ts__cs_leave(&call);
+}
+
+static void ts__cu_keep_resource(uint32_t id, const ts__cu_resource *data)
+{
+    const struct { // CUpti_ModuleResourceData
+        uint32_t id;
+        size_t size;
+        const char *bytes;
+    } *const module = data->more;
+    if (!module || !ts__cs_is_on()) return;
+    if (id == TS__CU_MODULE_LOADED)
+        ts__cs_module_loaded(&ts__cs.code, module->id, module->bytes,
+                             module->size);
+    if (id == TS__CU_MODULE_UNLOADED)
+        ts__cs_module_unloaded(&ts__cs.code, module->id);
+}
+
+// Turns on the callbacks that a capture needs, if there is one, or may be.
+static void ts__cu_keep_functions(ts__cu *u)
+{
+    memset(u->keep, 0, sizeof u->keep);
+    u->keeps = false;
+    u->own_count = 0;
+    if (u != &ts__cupti || !(ts_snapshot_on() || ts__cu_desc.operations))
+        return;
+    for (uint32_t id = 1; u->call.call_name && id < TS__CU_IDS; id++) {
+        const char *name = NULL;
+        if (u->call.call_name(TS__CU_DRIVER, id, &name) != 0 || !name) continue;
+        const size_t size = strlen(name);
+        const uint8_t rule = ts__cs_rule_of(name);
+        const bool per_thread = size > 5 && !strncmp(name + size - 5, "_pt", 3);
+        if (!rule) continue;
+        u->keep[id] = (uint8_t)(rule | per_thread << 7);
+        u->call.call_on(1, u->subscriber, TS__CU_DRIVER, id);
+    }
+    u->keeps = true;
+    u->call.call_on(1, u->subscriber, TS__CU_RESOURCE, TS__CU_MODULE_LOADED);
+    ts__cs.driver.made = ts__cu_keep_own;
+    ts__cs.driver.user = u;
+    ts__cs_start(u->generation);
+}
+
+#endif // TS_CUPTI_KEEP_H
