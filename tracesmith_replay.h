@@ -1607,6 +1607,21 @@ typedef struct ts_execution_edge {
     size_t before, after; // indices, before < after
 } ts_execution_edge;
 
+/*
+    What operations of other streams each of some has to wait for, as the graph
+    of a replay has it: without what is inferred, and where calls wait for
+    copies only if they must. operations: as ts_replay_operation counts, in the
+    order in which they are to be submitted; edges are of positions in it.
+
+    Errors: TS_ERR_MEMORY. Free: ts_execution_edges_free.
+*/
+TS_API ts_result ts_execution_edges(const ts_replay *replay,
+                                    const uint32_t *operations, size_t count,
+                                    ts_execution_edge **edges,
+                                    size_t *edge_count);
+TS_API void ts_execution_edges_free(const ts_replay *replay,
+                                    ts_execution_edge *edges, size_t count);
+
 typedef struct ts_execution_whole {
     uint64_t ns;       // from the first submission until all was over
     uint64_t graph_ns; // of one launch of the graph, the mean of desc.loops
@@ -18101,12 +18116,11 @@ static bool ts__precede_push(ts__precede *o, uint32_t node)
 }
 
 // Whether a call waits until its copy is done: not because it did, but
-// because it is one that must.
-static bool ts__precede_copy_waits(const ts__precede *o, uint32_t op)
+// because it is one that must. copies: what is known of them, or NULL.
+static bool ts__order_copy_waits(const ts_replay *r, const uint8_t *copies,
+                                 uint32_t op)
 {
-    const ts_replay *const r = o->races->replay;
-    const uint8_t copy = ((const uint8_t *)o->races->copies.data)[op];
-    if (copy) return copy & TS__COPY_BACK;
+    if (copies && copies[op]) return copies[op] & TS__COPY_BACK;
     const uint32_t call = ts__replay_op(r, op)->call;
     const uint32_t name =
         ((const uint32_t *)r->call_names.data)[call - r->op_count];
@@ -18117,10 +18131,10 @@ static bool ts__precede_copy_waits(const ts__precede *o, uint32_t op)
 }
 
 // Whether an edge orders; *whole: also behind what its source itself does.
-static bool ts__precede_keeps(const ts__precede *o, uint32_t from, uint32_t to,
-                              uint8_t kind, bool *whole)
+static bool ts__order_keeps(const ts_replay *r, const uint8_t *copies,
+                            uint32_t from, uint32_t to, uint8_t kind,
+                            bool *whole)
 {
-    const ts_replay *const r = o->races->replay;
     const uint8_t type = TS_EDGE_KIND(kind);
     // Streams and threads do one thing after another, even where the record
     // overlaps. Ranks only meet in a collective.
@@ -18132,7 +18146,7 @@ static bool ts__precede_keeps(const ts__precede *o, uint32_t from, uint32_t to,
     if (op->kind != TS_EVENT_MEMCPY || op->call == TS_NODE_NONE ||
         ts__replay_end_node(r, op->call) != to)
         return true;
-    return ts__precede_copy_waits(o, from);
+    return ts__order_copy_waits(r, copies, from);
 }
 
 static uint32_t ts__precede_lane(const ts__precede *o, uint32_t node)
@@ -18179,7 +18193,9 @@ static bool ts__precede_arrive(ts__precede *o, uint32_t from, uint32_t to,
 {
     bool whole;
     ts__vclock **const at = (ts__vclock **)o->in.data + to;
-    if (ts__precede_keeps(o, from, to, kind, &whole))
+    if (ts__order_keeps(o->races->replay,
+                        (const uint8_t *)o->races->copies.data, from, to, kind,
+                        &whole))
         *at = ts__vclock_join(&o->clocks, *at, whole ? out : in);
     if (o->clocks.failed) return false;
     return --((uint32_t *)o->missing.data)[to] || ts__precede_push(o, to);
@@ -21205,7 +21221,8 @@ static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
         r->last = e->op;
         r->last_region = index;
     }
-    r->batch = e->batch;
+    // What a copy reads from the host is no result.
+    r->batch = region->device || writes ? e->batch : 0;
     if (!writes) return;
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         if (list) memcpy(&r->was[2 * k], list + 16 * k, 16);
@@ -21579,6 +21596,192 @@ TS_API ts_result ts_execution_run_together(ts_execution *e,
     ts__mem_put(a, p.events, (e->count + 1) * sizeof *p.events);
     ts__mem_put(a, p.patches, p.patch_capacity * sizeof *p.patches);
     return result;
+}
+
+/* ---- 10.87 Execution: what streams wait for ------------------------------ */
+
+/*
+    Goes through the graph with the clock of what is over before each node, in
+    which the streams of the chosen operations are the chains. What the clock
+    of an operation has beyond that of the one before it on its stream is what
+    it has to wait for.
+*/
+typedef struct ts__apart {
+    const ts_replay *replay;
+    const uint32_t *operations;
+    size_t count;
+    ts__vclocks clocks;
+    ts__vclock **in;    // of each node that is still to come
+    ts__vclock **at;    // of each chosen operation
+    uint32_t *missing;  // predecessors still to come
+    uint32_t *ready;    // nodes without
+    uint32_t *place;    // of a node among the chosen, else TS_NODE_NONE
+    uint32_t *chain_of; // of each lane
+    uint32_t chains;
+    size_t ready_count, done;
+} ts__apart;
+
+static void *ts__apart_fill(const ts__apart *a, size_t count, size_t size,
+                            int byte)
+{
+    void *const made = ts__mem_get(&a->replay->allocator, (count + 1) * size);
+    if (made) memset(made, byte, (count + 1) * size);
+    return made;
+}
+
+static bool ts__apart_open(ts__apart *a)
+{
+    const ts_replay *const r = a->replay;
+    const size_t nodes = r->node_count;
+    a->clocks.allocator = &r->allocator;
+    a->in = ts__apart_fill(a, nodes, sizeof *a->in, 0);
+    a->at = ts__apart_fill(a, a->count, sizeof *a->at, 0);
+    a->missing = ts__apart_fill(a, nodes, sizeof *a->missing, 0);
+    a->ready = ts__apart_fill(a, nodes, sizeof *a->ready, 0);
+    a->place = ts__apart_fill(a, nodes, sizeof *a->place, 0xFF);
+    a->chain_of = ts__apart_fill(a, r->lanes.count, sizeof *a->chain_of, 0xFF);
+    if (!a->in || !a->at || !a->missing || !a->ready || !a->place ||
+        !a->chain_of)
+        return false;
+    for (uint32_t e = 0; e < ts__replay_offsets(r)[nodes]; e++)
+        a->missing[ts__replay_target(r, e)]++;
+    for (uint32_t i = 0; i < nodes; i++)
+        if (!a->missing[i]) a->ready[a->ready_count++] = i;
+    for (size_t i = 0; i < a->count; i++) {
+        if (a->operations[i] >= r->op_count) continue;
+        a->place[a->operations[i]] = (uint32_t)i;
+        uint32_t *const chain =
+            &a->chain_of[ts__replay_lanes(r)[a->operations[i]]];
+        if (*chain == TS_NODE_NONE) *chain = a->chains++;
+    }
+    return true;
+}
+
+static void ts__apart_close(ts__apart *a)
+{
+    const ts_allocator *const m = &a->replay->allocator;
+    const size_t nodes = a->replay->node_count + (size_t)1;
+    ts__vclocks_close(&a->clocks); // all of them
+    ts__mem_put(m, a->in, nodes * sizeof *a->in);
+    ts__mem_put(m, a->at, (a->count + 1) * sizeof *a->at);
+    ts__mem_put(m, a->missing, nodes * sizeof *a->missing);
+    ts__mem_put(m, a->ready, nodes * sizeof *a->ready);
+    ts__mem_put(m, a->place, nodes * sizeof *a->place);
+    ts__mem_put(m, a->chain_of,
+                (a->replay->lanes.count + 1) * sizeof *a->chain_of);
+}
+
+static void ts__apart_step(ts__apart *a, uint32_t node)
+{
+    const ts_replay *const r = a->replay;
+    ts__vclock *const in = a->in[node], *out = ts__vclock_ref(in);
+    const uint32_t place = a->place[node];
+    a->in[node] = NULL;
+    if (place != TS_NODE_NONE) {
+        a->at[place] = ts__vclock_ref(in);
+        out = ts__vclock_set(&a->clocks, out,
+                             a->chain_of[ts__replay_lanes(r)[node]], place + 1);
+    }
+    for (uint32_t e = ts__replay_offsets(r)[node];
+         e < ts__replay_offsets(r)[node + 1] && !a->clocks.failed; e++) {
+        const uint32_t to = ts__replay_target(r, e);
+        const uint8_t kind = ts__replay_kind(r, e);
+        bool whole;
+        if (ts__order_keeps(r, NULL, node, to, kind, &whole))
+            a->in[to] =
+                ts__vclock_join(&a->clocks, a->in[to], whole ? out : in);
+        if (!--a->missing[to]) a->ready[a->ready_count++] = to;
+    }
+    ts__vclock_unref(&a->clocks, in);
+    ts__vclock_unref(&a->clocks, out);
+    a->done++;
+}
+
+typedef struct ts__apart_list {
+    ts_execution_edge *edges;
+    size_t count, capacity;
+} ts__apart_list;
+
+static bool ts__apart_add(const ts__apart *a, ts__apart_list *list,
+                          size_t before, size_t after)
+{
+    ts_execution_edge *const more =
+        ts__mem_more(&a->replay->allocator, list->edges, &list->capacity,
+                     list->count, sizeof *more);
+    if (!more) return false;
+    const ts_execution_edge edge = { before, after };
+    list->edges = more;
+    more[list->count++] = edge;
+    return true;
+}
+
+// The edges to one operation. last: that before it on its stream.
+static bool ts__apart_edges(const ts__apart *a, ts__apart_list *list,
+                            size_t index, size_t last)
+{
+    const uint32_t lane = ts__replay_lanes(a->replay)[a->operations[index]];
+    const ts__vclock *const before = last < index ? a->at[last] : NULL;
+    for (uint32_t c = 0; c < a->chains; c++) {
+        const uint32_t epoch = ts__vclock_get(a->at[index], c);
+        if (c == a->chain_of[lane] || !epoch || epoch > index ||
+            epoch <= ts__vclock_get(before, c))
+            continue;
+        if (!ts__apart_add(a, list, epoch - 1, index)) return false;
+    }
+    // What waits in a circle waits for everything.
+    return a->done == a->replay->node_count || !index ||
+           ts__apart_add(a, list, index - 1, index);
+}
+
+static bool ts__apart_collect(const ts__apart *a, ts__apart_list *list)
+{
+    size_t *const last = ts__apart_fill(a, a->chains, sizeof *last, 0xFF);
+    bool ok = last != NULL;
+    for (size_t i = 0; ok && i < a->count; i++) {
+        if (a->operations[i] >= a->replay->op_count) continue;
+        const uint32_t chain =
+            a->chain_of[ts__replay_lanes(a->replay)[a->operations[i]]];
+        ok = ts__apart_edges(a, list, i, last[chain]);
+        last[chain] = i;
+    }
+    ts__mem_put(&a->replay->allocator, last, (a->chains + 1) * sizeof *last);
+    return ok;
+}
+
+TS_API ts_result ts_execution_edges(const ts_replay *replay,
+                                    const uint32_t *operations, size_t count,
+                                    ts_execution_edge **edges,
+                                    size_t *edge_count)
+{
+    if (!replay || !edges || !edge_count || (count && !operations))
+        return TS_ERR_USAGE;
+    ts__apart a = { .replay = replay,
+                    .operations = operations,
+                    .count = count };
+    ts__apart_list list = { 0 };
+    bool ok = count < TS_NODE_NONE && ts__apart_open(&a);
+    while (ok && a.ready_count && !a.clocks.failed)
+        ts__apart_step(&a, a.ready[--a.ready_count]);
+    ok = ok && !a.clocks.failed && ts__apart_collect(&a, &list);
+    ts__apart_close(&a);
+    *edges = NULL;
+    *edge_count = 0;
+    if (ok && list.count) {
+        // Of the size that ts_execution_edges_free is told.
+        *edges = ts__mem_get(&replay->allocator, list.count * sizeof **edges);
+        ok = *edges != NULL;
+        if (ok) memcpy(*edges, list.edges, list.count * sizeof **edges);
+        if (ok) *edge_count = list.count;
+    }
+    ts__mem_put(&replay->allocator, list.edges,
+                list.capacity * sizeof *list.edges);
+    return ok ? TS_OK : TS_ERR_MEMORY;
+}
+
+TS_API void ts_execution_edges_free(const ts_replay *replay,
+                                    ts_execution_edge *edges, size_t count)
+{
+    if (replay) ts__mem_put(&replay->allocator, edges, count * sizeof *edges);
 }
 
 #endif // TRACESMITH_REPLAY_IMPLEMENTATION

@@ -11,7 +11,7 @@ LIMIT=600 check "execute: build" sh -c '
     gcc -std=c11 -O2 -g -I. -Wall -Wextra -Werror tests/execute/app.c \
         -o $0/app -pthread
     for what in pipeline wrong pointers sums spin leave hidden freed race \
-        far drift; do
+        far drift beside nothing; do
         $0/app $what $0/$what.sbt
     done
     $0/app pipeline $0/few.sbt "kernel:scale count:1"
@@ -78,6 +78,20 @@ replays "a race, as it was captured" 0 'same: 3 operations' $folder/race.sbt
 replays "ten gigabytes apart" 0 'same: 3 operations' $folder/far.sbt
 replays "one launch of one kernel" 0 'same: 1 operations' $folder/few.sbt
 replays "hashes alone" 3 'nothing was executed' $folder/hashes.sbt
+replays "nothing that could be compared" 3 'nothing could be compared' \
+    $folder/nothing.sbt
+replays "streams beside each other" 0 'same: 2 regions' \
+    $folder/beside.sbt --overlap
+replays "what streams wait for" 0 '2 streams in 1 parts, 2 events' \
+    $folder/beside.sbt --overlap
+replays "wrong beside each other" 1 'diverged: 3 of 8' \
+    $folder/wrong.sbt --overlap
+replays "a crash beside each other" 3 'declined   .* ESCAPE' \
+    $folder/leave.sbt --overlap
+replays "a hang beside each other" 4 'declined   .* TIMEOUT' \
+    $folder/spin.sbt --overlap --timeout 1
+replays "a graph where there are none" 3 'vdev has no graphs' \
+    $folder/beside.sbt --as-graph --loops 3
 replays "as JSON" 1 '"first_divergence": {' $folder/wrong.sbt --json
 
 replays "a small error alone" 0 'same: 9 operations' $folder/drift.sbt \

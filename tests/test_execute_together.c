@@ -114,6 +114,13 @@ static void streams_run_beside_each_other(void **state)
     close_all();
 }
 
+static void tie(ts_vdev_stream from, ts_vdev_stream to)
+{
+    const ts_vdev_event event = vt_event();
+    ok(ts_vdev_event_record(vdev, event, from));
+    ok(ts_vdev_event_wait(vdev, event, to));
+}
+
 // Slow ones on one stream, a quick one on another, which has to wait for them.
 static void record_waiting(void)
 {
@@ -129,8 +136,12 @@ static void record_waiting(void)
     ok(ts_snapshot_start(NULL));
     launch_on(one, plain_add, a, a, 1);
     launch_on(one, slow_one, a, a, 1);
+    tie(one, two);
     launch_on(two, quick_one, b, a, 2);
+    tie(two, one);
     launch_on(one, slow_one, a, b, 3);
+    tie(one, two);
+    tie(one, two); // once is enough
     launch_on(two, quick_one, b, a, 4);
     finish(path);
     stage = seen[0] = seen[1] = 0;
@@ -148,6 +159,38 @@ static void an_edge_holds_an_operation_back(void **state)
     assert_int_equal(2, seen[1]);
     assert_int_equal(3, whole.events);
     assert_true(whole.ns >= 60000000); // they slept for that long
+    close_all();
+}
+
+// The same edges as by hand, from the events of the trace; without those that
+// only times suggest.
+static void edges_are_what_the_trace_waited_for(void **state)
+{
+    (void)state;
+    record_waiting();
+    const ts_replay_desc desc = { 0 };
+    ts_replay *replay;
+    ts_execution_edge *edges;
+    ts_operation op;
+    uint32_t kernels[5];
+    size_t count = 0, edge_count;
+    ok(ts_replay_open(&replay, reader, &desc));
+    for (size_t i = 0; ts_replay_operation(replay, i, &op); i++)
+        if (op.kind == TS_EVENT_KERNEL) kernels[count++] = (uint32_t)i;
+    assert_int_equal(5, count);
+    ok(ts_execution_edges(replay, kernels, count, &edges, &edge_count));
+    assert_int_equal(3, edge_count);
+    assert_memory_equal(waits, edges, sizeof waits);
+    ts_execution_edges_free(replay, edges, edge_count);
+    // What lies between may be left out.
+    kernels[2] = kernels[3];
+    kernels[3] = kernels[4];
+    ok(ts_execution_edges(replay, kernels, 4, &edges, &edge_count));
+    assert_int_equal(1, edge_count);
+    assert_int_equal(2, edges[0].before);
+    assert_int_equal(3, edges[0].after);
+    ts_execution_edges_free(replay, edges, edge_count);
+    ts_replay_close(replay);
     close_all();
 }
 
@@ -409,6 +452,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_run_beside_each_other),
         cmocka_unit_test(an_edge_holds_an_operation_back),
+        cmocka_unit_test(edges_are_what_the_trace_waited_for),
         cmocka_unit_test(what_nobody_replayed_wrote_comes_between),
         cmocka_unit_test(memory_that_is_taken_again_begins_a_part),
         cmocka_unit_test(the_last_writer_is_named),

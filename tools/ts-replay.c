@@ -96,6 +96,14 @@ static const cli_option options[] = {
       .help = "operations go on with what those before them left, not\n"
               "from their recorded inputs",
       .flag = &execute.chain },
+    { .name = "--overlap",
+      .help = "as --chain, with streams beside each other as in the\n"
+              "program; what is left is compared at the end",
+      .flag = &execute.overlap },
+    { .name = "--as-graph",
+      .help = "as --overlap, as one graph of the device, and the time of\n"
+              "a launch, the mean of --loops",
+      .flag = &execute.as_graph },
     { .name = "--compare HOW",
       .help = "exact (the default), ulp=N or rtol=X of floats, of\n"
               "doubles with :f64 behind",
@@ -324,18 +332,20 @@ static int look_for_races(const replay_job *job)
 
 static bool check_execute(int argc)
 {
-    const bool any = execute.backend || execute.chain || execute.compare ||
-                     execute.va || has_timeout || execute.stop_at_first ||
-                     execute.bisect || execute.extract || execute.trust;
+    const bool any = execute.backend || execute.chain || execute.overlap ||
+                     execute.as_graph || execute.compare || execute.va ||
+                     has_timeout || execute.stop_at_first || execute.bisect ||
+                     execute.extract || execute.trust;
     if (!execute.execute) {
         if (any)
             cli_error(&tool, NULL,
-                      "--backend, --chain, --compare, --va, --timeout, "
-                      "--stop-at-first, --bisect, --extract and --trust go "
-                      "with --execute");
+                      "--backend, --chain, --overlap, --as-graph, "
+                      "--compare, --va, --timeout, --stop-at-first, "
+                      "--bisect, --extract and --trust go with --execute");
         return !any;
     }
     execute.loops = has_loops ? loops : 1;
+    execute.overlap |= execute.as_graph;
     execute.output = out_text;
     execute.json = want_json;
     if (argc != 2)

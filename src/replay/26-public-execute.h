@@ -220,6 +220,21 @@ typedef struct ts_execution_edge {
     size_t before, after; // indices, before < after
 } ts_execution_edge;
 
+/*
+    What operations of other streams each of some has to wait for, as the graph
+    of a replay has it: without what is inferred, and where calls wait for
+    copies only if they must. operations: as ts_replay_operation counts, in the
+    order in which they are to be submitted; edges are of positions in it.
+
+    Errors: TS_ERR_MEMORY. Free: ts_execution_edges_free.
+*/
+TS_API ts_result ts_execution_edges(const ts_replay *replay,
+                                    const uint32_t *operations, size_t count,
+                                    ts_execution_edge **edges,
+                                    size_t *edge_count);
+TS_API void ts_execution_edges_free(const ts_replay *replay,
+                                    ts_execution_edge *edges, size_t count);
+
 typedef struct ts_execution_whole {
     uint64_t ns;       // from the first submission until all was over
     uint64_t graph_ns; // of one launch of the graph, the mean of desc.loops

@@ -428,12 +428,11 @@ static bool ts__precede_push(ts__precede *o, uint32_t node)
 }
 
 // Whether a call waits until its copy is done: not because it did, but
-// because it is one that must.
-static bool ts__precede_copy_waits(const ts__precede *o, uint32_t op)
+// because it is one that must. copies: what is known of them, or NULL.
+static bool ts__order_copy_waits(const ts_replay *r, const uint8_t *copies,
+                                 uint32_t op)
 {
-    const ts_replay *const r = o->races->replay;
-    const uint8_t copy = ((const uint8_t *)o->races->copies.data)[op];
-    if (copy) return copy & TS__COPY_BACK;
+    if (copies && copies[op]) return copies[op] & TS__COPY_BACK;
     const uint32_t call = ts__replay_op(r, op)->call;
     const uint32_t name =
         ((const uint32_t *)r->call_names.data)[call - r->op_count];
@@ -444,10 +443,10 @@ static bool ts__precede_copy_waits(const ts__precede *o, uint32_t op)
 }
 
 // Whether an edge orders; *whole: also behind what its source itself does.
-static bool ts__precede_keeps(const ts__precede *o, uint32_t from, uint32_t to,
-                              uint8_t kind, bool *whole)
+static bool ts__order_keeps(const ts_replay *r, const uint8_t *copies,
+                            uint32_t from, uint32_t to, uint8_t kind,
+                            bool *whole)
 {
-    const ts_replay *const r = o->races->replay;
     const uint8_t type = TS_EDGE_KIND(kind);
     // Streams and threads do one thing after another, even where the record
     // overlaps. Ranks only meet in a collective.
@@ -459,7 +458,7 @@ static bool ts__precede_keeps(const ts__precede *o, uint32_t from, uint32_t to,
     if (op->kind != TS_EVENT_MEMCPY || op->call == TS_NODE_NONE ||
         ts__replay_end_node(r, op->call) != to)
         return true;
-    return ts__precede_copy_waits(o, from);
+    return ts__order_copy_waits(r, copies, from);
 }
 
 static uint32_t ts__precede_lane(const ts__precede *o, uint32_t node)
@@ -506,7 +505,9 @@ static bool ts__precede_arrive(ts__precede *o, uint32_t from, uint32_t to,
 {
     bool whole;
     ts__vclock **const at = (ts__vclock **)o->in.data + to;
-    if (ts__precede_keeps(o, from, to, kind, &whole))
+    if (ts__order_keeps(o->races->replay,
+                        (const uint8_t *)o->races->copies.data, from, to, kind,
+                        &whole))
         *at = ts__vclock_join(&o->clocks, *at, whole ? out : in);
     if (o->clocks.failed) return false;
     return --((uint32_t *)o->missing.data)[to] || ts__precede_push(o, to);

@@ -82,7 +82,8 @@ static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
         r->last = e->op;
         r->last_region = index;
     }
-    r->batch = e->batch;
+    // What a copy reads from the host is no result.
+    r->batch = region->device || writes ? e->batch : 0;
     if (!writes) return;
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         if (list) memcpy(&r->was[2 * k], list + 16 * k, 16);

@@ -307,6 +307,35 @@ static void far_apart(void)
     step(k, two, two, 2);
 }
 
+// Two streams that work on their own, and meet twice.
+static void beside(void)
+{
+    const ts_vdev_kernel k =
+        kernel("scale", scale, sizeof(scale_args), scale_roles, 2);
+    float *const one = filled();
+    float *const two = memory(sizeof host);
+    ts_vdev_event events[2];
+    for (int i = 0; i < 2; i++)
+        need(ts_vdev_event_create(&events[i], vdev));
+    need(ts_vdev_device_synchronize(vdev, 0));
+    const scale_args in_one = { one, one, 2 }, in_two = { two, two, 3 };
+    const scale_args across = { two, one, 1 }, back = { one, two, 0.5f };
+    launch_on(streams[0], k, &in_one, 16);
+    need(ts_vdev_event_record(vdev, events[0], streams[0]));
+    need(ts_vdev_event_wait(vdev, events[0], streams[1]));
+    launch_on(streams[1], k, &across, 16);
+    launch_on(streams[1], k, &in_two, 16);
+    need(ts_vdev_event_record(vdev, events[1], streams[1]));
+    need(ts_vdev_event_wait(vdev, events[1], streams[0]));
+    launch_on(streams[0], k, &back, 16);
+}
+
+static void nothing(const void *args, const ts_vdev_block *block)
+{
+    (void)args;
+    (void)block;
+}
+
 static bool run(const char *what)
 {
     if (!strcmp(what, "pipeline"))
@@ -331,6 +360,10 @@ static bool run(const char *what)
         drifting();
     else if (!strcmp(what, "far"))
         far_apart();
+    else if (!strcmp(what, "beside"))
+        beside();
+    else if (!strcmp(what, "nothing"))
+        launch(kernel("nothing", nothing, 0, NULL, 0), NULL, 1);
     else
         return false;
     return true;

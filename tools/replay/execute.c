@@ -36,10 +36,15 @@ bool execute_check(const cli_tool *tool, const execute_wish *wish)
         cli_error(tool, NULL, "--va %s: it is strict or auto", wish->va);
     else if (wish->timeout_s > 3600)
         cli_error(tool, NULL, "--timeout is at most 3600 seconds");
-    else if (wish->chain && wish->loops > 1)
+    else if ((wish->chain || wish->overlap) && !wish->as_graph &&
+             wish->loops > 1)
         cli_error(tool, NULL,
                   "--loops runs operations from their recorded inputs, which "
-                  "--chain does not");
+                  "--chain and --overlap do not");
+    else if (wish->overlap && (wish->stop_at_first || wish->bisect))
+        cli_error(tool, NULL,
+                  "with --overlap and --as-graph nothing is compared before "
+                  "the end: --stop-at-first and --bisect are for --chain");
     else if ((wish->extract != NULL || wish->bisect) && !wish->output)
         cli_error(tool, NULL, "%s wants -o",
                   wish->bisect ? "--bisect" : "--extract");
@@ -210,6 +215,13 @@ static bool find_backend(execute_job *job)
 static int say_result(const execute_job *job)
 {
     const replay_job *const r = job->replay;
+    if (job->executed && !job->compared && !job->timed_out) {
+        cli_error(r->tool, r->path,
+                  "nothing could be compared: the trace does not know what "
+                  "any of the %s executed operations left",
+                  cli_count(job->executed).s);
+        return REPLAY_UNSUPPORTED;
+    }
     if (!job->executed) {
         cli_error(r->tool, r->path,
                   "nothing was executed: %s operations are declined",

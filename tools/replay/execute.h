@@ -8,7 +8,7 @@
 
 // What was asked for.
 typedef struct execute_wish {
-    bool execute, chain, trust, stop_at_first, bisect, json;
+    bool execute, chain, overlap, as_graph, trust, stop_at_first, bisect, json;
     const char *backend, *compare, *va, *extract, *output;
     uint64_t loops, timeout_s;
 } execute_wish;
@@ -38,6 +38,9 @@ typedef struct execute_job {
     bool timed_out, closed; // closed: the device does not open
     size_t first;           // row that diverged first; count: none
     uint64_t digest;
+    // Where streams run beside each other:
+    ts_execution_whole whole;
+    int64_t work_ns, span_ns; // of what was executed, in the record
 } execute_job;
 
 // ts-replay --execute, of the selection of a job. Returns the exit code.
@@ -54,6 +57,20 @@ cli_text execute_backends(void);
 // Runs rows [from, to) in another process and sums up. chain: each goes on
 // with what those before it left. (execute_process.c)
 bool execute_rows(execute_job *job, size_t from, size_t to, bool chain);
+
+// What operations of other streams each capture has to wait for; false with
+// the reason on stderr. Free: execute_edges_free. (execute_together.c)
+typedef struct execute_edges {
+    ts_execution_edge *edges;
+    size_t count;
+} execute_edges;
+bool execute_edges_find(const execute_job *job, size_t from, size_t to,
+                        execute_edges *edges);
+void execute_edges_free(const execute_job *job, execute_edges *edges);
+// Adds what came of one process of the record, or one part of it.
+void execute_whole_add(execute_job *job, const ts_execution_whole *whole);
+void execute_whole_text(const execute_job *job);
+void execute_whole_json(cli_json *json, const execute_job *job);
 
 // Whether this user made the trace on this machine, or says that it may run;
 // else says what would run. (execute_trust.c)

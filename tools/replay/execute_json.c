@@ -91,7 +91,7 @@ void execute_json(const execute_job *job)
     snprintf(digest, sizeof digest, "%016" PRIx64, job->digest);
     cli_json_open(&json, NULL, '{');
     cli_json_string(&json, "backend", job->executor->name);
-    cli_json_bool(&json, "chain", job->wish->chain);
+    cli_json_bool(&json, "chain", job->wish->chain || job->wish->overlap);
     cli_json_uint(&json, "executed", job->executed);
     cli_json_uint(&json, "substituted", job->substituted);
     put_reasons(&json, job);
@@ -100,11 +100,12 @@ void execute_json(const execute_job *job)
     cli_json_uint(&json, "patched", job->patched);
     cli_json_uint(&json, "diverged", job->diverged);
     cli_json_uint(&json, "unstable", job->unstable);
+    if (job->wish->overlap) execute_whole_json(&json, job);
     put_first(&json, job);
     put_rows(&json, job);
     cli_json_string(&json, "digest", digest);
     cli_json_string(&json, "result",
-                    !job->executed                   ? "empty"
+                    !job->executed || !job->compared ? "empty"
                     : job->diverged || job->unstable ? "diverged"
                     : job->timed_out                 ? "timeout"
                                                      : "same");

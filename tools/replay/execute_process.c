@@ -16,9 +16,10 @@
 #include "tools/replay/execute.h"
 
 typedef struct shared {
-    uint32_t next; // position that runs, or runs next
-    uint32_t opened;
+    uint32_t next;            // position that runs, or runs next
+    uint32_t opened, refused; // refused: not all of it together
     char why[200];
+    ts_execution_whole whole;
     ts_execution_item items[];
 } shared;
 
@@ -50,20 +51,39 @@ static bool is_lost(const ts_execution_item *item)
            item->reason == TS_REASON_ESCAPE;
 }
 
-static void child(const execute_job *job, shared *s, const size_t *captures,
-                  size_t count, bool chain)
+// What is to run, and which of it has to wait for what.
+typedef struct process_part {
+    const size_t *captures;
+    size_t count;
+    bool chain;
+    execute_edges edges;
+} process_part;
+
+static void run_together(const execute_job *job, shared *s,
+                         const process_part *part, ts_execution *e)
+{
+    running = s->items;
+    s->refused =
+        ts_execution_run_together(e, part->edges.edges, part->edges.count,
+                                  job->wish->as_graph, s->items, &s->whole,
+                                  s->why, sizeof s->why) != TS_OK;
+    __atomic_store_n(&s->next, (uint32_t)part->count, __ATOMIC_RELEASE);
+}
+
+static void child(const execute_job *job, shared *s, const process_part *part)
 {
     ts_execution_desc desc = job->desc;
     ts_execution *e;
-    desc.chain = chain;
+    desc.chain = part->chain;
     prctl(PR_SET_PDEATHSIG, SIGKILL);   // nobody would stop what hangs
     dup2(STDERR_FILENO, STDOUT_FILENO); // stdout is for the report
     watch_faults();
-    if (ts_execution_open(&e, job->reader, captures, count, &desc, s->why,
-                          sizeof s->why) != TS_OK)
+    if (ts_execution_open(&e, job->reader, part->captures, part->count, &desc,
+                          s->why, sizeof s->why) != TS_OK)
         _exit(1);
     __atomic_store_n(&s->opened, 1, __ATOMIC_RELEASE);
-    for (uint32_t i = s->next; i < count; i++) {
+    if (job->wish->overlap) run_together(job, s, part, e);
+    for (uint32_t i = s->next; i < part->count; i++) {
         running = &s->items[i];
         ts_execution_run(e, i, running);
         __atomic_store_n(&s->next, i + 1, __ATOMIC_RELEASE);
@@ -101,11 +121,10 @@ static int watch(const execute_job *job, const shared *s, pid_t pid)
 }
 
 // What a child left unfinished when it went.
-static void settle(const execute_job *job, shared *s, int status)
+static void settle(shared *s, int status)
 {
     ts_execution_item *const item = &s->items[s->next];
     const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    (void)job;
     item->outcome = TS_OUTCOME_DECLINED;
     item->level = 0;
     item->reason = killed          ? TS_REASON_TIMEOUT
@@ -138,9 +157,17 @@ static bool go_on(const execute_job *job, const shared *s, bool chain)
     return !chain;
 }
 
-static bool run(execute_job *job, shared *s, const size_t *captures,
-                size_t count, bool chain)
+static bool refuse(execute_job *job, const char *why)
 {
+    cli_error(job->replay->tool, job->replay->path, "%s", why);
+    job->closed = true;
+    return false;
+}
+
+static bool run(execute_job *job, shared *s, const process_part *part)
+{
+    const size_t count = part->count;
+    const bool chain = part->chain;
     while (s->next < count) {
         const uint32_t before = s->next;
         s->opened = 0;
@@ -151,17 +178,16 @@ static bool run(execute_job *job, shared *s, const size_t *captures,
                       strerror(errno));
             return false;
         }
-        if (!pid) child(job, s, captures, count, chain);
+        if (!pid) child(job, s, part);
         const int status = watch(job, s, pid);
-        if (!s->opened) {
-            cli_error(job->replay->tool, job->replay->path, "%s",
-                      *s->why ? s->why : "the device does not open");
-            job->closed = true;
-            return false;
-        }
+        if (!s->opened)
+            return refuse(job, *s->why ? s->why : "the device does not open");
+        if (s->refused) return refuse(job, s->why);
         if (s->next > count) s->next = (uint32_t)count; // a kernel's doing
         // Code that calls exit() takes the rest along like one that crashes.
-        if (s->next < count && !stopped(job, s, before)) settle(job, s, status);
+        while (s->next < count && job->wish->overlap) // it may be any of them
+            settle(s, status);
+        if (s->next < count && !stopped(job, s, before)) settle(s, status);
         if (s->next < count && !go_on(job, s, chain)) {
             if (chain && !s->items[s->next - 1].diverged)
                 decline_rest(s, count);
@@ -179,8 +205,28 @@ static uint64_t mix(uint64_t digest, uint64_t value)
     return digest;
 }
 
+// How long what was executed took in the record.
+static void sum_times(execute_job *job, size_t from, size_t to)
+{
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    ts_operation op;
+    job->work_ns = job->span_ns = 0;
+    for (size_t i = from; i < to; i++) {
+        if (job->rows[i].item.outcome != TS_OUTCOME_EXECUTED ||
+            !ts_replay_operation(job->replay->replay, job->rows[i].operation,
+                                 &op))
+            continue;
+        job->work_ns += op.recorded_end_ns - op.recorded_start_ns;
+        if (op.recorded_start_ns < first) first = op.recorded_start_ns;
+        if (op.recorded_end_ns > last) last = op.recorded_end_ns;
+    }
+    if (last >= first) job->span_ns = last - first;
+}
+
 static void sum_up(execute_job *job, size_t from, size_t to)
 {
+    sum_times(job, from, to);
+
     job->executed = job->substituted = job->declined = job->order = 0;
     job->diverged = job->unstable = job->compared = job->patched = 0;
     memset(job->levels, 0, sizeof job->levels);
@@ -225,7 +271,15 @@ static bool run_rows(execute_job *job, size_t from, size_t to, bool chain,
     for (size_t i = from; have && i < to; i++)
         if (job->rows[i].capture != EXECUTE_NONE)
             captures[count++] = job->rows[i].capture;
-    const bool ok = have && run(job, s, captures, count, chain);
+    process_part part = {
+        captures, count, chain || job->wish->overlap, { NULL, 0 }
+    };
+    bool ok = have;
+    if (ok && job->wish->overlap)
+        ok = execute_edges_find(job, from, to, &part.edges);
+    ok = ok && run(job, s, &part);
+    if (ok) execute_whole_add(job, &s->whole);
+    execute_edges_free(job, &part.edges);
     for (size_t i = from; ok && i < to; i++) {
         if (job->rows[i].capture == EXECUTE_NONE) continue;
         job->rows[i].item = s->items[at++];

@@ -130,6 +130,9 @@ static void print_first(const execute_job *job)
     }
     printf("; %s of %s chunks differ\n", cli_count(item->chunks_different).s,
            cli_count(item->chunks).s);
+    if (job->wish->overlap)
+        puts("    named is what wrote there last: --chain tells where it "
+             "begins");
 }
 
 static void print_unstable(const execute_job *job)
@@ -176,6 +179,12 @@ static void print_verdict(const execute_job *job)
                cli_count(job->diverged).s, cli_count(job->executed).s);
     else if (job->unstable)
         puts("\nnot determined: runs from the same inputs differ");
+    else if (!job->compared)
+        puts("\nnothing could be compared");
+    else if (job->wish->overlap)
+        printf("\nsame: %s regions hold the recorded bytes at the end%s\n",
+               cli_count(job->whole.regions).s,
+               job->declined ? ", of what ran" : "");
     else
         printf("\nsame: %s operations left the recorded bytes%s\n",
                cli_count(job->compared).s,
@@ -187,8 +196,10 @@ void execute_text(const execute_job *job)
     const uint64_t all = job->executed + job->substituted + job->declined;
     cli_put_text(stdout, job->replay->path, strlen(job->replay->path));
     printf(": executed on %s, %s\n\n", job->executor->name,
-           job->wish->chain ? "in a chain"
-                            : "each operation from its recorded inputs");
+           job->wish->as_graph  ? "as one graph"
+           : job->wish->overlap ? "in a chain, streams beside each other"
+           : job->wish->chain   ? "in a chain"
+                                : "each operation from its recorded inputs");
     printf("  operations    %s: %s executed, %s substituted, %s declined\n",
            cli_count(all).s, cli_count(job->executed).s,
            cli_count(job->substituted).s, cli_count(job->declined).s);
@@ -201,10 +212,12 @@ void execute_text(const execute_job *job)
            "%s not run (S3)\n",
            cli_count(job->levels[1]).s, cli_count(job->levels[2]).s,
            cli_count(job->levels[0]).s);
-    if (job->wish->chain)
+    if (job->wish->overlap)
+        execute_whole_text(job);
+    else if (job->wish->chain)
         printf("  from record   %s chunks that nobody replayed had written\n",
                cli_count(job->patched).s);
-    if (job->wish->loops > 1)
+    if (job->wish->loops > 1 && !job->wish->overlap)
         printf("  runs          %s of each\n", cli_count(job->wish->loops).s);
     printf("  compared      %s\n", cli_count(job->compared).s);
     printf("  digest        %016" PRIx64 "\n", job->digest);
