@@ -349,24 +349,44 @@ static void ts__stack_path(const ts__stack_object *o, char *path, size_t room)
     if (!*path) snprintf(path, room, "%s", name ? name : "");
 }
 
-static bool ts__stack_same(const ts__stack_module *m, const ts__stack_object *o)
+// By the kernel, which says where nothing is. Not inlined: it is rare.
+static __attribute__((noinline)) bool ts__stack_ask(uint64_t address,
+                                                    void *words, size_t size)
+{
+    const struct iovec to = { words, size };
+    const struct iovec from = { (void *)(uintptr_t)address, size };
+    const int error = errno;
+    const ssize_t got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+    errno = error;
+    return got == (ssize_t)size;
+}
+
+/*
+    Its first page is there if a frame of this thread is in it, as then nobody
+    unloads it. guessed: whether one is, is not known; the kernel reads.
+*/
+static bool ts__stack_same(const ts__stack_module *m, const ts__stack_object *o,
+                           bool guessed)
 {
     uint64_t begin = 0;
     if (m->start != o->start || m->end != o->end || m->map != o->map ||
         m->table != o->table)
         return false;
-    // Its first page is there if it is.
+    if (m->build && guessed)
+        return ts__stack_ask((uint64_t)(uintptr_t)m->build, &begin,
+                             sizeof begin) &&
+               begin == m->build_begin;
     if (m->build) memcpy(&begin, m->build, sizeof begin);
     return begin == m->build_begin;
 }
 
 // Whether a module is still what it was when it was added.
-static bool ts__stack_alive(uint32_t index)
+static bool ts__stack_alive(uint32_t index, bool guessed)
 {
     const ts__stack_module *const m = &ts__stack_modules[index];
     ts__stack_object object;
-    return m->stays ||
-           (ts__stack_find(m->start, &object) && ts__stack_same(m, &object));
+    return m->stays || (ts__stack_find(m->start, &object) &&
+                        ts__stack_same(m, &object, guessed));
 }
 
 // The module's place, made if it is new; 0: there is no room.
@@ -378,7 +398,7 @@ static uint32_t ts__stack_module_get(const ts__stack_object *o)
     for (uint32_t i = 1; i <= count; i++)
         // acquire: pairs with the release below
         if (__atomic_load_n(&ts__stack_modules[i].ready, __ATOMIC_ACQUIRE) &&
-            ts__stack_same(&ts__stack_modules[i], o))
+            ts__stack_same(&ts__stack_modules[i], o, false))
             return i;
     if (count >= TS__STACK_MODULES - 1) return 0;
     const int error = errno;
@@ -493,22 +513,11 @@ static inline uint64_t ts__stack_rule(ts__stack_walk *w, uint64_t pc)
     if (TS__UNLIKELY(!ts__stack_known(pc, &rule))) return ts__stack_learn(pc);
     const uint32_t module = (uint32_t)(rule >> 53), bit = module & 63;
     if (w->seen >> bit & 1 && w->index[bit] == module) return rule;
-    if (TS__UNLIKELY(!ts__stack_alive(module))) return ts__stack_learn(pc);
+    if (TS__UNLIKELY(!ts__stack_alive(module, w->guessed)))
+        return ts__stack_learn(pc);
     w->seen |= UINT64_C(1) << bit;
     w->index[bit] = (uint16_t)module;
     return rule;
-}
-
-// By the kernel, which says where nothing is. Not inlined: it is rare.
-static __attribute__((noinline)) bool ts__stack_ask(uint64_t address,
-                                                    void *words, size_t size)
-{
-    const struct iovec to = { words, size };
-    const struct iovec from = { (void *)(uintptr_t)address, size };
-    const int error = errno;
-    const ssize_t got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-    errno = error;
-    return got == (ssize_t)size;
 }
 
 // Tables say where to read as long as registers are what they ought to be,
