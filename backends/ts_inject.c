@@ -89,13 +89,18 @@ static const char *unused_path(const char *pattern)
 // What operations are kept with all that they need: TRACESMITH_CAPTURE.
 static struct {
     bool wanted;
+    bool on_trigger; // TRACESMITH_CAPTURE_ON: when ts-record says so
     ts_snapshot_desc what;
     char room[8192]; // of its texts
 } keep;
 
 static void keep_begin(void)
 {
-    if (keep.wanted) ts_snapshot_start(&keep.what);
+    if (!keep.wanted) return;
+    if (keep.on_trigger)
+        ts_snapshot_arm(&keep.what);
+    else
+        ts_snapshot_start(&keep.what);
 }
 
 /* ==== 2. Watch =========================================================== */
@@ -112,6 +117,7 @@ static struct {
     uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; 0: at once, never
     uint64_t size_limit;       // bytes; 0: none
     uint32_t state;            // ts_inject_state
+    uint32_t capture;          // the last trigger that was obeyed
 } watch;
 
 static bool control_open(void)
@@ -137,11 +143,12 @@ static void control_enter(void)
 {
     watch.mine = NULL;
     if (!watch.shared) return;
+    watch.capture = TS__LOAD(&watch.shared->capture);
     const uint32_t at =
         __atomic_fetch_add(&watch.shared->count, 1, __ATOMIC_RELAXED);
     if (at >= TS_INJECT_PROCESSES) return;
     watch.mine = &watch.shared->processes[at];
-    TS__STORE(&watch.mine->written, TS__LOAD(&watch.shared->command));
+    TS__STORE(&watch.mine->written, TS__LOAD(&watch.shared->write));
     TS__STORE(&watch.mine->process, (uint32_t)getpid());
 }
 
@@ -154,6 +161,16 @@ static uint64_t all_bytes(uint64_t own)
     return sum;
 }
 
+static void give_kept(ts_inject_process *mine)
+{
+    bool waits = false;
+    const ts_snapshot_figures kept = ts_snapshot_total(&waits);
+    TS__STORE(&mine->kept, kept.whole + kept.hashes);
+    TS__STORE(&mine->capturing, ts_snapshot_on() ? TS_INJECT_ON
+                                : waits          ? TS_INJECT_FRAME
+                                                 : TS_INJECT_OFF);
+}
+
 static uint64_t give_figures(void)
 {
     ts_stats stats;
@@ -164,6 +181,7 @@ static uint64_t give_figures(void)
     TS__STORE(&mine->lost, stats.lost);
     TS__STORE(&mine->bytes, stats.file_bytes);
     TS__STORE(&mine->threads, stats.threads);
+    if (keep.wanted) give_kept(mine);
     // release: pairs with the acquire in record_control.c
     __atomic_store_n(&mine->state, watch.state, __ATOMIC_RELEASE);
     return stats.file_bytes;
@@ -209,12 +227,18 @@ static bool watch_look(uint64_t *next_ns)
     return true;
 }
 
-static void watch_obey(uint32_t command)
+static void watch_obey(void)
 {
-    if (!watch.mine || TS__LOAD(&watch.mine->written) == command) return;
+    if (!watch.shared) return;
+    const uint32_t capture = TS__LOAD(&watch.shared->capture);
+    const uint32_t write = TS__LOAD(&watch.shared->write);
+    // Two that came at once are one: a trigger and its end say nothing.
+    if ((capture - watch.capture) % 2) ts_snapshot_trigger();
+    watch.capture = capture;
+    if (!watch.mine || TS__LOAD(&watch.mine->written) == write) return;
     ts_session_snapshot(NULL);
     // release: what was written is there
-    __atomic_store_n(&watch.mine->written, command, __ATOMIC_RELEASE);
+    __atomic_store_n(&watch.mine->written, write, __ATOMIC_RELEASE);
 }
 
 static void *watch_main(void *unused)
@@ -224,7 +248,7 @@ static void *watch_main(void *unused)
     uint64_t wait_ns = 0;
     while (watch_look(&wait_ns)) {
         const uint32_t command = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-        watch_obey(command);
+        watch_obey();
         const struct timespec wait = { (time_t)(wait_ns / 1000000000),
                                        (long)(wait_ns % 1000000000) };
         // Not FUTEX_WAIT_PRIVATE: ts-record wakes it.
@@ -311,7 +335,9 @@ static bool set_capture(void)
 static bool set_keep(void)
 {
     const char *const text = secure_getenv("TRACESMITH_CAPTURE");
+    const char *const on = secure_getenv("TRACESMITH_CAPTURE_ON");
     keep.wanted = text && *text;
+    keep.on_trigger = on && *on;
     if (!keep.wanted || ts_snapshot_parse(&keep.what, keep.room,
                                           sizeof keep.room, text) == TS_OK)
         return true;

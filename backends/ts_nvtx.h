@@ -385,11 +385,13 @@ static const char *ts__nv_name(const ts__nv_attributes *a, char *wide,
 static uint32_t ts__nv_site(const ts__nv_domain *domain,
                             const ts__nv_attributes *a, ts_event_kind kind)
 {
-    if (!TS__LOAD(&ts__gate) || !ts_capture_kind(kind)) return 0;
+    if (!TS__LOAD(&ts__gate)) return 0;
     char wide[TS__NV_TEXT], both[256], number[24];
     ts_site base;
     memset(&base, 0, sizeof base);
     const char *const name = ts__nv_name(a, wide, sizeof wide);
+    if (kind != TS_EVENT_SPAN) ts_frame_hint(name);
+    if (!ts_capture_kind(kind)) return 0;
     base.category = domain->name;
     if (a->category) {
         const ts__nv_named *const n =

@@ -56,6 +56,9 @@ typedef struct ts_snapshot_desc {
                            // an operation before which it does not is declined
     uint32_t scan_depth;   // pointers in memory are followed so often (4) ...
     uint64_t scan_bytes;   // ... in allocations up to this size (1 MiB)
+    uint64_t operations;   // ends when so many were kept (0: never)
+    const char *frame;     // zones and marks of these names begin frames, and
+                           // TS_FRAMEs of other names do not (all TS_FRAMEs)
 } ts_snapshot_desc;
 
 typedef struct ts_snapshot_figures {
@@ -78,15 +81,33 @@ typedef struct ts_snapshot_figures {
 TS__CAPTURE ts_result ts_snapshot_start(const ts_snapshot_desc *desc);
 // Ends it, and says in the trace's metadata what was kept.
 TS__CAPTURE void ts_snapshot_stop(void);
-// A frame ends: see ts_snapshot_desc.frames.
+// A frame ends and the next one begins: see ts_snapshot_desc.frames. TS_FRAME
+// does the same while a session records.
 TS__CAPTURE void ts_snapshot_frame(void);
+
+/*
+    Captures when something happens: ts_snapshot_arm keeps the wishes, and each
+    trigger begins a capture; with `frames` where the next frame does, else at
+    once. It ends after its frames or operations, or by the next trigger, and
+    can be triggered again, until ts_snapshot_stop. What operations read then
+    is kept with them, whenever it was written. Otherwise as ts_snapshot_start;
+    each capture has its own budget.
+
+    Threads: any, but no signal handler.
+*/
+TS__CAPTURE ts_result ts_snapshot_arm(const ts_snapshot_desc *desc);
+TS__CAPTURE void ts_snapshot_trigger(void);
 // Of the present or last one.
 TS__CAPTURE ts_snapshot_figures ts_snapshot_result(void);
+// Operations and bytes of all captures of this session, the present one, too.
+// *waits: one begins with the next frame.
+TS__CAPTURE ts_snapshot_figures ts_snapshot_total(bool *waits);
 
 /*
     Reads what ts-record has in --capture: "kernel:gemm*,-gemm_tn", "zone:step",
-    "budget:2G", "frames:3", "first:10", "count:2", "hashes"; several with
-    blanks between. Strings in *desc point into `room`, of `size` bytes.
+    "budget:2G", "frames:3", "frame:step", "operations:100", "first:10",
+    "count:2", "hashes"; several with blanks between. Strings in *desc point
+    into `room`, of `size` bytes.
 
     Errors: TS_ERR_USAGE.
 */
@@ -150,12 +171,16 @@ typedef struct ts_snapshot_op {
 } ts_snapshot_op;
 
 typedef struct ts__snapshot_state {
-    uint32_t on; // number of the capture, 0: none
+    uint32_t on;    // number of the capture, 0: none
+    uint32_t waits; // it begins with the next frame
     uint32_t captures, frames_left, images;
+    bool armed;
     pthread_mutex_t lock;
     ts_snapshot_desc desc;
-    char kernels[TS_CAPTURE_FILTER_MAX], zone[256];
-    ts_snapshot_figures figures;
+    char kernels[TS_CAPTURE_FILTER_MAX], zone[256], frame[256];
+    ts_snapshot_figures figures, sums; // sums: of the session
+    uint32_t ended;                    // captures of the session
+    uint64_t admitted;
     uint64_t order;
     uint32_t *launches; // by name: how often
     size_t launch_room;
@@ -244,239 +269,7 @@ ts__snapshot_state ts__sn_now = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- 3.1 Wishes --------------------------------------------------------- */
 
-static inline bool ts__sn_copy(char *to, size_t room, const char **text)
-{
-    const size_t size = *text ? strlen(*text) : 0;
-    if (size >= room) return false;
-    if (size) memcpy(to, *text, size);
-    to[size] = 0;
-    *text = size ? to : NULL;
-    return true;
-}
-
-// No lock may be held by a thread that a child does not have.
-static inline void ts__sn_fork(void)
-{
-    pthread_mutex_lock(&ts__sn_now.lock);
-}
-
-static inline void ts__sn_parent(void)
-{
-    pthread_mutex_unlock(&ts__sn_now.lock);
-}
-
-static inline void ts__sn_child(void)
-{
-    TS__STORE(&ts__sn_now.on, 0);
-    pthread_mutex_unlock(&ts__sn_now.lock);
-}
-
-// So that a session which ends says what was kept.
-static const ts_backend ts__sn_backend = { "snapshot", NULL, NULL,
-                                           ts_snapshot_stop };
-
-static inline void ts__sn_hook(ts__snapshot_state *s)
-{
-    pthread_mutex_lock(&s->lock);
-    const bool first = !s->hooked;
-    s->hooked = true;
-    pthread_mutex_unlock(&s->lock);
-    if (!first) return;
-    pthread_atfork(ts__sn_fork, ts__sn_parent, ts__sn_child);
-    ts_backend_add(&ts__sn_backend);
-}
-
-TS__CAPTURE ts_result ts_snapshot_start(const ts_snapshot_desc *desc)
-{
-    ts__snapshot_state *const s = &ts__sn_now;
-    ts_snapshot_desc d;
-    memset(&d, 0, sizeof d);
-    if (desc) d = *desc;
-    ts__sn_hook(s);
-    pthread_mutex_lock(&s->lock);
-    const bool ok = ts__sn_copy(s->kernels, sizeof s->kernels, &d.kernels) &&
-                    ts__sn_copy(s->zone, sizeof s->zone, &d.zone);
-    if (ok) {
-        if (!d.budget_bytes) d.budget_bytes = 1u << 30;
-        if (!d.drain_ms) d.drain_ms = 10000;
-        if (!d.scan_depth) d.scan_depth = 4;
-        if (!d.scan_bytes) d.scan_bytes = 1u << 20;
-        s->desc = d;
-        s->frames_left = d.frames;
-        memset(&s->figures, 0, sizeof s->figures);
-        if (s->launches)
-            memset(s->launches, 0, s->launch_room * sizeof *s->launches);
-        // release: whoever sees it on sees the wishes
-        __atomic_store_n(&s->on, ++s->captures, __ATOMIC_RELEASE);
-    }
-    pthread_mutex_unlock(&s->lock);
-    return ok ? TS_OK : TS_ERR_USAGE;
-}
-
-// Without the lock, as the session has its own.
-static inline void ts__sn_say(const ts_snapshot_figures *f)
-{
-    ts_metadata_int(0, "capture.whole", (int64_t)f->whole);
-    ts_metadata_int(0, "capture.hashes_only", (int64_t)f->hashes);
-    ts_metadata_int(0, "capture.declined", (int64_t)f->declined);
-    ts_metadata_int(0, "capture.kept_bytes", (int64_t)f->kept_bytes);
-}
-
-static inline void ts__sn_end_if(bool (*over)(ts__snapshot_state *s))
-{
-    ts__snapshot_state *const s = &ts__sn_now;
-    pthread_mutex_lock(&s->lock);
-    const bool ends = s->on && over(s);
-    const ts_snapshot_figures figures = s->figures;
-    if (ends) TS__STORE(&s->on, 0);
-    pthread_mutex_unlock(&s->lock);
-    if (ends) ts__sn_say(&figures);
-}
-
-static inline bool ts__sn_always(ts__snapshot_state *s)
-{
-    (void)s;
-    return true;
-}
-
-TS__CAPTURE void ts_snapshot_stop(void)
-{
-    ts__sn_end_if(ts__sn_always);
-}
-
-static inline bool ts__sn_last_frame(ts__snapshot_state *s)
-{
-    return s->frames_left && !--s->frames_left;
-}
-
-TS__CAPTURE void ts_snapshot_frame(void)
-{
-    if (ts_snapshot_on()) ts__sn_end_if(ts__sn_last_frame);
-}
-
-TS__CAPTURE ts_snapshot_figures ts_snapshot_result(void)
-{
-    pthread_mutex_lock(&ts__sn_now.lock);
-    const ts_snapshot_figures figures = ts__sn_now.figures;
-    pthread_mutex_unlock(&ts__sn_now.lock);
-    return figures;
-}
-
-static inline bool ts__sn_number(const char *text, uint64_t *number)
-{
-    char *end;
-    if (*text < '0' || *text > '9') return false;
-    const unsigned long long value = strtoull(text, &end, 10);
-    const int shift = *end == 'K'   ? 10
-                      : *end == 'M' ? 20
-                      : *end == 'G' ? 30
-                                    : 0;
-    if (shift) end++;
-    if (*end || value > UINT64_MAX >> shift) return false;
-    *number = (uint64_t)value << shift;
-    return true;
-}
-
-static inline bool ts__sn_word(ts_snapshot_desc *d, const char *word)
-{
-    const char *const colon = strchr(word, ':');
-    const char *const value = colon ? colon + 1 : "";
-    const size_t size = colon ? (size_t)(colon - word) : strlen(word);
-    uint64_t number = 0;
-    const bool is_number = ts__sn_number(value, &number);
-#define TS__SN_IS(text) (size == strlen(text) && !memcmp(word, text, size))
-    if (TS__SN_IS("kernel") && *value)
-        d->kernels = value;
-    else if (TS__SN_IS("zone") && *value)
-        d->zone = value;
-    else if (TS__SN_IS("budget") && is_number && number)
-        d->budget_bytes = number;
-    else if (TS__SN_IS("frames") && is_number && number <= UINT32_MAX)
-        d->frames = (uint32_t)number;
-    else if (TS__SN_IS("first") && is_number)
-        d->first = number;
-    else if (TS__SN_IS("count") && is_number)
-        d->count = number;
-    else if (TS__SN_IS("hashes") && !colon)
-        d->hashes_only = true;
-    else if (!TS__SN_IS("all") || colon)
-        return false;
-#undef TS__SN_IS
-    return true;
-}
-
-TS__CAPTURE ts_result ts_snapshot_parse(ts_snapshot_desc *desc, char *room,
-                                        size_t size, const char *text)
-{
-    memset(desc, 0, sizeof *desc);
-    if (strlen(text) >= size) return TS_ERR_USAGE;
-    memcpy(room, text, strlen(text) + 1);
-    for (char *at = room; *at;) {
-        char *const end = at + strcspn(at, " ");
-        const bool last = !*end;
-        *end = 0;
-        if (*at && !ts__sn_word(desc, at)) return TS_ERR_USAGE;
-        at = last ? end : end + 1;
-    }
-    return TS_OK;
-}
-
-// Counts the launches of a name; false without memory.
-static inline bool ts__sn_launch(ts__snapshot_state *s, uint32_t name,
-                                 uint64_t *number)
-{
-    if (name >= s->launch_room) {
-        const size_t room = (size_t)name * 2 + 64;
-        uint32_t *const more = realloc(s->launches, room * sizeof *more);
-        if (!more) return false;
-        memset(more + s->launch_room, 0,
-               (room - s->launch_room) * sizeof *more);
-        s->launches = more;
-        s->launch_room = room;
-    }
-    *number = s->launches[name]++;
-    return true;
-}
-
-#ifdef TRACESMITH_DISABLE
-#define ts__sn_listed(list, name) false
-#else
-static inline bool ts__sn_listed(const char *list, const char *name)
-{
-    bool asked = false, wanted = false;
-    while (*list) {
-        size_t size = 0;
-        const char *const item = ts__capture_item(&list, &size);
-        const bool out = size && *item == '-';
-        asked = asked || !out;
-        if (!ts__capture_match(item + out, item + size, name, strlen(name)))
-            continue;
-        if (out) return false;
-        wanted = true;
-    }
-    return wanted || !asked;
-}
-#endif
-
-TS__CAPTURE bool ts_snapshot_wanted(ts_snapshot_op *op)
-{
-    ts__snapshot_state *const s = &ts__sn_now;
-    const bool kernel = op->head.kind == TS_EVENT_KERNEL;
-    uint64_t number = 0;
-    pthread_mutex_lock(&s->lock);
-    const ts_snapshot_desc d = s->desc;
-    const bool few = d.kernels || d.first || d.count;
-    bool wanted = s->on && (kernel || !few);
-    if (wanted && kernel && d.kernels)
-        wanted = ts__sn_listed(s->kernels, op->name);
-    if (wanted && kernel && (d.first || d.count)) {
-        wanted = ts__sn_launch(s, op->head.name, &number) &&
-                 number >= d.first && (!d.count || number - d.first < d.count);
-    }
-    if (wanted) op->head.order = ++s->order;
-    pthread_mutex_unlock(&s->lock);
-    return wanted && (!d.zone || ts_zone_inside(s->zone));
-}
+#include "ts_snapshot_wishes.h"
 
 /* ---- 3.2 Live memory ---------------------------------------------------- */
 
@@ -1020,6 +813,7 @@ static inline void ts__sn_count(const ts_capture_operation *h)
     f->declined += h->state == TS_CAPTURE_DECLINED;
     f->reasons[h->reason]++;
     pthread_mutex_unlock(&ts__sn_now.lock);
+    ts__sn_change(ts__sn_do_operation);
 }
 
 TS__CAPTURE void ts_snapshot_drop(ts_snapshot_op *op)

@@ -15,6 +15,7 @@ LIMIT=600 check "execute: build" sh -c '
         $0/app $what $0/$what.sbt
     done
     $0/app pipeline $0/few.sbt "kernel:scale count:1"
+    $0/app frames $0/frames.sbt frames:1
     $0/app pipeline $0/hashes.sbt hashes' $folder
 
 # usage: replays NAME STATUS WHAT-TO-FIND OPTIONS...
@@ -77,6 +78,9 @@ replays "memory that was freed" 0 'ESCAPE' $folder/freed.sbt
 replays "a race, as it was captured" 0 'same: 3 operations' $folder/race.sbt
 replays "ten gigabytes apart" 0 'same: 3 operations' $folder/far.sbt
 replays "one launch of one kernel" 0 'same: 1 operations' $folder/few.sbt
+replays "two frames on a trigger, from the middle" 0 'same: 4 operations' \
+    $folder/frames.sbt
+replays "they in a chain" 0 'same: 4 operations' $folder/frames.sbt --chain
 replays "hashes alone" 3 'nothing was executed' $folder/hashes.sbt
 replays "nothing that could be compared" 3 'nothing could be compared' \
     $folder/nothing.sbt

@@ -33,6 +33,10 @@ static const cli_option options[] = {
               "frames:3 first:10 count:2 budget:2G hashes; several with\n"
               "blanks between, or by several --capture",
       .list = &capture },
+    { .name = "--capture-on LIST",
+      .help = "begin and end that when ts-record gets SIGUSR1 or SIGUSR2, or\n"
+              "by a key on the terminal: SIGUSR1,key",
+      .text = &job.wish.capture_on },
     { .name = "--delay TIME",
       .help = "begin to record only after this: 10s, 500ms",
       .time_ns = &job.wish.delay_ns },
@@ -145,9 +149,6 @@ static bool finish(void)
                   job.folder);
     return done;
 }
-
-// As other programs that run programs do: none of the program's own codes.
-enum { RECORD_FAILED = 125 };
 
 int main(int argc, char **argv)
 {

@@ -1549,6 +1549,19 @@ typedef struct ts_backend {
 // Lifetime: the backend stays for as long as the process.
 TS_API ts_result ts_backend_add(const ts_backend *backend);
 
+/*
+    Frames for backends. `hook` is called when a TS_FRAME of this name was
+    recorded (`sure`), and when a backend says that something begins which a
+    user may take for a frame, such as a zone or a mark; on the thread that
+    does so, and so it returns at once unless somebody waits for frames. A hint
+    is a load if nobody listens.
+
+    Errors:   TS_ERR_MEMORY (more than 4).
+    Lifetime: the hook stays for as long as the process.
+*/
+TS_API ts_result ts_frame_listen(void (*hook)(const char *name, bool sure));
+TS_API void ts_frame_hint(const char *name);
+
 /* ==== 10. Losses and salvage ============================================= */
 
 // A backend saw that count records of `track` between two ticks of clock 0
@@ -1611,6 +1624,8 @@ static inline __attribute__((always_inline)) int ts__gone(size_t size)
     TS__GONE(uint32_t, ts_stack_define(frames, count))
 #define ts_gpu_origin_stacks(here) TS__GONE_VOID(ts_gpu_origin_stacks(here))
 #define ts_backend_add(backend)    TS__GONE(ts_result, ts_backend_add(backend))
+#define ts_frame_listen(hook)      TS__GONE(ts_result, ts_frame_listen(hook))
+#define ts_frame_hint(name)        TS__GONE_VOID(ts_frame_hint(name))
 #define ts_tick_now()              TS__GONE(uint64_t, ts_tick_now())
 #define ts_clock_define(name)      TS__GONE(uint32_t, ts_clock_define(name))
 #define ts_clock_sample(...)       TS__GONE_VOID(ts_clock_sample(__VA_ARGS__))

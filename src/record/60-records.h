@@ -293,6 +293,37 @@ void ts_message(const char *text)
     ts_message_sized(text, text ? strlen(text) : 0);
 }
 
+enum { TS__FRAME_HOOKS = 4 };
+static void (*ts__frame_hooks[TS__FRAME_HOOKS])(const char *name, bool sure);
+
+ts_result ts_frame_listen(void (*hook)(const char *name, bool sure))
+{
+    for (int i = 0; i < TS__FRAME_HOOKS; i++) {
+        void (*old)(const char *name, bool sure) = NULL;
+        if (__atomic_compare_exchange_n(&ts__frame_hooks[i], &old, hook, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+            old == hook)
+            return TS_OK;
+    }
+    return TS_ERR_MEMORY;
+}
+
+// They fill up from the first.
+static void ts__frame_tell(const char *name, bool sure)
+{
+    for (int i = 0; i < TS__FRAME_HOOKS; i++) {
+        void (*const hook)(const char *name, bool sure) =
+            __atomic_load_n(&ts__frame_hooks[i], __ATOMIC_RELAXED);
+        if (!hook) return;
+        hook(name, sure);
+    }
+}
+
+void ts_frame_hint(const char *name)
+{
+    ts__frame_tell(name, false);
+}
+
 void ts_frame(ts_site *site)
 {
     ts__ring *const ring = ts__ring_get(1);
@@ -302,6 +333,7 @@ void ts_frame(ts_site *site)
     const uint64_t tick = ts__tick(ring);
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
                      (uint64_t)code << 6 | TS__REC_FRAME);
+    ts__frame_tell(site->name, true);
 }
 
 void ts_flow(uint64_t id, ts_phase phase)

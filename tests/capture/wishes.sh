@@ -62,7 +62,8 @@ size)
 wrong)
     for option in --kinds=kernels --filter= --stacks=none --stacks=300 \
         --delay=3 --duration=10us --size-limit=big --flight-memory=0 \
-        --capture= --capture=kernels:x --capture=budget:2X; do
+        --capture= --capture=kernels:x --capture=budget:2X \
+        --capture-on=SIGTERM; do
         status=0
         record "$option" "$client" || status=$?
         test $status = 2 && test ! -e "$trace" && test -s "$said"
@@ -76,6 +77,42 @@ operations) # what is to be run again: the program gets it, in one text
     record --capture all "$client" fork
     said "nothing was captured: nothing ran that"
     build/ts-info "$trace" | grep -q "capture.operations all"
+    ;;
+trigger) # a signal begins to keep operations; the program does not get it
+    for _ in 1 2 3; do # should the machine have no time for it meanwhile
+        build/ts-record -o "$trace" --capture 'frames:2 frame:step*' \
+            --capture-on SIGUSR1 "$client" steps 100 >"$folder/trigger.out" \
+            2>"$said" &
+        recorder=$!
+        until ls "$trace".*/*.sbt >"$folder/trigger.ls" 2>&1; do
+            kill -0 $recorder
+            sleep 0.05
+        done
+        kill -USR1 $recorder
+        wait $recorder
+        has "step 99" && has end
+        if build/ts-info "$trace" | grep -q "capture.captures 1"; then exit; fi
+    done
+    exit 1
+    ;;
+untriggered)
+    record --capture-on SIGUSR2 "$client"
+    said "nothing was captured: no SIGUSR2 came"
+    ;;
+key) # begins it, and again ends it; a terminal is what script has
+    for _ in 1 2 3; do
+        { sleep 0.7; printf xc; sleep 0.5; printf c; sleep 0.1; } |
+            TERM=xterm script -qec "stty cols 70; build/ts-record \
+                --capture-on key -o $trace sh -c 'cat; exec $client steps 150'
+                stty" /dev/null >"$folder/key.screen"
+        tr '\033\r' '^\n' <"$folder/key.screen" >"$said"
+        said ' c begins a capture, 0 kept | records after 0\.[0-9] s: '
+        test "$(awk '/c begins/ && length > 73' "$said" | wc -l)" = 0
+        said 'sbt: .* events' # the program did not wait for the terminal
+        test "$(grep -c -e '-icanon' -e '-echo$' "$said")" = 0
+        if build/ts-info "$trace" | grep -q "capture.captures 1"; then exit; fi
+    done
+    exit 1
     ;;
 stacks) # the program gets them; "--stacks" takes no word of the command
     for option in --stacks --stacks=7; do

@@ -215,6 +215,22 @@ static void pipeline(bool wrong)
     need(ts_vdev_memcpy(vdev, streams[1], host, one, sizeof host));
 }
 
+// Of nine frames of two steps those that begin after a trigger are captured,
+// each working on what all those before it left.
+static void frames(void)
+{
+    const ts_vdev_kernel k =
+        kernel("scale", scale, sizeof(scale_args), scale_roles, 2);
+    float *const one = filled(), *const two = memory(3 * sizeof host);
+    step(k, two + 100, one, 2);
+    for (int i = 0; i < 9; i++) {
+        if (i == 2 || i == 6) ts_snapshot_trigger();
+        step(k, two + 100, two + 100, 1.5f);
+        step(k, two + 100, two + 100, 0.5f);
+        TS_FRAME("frame");
+    }
+}
+
 static void pointers(void)
 {
     const ts_vdev_kernel packed =
@@ -342,6 +358,8 @@ static bool run(const char *what)
         pipeline(false);
     else if (!strcmp(what, "wrong"))
         pipeline(true);
+    else if (!strcmp(what, "frames"))
+        frames();
     else if (!strcmp(what, "pointers"))
         pointers();
     else if (!strcmp(what, "sums"))
@@ -384,7 +402,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++)
         need(ts_vdev_stream_create(&streams[i], vdev, NULL));
     need(ts_session_start(&session));
-    need(ts_snapshot_start(&what));
+    need(strcmp(argv[1], "frames") ? ts_snapshot_start(&what)
+                                   : ts_snapshot_arm(&what));
     const bool known = run(argv[1]);
     need(ts_vdev_device_synchronize(vdev, 0));
     ts_snapshot_stop();

@@ -6,6 +6,7 @@
     record_run.c      the program, its signals, its end
     record_group.c    which signals the program has got as well
     record_vars.c     the variables by which libraries find the recorder
+    record_keys.c     what is pressed on the terminal
     record_control.c  what is said to the processes while they run
     record_parts.c    the traces that its processes left
     record_launches.c whether what was launched was seen to run
@@ -22,12 +23,17 @@
 #include <sys/types.h>
 
 enum { RECORD_PATH = 4096 };
+// As other programs that run programs do: none of the program's own codes.
+enum { RECORD_FAILED = 125 };
 
 // What is to be recorded, and when; zero is everything.
 typedef struct record_wish {
     const char *kinds, *names; // as in backends/ts_capture.h
     char capture[4096];        // as in backends/ts_snapshot.h; "": nothing
-    uint64_t stack_depth;      // 0: none
+    const char *capture_on;    // what begins and ends it (NULL: the start)
+    int capture_signal;        // of that, 0: none
+    bool capture_key;
+    uint64_t stack_depth; // 0: none
     int64_t delay_ns, duration_ns;
     int64_t flight_ns; // only the last moments
     uint64_t flight_memory, size_limit;
@@ -62,6 +68,8 @@ typedef struct record_figures {    // of processes that run
     uint64_t records, lost, bytes; // of those that ended, too
     uint32_t processes, threads;
     bool waits, ended;
+    uint64_t kept;           // operations to be run again
+    bool capturing, a_frame; // a_frame: it begins with the next one
 } record_figures;
 
 typedef struct record_job {
@@ -83,8 +91,9 @@ typedef struct record_job {
     bool live_shown, quiet;
 } record_job;
 
-// False, with the reason on stderr, if what is wanted makes no sense.
-bool record_wish_check(const record_job *job);
+// Completes what is wanted; false, with the reason on stderr, if it makes no
+// sense.
+bool record_wish_check(record_job *job);
 // Finds the library and makes the folder; false with the reason on stderr.
 bool record_prepare(record_job *job);
 // Takes the folder away as far as it is empty.
@@ -110,6 +119,17 @@ void record_control_remove(record_job *job);
 void record_live(record_job *job, bool end);
 // Has every process write what its rings hold; false: one did not in time.
 bool record_snapshot_ask(record_job *job);
+// Has every process begin to keep operations, or end it.
+void record_capture_ask(record_job *job);
+
+// The key that does so. Keys are taken from the terminal between open and
+// close; the program's standard input then is no terminal.
+enum { RECORD_KEY = 'c' };
+bool record_keys_open(const record_job *job);
+void record_keys_close(void);
+bool record_keys_pressed(void);
+// In the child.
+void record_keys_child(void);
 
 // Opens what is in the folder, which saves what dead processes left, and
 // takes away the traces in which nothing happened, unless all are such.

@@ -9,6 +9,8 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -68,13 +70,49 @@ static record_figures figures_of(const ts_inject_control *control)
         sum.records += TS__LOAD(&p->records);
         sum.lost += TS__LOAD(&p->lost);
         sum.bytes += TS__LOAD(&p->bytes);
+        sum.kept += TS__LOAD(&p->kept);
         if (!is_alive(TS__LOAD(&p->process))) continue;
         sum.processes++;
         sum.threads += TS__LOAD(&p->threads);
         sum.waits = sum.waits || state == TS_INJECT_WAITS;
         sum.ended = sum.ended || state == TS_INJECT_ENDED;
+        const uint32_t capturing = TS__LOAD(&p->capturing);
+        sum.capturing = sum.capturing || capturing == TS_INJECT_ON;
+        sum.a_frame = sum.a_frame || capturing == TS_INJECT_FRAME;
     }
     return sum;
+}
+
+typedef struct line {
+    char text[512];
+    size_t size;
+} line;
+
+__attribute__((format(printf, 2, 3))) static void add(line *l,
+                                                      const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int size =
+        vsnprintf(l->text + l->size, sizeof l->text - l->size, format, args);
+    va_end(args);
+    if (size > 0) l->size += (size_t)size;
+    if (l->size >= sizeof l->text) l->size = sizeof l->text - 1;
+}
+
+// What of operations is kept, and how to have it so.
+static void add_capture(line *l, const record_job *job, const record_figures *f)
+{
+    const bool key = job->wish.capture_key;
+    if (!*job->wish.capture) return;
+    if (f->capturing || f->a_frame)
+        add(l, f->capturing ? "captures, " : "captures the next frame, ");
+    if (key)
+        add(l, "%c %s, ", RECORD_KEY,
+            f->capturing ? "ends it"
+            : f->a_frame ? "takes it back"
+                         : "begins a capture");
+    add(l, "%s kept | ", cli_count(f->kept).s);
 }
 
 // What is said while it lasts, in at most a line of the terminal.
@@ -85,14 +123,20 @@ static void say_figures(const record_job *job)
     const char *const what = f.waits   ? "waits"
                              : f.ended ? "has ended"
                                        : "records";
-    fprintf(stderr, "\r\033[K%s: %s after %s: ", job->tool->name, what,
-            cli_format("%" PRId64 ".%01d s", ns / 1000000000,
-                       (int)(ns / 100000000 % 10))
-                .s);
-    fprintf(stderr, "%" PRIu32 " process%s, %s records, %s", f.processes,
-            f.processes == 1 ? "" : "es", cli_count(f.records).s,
-            cli_bytes(f.bytes).s);
-    if (f.lost) fprintf(stderr, ", %s LOST", cli_count(f.lost).s);
+    line l = { .size = 0 };
+    struct winsize window;
+    add(&l, "%s: ", job->tool->name);
+    add_capture(&l, job, &f);
+    add(&l, "%s after %" PRId64 ".%01d s: ", what, ns / 1000000000,
+        (int)(ns / 100000000 % 10));
+    add(&l, "%" PRIu32 " process%s, %s records, %s", f.processes,
+        f.processes == 1 ? "" : "es", cli_count(f.records).s,
+        cli_bytes(f.bytes).s);
+    if (f.lost) add(&l, ", %s LOST", cli_count(f.lost).s);
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1 &&
+        l.size >= window.ws_col)
+        l.text[window.ws_col - 1] = 0;
+    fprintf(stderr, "\r\033[K%s", l.text);
     fflush(stderr);
 }
 
@@ -107,28 +151,41 @@ void record_live(record_job *job, bool end)
 /* ---- Snapshots ---------------------------------------------------------- */
 
 // Those that run have written what they held, or 5 s are over.
-static bool all_written(const ts_inject_control *control, uint32_t command)
+static bool all_written(const ts_inject_control *control, uint32_t wanted)
 {
     for (uint32_t i = 0; i < TS_INJECT_PROCESSES; i++) {
         const ts_inject_process *const p = &control->processes[i];
         // acquire: pairs with the release in watch_obey of ts_inject.c
         if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == TS_INJECT_RECORDS &&
-            __atomic_load_n(&p->written, __ATOMIC_ACQUIRE) != command &&
+            __atomic_load_n(&p->written, __ATOMIC_ACQUIRE) != wanted &&
             is_alive(TS__LOAD(&p->process)))
             return false;
     }
     return true;
 }
 
+// Counts a wish and wakes the processes; how often it was said.
+static uint32_t command(ts_inject_control *control, uint32_t *wish)
+{
+    const uint32_t count = __atomic_add_fetch(wish, 1, __ATOMIC_RELAXED);
+    // release: pairs with the acquire in watch_main of ts_inject.c
+    __atomic_add_fetch(&control->command, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &control->command, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    return count;
+}
+
+void record_capture_ask(record_job *job)
+{
+    command(job->control, &job->control->capture);
+}
+
 bool record_snapshot_ask(record_job *job)
 {
     ts_inject_control *const control = job->control;
     const struct timespec wait = { 0, 5000000 };
-    const uint32_t command =
-        __atomic_add_fetch(&control->command, 1, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &control->command, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    const uint32_t wanted = command(control, &control->write);
     for (int i = 0; i < 1000; i++) {
-        if (all_written(control, command)) return true;
+        if (all_written(control, wanted)) return true;
         nanosleep(&wait, NULL);
     }
     return false;

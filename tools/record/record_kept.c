@@ -84,16 +84,32 @@ static bool was_asked(const ts_reader *trace, uint64_t *budget)
     return asked;
 }
 
+// The first reason that holds.
+static void say_none(const record_job *job, const ts_reader *trace, bool asked)
+{
+    ts_metadata m;
+    bool began = !job->wish.capture_on;
+    for (size_t i = 0; ts_reader_metadata_at(trace, i, &m); i++)
+        began = began || (m.key.size == 16 &&
+                          !memcmp(m.key.text, "capture.captures", 16));
+    fputs("ts-record: nothing was captured: ", stderr);
+    if (!began)
+        fprintf(stderr, "no %s came\n", job->wish.capture_on);
+    else if (asked)
+        fputs("no operation was as --capture asks\n", stderr);
+    else
+        fputs("nothing ran that can be run again; docs/execution.md lists what "
+              "can\n",
+              stderr);
+}
+
 void record_say_kept(const record_job *job, ts_reader *trace)
 {
     const record_kept kept = sum_of(job);
     uint64_t budget;
     const bool asked = was_asked(trace, &budget);
     if (!kept.whole && !kept.hashes && !kept.declined) {
-        fprintf(stderr, "ts-record: nothing was captured: %s\n",
-                asked ? "no operation was as --capture asks"
-                      : "nothing ran that can be run again; "
-                        "docs/execution.md lists what can");
+        say_none(job, trace, asked);
         return;
     }
     fprintf(stderr,

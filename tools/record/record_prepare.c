@@ -82,7 +82,7 @@ bool record_prepare(record_job *job)
         job->nvtx_taken = nvtx;
     const record_wish *const w = &job->wish;
     if (!w->live && !w->delay_ns && !w->duration_ns && !w->flight_ns &&
-        !w->size_limit)
+        !w->size_limit && !w->capture_on)
         return true;
     if (record_control_make(job)) return true;
     rmdir(job->folder);

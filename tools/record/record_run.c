@@ -41,6 +41,8 @@ static void take_signal(record_job *job, const siginfo_t *info)
     if (number == SIGUSR2 && job->wish.flight_ns) {
         record_live(job, true);
         record_snapshot(job);
+    } else if (number == job->wish.capture_signal) {
+        record_capture_ask(job);
     } else if (!record_group_had(number)) {
         kill(job->pid, number);
     }
@@ -52,7 +54,10 @@ static void take_stop(const record_job *job)
     const int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
     const bool ours = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
     if (terminal >= 0) close(terminal);
-    if (ours) record_group_stop(job->pid);
+    if (!ours) return;
+    record_keys_close();
+    record_group_stop(job->pid);
+    if (job->wish.capture_key) record_keys_open(job);
 }
 
 static bool has_ended(record_job *job)
@@ -85,9 +90,11 @@ static void wait_for_end(record_job *job)
         const int number = job->wish.live ? sigtimedwait(&set, &info, &often)
                                           : sigwaitinfo(&set, &info);
         if (number > 0 && number != SIGCHLD) take_signal(job, &info);
+        if (record_keys_pressed()) record_capture_ask(job);
         record_live(job, false);
     }
     record_live(job, true);
+    record_keys_close();
 }
 
 static void run_child(const record_job *job, const sigset_t *old,
@@ -96,6 +103,7 @@ static void run_child(const record_job *job, const sigset_t *old,
     signal(SIGCHLD, old_child);
     sigprocmask(SIG_SETMASK, old, NULL); // nothing else was changed yet
     record_vars_set(job);
+    if (job->wish.capture_key) record_keys_child();
     execvp(job->argv[0], job->argv);
     const int error = errno;
     if (write(tell, &error, sizeof error) < 0) _exit(125);
@@ -135,10 +143,11 @@ int record_run(record_job *job)
     int tell[2], error = 0;
     if (pipe(tell) != 0) {
         cli_error(job->tool, NULL, "%s", strerror(errno));
-        return CLI_FAILED;
+        return RECORD_FAILED;
     }
     fcntl(tell[1], F_SETFD, FD_CLOEXEC); // closed by an exec that works
-    const bool started = start(job, tell);
+    const bool keys = !job->wish.capture_key || record_keys_open(job);
+    const bool started = keys && start(job, tell);
     close(tell[1]);
     if (started) {
         job->never_ran = read(tell[0], &error, sizeof error) == sizeof error;
@@ -146,7 +155,7 @@ int record_run(record_job *job)
         record_group_end();
     }
     close(tell[0]);
-    if (!started) return CLI_FAILED;
+    if (!started) return RECORD_FAILED;
     if (job->never_ran)
         cli_error(job->tool, job->argv[0], "%s", strerror(error));
     return code_of(job->status);

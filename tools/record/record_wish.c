@@ -4,6 +4,7 @@
 #include "tools/record/record.h"
 
 #include "backends/ts_snapshot.h"
+#include <signal.h>
 
 static bool is_time(const record_job *job, const char *option, int64_t ns)
 {
@@ -24,8 +25,8 @@ static bool is_capture(const record_job *job)
         if (ts_snapshot_parse(&what, room, sizeof room, word) != TS_OK) {
             cli_error(job->tool, NULL,
                       "--capture: '%s' says nothing; there are all, "
-                      "kernel:NAMES, zone:NAME, frames:N, first:N, count:N, "
-                      "budget:SIZE, hashes",
+                      "kernel:NAMES, zone:NAME, operations:N, frames:N, "
+                      "frame:NAMES, first:N, count:N, budget:SIZE, hashes",
                       word);
             return false;
         }
@@ -34,9 +35,36 @@ static bool is_capture(const record_job *job)
     return true;
 }
 
-bool record_wish_check(const record_job *job)
+// "SIGUSR1", "key", or both with a comma between.
+static bool take_triggers(record_job *job)
+{
+    static const char *const names[] = { "SIGUSR1", "SIGUSR2", "key" };
+    static const int signals[] = { SIGUSR1, SIGUSR2, 0 };
+    record_wish *const w = &job->wish;
+    for (const char *at = w->capture_on; at;) {
+        const size_t size = strcspn(at, ",");
+        size_t i = 0;
+        while (i < 3 &&
+               (strlen(names[i]) != size || strncmp(at, names[i], size) != 0))
+            i++;
+        if (i == 3) {
+            cli_error(job->tool, NULL,
+                      "--capture-on: '%.*s' is none of SIGUSR1, SIGUSR2, key",
+                      (int)size, at);
+            return false;
+        }
+        if (signals[i]) w->capture_signal = signals[i];
+        if (!signals[i]) w->capture_key = w->live = true;
+        at = at[size] ? at + size + 1 : NULL;
+    }
+    if (w->capture_on && !*w->capture) strcpy(w->capture, "all");
+    return true;
+}
+
+bool record_wish_check(record_job *job)
 {
     const record_wish *const w = &job->wish;
+    if (!take_triggers(job)) return false;
     const ts_capture_desc names = { .names = w->names };
     if (w->kinds && !ts_capture_kinds(w->kinds)) {
         cli_error(job->tool, NULL,
