@@ -314,27 +314,6 @@ static void each_session_has_what_ran_in_it(void **state)
     clReleaseMemObject(a);
 }
 
-static void what_never_ends_is_lost_after_two_seconds(void **state)
-{
-    (void)state;
-    cl_int result;
-    const cl_mem a = buffer_of(64);
-    const cl_event user = clCreateUserEvent(context, &result);
-    const char *const path = rt_start("stuck.sbt", plain);
-    set_enqueue(queue, a, 0, NULL, NULL);
-    set_enqueue(queue, a, 1, &user, NULL);
-    set_enqueue(queue, a, 0, NULL, NULL);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    fine(clSetUserEventStatus(user, CL_COMPLETE));
-    fine(clFinish(queue));
-    rt_trace trace = rt_read(path);
-    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "set"), 1);
-    assert_int_equal(rt_lost(&trace, TS_LOSS_BACKEND), 2);
-    rt_close(&trace);
-    clReleaseEvent(user);
-    clReleaseMemObject(a);
-}
-
 enum { THREADS = 8, ROUNDS = 500 };
 
 static void *enqueue_many(void *unused)
@@ -412,7 +391,6 @@ int main(void)
         cmocka_unit_test(arguments_are_accesses_of_what_they_point_to),
         cmocka_unit_test(the_program_sees_nothing_of_it),
         cmocka_unit_test(each_session_has_what_ran_in_it),
-        cmocka_unit_test(what_never_ends_is_lost_after_two_seconds),
         cmocka_unit_test(eight_threads_lose_nothing),
         cmocka_unit_test(what_is_not_wanted_is_left_out),
     };

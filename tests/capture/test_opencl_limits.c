@@ -35,26 +35,32 @@ static void a_session_stops_at_once_while_threads_go_on(void **state)
     assert_int_equal(lost, 0); // as what a stop waits for in vain is
 }
 
-static void what_never_ends_is_waited_for_once(void **state)
+static void what_never_ends_is_waited_for_once_and_lost(void **state)
 {
     (void)state;
     cl_int result;
     const cl_mem a = buffer_of(64);
     const cl_event user = clCreateUserEvent(context, &result);
-    rt_start("stuck.sbt", plain);
-    set_enqueue(any_order, a, 1, &user, NULL);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    assert_int_equal(ts__cl.pending, 0); // what a stop waits for
-    const char *const path = rt_start("other.sbt", plain);
+    const char *path = rt_start("stuck.sbt", plain);
+    set_enqueue(queue, a, 0, NULL, NULL);
+    set_enqueue(queue, a, 1, &user, NULL);
     set_enqueue(queue, a, 0, NULL, NULL);
     assert_int_equal(ts_session_stop(), TS_OK);
+    assert_int_equal(ts__cl.pending, 0); // what a stop waits for
     rt_trace trace = rt_read(path);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "set"), 1);
+    assert_int_equal(rt_lost(&trace, TS_LOSS_BACKEND), 2);
+    rt_close(&trace);
+    path = rt_start("other.sbt", plain);
+    set_enqueue(any_order, a, 0, NULL, NULL);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    trace = rt_read(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "set"), 1);
     assert_int_equal(trace.info->lost, 0);
     rt_close(&trace);
     rt_start("after.sbt", plain);
     fine(clSetUserEventStatus(user, CL_COMPLETE));
-    fine(clFinish(any_order));
+    fine(clFinish(queue));
     assert_int_equal(ts_session_stop(), TS_OK);
     assert_int_equal(ts__cl.pending, 0);
     clReleaseEvent(user);
@@ -214,7 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_stops_at_once_while_threads_go_on),
-        cmocka_unit_test(what_never_ends_is_waited_for_once),
+        cmocka_unit_test(what_never_ends_is_waited_for_once_and_lost),
         cmocka_unit_test(events_are_released_under_no_lock),
         cmocka_unit_test(a_barrier_is_tied_to_all_however_many),
         cmocka_unit_test(an_image_in_a_buffer_is_no_memory_of_its_own),
