@@ -93,7 +93,21 @@ replays "another constant, narrowed down" 1 \
     'narrowed down to operation [0-9]*, kernel scale' \
     $folder/steps.sbt --chain --bisect -o $folder/small.sbt
 replays "the operation alone" 1 'diverged: 1 of 1' $folder/small.sbt
+check "opencl-execute: another constant, as a program" sh -c '
+    set -e
+    build/ts-replay --execute $0/steps.sbt --extract "sc*" -o $0/scale
+    cd $0/scale
+    gcc -Wall -Wextra -Werror main.c -o main -lOpenCL
+    ! ./main >out && grep -q "byte 4: expected 03, found 02" out' $folder
 unset POCL_EXTRA_BUILD_FLAGS
+for kernel in matmul:multiply sort:exchange stencil:spread; do
+    check "opencl-execute: $kernel as a program" sh -c '
+        set -e
+        build/ts-replay --execute $0/${1%:*}.sbt --extract ${1#*:} -o $0/$1
+        cd $0/$1
+        gcc -Wall -Wextra -Werror main.c -o main -lOpenCL
+        ./main | grep -qx same' $folder $kernel
+done
 replays "a range of operations" 0 'same: 3 operations' $folder/reduce.sbt \
     --ops 4..6
 replays "in a chain" 0 'same: 36 operations' $folder/fft.sbt --chain

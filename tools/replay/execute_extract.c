@@ -1,10 +1,10 @@
 /*
-    execute_extract.c - one kernel of the virtual accelerator as a program of
-    its own
+    execute_extract.c - one kernel as a program of its own; how that is done for
+    the virtual accelerator
 */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/stat.h>
-#include "tools/replay/execute.h"
+#include "tools/replay/execute_extract.h"
 
 // What the program does, behind its data.
 static const char program[] =
@@ -84,7 +84,7 @@ static const char program[] =
     "    return differs;\n"
     "}\n";
 
-static FILE *open_in(const execute_job *job, const char *name)
+FILE *extract_open(const execute_job *job, const char *name)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", job->wish->output, name);
@@ -95,7 +95,7 @@ static FILE *open_in(const execute_job *job, const char *name)
     return file;
 }
 
-static bool close_it(const execute_job *job, FILE *file, const char *name)
+bool extract_close(const execute_job *job, FILE *file, const char *name)
 {
     const bool ok = !ferror(file);
     if (fclose(file) == 0 && ok) return true;
@@ -103,16 +103,15 @@ static bool close_it(const execute_job *job, FILE *file, const char *name)
     return false;
 }
 
-// The contents of a list, chunk by chunk. False: the trace lacks some.
-static bool write_list(const execute_job *job, const char *name,
-                       const uint64_t list[2])
+bool extract_contents(const execute_job *job, const char *name,
+                      const uint64_t list[2])
 {
     const void *hashes, *bytes;
     size_t size, chunk;
     if ((!list[0] && !list[1]) ||
         ts_reader_blob(job->reader, list, &hashes, &size) != TS_OK)
         return false;
-    FILE *const file = open_in(job, name);
+    FILE *const file = extract_open(job, name);
     bool ok = file != NULL;
     for (size_t at = 0; ok && size - at >= 16; at += 16) {
         uint64_t hash[2];
@@ -120,7 +119,7 @@ static bool write_list(const execute_job *job, const char *name,
         ok = ts_reader_blob(job->reader, hash, &bytes, &chunk) == TS_OK;
         if (ok) fwrite(bytes, 1, chunk, file);
     }
-    return (!file || close_it(job, file, name)) && ok;
+    return (!file || extract_close(job, file, name)) && ok;
 }
 
 static bool write_code(const execute_job *job, const ts_capture *c)
@@ -135,14 +134,14 @@ static bool write_code(const execute_job *job, const ts_capture *c)
         return false;
     }
     uint8_t *const copy = malloc(size + 1);
-    FILE *const file = copy ? open_in(job, "code.so") : NULL;
+    FILE *const file = copy ? extract_open(job, "code.so") : NULL;
     if (copy) memcpy(copy, bytes, size);
     if (file) {
         execute_as_library(copy, size);
         fwrite(copy, 1, size, file);
     }
     free(copy);
-    return file && close_it(job, file, "code.so");
+    return file && extract_close(job, file, "code.so");
 }
 
 static void put_three(FILE *out, const char *name, const uint32_t *v)
@@ -178,12 +177,12 @@ static bool put_regions(const execute_job *job, FILE *out, const ts_capture *c)
         const ts_capture_region *const r = &c->regions[i];
         const cli_text before = cli_format("before-%" PRIu32 ".bin", i);
         const cli_text after = cli_format("after-%" PRIu32 ".bin", i);
-        if (!write_list(job, before.s, r->before)) {
+        if (!extract_contents(job, before.s, r->before)) {
             cli_error(job->replay->tool, job->replay->path,
                       "the trace does not hold the memory of that launch");
             return false;
         }
-        const bool known = write_list(job, after.s, r->after);
+        const bool known = extract_contents(job, after.s, r->after);
         fprintf(out,
                 "    { UINT64_C(0x%" PRIx64 "), UINT64_C(%" PRIu64
                 "), \"%s\", %s%s%s, %d, UINT64_C(0x%" PRIx64 ") },\n",
@@ -200,7 +199,7 @@ static bool put_regions(const execute_job *job, FILE *out, const ts_capture *c)
 
 static bool write_program(const execute_job *job, const ts_capture *c)
 {
-    FILE *const out = open_in(job, "main.c");
+    FILE *const out = extract_open(job, "main.c");
     if (!out) return false;
     fputs("// One launch of a kernel, with its data. Build and run it here:\n"
           "//     cc main.c -o main -ldl && ./main\n"
@@ -219,7 +218,7 @@ static bool write_program(const execute_job *job, const ts_capture *c)
     const bool ok = put_regions(job, out, c);
     fputc('\n', out);
     fputs(program, out);
-    return close_it(job, out, "main.c") && ok;
+    return extract_close(job, out, "main.c") && ok;
 }
 
 static bool find_kernel(const execute_job *job, ts_capture *c)
@@ -242,9 +241,10 @@ static bool find_kernel(const execute_job *job, ts_capture *c)
 bool execute_extract(const execute_job *job)
 {
     ts_capture c;
-    if (strcmp(job->executor->name, "vdev")) {
+    const bool opencl = !strcmp(job->executor->name, "opencl");
+    if (!opencl && strcmp(job->executor->name, "vdev")) {
         cli_error(job->replay->tool, job->replay->path,
-                  "--extract writes kernels of vdev only");
+                  "--extract writes kernels of vdev and opencl only");
         return false;
     }
     if (!find_kernel(job, &c)) return false;
@@ -252,13 +252,15 @@ bool execute_extract(const execute_job *job)
         cli_error(job->replay->tool, job->wish->output, "%s", strerror(errno));
         return false;
     }
-    if (!write_code(job, &c) || !write_program(job, &c)) return false;
+    const bool written = opencl ? extract_opencl(job, &c)
+                                : write_code(job, &c) && write_program(job, &c);
+    if (!written) return false;
     cli_put_text(stdout, job->wish->output, strlen(job->wish->output));
     fputs(": ", stdout);
     const ts_text name = ts_reader_name(job->reader, c.head.name);
     cli_put_text(stdout, name.text, name.size);
     printf(" with %" PRIu32 " regions of memory; build and run it there with\n"
-           "    cc main.c -o main -ldl && ./main\n",
-           c.head.region_count);
+           "    cc main.c -o main %s && ./main\n",
+           c.head.region_count, opencl ? "-lOpenCL" : "-ldl");
     return true;
 }
