@@ -15,7 +15,7 @@
 */
 #ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
 
-/* ---- 4.9 Captures: turns ------------------------------------------------ */
+/* ---- 4.20 Captures: turns ------------------------------------------------ */
 
 // One end of a copy or fill: an object, SVM, or the host's memory.
 typedef struct ts__cl_end_of {
@@ -81,8 +81,11 @@ static struct {
     ts__cl_object *objects;
     size_t object_count, object_room;
     ts__cl_handle app_queue, queue; // the program's; our own, NULL: none yet
-    uint8_t *shadow;                // contents of an image ...
-    const ts__cl_object *shadowed;  // ... this one
+    struct {                        // what was read last
+        const ts__cl_object *of;    // NULL: it may have changed since
+        uint64_t first, size, room;
+        uint8_t *bytes;
+    } shadow;
     ts__cl_code *codes;
     size_t code_count, code_room;
 } ts__cl_cap = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -217,7 +220,7 @@ static void ts__cl_turn_pass(ts__cl_seen *seen)
     pthread_mutex_unlock(&ts__cl_cap.lock);
 }
 
-/* ---- 4.10 Captures: waiting --------------------------------------------- */
+/* ---- 4.21 Captures: waiting ---------------------------------------------- */
 
 static int32_t ts__cl_status(ts__cl_handle event)
 {
@@ -333,7 +336,7 @@ static int32_t ts__cl_wait(ts__cl_handle queue, ts__cl_handle event)
     return status;
 }
 
-/* ---- 4.11 Captures: memory ---------------------------------------------- */
+/* ---- 4.22 Captures: memory ----------------------------------------------- */
 
 static uint64_t ts__cl_image_size(ts__cl_handle image, uint32_t what)
 {
@@ -451,124 +454,9 @@ static void ts__cl_object_touch(ts__cl_handle handle)
         ts_snapshot_touch(&ts__cl_cap.memory, o.address, 0);
 }
 
-/* ---- 4.12 Captures: contents -------------------------------------------- */
+#include "ts_opencl_snapshot_contents.h"
 
-static ts__cl_handle ts__cl_context_of(ts__cl_handle queue)
-{
-    ts__cl_handle context = NULL;
-    ts__cl.next.clGetCommandQueueInfo(queue, TS__CL_QUEUE_CONTEXT,
-                                      sizeof context, &context, NULL);
-    return context;
-}
-
-// Our own queue, of the device and context of the program's. It is there for
-// one command only: it would keep the context alive.
-static ts__cl_handle ts__cl_reader(void)
-{
-    ts__cl_handle device = NULL;
-    int32_t error;
-    if (ts__cl_cap.queue) return ts__cl_cap.queue;
-    ts__cl.next.clGetCommandQueueInfo(ts__cl_cap.app_queue, TS__CL_QUEUE_DEVICE,
-                                      sizeof device, &device, NULL);
-    ts__cl_handle const context = ts__cl_context_of(ts__cl_cap.app_queue);
-    if (context && device && ts__cl.next.clCreateCommandQueue)
-        ts__cl_cap.queue =
-            ts__cl.next.clCreateCommandQueue(context, device, 0, &error);
-    return ts__cl_cap.queue;
-}
-
-// The turn ends, or the devices may write.
-static void ts__cl_shadow_drop(void)
-{
-    free(ts__cl_cap.shadow);
-    ts__cl_cap.shadow = NULL;
-    ts__cl_cap.shadowed = NULL;
-}
-
-static void ts__cl_reader_close(void)
-{
-    ts__cl_shadow_drop();
-    if (ts__cl_cap.queue) ts__cl.next.clReleaseCommandQueue(ts__cl_cap.queue);
-    ts__cl_cap.queue = NULL;
-}
-
-static bool ts__cl_read(ts__cl_handle buffer, uint64_t offset, uint64_t size,
-                        void *bytes)
-{
-    ts__cl_handle const queue = ts__cl_reader();
-    return queue && ts__cl.next.clEnqueueReadBuffer(
-                        queue, buffer, 1, (size_t)offset, (size_t)size, bytes,
-                        0, NULL, NULL) == TS__CL_SUCCESS;
-}
-
-// What the program said that the host will not read is copied first.
-static bool ts__cl_read_around(const ts__cl_object *o, uint64_t offset,
-                               uint64_t size, void *bytes)
-{
-    static const size_t origin[3];
-    int32_t error = 0;
-    ts__cl_handle const queue = ts__cl_reader();
-    ts__cl_handle const copy =
-        queue ? ts__cl.next.clCreateBuffer(ts__cl_context_of(queue), 1,
-                                           (size_t)size, NULL, &error)
-              : NULL;
-    if (!copy) return false;
-    const size_t region[3] = { (size_t)o->region[0], (size_t)o->region[1],
-                               (size_t)o->region[2] };
-    const int32_t result =
-        o->image ? ts__cl.next.clEnqueueCopyImageToBuffer(
-                       queue, o->handle, copy, origin, region, 0, 0, NULL, NULL)
-                 : ts__cl.next.clEnqueueCopyBuffer(queue, o->handle, copy,
-                                                   (size_t)offset, 0,
-                                                   (size_t)size, 0, NULL, NULL);
-    const bool read =
-        result == TS__CL_SUCCESS && ts__cl_read(copy, 0, size, bytes);
-    ts__cl.next.clReleaseMemObject(copy);
-    return read;
-}
-
-// An image is read whole, once before and once after a command.
-static const uint8_t *ts__cl_view_image(const ts__cl_object *o)
-{
-    static const size_t origin[3];
-    if (ts__cl_cap.shadowed == o) return ts__cl_cap.shadow;
-    ts__cl_shadow_drop();
-    ts__cl_handle const queue = ts__cl_reader();
-    uint8_t *const bytes = queue ? (uint8_t *)malloc((size_t)o->size) : NULL;
-    if (!bytes) return NULL;
-    const size_t region[3] = { (size_t)o->region[0], (size_t)o->region[1],
-                               (size_t)o->region[2] };
-    ts__cl_cap.shadow = bytes;
-    if (ts__cl.next.clEnqueueReadImage(queue, o->handle, 1, origin, region, 0,
-                                       0, bytes, 0, NULL,
-                                       NULL) != TS__CL_SUCCESS &&
-        !ts__cl_read_around(o, 0, o->size, bytes))
-        return NULL;
-    ts__cl_cap.shadowed = o;
-    return bytes;
-}
-
-static const void *ts__cl_view(void *user, uint64_t address, uint64_t size,
-                               void *scratch)
-{
-    (void)user;
-    for (size_t i = 0; i < ts__cl_cap.object_count; i++) {
-        const ts__cl_object *const o = &ts__cl_cap.objects[i];
-        const uint64_t offset = address - o->address;
-        if (offset >= o->size || size > o->size - offset) continue;
-        if (o->image) {
-            const uint8_t *const bytes = ts__cl_view_image(o);
-            return bytes ? bytes + offset : NULL;
-        }
-        return ts__cl_read(o->handle, offset, size, scratch) ||
-                       ts__cl_read_around(o, offset, size, scratch)
-                   ? scratch
-                   : NULL;
-    }
-    return NULL; // of an earlier command: nobody asks
-}
-
-/* ---- 4.13 Captures: commands -------------------------------------------- */
+/* ---- 4.24 Captures: commands --------------------------------------------- */
 
 // Whether the command is to be kept, which then has a head. Else the turn is
 // for somebody else, when what it may write has been touched.
@@ -609,7 +497,7 @@ static void ts__cl_seen_begin(ts__cl_call *call)
         return;
     }
     ts_snapshot_begin(&ts__cl_cap.memory, op);
-    ts__cl_shadow_drop();
+    ts__cl_cap.shadow.of = NULL; // from now on
     seen->keeps = true;
     ts__cl_command *const c = call->command;
     c->called[0] = ts_tick_now(); // the moment at which it is enqueued

@@ -8,7 +8,7 @@
 */
 #ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
 
-/* ---- 4.14 Captures: copies and fills ------------------------------------ */
+/* ---- 4.25 Captures: copies and fills ------------------------------------- */
 
 // Whether an end lies in its object; what does not the driver refuses.
 static bool ts__cl_end_fits(const ts__cl_object *o, const ts__cl_end_of *e,
@@ -160,7 +160,7 @@ static void ts__cl_seen_fill(ts__cl_call *call, ts__cl_end_of to, uint64_t size,
     ts__cl_seen_begin(call);
 }
 
-/* ---- 4.15 Captures: what the host maps ---------------------------------- */
+/* ---- 4.26 Captures: what the host maps ----------------------------------- */
 
 // Memory that is mapped from now on: what is written there moves when it is
 // unmapped. row, slice: of an image.

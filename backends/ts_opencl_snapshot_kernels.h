@@ -9,7 +9,7 @@
 */
 #ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
 
-/* ---- 4.16 Captures: code ------------------------------------------------ */
+/* ---- 4.27 Captures: code ------------------------------------------------- */
 
 typedef struct ts__cl_program {
     uint32_t form;
@@ -161,7 +161,7 @@ static ts_reason ts__cl_kernel_code(ts__cl_kernel *k, ts__cl_handle device)
     return k->image ? TS_REASON_NONE : k->image_reason;
 }
 
-/* ---- 4.17 Captures: kernels --------------------------------------------- */
+/* ---- 4.28 Captures: kernels ---------------------------------------------- */
 
 static bool ts__cl_seen_bytes(ts__cl_seen *seen, ts_capture_param_type type,
                               const void *bytes, uint32_t size)

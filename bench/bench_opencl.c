@@ -3,8 +3,10 @@
 
     A child without the layer and one with it, each several times in turns,
     enqueue kernels of one work-item on PoCL, or whatever the first device is,
-    and wait for each 1,000. Nothing is linked: where there is no OpenCL there
-    are no rows.
+    and wait for each 1,000. Children in which kernels are kept to be run again
+    (hashes alone, and all) do it with one that changes 1 MiB, beside one with
+    the layer alone; without capture that is what the first rows show. Nothing
+    is linked: where there is no OpenCL there are no rows.
 */
 #include "bench/bench.h"
 #include <dlfcn.h>
@@ -13,7 +15,9 @@
 #define TS__OPENCL_IMPLEMENTED // its types alone
 #include "backends/ts_opencl_abi.h"
 
-enum { BATCH = 1000, TURNS = 5 };
+enum { BATCH = 1000, TURNS = 5, WORDS = 1 << 18 };
+
+typedef enum mode { ALONE, LAYER, CHANGES, HASHES, KEPT, MODES } mode;
 
 typedef struct cost {
     double thread_ns, process_ns; // of one kernel
@@ -45,10 +49,10 @@ static bool load(void)
 }
 
 // Kernels of a queue that the program did not ask to time.
-static bool prepare(ts__cl_handle *queue, ts__cl_handle *kernel)
+static bool prepare(bool changes, ts__cl_handle *queue, ts__cl_handle *kernel)
 {
     const char *source = "__kernel void nothing(__global int *a, int b) "
-                         "{ if (b) a[0] = b; }";
+                         "{ if (b) a[get_global_id(0)] += b; }";
     ts__cl_handle platform, device;
     int32_t error;
     if (get_platforms(1, &platform, NULL) ||
@@ -63,35 +67,44 @@ static bool prepare(ts__cl_handle *queue, ts__cl_handle *kernel)
     *kernel = cl.clCreateKernel(program, "nothing", &error);
     *queue = cl.clCreateCommandQueue(context, device, 0, &error);
     ts__cl_handle const buffer =
-        cl.clCreateBuffer(context, 1, 64, NULL, &error);
-    const int32_t zero = 0;
+        cl.clCreateBuffer(context, 1, changes ? 4 * WORDS : 64, NULL, &error);
+    const int32_t by = changes;
     return !error && !cl.clSetKernelArg(*kernel, 0, sizeof buffer, &buffer) &&
-           !cl.clSetKernelArg(*kernel, 1, sizeof zero, &zero);
+           !cl.clSetKernelArg(*kernel, 1, sizeof by, &by);
 }
 
-static bool measure(cost *c)
+// Enqueues kernels, as many as fit a round. What is kept is waited for.
+static bool enqueue(ts__cl_handle queue, ts__cl_handle kernel, bool changes,
+                    int count)
+{
+    const size_t items = changes ? WORDS : 1, group = changes ? 64 : 1;
+    for (int i = 0; i < count; i++)
+        if (cl.clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, &group, 0,
+                                      NULL, NULL))
+            return false;
+    return true;
+}
+
+static bool measure(bool changes, cost *c)
 {
     ts__cl_handle queue, kernel;
-    const size_t one = 1;
-    if (!load() || !prepare(&queue, &kernel)) return false;
+    const int count = changes ? 10 : BATCH;
+    if (!load() || !prepare(changes, &queue, &kernel)) return false;
     c->thread_ns = c->process_ns = INFINITY;
     for (int round = 0; round < (bench.quick ? 10 : 40); round++) {
         const double process = bench_process_ns(), start = bench_cpu_ns();
-        for (int i = 0; i < BATCH; i++)
-            if (cl.clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0,
-                                          NULL, NULL))
-                return false;
+        if (!enqueue(queue, kernel, changes, count)) return false;
         const double end = bench_cpu_ns();
         cl.clFinish(queue);
         if (!round) continue;
-        bench_keep_min(&c->thread_ns, (end - start) / BATCH);
-        bench_keep_min(&c->process_ns, (bench_process_ns() - process) / BATCH);
+        bench_keep_min(&c->thread_ns, (end - start) / count);
+        bench_keep_min(&c->process_ns, (bench_process_ns() - process) / count);
     }
     return true;
 }
 
 // The variables are read when the library is loaded: a process each.
-static bool run(bool layer, cost *c)
+static bool run(mode how, cost *c)
 {
     int ends[2];
     if (pipe(ends)) return false;
@@ -100,12 +113,15 @@ static bool run(bool layer, cost *c)
         char inject[600];
         snprintf(inject, sizeof inject, "%s/libtracesmith-inject.so",
                  bench.bin);
+        const bool layer = how != ALONE;
         setenv("POCL_CACHE_DIR", bench_path("pocl"), 1);
+        if (how == HASHES) setenv("TRACESMITH_CAPTURE", "hashes", 1);
+        if (how == KEPT) setenv("TRACESMITH_CAPTURE", "budget:4G", 1);
         char *const path = layer ? realpath(inject, NULL) : NULL;
         if (path) setenv("OPENCL_LAYERS", path, 1);
         if (path) setenv("TRACESMITH_OUT", bench_path("opencl.sbt"), 1);
         cost own = { 0, 0 };
-        const bool ok = (!layer || path) && measure(&own) &&
+        const bool ok = (!layer || path) && measure(how >= CHANGES, &own) &&
                         write(ends[1], &own, sizeof own) == sizeof own;
         exit(ok ? 0 : 1);
     }
@@ -119,30 +135,44 @@ static bool run(bool layer, cost *c)
 int main(int argc, char **argv)
 {
     bench_parse(argc, argv);
-    cost least[2] = { { INFINITY, INFINITY }, { INFINITY, INFINITY } };
+    cost least[MODES];
+    for (int how = 0; how < MODES; how++)
+        least[how].thread_ns = least[how].process_ns = INFINITY;
     for (int turn = 0; turn < TURNS; turn++)
-        for (int layer = 0; layer < 2; layer++) {
+        for (int how = 0; how < MODES; how++) {
             cost c;
-            if (!run(layer, &c)) {
+            if (!run((mode)how, &c)) {
                 fprintf(stderr, "bench_opencl: no OpenCL here\n");
                 return 0;
             }
-            bench_keep_min(&least[layer].thread_ns, c.thread_ns);
-            bench_keep_min(&least[layer].process_ns, c.process_ns);
+            bench_keep_min(&least[how].thread_ns, c.thread_ns);
+            bench_keep_min(&least[how].process_ns, c.process_ns);
         }
     const bench_row rows[] = {
         { .key = "opencl.enqueue",
           .what = "OpenCL: a kernel enqueued, on its thread",
-          .figure = least[1].thread_ns,
+          .figure = least[LAYER].thread_ns,
           .unit = "ns",
-          .limit = least[0].thread_ns,
+          .limit = least[ALONE].thread_ns,
           .yardstick = "without the layer" },
         { .key = "opencl.process",
           .what = "OpenCL: the same, all threads until it has run",
-          .figure = least[1].process_ns,
+          .figure = least[LAYER].process_ns,
           .unit = "ns",
-          .limit = least[0].process_ns,
+          .limit = least[ALONE].process_ns,
           .yardstick = "without the layer" },
+        { .key = "opencl.hashes",
+          .what = "OpenCL: a kernel that changes 1 MiB, hashes kept",
+          .figure = least[HASHES].process_ns,
+          .unit = "ns",
+          .limit = least[CHANGES].process_ns,
+          .yardstick = "without capture" },
+        { .key = "opencl.kept",
+          .what = "OpenCL: the same, all of it kept",
+          .figure = least[KEPT].process_ns,
+          .unit = "ns",
+          .limit = least[CHANGES].process_ns,
+          .yardstick = "without capture" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         bench_print(&rows[i]);
