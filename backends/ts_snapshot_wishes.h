@@ -197,6 +197,7 @@ static inline bool ts__sn_listed(const char *list, const char *name)
 static inline void ts__sn_named_frame(const char *name, bool sure)
 {
     ts__snapshot_state *const s = &ts__sn_now;
+    (void)name; // unless it is on
     if (!ts_snapshot_on() && !TS__LOAD(&s->waits)) return;
     pthread_mutex_lock(&s->lock);
     const bool counts = s->desc.frame ? ts__sn_listed(s->frame, name) : sure;

@@ -53,6 +53,24 @@ ends _exit 100
 ends fork 100
 ends release 100
 unset POCL_DEVICES
+check "opencl: captures on a signal, replayed alone" sh -c '
+    gcc -std=gnu11 -O2 -Wall -Wextra -Werror tests/capture/opencl_loop.c \
+        -o $0/loop -lOpenCL || exit 1
+    build/ts-record -o $0/loop.sbt --capture operations:3 \
+        --capture-on SIGUSR1 $0/loop $0/loop.stop >$0/loop.out 2>$0/loop.err &
+    until ls $0/loop.sbt.*/*.sbt >$0/loop.ls 2>&1; do
+        kill -0 $! && sleep 0.05 || exit 1
+    done
+    for _ in 1 2 3; do # each begins one, or ends one that takes long
+        sleep 0.3
+        kill -USR1 $!
+    done
+    sleep 0.3
+    touch $0/loop.stop
+    wait $! && grep -qx right $0/loop.out &&
+        grep "operations* can be run again" $0/loop.err &&
+        build/ts-replay --execute --trust $0/loop.sbt >$0/loop.same &&
+        grep "^same: [1-9]" $0/loop.same' $folder
 check "opencl: ts-record with a layer of the user" sh -c '
     gcc -shared -fPIC tests/capture/opencl_layer.c -o $0/layer.so 2>$0/gcc.err
     export OPENCL_LAYERS=$PWD/$0/layer.so

@@ -126,9 +126,10 @@ void record_say_trace(const record_job *job)
     if (*job->wish.capture) record_say_kept(job, trace.reader);
     if (info->lost && !flight)
         fprintf(stderr,
-                "ts-record: %s records were LOST (%s); ts-info --losses "
-                "tells where\n",
-                cli_count(info->lost).s, cli_loss_causes(trace.reader).s);
+                "ts-record: %s record%s LOST (%s); ts-info --losses tells "
+                "where\n",
+                cli_count(info->lost).s, info->lost == 1 ? " was" : "s were",
+                cli_loss_causes(trace.reader).s);
     say_wishes(job, trace.reader);
     say_backends(trace.reader);
     cli_trace_close(&trace);
