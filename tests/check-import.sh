@@ -28,13 +28,11 @@ check "import: ts-query without SQLite says so" sh -c '
 check "import: interrupted, it leaves nothing behind" sh -c '
     mkdir -p $0/unpacked
     trap "" HUP
-    { printf "SQLite format 3\\000"; head -c 300000 /dev/zero; sleep 3; } |
-        TMPDIR=$0/unpacked build/ts-import -o $0/cut.sbt - 2>/dev/null &
-    for i in 1 2 3 4 5 6 7 8 9 10; do
-        test -n "$(ls $0/unpacked)" && break
-        sleep 0.2
-    done
-    test -n "$(ls $0/unpacked)" && kill -HUP $! && sleep 0.2 && kill -TERM $!
+    mkfifo $0/pipe && exec 5<>$0/pipe
+    TMPDIR=$0/unpacked build/ts-import -o $0/cut.sbt - <$0/pipe 2>/dev/null &
+    { printf "SQLite format 3\\000"; head -c 300000 /dev/zero; } >&5
+    until test -n "$(ls $0/unpacked)"; do sleep 0.1; done
+    kill -HUP $! && sleep 0.2 && kill -TERM $!
     status=$?
     wait $!
     test $status = 0 && test -z "$(ls $0/unpacked)"' $folder

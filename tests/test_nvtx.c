@@ -217,7 +217,7 @@ static void without_a_session_nothing_breaks(void **state)
 
 static void *push_and_pop(void *gate)
 {
-    while (!__atomic_load_n((int *)gate, __ATOMIC_ACQUIRE)) {}
+    pthread_barrier_wait(gate); // to spin would keep it from being opened
     char text[32];
     for (int i = 0; i < 1000; i++) {
         snprintf(text, sizeof text, "range %d", i % 10);
@@ -232,12 +232,12 @@ static void two_hundred_threads_lose_nothing(void **state)
     (void)state;
     enum { THREADS = 200 };
     static pthread_t threads[THREADS];
-    static int gate;
+    static pthread_barrier_t gate;
     const char *const path = rt_start("threads.sbt", plain);
+    assert_int_equal(pthread_barrier_init(&gate, NULL, THREADS), 0);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, push_and_pop, &gate),
                          0);
-    __atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     assert_int_equal(ts_session_stop(), TS_OK);

@@ -35,9 +35,9 @@ said() {
 name=$2
 case $name in
 delay) # and a duration, from the start of ts-record
-    record --delay 200ms --duration 300ms -- "$client" steps 150
-    hasnt "begin" && hasnt "step 0" && hasnt "step 149" && hasnt "end"
-    has "step [0-9]*" && said "ended after 300.0 ms (--duration)"
+    record --delay 1s --duration 500ms -- "$client" steps 250
+    hasnt "begin" && hasnt "step 0" && hasnt "step 249" && hasnt "end"
+    has "step [0-9]*" && said "ended after 500.0 ms (--duration)"
     build/ts-info "$trace" | grep -q "capture.delay_ms"
     ;;
 kinds)
@@ -122,8 +122,8 @@ stacks) # the program gets them; "--stacks" takes no word of the command
     done
     ;;
 flight)
-    record --flight-recorder 200ms "$client" steps 60
-    hasnt begin && hasnt "step 20" && has "step 59" && has end
+    record --flight-recorder 1s "$client" steps 150
+    hasnt begin && hasnt "step 20" && has "step 149" && has end
     said "the last"
     test "$(ls -d "$trace"*)" = "$trace"
     # What a crash leaves of it.
@@ -139,12 +139,9 @@ snapshot) # on a signal, while the program runs
     recorder=$!
     first=${trace%.sbt}.1.sbt
     rm -f "$first"
-    sleep 0.5
-    for _ in $(seq 50); do # ts-record may not be so far
-        kill -USR2 $recorder
-        sleep 0.2
-        test ! -s "$first" || break
-    done
+    until ls "$trace".*/*.sbt >/dev/null 2>&1; do sleep 0.05; done
+    sleep 0.5 # until it has begun
+    kill -USR2 $recorder
     wait $recorder
     zones "$first" | grep -qx begin
     test -z "$(zones "$first" | grep -x end)"
@@ -155,13 +152,13 @@ live)
     TERM=xterm script -qec "build/ts-record --live -o $trace $client steps 60" \
         /dev/null </dev/null >"$folder/live.screen"
     tr '\033\r' '^\n' <"$folder/live.screen" >"$said"
-    said 'records after 0\.[0-9] s: 1 process,' && said 'K*ts-record: .*sbt: '
+    said 'records after [0-9]*\.[0-9] s: 1 process,' && said 'K*ts-record: .*sbt: '
     # Not a byte more where there is no terminal.
     build/ts-record --live -q -o "$trace" "$client" steps 30 >"$said" 2>&1
     test "$(cat "$said")" = steps
     ;;
 children) # a delay holds for those that come later, too
-    record --delay 400ms sh -c "$client; $client steps 100 & $client fork
+    record --delay 1s sh -c "$client; $client steps 150 & $client fork
         wait"
     hasnt child && hasnt parent && has end
     said "of 1 process,"
@@ -177,18 +174,23 @@ def hear(number, frame):
     count += 1
 signal.signal(signal.SIGUSR1, hear)
 open(sys.argv[1], "w").write("x")
-end = time.time() + 30
+end = time.time() + 60
 while time.time() < end and not os.path.exists(sys.argv[1] + ".done"):
     time.sleep(0.05)
-print(count)' >"$folder/group.out" &
+    print(count, flush=True)' >"$folder/group.out" &
     while ! test -s "$folder/group.pid"; do sleep 0.05; done
-    kill -s USR1 -- "-$(cat "$folder/group.of")"
-    sleep 0.3
-    kill -USR1 "$(cat "$folder/group.of")"
-    sleep 0.3
+    for count in 1 2; do
+        group=-$(cat "$folder/group.of")
+        test $count = 1 || group=${group#-}
+        kill -s USR1 -- "$group"
+        until tail -n 1 "$folder/group.out" | grep -qx $count; do
+            sleep 0.1
+        done
+        sleep 0.3 # it would come again
+    done
     touch "$folder/group.pid.done"
     wait
-    test "$(cat "$folder/group.out")" = 2
+    test "$(tail -n 1 "$folder/group.out")" = 2
     ;;
 stop) # a stopped program of a terminal gives it back; others wait
     cat >"$folder/stop.sh" <<'END'
