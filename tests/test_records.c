@@ -192,9 +192,12 @@ static void a_call_that_hangs_is_left_behind(void **state)
     };
     finished = 0;
     hangs = 1;
+    const uint32_t before = fetched;
     assert_int_equal(pipe(pipe_ends), 0);
     assert_true(ts__worker_start(&w));
     assert_false(ts__worker_flush(&w));
+    while (TS__LOAD(&fetched) == before) // it has hardly begun
+        usleep(1000);
     assert_false(ts__worker_stop(&w));
     assert_true(ts__worker_hangs(&w));
     assert_int_equal(TS__LOAD(&finished), 0);
