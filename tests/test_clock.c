@@ -100,17 +100,23 @@ static void the_clock_is_sampled_at_both_ends_and_each_second(void **state)
     rt_sleep_ms(2300);
     assert_int_equal(ts_session_stop(), TS_OK);
     trace = rt_read(path);
-    assert_true(clock_samples(&trace) >= 4);
+    assert_true(clock_samples(&trace) >= 3); // of a thread that may be late
     rt_close(&trace);
 }
+
+static uint64_t *lasts; // at least, at most; shared
 
 static void die_at_once(void *user)
 {
     rt_start(user, plain);
+    const uint64_t before = rt_now_ns(CLOCK_MONOTONIC);
     {
         TS_ZONE("sleep");
+        const uint64_t begin = rt_now_ns(CLOCK_MONOTONIC);
         rt_sleep_ms(50);
+        lasts[0] = rt_now_ns(CLOCK_MONOTONIC) - begin;
     }
+    lasts[1] = rt_now_ns(CLOCK_MONOTONIC) - before;
     raise(SIGKILL);
 }
 
@@ -118,12 +124,14 @@ static void a_salvaged_trace_has_true_times(void **state)
 {
     (void)state;
     const char *const path = rt_path("salvaged.sbt");
+    lasts = rt_shared(2 * sizeof *lasts);
     rt_wait(rt_fork(die_at_once, "salvaged.sbt"));
     rt_trace trace = rt_read(path);
     assert_false(trace.info->clock_estimated);
     assert_in_range(rt_only(&trace, TS_EVENT_ZONE, "sleep")->duration_ns,
-                    49500000, 80000000);
+                    lasts[0] - lasts[0] / 100, lasts[1] + lasts[1] / 100);
     rt_close(&trace);
+    munmap(lasts, 2 * sizeof *lasts);
 }
 
 int main(void)

@@ -164,6 +164,8 @@ static void record_until_killed(void *user)
     zones(100);
     RT_CHECK(ts_session_flush() == TS_OK);
     RT_CHECK(write(ends[1], "x", 1) == 1);
+    zones(10);
+    RT_CHECK(write(ends[1], "y", 1) == 1);
     for (;;) {
         zones(10);
         rt_sleep_ms(1);
@@ -183,12 +185,13 @@ static void a_path_in_use_is_left_alone(void **state)
     const ts_result result = ts_session_start(&desc);
     zones(7);
     ts_session_stop();
-    rt_sleep_ms(30); // it goes on writing
+    const ssize_t more = read(ends[0], &byte, 1); // it goes on writing
     kill(pid, SIGKILL);
     rt_wait(pid);
     close(ends[0]);
     close(ends[1]);
     assert_int_equal(said, 1);
+    assert_int_equal(more, 1);
     assert_int_equal(result, TS_ERR_BUSY);
     rt_trace trace = rt_open(desc.path);
     assert_true(rt_count(&trace, TS_EVENT_ZONE, "counted") > 100);

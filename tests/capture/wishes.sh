@@ -152,7 +152,8 @@ live)
     TERM=xterm script -qec "build/ts-record --live -o $trace $client steps 60" \
         /dev/null </dev/null >"$folder/live.screen"
     tr '\033\r' '^\n' <"$folder/live.screen" >"$said"
-    said 'records after [0-9]*\.[0-9] s: 1 process,' && said 'K*ts-record: .*sbt: '
+    said 'records after [0-9]*\.[0-9] s: 1 process,' &&
+        said 'K*ts-record: .*sbt: '
     # Not a byte more where there is no terminal.
     build/ts-record --live -q -o "$trace" "$client" steps 30 >"$said" 2>&1
     test "$(cat "$said")" = steps
