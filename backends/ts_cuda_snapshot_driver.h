@@ -78,7 +78,10 @@ typedef struct ts__cs_driver {
     bool running, busy, leave, silent; // silent: it did not answer
     uint32_t per_thread; // a thread's own default stream is in use
     ts__cs_job job;
-    void *read_stream, *read_context;                      // our own
+    struct { // streams of our own, one of each context
+        void *context, *stream;
+    } readers[16];
+    size_t reader_count;
     void (*made)(void *user, void *context, void *stream); // is told of it
     void *user;
     uint8_t *bounce; // what was read
@@ -142,18 +145,28 @@ static bool ts__cs_drain(ts__cs_driver *d, const ts__cs_job *job)
     return !TS__LOAD(&d->per_thread) || d->call.wait_all() == 0;
 }
 
+// A stream that waits for nobody, and nobody for it.
+static void *ts__cs_reader(ts__cs_driver *d, void *context)
+{
+    void *stream = NULL;
+    for (size_t i = 0; i < d->reader_count; i++)
+        if (d->readers[i].context == context) return d->readers[i].stream;
+    if (d->reader_count == sizeof d->readers / sizeof *d->readers ||
+        d->call.stream(&stream, 1) != 0)
+        return NULL;
+    d->readers[d->reader_count].context = context;
+    d->readers[d->reader_count++].stream = stream;
+    if (d->made) d->made(d->user, context, stream);
+    return stream;
+}
+
 static bool ts__cs_read(ts__cs_driver *d, const ts__cs_job *job)
 {
-    if (d->read_context != job->context || !d->read_stream) {
-        // Not blocking: it waits for nobody, and nobody for it.
-        if (d->call.stream(&d->read_stream, 1) != 0) return false;
-        d->read_context = job->context;
-        if (d->made) d->made(d->user, job->context, d->read_stream);
-    }
-    if (d->call.to_host(d->bounce, job->address, (size_t)job->size,
-                        d->read_stream) != 0)
-        return false;
-    return ts__cs_idle(d, d->read_stream, job->until_ns);
+    void *const stream = ts__cs_reader(d, job->context);
+    return stream &&
+           d->call.to_host(d->bounce, job->address, (size_t)job->size,
+                           stream) == 0 &&
+           ts__cs_idle(d, stream, job->until_ns);
 }
 
 // A kernel of a library is no function, but has one.

@@ -133,6 +133,9 @@ static void ts__cu_keep_functions(ts__cu *u)
     u->call.call_on(1, u->subscriber, TS__CU_RESOURCE, TS__CU_MODULE_LOADED);
     ts__cs.driver.made = ts__cu_keep_own;
     ts__cs.driver.user = u;
+    for (size_t i = 0; i < ts__cs.driver.reader_count; i++) // of before
+        ts__cu_keep_own(u, ts__cs.driver.readers[i].context,
+                        ts__cs.driver.readers[i].stream);
     ts__cs_start(u->generation);
 }
 

@@ -20,6 +20,7 @@ typedef struct function {
     double_kernel_function body;
     const uint32_t *parameters;
     int attributes[32];
+    bool is_kernel; // of a library, not loaded
 } function;
 static function functions[FUNCTIONS];
 static uint32_t function_count;
@@ -121,9 +122,13 @@ static int load_library(const void *user)
     return load_code(user, true);
 }
 
-DRIVER(cuLibraryLoadData, void **library, const void *image)
+DRIVER(cuLibraryLoadData, void **library, const void *image, void *options,
+       void **values, unsigned count, void *more, void **more_values,
+       unsigned more_count)
 {
     const load_parameters p = { library, image };
+    if (options || values || count || more || more_values || more_count)
+        return INVALID;
     TRACED(DOUBLE_QUIET, cuLibraryLoadData, load_library, ON(0));
 }
 
@@ -157,7 +162,8 @@ DRIVER(cuModuleGetFunction, void **object, void *module, const char *name)
 {
     wait_for_lock();
     for (uint32_t i = 0; i < function_count; i++)
-        if (functions[i].module == (uint32_t)(uintptr_t)module &&
+        if (!functions[i].is_kernel &&
+            functions[i].module == (uint32_t)(uintptr_t)module &&
             !strcmp(functions[i].name, name)) {
             *object = (void *)(uintptr_t)(i + 1);
             return 0;
@@ -175,6 +181,7 @@ DRIVER(cuLibraryGetKernel, void **kernel, void *library, const char *name)
     function *const f = &functions[function_count];
     memset(f, 0, sizeof *f);
     f->module = (uint32_t)(uintptr_t)library;
+    f->is_kernel = true;
     snprintf(f->name, sizeof f->name, "%s", name);
     *kernel = (void *)(uintptr_t)(++function_count | LAZY);
     return 0;

@@ -55,7 +55,9 @@ static bool map_at(uint64_t address, uint64_t size, int protection)
 // The next granules that nobody has.
 static uint64_t take(uint64_t size, int protection)
 {
-    static uint64_t next = ARENA;
+    static uint64_t next;
+    const char *const arena = getenv("DOUBLE_CUDA_ARENA");
+    if (!next) next = arena ? strtoull(arena, NULL, 16) : ARENA;
     size = (size + GRANULE - 1) & ~(uint64_t)(GRANULE - 1);
     for (int i = 0; i < 10000; i++) {
         const uint64_t at = next;

@@ -75,6 +75,9 @@ typedef struct how { // CUlaunchConfig
     X(cuCtxSynchronize, (void)) \
     X(cuModuleLoadData, (void **, const void *)) \
     X(cuModuleGetFunction, (void **, void *, const char *)) \
+    X(cuLibraryLoadData, (void **, const void *, void *, void **, unsigned, \
+                          void *, void **, unsigned)) \
+    X(cuLibraryGetKernel, (void **, void *, const char *)) \
     X(cuFuncSetAttribute, (void *, int, int)) \
     X(cuMemAlloc_v2, (uint64_t *, size_t)) \
     X(cuMemAllocManaged, (uint64_t *, size_t, unsigned)) \
@@ -231,6 +234,20 @@ static void again(void)
     check("again", a, 2);
 }
 
+// A kernel of a library, whose code is loaded when it is launched.
+static void library(void)
+{
+    void *code, *kernel;
+    uint32_t value = 40;
+    void *arguments[] = { &a, &value };
+    NEED(cuLibraryLoadData(&code, ptx, NULL, NULL, 0, NULL, NULL, 0));
+    NEED(cuLibraryGetKernel(&kernel, code, "add"));
+    NEED(cuLaunchKernel(kernel, COUNT / BLOCK, 1, 1, BLOCK, 1, 1, 0, streams[0],
+                        arguments, NULL));
+    NEED(cuStreamSynchronize(streams[0]));
+    check("library", a, 44);
+}
+
 static void what_is_declined(void)
 {
     uint64_t managed;
@@ -285,6 +302,7 @@ int main(int argc, char **argv)
     attributes();
     again();
     what_is_declined();
+    library();
     puts("done");
     return 0;
 }
