@@ -90,25 +90,6 @@ static struct {
     size_t code_count, code_room;
 } ts__cl_cap = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static struct timespec ts__cl_until(uint32_t ms)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += ms / 1000;
-    at.tv_nsec += (long)(ms % 1000) * 1000000;
-    at.tv_sec += at.tv_nsec / 1000000000;
-    at.tv_nsec %= 1000000000;
-    return at;
-}
-
-static bool ts__cl_passed(const struct timespec *until)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec > until->tv_sec ||
-           (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec);
-}
-
 static void ts__cl_snapshot_once(void)
 {
     pthread_condattr_t steady;
@@ -191,7 +172,8 @@ static void ts__cl_turn(ts__cl_call *call, ts_event_kind kind)
         return;
     }
     call->seen = seen;
-    const struct timespec until = ts__cl_until(ts__sn_now.desc.drain_ms);
+    const struct timespec until =
+        ts_snapshot_deadline(ts__sn_now.desc.drain_ms);
     bool in_time = true;
     pthread_mutex_lock(&ts__cl_cap.lock);
     while (ts__cl_cap.busy && in_time)
@@ -292,13 +274,13 @@ static void ts__cl_moment(uint32_t turn)
 // Waits until nothing runs on any device; false: it does, for too long.
 static bool ts__cl_drain(void)
 {
-    const struct timespec until =
-        ts__cl_until(TS__LOAD(&ts__cl_cap.late) ? 0 : ts__sn_now.desc.drain_ms);
+    const struct timespec until = ts_snapshot_deadline(
+        TS__LOAD(&ts__cl_cap.late) ? 0 : ts__sn_now.desc.drain_ms);
     for (uint32_t turn = 0;; turn++) {
         ts__cl_reap(true);
         const bool done = ts__cl_events_done();
         if (done && !__atomic_load_n(&ts__cl.pending, __ATOMIC_SEQ_CST)) break;
-        if (ts__cl_passed(&until)) {
+        if (ts_snapshot_late(&until)) {
             TS__STORE(&ts__cl_cap.late, 1);
             return false;
         }
@@ -326,10 +308,11 @@ static bool ts__cl_gated(const ts__cl_call *call)
 // Waits for the command itself, for a bounded time.
 static int32_t ts__cl_wait(ts__cl_handle queue, ts__cl_handle event)
 {
-    const struct timespec until = ts__cl_until(ts__sn_now.desc.drain_ms);
+    const struct timespec until =
+        ts_snapshot_deadline(ts__sn_now.desc.drain_ms);
     int32_t status = ts__cl_status(event);
     if (status > 0) ts__cl.next.clFlush(queue);
-    for (uint32_t turn = 0; status > 0 && !ts__cl_passed(&until); turn++) {
+    for (uint32_t turn = 0; status > 0 && !ts_snapshot_late(&until); turn++) {
         ts__cl_moment(turn);
         status = ts__cl_status(event);
     }

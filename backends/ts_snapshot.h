@@ -136,6 +136,7 @@ typedef struct ts__sn_range { // an allocation
     uint64_t *hashes;  // 2 of each chunk, NULL: never looked at
     uint8_t *state;    // of each chunk: TS__SN_...
     uint64_t list[2];  // blob of the hashes, as far as `listed`
+    uint64_t seen;     // order of the operation that found it last
     bool listed, dead; // dead: freed
 } ts__sn_range;
 
@@ -198,6 +199,26 @@ extern ts__snapshot_state ts__sn_now;
 static inline bool ts_snapshot_on(void)
 {
     return TS__CAPTURED(TS__LOAD(&ts__sn_now.on) != 0);
+}
+
+// The moment so many milliseconds from now, and whether it has passed.
+static inline struct timespec ts_snapshot_deadline(uint32_t ms)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += ms / 1000;
+    at.tv_nsec += (long)(ms % 1000) * 1000000;
+    at.tv_sec += at.tv_nsec / 1000000000;
+    at.tv_nsec %= 1000000000;
+    return at;
+}
+
+static inline bool ts_snapshot_late(const struct timespec *deadline)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec > deadline->tv_sec ||
+           (now.tv_sec == deadline->tv_sec && now.tv_nsec >= deadline->tv_nsec);
 }
 
 /*
@@ -317,19 +338,29 @@ TS__CAPTURE bool ts_snapshot_fresh(ts_snapshot_memory *memory)
     return true;
 }
 
-// The position behind the last range that begins at or before an address.
+// The position behind the last range that begins at or before an address, of
+// `size` bytes each, whose first eight are where it begins.
+static inline size_t ts_snapshot_after(const void *ranges, size_t count,
+                                       size_t size, uint64_t address)
+{
+    size_t low = 0;
+    while (low < count) {
+        const size_t middle = low + (count - low) / 2;
+        uint64_t begin;
+        memcpy(&begin, (const char *)ranges + middle * size, sizeof begin);
+        if (begin <= address)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
 static inline size_t ts__sn_after(const ts_snapshot_memory *memory,
                                   uint64_t address)
 {
-    size_t low = 0, high = memory->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (memory->ranges[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ts_snapshot_after(memory->ranges, memory->count,
+                             sizeof *memory->ranges, address);
 }
 
 static inline ts__sn_range *ts__sn_find(const ts_snapshot_memory *memory,
@@ -546,6 +577,54 @@ static inline ts_capture_region *ts__sn_region(ts_snapshot_op *op,
     return r;
 }
 
+static inline void ts__sn_scan_at(const ts_snapshot_memory *memory,
+                                  ts_snapshot_op *op, const uint8_t *bytes,
+                                  size_t at, ts_capture_found found,
+                                  uint32_t from)
+{
+    uint64_t value;
+    memcpy(&value, bytes + at, sizeof value);
+    if (value - memory->low >= memory->high - memory->low) return;
+    ts__sn_range *const range = ts__sn_find(memory, value);
+    // Of many pointers into the same memory one is enough.
+    if (!range || range->seen == op->head.order) return;
+    range->seen = op->head.order;
+    ts__sn_region(op, range, found,
+                  found == TS_CAPTURE_BY_ARGUMENT ? (uint32_t)at : from);
+}
+
+// The bytes at the top that all addresses have in common: three at most.
+typedef struct ts__sn_top {
+    uint64_t bytes[3], mask[3]; // eight times each; mask 0: not in common
+} ts__sn_top;
+
+static inline ts__sn_top ts__sn_top_of(const ts_snapshot_memory *memory)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t differs = memory->low ^ (memory->high - 1);
+    ts__sn_top top;
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint32_t shift = 56 - 8 * i;
+        top.bytes[i] = (memory->low >> shift & 255) * ones;
+        top.mask[i] = differs >> shift ? 0 : ~UINT64_C(0);
+    }
+    return top;
+}
+
+// At which of eight offsets an address may begin: bits 8 * offset + 7.
+static inline uint64_t ts__sn_candidates(const ts__sn_top *top,
+                                         const uint8_t *bytes)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t other = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t value;
+        memcpy(&value, bytes + 7 - i, sizeof value);
+        other |= (value ^ top->bytes[i]) & top->mask[i];
+    }
+    return (other - ones) & ~other & (ones << 7); // bytes of 0, or more
+}
+
 // Every value that points into live memory, at whatever byte it begins: a
 // packed struct aligns nothing. What looks like a pointer but is none costs
 // space and nothing else.
@@ -554,16 +633,16 @@ static inline void ts__sn_scan(const ts_snapshot_memory *memory,
                                size_t size, ts_capture_found found,
                                uint32_t from)
 {
-    const uint64_t low = memory->low, span = memory->high - low;
-    for (size_t i = 0; i + 8 <= size; i++) {
-        uint64_t value;
-        memcpy(&value, bytes + i, sizeof value);
-        if (value - low >= span) continue;
-        const ts__sn_range *const range = ts__sn_find(memory, value);
-        if (range)
-            ts__sn_region(op, range, found,
-                          found == TS_CAPTURE_BY_ARGUMENT ? (uint32_t)i : from);
+    const ts__sn_top top = ts__sn_top_of(memory);
+    size_t i = 0;
+    for (; i + 15 <= size; i += 8) {
+        uint64_t may = ts__sn_candidates(&top, bytes + i);
+        for (; may; may &= may - 1)
+            ts__sn_scan_at(memory, op, bytes,
+                           i + (size_t)__builtin_ctzll(may) / 8, found, from);
     }
+    for (; i + 8 <= size; i++)
+        ts__sn_scan_at(memory, op, bytes, i, found, from);
 }
 
 static inline void ts__sn_follow(ts_snapshot_memory *memory, ts_snapshot_op *op)

@@ -388,8 +388,8 @@ static ts_result ts__vx_set(void *state, uint64_t stream,
 static ts_result ts__vx_wait(void *state, uint32_t timeout_ms)
 {
     const ts__vx *const x = state;
-    const struct timespec until = ts__vd_deadline(timeout_ms);
-    struct timespec now = { 0, 0 }, pause = { 0, 20000 };
+    const struct timespec until = ts_snapshot_deadline(timeout_ms);
+    struct timespec pause = { 0, 20000 };
     for (;;) {
         bool done = true;
         for (size_t i = 0; i < x->stream_count && done; i++) {
@@ -398,10 +398,7 @@ static ts_result ts__vx_wait(void *state, uint32_t timeout_ms)
             if (result != TS_OK) return result;
         }
         if (done) return TS_OK;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (now.tv_sec > until.tv_sec ||
-            (now.tv_sec == until.tv_sec && now.tv_nsec >= until.tv_nsec))
-            return TS_ERR_BUSY;
+        if (ts_snapshot_late(&until)) return TS_ERR_BUSY;
         nanosleep(&pause, NULL);
         if (pause.tv_nsec < 1000000) pause.tv_nsec *= 2;
     }

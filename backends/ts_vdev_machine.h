@@ -445,15 +445,10 @@ static ts__vd_device *ts__vd_owner(const ts_vdev *v, const void *ptr)
 // The position of the last allocation that begins at or before an address.
 static size_t ts__vd_range_at(const ts__vd_device *device, uint64_t address)
 {
-    size_t low = 0, high = device->range_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (device->ranges[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low - 1; // none: SIZE_MAX
+    // none: SIZE_MAX
+    return ts_snapshot_after(device->ranges, device->range_count,
+                             sizeof *device->ranges, address) -
+           1;
 }
 
 // Whether an operation may touch a range. owner: the device, NULL the host.

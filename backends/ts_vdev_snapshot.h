@@ -20,19 +20,6 @@
 
 /* ==== 1. Turns =========================================================== */
 
-static struct timespec ts__vd_deadline(uint32_t ms)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += ms / 1000;
-    at.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_nsec -= 1000000000;
-        at.tv_sec++;
-    }
-    return at;
-}
-
 /*
     Waits until nobody else captures and, if something is to be captured,
     nothing runs: then the call has its turn. Not forever: what runs may wait
@@ -44,7 +31,7 @@ static void ts__vd_turn(ts__vd_call *call)
     ts_vdev *const v = call->v;
     const bool wanted = ts_snapshot_on() && call->origin.thread;
     const struct timespec until =
-        ts__vd_deadline(v->late ? 0 : ts__sn_now.desc.drain_ms);
+        ts_snapshot_deadline(v->late ? 0 : ts__sn_now.desc.drain_ms);
     bool in_time = true;
     while (in_time && (v->capturing || (wanted && v->pending)))
         in_time = pthread_cond_timedwait(&v->idle, &v->lock, &until) == 0;
@@ -303,7 +290,8 @@ static bool ts__vd_submit_bounded(ts_vdev *v, ts__vd_op *op, bool to_the_end)
     pthread_cond_init(&waiter.wake, &steady);
     pthread_condattr_destroy(&steady);
     op->waiter = &waiter;
-    const struct timespec until = ts__vd_deadline(ts__sn_now.desc.drain_ms);
+    const struct timespec until =
+        ts_snapshot_deadline(ts__sn_now.desc.drain_ms);
     ts__vd_submit(v, op);
     bool in_time = true;
     while (!waiter.done && in_time)

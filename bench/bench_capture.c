@@ -98,6 +98,27 @@ static void open_all(void)
     change_all();
 }
 
+// Looking for pointers in 1 MiB of noise.
+static double scanning(int rounds)
+{
+    static const ts_snapshot_vendor vendor = { .name = "none" };
+    ts_snapshot_memory memory = { .vendor = &vendor };
+    double least = INFINITY;
+    ts_snapshot_fresh(&memory);
+    ts_snapshot_alloc(&memory, (uintptr_t)values, SIZE, 1);
+    for (int i = 0; i < rounds; i++) {
+        ts_snapshot_op op = { .head = { .order = (uint64_t)i + 1 } };
+        change_all();
+        const double start = bench_cpu_ns();
+        ts__sn_scan(&memory, &op, (const uint8_t *)values, SIZE,
+                    TS_CAPTURE_BY_MEMORY, 0);
+        bench_keep_min(&least, bench_cpu_ns() - start);
+        free(op.regions);
+    }
+    ts_snapshot_close(&memory);
+    return least;
+}
+
 static void row(const char *key, const char *what, double figure,
                 const char *unit, double limit, const char *yardstick)
 {
@@ -123,6 +144,7 @@ int main(int argc, char **argv)
     const double off = launches(rounds, 200, NULL);
     bench_need(ts_snapshot_start(&full), "capture");
     launch();
+    const double found = scanning(rounds);
     const uint64_t bytes = ts_snapshot_result().kept_bytes;
     const double kept = launches(rounds, 4, change_all);
     const double each = (double)(ts_snapshot_result().kept_bytes - bytes) /
@@ -134,6 +156,8 @@ int main(int argc, char **argv)
         "ns", hashing(rounds), "hashing 2 MiB");
     row("capture.full", "launch, 1 MiB of new contents kept", kept, "ns",
         writing(rounds), "writing 1 MiB");
+    row("capture.scan", "looking for pointers in 1 MiB", found, "ns",
+        hashing(rounds) / 2, "hashing it");
     row("capture.kept", "kept for it", each, "B", SIZE, "1 MiB");
     bench_need(ts_session_stop(), "stop");
     ts_vdev_close(vdev);

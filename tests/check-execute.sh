@@ -46,6 +46,16 @@ replays "a zone and what it needs" 0 'same: 3 operations' \
     $folder/pipeline.sbt --zone step --deps closure
 replays "a chain without the world" 0 'same: 2 operations' \
     $folder/pipeline.sbt --zone step --deps none --chain
+replays "a zone whose inputs are as recorded" 0 'same: 2 operations' \
+    $folder/pipeline.sbt --zone step --deps frozen --chain
+replays "one device" 0 'same: 8 operations' $folder/pipeline.sbt --device 0
+replays "another device" 2 'no device is' $folder/pipeline.sbt --device 1
+seventh=$(build/ts-replay --execute --trust $folder/pipeline.sbt |
+    awk '$1 == 7 && $2 == "S1" { print $(NF - 1) $NF }')
+replays "from a moment on" 0 'same: 5 operations' $folder/pipeline.sbt \
+    --from "$seventh"
+replays "up to a moment" 0 'same: 3 operations' $folder/pipeline.sbt \
+    --to "$seventh"
 replays "pointers in packed structs and in memory" 0 'same: 9 operations' \
     $folder/pointers.sbt
 replays "the wrong kernel" 1 'operation 4, kernel scale_wrong' \

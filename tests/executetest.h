@@ -143,13 +143,4 @@ static float *floats(float value)
     return made;
 }
 
-// Thread sanitizers hand out the addresses that a replay wants again.
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN 1
-#endif
-#endif
-
 #endif // EXECUTETEST_H

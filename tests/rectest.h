@@ -34,6 +34,14 @@
 
 #define RT_UNUSED __attribute__((unused))
 
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_TSAN 1
+#endif
+#endif
+
 /* ---- Folder ------------------------------------------------------------- */
 
 static char rt_folder[256];

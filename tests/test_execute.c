@@ -390,7 +390,7 @@ static void hashes_are_enough_for_what_earlier_ones_made(void **state)
 
 int main(void)
 {
-#ifdef UNDER_TSAN
+#ifdef UNDER_TSAN // which hands out the addresses that a replay wants again
     puts("memory cannot have its addresses again under this sanitizer");
     return 77;
 #endif
