@@ -6821,25 +6821,14 @@ static uint64_t ts__blob_key(uint64_t known[3], const void *bytes, size_t size)
     return ts__mix(known, 24, TS__ENTRY_BLOB) | 1;
 }
 
-// Writes a chunk of bytes behind their hash.
-static ts_result ts__blob_write(ts__writer *w, uint32_t kind,
-                                const uint64_t key[2], const void *bytes,
-                                size_t size)
+static ts_result ts__blob_write(ts__writer *w, uint8_t *chunk, size_t whole)
 {
-    const size_t whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
-    uint8_t *const chunk = (uint8_t *)ts__pages_new(whole);
-    if (!chunk) return TS_ERR_MEMORY;
-    uint8_t *p = ts__entries_begin(chunk, kind, 0);
-    memcpy(p, key, 16);
-    if (size) memcpy(p + 16, bytes, size);
-    ts__entries_end(chunk, p + 16 + size, 1);
     ts__lock_take(&w->lock);
     ts_result result = ts__writer_prepare(w, 1);
     ts__commit commit = ts__commit_begin(w);
     if (result == TS_OK)
         result = ts__writer_append(w, chunk, whole, NULL, &commit);
     ts__lock_give(&w->lock);
-    munmap(chunk, whole);
     return result;
 }
 
@@ -6853,27 +6842,47 @@ static void ts__capture_mark(const ts__file *file)
                          0);
 }
 
+// A chunk of bytes behind their hash. Somebody else may write to them at the
+// same time: what is hashed is the copy that is kept.
+static uint8_t *ts__blob_chunk(uint32_t kind, const void *bytes, size_t size,
+                               size_t *whole, uint64_t known[3], uint64_t *mix)
+{
+    *whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
+    uint8_t *const chunk = (uint8_t *)ts__pages_new(*whole);
+    if (!chunk) return NULL;
+    uint8_t *p = ts__entries_begin(chunk, kind, 0);
+    if (size) memcpy(p + 16, bytes, size);
+    *mix = ts__blob_key(known, p + 16, size);
+    memcpy(p, known, 16);
+    ts__entries_end(chunk, p + 16 + size, 1);
+    return chunk;
+}
+
 static ts_result ts__blob_keep(ts__writer *w, uint32_t kind, const void *bytes,
                                size_t size, uint64_t hash[2])
 {
-    uint64_t known[3];
+    uint64_t known[3], mix = 0;
+    size_t whole;
     if ((!bytes && size) || size > UINT32_MAX - 31u) return TS_ERR_USAGE;
-    const uint64_t mix = ts__blob_key(known, bytes, size);
-    if (hash) memcpy(hash, known, 16);
     ts__caller old;
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
-    ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
+    uint8_t *const chunk =
+        ts__blob_chunk(kind, bytes, size, &whole, known, &mix);
+    ts_result result = !chunk         ? TS_ERR_MEMORY
+                       : ts__c.active ? TS_OK
+                                      : TS_ERR_STATE;
     const bool blob = kind == TS_CHUNK_BLOB;
-    known[2] = ts__c.generation;
+    if (chunk && hash) memcpy(hash, known, 16);
     if (result == TS_OK &&
         (!blob || !ts__entry_find(TS__ENTRY_BLOB, known, sizeof known, mix))) {
-        result = ts__blob_write(w, kind, known, bytes, size);
+        result = ts__blob_write(w, chunk, whole);
         ts__lock_take(&ts__c.names);
         if (result == TS_OK && blob)
             ts__entry_add(TS__ENTRY_BLOB, 1, known, sizeof known, mix);
         ts__lock_give(&ts__c.names);
         if (result == TS_OK && !blob) ts__capture_mark(&w->file);
     }
+    if (chunk) munmap(chunk, whole);
     ts__api_leave(&old);
     return result;
 }

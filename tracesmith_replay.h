@@ -1410,6 +1410,10 @@ typedef struct ts_capture {
     ts_attributes attributes;
 } ts_capture;
 
+// The file that is read, open for as long as the reader; -1: bytes in memory.
+// So what is asked of the file is asked of what was read.
+TS_API int ts_reader_file(const ts_reader *reader);
+
 // The attribute at *at, which moves behind it; begin with 0. False: no more.
 TS_API bool ts_attribute_next(const ts_attributes *attributes, uint64_t *at,
                               ts_attribute *found);
@@ -19841,6 +19845,11 @@ TS_API const char *ts_reason_name(uint32_t reason)
 #undef TS__X
     };
     return reason < TS_REASON_LIMIT ? names[reason] : "unknown";
+}
+
+TS_API int ts_reader_file(const ts_reader *reader)
+{
+    return reader->path ? reader->fd : -1;
 }
 
 TS_API bool ts_attribute_next(const ts_attributes *all, uint64_t *at,

@@ -230,7 +230,7 @@ static int run(job *j, const char *from, const char *to)
         return CLI_FAILED;
     }
     const ts_info *const info = j->trace.info;
-    if (to != from && cli_trace_is_own(from, info))
+    if (to != from && cli_trace_is_own(j->trace.reader))
         cli_trace_own(to, info->session);
     want_json ? print_json(j) : print_text(j);
     return CLI_OK;

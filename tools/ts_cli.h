@@ -247,7 +247,7 @@ void cli_trace_close(cli_trace *trace);
 extern void (*cli_trace_closing)(const ts_reader *reader);
 // Whether this user recorded it on this machine: the recorder leaves a mark
 // outside of the file's bytes on a trace that holds code, see execution.md.
-bool cli_trace_is_own(const char *path, const ts_info *info);
+bool cli_trace_is_own(const ts_reader *reader);
 // Marks a trace that was made of such traces alone.
 void cli_trace_own(const char *path, const uint8_t session[16]);
 

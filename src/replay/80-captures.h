@@ -10,6 +10,11 @@ TS_API const char *ts_reason_name(uint32_t reason)
     return reason < TS_REASON_LIMIT ? names[reason] : "unknown";
 }
 
+TS_API int ts_reader_file(const ts_reader *reader)
+{
+    return reader->path ? reader->fd : -1;
+}
+
 TS_API bool ts_attribute_next(const ts_attributes *all, uint64_t *at,
                               ts_attribute *found)
 {

@@ -14,15 +14,16 @@
 
 static const char mark[] = "user.tracesmith";
 
-bool cli_trace_is_own(const char *path, const ts_info *info)
+bool cli_trace_is_own(const ts_reader *reader)
 {
+    const int file = ts_reader_file(reader);
     uint8_t session[16];
     struct stat st;
-    return strcmp(path, "-") && stat(path, &st) == 0 &&
-           st.st_uid == geteuid() && !(st.st_mode & S_IWOTH) &&
-           getxattr(path, mark, session, sizeof session) ==
+    return file >= 0 && fstat(file, &st) == 0 && st.st_uid == geteuid() &&
+           !(st.st_mode & S_IWOTH) &&
+           fgetxattr(file, mark, session, sizeof session) ==
                (ssize_t)sizeof session &&
-           !memcmp(session, info->session, sizeof session);
+           !memcmp(session, ts_reader_info(reader)->session, sizeof session);
 }
 
 // Without it a replay asks: nothing is lost where there are no attributes.

@@ -136,7 +136,7 @@ bool cut_write(cut_job *job)
     ts_writer *writer = NULL;
     cut_choice choice;
     const size_t damaged = ts_reader_damage_count(job->trace->reader);
-    const bool own = cli_trace_is_own(job->path, job->trace->info);
+    const bool own = cli_trace_is_own(job->trace->reader);
     if (is_all(&job->wish)) job->wish.deps = CUT_DEPS_NONE;
     ts_result result = cut_choice_open(&choice, job->trace->reader, &job->wish)
                            ? TS_OK

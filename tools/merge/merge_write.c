@@ -128,7 +128,7 @@ static bool is_own(const merge_job *job)
     for (uint32_t i = 0; i < job->file_count; i++) {
         const cli_trace *const trace = &job->files[i].trace;
         if (ts_reader_capture_count(trace->reader) &&
-            !cli_trace_is_own(job->files[i].path, trace->info))
+            !cli_trace_is_own(trace->reader))
             return false;
     }
     return true;
