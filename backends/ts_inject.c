@@ -456,8 +456,13 @@ int InitializeInjection(void)
 ENTRY int InitializeInjectionNvtx2(ts_nvtx_get_table get_table);
 int InitializeInjectionNvtx2(ts_nvtx_get_table get_table)
 {
+    int (*theirs)(ts_nvtx_get_table) = NULL;
     start();
-    return ts_nvtx_initialize(get_table);
+    *(void **)&theirs =
+        chained("TRACESMITH_CHAIN_NVTX", "InitializeInjectionNvtx2");
+    if (!theirs || theirs == InitializeInjectionNvtx2)
+        return ts_nvtx_initialize(get_table);
+    return ts_nvtx_initialize_both(get_table, theirs);
 }
 
 /* ==== 6. HIP ============================================================= */

@@ -60,6 +60,11 @@
 typedef const void *(*ts_nvtx_get_table)(uint32_t table);
 TS_API int ts_nvtx_initialize(ts_nvtx_get_table get_table);
 
+// The same where another handler wants to be called too: `other` is what NVTX
+// would have called in it.
+TS_API int ts_nvtx_initialize_both(ts_nvtx_get_table get_table,
+                                   int (*other)(ts_nvtx_get_table));
+
 // What a copy of one of NVTX's extensions calls when it is used first: payload
 // schemas and counters are handled. module_info: an nvtxExtModuleInfo_t.
 TS_API int ts_nvtx_extension(void *module_info);
@@ -179,6 +184,7 @@ typedef struct ts__nv_named { // a category, or a thing of section 3
 
 typedef struct ts__nv_kept { // head of what is never freed
     struct ts__nv_kept *next;
+    void *theirs; // what another handler gave for it
 } ts__nv_kept;
 
 typedef struct ts__nv_domain {
@@ -717,7 +723,7 @@ static void ts__nv_DomainNameCategoryW(void *domain, uint32_t category,
 static void *ts__nv_string_new(char *text)
 {
     ts__nv_string *const s = text ? (ts__nv_string *)malloc(sizeof *s) : NULL;
-    if (s) s->text = text;
+    if (s) *s = (ts__nv_string){ .text = text };
     if (!s) free(text);
     return s ? ts__nv_keep(s) : NULL;
 }
@@ -902,11 +908,18 @@ static const struct {
     { ts__nv_sync, sizeof ts__nv_sync / sizeof *ts__nv_sync }
 };
 
+// Where a module begins in the list of all functions, which has the names of
+// things behind the others: ts_nvtx_chain.h.
+static const uint8_t ts__nv_places[] = { 0, 0, 36, 50, 44, 15, 30 };
+
 #include "ts_nvtx_payload.h"
 
 #include "ts_nvtx_counters.h"
 
-int ts_nvtx_initialize(ts_nvtx_get_table get_table)
+// Fills the tables of a copy of NVTX with the handler's functions, or with
+// those that call another one too.
+static int ts__nv_begin(ts_nvtx_get_table get_table,
+                        const ts__nv_function *both)
 {
     const ts__nv_callbacks *const callbacks =
         get_table ? (const ts__nv_callbacks *)get_table(1) : NULL;
@@ -918,9 +931,10 @@ int ts_nvtx_initialize(ts_nvtx_get_table get_table)
         ts__nv_function **table = NULL;
         unsigned size = 0;
         if (!callbacks->module_table(m, &table, &size) || !table) continue;
+        const ts__nv_function *const ours =
+            both ? both + ts__nv_places[m] : ts__nv_modules[m].functions;
         for (uint32_t i = 0; i < ts__nv_modules[m].count; i++)
-            if (i + 1 < size && table[i + 1])
-                *table[i + 1] = ts__nv_modules[m].functions[i];
+            if (i + 1 < size && table[i + 1]) *table[i + 1] = ours[i];
     }
     if (version && version->size >= sizeof *version &&
         version->set_handler_version)
@@ -928,6 +942,13 @@ int ts_nvtx_initialize(ts_nvtx_get_table get_table)
     __atomic_add_fetch(&ts__nv.copies, 1, __ATOMIC_RELAXED);
     return 1;
 }
+
+int ts_nvtx_initialize(ts_nvtx_get_table get_table)
+{
+    return ts__nv_begin(get_table, NULL);
+}
+
+#include "ts_nvtx_chain.h"
 
 static void ts__nv_stop(void)
 {

@@ -116,14 +116,24 @@ check "capture: ts-record, a program with nothing to record" sh -c '
     build/ts-record -o $0/nothing.sbt sh -c "exit 6" 2>$0/nothing.err
     test $? = 6 && grep -q "nothing to record" $0/nothing.err &&
         test ! -e $0/nothing.sbt && ! ls -d $0/nothing.sbt.*' $folder
-check "capture: ts-record leaves the handler of the user alone" sh -c '
-    NVTX_INJECTION64_PATH=/no/handler build/ts-record -o $0/taken.sbt \
-        $0/client 2>$0/taken.err >$0/taken.out &&
-        grep -q "goes to" $0/taken.err && test ! -e $0/taken.sbt' $folder
+check "capture: ts-record, a program with another handler of NVTX" sh -c '
+    make -s build/tests/doubles/libnvtx_other.so
+    export NVTX_INJECTION64_PATH=$PWD/build/tests/doubles/libnvtx_other.so
+    OTHER_SAYS=$0/other.alone $0/client plain >$0/other.out &&
+        export OTHER_SAYS=$0/other.both &&
+        build/ts-record -q -o $0/other.sbt $0/client plain >$0/other.out &&
+        diff $0/other.alone $0/other.both && grep -qx "push begin" $0/other.both &&
+        build/ts-view --events --kinds zone --limit 0 $0/other.sbt |
+        grep -q begin' $folder
+check "capture: ts-record, a handler of the user that is not there" sh -c '
+    NVTX_INJECTION64_PATH=/no/handler build/ts-record -o $0/gone.sbt \
+        $0/client plain 2>$0/gone.err >$0/gone.out &&
+        grep -q "beside the recorder: /no/handler" $0/gone.err &&
+        build/ts-info $0/gone.sbt | grep -q "zone  *2 "' $folder
 check "capture: ts-record under ts-record takes no handler away" sh -c '
     build/ts-record -q -o $0/outer.sbt build/ts-record -o $0/inner.sbt \
         $0/client plain >$0/inner.out 2>$0/inner.err &&
-        test -e $0/inner.sbt && ! grep -q "goes to" $0/inner.err' $folder
+        test -e $0/inner.sbt && ! grep -q "beside" $0/inner.err' $folder
 check "capture: ts-record names what could not be recorded" sh -c '
     said=$( (ulimit -f 1
         build/ts-record -o $0/full.sbt $0/client plain >/dev/null) 2>&1)

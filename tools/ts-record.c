@@ -110,21 +110,11 @@ static bool take_capture(void)
     return false;
 }
 
-static void say_taken(void)
-{
-    if (job.nvtx_taken)
-        fprintf(stderr,
-                "ts-record: NVTX_INJECTION64_PATH is set: what is said "
-                "through NVTX goes to\n%s, not into the trace\n",
-                job.nvtx_taken);
-}
-
 // False if there should be a trace and is none.
 static bool finish(void)
 {
     if (!record_parts_find(&job, "")) return false;
     const size_t failures = record_say_failures(&job);
-    if (!job.quiet) say_taken();
     if (!job.part_count) {
         if (!job.quiet && !failures) record_say_nothing(&job);
         record_give_up(&job);

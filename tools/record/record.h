@@ -86,7 +86,6 @@ typedef struct record_job {
     record_part *parts;
     size_t part_count;
     uint64_t silent;        // processes that had nothing to say
-    const char *nvtx_taken; // the user's own NVTX_INJECTION64_PATH, or NULL
     uint32_t snapshots;     // that were written on a signal
     bool live_shown, quiet;
 } record_job;

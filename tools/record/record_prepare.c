@@ -76,10 +76,6 @@ bool record_prepare(record_job *job)
         return false;
     }
     if (!find_library(job) || !make_folder(job)) return false;
-    // Under a ts-record of its own it is ours already.
-    const char *const nvtx = getenv("NVTX_INJECTION64_PATH");
-    if (nvtx && *nvtx && !cli_same_file(nvtx, job->inject))
-        job->nvtx_taken = nvtx;
     const record_wish *const w = &job->wish;
     if (!w->live && !w->delay_ns && !w->duration_ns && !w->flight_ns &&
         !w->size_limit && !w->capture_on)

@@ -208,15 +208,28 @@ void record_say_nothing(const record_job *job)
             why);
 }
 
+// A tool of the user's that has not been called: each process says so.
+static void say_chain(const char *line)
+{
+    static char said[512];
+    const char *const path = strstr(line, ": ");
+    if (!path || !strcmp(said, path)) return;
+    snprintf(said, sizeof said, "%s", path);
+    fputs("ts-record: cannot be loaded beside the recorder: ", stderr);
+    cli_put_text(stderr, path + 2, strlen(path + 2));
+    fputc('\n', stderr);
+}
+
 size_t record_say_failures(const record_job *job)
 {
-    static const char what[] = "not recorded ";
+    static const char what[] = "not recorded ", chain[] = "not chained ";
     char path[RECORD_PATH + 8], line[512];
     size_t count = 0;
     snprintf(path, sizeof path, "%s/log", job->folder);
     FILE *const log = fopen(path, "r");
     while (log && fgets(line, sizeof line, log)) {
         line[strcspn(line, "\n")] = 0;
+        if (!strncmp(line, chain, sizeof chain - 1)) say_chain(line);
         if (strncmp(line, what, sizeof what - 1) != 0) continue;
         if (++count > 10) continue;
         fputs("ts-record: not recorded: process ", stderr);

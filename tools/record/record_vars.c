@@ -18,6 +18,7 @@ typedef struct vars_entry {
 // All vendors' at once: a library that is not there looks at none of them.
 static const vars_entry entries[] = {
     { "CUDA_INJECTION64_PATH", VARS_ONE, "TRACESMITH_CHAIN_CUDA" },
+    { "NVTX_INJECTION64_PATH", VARS_ONE, "TRACESMITH_CHAIN_NVTX" },
     { "ROCP_TOOL_LIBRARIES", VARS_LIST, ":" },
     { "HSA_TOOLS_LIB", VARS_LIST, " " }, // where there is no rocprofiler-sdk
     { "ROCP_TOOL_ATTACH", VARS_VALUE, "1" },
@@ -96,8 +97,6 @@ void record_vars_set(const record_job *job)
     setenv("TRACESMITH_OUT", text, 1);
     snprintf(text, sizeof text, "%s/log", job->folder);
     setenv("TRACESMITH_LOG", text, 0);
-    // A handler of the user's own stays: there can be one only.
-    if (!job->nvtx_taken) setenv("NVTX_INJECTION64_PATH", job->inject, 1);
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         switch (entries[i].how) {
         case VARS_ONE: set_one(job, &entries[i]); break;
