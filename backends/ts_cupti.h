@@ -201,9 +201,9 @@ static void ts__cu_decode_all(ts__cu *u)
 {
     pthread_mutex_lock(&u->decode);
     ts__cu_decode(u, __atomic_exchange_n(&u->full, 0, __ATOMIC_ACQUIRE));
-    const uint64_t overwritten =
-        __atomic_exchange_n(&u->overwritten, 0, __ATOMIC_RELAXED);
-    if (overwritten) ts__lose(&u->lost, TS__CU_UNREPORTED, 0, overwritten);
+    const uint64_t unreported =
+        __atomic_exchange_n(&u->origins.unreported, 0, __ATOMIC_RELAXED);
+    if (unreported) ts__lose(&u->lost, TS__CU_UNREPORTED, 0, unreported);
     ts__losses_report(&u->lost);
     pthread_mutex_unlock(&u->decode);
 }
@@ -342,7 +342,8 @@ static bool ts__cu_memory_get(ts__cu *u)
         u->free = UINT32_MAX;
     }
     if (!u->discard) u->discard = (uint8_t *)ts__cu_pages(TS__CU_DISCARD);
-    return u->memory && u->pool && u->discard;
+    return u->memory && u->pool && u->discard &&
+           ts__notes_open(&u->origins, TS__CU_ORIGINS, sizeof(ts__cu_origin));
 }
 
 // The state of a session that is about to begin.
@@ -363,7 +364,6 @@ static void ts__cu_reset(ts__cu *u)
     for (uint32_t i = 0; i < 2; i++)
         if ((u->free & u->usable) >> i & 1)
             memset(ts__cu_buffer(u, i), 0, u->buffer_bytes);
-    madvise(m->origins, sizeof m->origins, MADV_DONTNEED);
     memset(m->loose, 0, sizeof m->loose);
     memset(m->recorded, 0, sizeof m->recorded);
     memset(m->threads, 0, sizeof m->threads);
@@ -373,7 +373,7 @@ static void ts__cu_reset(ts__cu *u)
     u->loose_free = u->loose_used = 0;
     if (u->fatal) u->clock_given = false; // it has forgotten that too
     u->first_correlation = u->fatal = u->judged = 0;
-    u->launches = u->overwritten = u->discarded = 0;
+    u->launches = u->discarded = 0;
     u->kernels = u->early = 0;
     u->refused = false;
     u->exiting = false;
@@ -694,11 +694,9 @@ static void ts__cu_flush(ts__cu *u)
 static void ts__cu_sum_up(ts__cu *u)
 {
     const uint64_t launches = TS__LOAD(&u->launches); // calls may go on
-    uint64_t waiting = 0;
     ts__cu_loose_end(u);
-    for (uint32_t i = 0; launches && i < TS__CU_ORIGINS; i++)
-        waiting += TS__LOAD(&u->memory->origins[i].waiting);
-    ts__lose(&u->lost, TS__CU_UNREPORTED, 0, waiting);
+    ts__lose(&u->lost, TS__CU_UNREPORTED, 0,
+             launches ? ts__notes_waiting(&u->origins) : 0);
     if (TS__LOAD(&u->fatal)) ts__lose(&u->lost, TS__CU_FATAL, 0, 1);
     ts__losses_report(&u->lost);
     ts__cu_fact_int(u, "launches", launches);

@@ -181,43 +181,30 @@ static uint32_t ts__cu_thread_track(ts__cu *u, uint32_t id)
     return 0;
 }
 
-static void ts__cu_origin_put(ts__cu *u, uint32_t correlation,
-                              const ts__cu_call *call, bool launch)
+// launch: a kernel is to come.
+static inline void ts__cu_origin_put(ts__cu *u, uint32_t correlation,
+                                     const ts__cu_call *call, bool launch)
 {
-    ts__cu_origin *const o = &u->memory->origins[correlation % TS__CU_ORIGINS];
-    if (TS__UNLIKELY(__atomic_exchange_n(&o->waiting, 0, __ATOMIC_RELAXED)))
-        __atomic_fetch_add(&u->overwritten, 1, __ATOMIC_RELAXED);
-    TS__STORE(&o->correlation, 0);
-    // release: who sees one of these sees that it is being written; pairs
-    // with the acquires in ts__cu_origin_get
-    __atomic_store_n(&o->thread, call->origin.thread, __ATOMIC_RELEASE);
-    __atomic_store_n(&o->site, call->origin.site, __ATOMIC_RELEASE);
-    __atomic_store_n(&o->stack, call->origin.stack, __ATOMIC_RELEASE);
-    __atomic_store_n(&o->tick, call->start, __ATOMIC_RELEASE);
-    TS__STORE(&o->waiting, launch);
-    // release: pairs with the acquire in ts__cu_origin_get
-    __atomic_store_n(&o->correlation, correlation, __ATOMIC_RELEASE);
+    const ts__cu_origin o = { call->origin.thread | (uint64_t)call->origin.site
+                                                        << 32,
+                              call->origin.stack, call->start };
+    ts__notes_put(&u->origins, correlation, &o, sizeof o, launch);
 }
 
 // reported: its kernel is, so it waits no longer.
-static bool ts__cu_origin_get(ts__cu *u, uint32_t correlation, bool reported,
-                              ts_gpu_origin *origin, uint64_t *tick)
+static inline bool ts__cu_origin_get(ts__cu *u, uint32_t correlation,
+                                     bool reported, ts_gpu_origin *origin,
+                                     uint64_t *tick)
 {
-    ts__cu_origin *const o = &u->memory->origins[correlation % TS__CU_ORIGINS];
-    memset(origin, 0, sizeof *origin);
-    *tick = 0;
-    if (!correlation ||
-        __atomic_load_n(&o->correlation, __ATOMIC_ACQUIRE) != correlation)
-        return false;
-    origin->thread = __atomic_load_n(&o->thread, __ATOMIC_ACQUIRE);
-    origin->site = __atomic_load_n(&o->site, __ATOMIC_ACQUIRE);
-    origin->stack = __atomic_load_n(&o->stack, __ATOMIC_ACQUIRE);
-    *tick = __atomic_load_n(&o->tick, __ATOMIC_ACQUIRE);
-    if (reported) TS__STORE(&o->waiting, 0);
-    if (TS__LOAD(&o->correlation) == correlation) return true;
-    memset(origin, 0, sizeof *origin); // it was written meanwhile
-    *tick = 0;
-    return false;
+    ts__cu_origin o;
+    const bool known =
+        ts__notes_get(&u->origins, correlation, &o, sizeof o, reported);
+    if (TS__UNLIKELY(!known)) memset(&o, 0, sizeof o);
+    origin->thread = (uint32_t)o.thread_site;
+    origin->site = (uint32_t)(o.thread_site >> 32);
+    origin->stack = (uint32_t)o.stack;
+    *tick = o.tick;
+    return known;
 }
 
 /* ==== 3. Calls =========================================================== */
@@ -288,10 +275,9 @@ static void ts__cu_call_end(ts__cu *u, uint32_t domain, uint32_t id,
     const int result = data->result ? *data->result : 0;
     const uint8_t rule = id < TS__CU_IDS ? u->rules[domain][id] : 0;
     if (rule == TS__CU_LAUNCH) {
-        ts__cu_origin *const o =
-            &u->memory->origins[c->correlation % TS__CU_ORIGINS];
         if (result || c->node)
-            TS__STORE(&o->waiting, 0); // there will be no kernel
+            ts__notes_settle(&u->origins, c->correlation,
+                             sizeof(ts__cu_origin));
         else
             __atomic_fetch_add(&u->launches, 1, __ATOMIC_RELAXED);
     }

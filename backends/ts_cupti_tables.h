@@ -413,12 +413,10 @@ enum {
     TS__CU_THREADS = 1 << 10
 };
 
-// Who made a call, by its correlation: kept until its operations are reported
-// or as many calls came after it. Written by the caller, read by the worker.
-typedef struct ts__cu_origin {
-    uint32_t correlation; // 0: being written
-    uint32_t waiting;     // a launch whose kernel has not been reported
-    uint32_t thread, site, stack, unused;
+// Who made a call, by its correlation: kept until as many calls came after it.
+// Written by the caller, read by the worker.
+typedef struct ts__cu_origin { // in words, as notes are
+    uint64_t thread_site, stack;
     uint64_t tick; // when the call began
 } ts__cu_origin;
 
@@ -505,7 +503,6 @@ static const char *const ts__cu_texts[TS__CU_CAUSES + 1] = {
 
 // What is allocated at the first start, zeroed, and stays.
 typedef struct ts__cu_memory {
-    ts__cu_origin origins[TS__CU_ORIGINS];
     ts__cu_node nodes[TS__CU_NODES];
     ts__cu_launch launches[TS__CU_LAUNCHES];
     ts__cu_stream streams[TS__CU_STREAMS];
@@ -534,7 +531,8 @@ typedef struct ts__cu {
     uint32_t epoch;      // counts modules that were unloaded
     uint32_t first_correlation;
     uint32_t fatal;
-    uint64_t launches, overwritten;
+    ts__notes origins; // ts__cu_origin
+    uint64_t launches;
     uint8_t rules[3][TS__CU_IDS];  // by domain
     uint8_t keep[TS__CU_IDS];      // of the driver: ts__cs_rule_of
     bool keeps;                    // any of them

@@ -119,6 +119,7 @@ typedef struct ts__hip_way { // one of the interfaces
     void (*flush)(void);      // hands over what is complete
     bool (*gone)(void);       // the library has ended: it may not be called
     uint64_t (*now_ns)(void); // the clock of its times
+    bool operations;          // it tells of them, not of calls alone
 } ts__hip_way;
 
 typedef enum ts__hip_cause {
@@ -126,7 +127,8 @@ typedef enum ts__hip_cause {
     TS__HIP_REVERSED,
     TS__HIP_DROPPED,
     TS__HIP_TOO_SHORT,
-    TS__HIP_TAIL
+    TS__HIP_TAIL,
+    TS__HIP_UNREPORTED
 } ts__hip_cause;
 
 enum { TS__HIP_DEVICES = 64, TS__HIP_STREAMS = 1024, TS__HIP_NOTES = 1 << 15 };
@@ -144,16 +146,17 @@ typedef struct ts__hip_stream { // or a queue of the hardware
 
 static struct {
     const ts__hip_way *way;
-    uint32_t on;      // a session listens
-    uint32_t dead;    // this is a child made by fork
-    uint32_t handles; // fork is heard of
-    uint32_t exits;   // a handler at exit is registered
-    uint32_t left;    // it has run
-    uint32_t session; // counts them
-    uint32_t indices; // the way knows devices by their indices
-    const char *lack; // of what is on, NULL: nothing
-    uint32_t loaded;  // a runtime called that has no rocprofiler-sdk
-    uint64_t launches, kernels, without_launch, before_launch;
+    uint32_t on;       // a session listens
+    uint32_t dead;     // this is a child made by fork
+    uint32_t handles;  // fork is heard of
+    uint32_t exits;    // a handler at exit is registered
+    uint32_t left;     // it has run
+    uint32_t session;  // counts them
+    uint32_t indices;  // the way knows devices by their indices
+    const char *lack;  // of what is on, NULL: nothing
+    uint32_t loaded;   // a runtime called that has no rocprofiler-sdk
+    uint32_t captures; // of streams into graphs, that go on
+    uint64_t launches, kernels, without_launch, before_launch, dropped;
     ts__notes notes;   // by correlation
     ts__notes streams; // by handle
     ts__notes events;  // by handle: where it was recorded last
@@ -175,6 +178,7 @@ static const char *const ts__hip_texts[] = {
     "dropped by the profiling library",
     "records of an unknown size",
     "not handed over in time at the end",
+    "launches without a report of their kernel",
     NULL
 };
 
@@ -316,7 +320,7 @@ static uint32_t ts__hip_stream_device(uint64_t handle, uint32_t current)
 {
     ts__hip_made made;
     if (!ts__hip_is_default(handle) &&
-        ts__notes_get(&ts__hip.streams, handle >> 4, &made))
+        ts__notes_get(&ts__hip.streams, handle >> 4, &made, sizeof made, false))
         return made.device;
     return current;
 }
@@ -326,7 +330,8 @@ static uint32_t ts__hip_stream_define(const ts__hip_stream *s)
     ts__hip_made made = { 0 };
     char name[48];
     if (!ts__hip_is_default(s->handle) && !s->is_queue)
-        ts__notes_get(&ts__hip.streams, s->handle >> 4, &made);
+        ts__notes_get(&ts__hip.streams, s->handle >> 4, &made, sizeof made,
+                      false);
     uint32_t number = 1;
     for (uint32_t i = 0; i < TS__HIP_STREAMS; i++)
         number +=
@@ -451,12 +456,11 @@ static void ts__hip_at_exit(void)
 
 static bool ts__hip_memory_get(void)
 {
-    return (ts__hip.notes.slots || ts__notes_open(&ts__hip.notes, TS__HIP_NOTES,
-                                                  sizeof(ts__hip_note))) &&
-           (ts__hip.streams.slots ||
+    return ts__notes_open(&ts__hip.notes, TS__HIP_NOTES,
+                          sizeof(ts__hip_note)) &&
+           (ts__hip.streams.slots || // those of before live on
             ts__notes_open(&ts__hip.streams, 4096, sizeof(ts__hip_made))) &&
-           (ts__hip.events.slots ||
-            ts__notes_open(&ts__hip.events, 4096, sizeof(ts__hip_recorded)));
+           ts__notes_open(&ts__hip.events, 4096, sizeof(ts__hip_recorded));
 }
 
 // The state of a session that is about to begin.
@@ -464,7 +468,7 @@ static void ts__hip_reset(void)
 {
     TS__STORE(&ts__hip.session, ts__hip.session + 1);
     ts__hip.launches = ts__hip.kernels = 0;
-    ts__hip.without_launch = ts__hip.before_launch = 0;
+    ts__hip.without_launch = ts__hip.before_launch = ts__hip.dropped = 0;
     ts__hip.lack = NULL;
     ts__hip.lost.vendor = "HIP";
     ts__hip.lost.texts = ts__hip_texts;
@@ -516,15 +520,24 @@ static void ts__hip_flush(void)
     ts__losses_report(&ts__hip.lost);
 }
 
+// Launches that wait at the end; what the library says that it dropped is
+// counted already.
+static void ts__hip_unreported(void)
+{
+    const uint64_t waiting =
+        ts__notes_waiting(&ts__hip.notes) + TS__LOAD(&ts__hip.notes.unreported);
+    const uint64_t dropped = TS__LOAD(&ts__hip.dropped);
+    if (ts__worker_hangs(&ts__hip.worker))
+        ts__hip_lose(TS__HIP_TAIL, waiting ? waiting : 1);
+    else if (waiting > dropped)
+        ts__hip_lose(TS__HIP_UNREPORTED, waiting - dropped);
+}
+
 static void ts__hip_stop(void)
 {
     if (!ts__hip_listens()) return;
     ts__worker_stop(&ts__hip.worker);
-    if (ts__worker_hangs(&ts__hip.worker)) {
-        const uint64_t launches = TS__LOAD(&ts__hip.launches);
-        const uint64_t kernels = TS__LOAD(&ts__hip.kernels);
-        ts__hip_lose(TS__HIP_TAIL, launches > kernels ? launches - kernels : 1);
-    }
+    ts__hip_unreported();
     TS__STORE(&ts__hip.on, 0);
     ts_metadata_int(0, "hip.launches", (int64_t)ts__hip.launches);
     ts_metadata_int(0, "hip.kernels", (int64_t)ts__hip.kernels);

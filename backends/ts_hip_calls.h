@@ -26,6 +26,8 @@ typedef enum ts__hip_role {
     TS__HIP_GRAPH,
     TS__HIP_COPY,
     TS__HIP_SET,
+    TS__HIP_CAPTURE, // launches become nodes of a graph
+    TS__HIP_CAPTURE_END,
     TS__HIP_STREAM_SYNC,
     TS__HIP_DEVICE_SYNC,
     TS__HIP_EVENT_SYNC,
@@ -85,6 +87,8 @@ static const ts__hip_function ts__hip_functions[] = {
     { "hipMemsetD16Async", "dhns", TS__HIP_SET, 2, 0 },
     { "hipMemsetD32", "dvn", TS__HIP_SET, 4, 0 },
     { "hipMemsetD32Async", "dvns", TS__HIP_SET, 4, 0 },
+    { "hipStreamBeginCapture", "s", TS__HIP_CAPTURE, 0, 0 },
+    { "hipStreamEndCapture", "s", TS__HIP_CAPTURE_END, 0, 0 },
     { "hipStreamSynchronize", "s", TS__HIP_STREAM_SYNC, 0, 0 },
     { "hipDeviceSynchronize", "", TS__HIP_DEVICE_SYNC, 0, 0 },
     { "hipCtxSynchronize", "", TS__HIP_DEVICE_SYNC, 0, 0 },
@@ -275,7 +279,7 @@ typedef struct ts__hip_note { // what is kept for the records of a call
     uint32_t grid[3], block[3];
     uint32_t shared, copy;
     ts_gpu_origin origin;
-    uint8_t role, has_stream, in_items, unused;
+    uint8_t role, has_stream, in_items, waits; // for a kernel's record
 } ts__hip_note;
 
 typedef struct ts__hip_call {
@@ -341,7 +345,9 @@ static void ts__hip_note_put(const ts__hip_call *call)
     if (call->api->known) n.role = call->api->known->role;
     memcpy(n.grid, a->grid, sizeof n.grid);
     memcpy(n.block, a->block, sizeof n.block);
-    ts__notes_put(&ts__hip.notes, call->correlation, &n);
+    n.waits = n.role == TS__HIP_LAUNCH && ts__hip.way->operations &&
+              !TS__LOAD(&ts__hip.captures) && ts_capture_kind(TS_EVENT_KERNEL);
+    ts__notes_put(&ts__hip.notes, call->correlation, &n, sizeof n, n.waits);
 }
 
 // A function of HIP begins on this thread. arguments: NULL is unknown.
@@ -397,7 +403,8 @@ static void ts__hip_made_put(const ts__hip_call *call, uint32_t device)
     const ts__hip_made made = { .device = device,
                                 .flags = call->args.flags,
                                 .priority = call->args.priority };
-    if (handle) ts__notes_put(&ts__hip.streams, handle >> 4, &made);
+    if (handle)
+        ts__notes_put(&ts__hip.streams, handle >> 4, &made, sizeof made, false);
 }
 
 typedef struct ts__hip_recorded { // an event
@@ -410,8 +417,10 @@ static void ts__hip_event_op(ts_gpu_op *op, uint64_t event)
     ts__hip_recorded recorded = { op->correlation, op->track };
     op->u.event.id = event;
     if (op->kind == TS_EVENT_EVENT_RECORD) {
-        ts__notes_put(&ts__hip.events, event >> 4, &recorded);
-    } else if (ts__notes_get(&ts__hip.events, event >> 4, &recorded)) {
+        ts__notes_put(&ts__hip.events, event >> 4, &recorded, sizeof recorded,
+                      false);
+    } else if (ts__notes_get(&ts__hip.events, event >> 4, &recorded,
+                             sizeof recorded, false)) {
         if (op->kind == TS_EVENT_EVENT_WAIT)
             op->u.event.record = recorded.correlation;
         else
@@ -487,7 +496,14 @@ static void ts__hip_leave(uint32_t number, uint64_t result)
                                      .result = result };
         ts_api_call_record(&record);
     }
+    if (result && call->correlation) // there will be no kernel
+        ts__notes_settle(&ts__hip.notes, call->correlation,
+                         sizeof(ts__hip_note));
     if (!known || result) return;
+    if (known->role == TS__HIP_CAPTURE)
+        __atomic_add_fetch(&ts__hip.captures, 1, __ATOMIC_RELAXED);
+    if (known->role == TS__HIP_CAPTURE_END && TS__LOAD(&ts__hip.captures))
+        __atomic_sub_fetch(&ts__hip.captures, 1, __ATOMIC_RELAXED);
     if (known->role == TS__HIP_LAUNCH)
         __atomic_add_fetch(&ts__hip.launches, 1, __ATOMIC_RELAXED);
     if (known->role == TS__HIP_SET_DEVICE)
@@ -517,13 +533,14 @@ static bool ts__hip_op_begin(ts_gpu_op *op, ts__hip_note *note, bool *noted,
                              const ts__hip_record *r)
 {
     memset(op, 0, sizeof *op);
+    *noted =
+        ts__notes_get(&ts__hip.notes, r->correlation, note, sizeof *note, true);
     if (!r->start_ns || !r->end_ns || r->end_ns < r->start_ns) {
         ts__hip_lose(!r->start_ns || !r->end_ns ? TS__HIP_ZERO_TIMES
                                                 : TS__HIP_REVERSED,
                      1);
         return false;
     }
-    *noted = ts__notes_get(&ts__hip.notes, r->correlation, note);
     if (!*noted) {
         memset(note, 0, sizeof *note);
         __atomic_add_fetch(&ts__hip.without_launch, 1, __ATOMIC_RELAXED);

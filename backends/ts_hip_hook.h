@@ -165,9 +165,10 @@ static void ts__hook_on_number(uint64_t number)
     const ts__hip_thread *const me = ts__hip_me;
     ts__hip_note note;
     if (!me || !me->depth || me->depth > TS__HIP_DEPTH) return;
-    if (ts__notes_get(&ts__hip.notes, me->calls[me->depth - 1].correlation,
-                      &note))
-        ts__notes_put(&ts__hip.notes, number | TS__HOOK_RECORD, &note);
+    const uint64_t key = me->calls[me->depth - 1].correlation;
+    if (!ts__notes_get(&ts__hip.notes, key, &note, sizeof note, true)) return;
+    ts__notes_put(&ts__hip.notes, number | TS__HOOK_RECORD, &note, sizeof note,
+                  note.waits);
 }
 
 static void ts__hook_on_record(uint32_t op, void *record, void *unused)
@@ -266,6 +267,7 @@ static void ts__hook_stop(void)
 
 static const ts__hip_way ts__hook_way = { "hook",        ts__hook_start,
                                           ts__hook_stop, ts__hook_flush,
-                                          ts__rt_gone,   ts__hip_boottime_ns };
+                                          ts__rt_gone,   ts__hip_boottime_ns,
+                                          true };
 
 #endif // TS_HIP_HOOK_H

@@ -439,6 +439,7 @@ static void ts__rp_on_records(uint64_t context, uint64_t buffer, void **headers,
     (void)data;
     if (!ts__hip_listens()) return;
     if (dropped) ts__hip_lose(TS__HIP_DROPPED, dropped);
+    __atomic_add_fetch(&ts__hip.dropped, dropped, __ATOMIC_RELAXED);
     for (size_t i = 0; i < count; i++) {
         const char *const payload = ts__read_text(headers[i], PAYLOAD);
         if (!payload || ts__read32(headers[i], 0) != TRACING) continue;
@@ -688,9 +689,10 @@ static bool ts__rp_gone(void)
     return __atomic_load_n(&ts__rp.ended, __ATOMIC_ACQUIRE) != 0;
 }
 
-static const ts__hip_way ts__rp_way = { "rocprofiler-sdk", ts__rp_start,
-                                        ts__rp_stop,       ts__rp_flush,
-                                        ts__rp_gone,       ts__rp_now_ns };
+static const ts__hip_way ts__rp_way = {
+    "rocprofiler-sdk", ts__rp_start,  ts__rp_stop, ts__rp_flush,
+    ts__rp_gone,       ts__rp_now_ns, true
+};
 
 void *ts_hip_configure(uint32_t version, const char *runtime_version,
                        uint32_t priority, void *client)

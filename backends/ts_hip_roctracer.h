@@ -338,6 +338,7 @@ static uint64_t ts__rt_now_ns(void)
 
 static const ts__hip_way ts__rt_way = { "roctracer", ts__rt_start,
                                         ts__rt_stop, ts__rt_flush,
-                                        ts__rt_gone, ts__rt_now_ns };
+                                        ts__rt_gone, ts__rt_now_ns,
+                                        true };
 
 #endif // TS_HIP_ROCTRACER_H

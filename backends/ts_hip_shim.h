@@ -270,9 +270,12 @@ static void ts__shim_nothing(void)
 {
 }
 
-static const ts__hip_way ts__shim_way = {
-    "shim",           ts__shim_start, ts__shim_nothing,
-    ts__shim_nothing, ts__rt_gone,    ts__hip_boottime_ns
-};
+static const ts__hip_way ts__shim_way = { "shim",
+                                          ts__shim_start,
+                                          ts__shim_nothing,
+                                          ts__shim_nothing,
+                                          ts__rt_gone,
+                                          ts__hip_boottime_ns,
+                                          false };
 
 #endif // TS_HIP_SHIM_H

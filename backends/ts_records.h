@@ -38,6 +38,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -152,67 +153,132 @@ static inline const char *ts__read_text(const void *record, size_t offset)
     its place, `count` numbers later; so whoever reads it need not remove it,
     and one call may be found by many records.
 
-        slot: turn | correlation | words of the note
+        slot: turn, waits, tag | the note
 
-    `turn` is odd while the slot is being written. A reader copies the words
-    and looks at `turn` again.
+    `turn` is odd while the slot is being written. A reader copies the note
+    and looks at `turn` again. `waits` is 1 while the note is of a launch whose
+    operation has not been reported. `tag` is the part of the correlation that
+    the place does not tell: all of it up to 44 bits, as addresses are.
 */
+typedef struct ts__note_head { // short: programs make millions of calls
+    uint16_t turn, waits;
+    uint32_t tag; // 0: free
+} ts__note_head;
+
+// A short note stays in registers; clang does so by itself.
+#if defined(__GNUC__) && !defined(__clang__)
+#define TS__NOTE_UNROLL _Pragma("GCC unroll 4")
+#else
+#define TS__NOTE_UNROLL
+#endif
+
 typedef struct ts__notes {
-    uint64_t *slots;
-    uint32_t count; // power of two
-    uint32_t words; // of a note
-    uint64_t lost;  // two threads wanted one slot at the same moment
+    char *slots;
+    uint32_t count;      // power of two
+    uint32_t shift;      // which one
+    uint32_t stride;     // bytes from one slot to the next
+    uint64_t lost;       // two threads wanted one slot at the same moment
+    uint64_t unreported; // waited when others needed their places
 } ts__notes;
 
-// count: power of two. note_size: a multiple of 8. Costs no memory until used.
-TS__RECORDS bool ts__notes_open(ts__notes *notes, uint32_t count,
-                                size_t note_size)
+// count: power of two. size: of a note, a multiple of 8. Costs no memory until
+// used. Open already: all is forgotten, which costs none again.
+TS__RECORDS bool ts__notes_open(ts__notes *notes, uint32_t count, size_t size)
 {
-    notes->words = (uint32_t)(note_size / 8);
+    const size_t stride = sizeof(ts__note_head) + size, all = count * stride;
+    notes->lost = notes->unreported = 0;
+    if (notes->slots) return madvise(notes->slots, all, MADV_DONTNEED) == 0;
+    void *const slots =
+        mmap(NULL, all, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (slots == MAP_FAILED) return false;
+    notes->slots = (char *)slots;
     notes->count = count;
-    notes->slots = (uint64_t *)calloc(count, (notes->words + 2) * 8u);
-    return notes->slots != NULL;
+    notes->shift = (uint32_t)__builtin_ctz(count);
+    notes->stride = (uint32_t)stride;
+    return true;
 }
 
-static inline uint64_t *ts__notes_slot(const ts__notes *notes, uint64_t key)
+static inline ts__note_head *ts__notes_slot(const ts__notes *notes, size_t size,
+                                            uint64_t key)
 {
-    return notes->slots + (key & (notes->count - 1)) * (notes->words + 2);
+    return (ts__note_head *)(notes->slots + (key & (notes->count - 1)) *
+                                                (sizeof(ts__note_head) + size));
 }
 
-// key: not 0. Threads: any.
-TS__RECORDS void ts__notes_put(ts__notes *notes, uint64_t key, const void *note)
+static inline uint32_t ts__notes_tag(const ts__notes *notes, uint64_t key)
 {
-    uint64_t *const slot = ts__notes_slot(notes, key);
-    uint64_t turn = TS__LOAD(&slot[0]), word;
-    if ((turn & 1) ||
-        !__atomic_compare_exchange_n(&slot[0], &turn, turn + 1, false,
-                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    return (uint32_t)(key >> notes->shift ^ key >> 44) + 1;
+}
+
+// key: not 0. size: as when it was opened; a constant, which makes it quick.
+// waits: its operation will be reported. Threads: any.
+static inline void ts__notes_put(ts__notes *notes, uint64_t key,
+                                 const void *note, size_t size, bool waits)
+{
+    ts__note_head *const head = ts__notes_slot(notes, size, key);
+    uint64_t *const words = (uint64_t *)(head + 1);
+    // Who finds it odd leaves it so: the one that writes knows what comes.
+    const uint16_t turn = __atomic_exchange_n(&head->turn, 1, __ATOMIC_RELAXED);
+    const uint32_t tag = ts__notes_tag(notes, key);
+    if (TS__UNLIKELY(turn & 1)) {
         __atomic_add_fetch(&notes->lost, 1, __ATOMIC_RELAXED);
         return;
     }
+    if (TS__UNLIKELY(TS__LOAD(&head->waits)) && TS__LOAD(&head->tag) != tag)
+        __atomic_add_fetch(&notes->unreported, 1, __ATOMIC_RELAXED);
+    TS__STORE(&head->waits, (uint16_t)waits);
     // release: who sees one of the words sees that the turn was odd; pairs
     // with the acquires in ts__notes_get
-    __atomic_store_n(&slot[1], key, __ATOMIC_RELEASE);
-    for (uint32_t i = 0; i < notes->words; i++) {
-        memcpy(&word, (const char *)note + i * 8u, 8);
-        __atomic_store_n(&slot[2 + i], word, __ATOMIC_RELEASE);
+    __atomic_store_n(&head->tag, tag, __ATOMIC_RELEASE);
+    TS__NOTE_UNROLL
+    for (size_t i = 0; i < size / 8; i++) {
+        uint64_t word;
+        memcpy(&word, (const char *)note + i * 8, 8);
+        __atomic_store_n(&words[i], word, __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&slot[0], turn + 2, __ATOMIC_RELEASE);
+    __atomic_store_n(&head->turn, (uint16_t)(turn + 2), __ATOMIC_RELEASE);
 }
 
-// False: it is not known, or no longer. Threads: any.
-TS__RECORDS bool ts__notes_get(const ts__notes *notes, uint64_t key, void *note)
+// False: it is not known, or no longer. reported: its operation is, so it
+// waits no longer. Threads: any.
+static inline bool ts__notes_get(const ts__notes *notes, uint64_t key,
+                                 void *note, size_t size, bool reported)
 {
     if (!key || !notes->slots) return false;
-    const uint64_t *const slot = ts__notes_slot(notes, key);
-    const uint64_t turn = __atomic_load_n(&slot[0], __ATOMIC_ACQUIRE);
-    if ((turn & 1) || __atomic_load_n(&slot[1], __ATOMIC_ACQUIRE) != key)
+    ts__note_head *const head = ts__notes_slot(notes, size, key);
+    const uint64_t *const words = (const uint64_t *)(head + 1);
+    const uint16_t turn = __atomic_load_n(&head->turn, __ATOMIC_ACQUIRE);
+    if ((turn & 1) || __atomic_load_n(&head->tag, __ATOMIC_ACQUIRE) !=
+                          ts__notes_tag(notes, key))
         return false;
-    for (uint32_t i = 0; i < notes->words; i++) {
-        const uint64_t word = __atomic_load_n(&slot[2 + i], __ATOMIC_ACQUIRE);
-        memcpy((char *)note + i * 8u, &word, 8);
+    TS__NOTE_UNROLL
+    for (size_t i = 0; i < size / 8; i++) {
+        const uint64_t word = __atomic_load_n(&words[i], __ATOMIC_ACQUIRE);
+        memcpy((char *)note + i * 8, &word, 8);
     }
-    return TS__LOAD(&slot[0]) == turn;
+    if (reported) TS__STORE(&head->waits, 0);
+    return TS__LOAD(&head->turn) == turn;
+}
+
+// There will be no operation.
+TS__RECORDS void ts__notes_settle(const ts__notes *notes, uint64_t key,
+                                  size_t size)
+{
+    ts__note_head *const head = ts__notes_slot(notes, size, key);
+    if (TS__LOAD(&head->tag) == ts__notes_tag(notes, key))
+        TS__STORE(&head->waits, 0);
+}
+
+// How many wait. Slow: it looks at all.
+TS__RECORDS uint64_t ts__notes_waiting(const ts__notes *notes)
+{
+    uint64_t waiting = 0;
+    for (uint32_t i = 0; notes->slots && i < notes->count; i++)
+        waiting += TS__LOAD(
+            &((ts__note_head *)(notes->slots + (size_t)i * notes->stride))
+                 ->waits);
+    return waiting;
 }
 
 /* ==== 4. Losses by cause ================================================= */

@@ -85,6 +85,7 @@ program bench_stack
 heading Capture of GPUs
 make -s "$out/tests/doubles/libcupti.so" >&2
 program bench_cupti
+program bench_hip
 program bench_opencl
 heading Captures for execution
 program bench_capture

@@ -13,18 +13,46 @@ static void a_note_is_found_until_its_place_is_needed(void **state)
     (void)state;
     ts__notes notes = { 0 };
     note n = { 0, 0 };
-    assert_false(ts__notes_get(&notes, 7, &n));
+    assert_false(ts__notes_get(&notes, 7, &n, sizeof n, false));
     assert_true(ts__notes_open(&notes, 16, sizeof n));
-    assert_false(ts__notes_get(&notes, 7, &n));
+    assert_false(ts__notes_get(&notes, 7, &n, sizeof n, false));
     const note first = { 1, 2 }, second = { 3, 4 };
-    ts__notes_put(&notes, 7, &first);
-    assert_true(ts__notes_get(&notes, 7, &n) && n.a == 1 && n.b == 2);
-    assert_true(ts__notes_get(&notes, 7, &n)); // many records of one call
-    ts__notes_put(&notes, 7 + 16, &second);
-    assert_false(ts__notes_get(&notes, 7, &n));
-    assert_true(ts__notes_get(&notes, 7 + 16, &n) && n.a == 3 && n.b == 4);
-    assert_false(ts__notes_get(&notes, 0, &n));
-    free(notes.slots);
+    ts__notes_put(&notes, 7, &first, sizeof first, false);
+    assert_true(ts__notes_get(&notes, 7, &n, sizeof n, false) && n.a == 1 &&
+                n.b == 2);
+    assert_true(ts__notes_get(&notes, 7, &n, sizeof n,
+                              false)); // many records of one call
+    ts__notes_put(&notes, 7 + 16, &second, sizeof second, false);
+    assert_false(ts__notes_get(&notes, 7, &n, sizeof n, false));
+    assert_true(ts__notes_get(&notes, 7 + 16, &n, sizeof n, false) &&
+                n.a == 3 && n.b == 4);
+    assert_false(ts__notes_get(&notes, 0, &n, sizeof n, false));
+    assert_true(ts__notes_open(&notes, 16, sizeof n)); // all is forgotten
+    assert_false(ts__notes_get(&notes, 7 + 16, &n, sizeof n, false));
+    munmap(notes.slots, 16 * notes.stride);
+}
+
+static void who_waits_for_an_operation_is_counted_once(void **state)
+{
+    (void)state;
+    ts__notes notes = { 0 };
+    note n = { 1, 2 };
+    assert_true(ts__notes_open(&notes, 16, sizeof n));
+    for (uint64_t key = 1; key <= 8; key++)
+        ts__notes_put(&notes, key, &n, sizeof n, key <= 6);
+    assert_int_equal(ts__notes_waiting(&notes), 6);
+    assert_true(ts__notes_get(&notes, 1, &n, sizeof n, true));
+    assert_true(ts__notes_get(&notes, 1, &n, sizeof n, true)); // one call
+    assert_true(ts__notes_get(&notes, 2, &n, sizeof n, false));
+    ts__notes_settle(&notes, 3, sizeof n);
+    ts__notes_settle(&notes, 4 + 16, sizeof n); // another one
+    assert_int_equal(ts__notes_waiting(&notes), 4);
+    ts__notes_put(&notes, 2, &n, sizeof n, true); // the same call, told again
+    assert_int_equal(notes.unreported, 0);
+    ts__notes_put(&notes, 2 + 16, &n, sizeof n, false);
+    assert_int_equal(notes.unreported, 1);
+    assert_int_equal(ts__notes_waiting(&notes), 3);
+    munmap(notes.slots, 16 * notes.stride);
 }
 
 static ts__notes shared;
@@ -33,7 +61,7 @@ static void *write_notes(void *start)
 {
     for (uint64_t key = (uintptr_t)start; key < 40000; key += 2) {
         const note n = { key, ~key };
-        ts__notes_put(&shared, key, &n);
+        ts__notes_put(&shared, key, &n, sizeof n, false);
     }
     return NULL;
 }
@@ -49,16 +77,16 @@ static void a_note_is_whole_while_others_write(void **state)
         assert_int_equal(
             pthread_create(&threads[i], NULL, write_notes, (void *)(i + 1)), 0);
     for (uint64_t key = 1; key < 40000; key++)
-        if (ts__notes_get(&shared, key, &n)) {
+        if (ts__notes_get(&shared, key, &n, sizeof n, false)) {
             assert_true(n.a == key && n.b == ~key);
             found++;
         }
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
     for (uint64_t key = 39990; key < 40000; key++)
-        found += ts__notes_get(&shared, key, &n);
+        found += ts__notes_get(&shared, key, &n, sizeof n, false);
     assert_true(found > 0);
-    free(shared.slots);
+    munmap(shared.slots, 8 * shared.stride);
 }
 
 static void losses_reach_the_ledger_once_by_cause(void **state)
@@ -211,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_note_is_found_until_its_place_is_needed),
+        cmocka_unit_test(who_waits_for_an_operation_is_counted_once),
         cmocka_unit_test(a_note_is_whole_while_others_write),
         cmocka_unit_test(losses_reach_the_ledger_once_by_cause),
         cmocka_unit_test(a_clock_that_is_set_back_is_another_one),
