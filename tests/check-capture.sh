@@ -122,7 +122,8 @@ check "capture: ts-record, a program with another handler of NVTX" sh -c '
     OTHER_SAYS=$0/other.alone $0/client plain >$0/other.out &&
         export OTHER_SAYS=$0/other.both &&
         build/ts-record -q -o $0/other.sbt $0/client plain >$0/other.out &&
-        diff $0/other.alone $0/other.both && grep -qx "push begin" $0/other.both &&
+        diff $0/other.alone $0/other.both &&
+        grep -qx "push begin" $0/other.both &&
         build/ts-view --events --kinds zone --limit 0 $0/other.sbt |
         grep -q begin' $folder
 check "capture: ts-record, a handler of the user that is not there" sh -c '

@@ -77,6 +77,7 @@ if sdk; then
     what="many 30" recorded hang sdk HIP_DOUBLE=hang_flush
     holds hang sdk "30 records were LOST"
     what="many 30" recorded late sdk HIP_DOUBLE=late
+    holds late sdk "30 records were LOST"
     recorded no_buffer sdk HIP_DOUBLE=no_buffer
     holds no_buffer sdk "rocprofiler-sdk: it gives no buffer"
     recorded no_context sdk HIP_DOUBLE=no_context

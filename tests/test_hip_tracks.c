@@ -1,5 +1,5 @@
-// The HIP backend's devices and streams, where programs name them in ways
-// that no double does.
+// The HIP backend's devices, streams and launches, where programs do what no
+// double does.
 #define _GNU_SOURCE
 #define TRACESMITH_HIP_IMPLEMENTATION
 #include "tests/rectest.h"
@@ -40,11 +40,85 @@ static void the_default_stream_is_one_by_either_handle(void **state)
     rt_close(&trace);
 }
 
+/* ---- Launches ----------------------------------------------------------- */
+
+enum { LAUNCH = 1, CAPTURE, CAPTURE_END };
+
+static bool never(void)
+{
+    return false;
+}
+
+// The session of a way that tells of operations, without its library.
+static const char *begin(const char *name)
+{
+    static const ts__hip_way way = { .name = "test",
+                                     .gone = never,
+                                     .now_ns = ts__hip_boottime_ns,
+                                     .operations = true };
+    const char *const path = rt_start(name, plain);
+    assert_true(ts__hip_memory_get());
+    ts__hip.way = &way;
+    ts__hip_reset();
+    ts__hip_clock_sample(true);
+    ts__hip_api_define(LAUNCH, "hipLaunchKernel");
+    ts__hip_api_define(CAPTURE, "hipStreamBeginCapture");
+    ts__hip_api_define(CAPTURE_END, "hipStreamEndCapture");
+    ts__hip.on = 1;
+    return path;
+}
+
+static void call(uint32_t function, uint64_t correlation, uint64_t result)
+{
+    const char arguments[64] = { 0 };
+    ts__hip_enter(function, correlation, arguments, false);
+    ts__hip_leave(function, result);
+}
+
+static void report(uint64_t correlation)
+{
+    const uint64_t now = ts__hip_boottime_ns();
+    const ts__hip_record record = { .correlation = correlation,
+                                    .start_ns = now,
+                                    .end_ns = now + 1 };
+    const ts__hip_kernel kernel = { .name = "kernel" };
+    ts__hip_kernel_end(&record, &kernel);
+}
+
+static void
+a_launch_without_a_kernel_is_lost_unless_it_is_captured(void **state)
+{
+    (void)state;
+    const char *const path = begin("launches.sbt");
+    call(LAUNCH, 1, 0);
+    call(LAUNCH, 2, 0);
+    call(LAUNCH, 3, 0);
+    call(LAUNCH, 4, 1); // fails
+    call(CAPTURE, 5, 0);
+    call(LAUNCH, 6, 0); // becomes a node of a graph
+    call(CAPTURE_END, 7, 0);
+    call(LAUNCH, 8, 0);
+    report(1);
+    report(8);
+    ts__hip_stop();
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    ts_loss_row row;
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "kernel"), 2);
+    assert_int_equal(trace.info->lost, 2);
+    assert_true(ts_reader_loss(trace.reader, 0, &row));
+    rt_assert_text(ts_reader_name(trace.reader, row.detail),
+                   "HIP: launches without a report of their kernel");
+    rt_close(&trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_that_is_not_there_is_one_of_its_own),
         cmocka_unit_test(the_default_stream_is_one_by_either_handle),
+        cmocka_unit_test(
+            a_launch_without_a_kernel_is_lost_unless_it_is_captured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

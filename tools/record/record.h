@@ -85,8 +85,8 @@ typedef struct record_job {
     bool never_ran; // exec failed
     record_part *parts;
     size_t part_count;
-    uint64_t silent;        // processes that had nothing to say
-    uint32_t snapshots;     // that were written on a signal
+    uint64_t silent;    // processes that had nothing to say
+    uint32_t snapshots; // that were written on a signal
     bool live_shown, quiet;
 } record_job;
 
