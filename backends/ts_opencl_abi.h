@@ -85,7 +85,8 @@ enum {
     TS__CL_KERNEL_ARG_ADDRESS_CONSTANT = 0x119D,
     TS__CL_KERNEL_ARG_ACCESS_READ_ONLY = 0x11A0,
     TS__CL_KERNEL_ARG_ACCESS_WRITE_ONLY = 0x11A1,
-    TS__CL_KERNEL_ARG_TYPE_CONST = 1, // a bit
+    TS__CL_KERNEL_ARG_TYPE_CONST = 1, // bits
+    TS__CL_KERNEL_ARG_TYPE_PIPE = 8,
     TS__CL_KERNEL_COMPILE_WORK_GROUP_SIZE = 0x11B1,
     TS__CL_KERNEL_LOCAL_MEM_SIZE = 0x11B2,
     TS__CL_KERNEL_PRIVATE_MEM_SIZE = 0x11B4,
@@ -218,6 +219,7 @@ enum {
     X(63, int32_t, clEnqueueWaitForEvents, \
       (ts__cl_handle queue, TS__CL_EVENTS)) \
     X(64, int32_t, clEnqueueBarrier, (ts__cl_handle queue)) \
+    X(65, void *, clGetExtensionFunctionAddress, (const char *name)) \
     X(82, ts__cl_handle, clCreateSubBuffer, \
       (ts__cl_handle buffer, uint64_t flags, uint32_t type, const void *about, \
        int32_t *error)) \
@@ -266,6 +268,8 @@ enum {
       (ts__cl_handle queue, TS__CL_QUEUED)) \
     X(106, int32_t, clEnqueueBarrierWithWaitList, \
       (ts__cl_handle queue, TS__CL_QUEUED)) \
+    X(107, void *, clGetExtensionFunctionAddressForPlatform, \
+      (ts__cl_handle platform, const char *name)) \
     X(123, ts__cl_handle, clCreateCommandQueueWithProperties, \
       (ts__cl_handle context, ts__cl_handle device, \
        const uint64_t *properties, int32_t *error)) \

@@ -301,7 +301,10 @@ static void ts__cl_kernel_modes(ts__cl_kernel *k)
                                            TS__CL_KERNEL_ARG_TYPE_QUALIFIER,
                                            sizeof type, &type, NULL))
             return;
-        k->arguments[i].where = where;
+        // A pipe is memory too, and none that anybody knows.
+        k->arguments[i].where = type & TS__CL_KERNEL_ARG_TYPE_PIPE
+                                    ? TS__CL_KERNEL_ARG_ADDRESS_GLOBAL
+                                    : where;
         if (where == TS__CL_KERNEL_ARG_ADDRESS_CONSTANT ||
             how == TS__CL_KERNEL_ARG_ACCESS_READ_ONLY ||
             type & TS__CL_KERNEL_ARG_TYPE_CONST)

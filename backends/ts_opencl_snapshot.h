@@ -71,6 +71,7 @@ static struct {
     uint32_t disturbed;  // somebody did not wait for it
     uint32_t late;       // waiting was in vain: do not, until it is idle once
     uint32_t inside;     // commands being enqueued without the turn
+    uint32_t extended;   // the program may enqueue what nobody sees
     ts__cl_mapped *mapped;
     size_t mapped_count, mapped_room;
     ts__cl_handle *events; // of commands that nobody else follows
@@ -152,7 +153,8 @@ static void ts__cl_snapshot_begin(void)
         TS__STORE(&ts__cl_cap.late, 0);
     }
     ts__cl_snapshot_bury();
-    if (__atomic_exchange_n(&ts__cl_cap.disturbed, 0, __ATOMIC_ACQ_REL))
+    if (__atomic_exchange_n(&ts__cl_cap.disturbed, 0, __ATOMIC_ACQ_REL) ||
+        TS__LOAD(&ts__cl_cap.extended))
         ts__cl_touch_all();
 }
 
@@ -200,6 +202,30 @@ static void ts__cl_turn_pass(ts__cl_seen *seen)
     ts__cl_cap.inside++;
     pthread_cond_broadcast(&ts__cl_cap.idle);
     pthread_mutex_unlock(&ts__cl_cap.lock);
+}
+
+// Functions of extensions are the driver's own.
+static void ts__cl_extension(const void *function, const char *name)
+{
+    if (function && name && !strncmp(name, "clEnqueue", 9))
+        TS__STORE(&ts__cl_cap.extended, 1);
+}
+
+static void *ts__cl_clGetExtensionFunctionAddress(const char *name)
+{
+    void *const found = ts__cl.next.clGetExtensionFunctionAddress(name);
+    ts__cl_extension(found, name);
+    return found;
+}
+
+static void *
+ts__cl_clGetExtensionFunctionAddressForPlatform(ts__cl_handle platform,
+                                                const char *name)
+{
+    void *const found =
+        ts__cl.next.clGetExtensionFunctionAddressForPlatform(platform, name);
+    ts__cl_extension(found, name);
+    return found;
 }
 
 /* ---- 4.21 Captures: waiting ---------------------------------------------- */

@@ -308,7 +308,9 @@ static void ts__cl_seen_kernel(ts__cl_call *call, ts__cl_handle kernel,
         ts__cl_turn_pass(seen);
         return;
     }
+    pthread_mutex_lock(&k->lock);
     if (!k->modes) ts__cl_kernel_modes(k);
+    pthread_mutex_unlock(&k->lock);
     ts__cl_seen_range(seen, dimensions, offset, global, local);
     ts_reason reason = ts__cl_seen_arguments(call, k);
     if (!reason) reason = ts__cl_kernel_code(k, call->queue->device->handle);

@@ -332,6 +332,43 @@ static void images_of_every_type_are_kept_to_the_byte(void **state)
     ts_reader_close(reader);
 }
 
+// Command buffers pass by.
+static void what_extensions_write_is_read(void **state)
+{
+    (void)state;
+    cl_platform_id of;
+    cl_int result;
+    const cl_int zero = 0, five = 5;
+    fine(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof of, &of, NULL));
+#define ASK(name) \
+    const name##_fn name = \
+        (name##_fn)clGetExtensionFunctionAddressForPlatform(of, #name)
+    ASK(clCreateCommandBufferKHR);
+    ASK(clCommandFillBufferKHR);
+    ASK(clFinalizeCommandBufferKHR);
+    ASK(clEnqueueCommandBufferKHR);
+    ASK(clReleaseCommandBufferKHR);
+    if (!clCreateCommandBufferKHR || !clEnqueueCommandBufferKHR) skip();
+    const cl_mem to = buffer_of(64);
+    const char *const path = begin("extension.sbt", "all");
+    fine(clEnqueueFillBuffer(queue, to, &zero, 4, 0, 64, 0, NULL, NULL));
+    const cl_command_buffer_khr buffer =
+        clCreateCommandBufferKHR(1, &queue, NULL, &result);
+    fine(result);
+    fine(clCommandFillBufferKHR(buffer, NULL, to, &five, 4, 0, 64, 0, NULL,
+                                NULL, NULL));
+    fine(clFinalizeCommandBufferKHR(buffer));
+    fine(clEnqueueCommandBufferKHR(0, NULL, buffer, 0, NULL, NULL));
+    fine(clFinish(queue));
+    bump_enqueue(queue, to, 0, 1, 0, NULL);
+    fine(clReleaseCommandBufferKHR(buffer));
+    ts_reader *const reader = end(path);
+    const ts_capture c = ct_nth(reader, TS_EVENT_KERNEL, 0);
+    ct_is(reader, &c, ct_value(&c, 0), true, &five, 4);
+    ts_reader_close(reader);
+    clReleaseMemObject(to);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +380,7 @@ int main(void)
         cmocka_unit_test(what_is_written_through_a_map_is_a_copy),
         cmocka_unit_test(images_and_samplers_are_described),
         cmocka_unit_test(images_of_every_type_are_kept_to_the_byte),
+        cmocka_unit_test(what_extensions_write_is_read),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
