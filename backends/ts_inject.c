@@ -307,6 +307,17 @@ static bool watch_prepare(void)
 
 /* ==== 3. Start =========================================================== */
 
+// Where to record, as it was asked for.
+static char out_pattern[TS__PATH_MAX];
+
+// In a child, before the session's own handler opens its trace: the system
+// may have given it the number of a process whose trace is there.
+static void child_path(void)
+{
+    ts__copy_text(ts__c.path_pattern, sizeof ts__c.path_pattern,
+                  unused_path(out_pattern));
+}
+
 // A child that follows, and cannot: it may have another root or user.
 static void child_began(void)
 {
@@ -404,6 +415,9 @@ static void start_once(void)
     desc.rank = (uint32_t)number_of("TRACESMITH_RANK");
     set_flight(&desc);
     ts_backend_add(&ts_nvtx_backend);
+    // Handlers in a child run in the order in which they were registered.
+    if (follow && ts__copy_text(out_pattern, sizeof out_pattern, out))
+        pthread_atfork(NULL, NULL, child_path);
     const ts_result result = ts_session_start(&desc);
     if (result != TS_OK) {
         say("not recorded", ts_result_text(result));

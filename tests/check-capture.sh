@@ -64,6 +64,13 @@ under _exit "1 begin
 1 end"
 under kill "1 begin
 1 end"
+check "capture: a child with the number of an earlier process" sh -c '
+    mkdir -p $0/reused && rm -f $0/reused/*
+    TRACESMITH_OUT=$PWD/$0/reused/%p.sbt NVTX_INJECTION64_PATH=$1 \
+        $0/client reused >$0/reused.out || exit 1
+    earlier=$(grep -lx earlier $0/reused/*.sbt) && test -n "$earlier" &&
+        build/ts-view --events --kinds zone "${earlier%.sbt}-1.sbt" |
+        grep -w child && test "$(ls $0/reused | wc -l)" = 3' $folder "$inject"
 check "capture: ts-record, a program with another handler of CUDA" sh -c '
     gcc -shared -fPIC tests/capture/chained.c -o $0/chained.so
     export CUDA_INJECTION64_PATH=$PWD/$0/chained.so

@@ -90,14 +90,29 @@ static void steps(int count)
     }
 }
 
+// A trace that another process of this number left.
+static void leave_trace(void)
+{
+    char path[4096];
+    const char *const out = getenv("TRACESMITH_OUT");
+    const char *const slash = out ? strrchr(out, '/') : NULL;
+    snprintf(path, sizeof path, "%.*s/%ld.sbt", slash ? (int)(slash - out) : 1,
+             slash ? out : ".", (long)getpid());
+    FILE *const file = fopen(path, "w");
+    if (file) fputs("earlier", file);
+    if (file) fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     const char *const what = argc > 1 ? argv[1] : "plain";
+    // Before the library's own handlers, and so called before them.
+    if (!strcmp(what, "reused")) pthread_atfork(NULL, NULL, leave_trace);
     find_handler();
     range("begin");
     printf("%s\n", what);
     fflush(stdout);
-    if (!strcmp(what, "fork")) {
+    if (!strcmp(what, "fork") || !strcmp(what, "reused")) {
         const pid_t child = fork();
         range(child ? "parent" : "child");
         if (child) waitpid(child, NULL, 0);

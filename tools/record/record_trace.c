@@ -72,6 +72,15 @@ static void numbered(const record_job *job, char *path, size_t room)
              job->out, job->snapshots, sbt ? ".sbt" : "");
 }
 
+// The next one that is not there: those of an earlier run stay.
+static void next_path(record_job *job, char *path, size_t room)
+{
+    do {
+        job->snapshots++;
+        numbered(job, path, room);
+    } while (access(path, F_OK) == 0 && job->snapshots < UINT32_MAX);
+}
+
 void record_snapshot(record_job *job)
 {
     static const char prefix[] = "snapshot-";
@@ -80,9 +89,11 @@ void record_snapshot(record_job *job)
     shot.parts = NULL;
     shot.part_count = 0;
     const bool all = record_snapshot_ask(job);
-    if (!record_parts_find(&shot, prefix)) return;
-    job->snapshots++;
-    numbered(job, path, sizeof path);
+    if (!record_parts_find(&shot, prefix)) {
+        record_parts_close(&shot);
+        return;
+    }
+    next_path(job, path, sizeof path);
     const bool done = shot.part_count && record_put_together(&shot, path);
     if (!job->quiet)
         fprintf(stderr, "%s: %s%s%s\n", job->tool->name,
