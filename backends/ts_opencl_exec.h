@@ -407,7 +407,7 @@ static ts_result ts__ox_release(void *state, uint64_t address)
     ts__ox_block *const b = ts__ox_find(x, address);
     ts__ox_block *const blocks = x->blocks.items;
     x->reason = TS_REASON_NONE;
-    if (!b) return TS_ERR_USAGE;
+    if (!b || b->address != address) return TS_ERR_USAGE;
     x->cl.clReleaseMemObject(b->buffer);
     *b = blocks[--x->blocks.count];
     return TS_OK;
