@@ -231,6 +231,48 @@ static ts_result toy_wait(void *state, uint32_t timeout_ms)
     return timeout_ms && ++waits % 32 == 31 ? TS_ERR_BUSY : TS_OK;
 }
 
+static uint64_t events, graphs;
+
+static ts_result toy_event(void *state, uint64_t stream, uint64_t *event)
+{
+    (void)state;
+    check(stream == 1, "no such stream");
+    *event = ++events;
+    return events % 64 == 63 ? TS_ERR_MEMORY : TS_OK;
+}
+
+static ts_result toy_event_wait(void *state, uint64_t stream, uint64_t event)
+{
+    (void)state;
+    check(stream == 1 && event && event <= events, "no such event");
+    return TS_OK;
+}
+
+static ts_result toy_graph_begin(void *state, uint64_t stream)
+{
+    (void)state;
+    check(stream == 1 && !graphs, "a graph within a graph");
+    graphs++;
+    return TS_OK;
+}
+
+static ts_result toy_graph_end(void *state, uint64_t stream, uint64_t *graph)
+{
+    (void)state;
+    (void)stream;
+    check(graphs-- == 1, "a graph ends that did not begin");
+    *graph = 9;
+    return TS_OK;
+}
+
+static ts_result toy_graph_launch(void *state, uint64_t stream, uint64_t graph)
+{
+    (void)state;
+    (void)stream;
+    check(graph == 9 && !graphs, "no such graph");
+    return TS_OK;
+}
+
 static ts_reason toy_reason(void *state)
 {
     (void)state;
@@ -256,6 +298,11 @@ static const ts_executor toy = {
     .copy = toy_copy,
     .set = toy_set,
     .wait = toy_wait,
+    .event = toy_event,
+    .event_wait = toy_event_wait,
+    .graph_begin = toy_graph_begin,
+    .graph_end = toy_graph_end,
+    .graph_launch = toy_graph_launch,
 };
 
 /* ---- Traces -------------------------------------------------------------- */
@@ -435,6 +482,37 @@ static void add_records(forge *f, source *s)
     }
 }
 
+static void check_item(const ts_execution_item *item)
+{
+    check(item->outcome >= TS_OUTCOME_EXECUTED &&
+              item->outcome <= TS_OUTCOME_DECLINED,
+          "an operation without an outcome");
+    check(item->outcome == TS_OUTCOME_EXECUTED || item->reason,
+          "declined without a reason");
+    check(item->outcome != TS_OUTCOME_EXECUTED || item->level,
+          "executed at no level");
+    check(!item->diverged || item->offset < item->size,
+          "a divergence beside the memory");
+}
+
+static void run_together(ts_execution *e, size_t count, bool graph)
+{
+    ts_execution_item items[MOST + 1];
+    ts_execution_edge edges[MOST + 1];
+    ts_execution_whole whole;
+    char why[100];
+    for (size_t i = 0; i < count; i++) {
+        edges[i].before = i / 2;
+        edges[i].after = i;
+    }
+    if (ts_execution_run_together(e, edges + 1, count ? count - 1 : 0, graph,
+                                  items, &whole, why, sizeof why) != TS_OK)
+        return;
+    for (size_t i = 0; i < count; i++)
+        check_item(&items[i]);
+    check(!graphs, "a graph does not end");
+}
+
 static void run(ts_reader *reader, uint8_t how)
 {
     const size_t count = ts_reader_capture_count(reader);
@@ -456,18 +534,11 @@ static void run(ts_reader *reader, uint8_t how)
     if (ts_execution_open(&e, reader, order, count, &desc, why, sizeof why) !=
         TS_OK)
         return;
-    for (size_t i = 0; i < count; i++) {
+    if (how & 128) run_together(e, count, how & 1);
+    for (size_t i = 0; i < count && !(how & 128); i++) {
         ts_execution_item item;
         ts_execution_run(e, i, &item);
-        check(item.outcome >= TS_OUTCOME_EXECUTED &&
-                  item.outcome <= TS_OUTCOME_DECLINED,
-              "an operation without an outcome");
-        check(item.outcome == TS_OUTCOME_EXECUTED || item.reason,
-              "declined without a reason");
-        check(item.outcome != TS_OUTCOME_EXECUTED || item.level,
-              "executed at no level");
-        check(!item.diverged || item.offset < item.size,
-              "a divergence beside the memory");
+        check_item(&item);
     }
     ts_execution_close(e);
     check(!opened, "the device stays open");
@@ -479,7 +550,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     source s = { bytes, size };
     const uint8_t how = next(&s);
     forge f;
-    moves = waits = 0;
+    moves = waits = events = 0;
     forge_open(&f, 0);
     forge_name(&f, 1, "toy");
     forge_sample(&f, 0, TS_CLOCK_MONOTONIC_RAW, 0, 0, 1);
