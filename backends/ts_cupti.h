@@ -343,7 +343,8 @@ static bool ts__cu_memory_get(ts__cu *u)
     }
     if (!u->discard) u->discard = (uint8_t *)ts__cu_pages(TS__CU_DISCARD);
     return u->memory && u->pool && u->discard &&
-           ts__notes_open(&u->origins, TS__CU_ORIGINS, sizeof(ts__cu_origin));
+           ts__notes_open(&u->origins, TS__CU_ORIGINS, sizeof(ts__cu_origin)) &&
+           ts__notes_open(&u->moves, TS__CU_MOVING, sizeof(ts__cu_move));
 }
 
 // The state of a session that is about to begin.

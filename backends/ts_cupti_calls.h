@@ -37,8 +37,10 @@ enum { // domains of callbacks
 
 enum { // rules
     TS__CU_QUIET = 0,
-    TS__CU_CALL = 1,  // is recorded
-    TS__CU_LAUNCH = 2 // and makes one kernel
+    TS__CU_CALL = 1,   // is recorded
+    TS__CU_LAUNCH = 2, // and makes one kernel
+    TS__CU_MOVES = 3,  // and its first arguments are where to, where from
+    TS__CU_FILLS = 4   // and its first argument is where to
 };
 
 typedef struct ts__cu_rule {
@@ -51,6 +53,10 @@ typedef struct ts__cu_rule {
 static const ts__cu_rule ts__cu_runtime_rules[] = {
     { "LaunchKernel*", TS__CU_LAUNCH },
     { "LaunchCooperativeKernel", TS__CU_LAUNCH },
+    { "Memcpy", TS__CU_MOVES },
+    { "MemcpyAsync", TS__CU_MOVES },
+    { "Memset", TS__CU_FILLS },
+    { "MemsetAsync", TS__CU_FILLS },
     { "GetDeviceProperties*", TS__CU_CALL }, // takes long
     { "Get*", TS__CU_QUIET },
     { "DriverGetVersion", TS__CU_QUIET },
@@ -81,6 +87,8 @@ static const ts__cu_rule ts__cu_driver_rules[] = {
     { "Launch*", TS__CU_CALL },
     { "GraphLaunch", TS__CU_CALL },
     { "GraphInstantiate*", TS__CU_CALL },
+    { "Memcpy", TS__CU_MOVES },
+    { "MemcpyAsync", TS__CU_MOVES },
     { "Memcpy*", TS__CU_CALL },
     { "Memset*", TS__CU_CALL },
     { "MemAlloc*", TS__CU_CALL },
@@ -207,6 +215,27 @@ static inline bool ts__cu_origin_get(ts__cu *u, uint32_t correlation,
     return known;
 }
 
+// Records do not tell addresses; arguments do.
+static __attribute__((noinline)) void ts__cu_move_put(ts__cu *u,
+                                                      uint32_t correlation,
+                                                      const void *arguments,
+                                                      uint8_t rule)
+{
+    ts__cu_move m = { 0, 0 };
+    if (!arguments || !u->table->arguments) return;
+    m.to = ts__read64(arguments, 0);
+    if (rule == TS__CU_MOVES) m.from = ts__read64(arguments, 8);
+    ts__notes_put(&u->moves, correlation, &m, sizeof m, false);
+}
+
+static ts__cu_move ts__cu_move_get(const ts__cu *u, uint64_t correlation)
+{
+    ts__cu_move m;
+    if (!ts__notes_get(&u->moves, correlation, &m, sizeof m, false))
+        memset(&m, 0, sizeof m);
+    return m;
+}
+
 /* ==== 3. Calls =========================================================== */
 
 typedef struct ts__cu_call_data { // CUpti_CallbackData
@@ -247,6 +276,8 @@ static void ts__cu_call_begin(ts__cu *u, uint32_t domain, uint32_t id,
     }
     if (TS__UNLIKELY(!TS__LOAD(&u->first_correlation)))
         TS__STORE(&u->first_correlation, c->correlation);
+    if (TS__UNLIKELY(rule >= TS__CU_MOVES))
+        ts__cu_move_put(u, c->correlation, data->parameters, rule);
     // For a kernel that nobody wants none waits.
     ts__cu_origin_put(u, c->correlation, c,
                       rule == TS__CU_LAUNCH &&

@@ -411,6 +411,9 @@ static void ts__cu_copy(ts__cu *u, ts__cu_role role, const uint8_t *r)
     op.u.memcpy.size = ts__read64(r, at[TS__CU_SIZE]);
     op.u.memcpy.memory = ts__cu_memory_kind(r[at[TS__CU_FROM_KIND]]) |
                          ts__cu_memory_kind(r[at[TS__CU_TO_KIND]]) << 4;
+    const ts__cu_move m = ts__cu_move_get(u, op.correlation);
+    op.u.memcpy.destination = m.to;
+    op.u.memcpy.source = m.from;
     if (role == TS__CU_PEER) {
         op.u.memcpy.type = 5;
         op.u.memcpy.peer =
@@ -429,6 +432,7 @@ static void ts__cu_set(ts__cu *u, const uint8_t *r)
     if (!s) return;
     op.u.memset.size = ts__read64(r, at[TS__CU_SIZE]);
     op.u.memset.value = ts__read32(r, at[TS__CU_VALUE]);
+    op.u.memset.destination = ts__cu_move_get(u, op.correlation).to;
     ts__cu_stream_went(u, s, &op);
     ts_gpu_op_record(&op);
 }

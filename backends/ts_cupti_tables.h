@@ -111,6 +111,7 @@ typedef struct ts__cu_table {
     const char *library;          // its file's name begins so
     const char *const *names;     // to try with dlopen
     const char *runtime, *driver; // names of their functions begin so
+    bool arguments;               // calls come with those that CUDA's have
     uint32_t oldest;              // version that is known to work
     ts__cu_clock clock;           // if it has what that needs
     uint32_t clock_bad[2];        // versions that give kernels no times
@@ -178,6 +179,7 @@ static const ts__cu_table ts__cupti_table = {
     .names = ts__cupti_names,
     .runtime = "cuda",
     .driver = "cu",
+    .arguments = true,
     .oldest = 13, // CUDA 11.0
     .clock = TS__CU_CLOCK_OURS,
     .clock_bad = { 24, 130100 }, // CUDA 12.6 to 13.0: times of kernels are 0
@@ -400,6 +402,7 @@ enum {
     TS__CU_STRIDE = 16 << 20,   // from one buffer to the next
     TS__CU_DISCARD = 256 << 10, // bytes
     TS__CU_ORIGINS = 1 << 18,   // calls whose operations may still come
+    TS__CU_MOVING = 1 << 16,    // the same of copies and sets
     TS__CU_NODES = 1 << 16,     // of graphs, with the stack of their creation:
                                 // the latest, nearly
     TS__CU_LAUNCHES = 1 << 12,
@@ -419,6 +422,11 @@ typedef struct ts__cu_origin { // in words, as notes are
     uint64_t thread_site, stack;
     uint64_t tick; // when the call began
 } ts__cu_origin;
+
+// Addresses of a copy or a set, by its correlation; as the arguments begin.
+typedef struct ts__cu_move {
+    uint64_t to, from;
+} ts__cu_move;
 
 typedef struct ts__cu_node {
     uint64_t id;
@@ -531,7 +539,7 @@ typedef struct ts__cu {
     uint32_t epoch;      // counts modules that were unloaded
     uint32_t first_correlation;
     uint32_t fatal;
-    ts__notes origins; // ts__cu_origin
+    ts__notes origins, moves; // ts__cu_origin, ts__cu_move
     uint64_t launches;
     uint8_t rules[3][TS__CU_IDS];  // by domain
     uint8_t keep[TS__CU_IDS];      // of the driver: ts__cs_rule_of

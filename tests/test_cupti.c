@@ -100,6 +100,11 @@ static void copies_and_sets_have_sizes_and_kinds(void **state)
     assert_int_equal(device.number, 1);
     assert_int_equal(set->values[TS_COLUMN_SIZE], 64);
     assert_int_equal(set->values[TS_COLUMN_VALUE], 255);
+    const uint64_t number = copy->values[TS_COLUMN_CORRELATION];
+    assert_int_equal(copy->values[TS_COLUMN_ADDRESS], 0x7100000 + number);
+    assert_int_equal(copy->values[TS_COLUMN_SOURCE], 0x7200000 + number);
+    assert_int_equal(peer->values[TS_COLUMN_ADDRESS], 0); // not in its reach
+    assert_int_equal(set->values[TS_COLUMN_ADDRESS], 0x7100000 + number + 2);
     cu_assert_nothing_lost(&trace);
     rt_close(&trace);
 }

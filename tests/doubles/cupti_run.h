@@ -27,10 +27,13 @@ static void tell(uint32_t domain, uint32_t id, const void *data)
         function(callback_user, domain, id, data);
 }
 
+// arguments: of a copy or a set, else only their place is right.
 static void tell_call(uint32_t domain, uint32_t id, int32_t site,
                       const char *name, uint32_t number, const int *result)
 {
+    const uint64_t arguments[3] = { 0x7100000 + number, 0x7200000 + number };
     call_data data = { 0 };
+    data.parameters = arguments;
     data.site = site;
     data.name = name;
     data.result = result;
