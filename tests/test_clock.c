@@ -104,6 +104,27 @@ static void the_clock_is_sampled_at_both_ends_and_each_second(void **state)
     rt_close(&trace);
 }
 
+static void a_device_clock_that_steps_back_is_no_damage(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("back.sbt", plain);
+    const uint32_t clock = ts_clock_define("device");
+    const uint64_t now = ts_tick_now();
+    char key[32];
+    ts_clock_sample(clock, 1000000, now, 10);
+    ts_clock_sample(clock, 900000, now + 1000, 10); // it was set
+    ts_clock_sample(clock, 2000000, now + 2000, 10);
+    ts_clock_sample(clock, 3000000, now - (now >> 4), 10); // the host did
+    assert_int_equal(TS_OK, ts_session_stop());
+    rt_trace trace = rt_read(path);
+    ts_metadata m;
+    assert_int_equal(0, ts_reader_damage_count(trace.reader));
+    snprintf(key, sizeof key, "clock.%u.backwards", (unsigned)clock);
+    assert_true(ts_reader_metadata(trace.reader, 0, key, &m));
+    assert_int_equal(2, m.number);
+    rt_close(&trace);
+}
+
 static uint64_t *lasts; // at least, at most; shared
 
 static void die_at_once(void *user)
@@ -142,6 +163,7 @@ int main(void)
         cmocka_unit_test(ticks_never_fall),
         cmocka_unit_test(a_tick_has_a_trace_time),
         cmocka_unit_test(the_clock_is_sampled_at_both_ends_and_each_second),
+        cmocka_unit_test(a_device_clock_that_steps_back_is_no_damage),
         cmocka_unit_test(a_salvaged_trace_has_true_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

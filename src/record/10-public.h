@@ -809,6 +809,8 @@ TS_API uint64_t ts_tick_now(void);
     A clock of a device. Give samples before and after the operations that it
     times: at the moment when clock 0 showed host_tick, it showed tick. A
     host_tick of 0: the clock is CLOCK_MONOTONIC_RAW; one sample will do.
+    A sample at which the clock, or the host, shows less than at the one before
+    is left out; the metadata clock.N.backwards counts them.
     Returns the clock's number, 0 on failure.
 */
 TS_API uint32_t ts_clock_define(const char *name);

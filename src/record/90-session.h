@@ -785,6 +785,33 @@ static uint64_t ts__tick_raw_ns(uint64_t tick)
            (uint64_t)(int64_t)((double)(int64_t)(tick - now.tick) * rate);
 }
 
+// The last sample of each clock; the callers' lock is held.
+typedef struct ts__clock_last {
+    uint64_t tick, raw_ns;
+    uint32_t generation, backwards;
+} ts__clock_last;
+static ts__clock_last ts__clocks_last[TS__CLOCKS_MAX];
+
+// Readers take a step back for damage.
+static bool ts__clock_follows(ts__clock_last *last, ts_clock_entry *next)
+{
+    // Our own rate is known to some nanoseconds: see ts__tick_raw_ns.
+    const int64_t back = (int64_t)(last->raw_ns - next->raw_ns);
+    if (last->generation == ts__c.generation && back > 0 && back < 1000)
+        next->raw_ns = last->raw_ns;
+    if (last->generation != ts__c.generation) {
+        memset(last, 0, sizeof *last);
+        last->generation = ts__c.generation;
+    } else if ((int64_t)(next->tick - last->tick) <= 0 ||
+               (int64_t)(next->raw_ns - last->raw_ns) < 0) {
+        last->backwards++;
+        return false;
+    }
+    last->tick = next->tick;
+    last->raw_ns = next->raw_ns;
+    return true;
+}
+
 void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
                      uint64_t uncertainty_ns)
 {
@@ -793,17 +820,24 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
     memset(&sample, 0, sizeof sample);
     if (!clock || clock >= TS__CLOCKS_MAX) return;
     ts__caller old;
+    bool follows = true;
     if (!ts__api_enter(&old)) return;
     if (ts__c.active) {
         sample.type = TS_CLOCK_OTHER;
         sample.tick = tick;
         sample.raw_ns = host_tick ? ts__tick_raw_ns(host_tick) : tick;
         sample.uncertainty_ns = uncertainty_ns;
+        follows = ts__clock_follows(&ts__clocks_last[clock], &sample);
         ts__lock_take(&w->lock);
-        ts__writer_failed(w, ts__writer_clock(w, clock, &sample));
+        if (follows) ts__writer_failed(w, ts__writer_clock(w, clock, &sample));
         ts__lock_give(&w->lock);
     }
+    const uint32_t backwards = ts__clocks_last[clock].backwards;
     ts__api_leave(&old);
+    if (follows) return;
+    char key[32];
+    snprintf(key, sizeof key, "clock.%u.backwards", clock);
+    ts_metadata_int(0, key, backwards);
 }
 
 /* ---- 12.15 fork --------------------------------------------------------- */
