@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 
 enum { COUNT = 1024, BYTES = COUNT * 4 };
-#define AT UINT64_C(0x7b1234200000)
+#define AT UINT64_C(0x7ea234200000)
 
 static const ts_executor *const x = &ts_cuda_executor;
 static void *state, *cubin;

@@ -5,7 +5,7 @@
 /* ==== 2. Memory ========================================================== */
 
 enum { GRANULE = 2 << 20, BLOCKS = 4096 };
-#define ARENA UINT64_C(0x7c0000000000)
+#define ARENA UINT64_C(0x7e9000000000)
 enum { FREE, PLAIN, RESERVED, HANDLE };
 
 static struct block { // an allocation, a reservation or a handle

@@ -32,6 +32,7 @@ make -s OUT="$out" all || exit 1
 cc="${CC:-cc} -std=gnu11 -O2 -I."
 $cc tests/gpu/cuda_work.c -o "$dir/cuda_work" -ldl &&
     $cc -DZONES tests/gpu/cuda_work.c -o "$dir/cuda_zones" -pthread -ldl &&
+    $cc tests/gpu/cuda_capture.c -o "$dir/cuda_capture" -ldl &&
     $cc -fPIC -shared tests/gpu/raw_cupti.c -o "$dir/raw_cupti.so" -ldl ||
     exit 1
 if test "$dry"; then
@@ -40,6 +41,9 @@ if test "$dry"; then
         double=$out/tests/doubles/lib${name%.so*}.so
         make -s OUT="$out" "$double" && cp "$double" "$dir/lib$name" || exit 1
     done
+    make -s OUT="$out" "$out/tests/doubles/libcubin.so" || exit 1
+    # What the double compiles text to, where it is to run.
+    cubin=$out/tests/doubles/libcubin.so
 fi
 gpu=$("$dir/cuda_work" probe)
 status=$?
@@ -151,6 +155,72 @@ if has triton.profiler && has torch; then
 else
     row 'Proton' '-' 'not measured: no Triton'
 fi
+
+# 5. Operations that are kept and run again, in another process.
+number() { # key in a JSON object of a replay
+    awk -v key="\"$1\":" '$1 == key { print $2 + 0; exit }' "$dir/again"
+}
+again() { # what, at least so many executed, command...
+    what=$1 least=$2
+    shift 2
+    "$out/ts-record" -q --capture 'all budget:4G' -o "$dir/kept.sbt" -- "$@" \
+        >"$dir/kept" 2>&1 || {
+        row "$what, captured" failed "$(tail -n 1 "$dir/kept")"
+        failed=1
+        return
+    }
+    "$out/ts-replay" --execute --trust --timeout 30 --json "$dir/kept.sbt" \
+        >"$dir/again" 2>"$dir/why"
+    status=$?
+    row "$what: executed" "$(number executed)" "exit status $status $(tail \
+        -n 1 "$dir/why")"
+    row "$what: substituted" "$(number substituted)" ''
+    awk -F'"' '/"declined": \{/ { on = 1; next } on && /\}/ { exit }
+        on { gsub(/[^0-9]/, "", $3); print $2, $3 }' "$dir/again" |
+        while read -r reason count; do
+            row "$what: declined" "$count" "$reason"
+        done
+    for level in S1 S2 S3; do
+        row "$what: $level" "$(grep -c "\"level\": \"$level\"" "$dir/again")" ''
+    done
+    row "$what: diverged" "$(number diverged)" ''
+    if test "$(number executed)" -lt "$least" || test $status -gt 1; then
+        row "$what" WRONG "at least $least were to be executed"
+        failed=1
+    fi
+}
+test "$dry" && export DOUBLE_CUDA_JIT="$cubin"
+again 'driver API' 22 "$dir/cuda_capture"
+# What only a GPU can tell.
+"$out/ts-info" "$dir/kept.sbt" >"$dir/info2"
+row 'the driver answers within a call' "$(grep -q 'does not answer within' \
+    "$dir/info2" && echo no || echo yes)" 'launches, copies, module questions'
+if has torch; then
+    again 'PyTorch step' 1 "$python" tests/gpu/torch_loop.py bare
+    again 'PyTorch matmul (cuBLAS)' 1 "$python" -c 'import torch
+a = torch.rand(512, 512, device="cuda")
+print(float((a @ a).sum()))'
+fi
+if has triton && has torch; then
+    again 'PyTorch compiled (Triton)' 1 "$python" -c 'import torch
+f = torch.compile(lambda a, b: torch.relu(a * b + 1))
+a = torch.rand(4096, device="cuda")
+print(float(f(a, a).sum()))'
+    again 'CUDA graph' 1 "$python" -c 'import torch
+a = torch.zeros(4096, device="cuda")
+g = torch.cuda.CUDAGraph()
+a.add_(1)
+with torch.cuda.graph(g): a.add_(1)
+g.replay()
+print(float(a.sum()))'
+fi
+count=200
+cost 'nothing kept, few' "$out/ts-record" -q -o "$dir/rate.sbt" -- \
+    "$dir/cuda_work" rate $count
+cost 'hashes kept' "$out/ts-record" -q --capture hashes -o "$dir/rate.sbt" -- \
+    "$dir/cuda_work" rate $count
+cost 'all kept' "$out/ts-record" -q --capture all -o "$dir/rate.sbt" -- \
+    "$dir/cuda_work" rate $count
 
 name=$(awk '/cupti.version/ { print $2 }' "$dir/info")
 {
