@@ -117,8 +117,9 @@ static void ts__cu_keep_functions(ts__cu *u)
     memset(u->keep, 0, sizeof u->keep);
     u->keeps = false;
     u->own_count = 0;
-    if (u != &ts__cupti || !(ts_snapshot_on() || ts__cu_desc.operations))
-        return;
+    const bool may_be = ts__cu_desc.operations || ts_snapshot_on() ||
+                        TS__LOAD(&ts__sn_now.armed);
+    if (u != &ts__cupti || !may_be) return;
     for (uint32_t id = 1; u->call.call_name && id < TS__CU_IDS; id++) {
         const char *name = NULL;
         if (u->call.call_name(TS__CU_DRIVER, id, &name) != 0 || !name) continue;

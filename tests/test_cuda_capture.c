@@ -264,6 +264,28 @@ static void memory_of_before_the_session_is_asked_for(void **user)
     rt_close(&trace);
 }
 
+static void a_trigger_finds_modules_of_before_it(void **user)
+{
+    const ts_snapshot_desc one = { .operations = 1 };
+    const ts_session_desc session = { .path = rt_path("trigger.sbt") };
+    (void)user;
+    ok(ts_cupti_configure(NULL));
+    ok(ts_snapshot_arm(&one));
+    ok(ts_session_start(&session));
+    ok(cuModuleLoadData(&module, cubin));
+    ok(cuModuleGetFunction(&add, module, "add"));
+    ok(cuMemAlloc_v2(&numbers, BYTES));
+    ok(launch(add, numbers, 1));
+    ts_snapshot_trigger();
+    ok(launch(add, numbers, 1));
+    ok(launch(add, numbers, 1));
+    path = session.path;
+    end();
+    assert_int_equal(ts_reader_capture_count(trace.reader), 1);
+    assert_int_equal(capture_at(0).head.state, TS_CAPTURE_WHOLE);
+    rt_close(&trace);
+}
+
 static void what_is_not_wanted_is_looked_at_again(void **user)
 {
     const ts_snapshot_desc second = { .kernels = "add", .first = 1 };
@@ -396,6 +418,7 @@ int main(void)
         cmocka_unit_test(attributes_are_kept_as_they_are),
         cmocka_unit_test(a_kernel_of_a_library_is_found_when_it_is_launched),
         cmocka_unit_test(memory_of_before_the_session_is_asked_for),
+        cmocka_unit_test(a_trigger_finds_modules_of_before_it),
         cmocka_unit_test(what_is_not_wanted_is_looked_at_again),
         cmocka_unit_test(managed_memory_and_recorded_streams_are_declined),
         cmocka_unit_test(a_launch_that_fails_is_declined_and_says_so),
