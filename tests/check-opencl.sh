@@ -100,11 +100,10 @@ check "opencl: ts-record --kinds and --filter" sh -c '
             on { print \$1, \$2 }" >$0/some &&
         printf "kernel 1\nmemcpy 31\n" | diff - $0/some' $folder $program
 
-inside() { # what to call it, compiler and its flags
-    name=$1
-    shift
-    for test in test_opencl test_opencl_limits test_opencl_snapshot \
-        test_opencl_snapshot_limits; do
+inside() { # what to call it, tests, compiler and its flags
+    name=$1 tests=$2
+    shift 2
+    for test in $tests; do
         check "opencl: $test is built, $name" "$@" \
             -std=gnu11 -g -I. -Wall -Wextra -Wconversion -Wshadow -Werror \
             tests/capture/$test.c -o $folder/$test-$name \
@@ -112,8 +111,10 @@ inside() { # what to call it, compiler and its flags
         check "opencl: $test, $name" $folder/$test-$name
     done
 }
-inside gcc gcc -O1
-inside asan clang-14 -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
+old='test_opencl test_opencl_limits'
+inside gcc "$old test_opencl_snapshot" gcc -O1
+inside asan "$old test_opencl_snapshot test_opencl_snapshot_limits" \
+    clang-14 -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
 # The driver is not instrumented.
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1"
-inside tsan clang-14 -O0 -fsanitize=thread
+inside tsan "$old test_opencl_snapshot_limits" clang-14 -O0 -fsanitize=thread
