@@ -111,6 +111,8 @@ done
 replays "a range of operations" 0 'same: 3 operations' $folder/reduce.sbt \
     --ops 4..6
 replays "in a chain" 0 'same: 36 operations' $folder/fft.sbt --chain
+replays "queues beside each other" 0 'beside  *2 streams' \
+    $folder/reduce.sbt --overlap
 replays "each thrice" 0 'same: 9 operations' $folder/stencil.sbt --loops 3
 replays "with another executor" 3 'opencl' $folder/matmul.sbt --backend vdev
 check "opencl-execute: without OpenCL it says so" sh -c '
