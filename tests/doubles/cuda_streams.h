@@ -85,10 +85,14 @@ static int launch(void *object, const uint32_t *dims, uint32_t shared,
         return INVALID;
     memcpy(d.grid.grid, dims, 24);
     d.grid.shared = shared;
+    const void *block = NULL;
+    size_t size = 0;
     for (; more && *more; more += 2) {
-        const size_t size = sizeof d.arguments;
-        if ((uintptr_t)*more == 1) memcpy(d.arguments, more[1], size / 4);
+        if ((uintptr_t)*more == 1) block = more[1];
+        if ((uintptr_t)*more == 2) memcpy(&size, more[1], sizeof size);
     }
+    if (size > sizeof d.arguments) return INVALID;
+    if (block) memcpy(d.arguments, block, size);
     for (uint32_t i = 0; f->parameters && f->parameters[2 * i] != UINT32_MAX;
          i++)
         if (arguments)
