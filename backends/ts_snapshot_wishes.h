@@ -293,7 +293,7 @@ static inline bool ts__sn_number(const char *text, uint64_t *number)
                       : *end == 'M' ? 20
                       : *end == 'G' ? 30
                                     : 0;
-    if (shift) end++;
+    if (shift) end += end[1] == 'i' && end[2] == 'B' ? 3 : 1; // GiB
     if (*end || value > UINT64_MAX >> shift) return false;
     *number = (uint64_t)value << shift;
     return true;

@@ -287,6 +287,8 @@ static void only_what_is_asked_for_is_kept(void **state)
     ok(ts_snapshot_parse(&desc, room, sizeof room,
                          "kernel:add_* zone:inner first:1 count:1 budget:2M"));
     assert_int_equal(2 << 20, desc.budget_bytes);
+    ok(ts_snapshot_parse(&desc, room, sizeof room, "budget:3GiB"));
+    assert_int_equal(UINT64_C(3) << 30, desc.budget_bytes);
     assert_int_equal(TS_ERR_USAGE, ts_snapshot_parse(&desc, room, sizeof room,
                                                      "kernel:x budget:2X"));
     ok(ts_snapshot_parse(&desc, room, sizeof room,

@@ -43,17 +43,10 @@ static bool parse_hundredths(const char *text, const char **end, int64_t *value)
 
 static bool parse_bytes(const char *text, int64_t *value)
 {
-    static const char *const units[] = { "", "KiB", "MiB", "GiB", "TiB" };
-    const char *end;
-    int64_t hundredths;
-    if (!parse_hundredths(text, &end, &hundredths)) return false;
-    for (unsigned i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i]) && (i || strcmp(end, "B"))) continue;
-        if (hundredths > INT64_MAX >> 10 * i) return false;
-        *value = (hundredths << 10 * i) / 100;
-        return true;
-    }
-    return false;
+    uint64_t size;
+    if (!cli_parse_bytes(text, &size)) return false;
+    *value = (int64_t)size; // at most INT64_MAX
+    return true;
 }
 
 // As reports print it, "1.500 ms" or "50.0 %", or without the space.

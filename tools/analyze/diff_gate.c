@@ -47,21 +47,13 @@ static bool parse_decimal(const char *text, size_t size, int64_t *value)
     return true;
 }
 
+// A number without a unit counts something.
 static bool parse_bytes(const char *text, size_t size, int64_t *value)
 {
-    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-    for (unsigned i = 0; i < sizeof units / sizeof *units; i++) {
-        const size_t unit = strlen(units[i]);
-        if (size <= unit || memcmp(text + size - unit, units[i], unit) ||
-            (!i && (text[size - 2] < '0' || text[size - 2] > '9')))
-            continue;
-        if (!parse_decimal(text, size - unit, value) ||
-            *value > INT64_MAX >> 10 * i)
-            return false;
-        *value = (*value << 10 * i) / 10000;
-        return true;
-    }
-    return false;
+    uint64_t bytes;
+    if (text[size - 1] != 'B' || !cli_parse_bytes(text, &bytes)) return false;
+    *value = (int64_t)bytes; // at most INT64_MAX
+    return true;
 }
 
 // "+5%", "+2ms", "+64MiB", "+3".
