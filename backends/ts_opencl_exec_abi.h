@@ -6,7 +6,9 @@
     where that is installed.
     Source: CL/cl.h and CL/cl_ext.h of OpenCL 3.0.
 */
-#ifdef TS__OPENCL_EXEC_IMPLEMENTED // included by ts_opencl_exec.h alone
+// Included by ts_opencl_exec.h alone.
+#if defined(TS__OPENCL_EXEC_IMPLEMENTED) && !defined(TS__OPENCL_EXEC_ABI_H)
+#define TS__OPENCL_EXEC_ABI_H
 
 typedef void *ts__ox_handle; // of whatever the driver makes
 

@@ -3,7 +3,9 @@
 
     Part of ts_opencl_exec.h, which includes it.
 */
-#ifdef TS__OPENCL_EXEC_IMPLEMENTED // included by ts_opencl_exec.h alone
+// Included by ts_opencl_exec.h alone.
+#if defined(TS__OPENCL_EXEC_IMPLEMENTED) && !defined(TS__OPENCL_EXEC_COMMANDS_H)
+#define TS__OPENCL_EXEC_COMMANDS_H
 
 /* ---- 2.5 Images --------------------------------------------------------- */
 
