@@ -170,6 +170,9 @@ if test -e "$cuda/include/cupti.h"; then
     check "capture: CUPTI is laid out as the backend and the double say" sh -c '
         gcc -std=c11 -I. -isystem "$1/include" tests/capture/cupti_abi.c \
             -o $0/cupti_abi -pthread -ldl && $0/cupti_abi' $folder "$cuda"
+    check "capture: the driver is laid out as captures and replays say" \
+        gcc -std=c11 -I. -isystem "$cuda/include" -fsyntax-only \
+        tests/capture/cuda_abi.c
 else
     check "capture: CUPTI is laid out as the backend and the double say" \
         sh -c 'echo "no CUPTI headers in $0/include"; exit 77' "$cuda"

@@ -1,0 +1,76 @@
+// The driver's structures as ts_cuda_abi.h and the captures read them, against
+// its headers. Compiling it is the test.
+#include <cupti.h>
+#include <stddef.h>
+
+#include "backends/ts_cuda_abi.h"
+
+#define SAME(a, b)              _Static_assert((a) == (b), #a " is " #b)
+#define SIZE(ours, theirs)      SAME(sizeof(ours), sizeof(theirs))
+#define AT(type, field, offset) SAME(offsetof(type, field), offset)
+
+SIZE(ts__cuda_attribute, CUlaunchAttribute);
+SAME(offsetof(ts__cuda_attribute, value), offsetof(CUlaunchAttribute, value));
+SIZE(ts__cuda_launch, CUlaunchConfig);
+SAME(offsetof(ts__cuda_launch, stream), offsetof(CUlaunchConfig, hStream));
+SAME(offsetof(ts__cuda_launch, attributes), offsetof(CUlaunchConfig, attrs));
+SAME(offsetof(ts__cuda_launch, attribute_count),
+     offsetof(CUlaunchConfig, numAttrs));
+SIZE(ts__cuda_access, CUmemAccessDesc);
+SAME(offsetof(ts__cuda_memory, place), offsetof(CUmemAllocationProp, location));
+_Static_assert(sizeof(ts__cuda_memory) >= sizeof(CUmemAllocationProp), "room");
+SIZE(ts__cuda_box, CUDA_MEMCPY3D);
+SAME(offsetof(ts__cuda_box, to), offsetof(CUDA_MEMCPY3D, dstXInBytes));
+SAME(offsetof(ts__cuda_box, width), offsetof(CUDA_MEMCPY3D, WidthInBytes));
+SAME(offsetof(ts__cuda_end, device), offsetof(CUDA_MEMCPY3D, srcDevice));
+SAME(offsetof(ts__cuda_end, pitch), offsetof(CUDA_MEMCPY3D, srcPitch));
+AT(CUDA_MEMCPY2D, srcDevice, 32);
+AT(CUDA_MEMCPY2D, srcPitch, 48);
+AT(CUDA_MEMCPY2D, dstXInBytes, 56);
+AT(CUDA_MEMCPY2D, WidthInBytes, 112);
+
+// Arguments as CUPTI hands them on.
+AT(cuLaunchKernel_params, gridDimX, 8);
+AT(cuLaunchKernel_params, blockDimX, 20);
+AT(cuLaunchKernel_params, sharedMemBytes, 32);
+AT(cuLaunchKernel_params, hStream, 40);
+AT(cuLaunchKernel_params, kernelParams, 48);
+AT(cuLaunchKernel_params, extra, 56);
+AT(cuLaunchCooperativeKernel_params, hStream, 40);
+AT(cuLaunchCooperativeKernel_params, kernelParams, 48);
+AT(cuLaunchKernelEx_params, f, 8);
+AT(cuLaunchKernelEx_params, kernelParams, 16);
+AT(cuLaunchKernelEx_params, extra, 24);
+AT(cuGraphLaunch_params, hStream, 8);
+AT(cuMemcpyHtoDAsync_v2_params, ByteCount, 16);
+AT(cuMemcpyHtoDAsync_v2_params, hStream, 24);
+AT(cuMemcpyAsync_params, hStream, 24);
+AT(cuMemcpyPeerAsync_params, srcDevice, 16);
+AT(cuMemcpyPeerAsync_params, ByteCount, 32);
+AT(cuMemcpyPeerAsync_params, hStream, 40);
+AT(cuMemcpy2DAsync_v2_params, hStream, 8);
+AT(cuMemcpy3DAsync_v2_params, hStream, 8);
+AT(cuMemsetD32Async_params, ui, 8);
+AT(cuMemsetD32Async_params, N, 16);
+AT(cuMemsetD32Async_params, hStream, 24);
+AT(cuMemsetD2D8Async_params, uc, 16);
+AT(cuMemsetD2D8Async_params, Width, 24);
+AT(cuMemsetD2D8Async_params, Height, 32);
+AT(cuMemsetD2D8Async_params, hStream, 40);
+AT(cuMemAlloc_v2_params, bytesize, 8);
+AT(cuMemAllocAsync_params, bytesize, 8);
+AT(cuMemAllocFromPoolAsync_params, bytesize, 8);
+AT(cuMemAllocManaged_params, bytesize, 8);
+AT(cuMemAllocPitch_v2_params, pPitch, 8);
+AT(cuMemAllocPitch_v2_params, Height, 24);
+AT(cuMemHostAlloc_params, bytesize, 8);
+AT(cuMemHostRegister_v2_params, bytesize, 8);
+AT(cuMemMap_params, size, 8);
+AT(cuStreamCreate_params, Flags, 8);
+AT(cuStreamCreateWithPriority_params, priority, 12);
+AT(cuFuncSetAttribute_params, attrib, 8);
+AT(cuFuncSetAttribute_params, value, 12);
+AT(cuKernelSetAttribute_params, val, 4);
+AT(cuKernelSetAttribute_params, kernel, 8);
+AT(cuTensorMapEncodeTiled_params, globalAddress, 16);
+AT(cuTensorMapReplaceAddress_params, globalAddress, 8);
