@@ -13,6 +13,8 @@
         language or binary with the recorded options, and launches kernels of
         them. OpenCL has no addresses. Captures number memory as if it had, and
         here a number finds its object again: all addresses are as recorded.
+        TRACESMITH_OPENCL_DEVICE in the environment chooses another device, by
+        a part of its name.
 
     WHAT IT DOES NOT DO
         It asks nobody: programs are code of whoever made the trace. Shared
@@ -35,9 +37,6 @@
             ts_execution_close(execution);
             return result;
         }
-
-        TRACESMITH_OPENCL_DEVICE in the environment chooses a device, by a
-        part of its name.
 
     CONTENTS                            search for "==== 2." to jump
         1. Executor
