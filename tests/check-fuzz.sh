@@ -4,38 +4,33 @@
 . tests/lib.sh
 folder=build/fuzz
 mkdir -p $folder
-flags="-std=c11 -I. -O1 -g -DTRACESMITH_ZSTD -fno-sanitize-recover=all"
-flags="$flags -DTRACESMITH_SQLITE -DTRACESMITH_ZLIB -DTRACESMITH_YAJL"
-count=$(ls tests/fuzz/fuzz_*.c 2>/dev/null | wc -l)
-if test "$count" = 0; then exit 0; fi
-check "fuzz: library" clang-14 $flags \
-    -fsanitize=fuzzer-no-link,address,undefined \
-    -DTRACESMITH_IMPLEMENTATION -DTRACESMITH_REPLAY_IMPLEMENTATION \
-    -c tools/ts_lib.c -o $folder/ts_lib.o
-# What the tools are made of; the linker takes what a fuzzer needs.
-check "fuzz: modules" sh -c '
-    rm -f $0/modules.a
-    for source in tools/cli/*.c tools/import/*.c tools/query/*.c \
-        tools/copy/*.c tools/cut/*.c tools/symbolize/*.c; do
-        object=$0/$(echo "$source" | tr / _).o
-        clang-14 "$@" -c "$source" -o "$object" || exit 1
-        ar qcs "$0/modules.a" "$object"
-    done' $folder $flags -fsanitize=fuzzer-no-link,address,undefined
-for source in tests/fuzz/fuzz_*.c; do
-    name=$(basename "$source" .c)
+instrumented="-g1 -fsanitize=address,undefined -fno-sanitize-recover=all"
+flags="-std=c11 -I. -O0 -DTRACESMITH_ZSTD -DTRACESMITH_SQLITE"
+flags="$flags -DTRACESMITH_ZLIB -DTRACESMITH_YAJL $instrumented"
+check_build "fuzz: library and modules" OUT=$folder CC=clang-14 LIB_CFLAGS=-O1 \
+    HAVE_DW= CFLAGS="-O0 $instrumented -fsanitize=fuzzer-no-link" \
+    $folder/libtracesmith.a $folder/libts-tools.a
+
+fuzz() { # NAME
+    local name corpus seconds
+    name=$1
     corpus=tests/fuzz/corpus/${name#fuzz_}
-    check "fuzz: build $name" clang-14 $flags \
-        -fsanitize=fuzzer,address,undefined $source $folder/modules.a \
-        $folder/ts_lib.o -pthread -lzstd -lsqlite3 -lz -lyajl -lm -ldl \
-        -o $folder/$name
+    # The linker takes what a fuzzer needs.
+    check "fuzz: build $name" clang-14 $flags -fsanitize=fuzzer \
+        "tests/fuzz/$name.c" -Wl,--start-group $folder/libts-tools.a \
+        $folder/libtracesmith.a -Wl,--end-group -pthread -lzstd -lsqlite3 \
+        -lz -lyajl -lm -ldl -o "$folder/$name"
     check "fuzz: $name replays its corpus" sh -c '
-        test -n "$(ls -A $1)" && $0 -runs=0 -timeout=10 $1' \
+        test -n "$(ls -A $1)" && $0 -error_exitcode=1 -runs=0 -timeout=50 $1' \
         $folder/$name $corpus
     seconds=${FUZZ_SECONDS:-60}
     test "$name" = fuzz_reader || seconds=$((seconds / 6))
     mkdir -p $folder/$name.found
     check "fuzz: $name finds nothing" $folder/$name \
-        -max_total_time=$seconds -timeout=10 \
+        -error_exitcode=1 -max_total_time=$seconds -timeout=50 \
         -rss_limit_mb=2048 -artifact_prefix=$folder/$name.found/ \
         -print_final_stats=1 $folder/$name.found $corpus
+}
+for source in tests/fuzz/fuzz_*.c; do
+    fuzz "$(basename "$source" .c)" &
 done
