@@ -39,6 +39,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* ==== 1. What to keep ==================================================== */
 
@@ -201,6 +202,7 @@ static inline bool ts_snapshot_on(void)
     return TS__CAPTURED(TS__LOAD(&ts__sn_now.on) != 0);
 }
 
+#ifdef CLOCK_MONOTONIC // not in strict ISO C, which is for no backend
 // The moment so many milliseconds from now, and whether it has passed.
 static inline struct timespec ts_snapshot_deadline(uint32_t ms)
 {
@@ -220,6 +222,7 @@ static inline bool ts_snapshot_late(const struct timespec *deadline)
     return now.tv_sec > deadline->tv_sec ||
            (now.tv_sec == deadline->tv_sec && now.tv_nsec >= deadline->tv_nsec);
 }
+#endif
 
 /*
     A backend calls these with its own lock held, so that nothing of one
