@@ -379,17 +379,16 @@ static bool ts__cs_turn(void *context)
     if (!alone) ts__cs.inside++;
     pthread_mutex_unlock(&ts__cs.turn);
     if (!alone) return false;
-    if (ts__cs_is_safe(context) && ts__cs_drained(context)) {
-        ts__cs.late = false;
-        return true;
-    }
-    ts__cs.late = true;
+    const bool drained = ts__cs_is_safe(context) && ts__cs_drained(context);
     pthread_mutex_lock(&ts__cs.turn);
-    ts__cs.capturing = false;
-    ts__cs.inside++; // it runs beside the others
-    pthread_cond_broadcast(&ts__cs.turned);
+    ts__cs.late = !drained;
+    if (!drained) {
+        ts__cs.capturing = false;
+        ts__cs.inside++; // it runs beside the others
+        pthread_cond_broadcast(&ts__cs.turned);
+    }
     pthread_mutex_unlock(&ts__cs.turn);
-    return false;
+    return drained;
 }
 
 static void ts__cs_turn_end(void)
