@@ -136,7 +136,7 @@ static void names_are_those_of_the_trace_however_many_were_open(void **state)
 static void an_answer_that_is_kept_is_always_whole(void **state)
 {
     (void)state;
-    enum { ROUNDS = 200, SIZE = 40000 };
+    enum { ROUNDS = 200, SIZE = 40960 };
     const symbolize_question q = { .path = "/no/file",
                                    .id = { 1, 2, 3, 4, 5, 6, 7, 8 },
                                    .id_size = 8 };

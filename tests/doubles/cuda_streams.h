@@ -10,7 +10,7 @@ enum { STREAMS = 64, NODES = 256, GRAPHS = 64, DYNAMIC_SHARED = 8 };
 typedef struct deed { // what a stream does
     const function *kernel;
     double_grid grid;
-    uint8_t arguments[256];
+    _Alignas(16) uint8_t arguments[256];
     uint64_t to, from, size, width, value; // of copies and sets
     uint32_t kernel_is_none;
 } deed;
