@@ -127,8 +127,9 @@ $(ALONE): $(OUT)/%: %.c
 	$(COMPILE) -MT $@ $(LDFLAGS) $< -o $@ $(LIBS)
 $(OUT)/tests/doubles/%.so: tests/doubles/%.c
 	@mkdir -p $(@D)
-	$(COMPILE) -MT $@ -fPIC -fvisibility=hidden -shared $(LDFLAGS) $< -o $@
-$(OUT)/tests/doubles/libcuda.so: LDFLAGS += -Wl,-soname,libcuda.so.1
+	$(COMPILE) -MT $@ -fPIC -fvisibility=hidden -shared $(LDFLAGS) $(SONAME) \
+	    $< -o $@
+$(OUT)/tests/doubles/libcuda.so: SONAME = -Wl,-soname,libcuda.so.1
 $(TESTS): | $(DOUBLES)
 $(OUT)/tests/%: LIBS += -lcmocka
 $(OUT)/tests/%: tests/%.cpp $(LIB)
