@@ -39,8 +39,10 @@ check_build "arm64: build" OUT=build/arm64 CC=aarch64-linux-gnu-gcc \
     all tests examples
 export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 export QEMU_SET_ENV=LD_LIBRARY_PATH=$PWD/$root/usr/lib/aarch64-linux-gnu
-# test_modules compiles programs, for this machine.
-WITHOUT=test_modules check_programs arm64 build/arm64 qemu-aarch64-static
+# test_modules compiles programs, for this machine; what damage does to bytes is
+# the same on both, and takes minutes under qemu.
+WITHOUT="test_modules test_reader_damage" \
+    check_programs arm64 build/arm64 qemu-aarch64-static
 
 # Imported here and there, replayed here and there.
 check_build "arm64: build for this machine" all
