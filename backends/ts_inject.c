@@ -425,6 +425,9 @@ static void start_once(void)
     }
     say("recorded", desc.path);
     note_wishes();
+    // Now, though a delay may put off the captures: what a child does here
+    // comes after their own handler, which gives their lock back.
+    if (keep.wanted) ts__sn_hook(&ts__sn_now);
     watch_start();
     // After the session's own, which starts the child's.
     if (follow) pthread_atfork(NULL, NULL, child_began);

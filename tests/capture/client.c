@@ -1,6 +1,7 @@
 // A program that finds a handler as NVTX does (nvtxInit.h), with one function
 // of it, for machines without NVIDIA's headers. What it then does, it is told:
 //   client plain|fork|clone|exec|crash|_exit|threads|kill|cuda
+//   client fork COUNT:  so many steps, then fork
 //   client steps COUNT: that many "step 0", "step 1", ... 10 ms apart
 //   client many COUNT:  that many ranges "many"
 #define _GNU_SOURCE
@@ -112,7 +113,9 @@ int main(int argc, char **argv)
     range("begin");
     printf("%s\n", what);
     fflush(stdout);
+    const int count = argc > 2 ? atoi(argv[2]) : 0;
     if (!strcmp(what, "fork") || !strcmp(what, "reused")) {
+        steps(count);
         const pid_t child = fork();
         range(child ? "parent" : "child");
         if (child) waitpid(child, NULL, 0);
@@ -123,7 +126,6 @@ int main(int argc, char **argv)
         waitpid((pid_t)child, NULL, 0);
     }
     if (!strcmp(what, "exec")) execl(argv[0], argv[0], "plain", (char *)NULL);
-    const int count = argc > 2 ? atoi(argv[2]) : 0;
     if (!strcmp(what, "steps")) steps(count);
     for (int i = 0; i < count && !strcmp(what, "many"); i++)
         range("many");

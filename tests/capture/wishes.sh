@@ -77,6 +77,10 @@ operations) # what is to be run again: the program gets it, in one text
     record --capture all "$client" fork
     said "nothing was captured: nothing ran that"
     build/ts-info "$trace" | grep -q "capture.operations all"
+    # A child that comes after a delay goes on.
+    record --delay 200ms --capture all \
+        timeout --foreground 60 "$client" fork 60
+    has child
     ;;
 trigger) # a signal begins to keep operations; the program does not get it
     for _ in 1 2 3; do # should the machine have no time for it meanwhile
