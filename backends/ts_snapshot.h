@@ -898,7 +898,7 @@ static inline void ts__sn_count(const ts_capture_operation *h)
     ts__sn_change(ts__sn_do_operation);
 }
 
-TS__CAPTURE void ts_snapshot_drop(ts_snapshot_op *op)
+static inline void ts__sn_put(ts_snapshot_op *op)
 {
     free(op->copy);
     free(op->params);
@@ -907,6 +907,12 @@ TS__CAPTURE void ts_snapshot_drop(ts_snapshot_op *op)
     op->copy = op->attributes = NULL;
     op->params = NULL;
     op->regions = NULL;
+}
+
+TS__CAPTURE void ts_snapshot_drop(ts_snapshot_op *op)
+{
+    if (op->copy) ts__sn_change(ts__sn_do_drop); // it was begun
+    ts__sn_put(op);
 }
 
 TS__CAPTURE void ts_snapshot_end(ts_snapshot_memory *memory, ts_snapshot_op *op)
@@ -929,7 +935,7 @@ TS__CAPTURE void ts_snapshot_end(ts_snapshot_memory *memory, ts_snapshot_op *op)
         ts__sn_count(h);
         ts__sn_write(op);
     }
-    ts_snapshot_drop(op);
+    ts__sn_put(op);
 }
 
 TS__CAPTURE uint32_t ts_snapshot_image(const ts_snapshot_code *code)

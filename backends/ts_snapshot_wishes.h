@@ -135,6 +135,12 @@ static inline void ts__sn_do_operation(ts__snapshot_state *s)
         ts__sn_end_now(s);
 }
 
+// One that was wanted did not happen.
+static inline void ts__sn_do_drop(ts__snapshot_state *s)
+{
+    if (s->on && s->admitted) s->admitted--;
+}
+
 /* ---- 1.1 Sessions and forks --------------------------------------------- */
 
 // No lock may be held by a thread that a child does not have.
@@ -306,16 +312,17 @@ static inline bool ts__sn_word(ts_snapshot_desc *d, const char *word)
     const size_t size = colon ? (size_t)(colon - word) : strlen(word);
     uint64_t number = 0;
     const bool is_number = ts__sn_number(value, &number);
+    const size_t length = strlen(value);
 #define TS__SN_IS(text) (size == strlen(text) && !memcmp(word, text, size))
-    if (TS__SN_IS("kernel") && *value)
+    if (TS__SN_IS("kernel") && *value && length < TS_CAPTURE_FILTER_MAX)
         d->kernels = value;
-    else if (TS__SN_IS("zone") && *value)
+    else if (TS__SN_IS("zone") && *value && length < sizeof ts__sn_now.zone)
         d->zone = value;
     else if (TS__SN_IS("budget") && is_number && number)
         d->budget_bytes = number;
     else if (TS__SN_IS("frames") && is_number && number <= UINT32_MAX)
         d->frames = (uint32_t)number;
-    else if (TS__SN_IS("frame") && *value)
+    else if (TS__SN_IS("frame") && *value && length < sizeof ts__sn_now.frame)
         d->frame = value;
     else if (TS__SN_IS("operations") && is_number)
         d->operations = number;

@@ -291,6 +291,12 @@ static void only_what_is_asked_for_is_kept(void **state)
     assert_int_equal(UINT64_C(3) << 30, desc.budget_bytes);
     assert_int_equal(TS_ERR_USAGE, ts_snapshot_parse(&desc, room, sizeof room,
                                                      "kernel:x budget:2X"));
+    char word[300] = "zone:", long_room[400];
+    memset(word + 5, 'x', 256); // one more than there is room for
+    assert_int_equal(TS_ERR_USAGE, ts_snapshot_parse(&desc, long_room,
+                                                     sizeof long_room, word));
+    word[260] = 0;
+    ok(ts_snapshot_parse(&desc, long_room, sizeof long_room, word));
     ok(ts_snapshot_parse(&desc, room, sizeof room,
                          "kernel:add_*,-add_nested zone:inner first:1 "
                          "count:2"));

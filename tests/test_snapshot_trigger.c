@@ -159,6 +159,27 @@ static void it_ends_after_so_many_operations(void **state)
     ts_reader_close(reader);
 }
 
+static void what_the_device_did_not_take_is_no_operation(void **state)
+{
+    (void)state;
+    static const ts_snapshot_vendor vendor = { .name = "none" };
+    ts_snapshot_memory nothing = { .vendor = &vendor };
+    ts_snapshot_op op = { .head = { .kind = TS_EVENT_KERNEL } };
+    const char *const path = rt_start("drop.sbt", plain);
+    const ts_snapshot_desc two = { .operations = 2 };
+    ok(ts_snapshot_start(&two));
+    launch(1);
+    assert_true(ts_snapshot_wanted(&op));
+    ts_snapshot_begin(&nothing, &op);
+    ts_snapshot_drop(&op);
+    ts_snapshot_drop(&op); // once more is nothing
+    launch(2);
+    launch(3);
+    ts_reader *const reader = stop_and_open(path);
+    assert_string_equal("1 2", captured(reader));
+    ts_reader_close(reader);
+}
+
 static void a_trigger_can_be_taken_back_before_its_frame(void **state)
 {
     (void)state;
@@ -269,6 +290,7 @@ int main(void)
         T(a_trigger_captures_the_frames_that_begin_next),
         T(without_frames_the_next_trigger_ends_it),
         T(it_ends_after_so_many_operations),
+        T(what_the_device_did_not_take_is_no_operation),
         T(a_trigger_can_be_taken_back_before_its_frame),
         T(a_session_that_ends_says_what_was_kept),
         T(frames_of_a_name_are_what_has_that_name),
