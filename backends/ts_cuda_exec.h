@@ -104,6 +104,12 @@ static bool ts__cx_takes(const ts__cx *x, uint32_t form)
            form == TS_CAPTURE_FATBIN;
 }
 
+static ts_result ts__cx_too_many(ts__cx *x)
+{
+    x->reason = TS_REASON_TOO_MANY;
+    return TS_ERR_UNSUPPORTED;
+}
+
 // Drivers are told where code begins, not where it ends: what it says of
 // itself must be there.
 static bool ts__cx_whole(const ts_executor_code *code)
@@ -132,7 +138,7 @@ static ts_result ts__cx_load_code(void *state, const ts_executor_code *code,
         snprintf(why, room, "its file is cut short");
         return TS_ERR_UNSUPPORTED;
     }
-    if (x->module_count == TS__CX_MODULES) return TS_ERR_UNSUPPORTED;
+    if (x->module_count == TS__CX_MODULES) return ts__cx_too_many(x);
     ts__cx_module *const m = &x->modules[x->module_count];
     m->bytes = calloc(1, (size_t)code->size + 64);
     if (!m->bytes) return TS_ERR_MEMORY;
@@ -189,7 +195,7 @@ static ts_result ts__cx_stream_make(void *state, uint32_t device,
     const uint32_t priority = flags >> 16 & 0xFFFF;
     const bool legacy = flags & TS_STREAM_LEGACY_DEFAULT;
     x->reason = TS_REASON_NONE;
-    if (x->stream_count == TS__CX_STREAMS) return TS_ERR_UNSUPPORTED;
+    if (x->stream_count == TS__CX_STREAMS) return ts__cx_too_many(x);
     ts__cx_stream *const s = &x->streams[x->stream_count];
     ts__cx_use(x, device);
     const int error =
@@ -450,7 +456,7 @@ static ts_result ts__cx_event(void *state, uint64_t stream, uint64_t *event)
 {
     ts__cx *const x = state;
     x->reason = TS_REASON_NONE;
-    if (x->event_count == TS__CX_EVENTS) return TS_ERR_UNSUPPORTED;
+    if (x->event_count == TS__CX_EVENTS) return ts__cx_too_many(x);
     void *const on = ts__cx_handle(x, ts__cx_stream_at(x, stream));
     void **const made = &x->events[x->event_count];
     int error = x->call.event(made, 2); // it times nothing
