@@ -219,9 +219,10 @@ static bool write_rows(const execute_job *job, size_t from, size_t to)
     const ts_writer_desc desc = { .path = job->wish->output };
     ts_writer *w;
     bool ok = true;
-    ts_result result = ts_writer_open(&w, &desc);
+    uint32_t *const images = calloc(to - from + 1, sizeof *images);
+    ts_result result = images ? ts_writer_open(&w, &desc) : TS_ERR_MEMORY;
     if (result == TS_OK) {
-        uint32_t images[64], image_count = 0;
+        size_t image_count = 0;
         copy_tracks(job, w);
         for (size_t i = from; ok && i <= to; i++) {
             const execute_row *const row = &job->rows[i];
@@ -230,10 +231,10 @@ static bool write_rows(const execute_job *job, size_t from, size_t to)
             if (row->capture == EXECUTE_NONE ||
                 !ts_reader_capture(job->reader, row->capture, &c))
                 continue;
-            uint32_t k = 0;
+            size_t k = 0;
             while (k < image_count && images[k] != c.head.image)
                 k++;
-            if (c.head.image && k == image_count && k < 64) {
+            if (c.head.image && k == image_count) {
                 images[image_count++] = c.head.image;
                 copy_image(job, w, c.head.image);
             }
@@ -244,6 +245,7 @@ static bool write_rows(const execute_job *job, size_t from, size_t to)
             ts_writer_name(w, job->replay->path, strlen(job->replay->path)));
         result = ts_writer_close(w);
     }
+    free(images);
     if (result != TS_OK || !ok)
         cli_error(job->replay->tool, job->wish->output, "%s",
                   ok ? ts_result_text(result) : "out of memory");
