@@ -1543,7 +1543,8 @@ typedef struct ts_execution_desc {
     bool chain;  // operations go on with what those before them left (false:
                  // each starts from what the record has)
     bool strict; // memory must have its old addresses (false)
-    uint32_t timeout_ms; // of one operation (10,000)
+    uint32_t timeout_ms; // of one operation; together: of a part, or of one
+                         // launch of the graph (10,000)
     uint32_t loops;      // run each so often from the same contents (1)
     ts_compare compare;  // (TS_COMPARE_EXACT)
     uint32_t element;    // type for the other comparisons, as in memcpy's
@@ -20711,10 +20712,8 @@ static const uint8_t *ts__ex_get(ts_execution *e, const ts__ex_range *r,
                : NULL;
 }
 
-// Looks at what was left. `again`: of another run, whose results must be those
-// that the ranges know.
-static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item,
-                             bool again)
+// Looks at what was left.
+static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
 {
     item->digest = e->now.head.order & UINT64_MAX >> 16; // alone or merged
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
@@ -20733,7 +20732,6 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item,
             const uint64_t hash[2] = { sum.low64, sum.high64 };
             item->digest =
                 XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
-            if (again) continue;
             memcpy(&r->is[2 * k], hash, 16);
             r->known[k] |= TS__EX_ACTUAL;
             if (!after) continue;
@@ -20925,8 +20923,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
 }
 
 // One run from the recorded inputs, or from what a chain left.
-static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item,
-                             bool again)
+static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item)
 {
     ts_result result = ts__ex_fill(e, item);
     if (result != TS_OK) return TS_REASON_DEVICE_FAILED;
@@ -20937,7 +20934,7 @@ static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item,
     if (result == TS_ERR_BUSY) e->lost = true;
     if (result != TS_ERR_BUSY)
         __atomic_store_n(&item->running, 0, __ATOMIC_RELEASE);
-    if (result == TS_OK) result = ts__ex_look(e, item, again);
+    if (result == TS_OK) result = ts__ex_look(e, item);
     return ts__ex_reason(e, result);
 }
 
@@ -20960,7 +20957,10 @@ static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
         ts_execution_item other = *item;
         other.chunks = other.chunks_different = other.chunks_tolerated = 0;
         ts__ex_unknow(e);
-        reason = ts__ex_once(e, &other, false);
+        // What watches looks at the item itself.
+        __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
+        reason = ts__ex_once(e, &other);
+        __atomic_store_n(&item->running, other.running, __ATOMIC_RELEASE);
         if (reason || other.digest == first) continue;
         item->unstable = true;
         if (item->diverged || !other.diverged) continue;
@@ -21013,7 +21013,7 @@ TS_API void ts_execution_run(ts_execution *e, size_t index,
         if (ts__ex_is_done(&e->now, item)) return;
         e->op = index;
         reason = e->lost ? TS_REASON_DEVICE_FAILED : ts__ex_prepare(e, item);
-        if (!reason) reason = ts__ex_once(e, item, false);
+        if (!reason) reason = ts__ex_once(e, item);
         if (!reason && e->desc.loops > 1) reason = ts__ex_repeat(e, item);
         if (!e->lost) ts__ex_drop_hosts(e);
     }
@@ -21308,15 +21308,17 @@ static ts_result ts__ex_barrier(ts_execution *e, ts__ex_plan *p,
     return ts__ex_event(e, p, stream, &p->barrier);
 }
 
+// Also those of operations before it that cannot run after all: what was
+// planned since counts on them.
 static ts_result ts__ex_patches(ts_execution *e, ts__ex_plan *p,
                                 ts__ex_stream *own)
 {
     const ts_executor *const x = e->desc.executor;
-    if (p->patch_at == p->patch_count || p->patches[p->patch_at].op != e->op)
+    if (p->patch_at == p->patch_count || p->patches[p->patch_at].op > e->op)
         return TS_OK;
     ts_result result = ts__ex_gather(e, p, own->stream);
     for (; result == TS_OK && p->patch_at < p->patch_count &&
-           p->patches[p->patch_at].op == e->op;
+           p->patches[p->patch_at].op <= e->op;
          p->patch_at++) {
         const ts__ex_patch *const patch = &p->patches[p->patch_at];
         const ts__ex_range *const r = patch->range;
@@ -21405,6 +21407,8 @@ static ts_result ts__ex_submit_part(ts_execution *e, ts__ex_plan *p,
         }
         if (result != TS_OK) p->marks[e->op] &= (uint8_t)~TS__EX_RUNS;
     }
+    if (result == TS_OK && e->stream_count)
+        result = ts__ex_patches(e, p, &e->streams[0]);
     return result;
 }
 
@@ -21487,10 +21491,11 @@ static uint64_t ts__ex_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static ts_result ts__ex_wait(ts_execution *e)
+static ts_result ts__ex_wait(ts_execution *e, uint32_t count)
 {
-    const ts_result result =
-        e->desc.executor->wait(e->state, e->desc.timeout_ms);
+    const uint64_t ms = (uint64_t)e->desc.timeout_ms * count;
+    const ts_result result = e->desc.executor->wait(
+        e->state, ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX);
     if (result == TS_ERR_BUSY) e->lost = true;
     return result;
 }
@@ -21501,7 +21506,7 @@ static ts_result ts__ex_run_part(ts_execution *e, ts__ex_plan *p, size_t from,
     const uint64_t begin = ts__ex_now();
     p->barriers = 0;
     const ts_result submitted = ts__ex_submit_part(e, p, from, to);
-    const ts_result waited = ts__ex_wait(e);
+    const ts_result waited = ts__ex_wait(e, 1);
     p->whole->ns += ts__ex_now() - begin;
     return waited != TS_OK ? waited : submitted;
 }
@@ -21529,7 +21534,9 @@ static ts_result ts__ex_launch_graph(ts_execution *e, ts__ex_plan *p,
     ts_result result = TS_OK;
     for (uint32_t i = 0; i < count && result == TS_OK; i++)
         result = e->desc.executor->graph_launch(e->state, p->origin, graph);
-    return result != TS_OK ? result : ts__ex_wait(e);
+    // One that failed leaves those before it, which use memory of the host.
+    const ts_result waited = ts__ex_wait(e, count);
+    return waited != TS_OK ? waited : result;
 }
 
 // Once to compare, and then for the time.
@@ -21546,6 +21553,15 @@ static ts_result ts__ex_run_graph(ts_execution *e, ts__ex_plan *p, size_t to)
     if (result == TS_OK) result = ts__ex_launch_graph(e, p, graph, loops);
     if (result == TS_OK) p->whole->graph_ns = (ts__ex_now() - begin) / loops;
     return result;
+}
+
+// Nothing runs any more on a device that does not answer.
+static void ts__ex_give_up(ts_execution *e, ts__ex_plan *p, size_t from)
+{
+    for (size_t i = from; i < e->count; i++) {
+        p->items[i].outcome = TS_OUTCOME_DECLINED;
+        p->items[i].reason = TS_REASON_DEVICE_FAILED;
+    }
 }
 
 static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
@@ -21565,7 +21581,10 @@ static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
                                        : ts__ex_run_part(e, p, from, to);
         if (result == TS_OK && !e->as_graph) result = ts__ex_end_part(e, p);
         ts__ex_settle_part(e, p, from, to, result);
-        if (e->lost) return TS_OK; // the items say it
+        if (e->lost) {
+            ts__ex_give_up(e, p, to);
+            return TS_OK; // the items say it
+        }
         ts__ex_drop_hosts(e);
     }
     return TS_OK;
@@ -21595,6 +21614,7 @@ TS_API ts_result ts_execution_run_together(ts_execution *e,
     ts_result result = p.marks && p.events ? TS_OK : TS_ERR_MEMORY;
     if (result == TS_OK) {
         memset(p.marks, 0, e->count + 1);
+        memset(items, 0, e->count * sizeof *items);
         for (size_t i = 0; i < edge_count; i++)
             if (edges[i].before < e->count)
                 p.marks[edges[i].before] |= TS__EX_WANTS_EVENT;

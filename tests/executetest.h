@@ -30,7 +30,7 @@ static void add(const void *args, const ts_vdev_block *block)
 
 static bool shut;
 
-static void wait_open(const void *args, const ts_vdev_block *block)
+static inline void wait_open(const void *args, const ts_vdev_block *block)
 {
     (void)args;
     (void)block;
@@ -105,14 +105,6 @@ static ts_execution_desc usual(void)
 {
     const ts_execution_desc desc = { .executor = &executor };
     return desc;
-}
-
-static void open_execution(ts_execution_desc desc)
-{
-    char why[200];
-    ok(ts_execution_open(&execution, reader, positions,
-                         ts_reader_capture_count(reader), &desc, why,
-                         sizeof why));
 }
 
 static void close_execution(void)

@@ -27,6 +27,14 @@ static ts_execution_item run_one(size_t index)
     return item;
 }
 
+static void open_execution(ts_execution_desc desc)
+{
+    char why[200];
+    ok(ts_execution_open(&execution, reader, positions,
+                         ts_reader_capture_count(reader), &desc, why,
+                         sizeof why));
+}
+
 static void assert_same(ts_execution_item item)
 {
     assert_string_equal("none", ts_reason_name(item.reason));

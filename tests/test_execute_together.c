@@ -256,34 +256,6 @@ static void the_last_writer_is_named(void **state)
     close_all();
 }
 
-static void what_does_not_end_takes_all_along(void **state)
-{
-    (void)state;
-    begin();
-    const ts_vdev_kernel stuck = vt_kernel("stuck", wait_open, 0, 0);
-    const char *const path = rt_start("stuck.sbt", plain);
-    float *const a = floats(0);
-    const ts_vdev_launch_desc nothing = { 0 };
-    shut = false;
-    ok(ts_snapshot_start(NULL));
-    launch_add(plain_add, a, a, 0);
-    ok(ts_vdev_launch(vdev, 0, stuck, &nothing));
-    finish(path);
-    shut = true;
-    ts_execution_desc desc = usual();
-    desc.timeout_ms = 30;
-    open_execution(desc);
-    ok(ts_execution_run_together(execution, NULL, 0, false, items, &whole, why,
-                                 sizeof why));
-    for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(TS_OUTCOME_DECLINED, items[i].outcome);
-        assert_int_equal(TS_REASON_TIMEOUT, items[i].reason);
-    }
-    __atomic_store_n(&shut, false, __ATOMIC_RELEASE);
-    rt_sleep_ms(20);
-    close_all();
-}
-
 /* ---- Graphs: a list that is submitted again ------------------------------ */
 
 enum { STEPS = 64 };
@@ -384,8 +356,17 @@ static ts_result list_run(void *state, uint64_t stream, uint64_t graph)
     return result;
 }
 
+static uint32_t waited_ms; // at most, the last time
+
+static ts_result list_wait_all(void *state, uint32_t timeout_ms)
+{
+    waited_ms = timeout_ms;
+    return ts_vdev_executor.wait(state, timeout_ms);
+}
+
 static void have_graphs(void)
 {
+    executor.wait = list_wait_all;
     executor.launch = list_launch;
     executor.copy = list_copy;
     executor.event = list_event;
@@ -405,7 +386,8 @@ static void all_of_it_is_one_graph(void **state)
     static const ts_execution_edge edges[] = { { 1, 2 }, { 2, 3 } };
     ok(run_together(4, edges, 2, true, 2));
     assert_all_same(4);
-    assert_int_equal(3, graph_launches); // one to compare, two for the time
+    assert_int_equal(3, graph_launches);    // one to compare, two for the time
+    assert_int_equal(2 * 30000, waited_ms); // and so long for both
     assert_int_equal(3, whole.patched);
     assert_true(whole.graph_ns >= 30000000); // one sleeps that long
     size_t forks = 0;
@@ -456,7 +438,6 @@ int main(void)
         cmocka_unit_test(what_nobody_replayed_wrote_comes_between),
         cmocka_unit_test(memory_that_is_taken_again_begins_a_part),
         cmocka_unit_test(the_last_writer_is_named),
-        cmocka_unit_test(what_does_not_end_takes_all_along),
         cmocka_unit_test(all_of_it_is_one_graph),
         cmocka_unit_test(what_cannot_be_together_says_why),
     };

@@ -156,7 +156,8 @@ typedef struct ts_execution_desc {
     bool chain;  // operations go on with what those before them left (false:
                  // each starts from what the record has)
     bool strict; // memory must have its old addresses (false)
-    uint32_t timeout_ms; // of one operation (10,000)
+    uint32_t timeout_ms; // of one operation; together: of a part, or of one
+                         // launch of the graph (10,000)
     uint32_t loops;      // run each so often from the same contents (1)
     ts_compare compare;  // (TS_COMPARE_EXACT)
     uint32_t element;    // type for the other comparisons, as in memcpy's

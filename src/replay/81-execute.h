@@ -675,10 +675,8 @@ static const uint8_t *ts__ex_get(ts_execution *e, const ts__ex_range *r,
                : NULL;
 }
 
-// Looks at what was left. `again`: of another run, whose results must be those
-// that the ranges know.
-static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item,
-                             bool again)
+// Looks at what was left.
+static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
 {
     item->digest = e->now.head.order & UINT64_MAX >> 16; // alone or merged
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
@@ -697,7 +695,6 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item,
             const uint64_t hash[2] = { sum.low64, sum.high64 };
             item->digest =
                 XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
-            if (again) continue;
             memcpy(&r->is[2 * k], hash, 16);
             r->known[k] |= TS__EX_ACTUAL;
             if (!after) continue;
@@ -889,8 +886,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
 }
 
 // One run from the recorded inputs, or from what a chain left.
-static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item,
-                             bool again)
+static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item)
 {
     ts_result result = ts__ex_fill(e, item);
     if (result != TS_OK) return TS_REASON_DEVICE_FAILED;
@@ -901,7 +897,7 @@ static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item,
     if (result == TS_ERR_BUSY) e->lost = true;
     if (result != TS_ERR_BUSY)
         __atomic_store_n(&item->running, 0, __ATOMIC_RELEASE);
-    if (result == TS_OK) result = ts__ex_look(e, item, again);
+    if (result == TS_OK) result = ts__ex_look(e, item);
     return ts__ex_reason(e, result);
 }
 
@@ -924,7 +920,10 @@ static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
         ts_execution_item other = *item;
         other.chunks = other.chunks_different = other.chunks_tolerated = 0;
         ts__ex_unknow(e);
-        reason = ts__ex_once(e, &other, false);
+        // What watches looks at the item itself.
+        __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
+        reason = ts__ex_once(e, &other);
+        __atomic_store_n(&item->running, other.running, __ATOMIC_RELEASE);
         if (reason || other.digest == first) continue;
         item->unstable = true;
         if (item->diverged || !other.diverged) continue;
@@ -977,7 +976,7 @@ TS_API void ts_execution_run(ts_execution *e, size_t index,
         if (ts__ex_is_done(&e->now, item)) return;
         e->op = index;
         reason = e->lost ? TS_REASON_DEVICE_FAILED : ts__ex_prepare(e, item);
-        if (!reason) reason = ts__ex_once(e, item, false);
+        if (!reason) reason = ts__ex_once(e, item);
         if (!reason && e->desc.loops > 1) reason = ts__ex_repeat(e, item);
         if (!e->lost) ts__ex_drop_hosts(e);
     }

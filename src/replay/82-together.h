@@ -159,15 +159,17 @@ static ts_result ts__ex_barrier(ts_execution *e, ts__ex_plan *p,
     return ts__ex_event(e, p, stream, &p->barrier);
 }
 
+// Also those of operations before it that cannot run after all: what was
+// planned since counts on them.
 static ts_result ts__ex_patches(ts_execution *e, ts__ex_plan *p,
                                 ts__ex_stream *own)
 {
     const ts_executor *const x = e->desc.executor;
-    if (p->patch_at == p->patch_count || p->patches[p->patch_at].op != e->op)
+    if (p->patch_at == p->patch_count || p->patches[p->patch_at].op > e->op)
         return TS_OK;
     ts_result result = ts__ex_gather(e, p, own->stream);
     for (; result == TS_OK && p->patch_at < p->patch_count &&
-           p->patches[p->patch_at].op == e->op;
+           p->patches[p->patch_at].op <= e->op;
          p->patch_at++) {
         const ts__ex_patch *const patch = &p->patches[p->patch_at];
         const ts__ex_range *const r = patch->range;
@@ -256,6 +258,8 @@ static ts_result ts__ex_submit_part(ts_execution *e, ts__ex_plan *p,
         }
         if (result != TS_OK) p->marks[e->op] &= (uint8_t)~TS__EX_RUNS;
     }
+    if (result == TS_OK && e->stream_count)
+        result = ts__ex_patches(e, p, &e->streams[0]);
     return result;
 }
 
@@ -338,10 +342,11 @@ static uint64_t ts__ex_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static ts_result ts__ex_wait(ts_execution *e)
+static ts_result ts__ex_wait(ts_execution *e, uint32_t count)
 {
-    const ts_result result =
-        e->desc.executor->wait(e->state, e->desc.timeout_ms);
+    const uint64_t ms = (uint64_t)e->desc.timeout_ms * count;
+    const ts_result result = e->desc.executor->wait(
+        e->state, ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX);
     if (result == TS_ERR_BUSY) e->lost = true;
     return result;
 }
@@ -352,7 +357,7 @@ static ts_result ts__ex_run_part(ts_execution *e, ts__ex_plan *p, size_t from,
     const uint64_t begin = ts__ex_now();
     p->barriers = 0;
     const ts_result submitted = ts__ex_submit_part(e, p, from, to);
-    const ts_result waited = ts__ex_wait(e);
+    const ts_result waited = ts__ex_wait(e, 1);
     p->whole->ns += ts__ex_now() - begin;
     return waited != TS_OK ? waited : submitted;
 }
@@ -380,7 +385,9 @@ static ts_result ts__ex_launch_graph(ts_execution *e, ts__ex_plan *p,
     ts_result result = TS_OK;
     for (uint32_t i = 0; i < count && result == TS_OK; i++)
         result = e->desc.executor->graph_launch(e->state, p->origin, graph);
-    return result != TS_OK ? result : ts__ex_wait(e);
+    // One that failed leaves those before it, which use memory of the host.
+    const ts_result waited = ts__ex_wait(e, count);
+    return waited != TS_OK ? waited : result;
 }
 
 // Once to compare, and then for the time.
@@ -397,6 +404,15 @@ static ts_result ts__ex_run_graph(ts_execution *e, ts__ex_plan *p, size_t to)
     if (result == TS_OK) result = ts__ex_launch_graph(e, p, graph, loops);
     if (result == TS_OK) p->whole->graph_ns = (ts__ex_now() - begin) / loops;
     return result;
+}
+
+// Nothing runs any more on a device that does not answer.
+static void ts__ex_give_up(ts_execution *e, ts__ex_plan *p, size_t from)
+{
+    for (size_t i = from; i < e->count; i++) {
+        p->items[i].outcome = TS_OUTCOME_DECLINED;
+        p->items[i].reason = TS_REASON_DEVICE_FAILED;
+    }
 }
 
 static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
@@ -416,7 +432,10 @@ static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
                                        : ts__ex_run_part(e, p, from, to);
         if (result == TS_OK && !e->as_graph) result = ts__ex_end_part(e, p);
         ts__ex_settle_part(e, p, from, to, result);
-        if (e->lost) return TS_OK; // the items say it
+        if (e->lost) {
+            ts__ex_give_up(e, p, to);
+            return TS_OK; // the items say it
+        }
         ts__ex_drop_hosts(e);
     }
     return TS_OK;
@@ -446,6 +465,7 @@ TS_API ts_result ts_execution_run_together(ts_execution *e,
     ts_result result = p.marks && p.events ? TS_OK : TS_ERR_MEMORY;
     if (result == TS_OK) {
         memset(p.marks, 0, e->count + 1);
+        memset(items, 0, e->count * sizeof *items);
         for (size_t i = 0; i < edge_count; i++)
             if (edges[i].before < e->count)
                 p.marks[edges[i].before] |= TS__EX_WANTS_EVENT;

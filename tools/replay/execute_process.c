@@ -111,7 +111,9 @@ static int watch(const execute_job *job, const shared *s, pid_t pid)
     uint32_t next = UINT32_MAX;
     int status = 0;
     while (waitpid(pid, &status, WNOHANG) == 0) {
-        const uint32_t at = __atomic_load_n(&s->next, __ATOMIC_ACQUIRE);
+        // Of those that run together parts tell how far it is.
+        const uint32_t at = __atomic_load_n(&s->next, __ATOMIC_ACQUIRE) +
+                            __atomic_load_n(&s->whole.parts, __ATOMIC_RELAXED);
         if (at != next) since = now_ms();
         next = at;
         if (now_ms() - since > one * loops + 20000) kill(pid, SIGKILL);
