@@ -101,6 +101,13 @@ static void finish(const char *path)
         positions[i] = i;
 }
 
+// At the end a device that was lost is asked once more, for no time at all:
+// what it does by then depends on the machine.
+static inline ts_result wait_patiently(void *state, uint32_t timeout_ms)
+{
+    return ts_vdev_executor.wait(state, timeout_ms ? timeout_ms : 60000);
+}
+
 static ts_execution_desc usual(void)
 {
     const ts_execution_desc desc = { .executor = &executor };

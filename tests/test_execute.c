@@ -361,11 +361,11 @@ static void what_does_not_end_is_a_timeout(void **state)
     shut = true;
     ts_execution_desc quick = usual();
     quick.timeout_ms = 30;
+    executor.wait = wait_patiently;
     open_execution(quick);
     assert_declined(run_one(1), "TIMEOUT");
     assert_declined(run_one(0), "DEVICE_FAILED"); // it is lost
     __atomic_store_n(&shut, false, __ATOMIC_RELEASE);
-    rt_sleep_ms(20);
     close_all();
 }
 

@@ -75,6 +75,7 @@ static void what_does_not_end_takes_all_along(void **state)
     shut = true;
     ts_execution_desc desc = usual();
     desc.timeout_ms = 30;
+    executor.wait = wait_patiently;
     run_together(desc, 3);
     for (size_t i = 0; i < 3; i++) { // the last one is of another part
         assert_int_equal(TS_OUTCOME_DECLINED, items[i].outcome);
@@ -83,7 +84,6 @@ static void what_does_not_end_takes_all_along(void **state)
         assert_false(items[i].diverged);
     }
     __atomic_store_n(&shut, false, __ATOMIC_RELEASE);
-    rt_sleep_ms(20);
     close_all();
 }
 
