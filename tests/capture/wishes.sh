@@ -207,6 +207,18 @@ END
     timeout 20 script -qec "bash $folder/stop.sh" /dev/null </dev/null |
         tr -d '\r' >"$said"
     test "$(tr '\n' ' ' <"$said")" = "back went on "
+    # One that takes keys goes on in the background.
+    cat >"$folder/stop.sh" <<'END'
+set -m
+build/ts-record --capture-on key -q -o "$0.sbt" sh -c \
+    'kill -TSTP 0; sleep 0.5; echo went on'
+bg >/dev/null
+wait -f %1
+echo over
+END
+    timeout 60 script -qec "bash $folder/stop.sh" /dev/null </dev/null |
+        tr -d '\r' >"$said"
+    said "went on" && said "over"
     rm -f "$folder/stop.pid"
     (
         while ! test -s "$folder/stop.pid"; do sleep 0.05; done

@@ -13,10 +13,16 @@
 static int terminal = -1;
 static struct termios old;
 
+// Whoever reads it or sets it from the background is stopped, with its group.
+static bool in_front(void)
+{
+    return terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+}
+
 void record_keys_close(void)
 {
     if (terminal < 0) return;
-    tcsetattr(terminal, TCSANOW, &old);
+    if (in_front()) tcsetattr(terminal, TCSANOW, &old);
     close(terminal);
     terminal = -1;
 }
@@ -51,7 +57,7 @@ bool record_keys_pressed(void)
     char keys[64];
     bool pressed = false;
     ssize_t size = 0;
-    while (terminal >= 0 && (size = read(terminal, keys, sizeof keys)) > 0)
+    while (in_front() && (size = read(terminal, keys, sizeof keys)) > 0)
         for (ssize_t i = 0; i < size; i++)
             pressed ^= keys[i] == RECORD_KEY;
     return pressed;
