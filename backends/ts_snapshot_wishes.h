@@ -252,6 +252,7 @@ TS__CAPTURE ts_result ts_snapshot_start(const ts_snapshot_desc *desc)
     ts__sn_hook(s);
     pthread_mutex_lock(&s->lock);
     const bool ok = ts__sn_wish(s, desc);
+    if (ok && s->on) ts__sn_end_now(s); // it counts, too
     if (ok) ts__sn_begin(s);
     pthread_mutex_unlock(&s->lock);
     return ok ? TS_OK : TS_ERR_USAGE;

@@ -213,10 +213,12 @@ static void a_session_that_ends_says_what_was_kept(void **state)
     ok(ts_snapshot_start(NULL));
     launch(2);
     launch(3);
+    ok(ts_snapshot_start(NULL)); // in the place of the one before
+    launch(4);
     reader = stop_and_open(next);
-    assert_string_equal("2 3", captured(reader));
-    assert_int_equal(1, said(reader, "capture.captures"));
-    assert_int_equal(2, said(reader, "capture.whole"));
+    assert_string_equal("2 3 4", captured(reader));
+    assert_int_equal(2, said(reader, "capture.captures"));
+    assert_int_equal(3, said(reader, "capture.whole"));
     ts_reader_close(reader);
 }
 
