@@ -474,6 +474,7 @@ static inline uint8_t ts__sn_keep(const void *bytes, size_t size,
         keep = false;
     }
     if (keep) s->figures.kept_bytes += size;
+    if (keep && !s->on) s->sums.kept_bytes += size; // see ts__sn_count
     const bool reached = early && s->figures.over_budget;
     pthread_mutex_unlock(&s->lock);
     if (reached)
@@ -888,13 +889,22 @@ static inline void ts__sn_write(const ts_snapshot_op *op)
 
 static inline void ts__sn_count(const ts_capture_operation *h)
 {
-    pthread_mutex_lock(&ts__sn_now.lock);
-    ts_snapshot_figures *const f = &ts__sn_now.figures;
-    f->whole += h->state == TS_CAPTURE_WHOLE;
-    f->hashes += h->state == TS_CAPTURE_HASHES;
-    f->declined += h->state == TS_CAPTURE_DECLINED;
-    f->reasons[h->reason]++;
-    pthread_mutex_unlock(&ts__sn_now.lock);
+    ts__snapshot_state *const s = &ts__sn_now;
+    ts_snapshot_figures one;
+    memset(&one, 0, sizeof one);
+    one.whole = h->state == TS_CAPTURE_WHOLE;
+    one.hashes = h->state == TS_CAPTURE_HASHES;
+    one.declined = h->state == TS_CAPTURE_DECLINED;
+    pthread_mutex_lock(&s->lock);
+    ts__sn_add(&s->figures, &one);
+    s->figures.reasons[h->reason]++;
+    // Its capture may have ended meanwhile, and been added up.
+    const bool late = !s->on && s->ended;
+    if (late) ts__sn_add(&s->sums, &one);
+    const ts_snapshot_figures sums = s->sums;
+    const uint32_t ended = s->ended;
+    pthread_mutex_unlock(&s->lock);
+    if (late && TS__SN_SESSION()) ts__sn_say(&sums, ended);
     ts__sn_change(ts__sn_do_operation);
 }
 

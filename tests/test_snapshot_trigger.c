@@ -180,6 +180,24 @@ static void what_the_device_did_not_take_is_no_operation(void **state)
     ts_reader_close(reader);
 }
 
+static void one_that_is_under_way_at_the_end_counts(void **state)
+{
+    (void)state;
+    static const ts_snapshot_vendor vendor = { .name = "none" };
+    ts_snapshot_memory nothing = { .vendor = &vendor };
+    ts_snapshot_op op = { .head = { .kind = TS_EVENT_KERNEL } };
+    const char *const path = rt_start("late.sbt", plain);
+    ok(ts_snapshot_start(NULL));
+    assert_true(ts_snapshot_wanted(&op));
+    ts_snapshot_begin(&nothing, &op);
+    ts_snapshot_stop();
+    ts_snapshot_end(&nothing, &op);
+    ts_reader *const reader = stop_and_open(path);
+    assert_int_equal(1, ts_reader_capture_count(reader));
+    assert_int_equal(1, said(reader, "capture.whole"));
+    ts_reader_close(reader);
+}
+
 static void a_trigger_can_be_taken_back_before_its_frame(void **state)
 {
     (void)state;
@@ -293,6 +311,7 @@ int main(void)
         T(without_frames_the_next_trigger_ends_it),
         T(it_ends_after_so_many_operations),
         T(what_the_device_did_not_take_is_no_operation),
+        T(one_that_is_under_way_at_the_end_counts),
         T(a_trigger_can_be_taken_back_before_its_frame),
         T(a_session_that_ends_says_what_was_kept),
         T(frames_of_a_name_are_what_has_that_name),
