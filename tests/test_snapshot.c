@@ -127,6 +127,42 @@ static void a_snapshot_under_help_holds_what_the_file_lacks(void **state)
     rt_close(&trace);
 }
 
+// Its samples go to the session's file when they come.
+static void a_snapshot_has_the_clocks_of_devices(void **state)
+{
+    (void)state;
+    const ts_session_desc desc = { .policy = TS_POLICY_OVERWRITE };
+    const char *const path = rt_start("device.sbt", desc);
+    const uint32_t clock = ts_clock_define("device");
+    const ts_gpu_device_desc device = { .name = "device" };
+    const ts_gpu_context_desc context = { .device =
+                                              ts_gpu_device_define(&device) };
+    const ts_gpu_stream_desc stream = { .context =
+                                            ts_gpu_context_define(&context) };
+    const uint64_t start = ts_tick_now();
+    for (uint64_t i = 1; i <= 100; i++) // more than are kept
+        ts_clock_sample(clock, i * 1000000, start + i * 100000, 10);
+    const ts_gpu_op op = { .kind = TS_EVENT_MEMCPY,
+                           .track = ts_gpu_stream_define(&stream),
+                           .clock = clock,
+                           .start = 99100000,
+                           .end = 99600000,
+                           .correlation = 1 };
+    ts_gpu_op_record(&op);
+    const char *const copy = rt_path("device-snap.sbt");
+    assert_int_equal(ts_session_snapshot(copy), TS_OK);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    const rt_row whole = *rt_only(&trace, TS_EVENT_MEMCPY, NULL);
+    rt_close(&trace);
+    trace = rt_read(copy);
+    const rt_row *const row = rt_only(&trace, TS_EVENT_MEMCPY, NULL);
+    // Time 0 is the host's, whose rate is known to some nanoseconds.
+    assert_true(llabs(row->start_ns - whole.start_ns) < 1000);
+    assert_int_equal(row->duration_ns, whole.duration_ns);
+    rt_close(&trace);
+}
+
 static void snapshots_are_numbered(void **state)
 {
     (void)state;
@@ -323,6 +359,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_holds_the_last_moments),
         cmocka_unit_test(a_snapshot_names_its_sites_and_threads),
         cmocka_unit_test(a_snapshot_under_help_holds_what_the_file_lacks),
+        cmocka_unit_test(a_snapshot_has_the_clocks_of_devices),
         cmocka_unit_test(snapshots_are_numbered),
         cmocka_unit_test(a_signal_takes_a_snapshot),
         cmocka_unit_test(snapshots_under_load_have_no_holes),

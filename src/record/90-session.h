@@ -785,31 +785,57 @@ static uint64_t ts__tick_raw_ns(uint64_t tick)
            (uint64_t)(int64_t)((double)(int64_t)(tick - now.tick) * rate);
 }
 
-// The last sample of each clock; the callers' lock is held.
-typedef struct ts__clock_last {
-    uint64_t tick, raw_ns;
-    uint32_t generation, backwards;
-} ts__clock_last;
-static ts__clock_last ts__clocks_last[TS__CLOCKS_MAX];
+// A device's clock: its first sample and the latest, for snapshots, whose
+// operations it timed. Writer's lock held.
+enum { TS__CLOCK_KEPT = 64 };
+typedef struct ts__clock_kept {
+    uint32_t generation, count, backwards;
+    ts_clock_entry samples[TS__CLOCK_KEPT];
+} ts__clock_kept;
+static ts__clock_kept ts__clocks_kept[TS__CLOCKS_MAX];
+
+static ts_result ts__clocks_kept_copy(ts__writer *w)
+{
+    ts_result result = TS_OK;
+    ts__lock_take(&ts__c.writer.lock);
+    for (uint32_t clock = 1; clock < TS__CLOCKS_MAX; clock++) {
+        const ts__clock_kept *const kept = &ts__clocks_kept[clock];
+        if (kept->generation != ts__c.generation) continue;
+        for (uint32_t i = 0; i < kept->count && result == TS_OK; i++)
+            result = ts__writer_clock(w, clock, &kept->samples[i]);
+    }
+    ts__lock_give(&ts__c.writer.lock);
+    return result;
+}
+
+static void ts__clock_keep(ts__clock_kept *kept, const ts_clock_entry *sample)
+{
+    if (kept->count == TS__CLOCK_KEPT) {
+        kept->count--;
+        memmove(&kept->samples[1], &kept->samples[2],
+                (TS__CLOCK_KEPT - 2) * sizeof *sample);
+    }
+    kept->samples[kept->count++] = *sample;
+    TS__STORE(&ts__clocks_copy, ts__clocks_kept_copy);
+}
 
 // Readers take a step back for damage.
-static bool ts__clock_follows(ts__clock_last *last, ts_clock_entry *next)
+static bool ts__clock_follows(ts__clock_kept *kept, ts_clock_entry *next)
 {
+    if (kept->generation != ts__c.generation) {
+        kept->generation = ts__c.generation;
+        kept->count = kept->backwards = 0;
+    }
+    if (!kept->count) return true;
+    const ts_clock_entry *const last = &kept->samples[kept->count - 1];
     // Our own rate is known to some nanoseconds: see ts__tick_raw_ns.
     const int64_t back = (int64_t)(last->raw_ns - next->raw_ns);
-    if (last->generation == ts__c.generation && back > 0 && back < 1000)
-        next->raw_ns = last->raw_ns;
-    if (last->generation != ts__c.generation) {
-        memset(last, 0, sizeof *last);
-        last->generation = ts__c.generation;
-    } else if ((int64_t)(next->tick - last->tick) <= 0 ||
-               (int64_t)(next->raw_ns - last->raw_ns) < 0) {
-        last->backwards++;
-        return false;
-    }
-    last->tick = next->tick;
-    last->raw_ns = next->raw_ns;
-    return true;
+    if (back > 0 && back < 1000) next->raw_ns = last->raw_ns;
+    if ((int64_t)(next->tick - last->tick) > 0 &&
+        (int64_t)(next->raw_ns - last->raw_ns) >= 0)
+        return true;
+    kept->backwards++;
+    return false;
 }
 
 void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
@@ -819,22 +845,26 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
     ts_clock_entry sample;
     memset(&sample, 0, sizeof sample);
     if (!clock || clock >= TS__CLOCKS_MAX) return;
+    ts__clock_kept *const kept = &ts__clocks_kept[clock];
+    uint32_t before = 0, backwards = 0;
     ts__caller old;
-    bool follows = true;
     if (!ts__api_enter(&old)) return;
     if (ts__c.active) {
         sample.type = TS_CLOCK_OTHER;
         sample.tick = tick;
         sample.raw_ns = host_tick ? ts__tick_raw_ns(host_tick) : tick;
         sample.uncertainty_ns = uncertainty_ns;
-        follows = ts__clock_follows(&ts__clocks_last[clock], &sample);
         ts__lock_take(&w->lock);
-        if (follows) ts__writer_failed(w, ts__writer_clock(w, clock, &sample));
+        before = kept->backwards;
+        if (ts__clock_follows(kept, &sample)) {
+            ts__clock_keep(kept, &sample);
+            ts__writer_failed(w, ts__writer_clock(w, clock, &sample));
+        }
+        backwards = kept->backwards;
         ts__lock_give(&w->lock);
     }
-    const uint32_t backwards = ts__clocks_last[clock].backwards;
     ts__api_leave(&old);
-    if (follows) return;
+    if (backwards == before) return; // those of a session before are taken back
     char key[32];
     snprintf(key, sizeof key, "clock.%u.backwards", clock);
     ts_metadata_int(0, key, backwards);
