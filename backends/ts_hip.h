@@ -469,6 +469,7 @@ static void ts__hip_reset(void)
     TS__STORE(&ts__hip.session, ts__hip.session + 1);
     ts__hip.launches = ts__hip.kernels = 0;
     ts__hip.without_launch = ts__hip.before_launch = ts__hip.dropped = 0;
+    ts__hip.captures = 0; // the end of one between sessions is not heard of
     ts__hip.lack = NULL;
     ts__hip.lost.vendor = "HIP";
     ts__hip.lost.texts = ts__hip_texts;

@@ -470,6 +470,13 @@ static void ts__hip_host_op(const ts__hip_call *call, ts__hip_thread *me,
     ts_gpu_op_record(&op);
 }
 
+// A capture that was spoilt is over too, though there is no graph.
+static bool ts__hip_capture_ends(uint64_t result)
+{
+    enum { INVALIDATED = 901, UNJOINED = 904 }; // hipErrorStreamCapture...
+    return !result || result == INVALIDATED || result == UNJOINED;
+}
+
 // The function that was entered last returns. result: 0 is success, or
 // unknown.
 static void ts__hip_leave(uint32_t number, uint64_t result)
@@ -499,11 +506,12 @@ static void ts__hip_leave(uint32_t number, uint64_t result)
     if (result && call->correlation) // there will be no kernel
         ts__notes_settle(&ts__hip.notes, call->correlation,
                          sizeof(ts__hip_note));
+    if (known && known->role == TS__HIP_CAPTURE_END &&
+        ts__hip_capture_ends(result) && TS__LOAD(&ts__hip.captures))
+        __atomic_sub_fetch(&ts__hip.captures, 1, __ATOMIC_RELAXED);
     if (!known || result) return;
     if (known->role == TS__HIP_CAPTURE)
         __atomic_add_fetch(&ts__hip.captures, 1, __ATOMIC_RELAXED);
-    if (known->role == TS__HIP_CAPTURE_END && TS__LOAD(&ts__hip.captures))
-        __atomic_sub_fetch(&ts__hip.captures, 1, __ATOMIC_RELAXED);
     if (known->role == TS__HIP_LAUNCH)
         __atomic_add_fetch(&ts__hip.launches, 1, __ATOMIC_RELAXED);
     if (known->role == TS__HIP_SET_DEVICE)

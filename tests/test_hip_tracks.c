@@ -112,6 +112,32 @@ a_launch_without_a_kernel_is_lost_unless_it_is_captured(void **state)
     rt_close(&trace);
 }
 
+static void a_capture_that_fails_or_is_left_open_ends(void **state)
+{
+    (void)state;
+    rt_trace trace;
+    const char *path = begin("spoilt.sbt");
+    call(CAPTURE, 1, 0);
+    call(CAPTURE_END, 2, 908); // of another thread: it goes on
+    call(LAUNCH, 3, 0);
+    call(CAPTURE_END, 4, 901); // it was invalidated
+    call(LAUNCH, 5, 0);
+    call(CAPTURE, 6, 0);
+    call(LAUNCH, 7, 0);
+    ts__hip_stop();
+    assert_int_equal(ts_session_stop(), TS_OK);
+    trace = rt_read(path);
+    assert_int_equal(trace.info->lost, 1);
+    rt_close(&trace);
+    path = begin("next.sbt"); // it ended in between
+    call(LAUNCH, 8, 0);
+    ts__hip_stop();
+    assert_int_equal(ts_session_stop(), TS_OK);
+    trace = rt_read(path);
+    assert_int_equal(trace.info->lost, 1);
+    rt_close(&trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +145,7 @@ int main(void)
         cmocka_unit_test(the_default_stream_is_one_by_either_handle),
         cmocka_unit_test(
             a_launch_without_a_kernel_is_lost_unless_it_is_captured),
+        cmocka_unit_test(a_capture_that_fails_or_is_left_open_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
