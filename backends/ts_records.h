@@ -335,6 +335,7 @@ TS__RECORDS uint64_t ts__clock_now_ns(clockid_t clock)
 
 typedef struct ts__pair { // two clocks at a moment
     uint64_t tick, ns;
+    uint64_t width; // ticks that reading took
 } ts__pair;
 
 typedef struct ts__follower {
@@ -370,7 +371,7 @@ static void ts__follow_tell(ts__follower *f, const ts__pair *pair)
 {
     if (pair->ns <= f->told_ns || (f->exact && f->told_ns)) return;
     f->told_ns = pair->ns;
-    const double half_ns = (double)f->narrow / 2 / f->rate;
+    const double half_ns = (double)pair->width / 2 / f->rate;
     ts_clock_sample(f->clock, pair->ns, f->exact ? 0 : pair->tick,
                     f->exact ? 0 : (uint64_t)half_ns);
 }
@@ -391,21 +392,25 @@ static bool ts__follow_stepped(ts__follower *f, uint64_t now_ns)
     return true;
 }
 
-// Reads both clocks as close to one moment as some tries get them; more where
-// others have the processor.
-static bool ts__follow_read(ts__follower *f, ts__pair *pair)
+// Reads both clocks, and CLOCK_MONOTONIC_RAW, as close to one moment as some
+// tries get them; more where others have the processor.
+static bool ts__follow_read(ts__follower *f, ts__pair *pair, uint64_t *raw_ns)
 {
     uint64_t best = UINT64_MAX;
     const int tries = f->narrow ? 5 : 20;
     for (int i = 0; i < tries || (i < 50 && best / 4 > f->narrow); i++) {
+        const uint64_t start = ts_tick_now();
+        const uint64_t raw = ts__clock_now_ns(CLOCK_MONOTONIC_RAW);
         const uint64_t before = ts_tick_now();
         const uint64_t ns = f->now_ns(f->user);
-        const uint64_t width = ts_tick_now() - before;
+        const uint64_t after = ts_tick_now();
         if (!ns) return false;
-        if (width >= best) continue;
-        best = width;
-        pair->tick = before + width / 2;
+        if (after - start >= best) continue;
+        best = after - start;
+        *raw_ns = raw;
+        pair->tick = before + (after - before) / 2;
         pair->ns = ns;
+        pair->width = after - before;
     }
     if (!f->narrow || best < f->narrow) f->narrow = best ? best : 1;
     return true;
@@ -416,9 +421,9 @@ static bool ts__follow_read(ts__follower *f, ts__pair *pair)
 TS__RECORDS bool ts__follow(ts__follower *f, bool always)
 {
     ts__pair pair;
+    uint64_t now;
     bool back = false;
-    if (!ts__follow_read(f, &pair)) return false; // what was known holds
-    const uint64_t now = ts__clock_now_ns(CLOCK_MONOTONIC_RAW);
+    if (!ts__follow_read(f, &pair, &now)) return false; // what was known holds
     const uint64_t passed = now - f->looked_ns;
     const int64_t step = (int64_t)(pair.ns - f->last.ns) - (int64_t)passed;
     // More than a clock that is slewed goes astray.
@@ -598,7 +603,10 @@ TS__RECORDS bool ts__worker_stop(ts__worker *w)
 {
     const uint32_t number = TS__LOAD(&w->number);
     if (!number) return false;
-    __atomic_store_n(&w->stopping, 1, __ATOMIC_RELEASE);
+    // Somebody stops it already: a program may end within the stop of another
+    // thread's. There is one who joins it.
+    if (__atomic_exchange_n(&w->stopping, 1, __ATOMIC_ACQ_REL))
+        return ts__worker_await(w, &w->finished, number);
     ts__worker_wake(&w->wake);
     const bool done = ts__worker_await(w, &w->finished, number);
     TS__STORE(&w->number, 0);

@@ -158,6 +158,29 @@ static void a_clock_that_is_set_back_is_another_one(void **state)
     rt_close(&trace);
 }
 
+static uint32_t looks;
+
+static uint64_t interrupted_ns(void *unused)
+{
+    if (looks++) rt_sleep_ms(3); // others have the processor
+    return vendor_ns(unused);
+}
+
+static void a_look_that_is_interrupted_is_no_step(void **state)
+{
+    (void)state;
+    const ts_session_desc desc = { 0 };
+    rt_start("interrupted.sbt", desc);
+    ts__follower f = follow(UINT64_C(7200000000000));
+    f.now_ns = interrupted_ns;
+    for (int i = 0; i < 3; i++) {
+        looks = 0;
+        assert_false(ts__follow(&f, true));
+    }
+    assert_int_equal(f.steps, 0);
+    assert_int_equal(ts_session_stop(), TS_OK);
+}
+
 static void ticks_and_times_are_one_moment(void **state)
 {
     (void)state;
@@ -243,6 +266,7 @@ int main(void)
         cmocka_unit_test(a_note_is_whole_while_others_write),
         cmocka_unit_test(losses_reach_the_ledger_once_by_cause),
         cmocka_unit_test(a_clock_that_is_set_back_is_another_one),
+        cmocka_unit_test(a_look_that_is_interrupted_is_no_step),
         cmocka_unit_test(ticks_and_times_are_one_moment),
         cmocka_unit_test(a_worker_fetches_when_it_is_asked_and_finishes),
         cmocka_unit_test(a_call_that_hangs_is_left_behind),
