@@ -51,6 +51,11 @@ static uint32_t ts__cu_keep_device(ts__cu *u, void *context)
 {
     uint32_t id = 0, track;
     if (!u->call.device_id || u->call.device_id(context, &id) != 0) id = 0;
+    // Once it is there it stays: no call waits for records to be decoded.
+    if (id < TS__CU_DEVICES) {
+        track = TS__LOAD(&u->memory->devices[id].track);
+        if (track) return track;
+    }
     pthread_mutex_lock(&u->decode);
     track = ts__cu_device_track(u, id);
     pthread_mutex_unlock(&u->decode);

@@ -146,7 +146,7 @@ static uint32_t ts__cu_device_track(ts__cu *u, uint32_t id)
         snprintf(d->name, sizeof d->name, "%s device %u", u->table->product,
                  id);
     const ts_gpu_device_desc desc = { .name = d->name, .index = id };
-    d->track = ts_gpu_device_define(&desc);
+    TS__STORE(&d->track, ts_gpu_device_define(&desc));
     if (!d->known) return d->track;
     char text[32];
     snprintf(text, sizeof text, "%u.%u", d->major, d->minor);
