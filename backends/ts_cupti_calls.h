@@ -103,12 +103,12 @@ static const ts__cu_rule ts__cu_driver_rules[] = {
     { "*", TS__CU_QUIET },
 };
 
-// Functions are listed as "cudaLaunchKernel_ptsz_v7000": whose variants count
-// as one.
+// Functions are listed as "cudaLaunchKernel_ptsz_v7000", or "cuMemcpy_ptds":
+// whose variants count as one.
 static size_t ts__cu_name_size(const char *name)
 {
     const char *const variant = strstr(name, "_v");
-    const char *const stream = strstr(name, "_pts");
+    const char *const stream = strstr(name, "_pt");
     size_t size = strlen(name);
     if (variant && variant[2] >= '0' && variant[2] <= '9')
         size = (size_t)(variant - name);

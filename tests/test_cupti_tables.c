@@ -55,6 +55,23 @@ static void a_metax_library_of_another_layout_is_refused(void **state)
     rt_close(&trace);
 }
 
+// Of the default stream, of a thread's own, and of any version.
+static void variants_of_a_function_count_as_one(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "cudaMemcpy_v3020",
+                                         "cudaMemcpy_ptds_v7000",
+                                         "cudaMemcpyAsync_v3020",
+                                         "cudaMemcpyAsync_ptsz_v7000" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(ts__cu_rule_of(ts__cu_runtime_rules, names[i], "cuda"),
+                         TS__CU_MOVES);
+    assert_int_equal(ts__cu_rule_of(ts__cu_driver_rules, "cuMemcpy_ptds", "cu"),
+                     TS__CU_MOVES);
+    assert_int_equal(ts__cu_name_size("cudaMemset_ptds_v7000"), 10);
+    assert_int_equal(ts__cu_name_size("cuMemcpyHtoD_v2_ptds"), 12);
+}
+
 static void without_the_library_its_name_is_said(void **state)
 {
     (void)state;
@@ -75,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metax_is_cupti_by_another_table),
         cmocka_unit_test(a_metax_library_of_another_layout_is_refused),
+        cmocka_unit_test(variants_of_a_function_count_as_one),
         cmocka_unit_test(without_the_library_its_name_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
