@@ -424,13 +424,23 @@ static void ts__cu_keep_call(ts__cu *u, uint32_t id,
                              const ts__cu_call_data *data);
 static void ts__cu_keep_resource(uint32_t id, const ts__cu_resource *data);
 
+// A call of our own, which nobody is to hear of: its tick is 0.
+static void ts__cu_own_put(ts__cu *u, uint32_t correlation)
+{
+    const ts__cu_origin own = { 0, 0, 0 };
+    ts__notes_put(&u->origins, correlation, &own, sizeof own, false);
+}
+
 // Of the driver's functions some matter to captures only.
 static void ts__cu_told_call(ts__cu *u, uint32_t domain, uint32_t id,
                              const ts__cu_call_data *call, uint32_t session)
 {
     const bool kept = domain == TS__CU_DRIVER && id < TS__CU_IDS && u->keep[id];
     const bool only = kept && u->rules[domain][id] == TS__CU_QUIET;
-    if (ts__cs_mine) return; // our own
+    if (ts__cs_mine) {
+        if (call->site == 0) ts__cu_own_put(u, call->correlation);
+        return;
+    }
     if (kept && call->site) ts__cu_keep_call(u, id, call);
     if (call->site == 0 && !only)
         ts__cu_call_begin(u, domain, id, call, session);

@@ -588,9 +588,15 @@ static void ts__cu_sync(ts__cu *u, const uint8_t *r)
     const uint32_t type = ts__read32(r, at[TS__CU_TYPE]);
     const uint32_t context = ts__read32(r, at[TS__CU_ON_CONTEXT]);
     const uint32_t stream = ts__read32(r, at[TS__CU_ON_STREAM]);
-    if (type < 1 || type > 4) return;
+    uint64_t tick;
     ts_gpu_op op;
     memset(&op, 0, sizeof op);
+    if (type < 1 || type > 4) return;
+    // Captures wait for all streams by a call of their own.
+    if (ts__cu_origin_get(u, ts__read32(r, at[TS__CU_CORRELATION]), false,
+                          &op.origin, &tick) &&
+        !tick)
+        return;
     op.kind = (ts_event_kind)kinds[type];
     ts__cu_stream *const s =
         stream != UINT32_MAX && op.kind != TS_EVENT_DEVICE_SYNC

@@ -388,6 +388,23 @@ static void the_request_takes_no_memory(void **state)
     ts__cupti.free = free_before;
 }
 
+// Captures wait for a device, and copy, on a thread of their own.
+static void what_captures_do_is_not_the_programs(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("own.sbt", cu_plain);
+    CU_LAUNCH(.ns = 10);
+    ts__cs_mine = true;
+    CU_RUN(.what = DOUBLE_DEVICE_SYNC, .ns = 100);
+    ts__cs_mine = false;
+    CU_RUN(.what = DOUBLE_DEVICE_SYNC, .ns = 200);
+    rt_trace trace = cu_end(path);
+    assert_int_equal(rt_only(&trace, TS_EVENT_DEVICE_SYNC, NULL)->duration_ns,
+                     200);
+    cu_assert_nothing_lost(&trace);
+    rt_close(&trace);
+}
+
 int main(void)
 {
     cu_load("libcupti.so");
@@ -417,6 +434,7 @@ int main(void)
         cmocka_unit_test(kernels_of_streams_that_are_too_many_are_lost_once),
         cmocka_unit_test(nodes_of_graphs_make_room_for_later_ones),
         cmocka_unit_test(the_request_takes_no_memory),
+        cmocka_unit_test(what_captures_do_is_not_the_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
