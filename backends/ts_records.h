@@ -420,8 +420,8 @@ static bool ts__follow_read(ts__follower *f, ts__pair *pair, uint64_t *raw_ns)
 // and times by it begin anew. Threads: one at a time.
 TS__RECORDS bool ts__follow(ts__follower *f, bool always)
 {
-    ts__pair pair;
-    uint64_t now;
+    ts__pair pair = { 0, 0, 0 };
+    uint64_t now = 0;
     bool back = false;
     if (!ts__follow_read(f, &pair, &now)) return false; // what was known holds
     const uint64_t passed = now - f->looked_ns;
