@@ -321,17 +321,25 @@ static ts_result ts__cx_launch(void *state, uint64_t stream,
 
 /* ==== 6. Copies and sets ================================================= */
 
-static void ts__cx_end(ts__cuda_end *end, uint64_t address, bool host,
-                       const uint64_t origin[3], uint64_t row, uint64_t slice)
+// Drivers take the place of rows that lie in each other, and of slices of no
+// whole rows, for an error, or for something else than what was measured.
+static bool ts__cx_end(ts__cuda_end *end, uint64_t address, bool host,
+                       const uint64_t origin[3], const uint64_t region[3],
+                       uint64_t row, uint64_t slice)
 {
+    const uint64_t wide = origin[0] + region[0], high = origin[1] + region[1];
+    const bool one = region[2] == 1 && !origin[2]; // slice
+    if (high < region[1] || (row < wide && (high > 1 || !one))) return false;
+    if (!one && (slice % row || slice / row < high)) return false;
     end->x = origin[0];
     end->y = origin[1];
     end->z = origin[2];
     end->type = host ? TS__CUDA_HOST : TS__CUDA_DEVICE;
     end->host = host ? (void *)(uintptr_t)address : NULL;
     end->device = host ? 0 : address;
-    end->pitch = row;
-    end->height = row ? slice / row : 0;
+    end->pitch = row < wide ? wide : row;
+    end->height = one ? high : slice / row;
+    return true;
 }
 
 static ts_result ts__cx_box(ts__cx *x, void *stream, const ts_executor_copy *c,
@@ -340,10 +348,11 @@ static ts_result ts__cx_box(ts__cx *x, void *stream, const ts_executor_copy *c,
     ts__cuda_box box;
     memset(&box, 0, sizeof box);
     if (!x->call.box) return TS_ERR_UNSUPPORTED;
-    ts__cx_end(&box.from, c->source, c->from_host, g->source_origin,
-               g->source_row, g->source_slice);
-    ts__cx_end(&box.to, c->destination, c->to_host, g->destination_origin,
-               g->destination_row, g->destination_slice);
+    if (!ts__cx_end(&box.from, c->source, c->from_host, g->source_origin,
+                    g->region, g->source_row, g->source_slice) ||
+        !ts__cx_end(&box.to, c->destination, c->to_host, g->destination_origin,
+                    g->region, g->destination_row, g->destination_slice))
+        return TS_ERR_CORRUPT;
     box.width = g->region[0];
     box.height = g->region[1];
     box.depth = g->region[2];
@@ -405,8 +414,16 @@ static ts_result ts__cx_set(void *state, uint64_t stream,
     memset(&geometry, 0, sizeof geometry);
     x->reason = TS_REASON_NONE;
     if (ts_attribute_find(&s->attributes, TS_ATTRIBUTE_GEOMETRY,
-                          sizeof geometry, &a))
+                          sizeof geometry, &a)) {
+        // What was measured is what the rows are.
+        const uint64_t *const g = geometry.region;
         memcpy(&geometry, a.bytes, sizeof geometry);
+        if (!g[1] || s->size / g[1] != g[0] || s->size % g[1] || g[2] != 1 ||
+            (g[1] > 1 && geometry.destination_row < g[0]) ||
+            geometry.destination_origin[0] || geometry.destination_origin[1] ||
+            geometry.destination_origin[2])
+            return TS_ERR_CORRUPT;
+    }
     if (ts_attribute_find(&s->attributes, TS_ATTRIBUTE_PATTERN, 1, &a)) {
         if (a.size != 1 && a.size != 2 && a.size != 4)
             return TS_ERR_UNSUPPORTED;

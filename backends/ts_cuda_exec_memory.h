@@ -200,14 +200,16 @@ static const char *ts__cx_error(const ts__cx *x, int error)
     return x->call.error(error, &name) == 0 && name ? name : "an error";
 }
 
-// What an error of the driver means. Those of a kernel that went astray end
-// the device: nothing of it works any more.
+// What an error of the driver means. Those of a kernel that went astray, ran
+// too long for a display's device or met an assertion of its own end the
+// device: nothing of it works any more.
 static ts_result ts__cx_result(ts__cx *x, int error)
 {
     x->reason = TS_REASON_NONE;
     if (error == TS__CUDA_OK) return TS_OK;
     if (error == TS__CUDA_NO_MEMORY) return TS_ERR_MEMORY;
-    const bool astray = error == 700 || (error >= 714 && error <= 719);
+    const bool astray = error == 700 || error == 702 || error == 710 ||
+                        (error >= 714 && error <= 719);
     if (astray) x->failed = error;
     x->reason = astray ? TS_REASON_ESCAPE : TS_REASON_DEVICE_FAILED;
     return TS_ERR_IO;
