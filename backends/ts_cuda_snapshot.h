@@ -68,8 +68,7 @@ typedef enum ts__cs_kind {
     TS__CS_MODULE,
     TS__CS_FUNCTION_SET,
     TS__CS_KERNEL_SET,
-    TS__CS_TENSOR,
-    TS__CS_TENSOR_MOVED
+    TS__CS_TENSOR
 } ts__cs_kind;
 
 typedef struct ts__cs_rule {
@@ -141,7 +140,7 @@ static const ts__cs_rule ts__cs_rules[] = {
     { "FuncSetAttribute", TS__CS_FUNCTION_SET, 0, 0 },
     { "KernelSetAttribute", TS__CS_KERNEL_SET, 0, 0 },
     { "TensorMapEncode*", TS__CS_TENSOR, 0, 0 },
-    { "TensorMapReplaceAddress", TS__CS_TENSOR_MOVED, 0, 0 },
+    { "TensorMapReplaceAddress", TS__CS_TENSOR, 0, 0 },
 };
 enum { TS__CS_RULES = sizeof ts__cs_rules / sizeof *ts__cs_rules };
 
@@ -178,11 +177,6 @@ typedef struct ts__cs_range { // an allocation, in order of address
     bool host;
 } ts__cs_range;
 
-typedef struct ts__cs_tensor { // bytes of a descriptor hide an address
-    uint8_t bytes[128];
-    uint64_t address;
-} ts__cs_tensor;
-
 static struct {
     uint32_t on; // hooks work; the number of the session
     bool tested, unsafe;
@@ -199,7 +193,7 @@ static struct {
     bool touched; // by somebody, nobody knows where
     ts__cs_range *ranges;
     size_t range_count, range_capacity;
-    ts__cs_tensor tensors[256];
+    uint8_t tensors[256][128]; // the last descriptors: they hide addresses
     uint32_t tensor_count;
     uint64_t reads_until_ns;
     void *context; // of the operation under way
@@ -236,27 +230,6 @@ static const ts__cs_range *ts__cs_range_of(uint64_t address)
     return address - r->address < r->size ? r : NULL;
 }
 
-static void ts__cs_range_add(const ts__cs_range *range)
-{
-    if (!range->address || !range->size) return;
-    ts__cs_range *const more =
-        (ts__cs_range *)ts__cs_more(ts__cs.ranges, &ts__cs.range_capacity,
-                                    ts__cs.range_count, sizeof *more);
-    if (!more) return;
-    ts__cs.ranges = more;
-    const size_t at = ts__cs_after(range->address);
-    if (at && more[at - 1].address == range->address) {
-        more[at - 1] = *range; // its end was not seen
-        return;
-    }
-    memmove(&more[at + 1], &more[at],
-            (ts__cs.range_count++ - at) * sizeof *more);
-    more[at] = *range;
-    if (!range->host)
-        ts_snapshot_alloc(&ts__cs.memory, range->address, range->size,
-                          range->device);
-}
-
 static void ts__cs_range_remove(uint64_t address)
 {
     const size_t after = ts__cs_after(address);
@@ -265,6 +238,26 @@ static void ts__cs_range_remove(uint64_t address)
         ts_snapshot_free(&ts__cs.memory, address);
     memmove(&ts__cs.ranges[after - 1], &ts__cs.ranges[after],
             (ts__cs.range_count-- - after) * sizeof *ts__cs.ranges);
+}
+
+static void ts__cs_range_add(const ts__cs_range *range)
+{
+    // What is on no device would be read as the host's.
+    if (!range->address || !range->size || (!range->device && !range->host))
+        return;
+    ts__cs_range_remove(range->address); // its end was not seen
+    ts__cs_range *const more =
+        (ts__cs_range *)ts__cs_more(ts__cs.ranges, &ts__cs.range_capacity,
+                                    ts__cs.range_count, sizeof *more);
+    if (!more) return;
+    ts__cs.ranges = more;
+    const size_t at = ts__cs_after(range->address);
+    memmove(&more[at + 1], &more[at],
+            (ts__cs.range_count++ - at) * sizeof *more);
+    more[at] = *range;
+    if (!range->host)
+        ts_snapshot_alloc(&ts__cs.memory, range->address, range->size,
+                          range->device);
 }
 
 static const void *ts__cs_view(void *user, uint64_t address, uint64_t size,
@@ -366,16 +359,22 @@ static bool ts__cs_drained(void *context)
 
 /*
     The device for this call alone. False: it did not get idle in time; then
-    nobody waits again until it was once.
+    nobody waits again until it was once. Or another thread began to record a
+    stream meanwhile, which questions to the driver would spoil.
 */
-static bool ts__cs_turn(void *context)
+static bool ts__cs_turn(void *context, bool *recording)
 {
     pthread_mutex_lock(&ts__cs.turn);
     const uint64_t until = ts__cs.late ? ts__cs_now_ns() : ts__cs_until();
     const bool mine = ts__cs_wait_turn(&ts__cs.capturing, NULL, until);
     if (mine) ts__cs.capturing = true;
-    const bool alone = mine && ts__cs_wait_turn(NULL, &ts__cs.inside, until);
-    if (mine && !alone) ts__cs.capturing = false;
+    const bool quiet = mine && ts__cs_wait_turn(NULL, &ts__cs.inside, until);
+    *recording = TS__LOAD(&ts__cs.recording) != 0;
+    const bool alone = quiet && !*recording;
+    if (mine && !alone) {
+        ts__cs.capturing = false;
+        pthread_cond_broadcast(&ts__cs.turned);
+    }
     if (!alone) ts__cs.inside++;
     pthread_mutex_unlock(&ts__cs.turn);
     if (!alone) return false;
@@ -407,6 +406,7 @@ typedef struct ts__cs_here { // what the thread is in
     uint32_t depth, session;
     bool turn; // has the device to itself
     ts_snapshot_op *op;
+    ts__cs_range goes; // is being freed
 } ts__cs_here;
 static TS__TLS ts__cs_here ts__cs_this;
 
@@ -436,9 +436,12 @@ static void ts__cs_begin(const ts__cs_call *c)
     ts_snapshot_op *const op = h->op;
     uint8_t *args = NULL;
     // release: pairs with the acquire in ts__cs_enter
-    const bool recording = TS__LOAD(&ts__cs.recording) != 0;
-    h->turn = !recording && ts__cs_turn(c->context);
-    if (recording) ts__cs_inside();
+    bool recording = TS__LOAD(&ts__cs.recording) != 0;
+    h->turn = false;
+    if (recording)
+        ts__cs_inside();
+    else
+        h->turn = ts__cs_turn(c->context, &recording);
     pthread_mutex_lock(&ts__cs.memory_lock);
     ts__cs.context = c->context;
     ts__cs.reads_until_ns = ts__cs_until();
@@ -481,11 +484,41 @@ static void ts__cs_end(const ts__cs_call *c)
     h->op = NULL;
 }
 
+// Before it is gone, because somebody else may get the address at once. One
+// call unmaps as much as its size says.
+static void ts__cs_goes(const ts__cs_call *c)
+{
+    const uint64_t address = ts__cs_argument(c, 0);
+    pthread_mutex_lock(&ts__cs.memory_lock);
+    const ts__cs_range *r = ts__cs_range_of(address);
+    memset(&ts__cs_this.goes, 0, sizeof ts__cs_this.goes);
+    if (r && r->address == address) ts__cs_this.goes = *r;
+    ts__cs_range_remove(address);
+    if (c->rule->kind == TS__CS_UNMAP) {
+        const uint64_t size = ts__cs_argument(c, 8);
+        while (ts__cs.range_count) {
+            const size_t after = ts__cs_after(address + size - 1);
+            if (!after || ts__cs.ranges[after - 1].address < address) break;
+            ts__cs_range_remove(ts__cs.ranges[after - 1].address);
+        }
+    }
+    pthread_mutex_unlock(&ts__cs.memory_lock);
+}
+
+// The driver did not free it.
+static void ts__cs_stays(void)
+{
+    pthread_mutex_lock(&ts__cs.memory_lock);
+    ts__cs_range_add(&ts__cs_this.goes);
+    pthread_mutex_unlock(&ts__cs.memory_lock);
+}
+
 // The call begins. track: on which an operation will lie.
 static void ts__cs_enter(const ts__cs_call *c)
 {
     ts__cs_here *const h = &ts__cs_this;
     const uint32_t session = TS__LOAD(&ts__cs.on);
+    if (!session) return; // it has not begun, or has ended
     if (h->session != session) memset(h, 0, sizeof *h);
     h->session = session;
     if (h->depth++) return; // within another
@@ -501,6 +534,7 @@ static void ts__cs_enter(const ts__cs_call *c)
     }
     ts__cs_inside();
     // What goes is forgotten before it is gone.
+    if (kind == TS__CS_FREE || kind == TS__CS_UNMAP) ts__cs_goes(c);
     if (kind == TS__CS_STREAM_GONE)
         ts__cs_stream_remove(&ts__cs.driver,
                              (void *)(uintptr_t)ts__cs_argument(c, 0));
@@ -522,6 +556,7 @@ static void ts__cs_leave(const ts__cs_call *c)
             __atomic_fetch_sub(&ts__cs.recording, 1, __ATOMIC_RELEASE);
     if (!c->result && ts__cs_is_operation(kind)) ts__cs_unkept(c);
     if (!c->result && !ts__cs_is_operation(kind)) ts__cs_happened(c);
+    if (c->result && kind == TS__CS_FREE) ts__cs_stays();
     ts__cs_outside();
 }
 

@@ -177,12 +177,13 @@ static bool ts__cs_function(ts__cs_driver *d, ts__cs_job *job)
     job->module = NULL;
     job->loader = &ts__cs_here_too;
     job->parameter_count = 0;
-    if (!d->call.module || !d->call.parameter) return false;
+    if (!d->call.module) return false;
     if (d->call.module(&job->module, function) != 0) {
         if (!d->call.kernel || d->call.kernel(&function, job->object) != 0 ||
             d->call.module(&job->module, function) != 0)
             return false;
     }
+    if (!d->call.parameter) return false; // before CUDA 12.4
     while (job->parameter_count < TS__CS_PARAMETERS &&
            d->call.parameter(function, job->parameter_count, &offset, &size) ==
                0) {
@@ -248,7 +249,7 @@ static void *ts__cs_work(void *user)
         d->busy = false;
         pthread_cond_broadcast(&d->done);
     }
-    d->running = false;
+    d->running = d->busy = false; // who asked at the last moment gets a no
     pthread_cond_broadcast(&d->done);
     pthread_mutex_unlock(&d->lock);
     return NULL;
@@ -310,6 +311,7 @@ static bool ts__cs_ask(ts__cs_driver *d, ts__cs_job *job, uint64_t until_ns)
         in_time = pthread_cond_timedwait(&d->done, &d->lock, &until) == 0;
     if (!d->busy && !d->silent && ts__cs_driver_start(d)) {
         job->until_ns = until_ns;
+        job->ok = false;
         d->job = *job;
         d->busy = true;
         pthread_cond_signal(&d->wake);

@@ -163,8 +163,8 @@ static void ts__cs_parameters(const ts__cs_call *c, ts_snapshot_op *op,
 static bool ts__cs_has_tensor(const uint8_t *args, uint32_t size)
 {
     for (uint32_t at = 0; at + 128 <= size; at += 8)
-        for (uint32_t i = 0; i < ts__cs.tensor_count; i++)
-            if (!memcmp(args + at, ts__cs.tensors[i].bytes, 128)) return true;
+        for (uint32_t i = 0; i < 256 && i < ts__cs.tensor_count; i++)
+            if (!memcmp(args + at, ts__cs.tensors[i], 128)) return true;
     return false;
 }
 
@@ -174,8 +174,8 @@ static bool ts__cs_flatten(const ts__cs_layout *layout, void **each,
 {
     uint32_t size = layout->size;
     const void *block = NULL;
+    size_t given = 0; // of the block: nothing behind it is read
     for (; more && *more && (uintptr_t)*more != 3; more += 2) {
-        size_t given;
         if ((uintptr_t)*more == 1) block = more[1];
         if ((uintptr_t)*more != 2) continue;
         memcpy(&given, more[1], sizeof given);
@@ -187,7 +187,7 @@ static bool ts__cs_flatten(const ts__cs_layout *layout, void **each,
     for (uint32_t i = 0; !block && each && i < layout->count; i++)
         memcpy(*args + layout->parameters[i][0], each[i],
                layout->parameters[i][1]);
-    if (block) memcpy(*args, block, size);
+    if (block) memcpy(*args, block, given);
     op->args = *args;
     op->head.args_size = size;
     return true;
@@ -222,7 +222,7 @@ static void ts__cs_kernel(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
     const bool answered =
         ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns);
     // What it loaded because it was asked is the function's.
-    if (answered) ts__cs_module_named(&ts__cs.code, job.module, job.loader);
+    if (job.module) ts__cs_module_named(&ts__cs.code, job.module, job.loader);
     ts__cs_module *const m =
         ts__cs_module_of(&ts__cs.code, job.module, op->name);
     if (m) op->head.image = ts__cs_image(c, m);
@@ -287,8 +287,10 @@ static void ts__cs_check_end(const ts__cs_call *c, ts_snapshot_op *op,
     job.what = TS__CS_ALLOCATION;
     job.context = c->context;
     job.address = address;
-    job.memory_type = 0;
+    job.memory_type = UINT32_MAX; // until it answers
     ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns);
+    if (job.memory_type == UINT32_MAX)
+        ts_snapshot_decline(op, TS_REASON_DRAIN_TIMEOUT);
     if (job.memory_type == TS__CUDA_DEVICE)
         ts_snapshot_decline(op, TS_REASON_ATTACHED_LATE);
 }
@@ -404,7 +406,8 @@ static void ts__cs_describe(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
     const uint8_t at = c->rule->stream_at;
-    ts__cs_place(c, op, at ? ts__cs_argument(c, at) : 0);
+    const bool first = kind == TS__CS_HOST_FUNCTION; // its stream, at 0
+    ts__cs_place(c, op, at || first ? ts__cs_argument(c, at) : 0);
     if (kind == TS__CS_LAUNCH || kind == TS__CS_LAUNCH_TOGETHER)
         ts__cs_launch(c, op, turn, args);
     else if (kind == TS__CS_LAUNCH_HOW)
@@ -431,7 +434,11 @@ static void ts__cs_judge(ts_snapshot_op *op)
     for (uint32_t i = 0; i < op->head.region_count; i++) {
         const ts__cs_range *const range =
             ts__cs_range_of(op->regions[i].address);
-        if (range && range->reason) ts_snapshot_decline(op, range->reason);
+        // A copy takes the host's bytes from wherever they lie.
+        const bool copied = range && range->host && !op->regions[i].device &&
+                            op->head.kind == TS_EVENT_MEMCPY;
+        if (range && range->reason && !copied)
+            ts_snapshot_decline(op, range->reason);
     }
     if (op->head.kind != TS_EVENT_KERNEL || !op->copy) return;
     // Memory of the host that the device sees lies at no address of ours.
@@ -448,13 +455,14 @@ static void ts__cs_judge(ts_snapshot_op *op)
 static void ts__cs_allocated(const ts__cs_call *c)
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
-    ts__cs_range range = { ts__cs_pointed(c, 0), ts__cs_argument(c, 8),
-                           c->device, TS_REASON_NONE, false };
+    // These two say where: nothing of it may be read.
+    const bool there = kind == TS__CS_MAP || kind == TS__CS_REGISTER_HOST;
+    ts__cs_range range = { there ? ts__cs_argument(c, 0) : ts__cs_pointed(c, 0),
+                           ts__cs_argument(c, 8), c->device, TS_REASON_NONE,
+                           false };
     if (kind == TS__CS_ALLOC_ROWS)
         range.size = ts__cs_pointed(c, 8) * ts__cs_argument(c, 24);
     if (kind == TS__CS_ALLOC_MANAGED) range.reason = TS_REASON_UVM;
-    if (kind == TS__CS_MAP || kind == TS__CS_REGISTER_HOST)
-        range.address = ts__cs_argument(c, 0);
     range.host = kind == TS__CS_ALLOC_HOST || kind == TS__CS_REGISTER_HOST;
     if (range.host) range.reason = TS_REASON_EXTERNAL_MEMORY;
     ts__cs_range_add(&range);
@@ -483,12 +491,9 @@ static void ts__cs_opened(const ts__cs_call *c)
 static void ts__cs_tensor_put(const ts__cs_call *c)
 {
     const void *const bytes = (const void *)(uintptr_t)ts__cs_argument(c, 0);
-    const bool moved = c->rule->kind == TS__CS_TENSOR_MOVED;
-    ts__cs_tensor *const t =
-        &ts__cs
-             .tensors[ts__cs.tensor_count < 256 ? ts__cs.tensor_count++ : 255];
-    if (bytes) memcpy(t->bytes, bytes, sizeof t->bytes);
-    t->address = ts__cs_argument(c, moved ? 8 : 16);
+    if (bytes)
+        memcpy(ts__cs.tensors[ts__cs.tensor_count++ % 256], bytes,
+               sizeof *ts__cs.tensors);
 }
 
 // A call that is no operation has returned, and did what it was asked.
@@ -501,9 +506,7 @@ static void ts__cs_happened(const ts__cs_call *c)
         ts__cs_allocated(c);
     else if (kind == TS__CS_OPENED || kind == TS__CS_EXTERNAL)
         ts__cs_opened(c);
-    else if (kind == TS__CS_FREE || kind == TS__CS_UNMAP)
-        ts__cs_range_remove(ts__cs_argument(c, 0));
-    else if (kind == TS__CS_TENSOR || kind == TS__CS_TENSOR_MOVED)
+    else if (kind == TS__CS_TENSOR)
         ts__cs_tensor_put(c);
     pthread_mutex_unlock(&ts__cs.memory_lock);
     if (kind == TS__CS_STREAM) {

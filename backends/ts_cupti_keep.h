@@ -15,7 +15,7 @@
 static bool ts__cu_keep_ids(ts__cu *u, void *context, void *stream,
                             bool per_thread, uint32_t ids[3])
 {
-    const bool own = per_thread || (uintptr_t)stream == 2;
+    const bool own = (!stream && per_thread) || (uintptr_t)stream == 2;
     // 1 and 2 are names of default streams.
     void *const handle = (uintptr_t)stream <= 2 ? NULL : stream;
     ids[0] = ids[1] = ids[2] = 0;

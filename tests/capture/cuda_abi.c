@@ -72,5 +72,6 @@ AT(cuFuncSetAttribute_params, attrib, 8);
 AT(cuFuncSetAttribute_params, value, 12);
 AT(cuKernelSetAttribute_params, val, 4);
 AT(cuKernelSetAttribute_params, kernel, 8);
-AT(cuTensorMapEncodeTiled_params, globalAddress, 16);
-AT(cuTensorMapReplaceAddress_params, globalAddress, 8);
+AT(cuTensorMapEncodeTiled_params, tensorMap, 0);
+AT(cuTensorMapReplaceAddress_params, tensorMap, 0);
+AT(cuMemUnmap_params, size, 8);

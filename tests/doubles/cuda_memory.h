@@ -125,6 +125,32 @@ DRIVER(cuMemFree_v2, uint64_t p)
     TRACED(DOUBLE_FREE, cuMemFree_v2, release, ON(0));
 }
 
+// Memory of the host that the device may reach.
+static int allocate_host(const void *user)
+{
+    const alloc_parameters *const p = user;
+    *p->address = (uintptr_t)malloc(p->size);
+    return *p->address ? 0 : NO_MEMORY;
+}
+
+DRIVER(cuMemAllocHost_v2, uint64_t *address, size_t size)
+{
+    const alloc_parameters p = { address, size };
+    TRACED(DOUBLE_MALLOC_HOST, cuMemAllocHost_v2, allocate_host, ON(0),
+           .bytes = size);
+}
+
+static int release_host(const void *user)
+{
+    free((void *)(uintptr_t) * (const uint64_t *)user);
+    return 0;
+}
+
+DRIVER(cuMemFreeHost, uint64_t p)
+{
+    TRACED(DOUBLE_FREE, cuMemFreeHost, release_host, ON(0));
+}
+
 // Which allocation an address lies in.
 static bool find_around(uint64_t address, struct block *found)
 {

@@ -35,7 +35,9 @@ static const char *const driver_functions[] = { "LaunchKernel",
                                                 "EventRecord",
                                                 "EventSynchronize",
                                                 "StreamBeginCapture_v2",
-                                                "StreamEndCapture" };
+                                                "StreamEndCapture",
+                                                "MemAllocHost_v2",
+                                                "MemFreeHost" };
 enum { DRIVER_COUNT = sizeof driver_functions / sizeof *driver_functions };
 
 static uint32_t driver_id(const char *name)

@@ -1,0 +1,168 @@
+/*
+    cuda_capture_fixture.h - tests of captures of CUDA, on doubles of the driver
+                             and of CUPTI
+*/
+#ifndef CUDA_CAPTURE_FIXTURE_H
+#define CUDA_CAPTURE_FIXTURE_H
+
+#include "tests/cupti_fixture.h"
+
+enum { COUNT = 1024, BYTES = 4 * COUNT };
+
+#define CALLS(X) \
+    X(cuModuleLoadData, (void **, const void *)) \
+    X(cuModuleGetFunction, (void **, void *, const char *)) \
+    X(cuLibraryLoadData, (void **, const void *, void *, void **, unsigned, \
+                          void *, void **, unsigned)) \
+    X(cuLibraryGetKernel, (void **, void *, const char *)) \
+    X(cuFuncSetAttribute, (void *, int, int)) \
+    X(cuMemAlloc_v2, (uint64_t *, size_t)) \
+    X(cuMemAllocManaged, (uint64_t *, size_t, unsigned)) \
+    X(cuMemFree_v2, (uint64_t)) \
+    X(cuMemAllocHost_v2, (uint64_t *, size_t)) \
+    X(cuMemFreeHost, (uint64_t)) \
+    X(cuMemAddressReserve, \
+      (uint64_t *, size_t, size_t, uint64_t, unsigned long long)) \
+    X(cuMemAddressFree, (uint64_t, size_t)) \
+    X(cuMemCreate, (uint64_t *, size_t, const void *, unsigned long long)) \
+    X(cuMemRelease, (uint64_t)) \
+    X(cuMemMap, (uint64_t, size_t, size_t, uint64_t, unsigned long long)) \
+    X(cuMemUnmap, (uint64_t, size_t)) \
+    X(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t)) \
+    X(cuMemcpyDtoHAsync_v2, (void *, uint64_t, size_t, void *)) \
+    X(cuMemsetD32Async, (uint64_t, unsigned, size_t, void *)) \
+    X(cuLaunchKernel, \
+      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+       unsigned, void *, void **, void **)) \
+    X(cuLaunchKernelEx, (const void *, void *, void **, void **)) \
+    X(cuStreamCreate, (void **, unsigned)) \
+    X(cuStreamBeginCapture_v2, (void *, int)) \
+    X(cuStreamEndCapture, (void *, void **))
+
+#define X(name, parameters) static int(*name) parameters;
+CALLS(X)
+#undef X
+
+static const char *path;
+static void *cubin, *module, *add, *stream;
+static uint64_t numbers;
+static rt_trace trace;
+
+static void ok(int result)
+{
+    assert_int_equal(result, 0);
+}
+
+static char *beside(const char *name)
+{
+    static char file[PATH_MAX + 64];
+    const ssize_t size = readlink("/proc/self/exe", file, PATH_MAX);
+    assert_true(size > 0);
+    file[size] = 0;
+    snprintf(strrchr(file, '/'), 64, "/doubles/%s", name);
+    return file;
+}
+
+static int start(void **user)
+{
+    (void)user;
+    cu_load("libcupti.so");
+    cu_set("version", 130001);
+    void *const driver = dlopen(beside("libcuda.so"), RTLD_NOW | RTLD_GLOBAL);
+    FILE *const file = fopen(beside("libcubin.so"), "rb");
+    if (!driver || !file || fseek(file, 0, SEEK_END)) return -1;
+    const size_t size = (size_t)ftell(file);
+    rewind(file);
+    cubin = malloc(size);
+    if (!cubin || fread(cubin, 1, size, file) != size) return -1;
+    fclose(file);
+#define X(name, parameters) \
+    { \
+        void *const symbol = cu_symbol(driver, #name); \
+        memcpy(&name, &symbol, sizeof name); \
+    }
+    CALLS(X)
+#undef X
+    ts_cupti_initialize();
+    return 0;
+}
+
+static int finish(void **user)
+{
+    (void)user;
+    free(cubin);
+    return 0;
+}
+
+// A session whose captures may begin at any time, with one that has begun.
+RT_UNUSED static void begin_with(const ts_snapshot_desc *what)
+{
+    const ts_cupti_desc operations = { .operations = true };
+    path = rt_path("capture.sbt");
+    const ts_session_desc session = { .path = path };
+    ok(ts_cupti_configure(&operations));
+    ok(ts_session_start(&session));
+    ok(cuModuleLoadData(&module, cubin));
+    ok(cuModuleGetFunction(&add, module, "add"));
+    ok(cuStreamCreate(&stream, 1));
+    ok(cuMemAlloc_v2(&numbers, BYTES));
+    ok(ts_snapshot_start(what));
+}
+
+// A loaded machine may take long: what is not to be waited for has a bound of
+// its own.
+RT_UNUSED static void begin(void)
+{
+    const ts_snapshot_desc patient = { .drain_ms = 60000 };
+    begin_with(&patient);
+}
+
+RT_UNUSED static void begin_hasty(void)
+{
+    const ts_snapshot_desc hasty = { .drain_ms = 300 };
+    begin_with(&hasty);
+}
+
+static void end(void)
+{
+    ts_snapshot_stop();
+    ok(cuMemFree_v2(numbers));
+    trace = cu_end(path);
+}
+
+RT_UNUSED static int launch(void *function, uint64_t address, uint32_t value)
+{
+    void *arguments[] = { &address, &value };
+    return cuLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, stream, arguments,
+                          NULL);
+}
+
+static ts_capture capture_at(size_t index)
+{
+    ts_capture c;
+    assert_true(ts_reader_capture(trace.reader, index, &c));
+    return c;
+}
+
+// The first number of what a region held.
+RT_UNUSED static uint32_t first_of(const uint64_t list[2])
+{
+    const void *hashes, *bytes;
+    size_t size;
+    uint64_t hash[2];
+    uint32_t value;
+    ok(ts_reader_blob(trace.reader, list, &hashes, &size));
+    memcpy(hash, hashes, sizeof hash);
+    ok(ts_reader_blob(trace.reader, hash, &bytes, &size));
+    memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+RT_UNUSED static void declined_for(size_t index, ts_reason reason)
+{
+    const ts_capture c = capture_at(index);
+    assert_int_equal(c.head.state, TS_CAPTURE_DECLINED);
+    assert_string_equal(ts_reason_name(c.head.reason), ts_reason_name(reason));
+}
+
+#endif // CUDA_CAPTURE_FIXTURE_H

@@ -1,0 +1,111 @@
+// Captures of CUDA: what is declined, and threads, and drivers that hang.
+#include "tests/cuda_capture_fixture.h"
+
+static void managed_memory_and_recorded_streams_are_declined(void **user)
+{
+    uint64_t managed;
+    void *graph;
+    (void)user;
+    begin();
+    ok(cuMemAllocManaged(&managed, BYTES, 1));
+    ok(launch(add, managed, 1));
+    ok(cuStreamBeginCapture_v2(stream, 0));
+    ok(launch(add, numbers, 1));
+    ok(cuStreamEndCapture(stream, &graph));
+    ok(launch(add, numbers, 1));
+    ok(cuMemFree_v2(managed));
+    end();
+    declined_for(0, TS_REASON_UVM);
+    declined_for(1, TS_REASON_IN_CAPTURE);
+    assert_int_equal(capture_at(2).head.state, TS_CAPTURE_WHOLE);
+    rt_close(&trace);
+}
+
+static void a_launch_that_fails_is_declined_and_says_so(void **user)
+{
+    (void)user;
+    begin();
+    assert_int_not_equal(
+        cuLaunchKernel(add, 0, 1, 1, 1, 1, 1, 0, stream, NULL, NULL), 0);
+    ok(launch(add, numbers, 1));
+    end();
+    declined_for(0, TS_REASON_DEVICE_FAILED);
+    assert_int_equal(capture_at(1).head.state, TS_CAPTURE_WHOLE);
+    rt_close(&trace);
+}
+
+// It would stop for ever otherwise: the program goes on after a while.
+static void a_driver_that_locks_is_found_out_once(void **user)
+{
+    (void)user;
+    begin_hasty();
+    setenv("DOUBLE_CUDA_LOCK", "1", 1);
+    for (int i = 0; i < 20; i++)
+        ok(launch(add, numbers, 1));
+    unsetenv("DOUBLE_CUDA_LOCK");
+    end();
+    for (size_t i = 0; i < 20; i++)
+        declined_for(i, TS_REASON_DEVICE_FAILED);
+    CU_ASSERT_SAYS(&trace, "capture.cuda", "does not answer");
+    rt_close(&trace);
+}
+
+static void *launch_many(void *user)
+{
+    for (int i = 0; i < 20; i++) {
+        uint64_t own;
+        ok(cuMemAlloc_v2(&own, BYTES));
+        ok(launch(user, own, 1));
+        ok(cuMemFree_v2(own));
+    }
+    return NULL;
+}
+
+static void threads_take_turns(void **user)
+{
+    pthread_t threads[3];
+    (void)user;
+    begin();
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, launch_many, add),
+                         0);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    end();
+    assert_int_equal(cu_fact(&trace, "capture.whole"), 60);
+    for (size_t i = 0; i < 60; i++) {
+        const ts_capture c = capture_at(i);
+        assert_int_equal(first_of(c.regions[0].after),
+                         first_of(c.regions[0].before) + 1);
+    }
+    rt_close(&trace);
+}
+
+// The last one: nothing of this driver works afterwards.
+static void a_device_that_hangs_costs_its_bound(void **user)
+{
+    (void)user;
+    begin_hasty();
+    ok(launch(add, numbers, 1));
+    setenv("DOUBLE_CUDA_HANG", "add", 1);
+    for (int i = 0; i < 5; i++)
+        ok(launch(add, numbers, 1));
+    unsetenv("DOUBLE_CUDA_HANG");
+    end();
+    assert_int_equal(capture_at(0).head.state, TS_CAPTURE_WHOLE);
+    for (size_t i = 1; i < 6; i++)
+        declined_for(i, TS_REASON_DRAIN_TIMEOUT);
+    rt_close(&trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(managed_memory_and_recorded_streams_are_declined),
+        cmocka_unit_test(a_launch_that_fails_is_declined_and_says_so),
+        cmocka_unit_test(a_driver_that_locks_is_found_out_once),
+        cmocka_unit_test(threads_take_turns),
+        cmocka_unit_test(a_device_that_hangs_costs_its_bound),
+    };
+    return cmocka_run_group_tests(tests, start, finish);
+}
