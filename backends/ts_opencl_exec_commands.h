@@ -310,7 +310,6 @@ static bool ts__ox_range(const ts_executor_launch *l, size_t offset[3],
         const uint64_t groups = l->grid[i] ? l->grid[i] : 1;
         local[i] = l->block[i] ? l->block[i] : 1;
         if (!told) threads[i] = groups * local[i];
-        if (!threads[i]) threads[i] = 1;
         global[i] = (size_t)threads[i];
         offset[i] = (size_t)first[i];
         if (threads[i] > 1 || first[i]) *dimensions = i + 1;
@@ -329,6 +328,9 @@ static ts_result ts__ox_enqueue(ts__ox *x, ts__ox_queue *q,
     ts__ox_handle event = NULL;
     if (!ts__ox_range(l, offset, global, local, &dimensions))
         return TS_ERR_CORRUPT;
+    // Without threads it does nothing; older drivers refuse it.
+    for (uint32_t i = 0; i < dimensions; i++)
+        if (!global[i]) return TS_OK;
     const bool grouped = l->block[0] || l->block[1] || l->block[2];
     const int32_t error = x->cl.clEnqueueNDRangeKernel(
         q->queue, kernel, dimensions, offset, global, grouped ? local : NULL, 0,

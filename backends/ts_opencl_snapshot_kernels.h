@@ -260,19 +260,21 @@ static ts_reason ts__cl_seen_arguments(ts__cl_call *call,
     return reason;
 }
 
-// Sizes in threads always stand there: with how many dimensions the kernel was
-// enqueued shows nowhere else. Those that it does not have are 0.
+// Sizes in threads always stand there; those of dimensions that the kernel was
+// not enqueued with are 0.
 static void ts__cl_seen_range(ts__cl_seen *seen, uint32_t dimensions,
                               const size_t *offset, const size_t *global,
                               const size_t *local)
 {
     uint64_t sizes[3] = { 0, 0, 0 }, offsets[3] = { 0, 0, 0 };
+    uint32_t shown = 1; // dimensions that sizes and offsets tell of
     for (uint32_t i = 0; i < 3; i++) {
         const bool used = i < dimensions;
         const uint64_t block = !local ? 0 : used ? local[i] : 1;
         const uint64_t items = used ? global[i] : 1;
         sizes[i] = used ? global[i] : 0;
         offsets[i] = used && offset ? offset[i] : 0;
+        if (sizes[i] > 1 || offsets[i]) shown = i + 1;
         seen->op.head.block[i] = (uint32_t)block;
         seen->op.head.grid[i] =
             (uint32_t)(block ? (items + block - 1) / block : items);
@@ -282,6 +284,9 @@ static void ts__cl_seen_range(ts__cl_seen *seen, uint32_t dimensions,
     if (offsets[0] | offsets[1] | offsets[2])
         ts_snapshot_attribute(&seen->op, TS_ATTRIBUTE_GLOBAL_OFFSET, offsets,
                               sizeof offsets);
+    if (shown != dimensions)
+        ts_snapshot_attribute(&seen->op, TS_ATTRIBUTE_DIMENSIONS, &dimensions,
+                              sizeof dimensions);
 }
 
 // A kernel that is not kept may write whatever it is given.

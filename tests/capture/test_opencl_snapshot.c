@@ -95,6 +95,8 @@ dimensions_and_a_size_left_to_the_driver_are_told_apart(void **state)
                         sizes[0], 24);
     assert_memory_equal(ct_attribute(&task, TS_ATTRIBUTE_GLOBAL_SIZE, 24, 0),
                         sizes[1], 24);
+    assert_memory_equal(ct_attribute(&c, TS_ATTRIBUTE_DIMENSIONS, 4, 0),
+                        &(uint32_t){ 3 }, 4);
     ct_param(&c, 1, TS_PARAM_UNKNOWN, &one, 4);
     ct_is(reader, &c, ct_value(&c, 0), true, zero, 64);
     ct_is(reader, &c, ct_value(&c, 0), false, &left[0], 4);

@@ -202,6 +202,25 @@ static void threads_offset_and_dimensions_are_as_recorded(void **unused)
     ok(x->release(state, AT));
 }
 
+static void a_launch_without_threads_does_nothing(void **unused)
+{
+    int to[8] = { 0 };
+    const uint64_t threads[3] = { 8, 0, 0 };
+    const uint32_t dimensions = 2;
+    (void)unused;
+    allocate(AT, sizeof to, to);
+    begin("where", 8, 1);
+    number(TS_PARAM_POINTER, AT);
+    number(TS_PARAM_POINTER, 0);
+    attribute(&one.attributes, TS_ATTRIBUTE_GLOBAL_SIZE, threads, 24);
+    attribute(&one.attributes, TS_ATTRIBUTE_DIMENSIONS, &dimensions, 4);
+    launch();
+    ok(x->read(state, to, AT, sizeof to));
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(0, to[i]);
+    ok(x->release(state, AT));
+}
+
 // Four pixels of four bytes in three rows, `pitch` apart.
 static void run_blur(uint64_t pitch)
 {
@@ -431,3 +450,4 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
+        cmocka_unit_test(a_launch_without_threads_does_nothing),

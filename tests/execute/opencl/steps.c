@@ -1,5 +1,6 @@
 // Three kernels, one after another, with a constant that whoever builds the
-// program may change. And one on shared memory, where the device has it.
+// program may change; each has two dimensions, the second of one thread. And
+// one on shared memory, where the device has it.
 #include "common.h"
 
 enum { COUNT = 4096 };
@@ -11,17 +12,18 @@ static const char source[] =
     "kernel void count(global int *v) { v[get_global_id(0)] =\n"
     "    get_global_id(0); }\n"
     "kernel void scale(global int *v) { v[get_global_id(0)] *= FACTOR; }\n"
-    "kernel void shift(global int *v) { v[get_global_id(0)] += 7; }\n";
+    "kernel void shift(global int *v) { v[get_global_id(0)] +=\n"
+    "    5 + get_work_dim(); }\n";
 
 static void run(const char *name, cl_mem buffer, void *shared)
 {
-    const size_t count = COUNT;
+    const size_t count[2] = { COUNT, 1 };
     const cl_kernel kernel = kernel_of(name);
     if (shared)
         need(clSetKernelArgSVMPointer(kernel, 0, shared), "argument");
     else
         ARG(kernel, 0, buffer);
-    need(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &count, NULL, 0, NULL,
+    need(clEnqueueNDRangeKernel(queue, kernel, 2, NULL, count, NULL, 0, NULL,
                                 NULL),
          name);
     clReleaseKernel(kernel);
