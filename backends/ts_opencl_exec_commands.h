@@ -365,6 +365,7 @@ typedef struct ts__ox_end {
     ts__ox_handle buffer; // NULL: the host's
     char *host;
     size_t offset;
+    uint64_t left; // bytes of the buffer from there on
     size_t origin[3], row, slice;
 } ts__ox_end;
 
@@ -378,6 +379,7 @@ static ts_result ts__ox_end_at(const ts__ox *x, uint64_t address, bool host,
     if (!b) return TS_ERR_CORRUPT;
     end->buffer = b->buffer;
     end->offset = (size_t)(address - b->address);
+    end->left = b->size - end->offset;
     return TS_OK;
 }
 
@@ -405,6 +407,7 @@ static ts_result ts__ox_box(const ts__ox *x, const ts_attributes *all,
     const uint64_t *const origin =
         which ? g->destination_origin : g->source_origin;
     ts_capture_object object;
+    uint64_t first, size;
     end->row = (size_t)(which ? g->destination_row : g->source_row);
     end->slice = (size_t)(which ? g->destination_slice : g->source_slice);
     for (int i = 0; i < 3; i++)
@@ -417,6 +420,12 @@ static ts_result ts__ox_box(const ts__ox *x, const ts_attributes *all,
     if ((!end->row && (g->region[1] > 1 || origin[1])) ||
         (!end->slice && (g->region[2] > 1 || origin[2])))
         return TS_ERR_CORRUPT;
+    if (end->buffer && (!ts_capture_span(origin, g->region, end->row,
+                                         end->slice, &first, &size) ||
+                        first > end->left || size > end->left - first))
+        return TS_ERR_CORRUPT;
+    // Slices of an array of lines are its rows, which OpenCL would refuse.
+    if (g->region[2] == 1 && !origin[2]) end->slice = 0;
     end->origin[0] += end->offset;
     return TS_OK;
 }

@@ -335,6 +335,45 @@ static void boxes_are_copied_between_all_places(void **unused)
     ok(x->release(state, AT + 4096));
 }
 
+// Of four pixels: their rows are what OpenCL calls slices.
+static void lines_of_an_array_are_copied(void **unused)
+{
+    uint8_t host[64], back[64] = { 0 };
+    const ts_capture_object lines = { .address = AT,
+                                      .order = 0x10B5,
+                                      .type = 0x10DA,
+                                      .object_type = 0x10F5,
+                                      .width = 4,
+                                      .array_size = 4,
+                                      .row_pitch = 16,
+                                      .slice_pitch = 16 };
+    const ts_capture_copy_image which = { 1, 0, AT };
+    const ts_capture_geometry g = { .destination_origin = { 4, 1, 0 },
+                                    .region = { 8, 2, 1 },
+                                    .source_row = 32,
+                                    .source_slice = 32 };
+    (void)unused;
+    for (uint8_t i = 0; i < 64; i++)
+        host[i] = i;
+    allocate(AT, 64, back);
+    ts_executor_copy copy = { .destination = AT,
+                              .source = (uintptr_t)host,
+                              .from_host = true,
+                              .attributes = { attributes, 0 } };
+    attribute(&copy.attributes, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
+    attribute(&copy.attributes, TS_ATTRIBUTE_IMAGE, &lines, sizeof lines);
+    attribute(&copy.attributes, TS_ATTRIBUTE_COPY_IMAGE, &which, sizeof which);
+    ok(x->copy(state, stream, &copy));
+    finish();
+    ok(x->read(state, back, AT, sizeof back));
+    for (uint32_t i = 0; i < 64; i++) {
+        const uint32_t line = i / 16, at = i % 16;
+        const bool inside = line >= 1 && line < 3 && at >= 4 && at < 12;
+        assert_int_equal(inside ? 32 * (line - 1) + at - 4 : 0, back[i]);
+    }
+    ok(x->release(state, AT));
+}
+
 static void fills_have_patterns_and_colours(void **unused)
 {
     uint32_t words[12] = { 0 };
@@ -439,10 +478,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_of_each_kind_reach_the_kernel),
         cmocka_unit_test(threads_offset_and_dimensions_are_as_recorded),
+        cmocka_unit_test(a_launch_without_threads_does_nothing),
         cmocka_unit_test(images_are_made_of_their_contents),
         cmocka_unit_test(rows_of_images_may_lie_apart),
         cmocka_unit_test(an_image_may_be_a_buffer),
         cmocka_unit_test(boxes_are_copied_between_all_places),
+        cmocka_unit_test(lines_of_an_array_are_copied),
         cmocka_unit_test(fills_have_patterns_and_colours),
         cmocka_unit_test(what_cannot_run_is_declined),
         cmocka_unit_test(a_kernel_without_an_end_is_not_waited_for),
@@ -450,4 +491,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
-        cmocka_unit_test(a_launch_without_threads_does_nothing),
