@@ -176,7 +176,7 @@ static ts_result toy_launch(void *state, uint64_t stream,
 
 // The bytes of an end, which is an image or a box or plain.
 static uint8_t *end_at(uint64_t address, const ts_attributes *all,
-                       uint64_t *size, bool is_source)
+                       uint64_t *size, bool is_source, bool host)
 {
     ts_attribute one;
     ts_capture_geometry g;
@@ -184,8 +184,10 @@ static uint8_t *end_at(uint64_t address, const ts_attributes *all,
     for (uint64_t i = 0; ts_attribute_next(all, &i, &one);)
         if (one.id == TS_ATTRIBUTE_COPY_IMAGE &&
             one.size >= sizeof(ts_capture_copy_image) &&
-            *(const uint32_t *)one.bytes != is_source)
+            *(const uint32_t *)one.bytes != is_source) {
+            check(!host, "an image of the host's");
             return *size = 1, at(address, 1);
+        }
     if (!ts_attribute_find(all, TS_ATTRIBUTE_GEOMETRY, sizeof g, &one))
         return at(address, *size);
     memcpy(&g, one.bytes, sizeof g);
@@ -203,10 +205,10 @@ static ts_result toy_copy(void *state, uint64_t stream,
     uint64_t size = copy->size, from_size = copy->size;
     (void)state;
     check(stream == 1, "no such stream");
-    uint8_t *const to =
-        end_at(copy->destination, &copy->attributes, &size, false);
-    const uint8_t *const from =
-        end_at(copy->source, &copy->attributes, &from_size, true);
+    uint8_t *const to = end_at(copy->destination, &copy->attributes, &size,
+                               false, copy->to_host);
+    const uint8_t *const from = end_at(copy->source, &copy->attributes,
+                                       &from_size, true, copy->from_host);
     memmove(to, from, size < from_size ? size : from_size);
     return TS_OK;
 }
@@ -218,7 +220,7 @@ static ts_result toy_set(void *state, uint64_t stream,
     (void)state;
     check(stream == 1, "no such stream");
     uint8_t *const to =
-        end_at(set->destination, &set->attributes, &size, false);
+        end_at(set->destination, &set->attributes, &size, false, false);
     memset(to, (uint8_t)set->value, size);
     return TS_OK;
 }
