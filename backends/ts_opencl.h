@@ -115,6 +115,7 @@ extern const ts_backend ts_opencl_backend;
 typedef struct ts__cl_call { // a function at work
     uint32_t function;
     bool on, blocking, missed; // missed: a command that cannot be reported
+    bool moves;                // it may write memory that captures know
     uint64_t start, correlation;
     ts_gpu_origin origin;
     ts__cl_queue *queue;
@@ -129,6 +130,7 @@ static void ts__cl_enter(ts__cl_call *call, uint32_t function)
     call->function = function;
     call->blocking = false;
     call->missed = false;
+    call->moves = false;
     call->queue = NULL;
     call->command = NULL;
     call->seen = NULL;

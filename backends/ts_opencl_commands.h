@@ -19,6 +19,7 @@ static ts__cl_handle *ts__cl_begin(ts__cl_call *call, uint32_t function,
                                    ts_event_kind kind)
 {
     ts__cl_enter(call, function);
+    call->moves = ts__cl_is_kept_kind(kind);
     if (!call->on) return event;
     call->queue = ts__cl_queue_get(queue);
     if (ts_snapshot_on() && call->queue) ts__cl_turn(call, kind);
@@ -162,6 +163,9 @@ static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
 {
     ts__cl_command *const c = call->command;
     const bool done = result == TS__CL_SUCCESS;
+    // A capture began while the driver had it, and did not wait for it.
+    if (ts_snapshot_on() && call->moves && !call->seen)
+        __atomic_store_n(&ts__cl_cap.disturbed, 1, __ATOMIC_RELEASE);
     if (c) {
         c->called[1] = ts_tick_now();
         if (c->probe) ts__cl_probe_take(c->probe->after);

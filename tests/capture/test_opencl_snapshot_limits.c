@@ -224,6 +224,49 @@ static void what_was_under_way_when_it_begins_is_waited_for(void **state)
     clReleaseMemObject(to);
 }
 
+typedef struct late_write {
+    cl_mem to;
+    cl_event user;
+    int values[16];
+} late_write;
+
+static void *write_late(void *arg)
+{
+    const late_write *const w = arg;
+    fine(clEnqueueWriteBuffer(queue, w->to, CL_TRUE, 0, sizeof w->values,
+                              w->values, 1, &w->user, NULL));
+    return NULL;
+}
+
+// It is enqueued before the capture begins and returns after an operation.
+static void a_call_across_the_beginning_has_written(void **state)
+{
+    (void)state;
+    cl_int result;
+    pthread_t thread;
+    late_write w = { .values = { 70 } };
+    const struct timespec moment = { 0, 50000000 };
+    w.to = memory_of(CL_MEM_COPY_HOST_PTR, sizeof w.values, w.values);
+    w.user = clCreateUserEvent(context, &result);
+    fine(result);
+    const ts_snapshot_desc desc = { .drain_ms = 600000 };
+    const char *const path = rt_start("across.sbt", plain);
+    pthread_create(&thread, NULL, write_late, &w);
+    nanosleep(&moment, NULL); // if it begins later, it is one of the capture
+    assert_int_equal(ts_snapshot_start(&desc), TS_OK);
+    bump_enqueue(any_order, w.to, 1, 16, 0, NULL);
+    fine(clFinish(any_order));
+    fine(clSetUserEventStatus(w.user, CL_COMPLETE));
+    pthread_join(thread, NULL);
+    bump_enqueue(any_order, w.to, 1, 16, 0, NULL);
+    ts_reader *const reader = end(path);
+    const ts_capture c = ct_nth(reader, TS_EVENT_KERNEL, 1);
+    ct_is(reader, &c, ct_value(&c, 0), true, w.values, sizeof w.values);
+    ts_reader_close(reader);
+    clReleaseEvent(w.user);
+    clReleaseMemObject(w.to);
+}
+
 // Neither kernels of other names nor commands of kinds that the trace does
 // not have.
 static void what_is_not_kept_has_written_all_the_same(void **state)
@@ -394,6 +437,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_run_again_is_declined_with_a_reason),
         cmocka_unit_test(what_waits_for_the_program_is_not_waited_for),
         cmocka_unit_test(what_was_under_way_when_it_begins_is_waited_for),
+        cmocka_unit_test(a_call_across_the_beginning_has_written),
         cmocka_unit_test(what_is_not_kept_has_written_all_the_same),
         cmocka_unit_test(only_what_may_have_changed_is_read_again),
         cmocka_unit_test(memory_that_the_host_may_not_read_is_read),
