@@ -481,6 +481,16 @@ static bool ts__cl_seen_wanted(ts__cl_call *call, const char *kernel)
     return ts_snapshot_wanted(op);
 }
 
+// Whether it has the turn. Else it runs as it would without us, and is counted.
+static bool ts__cl_seen_turn(ts__cl_call *call, const char *kernel)
+{
+    ts__cl_seen *const seen = call->seen;
+    if (!seen || seen->turn) return seen != NULL;
+    seen->noted = ts__cl_seen_wanted(call, kernel);
+    if (seen->noted) ts_snapshot_decline(&seen->op, TS_REASON_DRAIN_TIMEOUT);
+    return false;
+}
+
 // It will run as it would without us, and may write anywhere.
 static void ts__cl_seen_give_up(ts__cl_seen *seen)
 {
@@ -515,17 +525,17 @@ static void ts__cl_seen_begin(ts__cl_call *call)
 
 static void ts__cl_seen_decline(ts__cl_call *call, ts_reason reason)
 {
-    if (!call->seen || !call->seen->turn) return;
+    if (!call->seen) return;
     const bool wanted = ts__cl_seen_wanted(call, NULL);
     if (wanted) ts_snapshot_decline(&call->seen->op, reason);
-    ts__cl_seen_give_up(call->seen);
+    if (call->seen->turn) ts__cl_seen_give_up(call->seen);
     call->seen->noted = wanted;
 }
 
 // It moves nothing, or nothing that a device would see.
 static void ts__cl_seen_nothing(ts__cl_call *call)
 {
-    if (!call->seen || !call->seen->turn) return;
+    if (!call->seen) return;
     call->seen->noted = ts__cl_seen_wanted(call, NULL);
     ts__cl_turn_pass(call->seen);
 }

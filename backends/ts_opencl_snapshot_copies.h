@@ -96,7 +96,7 @@ static void ts__cl_seen_copy(ts__cl_call *call, ts__cl_end_of from,
 {
     ts__cl_seen *const seen = call->seen;
     const ts__cl_object *a, *b;
-    if (!seen || !seen->turn) return;
+    if (!ts__cl_seen_turn(call, NULL)) return;
     ts_capture_operation *const h = &seen->op.head;
     const bool wanted = ts__cl_seen_wanted(call, NULL);
     if (wanted && (from.svm || to.svm)) {
@@ -129,7 +129,7 @@ static void ts__cl_seen_fill(ts__cl_call *call, ts__cl_end_of to, uint64_t size,
 {
     ts__cl_seen *const seen = call->seen;
     const ts__cl_object *o = NULL;
-    if (!seen || !seen->turn) return;
+    if (!ts__cl_seen_turn(call, NULL)) return;
     ts_capture_operation *const h = &seen->op.head;
     const bool wanted = ts__cl_seen_wanted(call, NULL);
     if (wanted && (to.svm || !ts__cl_seen_object(call, &to, &o))) {
@@ -217,7 +217,6 @@ static void ts__cl_seen_unmap(ts__cl_call *call, ts__cl_handle memory,
     ts__cl_mapped m;
     if (!call->seen) return;
     const bool known = ts__cl_mapped_take(memory, at, &m);
-    if (!call->seen->turn) return;
     if (!known)
         ts__cl_seen_decline(call, TS_REASON_ATTACHED_LATE);
     else if (m.writes)
@@ -229,8 +228,9 @@ static void ts__cl_seen_unmap(ts__cl_call *call, ts__cl_handle memory,
 static void ts__cl_seen_migrate(ts__cl_call *call, uint32_t count,
                                 const ts__cl_handle *memory, bool undefined)
 {
-    if (!call->seen || !call->seen->turn) return;
-    for (uint32_t i = 0; undefined && memory && i < count; i++)
+    if (!call->seen) return;
+    const bool lost = call->seen->turn && undefined && memory;
+    for (uint32_t i = 0; lost && i < count; i++)
         ts__cl_object_touch(memory[i]);
     ts__cl_seen_nothing(call);
 }

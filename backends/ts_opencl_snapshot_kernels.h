@@ -305,8 +305,9 @@ static void ts__cl_seen_kernel(ts__cl_call *call, ts__cl_handle kernel,
                                const size_t *global, const size_t *local)
 {
     ts__cl_seen *const seen = call->seen;
-    if (!seen || !seen->turn) return;
+    if (!seen) return;
     ts__cl_kernel *const k = ts__cl_kernel_get(kernel);
+    if (!ts__cl_seen_turn(call, k ? k->name : NULL)) return;
     if (!k || !k->name || !global || !dimensions || dimensions > 3 ||
         !ts__cl_seen_wanted(call, k->name)) {
         ts__cl_kernel_touch(k);

@@ -267,6 +267,32 @@ static void a_call_across_the_beginning_has_written(void **state)
     clReleaseMemObject(w.to);
 }
 
+// Somebody has the turn, for longer than anybody waits for it.
+static void what_passes_by_is_counted(void **state)
+{
+    (void)state;
+    int values[16] = { 0 };
+    const cl_mem to = memory_of(CL_MEM_COPY_HOST_PTR, sizeof values, values);
+    const ts_snapshot_desc desc = { .drain_ms = 1 };
+    const char *const path = rt_start("passes.sbt", plain);
+    assert_int_equal(ts_snapshot_start(&desc), TS_OK);
+    ts__cl_cap.busy = true;
+    bump_enqueue(queue, to, 1, 16, 0, NULL);
+    fine(clEnqueueReadBuffer(queue, to, CL_TRUE, 0, sizeof values, values, 0,
+                             NULL, NULL));
+    ts__cl_cap.busy = false;
+    ts_reader *const reader = end(path);
+    assert_int_equal(2, ts_reader_capture_count(reader));
+    const ts_capture c = ct_nth(reader, TS_EVENT_KERNEL, 0);
+    const ts_capture copy = ct_nth(reader, TS_EVENT_MEMCPY, 0);
+    assert_string_equal(ct_name(reader, c.head.name), "bump");
+    assert_int_equal(c.head.reason, TS_REASON_DRAIN_TIMEOUT);
+    assert_int_equal(copy.head.reason, TS_REASON_DRAIN_TIMEOUT);
+    assert_int_equal(values[15], 11);
+    ts_reader_close(reader);
+    clReleaseMemObject(to);
+}
+
 // Neither kernels of other names nor commands of kinds that the trace does
 // not have.
 static void what_is_not_kept_has_written_all_the_same(void **state)
@@ -438,6 +464,7 @@ int main(void)
         cmocka_unit_test(what_waits_for_the_program_is_not_waited_for),
         cmocka_unit_test(what_was_under_way_when_it_begins_is_waited_for),
         cmocka_unit_test(a_call_across_the_beginning_has_written),
+        cmocka_unit_test(what_passes_by_is_counted),
         cmocka_unit_test(what_is_not_kept_has_written_all_the_same),
         cmocka_unit_test(only_what_may_have_changed_is_read_again),
         cmocka_unit_test(memory_that_the_host_may_not_read_is_read),
