@@ -238,21 +238,25 @@ static int32_t ts__cl_status(ts__cl_handle event)
     return result < 0 ? result : status;
 }
 
-// Lets go of events of commands that are done. Whether that is all of them.
+// Lets go of events of commands that are done, some at a time: under no lock,
+// as the driver may call the program then. Whether that is all of them.
 static bool ts__cl_events_done(void)
 {
-    size_t kept = 0;
+    ts__cl_handle gone[64];
+    size_t kept = 0, gone_count = 0;
     pthread_mutex_lock(&ts__cl_cap.lock);
     for (size_t i = 0; i < ts__cl_cap.event_count; i++) {
         ts__cl_handle const event = ts__cl_cap.events[i];
-        if (ts__cl_status(event) > 0)
+        if (gone_count == 64 || ts__cl_status(event) > 0)
             ts__cl_cap.events[kept++] = event;
         else
-            ts__cl.next.clReleaseEvent(event);
+            gone[gone_count++] = event;
     }
     ts__cl_cap.event_count = kept;
     const bool done = !kept && !ts__cl_cap.inside;
     pthread_mutex_unlock(&ts__cl_cap.lock);
+    for (size_t i = 0; i < gone_count; i++)
+        ts__cl.next.clReleaseEvent(gone[i]);
     return done;
 }
 
