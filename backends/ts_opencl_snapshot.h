@@ -114,7 +114,8 @@ static void ts__cl_snapshot_freed(uint64_t address, uint64_t size)
 }
 
 // Forgets what was freed. A part of a buffer is nothing by itself, unless it
-// is all of it: then the buffer's contents are read once more.
+// is all of it: then the buffer's contents are read once more. Of an image the
+// driver may take more than there is to be kept.
 static void ts__cl_snapshot_bury(void)
 {
     ts_snapshot_memory *const memory = &ts__cl_cap.memory;
@@ -122,7 +123,7 @@ static void ts__cl_snapshot_bury(void)
         __atomic_exchange_n(&ts__cl_cap.dead, NULL, __ATOMIC_ACQUIRE);
     while (d) {
         ts__cl_dead *const next = d->next;
-        if (ts_snapshot_size(memory, d->address) == d->size)
+        if (ts_snapshot_size(memory, d->address) <= d->size)
             ts_snapshot_free(memory, d->address);
         free(d);
         d = next;
