@@ -143,6 +143,11 @@ static void ts__cl_seen_fill(ts__cl_call *call, ts__cl_end_of to, uint64_t size,
         ts__cl_turn_pass(seen);
         return;
     }
+    float depth[4] = { 0, 0, 0, 0 };
+    if (o->about.order == TS__CL_DEPTH) { // its colour is one number
+        memcpy(depth, pattern, sizeof *depth);
+        pattern = depth;
+    }
     if (to.region[0]) {
         ts_capture_geometry g;
         memset(&g, 0, sizeof g);
