@@ -18,8 +18,8 @@
 
     WHAT IT DOES NOT DO
         It asks nobody: programs are code of whoever made the trace. Shared
-        virtual memory, pipes and kernels that launch kernels are not run;
-        captures decline them.
+        virtual memory and pipes are not run; captures decline them. Kernels
+        that launch kernels do not work: captures do not tell them apart.
 
     USE
         #define TRACESMITH_OPENCL_EXEC_IMPLEMENTATION // in one C11 file
