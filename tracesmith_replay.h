@@ -20536,7 +20536,7 @@ static ts_reason ts__ex_ends(const ts_execution *e, ts_execution_item *item)
 typedef struct ts__ex_end {
     uint64_t address, first, size;
     uint64_t actual; // where the address is now
-    bool host;
+    bool host, image;
 } ts__ex_end;
 
 // How many bytes an end has. Of an image only the executor knows it: one.
@@ -20548,6 +20548,7 @@ static bool ts__ex_measure(const ts_execution *e, bool is_source,
     ts_capture_geometry g;
     end->first = 0;
     end->size = e->now.head.size;
+    end->image = false;
     if (ts_attribute_find(all, TS_ATTRIBUTE_GEOMETRY, sizeof g, &one)) {
         memcpy(&g, one.bytes, sizeof g);
         const bool fits =
@@ -20566,11 +20567,13 @@ static bool ts__ex_measure(const ts_execution *e, bool is_source,
         if (image.which == is_source) continue;
         end->first = 0;
         end->size = 1;
+        end->image = true;
     }
     return true;
 }
 
-// Where an end is now; false: not in the regions of the operation.
+// Where an end is now; false: not in the regions of the operation. The host has
+// no images, of whose size nobody would know anything.
 static bool ts__ex_translate(const ts_execution *e, bool is_source,
                              ts__ex_end *end)
 {
@@ -20583,7 +20586,7 @@ static bool ts__ex_translate(const ts_execution *e, bool is_source,
         if (offset >= r->size || end->size > r->size - offset) continue;
         end->actual = r->actual + offset - end->first;
         end->host = !r->device;
-        return true;
+        return !end->host || !end->image;
     }
     return false;
 }

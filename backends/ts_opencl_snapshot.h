@@ -280,8 +280,9 @@ static void ts__cl_event_add(ts__cl_handle event)
     __atomic_store_n(&ts__cl_cap.disturbed, 1, __ATOMIC_RELEASE);
 }
 
-// A queue with a command that has not ended is there, even if the program has
-// let go of it.
+// Drivers may begin nothing before that. A queue with a command that has not
+// ended is there, even if the program has let go of it; those of commands of
+// which the trace has nothing were flushed at once.
 static void ts__cl_flush_all(void)
 {
     pthread_mutex_lock(&ts__cl.define);
@@ -582,6 +583,7 @@ static void ts__cl_turn_end(ts__cl_call *call, int32_t result,
     ts__cl_seen *const seen = call->seen;
     if (!call->command && result == TS__CL_SUCCESS && event && *event) {
         if (event != &seen->event) ts__cl.next.clRetainEvent(*event);
+        ts__cl.next.clFlush(call->queue->handle); // see ts__cl_flush_all
         ts__cl_event_add(*event);
     }
     if (seen->noted && result == TS__CL_SUCCESS) {
