@@ -551,7 +551,11 @@ static void ts__cs_leave(const ts__cs_call *c)
         ts__cs_end(c);
         return;
     }
-    if ((kind == TS__CS_RECORD && c->result) || kind == TS__CS_RECORDED)
+    // No stream is recorded there, or another thread has to end it.
+    const bool goes_on = c->result == 1 || c->result == 400 ||
+                         c->result == 401 || c->result == 908;
+    if ((kind == TS__CS_RECORD && c->result) ||
+        (kind == TS__CS_RECORDED && !goes_on))
         if (TS__LOAD(&ts__cs.recording))
             __atomic_fetch_sub(&ts__cs.recording, 1, __ATOMIC_RELEASE);
     if (!c->result && ts__cs_is_operation(kind)) ts__cs_unkept(c);

@@ -11,13 +11,16 @@ static void managed_memory_and_recorded_streams_are_declined(void **user)
     ok(launch(add, managed, 1));
     ok(cuStreamBeginCapture_v2(stream, 0));
     ok(launch(add, numbers, 1));
+    assert_int_not_equal(cuStreamEndCapture(NULL, &graph), 0); // another one
+    ok(launch(add, numbers, 1));
     ok(cuStreamEndCapture(stream, &graph));
     ok(launch(add, numbers, 1));
     ok(cuMemFree_v2(managed));
     end();
     declined_for(0, TS_REASON_UVM);
     declined_for(1, TS_REASON_IN_CAPTURE);
-    assert_int_equal(capture_at(2).head.state, TS_CAPTURE_WHOLE);
+    declined_for(2, TS_REASON_IN_CAPTURE);
+    assert_int_equal(capture_at(3).head.state, TS_CAPTURE_WHOLE);
     rt_close(&trace);
 }
 
