@@ -122,15 +122,12 @@ static ts_result write_all(merge_job *job, ts_writer *writer)
     return result;
 }
 
-// Code of others must not pass for one's own.
+// Code of others must not pass for one's own: a blob of theirs could stand for
+// one of ours, so not even a trace without captures may be theirs.
 static bool is_own(const merge_job *job)
 {
-    for (uint32_t i = 0; i < job->file_count; i++) {
-        const cli_trace *const trace = &job->files[i].trace;
-        if (ts_reader_capture_count(trace->reader) &&
-            !cli_trace_is_own(trace->reader))
-            return false;
-    }
+    for (uint32_t i = 0; i < job->file_count; i++)
+        if (!cli_trace_is_own(job->files[i].trace.reader)) return false;
     return true;
 }
 
