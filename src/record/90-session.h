@@ -816,7 +816,7 @@ static void ts__clock_keep(ts__clock_kept *kept, const ts_clock_entry *sample)
                 (TS__CLOCK_KEPT - 2) * sizeof *sample);
     }
     kept->samples[kept->count++] = *sample;
-    TS__STORE(&ts__clocks_copy, ts__clocks_kept_copy);
+    TS__STORE(&ts__clocks_copy, &ts__clocks_kept_copy);
 }
 
 // Readers take a step back for damage.
