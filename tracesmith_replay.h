@@ -11382,8 +11382,11 @@ static int64_t ts__op_end(const ts_replay *r, uint32_t op)
     const int64_t *const start = (const int64_t *)r->start.data;
     const uint32_t end = ts__replay_end_node(r, op);
     const int64_t extra = ts__model_extra(r, op);
-    if (end != op) // others may have met it without what was inserted
-        return start[end] - start[op] > extra ? start[end] - extra : start[op];
+    if (end != op) { // others may have met it without what was inserted
+        const bool ended = start[end] != TS__NO_TIME;
+        const int64_t without = ended ? start[end] - extra : start[op];
+        return without > start[op] ? without : start[op];
+    }
     const int64_t *const changed = (const int64_t *)r->changed.data;
     const int64_t duration =
         r->changed.count ? changed[op] : ts__replay_duration(r)[op];
