@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "tests/rectest.h"
 #include "tests/vdevtest.h"
+#include "tests/captest.h"
 
 typedef struct one_arg {
     uint8_t pad[3];
@@ -78,15 +79,6 @@ static void launch_one(void *values, uint32_t blocks)
     launch(one, &args, blocks);
 }
 
-static ts_reader *open_trace(const char *path)
-{
-    ts_reader *reader;
-    const ts_reader_desc desc = { .path = path };
-    ok(ts_reader_open(&reader, &desc));
-    ok(ts_reader_verify(reader));
-    return reader;
-}
-
 static ts_capture capture_at(ts_reader *reader, size_t index)
 {
     ts_capture capture;
@@ -94,31 +86,10 @@ static ts_capture capture_at(ts_reader *reader, size_t index)
     return capture;
 }
 
-// The bytes of a region; NULL if one of its chunks is not there.
-static uint8_t *contents(ts_reader *reader, const ts_capture_region *r,
-                         const uint64_t list[2])
-{
-    const void *hashes, *bytes;
-    size_t size, chunk;
-    if (ts_reader_blob(reader, list, &hashes, &size) != TS_OK) return NULL;
-    assert_int_equal(size / 16, (r->size + TS_CAPTURE_CHUNK - 1) / 65536);
-    uint8_t *const all = malloc(r->size);
-    for (size_t i = 0; i < size / 16; i++) {
-        uint64_t hash[2];
-        memcpy(hash, (const char *)hashes + 16 * i, 16);
-        if (ts_reader_blob(reader, hash, &bytes, &chunk) != TS_OK) {
-            free(all);
-            return NULL;
-        }
-        memcpy(all + i * TS_CAPTURE_CHUNK, bytes, chunk);
-    }
-    return all;
-}
-
 static void assert_first(ts_reader *reader, const ts_capture_region *r,
                          const uint64_t list[2], uint32_t value)
 {
-    uint8_t *const bytes = contents(reader, r, list);
+    uint8_t *const bytes = ct_bytes(reader, r, list);
     assert_non_null(bytes);
     assert_memory_equal(bytes, &value, sizeof value);
     free(bytes);
@@ -138,7 +109,7 @@ static void a_kernel_is_kept_with_its_memory_before_and_after(void **state)
     assert_int_equal(9, values[0]);
     ts_snapshot_stop();
     ok(ts_session_stop());
-    ts_reader *const reader = open_trace(path);
+    ts_reader *const reader = ct_open(path);
     assert_int_equal(2, ts_reader_capture_count(reader));
     const ts_capture first = capture_at(reader, 0);
     assert_int_equal(TS_EVENT_KERNEL, first.head.kind);
@@ -190,7 +161,7 @@ static void a_pointer_in_memory_leads_on(void **state)
     vt_finish();
     ok(ts_session_stop());
     ts_snapshot_stop();
-    ts_reader *const reader = open_trace(path);
+    ts_reader *const reader = ct_open(path);
     const ts_capture c = capture_at(reader, 0);
     assert_int_equal(2, c.head.region_count); // not `other`
     assert_int_equal((uintptr_t)inner, c.regions[1].address);
@@ -210,7 +181,7 @@ static void a_variable_of_the_module_is_kept(void **state)
     vt_finish();
     ts_snapshot_stop();
     ok(ts_session_stop());
-    ts_reader *const reader = open_trace(path);
+    ts_reader *const reader = ct_open(path);
     const ts_capture c = capture_at(reader, 0);
     assert_int_equal(1, c.head.region_count);
     assert_int_equal(TS_CAPTURE_BY_GLOBAL, c.regions[0].found);
@@ -235,7 +206,7 @@ static void copies_and_sets_keep_both_ends(void **state)
     assert_memory_equal(back, "abbbaaa", 7);
     ts_snapshot_stop();
     ok(ts_session_stop());
-    ts_reader *const reader = open_trace(path);
+    ts_reader *const reader = ct_open(path);
     assert_int_equal(3, ts_reader_capture_count(reader));
     const ts_capture up = capture_at(reader, 0), down = capture_at(reader, 2);
     assert_int_equal(2, up.head.region_count);
@@ -243,11 +214,11 @@ static void copies_and_sets_keep_both_ends(void **state)
     assert_int_equal(sizeof host, up.regions[0].size);
     assert_int_equal(0, up.regions[0].after[0]);
     uint8_t *const bytes =
-        contents(reader, &up.regions[0], up.regions[0].before);
+        ct_bytes(reader, &up.regions[0], up.regions[0].before);
     assert_memory_equal(bytes, host, sizeof host);
     free(bytes);
     uint8_t *const got =
-        contents(reader, &down.regions[1], down.regions[1].after);
+        ct_bytes(reader, &down.regions[1], down.regions[1].after);
     assert_memory_equal(got, back, sizeof back);
     free(got);
     ts_reader_close(reader);
@@ -266,12 +237,12 @@ static void beyond_the_budget_only_hashes_are_kept(void **state)
     vt_finish();
     ts_snapshot_stop();
     ok(ts_session_stop());
-    ts_reader *const reader = open_trace(path);
+    ts_reader *const reader = ct_open(path);
     const ts_capture c = capture_at(reader, 0);
     assert_int_equal(TS_CAPTURE_HASHES, c.head.state);
     assert_int_equal(TS_REASON_SNAPSHOT_BUDGET, c.head.reason);
     assert_true(ts_snapshot_result().kept_bytes <= 300000);
-    assert_null(contents(reader, c.regions, c.regions[0].before));
+    assert_null(ct_bytes(reader, c.regions, c.regions[0].before));
     ts_metadata said;
     assert_true(
         ts_reader_metadata(reader, 0, "capture.budget_reached_bytes", &said));
@@ -318,7 +289,7 @@ static void only_what_is_asked_for_is_kept(void **state)
     vt_finish();
     ts_snapshot_stop();
     ok(ts_session_stop());
-    ts_reader *const reader = open_trace(path);
+    ts_reader *const reader = ct_open(path);
     assert_int_equal(2, ts_reader_capture_count(reader));
     assert_int_equal(1, capture_at(reader, 0).head.grid[0]);
     assert_int_equal(3, capture_at(reader, 1).head.grid[0]);
@@ -339,7 +310,7 @@ static void frames_end_a_capture(void **state)
     }
     assert_false(ts_snapshot_on());
     ok(ts_session_stop());
-    ts_reader *const reader = open_trace(path);
+    ts_reader *const reader = ct_open(path);
     assert_int_equal(2, ts_reader_capture_count(reader));
     assert_int_equal(TS_CAPTURE_HASHES, capture_at(reader, 0).head.state);
     ts_reader_close(reader);
@@ -367,7 +338,7 @@ static void a_device_that_is_never_idle_is_not_waited_for_long(void **state)
     vt_finish();
     ts_snapshot_stop();
     ok(ts_session_stop());
-    ts_reader *const reader = open_trace(path);
+    ts_reader *const reader = ct_open(path);
     assert_int_equal(3, ts_reader_capture_count(reader));
     for (size_t i = 0; i < 2; i++) {
         const ts_capture c = capture_at(reader, i);
@@ -398,7 +369,7 @@ static void an_argument_that_points_into_freed_memory_is_declined(void **state)
     vt_finish();
     ts_snapshot_stop();
     ok(ts_session_stop());
-    ts_reader *const reader = open_trace(path);
+    ts_reader *const reader = ct_open(path);
     const ts_capture c = capture_at(reader, 1);
     assert_int_equal(TS_CAPTURE_DECLINED, c.head.state);
     assert_int_equal(TS_REASON_POINTER_DEAD, c.head.reason);
@@ -428,7 +399,7 @@ static void threads_take_turns(void **state)
     assert_int_equal(200, values[0]);
     ts_snapshot_stop();
     ok(ts_session_stop());
-    ts_reader *const reader = open_trace(path);
+    ts_reader *const reader = ct_open(path);
     assert_int_equal(200, ts_reader_capture_count(reader));
     for (size_t i = 0; i < 200; i++)
         assert_int_equal(TS_CAPTURE_WHOLE, capture_at(reader, i).head.state);
