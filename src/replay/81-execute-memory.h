@@ -1,0 +1,307 @@
+/* ---- 10.81 Execution: memory -------------------------------------------- */
+
+// An allocation of the record, and where it is now. Each chunk has two
+// hashes: of what is there, and of what the record says was there last.
+enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2 };
+
+typedef struct ts__ex_range {
+    uint64_t address, size, actual;
+    uint32_t device, image;
+    uint64_t offset; // of a global
+    uint8_t *bytes;  // memory of the host
+    uint64_t *is, *was;
+    uint8_t *known;
+    size_t op; // of memory of the host: whose it is
+    // Where operations run together: see there.
+    uint32_t batch, last_region;
+    size_t last;
+} ts__ex_range;
+
+typedef struct ts__ex_module {
+    uint32_t image;
+    uint64_t module;
+    ts_reason reason; // why it cannot be loaded
+} ts__ex_module;
+
+typedef struct ts__ex_stream {
+    uint32_t track;
+    uint64_t stream;
+    uint32_t batch, barrier; // together: where it was used, what it waited for
+} ts__ex_stream;
+
+struct ts_execution {
+    ts_reader *reader;
+    const size_t *captures;
+    size_t count;
+    ts_execution_desc desc;
+    void *state;                        // of the executor
+    bool lost;                          // the device does not answer
+    uint32_t devices[64], device_count; // tracks, in order
+    ts__ex_range **ranges;              // of devices
+    size_t range_count, range_capacity;
+    ts__ex_range **hosts; // in order of their operations
+    size_t host_count, host_capacity, host_at;
+    uint32_t batch; // of operations that run together; 0: one by one
+    bool as_graph;
+    ts__ex_module *modules;
+    size_t module_count, module_capacity;
+    ts__ex_stream *streams;
+    size_t stream_count, stream_capacity;
+    uint8_t *scratch;
+    // Of the operation under way.
+    size_t op;
+    ts_capture now;
+    ts__ex_range **regions; // of its regions
+    size_t region_capacity;
+    uint8_t *args;
+    size_t args_capacity;
+};
+
+static uint64_t ts__ex_chunks(uint64_t size)
+{
+    return size / TS_CAPTURE_CHUNK + (size % TS_CAPTURE_CHUNK != 0);
+}
+
+static uint64_t ts__ex_chunk_size(uint64_t size, uint64_t chunk)
+{
+    const uint64_t left = size - chunk * TS_CAPTURE_CHUNK;
+    return left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK;
+}
+
+static void ts__ex_range_free(ts_execution *e, ts__ex_range *r)
+{
+    const ts_allocator *const a = &e->desc.allocator;
+    const size_t chunks = (size_t)ts__ex_chunks(r->size);
+    ts__mem_put(a, r->is, chunks * 16);
+    ts__mem_put(a, r->was, chunks * 16);
+    ts__mem_put(a, r->known, chunks);
+    ts__mem_put(a, r->bytes, (size_t)r->size);
+    ts__mem_put(a, r, sizeof *r);
+}
+
+static ts__ex_range *ts__ex_range_new(ts_execution *e,
+                                      const ts_capture_region *region)
+{
+    const ts_allocator *const a = &e->desc.allocator;
+    const uint64_t chunks = ts__ex_chunks(region->size);
+    ts__ex_range *const r = ts__mem_get(a, sizeof *r);
+    if (!r) return NULL;
+    memset(r, 0, sizeof *r);
+    r->address = region->address;
+    r->size = region->size;
+    r->device = region->device;
+    r->image = region->image;
+    r->offset = region->offset;
+    if (!chunks) return r;
+    // Room for lists as long as the claimed size is taken only if the trace
+    // has a list of this length: see ts__ex_list.
+    r->is = ts__mem_get(a, (size_t)chunks * 16);
+    r->was = ts__mem_get(a, (size_t)chunks * 16);
+    r->known = ts__mem_get(a, (size_t)chunks);
+    if (r->known) memset(r->known, 0, (size_t)chunks);
+    if (r->is && r->was && r->known) return r;
+    ts__ex_range_free(e, r);
+    return NULL;
+}
+
+// The hashes of a list; NULL if the trace has none of the right length.
+static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
+                                  uint64_t size)
+{
+    const void *bytes;
+    size_t have;
+    if (!list[0] && !list[1]) return NULL;
+    if (ts_reader_blob(e->reader, list, &bytes, &have) != TS_OK) return NULL;
+    return have == ts__ex_chunks(size) * 16 ? bytes : NULL;
+}
+
+// A chunk's bytes; NULL if the trace does not have them.
+static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
+                                   uint64_t size)
+{
+    uint64_t key[2];
+    const void *bytes;
+    size_t have;
+    memcpy(key, hash, sizeof key);
+    if (ts_reader_blob(e->reader, key, &bytes, &have) != TS_OK) return NULL;
+    return have == size ? bytes : NULL;
+}
+
+static uint32_t ts__ex_device(const ts_execution *e, uint32_t track)
+{
+    for (uint32_t i = 0; i < e->device_count; i++)
+        if (e->devices[i] == track) return i;
+    return 0;
+}
+
+static ts_reason ts__ex_result_reason(ts_result result)
+{
+    switch (result) {
+    case TS_OK: return TS_REASON_NONE;
+    case TS_ERR_MEMORY: return TS_REASON_NO_MEMORY;
+    case TS_ERR_BUSY: return TS_REASON_TIMEOUT;
+    case TS_ERR_CORRUPT: return TS_REASON_BAD_CAPTURE;
+    default: return TS_REASON_DEVICE_FAILED;
+    }
+}
+
+// Why the executor did not do something. It may know better than its result.
+static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
+{
+    const ts_executor *const x = e->desc.executor;
+    const ts_reason reason = ts__ex_result_reason(result);
+    if (reason != TS_REASON_DEVICE_FAILED || !x->reason) return reason;
+    const ts_reason own = x->reason(e->state);
+    return own && own < TS_REASON_LIMIT ? own : reason;
+}
+
+static ts_reason ts__ex_load(ts_execution *e, uint32_t image, uint64_t *module)
+{
+    ts_capture_image found;
+    ts_executor_code code = { 0 };
+    char why[200];
+    size_t size;
+    if (!ts_reader_image(e->reader, image, &found))
+        return TS_REASON_IMAGE_MISSING;
+    const ts_module_entry *const entry =
+        ts_reader_module(e->reader, found.module);
+    code.path = ts_reader_name(e->reader, entry ? entry->path : 0).text;
+    code.options = ts_reader_name(e->reader, found.options).text;
+    code.form = found.form;
+    memcpy(code.hash, found.hash, sizeof code.hash);
+    code.size = found.size;
+    if (ts_reader_blob(e->reader, found.hash, &code.bytes, &size) != TS_OK)
+        code.bytes = NULL;
+    if (code.bytes) code.size = size;
+    const ts_result result =
+        e->desc.executor->load(e->state, &code, module, why, sizeof why);
+    const ts_reason reason = ts__ex_reason(e, result);
+    if (reason != TS_REASON_DEVICE_FAILED) return reason;
+    return result == TS_ERR_NOT_FOUND     ? TS_REASON_IMAGE_MISSING
+           : result == TS_ERR_UNSUPPORTED ? TS_REASON_IMAGE_ARCH
+                                          : reason;
+}
+
+static ts__ex_module *ts__ex_module_find(ts_execution *e, uint32_t image)
+{
+    for (size_t i = 0; i < e->module_count; i++)
+        if (e->modules[i].image == image) return &e->modules[i];
+    ts__ex_module *const more =
+        ts__mem_more(&e->desc.allocator, e->modules, &e->module_capacity,
+                     e->module_count, sizeof *more);
+    if (!more) return NULL;
+    e->modules = more;
+    ts__ex_module *const m = &more[e->module_count++];
+    m->image = image;
+    m->reason = ts__ex_load(e, image, &m->module);
+    return m;
+}
+
+// Where a range is to be: on a device, in a module, or in our own memory.
+static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
+{
+    const ts_executor *const x = e->desc.executor;
+    if (r->image) {
+        const ts__ex_module *const m = ts__ex_module_find(e, r->image);
+        if (!m) return TS_REASON_NO_MEMORY;
+        if (m->reason) return m->reason;
+        return ts__ex_reason(
+            e, x->global(e->state, m->module, r->offset, r->size, &r->actual));
+    }
+    if (!r->device) {
+        r->bytes = ts__mem_get(&e->desc.allocator, (size_t)r->size);
+        if (!r->bytes) return TS_REASON_NO_MEMORY;
+        memset(r->bytes, 0, (size_t)r->size);
+        r->actual = (uintptr_t)r->bytes;
+        return TS_REASON_NONE;
+    }
+    r->actual = r->address;
+    return ts__ex_reason(e, x->allocate(e->state, ts__ex_device(e, r->device),
+                                        &r->actual, r->size));
+}
+
+static void ts__ex_drop(ts_execution *e, size_t index)
+{
+    ts__ex_range *const r = e->ranges[index];
+    if (!r->image) e->desc.executor->release(e->state, r->actual);
+    ts__ex_range_free(e, r);
+    e->ranges[index] = e->ranges[--e->range_count];
+}
+
+// Memory of the host goes with its operation, or with those it ran with.
+static void ts__ex_drop_hosts(ts_execution *e)
+{
+    while (e->host_count)
+        ts__ex_range_free(e, e->hosts[--e->host_count]);
+    e->host_at = 0;
+}
+
+static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
+                             ts__ex_range **found)
+{
+    *found = ts__ex_range_new(e, region);
+    if (!*found) return TS_REASON_NO_MEMORY;
+    const ts_reason reason = ts__ex_place(e, *found);
+    if (reason) ts__ex_range_free(e, *found);
+    return reason;
+}
+
+// Memory of the host, which is an operation's own.
+static ts_reason ts__ex_find_host(ts_execution *e,
+                                  const ts_capture_region *region,
+                                  ts__ex_range **found)
+{
+    while (e->host_at < e->host_count && e->hosts[e->host_at]->op < e->op)
+        e->host_at++;
+    for (size_t i = e->host_at; i < e->host_count; i++) {
+        ts__ex_range *const r = e->hosts[i];
+        *found = r;
+        if (r->op == e->op && r->address == region->address &&
+            r->size == region->size)
+            return TS_REASON_NONE;
+    }
+    ts__ex_range **const more =
+        ts__mem_more(&e->desc.allocator, e->hosts, &e->host_capacity,
+                     e->host_count, sizeof *more);
+    if (!more) return TS_REASON_NO_MEMORY;
+    e->hosts = more;
+    const ts_reason reason = ts__ex_make(e, region, found);
+    if (reason) return reason;
+    (*found)->op = e->op;
+    e->hosts[e->host_count++] = *found;
+    return TS_REASON_NONE;
+}
+
+// It would take the place of what runs together with it.
+#define TS__EX_MEETS ((ts_reason)TS_REASON_LIMIT)
+
+// The range of a region. One that lies there no more makes place for it: the
+// program freed it.
+static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
+                             ts__ex_range **found)
+{
+    if (!region->device) return ts__ex_find_host(e, region, found);
+    for (size_t i = 0; i < e->range_count;) {
+        ts__ex_range *const r = e->ranges[i];
+        const bool same =
+            r->address == region->address && r->size == region->size &&
+            r->device == region->device && r->image == region->image;
+        *found = r;
+        if (same) return TS_REASON_NONE;
+        const bool meets = r->address - region->address < region->size ||
+                           region->address - r->address < r->size;
+        if (meets && e->batch && r->batch == e->batch) return TS__EX_MEETS;
+        if (meets)
+            ts__ex_drop(e, i);
+        else
+            i++;
+    }
+    ts__ex_range **const more =
+        ts__mem_more(&e->desc.allocator, e->ranges, &e->range_capacity,
+                     e->range_count, sizeof *more);
+    if (!more) return TS_REASON_NO_MEMORY;
+    e->ranges = more;
+    const ts_reason reason = ts__ex_make(e, region, found);
+    if (!reason) e->ranges[e->range_count++] = *found;
+    return reason;
+}

@@ -1,0 +1,77 @@
+/* ---- 10.82 Execution: contents ------------------------------------------ */
+
+/*
+    Whether a chunk has to come from the record. Not one that holds the right
+    bytes already; nor, in a chain, one that has not been written since what
+    was replayed last, whatever it holds now.
+*/
+static bool ts__ex_wanted(const ts_execution *e, const ts__ex_range *r,
+                          uint64_t chunk, const uint8_t *hash)
+{
+    const uint8_t known = r->known[chunk];
+    if (e->desc.chain && known & TS__EX_RECORDED)
+        return !e->desc.no_patches && memcmp(&r->was[2 * chunk], hash, 16);
+    return !(known & TS__EX_ACTUAL) || memcmp(&r->is[2 * chunk], hash, 16);
+}
+
+// Whether an operation reads what is in a region. What a copy overwrites as a
+// whole is no input, and the trace need not have it.
+static bool ts__ex_is_input(const ts_capture_region *r)
+{
+    if (r->found != TS_CAPTURE_BY_COPY || r->device) return true;
+    return r->access & TS_ACCESS_READ;
+}
+
+static bool ts__ex_have_all(ts_execution *e)
+{
+    for (uint32_t i = 0; i < e->now.head.region_count; i++) {
+        const ts_capture_region *const region = &e->now.regions[i];
+        const ts__ex_range *const r = e->regions[i];
+        if (!ts__ex_is_input(region)) continue;
+        const uint8_t *const list =
+            ts__ex_list(e, region->before, region->size);
+        if (!list && region->size) return false;
+        for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++)
+            if (ts__ex_wanted(e, r, k, list + 16 * k) &&
+                !ts__ex_bytes(e, list + 16 * k, ts__ex_chunk_size(r->size, k)))
+                return false;
+    }
+    return true;
+}
+
+static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
+                            uint64_t offset, const uint8_t *bytes,
+                            uint64_t size)
+{
+    if (r->device)
+        return e->desc.executor->write(e->state, r->actual + offset, bytes,
+                                       size);
+    memcpy((void *)(uintptr_t)(r->actual + offset), bytes, (size_t)size);
+    return TS_OK;
+}
+
+// Puts the recorded inputs in place; ts__ex_have_all said that they are there.
+static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
+{
+    for (uint32_t i = 0; i < e->now.head.region_count; i++) {
+        const ts_capture_region *const region = &e->now.regions[i];
+        ts__ex_range *const r = e->regions[i];
+        if (!ts__ex_is_input(region)) continue;
+        const uint8_t *const list =
+            ts__ex_list(e, region->before, region->size);
+        for (uint64_t k = 0; list && k < ts__ex_chunks(r->size); k++) {
+            const uint64_t size = ts__ex_chunk_size(r->size, k);
+            if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
+            const uint8_t *const bytes = ts__ex_bytes(e, list + 16 * k, size);
+            if (!bytes) return TS_ERR_NOT_FOUND;
+            const ts_result result =
+                ts__ex_put(e, r, k * TS_CAPTURE_CHUNK, bytes, size);
+            if (result != TS_OK) return result;
+            item->patched += r->known[k] & TS__EX_RECORDED && e->desc.chain;
+            memcpy(&r->is[2 * k], list + 16 * k, 16);
+            memcpy(&r->was[2 * k], list + 16 * k, 16);
+            r->known[k] = TS__EX_ACTUAL | TS__EX_RECORDED;
+        }
+    }
+    return TS_OK;
+}

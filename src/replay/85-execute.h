@@ -1,0 +1,403 @@
+/* ---- 10.85 Execution: operations ---------------------------------------- */
+
+// The stream of a track; NULL without memory, or if the device has none.
+static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
+{
+    for (size_t i = 0; i < e->stream_count; i++)
+        if (e->streams[i].track == track) return &e->streams[i];
+    ts__ex_stream *const more =
+        ts__mem_more(&e->desc.allocator, e->streams, &e->stream_capacity,
+                     e->stream_count, sizeof *more);
+    if (!more) return NULL;
+    e->streams = more;
+    ts_track t, above;
+    ts__ex_stream made = { .track = track };
+    uint64_t flags = 0;
+    uint32_t device = 0;
+    if (ts_reader_track(e->reader, track, &t)) {
+        flags = t.flags;
+        above = t;
+        for (int i = 0; i < 8 && above.type != TS_TRACK_DEVICE; i++)
+            if (!ts_reader_track(e->reader, above.parent, &above)) break;
+        device = ts__ex_device(e, above.id);
+    }
+    // A graph has no legacy streams, and its edges are all said.
+    if (e->as_graph)
+        flags = (flags & ~(uint64_t)TS_STREAM_LEGACY_DEFAULT) |
+                TS_STREAM_NON_BLOCKING;
+    if (e->desc.executor->stream(e->state, device, flags, &made.stream) !=
+        TS_OK)
+        return NULL;
+    more[e->stream_count] = made;
+    return &more[e->stream_count++];
+}
+
+static ts_result ts__ex_launch(ts_execution *e, uint64_t stream)
+{
+    const ts_capture_operation *const h = &e->now.head;
+    const ts__ex_module *const m = ts__ex_module_find(e, h->image);
+    if (!m || m->reason) return TS_ERR_NOT_FOUND;
+    const ts_executor_launch launch = {
+        .module = m->module,
+        .function = h->function,
+        .name = ts_reader_name(e->reader, h->name).text,
+        .grid = h->grid,
+        .block = h->block,
+        .shared = h->shared,
+        .args_size = h->args_size,
+        .param_count = h->param_count,
+        .args = e->args,
+        .params = e->now.params,
+        .attributes = e->now.attributes,
+    };
+    return e->desc.executor->launch(e->state, stream, &launch);
+}
+
+static ts_result ts__ex_submit(ts_execution *e)
+{
+    const ts_capture_operation *const h = &e->now.head;
+    const ts_executor *const x = e->desc.executor;
+    const ts__ex_stream *const own = ts__ex_stream_find(e, h->track);
+    if (!own) return TS_ERR_IO;
+    const uint64_t stream = own->stream;
+    if (h->kind == TS_EVENT_KERNEL) return ts__ex_launch(e, stream);
+    // A map, say, that moves nothing.
+    if (!h->size && !h->region_count) return TS_OK;
+    ts__ex_end to, from;
+    if (!ts__ex_translate(e, false, &to)) return TS_ERR_CORRUPT;
+    if (h->kind == TS_EVENT_MEMSET) {
+        const ts_executor_set set = { to.actual, h->size, h->value,
+                                      e->now.attributes };
+        return x->set(e->state, stream, &set);
+    }
+    if (!ts__ex_translate(e, true, &from)) return TS_ERR_CORRUPT;
+    const ts_executor_copy copy = {
+        .destination = to.actual,
+        .source = from.actual,
+        .size = h->size,
+        .to_host = to.host,
+        .from_host = from.host,
+        .attributes = e->now.attributes,
+    };
+    return x->copy(e->state, stream, &copy);
+}
+
+// Whether a region of a device meets one before it: then one of them would
+// take the other's place.
+static bool ts__ex_meets(const ts_capture *c, uint32_t index)
+{
+    const ts_capture_region *const r = &c->regions[index];
+    for (uint32_t i = 0; r->device && i < index; i++) {
+        const ts_capture_region *const other = &c->regions[i];
+        if (other->device && (r->address - other->address < other->size ||
+                              other->address - r->address < r->size))
+            return true;
+    }
+    return false;
+}
+
+// Not a record that only hostile bytes make.
+static bool ts__ex_is_sane(ts_execution *e)
+{
+    const ts_capture_operation *const h = &e->now.head;
+    if (h->kind != TS_EVENT_KERNEL && h->kind != TS_EVENT_MEMCPY &&
+        h->kind != TS_EVENT_MEMSET)
+        return false;
+    for (uint32_t i = 0; i < h->region_count; i++) {
+        const ts_capture_region *const r = &e->now.regions[i];
+        const uint64_t *const list = r->before[0] ? r->before : r->after;
+        if (!r->size || !ts__ex_list(e, list, r->size)) return false;
+        // What belongs to no device is the host's own, which only copies use.
+        if (!r->device && (h->kind == TS_EVENT_KERNEL || r->image))
+            return false;
+        if (ts__ex_meets(&e->now, i)) return false;
+    }
+    return true;
+}
+
+// Whether the executor heeds all that the record says of an operation.
+static ts_reason ts__ex_is_known(ts_execution *e)
+{
+    const ts_executor *const x = e->desc.executor;
+    const ts_text vendor = ts_reader_name(e->reader, e->now.head.vendor);
+    ts_attribute one;
+    if (vendor.size != strlen(x->name) ||
+        memcmp(vendor.text, x->name, vendor.size))
+        return TS_REASON_OTHER_BACKEND;
+    for (uint64_t at = 0; ts_attribute_next(&e->now.attributes, &at, &one);) {
+        const uint32_t *known = x->attributes;
+        while (known && *known && *known != one.id)
+            known++;
+        if (!known || !*known) return TS_REASON_ATTR_UNKNOWN;
+    }
+    for (uint32_t i = 0; i < e->now.head.param_count; i++)
+        if (e->now.params[i].type > TS_PARAM_OBJECT)
+            return TS_REASON_PARAM_LAYOUT_UNKNOWN;
+    return TS_REASON_NONE;
+}
+
+// Everything that must be there before an operation can run.
+static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
+{
+    const ts_capture_operation *const h = &e->now.head;
+    const ts_allocator *const a = &e->desc.allocator;
+    if (!ts__ex_is_sane(e))
+        return h->state == TS_CAPTURE_HASHES ? TS_REASON_SNAPSHOT_BUDGET
+                                             : TS_REASON_BAD_CAPTURE;
+    const ts_reason unknown = ts__ex_is_known(e);
+    if (unknown) return unknown;
+    while (h->region_count > e->region_capacity || !e->regions) {
+        ts__ex_range **const more =
+            ts__mem_more(a, e->regions, &e->region_capacity, e->region_capacity,
+                         sizeof *more);
+        if (!more) return TS_REASON_NO_MEMORY;
+        e->regions = more;
+    }
+    while (h->args_size > e->args_capacity || !e->args) {
+        uint8_t *const more =
+            ts__mem_more(a, e->args, &e->args_capacity, e->args_capacity, 1);
+        if (!more) return TS_REASON_NO_MEMORY;
+        e->args = more;
+    }
+    if (h->args_size) memcpy(e->args, e->now.args, h->args_size);
+    if (h->kind == TS_EVENT_KERNEL) {
+        const ts__ex_module *const m = ts__ex_module_find(e, h->image);
+        if (!m) return TS_REASON_NO_MEMORY;
+        if (m->reason) return m->reason;
+    }
+    for (uint32_t i = 0; i < h->region_count; i++) {
+        const ts_reason reason =
+            ts__ex_find(e, &e->now.regions[i], &e->regions[i]);
+        if (reason) return reason;
+    }
+    if (!ts__ex_have_all(e))
+        return h->state == TS_CAPTURE_HASHES ? TS_REASON_SNAPSHOT_BUDGET
+                                             : TS_REASON_MEMORY_MISSING;
+    return h->kind == TS_EVENT_KERNEL ? ts__ex_rewrite(e, item)
+                                      : ts__ex_ends(e, item);
+}
+
+// One run from the recorded inputs, or from what a chain left.
+static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item)
+{
+    ts_result result = ts__ex_fill(e, item);
+    if (result != TS_OK) return TS_REASON_DEVICE_FAILED;
+    __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
+    result = ts__ex_submit(e);
+    if (result == TS_OK)
+        result = e->desc.executor->wait(e->state, e->desc.timeout_ms);
+    if (result == TS_ERR_BUSY) e->lost = true;
+    if (result != TS_ERR_BUSY)
+        __atomic_store_n(&item->running, 0, __ATOMIC_RELEASE);
+    if (result == TS_OK) result = ts__ex_look(e, item);
+    return ts__ex_reason(e, result);
+}
+
+// What another run left is not known chunk by chunk.
+static void ts__ex_unknow(ts_execution *e)
+{
+    for (uint32_t i = 0; i < e->now.head.region_count; i++) {
+        const ts__ex_range *const r = e->regions[i];
+        for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++)
+            r->known[k] = 0;
+    }
+}
+
+// More runs from the same inputs: results that differ are not determined.
+static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
+{
+    const uint64_t first = item->digest;
+    ts_reason reason = TS_REASON_NONE;
+    for (uint32_t i = 1; i < e->desc.loops && !reason; i++) {
+        ts_execution_item other = *item;
+        other.chunks = other.chunks_different = other.chunks_tolerated = 0;
+        ts__ex_unknow(e);
+        // What watches looks at the item itself.
+        __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
+        reason = ts__ex_once(e, &other);
+        __atomic_store_n(&item->running, other.running, __ATOMIC_RELEASE);
+        if (reason || other.digest == first) continue;
+        item->unstable = true;
+        if (item->diverged || !other.diverged) continue;
+        *item = other; // it shows where, and by how much
+        item->unstable = true;
+        item->digest = first;
+    }
+    return reason;
+}
+
+static bool ts__ex_is_done(const ts_capture *c, ts_execution_item *item)
+{
+    if (c->head.kind == TS_EVENT_HOST_FUNCTION) {
+        // The host does it; what it left is in the inputs of what comes next.
+        item->outcome = TS_OUTCOME_SUBSTITUTED;
+        item->reason = TS_REASON_HOST_CALLBACK;
+    } else if (c->head.state == TS_CAPTURE_DECLINED) {
+        item->outcome = TS_OUTCOME_DECLINED;
+        item->reason = c->head.reason < TS_REASON_LIMIT && c->head.reason
+                           ? c->head.reason
+                           : TS_REASON_BAD_CAPTURE;
+    }
+    return item->outcome != TS_OUTCOME_NONE;
+}
+
+// Says what came of an operation.
+static void ts__ex_settle(const ts_execution *e, ts_execution_item *item,
+                          ts_reason reason)
+{
+    // In a chain the inputs of what comes next hold its results.
+    const bool known = e->desc.chain && e->now.head.state == TS_CAPTURE_WHOLE;
+    item->reason = reason;
+    if (reason) item->level = 0;
+    // release: whoever sees the outcome sees all of the item
+    __atomic_store_n(&item->outcome,
+                     !reason ? TS_OUTCOME_EXECUTED
+                     : known && reason != TS_REASON_TIMEOUT
+                         ? TS_OUTCOME_SUBSTITUTED
+                         : TS_OUTCOME_DECLINED,
+                     __ATOMIC_RELEASE);
+}
+
+TS_API void ts_execution_run(ts_execution *e, size_t index,
+                             ts_execution_item *item)
+{
+    memset(item, 0, sizeof *item);
+    ts_reason reason = TS_REASON_BAD_CAPTURE;
+    if (index < e->count &&
+        ts_reader_capture(e->reader, e->captures[index], &e->now)) {
+        if (ts__ex_is_done(&e->now, item)) return;
+        e->op = index;
+        reason = e->lost ? TS_REASON_DEVICE_FAILED : ts__ex_prepare(e, item);
+        if (!reason) reason = ts__ex_once(e, item);
+        if (!reason && e->desc.loops > 1) reason = ts__ex_repeat(e, item);
+        if (!e->lost) ts__ex_drop_hosts(e);
+    }
+    ts__ex_settle(e, item, reason);
+}
+
+static int ts__ex_order_range(const void *left, const void *right)
+{
+    const ts_executor_range *const a = left, *const b = right;
+    if (a->device != b->device) return a->device < b->device ? -1 : 1;
+    if (a->address != b->address) return a->address < b->address ? -1 : 1;
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+static bool ts__ex_add_device(ts_execution *e, uint32_t track)
+{
+    uint32_t at = 0;
+    while (at < e->device_count && e->devices[at] < track)
+        at++;
+    if (at < e->device_count && e->devices[at] == track) return true;
+    if (e->device_count == 64) return false;
+    memmove(&e->devices[at + 1], &e->devices[at],
+            (e->device_count++ - at) * sizeof *e->devices);
+    e->devices[at] = track;
+    return true;
+}
+
+static bool ts__ex_same_range(const ts_executor_range *a,
+                              const ts_executor_range *b)
+{
+    return a->address == b->address && a->size == b->size &&
+           a->device == b->device;
+}
+
+// The memory of all captures, once each.
+static ts_result ts__ex_all_ranges(ts_execution *e, ts_executor_range **ranges,
+                                   size_t *count, size_t *capacity)
+{
+    ts_capture c;
+    for (size_t i = 0; i < e->count; i++) {
+        if (!ts_reader_capture(e->reader, e->captures[i], &c)) continue;
+        for (uint32_t j = 0; j < c.head.region_count; j++) {
+            const ts_capture_region *const r = &c.regions[j];
+            if (!r->device || r->image) continue;
+            if (!ts__ex_add_device(e, r->device)) return TS_ERR_UNSUPPORTED;
+            ts_executor_range *const more = ts__mem_more(
+                &e->desc.allocator, *ranges, capacity, *count, sizeof *more);
+            if (!more) return TS_ERR_MEMORY;
+            *ranges = more;
+            const ts_executor_range one = { r->address, r->size, r->device,
+                                            NULL };
+            if (!*count || !ts__ex_same_range(&more[*count - 1], &one))
+                more[(*count)++] = one;
+        }
+    }
+    for (size_t i = 0; i < *count; i++) {
+        ts_executor_range *const r = &(*ranges)[i];
+        ts_track device;
+        if (ts_reader_track(e->reader, r->device, &device))
+            r->name = device.name.text;
+        r->device = ts__ex_device(e, r->device);
+    }
+    if (*count) ts__sort(*ranges, *count, sizeof **ranges, ts__ex_order_range);
+    return TS_OK;
+}
+
+static ts_result ts__ex_open(ts_execution *e, char *why, size_t room)
+{
+    ts_executor_range *ranges = NULL;
+    size_t count = 0, capacity = 0;
+    ts_result result = ts__ex_all_ranges(e, &ranges, &count, &capacity);
+    e->scratch = ts__mem_get(&e->desc.allocator, TS_CAPTURE_CHUNK + 8);
+    if (!e->scratch) result = TS_ERR_MEMORY;
+    if (result == TS_OK)
+        result = e->desc.executor->open(&e->state,
+                                        e->device_count ? e->device_count : 1,
+                                        ranges, count, why, room);
+    ts__mem_put(&e->desc.allocator, ranges, capacity * sizeof *ranges);
+    return result;
+}
+
+TS_API ts_result ts_execution_open(ts_execution **execution, ts_reader *reader,
+                                   const size_t *captures, size_t count,
+                                   const ts_execution_desc *desc, char *why,
+                                   size_t room)
+{
+    if (!execution) return TS_ERR_USAGE;
+    *execution = NULL;
+    if (room) *why = 0;
+    if (!reader || !desc || !desc->executor || (count && !captures))
+        return TS_ERR_USAGE;
+    ts_execution_desc d = *desc;
+    if (!d.allocator.resize) d.allocator.resize = ts__mem_default;
+    if (!d.timeout_ms) d.timeout_ms = 10000;
+    if (!d.element) d.element = 8;
+    ts_execution *const e = ts__mem_get(&d.allocator, sizeof *e);
+    if (!e) return TS_ERR_MEMORY;
+    memset(e, 0, sizeof *e);
+    e->reader = reader;
+    e->captures = captures;
+    e->count = count;
+    e->desc = d;
+    const ts_result result = ts__ex_open(e, why, room);
+    if (result == TS_OK)
+        *execution = e;
+    else
+        ts_execution_close(e);
+    return result;
+}
+
+TS_API void ts_execution_close(ts_execution *e)
+{
+    if (!e) return;
+    const ts_allocator a = e->desc.allocator;
+    // What still runs uses all of it; perhaps it came to an end after all.
+    if (e->lost && e->desc.executor->wait(e->state, 0) == TS_OK)
+        e->lost = false;
+    if (!e->lost) {
+        ts__ex_drop_hosts(e);
+        while (e->range_count)
+            ts__ex_drop(e, e->range_count - 1);
+    }
+    if (e->state && !e->lost) e->desc.executor->close(e->state);
+    ts__mem_put(&a, e->ranges, e->range_capacity * sizeof *e->ranges);
+    ts__mem_put(&a, e->hosts, e->host_capacity * sizeof *e->hosts);
+    ts__mem_put(&a, e->modules, e->module_capacity * sizeof *e->modules);
+    ts__mem_put(&a, e->streams, e->stream_capacity * sizeof *e->streams);
+    ts__mem_put(&a, e->regions, e->region_capacity * sizeof *e->regions);
+    ts__mem_put(&a, e->args, e->args_capacity);
+    ts__mem_put(&a, e->scratch, e->scratch ? TS_CAPTURE_CHUNK + 8 : 0);
+    ts__mem_put(&a, e, sizeof *e);
+}
