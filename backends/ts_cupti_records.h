@@ -274,7 +274,7 @@ static void ts__cu_stream_went(ts__cu *u, ts__cu_stream *s, const ts_gpu_op *op)
 }
 
 static __attribute__((noinline)) void
-ts__cu_launch_define(ts__cu *u, const uint8_t *r, ts__cu_launch *l)
+ts__cu_launch_define(ts__cu *u, const uint8_t *r, ts__launch *l)
 {
     const uint16_t *const at = u->at[TS__CU_KERNEL];
     ts_gpu_launch_desc desc;
@@ -295,7 +295,7 @@ ts__cu_launch_define(ts__cu *u, const uint8_t *r, ts__cu_launch *l)
 
 // The dictionary's number of a kernel's name and configuration. The name is
 // told by its address, which is read once: the text is hashed when it is new.
-static inline const ts__cu_launch *ts__cu_launch_of(ts__cu *u, const uint8_t *r)
+static inline const ts__launch *ts__cu_launch_of(ts__cu *u, const uint8_t *r)
 {
     const uint16_t *const at = u->at[TS__CU_KERNEL];
     const uint32_t grid = at[TS__CU_GRID], block = at[TS__CU_BLOCK];
@@ -314,17 +314,10 @@ static inline const ts__cu_launch *ts__cu_launch_of(ts__cu *u, const uint8_t *r)
         cluster ? ts__read64(r, cluster) : 0,
         cluster ? ts__read32(r, cluster + 8) : 0,
     };
-    const uint64_t a = (key[0] ^ key[2]) * 0x9E3779B97F4A7C15u;
-    const uint64_t b = (key[1] ^ key[3] << 7) * 0xC2B2AE3D27D4EB4Fu;
-    const uint64_t c = (key[4] ^ key[5] ^ key[6]) * 0x165667B19E3779F9u;
-    const uint64_t hash = (a ^ a >> 29) + (b ^ b >> 31) + c;
-    ts__cu_launch *const l =
-        &u->memory->launches[(hash ^ hash >> 40) % TS__CU_LAUNCHES];
-    const uint32_t epoch = TS__LOAD(&u->epoch) + 1; // 0: free
-    uint64_t other = l->epoch ^ epoch;
-    for (int i = 0; i < 8; i++) // quicker than memcmp
-        other |= l->key[i] ^ key[i];
-    if (TS__LIKELY(!other)) return l;
+    ts__launch *const l =
+        &u->memory->launches[ts__launch_hash(key) % TS__CU_LAUNCHES];
+    const uint32_t epoch = TS__LOAD(&u->epoch) + 1;
+    if (TS__LIKELY(ts__launch_is(l, key, epoch))) return l;
     memcpy(l->key, key, sizeof key);
     l->epoch = epoch;
     ts__cu_launch_define(u, r, l);
@@ -348,7 +341,7 @@ static void ts__cu_kernel(ts__cu *u, const uint8_t *r)
         return;
     }
     if (!ts__cu_timed(u, r, at, s->track, true, &op)) return;
-    const ts__cu_launch *const l = ts__cu_launch_of(u, r);
+    const ts__launch *const l = ts__cu_launch_of(u, r);
     op.u.kernel.launch = l->launch;
     op.u.kernel.graph_node = ts__cu_maybe64(r, at[TS__CU_GRAPH_NODE]);
     op.u.kernel.graph =

@@ -433,13 +433,6 @@ typedef struct ts__cu_node {
     uint32_t stack, unused;
 } ts__cu_node;
 
-typedef struct ts__cu_launch { // a kernel as it was launched last
-    uint64_t key[8];
-    uint32_t epoch; // of the modules: their names may be others by now
-    uint32_t launch;
-    uint32_t unwanted; // its name is not to be captured
-} ts__cu_launch;
-
 typedef struct ts__cu_stream {
     uint64_t key; // context << 32 | number, 0: free
     uint32_t track;
@@ -512,7 +505,8 @@ static const char *const ts__cu_texts[TS__CU_CAUSES + 1] = {
 // What is allocated at the first start, zeroed, and stays.
 typedef struct ts__cu_memory {
     ts__cu_node nodes[TS__CU_NODES];
-    ts__cu_launch launches[TS__CU_LAUNCHES];
+    ts__launch launches[TS__CU_LAUNCHES]; // epoch: of the modules, whose
+                                          // names may be others by now
     ts__cu_stream streams[TS__CU_STREAMS];
     ts__cu_context contexts[TS__CU_CONTEXTS];
     ts__cu_device devices[TS__CU_DEVICES];

@@ -42,7 +42,8 @@
         1. Options
         2. Backend
         3. Implementation               private, and the ways in
-                                        ts_hip_calls.h, ts_hip_rocprofiler.h,
+                                        ts_hip_calls.h, ts_hip_operations.h,
+                                        ts_hip_rocprofiler.h,
                                         ts_hip_roctracer.h, ts_hip_hook.h,
                                         ts_hip_shim.h
 */
@@ -128,7 +129,8 @@ typedef enum ts__hip_cause {
     TS__HIP_DROPPED,
     TS__HIP_TOO_SHORT,
     TS__HIP_TAIL,
-    TS__HIP_UNREPORTED
+    TS__HIP_UNREPORTED,
+    TS__HIP_MEMORY
 } ts__hip_cause;
 
 enum { TS__HIP_DEVICES = 64, TS__HIP_STREAMS = 1024, TS__HIP_NOTES = 1 << 15 };
@@ -179,6 +181,7 @@ static const char *const ts__hip_texts[] = {
     "records of an unknown size",
     "not handed over in time at the end",
     "launches without a report of their kernel",
+    "records for which there was no memory",
     NULL
 };
 
@@ -276,6 +279,9 @@ static uint32_t ts__hip_device_track(uint32_t index)
 {
     static const ts__hip_facts unknown;
     if (index >= TS__HIP_DEVICES) index = TS__HIP_DEVICES - 1;
+    // acquire: pairs with the release in ts__hip_device_add
+    if (index < __atomic_load_n(&ts__hip.device_count, __ATOMIC_ACQUIRE))
+        return ts__hip.devices[index].track;
     pthread_mutex_lock(&ts__hip.lock);
     while (ts__hip.device_count <= index) // by an id that no device has
         ts__hip_device_add(UINT64_MAX - ts__hip.device_count, &unknown);
@@ -284,17 +290,17 @@ static uint32_t ts__hip_device_track(uint32_t index)
     return track;
 }
 
-static uint32_t ts__hip_device_of(uint64_t id)
+static inline uint32_t ts__hip_device_of(uint64_t id)
 {
     static const ts__hip_facts unknown;
-    if (ts__hip.indices) {
-        const uint32_t index = id < TS__HIP_DEVICES ? (uint32_t)id : 0;
-        ts__hip_device_track(index);
-        return index;
-    }
     // acquire: pairs with the release in ts__hip_device_add
     const uint32_t count =
         __atomic_load_n(&ts__hip.device_count, __ATOMIC_ACQUIRE);
+    if (ts__hip.indices) {
+        const uint32_t index = id < TS__HIP_DEVICES ? (uint32_t)id : 0;
+        if (TS__UNLIKELY(index >= count)) ts__hip_device_track(index);
+        return index;
+    }
     for (uint32_t i = 0; i < count; i++)
         if (ts__hip.devices[i].id == id) return i;
     pthread_mutex_lock(&ts__hip.lock);
@@ -387,6 +393,9 @@ static uint32_t ts__hip_stream_track(uint32_t device, uint64_t handle,
 }
 
 #include "ts_hip_calls.h"
+
+#include "ts_hip_operations.h"
+
 #include "ts_hip_rocprofiler.h"
 #include "ts_hip_roctracer.h"
 

@@ -1,19 +1,17 @@
 /*
-    ts_hip_calls.h - the calls and operations of HIP, for ts_hip.h
+    ts_hip_calls.h - the calls of HIP, for ts_hip.h
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Private: included by the implementation of ts_hip.h.
 
     WHAT IT DOES
         What the four ways have in common: which functions of HIP matter and
-        where their arguments lie, what is noted on the calling thread, and
-        how an operation that a record tells of gets it back.
+        where their arguments lie, and what is noted on the calling thread.
 
     CONTENTS                            search for "---- 2" to jump
         1. Functions
         2. Arguments
         3. Calls
-        4. Operations
 */
 #if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_CALLS_H)
 #define TS_HIP_CALLS_H
@@ -51,7 +49,8 @@ typedef enum ts__hip_role {
         l flags, unsigned  y priority, int     i ignored, int
         P ignored, a pointer to pointers
 
-    Only what comes before the last letter matters. unit: bytes of an element.
+    Only what comes before the last letter matters. unit: bytes of an element;
+    of copies that have no k, which kind they are.
     Source: hip/hip_runtime_api.h.
 */
 typedef struct ts__hip_function {
@@ -71,14 +70,14 @@ static const ts__hip_function ts__hip_functions[] = {
     { "hipMemcpy", "drnk", TS__HIP_COPY, 0, 0 },
     { "hipMemcpyAsync", "drnks", TS__HIP_COPY, 0, 0 },
     { "hipMemcpyWithStream", "drnks", TS__HIP_COPY, 0, 0 },
-    { "hipMemcpyHtoD", "drn", TS__HIP_COPY, 0, 0 },
-    { "hipMemcpyDtoH", "drn", TS__HIP_COPY, 0, 0 },
-    { "hipMemcpyDtoD", "drn", TS__HIP_COPY, 0, 0 },
-    { "hipMemcpyHtoDAsync", "drns", TS__HIP_COPY, 0, 0 },
-    { "hipMemcpyDtoHAsync", "drns", TS__HIP_COPY, 0, 0 },
-    { "hipMemcpyDtoDAsync", "drns", TS__HIP_COPY, 0, 0 },
-    { "hipMemcpyPeer", "dirin", TS__HIP_COPY, 0, 0 },
-    { "hipMemcpyPeerAsync", "dirins", TS__HIP_COPY, 0, 0 },
+    { "hipMemcpyHtoD", "drn", TS__HIP_COPY, 1, 0 },
+    { "hipMemcpyDtoH", "drn", TS__HIP_COPY, 2, 0 },
+    { "hipMemcpyDtoD", "drn", TS__HIP_COPY, 3, 0 },
+    { "hipMemcpyHtoDAsync", "drns", TS__HIP_COPY, 1, 0 },
+    { "hipMemcpyDtoHAsync", "drns", TS__HIP_COPY, 2, 0 },
+    { "hipMemcpyDtoDAsync", "drns", TS__HIP_COPY, 3, 0 },
+    { "hipMemcpyPeer", "dirin", TS__HIP_COPY, 3, 0 },
+    { "hipMemcpyPeerAsync", "dirins", TS__HIP_COPY, 3, 0 },
     { "hipMemset", "dvn", TS__HIP_SET, 1, 0 },
     { "hipMemsetAsync", "dvns", TS__HIP_SET, 1, 0 },
     { "hipMemsetD8", "dcn", TS__HIP_SET, 1, 0 },
@@ -163,10 +162,23 @@ static const char *const ts__hip_denied[] = {
     "hipThreadExchangeStreamCaptureMode",
 };
 
+enum { TS__HIP_STEPS = 6 };
+
+typedef struct ts__hip_step {
+    uint8_t from, to, size; // in bytes; to: in ts__hip_args
+} ts__hip_step;
+
+typedef struct ts__hip_plan { // how the arguments of a function are read
+    ts__hip_step steps[TS__HIP_STEPS];
+    uint8_t count, copy;
+    bool has_stream, in_items;
+} ts__hip_plan;
+
 typedef struct ts__hip_api {       // a function by its number in an interface
     const ts__hip_function *known; // NULL: only its name is
     uint32_t name;                 // 0: not recorded
     uint32_t wanted;
+    ts__hip_plan plain, valued; // without and with values behind pointers
 } ts__hip_api;
 
 enum { TS__HIP_APIS = 1024 };
@@ -181,6 +193,129 @@ static const ts__hip_function *ts__hip_function_find(const char *name)
     return NULL;
 }
 
+/* ---- 2. Arguments ------------------------------------------------------- */
+
+typedef struct ts__hip_args {
+    bool has_stream, in_items; // first: no letter's place is 0
+    uint64_t stream, event, graph;
+    uint64_t destination, source, size, value;
+    const void *result; // where an address or a stream will be
+    uint64_t function;
+    uint32_t grid[3], block[3], shared, copy, flags;
+    int32_t priority;
+} ts__hip_args;
+
+static size_t ts__hip_letter_size(char letter)
+{
+    if (strchr("gwb", letter)) return 12;
+    if (strchr("ukvliy", letter)) return 4;
+    return letter == 'c' ? 1 : letter == 'h' ? 2 : 8;
+}
+
+// Where in ts__hip_args it belongs; 0: nowhere.
+static size_t ts__hip_letter_place(char letter)
+{
+    switch (letter) {
+    case 'f': return offsetof(ts__hip_args, function);
+    case 'w':
+    case 'g': return offsetof(ts__hip_args, grid);
+    case 'b': return offsetof(ts__hip_args, block);
+    case 'z': // its low half
+    case 'u': return offsetof(ts__hip_args, shared);
+    case 's': return offsetof(ts__hip_args, stream);
+    case 'e': return offsetof(ts__hip_args, event);
+    case 'p': return offsetof(ts__hip_args, graph);
+    case 'd': return offsetof(ts__hip_args, destination);
+    case 'r': return offsetof(ts__hip_args, source);
+    case 'n': return offsetof(ts__hip_args, size);
+    case 'k': return offsetof(ts__hip_args, copy);
+    case 'v':
+    case 'c':
+    case 'h': return offsetof(ts__hip_args, value);
+    case 'a':
+    case 'A': return offsetof(ts__hip_args, result);
+    case 'l': return offsetof(ts__hip_args, flags);
+    case 'y': return offsetof(ts__hip_args, priority);
+    default: return 0;
+    }
+}
+
+// One more; what lies side by side in both places is copied at once.
+static void ts__hip_plan_step(ts__hip_plan *plan, size_t from, size_t to,
+                              size_t size)
+{
+    if (plan->count) {
+        ts__hip_step *const last = &plan->steps[plan->count - 1];
+        const size_t both = last->size + size;
+        if (last->from + last->size == (uint8_t)from &&
+            last->to + last->size == (uint8_t)to &&
+            (both == 16 || both == 20 || both == 24 || both == 32)) {
+            last->size = (uint8_t)both;
+            return;
+        }
+    }
+    if (plan->count == TS__HIP_STEPS) return; // no shape has so many
+    ts__hip_step *const step = &plan->steps[plan->count++];
+    step->from = (uint8_t)from;
+    step->to = (uint8_t)to;
+    step->size = (uint8_t)size;
+}
+
+/*
+    How the arguments of a known function are read. They lie as in a struct;
+    with_values: what a pointer to a pointer points to lies behind it, as in
+    hip_api_data_t.
+*/
+static void ts__hip_plan_make(ts__hip_plan *plan, const ts__hip_function *known,
+                              bool with_values)
+{
+    memset(plan, 0, sizeof *plan);
+    if (!known) return;
+    size_t at = 0;
+    for (const char *letter = known->shape; *letter; letter++) {
+        const size_t size = ts__hip_letter_size(*letter);
+        const size_t align = size == 12 ? 4 : size;
+        const size_t to = ts__hip_letter_place(*letter);
+        at = (at + align - 1) & ~(align - 1);
+        if (to) ts__hip_plan_step(plan, at, to, *letter == 'z' ? 4 : size);
+        plan->in_items |= *letter == 'w';
+        at += size;
+        if (with_values && strchr("aAP", *letter)) at += 8;
+    }
+    // Functions without a stream work on the default one.
+    plan->has_stream = known->role != TS__HIP_CALL;
+    if (known->role == TS__HIP_COPY) plan->copy = known->unit;
+}
+
+static inline void ts__hip_args_read(ts__hip_args *a,
+                                     const ts__hip_function *known,
+                                     const ts__hip_plan *plan,
+                                     const void *arguments)
+{
+    static const ts__hip_args none;
+    *a = none;
+    a->copy = plan->copy;
+    if (!known || !arguments) return;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        char *const to = (char *)a + plan->steps[i].to;
+        const char *const from = (const char *)arguments + plan->steps[i].from;
+        switch (plan->steps[i].size) { // of a size that is known: no call
+        case 1: memcpy(to, from, 1); break;
+        case 2: memcpy(to, from, 2); break;
+        case 4: memcpy(to, from, 4); break;
+        case 8: memcpy(to, from, 8); break;
+        case 12: memcpy(to, from, 12); break;
+        case 16: memcpy(to, from, 16); break;
+        case 20: memcpy(to, from, 20); break;
+        case 24: memcpy(to, from, 24); break;
+        default: memcpy(to, from, 32); break;
+        }
+    }
+    a->has_stream = plan->has_stream;
+    a->in_items = plan->in_items;
+    if (known->role == TS__HIP_SET) a->size *= known->unit;
+}
+
 // Whether calls of the function with that number matter.
 static bool ts__hip_api_define(uint32_t number, const char *name)
 {
@@ -192,95 +327,36 @@ static bool ts__hip_api_define(uint32_t number, const char *name)
     const bool quiet = api->known && api->known->role == TS__HIP_SET_DEVICE;
     api->name = quiet ? 0 : ts_name_define(name);
     api->wanted = 1;
+    ts__hip_plan_make(&api->plain, api->known, false);
+    ts__hip_plan_make(&api->valued, api->known, true);
     return true;
-}
-
-/* ---- 2. Arguments ------------------------------------------------------- */
-
-typedef struct ts__hip_args {
-    uint64_t function, stream, event, graph;
-    uint64_t destination, source, size, value;
-    const void *result; // where an address or a stream will be
-    uint32_t grid[3], block[3], shared, copy, flags;
-    int32_t priority;
-    bool has_stream, in_items;
-} ts__hip_args;
-
-static size_t ts__hip_letter_size(char letter)
-{
-    if (strchr("gwb", letter)) return 12;
-    if (strchr("ukvliy", letter)) return 4;
-    return letter == 'c' ? 1 : letter == 'h' ? 2 : 8;
-}
-
-static void ts__hip_take(ts__hip_args *a, char letter, const char *from)
-{
-    uint64_t whole = 0;
-    const size_t size = ts__hip_letter_size(letter);
-    if (size <= 8) memcpy(&whole, from, size);
-    switch (letter) {
-    case 'f': a->function = whole; break;
-    case 'w': a->in_items = true; // fall through
-    case 'g': memcpy(a->grid, from, sizeof a->grid); break;
-    case 'b': memcpy(a->block, from, sizeof a->block); break;
-    case 'z':
-    case 'u': a->shared = (uint32_t)whole; break;
-    case 's':
-        a->stream = whole;
-        a->has_stream = true;
-        break;
-    case 'e': a->event = whole; break;
-    case 'p': a->graph = whole; break;
-    case 'd': a->destination = whole; break;
-    case 'r': a->source = whole; break;
-    case 'n': a->size = whole; break;
-    case 'k': a->copy = (uint32_t)whole; break;
-    case 'v':
-    case 'c':
-    case 'h': a->value = whole; break;
-    case 'a':
-    case 'A': memcpy(&a->result, from, sizeof a->result); break;
-    case 'l': a->flags = (uint32_t)whole; break;
-    case 'y': memcpy(&a->priority, from, sizeof a->priority); break;
-    default: break;
-    }
-}
-
-/*
-    Reads the arguments of a known function. They lie as in a struct;
-    with_values: what a pointer to a pointer points to lies behind it, as in
-    hip_api_data_t.
-*/
-static void ts__hip_args_read(ts__hip_args *a, const ts__hip_function *known,
-                              const void *arguments, bool with_values)
-{
-    memset(a, 0, sizeof *a);
-    if (!known || !arguments) return;
-    size_t at = 0;
-    for (const char *letter = known->shape; *letter; letter++) {
-        const size_t size = ts__hip_letter_size(*letter);
-        const size_t align = size == 12 ? 4 : size;
-        at = (at + align - 1) & ~(align - 1);
-        ts__hip_take(a, *letter, (const char *)arguments + at);
-        at += size;
-        if (with_values && strchr("aAP", *letter)) at += 8;
-    }
-    if (known->role == TS__HIP_SET) a->size *= known->unit;
-    // Functions without a stream work on the default one.
-    if (known->role != TS__HIP_CALL) a->has_stream = true;
 }
 
 /* ---- 3. Calls ----------------------------------------------------------- */
 
-typedef struct ts__hip_note { // what is kept for the records of a call
-    uint64_t stream, graph, size, destination, source, value;
-    uint64_t start_ns; // of the call, CLOCK_BOOTTIME
-    uint64_t correlation;
-    uint32_t grid[3], block[3];
-    uint32_t shared, copy;
+// What is kept for the records of a call. With its head it is a line of the
+// processor's cache.
+typedef struct ts__hip_note {
+    uint64_t stream;
+    uint64_t tick; // when it began
     ts_gpu_origin origin;
-    uint8_t role, has_stream, in_items, waits; // for a kernel's record
+    uint8_t role, copy;
+    bool has_stream, in_items;
+    union {
+        struct {
+            uint32_t grid[3], shared;
+            uint16_t block[3]; // a group has at most 1024 threads
+            uint16_t function; // tells most apart; never 0
+        } launch;
+        struct {
+            uint64_t size, destination;
+            uint64_t source; // of a set its value
+        } move;
+        uint64_t graph;
+        uint64_t words[3];
+    } u;
 } ts__hip_note;
+_Static_assert(sizeof(ts__hip_note) + sizeof(ts__note_head) == 64, "a line");
 
 typedef struct ts__hip_call {
     const ts__hip_api *api;
@@ -297,18 +373,23 @@ typedef struct ts__hip_thread {
     bool has_stream; // told by itself
     uint64_t stream;
     ts__hip_call calls[TS__HIP_DEPTH];
-    void *data; // of a way
+    void *data;                  // of a way
+    struct ts__hip_taker *taker; // of records, NULL: it has taken none
 } ts__hip_thread;
 
-static __thread ts__hip_thread *ts__hip_me;
+static TS__TLS ts__hip_thread *ts__hip_me;
 static pthread_key_t ts__hip_key;
 static pthread_once_t ts__hip_key_once = PTHREAD_ONCE_INIT;
 
+static void ts__hip_taker_free(struct ts__hip_taker *taker);
+
 static void ts__hip_thread_end(void *thread)
 {
+    ts__hip_thread *const me = (ts__hip_thread *)thread;
     ts__hip_me = NULL;
-    free(((ts__hip_thread *)thread)->data);
-    free(thread);
+    ts__hip_taker_free(me->taker);
+    free(me->data);
+    free(me);
 }
 
 static void ts__hip_key_make(void)
@@ -326,28 +407,56 @@ static ts__hip_thread *ts__hip_thread_get(void)
     return ts__hip_me;
 }
 
-static void ts__hip_note_put(const ts__hip_call *call)
+// A copy whose kind is not known is one of kind 4, "by the addresses".
+static inline uint32_t ts__hip_copy_kind(uint32_t kind)
+{
+    return kind < 5 ? kind : 4;
+}
+
+/*
+    A note is put together from whole words: pieces written to memory and read
+    as words would cost more than all the rest. Little-endian, as AMD's hosts
+    are; the words of ts__hip_note in their order.
+*/
+static void ts__hip_note_words(uint64_t words[7], const ts__hip_call *call,
+                               uint32_t role)
 {
     const ts__hip_args *const a = &call->args;
-    ts__hip_note n = { .stream = a->stream,
-                       .graph = a->graph,
-                       .size = a->size,
-                       .destination = a->destination,
-                       .source = a->source,
-                       .value = a->value,
-                       .start_ns = ts__hip_boottime_ns(),
-                       .correlation = call->correlation,
-                       .shared = a->shared,
-                       .copy = a->copy,
-                       .origin = call->origin,
-                       .has_stream = a->has_stream,
-                       .in_items = a->in_items };
-    if (call->api->known) n.role = call->api->known->role;
-    memcpy(n.grid, a->grid, sizeof n.grid);
-    memcpy(n.block, a->block, sizeof n.block);
-    n.waits = n.role == TS__HIP_LAUNCH && ts__hip.way->operations &&
-              !TS__LOAD(&ts__hip.captures) && ts_capture_kind(TS_EVENT_KERNEL);
-    ts__notes_put(&ts__hip.notes, call->correlation, &n, sizeof n, n.waits);
+    const ts_gpu_origin *const o = &call->origin;
+    words[0] = a->stream;
+    words[1] = call->start;
+    words[2] = o->thread | (uint64_t)o->site << 32;
+    words[3] = o->stack | (uint64_t)role << 32 |
+               (uint64_t)ts__hip_copy_kind(a->copy) << 40 |
+               (uint64_t)a->has_stream << 48 | (uint64_t)a->in_items << 56;
+    if (role == TS__HIP_LAUNCH) {
+        words[4] = a->grid[0] | (uint64_t)a->grid[1] << 32;
+        words[5] = a->grid[2] | (uint64_t)a->shared << 32;
+        words[6] = (a->block[0] & 0xFFFF) |
+                   (uint64_t)(a->block[1] & 0xFFFF) << 16 |
+                   (uint64_t)(a->block[2] & 0xFFFF) << 32 |
+                   (a->function >> 4 | 1) << 48;
+    } else if (role == TS__HIP_GRAPH) {
+        words[4] = a->graph;
+        words[5] = words[6] = 0;
+    } else {
+        words[4] = a->size;
+        words[5] = a->destination;
+        words[6] = role == TS__HIP_SET ? a->value : a->source;
+    }
+}
+
+static void ts__hip_note_put(const ts__hip_call *call)
+{
+    uint64_t words[sizeof(ts__hip_note) / 8];
+    const uint32_t role =
+        call->api->known ? call->api->known->role : (uint32_t)TS__HIP_CALL;
+    const bool waits = role == TS__HIP_LAUNCH && ts__hip.way->operations &&
+                       !TS__LOAD(&ts__hip.captures) &&
+                       ts_capture_kind(TS_EVENT_KERNEL);
+    ts__hip_note_words(words, call, role);
+    ts__notes_put(&ts__hip.notes, call->correlation, words,
+                  sizeof(ts__hip_note), waits);
 }
 
 // A function of HIP begins on this thread. arguments: NULL is unknown.
@@ -363,14 +472,16 @@ static void ts__hip_enter(uint32_t number, uint64_t correlation,
     ts__hip_call *const call = &me->calls[me->depth - 1];
     call->api = &ts__hip_apis[number];
     call->correlation = correlation;
-    ts__hip_args_read(&call->args, call->api->known, arguments, with_values);
+    ts__hip_args_read(&call->args, call->api->known,
+                      with_values ? &call->api->valued : &call->api->plain,
+                      arguments);
     if (me->has_stream && !call->args.has_stream) {
         call->args.has_stream = true;
         call->args.stream = me->stream;
     }
     call->origin = ts_gpu_origin_here();
-    if (correlation) ts__hip_note_put(call);
     call->start = ts_tick_now();
+    if (correlation) ts__hip_note_put(call);
 }
 
 // The stream of what this thread launches, told outside of the arguments.
@@ -520,135 +631,6 @@ static void ts__hip_leave(uint32_t number, uint64_t result)
         ts__hip_made_put(call, me->device);
     else if (known->role >= TS__HIP_STREAM_SYNC)
         ts__hip_host_op(call, me, end);
-}
-
-/* ---- 4. Operations ------------------------------------------------------ */
-
-typedef struct ts__hip_kernel {
-    const char *name;
-    uint32_t grid[3], block[3]; // all 0: as the call says
-    bool in_items;              // the grid counts work items
-    uint32_t registers, static_shared, dynamic_shared, local;
-} ts__hip_kernel;
-
-typedef struct ts__hip_record { // an operation as a way tells of it
-    uint64_t correlation, start_ns, end_ns, queue;
-    uint32_t device;
-} ts__hip_record;
-
-// The common part. False: nothing is to be recorded.
-static bool ts__hip_op_begin(ts_gpu_op *op, ts__hip_note *note, bool *noted,
-                             const ts__hip_record *r)
-{
-    memset(op, 0, sizeof *op);
-    *noted =
-        ts__notes_get(&ts__hip.notes, r->correlation, note, sizeof *note, true);
-    if (!r->start_ns || !r->end_ns || r->end_ns < r->start_ns) {
-        ts__hip_lose(!r->start_ns || !r->end_ns ? TS__HIP_ZERO_TIMES
-                                                : TS__HIP_REVERSED,
-                     1);
-        return false;
-    }
-    if (!*noted) {
-        memset(note, 0, sizeof *note);
-        __atomic_add_fetch(&ts__hip.without_launch, 1, __ATOMIC_RELAXED);
-    } else if (r->start_ns < note->start_ns) {
-        __atomic_add_fetch(&ts__hip.before_launch, 1, __ATOMIC_RELAXED);
-    }
-    op->clock = TS__LOAD(&ts__hip.time.clock);
-    op->start = r->start_ns;
-    op->end = r->end_ns;
-    op->correlation = *noted ? note->correlation : r->correlation;
-    op->origin = note->origin;
-    op->track = note->has_stream
-                    ? ts__hip_stream_track(r->device, note->stream, false)
-                    : ts__hip_stream_track(r->device, r->queue, true);
-    return true;
-}
-
-static void ts__hip_op_end(const ts_gpu_op *op)
-{
-    if (ts_capture_kind(op->kind)) ts_gpu_op_record(op);
-}
-
-// Groups of a grid that counts work items: the last one may not be full.
-static uint32_t ts__hip_groups(uint32_t items, uint32_t block)
-{
-    return block ? items / block + (items % block != 0) : items;
-}
-
-static bool ts__hip_begins(const char *text, const char *with)
-{
-    return !strncmp(text, with, strlen(with));
-}
-
-// Copies and sets may be kernels of the runtime: they are what was asked for.
-static bool ts__hip_is_internal(const char *name, const ts__hip_note *note)
-{
-    return (note->role == TS__HIP_SET || note->role == TS__HIP_COPY) &&
-           ts__hip_begins(name, "__amd_rocclr_");
-}
-
-static void ts__hip_fill_copy(ts_gpu_op *op, const ts__hip_note *note,
-                              uint64_t size)
-{
-    // hipMemcpyKind: 0 h2h, 1 h2d, 2 d2h, 3 d2d, 4 by the addresses
-    static const uint8_t types[] = { 4, 1, 2, 3, 0 };
-    op->kind = TS_EVENT_MEMCPY;
-    op->u.memcpy.size = size;
-    op->u.memcpy.source = note->source;
-    op->u.memcpy.destination = note->destination;
-    if (note->role == TS__HIP_COPY && note->copy < sizeof types)
-        op->u.memcpy.type = types[note->copy];
-}
-
-static void ts__hip_fill_set(ts_gpu_op *op, const ts__hip_note *note,
-                             uint64_t size)
-{
-    op->kind = TS_EVENT_MEMSET;
-    op->u.memset.size = size;
-    op->u.memset.destination = note->destination;
-    op->u.memset.value = note->value;
-}
-
-static void ts__hip_kernel_end(const ts__hip_record *r,
-                               const ts__hip_kernel *kernel)
-{
-    ts_gpu_op op;
-    ts__hip_note note;
-    bool noted;
-    __atomic_add_fetch(&ts__hip.kernels, 1, __ATOMIC_RELAXED);
-    if (!ts__hip_op_begin(&op, &note, &noted, r)) return;
-    const char *const name = kernel->name ? kernel->name : "(unknown kernel)";
-    if (ts__hip_is_internal(name, &note)) {
-        __atomic_sub_fetch(&ts__hip.kernels, 1, __ATOMIC_RELAXED);
-        if (note.role == TS__HIP_SET)
-            ts__hip_fill_set(&op, &note, note.size);
-        else
-            ts__hip_fill_copy(&op, &note, note.size);
-        ts__hip_op_end(&op);
-        return;
-    }
-    if (!ts_capture_name(name, strlen(name))) return;
-    const bool told = kernel->grid[0] != 0;
-    const bool in_items = told ? kernel->in_items : note.in_items;
-    ts_gpu_launch_desc launch = { .name = name,
-                                  .registers = kernel->registers,
-                                  .static_shared = kernel->static_shared,
-                                  .dynamic_shared = told
-                                                        ? kernel->dynamic_shared
-                                                        : note.shared,
-                                  .local = kernel->local };
-    for (int i = 0; i < 3; i++) {
-        launch.grid[i] = told ? kernel->grid[i] : note.grid[i];
-        launch.block[i] = told ? kernel->block[i] : note.block[i];
-        if (in_items)
-            launch.grid[i] = ts__hip_groups(launch.grid[i], launch.block[i]);
-    }
-    op.kind = TS_EVENT_KERNEL;
-    op.u.kernel.launch = ts_gpu_launch_define(&launch);
-    op.u.kernel.graph = note.graph;
-    ts__hip_op_end(&op);
 }
 
 #endif // TS_HIP_CALLS_H

@@ -36,6 +36,7 @@ static struct {
     int (*remove_api)(uint32_t);
     size_t data_size;     // of hip_api_data_t, 0: not known
     uint64_t correlation; // numbers given
+    ts__notes numbers;    // of operations: the correlation of their calls
 } ts__hook;
 
 /* ---- 1. One function for all -------------------------------------------- */
@@ -86,9 +87,8 @@ static int ts__hook_on_event(int domain, uint32_t op, void *data)
     if (domain == TS__ACTIVITY_OPS) {
         if (op != TS__ACTIVITY_DISPATCH && op != TS__ACTIVITY_COPY) return -1;
         if (!data) return 0;
-        ts__activity_take((const char *)data,
-                          ts__read64(data, TS__ACTIVITY_CORRELATION));
-        ts__hip_clock_sample(false);
+        ts__activity_take_one((const char *)data,
+                              ts__read64(data, TS__ACTIVITY_CORRELATION));
         return 0;
     }
     if (domain != TS__ACTIVITY_API || !ts__hook.data_size ||
@@ -121,7 +121,7 @@ static void ts__hook_new_start(uint32_t functions)
     Source: hip_prof_api.h of hipamd 5.2.3, roctracer 5.2.3.
 */
 enum { TS__HOOK_DATA = 2048, TS__HOOK_DEPTH = 4 };
-#define TS__HOOK_RECORD (UINT64_C(1) << 63) // keys of notes by such numbers
+#define TS__HOOK_NUMBER (UINT64_C(1) << 63) // that no call is known by
 
 typedef struct ts__hook_stack { // of a thread
     uint32_t depth;
@@ -163,23 +163,23 @@ static void ts__hook_on_call(uint32_t domain, uint32_t number, const void *data,
 static void ts__hook_on_number(uint64_t number)
 {
     const ts__hip_thread *const me = ts__hip_me;
-    ts__hip_note note;
     if (!me || !me->depth || me->depth > TS__HIP_DEPTH) return;
-    const uint64_t key = me->calls[me->depth - 1].correlation;
-    if (!ts__notes_get(&ts__hip.notes, key, &note, sizeof note, true)) return;
-    ts__notes_put(&ts__hip.notes, number | TS__HOOK_RECORD, &note, sizeof note,
-                  note.waits);
+    const uint64_t correlation = me->calls[me->depth - 1].correlation;
+    ts__notes_put(&ts__hook.numbers, number + 1, &correlation,
+                  sizeof correlation, false);
 }
 
 static void ts__hook_on_record(uint32_t op, void *record, void *unused)
 {
+    uint64_t correlation;
     (void)op;
     (void)unused;
     if (!record || !ts__hip_listens()) return;
-    ts__activity_take((const char *)record,
-                      ts__read64(record, TS__ACTIVITY_CORRELATION) |
-                          TS__HOOK_RECORD);
-    ts__hip_clock_sample(false);
+    const uint64_t number = ts__read64(record, TS__ACTIVITY_CORRELATION);
+    if (!ts__notes_get(&ts__hook.numbers, number + 1, &correlation,
+                       sizeof correlation, false))
+        correlation = number | TS__HOOK_NUMBER;
+    ts__activity_take_one((const char *)record, correlation);
 }
 
 static void *ts__hook_address(void (*function)(void))
@@ -245,10 +245,15 @@ static bool ts__hook_start(char *why, size_t room)
         return false;
     }
     const uint32_t functions = ts__hip_define_all(ts__hook.api_name);
-    if (ts__hook.register_tracer)
+    if (ts__hook.register_tracer) {
         ts__hook_new_start(functions);
-    else
-        ts__hook_old_start();
+        return true;
+    }
+    if (!ts__notes_open(&ts__hook.numbers, TS__HIP_NOTES, sizeof(uint64_t))) {
+        snprintf(why, room, "out of memory");
+        return false;
+    }
+    ts__hook_old_start();
     return true;
 }
 

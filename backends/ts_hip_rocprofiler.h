@@ -337,7 +337,7 @@ static void ts__rp_on_code(ts__rp_record record, uint64_t *user, void *data)
 
 /* ---- 5. Records --------------------------------------------------------- */
 
-static void ts__rp_dispatch(const char *r)
+static void ts__rp_dispatch(ts__hip_taker *t, const char *r)
 {
     enum { CORRELATION = 16, START = 40, END = 48, INFO = 56 };
     enum { AGENT = 8, QUEUE = 16, KERNEL = 24, PRIVATE = 40, GROUP = 44 };
@@ -357,6 +357,7 @@ static void ts__rp_dispatch(const char *r)
                                     ts__read64(info, AGENT)) };
     const uint32_t shared = ts__read32(info, GROUP);
     ts__hip_kernel kernel = { .name = known->name,
+                              .id = (uintptr_t)known,
                               .in_items = true,
                               .registers = known->registers,
                               .static_shared = known->shared,
@@ -364,10 +365,10 @@ static void ts__rp_dispatch(const char *r)
     if (shared > known->shared) kernel.dynamic_shared = shared - known->shared;
     memcpy(kernel.block, info + BLOCK, sizeof kernel.block);
     memcpy(kernel.grid, info + GRID, sizeof kernel.grid);
-    ts__hip_kernel_end(&op, &kernel);
+    ts__hip_kernel_end(t, &op, &kernel);
 }
 
-static void ts__rp_copy(const char *r)
+static void ts__rp_copy(ts__hip_taker *t, const char *r)
 {
     enum { OPERATION = 12, CORRELATION = 16, START = 40, END = 48 };
     enum { TO = 56, FROM = 64, BYTES = 72, TO_AT = 80, FROM_AT = 88 };
@@ -387,8 +388,7 @@ static void ts__rp_copy(const char *r)
                                         type == 2 ? from : to) };
     ts_gpu_op op;
     ts__hip_note note;
-    bool noted;
-    if (!ts__hip_op_begin(&op, &note, &noted, &record)) return;
+    if (!ts__hip_op_begin(t, &op, &note, &record)) return;
     ts__hip_fill_copy(&op, &note, ts__read64(r, BYTES));
     op.u.memcpy.type = type;
     if (size >= FROM_AT + 8 && ts__read64(r, TO_AT)) {
@@ -403,7 +403,7 @@ static void ts__rp_copy(const char *r)
 }
 
 // Memory that a queue gets for registers that do not fit.
-static void ts__rp_scratch(const char *r)
+static void ts__rp_scratch(ts__hip_taker *t, const char *r)
 {
     enum { OPERATION = 12, CORRELATION = 16, AGENT = 40, QUEUE = 48 };
     enum { START = 64, END = 72, BYTES = 88, ALLOC = 1 };
@@ -419,11 +419,11 @@ static void ts__rp_scratch(const char *r)
                                         ts__read64(r, AGENT)) };
     ts_gpu_op op;
     ts__hip_note note;
-    bool noted;
-    if (!ts__hip_op_begin(&op, &note, &noted, &record)) return;
+    if (!ts__hip_op_begin(t, &op, &note, &record)) return;
     const bool more = ts__read32(r, OPERATION) == ALLOC;
     op.kind = more ? TS_EVENT_GPU_ALLOC : TS_EVENT_GPU_FREE;
     op.track = ts__hip_stream_track(record.device, record.queue, true);
+    memset(&op.u, 0, sizeof op.u);
     op.u.memory.pool = ts_name_define("scratch");
     op.u.memory.address = record.queue; // a queue has one
     if (more) op.u.memory.size = ts__read64(r, BYTES);
@@ -440,18 +440,20 @@ static void ts__rp_on_records(uint64_t context, uint64_t buffer, void **headers,
     if (!ts__hip_listens()) return;
     if (dropped) ts__hip_lose(TS__HIP_DROPPED, dropped);
     __atomic_add_fetch(&ts__hip.dropped, dropped, __ATOMIC_RELAXED);
-    for (size_t i = 0; i < count; i++) {
+    ts__hip_taker *const t = ts__hip_taker_get();
+    if (!t) ts__hip_lose(TS__HIP_MEMORY, count);
+    for (size_t i = 0; t && i < count; i++) {
         const char *const payload = ts__read_text(headers[i], PAYLOAD);
         if (!payload || ts__read32(headers[i], 0) != TRACING) continue;
         const int kind = (int)ts__read32(headers[i], KIND);
         if (kind == ts__rp.dispatch)
-            ts__rp_dispatch(payload);
+            ts__rp_dispatch(t, payload);
         else if (kind == ts__rp.copy)
-            ts__rp_copy(payload);
+            ts__rp_copy(t, payload);
         else if (kind == ts__rp.scratch)
-            ts__rp_scratch(payload);
+            ts__rp_scratch(t, payload);
     }
-    if (ts__rp_listens()) ts__hip_clock_sample(false);
+    if (t && ts__rp_listens()) ts__hip_taken(t, UINT64_MAX);
 }
 
 /* ---- 6. Coming in ------------------------------------------------------- */

@@ -133,18 +133,18 @@ static uint32_t ts__activity_copy_type(uint32_t kind)
     }
 }
 
-static void ts__activity_copy(const ts__hip_record *record, const char *r)
+static void ts__activity_copy(ts__hip_taker *t, const ts__hip_record *record,
+                              const char *r)
 {
     ts_gpu_op op;
     ts__hip_note note;
-    bool noted;
-    if (!ts__hip_op_begin(&op, &note, &noted, record)) return;
+    if (!ts__hip_op_begin(t, &op, &note, record)) return;
     const uint32_t kind = ts__read32(r, TS__ACTIVITY_KIND);
     const uint64_t bytes = ts__read64(r, TS__ACTIVITY_BYTES);
     if (kind == TS__ACTIVITY_FILL) {
-        ts__hip_fill_set(&op, &note, bytes ? bytes : note.size);
+        ts__hip_fill_set(&op, &note, bytes);
     } else {
-        ts__hip_fill_copy(&op, &note, bytes ? bytes : note.size);
+        ts__hip_fill_copy(&op, &note, bytes);
         const uint32_t type = ts__activity_copy_type(kind);
         if (type) op.u.memcpy.type = type;
     }
@@ -152,7 +152,8 @@ static void ts__activity_copy(const ts__hip_record *record, const char *r)
 }
 
 // correlation: as the record has it, or a key that its call is noted by.
-static void ts__activity_take(const char *r, uint64_t correlation)
+static void ts__activity_take(ts__hip_taker *t, const char *r,
+                              uint64_t correlation)
 {
     const ts__hip_record record = {
         .correlation = correlation,
@@ -163,12 +164,25 @@ static void ts__activity_take(const char *r, uint64_t correlation)
     };
     const uint32_t op = ts__read32(r, TS__ACTIVITY_OP);
     if (op == TS__ACTIVITY_DISPATCH) {
-        const ts__hip_kernel kernel = { .name = ts__read_text(
-                                            r, TS__ACTIVITY_BYTES) };
-        ts__hip_kernel_end(&record, &kernel);
+        ts__hip_kernel kernel;
+        memset(&kernel, 0, sizeof kernel);
+        kernel.name = ts__read_text(r, TS__ACTIVITY_BYTES);
+        ts__hip_kernel_end(t, &record, &kernel);
     } else if (op == TS__ACTIVITY_COPY) {
-        ts__activity_copy(&record, r);
+        ts__activity_copy(t, &record, r);
     }
+}
+
+// One that comes alone.
+static void ts__activity_take_one(const char *r, uint64_t correlation)
+{
+    ts__hip_taker *const t = ts__hip_taker_get();
+    if (!t) {
+        ts__hip_lose(TS__HIP_MEMORY, 1);
+        return;
+    }
+    ts__activity_take(t, r, correlation);
+    ts__hip_taken(t, ts__read64(r, TS__ACTIVITY_END));
 }
 
 // hip_api_data_t: correlation, phase, arguments.
@@ -237,12 +251,15 @@ static void ts__rt_on_records(const char *begin, const char *end, void *unused)
 {
     (void)unused;
     if (!ts__hip_listens()) return;
+    ts__hip_taker *const t = ts__hip_taker_get();
     for (const char *r = begin; r && r < end;) {
-        if (ts__read32(r, TS__ACTIVITY_DOMAIN) == TS__ACTIVITY_OPS)
-            ts__activity_take(r, ts__read64(r, TS__ACTIVITY_CORRELATION));
+        if (!t)
+            ts__hip_lose(TS__HIP_MEMORY, 1);
+        else if (ts__read32(r, TS__ACTIVITY_DOMAIN) == TS__ACTIVITY_OPS)
+            ts__activity_take(t, r, ts__read64(r, TS__ACTIVITY_CORRELATION));
         if (ts__rt.call.next_record(r, &r) != 0) break;
     }
-    ts__hip_clock_sample(false);
+    if (t) ts__hip_taken(t, UINT64_MAX);
 }
 
 // The functions of HIP that matter, by the names that they are given; it ends

@@ -20,6 +20,7 @@
         4. Losses by cause
         5. A vendor's clock
         6. Calls that may hang
+        7. Launches
 */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // before the first system header
@@ -351,7 +352,14 @@ typedef struct ts__follower {
     uint64_t sampled_ns, looked_ns; // when, by CLOCK_MONOTONIC_RAW
     uint64_t told_ns;               // of the last sample that was given
     uint32_t steps;                 // it was set so often
+    uint32_t turn;                  // odd while `shown` changes
+    uint64_t shown[3];              // for other threads: a ts__line
 } ts__follower;
+
+typedef struct ts__line { // where the two clocks were last, and how they go
+    uint64_t tick, ns;
+    double rate; // ticks in a nanosecond
+} ts__line;
 
 // A session begins in which it has this number.
 TS__RECORDS void ts__follow_begin(ts__follower *f, uint32_t clock, bool exact)
@@ -416,6 +424,19 @@ static bool ts__follow_read(ts__follower *f, ts__pair *pair, uint64_t *raw_ns)
     return true;
 }
 
+// For threads that do not sample, as ts__follow_line reads it.
+static void ts__follow_show(ts__follower *f)
+{
+    const ts__line line = { f->last.tick, f->last.ns, f->rate };
+    uint64_t words[3];
+    memcpy(words, &line, sizeof words);
+    __atomic_store_n(&f->turn, f->turn + 1, __ATOMIC_RELAXED);
+    // release: who sees a word sees that the turn was odd
+    for (int i = 0; i < 3; i++)
+        __atomic_store_n(&f->shown[i], words[i], __ATOMIC_RELEASE);
+    __atomic_store_n(&f->turn, f->turn + 1, __ATOMIC_RELEASE);
+}
+
 // Looks where it is, and tells the trace once a second. True: it was set back,
 // and times by it begin anew. Threads: one at a time.
 TS__RECORDS bool ts__follow(ts__follower *f, bool always)
@@ -439,6 +460,7 @@ TS__RECORDS bool ts__follow(ts__follower *f, bool always)
     const uint64_t ns = pair.ns - f->first.ns;
     // Behind a step it is as it was before.
     if (ns) f->rate = (double)(pair.tick - f->first.tick) / (double)ns;
+    ts__follow_show(f);
     if (!always && now - f->sampled_ns < 1000000000u) return back;
     f->sampled_ns = now;
     ts__follow_tell(f, &pair);
@@ -465,11 +487,31 @@ TS__RECORDS uint64_t ts__follow_ns(const ts__follower *f, uint64_t tick)
 }
 
 // Whether a time of the vendor's lies before a tick of clock 0.
+static inline bool ts__line_before(const ts__line *line, uint64_t ns,
+                                   uint64_t tick)
+{
+    return (double)(int64_t)(ns - line->ns) * line->rate <
+           (double)(int64_t)(tick - line->tick);
+}
+
+// On the thread that samples.
 static inline bool ts__follow_before(const ts__follower *f, uint64_t ns,
                                      uint64_t tick)
 {
-    return (double)(int64_t)(ns - f->last.ns) * f->rate <
-           (double)(int64_t)(tick - f->last.tick);
+    const ts__line line = { f->last.tick, f->last.ns, f->rate };
+    return ts__line_before(&line, ns, tick);
+}
+
+// False: it changes just now. Threads: any.
+static inline bool ts__follow_line(const ts__follower *f, ts__line *line)
+{
+    uint64_t words[3];
+    // acquire: pair with the releases in ts__follow_show
+    const uint32_t turn = __atomic_load_n(&f->turn, __ATOMIC_ACQUIRE);
+    for (int i = 0; i < 3; i++)
+        words[i] = __atomic_load_n(&f->shown[i], __ATOMIC_ACQUIRE);
+    memcpy(line, words, sizeof *line);
+    return !(turn & 1) && TS__LOAD(&f->turn) == turn;
 }
 
 /* ==== 6. Calls that may hang ============================================= */
@@ -631,6 +673,41 @@ TS__RECORDS bool ts__worker_hangs(const ts__worker *w)
 TS__RECORDS void ts__worker_forked(ts__worker *w)
 {
     w->number = 0;
+}
+
+/* ==== 7. Launches ======================================================== */
+
+/*
+    Programs launch few kernels often. What tells a launch apart from others is
+    put into eight words; the dictionary is asked when a slot holds other ones.
+    Of one thread at a time.
+*/
+typedef struct ts__launch { // a kernel as it was launched last
+    uint64_t key[8];
+    uint32_t epoch; // of what the words mean; 0: free
+    uint32_t launch;
+    uint32_t unwanted; // its name is not to be captured
+} ts__launch;
+
+// Where in a table it belongs: take the low bits.
+static inline uint64_t ts__launch_hash(const uint64_t key[8])
+{
+    const uint64_t a = (key[0] ^ key[2]) * 0x9E3779B97F4A7C15u;
+    const uint64_t b = (key[1] ^ key[3] << 7) * 0xC2B2AE3D27D4EB4Fu;
+    const uint64_t c = (key[4] ^ key[5] ^ key[6]) * 0x165667B19E3779F9u;
+    const uint64_t hash = (a ^ a >> 29) + (b ^ b >> 31) + c;
+    return hash ^ hash >> 40;
+}
+
+static inline bool ts__launch_is(const ts__launch *l, const uint64_t key[8],
+                                 uint32_t epoch)
+{
+    // Not a loop, which would read the words again from memory where they are
+    // only just on their way.
+    return !((l->epoch ^ epoch) | (l->key[0] ^ key[0]) | (l->key[1] ^ key[1]) |
+             (l->key[2] ^ key[2]) | (l->key[3] ^ key[3]) |
+             (l->key[4] ^ key[4]) | (l->key[5] ^ key[5]) |
+             (l->key[6] ^ key[6]) | (l->key[7] ^ key[7]));
 }
 
 #endif // TS_RECORDS_H

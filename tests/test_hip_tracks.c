@@ -81,8 +81,9 @@ static void report(uint64_t correlation)
     const ts__hip_record record = { .correlation = correlation,
                                     .start_ns = now,
                                     .end_ns = now + 1 };
-    const ts__hip_kernel kernel = { .name = "kernel" };
-    ts__hip_kernel_end(&record, &kernel);
+    ts__hip_kernel kernel = { .name = "kernel" };
+    ts__hip_kernel_end(ts__hip_taker_get(), &record, &kernel);
+    ts__hip_taken(ts__hip_taker_get(), UINT64_MAX);
 }
 
 static void
@@ -138,6 +139,89 @@ static void a_capture_that_fails_or_is_left_open_ends(void **state)
     rt_close(&trace);
 }
 
+/* ---- Operations --------------------------------------------------------- */
+
+enum { COPY = 4, APART = 1000 }; // s
+
+static uint64_t slow_ns(void) // a clock of its own, which was set late
+{
+    return ts__hip_boottime_ns() - APART * UINT64_C(1000000000);
+}
+
+static void report_as(uint64_t correlation, const char *name, uint64_t start_ns)
+{
+    const ts__hip_record record = { .correlation = correlation,
+                                    .start_ns = start_ns,
+                                    .end_ns = start_ns + 1000 };
+    ts__hip_kernel kernel = { .name = name };
+    ts__hip_kernel_end(ts__hip_taker_get(), &record, &kernel);
+    ts__hip_taken(ts__hip_taker_get(), UINT64_MAX);
+}
+
+static void kernels_before_their_launch_are_told_by_any_clock(void **state)
+{
+    (void)state;
+    static const ts__hip_way way = {
+        .name = "test", .gone = never, .now_ns = slow_ns, .operations = true
+    };
+    const char *const path = begin("clock.sbt");
+    ts__hip.way = &way;
+    ts__follow_begin(&ts__hip.time, ts_clock_define("its own"), false);
+    ts__hip_clock_sample(true);
+    call(LAUNCH, 1, 0);
+    call(LAUNCH, 2, 0);
+    report_as(1, "after", slow_ns());
+    assert_int_equal(ts__hip.before_launch, 0);
+    report_as(2, "before", slow_ns() - 1000000000);
+    assert_int_equal(ts__hip.before_launch, 1);
+    ts__hip_stop();
+    assert_int_equal(ts_session_stop(), TS_OK);
+    ts__hip.time.clock = 0;
+    rt_trace trace = rt_read(path);
+    assert_int_equal(trace.info->lost, 0);
+    rt_close(&trace);
+}
+
+// roctracer puts the names into its buffers, which it fills again.
+static void names_at_an_address_that_is_used_again_are_read_again(void **state)
+{
+    (void)state;
+    char name[32] = "first";
+    const char *const path = begin("names.sbt");
+    for (uint64_t i = 1; i <= 4; i++) {
+        call(LAUNCH, i, 0);
+        if (i == 3) strcpy(name, "second");
+        report_as(i, name, ts__hip_boottime_ns());
+    }
+    report_as(9, "third", ts__hip_boottime_ns()); // without a launch
+    report_as(9, "fourth", ts__hip_boottime_ns());
+    ts__hip_stop();
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "first"), 2);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "second"), 2);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "third"), 1);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "fourth"), 1);
+    rt_close(&trace);
+}
+
+// Its kind is in the name of the function, and nothing else tells it.
+static void a_copy_by_a_kernel_of_the_runtime_has_its_direction(void **state)
+{
+    (void)state;
+    enum { DEVICE_TO_DEVICE = 3 };
+    const char *const path = begin("copy.sbt");
+    ts__hip_api_define(COPY, "hipMemcpyDtoDAsync");
+    call(COPY, 1, 0);
+    report_as(1, "__amd_rocclr_copyBuffer", ts__hip_boottime_ns());
+    ts__hip_stop();
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    const rt_row *const row = rt_only(&trace, TS_EVENT_MEMCPY, NULL);
+    assert_int_equal(row->values[TS_COLUMN_TYPE], DEVICE_TO_DEVICE);
+    rt_close(&trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +230,9 @@ int main(void)
         cmocka_unit_test(
             a_launch_without_a_kernel_is_lost_unless_it_is_captured),
         cmocka_unit_test(a_capture_that_fails_or_is_left_open_ends),
+        cmocka_unit_test(kernels_before_their_launch_are_told_by_any_clock),
+        cmocka_unit_test(names_at_an_address_that_is_used_again_are_read_again),
+        cmocka_unit_test(a_copy_by_a_kernel_of_the_runtime_has_its_direction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

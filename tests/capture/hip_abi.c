@@ -24,7 +24,9 @@ static void same(const char *function, const char *what, uint64_t is,
 static void check(const ts__hip_function *f, const void *data)
 {
     ts__hip_args a;
-    ts__hip_args_read(&a, f, (const char *)data + 16, true);
+    ts__hip_plan plan;
+    ts__hip_plan_make(&plan, f, true);
+    ts__hip_args_read(&a, f, &plan, (const char *)data + 16);
     for (uint32_t i = 0; i < 3 && strpbrk(f->shape, "gw"); i++) {
         same(f->name, "grid", a.grid[i], i + 1);
         same(f->name, "block", a.block[i], i + 4);
