@@ -130,6 +130,7 @@ $(OUT)/tests/doubles/%.so: tests/doubles/%.c
 	$(COMPILE) -MT $@ -fPIC -fvisibility=hidden -shared $(LDFLAGS) $(SONAME) \
 	    $< -o $@
 $(OUT)/tests/doubles/libcuda.so: SONAME = -Wl,-soname,libcuda.so.1
+$(OUT)/tests/doubles/libamdhip64.so: SONAME = -Wl,-soname,libamdhip64.so.6
 $(TESTS): | $(DOUBLES)
 $(OUT)/tests/%: LIBS += -lcmocka
 $(OUT)/tests/%: tests/%.cpp $(LIB)

@@ -4,9 +4,9 @@
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: libcuda.so.1, by its driver interface; libamdhip64.so,
                     whose functions of the same shape take its place.
-    Checked with:   a double of CUDA's driver (tests/doubles/libcuda.c), Debian
-                    12, x86-64, gcc 12 and clang 14, November 2026. Neither
-                    has run on a GPU yet.
+    Checked with:   doubles of both (tests/doubles/libcuda.c, amdhip64.c),
+                    Debian 12, x86-64, gcc 12 and clang 14, November 2026.
+                    Neither has run on a GPU yet.
 
     WHAT IT DOES
         The executors of tracesmith_replay.h for both. Memory comes back at
@@ -359,6 +359,35 @@ static ts_result ts__cx_box(ts__cx *x, void *stream, const ts_executor_copy *c,
     return ts__cx_result(x, x->call.box(&box, stream));
 }
 
+/*
+    HIP's boxes are told by structures that differ between its versions, copies
+    of rows by arguments: a slice of a box each.
+*/
+static ts_result ts__cx_slices(ts__cx *x, void *stream,
+                               const ts_executor_copy *c,
+                               const ts_capture_geometry *g)
+{
+    const int how = c->from_host ? 1 : c->to_host ? 2 : 3; // hipMemcpyKind
+    ts__cuda_end from, to;
+    if (!x->call.rows) return TS_ERR_UNSUPPORTED;
+    if (!g->region[0] || !g->region[1]) return TS_OK;
+    if (!ts__cx_end(&from, c->source, false, g->source_origin, g->region,
+                    g->source_row, g->source_slice) ||
+        !ts__cx_end(&to, c->destination, false, g->destination_origin,
+                    g->region, g->destination_row, g->destination_slice))
+        return TS_ERR_CORRUPT;
+    int error = TS__CUDA_OK;
+    for (uint64_t z = 0; z < g->region[2] && !error; z++) {
+        const uint64_t from_row = (from.z + z) * from.height + from.y;
+        const uint64_t to_row = (to.z + z) * to.height + to.y;
+        error =
+            x->call.rows(to.device + to_row * to.pitch + to.x, to.pitch,
+                         from.device + from_row * from.pitch + from.x,
+                         from.pitch, g->region[0], g->region[1], how, stream);
+    }
+    return ts__cx_result(x, error);
+}
+
 static ts_result ts__cx_copy(void *state, uint64_t stream,
                              const ts_executor_copy *c)
 {
@@ -370,7 +399,8 @@ static ts_result ts__cx_copy(void *state, uint64_t stream,
                           sizeof(ts_capture_geometry), &a)) {
         ts_capture_geometry geometry;
         memcpy(&geometry, a.bytes, sizeof geometry);
-        return ts__cx_box(x, on, c, &geometry);
+        return x->is_hip ? ts__cx_slices(x, on, c, &geometry)
+                         : ts__cx_box(x, on, c, &geometry);
     }
     void *const to = (void *)(uintptr_t)c->destination;
     const void *const from = (const void *)(uintptr_t)c->source;
@@ -382,25 +412,37 @@ static ts_result ts__cx_copy(void *state, uint64_t stream,
                : x->call.within(c->destination, c->source, c->size, on));
 }
 
-// A value of 1, 2 or 4 bytes in a row, or in rows.
+// A value of 1, 2 or 4 bytes in a row.
+static int ts__cx_fill_row(const ts__cx *x, uint64_t to, uint32_t value,
+                           uint32_t width, uint64_t size, void *on)
+{
+    const ts__cx_calls *const c = &x->call;
+    return width == 1   ? c->set8(to, (uint8_t)value, size, on)
+           : width == 2 ? c->set16(to, (uint16_t)value, size / 2, on)
+                        : c->set32(to, value, size / 4, on);
+}
+
+// The same in rows: by one call where the driver has it.
 static int ts__cx_fill(const ts__cx *x, uint64_t to, uint32_t value,
                        uint32_t width, const ts_capture_geometry *g,
                        uint64_t size, void *on)
 {
     const ts__cx_calls *const c = &x->call;
-    const uint64_t row = g->destination_row;
-    if (g->region[1] > 1 && c->set8_rows && c->set16_rows && c->set32_rows) {
-        const uint64_t count = g->region[0] / width;
-        return width == 1 ? c->set8_rows(to, row, (uint8_t)value, count,
-                                         g->region[1], on)
-               : width == 2
-                   ? c->set16_rows(to, row, (uint16_t)value, count,
-                                   g->region[1], on)
-                   : c->set32_rows(to, row, value, count, g->region[1], on);
-    }
-    return width == 1   ? c->set8(to, (uint8_t)value, size, on)
-           : width == 2 ? c->set16(to, (uint16_t)value, size / 2, on)
-                        : c->set32(to, value, size / 4, on);
+    const uint64_t row = g->destination_row, high = g->region[1];
+    const uint64_t count = g->region[0] / width;
+    if (!size) return TS__CUDA_OK;
+    if (high < 2) return ts__cx_fill_row(x, to, value, width, size, on);
+    if (width == 1 && c->set8_rows)
+        return c->set8_rows(to, row, (uint8_t)value, count, high, on);
+    if (width == 2 && c->set16_rows)
+        return c->set16_rows(to, row, (uint16_t)value, count, high, on);
+    if (width == 4 && c->set32_rows)
+        return c->set32_rows(to, row, value, count, high, on);
+    int error = TS__CUDA_OK;
+    for (uint64_t y = 0; y < high && !error; y++)
+        error =
+            ts__cx_fill_row(x, to + y * row, value, width, g->region[0], on);
+    return error;
 }
 
 static ts_result ts__cx_set(void *state, uint64_t stream,
@@ -528,7 +570,9 @@ static const uint32_t ts__cx_cuda_heeds[] = {
     TS_ATTRIBUTE_GEOMETRY, TS_ATTRIBUTE_PATTERN,     TS_ATTRIBUTE_CUDA_LAUNCH,
     TS_ATTRIBUTE_FUNCTION, TS_ATTRIBUTE_COOPERATIVE, 0
 };
-static const uint32_t ts__cx_hip_heeds[] = { TS_ATTRIBUTE_PATTERN, 0 };
+static const uint32_t ts__cx_hip_heeds[] = { TS_ATTRIBUTE_GEOMETRY,
+                                             TS_ATTRIBUTE_PATTERN,
+                                             TS_ATTRIBUTE_COOPERATIVE, 0 };
 
 #define TS__CX_EXECUTOR(vendor) \
     const ts_executor ts_##vendor##_executor = { \

@@ -13,16 +13,16 @@
 
 /* ==== 2. The driver ====================================================== */
 
-// Name here, CUDA's, HIP's (NULL: it has none that would do), arguments.
+// Name here, CUDA's, HIP's (NULL: it has none, and is never asked), arguments.
+// Source of HIP's: hip/hip_runtime_api.h of HIP 6.2.
 #define TS__CX_CALLS(X) \
     X(init, "cuInit", "hipInit", (unsigned)) \
     X(device_count, "cuDeviceGetCount", "hipGetDeviceCount", (int *)) \
-    X(device, "cuDeviceGet", "hipDeviceGet", (int *, int)) \
-    X(context, "cuDevicePrimaryCtxRetain", "hipDevicePrimaryCtxRetain", \
-      (void **, int)) \
-    X(context_release, "cuDevicePrimaryCtxRelease_v2", \
-      "hipDevicePrimaryCtxRelease", (int)) \
-    X(context_set, "cuCtxSetCurrent", "hipCtxSetCurrent", (void *)) \
+    X(device, "cuDeviceGet", NULL, (int *, int)) \
+    X(context, "cuDevicePrimaryCtxRetain", NULL, (void **, int)) \
+    X(context_release, "cuDevicePrimaryCtxRelease_v2", NULL, (int)) \
+    X(context_set, "cuCtxSetCurrent", NULL, (void *)) \
+    X(device_set, NULL, "hipSetDevice", (int)) \
     X(granularity, "cuMemGetAllocationGranularity", \
       "hipMemGetAllocationGranularity", \
       (size_t *, const ts__cuda_memory *, int)) \
@@ -74,10 +74,12 @@
 
 // Those without which only some operations cannot run.
 #define TS__CX_MORE_CALLS(X) \
-    X(launch_how, "cuLaunchKernelEx", NULL, \
+    X(launch_how, "cuLaunchKernelEx", "hipDrvLaunchKernelEx", \
       (const ts__cuda_launch *, void *, void **, void **)) \
     X(attribute, "cuFuncSetAttribute", NULL, (void *, int, int)) \
     X(box, "cuMemcpy3DAsync_v2", NULL, (const ts__cuda_box *, void *)) \
+    X(rows, NULL, "hipMemcpy2DAsync", \
+      (uint64_t, size_t, uint64_t, size_t, size_t, size_t, int, void *)) \
     X(set8_rows, "cuMemsetD2D8Async", "hipMemsetD2D8Async", \
       (uint64_t, size_t, unsigned char, size_t, size_t, void *)) \
     X(set16_rows, "cuMemsetD2D16Async", "hipMemsetD2D16Async", \
@@ -171,6 +173,7 @@ static bool ts__cx_load(ts__cx *x, char *why, size_t room)
         { "libcuda.so.1", "libcuda.so", NULL },
         { "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so" },
     };
+    const char *symbol;
     for (int i = 0; i < 3 && !x->library && names[x->is_hip][i]; i++)
         x->library = dlopen(names[x->is_hip][i], RTLD_NOW | RTLD_LOCAL);
     if (!x->library) {
@@ -182,8 +185,8 @@ static bool ts__cx_load(ts__cx *x, char *why, size_t room)
         return false;
     }
 #define TS__X(name, cuda, hip, arguments) \
-    if (!ts__cx_symbol(x, x->is_hip ? hip : cuda, &x->call.name, true, why, \
-                       room)) \
+    symbol = x->is_hip ? hip : cuda; \
+    if (!ts__cx_symbol(x, symbol, &x->call.name, symbol != NULL, why, room)) \
         return false;
     TS__CX_CALLS(TS__X)
 #undef TS__X
@@ -220,9 +223,12 @@ static ts_reason ts__cx_reason(void *state)
     return ((const ts__cx *)state)->reason;
 }
 
-static void ts__cx_use(const ts__cx *x, uint32_t device)
+// Makes a device the present one; HIP knows no others than those.
+static int ts__cx_use(const ts__cx *x, uint32_t device)
 {
-    x->call.context_set(x->contexts[device < x->device_count ? device : 0]);
+    if (device >= x->device_count) device = 0;
+    return x->is_hip ? x->call.device_set((int)device)
+                     : x->call.context_set(x->contexts[device]);
 }
 
 /* ==== 3. Addresses ======================================================= */
@@ -318,11 +324,12 @@ static ts_result ts__cx_devices(ts__cx *x, uint32_t wanted, char *why,
     }
     for (uint32_t i = 0; i < wanted && !error; i++) {
         int device = 0;
-        error = x->call.device(&device, (int)i);
-        if (!error) error = x->call.context(&x->contexts[i], device);
+        if (!x->is_hip) error = x->call.device(&device, (int)i);
+        if (!x->is_hip && !error)
+            error = x->call.context(&x->contexts[i], device);
         if (!error) x->device_count++;
     }
-    if (!error) error = x->call.context_set(x->contexts[0]);
+    if (!error) error = ts__cx_use(x, 0);
     if (error)
         snprintf(why, room, "a device does not open: %s",
                  ts__cx_error(x, error));
@@ -406,7 +413,7 @@ static void ts__cx_close(void *state)
     }
     for (size_t i = 0; i < x->function_count; i++)
         free(x->functions[i].name);
-    for (uint32_t i = 0; i < x->device_count; i++)
+    for (uint32_t i = 0; !x->is_hip && i < x->device_count; i++)
         x->call.context_release((int)i);
     free(x->spans);
     free(x->others);

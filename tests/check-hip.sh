@@ -8,6 +8,11 @@ rm -rf "$folder"
 mkdir -p "$folder"
 flags="-std=gnu11 -O1 -g -Wall -Wextra -Werror -I."
 
+# What the double of libamdhip64.so finds beside it.
+device=$folder/libhipdevice.so
+gcc $flags -fPIC -shared -fvisibility=hidden tests/doubles/libhipdevice.c \
+    -o "$device" -pthread -ldl
+
 # usage: double FOLDER FILE.c NAME.so [FLAG...]: one of tests/doubles
 double() {
     local where source name
@@ -15,7 +20,8 @@ double() {
     shift 3
     mkdir -p "$where"
     gcc $flags -fPIC -shared -fvisibility=hidden $source "-Wl,-soname,$name" \
-        -o "$where/$name" "$@" -pthread -ldl
+        -o "$where/$name" "$@" -pthread -ldl || return
+    test -e "$where/libhipdevice.so" || ln -s "$device" "$where"
 }
 program() { # FOLDER [FLAG...]: what is recorded there
     local where

@@ -34,13 +34,15 @@ EXPORT const char *const double_names[] = {
 struct hip_stream {
     int device;
     uint64_t tail_ns; // its last operation ends
+    void *object;     // on the device
 };
 struct hip_event {
     uint64_t time_ns;
 };
 struct hip_function {
-    const void *function;
+    const void *function; // of the host
     char name[120];
+    void *object; // on the device; NULL: `function` itself is the kernel
 };
 
 enum { DEVICES = 2, KERNELS = 64, WAITING = 4096 };
@@ -223,12 +225,15 @@ static void wait_until(uint64_t time_ns)
     if (!double_does("late")) deliver();
 }
 
+#include "tests/doubles/hip_device.h"
+
 /* ---- Devices and memory ------------------------------------------------- */
 
 EXPORT int hipGetDeviceCount(int *count)
 {
     BEGIN(hipGetDeviceCount, count);
     *count = DEVICES;
+    if (getenv("DOUBLE_CUDA_DEVICES")) ON_DEVICE->cuDeviceGetCount(count);
     return end(&c, hipSuccess);
 }
 
@@ -258,15 +263,13 @@ EXPORT int hipGetLastError(void)
 EXPORT int hipMalloc(void **pointer, size_t size)
 {
     BEGIN(hipMalloc, .pointer = pointer, .size = size);
-    *pointer = malloc(size);
-    return end(&c, hipSuccess);
+    return end(&c, ON_DEVICE->cuMemAlloc_v2((uint64_t *)pointer, size));
 }
 
 EXPORT int hipFree(void *pointer)
 {
     BEGIN(hipFree, pointer);
-    free(pointer);
-    return end(&c, hipSuccess);
+    return end(&c, ON_DEVICE->cuMemFree_v2((uintptr_t)pointer));
 }
 
 static void copy(void *to, const void *from, size_t size, int kind,
@@ -295,15 +298,20 @@ EXPORT int hipMemcpyAsync(void *to, const void *from, size_t size, int kind,
     return end(&c, hipSuccess);
 }
 
-// Nobody who listens knows its arguments.
 EXPORT int hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
                             size_t from_pitch, size_t width, size_t height,
                             int kind, hipStream_t stream)
 {
-    BEGIN_EMPTY(hipMemcpy2DAsync);
-    (void)to_pitch, (void)from_pitch;
+    BEGIN(hipMemcpy2DAsync, to, to_pitch, from, from_pitch, width, height, kind,
+          stream);
+    double_op op = { .kind = DOUBLE_COPY, .size = width * height, .to = to };
+    op.copy = kind;
+    op.from = from;
     if (c.to && c.to->stream) c.to->stream((uintptr_t)stream, 0);
-    copy(to, from, width * height, kind, stream);
+    for (size_t y = 0; y < height; y++)
+        memcpy((char *)to + y * to_pitch, (const char *)from + y * from_pitch,
+               width);
+    submit(&op, stream);
     if (c.to && c.to->stream) c.to->stream((uintptr_t)stream, 1);
     return end(&c, hipSuccess);
 }
@@ -328,6 +336,7 @@ static hipStream_t stream_new(void)
 {
     hipStream_t stream = calloc(1, sizeof *stream);
     stream->device = current_device;
+    ON_DEVICE->cuStreamCreate(&stream->object, 1);
     return stream;
 }
 
@@ -393,77 +402,13 @@ EXPORT int hipStreamWaitEvent(hipStream_t stream, hipEvent_t event,
 {
     BEGIN(hipStreamWaitEvent, stream, event, flags);
     struct hip_stream *const s = stream_of(stream);
+    if (recording)
+        ON_DEVICE->cuStreamWaitEvent(device_stream(stream), event, flags);
     if (s->tail_ns < event->time_ns) s->tail_ns = event->time_ns;
     return end(&c, hipSuccess);
 }
 
-/* ---- Kernels ------------------------------------------------------------ */
-
-EXPORT void __hipRegisterFunction(void **module, const void *function,
-                                  char *device, const char *name)
-{
-    (void)module, (void)device;
-    if (hip.kernel_count == KERNELS) return;
-    struct hip_function *const k = &hip.kernels[hip.kernel_count++];
-    k->function = function;
-    strncpy(k->name, name, sizeof k->name - 1);
-}
-
-static int launch(const struct hip_function *k, dim3 items, dim3 block,
-                  size_t shared, void **arguments, hipStream_t stream)
-{
-    if (!k || double_does("fail")) return hipErrorInvalidValue;
-    double_op op = { .kind = DOUBLE_KERNEL,
-                     .name = k->name,
-                     .number = (uint32_t)(k - hip.kernels) + 1,
-                     .items = { items.x, items.y, items.z },
-                     .block = { block.x, block.y, block.z },
-                     .shared = (uint32_t)shared };
-    hip_kernel kernel;
-    memcpy(&kernel, &k->function, sizeof kernel);
-    kernel(arguments);
-    submit(&op, stream);
-    return hipSuccess;
-}
-
-EXPORT int hipLaunchKernel(const void *function, dim3 grid, dim3 block,
-                           void **arguments, size_t shared, hipStream_t stream)
-{
-    BEGIN(hipLaunchKernel, .function = function, .grid = grid, .block = block,
-          .arguments = arguments, .shared = shared, .stream = stream);
-    const struct hip_function *k = NULL;
-    for (uint32_t i = 0; i < hip.kernel_count; i++)
-        if (hip.kernels[i].function == function) k = &hip.kernels[i];
-    const dim3 items = { grid.x * block.x, grid.y * block.y, grid.z * block.z };
-    return end(&c, launch(k, items, block, shared, arguments, stream));
-}
-
-EXPORT int hipModuleGetFunction(hipFunction_t *function, void *module,
-                                const char *name)
-{
-    (void)module;
-    BEGIN(hipModuleGetFunction, function);
-    *function = NULL;
-    for (uint32_t i = 0; i < hip.kernel_count; i++)
-        if (!strcmp(hip.kernels[i].name, name)) *function = &hip.kernels[i];
-    return end(&c, *function ? hipSuccess : hipErrorInvalidValue);
-}
-
-// Its grid counts work items.
-EXPORT int hipExtModuleLaunchKernel(hipFunction_t function, uint32_t grid_x,
-                                    uint32_t grid_y, uint32_t grid_z,
-                                    uint32_t block_x, uint32_t block_y,
-                                    uint32_t block_z, size_t shared,
-                                    hipStream_t stream, void **arguments,
-                                    void **extra, hipEvent_t start_event,
-                                    hipEvent_t stop_event, uint32_t flags)
-{
-    (void)extra, (void)start_event, (void)stop_event, (void)flags;
-    const dim3 items = { grid_x, grid_y, grid_z };
-    const dim3 block = { block_x, block_y, block_z };
-    BEGIN(hipExtModuleLaunchKernel, function, items, block, shared, stream);
-    return end(&c, launch(function, items, block, shared, arguments, stream));
-}
+#include "tests/doubles/hip_driver.h"
 
 EXPORT int hipRuntimeGetVersion(int *version)
 {

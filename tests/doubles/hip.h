@@ -18,9 +18,14 @@ typedef struct dim3 {
 typedef struct hip_stream *hipStream_t;
 typedef struct hip_event *hipEvent_t;
 typedef struct hip_function *hipFunction_t;
-typedef struct hip_graph *hipGraphExec_t;
 
-enum { hipSuccess = 0, hipErrorInvalidValue = 1 };
+enum {
+    hipSuccess = 0,
+    hipErrorInvalidValue = 1,
+    hipErrorOutOfMemory = 2,
+    hipErrorNoBinaryForGpu = 209,
+    hipErrorNotFound = 500
+};
 enum { hipMemcpyHostToDevice = 1, hipMemcpyDeviceToHost = 2 };
 enum { hipStreamNonBlocking = 1 };
 
@@ -59,9 +64,35 @@ int hipExtModuleLaunchKernel(hipFunction_t function, uint32_t grid_x,
                              hipStream_t stream, void **arguments, void **extra,
                              hipEvent_t start, hipEvent_t stop, uint32_t flags);
 int hipRuntimeGetVersion(int *version);
-// What compilers call: the name of a function that is a kernel.
+int hipMallocManaged(void **pointer, size_t size, unsigned flags);
+int hipHostMalloc(void **pointer, size_t size, unsigned flags);
+int hipHostFree(void *pointer);
+int hipModuleLoadData(void **module, const void *image);
+int hipModuleUnload(void *module);
+int hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x,
+                          unsigned grid_y, unsigned grid_z, unsigned block_x,
+                          unsigned block_y, unsigned block_z, unsigned shared,
+                          hipStream_t stream, void **arguments, void **extra);
+int hipMemsetD32Async(void *to, int value, size_t count, hipStream_t stream);
+int hipMemset2DAsync(void *to, size_t pitch, int value, size_t width,
+                     size_t height, hipStream_t stream);
+int hipStreamBeginCapture(hipStream_t stream, int mode);
+int hipStreamEndCapture(hipStream_t stream, void **graph);
+int hipGraphInstantiateWithFlags(void **ready, void *graph,
+                                 unsigned long long flags);
+int hipGraphLaunch(void *ready, hipStream_t stream);
+int hipLaunchHostFunc(hipStream_t stream, void (*function)(void *), void *data);
+const char *hipKernelNameRefByPtr(const void *function, hipStream_t stream);
+int hipGetSymbolAddress(void **address, const void *symbol);
+
+// What compilers call: code for devices, and names of its kernels and
+// variables. module: NULL is a kernel that is the function itself.
+void **__hipRegisterFatBinary(const void *wrapper);
 void __hipRegisterFunction(void **module, const void *function, char *device,
                            const char *name);
+void __hipRegisterVar(void **module, void *variable, char *device,
+                      const char *name, int outside, size_t size, int constant,
+                      int global);
 
 /* ---- Between the doubles ------------------------------------------------ */
 

@@ -32,7 +32,29 @@
     X(hipStreamWaitEvent) \
     X(hipLaunchKernel) \
     X(hipModuleGetFunction) \
-    X(hipExtModuleLaunchKernel)
+    X(hipExtModuleLaunchKernel) \
+    X(hipModuleLoadData) \
+    X(hipModuleUnload) \
+    X(hipModuleLaunchKernel) \
+    X(hipMemcpyHtoD) \
+    X(hipMemcpyHtoDAsync) \
+    X(hipMemcpyDtoH) \
+    X(hipMemcpyDtoHAsync) \
+    X(hipMemcpyDtoDAsync) \
+    X(hipMemsetD8Async) \
+    X(hipMemsetD16Async) \
+    X(hipMemsetD32Async) \
+    X(hipMemset2DAsync) \
+    X(hipMallocManaged) \
+    X(hipHostMalloc) \
+    X(hipHostFree) \
+    X(hipMemMap) \
+    X(hipMemUnmap) \
+    X(hipStreamCreateWithPriority) \
+    X(hipStreamBeginCapture) \
+    X(hipStreamEndCapture) \
+    X(hipGraphLaunch) \
+    X(hipLaunchHostFunc)
 
 enum {
 #define X(name) NUMBER_##name,
@@ -119,14 +141,103 @@ typedef struct hipLaunchKernel_arguments {
     size_t shared;
     hipStream_t stream;
 } hipLaunchKernel_arguments;
+typedef struct hipMemcpy2DAsync_arguments {
+    void *to;
+    size_t to_pitch;
+    const void *from;
+    size_t from_pitch, width, height;
+    int kind;
+    hipStream_t stream;
+} hipMemcpy2DAsync_arguments;
 typedef struct hipModuleGetFunction_arguments {
     hipFunction_t *function;
+    void *module;
+    const char *name;
 } hipModuleGetFunction_arguments;
 typedef struct hipExtModuleLaunchKernel_arguments {
     hipFunction_t function;
     dim3 items, block;
     size_t shared;
     hipStream_t stream;
+    void **arguments, **extra;
 } hipExtModuleLaunchKernel_arguments;
+typedef struct hipModuleLoadData_arguments {
+    void **module;
+    const void *image;
+} hipModuleLoadData_arguments;
+typedef struct hipModuleUnload_arguments {
+    void *module;
+} hipModuleUnload_arguments;
+typedef struct hipModuleLaunchKernel_arguments {
+    hipFunction_t function;
+    dim3 grid, block;
+    unsigned shared;
+    hipStream_t stream;
+    void **arguments, **extra;
+} hipModuleLaunchKernel_arguments;
+typedef struct copy_arguments {
+    uint64_t to, from;
+    size_t size;
+    hipStream_t stream;
+} copy_arguments;
+typedef copy_arguments hipMemcpyHtoD_arguments, hipMemcpyHtoDAsync_arguments,
+    hipMemcpyDtoH_arguments, hipMemcpyDtoHAsync_arguments,
+    hipMemcpyDtoDAsync_arguments;
+#define SET_ARGUMENTS(type, name) \
+    typedef struct name##_arguments { \
+        void *to; \
+        type value; \
+        size_t count; \
+        hipStream_t stream; \
+    } name##_arguments
+SET_ARGUMENTS(unsigned char, hipMemsetD8Async);
+SET_ARGUMENTS(unsigned short, hipMemsetD16Async);
+SET_ARGUMENTS(int, hipMemsetD32Async);
+typedef struct hipMemset2DAsync_arguments {
+    void *to;
+    size_t pitch;
+    int value;
+    size_t width, height;
+    hipStream_t stream;
+} hipMemset2DAsync_arguments;
+typedef struct hipMallocManaged_arguments {
+    void **pointer;
+    size_t size;
+    unsigned flags;
+} hipMallocManaged_arguments;
+typedef hipMallocManaged_arguments hipHostMalloc_arguments;
+typedef hipFree_arguments hipHostFree_arguments;
+typedef struct hipMemMap_arguments {
+    uint64_t address;
+    size_t size, offset;
+    uint64_t handle;
+    unsigned long long flags;
+} hipMemMap_arguments;
+typedef struct hipMemUnmap_arguments {
+    uint64_t address;
+    size_t size;
+} hipMemUnmap_arguments;
+typedef struct hipStreamCreateWithPriority_arguments {
+    POINTED(hipStream_t, stream);
+    unsigned flags;
+    int priority;
+} hipStreamCreateWithPriority_arguments;
+typedef struct hipStreamBeginCapture_arguments {
+    hipStream_t stream;
+    int mode;
+} hipStreamBeginCapture_arguments;
+typedef struct hipStreamEndCapture_arguments {
+    hipStream_t stream;
+    void **graph;
+} hipStreamEndCapture_arguments;
+typedef struct hipGraphLaunch_arguments {
+    void *graph;
+    hipStream_t stream;
+} hipGraphLaunch_arguments;
+typedef struct hipLaunchHostFunc_arguments {
+    hipStream_t stream;
+    void (*function)(void *);
+    void *data;
+} hipLaunchHostFunc_arguments;
 
 #endif

@@ -1,0 +1,7 @@
+/*
+    libhipdevice.c - the device of the double of libamdhip64.so
+
+    It is the one of CUDA's double, by another name: memory, code whose kernels
+    run, streams and graphs (cuda_double.h). hip_device.h calls it.
+*/
+#include "libcuda.c"
