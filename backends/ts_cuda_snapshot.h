@@ -1,5 +1,6 @@
 /*
-    ts_cuda_snapshot.h - captures of CUDA; a part of ts_cupti.h, private to it
+    ts_cuda_snapshot.h - captures of CUDA; a part of ts_cupti.h, private to it,
+                         and of HIP (ts_hip_snapshot.h), whose calls are alike
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: libcuda.so.1, as it is in the process.
@@ -16,7 +17,8 @@
 
     WHAT IT DOES NOT DO
         It calls no driver on a thread of the program. What a graph does is not
-        captured, nor anything while a stream is recorded into one.
+        captured, nor anything while a stream is recorded into one. A file of
+        C that has both CUDA and HIP captures the one that starts first.
 
     CONTENTS                            search for "==== 2." to jump
         1. Which functions
@@ -27,7 +29,8 @@
         6. What an operation is         ts_cuda_snapshot_ops.h
         7. Callbacks
 */
-#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_H)
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_H)
 #define TS_CUDA_SNAPSHOT_H
 
 #include "ts_cuda_abi.h"
@@ -146,7 +149,7 @@ enum { TS__CS_RULES = sizeof ts__cs_rules / sizeof *ts__cs_rules };
 
 // The position of a function's rule + 1; 0: it does not matter. Variants for
 // the default stream of a thread have the same arguments.
-static uint8_t ts__cs_rule_of(const char *name)
+static inline uint8_t ts__cs_rule_of(const char *name)
 {
     size_t size = strlen(name);
     if (size < 2 || name[0] != 'c' || name[1] != 'u') return 0;
@@ -170,6 +173,19 @@ static uint8_t ts__cs_rule_of(const char *name)
 
 /* ==== 4. Memory ========================================================== */
 
+struct ts__cs_call;
+
+// What CUDA and HIP do not have in common.
+typedef struct ts__cs_vendor {
+    ts_snapshot_vendor snapshot;
+    const char *refusal; // the key of metadata that says why nothing is kept
+    bool (*find)(ts__cs_driver *d); // the driver's functions
+    void (*fresh)(void);            // a capture begins: it has no images
+    // Code and arguments of a launch; each, more: as the call has them.
+    void (*kernel)(const struct ts__cs_call *c, ts_snapshot_op *op, bool turn,
+                   void *function, void **each, void **more, uint8_t **args);
+} ts__cs_vendor;
+
 typedef struct ts__cs_range { // an allocation, in order of address
     uint64_t address, size;
     uint32_t device;  // track
@@ -179,6 +195,7 @@ typedef struct ts__cs_range { // an allocation, in order of address
 
 static struct {
     uint32_t on; // hooks work; the number of the session
+    const ts__cs_vendor *vendor;
     bool tested, unsafe;
     ts__cs_driver driver;
     ts__cs_code code;
@@ -274,15 +291,12 @@ static const void *ts__cs_view(void *user, uint64_t address, uint64_t size,
     return scratch;
 }
 
-static const ts_snapshot_vendor ts__cs_vendor = { "cuda", ts__cs_view, false,
-                                                  false };
-
 // A capture that nobody told what is allocated.
 static void ts__cs_fresh(void)
 {
-    ts__cs.memory.vendor = &ts__cs_vendor;
+    ts__cs.memory.vendor = &ts__cs.vendor->snapshot;
     if (!ts_snapshot_fresh(&ts__cs.memory)) return;
-    ts__cs_images_forget(&ts__cs.code);
+    ts__cs.vendor->fresh();
     ts__cs.touched = false;
     for (size_t i = 0; i < ts__cs.range_count; i++) {
         const ts__cs_range *const r = &ts__cs.ranges[i];
@@ -340,10 +354,10 @@ static bool ts__cs_is_safe(void *context)
     const uint64_t most = ts__cs_now_ns() + UINT64_C(3000000000);
     const uint64_t until = ts__cs_until();
     ts__cs.unsafe =
-        !ts__cs_driver_find(&ts__cs.driver) ||
+        !ts__cs.vendor->find(&ts__cs.driver) ||
         !ts__cs_ask(&ts__cs.driver, &job, until < most ? until : most);
     if (ts__cs.unsafe)
-        ts_metadata_text(0, "capture.cuda",
+        ts_metadata_text(0, ts__cs.vendor->refusal,
                          "declined: the driver does not answer within a call");
     return !ts__cs.unsafe;
 }
@@ -575,11 +589,18 @@ static void ts__cs_conditions(void)
     pthread_condattr_destroy(&steady);
 }
 
-// Modules stay known between sessions: nobody tells them twice.
-static void ts__cs_start(uint32_t session)
+// Modules stay known between sessions: nobody tells them twice. False: the
+// other vendor captures.
+static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (ts__cs_is_on() && ts__cs.vendor != vendor) {
+        ts_metadata_text(0, vendor->refusal,
+                         "declined: operations of another vendor are kept");
+        return false;
+    }
     pthread_once(&once, ts__cs_conditions);
+    ts__cs.vendor = vendor;
     ts__cs.inside = ts__cs.recording = 0;
     ts__cs.capturing = ts__cs.late = ts__cs.tested = ts__cs.unsafe = false;
     ts__cs.range_count = ts__cs.tensor_count = 0;
@@ -587,12 +608,13 @@ static void ts__cs_start(uint32_t session)
     ts_snapshot_close(&ts__cs.memory);
     // release: what was set above; pairs with the acquire in ts__cs_is_on
     __atomic_store_n(&ts__cs.on, session, __ATOMIC_RELEASE);
+    return true;
 }
 
 // No callback comes any more, but one may be on its way.
-static void ts__cs_stop(void)
+static void ts__cs_stop(const ts__cs_vendor *vendor)
 {
-    if (!ts__cs_is_on()) return;
+    if (!ts__cs_is_on() || ts__cs.vendor != vendor) return;
     TS__STORE(&ts__cs.on, 0);
     ts__cs_driver_stop(&ts__cs.driver);
 }

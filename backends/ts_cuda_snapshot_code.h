@@ -14,7 +14,8 @@
         1. Modules
         2. Functions
 */
-#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_CODE_H)
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_CODE_H)
 #define TS_CUDA_SNAPSHOT_CODE_H
 
 /* ==== 1. Modules ========================================================= */
@@ -54,8 +55,8 @@ static void *ts__cs_more(void *list, size_t *capacity, size_t count,
 }
 
 // Only copies: the driver is in the midst of it.
-static void ts__cs_module_loaded(ts__cs_code *c, uint32_t id, const void *bytes,
-                                 uint64_t size)
+static inline void ts__cs_module_loaded(ts__cs_code *c, uint32_t id,
+                                        const void *bytes, uint64_t size)
 {
     ts__cs_module *const m = (ts__cs_module *)calloc(1, sizeof *m);
     if (m) m->bytes = size && bytes ? malloc((size_t)size) : NULL;
@@ -81,7 +82,7 @@ static void ts__cs_module_loaded(ts__cs_code *c, uint32_t id, const void *bytes,
     free(m);
 }
 
-static void ts__cs_module_unloaded(ts__cs_code *c, uint32_t id)
+static inline void ts__cs_module_unloaded(ts__cs_code *c, uint32_t id)
 {
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < c->module_count; i++)

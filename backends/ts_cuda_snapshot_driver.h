@@ -16,7 +16,8 @@
         2. Questions                    on the thread of its own
         3. Asking
 */
-#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_DRIVER_H)
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_DRIVER_H)
 #define TS_CUDA_SNAPSHOT_DRIVER_H
 
 /* ==== 1. What it keeps =================================================== */
@@ -38,16 +39,18 @@
 enum { TS__CS_PARAMETERS = 1024 };
 
 typedef enum ts__cs_what {
-    TS__CS_TEST = 1,  // whether it answers at all
-    TS__CS_DRAIN,     // wait until nothing runs, till `until_ns`
-    TS__CS_READ,      // `size` bytes at `address`
-    TS__CS_FUNCTION,  // module and parameters of `object`
-    TS__CS_GLOBAL,    // where variable `name` of module `object` lies
-    TS__CS_ALLOCATION // which allocation `address` lies in
+    TS__CS_TEST = 1,   // whether it answers at all
+    TS__CS_DRAIN,      // wait until nothing runs, till `until_ns`
+    TS__CS_READ,       // `size` bytes at `address`
+    TS__CS_FUNCTION,   // module and parameters of `object`
+    TS__CS_GLOBAL,     // where variable `name` of module `object` lies
+    TS__CS_ALLOCATION, // which allocation `address` lies in
+    TS__CS_OWN         // what `own` asks
 } ts__cs_what;
 
 typedef struct ts__cs_job {
     ts__cs_what what;
+    bool (*own)(struct ts__cs_job *job); // of a vendor
     void *context, *object;
     uint64_t address, size, until_ns;
     const char *name;
@@ -229,6 +232,7 @@ static bool ts__cs_answer(ts__cs_driver *d, ts__cs_job *job)
     case TS__CS_READ: return ts__cs_read(d, job);
     case TS__CS_FUNCTION: return ts__cs_function(d, job);
     case TS__CS_GLOBAL: return ts__cs_global(d, job);
+    case TS__CS_OWN: return job->own(job);
     default: return ts__cs_allocation(d, job);
     }
 }
@@ -257,8 +261,15 @@ static void *ts__cs_work(void *user)
 
 /* ==== 3. Asking ========================================================== */
 
-// The driver, which the program has loaded.
-static bool ts__cs_driver_find(ts__cs_driver *d)
+static bool ts__cs_driver_ready(ts__cs_driver *d)
+{
+    if (!d->bounce) d->bounce = (uint8_t *)malloc(TS_CAPTURE_CHUNK + 8);
+    return d->call.context_set && d->call.query && d->call.wait_all &&
+           d->call.stream && d->call.to_host && d->bounce;
+}
+
+// CUDA's driver, which the program has loaded.
+static inline bool ts__cs_driver_find(ts__cs_driver *d)
 {
     void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (!library) return false;
@@ -269,9 +280,7 @@ static bool ts__cs_driver_find(ts__cs_driver *d)
     }
     TS__CS_CALLS(TS__X)
 #undef TS__X
-    if (!d->bounce) d->bounce = (uint8_t *)malloc(TS_CAPTURE_CHUNK + 8);
-    return d->call.context_set && d->call.query && d->call.wait_all &&
-           d->call.stream && d->call.to_host && d->bounce;
+    return ts__cs_driver_ready(d);
 }
 
 static bool ts__cs_driver_start(ts__cs_driver *d)

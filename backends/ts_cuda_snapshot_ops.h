@@ -14,7 +14,8 @@
         3. Copies and sets
         4. What calls change
 */
-#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_OPS_H)
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_OPS_H)
 #define TS_CUDA_SNAPSHOT_OPS_H
 
 /* ==== 1. Calls =========================================================== */
@@ -93,7 +94,7 @@ static void ts__cs_place(const ts__cs_call *c, ts_snapshot_op *op,
 
 /* ==== 2. Launches ======================================================== */
 
-static void ts__cs_globals(const ts__cs_call *c, const ts__cs_module *m)
+static inline void ts__cs_globals(const ts__cs_call *c, const ts__cs_module *m)
 {
     ts__cs_job job;
     for (uint32_t i = 0; i < m->code.symbol_count; i++) {
@@ -110,7 +111,7 @@ static void ts__cs_globals(const ts__cs_call *c, const ts__cs_module *m)
 }
 
 // Once in a capture: the module's bytes, and where its variables lie.
-static uint32_t ts__cs_image(const ts__cs_call *c, ts__cs_module *m)
+static inline uint32_t ts__cs_image(const ts__cs_call *c, ts__cs_module *m)
 {
     char name[48];
     ts_snapshot_code code;
@@ -143,8 +144,9 @@ static void ts__cs_look_up(const ts__cs_call *c, uint64_t address)
 
 // The parameters of a kernel: 8 bytes on a multiple of 8 that lie in live
 // memory are a pointer, by the rules that compilers follow.
-static void ts__cs_parameters(const ts__cs_call *c, ts_snapshot_op *op,
-                              const ts__cs_layout *layout, const uint8_t *args)
+static inline void ts__cs_parameters(const ts__cs_call *c, ts_snapshot_op *op,
+                                     const ts__cs_layout *layout,
+                                     const uint8_t *args)
 {
     for (uint32_t i = 0; i < layout->count; i++) {
         const uint32_t *const p = layout->parameters[i];
@@ -160,7 +162,7 @@ static void ts__cs_parameters(const ts__cs_call *c, ts_snapshot_op *op,
     }
 }
 
-static bool ts__cs_has_tensor(const uint8_t *args, uint32_t size)
+static inline bool ts__cs_has_tensor(const uint8_t *args, uint32_t size)
 {
     for (uint32_t at = 0; at + 128 <= size; at += 8)
         for (uint32_t i = 0; i < 256 && i < ts__cs.tensor_count; i++)
@@ -208,9 +210,9 @@ static void ts__cs_how(const ts__cuda_launch *how, ts_snapshot_op *op)
     }
 }
 
-static void ts__cs_kernel(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
-                          void *function, void **each, void **more,
-                          uint8_t **args)
+static inline void ts__cs_kernel(const ts__cs_call *c, ts_snapshot_op *op,
+                                 bool turn, void *function, void **each,
+                                 void **more, uint8_t **args)
 {
     ts__cs_job job;
     ts__cs_layout layout;
@@ -248,7 +250,7 @@ static void ts__cs_launch(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
     op->head.shared = ts__cs_argument32(c, 32);
     ts__cs_place(c, op, ts__cs_argument(c, 40));
     if (together) ts_snapshot_attribute(op, TS_ATTRIBUTE_COOPERATIVE, "", 0);
-    ts__cs_kernel(
+    ts__cs.vendor->kernel(
         c, op, turn, function, (void **)(uintptr_t)ts__cs_argument(c, 48),
         together ? NULL : (void **)(uintptr_t)ts__cs_argument(c, 56), args);
 }
@@ -263,9 +265,9 @@ static void ts__cs_launch_how(const ts__cs_call *c, ts_snapshot_op *op,
     memcpy(op->head.block, how->block, sizeof how->block);
     op->head.shared = how->shared;
     ts__cs_place(c, op, (uintptr_t)how->stream);
-    ts__cs_kernel(c, op, turn, (void *)(uintptr_t)ts__cs_argument(c, 8),
-                  (void **)(uintptr_t)ts__cs_argument(c, 16),
-                  (void **)(uintptr_t)ts__cs_argument(c, 24), args);
+    ts__cs.vendor->kernel(c, op, turn, (void *)(uintptr_t)ts__cs_argument(c, 8),
+                          (void **)(uintptr_t)ts__cs_argument(c, 16),
+                          (void **)(uintptr_t)ts__cs_argument(c, 24), args);
     ts__cs_how(how, op);
 }
 

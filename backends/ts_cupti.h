@@ -748,7 +748,7 @@ static void ts__cu_stop(ts__cu *u)
     u->exiting = TS__LOAD(&ts__cu_exiting);
     const bool done = ts__worker_stop(&u->worker);
     TS__STORE(&u->on, 0);
-    if (u == &ts__cupti) ts__cs_stop();
+    if (u == &ts__cupti) ts__cs_stop(&ts__cu_keep_vendor);
     if (!done) ts__lose(&u->lost, TS__CU_CUT, 0, 1);
     if (!done && !ts__cu_rescued(u)) {
         ts__losses_report(&u->lost); // the rest is with whom it hangs

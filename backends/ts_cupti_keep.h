@@ -116,6 +116,18 @@ static void ts__cu_keep_resource(uint32_t id, const ts__cu_resource *data)
         ts__cs_module_unloaded(&ts__cs.code, module->id);
 }
 
+static void ts__cu_keep_fresh(void)
+{
+    ts__cs_images_forget(&ts__cs.code);
+}
+
+static const ts__cs_vendor ts__cu_keep_vendor = { { "cuda", ts__cs_view, false,
+                                                    false },
+                                                  "capture.cuda",
+                                                  ts__cs_driver_find,
+                                                  ts__cu_keep_fresh,
+                                                  ts__cs_kernel };
+
 // Turns on the callbacks that a capture needs, if there is one, or may be.
 static void ts__cu_keep_functions(ts__cu *u)
 {
@@ -142,7 +154,7 @@ static void ts__cu_keep_functions(ts__cu *u)
     for (size_t i = 0; i < ts__cs.driver.reader_count; i++) // of before
         ts__cu_keep_own(u, ts__cs.driver.readers[i].context,
                         ts__cs.driver.readers[i].stream);
-    ts__cs_start(u->generation);
+    ts__cs_start(&ts__cu_keep_vendor, u->generation);
 }
 
 #endif // TS_CUPTI_KEEP_H

@@ -12,7 +12,10 @@
     "\203\247.offset" offset "\245.size" size "\253.value_kind" kind
 #define POINTER(offset)     ARGUMENT(offset, "\010", "\255global_buffer")
 #define VALUE(offset, size) ARGUMENT(offset, size, "\250by_value")
-#define HIDDEN(offset)      ARGUMENT(offset, "\010", "\266hidden_global_offset_x")
+#define HIDDEN(offset) \
+    ARGUMENT(offset, "\010", \
+             "\266hidden_" \
+             "global_offset_x")
 #define DESCRIBED(name, symbol, arguments) \
     "\204\245.args" arguments "\265.kernarg_segment_size\315\001\030" \
     "\245.name" name "\247.symbol" symbol
