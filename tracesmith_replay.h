@@ -1434,6 +1434,8 @@ TS_API bool ts_reader_image_at(ts_reader *reader, size_t index,
 
 // "VA_UNAVAILABLE", ...; an unknown number gives "unknown".
 TS_API const char *ts_reason_name(uint32_t reason);
+// The same for people: "it was not asked for"; of an operation, which `it` is.
+TS_API const char *ts_reason_text(uint32_t reason);
 
 /*
     Runs operations: one vendor's devices. Addresses are the device's own.
@@ -1583,6 +1585,7 @@ typedef struct ts_execution_item {
     double largest;         // difference between elements of a chunk
     uint64_t digest;        // XXH3 of the contents of all regions after it
     uint64_t fault_address; // of an ESCAPE
+    char why[240];          // more about the reason in lines, or empty
 } ts_execution_item;
 
 typedef struct ts_execution ts_execution;
@@ -19852,6 +19855,61 @@ TS_API const char *ts_reason_name(uint32_t reason)
     return reason < TS_REASON_LIMIT ? names[reason] : "unknown";
 }
 
+TS_API const char *ts_reason_text(uint32_t reason)
+{
+    static const char *const texts[TS_REASON_LIMIT] = {
+        [TS_REASON_VA_UNAVAILABLE] = "its memory cannot have its old address",
+        [TS_REASON_IMAGE_MISSING] =
+            "its code is neither in the trace nor on this machine",
+        [TS_REASON_IMAGE_ARCH] =
+            "its code is for another machine, or does not build",
+        [TS_REASON_PARAM_LAYOUT_UNKNOWN] = "nobody knows how its arguments lie",
+        [TS_REASON_UVM] = "managed or shared virtual memory",
+        [TS_REASON_IPC] = "memory of another process",
+        [TS_REASON_EXTERNAL_MEMORY] = "memory of another interface",
+        [TS_REASON_MULTICAST] = "multicast memory",
+        [TS_REASON_PEER] = "memory of a peer that is not there",
+        [TS_REASON_COLLECTIVE] = "it works with other processes",
+        [TS_REASON_HOST_CALLBACK] = "a function of the host",
+        [TS_REASON_DEVICE_HEAP] = "it allocates on the device",
+        [TS_REASON_CDP] = "it launches from the device",
+        [TS_REASON_COND_GRAPH] = "a conditional node of a graph",
+        [TS_REASON_DEVICE_UPDATABLE_NODE] =
+            "a node of a graph that the device changes",
+        [TS_REASON_TEXTURE_BINDLESS] = "texture handles in memory",
+        [TS_REASON_STREAM_MEMOP] = "it waits for a value in memory",
+        [TS_REASON_DRAIN_TIMEOUT] =
+            "the device did not get idle in time when it was recorded",
+        [TS_REASON_SNAPSHOT_BUDGET] =
+            "its contents were left out for the budget",
+        [TS_REASON_IN_CAPTURE] =
+            "launched while a stream was recorded into a graph",
+        [TS_REASON_ATTACHED_LATE] =
+            "it uses what was made before anybody looked",
+        [TS_REASON_ATTR_UNKNOWN] = "a launch attribute that nobody knows",
+        [TS_REASON_DRIVER_MISMATCH] =
+            "another driver than the one that captured",
+        [TS_REASON_NOT_CAPTURED] = "it was not asked for when it was recorded",
+        [TS_REASON_MEMORY_MISSING] =
+            "contents that it needs are not in the trace",
+        [TS_REASON_GLOBAL_MOVED] =
+            "something points to a variable that lies elsewhere now",
+        [TS_REASON_POINTER_DEAD] = "an argument pointed into freed memory",
+        [TS_REASON_ESCAPE] =
+            "it touched memory that was not captured, or ended its process",
+        [TS_REASON_TIMEOUT] = "it did not end in time",
+        [TS_REASON_DEVICE_FAILED] = "the device refused it, or failed before",
+        [TS_REASON_BAD_CAPTURE] = "its record makes no sense",
+        [TS_REASON_NO_MEMORY] = "out of memory",
+        [TS_REASON_TOO_MANY] =
+            "more kernels, streams or files of code than there is room for",
+        [TS_REASON_OTHER_BACKEND] =
+            "it is of another vendor than what is executed",
+    };
+    const char *const text = reason < TS_REASON_LIMIT ? texts[reason] : NULL;
+    return text ? text : "";
+}
+
 TS_API int ts_reader_file(const ts_reader *reader)
 {
     return reader->path ? reader->fd : -1;
@@ -20061,6 +20119,7 @@ typedef struct ts__ex_module {
     uint32_t image;
     uint64_t module;
     ts_reason reason; // why it cannot be loaded
+    char why[240];
 } ts__ex_module;
 
 typedef struct ts__ex_stream {
@@ -20195,11 +20254,10 @@ static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
     return own && own < TS_REASON_LIMIT ? own : reason;
 }
 
-static ts_reason ts__ex_load(ts_execution *e, uint32_t image, uint64_t *module)
+static ts_reason ts__ex_load(ts_execution *e, uint32_t image, ts__ex_module *m)
 {
     ts_capture_image found;
     ts_executor_code code = { 0 };
-    char why[200];
     size_t size;
     if (!ts_reader_image(e->reader, image, &found))
         return TS_REASON_IMAGE_MISSING;
@@ -20213,8 +20271,8 @@ static ts_reason ts__ex_load(ts_execution *e, uint32_t image, uint64_t *module)
     if (ts_reader_blob(e->reader, found.hash, &code.bytes, &size) != TS_OK)
         code.bytes = NULL;
     if (code.bytes) code.size = size;
-    const ts_result result =
-        e->desc.executor->load(e->state, &code, module, why, sizeof why);
+    const ts_result result = e->desc.executor->load(e->state, &code, &m->module,
+                                                    m->why, sizeof m->why);
     const ts_reason reason = ts__ex_reason(e, result);
     if (reason != TS_REASON_DEVICE_FAILED) return reason;
     return result == TS_ERR_NOT_FOUND     ? TS_REASON_IMAGE_MISSING
@@ -20232,8 +20290,9 @@ static ts__ex_module *ts__ex_module_find(ts_execution *e, uint32_t image)
     if (!more) return NULL;
     e->modules = more;
     ts__ex_module *const m = &more[e->module_count++];
+    memset(m, 0, sizeof *m);
     m->image = image;
-    m->reason = ts__ex_load(e, image, &m->module);
+    m->reason = ts__ex_load(e, image, m);
     return m;
 }
 
@@ -20914,6 +20973,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     if (h->kind == TS_EVENT_KERNEL) {
         const ts__ex_module *const m = ts__ex_module_find(e, h->image);
         if (!m) return TS_REASON_NO_MEMORY;
+        if (m->reason) memcpy(item->why, m->why, sizeof item->why);
         if (m->reason) return m->reason;
     }
     for (uint32_t i = 0; i < h->region_count; i++) {

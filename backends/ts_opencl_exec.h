@@ -487,7 +487,7 @@ static ts_result ts__ox_memory_at(ts__ox *x, uint64_t address,
 
 /* ---- 2.3 Programs ------------------------------------------------------- */
 
-// What the compiler says first, in one line.
+// What the compiler says first: three lines at most.
 static void ts__ox_log(const ts__ox *x, ts__ox_handle program, char *why,
                        size_t room)
 {
@@ -500,8 +500,12 @@ static void ts__ox_log(const ts__ox *x, ts__ox_handle program, char *why,
     if (log && x->cl.clGetProgramBuildInfo(program, x->devices[0],
                                            TS__OX_PROGRAM_BUILD_LOG, size, log,
                                            NULL) == 0) {
-        log[strcspn(log, "\n")] = 0;
-        if (*log) snprintf(why, room, "the program does not build: %s", log);
+        size_t end = strspn(log, " \n");
+        const char *const text = log + end;
+        for (int lines = 0; lines < 3; lines++)
+            end += strcspn(log + end, "\n") + (log[end] == '\n');
+        log[end] = 0;
+        if (*text) snprintf(why, room, "the program does not build:\n%s", text);
     }
     free(log);
 }

@@ -1,7 +1,9 @@
 # Programs are captured, and their operations run again in another process,
 # and in one that has neither the program nor this file system.
 . tests/lib.sh
+area=execute
 folder=build/execute
+. tests/execute/replays.sh
 rm -rf $folder
 mkdir -p $folder
 LIMIT=600 check "execute: build" sh -c '
@@ -18,22 +20,6 @@ LIMIT=600 check "execute: build" sh -c '
     $0/app frames $0/frames.sbt frames:1
     $0/app pipeline $0/hashes.sbt hashes' $folder
 
-# usage: replays NAME STATUS WHAT-TO-FIND OPTIONS...
-replays() {
-    name=$1
-    status=$2
-    find=$3
-    shift 3
-    check "execute: $name" sh -c '
-        status=$1 find=$2
-        shift 2
-        "$@" >$0 2>&1
-        got=$?
-        cat $0
-        test $got = $status && grep -q -- "$find" $0' \
-        "$folder/$(echo "$name" | tr ' ' _).out" "$status" "$find" \
-        build/ts-replay --execute --trust --timeout 50 "$@"
-}
 replays "all of it" 0 'same: 8 operations' $folder/pipeline.sbt
 replays "in a chain" 0 'same: 8 operations' $folder/pipeline.sbt --chain
 replays "addresses as recorded" 0 '0 rewritten (S2), 1 not run (S3)' \
@@ -63,6 +49,11 @@ replays "the wrong kernel" 1 'operation 4, kernel scale_wrong' \
     $folder/wrong.sbt
 replays "the wrong kernel's site" 1 'launched in step, tests/execute/app.c:' \
     $folder/wrong.sbt
+replays "which argument, and from which byte on" 1 \
+    'byte 404: expected 0x453b800c (3000.00293 as a float), found 0x447a' \
+    $folder/wrong.sbt
+replays "which argument differs" 1 'of 1.144 MiB, argument 0$' \
+    $folder/wrong.sbt
 replays "the first that differs, no more" 1 'diverged: 1 of 3' \
     $folder/wrong.sbt --stop-at-first --chain
 replays "a sum of floats in no order" 1 'kernel sum.* chunk 0, by' \
@@ -89,6 +80,12 @@ replays "memory that was freed" 0 'ESCAPE' $folder/freed.sbt
 replays "a race, as it was captured" 0 'same: 3 operations' $folder/race.sbt
 replays "ten gigabytes apart" 0 'same: 3 operations' $folder/far.sbt
 replays "one launch of one kernel" 0 'same: 1 operations' $folder/few.sbt
+replays "what nobody captured has no rows" 0 \
+    '^           not listed: 7 that nobody captured; --json has all' \
+    $folder/few.sbt
+replays "why nobody captured it" 0 \
+    '7 NOT_CAPTURED: it was not asked for when it was recorded' \
+    $folder/few.sbt
 replays "two frames on a trigger, from the middle" 0 'same: 4 operations' \
     $folder/frames.sbt
 replays "they in a chain" 0 'same: 4 operations' $folder/frames.sbt --chain
@@ -108,6 +105,10 @@ replays "a hang beside each other" 4 'declined   .* TIMEOUT' \
 replays "a graph where there are none" 3 'vdev has no graphs' \
     $folder/beside.sbt --as-graph --loops 3
 replays "as JSON" 1 '"first_divergence": {' $folder/wrong.sbt --json
+replays "the values as JSON" 1 '"expected_value": 3000.0029' \
+    $folder/wrong.sbt --json
+replays "where it was launched as JSON" 1 '"file": "tests/execute/app.c"' \
+    $folder/wrong.sbt --json
 
 replays "a small error alone" 0 'same: 9 operations' $folder/drift.sbt \
     --compare rtol=0.0045

@@ -1,7 +1,9 @@
 # Operations of OpenCL run again on PoCL: what the executor does by itself, and
 # programs that know nothing of TraceSmith, recorded and replayed.
 . tests/lib.sh
+area=opencl-execute
 folder=build/opencl-execute
+. tests/execute/replays.sh
 rm -rf $folder
 mkdir -p $folder
 export POCL_CACHE_DIR=$PWD/build/pocl # kernels are compiled once
@@ -67,21 +69,6 @@ same stencil 9 0 # a map moves nothing
 same steps 4 1 # one on shared memory
 
 # PoCL builds programs with another constant than the program did.
-replays() { # name, status, what to find, options
-    name=$1
-    status=$2
-    find=$3
-    shift 3
-    check "opencl-execute: $name" sh -c '
-        status=$1 find=$2
-        shift 2
-        "$@" >$0 2>&1
-        got=$?
-        cat $0
-        test $got = $status && grep -q -- "$find" $0' \
-        "$folder/$(echo "$name" | tr ' ' _).out" "$status" "$find" \
-        build/ts-replay --execute --trust "$@"
-}
 export POCL_EXTRA_BUILD_FLAGS=-DFACTOR=2
 replays "another constant, by name" 1 'operation [0-9]*, kernel scale on' \
     $folder/steps.sbt
@@ -99,6 +86,12 @@ check "opencl-execute: another constant, as a program" sh -c '
     cd $0/scale
     gcc -Wall -Wextra -Werror main.c -o main -lOpenCL
     ! ./main >out && grep -q "byte 4: expected 03, found 02" out' $folder
+export POCL_EXTRA_BUILD_FLAGS=-DFACTOR=nothing
+replays "a program that does not build" 0 "undeclared identifier 'nothing'" \
+    $folder/steps.sbt
+replays "a program that does not build, as JSON" 0 \
+    '"why": "the program does not build:.n.*identifier' \
+    $folder/steps.sbt --json
 unset POCL_EXTRA_BUILD_FLAGS
 for kernel in matmul:multiply sort:exchange stencil:spread; do
     check "opencl-execute: $kernel as a program" sh -c '

@@ -396,6 +396,15 @@ static void hashes_are_enough_for_what_earlier_ones_made(void **state)
     close_all();
 }
 
+static void every_reason_has_words(void **state)
+{
+    (void)state;
+    for (uint32_t i = 1; i < TS_REASON_LIMIT; i++)
+        assert_true(*ts_reason_text(i));
+    assert_string_equal("", ts_reason_text(TS_REASON_NONE));
+    assert_string_equal("", ts_reason_text(TS_REASON_LIMIT));
+}
+
 int main(void)
 {
 #ifdef UNDER_TSAN // which hands out the addresses that a replay wants again

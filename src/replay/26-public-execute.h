@@ -47,6 +47,8 @@ TS_API bool ts_reader_image_at(ts_reader *reader, size_t index,
 
 // "VA_UNAVAILABLE", ...; an unknown number gives "unknown".
 TS_API const char *ts_reason_name(uint32_t reason);
+// The same for people: "it was not asked for"; of an operation, which `it` is.
+TS_API const char *ts_reason_text(uint32_t reason);
 
 /*
     Runs operations: one vendor's devices. Addresses are the device's own.
@@ -196,6 +198,7 @@ typedef struct ts_execution_item {
     double largest;         // difference between elements of a chunk
     uint64_t digest;        // XXH3 of the contents of all regions after it
     uint64_t fault_address; // of an ESCAPE
+    char why[240];          // more about the reason in lines, or empty
 } ts_execution_item;
 
 typedef struct ts_execution ts_execution;

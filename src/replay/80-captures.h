@@ -10,6 +10,61 @@ TS_API const char *ts_reason_name(uint32_t reason)
     return reason < TS_REASON_LIMIT ? names[reason] : "unknown";
 }
 
+TS_API const char *ts_reason_text(uint32_t reason)
+{
+    static const char *const texts[TS_REASON_LIMIT] = {
+        [TS_REASON_VA_UNAVAILABLE] = "its memory cannot have its old address",
+        [TS_REASON_IMAGE_MISSING] =
+            "its code is neither in the trace nor on this machine",
+        [TS_REASON_IMAGE_ARCH] =
+            "its code is for another machine, or does not build",
+        [TS_REASON_PARAM_LAYOUT_UNKNOWN] = "nobody knows how its arguments lie",
+        [TS_REASON_UVM] = "managed or shared virtual memory",
+        [TS_REASON_IPC] = "memory of another process",
+        [TS_REASON_EXTERNAL_MEMORY] = "memory of another interface",
+        [TS_REASON_MULTICAST] = "multicast memory",
+        [TS_REASON_PEER] = "memory of a peer that is not there",
+        [TS_REASON_COLLECTIVE] = "it works with other processes",
+        [TS_REASON_HOST_CALLBACK] = "a function of the host",
+        [TS_REASON_DEVICE_HEAP] = "it allocates on the device",
+        [TS_REASON_CDP] = "it launches from the device",
+        [TS_REASON_COND_GRAPH] = "a conditional node of a graph",
+        [TS_REASON_DEVICE_UPDATABLE_NODE] =
+            "a node of a graph that the device changes",
+        [TS_REASON_TEXTURE_BINDLESS] = "texture handles in memory",
+        [TS_REASON_STREAM_MEMOP] = "it waits for a value in memory",
+        [TS_REASON_DRAIN_TIMEOUT] =
+            "the device did not get idle in time when it was recorded",
+        [TS_REASON_SNAPSHOT_BUDGET] =
+            "its contents were left out for the budget",
+        [TS_REASON_IN_CAPTURE] =
+            "launched while a stream was recorded into a graph",
+        [TS_REASON_ATTACHED_LATE] =
+            "it uses what was made before anybody looked",
+        [TS_REASON_ATTR_UNKNOWN] = "a launch attribute that nobody knows",
+        [TS_REASON_DRIVER_MISMATCH] =
+            "another driver than the one that captured",
+        [TS_REASON_NOT_CAPTURED] = "it was not asked for when it was recorded",
+        [TS_REASON_MEMORY_MISSING] =
+            "contents that it needs are not in the trace",
+        [TS_REASON_GLOBAL_MOVED] =
+            "something points to a variable that lies elsewhere now",
+        [TS_REASON_POINTER_DEAD] = "an argument pointed into freed memory",
+        [TS_REASON_ESCAPE] =
+            "it touched memory that was not captured, or ended its process",
+        [TS_REASON_TIMEOUT] = "it did not end in time",
+        [TS_REASON_DEVICE_FAILED] = "the device refused it, or failed before",
+        [TS_REASON_BAD_CAPTURE] = "its record makes no sense",
+        [TS_REASON_NO_MEMORY] = "out of memory",
+        [TS_REASON_TOO_MANY] =
+            "more kernels, streams or files of code than there is room for",
+        [TS_REASON_OTHER_BACKEND] =
+            "it is of another vendor than what is executed",
+    };
+    const char *const text = reason < TS_REASON_LIMIT ? texts[reason] : NULL;
+    return text ? text : "";
+}
+
 TS_API int ts_reader_file(const ts_reader *reader)
 {
     return reader->path ? reader->fd : -1;

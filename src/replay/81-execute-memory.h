@@ -21,6 +21,7 @@ typedef struct ts__ex_module {
     uint32_t image;
     uint64_t module;
     ts_reason reason; // why it cannot be loaded
+    char why[240];
 } ts__ex_module;
 
 typedef struct ts__ex_stream {
@@ -155,11 +156,10 @@ static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
     return own && own < TS_REASON_LIMIT ? own : reason;
 }
 
-static ts_reason ts__ex_load(ts_execution *e, uint32_t image, uint64_t *module)
+static ts_reason ts__ex_load(ts_execution *e, uint32_t image, ts__ex_module *m)
 {
     ts_capture_image found;
     ts_executor_code code = { 0 };
-    char why[200];
     size_t size;
     if (!ts_reader_image(e->reader, image, &found))
         return TS_REASON_IMAGE_MISSING;
@@ -173,8 +173,8 @@ static ts_reason ts__ex_load(ts_execution *e, uint32_t image, uint64_t *module)
     if (ts_reader_blob(e->reader, found.hash, &code.bytes, &size) != TS_OK)
         code.bytes = NULL;
     if (code.bytes) code.size = size;
-    const ts_result result =
-        e->desc.executor->load(e->state, &code, module, why, sizeof why);
+    const ts_result result = e->desc.executor->load(e->state, &code, &m->module,
+                                                    m->why, sizeof m->why);
     const ts_reason reason = ts__ex_reason(e, result);
     if (reason != TS_REASON_DEVICE_FAILED) return reason;
     return result == TS_ERR_NOT_FOUND     ? TS_REASON_IMAGE_MISSING
@@ -192,8 +192,9 @@ static ts__ex_module *ts__ex_module_find(ts_execution *e, uint32_t image)
     if (!more) return NULL;
     e->modules = more;
     ts__ex_module *const m = &more[e->module_count++];
+    memset(m, 0, sizeof *m);
     m->image = image;
-    m->reason = ts__ex_load(e, image, &m->module);
+    m->reason = ts__ex_load(e, image, m);
     return m;
 }
 

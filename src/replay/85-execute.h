@@ -163,6 +163,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     if (h->kind == TS_EVENT_KERNEL) {
         const ts__ex_module *const m = ts__ex_module_find(e, h->image);
         if (!m) return TS_REASON_NO_MEMORY;
+        if (m->reason) memcpy(item->why, m->why, sizeof item->why);
         if (m->reason) return m->reason;
     }
     for (uint32_t i = 0; i < h->region_count; i++) {

@@ -215,6 +215,7 @@ static bool find_backend(execute_job *job)
 static int say_result(const execute_job *job)
 {
     const replay_job *const r = job->replay;
+    fflush(stdout); // what went wrong comes behind it
     if (job->executed && !job->compared && !job->timed_out) {
         cli_error(r->tool, r->path,
                   "nothing could be compared: the trace does not know what "

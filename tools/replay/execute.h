@@ -81,6 +81,42 @@ void execute_json(const execute_job *job);
 // "kernel saxpy on 0:2 (compute)", of a row.
 void execute_put_row(FILE *out, const execute_job *job, const execute_row *row);
 
+// Where an operation was launched: a zone or its function, and its file, empty
+// if that is not known. (execute_find.c)
+bool execute_find_site(const execute_job *job, const execute_row *row,
+                       ts_text *name, ts_text *file, uint32_t *line);
+
+// The first value that differs. Of what type it is only --compare knows;
+// else it is a word, or a float if both it and what was found look like one.
+typedef enum execute_type {
+    EXECUTE_WORD, // of 32 bits
+    EXECUTE_REAL,
+    EXECUTE_BYTES // fewer than a value has: the end of the buffer
+} execute_type;
+
+typedef struct execute_value {
+    execute_type type;
+    size_t size;
+    uint32_t bits;
+    double real;
+} execute_value;
+execute_value execute_value_of(const execute_job *job,
+                               const ts_execution_item *item,
+                               const uint8_t *bytes);
+
+// How a kernel reached the buffer that differs.
+typedef struct execute_place {
+    enum {
+        EXECUTE_BY_NOTHING, // it is no kernel
+        EXECUTE_BY_PARAM,   // argument `index`
+        EXECUTE_BY_BYTES,   // what lies at byte `index` of the arguments
+        EXECUTE_BY_MEMORY,
+        EXECUTE_BY_GLOBAL
+    } by;
+    uint32_t index;
+} execute_place;
+execute_place execute_place_of(const execute_job *job, const execute_row *row);
+
 // The event of an operation, row *at of *columns, which are to be closed.
 bool execute_find_event(const execute_job *job, const ts_operation *op,
                         ts_columns *columns, uint32_t *at);

@@ -26,15 +26,45 @@ static void put_operation(cli_json *json, const execute_job *job,
     cli_json_uint(json, "correlation", op.correlation);
 }
 
+static void put_site(cli_json *json, const execute_job *job,
+                     const execute_row *row)
+{
+    ts_text name, file;
+    uint32_t line;
+    if (!execute_find_site(job, row, &name, &file, &line)) return;
+    cli_json_text(json, "launched_in", name.text, name.size);
+    if (!file.size) return;
+    cli_json_text(json, "file", file.text, file.size);
+    cli_json_uint(json, "line", line);
+}
+
+// As what it seems to be; of a few bytes nothing is said.
+static void put_value(cli_json *json, const char *key, const execute_job *job,
+                      const ts_execution_item *item, const uint8_t *bytes)
+{
+    const execute_value v = execute_value_of(job, item, bytes);
+    if (v.type == EXECUTE_REAL)
+        cli_json_real(json, key, v.real);
+    else if (v.type == EXECUTE_WORD)
+        cli_json_int(json, key, (int32_t)v.bits);
+}
+
 static void put_first(cli_json *json, const execute_job *job)
 {
     if (job->first >= job->count) {
         cli_json_null(json, "first_divergence");
         return;
     }
-    const ts_execution_item *const item = &job->rows[job->first].item;
+    const execute_row *const row = &job->rows[job->first];
+    const ts_execution_item *const item = &row->item;
     cli_json_open(json, "first_divergence", '{');
-    put_operation(json, job, &job->rows[job->first]);
+    put_operation(json, job, row);
+    put_site(json, job, row);
+    const execute_place place = execute_place_of(job, row);
+    if (place.by == EXECUTE_BY_PARAM)
+        cli_json_uint(json, "argument", place.index);
+    if (place.by == EXECUTE_BY_BYTES)
+        cli_json_uint(json, "argument_byte", place.index);
     cli_json_uint(json, "region", item->region);
     cli_json_uint(json, "address", item->address);
     cli_json_uint(json, "size", item->size);
@@ -42,6 +72,9 @@ static void put_first(cli_json *json, const execute_job *job)
     if (item->bytes_known) {
         put_hex(json, "expected", item->expected);
         put_hex(json, "found", item->found);
+        put_value(json, "expected_value", job, item, item->expected);
+        put_value(json, "found_value", job, item, item->found);
+        cli_json_uint(json, "values_different_in_chunk", item->elements);
     }
     cli_json_uint(json, "chunks", item->chunks);
     cli_json_uint(json, "chunks_different", item->chunks_different);
@@ -65,6 +98,7 @@ static void put_rows(cli_json *json, const execute_job *job)
                                            : "S3");
         if (item->reason)
             cli_json_string(json, "reason", ts_reason_name(item->reason));
+        if (item->why[0]) cli_json_string(json, "why", item->why);
         cli_json_bool(json, "diverged", item->diverged);
         if (job->wish->loops > 1)
             cli_json_bool(json, "unstable", item->unstable);

@@ -15,93 +15,147 @@ void execute_put_row(FILE *out, const execute_job *job, const execute_row *row)
     replay_put_node(out, job->replay, row->operation);
 }
 
-bool execute_find_event(const execute_job *job, const ts_operation *op,
-                        ts_columns *columns, uint32_t *at)
-{
-    ts_chunk_info info;
-    uint64_t first = 0;
-    for (size_t i = 0; ts_reader_chunk(job->reader, i, &info); i++) {
-        if (info.header.kind != TS_CHUNK_EVENTS ||
-            info.header.event < TS_EVENT_GPU_FIRST ||
-            info.header.event >= TS_EVENT_LIMIT)
-            continue;
-        *at = (uint32_t)(op->row - first);
-        if (op->row >= first && *at < info.header.count)
-            return ts_reader_decode(job->reader, i, columns) == TS_OK;
-        first += info.header.count;
-    }
-    return false;
-}
-
-// The zone that an operation was launched from.
 static void print_site(const execute_job *job, const execute_row *row)
 {
-    ts_operation op;
-    ts_columns columns = { 0 };
-    uint32_t at, site = 0;
-    if (ts_replay_operation(job->replay->replay, row->operation, &op) &&
-        execute_find_event(job, &op, &columns, &at) &&
-        columns.values[TS_COLUMN_SITE])
-        site = (uint32_t)columns.values[TS_COLUMN_SITE][at];
-    ts_columns_close(job->reader, &columns);
-    if (!site) return;
-    const ts_text name = ts_reader_site_name(job->reader, site);
-    const ts_site_entry *const entry = ts_reader_site(job->reader, site);
+    ts_text name, file;
+    uint32_t line;
+    if (!execute_find_site(job, row, &name, &file, &line)) return;
     fputs("    launched in ", stdout);
     cli_put_text(stdout, name.text, name.size);
-    if (entry && entry->file) {
-        const ts_text file = ts_reader_name(job->reader, entry->file);
+    if (file.size) {
         fputs(", ", stdout);
         cli_put_text(stdout, file.text, file.size);
-        printf(":%" PRIu32, entry->line);
+        printf(":%" PRIu32, line);
     }
     putchar('\n');
 }
 
-static void print_rows(const execute_job *job)
+// What is worth a row, the most first.
+typedef enum row_class {
+    ROW_DIFFERS, // from the record, or between runs
+    ROW_FAILED,  // was asked for, and could not be run
+    ROW_PLAIN,
+    ROW_LEFT_OUT, // nobody captured it
+    ROW_CLASSES
+} row_class;
+
+static row_class class_of(const ts_execution_item *item)
 {
-    size_t shown = 0, left = 0;
-    puts("\n   number  level  outcome      operation");
-    for (size_t i = 0; i < job->count; i++) {
-        const execute_row *const row = &job->rows[i];
-        const ts_execution_item *const item = &row->item;
-        if (row->order) continue;
-        if (shown == SHOWN) {
-            left++;
-            continue;
-        }
-        shown++;
-        printf("  %7" PRIu32 "  %-5s  %-11s  ", row->operation,
-               item->level == 1   ? "S1"
-               : item->level == 2 ? "S2"
-                                  : "S3",
-               item->diverged ? "diverged" : outcomes[item->outcome % 4]);
-        execute_put_row(stdout, job, row);
-        if (item->reason) printf(": %s", ts_reason_name(item->reason));
-        if (item->fault_address) printf(" at 0x%" PRIx64, item->fault_address);
+    if (item->diverged || item->unstable) return ROW_DIFFERS;
+    if (item->reason == TS_REASON_NOT_CAPTURED) return ROW_LEFT_OUT;
+    return item->outcome == TS_OUTCOME_DECLINED || item->why[0] ? ROW_FAILED
+                                                                : ROW_PLAIN;
+}
+
+// Which classes have rows: as many as there is room for.
+static row_class choose_rows(const size_t counts[ROW_CLASSES])
+{
+    row_class last = ROW_DIFFERS;
+    size_t all = 0;
+    for (int c = ROW_DIFFERS; c < ROW_LEFT_OUT; c++) {
+        if (all && all + counts[c] > SHOWN) break;
+        all += counts[c];
+        last = (row_class)c;
+    }
+    return last;
+}
+
+static void print_row(const execute_job *job, const execute_row *row)
+{
+    const ts_execution_item *const item = &row->item;
+    printf("  %7" PRIu32 "  %-5s  %-11s  ", row->operation,
+           item->level == 1   ? "S1"
+           : item->level == 2 ? "S2"
+                              : "S3",
+           item->diverged   ? "diverged"
+           : item->unstable ? "unstable"
+                            : outcomes[item->outcome % 4]);
+    execute_put_row(stdout, job, row);
+    if (item->reason) printf(": %s", ts_reason_name(item->reason));
+    if (item->fault_address) printf(" at 0x%" PRIx64, item->fault_address);
+    putchar('\n');
+}
+
+// What a compiler said may have lines.
+static void print_why(const char *why)
+{
+    for (size_t size; *why; why += size + (why[size] != 0)) {
+        size = strcspn(why, "\n");
+        fputs("           ", stdout);
+        cli_put_text(stdout, why, size);
         putchar('\n');
     }
-    if (left)
-        printf("           and %s more; --json has all\n", cli_count(left).s);
+}
+
+static void print_rest(const size_t counts[ROW_CLASSES])
+{
+    static const char *const names[] = { "that differ", "that could not be run",
+                                         "executed or substituted",
+                                         "that nobody captured" };
+    const char *before = "           not listed: ";
+    for (int c = 0; c < ROW_CLASSES; c++) {
+        if (!counts[c]) continue;
+        printf("%s%s %s", before, cli_count(counts[c]).s, names[c]);
+        before = ", ";
+    }
+    if (*before == ',') puts("; --json has all");
+}
+
+static void print_rows(const execute_job *job)
+{
+    size_t counts[ROW_CLASSES] = { 0 }, shown = 0;
+    const char *why = "";
+    for (size_t i = 0; i < job->count; i++)
+        if (!job->rows[i].order) counts[class_of(&job->rows[i].item)]++;
+    const row_class last = choose_rows(counts);
+    for (size_t i = 0; i < job->count && shown < SHOWN; i++) {
+        const execute_row *const row = &job->rows[i];
+        const row_class class = class_of(&row->item);
+        if (row->order || class > last) continue;
+        if (!shown++) puts("\n   number  level  outcome      operation");
+        counts[class]--;
+        print_row(job, row);
+        // Once for all that have it.
+        if (strcmp(why, row->item.why)) print_why(row->item.why);
+        if (row->item.why[0]) why = row->item.why;
+    }
+    if (!shown) putchar('\n');
+    print_rest(counts);
 }
 
 /* ---- Divergence ---------------------------------------------------------- */
 
-static void put_value(const execute_job *job, const uint8_t *bytes)
+// A value, the first of the bytes that differ, as what it seems to be.
+static void put_value(const execute_job *job, const ts_execution_item *item,
+                      const uint8_t *bytes)
 {
-    double real;
-    float small;
-    uint64_t wide;
-    uint32_t narrow;
-    memcpy(&real, bytes, sizeof real);
-    memcpy(&small, bytes, sizeof small);
-    memcpy(&wide, bytes, sizeof wide);
-    memcpy(&narrow, bytes, sizeof narrow);
-    const bool is_wide = job->desc.element == 9;
-    if (job->desc.compare != TS_COMPARE_EXACT)
-        printf("%s", cli_real(is_wide ? real : (double)small).s);
-    else
-        printf("0x%08" PRIx32, narrow);
+    const execute_value v = execute_value_of(job, item, bytes);
+    if (v.type == EXECUTE_BYTES) {
+        fputs("the bytes", stdout);
+        for (size_t i = 0; i < v.size; i++)
+            printf(" %02x", bytes[i]);
+    } else if (job->desc.compare != TS_COMPARE_EXACT) {
+        printf("%.*g", v.size == 8 ? 17 : 9, v.real);
+    } else if (v.type == EXECUTE_REAL) {
+        printf("0x%08" PRIx32 " (%.9g as a float)", v.bits, v.real);
+    } else {
+        printf("0x%08" PRIx32 " (%" PRId32 ")", v.bits, (int32_t)v.bits);
+    }
+}
+
+static void put_argument(const execute_job *job, const execute_row *row)
+{
+    const execute_place place = execute_place_of(job, row);
+    switch (place.by) {
+    case EXECUTE_BY_PARAM: printf(", argument %" PRIu32, place.index); break;
+    case EXECUTE_BY_BYTES:
+        printf(", to which byte %" PRIu32 " of the arguments points",
+               place.index);
+        break;
+    case EXECUTE_BY_MEMORY: printf(", reached through memory"); break;
+    case EXECUTE_BY_GLOBAL: printf(", a variable of its code"); break;
+    default: break;
+    }
 }
 
 static void print_first(const execute_job *job)
@@ -113,20 +167,22 @@ static void print_first(const execute_job *job)
     execute_put_row(stdout, job, row);
     putchar('\n');
     print_site(job, row);
-    printf("    buffer 0x%" PRIx64 " of %s, byte %" PRIu64 ": ", item->address,
-           cli_bytes(item->size).s, item->offset);
+    printf("    buffer 0x%" PRIx64 " of %s", item->address,
+           cli_bytes(item->size).s);
+    put_argument(job, row);
     if (item->bytes_known) {
-        fputs("expected ", stdout);
-        put_value(job, item->expected);
+        printf("\n    byte %" PRIu64 ": expected ", item->offset);
+        put_value(job, item, item->expected);
         fputs(", found ", stdout);
-        put_value(job, item->found);
+        put_value(job, item, item->found);
         printf("\n    %s values of this chunk differ",
                cli_count(item->elements).s);
         if (job->desc.compare != TS_COMPARE_EXACT)
             printf(", by %s at most", cli_real(item->largest).s);
     } else {
-        printf("another chunk of 64 KiB; by how much is not known, because\n"
-               "    the trace holds its hash only");
+        printf("\n    the 64 KiB from byte %" PRIu64 " differ; by how much is "
+               "not known, because\n    the trace holds their hash only",
+               item->offset);
     }
     printf("; %s of %s chunks differ\n", cli_count(item->chunks_different).s,
            cli_count(item->chunks).s);
@@ -157,16 +213,22 @@ static void print_unstable(const execute_job *job)
 
 /* ---- All ----------------------------------------------------------------- */
 
+// The most frequent first.
 static void print_reasons(const execute_job *job)
 {
-    const char *before = "  declined      ";
-    for (uint32_t i = 0; i < TS_REASON_LIMIT; i++) {
-        if (!job->reasons[i]) continue;
-        printf("%s%s %s", before, cli_count(job->reasons[i]).s,
-               ts_reason_name(i));
-        before = ", ";
+    uint64_t counts[TS_REASON_LIMIT];
+    const char *title = "declined";
+    memcpy(counts, job->reasons, sizeof counts);
+    for (;;) {
+        uint32_t most = 0;
+        for (uint32_t i = 1; i < TS_REASON_LIMIT; i++)
+            if (counts[i] > counts[most]) most = i;
+        if (!counts[most]) return;
+        printf("  %-12s  %s %s: %s\n", title, cli_count(counts[most]).s,
+               ts_reason_name(most), ts_reason_text(most));
+        counts[most] = 0;
+        title = "";
     }
-    if (*before == ',') putchar('\n');
 }
 
 static void print_verdict(const execute_job *job)

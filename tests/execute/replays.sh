@@ -1,0 +1,18 @@
+# What the checks of executions share; read behind tests/lib.sh, with $area and
+# $folder set.
+# usage: replays NAME STATUS WHAT-TO-FIND OPTIONS...
+replays() {
+    name=$1
+    status=$2
+    find=$3
+    shift 3
+    check "$area: $name" sh -c '
+        status=$1 find=$2
+        shift 2
+        "$@" >$0 2>&1
+        got=$?
+        cat $0
+        test $got = $status && grep -q -- "$find" $0' \
+        "$folder/$(echo "$name" | tr ' ' _).out" "$status" "$find" \
+        build/ts-replay --execute --trust --timeout 50 "$@"
+}
