@@ -25,15 +25,39 @@ static bool ts__cu_keep_ids(ts__cu *u, void *context, void *stream,
            u->call.device_id(context, &ids[2]) == 0;
 }
 
+/*
+    A call of the program's waits for records to be decoded, but not for ever:
+    to go from record to record is the vendor's business, which may hang, or
+    wait for a lock that this thread holds. Once in vain, no call waits again
+    until the vendor has come back. False: it has not.
+*/
+static bool ts__cu_decode_enter(ts__cu *u)
+{
+    struct timespec end;
+    if (pthread_mutex_trylock(&u->decode) != 0) {
+        if (TS__LOAD(&u->stuck)) return false;
+        clock_gettime(CLOCK_REALTIME, &end);
+        end.tv_sec += ts__cu_desc.stop_ms / 1000;
+        end.tv_nsec += (long)(ts__cu_desc.stop_ms % 1000) * 1000000;
+        if (end.tv_nsec >= 1000000000) end.tv_sec++, end.tv_nsec -= 1000000000;
+        if (pthread_mutex_timedlock(&u->decode, &end) != 0) {
+            TS__STORE(&u->stuck, 1);
+            return false;
+        }
+    }
+    TS__STORE(&u->stuck, 0);
+    return true;
+}
+
 // What is known of a stream is told before its track is defined: the records
-// that say it may come later.
+// that say it may come later. 0: nobody can tell now.
 static uint32_t ts__cu_keep_track(void *user, void *context,
                                   const ts__cs_stream *stream, bool per_thread)
 {
     ts__cu *const u = (ts__cu *)user;
     uint32_t ids[3], track = 0;
     if (!ts__cu_keep_ids(u, context, stream->handle, per_thread, ids)) return 0;
-    pthread_mutex_lock(&u->decode);
+    if (!ts__cu_decode_enter(u)) return 0;
     ts__cu_stream *const s =
         ts__cu_stream_at(u, ts__cu_stream_key(ids[0], ids[1]));
     if (s && !s->track) {
@@ -56,7 +80,7 @@ static uint32_t ts__cu_keep_device(ts__cu *u, void *context)
         track = TS__LOAD(&u->memory->devices[id].track);
         if (track) return track;
     }
-    pthread_mutex_lock(&u->decode);
+    if (!ts__cu_decode_enter(u)) return 0;
     track = ts__cu_device_track(u, id);
     pthread_mutex_unlock(&u->decode);
     return track;
@@ -68,10 +92,9 @@ static void ts__cu_keep_own(void *user, void *context, void *stream)
     ts__cu *const u = (ts__cu *)user;
     uint32_t ids[3];
     if (!ts__cu_keep_ids(u, context, stream, false, ids)) return;
-    pthread_mutex_lock(&u->decode);
-    if (u->own_count < sizeof u->own / sizeof *u->own)
-        u->own[u->own_count++] = ts__cu_stream_key(ids[0], ids[1]);
-    pthread_mutex_unlock(&u->decode);
+    const uint32_t i = __atomic_fetch_add(&u->own_count, 1, __ATOMIC_RELAXED);
+    if (i < sizeof u->own / sizeof *u->own)
+        TS__STORE(&u->own[i], ts__cu_stream_key(ids[0], ids[1]));
 }
 
 static void ts__cu_keep_call(ts__cu *u, uint32_t id,
@@ -133,6 +156,7 @@ static void ts__cu_keep_functions(ts__cu *u)
 {
     memset(u->keep, 0, sizeof u->keep);
     u->keeps = false;
+    memset(u->own, 0, sizeof u->own);
     u->own_count = 0;
     const bool may_be = ts__cu_desc.operations || ts_snapshot_on() ||
                         TS__LOAD(&ts__sn_now.armed);

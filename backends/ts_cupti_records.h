@@ -385,8 +385,8 @@ static bool ts__cu_is_own(const ts__cu *u, const uint8_t *r, const uint16_t *at)
 {
     const uint64_t key = ts__cu_stream_key(ts__read32(r, at[TS__CU_ON_CONTEXT]),
                                            ts__read32(r, at[TS__CU_ON_STREAM]));
-    for (uint32_t i = 0; i < u->own_count; i++)
-        if (u->own[i] == key) return true;
+    for (uint32_t i = 0; i < sizeof u->own / sizeof *u->own; i++)
+        if (TS__LOAD(&u->own[i]) == key) return true;
     return false;
 }
 
@@ -396,7 +396,8 @@ static void ts__cu_copy(ts__cu *u, ts__cu_role role, const uint8_t *r)
     static const uint8_t types[] = { 0, 1, 2, 1, 2, 3, 3, 3, 3, 4, 5 };
     const uint16_t *const at = u->at[role];
     ts_gpu_op op;
-    if (TS__UNLIKELY(u->own_count) && ts__cu_is_own(u, r, at)) return;
+    if (TS__UNLIKELY(TS__LOAD(&u->own_count)) && ts__cu_is_own(u, r, at))
+        return;
     ts__cu_stream *const s = ts__cu_op_begin(u, r, role, TS_EVENT_MEMCPY, &op);
     if (!s) return;
     const uint8_t type = r[at[TS__CU_TYPE]];

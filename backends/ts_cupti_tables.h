@@ -553,6 +553,7 @@ typedef struct ts__cu {
     // Records; under `decode`.
     uint64_t own[16]; // keys of streams that nobody is to hear of
     uint32_t own_count;
+    uint32_t stuck; // a call has waited in vain for records to be decoded
     ts__follower time;
     uint32_t clocks[2]; // trace's numbers: the vendor's, ours
     bool clock_given;   // once in a process

@@ -75,6 +75,42 @@ static void what_came_before_a_hang_is_decoded_if_it_can_be(void **state)
     rt_close(&trace);
 }
 
+static void wait_for_lock(void)
+{
+    while (pthread_mutex_trylock(&ts__cupti.decode) == 0) {
+        pthread_mutex_unlock(&ts__cupti.decode);
+        rt_sleep_ms(1);
+    }
+}
+
+// A call of a program that is captured asks where its operation will lie.
+static void a_call_does_not_wait_for_records_that_hang(void **state)
+{
+    (void)state;
+    static char context;
+    static const ts__cs_stream stream;
+    const ts_cupti_desc hasty = { .stop_ms = 100, .flush_ms = 60000 };
+    assert_int_equal(ts_cupti_configure(&hasty), TS_OK);
+    const char *const path = begin();
+    CU_LAUNCH(.ns = 10);
+    cu_set("hang_next", 1);
+    ts_session_flush();
+    wait_for_lock();
+    alarm(60); // it waited for ever
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(
+            ts__cu_keep_track(&ts__cupti, &context, &stream, false), 0);
+    ts__cu_keep_device(&ts__cupti, &context);
+    alarm(0);
+    cu_set("hang_next", 0);
+    while (!ts__cu_keep_track(&ts__cupti, &context, &stream, false))
+        rt_sleep_ms(1);
+    rt_trace trace = cu_end(path);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 1);
+    rt_close(&trace);
+    assert_int_equal(ts_cupti_configure(NULL), TS_OK);
+}
+
 static rt_trace begin_and_launch(uint32_t count)
 {
     const char *const path = begin();
@@ -119,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_flush_that_hangs_delays_the_end_by_its_bound),
         cmocka_unit_test(what_came_before_a_hang_is_decoded_if_it_can_be),
+        cmocka_unit_test(a_call_does_not_wait_for_records_that_hang),
         cmocka_unit_test(a_fatal_error_ends_the_capture_not_the_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
