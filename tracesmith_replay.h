@@ -1545,8 +1545,7 @@ typedef struct ts_execution_desc {
     bool chain;  // operations go on with what those before them left (false:
                  // each starts from what the record has)
     bool strict; // memory must have its old addresses (false)
-    uint32_t timeout_ms; // of one operation; together: of a part, or of one
-                         // launch of the graph (10,000)
+    uint32_t timeout_ms; // of one operation (10,000)
     uint32_t loops;      // run each so often from the same contents (1)
     ts_compare compare;  // (TS_COMPARE_EXACT)
     uint32_t element;    // type for the other comparisons, as in memcpy's
@@ -1631,6 +1630,9 @@ TS_API void ts_execution_edges_free(const ts_replay *replay,
                                     ts_execution_edge *edges, size_t count);
 
 typedef struct ts_execution_whole {
+    uint64_t alone_ns; // of all of them one after another, at first
+    uint32_t alone;    // how many were over then; changes while they run
+    uint32_t limit_ms; // how long what runs now may take
     uint64_t ns;       // from the first submission until all was over
     uint64_t graph_ns; // of one launch of the graph, the mean of desc.loops
     uint64_t regions, regions_different; // compared at the end
@@ -1639,9 +1641,13 @@ typedef struct ts_execution_whole {
 } ts_execution_whole;
 
 /*
-    Runs all of them as a chain whose streams run beside each other: submits
-    them in their order, and lets each begin when those with an edge to it have
-    ended. Edges come in order of `after`; within a stream there need be none.
+    Runs all of them as a chain, one after another, so that what takes too long
+    or the process along is known, and what a device does the first time (it
+    builds kernels) is done; if one did, all are declined. Then again from the
+    beginning as a chain whose streams run beside each other: submits them in
+    their order, and lets each begin when those with an edge to it have ended.
+    They may take twice the time that they took alone, and the limit of one.
+    Edges come in order of `after`; within a stream there need be none.
     What nobody replayed wrote meanwhile is put in place where everything else
     has ended. At the end each region is compared with what the record had of
     it last, and what differs is said of the operation that wrote it last.
@@ -21557,13 +21563,56 @@ static uint64_t ts__ex_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static ts_result ts__ex_wait(ts_execution *e, uint32_t count)
+// Waits for all of them, `count` times.
+static ts_result ts__ex_wait(ts_execution *e, ts_execution_whole *whole,
+                             uint32_t count)
 {
-    const uint64_t ms = (uint64_t)e->desc.timeout_ms * count;
-    const ts_result result = e->desc.executor->wait(
-        e->state, ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX);
+    const uint64_t once = e->desc.timeout_ms + whole->alone_ns / 500000;
+    const uint32_t ms =
+        once < UINT32_MAX / count ? (uint32_t)once * count : UINT32_MAX;
+    __atomic_store_n(&whole->limit_ms, ms, __ATOMIC_RELEASE);
+    const ts_result result = e->desc.executor->wait(e->state, ms);
     if (result == TS_ERR_BUSY) e->lost = true;
     return result;
+}
+
+// Declines all but what ended the device.
+static void ts__ex_decline_others(ts_execution *e, ts_execution_item *items,
+                                  size_t except)
+{
+    for (size_t i = 0; i < e->count; i++) {
+        if (i == except) continue;
+        memset(&items[i], 0, sizeof items[i]);
+        items[i].outcome = TS_OUTCOME_DECLINED;
+        items[i].reason = TS_REASON_DEVICE_FAILED;
+    }
+}
+
+/*
+    One after another. False: one of them ended the device, and all are
+    declined. Otherwise nothing is left of it but what the device has learned.
+*/
+static bool ts__ex_alone(ts_execution *e, ts_execution_item *items,
+                         ts_execution_whole *whole)
+{
+    const uint32_t loops = e->desc.loops;
+    e->desc.loops = 1;
+    for (size_t i = 0; i < e->count; i++) {
+        const uint64_t begin = ts__ex_now();
+        ts_execution_run(e, i, &items[i]);
+        whole->alone_ns += ts__ex_now() - begin;
+        __atomic_add_fetch(&whole->alone, 1, __ATOMIC_RELEASE);
+        if (items[i].reason != TS_REASON_TIMEOUT &&
+            items[i].reason != TS_REASON_ESCAPE)
+            continue;
+        ts__ex_decline_others(e, items, i);
+        return false;
+    }
+    e->desc.loops = loops;
+    while (e->range_count)
+        ts__ex_drop(e, e->range_count - 1);
+    memset(items, 0, e->count * sizeof *items);
+    return true;
 }
 
 static ts_result ts__ex_run_part(ts_execution *e, ts__ex_plan *p, size_t from,
@@ -21572,7 +21621,7 @@ static ts_result ts__ex_run_part(ts_execution *e, ts__ex_plan *p, size_t from,
     const uint64_t begin = ts__ex_now();
     p->barriers = 0;
     const ts_result submitted = ts__ex_submit_part(e, p, from, to);
-    const ts_result waited = ts__ex_wait(e, 1);
+    const ts_result waited = ts__ex_wait(e, p->whole, 1);
     p->whole->ns += ts__ex_now() - begin;
     return waited != TS_OK ? waited : submitted;
 }
@@ -21601,7 +21650,7 @@ static ts_result ts__ex_launch_graph(ts_execution *e, ts__ex_plan *p,
     for (uint32_t i = 0; i < count && result == TS_OK; i++)
         result = e->desc.executor->graph_launch(e->state, p->origin, graph);
     // One that failed leaves those before it, which use memory of the host.
-    const ts_result waited = ts__ex_wait(e, count);
+    const ts_result waited = ts__ex_wait(e, p->whole, count);
     return waited != TS_OK ? waited : result;
 }
 
@@ -21686,7 +21735,8 @@ TS_API ts_result ts_execution_run_together(ts_execution *e,
                 p.marks[edges[i].before] |= TS__EX_WANTS_EVENT;
         e->desc.chain = true;
         e->as_graph = graph;
-        result = ts__ex_parts(e, &p, why, room);
+        if (ts__ex_alone(e, items, whole))
+            result = ts__ex_parts(e, &p, why, room);
     }
     ts__mem_put(a, p.marks, e->count + 1);
     ts__mem_put(a, p.events, (e->count + 1) * sizeof *p.events);

@@ -98,9 +98,13 @@ replays "what streams wait for" 0 '2 streams in 1 parts, 2 events' \
     $folder/beside.sbt --overlap
 replays "wrong beside each other" 1 'diverged: 3 of 8' \
     $folder/wrong.sbt --overlap
-replays "a crash beside each other" 3 'declined   .* ESCAPE' \
+replays "a crash beside each other" 3 'kernel leave on .*: ESCAPE$' \
     $folder/leave.sbt --overlap
-replays "a hang beside each other" 4 'declined   .* TIMEOUT' \
+replays "who did not crash" 3 ' 3 DEVICE_FAILED: ' $folder/leave.sbt --overlap
+replays "where a crash was" 3 ' 1 ESCAPE: ' $folder/hidden.sbt --overlap
+replays "at what address" 3 'kernel hidden on .*: ESCAPE at 0xfa0' \
+    $folder/hidden.sbt --overlap
+replays "a hang beside each other" 4 'kernel spin on .*: TIMEOUT$' \
     $folder/spin.sbt --overlap --timeout 1
 replays "a graph where there are none" 3 'vdev has no graphs' \
     $folder/beside.sbt --as-graph --loops 3

@@ -425,6 +425,7 @@ int main(void)
         cmocka_unit_test(runs_that_differ_are_told),
         cmocka_unit_test(what_does_not_end_is_a_timeout),
         cmocka_unit_test(hashes_are_enough_for_what_earlier_ones_made),
+        cmocka_unit_test(every_reason_has_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,6 @@
 // Operations that run together, of which some cannot, or do not end.
 #define _GNU_SOURCE
-#include "tests/executetest.h"
-
-static ts_execution_item items[64];
-static ts_execution_whole whole;
-
-static void run_together(ts_execution_desc desc, size_t count)
-{
-    char why[200];
-    ok(ts_execution_open(&execution, reader, positions, count, &desc, why,
-                         sizeof why));
-    memset(items, 0x55, sizeof items); // whatever is there
-    ok(ts_execution_run_together(execution, NULL, 0, false, items, &whole, why,
-                                 sizeof why));
-}
+#include "tests/togethertest.h"
 
 static uint64_t refused; // address to which nothing can be written
 
@@ -43,7 +30,7 @@ static void one_that_cannot_run_takes_no_contents_along(void **state)
     positions[1] = 2;
     positions[2] = 3;
     for (size_t count = 3; count > 1; count--) { // also as the last one
-        run_together(usual(), count);
+        ok(run_together(usual(), count, NULL, 0, false));
         assert_int_equal(TS_OUTCOME_SUBSTITUTED, items[1].outcome);
         assert_int_equal(TS_REASON_DEVICE_FAILED, items[1].reason);
         for (size_t i = 0; i < count; i += 2) {
@@ -76,13 +63,15 @@ static void what_does_not_end_takes_all_along(void **state)
     ts_execution_desc desc = usual();
     desc.timeout_ms = 30;
     executor.wait = wait_patiently;
-    run_together(desc, 3);
+    ok(run_together(desc, 3, NULL, 0, false));
     for (size_t i = 0; i < 3; i++) { // the last one is of another part
         assert_int_equal(TS_OUTCOME_DECLINED, items[i].outcome);
-        assert_int_equal(i < 2 ? TS_REASON_TIMEOUT : TS_REASON_DEVICE_FAILED,
+        assert_int_equal(i == 1 ? TS_REASON_TIMEOUT : TS_REASON_DEVICE_FAILED,
                          items[i].reason);
         assert_false(items[i].diverged);
     }
+    assert_int_equal(2, whole.alone); // it was found before they ran together
+    assert_int_equal(0, whole.parts);
     __atomic_store_n(&shut, false, __ATOMIC_RELEASE);
     close_all();
 }

@@ -1,6 +1,6 @@
 // Captured operations run again beside each other, and as a graph.
 #define _GNU_SOURCE
-#include "tests/executetest.h"
+#include "tests/togethertest.h"
 
 /* ---- Kernels ------------------------------------------------------------- */
 
@@ -37,20 +37,31 @@ static void quick(const void *args, const ts_vdev_block *block)
 
 /* ---- Running ------------------------------------------------------------- */
 
-static ts_execution_item items[64];
-static ts_execution_whole whole;
-static char why[200];
+// All of them are over alone: what they count begins again.
+static ts_result release_and_reset(void *state, uint64_t address)
+{
+    present = stage = seen[0] = seen[1] = 0;
+    wanted = 2;
+    return ts_vdev_executor.release(state, address);
+}
 
-static ts_result run_together(size_t count, const ts_execution_edge *edges,
-                              size_t edge_count, bool graph, uint32_t loops)
+static uint32_t waited_ms; // at most, the last time
+
+static ts_result note_wait(void *state, uint32_t timeout_ms)
+{
+    waited_ms = timeout_ms;
+    return ts_vdev_executor.wait(state, timeout_ms);
+}
+
+static ts_result run(size_t count, const ts_execution_edge *edges,
+                     size_t edge_count, bool graph, uint32_t loops)
 {
     ts_execution_desc desc = usual();
     desc.loops = loops;
     desc.timeout_ms = 30000;
-    ok(ts_execution_open(&execution, reader, positions, count, &desc, why,
-                         sizeof why));
-    return ts_execution_run_together(execution, edges, edge_count, graph, items,
-                                     &whole, why, sizeof why);
+    executor.release = release_and_reset;
+    executor.wait = note_wait;
+    return run_together(desc, count, edges, edge_count, graph);
 }
 
 static void assert_all_same(size_t count)
@@ -88,15 +99,13 @@ static void record_meeting(void)
     ok(ts_vdev_launch(vdev, one, kernel, &first));
     ok(ts_vdev_launch(vdev, two, kernel, &second));
     finish(path);
-    present = 0;
-    wanted = 2;
 }
 
 static void streams_run_beside_each_other(void **state)
 {
     (void)state;
     record_meeting();
-    ok(run_together(3, NULL, 0, false, 1));
+    ok(run(3, NULL, 0, false, 1));
     assert_all_same(3);
     assert_int_equal(2, present); // and each of them waited for the other
     assert_int_equal(2, whole.streams);
@@ -108,8 +117,8 @@ static void streams_run_beside_each_other(void **state)
     assert_true(items[2].compared);
     const uint64_t digest = items[1].digest;
     close_execution();
-    present = 0;
-    ok(run_together(3, NULL, 0, false, 1));
+    wanted = 1;
+    ok(run(3, NULL, 0, false, 1));
     assert_int_equal(digest, items[1].digest);
     close_all();
 }
@@ -153,12 +162,16 @@ static void an_edge_holds_an_operation_back(void **state)
 {
     (void)state;
     record_waiting();
-    ok(run_together(5, waits, 3, false, 1));
+    ok(run(5, waits, 3, false, 1));
     assert_all_same(5);
     assert_int_equal(1, seen[0]);
     assert_int_equal(2, seen[1]);
     assert_int_equal(3, whole.events);
     assert_true(whole.ns >= 60000000); // they slept for that long
+    // And may take twice what they took one after another, and a limit.
+    assert_int_equal(5, whole.alone);
+    assert_true(whole.alone_ns >= 60000000);
+    assert_int_equal(30000 + whole.alone_ns / 500000, waited_ms);
     close_all();
 }
 
@@ -200,7 +213,7 @@ static void what_nobody_replayed_wrote_comes_between(void **state)
     record_waiting();
     static const ts_execution_edge edges[] = { { 1, 2 }, { 2, 3 } };
     positions[3] = 4; // without the second slow one
-    ok(run_together(4, edges, 2, false, 1));
+    ok(run(4, edges, 2, false, 1));
     assert_all_same(4);
     assert_int_equal(3, whole.patched); // the chunks of `a`
     close_execution();
@@ -235,7 +248,7 @@ static void memory_that_is_taken_again_begins_a_part(void **state)
     ok(ts_vdev_memcpy(vdev, 0, back, small, sizeof back));
     assert_ptr_equal(small, a);
     finish(path);
-    ok(run_together(4, NULL, 0, false, 1));
+    ok(run(4, NULL, 0, false, 1));
     assert_all_same(4);
     assert_int_equal(2, whole.parts);
     assert_true(items[3].compared); // the host's end
@@ -247,7 +260,7 @@ static void the_last_writer_is_named(void **state)
     (void)state;
     record_waiting();
     extra = 0.5f; // all of them are wrong in the replay
-    ok(run_together(5, waits, 3, false, 1));
+    ok(run(5, waits, 3, false, 1));
     extra = 0;
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(i >= 3, items[i].diverged);
@@ -356,17 +369,8 @@ static ts_result list_run(void *state, uint64_t stream, uint64_t graph)
     return result;
 }
 
-static uint32_t waited_ms; // at most, the last time
-
-static ts_result list_wait_all(void *state, uint32_t timeout_ms)
-{
-    waited_ms = timeout_ms;
-    return ts_vdev_executor.wait(state, timeout_ms);
-}
-
 static void have_graphs(void)
 {
-    executor.wait = list_wait_all;
     executor.launch = list_launch;
     executor.copy = list_copy;
     executor.event = list_event;
@@ -384,10 +388,10 @@ static void all_of_it_is_one_graph(void **state)
     have_graphs();
     positions[3] = 4;
     static const ts_execution_edge edges[] = { { 1, 2 }, { 2, 3 } };
-    ok(run_together(4, edges, 2, true, 2));
+    ok(run(4, edges, 2, true, 2));
     assert_all_same(4);
-    assert_int_equal(3, graph_launches);    // one to compare, two for the time
-    assert_int_equal(2 * 30000, waited_ms); // and so long for both
+    assert_int_equal(3, graph_launches); // one to compare, two for the time
+    assert_int_equal(2 * (30000 + whole.alone_ns / 500000), waited_ms);
     assert_int_equal(3, whole.patched);
     assert_true(whole.graph_ns >= 30000000); // one sleeps that long
     size_t forks = 0;
@@ -398,16 +402,48 @@ static void all_of_it_is_one_graph(void **state)
     close_all();
 }
 
+static int warm_runs; // of what does more the first time
+
+static void warms(const void *args, const ts_vdev_block *block)
+{
+    if (!__atomic_fetch_add(&warm_runs, 1, __ATOMIC_ACQ_REL)) rt_sleep_ms(50);
+    add(args, block);
+}
+
+// What a device does the first time is done before the clock runs.
+static void the_first_run_is_not_measured(void **state)
+{
+    (void)state;
+    begin();
+    const ts_vdev_kernel kernel =
+        vt_kernel("warms", warms, sizeof(add_args), 0);
+    const char *const path = rt_start("warm.sbt", plain);
+    float *const a = floats(0);
+    ok(ts_snapshot_start(NULL));
+    launch_add(plain_add, a, a, 1);
+    launch_add(kernel, a, a, 1);
+    finish(path);
+    warm_runs = 0;
+    ok(run(2, NULL, 0, false, 1));
+    assert_all_same(2);
+    assert_int_equal(2, warm_runs);
+    assert_int_equal(2, whole.alone);
+    assert_true(whole.alone_ns >= 50000000);
+    assert_int_equal(1, whole.regions); // as if it had run once
+    assert_int_equal(0, whole.patched);
+    close_all();
+}
+
 static void what_cannot_be_together_says_why(void **state)
 {
     (void)state;
     record_meeting();
     wanted = 1;
-    assert_int_equal(TS_ERR_UNSUPPORTED, run_together(3, NULL, 0, true, 1));
+    assert_int_equal(TS_ERR_UNSUPPORTED, run(3, NULL, 0, true, 1));
     assert_string_equal("vdev has no graphs", why);
     close_execution();
     executor.event = NULL;
-    assert_int_equal(TS_ERR_UNSUPPORTED, run_together(3, NULL, 0, false, 1));
+    assert_int_equal(TS_ERR_UNSUPPORTED, run(3, NULL, 0, false, 1));
     assert_string_equal("vdev has no events", why);
     close_all();
     begin();
@@ -419,7 +455,7 @@ static void what_cannot_be_together_says_why(void **state)
     ok(ts_vdev_memset_async(vdev, 0, vt_memory(0, 64), 3, 8));
     finish(path);
     have_graphs();
-    assert_int_equal(TS_ERR_UNSUPPORTED, run_together(2, NULL, 0, true, 1));
+    assert_int_equal(TS_ERR_UNSUPPORTED, run(2, NULL, 0, true, 1));
     assert_non_null(strstr(why, "more than one graph"));
     assert_int_equal(0, graph_launches);
     close_all();
@@ -439,6 +475,7 @@ int main(void)
         cmocka_unit_test(memory_that_is_taken_again_begins_a_part),
         cmocka_unit_test(the_last_writer_is_named),
         cmocka_unit_test(all_of_it_is_one_graph),
+        cmocka_unit_test(the_first_run_is_not_measured),
         cmocka_unit_test(what_cannot_be_together_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

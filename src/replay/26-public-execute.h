@@ -158,8 +158,7 @@ typedef struct ts_execution_desc {
     bool chain;  // operations go on with what those before them left (false:
                  // each starts from what the record has)
     bool strict; // memory must have its old addresses (false)
-    uint32_t timeout_ms; // of one operation; together: of a part, or of one
-                         // launch of the graph (10,000)
+    uint32_t timeout_ms; // of one operation (10,000)
     uint32_t loops;      // run each so often from the same contents (1)
     ts_compare compare;  // (TS_COMPARE_EXACT)
     uint32_t element;    // type for the other comparisons, as in memcpy's
@@ -244,6 +243,9 @@ TS_API void ts_execution_edges_free(const ts_replay *replay,
                                     ts_execution_edge *edges, size_t count);
 
 typedef struct ts_execution_whole {
+    uint64_t alone_ns; // of all of them one after another, at first
+    uint32_t alone;    // how many were over then; changes while they run
+    uint32_t limit_ms; // how long what runs now may take
     uint64_t ns;       // from the first submission until all was over
     uint64_t graph_ns; // of one launch of the graph, the mean of desc.loops
     uint64_t regions, regions_different; // compared at the end
@@ -252,9 +254,13 @@ typedef struct ts_execution_whole {
 } ts_execution_whole;
 
 /*
-    Runs all of them as a chain whose streams run beside each other: submits
-    them in their order, and lets each begin when those with an edge to it have
-    ended. Edges come in order of `after`; within a stream there need be none.
+    Runs all of them as a chain, one after another, so that what takes too long
+    or the process along is known, and what a device does the first time (it
+    builds kernels) is done; if one did, all are declined. Then again from the
+    beginning as a chain whose streams run beside each other: submits them in
+    their order, and lets each begin when those with an edge to it have ended.
+    They may take twice the time that they took alone, and the limit of one.
+    Edges come in order of `after`; within a stream there need be none.
     What nobody replayed wrote meanwhile is put in place where everything else
     has ended. At the end each region is compared with what the record had of
     it last, and what differs is said of the operation that wrote it last.

@@ -23,14 +23,20 @@ typedef struct shared {
     ts_execution_item items[];
 } shared;
 
-static ts_execution_item *running; // of the child
+// Of the child: what may run, in order.
+static ts_execution_item *items;
+static size_t item_count;
 
 // The child's own: says where, and ends.
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
+    size_t at = 0;
     (void)signal;
     (void)context;
-    if (running) running->fault_address = (uintptr_t)info->si_addr;
+    while (at < item_count &&
+           !__atomic_load_n(&items[at].running, __ATOMIC_ACQUIRE))
+        at++;
+    if (at < item_count) items[at].fault_address = (uintptr_t)info->si_addr;
     _exit(2);
 }
 
@@ -62,7 +68,6 @@ typedef struct process_part {
 static void run_together(const execute_job *job, shared *s,
                          const process_part *part, ts_execution *e)
 {
-    running = s->items;
     s->refused =
         ts_execution_run_together(e, part->edges.edges, part->edges.count,
                                   job->wish->as_graph, s->items, &s->whole,
@@ -77,6 +82,8 @@ static void child(const execute_job *job, shared *s, const process_part *part)
     desc.chain = part->chain;
     prctl(PR_SET_PDEATHSIG, SIGKILL);   // nobody would stop what hangs
     dup2(STDERR_FILENO, STDOUT_FILENO); // stdout is for the report
+    items = s->items;
+    item_count = part->count;
     watch_faults();
     if (ts_execution_open(&e, job->reader, part->captures, part->count, &desc,
                           s->why, sizeof s->why) != TS_OK)
@@ -84,11 +91,11 @@ static void child(const execute_job *job, shared *s, const process_part *part)
     __atomic_store_n(&s->opened, 1, __ATOMIC_RELEASE);
     if (job->wish->overlap) run_together(job, s, part, e);
     for (uint32_t i = s->next; i < part->count; i++) {
-        running = &s->items[i];
-        ts_execution_run(e, i, running);
+        const ts_execution_item *const item = &s->items[i];
+        ts_execution_run(e, i, &s->items[i]);
         __atomic_store_n(&s->next, i + 1, __ATOMIC_RELEASE);
-        if (is_lost(running)) _exit(0);
-        if (running->diverged && job->wish->stop_at_first) _exit(0);
+        if (is_lost(item)) _exit(0);
+        if (item->diverged && job->wish->stop_at_first) _exit(0);
     }
     _exit(0);
 }
@@ -105,34 +112,50 @@ static uint64_t now_ms(void)
 static int watch(const execute_job *job, const shared *s, pid_t pid)
 {
     const uint64_t loops = job->desc.loops ? job->desc.loops : 1;
-    const uint64_t one = job->desc.timeout_ms ? job->desc.timeout_ms : 10000;
+    const uint64_t own = job->desc.timeout_ms ? job->desc.timeout_ms : 10000;
+    const ts_execution_whole *const whole = &s->whole;
     const struct timespec pause = { 0, 1000000 };
     uint64_t since = now_ms();
     uint32_t next = UINT32_MAX;
     int status = 0;
     while (waitpid(pid, &status, WNOHANG) == 0) {
-        // Of those that run together parts tell how far it is.
+        // Those that run together run alone first, and then in parts.
         const uint32_t at = __atomic_load_n(&s->next, __ATOMIC_ACQUIRE) +
-                            __atomic_load_n(&s->whole.parts, __ATOMIC_RELAXED);
+                            __atomic_load_n(&whole->alone, __ATOMIC_ACQUIRE) +
+                            __atomic_load_n(&whole->parts, __ATOMIC_RELAXED);
+        const uint64_t all =
+            __atomic_load_n(&whole->limit_ms, __ATOMIC_ACQUIRE);
+        const uint64_t limit = own * loops > all ? own * loops : all;
         if (at != next) since = now_ms();
         next = at;
-        if (now_ms() - since > one * loops + 20000) kill(pid, SIGKILL);
+        if (now_ms() - since > limit + 20000) kill(pid, SIGKILL);
         nanosleep(&pause, NULL);
     }
     return status;
 }
 
-// What a child left unfinished when it went.
-static void settle(shared *s, int status)
+// An operation that a child left unfinished when it went.
+static void settle(ts_execution_item *item, int status)
 {
-    ts_execution_item *const item = &s->items[s->next];
     const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     item->outcome = TS_OUTCOME_DECLINED;
     item->level = 0;
     item->reason = killed          ? TS_REASON_TIMEOUT
                    : item->running ? TS_REASON_ESCAPE
                                    : TS_REASON_DEVICE_FAILED;
-    s->next++;
+}
+
+// Of what ran together it may be any that ran; what came of the others before
+// they ran together is no result.
+static void settle_all(shared *s, size_t count, int status)
+{
+    for (; s->next < count; s->next++) {
+        ts_execution_item *const item = &s->items[s->next];
+        const ts_execution_item left = { .running = item->running,
+                                         .fault_address = item->fault_address };
+        *item = left;
+        settle(item, status);
+    }
 }
 
 static void decline_rest(shared *s, size_t count)
@@ -187,9 +210,9 @@ static bool run(execute_job *job, shared *s, const process_part *part)
         if (s->refused) return refuse(job, s->why);
         if (s->next > count) s->next = (uint32_t)count; // a kernel's doing
         // Code that calls exit() takes the rest along like one that crashes.
-        while (s->next < count && job->wish->overlap) // it may be any of them
-            settle(s, status);
-        if (s->next < count && !stopped(job, s, before)) settle(s, status);
+        if (job->wish->overlap) settle_all(s, count, status);
+        if (s->next < count && !stopped(job, s, before))
+            settle(&s->items[s->next++], status);
         if (s->next < count && !go_on(job, s, chain)) {
             if (chain && !s->items[s->next - 1].diverged)
                 decline_rest(s, count);
