@@ -17,6 +17,7 @@
 
 #include <elf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -26,7 +27,8 @@ enum { // results
     TS__CUDA_OK = 0,
     TS__CUDA_NO_MEMORY = 2,
     TS__CUDA_NO_DEVICE = 100,
-    TS__CUDA_NOT_READY = 600
+    TS__CUDA_NOT_READY = 600,
+    TS__CUDA_NOT_SUPPORTED = 801
 };
 
 enum { // identifiers of launch attributes
@@ -92,6 +94,24 @@ typedef struct ts__cuda_box { // CUDA_MEMCPY3D
     ts__cuda_end from, to;
     size_t width, height, depth;
 } ts__cuda_box;
+
+enum { // how a tensor map was made; 0: nobody knows
+    TS__CUDA_TILED = 1,
+    TS__CUDA_COLUMNS = 2, // im2col
+    TS__CUDA_WIDE = 3     // im2col of one dimension
+};
+
+// A tensor map (CUtensorMap) and what it was made of, as captures have it in
+// their attribute 48. What the way in which it was made does not use is 0.
+typedef struct ts__cuda_tensor {
+    uint64_t bytes[16];
+    uint64_t address;
+    uint32_t kind, type, rank, interleave, swizzle, promotion, fill, mode;
+    uint64_t dims[5], strides[5];
+    uint32_t box[5], steps[5];
+    int32_t lower[5], upper[5];
+    uint32_t channels, pixels;
+} ts__cuda_tensor;
 
 /* ==== 2. Code ============================================================ */
 

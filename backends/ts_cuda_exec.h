@@ -34,7 +34,8 @@
                                         all that follows
         3. Addresses
         4. Contents and code
-        5. Streams and launches
+        5. Streams and launches         ts_cuda_exec_handles.h: what
+                                        arguments hide
         6. Copies and sets
         7. Waiting, graphs
 */
@@ -76,8 +77,8 @@ static uint32_t ts__cx_device_of(ts__cx *x, uint64_t address)
     const ts__cx_span *const s = ts__cx_span_of(x, address);
     if (s && s->handle) return s->device;
     for (size_t i = 0; i < x->other_count; i++)
-        if (address - x->others[i][0] < x->others[i][2])
-            return (uint32_t)x->others[i][1];
+        if (address - x->others[i].address < x->others[i].size)
+            return x->others[i].device;
     return 0;
 }
 
@@ -247,6 +248,8 @@ static void *ts__cx_function_find(ts__cx *x, const ts_executor_launch *l,
     return function;
 }
 
+#include "ts_cuda_exec_handles.h"
+
 typedef struct ts__cx_how { // attributes of a launch
     ts__cuda_attribute attributes[16];
     uint32_t count;
@@ -268,6 +271,12 @@ static ts_result ts__cx_attributes(ts__cx *x, const ts_executor_launch *l,
             if (!x->call.attribute) return TS_ERR_UNSUPPORTED;
             const int error = x->call.attribute(function, pair[0], pair[1]);
             if (error) return ts__cx_result(x, error);
+            x->reason = TS_REASON_ATTR_UNKNOWN;
+            continue;
+        }
+        if (a.id == TS_ATTRIBUTE_TENSOR_MAP) {
+            const ts_result result = ts__cx_tensor(x, &a);
+            if (result != TS_OK) return result;
             x->reason = TS_REASON_ATTR_UNKNOWN;
             continue;
         }
@@ -566,10 +575,13 @@ static ts_result ts__cx_graph_launch(void *state, uint64_t stream,
         x, x->call.graph_launch((void *)(uintptr_t)graph, s->handle));
 }
 
-static const uint32_t ts__cx_cuda_heeds[] = {
-    TS_ATTRIBUTE_GEOMETRY, TS_ATTRIBUTE_PATTERN,     TS_ATTRIBUTE_CUDA_LAUNCH,
-    TS_ATTRIBUTE_FUNCTION, TS_ATTRIBUTE_COOPERATIVE, 0
-};
+static const uint32_t ts__cx_cuda_heeds[] = { TS_ATTRIBUTE_GEOMETRY,
+                                              TS_ATTRIBUTE_PATTERN,
+                                              TS_ATTRIBUTE_CUDA_LAUNCH,
+                                              TS_ATTRIBUTE_FUNCTION,
+                                              TS_ATTRIBUTE_COOPERATIVE,
+                                              TS_ATTRIBUTE_TENSOR_MAP,
+                                              0 };
 static const uint32_t ts__cx_hip_heeds[] = { TS_ATTRIBUTE_GEOMETRY,
                                              TS_ATTRIBUTE_PATTERN,
                                              TS_ATTRIBUTE_COOPERATIVE, 0 };

@@ -80,6 +80,18 @@
     X(box, "cuMemcpy3DAsync_v2", NULL, (const ts__cuda_box *, void *)) \
     X(rows, NULL, "hipMemcpy2DAsync", \
       (uint64_t, size_t, uint64_t, size_t, size_t, size_t, int, void *)) \
+    X(tiled, "cuTensorMapEncodeTiled", NULL, \
+      (void *, uint32_t, uint32_t, void *, const uint64_t *, const uint64_t *, \
+       const uint32_t *, const uint32_t *, uint32_t, uint32_t, uint32_t, \
+       uint32_t)) \
+    X(columns, "cuTensorMapEncodeIm2col", NULL, \
+      (void *, uint32_t, uint32_t, void *, const uint64_t *, const uint64_t *, \
+       const int32_t *, const int32_t *, uint32_t, uint32_t, const uint32_t *, \
+       uint32_t, uint32_t, uint32_t, uint32_t)) \
+    X(wide, "cuTensorMapEncodeIm2colWide", NULL, \
+      (void *, uint32_t, uint32_t, void *, const uint64_t *, const uint64_t *, \
+       int32_t, int32_t, uint32_t, uint32_t, const uint32_t *, uint32_t, \
+       uint32_t, uint32_t, uint32_t, uint32_t)) \
     X(set8_rows, "cuMemsetD2D8Async", "hipMemsetD2D8Async", \
       (uint64_t, size_t, unsigned char, size_t, size_t, void *)) \
     X(set16_rows, "cuMemsetD2D16Async", "hipMemsetD2D16Async", \
@@ -117,6 +129,11 @@ typedef struct ts__cx_span { // granules that captured memory lies in
     bool kept, ours; // kept: by us, before the driver began
 } ts__cx_span;
 
+typedef struct ts__cx_other { // memory that lies elsewhere
+    uint64_t address, size, wanted;
+    uint32_t device;
+} ts__cx_other;
+
 typedef struct ts__cx_module {
     uint8_t *bytes; // with a zero behind them
     uint64_t size;
@@ -143,7 +160,7 @@ typedef struct ts__cx {
     void *contexts[TS__CX_DEVICES];
     ts__cx_span *spans;
     size_t span_count;
-    uint64_t (*others)[3]; // elsewhere: address, device, size
+    ts__cx_other *others;
     size_t other_count, other_capacity;
     ts__cx_module *modules;
     size_t module_count;
@@ -404,7 +421,7 @@ static void ts__cx_close(void *state)
         if (s->kept) munmap((void *)(uintptr_t)s->address, s->size);
     }
     for (size_t i = 0; i < x->other_count; i++)
-        x->call.free(x->others[i][0]);
+        x->call.free(x->others[i].address);
     for (size_t i = 0; i < x->module_count; i++) {
         for (uint32_t d = 0; d < x->device_count; d++)
             if (x->modules[i].loaded[d])
@@ -460,18 +477,17 @@ static ts_result ts__cx_elsewhere(ts__cx *x, uint32_t device, uint64_t *address,
 {
     if (x->other_count == x->other_capacity) {
         const size_t capacity = x->other_capacity * 2 + 16;
-        void *const more = realloc(x->others, capacity * sizeof *x->others);
+        ts__cx_other *const more = realloc(x->others, capacity * sizeof *more);
         if (!more) return TS_ERR_MEMORY;
         x->others = more;
         x->other_capacity = capacity;
     }
+    const uint64_t wanted = *address;
     ts__cx_use(x, device);
     const int error = x->call.alloc(address, size);
     if (error) return ts__cx_result(x, error);
-    uint64_t *const other = x->others[x->other_count++];
-    other[0] = *address;
-    other[1] = device;
-    other[2] = size;
+    x->others[x->other_count++] =
+        (ts__cx_other){ *address, size, wanted, device };
     return TS_OK;
 }
 
@@ -496,8 +512,8 @@ static ts_result ts__cx_release(void *state, uint64_t address)
 {
     ts__cx *const x = state;
     for (size_t i = 0; i < x->other_count; i++) {
-        if (x->others[i][0] != address) continue;
-        memcpy(x->others[i], x->others[--x->other_count], sizeof *x->others);
+        if (x->others[i].address != address) continue;
+        x->others[i] = x->others[--x->other_count];
         return ts__cx_result(x, x->call.free(address));
     }
     ts__cx_span *const s = ts__cx_span_of(x, address);

@@ -24,6 +24,7 @@
         1. Which functions
         2. The driver                   ts_cuda_snapshot_driver.h
         3. Code                         ts_cuda_snapshot_code.h
+           and tensor maps              ts_cuda_snapshot_tensor.h
         4. Memory
         5. Turns
         6. What an operation is         ts_cuda_snapshot_ops.h
@@ -71,7 +72,8 @@ typedef enum ts__cs_kind {
     TS__CS_MODULE,
     TS__CS_FUNCTION_SET,
     TS__CS_KERNEL_SET,
-    TS__CS_TENSOR
+    TS__CS_TENSOR, // width: how it is made, 0: nobody knows
+    TS__CS_TENSOR_MOVED
 } ts__cs_kind;
 
 typedef struct ts__cs_rule {
@@ -142,8 +144,11 @@ static const ts__cs_rule ts__cs_rules[] = {
     { "ModuleLoad*", TS__CS_MODULE, 0, 0 },
     { "FuncSetAttribute", TS__CS_FUNCTION_SET, 0, 0 },
     { "KernelSetAttribute", TS__CS_KERNEL_SET, 0, 0 },
+    { "TensorMapEncodeTiled", TS__CS_TENSOR, TS__CUDA_TILED, 0 },
+    { "TensorMapEncodeIm2col", TS__CS_TENSOR, TS__CUDA_COLUMNS, 0 },
+    { "TensorMapEncodeIm2colWide", TS__CS_TENSOR, TS__CUDA_WIDE, 0 },
     { "TensorMapEncode*", TS__CS_TENSOR, 0, 0 },
-    { "TensorMapReplaceAddress", TS__CS_TENSOR, 0, 0 },
+    { "TensorMapReplaceAddress", TS__CS_TENSOR_MOVED, 0, 0 },
 };
 enum { TS__CS_RULES = sizeof ts__cs_rules / sizeof *ts__cs_rules };
 
@@ -170,6 +175,8 @@ static inline uint8_t ts__cs_rule_of(const char *name)
 #include "ts_cuda_snapshot_driver.h" // 2
 
 #include "ts_cuda_snapshot_code.h" // 3
+
+#include "ts_cuda_snapshot_tensor.h" // 3
 
 /* ==== 4. Memory ========================================================== */
 
@@ -210,10 +217,10 @@ static struct {
     bool touched; // by somebody, nobody knows where
     ts__cs_range *ranges;
     size_t range_count, range_capacity;
-    uint8_t tensors[256][128]; // the last descriptors: they hide addresses
-    uint32_t tensor_count;
+    ts__cs_tensors tensors;
     uint64_t reads_until_ns;
-    void *context; // of the operation under way
+    void *context;   // of the operation under way
+    uint32_t device; // track
 } ts__cs = { .turn = PTHREAD_MUTEX_INITIALIZER,
              .memory_lock = PTHREAD_MUTEX_INITIALIZER,
              .driver = { .lock = PTHREAD_MUTEX_INITIALIZER },
@@ -289,6 +296,41 @@ static const void *ts__cs_view(void *user, uint64_t address, uint64_t size,
     if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) return NULL;
     memcpy(scratch, ts__cs.driver.bounce, (size_t)size);
     return scratch;
+}
+
+// Memory that nobody saw being allocated: the driver knows it.
+static void ts__cs_look_up(uint64_t address)
+{
+    ts__cs_job job;
+    if (address < 1 << 16 || ts__cs_range_of(address)) return;
+    job.what = TS__CS_ALLOCATION;
+    job.context = ts__cs.context;
+    job.address = address;
+    if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) return;
+    const ts__cs_range range = { job.address, job.size, ts__cs.device,
+                                 TS_REASON_NONE, false };
+    ts__cs_range_add(&range);
+}
+
+// A tensor map among the bytes that an operation can reach: so can it the
+// memory that it is of.
+static inline void ts__cs_hidden(void *user, ts_snapshot_op *op,
+                                 const void *bytes, ts_capture_found found,
+                                 uint32_t from)
+{
+    uint64_t map[16];
+    (void)user;
+    if (!ts__cs.tensors.count) return;
+    memcpy(map, bytes, sizeof map);
+    ts__cs_tensor *const t = ts__cs_tensor_find(&ts__cs.tensors, map);
+    if (!t) return;
+    if (!t->how.address) ts_snapshot_decline(op, TS_REASON_TEXTURE_BINDLESS);
+    ts__cs_look_up(t->how.address);
+    ts_snapshot_reach(&ts__cs.memory, op, t->how.address, found, from);
+    if (t->seen != op->head.order)
+        ts_snapshot_attribute(op, TS_ATTRIBUTE_TENSOR_MAP, &t->how,
+                              sizeof t->how);
+    t->seen = op->head.order;
 }
 
 // A capture that nobody told what is allocated.
@@ -421,6 +463,7 @@ typedef struct ts__cs_here { // what the thread is in
     bool turn; // has the device to itself
     ts_snapshot_op *op;
     ts__cs_range goes; // is being freed
+    uint64_t map[16];  // whose address is being replaced
 } ts__cs_here;
 static TS__TLS ts__cs_here ts__cs_this;
 
@@ -458,6 +501,7 @@ static void ts__cs_begin(const ts__cs_call *c)
         h->turn = ts__cs_turn(c->context, &recording);
     pthread_mutex_lock(&ts__cs.memory_lock);
     ts__cs.context = c->context;
+    ts__cs.device = c->device;
     ts__cs.reads_until_ns = ts__cs_until();
     ts__cs_fresh();
     if (!h->turn)
@@ -552,6 +596,9 @@ static void ts__cs_enter(const ts__cs_call *c)
     if (kind == TS__CS_STREAM_GONE)
         ts__cs_stream_remove(&ts__cs.driver,
                              (void *)(uintptr_t)ts__cs_argument(c, 0));
+    if (kind == TS__CS_TENSOR_MOVED && ts__cs_argument(c, 0))
+        memcpy(h->map, (const void *)(uintptr_t)ts__cs_argument(c, 0),
+               sizeof h->map);
     if (kind == TS__CS_RECORD)
         __atomic_fetch_add(&ts__cs.recording, 1, __ATOMIC_RELEASE);
 }
@@ -573,7 +620,7 @@ static void ts__cs_leave(const ts__cs_call *c)
         if (TS__LOAD(&ts__cs.recording))
             __atomic_fetch_sub(&ts__cs.recording, 1, __ATOMIC_RELEASE);
     if (!c->result && ts__cs_is_operation(kind)) ts__cs_unkept(c);
-    if (!c->result && !ts__cs_is_operation(kind)) ts__cs_happened(c);
+    if (!c->result && !ts__cs_is_operation(kind)) ts__cs_happened(c, h->map);
     if (c->result && kind == TS__CS_FREE) ts__cs_stays();
     ts__cs_outside();
 }
@@ -603,7 +650,8 @@ static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
     ts__cs.vendor = vendor;
     ts__cs.inside = ts__cs.recording = 0;
     ts__cs.capturing = ts__cs.late = ts__cs.tested = ts__cs.unsafe = false;
-    ts__cs.range_count = ts__cs.tensor_count = 0;
+    ts__cs.range_count = 0;
+    ts__cs_tensors_forget(&ts__cs.tensors);
     ts__cs.driver.per_thread = 0;
     ts_snapshot_close(&ts__cs.memory);
     // release: what was set above; pairs with the acquire in ts__cs_is_on
@@ -616,6 +664,9 @@ static void ts__cs_stop(const ts__cs_vendor *vendor)
 {
     if (!ts__cs_is_on() || ts__cs.vendor != vendor) return;
     TS__STORE(&ts__cs.on, 0);
+    if (ts__cs.tensors.forgotten)
+        ts_metadata_int(0, "capture.tensor_maps_forgotten",
+                        (int64_t)ts__cs.tensors.forgotten);
     ts__cs_driver_stop(&ts__cs.driver);
 }
 

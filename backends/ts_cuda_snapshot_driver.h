@@ -263,7 +263,8 @@ static void *ts__cs_work(void *user)
 
 static bool ts__cs_driver_ready(ts__cs_driver *d)
 {
-    if (!d->bounce) d->bounce = (uint8_t *)malloc(TS_CAPTURE_CHUNK + 8);
+    if (!d->bounce)
+        d->bounce = (uint8_t *)malloc(TS_CAPTURE_CHUNK + TS_SNAPSHOT_HIDDEN);
     return d->call.context_set && d->call.query && d->call.wait_all &&
            d->call.stream && d->call.to_host && d->bounce;
 }

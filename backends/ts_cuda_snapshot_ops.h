@@ -128,23 +128,9 @@ static inline uint32_t ts__cs_image(const ts__cs_call *c, ts__cs_module *m)
     return m->image;
 }
 
-// Memory that nobody saw being allocated: the driver knows it.
-static void ts__cs_look_up(const ts__cs_call *c, uint64_t address)
-{
-    ts__cs_job job;
-    if (address < 1 << 16 || ts__cs_range_of(address)) return;
-    job.what = TS__CS_ALLOCATION;
-    job.context = c->context;
-    job.address = address;
-    if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) return;
-    const ts__cs_range range = { job.address, job.size, c->device,
-                                 TS_REASON_NONE, false };
-    ts__cs_range_add(&range);
-}
-
 // The parameters of a kernel: 8 bytes on a multiple of 8 that lie in live
 // memory are a pointer, by the rules that compilers follow.
-static inline void ts__cs_parameters(const ts__cs_call *c, ts_snapshot_op *op,
+static inline void ts__cs_parameters(ts_snapshot_op *op,
                                      const ts__cs_layout *layout,
                                      const uint8_t *args)
 {
@@ -153,21 +139,13 @@ static inline void ts__cs_parameters(const ts__cs_call *c, ts_snapshot_op *op,
         uint64_t value = 0;
         if (p[1] == 8 && p[0] % 8 == 0) {
             memcpy(&value, args + p[0], sizeof value);
-            ts__cs_look_up(c, value);
+            ts__cs_look_up(value);
         }
         const ts__cs_range *const range = ts__cs_range_of(value);
         ts_snapshot_param(op, p[0], p[1],
                           range && !range->host ? TS_PARAM_POINTER
                                                 : TS_PARAM_UNKNOWN);
     }
-}
-
-static inline bool ts__cs_has_tensor(const uint8_t *args, uint32_t size)
-{
-    for (uint32_t at = 0; at + 128 <= size; at += 8)
-        for (uint32_t i = 0; i < 256 && i < ts__cs.tensor_count; i++)
-            if (!memcmp(args + at, ts__cs.tensors[i], 128)) return true;
-    return false;
 }
 
 // The arguments in one piece, which ts_snapshot_begin copies.
@@ -234,10 +212,8 @@ static inline void ts__cs_kernel(const ts__cs_call *c, ts_snapshot_op *op,
     else if (!ts__cs_layout_find(&job, answered, m, op->name, &layout) ||
              !ts__cs_flatten(&layout, each, more, op, args))
         ts_snapshot_decline(op, TS_REASON_PARAM_LAYOUT_UNKNOWN);
-    else if (ts__cs_has_tensor(*args, op->head.args_size))
-        ts_snapshot_decline(op, TS_REASON_TEXTURE_BINDLESS);
     else
-        ts__cs_parameters(c, op, &layout, *args);
+        ts__cs_parameters(op, &layout, *args);
 }
 
 static void ts__cs_launch(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
@@ -284,7 +260,7 @@ static void ts__cs_check_end(const ts__cs_call *c, ts_snapshot_op *op,
     if (!turn || !address) return;
     const ts__cs_range *range = ts__cs_range_of(address);
     if (range) return;
-    ts__cs_look_up(c, address);
+    ts__cs_look_up(address);
     if (ts__cs_range_of(address)) return;
     job.what = TS__CS_ALLOCATION;
     job.context = c->context;
@@ -490,16 +466,30 @@ static void ts__cs_opened(const ts__cs_call *c)
     ts__cs_range_add(&range);
 }
 
-static void ts__cs_tensor_put(const ts__cs_call *c)
+// A tensor map was made, or has another address. `was`: its bytes before.
+static void ts__cs_tensor_made(const ts__cs_call *c, const uint64_t was[16])
 {
-    const void *const bytes = (const void *)(uintptr_t)ts__cs_argument(c, 0);
-    if (bytes)
-        memcpy(ts__cs.tensors[ts__cs.tensor_count++ % 256], bytes,
-               sizeof *ts__cs.tensors);
+    const void *const map = (const void *)(uintptr_t)ts__cs_argument(c, 0);
+    const ts__cs_tensor *before;
+    ts__cuda_tensor how;
+    if (c->rule->kind == TS__CS_TENSOR && c->rule->width) {
+        ts__cs_tensor_of(c->rule->width, c->arguments, &how);
+    } else if (c->rule->kind == TS__CS_TENSOR) {
+        memset(&how, 0, sizeof how);
+    } else {
+        before = ts__cs_tensor_find(&ts__cs.tensors, was);
+        if (before)
+            how = before->how;
+        else
+            memset(&how, 0, sizeof how);
+        how.address = ts__cs_argument(c, 8);
+    }
+    memcpy(how.bytes, map, sizeof how.bytes);
+    ts__cs_tensor_put(&ts__cs.tensors, &how);
 }
 
 // A call that is no operation has returned, and did what it was asked.
-static void ts__cs_happened(const ts__cs_call *c)
+static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
     pthread_mutex_lock(&ts__cs.memory_lock);
@@ -508,8 +498,8 @@ static void ts__cs_happened(const ts__cs_call *c)
         ts__cs_allocated(c);
     else if (kind == TS__CS_OPENED || kind == TS__CS_EXTERNAL)
         ts__cs_opened(c);
-    else if (kind == TS__CS_TENSOR)
-        ts__cs_tensor_put(c);
+    else if (kind == TS__CS_TENSOR || kind == TS__CS_TENSOR_MOVED)
+        ts__cs_tensor_made(c, map);
     pthread_mutex_unlock(&ts__cs.memory_lock);
     if (kind == TS__CS_STREAM) {
         const ts__cs_stream stream = {

@@ -145,7 +145,7 @@ static void ts__cu_keep_fresh(void)
 }
 
 static const ts__cs_vendor ts__cu_keep_vendor = { { "cuda", ts__cs_view, false,
-                                                    false },
+                                                    false, ts__cs_hidden },
                                                   "capture.cuda",
                                                   ts__cs_driver_find,
                                                   ts__cu_keep_fresh,

@@ -117,17 +117,25 @@ TS__CAPTURE ts_result ts_snapshot_parse(ts_snapshot_desc *desc, char *room,
 
 /* ==== 2. For backends ==================================================== */
 
+typedef struct ts_snapshot_op ts_snapshot_op;
+enum { TS_SNAPSHOT_HIDDEN = 128, TS_SNAPSHOT_ALIGNED = 64 };
+
 // A device library, or one instance of it.
 typedef struct ts_snapshot_vendor {
     const char *name; // as in the trace: "vdev"
-    // Shows memory of a device: size is at most TS_CAPTURE_CHUNK + 8. Either
-    // where it is or in `scratch`; NULL: it cannot.
+    // Shows memory of a device: size is at most TS_CAPTURE_CHUNK + 7, with
+    // `hidden` TS_CAPTURE_CHUNK + TS_SNAPSHOT_HIDDEN. Either where it is or in
+    // `scratch`; NULL: it cannot.
     const void *(*view)(void *user, uint64_t address, uint64_t size,
                         void *scratch);
     bool host_visible;  // the host may write it unseen: look at all of it
                         // every time, whatever wrote there
     bool by_parameters; // what a kernel reaches stands in its parameters of
                         // types pointer and object: memory is not searched
+    // Looks at so many bytes, on a multiple of TS_SNAPSHOT_ALIGNED, that may
+    // hide an address, and says so by ts_snapshot_reach. NULL: nothing does.
+    void (*hidden)(void *user, ts_snapshot_op *op, const void *bytes,
+                   ts_capture_found found, uint32_t from);
 } ts_snapshot_vendor;
 
 typedef struct ts__sn_range { // an allocation
@@ -158,7 +166,7 @@ typedef struct ts_snapshot_memory {
 // An operation, all zeros at first. The backend fills in `head` (all but
 // counts and order) and the arguments; once the operation is wanted, also what
 // it knows of their layout (ts_snapshot_param) and what else it takes.
-typedef struct ts_snapshot_op {
+struct ts_snapshot_op {
     ts_capture_operation head;
     const char *name; // of a kernel
     const void *args;
@@ -170,7 +178,7 @@ typedef struct ts_snapshot_op {
     uint8_t *attributes;
     size_t attributes_size;
     bool all_kept, failed, unseen;
-} ts_snapshot_op;
+};
 
 typedef struct ts__snapshot_state {
     uint32_t on;    // number of the capture, 0: none
@@ -256,6 +264,11 @@ TS__CAPTURE void ts_snapshot_param(ts_snapshot_op *op, uint32_t offset,
 TS__CAPTURE void ts_snapshot_attribute(ts_snapshot_op *op, uint32_t id,
                                        const void *bytes, size_t size);
 
+// The operation reaches the memory around an address; of `hidden`.
+TS__CAPTURE void ts_snapshot_reach(const ts_snapshot_memory *memory,
+                                   ts_snapshot_op *op, uint64_t address,
+                                   ts_capture_found found, uint32_t from);
+
 // Before and after an operation that is kept, with the device idle; each begin
 // wants its end, or a drop if the device did not take it. Between them
 // `decline` may say why it cannot be run again after all.
@@ -333,7 +346,7 @@ TS__CAPTURE bool ts_snapshot_fresh(ts_snapshot_memory *memory)
     snprintf(key, sizeof key, "capture.by.%.40s", memory->vendor->name);
     ts_metadata_text(0, key, "on");
     ts_snapshot_close(memory);
-    memory->scratch = malloc(TS_CAPTURE_CHUNK + 8);
+    memory->scratch = malloc(TS_CAPTURE_CHUNK + TS_SNAPSHOT_HIDDEN);
     memory->capture = on;
     memory->session = session;
     memory->freed_at = 0;
@@ -629,6 +642,26 @@ static inline uint64_t ts__sn_candidates(const ts__sn_top *top,
     return (other - ones) & ~other & (ones << 7); // bytes of 0, or more
 }
 
+TS__CAPTURE void ts_snapshot_reach(const ts_snapshot_memory *memory,
+                                   ts_snapshot_op *op, uint64_t address,
+                                   ts_capture_found found, uint32_t from)
+{
+    const ts__sn_range *const range = ts__sn_find(memory, address);
+    if (range) ts__sn_region(op, range, found, from);
+}
+
+static inline void ts__sn_scan_hidden(const ts_snapshot_memory *memory,
+                                      ts_snapshot_op *op, const uint8_t *bytes,
+                                      size_t size, ts_capture_found found,
+                                      uint32_t from)
+{
+    const ts_snapshot_vendor *const vendor = memory->vendor;
+    for (size_t i = 0; vendor->hidden && i + TS_SNAPSHOT_HIDDEN <= size;
+         i += TS_SNAPSHOT_ALIGNED)
+        vendor->hidden(memory->user, op, bytes + i, found,
+                       found == TS_CAPTURE_BY_ARGUMENT ? (uint32_t)i : from);
+}
+
 // Every value that points into live memory, at whatever byte it begins: a
 // packed struct aligns nothing. What looks like a pointer but is none costs
 // space and nothing else.
@@ -647,11 +680,16 @@ static inline void ts__sn_scan(const ts_snapshot_memory *memory,
     }
     for (; i + 8 <= size; i++)
         ts__sn_scan_at(memory, op, bytes, i, found, from);
+    ts__sn_scan_hidden(memory, op, bytes, size, found, from);
 }
 
 static inline void ts__sn_follow(ts_snapshot_memory *memory, ts_snapshot_op *op)
 {
     const ts_snapshot_desc *const d = &ts__sn_now.desc;
+    // What begins in one chunk may end in the next: a pointer, or what hides.
+    const uint64_t most =
+        TS_CAPTURE_CHUNK +
+        (memory->vendor->hidden ? TS_SNAPSHOT_HIDDEN - TS_SNAPSHOT_ALIGNED : 7);
     uint32_t from = 0;
     for (uint32_t depth = 0; depth < d->scan_depth; depth++) {
         const uint32_t to = op->head.region_count;
@@ -660,10 +698,8 @@ static inline void ts__sn_follow(ts_snapshot_memory *memory, ts_snapshot_op *op)
             if (r.size > d->scan_bytes || r.size < 8 || !memory->scratch)
                 continue;
             for (uint64_t at = 0; at < r.size; at += TS_CAPTURE_CHUNK) {
-                // A pointer may begin in one chunk and end in the next.
                 const uint64_t left = r.size - at;
-                const uint64_t size =
-                    left < TS_CAPTURE_CHUNK + 7 ? left : TS_CAPTURE_CHUNK + 7;
+                const uint64_t size = left < most ? left : most;
                 const uint8_t *const bytes = memory->vendor->view(
                     memory->user, r.address + at, size, memory->scratch);
                 if (bytes)

@@ -37,7 +37,20 @@ enum { COUNT = 1024, BYTES = 4 * COUNT };
     X(cuLaunchKernelEx, (const void *, void *, void **, void **)) \
     X(cuStreamCreate, (void **, unsigned)) \
     X(cuStreamBeginCapture_v2, (void *, int)) \
-    X(cuStreamEndCapture, (void *, void **))
+    X(cuStreamEndCapture, (void *, void **)) \
+    X(cuTensorMapEncodeTiled, \
+      (void *, uint32_t, uint32_t, uint64_t, const uint64_t *, \
+       const uint64_t *, const uint32_t *, const uint32_t *, uint32_t, \
+       uint32_t, uint32_t, uint32_t)) \
+    X(cuTensorMapEncodeIm2col, \
+      (void *, uint32_t, uint32_t, uint64_t, const uint64_t *, \
+       const uint64_t *, const int *, const int *, uint32_t, uint32_t, \
+       const uint32_t *, uint32_t, uint32_t, uint32_t, uint32_t)) \
+    X(cuTensorMapEncodeIm2colWide, \
+      (void *, uint32_t, uint32_t, uint64_t, const uint64_t *, \
+       const uint64_t *, int, int, uint32_t, uint32_t, const uint32_t *, \
+       uint32_t, uint32_t, uint32_t, uint32_t, uint32_t)) \
+    X(cuTensorMapReplaceAddress, (void *, uint64_t))
 
 #define X(name, parameters) static int(*name) parameters;
 CALLS(X)

@@ -471,6 +471,86 @@ static void streams_order_themselves_by_events(void **user)
     end();
 }
 
+/* ---- What arguments hide ------------------------------------------------ */
+
+typedef struct map_args {
+    _Alignas(128) uint64_t map[16];
+    uint32_t value;
+} map_args;
+
+static ts__cuda_tensor map_at(uint64_t address)
+{
+    ts__cuda_tensor t = { .address = address,
+                          .kind = TS__CUDA_TILED,
+                          .type = 7,
+                          .rank = 2,
+                          .dims = { 64, 4 },
+                          .strides = { 256 },
+                          .box = { 16, 1 },
+                          .steps = { 1, 1 } };
+    _Alignas(128) uint64_t map[16];
+    assert_int_equal(ts__cx_tensor_make(state, &t, map), 0);
+    memcpy(t.bytes, map, sizeof map);
+    return t;
+}
+
+static ts_result launch_map(const ts__cuda_tensor *t, uint32_t value)
+{
+    uint8_t bytes[8 + sizeof *t];
+    const uint32_t head[2] = { TS_ATTRIBUTE_TENSOR_MAP, sizeof *t };
+    map_args args = { .value = value };
+    ts_executor_launch launch = launch_of("mapped", &args, 132);
+    memcpy(args.map, t->bytes, sizeof args.map);
+    memcpy(bytes, head, 8);
+    memcpy(bytes + 8, t, sizeof *t);
+    launch.attributes.bytes = bytes;
+    launch.attributes.size = sizeof bytes;
+    return x->launch(state, stream, &launch);
+}
+
+static void a_tensor_map_is_valid_where_its_memory_has_its_address(void **user)
+{
+    const ts_executor_range range = { AT, BYTES, 0, NULL };
+    uint64_t at = AT, elsewhere = AT + (1u << 30);
+    (void)user;
+    begin(&range, 1);
+    ok(x->allocate(state, 0, &at, BYTES));
+    const ts__cuda_tensor t = map_at(AT);
+    ok(launch_map(&t, 6));
+    ok(x->wait(state, 1000));
+    assert_int_equal(number_at(AT), 6);
+    ts__cuda_tensor wrong = t;
+    wrong.bytes[7]++; // not what this driver makes of it
+    assert_int_equal(launch_map(&wrong, 6), TS_ERR_UNSUPPORTED);
+    assert_int_equal(x->reason(state), TS_REASON_DRIVER_MISMATCH);
+    wrong.kind = 0; // of which nobody knows how it was made
+    ok(launch_map(&wrong, 1));
+    wrong.rank = 6;
+    assert_int_equal(launch_map(&wrong, 6), TS_ERR_CORRUPT);
+    const ts__cuda_tensor far = map_at(elsewhere + 16);
+    ok(x->allocate(state, 0, &elsewhere, BYTES));
+    assert_int_not_equal(elsewhere, AT + (1u << 30));
+    assert_int_equal(launch_map(&far, 6), TS_ERR_UNSUPPORTED);
+    assert_int_equal(x->reason(state), TS_REASON_VA_UNAVAILABLE);
+    end();
+}
+
+static void a_driver_that_makes_other_tensor_maps_is_found_out(void **user)
+{
+    const ts_executor_range range = { AT, BYTES, 0, NULL };
+    uint64_t at = AT;
+    (void)user;
+    begin(&range, 1);
+    ok(x->allocate(state, 0, &at, BYTES));
+    const ts__cuda_tensor t = map_at(AT);
+    setenv("DOUBLE_CUDA_TENSOR", "1", 1);
+    assert_int_equal(launch_map(&t, 6), TS_ERR_UNSUPPORTED);
+    assert_int_equal(x->reason(state), TS_REASON_DRIVER_MISMATCH);
+    unsetenv("DOUBLE_CUDA_TENSOR");
+    assert_int_equal(number_at(AT), 0);
+    end();
+}
+
 /* ---- What goes wrong ---------------------------------------------------- */
 
 static void no_device_is_one_sentence(void **user)
@@ -577,6 +657,9 @@ int main(void)
         cmocka_unit_test(a_graph_runs_when_it_is_launched_and_as_often),
         cmocka_unit_test(other_streams_join_a_graph_by_events),
         cmocka_unit_test(streams_order_themselves_by_events),
+        cmocka_unit_test(
+            a_tensor_map_is_valid_where_its_memory_has_its_address),
+        cmocka_unit_test(a_driver_that_makes_other_tensor_maps_is_found_out),
         cmocka_unit_test(no_device_is_one_sentence),
         cmocka_unit_test(bytes_of_any_kind_are_no_code),
         cmocka_unit_test(

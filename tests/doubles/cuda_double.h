@@ -20,12 +20,14 @@
       DOUBLE_CUDA_HANG     name: this kernel does not end
       DOUBLE_CUDA_FAIL     name: this kernel touches what is not there
       DOUBLE_CUDA_DEVICES  how many there are (1)
+      DOUBLE_CUDA_TENSOR   1: its tensor maps look otherwise
       DOUBLE_CUDA_LOCK     1: in callbacks the driver holds its lock
 */
 #ifndef CUDA_DOUBLE_H
 #define CUDA_DOUBLE_H
 
 #include <stdint.h>
+#include <string.h>
 
 typedef struct double_grid {
     uint32_t grid[3], block[3], shared;
@@ -33,5 +35,13 @@ typedef struct double_grid {
 
 typedef void (*double_kernel_function)(const void *arguments,
                                        const double_grid *grid);
+
+// The address in a tensor map, where nobody would look for it.
+static inline uint64_t double_tensor_address(const void *map)
+{
+    uint64_t hidden;
+    memcpy(&hidden, (const char *)map + 24, sizeof hidden);
+    return ~hidden;
+}
 
 #endif // CUDA_DOUBLE_H

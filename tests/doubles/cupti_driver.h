@@ -37,7 +37,11 @@ static const char *const driver_functions[] = { "LaunchKernel",
                                                 "StreamBeginCapture_v2",
                                                 "StreamEndCapture",
                                                 "MemAllocHost_v2",
-                                                "MemFreeHost" };
+                                                "MemFreeHost",
+                                                "TensorMapEncodeTiled",
+                                                "TensorMapEncodeIm2col",
+                                                "TensorMapEncodeIm2colWide",
+                                                "TensorMapReplaceAddress" };
 enum { DRIVER_COUNT = sizeof driver_functions / sizeof *driver_functions };
 
 static uint32_t driver_id(const char *name)

@@ -67,6 +67,31 @@ KERNEL(packed, 0, 13)
     ((uint32_t *)(uintptr_t)address)[1] = value;
 }
 
+// Adds to the numbers that a tensor map is of.
+KERNEL(mapped, 0, 128, 128, 4)
+{
+    const uint8_t *const bytes = arguments;
+    uint32_t *const numbers =
+        (uint32_t *)(uintptr_t)double_tensor_address(bytes);
+    uint32_t value;
+    memcpy(&value, bytes + 128, sizeof value);
+    for (uint32_t i = 0; i < grid->grid[0] * grid->block[0]; i++)
+        numbers[i] += value;
+}
+
+// The same by a map in the device's memory.
+KERNEL(mapped_there, 0, 8, 8, 4)
+{
+    const struct {
+        const void *map;
+        uint32_t value;
+    } *const a = arguments;
+    uint32_t *const numbers =
+        (uint32_t *)(uintptr_t)double_tensor_address(a->map);
+    for (uint32_t i = 0; i < grid->grid[0] * grid->block[0]; i++)
+        numbers[i] += a->value;
+}
+
 KERNEL(nothing, UINT32_MAX)
 {
     (void)arguments;

@@ -119,7 +119,9 @@ static void wait_for_lock(void)
 
 #include "cuda_streams.h"
 
-/* ==== 5. Devices ========================================================= */
+#include "cuda_handles.h"
+
+/* ==== 6. Devices ========================================================= */
 
 static int device_count(void)
 {
