@@ -69,8 +69,7 @@
     X(event, "cuEventCreate", "hipEventCreateWithFlags", (void **, unsigned)) \
     X(event_record, "cuEventRecord", "hipEventRecord", (void *, void *)) \
     X(event_wait, "cuStreamWaitEvent", "hipStreamWaitEvent", \
-      (void *, void *, unsigned)) \
-    X(error, "cuGetErrorName", "hipDrvGetErrorName", (int, const char **))
+      (void *, void *, unsigned))
 
 // Those without which only some operations cannot run.
 #define TS__CX_MORE_CALLS(X) \
@@ -104,7 +103,8 @@
       (void *, void **)) \
     X(graph_ready, "cuGraphInstantiateWithFlags", \
       "hipGraphInstantiateWithFlags", (void **, void *, unsigned long long)) \
-    X(graph_launch, "cuGraphLaunch", "hipGraphLaunch", (void *, void *))
+    X(graph_launch, "cuGraphLaunch", "hipGraphLaunch", (void *, void *)) \
+    X(error, "cuGetErrorName", "hipDrvGetErrorName", (int, const char **))
 
 typedef struct ts__cx_calls {
 #define TS__X(name, cuda, hip, arguments) int(*name) arguments;
@@ -217,7 +217,8 @@ static bool ts__cx_load(ts__cx *x, char *why, size_t room)
 static const char *ts__cx_error(const ts__cx *x, int error)
 {
     const char *name = NULL;
-    return x->call.error(error, &name) == 0 && name ? name : "an error";
+    if (x->call.error && x->call.error(error, &name) != 0) name = NULL;
+    return name ? name : "an error";
 }
 
 // What an error of the driver means. Those of a kernel that went astray, ran

@@ -133,7 +133,7 @@ static ts__cs_module *ts__cs_module_of(ts__cs_code *c, const void *module,
 }
 
 // A new capture knows no images.
-static void ts__cs_images_forget(ts__cs_code *c)
+static inline void ts__cs_images_forget(ts__cs_code *c)
 {
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < c->module_count; i++)

@@ -25,8 +25,9 @@ typedef struct ts__cs_call { // a function that begins or has returned
     const uint8_t *arguments;
     const char *symbol; // of a kernel
     void *context;
-    uint32_t correlation, device; // device: track
-    bool per_thread;              // its default stream is the thread's own
+    uint64_t correlation;
+    uint32_t device; // track
+    bool per_thread; // its default stream is the thread's own
     int result;
     void *user; // for `track`
     uint32_t (*track)(void *user, void *context, const ts__cs_stream *stream,

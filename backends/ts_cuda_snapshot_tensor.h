@@ -14,7 +14,8 @@
         1. Those that are remembered
         2. What they were made of
 */
-#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_TENSOR_H)
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_TENSOR_H)
 #define TS_CUDA_SNAPSHOT_TENSOR_H
 
 /* ==== 1. Those that are remembered ======================================= */

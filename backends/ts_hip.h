@@ -20,6 +20,9 @@
                          is there: both generations of it
         shim             the calls alone, without times of the device
 
+        With rocprofiler-sdk operations can be kept to be run again
+        (ts_snapshot.h), if that is asked for before the session starts.
+
     WHAT IT DOES NOT DO
         No counters, no sampling, no HSA calls; a program that uses HSA
         without HIP shows its kernels only. A child made by fork is not
@@ -45,7 +48,8 @@
                                         ts_hip_calls.h, ts_hip_operations.h,
                                         ts_hip_rocprofiler.h,
                                         ts_hip_roctracer.h, ts_hip_hook.h,
-                                        ts_hip_shim.h
+                                        ts_hip_shim.h; captures:
+                                        ts_hip_snapshot.h
 */
 #if (defined(TRACESMITH_HIP_IMPLEMENTATION) || defined(TRACESMITH_HIP)) && \
     !defined(_GNU_SOURCE)
@@ -138,6 +142,7 @@ enum { TS__HIP_DEVICES = 64, TS__HIP_STREAMS = 1024, TS__HIP_NOTES = 1 << 15 };
 typedef struct ts__hip_device {
     uint64_t id; // as the way knows it
     uint32_t track;
+    char architecture[28]; // "": not known
 } ts__hip_device;
 
 typedef struct ts__hip_stream { // or a queue of the hardware
@@ -270,6 +275,9 @@ static uint32_t ts__hip_device_add(uint64_t id, const ts__hip_facts *facts)
     ts__hip_fact(track, "clock_mhz", facts->clock_mhz);
     ts__hip.devices[i].id = id;
     ts__hip.devices[i].track = track;
+    snprintf(ts__hip.devices[i].architecture,
+             sizeof ts__hip.devices[i].architecture, "%s",
+             facts->architecture ? facts->architecture : "");
     __atomic_store_n(&ts__hip.device_count, i + 1, __ATOMIC_RELEASE);
     return i;
 }
@@ -396,6 +404,8 @@ static uint32_t ts__hip_stream_track(uint32_t device, uint64_t handle,
 
 #include "ts_hip_operations.h"
 
+#include "ts_hip_snapshot.h"
+
 #include "ts_hip_rocprofiler.h"
 #include "ts_hip_roctracer.h"
 
@@ -501,7 +511,10 @@ static ts_result ts__hip_start(char *why, size_t room)
         snprintf(why, room, "its library does not answer any more");
         return TS_ERR_STATE;
     }
-    if (!ts__hip.handles++) pthread_atfork(NULL, NULL, ts__hip_forked);
+    if (!ts__hip.handles++) {
+        pthread_atfork(NULL, NULL, ts__hip_forked);
+        pthread_atfork(NULL, NULL, ts__cs_forked);
+    }
     if (!ts__hip_memory_get()) {
         snprintf(why, room, "out of memory");
         return TS_ERR_MEMORY;
@@ -514,6 +527,7 @@ static ts_result ts__hip_start(char *why, size_t room)
     // Before handlers that what was loaded just now has registered.
     if (!ts__hip.exits++) atexit(ts__hip_at_exit);
     ts__hip_clock_sample(true);
+    ts__hs_start(ts__hip.way == &ts__rp_way, ts__hip.session);
     // release: what was prepared is seen by those who see that it is on
     __atomic_store_n(&ts__hip.on, 1, __ATOMIC_RELEASE);
     if (ts__hip_work_start()) return TS_OK;
@@ -549,6 +563,7 @@ static void ts__hip_stop(void)
     ts__worker_stop(&ts__hip.worker);
     ts__hip_unreported();
     TS__STORE(&ts__hip.on, 0);
+    ts__hs_stop();
     ts_metadata_int(0, "hip.launches", (int64_t)ts__hip.launches);
     ts_metadata_int(0, "hip.kernels", (int64_t)ts__hip.kernels);
     ts__hip_fact(0, "hip.without_launch", ts__hip.without_launch);

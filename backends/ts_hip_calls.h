@@ -34,7 +34,8 @@ typedef enum ts__hip_role {
     TS__HIP_ALLOC,
     TS__HIP_FREE,
     TS__HIP_STREAM_CREATE,
-    TS__HIP_SET_DEVICE // not recorded
+    TS__HIP_SET_DEVICE, // not recorded
+    TS__HIP_OWN         // of captures, not the program's
 } ts__hip_role;
 
 /*
@@ -47,7 +48,8 @@ typedef enum ts__hip_role {
         k kind of a copy   v value, int        c h value, 8 and 16 bits
         a where the result goes, a pointer     A the same, of a stream
         l flags, unsigned  y priority, int     i ignored, int
-        P ignored, a pointer to pointers
+        P ignored, a pointer to pointers       x ignored, size_t
+        m rows of a set, size_t
 
     Only what comes before the last letter matters. unit: bytes of an element;
     of copies that have no k, which kind they are.
@@ -86,6 +88,8 @@ static const ts__hip_function ts__hip_functions[] = {
     { "hipMemsetD16Async", "dhns", TS__HIP_SET, 2, 0 },
     { "hipMemsetD32", "dvn", TS__HIP_SET, 4, 0 },
     { "hipMemsetD32Async", "dvns", TS__HIP_SET, 4, 0 },
+    { "hipMemset2D", "dxvnm", TS__HIP_SET, 1, 0 },
+    { "hipMemset2DAsync", "dxvnms", TS__HIP_SET, 1, 0 },
     { "hipStreamBeginCapture", "s", TS__HIP_CAPTURE, 0, 0 },
     { "hipStreamEndCapture", "s", TS__HIP_CAPTURE_END, 0, 0 },
     { "hipStreamSynchronize", "s", TS__HIP_STREAM_SYNC, 0, 0 },
@@ -198,7 +202,7 @@ static const ts__hip_function *ts__hip_function_find(const char *name)
 typedef struct ts__hip_args {
     bool has_stream, in_items; // first: no letter's place is 0
     uint64_t stream, event, graph;
-    uint64_t destination, source, size, value;
+    uint64_t destination, source, size, value, rows;
     const void *result; // where an address or a stream will be
     uint64_t function;
     uint32_t grid[3], block[3], shared, copy, flags;
@@ -228,6 +232,7 @@ static size_t ts__hip_letter_place(char letter)
     case 'd': return offsetof(ts__hip_args, destination);
     case 'r': return offsetof(ts__hip_args, source);
     case 'n': return offsetof(ts__hip_args, size);
+    case 'm': return offsetof(ts__hip_args, rows);
     case 'k': return offsetof(ts__hip_args, copy);
     case 'v':
     case 'c':
@@ -313,7 +318,8 @@ static inline void ts__hip_args_read(ts__hip_args *a,
     }
     a->has_stream = plan->has_stream;
     a->in_items = plan->in_items;
-    if (known->role == TS__HIP_SET) a->size *= known->unit;
+    if (known->role == TS__HIP_SET)
+        a->size *= known->unit * (a->rows ? a->rows : 1);
 }
 
 // Whether calls of the function with that number matter.

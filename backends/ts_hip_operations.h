@@ -107,6 +107,7 @@ static bool ts__hip_op_begin(ts__hip_taker *t, ts_gpu_op *op,
 {
     const bool noted =
         ts__notes_get(&ts__hip.notes, r->correlation, note, sizeof *note, true);
+    if (noted && TS__UNLIKELY(note->role == TS__HIP_OWN)) return false;
     if (TS__UNLIKELY(!r->start_ns || r->end_ns < r->start_ns)) {
         ts__hip_lose(!r->start_ns || !r->end_ns ? TS__HIP_ZERO_TIMES
                                                 : TS__HIP_REVERSED,
@@ -302,8 +303,9 @@ static void ts__hip_kernel_end(ts__hip_taker *t, const ts__hip_record *r,
 {
     ts_gpu_op op;
     ts__hip_note note;
+    note.role = TS__HIP_CALL;
     if (!ts__hip_op_begin(t, &op, &note, r)) {
-        t->kernels++;
+        t->kernels += note.role != TS__HIP_OWN;
         return;
     }
     if (!kernel->name) kernel->name = "(unknown kernel)";

@@ -304,10 +304,18 @@ static void ts__rp_on_call(ts__rp_record record, uint64_t *user, void *data)
     (void)data;
     const ts__rp_event e = ts__rp_event_of(&record, ts__rp.hip);
     if (!e.payload || ts__hip.dead) return;
-    if (e.phase == 1 && ts__rp_listens())
+    const bool keeps = ts__cs_is_on();
+    if (keeps && ts__cs_mine) { // captures ask HIP
+        if (e.phase == 1) ts__hs_own(e.correlation);
+    } else if (e.phase == 1 && ts__rp_listens()) {
+        if (keeps) ts__hs_enter(e.operation, e.correlation, e.payload + 8);
         ts__hip_enter(e.operation, e.correlation, e.payload + 8, false);
-    else if (e.phase == 2)
-        ts__hip_leave(e.operation, ts__rp_result_of(e.payload));
+    } else if (e.phase == 2) {
+        const uint64_t result = ts__rp_result_of(e.payload);
+        ts__hip_leave(e.operation, result);
+        if (keeps)
+            ts__hs_leave(e.operation, e.correlation, e.payload + 8, result);
+    }
 }
 
 // Which stream what follows on this thread belongs to.
@@ -470,9 +478,11 @@ static int ts__rp_operation(int kind, int32_t operation, void *list)
     ts__rp_list *const l = (ts__rp_list *)list;
     const char *name = NULL;
     uint64_t size = 0;
-    if (operation >= 0 &&
-        ts__rp.call.operation_name(kind, operation, &name, &size) == 0 &&
-        ts__hip_api_define((uint32_t)operation, name))
+    if (operation < 0 ||
+        ts__rp.call.operation_name(kind, operation, &name, &size) != 0)
+        return 0;
+    const bool recorded = ts__hip_api_define((uint32_t)operation, name);
+    if (ts__hs_define((uint32_t)operation, name) || recorded)
         l->operations[l->count++] = operation;
     return 0;
 }

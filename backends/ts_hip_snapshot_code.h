@@ -1,0 +1,539 @@
+/*
+    ts_hip_snapshot_code.h - code objects, functions and their arguments; a
+    part of ts_hip_snapshot.h, private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Keeps a copy of the code object of each module that the program loads,
+        and knows its functions by their handles. A kernel that is launched by
+        a function of the host is in the file that this function is in: one of
+        its fat binaries, which are found by the section that compilers put
+        them into, if one alone has a kernel of that name.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Code objects
+        2. Files of the process
+        3. Functions
+        4. Variables
+        5. Launches
+        6. What calls change
+*/
+#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_SNAPSHOT_CODE_H)
+#define TS_HIP_SNAPSHOT_CODE_H
+
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/* ==== 1. Code objects ==================================================== */
+
+typedef struct ts__hs_code {
+    uint8_t *bytes; // on a multiple of 8, as malloc has it
+    uint64_t size;
+    const void *from;               // a fat binary of a file, NULL: a module's
+    uint64_t base;                  // where that file is loaded
+    void *module;                   // NULL: none, or it is unloaded
+    uint32_t device, image, number; // image: of the present capture
+    char path[256];                 // of the file
+} ts__hs_code;
+
+typedef struct ts__hs_function {
+    const void *handle; // or the function of the host
+    ts__hs_code *code;  // NULL: it was not found
+    char *name;
+    uint32_t device;
+    bool of_host;
+} ts__hs_function;
+
+// Nothing is taken out while a session goes on: others may look at it.
+static struct {
+    pthread_mutex_t lock;
+    ts__hs_code **codes;
+    size_t code_count, code_capacity;
+    ts__hs_function **functions;
+    size_t function_count, function_capacity;
+    unsigned long long unloads; // of files, when functions were found
+} ts__hs = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+// The architecture of a device, "" if nobody told.
+static const char *ts__hs_architecture(uint32_t device)
+{
+    return device < TS__HIP_DEVICES ? ts__hip.devices[device].architecture : "";
+}
+
+// Takes what a device will run out of an image that has `size` bytes.
+static ts__hs_code *ts__hs_code_add(const void *image, uint64_t size,
+                                    uint32_t device)
+{
+    const uint8_t *code;
+    uint64_t code_size;
+    if (!ts__amd_code_pick(image, size, ts__hs_architecture(device), &code,
+                           &code_size) ||
+        code_size < sizeof(Elf64_Ehdr))
+        return NULL;
+    const uint64_t whole = ts__cuda_code_size(code);
+    if (!whole || whole > code_size || whole > (uint64_t)1 << 32) return NULL;
+    ts__hs_code *const c = (ts__hs_code *)calloc(1, sizeof *c);
+    if (c) c->bytes = (uint8_t *)malloc((size_t)whole);
+    if (!c || !c->bytes) {
+        free(c);
+        return NULL;
+    }
+    memcpy(c->bytes, code, (size_t)whole);
+    c->size = whole;
+    c->device = device;
+    pthread_mutex_lock(&ts__hs.lock);
+    ts__hs_code **const more = (ts__hs_code **)ts__cs_more(
+        ts__hs.codes, &ts__hs.code_capacity, ts__hs.code_count, sizeof *more);
+    if (more) {
+        ts__hs.codes = more;
+        more[ts__hs.code_count++] = c;
+        c->number = (uint32_t)ts__hs.code_count;
+    }
+    pthread_mutex_unlock(&ts__hs.lock);
+    if (more) return c;
+    free(c->bytes);
+    free(c);
+    return NULL;
+}
+
+// A new capture knows no images.
+static void ts__hs_fresh(void)
+{
+    pthread_mutex_lock(&ts__hs.lock);
+    for (size_t i = 0; i < ts__hs.code_count; i++)
+        ts__hs.codes[i]->image = 0;
+    pthread_mutex_unlock(&ts__hs.lock);
+}
+
+/* ==== 2. Files of the process ============================================ */
+
+#define TS__HS_SELF "/proc/self/exe"
+
+typedef struct ts__hs_file { // one that is loaded, and on the disk
+    uint64_t base;
+    const uint8_t *bytes; // NULL: it cannot be read
+    uint64_t size;
+    char path[256];
+    uint64_t address; // that is looked for
+} ts__hs_file;
+
+static int ts__hs_file_take(struct dl_phdr_info *info, size_t size, void *user)
+{
+    ts__hs_file *const f = (ts__hs_file *)user;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *const p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD ||
+            f->address - info->dlpi_addr - p->p_vaddr >= p->p_memsz)
+            continue;
+        f->base = info->dlpi_addr;
+        snprintf(f->path, sizeof f->path, "%s",
+                 info->dlpi_name && *info->dlpi_name ? info->dlpi_name
+                                                     : TS__HS_SELF);
+        return 1;
+    }
+    return 0;
+}
+
+// The file that an address lies in. False: it cannot be read.
+static bool ts__hs_file_open(ts__hs_file *f, uint64_t address)
+{
+    struct stat about;
+    memset(f, 0, sizeof *f);
+    f->address = address;
+    if (!dl_iterate_phdr(ts__hs_file_take, f)) return false;
+    const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    void *bytes = MAP_FAILED;
+    if (fstat(fd, &about) == 0 && about.st_size > (off_t)sizeof(Elf64_Ehdr))
+        bytes =
+            mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (bytes == MAP_FAILED) return false;
+    f->bytes = (const uint8_t *)bytes;
+    f->size = (uint64_t)about.st_size;
+    return true;
+}
+
+static void ts__hs_file_close(ts__hs_file *f)
+{
+    if (f->bytes) munmap((void *)(uintptr_t)f->bytes, (size_t)f->size);
+}
+
+// A kernel of that name in the fat binaries of a file; NULL: none, or several.
+static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
+                                       uint32_t device)
+{
+    const struct { // what compilers put into the section
+        uint32_t magic, version;
+        const void *image;
+        const void *unused;
+    } * wrapper;
+    enum { MAGIC = 0x48495046 };
+    const uint8_t *code, *found = NULL;
+    uint64_t size, found_size = 0, matches = 0;
+    ts__cuda_code elf;
+    ts__cuda_code_open(&elf, f->bytes, f->size);
+    for (uint32_t i = 0; i < elf.section_count; i++) {
+        const Elf64_Shdr *const s = &elf.sections[i];
+        if (strcmp(ts__cuda_section_name(&elf, i), ".hipFatBinSegment") != 0)
+            continue;
+        // They lie in memory, where addresses are relocated.
+        for (uint64_t at = 0; at + sizeof *wrapper <= s->sh_size;
+             at += sizeof *wrapper) {
+            const uintptr_t where = (uintptr_t)(f->base + s->sh_addr + at);
+            wrapper = (const void *)where;
+            if (wrapper->magic != MAGIC || !wrapper->image ||
+                !ts__amd_code_pick(wrapper->image, UINT64_MAX / 2,
+                                   ts__hs_architecture(device), &code, &size) ||
+                !ts__amd_has_kernel(code, size, name))
+                continue;
+            found = code;
+            found_size = size;
+            matches++;
+        }
+    }
+    if (matches != 1) return NULL;
+    for (size_t i = 0; i < ts__hs.code_count; i++)
+        if (ts__hs.codes[i]->from == found && ts__hs.codes[i]->device == device)
+            return ts__hs.codes[i];
+    ts__hs_code *const c = ts__hs_code_add(found, found_size, device);
+    if (!c) return NULL;
+    c->from = found;
+    c->base = f->base;
+    // Of a program the name that people know.
+    if (strcmp(f->path, TS__HS_SELF) != 0 ||
+        readlink(TS__HS_SELF, c->path, sizeof c->path - 1) <= 0)
+        snprintf(c->path, sizeof c->path, "%s", f->path);
+    return c;
+}
+
+/* ==== 3. Functions ======================================================= */
+
+static ts__hs_function *ts__hs_function_find(const void *handle, bool of_host,
+                                             uint32_t device)
+{
+    ts__hs_function *found = NULL;
+    pthread_mutex_lock(&ts__hs.lock);
+    for (size_t i = 0; i < ts__hs.function_count && !found; i++) {
+        ts__hs_function *const f = ts__hs.functions[i];
+        if (f->handle == handle && f->of_host == of_host &&
+            (!of_host || f->device == device))
+            found = f;
+    }
+    pthread_mutex_unlock(&ts__hs.lock);
+    return found;
+}
+
+// One that is known is another one from now on: the handle was given again.
+static ts__hs_function *ts__hs_function_put(const ts__hs_function *function,
+                                            const char *name)
+{
+    char *const copy = strdup(name);
+    ts__hs_function *f = ts__hs_function_find(
+        function->handle, function->of_host, function->device);
+    if (!copy) return NULL;
+    if (!f) {
+        f = (ts__hs_function *)calloc(1, sizeof *f);
+        pthread_mutex_lock(&ts__hs.lock);
+        ts__hs_function **const more =
+            f ? (ts__hs_function **)ts__cs_more(
+                    ts__hs.functions, &ts__hs.function_capacity,
+                    ts__hs.function_count, sizeof *more)
+              : NULL;
+        if (more) {
+            ts__hs.functions = more;
+            more[ts__hs.function_count++] = f;
+        }
+        pthread_mutex_unlock(&ts__hs.lock);
+        if (!more) {
+            free(f);
+            free(copy);
+            return NULL;
+        }
+    }
+    // The old name stays: another thread may have it.
+    *f = *function;
+    f->name = copy;
+    return f;
+}
+
+static bool ts__hs_ask_name(ts__cs_job *job)
+{
+    job->name = ts__hs_call.name
+                    ? ts__hs_call.name(job->object, (void *)job->module)
+                    : NULL;
+    return job->name != NULL;
+}
+
+static int ts__hs_unloads_take(struct dl_phdr_info *info, size_t size,
+                               void *user)
+{
+    (void)size;
+    *(unsigned long long *)user = info->dlpi_subs;
+    return 1;
+}
+
+// Where a file was unloaded another one may lie now.
+static void ts__hs_functions_check(void)
+{
+    unsigned long long unloads = 0;
+    dl_iterate_phdr(ts__hs_unloads_take, &unloads);
+    pthread_mutex_lock(&ts__hs.lock);
+    for (size_t i = 0; unloads != ts__hs.unloads && i < ts__hs.function_count;
+         i++)
+        if (ts__hs.functions[i]->of_host) ts__hs.functions[i]->handle = NULL;
+    ts__hs.unloads = unloads;
+    pthread_mutex_unlock(&ts__hs.lock);
+}
+
+// The kernel that a function of the host launches: HIP knows its name.
+static ts__hs_function *ts__hs_of_host(const ts__cs_call *c, void *handle,
+                                       void *stream)
+{
+    const uint32_t device = (uint32_t)(uintptr_t)c->context;
+    ts__hs_functions_check();
+    ts__hs_function *const known = ts__hs_function_find(handle, true, device);
+    if (known) return known;
+    ts__cs_job job;
+    ts__hs_file file;
+    memset(&job, 0, sizeof job);
+    job.what = TS__CS_OWN;
+    job.own = ts__hs_ask_name;
+    job.context = c->context;
+    job.object = handle;
+    job.module = stream;
+    if (!ts__hs_find(&ts__cs.driver) ||
+        !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
+        return NULL;
+    ts__hs_function f = { handle, NULL, NULL, device, true };
+    if (ts__hs_file_open(&file, (uintptr_t)handle))
+        f.code = ts__hs_file_search(&file, job.name, device);
+    ts__hs_file_close(&file);
+    return ts__hs_function_put(&f, job.name);
+}
+
+// The function of a launch; NULL: nobody knows it.
+static ts__hs_function *ts__hs_function_of(const ts__cs_call *c)
+{
+    void *const handle = (void *)(uintptr_t)ts__cs_argument(c, 0);
+    if (c->rule->width == TS__HS_OF_HOST)
+        return ts__hs_of_host(c, handle,
+                              (void *)(uintptr_t)ts__cs_argument(c, 40));
+    return ts__hs_function_find(handle, false, 0);
+}
+
+static const char *ts__hs_name(const ts__cs_call *c)
+{
+    const ts__hs_function *const f = ts__hs_function_of(c);
+    return f ? f->name : NULL;
+}
+
+/* ==== 4. Variables ======================================================= */
+
+static bool ts__hs_ask_symbol(ts__cs_job *job)
+{
+    return ts__hs_call.symbol &&
+           ts__hs_call.symbol(&job->address, job->object) == 0;
+}
+
+// Where the host's variable of the same name lies, by which HIP knows it.
+static uint64_t ts__hs_shadow(const ts__cuda_code *file, uint64_t base,
+                              const char *name)
+{
+    for (uint32_t i = 0; i < file->symbol_count; i++)
+        if (ELF64_ST_TYPE(file->symbols[i].st_info) == STT_OBJECT &&
+            file->symbols[i].st_shndx != SHN_UNDEF &&
+            !strcmp(ts__cuda_symbol(file, i), name))
+            return base + file->symbols[i].st_value;
+    return 0;
+}
+
+// A variable that the host can reach as well.
+static bool ts__hs_is_variable(const ts__cuda_code *code, uint32_t number)
+{
+    const Elf64_Sym *const s = &code->symbols[number];
+    return ELF64_ST_TYPE(s->st_info) == STT_OBJECT && s->st_size &&
+           ELF64_ST_BIND(s->st_info) != STB_LOCAL &&
+           s->st_shndx < code->section_count &&
+           code->sections[s->st_shndx].sh_flags & SHF_WRITE;
+}
+
+static void ts__hs_variables(const ts__cs_call *c, const ts__hs_code *code)
+{
+    ts__cuda_code elf, host;
+    ts__hs_file file;
+    ts__cs_job job;
+    memset(&file, 0, sizeof file);
+    memset(&host, 0, sizeof host);
+    if (!ts__cuda_code_open(&elf, code->bytes, code->size)) return;
+    if (code->from && ts__hs_file_open(&file, (uintptr_t)code->from))
+        ts__cuda_code_open(&host, file.bytes, file.size);
+    for (uint32_t i = 0; i < elf.symbol_count; i++) {
+        if (!ts__hs_is_variable(&elf, i)) continue;
+        memset(&job, 0, sizeof job);
+        job.what = code->from ? TS__CS_OWN : TS__CS_GLOBAL;
+        job.own = ts__hs_ask_symbol;
+        job.context = c->context;
+        job.name = ts__cuda_symbol(&elf, i);
+        job.size = elf.symbols[i].st_size;
+        job.object = code->module;
+        if (code->from)
+            job.object =
+                (void *)(uintptr_t)ts__hs_shadow(&host, code->base, job.name);
+        if (!job.object ||
+            !ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns))
+            continue;
+        ts_snapshot_free(&ts__cs.memory, job.address); // of code that went
+        ts_snapshot_global(&ts__cs.memory, job.address, job.size, c->device,
+                           code->image, i);
+    }
+    ts__hs_file_close(&file);
+}
+
+/* ==== 5. Launches ======================================================== */
+
+// Once in a capture: the bytes, and where the variables lie.
+static uint32_t ts__hs_image(const ts__cs_call *c, ts__hs_code *code)
+{
+    char name[300];
+    ts_snapshot_code s;
+    if (code->image) return code->image;
+    snprintf(name, sizeof name,
+             code->from ? "code object %u of %s" : "code object %u of HIP%s",
+             code->number, code->path);
+    memset(&s, 0, sizeof s);
+    s.vendor = "hip";
+    s.path = name;
+    s.bytes = code->bytes;
+    s.size = code->size;
+    s.form = TS_CAPTURE_AMD_OBJECT;
+    code->image = ts_snapshot_image(&s);
+    if (code->image) ts__hs_variables(c, code);
+    return code->image;
+}
+
+static void ts__hs_parameters(ts_snapshot_op *op, const ts__amd_kernel *k,
+                              const uint8_t *args)
+{
+    for (uint32_t i = 0; i < k->count; i++) {
+        const uint32_t *const p = k->parameters[i];
+        uint64_t value = 0;
+        if (p[1] >= 8) {
+            memcpy(&value, args + p[0], sizeof value);
+            ts__cs_look_up(value);
+        }
+        const ts__cs_range *const range = ts__cs_range_of(value);
+        ts_snapshot_param(op, p[0], p[1],
+                          k->pointers[i] && range && !range->host
+                              ? TS_PARAM_POINTER
+                              : TS_PARAM_UNKNOWN);
+    }
+}
+
+static void ts__hs_kernel(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
+                          void *function, void **each, void **more,
+                          uint8_t **args)
+{
+    ts__amd_kernel k;
+    ts__cs_layout layout = { 0, 0, k.parameters };
+    (void)function;
+    if (!turn) return;
+    const ts__hs_function *const f = ts__hs_function_of(c);
+    ts__hs_code *const code = f ? f->code : NULL;
+    if (code) op->head.image = ts__hs_image(c, code);
+    if (!op->head.image) {
+        ts_snapshot_decline(op, TS_REASON_IMAGE_MISSING);
+        return;
+    }
+    const bool told = ts__amd_kernel_read(&k, code->bytes, code->size, f->name);
+    layout.count = k.count;
+    for (uint32_t i = 0; i < k.count; i++)
+        if (k.parameters[i][0] + k.parameters[i][1] > layout.size)
+            layout.size = k.parameters[i][0] + k.parameters[i][1];
+    if (!told || !ts__cs_flatten(&layout, each, more, op, args))
+        ts_snapshot_decline(op, TS_REASON_PARAM_LAYOUT_UNKNOWN);
+    else
+        ts__hs_parameters(op, &k, *args);
+}
+
+/* ==== 6. What calls change =============================================== */
+
+static void ts__hs_module(const ts__cs_call *c, const void *image,
+                          uint64_t size)
+{
+    void *const module = (void *)(uintptr_t)ts__cs_pointed(c, 0);
+    const uint32_t device = (uint32_t)(uintptr_t)c->context;
+    if (!module || !image) return;
+    ts__hs_code *const code = ts__hs_code_add(image, size, device);
+    pthread_mutex_lock(&ts__hs.lock);
+    for (size_t i = 0; i < ts__hs.code_count; i++) // one that had the handle
+        if (ts__hs.codes[i]->module == module) ts__hs.codes[i]->module = NULL;
+    if (code) code->module = module;
+    pthread_mutex_unlock(&ts__hs.lock);
+}
+
+static void ts__hs_module_file(const ts__cs_call *c)
+{
+    const char *const path = (const char *)(uintptr_t)ts__cs_argument(c, 8);
+    struct stat about;
+    const int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0) return;
+    if (fstat(fd, &about) == 0 && about.st_size > 0) {
+        void *const bytes =
+            mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (bytes != MAP_FAILED) {
+            ts__hs_module(c, bytes, (uint64_t)about.st_size);
+            munmap(bytes, (size_t)about.st_size);
+        }
+    }
+    close(fd);
+}
+
+static void ts__hs_module_gone(const void *module)
+{
+    pthread_mutex_lock(&ts__hs.lock);
+    for (size_t i = 0; i < ts__hs.code_count; i++)
+        if (ts__hs.codes[i]->module == module) ts__hs.codes[i]->module = NULL;
+    for (size_t i = 0; i < ts__hs.function_count; i++)
+        if (ts__hs.functions[i]->code && !ts__hs.functions[i]->of_host &&
+            !ts__hs.functions[i]->code->module)
+            ts__hs.functions[i]->handle = NULL;
+    pthread_mutex_unlock(&ts__hs.lock);
+}
+
+static void ts__hs_function_got(const ts__cs_call *c)
+{
+    const void *const module = (const void *)(uintptr_t)ts__cs_argument(c, 8);
+    const char *const name = (const char *)(uintptr_t)ts__cs_argument(c, 16);
+    ts__hs_function f = { (const void *)(uintptr_t)ts__cs_pointed(c, 0), NULL,
+                          NULL, 0, false };
+    if (!f.handle || !name) return;
+    pthread_mutex_lock(&ts__hs.lock);
+    for (size_t i = 0; module && i < ts__hs.code_count; i++)
+        if (ts__hs.codes[i]->module == module) f.code = ts__hs.codes[i];
+    pthread_mutex_unlock(&ts__hs.lock);
+    ts__hs_function_put(&f, name);
+}
+
+// A call that only HIP has has returned, and did what it was asked.
+static void ts__hs_happened(const ts__cs_call *c)
+{
+    switch (c->rule->kind) {
+    case TS__HS_MODULE: // its size nobody tells
+        ts__hs_module(c, (const void *)(uintptr_t)ts__cs_argument(c, 8),
+                      UINT64_MAX / 2);
+        break;
+    case TS__HS_MODULE_FILE: ts__hs_module_file(c); break;
+    case TS__HS_MODULE_GONE:
+        ts__hs_module_gone((const void *)(uintptr_t)ts__cs_argument(c, 0));
+        break;
+    case TS__HS_FUNCTION: ts__hs_function_got(c); break;
+    default: break;
+    }
+}
+
+#endif // TS_HIP_SNAPSHOT_CODE_H

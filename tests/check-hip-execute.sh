@@ -1,0 +1,116 @@
+# A program of HIP is captured through ts-record, by doubles of AMD's libraries
+# whose kernels run, and its operations run again in another process: there is
+# no GPU here.
+. tests/lib.sh
+check_build "hip-execute: build" all
+folder=$PWD/build/hip-execute
+rm -rf "$folder"
+mkdir -p "$folder"
+flags="-std=gnu11 -O1 -g -Wall -Wextra -Werror -I."
+check "hip-execute: doubles and program" sh -c '
+    set -e
+    library() { # FILE.c NAME.so [FLAG...]
+        source=$1 name=$2
+        shift 2
+        gcc '"$flags"' -fPIC -shared -fvisibility=hidden \
+            tests/doubles/$source "-Wl,-soname,$name" -o "$0/$name" "$@" \
+            -pthread -ldl
+    }
+    library libhipdevice.c libhipdevice.so
+    library libhsaco.c libhsaco.so
+    library amdhip64.c libamdhip64.so.6
+    library rocprofiler.c librocprofiler-sdk.so.1 "$0/libamdhip64.so.6"
+    gcc '"$flags"' "-DCODE_OBJECT=\"$0/libhsaco.so\"" \
+        tests/capture/hip_kernels.c tests/capture/hip_kernels.S \
+        -o "$0/program" "$0/libamdhip64.so.6"' "$folder"
+export LD_LIBRARY_PATH="$folder"
+
+# usage: captured NAME KEPT [WISHES]: a run of the program is as it was, and so
+# many operations of it are whole
+captured() {
+    check "hip-execute: $1 is captured" sh -c '
+        "$0/program" $1 >"$0/$1.alone" &&
+        build/ts-record --capture "$3" -o "$0/$1.sbt" -- "$0/program" $1 \
+            >"$0/$1.out" 2>"$0/$1.said" && cat "$0/$1.said" &&
+        cmp "$0/$1.alone" "$0/$1.out" &&
+        build/ts-info --verify "$0/$1.sbt" >"$0/$1.info" &&
+        grep -q "capture.by.hip *on" "$0/$1.info" &&
+        grep -q "$2 operations can be run again" "$0/$1.said"' \
+        "$folder" "$1" "$2" "${3:-budget:1G}"
+}
+# usage: replays NAME STATUS WHAT-TO-FIND TRACE OPTIONS...
+replays() {
+    local name status find trace
+    name=$1 status=$2 find=$3 trace=$4
+    shift 4
+    check "hip-execute: $name" sh -c '
+        status=$1 find=$2
+        shift 2
+        "$@" >"$0" 2>&1
+        got=$?
+        cat "$0"
+        test $got = $status && grep -q -- "$find" "$0"' \
+        "$folder/$(echo "$name" | tr ' ' _).out" "$status" "$find" \
+        build/ts-replay --execute --timeout 50 "$@" "$folder/$trace.sbt"
+}
+captured kernels 9
+captured modules 7
+captured wrong 5
+captured beside 6
+captured declined 4
+check "hip-execute: what is declined says why" grep -qF \
+    "1 UVM, 1 EXTERNAL_MEMORY, 1 HOST_CALLBACK, 2 IN_CAPTURE" \
+    "$folder/declined.said"
+check "hip-execute: questions of captures are no operations" sh -c '
+    build/ts-record -o "$0/bare.sbt" -- "$0/program" kernels &&
+        for name in bare kernels; do
+            build/ts-view --events --limit 0 "$0/$name.sbt" |
+                grep -oE "(kernel|memcpy|memset|gpu_alloc|stream_sync) .*" |
+                sed -E "s/  .*//" | sort >"$0/$name.events" || exit
+        done && cmp "$0/bare.events" "$0/kernels.events" &&
+        test -s "$0/bare.events"' "$folder"
+
+replays "kernels of a program" 0 'same: 9 operations' kernels
+replays "all at their addresses" 0 '9 as recorded (S1)' kernels
+replays "in a chain" 0 'same: 9 operations' kernels --chain
+replays "addresses are kept strictly" 0 'same: 9 operations' kernels --va strict
+replays "kernels of a module" 0 'same: 7 operations' modules
+replays "three times" 0 'same: 6 operations' beside --loops 3
+replays "streams beside each other" 0 'same: 4 regions' beside --overlap
+replays "as one graph" 0 'same: 4 regions' beside --as-graph --loops 3
+replays "what was not declined" 0 'same: 4 operations' declined
+export DOUBLE_CUDA_REFUSE=1000 DOUBLE_CUDA_ARENA=7d0000000000
+replays "what may move lies elsewhere" 0 \
+    '0 as recorded (S1), 5 rewritten (S2), 0 not run' wrong
+replays "what may not move is not run" 0 \
+    '0 as recorded (S1), 8 rewritten (S2), 1 not run (S3)' kernels
+replays "nothing may move" 3 '5 VA_UNAVAILABLE' wrong --va strict
+unset DOUBLE_CUDA_REFUSE DOUBLE_CUDA_ARENA
+DOUBLE_ODD=1 replays "a device that is broken" 1 \
+    'first divergence: operation 4, kernel odd' wrong
+DOUBLE_ODD=1 replays "it is narrowed down" 1 'narrowed down to operation 4' \
+    wrong --chain --bisect -o "$folder/small.sbt"
+DOUBLE_ODD=1 replays "what it was narrowed down to" 1 'diverged: 1 of 1' small --trust
+DOUBLE_CUDA_FAIL=odd replays "a kernel that goes astray" 0 '1 ESCAPE' wrong
+DOUBLE_CUDA_HANG=odd replays "a kernel that hangs" 4 '1 TIMEOUT' wrong \
+    --timeout 1
+DOUBLE_CUDA_DEVICES=0 replays "no device" 3 'finds no device' kernels
+check "hip-execute: without the library it says so" sh -c '
+    unset LD_LIBRARY_PATH
+    build/ts-replay --execute "$0/kernels.sbt" >"$0/none.out" 2>&1
+    got=$?
+    cat "$0/none.out"
+    test $got = 3 && grep -qE "so is not there|finds no device|has no hip" \
+        "$0/none.out"' \
+    "$folder"
+
+# By any other way than rocprofiler-sdk nothing is captured, and it is said.
+check "hip-execute: other ways capture nothing, and say so" sh -c '
+    mkdir "$0/bare" && cp "$0/libamdhip64.so.6" "$0/libhipdevice.so" "$0/bare" &&
+        LD_LIBRARY_PATH=$0/bare build/ts-record --capture budget:1G \
+            -o "$0/bare/shim.sbt" -- "$0/program" kernels &&
+        build/ts-info "$0/bare/shim.sbt" >"$0/bare/info" &&
+        cat "$0/bare/info" &&
+        grep -q "capture.hip  *declined: only rocprofiler-sdk" \
+            "$0/bare/info" && ! grep -q "capture.by.hip" "$0/bare/info"' \
+    "$folder"
