@@ -144,12 +144,13 @@ static void ts__cu_keep_fresh(void)
     ts__cs_images_forget(&ts__cs.code);
 }
 
-static const ts__cs_vendor ts__cu_keep_vendor = { { "cuda", ts__cs_view, false,
-                                                    false, ts__cs_hidden },
-                                                  "capture.cuda",
-                                                  ts__cs_driver_find,
-                                                  ts__cu_keep_fresh,
-                                                  ts__cs_kernel };
+static const ts__cs_vendor ts__cu_keep_vendor = {
+    { .name = "cuda", .view = ts__cs_view, .hidden = ts__cs_hidden },
+    "capture.cuda",
+    ts__cs_driver_find,
+    ts__cu_keep_fresh,
+    ts__cs_kernel
+};
 
 // Turns on the callbacks that a capture needs, if there is one, or may be.
 static void ts__cu_keep_functions(ts__cu *u)

@@ -756,6 +756,7 @@ void ts_opencl_layer_end(void)
     if (TS__LOAD(&ts__cl.off)) return;
     ts__cl_stop();
     TS__STORE(&ts__cl.off, TS__CL_UNLOADED);
+    ts__cl_hash_end();
     pthread_mutex_lock(&ts__cl_cap.lock);
     ts__cl_cap.event_count = ts__cl_cap.mapped_count = 0;
     pthread_mutex_unlock(&ts__cl_cap.lock);

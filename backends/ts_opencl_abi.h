@@ -20,6 +20,8 @@ enum {
     TS__CL_INVALID_VALUE = -30,
     TS__CL_INVALID_OPERATION = -59,
     // of devices
+    TS__CL_DEVICE_TYPE = 0x1000,
+    TS__CL_DEVICE_TYPE_CPU = 2, // a bit
     TS__CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
     TS__CL_DEVICE_MAX_CLOCK_FREQUENCY = 0x100C,
     TS__CL_DEVICE_GLOBAL_MEM_SIZE = 0x101F,
@@ -27,6 +29,7 @@ enum {
     TS__CL_DEVICE_VENDOR = 0x102C,
     TS__CL_DRIVER_VERSION = 0x102D,
     TS__CL_DEVICE_VERSION = 0x102F,
+    TS__CL_DEVICE_HOST_UNIFIED_MEMORY = 0x1035,
     // of contexts and queues
     TS__CL_CONTEXT_DEVICES = 0x1081,
     TS__CL_QUEUE_CONTEXT = 0x1090,
@@ -88,6 +91,7 @@ enum {
     TS__CL_KERNEL_ARG_ACCESS_WRITE_ONLY = 0x11A1,
     TS__CL_KERNEL_ARG_TYPE_CONST = 1, // bits
     TS__CL_KERNEL_ARG_TYPE_PIPE = 8,
+    TS__CL_KERNEL_WORK_GROUP_SIZE = 0x11B0,
     TS__CL_KERNEL_COMPILE_WORK_GROUP_SIZE = 0x11B1,
     TS__CL_KERNEL_LOCAL_MEM_SIZE = 0x11B2,
     TS__CL_KERNEL_PRIVATE_MEM_SIZE = 0x11B4,
@@ -116,6 +120,8 @@ enum {
     X(5, ts__cl_handle, clCreateContextFromType, \
       (const intptr_t *properties, uint64_t type, ts__cl_notify notify, \
        void *user, int32_t *error)) \
+    X(6, int32_t, clRetainContext, (ts__cl_handle context)) \
+    X(7, int32_t, clReleaseContext, (ts__cl_handle context)) \
     X(9, ts__cl_handle, clCreateCommandQueue, \
       (ts__cl_handle context, ts__cl_handle device, uint64_t properties, \
        int32_t * error)) \
@@ -333,12 +339,14 @@ enum {
     X(25, int32_t, clGetSamplerInfo, \
       (ts__cl_handle sampler, uint32_t what, size_t room, void *value, \
        size_t *size)) \
+    X(29, int32_t, clReleaseProgram, (ts__cl_handle program)) \
     X(32, int32_t, clGetProgramInfo, \
       (ts__cl_handle program, uint32_t what, size_t room, void *value, \
        size_t *size)) \
     X(33, int32_t, clGetProgramBuildInfo, \
       (ts__cl_handle program, ts__cl_handle device, uint32_t what, \
        size_t room, void *value, size_t *size)) \
+    X(37, int32_t, clReleaseKernel, (ts__cl_handle kernel)) \
     X(39, int32_t, clGetKernelInfo, \
       (ts__cl_handle kernel, uint32_t what, size_t room, void *value, \
        size_t *size)) \

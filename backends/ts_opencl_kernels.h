@@ -10,6 +10,7 @@
 // A context that was made, perhaps with the handle of one that is gone.
 static void ts__cl_context_new(ts__cl_handle handle)
 {
+    ts__cl_held_new(handle);
     ts__cl_context *const c =
         (ts__cl_context *)ts__cl_find(TS__CL_CONTEXT, handle);
     if (!c) return;

@@ -32,6 +32,7 @@ typedef struct ts__cl_object {   // memory that the command at work may reach
     uint64_t address, size;      // of all of that
     uint64_t at, at_size;        // where the object itself lies
     bool image, shared;          // shared: the host may write it at any time
+    bool unread;                 // kernels may not read it
     uint64_t element, region[3]; // of an image: bytes; elements, rows, slices
     ts_capture_object about;     // of an image, also of one in a buffer
 } ts__cl_object;
@@ -139,10 +140,13 @@ static void ts__cl_touch_all(void)
 
 static const void *ts__cl_view(void *user, uint64_t address, uint64_t size,
                                void *scratch);
+static bool ts__cl_hash(void *user, uint64_t address, uint64_t size,
+                        uint64_t *hashes);
 
 static const ts_snapshot_vendor ts__cl_vendor = { .name = "opencl",
                                                   .view = ts__cl_view,
-                                                  .by_parameters = true };
+                                                  .by_parameters = true,
+                                                  .hash = ts__cl_hash };
 
 // With the turn: what a new capture begins with.
 static void ts__cl_snapshot_begin(void)
@@ -433,6 +437,7 @@ static bool ts__cl_object_read(ts__cl_handle handle, ts__cl_object *o)
     ts__cl.next.clGetMemObjectInfo(whole, TS__CL_MEM_FLAGS, sizeof flags,
                                    &flags, NULL);
     o->shared = flags & TS__CL_MEM_USE_HOST_PTR;
+    o->unread = flags & TS__CL_MEM_WRITE_ONLY;
     return o->at >= o->address && o->at - o->address <= o->size;
 }
 
@@ -470,6 +475,8 @@ static void ts__cl_object_touch(ts__cl_handle handle)
 }
 
 #include "ts_opencl_snapshot_contents.h"
+
+#include "ts_opencl_hash.h"
 
 /* ---- 4.24 Captures: commands --------------------------------------------- */
 

@@ -43,6 +43,14 @@
 
 /* ==== 1. What to keep ==================================================== */
 
+// Where memory of a device is hashed, if its backend can do it there. Whether a
+// device hashes right is tried first, and what is copied is hashed again.
+typedef enum ts_snapshot_hash {
+    TS_SNAPSHOT_HASH_AUTO,   // on the device, where that saves copies
+    TS_SNAPSHOT_HASH_DEVICE, // on the device, whatever it costs
+    TS_SNAPSHOT_HASH_HOST
+} ts_snapshot_hash;
+
 // All zeros keeps everything up to 1 GiB.
 typedef struct ts_snapshot_desc {
     const char *kernels;   // only kernels of these names, as ts_capture_desc
@@ -60,12 +68,14 @@ typedef struct ts_snapshot_desc {
     uint64_t operations;   // ends when so many were kept (0: never)
     const char *frame;     // zones and marks of these names begin frames, and
                            // TS_FRAMEs of other names do not (all TS_FRAMEs)
+    ts_snapshot_hash hash; // where it is hashed (TS_SNAPSHOT_HASH_AUTO)
 } ts_snapshot_desc;
 
 typedef struct ts_snapshot_figures {
     uint64_t whole, hashes, declined; // operations
     uint64_t kept_bytes;              // contents that the trace got
     uint64_t looked_bytes;            // contents that were hashed
+    uint64_t device_bytes;            // of them on a device, and not copied
     uint64_t reasons[TS_REASON_LIMIT];
     bool over_budget;
 } ts_snapshot_figures;
@@ -107,8 +117,8 @@ TS__CAPTURE ts_snapshot_figures ts_snapshot_total(bool *waits);
 /*
     Reads what ts-record has in --capture: "kernel:gemm*,-gemm_tn", "zone:step",
     "budget:2G", "frames:3", "frame:step", "operations:100", "first:10",
-    "count:2", "hashes"; several with blanks between. Strings in *desc point
-    into `room`, of `size` bytes.
+    "count:2", "hashes", "hash:device" (or "host" or "auto"); several with
+    blanks between. Strings in *desc point into `room`, of `size` bytes.
 
     Errors: TS_ERR_USAGE.
 */
@@ -136,7 +146,13 @@ typedef struct ts_snapshot_vendor {
     // hide an address, and says so by ts_snapshot_reach. NULL: nothing does.
     void (*hidden)(void *user, ts_snapshot_op *op, const void *bytes,
                    ts_capture_found found, uint32_t from);
+    // Hashes memory where it is: of each TS_CAPTURE_CHUNK bytes from `address`
+    // on the two words of their XXH3-128. The last of at most TS__SN_TOLD may
+    // be shorter, but has more than 240 bytes. False: it cannot, or it would
+    // cost more than to view them. NULL: it never can.
+    bool (*hash)(void *user, uint64_t address, uint64_t size, uint64_t *hashes);
 } ts_snapshot_vendor;
+enum { TS__SN_TOLD = 4096 };
 
 typedef struct ts__sn_range { // an allocation
     uint64_t address, size, version;
@@ -161,6 +177,8 @@ typedef struct ts_snapshot_memory {
     uint64_t freed[64][2]; // the last ones: address, size
     uint32_t freed_at;
     uint8_t *scratch;
+    uint64_t *told;  // hashes by the device, NULL: it does not hash
+    bool told_wrong; // it did so wrongly
 } ts_snapshot_memory;
 
 // An operation, all zeros at first. The backend fills in `head` (all but
@@ -329,11 +347,32 @@ TS__CAPTURE void ts_snapshot_close(ts_snapshot_memory *memory)
         ts__sn_forget(&memory->ranges[i]);
     free(memory->ranges);
     free(memory->scratch);
+    free(memory->told);
     memory->ranges = NULL;
     memory->scratch = NULL;
+    memory->told = NULL;
     memory->count = memory->capacity = 0;
     memory->low = memory->high = 0;
     memory->capture = 0;
+}
+
+// Where a backend's memory is hashed, and why, in the trace's metadata.
+static inline void ts__sn_told_say(const ts_snapshot_memory *memory,
+                                   const char *where)
+{
+    char key[64];
+    snprintf(key, sizeof key, "capture.hash.%.40s", memory->vendor->name);
+    ts_metadata_text(0, key, where);
+}
+
+// Until the backend says otherwise the host hashes.
+static inline void ts__sn_told_open(ts_snapshot_memory *memory)
+{
+    memory->told_wrong = false;
+    if (!memory->vendor->hash) return;
+    ts__sn_told_say(memory, "on the host");
+    if (ts__sn_now.desc.hash != TS_SNAPSHOT_HASH_HOST)
+        memory->told = malloc((size_t)TS__SN_TOLD * 16);
 }
 
 TS__CAPTURE bool ts_snapshot_fresh(ts_snapshot_memory *memory)
@@ -347,6 +386,7 @@ TS__CAPTURE bool ts_snapshot_fresh(ts_snapshot_memory *memory)
     ts_metadata_text(0, key, "on");
     ts_snapshot_close(memory);
     memory->scratch = malloc(TS_CAPTURE_CHUNK + TS_SNAPSHOT_HIDDEN);
+    ts__sn_told_open(memory);
     memory->capture = on;
     memory->session = session;
     memory->freed_at = 0;
@@ -471,7 +511,8 @@ TS__CAPTURE void ts_snapshot_touch(ts_snapshot_memory *memory, uint64_t address,
 /* ---- 3.3 Contents ------------------------------------------------------- */
 
 // Hashes bytes and keeps them, if that is wanted and there is room for it.
-// Returns TS__SN_...
+// bytes NULL: their hash is known, and they are not to be kept if the trace
+// has them not. Returns TS__SN_...
 static inline uint8_t ts__sn_keep(const void *bytes, size_t size,
                                   uint64_t hash[2])
 {
@@ -481,6 +522,7 @@ static inline uint8_t ts__sn_keep(const void *bytes, size_t size,
     const uint64_t budget = s->desc.budget_bytes;
     const bool known = !keep, early = !s->figures.over_budget;
     s->figures.looked_bytes += size;
+    if (!bytes) s->figures.device_bytes += size;
     if (keep && s->desc.hashes_only) keep = false;
     if (keep && size > budget - s->figures.kept_bytes) {
         s->figures.over_budget = true;
@@ -511,28 +553,46 @@ static inline bool ts__sn_tables(ts__sn_range *range)
     return false;
 }
 
+// Whether a chunk is to be looked at. *kept: the trace holds it if not.
+static inline bool ts__sn_stale(const ts_snapshot_memory *memory,
+                                const ts__sn_range *range, uint64_t chunk,
+                                bool *kept)
+{
+    const uint8_t state = range->state[chunk];
+    if (!state || memory->vendor->host_visible) return true;
+    if (state & TS__SN_KEPT) return false;
+    *kept = false;
+    return !ts__sn_now.desc.hashes_only;
+}
+
+#include "ts_snapshot_told.h"
+
 // Looks at what may have changed. False: it cannot be seen. *kept: the trace
 // holds all of it.
 static inline bool ts__sn_look(ts_snapshot_memory *memory, ts__sn_range *range,
                                bool *kept)
 {
     const uint64_t chunks = ts__sn_chunks(range->size);
+    ts__sn_told told = { 0, 0, false };
     if (!memory->scratch || !ts__sn_tables(range)) return false;
     for (uint64_t i = 0; i < chunks; i++) {
-        const uint64_t at = i * TS_CAPTURE_CHUNK, left = range->size - at;
-        const uint64_t size = left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK;
+        const uint64_t at = i * TS_CAPTURE_CHUNK, size = ts__sn_size(range, i);
+        const void *bytes = NULL;
         uint64_t hash[2];
-        if (range->state[i] && !memory->vendor->host_visible) {
-            if (range->state[i] & TS__SN_KEPT) continue;
-            if (ts__sn_now.desc.hashes_only) {
-                *kept = false;
-                continue;
-            }
+        bool held = true;
+        if (!ts__sn_stale(memory, range, i, &held)) {
+            *kept &= held;
+            continue;
         }
-        const void *const bytes = memory->vendor->view(
-            memory->user, range->address + at, size, memory->scratch);
-        if (!bytes) return false;
+        const uint64_t *const by = ts__sn_tell(memory, range, i, &told);
+        if (by) memcpy(hash, by, sizeof hash);
+        if (!by || ts__sn_wants((size_t)size, hash)) {
+            bytes = memory->vendor->view(memory->user, range->address + at,
+                                         size, memory->scratch);
+            if (!bytes) return false;
+        }
         const uint8_t state = ts__sn_keep(bytes, (size_t)size, hash);
+        if (by && memcmp(hash, by, 16)) ts__sn_tells_wrong(memory);
         if (!range->state[i] || memcmp(hash, &range->hashes[2 * i], 16))
             range->listed = false;
         memcpy(&range->hashes[2 * i], hash, 16);

@@ -41,6 +41,9 @@ static inline void ts__sn_say(const ts_snapshot_figures *f, uint32_t captures)
     ts_metadata_int(0, "capture.hashes_only", (int64_t)f->hashes);
     ts_metadata_int(0, "capture.declined", (int64_t)f->declined);
     ts_metadata_int(0, "capture.kept_bytes", (int64_t)f->kept_bytes);
+    if (f->device_bytes)
+        ts_metadata_int(0, "capture.device_hashed_bytes",
+                        (int64_t)f->device_bytes);
 }
 
 // With the lock.
@@ -63,6 +66,7 @@ static inline void ts__sn_add(ts_snapshot_figures *sums,
     sums->hashes += f->hashes;
     sums->declined += f->declined;
     sums->kept_bytes += f->kept_bytes;
+    sums->device_bytes += f->device_bytes;
 }
 
 // With the lock; what ended is to be said without it.
@@ -333,6 +337,12 @@ static inline bool ts__sn_word(ts_snapshot_desc *d, const char *word)
         d->count = number;
     else if (TS__SN_IS("hashes") && !colon)
         d->hashes_only = true;
+    else if (TS__SN_IS("hash") && !strcmp(value, "auto"))
+        d->hash = TS_SNAPSHOT_HASH_AUTO;
+    else if (TS__SN_IS("hash") && !strcmp(value, "device"))
+        d->hash = TS_SNAPSHOT_HASH_DEVICE;
+    else if (TS__SN_IS("hash") && !strcmp(value, "host"))
+        d->hash = TS_SNAPSHOT_HASH_HOST;
     else if (!TS__SN_IS("all") || colon)
         return false;
 #undef TS__SN_IS

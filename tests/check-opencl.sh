@@ -112,9 +112,10 @@ inside() { # what to call it, tests, compiler and its flags
     done
 }
 old='test_opencl test_opencl_limits'
-inside gcc "$old test_opencl_snapshot" gcc -O1
-inside asan "$old test_opencl_snapshot test_opencl_snapshot_limits" \
-    clang-14 -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
+new='test_opencl_snapshot test_opencl_hash'
+inside gcc "$old $new" gcc -O1
+inside asan "$old $new test_opencl_snapshot_limits" clang-14 \
+    -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
 # The driver is not instrumented.
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1"
 inside tsan "$old test_opencl_snapshot_limits" clang-14 -O0 -fsanitize=thread

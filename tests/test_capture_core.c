@@ -95,6 +95,123 @@ static void only_what_was_written_is_looked_at_again(void **state)
     ts_reader_close(reader);
 }
 
+// A device that hashes; `lies` of its hashes are wrong.
+static unsigned asked, lies;
+
+static bool tell(void *user, uint64_t address, uint64_t size, uint64_t *hashes)
+{
+    (void)user;
+    asked++;
+    assert_true(size % TS_CAPTURE_CHUNK == 0 || size % TS_CAPTURE_CHUNK > 240);
+    for (uint64_t at = 0; at < size; at += TS_CAPTURE_CHUNK, hashes += 2) {
+        const uint64_t left = size - at;
+        ts_blob_find((const void *)(uintptr_t)(address + at),
+                     left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK, hashes);
+        if (lies) hashes[0] ^= lies--;
+    }
+    return true;
+}
+static const ts_snapshot_vendor teller = { .name = "fake",
+                                           .view = view,
+                                           .hash = tell };
+
+static void only_what_is_new_is_copied_where_the_device_hashes(void **state)
+{
+    (void)state;
+    ts_snapshot_memory memory;
+    ts_snapshot_op op;
+    memset(fake, 7, TS_CAPTURE_CHUNK);
+    memset(fake + TS_CAPTURE_CHUNK, 8, 2 * TS_CAPTURE_CHUNK);
+    const char *const path = begin("told.sbt", &memory, &teller);
+    views = asked = 0;
+    fake_op(&memory, &op, TS_REASON_NONE);
+    assert_int_equal(views, 2 + 1); // two chunks are alike
+    assert_int_equal(asked, 1 + 1);
+    ts_snapshot_touch(&memory, (uintptr_t)fake, 0);
+    fake_op(&memory, &op, TS_REASON_NONE);
+    assert_int_equal(views, 2 + 1 + 1);
+    assert_int_equal(asked, 1 + 1 + 1 + 1);
+    const ts_snapshot_figures f = ts_snapshot_result();
+    assert_int_equal(f.looked_bytes, 8 * TS_CAPTURE_CHUNK);
+    assert_int_equal(f.device_bytes, 4 * TS_CAPTURE_CHUNK);
+    assert_int_equal(f.kept_bytes, 4 * TS_CAPTURE_CHUNK);
+    ts_reader *const reader = finish(path, &memory);
+    const ts_capture second = capture_at(reader, 1);
+    assert_int_equal(second.head.state, TS_CAPTURE_WHOLE);
+    assert_memory_equal(capture_at(reader, 0).regions[0].after,
+                        second.regions[0].before, 16);
+    ts_reader_close(reader);
+}
+
+static void hashes_only_copies_nothing_where_the_device_hashes(void **state)
+{
+    (void)state;
+    static const ts_session_desc plain;
+    static const ts_snapshot_desc what = { .hashes_only = true };
+    const char *const path = rt_start("toldonly.sbt", plain);
+    ts_snapshot_memory memory = { .vendor = &teller };
+    ts_snapshot_op op;
+    ok(ts_snapshot_start(&what));
+    assert_true(ts_snapshot_fresh(&memory));
+    // The last bytes are fewer than devices hash.
+    ts_snapshot_alloc(&memory, (uintptr_t)fake, 2 * TS_CAPTURE_CHUNK + 240, 1);
+    views = 0;
+    fake_op(&memory, &op, TS_REASON_NONE);
+    assert_int_equal(views, 1);
+    ts_reader *const reader = finish(path, &memory);
+    assert_int_equal(capture_at(reader, 0).head.state, TS_CAPTURE_HASHES);
+    ts_reader_close(reader);
+}
+
+static void what_a_device_tells_wrongly_is_not_believed(void **state)
+{
+    (void)state;
+    ts_snapshot_memory memory;
+    ts_snapshot_op op;
+    uint64_t right[2];
+    const void *hashes;
+    size_t size;
+    memset(fake, 9, sizeof fake);
+    const char *const path = begin("lies.sbt", &memory, &teller);
+    ts_blob_find(fake, TS_CAPTURE_CHUNK, right);
+    asked = 0;
+    lies = 1;
+    fake_op(&memory, &op, TS_REASON_NONE);
+    assert_int_equal(asked, 1); // and never again
+    ts_reader *const reader = finish(path, &memory);
+    ok(ts_reader_blob(reader, capture_at(reader, 0).regions[0].before, &hashes,
+                      &size));
+    assert_int_equal(size, 3 * 16);
+    assert_memory_equal(hashes, right, 16);
+    ts_metadata how;
+    assert_true(ts_reader_metadata(reader, 0, "capture.hash.fake", &how));
+    assert_int_equal(memcmp(how.text.text, "on the host: the device had", 27),
+                     0);
+    ts_reader_close(reader);
+}
+
+static void the_host_hashes_if_it_is_to(void **state)
+{
+    (void)state;
+    static const ts_session_desc plain;
+    char room[64];
+    ts_snapshot_desc what;
+    assert_int_equal(ts_snapshot_parse(&what, room, sizeof room, "hash:gpu"),
+                     TS_ERR_USAGE);
+    ok(ts_snapshot_parse(&what, room, sizeof room, "hash:auto hash:host"));
+    assert_int_equal(what.hash, TS_SNAPSHOT_HASH_HOST);
+    const char *const path = rt_start("host.sbt", plain);
+    ts_snapshot_memory memory = { .vendor = &teller };
+    ts_snapshot_op op;
+    ok(ts_snapshot_start(&what));
+    assert_true(ts_snapshot_fresh(&memory));
+    ts_snapshot_alloc(&memory, (uintptr_t)fake, sizeof fake, 1);
+    asked = 0;
+    fake_op(&memory, &op, TS_REASON_NONE);
+    assert_int_equal(asked, 0);
+    ts_reader_close(finish(path, &memory));
+}
+
 // A kernel of 40 parameters, the last of which are objects of this device; all
 // the others look like pointers.
 static void only_parameters_tell_what_is_reached(void **state)
@@ -351,6 +468,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_was_written_is_looked_at_again),
+        cmocka_unit_test(only_what_is_new_is_copied_where_the_device_hashes),
+        cmocka_unit_test(hashes_only_copies_nothing_where_the_device_hashes),
+        cmocka_unit_test(what_a_device_tells_wrongly_is_not_believed),
+        cmocka_unit_test(the_host_hashes_if_it_is_to),
         cmocka_unit_test(only_parameters_tell_what_is_reached),
         cmocka_unit_test(a_pointer_is_found_at_every_byte),
         cmocka_unit_test(what_changes_while_it_is_kept_is_whole),

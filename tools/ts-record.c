@@ -30,8 +30,8 @@ static const cli_option options[] = {
     { .name = "--capture WHAT",
       .help = "keep what GPU operations need to be run again by\n"
               "ts-replay --execute: all, or kernel:gemm* zone:step\n"
-              "frames:3 first:10 count:2 budget:2G hashes; several with\n"
-              "blanks between, or by several --capture",
+              "frames:3 first:10 count:2 budget:2G hashes hash:host;\n"
+              "several with blanks between, or by several --capture",
       .list = &capture },
     { .name = "--capture-on LIST",
       .help = "begin and end that when ts-record gets SIGUSR1 or SIGUSR2, or\n"

@@ -786,7 +786,8 @@ TS_API uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count);
 TS_API ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2]);
 
 // Whether the trace holds these bytes already: TS_OK or TS_ERR_NOT_FOUND.
-// hash: receives their XXH3-128, also without a session; may be NULL.
+// hash: receives their XXH3-128, also without a session; may be NULL. If bytes
+// is NULL and size is not 0, *hash tells which bytes are asked for.
 TS_API ts_result ts_blob_find(const void *bytes, size_t size, uint64_t hash[2]);
 
 /*

@@ -660,12 +660,15 @@ ts_result ts_session_stats(ts_stats *stats)
     return TS_OK;
 }
 
-// Blobs that this session has written are dictionary entries.
+// Blobs that this session has written are dictionary entries. Without bytes it
+// is the hash that is known.
 static uint64_t ts__blob_key(uint64_t known[3], const void *bytes, size_t size)
 {
-    const XXH128_hash_t sum = XXH3_128bits(bytes, size);
-    known[0] = sum.low64;
-    known[1] = sum.high64;
+    if (bytes || !size) {
+        const XXH128_hash_t sum = XXH3_128bits(bytes, size);
+        known[0] = sum.low64;
+        known[1] = sum.high64;
+    }
     known[2] = ts__c.generation;
     return ts__mix(known, 24, TS__ENTRY_BLOB) | 1;
 }
@@ -743,7 +746,8 @@ ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2])
 
 ts_result ts_blob_find(const void *bytes, size_t size, uint64_t hash[2])
 {
-    uint64_t known[3];
+    uint64_t known[3] = { 0 };
+    if (hash) memcpy(known, hash, 16);
     const uint64_t mix = ts__blob_key(known, bytes, size);
     if (hash) memcpy(hash, known, 16);
     return ts__entry_find(TS__ENTRY_BLOB, known, sizeof known, mix)

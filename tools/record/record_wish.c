@@ -26,7 +26,8 @@ static bool is_capture(const record_job *job)
             cli_error(job->tool, NULL,
                       "--capture: '%s' says nothing; there are all, "
                       "kernel:NAMES, zone:NAME, operations:N, frames:N, "
-                      "frame:NAMES, first:N, count:N, budget:SIZE, hashes",
+                      "frame:NAMES, first:N, count:N, budget:SIZE, hashes, "
+                      "hash:auto|device|host",
                       word);
             return false;
         }

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Writes the headers that hold backends/ts_hash.cl, as text and as PTX:
+#   backends/ts_hash.sh cl >backends/ts_opencl_hash_text.h
+#   backends/ts_hash.sh ptx >backends/ts_cuda_hash_text.h
+# The PTX is clang 14's (clang-14 must have the target nvptx64), of ISA 6.0 for
+# sm_50, which drivers compile for whatever device they have.
+set -eu
+cd "$(dirname "$0")"
+
+case $1 in
+cl)
+    file=ts_opencl_hash_text.h
+    name=ts__cl_hash_text
+    about='hashes chunks: OpenCL C'
+    text=$(sed -e '1,/^\*\//d' -e '/^ *\/\//d' -e 's/ *\/\/.*//' \
+        -e '/^#ifdef __NVPTX__$/,/^#else$/d' ts_hash.cl |
+        awk '/^#ifdef __OPENCL_C_VERSION__$/ { keeps = 1; next }
+            keeps && /^#else$/ { skips = 1; next }
+            /^#endif$/ { skips = 0; next }
+            !skips && NF { sub(/^ +/, ""); print }' | fold -s -w 68)
+    ;;
+ptx)
+    file=ts_cuda_hash_text.h
+    name=ts__cuda_hash_text
+    about='hashes chunks: PTX'
+    text=$(clang-14 -x cl -cl-std=CL1.2 --target=nvptx64-nvidia-cuda \
+        -Xclang -target-cpu -Xclang sm_50 -Xclang -target-feature \
+        -Xclang +ptx60 -Os -S -o - ts_hash.cl |
+        sed -e 's/[\t ]*\/\/.*//' -e 's/^\t//' -e 's/[ \t][ \t]*/ /g' \
+            -e '/^ *$/d' | fold -s -w 68)
+    ;;
+esac
+
+# No string is longer than C11 promises (4,095 characters).
+printf '%s\n' "$text" | awk -v file="$file" -v name="$name" \
+    -v about="$about" '
+    BEGIN {
+        guard = toupper(file)
+        gsub(/\./, "_", guard)
+        print "/*"
+        print "    " file " - " about
+        print ""
+        print "    Made by ts_hash.sh of ts_hash.cl, which says what it does."
+        print "    Apache-2.0; the licence is in LICENSE."
+        print "*/"
+        print "#ifndef " guard
+        print "#define " guard
+        print "// clang-format off"
+        print "static const char *const " name "[] = {"
+    }
+    {
+        if (size + length($0) + 1 > 4000) {
+            print "    ,"
+            size = 0
+        }
+        size += length($0) + 1
+        gsub(/\\/, "\\\\")
+        gsub(/"/, "\\\"")
+        print "    \"" $0 "\\n\""
+    }
+    END {
+        print "};"
+        print "// clang-format on"
+        print "#endif"
+    }'
