@@ -166,6 +166,33 @@ static void slices_that_overlap_go_to_lanes_of_their_own(void **state)
     forge_close(&f);
 }
 
+// Times from one after another to years apart, back to back and not.
+static void kernels_keep_their_times_whatever_their_size(void **state)
+{
+    (void)state;
+    enum { COUNT = 400 };
+    static uint64_t starts[COUNT], durations[COUNT], launches[COUNT];
+    uint64_t at = SAMPLE_START + 100, end = at;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        starts[i] = at;
+        durations[i] = UINT64_C(1) << i % 17 * (i % 50 ? 1 : 3);
+        launches[i] = 1;
+        end = at + durations[i];
+        at = end + (i % 3 ? UINT64_C(1) << i % 23 : 0);
+        if (i == COUNT / 2) at += UINT64_C(1) << 60;
+    }
+    forge f;
+    begin_trace(&f);
+    forge_events(&f, TS_EVENT_KERNEL, 3, COUNT, starts[0], end);
+    forge_column(&f, TS_COLUMN_START, FORGE_PACK, FORGE_DELTA, starts);
+    forge_column(&f, TS_COLUMN_DURATION, FORGE_PACK, FORGE_PLAIN, durations);
+    forge_column(&f, TS_COLUMN_LAUNCH, FORGE_PACK, FORGE_PLAIN, launches);
+    forge_column(&f, TS_COLUMN_CORRELATION, FORGE_PACK, FORGE_PLAIN, starts);
+    forge_events_end(&f);
+    check_everything(&f);
+    forge_close(&f);
+}
+
 static void lanes_are_used_again(void **state)
 {
     (void)state;
@@ -507,6 +534,7 @@ int main(void)
         cmocka_unit_test(an_export_holds_every_event_of_the_trace),
         cmocka_unit_test(a_trace_without_events_is_exported),
         cmocka_unit_test(slices_that_overlap_go_to_lanes_of_their_own),
+        cmocka_unit_test(kernels_keep_their_times_whatever_their_size),
         cmocka_unit_test(lanes_are_used_again),
         cmocka_unit_test(nesting_deeper_than_viewers_allow_is_kept),
         cmocka_unit_test(zones_without_a_duration_keep_their_times),

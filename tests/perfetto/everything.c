@@ -263,6 +263,33 @@ static void gpu_kinds(const gpu *g)
     pause_ns(50000);
 }
 
+// Kernels whose numbers have all sizes, or are missing, of two launches that are
+// told apart by their names only.
+static void gpu_numbers(const gpu *g)
+{
+    enum { COUNT = 300 };
+    TS_ZONE("gpu numbers");
+    const ts_gpu_launch_desc desc = { .name = "k" };
+    const uint32_t launches[] = { g->launch, ts_gpu_launch_define(&desc) };
+    const uint64_t base = ts_tick_now();
+    uint64_t at = 70000;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        ts_gpu_op op = { .kind = TS_EVENT_KERNEL,
+                         .track = g->streams[0],
+                         .origin = ts_gpu_origin_here() };
+        op.correlation = i % 5 ? (UINT64_C(1) << i % 63) + 1000 + i : 0;
+        op.u.kernel.launch = launches[i / 3 % 2];
+        op.u.kernel.graph = i % 50 < 10 ? 7 : 0;
+        op.start = base + at;
+        op.queued = i % 7 ? op.start - (UINT64_C(1) << i % 16) : 0;
+        op.submitted = i % 11 ? op.start - (UINT64_C(1) << i % 16) / 2 : 0;
+        op.end = op.start + (UINT64_C(1) << i % 13);
+        at += (UINT64_C(1) << i % 13) + (i % 3 ? 17 : 0);
+        ts_gpu_op_record(&op);
+    }
+    pause_ns(50000);
+}
+
 /* ---- Many --------------------------------------------------------------- */
 
 static void *many(void *user)
@@ -314,6 +341,7 @@ int main(int argc, char **argv)
     overlap();
     gpu_calls(&g);
     gpu_kinds(&g);
+    gpu_numbers(&g);
     const uint64_t now = ts_tick_now();
     ts_loss_report(ts_thread_track(), TS_LOSS_BACKEND, HARD, 12, now - 5000,
                    now);

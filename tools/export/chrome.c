@@ -338,6 +338,10 @@ static void put_args(chrome *c, const export_item *item, const char *category)
     if (filled) put(c, "}");
 }
 
+// In place of an arrow's number. Trace processors count other arrows from 0,
+// and take both for one if the numbers meet.
+enum { BOUND = 1 << 30 };
+
 // One number for all arrows of a launch: any number of slices may take it in.
 static void put_arrows(chrome *c, const export_arrows *arrows)
 {
@@ -350,8 +354,8 @@ static void put_arrows(chrome *c, const export_arrows *arrows)
                     arrows->phase == TS_PHASE_END;
     put(c, ",\"bind_id\":\"");
     export_put_hex(&c->block.bytes, arrows->phase
-                                        ? export_arrow_number(arrows->flow, 2)
-                                        : export_arrow_number(launch, 1));
+                                        ? export_flow_number(arrows->flow)
+                                        : export_launch_number(launch, BOUND));
     put(c, "\"");
     if (in) put(c, ",\"flow_in\":true");
     if (out) put(c, ",\"flow_out\":true");

@@ -134,19 +134,20 @@ typedef struct export_arrows {
     ts_phase phase; // 0: no flow
 } export_arrows;
 
-// A number for an arrow; those of launches (kind 1) and flows (kind 2) do not
-// meet. Source: Vigna's splitmix64.
-static inline uint64_t export_arrow_number(uint64_t id, uint64_t kind)
+// Numbers of arrows. Those of flows have the highest bit and are spread over
+// all others: the program's own may be any. Source: Vigna's splitmix64.
+static inline uint64_t export_flow_number(uint64_t flow)
 {
-    uint64_t x = id + kind * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t x = flow + UINT64_C(0x9E3779B97F4A7C15);
     x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-    return x ^ x >> 31;
+    return (x ^ x >> 31) | UINT64_C(1) << 63;
 }
 
+// Those of launches are small: most of their bytes are zero.
 static inline uint64_t export_launch_number(uint64_t source, uint32_t arrow)
 {
-    return export_arrow_number(source << 32 | arrow, 1);
+    return (source | (uint64_t)arrow << 32) & INT64_MAX;
 }
 
 #define EXPORT_OPEN_END INT64_MAX // the end of a slice is not known yet
@@ -236,8 +237,9 @@ typedef enum export_packing {
 export_out *export_out_open(const char *path, export_packing packing,
                             const char **error);
 
-// `size` bytes of a block probably stood in it before, at `from`; or nothing
-// like them did (`from` is `at`). The packer does not search for these.
+// `size` bytes of a block resemble as many at `from`, before them, but for some
+// numbers; or nothing is known of them (`from` is `at`). Where something is,
+// the packer does not search.
 typedef struct export_copy {
     uint32_t at, from, size;
 } export_copy;

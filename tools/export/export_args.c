@@ -204,8 +204,8 @@ void export_add_operation(export_args *a, const ts_event *event)
     add_delay(a, EXPORT_ARG_QUEUED_NS, event, TS_COLUMN_QUEUED);
     add_delay(a, EXPORT_ARG_SUBMITTED_NS, event, TS_COLUMN_SUBMITTED);
     const uint32_t used = plain_args_of(a, event->kind);
-    for (size_t i = 0; used >> i; i++) {
-        if (!(used >> i & 1)) continue;
+    for (uint32_t rest = used; rest; rest &= rest - 1) {
+        const size_t i = (size_t)__builtin_ctz(rest);
         const uint64_t value =
             ts_event_value(event, (ts_column)plain_args[i].column);
         if (!value && !plain_args[i].keep_zero) continue;
@@ -254,10 +254,14 @@ const export_shared *export_args_shared(export_args *a, const ts_event *event)
     const uint64_t site = ts_event_value(event, TS_COLUMN_SITE);
     const uint64_t key = (uint64_t)(uint32_t)thread << 32 | (uint32_t)site;
     if (!(launch | key) || key == EXPORT_NO_KEY) return NULL;
-    uint64_t *const context = export_map_at(&a->contexts, key);
-    if (!*context) *context = a->contexts.count;
+    if (key != a->last_key) {
+        uint64_t *const context = export_map_at(&a->contexts, key);
+        if (!*context) *context = a->contexts.count;
+        a->last_key = key;
+        a->last_context = *context;
+    }
     uint64_t *const index =
-        export_map_at(&a->launches, *context << 32 | (uint32_t)launch);
+        export_map_at(&a->launches, a->last_context << 32 | (uint32_t)launch);
     if (*index) return a->shared[*index - 1];
     const export_shared *const made =
         shared_new(a, (uint32_t)launch, (uint32_t)thread, (uint32_t)site);

@@ -22,6 +22,7 @@ typedef struct export_args {
     size_t shared_count, shared_capacity;
     export_map contexts; // thread << 32 | site -> number
     export_map launches; // number of that << 32 | launch -> index + 1
+    uint64_t last_key, last_context; // of contexts, where they are numbered
 } export_args;
 
 static inline ts_text export_text(const char *text)

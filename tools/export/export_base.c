@@ -25,9 +25,8 @@ void *export_zeroed(size_t count, size_t size)
     return memory;
 }
 
-void *export_grow(void *array, size_t *capacity, size_t count, size_t size)
+void *export_grow_more(void *array, size_t *capacity, size_t size)
 {
-    if (count < *capacity) return array;
     *capacity = *capacity ? *capacity * 2 : 8;
     return export_resize(array, *capacity * size);
 }

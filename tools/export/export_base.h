@@ -17,7 +17,14 @@ void *export_resize(void *memory, size_t size);
 void *export_zeroed(size_t count, size_t size);
 
 // Makes room for one more element of an array that doubles as it grows.
-void *export_grow(void *array, size_t *capacity, size_t count, size_t size);
+void *export_grow_more(void *array, size_t *capacity, size_t size);
+
+static inline void *export_grow(void *array, size_t *capacity, size_t count,
+                                size_t size)
+{
+    if (count < *capacity) return array;
+    return export_grow_more(array, capacity, size);
+}
 
 /* ---- Buffer ------------------------------------------------------------- */
 

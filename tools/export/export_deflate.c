@@ -1,12 +1,13 @@
 /*
-    export_deflate.c - a small and fast deflate encoder, the checksums around it
+    export_deflate.c - a small and fast deflate encoder
 
     Traces are made of a few skeletons with small numbers in between. Greedy
     matching with two probes per position and one set of Huffman codes per
     block get zones to a tenth, no worse than a general library's fast levels
-    and faster, and the same bytes come out on every machine.
+    and faster, and the same bytes come out on every machine. Where the caller
+    knows what a part resembles, nothing is searched at all.
 
-    Source: RFC 1951 (deflate), RFC 1950 (Adler-32), RFC 1952 (CRC-32).
+    Source: RFC 1951.
 */
 #include "tools/export/export.h"
 
@@ -14,14 +15,15 @@
 #define WINDOW     32768
 #define MATCH_MIN  4
 #define MATCH_MAX  258
-#define TOKENS_MAX 32768 // per block
+#define TOKENS_MAX 65536 // per block
 
 enum { LITERALS = 286, DISTANCES = 30, LENGTHS = 19, END = 256 };
 
+#define IS_MATCH (1u << 31)
+
 typedef struct code {
     uint32_t count[LITERALS]; // how often each symbol stands in the block
-    uint16_t bits[LITERALS];
-    uint8_t size[LITERALS];
+    uint32_t coded[LITERALS]; // bits << 4 | size
 } code;
 
 typedef struct encoder_bits {
@@ -33,9 +35,12 @@ typedef struct encoder_bits {
 typedef struct encoder {
     // Last positions, plus WINDOW + 1, by hashes of as many bytes.
     uint32_t by_five[1u << HASH_BITS], by_eight[1u << HASH_BITS];
-    uint32_t tokens[TOKENS_MAX]; // literal, or length << 16 | distance
+    uint32_t tokens[TOKENS_MAX]; // literal, or IS_MATCH | length - 3 << 16 |
+                                 // distance - 1
     uint32_t count;
     code literal, distance, length;
+    // Of lengths, less 3: symbol << 16 | extra bits << 8 | their count.
+    uint32_t length_symbols[MATCH_MAX - 2];
     encoder_bits bits;
 } encoder;
 
@@ -49,17 +54,15 @@ static uint32_t log2_of(uint32_t value)
 }
 
 // RFC 1951, 3.2.5. Lengths 3 to 258: symbols 257 to 285.
-static inline uint32_t length_symbol(uint32_t length, uint32_t *extra_size,
-                                     uint32_t *extra)
+static void list_lengths(encoder *e)
 {
-    const uint32_t n = length - 3;
-    *extra_size = *extra = 0;
-    if (length == 258) return 285;
-    if (n < 8) return 257 + n;
-    const uint32_t log = log2_of(n);
-    *extra_size = log - 2;
-    *extra = n & ((1u << *extra_size) - 1);
-    return 257 + (log - 1) * 4 + ((n >> (log - 2)) & 3);
+    for (uint32_t n = 0; n < 256; n++) {
+        const uint32_t log = n < 8 ? 2 : log2_of(n), size = log - 2;
+        const uint32_t symbol = n < 8 ? n : (log - 1) * 4 + (n >> size & 3);
+        e->length_symbols[n] =
+            (257 + symbol) << 16 | (n & ((1u << size) - 1)) << 8 | size;
+    }
+    e->length_symbols[255] = 285u << 16;
 }
 
 // Distances 1 to 32768: symbols 0 to 29.
@@ -77,6 +80,26 @@ static inline uint32_t distance_symbol(uint32_t distance, uint32_t *extra_size,
 
 /* ---- Codes -------------------------------------------------------------- */
 
+// By count, then by number; both go into one word for that.
+static void sort_symbols(const code *c, uint32_t *order, uint32_t used)
+{
+    static const uint32_t gaps[] = { 57, 23, 10, 4, 1 }; // Ciura's
+    _Static_assert(TOKENS_MAX < 1u << 22, "a count and a symbol fit a word");
+    for (uint32_t i = 0; i < used; i++)
+        order[i] |= c->count[order[i]] << 9;
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
+        for (uint32_t i = gaps[g]; i < used; i++) {
+            const uint32_t moving = order[i];
+            uint32_t at = i;
+            for (; at >= gaps[g] && order[at - gaps[g]] > moving; at -= gaps[g])
+                order[at] = order[at - gaps[g]];
+            order[at] = moving;
+        }
+    }
+    for (uint32_t i = 0; i < used; i++)
+        order[i] &= 511;
+}
+
 /*
     Code sizes from counts: Huffman by two queues over the sorted symbols. A
     leaf deeper than `limit` is put beside the deepest one that is not, which
@@ -85,21 +108,15 @@ static inline uint32_t distance_symbol(uint32_t distance, uint32_t *extra_size,
 static void code_sizes(code *c, uint32_t symbols, uint32_t limit)
 {
     uint32_t order[LITERALS], used = 0;
-    memset(c->size, 0, sizeof c->size);
+    memset(c->coded, 0, sizeof c->coded);
     for (uint32_t s = 0; s < symbols; s++)
         if (c->count[s]) order[used++] = s;
     if (used < 2) { // decoders want two codes of one bit
         const uint32_t s = used ? order[0] : 0;
-        c->size[s] = c->size[s ? 0 : 1] = 1;
+        c->coded[s] = c->coded[s ? 0 : 1] = 1;
         return;
     }
-    for (uint32_t i = 1; i < used; i++) { // insertion: symbols are few
-        const uint32_t s = order[i];
-        uint32_t at = i;
-        for (; at && c->count[order[at - 1]] > c->count[s]; at--)
-            order[at] = order[at - 1];
-        order[at] = s;
-    }
+    sort_symbols(c, order, used);
 
     // Nodes 0 to used - 1 are leaves, the others inner ones in order.
     uint64_t weight[2 * LITERALS];
@@ -141,23 +158,24 @@ static void code_sizes(code *c, uint32_t symbols, uint32_t limit)
         while (!sized[size])
             size--;
         sized[size]--;
-        c->size[order[i]] = (uint8_t)size;
+        c->coded[order[i]] = size;
     }
 }
 
 // Canonical codes, bits reversed because deflate sends their top bit first.
 static void code_bits(code *c, uint32_t symbols)
 {
-    uint32_t next = 0;
-    for (uint32_t size = 1; size <= 15; size++, next <<= 1) {
-        for (uint32_t s = 0; s < symbols; s++) {
-            if (c->size[s] != size) continue;
-            uint32_t reversed = 0;
-            for (uint32_t bit = 0; bit < size; bit++)
-                reversed |= (next >> bit & 1) << (size - 1 - bit);
-            c->bits[s] = (uint16_t)reversed;
-            next++;
-        }
+    uint32_t sized[16] = { 0 }, next[16] = { 0 };
+    for (uint32_t s = 0; s < symbols; s++)
+        if (c->coded[s]) sized[c->coded[s]]++;
+    for (uint32_t size = 1; size < 16; size++)
+        next[size] = (next[size - 1] + sized[size - 1]) << 1;
+    for (uint32_t s = 0; s < symbols; s++) {
+        const uint32_t size = c->coded[s];
+        uint32_t bits = next[size]++, reversed = 0;
+        for (uint32_t i = 0; i < size; i++, bits >>= 1)
+            reversed = reversed << 1 | (bits & 1);
+        c->coded[s] = reversed << 4 | size;
     }
 }
 
@@ -187,7 +205,12 @@ static inline void flush_bits(encoder_bits *b)
 
 static inline void put_symbol(encoder_bits *b, const code *c, uint32_t symbol)
 {
-    put_bits(b, c->bits[symbol], c->size[symbol]);
+    put_bits(b, c->coded[symbol] >> 4, c->coded[symbol] & 15);
+}
+
+static uint32_t size_of(const code *c, uint32_t symbol)
+{
+    return c->coded[symbol] & 15;
 }
 
 // An empty stored block brings the stream to a byte boundary.
@@ -202,24 +225,6 @@ static void align(encoder_bits *b)
 
 /* ---- Blocks ------------------------------------------------------------- */
 
-static void count_symbols(encoder *e)
-{
-    uint32_t size, extra;
-    memset(e->literal.count, 0, sizeof e->literal.count);
-    memset(e->distance.count, 0, sizeof e->distance.count);
-    for (uint32_t i = 0; i < e->count; i++) {
-        const uint32_t token = e->tokens[i];
-        if (token < 256) {
-            e->literal.count[token]++;
-            continue;
-        }
-        const uint32_t distance = (token & 0xFFFF) + 1;
-        e->literal.count[length_symbol(token >> 16, &size, &extra)]++;
-        e->distance.count[distance_symbol(distance, &size, &extra)]++;
-    }
-    e->literal.count[END] = 1;
-}
-
 // RFC 1951, 3.2.7. The code sizes go out one by one: runs are not worth it.
 static void put_codes(encoder *e)
 {
@@ -228,26 +233,40 @@ static void put_codes(encoder *e)
     encoder_bits *const b = &e->bits;
     memset(e->length.count, 0, sizeof e->length.count);
     for (uint32_t s = 0; s < LITERALS; s++)
-        e->length.count[e->literal.size[s]]++;
+        e->length.count[size_of(&e->literal, s)]++;
     for (uint32_t s = 0; s < DISTANCES; s++)
-        e->length.count[e->distance.size[s]]++;
+        e->length.count[size_of(&e->distance, s)]++;
     code_build(&e->length, LENGTHS, 7);
 
     put_bits(b, LITERALS - 257, 5);
     put_bits(b, DISTANCES - 1, 5);
     put_bits(b, LENGTHS - 4, 4);
     for (uint32_t i = 0; i < LENGTHS; i++) {
-        put_bits(b, e->length.size[order[i]], 3);
+        put_bits(b, size_of(&e->length, order[i]), 3);
         flush_bits(b);
     }
     for (uint32_t s = 0; s < LITERALS; s++) {
-        put_symbol(b, &e->length, e->literal.size[s]);
+        put_symbol(b, &e->length, size_of(&e->literal, s));
         flush_bits(b);
     }
     for (uint32_t s = 0; s < DISTANCES; s++) {
-        put_symbol(b, &e->length, e->distance.size[s]);
+        put_symbol(b, &e->length, size_of(&e->distance, s));
         flush_bits(b);
     }
+}
+
+static inline void put_match_bits(const encoder *e, encoder_bits *b,
+                                  uint32_t token)
+{
+    // At most 15 + 5 + 15 + 13 bits.
+    if (b->pending_size > 16) flush_bits(b);
+    const uint32_t length = e->length_symbols[token >> 16];
+    put_symbol(b, &e->literal, length >> 16);
+    put_bits(b, length >> 8 & 0xFF, length & 0xFF);
+    uint32_t size, extra;
+    put_symbol(b, &e->distance,
+               distance_symbol((token & 0xFFFF) + 1, &size, &extra));
+    put_bits(b, extra, size);
 }
 
 static void put_all_tokens(encoder *e)
@@ -255,20 +274,10 @@ static void put_all_tokens(encoder *e)
     encoder_bits b = e->bits;
     for (uint32_t i = 0; i < e->count; i++) {
         const uint32_t token = e->tokens[i];
-        if (token < 256) {
+        if (token & IS_MATCH)
+            put_match_bits(e, &b, token & ~IS_MATCH);
+        else
             put_symbol(&b, &e->literal, token);
-        } else {
-            // At most 15 + 5 + 15 + 13 bits.
-            if (b.pending_size > 16) flush_bits(&b);
-            uint32_t size, extra;
-            put_symbol(&b, &e->literal,
-                       length_symbol(token >> 16, &size, &extra));
-            put_bits(&b, extra, size);
-            const uint32_t distance = (token & 0xFFFF) + 1;
-            put_symbol(&b, &e->distance,
-                       distance_symbol(distance, &size, &extra));
-            put_bits(&b, extra, size);
-        }
         if (b.pending_size > 48) flush_bits(&b);
     }
     flush_bits(&b);
@@ -280,7 +289,7 @@ static void put_all_tokens(encoder *e)
 
 static void put_block(encoder *e, bool final)
 {
-    count_symbols(e);
+    e->literal.count[END] = 1;
     code_build(&e->literal, LITERALS, 15);
     code_build(&e->distance, DISTANCES, 15);
     put_bits(&e->bits, final ? 1 : 0, 1);
@@ -288,12 +297,39 @@ static void put_block(encoder *e, bool final)
     flush_bits(&e->bits);
     put_codes(e);
     put_all_tokens(e);
+    memset(e->literal.count, 0, sizeof e->literal.count);
+    memset(e->distance.count, 0, sizeof e->distance.count);
 }
 
 static inline void put_token(encoder *e, uint32_t token)
 {
     if (e->count == TOKENS_MAX) put_block(e, false);
     e->tokens[e->count++] = token;
+}
+
+static inline void put_literal(encoder *e, uint8_t byte)
+{
+    put_token(e, byte);
+    e->literal.count[byte]++;
+}
+
+// At most four.
+static inline void put_literals(encoder *e, const uint8_t *bytes,
+                                uint32_t count)
+{
+    if (e->count > TOKENS_MAX - 4) put_block(e, false);
+    for (uint32_t i = 0; i < count; i++) {
+        e->tokens[e->count++] = bytes[i];
+        e->literal.count[bytes[i]]++;
+    }
+}
+
+static inline void put_match(encoder *e, uint32_t length, uint32_t distance)
+{
+    uint32_t size, extra;
+    put_token(e, IS_MATCH | (length - 3) << 16 | (distance - 1));
+    e->literal.count[e->length_symbols[length - 3] >> 16]++;
+    e->distance.count[distance_symbol(distance, &size, &extra)]++;
 }
 
 /* ---- Matching ----------------------------------------------------------- */
@@ -339,24 +375,46 @@ static inline uint32_t match_at(const uint8_t *src, uint32_t size, uint32_t at,
                       left < MATCH_MAX ? left : MATCH_MAX);
 }
 
-// Puts a part of the block of which something is known: the copy, as far as it
-// really goes. Returns where that ends; `at` if it is none.
+// Puts a match of any length from MATCH_MIN on.
+static void put_long_match(encoder *e, uint32_t length, uint32_t distance)
+{
+    while (length > MATCH_MAX) {
+        // What is left must not be too short for a match of its own.
+        const uint32_t left = length - MATCH_MAX;
+        const uint32_t part =
+            left < MATCH_MIN ? MATCH_MAX - MATCH_MIN : MATCH_MAX;
+        put_match(e, part, distance);
+        length -= part;
+    }
+    put_match(e, length, distance);
+}
+
+// Puts a part of the block that resembles an earlier one: what is equal is
+// copied, all else differs from anything. The last copy goes as far as it
+// goes. Returns where that ends; `at` if the part is none or too far away.
 static uint32_t put_known(encoder *e, const export_block *block, uint32_t at,
                           const export_copy *known)
 {
     const uint8_t *const src = block->bytes.data;
+    const uint32_t size = (uint32_t)block->bytes.size;
     const uint32_t distance = known->at - known->from;
-    uint32_t length = 0;
-    if (distance && distance <= WINDOW && known->at + known->size > at)
-        length = match_size(src + at - distance, src + at,
-                            (uint32_t)block->bytes.size - at);
-    while (length >= MATCH_MIN) {
-        // What is left must not be too short for a match of its own.
-        uint32_t part = length < MATCH_MAX ? length : MATCH_MAX;
-        if (length > part && length - part < MATCH_MIN) part -= MATCH_MIN;
-        put_token(e, part << 16 | (distance - 1));
-        at += part;
-        length -= part;
+    const uint32_t end = known->at + known->size;
+    _Static_assert(MATCH_MIN == 4, "a match is four bytes that are equal");
+    if (!distance || distance > WINDOW || at < known->at) return at;
+    while (at < end && at + 8 <= size) {
+        const uint64_t differ = load64(src + at - distance) ^ load64(src + at);
+        if (!(uint32_t)differ) {
+            const uint32_t length =
+                match_size(src + at - distance, src + at, size - at);
+            put_long_match(e, length, distance);
+            at += length;
+            continue;
+        }
+        // Four equal bytes begin behind the last one of these that differs.
+        const uint32_t last = 3 - (uint32_t)__builtin_clz((uint32_t)differ) / 8;
+        const uint32_t stop = at + last < end ? at + last + 1 : end;
+        put_literals(e, src + at, stop - at);
+        at = stop;
     }
     return at;
 }
@@ -380,7 +438,10 @@ static uint32_t put_found(encoder *e, const uint8_t *src, uint32_t size,
         }
         *far = *near = here;
         const bool found = length >= MATCH_MIN;
-        put_token(e, found ? length << 16 | (distance - 1) : eight & 0xFF);
+        if (found)
+            put_match(e, length, distance);
+        else
+            put_literal(e, eight & 0xFF);
         at += found ? length : 1;
     }
     return at;
@@ -399,7 +460,7 @@ static void put_tokens(encoder *e, const export_block *block)
     }
     at = put_found(e, src, size, at, size);
     while (at < size)
-        put_token(e, src[at++]);
+        put_literal(e, src[at++]);
 }
 
 // A literal takes at most 15 bits; codes take less than 400 bytes a block.
@@ -414,6 +475,9 @@ size_t export_deflate(void *scratch, uint8_t *dst, const export_block *block,
     encoder *const e = scratch;
     e->bits = (encoder_bits){ .to = dst };
     e->count = 0;
+    memset(e->literal.count, 0, sizeof e->literal.count);
+    memset(e->distance.count, 0, sizeof e->distance.count);
+    list_lengths(e);
     put_tokens(e, block);
     put_block(e, final);
     if (!final)
@@ -421,68 +485,4 @@ size_t export_deflate(void *scratch, uint8_t *dst, const export_block *block,
     else if (e->bits.pending_size)
         *e->bits.to++ = (uint8_t)e->bits.pending;
     return (size_t)(e->bits.to - dst);
-}
-
-/* ---- Checksums ---------------------------------------------------------- */
-
-// Sums of the bytes of `count` words of eight, and of those sums after each
-// word, byte by byte of a word, in lanes of 16 bits: no more than 21 words.
-typedef struct lanes {
-    uint64_t even, odd, even_sums, odd_sums;
-} lanes;
-
-static lanes add_words(const uint8_t *bytes, uint32_t count)
-{
-    const uint64_t low = UINT64_C(0x00FF00FF00FF00FF);
-    lanes l = { 0 };
-    for (uint32_t i = 0; i < count; i++) {
-        const uint64_t word = load64(bytes + 8 * i);
-        l.even_sums += l.even;
-        l.odd_sums += l.odd;
-        l.even += word & low;
-        l.odd += word >> 8 & low;
-    }
-    return l;
-}
-
-uint32_t export_adler32(const uint8_t *bytes, size_t size)
-{
-    enum { WORDS = 21 };
-    uint32_t a = 1, b = 0;
-    for (; size >= 8 * WORDS; size -= 8 * WORDS, bytes += 8 * WORDS) {
-        // b counts a byte once for every one from it on.
-        const lanes l = add_words(bytes, WORDS);
-        b += 8 * WORDS * a;
-        for (uint32_t i = 0; i < 8; i++) {
-            const uint32_t shift = i / 2 * 16;
-            const uint64_t sum = (i & 1 ? l.odd : l.even) >> shift & 0xFFFF;
-            const uint64_t sums =
-                (i & 1 ? l.odd_sums : l.even_sums) >> shift & 0xFFFF;
-            a += (uint32_t)sum;
-            b += (uint32_t)(8 * sums + (8 - i) * sum);
-        }
-        a %= 65521;
-        b %= 65521;
-    }
-    for (; size; size--) {
-        a += *bytes++;
-        b += a;
-    }
-    return b % 65521 << 16 | a % 65521;
-}
-
-uint32_t export_crc32(uint32_t crc, const uint8_t *bytes, size_t size)
-{
-    static const uint32_t nibble[16] = {
-        0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4,
-        0x4DB26158, 0x5005713C, 0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C,
-        0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C
-    };
-    crc = ~crc;
-    for (size_t i = 0; i < size; i++) {
-        crc ^= bytes[i];
-        crc = crc >> 4 ^ nibble[crc & 15];
-        crc = crc >> 4 ^ nibble[crc & 15];
-    }
-    return ~crc;
 }

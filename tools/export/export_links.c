@@ -1,13 +1,13 @@
 /*
     export_links.c - which API call or zone launched which GPU operation
 
-    Two passes before the walk. The first looks at API calls and operations
-    only. What it cannot link by correlation was launched by a zone, and the
-    second pass follows the zones of the threads that launched. A zone is
-    known again in the walk by its number on its thread.
+    Two passes before the walk. The first looks at API calls, in order, and at
+    operations, chunk by chunk on all processors. What it cannot link by
+    correlation was launched by a zone, and the second pass follows the zones
+    of the threads that launched. In the walk an operation is known again by
+    its chunk and row, a zone by its number on its thread.
 */
 #include "tools/export/export.h"
-#include <stdlib.h>
 
 typedef struct source {   // where arrows come from
     uint64_t correlation; // API calls
@@ -18,7 +18,7 @@ typedef struct source {   // where arrows come from
     bool has_late; // an operation that begins before it
 } source;
 
-typedef struct launch { // an operation, in the order of the walk
+typedef struct launch { // an operation
     union {
         uint64_t correlation; // until it is linked
         uint64_t source;      // index + 1, 0 none
@@ -28,13 +28,18 @@ typedef struct launch { // an operation, in the order of the walk
     uint32_t arrow;
 } launch;
 
+typedef struct launches { // a chunk's operations, by their rows
+    launch *of;
+    uint32_t count;
+} launches;
+
 struct export_links {
     ts_reader *reader;
     source *sources;
     size_t source_count, source_capacity;
-    launch *launches;
-    size_t launch_count, launch_capacity;
-    size_t next;          // launch, in the walk
+    ts_filter filter;
+    launches *chunks;
+    size_t chunk_count;
     export_map calls;     // key of correlation and thread -> source + 1
     export_map any_calls; // correlation -> source + 1
     export_map zones;     // thread << 32 | number -> source + 1
@@ -87,12 +92,18 @@ static void add_call(export_links *links, const ts_event *event)
     *own = source_new(links, correlation, event->track, event->start_ns);
 }
 
+static bool any_without_thread(const export_links *links)
+{
+    for (size_t i = 0; i < links->chunk_count; i++)
+        for (uint32_t k = 0; k < links->chunks[i].count; k++)
+            if (!links->chunks[i].of[k].thread) return true;
+    return false;
+}
+
 // For operations that do not say which thread launched them.
 static void index_any_calls(export_links *links)
 {
-    bool wanted = false;
-    for (size_t i = 0; i < links->launch_count && !wanted; i++)
-        wanted = !links->launches[i].thread;
+    const bool wanted = links->source_count && any_without_thread(links);
     for (size_t i = 0; i < links->source_count && wanted; i++) {
         const uint64_t key = call_key(links->sources[i].correlation, 0);
         uint64_t *const any = export_map_at(&links->any_calls, key);
@@ -100,49 +111,70 @@ static void index_any_calls(export_links *links)
     }
 }
 
-// When the host asked for an operation; false if nobody wrote it down.
-static bool queue_time(const ts_reader *reader, const ts_event *event,
-                       int64_t *ns)
+// When the host asked for an operation; INT64_MIN if nobody wrote it down.
+static int64_t queue_time(const ts_reader *reader, const ts_columns *columns,
+                          uint32_t row)
 {
-    uint64_t before = ts_event_value(event, TS_COLUMN_QUEUED);
-    if (!before) before = ts_event_value(event, TS_COLUMN_SUBMITTED);
-    if (!before) return false;
-    const ts_columns *const columns = event->columns;
-    *ns = ts_reader_time_ns(reader, columns->clock,
-                            columns->start_ticks[event->row] - (before - 1));
-    return true;
+    const uint64_t *const queued = columns->values[TS_COLUMN_QUEUED];
+    const uint64_t *const submitted = columns->values[TS_COLUMN_SUBMITTED];
+    uint64_t before = queued ? queued[row] : 0;
+    if (!before && submitted) before = submitted[row];
+    if (!before) return INT64_MIN;
+    return ts_reader_time_ns(reader, columns->clock,
+                             columns->start_ticks[row] - (before - 1));
 }
 
-static void add_launch(export_links *links, const ts_event *event)
+// Whether the walk meets a row.
+static bool is_walked(const ts_filter *filter, const ts_columns *columns,
+                      uint32_t row)
 {
-    links->launches = export_grow(links->launches, &links->launch_capacity,
-                                  links->launch_count, sizeof *links->launches);
-    launch *const made = &links->launches[links->launch_count++];
-    made->u.correlation = ts_event_value(event, TS_COLUMN_CORRELATION);
-    made->thread = (uint32_t)ts_event_value(event, TS_COLUMN_THREAD);
-    made->arrow = 0;
-    made->start_ns = event->start_ns;
-    made->queued_ns = INT64_MIN;
-    queue_time(links->reader, event, &made->queued_ns);
+    const int64_t start = columns->start_ns[row];
+    if (filter->from_ns == filter->to_ns) return true;
+    return start < filter->to_ns &&
+           (start >= filter->from_ns ||
+            start + columns->duration_ns[row] > filter->from_ns);
 }
 
-static void first_pass(export_links *links, const ts_filter *filter)
+static void take_chunk(const ts_columns *columns, uint32_t number, void *user)
 {
-    ts_filter calls = *filter;
-    calls.kinds = TS_FILTER(API_CALL);
-    for (uint32_t kind = TS_EVENT_GPU_FIRST; kind < TS_EVENT_LIMIT; kind++)
-        calls.kinds |= UINT64_C(1) << kind;
-    export_feed *feed;
-    ts_event event;
-    if (export_feed_open(&feed, links->reader, &calls) == TS_OK) {
-        while (export_feed_next(feed, &event)) {
-            if (event.kind == TS_EVENT_API_CALL)
-                add_call(links, &event);
-            else
-                add_launch(links, &event);
-        }
+    export_links *const links = user;
+    const uint64_t *const *const values = columns->values;
+    (void)number;
+    if (columns->chunk >= links->chunk_count) return;
+    launches *const made = &links->chunks[columns->chunk];
+    made->of = export_zeroed(columns->count, sizeof *made->of);
+    made->count = columns->count;
+    for (uint32_t i = 0; i < columns->count; i++) {
+        launch *const l = &made->of[i];
+        l->queued_ns = INT64_MIN;
+        if (!is_walked(&links->filter, columns, i)) continue;
+        if (values[TS_COLUMN_CORRELATION])
+            l->u.correlation = values[TS_COLUMN_CORRELATION][i];
+        if (values[TS_COLUMN_THREAD])
+            l->thread = (uint32_t)values[TS_COLUMN_THREAD][i];
+        l->start_ns = columns->start_ns[i];
+        l->queued_ns = queue_time(links->reader, columns, i);
     }
-    export_feed_close(feed);
+}
+
+static void first_pass(export_links *links)
+{
+    ts_filter calls = links->filter, operations = links->filter;
+    calls.kinds = TS_FILTER(API_CALL);
+    operations.kinds = 0;
+    for (uint32_t kind = TS_EVENT_GPU_FIRST; kind < TS_EVENT_LIMIT; kind++)
+        operations.kinds |= UINT64_C(1) << kind;
+    links->chunk_count = ts_reader_chunk_count(links->reader);
+    links->chunks =
+        export_zeroed(links->chunk_count + 1, sizeof *links->chunks);
+    // Damage is met again in the walk.
+    ts_reader_scan(links->reader, &operations, 0, take_chunk, links);
+    ts_cursor *cursor;
+    ts_event event;
+    if (ts_cursor_open(&cursor, links->reader, &calls) == TS_OK)
+        while (ts_cursor_next(cursor, &event))
+            add_call(links, &event);
+    ts_cursor_close(cursor);
 }
 
 static void link_to(export_links *links, launch *l, uint64_t index)
@@ -153,12 +185,16 @@ static void link_to(export_links *links, launch *l, uint64_t index)
     if (l->start_ns <= from->start_ns) from->has_late = true;
 }
 
-// Links by correlation; collects what is left, as indexes. Returns how many.
-static size_t link_calls(export_links *links, size_t *left)
+typedef struct launch_list {
+    launch **of;
+    size_t count, capacity;
+} launch_list;
+
+// Links by correlation; what is left goes into the list.
+static void link_calls(export_links *links, launches *chunk, launch_list *left)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < links->launch_count; i++) {
-        launch *const l = &links->launches[i];
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        launch *const l = &chunk->of[i];
         const uint64_t correlation = l->u.correlation;
         l->u.source = 0;
         source *const call =
@@ -166,10 +202,11 @@ static size_t link_calls(export_links *links, size_t *left)
         if (call) {
             link_to(links, l, (uint64_t)(call - links->sources) + 1);
         } else if (l->thread && l->queued_ns != INT64_MIN) {
-            left[count++] = i;
+            left->of = export_grow(left->of, &left->capacity, left->count,
+                                   sizeof *left->of);
+            left->of[left->count++] = l;
         }
     }
-    return count;
 }
 
 /* ---- Second pass: zones ------------------------------------------------- */
@@ -187,44 +224,49 @@ typedef struct thread { // one that launched
     uint64_t zones; // so far
 } thread;
 
-static const launch *sorting; // qsort has no place for it
-
-static int by_time(const void *a, const void *b)
-{
-    const size_t i = *(const size_t *)a, k = *(const size_t *)b;
-    const launch *const x = &sorting[i], *const y = &sorting[k];
-    if (x->queued_ns != y->queued_ns)
-        return x->queued_ns < y->queued_ns ? -1 : 1;
-    return i < k ? -1 : 1;
-}
-
-// By the time they were queued. They come by start, which is nearly the same
-// order, so each moves only a little; if not, another way is quicker.
-static void sort_launches(const launch *launches, size_t *list, size_t count)
+// By the time they were queued. They come in the order of their records, which
+// is nearly the same, so each moves only a little; if not, merging is quicker.
+static bool insert_all(launch **list, size_t count)
 {
     size_t moves = 0;
     for (size_t i = 1; i < count; i++) {
-        const size_t moving = list[i];
-        const int64_t ns = launches[moving].queued_ns;
+        launch *const moving = list[i];
         size_t at = i;
-        for (; at && launches[list[at - 1]].queued_ns > ns; at--)
+        for (; at && list[at - 1]->queued_ns > moving->queued_ns; at--)
             list[at] = list[at - 1];
         list[at] = moving;
         moves += i - at;
-        if (moves <= 16 * count) continue;
-        sorting = launches;
-        qsort(list, count, sizeof *list, by_time);
-        return;
+        if (moves > 16 * count) return false;
     }
+    return true;
+}
+
+static void merge(launch **from, size_t middle, size_t count, launch **to)
+{
+    for (size_t i = 0, a = 0, b = middle; i < count; i++) {
+        const bool right = a == middle || (b < count && from[b]->queued_ns <
+                                                            from[a]->queued_ns);
+        to[i] = right ? from[b++] : from[a++];
+    }
+}
+
+static void sort_launches(launch **list, launch **spare, size_t count)
+{
+    if (count < 2 || insert_all(list, count)) return;
+    const size_t middle = count / 2;
+    sort_launches(list, spare, middle);
+    sort_launches(list + middle, spare + middle, count - middle);
+    memcpy(spare, list, count * sizeof *list);
+    merge(spare, middle, count, list);
 }
 
 // Links the thread's launches that came before time_ns to the zones that
 // hold them.
-static void link_until(export_links *links, thread *t, const size_t *left,
+static void link_until(export_links *links, thread *t, launch **left,
                        int64_t time_ns)
 {
     for (; t->first < t->last; t->first++) {
-        launch *const l = &links->launches[left[t->first]];
+        launch *const l = left[t->first];
         if (l->queued_ns >= time_ns) return;
         while (t->depth && t->open[t->depth - 1].end_ns <= l->queued_ns)
             t->depth--;
@@ -246,14 +288,13 @@ static void begin_zone(thread *t, const ts_event *event)
         (zone){ event->start_ns, export_end_ns(event), t->zones++ };
 }
 
-static void follow_zones(export_links *links, const ts_filter *filter,
-                         thread *threads, const uint32_t *ids, size_t count,
-                         const size_t *left)
+static void follow_zones(export_links *links, thread *threads,
+                         const uint32_t *ids, size_t count, launch **left)
 {
     export_map index = { 0 };
     for (size_t i = 0; i < count; i++)
         *export_map_at(&index, ids[i]) = i + 1;
-    ts_filter zones = *filter;
+    ts_filter zones = links->filter;
     zones.kinds = TS_FILTER(ZONE) | TS_FILTER(ZONE_OPEN);
     zones.tracks = ids;
     zones.track_count = count;
@@ -273,51 +314,60 @@ static void follow_zones(export_links *links, const ts_filter *filter,
     export_map_free(&index);
 }
 
-// The threads that launched what is left, each with its part of `sorted`, in
-// the order in which they come first.
-static thread *divide(const export_links *links, const size_t *left,
-                      size_t left_count, size_t *sorted, size_t *thread_count)
+// The number of the thread, from 0 on, in the order in which they come first.
+static size_t thread_number(export_map *index, thread **threads, size_t *count,
+                            size_t *capacity, uint32_t id)
+{
+    uint64_t *const at = export_map_at(index, id);
+    if (!*at) {
+        *threads = export_grow(*threads, capacity, *count, sizeof **threads);
+        (*threads)[*count] = (thread){ .id = id };
+        *at = ++*count;
+    }
+    return *at - 1;
+}
+
+// The threads that launched what is left, each with its part of `sorted`.
+static thread *divide(const launch_list *left, launch **sorted,
+                      size_t *thread_count)
 {
     export_map index = { 0 };
     thread *threads = NULL;
-    size_t count = 0, capacity = 0;
-    for (size_t i = 0; i < left_count; i++) {
-        const uint32_t id = links->launches[left[i]].thread;
-        uint64_t *const at = export_map_at(&index, id);
-        if (!*at) {
-            threads = export_grow(threads, &capacity, count, sizeof *threads);
-            threads[count] = (thread){ .id = id };
-            *at = ++count;
-        }
-        threads[*at - 1].last++;
+    size_t count = 0, capacity = 0, at = 0;
+    for (size_t i = 0; i < left->count; i++) {
+        if (!i || left->of[i]->thread != threads[at].id)
+            at = thread_number(&index, &threads, &count, &capacity,
+                               left->of[i]->thread);
+        threads[at].last++;
     }
     for (size_t i = 0, first = 0; i < count; i++) {
         const size_t own = threads[i].last;
         threads[i].first = threads[i].last = first;
         first += own;
     }
-    for (size_t i = 0; i < left_count; i++) {
-        const uint32_t id = links->launches[left[i]].thread;
-        sorted[threads[*export_map_find(&index, id) - 1].last++] = left[i];
+    for (size_t i = 0; i < left->count; i++) {
+        const uint32_t id = left->of[i]->thread;
+        if (threads[at].id != id) at = *export_map_find(&index, id) - 1;
+        sorted[threads[at].last++] = left->of[i];
     }
     export_map_free(&index);
     *thread_count = count;
     return threads;
 }
 
-static void second_pass(export_links *links, const ts_filter *filter,
-                        const size_t *left, size_t left_count)
+static void second_pass(export_links *links, launch_list *left)
 {
-    size_t *const sorted = export_resize(NULL, left_count * sizeof *sorted);
+    launch **const sorted = export_resize(NULL, left->count * sizeof *sorted);
     size_t count;
-    thread *const threads = divide(links, left, left_count, sorted, &count);
+    thread *const threads = divide(left, sorted, &count);
     uint32_t *const ids = export_resize(NULL, count * sizeof *ids);
     for (size_t i = 0; i < count; i++) {
-        ids[i] = threads[i].id;
-        sort_launches(links->launches, sorted + threads[i].first,
-                      threads[i].last - threads[i].first);
+        const thread *const t = &threads[i];
+        ids[i] = t->id;
+        sort_launches(sorted + t->first, left->of + t->first,
+                      t->last - t->first);
     }
-    follow_zones(links, filter, threads, ids, count, sorted);
+    follow_zones(links, threads, ids, count, sorted);
     for (size_t i = 0; i < count; i++)
         export_resize(threads[i].open, 0);
     export_resize(threads, 0);
@@ -331,13 +381,14 @@ export_links *export_links_open(ts_reader *reader, const ts_filter *filter)
 {
     export_links *const links = export_zeroed(1, sizeof *links);
     links->reader = reader;
-    first_pass(links, filter);
+    links->filter = *filter;
+    first_pass(links);
     index_any_calls(links);
-    size_t *const left =
-        export_resize(NULL, (links->launch_count + 1) * sizeof *left);
-    const size_t left_count = link_calls(links, left);
-    if (left_count) second_pass(links, filter, left, left_count);
-    export_resize(left, 0);
+    launch_list left = { 0 };
+    for (size_t i = 0; i < links->chunk_count; i++)
+        link_calls(links, &links->chunks[i], &left);
+    if (left.count) second_pass(links, &left);
+    export_resize(left.of, 0);
     return links;
 }
 
@@ -377,9 +428,11 @@ void export_links_next(export_links *links, const ts_event *event,
         leave_zone(links, event, arrows);
     else if (event->kind == TS_EVENT_API_CALL)
         leave_call(links, event, arrows);
-    if (event->kind < TS_EVENT_GPU_FIRST || links->next >= links->launch_count)
+    const size_t chunk = event->columns->chunk;
+    if (event->kind < TS_EVENT_GPU_FIRST || chunk >= links->chunk_count ||
+        event->row >= links->chunks[chunk].count)
         return;
-    const launch *const l = &links->launches[links->next++];
+    const launch *const l = &links->chunks[chunk].of[event->row];
     if (!l->u.source) return;
     arrows->target = l->u.source;
     arrows->arrow = l->arrow;
@@ -391,7 +444,9 @@ void export_links_close(export_links *links)
 {
     if (!links) return;
     export_resize(links->sources, 0);
-    export_resize(links->launches, 0);
+    for (size_t i = 0; i < links->chunk_count; i++)
+        export_resize(links->chunks[i].of, 0);
+    export_resize(links->chunks, 0);
     export_map_free(&links->calls);
     export_map_free(&links->any_calls);
     export_map_free(&links->zones);

@@ -4,8 +4,9 @@
 #include "tools/export/export_rows.h"
 #include <stdio.h>
 
-#define SCAN_MAX   64 // lanes of a row that are tried for nesting
-#define PARENT_MAX 16 // levels of parents that are believed
+#define SCAN_MAX    64   // lanes of a row that are tried for nesting
+#define PARENT_MAX  16   // levels of parents that are believed
+#define FAST_TRACKS 4096 // numbers of tracks that are found at once
 
 /* ---- Lanes -------------------------------------------------------------- */
 
@@ -314,7 +315,10 @@ static export_row *track_row(export_rows *rows, uint32_t id, int levels)
 
 export_row *export_rows_track(export_rows *rows, uint32_t track)
 {
-    return track_row(rows, track, 0);
+    if (track >= FAST_TRACKS) return track_row(rows, track, 0);
+    export_row **const row = &rows->fast[track];
+    if (!*row) *row = track_row(rows, track, 0);
+    return *row;
 }
 
 /* ---- Other rows --------------------------------------------------------- */
@@ -453,6 +457,7 @@ void export_rows_open(export_rows *rows, const export_format *format,
     *rows = (export_rows){ .reader = target->reader,
                            .format = format,
                            .counts = counts };
+    rows->fast = export_zeroed(FAST_TRACKS, sizeof *rows->fast);
     rows->self = format->open(target);
     open_process(rows);
     open_tracks(rows);
@@ -492,6 +497,7 @@ void export_rows_close(export_rows *rows)
     for (size_t i = 0; i < rows->name_count; i++)
         export_resize(rows->names[i], 0);
     export_resize(rows->names, 0);
+    export_resize(rows->fast, 0);
     export_map *const maps[] = { &rows->tracks, &rows->contexts,
                                  &rows->frames, &rows->pools,
                                  &rows->losses, &rows->span_rows };

@@ -36,6 +36,7 @@ typedef struct export_rows {
     export_row *first, *last;
     export_row *process;  // for what says nothing else
     export_map tracks;    // track -> row
+    export_row **fast;    // the same for small numbers; NULL: not asked yet
     export_map contexts;  // device -> contexts it has
     export_map frames;    // thread and name -> row
     export_map pools;     // device and pool -> row

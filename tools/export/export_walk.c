@@ -63,6 +63,7 @@ static void count_arrows(walk *w, const export_arrows *arrows)
 
 static void flush_group(walk *w)
 {
+    if (!w->held_count && !w->args.count) return;
     for (size_t i = 0; i < w->held_count; i++) {
         held *const h = &w->held[i];
         h->item.args = gather_args(w, h, &h->item.arg_count);
@@ -458,31 +459,43 @@ static void count_memory_before(walk *w)
 
 /* ---- GPU operations ----------------------------------------------------- */
 
-static void take_operation(walk *w, const ts_event *event)
+static void name_operation(walk *w, const ts_event *event, export_item *item)
 {
     static const char *const copies[] = { "memcpy",     "memcpy h2d",
                                           "memcpy d2h", "memcpy d2d",
                                           "memcpy h2h", "memcpy p2p" };
-    held *const h = hold(w, event, true);
     const uint64_t type = ts_event_value(event, TS_COLUMN_TYPE);
-    const export_shared *const shared =
-        w->options->no_args ? NULL : export_args_shared(&w->args, event);
-    h->item.shared = shared;
-    h->item.site = 0; // it is the launching zone's
     if (event->kind == TS_EVENT_MEMCPY && type < 6)
-        h->item.name = export_text(copies[type]);
-    else if (event->kind == TS_EVENT_KERNEL && shared && shared->name.size)
-        h->item.name = shared->name, h->item.name_shared = true;
+        item->name = export_text(copies[type]);
+    else if (event->kind == TS_EVENT_KERNEL && item->shared &&
+             item->shared->name.size)
+        item->name = item->shared->name, item->name_shared = true;
     else
-        h->item.name = ts_event_label(w->reader, event);
-    h->item.name_kept = true;
+        item->name = ts_event_label(w->reader, event);
+    item->name_kept = true;
     ts_text *const category = &w->categories[event->kind % TS_EVENT_LIMIT];
     if (!category->size) *category = export_text(ts_event_name(event->kind));
-    h->item.category = *category;
-    h->item.stack = stack_of(w, event);
-    const size_t from = w->args.count;
-    if (!w->options->no_args) export_add_operation(&w->args, event);
-    own_args(w, h, from);
+    item->category = *category;
+}
+
+// Nothing that comes later belongs to an operation: it need not be held.
+static void take_operation(walk *w, const ts_event *event)
+{
+    export_item item = { .start_ns = event->start_ns,
+                         .end_ns = export_end_ns(event),
+                         .stack = stack_of(w, event) };
+    flush_group(w);
+    if (w->links) export_links_next(w->links, event, &item.arrows);
+    if (!w->options->no_args) {
+        item.shared = export_args_shared(&w->args, event);
+        export_add_operation(&w->args, event);
+    }
+    name_operation(w, event, &item);
+    give_args(w, &item, 0);
+    count_arrows(w, &item.arrows);
+    export_rows_slice(&w->rows, export_rows_track(&w->rows, event->track),
+                      &item);
+    w->args.count = 0;
     if (event->kind == TS_EVENT_GPU_ALLOC || event->kind == TS_EVENT_GPU_FREE)
         sample_memory(w, event);
 }

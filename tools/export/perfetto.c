@@ -11,31 +11,11 @@
 #include "tools/export/perfetto.h"
 #include <stdio.h>
 
-enum { // TrackEvent
-    EVENT_CATEGORY = 3,
-    EVENT_ARG = 4,
-    EVENT_TYPE = 9,
-    EVENT_NAME_ID = 10,
-    EVENT_TRACK = 11,
-    EVENT_LOG = 21,
-    EVENT_NAME = 23,
-    EVENT_INT = 30,
-    EVENT_PLACE = 34,
-    EVENT_DOUBLE = 44,
-    EVENT_FLOW = 47,
-    EVENT_LAST_FLOW = 48,
-    EVENT_STACK = 56
-};
-
-enum { BEGIN = 1, FINISH = 2, INSTANT = 3, SAMPLE = 4 }; // EVENT_TYPE
-
 /* ---- Packets ------------------------------------------------------------ */
-
-enum { PENDING_LANE = 4u << 10, PENDING_ALL = 16u << 20 };
 
 // Moves a lane's packets into the block, and tells the packer where forms
 // stand in it again.
-static void sequence_flush(perfetto *p, sequence *s)
+void perfetto_flush_lane(perfetto *p, sequence *s)
 {
     export_block *const block = &p->block;
     const size_t base = block->bytes.size;
@@ -48,7 +28,7 @@ static void sequence_flush(perfetto *p, sequence *s)
                 export_grow(block->copies, &block->copy_capacity,
                             block->copy_count, sizeof *block->copies);
             block->copies[block->copy_count++] =
-                (export_copy){ at, form->last_at, (uint32_t)form->bytes.size };
+                (export_copy){ at, form->last_at, s->marks[i].size };
         }
         form->block = p->block_number;
         form->last_at = at;
@@ -99,13 +79,9 @@ static void put_packet(perfetto *p, sequence *s, int64_t time_ns, uint32_t form,
     to = proto_put(to, s->id);
     *to++ = PACKET_EVENT << 3 | PROTO_BYTES;
     to = proto_put(to, event);
-    if (form) {
-        s->marks = export_grow(s->marks, &s->mark_capacity, s->mark_count,
-                               sizeof *s->marks);
-        s->marks[s->mark_count].form = form;
-        s->marks[s->mark_count++].at =
-            (uint32_t)((size_t)(to - s->packets.data) + form_at);
-    }
+    if (form)
+        perfetto_mark(s, form, (size_t)(to - s->packets.data) + form_at,
+                      p->forms[form].bytes.size);
     memcpy(to, p->event.data, event);
     to += event;
     if (interned) {
@@ -117,9 +93,7 @@ static void put_packet(perfetto *p, sequence *s, int64_t time_ns, uint32_t form,
     s->packets.size = (size_t)(to - s->packets.data);
     s->last_ns = time_ns;
     p->interned.size = 0;
-    if (s->packets.size >= PENDING_LANE ||
-        s->packets.size >= PENDING_ALL / p->lane_count)
-        sequence_flush(p, s);
+    perfetto_packet_added(p, s);
 }
 
 // Begins an event of the lane; the sequence's first packets come before it.
@@ -134,18 +108,6 @@ static export_buffer *event_begin(perfetto *p, const export_lane *lane,
 }
 
 /* ---- Events ------------------------------------------------------------- */
-
-enum { // DebugAnnotation
-    ARG_NAME_ID = 1,
-    ARG_BOOL = 2,
-    ARG_UINT = 3,
-    ARG_INT = 4,
-    ARG_DOUBLE = 5,
-    ARG_TEXT = 6,
-    ARG_POINTER = 7,
-    ARG_NAME = 10,
-    ARG_ARRAY = 12
-};
 
 static void put_value(export_buffer *b, const export_arg *arg)
 {
@@ -217,14 +179,31 @@ static void put_arg(perfetto *p, sequence *s, const export_arg *arg)
     proto_end(b, annotation);
 }
 
+// Most forms get one size, and with it the packets that they stand in: more
+// bytes for the number that ends at `at` do it.
+static void form_pad(export_buffer *b, size_t at)
+{
+    const size_t more = (0 - b->size) % 8, rest = b->size - at;
+    if (!more || at > 4) return; // a number has ten bytes at most
+    export_room(b, more);
+    uint8_t *const end = b->data + at;
+    memmove(end + more, end, rest);
+    end[-1] |= 0x80;
+    memset(end, 0x80, more);
+    end[more - 1] = 0;
+    b->size += more;
+}
+
 static void form_make(perfetto *p, shared_form *form, const export_item *item)
 {
     export_buffer *const b = &form->bytes;
+    size_t name_end = 0;
     if (item->name_shared) {
         form->name = item->name;
         form->category = item->category;
         proto_uint(b, EVENT_NAME_ID,
                    perfetto_number_of(p, INTERNED_NAME, item->name));
+        name_end = b->size;
         proto_uint(b, EVENT_CATEGORY,
                    perfetto_number_of(p, INTERNED_CATEGORY, item->category));
     }
@@ -236,6 +215,7 @@ static void form_make(perfetto *p, shared_form *form, const export_item *item)
         proto_end(b, annotation);
         form->arg_names |= UINT64_C(1) << arg->known;
     }
+    if (name_end) form_pad(b, name_end);
 }
 
 // Defines what a form uses, on its first use on a lane.
@@ -292,7 +272,7 @@ static void put_arrows(export_buffer *b, const export_arrows *arrows)
     if (arrows->phase)
         proto_fixed64(
             b, arrows->phase == TS_PHASE_END ? EVENT_LAST_FLOW : EVENT_FLOW,
-            export_arrow_number(arrows->flow, 2));
+            export_flow_number(arrows->flow));
 }
 
 // The text of a message is in the log too, with its place in the source.
@@ -347,7 +327,9 @@ static void put_item(perfetto *p, const export_lane *lane,
 static void perfetto_slice(void *self, export_lane *lane,
                            const export_item *item)
 {
-    put_item(self, lane, item, BEGIN);
+    sequence *const s = lane->state;
+    s->stencil.last = perfetto_stencil_slice(self, s, item);
+    if (!s->stencil.last) put_item(self, lane, item, BEGIN);
 }
 
 static void perfetto_instant(void *self, export_lane *lane,
@@ -364,10 +346,14 @@ static void perfetto_end(void *self, export_lane *lane,
                                         export_arg_names[EXPORT_ARG_UNFINISHED],
                                     .type = EXPORT_TRUE };
     perfetto *const p = self;
+    sequence *const s = lane->state;
+    if (s->stencil.last && !slice->is_unfinished && !slice->late_arrow &&
+        perfetto_stencil_end(p, s, slice->end_ns))
+        return;
     export_buffer *const b = event_begin(p, lane, slice->end_ns, FINISH);
-    if (slice->is_unfinished) put_arg(p, lane->state, &unfinished);
+    if (slice->is_unfinished) put_arg(p, s, &unfinished);
     if (slice->late_arrow) proto_fixed64(b, EVENT_LAST_FLOW, slice->late_arrow);
-    put_packet(p, lane->state, slice->end_ns, 0, 0);
+    put_packet(p, s, slice->end_ns, 0, 0);
 }
 
 static void perfetto_sample(void *self, export_lane *lane, int64_t time_ns,
@@ -390,6 +376,8 @@ static void *perfetto_open(const export_target *target)
     p->out = target->out;
     p->no_args = target->options->no_args;
     p->block_number = 1;
+    p->forms = export_zeroed(2, sizeof *p->forms);
+    p->form_count = p->form_capacity = 2;                // those of stencils
     p->counts[INTERNED_ARG_NAME] = EXPORT_ARG_LIMIT - 1; // ours come first
     perfetto_head(p);
     return p;
@@ -398,7 +386,7 @@ static void *perfetto_open(const export_target *target)
 static void perfetto_free_lane(void *self, export_lane *lane)
 {
     sequence *const s = lane->state;
-    if (s->packets.size) sequence_flush(self, s);
+    if (s->packets.size) perfetto_flush_lane(self, s);
     export_map_free(&s->sites);
     export_map_free(&s->stacks);
     export_resize(s->known, 0);

@@ -36,6 +36,36 @@ enum { // InternedData
     INTERNED_KINDS = 21
 };
 
+enum { // TrackEvent
+    EVENT_CATEGORY = 3,
+    EVENT_ARG = 4,
+    EVENT_TYPE = 9,
+    EVENT_NAME_ID = 10,
+    EVENT_TRACK = 11,
+    EVENT_LOG = 21,
+    EVENT_NAME = 23,
+    EVENT_INT = 30,
+    EVENT_PLACE = 34,
+    EVENT_DOUBLE = 44,
+    EVENT_FLOW = 47,
+    EVENT_LAST_FLOW = 48,
+    EVENT_STACK = 56
+};
+
+enum { BEGIN = 1, FINISH = 2, INSTANT = 3, SAMPLE = 4 }; // EVENT_TYPE
+
+enum { // DebugAnnotation
+    ARG_NAME_ID = 1,
+    ARG_BOOL = 2,
+    ARG_UINT = 3,
+    ARG_INT = 4,
+    ARG_DOUBLE = 5,
+    ARG_TEXT = 6,
+    ARG_POINTER = 7,
+    ARG_NAME = 10,
+    ARG_ARRAY = 12
+};
+
 enum { CLOCK_BOOT = 6, CLOCK_REAL = 1, CLOCK_OURS = 64 };
 
 // What a sequence knows of a site, so that a zone costs one look-up.
@@ -48,6 +78,32 @@ typedef struct bit_set { // of any numbers
     size_t count; // of words
 } bit_set;
 
+/*
+    The packets of a lane's kernels, but for the numbers in them. A number has
+    as many bytes as the widest of its kind on the lane so far: packets of one
+    size repeat all else in its place.
+*/
+enum { STENCIL_ARGS = 6 };
+
+typedef struct stencil {
+    struct stencil_piece { // what stands before each number; then the rest
+        uint8_t bytes[16], size;
+    } pieces[STENCIL_ARGS + 2], end[2];
+    struct stencil_arg {
+        uint64_t most; // that fits its width
+        uint8_t name;
+        uint8_t type;
+        uint8_t width;
+    } args[STENCIL_ARGS];
+    uint32_t arg_count;
+    uint32_t size;    // of a packet up to its form
+    uint8_t event_at; // place of the event's size
+    bool has_arrow;
+    bool last; // the last slice that began was made from it
+    // The widest so far: times, durations, arguments by their names.
+    uint8_t time, duration, widths[EXPORT_ARG_LIMIT];
+} stencil;
+
 typedef struct sequence {
     uint32_t id;
     bool begun;
@@ -55,9 +111,10 @@ typedef struct sequence {
     // Packets of one lane are alike: they go into the block some at a time.
     export_buffer packets;
     struct shared_mark {
-        uint32_t at, form;
+        uint32_t at, form, size;
     } * marks; // where in `packets` a form stands
     size_t mark_count, mark_capacity;
+    stencil stencil;
     bit_set forms;        // those whose names are defined
     uint64_t arg_names;   // bit n: our name n is defined
     const char *category; // the last one, and its number
@@ -71,7 +128,10 @@ typedef struct sequence {
 } sequence;
 
 // A kernel's name and category, and the arguments that it shares with others,
-// as they stand in each event; or the arguments alone.
+// as they stand in each event; or the arguments alone. The first two are made
+// from stencils: the beginnings and the ends of slices.
+enum { FORM_BEGIN, FORM_END };
+
 typedef struct shared_form {
     export_buffer bytes;
     uint64_t arg_names;      // bits, as in a sequence
@@ -120,7 +180,41 @@ void perfetto_head(perfetto *p);
 void perfetto_lane(void *self, export_lane *lane);
 void perfetto_put_clock(export_buffer *b, uint32_t clock, uint64_t time);
 
+// perfetto.c: moves a lane's packets into the block.
+void perfetto_flush_lane(perfetto *p, sequence *s);
+
+enum { PENDING_LANE = 4u << 10, PENDING_ALL = 16u << 20 };
+
+static inline void perfetto_packet_added(perfetto *p, sequence *s)
+{
+    if (s->packets.size >= PENDING_LANE ||
+        s->packets.size >= PENDING_ALL / p->lane_count)
+        perfetto_flush_lane(p, s);
+}
+
+// Where a form stands in the lane's packets.
+static inline void perfetto_mark(sequence *s, uint32_t form, size_t at,
+                                 size_t size)
+{
+    s->marks = export_grow(s->marks, &s->mark_capacity, s->mark_count,
+                           sizeof *s->marks);
+    s->marks[s->mark_count++] =
+        (struct shared_mark){ (uint32_t)at, form, (uint32_t)size };
+}
+
+// perfetto_stencil.c: a kernel whose names the lane knows; false if it is none,
+// or has more than numbers. The end of the slice that was begun by that; false
+// if it is too long.
+bool perfetto_stencil_slice(perfetto *p, sequence *s, const export_item *item);
+bool perfetto_stencil_end(perfetto *p, sequence *s, int64_t time_ns);
+
 /* ---- perfetto_intern.c -------------------------------------------------- */
+
+static inline bool perfetto_bit_set_has(const bit_set *set, uint32_t number)
+{
+    const size_t at = number / 64;
+    return at < set->count && set->words[at] >> number % 64 & 1;
+}
 
 // Adds a number; false if it was there.
 bool perfetto_bit_set_add(bit_set *set, uint32_t number);
