@@ -4,66 +4,7 @@
     What ts_writer is given, the reader gives back: every kind of event with
     every column, every dictionary, zones that nest and zones that do not.
 */
-#define _GNU_SOURCE // mkstemp
-#define TRACESMITH_WRITER
-#include "tracesmith_replay.h"
-
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-static char path[] = "/tmp/ts_writer_XXXXXX", part[64];
-
-static ts_writer *begin(void)
-{
-    const ts_writer_desc desc = { .path = path };
-    ts_writer *writer = NULL;
-    assert_int_equal(TS_OK, ts_writer_open(&writer, &desc));
-    return writer;
-}
-
-static ts_reader *finish(ts_writer *writer)
-{
-    const ts_reader_desc desc = { .path = path };
-    ts_reader *reader = NULL;
-    assert_int_equal(TS_OK, ts_writer_close(writer));
-    assert_int_equal(TS_OK, ts_reader_open(&reader, &desc));
-    assert_int_equal(TS_OK, ts_reader_verify(reader));
-    assert_true(ts_reader_info(reader)->finished);
-    assert_true(ts_reader_info(reader)->indexed);
-    assert_false(ts_reader_info(reader)->clock_estimated);
-    return reader;
-}
-
-static uint32_t track_of(ts_writer *writer, ts_track_type type, uint64_t number)
-{
-    ts_track_entry entry = { .type = (uint8_t)type, .number = number };
-    return ts_writer_track(writer, 0, &entry);
-}
-
-static uint64_t next(uint64_t *state)
-{
-    *state += UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t z = *state;
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
-static long size_of(const char *file)
-{
-    struct stat st;
-    return stat(file, &st) == 0 ? (long)st.st_size : -1;
-}
-
-/* Every kind of event. */
+#include "tests/writer_file.h"
 
 enum { ROWS = 5 };
 
@@ -319,14 +260,6 @@ static void inner_zones_given_first_stay_inside(void **state)
 
 /* Sizes and memory. */
 
-static void kernel(ts_writer *writer, uint32_t track, uint64_t i)
-{
-    const ts_writer_value values[] = { { TS_COLUMN_CORRELATION, i },
-                                       { TS_COLUMN_LAUNCH, 1 + i % 7 } };
-    ts_writer_event(writer, TS_EVENT_KERNEL, track, (int64_t)i * 1000, 500,
-                    values, 2);
-}
-
 static void a_thousand_streams_of_three_rows_are_a_small_file(void **state)
 {
     (void)state;
@@ -425,82 +358,6 @@ static void the_origin_may_be_told_at_the_end(void **state)
     ts_reader_close(reader);
 }
 
-static void wrong_calls_are_kept_as_the_first_error(void **state)
-{
-    (void)state;
-    const ts_writer_value wrong = { TS_COLUMN_GRAPH, 1 };
-    for (int i = 0; i < 5; i++) {
-        ts_writer *const writer = begin();
-        switch (i) {
-        case 0: ts_writer_event(writer, 15, 1, 0, 0, NULL, 0); break;
-        case 1: ts_writer_event(writer, 99, 1, 0, 0, NULL, 0); break;
-        case 2: ts_writer_event(writer, TS_EVENT_MARK, 0, 0, 0, NULL, 0); break;
-        case 3:
-            ts_writer_event(writer, TS_EVENT_MARK, 1, 0, 0, &wrong, 1);
-            break;
-        default:
-            ts_writer_event_text(writer, TS_EVENT_MARK, 1, 0, 0, NULL, 0, "",
-                                 0);
-        }
-        assert_int_equal(TS_ERR_USAGE, ts_writer_error(writer));
-        assert_int_equal(TS_ERR_USAGE, ts_writer_close(writer));
-        assert_int_equal(-1, size_of(part));
-    }
-}
-
-static void what_is_there_is_replaced_only_by_close(void **state)
-{
-    (void)state;
-    ts_reader_close(finish(begin()));
-    const long before = size_of(path);
-    ts_writer *writer = begin();
-    for (uint64_t i = 0; i < 100000; i++)
-        kernel(writer, 1, i);
-    assert_int_equal(before, size_of(path));
-    ts_writer_abandon(writer);
-    assert_int_equal(before, size_of(path));
-    assert_int_equal(-1, size_of(part));
-    ts_writer *second = NULL;
-    const ts_writer_desc desc = { .path = path };
-    writer = begin();
-    assert_int_equal(TS_ERR_BUSY, ts_writer_open(&second, &desc));
-    assert_null(second);
-    assert_int_equal(TS_OK, ts_writer_close(writer));
-}
-
-static void a_path_that_is_no_file_is_refused(void **state)
-{
-    (void)state;
-    const char *const paths[] = { "/dev/null", "/tmp", "/nowhere/x.sbt" };
-    ts_writer *writer;
-    for (int i = 0; i < 3; i++) {
-        const ts_writer_desc desc = { .path = paths[i] };
-        assert_int_equal(TS_ERR_IO, ts_writer_open(&writer, &desc));
-        assert_null(writer);
-    }
-    const ts_writer_desc none = { .path = NULL };
-    assert_int_equal(TS_ERR_USAGE, ts_writer_open(&writer, &none));
-}
-
-static void a_full_disk_leaves_nothing_and_damages_nothing(void **state)
-{
-    (void)state;
-    struct rlimit old, small = { 1 << 20, RLIM_INFINITY };
-    ts_reader_close(finish(begin()));
-    const long before = size_of(path);
-    ts_writer *const writer = begin();
-    assert_int_equal(0, getrlimit(RLIMIT_FSIZE, &old));
-    assert_int_equal(0, setrlimit(RLIMIT_FSIZE, &small));
-    uint64_t random = 1;
-    for (uint64_t i = 0; i < 300000; i++)
-        kernel(writer, 1, next(&random) % (1u << 30));
-    assert_int_equal(TS_ERR_DISK_FULL, ts_writer_error(writer));
-    assert_int_equal(TS_ERR_DISK_FULL, ts_writer_close(writer));
-    setrlimit(RLIMIT_FSIZE, &old);
-    assert_int_equal(before, size_of(path));
-    assert_int_equal(-1, size_of(part));
-}
-
 static void the_same_calls_give_the_same_bytes(void **state)
 {
     (void)state;
@@ -535,20 +392,6 @@ static void compressed_traces_come_back(void **state)
     ts_reader_close(reader);
 }
 
-static int make_path(void **state)
-{
-    (void)state;
-    const int fd = mkstemp(path);
-    snprintf(part, sizeof part, "%s.part", path);
-    return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -562,10 +405,6 @@ int main(void)
         cmocka_unit_test(long_texts_are_kept_up_to_their_bound),
         cmocka_unit_test(impossible_times_are_left_out_and_counted),
         cmocka_unit_test(the_origin_may_be_told_at_the_end),
-        cmocka_unit_test(wrong_calls_are_kept_as_the_first_error),
-        cmocka_unit_test(what_is_there_is_replaced_only_by_close),
-        cmocka_unit_test(a_path_that_is_no_file_is_refused),
-        cmocka_unit_test(a_full_disk_leaves_nothing_and_damages_nothing),
         cmocka_unit_test(the_same_calls_give_the_same_bytes),
         cmocka_unit_test(compressed_traces_come_back),
     };
