@@ -1421,6 +1421,21 @@ TS_API bool ts_attribute_next(const ts_attributes *attributes, uint64_t *at,
 TS_API bool ts_attribute_find(const ts_attributes *attributes, uint32_t id,
                               uint32_t size, ts_attribute *found);
 
+// A node of a captured launch of a graph (TS_EVENT_GRAPH_LAUNCH).
+typedef struct ts_capture_node {
+    ts_capture_operation head; // parameters and regions are the launch's
+    uint32_t index;            // from 1
+    uint32_t args_at;          // where its arguments are in the launch's
+    const uint32_t *after;     // positions, from 0, of nodes that it waits for
+    uint32_t after_count;
+    ts_attributes attributes;
+    uint64_t at; // private
+} ts_capture_node;
+
+// The one behind *node; begin with all zeros. False: no more.
+TS_API bool ts_capture_node_next(const ts_capture *capture,
+                                 ts_capture_node *node);
+
 // By position in the file, from 0, false past the end. Damaged records are
 // left out and stand in the reader's list.
 TS_API bool ts_reader_capture(ts_reader *reader, size_t index,
@@ -1463,7 +1478,7 @@ typedef struct ts_executor_launch {
     const uint32_t *grid, *block; // 3 each
     uint32_t shared, args_size, param_count;
     const void *args;
-    const ts_capture_param *params;
+    const ts_capture_param *params; // none of a node of a graph
     ts_attributes attributes;
 } ts_executor_launch;
 
@@ -19955,6 +19970,56 @@ static bool ts__capture_attributes_fit(const ts_attributes *all)
     return at == all->size;
 }
 
+TS_API bool ts_capture_node_next(const ts_capture *c, ts_capture_node *node)
+{
+    const uint64_t args = (uint64_t)node->args_at + node->head.args_size;
+    ts_capture_node n = { .index = node->index + 1, .at = node->at };
+    ts_attribute one, other;
+    do
+        if (!ts_attribute_next(&c->attributes, &n.at, &one)) return false;
+    while (one.id != TS_ATTRIBUTE_NODE);
+    if (c->head.kind != TS_EVENT_GRAPH_LAUNCH || one.size < sizeof n.head ||
+        args > c->head.args_size || args > UINT32_MAX - 7)
+        return false;
+    memcpy(&n.head, one.bytes, sizeof n.head);
+    n.after = (const void *)((const uint8_t *)one.bytes + sizeof n.head);
+    n.after_count = (uint32_t)((one.size - sizeof n.head) / 4);
+    n.args_at = (uint32_t)((args + 7) & ~UINT64_C(7));
+    // What it has itself ends where the next one begins.
+    n.attributes.bytes = c->attributes.bytes + n.at;
+    for (uint64_t end = n.at; ts_attribute_next(&c->attributes, &end, &other) &&
+                              other.id != TS_ATTRIBUTE_NODE;)
+        n.attributes.size = end - n.at;
+    *node = n;
+    return true;
+}
+
+static bool ts__capture_node_is_sound(const ts_capture *c,
+                                      const ts_capture_node *node)
+{
+    const ts_capture_operation *const h = &node->head;
+    if (h->kind && h->kind != TS_EVENT_KERNEL && h->kind != TS_EVENT_MEMCPY &&
+        h->kind != TS_EVENT_MEMSET)
+        return false;
+    for (uint32_t i = 0; i < node->after_count; i++)
+        if (node->after[i] >= node->index - 1) return false;
+    return node->args_at <= c->head.args_size &&
+           h->args_size <= c->head.args_size - node->args_at;
+}
+
+// All nodes of a launch of a graph: every attribute that is one must be.
+static bool ts__capture_nodes_fit(const ts_capture *c)
+{
+    ts_capture_node node = { .index = 0 };
+    ts_attribute one;
+    uint32_t nodes = 0;
+    for (uint64_t at = 0; ts_attribute_next(&c->attributes, &at, &one);)
+        nodes += one.id == TS_ATTRIBUTE_NODE;
+    while (ts_capture_node_next(c, &node))
+        if (!ts__capture_node_is_sound(c, &node)) return false;
+    return node.index == nodes;
+}
+
 static bool ts__capture_is_sound(const ts_capture *c)
 {
     const ts_capture_operation *const h = &c->head;
@@ -19968,6 +20033,8 @@ static bool ts__capture_is_sound(const ts_capture *c)
             return false;
     }
     if (!ts__capture_attributes_fit(&c->attributes)) return false;
+    if (h->kind == TS_EVENT_GRAPH_LAUNCH && !ts__capture_nodes_fit(c))
+        return false;
     for (uint32_t i = 0; i < h->region_count; i++) {
         const ts_capture_region *const r = &c->regions[i];
         if (!r->address || r->size > UINT64_C(1) << 47 ||
@@ -20491,6 +20558,12 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
 
 /* ---- 10.83 Execution: addresses ----------------------------------------- */
 
+// The host's own memory, which only copies name, may lie anywhere.
+static bool ts__ex_has_moved(const ts__ex_range *r)
+{
+    return r->device && r->actual != r->address;
+}
+
 // The range that moved and into which a value points, or just behind which: a
 // pointer to an end. NULL also if it points into one that did not move.
 static const ts__ex_range *ts__ex_moved(const ts_execution *e, uint64_t value)
@@ -20498,7 +20571,7 @@ static const ts__ex_range *ts__ex_moved(const ts_execution *e, uint64_t value)
     const ts__ex_range *before = NULL;
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
         const ts__ex_range *const r = e->regions[i];
-        const bool moved = r->actual != r->address;
+        const bool moved = ts__ex_has_moved(r);
         if (value - r->address < r->size) return moved ? r : NULL;
         if (moved && value - r->address == r->size) before = r;
     }
@@ -20551,6 +20624,11 @@ static const ts__ex_range *ts__ex_scan_memory(ts_execution *e)
     return NULL;
 }
 
+static bool ts__ex_has_args(const ts_capture_operation *h)
+{
+    return h->kind == TS_EVENT_KERNEL || h->kind == TS_EVENT_GRAPH_LAUNCH;
+}
+
 /*
     Memory that is not where it was. Arguments are rewritten only where the
     kernel itself says that they are pointers, and only if nothing else, in
@@ -20563,9 +20641,11 @@ static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
     item->level = 1;
     for (uint32_t i = 0; i < c->head.region_count; i++) {
         const ts__ex_range *const r = e->regions[i];
-        if (r->actual == r->address) continue;
+        if (!ts__ex_has_moved(r)) continue;
         moved = true;
         memory_moved |= !r->image;
+        // A node of a graph names it.
+        if (c->regions[i].found == TS_CAPTURE_BY_COPY) item->level = 2;
     }
     if (!moved) return TS_REASON_NONE;
     if (memory_moved && e->desc.strict) return TS_REASON_VA_UNAVAILABLE;
@@ -20587,13 +20667,13 @@ static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
     return r->image ? TS_REASON_GLOBAL_MOVED : TS_REASON_VA_UNAVAILABLE;
 }
 
-// Copies and sets name their addresses. The host's own memory may lie anywhere.
+// Copies and sets name their addresses.
 static ts_reason ts__ex_ends(const ts_execution *e, ts_execution_item *item)
 {
     item->level = 1;
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
         const ts__ex_range *const r = e->regions[i];
-        if (!r->device || r->actual == r->address) continue;
+        if (!ts__ex_has_moved(r)) continue;
         item->level = 2;
         if (e->desc.strict && !r->image) return TS_REASON_VA_UNAVAILABLE;
     }
@@ -20608,14 +20688,14 @@ typedef struct ts__ex_end {
 } ts__ex_end;
 
 // How many bytes an end has. Of an image only the executor knows it: one.
-static bool ts__ex_measure(const ts_execution *e, bool is_source,
+static bool ts__ex_measure(const ts_capture_node *n, bool is_source,
                            ts__ex_end *end)
 {
-    const ts_attributes *const all = &e->now.attributes;
+    const ts_attributes *const all = &n->attributes;
     ts_attribute one;
     ts_capture_geometry g;
     end->first = 0;
-    end->size = e->now.head.size;
+    end->size = n->head.size;
     end->image = false;
     if (ts_attribute_find(all, TS_ATTRIBUTE_GEOMETRY, sizeof g, &one)) {
         memcpy(&g, one.bytes, sizeof g);
@@ -20642,13 +20722,12 @@ static bool ts__ex_measure(const ts_execution *e, bool is_source,
 
 // Where an end is now; false: not in the regions of the operation. The host has
 // no images, of whose size nobody would know anything.
-static bool ts__ex_translate(const ts_execution *e, bool is_source,
-                             ts__ex_end *end)
+static bool ts__ex_translate(const ts_execution *e, const ts_capture_node *n,
+                             bool is_source, ts__ex_end *end)
 {
-    const ts_capture_operation *const h = &e->now.head;
-    end->address = is_source ? h->source : h->destination;
-    if (!ts__ex_measure(e, is_source, end)) return false;
-    for (uint32_t i = 0; i < h->region_count; i++) {
+    end->address = is_source ? n->head.source : n->head.destination;
+    if (!ts__ex_measure(n, is_source, end)) return false;
+    for (uint32_t i = 0; i < e->now.head.region_count; i++) {
         const ts__ex_range *const r = e->regions[i];
         const uint64_t offset = end->address + end->first - r->address;
         if (offset >= r->size || end->size > r->size - offset) continue;
@@ -20848,9 +20927,10 @@ static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
     return &more[e->stream_count++];
 }
 
-static ts_result ts__ex_launch(ts_execution *e, uint64_t stream)
+static ts_result ts__ex_launch(ts_execution *e, uint64_t stream,
+                               const ts_capture_node *n)
 {
-    const ts_capture_operation *const h = &e->now.head;
+    const ts_capture_operation *const h = &n->head;
     const ts__ex_module *const m = ts__ex_module_find(e, h->image);
     if (!m || m->reason) return TS_ERR_NOT_FOUND;
     const ts_executor_launch launch = {
@@ -20861,41 +20941,60 @@ static ts_result ts__ex_launch(ts_execution *e, uint64_t stream)
         .block = h->block,
         .shared = h->shared,
         .args_size = h->args_size,
-        .param_count = h->param_count,
-        .args = e->args,
-        .params = e->now.params,
-        .attributes = e->now.attributes,
+        .param_count = n->index ? 0 : h->param_count,
+        .args = e->args + n->args_at,
+        .params = n->index ? NULL : e->now.params,
+        .attributes = n->attributes,
     };
     return e->desc.executor->launch(e->state, stream, &launch);
 }
 
-static ts_result ts__ex_submit(ts_execution *e)
+// An operation, or a node of one.
+static ts_result ts__ex_submit_node(ts_execution *e, uint64_t stream,
+                                    const ts_capture_node *n)
 {
-    const ts_capture_operation *const h = &e->now.head;
+    const ts_capture_operation *const h = &n->head;
     const ts_executor *const x = e->desc.executor;
-    const ts__ex_stream *const own = ts__ex_stream_find(e, h->track);
-    if (!own) return TS_ERR_IO;
-    const uint64_t stream = own->stream;
-    if (h->kind == TS_EVENT_KERNEL) return ts__ex_launch(e, stream);
+    if (!h->kind) return TS_OK; // order, which all of it has
+    if (h->kind == TS_EVENT_KERNEL) return ts__ex_launch(e, stream, n);
     // A map, say, that moves nothing.
-    if (!h->size && !h->region_count) return TS_OK;
+    if (!h->size && !e->now.head.region_count) return TS_OK;
     ts__ex_end to, from;
-    if (!ts__ex_translate(e, false, &to)) return TS_ERR_CORRUPT;
+    if (!ts__ex_translate(e, n, false, &to)) return TS_ERR_CORRUPT;
     if (h->kind == TS_EVENT_MEMSET) {
         const ts_executor_set set = { to.actual, h->size, h->value,
-                                      e->now.attributes };
+                                      n->attributes };
         return x->set(e->state, stream, &set);
     }
-    if (!ts__ex_translate(e, true, &from)) return TS_ERR_CORRUPT;
+    if (!ts__ex_translate(e, n, true, &from)) return TS_ERR_CORRUPT;
     const ts_executor_copy copy = {
         .destination = to.actual,
         .source = from.actual,
         .size = h->size,
         .to_host = to.host,
         .from_host = from.host,
-        .attributes = e->now.attributes,
+        .attributes = n->attributes,
     };
     return x->copy(e->state, stream, &copy);
+}
+
+// Nodes of a graph go one after another, in an order that all of them allow.
+static ts_result ts__ex_submit(ts_execution *e)
+{
+    const ts_capture *const c = &e->now;
+    const ts__ex_stream *const own = ts__ex_stream_find(e, c->head.track);
+    if (!own) return TS_ERR_IO;
+    const uint64_t stream = own->stream;
+    ts_capture_node node = { .index = 0 };
+    ts_result result = TS_OK;
+    if (c->head.kind != TS_EVENT_GRAPH_LAUNCH) {
+        node.head = c->head;
+        node.attributes = c->attributes;
+        return ts__ex_submit_node(e, stream, &node);
+    }
+    while (result == TS_OK && ts_capture_node_next(c, &node))
+        result = ts__ex_submit_node(e, stream, &node);
+    return result;
 }
 
 // Whether a region of a device meets one before it: then one of them would
@@ -20917,7 +21016,7 @@ static bool ts__ex_is_sane(ts_execution *e)
 {
     const ts_capture_operation *const h = &e->now.head;
     if (h->kind != TS_EVENT_KERNEL && h->kind != TS_EVENT_MEMCPY &&
-        h->kind != TS_EVENT_MEMSET)
+        h->kind != TS_EVENT_MEMSET && h->kind != TS_EVENT_GRAPH_LAUNCH)
         return false;
     for (uint32_t i = 0; i < h->region_count; i++) {
         const ts_capture_region *const r = &e->now.regions[i];
@@ -20942,6 +21041,9 @@ static ts_reason ts__ex_is_known(ts_execution *e)
         return TS_REASON_OTHER_BACKEND;
     for (uint64_t at = 0; ts_attribute_next(&e->now.attributes, &at, &one);) {
         const uint32_t *known = x->attributes;
+        if (one.id == TS_ATTRIBUTE_NODE &&
+            e->now.head.kind == TS_EVENT_GRAPH_LAUNCH)
+            continue;
         while (known && *known && *known != one.id)
             known++;
         if (!known || !*known) return TS_REASON_ATTR_UNKNOWN;
@@ -20949,6 +21051,26 @@ static ts_reason ts__ex_is_known(ts_execution *e)
     for (uint32_t i = 0; i < e->now.head.param_count; i++)
         if (e->now.params[i].type > TS_PARAM_OBJECT)
             return TS_REASON_PARAM_LAYOUT_UNKNOWN;
+    return TS_REASON_NONE;
+}
+
+// The code of a kernel, or of those of a graph.
+static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
+{
+    const ts_capture *const c = &e->now;
+    const bool graph = c->head.kind == TS_EVENT_GRAPH_LAUNCH;
+    ts_capture_node node = { .index = 0 };
+    node.head = c->head;
+    while (!graph || ts_capture_node_next(c, &node)) {
+        if (node.head.kind == TS_EVENT_KERNEL) {
+            const ts__ex_module *const m =
+                ts__ex_module_find(e, node.head.image);
+            if (!m) return TS_REASON_NO_MEMORY;
+            if (m->reason) memcpy(item->why, m->why, sizeof item->why);
+            if (m->reason) return m->reason;
+        }
+        if (!graph) break;
+    }
     return TS_REASON_NONE;
 }
 
@@ -20976,12 +21098,8 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
         e->args = more;
     }
     if (h->args_size) memcpy(e->args, e->now.args, h->args_size);
-    if (h->kind == TS_EVENT_KERNEL) {
-        const ts__ex_module *const m = ts__ex_module_find(e, h->image);
-        if (!m) return TS_REASON_NO_MEMORY;
-        if (m->reason) memcpy(item->why, m->why, sizeof item->why);
-        if (m->reason) return m->reason;
-    }
+    const ts_reason code = ts__ex_code(e, item);
+    if (code) return code;
     for (uint32_t i = 0; i < h->region_count; i++) {
         const ts_reason reason =
             ts__ex_find(e, &e->now.regions[i], &e->regions[i]);
@@ -20990,8 +21108,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     if (!ts__ex_have_all(e))
         return h->state == TS_CAPTURE_HASHES ? TS_REASON_SNAPSHOT_BUDGET
                                              : TS_REASON_MEMORY_MISSING;
-    return h->kind == TS_EVENT_KERNEL ? ts__ex_rewrite(e, item)
-                                      : ts__ex_ends(e, item);
+    return ts__ex_has_args(h) ? ts__ex_rewrite(e, item) : ts__ex_ends(e, item);
 }
 
 // One run from the recorded inputs, or from what a chain left.
@@ -21455,7 +21572,7 @@ static bool ts__ex_resume(ts_execution *e, ts_execution_item *item)
     if (h->args_size) memcpy(e->args, e->now.args, h->args_size);
     for (uint32_t i = 0; i < h->region_count; i++)
         if (ts__ex_find(e, &e->now.regions[i], &e->regions[i])) return false;
-    return h->kind != TS_EVENT_KERNEL || !ts__ex_rewrite(e, item);
+    return !ts__ex_has_args(h) || !ts__ex_rewrite(e, item);
 }
 
 // What did not go out takes everything behind it along.

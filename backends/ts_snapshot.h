@@ -186,7 +186,9 @@ typedef struct ts_snapshot_memory {
 // it knows of their layout (ts_snapshot_param) and what else it takes.
 struct ts_snapshot_op {
     ts_capture_operation head;
-    const char *name; // of a kernel
+    const char *name;         // of a kernel
+    const char *const *names; // of those of a graph
+    size_t name_count;
     const void *args;
     // Private.
     ts_capture_param *params;
@@ -281,6 +283,12 @@ TS__CAPTURE void ts_snapshot_param(ts_snapshot_op *op, uint32_t offset,
                                    uint32_t size, ts_capture_param_type type);
 TS__CAPTURE void ts_snapshot_attribute(ts_snapshot_op *op, uint32_t id,
                                        const void *bytes, size_t size);
+// A node of a launch of a graph (TS_EVENT_GRAPH_LAUNCH), behind those that it
+// waits for, `count` positions; attributes added next are its own. Arguments
+// of nodes are the operation's, sizes a multiple of 8.
+TS__CAPTURE void ts_snapshot_node(ts_snapshot_op *op,
+                                  const ts_capture_operation *node,
+                                  const uint32_t *after, uint32_t count);
 
 // The operation reaches the memory around an address; of `hidden`.
 TS__CAPTURE void ts_snapshot_reach(const ts_snapshot_memory *memory,
@@ -787,6 +795,33 @@ static inline void ts__sn_parameters(ts_snapshot_memory *memory,
     }
 }
 
+// The attribute at *at, which moves behind it; false: no more.
+static inline bool ts__sn_attribute(const ts_snapshot_op *op, size_t *at,
+                                    ts_capture_attribute *head,
+                                    const uint8_t **bytes)
+{
+    if (*at >= op->attributes_size) return false;
+    memcpy(head, op->attributes + *at, sizeof *head);
+    *bytes = op->attributes + *at + sizeof *head;
+    *at += sizeof *head + ((head->size + 7u) & ~(size_t)7);
+    return true;
+}
+
+// Whether its code, or that of a node of it, is in an image.
+static inline bool ts__sn_uses(const ts_snapshot_op *op, uint32_t image)
+{
+    ts_capture_attribute head;
+    ts_capture_operation node;
+    const uint8_t *bytes;
+    if (op->head.kind != TS_EVENT_GRAPH_LAUNCH) return op->head.image == image;
+    for (size_t at = 0; ts__sn_attribute(op, &at, &head, &bytes);) {
+        if (head.id != TS_ATTRIBUTE_NODE) continue;
+        memcpy(&node, bytes, sizeof node);
+        if (node.image == image) return true;
+    }
+    return false;
+}
+
 static inline void ts__sn_arguments(ts_snapshot_memory *memory,
                                     ts_snapshot_op *op)
 {
@@ -795,27 +830,49 @@ static inline void ts__sn_arguments(ts_snapshot_memory *memory,
         ts__sn_scan(memory, op, op->copy, op->head.args_size,
                     TS_CAPTURE_BY_ARGUMENT, 0);
     ts__sn_parameters(memory, op);
-    for (size_t i = 0; op->head.image && i < memory->count; i++)
-        if (memory->ranges[i].image == op->head.image)
+    for (size_t i = 0; i < memory->count; i++)
+        if (memory->ranges[i].image && ts__sn_uses(op, memory->ranges[i].image))
             ts__sn_region(op, &memory->ranges[i], TS_CAPTURE_BY_GLOBAL, 0);
     if (search) ts__sn_follow(memory, op);
 }
 
-// The box of a copy; false: it has none.
-static inline bool ts__sn_geometry(const ts_snapshot_op *op,
+// The box of a copy, or of the node whose attributes begin at `at`; false: it
+// has none.
+static inline bool ts__sn_geometry(const ts_snapshot_op *op, size_t at,
                                    ts_capture_geometry *g)
 {
     ts_capture_attribute head;
-    for (size_t at = 0; at < op->attributes_size;) {
-        memcpy(&head, op->attributes + at, sizeof head);
-        at += sizeof head;
-        if (head.id == TS_ATTRIBUTE_GEOMETRY && head.size == sizeof *g) {
-            memcpy(g, op->attributes + at, sizeof *g);
-            return true;
-        }
-        at += (head.size + 7u) & ~(size_t)7;
+    const uint8_t *bytes;
+    while (ts__sn_attribute(op, &at, &head, &bytes) &&
+           head.id != TS_ATTRIBUTE_NODE) {
+        if (head.id != TS_ATTRIBUTE_GEOMETRY || head.size != sizeof *g)
+            continue;
+        memcpy(g, bytes, sizeof *g);
+        return true;
     }
     return false;
+}
+
+/*
+    What an end of a copy is of the host's memory: `size` bytes, or a box, from
+    an address on. What lies between rows that are written stays as it is, and
+    is read for that.
+*/
+static inline void ts__sn_host_end(ts_snapshot_op *op, size_t attributes,
+                                   ts__sn_range *host, uint32_t *access)
+{
+    ts_capture_geometry g;
+    uint64_t first = 0;
+    const bool writes = *access == TS_ACCESS_WRITE;
+    if (!ts__sn_geometry(op, attributes, &g)) return;
+    if (!(writes ? ts_capture_span(g.destination_origin, g.region,
+                                   g.destination_row, g.destination_slice,
+                                   &first, &host->size)
+                 : ts_capture_span(g.source_origin, g.region, g.source_row,
+                                   g.source_slice, &first, &host->size)))
+        ts_snapshot_decline(op, TS_REASON_BAD_CAPTURE);
+    host->address += first;
+    if (writes) *access |= TS_ACCESS_READ;
 }
 
 // One end of a copy or set: an allocation, or the host's own memory.
@@ -823,30 +880,79 @@ static inline void ts__sn_end(ts_snapshot_memory *memory, ts_snapshot_op *op,
                               uint64_t address, uint32_t access)
 {
     const ts__sn_range *range = ts__sn_find(memory, address);
-    const bool writes = access == TS_ACCESS_WRITE;
     ts__sn_range host;
-    ts_capture_geometry g;
     memset(&host, 0, sizeof host);
     host.address = address;
     host.size = op->head.size;
     if (!range && !address) return;
-    if (!range && ts__sn_geometry(op, &g)) {
-        uint64_t first = 0;
-        if (!(writes ? ts_capture_span(g.destination_origin, g.region,
-                                       g.destination_row, g.destination_slice,
-                                       &first, &host.size)
-                     : ts_capture_span(g.source_origin, g.region, g.source_row,
-                                       g.source_slice, &first, &host.size)))
-            ts_snapshot_decline(op, TS_REASON_BAD_CAPTURE);
-        host.address += first;
-        // What lies between the rows stays as it is.
-        if (writes) access |= TS_ACCESS_READ;
-    }
+    if (!range) ts__sn_host_end(op, 0, &host, &access);
     ts_capture_region *const r =
         ts__sn_region(op, range ? range : &host, TS_CAPTURE_BY_COPY, 0);
     if (!r) return;
     r->access = r->before[0] == 1 ? r->access | access : access;
     r->before[0] = 1; // until the contents are looked at
+}
+
+// Memory of the host that nodes of a graph copy. What overlaps is one region:
+// a node may read what one before it wrote.
+static inline void ts__sn_host_region(ts_snapshot_op *op, ts__sn_range host,
+                                      uint32_t access)
+{
+    for (uint32_t i = 0; i < op->head.region_count;) {
+        const ts_capture_region r = op->regions[i];
+        const uint64_t end = host.address + host.size;
+        if (r.device || r.address >= end ||
+            host.address >= r.address + r.size) {
+            i++;
+            continue;
+        }
+        access |= r.access;
+        if (r.address < host.address) host.address = r.address;
+        host.size = (r.address + r.size > end ? r.address + r.size : end) -
+                    host.address;
+        op->regions[i] = op->regions[--op->head.region_count];
+        i = 0;
+    }
+    ts_capture_region *const r =
+        ts__sn_region(op, &host, TS_CAPTURE_BY_COPY, 0);
+    if (r) r->access = access;
+}
+
+static inline void ts__sn_node_end(ts_snapshot_memory *memory,
+                                   ts_snapshot_op *op, size_t attributes,
+                                   uint64_t address, uint64_t size,
+                                   uint32_t access)
+{
+    const ts__sn_range *const range = ts__sn_find(memory, address);
+    ts__sn_range host;
+    memset(&host, 0, sizeof host);
+    host.address = address;
+    host.size = size;
+    if (!address || !size) return;
+    if (range) {
+        ts__sn_region(op, range, TS_CAPTURE_BY_COPY, 0);
+        return;
+    }
+    ts__sn_host_end(op, attributes, &host, &access);
+    if (host.address + host.size > host.address)
+        ts__sn_host_region(op, host, access);
+}
+
+// What copies and sets among the nodes of a graph name.
+static inline void ts__sn_nodes(ts_snapshot_memory *memory, ts_snapshot_op *op)
+{
+    ts_capture_attribute head;
+    ts_capture_operation n;
+    const uint8_t *bytes;
+    for (size_t at = 0; ts__sn_attribute(op, &at, &head, &bytes);) {
+        if (head.id != TS_ATTRIBUTE_NODE) continue;
+        memcpy(&n, bytes, sizeof n);
+        if (n.kind == TS_EVENT_MEMCPY)
+            ts__sn_node_end(memory, op, at, n.source, n.size, TS_ACCESS_READ);
+        if (n.kind == TS_EVENT_MEMCPY || n.kind == TS_EVENT_MEMSET)
+            ts__sn_node_end(memory, op, at, n.destination, n.size,
+                            TS_ACCESS_WRITE);
+    }
 }
 
 // The host's memory has no versions: it is looked at every time.
@@ -930,6 +1036,20 @@ TS__CAPTURE void ts_snapshot_attribute(ts_snapshot_op *op, uint32_t id,
     op->attributes_size += all;
 }
 
+TS__CAPTURE void ts_snapshot_node(ts_snapshot_op *op,
+                                  const ts_capture_operation *node,
+                                  const uint32_t *after, uint32_t count)
+{
+    const size_t size = sizeof *node + count * sizeof *after;
+    uint8_t *const bytes = malloc(size);
+    op->failed |= !bytes;
+    if (!bytes) return;
+    memcpy(bytes, node, sizeof *node);
+    if (count) memcpy(bytes + sizeof *node, after, count * sizeof *after);
+    ts_snapshot_attribute(op, TS_ATTRIBUTE_NODE, bytes, size);
+    free(bytes);
+}
+
 TS__CAPTURE void ts_snapshot_begin(ts_snapshot_memory *memory,
                                    ts_snapshot_op *op)
 {
@@ -945,7 +1065,9 @@ TS__CAPTURE void ts_snapshot_begin(ts_snapshot_memory *memory,
     if (h->args_size) memcpy(op->copy, op->args, h->args_size);
     if (h->state == TS_CAPTURE_DECLINED) return;
     h->state = TS_CAPTURE_WHOLE;
-    if (h->kind == TS_EVENT_KERNEL) ts__sn_arguments(memory, op);
+    if (h->kind == TS_EVENT_GRAPH_LAUNCH) ts__sn_nodes(memory, op);
+    if (h->kind == TS_EVENT_KERNEL || h->kind == TS_EVENT_GRAPH_LAUNCH)
+        ts__sn_arguments(memory, op);
     if (h->kind == TS_EVENT_MEMCPY)
         ts__sn_end(memory, op, h->source, TS_ACCESS_READ);
     if (h->kind == TS_EVENT_MEMCPY || h->kind == TS_EVENT_MEMSET)

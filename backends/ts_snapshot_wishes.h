@@ -396,17 +396,25 @@ static inline bool ts__sn_admit(ts__snapshot_state *s, ts_snapshot_op *op)
     return room;
 }
 
+// A kernel, or one of those of a graph.
+static inline bool ts__sn_is_named(const char *list, const ts_snapshot_op *op)
+{
+    for (size_t i = 0; i < op->name_count; i++)
+        if (ts__sn_listed(list, op->names[i])) return true;
+    return op->name && ts__sn_listed(list, op->name);
+}
+
 TS__CAPTURE bool ts_snapshot_wanted(ts_snapshot_op *op)
 {
     ts__snapshot_state *const s = &ts__sn_now;
-    const bool kernel = op->head.kind == TS_EVENT_KERNEL;
+    const bool kernel = op->head.kind == TS_EVENT_KERNEL ||
+                        op->head.kind == TS_EVENT_GRAPH_LAUNCH;
     uint64_t number = 0;
     pthread_mutex_lock(&s->lock);
     const ts_snapshot_desc d = s->desc;
     const bool few = d.kernels || d.first || d.count;
     bool wanted = s->on && (kernel || !few);
-    if (wanted && kernel && d.kernels)
-        wanted = ts__sn_listed(s->kernels, op->name);
+    if (wanted && kernel && d.kernels) wanted = ts__sn_is_named(s->kernels, op);
     if (wanted && kernel && (d.first || d.count)) {
         wanted = ts__sn_launch(s, op->head.name, &number) &&
                  number >= d.first && (!d.count || number - d.first < d.count);

@@ -305,6 +305,7 @@ typedef enum ts_capture_attribute_id { // append only
     TS_ATTRIBUTE_PATTERN = 6,          // of a set
     TS_ATTRIBUTE_COPY_IMAGE = 7,       // ts_capture_copy_image
     TS_ATTRIBUTE_DIMENSIONS = 8,       // u32, if not up to the last above 1
+    TS_ATTRIBUTE_NODE = 9,             // of a graph's launch, see below
     TS_ATTRIBUTE_CUDA_LAUNCH = 32,     // u32 id, u32 unused, 64 bytes
     TS_ATTRIBUTE_FUNCTION = 33,        // u32 id, i32 value
     TS_ATTRIBUTE_COOPERATIVE = 34,     // empty
@@ -351,6 +352,15 @@ static inline bool ts_capture_span(const uint64_t origin[3],
     }
     return region[0] && *first <= INT64_MAX && *size <= INT64_MAX;
 }
+
+/*
+    A launch of a graph has a TS_ATTRIBUTE_NODE for each node, those that come
+    before a node in front of it: a ts_capture_operation, whose kind is 0 for
+    what is only order, then uint32_t positions of the nodes that it waits for.
+    A node's arguments are the next args_size bytes of the launch's, from a
+    multiple of 8 on; parameters and regions are the launch's. Attributes behind
+    it are its own.
+*/
 
 typedef struct ts_capture_copy_image { // an end of a copy or set
     uint32_t which, unused;            // 0: source, 1: destination

@@ -34,6 +34,21 @@ TS_API bool ts_attribute_next(const ts_attributes *attributes, uint64_t *at,
 TS_API bool ts_attribute_find(const ts_attributes *attributes, uint32_t id,
                               uint32_t size, ts_attribute *found);
 
+// A node of a captured launch of a graph (TS_EVENT_GRAPH_LAUNCH).
+typedef struct ts_capture_node {
+    ts_capture_operation head; // parameters and regions are the launch's
+    uint32_t index;            // from 1
+    uint32_t args_at;          // where its arguments are in the launch's
+    const uint32_t *after;     // positions, from 0, of nodes that it waits for
+    uint32_t after_count;
+    ts_attributes attributes;
+    uint64_t at; // private
+} ts_capture_node;
+
+// The one behind *node; begin with all zeros. False: no more.
+TS_API bool ts_capture_node_next(const ts_capture *capture,
+                                 ts_capture_node *node);
+
 // By position in the file, from 0, false past the end. Damaged records are
 // left out and stand in the reader's list.
 TS_API bool ts_reader_capture(ts_reader *reader, size_t index,
@@ -76,7 +91,7 @@ typedef struct ts_executor_launch {
     const uint32_t *grid, *block; // 3 each
     uint32_t shared, args_size, param_count;
     const void *args;
-    const ts_capture_param *params;
+    const ts_capture_param *params; // none of a node of a graph
     ts_attributes attributes;
 } ts_executor_launch;
 

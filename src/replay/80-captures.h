@@ -104,6 +104,56 @@ static bool ts__capture_attributes_fit(const ts_attributes *all)
     return at == all->size;
 }
 
+TS_API bool ts_capture_node_next(const ts_capture *c, ts_capture_node *node)
+{
+    const uint64_t args = (uint64_t)node->args_at + node->head.args_size;
+    ts_capture_node n = { .index = node->index + 1, .at = node->at };
+    ts_attribute one, other;
+    do
+        if (!ts_attribute_next(&c->attributes, &n.at, &one)) return false;
+    while (one.id != TS_ATTRIBUTE_NODE);
+    if (c->head.kind != TS_EVENT_GRAPH_LAUNCH || one.size < sizeof n.head ||
+        args > c->head.args_size || args > UINT32_MAX - 7)
+        return false;
+    memcpy(&n.head, one.bytes, sizeof n.head);
+    n.after = (const void *)((const uint8_t *)one.bytes + sizeof n.head);
+    n.after_count = (uint32_t)((one.size - sizeof n.head) / 4);
+    n.args_at = (uint32_t)((args + 7) & ~UINT64_C(7));
+    // What it has itself ends where the next one begins.
+    n.attributes.bytes = c->attributes.bytes + n.at;
+    for (uint64_t end = n.at; ts_attribute_next(&c->attributes, &end, &other) &&
+                              other.id != TS_ATTRIBUTE_NODE;)
+        n.attributes.size = end - n.at;
+    *node = n;
+    return true;
+}
+
+static bool ts__capture_node_is_sound(const ts_capture *c,
+                                      const ts_capture_node *node)
+{
+    const ts_capture_operation *const h = &node->head;
+    if (h->kind && h->kind != TS_EVENT_KERNEL && h->kind != TS_EVENT_MEMCPY &&
+        h->kind != TS_EVENT_MEMSET)
+        return false;
+    for (uint32_t i = 0; i < node->after_count; i++)
+        if (node->after[i] >= node->index - 1) return false;
+    return node->args_at <= c->head.args_size &&
+           h->args_size <= c->head.args_size - node->args_at;
+}
+
+// All nodes of a launch of a graph: every attribute that is one must be.
+static bool ts__capture_nodes_fit(const ts_capture *c)
+{
+    ts_capture_node node = { .index = 0 };
+    ts_attribute one;
+    uint32_t nodes = 0;
+    for (uint64_t at = 0; ts_attribute_next(&c->attributes, &at, &one);)
+        nodes += one.id == TS_ATTRIBUTE_NODE;
+    while (ts_capture_node_next(c, &node))
+        if (!ts__capture_node_is_sound(c, &node)) return false;
+    return node.index == nodes;
+}
+
 static bool ts__capture_is_sound(const ts_capture *c)
 {
     const ts_capture_operation *const h = &c->head;
@@ -117,6 +167,8 @@ static bool ts__capture_is_sound(const ts_capture *c)
             return false;
     }
     if (!ts__capture_attributes_fit(&c->attributes)) return false;
+    if (h->kind == TS_EVENT_GRAPH_LAUNCH && !ts__capture_nodes_fit(c))
+        return false;
     for (uint32_t i = 0; i < h->region_count; i++) {
         const ts_capture_region *const r = &c->regions[i];
         if (!r->address || r->size > UINT64_C(1) << 47 ||

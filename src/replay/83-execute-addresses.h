@@ -1,5 +1,11 @@
 /* ---- 10.83 Execution: addresses ----------------------------------------- */
 
+// The host's own memory, which only copies name, may lie anywhere.
+static bool ts__ex_has_moved(const ts__ex_range *r)
+{
+    return r->device && r->actual != r->address;
+}
+
 // The range that moved and into which a value points, or just behind which: a
 // pointer to an end. NULL also if it points into one that did not move.
 static const ts__ex_range *ts__ex_moved(const ts_execution *e, uint64_t value)
@@ -7,7 +13,7 @@ static const ts__ex_range *ts__ex_moved(const ts_execution *e, uint64_t value)
     const ts__ex_range *before = NULL;
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
         const ts__ex_range *const r = e->regions[i];
-        const bool moved = r->actual != r->address;
+        const bool moved = ts__ex_has_moved(r);
         if (value - r->address < r->size) return moved ? r : NULL;
         if (moved && value - r->address == r->size) before = r;
     }
@@ -60,6 +66,11 @@ static const ts__ex_range *ts__ex_scan_memory(ts_execution *e)
     return NULL;
 }
 
+static bool ts__ex_has_args(const ts_capture_operation *h)
+{
+    return h->kind == TS_EVENT_KERNEL || h->kind == TS_EVENT_GRAPH_LAUNCH;
+}
+
 /*
     Memory that is not where it was. Arguments are rewritten only where the
     kernel itself says that they are pointers, and only if nothing else, in
@@ -72,9 +83,11 @@ static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
     item->level = 1;
     for (uint32_t i = 0; i < c->head.region_count; i++) {
         const ts__ex_range *const r = e->regions[i];
-        if (r->actual == r->address) continue;
+        if (!ts__ex_has_moved(r)) continue;
         moved = true;
         memory_moved |= !r->image;
+        // A node of a graph names it.
+        if (c->regions[i].found == TS_CAPTURE_BY_COPY) item->level = 2;
     }
     if (!moved) return TS_REASON_NONE;
     if (memory_moved && e->desc.strict) return TS_REASON_VA_UNAVAILABLE;
@@ -96,13 +109,13 @@ static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
     return r->image ? TS_REASON_GLOBAL_MOVED : TS_REASON_VA_UNAVAILABLE;
 }
 
-// Copies and sets name their addresses. The host's own memory may lie anywhere.
+// Copies and sets name their addresses.
 static ts_reason ts__ex_ends(const ts_execution *e, ts_execution_item *item)
 {
     item->level = 1;
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
         const ts__ex_range *const r = e->regions[i];
-        if (!r->device || r->actual == r->address) continue;
+        if (!ts__ex_has_moved(r)) continue;
         item->level = 2;
         if (e->desc.strict && !r->image) return TS_REASON_VA_UNAVAILABLE;
     }
@@ -117,14 +130,14 @@ typedef struct ts__ex_end {
 } ts__ex_end;
 
 // How many bytes an end has. Of an image only the executor knows it: one.
-static bool ts__ex_measure(const ts_execution *e, bool is_source,
+static bool ts__ex_measure(const ts_capture_node *n, bool is_source,
                            ts__ex_end *end)
 {
-    const ts_attributes *const all = &e->now.attributes;
+    const ts_attributes *const all = &n->attributes;
     ts_attribute one;
     ts_capture_geometry g;
     end->first = 0;
-    end->size = e->now.head.size;
+    end->size = n->head.size;
     end->image = false;
     if (ts_attribute_find(all, TS_ATTRIBUTE_GEOMETRY, sizeof g, &one)) {
         memcpy(&g, one.bytes, sizeof g);
@@ -151,13 +164,12 @@ static bool ts__ex_measure(const ts_execution *e, bool is_source,
 
 // Where an end is now; false: not in the regions of the operation. The host has
 // no images, of whose size nobody would know anything.
-static bool ts__ex_translate(const ts_execution *e, bool is_source,
-                             ts__ex_end *end)
+static bool ts__ex_translate(const ts_execution *e, const ts_capture_node *n,
+                             bool is_source, ts__ex_end *end)
 {
-    const ts_capture_operation *const h = &e->now.head;
-    end->address = is_source ? h->source : h->destination;
-    if (!ts__ex_measure(e, is_source, end)) return false;
-    for (uint32_t i = 0; i < h->region_count; i++) {
+    end->address = is_source ? n->head.source : n->head.destination;
+    if (!ts__ex_measure(n, is_source, end)) return false;
+    for (uint32_t i = 0; i < e->now.head.region_count; i++) {
         const ts__ex_range *const r = e->regions[i];
         const uint64_t offset = end->address + end->first - r->address;
         if (offset >= r->size || end->size > r->size - offset) continue;

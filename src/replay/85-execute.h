@@ -32,9 +32,10 @@ static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
     return &more[e->stream_count++];
 }
 
-static ts_result ts__ex_launch(ts_execution *e, uint64_t stream)
+static ts_result ts__ex_launch(ts_execution *e, uint64_t stream,
+                               const ts_capture_node *n)
 {
-    const ts_capture_operation *const h = &e->now.head;
+    const ts_capture_operation *const h = &n->head;
     const ts__ex_module *const m = ts__ex_module_find(e, h->image);
     if (!m || m->reason) return TS_ERR_NOT_FOUND;
     const ts_executor_launch launch = {
@@ -45,41 +46,60 @@ static ts_result ts__ex_launch(ts_execution *e, uint64_t stream)
         .block = h->block,
         .shared = h->shared,
         .args_size = h->args_size,
-        .param_count = h->param_count,
-        .args = e->args,
-        .params = e->now.params,
-        .attributes = e->now.attributes,
+        .param_count = n->index ? 0 : h->param_count,
+        .args = e->args + n->args_at,
+        .params = n->index ? NULL : e->now.params,
+        .attributes = n->attributes,
     };
     return e->desc.executor->launch(e->state, stream, &launch);
 }
 
-static ts_result ts__ex_submit(ts_execution *e)
+// An operation, or a node of one.
+static ts_result ts__ex_submit_node(ts_execution *e, uint64_t stream,
+                                    const ts_capture_node *n)
 {
-    const ts_capture_operation *const h = &e->now.head;
+    const ts_capture_operation *const h = &n->head;
     const ts_executor *const x = e->desc.executor;
-    const ts__ex_stream *const own = ts__ex_stream_find(e, h->track);
-    if (!own) return TS_ERR_IO;
-    const uint64_t stream = own->stream;
-    if (h->kind == TS_EVENT_KERNEL) return ts__ex_launch(e, stream);
+    if (!h->kind) return TS_OK; // order, which all of it has
+    if (h->kind == TS_EVENT_KERNEL) return ts__ex_launch(e, stream, n);
     // A map, say, that moves nothing.
-    if (!h->size && !h->region_count) return TS_OK;
+    if (!h->size && !e->now.head.region_count) return TS_OK;
     ts__ex_end to, from;
-    if (!ts__ex_translate(e, false, &to)) return TS_ERR_CORRUPT;
+    if (!ts__ex_translate(e, n, false, &to)) return TS_ERR_CORRUPT;
     if (h->kind == TS_EVENT_MEMSET) {
         const ts_executor_set set = { to.actual, h->size, h->value,
-                                      e->now.attributes };
+                                      n->attributes };
         return x->set(e->state, stream, &set);
     }
-    if (!ts__ex_translate(e, true, &from)) return TS_ERR_CORRUPT;
+    if (!ts__ex_translate(e, n, true, &from)) return TS_ERR_CORRUPT;
     const ts_executor_copy copy = {
         .destination = to.actual,
         .source = from.actual,
         .size = h->size,
         .to_host = to.host,
         .from_host = from.host,
-        .attributes = e->now.attributes,
+        .attributes = n->attributes,
     };
     return x->copy(e->state, stream, &copy);
+}
+
+// Nodes of a graph go one after another, in an order that all of them allow.
+static ts_result ts__ex_submit(ts_execution *e)
+{
+    const ts_capture *const c = &e->now;
+    const ts__ex_stream *const own = ts__ex_stream_find(e, c->head.track);
+    if (!own) return TS_ERR_IO;
+    const uint64_t stream = own->stream;
+    ts_capture_node node = { .index = 0 };
+    ts_result result = TS_OK;
+    if (c->head.kind != TS_EVENT_GRAPH_LAUNCH) {
+        node.head = c->head;
+        node.attributes = c->attributes;
+        return ts__ex_submit_node(e, stream, &node);
+    }
+    while (result == TS_OK && ts_capture_node_next(c, &node))
+        result = ts__ex_submit_node(e, stream, &node);
+    return result;
 }
 
 // Whether a region of a device meets one before it: then one of them would
@@ -101,7 +121,7 @@ static bool ts__ex_is_sane(ts_execution *e)
 {
     const ts_capture_operation *const h = &e->now.head;
     if (h->kind != TS_EVENT_KERNEL && h->kind != TS_EVENT_MEMCPY &&
-        h->kind != TS_EVENT_MEMSET)
+        h->kind != TS_EVENT_MEMSET && h->kind != TS_EVENT_GRAPH_LAUNCH)
         return false;
     for (uint32_t i = 0; i < h->region_count; i++) {
         const ts_capture_region *const r = &e->now.regions[i];
@@ -126,6 +146,9 @@ static ts_reason ts__ex_is_known(ts_execution *e)
         return TS_REASON_OTHER_BACKEND;
     for (uint64_t at = 0; ts_attribute_next(&e->now.attributes, &at, &one);) {
         const uint32_t *known = x->attributes;
+        if (one.id == TS_ATTRIBUTE_NODE &&
+            e->now.head.kind == TS_EVENT_GRAPH_LAUNCH)
+            continue;
         while (known && *known && *known != one.id)
             known++;
         if (!known || !*known) return TS_REASON_ATTR_UNKNOWN;
@@ -133,6 +156,26 @@ static ts_reason ts__ex_is_known(ts_execution *e)
     for (uint32_t i = 0; i < e->now.head.param_count; i++)
         if (e->now.params[i].type > TS_PARAM_OBJECT)
             return TS_REASON_PARAM_LAYOUT_UNKNOWN;
+    return TS_REASON_NONE;
+}
+
+// The code of a kernel, or of those of a graph.
+static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
+{
+    const ts_capture *const c = &e->now;
+    const bool graph = c->head.kind == TS_EVENT_GRAPH_LAUNCH;
+    ts_capture_node node = { .index = 0 };
+    node.head = c->head;
+    while (!graph || ts_capture_node_next(c, &node)) {
+        if (node.head.kind == TS_EVENT_KERNEL) {
+            const ts__ex_module *const m =
+                ts__ex_module_find(e, node.head.image);
+            if (!m) return TS_REASON_NO_MEMORY;
+            if (m->reason) memcpy(item->why, m->why, sizeof item->why);
+            if (m->reason) return m->reason;
+        }
+        if (!graph) break;
+    }
     return TS_REASON_NONE;
 }
 
@@ -160,12 +203,8 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
         e->args = more;
     }
     if (h->args_size) memcpy(e->args, e->now.args, h->args_size);
-    if (h->kind == TS_EVENT_KERNEL) {
-        const ts__ex_module *const m = ts__ex_module_find(e, h->image);
-        if (!m) return TS_REASON_NO_MEMORY;
-        if (m->reason) memcpy(item->why, m->why, sizeof item->why);
-        if (m->reason) return m->reason;
-    }
+    const ts_reason code = ts__ex_code(e, item);
+    if (code) return code;
     for (uint32_t i = 0; i < h->region_count; i++) {
         const ts_reason reason =
             ts__ex_find(e, &e->now.regions[i], &e->regions[i]);
@@ -174,8 +213,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     if (!ts__ex_have_all(e))
         return h->state == TS_CAPTURE_HASHES ? TS_REASON_SNAPSHOT_BUDGET
                                              : TS_REASON_MEMORY_MISSING;
-    return h->kind == TS_EVENT_KERNEL ? ts__ex_rewrite(e, item)
-                                      : ts__ex_ends(e, item);
+    return ts__ex_has_args(h) ? ts__ex_rewrite(e, item) : ts__ex_ends(e, item);
 }
 
 // One run from the recorded inputs, or from what a chain left.

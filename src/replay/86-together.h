@@ -234,7 +234,7 @@ static bool ts__ex_resume(ts_execution *e, ts_execution_item *item)
     if (h->args_size) memcpy(e->args, e->now.args, h->args_size);
     for (uint32_t i = 0; i < h->region_count; i++)
         if (ts__ex_find(e, &e->now.regions[i], &e->regions[i])) return false;
-    return h->kind != TS_EVENT_KERNEL || !ts__ex_rewrite(e, item);
+    return !ts__ex_has_args(h) || !ts__ex_rewrite(e, item);
 }
 
 // What did not go out takes everything behind it along.

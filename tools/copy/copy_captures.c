@@ -5,7 +5,8 @@
 
 typedef struct operation { // that was captured
     uint64_t correlation;
-    uint32_t track, capture; // capture: position in the file
+    uint32_t track, capture; // track: 0 of a graph, whose nodes lie anywhere;
+                             // capture: position in the file
     bool kept;
 } operation;
 
@@ -126,8 +127,9 @@ static int by_key(const void *left, const void *right)
 static bool note_operation(copy_captures *all, ts_reader *reader,
                            const ts_capture *from, uint32_t capture)
 {
-    const operation key = { from->head.correlation, from->head.track, capture,
-                            false };
+    const bool graph = from->head.kind == TS_EVENT_GRAPH_LAUNCH;
+    const operation key = { from->head.correlation,
+                            graph ? 0 : from->head.track, capture, false };
     bool ok = true;
     all->operations[all->count++] = key;
     for (uint32_t i = 0; ok && i < from->head.region_count; i++)
@@ -165,10 +167,9 @@ void copy_captures_close(copy *c)
     c->captures = NULL;
 }
 
-void copy_captures_keep(copy *c, uint32_t track, uint64_t correlation)
+static void keep_on(copy_captures *all, uint32_t track, uint64_t correlation)
 {
-    copy_captures *const all = c->captures;
-    size_t low = 0, high = all ? all->count : 0;
+    size_t low = 0, high = all->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         const operation *const o = &all->operations[middle];
@@ -178,11 +179,18 @@ void copy_captures_keep(copy *c, uint32_t track, uint64_t correlation)
         else
             high = middle;
     }
-    for (; all && low < all->count; low++) {
+    for (; low < all->count; low++) {
         operation *const o = &all->operations[low];
         if (o->track != track || o->correlation != correlation) break;
         o->kept = true;
     }
+}
+
+void copy_captures_keep(copy *c, uint32_t track, uint64_t correlation)
+{
+    if (!c->captures) return;
+    keep_on(c->captures, track, correlation);
+    if (correlation) keep_on(c->captures, 0, correlation);
 }
 
 /* ---- Records ------------------------------------------------------------- */
@@ -225,6 +233,22 @@ static void put_regions(copy *c, uint8_t *at, uint32_t count)
     }
 }
 
+// Nodes of a graph name code and kernels of their own.
+static void put_nodes(copy *c, uint8_t *bytes, uint64_t size)
+{
+    const ts_attributes all = { bytes, size };
+    ts_attribute one;
+    ts_capture_operation node;
+    for (uint64_t at = 0; ts_attribute_next(&all, &at, &one);) {
+        if (one.id != TS_ATTRIBUTE_NODE) continue;
+        uint8_t *const to = bytes + ((const uint8_t *)one.bytes - bytes);
+        memcpy(&node, to, sizeof node);
+        if (node.image) node.image = put_image(c, node.image);
+        node.name = copy_name(c, COPY_KERNEL, node.name);
+        memcpy(to, &node, sizeof node);
+    }
+}
+
 static bool put_operation(copy *c, const ts_capture *from)
 {
     ts_capture_operation head = from->head;
@@ -237,6 +261,9 @@ static bool put_operation(copy *c, const ts_capture *from)
     if (!record) return false;
     memcpy(record + sizeof head, from->params, size);
     put_regions(c, record + sizeof head + regions, head.region_count);
+    if (head.kind == TS_EVENT_GRAPH_LAUNCH)
+        put_nodes(c, record + sizeof head + size - from->attributes.size,
+                  from->attributes.size);
     if (head.image) head.image = put_image(c, head.image);
     head.track = copy_track_id(c, head.track);
     head.correlation = copy_value(c, (ts_event_kind)head.kind,

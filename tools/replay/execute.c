@@ -59,9 +59,13 @@ bool execute_check(const cli_tool *tool, const execute_wish *wish)
 
 /* ---- Rows ---------------------------------------------------------------- */
 
+// Nodes of a graph's launch have its correlation, and lie on any track: 0.
 typedef struct capture_key {
     uint32_t track, capture;
     uint64_t correlation, order;
+    uint32_t launched_on; // of a graph: its track
+    size_t row;           // which stands for it, from 1
+    bool there;           // which lies on that track
 } capture_key;
 
 static int by_operation(const void *left, const void *right)
@@ -80,30 +84,35 @@ static capture_key *list_captures(ts_reader *reader, size_t *count)
     ts_capture c;
     for (size_t i = 0; keys && i < *count; i++) {
         if (!ts_reader_capture(reader, i, &c)) continue;
-        const capture_key key = { c.head.track, (uint32_t)i, c.head.correlation,
-                                  c.head.order };
+        const bool graph = c.head.kind == TS_EVENT_GRAPH_LAUNCH;
+        const capture_key key = { graph ? 0 : c.head.track,
+                                  (uint32_t)i,
+                                  c.head.correlation,
+                                  c.head.order,
+                                  c.head.track,
+                                  0,
+                                  false };
         keys[i] = key;
     }
     if (keys) qsort(keys, *count, sizeof *keys, by_operation);
     return keys;
 }
 
-static const capture_key *find_capture(const capture_key *keys, size_t count,
-                                       const ts_operation *op)
+static capture_key *find_on(capture_key *keys, size_t count, uint32_t track,
+                            uint64_t correlation)
 {
     size_t low = 0, high = count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         const capture_key *const k = &keys[middle];
-        if (k->track < op->track ||
-            (k->track == op->track && k->correlation < op->correlation))
+        if (k->track < track ||
+            (k->track == track && k->correlation < correlation))
             low = middle + 1;
         else
             high = middle;
     }
-    const bool same = low < count && keys[low].track == op->track &&
-                      keys[low].correlation == op->correlation &&
-                      op->correlation;
+    const bool same = low < count && keys[low].track == track &&
+                      keys[low].correlation == correlation && correlation;
     return same ? &keys[low] : NULL;
 }
 
@@ -136,6 +145,32 @@ static void without_capture(const ts_operation *op, ts_execution_item *item)
                                                      : TS_REASON_NOT_CAPTURED;
 }
 
+static capture_key *find_capture(capture_key *keys, size_t count,
+                                 const ts_operation *op)
+{
+    capture_key *const own = find_on(keys, count, op->track, op->correlation);
+    if (own || !has_contents(op->kind)) return own;
+    return find_on(keys, count, 0, op->correlation);
+}
+
+/*
+    Row `at` of a launch of a graph, of which one stands for all: the launch
+    itself or a node, on the launch's own track if there is one.
+*/
+static void join_launch(ordered *all, size_t at, capture_key *key,
+                        uint32_t track)
+{
+    const bool first = !key->row;
+    const bool better = !key->there && track == key->launched_on;
+    const size_t hidden = better ? key->row : at + 1;
+    if (first || better) key->row = at + 1;
+    key->there |= better;
+    if (first) return;
+    all[hidden - 1].row.node = true;
+    all[hidden - 1].row.graph = key->capture;
+    all[hidden - 1].row.capture = EXECUTE_NONE;
+}
+
 // The selected operations in the order in which they were submitted, as far
 // as captures tell; one without a capture comes behind those before it.
 static bool find_rows(execute_job *job)
@@ -152,12 +187,13 @@ static bool find_rows(execute_job *job)
     for (size_t i = 0; ok && ts_replay_operation(replay, i, &op); i++) {
         if (op.skip != TS_SKIP_NOT) continue;
         ordered *const o = &all[job->count++];
-        const capture_key *const key = find_capture(keys, captures, &op);
+        capture_key *const key = find_capture(keys, captures, &op);
         if (key) order = key->order;
         o->order = order;
         o->row.operation = (uint32_t)i;
         o->row.capture = key ? key->capture : EXECUTE_NONE;
         o->row.order = !key && !has_contents(op.kind);
+        if (key && !key->track) join_launch(all, job->count - 1, key, op.track);
         if (!key && !o->row.order) without_capture(&op, &o->row.item);
     }
     if (ok) qsort(all, job->count, sizeof *all, by_order);
@@ -167,6 +203,23 @@ static bool find_rows(execute_job *job)
     free(keys);
     if (!ok) cli_error(job->replay->tool, NULL, "out of memory");
     return ok;
+}
+
+bool execute_find_graph(const execute_job *job, const execute_row *row,
+                        ts_capture *capture)
+{
+    return row->capture != EXECUTE_NONE &&
+           ts_reader_capture(job->reader, row->capture, capture) &&
+           capture->head.kind == TS_EVENT_GRAPH_LAUNCH;
+}
+
+uint32_t execute_count_nodes(const ts_capture *capture)
+{
+    ts_capture_node node = { .index = 0 };
+    uint32_t count = 0;
+    while (ts_capture_node_next(capture, &node))
+        count += node.head.kind != 0;
+    return count;
 }
 
 // Whose operations were captured; NULL: nobody's. Of more than one vendor the

@@ -20,6 +20,8 @@ typedef struct execute_row {
     uint32_t operation; // as ts_replay_operation counts
     uint32_t capture;   // position, or EXECUTE_NONE
     bool order;         // an event, a wait, a sync, an allocation: no contents
+    bool node;          // of a launch of a graph that another row stands for
+    uint32_t graph;     // of such a node: the capture of the launch
     ts_execution_item item;
 } execute_row;
 
@@ -32,7 +34,7 @@ typedef struct execute_job {
     execute_row *rows;
     size_t count;
     // Of the rows.
-    uint64_t executed, substituted, declined, order, diverged, unstable,
+    uint64_t executed, substituted, declined, order, nodes, diverged, unstable,
         compared, patched;
     uint64_t levels[3], reasons[TS_REASON_LIMIT];
     bool timed_out, closed; // closed: the device does not open
@@ -78,6 +80,18 @@ bool execute_trusted(const execute_job *job);
 
 void execute_text(const execute_job *job); // execute_text.c
 void execute_json(const execute_job *job);
+// Whether nothing came of a row: it has no contents, or none of its own.
+static inline bool execute_is_silent(const execute_row *row)
+{
+    return row->order || row->node;
+}
+
+// The capture of a row that stands for a launch of a graph; false: it is none.
+bool execute_find_graph(const execute_job *job, const execute_row *row,
+                        ts_capture *capture);
+// How many nodes a launch of a graph has, less those that are order.
+uint32_t execute_count_nodes(const ts_capture *capture);
+
 // "kernel saxpy on 0:2 (compute)", of a row.
 void execute_put_row(FILE *out, const execute_job *job, const execute_row *row);
 

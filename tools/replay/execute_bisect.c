@@ -125,6 +125,55 @@ static void copy_image(const execute_job *job, ts_writer *w, uint32_t id)
     ts_writer_capture(w, &image, sizeof image);
 }
 
+typedef struct image_list {
+    uint32_t *ids;
+    size_t count, capacity;
+} image_list;
+
+// Once. False without memory.
+static bool copy_image_once(const execute_job *job, ts_writer *w,
+                            image_list *done, uint32_t id)
+{
+    for (size_t i = 0; i < done->count; i++)
+        if (done->ids[i] == id) return true;
+    if (!id) return true;
+    if (done->count == done->capacity) {
+        const size_t capacity = 2 * done->capacity + 16;
+        uint32_t *const more = realloc(done->ids, capacity * sizeof *more);
+        if (!more) return false;
+        done->ids = more;
+        done->capacity = capacity;
+    }
+    done->ids[done->count++] = id;
+    copy_image(job, w, id);
+    return true;
+}
+
+// The code of an operation, and of the nodes of a graph.
+static bool copy_images(const execute_job *job, ts_writer *w, image_list *done,
+                        const ts_capture *c)
+{
+    ts_capture_node node = { .index = 0 };
+    bool ok = copy_image_once(job, w, done, c->head.image);
+    while (ok && ts_capture_node_next(c, &node))
+        ok = copy_image_once(job, w, done, node.head.image);
+    return ok;
+}
+
+// Nodes of a graph have names of their own.
+static void rename_nodes(const execute_job *job, ts_writer *w, char *bytes,
+                         const ts_capture *c)
+{
+    const uint8_t *const from = c->attributes.bytes;
+    ts_capture_node node = { .index = 0 };
+    while (ts_capture_node_next(c, &node)) {
+        const uint8_t *const at =
+            (const uint8_t *)node.after - sizeof node.head;
+        node.head.name = copy_name(job, w, node.head.name);
+        memcpy(bytes + (at - from), &node.head, sizeof node.head);
+    }
+}
+
 static bool copy_record(const execute_job *job, ts_writer *w,
                         const ts_capture *c)
 {
@@ -150,6 +199,7 @@ static bool copy_record(const execute_job *job, ts_writer *w,
     if (attributes)
         memcpy(record + sizeof head + params + args + regions,
                c->attributes.bytes, attributes);
+    rename_nodes(job, w, record + sizeof head + params + args + regions, c);
     ts_writer_capture(w, record,
                       sizeof head + params + args + regions + attributes);
     free(record);
@@ -219,10 +269,9 @@ static bool write_rows(const execute_job *job, size_t from, size_t to)
     const ts_writer_desc desc = { .path = job->wish->output };
     ts_writer *w;
     bool ok = true;
-    uint32_t *const images = calloc(to - from + 1, sizeof *images);
-    ts_result result = images ? ts_writer_open(&w, &desc) : TS_ERR_MEMORY;
+    image_list images = { NULL, 0, 0 };
+    ts_result result = ts_writer_open(&w, &desc);
     if (result == TS_OK) {
-        size_t image_count = 0;
         copy_tracks(job, w);
         for (size_t i = from; ok && i <= to; i++) {
             const execute_row *const row = &job->rows[i];
@@ -231,21 +280,14 @@ static bool write_rows(const execute_job *job, size_t from, size_t to)
             if (row->capture == EXECUTE_NONE ||
                 !ts_reader_capture(job->reader, row->capture, &c))
                 continue;
-            size_t k = 0;
-            while (k < image_count && images[k] != c.head.image)
-                k++;
-            if (c.head.image && k == image_count) {
-                images[image_count++] = c.head.image;
-                copy_image(job, w, c.head.image);
-            }
-            ok = copy_record(job, w, &c);
+            ok = copy_images(job, w, &images, &c) && copy_record(job, w, &c);
         }
         ts_writer_metadata(
             w, 0, "bisect.of", TS_VALUE_TEXT,
             ts_writer_name(w, job->replay->path, strlen(job->replay->path)));
         result = ts_writer_close(w);
     }
-    free(images);
+    free(images.ids);
     if (result != TS_OK || !ok)
         cli_error(job->replay->tool, job->wish->output, "%s",
                   ok ? ts_result_text(result) : "out of memory");

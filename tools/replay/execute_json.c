@@ -24,6 +24,9 @@ static void put_operation(cli_json *json, const execute_job *job,
     if (ts_reader_track(job->reader, op.track, &track))
         cli_json_uint(json, "stream", track.number);
     cli_json_uint(json, "correlation", op.correlation);
+    ts_capture c;
+    if (execute_find_graph(job, row, &c))
+        cli_json_uint(json, "nodes", execute_count_nodes(&c));
 }
 
 static void put_site(cli_json *json, const execute_job *job,
@@ -88,7 +91,7 @@ static void put_rows(cli_json *json, const execute_job *job)
     cli_json_open(json, "operations", '[');
     for (size_t i = 0; i < job->count; i++) {
         const ts_execution_item *const item = &job->rows[i].item;
-        if (job->rows[i].order) continue;
+        if (execute_is_silent(&job->rows[i])) continue;
         cli_json_open(json, NULL, '{');
         put_operation(json, job, &job->rows[i]);
         cli_json_string(json, "outcome", names[item->outcome % 4]);
@@ -130,6 +133,7 @@ void execute_json(const execute_job *job)
     cli_json_uint(&json, "substituted", job->substituted);
     put_reasons(&json, job);
     cli_json_uint(&json, "order", job->order);
+    cli_json_uint(&json, "graph_nodes", job->nodes);
     cli_json_uint(&json, "compared", job->compared);
     cli_json_uint(&json, "patched", job->patched);
     cli_json_uint(&json, "diverged", job->diverged);

@@ -233,26 +233,34 @@ static uint64_t mix(uint64_t digest, uint64_t value)
 // How long what was executed took in the record.
 static void sum_times(execute_job *job, size_t from, size_t to)
 {
+    const size_t captures = ts_reader_capture_count(job->reader);
+    bool *const ran = calloc(captures + 1, sizeof *ran);
     int64_t first = INT64_MAX, last = INT64_MIN;
     ts_operation op;
     job->work_ns = job->span_ns = 0;
-    for (size_t i = from; i < to; i++) {
-        if (job->rows[i].item.outcome != TS_OUTCOME_EXECUTED ||
-            !ts_replay_operation(job->replay->replay, job->rows[i].operation,
-                                 &op))
+    for (size_t i = from; ran && i < to; i++)
+        if (job->rows[i].item.outcome == TS_OUTCOME_EXECUTED)
+            ran[job->rows[i].capture] = true;
+    for (size_t i = from; ran && i < to; i++) {
+        const execute_row *const row = &job->rows[i];
+        const uint32_t capture = row->node ? row->graph : row->capture;
+        if (capture == EXECUTE_NONE || !ran[capture] ||
+            !ts_replay_operation(job->replay->replay, row->operation, &op))
             continue;
         job->work_ns += op.recorded_end_ns - op.recorded_start_ns;
         if (op.recorded_start_ns < first) first = op.recorded_start_ns;
         if (op.recorded_end_ns > last) last = op.recorded_end_ns;
     }
     if (last >= first) job->span_ns = last - first;
+    free(ran);
 }
 
 static void sum_up(execute_job *job, size_t from, size_t to)
 {
     sum_times(job, from, to);
 
-    job->executed = job->substituted = job->declined = job->order = 0;
+    job->executed = job->substituted = job->declined = 0;
+    job->order = job->nodes = 0;
     job->diverged = job->unstable = job->compared = job->patched = 0;
     memset(job->levels, 0, sizeof job->levels);
     memset(job->reasons, 0, sizeof job->reasons);
@@ -262,7 +270,8 @@ static void sum_up(execute_job *job, size_t from, size_t to)
     for (size_t i = from; i < to; i++) {
         const ts_execution_item *const item = &job->rows[i].item;
         job->order += job->rows[i].order;
-        if (job->rows[i].order) continue;
+        job->nodes += job->rows[i].node;
+        if (execute_is_silent(&job->rows[i])) continue;
         job->executed += item->outcome == TS_OUTCOME_EXECUTED;
         job->substituted += item->outcome == TS_OUTCOME_SUBSTITUTED;
         job->declined += item->outcome == TS_OUTCOME_DECLINED;

@@ -12,7 +12,11 @@ static const char *const outcomes[] = { "not run", "executed", "substituted",
 
 void execute_put_row(FILE *out, const execute_job *job, const execute_row *row)
 {
+    ts_capture c;
     replay_put_node(out, job->replay, row->operation);
+    if (execute_find_graph(job, row, &c))
+        fprintf(out, ", a launch of a graph of %s nodes",
+                cli_count(execute_count_nodes(&c)).s);
 }
 
 static void print_site(const execute_job *job, const execute_row *row)
@@ -106,12 +110,13 @@ static void print_rows(const execute_job *job)
     size_t counts[ROW_CLASSES] = { 0 }, shown = 0;
     const char *why = "";
     for (size_t i = 0; i < job->count; i++)
-        if (!job->rows[i].order) counts[class_of(&job->rows[i].item)]++;
+        if (!execute_is_silent(&job->rows[i]))
+            counts[class_of(&job->rows[i].item)]++;
     const row_class last = choose_rows(counts);
     for (size_t i = 0; i < job->count && shown < SHOWN; i++) {
         const execute_row *const row = &job->rows[i];
         const row_class class = class_of(&row->item);
-        if (row->order || class > last) continue;
+        if (execute_is_silent(row) || class > last) continue;
         if (!shown++) puts("\n   number  level  outcome      operation");
         counts[class]--;
         print_row(job, row);
@@ -124,6 +129,26 @@ static void print_rows(const execute_job *job)
 }
 
 /* ---- Divergence ---------------------------------------------------------- */
+
+// What was between the nodes of a graph nobody knows: any of them may be it.
+static void print_within(const execute_job *job, const execute_row *row)
+{
+    ts_capture_node node = { .index = 0 };
+    ts_capture c;
+    uint32_t last = 0, shown = 0;
+    if (!execute_find_graph(job, row, &c)) return;
+    fputs("    it is within this launch, of", stdout);
+    while (ts_capture_node_next(&c, &node)) {
+        if (!node.head.name || node.head.name == last) continue;
+        last = node.head.name;
+        const ts_text name = ts_reader_name(job->reader, last);
+        if (shown++ < SHOWN) {
+            fputs(shown > 1 ? ", " : " ", stdout);
+            cli_put_text(stdout, name.text, name.size);
+        }
+    }
+    puts(shown > SHOWN ? ", ..." : shown ? "" : " copies and sets");
+}
 
 // A value, the first of the bytes that differ, as what it seems to be.
 static void put_value(const execute_job *job, const ts_execution_item *item,
@@ -167,6 +192,7 @@ static void print_first(const execute_job *job)
     execute_put_row(stdout, job, row);
     putchar('\n');
     print_site(job, row);
+    print_within(job, row);
     printf("    buffer 0x%" PRIx64 " of %s", item->address,
            cli_bytes(item->size).s);
     put_argument(job, row);
@@ -270,6 +296,11 @@ void execute_text(const execute_job *job)
         printf("  order         %s events, waits, syncs and allocations hold "
                "no data\n",
                cli_count(job->order).s);
+    if (job->nodes)
+        printf(
+            "  nodes         %s more of launches of graphs, which run as one "
+            "operation\n",
+            cli_count(job->nodes).s);
     printf("  addresses     %s as recorded (S1), %s rewritten (S2), "
            "%s not run (S3)\n",
            cli_count(job->levels[1]).s, cli_count(job->levels[2]).s,
