@@ -305,6 +305,7 @@ typedef enum ts_capture_attribute_id { // append only
     TS_ATTRIBUTE_PATTERN = 6,          // of a set
     TS_ATTRIBUTE_COPY_IMAGE = 7,       // ts_capture_copy_image
     TS_ATTRIBUTE_DIMENSIONS = 8,       // u32, if not up to the last above 1
+    TS_ATTRIBUTE_NODE = 9,             // of a graph's launch, see below
     TS_ATTRIBUTE_CUDA_LAUNCH = 32,     // u32 id, u32 unused, 64 bytes
     TS_ATTRIBUTE_FUNCTION = 33,        // u32 id, i32 value
     TS_ATTRIBUTE_COOPERATIVE = 34,     // empty
@@ -351,6 +352,16 @@ static inline bool ts_capture_span(const uint64_t origin[3],
     }
     return region[0] && *first <= INT64_MAX && *size <= INT64_MAX;
 }
+
+/*
+    A launch of a graph has a TS_ATTRIBUTE_NODE for each node, those that come
+    before a node in front of it: a ts_capture_operation, whose kind is 0 for
+    what is only order, then uint32_t positions of the nodes that it waits for.
+    A node's arguments, if it has any, are the next args_size bytes of the
+    launch's, from a multiple of TS_CAPTURE_NODE_ALIGNED on; parameters and
+    regions are the launch's. Attributes behind it are its own.
+*/
+#define TS_CAPTURE_NODE_ALIGNED 64u
 
 typedef struct ts_capture_copy_image { // an end of a copy or set
     uint32_t which, unused;            // 0: source, 1: destination
@@ -786,7 +797,8 @@ TS_API uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count);
 TS_API ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2]);
 
 // Whether the trace holds these bytes already: TS_OK or TS_ERR_NOT_FOUND.
-// hash: receives their XXH3-128, also without a session; may be NULL.
+// hash: receives their XXH3-128, also without a session; may be NULL. If bytes
+// is NULL and size is not 0, *hash tells which bytes are asked for.
 TS_API ts_result ts_blob_find(const void *bytes, size_t size, uint64_t hash[2]);
 
 /*
@@ -6820,12 +6832,15 @@ ts_result ts_session_stats(ts_stats *stats)
     return TS_OK;
 }
 
-// Blobs that this session has written are dictionary entries.
+// Blobs that this session has written are dictionary entries. Without bytes it
+// is the hash that is known.
 static uint64_t ts__blob_key(uint64_t known[3], const void *bytes, size_t size)
 {
-    const XXH128_hash_t sum = XXH3_128bits(bytes, size);
-    known[0] = sum.low64;
-    known[1] = sum.high64;
+    if (bytes || !size) {
+        const XXH128_hash_t sum = XXH3_128bits(bytes, size);
+        known[0] = sum.low64;
+        known[1] = sum.high64;
+    }
     known[2] = ts__c.generation;
     return ts__mix(known, 24, TS__ENTRY_BLOB) | 1;
 }
@@ -6903,7 +6918,8 @@ ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2])
 
 ts_result ts_blob_find(const void *bytes, size_t size, uint64_t hash[2])
 {
-    uint64_t known[3];
+    uint64_t known[3] = { 0 };
+    if (hash) memcpy(known, hash, 16);
     const uint64_t mix = ts__blob_key(known, bytes, size);
     if (hash) memcpy(hash, known, 16);
     return ts__entry_find(TS__ENTRY_BLOB, known, sizeof known, mix)

@@ -19979,12 +19979,15 @@ TS_API bool ts_capture_node_next(const ts_capture *c, ts_capture_node *node)
         if (!ts_attribute_next(&c->attributes, &n.at, &one)) return false;
     while (one.id != TS_ATTRIBUTE_NODE);
     if (c->head.kind != TS_EVENT_GRAPH_LAUNCH || one.size < sizeof n.head ||
-        args > c->head.args_size || args > UINT32_MAX - 7)
+        args > c->head.args_size || args > UINT32_MAX - 63)
         return false;
     memcpy(&n.head, one.bytes, sizeof n.head);
     n.after = (const void *)((const uint8_t *)one.bytes + sizeof n.head);
     n.after_count = (uint32_t)((one.size - sizeof n.head) / 4);
-    n.args_at = (uint32_t)((args + 7) & ~UINT64_C(7));
+    n.args_at = (uint32_t)args;
+    if (n.head.args_size)
+        n.args_at = (n.args_at + TS_CAPTURE_NODE_ALIGNED - 1) &
+                    ~(TS_CAPTURE_NODE_ALIGNED - 1);
     // What it has itself ends where the next one begins.
     n.attributes.bytes = c->attributes.bytes + n.at;
     for (uint64_t end = n.at; ts_attribute_next(&c->attributes, &end, &other) &&

@@ -113,6 +113,38 @@ typedef struct ts__cuda_tensor {
     uint32_t channels, pixels;
 } ts__cuda_tensor;
 
+typedef struct ts__cuda_kernel_node { // CUDA_KERNEL_NODE_PARAMS_v2
+    void *function;
+    uint32_t grid[3], block[3], shared;
+    void **arguments, **more;
+    void *kernel, *context; // kernel: where function is NULL
+} ts__cuda_kernel_node;
+enum { TS__CUDA_KERNEL_NODE_OLD = 56 }; // before CUDA 12: without the last two
+
+typedef struct ts__cuda_set_node { // CUDA_MEMSET_NODE_PARAMS
+    uint64_t to;
+    size_t pitch;
+    uint32_t value, width;
+    size_t count, rows;
+} ts__cuda_set_node;
+
+enum { // CUgraphNodeType
+    TS__CUDA_NODE_KERNEL = 0,
+    TS__CUDA_NODE_COPY = 1,
+    TS__CUDA_NODE_SET = 2,
+    TS__CUDA_NODE_HOST = 3,
+    TS__CUDA_NODE_CHILD = 4,
+    TS__CUDA_NODE_EMPTY = 5,
+    TS__CUDA_NODE_WAIT = 6,
+    TS__CUDA_NODE_RECORD = 7,
+    TS__CUDA_NODE_SIGNAL = 8,
+    TS__CUDA_NODE_SEMAPHORE = 9,
+    TS__CUDA_NODE_ALLOC = 10,
+    TS__CUDA_NODE_FREE = 11,
+    TS__CUDA_NODE_MEMOP = 12,
+    TS__CUDA_NODE_CONDITIONAL = 13
+};
+
 /* ==== 2. Code ============================================================ */
 
 // A cubin is an ELF file. All of it is input: nothing in it is believed.

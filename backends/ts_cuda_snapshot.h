@@ -16,9 +16,9 @@
         wait meanwhile. Knows what is allocated, and how.
 
     WHAT IT DOES NOT DO
-        It calls no driver on a thread of the program. What a graph does is not
-        captured, nor anything while a stream is recorded into one. A file of
-        C that has both CUDA and HIP captures the one that starts first.
+        It calls no driver on a thread of the program. What is recorded into a
+        graph is no operation: it passes. A file of C that has both CUDA and HIP
+        captures the one that starts first.
 
     CONTENTS                            search for "==== 2." to jump
         1. Which functions
@@ -73,7 +73,15 @@ typedef enum ts__cs_kind {
     TS__CS_FUNCTION_SET,
     TS__CS_KERNEL_SET,
     TS__CS_TENSOR, // width: how it is made, 0: nobody knows
-    TS__CS_TENSOR_MOVED
+    TS__CS_TENSOR_MOVED,
+    TS__CS_GRAPH_READY, // graph that is ready *, graph
+    TS__CS_GRAPH_UPDATE,
+    TS__CS_GRAPH_GONE,
+    TS__CS_NODE_KERNEL, // graph that is ready, node, what it is
+    TS__CS_NODE_COPY,
+    TS__CS_NODE_SET,
+    TS__CS_NODE_ON,
+    TS__CS_NODE_OTHER
 } ts__cs_kind;
 
 typedef struct ts__cs_rule {
@@ -149,6 +157,16 @@ static const ts__cs_rule ts__cs_rules[] = {
     { "TensorMapEncodeIm2colWide", TS__CS_TENSOR, TS__CUDA_WIDE, 0 },
     { "TensorMapEncode*", TS__CS_TENSOR, 0, 0 },
     { "TensorMapReplaceAddress", TS__CS_TENSOR_MOVED, 0, 0 },
+    { "GraphInstantiate*", TS__CS_GRAPH_READY, 0, 0 },
+    { "GraphExecUpdate*", TS__CS_GRAPH_UPDATE, 0, 0 },
+    { "GraphExecDestroy", TS__CS_GRAPH_GONE, 0, 0 },
+    { "GraphExecKernelNodeSetParams", TS__CS_NODE_KERNEL, 0, 0 },
+    { "GraphExecKernelNodeSetParams_v2", TS__CS_NODE_KERNEL, 1, 0 },
+    { "GraphExecMemcpyNodeSetParams", TS__CS_NODE_COPY, 0, 0 },
+    { "GraphExecMemsetNodeSetParams", TS__CS_NODE_SET, 0, 0 },
+    { "GraphNodeSetEnabled", TS__CS_NODE_ON, 0, 0 },
+    { "GraphExecChildGraphNodeSetParams", TS__CS_NODE_OTHER, 0, 0 },
+    { "GraphExecNodeSetParams", TS__CS_NODE_OTHER, 0, 0 },
 };
 enum { TS__CS_RULES = sizeof ts__cs_rules / sizeof *ts__cs_rules };
 
@@ -191,7 +209,17 @@ typedef struct ts__cs_vendor {
     // Code and arguments of a launch; each, more: as the call has them.
     void (*kernel)(const struct ts__cs_call *c, ts_snapshot_op *op, bool turn,
                    void *function, void **each, void **more, uint8_t **args);
+    const struct ts__cs_graph_calls *graphs; // NULL: they are not captured
 } ts__cs_vendor;
+
+typedef struct ts__cs_graph_calls {
+    void (*named)(const struct ts__cs_call *c, ts_snapshot_op *op);
+    void (*launch)(const struct ts__cs_call *c, ts_snapshot_op *op, bool turn,
+                   uint8_t **args);
+    void (*happened)(const struct ts__cs_call *c); // a call has returned
+    void (*gone)(uint64_t ready);
+    void (*forget)(void);
+} ts__cs_graph_calls;
 
 typedef struct ts__cs_range { // an allocation, in order of address
     uint64_t address, size;
@@ -206,6 +234,7 @@ static struct {
     bool tested, unsafe;
     ts__cs_driver driver;
     ts__cs_code code;
+    pthread_mutex_t testing; // of the two above
     // Under `turn`.
     pthread_mutex_t turn;
     pthread_cond_t turned;
@@ -221,7 +250,8 @@ static struct {
     uint64_t reads_until_ns;
     void *context;   // of the operation under way
     uint32_t device; // track
-} ts__cs = { .turn = PTHREAD_MUTEX_INITIALIZER,
+} ts__cs = { .testing = PTHREAD_MUTEX_INITIALIZER,
+             .turn = PTHREAD_MUTEX_INITIALIZER,
              .memory_lock = PTHREAD_MUTEX_INITIALIZER,
              .driver = { .lock = PTHREAD_MUTEX_INITIALIZER },
              .code = { .lock = PTHREAD_MUTEX_INITIALIZER } };
@@ -384,12 +414,9 @@ static void ts__cs_outside(void)
     pthread_mutex_unlock(&ts__cs.turn);
 }
 
-// Whether the driver answers while a call is under way: asked once, because a
-// driver that does not will never.
-static bool ts__cs_is_safe(void *context)
+static void ts__cs_test(void *context)
 {
     ts__cs_job job;
-    if (ts__cs.tested) return !ts__cs.unsafe;
     ts__cs.tested = true;
     job.what = TS__CS_TEST;
     job.context = context;
@@ -401,22 +428,46 @@ static bool ts__cs_is_safe(void *context)
     if (ts__cs.unsafe)
         ts_metadata_text(0, ts__cs.vendor->refusal,
                          "declined: the driver does not answer within a call");
-    return !ts__cs.unsafe;
 }
 
-static bool ts__cs_drained(void *context)
+// Whether the driver answers while a call is under way: asked once, because a
+// driver that does not will never.
+static bool ts__cs_is_safe(void *context)
+{
+    pthread_mutex_lock(&ts__cs.testing);
+    if (!ts__cs.tested) ts__cs_test(context);
+    const bool safe = !ts__cs.unsafe;
+    pthread_mutex_unlock(&ts__cs.testing);
+    return safe;
+}
+
+static bool ts__cs_drained(void *context, bool *recording)
 {
     ts__cs_job job;
     job.what = TS__CS_DRAIN;
     job.context = context;
-    return ts__cs_ask(&ts__cs.driver, &job,
-                      ts__cs.late ? ts__cs_now_ns() : ts__cs_until());
+    job.recorded = false;
+    const bool ok = ts__cs_ask(&ts__cs.driver, &job,
+                               ts__cs.late ? ts__cs_now_ns() : ts__cs_until());
+    *recording = job.recorded;
+    return ok;
+}
+
+// Whether anything is recorded that nobody can be asked about: the driver is
+// of before CUDA 10.1, or it may be a thread's own default stream.
+static bool ts__cs_may_spoil(bool *recording)
+{
+    const ts__cs_driver *const d = &ts__cs.driver;
+    *recording =
+        TS__LOAD(&ts__cs.recording) &&
+        (!d->call.is_recorded || !d->call.mode || TS__LOAD(&d->per_thread));
+    return *recording;
 }
 
 /*
     The device for this call alone. False: it did not get idle in time; then
-    nobody waits again until it was once. Or another thread began to record a
-    stream meanwhile, which questions to the driver would spoil.
+    nobody waits again until it was once. Or a stream is recorded that nobody
+    can wait for without spoiling that.
 */
 static bool ts__cs_turn(void *context, bool *recording)
 {
@@ -424,9 +475,8 @@ static bool ts__cs_turn(void *context, bool *recording)
     const uint64_t until = ts__cs.late ? ts__cs_now_ns() : ts__cs_until();
     const bool mine = ts__cs_wait_turn(&ts__cs.capturing, NULL, until);
     if (mine) ts__cs.capturing = true;
-    const bool quiet = mine && ts__cs_wait_turn(NULL, &ts__cs.inside, until);
-    *recording = TS__LOAD(&ts__cs.recording) != 0;
-    const bool alone = quiet && !*recording;
+    const bool alone = mine && ts__cs_wait_turn(NULL, &ts__cs.inside, until);
+    *recording = false;
     if (mine && !alone) {
         ts__cs.capturing = false;
         pthread_cond_broadcast(&ts__cs.turned);
@@ -434,9 +484,11 @@ static bool ts__cs_turn(void *context, bool *recording)
     if (!alone) ts__cs.inside++;
     pthread_mutex_unlock(&ts__cs.turn);
     if (!alone) return false;
-    const bool drained = ts__cs_is_safe(context) && ts__cs_drained(context);
+    const bool drained = ts__cs_is_safe(context) &&
+                         !ts__cs_may_spoil(recording) &&
+                         ts__cs_drained(context, recording);
     pthread_mutex_lock(&ts__cs.turn);
-    ts__cs.late = !drained;
+    if (drained || !*recording) ts__cs.late = !drained;
     if (!drained) {
         ts__cs.capturing = false;
         ts__cs.inside++; // it runs beside the others
@@ -460,7 +512,8 @@ static void ts__cs_turn_end(void)
 
 typedef struct ts__cs_here { // what the thread is in
     uint32_t depth, session;
-    bool turn; // has the device to itself
+    bool turn;     // has the device to itself
+    bool recorded; // it runs when its graph is launched, if ever
     ts_snapshot_op *op;
     ts__cs_range goes; // is being freed
     uint64_t map[16];  // whose address is being replaced
@@ -492,13 +545,8 @@ static void ts__cs_begin(const ts__cs_call *c)
     ts__cs_here *const h = &ts__cs_this;
     ts_snapshot_op *const op = h->op;
     uint8_t *args = NULL;
-    // release: pairs with the acquire in ts__cs_enter
-    bool recording = TS__LOAD(&ts__cs.recording) != 0;
-    h->turn = false;
-    if (recording)
-        ts__cs_inside();
-    else
-        h->turn = ts__cs_turn(c->context, &recording);
+    bool recording = false;
+    h->turn = ts__cs_turn(c->context, &recording);
     pthread_mutex_lock(&ts__cs.memory_lock);
     ts__cs.context = c->context;
     ts__cs.device = c->device;
@@ -523,13 +571,15 @@ static void ts__cs_begin(const ts__cs_call *c)
 static void ts__cs_end(const ts__cs_call *c)
 {
     ts__cs_here *const h = &ts__cs_this;
-    const bool done = h->turn && ts__cs_drained(c->context);
+    bool recording = false;
+    const bool done = h->turn && ts__cs_drained(c->context, &recording);
     pthread_mutex_lock(&ts__cs.memory_lock);
     if (c->result)
         ts_snapshot_decline(h->op, TS_REASON_DEVICE_FAILED);
     else if (h->turn && !done && h->op->head.state != TS_CAPTURE_DECLINED)
-        ts_snapshot_decline(h->op, TS_REASON_DRAIN_TIMEOUT);
-    if (h->turn && !done) ts__cs.late = true;
+        ts_snapshot_decline(h->op, recording ? TS_REASON_IN_CAPTURE
+                                             : TS_REASON_DRAIN_TIMEOUT);
+    if (h->turn && !done && !recording) ts__cs.late = true;
     ts__cs.context = c->context;
     ts__cs.reads_until_ns = ts__cs_until();
     ts_snapshot_end(&ts__cs.memory, h->op);
@@ -540,6 +590,81 @@ static void ts__cs_end(const ts__cs_call *c)
         ts__cs_outside();
     free(h->op);
     h->op = NULL;
+}
+
+// The stream of an operation; false: it is one that only this thread can ask.
+static bool ts__cs_stream_here(const ts__cs_call *c, void **stream)
+{
+    const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
+    const uint8_t at = c->rule->stream_at;
+    const ts__cuda_launch *const how =
+        (const ts__cuda_launch *)(uintptr_t)ts__cs_argument(c, 0);
+    *stream = NULL;
+    if (kind == TS__CS_LAUNCH_HOW)
+        *stream = how ? how->stream : NULL;
+    else if (at || kind == TS__CS_HOST_FUNCTION)
+        *stream = (void *)(uintptr_t)ts__cs_argument(c, at);
+    return (uintptr_t)*stream != 2 && (*stream || !c->per_thread);
+}
+
+/*
+    Whether what begins is recorded into a graph. A stream is asked if anything
+    is recorded, and once if nobody saw it being made: it may be recorded since
+    before that.
+*/
+static bool ts__cs_is_recorded(const ts__cs_call *c)
+{
+    void *stream;
+    ts__cs_job job;
+    const bool recording = TS__LOAD(&ts__cs.recording) != 0;
+    // The default one never is.
+    if (!ts__cs_stream_here(c, &stream) || (uintptr_t)stream < 2) return false;
+    const bool known =
+        ts__cs_stream_quiet(&ts__cs.driver, stream, false, false);
+    if (!recording && known) return false;
+    job.what = TS__CS_STATUS;
+    job.context = c->context;
+    job.object = stream;
+    if (!ts__cs_is_safe(c->context) ||
+        !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
+        return false; // nobody knows: ts__cs_turn declines it
+    const ts__cs_stream seen = { stream, 0, 0, false };
+    if (!known) ts__cs_stream_add(&ts__cs.driver, &seen);
+    return job.recorded;
+}
+
+// A stream is to be recorded. What runs on it nobody can wait for until that
+// is over: it is waited for now.
+static void ts__cs_record(const ts__cs_call *c)
+{
+    void *const stream = (void *)(uintptr_t)ts__cs_argument(c, 0);
+    ts__cs_job job;
+    __atomic_fetch_add(&ts__cs.recording, 1, __ATOMIC_RELEASE);
+    if (!ts_snapshot_on() || (uintptr_t)stream <= 2 ||
+        !ts__cs_is_safe(c->context))
+        return;
+    job.what = TS__CS_QUIET;
+    job.context = c->context;
+    job.object = stream;
+    const bool quiet = ts__cs_ask(&ts__cs.driver, &job, ts__cs_until());
+    const ts__cs_stream seen = { stream, 0, 0, false };
+    if (!ts__cs_stream_quiet(&ts__cs.driver, stream, false, false))
+        ts__cs_stream_add(&ts__cs.driver, &seen);
+    ts__cs_stream_quiet(&ts__cs.driver, stream, true, quiet);
+}
+
+// It is no longer, unless the call says that no stream is recorded there, or
+// that another thread has to end it.
+static void ts__cs_recorded(const ts__cs_call *c)
+{
+    const bool goes_on = c->result == 1 || c->result == 400 ||
+                         c->result == 401 || c->result == 908;
+    const bool begins = c->rule->kind == TS__CS_RECORD;
+    if (begins ? !c->result : goes_on) return;
+    if (TS__LOAD(&ts__cs.recording))
+        __atomic_fetch_sub(&ts__cs.recording, 1, __ATOMIC_RELEASE);
+    ts__cs_stream_quiet(&ts__cs.driver,
+                        (void *)(uintptr_t)ts__cs_argument(c, 0), true, false);
 }
 
 // Before it is gone, because somebody else may get the address at once. One
@@ -581,8 +706,12 @@ static void ts__cs_enter(const ts__cs_call *c)
     h->session = session;
     if (h->depth++) return; // within another
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
-    if (ts__cs_is_operation(kind) && ts_snapshot_on()) {
+    const ts__cs_graph_calls *const graphs = ts__cs.vendor->graphs;
+    const bool may_be = ts__cs_is_operation(kind) && ts_snapshot_on();
+    h->recorded = may_be && ts__cs_is_recorded(c);
+    if (may_be && !h->recorded) {
         h->op = (ts_snapshot_op *)calloc(1, sizeof *h->op);
+        if (h->op && kind == TS__CS_GRAPH && graphs) graphs->named(c, h->op);
         if (h->op && ts__cs_name(c, h->op) && ts_snapshot_wanted(h->op)) {
             ts__cs_begin(c);
             return;
@@ -599,8 +728,9 @@ static void ts__cs_enter(const ts__cs_call *c)
     if (kind == TS__CS_TENSOR_MOVED && ts__cs_argument(c, 0))
         memcpy(h->map, (const void *)(uintptr_t)ts__cs_argument(c, 0),
                sizeof h->map);
-    if (kind == TS__CS_RECORD)
-        __atomic_fetch_add(&ts__cs.recording, 1, __ATOMIC_RELEASE);
+    if (kind == TS__CS_GRAPH_GONE && graphs)
+        graphs->gone(ts__cs_argument(c, 0));
+    if (kind == TS__CS_RECORD) ts__cs_record(c);
 }
 
 static void ts__cs_leave(const ts__cs_call *c)
@@ -612,14 +742,9 @@ static void ts__cs_leave(const ts__cs_call *c)
         ts__cs_end(c);
         return;
     }
-    // No stream is recorded there, or another thread has to end it.
-    const bool goes_on = c->result == 1 || c->result == 400 ||
-                         c->result == 401 || c->result == 908;
-    if ((kind == TS__CS_RECORD && c->result) ||
-        (kind == TS__CS_RECORDED && !goes_on))
-        if (TS__LOAD(&ts__cs.recording))
-            __atomic_fetch_sub(&ts__cs.recording, 1, __ATOMIC_RELEASE);
-    if (!c->result && ts__cs_is_operation(kind)) ts__cs_unkept(c);
+    if (kind == TS__CS_RECORD || kind == TS__CS_RECORDED) ts__cs_recorded(c);
+    if (!c->result && ts__cs_is_operation(kind) && !h->recorded)
+        ts__cs_unkept(c);
     if (!c->result && !ts__cs_is_operation(kind)) ts__cs_happened(c, h->map);
     if (c->result && kind == TS__CS_FREE) ts__cs_stays();
     ts__cs_outside();
@@ -653,6 +778,7 @@ static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
     ts__cs.range_count = 0;
     ts__cs_tensors_forget(&ts__cs.tensors);
     ts__cs.driver.per_thread = 0;
+    if (vendor->graphs) vendor->graphs->forget();
     ts_snapshot_close(&ts__cs.memory);
     // release: what was set above; pairs with the acquire in ts__cs_is_on
     __atomic_store_n(&ts__cs.on, session, __ATOMIC_RELEASE);

@@ -33,6 +33,20 @@
     X(module, "cuFuncGetModule", (void **, void *)) \
     X(kernel, "cuKernelGetFunction", (void **, void *)) \
     X(parameter, "cuFuncGetParamInfo", (void *, size_t, size_t *, size_t *)) \
+    X(name, "cuFuncGetName", (const char **, void *)) \
+    X(is_recorded, "cuStreamIsCapturing", (void *, int *)) \
+    X(mode, "cuThreadExchangeStreamCaptureMode", (int *)) \
+    X(nodes, "cuGraphGetNodes", (void *, void **, size_t *)) \
+    X(edges, "cuGraphGetEdges_v2", \
+      (void *, void **, void **, void *, size_t *)) \
+    X(edges_old, "cuGraphGetEdges", (void *, void **, void **, size_t *)) \
+    X(node_type, "cuGraphNodeGetType", (void *, int *)) \
+    X(node_kernel, "cuGraphKernelNodeGetParams_v2", \
+      (void *, ts__cuda_kernel_node *)) \
+    X(node_attribute, "cuGraphKernelNodeGetAttribute", (void *, int, void *)) \
+    X(node_copy, "cuGraphMemcpyNodeGetParams", (void *, ts__cuda_box *)) \
+    X(node_set, "cuGraphMemsetNodeGetParams", (void *, ts__cuda_set_node *)) \
+    X(node_child, "cuGraphChildGraphNodeGetGraph", (void *, void **)) \
     X(global, "cuModuleGetGlobal_v2", \
       (uint64_t *, size_t *, void *, const char *))
 
@@ -45,6 +59,8 @@ typedef enum ts__cs_what {
     TS__CS_FUNCTION,   // module and parameters of `object`
     TS__CS_GLOBAL,     // where variable `name` of module `object` lies
     TS__CS_ALLOCATION, // which allocation `address` lies in
+    TS__CS_STATUS,     // whether stream `object` is `recorded`
+    TS__CS_QUIET,      // wait until stream `object` is idle, till `until_ns`
     TS__CS_OWN         // what `own` asks
 } ts__cs_what;
 
@@ -61,12 +77,16 @@ typedef struct ts__cs_job {
     uint32_t parameters[TS__CS_PARAMETERS][2]; // offset, size
     uint32_t memory_type;                      // of an allocation, 0: none
     const void *loader;                        // who loaded modules meanwhile
+    const char *called;                        // of a function: its name
+    bool recorded; // a stream is, so that nobody can wait for it
+    void *found;   // what `own` has to say
 } ts__cs_job;
 
 typedef struct ts__cs_stream {
     void *handle;
     int32_t priority;
     uint32_t flags; // TS_STREAM_...
+    bool quiet;     // it was idle when its recording began
 } ts__cs_stream;
 
 typedef struct ts__cs_driver {
@@ -112,14 +132,33 @@ static struct timespec ts__cs_time(uint64_t ns)
 
 /* ==== 2. Questions ======================================================= */
 
-// The handle of a stream, by position; false past the end.
-static bool ts__cs_stream_at(ts__cs_driver *d, size_t at, void **handle)
+// A stream, by position; false past the end.
+static bool ts__cs_stream_at(ts__cs_driver *d, size_t at, ts__cs_stream *s)
 {
     pthread_mutex_lock(&d->lock);
     const bool there = at < d->stream_count;
-    if (there) *handle = d->streams[at].handle;
+    if (there) *s = d->streams[at];
     pthread_mutex_unlock(&d->lock);
     return there;
+}
+
+// Whether who asked gave up meanwhile.
+static bool ts__cs_is_silent(ts__cs_driver *d)
+{
+    pthread_mutex_lock(&d->lock);
+    const bool silent = d->silent;
+    pthread_mutex_unlock(&d->lock);
+    return silent;
+}
+
+// A stream that is recorded must not be asked for more than this: anything
+// else would end the recording. So must the default one, while streams that it
+// waits for are.
+static bool ts__cs_is_recorded_now(const ts__cs_driver *d, void *stream)
+{
+    int status = 0;
+    return d->call.is_recorded &&
+           (d->call.is_recorded(stream, &status) != 0 || status);
 }
 
 // Until a stream is idle. No function that waits by itself is called: none
@@ -139,13 +178,28 @@ static bool ts__cs_idle(ts__cs_driver *d, void *stream, uint64_t until_ns)
 // Each stream is asked, with a bound. Only where threads have default streams
 // of their own, which nobody else can ask, everything is waited for: if that
 // does not return, this thread alone hangs.
-static bool ts__cs_drain(ts__cs_driver *d, const ts__cs_job *job)
+static bool ts__cs_drain(ts__cs_driver *d, ts__cs_job *job)
 {
-    void *handle = NULL;
-    if (!ts__cs_idle(d, handle, job->until_ns)) return false;
-    for (size_t i = 0; ts__cs_stream_at(d, i, &handle); i++)
-        if (!ts__cs_idle(d, handle, job->until_ns)) return false;
-    return !TS__LOAD(&d->per_thread) || d->call.wait_all() == 0;
+    ts__cs_stream s = { NULL, 0, 0, false };
+    bool recorded = false;
+    job->recorded = ts__cs_is_recorded_now(d, NULL);
+    if (job->recorded || !ts__cs_idle(d, NULL, job->until_ns)) return false;
+    for (size_t i = 0; ts__cs_stream_at(d, i, &s); i++) {
+        const bool now = ts__cs_is_recorded_now(d, s.handle);
+        recorded |= now;
+        job->recorded = now && !s.quiet;
+        if (job->recorded || (!now && !ts__cs_idle(d, s.handle, job->until_ns)))
+            return false;
+    }
+    if (!TS__LOAD(&d->per_thread)) return true;
+    job->recorded = recorded;
+    return !recorded && d->call.wait_all() == 0;
+}
+
+static bool ts__cs_status(const ts__cs_driver *d, ts__cs_job *job)
+{
+    job->recorded = ts__cs_is_recorded_now(d, job->object);
+    return d->call.is_recorded != NULL;
 }
 
 // A stream that waits for nobody, and nobody for it.
@@ -179,6 +233,7 @@ static bool ts__cs_function(ts__cs_driver *d, ts__cs_job *job)
     size_t offset = 0, size = 0;
     job->module = NULL;
     job->loader = &ts__cs_here_too;
+    job->called = NULL;
     job->parameter_count = 0;
     if (!d->call.module) return false;
     if (d->call.module(&job->module, function) != 0) {
@@ -186,6 +241,8 @@ static bool ts__cs_function(ts__cs_driver *d, ts__cs_job *job)
             d->call.module(&job->module, function) != 0)
             return false;
     }
+    if (!d->call.name || d->call.name(&job->called, function) != 0)
+        job->called = NULL;
     if (!d->call.parameter) return false; // before CUDA 12.4
     while (job->parameter_count < TS__CS_PARAMETERS &&
            d->call.parameter(function, job->parameter_count, &offset, &size) ==
@@ -227,11 +284,14 @@ static bool ts__cs_answer(ts__cs_driver *d, ts__cs_job *job)
 {
     if (d->call.context_set(job->context) != 0) return false;
     switch (job->what) {
-    case TS__CS_TEST: return d->call.query(NULL) != 1;
+    case TS__CS_TEST:
+        return ts__cs_is_recorded_now(d, NULL) || d->call.query(NULL) != 1;
     case TS__CS_DRAIN: return ts__cs_drain(d, job);
     case TS__CS_READ: return ts__cs_read(d, job);
     case TS__CS_FUNCTION: return ts__cs_function(d, job);
     case TS__CS_GLOBAL: return ts__cs_global(d, job);
+    case TS__CS_STATUS: return ts__cs_status(d, job);
+    case TS__CS_QUIET: return ts__cs_idle(d, job->object, job->until_ns);
     case TS__CS_OWN: return job->own(job);
     default: return ts__cs_allocation(d, job);
     }
@@ -240,8 +300,10 @@ static bool ts__cs_answer(ts__cs_driver *d, ts__cs_job *job)
 static void *ts__cs_work(void *user)
 {
     ts__cs_driver *const d = (ts__cs_driver *)user;
+    int relaxed = 2; // what it asks may be asked while others record
     ts__cs_mine = true;
     pthread_setname_np(pthread_self(), "ts-snapshot");
+    if (d->call.mode) d->call.mode(&relaxed);
     pthread_mutex_lock(&d->lock);
     for (;;) {
         while (!d->busy && !d->leave)
@@ -355,6 +417,21 @@ static void ts__cs_stream_add(ts__cs_driver *d, const ts__cs_stream *stream)
     pthread_mutex_unlock(&d->lock);
 }
 
+// Whether a stream is known, and whether it is quiet from now on.
+static bool ts__cs_stream_quiet(ts__cs_driver *d, const void *handle,
+                                bool change, bool quiet)
+{
+    bool known = false;
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->stream_count; i++) {
+        if (d->streams[i].handle != handle) continue;
+        if (change) d->streams[i].quiet = quiet;
+        known = true;
+    }
+    pthread_mutex_unlock(&d->lock);
+    return known;
+}
+
 static void ts__cs_stream_remove(ts__cs_driver *d, const void *handle)
 {
     pthread_mutex_lock(&d->lock);
@@ -368,7 +445,7 @@ static void ts__cs_stream_remove(ts__cs_driver *d, const void *handle)
 static ts__cs_stream ts__cs_stream_of(ts__cs_driver *d, void *handle,
                                       bool per_thread)
 {
-    ts__cs_stream found = { handle, 0, 0 };
+    ts__cs_stream found = { handle, 0, 0, false };
     const uintptr_t number = (uintptr_t)handle;
     if ((!number && !per_thread) || number == 1)
         found.flags = TS_STREAM_LEGACY_DEFAULT;

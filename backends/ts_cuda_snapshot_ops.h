@@ -12,7 +12,8 @@
         1. Calls
         2. Launches
         3. Copies and sets
-        4. What calls change
+        4. All of them
+        5. What calls change
 */
 #if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
     !defined(TS_CUDA_SNAPSHOT_OPS_H)
@@ -74,10 +75,7 @@ static bool ts__cs_name(const ts__cs_call *c, ts_snapshot_op *op)
     case TS__CS_SET:
     case TS__CS_SET_ROWS: op->head.kind = TS_EVENT_MEMSET; return true;
     case TS__CS_HOST_FUNCTION: op->head.kind = TS_EVENT_HOST_FUNCTION; break;
-    case TS__CS_GRAPH:
-        op->head.kind = TS_EVENT_KERNEL;
-        op->name = "";
-        break;
+    case TS__CS_GRAPH: op->head.kind = TS_EVENT_GRAPH_LAUNCH; break;
     default: return false;
     }
     return true;
@@ -131,9 +129,10 @@ static inline uint32_t ts__cs_image(const ts__cs_call *c, ts__cs_module *m)
 
 // The parameters of a kernel: 8 bytes on a multiple of 8 that lie in live
 // memory are a pointer, by the rules that compilers follow.
+// base: where they begin in the operation's.
 static inline void ts__cs_parameters(ts_snapshot_op *op,
                                      const ts__cs_layout *layout,
-                                     const uint8_t *args)
+                                     const uint8_t *args, uint32_t base)
 {
     for (uint32_t i = 0; i < layout->count; i++) {
         const uint32_t *const p = layout->parameters[i];
@@ -143,7 +142,7 @@ static inline void ts__cs_parameters(ts_snapshot_op *op,
             ts__cs_look_up(value);
         }
         const ts__cs_range *const range = ts__cs_range_of(value);
-        ts_snapshot_param(op, p[0], p[1],
+        ts_snapshot_param(op, base + p[0], p[1],
                           range && !range->host ? TS_PARAM_POINTER
                                                 : TS_PARAM_UNKNOWN);
     }
@@ -214,7 +213,7 @@ static inline void ts__cs_kernel(const ts__cs_call *c, ts_snapshot_op *op,
              !ts__cs_flatten(&layout, each, more, op, args))
         ts_snapshot_decline(op, TS_REASON_PARAM_LAYOUT_UNKNOWN);
     else
-        ts__cs_parameters(op, &layout, *args);
+        ts__cs_parameters(op, &layout, *args, 0);
 }
 
 static void ts__cs_launch(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
@@ -291,19 +290,18 @@ typedef struct ts__cs_flat { // CUDA_MEMCPY2D, one end of it
     size_t pitch;
 } ts__cs_flat;
 
-static void ts__cs_box(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
-                       const ts__cuda_box *box)
+// What a box is of; false: of arrays.
+static bool ts__cs_box_read(const ts__cuda_box *box, ts_capture_operation *head,
+                            ts_capture_geometry *geometry)
 {
     ts_capture_geometry g;
     const ts__cuda_end *const from = &box->from, *const to = &box->to;
     memset(&g, 0, sizeof g);
-    if (from->type == 3 || to->type == 3 || from->level || to->level) {
-        ts_snapshot_decline(op, TS_REASON_TEXTURE_BINDLESS); // arrays
-        return;
-    }
-    op->head.source =
+    if (from->type == 3 || to->type == 3 || from->level || to->level)
+        return false;
+    head->source =
         from->type == TS__CUDA_HOST ? (uintptr_t)from->host : from->device;
-    op->head.destination =
+    head->destination =
         to->type == TS__CUDA_HOST ? (uintptr_t)to->host : to->device;
     const size_t origins[2][3] = { { from->x, from->y, from->z },
                                    { to->x, to->y, to->z } };
@@ -319,7 +317,19 @@ static void ts__cs_box(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
     g.source_slice = g.source_row * (from->height ? from->height : box->height);
     g.destination_slice =
         g.destination_row * (to->height ? to->height : box->height);
-    op->head.size = box->width * box->height * box->depth;
+    head->size = box->width * box->height * box->depth;
+    *geometry = g;
+    return true;
+}
+
+static void ts__cs_box(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
+                       const ts__cuda_box *box)
+{
+    ts_capture_geometry g;
+    if (!ts__cs_box_read(box, &op->head, &g)) {
+        ts_snapshot_decline(op, TS_REASON_TEXTURE_BINDLESS);
+        return;
+    }
     ts_snapshot_attribute(op, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
     ts__cs_check_end(c, op, op->head.source, turn);
     ts__cs_check_end(c, op, op->head.destination, turn);
@@ -378,6 +388,8 @@ static void ts__cs_set(const ts__cs_call *c, ts_snapshot_op *op, bool turn)
     ts__cs_check_end(c, op, op->head.destination, turn);
 }
 
+/* ==== 4. All of them ===================================================== */
+
 // Everything about an operation but the contents of memory. args: what is to
 // be freed when they are taken.
 static void ts__cs_describe(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
@@ -400,6 +412,8 @@ static void ts__cs_describe(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
                    (const ts__cuda_box *)(uintptr_t)ts__cs_argument(c, 0));
     else if (kind == TS__CS_SET || kind == TS__CS_SET_ROWS)
         ts__cs_set(c, op, turn);
+    else if (kind == TS__CS_GRAPH && ts__cs.vendor->graphs)
+        ts__cs.vendor->graphs->launch(c, op, turn, args);
     else
         ts_snapshot_decline(op, kind == TS__CS_HOST_FUNCTION
                                     ? TS_REASON_HOST_CALLBACK
@@ -415,11 +429,15 @@ static void ts__cs_judge(ts_snapshot_op *op)
             ts__cs_range_of(op->regions[i].address);
         // A copy takes the host's bytes from wherever they lie.
         const bool copied = range && range->host && !op->regions[i].device &&
-                            op->head.kind == TS_EVENT_MEMCPY;
+                            (op->head.kind == TS_EVENT_MEMCPY ||
+                             op->head.kind == TS_EVENT_GRAPH_LAUNCH);
         if (range && range->reason && !copied)
             ts_snapshot_decline(op, range->reason);
     }
-    if (op->head.kind != TS_EVENT_KERNEL || !op->copy) return;
+    if ((op->head.kind != TS_EVENT_KERNEL &&
+         op->head.kind != TS_EVENT_GRAPH_LAUNCH) ||
+        !op->copy)
+        return;
     // Memory of the host that the device sees lies at no address of ours.
     for (uint32_t at = 0; at + 8 <= op->head.args_size; at += 8) {
         uint64_t value;
@@ -429,7 +447,7 @@ static void ts__cs_judge(ts_snapshot_op *op)
     }
 }
 
-/* ==== 4. What calls change =============================================== */
+/* ==== 5. What calls change =============================================== */
 
 static void ts__cs_allocated(const ts__cs_call *c)
 {
@@ -506,7 +524,7 @@ static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
         const ts__cs_stream stream = {
             (void *)(uintptr_t)ts__cs_pointed(c, 0),
             c->rule->width ? (int32_t)ts__cs_argument32(c, 12) : 0,
-            ts__cs_argument32(c, 8) & 1 ? TS_STREAM_NON_BLOCKING : 0
+            ts__cs_argument32(c, 8) & 1 ? TS_STREAM_NON_BLOCKING : 0, false
         };
         ts__cs_stream_add(&ts__cs.driver, &stream);
     } else if (kind == TS__CS_MODULE) {
@@ -523,6 +541,7 @@ static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
             &ts__cs.code, (void *)(uintptr_t)ts__cs_argument(c, 8),
             (int32_t)ts__cs_argument32(c, 0), (int32_t)ts__cs_argument32(c, 4));
     }
+    if (ts__cs.vendor->graphs) ts__cs.vendor->graphs->happened(c);
 }
 
 #endif // TS_CUDA_SNAPSHOT_OPS_H

@@ -11,6 +11,8 @@
 #if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUPTI_KEEP_H)
 #define TS_CUPTI_KEEP_H
 
+#include "ts_cuda_snapshot_graph.h"
+
 // CUPTI's numbers of a stream; false: it does not tell.
 static bool ts__cu_keep_ids(ts__cu *u, void *context, void *stream,
                             bool per_thread, uint32_t ids[3])
@@ -149,7 +151,8 @@ static const ts__cs_vendor ts__cu_keep_vendor = {
     "capture.cuda",
     ts__cs_driver_find,
     ts__cu_keep_fresh,
-    ts__cs_kernel
+    ts__cs_kernel,
+    &ts__cs_graphs
 };
 
 // Turns on the callbacks that a capture needs, if there is one, or may be.

@@ -285,7 +285,7 @@ TS__CAPTURE void ts_snapshot_attribute(ts_snapshot_op *op, uint32_t id,
                                        const void *bytes, size_t size);
 // A node of a launch of a graph (TS_EVENT_GRAPH_LAUNCH), behind those that it
 // waits for, `count` positions; attributes added next are its own. Arguments
-// of nodes are the operation's, sizes a multiple of 8.
+// of nodes are the operation's, from multiples of TS_CAPTURE_NODE_ALIGNED on.
 TS__CAPTURE void ts_snapshot_node(ts_snapshot_op *op,
                                   const ts_capture_operation *node,
                                   const uint32_t *after, uint32_t count);

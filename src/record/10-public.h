@@ -357,10 +357,11 @@ static inline bool ts_capture_span(const uint64_t origin[3],
     A launch of a graph has a TS_ATTRIBUTE_NODE for each node, those that come
     before a node in front of it: a ts_capture_operation, whose kind is 0 for
     what is only order, then uint32_t positions of the nodes that it waits for.
-    A node's arguments are the next args_size bytes of the launch's, from a
-    multiple of 8 on; parameters and regions are the launch's. Attributes behind
-    it are its own.
+    A node's arguments, if it has any, are the next args_size bytes of the
+    launch's, from a multiple of TS_CAPTURE_NODE_ALIGNED on; parameters and
+    regions are the launch's. Attributes behind it are its own.
 */
+#define TS_CAPTURE_NODE_ALIGNED 64u
 
 typedef struct ts_capture_copy_image { // an end of a copy or set
     uint32_t which, unused;            // 0: source, 1: destination

@@ -97,3 +97,26 @@ AT(cuTensorMapReplaceAddress_params, globalAddress, 8);
 SAME(sizeof(((ts__cuda_tensor *)0)->bytes), sizeof(CUtensorMap));
 SAME(sizeof(ts__cuda_tensor), 336);
 AT(cuMemUnmap_params, size, 8);
+
+// Graphs.
+SIZE(ts__cuda_kernel_node, CUDA_KERNEL_NODE_PARAMS_v2);
+SAME(TS__CUDA_KERNEL_NODE_OLD, sizeof(CUDA_KERNEL_NODE_PARAMS_v1));
+AT(CUDA_KERNEL_NODE_PARAMS_v2, gridDimX, 8);
+AT(CUDA_KERNEL_NODE_PARAMS_v2, kernelParams, 40);
+AT(CUDA_KERNEL_NODE_PARAMS_v2, kern, 56);
+SIZE(ts__cuda_set_node, CUDA_MEMSET_NODE_PARAMS);
+AT(CUDA_MEMSET_NODE_PARAMS, elementSize, 20);
+AT(CUDA_MEMSET_NODE_PARAMS, height, 32);
+SAME(TS__CUDA_NODE_CHILD, CU_GRAPH_NODE_TYPE_GRAPH);
+SAME(TS__CUDA_NODE_SIGNAL, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL);
+SAME(TS__CUDA_NODE_FREE, CU_GRAPH_NODE_TYPE_MEM_FREE);
+SAME(TS__CUDA_NODE_CONDITIONAL, CU_GRAPH_NODE_TYPE_CONDITIONAL);
+SAME(sizeof(CUgraphEdgeData), 8);
+AT(cuGraphInstantiateWithFlags_params, hGraph, 8);
+AT(cuGraphInstantiateWithParams_params, hGraph, 8);
+AT(cuGraphExecUpdate_v2_params, hGraph, 8);
+AT(cuGraphExecKernelNodeSetParams_v2_params, nodeParams, 16);
+AT(cuGraphExecMemcpyNodeSetParams_params, copyParams, 16);
+AT(cuGraphExecMemsetNodeSetParams_params, memsetParams, 16);
+AT(cuGraphNodeSetEnabled_params, isEnabled, 16);
+AT(cuGraphLaunch_params, hGraph, 0);

@@ -19,6 +19,7 @@
       DOUBLE_CUDA_REFUSE   so many wishes for an address are not heard
       DOUBLE_CUDA_HANG     name: this kernel does not end
       DOUBLE_CUDA_FAIL     name: this kernel touches what is not there
+      DOUBLE_CUDA_WRONG    name: this kernel runs twice
       DOUBLE_CUDA_DEVICES  how many there are (1)
       DOUBLE_CUDA_TENSOR   1: its tensor maps look otherwise
       DOUBLE_CUDA_LOCK     1: in callbacks the driver holds its lock

@@ -1,36 +1,31 @@
 /*
-    cuda_streams.h - launches, copies, streams and graphs of the double of
-    CUDA's driver: a part of libcuda.c
+    cuda_streams.h - launches, copies and streams of the double of CUDA's
+    driver: a part of libcuda.c
 */
 
 /* ==== 4. Streams ========================================================= */
 
-enum { STREAMS = 64, NODES = 256, GRAPHS = 64, DYNAMIC_SHARED = 8 };
+enum {
+    STREAMS = 64,
+    EVENTS = 256,
+    NODES = 256,
+    GRAPHS = 256,
+    ATTRIBUTES = 17,
+    DYNAMIC_SHARED = 8
+};
 
 typedef struct deed { // what a stream does
     const function *kernel;
     double_grid grid;
     _Alignas(16) uint8_t arguments[256];
+    size_t arguments_size; // 0: each was given by itself
+    uint32_t attributes[ATTRIBUTES][16];
     uint64_t to, from, size, width, value; // of copies and sets
-    uint32_t kernel_is_none;
+    bool to_host, from_host;
 } deed;
 
-static struct graph {
-    deed *deeds;
-    uint32_t count;
-} graphs[GRAPHS];
-static uint32_t graph_count, stream_count;
-static uint64_t hung;             // bits of streams
-static uint32_t capturing = 1000; // the stream that is recorded
-static uint64_t joined;           // bits of streams that are recorded with it
-#define NOBODY 1000u
-
-static bool is_recorded(const void *stream)
-{
-    const uint32_t number = (uint32_t)(uintptr_t)stream;
-    return capturing != NOBODY &&
-           (capturing == number || joined >> number % STREAMS & 1);
-}
+static uint32_t stream_count, stream_flags[STREAMS];
+static uint64_t hung; // bits of streams
 
 static int fail_kernel(const char *name, uint32_t stream)
 {
@@ -46,7 +41,9 @@ static void do_it(const deed *d, uint32_t stream)
 {
     if (d->kernel) {
         if (fail_kernel(d->kernel->name, stream)) return;
-        if (d->kernel->body) d->kernel->body(d->arguments, &d->grid);
+        const int times = 1 + is_named("DOUBLE_CUDA_WRONG", d->kernel->name);
+        for (int i = 0; d->kernel->body && i < times; i++)
+            d->kernel->body(d->arguments, &d->grid);
     } else if (d->from) {
         memmove((void *)(uintptr_t)d->to, (const void *)(uintptr_t)d->from,
                 d->size);
@@ -56,49 +53,42 @@ static void do_it(const deed *d, uint32_t stream)
     }
 }
 
-// At once, or as a node of the graph that this stream is recorded into.
-static int submit(const deed *d, uint32_t stream)
-{
-    if (!is_recorded((void *)(uintptr_t)stream)) {
-        do_it(d, stream);
-        return 0; // what a kernel did is found out later
-    }
-    struct graph *const g = &graphs[graph_count];
-    if (!g->deeds) g->deeds = calloc(NODES, sizeof *g->deeds);
-    if (!g->deeds || g->count == NODES) return NO_MEMORY;
-    g->deeds[g->count++] = *d;
-    return 0;
-}
+static int read_launch(deed *d, void *object, const uint32_t *dims,
+                       uint32_t shared, void **arguments, void **more);
+
+#include "cuda_graphs.h"
 
 /* ---- Launches ----------------------------------------------------------- */
 
-static int launch(void *object, const uint32_t *dims, uint32_t shared,
-                  void *stream, void **arguments, void **more)
+static int read_launch(deed *d, void *object, const uint32_t *dims,
+                       uint32_t shared, void **arguments, void **more)
 {
     const uintptr_t number = (uintptr_t)object;
     if (number & LAZY && cuKernelGetFunction(&object, object)) return INVALID;
     const function *const f = function_of(object);
-    deed d = { .kernel = f };
+    memset(d, 0, sizeof *d);
+    d->kernel = f;
     if (!f || !(dims[0] && dims[1] && dims[2] && dims[3] && dims[4] && dims[5]))
         return INVALID;
     if (shared > 48 << 10 && f->attributes[DYNAMIC_SHARED] < (int)shared)
         return INVALID;
-    memcpy(d.grid.grid, dims, 24);
-    d.grid.shared = shared;
+    memcpy(d->grid.grid, dims, 24);
+    d->grid.shared = shared;
     const void *block = NULL;
     size_t size = 0;
     for (; more && *more; more += 2) {
         if ((uintptr_t)*more == 1) block = more[1];
         if ((uintptr_t)*more == 2) memcpy(&size, more[1], sizeof size);
     }
-    if (size > sizeof d.arguments) return INVALID;
-    if (block) memcpy(d.arguments, block, size);
+    if (size > sizeof d->arguments) return INVALID;
+    if (block) memcpy(d->arguments, block, size);
+    d->arguments_size = size;
     for (uint32_t i = 0; f->parameters && f->parameters[2 * i] != UINT32_MAX;
          i++)
         if (arguments)
-            memcpy(d.arguments + f->parameters[2 * i], arguments[i],
+            memcpy(d->arguments + f->parameters[2 * i], arguments[i],
                    f->parameters[2 * i + 1]);
-    return submit(&d, (uint32_t)(uintptr_t)stream);
+    return 0;
 }
 
 // The dry run's kernels are recorded by name, so none has to be found.
@@ -124,8 +114,10 @@ typedef struct launch_parameters {
 static int launch_plain(const void *user)
 {
     const launch_parameters *const p = user;
-    return launch(p->function, p->dims, p->shared, p->stream, p->arguments,
-                  p->more);
+    deed d;
+    const int result =
+        read_launch(&d, p->function, p->dims, p->shared, p->arguments, p->more);
+    return result ? result : submit(&d, (uint32_t)(uintptr_t)p->stream);
 }
 
 DRIVER(cuLaunchKernel, void *object, unsigned gx, unsigned gy, unsigned gz,
@@ -170,10 +162,16 @@ static int launch_ex(const void *user)
 {
     const launch_ex_parameters *const p = user;
     const config *const c = p->config;
-    for (uint32_t i = 0; i < c->count; i++)
-        if (c->attributes[i].id > 16) return INVALID;
-    return launch(p->function, c->dims, c->shared, c->stream, p->arguments,
-                  p->more);
+    deed d;
+    const int result =
+        read_launch(&d, p->function, c->dims, c->shared, p->arguments, p->more);
+    if (result) return result;
+    for (uint32_t i = 0; i < c->count; i++) {
+        const uint32_t id = c->attributes[i].id;
+        if (id >= ATTRIBUTES) return INVALID;
+        memcpy(d.attributes[id], c->attributes[i].value, 64);
+    }
+    return submit(&d, (uint32_t)(uintptr_t)c->stream);
 }
 
 DRIVER(cuLaunchKernelEx, const config *how, void *object, void **arguments,
@@ -191,6 +189,7 @@ typedef struct copy_parameters {
     uint64_t to, from;
     size_t size;
     void *stream;
+    bool to_host, from_host; // the driver's own
 } copy_parameters;
 
 static int copy_now(const void *user)
@@ -198,6 +197,8 @@ static int copy_now(const void *user)
     const copy_parameters *const p = user;
     const deed d = { .to = p->to, .from = p->from, .size = p->size };
     if (!p->to || !p->from) return INVALID;
+    const int result = forbidden();
+    if (result) return result;
     do_it(&d, 0);
     return 0;
 }
@@ -205,32 +206,41 @@ static int copy_now(const void *user)
 static int copy(const void *user)
 {
     const copy_parameters *const p = user;
-    const deed d = { .to = p->to, .from = p->from, .size = p->size };
+    const deed d = { .to = p->to,
+                     .from = p->from,
+                     .size = p->size,
+                     .to_host = p->to_host,
+                     .from_host = p->from_host };
     if (!p->to || !p->from) return INVALID;
+    // The host's memory may have to be waited for.
+    const int result =
+        (d.to_host || d.from_host) && !is_recorded(p->stream) ? forbidden() : 0;
+    if (result) return result;
     return submit(&d, (uint32_t)(uintptr_t)p->stream);
 }
 
 #define COPY(name, to_type, from_type) \
     DRIVER(name, to_type to, from_type from, size_t size) \
     { \
-        const copy_parameters p = { (uint64_t)to, (uint64_t)from, size, \
-                                    NULL }; \
+        const copy_parameters p = { .to = (uint64_t)to, \
+                                    .from = (uint64_t)from, \
+                                    .size = size }; \
         TRACED(DOUBLE_COPY, name, copy_now, ON(0), .bytes = size); \
     }
-#define COPY_ASYNC(name, to_type, from_type) \
+#define COPY_ASYNC(name, to_type, from_type, to_host, from_host) \
     DRIVER(name, to_type to, from_type from, size_t size, void *stream) \
     { \
         const copy_parameters p = { (uint64_t)to, (uint64_t)from, size, \
-                                    stream }; \
+                                    stream,       to_host,        from_host }; \
         TRACED(DOUBLE_COPY, name, copy, ON(stream), .bytes = size); \
     }
 COPY(cuMemcpyHtoD_v2, uint64_t, const void *)
 COPY(cuMemcpyDtoH_v2, void *, uint64_t)
 COPY(cuMemcpyDtoD_v2, uint64_t, uint64_t)
-COPY_ASYNC(cuMemcpyHtoDAsync_v2, uint64_t, const void *)
-COPY_ASYNC(cuMemcpyDtoHAsync_v2, void *, uint64_t)
-COPY_ASYNC(cuMemcpyDtoDAsync_v2, uint64_t, uint64_t)
-COPY_ASYNC(cuMemcpyAsync, uint64_t, uint64_t)
+COPY_ASYNC(cuMemcpyHtoDAsync_v2, uint64_t, const void *, false, true)
+COPY_ASYNC(cuMemcpyDtoHAsync_v2, void *, uint64_t, true, false)
+COPY_ASYNC(cuMemcpyDtoDAsync_v2, uint64_t, uint64_t, false, false)
+COPY_ASYNC(cuMemcpyAsync, uint64_t, uint64_t, false, false)
 
 typedef struct set_parameters {
     uint64_t to;
@@ -294,6 +304,7 @@ static int make_stream(const void *user)
     // 1 and 2 are the default ones.
     *p->stream = (void *)(uintptr_t)(3 + __atomic_fetch_add(&stream_count, 1,
                                                             __ATOMIC_RELAXED));
+    stream_flags[(uintptr_t)*p->stream % STREAMS] = p->flags;
     return 0;
 }
 
@@ -318,7 +329,12 @@ DRIVER(cuStreamQuery, void *stream)
 {
     wait_for_lock();
     if (broken) return broken;
-    if (capturing != NOBODY) return 900;
+    recording *const r = recording_of(stream);
+    recording *const other = recording_that_blocks(stream);
+    if (r) r->broken = true;
+    if (other) other->broken = true;
+    const int result = r ? UNSUPPORTED : other ? IMPLICIT : forbidden();
+    if (result) return result;
     const uintptr_t number = (uintptr_t)stream;
     const uint64_t busy = __atomic_load_n(&hung, __ATOMIC_SEQ_CST);
     return busy >> number % STREAMS & 1 ? NOT_READY : 0;
@@ -352,21 +368,21 @@ DRIVER(cuCtxSynchronize, void)
 DRIVER(cuStreamWaitEvent, void *stream, void *p, unsigned flags)
 {
     if (!p || flags) return INVALID;
-    if (capturing != NOBODY)
-        joined |= UINT64_C(1) << (uintptr_t)stream % STREAMS;
+    join_event(stream, (uintptr_t)p);
     TRACED(DOUBLE_STREAM_WAIT, cuStreamWaitEvent, nothing, ON(stream));
 }
 
 DRIVER(cuEventCreate, void **event, unsigned flags)
 {
-    static uint32_t events;
-    *event = (void *)(uintptr_t)++events;
+    static uint32_t count;
+    *event = (void *)(uintptr_t)++count;
     return flags < 8 ? 0 : INVALID;
 }
 
 DRIVER(cuEventRecord, void *p, void *stream)
 {
     if (!p) return INVALID;
+    record_event((uintptr_t)p, stream);
     TRACED(DOUBLE_EVENT_RECORD, cuEventRecord, nothing, ON(stream));
 }
 
@@ -374,79 +390,4 @@ DRIVER(cuEventSynchronize, void *p)
 {
     if (!p) return INVALID;
     TRACED(DOUBLE_EVENT_SYNC, cuEventSynchronize, nothing, ON(0));
-}
-
-/* ---- Graphs ------------------------------------------------------------- */
-
-typedef struct begin_parameters {
-    void *stream;
-    int mode;
-} begin_parameters;
-
-static int begin(const void *user)
-{
-    const begin_parameters *const p = user;
-    if (capturing != NOBODY || graph_count == GRAPHS || !p->stream)
-        return INVALID;
-    graphs[graph_count].count = 0;
-    joined = 0;
-    capturing = (uint32_t)(uintptr_t)p->stream;
-    return 0;
-}
-
-DRIVER(cuStreamBeginCapture_v2, void *stream, int mode)
-{
-    const begin_parameters p = { stream, mode };
-    TRACED(DOUBLE_QUIET, cuStreamBeginCapture_v2, begin, ON(0));
-}
-
-typedef struct end_parameters {
-    void *stream, **graph;
-} end_parameters;
-
-static int end(const void *user)
-{
-    const end_parameters *const p = user;
-    if (capturing != (uint32_t)(uintptr_t)p->stream) return INVALID;
-    capturing = NOBODY;
-    *p->graph = (void *)(uintptr_t)++graph_count;
-    return 0;
-}
-
-DRIVER(cuStreamEndCapture, void *stream, void **graph)
-{
-    const end_parameters p = { stream, graph };
-    TRACED(DOUBLE_QUIET, cuStreamEndCapture, end, ON(0));
-}
-
-DRIVER(cuGraphInstantiateWithFlags, void **ready, void *graph,
-       unsigned long long flags)
-{
-    *ready = graph;
-    return graph && !flags ? 0 : INVALID;
-}
-
-typedef struct graph_parameters {
-    void *ready, *stream;
-} graph_parameters;
-
-static int launch_graph(const void *user)
-{
-    const graph_parameters *const p = user;
-    const uintptr_t number = (uintptr_t)p->ready;
-    if (!number || number > graph_count) return INVALID;
-    const struct graph *const g = &graphs[number - 1];
-    for (uint32_t i = 0; i < g->count; i++)
-        do_it(&g->deeds[i], (uint32_t)(uintptr_t)p->stream);
-    return 0;
-}
-
-DRIVER(cuGraphLaunch, void *ready, void *stream)
-{
-    const graph_parameters p = { ready, stream };
-    const uintptr_t number = (uintptr_t)ready;
-    const uint32_t nodes =
-        number && number <= graph_count ? graphs[number - 1].count : 0;
-    TRACED(DOUBLE_GRAPH, cuGraphLaunch, launch_graph, ON(stream),
-           .nodes = nodes);
 }

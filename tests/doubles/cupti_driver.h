@@ -41,7 +41,17 @@ static const char *const driver_functions[] = { "LaunchKernel",
                                                 "TensorMapEncodeTiled",
                                                 "TensorMapEncodeIm2col",
                                                 "TensorMapEncodeIm2colWide",
-                                                "TensorMapReplaceAddress" };
+                                                "TensorMapReplaceAddress",
+                                                "GraphInstantiateWithFlags",
+                                                "GraphExecKernelNodeSetParams_"
+                                                "v2",
+                                                "GraphExecMemcpyNodeSetParams",
+                                                "GraphExecMemsetNodeSetParams",
+                                                "GraphExecChildGraphNode"
+                                                "SetParams",
+                                                "GraphNodeSetEnabled",
+                                                "GraphExecUpdate_v2",
+                                                "GraphExecDestroy" };
 enum { DRIVER_COUNT = sizeof driver_functions / sizeof *driver_functions };
 
 static uint32_t driver_id(const char *name)

@@ -1,0 +1,748 @@
+/*
+    ts_cuda_snapshot_graph.h - what graphs of CUDA are made of; a part of
+    ts_cupti.h, private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Reads a graph when it is made ready to be launched, because nobody can
+        ask what is ready for its nodes; follows what is changed of it
+        afterwards. A launch is one operation, with all its nodes.
+
+    WHAT IT DOES NOT DO
+        It looks into no contents between nodes: the device is the graph's
+        until all of it is over.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Graphs
+        2. Reading                      on the thread that asks the driver
+        3. Order
+        4. What calls change
+        5. Launches
+*/
+#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_GRAPH_H)
+#define TS_CUDA_SNAPSHOT_GRAPH_H
+
+/* ==== 1. Graphs ========================================================== */
+
+enum { TS__CS_NODES = 1 << 16, TS__CS_DEPTH = 16 };
+
+typedef struct ts__cs_node {
+    void *handle;              // of the graph that was made ready, NULL: none
+    ts_capture_operation head; // kind 0: order
+    ts_reason reason;          // why what launches it cannot be run again
+    bool off;                  // left out, until it is turned on again
+    void *module, *function;   // of a kernel
+    char *name;
+    uint8_t *args;
+    uint32_t (*parameters)[2]; // offset, size
+    uint32_t parameter_count;
+    ts__cuda_attribute *attributes;
+    uint32_t attribute_count;
+    ts_capture_geometry boxes; // of a copy, or a set in rows
+    uint32_t value, width;     // of a set
+    uint32_t *after;           // positions, `after_count`
+    uint32_t after_count;
+} ts__cs_node;
+
+typedef struct ts__cs_edge { // numbers of nodes
+    uint32_t from, to;
+} ts__cs_edge;
+
+typedef struct ts__cs_graph {
+    void *ready, *source;
+    ts__cs_node *nodes;
+    size_t count, capacity;
+    ts__cs_edge *edges; // while it is read
+    size_t edge_count, edge_capacity;
+    const char **names; // of kernels
+    size_t name_count;
+    ts_reason reason; // why no launch of it can be run again
+} ts__cs_graph;
+
+static struct {
+    pthread_mutex_t lock;
+    ts__cs_graph **graphs;
+    size_t count, capacity;
+} ts__cs_ready = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void ts__cs_graph_free(ts__cs_graph *g)
+{
+    if (!g) return;
+    for (size_t i = 0; i < g->count; i++) {
+        ts__cs_node *const n = &g->nodes[i];
+        free(n->name);
+        free(n->args);
+        free(n->parameters);
+        free(n->attributes);
+        free(n->after);
+    }
+    free(g->nodes);
+    free(g->edges);
+    free((void *)g->names);
+    free(g);
+}
+
+// The new last node; NULL: there are too many.
+static ts__cs_node *ts__cs_node_add(ts__cs_graph *g)
+{
+    ts__cs_node *const more =
+        g->count < TS__CS_NODES
+            ? (ts__cs_node *)ts__cs_more(g->nodes, &g->capacity, g->count,
+                                         sizeof *more)
+            : NULL;
+    if (!more) {
+        g->reason = TS_REASON_TOO_MANY;
+        return NULL;
+    }
+    g->nodes = more;
+    memset(&more[g->count], 0, sizeof *more);
+    return &more[g->count++];
+}
+
+static void ts__cs_edge_add(ts__cs_graph *g, size_t from, size_t to)
+{
+    ts__cs_edge *const more = (ts__cs_edge *)ts__cs_more(
+        g->edges, &g->edge_capacity, g->edge_count, sizeof *more);
+    const ts__cs_edge edge = { (uint32_t)from, (uint32_t)to };
+    if (!more) {
+        g->reason = TS_REASON_NO_MEMORY;
+        return;
+    }
+    g->edges = more;
+    more[g->edge_count++] = edge;
+}
+
+/* ==== 2. Reading ========================================================= */
+
+// Copies the arguments of a kernel; `job` knows its parameters.
+static ts_reason ts__cs_node_arguments(ts__cs_node *n,
+                                       const ts__cuda_kernel_node *k,
+                                       ts__cs_job *job, bool answered)
+{
+    ts__cs_layout layout;
+    ts_snapshot_op op;
+    const ts__cs_module *const m =
+        ts__cs_module_of(&ts__cs.code, job->module, n->name);
+    memset(&op, 0, sizeof op);
+    if (!m) return TS_REASON_IMAGE_MISSING;
+    if (!ts__cs_layout_find(job, answered, m, n->name, &layout) ||
+        !ts__cs_flatten(&layout, k->arguments, k->more, &op, &n->args))
+        return TS_REASON_PARAM_LAYOUT_UNKNOWN;
+    const size_t size = layout.count * sizeof *n->parameters;
+    n->head.args_size = op.head.args_size;
+    n->parameters = (uint32_t(*)[2])malloc(size + 1);
+    if (!n->parameters) return TS_REASON_NO_MEMORY;
+    memcpy(n->parameters, layout.parameters, size);
+    n->parameter_count = layout.count;
+    return TS_REASON_NONE;
+}
+
+static void ts__cs_node_kernel(ts__cs_node *n, const ts__cuda_kernel_node *k,
+                               ts__cs_job *job, bool answered)
+{
+    free(n->name);
+    free(n->args);
+    free(n->parameters);
+    n->name = job->called ? strdup(job->called) : NULL;
+    n->args = NULL;
+    n->parameters = NULL;
+    n->parameter_count = 0;
+    n->head.kind = TS_EVENT_KERNEL;
+    n->head.args_size = 0;
+    memcpy(n->head.grid, k->grid, sizeof k->grid);
+    memcpy(n->head.block, k->block, sizeof k->block);
+    n->head.shared = k->shared;
+    n->function = k->function ? k->function : k->kernel;
+    n->module = job->module;
+    // What it loaded because it was asked is the function's.
+    if (job->module)
+        ts__cs_module_named(&ts__cs.code, job->module, job->loader);
+    n->reason = n->name ? ts__cs_node_arguments(n, k, job, answered)
+                        : TS_REASON_IMAGE_MISSING;
+}
+
+// The parameters of a kernel that a call gives to a node. Before CUDA 12 they
+// were shorter.
+static void ts__cs_kernel_given(const ts__cs_call *c, ts__cuda_kernel_node *k)
+{
+    const void *const given = (const void *)(uintptr_t)ts__cs_argument(c, 16);
+    memset(k, 0, sizeof *k);
+    memcpy(k, given, c->rule->width ? sizeof *k : TS__CUDA_KERNEL_NODE_OLD);
+}
+
+// Attributes of a kernel that are not as they are without being asked for.
+static void ts__cs_node_attributes(const ts__cs_driver *d, ts__cs_node *n)
+{
+    const uint32_t ids = TS__CUDA_ATTRIBUTES | 1u << TS__CUDA_UPDATABLE;
+    ts__cuda_attribute given[32];
+    static const uint8_t none[sizeof given->value.bytes] = { 0 };
+    uint32_t count = 0;
+    for (uint32_t id = 1; d->call.node_attribute && id < 32; id++) {
+        ts__cuda_attribute *const a = &given[count];
+        memset(a, 0, sizeof *a);
+        if (!(ids >> id & 1) ||
+            d->call.node_attribute(n->handle, (int)id, &a->value) != 0 ||
+            !memcmp(&a->value, none, sizeof none))
+            continue;
+        a->id = id;
+        if (id == TS__CUDA_UPDATABLE)
+            n->reason = TS_REASON_DEVICE_UPDATABLE_NODE;
+        else
+            count++;
+    }
+    if (!count) return;
+    n->attributes = (ts__cuda_attribute *)malloc(count * sizeof *given);
+    if (!n->attributes) n->reason = TS_REASON_NO_MEMORY;
+    if (n->attributes) memcpy(n->attributes, given, count * sizeof *given);
+    n->attribute_count = n->attributes ? count : 0;
+}
+
+static void ts__cs_node_copy(ts__cs_node *n, const ts__cuda_box *box)
+{
+    n->head.kind = TS_EVENT_MEMCPY;
+    n->reason = ts__cs_box_read(box, &n->head, &n->boxes)
+                    ? TS_REASON_NONE
+                    : TS_REASON_TEXTURE_BINDLESS;
+}
+
+static void ts__cs_node_set(ts__cs_node *n, const ts__cuda_set_node *s)
+{
+    const uint64_t wide = s->count * s->width;
+    ts_capture_geometry *const g = &n->boxes;
+    n->head.kind = TS_EVENT_MEMSET;
+    n->head.destination = s->to;
+    n->head.value = s->value & 0xFF;
+    n->head.size = wide * s->rows;
+    n->value = s->value;
+    n->width = s->width;
+    n->reason = s->width == 1 || s->width == 2 || s->width == 4
+                    ? TS_REASON_NONE
+                    : TS_REASON_ATTR_UNKNOWN;
+    memset(g, 0, sizeof *g);
+    if (s->rows < 2) return;
+    g->region[0] = wide;
+    g->region[1] = s->rows;
+    g->region[2] = 1;
+    g->destination_row = s->pitch;
+    g->destination_slice = s->pitch * s->rows;
+}
+
+static void ts__cs_kernel_read(ts__cs_driver *d, ts__cs_node *n)
+{
+    ts__cuda_kernel_node kernel;
+    ts__cs_job job;
+    memset(&kernel, 0, sizeof kernel);
+    memset(&job, 0, sizeof job);
+    n->reason = TS_REASON_ATTACHED_LATE;
+    if (!d->call.node_kernel || d->call.node_kernel(n->handle, &kernel) != 0)
+        return;
+    job.object = kernel.function ? kernel.function : kernel.kernel;
+    const bool answered = ts__cs_function(d, &job);
+    ts__cs_node_kernel(n, &kernel, &job, answered);
+    ts__cs_node_attributes(d, n);
+}
+
+// What a node of each type is.
+static void ts__cs_node_read(ts__cs_driver *d, ts__cs_node *n, int type)
+{
+    ts__cuda_box box;
+    ts__cuda_set_node set;
+    switch (type) {
+    case TS__CUDA_NODE_KERNEL: ts__cs_kernel_read(d, n); return;
+    case TS__CUDA_NODE_COPY:
+        n->reason = TS_REASON_ATTACHED_LATE;
+        if (d->call.node_copy && !d->call.node_copy(n->handle, &box))
+            ts__cs_node_copy(n, &box);
+        return;
+    case TS__CUDA_NODE_SET:
+        n->reason = TS_REASON_ATTACHED_LATE;
+        if (d->call.node_set && !d->call.node_set(n->handle, &set))
+            ts__cs_node_set(n, &set);
+        return;
+    case TS__CUDA_NODE_CHILD:
+    case TS__CUDA_NODE_EMPTY:
+    case TS__CUDA_NODE_WAIT:
+    case TS__CUDA_NODE_RECORD: return; // order
+    case TS__CUDA_NODE_HOST: n->reason = TS_REASON_HOST_CALLBACK; return;
+    case TS__CUDA_NODE_SIGNAL:
+    case TS__CUDA_NODE_SEMAPHORE: n->reason = TS_REASON_EXTERNAL_MEMORY; return;
+    case TS__CUDA_NODE_ALLOC:
+    case TS__CUDA_NODE_FREE: n->reason = TS_REASON_DEVICE_HEAP; return;
+    case TS__CUDA_NODE_MEMOP: n->reason = TS_REASON_STREAM_MEMOP; return;
+    case TS__CUDA_NODE_CONDITIONAL: n->reason = TS_REASON_COND_GRAPH; return;
+    default: n->reason = TS_REASON_ATTR_UNKNOWN; return;
+    }
+}
+
+// A node of the driver's, and the numbers of those that stand for its begin
+// and its end here: of a graph within a graph they are two.
+typedef struct ts__cs_spot {
+    void *handle;
+    uint32_t begin, end;
+} ts__cs_spot;
+
+static int ts__cs_by_handle(const void *left, const void *right)
+{
+    const ts__cs_spot *const a = (const ts__cs_spot *)left;
+    const ts__cs_spot *const b = (const ts__cs_spot *)right;
+    return (a->handle > b->handle) - (a->handle < b->handle);
+}
+
+static void ts__cs_graph_edges(const ts__cs_driver *d, ts__cs_graph *g,
+                               void *handle, const ts__cs_spot *spots,
+                               size_t count)
+{
+    size_t edges = 0;
+    const bool old = !d->call.edges;
+    if (old ? !d->call.edges_old ||
+                  d->call.edges_old(handle, NULL, NULL, &edges) != 0
+            : d->call.edges(handle, NULL, NULL, NULL, &edges) != 0) {
+        g->reason = TS_REASON_ATTACHED_LATE;
+        return;
+    }
+    // From, to, and eight bytes about each edge.
+    void **const all = (void **)calloc(edges + 1, 3 * sizeof *all);
+    if (!all || (old ? d->call.edges_old(handle, all, all + edges, &edges)
+                     : d->call.edges(handle, all, all + edges, all + 2 * edges,
+                                     &edges)) != 0) {
+        g->reason = TS_REASON_ATTACHED_LATE;
+        edges = 0;
+    }
+    for (size_t i = 0; i < edges; i++) {
+        const ts__cs_spot keys[2] = { { all[i], 0, 0 },
+                                      { all[edges + i], 0, 0 } };
+        const ts__cs_spot *ends[2];
+        for (int k = 0; k < 2; k++)
+            ends[k] = (const ts__cs_spot *)bsearch(
+                &keys[k], spots, count, sizeof *spots, ts__cs_by_handle);
+        if (ends[0] && ends[1])
+            ts__cs_edge_add(g, ends[0]->end, ends[1]->begin);
+        else
+            g->reason = TS_REASON_ATTACHED_LATE;
+    }
+    free((void *)all);
+}
+
+static void ts__cs_graph_read(ts__cs_driver *d, ts__cs_graph *g, void *handle,
+                              uint32_t depth);
+
+// The nodes of a graph within a graph lie between two that are order.
+static void ts__cs_child_read(ts__cs_driver *d, ts__cs_graph *g,
+                              ts__cs_spot *spot, uint32_t depth)
+{
+    void *child = NULL;
+    const size_t first = g->count;
+    if (!d->call.node_child || d->call.node_child(spot->handle, &child) != 0) {
+        g->reason = TS_REASON_ATTACHED_LATE;
+        return;
+    }
+    ts__cs_graph_read(d, g, child, depth + 1);
+    const size_t last = g->count;
+    if (!ts__cs_node_add(g)) return;
+    spot->end = (uint32_t)last;
+    ts__cs_edge_add(g, spot->begin, last);
+    for (size_t i = first; i < last; i++) {
+        ts__cs_edge_add(g, spot->begin, i);
+        ts__cs_edge_add(g, i, last);
+    }
+}
+
+static void ts__cs_graph_read(ts__cs_driver *d, ts__cs_graph *g, void *handle,
+                              uint32_t depth)
+{
+    size_t count = 0;
+    if (depth == TS__CS_DEPTH || !d->call.nodes || !d->call.node_type ||
+        d->call.nodes(handle, NULL, &count) != 0 || count > TS__CS_NODES) {
+        g->reason = depth == TS__CS_DEPTH || count > TS__CS_NODES
+                        ? TS_REASON_TOO_MANY
+                        : TS_REASON_ATTACHED_LATE;
+        return;
+    }
+    void **const nodes = (void **)calloc(count + 1, sizeof *nodes);
+    ts__cs_spot *const spots = (ts__cs_spot *)calloc(count + 1, sizeof *spots);
+    if (!nodes || !spots || d->call.nodes(handle, nodes, &count) != 0)
+        g->reason = TS_REASON_NO_MEMORY;
+    for (size_t i = 0; i < count && !g->reason; i++) {
+        ts__cs_node *const n = ts__cs_node_add(g);
+        int type = -1;
+        if (!n) break;
+        n->handle = nodes[i];
+        spots[i].handle = nodes[i];
+        spots[i].begin = spots[i].end = (uint32_t)g->count - 1;
+        if (ts__cs_is_silent(d)) g->reason = TS_REASON_DRAIN_TIMEOUT;
+        if (d->call.node_type(nodes[i], &type) != 0) type = -1;
+        ts__cs_node_read(d, n, type);
+        if (type == TS__CUDA_NODE_CHILD)
+            ts__cs_child_read(d, g, &spots[i], depth);
+    }
+    if (!g->reason) {
+        qsort(spots, count, sizeof *spots, ts__cs_by_handle);
+        ts__cs_graph_edges(d, g, handle, spots, count);
+    }
+    free((void *)nodes);
+    free(spots);
+}
+
+/* ==== 3. Order =========================================================== */
+
+static bool ts__cs_after_add(ts__cs_node *n, uint32_t position, uint32_t room)
+{
+    if (!n->after)
+        n->after = (uint32_t *)malloc((size_t)room * sizeof *n->after);
+    if (n->after) n->after[n->after_count++] = position;
+    return n->after != NULL;
+}
+
+// Puts nodes behind those that they wait for. False: some wait in a circle, or
+// there is no memory.
+static bool ts__cs_graph_sort(ts__cs_graph *g)
+{
+    const size_t count = g->count;
+    ts__cs_node *const sorted =
+        (ts__cs_node *)calloc(count + 1, sizeof *sorted);
+    uint32_t *const all =
+        (uint32_t *)calloc(4 * count + g->edge_count + 1, sizeof *all);
+    // Of each node: its last edge, from 1, and how many lead to it, and how
+    // many of them are still to come; of each edge the one before it.
+    uint32_t *const last = all, *const in = all + count;
+    uint32_t *const left = in + count, *const queue = left + count;
+    uint32_t *const before = queue + count;
+    bool ok = sorted && all;
+    size_t known = 0, done = 0;
+    for (size_t i = 0; ok && i < g->edge_count; i++) {
+        const ts__cs_edge edge = g->edges[i];
+        before[i] = last[edge.from];
+        last[edge.from] = (uint32_t)i + 1;
+        in[edge.to]++;
+        left[edge.to]++;
+    }
+    for (uint32_t i = 0; ok && i < count; i++)
+        if (!left[i]) queue[known++] = i;
+    for (; ok && done < known; done++) {
+        sorted[done] = g->nodes[queue[done]];
+        for (uint32_t e = last[queue[done]]; ok && e; e = before[e - 1]) {
+            const uint32_t to = g->edges[e - 1].to;
+            ok = ts__cs_after_add(&g->nodes[to], (uint32_t)done, in[to]);
+            if (!--left[to]) queue[known++] = to;
+        }
+    }
+    ok = ok && done == count;
+    if (ok && count) memcpy(g->nodes, sorted, count * sizeof *sorted);
+    free(sorted);
+    free(all);
+    return ok;
+}
+
+// On the thread that asks the driver.
+static bool ts__cs_graph_new(ts__cs_job *job)
+{
+    ts__cs_graph *const g = (ts__cs_graph *)calloc(1, sizeof *g);
+    job->found = g;
+    if (!g) return false;
+    ts__cs_graph_read(&ts__cs.driver, g, job->object, 0);
+    if (!g->reason && !ts__cs_graph_sort(g)) g->reason = TS_REASON_NO_MEMORY;
+    free(g->edges);
+    g->edges = NULL;
+    return true;
+}
+
+/* ==== 4. What calls change =============================================== */
+
+// Under the lock.
+static ts__cs_graph *ts__cs_graph_of(uint64_t ready, size_t *at)
+{
+    for (size_t i = 0; i < ts__cs_ready.count; i++) {
+        if ((uintptr_t)ts__cs_ready.graphs[i]->ready != ready) continue;
+        if (at) *at = i;
+        return ts__cs_ready.graphs[i];
+    }
+    return NULL;
+}
+
+static void ts__cs_graph_names(ts__cs_graph *g)
+{
+    free((void *)g->names);
+    g->name_count = 0;
+    g->names = (const char **)malloc((g->count + 1) * sizeof *g->names);
+    for (size_t i = 0; g->names && i < g->count; i++)
+        if (g->nodes[i].name) g->names[g->name_count++] = g->nodes[i].name;
+}
+
+static void ts__cs_graph_gone(uint64_t ready)
+{
+    size_t at = 0;
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    ts__cs_graph *const g = ts__cs_graph_of(ready, &at);
+    if (g) ts__cs_ready.graphs[at] = ts__cs_ready.graphs[--ts__cs_ready.count];
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+    ts__cs_graph_free(g);
+}
+
+static void ts__cs_graphs_forget(void)
+{
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    while (ts__cs_ready.count)
+        ts__cs_graph_free(ts__cs_ready.graphs[--ts__cs_ready.count]);
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+}
+
+// What a graph is now; NULL: the driver does not say.
+static ts__cs_graph *ts__cs_graph_ask(const ts__cs_call *c, uint64_t source)
+{
+    ts__cs_job job;
+    job.what = TS__CS_OWN;
+    job.own = ts__cs_graph_new;
+    job.context = c->context;
+    job.object = (void *)(uintptr_t)source;
+    job.found = NULL;
+    if (!ts__cs_is_safe(c->context) ||
+        !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
+        return NULL;
+    return (ts__cs_graph *)job.found;
+}
+
+static void ts__cs_graph_made(const ts__cs_call *c)
+{
+    const uint64_t ready = ts__cs_pointed(c, 0), source = ts__cs_argument(c, 8);
+    ts__cs_graph_gone(ready);
+    ts__cs_graph *const g = ts__cs_graph_ask(c, source);
+    if (!g) return; // its launches are declined
+    g->ready = (void *)(uintptr_t)ready;
+    g->source = (void *)(uintptr_t)source;
+    ts__cs_graph_names(g);
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    ts__cs_graph **const more = (ts__cs_graph **)ts__cs_more(
+        (void *)ts__cs_ready.graphs, &ts__cs_ready.capacity, ts__cs_ready.count,
+        sizeof *more);
+    if (more) {
+        ts__cs_ready.graphs = more;
+        more[ts__cs_ready.count++] = g;
+    }
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+    if (!more) ts__cs_graph_free(g);
+}
+
+/*
+    Nodes are what those of another graph are. Single ones are named by the
+    nodes of the graph that it was made ready from, and which of the other's
+    each is now, nobody says.
+*/
+static void ts__cs_graph_updated(const ts__cs_call *c)
+{
+    const uint64_t ready = ts__cs_argument(c, 0),
+                   source = ts__cs_argument(c, 8);
+    ts__cs_graph *const now = ts__cs_graph_ask(c, source);
+    bool off = false;
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    ts__cs_graph *const g = ts__cs_graph_of(ready, NULL);
+    for (size_t i = 0; g && i < g->count; i++)
+        off |= g->nodes[i].off;
+    const bool same = g && (uintptr_t)g->source == source;
+    if (g && (!now || off)) {
+        g->reason = TS_REASON_ATTACHED_LATE;
+    } else if (g) {
+        const ts__cs_graph old = *g;
+        *g = *now;
+        *now = old;
+        g->ready = old.ready;
+        g->source = old.source;
+        for (size_t i = 0; !same && i < g->count; i++)
+            g->nodes[i].handle = NULL;
+        ts__cs_graph_names(g);
+    }
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+    ts__cs_graph_free(now);
+}
+
+// Takes what it was given as a kernel; `job` says what the function is.
+static void ts__cs_node_given(const ts__cs_call *c, ts__cs_node *n,
+                              ts__cs_job *job, bool answered)
+{
+    const void *const given = (const void *)(uintptr_t)ts__cs_argument(c, 16);
+    ts__cuda_set_node set;
+    ts__cuda_box box;
+    ts__cuda_kernel_node kernel;
+    if (c->rule->kind == TS__CS_NODE_KERNEL) {
+        ts__cs_kernel_given(c, &kernel);
+        ts__cs_node_kernel(n, &kernel, job, answered);
+    } else if (c->rule->kind == TS__CS_NODE_COPY) {
+        memcpy(&box, given, sizeof box);
+        ts__cs_node_copy(n, &box);
+    } else if (c->rule->kind == TS__CS_NODE_SET) {
+        memcpy(&set, given, sizeof set);
+        ts__cs_node_set(n, &set);
+    } else {
+        n->off = !ts__cs_argument32(c, 16);
+    }
+}
+
+static void ts__cs_node_changed(const ts__cs_call *c)
+{
+    void *const handle = (void *)(uintptr_t)ts__cs_argument(c, 8);
+    const bool kernel = c->rule->kind == TS__CS_NODE_KERNEL;
+    ts__cuda_kernel_node given;
+    ts__cs_job job;
+    bool answered = false;
+    memset(&job, 0, sizeof job);
+    if (kernel) {
+        ts__cs_kernel_given(c, &given);
+        job.what = TS__CS_FUNCTION;
+        job.context = c->context;
+        job.object = given.function ? given.function : given.kernel;
+        answered = ts__cs_is_safe(c->context) &&
+                   ts__cs_ask(&ts__cs.driver, &job, ts__cs_until());
+    }
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    ts__cs_graph *const g = ts__cs_graph_of(ts__cs_argument(c, 0), NULL);
+    size_t at = 0;
+    while (g && at < g->count && g->nodes[at].handle != handle)
+        at++;
+    const bool found = g && at < g->count;
+    if (found && c->rule->kind != TS__CS_NODE_OTHER)
+        ts__cs_node_given(c, &g->nodes[at], &job, answered);
+    else if (g)
+        g->reason = TS_REASON_ATTACHED_LATE; // which node nobody knows
+    if (found && kernel) ts__cs_graph_names(g);
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+}
+
+// A call that concerns graphs has returned, and did what it was asked.
+static void ts__cs_graph_happened(const ts__cs_call *c)
+{
+    const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
+    if (kind == TS__CS_GRAPH_READY) ts__cs_graph_made(c);
+    if (kind == TS__CS_GRAPH_UPDATE) ts__cs_graph_updated(c);
+    if (kind >= TS__CS_NODE_KERNEL && kind <= TS__CS_NODE_OTHER)
+        ts__cs_node_changed(c);
+}
+
+/* ==== 5. Launches ======================================================== */
+
+// Which kernels it has, for those who ask for some.
+static void ts__cs_graph_named(const ts__cs_call *c, ts_snapshot_op *op)
+{
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    const ts__cs_graph *const g = ts__cs_graph_of(ts__cs_argument(c, 0), NULL);
+    if (g) op->names = g->names;
+    if (g) op->name_count = g->name_count;
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+}
+
+static void ts__cs_put_kernel(const ts__cs_call *c, ts_snapshot_op *op,
+                              const ts__cs_node *n, uint8_t *args, uint32_t at)
+{
+    ts_capture_operation head = n->head;
+    ts__cs_module *const m = ts__cs_module_of(&ts__cs.code, n->module, n->name);
+    const ts__cs_layout layout = { n->parameter_count, n->head.args_size,
+                                   n->parameters };
+    head.image = m ? ts__cs_image(c, m) : 0;
+    head.name = ts_name_define(n->name);
+    if (!head.image) ts_snapshot_decline(op, TS_REASON_IMAGE_MISSING);
+    if (n->head.args_size) memcpy(args + at, n->args, n->head.args_size);
+    ts_snapshot_node(op, &head, n->after, n->after_count);
+    ts__cs_attributes_copy(&ts__cs.code, n->function, op);
+    for (uint32_t i = 0; i < n->attribute_count; i++)
+        ts_snapshot_attribute(op, TS_ATTRIBUTE_CUDA_LAUNCH, &n->attributes[i],
+                              sizeof *n->attributes);
+    ts__cs_parameters(op, &layout, args + at, at);
+    // What its arguments hide is an attribute of its own.
+    for (uint32_t i = 0; i + TS_SNAPSHOT_HIDDEN <= n->head.args_size;
+         i += TS_SNAPSHOT_ALIGNED)
+        ts__cs_hidden(NULL, op, args + at + i, TS_CAPTURE_BY_ARGUMENT, at + i);
+}
+
+// One row of a box is a plain copy, from where the row begins.
+static bool ts__cs_is_plain(ts_capture_operation *head,
+                            const ts_capture_geometry *g)
+{
+    if (g->region[1] != 1 || g->region[2] != 1) return false;
+    head->source += g->source_origin[0] + g->source_origin[1] * g->source_row +
+                    g->source_origin[2] * g->source_slice;
+    head->destination += g->destination_origin[0] +
+                         g->destination_origin[1] * g->destination_row +
+                         g->destination_origin[2] * g->destination_slice;
+    return true;
+}
+
+static void ts__cs_put_move(const ts__cs_call *c, ts_snapshot_op *op,
+                            const ts__cs_node *n)
+{
+    ts_capture_operation head = n->head;
+    const bool copy = head.kind == TS_EVENT_MEMCPY;
+    const bool plain =
+        copy ? ts__cs_is_plain(&head, &n->boxes) : !n->boxes.region[1];
+    const ts__cs_range *const to = ts__cs_range_of(head.destination);
+    if (copy) ts__cs_check_end(c, op, head.source, true);
+    ts__cs_check_end(c, op, head.destination, true);
+    if (!copy && to && to->host) ts_snapshot_decline(op, to->reason);
+    ts_snapshot_node(op, &head, n->after, n->after_count);
+    if (!copy && n->width > 1)
+        ts_snapshot_attribute(op, TS_ATTRIBUTE_PATTERN, &n->value, n->width);
+    if (!plain)
+        ts_snapshot_attribute(op, TS_ATTRIBUTE_GEOMETRY, &n->boxes,
+                              sizeof n->boxes);
+}
+
+static void ts__cs_put_node(const ts__cs_call *c, ts_snapshot_op *op,
+                            const ts__cs_node *n, uint8_t *args, uint32_t at)
+{
+    ts_capture_operation order;
+    memset(&order, 0, sizeof order);
+    if (n->off || !n->head.kind)
+        ts_snapshot_node(op, &order, n->after, n->after_count);
+    else if (n->head.kind == TS_EVENT_KERNEL)
+        ts__cs_put_kernel(c, op, n, args, at);
+    else
+        ts__cs_put_move(c, op, n);
+}
+
+static uint32_t ts__cs_aligned(uint32_t size)
+{
+    return (size + TS_CAPTURE_NODE_ALIGNED - 1) &
+           ~(uint32_t)(TS_CAPTURE_NODE_ALIGNED - 1);
+}
+
+static void ts__cs_put_nodes(const ts__cs_call *c, ts_snapshot_op *op,
+                             const ts__cs_graph *g, uint8_t **args)
+{
+    uint64_t size = 0;
+    uint32_t at = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        const ts__cs_node *const n = &g->nodes[i];
+        if (n->reason && !n->off) ts_snapshot_decline(op, n->reason);
+        if (n->reason && !n->off) return;
+        size += n->off ? 0 : ts__cs_aligned(n->head.args_size);
+    }
+    *args = size < 1 << 30 ? (uint8_t *)calloc(1, (size_t)size + 8) : NULL;
+    if (!*args) {
+        ts_snapshot_decline(op, TS_REASON_NO_MEMORY);
+        return;
+    }
+    op->args = *args;
+    op->head.args_size = (uint32_t)size;
+    for (size_t i = 0; i < g->count; i++) {
+        ts__cs_put_node(c, op, &g->nodes[i], *args, at);
+        at += g->nodes[i].off ? 0 : ts__cs_aligned(g->nodes[i].head.args_size);
+    }
+}
+
+static void ts__cs_graph_launch(const ts__cs_call *c, ts_snapshot_op *op,
+                                bool turn, uint8_t **args)
+{
+    if (!turn) return;
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    const ts__cs_graph *const g = ts__cs_graph_of(ts__cs_argument(c, 0), NULL);
+    if (!g || g->reason)
+        ts_snapshot_decline(op, g ? g->reason : TS_REASON_ATTACHED_LATE);
+    else
+        ts__cs_put_nodes(c, op, g, args);
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+}
+
+static const ts__cs_graph_calls ts__cs_graphs = {
+    ts__cs_graph_named, ts__cs_graph_launch, ts__cs_graph_happened,
+    ts__cs_graph_gone, ts__cs_graphs_forget
+};
+
+#endif // TS_CUDA_SNAPSHOT_GRAPH_H
