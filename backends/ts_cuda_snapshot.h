@@ -25,7 +25,7 @@
         2. The driver                   ts_cuda_snapshot_driver.h
         3. Code                         ts_cuda_snapshot_code.h
            and tensor maps              ts_cuda_snapshot_tensor.h
-        4. Memory
+        4. Memory                       and ts_cuda_snapshot_maps.h
         5. Turns
         6. What an operation is         ts_cuda_snapshot_ops.h
         7. Callbacks
@@ -63,6 +63,8 @@ typedef enum ts__cs_kind {
     TS__CS_OPENED, // address *, of another process
     TS__CS_EXTERNAL,
     TS__CS_FREE,
+    TS__CS_RESERVE, // addresses, without memory
+    TS__CS_UNRESERVE,
     TS__CS_MAP,
     TS__CS_UNMAP,
     TS__CS_STREAM,
@@ -142,6 +144,8 @@ static const ts__cs_rule ts__cs_rules[] = {
     { "MemFreeHost", TS__CS_FREE, 0, 0 },
     { "MemHostUnregister", TS__CS_FREE, 0, 0 },
     { "IpcCloseMemHandle", TS__CS_FREE, 0, 0 },
+    { "MemAddressReserve", TS__CS_RESERVE, 0, 0 },
+    { "MemAddressFree", TS__CS_UNRESERVE, 0, 0 },
     { "MemMap", TS__CS_MAP, 0, 0 },
     { "MemUnmap", TS__CS_UNMAP, 0, 0 },
     { "StreamCreate", TS__CS_STREAM, 0, 0 },
@@ -223,9 +227,9 @@ typedef struct ts__cs_graph_calls {
 
 typedef struct ts__cs_range { // an allocation, in order of address
     uint64_t address, size;
-    uint32_t device;  // track
-    ts_reason reason; // why what reaches it cannot be captured
-    bool host;
+    uint32_t device;   // track
+    ts_reason reason;  // why what reaches it cannot be captured
+    bool host, mapped; // mapped: at addresses that were reserved
 } ts__cs_range;
 
 static struct {
@@ -246,6 +250,8 @@ static struct {
     bool touched; // by somebody, nobody knows where
     ts__cs_range *ranges;
     size_t range_count, range_capacity;
+    uint64_t *seams; // where reservations begin
+    size_t seam_count, seam_capacity;
     ts__cs_tensors tensors;
     uint64_t reads_until_ns;
     void *context;   // of the operation under way
@@ -314,6 +320,8 @@ static void ts__cs_range_add(const ts__cs_range *range)
                           range->device);
 }
 
+#include "ts_cuda_snapshot_maps.h"
+
 static const void *ts__cs_view(void *user, uint64_t address, uint64_t size,
                                void *scratch)
 {
@@ -337,8 +345,8 @@ static void ts__cs_look_up(uint64_t address)
     job.context = ts__cs.context;
     job.address = address;
     if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) return;
-    const ts__cs_range range = { job.address, job.size, ts__cs.device,
-                                 TS_REASON_NONE, false };
+    const ts__cs_range range = { job.address,    job.size, ts__cs.device,
+                                 TS_REASON_NONE, false,    false };
     ts__cs_range_add(&range);
 }
 
@@ -667,23 +675,18 @@ static void ts__cs_recorded(const ts__cs_call *c)
                         (void *)(uintptr_t)ts__cs_argument(c, 0), true, false);
 }
 
-// Before it is gone, because somebody else may get the address at once. One
-// call unmaps as much as its size says.
+// Before it is gone, because somebody else may get the address at once.
 static void ts__cs_goes(const ts__cs_call *c)
 {
     const uint64_t address = ts__cs_argument(c, 0);
     pthread_mutex_lock(&ts__cs.memory_lock);
     const ts__cs_range *r = ts__cs_range_of(address);
     memset(&ts__cs_this.goes, 0, sizeof ts__cs_this.goes);
-    if (r && r->address == address) ts__cs_this.goes = *r;
-    ts__cs_range_remove(address);
     if (c->rule->kind == TS__CS_UNMAP) {
-        const uint64_t size = ts__cs_argument(c, 8);
-        while (ts__cs.range_count) {
-            const size_t after = ts__cs_after(address + size - 1);
-            if (!after || ts__cs.ranges[after - 1].address < address) break;
-            ts__cs_range_remove(ts__cs.ranges[after - 1].address);
-        }
+        ts__cs_unmapped(address, ts__cs_argument(c, 8));
+    } else {
+        if (r && r->address == address) ts__cs_this.goes = *r;
+        ts__cs_range_remove(address);
     }
     pthread_mutex_unlock(&ts__cs.memory_lock);
 }
@@ -775,11 +778,13 @@ static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
     ts__cs.vendor = vendor;
     ts__cs.inside = ts__cs.recording = 0;
     ts__cs.capturing = ts__cs.late = ts__cs.tested = ts__cs.unsafe = false;
-    ts__cs.range_count = 0;
-    ts__cs_tensors_forget(&ts__cs.tensors);
     ts__cs.driver.per_thread = 0;
     if (vendor->graphs) vendor->graphs->forget();
+    pthread_mutex_lock(&ts__cs.memory_lock); // a call of before may be there
+    ts__cs.range_count = ts__cs.seam_count = 0;
+    ts__cs_tensors_forget(&ts__cs.tensors);
     ts_snapshot_close(&ts__cs.memory);
+    pthread_mutex_unlock(&ts__cs.memory_lock);
     // release: what was set above; pairs with the acquire in ts__cs_is_on
     __atomic_store_n(&ts__cs.on, session, __ATOMIC_RELEASE);
     return true;

@@ -455,14 +455,20 @@ static void ts__cs_allocated(const ts__cs_call *c)
     // These two say where: nothing of it may be read.
     const bool there = kind == TS__CS_MAP || kind == TS__CS_REGISTER_HOST;
     ts__cs_range range = { there ? ts__cs_argument(c, 0) : ts__cs_pointed(c, 0),
-                           ts__cs_argument(c, 8), c->device, TS_REASON_NONE,
+                           ts__cs_argument(c, 8),
+                           c->device,
+                           TS_REASON_NONE,
+                           false,
                            false };
     if (kind == TS__CS_ALLOC_ROWS)
         range.size = ts__cs_pointed(c, 8) * ts__cs_argument(c, 24);
     if (kind == TS__CS_ALLOC_MANAGED) range.reason = TS_REASON_UVM;
     range.host = kind == TS__CS_ALLOC_HOST || kind == TS__CS_REGISTER_HOST;
     if (range.host) range.reason = TS_REASON_EXTERNAL_MEMORY;
-    ts__cs_range_add(&range);
+    if (kind == TS__CS_MAP)
+        ts__cs_mapped(range);
+    else
+        ts__cs_range_add(&range);
 }
 
 // How large what another process or interface gave is only the driver knows.
@@ -478,10 +484,11 @@ static void ts__cs_opened(const ts__cs_call *c)
         job.address = address;
         job.size = 1;
     }
-    const ts__cs_range range = { job.address, job.size, c->device,
-                                 external ? TS_REASON_EXTERNAL_MEMORY
-                                          : TS_REASON_IPC,
-                                 false };
+    const ts__cs_range range = {
+        job.address, job.size,
+        c->device,   external ? TS_REASON_EXTERNAL_MEMORY : TS_REASON_IPC,
+        false,       false
+    };
     ts__cs_range_add(&range);
 }
 
@@ -517,6 +524,10 @@ static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
         ts__cs_allocated(c);
     else if (kind == TS__CS_OPENED || kind == TS__CS_EXTERNAL)
         ts__cs_opened(c);
+    else if (kind == TS__CS_RESERVE)
+        ts__cs_reserved(ts__cs_pointed(c, 0));
+    else if (kind == TS__CS_UNRESERVE)
+        ts__cs_unreserved(ts__cs_argument(c, 0));
     else if (kind == TS__CS_TENSOR || kind == TS__CS_TENSOR_MOVED)
         ts__cs_tensor_made(c, map);
     pthread_mutex_unlock(&ts__cs.memory_lock);

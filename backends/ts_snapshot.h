@@ -266,6 +266,9 @@ TS__CAPTURE void ts_snapshot_global(ts_snapshot_memory *memory,
                                     uint32_t device, uint32_t image,
                                     uint64_t offset);
 TS__CAPTURE void ts_snapshot_free(ts_snapshot_memory *memory, uint64_t address);
+// An allocation has got larger at its end; what it held is still there.
+TS__CAPTURE void ts_snapshot_grow(ts_snapshot_memory *memory, uint64_t address,
+                                  uint64_t size);
 // How large the allocation is that begins there; 0: it is not known.
 TS__CAPTURE uint64_t ts_snapshot_size(const ts_snapshot_memory *memory,
                                       uint64_t address);
@@ -347,6 +350,20 @@ static inline void ts__sn_forget(ts__sn_range *range)
 {
     free(range->hashes);
     free(range->state);
+}
+
+static inline bool ts__sn_tables(ts__sn_range *range)
+{
+    const uint64_t chunks = ts__sn_chunks(range->size);
+    if (range->hashes) return true;
+    if (chunks > SIZE_MAX / 16) return false;
+    range->hashes = calloc((size_t)chunks, 16);
+    range->state = calloc((size_t)chunks, 1);
+    if (range->hashes && range->state) return true;
+    ts__sn_forget(range);
+    range->hashes = NULL;
+    range->state = NULL;
+    return false;
 }
 
 TS__CAPTURE void ts_snapshot_close(ts_snapshot_memory *memory)
@@ -485,6 +502,28 @@ TS__CAPTURE void ts_snapshot_free(ts_snapshot_memory *memory, uint64_t address)
     memory->count--;
 }
 
+TS__CAPTURE void ts_snapshot_grow(ts_snapshot_memory *memory, uint64_t address,
+                                  uint64_t size)
+{
+    ts__sn_range *const range = ts__sn_find(memory, address);
+    if (!range || range->address != address || size <= range->size) return;
+    const uint64_t had = range->hashes ? range->size / TS_CAPTURE_CHUNK : 0;
+    ts__sn_range old = *range;
+    range->size = size;
+    range->version++;
+    range->listed = false;
+    range->hashes = NULL;
+    range->state = NULL;
+    // Chunks that were whole are as they were; without memory all are new.
+    if (had && ts__sn_tables(range)) {
+        memcpy(range->hashes, old.hashes, (size_t)had * 16);
+        memcpy(range->state, old.state, (size_t)had);
+    }
+    ts__sn_forget(&old);
+    const ts__sn_range *const last = &memory->ranges[memory->count - 1];
+    memory->high = last->address + last->size;
+}
+
 TS__CAPTURE uint64_t ts_snapshot_size(const ts_snapshot_memory *memory,
                                       uint64_t address)
 {
@@ -545,20 +584,6 @@ static inline uint8_t ts__sn_keep(const void *bytes, size_t size,
     const bool kept =
         known || (keep && ts_blob_put(bytes, size, hash) == TS_OK);
     return kept ? TS__SN_HASHED | TS__SN_KEPT : TS__SN_HASHED;
-}
-
-static inline bool ts__sn_tables(ts__sn_range *range)
-{
-    const uint64_t chunks = ts__sn_chunks(range->size);
-    if (range->hashes) return true;
-    if (chunks > SIZE_MAX / 16) return false;
-    range->hashes = calloc((size_t)chunks, 16);
-    range->state = calloc((size_t)chunks, 1);
-    if (range->hashes && range->state) return true;
-    ts__sn_forget(range);
-    range->hashes = NULL;
-    range->state = NULL;
-    return false;
 }
 
 // Whether a chunk is to be looked at. *kept: the trace holds it if not.

@@ -28,6 +28,7 @@ enum { COUNT = 1024, BYTES = 4 * COUNT };
     X(cuMemRelease, (uint64_t)) \
     X(cuMemMap, (uint64_t, size_t, size_t, uint64_t, unsigned long long)) \
     X(cuMemUnmap, (uint64_t, size_t)) \
+    X(cuMemSetAccess, (uint64_t, size_t, const int *, size_t)) \
     X(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t)) \
     X(cuMemcpyDtoHAsync_v2, (void *, uint64_t, size_t, void *)) \
     X(cuMemsetD32Async, (uint64_t, unsigned, size_t, void *)) \

@@ -233,7 +233,14 @@ static void one_call_unmaps_all_that_it_names(void **user)
     ok(cuMemCreate(&handle, GRANULE, &at, 0));
     for (uint64_t i = 0; i < 3; i++)
         ok(cuMemMap(at + i * GRANULE, GRANULE, 0, handle, 0));
-    assert_int_equal(ts__cs.range_count, before + 3);
+    assert_int_equal(ts__cs.range_count, before + 1);
+    assert_int_equal(ts__cs_range_of(at)->size, 3 * GRANULE);
+    ok(cuMemUnmap(at + GRANULE, GRANULE));
+    assert_int_equal(ts__cs.range_count, before + 2);
+    assert_int_equal(ts__cs_range_of(at)->size, GRANULE);
+    assert_int_equal(ts__cs_range_of(at + 2 * GRANULE)->size, GRANULE);
+    ok(cuMemMap(at + GRANULE, GRANULE, 0, handle, 0));
+    assert_int_equal(ts__cs_range_of(at)->size, 3 * GRANULE);
     ok(cuMemUnmap(at, 2 * GRANULE));
     assert_int_equal(ts__cs.range_count, before + 1);
     ok(cuMemUnmap(at + 2 * GRANULE, GRANULE));
@@ -241,6 +248,74 @@ static void one_call_unmaps_all_that_it_names(void **user)
     ok(cuMemRelease(handle));
     ok(cuMemAddressFree(at, 3 * GRANULE));
     end();
+    rt_close(&trace);
+}
+
+enum { PIECE = 2 << 20 };
+
+static uint64_t map_piece(uint64_t at)
+{
+    const int how[3] = { 1, 0, 3 };
+    uint64_t handle;
+    ok(cuMemCreate(&handle, PIECE, &at, 0));
+    ok(cuMemMap(at, PIECE, 0, handle, 0));
+    ok(cuMemSetAccess(at, PIECE, how, 1));
+    return handle;
+}
+
+// As allocators do that grow: what was there is not looked at again.
+static void a_tensor_in_several_maps_is_kept_whole(void **user)
+{
+    uint64_t at, handles[2];
+    (void)user;
+    begin();
+    ok(cuMemAddressReserve(&at, 2 * PIECE, 0, 0, 0));
+    handles[0] = map_piece(at);
+    ok(cuMemsetD32Async(at, 3, PIECE / 4, stream));
+    const uint64_t looked = ts_snapshot_result().looked_bytes;
+    handles[1] = map_piece(at + PIECE);
+    ok(launch(add, at + PIECE - BYTES / 2, 2)); // half of it in each
+    const uint64_t more = ts_snapshot_result().looked_bytes - looked;
+    ok(cuMemUnmap(at, 2 * PIECE));
+    ok(cuMemRelease(handles[0]));
+    ok(cuMemRelease(handles[1]));
+    ok(cuMemAddressFree(at, 2 * PIECE));
+    end();
+    const ts_capture c = capture_at(1);
+    const void *list;
+    size_t size;
+    assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
+    assert_int_equal(c.regions[0].address, at);
+    assert_int_equal(c.regions[0].size, 2 * PIECE);
+    ok(ts_reader_blob(trace.reader, c.regions[0].after, &list, &size));
+    assert_int_equal(size, 2 * PIECE / TS_CAPTURE_CHUNK * 16);
+    // Before it the new piece, and after it all of both.
+    assert_in_range(more, 3 * PIECE, 3 * PIECE + TS_CAPTURE_CHUNK);
+    rt_close(&trace);
+}
+
+static void reservations_beside_each_other_are_not_one(void **user)
+{
+    uint64_t at, behind, handles[2];
+    (void)user;
+    begin();
+    ok(cuMemAddressReserve(&at, PIECE, 0, 0, 0));
+    ok(cuMemAddressReserve(&behind, PIECE, 0, at + PIECE, 0));
+    assert_int_equal(behind, at + PIECE);
+    handles[1] = map_piece(behind);
+    handles[0] = map_piece(at);
+    ok(launch(add, at, 1));
+    assert_int_not_equal(cuMemUnmap(at, PIECE / 2), 0); // not a part of one
+    assert_int_not_equal(cuMemAddressFree(at, PIECE), 0);
+    for (int i = 0; i < 2; i++) {
+        ok(cuMemUnmap(at + (uint64_t)i * PIECE, PIECE));
+        ok(cuMemRelease(handles[i]));
+        ok(cuMemAddressFree(at + (uint64_t)i * PIECE, PIECE));
+    }
+    assert_int_equal(ts__cs.seam_count, 0);
+    end();
+    assert_int_equal(capture_at(0).regions[0].address, at);
+    assert_int_equal(capture_at(0).regions[0].size, PIECE);
     rt_close(&trace);
 }
 
@@ -259,6 +334,8 @@ int main(void)
         cmocka_unit_test(pinned_memory_is_copied_like_any_other_of_the_host),
         cmocka_unit_test(a_driver_that_knows_no_parameters_is_no_hindrance),
         cmocka_unit_test(one_call_unmaps_all_that_it_names),
+        cmocka_unit_test(a_tensor_in_several_maps_is_kept_whole),
+        cmocka_unit_test(reservations_beside_each_other_are_not_one),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

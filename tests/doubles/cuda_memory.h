@@ -6,7 +6,7 @@
 
 enum { GRANULE = 2 << 20, BLOCKS = 4096 };
 #define ARENA UINT64_C(0x7e9000000000)
-enum { FREE, PLAIN, RESERVED, HANDLE };
+enum { FREE, PLAIN, RESERVED, HANDLE, MAPPED };
 
 static struct block { // an allocation, a reservation or a handle
     uint64_t address, size;
@@ -192,27 +192,80 @@ DRIVER(cuMemGetAllocationGranularity, size_t *size, const void *what, int how)
     return what && how == 0 ? 0 : INVALID;
 }
 
+// What of a kind lies around, or in, a range of addresses.
+static bool block_around(int kind, uint64_t address, uint64_t size)
+{
+    bool is = false;
+    pthread_mutex_lock(&blocks_lock);
+    for (size_t i = 0; i < BLOCKS && !is; i++)
+        is = blocks[i].kind == kind && address >= blocks[i].address &&
+             address + size <= blocks[i].address + blocks[i].size;
+    pthread_mutex_unlock(&blocks_lock);
+    return is;
+}
+
+static bool block_inside(int kind, uint64_t address, uint64_t size)
+{
+    bool is = false;
+    pthread_mutex_lock(&blocks_lock);
+    for (size_t i = 0; i < BLOCKS && !is; i++)
+        is = blocks[i].kind == kind && blocks[i].address < address + size &&
+             address < blocks[i].address + blocks[i].size;
+    pthread_mutex_unlock(&blocks_lock);
+    return is;
+}
+
+typedef struct reserve_parameters {
+    uint64_t *address;
+    size_t size, alignment;
+    uint64_t wish;
+    unsigned long long flags;
+} reserve_parameters;
+
+static int reserve(const void *user)
+{
+    static int refused;
+    const reserve_parameters *const p = user;
+    const char *const refuse = getenv("DOUBLE_CUDA_REFUSE");
+    if (!p->size || p->size % GRANULE || p->alignment || p->flags)
+        return INVALID;
+    *p->address = 0;
+    if (p->wish && refuse && refused < atoi(refuse))
+        refused++;
+    else if (p->wish && map_at(p->wish, p->size, PROT_NONE))
+        *p->address = p->wish;
+    if (!*p->address) *p->address = take(p->size, PROT_NONE);
+    return *p->address ? block_add(RESERVED, *p->address, p->size, -1)
+                       : NO_MEMORY;
+}
+
 DRIVER(cuMemAddressReserve, uint64_t *address, size_t size, size_t alignment,
        uint64_t wish, unsigned long long flags)
 {
-    static int refused;
-    const char *const refuse = getenv("DOUBLE_CUDA_REFUSE");
-    if (!size || size % GRANULE || alignment || flags) return INVALID;
-    *address = 0;
-    if (wish && refuse && refused < atoi(refuse))
-        refused++;
-    else if (wish && map_at(wish, size, PROT_NONE))
-        *address = wish;
-    if (!*address) *address = take(size, PROT_NONE);
-    return *address ? block_add(RESERVED, *address, size, -1) : NO_MEMORY;
+    const reserve_parameters p = { address, size, alignment, wish, flags };
+    TRACED(DOUBLE_QUIET, cuMemAddressReserve, reserve, ON(0));
+}
+
+typedef struct unmap_parameters {
+    uint64_t address;
+    size_t size;
+} unmap_parameters;
+
+static int unreserve(const void *user)
+{
+    const unmap_parameters *const p = user;
+    struct block b;
+    if (block_inside(MAPPED, p->address, p->size) ||
+        !block_find(RESERVED, p->address, false, &b) || b.size != p->size)
+        return INVALID;
+    block_find(RESERVED, p->address, true, &b);
+    return munmap((void *)(uintptr_t)p->address, p->size) ? INVALID : 0;
 }
 
 DRIVER(cuMemAddressFree, uint64_t address, size_t size)
 {
-    struct block b;
-    if (!block_find(RESERVED, address, true, &b) || b.size != size)
-        return INVALID;
-    return munmap((void *)(uintptr_t)address, size) ? INVALID : 0;
+    const unmap_parameters p = { address, size };
+    TRACED(DOUBLE_QUIET, cuMemAddressFree, unreserve, ON(0));
 }
 
 DRIVER(cuMemCreate, uint64_t *handle, size_t size, const void *what,
@@ -246,12 +299,14 @@ static int map(const void *user)
     const map_parameters *const p = user;
     struct block b;
     if (!block_find(HANDLE, p->handle, false, &b) || p->offset || p->flags ||
-        p->size > b.size)
+        !p->size || p->size != b.size || p->size % GRANULE ||
+        !block_around(RESERVED, p->address, p->size) ||
+        block_inside(MAPPED, p->address, p->size))
         return INVALID;
     void *const at = (void *)(uintptr_t)p->address;
-    return mmap(at, p->size, PROT_NONE, MAP_SHARED | MAP_FIXED, b.fd, 0) == at
-               ? 0
-               : INVALID;
+    if (mmap(at, p->size, PROT_NONE, MAP_SHARED | MAP_FIXED, b.fd, 0) != at)
+        return INVALID;
+    return block_add(MAPPED, p->address, p->size, -1);
 }
 
 DRIVER(cuMemMap, uint64_t address, size_t size, size_t offset, uint64_t handle,
@@ -261,15 +316,19 @@ DRIVER(cuMemMap, uint64_t address, size_t size, size_t offset, uint64_t handle,
     TRACED(DOUBLE_QUIET, cuMemMap, map, ON(0));
 }
 
-typedef struct unmap_parameters {
-    uint64_t address;
-    size_t size;
-} unmap_parameters;
-
+// Whole maps only, as many as there are from one end to the other.
 static int unmap(const void *user)
 {
     const unmap_parameters *const p = user;
     void *const at = (void *)(uintptr_t)p->address;
+    const uint64_t end = p->address + p->size;
+    struct block b;
+    uint64_t next = p->address;
+    while (next < end && block_find(MAPPED, next, false, &b))
+        next += b.size;
+    if (!p->size || next != end) return INVALID;
+    for (next = p->address; next < end; next += b.size)
+        block_find(MAPPED, next, true, &b);
     return mmap(at, p->size, PROT_NONE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
                 0) == at
