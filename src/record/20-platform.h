@@ -239,6 +239,13 @@ static void ts__futex_wake(uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
+// Counts, for whoever waits until the word is another one.
+static void ts__futex_bump(uint32_t *word)
+{
+    __atomic_fetch_add(word, 1, __ATOMIC_RELEASE);
+    ts__futex_wake(word);
+}
+
 // A mutex that a fork child may simply forget: 0 free, 1 held, 2 contended.
 // It holds because every holder has its signals blocked (ts__enter).
 typedef struct ts__lock {
@@ -446,10 +453,9 @@ static size_t ts__text_read(const char *path, char *text, size_t room)
 
 static void ts__random(void *bytes, size_t size)
 {
-    const int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    const bool done = fd >= 0 && ts__file_read(fd, 0, bytes, size);
-    if (fd >= 0) close(fd);
-    if (done) return;
+    if (syscall(SYS_getrandom, bytes, size, 1 /* GRND_NONBLOCK */) ==
+        (long)size)
+        return;
     const uint64_t seed[] = { ts__clock_ns(CLOCK_REALTIME),
                               ts__clock_ns(CLOCK_MONOTONIC_RAW),
                               (uint64_t)getpid() };

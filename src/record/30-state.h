@@ -80,8 +80,6 @@ typedef struct ts__writer_state {
     uint64_t index_offset; // of the last index part, 0 none
     uint64_t records;      // written
     uint64_t loss_epoch;   // counts appends of the ledger
-    uint64_t entry_offset; // dictionary written up to here ...
-    uint32_t entry_block;  // ... in this block
     uint32_t sequence;
     uint32_t index_count;
     uint32_t finished;
@@ -118,8 +116,9 @@ typedef struct ts__sidecar {
     ts__loss_total losses[TS__GLOBAL_LOSSES];
     uint32_t block_count, ring_count;
     struct {
-        uint64_t offset;
-        uint64_t used; // release: pairs with the acquire in ts__writer_entries
+        uint64_t offset;  // how much of it is used is the word in front
+        uint64_t written; // of the session's log, or of the process's blocks
+                          // while a trace begins: in the trace
     } blocks[TS__BLOCKS_MAX];
     struct {
         uint64_t offset, size;
@@ -143,8 +142,11 @@ typedef struct ts__writer {
 
 typedef struct ts__block { // of the dictionary
     uint8_t *bytes;
-    uint64_t used, size;
+    uint64_t *used; // release: pairs with the acquire in ts__writer_blocks
+    uint64_t size;
     uint64_t told; // up to here, older than the session
+    uint64_t kept; // `used` where its memory is not this process's alone
+    bool stays;    // a block of the log that outlives the session
 } ts__block;
 // Kinds of entries that never leave the process.
 enum { TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
@@ -193,8 +195,11 @@ typedef struct ts__core {
     ts__lock ledger; // of losses without a ring; innermost
     ts__block blocks[TS__BLOCKS_MAX];
     uint32_t block_count;
-    ts__entry **table; // hash table of deduplicated entries
-    uint32_t table_mask, table_used;
+    ts__block *block, *log; // to which entries are added
+    // Hash tables of deduplicated entries: the one in use, and the one that
+    // it is copied into.
+    ts__entry **table, **table_next;
+    uint32_t table_used;
     uint32_t last_id[16]; // by chunk kind
     uint32_t process_track;
     // Session.

@@ -12,6 +12,11 @@ static const uint8_t *ts__entry_bytes(const ts__entry *entry)
     return (const uint8_t *)(entry + 1);
 }
 
+static size_t ts__entry_room(size_t size)
+{
+    return (sizeof(ts__entry) + size + 7) & ~(size_t)7;
+}
+
 static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
                                  uint64_t hash)
 {
@@ -31,28 +36,57 @@ static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
     }
 }
 
-static void ts__table_insert(ts__entry **table, uint64_t mask, ts__entry *e)
+// Stacks are added without a lock: see ts__shelf.
+static void ts__table_insert(ts__entry **table, ts__entry *e)
 {
-    uint64_t i = e->hash >> 1 & mask;
-    while (table[i])
-        i = (i + 1) & mask;
-    __atomic_store_n(&table[i], e, __ATOMIC_RELEASE);
+    const uint64_t mask = (uint64_t)(uintptr_t)table[-1];
+    for (uint64_t i = e->hash >> 1 & mask;; i = (i + 1) & mask) {
+        ts__entry *at = TS__LOAD(&table[i]);
+        if (at == e) return;
+        if (!at &&
+            __atomic_compare_exchange_n(&table[i], &at, e, false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+            return;
+    }
 }
 
-// Doubles the table at half load. The old one stays for lookups under way:
+static void ts__table_put(ts__entry *e)
+{
+    ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
+    ts__table_insert(table, e);
+    // Either the copy under way sees the entry, or this sees the copy.
+    ts__entry **const next =
+        __atomic_load_n(&ts__c.table_next, __ATOMIC_SEQ_CST);
+    if (next != table) ts__table_insert(next, e);
+    __atomic_fetch_add(&ts__c.table_used, 1, __ATOMIC_RELAXED);
+}
+
+// Half load, or no table yet.
+static bool ts__table_full(void)
+{
+    ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
+    return !table || TS__LOAD(&ts__c.table_used) >= (uintptr_t)table[-1] / 2;
+}
+
+// Doubles the table when it is full. The old one stays for lookups under way:
 // all old ones together are as large as the present one.
 static bool ts__table_grow(void)
 {
-    if (ts__c.table && ts__c.table_used < ts__c.table_mask / 2) return true;
-    const uint32_t count = ts__c.table ? (ts__c.table_mask + 1) * 2 : 4096;
+    if (!ts__table_full()) return true;
+    ts__entry **const old = ts__c.table;
+    const size_t count = old ? ((uintptr_t)old[-1] + 1) * 2 : 4096;
     ts__entry **const table =
-        (ts__entry **)ts__pages_new((count + 1u) * sizeof *table);
+        (ts__entry **)ts__pages_new((count + 1) * sizeof *table);
     if (!table) return false;
-    table[0] = (ts__entry *)(uintptr_t)(count - 1);
-    for (uint32_t i = 0; ts__c.table && i <= ts__c.table_mask; i++)
-        if (ts__c.table[i])
-            ts__table_insert(table + 1, count - 1, ts__c.table[i]);
-    ts__c.table_mask = count - 1;
+    // All of it is going to be touched, and page for page takes ten times as
+    // long.
+    madvise(table, (count + 1) * sizeof *table, MADV_POPULATE_WRITE);
+    table[0] = (ts__entry *)(count - 1);
+    __atomic_store_n(&ts__c.table_next, table + 1, __ATOMIC_SEQ_CST);
+    for (size_t i = 0; i < count / 2 && old; i++) {
+        ts__entry *const e = __atomic_load_n(&old[i], __ATOMIC_SEQ_CST);
+        if (e) ts__table_insert(table + 1, e);
+    }
     __atomic_store_n(&ts__c.table, table + 1, __ATOMIC_RELEASE);
     return true;
 }
@@ -66,88 +100,101 @@ static void *ts__sidecar_grow(size_t size, uint64_t *offset)
     return ts__pages_map(ts__c.sidecar_file.fd, *offset, size);
 }
 
-// A block with room for `need` bytes, the last one or a new one.
-static ts__block *ts__block_get(ts__block *blocks, uint32_t *count, size_t need,
-                                bool shared)
+// The next of the blocks, with the word before its bytes that says how much
+// of it is used. offset: of a part of the sidecar.
+static ts__block *ts__block_add(ts__block *blocks, uint32_t *count,
+                                void *memory, size_t size, uint64_t offset)
 {
-    ts__block *block = *count ? &blocks[*count - 1] : NULL;
-    if (block && block->used + need <= block->size) return block;
+    ts__block *const block = &blocks[*count];
+    if (!memory) return NULL;
+    memset(block, 0, sizeof *block);
+    block->used = (uint64_t *)memory;
+    block->bytes = (uint8_t *)memory + sizeof *block->used;
+    block->size = size - sizeof *block->used;
+    if (offset)
+        ts__c.writer.sidecar->blocks[*count].offset =
+            offset + sizeof *block->used;
+    // release: pairs with the acquire in ts__writer_blocks
+    __atomic_store_n(count, *count + 1, __ATOMIC_RELEASE);
+    return block;
+}
+
+// A block with room for `need` bytes, the last one or a new one.
+static ts__block *ts__block_get(ts__block **last, ts__block *blocks,
+                                uint32_t *count, size_t need, bool shared)
+{
+    if (*last && *(*last)->used + need <= (*last)->size) return *last;
     if (*count == TS__BLOCKS_MAX) return NULL;
-    size_t size = *count ? TS__BLOCK_BYTES : 32u << 10;
+    size_t size = *last ? TS__BLOCK_BYTES : 32u << 10;
+    need += sizeof *(*last)->used;
     if (size < need) size = need;
     size = ts__page_round(size);
     uint64_t offset = 0;
-    block = &blocks[*count];
-    memset(block, 0, sizeof *block);
-    block->size = size;
-    block->bytes = (uint8_t *)(shared ? ts__sidecar_grow(size, &offset)
-                                      : ts__pages_new(size));
-    if (!block->bytes) return NULL;
-    if (shared) ts__c.writer.sidecar->blocks[*count].offset = offset;
-    // release: pairs with the acquire in ts__writer_entries
-    __atomic_store_n(count, *count + 1, __ATOMIC_RELEASE);
+    void *const memory =
+        shared ? ts__sidecar_grow(size, &offset) : ts__pages_new(size);
+    ts__block *const block = ts__block_add(blocks, count, memory, size, offset);
+    if (block) *last = block;
     return block;
 }
 
 static ts__entry *ts__block_put(ts__block *block, uint32_t kind, uint32_t id,
                                 const void *bytes, size_t size, uint64_t hash)
 {
-    ts__entry *const e = (ts__entry *)(void *)(block->bytes + block->used);
+    ts__entry *const e = (ts__entry *)(void *)(block->bytes + *block->used);
     e->hash = hash;
     e->id = id;
     e->size = (uint32_t)size;
     e->kind = kind;
     if (size) memcpy(e + 1, bytes, size);
+    __atomic_store_n(block->used, *block->used + ts__entry_room(size),
+                     __ATOMIC_RELEASE);
     return e;
 }
 
 static bool ts__log_add(uint32_t kind, uint32_t id, const void *bytes,
-                        size_t size, size_t need)
+                        size_t size)
 {
     if (!ts__c.names_shared || kind >= TS__ENTRY_BLOB) return true;
     // Not before: a session that starts sets it before names are shared.
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
-    ts__block *const block =
-        ts__block_get(ts__log, &sidecar->block_count, need, true);
-    if (!block) return false;
-    ts__block_put(block, kind, id, bytes, size, 0);
-    block->used += need;
-    __atomic_store_n(&sidecar->blocks[block - ts__log].used, block->used,
-                     __ATOMIC_RELEASE);
-    return true;
+    ts__block *const block = ts__block_get(
+        &ts__c.log, ts__log, &sidecar->block_count, ts__entry_room(size), true);
+    if (block) ts__block_put(block, kind, id, bytes, size, 0);
+    return block != NULL;
 }
 
 // Adds an entry. Names' lock held; 0 when there is no room.
 static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
                               size_t size, uint64_t hash)
 {
-    const size_t need = (sizeof(ts__entry) + size + 7) & ~(size_t)7;
     ts__block *const block =
         ts__table_grow()
-            ? ts__block_get(ts__c.blocks, &ts__c.block_count, need, false)
+            ? ts__block_get(&ts__c.block, ts__c.blocks, &ts__c.block_count,
+                            ts__entry_room(size), false)
             : NULL;
-    if (!block || !ts__log_add(kind, id, bytes, size, need)) {
+    if (!block || !ts__log_add(kind, id, bytes, size)) {
         // A session that ends lets go of its memory once names are not shared.
         if (ts__c.names_shared) ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
         return 0;
     }
     ts__entry *const e = ts__block_put(block, kind, id, bytes, size, hash);
-    block->used += need;
-    if (hash) {
-        ts__table_insert(ts__c.table, ts__c.table_mask, e);
-        ts__c.table_used++;
-    }
+    if (hash) ts__table_put(e);
     return id;
+}
+
+// The next number of a kind, 0 when there are no more. It is lost if what it
+// was for cannot be kept.
+static uint32_t ts__id_next(uint32_t kind)
+{
+    if (TS__LOAD(&ts__c.last_id[kind]) >= TS__CODE_LIMIT - 256) return 0;
+    return __atomic_add_fetch(&ts__c.last_id[kind], 1, __ATOMIC_RELAXED);
 }
 
 // A new entry with the next identifier of its kind, never deduplicated.
 static uint32_t ts__entry_new(uint32_t kind, const void *bytes, size_t size)
 {
-    if (ts__c.last_id[kind] >= TS__CODE_LIMIT - 1) return 0;
-    const uint32_t id =
-        ts__entry_add(kind, ts__c.last_id[kind] + 1, bytes, size, 0);
-    if (id) ts__c.last_id[kind] = id;
-    return id;
+    const uint32_t id = ts__id_next(kind);
+    return id ? ts__entry_add(kind, id, bytes, size, 0) : 0;
 }
 
 // The identifier of an entry with these bytes, made if there is none yet.
@@ -160,11 +207,8 @@ static uint32_t ts__entry_get(uint32_t kind, const void *bytes, size_t size)
     if (!ts__enter(&old)) return 0;
     ts__lock_take(&ts__c.names);
     known = ts__entry_find(kind, bytes, size, hash);
-    uint32_t id = known ? known->id : 0;
-    if (!id && ts__c.last_id[kind] < TS__CODE_LIMIT - 1) {
-        id = ts__entry_add(kind, ts__c.last_id[kind] + 1, bytes, size, hash);
-        if (id) ts__c.last_id[kind] = id;
-    }
+    uint32_t id = known ? known->id : ts__id_next(kind);
+    if (!known && id) id = ts__entry_add(kind, id, bytes, size, hash);
     ts__lock_give(&ts__c.names);
     ts__leave(&old);
     return id;

@@ -94,8 +94,7 @@ static bool ts__ring_refresh(ts__ring *ring, uint32_t count)
     if (limit > ring->head + slots / 2) limit = ring->head + slots / 2;
     TS__STORE(&ring->limit, limit);
     if (ring->head - tail >= slots / 4 && TS__LOAD(&ts__c.thread_runs)) {
-        __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
-        ts__futex_wake(&ts__c.wake);
+        ts__futex_bump(&ts__c.wake);
     }
     return ts__ring_fits(ring, count);
 }
@@ -214,8 +213,7 @@ static bool ts__ring_block(ts__ring *ring, uint32_t count, uint32_t gate)
         if (!ts__session_still(gate) || !TS__LOAD(&ts__c.thread_runs) ||
             ts__ring_stuck(ring))
             return false;
-        __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
-        ts__futex_wake(&ts__c.wake);
+        ts__futex_bump(&ts__c.wake);
         ts__futex_wait(&ts__c.drained, TS__LOAD(&ts__c.drained), 1000000u);
     }
     return true;

@@ -144,18 +144,18 @@ static uint32_t ts__open_site(const ts__ring *ring)
 // The name of a site, 0 unknown: its entry is somewhere in the blocks.
 static uint32_t ts__site_name(uint32_t site)
 {
-    // acquire: pairs with the release in ts__block_get
+    // acquire: pairs with the release in ts__block_add
     const uint32_t count =
         __atomic_load_n(&ts__c.block_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count; i++) {
         const ts__block *const block = &ts__c.blocks[i];
-        for (uint64_t at = 0; at < block->used;) {
+        for (uint64_t at = 0; at < *block->used;) {
             const ts__entry *const e =
                 (const ts__entry *)(const void *)(block->bytes + at);
             uint32_t name = 0;
             memcpy(&name, ts__entry_bytes(e), e->size < 4 ? 0 : 4);
             if (e->kind == TS_CHUNK_SITES && e->id == site) return name;
-            at += (sizeof *e + e->size + 7) & ~(uint64_t)7;
+            at += ts__entry_room(e->size);
         }
     }
     return 0;

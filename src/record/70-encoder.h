@@ -1007,7 +1007,6 @@ static void ts__encoder_give(const ts__encoder *e)
         if (ts__c.encoders[i] == e)
             __atomic_fetch_and(&ts__c.encoders_busy, ~(1u << i),
                                __ATOMIC_RELEASE);
-    __atomic_fetch_add(&ts__c.encoder_wake, 1, __ATOMIC_RELEASE);
-    ts__futex_wake(&ts__c.encoder_wake);
+    ts__futex_bump(&ts__c.encoder_wake);
 }
 TS__SMALL_END

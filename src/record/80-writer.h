@@ -138,6 +138,14 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
     return result;
 }
 
+// The chunks in the scratch space up to `end`.
+static ts_result ts__writer_scratch(ts__writer *w, const uint8_t *end)
+{
+    ts__commit commit = ts__commit_begin(w);
+    return ts__writer_append(w, w->scratch, (size_t)(end - w->scratch), NULL,
+                             &commit);
+}
+
 // Starts a chunk of entries in the scratch space at `at`.
 static uint8_t *ts__entries_begin(uint8_t *at, uint32_t kind, uint32_t clock)
 {
@@ -210,36 +218,41 @@ static const uint8_t ts__dictionary_kinds[] = {
     TS_CHUNK_MODULES, TS_CHUNK_STACKS, TS_CHUNK_METADATA
 };
 
-// Writes the dictionary entries that lie in [bytes, bytes + size), a chunk
-// for each kind, with or without tracks of threads. The scratch space holds
-// twice the largest range.
-static ts_result ts__writer_range(ts__writer *w, const uint8_t *bytes,
-                                  size_t size, bool threads, ts__commit *commit)
+// Whether the entry at a place of a block belongs to this session: threads
+// tell each session of their tracks.
+static bool ts__entry_here(const ts__block *block, uint64_t at,
+                           const ts__entry *e)
+{
+    if (e->kind == TS_CHUNK_TRACKS && e->size &&
+        ts__entry_bytes(e)[0] == TS_TRACK_THREAD)
+        return at >= block->told;
+    return true;
+}
+
+// Writes the dictionary entries that lie in [from, to) of a block, a chunk for
+// each kind. The scratch space holds twice the largest range.
+static ts_result ts__writer_range(ts__writer *w, const ts__block *block,
+                                  uint64_t from, uint64_t to)
 {
     uint8_t *out = w->scratch;
     for (size_t k = 0; k < sizeof ts__dictionary_kinds; k++) {
         uint8_t *const start = out;
         uint8_t *p = ts__entries_begin(start, ts__dictionary_kinds[k], 0);
         uint32_t count = 0;
-        for (size_t at = 0; at < size;) {
+        for (uint64_t at = from; at < to;) {
             const ts__entry *const e =
-                (const ts__entry *)(const void *)(bytes + at);
-            const bool thread = e->kind == TS_CHUNK_TRACKS && e->size &&
-                                ts__entry_bytes(e)[0] == TS_TRACK_THREAD;
-            if (e->kind == ts__dictionary_kinds[k] && (threads || !thread)) {
+                (const ts__entry *)(const void *)(block->bytes + at);
+            if (e->kind == ts__dictionary_kinds[k] &&
+                ts__entry_here(block, at, e)) {
                 p = ts__entries_add(p, e->id, e + 1, e->size);
                 count++;
             }
-            at += (sizeof *e + e->size + 7) & ~(size_t)7;
+            at += ts__entry_room(e->size);
         }
         if (count) out = ts__entries_end(start, p, count);
     }
-    if (out == w->scratch) {
-        w->sidecar->state = commit->state;
-        return TS_OK;
-    }
-    return ts__writer_append(w, w->scratch, (size_t)(out - w->scratch), NULL,
-                             commit);
+    if (out == w->scratch) return TS_OK;
+    return ts__writer_scratch(w, out);
 }
 
 // How much of a block of dictionary entries fits one append.
@@ -249,38 +262,44 @@ static size_t ts__range_size(const uint8_t *bytes, size_t size)
     while (size - at >= sizeof(ts__entry)) {
         const ts__entry *const e =
             (const ts__entry *)(const void *)(bytes + at);
-        const size_t next = at + ((sizeof *e + e->size + 7) & ~(size_t)7);
+        const size_t next = at + ts__entry_room(e->size);
         if (next > size || next > TS__SCRATCH_BYTES / 2) break;
         at = next;
     }
     return at;
 }
 
-// What the process's dictionary holds and this file does not: at the start of
-// a trace, and for a snapshot. Names' lock held.
-static ts_result ts__writer_dictionary(ts__writer *w)
+// What blocks of the dictionary hold and this file does not.
+static ts_result ts__writer_blocks(ts__writer *w, const ts__block *blocks,
+                                   const uint32_t *count)
 {
-    ts__writer_state *const state = &w->sidecar->state;
-    while (state->entry_block < ts__c.block_count) {
-        const ts__block *const block = &ts__c.blocks[state->entry_block];
-        const uint64_t at = state->entry_offset;
-        const uint64_t end = at < block->told ? block->told : block->used;
-        if (at == end) {
-            if (state->entry_block + 1 == ts__c.block_count) break;
-            state->entry_block++;
-            state->entry_offset = 0;
-            continue;
+    // acquire: pairs with the release in ts__block_add
+    const uint32_t most = __atomic_load_n(count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < most; i++) {
+        const ts__block *const block = &blocks[i];
+        uint64_t *const at = &w->sidecar->blocks[i].written;
+        // acquire: pairs with the releases of those who add entries
+        const uint64_t end = __atomic_load_n(block->used, __ATOMIC_ACQUIRE);
+        while (*at < end) {
+            const size_t size =
+                ts__range_size(block->bytes + *at, (size_t)(end - *at));
+            if (!size) return TS_ERR_CORRUPT; // only in a damaged sidecar
+            ts_result result = ts__writer_prepare(w, 16);
+            if (result == TS_OK)
+                result = ts__writer_range(w, block, *at, *at + size);
+            if (result != TS_OK) return result;
+            // Not journaled: at worst they are written twice.
+            *at += size;
         }
-        const size_t size = ts__range_size(block->bytes + at, end - at);
-        ts_result result = ts__writer_prepare(w, 16);
-        ts__commit commit = ts__commit_begin(w);
-        commit.state.entry_offset += size;
-        if (result == TS_OK)
-            result = ts__writer_range(w, block->bytes + at, size,
-                                      at >= block->told, &commit);
-        if (result != TS_OK) return result;
     }
     return TS_OK;
+}
+
+// All that the process knows: at the start of a trace, and for a snapshot.
+// Names' lock held.
+static ts_result ts__writer_dictionary(ts__writer *w)
+{
+    return ts__writer_blocks(w, ts__c.blocks, &ts__c.block_count);
 }
 
 // What the dictionary got since, from its log in the sidecar. Called after the
@@ -288,34 +307,7 @@ static ts_result ts__writer_dictionary(ts__writer *w)
 // names come first.
 static ts_result ts__writer_entries(ts__writer *w, const ts__block *log)
 {
-    ts__sidecar *const sidecar = w->sidecar;
-    for (;;) {
-        ts__writer_state *const state = &sidecar->state;
-        const uint32_t i = state->entry_block;
-        const uint64_t at = state->entry_offset;
-        // acquire: pairs with the releases in ts__block_get and ts__log_add
-        const uint32_t count =
-            __atomic_load_n(&sidecar->block_count, __ATOMIC_ACQUIRE);
-        if (i >= count) return TS_OK;
-        const uint64_t used =
-            __atomic_load_n(&sidecar->blocks[i].used, __ATOMIC_ACQUIRE);
-        if (at == used) {
-            if (i + 1 == count) return TS_OK;
-            // Not journaled: at worst a block is written twice.
-            state->entry_offset = 0;
-            state->entry_block++;
-            continue;
-        }
-        const size_t size = ts__range_size(log[i].bytes + at, used - at);
-        if (!size) return TS_ERR_CORRUPT; // only in a damaged sidecar
-        ts_result result = ts__writer_prepare(w, 16);
-        ts__commit commit = ts__commit_begin(w);
-        commit.state.entry_offset = at + size;
-        if (result == TS_OK)
-            result =
-                ts__writer_range(w, log[i].bytes + at, size, true, &commit);
-        if (result != TS_OK) return result;
-    }
+    return ts__writer_blocks(w, log, &w->sidecar->block_count);
 }
 
 static ts_result ts__writer_clock(ts__writer *w, uint32_t clock,
@@ -326,9 +318,7 @@ static ts_result ts__writer_clock(ts__writer *w, uint32_t clock,
     uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_CLOCK, 0);
     p = ts__entries_add(p, clock, sample, sizeof *sample);
     p = ts__entries_end(w->scratch, p, 1);
-    ts__commit commit = ts__commit_begin(w);
-    return ts__writer_append(w, w->scratch, (size_t)(p - w->scratch), NULL,
-                             &commit);
+    return ts__writer_scratch(w, p);
 }
 
 // The rows of the ledger that the trace does not have yet.
@@ -376,9 +366,7 @@ static ts_result ts__writer_note(ts__writer *w, uint32_t number,
     p = ts__entries_begin(second, TS_CHUNK_METADATA, 0);
     p = ts__entries_add(p, 0, &entry, sizeof entry);
     p = ts__entries_end(second, p, 1);
-    ts__commit commit = ts__commit_begin(w);
-    return ts__writer_append(w, w->scratch, (size_t)(p - w->scratch), NULL,
-                             &commit);
+    return ts__writer_scratch(w, p);
 }
 
 static ts_result ts__writer_chunks(ts__writer *w, ts__encoder *e,
@@ -453,15 +441,10 @@ static bool ts__sidecar_name(char *out, const char *dir,
 static void ts__directory_of(char *out, const char *path)
 {
     const char *const slash = strrchr(path, '/');
-    const size_t size = slash ? (size_t)(slash - path) : 0;
+    if (!slash) path = ".";
+    const size_t size = slash && slash != path ? (size_t)(slash - path) : 1;
     memcpy(out, path, size);
-    memcpy(out + size,
-           slash && !size ? "/"
-           : slash        ? ""
-                          : ".",
-           slash && !size ? 2
-           : slash        ? 1
-                          : 2);
+    out[size] = 0;
 }
 
 // A path that still means the same when the app changes its directory.

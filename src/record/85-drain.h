@@ -182,8 +182,7 @@ static bool ts__drain_round(bool all)
         TS__STORE(&rest->drained_ns, now);
         busy |= full;
     }
-    __atomic_fetch_add(&ts__c.drained, 1, __ATOMIC_RELEASE);
-    ts__futex_wake(&ts__c.drained);
+    ts__futex_bump(&ts__c.drained);
     return busy;
 }
 
@@ -213,23 +212,22 @@ static bool ts__path_expand(char *out, const char *pattern, uint32_t count)
     for (const char *p = pattern; *p; p++) {
         struct utsname host;
         char number[24];
-        const char *part = number;
-        number[0] = *p;
-        number[1] = 0;
-        if (*p == '%' && p[1]) {
-            p++;
-            if (*p == 'p')
-                snprintf(number, sizeof number, "%ld", (long)getpid());
-            else if (*p == 'r')
-                snprintf(number, sizeof number, "%u", ts__c.desc.rank);
-            else if (*p == 'n')
-                snprintf(number, sizeof number, "%u", count);
-            else if (*p == 'h')
-                part = uname(&host) == 0 ? host.nodename : "localhost";
-            else if (*p != '%') // not ours: stays as it is
-                snprintf(number, sizeof number, "%%%c", *p);
+        const char *part = p;
+        size_t size = 1;
+        const char what = *p == '%' ? p[1] : 0;
+        if (what == 'p' || what == 'r' || what == 'n') {
+            part = number;
+            size = (size_t)snprintf(number, sizeof number, "%u",
+                                    what == 'p'   ? (uint32_t)getpid()
+                                    : what == 'r' ? ts__c.desc.rank
+                                                  : count);
+        } else if (what == 'h') {
+            part = uname(&host) == 0 ? host.nodename : "localhost";
+            size = strlen(part);
+        } else if (what && what != '%') { // not ours: stays as it is
+            size = 2;
         }
-        const size_t size = strlen(part);
+        if (what) p++;
         if (used + size >= TS__PATH_MAX) return false;
         memcpy(out + used, part, size);
         used += size;

@@ -229,8 +229,7 @@ static void ts__snapshot_handler(int number)
     const int error = errno;
     (void)number;
     __atomic_store_n(&ts__c.snapshot_wanted, 1, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
-    ts__futex_wake(&ts__c.wake);
+    ts__futex_bump(&ts__c.wake);
     errno = error;
 }
 
@@ -269,7 +268,10 @@ static void ts__names_close(void)
 {
     const ts__sidecar *const sidecar = ts__c.writer.sidecar;
     for (uint32_t i = 0; sidecar && i < sidecar->block_count; i++)
-        munmap(ts__log[i].bytes, (size_t)ts__log[i].size);
+        if (!ts__log[i].stays)
+            munmap(ts__log[i].used,
+                   (size_t)ts__log[i].size + sizeof *ts__log[i].used);
+    ts__c.log = NULL;
     ts__c.names_shared = false;
 }
 
@@ -316,10 +318,10 @@ static ts_result ts__session_begin(void)
     ts__c.clock_next_ns = ts__clock_ns(CLOCK_MONOTONIC_RAW) + 1000000;
     ts__lock_take(&ts__c.names);
     for (uint32_t i = 0; i < ts__c.block_count; i++)
-        ts__c.blocks[i].told = ts__c.blocks[i].used;
+        ts__c.blocks[i].told = *ts__c.blocks[i].used;
     if (w->error == TS_OK) w->error = ts__writer_dictionary(w);
-    w->sidecar->state.entry_block = 0; // of the log, from here on
-    w->sidecar->state.entry_offset = 0;
+    // Of the log, from here on.
+    memset(w->sidecar->blocks, 0, sizeof w->sidecar->blocks);
     ts__c.names_shared = true;
     ts__lock_give(&ts__c.names);
     return w->error;
@@ -516,8 +518,7 @@ static ts_result ts__session_stop_locked(void)
     __atomic_store_n(&ts__c.session, 0, __ATOMIC_SEQ_CST);
     TS__STORE(&ts__c.stopping, 1);
     if (ts__c.thread_runs) {
-        __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
-        ts__futex_wake(&ts__c.wake);
+        ts__futex_bump(&ts__c.wake);
         // At exit the drain thread may be the one that stops.
         if (!pthread_equal(pthread_self(), ts__c.thread))
             pthread_join(ts__c.thread, NULL);

@@ -54,38 +54,37 @@ static int ts__rescue_find(ts__rescue *r, const char *trace,
 
 // The sidecar is a file like any other: every number in it that is used as a
 // place or a count is checked once, here.
-static bool ts__rescue_state_fits(const ts__sidecar *s,
-                                  const ts__writer_state *state)
+static bool ts__rescue_state_fits(const ts__writer_state *state)
 {
-    if (state->index_count > TS__INDEX_ENTRIES ||
-        state->offset < sizeof(ts_file_header))
-        return false;
-    return state->entry_block >= s->block_count ||
-           (state->entry_offset % 8 == 0 &&
-            state->entry_offset <= s->blocks[state->entry_block].used);
+    return state->index_count <= TS__INDEX_ENTRIES &&
+           state->offset >= sizeof(ts_file_header);
 }
 
 // The log's blocks, each cut where its entries stop making sense.
 static bool ts__rescue_log(ts__rescue *r)
 {
-    ts__sidecar *const s = r->writer.sidecar;
+    const ts__sidecar *const s = r->writer.sidecar;
     uint64_t before = sizeof *s; // blocks do not overlap
     for (uint32_t i = 0; i < s->block_count; i++) {
+        ts__block *const block = &r->log[i];
         const uint64_t offset = s->blocks[i].offset;
-        if (offset < before || offset > r->size || offset % 8 ||
-            s->blocks[i].used > r->size - offset)
+        uint64_t used;
+        if (offset < before + sizeof used || offset > r->size || offset % 8)
             return false;
-        r->log[i].bytes = r->map + offset;
-        before = offset + s->blocks[i].used;
-        uint64_t at = 0;
-        while (s->blocks[i].used - at >= sizeof(ts__entry)) {
+        block->bytes = r->map + offset;
+        block->used = &block->kept;
+        memcpy(&used, block->bytes - sizeof used, sizeof used);
+        if (used > r->size - offset || s->blocks[i].written > used ||
+            s->blocks[i].written % 8)
+            return false;
+        before = offset + used;
+        while (used - block->kept >= sizeof(ts__entry)) {
             ts__entry e;
-            memcpy(&e, r->log[i].bytes + at, sizeof e);
-            const uint64_t size = (sizeof e + (uint64_t)e.size + 7) & ~7u;
-            if (e.size > TS__NAME_MAX || size > s->blocks[i].used - at) break;
-            at += size;
+            memcpy(&e, block->bytes + block->kept, sizeof e);
+            const uint64_t size = ts__entry_room(e.size);
+            if (e.size > TS__NAME_MAX || size > used - block->kept) break;
+            block->kept += size;
         }
-        s->blocks[i].used = at;
     }
     return true;
 }
@@ -124,7 +123,7 @@ static ts_result ts__rescue_map(ts__rescue *r, const ts_file_header *header)
         return TS_ERR_NOT_FOUND;
     if (s->block_count > TS__BLOCKS_MAX || s->ring_count > TS__RINGS_MAX ||
         s->step > 2 || !ts__rescue_log(r) ||
-        !ts__rescue_state_fits(s, s->step == 1 ? &s->before : &s->state))
+        !ts__rescue_state_fits(s->step == 1 ? &s->before : &s->state))
         return TS_ERR_CORRUPT;
     for (uint32_t i = 0; i < s->ring_count; i++) {
         if (!ts__rescue_ring_fits(r, i)) return TS_ERR_CORRUPT;
