@@ -50,6 +50,61 @@ static void the_session_describes_itself(void **state)
     rt_close(&trace);
 }
 
+static bool says(const rt_trace *trace, uint32_t track, const char *key)
+{
+    ts_metadata value;
+    return ts_reader_metadata(trace->reader, track, key, &value);
+}
+
+static void what_is_said_of_a_session_ends_with_it(void **state)
+{
+    (void)state;
+    const ts_session_desc named = { .app = "the first" };
+    const char *const first = rt_start("first.sbt", named);
+    const ts_gpu_device_desc card = { .name = "card" };
+    const uint32_t device = ts_gpu_device_define(&card);
+    const uint32_t clock = ts_clock_define("card clock");
+    char clock_name[32];
+    snprintf(clock_name, sizeof clock_name, "clock.%u.name", clock);
+    ts_metadata_text(device, "vendor", "Acme");
+    ts_metadata_int(0, "answer", 42);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    ts_metadata_int(0, "between", 1);
+
+    const char *const second = rt_start("second.sbt", plain);
+    ts_metadata_int(0, "later", 2);
+    TS_MARK("here");
+    ts_clock_sample(clock, 1000, ts_tick_now(), 10);
+    const char *const copy = rt_path("copy.sbt");
+    assert_int_equal(ts_session_snapshot(copy), TS_OK);
+    assert_int_equal(ts_session_stop(), TS_OK);
+
+    rt_trace trace = rt_read(first);
+    assert_true(says(&trace, 0, "app"));
+    assert_true(says(&trace, 0, "answer"));
+    assert_true(says(&trace, 0, clock_name));
+    rt_close(&trace);
+    const char *const others[] = { second, copy };
+    for (int i = 0; i < 2; i++) {
+        trace = rt_read(others[i]);
+        assert_false(says(&trace, 0, "app"));
+        assert_false(says(&trace, 0, "answer"));
+        assert_true(says(&trace, 0, "between"));
+        assert_true(says(&trace, 0, "later"));
+        assert_true(says(&trace, 0, "host"));
+        // A device and its clock are of the process.
+        assert_true(says(&trace, device, "vendor"));
+        assert_true(says(&trace, 0, clock_name));
+        rt_close(&trace);
+    }
+    // What is between the two is said of one of them.
+    const char *const third = rt_start("third.sbt", plain);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    trace = rt_read(third);
+    assert_false(says(&trace, 0, "between"));
+    rt_close(&trace);
+}
+
 static void api_calls_keep_every_field(void **state)
 {
     (void)state;
@@ -211,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_session_describes_itself),
+        cmocka_unit_test(what_is_said_of_a_session_ends_with_it),
         cmocka_unit_test(api_calls_keep_every_field),
         cmocka_unit_test(modules_and_stacks_are_kept_once),
         cmocka_unit_test(threads_have_names),

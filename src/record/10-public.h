@@ -770,6 +770,8 @@ TS_API uint32_t ts_counter_define(const char *name, const char *unit,
                                   uint32_t flags);
 
 // Facts about the session (track 0) or a track, in ts-info and every export.
+// Of the session that runs, or else of the next one: they end with it. Those
+// about tracks last as long as the process.
 TS_API void ts_metadata_int(uint32_t track, const char *key, int64_t value);
 TS_API void ts_metadata_double(uint32_t track, const char *key, double value);
 TS_API void ts_metadata_text(uint32_t track, const char *key,

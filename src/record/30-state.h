@@ -144,6 +144,7 @@ typedef struct ts__block { // of the dictionary
     uint8_t *bytes;
     uint64_t *used; // release: pairs with the acquire in ts__writer_blocks
     uint64_t size;
+    uint64_t past; // up to here, of sessions that are over
     uint64_t told; // up to here, older than the session
     uint64_t kept; // `used` where its memory is not this process's alone
     bool stays;    // a block of the log that outlives the session

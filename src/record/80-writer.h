@@ -219,14 +219,15 @@ static const uint8_t ts__dictionary_kinds[] = {
 };
 
 // Whether the entry at a place of a block belongs to this session: threads
-// tell each session of their tracks.
+// tell each session of their tracks, and what was said of a session ends with
+// it.
 static bool ts__entry_here(const ts__block *block, uint64_t at,
                            const ts__entry *e)
 {
     if (e->kind == TS_CHUNK_TRACKS && e->size &&
         ts__entry_bytes(e)[0] == TS_TRACK_THREAD)
         return at >= block->told;
-    return true;
+    return e->kind != TS_CHUNK_METADATA || e->id || at >= block->past;
 }
 
 // Writes the dictionary entries that lie in [from, to) of a block, a chunk for

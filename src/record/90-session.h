@@ -300,6 +300,8 @@ static void ts__session_close(void)
     ts__lock_give(&ts__c.pool);
     ts__lock_take(&ts__c.names);
     ts__names_close();
+    for (uint32_t i = 0; i < ts__c.block_count; i++)
+        ts__c.blocks[i].past = *ts__c.blocks[i].used;
     ts__lock_give(&ts__c.names);
     // Nobody makes a ring or a block of the log any more.
     if (w->sidecar) unlink(ts__c.sidecar_path);
@@ -763,19 +765,6 @@ ts_result ts_capture_put(const void *record, size_t size)
 
 /* ---- 12.14 Clocks of devices -------------------------------------------- */
 
-uint32_t ts_clock_define(const char *name)
-{
-    uint32_t clock =
-        __atomic_add_fetch(&ts__c.clock_count, 1, __ATOMIC_RELAXED);
-    if (clock >= TS__CLOCKS_MAX) return 0;
-    if (name) {
-        char key[32];
-        snprintf(key, sizeof key, "clock.%u.name", clock);
-        ts_metadata_text(0, key, name);
-    }
-    return clock;
-}
-
 // Which moment on CLOCK_MONOTONIC_RAW a tick of clock 0 is, by two samples
 // around now.
 static uint64_t ts__tick_raw_ns(uint64_t tick)
@@ -794,10 +783,42 @@ static uint64_t ts__tick_raw_ns(uint64_t tick)
 // operations it timed. Writer's lock held.
 enum { TS__CLOCK_KEPT = 64 };
 typedef struct ts__clock_kept {
+    uint32_t name, named; // named: the session that has been told
     uint32_t generation, count, backwards;
     ts_clock_entry samples[TS__CLOCK_KEPT];
 } ts__clock_kept;
 static ts__clock_kept ts__clocks_kept[TS__CLOCKS_MAX];
+
+static void ts__clock_fact(uint32_t clock, const char *what, uint32_t type,
+                           uint64_t value)
+{
+    char key[32];
+    snprintf(key, sizeof key, "clock.%u.%s", clock, what);
+    ts__metadata_put(0, key, type, value);
+}
+
+// A clock lives as long as the process, what is said of a session does not.
+static void ts__clock_tell(uint32_t clock)
+{
+    ts__clock_kept *const kept = &ts__clocks_kept[clock];
+    const uint32_t session = TS__LOAD(&ts__c.session);
+    // Before a session: that will have it.
+    const uint32_t now = session ? session : ts__c.generation + 1;
+    if (!kept->name ||
+        __atomic_exchange_n(&kept->named, now, __ATOMIC_RELAXED) == now)
+        return;
+    ts__clock_fact(clock, "name", TS_VALUE_TEXT, kept->name);
+}
+
+uint32_t ts_clock_define(const char *name)
+{
+    const uint32_t clock =
+        __atomic_add_fetch(&ts__c.clock_count, 1, __ATOMIC_RELAXED);
+    if (clock >= TS__CLOCKS_MAX) return 0;
+    ts__clocks_kept[clock].name = ts_name_define(name);
+    ts__clock_tell(clock);
+    return clock;
+}
 
 static ts_result ts__clocks_kept_copy(ts__writer *w)
 {
@@ -853,6 +874,7 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
     ts__clock_kept *const kept = &ts__clocks_kept[clock];
     uint32_t before = 0, backwards = 0;
     ts__caller old;
+    ts__clock_tell(clock);
     if (!ts__api_enter(&old)) return;
     if (ts__c.active) {
         sample.type = TS_CLOCK_OTHER;
@@ -860,7 +882,7 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
         sample.raw_ns = host_tick ? ts__tick_raw_ns(host_tick) : tick;
         sample.uncertainty_ns = uncertainty_ns;
         ts__lock_take(&w->lock);
-        before = kept->backwards;
+        if (kept->generation == ts__c.generation) before = kept->backwards;
         if (ts__clock_follows(kept, &sample)) {
             ts__clock_keep(kept, &sample);
             ts__writer_failed(w, ts__writer_clock(w, clock, &sample));
@@ -869,10 +891,8 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
         ts__lock_give(&w->lock);
     }
     ts__api_leave(&old);
-    if (backwards == before) return; // those of a session before are taken back
-    char key[32];
-    snprintf(key, sizeof key, "clock.%u.backwards", clock);
-    ts_metadata_int(0, key, backwards);
+    if (backwards != before)
+        ts__clock_fact(clock, "backwards", TS_VALUE_INT, backwards);
 }
 
 /* ---- 12.15 fork --------------------------------------------------------- */
