@@ -147,10 +147,12 @@ typedef struct ts__block { // of the dictionary
     uint64_t past; // up to here, of sessions that are over
     uint64_t told; // up to here, older than the session
     uint64_t kept; // `used` where its memory is not this process's alone
-    bool stays;    // a block of the log that outlives the session
+    // Not 0: a block of that session's log, and of the process's: see ts__shelf.
+    uint32_t session;
 } ts__block;
-// Kinds of entries that never leave the process.
-enum { TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
+// Kinds of entries beside those of chunks. PACKED: a stack whose frames take a
+// word each, module << 48 | offset. The last two never leave the process.
+enum { TS__ENTRY_PACKED = 13, TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
 
 typedef struct ts__open_zone {
     uint64_t start;

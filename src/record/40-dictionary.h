@@ -17,48 +17,54 @@ static size_t ts__entry_room(size_t size)
     return (sizeof(ts__entry) + size + 7) & ~(size_t)7;
 }
 
-static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
-                                 uint64_t hash)
+// The entry of a table that has these bytes; if none has, `put` becomes it.
+// Stacks are put without a lock: see ts__shelf.
+static ts__entry *ts__table_get(ts__entry **table, uint32_t kind,
+                                const void *bytes, size_t size, uint64_t hash,
+                                ts__entry *put)
 {
-    // acquire: pairs with the release in ts__table_grow
-    ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
-    if (!table) return NULL;
     // The mask lies before the table, so that the two always match.
     const uint64_t mask = (uint64_t)(uintptr_t)table[-1];
     // The lowest bit of a hash is always set.
     for (uint64_t i = hash >> 1 & mask;; i = (i + 1) & mask) {
-        // acquire: pairs with the release in ts__table_insert
-        ts__entry *const e = __atomic_load_n(&table[i], __ATOMIC_ACQUIRE);
-        if (!e) return NULL;
+        // acquire: pairs with the release here, of another thread
+        ts__entry *e = __atomic_load_n(&table[i], __ATOMIC_ACQUIRE);
+        if (!e && (!put || __atomic_compare_exchange_n(&table[i], &e, put,
+                                                       false, __ATOMIC_SEQ_CST,
+                                                       __ATOMIC_ACQUIRE)))
+            return put;
         if (e->hash == hash && e->kind == kind && e->size == size &&
             memcmp(ts__entry_bytes(e), bytes, size) == 0)
             return e;
     }
 }
 
-// Stacks are added without a lock: see ts__shelf.
-static void ts__table_insert(ts__entry **table, ts__entry *e)
+static ts__entry *ts__table_put(ts__entry **table, ts__entry *e)
 {
-    const uint64_t mask = (uint64_t)(uintptr_t)table[-1];
-    for (uint64_t i = e->hash >> 1 & mask;; i = (i + 1) & mask) {
-        ts__entry *at = TS__LOAD(&table[i]);
-        if (at == e) return;
-        if (!at &&
-            __atomic_compare_exchange_n(&table[i], &at, e, false,
-                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-            return;
-    }
+    return ts__table_get(table, e->kind, ts__entry_bytes(e), e->size, e->hash,
+                         e);
 }
 
-static void ts__table_put(ts__entry *e)
+static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
+                                 uint64_t hash)
+{
+    // acquire: pairs with the release in ts__table_grow
+    ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
+    return table ? ts__table_get(table, kind, bytes, size, hash, NULL) : NULL;
+}
+
+// Shows an entry to others. The number of the one that has its bytes: another
+// thread may have been faster.
+static uint32_t ts__entry_show(ts__entry *e)
 {
     ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
-    ts__table_insert(table, e);
+    const ts__entry *known = ts__table_put(table, e);
     // Either the copy under way sees the entry, or this sees the copy.
     ts__entry **const next =
         __atomic_load_n(&ts__c.table_next, __ATOMIC_SEQ_CST);
-    if (next != table) ts__table_insert(next, e);
+    if (next != table) known = ts__table_put(next, e);
     __atomic_fetch_add(&ts__c.table_used, 1, __ATOMIC_RELAXED);
+    return known->id;
 }
 
 // Half load, or no table yet.
@@ -85,7 +91,7 @@ static bool ts__table_grow(void)
     __atomic_store_n(&ts__c.table_next, table + 1, __ATOMIC_SEQ_CST);
     for (size_t i = 0; i < count / 2 && old; i++) {
         ts__entry *const e = __atomic_load_n(&old[i], __ATOMIC_SEQ_CST);
-        if (e) ts__table_insert(table + 1, e);
+        if (e) ts__table_put(table + 1, e);
     }
     __atomic_store_n(&ts__c.table, table + 1, __ATOMIC_RELEASE);
     return true;
@@ -178,14 +184,14 @@ static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
         return 0;
     }
     ts__entry *const e = ts__block_put(block, kind, id, bytes, size, hash);
-    if (hash) ts__table_put(e);
-    return id;
+    return hash ? ts__entry_show(e) : id;
 }
 
 // The next number of a kind, 0 when there are no more. It is lost if what it
 // was for cannot be kept.
 static uint32_t ts__id_next(uint32_t kind)
 {
+    if (kind == TS__ENTRY_PACKED) kind = TS_CHUNK_STACKS;
     if (TS__LOAD(&ts__c.last_id[kind]) >= TS__CODE_LIMIT - 256) return 0;
     return __atomic_add_fetch(&ts__c.last_id[kind], 1, __ATOMIC_RELAXED);
 }
@@ -197,21 +203,27 @@ static uint32_t ts__entry_new(uint32_t kind, const void *bytes, size_t size)
     return id ? ts__entry_add(kind, id, bytes, size, 0) : 0;
 }
 
-// The identifier of an entry with these bytes, made if there is none yet.
-static uint32_t ts__entry_get(uint32_t kind, const void *bytes, size_t size)
+// Makes an entry that was not found, unless somebody else did meanwhile.
+static uint32_t ts__entry_make(uint32_t kind, const void *bytes, size_t size,
+                               uint64_t hash)
 {
-    const uint64_t hash = ts__mix(bytes, size, kind) | 1;
-    const ts__entry *known = ts__entry_find(kind, bytes, size, hash);
-    if (known) return known->id;
     ts__caller old;
     if (!ts__enter(&old)) return 0;
     ts__lock_take(&ts__c.names);
-    known = ts__entry_find(kind, bytes, size, hash);
+    const ts__entry *const known = ts__entry_find(kind, bytes, size, hash);
     uint32_t id = known ? known->id : ts__id_next(kind);
     if (!known && id) id = ts__entry_add(kind, id, bytes, size, hash);
     ts__lock_give(&ts__c.names);
     ts__leave(&old);
     return id;
+}
+
+// The identifier of an entry with these bytes, made if there is none yet.
+static uint32_t ts__entry_get(uint32_t kind, const void *bytes, size_t size)
+{
+    const uint64_t hash = ts__mix(bytes, size, kind) | 1;
+    const ts__entry *const known = ts__entry_find(kind, bytes, size, hash);
+    return known ? known->id : ts__entry_make(kind, bytes, size, hash);
 }
 
 uint32_t ts_name_define_sized(const char *text, size_t size)
@@ -423,8 +435,185 @@ uint32_t ts_module_define(const char *path, uint64_t address, uint64_t size,
     return ts__entry_get(TS_CHUNK_MODULES, bytes, sizeof entry + build_id_size);
 }
 
+/*
+    New stacks come by the thousand, where a call of the kernel or a page that
+    it has to find takes as long as the rest. So they need no lock, which would
+    need signals to be blocked, and are kept once: in blocks of the log that
+    stay when the session ends, because they are the process's as well.
+
+    A shelf has one such block. Whoever adds an entry takes a shelf, by one
+    instruction; one that is taken, by another thread or by what a signal
+    handler interrupted, is passed by. Nobody waits, and one that is never
+    given back (a jump out of a handler) is one less until the session ends.
+    Without a shelf entries are added like all others.
+
+    An entry is in the log before it is in the table, where others find it.
+*/
+enum { TS__SHELVES = 8, TS__SHELF_FROM = 32 };
+typedef struct ts__shelf {
+    uint32_t taken;   // the session of whoever has it
+    ts__block *block; // one of the process's
+} ts__shelf;
+static ts__shelf ts__shelves[TS__SHELVES];
+static struct {
+    uint32_t session, count; // new stacks in it
+    uint32_t none;           // the session in which there is no room
+} ts__shelf_use;
+
+/*
+    A block of the log by a file descriptor of its own: in a child made by
+    fork it stays mapped, where one of the session's would keep the sidecar
+    locked after the parent's death. The child does not write to it, and knows
+    from `kept` what was in it at the fork.
+*/
+static void *ts__shelf_memory(size_t size, uint64_t *offset)
+{
+    ts__file file;
+    void *memory = NULL;
+    ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    if (ts__file_open(&file, ts__c.sidecar_path, O_RDWR, 0) < 0) return NULL;
+    if (ts__file_is(&ts__c.sidecar_file, file.fd)) {
+        *offset = __atomic_fetch_add(&sidecar->size, size, __ATOMIC_RELAXED);
+        memory = ts__pages_map(file.fd, *offset, size);
+    }
+    close(file.fd);
+    return memory;
+}
+
+// The next block of a shelf that this thread has. Names' lock held.
+static ts__block *ts__shelf_block(const ts__shelf *shelf, uint32_t gate)
+{
+    ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    uint64_t offset = 0;
+    // A session that ends lets go of its memory once names are not shared.
+    if (!ts__c.names_shared || !ts__session_still(gate) ||
+        sidecar->block_count == TS__BLOCKS_MAX ||
+        ts__c.block_count == TS__BLOCKS_MAX)
+        return NULL;
+    const bool more = shelf->block && shelf->block->session == gate;
+    const size_t size = ts__page_round(TS__BLOCK_BYTES / (more ? 1 : 4));
+    void *const memory = ts__shelf_memory(size, &offset);
+    ts__block *const log =
+        ts__block_add(ts__log, &sidecar->block_count, memory, size, offset);
+    if (!log) return NULL;
+    log->session = gate;
+    ts__block *const block = &ts__c.blocks[ts__c.block_count];
+    *block = *log;
+    block->used = &block->kept;
+    // release: pairs with the acquire in ts__writer_blocks
+    __atomic_store_n(&ts__c.block_count, ts__c.block_count + 1,
+                     __ATOMIC_RELEASE);
+    return block;
+}
+
+static __attribute__((noinline)) ts__block *ts__shelf_fill(ts__shelf *shelf,
+                                                           uint32_t gate)
+{
+    ts__caller old;
+    if (!ts__enter(&old)) return NULL;
+    ts__lock_take(&ts__c.names);
+    ts__block *const block = ts__shelf_block(shelf, gate);
+    if (block)
+        shelf->block = block;
+    else
+        TS__STORE(&ts__shelf_use.none, gate);
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+    return block;
+}
+
+TS__SMALL_END
+
+// Adds an entry to a shelf that this thread has.
+static uint32_t ts__shelf_put(ts__shelf *shelf, uint32_t gate,
+                              const ts__entry *head, const void *bytes)
+{
+    const size_t room = ts__entry_room(head->size);
+    ts__block *block = shelf->block;
+    if (!block || block->session != gate || block->kept + room > block->size)
+        block = ts__shelf_fill(shelf, gate);
+    if (!block) return 0;
+    const uint64_t used = block->kept + room;
+    ts__entry *const e = (ts__entry *)(void *)(block->bytes + block->kept);
+    const uint32_t id = ts__id_next(head->kind);
+    if (!id) return 0;
+    *e = *head;
+    e->id = id;
+    memcpy(e + 1, bytes, head->size);
+    // release: pairs with the acquire in ts__writer_blocks
+    __atomic_store_n(&block->kept, used, __ATOMIC_RELEASE);
+    // And in the log, before the look at the session: if that has not ended by
+    // then, its log has the entry, and so has the beginning of the next one.
+    uint64_t *const logged = (uint64_t *)(void *)block->bytes - 1;
+    __atomic_exchange_n(logged, used, __ATOMIC_SEQ_CST);
+    if (!ts__session_still(gate)) return 0;
+    return ts__entry_show(e);
+}
+
+// A stack that is not known; 0: it is to be added like other entries.
+static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
+{
+    const uint32_t gate = TS__LOAD(&ts__c.session);
+    if (!gate || ts__table_full() || TS__LOAD(&ts__shelf_use.none) == gate)
+        return 0;
+    if (TS__LOAD(&ts__shelf_use.session) != gate) {
+        TS__STORE(&ts__shelf_use.count, 0);
+        TS__STORE(&ts__shelf_use.session, gate);
+    }
+    // A session with few of them needs no block for them.
+    if (TS__LOAD(&ts__shelf_use.count) < TS__SHELF_FROM) {
+        __atomic_fetch_add(&ts__shelf_use.count, 1, __ATOMIC_RELAXED);
+        return 0;
+    }
+    for (uint32_t i = 0; i < TS__SHELVES; i++) {
+        ts__shelf *const shelf = &ts__shelves[i];
+        uint32_t taken = TS__LOAD(&shelf->taken);
+        // Who has it since another session writes to that one's block alone.
+        if (taken == gate ||
+            !__atomic_compare_exchange_n(&shelf->taken, &taken, gate, false,
+                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            continue;
+        const uint32_t id = ts__shelf_put(shelf, gate, head, bytes);
+        taken = gate;
+        __atomic_compare_exchange_n(&shelf->taken, &taken, 0, false,
+                                    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        return id;
+    }
+    return 0;
+}
+
+// Two sums at once: one would wait for itself.
+static uint64_t ts__stack_hash(const uint64_t *words, uint32_t count)
+{
+    const uint64_t odd = 0x9E3779B97F4A7C15u; // 2^64 / golden ratio
+    uint64_t a = count, b = odd;
+    uint32_t i = 0;
+    for (; i + 2 <= count; i += 2) {
+        a = ((a << 25 | a >> 39) ^ words[i]) * odd;
+        b = ((b << 25 | b >> 39) ^ words[i + 1]) * odd;
+    }
+    if (i < count) a = ((a << 25 | a >> 39) ^ words[i]) * odd;
+    a = (a ^ (b << 32 | b >> 32)) * odd;
+    return a ^ a >> 32;
+}
+
 uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count)
 {
+    uint64_t words[256], wide = 0;
     if (!frames || !count || count > 256) return 0;
-    return ts__entry_get(TS_CHUNK_STACKS, frames, count * sizeof *frames);
+    for (uint32_t i = 0; i < count; i++) {
+        words[i] = (uint64_t)frames[i].module << 48 | frames[i].offset;
+        wide |= frames[i].module >> 16 | frames[i].offset >> 48;
+    }
+    if (wide)
+        return ts__entry_get(TS_CHUNK_STACKS, frames, count * sizeof *frames);
+    const ts__entry head = { ts__stack_hash(words, count) | 1, 0, 8 * count,
+                             TS__ENTRY_PACKED, 0 };
+    const ts__entry *const known =
+        ts__entry_find(head.kind, words, head.size, head.hash);
+    if (known) return known->id;
+    const uint32_t id = ts__shelf_add(&head, words);
+    return id ? id : ts__entry_make(head.kind, words, head.size, head.hash);
 }
+
+TS__SMALL_BEGIN

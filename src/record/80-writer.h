@@ -167,6 +167,23 @@ static uint8_t *ts__entries_add(uint8_t *at, uint32_t id, const void *bytes,
     return at + sizeof head + size;
 }
 
+// The entry that ends here has a packed stack, of `size` bytes: its frames, the
+// last one first, as they take more room.
+static uint8_t *ts__entries_unpack(uint8_t *end, uint32_t size)
+{
+    uint8_t *const body = end - size;
+    const uint32_t count = size / 8, whole = 16 * count;
+    memcpy(body - sizeof whole, &whole, sizeof whole);
+    for (uint32_t i = count; i-- > 0;) {
+        uint64_t word;
+        memcpy(&word, body + 8 * i, sizeof word);
+        // u32 module, u32 unused, u64 offset
+        const uint64_t frame[] = { word >> 48, word << 16 >> 16 };
+        memcpy(body + 16 * i, frame, sizeof frame);
+    }
+    return body + whole;
+}
+
 static uint8_t *ts__entries_end(uint8_t *start, uint8_t *end, uint32_t count)
 {
     ts_chunk_header header;
@@ -231,7 +248,8 @@ static bool ts__entry_here(const ts__block *block, uint64_t at,
 }
 
 // Writes the dictionary entries that lie in [from, to) of a block, a chunk for
-// each kind. The scratch space holds twice the largest range.
+// each kind. The scratch space holds twice the largest range: packed stacks
+// take as much.
 static ts_result ts__writer_range(ts__writer *w, const ts__block *block,
                                   uint64_t from, uint64_t to)
 {
@@ -240,15 +258,17 @@ static ts_result ts__writer_range(ts__writer *w, const ts__block *block,
         uint8_t *const start = out;
         uint8_t *p = ts__entries_begin(start, ts__dictionary_kinds[k], 0);
         uint32_t count = 0;
-        for (uint64_t at = from; at < to;) {
-            const ts__entry *const e =
-                (const ts__entry *)(const void *)(block->bytes + at);
-            if (e->kind == ts__dictionary_kinds[k] &&
-                ts__entry_here(block, at, e)) {
-                p = ts__entries_add(p, e->id, e + 1, e->size);
-                count++;
-            }
-            at += ts__entry_room(e->size);
+        const ts__entry *e;
+        for (uint64_t at = from; at < to; at += ts__entry_room(e->size)) {
+            e = (const ts__entry *)(const void *)(block->bytes + at);
+            const bool packed = e->kind == TS__ENTRY_PACKED;
+            if ((packed ? (uint32_t)TS_CHUNK_STACKS : e->kind) !=
+                    ts__dictionary_kinds[k] ||
+                !ts__entry_here(block, at, e))
+                continue;
+            p = ts__entries_add(p, e->id, e + 1, e->size);
+            if (packed) p = ts__entries_unpack(p, e->size);
+            count++;
         }
         if (count) out = ts__entries_end(start, p, count);
     }
@@ -264,7 +284,7 @@ static size_t ts__range_size(const uint8_t *bytes, size_t size)
         const ts__entry *const e =
             (const ts__entry *)(const void *)(bytes + at);
         const size_t next = at + ts__entry_room(e->size);
-        if (next > size || next > TS__SCRATCH_BYTES / 2) break;
+        if (next > size || next > TS__SCRATCH_BYTES / 2 - 1024) break;
         at = next;
     }
     return at;

@@ -268,7 +268,7 @@ static void ts__names_close(void)
 {
     const ts__sidecar *const sidecar = ts__c.writer.sidecar;
     for (uint32_t i = 0; sidecar && i < sidecar->block_count; i++)
-        if (!ts__log[i].stays)
+        if (!ts__log[i].session)
             munmap(ts__log[i].used,
                    (size_t)ts__log[i].size + sizeof *ts__log[i].used);
     ts__c.log = NULL;
