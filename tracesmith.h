@@ -770,6 +770,8 @@ TS_API uint32_t ts_counter_define(const char *name, const char *unit,
                                   uint32_t flags);
 
 // Facts about the session (track 0) or a track, in ts-info and every export.
+// Of the session that runs, or else of the next one: they end with it. Those
+// about tracks last as long as the process.
 TS_API void ts_metadata_int(uint32_t track, const char *key, int64_t value);
 TS_API void ts_metadata_double(uint32_t track, const char *key, double value);
 TS_API void ts_metadata_text(uint32_t track, const char *key,
@@ -2149,6 +2151,13 @@ static void ts__futex_wake(uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
+// Counts, for whoever waits until the word is another one.
+static void ts__futex_bump(uint32_t *word)
+{
+    __atomic_fetch_add(word, 1, __ATOMIC_RELEASE);
+    ts__futex_wake(word);
+}
+
 // A mutex that a fork child may simply forget: 0 free, 1 held, 2 contended.
 // It holds because every holder has its signals blocked (ts__enter).
 typedef struct ts__lock {
@@ -2356,10 +2365,9 @@ static size_t ts__text_read(const char *path, char *text, size_t room)
 
 static void ts__random(void *bytes, size_t size)
 {
-    const int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    const bool done = fd >= 0 && ts__file_read(fd, 0, bytes, size);
-    if (fd >= 0) close(fd);
-    if (done) return;
+    if (syscall(SYS_getrandom, bytes, size, 1 /* GRND_NONBLOCK */) ==
+        (long)size)
+        return;
     const uint64_t seed[] = { ts__clock_ns(CLOCK_REALTIME),
                               ts__clock_ns(CLOCK_MONOTONIC_RAW),
                               (uint64_t)getpid() };
@@ -2449,8 +2457,6 @@ typedef struct ts__writer_state {
     uint64_t index_offset; // of the last index part, 0 none
     uint64_t records;      // written
     uint64_t loss_epoch;   // counts appends of the ledger
-    uint64_t entry_offset; // dictionary written up to here ...
-    uint32_t entry_block;  // ... in this block
     uint32_t sequence;
     uint32_t index_count;
     uint32_t finished;
@@ -2487,8 +2493,9 @@ typedef struct ts__sidecar {
     ts__loss_total losses[TS__GLOBAL_LOSSES];
     uint32_t block_count, ring_count;
     struct {
-        uint64_t offset;
-        uint64_t used; // release: pairs with the acquire in ts__writer_entries
+        uint64_t offset;  // how much of it is used is the word in front
+        uint64_t written; // of the session's log, or of the process's blocks
+                          // while a trace begins: in the trace
     } blocks[TS__BLOCKS_MAX];
     struct {
         uint64_t offset, size;
@@ -2512,11 +2519,17 @@ typedef struct ts__writer {
 
 typedef struct ts__block { // of the dictionary
     uint8_t *bytes;
-    uint64_t used, size;
+    uint64_t *used; // release: pairs with the acquire in ts__writer_blocks
+    uint64_t size;
+    uint64_t past; // up to here, of sessions that are over
     uint64_t told; // up to here, older than the session
+    uint64_t kept; // `used` where its memory is not this process's alone
+    // Not 0: a block of that session's log, and of the process's: see ts__shelf.
+    uint32_t session;
 } ts__block;
-// Kinds of entries that never leave the process.
-enum { TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
+// Kinds of entries beside those of chunks. PACKED: a stack whose frames take a
+// word each, module << 48 | offset. The last two never leave the process.
+enum { TS__ENTRY_PACKED = 13, TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
 
 typedef struct ts__open_zone {
     uint64_t start;
@@ -2562,8 +2575,11 @@ typedef struct ts__core {
     ts__lock ledger; // of losses without a ring; innermost
     ts__block blocks[TS__BLOCKS_MAX];
     uint32_t block_count;
-    ts__entry **table; // hash table of deduplicated entries
-    uint32_t table_mask, table_used;
+    ts__block *block, *log; // to which entries are added
+    // Hash tables of deduplicated entries: the one in use, and the one that
+    // it is copied into.
+    ts__entry **table, **table_next;
+    uint32_t table_used;
     uint32_t last_id[16]; // by chunk kind
     uint32_t process_track;
     // Session.
@@ -2823,47 +2839,87 @@ static const uint8_t *ts__entry_bytes(const ts__entry *entry)
     return (const uint8_t *)(entry + 1);
 }
 
-static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
-                                 uint64_t hash)
+static size_t ts__entry_room(size_t size)
 {
-    // acquire: pairs with the release in ts__table_grow
-    ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
-    if (!table) return NULL;
+    return (sizeof(ts__entry) + size + 7) & ~(size_t)7;
+}
+
+// The entry of a table that has these bytes; if none has, `put` becomes it.
+// Stacks are put without a lock: see ts__shelf.
+static ts__entry *ts__table_get(ts__entry **table, uint32_t kind,
+                                const void *bytes, size_t size, uint64_t hash,
+                                ts__entry *put)
+{
     // The mask lies before the table, so that the two always match.
     const uint64_t mask = (uint64_t)(uintptr_t)table[-1];
     // The lowest bit of a hash is always set.
     for (uint64_t i = hash >> 1 & mask;; i = (i + 1) & mask) {
-        // acquire: pairs with the release in ts__table_insert
-        ts__entry *const e = __atomic_load_n(&table[i], __ATOMIC_ACQUIRE);
-        if (!e) return NULL;
+        // acquire: pairs with the release here, of another thread
+        ts__entry *e = __atomic_load_n(&table[i], __ATOMIC_ACQUIRE);
+        if (!e && (!put || __atomic_compare_exchange_n(&table[i], &e, put,
+                                                       false, __ATOMIC_SEQ_CST,
+                                                       __ATOMIC_ACQUIRE)))
+            return put;
         if (e->hash == hash && e->kind == kind && e->size == size &&
             memcmp(ts__entry_bytes(e), bytes, size) == 0)
             return e;
     }
 }
 
-static void ts__table_insert(ts__entry **table, uint64_t mask, ts__entry *e)
+static ts__entry *ts__table_put(ts__entry **table, ts__entry *e)
 {
-    uint64_t i = e->hash >> 1 & mask;
-    while (table[i])
-        i = (i + 1) & mask;
-    __atomic_store_n(&table[i], e, __ATOMIC_RELEASE);
+    return ts__table_get(table, e->kind, ts__entry_bytes(e), e->size, e->hash,
+                         e);
 }
 
-// Doubles the table at half load. The old one stays for lookups under way:
+static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
+                                 uint64_t hash)
+{
+    // acquire: pairs with the release in ts__table_grow
+    ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
+    return table ? ts__table_get(table, kind, bytes, size, hash, NULL) : NULL;
+}
+
+// Shows an entry to others. The number of the one that has its bytes: another
+// thread may have been faster.
+static uint32_t ts__entry_show(ts__entry *e)
+{
+    ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
+    const ts__entry *known = ts__table_put(table, e);
+    // Either the copy under way sees the entry, or this sees the copy.
+    ts__entry **const next =
+        __atomic_load_n(&ts__c.table_next, __ATOMIC_SEQ_CST);
+    if (next != table) known = ts__table_put(next, e);
+    __atomic_fetch_add(&ts__c.table_used, 1, __ATOMIC_RELAXED);
+    return known->id;
+}
+
+// Half load, or no table yet.
+static bool ts__table_full(void)
+{
+    ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
+    return !table || TS__LOAD(&ts__c.table_used) >= (uintptr_t)table[-1] / 2;
+}
+
+// Doubles the table when it is full. The old one stays for lookups under way:
 // all old ones together are as large as the present one.
 static bool ts__table_grow(void)
 {
-    if (ts__c.table && ts__c.table_used < ts__c.table_mask / 2) return true;
-    const uint32_t count = ts__c.table ? (ts__c.table_mask + 1) * 2 : 4096;
+    if (!ts__table_full()) return true;
+    ts__entry **const old = ts__c.table;
+    const size_t count = old ? ((uintptr_t)old[-1] + 1) * 2 : 4096;
     ts__entry **const table =
-        (ts__entry **)ts__pages_new((count + 1u) * sizeof *table);
+        (ts__entry **)ts__pages_new((count + 1) * sizeof *table);
     if (!table) return false;
-    table[0] = (ts__entry *)(uintptr_t)(count - 1);
-    for (uint32_t i = 0; ts__c.table && i <= ts__c.table_mask; i++)
-        if (ts__c.table[i])
-            ts__table_insert(table + 1, count - 1, ts__c.table[i]);
-    ts__c.table_mask = count - 1;
+    // All of it is going to be touched, and page for page takes ten times as
+    // long.
+    madvise(table, (count + 1) * sizeof *table, MADV_POPULATE_WRITE);
+    table[0] = (ts__entry *)(count - 1);
+    __atomic_store_n(&ts__c.table_next, table + 1, __ATOMIC_SEQ_CST);
+    for (size_t i = 0; i < count / 2 && old; i++) {
+        ts__entry *const e = __atomic_load_n(&old[i], __ATOMIC_SEQ_CST);
+        if (e) ts__table_put(table + 1, e);
+    }
     __atomic_store_n(&ts__c.table, table + 1, __ATOMIC_RELEASE);
     return true;
 }
@@ -2877,87 +2933,115 @@ static void *ts__sidecar_grow(size_t size, uint64_t *offset)
     return ts__pages_map(ts__c.sidecar_file.fd, *offset, size);
 }
 
-// A block with room for `need` bytes, the last one or a new one.
-static ts__block *ts__block_get(ts__block *blocks, uint32_t *count, size_t need,
-                                bool shared)
+// The next of the blocks, with the word before its bytes that says how much
+// of it is used. offset: of a part of the sidecar.
+static ts__block *ts__block_add(ts__block *blocks, uint32_t *count,
+                                void *memory, size_t size, uint64_t offset)
 {
-    ts__block *block = *count ? &blocks[*count - 1] : NULL;
-    if (block && block->used + need <= block->size) return block;
+    ts__block *const block = &blocks[*count];
+    if (!memory) return NULL;
+    memset(block, 0, sizeof *block);
+    block->used = (uint64_t *)memory;
+    block->bytes = (uint8_t *)memory + sizeof *block->used;
+    block->size = size - sizeof *block->used;
+    if (offset)
+        ts__c.writer.sidecar->blocks[*count].offset =
+            offset + sizeof *block->used;
+    // release: pairs with the acquire in ts__writer_blocks
+    __atomic_store_n(count, *count + 1, __ATOMIC_RELEASE);
+    return block;
+}
+
+// A block with room for `need` bytes, the last one or a new one.
+static ts__block *ts__block_get(ts__block **last, ts__block *blocks,
+                                uint32_t *count, size_t need, bool shared)
+{
+    if (*last && *(*last)->used + need <= (*last)->size) return *last;
     if (*count == TS__BLOCKS_MAX) return NULL;
-    size_t size = *count ? TS__BLOCK_BYTES : 32u << 10;
+    size_t size = *last ? TS__BLOCK_BYTES : 32u << 10;
+    need += sizeof *(*last)->used;
     if (size < need) size = need;
     size = ts__page_round(size);
     uint64_t offset = 0;
-    block = &blocks[*count];
-    memset(block, 0, sizeof *block);
-    block->size = size;
-    block->bytes = (uint8_t *)(shared ? ts__sidecar_grow(size, &offset)
-                                      : ts__pages_new(size));
-    if (!block->bytes) return NULL;
-    if (shared) ts__c.writer.sidecar->blocks[*count].offset = offset;
-    // release: pairs with the acquire in ts__writer_entries
-    __atomic_store_n(count, *count + 1, __ATOMIC_RELEASE);
+    void *const memory =
+        shared ? ts__sidecar_grow(size, &offset) : ts__pages_new(size);
+    ts__block *const block = ts__block_add(blocks, count, memory, size, offset);
+    if (block) *last = block;
     return block;
 }
 
 static ts__entry *ts__block_put(ts__block *block, uint32_t kind, uint32_t id,
                                 const void *bytes, size_t size, uint64_t hash)
 {
-    ts__entry *const e = (ts__entry *)(void *)(block->bytes + block->used);
+    ts__entry *const e = (ts__entry *)(void *)(block->bytes + *block->used);
     e->hash = hash;
     e->id = id;
     e->size = (uint32_t)size;
     e->kind = kind;
     if (size) memcpy(e + 1, bytes, size);
+    __atomic_store_n(block->used, *block->used + ts__entry_room(size),
+                     __ATOMIC_RELEASE);
     return e;
 }
 
 static bool ts__log_add(uint32_t kind, uint32_t id, const void *bytes,
-                        size_t size, size_t need)
+                        size_t size)
 {
     if (!ts__c.names_shared || kind >= TS__ENTRY_BLOB) return true;
     // Not before: a session that starts sets it before names are shared.
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
-    ts__block *const block =
-        ts__block_get(ts__log, &sidecar->block_count, need, true);
-    if (!block) return false;
-    ts__block_put(block, kind, id, bytes, size, 0);
-    block->used += need;
-    __atomic_store_n(&sidecar->blocks[block - ts__log].used, block->used,
-                     __ATOMIC_RELEASE);
-    return true;
+    ts__block *const block = ts__block_get(
+        &ts__c.log, ts__log, &sidecar->block_count, ts__entry_room(size), true);
+    if (block) ts__block_put(block, kind, id, bytes, size, 0);
+    return block != NULL;
 }
 
 // Adds an entry. Names' lock held; 0 when there is no room.
 static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
                               size_t size, uint64_t hash)
 {
-    const size_t need = (sizeof(ts__entry) + size + 7) & ~(size_t)7;
     ts__block *const block =
         ts__table_grow()
-            ? ts__block_get(ts__c.blocks, &ts__c.block_count, need, false)
+            ? ts__block_get(&ts__c.block, ts__c.blocks, &ts__c.block_count,
+                            ts__entry_room(size), false)
             : NULL;
-    if (!block || !ts__log_add(kind, id, bytes, size, need)) {
+    if (!block || !ts__log_add(kind, id, bytes, size)) {
         // A session that ends lets go of its memory once names are not shared.
         if (ts__c.names_shared) ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
         return 0;
     }
     ts__entry *const e = ts__block_put(block, kind, id, bytes, size, hash);
-    block->used += need;
-    if (hash) {
-        ts__table_insert(ts__c.table, ts__c.table_mask, e);
-        ts__c.table_used++;
-    }
-    return id;
+    return hash ? ts__entry_show(e) : id;
+}
+
+// The next number of a kind, 0 when there are no more. It is lost if what it
+// was for cannot be kept.
+static uint32_t ts__id_next(uint32_t kind)
+{
+    if (kind == TS__ENTRY_PACKED) kind = TS_CHUNK_STACKS;
+    if (TS__LOAD(&ts__c.last_id[kind]) >= TS__CODE_LIMIT - 256) return 0;
+    return __atomic_add_fetch(&ts__c.last_id[kind], 1, __ATOMIC_RELAXED);
 }
 
 // A new entry with the next identifier of its kind, never deduplicated.
 static uint32_t ts__entry_new(uint32_t kind, const void *bytes, size_t size)
 {
-    if (ts__c.last_id[kind] >= TS__CODE_LIMIT - 1) return 0;
-    const uint32_t id =
-        ts__entry_add(kind, ts__c.last_id[kind] + 1, bytes, size, 0);
-    if (id) ts__c.last_id[kind] = id;
+    const uint32_t id = ts__id_next(kind);
+    return id ? ts__entry_add(kind, id, bytes, size, 0) : 0;
+}
+
+// Makes an entry that was not found, unless somebody else did meanwhile.
+static uint32_t ts__entry_make(uint32_t kind, const void *bytes, size_t size,
+                               uint64_t hash)
+{
+    ts__caller old;
+    if (!ts__enter(&old)) return 0;
+    ts__lock_take(&ts__c.names);
+    const ts__entry *const known = ts__entry_find(kind, bytes, size, hash);
+    uint32_t id = known ? known->id : ts__id_next(kind);
+    if (!known && id) id = ts__entry_add(kind, id, bytes, size, hash);
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
     return id;
 }
 
@@ -2965,20 +3049,8 @@ static uint32_t ts__entry_new(uint32_t kind, const void *bytes, size_t size)
 static uint32_t ts__entry_get(uint32_t kind, const void *bytes, size_t size)
 {
     const uint64_t hash = ts__mix(bytes, size, kind) | 1;
-    const ts__entry *known = ts__entry_find(kind, bytes, size, hash);
-    if (known) return known->id;
-    ts__caller old;
-    if (!ts__enter(&old)) return 0;
-    ts__lock_take(&ts__c.names);
-    known = ts__entry_find(kind, bytes, size, hash);
-    uint32_t id = known ? known->id : 0;
-    if (!id && ts__c.last_id[kind] < TS__CODE_LIMIT - 1) {
-        id = ts__entry_add(kind, ts__c.last_id[kind] + 1, bytes, size, hash);
-        if (id) ts__c.last_id[kind] = id;
-    }
-    ts__lock_give(&ts__c.names);
-    ts__leave(&old);
-    return id;
+    const ts__entry *const known = ts__entry_find(kind, bytes, size, hash);
+    return known ? known->id : ts__entry_make(kind, bytes, size, hash);
 }
 
 uint32_t ts_name_define_sized(const char *text, size_t size)
@@ -3190,11 +3262,188 @@ uint32_t ts_module_define(const char *path, uint64_t address, uint64_t size,
     return ts__entry_get(TS_CHUNK_MODULES, bytes, sizeof entry + build_id_size);
 }
 
+/*
+    New stacks come by the thousand, where a call of the kernel or a page that
+    it has to find takes as long as the rest. So they need no lock, which would
+    need signals to be blocked, and are kept once: in blocks of the log that
+    stay when the session ends, because they are the process's as well.
+
+    A shelf has one such block. Whoever adds an entry takes a shelf, by one
+    instruction; one that is taken, by another thread or by what a signal
+    handler interrupted, is passed by. Nobody waits, and one that is never
+    given back (a jump out of a handler) is one less until the session ends.
+    Without a shelf entries are added like all others.
+
+    An entry is in the log before it is in the table, where others find it.
+*/
+enum { TS__SHELVES = 8, TS__SHELF_FROM = 32 };
+typedef struct ts__shelf {
+    uint32_t taken;   // the session of whoever has it
+    ts__block *block; // one of the process's
+} ts__shelf;
+static ts__shelf ts__shelves[TS__SHELVES];
+static struct {
+    uint32_t session, count; // new stacks in it
+    uint32_t none;           // the session in which there is no room
+} ts__shelf_use;
+
+/*
+    A block of the log by a file descriptor of its own: in a child made by
+    fork it stays mapped, where one of the session's would keep the sidecar
+    locked after the parent's death. The child does not write to it, and knows
+    from `kept` what was in it at the fork.
+*/
+static void *ts__shelf_memory(size_t size, uint64_t *offset)
+{
+    ts__file file;
+    void *memory = NULL;
+    ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    if (ts__file_open(&file, ts__c.sidecar_path, O_RDWR, 0) < 0) return NULL;
+    if (ts__file_is(&ts__c.sidecar_file, file.fd)) {
+        *offset = __atomic_fetch_add(&sidecar->size, size, __ATOMIC_RELAXED);
+        memory = ts__pages_map(file.fd, *offset, size);
+    }
+    close(file.fd);
+    return memory;
+}
+
+// The next block of a shelf that this thread has. Names' lock held.
+static ts__block *ts__shelf_block(const ts__shelf *shelf, uint32_t gate)
+{
+    ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    uint64_t offset = 0;
+    // A session that ends lets go of its memory once names are not shared.
+    if (!ts__c.names_shared || !ts__session_still(gate) ||
+        sidecar->block_count == TS__BLOCKS_MAX ||
+        ts__c.block_count == TS__BLOCKS_MAX)
+        return NULL;
+    const bool more = shelf->block && shelf->block->session == gate;
+    const size_t size = ts__page_round(TS__BLOCK_BYTES / (more ? 1 : 4));
+    void *const memory = ts__shelf_memory(size, &offset);
+    ts__block *const log =
+        ts__block_add(ts__log, &sidecar->block_count, memory, size, offset);
+    if (!log) return NULL;
+    log->session = gate;
+    ts__block *const block = &ts__c.blocks[ts__c.block_count];
+    *block = *log;
+    block->used = &block->kept;
+    // release: pairs with the acquire in ts__writer_blocks
+    __atomic_store_n(&ts__c.block_count, ts__c.block_count + 1,
+                     __ATOMIC_RELEASE);
+    return block;
+}
+
+static __attribute__((noinline)) ts__block *ts__shelf_fill(ts__shelf *shelf,
+                                                           uint32_t gate)
+{
+    ts__caller old;
+    if (!ts__enter(&old)) return NULL;
+    ts__lock_take(&ts__c.names);
+    ts__block *const block = ts__shelf_block(shelf, gate);
+    if (block)
+        shelf->block = block;
+    else
+        TS__STORE(&ts__shelf_use.none, gate);
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+    return block;
+}
+
+TS__SMALL_END
+
+// Adds an entry to a shelf that this thread has.
+static uint32_t ts__shelf_put(ts__shelf *shelf, uint32_t gate,
+                              const ts__entry *head, const void *bytes)
+{
+    const size_t room = ts__entry_room(head->size);
+    ts__block *block = shelf->block;
+    if (!block || block->session != gate || block->kept + room > block->size)
+        block = ts__shelf_fill(shelf, gate);
+    if (!block) return 0;
+    const uint64_t used = block->kept + room;
+    ts__entry *const e = (ts__entry *)(void *)(block->bytes + block->kept);
+    const uint32_t id = ts__id_next(head->kind);
+    if (!id) return 0;
+    *e = *head;
+    e->id = id;
+    memcpy(e + 1, bytes, head->size);
+    // release: pairs with the acquire in ts__writer_blocks
+    __atomic_store_n(&block->kept, used, __ATOMIC_RELEASE);
+    // And in the log, before the look at the session: if that has not ended by
+    // then, its log has the entry, and so has the beginning of the next one.
+    uint64_t *const logged = (uint64_t *)(void *)block->bytes - 1;
+    __atomic_exchange_n(logged, used, __ATOMIC_SEQ_CST);
+    if (!ts__session_still(gate)) return 0;
+    return ts__entry_show(e);
+}
+
+// A stack that is not known; 0: it is to be added like other entries.
+static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
+{
+    const uint32_t gate = TS__LOAD(&ts__c.session);
+    if (!gate || ts__table_full() || TS__LOAD(&ts__shelf_use.none) == gate)
+        return 0;
+    if (TS__LOAD(&ts__shelf_use.session) != gate) {
+        TS__STORE(&ts__shelf_use.count, 0);
+        TS__STORE(&ts__shelf_use.session, gate);
+    }
+    // A session with few of them needs no block for them.
+    if (TS__LOAD(&ts__shelf_use.count) < TS__SHELF_FROM) {
+        __atomic_fetch_add(&ts__shelf_use.count, 1, __ATOMIC_RELAXED);
+        return 0;
+    }
+    for (uint32_t i = 0; i < TS__SHELVES; i++) {
+        ts__shelf *const shelf = &ts__shelves[i];
+        uint32_t taken = TS__LOAD(&shelf->taken);
+        // Who has it since another session writes to that one's block alone.
+        if (taken == gate ||
+            !__atomic_compare_exchange_n(&shelf->taken, &taken, gate, false,
+                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            continue;
+        const uint32_t id = ts__shelf_put(shelf, gate, head, bytes);
+        taken = gate;
+        __atomic_compare_exchange_n(&shelf->taken, &taken, 0, false,
+                                    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        return id;
+    }
+    return 0;
+}
+
+// Two sums at once: one would wait for itself.
+static uint64_t ts__stack_hash(const uint64_t *words, uint32_t count)
+{
+    const uint64_t odd = 0x9E3779B97F4A7C15u; // 2^64 / golden ratio
+    uint64_t a = count, b = odd;
+    uint32_t i = 0;
+    for (; i + 2 <= count; i += 2) {
+        a = ((a << 25 | a >> 39) ^ words[i]) * odd;
+        b = ((b << 25 | b >> 39) ^ words[i + 1]) * odd;
+    }
+    if (i < count) a = ((a << 25 | a >> 39) ^ words[i]) * odd;
+    a = (a ^ (b << 32 | b >> 32)) * odd;
+    return a ^ a >> 32;
+}
+
 uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count)
 {
+    uint64_t words[256], wide = 0;
     if (!frames || !count || count > 256) return 0;
-    return ts__entry_get(TS_CHUNK_STACKS, frames, count * sizeof *frames);
+    for (uint32_t i = 0; i < count; i++) {
+        words[i] = (uint64_t)frames[i].module << 48 | frames[i].offset;
+        wide |= frames[i].module >> 16 | frames[i].offset >> 48;
+    }
+    if (wide)
+        return ts__entry_get(TS_CHUNK_STACKS, frames, count * sizeof *frames);
+    const ts__entry head = { ts__stack_hash(words, count) | 1, 0, 8 * count,
+                             TS__ENTRY_PACKED, 0 };
+    const ts__entry *const known =
+        ts__entry_find(head.kind, words, head.size, head.hash);
+    if (known) return known->id;
+    const uint32_t id = ts__shelf_add(&head, words);
+    return id ? id : ts__entry_make(head.kind, words, head.size, head.hash);
 }
+
+TS__SMALL_BEGIN
 
 /* ---- 12.6 Rings --------------------------------------------------------- */
 
@@ -3292,8 +3541,7 @@ static bool ts__ring_refresh(ts__ring *ring, uint32_t count)
     if (limit > ring->head + slots / 2) limit = ring->head + slots / 2;
     TS__STORE(&ring->limit, limit);
     if (ring->head - tail >= slots / 4 && TS__LOAD(&ts__c.thread_runs)) {
-        __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
-        ts__futex_wake(&ts__c.wake);
+        ts__futex_bump(&ts__c.wake);
     }
     return ts__ring_fits(ring, count);
 }
@@ -3412,8 +3660,7 @@ static bool ts__ring_block(ts__ring *ring, uint32_t count, uint32_t gate)
         if (!ts__session_still(gate) || !TS__LOAD(&ts__c.thread_runs) ||
             ts__ring_stuck(ring))
             return false;
-        __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
-        ts__futex_wake(&ts__c.wake);
+        ts__futex_bump(&ts__c.wake);
         ts__futex_wait(&ts__c.drained, TS__LOAD(&ts__c.drained), 1000000u);
     }
     return true;
@@ -3703,18 +3950,18 @@ static uint32_t ts__open_site(const ts__ring *ring)
 // The name of a site, 0 unknown: its entry is somewhere in the blocks.
 static uint32_t ts__site_name(uint32_t site)
 {
-    // acquire: pairs with the release in ts__block_get
+    // acquire: pairs with the release in ts__block_add
     const uint32_t count =
         __atomic_load_n(&ts__c.block_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count; i++) {
         const ts__block *const block = &ts__c.blocks[i];
-        for (uint64_t at = 0; at < block->used;) {
+        for (uint64_t at = 0; at < *block->used;) {
             const ts__entry *const e =
                 (const ts__entry *)(const void *)(block->bytes + at);
             uint32_t name = 0;
             memcpy(&name, ts__entry_bytes(e), e->size < 4 ? 0 : 4);
             if (e->kind == TS_CHUNK_SITES && e->id == site) return name;
-            at += (sizeof *e + e->size + 7) & ~(uint64_t)7;
+            at += ts__entry_room(e->size);
         }
     }
     return 0;
@@ -5153,8 +5400,7 @@ static void ts__encoder_give(const ts__encoder *e)
         if (ts__c.encoders[i] == e)
             __atomic_fetch_and(&ts__c.encoders_busy, ~(1u << i),
                                __ATOMIC_RELEASE);
-    __atomic_fetch_add(&ts__c.encoder_wake, 1, __ATOMIC_RELEASE);
-    ts__futex_wake(&ts__c.encoder_wake);
+    ts__futex_bump(&ts__c.encoder_wake);
 }
 TS__SMALL_END
 
@@ -5298,6 +5544,14 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
     return result;
 }
 
+// The chunks in the scratch space up to `end`.
+static ts_result ts__writer_scratch(ts__writer *w, const uint8_t *end)
+{
+    ts__commit commit = ts__commit_begin(w);
+    return ts__writer_append(w, w->scratch, (size_t)(end - w->scratch), NULL,
+                             &commit);
+}
+
 // Starts a chunk of entries in the scratch space at `at`.
 static uint8_t *ts__entries_begin(uint8_t *at, uint32_t kind, uint32_t clock)
 {
@@ -5317,6 +5571,23 @@ static uint8_t *ts__entries_add(uint8_t *at, uint32_t id, const void *bytes,
     memcpy(at, head, sizeof head);
     memcpy(at + sizeof head, bytes, size);
     return at + sizeof head + size;
+}
+
+// The entry that ends here has a packed stack, of `size` bytes: its frames, the
+// last one first, as they take more room.
+static uint8_t *ts__entries_unpack(uint8_t *end, uint32_t size)
+{
+    uint8_t *const body = end - size;
+    const uint32_t count = size / 8, whole = 16 * count;
+    memcpy(body - sizeof whole, &whole, sizeof whole);
+    for (uint32_t i = count; i-- > 0;) {
+        uint64_t word;
+        memcpy(&word, body + 8 * i, sizeof word);
+        // u32 module, u32 unused, u64 offset
+        const uint64_t frame[] = { word >> 48, word << 16 >> 16 };
+        memcpy(body + 16 * i, frame, sizeof frame);
+    }
+    return body + whole;
 }
 
 static uint8_t *ts__entries_end(uint8_t *start, uint8_t *end, uint32_t count)
@@ -5370,36 +5641,45 @@ static const uint8_t ts__dictionary_kinds[] = {
     TS_CHUNK_MODULES, TS_CHUNK_STACKS, TS_CHUNK_METADATA
 };
 
-// Writes the dictionary entries that lie in [bytes, bytes + size), a chunk
-// for each kind, with or without tracks of threads. The scratch space holds
-// twice the largest range.
-static ts_result ts__writer_range(ts__writer *w, const uint8_t *bytes,
-                                  size_t size, bool threads, ts__commit *commit)
+// Whether the entry at a place of a block belongs to this session: threads
+// tell each session of their tracks, and what was said of a session ends with
+// it.
+static bool ts__entry_here(const ts__block *block, uint64_t at,
+                           const ts__entry *e)
+{
+    if (e->kind == TS_CHUNK_TRACKS && e->size &&
+        ts__entry_bytes(e)[0] == TS_TRACK_THREAD)
+        return at >= block->told;
+    return e->kind != TS_CHUNK_METADATA || e->id || at >= block->past;
+}
+
+// Writes the dictionary entries that lie in [from, to) of a block, a chunk for
+// each kind. The scratch space holds twice the largest range: packed stacks
+// take as much.
+static ts_result ts__writer_range(ts__writer *w, const ts__block *block,
+                                  uint64_t from, uint64_t to)
 {
     uint8_t *out = w->scratch;
     for (size_t k = 0; k < sizeof ts__dictionary_kinds; k++) {
         uint8_t *const start = out;
         uint8_t *p = ts__entries_begin(start, ts__dictionary_kinds[k], 0);
         uint32_t count = 0;
-        for (size_t at = 0; at < size;) {
-            const ts__entry *const e =
-                (const ts__entry *)(const void *)(bytes + at);
-            const bool thread = e->kind == TS_CHUNK_TRACKS && e->size &&
-                                ts__entry_bytes(e)[0] == TS_TRACK_THREAD;
-            if (e->kind == ts__dictionary_kinds[k] && (threads || !thread)) {
-                p = ts__entries_add(p, e->id, e + 1, e->size);
-                count++;
-            }
-            at += (sizeof *e + e->size + 7) & ~(size_t)7;
+        const ts__entry *e;
+        for (uint64_t at = from; at < to; at += ts__entry_room(e->size)) {
+            e = (const ts__entry *)(const void *)(block->bytes + at);
+            const bool packed = e->kind == TS__ENTRY_PACKED;
+            if ((packed ? (uint32_t)TS_CHUNK_STACKS : e->kind) !=
+                    ts__dictionary_kinds[k] ||
+                !ts__entry_here(block, at, e))
+                continue;
+            p = ts__entries_add(p, e->id, e + 1, e->size);
+            if (packed) p = ts__entries_unpack(p, e->size);
+            count++;
         }
         if (count) out = ts__entries_end(start, p, count);
     }
-    if (out == w->scratch) {
-        w->sidecar->state = commit->state;
-        return TS_OK;
-    }
-    return ts__writer_append(w, w->scratch, (size_t)(out - w->scratch), NULL,
-                             commit);
+    if (out == w->scratch) return TS_OK;
+    return ts__writer_scratch(w, out);
 }
 
 // How much of a block of dictionary entries fits one append.
@@ -5409,38 +5689,44 @@ static size_t ts__range_size(const uint8_t *bytes, size_t size)
     while (size - at >= sizeof(ts__entry)) {
         const ts__entry *const e =
             (const ts__entry *)(const void *)(bytes + at);
-        const size_t next = at + ((sizeof *e + e->size + 7) & ~(size_t)7);
-        if (next > size || next > TS__SCRATCH_BYTES / 2) break;
+        const size_t next = at + ts__entry_room(e->size);
+        if (next > size || next > TS__SCRATCH_BYTES / 2 - 1024) break;
         at = next;
     }
     return at;
 }
 
-// What the process's dictionary holds and this file does not: at the start of
-// a trace, and for a snapshot. Names' lock held.
-static ts_result ts__writer_dictionary(ts__writer *w)
+// What blocks of the dictionary hold and this file does not.
+static ts_result ts__writer_blocks(ts__writer *w, const ts__block *blocks,
+                                   const uint32_t *count)
 {
-    ts__writer_state *const state = &w->sidecar->state;
-    while (state->entry_block < ts__c.block_count) {
-        const ts__block *const block = &ts__c.blocks[state->entry_block];
-        const uint64_t at = state->entry_offset;
-        const uint64_t end = at < block->told ? block->told : block->used;
-        if (at == end) {
-            if (state->entry_block + 1 == ts__c.block_count) break;
-            state->entry_block++;
-            state->entry_offset = 0;
-            continue;
+    // acquire: pairs with the release in ts__block_add
+    const uint32_t most = __atomic_load_n(count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < most; i++) {
+        const ts__block *const block = &blocks[i];
+        uint64_t *const at = &w->sidecar->blocks[i].written;
+        // acquire: pairs with the releases of those who add entries
+        const uint64_t end = __atomic_load_n(block->used, __ATOMIC_ACQUIRE);
+        while (*at < end) {
+            const size_t size =
+                ts__range_size(block->bytes + *at, (size_t)(end - *at));
+            if (!size) return TS_ERR_CORRUPT; // only in a damaged sidecar
+            ts_result result = ts__writer_prepare(w, 16);
+            if (result == TS_OK)
+                result = ts__writer_range(w, block, *at, *at + size);
+            if (result != TS_OK) return result;
+            // Not journaled: at worst they are written twice.
+            *at += size;
         }
-        const size_t size = ts__range_size(block->bytes + at, end - at);
-        ts_result result = ts__writer_prepare(w, 16);
-        ts__commit commit = ts__commit_begin(w);
-        commit.state.entry_offset += size;
-        if (result == TS_OK)
-            result = ts__writer_range(w, block->bytes + at, size,
-                                      at >= block->told, &commit);
-        if (result != TS_OK) return result;
     }
     return TS_OK;
+}
+
+// All that the process knows: at the start of a trace, and for a snapshot.
+// Names' lock held.
+static ts_result ts__writer_dictionary(ts__writer *w)
+{
+    return ts__writer_blocks(w, ts__c.blocks, &ts__c.block_count);
 }
 
 // What the dictionary got since, from its log in the sidecar. Called after the
@@ -5448,34 +5734,7 @@ static ts_result ts__writer_dictionary(ts__writer *w)
 // names come first.
 static ts_result ts__writer_entries(ts__writer *w, const ts__block *log)
 {
-    ts__sidecar *const sidecar = w->sidecar;
-    for (;;) {
-        ts__writer_state *const state = &sidecar->state;
-        const uint32_t i = state->entry_block;
-        const uint64_t at = state->entry_offset;
-        // acquire: pairs with the releases in ts__block_get and ts__log_add
-        const uint32_t count =
-            __atomic_load_n(&sidecar->block_count, __ATOMIC_ACQUIRE);
-        if (i >= count) return TS_OK;
-        const uint64_t used =
-            __atomic_load_n(&sidecar->blocks[i].used, __ATOMIC_ACQUIRE);
-        if (at == used) {
-            if (i + 1 == count) return TS_OK;
-            // Not journaled: at worst a block is written twice.
-            state->entry_offset = 0;
-            state->entry_block++;
-            continue;
-        }
-        const size_t size = ts__range_size(log[i].bytes + at, used - at);
-        if (!size) return TS_ERR_CORRUPT; // only in a damaged sidecar
-        ts_result result = ts__writer_prepare(w, 16);
-        ts__commit commit = ts__commit_begin(w);
-        commit.state.entry_offset = at + size;
-        if (result == TS_OK)
-            result =
-                ts__writer_range(w, log[i].bytes + at, size, true, &commit);
-        if (result != TS_OK) return result;
-    }
+    return ts__writer_blocks(w, log, &w->sidecar->block_count);
 }
 
 static ts_result ts__writer_clock(ts__writer *w, uint32_t clock,
@@ -5486,9 +5745,7 @@ static ts_result ts__writer_clock(ts__writer *w, uint32_t clock,
     uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_CLOCK, 0);
     p = ts__entries_add(p, clock, sample, sizeof *sample);
     p = ts__entries_end(w->scratch, p, 1);
-    ts__commit commit = ts__commit_begin(w);
-    return ts__writer_append(w, w->scratch, (size_t)(p - w->scratch), NULL,
-                             &commit);
+    return ts__writer_scratch(w, p);
 }
 
 // The rows of the ledger that the trace does not have yet.
@@ -5536,9 +5793,7 @@ static ts_result ts__writer_note(ts__writer *w, uint32_t number,
     p = ts__entries_begin(second, TS_CHUNK_METADATA, 0);
     p = ts__entries_add(p, 0, &entry, sizeof entry);
     p = ts__entries_end(second, p, 1);
-    ts__commit commit = ts__commit_begin(w);
-    return ts__writer_append(w, w->scratch, (size_t)(p - w->scratch), NULL,
-                             &commit);
+    return ts__writer_scratch(w, p);
 }
 
 static ts_result ts__writer_chunks(ts__writer *w, ts__encoder *e,
@@ -5613,15 +5868,10 @@ static bool ts__sidecar_name(char *out, const char *dir,
 static void ts__directory_of(char *out, const char *path)
 {
     const char *const slash = strrchr(path, '/');
-    const size_t size = slash ? (size_t)(slash - path) : 0;
+    if (!slash) path = ".";
+    const size_t size = slash && slash != path ? (size_t)(slash - path) : 1;
     memcpy(out, path, size);
-    memcpy(out + size,
-           slash && !size ? "/"
-           : slash        ? ""
-                          : ".",
-           slash && !size ? 2
-           : slash        ? 1
-                          : 2);
+    out[size] = 0;
 }
 
 // A path that still means the same when the app changes its directory.
@@ -5867,8 +6117,7 @@ static bool ts__drain_round(bool all)
         TS__STORE(&rest->drained_ns, now);
         busy |= full;
     }
-    __atomic_fetch_add(&ts__c.drained, 1, __ATOMIC_RELEASE);
-    ts__futex_wake(&ts__c.drained);
+    ts__futex_bump(&ts__c.drained);
     return busy;
 }
 
@@ -5898,23 +6147,22 @@ static bool ts__path_expand(char *out, const char *pattern, uint32_t count)
     for (const char *p = pattern; *p; p++) {
         struct utsname host;
         char number[24];
-        const char *part = number;
-        number[0] = *p;
-        number[1] = 0;
-        if (*p == '%' && p[1]) {
-            p++;
-            if (*p == 'p')
-                snprintf(number, sizeof number, "%ld", (long)getpid());
-            else if (*p == 'r')
-                snprintf(number, sizeof number, "%u", ts__c.desc.rank);
-            else if (*p == 'n')
-                snprintf(number, sizeof number, "%u", count);
-            else if (*p == 'h')
-                part = uname(&host) == 0 ? host.nodename : "localhost";
-            else if (*p != '%') // not ours: stays as it is
-                snprintf(number, sizeof number, "%%%c", *p);
+        const char *part = p;
+        size_t size = 1;
+        const char what = *p == '%' ? p[1] : 0;
+        if (what == 'p' || what == 'r' || what == 'n') {
+            part = number;
+            size = (size_t)snprintf(number, sizeof number, "%u",
+                                    what == 'p'   ? (uint32_t)getpid()
+                                    : what == 'r' ? ts__c.desc.rank
+                                                  : count);
+        } else if (what == 'h') {
+            part = uname(&host) == 0 ? host.nodename : "localhost";
+            size = strlen(part);
+        } else if (what && what != '%') { // not ours: stays as it is
+            size = 2;
         }
-        const size_t size = strlen(part);
+        if (what) p++;
         if (used + size >= TS__PATH_MAX) return false;
         memcpy(out + used, part, size);
         used += size;
@@ -6401,8 +6649,7 @@ static void ts__snapshot_handler(int number)
     const int error = errno;
     (void)number;
     __atomic_store_n(&ts__c.snapshot_wanted, 1, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
-    ts__futex_wake(&ts__c.wake);
+    ts__futex_bump(&ts__c.wake);
     errno = error;
 }
 
@@ -6441,7 +6688,10 @@ static void ts__names_close(void)
 {
     const ts__sidecar *const sidecar = ts__c.writer.sidecar;
     for (uint32_t i = 0; sidecar && i < sidecar->block_count; i++)
-        munmap(ts__log[i].bytes, (size_t)ts__log[i].size);
+        if (!ts__log[i].session)
+            munmap(ts__log[i].used,
+                   (size_t)ts__log[i].size + sizeof *ts__log[i].used);
+    ts__c.log = NULL;
     ts__c.names_shared = false;
 }
 
@@ -6470,6 +6720,8 @@ static void ts__session_close(void)
     ts__lock_give(&ts__c.pool);
     ts__lock_take(&ts__c.names);
     ts__names_close();
+    for (uint32_t i = 0; i < ts__c.block_count; i++)
+        ts__c.blocks[i].past = *ts__c.blocks[i].used;
     ts__lock_give(&ts__c.names);
     // Nobody makes a ring or a block of the log any more.
     if (w->sidecar) unlink(ts__c.sidecar_path);
@@ -6488,10 +6740,10 @@ static ts_result ts__session_begin(void)
     ts__c.clock_next_ns = ts__clock_ns(CLOCK_MONOTONIC_RAW) + 1000000;
     ts__lock_take(&ts__c.names);
     for (uint32_t i = 0; i < ts__c.block_count; i++)
-        ts__c.blocks[i].told = ts__c.blocks[i].used;
+        ts__c.blocks[i].told = *ts__c.blocks[i].used;
     if (w->error == TS_OK) w->error = ts__writer_dictionary(w);
-    w->sidecar->state.entry_block = 0; // of the log, from here on
-    w->sidecar->state.entry_offset = 0;
+    // Of the log, from here on.
+    memset(w->sidecar->blocks, 0, sizeof w->sidecar->blocks);
     ts__c.names_shared = true;
     ts__lock_give(&ts__c.names);
     return w->error;
@@ -6688,8 +6940,7 @@ static ts_result ts__session_stop_locked(void)
     __atomic_store_n(&ts__c.session, 0, __ATOMIC_SEQ_CST);
     TS__STORE(&ts__c.stopping, 1);
     if (ts__c.thread_runs) {
-        __atomic_fetch_add(&ts__c.wake, 1, __ATOMIC_RELEASE);
-        ts__futex_wake(&ts__c.wake);
+        ts__futex_bump(&ts__c.wake);
         // At exit the drain thread may be the one that stops.
         if (!pthread_equal(pthread_self(), ts__c.thread))
             pthread_join(ts__c.thread, NULL);
@@ -6934,19 +7185,6 @@ ts_result ts_capture_put(const void *record, size_t size)
 
 /* ---- 12.14 Clocks of devices -------------------------------------------- */
 
-uint32_t ts_clock_define(const char *name)
-{
-    uint32_t clock =
-        __atomic_add_fetch(&ts__c.clock_count, 1, __ATOMIC_RELAXED);
-    if (clock >= TS__CLOCKS_MAX) return 0;
-    if (name) {
-        char key[32];
-        snprintf(key, sizeof key, "clock.%u.name", clock);
-        ts_metadata_text(0, key, name);
-    }
-    return clock;
-}
-
 // Which moment on CLOCK_MONOTONIC_RAW a tick of clock 0 is, by two samples
 // around now.
 static uint64_t ts__tick_raw_ns(uint64_t tick)
@@ -6965,10 +7203,42 @@ static uint64_t ts__tick_raw_ns(uint64_t tick)
 // operations it timed. Writer's lock held.
 enum { TS__CLOCK_KEPT = 64 };
 typedef struct ts__clock_kept {
+    uint32_t name, named; // named: the session that has been told
     uint32_t generation, count, backwards;
     ts_clock_entry samples[TS__CLOCK_KEPT];
 } ts__clock_kept;
 static ts__clock_kept ts__clocks_kept[TS__CLOCKS_MAX];
+
+static void ts__clock_fact(uint32_t clock, const char *what, uint32_t type,
+                           uint64_t value)
+{
+    char key[32];
+    snprintf(key, sizeof key, "clock.%u.%s", clock, what);
+    ts__metadata_put(0, key, type, value);
+}
+
+// A clock lives as long as the process, what is said of a session does not.
+static void ts__clock_tell(uint32_t clock)
+{
+    ts__clock_kept *const kept = &ts__clocks_kept[clock];
+    const uint32_t session = TS__LOAD(&ts__c.session);
+    // Before a session: that will have it.
+    const uint32_t now = session ? session : ts__c.generation + 1;
+    if (!kept->name ||
+        __atomic_exchange_n(&kept->named, now, __ATOMIC_RELAXED) == now)
+        return;
+    ts__clock_fact(clock, "name", TS_VALUE_TEXT, kept->name);
+}
+
+uint32_t ts_clock_define(const char *name)
+{
+    const uint32_t clock =
+        __atomic_add_fetch(&ts__c.clock_count, 1, __ATOMIC_RELAXED);
+    if (clock >= TS__CLOCKS_MAX) return 0;
+    ts__clocks_kept[clock].name = ts_name_define(name);
+    ts__clock_tell(clock);
+    return clock;
+}
 
 static ts_result ts__clocks_kept_copy(ts__writer *w)
 {
@@ -7024,6 +7294,7 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
     ts__clock_kept *const kept = &ts__clocks_kept[clock];
     uint32_t before = 0, backwards = 0;
     ts__caller old;
+    ts__clock_tell(clock);
     if (!ts__api_enter(&old)) return;
     if (ts__c.active) {
         sample.type = TS_CLOCK_OTHER;
@@ -7031,7 +7302,7 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
         sample.raw_ns = host_tick ? ts__tick_raw_ns(host_tick) : tick;
         sample.uncertainty_ns = uncertainty_ns;
         ts__lock_take(&w->lock);
-        before = kept->backwards;
+        if (kept->generation == ts__c.generation) before = kept->backwards;
         if (ts__clock_follows(kept, &sample)) {
             ts__clock_keep(kept, &sample);
             ts__writer_failed(w, ts__writer_clock(w, clock, &sample));
@@ -7040,10 +7311,8 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
         ts__lock_give(&w->lock);
     }
     ts__api_leave(&old);
-    if (backwards == before) return; // those of a session before are taken back
-    char key[32];
-    snprintf(key, sizeof key, "clock.%u.backwards", clock);
-    ts_metadata_int(0, key, backwards);
+    if (backwards != before)
+        ts__clock_fact(clock, "backwards", TS_VALUE_INT, backwards);
 }
 
 /* ---- 12.15 fork --------------------------------------------------------- */
@@ -7171,38 +7440,37 @@ static int ts__rescue_find(ts__rescue *r, const char *trace,
 
 // The sidecar is a file like any other: every number in it that is used as a
 // place or a count is checked once, here.
-static bool ts__rescue_state_fits(const ts__sidecar *s,
-                                  const ts__writer_state *state)
+static bool ts__rescue_state_fits(const ts__writer_state *state)
 {
-    if (state->index_count > TS__INDEX_ENTRIES ||
-        state->offset < sizeof(ts_file_header))
-        return false;
-    return state->entry_block >= s->block_count ||
-           (state->entry_offset % 8 == 0 &&
-            state->entry_offset <= s->blocks[state->entry_block].used);
+    return state->index_count <= TS__INDEX_ENTRIES &&
+           state->offset >= sizeof(ts_file_header);
 }
 
 // The log's blocks, each cut where its entries stop making sense.
 static bool ts__rescue_log(ts__rescue *r)
 {
-    ts__sidecar *const s = r->writer.sidecar;
+    const ts__sidecar *const s = r->writer.sidecar;
     uint64_t before = sizeof *s; // blocks do not overlap
     for (uint32_t i = 0; i < s->block_count; i++) {
+        ts__block *const block = &r->log[i];
         const uint64_t offset = s->blocks[i].offset;
-        if (offset < before || offset > r->size || offset % 8 ||
-            s->blocks[i].used > r->size - offset)
+        uint64_t used;
+        if (offset < before + sizeof used || offset > r->size || offset % 8)
             return false;
-        r->log[i].bytes = r->map + offset;
-        before = offset + s->blocks[i].used;
-        uint64_t at = 0;
-        while (s->blocks[i].used - at >= sizeof(ts__entry)) {
+        block->bytes = r->map + offset;
+        block->used = &block->kept;
+        memcpy(&used, block->bytes - sizeof used, sizeof used);
+        if (used > r->size - offset || s->blocks[i].written > used ||
+            s->blocks[i].written % 8)
+            return false;
+        before = offset + used;
+        while (used - block->kept >= sizeof(ts__entry)) {
             ts__entry e;
-            memcpy(&e, r->log[i].bytes + at, sizeof e);
-            const uint64_t size = (sizeof e + (uint64_t)e.size + 7) & ~7u;
-            if (e.size > TS__NAME_MAX || size > s->blocks[i].used - at) break;
-            at += size;
+            memcpy(&e, block->bytes + block->kept, sizeof e);
+            const uint64_t size = ts__entry_room(e.size);
+            if (e.size > TS__NAME_MAX || size > used - block->kept) break;
+            block->kept += size;
         }
-        s->blocks[i].used = at;
     }
     return true;
 }
@@ -7241,7 +7509,7 @@ static ts_result ts__rescue_map(ts__rescue *r, const ts_file_header *header)
         return TS_ERR_NOT_FOUND;
     if (s->block_count > TS__BLOCKS_MAX || s->ring_count > TS__RINGS_MAX ||
         s->step > 2 || !ts__rescue_log(r) ||
-        !ts__rescue_state_fits(s, s->step == 1 ? &s->before : &s->state))
+        !ts__rescue_state_fits(s->step == 1 ? &s->before : &s->state))
         return TS_ERR_CORRUPT;
     for (uint32_t i = 0; i < s->ring_count; i++) {
         if (!ts__rescue_ring_fits(r, i)) return TS_ERR_CORRUPT;

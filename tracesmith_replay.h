@@ -1496,6 +1496,7 @@ typedef struct ts_executor_set {
 
 typedef struct ts_executor {
     const char *name; // as captures have it: "vdev"
+    bool host_memory; // that of its devices is the process's own
     // The attributes that it heeds, then 0; NULL: none. An operation with
     // another one is never run.
     const uint32_t *attributes;
@@ -1543,7 +1544,8 @@ typedef struct ts_executor {
     // What is submitted between begin and end becomes a graph and does not
     // run. All of it begins and ends on `stream`: others join it by events.
     // Arguments may go after a call, memory of the host stays until the
-    // execution closes. NULL: it has no graphs.
+    // execution closes. NULL: it has no graphs; TS_ERR_UNSUPPORTED of the
+    // first: this device has none.
     ts_result (*graph_begin)(void *state, uint64_t stream);
     ts_result (*graph_end)(void *state, uint64_t stream, uint64_t *graph);
     ts_result (*graph_launch)(void *state, uint64_t stream, uint64_t graph);
@@ -1569,6 +1571,9 @@ typedef struct ts_execution_desc {
     bool no_patches;        // in a chain: what nobody replayed wrote does not
                             // exist (false: the record gives it)
     ts_allocator allocator; // (malloc and free)
+    // Of memory of this process, at once: an operation that needs more is
+    // declined. A few bytes of a file may ask for any size (0: no limit).
+    uint64_t memory_bytes;
 } ts_execution_desc;
 
 typedef enum ts_outcome {
@@ -2004,6 +2009,10 @@ static bool ts__is_table(uint32_t kind)
            kind == TS_CHUNK_SYMBOLS;
 }
 
+typedef struct ts__image_place {
+    uint32_t id, index;
+} ts__image_place;
+
 struct ts_reader {
     ts_allocator allocator;
     ts_reader_desc desc;
@@ -2051,6 +2060,8 @@ struct ts_reader {
     size_t capture_count, capture_capacity;
     ts_capture_image *images;
     size_t image_count, image_capacity, captures_listed;
+    ts__image_place *image_places; // by id, of the first `images_sorted`
+    size_t images_sorted;
 
     pthread_mutex_t lock; // of the damage list
     ts_damage *damages;
@@ -4071,6 +4082,8 @@ TS_API void ts_reader_close(ts_reader *reader)
                 reader->blob_capacity * sizeof *reader->blobs);
     ts__mem_put(&allocator, reader->captures,
                 reader->capture_capacity * sizeof *reader->captures);
+    ts__mem_put(&allocator, reader->image_places,
+                reader->images_sorted * sizeof *reader->image_places);
     ts__mem_put(&allocator, reader->images,
                 reader->image_capacity * sizeof *reader->images);
     pthread_mutex_destroy(&reader->lock);
@@ -20164,12 +20177,52 @@ TS_API bool ts_reader_image_at(ts_reader *reader, size_t index,
     return there;
 }
 
+static int ts__image_order(const void *left, const void *right)
+{
+    const ts__image_place *const a = left, *const b = right;
+    if (a->id != b->id) return a->id < b->id ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+// Images by their numbers, anew when there are more. False: no memory.
+static bool ts__images_sort(ts_reader *reader)
+{
+    const size_t count = reader->image_count;
+    if (reader->images_sorted == count) return true;
+    ts__image_place *const made =
+        ts__mem_get(&reader->allocator, count * sizeof *made);
+    if (!made) return false;
+    for (size_t i = 0; i < count; i++) {
+        made[i].id = reader->images[i].id;
+        made[i].index = (uint32_t)i;
+    }
+    ts__sort(made, count, sizeof *made, ts__image_order);
+    ts__mem_put(&reader->allocator, reader->image_places,
+                reader->images_sorted * sizeof *made);
+    reader->image_places = made;
+    reader->images_sorted = count;
+    return true;
+}
+
 TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
                             ts_capture_image *image)
 {
-    for (size_t i = 0; ts_reader_image_at(reader, i, image); i++)
-        if (image->id == id) return true;
-    return false;
+    pthread_mutex_lock(&reader->blob_lock);
+    ts__captures_list(reader);
+    size_t low = 0;
+    size_t high = ts__images_sort(reader) ? reader->images_sorted : 0;
+    while (low < high) { // the first of the number
+        const size_t middle = low + (high - low) / 2;
+        if (reader->image_places[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const bool there =
+        low < reader->images_sorted && reader->image_places[low].id == id;
+    if (there) *image = reader->images[reader->image_places[low].index];
+    pthread_mutex_unlock(&reader->blob_lock);
+    return there;
 }
 
 /* ---- 10.81 Execution: memory -------------------------------------------- */
@@ -20218,6 +20271,9 @@ struct ts_execution {
     size_t host_count, host_capacity, host_at;
     uint32_t batch; // of operations that run together; 0: one by one
     bool as_graph;
+    uint64_t bytes;    // of memory of this process
+    uint64_t short_of; // what did not fit, 0: nothing
+    uint32_t held;     // regions of the operation that have their range
     ts__ex_module *modules;
     size_t module_count, module_capacity;
     ts__ex_stream *streams;
@@ -20372,6 +20428,11 @@ static ts__ex_module *ts__ex_module_find(ts_execution *e, uint32_t image)
     return m;
 }
 
+static bool ts__ex_is_own(const ts_execution *e, const ts__ex_range *r)
+{
+    return !r->image && (!r->device || e->desc.executor->host_memory);
+}
+
 // Where a range is to be: on a device, in a module, or in our own memory.
 static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
 {
@@ -20383,6 +20444,10 @@ static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
         return ts__ex_reason(
             e, x->global(e->state, m->module, r->offset, r->size, &r->actual));
     }
+    const uint64_t most = e->desc.memory_bytes;
+    if (most && ts__ex_is_own(e, r) &&
+        (r->size > most || e->bytes > most - r->size))
+        return TS_REASON_NO_MEMORY;
     if (!r->device) {
         r->bytes = ts__mem_get(&e->desc.allocator, (size_t)r->size);
         if (!r->bytes) return TS_REASON_NO_MEMORY;
@@ -20399,6 +20464,7 @@ static void ts__ex_drop(ts_execution *e, size_t index)
 {
     ts__ex_range *const r = e->ranges[index];
     if (!r->image) e->desc.executor->release(e->state, r->actual);
+    if (ts__ex_is_own(e, r)) e->bytes -= r->size;
     ts__ex_range_free(e, r);
     e->ranges[index] = e->ranges[--e->range_count];
 }
@@ -20406,9 +20472,26 @@ static void ts__ex_drop(ts_execution *e, size_t index)
 // Memory of the host goes with its operation, or with those it ran with.
 static void ts__ex_drop_hosts(ts_execution *e)
 {
-    while (e->host_count)
-        ts__ex_range_free(e, e->hosts[--e->host_count]);
+    while (e->host_count) {
+        ts__ex_range *const r = e->hosts[--e->host_count];
+        e->bytes -= r->size;
+        ts__ex_range_free(e, r);
+    }
     e->host_at = 0;
+}
+
+// What only other operations use: it comes back from the record. Not in a
+// chain. False: there is nothing.
+static bool ts__ex_drop_others(ts_execution *e)
+{
+    const size_t before = e->range_count;
+    for (size_t i = e->desc.chain ? 0 : before; i--;) {
+        uint32_t k = 0;
+        while (k < e->held && e->regions[k] != e->ranges[i])
+            k++;
+        if (k == e->held) ts__ex_drop(e, i);
+    }
+    return e->range_count < before;
 }
 
 static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
@@ -20416,8 +20499,14 @@ static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
 {
     *found = ts__ex_range_new(e, region);
     if (!*found) return TS_REASON_NO_MEMORY;
-    const ts_reason reason = ts__ex_place(e, *found);
-    if (reason) ts__ex_range_free(e, *found);
+    ts_reason reason = ts__ex_place(e, *found);
+    if (reason == TS_REASON_NO_MEMORY && ts__ex_drop_others(e))
+        reason = ts__ex_place(e, *found);
+    if (reason == TS_REASON_NO_MEMORY) e->short_of = region->size;
+    if (reason)
+        ts__ex_range_free(e, *found);
+    else if (ts__ex_is_own(e, *found))
+        e->bytes += region->size;
     return reason;
 }
 
@@ -21077,6 +21166,18 @@ static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
     return TS_REASON_NONE;
 }
 
+static void ts__ex_say_short(const ts_execution *e, ts_execution_item *item)
+{
+    const double mib = 1024 * 1024;
+    const size_t at = (size_t)snprintf(
+        item->why, sizeof item->why,
+        "a buffer of %.1f MiB beside %.1f MiB in use does not fit",
+        (double)e->short_of / mib, (double)e->bytes / mib);
+    if (e->desc.memory_bytes)
+        snprintf(item->why + at, sizeof item->why - at, " into %.1f MiB",
+                 (double)e->desc.memory_bytes / mib);
+}
+
 // Everything that must be there before an operation can run.
 static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
 {
@@ -21103,9 +21204,12 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     if (h->args_size) memcpy(e->args, e->now.args, h->args_size);
     const ts_reason code = ts__ex_code(e, item);
     if (code) return code;
+    e->short_of = 0;
     for (uint32_t i = 0; i < h->region_count; i++) {
+        e->held = i;
         const ts_reason reason =
             ts__ex_find(e, &e->now.regions[i], &e->regions[i]);
+        if (reason && e->short_of) ts__ex_say_short(e, item);
         if (reason) return reason;
     }
     if (!ts__ex_have_all(e))
@@ -21360,6 +21464,7 @@ typedef struct ts__ex_plan {
     uint64_t barrier;  // event that what is submitted later waits for ...
     uint32_t barriers; // ... if there was one
     uint64_t origin;   // of a graph
+    bool no_graphs;    // this device has none
     ts_execution_whole *whole;
 } ts__ex_plan;
 
@@ -21754,6 +21859,7 @@ static ts_result ts__ex_build_graph(ts_execution *e, ts__ex_plan *p, size_t to,
     ts_result result =
         x->stream(e->state, 0, TS_STREAM_NON_BLOCKING, &p->origin);
     if (result == TS_OK) result = x->graph_begin(e->state, p->origin);
+    p->no_graphs = result == TS_ERR_UNSUPPORTED;
     if (result != TS_OK) return result;
     result = ts__ex_barrier(e, p, p->origin);
     if (result == TS_OK) result = ts__ex_submit_part(e, p, 0, to);
@@ -21814,6 +21920,11 @@ static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
         }
         ts_result result = e->as_graph ? ts__ex_run_graph(e, p, to)
                                        : ts__ex_run_part(e, p, from, to);
+        if (p->no_graphs) {
+            snprintf(why, room, "this device of %s has no graphs",
+                     e->desc.executor->name);
+            return TS_ERR_UNSUPPORTED;
+        }
         if (result == TS_OK && !e->as_graph) result = ts__ex_end_part(e, p);
         ts__ex_settle_part(e, p, from, to, result);
         if (e->lost) {

@@ -23,14 +23,17 @@
 
 /* ==== 1. Beginning and ending ============================================ */
 
-static inline bool ts__sn_copy(char *to, size_t room, const char **text)
+static inline bool ts__sn_fits(const char *text, size_t room)
+{
+    return !text || strlen(text) < room;
+}
+
+static inline void ts__sn_copy(char *to, const char **text)
 {
     const size_t size = *text ? strlen(*text) : 0;
-    if (size >= room) return false;
-    if (size) memcpy(to, *text, size);
+    if (size) memmove(to, *text, size); // it may be our own
     to[size] = 0;
     *text = size ? to : NULL;
-    return true;
 }
 
 // Without the lock, as the session has its own.
@@ -77,17 +80,28 @@ static inline void ts__sn_end_now(ts__snapshot_state *s)
     TS__STORE(&s->on, 0);
 }
 
-// Does what `what` decides with the lock held; says what has ended by it.
-static inline void ts__sn_change(void (*what)(ts__snapshot_state *s))
+static inline uint32_t ts__sn_enter(ts__snapshot_state *s)
 {
-    ts__snapshot_state *const s = &ts__sn_now;
     pthread_mutex_lock(&s->lock);
-    const uint32_t before = s->ended;
-    what(s);
+    return s->ended;
+}
+
+// Says what has ended in between.
+static inline void ts__sn_leave(ts__snapshot_state *s, uint32_t before)
+{
     const uint32_t ended = s->ended;
     const ts_snapshot_figures sums = s->sums;
     pthread_mutex_unlock(&s->lock);
     if (ended != before) ts__sn_say(&sums, ended);
+}
+
+// Does what `what` decides with the lock held.
+static inline void ts__sn_change(void (*what)(ts__snapshot_state *s))
+{
+    ts__snapshot_state *const s = &ts__sn_now;
+    const uint32_t before = ts__sn_enter(s);
+    what(s);
+    ts__sn_leave(s, before);
 }
 
 static inline void ts__sn_do_stop(ts__snapshot_state *s)
@@ -231,47 +245,57 @@ static inline void ts__sn_hook(ts__snapshot_state *s)
     ts_frame_listen(ts__sn_named_frame);
 }
 
-// With the lock; false: a text is too long.
-static inline bool ts__sn_wish(ts__snapshot_state *s,
+// False: a text is too long, and nothing changes.
+static inline bool ts__sn_is_wish(const ts_snapshot_desc *d)
+{
+    const ts__snapshot_state *const s = &ts__sn_now;
+    return !d || (ts__sn_fits(d->kernels, sizeof s->kernels) &&
+                  ts__sn_fits(d->zone, sizeof s->zone) &&
+                  ts__sn_fits(d->frame, sizeof s->frame));
+}
+
+// With the lock, and while nothing is on: what is under way has its wishes.
+static inline void ts__sn_wish(ts__snapshot_state *s,
                                const ts_snapshot_desc *desc)
 {
     ts_snapshot_desc d;
     memset(&d, 0, sizeof d);
     if (desc) d = *desc;
-    if (!ts__sn_copy(s->kernels, sizeof s->kernels, &d.kernels) ||
-        !ts__sn_copy(s->zone, sizeof s->zone, &d.zone) ||
-        !ts__sn_copy(s->frame, sizeof s->frame, &d.frame))
-        return false;
+    ts__sn_copy(s->kernels, &d.kernels);
+    ts__sn_copy(s->zone, &d.zone);
+    ts__sn_copy(s->frame, &d.frame);
     if (!d.budget_bytes) d.budget_bytes = 1u << 30;
     if (!d.drain_ms) d.drain_ms = 10000;
     if (!d.scan_depth) d.scan_depth = 4;
     if (!d.scan_bytes) d.scan_bytes = 1u << 20;
     s->desc = d;
-    return true;
 }
 
 TS__CAPTURE ts_result ts_snapshot_start(const ts_snapshot_desc *desc)
 {
     ts__snapshot_state *const s = &ts__sn_now;
+    if (!ts__sn_is_wish(desc)) return TS_ERR_USAGE;
     ts__sn_hook(s);
     pthread_mutex_lock(&s->lock);
-    const bool ok = ts__sn_wish(s, desc);
-    if (ok && s->on) ts__sn_end_now(s); // it counts, too
-    if (ok) ts__sn_begin(s);
+    if (s->on) ts__sn_end_now(s); // it counts, too
+    ts__sn_wish(s, desc);
+    ts__sn_begin(s);
     pthread_mutex_unlock(&s->lock);
-    return ok ? TS_OK : TS_ERR_USAGE;
+    return TS_OK;
 }
 
 TS__CAPTURE ts_result ts_snapshot_arm(const ts_snapshot_desc *desc)
 {
     ts__snapshot_state *const s = &ts__sn_now;
+    if (!ts__sn_is_wish(desc)) return TS_ERR_USAGE;
     ts__sn_hook(s);
-    ts_snapshot_stop();
-    pthread_mutex_lock(&s->lock);
-    s->armed = ts__sn_wish(s, desc);
-    const bool ok = s->armed;
-    pthread_mutex_unlock(&s->lock);
-    return ok ? TS_OK : TS_ERR_USAGE;
+    // At once: a trigger in between would begin a capture whose budget changes.
+    const uint32_t before = ts__sn_enter(s);
+    ts__sn_do_stop(s);
+    ts__sn_wish(s, desc);
+    s->armed = true;
+    ts__sn_leave(s, before);
+    return TS_OK;
 }
 
 TS__CAPTURE ts_snapshot_figures ts_snapshot_result(void)
@@ -410,8 +434,10 @@ TS__CAPTURE bool ts_snapshot_wanted(ts_snapshot_op *op)
     const bool kernel = op->head.kind == TS_EVENT_KERNEL ||
                         op->head.kind == TS_EVENT_GRAPH_LAUNCH;
     uint64_t number = 0;
+    char zone[sizeof s->zone]; // another wish may come any time
     pthread_mutex_lock(&s->lock);
     const ts_snapshot_desc d = s->desc;
+    if (d.zone) memcpy(zone, s->zone, sizeof zone);
     const bool few = d.kernels || d.first || d.count;
     bool wanted = s->on && (kernel || !few);
     if (wanted && kernel && d.kernels) wanted = ts__sn_is_named(s->kernels, op);
@@ -420,8 +446,7 @@ TS__CAPTURE bool ts_snapshot_wanted(ts_snapshot_op *op)
                  number >= d.first && (!d.count || number - d.first < d.count);
     }
     pthread_mutex_unlock(&s->lock);
-    return wanted && (!d.zone || ts_zone_inside(s->zone)) &&
-           ts__sn_admit(s, op);
+    return wanted && (!d.zone || ts_zone_inside(zone)) && ts__sn_admit(s, op);
 }
 
 #endif // TS_SNAPSHOT_WISHES_H

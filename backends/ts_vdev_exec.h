@@ -418,6 +418,7 @@ static ts_result ts__vx_event_wait(void *state, uint64_t stream, uint64_t event)
 
 const ts_executor ts_vdev_executor = {
     .name = "vdev",
+    .host_memory = true,
     .open = ts__vx_open,
     .close = ts__vx_close,
     .reason = ts__vx_reason,

@@ -251,6 +251,33 @@ static void only_what_one_recorded_oneself_makes_a_trace_ones_own(void **state)
     ts_reader_close(reader);
 }
 
+// In whatever order they come; of two with one number it is the first.
+static void code_is_found_by_its_number(void **state)
+{
+    (void)state;
+    static const uint32_t ids[] = { 70, 3, UINT32_MAX, 3, 9 };
+    static const char *const codes[] = { "a", "bb", "ccc", "dddd", "eeeee" };
+    const ts_writer_desc desc = { .path = path_of("numbers.sbt") };
+    const ts_reader_desc open = { .path = desc.path };
+    ts_writer *w;
+    ts_reader *r;
+    ts_capture_image image;
+    assert_int_equal(TS_OK, ts_writer_open(&w, &desc));
+    for (size_t i = 0; i < 5; i++)
+        put_image(w, ids[i], codes[i]);
+    assert_int_equal(TS_OK, ts_writer_close(w));
+    assert_int_equal(TS_OK, ts_reader_open(&r, &open));
+    for (size_t i = 0; i < 5; i++) {
+        assert_true(ts_reader_image(r, ids[i], &image));
+        assert_int_equal(i == 3 ? 2 : i + 1, image.size);
+        assert_true(ts_reader_image_at(r, i, &image)); // as in the file
+        assert_int_equal(i + 1, image.size);
+    }
+    assert_false(ts_reader_image(r, 0, &image));
+    assert_false(ts_reader_image(r, 71, &image));
+    ts_reader_close(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +287,7 @@ int main(void)
         cmocka_unit_test(names_that_nobody_may_know_take_the_captures_along),
         cmocka_unit_test(merged_captures_keep_to_their_process),
         cmocka_unit_test(only_what_one_recorded_oneself_makes_a_trace_ones_own),
+        cmocka_unit_test(code_is_found_by_its_number),
     };
     return cmocka_run_group_tests(tests, begin, folder_end);
 }

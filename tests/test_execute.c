@@ -396,6 +396,39 @@ static void hashes_are_enough_for_what_earlier_ones_made(void **state)
     close_all();
 }
 
+static void no_more_memory_is_used_than_allowed(void **state)
+{
+    (void)state;
+    begin();
+    const char *const path = rt_start("bound.sbt", plain);
+    ok(ts_snapshot_start(NULL));
+    for (int i = 0; i < 3; i++) {
+        float *const own = floats(0);
+        launch_add(plain_add, own, own, 1);
+    }
+    finish(path);
+    ts_execution_desc desc = usual();
+    desc.memory_bytes = COUNT * sizeof(float);
+    open_execution(desc); // what the others used makes place
+    for (size_t i = 0; i < 3; i++)
+        assert_same(run_one(i));
+    close_execution();
+    desc.chain = true; // where it is needed until the end
+    open_execution(desc);
+    assert_same(run_one(0));
+    ts_execution_item item = run_one(1);
+    assert_int_equal(TS_REASON_NO_MEMORY, item.reason);
+    assert_string_equal("a buffer of 0.2 MiB beside 0.2 MiB in use does not "
+                        "fit into 0.2 MiB",
+                        item.why);
+    close_execution();
+    desc.chain = false;
+    desc.memory_bytes--;
+    open_execution(desc);
+    assert_declined(run_one(0), "NO_MEMORY");
+    close_all();
+}
+
 static void every_reason_has_words(void **state)
 {
     (void)state;
@@ -425,6 +458,7 @@ int main(void)
         cmocka_unit_test(runs_that_differ_are_told),
         cmocka_unit_test(what_does_not_end_is_a_timeout),
         cmocka_unit_test(hashes_are_enough_for_what_earlier_ones_made),
+        cmocka_unit_test(no_more_memory_is_used_than_allowed),
         cmocka_unit_test(every_reason_has_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

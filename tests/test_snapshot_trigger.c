@@ -240,6 +240,34 @@ static void a_session_that_ends_says_what_was_kept(void **state)
     ts_reader_close(reader);
 }
 
+static void a_wish_that_is_refused_changes_nothing(void **state)
+{
+    (void)state;
+    char zone[300];
+    const char *const path = rt_start("refused.sbt", plain);
+    memset(zone, 'z', sizeof zone);
+    zone[sizeof zone - 1] = 0;
+    const ts_snapshot_desc wrong = { .kernels = "-add", .zone = zone };
+    ok(ts_snapshot_start(NULL));
+    launch(1);
+    assert_int_equal(TS_ERR_USAGE, ts_snapshot_start(&wrong));
+    launch(2);
+    assert_int_equal(TS_ERR_USAGE, ts_snapshot_arm(&wrong));
+    launch(3); // it goes on
+    arm("kernel:add");
+    launch(4);
+    ts_snapshot_trigger();
+    launch(5);
+    assert_int_equal(TS_ERR_USAGE, ts_snapshot_arm(&wrong));
+    ts_snapshot_trigger(); // ends it
+    ts_snapshot_trigger(); // and it is still armed
+    launch(6);
+    ts_reader *const reader = stop_and_open(path);
+    assert_string_equal("1 2 3 5 6", captured(reader));
+    assert_int_equal(3, said(reader, "capture.captures"));
+    ts_reader_close(reader);
+}
+
 /* ---- Frames -------------------------------------------------------------- */
 
 static void frames_of_a_name_are_what_has_that_name(void **state)
@@ -314,6 +342,7 @@ int main(void)
         T(one_that_is_under_way_at_the_end_counts),
         T(a_trigger_can_be_taken_back_before_its_frame),
         T(a_session_that_ends_says_what_was_kept),
+        T(a_wish_that_is_refused_changes_nothing),
         T(frames_of_a_name_are_what_has_that_name),
         T(frames_end_a_capture_that_began_at_once),
         T(a_child_keeps_nothing_by_itself),

@@ -109,6 +109,7 @@ typedef struct ts_executor_set {
 
 typedef struct ts_executor {
     const char *name; // as captures have it: "vdev"
+    bool host_memory; // that of its devices is the process's own
     // The attributes that it heeds, then 0; NULL: none. An operation with
     // another one is never run.
     const uint32_t *attributes;
@@ -156,7 +157,8 @@ typedef struct ts_executor {
     // What is submitted between begin and end becomes a graph and does not
     // run. All of it begins and ends on `stream`: others join it by events.
     // Arguments may go after a call, memory of the host stays until the
-    // execution closes. NULL: it has no graphs.
+    // execution closes. NULL: it has no graphs; TS_ERR_UNSUPPORTED of the
+    // first: this device has none.
     ts_result (*graph_begin)(void *state, uint64_t stream);
     ts_result (*graph_end)(void *state, uint64_t stream, uint64_t *graph);
     ts_result (*graph_launch)(void *state, uint64_t stream, uint64_t graph);
@@ -182,6 +184,9 @@ typedef struct ts_execution_desc {
     bool no_patches;        // in a chain: what nobody replayed wrote does not
                             // exist (false: the record gives it)
     ts_allocator allocator; // (malloc and free)
+    // Of memory of this process, at once: an operation that needs more is
+    // declined. A few bytes of a file may ask for any size (0: no limit).
+    uint64_t memory_bytes;
 } ts_execution_desc;
 
 typedef enum ts_outcome {

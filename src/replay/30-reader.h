@@ -317,6 +317,10 @@ static bool ts__is_table(uint32_t kind)
            kind == TS_CHUNK_SYMBOLS;
 }
 
+typedef struct ts__image_place {
+    uint32_t id, index;
+} ts__image_place;
+
 struct ts_reader {
     ts_allocator allocator;
     ts_reader_desc desc;
@@ -364,6 +368,8 @@ struct ts_reader {
     size_t capture_count, capture_capacity;
     ts_capture_image *images;
     size_t image_count, image_capacity, captures_listed;
+    ts__image_place *image_places; // by id, of the first `images_sorted`
+    size_t images_sorted;
 
     pthread_mutex_t lock; // of the damage list
     ts_damage *damages;

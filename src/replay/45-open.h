@@ -359,6 +359,8 @@ TS_API void ts_reader_close(ts_reader *reader)
                 reader->blob_capacity * sizeof *reader->blobs);
     ts__mem_put(&allocator, reader->captures,
                 reader->capture_capacity * sizeof *reader->captures);
+    ts__mem_put(&allocator, reader->image_places,
+                reader->images_sorted * sizeof *reader->image_places);
     ts__mem_put(&allocator, reader->images,
                 reader->image_capacity * sizeof *reader->images);
     pthread_mutex_destroy(&reader->lock);

@@ -298,10 +298,50 @@ TS_API bool ts_reader_image_at(ts_reader *reader, size_t index,
     return there;
 }
 
+static int ts__image_order(const void *left, const void *right)
+{
+    const ts__image_place *const a = left, *const b = right;
+    if (a->id != b->id) return a->id < b->id ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+// Images by their numbers, anew when there are more. False: no memory.
+static bool ts__images_sort(ts_reader *reader)
+{
+    const size_t count = reader->image_count;
+    if (reader->images_sorted == count) return true;
+    ts__image_place *const made =
+        ts__mem_get(&reader->allocator, count * sizeof *made);
+    if (!made) return false;
+    for (size_t i = 0; i < count; i++) {
+        made[i].id = reader->images[i].id;
+        made[i].index = (uint32_t)i;
+    }
+    ts__sort(made, count, sizeof *made, ts__image_order);
+    ts__mem_put(&reader->allocator, reader->image_places,
+                reader->images_sorted * sizeof *made);
+    reader->image_places = made;
+    reader->images_sorted = count;
+    return true;
+}
+
 TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
                             ts_capture_image *image)
 {
-    for (size_t i = 0; ts_reader_image_at(reader, i, image); i++)
-        if (image->id == id) return true;
-    return false;
+    pthread_mutex_lock(&reader->blob_lock);
+    ts__captures_list(reader);
+    size_t low = 0;
+    size_t high = ts__images_sort(reader) ? reader->images_sorted : 0;
+    while (low < high) { // the first of the number
+        const size_t middle = low + (high - low) / 2;
+        if (reader->image_places[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const bool there =
+        low < reader->images_sorted && reader->image_places[low].id == id;
+    if (there) *image = reader->images[reader->image_places[low].index];
+    pthread_mutex_unlock(&reader->blob_lock);
+    return there;
 }

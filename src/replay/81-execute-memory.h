@@ -44,6 +44,9 @@ struct ts_execution {
     size_t host_count, host_capacity, host_at;
     uint32_t batch; // of operations that run together; 0: one by one
     bool as_graph;
+    uint64_t bytes;    // of memory of this process
+    uint64_t short_of; // what did not fit, 0: nothing
+    uint32_t held;     // regions of the operation that have their range
     ts__ex_module *modules;
     size_t module_count, module_capacity;
     ts__ex_stream *streams;
@@ -198,6 +201,11 @@ static ts__ex_module *ts__ex_module_find(ts_execution *e, uint32_t image)
     return m;
 }
 
+static bool ts__ex_is_own(const ts_execution *e, const ts__ex_range *r)
+{
+    return !r->image && (!r->device || e->desc.executor->host_memory);
+}
+
 // Where a range is to be: on a device, in a module, or in our own memory.
 static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
 {
@@ -209,6 +217,10 @@ static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
         return ts__ex_reason(
             e, x->global(e->state, m->module, r->offset, r->size, &r->actual));
     }
+    const uint64_t most = e->desc.memory_bytes;
+    if (most && ts__ex_is_own(e, r) &&
+        (r->size > most || e->bytes > most - r->size))
+        return TS_REASON_NO_MEMORY;
     if (!r->device) {
         r->bytes = ts__mem_get(&e->desc.allocator, (size_t)r->size);
         if (!r->bytes) return TS_REASON_NO_MEMORY;
@@ -225,6 +237,7 @@ static void ts__ex_drop(ts_execution *e, size_t index)
 {
     ts__ex_range *const r = e->ranges[index];
     if (!r->image) e->desc.executor->release(e->state, r->actual);
+    if (ts__ex_is_own(e, r)) e->bytes -= r->size;
     ts__ex_range_free(e, r);
     e->ranges[index] = e->ranges[--e->range_count];
 }
@@ -232,9 +245,26 @@ static void ts__ex_drop(ts_execution *e, size_t index)
 // Memory of the host goes with its operation, or with those it ran with.
 static void ts__ex_drop_hosts(ts_execution *e)
 {
-    while (e->host_count)
-        ts__ex_range_free(e, e->hosts[--e->host_count]);
+    while (e->host_count) {
+        ts__ex_range *const r = e->hosts[--e->host_count];
+        e->bytes -= r->size;
+        ts__ex_range_free(e, r);
+    }
     e->host_at = 0;
+}
+
+// What only other operations use: it comes back from the record. Not in a
+// chain. False: there is nothing.
+static bool ts__ex_drop_others(ts_execution *e)
+{
+    const size_t before = e->range_count;
+    for (size_t i = e->desc.chain ? 0 : before; i--;) {
+        uint32_t k = 0;
+        while (k < e->held && e->regions[k] != e->ranges[i])
+            k++;
+        if (k == e->held) ts__ex_drop(e, i);
+    }
+    return e->range_count < before;
 }
 
 static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
@@ -242,8 +272,14 @@ static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
 {
     *found = ts__ex_range_new(e, region);
     if (!*found) return TS_REASON_NO_MEMORY;
-    const ts_reason reason = ts__ex_place(e, *found);
-    if (reason) ts__ex_range_free(e, *found);
+    ts_reason reason = ts__ex_place(e, *found);
+    if (reason == TS_REASON_NO_MEMORY && ts__ex_drop_others(e))
+        reason = ts__ex_place(e, *found);
+    if (reason == TS_REASON_NO_MEMORY) e->short_of = region->size;
+    if (reason)
+        ts__ex_range_free(e, *found);
+    else if (ts__ex_is_own(e, *found))
+        e->bytes += region->size;
     return reason;
 }
 

@@ -179,6 +179,18 @@ static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
     return TS_REASON_NONE;
 }
 
+static void ts__ex_say_short(const ts_execution *e, ts_execution_item *item)
+{
+    const double mib = 1024 * 1024;
+    const size_t at = (size_t)snprintf(
+        item->why, sizeof item->why,
+        "a buffer of %.1f MiB beside %.1f MiB in use does not fit",
+        (double)e->short_of / mib, (double)e->bytes / mib);
+    if (e->desc.memory_bytes)
+        snprintf(item->why + at, sizeof item->why - at, " into %.1f MiB",
+                 (double)e->desc.memory_bytes / mib);
+}
+
 // Everything that must be there before an operation can run.
 static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
 {
@@ -205,9 +217,12 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     if (h->args_size) memcpy(e->args, e->now.args, h->args_size);
     const ts_reason code = ts__ex_code(e, item);
     if (code) return code;
+    e->short_of = 0;
     for (uint32_t i = 0; i < h->region_count; i++) {
+        e->held = i;
         const ts_reason reason =
             ts__ex_find(e, &e->now.regions[i], &e->regions[i]);
+        if (reason && e->short_of) ts__ex_say_short(e, item);
         if (reason) return reason;
     }
     if (!ts__ex_have_all(e))

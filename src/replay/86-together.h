@@ -19,6 +19,7 @@ typedef struct ts__ex_plan {
     uint64_t barrier;  // event that what is submitted later waits for ...
     uint32_t barriers; // ... if there was one
     uint64_t origin;   // of a graph
+    bool no_graphs;    // this device has none
     ts_execution_whole *whole;
 } ts__ex_plan;
 
@@ -413,6 +414,7 @@ static ts_result ts__ex_build_graph(ts_execution *e, ts__ex_plan *p, size_t to,
     ts_result result =
         x->stream(e->state, 0, TS_STREAM_NON_BLOCKING, &p->origin);
     if (result == TS_OK) result = x->graph_begin(e->state, p->origin);
+    p->no_graphs = result == TS_ERR_UNSUPPORTED;
     if (result != TS_OK) return result;
     result = ts__ex_barrier(e, p, p->origin);
     if (result == TS_OK) result = ts__ex_submit_part(e, p, 0, to);
@@ -473,6 +475,11 @@ static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
         }
         ts_result result = e->as_graph ? ts__ex_run_graph(e, p, to)
                                        : ts__ex_run_part(e, p, from, to);
+        if (p->no_graphs) {
+            snprintf(why, room, "this device of %s has no graphs",
+                     e->desc.executor->name);
+            return TS_ERR_UNSUPPORTED;
+        }
         if (result == TS_OK && !e->as_graph) result = ts__ex_end_part(e, p);
         ts__ex_settle_part(e, p, from, to, result);
         if (e->lost) {

@@ -1,6 +1,7 @@
 /*
     execute.c - ts-replay --execute: which operations, and what came of them
 */
+#include <unistd.h>
 #include "tools/replay/execute.h"
 
 /* ---- Wishes -------------------------------------------------------------- */
@@ -309,6 +310,8 @@ int execute_run(const replay_job *replay, const execute_wish *wish)
     job.desc.strict = wish->va && !strcmp(wish->va, "strict");
     job.desc.timeout_ms = (uint32_t)(wish->timeout_s * 1000);
     job.desc.loops = (uint32_t)wish->loops;
+    job.desc.memory_bytes =
+        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     job.desc.no_patches = replay->deps == TS_DEPS_NONE;
     parse_compare(wish->compare, &job.desc);
     const int code = execute_all(&job);
