@@ -86,12 +86,44 @@ typedef struct ts__ox_kernel {
 
 typedef struct ts__ox_queue {
     ts__ox_handle queue, last; // last: event of the last command
+    uint32_t points[8];        // what the next one of a graph waits for
+    uint32_t point_count;
 } ts__ox_queue;
 
+typedef struct ts__ox_point { // an event in a graph
+    uint32_t points[8], count;
+} ts__ox_point;
+
+typedef struct ts__ox_end {
+    ts__ox_handle buffer; // NULL: the host's
+    char *host;
+    size_t offset;
+    uint64_t left; // bytes of the buffer from there on
+    size_t origin[3], row, slice;
+} ts__ox_end;
+
+typedef struct ts__ox_graph {
+    ts__ox_handle graph;
+    bool ran; // since bytes for the host were fetched
+} ts__ox_graph;
+
+typedef struct ts__ox_fetch { // bytes of a graph for the host
+    size_t graph;             // in the list
+    ts__ox_end end;
+    size_t region[3];
+    bool box;
+} ts__ox_fetch;
+
 // Something that is wanted as long as commands run.
+typedef enum ts__ox_kind {
+    TS__OX_MEMORY,
+    TS__OX_SAMPLER,
+    TS__OX_KERNEL
+} ts__ox_kind;
+
 typedef struct ts__ox_thing {
     ts__ox_handle handle;
-    bool sampler;
+    ts__ox_kind kind;
 } ts__ox_thing;
 
 // Arrays that grow.
@@ -105,9 +137,18 @@ typedef struct ts__ox {
     void *library;
     ts__ox_handle context, devices[TS__OX_DEVICES];
     uint32_t device_count;
+    uint64_t bytes, most; // of memory: in use, and of the smallest device
+    ts__ox_handle platform;
     ts__ox_list blocks, kernels, queues, things;
     ts__ox_list modules, events; // ts__ox_handle
     ts_reason reason;            // why the last call failed, where it is known
+    // Graphs; see ts_opencl_exec_graph.h.
+    ts__ox_graph_calls graphs;
+    ts__ox_list graph_list, points, fetches;
+    ts__ox_handle graph; // that is made, else NULL
+    bool overlaps;       // it may run more than once at a time
+    uint32_t point;      // of the last command ...
+    ts__ox_handle event; // ... and its event, in a queue
 } ts__ox;
 
 // Room for one more at the end, zeroed; NULL: no memory.
@@ -255,6 +296,15 @@ static void ts__ox_say_devices(const ts__ox_device *all, uint32_t count,
                  "; TRACESMITH_OPENCL_DEVICE=NAME chooses one");
 }
 
+static void ts__ox_bound(ts__ox *x, ts__ox_handle device)
+{
+    uint64_t size = 0;
+    if (x->cl.clGetDeviceInfo(device, TS__OX_DEVICE_GLOBAL_MEM_SIZE,
+                              sizeof size, &size, NULL) == 0 &&
+        size && size < x->most)
+        x->most = size;
+}
+
 // The devices of a replay, in the order in which the trace has them.
 static bool ts__ox_devices(ts__ox *x, uint32_t device_count,
                            const ts_executor_range *ranges, size_t count,
@@ -263,6 +313,7 @@ static bool ts__ox_devices(ts__ox *x, uint32_t device_count,
     ts__ox_device all[TS__OX_DEVICES];
     const uint32_t there = ts__ox_all_devices(x, all);
     ts__ox_handle platform = NULL;
+    x->most = UINT64_MAX;
     for (uint32_t i = 0; i < device_count; i++) {
         const char *recorded = NULL;
         for (size_t k = 0; k < count && !recorded; k++)
@@ -278,8 +329,9 @@ static bool ts__ox_devices(ts__ox *x, uint32_t device_count,
                      "which share no memory");
             return false;
         }
-        platform = all[at].platform;
+        platform = x->platform = all[at].platform;
         x->devices[x->device_count++] = all[at].device;
+        ts__ox_bound(x, all[at].device);
     }
     return true;
 }
@@ -302,14 +354,20 @@ static bool ts__ox_make_context(ts__ox *x, char *why, size_t room)
     return x->context != NULL;
 }
 
+static void ts__ox_release_thing(const ts__ox *x, const ts__ox_thing *thing)
+{
+    switch (thing->kind) {
+    case TS__OX_MEMORY: x->cl.clReleaseMemObject(thing->handle); break;
+    case TS__OX_SAMPLER: x->cl.clReleaseSampler(thing->handle); break;
+    case TS__OX_KERNEL: x->cl.clReleaseKernel(thing->handle); break;
+    }
+}
+
 static void ts__ox_release_things(ts__ox *x)
 {
     const ts__ox_thing *const things = x->things.items;
     for (size_t i = x->things.count; i-- > 0;)
-        if (things[i].sampler)
-            x->cl.clReleaseSampler(things[i].handle);
-        else
-            x->cl.clReleaseMemObject(things[i].handle);
+        ts__ox_release_thing(x, &things[i]);
     x->things.count = 0;
 }
 
@@ -320,6 +378,9 @@ static void ts__ox_release_all(ts__ox *x)
     const ts__ox_block *const blocks = x->blocks.items;
     const ts__ox_handle *const modules = x->modules.items;
     const ts__ox_handle *const events = x->events.items;
+    const ts__ox_graph *const graphs = x->graph_list.items;
+    for (size_t i = 0; i < x->graph_list.count; i++)
+        x->graphs.clReleaseCommandBufferKHR(graphs[i].graph);
     ts__ox_release_things(x);
     for (size_t i = 0; i < x->events.count; i++)
         if (events[i]) x->cl.clReleaseEvent(events[i]);
@@ -347,6 +408,9 @@ static void ts__ox_close(void *state)
     free(x->things.items);
     free(x->modules.items);
     free(x->events.items);
+    free(x->graph_list.items);
+    free(x->points.items);
+    free(x->fetches.items);
     free(x); // the library stays: drivers have threads and handlers
 }
 
@@ -385,7 +449,8 @@ static ts_result ts__ox_allocate(void *state, uint32_t device,
     int32_t error = 0;
     (void)device; // memory is the context's
     x->reason = TS_REASON_NONE;
-    if (size > SIZE_MAX) return TS_ERR_MEMORY;
+    // Drivers on the host's memory give what is not there.
+    if (size > x->most || x->bytes > x->most - size) return TS_ERR_MEMORY;
     const ts__ox_handle buffer = x->cl.clCreateBuffer(
         x->context, TS__OX_MEM_READ_WRITE, (size_t)size, NULL, &error);
     if (!buffer) return ts__ox_result(error);
@@ -397,6 +462,7 @@ static ts_result ts__ox_allocate(void *state, uint32_t device,
     made->address = *address;
     made->size = size;
     made->buffer = buffer;
+    x->bytes += size;
     return TS_OK;
 }
 
@@ -408,6 +474,7 @@ static ts_result ts__ox_release(void *state, uint64_t address)
     x->reason = TS_REASON_NONE;
     if (!b || b->address != address) return TS_ERR_USAGE;
     x->cl.clReleaseMemObject(b->buffer);
+    x->bytes -= b->size;
     *b = blocks[--x->blocks.count];
     return TS_OK;
 }
@@ -453,17 +520,14 @@ static ts_result ts__ox_read(void *state, void *bytes, uint64_t address,
 }
 
 // Takes care of an object until nothing runs any more. False: no memory.
-static bool ts__ox_keep(ts__ox *x, ts__ox_handle handle, bool sampler)
+static bool ts__ox_keep(ts__ox *x, ts__ox_handle handle, ts__ox_kind kind)
 {
+    const ts__ox_thing thing = { handle, kind };
     ts__ox_thing *const made = ts__ox_add(&x->things, sizeof *made);
-    if (made) {
-        made->handle = handle;
-        made->sampler = sampler;
-    } else if (sampler) {
-        x->cl.clReleaseSampler(handle);
-    } else {
-        x->cl.clReleaseMemObject(handle);
-    }
+    if (made)
+        *made = thing;
+    else
+        ts__ox_release_thing(x, &thing);
     return made != NULL;
 }
 
@@ -482,7 +546,7 @@ static ts_result ts__ox_memory_at(ts__ox *x, uint64_t address,
     *memory = x->cl.clCreateSubBuffer(
         b->buffer, 0, TS__OX_BUFFER_CREATE_TYPE_REGION, &part, &error);
     if (!*memory) return ts__ox_result(error);
-    return ts__ox_keep(x, *memory, false) ? TS_OK : TS_ERR_MEMORY;
+    return ts__ox_keep(x, *memory, TS__OX_MEMORY) ? TS_OK : TS_ERR_MEMORY;
 }
 
 /* ---- 2.3 Programs ------------------------------------------------------- */
@@ -662,6 +726,14 @@ static int32_t ts__ox_status(const ts__ox *x, ts__ox_handle event)
     return error < 0 ? error : status > TS__OX_COMPLETE ? 1 : status;
 }
 
+// The same of a command whose event is x->event.
+static ts_result ts__ox_ran(ts__ox *x, ts__ox_queue *q, int32_t error)
+{
+    return ts__ox_queued(x, q, error, x->event);
+}
+
+#include "ts_opencl_exec_graph.h"
+
 // Never clFinish, which has no end if a kernel has none.
 static ts_result ts__ox_wait(void *state, uint32_t timeout_ms)
 {
@@ -687,8 +759,8 @@ static ts_result ts__ox_wait(void *state, uint32_t timeout_ms)
         nanosleep(&pause, NULL);
         if (pause.tv_nsec < 1000000) pause.tv_nsec *= 2;
     }
-    ts__ox_release_things(x);
-    return result;
+    if (!x->graph_list.count) ts__ox_release_things(x); // graphs run again
+    return result == TS_OK ? ts__ox_fetch_all(x) : result;
 }
 
 static ts_result ts__ox_event(void *state, uint64_t stream, uint64_t *event)
@@ -698,6 +770,7 @@ static ts_result ts__ox_event(void *state, uint64_t stream, uint64_t *event)
     ts__ox_handle made = NULL;
     x->reason = TS_REASON_NONE;
     if (!q) return TS_ERR_USAGE;
+    if (x->graph) return ts__ox_graph_event(x, q, event);
     ts__ox_handle *const slot = ts__ox_add(&x->events, sizeof made);
     if (!slot) return TS_ERR_MEMORY;
     const int32_t error =
@@ -714,6 +787,7 @@ static ts_result ts__ox_event_wait(void *state, uint64_t stream, uint64_t event)
     ts__ox_queue *const q = ts__ox_queue_of(x, stream);
     const ts__ox_handle *const events = x->events.items;
     ts__ox_handle made = NULL;
+    if (q && x->graph) return ts__ox_graph_wait(x, q, event);
     if (!q || !event || event > x->events.count) return TS_ERR_USAGE;
     if (!events[event - 1]) return TS_OK; // never recorded: nothing to wait for
     const int32_t error = x->cl.clEnqueueBarrierWithWaitList(
@@ -748,6 +822,9 @@ const ts_executor ts_opencl_executor = {
     .wait = ts__ox_wait,
     .event = ts__ox_event,
     .event_wait = ts__ox_event_wait,
+    .graph_begin = ts__ox_graph_begin,
+    .graph_end = ts__ox_graph_end,
+    .graph_launch = ts__ox_graph_launch,
 };
 
 #endif // implementation

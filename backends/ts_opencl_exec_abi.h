@@ -18,7 +18,13 @@ enum {
     TS__OX_OUT_OF_RESOURCES = -5,
     TS__OX_OUT_OF_HOST_MEMORY = -6,
     TS__OX_INVALID_BUFFER_SIZE = -61,
+    TS__OX_DEVICE_GLOBAL_MEM_SIZE = 0x101F,
     TS__OX_DEVICE_NAME = 0x102B,
+    TS__OX_DEVICE_EXTENSIONS = 0x1030,
+    TS__OX_COMMAND_BUFFER_CAPABILITIES = 0x12A9,
+    TS__OX_COMMAND_BUFFER_FLAGS = 0x1293,
+    TS__OX_COMMAND_BUFFER_SIMULTANEOUS_USE = 1,
+    TS__OX_CAPABILITY_SIMULTANEOUS_USE = 4,
     TS__OX_MEM_READ_WRITE = 1,
     TS__OX_MEM_WRITE_ONLY = 2,
     TS__OX_MEM_READ_ONLY = 4,
@@ -168,7 +174,60 @@ typedef struct ts__ox_part { // cl_buffer_region
 // Those that older libraries lack.
 #define TS__OX_LATER(X) \
     X(ts__ox_handle, clCreateProgramWithIL, \
-      (ts__ox_handle context, const void *bytes, size_t size, int32_t *error))
+      (ts__ox_handle context, const void *bytes, size_t size, int32_t *error)) \
+    X(void *, clGetExtensionFunctionAddressForPlatform, \
+      (ts__ox_handle platform, const char *name))
+
+// Of cl_khr_command_buffer.
+#define TS__OX_NOTED \
+    uint32_t waits, const uint32_t *list, uint32_t *point, \
+        ts__ox_handle *command
+#define TS__OX_GRAPH_CALLS(X) \
+    X(ts__ox_handle, clCreateCommandBufferKHR, \
+      (uint32_t count, const ts__ox_handle *queues, \
+       const uint64_t *properties, int32_t *error)) \
+    X(int32_t, clFinalizeCommandBufferKHR, (ts__ox_handle graph)) \
+    X(int32_t, clReleaseCommandBufferKHR, (ts__ox_handle graph)) \
+    X(int32_t, clEnqueueCommandBufferKHR, \
+      (uint32_t count, ts__ox_handle * queues, ts__ox_handle graph, \
+       TS__OX_QUEUED)) \
+    X(int32_t, clCommandBarrierWithWaitListKHR, \
+      (ts__ox_handle graph, ts__ox_handle queue, TS__OX_NOTED)) \
+    X(int32_t, clCommandNDRangeKernelKHR, \
+      (ts__ox_handle graph, ts__ox_handle queue, const uint64_t *properties, \
+       ts__ox_handle kernel, uint32_t dimensions, const size_t *offset, \
+       const size_t *global, const size_t *local, TS__OX_NOTED)) \
+    X(int32_t, clCommandCopyBufferKHR, \
+      (ts__ox_handle graph, ts__ox_handle queue, ts__ox_handle from, \
+       ts__ox_handle to, size_t from_offset, size_t to_offset, size_t size, \
+       TS__OX_NOTED)) \
+    X(int32_t, clCommandCopyBufferRectKHR, \
+      (ts__ox_handle graph, ts__ox_handle queue, ts__ox_handle from, \
+       ts__ox_handle to, const size_t *from_origin, const size_t *to_origin, \
+       const size_t *region, size_t from_row, size_t from_slice, \
+       size_t to_row, size_t to_slice, TS__OX_NOTED)) \
+    X(int32_t, clCommandCopyBufferToImageKHR, \
+      (ts__ox_handle graph, ts__ox_handle queue, ts__ox_handle from, \
+       ts__ox_handle to, size_t offset, const size_t *origin, \
+       const size_t *region, TS__OX_NOTED)) \
+    X(int32_t, clCommandCopyImageToBufferKHR, \
+      (ts__ox_handle graph, ts__ox_handle queue, ts__ox_handle from, \
+       ts__ox_handle to, const size_t *origin, const size_t *region, \
+       size_t offset, TS__OX_NOTED)) \
+    X(int32_t, clCommandFillBufferKHR, \
+      (ts__ox_handle graph, ts__ox_handle queue, ts__ox_handle buffer, \
+       const void *pattern, size_t pattern_size, size_t offset, size_t size, \
+       TS__OX_NOTED)) \
+    X(int32_t, clCommandFillImageKHR, \
+      (ts__ox_handle graph, ts__ox_handle queue, ts__ox_handle image, \
+       const void *color, const size_t *origin, const size_t *region, \
+       TS__OX_NOTED))
+
+typedef struct ts__ox_graph_calls {
+#define TS__X(type, name, params) type(*name) params;
+    TS__OX_GRAPH_CALLS(TS__X)
+#undef TS__X
+} ts__ox_graph_calls;
 
 typedef struct ts__ox_calls {
 #define TS__X(type, name, params) type(*name) params;

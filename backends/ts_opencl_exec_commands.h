@@ -7,7 +7,7 @@
 #if defined(TS__OPENCL_EXEC_IMPLEMENTED) && !defined(TS__OPENCL_EXEC_COMMANDS_H)
 #define TS__OPENCL_EXEC_COMMANDS_H
 
-/* ---- 2.5 Images --------------------------------------------------------- */
+/* ---- 2.6 Images --------------------------------------------------------- */
 
 /*
     An image's contents lie in a buffer, row by row. For a kernel, or a fill,
@@ -98,7 +98,7 @@ static ts_result ts__ox_buffer_image(ts__ox *x, const ts_capture_object *o,
     view->image =
         x->cl.clCreateImage(x->context, 0, &format, &desc, NULL, &error);
     if (!view->image) return ts__ox_result(error);
-    return ts__ox_keep(x, view->image, false) ? TS_OK : TS_ERR_MEMORY;
+    return ts__ox_keep(x, view->image, TS__OX_MEMORY) ? TS_OK : TS_ERR_MEMORY;
 }
 
 static ts_result ts__ox_make_image(ts__ox *x, const ts_capture_object *o,
@@ -120,7 +120,7 @@ static ts_result ts__ox_make_image(ts__ox *x, const ts_capture_object *o,
         view->back = flags[i] != TS__OX_MEM_READ_ONLY;
     }
     if (!view->image) return ts__ox_result(error);
-    return ts__ox_keep(x, view->image, false) ? TS_OK : TS_ERR_MEMORY;
+    return ts__ox_keep(x, view->image, TS__OX_MEMORY) ? TS_OK : TS_ERR_MEMORY;
 }
 
 // Rows that lie apart, put together in memory of their own.
@@ -128,7 +128,6 @@ static ts_result ts__ox_gather(ts__ox *x, ts__ox_queue *q, ts__ox_view *view,
                                const ts__ox_block *b)
 {
     static const size_t zero[3];
-    ts__ox_handle event = NULL;
     int32_t error = 0;
     view->apart = b->buffer;
     view->origin[0] = view->offset;
@@ -137,12 +136,10 @@ static ts_result ts__ox_gather(ts__ox *x, ts__ox_queue *q, ts__ox_view *view,
         x->context, TS__OX_MEM_READ_WRITE,
         view->bytes[0] * view->bytes[1] * view->bytes[2], NULL, &error);
     if (!view->packed) return ts__ox_result(error);
-    if (!ts__ox_keep(x, view->packed, false)) return TS_ERR_MEMORY;
-    error = x->cl.clEnqueueCopyBufferRect(
-        q->queue, view->apart, view->packed, view->origin, zero, view->bytes,
-        view->row, view->slice, view->bytes[0], view->bytes[0] * view->bytes[1],
-        0, NULL, &event);
-    return ts__ox_queued(x, q, error, event);
+    if (!ts__ox_keep(x, view->packed, TS__OX_MEMORY)) return TS_ERR_MEMORY;
+    return TS__OX_PUT(CopyBufferRect, view->apart, view->packed, view->origin,
+                      zero, view->bytes, view->row, view->slice, view->bytes[0],
+                      view->bytes[0] * view->bytes[1]);
 }
 
 // Makes the image and measures it.
@@ -166,7 +163,6 @@ static ts_result ts__ox_view_open(ts__ox *x, ts__ox_queue *q,
                                   const ts_capture_object *o, ts__ox_view *view)
 {
     static const size_t zero[3];
-    ts__ox_handle event = NULL;
     memset(view, 0, sizeof *view);
     view->address = o->address;
     const ts__ox_block *const b = ts__ox_find(x, o->address);
@@ -184,31 +180,25 @@ static ts_result ts__ox_view_open(ts__ox *x, ts__ox_queue *q,
         (view->region[2] > 1 && view->slice != view->row * view->region[1]))
         result = ts__ox_gather(x, q, view, b);
     if (result != TS_OK) return result;
-    const int32_t error = x->cl.clEnqueueCopyBufferToImage(
-        q->queue, view->packed, view->image, view->offset, zero, view->region,
-        0, NULL, &event);
-    return ts__ox_queued(x, q, error, event);
+    return TS__OX_PUT(CopyBufferToImage, view->packed, view->image,
+                      view->offset, zero, view->region);
 }
 
 static ts_result ts__ox_view_close(ts__ox *x, ts__ox_queue *q,
                                    const ts__ox_view *view)
 {
     static const size_t zero[3];
-    ts__ox_handle event = NULL;
     if (!view->back) return TS_OK;
-    int32_t error = x->cl.clEnqueueCopyImageToBuffer(
-        q->queue, view->image, view->packed, zero, view->region, view->offset,
-        0, NULL, &event);
-    const ts_result result = ts__ox_queued(x, q, error, event);
+    const ts_result result =
+        TS__OX_PUT(CopyImageToBuffer, view->image, view->packed, zero,
+                   view->region, view->offset);
     if (result != TS_OK || !view->apart) return result;
-    error = x->cl.clEnqueueCopyBufferRect(
-        q->queue, view->packed, view->apart, zero, view->origin, view->bytes,
-        view->bytes[0], view->bytes[0] * view->bytes[1], view->row, view->slice,
-        0, NULL, &event);
-    return ts__ox_queued(x, q, error, event);
+    return TS__OX_PUT(CopyBufferRect, view->packed, view->apart, zero,
+                      view->origin, view->bytes, view->bytes[0],
+                      view->bytes[0] * view->bytes[1], view->row, view->slice);
 }
 
-/* ---- 2.6 Launches ------------------------------------------------------- */
+/* ---- 2.7 Launches ------------------------------------------------------- */
 
 typedef struct ts__ox_views {
     ts__ox_view items[32];
@@ -228,7 +218,7 @@ static ts_result ts__ox_sampler(ts__ox *x, const ts_executor_launch *l,
         *sampler = x->cl.clCreateSampler(x->context, s.normalized, s.addressing,
                                          s.filter, &error);
         if (!*sampler) return ts__ox_result(error);
-        return ts__ox_keep(x, *sampler, true) ? TS_OK : TS_ERR_MEMORY;
+        return ts__ox_keep(x, *sampler, TS__OX_SAMPLER) ? TS_OK : TS_ERR_MEMORY;
     }
     return TS_ERR_CORRUPT;
 }
@@ -325,17 +315,22 @@ static ts_result ts__ox_enqueue(ts__ox *x, ts__ox_queue *q,
 {
     size_t offset[3], global[3], local[3];
     uint32_t dimensions;
-    ts__ox_handle event = NULL;
     if (!ts__ox_range(l, offset, global, local, &dimensions))
         return TS_ERR_CORRUPT;
     // Without threads it does nothing; older drivers refuse it.
     for (uint32_t i = 0; i < dimensions; i++)
         if (!global[i]) return TS_OK;
     const bool grouped = l->block[0] || l->block[1] || l->block[2];
-    const int32_t error = x->cl.clEnqueueNDRangeKernel(
-        q->queue, kernel, dimensions, offset, global, grouped ? local : NULL, 0,
-        NULL, &event);
-    return ts__ox_queued(x, q, error, event);
+    const size_t *const groups = grouped ? local : NULL;
+    if (x->graph) // whose function has one argument more
+        return ts__ox_noted(x, q,
+                            x->graphs.clCommandNDRangeKernelKHR(
+                                x->graph, NULL, NULL, kernel, dimensions,
+                                offset, global, groups, TS__OX_POINTS));
+    return ts__ox_ran(x, q,
+                      x->cl.clEnqueueNDRangeKernel(q->queue, kernel, dimensions,
+                                                   offset, global, groups, 0,
+                                                   NULL, &x->event));
 }
 
 static ts_result ts__ox_launch(void *state, uint64_t stream,
@@ -349,25 +344,26 @@ static ts_result ts__ox_launch(void *state, uint64_t stream,
     if (!q) return TS_ERR_USAGE;
     ts_result result = ts__ox_kernel_find(x, l, &kernel);
     if (result != TS_OK) return result;
+    ts__ox_handle own = kernel->kernel;
+    if (x->graph) { // where drivers keep arguments with the kernel
+        int32_t error = 0;
+        own = x->cl.clCreateKernel(
+            ((ts__ox_handle *)x->modules.items)[l->module - 1], kernel->name,
+            &error);
+        if (!own) return ts__ox_result(error);
+        if (!ts__ox_keep(x, own, TS__OX_KERNEL)) return TS_ERR_MEMORY;
+    }
     // Otherwise arguments of another launch would be used.
     if (kernel->arg_count != l->param_count) return TS_ERR_CORRUPT;
     for (uint32_t i = 0; result == TS_OK && i < l->param_count; i++)
-        result = ts__ox_argument(x, q, l, i, kernel->kernel, &views);
-    if (result == TS_OK) result = ts__ox_enqueue(x, q, l, kernel->kernel);
+        result = ts__ox_argument(x, q, l, i, own, &views);
+    if (result == TS_OK) result = ts__ox_enqueue(x, q, l, own);
     for (uint32_t i = 0; result == TS_OK && i < views.count; i++)
         result = ts__ox_view_close(x, q, &views.items[i]);
     return result;
 }
 
-/* ---- 2.7 Copies and fills ----------------------------------------------- */
-
-typedef struct ts__ox_end {
-    ts__ox_handle buffer; // NULL: the host's
-    char *host;
-    size_t offset;
-    uint64_t left; // bytes of the buffer from there on
-    size_t origin[3], row, slice;
-} ts__ox_end;
+/* ---- 2.8 Copies and fills ----------------------------------------------- */
 
 static ts_result ts__ox_end_at(const ts__ox *x, uint64_t address, bool host,
                                ts__ox_end *end)
@@ -430,38 +426,61 @@ static ts_result ts__ox_box(const ts__ox *x, const ts_attributes *all,
     return TS_OK;
 }
 
-static int32_t ts__ox_copy_box(const ts__ox *x, const ts__ox_queue *q,
-                               const ts__ox_end *to, const ts__ox_end *from,
-                               const size_t region[3], ts__ox_handle *event)
+static ts_result ts__ox_copy_box(ts__ox *x, ts__ox_queue *q,
+                                 const ts__ox_end *to, const ts__ox_end *from,
+                                 const size_t region[3])
 {
     if (!from->buffer)
-        return x->cl.clEnqueueWriteBufferRect(
-            q->queue, to->buffer, 0, to->origin, from->origin, region, to->row,
-            to->slice, from->row, from->slice, from->host, 0, NULL, event);
+        return ts__ox_ran(x, q,
+                          x->cl.clEnqueueWriteBufferRect(
+                              q->queue, to->buffer, 0, to->origin, from->origin,
+                              region, to->row, to->slice, from->row,
+                              from->slice, from->host, 0, NULL, &x->event));
     if (!to->buffer)
-        return x->cl.clEnqueueReadBufferRect(
-            q->queue, from->buffer, 0, from->origin, to->origin, region,
-            from->row, from->slice, to->row, to->slice, to->host, 0, NULL,
-            event);
-    return x->cl.clEnqueueCopyBufferRect(
-        q->queue, from->buffer, to->buffer, from->origin, to->origin, region,
-        from->row, from->slice, to->row, to->slice, 0, NULL, event);
+        return ts__ox_ran(x, q,
+                          x->cl.clEnqueueReadBufferRect(
+                              q->queue, from->buffer, 0, from->origin,
+                              to->origin, region, from->row, from->slice,
+                              to->row, to->slice, to->host, 0, NULL,
+                              &x->event));
+    return TS__OX_PUT(CopyBufferRect, from->buffer, to->buffer, from->origin,
+                      to->origin, region, from->row, from->slice, to->row,
+                      to->slice);
 }
 
-static int32_t ts__ox_copy_line(const ts__ox *x, const ts__ox_queue *q,
-                                const ts__ox_end *to, const ts__ox_end *from,
-                                size_t size, ts__ox_handle *event)
+static ts_result ts__ox_copy_line(ts__ox *x, ts__ox_queue *q,
+                                  const ts__ox_end *to, const ts__ox_end *from,
+                                  size_t size)
 {
     if (!from->buffer)
-        return x->cl.clEnqueueWriteBuffer(q->queue, to->buffer, 0, to->offset,
-                                          size, from->host, 0, NULL, event);
+        return ts__ox_ran(
+            x, q,
+            x->cl.clEnqueueWriteBuffer(q->queue, to->buffer, 0, to->offset,
+                                       size, from->host, 0, NULL, &x->event));
     if (!to->buffer)
-        return x->cl.clEnqueueReadBuffer(q->queue, from->buffer, 0,
-                                         from->offset, size, to->host, 0, NULL,
-                                         event);
-    return x->cl.clEnqueueCopyBuffer(q->queue, from->buffer, to->buffer,
-                                     from->offset, to->offset, size, 0, NULL,
-                                     event);
+        return ts__ox_ran(
+            x, q,
+            x->cl.clEnqueueReadBuffer(q->queue, from->buffer, 0, from->offset,
+                                      size, to->host, 0, NULL, &x->event));
+    return TS__OX_PUT(CopyBuffer, from->buffer, to->buffer, from->offset,
+                      to->offset, size);
+}
+
+// In a graph an end in the host's memory is a buffer.
+static ts_result ts__ox_stage_end(ts__ox *x, ts__ox_end *end,
+                                  const size_t region[3], bool box, bool reads)
+{
+    const uint64_t origin[3] = { end->origin[0], end->origin[1],
+                                 end->origin[2] };
+    const uint64_t sizes[3] = { region[0], region[1], region[2] };
+    uint64_t first = 0, size = region[0];
+    if (!x->graph || end->buffer) return TS_OK;
+    if (box &&
+        !ts_capture_span(origin, sizes, end->row, end->slice, &first, &size))
+        return TS_ERR_CORRUPT;
+    const ts_result result = ts__ox_stage(x, end, first, size, reads);
+    return result == TS_OK && !reads ? ts__ox_fetch_later(x, end, region, box)
+                                     : result;
 }
 
 static ts_result ts__ox_copy(void *state, uint64_t stream,
@@ -470,31 +489,31 @@ static ts_result ts__ox_copy(void *state, uint64_t stream,
     ts__ox *const x = state;
     ts__ox_queue *const q = ts__ox_queue_of(x, stream);
     ts__ox_end to, from;
-    ts__ox_handle event = NULL;
     ts_attribute one;
     ts_capture_geometry g;
+    size_t region[3] = { (size_t)copy->size, 1, 1 };
     if (!q) return TS_ERR_USAGE;
     // Between two places of the host OpenCL copies nothing.
     if (copy->to_host && copy->from_host) return TS_ERR_CORRUPT;
     ts_result result = ts__ox_end_at(x, copy->destination, copy->to_host, &to);
     if (result == TS_OK)
         result = ts__ox_end_at(x, copy->source, copy->from_host, &from);
-    if (result != TS_OK) return result;
-    if (!ts_attribute_find(&copy->attributes, TS_ATTRIBUTE_GEOMETRY, sizeof g,
-                           &one)) {
-        const int32_t line =
-            ts__ox_copy_line(x, q, &to, &from, (size_t)copy->size, &event);
-        return ts__ox_queued(x, q, line, event);
+    const bool box = ts_attribute_find(&copy->attributes, TS_ATTRIBUTE_GEOMETRY,
+                                       sizeof g, &one);
+    if (box) {
+        memcpy(&g, one.bytes, sizeof g);
+        for (int i = 0; i < 3; i++)
+            region[i] = (size_t)g.region[i];
+        if (result == TS_OK)
+            result = ts__ox_box(x, &copy->attributes, 1, &g, &to);
+        if (result == TS_OK)
+            result = ts__ox_box(x, &copy->attributes, 0, &g, &from);
     }
-    memcpy(&g, one.bytes, sizeof g);
-    result = ts__ox_box(x, &copy->attributes, 1, &g, &to);
-    if (result == TS_OK)
-        result = ts__ox_box(x, &copy->attributes, 0, &g, &from);
+    if (result == TS_OK) result = ts__ox_stage_end(x, &to, region, box, false);
+    if (result == TS_OK) result = ts__ox_stage_end(x, &from, region, box, true);
     if (result != TS_OK) return result;
-    const size_t region[3] = { (size_t)g.region[0], (size_t)g.region[1],
-                               (size_t)g.region[2] };
-    const int32_t error = ts__ox_copy_box(x, q, &to, &from, region, &event);
-    return ts__ox_queued(x, q, error, event);
+    return box ? ts__ox_copy_box(x, q, &to, &from, region)
+               : ts__ox_copy_line(x, q, &to, &from, region[0]);
 }
 
 // Fills a box of an image with a colour: a vector of four numbers.
@@ -505,7 +524,6 @@ static ts_result ts__ox_fill_image(ts__ox *x, ts__ox_queue *q,
     ts_attribute color, one;
     ts_capture_geometry g;
     ts__ox_view view;
-    ts__ox_handle event = NULL;
     size_t origin[3], region[3];
     if (!ts_attribute_find(&set->attributes, TS_ATTRIBUTE_PATTERN, 16,
                            &color) ||
@@ -520,9 +538,7 @@ static ts_result ts__ox_fill_image(ts__ox *x, ts__ox_queue *q,
         origin[i] = (size_t)(g.destination_origin[i] / (i ? 1 : element));
         region[i] = (size_t)(g.region[i] / (i ? 1 : element));
     }
-    const int32_t error = x->cl.clEnqueueFillImage(
-        q->queue, view.image, color.bytes, origin, region, 0, NULL, &event);
-    result = ts__ox_queued(x, q, error, event);
+    result = TS__OX_PUT(FillImage, view.image, color.bytes, origin, region);
     return result == TS_OK ? ts__ox_view_close(x, q, &view) : result;
 }
 
@@ -536,17 +552,14 @@ static ts_result ts__ox_set(void *state, uint64_t stream,
     const ts_attribute plain = { 0, 1, &byte };
     ts_attribute pattern;
     ts_capture_object object;
-    ts__ox_handle event = NULL;
     if (!q || !b) return TS_ERR_CORRUPT;
     if (ts__ox_copy_image(&set->attributes, 1, &object))
         return ts__ox_fill_image(x, q, set, &object);
     if (!ts_attribute_find(&set->attributes, TS_ATTRIBUTE_PATTERN, 1, &pattern))
         pattern = plain;
-    const int32_t error = x->cl.clEnqueueFillBuffer(
-        q->queue, b->buffer, pattern.bytes, pattern.size,
-        (size_t)(set->destination - b->address), (size_t)set->size, 0, NULL,
-        &event);
-    return ts__ox_queued(x, q, error, event);
+    return TS__OX_PUT(FillBuffer, b->buffer, pattern.bytes, pattern.size,
+                      (size_t)(set->destination - b->address),
+                      (size_t)set->size);
 }
 
 #endif // TS__OPENCL_EXEC_IMPLEMENTED

@@ -106,6 +106,20 @@ replays "a range of operations" 0 'same: 3 operations' $folder/reduce.sbt \
 replays "in a chain" 0 'same: 36 operations' $folder/fft.sbt --chain
 replays "queues beside each other" 0 'beside  *2 streams' \
     $folder/reduce.sbt --overlap
+if build/ts-replay --execute --trust --as-graph $folder/matmul.sbt 2>&1 |
+    grep -q 'of opencl has no graphs'; then
+    check "opencl-execute: graphs" sh -c \
+        'echo "no cl_khr_command_buffer here"; exit 77'
+else
+    for program in matmul reduce sort fft steps; do
+        replays "$program, as one graph" 0 'a launch .* the mean of 3' \
+            $folder/$program.sbt --as-graph --loops 3
+        replays "$program, as one graph, every byte" 0 '^same: ' \
+            $folder/$program.sbt --as-graph
+    done
+    replays "the time of a graph" 0 '"graph_ns": [1-9]' $folder/fft.sbt \
+        --as-graph --json
+fi
 replays "each thrice" 0 'same: 9 operations' $folder/stencil.sbt --loops 3
 replays "with another executor" 3 'opencl' $folder/matmul.sbt --backend vdev
 check "opencl-execute: without OpenCL it says so" sh -c '

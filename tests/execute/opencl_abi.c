@@ -6,6 +6,7 @@
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +19,9 @@ SAME(MEM_OBJECT_ALLOCATION_FAILURE);
 SAME(OUT_OF_RESOURCES);
 SAME(OUT_OF_HOST_MEMORY);
 SAME(INVALID_BUFFER_SIZE);
+SAME(DEVICE_GLOBAL_MEM_SIZE);
 SAME(DEVICE_NAME);
+SAME(DEVICE_EXTENSIONS);
 SAME(MEM_READ_WRITE);
 SAME(MEM_WRITE_ONLY);
 SAME(MEM_READ_ONLY);
@@ -37,6 +40,21 @@ _Static_assert(TS__OX_DEVICE_TYPE_ALL == CL_DEVICE_TYPE_ALL, "devices");
 _Static_assert(TS__OX_EVENT_EXECUTION_STATUS ==
                    CL_EVENT_COMMAND_EXECUTION_STATUS,
                "events");
+
+#ifdef cl_khr_command_buffer
+_Static_assert(TS__OX_COMMAND_BUFFER_CAPABILITIES ==
+                   CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR,
+               "capabilities");
+_Static_assert(TS__OX_COMMAND_BUFFER_FLAGS == CL_COMMAND_BUFFER_FLAGS_KHR,
+               "flags");
+_Static_assert(TS__OX_COMMAND_BUFFER_SIMULTANEOUS_USE ==
+                   CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR,
+               "simultaneous use");
+_Static_assert(TS__OX_CAPABILITY_SIMULTANEOUS_USE ==
+                   CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR,
+               "what a device can");
+_Static_assert(sizeof(cl_sync_point_khr) == sizeof(uint32_t), "points");
+#endif
 
 #define SIZE(own, theirs) _Static_assert(sizeof(own) == sizeof(theirs), #own)
 #define PLACE(own, a, theirs, b) \

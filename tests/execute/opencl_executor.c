@@ -57,9 +57,19 @@ static void allocate(uint64_t address, uint64_t size, const void *bytes)
     if (bytes) ok(x->write(state, address, bytes, size));
 }
 
+static bool as_graph; // commands go into graphs
+
+// Runs what was submitted until it is over.
 static void finish(void)
 {
+    uint64_t graph;
+    if (as_graph) {
+        ok(x->graph_end(state, stream, &graph));
+        ok(x->graph_launch(state, stream, graph));
+        ok(x->graph_launch(state, stream, graph)); // as often as one likes
+    }
     ok(x->wait(state, 60000));
+    if (as_graph) ok(x->graph_begin(state, stream));
 }
 
 static ts_result load(const char *text, const char *options, char *why)
@@ -411,6 +421,22 @@ static void fills_have_patterns_and_colours(void **unused)
     ok(x->release(state, AT));
 }
 
+static void the_same_goes_into_graphs(void **unused)
+{
+    uint64_t graph;
+    const ts_result begun = x->graph_begin(state, stream);
+    if (begun == TS_ERR_UNSUPPORTED) skip(); // a driver without them
+    ok(begun);
+    as_graph = true;
+    arguments_of_each_kind_reach_the_kernel(unused);
+    threads_offset_and_dimensions_are_as_recorded(unused);
+    boxes_are_copied_between_all_places(unused);
+    lines_of_an_array_are_copied(unused);
+    fills_have_patterns_and_colours(unused);
+    as_graph = false;
+    ok(x->graph_end(state, stream, &graph));
+}
+
 static void what_cannot_run_is_declined(void **unused)
 {
     char why[200];
@@ -485,6 +511,7 @@ int main(void)
         cmocka_unit_test(boxes_are_copied_between_all_places),
         cmocka_unit_test(lines_of_an_array_are_copied),
         cmocka_unit_test(fills_have_patterns_and_colours),
+        cmocka_unit_test(the_same_goes_into_graphs),
         cmocka_unit_test(what_cannot_run_is_declined),
         cmocka_unit_test(a_kernel_without_an_end_is_not_waited_for),
         cmocka_unit_test(a_device_is_chosen_by_its_name),
