@@ -145,6 +145,22 @@ enum { // CUgraphNodeType
     TS__CUDA_NODE_CONDITIONAL = 13
 };
 
+enum { TS__CUDA_LINEAR = 2, TS__CUDA_PITCH = 3 }; // types of resources
+
+// A texture object of memory, as captures have it in their attribute 49:
+// CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC, CUDA_RESOURCE_VIEW_DESC.
+typedef struct ts__cuda_texture {
+    uint64_t handle;
+    uint64_t has_view;
+    struct {
+        uint32_t type, pad;
+        uint64_t address; // of resources that are memory
+        uint8_t more[128];
+    } resource;
+    uint8_t texture[104];
+    uint8_t view[112];
+} ts__cuda_texture;
+
 /* ==== 2. Code ============================================================ */
 
 // A cubin is an ELF file. All of it is input: nothing in it is believed.

@@ -253,12 +253,14 @@ static void *ts__cx_function_find(ts__cx *x, const ts_executor_launch *l,
 typedef struct ts__cx_how { // attributes of a launch
     ts__cuda_attribute attributes[16];
     uint32_t count;
+    uint8_t *args; // with other handles than the record's, NULL: as they are
 } ts__cx_how;
 
 // Attributes that let work begin early are left out: operations come one
 // after another, which is all that they ask for.
 static ts_result ts__cx_attributes(ts__cx *x, const ts_executor_launch *l,
-                                   void *function, ts__cx_how *how)
+                                   uint32_t device, void *function,
+                                   ts__cx_how *how)
 {
     ts_attribute a;
     uint64_t at = 0;
@@ -274,8 +276,11 @@ static ts_result ts__cx_attributes(ts__cx *x, const ts_executor_launch *l,
             x->reason = TS_REASON_ATTR_UNKNOWN;
             continue;
         }
-        if (a.id == TS_ATTRIBUTE_TENSOR_MAP) {
-            const ts_result result = ts__cx_tensor(x, &a);
+        if (a.id == TS_ATTRIBUTE_TENSOR_MAP || a.id == TS_ATTRIBUTE_TEXTURE) {
+            const ts_result result =
+                a.id == TS_ATTRIBUTE_TEXTURE
+                    ? ts__cx_texture_use(x, l, device, &a, &how->args)
+                    : ts__cx_tensor(x, &a);
             if (result != TS_OK) return result;
             x->reason = TS_REASON_ATTR_UNKNOWN;
             continue;
@@ -295,23 +300,14 @@ static ts_result ts__cx_attributes(ts__cx *x, const ts_executor_launch *l,
     return TS_OK;
 }
 
-static ts_result ts__cx_launch(void *state, uint64_t stream,
-                               const ts_executor_launch *l)
+static ts_result ts__cx_launch_now(ts__cx *x, void *on, void *function,
+                                   const ts_executor_launch *l, ts__cx_how how)
 {
-    ts__cx *const x = state;
-    const ts__cx_stream *const s = ts__cx_stream_at(x, stream);
-    void *const function = ts__cx_function_find(x, l, s->device);
-    ts__cx_how how;
     size_t size = l->args_size;
-    void *args = NULL; // the interface takes them as if it wrote there
-    memcpy(&args, &l->args, sizeof args);
+    void *args = how.args; // the interface takes them as if it wrote there
+    if (!args) memcpy(&args, &l->args, sizeof args);
     void *more[] = { (void *)1, args, (void *)2, &size,
                      x->is_hip ? (void *)3 : NULL };
-    x->reason = TS_REASON_IMAGE_MISSING;
-    if (!function) return TS_ERR_NOT_FOUND;
-    const ts_result result = ts__cx_attributes(x, l, function, &how);
-    if (result != TS_OK) return result;
-    void *const on = ts__cx_handle(x, s);
     if (!how.count)
         return ts__cx_result(
             x, x->call.launch(function, l->grid[0], l->grid[1], l->grid[2],
@@ -326,6 +322,23 @@ static ts_result ts__cx_launch(void *state, uint64_t stream,
     if (!x->call.launch_how) return TS_ERR_UNSUPPORTED;
     return ts__cx_result(
         x, x->call.launch_how(&launch, function, NULL, size ? more : NULL));
+}
+
+static ts_result ts__cx_launch(void *state, uint64_t stream,
+                               const ts_executor_launch *l)
+{
+    ts__cx *const x = state;
+    const ts__cx_stream *const s = ts__cx_stream_at(x, stream);
+    void *const function = ts__cx_function_find(x, l, s->device);
+    ts__cx_how how;
+    x->reason = TS_REASON_IMAGE_MISSING;
+    if (!function) return TS_ERR_NOT_FOUND;
+    how.args = NULL;
+    ts_result result = ts__cx_attributes(x, l, s->device, function, &how);
+    if (result == TS_OK)
+        result = ts__cx_launch_now(x, ts__cx_handle(x, s), function, l, how);
+    free(how.args);
+    return result;
 }
 
 /* ==== 6. Copies and sets ================================================= */
@@ -575,13 +588,12 @@ static ts_result ts__cx_graph_launch(void *state, uint64_t stream,
         x, x->call.graph_launch((void *)(uintptr_t)graph, s->handle));
 }
 
-static const uint32_t ts__cx_cuda_heeds[] = { TS_ATTRIBUTE_GEOMETRY,
-                                              TS_ATTRIBUTE_PATTERN,
-                                              TS_ATTRIBUTE_CUDA_LAUNCH,
-                                              TS_ATTRIBUTE_FUNCTION,
-                                              TS_ATTRIBUTE_COOPERATIVE,
-                                              TS_ATTRIBUTE_TENSOR_MAP,
-                                              0 };
+static const uint32_t ts__cx_cuda_heeds[] = {
+    TS_ATTRIBUTE_GEOMETRY,    TS_ATTRIBUTE_PATTERN,
+    TS_ATTRIBUTE_CUDA_LAUNCH, TS_ATTRIBUTE_FUNCTION,
+    TS_ATTRIBUTE_COOPERATIVE, TS_ATTRIBUTE_TENSOR_MAP,
+    TS_ATTRIBUTE_TEXTURE,     0
+};
 static const uint32_t ts__cx_hip_heeds[] = { TS_ATTRIBUTE_GEOMETRY,
                                              TS_ATTRIBUTE_PATTERN,
                                              TS_ATTRIBUTE_COOPERATIVE, 0 };

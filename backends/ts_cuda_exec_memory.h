@@ -79,6 +79,9 @@
     X(box, "cuMemcpy3DAsync_v2", NULL, (const ts__cuda_box *, void *)) \
     X(rows, NULL, "hipMemcpy2DAsync", \
       (uint64_t, size_t, uint64_t, size_t, size_t, size_t, int, void *)) \
+    X(texture, "cuTexObjectCreate", NULL, \
+      (uint64_t *, const void *, const void *, const void *)) \
+    X(texture_gone, "cuTexObjectDestroy", NULL, (uint64_t)) \
     X(tiled, "cuTensorMapEncodeTiled", NULL, \
       (void *, uint32_t, uint32_t, void *, const uint64_t *, const uint64_t *, \
        const uint32_t *, const uint32_t *, uint32_t, uint32_t, uint32_t, \
@@ -119,6 +122,7 @@ enum { // sizes of tables
     TS__CX_FUNCTIONS = 16384,
     TS__CX_STREAMS = 4096,
     TS__CX_EVENTS = 65536,
+    TS__CX_TEXTURE_TRIES = 256,
     TS__CX_TRIES = 5
 };
 #define TS__CX_GRANULE (UINT64_C(2) << 20)
@@ -133,6 +137,12 @@ typedef struct ts__cx_other { // memory that lies elsewhere
     uint64_t address, size, wanted;
     uint32_t device;
 } ts__cx_other;
+
+typedef struct ts__cx_texture {
+    ts__cuda_texture recorded;
+    uint64_t handle; // of ours
+    uint32_t device;
+} ts__cx_texture;
 
 typedef struct ts__cx_module {
     uint8_t *bytes; // with a zero behind them
@@ -160,6 +170,8 @@ typedef struct ts__cx {
     void *contexts[TS__CX_DEVICES];
     ts__cx_span *spans;
     size_t span_count;
+    ts__cx_texture *textures;
+    size_t texture_count, texture_capacity;
     ts__cx_other *others;
     size_t other_count, other_capacity;
     ts__cx_module *modules;
@@ -421,6 +433,10 @@ static void ts__cx_close(void *state)
         if (s->ours) x->call.unreserve(s->address, s->size);
         if (s->kept) munmap((void *)(uintptr_t)s->address, s->size);
     }
+    for (size_t i = 0; i < x->texture_count; i++) {
+        ts__cx_use(x, x->textures[i].device);
+        x->call.texture_gone(x->textures[i].handle);
+    }
     for (size_t i = 0; i < x->other_count; i++)
         x->call.free(x->others[i].address);
     for (size_t i = 0; i < x->module_count; i++) {
@@ -435,6 +451,7 @@ static void ts__cx_close(void *state)
         x->call.context_release((int)i);
     free(x->spans);
     free(x->others);
+    free(x->textures);
     free(x->modules);
     free(x->functions);
     free(x->streams);

@@ -25,7 +25,8 @@
         2. The driver                   ts_cuda_snapshot_driver.h
         3. Code                         ts_cuda_snapshot_code.h
            and tensor maps              ts_cuda_snapshot_tensor.h
-        4. Memory                       and ts_cuda_snapshot_maps.h
+        4. Memory                       and ts_cuda_snapshot_maps.h,
+                                        ts_cuda_snapshot_handles.h
         5. Turns
         6. What an operation is         ts_cuda_snapshot_ops.h
         7. Callbacks
@@ -76,6 +77,8 @@ typedef enum ts__cs_kind {
     TS__CS_KERNEL_SET,
     TS__CS_TENSOR, // width: how it is made, 0: nobody knows
     TS__CS_TENSOR_MOVED,
+    TS__CS_TEXTURE, // or a surface, of width 0
+    TS__CS_TEXTURE_GONE,
     TS__CS_GRAPH_READY, // graph that is ready *, graph
     TS__CS_GRAPH_UPDATE,
     TS__CS_GRAPH_GONE,
@@ -161,6 +164,10 @@ static const ts__cs_rule ts__cs_rules[] = {
     { "TensorMapEncodeIm2colWide", TS__CS_TENSOR, TS__CUDA_WIDE, 0 },
     { "TensorMapEncode*", TS__CS_TENSOR, 0, 0 },
     { "TensorMapReplaceAddress", TS__CS_TENSOR_MOVED, 0, 0 },
+    { "TexObjectCreate", TS__CS_TEXTURE, 1, 0 },
+    { "SurfObjectCreate", TS__CS_TEXTURE, 0, 0 },
+    { "TexObjectDestroy", TS__CS_TEXTURE_GONE, 0, 0 },
+    { "SurfObjectDestroy", TS__CS_TEXTURE_GONE, 0, 0 },
     { "GraphInstantiate*", TS__CS_GRAPH_READY, 0, 0 },
     { "GraphExecUpdate*", TS__CS_GRAPH_UPDATE, 0, 0 },
     { "GraphExecDestroy", TS__CS_GRAPH_GONE, 0, 0 },
@@ -253,6 +260,8 @@ static struct {
     uint64_t *seams; // where reservations begin
     size_t seam_count, seam_capacity;
     ts__cs_tensors tensors;
+    ts__cuda_texture *textures; // in order of their handles
+    size_t texture_count, texture_capacity;
     uint64_t reads_until_ns;
     void *context;   // of the operation under way
     uint32_t device; // track
@@ -349,6 +358,8 @@ static void ts__cs_look_up(uint64_t address)
                                  TS_REASON_NONE, false,    false };
     ts__cs_range_add(&range);
 }
+
+#include "ts_cuda_snapshot_handles.h"
 
 // A tensor map among the bytes that an operation can reach: so can it the
 // memory that it is of.
@@ -781,7 +792,7 @@ static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
     ts__cs.driver.per_thread = 0;
     if (vendor->graphs) vendor->graphs->forget();
     pthread_mutex_lock(&ts__cs.memory_lock); // a call of before may be there
-    ts__cs.range_count = ts__cs.seam_count = 0;
+    ts__cs.range_count = ts__cs.seam_count = ts__cs.texture_count = 0;
     ts__cs_tensors_forget(&ts__cs.tensors);
     ts_snapshot_close(&ts__cs.memory);
     pthread_mutex_unlock(&ts__cs.memory_lock);

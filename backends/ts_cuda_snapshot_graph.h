@@ -646,6 +646,7 @@ static void ts__cs_put_kernel(const ts__cs_call *c, ts_snapshot_op *op,
         ts_snapshot_attribute(op, TS_ATTRIBUTE_CUDA_LAUNCH, &n->attributes[i],
                               sizeof *n->attributes);
     ts__cs_parameters(op, &layout, args + at, at);
+    ts__cs_textures_used(op, args + at, n->head.args_size, at);
     // What its arguments hide is an attribute of its own.
     for (uint32_t i = 0; i + TS_SNAPSHOT_HIDDEN <= n->head.args_size;
          i += TS_SNAPSHOT_ALIGNED)

@@ -56,10 +56,12 @@ static void ts__cs_texture_made(uint64_t handle, const void *resource,
     t->has_view = view != NULL;
 }
 
-// Handles among the arguments of a kernel, on multiples of 8.
-static inline void ts__cs_textures_used(ts_snapshot_op *op, const uint8_t *args)
+// Handles among the arguments of a kernel, on multiples of 8. base: where these
+// are among those of the operation.
+static inline void ts__cs_textures_used(ts_snapshot_op *op, const uint8_t *args,
+                                        uint32_t size, uint32_t base)
 {
-    for (uint32_t at = 0; at + 8 <= op->head.args_size; at += 8) {
+    for (uint32_t at = 0; at + 8 <= size; at += 8) {
         uint64_t value;
         bool known = false;
         memcpy(&value, args + at, sizeof value);
@@ -75,7 +77,7 @@ static inline void ts__cs_textures_used(ts_snapshot_op *op, const uint8_t *args)
         ts_snapshot_attribute(op, TS_ATTRIBUTE_TEXTURE, t, sizeof *t);
         ts__cs_look_up(t->resource.address);
         ts_snapshot_reach(&ts__cs.memory, op, t->resource.address,
-                          TS_CAPTURE_BY_ARGUMENT, at);
+                          TS_CAPTURE_BY_ARGUMENT, base + at);
     }
 }
 

@@ -207,13 +207,15 @@ static inline void ts__cs_kernel(const ts__cs_call *c, ts_snapshot_op *op,
         ts__cs_module_of(&ts__cs.code, job.module, op->name);
     if (m) op->head.image = ts__cs_image(c, m);
     ts__cs_attributes_copy(&ts__cs.code, function, op);
-    if (!op->head.image)
+    if (!op->head.image) {
         ts_snapshot_decline(op, TS_REASON_IMAGE_MISSING);
-    else if (!ts__cs_layout_find(&job, answered, m, op->name, &layout) ||
-             !ts__cs_flatten(&layout, each, more, op, args))
+    } else if (!ts__cs_layout_find(&job, answered, m, op->name, &layout) ||
+               !ts__cs_flatten(&layout, each, more, op, args)) {
         ts_snapshot_decline(op, TS_REASON_PARAM_LAYOUT_UNKNOWN);
-    else
+    } else {
         ts__cs_parameters(op, &layout, *args, 0);
+        ts__cs_textures_used(op, *args, op->head.args_size, 0);
+    }
 }
 
 static void ts__cs_launch(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
@@ -524,6 +526,16 @@ static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
         ts__cs_allocated(c);
     else if (kind == TS__CS_OPENED || kind == TS__CS_EXTERNAL)
         ts__cs_opened(c);
+    else if (kind == TS__CS_TEXTURE)
+        ts__cs_texture_made(
+            ts__cs_pointed(c, 0),
+            (const void *)(uintptr_t)ts__cs_argument(c, 8),
+            c->rule->width ? (const void *)(uintptr_t)ts__cs_argument(c, 16)
+                           : NULL,
+            c->rule->width ? (const void *)(uintptr_t)ts__cs_argument(c, 24)
+                           : NULL);
+    else if (kind == TS__CS_TEXTURE_GONE)
+        ts__cs_texture_gone(ts__cs_argument(c, 0));
     else if (kind == TS__CS_RESERVE)
         ts__cs_reserved(ts__cs_pointed(c, 0));
     else if (kind == TS__CS_UNRESERVE)

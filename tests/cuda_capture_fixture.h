@@ -51,7 +51,12 @@ enum { COUNT = 1024, BYTES = 4 * COUNT };
       (void *, uint32_t, uint32_t, uint64_t, const uint64_t *, \
        const uint64_t *, int, int, uint32_t, uint32_t, const uint32_t *, \
        uint32_t, uint32_t, uint32_t, uint32_t, uint32_t)) \
-    X(cuTensorMapReplaceAddress, (void *, uint64_t))
+    X(cuTensorMapReplaceAddress, (void *, uint64_t)) \
+    X(cuTexObjectCreate, \
+      (uint64_t *, const void *, const void *, const void *)) \
+    X(cuTexObjectDestroy, (uint64_t)) \
+    X(cuSurfObjectCreate, (uint64_t *, const void *)) \
+    X(cuSurfObjectDestroy, (uint64_t))
 
 #define X(name, parameters) static int(*name) parameters;
 CALLS(X)

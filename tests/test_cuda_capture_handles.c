@@ -179,6 +179,94 @@ static void the_oldest_maps_are_forgotten_and_counted(void **user)
     rt_close(&trace);
 }
 
+/* ---- Textures ----------------------------------------------------------- */
+
+// CUDA_RESOURCE_DESC of memory, or of an array.
+static const uint64_t *resource_of(uint32_t type, uint64_t of)
+{
+    static uint64_t resource[18];
+    memset(resource, 0, sizeof resource);
+    resource[0] = type;
+    resource[1] = of;
+    resource[2] = 3 | UINT64_C(1) << 32; // u32, one channel
+    resource[3] = BYTES;
+    return resource;
+}
+
+static const uint32_t how_read[26] = { 1, 1, 1, 0, 1 };
+
+static uint64_t texture_of(uint32_t type, uint64_t of)
+{
+    uint64_t handle;
+    ok(cuTexObjectCreate(&handle, resource_of(type, of), how_read, NULL));
+    return handle;
+}
+
+static int launch_textured(uint64_t handle, uint64_t to)
+{
+    void *arguments[] = { &handle, &to };
+    return cuLaunchKernel(kernel("textured"), 4, 1, 1, 256, 1, 1, 0, stream,
+                          arguments, NULL);
+}
+
+static void a_texture_of_memory_is_kept_with_it(void **user)
+{
+    uint64_t from;
+    ts_attribute a;
+    ts__cuda_texture t;
+    (void)user;
+    begin();
+    ok(cuMemAlloc_v2(&from, BYTES));
+    ok(cuMemsetD32Async(from, 7, COUNT, stream));
+    const uint64_t other = texture_of(TS__CUDA_LINEAR, from);
+    const uint64_t handle = texture_of(TS__CUDA_LINEAR, from);
+    ok(cuTexObjectDestroy(other));
+    ok(launch_textured(handle, numbers));
+    ok(launch_textured(other, numbers)); // which is no object any more
+    ok(cuTexObjectDestroy(handle));
+    ok(cuMemFree_v2(from));
+    end();
+    const ts_capture c = capture_at(1);
+    assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
+    assert_true(
+        ts_attribute_find(&c.attributes, TS_ATTRIBUTE_TEXTURE, sizeof t, &a));
+    memcpy(&t, a.bytes, sizeof t);
+    assert_int_equal(t.handle, handle);
+    assert_int_equal(t.resource.address, from);
+    assert_memory_equal(t.texture, how_read, sizeof how_read);
+    assert_int_equal(t.has_view, 0);
+    assert_int_equal(c.regions[0].address, from);
+    assert_int_equal(c.regions[0].from, 0);
+    assert_int_equal(first_of(c.regions[0].before), 7);
+    assert_int_equal(c.regions[1].address, numbers);
+    assert_int_equal(first_of(c.regions[1].after), 8);
+    const ts_capture last = capture_at(2);
+    assert_false(
+        ts_attribute_find(&last.attributes, TS_ATTRIBUTE_TEXTURE, 8, &a));
+    rt_close(&trace);
+}
+
+static void textures_of_arrays_and_surfaces_are_declined(void **user)
+{
+    uint64_t surface;
+    (void)user;
+    begin();
+    assert_int_not_equal( // of an array alone
+        cuSurfObjectCreate(&surface, resource_of(TS__CUDA_LINEAR, numbers)), 0);
+    const uint64_t handle = texture_of(0, numbers);
+    ok(cuSurfObjectCreate(&surface, resource_of(0, numbers)));
+    ok(launch_textured(handle, numbers));
+    ok(launch_textured(surface, numbers));
+    ok(cuTexObjectDestroy(handle));
+    ok(cuSurfObjectDestroy(surface));
+    ok(launch_textured(handle, numbers));
+    end();
+    declined_for(0, TS_REASON_TEXTURE_BINDLESS);
+    declined_for(1, TS_REASON_TEXTURE_BINDLESS);
+    assert_int_equal(capture_at(2).head.state, TS_CAPTURE_WHOLE);
+    rt_close(&trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +275,8 @@ int main(void)
         cmocka_unit_test(maps_of_all_kinds_are_known_by_what_made_them),
         cmocka_unit_test(a_map_with_another_address_is_of_other_memory),
         cmocka_unit_test(the_oldest_maps_are_forgotten_and_counted),
+        cmocka_unit_test(a_texture_of_memory_is_kept_with_it),
+        cmocka_unit_test(textures_of_arrays_and_surfaces_are_declined),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

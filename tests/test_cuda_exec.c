@@ -551,6 +551,66 @@ static void a_driver_that_makes_other_tensor_maps_is_found_out(void **user)
     end();
 }
 
+typedef struct texture_args {
+    uint64_t texture, to, count;
+} texture_args;
+
+static ts_result launch_texture(const ts__cuda_texture *t, uint64_t third)
+{
+    static const ts_capture_param params[] = { { 0, 8, TS_PARAM_UNKNOWN, 0 },
+                                               { 8, 8, TS_PARAM_POINTER, 0 } };
+    uint8_t bytes[8 + sizeof *t];
+    const uint32_t head[2] = { TS_ATTRIBUTE_TEXTURE, sizeof *t };
+    const texture_args args = { t->handle, AT + 4096, third };
+    ts_executor_launch launch = launch_of("textured", &args, sizeof args);
+    memcpy(bytes, head, 8);
+    memcpy(bytes + 8, t, sizeof *t);
+    launch.params = params;
+    launch.param_count = 2;
+    launch.attributes.bytes = bytes;
+    launch.attributes.size = sizeof bytes;
+    return x->launch(state, stream, &launch);
+}
+
+static void textures_have_their_handles_again_or_large_ones_change(void **user)
+{
+    const ts_executor_range range = { AT, 2 * BYTES, 0, NULL };
+    const ts_executor_set four = { .destination = AT, .size = 1, .value = 4 };
+    const ts_executor_set eight = { .destination = AT, .size = 1, .value = 8 };
+    uint64_t at = AT, elsewhere = AT + (1u << 30);
+    ts__cuda_texture t = {
+        .handle = 40, .resource = { .type = TS__CUDA_LINEAR, .address = AT }
+    };
+    const uint64_t size = BYTES;
+    (void)user;
+    memcpy(t.resource.more + 8, &size, sizeof size);
+    begin(&range, 1);
+    ok(x->allocate(state, 0, &at, 2 * BYTES));
+    ok(x->set(state, stream, &four));
+    ok(launch_texture(&t, 40)); // its number comes with the 40th that is made
+    ok(x->wait(state, 1000));
+    assert_int_equal(number_at(AT + 4096), 5);
+    ok(launch_texture(&t, 0)); // the same one
+    assert_int_equal(((ts__cx *)state)->texture_count, 1);
+    t.handle = 5000; // too far, and may be a count
+    assert_int_equal(launch_texture(&t, 0), TS_ERR_UNSUPPORTED);
+    assert_int_equal(x->reason(state), TS_REASON_TEXTURE_BINDLESS);
+    t.handle = UINT64_C(1) << 40 | 77;
+    ok(x->set(state, stream, &eight));
+    ok(launch_texture(&t, 0));
+    ok(x->wait(state, 1000));
+    assert_int_equal(number_at(AT + 4096), 9);
+    assert_int_equal(launch_texture(&t, t.handle), TS_ERR_UNSUPPORTED);
+    t.resource.type = 0;
+    assert_int_equal(launch_texture(&t, 0), TS_ERR_CORRUPT);
+    t.resource.type = TS__CUDA_PITCH;
+    t.resource.address = elsewhere;
+    ok(x->allocate(state, 0, &elsewhere, BYTES));
+    assert_int_equal(launch_texture(&t, 0), TS_ERR_UNSUPPORTED);
+    assert_int_equal(x->reason(state), TS_REASON_VA_UNAVAILABLE);
+    end();
+}
+
 /* ---- What goes wrong ---------------------------------------------------- */
 
 static void no_device_is_one_sentence(void **user)
@@ -660,6 +720,8 @@ int main(void)
         cmocka_unit_test(
             a_tensor_map_is_valid_where_its_memory_has_its_address),
         cmocka_unit_test(a_driver_that_makes_other_tensor_maps_is_found_out),
+        cmocka_unit_test(
+            textures_have_their_handles_again_or_large_ones_change),
         cmocka_unit_test(no_device_is_one_sentence),
         cmocka_unit_test(bytes_of_any_kind_are_no_code),
         cmocka_unit_test(

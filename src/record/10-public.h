@@ -309,7 +309,8 @@ typedef enum ts_capture_attribute_id { // append only
     TS_ATTRIBUTE_CUDA_LAUNCH = 32,     // u32 id, u32 unused, 64 bytes
     TS_ATTRIBUTE_FUNCTION = 33,        // u32 id, i32 value
     TS_ATTRIBUTE_COOPERATIVE = 34,     // empty
-    TS_ATTRIBUTE_TENSOR_MAP = 48       // 336 bytes, docs/sbt-format.md
+    TS_ATTRIBUTE_TENSOR_MAP = 48,      // 336 bytes, docs/sbt-format.md
+    TS_ATTRIBUTE_TEXTURE = 49          // 376 bytes, likewise
 } ts_capture_attribute_id;
 
 typedef struct ts_capture_object { // an image of OpenCL, as its own enums say

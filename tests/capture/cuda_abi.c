@@ -96,6 +96,17 @@ AT(cuTensorMapReplaceAddress_params, tensorMap, 0);
 AT(cuTensorMapReplaceAddress_params, globalAddress, 8);
 SAME(sizeof(((ts__cuda_tensor *)0)->bytes), sizeof(CUtensorMap));
 SAME(sizeof(ts__cuda_tensor), 336);
+SAME(sizeof(((ts__cuda_texture *)0)->resource), sizeof(CUDA_RESOURCE_DESC));
+SAME(sizeof(((ts__cuda_texture *)0)->texture), sizeof(CUDA_TEXTURE_DESC));
+SAME(sizeof(((ts__cuda_texture *)0)->view), sizeof(CUDA_RESOURCE_VIEW_DESC));
+SAME(sizeof(ts__cuda_texture), 376);
+AT(CUDA_RESOURCE_DESC, res.linear.devPtr, 8);
+AT(CUDA_RESOURCE_DESC, res.pitch2D.devPtr, 8);
+SAME(TS__CUDA_LINEAR, CU_RESOURCE_TYPE_LINEAR);
+SAME(TS__CUDA_PITCH, CU_RESOURCE_TYPE_PITCH2D);
+AT(cuTexObjectCreate_params, pResViewDesc, 24);
+AT(cuSurfObjectCreate_params, pResDesc, 8);
+AT(cuTexObjectDestroy_params, texObject, 0);
 AT(cuMemUnmap_params, size, 8);
 
 // Graphs.

@@ -1,6 +1,6 @@
 /*
-    cuda_handles.h - tensor maps of the double of CUDA's driver: a part of
-    libcuda.c
+    cuda_handles.h - tensor maps and textures of the double of CUDA's driver:
+    a part of libcuda.c
 */
 
 /* ==== 5. Tensor maps ===================================================== */
@@ -185,4 +185,96 @@ DRIVER(cuTensorMapReplaceAddress, uint64_t *map, void *address)
 {
     const replace_parameters p = { map, address };
     TRACED(DOUBLE_QUIET, cuTensorMapReplaceAddress, replace, ON(0));
+}
+
+/* ---- Textures and surfaces ---------------------------------------------- */
+
+enum { TEXTURES = 1024 };
+
+static uint64_t textures[TEXTURES]; // by number: what it is of, 0: no object
+
+typedef struct texture_parameters {
+    uint64_t *handle;
+    const uint64_t *resource; // 144 bytes
+    const uint32_t *texture, *view;
+} texture_parameters;
+
+static uint64_t texture_base(void)
+{
+    const char *const base = getenv("DOUBLE_CUDA_TEXTURES");
+    return base ? strtoull(base, NULL, 0) : 1;
+}
+
+// The first number that is free.
+static int number_texture(uint64_t *handle, uint64_t of)
+{
+    for (uint64_t i = 0; i < TEXTURES; i++) {
+        if (textures[i]) continue;
+        textures[i] = of;
+        *handle = texture_base() + i;
+        return 0;
+    }
+    return NO_MEMORY;
+}
+
+// Of an array, or of memory, which is to lie well.
+static int make_texture(const void *user)
+{
+    const texture_parameters *const p = user;
+    if (!p->handle || !p->resource || !p->texture) return INVALID;
+    const uint32_t type = (uint32_t)p->resource[0];
+    const uint64_t of = p->resource[1];
+    if (type > 3 || !of || (type > 1 && of % 512) || p->resource[17])
+        return INVALID;
+    if (type == 2 && !p->resource[3]) return INVALID; // its size
+    return number_texture(p->handle, of);
+}
+
+DRIVER(cuTexObjectCreate, uint64_t *handle, const void *resource,
+       const void *texture, const void *view)
+{
+    const texture_parameters p = { handle, resource, texture, view };
+    TRACED(DOUBLE_QUIET, cuTexObjectCreate, make_texture, ON(0));
+}
+
+// Of an array, nothing else.
+static int make_surface(const void *user)
+{
+    const texture_parameters *const p = user;
+    if (!p->handle || !p->resource || (uint32_t)p->resource[0] ||
+        !p->resource[1])
+        return INVALID;
+    return number_texture(p->handle, p->resource[1]);
+}
+
+DRIVER(cuSurfObjectCreate, uint64_t *handle, const void *resource)
+{
+    const texture_parameters p = { handle, resource, NULL, NULL };
+    TRACED(DOUBLE_QUIET, cuSurfObjectCreate, make_surface, ON(0));
+}
+
+static int drop_texture(const void *user)
+{
+    const uint64_t at = *(const uint64_t *)user - texture_base();
+    if (at >= TEXTURES || !textures[at]) return INVALID;
+    textures[at] = 0;
+    return 0;
+}
+
+DRIVER(cuTexObjectDestroy, uint64_t p)
+{
+    TRACED(DOUBLE_QUIET, cuTexObjectDestroy, drop_texture, ON(0));
+}
+
+DRIVER(cuSurfObjectDestroy, uint64_t p)
+{
+    TRACED(DOUBLE_QUIET, cuSurfObjectDestroy, drop_texture, ON(0));
+}
+
+// For kernels: where what a handle is of begins, 0: it is no object.
+__attribute__((visibility("default"))) uint64_t double_texture(uint64_t handle);
+uint64_t double_texture(uint64_t handle)
+{
+    const uint64_t at = handle - texture_base();
+    return at < TEXTURES ? textures[at] : 0;
 }
