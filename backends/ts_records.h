@@ -384,6 +384,18 @@ static void ts__follow_tell(ts__follower *f, const ts__pair *pair)
                     f->exact ? 0 : (uint64_t)half_ns);
 }
 
+// A trace has no more clocks: that is no loss of records, but of their times.
+static void ts__follow_lost(const ts__follower *f)
+{
+    char text[128];
+    const uint64_t now = ts_tick_now();
+    snprintf(text, sizeof text,
+             "%s: times of all operations from here on: its clock was set back "
+             "too often",
+             f->name);
+    ts_loss_report(0, TS_LOSS_BACKEND, text, 1, now, now);
+}
+
 // Somebody set the clock: until the last look it went on as before. If it was
 // set back, it is another one from here on.
 static bool ts__follow_stepped(ts__follower *f, uint64_t now_ns)
@@ -393,7 +405,10 @@ static bool ts__follow_stepped(ts__follower *f, uint64_t now_ns)
     f->first.tick = 0;
     if (now_ns > f->last.ns) return false;
     const uint32_t other = ts_clock_define(f->name);
-    if (!other) return true; // too many: its samples end here
+    if (!other) { // its samples end here
+        ts__follow_lost(f);
+        return true;
+    }
     f->before = f->clock;
     TS__STORE(&f->clock, other);
     f->told_ns = 0;

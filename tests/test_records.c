@@ -158,6 +158,30 @@ static void a_clock_that_is_set_back_is_another_one(void **state)
     rt_close(&trace);
 }
 
+static void a_clock_that_is_set_back_too_often_is_a_loss(void **state)
+{
+    (void)state;
+    const ts_session_desc desc = { 0 };
+    const char *const path = rt_start("clocks.sbt", desc);
+    ts__follower f = follow(UINT64_C(7200000000000));
+    uint32_t times = 0;
+    for (uint32_t last = 0; f.clock != last; times++) {
+        last = f.clock;
+        ahead -= 1000000000;
+        assert_true(ts__follow(&f, true));
+        assert_true(times < 100);
+    }
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    ts_loss_row row;
+    assert_int_equal(trace.info->lost, 1);
+    assert_true(ts_reader_loss(trace.reader, 0, &row));
+    rt_assert_text(ts_reader_name(trace.reader, row.detail),
+                   "vendor: times of all operations from here on: its clock "
+                   "was set back too often");
+    rt_close(&trace);
+}
+
 static uint32_t looks;
 
 static uint64_t interrupted_ns(void *unused)
@@ -267,6 +291,7 @@ int main(void)
         cmocka_unit_test(losses_reach_the_ledger_once_by_cause),
         cmocka_unit_test(a_clock_that_is_set_back_is_another_one),
         cmocka_unit_test(a_look_that_is_interrupted_is_no_step),
+        cmocka_unit_test(a_clock_that_is_set_back_too_often_is_a_loss),
         cmocka_unit_test(ticks_and_times_are_one_moment),
         cmocka_unit_test(a_worker_fetches_when_it_is_asked_and_finishes),
         cmocka_unit_test(a_call_that_hangs_is_left_behind),
