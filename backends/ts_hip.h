@@ -45,7 +45,8 @@
         1. Options
         2. Backend
         3. Implementation               private, and the ways in
-                                        ts_hip_calls.h, ts_hip_operations.h,
+                                        ts_hip_streams.h, ts_hip_calls.h,
+                                        ts_hip_operations.h,
                                         ts_hip_rocprofiler.h,
                                         ts_hip_roctracer.h, ts_hip_hook.h,
                                         ts_hip_shim.h; captures:
@@ -134,10 +135,11 @@ typedef enum ts__hip_cause {
     TS__HIP_TOO_SHORT,
     TS__HIP_TAIL,
     TS__HIP_UNREPORTED,
-    TS__HIP_MEMORY
+    TS__HIP_MEMORY,
+    TS__HIP_UNPLACED
 } ts__hip_cause;
 
-enum { TS__HIP_DEVICES = 64, TS__HIP_STREAMS = 1024, TS__HIP_NOTES = 1 << 15 };
+enum { TS__HIP_DEVICES = 64, TS__HIP_STREAMS = 4096, TS__HIP_NOTES = 1 << 15 };
 
 typedef struct ts__hip_device {
     uint64_t id; // as the way knows it
@@ -146,9 +148,14 @@ typedef struct ts__hip_device {
 } ts__hip_device;
 
 typedef struct ts__hip_stream { // or a queue of the hardware
+    uint32_t number;            // of its own in a process; 0: the slot is free
+    uint32_t track;             // 0: nothing lay on it yet
     uint64_t handle;
-    uint32_t device, is_queue;
-    uint32_t track; // 0: the slot is free
+    uint64_t born, gone; // ticks of the calls that are of it, gone: the end
+    uint32_t device, flags;
+    int32_t priority;
+    uint32_t is_queue;
+    uint32_t made; // its making was seen: it is of this device
 } ts__hip_stream;
 
 static struct {
@@ -165,15 +172,15 @@ static struct {
     uint32_t captures; // of streams into graphs, that go on
     uint64_t launches, kernels, without_launch, before_launch, dropped;
     ts__notes notes;   // by correlation
-    ts__notes streams; // by handle
     ts__notes events;  // by handle: where it was recorded last
     ts__worker worker; // the library is called by
     uint64_t clock_ns; // when it was sampled last, CLOCK_BOOTTIME
     pthread_mutex_t clock_lock;
     ts__follower time;
     ts__losses lost;
-    pthread_mutex_t lock; // of what follows
-    uint32_t device_count, stream_count;
+    pthread_mutex_t lock;                // of what follows
+    uint32_t device_count, stream_count; // of streams: so far
+    uint32_t named[TS__HIP_DEVICES][2];  // streams, queues with a number
     ts__hip_device devices[TS__HIP_DEVICES];
     ts__hip_stream stream[TS__HIP_STREAMS];
 } ts__hip = { .clock_lock = PTHREAD_MUTEX_INITIALIZER,
@@ -187,6 +194,7 @@ static const char *const ts__hip_texts[] = {
     "not handed over in time at the end",
     "launches without a report of their kernel",
     "records for which there was no memory",
+    "streams beyond the number that is kept: their operations lie on the device",
     NULL
 };
 
@@ -317,88 +325,7 @@ static inline uint32_t ts__hip_device_of(uint64_t id)
     return i;
 }
 
-typedef struct ts__hip_made { // how a stream was made
-    uint32_t device, flags;
-    int32_t priority;
-    uint32_t used;
-} ts__hip_made;
-
-// Handles of HIP that are no objects: null, legacy, per thread.
-static bool ts__hip_is_default(uint64_t handle)
-{
-    return handle <= 2;
-}
-
-// Which device a stream is of: `current` if its making was not seen.
-static uint32_t ts__hip_stream_device(uint64_t handle, uint32_t current)
-{
-    ts__hip_made made;
-    if (!ts__hip_is_default(handle) &&
-        ts__notes_get(&ts__hip.streams, handle >> 4, &made, sizeof made, false))
-        return made.device;
-    return current;
-}
-
-static uint32_t ts__hip_stream_define(const ts__hip_stream *s)
-{
-    ts__hip_made made = { 0 };
-    char name[48];
-    if (!ts__hip_is_default(s->handle) && !s->is_queue)
-        ts__notes_get(&ts__hip.streams, s->handle >> 4, &made, sizeof made,
-                      false);
-    uint32_t number = 1;
-    for (uint32_t i = 0; i < TS__HIP_STREAMS; i++)
-        number +=
-            ts__hip.stream[i].track && ts__hip.stream[i].device == s->device &&
-            ts__hip.stream[i].is_queue == s->is_queue &&
-            (s->is_queue || !ts__hip_is_default(ts__hip.stream[i].handle));
-    snprintf(name, sizeof name, s->is_queue ? "queue %u" : "stream %u", number);
-    if (!s->is_queue && ts__hip_is_default(s->handle))
-        strcpy(name,
-               s->handle == 2 ? "per-thread default stream" : "default stream");
-    ts_gpu_stream_desc desc = { .name = name,
-                                .context = ts__hip.devices[s->device].track,
-                                .number = s->handle,
-                                .priority = made.priority };
-    if (made.flags & 1) desc.flags = TS_STREAM_NON_BLOCKING;
-    if (!s->is_queue && s->handle < 2) desc.flags = TS_STREAM_LEGACY_DEFAULT;
-    if (s->is_queue) desc.flags = TS_STREAM_NON_BLOCKING;
-    return ts_gpu_stream_define(&desc);
-}
-
-/*
-    The track of a stream; of a queue where the stream is not known. There are
-    at most TS__HIP_STREAMS: the rest share their devices' tracks.
-*/
-static uint32_t ts__hip_stream_track(uint32_t device, uint64_t handle,
-                                     bool is_queue)
-{
-    const uint32_t mask = TS__HIP_STREAMS - 1;
-    if (handle == 1 && !is_queue) handle = 0; // the same stream
-    uint32_t at =
-        (uint32_t)((handle >> 4) * 2654435761u + handle + device * 37u);
-    for (uint32_t tries = 0; tries < 64; tries++, at++) {
-        ts__hip_stream *const s = &ts__hip.stream[at & mask];
-        // acquire: pairs with the release below
-        uint32_t track = __atomic_load_n(&s->track, __ATOMIC_ACQUIRE);
-        if (!track) {
-            pthread_mutex_lock(&ts__hip.lock);
-            track = s->track;
-            if (!track) {
-                s->handle = handle;
-                s->device = device;
-                s->is_queue = is_queue;
-                track = ts__hip_stream_define(s);
-                __atomic_store_n(&s->track, track, __ATOMIC_RELEASE);
-            }
-            pthread_mutex_unlock(&ts__hip.lock);
-        }
-        if (s->handle == handle && s->device == device &&
-            s->is_queue == is_queue)
-            return track;
-    }
-    return ts__hip.devices[device].track;
-}
+#include "ts_hip_streams.h"
 
 #include "ts_hip_calls.h"
 
@@ -477,8 +404,6 @@ static bool ts__hip_memory_get(void)
 {
     return ts__notes_open(&ts__hip.notes, TS__HIP_NOTES,
                           sizeof(ts__hip_note)) &&
-           (ts__hip.streams.slots || // those of before live on
-            ts__notes_open(&ts__hip.streams, 4096, sizeof(ts__hip_made))) &&
            ts__notes_open(&ts__hip.events, 4096, sizeof(ts__hip_recorded));
 }
 

@@ -34,6 +34,7 @@ typedef enum ts__hip_role {
     TS__HIP_ALLOC,
     TS__HIP_FREE,
     TS__HIP_STREAM_CREATE,
+    TS__HIP_STREAM_DESTROY,
     TS__HIP_SET_DEVICE, // not recorded
     TS__HIP_OWN         // of captures, not the program's
 } ts__hip_role;
@@ -110,6 +111,7 @@ static const ts__hip_function ts__hip_functions[] = {
     { "hipStreamCreate", "A", TS__HIP_STREAM_CREATE, 0, 0 },
     { "hipStreamCreateWithFlags", "Al", TS__HIP_STREAM_CREATE, 0, 0 },
     { "hipStreamCreateWithPriority", "Aly", TS__HIP_STREAM_CREATE, 0, 0 },
+    { "hipStreamDestroy", "s", TS__HIP_STREAM_DESTROY, 0, 0 },
     { "hipSetDevice", "v", TS__HIP_SET_DEVICE, 0, 0 },
 };
 
@@ -506,22 +508,21 @@ static void ts__hip_stream_is(uint64_t stream)
 static uint32_t ts__hip_call_track(const ts__hip_call *call,
                                    const ts__hip_thread *me)
 {
-    const uint32_t device =
-        ts__hip_stream_device(call->args.stream, me->device);
-    ts__hip_device_track(device); // it may not be defined yet
-    return ts__hip_stream_track(device, call->args.stream, false);
+    ts__hip_place place = { .handle = call->args.stream,
+                            .tick = call->start,
+                            .device = me->device };
+    place.device = ts__hip_stream_device(&place);
+    ts__hip_device_track(place.device); // it may not be defined yet
+    return ts__hip_stream_track(&place);
 }
 
 static void ts__hip_made_put(const ts__hip_call *call, uint32_t device)
 {
-    uint64_t handle = 0;
-    if (!call->args.result) return;
-    memcpy(&handle, call->args.result, sizeof handle);
-    const ts__hip_made made = { .device = device,
-                                .flags = call->args.flags,
-                                .priority = call->args.priority };
-    if (handle)
-        ts__notes_put(&ts__hip.streams, handle >> 4, &made, sizeof made, false);
+    ts__hip_place place = { .tick = call->start, .device = device };
+    if (call->args.result)
+        memcpy(&place.handle, call->args.result, sizeof place.handle);
+    if (!ts__hip_is_default(place.handle))
+        ts__hip_stream_made(&place, call->args.flags, call->args.priority);
 }
 
 typedef struct ts__hip_recorded { // an event
@@ -632,9 +633,13 @@ static void ts__hip_leave(uint32_t number, uint64_t result)
     if (known->role == TS__HIP_LAUNCH)
         __atomic_add_fetch(&ts__hip.launches, 1, __ATOMIC_RELAXED);
     if (known->role == TS__HIP_SET_DEVICE)
-        me->device = (uint32_t)call->args.value;
+        me->device = call->args.value < TS__HIP_DEVICES
+                         ? (uint32_t)call->args.value
+                         : TS__HIP_DEVICES - 1;
     if (known->role == TS__HIP_STREAM_CREATE)
         ts__hip_made_put(call, me->device);
+    else if (known->role == TS__HIP_STREAM_DESTROY)
+        ts__hip_stream_destroyed(call->args.stream, call->start);
     else if (known->role >= TS__HIP_STREAM_SYNC)
         ts__hip_host_op(call, me, end);
 }

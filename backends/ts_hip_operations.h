@@ -21,9 +21,9 @@
 
 enum { TS__HIP_LAUNCHES = 1024, TS__HIP_RECENT = 16 };
 
-typedef struct ts__hip_recent { // a stream that is found without a search
-    uint64_t handle;
-    uint32_t device, is_queue, track; // 0: free
+typedef struct ts__hip_recent {   // a stream that is found without a search
+    const ts__hip_stream *stream; // NULL: none
+    uint32_t number, track;
 } ts__hip_recent;
 
 // A library hands records over on few threads. What such a thread has found
@@ -75,19 +75,17 @@ typedef struct ts__hip_record { // an operation as a way tells of it
     uint32_t device;
 } ts__hip_record;
 
-static inline uint32_t ts__hip_recent_track(ts__hip_taker *t, uint32_t device,
-                                            uint64_t handle, bool is_queue)
+static inline uint32_t ts__hip_recent_track(ts__hip_taker *t,
+                                            const ts__hip_place *p)
 {
-    const uint64_t at = handle >> 4 ^ handle >> 12 ^ device;
-    ts__hip_recent *const s = &t->recent[at % TS__HIP_RECENT];
-    if (TS__LIKELY(s->handle == handle && s->device == device &&
-                   s->is_queue == is_queue && s->track))
-        return s->track;
-    s->handle = handle;
-    s->device = device;
-    s->is_queue = is_queue;
-    s->track = ts__hip_stream_track(device, handle, is_queue);
-    return s->track;
+    const uint64_t at = p->handle >> 4 ^ p->handle >> 12 ^ p->device;
+    ts__hip_recent *const r = &t->recent[at % TS__HIP_RECENT];
+    if (TS__LIKELY(r->stream && ts__hip_stream_fits(r->stream, p) &&
+                   TS__LOAD(&r->stream->number) == r->number))
+        return r->track;
+    r->track = ts__hip_stream_of(p, &r->stream);
+    r->number = r->stream ? TS__LOAD(&r->stream->number) : 0;
+    return r->track;
 }
 
 // Counts operations that begin before their call. tick: of the call.
@@ -126,9 +124,12 @@ static bool ts__hip_op_begin(ts__hip_taker *t, ts_gpu_op *op,
     op->queued = op->submitted = 0;
     op->correlation = r->correlation;
     op->origin = note->origin;
-    op->track = note->has_stream
-                    ? ts__hip_recent_track(t, r->device, note->stream, false)
-                    : ts__hip_recent_track(t, r->device, r->queue, true);
+    const ts__hip_place place = { .handle = note->has_stream ? note->stream
+                                                             : r->queue,
+                                  .tick = noted ? note->tick : UINT64_MAX,
+                                  .device = r->device,
+                                  .is_queue = !note->has_stream };
+    op->track = ts__hip_recent_track(t, &place);
     return true;
 }
 

@@ -430,7 +430,11 @@ static void ts__rp_scratch(ts__hip_taker *t, const char *r)
     if (!ts__hip_op_begin(t, &op, &note, &record)) return;
     const bool more = ts__read32(r, OPERATION) == ALLOC;
     op.kind = more ? TS_EVENT_GPU_ALLOC : TS_EVENT_GPU_FREE;
-    op.track = ts__hip_stream_track(record.device, record.queue, true);
+    const ts__hip_place place = { .handle = record.queue,
+                                  .tick = UINT64_MAX,
+                                  .device = record.device,
+                                  .is_queue = true };
+    op.track = ts__hip_recent_track(t, &place);
     memset(&op.u, 0, sizeof op.u);
     op.u.memory.pool = ts_name_define("scratch");
     op.u.memory.address = record.queue; // a queue has one

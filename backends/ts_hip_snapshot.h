@@ -374,10 +374,12 @@ static uint32_t ts__hs_track(void *unused, void *context,
     (void)unused;
     uint64_t handle = (uintptr_t)stream->handle;
     if (!handle && per_thread) handle = 2; // hipStreamPerThread
-    const uint32_t device =
-        ts__hip_stream_device(handle, (uint32_t)(uintptr_t)context);
-    ts__hip_device_track(device); // it may not be defined yet
-    return ts__hip_stream_track(device, handle, false);
+    ts__hip_place place = { .handle = handle,
+                            .tick = ts_tick_now(),
+                            .device = (uint32_t)(uintptr_t)context };
+    place.device = ts__hip_stream_device(&place);
+    ts__hip_device_track(place.device); // it may not be defined yet
+    return ts__hip_stream_track(&place);
 }
 
 // Calls of our own are none of the program's, nor is what they do.

@@ -8,40 +8,6 @@
 
 static const ts_session_desc plain;
 
-// The kernel counts processors too: the first GPU may have the number 1.
-static void a_device_that_is_not_there_is_one_of_its_own(void **state)
-{
-    (void)state;
-    static const ts__hip_facts facts;
-    const char *const path = rt_start("devices.sbt", plain);
-    alarm(20); // it went on for ever
-    pthread_mutex_lock(&ts__hip.lock);
-    ts__hip_device_add(1, &facts);
-    pthread_mutex_unlock(&ts__hip.lock);
-    const uint32_t first = ts__hip_device_track(0);
-    const uint32_t none = ts__hip_device_track(1); // as hipSetDevice(1) says
-    alarm(0);
-    assert_int_equal(first, ts__hip.devices[ts__hip_device_of(1)].track);
-    assert_int_not_equal(none, first);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
-    rt_close(&trace);
-}
-
-static void the_default_stream_is_one_by_either_handle(void **state)
-{
-    (void)state;
-    const char *const path = rt_start("streams.sbt", plain);
-    const uint32_t null = ts__hip_stream_track(0, 0, false);
-    assert_int_equal(ts__hip_stream_track(0, 1, false), null);
-    assert_int_not_equal(ts__hip_stream_track(0, 2, false), null);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
-    rt_close(&trace);
-}
-
-/* ---- Launches ----------------------------------------------------------- */
-
 enum { LAUNCH = 1, CAPTURE, CAPTURE_END };
 
 static bool never(void)
@@ -67,6 +33,106 @@ static const char *begin(const char *name)
     ts__hip.on = 1;
     return path;
 }
+
+/* ---- Devices, streams --------------------------------------------------- */
+
+// The kernel counts processors too: the first GPU may have the number 1.
+static void a_device_that_is_not_there_is_one_of_its_own(void **state)
+{
+    (void)state;
+    static const ts__hip_facts facts;
+    const char *const path = rt_start("devices.sbt", plain);
+    alarm(20); // it went on for ever
+    pthread_mutex_lock(&ts__hip.lock);
+    ts__hip_device_add(1, &facts);
+    pthread_mutex_unlock(&ts__hip.lock);
+    const uint32_t first = ts__hip_device_track(0);
+    const uint32_t none = ts__hip_device_track(1); // as hipSetDevice(1) says
+    alarm(0);
+    assert_int_equal(first, ts__hip.devices[ts__hip_device_of(1)].track);
+    assert_int_not_equal(none, first);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    rt_close(&trace);
+}
+
+static uint32_t track_of(uint64_t handle, uint64_t tick)
+{
+    const ts__hip_place place = { .handle = handle, .tick = tick };
+    return ts__hip_stream_track(&place);
+}
+
+static void make_stream(uint64_t handle, uint64_t tick)
+{
+    const ts__hip_place place = { .handle = handle, .tick = tick };
+    ts__hip_stream_made(&place, 0, 0);
+}
+
+// Records of the first one may come when the second one is there.
+static void an_address_that_is_used_again_is_another_stream(void **state)
+{
+    (void)state;
+    enum { HANDLE = 0x7000, UNSEEN = 0x9000 };
+    const char *const path = rt_start("again.sbt", plain);
+    make_stream(HANDLE, 10);
+    const uint32_t first = track_of(HANDLE, 20);
+    ts__hip_stream_destroyed(HANDLE, 30);
+    make_stream(HANDLE, 40);
+    const uint32_t second = track_of(HANDLE, 50);
+    assert_int_not_equal(second, first);
+    assert_int_equal(track_of(HANDLE, 25), first);
+    make_stream(HANDLE, 60); // the end of the second one was not seen
+    assert_int_not_equal(track_of(HANDLE, 70), second);
+    assert_int_equal(track_of(HANDLE, 55), second);
+    // One that was there before anybody listened, and the next one.
+    const uint32_t old = track_of(UNSEEN, 20);
+    ts__hip_stream_destroyed(UNSEEN, 30);
+    assert_int_not_equal(track_of(UNSEEN, 40), old);
+    assert_int_equal(track_of(UNSEEN, 29), old);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    rt_close(&trace);
+}
+
+static void streams_that_are_too_many_are_counted(void **state)
+{
+    (void)state;
+    enum { MANY = TS__HIP_STREAMS + 100 };
+    const char *const path = begin("crowd.sbt");
+    const uint32_t device = ts__hip_device_track(0);
+    for (uint64_t i = 1; i <= MANY; i++) // as many come and go
+        track_of(i << 8, i), ts__hip_stream_destroyed(i << 8, i + 1);
+    assert_int_equal(TS__LOAD(&ts__hip.lost.count[TS__HIP_UNPLACED]), 0);
+    for (uint64_t i = 1; i <= MANY; i++)
+        track_of(i << 8, 10000);
+    const uint64_t lost = TS__LOAD(&ts__hip.lost.count[TS__HIP_UNPLACED]);
+    assert_true(lost >= 100 && lost < MANY / 2);
+    uint64_t shared = 0;
+    for (uint64_t i = 1; i <= MANY; i++)
+        shared += track_of(i << 8, 10001) == device;
+    assert_int_equal(shared, lost);
+    for (uint64_t i = 1; i <= MANY; i++)
+        ts__hip_stream_destroyed(i << 8, 10002);
+    ts__hip_stop();
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_int_equal(trace.info->lost, 2 * lost);
+    rt_close(&trace);
+}
+
+static void the_default_stream_is_one_by_either_handle(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("streams.sbt", plain);
+    const uint32_t null = track_of(0, 1);
+    assert_int_equal(track_of(1, 1), null);
+    assert_int_not_equal(track_of(2, 1), null);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    rt_close(&trace);
+}
+
+/* ---- Launches ----------------------------------------------------------- */
 
 static void call(uint32_t function, uint64_t correlation, uint64_t result)
 {
@@ -226,6 +292,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_that_is_not_there_is_one_of_its_own),
+        cmocka_unit_test(an_address_that_is_used_again_is_another_stream),
+        cmocka_unit_test(streams_that_are_too_many_are_counted),
         cmocka_unit_test(the_default_stream_is_one_by_either_handle),
         cmocka_unit_test(
             a_launch_without_a_kernel_is_lost_unless_it_is_captured),
