@@ -219,6 +219,36 @@ END
     timeout 60 script -qec "bash $folder/stop.sh" /dev/null </dev/null |
         tr -d '\r' >"$said"
     said "went on" && said "over"
+    # And hears them when it is in front again: for that a shell that takes the
+    # terminal back.
+    cat >"$folder/stop.sh" <<'END'
+exec build/ts-record --capture-on key -q -o "$0.sbt" sh -c \
+    'kill -TSTP 0; sleep 1; exec "$0" steps 200' "$1"
+END
+    for _ in 1 2 3; do # should the machine have no time for it meanwhile
+        rm -f "$folder/stop.sh.sbt"
+        {
+            sleep 0.5
+            echo "sh $folder/stop.sh $client"
+            sleep 1
+            echo bg
+            sleep 0.5
+            echo fg
+            for _ in 1 2 3 4 5; do
+                sleep 0.5
+                printf c
+            done
+            sleep 1
+            printf '\nexit\n'
+        } | timeout 60 script -qec "bash --norc --noprofile -i" /dev/null \
+            >"$said"
+        if build/ts-info "$folder/stop.sh.sbt" |
+            grep -q "capture.captures [1-9]"; then
+            heard=yes
+            break
+        fi
+    done
+    test "${heard:-}" = yes
     rm -f "$folder/stop.pid"
     (
         while ! test -s "$folder/stop.pid"; do sleep 0.05; done

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static int terminal = -1;
+static bool taken; // it is as we want it, and was as `old` says
 static struct termios old;
 
 // Whoever reads it or sets it from the background is stopped, with its group.
@@ -19,34 +20,40 @@ static bool in_front(void)
     return terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
 }
 
+// Keys are to come at once. A shell that takes the terminal back, and gives it
+// again, sets it as it likes.
+static bool take(void)
+{
+    struct termios now;
+    if (!in_front() || tcgetattr(terminal, &now) != 0) return false;
+    if (!(now.c_lflag & (ICANON | ECHO))) return true;
+    if (!taken) old = now;
+    now.c_lflag &= (tcflag_t) ~(tcflag_t)(ICANON | ECHO);
+    now.c_cc[VMIN] = 0; // read returns at once
+    now.c_cc[VTIME] = 0;
+    taken = tcsetattr(terminal, TCSANOW, &now) == 0;
+    return taken;
+}
+
 void record_keys_close(void)
 {
     if (terminal < 0) return;
-    if (in_front()) tcsetattr(terminal, TCSANOW, &old);
+    if (taken && in_front()) tcsetattr(terminal, TCSANOW, &old);
+    taken = false;
     close(terminal);
     terminal = -1;
 }
 
-// In the background nothing is read; that is no failure.
+// In the background nothing is read, until it comes to the front.
 bool record_keys_open(const record_job *job)
 {
     static bool at_exit;
-    const int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0 || tcgetattr(fd, &old) != 0) {
+    terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    if (terminal < 0) {
         cli_error(job->tool, NULL, "--capture-on key: there is no terminal");
-        if (fd >= 0) close(fd);
         return false;
     }
-    if (tcgetpgrp(fd) != getpgrp()) {
-        close(fd);
-        return true;
-    }
-    struct termios now = old;
-    now.c_lflag &= (tcflag_t) ~(tcflag_t)(ICANON | ECHO);
-    now.c_cc[VMIN] = 0; // read returns at once
-    now.c_cc[VTIME] = 0;
-    tcsetattr(fd, TCSANOW, &now);
-    terminal = fd;
+    take();
     if (!at_exit) atexit(record_keys_close);
     at_exit = true;
     return true;
@@ -57,7 +64,7 @@ bool record_keys_pressed(void)
     char keys[64];
     bool pressed = false;
     ssize_t size = 0;
-    while (in_front() && (size = read(terminal, keys, sizeof keys)) > 0)
+    while (take() && (size = read(terminal, keys, sizeof keys)) > 0)
         for (ssize_t i = 0; i < size; i++)
             pressed ^= keys[i] == RECORD_KEY;
     return pressed;
