@@ -8,6 +8,8 @@
 #include "tools/symbolize/symbolize.h"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static uint64_t called_from;
 
@@ -99,6 +101,13 @@ static void expect(const char *flags, const char *with, const char *without)
     assert_int_equal(0, unlink(dwo));
     read_names(path, text, sizeof text);
     assert_string_equal(without, text);
+    // One that nobody writes to is not waited for.
+    assert_int_equal(0, mkfifo(dwo, 0600));
+    alarm(120);
+    read_names(path, text, sizeof text);
+    alarm(0);
+    assert_string_equal(without, text);
+    assert_int_equal(0, unlink(dwo));
 }
 
 // Without it there are the units' lines and the table of symbols.

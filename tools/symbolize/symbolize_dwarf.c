@@ -12,6 +12,9 @@
 
 #ifdef TRACESMITH_DW
 #include <dwarf.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     DEPTH_MOST = 200,      // of nested entries
@@ -62,6 +65,52 @@ static int by_start(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
+/*
+    Debug information in files of its own, which libdw opens by names that
+    stand in the module: a FIFO of such a name would be waited for, for ever.
+    These are the places where it looks. Source: libdw_find_split_unit.c and
+    libdw_find_dwp.c of elfutils 0.188 to 0.192.
+*/
+static bool may_open(const char *dir, const char *sub, const char *name,
+                     const char *ending)
+{
+    char path[3 * PATH_MAX];
+    struct stat about;
+    if (*name == '/')
+        snprintf(path, sizeof path, "%s%s", name, ending);
+    else if (*sub == '/')
+        snprintf(path, sizeof path, "%s/%s%s", sub, name, ending);
+    else
+        snprintf(path, sizeof path, "%s/%s/%s%s", dir, sub, name, ending);
+    return stat(path, &about) != 0 || S_ISREG(about.st_mode);
+}
+
+static const char *text_of(Dwarf_Die *die, unsigned name, unsigned gnu)
+{
+    Dwarf_Attribute attribute;
+    const char *text = dwarf_formstring(dwarf_attr(die, name, &attribute));
+    if (!text && gnu) text = dwarf_formstring(dwarf_attr(die, gnu, &attribute));
+    return text ? text : "";
+}
+
+static bool may_split(const elf_files *files, Dwarf_Die *die)
+{
+    char link[64], module[PATH_MAX], dir[PATH_MAX];
+    const char *const name = text_of(die, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
+    const char *const sub = text_of(die, DW_AT_comp_dir, 0);
+    if (!*name) return true; // there is nothing else to open
+    snprintf(link, sizeof link, "/proc/self/fd/%d", files->debug_file);
+    const ssize_t size = readlink(link, module, sizeof module - 1);
+    if (size <= 0 || strlen(name) >= PATH_MAX || strlen(sub) >= PATH_MAX)
+        return false;
+    module[size] = 0;
+    memcpy(dir, module, (size_t)size + 1);
+    char *const slash = strrchr(dir, '/');
+    if (slash) *slash = 0;
+    return may_open(dir, "", name, "") && may_open(dir, sub, name, "") &&
+           may_open("", "", module, ".dwp");
+}
+
 dwarf_index *dwarf_open(const elf_files *files, const uint64_t *addresses,
                         uint32_t count)
 {
@@ -74,9 +123,12 @@ dwarf_index *dwarf_open(const elf_files *files, const uint64_t *addresses,
     if (!d) return NULL;
     d->dwarf = dwarf_begin(files->debug_file, DWARF_C_READ);
     while (d->dwarf &&
-           dwarf_get_units(d->dwarf, cu, &cu, NULL, NULL, &die, &split) == 0) {
+           dwarf_get_units(d->dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0) {
         Dwarf_Addr base, from, to;
-        const bool other = dwarf_tag(&split) != DW_TAG_invalid;
+        const bool other = may_split(files, &die) &&
+                           dwarf_cu_info(cu, NULL, NULL, NULL, &split, NULL,
+                                         NULL, NULL) == 0 &&
+                           dwarf_tag(&split) != DW_TAG_invalid;
         order++;
         for (ptrdiff_t at = 0;
              (at = dwarf_ranges(&die, at, &base, &from, &to)) > 0;)
