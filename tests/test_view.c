@@ -162,6 +162,63 @@ static void a_line_cuts_and_never_steers_the_terminal(void **state)
     check_line(true, "anything", 1, "\n");
 }
 
+#define NAMED(text) \
+    { \
+        text, sizeof(text) - 1 \
+    }
+#define A_LONG_NAME "a thread with a name that leaves no room for more."
+
+static void threads_of_one_name_are_told_apart_by_their_number(void **state)
+{
+    (void)state;
+    enum { PROCESS = 1, OTHER };
+    ts_track tracks[] = {
+        { .type = TS_TRACK_THREAD,
+          .parent = PROCESS,
+          .number = 11,
+          .name = NAMED("worker") },
+        { .type = TS_TRACK_THREAD,
+          .parent = PROCESS,
+          .number = 12,
+          .name = NAMED("main") },
+        { .type = TS_TRACK_THREAD,
+          .parent = PROCESS,
+          .number = 13,
+          .name = NAMED("worker") },
+        { .type = TS_TRACK_THREAD,
+          .parent = OTHER,
+          .number = 14,
+          .name = NAMED("worker") },
+        { .type = TS_TRACK_STREAM,
+          .parent = PROCESS,
+          .number = 15,
+          .name = NAMED("worker") },
+        { .type = TS_TRACK_THREAD, .parent = PROCESS, .number = 16 },
+        { .type = TS_TRACK_THREAD, .parent = PROCESS, .number = 17 },
+        { .type = TS_TRACK_THREAD,
+          .parent = PROCESS,
+          .number = 18,
+          .name = NAMED(A_LONG_NAME) },
+        { .type = TS_TRACK_THREAD,
+          .parent = PROCESS,
+          .number = 19,
+          .name = NAMED(A_LONG_NAME) },
+    };
+    static const char *const names[] = {
+        "worker (11)", "main",      "worker (13)", "worker",   "worker",
+        "thread 16",   "thread 17", A_LONG_NAME,   A_LONG_NAME
+    };
+    view v = { .tracks = tracks, .track_count = 9 };
+    view_twins_find(&v);
+    for (size_t i = 0; i < v.track_count; i++) {
+        cli_text made;
+        const ts_text name = view_track_name(&v, &tracks[i], &made);
+        assert_int_equal(strlen(names[i]), name.size);
+        assert_memory_equal(names[i], name.text, name.size);
+    }
+    free(v.track_twin);
+}
+
 static void short_times_have_six_columns(void **state)
 {
     (void)state;
@@ -184,6 +241,7 @@ int main(void)
         cmocka_unit_test(percentiles_of_nothing_and_of_one),
         cmocka_unit_test(a_long_name_loses_what_tells_least),
         cmocka_unit_test(a_line_cuts_and_never_steers_the_terminal),
+        cmocka_unit_test(threads_of_one_name_are_told_apart_by_their_number),
         cmocka_unit_test(short_times_have_six_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

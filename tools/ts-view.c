@@ -382,6 +382,7 @@ static void close_one(view *v)
 {
     free(v->tracks);
     free(v->track_wanted);
+    free(v->track_twin);
     view_map_free(&v->track_index);
     cli_trace_close(&v->trace);
 }

@@ -54,6 +54,8 @@ typedef struct view {
     ts_track *tracks;     // those that the trace defines, then those it uses
     size_t track_count;   // without a definition
     bool *track_wanted;   // by track_list
+    bool *track_twin;     // threads whose name is another one's too:
+    size_t twin_count;    // of the tracks that the trace defines
     view_map track_index; // id to position in tracks
     struct view *more;    // of further files, with --states: more_count
     size_t more_count;
@@ -67,6 +69,10 @@ void view_tracks_load(view *v);
 uint32_t view_track_at(view *v, uint32_t id);
 const ts_track *view_track_of(view *v, uint32_t id); // valid until the next
 bool view_track_is_wanted(view *v, uint32_t id);
+void view_twins_find(view *v); // among v->tracks
+// For people: with the thread's number where its name does not tell. track: of
+// v->tracks.
+ts_text view_track_name(const view *v, const ts_track *track, cli_text *made);
 
 /* ==== 2. Labels ========================================================== */
 

@@ -114,6 +114,39 @@ static void want_children(view *v)
         }
 }
 
+// By process and name.
+static int by_name(const void *a, const void *b)
+{
+    const ts_track *const x = *(const ts_track *const *)a;
+    const ts_track *const y = *(const ts_track *const *)b;
+    if (x->parent != y->parent) return x->parent < y->parent ? -1 : 1;
+    if (x->name.size != y->name.size)
+        return x->name.size < y->name.size ? -1 : 1;
+    return memcmp(x->name.text, y->name.text, x->name.size);
+}
+
+// Threads of pools are often called alike.
+void view_twins_find(view *v)
+{
+    size_t count = 0;
+    const ts_track **const threads =
+        view_resize(NULL, v->track_count, sizeof *threads);
+    v->track_twin =
+        view_resize(v->track_twin, v->track_count, sizeof *v->track_twin);
+    v->twin_count = v->track_count;
+    for (size_t i = 0; i < v->track_count; i++) {
+        v->track_twin[i] = false;
+        if (v->tracks[i].type == TS_TRACK_THREAD && v->tracks[i].name.size)
+            threads[count++] = &v->tracks[i];
+    }
+    if (count) qsort(threads, count, sizeof *threads, by_name);
+    for (size_t i = 1; i < count; i++)
+        if (by_name(&threads[i - 1], &threads[i]) == 0)
+            v->track_twin[threads[i - 1] - v->tracks] =
+                v->track_twin[threads[i] - v->tracks] = true;
+    free(threads);
+}
+
 void view_tracks_load(view *v)
 {
     v->track_count = 0;
@@ -122,6 +155,19 @@ void view_tracks_load(view *v)
     for (size_t i = 0; ts_reader_track_at(v->trace.reader, i, &track); i++)
         track_add(v, &track);
     want_children(v);
+    view_twins_find(v);
+}
+
+ts_text view_track_name(const view *v, const ts_track *track, cli_text *made)
+{
+    const size_t at = (size_t)(track - v->tracks);
+    const ts_text name = cli_track_name(track, made);
+    if (at >= v->twin_count || !v->track_twin[at]) return name;
+    const int size = snprintf(made->s, sizeof made->s, "%.*s (%" PRIu64 ")",
+                              (int)name.size, name.text, track->number);
+    // Too long for it: the number alone would tell less.
+    if (size < 0 || (size_t)size >= sizeof made->s) return name;
+    return (ts_text){ made->s, (size_t)size };
 }
 
 uint32_t view_track_at(view *v, uint32_t id)

@@ -64,7 +64,7 @@ static void print_event(view *v, const ts_event *event)
 {
     cli_text made, made_track;
     const ts_track *const track = view_track_of(v, event->track);
-    const ts_text name = cli_track_name(track, &made_track);
+    const ts_text name = view_track_name(v, track, &made_track);
     const ts_text label = label_of(v, event, &made);
     print_time(event->start_ns);
     printf("  %10s  ",

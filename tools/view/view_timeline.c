@@ -156,7 +156,8 @@ static void label_row(row_label *label, const view *v, const view_row *row,
     } else {
         label->indent = indent_of(v, row->track) + !first;
         if (first)
-            label->name = cli_track_name(&v->tracks[row->track], &label->made);
+            label->name =
+                view_track_name(v, &v->tracks[row->track], &label->made);
     }
 }
 
@@ -433,7 +434,7 @@ static void measure(view_drawing *d)
         const ts_track *const t = &v->tracks[i];
         if (!v->track_wanted[i] || t->type == TS_TRACK_PROCESS) continue;
         cli_text made;
-        const ts_text name = cli_track_name(t, &made);
+        const ts_text name = view_track_name(v, t, &made);
         const uint32_t columns =
             cli_columns(name.text, name.size) + indent_of(v, (uint32_t)i) + 1;
         if (columns > d->gutter) d->gutter = columns;
