@@ -130,6 +130,8 @@ static const ts__hs_rule ts__hs_rules[] = {
     { { "HostFree", TS__CS_FREE, 0, 0 }, TS__HS_SAME, 8 },
     { { "HostUnregister", TS__CS_FREE, 0, 0 }, TS__HS_SAME, 8 },
     { { "IpcCloseMemHandle", TS__CS_FREE, 0, 0 }, TS__HS_SAME, 8 },
+    { { "MemAddressReserve", TS__CS_RESERVE, 0, 0 }, TS__HS_SAME, 16 },
+    { { "MemAddressFree", TS__CS_UNRESERVE, 0, 0 }, TS__HS_SAME, 16 },
     { { "MemMap", TS__CS_MAP, 0, 0 }, TS__HS_SAME, 16 },
     { { "MemUnmap", TS__CS_UNMAP, 0, 0 }, TS__HS_SAME, 16 },
     { { "StreamCreate", TS__CS_STREAM, 0, 0 }, TS__HS_SAME, 8 },
@@ -137,8 +139,8 @@ static const ts__hs_rule ts__hs_rules[] = {
     { { "StreamCreateWithPriority", TS__CS_STREAM, 1, 0 }, TS__HS_SAME, 16 },
     { { "ExtStreamCreateWithCUMask", TS__CS_STREAM, 0, 0 }, TS__HS_SAME, 8 },
     { { "StreamDestroy", TS__CS_STREAM_GONE, 0, 0 }, TS__HS_SAME, 8 },
-    { { "StreamBeginCapture*", TS__CS_RECORD, 0, 0 }, TS__HS_SAME, 0 },
-    { { "StreamEndCapture", TS__CS_RECORDED, 0, 0 }, TS__HS_SAME, 0 },
+    { { "StreamBeginCapture*", TS__CS_RECORD, 0, 0 }, TS__HS_SAME, 8 },
+    { { "StreamEndCapture", TS__CS_RECORDED, 0, 0 }, TS__HS_SAME, 8 },
     { { "ModuleLoad", TS__HS_MODULE_FILE, 0, 0 }, TS__HS_SAME, 16 },
     { { "ModuleLoadData*", TS__HS_MODULE, 0, 0 }, TS__HS_SAME, 16 },
     { { "ModuleLoadFatBinary", TS__HS_MODULE, 0, 0 }, TS__HS_SAME, 16 },
@@ -349,6 +351,8 @@ static bool ts__hs_find(ts__cs_driver *d)
     ts__hs_symbol(library, "hipMemcpyDtoHAsync", &d->call.to_host);
     ts__hs_symbol(library, "hipMemGetAddressRange", &d->call.range);
     ts__hs_symbol(library, "hipModuleGetGlobal", &d->call.global);
+    ts__hs_symbol(library, "hipStreamIsCapturing", &d->call.is_recorded);
+    ts__hs_symbol(library, "hipThreadExchangeStreamCaptureMode", &d->call.mode);
     if (ts__hs_call.about) d->call.about = ts__hs_about;
     if (ts__hs_call.device_set) d->call.context_set = ts__hs_device_set;
     if (ts__hs_call.version) ts__hs_call.version(&version);

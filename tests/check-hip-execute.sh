@@ -59,7 +59,7 @@ captured wrong 5
 captured beside 6
 captured declined 4
 check "hip-execute: what is declined says why" grep -qF \
-    "1 UVM, 1 EXTERNAL_MEMORY, 1 HOST_CALLBACK, 2 IN_CAPTURE" \
+    "1 UVM, 1 EXTERNAL_MEMORY, 1 HOST_CALLBACK, 1 IN_CAPTURE" \
     "$folder/declined.said"
 check "hip-execute: questions of captures are no operations" sh -c '
     build/ts-record -o "$0/bare.sbt" -- "$0/program" kernels &&

@@ -181,7 +181,7 @@ static void declined(void)
     must(hipMemcpyAsync(numbers, pinned, BYTES, 1, stream)); // whole
     must(hipLaunchHostFunc(stream, nothing_of, NULL));       // HOST_CALLBACK
     must(hipStreamBeginCapture(stream, 2));
-    add_to(numbers, 1); // IN_CAPTURE
+    add_to(numbers, 1); // no operation before its graph is launched
     must(hipStreamEndCapture(stream, &graph));
     must(hipGraphInstantiateWithFlags(&ready, graph, 0));
     must(hipGraphLaunch(ready, stream)); // IN_CAPTURE

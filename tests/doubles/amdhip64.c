@@ -38,6 +38,7 @@ struct hip_stream {
 };
 struct hip_event {
     uint64_t time_ns;
+    void *object; // on the device
 };
 struct hip_function {
     const void *function; // of the host
@@ -376,18 +377,24 @@ EXPORT int hipDeviceSynchronize(void)
     return end(&c, hipSuccess);
 }
 
+static int event_new(hipEvent_t *event, unsigned flags)
+{
+    *event = calloc(1, sizeof **event);
+    return ON_DEVICE->cuEventCreate(&(*event)->object, flags);
+}
+
 EXPORT int hipEventCreate(hipEvent_t *event)
 {
     BEGIN(hipEventCreate, event);
-    *event = calloc(1, sizeof **event);
-    return end(&c, hipSuccess);
+    return end(&c, event_new(event, 0));
 }
 
 EXPORT int hipEventRecord(hipEvent_t event, hipStream_t stream)
 {
     BEGIN(hipEventRecord, event, stream);
     event->time_ns = stream_of(stream)->tail_ns;
-    return end(&c, hipSuccess);
+    return end(&c,
+               ON_DEVICE->cuEventRecord(event->object, device_stream(stream)));
 }
 
 EXPORT int hipEventSynchronize(hipEvent_t event)
@@ -402,10 +409,9 @@ EXPORT int hipStreamWaitEvent(hipStream_t stream, hipEvent_t event,
 {
     BEGIN(hipStreamWaitEvent, stream, event, flags);
     struct hip_stream *const s = stream_of(stream);
-    if (recording)
-        ON_DEVICE->cuStreamWaitEvent(device_stream(stream), event, flags);
     if (s->tail_ns < event->time_ns) s->tail_ns = event->time_ns;
-    return end(&c, hipSuccess);
+    return end(&c, ON_DEVICE->cuStreamWaitEvent(device_stream(stream),
+                                                event->object, flags));
 }
 
 #include "tests/doubles/hip_driver.h"

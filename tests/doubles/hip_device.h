@@ -35,7 +35,11 @@
     X(cuMemsetD32Async, (uint64_t, unsigned, size_t, void *)) \
     X(cuStreamCreate, (void **, unsigned)) \
     X(cuStreamQuery, (void *)) \
+    X(cuStreamIsCapturing, (void *, int *)) \
+    X(cuThreadExchangeStreamCaptureMode, (int *)) \
     X(cuStreamWaitEvent, (void *, void *, unsigned)) \
+    X(cuEventCreate, (void **, unsigned)) \
+    X(cuEventRecord, (void *, void *)) \
     X(cuStreamBeginCapture_v2, (void *, int)) \
     X(cuStreamEndCapture, (void *, void **)) \
     X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long)) \

@@ -176,9 +176,17 @@ int hipStreamQuery(hipStream_t stream)
 EXPORT int hipEventCreateWithFlags(hipEvent_t *event, unsigned flags);
 int hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
 {
-    *event = calloc(1, sizeof **event);
-    return flags < 8 ? hipSuccess : hipErrorInvalidValue;
+    return event_new(event, flags);
 }
+
+EXPORT int hipStreamIsCapturing(hipStream_t stream, int *status);
+int hipStreamIsCapturing(hipStream_t stream, int *status)
+{
+    return ON_DEVICE->cuStreamIsCapturing(device_stream(stream), status);
+}
+
+PLAIN(hipThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode,
+      (int *mode), (mode))
 
 EXPORT int hipStreamBeginCapture(hipStream_t stream, int mode)
 {
