@@ -144,11 +144,10 @@ typedef struct ts__block { // of the dictionary
     uint8_t *bytes;
     uint64_t *used; // release: pairs with the acquire in ts__writer_blocks
     uint64_t size;
-    uint64_t past; // up to here, of sessions that are over
-    uint64_t told; // up to here, older than the session
-    uint64_t kept; // `used` where its memory is not this process's alone
-    // Not 0: a block of that session's log, and of the process's: see ts__shelf.
-    uint32_t session;
+    uint64_t past;    // up to here, of sessions that are over
+    uint64_t told;    // up to here, older than the session
+    uint64_t kept;    // `used` where its memory is not this process's alone
+    uint32_t session; // not 0: of its log, and of the process: see ts__shelf
 } ts__block;
 // Kinds of entries beside those of chunks. PACKED: a stack whose frames take a
 // word each, module << 48 | offset. The last two never leave the process.
