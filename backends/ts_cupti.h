@@ -610,8 +610,7 @@ static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
         snprintf(missing + size, sizeof missing - size, "%s%s (%d)",
                  size ? ", " : "", names[i], result);
     }
-    ts__cu_fact_maybe(u, TS__CU_SAID_MISSING, "missing",
-                      missing[0] ? missing : NULL);
+    if (missing[0]) ts__cu_fact(u, "missing", missing);
     return true;
 }
 
@@ -702,28 +701,21 @@ static void ts__cu_sum_up(ts__cu *u)
     ts__losses_report(&u->lost);
     ts__cu_fact_int(u, "launches", launches);
     ts__cu_fact_int(u, "kernels", u->kernels);
-    if (u->early || (u->said & TS__CU_SAID_EARLY))
-        ts__cu_fact_int(u, "kernels_before_launch", u->early);
-    if (u->early) u->said |= TS__CU_SAID_EARLY;
-    if (u->time.steps || (u->said & TS__CU_SAID_STEPS))
-        ts__cu_fact_int(u, "clock_steps", u->time.steps);
-    if (u->time.steps) u->said |= TS__CU_SAID_STEPS;
-    const bool none =
-        launches && !u->kernels && ts_capture_kind(TS_EVENT_KERNEL);
-    ts__cu_fact_maybe(u, TS__CU_SAID_WARNING, "warning",
-                      none ? "kernels were launched, but none was reported: "
-                             "this version, or another tool, keeps them"
-                           : NULL);
+    if (u->early) ts__cu_fact_int(u, "kernels_before_launch", u->early);
+    if (u->time.steps) ts__cu_fact_int(u, "clock_steps", u->time.steps);
+    if (launches && !u->kernels && ts_capture_kind(TS_EVENT_KERNEL))
+        ts__cu_fact(u, "warning",
+                    "kernels were launched, but none was reported: "
+                    "this version, or another tool, keeps them");
     const char *const other = ts__cu_other();
     char text[160];
     snprintf(text, sizeof text,
              "%s is in this process; while TraceSmith records it sees no work "
              "of the GPU",
              other ? other : "");
-    ts__cu_fact_maybe(u, TS__CU_SAID_OTHER, "other", other ? text : NULL);
-    ts__cu_fact_maybe(u, TS__CU_SAID_ERROR, "error",
-                      __atomic_load_n(&u->fatal, __ATOMIC_ACQUIRE) ? u->error
-                                                                   : NULL);
+    if (other) ts__cu_fact(u, "other", text);
+    if (__atomic_load_n(&u->fatal, __ATOMIC_ACQUIRE))
+        ts__cu_fact(u, "error", u->error);
 }
 
 // What the vendor gave before it hung. To go from record to record is its

@@ -564,7 +564,6 @@ typedef struct ts__cu {
     bool learned;       // what they say of streams is known
     ts__cu_stream *recent[TS__CU_RECENT];
     uint64_t kernels, early;
-    uint32_t said;   // TS__CU_SAID_...
     char error[256]; // that the vendor ended with
     uint32_t loose_free, loose_used;
     ts__losses lost;
@@ -587,24 +586,6 @@ static void ts__cu_fact(const ts__cu *u, const char *key, const char *value)
     char name[64];
     snprintf(name, sizeof name, "%s.%s", u->table->name, key);
     ts_metadata_text(0, name, value);
-}
-
-// Facts stay for later sessions of the process: one that may not hold there is
-// taken back.
-enum {
-    TS__CU_SAID_MISSING = 1,
-    TS__CU_SAID_ERROR = 2,
-    TS__CU_SAID_WARNING = 4,
-    TS__CU_SAID_OTHER = 8,
-    TS__CU_SAID_EARLY = 16,
-    TS__CU_SAID_STEPS = 32
-};
-static void ts__cu_fact_maybe(ts__cu *u, uint32_t bit, const char *key,
-                              const char *value)
-{
-    if (!value && !(u->said & bit)) return;
-    u->said |= bit;
-    ts__cu_fact(u, key, value ? value : "none");
 }
 
 #endif // TS_CUPTI_TABLES_H
