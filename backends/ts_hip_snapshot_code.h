@@ -163,6 +163,18 @@ static void ts__hs_file_close(ts__hs_file *f)
     if (f->bytes) munmap((void *)(uintptr_t)f->bytes, (size_t)f->size);
 }
 
+// What was taken from a fat binary before.
+static ts__hs_code *ts__hs_code_from(const void *from, uint32_t device)
+{
+    ts__hs_code *found = NULL;
+    pthread_mutex_lock(&ts__hs.lock);
+    for (size_t i = 0; i < ts__hs.code_count; i++)
+        if (ts__hs.codes[i]->from == from && ts__hs.codes[i]->device == device)
+            found = ts__hs.codes[i];
+    pthread_mutex_unlock(&ts__hs.lock);
+    return found;
+}
+
 // A kernel of that name in the fat binaries of a file; NULL: none, or several.
 static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
                                        uint32_t device)
@@ -197,10 +209,9 @@ static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
         }
     }
     if (matches != 1) return NULL;
-    for (size_t i = 0; i < ts__hs.code_count; i++)
-        if (ts__hs.codes[i]->from == found && ts__hs.codes[i]->device == device)
-            return ts__hs.codes[i];
-    ts__hs_code *const c = ts__hs_code_add(found, found_size, device);
+    ts__hs_code *c = ts__hs_code_from(found, device);
+    if (c) return c; // of another kernel's
+    c = ts__hs_code_add(found, found_size, device);
     if (!c) return NULL;
     c->from = found;
     c->base = f->base;
@@ -255,9 +266,11 @@ static ts__hs_function *ts__hs_function_put(const ts__hs_function *function,
             return NULL;
         }
     }
-    // The old name stays: another thread may have it.
-    *f = *function;
-    f->name = copy;
+    ts__hs_function whole = *function;
+    whole.name = copy;
+    pthread_mutex_lock(&ts__hs.lock);
+    *f = whole; // the old name stays: another thread may have it
+    pthread_mutex_unlock(&ts__hs.lock);
     return f;
 }
 

@@ -8,6 +8,47 @@
 
 #include <hip/amd_detail/hip_prof_str.h>
 
+// What captures read of structures, and executions write.
+static_assert(offsetof(hipMemcpy3DParms, srcArray) == 0 &&
+                  offsetof(hipMemcpy3DParms, srcPos) == 8 &&
+                  offsetof(hipMemcpy3DParms, srcPtr) == 32 &&
+                  offsetof(hipMemcpy3DParms, dstArray) == 64 &&
+                  offsetof(hipMemcpy3DParms, dstPos) == 72 &&
+                  offsetof(hipMemcpy3DParms, dstPtr) == 96 &&
+                  offsetof(hipMemcpy3DParms, extent) == 128 &&
+                  offsetof(hipPitchedPtr, pitch) == 8 &&
+                  offsetof(hipPitchedPtr, ysize) == 24,
+              "ts__hs_corner");
+static_assert(sizeof(hipMemAccessDesc) == 12 &&
+                  offsetof(hipMemAccessDesc, flags) == 8 &&
+                  hipMemAccessFlagsProtReadWrite == 3,
+              "ts__cuda_access");
+static_assert(hipErrorOutOfMemory == 2 && hipErrorNoDevice == 100 &&
+                  hipErrorNotReady == 600 && hipErrorIllegalAddress == 700 &&
+                  hipErrorLaunchTimeOut == 702 && hipErrorAssert == 710 &&
+                  hipErrorLaunchFailure == 719,
+              "results");
+static_assert(hipMemcpyHostToDevice == 1 && hipMemcpyDeviceToHost == 2 &&
+                  hipMemcpyDeviceToDevice == 3 && hipEventDisableTiming == 2 &&
+                  hipStreamNonBlocking == 1 && hipStreamCaptureModeRelaxed == 2,
+              "numbers");
+#if HIP_VERSION >= 60000000
+// Of before its members lie elsewhere: memory gets no address of its own then.
+static_assert(offsetof(hipMemAllocationProp, type) == 0 &&
+                  offsetof(hipMemAllocationProp, location) == 8 &&
+                  sizeof(hipMemAllocationProp) <= 40 &&
+                  hipMemAllocationTypePinned == 1 &&
+                  hipMemLocationTypeDevice == 1,
+              "ts__cuda_memory");
+static_assert(hipMemoryTypeHost == 1 && hipMemoryTypeDevice == 2 &&
+                  hipMemoryTypeManaged == 3,
+              "ts__hs_about");
+#else
+static_assert(hipMemoryTypeHost == 0 && hipMemoryTypeDevice == 1 &&
+                  hipMemoryTypeUnified == 3,
+              "ts__hs_about");
+#endif
+
 extern "C" size_t abi_size()
 {
     return sizeof(hip_api_data_t);
