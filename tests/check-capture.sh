@@ -226,3 +226,41 @@ check "capture: ts-record, a CUDA program, and a flush that hangs" sh -c '
     tests/capture/record.sh $0/cuda_hang "" $0/cuda_program || exit 1
     build/ts-info $0/cuda_hang/trace.sbt | grep "did not answer"' $folder
 check "capture: tests/gpu/run.sh with doubles" tests/gpu/run.sh --dry
+check "capture: graphs of CUDA in another process, wrong, cut and merged" sh -c '
+    dir=$0/graphs
+    rm -rf $dir
+    mkdir -p $dir
+    for name in cuda.so.1 cupti.so.13; do
+        double=build/tests/doubles/lib${name%.so*}.so
+        make -s "$double" && cp "$double" $dir/lib$name || exit 1
+    done
+    make -s build/tests/doubles/libcubin.so build/ts-cut build/ts-merge \
+        build/ts-replay || exit 1
+    gcc -std=gnu11 -O2 -I. tests/gpu/cuda_capture.c -o $dir/app -ldl || exit 1
+    export LD_LIBRARY_PATH=$dir DOUBLE_CUDA_JIT=build/tests/doubles/libcubin.so
+    again() { # trace, status, what to find, options
+        trace=$dir/$1.sbt status=$2 find=$3
+        shift 3
+        build/ts-replay --execute --trust --timeout 50 "$trace" "$@" \
+            >$dir/out 2>&1
+        got=$?
+        cat $dir/out
+        test $got = $status && grep -q -- "$find" $dir/out
+    }
+    build/ts-record -q --capture "all budget:1G" -o $dir/all.sbt -- $dir/app ||
+        exit 1
+    first=$(build/ts-replay --execute --trust --json $dir/all.sbt | awk "
+        /\"operation\":/ { n = \$2 + 0 } /\"nodes\":/ { print n; exit }")
+    again all 0 "8 more of launches of graphs" &&
+        again all 0 "same: 32 operations" --chain &&
+        again all 0 "same: .* regions" --overlap &&
+        again all 0 "same: .* regions" --as-graph || exit 1
+    DOUBLE_CUDA_WRONG=add again all 1 "it is within this launch, of add" \
+        --ops $first..$((first + 4)) || exit 1
+    DOUBLE_CUDA_WRONG=add again all 1 "a launch of a graph of 3 nodes" \
+        --ops $first..$((first + 4)) --bisect -o $dir/small.sbt || exit 1
+    again small 0 "same: 1 operations" || exit 1
+    build/ts-cut -o $dir/cut.sbt --name "^add\$" $dir/all.sbt || exit 1
+    again cut 0 "8 more of launches of graphs" || exit 1
+    build/ts-merge -o $dir/merged.sbt $dir/all.sbt $dir/small.sbt || exit 1
+    again merged 0 "same: 33 operations"' $folder

@@ -99,9 +99,10 @@ static const char *name_of(void *object)
     return f ? f->name : "unknown";
 }
 
-static double_what launch_kind(void *stream)
+// What is recorded gives no record.
+static double_what kind_on(void *stream, double_what kind)
 {
-    return is_recorded(stream) ? DOUBLE_QUIET : DOUBLE_DRIVER_LAUNCH;
+    return is_recorded(stream) ? DOUBLE_QUIET : kind;
 }
 
 typedef struct launch_parameters {
@@ -127,8 +128,9 @@ DRIVER(cuLaunchKernel, void *object, unsigned gx, unsigned gy, unsigned gz,
     const launch_parameters p = { object,    { gx, gy, gz, bx, by, bz },
                                   shared,    stream,
                                   arguments, more };
-    TRACED(launch_kind(stream), cuLaunchKernel, launch_plain, ON(stream),
-           .name = name_of(object), .grid = gx, .nodes = is_recorded(stream));
+    TRACED(kind_on(stream, DOUBLE_DRIVER_LAUNCH), cuLaunchKernel, launch_plain,
+           ON(stream), .name = name_of(object), .grid = gx,
+           .nodes = is_recorded(stream));
 }
 
 DRIVER(cuLaunchCooperativeKernel, void *object, unsigned gx, unsigned gy,
@@ -138,8 +140,8 @@ DRIVER(cuLaunchCooperativeKernel, void *object, unsigned gx, unsigned gy,
     const launch_parameters p = { object,    { gx, gy, gz, bx, by, bz },
                                   shared,    stream,
                                   arguments, NULL };
-    TRACED(launch_kind(stream), cuLaunchCooperativeKernel, launch_plain,
-           ON(stream), .name = name_of(object), .grid = gx,
+    TRACED(kind_on(stream, DOUBLE_DRIVER_LAUNCH), cuLaunchCooperativeKernel,
+           launch_plain, ON(stream), .name = name_of(object), .grid = gx,
            .nodes = is_recorded(stream));
 }
 
@@ -178,9 +180,9 @@ DRIVER(cuLaunchKernelEx, const config *how, void *object, void **arguments,
        void **more)
 {
     const launch_ex_parameters p = { how, object, arguments, more };
-    TRACED(launch_kind(how->stream), cuLaunchKernelEx, launch_ex,
-           ON(how->stream), .name = name_of(object), .grid = how->dims[0],
-           .nodes = is_recorded(how->stream));
+    TRACED(kind_on(how->stream, DOUBLE_DRIVER_LAUNCH), cuLaunchKernelEx,
+           launch_ex, ON(how->stream), .name = name_of(object),
+           .grid = how->dims[0], .nodes = is_recorded(how->stream));
 }
 
 /* ---- Copies and sets ---------------------------------------------------- */
@@ -232,7 +234,8 @@ static int copy(const void *user)
     { \
         const copy_parameters p = { (uint64_t)to, (uint64_t)from, size, \
                                     stream,       to_host,        from_host }; \
-        TRACED(DOUBLE_COPY, name, copy, ON(stream), .bytes = size); \
+        TRACED(kind_on(stream, DOUBLE_COPY), name, copy, ON(stream), \
+               .bytes = size); \
     }
 COPY(cuMemcpyHtoD_v2, uint64_t, const void *)
 COPY(cuMemcpyDtoH_v2, void *, uint64_t)
@@ -284,7 +287,8 @@ static int set32(const void *user)
     { \
         set_parameters p = { .to = to, .count = count, .stream = stream }; \
         p.value.field = value; \
-        TRACED(DOUBLE_SET, name, with, ON(stream), .bytes = count * size); \
+        TRACED(kind_on(stream, DOUBLE_SET), name, with, ON(stream), \
+               .bytes = count * size); \
     }
 SET_ASYNC(cuMemsetD8Async, unsigned char, byte, 1, set8)
 SET_ASYNC(cuMemsetD16Async, unsigned short, half, 2, set16)

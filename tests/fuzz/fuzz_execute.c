@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST = 24, BLOCKS = 64, LISTS = 6, ATTRIBUTES = 200 };
+enum { MOST = 24, BLOCKS = 64, LISTS = 6, ATTRIBUTES = 200, NODES = 3 };
 enum { REGION = sizeof(ts_capture_region) };
 #define BASE UINT64_C(0x7000) // nothing is mapped there
 
@@ -456,6 +456,60 @@ static void add_operation(forge *f, source *s)
     add_capture(f, record, size + add_attributes(record + size, s));
 }
 
+// A launch of a graph. Now and then a node is of no kind that there is, waits
+// for one behind it, or has arguments that are not there.
+static void add_graph(forge *f, source *s)
+{
+    static const uint32_t kinds[] = { TS_EVENT_KERNEL, TS_EVENT_MEMCPY,
+                                      TS_EVENT_MEMSET, 0, 20 };
+    struct {
+        ts_capture_operation head;
+        uint8_t args[136];
+        ts_capture_region regions[4];
+    } all;
+    struct {
+        ts_capture_attribute attribute;
+        ts_capture_operation head;
+        uint32_t after[2];
+    } node;
+    uint8_t record[sizeof all + NODES * (sizeof node + ATTRIBUTES)];
+    size_t size = sizeof all;
+    memset(&all, 0, sizeof all);
+    all.head.type = TS_CAPTURE_OPERATION;
+    all.head.kind = TS_EVENT_GRAPH_LAUNCH;
+    all.head.state = 1 + next(s) % 3;
+    all.head.track = next(s) % 3;
+    all.head.vendor = 1;
+    all.head.args_size = sizeof all.args;
+    all.head.region_count = 4;
+    for (int i = 0; i < 4; i++)
+        all.regions[i] = make_region(s);
+    for (int i = 0; i < NODES; i++) {
+        const uint64_t value = BASE + 16 * (uint64_t)next(s);
+        memcpy(all.args + 64 * i, &value, 8);
+    }
+    for (uint32_t i = 0; i < NODES; i++) {
+        const uint8_t what = next(s);
+        memset(&node, 0, sizeof node);
+        node.attribute.id = TS_ATTRIBUTE_NODE;
+        node.attribute.size = sizeof node - sizeof node.attribute;
+        node.head.kind = kinds[what < 250 ? what % 4 : 4];
+        node.head.image = next(s) % 3;
+        node.head.args_size = what / 4 % 2 * 8;
+        node.head.source = BASE + 16 * (uint64_t)next(s);
+        node.head.destination = BASE + 16 * (uint64_t)next(s);
+        node.head.size = next(s) * 300u;
+        node.after[0] = node.after[1] = i ? next(s) % (i + (what > 240)) : 0;
+        if (!i) node.attribute.size -= sizeof node.after;
+        const size_t all_of_it = sizeof node.attribute + node.attribute.size;
+        memcpy(record + size, &node, all_of_it);
+        size += all_of_it;
+        size += add_attributes(record + size, s);
+    }
+    memcpy(record, &all, sizeof all);
+    add_capture(f, record, size);
+}
+
 static void add_image(forge *f, source *s)
 {
     ts_capture_image image = { .type = TS_CAPTURE_IMAGE };
@@ -478,6 +532,8 @@ static void add_records(forge *f, source *s)
             s->size -= size;
         } else if (type % 8 == 1) {
             add_image(f, s);
+        } else if (type % 8 == 7) {
+            add_graph(f, s);
         } else {
             add_operation(f, s);
         }

@@ -4,8 +4,9 @@
     By the driver found at run time and kernels as PTX text, so that it builds
     anywhere. It uses what captures have to bear: pointers in memory and in
     packed structs, a variable of the module, several streams, all kinds of
-    copies and sets, attributes, memory that is freed and used again; and what
-    they decline: graphs, managed memory.
+    copies and sets, attributes, memory that is freed and used again, graphs
+    that are recorded, made by hand and changed; and what they decline: managed
+    memory.
 
     cuda_capture          everything, once; checks its results
     cuda_capture probe    prints the device's name; 77: there is none
@@ -66,6 +67,20 @@ typedef struct how { // CUlaunchConfig
     uint32_t count;
 } how;
 
+typedef struct kernel_node { // CUDA_KERNEL_NODE_PARAMS_v2
+    void *function;
+    uint32_t grid[3], block[3], shared;
+    void **arguments, **more;
+    void *kernel, *context;
+} kernel_node;
+
+typedef struct set_node { // CUDA_MEMSET_NODE_PARAMS
+    uint64_t to;
+    size_t pitch;
+    uint32_t value, width;
+    size_t count, rows;
+} set_node;
+
 #define CALLS(X) \
     X(cuInit, (unsigned)) \
     X(cuDeviceGet, (int *, int)) \
@@ -103,6 +118,17 @@ typedef struct how { // CUlaunchConfig
     X(cuEventRecord, (void *, void *)) \
     X(cuStreamBeginCapture_v2, (void *, int)) \
     X(cuStreamEndCapture, (void *, void **)) \
+    X(cuGraphCreate, (void **, unsigned)) \
+    X(cuGraphAddKernelNode_v2, \
+      (void **, void *, void *const *, size_t, const kernel_node *)) \
+    X(cuGraphAddMemsetNode, \
+      (void **, void *, void *const *, size_t, const set_node *, void *)) \
+    X(cuGraphAddChildGraphNode, \
+      (void **, void *, void *const *, size_t, void *)) \
+    X(cuGraphExecKernelNodeSetParams_v2, \
+      (void *, void *, const kernel_node *)) \
+    X(cuGraphExecDestroy, (void *)) \
+    X(cuGraphDestroy, (void *)) \
     X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long)) \
     X(cuGraphLaunch, (void *, void *))
 
@@ -216,26 +242,71 @@ static void library(void)
     NEED(cuLaunchKernel(kernel, COUNT / BLOCK, 1, 1, BLOCK, 1, 1, 0, streams[0],
                         arguments, NULL));
     NEED(cuStreamSynchronize(streams[0]));
-    check("library", a, 44);
+    check("library", a, 45);
+}
+
+// Two streams that are recorded together; launched twice.
+static void recorded_graph(void)
+{
+    void *graph, *ready;
+    NEED(cuStreamBeginCapture_v2(streams[0], 0));
+    launch_add(a, 1, streams[0]);
+    NEED(cuEventRecord(event, streams[0]));
+    NEED(cuStreamWaitEvent(streams[1], event, 0));
+    NEED(cuMemsetD32Async(b, 30, COUNT, streams[1]));
+    NEED(cuEventRecord(event, streams[1]));
+    NEED(cuStreamWaitEvent(streams[0], event, 0));
+    launch_add(b, 1, streams[0]);
+    NEED(cuStreamEndCapture(streams[0], &graph));
+    NEED(cuGraphInstantiateWithFlags(&ready, graph, 0));
+    NEED(cuGraphDestroy(graph));
+    NEED(cuGraphLaunch(ready, streams[0]));
+    NEED(cuStreamSynchronize(streams[0]));
+    check("graph", a, 3);
+    NEED(cuGraphLaunch(ready, streams[1]));
+    NEED(cuStreamSynchronize(streams[1]));
+    check("graph again", a, 4);
+    check("graph, the other stream", b, 31);
+    NEED(cuGraphExecDestroy(ready));
+    launch_add(a, 1, streams[0]); // behind it
+    NEED(cuStreamSynchronize(streams[0]));
+    check("behind the graph", a, 5);
+}
+
+// A graph within a graph, of which a kernel is changed between two launches.
+static void graph_by_hand(void *context)
+{
+    uint32_t value = 2;
+    void *arguments[] = { &b, &value };
+    kernel_node kernel = { .function = add,
+                           .grid = { COUNT / BLOCK, 1, 1 },
+                           .block = { BLOCK, 1, 1 },
+                           .arguments = arguments };
+    const set_node set = { b, 0, 50, 4, COUNT, 1 };
+    void *inner, *graph, *ready, *first, *child, *last;
+    NEED(cuGraphCreate(&inner, 0));
+    NEED(cuGraphAddKernelNode_v2(&first, inner, NULL, 0, &kernel));
+    NEED(cuGraphCreate(&graph, 0));
+    NEED(cuGraphAddMemsetNode(&first, graph, NULL, 0, &set, context));
+    NEED(cuGraphAddChildGraphNode(&child, graph, &first, 1, inner));
+    NEED(cuGraphAddKernelNode_v2(&last, graph, &child, 1, &kernel));
+    NEED(cuGraphInstantiateWithFlags(&ready, graph, 0));
+    NEED(cuGraphLaunch(ready, streams[0]));
+    NEED(cuStreamSynchronize(streams[0]));
+    check("graph by hand", b, 54);
+    value = 10;
+    NEED(cuGraphExecKernelNodeSetParams_v2(ready, last, &kernel));
+    NEED(cuGraphLaunch(ready, streams[0]));
+    NEED(cuStreamSynchronize(streams[0]));
+    check("graph that was changed", b, 62);
 }
 
 static void what_is_declined(void)
 {
     uint64_t managed;
-    void *graph, *ready;
     NEED(cuMemAllocManaged(&managed, BYTES, 1));
     launch_add(managed, 1, streams[0]);
     NEED(cuStreamSynchronize(streams[0]));
-    NEED(cuStreamBeginCapture_v2(streams[0], 0));
-    launch_add(a, 1, streams[0]);
-    NEED(cuStreamEndCapture(streams[0], &graph));
-    NEED(cuGraphInstantiateWithFlags(&ready, graph, 0));
-    NEED(cuGraphLaunch(ready, streams[0]));
-    NEED(cuStreamSynchronize(streams[0]));
-    check("graph", a, 3);
-    launch_add(a, 1, streams[0]); // behind what was not seen
-    NEED(cuStreamSynchronize(streams[0]));
-    check("behind the graph", a, 4);
     NEED(cuMemFree_v2(managed));
 }
 
@@ -272,6 +343,8 @@ int main(int argc, char **argv)
     pointers();
     attributes();
     again();
+    recorded_graph();
+    graph_by_hand(context);
     what_is_declined();
     library();
     puts("done");

@@ -190,7 +190,7 @@ again() { # what, at least so many executed, command...
     fi
 }
 test "$dry" && export DOUBLE_CUDA_JIT="$cubin"
-again 'driver API' 22 "$dir/cuda_capture"
+again 'driver API' 30 "$dir/cuda_capture"
 # What only a GPU can tell.
 "$out/ts-info" "$dir/kept.sbt" >"$dir/info2"
 row 'the driver answers within a call' "$(grep -q 'does not answer within' \
