@@ -100,6 +100,8 @@ typedef struct ts__cs_driver {
     pthread_t thread;
     bool running, busy, leave, silent; // silent: it did not answer
     uint32_t per_thread; // a thread's own default stream is in use
+    bool left; // streams that nobody can ask may have work: of before the
+               // session, or destroyed since
     ts__cs_job job;
     struct { // streams of our own, one of each context
         void *context, *stream;
@@ -175,9 +177,24 @@ static bool ts__cs_idle(ts__cs_driver *d, void *stream, uint64_t until_ns)
     }
 }
 
+// Waits for streams that nobody can ask; once, as long as there are no more.
+static bool ts__cs_wait_left(ts__cs_driver *d)
+{
+    pthread_mutex_lock(&d->lock);
+    const bool left = d->left;
+    d->left = false;
+    pthread_mutex_unlock(&d->lock);
+    if (!left && !TS__LOAD(&d->per_thread)) return true;
+    if (d->call.wait_all() == 0) return true;
+    pthread_mutex_lock(&d->lock);
+    d->left = left;
+    pthread_mutex_unlock(&d->lock);
+    return false;
+}
+
 // Each stream is asked, with a bound. Only where threads have default streams
-// of their own, which nobody else can ask, everything is waited for: if that
-// does not return, this thread alone hangs.
+// of their own, or streams are gone, which nobody else can ask, everything is
+// waited for: if that does not return, this thread alone hangs.
 static bool ts__cs_drain(ts__cs_driver *d, ts__cs_job *job)
 {
     ts__cs_stream s = { NULL, 0, 0, false };
@@ -191,9 +208,9 @@ static bool ts__cs_drain(ts__cs_driver *d, ts__cs_job *job)
         if (job->recorded || (!now && !ts__cs_idle(d, s.handle, job->until_ns)))
             return false;
     }
-    if (!TS__LOAD(&d->per_thread)) return true;
-    job->recorded = recorded;
-    return !recorded && d->call.wait_all() == 0;
+    if (!recorded) return ts__cs_wait_left(d);
+    job->recorded = TS__LOAD(&d->per_thread) != 0;
+    return !job->recorded;
 }
 
 static bool ts__cs_status(const ts__cs_driver *d, ts__cs_job *job)
@@ -438,6 +455,7 @@ static void ts__cs_stream_remove(ts__cs_driver *d, const void *handle)
     for (size_t i = 0; i < d->stream_count; i++)
         if (d->streams[i].handle == handle)
             d->streams[i] = d->streams[--d->stream_count];
+    d->left = true; // drivers let it finish its work
     pthread_mutex_unlock(&d->lock);
 }
 

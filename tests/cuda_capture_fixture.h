@@ -52,6 +52,7 @@ enum { COUNT = 1024, BYTES = 4 * COUNT };
        const uint64_t *, int, int, uint32_t, uint32_t, const uint32_t *, \
        uint32_t, uint32_t, uint32_t, uint32_t, uint32_t)) \
     X(cuTensorMapReplaceAddress, (void *, uint64_t)) \
+    X(cuStreamDestroy_v2, (void *)) \
     X(cuTexObjectCreate, \
       (uint64_t *, const void *, const void *, const void *)) \
     X(cuTexObjectDestroy, (uint64_t)) \

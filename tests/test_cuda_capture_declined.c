@@ -84,6 +84,40 @@ static void threads_take_turns(void **user)
     rt_close(&trace);
 }
 
+// Nobody can ask it any more: the context is waited for, once.
+static void work_of_a_stream_that_is_gone_is_waited_for(void **user)
+{
+    const ts_snapshot_desc biased = { .kernels = "biased", .drain_ms = 300 };
+    uint64_t to = 0;
+    uint32_t value = 1;
+    void *other, *function, *arguments[] = { &to, &numbers, &value };
+    (void)user;
+    begin_with(&biased);
+    ok(cuModuleGetFunction(&function, module, "biased"));
+    ok(cuMemAlloc_v2(&to, BYTES));
+    ok(cuStreamCreate(&other, 1));
+    setenv("DOUBLE_CUDA_HANG", "add", 1);
+    void *add_arguments[] = { &numbers, &value };
+    ok(cuLaunchKernel(add, 4, 1, 1, 256, 1, 1, 0, other, add_arguments, NULL));
+    ok(cuStreamDestroy_v2(other));
+    for (int i = 0; i < 2; i++)
+        ok(cuLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, stream, arguments,
+                          NULL));
+    unsetenv("DOUBLE_CUDA_HANG");
+    // Until the driver answers again.
+    for (int i = 0; i < 10000 && !ts_snapshot_result().whole; i++) {
+        usleep(1000);
+        ok(cuLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, stream, arguments,
+                          NULL));
+    }
+    assert_int_not_equal(ts_snapshot_result().whole, 0);
+    ok(cuMemFree_v2(to));
+    end();
+    declined_for(0, TS_REASON_DRAIN_TIMEOUT);
+    declined_for(1, TS_REASON_DRAIN_TIMEOUT);
+    rt_close(&trace);
+}
+
 // The last one: nothing of this driver works afterwards.
 static void a_device_that_hangs_costs_its_bound(void **user)
 {
@@ -109,6 +143,7 @@ int main(void)
         cmocka_unit_test(a_launch_that_fails_is_declined_and_says_so),
         cmocka_unit_test(a_driver_that_locks_is_found_out_once),
         cmocka_unit_test(threads_take_turns),
+        cmocka_unit_test(work_of_a_stream_that_is_gone_is_waited_for),
         cmocka_unit_test(a_device_that_hangs_costs_its_bound),
     };
     return cmocka_run_group_tests(tests, start, finish);

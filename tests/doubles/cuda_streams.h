@@ -324,9 +324,14 @@ DRIVER(cuStreamCreateWithPriority, void **stream, unsigned flags, int priority)
     TRACED(DOUBLE_QUIET, cuStreamCreateWithPriority, make_stream, ON(0));
 }
 
-DRIVER(cuStreamDestroy_v2, void *stream)
+static int drop_stream(const void *user)
 {
-    return stream ? 0 : INVALID;
+    return *(void *const *)user ? 0 : INVALID; // its work goes on
+}
+
+DRIVER(cuStreamDestroy_v2, void *p)
+{
+    TRACED(DOUBLE_QUIET, cuStreamDestroy_v2, drop_stream, ON(0));
 }
 
 DRIVER(cuStreamQuery, void *stream)
@@ -363,10 +368,20 @@ static int nothing(const void *user)
     return 0;
 }
 
+// Until all work is over, as long as there is to be a kernel that hangs.
+static int wait_context(const void *user)
+{
+    (void)user;
+    while (__atomic_load_n(&hung, __ATOMIC_SEQ_CST) &&
+           getenv("DOUBLE_CUDA_HANG"))
+        usleep(1000);
+    return broken;
+}
+
 DRIVER(cuCtxSynchronize, void)
 {
     const int p = 0;
-    TRACED(DOUBLE_DEVICE_SYNC, cuCtxSynchronize, nothing, ON(0));
+    TRACED(DOUBLE_DEVICE_SYNC, cuCtxSynchronize, wait_context, ON(0));
 }
 
 DRIVER(cuStreamWaitEvent, void *stream, void *p, unsigned flags)
