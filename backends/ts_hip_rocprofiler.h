@@ -111,6 +111,7 @@ static struct {
     bool coming; // it has called us, and will call initialize
     bool ready;  // contexts are made
     bool running;
+    bool no_copies; // it refuses to tell of them
     uint32_t ended; // its finalizer has run
     bool own_clock; // its times are not CLOCK_BOOTTIME's
     uint64_t context, objects, buffer;
@@ -548,9 +549,10 @@ static const char *ts__rp_ask(void)
     if (ts__rp.stream)
         call->callback_service(ts__rp.context, ts__rp.stream, NULL, 0,
                                ts__rp_on_stream, NULL);
-    if (ts__rp.copy && call->buffer_service(ts__rp.context, ts__rp.copy, NULL,
-                                            0, ts__rp.buffer) != 0)
-        ts_metadata_text(0, "hip.missing", "copies");
+    ts__rp.no_copies =
+        ts__rp.copy && call->buffer_service(ts__rp.context, ts__rp.copy, NULL,
+                                            0, ts__rp.buffer) != 0;
+    if (ts__rp.no_copies) ts_metadata_text(0, "hip.missing", "copies");
     if (ts__rp.scratch)
         call->buffer_service(ts__rp.context, ts__rp.scratch, NULL, 0,
                              ts__rp.buffer);
@@ -684,6 +686,8 @@ static bool ts__rp_start(char *why, size_t room)
     snprintf(text, sizeof text, "%u.%u.%u", ts__rp.version / 10000,
              ts__rp.version / 100 % 100, ts__rp.version % 100);
     ts_metadata_text(0, "hip.version", text);
+    // Known since another session, whose facts ended with it.
+    if (ts__rp.no_copies) ts_metadata_text(0, "hip.missing", "copies");
     return true;
 }
 
