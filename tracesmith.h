@@ -2522,11 +2522,10 @@ typedef struct ts__block { // of the dictionary
     uint8_t *bytes;
     uint64_t *used; // release: pairs with the acquire in ts__writer_blocks
     uint64_t size;
-    uint64_t past; // up to here, of sessions that are over
-    uint64_t told; // up to here, older than the session
-    uint64_t kept; // `used` where its memory is not this process's alone
-    // Not 0: a block of that session's log, and of the process's: see ts__shelf.
-    uint32_t session;
+    uint64_t past;    // up to here, of sessions that are over
+    uint64_t told;    // up to here, older than the session
+    uint64_t kept;    // `used` where its memory is not this process's alone
+    uint32_t session; // not 0: of its log, and of the process: see ts__shelf
 } ts__block;
 // Kinds of entries beside those of chunks. PACKED: a stack whose frames take a
 // word each, module << 48 | offset. The last two never leave the process.
@@ -6254,22 +6253,25 @@ static uint64_t ts__overwritten(const ts__ring *ring, uint64_t kept)
     return (int64_t)(made - kept) > 0 ? made - kept : 0;
 }
 
+static ts_result ts__snapshot_names(ts__writer *w)
+{
+    if (w == &ts__c.writer) return ts__writer_entries(w, ts__log);
+    ts__lock_take(&ts__c.names);
+    const ts_result result = ts__writer_dictionary(w);
+    ts__lock_give(&ts__c.names);
+    return result;
+}
+
 static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
                                    const ts__ring *ring, ts__slot *slots)
 {
     ts__ring copy;
     ts__batch batch;
     uint64_t kept = 0, oldest = e->now;
-    ts_result result = TS_OK;
     batch.from = ts__snapshot_copy(ring, &copy, slots);
     batch.track = ts__snapshot_track(ring, batch.from);
-    if (w == &ts__c.writer) { // names come before their use
-        result = ts__writer_entries(w, ts__log);
-    } else {
-        ts__lock_take(&ts__c.names);
-        result = ts__writer_dictionary(w);
-        ts__lock_give(&ts__c.names);
-    }
+    // Names of what was copied come before their use.
+    ts_result result = ts__snapshot_names(w);
     while (batch.from < copy.head && result == TS_OK) {
         ts__encoder_reset(e);
         ts__batch_scan(e, &copy, &batch, copy.head, true);
@@ -6296,7 +6298,7 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
 
 static ts_result ts__snapshot_rings(ts__writer *w, ts__encoder *e)
 {
-    ts_result result = TS_OK;
+    ts_result result = ts__snapshot_names(w); // also if there is no ring
     for (uint32_t i = 0; i < ts__ring_count() && result == TS_OK; i++) {
         const ts__ring *const ring = ts__c.rings[i];
         const size_t bytes = (size_t)ts__ring_slots(ring) * sizeof(ts__slot);

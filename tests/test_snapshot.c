@@ -351,9 +351,25 @@ static void compressed_traces_hold_the_same(void **state)
     rt_close(&trace);
 }
 
+static void a_snapshot_of_nothing_says_whose_it_is(void **state)
+{
+    (void)state;
+    const char *const copy = rt_path("nothing.sbt");
+    const ts_session_desc desc = { .app = "idle" };
+    rt_start("idle.sbt", desc);
+    assert_int_equal(ts_session_snapshot(copy), TS_OK);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(copy);
+    ts_metadata value;
+    assert_true(ts_reader_metadata(trace.reader, 0, "app", &value));
+    rt_assert_text(value.text, "idle");
+    rt_close(&trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_snapshot_of_nothing_says_whose_it_is),
         cmocka_unit_test(overwrite_keeps_the_newest_records),
         cmocka_unit_test(what_fits_is_not_overwritten),
         cmocka_unit_test(a_snapshot_holds_the_last_moments),
