@@ -1551,6 +1551,14 @@ typedef struct ts_executor {
     ts_result (*graph_launch)(void *state, uint64_t stream, uint64_t graph);
 } ts_executor;
 
+/*
+    For executors whose devices have no wait with a bound: asks again and again,
+    less and less often, until the answer is another one than TS_ERR_BUSY or
+    the time is over, and returns the last answer. At least once.
+*/
+TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
+                                  uint32_t timeout_ms);
+
 typedef enum ts_compare {
     TS_COMPARE_EXACT = 0,
     TS_COMPARE_ULP = 1,  // at most `tolerance` representable values apart
@@ -20987,6 +20995,26 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
 
 /* ---- 10.85 Execution: operations ---------------------------------------- */
 
+static uint64_t ts__ex_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
+                                  uint32_t timeout_ms)
+{
+    const uint64_t until = ts__ex_now() + UINT64_C(1000000) * timeout_ms;
+    struct timespec pause = { 0, 5000 };
+    for (;;) {
+        const ts_result result = ask(state);
+        if (result != TS_ERR_BUSY || ts__ex_now() >= until) return result;
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 1000000) pause.tv_nsec *= 2;
+    }
+}
+
 // The stream of a track; NULL without memory, or if the device has none.
 static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
 {
@@ -21780,13 +21808,6 @@ static void ts__ex_settle_part(ts_execution *e, ts__ex_plan *p, size_t from,
 }
 
 /* All of it. */
-
-static uint64_t ts__ex_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 // Waits for all of them, `count` times.
 static ts_result ts__ex_wait(ts_execution *e, ts_execution_whole *whole,

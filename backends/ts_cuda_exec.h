@@ -501,35 +501,25 @@ static ts_result ts__cx_set(void *state, uint64_t stream,
 
 /* ==== 7. Waiting, graphs ================================================= */
 
-static uint64_t ts__cx_now_ms(void)
+static ts_result ts__cx_ask(void *state)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    ts__cx *const x = state;
+    for (size_t i = 0; i < x->stream_count; i++) {
+        ts__cx_use(x, x->streams[i].device);
+        const int error = x->call.query(x->streams[i].handle);
+        if (error == TS__CUDA_NOT_READY) return TS_ERR_BUSY;
+        if (error) return ts__cx_result(x, error);
+    }
+    x->reason = TS_REASON_NONE;
+    return TS_OK;
 }
 
-// The driver's own way to wait has no bound: it is asked again and again.
+// The driver's own way to wait has no bound.
 static ts_result ts__cx_wait(void *state, uint32_t timeout_ms)
 {
     ts__cx *const x = state;
-    const uint64_t until = ts__cx_now_ms() + timeout_ms;
-    struct timespec pause = { 0, 5000 };
-    size_t done = 0;
     if (x->failed) return ts__cx_result(x, x->failed);
-    for (;;) {
-        while (done < x->stream_count) {
-            ts__cx_use(x, x->streams[done].device);
-            const int error = x->call.query(x->streams[done].handle);
-            if (error == TS__CUDA_NOT_READY) break;
-            if (error) return ts__cx_result(x, error);
-            done++;
-        }
-        x->reason = TS_REASON_NONE;
-        if (done == x->stream_count) return TS_OK;
-        if (ts__cx_now_ms() >= until) return TS_ERR_BUSY;
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec < 1000000) pause.tv_nsec *= 2;
-    }
+    return ts_executor_poll(ts__cx_ask, x, timeout_ms);
 }
 
 // One that is new, behind what the stream has so far.

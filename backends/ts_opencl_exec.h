@@ -146,6 +146,7 @@ typedef struct ts__ox {
     ts__ox_graph_calls graphs;
     ts__ox_list graph_list, points, fetches;
     ts__ox_handle graph; // that is made, else NULL
+    bool failed;         // a command, since the last wait
     bool overlaps;       // it may run more than once at a time
     uint32_t point;      // of the last command ...
     ts__ox_handle event; // ... and its event, in a queue
@@ -479,18 +480,26 @@ static ts_result ts__ox_release(void *state, uint64_t address)
     return TS_OK;
 }
 
+// Another queue, the last one of the list.
+static ts_result ts__ox_queue_make(ts__ox *x, uint32_t device)
+{
+    int32_t error = 0;
+    const ts__ox_handle queue =
+        x->cl.clCreateCommandQueue(x->context, x->devices[device], 0, &error);
+    if (!queue) return ts__ox_result(error);
+    ts__ox_queue *const made = ts__ox_add(&x->queues, sizeof *made);
+    if (made)
+        made->queue = queue;
+    else
+        x->cl.clReleaseCommandQueue(queue);
+    return made ? TS_OK : TS_ERR_MEMORY;
+}
+
 // Any queue will do: nothing runs meanwhile.
 static ts__ox_queue *ts__ox_any_queue(ts__ox *x)
 {
-    int32_t error = 0;
-    if (x->queues.count) return x->queues.items;
-    const ts__ox_handle queue =
-        x->cl.clCreateCommandQueue(x->context, x->devices[0], 0, &error);
-    if (!queue) return NULL;
-    ts__ox_queue *const made = ts__ox_add(&x->queues, sizeof *made);
-    if (made) made->queue = queue;
-    if (!made) x->cl.clReleaseCommandQueue(queue);
-    return made;
+    return x->queues.count || ts__ox_queue_make(x, 0) == TS_OK ? x->queues.items
+                                                               : NULL;
 }
 
 static ts_result ts__ox_write(void *state, uint64_t address, const void *bytes,
@@ -683,21 +692,12 @@ static ts_result ts__ox_stream(void *state, uint32_t device, uint64_t flags,
                                uint64_t *stream)
 {
     ts__ox *const x = state;
-    int32_t error = 0;
     (void)flags;
     x->reason = TS_REASON_NONE;
     if (device >= x->device_count) return TS_ERR_USAGE;
-    const ts__ox_handle queue =
-        x->cl.clCreateCommandQueue(x->context, x->devices[device], 0, &error);
-    if (!queue) return ts__ox_result(error);
-    ts__ox_queue *const made = ts__ox_add(&x->queues, sizeof *made);
-    if (!made) {
-        x->cl.clReleaseCommandQueue(queue);
-        return TS_ERR_MEMORY;
-    }
-    made->queue = queue;
+    const ts_result result = ts__ox_queue_make(x, device);
     *stream = x->queues.count;
-    return TS_OK;
+    return result;
 }
 
 static ts__ox_queue *ts__ox_queue_of(ts__ox *x, uint64_t stream)
@@ -734,33 +734,33 @@ static ts_result ts__ox_ran(ts__ox *x, ts__ox_queue *q, int32_t error)
 
 #include "ts_opencl_exec_graph.h"
 
+// Drops the events of queues that are done; one that failed is done as well.
+static ts_result ts__ox_ask(void *state)
+{
+    ts__ox *const x = state;
+    ts__ox_queue *const queues = x->queues.items;
+    for (size_t i = 0; i < x->queues.count; i++) {
+        const int32_t status =
+            queues[i].last ? ts__ox_status(x, queues[i].last) : 0;
+        if (status > 0) return TS_ERR_BUSY;
+        x->failed |= status < 0;
+        if (queues[i].last) x->cl.clReleaseEvent(queues[i].last);
+        queues[i].last = NULL;
+    }
+    return TS_OK;
+}
+
 // Never clFinish, which has no end if a kernel has none.
 static ts_result ts__ox_wait(void *state, uint32_t timeout_ms)
 {
     ts__ox *const x = state;
-    ts__ox_queue *const queues = x->queues.items;
-    struct timespec now, pause = { 0, 20000 };
-    int64_t until = -1;
-    ts_result result = TS_OK;
     x->reason = TS_REASON_NONE;
-    for (size_t i = 0; i < x->queues.count;) {
-        const int32_t status =
-            queues[i].last ? ts__ox_status(x, queues[i].last) : 0;
-        if (status < 0) result = TS_ERR_IO;
-        if (status <= 0) {
-            if (queues[i].last) x->cl.clReleaseEvent(queues[i].last);
-            queues[i++].last = NULL;
-            continue;
-        }
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        const int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-        if (until < 0) until = ms + timeout_ms;
-        if (ms >= until) return TS_ERR_BUSY;
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec < 1000000) pause.tv_nsec *= 2;
-    }
+    if (ts_executor_poll(ts__ox_ask, x, timeout_ms) != TS_OK)
+        return TS_ERR_BUSY;
+    const bool failed = x->failed;
+    x->failed = false;
     if (!x->graph_list.count) ts__ox_release_things(x); // graphs run again
-    return result == TS_OK ? ts__ox_fetch_all(x) : result;
+    return failed ? TS_ERR_IO : ts__ox_fetch_all(x);
 }
 
 static ts_result ts__ox_event(void *state, uint64_t stream, uint64_t *event)

@@ -385,23 +385,19 @@ static ts_result ts__vx_set(void *state, uint64_t stream,
                                 (uint8_t)set->value, set->size);
 }
 
-static ts_result ts__vx_wait(void *state, uint32_t timeout_ms)
+static ts_result ts__vx_ask(void *state)
 {
     const ts__vx *const x = state;
-    const struct timespec until = ts_snapshot_deadline(timeout_ms);
-    struct timespec pause = { 0, 20000 };
-    for (;;) {
-        bool done = true;
-        for (size_t i = 0; i < x->stream_count && done; i++) {
-            const ts_result result =
-                ts_vdev_stream_query(&done, x->vdev, x->streams[i]);
-            if (result != TS_OK) return result;
-        }
-        if (done) return TS_OK;
-        if (ts_snapshot_late(&until)) return TS_ERR_BUSY;
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec < 1000000) pause.tv_nsec *= 2;
-    }
+    bool done = true;
+    ts_result result = TS_OK;
+    for (size_t i = 0; i < x->stream_count && done && result == TS_OK; i++)
+        result = ts_vdev_stream_query(&done, x->vdev, x->streams[i]);
+    return result == TS_OK && !done ? TS_ERR_BUSY : result;
+}
+
+static ts_result ts__vx_wait(void *state, uint32_t timeout_ms)
+{
+    return ts_executor_poll(ts__vx_ask, state, timeout_ms);
 }
 
 static ts_result ts__vx_event(void *state, uint64_t stream, uint64_t *event)

@@ -429,6 +429,22 @@ static void no_more_memory_is_used_than_allowed(void **state)
     close_all();
 }
 
+static ts_result answer_later(void *state)
+{
+    int *const asked = state;
+    return ++*asked < 4 ? TS_ERR_BUSY : TS_ERR_IO;
+}
+
+static void a_device_is_asked_until_it_answers(void **state)
+{
+    int asked = 0;
+    (void)state;
+    assert_int_equal(TS_ERR_BUSY, ts_executor_poll(answer_later, &asked, 0));
+    assert_int_equal(1, asked); // at least once
+    assert_int_equal(TS_ERR_IO, ts_executor_poll(answer_later, &asked, 60000));
+    assert_int_equal(4, asked);
+}
+
 static void every_reason_has_words(void **state)
 {
     (void)state;
@@ -459,6 +475,7 @@ int main(void)
         cmocka_unit_test(what_does_not_end_is_a_timeout),
         cmocka_unit_test(hashes_are_enough_for_what_earlier_ones_made),
         cmocka_unit_test(no_more_memory_is_used_than_allowed),
+        cmocka_unit_test(a_device_is_asked_until_it_answers),
         cmocka_unit_test(every_reason_has_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,14 @@ typedef struct ts_executor {
     ts_result (*graph_launch)(void *state, uint64_t stream, uint64_t graph);
 } ts_executor;
 
+/*
+    For executors whose devices have no wait with a bound: asks again and again,
+    less and less often, until the answer is another one than TS_ERR_BUSY or
+    the time is over, and returns the last answer. At least once.
+*/
+TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
+                                  uint32_t timeout_ms);
+
 typedef enum ts_compare {
     TS_COMPARE_EXACT = 0,
     TS_COMPARE_ULP = 1,  // at most `tolerance` representable values apart

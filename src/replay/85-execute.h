@@ -1,5 +1,25 @@
 /* ---- 10.85 Execution: operations ---------------------------------------- */
 
+static uint64_t ts__ex_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
+                                  uint32_t timeout_ms)
+{
+    const uint64_t until = ts__ex_now() + UINT64_C(1000000) * timeout_ms;
+    struct timespec pause = { 0, 5000 };
+    for (;;) {
+        const ts_result result = ask(state);
+        if (result != TS_ERR_BUSY || ts__ex_now() >= until) return result;
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 1000000) pause.tv_nsec *= 2;
+    }
+}
+
 // The stream of a track; NULL without memory, or if the device has none.
 static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
 {

@@ -336,13 +336,6 @@ static void ts__ex_settle_part(ts_execution *e, ts__ex_plan *p, size_t from,
 
 /* All of it. */
 
-static uint64_t ts__ex_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 // Waits for all of them, `count` times.
 static ts_result ts__ex_wait(ts_execution *e, ts_execution_whole *whole,
                              uint32_t count)
