@@ -457,6 +457,7 @@ static ts_result ts__hip_start(char *why, size_t room)
     __atomic_store_n(&ts__hip.on, 1, __ATOMIC_RELEASE);
     if (ts__hip_work_start()) return TS_OK;
     TS__STORE(&ts__hip.on, 0);
+    ts__hs_stop();
     ts__hip.way->stop();
     snprintf(why, room, "there is no thread for it");
     return TS_ERR_UNSUPPORTED;
