@@ -11,6 +11,7 @@ static const char *const ts__cuda_hash_text[] = {
     ".version 6.0\n"
     ".target sm_50\n"
     ".address_size 64\n"
+    ".visible .global .align 16 .b8 ts_hashes[65536];\n"
     ".visible .const .align 8 .b8 ts_secret[192] = {184, 254, 108, 57, \n"
     "35, 164, 75, 190, 124, 1, 129, 44, 247, 33, 173, 28, 222, 212, 109, \n"
     "233, 131, 144, 151, 219, 114, 64, 164, 164, 183, 179, 103, 31, 203, \n"
@@ -133,9 +134,9 @@ static const char *const ts__cuda_hash_text[] = {
     "mul.wide.u32 %rd102, %r40, 8;\n"
     "add.s64 %rd104, %rd203, %rd102;\n"
     "ld.const.u64 %rd21, [%rd104];\n"
+    ,
     "xor.b64 %rd31, %rd212, %rd21;\n"
     "add.s64 %rd32, %rd20, %rd5;\n"
-    ,
     "and.b64 %rd109, %rd32, 7;\n"
     "setp.eq.s64 %p7, %rd109, 0;\n"
     "@%p7 bra LBB0_35;\n"
@@ -296,8 +297,8 @@ static const char *const ts__cuda_hash_text[] = {
     "mov.u32 %r68, -2;\n"
     "cvt.u32.u64 %r56, %rd73;\n"
     "LBB0_31:\n"
-    "ld.shared.u64 %rd164, [%rd231+-8];\n"
     ,
+    "ld.shared.u64 %rd164, [%rd231+-8];\n"
     "ld.const.u64 %rd165, [%rd229+-8];\n"
     "shr.u64 %rd166, %rd165, %r56;\n"
     "ld.const.u64 %rd167, [%rd229];\n"

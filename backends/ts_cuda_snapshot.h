@@ -265,6 +265,7 @@ static struct {
     uint64_t reads_until_ns;
     void *context;   // of the operation under way
     uint32_t device; // track
+    uint32_t hashed; // the capture in whose metadata it stands
 } ts__cs = { .testing = PTHREAD_MUTEX_INITIALIZER,
              .turn = PTHREAD_MUTEX_INITIALIZER,
              .memory_lock = PTHREAD_MUTEX_INITIALIZER,
@@ -344,6 +345,8 @@ static const void *ts__cs_view(void *user, uint64_t address, uint64_t size,
     memcpy(scratch, ts__cs.driver.bounce, (size_t)size);
     return scratch;
 }
+
+#include "ts_cuda_hash.h" // 4
 
 // Memory that nobody saw being allocated: the driver knows it.
 static void ts__cs_look_up(uint64_t address)

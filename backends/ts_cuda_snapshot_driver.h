@@ -48,7 +48,14 @@
     X(node_set, "cuGraphMemsetNodeGetParams", (void *, ts__cuda_set_node *)) \
     X(node_child, "cuGraphChildGraphNodeGetGraph", (void *, void **)) \
     X(global, "cuModuleGetGlobal_v2", \
-      (uint64_t *, size_t *, void *, const char *))
+      (uint64_t *, size_t *, void *, const char *)) \
+    X(load, "cuModuleLoadData", (void **, const void *)) \
+    X(function, "cuModuleGetFunction", (void **, void *, const char *)) \
+    X(launch, "cuLaunchKernel", \
+      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+       unsigned, void *, void **, void **)) \
+    X(to_device, "cuMemcpyHtoDAsync_v2", \
+      (uint64_t, const void *, size_t, void *))
 
 enum { TS__CS_PARAMETERS = 1024 };
 
@@ -89,6 +96,15 @@ typedef struct ts__cs_stream {
     bool quiet;     // it was idle when its recording began
 } ts__cs_stream;
 
+typedef struct ts__cs_own { // in a context
+    void *context, *stream;
+    // Of ts_cuda_hash.h.
+    bool tried;
+    const char *wrong;
+    void *function;
+    uint64_t hashes; // where it leaves them
+} ts__cs_own;
+
 typedef struct ts__cs_driver {
     struct {
 #define TS__X(name, symbol, arguments) int(*name) arguments;
@@ -103,10 +119,8 @@ typedef struct ts__cs_driver {
     bool left; // streams that nobody can ask may have work: of before the
                // session, or destroyed since
     ts__cs_job job;
-    struct { // streams of our own, one of each context
-        void *context, *stream;
-    } readers[16];
-    size_t reader_count;
+    ts__cs_own owns[16];
+    size_t own_count;
     void (*made)(void *user, void *context, void *stream); // is told of it
     void *user;
     uint8_t *bounce; // what was read
@@ -115,6 +129,7 @@ typedef struct ts__cs_driver {
 } ts__cs_driver;
 
 static TS__TLS bool ts__cs_mine;     // this thread is the one of its own
+static TS__TLS bool ts__cs_loads;    // it loads a module of our own
 static TS__TLS char ts__cs_here_too; // its address is the thread's
 
 static uint64_t ts__cs_now_ns(void)
@@ -219,28 +234,31 @@ static bool ts__cs_status(const ts__cs_driver *d, ts__cs_job *job)
     return d->call.is_recorded != NULL;
 }
 
-// A stream that waits for nobody, and nobody for it.
-static void *ts__cs_reader(ts__cs_driver *d, void *context)
+// What we have in a context: a stream that waits for nobody, and nobody for
+// it. NULL: it cannot be made.
+static ts__cs_own *ts__cs_own_of(ts__cs_driver *d, void *context)
 {
     void *stream = NULL;
-    for (size_t i = 0; i < d->reader_count; i++)
-        if (d->readers[i].context == context) return d->readers[i].stream;
-    if (d->reader_count == sizeof d->readers / sizeof *d->readers ||
+    for (size_t i = 0; i < d->own_count; i++)
+        if (d->owns[i].context == context) return &d->owns[i];
+    if (d->own_count == sizeof d->owns / sizeof *d->owns ||
         d->call.stream(&stream, 1) != 0)
         return NULL;
-    d->readers[d->reader_count].context = context;
-    d->readers[d->reader_count++].stream = stream;
+    ts__cs_own *const own = &d->owns[d->own_count++];
+    memset(own, 0, sizeof *own);
+    own->context = context;
+    own->stream = stream;
     if (d->made) d->made(d->user, context, stream);
-    return stream;
+    return own;
 }
 
 static bool ts__cs_read(ts__cs_driver *d, const ts__cs_job *job)
 {
-    void *const stream = ts__cs_reader(d, job->context);
-    return stream &&
+    const ts__cs_own *const own = ts__cs_own_of(d, job->context);
+    return own &&
            d->call.to_host(d->bounce, job->address, (size_t)job->size,
-                           stream) == 0 &&
-           ts__cs_idle(d, stream, job->until_ns);
+                           own->stream) == 0 &&
+           ts__cs_idle(d, own->stream, job->until_ns);
 }
 
 // A kernel of a library is no function, but has one.

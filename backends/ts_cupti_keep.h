@@ -88,7 +88,7 @@ static uint32_t ts__cu_keep_device(ts__cu *u, void *context)
     return track;
 }
 
-// Copies on a stream of our own are none of the program's.
+// Copies and kernels on a stream of our own are none of the program's.
 static void ts__cu_keep_own(void *user, void *context, void *stream)
 {
     ts__cu *const u = (ts__cu *)user;
@@ -133,7 +133,7 @@ static void ts__cu_keep_resource(uint32_t id, const ts__cu_resource *data)
         size_t size;
         const char *bytes;
     } *const module = data->more;
-    if (!module || !ts__cs_is_on()) return;
+    if (!module || !ts__cs_is_on() || ts__cs_loads) return;
     if (id == TS__CU_MODULE_LOADED)
         ts__cs_module_loaded(&ts__cs.code, module->id, module->bytes,
                              module->size);
@@ -146,14 +146,15 @@ static void ts__cu_keep_fresh(void)
     ts__cs_images_forget(&ts__cs.code);
 }
 
-static const ts__cs_vendor ts__cu_keep_vendor = {
-    { .name = "cuda", .view = ts__cs_view, .hidden = ts__cs_hidden },
-    "capture.cuda",
-    ts__cs_driver_find,
-    ts__cu_keep_fresh,
-    ts__cs_kernel,
-    &ts__cs_graphs
-};
+static const ts__cs_vendor ts__cu_keep_vendor = { { .name = "cuda",
+                                                    .view = ts__cs_view,
+                                                    .hidden = ts__cs_hidden,
+                                                    .hash = ts__cs_hash },
+                                                  "capture.cuda",
+                                                  ts__cs_driver_find,
+                                                  ts__cu_keep_fresh,
+                                                  ts__cs_kernel,
+                                                  &ts__cs_graphs };
 
 // Turns on the callbacks that a capture needs, if there is one, or may be.
 static void ts__cu_keep_functions(ts__cu *u)
@@ -179,9 +180,9 @@ static void ts__cu_keep_functions(ts__cu *u)
     u->call.call_on(1, u->subscriber, TS__CU_RESOURCE, TS__CU_MODULE_LOADED);
     ts__cs.driver.made = ts__cu_keep_own;
     ts__cs.driver.user = u;
-    for (size_t i = 0; i < ts__cs.driver.reader_count; i++) // of before
-        ts__cu_keep_own(u, ts__cs.driver.readers[i].context,
-                        ts__cs.driver.readers[i].stream);
+    for (size_t i = 0; i < ts__cs.driver.own_count; i++) // of before
+        ts__cu_keep_own(u, ts__cs.driver.owns[i].context,
+                        ts__cs.driver.owns[i].stream);
     ts__cs_start(&ts__cu_keep_vendor, u->generation);
 }
 

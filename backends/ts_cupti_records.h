@@ -324,9 +324,21 @@ static inline const ts__launch *ts__cu_launch_of(ts__cu *u, const uint8_t *r)
     return l;
 }
 
+// Captures read and hash memory on streams of their own.
+static bool ts__cu_is_own(const ts__cu *u, const uint8_t *r, const uint16_t *at)
+{
+    if (TS__LIKELY(!TS__LOAD(&u->own_count))) return false;
+    const uint64_t key = ts__cu_stream_key(ts__read32(r, at[TS__CU_ON_CONTEXT]),
+                                           ts__read32(r, at[TS__CU_ON_STREAM]));
+    for (uint32_t i = 0; i < sizeof u->own / sizeof *u->own; i++)
+        if (TS__LOAD(&u->own[i]) == key) return true;
+    return false;
+}
+
 static void ts__cu_kernel(ts__cu *u, const uint8_t *r)
 {
     const uint16_t *const at = u->at[TS__CU_KERNEL];
+    if (ts__cu_is_own(u, r, at)) return;
     ts__cu_stream *const s =
         ts__cu_stream_of(u, ts__read32(r, at[TS__CU_ON_CONTEXT]),
                          ts__read32(r, at[TS__CU_ON_STREAM]),
@@ -380,24 +392,13 @@ static ts__cu_stream *ts__cu_op_begin(ts__cu *u, const uint8_t *r,
     return s && ts__cu_timed(u, r, at, s->track, false, op) ? s : NULL;
 }
 
-// Captures read memory by copies on streams of their own.
-static bool ts__cu_is_own(const ts__cu *u, const uint8_t *r, const uint16_t *at)
-{
-    const uint64_t key = ts__cu_stream_key(ts__read32(r, at[TS__CU_ON_CONTEXT]),
-                                           ts__read32(r, at[TS__CU_ON_STREAM]));
-    for (uint32_t i = 0; i < sizeof u->own / sizeof *u->own; i++)
-        if (TS__LOAD(&u->own[i]) == key) return true;
-    return false;
-}
-
 static void ts__cu_copy(ts__cu *u, ts__cu_role role, const uint8_t *r)
 {
     // By CUpti_ActivityMemcpyKind; arrays lie on the device.
     static const uint8_t types[] = { 0, 1, 2, 1, 2, 3, 3, 3, 3, 4, 5 };
     const uint16_t *const at = u->at[role];
     ts_gpu_op op;
-    if (TS__UNLIKELY(TS__LOAD(&u->own_count)) && ts__cu_is_own(u, r, at))
-        return;
+    if (ts__cu_is_own(u, r, at)) return;
     ts__cu_stream *const s = ts__cu_op_begin(u, r, role, TS_EVENT_MEMCPY, &op);
     if (!s) return;
     const uint8_t type = r[at[TS__CU_TYPE]];

@@ -3,7 +3,8 @@
 #   backends/ts_hash.sh cl >backends/ts_opencl_hash_text.h
 #   backends/ts_hash.sh ptx >backends/ts_cuda_hash_text.h
 # The PTX is clang 14's (clang-14 must have the target nvptx64), of ISA 6.0 for
-# sm_50, which drivers compile for whatever device they have.
+# sm_50, which drivers compile for whatever device they have; with a variable
+# for the hashes of 4,096 chunks.
 set -eu
 cd "$(dirname "$0")"
 
@@ -27,7 +28,8 @@ ptx)
         -Xclang -target-cpu -Xclang sm_50 -Xclang -target-feature \
         -Xclang +ptx60 -Os -S -o - ts_hash.cl |
         sed -e 's/[\t ]*\/\/.*//' -e 's/^\t//' -e 's/[ \t][ \t]*/ /g' \
-            -e '/^ *$/d' | fold -s -w 68)
+            -e '/^ *$/d' -e '/^\.address_size/a\
+.visible .global .align 16 .b8 ts_hashes[65536];' | fold -s -w 68)
     ;;
 esac
 

@@ -48,10 +48,21 @@ static void *open_code(const void *bytes, size_t size)
     return handle; // the file stays open: loaders tell files by their number
 }
 
-// What text becomes: a file's contents, NULL if it does nothing.
-static char *compile(size_t *size)
+// What text becomes: a file's contents, NULL if it does nothing. The kernel of
+// captures lies beside this library; DOUBLE_CUDA_HASH is another.
+static char *compile(const char *text, size_t *size)
 {
-    const char *const path = getenv("DOUBLE_CUDA_JIT");
+    static char beside[PATH_MAX];
+    const char *path = getenv("DOUBLE_CUDA_JIT");
+    Dl_info info;
+    if (strstr(text, ".entry ts_hash_chunks(") &&
+        dladdr((void *)(uintptr_t)module_of, &info)) {
+        const char *const end = strrchr(info.dli_fname, '/');
+        snprintf(beside, sizeof beside, "%.*s/libhash.so",
+                 (int)(end - info.dli_fname), info.dli_fname);
+        path = getenv("DOUBLE_CUDA_HASH");
+        if (!path) path = beside;
+    }
     FILE *const file = path ? fopen(path, "rb") : NULL;
     char *bytes = NULL;
     if (file && !fseek(file, 0, SEEK_END)) {
@@ -97,7 +108,7 @@ static int load_code(const load_parameters *p, bool later)
     if (module_count == MODULES) return NO_MEMORY;
     struct module *const m = &modules[module_count++];
     size_t size = is_elf ? elf_size(p->image) : 0;
-    char *bytes = is_elf ? malloc(size) : compile(&size);
+    char *bytes = is_elf ? malloc(size) : compile(p->image, &size);
     if (is_elf && bytes) memcpy(bytes, p->image, size);
     *p->module = (void *)(uintptr_t)module_count;
     m->bytes = bytes;

@@ -2,7 +2,7 @@
 #ifndef HASH_HERE_H
 #define HASH_HERE_H
 
-#include "backends/ts_hash.cl"
+#include "../../backends/ts_hash.cl"
 
 // A group of so many items, a multiple of 8.
 static void hash_here(const uint8_t *bytes, uint32_t size, uint32_t items,
