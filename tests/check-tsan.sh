@@ -19,8 +19,9 @@ export TSAN_OPTIONS=second_deadlock_stack=1:allocator_may_return_null=1
 # questions but for the summary, queries, cuts, merges, and the replay itself.
 WITHOUT="test_fork test_modules test_reader_damage test_reader_golden
     test_signal test_surroundings test_unwind test_verify test_explore
-    test_export_dot test_view test_view_trace test_races test_report test_names
-    test_merge test_cut test_cut_steps test_anonymise test_cli $(cd tests &&
+    test_export_dot test_view test_view_trace test_races test_races_host
+    test_report test_names test_merge test_cut test_cut_steps test_anonymise
+    test_cli $(cd tests &&
         ls test_import_*.c test_analyze_*.c test_diff*.c test_query*.c \
             test_replay_*.c test_whatif*.c test_timeline*.c | sed s/[.]c// |
         grep -v -e flow -e summary -e replay_files)"

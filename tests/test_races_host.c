@@ -1,5 +1,5 @@
 /*
-    test_races_host.c - races: what the host does, and memory that comes and goes
+    test_races_host.c - races: what the host does, memory that comes and goes
 
     One small trace for each rule. A: 0x1000 to 0x10FF.
 */

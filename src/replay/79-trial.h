@@ -196,6 +196,8 @@ static void ts__trial_clear(ts__trial *t)
         cells[i].offset = ((const uint64_t *)x->cells.data)[i];
     }
     memset(t->saw.data, 0, t->saw.count * sizeof(uint64_t));
+    // A copy may come before its call: what another order left is not for it.
+    memset(t->staged.data, 0, x->actors.count * sizeof(uint64_t));
 }
 
 // All that a strip holds, as one number.
@@ -790,7 +792,6 @@ TS_API void ts_races_memory_clear(const ts_races *races, void *memory)
 {
     ts__trial t = ts__trial_on(races, memory);
     ts__trial_clear(&t);
-    memset(t.staged.data, 0, races->actors.count * sizeof(uint64_t));
 }
 
 TS_API void ts_races_memory_step(const ts_races *races, void *memory,

@@ -263,8 +263,8 @@ static void gpu_kinds(const gpu *g)
     pause_ns(50000);
 }
 
-// Kernels whose numbers have all sizes, or are missing, of two launches that are
-// told apart by their names only.
+// Kernels whose numbers have all sizes, or are missing, of two launches that
+// are told apart by their names only.
 static void gpu_numbers(const gpu *g)
 {
     enum { COUNT = 300 };
