@@ -4,9 +4,11 @@
     Looks at the allocator itself, which no public call names, through an
     implementation of its own.
 */
-#define _GNU_SOURCE
-#define TRACESMITH_REPLAY_IMPLEMENTATION
+#define TRACESMITH_REPLAY_IMPLEMENTATION // it asks for what it needs of libc
 #include "tracesmith_replay.h"
+#if defined(__linux__) && !defined(MADV_HUGEPAGE)
+#error "regions would consist of small pages"
+#endif
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -47,6 +47,9 @@
 #if defined(TRACESMITH_REPLAY_IMPLEMENTATION) && !defined(_GNU_SOURCE) && \
     !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L // before the first system header
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE // madvise
+#endif
 #endif
 #include "tracesmith.h"
 
