@@ -197,10 +197,36 @@ static void ts__cu_complete(ts__cu *u, uint8_t *buffer, size_t valid)
 TS__CU_ENGINE(cupti);
 TS__CU_ENGINE(mcpti);
 
+#define TS__CU_SILENCE_SAID UINT64_MAX
+static const char ts__cu_silent[] =
+    "kernels were launched, but none was reported: this version, or another "
+    "tool, keeps them";
+
+// Of many launches no kernel has come for long: the trace says so now, as the
+// end of this process may never come. Under `decode`.
+static void ts__cu_silence(ts__cu *u)
+{
+    enum { MANY = 100, PATIENCE_MS = 10000 };
+    const uint64_t now = ts__clock_now_ns(CLOCK_MONOTONIC);
+    const uint32_t ms = u->patience_ms ? u->patience_ms : PATIENCE_MS;
+    if (u->silent_ns == TS__CU_SILENCE_SAID || u->refused ||
+        !ts_capture_kind(TS_EVENT_KERNEL))
+        return;
+    if (u->kernels || TS__LOAD(&u->launches) < MANY) {
+        u->silent_ns = 0;
+    } else if (!u->silent_ns) {
+        u->silent_ns = now;
+    } else if (now - u->silent_ns >= ms * UINT64_C(1000000)) {
+        ts__cu_fact(u, "warning", ts__cu_silent);
+        u->silent_ns = TS__CU_SILENCE_SAID;
+    }
+}
+
 static void ts__cu_decode_all(ts__cu *u)
 {
     pthread_mutex_lock(&u->decode);
     ts__cu_decode(u, __atomic_exchange_n(&u->full, 0, __ATOMIC_ACQUIRE));
+    ts__cu_silence(u);
     const uint64_t unreported =
         __atomic_exchange_n(&u->origins.unreported, 0, __ATOMIC_RELAXED);
     if (unreported) ts__lose(&u->lost, TS__CU_UNREPORTED, 0, unreported);
@@ -375,7 +401,7 @@ static void ts__cu_reset(ts__cu *u)
     if (u->fatal) u->clock_given = false; // it has forgotten that too
     u->first_correlation = u->fatal = u->judged = 0;
     u->launches = u->discarded = 0;
-    u->kernels = u->early = 0;
+    u->kernels = u->early = u->silent_ns = 0;
     u->refused = false;
     u->exiting = false;
     u->lost.vendor = u->table->product;
@@ -704,9 +730,9 @@ static void ts__cu_sum_up(ts__cu *u)
     if (u->early) ts__cu_fact_int(u, "kernels_before_launch", u->early);
     if (u->time.steps) ts__cu_fact_int(u, "clock_steps", u->time.steps);
     if (launches && !u->kernels && ts_capture_kind(TS_EVENT_KERNEL))
-        ts__cu_fact(u, "warning",
-                    "kernels were launched, but none was reported: "
-                    "this version, or another tool, keeps them");
+        ts__cu_fact(u, "warning", ts__cu_silent);
+    else if (u->silent_ns == TS__CU_SILENCE_SAID)
+        ts__cu_fact(u, "warning", "none"); // one came after all
     const char *const other = ts__cu_other();
     char text[160];
     snprintf(text, sizeof text,

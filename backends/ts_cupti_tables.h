@@ -564,7 +564,9 @@ typedef struct ts__cu {
     bool learned;       // what they say of streams is known
     ts__cu_stream *recent[TS__CU_RECENT];
     uint64_t kernels, early;
-    char error[256]; // that the vendor ended with
+    uint64_t silent_ns;   // since when launches have no kernels, 0: they have
+    uint32_t patience_ms; // with that (10000)
+    char error[256];      // that the vendor ended with
     uint32_t loose_free, loose_used;
     ts__losses lost;
 } ts__cu;

@@ -190,6 +190,28 @@ static void that_no_kernel_is_reported_is_said(void **state)
     rt_close(&trace);
 }
 
+// The process may be killed before the end.
+static void that_none_is_reported_is_said_before_the_end(void **state)
+{
+    (void)state;
+    const char *const path = begin();
+    ts__cupti.patience_ms = 1;
+    assert_int_equal(ts__cupti.silent_ns, 0);
+    cu_set("lose_kernels", 200);
+    CU_LAUNCH(.ns = 10, .repeat = 150);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ts_session_flush(), TS_OK);
+        rt_sleep_ms(5);
+    }
+    assert_true(ts__cupti.silent_ns == TS__CU_SILENCE_SAID);
+    cu_set("lose_kernels", 0);
+    CU_LAUNCH(.ns = 10); // one comes after all
+    rt_trace trace = cu_end(path);
+    assert_string_equal(cu_text(&trace, "cupti.warning"), "none");
+    rt_close(&trace);
+    ts__cupti.patience_ms = 0;
+}
+
 static void kernels_of_streams_that_are_too_many_are_lost_once(void **state)
 {
     (void)state;
@@ -422,6 +444,7 @@ int main(void)
         cmocka_unit_test(kernels_without_times_are_counted),
         cmocka_unit_test(launches_without_a_report_are_counted),
         cmocka_unit_test(that_no_kernel_is_reported_is_said),
+        cmocka_unit_test(that_none_is_reported_is_said_before_the_end),
         cmocka_unit_test(dropped_records_are_counted),
         cmocka_unit_test(kernels_that_begin_before_their_launch_are_counted),
         cmocka_unit_test(what_still_runs_at_the_end_is_counted),
