@@ -194,7 +194,7 @@ static const char *const ts__hip_texts[] = {
     "not handed over in time at the end",
     "launches without a report of their kernel",
     "records for which there was no memory",
-    "streams beyond the number that is kept: their operations lie on the device",
+    "operations on streams beyond the number that is kept: on the device",
     NULL
 };
 

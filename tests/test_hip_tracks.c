@@ -271,6 +271,33 @@ static void names_at_an_address_that_is_used_again_are_read_again(void **state)
     rt_close(&trace);
 }
 
+// As firmware is known to time them: what to make of it is for those who read.
+static void
+kernels_that_overlap_on_a_stream_stay_as_they_were_told(void **state)
+{
+    (void)state;
+    const char *const path = begin("overlap.sbt");
+    const uint64_t now = ts__hip_boottime_ns();
+    call(LAUNCH, 1, 0);
+    call(LAUNCH, 2, 0);
+    call(LAUNCH, 3, 0);
+    report_as(1, "first", now + 1000000);
+    report_as(2, "second", now + 1000500); // before the first one has ended
+    report_as(3, "third", now + 1000500);  // and with the second one
+    ts__hip_stop();
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    const rt_row *const first = rt_only(&trace, TS_EVENT_KERNEL, "first");
+    const rt_row *const second = rt_only(&trace, TS_EVENT_KERNEL, "second");
+    const rt_row *const third = rt_only(&trace, TS_EVENT_KERNEL, "third");
+    assert_int_equal(second->start_tick - first->start_tick, 500);
+    assert_int_equal(third->start_tick, second->start_tick);
+    assert_int_equal(second->duration_ns, first->duration_ns);
+    assert_int_equal(first->track, third->track);
+    assert_int_equal(trace.info->lost, 0);
+    rt_close(&trace);
+}
+
 // Its kind is in the name of the function, and nothing else tells it.
 static void a_copy_by_a_kernel_of_the_runtime_has_its_direction(void **state)
 {
@@ -300,6 +327,8 @@ int main(void)
         cmocka_unit_test(a_capture_that_fails_or_is_left_open_ends),
         cmocka_unit_test(kernels_before_their_launch_are_told_by_any_clock),
         cmocka_unit_test(names_at_an_address_that_is_used_again_are_read_again),
+        cmocka_unit_test(
+            kernels_that_overlap_on_a_stream_stay_as_they_were_told),
         cmocka_unit_test(a_copy_by_a_kernel_of_the_runtime_has_its_direction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
