@@ -33,6 +33,7 @@ cc="${CC:-cc} -std=gnu11 -O2 -I."
 $cc tests/gpu/cuda_work.c -o "$dir/cuda_work" -ldl &&
     $cc -DZONES tests/gpu/cuda_work.c -o "$dir/cuda_zones" -pthread -ldl &&
     $cc tests/gpu/cuda_capture.c -o "$dir/cuda_capture" -ldl &&
+    $cc tests/gpu/cuda_hash.c -o "$dir/cuda_hash" -ldl &&
     $cc -fPIC -shared tests/gpu/raw_cupti.c -o "$dir/raw_cupti.so" -ldl ||
     exit 1
 if test "$dry"; then
@@ -41,7 +42,9 @@ if test "$dry"; then
         double=$out/tests/doubles/lib${name%.so*}.so
         make -s OUT="$out" "$double" && cp "$double" "$dir/lib$name" || exit 1
     done
-    make -s OUT="$out" "$out/tests/doubles/libcubin.so" || exit 1
+    make -s OUT="$out" "$out/tests/doubles/libcubin.so" \
+        "$out/tests/doubles/libhash.so" || exit 1
+    cp "$out/tests/doubles/libhash.so" "$dir" || exit 1
     # What the double compiles text to, where it is to run.
     cubin=$out/tests/doubles/libcubin.so
 fi
@@ -192,6 +195,8 @@ again() { # what, at least so many executed, command...
 test "$dry" && export DOUBLE_CUDA_JIT="$cubin"
 again 'driver API' 30 "$dir/cuda_capture"
 # What only a GPU can tell.
+rate=$("$dir/cuda_hash") || failed=1
+row 'chunks are hashed on the device, as by the host' "$rate" ''
 "$out/ts-info" "$dir/kept.sbt" >"$dir/info2"
 row 'the driver answers within a call' "$(grep -q 'does not answer within' \
     "$dir/info2" && echo no || echo yes)" 'launches, copies, module questions'
