@@ -47,6 +47,9 @@
 #if defined(TRACESMITH_REPLAY_IMPLEMENTATION) && !defined(_GNU_SOURCE) && \
     !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L // before the first system header
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE // madvise
+#endif
 #endif
 #include "tracesmith.h"
 
@@ -19269,6 +19272,8 @@ static void ts__trial_clear(ts__trial *t)
         cells[i].offset = ((const uint64_t *)x->cells.data)[i];
     }
     memset(t->saw.data, 0, t->saw.count * sizeof(uint64_t));
+    // A copy may come before its call: what another order left is not for it.
+    memset(t->staged.data, 0, x->actors.count * sizeof(uint64_t));
 }
 
 // All that a strip holds, as one number.
@@ -19863,7 +19868,6 @@ TS_API void ts_races_memory_clear(const ts_races *races, void *memory)
 {
     ts__trial t = ts__trial_on(races, memory);
     ts__trial_clear(&t);
-    memset(t.staged.data, 0, races->actors.count * sizeof(uint64_t));
 }
 
 TS_API void ts_races_memory_step(const ts_races *races, void *memory,
