@@ -96,6 +96,8 @@ static void work_of_a_stream_that_is_gone_is_waited_for(void **user)
     ok(cuModuleGetFunction(&function, module, "biased"));
     ok(cuMemAlloc_v2(&to, BYTES));
     ok(cuStreamCreate(&other, 1));
+    ok(cuLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, stream, arguments,
+                      NULL)); // what was before the session is waited for
     setenv("DOUBLE_CUDA_HANG", "add", 1);
     void *add_arguments[] = { &numbers, &value };
     ok(cuLaunchKernel(add, 4, 1, 1, 256, 1, 1, 0, other, add_arguments, NULL));
@@ -105,16 +107,17 @@ static void work_of_a_stream_that_is_gone_is_waited_for(void **user)
                           NULL));
     unsetenv("DOUBLE_CUDA_HANG");
     // Until the driver answers again.
-    for (int i = 0; i < 10000 && !ts_snapshot_result().whole; i++) {
+    for (int i = 0; i < 10000 && ts_snapshot_result().whole < 2; i++) {
         usleep(1000);
         ok(cuLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, stream, arguments,
                           NULL));
     }
-    assert_int_not_equal(ts_snapshot_result().whole, 0);
+    assert_int_equal(ts_snapshot_result().whole, 2);
     ok(cuMemFree_v2(to));
     end();
-    declined_for(0, TS_REASON_DRAIN_TIMEOUT);
+    assert_int_equal(capture_at(0).head.state, TS_CAPTURE_WHOLE);
     declined_for(1, TS_REASON_DRAIN_TIMEOUT);
+    declined_for(2, TS_REASON_DRAIN_TIMEOUT);
     rt_close(&trace);
 }
 
