@@ -1,4 +1,4 @@
-// Captured launches of graphs: which are damage, and parts and merges of traces.
+// Captured launches of graphs: what is damage, parts and merges of traces.
 #define _GNU_SOURCE // mkdtemp
 #include "tools/cut/cut.h"
 
