@@ -160,7 +160,7 @@ static bool ts__cs_stream_at(ts__cs_driver *d, size_t at, ts__cs_stream *s)
 }
 
 // Whether who asked gave up meanwhile.
-static bool ts__cs_is_silent(ts__cs_driver *d)
+static inline bool ts__cs_is_silent(ts__cs_driver *d)
 {
     pthread_mutex_lock(&d->lock);
     const bool silent = d->silent;
