@@ -189,6 +189,16 @@ static ts__ox_handle double_clCreateProgramWithIL(ts__ox_handle context,
     return program_of(context, bytes, size, error);
 }
 
+// No extensions: no graphs.
+static void *
+double_clGetExtensionFunctionAddressForPlatform(ts__ox_handle platform,
+                                                const char *name)
+{
+    (void)platform;
+    (void)name;
+    return NULL;
+}
+
 static int32_t double_clBuildProgram(ts__ox_handle program, uint32_t count,
                                      const ts__ox_handle *devices,
                                      const char *options, void (*notify)(void),
