@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 all="build unit cli import replay execute analyze diff merge states stacks
-capture devices hip opencl opencl-execute hash scripts
+capture devices hip hip-execute opencl opencl-execute hash scripts
 examples install disabled cxx docs man format asan tsan valgrind arm64 fuzz"
 . tests/lib.sh
 TS_RESULTS=$(mktemp) || exit 2
