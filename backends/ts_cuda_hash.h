@@ -22,6 +22,8 @@ enum {
     TS__CS_ITEMS = 128                  // of a group
 };
 
+static TS__TLS bool ts__cs_loads; // this thread loads a module of our own
+
 // All parts of the text; to be freed.
 static char *ts__cs_hash_text(void)
 {

@@ -129,7 +129,6 @@ typedef struct ts__cs_driver {
 } ts__cs_driver;
 
 static TS__TLS bool ts__cs_mine;     // this thread is the one of its own
-static TS__TLS bool ts__cs_loads;    // it loads a module of our own
 static TS__TLS char ts__cs_here_too; // its address is the thread's
 
 static uint64_t ts__cs_now_ns(void)
