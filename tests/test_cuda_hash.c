@@ -5,7 +5,7 @@ enum { CHUNKS = 40, LARGE = CHUNKS * TS_CAPTURE_CHUNK + 100 };
 
 typedef struct kept_run {
     uint64_t hash[2], looked, told;
-    char how[128];
+    char how[512];
 } kept_run;
 
 static uint64_t large;
