@@ -50,6 +50,7 @@
       (uint64_t *, size_t *, void *, const char *)) \
     X(stream, "cuStreamCreateWithPriority", "hipStreamCreateWithPriority", \
       (void **, unsigned, int)) \
+    X(stream_gone, "cuStreamDestroy_v2", "hipStreamDestroy", (void *)) \
     X(query, "cuStreamQuery", "hipStreamQuery", (void *)) \
     X(launch, "cuLaunchKernel", "hipModuleLaunchKernel", \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
@@ -447,6 +448,11 @@ static void ts__cx_close(void *state)
     }
     for (size_t i = 0; i < x->function_count; i++)
         free(x->functions[i].name);
+    for (size_t i = 0; i < x->stream_count; i++) {
+        ts__cx_use(x, x->streams[i].device);
+        if (!x->call.query(x->streams[i].recorded)) // else it may be waited for
+            x->call.stream_gone(x->streams[i].recorded);
+    }
     for (uint32_t i = 0; !x->is_hip && i < x->device_count; i++)
         x->call.context_release((int)i);
     free(x->spans);

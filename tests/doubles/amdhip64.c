@@ -35,6 +35,7 @@ struct hip_stream {
     int device;
     uint64_t tail_ns; // its last operation ends
     void *object;     // on the device
+    struct hip_stream *next;
 };
 struct hip_event {
     uint64_t time_ns;
@@ -49,7 +50,7 @@ struct hip_function {
 enum { DEVICES = 2, KERNELS = 64, WAITING = 4096 };
 static struct {
     pthread_mutex_t lock;
-    struct hip_stream defaults[DEVICES];
+    struct hip_stream defaults[DEVICES], *streams; // those that there are
     struct hip_function kernels[KERNELS];
     uint32_t kernel_count, ops;
     double_op waiting[WAITING]; // finished, not told of
@@ -338,6 +339,10 @@ static hipStream_t stream_new(void)
     hipStream_t stream = calloc(1, sizeof *stream);
     stream->device = current_device;
     ON_DEVICE->cuStreamCreate(&stream->object, 1);
+    pthread_mutex_lock(&hip.lock);
+    stream->next = hip.streams;
+    hip.streams = stream;
+    pthread_mutex_unlock(&hip.lock);
     return stream;
 }
 
@@ -359,6 +364,12 @@ EXPORT int hipStreamDestroy(hipStream_t stream)
 {
     BEGIN(hipStreamDestroy, stream);
     wait_until(stream->tail_ns);
+    pthread_mutex_lock(&hip.lock);
+    struct hip_stream **at = &hip.streams;
+    while (*at != stream)
+        at = &(*at)->next;
+    *at = stream->next;
+    pthread_mutex_unlock(&hip.lock);
     free(stream);
     return end(&c, hipSuccess);
 }
