@@ -164,6 +164,15 @@ static ts_capture capture_at(size_t index)
     return c;
 }
 
+// Its regions without the code's variables: a sanitizer adds some of its own.
+RT_UNUSED static int reached(const ts_capture *c)
+{
+    int count = 0;
+    for (uint32_t i = 0; i < c->head.region_count; i++)
+        count += c->regions[i].found != TS_CAPTURE_BY_GLOBAL;
+    return count;
+}
+
 // The first number of what a region held.
 RT_UNUSED static uint32_t first_of(const uint64_t list[2])
 {

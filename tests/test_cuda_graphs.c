@@ -198,7 +198,7 @@ static void a_graph_by_hand_is_one_operation_with_its_nodes(void **user)
     const ts_capture c = capture_at(0);
     assert_int_equal(c.head.kind, TS_EVENT_GRAPH_LAUNCH);
     assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
-    assert_int_equal(c.head.region_count, 4); // and the code's variables
+    assert_int_equal(reached(&c), 2);
     // Last first, says the driver; they come in an order that all allow.
     for (uint32_t i = 0; i < 4; i++) {
         assert_true(ts_capture_node_next(&c, &node));
@@ -393,8 +393,9 @@ static void copies_of_nodes_keep_the_hosts_bytes(void **user)
     memset(host, 0, sizeof host); // it is in the trace
     end_graphs();
     // Both copies from the host overlap: they are one region, beside that of
-    // the copy back, two of the device and two variables of the code.
-    assert_int_equal(capture_at(0).head.region_count, 6);
+    // the copy back and two of the device.
+    const ts_capture c = capture_at(0);
+    assert_int_equal(reached(&c), 4);
     runs_the_same(1, 0, 2);
     rt_close(&trace);
 }
