@@ -226,7 +226,7 @@ check "capture: ts-record, a CUDA program, and a flush that hangs" sh -c '
     tests/capture/record.sh $0/cuda_hang "" $0/cuda_program || exit 1
     build/ts-info $0/cuda_hang/trace.sbt | grep "did not answer"' $folder
 check "capture: tests/gpu/run.sh with doubles" tests/gpu/run.sh --dry
-check "capture: graphs of CUDA in another process, wrong, cut and merged" sh -c '
+check "capture: graphs of CUDA elsewhere, wrong, cut and merged" sh -c '
     dir=$0/graphs
     rm -rf $dir
     mkdir -p $dir

@@ -90,7 +90,8 @@ DOUBLE_ODD=1 replays "a device that is broken" 1 \
     'first divergence: operation 4, kernel odd' wrong
 DOUBLE_ODD=1 replays "it is narrowed down" 1 'narrowed down to operation 4' \
     wrong --chain --bisect -o "$folder/small.sbt"
-DOUBLE_ODD=1 replays "what it was narrowed down to" 1 'diverged: 1 of 1' small --trust
+DOUBLE_ODD=1 \
+    replays "what it was narrowed down to" 1 'diverged: 1 of 1' small --trust
 DOUBLE_CUDA_FAIL=odd replays "a kernel that goes astray" 0 '1 ESCAPE' wrong
 DOUBLE_CUDA_HANG=odd replays "a kernel that hangs" 4 '1 TIMEOUT' wrong \
     --timeout 1
@@ -106,7 +107,8 @@ check "hip-execute: without the library it says so" sh -c '
 
 # By any other way than rocprofiler-sdk nothing is captured, and it is said.
 check "hip-execute: other ways capture nothing, and say so" sh -c '
-    mkdir "$0/bare" && cp "$0/libamdhip64.so.6" "$0/libhipdevice.so" "$0/bare" &&
+    mkdir "$0/bare" &&
+        cp "$0/libamdhip64.so.6" "$0/libhipdevice.so" "$0/bare" &&
         LD_LIBRARY_PATH=$0/bare build/ts-record --capture budget:1G \
             -o "$0/bare/shim.sbt" -- "$0/program" kernels &&
         build/ts-info "$0/bare/shim.sbt" >"$0/bare/info" &&
