@@ -68,6 +68,7 @@
     X(set32, "cuMemsetD32Async", "hipMemsetD32Async", \
       (uint64_t, unsigned, size_t, void *)) \
     X(event, "cuEventCreate", "hipEventCreateWithFlags", (void **, unsigned)) \
+    X(event_gone, "cuEventDestroy_v2", "hipEventDestroy", (void *)) \
     X(event_record, "cuEventRecord", "hipEventRecord", (void *, void *)) \
     X(event_wait, "cuStreamWaitEvent", "hipStreamWaitEvent", \
       (void *, void *, unsigned))
@@ -448,6 +449,8 @@ static void ts__cx_close(void *state)
     }
     for (size_t i = 0; i < x->function_count; i++)
         free(x->functions[i].name);
+    for (size_t i = 0; i < x->event_count; i++)
+        x->call.event_gone(x->events[i]);
     for (size_t i = 0; i < x->stream_count; i++) {
         ts__cx_use(x, x->streams[i].device);
         if (!x->call.query(x->streams[i].recorded)) // else it may be waited for

@@ -398,6 +398,11 @@ DRIVER(cuEventCreate, void **event, unsigned flags)
     return flags < 8 ? 0 : INVALID;
 }
 
+DRIVER(cuEventDestroy_v2, void *p)
+{
+    return p ? 0 : INVALID;
+}
+
 DRIVER(cuEventRecord, void *p, void *stream)
 {
     if (!p) return INVALID;

@@ -179,6 +179,13 @@ int hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
     return event_new(event, flags);
 }
 
+EXPORT int hipEventDestroy(hipEvent_t event);
+int hipEventDestroy(hipEvent_t event)
+{
+    free(event);
+    return hipSuccess;
+}
+
 EXPORT int hipStreamIsCapturing(hipStream_t stream, int *status);
 int hipStreamIsCapturing(hipStream_t stream, int *status)
 {
