@@ -264,3 +264,63 @@ check "capture: graphs of CUDA elsewhere, wrong, cut and merged" sh -c '
     again cut 0 "8 more of launches of graphs" || exit 1
     build/ts-merge -o $dir/merged.sbt $dir/all.sbt $dir/small.sbt || exit 1
     again merged 0 "same: 33 operations"' $folder
+check "capture: kernels of CUDA as programs" sh -c '
+    dir=$PWD/$0/graphs
+    gcc -std=gnu11 -O1 -Wall -Wextra -Werror tests/capture/cuda_handles.c \
+        $dir/libcuda.so.1 -o $dir/handles || exit 1
+    export LD_LIBRARY_PATH=$dir
+    export DOUBLE_CUDA_JIT=$PWD/build/tests/doubles/libcubin.so
+    trace=$dir/handles.sbt
+    build/ts-record -q --capture "all budget:1G" -o $trace -- $dir/handles ||
+        exit 1
+    extract() { # folder, kernel, options
+        into=$dir/$1 kernel=$2
+        shift 2
+        build/ts-replay --execute --trust $trace --extract $kernel \
+            -o $into "$@" || return
+        (cd $into && gcc -Wall -Wextra -Werror main.c -o main -ldl)
+    }
+    says() { # folder, status, what it says
+        (cd $dir/$1 && ./main) >$dir/out 2>&1
+        got=$?
+        cat $dir/out
+        test $got = $2 && grep -q -- "$3" $dir/out
+    }
+    where() { # the first operation of JSON in which this stands
+        build/ts-replay --execute --trust --json $trace | awk "
+            /\"operation\":/ { n = \$2 + 0 } /$1/ { print n; exit }"
+    }
+    refuses() { # kernel, what it says, options
+        kernel=$1 find=$2
+        shift 2
+        if extract refused $kernel "$@" 2>$dir/err; then exit 1; fi
+        cat $dir/err
+        grep -q "$find" $dir/err || exit 1
+    }
+    refuses mapped "uses a tensor map, which"
+    refuses textured "uses a texture, which"
+    trace=$dir/all.sbt
+    # A variable of the module, pointers in memory, an attribute of the function
+    # without which it does not start.
+    for kernel in add biased through nothing; do
+        extract $kernel $kernel && says $kernel 0 "^same$" || exit 1
+    done
+    grep -q "setting_count = 1;" $dir/nothing/main.c || exit 1
+    first=$(where "\"name\": \"nothing\"")
+    extract together add --ops $((first + 1))..$((first + 1)) &&
+        grep -q "attribute_count = 1;" $dir/together/main.c &&
+        says together 0 "^same$" || exit 1
+    DOUBLE_CUDA_WRONG=add says add 1 "^after-0.bin: byte 0: expected" &&
+        DOUBLE_CUDA_WRONG=biased says biased 1 "^after-3.bin: byte 0: " &&
+        DOUBLE_CUDA_REFUSE=3 says add 0 "^same$" &&
+        DOUBLE_CUDA_REFUSE=1000 DOUBLE_CUDA_ARENA=7d0000000000 says add 2 \
+            "where it was, is not to be had" || exit 1
+    printf "\377" |
+        dd of=$dir/add/after-0.bin bs=1 seek=5 conv=notrunc 2>$dir/dd &&
+        says add 1 "^after-0.bin: byte 5: expected ff, found 00$" || exit 1
+    rm $dir/add/before-0.bin
+    says add 2 "^before-0.bin: cannot be read$" || exit 1
+    first=$(where "\"nodes\":")
+    refuses add "is launched by graphs only" --ops $first..$first
+    first=$(where "\"reason\": \"UVM\"")
+    refuses add "were declined" --ops $first..$first' $folder

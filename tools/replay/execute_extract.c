@@ -6,6 +6,41 @@
 #include <sys/stat.h>
 #include "tools/replay/execute_extract.h"
 
+// What programs of all backends have.
+const char extract_common[] =
+    "static void fail(const char *what, const char *why)\n"
+    "{\n"
+    "    fprintf(stderr, \"%s: %s\\n\", what, why);\n"
+    "    exit(2);\n"
+    "}\n"
+    "\n"
+    "static unsigned char *read_all(const char *path, size_t size)\n"
+    "{\n"
+    "    unsigned char *bytes = calloc(1, size + 64);\n"
+    "    FILE *file = fopen(path, \"rb\");\n"
+    "    if (!bytes || !file || fread(bytes, 1, size, file) != size)\n"
+    "        fail(path, \"cannot be read\");\n"
+    "    fclose(file);\n"
+    "    return bytes;\n"
+    "}\n"
+    "\n"
+    "// Whether memory is another than this file says; no file: nobody knows.\n"
+    "static int differs(const char *after, const unsigned char *now,\n"
+    "                   size_t size)\n"
+    "{\n"
+    "    size_t at = 0;\n"
+    "    if (!after) return 0;\n"
+    "    unsigned char *want = read_all(after, size);\n"
+    "    while (at < size && want[at] == now[at])\n"
+    "        at++;\n"
+    "    if (at < size)\n"
+    "        printf(\"%s: byte %zu: expected %02x, found %02x\\n\", after,\n"
+    "               at, want[at], now[at]);\n"
+    "    free(want);\n"
+    "    return at < size;\n"
+    "}\n"
+    "\n";
+
 // What the program does, behind its data.
 static const char program[] =
     "typedef struct block {\n"
@@ -13,22 +48,6 @@ static const char program[] =
     "    void *shared;\n"
     "    size_t shared_size;\n"
     "} block;\n"
-    "\n"
-    "static void fail(const char *what, const char *why)\n"
-    "{\n"
-    "    fprintf(stderr, \"%s: %s\\n\", what, why);\n"
-    "    exit(2);\n"
-    "}\n"
-    "\n"
-    "static unsigned char *read_all(const char *path, uint64_t size)\n"
-    "{\n"
-    "    unsigned char *bytes = malloc(size + 1);\n"
-    "    FILE *file = fopen(path, \"rb\");\n"
-    "    if (!bytes || !file || fread(bytes, 1, size, file) != size)\n"
-    "        fail(path, \"cannot be read\");\n"
-    "    fclose(file);\n"
-    "    return bytes;\n"
-    "}\n"
     "\n"
     "// Pages at an address; those that another region has are there.\n"
     "static void take_pages(uint64_t address, uint64_t size)\n"
@@ -66,22 +85,13 @@ static const char program[] =
     "        for (b.index[1] = 0; b.index[1] < grid[1]; b.index[1]++)\n"
     "            for (b.index[0] = 0; b.index[0] < grid[0]; b.index[0]++)\n"
     "                kernel(args, &b);\n"
-    "    int differs = 0;\n"
-    "    for (size_t i = 0; i < region_count; i++) {\n"
-    "        const region *r = &regions[i];\n"
-    "        const unsigned char *now = (void *)(uintptr_t)r->address;\n"
-    "        if (!r->after) continue;\n"
-    "        unsigned char *want = read_all(r->after, r->size);\n"
-    "        uint64_t at = 0;\n"
-    "        while (at < r->size && want[at] == now[at]) at++;\n"
-    "        if (at < r->size)\n"
-    "            printf(\"%s: byte %llu: expected %02x, found %02x\\n\",\n"
-    "                   r->after, (unsigned long long)at, want[at], now[at]);\n"
-    "        differs |= at < r->size;\n"
-    "        free(want);\n"
-    "    }\n"
-    "    puts(differs ? \"diverged\" : \"same\");\n"
-    "    return differs;\n"
+    "    int result = 0;\n"
+    "    for (size_t i = 0; i < region_count; i++)\n"
+    "        result |= differs(regions[i].after,\n"
+    "                          (void *)(uintptr_t)regions[i].address,\n"
+    "                          regions[i].size);\n"
+    "    puts(result ? \"diverged\" : \"same\");\n"
+    "    return result;\n"
     "}\n";
 
 FILE *extract_open(const execute_job *job, const char *name)
@@ -122,29 +132,40 @@ bool extract_contents(const execute_job *job, const char *name,
     return (!file || extract_close(job, file, name)) && ok;
 }
 
-static bool write_code(const execute_job *job, const ts_capture *c)
+bool extract_refuse(const execute_job *job, const char *why)
 {
-    ts_capture_image image;
-    const void *bytes;
-    size_t size;
-    if (!ts_reader_image(job->reader, c->head.image, &image) ||
-        ts_reader_blob(job->reader, image.hash, &bytes, &size) != TS_OK) {
-        cli_error(job->replay->tool, job->replay->path,
-                  "the trace does not hold the kernel's code");
-        return false;
-    }
-    uint8_t *const copy = malloc(size + 1);
-    FILE *const file = copy ? extract_open(job, "code.so") : NULL;
-    if (copy) memcpy(copy, bytes, size);
-    if (file) {
-        execute_as_library(copy, size);
-        fwrite(copy, 1, size, file);
-    }
-    free(copy);
-    return file && extract_close(job, file, "code.so");
+    cli_error(job->replay->tool, job->replay->path, "%s", why);
+    return false;
 }
 
-static void put_three(FILE *out, const char *name, const uint32_t *v)
+bool extract_code(const execute_job *job, const ts_capture *c,
+                  ts_capture_image *image, const void **bytes, size_t *size)
+{
+    return (ts_reader_image(job->reader, c->head.image, image) &&
+            ts_reader_blob(job->reader, image->hash, bytes, size) == TS_OK) ||
+           extract_refuse(job, "the trace does not hold the kernel's code");
+}
+
+bool extract_file(const execute_job *job, const char *name, const void *bytes,
+                  size_t size)
+{
+    FILE *const file = extract_open(job, name);
+    if (file) fwrite(bytes, 1, size, file);
+    return file && extract_close(job, file, name);
+}
+
+void extract_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text; text++)
+        if (*text >= ' ' && *text < 127 && !strchr("\"\\?", *text))
+            fputc(*text, out);
+        else
+            fprintf(out, "\\%03o", (unsigned)(uint8_t)*text);
+    fputc('"', out);
+}
+
+void extract_three(FILE *out, const char *name, const uint32_t *v)
 {
     fprintf(out,
             "static const uint32_t %s[3] = { %" PRIu32 ", %" PRIu32 ", %" PRIu32
@@ -152,7 +173,7 @@ static void put_three(FILE *out, const char *name, const uint32_t *v)
             name, v[0], v[1], v[2]);
 }
 
-static void put_args(FILE *out, const ts_capture *c)
+void extract_args(FILE *out, const ts_capture *c)
 {
     fprintf(out,
             "static const _Alignas(64) unsigned char args[%" PRIu32 "] = {",
@@ -162,36 +183,58 @@ static void put_args(FILE *out, const ts_capture *c)
     fputs("\n    0\n};\n", out);
 }
 
+bool extract_region(const execute_job *job, FILE *out, const ts_capture *c,
+                    uint32_t index)
+{
+    const ts_capture_region *const r = &c->regions[index];
+    const cli_text before = cli_format("before-%" PRIu32 ".bin", index);
+    const cli_text after = cli_format("after-%" PRIu32 ".bin", index);
+    if (!extract_contents(job, before.s, r->before))
+        return extract_refuse(
+            job, "the trace does not hold the memory of that launch");
+    const bool known = extract_contents(job, after.s, r->after);
+    fprintf(out, "\"%s\", %s%s%s", before.s, known ? "\"" : "",
+            known ? after.s : "NULL", known ? "\"" : "");
+    return true;
+}
+
+static bool write_code(const execute_job *job, const ts_capture *c)
+{
+    ts_capture_image image;
+    const void *bytes;
+    size_t size;
+    if (!extract_code(job, c, &image, &bytes, &size)) return false;
+    uint8_t *const copy = malloc(size + 1);
+    if (!copy) return extract_refuse(job, "out of memory");
+    memcpy(copy, bytes, size);
+    execute_as_library(copy, size);
+    const bool ok = extract_file(job, "code.so", copy, size);
+    free(copy);
+    return ok;
+}
+
 // The regions' files and the table of them.
 static bool put_regions(const execute_job *job, FILE *out, const ts_capture *c)
 {
     fputs("typedef struct region {\n"
           "    uint64_t address, size;\n"
-          "    const char *before, *after; // files\n"
           "    int global;                 // a variable of the code ...\n"
           "    uint64_t offset;            // ... at this offset\n"
+          "    const char *before, *after; // files\n"
           "} region;\n"
           "static region regions[] = {\n",
           out);
     for (uint32_t i = 0; i < c->head.region_count; i++) {
         const ts_capture_region *const r = &c->regions[i];
-        const cli_text before = cli_format("before-%" PRIu32 ".bin", i);
-        const cli_text after = cli_format("after-%" PRIu32 ".bin", i);
-        if (!extract_contents(job, before.s, r->before)) {
-            cli_error(job->replay->tool, job->replay->path,
-                      "the trace does not hold the memory of that launch");
-            return false;
-        }
-        const bool known = extract_contents(job, after.s, r->after);
         fprintf(out,
                 "    { UINT64_C(0x%" PRIx64 "), UINT64_C(%" PRIu64
-                "), \"%s\", %s%s%s, %d, UINT64_C(0x%" PRIx64 ") },\n",
-                r->address, r->size, before.s, known ? "\"" : "",
-                known ? after.s : "NULL", known ? "\"" : "", r->image != 0,
-                r->offset);
+                "), %d, UINT64_C(0x%" PRIx64 "),\n      ",
+                r->address, r->size, r->image != 0, r->offset);
+        if (!extract_region(job, out, c, i)) return false;
+        fputs(" },\n", out);
     }
     fprintf(out,
-            "    { 0, 0, NULL, NULL, 0, 0 }\n};\n"
+            "    { 0, 0, 0, 0, NULL, NULL }\n};\n"
             "static const size_t region_count = %" PRIu32 ";\n",
             c->head.region_count);
     return true;
@@ -208,59 +251,94 @@ static bool write_program(const execute_job *job, const ts_capture *c)
           "#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
           "\n",
           out);
-    put_three(out, "grid", c->head.grid);
-    put_three(out, "threads", c->head.block);
+    extract_three(out, "grid", c->head.grid);
+    extract_three(out, "threads", c->head.block);
     fprintf(out,
             "static const size_t shared = %" PRIu32 ";\n"
             "static const uint64_t function = UINT64_C(0x%" PRIx64 ");\n",
             c->head.shared, c->head.function);
-    put_args(out, c);
+    extract_args(out, c);
     const bool ok = put_regions(job, out, c);
     fputc('\n', out);
+    fputs(extract_common, out);
     fputs(program, out);
     return extract_close(job, out, "main.c") && ok;
 }
 
-static bool find_kernel(const execute_job *job, ts_capture *c)
+static bool is_wanted(const execute_job *job, const ts_capture_operation *head)
 {
     const char *const wanted = job->wish->extract;
-    for (size_t i = 0; i < job->count; i++) {
-        if (job->rows[i].capture == EXECUTE_NONE ||
-            !ts_reader_capture(job->reader, job->rows[i].capture, c) ||
-            c->head.kind != TS_EVENT_KERNEL)
-            continue;
-        const ts_text name = ts_reader_name(job->reader, c->head.name);
-        if (cli_matches(wanted, strlen(wanted), name.text, name.size))
-            return true;
-    }
-    cli_error(job->replay->tool, job->replay->path,
-              "no captured kernel is called '%s'", wanted);
+    const ts_text name = ts_reader_name(job->reader, head->name);
+    return head->kind == TS_EVENT_KERNEL &&
+           cli_matches(wanted, strlen(wanted), name.text, name.size);
+}
+
+static bool has_wanted(const execute_job *job, const ts_capture *graph)
+{
+    ts_capture_node node = { .index = 0 };
+    while (graph->head.kind == TS_EVENT_GRAPH_LAUNCH &&
+           ts_capture_node_next(graph, &node))
+        if (is_wanted(job, &node.head)) return true;
     return false;
 }
+
+// The first launch that was captured and is no part of a graph's.
+static bool find_kernel(const execute_job *job, ts_capture *c)
+{
+    const char *why = "no captured kernel is called '%s'";
+    for (size_t i = 0; i < job->count; i++) {
+        if (job->rows[i].capture == EXECUTE_NONE ||
+            !ts_reader_capture(job->reader, job->rows[i].capture, c))
+            continue;
+        if (is_wanted(job, &c->head)) {
+            if (c->head.state != TS_CAPTURE_DECLINED) return true;
+            why = "the launches of '%s' were declined: ts-replay --execute "
+                  "says why";
+        } else if (has_wanted(job, c)) {
+            why = "'%s' is launched by graphs only: what a graph leaves is "
+                  "known as a whole, not what this kernel leaves";
+        }
+    }
+    cli_error(job->replay->tool, job->replay->path, why, job->wish->extract);
+    return false;
+}
+
+static bool extract_vdev(const execute_job *job, const ts_capture *c)
+{
+    return write_code(job, c) && write_program(job, c);
+}
+
+static const struct {
+    const char *backend, *flag;
+    bool (*write)(const execute_job *job, const ts_capture *c);
+} writers[] = {
+    { "vdev", "-ldl", extract_vdev },
+    { "opencl", "-lOpenCL", extract_opencl },
+    { "cuda", "-ldl", extract_cuda },
+};
+enum { WRITERS = sizeof writers / sizeof *writers };
 
 bool execute_extract(const execute_job *job)
 {
     ts_capture c;
-    const bool opencl = !strcmp(job->executor->name, "opencl");
-    if (!opencl && strcmp(job->executor->name, "vdev")) {
-        cli_error(job->replay->tool, job->replay->path,
-                  "--extract writes kernels of vdev and opencl only");
-        return false;
-    }
+    size_t i = 0;
+    while (i < WRITERS && strcmp(job->executor->name, writers[i].backend))
+        i++;
+    if (i == WRITERS)
+        return extract_refuse(
+            job, "--extract writes kernels of vdev, opencl and cuda only");
     if (!find_kernel(job, &c)) return false;
     if (mkdir(job->wish->output, 0777) != 0 && errno != EEXIST) {
         cli_error(job->replay->tool, job->wish->output, "%s", strerror(errno));
         return false;
     }
-    const bool written = opencl ? extract_opencl(job, &c)
-                                : write_code(job, &c) && write_program(job, &c);
-    if (!written) return false;
+    if (!writers[i].write(job, &c)) return false;
     cli_put_text(stdout, job->wish->output, strlen(job->wish->output));
     fputs(": ", stdout);
     const ts_text name = ts_reader_name(job->reader, c.head.name);
     cli_put_text(stdout, name.text, name.size);
     printf(" with %" PRIu32 " regions of memory; build and run it there with\n"
            "    cc main.c -o main %s && ./main\n",
-           c.head.region_count, opencl ? "-lOpenCL" : "-ldl");
+           c.head.region_count, writers[i].flag);
     return true;
 }

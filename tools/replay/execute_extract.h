@@ -13,10 +13,35 @@ bool extract_close(const execute_job *job, FILE *file, const char *name);
 bool extract_contents(const execute_job *job, const char *name,
                       const uint64_t list[2]);
 
+bool extract_file(const execute_job *job, const char *name, const void *bytes,
+                  size_t size);
+
+// Says why there is nothing to write. False.
+bool extract_refuse(const execute_job *job, const char *why);
+// The code of a launch, which is the reader's; false: refused.
+bool extract_code(const execute_job *job, const ts_capture *c,
+                  ts_capture_image *image, const void **bytes, size_t *size);
+
+// Parts of the program's text: a literal; what is called NAME; `args`, with
+// one byte more; the names of a region's files, which are written, before and
+// after, and whether they are there: false: refused.
+void extract_string(FILE *out, const char *text);
+void extract_three(FILE *out, const char *name, const uint32_t *v);
+void extract_args(FILE *out, const ts_capture *c);
+bool extract_region(const execute_job *job, FILE *out, const ts_capture *c,
+                    uint32_t index);
+// fail, read_all and differs.
+extern const char extract_common[];
+
 // A launch of OpenCL. (execute_extract_opencl.c)
 bool extract_opencl(const execute_job *job, const ts_capture *c);
 // What its programs begin with, and parts that they end with, then NULL.
 extern const char extract_opencl_head[];
 extern const char *const extract_opencl_program[];
+
+// A launch of CUDA; as above. (execute_extract_cuda.c)
+bool extract_cuda(const execute_job *job, const ts_capture *c);
+extern const char extract_cuda_head[];
+extern const char *const extract_cuda_program[];
 
 #endif // TS_REPLAY_EXECUTE_EXTRACT_H

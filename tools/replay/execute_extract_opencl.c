@@ -4,23 +4,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tools/replay/execute_extract.h"
 
-static void put_string(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text; text++)
-        if (*text >= ' ' && *text < 127 && !strchr("\"\\\\?", *text))
-            fputc(*text, out);
-        else
-            fprintf(out, "\\%03o", (unsigned)(uint8_t)*text);
-    fputc('"', out);
-}
-
-static bool refuse(const execute_job *job, const char *why)
-{
-    cli_error(job->replay->tool, job->replay->path, "%s", why);
-    return false;
-}
-
 /* ---- Code ---------------------------------------------------------------- */
 
 static bool put_code(const execute_job *job, FILE *out, const ts_capture *c)
@@ -28,27 +11,23 @@ static bool put_code(const execute_job *job, FILE *out, const ts_capture *c)
     ts_capture_image image;
     const void *bytes;
     size_t size;
-    if (!ts_reader_image(job->reader, c->head.image, &image) ||
-        ts_reader_blob(job->reader, image.hash, &bytes, &size) != TS_OK)
-        return refuse(job, "the trace does not hold the kernel's code");
+    if (!extract_code(job, c, &image, &bytes, &size)) return false;
     const bool is_source = image.form == TS_CAPTURE_OPENCL_C;
     if (!is_source && image.form != TS_CAPTURE_DEVICE_BINARY)
-        return refuse(job, "--extract takes kernels of OpenCL from source and "
-                           "from a device's binary only");
+        return extract_refuse(
+            job, "--extract takes kernels of OpenCL from source and "
+                 "from a device's binary only");
     const char *const name = is_source ? "kernel.cl" : "kernel.bin";
-    FILE *const file = extract_open(job, name);
-    if (!file) return false;
-    fwrite(bytes, 1, size, file);
     fprintf(out, "static const char code[] = \"%s\", options[] =\n    ", name);
-    put_string(out, ts_reader_name(job->reader, image.options).text);
+    extract_string(out, ts_reader_name(job->reader, image.options).text);
     fprintf(out,
             ";\nstatic const int code_is_source = %d;\n"
             "static const size_t code_size = %zu;\n"
             "static const char kernel_name[] = ",
             is_source, size);
-    put_string(out, ts_reader_name(job->reader, c->head.name).text);
+    extract_string(out, ts_reader_name(job->reader, c->head.name).text);
     fputs(";\n", out);
-    return extract_close(job, file, name);
+    return extract_file(job, name, bytes, size);
 }
 
 /* ---- Threads ------------------------------------------------------------- */
@@ -93,16 +72,9 @@ static bool put_buffers(const execute_job *job, FILE *out, const ts_capture *c)
 {
     fputs("static buffer buffers[] = {\n", out);
     for (uint32_t i = 0; i < c->head.region_count; i++) {
-        const ts_capture_region *const r = &c->regions[i];
-        const cli_text before = cli_format("before-%" PRIu32 ".bin", i);
-        const cli_text after = cli_format("after-%" PRIu32 ".bin", i);
-        if (!extract_contents(job, before.s, r->before))
-            return refuse(job,
-                          "the trace does not hold the memory of that launch");
-        const bool known = extract_contents(job, after.s, r->after);
-        fprintf(out, "    { %" PRIu64 ", \"%s\", %s%s%s, NULL, NULL },\n",
-                r->size, before.s, known ? "\"" : "", known ? after.s : "NULL",
-                known ? "\"" : "");
+        fprintf(out, "    { %" PRIu64 ", ", c->regions[i].size);
+        if (!extract_region(job, out, c, i)) return false;
+        fputs(", NULL, NULL },\n", out);
     }
     fprintf(out,
             "    { 0, NULL, NULL, NULL, NULL }\n};\n"
@@ -206,15 +178,6 @@ static bool put_samplers(FILE *out, const ts_capture *c)
     return ok;
 }
 
-static void put_values(FILE *out, const ts_capture *c)
-{
-    fprintf(out, "static const unsigned char values[%" PRIu32 "] = {",
-            c->head.args_size + 1);
-    for (uint32_t i = 0; i < c->head.args_size; i++)
-        fprintf(out, "%s0x%02x,", i % 12 ? " " : "\n    ", c->args[i]);
-    fputs("\n    0\n};\n", out);
-}
-
 static bool put_arguments(FILE *out, const ts_capture *c)
 {
     uint32_t images = 0, samplers = 0;
@@ -260,12 +223,14 @@ bool extract_opencl(const execute_job *job, const ts_capture *c)
     bool ok = put_code(job, out, c) && put_buffers(job, out, c);
     if (ok) {
         put_threads(out, c);
-        put_values(out, c);
+        extract_args(out, c);
         ok =
             put_images(out, c) && put_samplers(out, c) && put_arguments(out, c);
-        if (!ok) refuse(job, "the capture of that launch makes no sense");
+        if (!ok)
+            extract_refuse(job, "the capture of that launch makes no sense");
     }
     fputc('\n', out);
+    fputs(extract_common, out);
     for (size_t i = 0; extract_opencl_program[i]; i++)
         fputs(extract_opencl_program[i], out);
     return extract_close(job, out, "main.c") && ok;
