@@ -21250,23 +21250,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     return ts__ex_has_args(h) ? ts__ex_rewrite(e, item) : ts__ex_ends(e, item);
 }
 
-// One run from the recorded inputs, or from what a chain left.
-static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item)
-{
-    ts_result result = ts__ex_fill(e, item);
-    if (result != TS_OK) return TS_REASON_DEVICE_FAILED;
-    __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
-    result = ts__ex_submit(e);
-    if (result == TS_OK)
-        result = e->desc.executor->wait(e->state, e->desc.timeout_ms);
-    if (result == TS_ERR_BUSY) e->lost = true;
-    if (result != TS_ERR_BUSY)
-        __atomic_store_n(&item->running, 0, __ATOMIC_RELEASE);
-    if (result == TS_OK) result = ts__ex_look(e, item);
-    return ts__ex_reason(e, result);
-}
-
-// What another run left is not known chunk by chunk.
+// What another run left, or one that failed, is not known chunk by chunk.
 static void ts__ex_unknow(ts_execution *e)
 {
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
@@ -21274,6 +21258,25 @@ static void ts__ex_unknow(ts_execution *e)
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++)
             r->known[k] = 0;
     }
+}
+
+// One run from the recorded inputs, or from what a chain left.
+static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item)
+{
+    ts_result result = ts__ex_fill(e, item);
+    if (result != TS_OK) return TS_REASON_DEVICE_FAILED;
+    __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
+    const ts_reason refused = ts__ex_reason(e, ts__ex_submit(e));
+    // What was submitted before that runs, and uses memory of the host.
+    result = e->desc.executor->wait(e->state, e->desc.timeout_ms);
+    if (result == TS_ERR_BUSY) e->lost = true;
+    if (result != TS_ERR_BUSY)
+        __atomic_store_n(&item->running, 0, __ATOMIC_RELEASE);
+    if (result == TS_OK && !refused) result = ts__ex_look(e, item);
+    const ts_reason reason =
+        result == TS_OK ? refused : ts__ex_reason(e, result);
+    if (reason && !e->lost) ts__ex_unknow(e);
+    return reason;
 }
 
 // More runs from the same inputs: results that differ are not determined.

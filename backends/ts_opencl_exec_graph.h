@@ -164,14 +164,19 @@ static ts_result ts__ox_graph_wait(ts__ox *x, ts__ox_queue *q, uint64_t event)
 static ts_result ts__ox_stage(ts__ox *x, ts__ox_end *end, uint64_t first,
                               uint64_t size, bool reads)
 {
+    uint64_t all = 0;
     int32_t error = 0;
-    if (first > x->most || size > x->most - first) return TS_ERR_MEMORY;
+    // Drivers on the host's memory give what is not there.
+    if (__builtin_add_overflow(first, size, &all) || all > x->most ||
+        x->bytes > x->most - all)
+        return TS_ERR_MEMORY;
     const ts__ox_queue *const q = ts__ox_any_queue(x);
     if (!q) return TS_ERR_IO;
     end->buffer = x->cl.clCreateBuffer(x->context, TS__OX_MEM_READ_WRITE,
-                                       (size_t)(first + size), NULL, &error);
+                                       (size_t)all, NULL, &error);
     if (!end->buffer) return ts__ox_result(error);
     if (!ts__ox_keep(x, end->buffer, TS__OX_MEMORY)) return TS_ERR_MEMORY;
+    x->bytes += all; // a graph keeps it until all is closed
     return reads ? ts__ox_result(x->cl.clEnqueueWriteBuffer(
                        q->queue, end->buffer, 1, (size_t)first, (size_t)size,
                        end->host + first, 0, NULL, NULL))

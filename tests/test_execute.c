@@ -345,6 +345,36 @@ static void runs_that_differ_are_told(void **state)
     close_all();
 }
 
+static unsigned refusals, waits;
+
+// As if an operation of several commands were refused in their midst.
+static ts_result launch_and_refuse(void *state, uint64_t stream,
+                                   const ts_executor_launch *launch)
+{
+    const ts_result result = ts_vdev_executor.launch(state, stream, launch);
+    return refusals++ ? result : TS_ERR_CORRUPT;
+}
+
+static ts_result wait_and_count(void *state, uint32_t timeout_ms)
+{
+    waits++;
+    return ts_vdev_executor.wait(state, timeout_ms);
+}
+
+static void what_ran_before_a_refusal_is_waited_for(void **state)
+{
+    (void)state;
+    record_steps(0);
+    refusals = waits = 0;
+    executor.launch = launch_and_refuse;
+    executor.wait = wait_and_count;
+    open_execution(usual());
+    assert_declined(run_one(3), "BAD_CAPTURE");
+    assert_int_equal(1, waits);
+    assert_same(run_one(3)); // whose input it had changed
+    close_all();
+}
+
 static void what_does_not_end_is_a_timeout(void **state)
 {
     (void)state;
@@ -472,6 +502,7 @@ int main(void)
         cmocka_unit_test(named_variables_are_inputs),
         cmocka_unit_test(memory_that_was_freed_and_taken_again_is_replaced),
         cmocka_unit_test(runs_that_differ_are_told),
+        cmocka_unit_test(what_ran_before_a_refusal_is_waited_for),
         cmocka_unit_test(what_does_not_end_is_a_timeout),
         cmocka_unit_test(hashes_are_enough_for_what_earlier_ones_made),
         cmocka_unit_test(no_more_memory_is_used_than_allowed),
