@@ -575,6 +575,7 @@ static inline uint8_t ts__sn_keep(const void *bytes, size_t size,
         s->figures.over_budget = true;
         keep = false;
     }
+    if (!bytes) keep = false; // the budget is another one than it was
     if (keep) s->figures.kept_bytes += size;
     if (keep && !s->on) s->sums.kept_bytes += size; // see ts__sn_count
     const bool reached = early && s->figures.over_budget;
