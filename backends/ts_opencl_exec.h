@@ -146,6 +146,7 @@ typedef struct ts__ox {
     ts__ox_graph_calls graphs;
     ts__ox_list graph_list, points, fetches;
     ts__ox_handle graph; // that is made, else NULL
+    uint64_t staged;     // bytes of x->bytes that are in things
     bool failed;         // a command, since the last wait
     bool overlaps;       // it may run more than once at a time
     uint32_t point;      // of the last command ...
@@ -370,6 +371,8 @@ static void ts__ox_release_things(ts__ox *x)
     for (size_t i = x->things.count; i-- > 0;)
         ts__ox_release_thing(x, &things[i]);
     x->things.count = 0;
+    x->bytes -= x->staged;
+    x->staged = 0;
 }
 
 static void ts__ox_release_all(ts__ox *x)
@@ -760,7 +763,7 @@ static ts_result ts__ox_wait(void *state, uint32_t timeout_ms)
     const bool failed = x->failed;
     x->failed = false;
     if (!x->graph_list.count) ts__ox_release_things(x); // graphs run again
-    return failed ? TS_ERR_IO : ts__ox_fetch_all(x);
+    return ts__ox_fetch_all(x, failed);
 }
 
 static ts_result ts__ox_event(void *state, uint64_t stream, uint64_t *event)

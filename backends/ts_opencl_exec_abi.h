@@ -20,7 +20,7 @@ enum {
     TS__OX_INVALID_BUFFER_SIZE = -61,
     TS__OX_DEVICE_GLOBAL_MEM_SIZE = 0x101F,
     TS__OX_DEVICE_NAME = 0x102B,
-    TS__OX_DEVICE_EXTENSIONS = 0x1030,
+    TS__OX_DEVICE_EXTENSIONS_WITH_VERSION = 0x1060,
     TS__OX_COMMAND_BUFFER_CAPABILITIES = 0x12A9,
     TS__OX_COMMAND_BUFFER_FLAGS = 0x1293,
     TS__OX_COMMAND_BUFFER_SIMULTANEOUS_USE = 1,
@@ -53,6 +53,11 @@ typedef struct ts__ox_desc { // cl_image_desc
     uint32_t mip_levels, samples;
     ts__ox_handle buffer;
 } ts__ox_desc;
+
+typedef struct ts__ox_extension { // cl_name_version
+    uint32_t version;
+    char name[64];
+} ts__ox_extension;
 
 typedef struct ts__ox_part { // cl_buffer_region
     size_t origin, size;

@@ -37,23 +37,38 @@ static ts_result ts__ox_noted(ts__ox *x, ts__ox_queue *q, int32_t error)
                            x->cl.clEnqueue##name(q->queue, __VA_ARGS__, 0, \
                                                  NULL, &x->event)))
 
+/*
+    The functions of 0.9.5 take one argument more.
+    Source: revision history of cl_khr_command_buffer; CL_MAKE_VERSION.
+*/
+static bool ts__ox_graph_version(const ts__ox *x)
+{
+    const uint32_t least = 9 << 12, beyond = least + 5; // 0.9.0, 0.9.5
+    const ts__ox_handle device = x->devices[0];
+    size_t size = 0;
+    bool found = false;
+    if (x->cl.clGetDeviceInfo(device, TS__OX_DEVICE_EXTENSIONS_WITH_VERSION, 0,
+                              NULL, &size))
+        return false;
+    const size_t count = size / sizeof(ts__ox_extension);
+    ts__ox_extension *const all = calloc(count + 1, sizeof *all);
+    if (all &&
+        !x->cl.clGetDeviceInfo(device, TS__OX_DEVICE_EXTENSIONS_WITH_VERSION,
+                               count * sizeof *all, all, NULL))
+        for (size_t i = 0; i < count; i++)
+            found |= !strncmp(all[i].name, "cl_khr_command_buffer",
+                              sizeof all[i].name) &&
+                     all[i].version >= least && all[i].version < beyond;
+    free(all);
+    return found;
+}
+
 static bool ts__ox_has_graphs(ts__ox *x)
 {
-    static const char extension[] = "cl_khr_command_buffer";
-    size_t size = 0;
     // A command buffer is one device's.
-    bool all =
-        x->device_count == 1 && x->cl.clGetExtensionFunctionAddressForPlatform;
-    if (!all || x->cl.clGetDeviceInfo(x->devices[0], TS__OX_DEVICE_EXTENSIONS,
-                                      0, NULL, &size))
-        return false;
-    char *const text = calloc(1, size + 1);
-    all =
-        text && !x->cl.clGetDeviceInfo(x->devices[0], TS__OX_DEVICE_EXTENSIONS,
-                                       size, text, NULL);
-    const char *const at = all ? strstr(text, extension) : NULL;
-    all = at && (!at[sizeof extension - 1] || at[sizeof extension - 1] == ' ');
-    free(text);
+    bool all = x->device_count == 1 &&
+               x->cl.clGetExtensionFunctionAddressForPlatform &&
+               ts__ox_graph_version(x);
 #define TS__X(type, name, params) \
     void *const found_##name = \
         all ? x->cl.clGetExtensionFunctionAddressForPlatform(x->platform, \
@@ -101,6 +116,11 @@ static ts_result ts__ox_graph_end(void *state, uint64_t stream, uint64_t *graph)
         error ? NULL : ts__ox_add(&x->graph_list, sizeof *kept);
     if (kept) kept->graph = made;
     if (!kept) x->graphs.clReleaseCommandBufferKHR(made);
+    // What such a one was to fetch is not another's.
+    const ts__ox_fetch *const fetches = x->fetches.items;
+    while (!kept && x->fetches.count &&
+           fetches[x->fetches.count - 1].graph == x->graph_list.count)
+        x->fetches.count--;
     *graph = x->graph_list.count;
     return error ? ts__ox_result(error) : kept ? TS_OK : TS_ERR_MEMORY;
 }
@@ -176,7 +196,8 @@ static ts_result ts__ox_stage(ts__ox *x, ts__ox_end *end, uint64_t first,
                                        (size_t)all, NULL, &error);
     if (!end->buffer) return ts__ox_result(error);
     if (!ts__ox_keep(x, end->buffer, TS__OX_MEMORY)) return TS_ERR_MEMORY;
-    x->bytes += all; // a graph keeps it until all is closed
+    x->bytes += all;
+    x->staged += all;
     return reads ? ts__ox_result(x->cl.clEnqueueWriteBuffer(
                        q->queue, end->buffer, 1, (size_t)first, (size_t)size,
                        end->host + first, 0, NULL, NULL))
@@ -196,13 +217,14 @@ static ts_result ts__ox_fetch_later(ts__ox *x, const ts__ox_end *end,
     return TS_OK;
 }
 
-static ts_result ts__ox_fetch_all(ts__ox *x)
+// Unless something failed: then none of it is fetched later, either.
+static ts_result ts__ox_fetch_all(ts__ox *x, bool failed)
 {
     const ts__ox_fetch *const all = x->fetches.items;
     ts__ox_graph *const graphs = x->graph_list.items;
     const ts__ox_queue *const q = ts__ox_any_queue(x);
     int32_t error = 0;
-    for (size_t i = 0; !error && i < x->fetches.count; i++) {
+    for (size_t i = 0; !failed && !error && i < x->fetches.count; i++) {
         if (all[i].graph >= x->graph_list.count || !graphs[all[i].graph].ran)
             continue;
         const ts__ox_end *const end = &all[i].end;
@@ -217,7 +239,7 @@ static ts_result ts__ox_fetch_all(ts__ox *x)
     }
     for (size_t i = 0; i < x->graph_list.count; i++)
         graphs[i].ran = false;
-    return ts__ox_result(error);
+    return failed ? TS_ERR_IO : ts__ox_result(error);
 }
 
 #endif // TS__OPENCL_EXEC_GRAPH_H

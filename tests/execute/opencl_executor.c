@@ -437,6 +437,29 @@ static void the_same_goes_into_graphs(void **unused)
     ok(x->graph_end(state, stream, &graph));
 }
 
+static void memory_of_graphs_counts(void **unused)
+{
+    static char bytes[64];
+    ts__ox *const own = state;
+    const uint64_t most = own->most;
+    uint64_t graph;
+    (void)unused;
+    allocate(AT, sizeof bytes, bytes);
+    const ts_result begun = x->graph_begin(state, stream);
+    if (begun == TS_ERR_UNSUPPORTED) skip(); // a driver without them
+    ok(begun);
+    const ts_executor_copy copy = { .destination = AT,
+                                    .source = (uintptr_t)bytes,
+                                    .size = sizeof bytes,
+                                    .from_host = true };
+    own->most = own->bytes + 100; // one of them fits
+    ok(x->copy(state, stream, &copy));
+    assert_int_equal(TS_ERR_MEMORY, x->copy(state, stream, &copy));
+    own->most = most;
+    ok(x->graph_end(state, stream, &graph));
+    ok(x->release(state, AT));
+}
+
 static void what_cannot_run_is_declined(void **unused)
 {
     char why[200];
@@ -512,6 +535,7 @@ int main(void)
         cmocka_unit_test(lines_of_an_array_are_copied),
         cmocka_unit_test(fills_have_patterns_and_colours),
         cmocka_unit_test(the_same_goes_into_graphs),
+        cmocka_unit_test(memory_of_graphs_counts),
         cmocka_unit_test(what_cannot_run_is_declined),
         cmocka_unit_test(a_kernel_without_an_end_is_not_waited_for),
         cmocka_unit_test(a_device_is_chosen_by_its_name),
