@@ -20,13 +20,15 @@ static bool in_front(void)
     return terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
 }
 
-// Keys are to come at once. A shell that takes the terminal back, and gives it
-// again, sets it as it likes.
+// Keys are to come at once, and no read may wait for one. A shell that takes
+// the terminal back and gives it again, whoever had it before and the recorded
+// program set it as they like.
 static bool take(void)
 {
     struct termios now;
     if (!in_front() || tcgetattr(terminal, &now) != 0) return false;
-    if (!(now.c_lflag & (ICANON | ECHO))) return true;
+    if (!(now.c_lflag & (ICANON | ECHO)) && !now.c_cc[VMIN] && !now.c_cc[VTIME])
+        return true;
     if (!taken) old = now;
     now.c_lflag &= (tcflag_t) ~(tcflag_t)(ICANON | ECHO);
     now.c_cc[VMIN] = 0; // read returns at once
