@@ -83,8 +83,7 @@ static inline uint32_t ts__hip_recent_track(ts__hip_taker *t,
     if (TS__LIKELY(r->stream && ts__hip_stream_fits(r->stream, p) &&
                    TS__LOAD(&r->stream->number) == r->number))
         return r->track;
-    r->track = ts__hip_stream_of(p, &r->stream);
-    r->number = r->stream ? TS__LOAD(&r->stream->number) : 0;
+    r->track = ts__hip_stream_of(p, &r->stream, &r->number);
     return r->track;
 }
 

@@ -46,28 +46,36 @@ static uint32_t ts__hip_stream_at(const ts__hip_place *p)
     return (uint32_t)hash + (shared ? p->device * 61u : 0);
 }
 
+// What a slot holds, read before its number is asked for again. acquire: pairs
+// with the releases in ts__hip_stream_put.
+#define TS__HIP_HELD(slot, field) \
+    __atomic_load_n(&(slot)->field, __ATOMIC_ACQUIRE)
+
 static inline bool ts__hip_stream_fits(const ts__hip_stream *s,
                                        const ts__hip_place *p)
 {
-    return TS__LOAD(&s->handle) == p->handle &&
-           TS__LOAD(&s->is_queue) == p->is_queue &&
-           p->tick >= TS__LOAD(&s->born) && p->tick <= TS__LOAD(&s->gone) &&
-           (TS__LOAD(&s->device) == p->device || TS__LOAD(&s->made));
+    return TS__HIP_HELD(s, handle) == p->handle &&
+           TS__HIP_HELD(s, is_queue) == p->is_queue &&
+           p->tick >= TS__HIP_HELD(s, born) &&
+           p->tick <= TS__HIP_HELD(s, gone) &&
+           (TS__HIP_HELD(s, device) == p->device || TS__HIP_HELD(s, made));
 }
 
 // NULL: it is not there. Threads: any; the slot may be given away meanwhile,
-// which its number shows.
-static ts__hip_stream *ts__hip_stream_find(const ts__hip_place *p)
+// which shows in its number, which was `held`.
+static ts__hip_stream *ts__hip_stream_find(const ts__hip_place *p,
+                                           uint32_t *held)
 {
     const uint32_t at = ts__hip_stream_at(p);
     for (uint32_t i = 0; i < TS__HIP_TRIES; i++) {
         ts__hip_stream *const s = &ts__hip.stream[(at + i) % TS__HIP_STREAMS];
-        // acquire: pairs with the release in ts__hip_stream_put
-        const uint32_t number = __atomic_load_n(&s->number, __ATOMIC_ACQUIRE);
+        const uint32_t number = TS__HIP_HELD(s, number);
         if (!number) return NULL;
         if (number == TS__HIP_GIVEN_AWAY) continue;
-        if (ts__hip_stream_fits(s, p) && TS__LOAD(&s->number) == number)
+        if (ts__hip_stream_fits(s, p) && TS__LOAD(&s->number) == number) {
+            *held = number;
             return s;
+        }
     }
     return NULL;
 }
@@ -93,7 +101,8 @@ static ts__hip_stream *ts__hip_stream_room(uint32_t at)
 static ts__hip_stream *ts__hip_stream_put(const ts__hip_place *p, uint64_t born)
 {
     const uint32_t at = ts__hip_stream_at(p);
-    for (uint32_t i = 0; i < TS__HIP_TRIES && !born; i++) {
+    const bool seen = born != 0;
+    for (uint32_t i = 0; i < TS__HIP_TRIES && !seen; i++) {
         const ts__hip_stream *const s =
             &ts__hip.stream[(at + i) % TS__HIP_STREAMS];
         if (s->number && s->handle == p->handle && s->is_queue == p->is_queue &&
@@ -159,8 +168,9 @@ static void ts__hip_stream_made(const ts__hip_place *p, uint32_t flags,
 // Which device it is of: p's if its making was not seen.
 static uint32_t ts__hip_stream_device(const ts__hip_place *p)
 {
+    uint32_t number;
     const ts__hip_stream *const s =
-        ts__hip_is_default(p->handle) ? NULL : ts__hip_stream_find(p);
+        ts__hip_is_default(p->handle) ? NULL : ts__hip_stream_find(p, &number);
     return s ? TS__LOAD(&s->device) : p->device;
 }
 
@@ -187,15 +197,17 @@ static uint32_t ts__hip_stream_define(const ts__hip_stream *s)
 }
 
 static uint32_t ts__hip_stream_define_at(const ts__hip_place *p,
-                                         const ts__hip_stream **found)
+                                         const ts__hip_stream **found,
+                                         uint32_t *number)
 {
     pthread_mutex_lock(&ts__hip.lock);
-    ts__hip_stream *s = ts__hip_stream_find(p);
+    ts__hip_stream *s = ts__hip_stream_find(p, number);
     if (!s) s = ts__hip_stream_put(p, 0);
-    // release: pairs with the acquire in ts__hip_stream_of
+    // release: pairs with the acquire of TS__HIP_HELD
     if (s && !s->track)
         __atomic_store_n(&s->track, ts__hip_stream_define(s), __ATOMIC_RELEASE);
     const uint32_t track = s ? s->track : ts__hip.devices[p->device].track;
+    *number = s ? s->number : 0;
     pthread_mutex_unlock(&ts__hip.lock);
     if (!s) ts__hip_lose(TS__HIP_UNPLACED, 1);
     *found = s;
@@ -205,24 +217,25 @@ static uint32_t ts__hip_stream_define_at(const ts__hip_place *p,
 /*
     The track of a stream; of a queue where the stream is not known. The device
     is defined. found: its slot, NULL: there are too many, and it shares its
-    device's track.
+    device's track. number: of the slot as long as it is that stream's.
 */
 static uint32_t ts__hip_stream_of(const ts__hip_place *place,
-                                  const ts__hip_stream **found)
+                                  const ts__hip_stream **found,
+                                  uint32_t *number)
 {
     ts__hip_place p = *place;
     if (p.handle == 1 && !p.is_queue) p.handle = 0; // the same stream
-    *found = ts__hip_stream_find(&p);
-    // acquire: pairs with the release in ts__hip_stream_define_at
-    const uint32_t track =
-        *found ? __atomic_load_n(&(*found)->track, __ATOMIC_ACQUIRE) : 0;
-    return track ? track : ts__hip_stream_define_at(&p, found);
+    *found = ts__hip_stream_find(&p, number);
+    const uint32_t track = *found ? TS__HIP_HELD(*found, track) : 0;
+    if (track && TS__LOAD(&(*found)->number) == *number) return track;
+    return ts__hip_stream_define_at(&p, found, number);
 }
 
 static uint32_t ts__hip_stream_track(const ts__hip_place *place)
 {
     const ts__hip_stream *found;
-    return ts__hip_stream_of(place, &found);
+    uint32_t number;
+    return ts__hip_stream_of(place, &found, &number);
 }
 
 #endif // TS_HIP_STREAMS_H
