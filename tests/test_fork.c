@@ -107,6 +107,29 @@ static void a_following_child_has_a_trace_of_its_own(void **state)
     assert_zones(path_of("follow-%d.sbt", pid), pid, 1000);
 }
 
+static bool says(const char *path, const char *key)
+{
+    ts_metadata said;
+    rt_trace trace = rt_read(path);
+    const bool there = ts_reader_metadata(trace.reader, 0, key, &said);
+    rt_close(&trace);
+    return there;
+}
+
+// What is said of a session is not said of the one that a child begins.
+static void a_following_child_has_facts_of_its_own(void **state)
+{
+    (void)state;
+    rt_start("facts-%p.sbt", follow);
+    ts_metadata_text(0, "phase", "of the parent");
+    const pid_t pid = rt_fork(record_and_exit, NULL);
+    assert_int_equal(rt_wait(pid), 0);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_true(says(path_of("facts-%d.sbt", getpid()), "phase"));
+    assert_false(says(path_of("facts-%d.sbt", pid), "phase"));
+    assert_true(says(path_of("facts-%d.sbt", pid), "command"));
+}
+
 static void record_and_die(void *user)
 {
     (void)user;
@@ -353,6 +376,7 @@ int main(void)
         cmocka_unit_test(a_quiet_child_has_no_session),
         cmocka_unit_test(a_quiet_child_may_start_its_own_session),
         cmocka_unit_test(a_following_child_has_a_trace_of_its_own),
+        cmocka_unit_test(a_following_child_has_facts_of_its_own),
         cmocka_unit_test(a_following_child_may_be_killed),
         cmocka_unit_test(grandchildren_follow_as_well),
         cmocka_unit_test(a_zone_open_at_the_fork_is_the_parents),

@@ -263,14 +263,18 @@ static void ts__header_make(ts_file_header *header)
     ts__header_seal(header);
 }
 
-// The session's log ends.
+// The session's log ends, and what was said of the session. Not as far as the
+// sidecar counts: of a child that is its parent's, who goes on.
 static void ts__names_close(void)
 {
-    const ts__sidecar *const sidecar = ts__c.writer.sidecar;
-    for (uint32_t i = 0; sidecar && i < sidecar->block_count; i++)
+    for (uint32_t i = 0; i < TS__BLOCKS_MAX && ts__log[i].used; i++) {
         if (!ts__log[i].session)
             munmap(ts__log[i].used,
                    (size_t)ts__log[i].size + sizeof *ts__log[i].used);
+        ts__log[i].used = NULL;
+    }
+    for (uint32_t i = 0; i < ts__c.block_count; i++)
+        ts__c.blocks[i].past = *ts__c.blocks[i].used;
     ts__c.log = NULL;
     ts__c.names_shared = false;
 }
@@ -300,8 +304,6 @@ static void ts__session_close(void)
     ts__lock_give(&ts__c.pool);
     ts__lock_take(&ts__c.names);
     ts__names_close();
-    for (uint32_t i = 0; i < ts__c.block_count; i++)
-        ts__c.blocks[i].past = *ts__c.blocks[i].used;
     ts__lock_give(&ts__c.names);
     // Nobody makes a ring or a block of the log any more.
     if (w->sidecar) unlink(ts__c.sidecar_path);
