@@ -444,14 +444,16 @@ uint32_t ts_module_define(const char *path, uint64_t address, uint64_t size,
     A shelf has one such block. Whoever adds an entry takes a shelf, by one
     instruction; one that is taken, by another thread or by what a signal
     handler interrupted, is passed by. Nobody waits, and one that is never
-    given back (a jump out of a handler) is one less until the session ends.
-    Without a shelf entries are added like all others.
+    given back (a jump out of a handler) is one less until the session ends:
+    the next session takes it, and a thread that is still in the one before
+    gets none that the next one has had. Without a shelf entries are added like
+    all others.
 
     An entry is in the log before it is in the table, where others find it.
 */
 enum { TS__SHELVES = 8, TS__SHELF_FROM = 32 };
 typedef struct ts__shelf {
-    uint32_t taken;   // the session of whoever has it
+    uint32_t taken;   // twice the session that used it last; odd: busy
     ts__block *block; // one of the process's
 } ts__shelf;
 static ts__shelf ts__shelves[TS__SHELVES];
@@ -485,10 +487,11 @@ static ts__block *ts__shelf_block(const ts__shelf *shelf, uint32_t gate)
 {
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
     uint64_t offset = 0;
-    // A session that ends lets go of its memory once names are not shared.
+    // A session that ends lets go of its memory once names are not shared. Each
+    // session has blocks of its own: half of all are for what else is added.
     if (!ts__c.names_shared || !ts__session_still(gate) ||
-        sidecar->block_count == TS__BLOCKS_MAX ||
-        ts__c.block_count == TS__BLOCKS_MAX)
+        sidecar->block_count >= TS__BLOCKS_MAX / 2 ||
+        ts__c.block_count >= TS__BLOCKS_MAX / 2)
         return NULL;
     const bool more = shelf->block && shelf->block->session == gate;
     const size_t size = ts__page_round(TS__BLOCK_BYTES / (more ? 1 : 4));
@@ -513,8 +516,9 @@ static __attribute__((noinline)) ts__block *ts__shelf_fill(ts__shelf *shelf,
     if (!ts__enter(&old)) return NULL;
     ts__lock_take(&ts__c.names);
     ts__block *const block = ts__shelf_block(shelf, gate);
+    // release: a thread of the session before may look at it, see ts__shelf_put
     if (block)
-        shelf->block = block;
+        __atomic_store_n(&shelf->block, block, __ATOMIC_RELEASE);
     else
         TS__STORE(&ts__shelf_use.none, gate);
     ts__lock_give(&ts__c.names);
@@ -529,7 +533,8 @@ static uint32_t ts__shelf_put(ts__shelf *shelf, uint32_t gate,
                               const ts__entry *head, const void *bytes)
 {
     const size_t room = ts__entry_room(head->size);
-    ts__block *block = shelf->block;
+    // acquire: pairs with the release in ts__shelf_fill
+    ts__block *block = __atomic_load_n(&shelf->block, __ATOMIC_ACQUIRE);
     if (!block || block->session != gate || block->kept + room > block->size)
         block = ts__shelf_fill(shelf, gate);
     if (!block) return 0;
@@ -567,15 +572,16 @@ static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
     }
     for (uint32_t i = 0; i < TS__SHELVES; i++) {
         ts__shelf *const shelf = &ts__shelves[i];
-        uint32_t taken = TS__LOAD(&shelf->taken);
-        // Who has it since another session writes to that one's block alone.
-        if (taken == gate ||
-            !__atomic_compare_exchange_n(&shelf->taken, &taken, gate, false,
-                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        uint32_t was = TS__LOAD(&shelf->taken);
+        // Who has it since an earlier session writes to that one's block alone.
+        if ((int32_t)(was - 2 * gate) > 0 ||
+            !__atomic_compare_exchange_n(&shelf->taken, &was, 2 * gate + 1,
+                                         false, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_RELAXED))
             continue;
         const uint32_t id = ts__shelf_put(shelf, gate, head, bytes);
-        taken = gate;
-        __atomic_compare_exchange_n(&shelf->taken, &taken, 0, false,
+        was = 2 * gate + 1; // unless a later session has it
+        __atomic_compare_exchange_n(&shelf->taken, &was, 2 * gate, false,
                                     __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         return id;
     }
