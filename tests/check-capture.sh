@@ -77,9 +77,12 @@ check "capture: ts-record, a program with another handler of CUDA" sh -c '
     tests/capture/record.sh $0/cuda "1 begin
 1 end" $0/client cuda && grep -qx "the other handler" $0/cuda/out' $folder
 for wish in delay kinds filter size wrong operations trigger untriggered key \
-    stacks flight snapshot live children group stop; do
+    raw stacks flight snapshot live children group stop; do
     need=sh
-    case $wish in key | live | stop) need=script ;; group) need=python3 ;; esac
+    case $wish in
+    key | raw | live | stop) need=script ;;
+    group) need=python3 ;;
+    esac
     if ! command -v $need >/dev/null; then
         check "capture: ts-record, $wish" sh -c 'echo "no $0"; exit 77' $need
     else

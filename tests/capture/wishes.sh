@@ -118,6 +118,13 @@ key) # begins it, and again ends it; a terminal is what script has
     done
     exit 1
     ;;
+raw) # a terminal that was raw before: no read waits for a key
+    mkfifo "$folder/nothing"
+    timeout 30 script -qec "stty -icanon -echo; build/ts-record \
+        --capture-on key -o $trace sh -c 'sleep 0.5; echo went on'" /dev/null \
+        <>"$folder/nothing" >"$said"
+    said "went on" && said "sbt: "
+    ;;
 stacks) # the program gets them; "--stacks" takes no word of the command
     for option in --stacks --stacks=7; do
         record $option sh -c 'echo "$TRACESMITH_STACKS" >&2'
