@@ -304,8 +304,98 @@ static void sessions_with_few_stacks_leave_no_memory(void **state)
     assert_int_equal(mappings(), before);
 }
 
+static int (*let_go)[2]; // a pipe; children wait for it first of all
+
+// Called in a child before the recorder is.
+static void child_waits(void)
+{
+    char byte;
+    if (let_go) (void)!read((*let_go)[0], &byte, 1);
+}
+
+static void define_names(const char *session)
+{
+    char name[256];
+    for (int i = 0; i < 5000; i++) { // some blocks of the log
+        snprintf(name, sizeof name, "%s, %0200d", session, i);
+        assert_int_not_equal(ts_name_define(name), 0);
+    }
+}
+
+typedef struct range {
+    void *start;
+    size_t size;
+} range;
+static range ranges[64];
+static size_t range_count;
+
+static void find_ranges(void)
+{
+    char line[512];
+    unsigned long from, to;
+    FILE *const maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (range_count < 64 && fgets(line, sizeof line, maps))
+        if (strstr(line, "tracesmith-") &&
+            sscanf(line, "%lx-%lx", &from, &to) == 2)
+            ranges[range_count++] =
+                (range){ (void *)(uintptr_t)from, (size_t)(to - from) };
+    fclose(maps);
+}
+
+// Memory of our own where the session's was.
+static void take_ranges(void)
+{
+    for (size_t i = 0; i < range_count; i++) {
+        void *const got =
+            mmap(ranges[i].start, ranges[i].size, PROT_READ,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if (got == ranges[i].start) continue;
+        if (got != MAP_FAILED) munmap(got, ranges[i].size);
+        ranges[i--] = ranges[--range_count]; // something is still there
+    }
+    assert_int_not_equal(range_count, 0);
+}
+
+static void has_ranges(void *user)
+{
+    (void)user;
+    static unsigned char pages[1 << 16];
+    for (size_t i = 0; i < range_count; i++)
+        RT_CHECK(ranges[i].size / 4096 > sizeof pages ||
+                 mincore(ranges[i].start, ranges[i].size, pages) == 0);
+}
+
+// The parent's log grows before the child lets go of what it has of it.
+static void a_child_lets_go_of_the_log_alone(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    rt_start("long.sbt", plain);
+    define_names("long");
+    find_ranges();
+    assert_int_equal(ts_session_stop(), TS_OK);
+    take_ranges();
+    rt_start("grows.sbt", plain);
+    let_go = &ends;
+    const pid_t child = rt_fork(has_ranges, NULL);
+    let_go = NULL;
+    define_names("grows");
+    assert_int_equal(write(ends[1], "", 1), 1);
+    assert_int_equal(rt_wait(child), 0);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    while (range_count) {
+        range_count--;
+        munmap(ranges[range_count].start, ranges[range_count].size);
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
+    pthread_atfork(NULL, NULL, child_waits); // before the recorder asks for it
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_new_stack_has_a_number_of_its_own),
         cmocka_unit_test(stacks_survive_the_death_of_the_process),
@@ -315,6 +405,7 @@ int main(void)
         cmocka_unit_test(a_jump_out_of_a_handler_stops_nobody),
         cmocka_unit_test(threads_add_the_same_and_others),
         cmocka_unit_test(sessions_with_few_stacks_leave_no_memory),
+        cmocka_unit_test(a_child_lets_go_of_the_log_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
