@@ -181,14 +181,23 @@ static inline bool ts__cuda_inside(const ts__cuda_code *c, uint64_t at,
     return at <= c->size && size <= c->size - at;
 }
 
+// UINT64_MAX: further than there are addresses.
+static inline uint64_t ts__cuda_end_of(uint64_t at, uint64_t size)
+{
+    uint64_t end;
+    return __builtin_add_overflow(at, size, &end) ? UINT64_MAX : end;
+}
+
 // How long a file of which only the beginning is known says that it is.
 static inline uint64_t ts__cuda_code_size(const void *bytes)
 {
     Elf64_Ehdr e;
     memcpy(&e, bytes, sizeof e);
     if (memcmp(e.e_ident, ELFMAG, SELFMAG)) return 0;
-    const uint64_t sections = e.e_shoff + (uint64_t)e.e_shnum * e.e_shentsize;
-    const uint64_t programs = e.e_phoff + (uint64_t)e.e_phnum * e.e_phentsize;
+    const uint64_t sections =
+        ts__cuda_end_of(e.e_shoff, (uint64_t)e.e_shnum * e.e_shentsize);
+    const uint64_t programs =
+        ts__cuda_end_of(e.e_phoff, (uint64_t)e.e_phnum * e.e_phentsize);
     return sections > programs ? sections : programs;
 }
 

@@ -111,6 +111,25 @@ static ts_result ts__cx_too_many(ts__cx *x)
     return TS_ERR_UNSUPPORTED;
 }
 
+// The end of the last section whose bytes are in the file. What vendors' own
+// types have there they alone know.
+static uint64_t ts__cx_sections_end(const uint8_t *bytes, uint64_t size)
+{
+    Elf64_Ehdr e;
+    Elf64_Shdr s;
+    uint64_t most = 0;
+    memcpy(&e, bytes, sizeof e);
+    for (uint64_t i = 0; i < e.e_shnum && e.e_shentsize == sizeof s; i++) {
+        if (e.e_shoff + (i + 1) * sizeof s > size) return UINT64_MAX;
+        memcpy(&s, bytes + e.e_shoff + i * sizeof s, sizeof s);
+        const bool has = s.sh_type != SHT_NULL && s.sh_type != SHT_NOBITS &&
+                         s.sh_type < SHT_LOOS;
+        const uint64_t end = ts__cuda_end_of(s.sh_offset, s.sh_size);
+        if (has && end > most) most = end;
+    }
+    return most;
+}
+
 // Drivers are told where code begins, not where it ends: what it says of
 // itself must be there.
 static bool ts__cx_whole(const ts_executor_code *code)
@@ -119,7 +138,8 @@ static bool ts__cx_whole(const ts_executor_code *code)
     if (code->size < 4 || memcmp(bytes, ELFMAG, SELFMAG) != 0)
         return code->form == TS_CAPTURE_PTX || code->form == TS_CAPTURE_FATBIN;
     if (code->size < sizeof(Elf64_Ehdr)) return false;
-    return ts__cuda_code_size(bytes) - 1 < code->size;
+    return ts__cuda_code_size(bytes) - 1 < code->size &&
+           ts__cx_sections_end(bytes, code->size) <= code->size;
 }
 
 static ts_result ts__cx_load_code(void *state, const ts_executor_code *code,

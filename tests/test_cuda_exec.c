@@ -209,7 +209,14 @@ static void code_of_another_kind_is_refused_with_a_word(void **user)
                                    .size = sizeof odd_bytes,
                                    .form = FORM };
     uint64_t other;
+    uint8_t *const far_bytes = malloc(cubin_size);
+    Elf64_Ehdr e;
+    Elf64_Shdr s;
     (void)user;
+    assert_non_null(far_bytes);
+    const ts_executor_code far_away = { .bytes = far_bytes,
+                                        .size = cubin_size,
+                                        .form = FORM };
     begin(NULL, 0);
     assert_int_equal(x->load(state, &file, &other, why, sizeof why),
                      TS_ERR_UNSUPPORTED);
@@ -222,6 +229,27 @@ static void code_of_another_kind_is_refused_with_a_word(void **user)
     assert_int_equal(x->load(state, &odd, &other, why, sizeof why),
                      TS_ERR_UNSUPPORTED);
     assert_non_null(strstr(why, "the driver does not load it"));
+    // Its sections would begin where there are no addresses any more, and one
+    // of them behind its end.
+    memcpy(&e, cubin, sizeof e);
+    memcpy(far_bytes, cubin, cubin_size);
+    const uint64_t sections = e.e_shoff;
+    e.e_shoff = UINT64_MAX - 63;
+    e.e_shnum = 1;
+    memcpy(far_bytes, &e, sizeof e);
+    assert_int_equal(x->load(state, &far_away, &other, why, sizeof why),
+                     TS_ERR_UNSUPPORTED);
+    assert_string_equal(why, "its file is cut short");
+    memcpy(far_bytes, cubin, cubin_size);
+    memcpy(&s, far_bytes + sections + sizeof s, sizeof s);
+    s.sh_type = SHT_PROGBITS;
+    s.sh_offset = cubin_size;
+    s.sh_size = 1;
+    memcpy(far_bytes + sections + sizeof s, &s, sizeof s);
+    assert_int_equal(x->load(state, &far_away, &other, why, sizeof why),
+                     TS_ERR_UNSUPPORTED);
+    assert_string_equal(why, "its file is cut short");
+    free(far_bytes);
     const ts_executor_launch launch = launch_of("not_there", NULL, 0);
     assert_int_equal(x->launch(state, stream, &launch), TS_ERR_NOT_FOUND);
     assert_int_equal(x->reason(state), TS_REASON_IMAGE_MISSING);
