@@ -122,6 +122,7 @@ static bool ts__cs_hash(void *user, uint64_t address, uint64_t size,
     if (TS__LOAD(&ts__cs.recording)) return false;
     job.what = TS__CS_OWN;
     job.own = ts__cs_hash_answer;
+    job.drop = NULL;
     job.context = ts__cs.context;
     job.address = address;
     job.size = size;

@@ -250,6 +250,7 @@ static struct {
     pthread_mutex_t turn;
     pthread_cond_t turned;
     bool capturing, late;
+    bool disturbed; // the capture under way: who waited in vain runs beside
     uint32_t inside, recording;
     // Under `memory_lock`.
     pthread_mutex_t memory_lock;
@@ -423,9 +424,20 @@ static bool ts__cs_wait_turn(const bool *busy, const uint32_t *count,
 static void ts__cs_inside(void)
 {
     pthread_mutex_lock(&ts__cs.turn);
-    ts__cs_wait_turn(&ts__cs.capturing, NULL, ts__cs_until());
+    if (!ts__cs_wait_turn(&ts__cs.capturing, NULL, ts__cs_until()))
+        ts__cs.disturbed = true;
     ts__cs.inside++;
     pthread_mutex_unlock(&ts__cs.turn);
+}
+
+// See ts_snapshot_vendor.
+static bool ts__cs_is_disturbed(void *user)
+{
+    (void)user;
+    pthread_mutex_lock(&ts__cs.turn);
+    const bool disturbed = ts__cs.disturbed;
+    pthread_mutex_unlock(&ts__cs.turn);
+    return disturbed;
 }
 
 static void ts__cs_outside(void)
@@ -496,6 +508,7 @@ static bool ts__cs_turn(void *context, bool *recording)
     pthread_mutex_lock(&ts__cs.turn);
     const uint64_t until = ts__cs.late ? ts__cs_now_ns() : ts__cs_until();
     const bool mine = ts__cs_wait_turn(&ts__cs.capturing, NULL, until);
+    ts__cs.disturbed = !mine;
     if (mine) ts__cs.capturing = true;
     const bool alone = mine && ts__cs_wait_turn(NULL, &ts__cs.inside, until);
     *recording = false;
@@ -605,6 +618,8 @@ static void ts__cs_end(const ts__cs_call *c)
     ts__cs.context = c->context;
     ts__cs.reads_until_ns = ts__cs_until();
     ts_snapshot_end(&ts__cs.memory, h->op);
+    // What ran beside it may write after somebody looked.
+    if (h->turn && ts__cs_is_disturbed(NULL)) ts__cs.touched = true;
     pthread_mutex_unlock(&ts__cs.memory_lock);
     if (h->turn)
         ts__cs_turn_end();

@@ -85,8 +85,9 @@ typedef struct ts__cs_job {
     uint32_t memory_type;                      // of an allocation, 0: none
     const void *loader;                        // who loaded modules meanwhile
     const char *called;                        // of a function: its name
-    bool recorded; // a stream is, so that nobody can wait for it
-    void *found;   // what `own` has to say
+    bool recorded;             // a stream is, so that nobody can wait for it
+    void *found;               // what `own` has to say
+    void (*drop)(void *found); // of what nobody waits for; NULL: need not be
 } ts__cs_job;
 
 typedef struct ts__cs_stream {
@@ -105,16 +106,19 @@ typedef struct ts__cs_own { // in a context
     uint64_t hashes; // where it leaves them
 } ts__cs_own;
 
-typedef struct ts__cs_driver {
-    struct {
+typedef struct ts__cs_calls {
 #define TS__X(name, symbol, arguments) int(*name) arguments;
-        TS__CS_CALLS(TS__X)
+    TS__CS_CALLS(TS__X)
 #undef TS__X
-    } call;
+} ts__cs_calls;
+
+typedef struct ts__cs_driver {
+    ts__cs_calls call;
     pthread_mutex_t lock; // of all that follows
     pthread_cond_t wake, done;
     pthread_t thread;
     bool running, busy, leave, silent; // silent: it did not answer
+    bool taken;          // somebody waits for `job`, or has not fetched it yet
     uint32_t per_thread; // a thread's own default stream is in use
     bool left; // streams that nobody can ask may have work: of before the
                // session, or destroyed since
@@ -331,6 +335,14 @@ static bool ts__cs_answer(ts__cs_driver *d, ts__cs_job *job)
     }
 }
 
+// Frees an answer that came too late. Under the lock.
+static void ts__cs_unfetched(const ts__cs_driver *d)
+{
+    const ts__cs_job *const job = &d->job;
+    if (d->silent && job->what == TS__CS_OWN && job->drop && job->found)
+        job->drop(job->found);
+}
+
 static void *ts__cs_work(void *user)
 {
     ts__cs_driver *const d = (ts__cs_driver *)user;
@@ -346,6 +358,7 @@ static void *ts__cs_work(void *user)
         pthread_mutex_unlock(&d->lock);
         d->job.ok = ts__cs_answer(d, &d->job); // nobody else touches it
         pthread_mutex_lock(&d->lock);
+        ts__cs_unfetched(d);
         d->busy = false;
         pthread_cond_broadcast(&d->done);
     }
@@ -396,11 +409,12 @@ static void ts__cs_driver_stop(ts__cs_driver *d)
 {
     pthread_mutex_lock(&d->lock);
     const bool running = d->running, busy = d->busy;
+    const pthread_t thread = d->thread; // a late call may start another one
     d->leave = true;
     pthread_cond_broadcast(&d->wake);
     pthread_mutex_unlock(&d->lock);
-    if (running && !busy) pthread_join(d->thread, NULL);
-    if (running && busy) pthread_detach(d->thread);
+    if (running && !busy) pthread_join(thread, NULL);
+    if (running && busy) pthread_detach(thread);
 }
 
 /*
@@ -413,13 +427,13 @@ static bool ts__cs_ask(ts__cs_driver *d, ts__cs_job *job, uint64_t until_ns)
     bool in_time = true, ok = false;
     pthread_mutex_lock(&d->lock);
     if (!d->busy) d->silent = false; // it came back
-    while (d->busy && in_time && !d->silent)
+    while ((d->busy || d->taken) && in_time && !d->silent)
         in_time = pthread_cond_timedwait(&d->done, &d->lock, &until) == 0;
-    if (!d->busy && !d->silent && ts__cs_driver_start(d)) {
+    if (!d->busy && !d->taken && !d->silent && ts__cs_driver_start(d)) {
         job->until_ns = until_ns;
         job->ok = false;
         d->job = *job;
-        d->busy = true;
+        d->busy = d->taken = true;
         pthread_cond_signal(&d->wake);
         // A little longer than the thread itself tries.
         const struct timespec end = ts__cs_time(until_ns + 200000000u);
@@ -429,6 +443,8 @@ static bool ts__cs_ask(ts__cs_driver *d, ts__cs_job *job, uint64_t until_ns)
         if (d->busy) d->silent = true;
         if (!d->busy) *job = d->job;
         ok = !d->busy && job->ok;
+        d->taken = false;
+        pthread_cond_broadcast(&d->done);
     }
     pthread_mutex_unlock(&d->lock);
     return ok;

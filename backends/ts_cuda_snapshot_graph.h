@@ -28,11 +28,12 @@
 enum { TS__CS_NODES = 1 << 16, TS__CS_DEPTH = 16 };
 
 typedef struct ts__cs_node {
-    void *handle;              // of the graph that was made ready, NULL: none
-    ts_capture_operation head; // kind 0: order
-    ts_reason reason;          // why what launches it cannot be run again
-    bool off;                  // left out, until it is turned on again
-    void *module, *function;   // of a kernel
+    void *handle;                // of the graph that was made ready, NULL: none
+    ts_capture_operation head;   // kind 0: order
+    ts_reason reason;            // why what launches it cannot be run again
+    ts_reason attributes_reason; // what its attributes say, whatever it runs
+    bool off;                    // left out, until it is turned on again
+    void *module, *function;     // of a kernel
     char *name;
     uint8_t *args;
     uint32_t (*parameters)[2]; // offset, size
@@ -160,6 +161,7 @@ static void ts__cs_node_kernel(ts__cs_node *n, const ts__cuda_kernel_node *k,
         ts__cs_module_named(&ts__cs.code, job->module, job->loader);
     n->reason = n->name ? ts__cs_node_arguments(n, k, job, answered)
                         : TS_REASON_IMAGE_MISSING;
+    if (!n->reason) n->reason = n->attributes_reason;
 }
 
 // The parameters of a kernel that a call gives to a node. Before CUDA 12 they
@@ -187,13 +189,13 @@ static void ts__cs_node_attributes(const ts__cs_driver *d, ts__cs_node *n)
             continue;
         a->id = id;
         if (id == TS__CUDA_UPDATABLE)
-            n->reason = TS_REASON_DEVICE_UPDATABLE_NODE;
+            n->attributes_reason = TS_REASON_DEVICE_UPDATABLE_NODE;
         else
             count++;
     }
     if (!count) return;
     n->attributes = (ts__cuda_attribute *)malloc(count * sizeof *given);
-    if (!n->attributes) n->reason = TS_REASON_NO_MEMORY;
+    if (!n->attributes) n->attributes_reason = TS_REASON_NO_MEMORY;
     if (n->attributes) memcpy(n->attributes, given, count * sizeof *given);
     n->attribute_count = n->attributes ? count : 0;
 }
@@ -239,8 +241,8 @@ static void ts__cs_kernel_read(ts__cs_driver *d, ts__cs_node *n)
         return;
     job.object = kernel.function ? kernel.function : kernel.kernel;
     const bool answered = ts__cs_function(d, &job);
-    ts__cs_node_kernel(n, &kernel, &job, answered);
     ts__cs_node_attributes(d, n);
+    ts__cs_node_kernel(n, &kernel, &job, answered);
 }
 
 // What a node of each type is.
@@ -324,6 +326,14 @@ static void ts__cs_graph_edges(const ts__cs_driver *d, ts__cs_graph *g,
     free((void *)all);
 }
 
+// Whether nobody waits for it any more: it may change meanwhile, and go.
+static bool ts__cs_is_given_up(ts__cs_driver *d, ts__cs_graph *g)
+{
+    const bool silent = ts__cs_is_silent(d);
+    if (silent) g->reason = TS_REASON_DRAIN_TIMEOUT;
+    return silent;
+}
+
 static void ts__cs_graph_read(ts__cs_driver *d, ts__cs_graph *g, void *handle,
                               uint32_t depth);
 
@@ -333,6 +343,7 @@ static void ts__cs_child_read(ts__cs_driver *d, ts__cs_graph *g,
 {
     void *child = NULL;
     const size_t first = g->count;
+    if (ts__cs_is_given_up(d, g)) return;
     if (!d->call.node_child || d->call.node_child(spot->handle, &child) != 0) {
         g->reason = TS_REASON_ATTACHED_LATE;
         return;
@@ -370,13 +381,13 @@ static void ts__cs_graph_read(ts__cs_driver *d, ts__cs_graph *g, void *handle,
         n->handle = nodes[i];
         spots[i].handle = nodes[i];
         spots[i].begin = spots[i].end = (uint32_t)g->count - 1;
-        if (ts__cs_is_silent(d)) g->reason = TS_REASON_DRAIN_TIMEOUT;
+        if (ts__cs_is_given_up(d, g)) break;
         if (d->call.node_type(nodes[i], &type) != 0) type = -1;
         ts__cs_node_read(d, n, type);
         if (type == TS__CUDA_NODE_CHILD)
             ts__cs_child_read(d, g, &spots[i], depth);
     }
-    if (!g->reason) {
+    if (!g->reason && !ts__cs_is_given_up(d, g)) {
         qsort(spots, count, sizeof *spots, ts__cs_by_handle);
         ts__cs_graph_edges(d, g, handle, spots, count);
     }
@@ -432,6 +443,11 @@ static bool ts__cs_graph_sort(ts__cs_graph *g)
     free(sorted);
     free(all);
     return ok;
+}
+
+static void ts__cs_graph_drop(void *graph)
+{
+    ts__cs_graph_free((ts__cs_graph *)graph);
 }
 
 // On the thread that asks the driver.
@@ -496,6 +512,7 @@ static ts__cs_graph *ts__cs_graph_ask(const ts__cs_call *c, uint64_t source)
     job.context = c->context;
     job.object = (void *)(uintptr_t)source;
     job.found = NULL;
+    job.drop = ts__cs_graph_drop;
     if (!ts__cs_is_safe(c->context) ||
         !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
         return NULL;

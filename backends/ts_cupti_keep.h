@@ -149,7 +149,9 @@ static void ts__cu_keep_fresh(void)
 static const ts__cs_vendor ts__cu_keep_vendor = { { .name = "cuda",
                                                     .view = ts__cs_view,
                                                     .hidden = ts__cs_hidden,
-                                                    .hash = ts__cs_hash },
+                                                    .hash = ts__cs_hash,
+                                                    .disturbed =
+                                                        ts__cs_is_disturbed },
                                                   "capture.cuda",
                                                   ts__cs_driver_find,
                                                   ts__cu_keep_fresh,

@@ -151,6 +151,9 @@ typedef struct ts_snapshot_vendor {
     // be shorter, but has more than 240 bytes. False: it cannot, or it would
     // cost more than to view them. NULL: it never can.
     bool (*hash)(void *user, uint64_t address, uint64_t size, uint64_t *hashes);
+    // Whether anything has run beside the operation, which is asked after all
+    // that it wrote was looked at. NULL: nothing can.
+    bool (*disturbed)(void *user);
 } ts_snapshot_vendor;
 enum { TS__SN_TOLD = 4096 };
 
@@ -1186,6 +1189,9 @@ TS__CAPTURE void ts_snapshot_end(ts_snapshot_memory *memory, ts_snapshot_op *op)
     }
     if (op->copy) {
         if (h->state != TS_CAPTURE_DECLINED) ts__sn_contents(memory, op, false);
+        if (h->state != TS_CAPTURE_DECLINED && memory->vendor->disturbed &&
+            memory->vendor->disturbed(memory->user))
+            ts_snapshot_decline(op, TS_REASON_DRAIN_TIMEOUT);
         ts__sn_count(h);
         ts__sn_write(op);
     }

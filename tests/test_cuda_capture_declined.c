@@ -37,6 +37,14 @@ static void a_launch_that_fails_is_declined_and_says_so(void **user)
     rt_close(&trace);
 }
 
+// The next capture does not wait for long.
+static void hurry(const char *kernels)
+{
+    const ts_snapshot_desc hasty = { .kernels = kernels, .drain_ms = 300 };
+    ts_snapshot_stop();
+    ok(ts_snapshot_start(&hasty));
+}
+
 // It would stop for ever otherwise: the program goes on after a while.
 static void a_driver_that_locks_is_found_out_once(void **user)
 {
@@ -84,10 +92,92 @@ static void threads_take_turns(void **user)
     rt_close(&trace);
 }
 
+// Finds what it is asked about, as nobody else does.
+static bool find_object(ts__cs_job *job)
+{
+    job->found = job->object;
+    return true;
+}
+
+static void *ask_many(void *user)
+{
+    ts__cs_job job;
+    uintptr_t wrong = 0;
+    memset(&job, 0, sizeof job);
+    job.what = TS__CS_OWN;
+    job.own = find_object;
+    job.context = ts__cs.context;
+    for (uintptr_t i = 1; i <= 300; i++) {
+        job.object = (void *)((uintptr_t)user + i);
+        wrong += !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()) ||
+                 job.found != job.object;
+    }
+    return (void *)wrong;
+}
+
+static void threads_get_their_own_answers(void **user)
+{
+    pthread_t threads[4];
+    void *wrong;
+    (void)user;
+    begin();
+    ok(launch(add, numbers, 1));
+    for (uintptr_t i = 0; i < 4; i++)
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, ask_many, (void *)(i << 20)), 0);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], &wrong);
+        assert_null(wrong);
+    }
+    end();
+    rt_close(&trace);
+}
+
+static int (*copy_down)(void *, uint64_t, size_t, void *);
+static pthread_t intruder;
+
+static void *allocate(void *user)
+{
+    uint64_t own;
+    ok(cuMemAlloc_v2(&own, BYTES));
+    ok(cuMemFree_v2(own));
+    return user;
+}
+
+// While memory is looked at, somebody else waits in vain for the turn.
+static int copy_beside(void *to, uint64_t from, size_t size, void *where)
+{
+    ts__cs.driver.call.to_host = copy_down;
+    ts__sn_now.desc.drain_ms = 1;
+    if (pthread_create(&intruder, NULL, allocate, NULL)) return 1;
+    while (!ts__cs_is_disturbed(NULL))
+        usleep(1000);
+    ts__sn_now.desc.drain_ms = 60000;
+    return copy_down(to, from, size, where);
+}
+
+static void what_did_not_run_alone_is_declined(void **user)
+{
+    (void)user;
+    begin();
+    ok(launch(add, numbers, 1));
+    copy_down = ts__cs.driver.call.to_host;
+    ts__cs.driver.call.to_host = copy_beside;
+    ok(launch(add, numbers, 1));
+    assert_ptr_equal(ts__cs.driver.call.to_host, copy_down);
+    pthread_join(intruder, NULL);
+    ok(launch(add, numbers, 1));
+    end();
+    assert_int_equal(capture_at(0).head.state, TS_CAPTURE_WHOLE);
+    declined_for(1, TS_REASON_DRAIN_TIMEOUT);
+    assert_int_equal(capture_at(2).head.state, TS_CAPTURE_WHOLE);
+    rt_close(&trace);
+}
+
 // Nobody can ask it any more: the context is waited for, once.
 static void work_of_a_stream_that_is_gone_is_waited_for(void **user)
 {
-    const ts_snapshot_desc biased = { .kernels = "biased", .drain_ms = 300 };
+    const ts_snapshot_desc biased = { .kernels = "biased", .drain_ms = 60000 };
     uint64_t to = 0;
     uint32_t value = 1;
     void *other, *function, *arguments[] = { &to, &numbers, &value };
@@ -98,6 +188,7 @@ static void work_of_a_stream_that_is_gone_is_waited_for(void **user)
     ok(cuStreamCreate(&other, 1));
     ok(cuLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, stream, arguments,
                       NULL)); // what was before the session is waited for
+    hurry("biased");
     setenv("DOUBLE_CUDA_HANG", "add", 1);
     void *add_arguments[] = { &numbers, &value };
     ok(cuLaunchKernel(add, 4, 1, 1, 256, 1, 1, 0, other, add_arguments, NULL));
@@ -107,12 +198,12 @@ static void work_of_a_stream_that_is_gone_is_waited_for(void **user)
                           NULL));
     unsetenv("DOUBLE_CUDA_HANG");
     // Until the driver answers again.
-    for (int i = 0; i < 10000 && ts_snapshot_result().whole < 2; i++) {
+    for (int i = 0; i < 10000 && ts_snapshot_result().whole < 1; i++) {
         usleep(1000);
         ok(cuLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, stream, arguments,
                           NULL));
     }
-    assert_int_equal(ts_snapshot_result().whole, 2);
+    assert_int_equal(ts_snapshot_result().whole, 1);
     ok(cuMemFree_v2(to));
     end();
     assert_int_equal(capture_at(0).head.state, TS_CAPTURE_WHOLE);
@@ -125,8 +216,9 @@ static void work_of_a_stream_that_is_gone_is_waited_for(void **user)
 static void a_device_that_hangs_costs_its_bound(void **user)
 {
     (void)user;
-    begin_hasty();
+    begin();
     ok(launch(add, numbers, 1));
+    hurry(NULL);
     setenv("DOUBLE_CUDA_HANG", "add", 1);
     for (int i = 0; i < 5; i++)
         ok(launch(add, numbers, 1));
@@ -146,6 +238,8 @@ int main(void)
         cmocka_unit_test(a_launch_that_fails_is_declined_and_says_so),
         cmocka_unit_test(a_driver_that_locks_is_found_out_once),
         cmocka_unit_test(threads_take_turns),
+        cmocka_unit_test(threads_get_their_own_answers),
+        cmocka_unit_test(what_did_not_run_alone_is_declined),
         cmocka_unit_test(work_of_a_stream_that_is_gone_is_waited_for),
         cmocka_unit_test(a_device_that_hangs_costs_its_bound),
     };

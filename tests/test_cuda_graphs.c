@@ -463,6 +463,14 @@ static void declined_is_what_cannot_be_run_again(void **user)
     ok(cuGraphKernelNodeSetAttribute(node, 13, on));
     make_ready();
     ok(cuGraphLaunch(ready, stream));
+    uint32_t value = 3; // it may be updated whatever it is given
+    void *arguments[] = { &numbers, &value };
+    const ts__cuda_kernel_node more = { .function = add,
+                                        .grid = { 4, 1, 1 },
+                                        .block = { 256, 1, 1 },
+                                        .arguments = arguments };
+    ok(cuGraphExecKernelNodeSetParams_v2(ready, node, &more));
+    ok(cuGraphLaunch(ready, stream));
     ok(cuGraphCreate(&graph, 0)); // and what can
     node = add_kernel(NULL, 0, numbers, 2);
     ok(cuGraphKernelNodeSetAttribute(node, 4, cluster));
@@ -474,7 +482,8 @@ static void declined_is_what_cannot_be_run_again(void **user)
     for (size_t i = 0; i < count; i++)
         declined_for(i, cases[i].reason);
     declined_for(count, TS_REASON_DEVICE_UPDATABLE_NODE);
-    const ts_capture c = capture_at(count + 1);
+    declined_for(count + 1, TS_REASON_DEVICE_UPDATABLE_NODE);
+    const ts_capture c = capture_at(count + 2);
     ts_attribute a;
     assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
     assert_true(
