@@ -304,7 +304,7 @@ static struct {
     int (*symbol)(uint64_t *, const void *);
     const char *(*name)(const void *, void *);
     int (*version)(int *);
-    bool renumbered; // types of memory, since HIP 6
+    bool asked, renumbered; // types of memory, since HIP 6
 } ts__hs_call;
 
 static int ts__hs_device_set(void *device)
@@ -312,7 +312,8 @@ static int ts__hs_device_set(void *device)
     return ts__hs_call.device_set((int)(uintptr_t)device);
 }
 
-// The type of memory, as CUDA counts: HIP did not always.
+// The type of memory, as CUDA counts: HIP did not always. On the thread that
+// asks, as all of them.
 // Source: hipMemoryType of HIP 5 and 6.
 static int ts__hs_about(void *type, int what, uint64_t address)
 {
@@ -322,7 +323,12 @@ static int ts__hs_about(void *type, int what, uint64_t address)
         { 0, TS__CUDA_HOST, TS__CUDA_DEVICE, TS__CUDA_UNIFIED, 0 }
     };
     uint32_t value = 0;
+    int version = 0;
     const int result = ts__hs_call.about(&value, what, address);
+    if (!ts__hs_call.asked && ts__hs_call.version)
+        ts__hs_call.version(&version);
+    ts__hs_call.renumbered |= version >= 60000000;
+    ts__hs_call.asked = true;
     value = value < 5 ? types[ts__hs_call.renumbered][value] : 0;
     memcpy(type, &value, sizeof value);
     return result;
@@ -334,29 +340,31 @@ static void ts__hs_symbol(void *library, const char *name, void *to)
     memcpy(to, &symbol, sizeof symbol);
 }
 
+// The thread that asks may be within one of them: they are not written twice.
 static bool ts__hs_find(ts__cs_driver *d)
 {
     void *const library = ts__hip_runtime();
-    int version = 0;
+    ts__cs_calls call;
     if (!library) return false;
-    memset(&d->call, 0, sizeof d->call);
-    ts__hs_symbol(library, "hipSetDevice", &ts__hs_call.device_set);
-    ts__hs_symbol(library, "hipPointerGetAttribute", &ts__hs_call.about);
-    ts__hs_symbol(library, "hipGetSymbolAddress", &ts__hs_call.symbol);
-    ts__hs_symbol(library, "hipKernelNameRefByPtr", &ts__hs_call.name);
-    ts__hs_symbol(library, "hipRuntimeGetVersion", &ts__hs_call.version);
-    ts__hs_symbol(library, "hipStreamQuery", &d->call.query);
-    ts__hs_symbol(library, "hipDeviceSynchronize", &d->call.wait_all);
-    ts__hs_symbol(library, "hipStreamCreateWithFlags", &d->call.stream);
-    ts__hs_symbol(library, "hipMemcpyDtoHAsync", &d->call.to_host);
-    ts__hs_symbol(library, "hipMemGetAddressRange", &d->call.range);
-    ts__hs_symbol(library, "hipModuleGetGlobal", &d->call.global);
-    ts__hs_symbol(library, "hipStreamIsCapturing", &d->call.is_recorded);
-    ts__hs_symbol(library, "hipThreadExchangeStreamCaptureMode", &d->call.mode);
-    if (ts__hs_call.about) d->call.about = ts__hs_about;
-    if (ts__hs_call.device_set) d->call.context_set = ts__hs_device_set;
-    if (ts__hs_call.version) ts__hs_call.version(&version);
-    ts__hs_call.renumbered = version >= 60000000;
+    memset(&call, 0, sizeof call);
+    if (!ts__hs_call.device_set) {
+        ts__hs_symbol(library, "hipPointerGetAttribute", &ts__hs_call.about);
+        ts__hs_symbol(library, "hipGetSymbolAddress", &ts__hs_call.symbol);
+        ts__hs_symbol(library, "hipKernelNameRefByPtr", &ts__hs_call.name);
+        ts__hs_symbol(library, "hipRuntimeGetVersion", &ts__hs_call.version);
+        ts__hs_symbol(library, "hipSetDevice", &ts__hs_call.device_set);
+    }
+    ts__hs_symbol(library, "hipStreamQuery", &call.query);
+    ts__hs_symbol(library, "hipDeviceSynchronize", &call.wait_all);
+    ts__hs_symbol(library, "hipStreamCreateWithFlags", &call.stream);
+    ts__hs_symbol(library, "hipMemcpyDtoHAsync", &call.to_host);
+    ts__hs_symbol(library, "hipMemGetAddressRange", &call.range);
+    ts__hs_symbol(library, "hipModuleGetGlobal", &call.global);
+    ts__hs_symbol(library, "hipStreamIsCapturing", &call.is_recorded);
+    ts__hs_symbol(library, "hipThreadExchangeStreamCaptureMode", &call.mode);
+    if (ts__hs_call.about) call.about = ts__hs_about;
+    if (ts__hs_call.device_set) call.context_set = ts__hs_device_set;
+    if (memcmp(&d->call, &call, sizeof call) != 0) d->call = call;
     return ts__cs_driver_ready(d);
 }
 
@@ -365,7 +373,9 @@ static bool ts__hs_find(ts__cs_driver *d)
 /* ==== 5. Calls =========================================================== */
 
 static const ts__cs_vendor ts__hs_vendor = {
-    .snapshot = { .name = "hip", .view = ts__cs_view },
+    .snapshot = { .name = "hip",
+                  .view = ts__cs_view,
+                  .disturbed = ts__cs_is_disturbed },
     .refusal = "capture.hip",
     .find = ts__hs_find,
     .fresh = ts__hs_fresh,

@@ -118,7 +118,32 @@ typedef struct ts__hs_file { // one that is loaded, and on the disk
     uint64_t size;
     char path[256];
     uint64_t address; // that is looked for
+    // What of it can be read in the process, first bytes and ends: the file on
+    // the disk may be another one by now.
+    uint64_t parts[16][2];
+    uint32_t part_count;
 } ts__hs_file;
+
+static void ts__hs_file_parts(ts__hs_file *f, const struct dl_phdr_info *info)
+{
+    const uint32_t most = sizeof f->parts / sizeof *f->parts;
+    for (int i = 0; i < info->dlpi_phnum && f->part_count < most; i++) {
+        const ElfW(Phdr) *const p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD || !(p->p_flags & PF_R)) continue;
+        uint64_t *const part = f->parts[f->part_count++];
+        part[0] = info->dlpi_addr + p->p_vaddr;
+        part[1] = part[0] + p->p_memsz;
+    }
+}
+
+// How many bytes can be read there, 0: none.
+static uint64_t ts__hs_file_left(const ts__hs_file *f, uint64_t address)
+{
+    for (uint32_t i = 0; i < f->part_count; i++)
+        if (address >= f->parts[i][0] && address < f->parts[i][1])
+            return f->parts[i][1] - address;
+    return 0;
+}
 
 static int ts__hs_file_take(struct dl_phdr_info *info, size_t size, void *user)
 {
@@ -133,6 +158,7 @@ static int ts__hs_file_take(struct dl_phdr_info *info, size_t size, void *user)
         snprintf(f->path, sizeof f->path, "%s",
                  info->dlpi_name && *info->dlpi_name ? info->dlpi_name
                                                      : TS__HS_SELF);
+        ts__hs_file_parts(f, info);
         return 1;
     }
     return 0;
@@ -197,9 +223,12 @@ static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
         for (uint64_t at = 0; at + sizeof *wrapper <= s->sh_size;
              at += sizeof *wrapper) {
             const uintptr_t where = (uintptr_t)(f->base + s->sh_addr + at);
+            if (ts__hs_file_left(f, where) < sizeof *wrapper) continue;
             wrapper = (const void *)where;
-            if (wrapper->magic != MAGIC || !wrapper->image ||
-                !ts__amd_code_pick(wrapper->image, UINT64_MAX / 2,
+            const uint64_t left =
+                ts__hs_file_left(f, (uintptr_t)wrapper->image);
+            if (wrapper->magic != MAGIC || !left ||
+                !ts__amd_code_pick(wrapper->image, left,
                                    ts__hs_architecture(device), &code, &size) ||
                 !ts__amd_has_kernel(code, size, name))
                 continue;
@@ -319,7 +348,7 @@ static ts__hs_function *ts__hs_of_host(const ts__cs_call *c, void *handle,
     job.context = c->context;
     job.object = handle;
     job.module = stream;
-    if (!ts__hs_find(&ts__cs.driver) ||
+    if (!ts__cs_is_safe(c->context) ||
         !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
         return NULL;
     ts__hs_function f = { handle, NULL, NULL, device, true };
