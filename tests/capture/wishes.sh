@@ -119,11 +119,11 @@ key) # begins it, and again ends it; a terminal is what script has
     exit 1
     ;;
 raw) # a terminal that was raw before: no read waits for a key
-    mkfifo "$folder/nothing"
+    rm -f "$folder/nothing" && mkfifo "$folder/nothing"
     timeout 30 script -qec "stty -icanon -echo; build/ts-record \
         --capture-on key -o $trace sh -c 'sleep 0.5; echo went on'" /dev/null \
         <>"$folder/nothing" >"$said"
-    said "went on" && said "sbt: "
+    said "went on" && said "nothing to record"
     ;;
 stacks) # the program gets them; "--stacks" takes no word of the command
     for option in --stacks --stacks=7; do
