@@ -181,6 +181,16 @@ static const ts__cs_rule ts__cs_rules[] = {
 };
 enum { TS__CS_RULES = sizeof ts__cs_rules / sizeof *ts__cs_rules };
 
+// Whether a function of that name, size bytes of it, is one that a rule names.
+static inline bool ts__cs_rule_names(const ts__cs_rule *rule, const char *name,
+                                     size_t size)
+{
+    const size_t own = strlen(rule->name);
+    const bool any = rule->name[own - 1] == '*';
+    return (any || own == size) && size >= own - any &&
+           !strncmp(name, rule->name, own - any);
+}
+
 // The position of a function's rule + 1; 0: it does not matter. Variants for
 // the default stream of a thread have the same arguments.
 static inline uint8_t ts__cs_rule_of(const char *name)
@@ -190,14 +200,9 @@ static inline uint8_t ts__cs_rule_of(const char *name)
     name += 2;
     size -= 2;
     if (size > 5 && !strncmp(name + size - 5, "_pt", 3)) size -= 5;
-    for (size_t i = 0; i < TS__CS_RULES; i++) {
-        const char *const rule = ts__cs_rules[i].name;
-        const size_t own = strlen(rule);
-        const bool any = rule[own - 1] == '*';
-        if ((any || own == size) && size >= own - any &&
-            !strncmp(name, rule, own - any))
+    for (size_t i = 0; i < TS__CS_RULES; i++)
+        if (ts__cs_rule_names(&ts__cs_rules[i], name, size))
             return (uint8_t)(i + 1);
-    }
     return 0;
 }
 

@@ -166,14 +166,9 @@ static bool ts__hs_define(uint32_t number, const char *name)
     size -= 3;
     kept.per_thread = size > 4 && !strcmp(name + size - 4, "_spt");
     if (kept.per_thread) size -= 4;
-    for (size_t i = 0; i < TS__HS_RULES && !kept.rule; i++) {
-        const char *const rule = ts__hs_rules[i].like.name;
-        const size_t own = strlen(rule);
-        const bool any = rule[own - 1] == '*';
-        if ((any || own == size) && size >= own - any &&
-            !strncmp(name, rule, own - any))
+    for (size_t i = 0; i < TS__HS_RULES && !kept.rule; i++)
+        if (ts__cs_rule_names(&ts__hs_rules[i].like, name, size))
             kept.rule = &ts__hs_rules[i];
-    }
     ts__hs_keep[number] = kept;
     return kept.rule != NULL;
 }
