@@ -20966,6 +20966,20 @@ static const uint8_t *ts__ex_get(ts_execution *e, const ts__ex_range *r,
                : NULL;
 }
 
+// A chunk as it is now, which the digest counts; NULL: it cannot be read.
+static const uint8_t *ts__ex_take(ts_execution *e, ts_execution_item *item,
+                                  ts__ex_range *r, uint64_t k, size_t size)
+{
+    const uint8_t *const found = ts__ex_get(e, r, k * TS_CAPTURE_CHUNK, size);
+    if (!found) return NULL;
+    const XXH128_hash_t sum = XXH3_128bits(found, size);
+    const uint64_t hash[2] = { sum.low64, sum.high64 };
+    item->digest = XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
+    memcpy(&r->is[2 * k], hash, 16);
+    r->known[k] |= TS__EX_ACTUAL;
+    return found;
+}
+
 // Looks at what was left.
 static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
 {
@@ -20979,15 +20993,8 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
         item->compared |= after != NULL;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
-            const uint8_t *const found =
-                ts__ex_get(e, r, k * TS_CAPTURE_CHUNK, size);
+            const uint8_t *const found = ts__ex_take(e, item, r, k, size);
             if (!found) return TS_ERR_IO;
-            const XXH128_hash_t sum = XXH3_128bits(found, size);
-            const uint64_t hash[2] = { sum.low64, sum.high64 };
-            item->digest =
-                XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
-            memcpy(&r->is[2 * k], hash, 16);
-            r->known[k] |= TS__EX_ACTUAL;
             if (!after) continue;
             memcpy(&r->was[2 * k], after + 16 * k, 16);
             r->known[k] |= TS__EX_RECORDED;
@@ -21754,16 +21761,9 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     bool compared = false;
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
-        const uint8_t *const found =
-            ts__ex_get(e, r, k * TS_CAPTURE_CHUNK, size);
+        const uint8_t *const found = ts__ex_take(e, item, r, k, size);
         if (!found) return TS_ERR_IO;
-        const XXH128_hash_t sum = XXH3_128bits(found, size);
-        const uint64_t hash[2] = { sum.low64, sum.high64 };
-        item->digest = XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
-        memcpy(&r->is[2 * k], hash, 16);
-        const bool known = r->known[k] & TS__EX_RECORDED;
-        r->known[k] |= TS__EX_ACTUAL;
-        if (!known) continue;
+        if (!(r->known[k] & TS__EX_RECORDED)) continue;
         compared = true;
         ts__ex_compare(e, item, r, r->last_region, k,
                        (const uint8_t *)&r->was[2 * k], found, size);
