@@ -661,8 +661,7 @@ static bool ts__cs_is_recorded(const ts__cs_call *c)
     const bool recording = TS__LOAD(&ts__cs.recording) != 0;
     // The default one never is.
     if (!ts__cs_stream_here(c, &stream) || (uintptr_t)stream < 2) return false;
-    const bool known =
-        ts__cs_stream_quiet(&ts__cs.driver, stream, false, false);
+    const bool known = ts__cs_stream_is_known(&ts__cs.driver, stream);
     if (!recording && known) return false;
     job.what = TS__CS_STATUS;
     job.context = c->context;
@@ -690,9 +689,9 @@ static void ts__cs_record(const ts__cs_call *c)
     job.object = stream;
     const bool quiet = ts__cs_ask(&ts__cs.driver, &job, ts__cs_until());
     const ts__cs_stream seen = { stream, 0, 0, false };
-    if (!ts__cs_stream_quiet(&ts__cs.driver, stream, false, false))
+    if (!ts__cs_stream_is_known(&ts__cs.driver, stream))
         ts__cs_stream_add(&ts__cs.driver, &seen);
-    ts__cs_stream_quiet(&ts__cs.driver, stream, true, quiet);
+    ts__cs_stream_quiet(&ts__cs.driver, stream, quiet);
 }
 
 // It is no longer, unless the call says that no stream is recorded there, or
@@ -706,7 +705,7 @@ static void ts__cs_recorded(const ts__cs_call *c)
     if (TS__LOAD(&ts__cs.recording))
         __atomic_fetch_sub(&ts__cs.recording, 1, __ATOMIC_RELEASE);
     ts__cs_stream_quiet(&ts__cs.driver,
-                        (void *)(uintptr_t)ts__cs_argument(c, 0), true, false);
+                        (void *)(uintptr_t)ts__cs_argument(c, 0), false);
 }
 
 // Before it is gone, because somebody else may get the address at once.

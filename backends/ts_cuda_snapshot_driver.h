@@ -467,19 +467,23 @@ static void ts__cs_stream_add(ts__cs_driver *d, const ts__cs_stream *stream)
     pthread_mutex_unlock(&d->lock);
 }
 
-// Whether a stream is known, and whether it is quiet from now on.
-static bool ts__cs_stream_quiet(ts__cs_driver *d, const void *handle,
-                                bool change, bool quiet)
+static bool ts__cs_stream_is_known(ts__cs_driver *d, const void *handle)
 {
     bool known = false;
     pthread_mutex_lock(&d->lock);
-    for (size_t i = 0; i < d->stream_count; i++) {
-        if (d->streams[i].handle != handle) continue;
-        if (change) d->streams[i].quiet = quiet;
-        known = true;
-    }
+    for (size_t i = 0; i < d->stream_count && !known; i++)
+        known = d->streams[i].handle == handle;
     pthread_mutex_unlock(&d->lock);
     return known;
+}
+
+static void ts__cs_stream_quiet(ts__cs_driver *d, const void *handle,
+                                bool quiet)
+{
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->stream_count; i++)
+        if (d->streams[i].handle == handle) d->streams[i].quiet = quiet;
+    pthread_mutex_unlock(&d->lock);
 }
 
 static void ts__cs_stream_remove(ts__cs_driver *d, const void *handle)
