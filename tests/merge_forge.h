@@ -8,6 +8,7 @@
 #ifndef MERGE_FORGE_H
 #define MERGE_FORGE_H
 
+#include "tools/cut/cut.h"
 #include "tools/merge/merge.h"
 
 #include <setjmp.h>
@@ -162,6 +163,21 @@ static inline merge_job merge_names(const char *out, const char *const *names,
     assert_true(merge_place(&job));
     assert_true(merge_write(&job));
     return job;
+}
+
+// Cuts a file into another one.
+static inline void cut_file(const char *path, const char *out, cut_wish wish)
+{
+    cli_trace trace;
+    cut_job job = { .tool = &test_tool,
+                    .path = path,
+                    .out = out,
+                    .trace = &trace,
+                    .wish = wish };
+    if (!wish.what) job.wish.what = "--test";
+    assert_true(cli_trace_open(&trace, job.tool, path, NULL, CLI_WARN_NONE));
+    assert_true(cut_write(&job));
+    cli_trace_close(&trace);
 }
 
 static inline ts_reader *open_name(const char *name)

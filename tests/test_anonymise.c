@@ -160,16 +160,7 @@ static void read_file(bytes *to, const char *path)
 
 static void anonymise(const char *path, const char *out)
 {
-    static const cli_tool tool = { .name = "test" };
-    cli_trace trace;
-    cut_job job = { .tool = &tool,
-                    .path = path,
-                    .out = out,
-                    .trace = &trace,
-                    .wish = { .anonymise = true, .what = "--anonymise" } };
-    assert_true(cli_trace_open(&trace, &tool, path, NULL, CLI_WARN_NONE));
-    assert_true(cut_write(&job));
-    cli_trace_close(&trace);
+    cut_file(path, out, (cut_wish){ .anonymise = true, .what = "--anonymise" });
 }
 
 static ts_reader *reader_of(const char *path)

@@ -10,8 +10,6 @@
 
 #include "tests/merge_forge.h"
 
-static const cli_tool tool = { .name = "test" };
-
 static void blob_of(ts_writer *w, const char *text, uint64_t hash[2])
 {
     ts_writer_blob(w, text, strlen(text), hash);
@@ -156,16 +154,7 @@ static void assert_capture(ts_reader *reader, size_t index, const char *name,
 
 static void cut(cut_wish wish)
 {
-    cli_trace trace;
-    cut_job job = { .tool = &tool,
-                    .path = path_of("in.sbt"),
-                    .out = path_of("out.sbt"),
-                    .trace = &trace,
-                    .wish = wish };
-    job.wish.what = "--test";
-    assert_true(cli_trace_open(&trace, &tool, job.path, NULL, CLI_WARN_NONE));
-    assert_true(cut_write(&job));
-    cli_trace_close(&trace);
+    cut_file(path_of("in.sbt"), path_of("out.sbt"), wish);
 }
 
 /* ---- Tests --------------------------------------------------------------- */

@@ -4,8 +4,6 @@
 
 #include "tests/merge_forge.h"
 
-static const cli_tool tool = { .name = "test" };
-
 typedef struct node {
     ts_capture_attribute attribute;
     ts_capture_operation head;
@@ -92,20 +90,6 @@ static void make_graph(const char *name, record (*change)(record r))
     assert_int_equal(TS_OK, ts_writer_close(w));
 }
 
-static void cut(const char *name, cut_wish wish)
-{
-    cli_trace trace;
-    cut_job job = { .tool = &tool,
-                    .path = path_of(name),
-                    .out = path_of("out.sbt"),
-                    .trace = &trace,
-                    .wish = wish };
-    job.wish.what = "--test";
-    assert_true(cli_trace_open(&trace, &tool, job.path, NULL, CLI_WARN_NONE));
-    assert_true(cut_write(&job));
-    cli_trace_close(&trace);
-}
-
 static void assert_nodes(ts_reader *reader, size_t index, uint32_t image)
 {
     ts_capture_node n = { .index = 0 };
@@ -135,12 +119,14 @@ static void parts_keep_a_launch_for_any_of_its_rows(void **state)
 {
     (void)state;
     make_graph("in.sbt", NULL);
-    cut("in.sbt", (cut_wish){ .timed = true, .from_ns = 25, .to_ns = 45 });
+    cut_file(path_of("in.sbt"), path_of("out.sbt"),
+             (cut_wish){ .timed = true, .from_ns = 25, .to_ns = 45 });
     ts_reader *reader = open_name("out.sbt");
     assert_int_equal(1, ts_reader_capture_count(reader));
     assert_nodes(reader, 0, 1);
     ts_reader_close(reader);
-    cut("in.sbt", (cut_wish){ .timed = true, .from_ns = 45, .to_ns = 90 });
+    cut_file(path_of("in.sbt"), path_of("out.sbt"),
+             (cut_wish){ .timed = true, .from_ns = 45, .to_ns = 90 });
     reader = open_name("out.sbt");
     assert_int_equal(0, ts_reader_capture_count(reader));
     ts_reader_close(reader);
