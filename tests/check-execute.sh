@@ -116,6 +116,21 @@ replays "where it was launched as JSON" 1 '"file": "tests/execute/app.c"' \
 
 replays "a small error alone" 0 'same: 9 operations' $folder/drift.sbt \
     --compare rtol=0.0045
+replays "an absolute error" 0 'same: 9 operations' $folder/drift.sbt \
+    --compare atol=30
+replays "less than the error" 1 'diverged: ' $folder/drift.sbt \
+    --compare atol=0.001
+replays "both" 0 'same: 9 operations' $folder/drift.sbt \
+    --compare rtol=0.004,atol=30
+replays "of another type" 1 'expected 1161527308, found 1148846096$' \
+    $folder/wrong.sbt --compare atol=5:i32
+replays "of a type of one byte as JSON" 1 '"expected_value": 12,' \
+    $folder/wrong.sbt --compare atol=3:u8 --json
+for how in atol rtol=1,ulp=1 rtol=1:f33 ulp=-1 rtol=nan atol=1,atol=1 \
+    atol=1, rtol=1:; do
+    replays "a comparison that is none, $how" 2 'compare .*: it is exact, or' \
+        $folder/wrong.sbt --compare $how
+done
 replays "small errors add up" 1 'diverged: 4 of 9' $folder/drift.sbt \
     --compare rtol=0.0045 --chain
 replays "a chain narrowed down" 1 'it takes 5, from 2 to 6' \

@@ -55,7 +55,7 @@ static ts_vdev_kernel typed(ts_vdev_function function)
     return made;
 }
 
-static void begin(void)
+static inline void begin(void)
 {
     const ts_vdev_desc desc = { .memory_bytes = 4 << 20 };
     vt_open(desc);
@@ -69,8 +69,8 @@ static ts_executor executor; // the vdev's, but code is this program's own
 static ts_execution *execution;
 static size_t positions[64];
 
-static ts_result load_own(void *state, const ts_executor_code *code,
-                          uint64_t *module, char *why, size_t room)
+static inline ts_result load_own(void *state, const ts_executor_code *code,
+                                 uint64_t *module, char *why, size_t room)
 {
     ts_capture c;
     (void)state;
@@ -87,7 +87,7 @@ static ts_result load_own(void *state, const ts_executor_code *code,
 }
 
 // Ends the recording; what was recorded on is gone, its addresses are free.
-static void finish(const char *path)
+static inline void finish(const char *path)
 {
     vt_finish();
     ts_snapshot_stop();
@@ -108,33 +108,33 @@ static inline ts_result wait_patiently(void *state, uint32_t timeout_ms)
     return ts_vdev_executor.wait(state, timeout_ms ? timeout_ms : 60000);
 }
 
-static ts_execution_desc usual(void)
+static inline ts_execution_desc usual(void)
 {
     const ts_execution_desc desc = { .executor = &executor };
     return desc;
 }
 
-static void close_execution(void)
+static inline void close_execution(void)
 {
     ts_execution_close(execution);
     execution = NULL;
 }
 
-static void close_all(void)
+static inline void close_all(void)
 {
     close_execution();
     ts_reader_close(reader);
 }
 
-static void launch_add(ts_vdev_kernel kernel, float *to, float *from,
-                       float value)
+static inline void launch_add(ts_vdev_kernel kernel, float *to, float *from,
+                              float value)
 {
     const add_args args = { to, from, value };
     const ts_vdev_launch_desc desc = { .args = &args };
     ok(ts_vdev_launch(vdev, 0, kernel, &desc));
 }
 
-static float *floats(float value)
+static inline float *floats(float value)
 {
     float *const made = vt_memory(0, COUNT * sizeof *made);
     for (int i = 0; i < COUNT; i++)

@@ -105,8 +105,9 @@ static const cli_option options[] = {
               "a launch, the mean of --loops",
       .flag = &execute.as_graph },
     { .name = "--compare HOW",
-      .help = "exact (the default), ulp=N or rtol=X of floats, of\n"
-              "doubles with :f64 behind",
+      .help = "exact (the default), or how far apart values may be:\n"
+              "ulp=N, rtol=X, atol=X; of another type than f32\n"
+              "with it behind: rtol=1e-3,atol=1e-5:f16",
       .text = &execute.compare },
     { .name = "--va HOW",
       .help = "auto: memory may move where that is provably right (the\n"

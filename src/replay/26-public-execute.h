@@ -172,11 +172,24 @@ typedef struct ts_executor {
 TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
                                   uint32_t timeout_ms);
 
+/*
+    When another value passes for the expected one. NaN passes for NaN, an
+    infinity for itself alone, and a value for itself.
+*/
 typedef enum ts_compare {
     TS_COMPARE_EXACT = 0,
     TS_COMPARE_ULP = 1,  // at most `tolerance` representable values apart
     TS_COMPARE_RTOL = 2, // at most `tolerance` times the expected value apart
 } ts_compare;
+
+// Types of elements, by their numbers in the format: 1 i8, 2 u8, 3 i32, 4 u32,
+// 5 i64, 6 u64, 7 f16, 8 f32, 9 f64, 10 bf16, 11 f8e4m3, 12 f8e5m2.
+enum { TS_ELEMENT_F32 = 8, TS_ELEMENT_F64 = 9, TS_ELEMENT_LIMIT = 13 };
+// "f32"; NULL: no such type.
+TS_API const char *ts_element_name(uint64_t element);
+TS_API uint32_t ts_element_size(uint64_t element); // in bytes; 0 likewise
+// Of a float what it holds; of whole numbers the nearest double.
+TS_API double ts_element_value(uint64_t element, const void *bytes);
 
 typedef struct ts_execution_desc {
     const ts_executor *executor; // required
@@ -186,11 +199,12 @@ typedef struct ts_execution_desc {
     uint32_t timeout_ms; // of one operation (10,000)
     uint32_t loops;      // run each so often from the same contents (1)
     ts_compare compare;  // (TS_COMPARE_EXACT)
-    uint32_t element;    // type for the other comparisons, as in memcpy's
-                         // element types: 8 f32, 9 f64 (8)
+    uint32_t element;    // type for the other comparisons (TS_ELEMENT_F32)
     double tolerance;
-    bool no_patches;        // in a chain: what nobody replayed wrote does not
-                            // exist (false: the record gives it)
+    double absolute; // with ULP, what is no further apart passes as well; with
+                     // RTOL it is added to what that allows (0)
+    bool no_patches; // in a chain: what nobody replayed wrote does not
+                     // exist (false: the record gives it)
     ts_allocator allocator; // (malloc and free)
     // Of memory of this process, at once: an operation that needs more is
     // declined. A few bytes of a file may ask for any size (0: no limit).
@@ -222,7 +236,8 @@ typedef struct ts_execution_item {
     uint64_t chunks, chunks_different, chunks_tolerated;
     uint64_t patched;       // chunks that a chain took from the record
     uint64_t elements;      // of a chunk that differ, where bytes are known
-    double largest;         // difference between elements of a chunk
+    double largest;         // difference between elements of a chunk, but for
+                            // NaN
     uint64_t digest;        // XXH3 of the contents of all regions after it
     uint64_t fault_address; // of an ESCAPE
     char why[240];          // more about the reason in lines, or empty
@@ -234,7 +249,8 @@ typedef struct ts_execution ts_execution;
     Prepares to run captures: `count` positions for ts_reader_capture, in order.
     *execution is NULL on failure, and `why` says it.
 
-    Errors: TS_ERR_USAGE, TS_ERR_MEMORY, and those of the executor.
+    Errors: TS_ERR_USAGE (an element type that is none among them),
+            TS_ERR_MEMORY, and those of the executor.
     Lifetime: the reader, the positions and the executor must outlive it.
 */
 TS_API ts_result ts_execution_open(ts_execution **execution, ts_reader *reader,

@@ -1,46 +1,153 @@
 /* ---- 10.84 Execution: comparison ---------------------------------------- */
 
-// A value of a type as a whole number in its order, and as a real one.
-static int64_t ts__ex_ordered(const uint8_t *at, uint32_t element)
+// How elements of a type lie: floats have bits of exponent and mantissa.
+typedef struct ts__element {
+    const char *name;
+    uint8_t size;
+    bool is_unsigned;
+    uint8_t exponent, mantissa;
+    bool is_finite; // no infinity: only all ones are no number
+} ts__element;
+
+static const ts__element *ts__element_of(uint64_t element)
 {
-    int64_t value = 0;
-    if (element == 9) {
-        memcpy(&value, at, 8);
-        return value < 0 ? INT64_MIN - value : value;
-    }
-    int32_t small;
-    memcpy(&small, at, 4);
-    return small < 0 ? (int64_t)INT32_MIN - small : small;
+    static const ts__element all[TS_ELEMENT_LIMIT] = {
+        { .size = 0 },
+        { .name = "i8", .size = 1 },
+        { .name = "u8", .size = 1, .is_unsigned = true },
+        { .name = "i32", .size = 4 },
+        { .name = "u32", .size = 4, .is_unsigned = true },
+        { .name = "i64", .size = 8 },
+        { .name = "u64", .size = 8, .is_unsigned = true },
+        { .name = "f16", .size = 2, .exponent = 5, .mantissa = 10 },
+        { .name = "f32", .size = 4, .exponent = 8, .mantissa = 23 },
+        { .name = "f64", .size = 8, .exponent = 11, .mantissa = 52 },
+        { .name = "bf16", .size = 2, .exponent = 8, .mantissa = 7 },
+        // Source: OCP 8-bit Floating Point Specification 1.0, section 5
+        { .name = "f8e4m3",
+          .size = 1,
+          .exponent = 4,
+          .mantissa = 3,
+          .is_finite = true },
+        { .name = "f8e5m2", .size = 1, .exponent = 5, .mantissa = 2 },
+    };
+    return &all[element < TS_ELEMENT_LIMIT ? element : 0];
 }
 
-static double ts__ex_real(const uint8_t *at, uint32_t element)
+TS_API const char *ts_element_name(uint64_t element)
 {
-    double value;
-    float small;
-    if (element == 9) {
-        memcpy(&value, at, 8);
+    return ts__element_of(element)->name;
+}
+
+TS_API uint32_t ts_element_size(uint64_t element)
+{
+    return ts__element_of(element)->size;
+}
+
+// The bytes of an element as a number without a sign.
+static uint64_t ts__element_bits(const ts__element *t, const void *at)
+{
+    uint64_t bits = 0; // little-endian, as all of the format
+    memcpy(&bits, at, t->size);
+    return bits;
+}
+
+static double ts__element_power(int exponent)
+{
+    const uint64_t bits = (uint64_t)(1023 + exponent) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
+// A float of fewer bits than a double, which holds all of them exactly.
+static double ts__element_real(const ts__element *t, uint64_t bits)
+{
+    const uint64_t ones = (UINT64_C(1) << t->exponent) - 1;
+    const uint64_t mantissa = bits & ((UINT64_C(1) << t->mantissa) - 1);
+    const uint64_t exponent = bits >> t->mantissa & ones;
+    const int bias = (int)(ones >> 1) + t->mantissa;
+    const bool minus = bits >> (t->exponent + t->mantissa) & 1;
+    const uint64_t top = UINT64_C(1) << t->mantissa;
+    double value = exponent ? (double)(top | mantissa) : (double)mantissa;
+    value *= ts__element_power((exponent ? (int)exponent : 1) - bias);
+    if (exponent == ones && (!t->is_finite || mantissa == top - 1)) {
+        // Not of <math.h>, which the reader does without.
+        const uint64_t special =
+            UINT64_C(0x7FF) << 52 | (uint64_t)(t->is_finite || mantissa != 0)
+                                        << 51;
+        memcpy(&value, &special, sizeof value);
+    }
+    return minus ? -value : value;
+}
+
+TS_API double ts_element_value(uint64_t element, const void *bytes)
+{
+    const ts__element *const t = ts__element_of(element);
+    const uint64_t bits = ts__element_bits(t, bytes);
+    if (t->size == 8 && t->exponent) {
+        double value;
+        memcpy(&value, bytes, sizeof value);
         return value;
     }
-    memcpy(&small, at, 4);
-    return (double)small;
+    if (t->exponent) return ts__element_real(t, bits);
+    if (t->is_unsigned || !t->size) return (double)bits;
+    const uint32_t above = 64 - 8u * t->size;
+    return (double)((int64_t)(bits << above) >> above);
 }
 
-static bool ts__ex_near(const ts_execution_desc *d, const uint8_t *expected,
-                        const uint8_t *found, size_t size)
+// Where a value is among those of its type: neighbours are one apart. Both
+// zeros of a float are in one place.
+static uint64_t ts__element_place(const ts__element *t, const uint8_t *at)
 {
-    if (!memcmp(expected, found, size)) return true;
-    const double a = ts__ex_real(expected, d->element);
-    const double b = ts__ex_real(found, d->element);
-    const double apart = a > b ? a - b : b - a;
-    // Numbers that are none are equal to none; so are infinite distances.
+    const uint64_t bits = ts__element_bits(t, at);
+    const uint64_t sign = UINT64_C(1) << (8 * t->size - 1);
+    const uint64_t middle = UINT64_C(1) << 63;
+    if (t->is_unsigned) return bits;
+    if (t->exponent)
+        return bits & sign ? middle - (bits & ~sign) : middle + bits;
+    return bits & sign ? middle - (sign - (bits & ~sign)) : middle + bits;
+}
+
+static uint64_t ts__element_steps(const ts__element *t, const uint8_t *a,
+                                  const uint8_t *b)
+{
+    const uint64_t x = ts__element_place(t, a), y = ts__element_place(t, b);
+    return x > y ? x - y : y - x;
+}
+
+// How far two values are apart: whole numbers to the unit, as far as a double
+// goes; NaN if one of them is.
+static double ts__element_apart(uint32_t element, const uint8_t *a,
+                                const uint8_t *b)
+{
+    const ts__element *const t = ts__element_of(element);
+    if (!t->exponent) return (double)ts__element_steps(t, a, b);
+    const double x = ts_element_value(element, a);
+    const double y = ts_element_value(element, b);
+    return x > y ? x - y : x < y ? y - x : x + y == x + y ? 0 : x + y;
+}
+
+static bool ts__ex_is_finite(double value)
+{
+    return value - value == 0; // NaN else
+}
+
+// Two values whose bytes are not the same.
+static bool ts__ex_near(const ts_execution_desc *d, const uint8_t *expected,
+                        const uint8_t *found)
+{
+    const ts__element *const t = ts__element_of(d->element);
+    const double a = ts_element_value(d->element, expected);
+    const double b = ts_element_value(d->element, found);
+    if (a != a || b != b) return a != a && b != b;
+    // Bytes that differ are different infinities, if both are.
+    if (!ts__ex_is_finite(a) || !ts__ex_is_finite(b)) return false;
+    const double apart = ts__element_apart(d->element, expected, found);
     if (d->compare == TS_COMPARE_RTOL)
-        return apart <= d->tolerance * (a < 0 ? -a : a);
-    if (d->compare != TS_COMPARE_ULP || a != a || b != b) return false;
-    const int64_t x = ts__ex_ordered(expected, d->element);
-    const int64_t y = ts__ex_ordered(found, d->element);
-    const uint64_t steps =
-        x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x;
-    return (double)steps <= d->tolerance;
+        return apart <= d->absolute + d->tolerance * (a < 0 ? -a : a);
+    return (double)ts__element_steps(t, expected, found) <= d->tolerance ||
+           apart <= d->absolute;
 }
 
 // Two contents of a chunk that are not the same. True if they pass for it.
@@ -48,7 +155,7 @@ static bool ts__ex_chunk_differs(const ts_execution *e, ts_execution_item *item,
                                  const uint8_t *expected, const uint8_t *found,
                                  size_t size, size_t *first)
 {
-    const size_t width = e->desc.element == 9 ? 8 : 4;
+    const size_t width = ts_element_size(e->desc.element);
     bool passes = true, any = false;
     item->elements = 0;
     item->largest = 0;
@@ -56,16 +163,15 @@ static bool ts__ex_chunk_differs(const ts_execution *e, ts_execution_item *item,
         const size_t bytes = size - i < width ? size - i : width;
         if (!memcmp(expected + i, found + i, bytes)) continue;
         if (bytes == width && e->desc.compare != TS_COMPARE_EXACT &&
-            ts__ex_near(&e->desc, expected + i, found + i, width))
+            ts__ex_near(&e->desc, expected + i, found + i))
             continue;
         passes = false;
         item->elements++;
         if (!any) *first = i;
         any = true;
         if (bytes < width) continue;
-        const double a = ts__ex_real(expected + i, e->desc.element);
-        const double b = ts__ex_real(found + i, e->desc.element);
-        const double apart = a > b ? a - b : b - a;
+        const double apart =
+            ts__element_apart(e->desc.element, expected + i, found + i);
         if (apart > item->largest) item->largest = apart;
     }
     return passes;

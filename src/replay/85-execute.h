@@ -435,12 +435,13 @@ TS_API ts_result ts_execution_open(ts_execution **execution, ts_reader *reader,
     if (!execution) return TS_ERR_USAGE;
     *execution = NULL;
     if (room) *why = 0;
-    if (!reader || !desc || !desc->executor || (count && !captures))
+    if (!reader || !desc || !desc->executor || (count && !captures) ||
+        desc->element >= TS_ELEMENT_LIMIT)
         return TS_ERR_USAGE;
     ts_execution_desc d = *desc;
     if (!d.allocator.resize) d.allocator.resize = ts__mem_default;
     if (!d.timeout_ms) d.timeout_ms = 10000;
-    if (!d.element) d.element = 8;
+    if (!d.element) d.element = TS_ELEMENT_F32;
     ts_execution *const e = ts__mem_get(&d.allocator, sizeof *e);
     if (!e) return TS_ERR_MEMORY;
     memset(e, 0, sizeof *e);

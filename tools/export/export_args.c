@@ -139,11 +139,9 @@ static void add_delay(export_args *a, export_arg_name name,
 
 static void add_kind_args(export_args *a, const ts_event *event)
 {
-    static const char *const elements[] = { "",    "i8",  "u8",  "i32",
-                                            "u32", "i64", "u64", "f16",
-                                            "f32", "f64", "bf16" };
     const uint64_t type = ts_event_value(event, TS_COLUMN_TYPE);
     const uint64_t memory = ts_event_value(event, TS_COLUMN_MEMORY);
+    const char *const element = ts_element_name(type);
     switch ((int)event->kind) {
     case TS_EVENT_MEMCPY:
         export_add_text(a, EXPORT_ARG_COPY, export_text(copy_name(type)));
@@ -155,8 +153,9 @@ static void add_kind_args(export_args *a, const ts_event *event)
                         ts_event_value(event, TS_COLUMN_VALUE));
         break;
     case TS_EVENT_COLLECTIVE:
-        if (type < 11)
-            export_add_text(a, EXPORT_ARG_ELEMENT, export_text(elements[type]));
+        if (!type || element)
+            export_add_text(a, EXPORT_ARG_ELEMENT,
+                            export_text(element ? element : ""));
         break;
     case TS_EVENT_GPU_ALLOC:
         add_memory(a, EXPORT_ARG_MEMORY, memory >> 4 & 15);

@@ -71,7 +71,7 @@ uint64_t import_communicator(const char *name, size_t size)
 }
 
 // The element types of the format, by their numbers.
-enum { I8 = 1, U8, I32, U32, I64, U64, F16, F32, F64, BF16 };
+enum { I8 = 1, U8, I32, U32, I64, U64, F16, F32, F64, BF16, F8E4M3, F8E5M2 };
 
 uint32_t import_element(const char *name, size_t size)
 {
@@ -79,17 +79,47 @@ uint32_t import_element(const char *name, size_t size)
         const char *name;
         uint32_t element;
     } names[] = {
-        { "bfloat16", BF16 }, { "bf16", BF16 },      { "float", F32 },
-        { "float32", F32 },   { "f32", F32 },        { "half", F16 },
-        { "float16", F16 },   { "f16", F16 },        { "double", F64 },
-        { "float64", F64 },   { "f64", F64 },        { "char", I8 },
-        { "int8", I8 },       { "i8", I8 },          { "byte", U8 },
-        { "uint8", U8 },      { "u8", U8 },          { "bool", U8 },
-        { "int", I32 },       { "int32", I32 },      { "i32", I32 },
-        { "uint32", U32 },    { "u32", U32 },        { "long", I64 },
-        { "long int", I64 },  { "int64", I64 },      { "i64", I64 },
-        { "uint64", U64 },    { "u64", U64 },        { "c10::bfloat16", BF16 },
-        { "c10::half", F16 }, { "signed char", I8 }, { "unsigned char", U8 },
+        { "bfloat16", BF16 },
+        { "bf16", BF16 },
+        { "float", F32 },
+        { "float32", F32 },
+        { "f32", F32 },
+        { "half", F16 },
+        { "float16", F16 },
+        { "f16", F16 },
+        { "double", F64 },
+        { "float64", F64 },
+        { "f64", F64 },
+        { "char", I8 },
+        { "int8", I8 },
+        { "i8", I8 },
+        { "byte", U8 },
+        { "uint8", U8 },
+        { "u8", U8 },
+        { "bool", U8 },
+        { "int", I32 },
+        { "int32", I32 },
+        { "i32", I32 },
+        { "uint32", U32 },
+        { "u32", U32 },
+        { "long", I64 },
+        { "long int", I64 },
+        { "int64", I64 },
+        { "i64", I64 },
+        { "uint64", U64 },
+        { "u64", U64 },
+        { "c10::bfloat16", BF16 },
+        { "c10::half", F16 },
+        { "signed char", I8 },
+        { "unsigned char", U8 },
+        { "c10::float8_e4m3fn", F8E4M3 },
+        { "float8_e4m3fn", F8E4M3 },
+        { "float8e4m3", F8E4M3 },
+        { "f8e4m3", F8E4M3 },
+        { "c10::float8_e5m2", F8E5M2 },
+        { "float8_e5m2", F8E5M2 },
+        { "float8e5m2", F8E5M2 },
+        { "f8e5m2", F8E5M2 },
     };
     if (size > 4 && !memcmp(name, "nccl", 4)) name += 4, size -= 4;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -104,7 +134,7 @@ uint32_t import_element(const char *name, size_t size)
 
 uint32_t import_element_bytes(uint32_t element)
 {
-    static const uint8_t bytes[] = { 0, 1, 1, 4, 4, 8, 8, 2, 4, 8, 2 };
+    static const uint8_t bytes[] = { 0, 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 };
     return element < sizeof bytes ? bytes[element] : 0;
 }
 

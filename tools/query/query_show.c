@@ -10,6 +10,12 @@ static query_cell one_of(const char *const *names, size_t count, uint64_t at)
     const query_cell none = { 0 };
     return at < count && names[at] ? query_string(names[at]) : none;
 }
+
+static query_cell show_element(uint64_t raw)
+{
+    const char *const name = ts_element_name(raw);
+    return one_of(&name, 1, 0);
+}
 #define ONE_OF(names, at) one_of(names, sizeof(names) / sizeof *(names), at)
 
 static query_cell show_word(uint32_t show, uint64_t raw)
@@ -20,9 +26,6 @@ static query_cell show_word(uint32_t show, uint64_t raw)
     };
     static const char *const memories[] = { NULL,     "pageable", "pinned",
                                             "device", "managed",  "array" };
-    static const char *const elements[] = { NULL,  "i8",  "u8",  "i32",
-                                            "u32", "i64", "u64", "f16",
-                                            "f32", "f64", "bf16" };
     static const char *const phases[] = { NULL, "start", "step", "end" };
     static const char *const dependencies[] = { "unknown", "control", "data" };
     static const char *const types[] = { NULL, "integer", "real", "text" };
@@ -34,7 +37,7 @@ static query_cell show_word(uint32_t show, uint64_t raw)
     case SHOW_COPY: return ONE_OF(copies, raw);
     case SHOW_MEMORY_FROM: return ONE_OF(memories, raw & 15);
     case SHOW_MEMORY_TO: return ONE_OF(memories, raw >> 4 & 15);
-    case SHOW_ELEMENT: return ONE_OF(elements, raw);
+    case SHOW_ELEMENT: return show_element(raw);
     case SHOW_PHASE: return ONE_OF(phases, raw);
     case SHOW_DEPENDENCY: return ONE_OF(dependencies, raw);
     case SHOW_VALUE_TYPE: return ONE_OF(types, raw);

@@ -1,25 +1,54 @@
 /*
     execute.c - ts-replay --execute: which operations, and what came of them
 */
+#include <ctype.h>
+#include <math.h>
 #include <unistd.h>
 #include "tools/replay/execute.h"
 
 /* ---- Wishes -------------------------------------------------------------- */
 
-// "exact", "ulp=4", "rtol=1e-5", each but the first also with ":f64" behind.
+// "1e-5" behind the name of a rule; what comes behind it is at *end.
+static bool parse_number(const char *text, double *number, const char **end)
+{
+    char *behind;
+    if (!isdigit((unsigned char)*text) && *text != '.') return false;
+    *number = strtod(text, &behind);
+    *end = behind;
+    return behind != text && isfinite(*number);
+}
+
+// "f64", behind a colon.
+static bool parse_element(const char *text, uint32_t *element)
+{
+    *element = 1;
+    while (ts_element_name(*element) && strcmp(ts_element_name(*element), text))
+        ++*element;
+    return ts_element_name(*element) != NULL;
+}
+
+// "exact", or "ulp=4", "rtol=1e-5", either with ",atol=1e-8" behind, or
+// "atol=1e-8", and then the type of elements: ":f64".
 static bool parse_compare(const char *text, ts_execution_desc *desc)
 {
     if (!text || !strcmp(text, "exact")) return true;
-    const bool ulp = !strncmp(text, "ulp=", 4);
-    if (!ulp && strncmp(text, "rtol=", 5)) return false;
-    const char *const number = text + (ulp ? 4 : 5);
-    char *end;
-    desc->compare = ulp ? TS_COMPARE_ULP : TS_COMPARE_RTOL;
-    desc->tolerance = strtod(number, &end);
-    desc->element = 8;
-    if (!strcmp(end, ":f64")) desc->element = 9;
-    return end != number && desc->tolerance >= 0 &&
-           (!*end || !strcmp(end, ":f32") || !strcmp(end, ":f64"));
+    bool relative = false, absolute = false, ok = true;
+    desc->compare = TS_COMPARE_RTOL; // of 0, if there is none
+    desc->element = TS_ELEMENT_F32;
+    do {
+        const bool ulp = !strncmp(text, "ulp=", 4);
+        const bool atol = !strncmp(text, "atol=", 5);
+        if (!ulp && !atol && strncmp(text, "rtol=", 5)) return false;
+        if (ulp) desc->compare = TS_COMPARE_ULP;
+        bool *const seen = atol ? &absolute : &relative;
+        ok = !*seen &&
+             parse_number(text + (ulp ? 4 : 5),
+                          atol ? &desc->absolute : &desc->tolerance, &text);
+        *seen = true;
+    } while (ok && *text++ == ',');
+    if (!ok) return false;
+    return !text[-1] ||
+           (text[-1] == ':' && parse_element(text, &desc->element));
 }
 
 bool execute_check(const cli_tool *tool, const execute_wish *wish)
@@ -30,8 +59,9 @@ bool execute_check(const cli_tool *tool, const execute_wish *wish)
                   execute_backends().s);
     else if (!parse_compare(wish->compare, &desc))
         cli_error(tool, NULL,
-                  "--compare %s: it is exact, ulp=N or rtol=X, with :f64 "
-                  "behind for doubles",
+                  "--compare %s: it is exact, or ulp=N or rtol=X, atol=X "
+                  "alone or with one of them, and of other than floats their "
+                  "type: rtol=1e-3,atol=1e-5:f16",
                   wish->compare);
     else if (wish->va && strcmp(wish->va, "strict") && strcmp(wish->va, "auto"))
         cli_error(tool, NULL, "--va %s: it is strict or auto", wish->va);

@@ -105,6 +105,8 @@ bool execute_find_site(const execute_job *job, const execute_row *row,
 typedef enum execute_type {
     EXECUTE_WORD, // of 32 bits
     EXECUTE_REAL,
+    EXECUTE_SIGNED,
+    EXECUTE_UNSIGNED,
     EXECUTE_BYTES // fewer than a value has: the end of the buffer
 } execute_type;
 
@@ -112,6 +114,7 @@ typedef struct execute_value {
     execute_type type;
     size_t size;
     uint32_t bits;
+    uint64_t whole;
     double real;
 } execute_value;
 execute_value execute_value_of(const execute_job *job,

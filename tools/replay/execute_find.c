@@ -55,17 +55,22 @@ execute_value execute_value_of(const execute_job *job,
                                const uint8_t *bytes)
 {
     const bool exact = job->desc.compare == TS_COMPARE_EXACT;
-    const size_t width = !exact && job->desc.element == 9 ? 8 : 4;
+    const uint32_t element = exact ? TS_ELEMENT_F32 : job->desc.element;
+    const size_t width = ts_element_size(element);
     const uint64_t left = item->size - item->offset;
     execute_value v = { .size = width };
-    float narrow;
     memcpy(&v.bits, bytes, sizeof v.bits);
-    memcpy(&narrow, bytes, sizeof narrow);
-    memcpy(&v.real, bytes, sizeof v.real);
-    if (width == 4) v.real = (double)narrow;
+    v.real = ts_element_value(element, bytes);
+    const char kind = *ts_element_name(element);
     if (left < width) {
         v.size = (size_t)left;
         v.type = EXECUTE_BYTES;
+    } else if (kind == 'i' || kind == 'u') {
+        const uint32_t above = 64 - 8 * (uint32_t)width;
+        memcpy(&v.whole, bytes, width);
+        if (kind == 'i')
+            v.whole = (uint64_t)((int64_t)(v.whole << above) >> above);
+        v.type = kind == 'i' ? EXECUTE_SIGNED : EXECUTE_UNSIGNED;
     } else if (!exact ||
                (seems_real(item->expected) && seems_real(item->found))) {
         v.type = EXECUTE_REAL;

@@ -48,6 +48,10 @@ static void put_value(cli_json *json, const char *key, const execute_job *job,
     const execute_value v = execute_value_of(job, item, bytes);
     if (v.type == EXECUTE_REAL)
         cli_json_real(json, key, v.real);
+    else if (v.type == EXECUTE_SIGNED)
+        cli_json_int(json, key, (int64_t)v.whole);
+    else if (v.type == EXECUTE_UNSIGNED)
+        cli_json_uint(json, key, v.whole);
     else if (v.type == EXECUTE_WORD)
         cli_json_int(json, key, (int32_t)v.bits);
 }

@@ -159,6 +159,10 @@ static void put_value(const execute_job *job, const ts_execution_item *item,
         fputs("the bytes", stdout);
         for (size_t i = 0; i < v.size; i++)
             printf(" %02x", bytes[i]);
+    } else if (v.type == EXECUTE_SIGNED) {
+        printf("%" PRId64, (int64_t)v.whole);
+    } else if (v.type == EXECUTE_UNSIGNED) {
+        printf("%" PRIu64, v.whole);
     } else if (job->desc.compare != TS_COMPARE_EXACT) {
         printf("%.*g", v.size == 8 ? 17 : 9, v.real);
     } else if (v.type == EXECUTE_REAL) {

@@ -133,9 +133,6 @@ static void put_memory(const sink *to, ts_event_kind kind, uint64_t memory)
 
 static void put_type(const sink *to, ts_event_kind kind, uint64_t type)
 {
-    static const char *const elements[] = { "unknown", "i8",  "u8",  "i32",
-                                            "u32",     "i64", "u64", "f16",
-                                            "f32",     "f64", "bf16" };
     static const char *const modes[] = { "none", "read", "write",
                                          "read+write" };
     if (kind == TS_EVENT_ACCESS) {
@@ -143,10 +140,9 @@ static void put_type(const sink *to, ts_event_kind kind, uint64_t type)
             "%s%s", modes[type & 3], type & TS_ACCESS_COARSE ? ", coarse" : "");
         put_string(to, "mode", mode.s);
     }
+    const char *const element = ts_element_name(type);
     if (kind == TS_EVENT_COLLECTIVE)
-        put_string(to, "type",
-                   type < sizeof elements / sizeof *elements ? elements[type]
-                                                             : "unknown");
+        put_string(to, "type", element ? element : "unknown");
 }
 
 static const char *phase_name(uint64_t phase)
