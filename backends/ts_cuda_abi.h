@@ -128,6 +128,22 @@ typedef struct ts__cuda_set_node { // CUDA_MEMSET_NODE_PARAMS
     size_t count, rows;
 } ts__cuda_set_node;
 
+typedef struct ts__cuda_any_node { // CUgraphNodeParams
+    int32_t type, reserved[3];
+    union {
+        ts__cuda_kernel_node kernel;
+        struct {
+            int32_t flags, reserved;
+            void *context;
+            ts__cuda_box box;
+        } copy;
+        ts__cuda_set_node set;
+        void *graph;
+        uint64_t room[29];
+    } as;
+    uint64_t more;
+} ts__cuda_any_node;
+
 enum { // CUgraphNodeType
     TS__CUDA_NODE_KERNEL = 0,
     TS__CUDA_NODE_COPY = 1,

@@ -86,7 +86,8 @@ typedef enum ts__cs_kind {
     TS__CS_NODE_COPY,
     TS__CS_NODE_SET,
     TS__CS_NODE_ON,
-    TS__CS_NODE_OTHER
+    TS__CS_NODE_CHILD,
+    TS__CS_NODE_ANY
 } ts__cs_kind;
 
 typedef struct ts__cs_rule {
@@ -176,8 +177,8 @@ static const ts__cs_rule ts__cs_rules[] = {
     { "GraphExecMemcpyNodeSetParams", TS__CS_NODE_COPY, 0, 0 },
     { "GraphExecMemsetNodeSetParams", TS__CS_NODE_SET, 0, 0 },
     { "GraphNodeSetEnabled", TS__CS_NODE_ON, 0, 0 },
-    { "GraphExecChildGraphNodeSetParams", TS__CS_NODE_OTHER, 0, 0 },
-    { "GraphExecNodeSetParams", TS__CS_NODE_OTHER, 0, 0 },
+    { "GraphExecChildGraphNodeSetParams", TS__CS_NODE_CHILD, 0, 0 },
+    { "GraphExecNodeSetParams", TS__CS_NODE_ANY, 0, 0 },
 };
 enum { TS__CS_RULES = sizeof ts__cs_rules / sizeof *ts__cs_rules };
 

@@ -17,7 +17,7 @@
         1. Graphs
         2. Reading                      on the thread that asks the driver
         3. Order
-        4. What calls change
+        4. What calls change            ts_cuda_snapshot_changes.h
         5. Launches
 */
 #if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_GRAPH_H)
@@ -27,8 +27,13 @@
 
 enum { TS__CS_NODES = 1 << 16, TS__CS_DEPTH = 16 };
 
+enum { TS__CS_NODE_END = -2 }; // of a graph within: where it ends
+
 typedef struct ts__cs_node {
-    void *handle;                // of the graph that was made ready, NULL: none
+    void *handle;          // of the graph that was made ready, NULL: none
+    int type;              // CUgraphNodeType
+    uint32_t number, last; // in the order in which they were read; last: of a
+                           // graph within, the number of its end
     ts_capture_operation head;   // kind 0: order
     ts_reason reason;            // why what launches it cannot be run again
     ts_reason attributes_reason; // what its attributes say, whatever it runs
@@ -67,17 +72,20 @@ static struct {
     size_t count, capacity;
 } ts__cs_ready = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+static void ts__cs_node_free(ts__cs_node *n)
+{
+    free(n->name);
+    free(n->args);
+    free(n->parameters);
+    free(n->attributes);
+    free(n->after);
+}
+
 static void ts__cs_graph_free(ts__cs_graph *g)
 {
     if (!g) return;
-    for (size_t i = 0; i < g->count; i++) {
-        ts__cs_node *const n = &g->nodes[i];
-        free(n->name);
-        free(n->args);
-        free(n->parameters);
-        free(n->attributes);
-        free(n->after);
-    }
+    for (size_t i = 0; i < g->count; i++)
+        ts__cs_node_free(&g->nodes[i]);
     free(g->nodes);
     free(g->edges);
     free((void *)g->names);
@@ -97,8 +105,10 @@ static ts__cs_node *ts__cs_node_add(ts__cs_graph *g)
         return NULL;
     }
     g->nodes = more;
-    memset(&more[g->count], 0, sizeof *more);
-    return &more[g->count++];
+    ts__cs_node *const n = &more[g->count];
+    memset(n, 0, sizeof *n);
+    n->number = (uint32_t)g->count++;
+    return n;
 }
 
 static void ts__cs_edge_add(ts__cs_graph *g, size_t from, size_t to)
@@ -162,15 +172,6 @@ static void ts__cs_node_kernel(ts__cs_node *n, const ts__cuda_kernel_node *k,
     n->reason = n->name ? ts__cs_node_arguments(n, k, job, answered)
                         : TS_REASON_IMAGE_MISSING;
     if (!n->reason) n->reason = n->attributes_reason;
-}
-
-// The parameters of a kernel that a call gives to a node. Before CUDA 12 they
-// were shorter.
-static void ts__cs_kernel_given(const ts__cs_call *c, ts__cuda_kernel_node *k)
-{
-    const void *const given = (const void *)(uintptr_t)ts__cs_argument(c, 16);
-    memset(k, 0, sizeof *k);
-    memcpy(k, given, c->rule->width ? sizeof *k : TS__CUDA_KERNEL_NODE_OLD);
 }
 
 // Attributes of a kernel that are not as they are without being asked for.
@@ -350,8 +351,10 @@ static void ts__cs_child_read(ts__cs_driver *d, ts__cs_graph *g,
     }
     ts__cs_graph_read(d, g, child, depth + 1);
     const size_t last = g->count;
-    if (!ts__cs_node_add(g)) return;
-    spot->end = (uint32_t)last;
+    ts__cs_node *const end = ts__cs_node_add(g);
+    if (!end) return;
+    end->type = TS__CS_NODE_END;
+    g->nodes[spot->begin].last = spot->end = end->number;
     ts__cs_edge_add(g, spot->begin, last);
     for (size_t i = first; i < last; i++) {
         ts__cs_edge_add(g, spot->begin, i);
@@ -383,6 +386,7 @@ static void ts__cs_graph_read(ts__cs_driver *d, ts__cs_graph *g, void *handle,
         spots[i].begin = spots[i].end = (uint32_t)g->count - 1;
         if (ts__cs_is_given_up(d, g)) break;
         if (d->call.node_type(nodes[i], &type) != 0) type = -1;
+        n->type = type;
         ts__cs_node_read(d, n, type);
         if (type == TS__CUDA_NODE_CHILD)
             ts__cs_child_read(d, g, &spots[i], depth);
@@ -463,176 +467,7 @@ static bool ts__cs_graph_new(ts__cs_job *job)
     return true;
 }
 
-/* ==== 4. What calls change =============================================== */
-
-// Under the lock.
-static ts__cs_graph *ts__cs_graph_of(uint64_t ready, size_t *at)
-{
-    for (size_t i = 0; i < ts__cs_ready.count; i++) {
-        if ((uintptr_t)ts__cs_ready.graphs[i]->ready != ready) continue;
-        if (at) *at = i;
-        return ts__cs_ready.graphs[i];
-    }
-    return NULL;
-}
-
-static void ts__cs_graph_names(ts__cs_graph *g)
-{
-    free((void *)g->names);
-    g->name_count = 0;
-    g->names = (const char **)malloc((g->count + 1) * sizeof *g->names);
-    for (size_t i = 0; g->names && i < g->count; i++)
-        if (g->nodes[i].name) g->names[g->name_count++] = g->nodes[i].name;
-}
-
-static void ts__cs_graph_gone(uint64_t ready)
-{
-    size_t at = 0;
-    pthread_mutex_lock(&ts__cs_ready.lock);
-    ts__cs_graph *const g = ts__cs_graph_of(ready, &at);
-    if (g) ts__cs_ready.graphs[at] = ts__cs_ready.graphs[--ts__cs_ready.count];
-    pthread_mutex_unlock(&ts__cs_ready.lock);
-    ts__cs_graph_free(g);
-}
-
-static void ts__cs_graphs_forget(void)
-{
-    pthread_mutex_lock(&ts__cs_ready.lock);
-    while (ts__cs_ready.count)
-        ts__cs_graph_free(ts__cs_ready.graphs[--ts__cs_ready.count]);
-    pthread_mutex_unlock(&ts__cs_ready.lock);
-}
-
-// What a graph is now; NULL: the driver does not say.
-static ts__cs_graph *ts__cs_graph_ask(const ts__cs_call *c, uint64_t source)
-{
-    ts__cs_job job;
-    job.what = TS__CS_OWN;
-    job.own = ts__cs_graph_new;
-    job.context = c->context;
-    job.object = (void *)(uintptr_t)source;
-    job.found = NULL;
-    job.drop = ts__cs_graph_drop;
-    if (!ts__cs_is_safe(c->context) ||
-        !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
-        return NULL;
-    return (ts__cs_graph *)job.found;
-}
-
-static void ts__cs_graph_made(const ts__cs_call *c)
-{
-    const uint64_t ready = ts__cs_pointed(c, 0), source = ts__cs_argument(c, 8);
-    ts__cs_graph_gone(ready);
-    ts__cs_graph *const g = ts__cs_graph_ask(c, source);
-    if (!g) return; // its launches are declined
-    g->ready = (void *)(uintptr_t)ready;
-    g->source = (void *)(uintptr_t)source;
-    ts__cs_graph_names(g);
-    pthread_mutex_lock(&ts__cs_ready.lock);
-    ts__cs_graph **const more = (ts__cs_graph **)ts__cs_more(
-        (void *)ts__cs_ready.graphs, &ts__cs_ready.capacity, ts__cs_ready.count,
-        sizeof *more);
-    if (more) {
-        ts__cs_ready.graphs = more;
-        more[ts__cs_ready.count++] = g;
-    }
-    pthread_mutex_unlock(&ts__cs_ready.lock);
-    if (!more) ts__cs_graph_free(g);
-}
-
-/*
-    Nodes are what those of another graph are. Single ones are named by the
-    nodes of the graph that it was made ready from, and which of the other's
-    each is now, nobody says.
-*/
-static void ts__cs_graph_updated(const ts__cs_call *c)
-{
-    const uint64_t ready = ts__cs_argument(c, 0),
-                   source = ts__cs_argument(c, 8);
-    ts__cs_graph *const now = ts__cs_graph_ask(c, source);
-    bool off = false;
-    pthread_mutex_lock(&ts__cs_ready.lock);
-    ts__cs_graph *const g = ts__cs_graph_of(ready, NULL);
-    for (size_t i = 0; g && i < g->count; i++)
-        off |= g->nodes[i].off;
-    const bool same = g && (uintptr_t)g->source == source;
-    if (g && (!now || off)) {
-        g->reason = TS_REASON_ATTACHED_LATE;
-    } else if (g) {
-        const ts__cs_graph old = *g;
-        *g = *now;
-        *now = old;
-        g->ready = old.ready;
-        g->source = old.source;
-        for (size_t i = 0; !same && i < g->count; i++)
-            g->nodes[i].handle = NULL;
-        ts__cs_graph_names(g);
-    }
-    pthread_mutex_unlock(&ts__cs_ready.lock);
-    ts__cs_graph_free(now);
-}
-
-// Takes what it was given as a kernel; `job` says what the function is.
-static void ts__cs_node_given(const ts__cs_call *c, ts__cs_node *n,
-                              ts__cs_job *job, bool answered)
-{
-    const void *const given = (const void *)(uintptr_t)ts__cs_argument(c, 16);
-    ts__cuda_set_node set;
-    ts__cuda_box box;
-    ts__cuda_kernel_node kernel;
-    if (c->rule->kind == TS__CS_NODE_KERNEL) {
-        ts__cs_kernel_given(c, &kernel);
-        ts__cs_node_kernel(n, &kernel, job, answered);
-    } else if (c->rule->kind == TS__CS_NODE_COPY) {
-        memcpy(&box, given, sizeof box);
-        ts__cs_node_copy(n, &box);
-    } else if (c->rule->kind == TS__CS_NODE_SET) {
-        memcpy(&set, given, sizeof set);
-        ts__cs_node_set(n, &set);
-    } else {
-        n->off = !ts__cs_argument32(c, 16);
-    }
-}
-
-static void ts__cs_node_changed(const ts__cs_call *c)
-{
-    void *const handle = (void *)(uintptr_t)ts__cs_argument(c, 8);
-    const bool kernel = c->rule->kind == TS__CS_NODE_KERNEL;
-    ts__cuda_kernel_node given;
-    ts__cs_job job;
-    bool answered = false;
-    memset(&job, 0, sizeof job);
-    if (kernel) {
-        ts__cs_kernel_given(c, &given);
-        job.what = TS__CS_FUNCTION;
-        job.context = c->context;
-        job.object = given.function ? given.function : given.kernel;
-        answered = ts__cs_is_safe(c->context) &&
-                   ts__cs_ask(&ts__cs.driver, &job, ts__cs_until());
-    }
-    pthread_mutex_lock(&ts__cs_ready.lock);
-    ts__cs_graph *const g = ts__cs_graph_of(ts__cs_argument(c, 0), NULL);
-    size_t at = 0;
-    while (g && at < g->count && g->nodes[at].handle != handle)
-        at++;
-    const bool found = g && at < g->count;
-    if (found && c->rule->kind != TS__CS_NODE_OTHER)
-        ts__cs_node_given(c, &g->nodes[at], &job, answered);
-    else if (g)
-        g->reason = TS_REASON_ATTACHED_LATE; // which node nobody knows
-    if (found && kernel) ts__cs_graph_names(g);
-    pthread_mutex_unlock(&ts__cs_ready.lock);
-}
-
-// A call that concerns graphs has returned, and did what it was asked.
-static void ts__cs_graph_happened(const ts__cs_call *c)
-{
-    const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
-    if (kind == TS__CS_GRAPH_READY) ts__cs_graph_made(c);
-    if (kind == TS__CS_GRAPH_UPDATE) ts__cs_graph_updated(c);
-    if (kind >= TS__CS_NODE_KERNEL && kind <= TS__CS_NODE_OTHER)
-        ts__cs_node_changed(c);
-}
+#include "ts_cuda_snapshot_changes.h" // 4
 
 /* ==== 5. Launches ======================================================== */
 

@@ -56,6 +56,7 @@ static const char *const driver_functions[] = { "LaunchKernel",
                                                 "GraphExecMemsetNodeSetParams",
                                                 "GraphExecChildGraphNode"
                                                 "SetParams",
+                                                "GraphExecNodeSetParams",
                                                 "GraphNodeSetEnabled",
                                                 "GraphExecUpdate_v2",
                                                 "GraphExecDestroy" };
