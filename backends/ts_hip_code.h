@@ -12,8 +12,8 @@
         a program holds for many.
 
     WHAT IT DOES NOT DO
-        It believes nothing: all of it is input. Compressed bundles are not
-        read.
+        It believes nothing: all of it is input. Compressed bundles are for
+        ts_hip_bundle.h.
 
     Source: LLVM's user guide for the AMDGPU backend, code object metadata;
     its documents of clang-offload-bundler; the specification of MessagePack.
@@ -307,7 +307,7 @@ static inline bool ts__amd_target_is(const char *name, uint64_t size,
     The code object for an architecture in what a program holds, of at most
     `size` bytes: a bundle, or a code object itself. False: there is none, or
     more than one, of which the features of the device choose; or the bundle is
-    compressed.
+    compressed (ts_hip_bundle.h).
 */
 static inline bool ts__amd_code_pick(const void *bytes, uint64_t size,
                                      const char *architecture,

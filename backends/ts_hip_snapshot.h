@@ -28,6 +28,7 @@
 #define TS_HIP_SNAPSHOT_H
 
 #include "ts_cuda_snapshot.h"
+#include "ts_hip_bundle.h"
 #include "ts_hip_code.h"
 
 /* ==== 1. Which functions ================================================= */

@@ -9,7 +9,8 @@
         and knows its functions by their handles. A kernel that is launched by
         a function of the host is in the file that this function is in: one of
         its fat binaries, which are found by the section that compilers put
-        them into, if one alone has a kernel of that name.
+        them into, if one alone has a kernel of that name. Those that are
+        compressed are unpacked once.
 
     CONTENTS                            search for "==== 2." to jump
         1. Code objects
@@ -32,10 +33,11 @@
 typedef struct ts__hs_code {
     uint8_t *bytes; // on a multiple of 8, as malloc has it
     uint64_t size;
-    const void *from;               // a fat binary of a file, NULL: a module's
+    const void *from;               // bundle of a file, NULL: a module's
     uint64_t base;                  // where that file is loaded
     void *module;                   // NULL: none, or it is unloaded
     uint32_t device, image, number; // image: of the present capture
+    bool gone;                      // its file was unloaded, or another one
     char path[256];                 // of the file
 } ts__hs_code;
 
@@ -63,14 +65,13 @@ static const char *ts__hs_architecture(uint32_t device)
     return device < TS__HIP_DEVICES ? ts__hip.devices[device].architecture : "";
 }
 
-// Takes what a device will run out of an image that has `size` bytes.
-static ts__hs_code *ts__hs_code_add(const void *image, uint64_t size,
-                                    uint32_t device)
+static ts__hs_code *ts__hs_code_take(const void *image, uint64_t size,
+                                     const ts__hs_code *about)
 {
     const uint8_t *code;
     uint64_t code_size;
-    if (!ts__amd_code_pick(image, size, ts__hs_architecture(device), &code,
-                           &code_size) ||
+    if (!ts__amd_code_pick(image, size, ts__hs_architecture(about->device),
+                           &code, &code_size) ||
         code_size < sizeof(Elf64_Ehdr))
         return NULL;
     const uint64_t whole = ts__cuda_code_size(code);
@@ -81,9 +82,11 @@ static ts__hs_code *ts__hs_code_add(const void *image, uint64_t size,
         free(c);
         return NULL;
     }
-    memcpy(c->bytes, code, (size_t)whole);
+    uint8_t *const bytes = c->bytes;
+    memcpy(bytes, code, (size_t)whole);
+    *c = *about;
+    c->bytes = bytes;
     c->size = whole;
-    c->device = device;
     pthread_mutex_lock(&ts__hs.lock);
     ts__hs_code **const more = (ts__hs_code **)ts__cs_more(
         ts__hs.codes, &ts__hs.code_capacity, ts__hs.code_count, sizeof *more);
@@ -97,6 +100,19 @@ static ts__hs_code *ts__hs_code_add(const void *image, uint64_t size,
     free(c->bytes);
     free(c);
     return NULL;
+}
+
+// Takes what a device will run out of an image that has `size` bytes. about:
+// the device, and what else is known of it.
+static ts__hs_code *ts__hs_code_add(const void *image, uint64_t size,
+                                    const ts__hs_code *about)
+{
+    uint64_t unpacked_size = 0;
+    uint8_t *const unpacked = ts__amd_unpack(image, size, &unpacked_size);
+    ts__hs_code *const c = ts__hs_code_take(
+        unpacked ? unpacked : image, unpacked ? unpacked_size : size, about);
+    free(unpacked);
+    return c;
 }
 
 // A new capture knows no images.
@@ -189,16 +205,50 @@ static void ts__hs_file_close(ts__hs_file *f)
     if (f->bytes) munmap((void *)(uintptr_t)f->bytes, (size_t)f->size);
 }
 
-// What was taken from a fat binary before.
+// What was taken from a bundle before.
 static ts__hs_code *ts__hs_code_from(const void *from, uint32_t device)
 {
     ts__hs_code *found = NULL;
     pthread_mutex_lock(&ts__hs.lock);
-    for (size_t i = 0; i < ts__hs.code_count; i++)
-        if (ts__hs.codes[i]->from == from && ts__hs.codes[i]->device == device)
-            found = ts__hs.codes[i];
+    for (size_t i = 0; i < ts__hs.code_count; i++) {
+        ts__hs_code *const c = ts__hs.codes[i];
+        if (c->from == from && c->device == device && !c->gone) found = c;
+    }
     pthread_mutex_unlock(&ts__hs.lock);
     return found;
+}
+
+// A bundle of a file, from now on known by its address.
+static ts__hs_code *ts__hs_code_keep(const ts__hs_file *f, const void *from,
+                                     uint64_t size, uint32_t device)
+{
+    ts__hs_code about;
+    memset(&about, 0, sizeof about);
+    about.device = device;
+    about.from = from;
+    about.base = f->base;
+    // Of a program the name that people know.
+    if (strcmp(f->path, TS__HS_SELF) != 0 ||
+        readlink(TS__HS_SELF, about.path, sizeof about.path - 1) <= 0)
+        snprintf(about.path, sizeof about.path, "%s", f->path);
+    return ts__hs_code_add(from, size, &about);
+}
+
+// Whether a bundle has a kernel of that name for a device. One that is
+// compressed is kept for the next question, others are only looked at.
+static bool ts__hs_bundle_has(const ts__hs_file *f, const void *from,
+                              uint64_t size, const char *name, uint32_t device)
+{
+    ts__amd_packed packed;
+    const uint8_t *code;
+    uint64_t code_size;
+    const ts__hs_code *c = ts__hs_code_from(from, device);
+    if (!c && ts__amd_packed_read(&packed, from, size))
+        c = ts__hs_code_keep(f, from, size, device);
+    if (c) return ts__amd_has_kernel(c->bytes, c->size, name);
+    return ts__amd_code_pick(from, size, ts__hs_architecture(device), &code,
+                             &code_size) &&
+           ts__amd_has_kernel(code, code_size, name);
 }
 
 // A kernel of that name in the fat binaries of a file; NULL: none, or several.
@@ -211,8 +261,8 @@ static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
         const void *unused;
     } * wrapper;
     enum { MAGIC = 0x48495046 };
-    const uint8_t *code, *found = NULL;
-    uint64_t size, found_size = 0, matches = 0;
+    const void *found = NULL;
+    uint64_t found_size = 0, matches = 0;
     ts__cuda_code elf;
     ts__cuda_code_open(&elf, f->bytes, f->size);
     for (uint32_t i = 0; i < elf.section_count; i++) {
@@ -228,27 +278,16 @@ static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
             const uint64_t left =
                 ts__hs_file_left(f, (uintptr_t)wrapper->image);
             if (wrapper->magic != MAGIC || !left ||
-                !ts__amd_code_pick(wrapper->image, left,
-                                   ts__hs_architecture(device), &code, &size) ||
-                !ts__amd_has_kernel(code, size, name))
+                !ts__hs_bundle_has(f, wrapper->image, left, name, device))
                 continue;
-            found = code;
-            found_size = size;
+            found = wrapper->image;
+            found_size = left;
             matches++;
         }
     }
     if (matches != 1) return NULL;
-    ts__hs_code *c = ts__hs_code_from(found, device);
-    if (c) return c; // of another kernel's
-    c = ts__hs_code_add(found, found_size, device);
-    if (!c) return NULL;
-    c->from = found;
-    c->base = f->base;
-    // Of a program the name that people know.
-    if (strcmp(f->path, TS__HS_SELF) != 0 ||
-        readlink(TS__HS_SELF, c->path, sizeof c->path - 1) <= 0)
-        snprintf(c->path, sizeof c->path, "%s", f->path);
-    return c;
+    ts__hs_code *const c = ts__hs_code_from(found, device);
+    return c ? c : ts__hs_code_keep(f, found, found_size, device);
 }
 
 /* ==== 3. Functions ======================================================= */
@@ -325,9 +364,11 @@ static void ts__hs_functions_check(void)
     unsigned long long unloads = 0;
     dl_iterate_phdr(ts__hs_unloads_take, &unloads);
     pthread_mutex_lock(&ts__hs.lock);
-    for (size_t i = 0; unloads != ts__hs.unloads && i < ts__hs.function_count;
-         i++)
+    const bool stale = unloads != ts__hs.unloads;
+    for (size_t i = 0; stale && i < ts__hs.function_count; i++)
         if (ts__hs.functions[i]->of_host) ts__hs.functions[i]->handle = NULL;
+    for (size_t i = 0; stale && i < ts__hs.code_count; i++)
+        ts__hs.codes[i]->gone = ts__hs.codes[i]->from != NULL;
     ts__hs.unloads = unloads;
     pthread_mutex_unlock(&ts__hs.lock);
 }
@@ -504,18 +545,29 @@ static void ts__hs_kernel(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
 
 /* ==== 6. What calls change =============================================== */
 
+static void ts__hs_module_gone(const void *module)
+{
+    pthread_mutex_lock(&ts__hs.lock);
+    for (size_t i = 0; i < ts__hs.code_count; i++)
+        if (ts__hs.codes[i]->module == module) ts__hs.codes[i]->module = NULL;
+    for (size_t i = 0; i < ts__hs.function_count; i++)
+        if (ts__hs.functions[i]->code && !ts__hs.functions[i]->of_host &&
+            !ts__hs.functions[i]->code->module)
+            ts__hs.functions[i]->handle = NULL;
+    pthread_mutex_unlock(&ts__hs.lock);
+}
+
 static void ts__hs_module(const ts__cs_call *c, const void *image,
                           uint64_t size)
 {
     void *const module = (void *)(uintptr_t)ts__cs_pointed(c, 0);
-    const uint32_t device = (uint32_t)(uintptr_t)c->context;
+    ts__hs_code about;
     if (!module || !image) return;
-    ts__hs_code *const code = ts__hs_code_add(image, size, device);
-    pthread_mutex_lock(&ts__hs.lock);
-    for (size_t i = 0; i < ts__hs.code_count; i++) // one that had the handle
-        if (ts__hs.codes[i]->module == module) ts__hs.codes[i]->module = NULL;
-    if (code) code->module = module;
-    pthread_mutex_unlock(&ts__hs.lock);
+    memset(&about, 0, sizeof about);
+    about.device = (uint32_t)(uintptr_t)c->context;
+    about.module = module;
+    ts__hs_module_gone(module); // one that had the handle
+    ts__hs_code_add(image, size, &about);
 }
 
 static void ts__hs_module_file(const ts__cs_call *c)
@@ -533,18 +585,6 @@ static void ts__hs_module_file(const ts__cs_call *c)
         }
     }
     close(fd);
-}
-
-static void ts__hs_module_gone(const void *module)
-{
-    pthread_mutex_lock(&ts__hs.lock);
-    for (size_t i = 0; i < ts__hs.code_count; i++)
-        if (ts__hs.codes[i]->module == module) ts__hs.codes[i]->module = NULL;
-    for (size_t i = 0; i < ts__hs.function_count; i++)
-        if (ts__hs.functions[i]->code && !ts__hs.functions[i]->of_host &&
-            !ts__hs.functions[i]->code->module)
-            ts__hs.functions[i]->handle = NULL;
-    pthread_mutex_unlock(&ts__hs.lock);
 }
 
 static void ts__hs_function_got(const ts__cs_call *c)

@@ -23,20 +23,34 @@ check "hip-execute: doubles and program" sh -c '
     gcc '"$flags"' "-DCODE_OBJECT=\"$0/libhsaco.so\"" \
         tests/capture/hip_kernels.c tests/capture/hip_kernels.S \
         -o "$0/program" "$0/libamdhip64.so.6"' "$folder"
+# The same program, whose bundle is compressed.
+packed=no
+if echo '#include <zlib.h>' | gcc -E - >"$folder/zlib.i" 2>&1; then
+    packed=yes
+    check "hip-execute: a program with a compressed bundle" sh -c '
+        set -e
+        mkdir "$0/packed"
+        gcc '"$flags"' tests/capture/hip_pack.c -o "$0/pack" -lz
+        objcopy -O binary --only-section=.hip_fatbin "$0/program" "$0/bundle"
+        "$0/pack" <"$0/bundle" >"$0/bundle.packed"
+        gcc '"$flags"' "-DPACKED=\"$0/bundle.packed\"" \
+            tests/capture/hip_kernels.c tests/capture/hip_kernels.S \
+            -o "$0/packed/program" "$0/libamdhip64.so.6"' "$folder"
+fi
 export LD_LIBRARY_PATH="$folder"
 
-# usage: captured NAME KEPT [WISHES]: a run of the program is as it was, and so
-# many operations of it are whole
+# usage: captured NAME KEPT [WISHES [PROGRAM]]: a run of the program is as it
+# was, and so many operations of it are whole
 captured() {
-    check "hip-execute: $1 is captured" sh -c '
+    check "hip-execute: $1 is captured${4:+, $4}" sh -c '
         "$0/program" $1 >"$0/$1.alone" &&
-        build/ts-record --capture "$3" -o "$0/$1.sbt" -- "$0/program" $1 \
+        build/ts-record --capture "$3" -o "$0/$1.sbt" -- "$0/$4" $1 \
             >"$0/$1.out" 2>"$0/$1.said" && cat "$0/$1.said" &&
         cmp "$0/$1.alone" "$0/$1.out" &&
         build/ts-info --verify "$0/$1.sbt" >"$0/$1.info" &&
         grep -q "capture.by.hip *on" "$0/$1.info" &&
         grep -q "$2 operations can be run again" "$0/$1.said"' \
-        "$folder" "$1" "$2" "${3:-budget:1G}"
+        "$folder" "$1" "$2" "${3:-budget:1G}" "${4:-program}"
 }
 # usage: replays NAME STATUS WHAT-TO-FIND TRACE OPTIONS...
 replays() {
@@ -104,6 +118,15 @@ check "hip-execute: without the library it says so" sh -c '
     test $got = 3 && grep -qE "so is not there|finds no device|has no hip" \
         "$0/none.out"' \
     "$folder"
+
+# Modules from a compressed bundle, and kernels of the program's own.
+if test $packed = yes; then
+    for what in "modules 7" "kernels 9"; do
+        set -- $what
+        captured $1 $2 budget:1G packed/program
+        replays "$1 from a compressed bundle" 0 "same: $2 operations" $1
+    done
+fi
 
 # By any other way than rocprofiler-sdk nothing is captured, and it is said.
 check "hip-execute: other ways capture nothing, and say so" sh -c '

@@ -1,7 +1,15 @@
 // What code objects of AMD's devices say of their kernels, and bundles of them.
 #define _GNU_SOURCE
+#include "backends/ts_hip_bundle.h"
 #include "backends/ts_hip_code.h"
 #include "tests/rectest.h"
+#include <sys/mman.h>
+#ifdef TRACESMITH_ZLIB
+#include <zlib.h>
+#endif
+#ifdef TRACESMITH_ZSTD
+#include <zstd.h>
+#endif
 
 static uint8_t *object; // libhsaco.so
 static uint64_t object_size;
@@ -195,6 +203,178 @@ static void the_code_of_the_device_is_picked(void **user)
     assert_false(ts__amd_code_pick(bytes, all, "gfx90a", &code, &size));
 }
 
+/* ---- Compressed bundles -------------------------------------------------- */
+
+enum { CONTENTS = 300000, PAGE = 1 << 16 }; // several blocks of zstd
+
+// Text that is not worth nothing, but less than its size.
+static uint8_t *contents(void)
+{
+    uint8_t *const bytes = malloc(CONTENTS);
+    uint32_t state = 1;
+    assert_non_null(bytes);
+    for (size_t i = 0; i < CONTENTS; i++) {
+        state = state * 1664525 + 1013904223;
+        bytes[i] = (uint8_t)(state >> 30 | 0x40);
+    }
+    return bytes;
+}
+
+static size_t compressed(uint16_t method, uint8_t *to, size_t room,
+                         const uint8_t *bytes)
+{
+    size_t size = 0;
+    (void)to, (void)room, (void)bytes;
+#ifdef TRACESMITH_ZLIB
+    uLongf written = room;
+    if (method == TS__AMD_ZLIB &&
+        compress2(to, &written, bytes, CONTENTS, 6) == Z_OK)
+        size = written;
+#endif
+#ifdef TRACESMITH_ZSTD
+    if (method == TS__AMD_ZSTD)
+        size = ZSTD_compress(to, room, bytes, CONTENTS, 3);
+#endif
+    return size;
+}
+
+typedef struct pack { // a bundle whose last byte ends a page
+    uint8_t *pages, *at;
+    size_t size, header, mapped;
+} pack;
+
+static void put(uint8_t **to, uint64_t value, size_t size)
+{
+    memcpy(*to, &value, size);
+    *to += size;
+}
+
+// False: this build cannot compress like that.
+static bool pack_make(pack *p, uint16_t version, uint16_t method)
+{
+    const size_t room = CONTENTS + 4096, wide = version > 2 ? 8 : 4;
+    uint8_t *const bytes = contents(), *const stream = malloc(room);
+    const size_t size = compressed(method, stream, room, bytes);
+    p->header = 8 + wide * (version > 1 ? 2 : 1) + 8;
+    p->size = p->header + size;
+    p->mapped = (p->size + PAGE - 1) / PAGE * PAGE;
+    // What lies behind it must not be touched.
+    p->pages = mmap(NULL, p->mapped + PAGE, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(p->pages != MAP_FAILED);
+    assert_int_equal(mprotect(p->pages + p->mapped, PAGE, PROT_NONE), 0);
+    p->at = p->pages + p->mapped - p->size;
+    uint8_t *to = p->at;
+    memcpy(to, "CCOB", 4);
+    to += 4;
+    put(&to, version, 2);
+    put(&to, method, 2);
+    if (version > 1) put(&to, p->size, wide);
+    put(&to, CONTENTS, wide);
+    put(&to, 0x1122334455667788, 8); // nobody compares it
+    memcpy(to, stream, size);
+    free(bytes);
+    free(stream);
+    return size != 0;
+}
+
+static void pack_free(pack *p)
+{
+    munmap(p->pages, p->mapped + PAGE);
+}
+
+static void compressed_bundles_of_all_versions_are_unpacked(void **user)
+{
+    (void)user;
+    for (uint16_t version = 1; version <= 3; version++)
+        for (uint16_t method = 0; method < 2; method++) {
+            pack p;
+            uint64_t size = 0;
+            const bool can = pack_make(&p, version, method);
+            // Of a module nobody tells the size.
+            const uint64_t sizes[] = { p.size, UINT64_MAX / 2 };
+            for (int i = 0; can && i < 2; i++) {
+                uint8_t *const want = contents();
+                uint8_t *const got = ts__amd_unpack(p.at, sizes[i], &size);
+                assert_non_null(got);
+                assert_int_equal(size, CONTENTS);
+                assert_memory_equal(got, want, CONTENTS);
+                free(got);
+                free(want);
+            }
+            pack_free(&p);
+        }
+}
+
+static bool unpacks(const void *bytes, size_t size)
+{
+    uint64_t unpacked_size;
+    uint8_t *const unpacked = ts__amd_unpack(bytes, size, &unpacked_size);
+    free(unpacked);
+    return unpacked != NULL;
+}
+
+static void a_damaged_or_hostile_bundle_is_none(void **user)
+{
+    (void)user;
+    for (uint16_t version = 1; version <= 3; version++)
+        for (uint16_t method = 0; method < 2; method++) {
+            pack p;
+            const bool can = pack_make(&p, version, method);
+            const size_t wide = version > 2 ? 8 : 4, at = p.header - 8 - wide;
+            // More, or less, than its header says; more than anybody takes.
+            static const uint64_t lies[] = { 0,
+                                             1,
+                                             CONTENTS - 1,
+                                             CONTENTS + 1,
+                                             1 << 26,
+                                             (1 << 30) + 1,
+                                             UINT64_MAX };
+            for (size_t i = 0; can && i < sizeof lies / sizeof *lies; i++) {
+                memcpy(p.at + at, &lies[i], wide);
+                assert_false(unpacks(p.at, p.size));
+            }
+            const uint64_t truth = CONTENTS;
+            memcpy(p.at + at, &truth, wide);
+            // The size of the file, since there is one: with the header alone,
+            // and more than there is.
+            const uint64_t files[] = { 0, 8, p.header, p.size + 1, UINT64_MAX };
+            for (size_t i = 0; version > 1 && i < 5; i++) {
+                memcpy(p.at + 8, &files[i], wide);
+                assert_false(unpacks(p.at, p.size));
+            }
+            const uint64_t size = p.size;
+            if (version > 1) memcpy(p.at + 8, &size, wide);
+            for (size_t cut = 0; cut < p.size; cut += cut < 64 ? 1 : 9973)
+                assert_false(unpacks(p.at, cut));
+            assert_int_equal(unpacks(p.at, p.size), can);
+            p.at[p.header + 1] ^= 0x55;
+            p.at[p.header + 40] ^= 0x55;
+            unpacks(p.at, p.size); // and no harm
+            pack_free(&p);
+        }
+}
+
+static void what_nobody_knows_is_not_unpacked(void **user)
+{
+    ts__amd_packed packed;
+    pack p;
+    (void)user;
+    pack_make(&p, 2, TS__AMD_ZSTD);
+    assert_true(ts__amd_packed_read(&packed, p.at, p.size + 32));
+    p.at[4] = 4; // a version
+    assert_false(ts__amd_packed_read(&packed, p.at, p.size));
+    p.at[4] = 0;
+    assert_false(ts__amd_packed_read(&packed, p.at, p.size));
+    p.at[4] = 2;
+    p.at[6] = 2; // a method
+    assert_false(ts__amd_packed_read(&packed, p.at, p.size));
+    p.at[6] = 1;
+    p.at[0] = 'c';
+    assert_false(ts__amd_packed_read(&packed, p.at, p.size));
+    pack_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +382,9 @@ int main(void)
         cmocka_unit_test(what_is_cut_short_or_changed_is_no_code_but_no_harm),
         cmocka_unit_test(items_of_all_kinds_are_passed),
         cmocka_unit_test(the_code_of_the_device_is_picked),
+        cmocka_unit_test(compressed_bundles_of_all_versions_are_unpacked),
+        cmocka_unit_test(a_damaged_or_hostile_bundle_is_none),
+        cmocka_unit_test(what_nobody_knows_is_not_unpacked),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -4,6 +4,9 @@
     .balign 4096
     .globl __hip_fatbin
 __hip_fatbin:
+#ifdef PACKED // by hip_pack.c
+    .incbin PACKED
+#else
     .ascii "__CLANG_OFFLOAD_BUNDLE__"
     .quad 3
     .quad other - __hip_fatbin, other_end - other, host_name_end - host_name
@@ -25,6 +28,7 @@ other_end:
 ours:
     .incbin CODE_OBJECT
 ours_end:
+#endif
     .section .hipFatBinSegment, "aw", @progbits
     .balign 8
     .globl __hip_fatbin_wrapper

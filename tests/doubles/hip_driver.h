@@ -241,8 +241,12 @@ EXPORT int hipLaunchHostFunc(hipStream_t stream, void (*function)(void *),
 static const void *code_of(const void *image)
 {
     static const char ours[] = "hipv4-amdgcn-amd-amdhsa--gfx942";
-    const char *at = image;
     uint64_t count, entry[3];
+    // Compressed, what is in it stays: a kernel's code is in there.
+    if (!memcmp(image, "CCOB", 4))
+        image = ts__amd_unpack(image, UINT64_MAX / 2, &count);
+    if (!image) return NULL;
+    const char *at = image;
     if (memcmp(image, BUNDLE, sizeof BUNDLE - 1) != 0) return image;
     at += sizeof BUNDLE - 1;
     memcpy(&count, at, sizeof count);
