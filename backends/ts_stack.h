@@ -14,10 +14,11 @@
 
         A frame is found by the unwind table of the code that it belongs to.
         What a table says of an address is kept, so that a frame costs a few
-        nanoseconds, with frame pointers or without. ts_stack_tables.h, which
-        must lie beside this file, reads the tables. Where code has no table,
-        as made at run time, its frame pointer is tried, which the kernel
-        reads: one that is none ends the stack, not the program.
+        nanoseconds. Where a table says that code keeps its frame pointer, that
+        is followed, which takes half as long. ts_stack_tables.h, which must
+        lie beside this file, reads the tables. Where code has no table, as
+        made at run time, its frame pointer is tried, which the kernel reads:
+        one that is none ends the stack, not the program.
 
         Nothing here takes a lock, allocates or calls a loader's function that
         does, so it may be used wherever a launch can happen: in a signal
@@ -502,6 +503,7 @@ typedef struct ts__stack_walk {
     uint64_t pc, sp, fp, lr;
     bool exact;         // pc is where it was, not where it returns to
     bool guessed;       // a frame pointer was believed: the kernel reads
+    uint32_t last;      // one of the modules below
     uint64_t seen;      // modules found alive on this walk: bits ...
     uint16_t index[64]; // ... and which
 } ts__stack_walk;
@@ -512,11 +514,13 @@ static inline uint64_t ts__stack_rule(ts__stack_walk *w, uint64_t pc)
     uint64_t rule;
     if (TS__UNLIKELY(!ts__stack_known(pc, &rule))) return ts__stack_learn(pc);
     const uint32_t module = (uint32_t)(rule >> 53), bit = module & 63;
+    if (TS__LIKELY(module == w->last)) return rule;
     if (w->seen >> bit & 1 && w->index[bit] == module) return rule;
     if (TS__UNLIKELY(!ts__stack_alive(module, w->guessed)))
         return ts__stack_learn(pc);
     w->seen |= UINT64_C(1) << bit;
     w->index[bit] = (uint16_t)module;
+    w->last = module;
     return rule;
 }
 
@@ -576,6 +580,30 @@ static uint64_t ts__stack_strip(uint64_t pc)
 #endif
 }
 
+/*
+    The same for code that keeps frame pointers, by its tables' word. Where the
+    next frame lies hangs on the frame before alone, not on what its table says:
+    a processor goes ahead from frame to frame while it looks tables up.
+*/
+static TS__STACK_PLAIN inline bool ts__stack_follow(ts__stack_walk *w,
+                                                    uint64_t rule)
+{
+    const volatile uint64_t *const frame =
+        (const volatile uint64_t *)(uintptr_t)w->fp;
+#if defined(__x86_64__)
+    const uint64_t cfa = w->fp + 16; // the only such rule there is
+    (void)rule;
+#else
+    const uint64_t cfa = w->fp + (rule & 0x3FFFF << 3);
+#endif
+    if (cfa & 7 || cfa - w->sp - 8 > UINT64_C(1) << 26) return false;
+    w->fp = frame[0];
+    w->pc = ts__stack_strip(frame[1]);
+    w->sp = cfa;
+    w->exact = false;
+    return w->pc > 4096;
+}
+
 // To the frame of the caller; false: there is none.
 static TS__STACK_PLAIN inline bool ts__stack_up(ts__stack_walk *w,
                                                 uint64_t rule)
@@ -586,7 +614,7 @@ static TS__STACK_PLAIN inline bool ts__stack_up(ts__stack_walk *w,
     uint64_t cfa = rule & 0x3FFFF << 3, fp_from = 0; // in bytes
     if (TS__LIKELY(kind == TS__RULE_SP))
         cfa += w->sp;
-    else if (kind == TS__RULE_FP)
+    else if (kind == TS__RULE_FP || kind == TS__RULE_FRAME)
         cfa += w->fp;
     else if (kind == TS__RULE_DEREF) {
         if (w->fp < w->sp || !ts__stack_read(w, w->fp - cfa, &cfa))
@@ -630,7 +658,10 @@ static TS__STACK_PLAIN uint32_t ts__stack_frames(ts__stack_walk *w,
     uint32_t count = 0;
     uint64_t rule = ts__stack_rule(w, w->pc);
     const uint64_t own = rule >> 53;
-    while (count < depth && ts__stack_up(w, rule)) {
+    while (count < depth &&
+           (TS__LIKELY((rule & 7) == TS__RULE_FRAME) && TS__LIKELY(!w->guessed)
+                ? ts__stack_follow(w, rule)
+                : ts__stack_up(w, rule))) {
         const uint64_t at = w->exact ? w->pc : w->pc - 1;
         rule = ts__stack_rule(w, at);
         if (skip && skip--) continue;
@@ -648,7 +679,7 @@ static TS__STACK_PLAIN uint32_t ts__stack_frames(ts__stack_walk *w,
     ts__stack_walk w; \
     __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2" \
                      : "=r"(w.pc), "=r"(w.sp), "=r"(w.fp)); \
-    w.lr = w.seen = 0; \
+    w.lr = w.seen = w.last = 0; \
     w.exact = true; \
     w.guessed = false
 #else
@@ -656,7 +687,7 @@ static TS__STACK_PLAIN uint32_t ts__stack_frames(ts__stack_walk *w,
     ts__stack_walk w; \
     __asm__ volatile("adr %0, .\n\tmov %1, sp\n\tmov %2, x29" \
                      : "=r"(w.pc), "=r"(w.sp), "=r"(w.fp)); \
-    w.lr = w.seen = 0; \
+    w.lr = w.seen = w.last = 0; \
     w.exact = true; \
     w.guessed = false
 #endif

@@ -36,7 +36,9 @@ enum {
                          // where the frame pointer of the caller lies as well
     TS__RULE_SIGNAL = 4, // the kernel called a signal handler from here
     TS__RULE_END = 5,    // nobody called it
-    TS__RULE_NONE = 6    // no table: the frame pointer must do
+    TS__RULE_NONE = 6,   // no table: the frame pointer must do
+    TS__RULE_FRAME = 7   // as FP, where the frame pointer leads to what was
+                         // saved: the caller's, then the return address
 };
 
 static uint64_t ts__rule(uint32_t kind, uint64_t cfa, uint64_t fp, uint64_t ra,
@@ -400,6 +402,9 @@ static uint64_t ts__cfi_rule(const ts__cfi *c, const ts__cfi_row *row,
     if (deref != (kind == TS__RULE_DEREF)) kind = TS__RULE_UNKNOWN;
     if ((cfa | fp | ra) & 7 || cfa < 0 || fp < 0 || ra < 0)
         kind = TS__RULE_UNKNOWN;
+    if (kind == TS__RULE_FP && fp == cfa && ra == cfa - 8 &&
+        (cfa == 16 || TS__REG_FP == 29))
+        kind = TS__RULE_FRAME;
     return ts__rule(kind, (uint64_t)cfa / 8, (uint64_t)fp / 8, (uint64_t)ra / 8,
                     module);
 }

@@ -6,6 +6,7 @@
 
 #include "backends/ts_stack.h"
 
+#include <alloca.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 
@@ -68,6 +69,19 @@ static __attribute__((noinline)) void down(uint32_t depth, bench_turn *turns,
     BENCH_BARRIER();
 }
 
+// The same in functions that must keep a frame pointer.
+static __attribute__((noinline)) void
+down_pointers(uint32_t depth, bench_turn *turns, size_t turn_count)
+{
+    volatile char *const some = alloca(16 + depth);
+    some[0] = 1;
+    if (depth)
+        down_pointers(depth - 1, turns, turn_count);
+    else
+        bench_turns(turns, turn_count, TURN, bench.quick ? 40 : 200);
+    BENCH_BARRIER();
+}
+
 static void measure_seen(void)
 {
     bench_turn turns[] = { { .body = addresses },
@@ -75,10 +89,14 @@ static void measure_seen(void)
                            { .body = glibc },
                            { .body = theirs } };
     down(FRAMES, turns, libunwind ? 4 : 3);
+    bench_turn kept[] = { { .body = addresses } };
+    down_pointers(FRAMES, kept, 1);
     const bench_row rows[] = {
         { "stack.walk", "stack of 10 frames", turns[0].ns, "ns",
           libunwind ? turns[3].ns : 0, "libunwind, cached", BENCH_FIGURE_MAX,
           250 },
+        { "stack.walk.pointers", "the same, frame pointers in 8 of the 10",
+          kept[0].ns, "ns", 0, NULL, BENCH_FIGURE_MAX, 50 },
         { "stack.here", "the same, kept once: its number", turns[1].ns, "ns", 0,
           NULL, BENCH_FIGURE_MAX, 400 },
         { "stack.glibc", "the same by backtrace() of glibc", turns[2].ns, "ns",

@@ -39,12 +39,13 @@ static NEVER_INLINE void look(void)
     NOT_LAST();
 }
 
-// The frames found begin with those that are known.
+// The frames found begin with those that are known; 0: any.
 static void expect_known(void)
 {
     assert_in_range(found_count, known_count, 256);
     for (uint32_t i = 0; i < known_count; i++)
-        if (found[i] != known[known_count - 1 - i])
+        if (known[known_count - 1 - i] &&
+            found[i] != known[known_count - 1 - i])
             fail_msg("frame %u is %" PRIx64 ", not %" PRIx64, i, found[i],
                      known[known_count - 1 - i]);
     known_count = 0;
@@ -95,6 +96,79 @@ with_pointer(uint32_t depth)
         look();
     NOT_LAST();
 }
+
+// The rule that was kept for the place that `look` returned to.
+static uint32_t kind_of_place(uint32_t frame)
+{
+    uint64_t rule = 0;
+    assert_true(ts__stack_known(found[frame], &rule));
+    return rule & 7;
+}
+
+// What the processor may go ahead in is what tables prove.
+static void frame_pointers_are_followed_where_tables_say_so(void **state)
+{
+    (void)state;
+    with_alloca(100);
+    expect_known();
+    // look, two of deep, with_alloca
+    assert_int_equal(kind_of_place(2), TS__RULE_FRAME);
+#if defined(__x86_64__) && !defined(__clang__)
+    with_pointer(3);
+    assert_int_equal(kind_of_place(0), TS__RULE_FRAME);
+    expect_known();
+#endif
+}
+
+#ifdef __x86_64__
+// Calls its argument with nonsense in the register of frame pointers.
+void spoils_pointer(void (*call)(void));
+__asm__(".text\n.type spoils_pointer, @function\n"
+        "spoils_pointer:\n.cfi_startproc\n"
+        "push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbp, 0\n"
+        "mov $8, %ebp\n"
+        "call *%rdi\n"
+        "pop %rbp\n.cfi_adjust_cfa_offset -8\n.cfi_restore %rbp\n"
+        "ret\n.cfi_endproc\n.size spoils_pointer, . - spoils_pointer");
+
+// Keeps a frame pointer, with a word between what it saved.
+void parts_words(void (*call)(void));
+__asm__(".text\n.type parts_words, @function\n"
+        "parts_words:\n.cfi_startproc\n"
+        "push %rdi\n.cfi_adjust_cfa_offset 8\n"
+        "push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbp, 0\n"
+        "mov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+        "sub $8, %rsp\n"
+        "call *%rdi\n"
+        "leave\n.cfi_def_cfa %rsp, 16\n.cfi_restore %rbp\n"
+        "pop %rdi\n.cfi_adjust_cfa_offset -8\n"
+        "ret\n.cfi_endproc\n.size parts_words, . - parts_words");
+
+static NEVER_INLINE void called(void)
+{
+    know(RETURNS_TO());
+    with_pointer(1);
+    NOT_LAST();
+}
+
+static NEVER_INLINE void calls(void (*through)(void (*)(void)))
+{
+    know(RETURNS_TO());
+    known[known_count++] = 0; // only `through` could say
+    through(called);
+    NOT_LAST();
+}
+
+static void frame_pointers_without_proof_are_not_believed(void **state)
+{
+    (void)state;
+    void (*const ways[])(void (*)(void)) = { spoils_pointer, parts_words };
+    for (int i = 0; i < 2; i++) {
+        calls(ways[i]);
+        expect_known();
+    }
+}
+#endif
 
 static void every_frame_is_where_its_function_returns_to(void **state)
 {
@@ -381,7 +455,7 @@ a_frame_pointer_that_is_none_ends_the_stack_not_the_program(void **state)
     assert_int_equal(0, mprotect(place, STACK, PROT_READ | PROT_WRITE));
     static volatile size_t some = 40; // compilers would know a number
     moving(some);
-    assert_int_equal(TS__RULE_FP, ts__stack_learn(in_moving - 1) & 7);
+    assert_int_equal(TS__RULE_FRAME, ts__stack_learn(in_moving - 1) & 7);
     pthread_attr_init(&attributes);
     assert_int_equal(0, pthread_attr_setstack(&attributes, place, STACK));
     assert_int_equal(
@@ -477,6 +551,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_frame_is_where_its_function_returns_to),
+        cmocka_unit_test(frame_pointers_are_followed_where_tables_say_so),
+#ifdef __x86_64__
+        cmocka_unit_test(frame_pointers_without_proof_are_not_believed),
+#endif
         cmocka_unit_test(frames_of_other_modules_are_found),
         cmocka_unit_test(libunwind_finds_the_same),
         cmocka_unit_test(a_stack_is_kept_once_and_read_back),
