@@ -12,7 +12,7 @@ LIMIT=600 check "execute: build" sh -c '
         build/ts-merge build/ts-view
     gcc -std=c11 -O2 -g -I. -Wall -Wextra -Werror tests/execute/app.c \
         -o $0/app -pthread
-    for what in pipeline wrong pointers sums spin leave hidden freed race \
+    for what in pipeline wrong pointers sums spin leave killed hidden freed race \
         far drift beside nothing; do
         $0/app $what $0/$what.sbt
     done
@@ -61,8 +61,16 @@ replays "a sum of floats in no order" 1 'kernel sum.* chunk 0, by' \
 replays "a kernel that hangs" 4 '1 TIMEOUT' $folder/spin.sbt --timeout 1
 replays "what comes after a hang" 4 'same: 3 operations' $folder/spin.sbt \
     --timeout 1
-replays "a kernel that ends the process" 0 '1 ESCAPE' $folder/leave.sbt
-replays "what comes after it" 0 'same: 3 operations' $folder/leave.sbt
+replays "a kernel that ends the process" 1 '1 ESCAPE' $folder/leave.sbt
+replays "what comes after it" 1 ' 3 executed, 0 substituted, 1 declined' \
+    $folder/leave.sbt
+replays "that something escaped" 1 '^escaped: 1 operations touched' \
+    $folder/leave.sbt
+replays "that something escaped as JSON" 1 '"result": "escaped"' \
+    $folder/leave.sbt --json
+replays "a kernel that the system kills" 0 \
+    'kernel killed on .*: NO_MEMORY$' $folder/killed.sbt
+replays "what comes after that" 0 'same: 3 operations' $folder/killed.sbt
 check "execute: no process is left behind" sh -c '
     build/ts-replay --execute --trust --timeout 60 $0/spin.sbt >/dev/null &
     child=
@@ -75,8 +83,8 @@ check "execute: no process is left behind" sh -c '
     while grep "^State:" /proc/${child% }/status 2>/dev/null | grep -v "Z ("; do
         sleep 0.1
     done' $folder
-replays "memory that was not captured" 0 'ESCAPE at 0xfa0' $folder/hidden.sbt
-replays "memory that was freed" 0 'ESCAPE' $folder/freed.sbt
+replays "memory that was not captured" 1 'ESCAPE at 0xfa0' $folder/hidden.sbt
+replays "memory that was freed" 1 'ESCAPE' $folder/freed.sbt
 replays "a race, as it was captured" 0 'same: 3 operations' $folder/race.sbt
 replays "ten gigabytes apart" 0 'same: 3 operations' $folder/far.sbt
 replays "one launch of one kernel" 0 'same: 1 operations' $folder/few.sbt

@@ -106,7 +106,7 @@ DOUBLE_ODD=1 replays "it is narrowed down" 1 'narrowed down to operation 4' \
     wrong --chain --bisect -o "$folder/small.sbt"
 DOUBLE_ODD=1 \
     replays "what it was narrowed down to" 1 'diverged: 1 of 1' small --trust
-DOUBLE_CUDA_FAIL=odd replays "a kernel that goes astray" 0 '1 ESCAPE' wrong
+DOUBLE_CUDA_FAIL=odd replays "a kernel that goes astray" 1 '1 ESCAPE' wrong
 DOUBLE_CUDA_HANG=odd replays "a kernel that hangs" 4 '1 TIMEOUT' wrong \
     --timeout 1
 DOUBLE_CUDA_DEVICES=0 replays "no device" 3 'finds no device' kernels

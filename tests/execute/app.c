@@ -6,6 +6,7 @@
 #define TRACESMITH_IMPLEMENTATION
 #define TRACESMITH_VDEV
 #include "backends/ts_vdev.h"
+#include <signal.h>
 
 enum { COUNT = 100000 };
 
@@ -151,6 +152,14 @@ static void leave(const void *args, const ts_vdev_block *block)
     (void)args;
     (void)block;
     if (!stop) exit(0);
+}
+
+// As the system does it when memory runs out.
+static void be_killed(const void *args, const ts_vdev_block *block)
+{
+    (void)args;
+    (void)block;
+    if (!stop) raise(SIGKILL);
 }
 
 static float *hidden; // memory that no pointer in reach leads to
@@ -368,6 +377,8 @@ static bool run(const char *what)
         between_steps("spin", spin);
     else if (!strcmp(what, "leave"))
         between_steps("leave", leave);
+    else if (!strcmp(what, "killed"))
+        between_steps("killed", be_killed);
     else if (!strcmp(what, "hidden"))
         hiding(false);
     else if (!strcmp(what, "freed"))

@@ -313,7 +313,7 @@ static int say_result(const execute_job *job)
                   cli_count(job->declined).s);
         return job->timed_out ? REPLAY_TIMEOUT : REPLAY_UNSUPPORTED;
     }
-    if (job->diverged || job->unstable) return REPLAY_DIVERGED;
+    if (job->diverged || job->unstable || job->escaped) return REPLAY_DIVERGED;
     return job->timed_out ? REPLAY_TIMEOUT : REPLAY_SAME;
 }
 

@@ -35,7 +35,7 @@ typedef struct execute_job {
     size_t count;
     // Of the rows.
     uint64_t executed, substituted, declined, order, nodes, diverged, unstable,
-        compared, patched;
+        escaped, compared, patched; // escaped: touched what is not there
     uint64_t levels[3], reasons[TS_REASON_LIMIT];
     bool timed_out, closed; // closed: the device does not open
     size_t first;           // row that diverged first; count: none

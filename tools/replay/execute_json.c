@@ -149,6 +149,7 @@ void execute_json(const execute_job *job)
     cli_json_string(&json, "result",
                     !job->executed || !job->compared ? "empty"
                     : job->diverged || job->unstable ? "diverged"
+                    : job->escaped                   ? "escaped"
                     : job->timed_out                 ? "timeout"
                                                      : "same");
     cli_json_close(&json, '}');

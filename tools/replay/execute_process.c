@@ -7,6 +7,7 @@
     one along.
 */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -57,6 +58,16 @@ static bool is_lost(const ts_execution_item *item)
            item->reason == TS_REASON_ESCAPE;
 }
 
+// When memory runs out the system is to end this process, and not the one that
+// tells what came of it.
+static void go_first(void)
+{
+    const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    (void)!write(fd, "1000", 4);
+    close(fd);
+}
+
 // What is to run, and which of it has to wait for what.
 typedef struct process_part {
     const size_t *captures;
@@ -85,6 +96,7 @@ static void child(const execute_job *job, shared *s, const process_part *part)
     items = s->items;
     item_count = part->count;
     watch_faults();
+    go_first();
     if (ts_execution_open(&e, job->reader, part->captures, part->count, &desc,
                           s->why, sizeof s->why) != TS_OK)
         _exit(1);
@@ -107,9 +119,15 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+// How a child ended.
+typedef struct process_end {
+    int status;
+    bool late; // it had to be killed
+} process_end;
+
 // Waits for a child; one that makes no progress for longer than operations
 // may take is killed.
-static int watch(const execute_job *job, const shared *s, pid_t pid)
+static process_end watch(const execute_job *job, const shared *s, pid_t pid)
 {
     const uint64_t loops = job->desc.loops ? job->desc.loops : 1;
     const uint64_t own = job->desc.timeout_ms ? job->desc.timeout_ms : 10000;
@@ -117,8 +135,8 @@ static int watch(const execute_job *job, const shared *s, pid_t pid)
     const struct timespec pause = { 0, 1000000 };
     uint64_t since = now_ms();
     uint32_t next = UINT32_MAX;
-    int status = 0;
-    while (waitpid(pid, &status, WNOHANG) == 0) {
+    process_end end = { 0, false };
+    while (waitpid(pid, &end.status, WNOHANG) == 0) {
         // Those that run together run alone first, and then in parts.
         const uint32_t at = __atomic_load_n(&s->next, __ATOMIC_ACQUIRE) +
                             __atomic_load_n(&whole->alone, __ATOMIC_ACQUIRE) +
@@ -128,33 +146,40 @@ static int watch(const execute_job *job, const shared *s, pid_t pid)
         const uint64_t limit = own * loops > all ? own * loops : all;
         if (at != next) since = now_ms();
         next = at;
-        if (now_ms() - since > limit + 20000) kill(pid, SIGKILL);
+        end.late |= now_ms() - since > limit + 20000;
+        if (end.late) kill(pid, SIGKILL);
         nanosleep(&pause, NULL);
     }
-    return status;
+    return end;
 }
 
 // An operation that a child left unfinished when it went.
-static void settle(ts_execution_item *item, int status)
+static void settle(ts_execution_item *item, process_end end)
 {
-    const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    const bool killed =
+        WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGKILL;
     item->outcome = TS_OUTCOME_DECLINED;
     item->level = 0;
-    item->reason = killed          ? TS_REASON_TIMEOUT
-                   : item->running ? TS_REASON_ESCAPE
-                                   : TS_REASON_DEVICE_FAILED;
+    item->reason = killed && end.late ? TS_REASON_TIMEOUT
+                   : killed           ? TS_REASON_NO_MEMORY
+                   : item->running    ? TS_REASON_ESCAPE
+                                      : TS_REASON_DEVICE_FAILED;
+    if (killed && !end.late)
+        snprintf(item->why, sizeof item->why,
+                 "its process was killed, which the system does when memory "
+                 "runs out");
 }
 
 // Of what ran together it may be any that ran; what came of the others before
 // they ran together is no result.
-static void settle_all(shared *s, size_t count, int status)
+static void settle_all(shared *s, size_t count, process_end end)
 {
     for (; s->next < count; s->next++) {
         ts_execution_item *const item = &s->items[s->next];
         const ts_execution_item left = { .running = item->running,
                                          .fault_address = item->fault_address };
         *item = left;
-        settle(item, status);
+        settle(item, end);
     }
 }
 
@@ -204,15 +229,15 @@ static bool run(execute_job *job, shared *s, const process_part *part)
             return false;
         }
         if (!pid) child(job, s, part);
-        const int status = watch(job, s, pid);
+        const process_end end = watch(job, s, pid);
         if (!s->opened)
             return refuse(job, *s->why ? s->why : "the device does not open");
         if (s->refused) return refuse(job, s->why);
         if (s->next > count) s->next = (uint32_t)count; // a kernel's doing
         // Code that calls exit() takes the rest along like one that crashes.
-        if (job->wish->overlap) settle_all(s, count, status);
+        if (job->wish->overlap) settle_all(s, count, end);
         if (s->next < count && !stopped(job, s, before))
-            settle(&s->items[s->next++], status);
+            settle(&s->items[s->next++], end);
         if (s->next < count && !go_on(job, s, chain)) {
             if (chain && !s->items[s->next - 1].diverged)
                 decline_rest(s, count);
@@ -261,7 +286,8 @@ static void sum_up(execute_job *job, size_t from, size_t to)
 
     job->executed = job->substituted = job->declined = 0;
     job->order = job->nodes = 0;
-    job->diverged = job->unstable = job->compared = job->patched = 0;
+    job->diverged = job->unstable = job->escaped = 0;
+    job->compared = job->patched = 0;
     memset(job->levels, 0, sizeof job->levels);
     memset(job->reasons, 0, sizeof job->reasons);
     job->timed_out = false;
@@ -280,6 +306,7 @@ static void sum_up(execute_job *job, size_t from, size_t to)
         if (item->outcome != TS_OUTCOME_NONE) job->levels[item->level % 3]++;
         job->diverged += item->diverged;
         job->unstable += item->unstable;
+        job->escaped += item->reason == TS_REASON_ESCAPE;
         job->compared += item->compared;
         job->patched += item->patched;
         job->timed_out |= item->reason == TS_REASON_TIMEOUT;

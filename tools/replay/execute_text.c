@@ -271,6 +271,10 @@ static void print_verdict(const execute_job *job)
                cli_count(job->diverged).s, cli_count(job->executed).s);
     else if (job->unstable)
         puts("\nnot determined: runs from the same inputs differ");
+    else if (job->escaped)
+        printf("\nescaped: %s operations touched what was not captured, or "
+               "ended their process\n",
+               cli_count(job->escaped).s);
     else if (!job->compared)
         puts("\nnothing could be compared");
     else if (job->wish->overlap)
