@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 static const char *out_text = "trace.sbt", *size_text, *flight_size_text;
-static const char *stack_text;
+static const char *stack_text, *budget_text;
+static uint64_t frames = UINT64_MAX; // that: not given
 static cli_list capture;
 static bool no_merge, stacks;
 static record_job job;
@@ -33,6 +34,14 @@ static const cli_option options[] = {
               "frames:3 first:10 count:2 budget:2G hashes hash:host;\n"
               "several with blanks between, or by several --capture",
       .list = &capture },
+    { .name = "--frames N",
+      .help = "end a capture when so many frames have ended, as\n"
+              "--capture frames:N; all is captured unless --capture says\n"
+              "what",
+      .number = &frames },
+    { .name = "--budget SIZE",
+      .help = "contents that a capture keeps, 2G, as --capture budget:SIZE",
+      .text = &budget_text },
     { .name = "--capture-on LIST",
       .help = "begin and end that when ts-record gets SIGUSR1 or SIGUSR2, or\n"
               "by a key on the terminal: SIGUSR1,key",
@@ -95,18 +104,34 @@ static bool take_depth(void)
     return false;
 }
 
-// One text, with blanks between.
+static void add_capture(size_t *size, const char *word, const char *value)
+{
+    const size_t room = sizeof job.wish.capture;
+    if (*size < room)
+        *size += (size_t)snprintf(job.wish.capture + *size, room - *size,
+                                  "%s%s%s", *size ? " " : "", word, value);
+}
+
+// One text, with blanks between. The last word holds: an option's own.
 static bool take_capture(void)
 {
-    char *const text = job.wish.capture;
-    const size_t room = sizeof job.wish.capture;
+    const char *const text = job.wish.capture;
+    const bool framed = frames != UINT64_MAX;
+    uint64_t budget = 0;
     size_t size = 0;
-    for (size_t i = 0; i < capture.count && size < room; i++)
-        size += (size_t)snprintf(text + size, room - size, "%s%s",
-                                 size ? " " : "", capture.items[i]);
-    if (size < room && (text[strspn(text, " ")] || !capture.count)) return true;
+    if (framed && (!frames || frames > UINT32_MAX)) {
+        cli_error(&tool, NULL, "--frames: how many?");
+        return false;
+    }
+    if (!take_size("--budget", budget_text, &budget)) return false;
+    for (size_t i = 0; i < capture.count; i++)
+        add_capture(&size, capture.items[i], "");
+    const bool empty = capture.count && !text[strspn(text, " ")];
+    if (framed) add_capture(&size, "frames:", cli_format("%" PRIu64, frames).s);
+    if (budget) add_capture(&size, "budget:", cli_format("%" PRIu64, budget).s);
+    if (!empty && size < sizeof job.wish.capture) return true;
     cli_error(&tool, NULL, "--capture: %s",
-              size < room ? "what?" : "at most 4,095 bytes");
+              empty ? "what?" : "at most 4,095 bytes");
     return false;
 }
 

@@ -63,7 +63,7 @@ wrong)
     for option in --kinds=kernels --filter= --stacks=none --stacks=300 \
         --delay=3 --duration=10us --size-limit=big --flight-memory=0 \
         --capture= --capture=kernels:x --capture=budget:2X \
-        --capture-on=SIGTERM; do
+        --capture-on=SIGTERM --frames=0 --frames=x --budget=2X; do
         status=0
         record "$option" "$client" || status=$?
         test $status = 2 && test ! -e "$trace" && test -s "$said"
@@ -73,6 +73,11 @@ operations) # what is to be run again: the program gets it, in one text
     record --capture 'kernel:a* budget:2G' --capture frames:3 \
         sh -c 'echo "$TRACESMITH_CAPTURE" >&2'
     said '^kernel:a\* budget:2G frames:3$'
+    record --capture 'kernel:a*' --budget 2G --frames 3 \
+        sh -c 'echo "$TRACESMITH_CAPTURE" >&2'
+    said '^kernel:a\* frames:3 budget:2147483648$'
+    record --frames 3 sh -c 'echo "$TRACESMITH_CAPTURE" >&2'
+    said '^frames:3$'
     # Nothing of NVTX can be run again, and that is said.
     record --capture all "$client" fork
     said "nothing was captured: nothing ran that"

@@ -90,6 +90,10 @@ bool cli_parse_bytes(const char *text, uint64_t *size)
         { "MiB", 1 << 20 },
         { "GiB", 1 << 30 },
         { "TiB", UINT64_C(1) << 40 },
+        { "K", 1 << 10 }, // as of captures' budgets
+        { "M", 1 << 20 },
+        { "G", 1 << 30 },
+        { "T", UINT64_C(1) << 40 },
     };
     const size_t whole = strspn(text, "0123456789");
     if (!whole || whole > 15) return false;
