@@ -63,25 +63,70 @@ static uint64_t number_of(const char *variable)
     return text ? strtoull(text, NULL, 10) : 0;
 }
 
+// Where "%p" stands; NULL: nowhere.
+static const char *number_place(const char *pattern)
+{
+    for (const char *p = pattern; *p; p++)
+        if (*p == '%' && p[1]) {
+            if (p[1] == 'p') return p;
+            p++;
+        }
+    return NULL;
+}
+
+// When this process began, also if it has called exec since; Unix time.
+static uint64_t began_ns(void)
+{
+    char text[1024] = "";
+    unsigned long long ticks = 0;
+    ts__text_read("/proc/self/stat", text, sizeof text);
+    const char *at = strrchr(text, ')');
+    // Field 22; 2 ends with the parenthesis. Source: proc(5).
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    if (at) ticks = strtoull(at + 1, NULL, 10);
+    const uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+    return ts__clock_ns(CLOCK_REALTIME) - ts__clock_ns(CLOCK_BOOTTIME) +
+           ticks * (1000000000 / (hz ? hz : 100));
+}
+
+// Whether a trace is there that this process made before it called exec. With
+// its number in the name any other of that name is spared as well.
+static bool is_taken(const char *path, bool numbered)
+{
+    ts_file_header header = { .process = 0 };
+    if (numbered) return access(path, F_OK) == 0;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool read_it =
+        fd >= 0 && read(fd, &header, sizeof header) == sizeof header;
+    if (fd >= 0) close(fd);
+    return read_it && header.process == (uint32_t)getpid() &&
+           header.start_realtime_ns >= began_ns();
+}
+
 /*
     A program that calls exec keeps its number: its next image must not replace
-    the trace of the one before, so "%p" becomes "%p-1", "%p-2", ... Returns
-    where to record, with %p in it still, for children made by fork.
+    the trace of the one before, so "%p" becomes "%p-1", "%p-2", ..., and where
+    there is none "run.sbt" becomes "run-1.sbt". Returns where to record, with
+    %p in it still, for children made by fork.
 */
 static const char *unused_path(const char *pattern)
 {
-    static char path[4096];
-    const char *const at = strstr(pattern, "%p");
-    if (!at) return pattern;
-    const int before = (int)(at - pattern);
+    static char path[TS__PATH_MAX];
+    char own[TS__PATH_MAX];
+    const char *const place = number_place(pattern);
+    const size_t size = strlen(pattern);
+    const bool sbt = size > 4 && !strcmp(pattern + size - 4, ".sbt");
+    const size_t before =
+        place ? (size_t)(place - pattern) + 2 : size - (sbt ? 4 : 0);
     for (int i = 0; i < 1000; i++) {
-        char own[4096], number[16] = "";
+        char number[16] = "";
         if (i) snprintf(number, sizeof number, "-%d", i);
-        snprintf(own, sizeof own, "%.*s%ld%s%s", before, pattern,
-                 (long)getpid(), number, at + 2);
-        snprintf(path, sizeof path, "%.*s%%p%s%s", before, pattern, number,
-                 at + 2);
-        if (access(own, F_OK) != 0) break;
+        if (snprintf(path, sizeof path, "%.*s%s%s", (int)before, pattern,
+                     number, pattern + before) >= (int)sizeof path ||
+            !ts__path_expand(own, path, 0))
+            return pattern;
+        if (!is_taken(own, place != NULL)) break;
     }
     return path;
 }
@@ -409,10 +454,12 @@ static void start_once(void)
         return;
     }
     if (!watch_prepare()) return;
+    uint32_t world;
+    ts_inject_rank(secure_getenv, &desc.rank, &world);
+    ts__c.desc.rank = desc.rank; // of %r
     desc.path = unused_path(out);
-    const bool follow = strstr(desc.path, "%p") != NULL;
+    const bool follow = number_place(desc.path) != NULL;
     desc.fork = follow ? TS_FORK_FOLLOW : TS_FORK_QUIET;
-    desc.rank = (uint32_t)number_of("TRACESMITH_RANK");
     set_flight(&desc);
     ts_backend_add(&ts_nvtx_backend);
     // Handlers in a child run in the order in which they were registered.

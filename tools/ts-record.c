@@ -14,7 +14,8 @@ static record_job job;
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
       .help = "the trace to write (trace.sbt); what is there is\n"
-              "replaced at the end",
+              "replaced at the end; %r stands for the rank, %h the\n"
+              "host, %p the number of ts-record's process",
       .text = &out_text },
     { .name = "--kinds LIST",
       .help = "only these kinds of events: kernel, memcpy, zone, ...;\n"
@@ -173,7 +174,7 @@ int main(int argc, char **argv)
         cli_error(&tool, NULL, "which program?");
         return cli_usage(&tool);
     }
-    job.out = out_text;
+    job.pattern = out_text;
     job.argv = argv + 1;
     if (!take_size("--size-limit", size_text, &job.wish.size_limit) ||
         !take_size("--flight-memory", flight_size_text,

@@ -34,6 +34,69 @@ said() {
 
 name=$2
 case $name in
+ranks) # a ts-record for each, with the same words: none replaces another's
+    unset TRACESMITH_RANK RANK WORLD_SIZE OMPI_COMM_WORLD_RANK PMI_RANK \
+        MV2_COMM_WORLD_RANK PMIX_RANK SLURM_PROCID LOCAL_RANK
+    one=${trace%.sbt}
+    rm -f "$one"*
+    for rank in 0 1 2; do
+        RANK=$rank WORLD_SIZE=3 build/ts-record -q -o "$trace" "$client" \
+            >"$folder/launched.$rank" &
+    done
+    wait
+    test "$(ls "$one"*.sbt | tr '\n' ' ')" = \
+        "$one.rank0.sbt $one.rank1.sbt $one.rank2.sbt "
+    build/ts-info "$one.rank2.sbt" | grep -q "rank *2\$"
+    for of in OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID LOCAL_RANK; do
+        rm -f "$one"*
+        env $of=7 build/ts-record -q -o "$trace" "$client" >"$folder/launched.out"
+        test "$(ls "$one"*.sbt)" = "$one.rank7.sbt"
+    done
+    # A job of one is none, and who names things himself is obeyed.
+    rm -f "$one"*
+    SLURM_PROCID=0 SLURM_NTASKS=1 record "$client"
+    test "$(ls "$one"*.sbt)" = "$trace"
+    RANK=5 WORLD_SIZE=8 record -o "$one-%r-%h-100%%-%d.sbt" "$client"
+    test -e "$one-5-$(uname -n)-100%-%d.sbt"
+    RANK=5 WORLD_SIZE=8 record -o "$one-%p.sbt" "$client"
+    ls "$one-"[1-9]*[0-9].sbt >"$folder/launched.ls"
+    # A % in a folder is its own, also for the recorder.
+    mkdir -p "$folder/%p%r"
+    record -o "$folder/%%p%%r/%%p.sbt" "$client" fork
+    test "$(ls "$folder/%p%r")" = %p.sbt
+    zones "$folder/%p%r/%p.sbt" | grep -qx child
+    ;;
+image) # what a process recorded before it called exec stays
+    rm -f "$folder/image"*
+    inject=$PWD/build/libtracesmith-inject.so
+    for pattern in image.%r.sbt image.%r.%p.sbt image.%%p.sbt; do
+        TRACESMITH_OUT=$folder/$pattern RANK=4 NVTX_INJECTION64_PATH=$inject \
+            "$client" exec >"$folder/image.out"
+    done
+    for first in image.4 image.4.[1-9]*[0-9] image.%p; do
+        for of in "$folder"/$first-1.sbt; do
+            test -e "${of%-1.sbt}.sbt"
+            test -n "$(zones "$of")" && test -n "$(zones "${of%-1.sbt}.sbt")"
+        done
+    done
+    test "$(ls "$folder"/image*.sbt | wc -l)" = 6
+    # That of an earlier run is replaced.
+    TRACESMITH_OUT=$folder/image.%r.sbt RANK=4 NVTX_INJECTION64_PATH=$inject \
+        "$client" >"$folder/image.out"
+    test "$(ls "$folder"/image*.sbt | wc -l)" = 6
+    ;;
+log) # the user's own file gets the lines, and ts-record reads them too
+    rm -f "$folder/log.lines"
+    TRACESMITH_LOG=$folder/log.lines record "$client"
+    grep -q "^recorded [0-9]*: " "$folder/log.lines"
+    status=0
+    (
+        ulimit -f 1
+        TRACESMITH_LOG=$folder/log.lines record "$client"
+    ) || status=$?
+    test $status = 125 && said "not recorded: process [0-9]*: no space"
+    grep -q "^not recorded [0-9]*: " "$folder/log.lines"
+    ;;
 delay) # and a duration, from the start of ts-record
     record --delay 1s --duration 500ms -- "$client" steps 250
     hasnt "begin" && hasnt "step 0" && hasnt "step 249" && hasnt "end"

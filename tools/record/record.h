@@ -2,6 +2,7 @@
     record.h - what the parts of ts-record share
 
     record_wish.c     what the user wants, from the options
+    record_name.c     the name of the trace
     record_prepare.c  what must be there before the program runs
     record_run.c      the program, its signals, its end
     record_group.c    which signals the program has got as well
@@ -74,7 +75,8 @@ typedef struct record_figures {    // of processes that run
 
 typedef struct record_job {
     const cli_tool *tool;
-    const char *out;
+    const char *pattern;   // of its name, as the user gave it
+    char out[RECORD_PATH]; // the trace
     record_wish wish;
     char **argv;                // the program and its arguments
     char inject[RECORD_PATH];   // the library
@@ -93,6 +95,8 @@ typedef struct record_job {
 // Completes what is wanted; false, with the reason on stderr, if it makes no
 // sense.
 bool record_wish_check(record_job *job);
+// What the trace is called, by `pattern`, into `out`; false: it is too long.
+bool record_name(record_job *job);
 // Finds the library and makes the folder; false with the reason on stderr.
 bool record_prepare(record_job *job);
 // Takes the folder away as far as it is empty.

@@ -52,23 +52,18 @@ static bool make_folder(record_job *job)
         return false;
     }
     strcpy(job->folder, whole);
-    for (const char *p = whole; (p = strchr(p, '%')) != NULL; p++)
-        if (p[1] && strchr("phrn%", p[1])) {
-            cli_error(job->tool, job->out,
-                      "a path with %%%c in it means something else to the "
-                      "recorder",
-                      p[1]);
-            rmdir(whole);
-            return false;
-        }
     return true;
 }
 
 bool record_prepare(record_job *job)
 {
     struct stat about;
-    if (!*job->out || !strcmp(job->out, "-")) {
+    if (!*job->pattern || !strcmp(job->pattern, "-")) {
         cli_error(job->tool, NULL, "the trace needs the name of a file");
+        return false;
+    }
+    if (!record_name(job)) {
+        cli_error(job->tool, job->pattern, "the path is too long");
         return false;
     }
     if (stat(job->out, &about) == 0 && !S_ISREG(about.st_mode)) {

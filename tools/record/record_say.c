@@ -220,14 +220,26 @@ static void say_chain(const char *line)
     fputc('\n', stderr);
 }
 
+// The user's own file of them, which is added to; NULL: none is wanted.
+static FILE *users_log(const record_job *job)
+{
+    const char *const path = getenv("TRACESMITH_LOG");
+    FILE *const file = path && *path ? fopen(path, "a") : NULL;
+    if (path && *path && !file)
+        cli_error(job->tool, path, "%s", strerror(errno));
+    return file;
+}
+
 size_t record_say_failures(const record_job *job)
 {
     static const char what[] = "not recorded ", chain[] = "not chained ";
-    char path[RECORD_PATH + 8], line[512];
+    char path[RECORD_PATH + 8], line[4500];
     size_t count = 0;
     snprintf(path, sizeof path, "%s/log", job->folder);
     FILE *const log = fopen(path, "r");
+    FILE *const theirs = log ? users_log(job) : NULL;
     while (log && fgets(line, sizeof line, log)) {
+        if (theirs) fputs(line, theirs);
         line[strcspn(line, "\n")] = 0;
         if (!strncmp(line, chain, sizeof chain - 1)) say_chain(line);
         if (strncmp(line, what, sizeof what - 1) != 0) continue;
@@ -238,6 +250,7 @@ size_t record_say_failures(const record_job *job)
         fputc('\n', stderr);
     }
     if (log) fclose(log);
+    if (theirs) fclose(theirs);
     unlink(path);
     return count;
 }

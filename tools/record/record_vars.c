@@ -89,14 +89,27 @@ static void set_wish(const record_job *job)
         unsetenv("TRACESMITH_CONTROL"); // of a ts-record around this one
 }
 
+// In it a % is the folder's own.
+static void set_out(const record_job *job)
+{
+    char text[2 * RECORD_PATH + 8];
+    size_t size = 0;
+    for (const char *p = job->folder; *p; p++) {
+        if (*p == '%') text[size++] = '%';
+        text[size++] = *p;
+    }
+    strcpy(text + size, "/%p.sbt");
+    setenv("TRACESMITH_OUT", text, 1);
+}
+
 void record_vars_set(const record_job *job)
 {
-    char text[2 * RECORD_PATH];
+    char text[RECORD_PATH + 8];
     set_wish(job);
-    snprintf(text, sizeof text, "%s/%%p.sbt", job->folder);
-    setenv("TRACESMITH_OUT", text, 1);
+    set_out(job);
+    // What the user has there gets the lines at the end.
     snprintf(text, sizeof text, "%s/log", job->folder);
-    setenv("TRACESMITH_LOG", text, 0);
+    setenv("TRACESMITH_LOG", text, 1);
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         switch (entries[i].how) {
         case VARS_ONE: set_one(job, &entries[i]); break;
