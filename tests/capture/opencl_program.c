@@ -80,14 +80,16 @@ static cl_command_queue queue_of(cl_command_queue_properties properties)
     return queue;
 }
 
+enum { MOMENTS = 20000 };
+static const struct timespec moment = { 0, 1000000 };
+
 // Of an event that nobody else holds for long: PoCL does for a moment after
 // its command has ended.
 static cl_uint references(cl_event event)
 {
-    const struct timespec pause = { 0, 1000000 };
     cl_uint count = 0;
-    for (int i = 0; i < 2000 && count != 1; i++) {
-        if (i) nanosleep(&pause, NULL);
+    for (int i = 0; i < MOMENTS && count != 1; i++) {
+        if (i) nanosleep(&moment, NULL);
         fine(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof count,
                             &count, NULL),
              "clGetEventInfo");
@@ -104,9 +106,13 @@ static void show_queue(const char *name, cl_command_queue queue)
     fine(clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties,
                                &properties, NULL),
          "CL_QUEUE_PROPERTIES");
-    fine(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof count,
-                               &count, NULL),
-         "CL_QUEUE_REFERENCE_COUNT");
+    // As of events: what is done lets go of its queue a moment later.
+    for (int i = 0; i < MOMENTS && count != 1; i++) {
+        if (i) nanosleep(&moment, NULL);
+        fine(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT,
+                                   sizeof count, &count, NULL),
+             "CL_QUEUE_REFERENCE_COUNT");
+    }
     const cl_int result = clGetCommandQueueInfo(
         queue, CL_QUEUE_PROPERTIES_ARRAY, sizeof array, array, &size);
     printf("%s: properties %d, references %u, array %d: %zu %d %d\n", name,
@@ -529,8 +535,9 @@ int main(int argc, char **argv)
     clReleaseProgram(program);
     clReleaseContext(context);
     // The driver lets go of it on a thread of its own.
-    for (int i = 0; i < 2000 && !__atomic_load_n(&gone, __ATOMIC_ACQUIRE); i++)
-        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+    for (int i = 0; i < MOMENTS && !__atomic_load_n(&gone, __ATOMIC_ACQUIRE);
+         i++)
+        nanosleep(&moment, NULL);
     printf("context: %d\n", __atomic_load_n(&gone, __ATOMIC_ACQUIRE));
     return 4;
 }
