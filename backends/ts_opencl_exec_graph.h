@@ -125,17 +125,15 @@ static ts_result ts__ox_graph_end(void *state, uint64_t stream, uint64_t *graph)
     return error ? ts__ox_result(error) : kept ? TS_OK : TS_ERR_MEMORY;
 }
 
-// A device may refuse a graph that still runs: then the one before is over.
 static ts_result ts__ox_graph_launch(void *state, uint64_t stream,
                                      uint64_t graph)
 {
     ts__ox *const x = state;
     ts__ox_queue *const q = ts__ox_queue_of(x, stream);
     ts__ox_graph *const graphs = x->graph_list.items;
-    const struct timespec pause = { 0, 20000 };
     if (!q || !graph || graph > x->graph_list.count) return TS_ERR_USAGE;
-    while (!x->overlaps && q->last && ts__ox_status(x, q->last) > 0)
-        nanosleep(&pause, NULL);
+    if (!x->overlaps && q->last && ts__ox_status(x, q->last) > 0)
+        return TS_ERR_BUSY;
     graphs[graph - 1].ran = true;
     const int32_t error = x->graphs.clEnqueueCommandBufferKHR(
         1, &q->queue, graphs[graph - 1].graph, 0, NULL, &x->event);

@@ -402,6 +402,64 @@ static void all_of_it_is_one_graph(void **state)
     close_all();
 }
 
+static unsigned refusals; // left of the launch before
+static bool ends;         // it will be over
+static uint32_t told_ms;  // to who watches, while launches wait
+
+// As a device that runs a graph once at a time, and takes a while.
+static ts_result list_run_alone(void *state, uint64_t stream, uint64_t graph)
+{
+    if (graph_launches > 1) {
+        told_ms = whole.limit_ms;
+        if (!ends || ++refusals % 4) return TS_ERR_BUSY;
+    }
+    return list_run(state, stream, graph);
+}
+
+static void launches_that_cannot_overlap_wait_for_each_other(void **state)
+{
+    (void)state;
+    record_waiting();
+    have_graphs();
+    executor.graph_launch = list_run_alone;
+    positions[3] = 4;
+    static const ts_execution_edge edges[] = { { 1, 2 }, { 2, 3 } };
+    ends = true;
+    refusals = 0;
+    ok(run(4, edges, 2, true, 5));
+    const uint64_t once = 30000 + whole.alone_ns / 500000;
+    assert_all_same(4);
+    assert_int_equal(6, graph_launches);
+    assert_int_equal(16, refusals);      // the first to measure waits for none
+    assert_int_equal(5 * once, told_ms); // each of them may take that long
+    assert_int_equal(once, waited_ms);   // the last one
+    close_all();
+}
+
+static ts_result wait_long(void *state, uint32_t timeout_ms)
+{
+    (void)timeout_ms;
+    return ts_vdev_executor.wait(state, 30000);
+}
+
+static void one_that_is_never_over_is_not_waited_for(void **state)
+{
+    (void)state;
+    record_waiting();
+    have_graphs();
+    executor.graph_launch = list_run_alone;
+    executor.wait = wait_long; // what runs alone is over in time
+    ends = false;
+    ts_execution_desc desc = usual();
+    desc.loops = 3;
+    desc.timeout_ms = 20;
+    ok(run_together(desc, 3, NULL, 0, true));
+    assert_int_equal(2, graph_launches);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(TS_REASON_TIMEOUT, items[i].reason);
+    close_all();
+}
+
 static int warm_runs; // of what does more the first time
 
 static void warms(const void *args, const ts_vdev_block *block)
@@ -475,6 +533,8 @@ int main(void)
         cmocka_unit_test(memory_that_is_taken_again_begins_a_part),
         cmocka_unit_test(the_last_writer_is_named),
         cmocka_unit_test(all_of_it_is_one_graph),
+        cmocka_unit_test(launches_that_cannot_overlap_wait_for_each_other),
+        cmocka_unit_test(one_that_is_never_over_is_not_waited_for),
         cmocka_unit_test(the_first_run_is_not_measured),
         cmocka_unit_test(what_cannot_be_together_says_why),
     };

@@ -159,6 +159,8 @@ typedef struct ts_executor {
     // Arguments may go after a call, memory of the host stays until the
     // execution closes. NULL: it has no graphs; TS_ERR_UNSUPPORTED of the
     // first: this device has none.
+    // TS_ERR_BUSY of a launch: one before it still runs, and the device takes
+    // no other. It is asked again until that is over, or for too long.
     ts_result (*graph_begin)(void *state, uint64_t stream);
     ts_result (*graph_end)(void *state, uint64_t stream, uint64_t *graph);
     ts_result (*graph_launch)(void *state, uint64_t stream, uint64_t graph);

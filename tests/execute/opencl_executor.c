@@ -460,6 +460,35 @@ static void memory_of_graphs_counts(void **unused)
     ok(x->release(state, AT));
 }
 
+// As on a device that runs a graph once at a time.
+static void a_graph_that_still_runs_is_not_launched_again(void **unused)
+{
+    const int no = 0, yes = 1;
+    uint64_t graph, other;
+    (void)unused;
+    const ts_result begun = x->graph_begin(state, stream);
+    if (begun == TS_ERR_UNSUPPORTED) skip(); // a driver without them
+    ok(begun);
+    ((ts__ox *)state)->overlaps = false;
+    allocate(AT, sizeof no, &no);
+    begin("forever", 1, 1);
+    number(TS_PARAM_POINTER, AT);
+    ok(x->launch(state, stream, &one));
+    ok(x->graph_end(state, stream, &graph));
+    ok(x->graph_launch(state, stream, graph));
+    assert_int_equal(TS_ERR_BUSY, x->graph_launch(state, stream, graph));
+    ok(x->stream(state, 0, 0, &other)); // it ends after all, as below
+    const ts_executor_copy copy = { .destination = AT,
+                                    .source = (uintptr_t)&yes,
+                                    .size = sizeof yes,
+                                    .from_host = true };
+    ok(x->copy(state, other, &copy));
+    ok(x->wait(state, 60000));
+    ok(x->graph_launch(state, stream, graph));
+    ok(x->wait(state, 60000));
+    ok(x->release(state, AT));
+}
+
 static void what_cannot_run_is_declined(void **unused)
 {
     char why[200];
@@ -536,6 +565,7 @@ int main(void)
         cmocka_unit_test(fills_have_patterns_and_colours),
         cmocka_unit_test(the_same_goes_into_graphs),
         cmocka_unit_test(memory_of_graphs_counts),
+        cmocka_unit_test(a_graph_that_still_runs_is_not_launched_again),
         cmocka_unit_test(what_cannot_run_is_declined),
         cmocka_unit_test(a_kernel_without_an_end_is_not_waited_for),
         cmocka_unit_test(a_device_is_chosen_by_its_name),
