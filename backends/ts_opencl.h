@@ -190,6 +190,7 @@ static ts__cl_queue *ts__cl_queue_new(ts__cl_entry *entry)
     q->handle = entry->handle;
     q->work_end = &q->work;
     pthread_mutex_init(&q->lock, NULL);
+    ts__cl_cond_init(&q->looked);
     pthread_mutex_init(&q->order_lock, NULL);
     pthread_mutex_lock(&ts__cl.define);
     q->next = ts__cl.queues;
@@ -653,7 +654,7 @@ static ts_result ts__cl_start(char *why, size_t room)
 
 static void ts__cl_flush(void)
 {
-    if (!TS__LOAD(&ts__cl.off)) ts__cl_reap(true);
+    if (!TS__LOAD(&ts__cl.off)) ts__cl_reap(true, TS__CL_PATIENCE_MS);
 }
 
 static void ts__cl_stop(void)
@@ -758,10 +759,11 @@ void ts_opencl_layer_end(void)
     TS__STORE(&ts__cl.off, TS__CL_UNLOADED);
     ts__cl_hash_end();
     pthread_mutex_lock(&ts__cl_cap.lock);
-    ts__cl_cap.event_count = ts__cl_cap.mapped_count = 0;
+    ts__cl_cap.event_count = ts__cl_cap.followed_count = 0;
+    ts__cl_cap.mapped_count = 0;
     pthread_mutex_unlock(&ts__cl_cap.lock);
     for (ts__cl_queue *q = ts__cl.queues; q; q = q->next) {
-        pthread_mutex_lock(&q->lock);
+        if (!ts__cl_look_at(q, TS__CL_PATIENCE_MS)) continue;
         ts__cl_queue_take(q);
         while (q->work) {
             ts__cl_command *const c = q->work;
@@ -772,7 +774,7 @@ void ts_opencl_layer_end(void)
             ts__cl_command_free(c);
         }
         q->work_end = &q->work;
-        pthread_mutex_unlock(&q->lock);
+        ts__cl_looked(q);
     }
 }
 

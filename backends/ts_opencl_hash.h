@@ -7,7 +7,8 @@
     memory is first hashed, and tried on bytes that the host hashes too. A
     kernel keeps its context alive, so it goes when the program lets go of the
     context for the last time; what the program still does there is hashed on
-    the host.
+    the host. Who has the turn takes it out of the list for as long as it asks
+    the driver, which may call the program, and that us: no lock is held then.
 */
 #ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl_snapshot.h alone
 
@@ -24,6 +25,8 @@ typedef struct ts__cl_hasher { // of a device in a context
     ts__cl_handle device, kernel, hashes;
     size_t items; // of a group
     bool pays;    // copies from there take longer
+    bool known;   // what the device is
+    bool lent;    // to who has the turn, with all that it is
     const char *wrong;
 } ts__cl_hasher;
 
@@ -99,7 +102,7 @@ static int32_t ts__cl_clReleaseContext(ts__cl_handle context)
     }
     pthread_mutex_unlock(&ts__cl_hashing.lock);
     for (int i = 0; i < 4; i++)
-        ts__cl_hasher_free(&goes.hashers[i]);
+        if (!goes.hashers[i].lent) ts__cl_hasher_free(&goes.hashers[i]);
     return ts__cl.next.clReleaseContext(context);
 }
 
@@ -127,13 +130,14 @@ static bool ts__cl_hash_build(ts__cl_hasher *h, ts__cl_handle context)
     return h->kernel != NULL;
 }
 
-// A group for each chunk.
+// A group for each chunk. False: it did not run, or failed.
 static bool ts__cl_hash_run(const ts__cl_hasher *h, ts__cl_handle queue,
                             ts__cl_handle memory, uint64_t offset,
                             uint64_t size, uint64_t *hashes)
 {
     const size_t chunks = (size_t)ts__sn_chunks(size);
     const size_t global = h->items * chunks;
+    ts__cl_handle ran = NULL;
     const struct {
         size_t size;
         const void *value;
@@ -145,12 +149,17 @@ static bool ts__cl_hash_run(const ts__cl_hasher *h, ts__cl_handle queue,
         if (ts__cl.next.clSetKernelArg(h->kernel, i, args[i].size,
                                        args[i].value) != TS__CL_SUCCESS)
             return false;
-    return ts__cl.next.clEnqueueNDRangeKernel(queue, h->kernel, 1, NULL,
-                                              &global, &h->items, 0, NULL,
-                                              NULL) == TS__CL_SUCCESS &&
-           ts__cl.next.clEnqueueReadBuffer(queue, h->hashes, 1, 0, chunks * 16,
-                                           hashes, 0, NULL,
-                                           NULL) == TS__CL_SUCCESS;
+    if (ts__cl.next.clEnqueueNDRangeKernel(queue, h->kernel, 1, NULL, &global,
+                                           &h->items, 0, NULL,
+                                           &ran) != TS__CL_SUCCESS)
+        return false;
+    // The queue is in order. Of one that failed the hashes are older ones.
+    const bool read = ts__cl.next.clEnqueueReadBuffer(
+                          queue, h->hashes, 1, 0, chunks * 16, hashes, 0, NULL,
+                          NULL) == TS__CL_SUCCESS;
+    const bool done = ran && ts__cl_status(ran) == 0;
+    if (ran) ts__cl.next.clReleaseEvent(ran);
+    return read && done;
 }
 
 enum { TS__CL_TRIED = TS_CAPTURE_CHUNK + 777 };
@@ -193,6 +202,7 @@ static void ts__cl_hasher_new(ts__cl_hasher *h, ts__cl_handle context,
     int32_t error = 0;
     memset(h, 0, sizeof *h);
     h->device = device;
+    h->known = true;
     ts__cl.next.clGetDeviceInfo(device, TS__CL_DEVICE_TYPE, sizeof type, &type,
                                 NULL);
     ts__cl.next.clGetDeviceInfo(device, TS__CL_DEVICE_HOST_UNIFIED_MEMORY,
@@ -215,37 +225,78 @@ static void ts__cl_hasher_new(ts__cl_hasher *h, ts__cl_handle context,
         h->wrong = "on the host: the device hashes wrongly";
 }
 
-// With the lock. NULL: the host is to hash.
-static const ts__cl_hasher *ts__cl_hasher_of(ts__cl_handle queue)
+// Takes out what a context has for a device: of a new one the device alone.
+// False: it has none, and no room for one.
+static bool ts__cl_hasher_take(ts__cl_handle context, ts__cl_handle device,
+                               ts__cl_hasher *h)
 {
-    ts__cl_handle device = NULL;
-    ts__cl.next.clGetCommandQueueInfo(queue, TS__CL_QUEUE_DEVICE, sizeof device,
-                                      &device, NULL);
-    ts__cl_handle const context = ts__cl_context_of(queue);
+    ts__cl_hasher *at = NULL;
+    pthread_mutex_lock(&ts__cl_hashing.lock);
     ts__cl_held *const held = ts__cl_held_of(context);
-    ts__cl_hasher *h = NULL;
-    const bool all = ts__sn_now.desc.hash == TS_SNAPSHOT_HASH_DEVICE;
-    for (int i = 0; held && device && !h && i < 4; i++) {
-        ts__cl_hasher *const at = &held->hashers[i];
-        // One that did not pay was not built.
-        const bool anew = at->device == device && all && !at->kernel;
-        if (!at->device || (anew && !at->wrong))
-            ts__cl_hasher_new(at, context, device, queue);
-        if (at->device == device) h = at;
+    for (int i = 0; held && device && !at && i < 4; i++)
+        if (!held->hashers[i].device || held->hashers[i].device == device)
+            at = &held->hashers[i];
+    if (at) at->device = device;
+    if (at) *h = *at;
+    if (at) at->lent = true;
+    pthread_mutex_unlock(&ts__cl_hashing.lock);
+    return at != NULL;
+}
+
+// Puts it back, unless the program has let go of the context meanwhile. A new
+// one of that handle has lent none.
+static void ts__cl_hasher_put(ts__cl_handle context, const ts__cl_hasher *h)
+{
+    bool kept = false;
+    pthread_mutex_lock(&ts__cl_hashing.lock);
+    ts__cl_held *const held = ts__cl_held_of(context);
+    for (int i = 0; held && i < 4; i++) {
+        if (!held->hashers[i].lent) continue;
+        held->hashers[i] = *h; // which is not lent
+        kept = true;
     }
-    if (!h || (!h->pays && !all)) return NULL;
+    pthread_mutex_unlock(&ts__cl_hashing.lock);
+    if (!kept && !TS__LOAD(&ts__cl.off)) ts__cl_hasher_free(h);
+}
+
+// Whether it is to hash, and can.
+static bool ts__cl_hasher_ready(ts__cl_hasher *h, ts__cl_handle context,
+                                ts__cl_handle queue)
+{
+    const bool all = ts__sn_now.desc.hash == TS_SNAPSHOT_HASH_DEVICE;
+    // One that did not pay was not built.
+    if (!h->known || (all && !h->kernel && !h->wrong))
+        ts__cl_hasher_new(h, context, h->device, queue);
+    if (!h->pays && !all) return false;
     if (ts__cl_hashing.said != ts__cl_cap.memory.capture)
         ts__sn_told_say(&ts__cl_cap.memory,
                         h->wrong ? h->wrong : "on the device");
     ts__cl_hashing.said = ts__cl_cap.memory.capture;
-    return h->wrong ? NULL : h;
+    return !h->wrong;
+}
+
+static bool ts__cl_object_hash(const ts__cl_object *o, uint64_t offset,
+                               uint64_t size, uint64_t *hashes)
+{
+    ts__cl_hasher h;
+    ts__cl_handle device = NULL;
+    ts__cl_handle const queue = ts__cl_reader();
+    if (!queue) return false;
+    ts__cl_handle const context = ts__cl_context_of(queue);
+    ts__cl.next.clGetCommandQueueInfo(queue, TS__CL_QUEUE_DEVICE, sizeof device,
+                                      &device, NULL);
+    if (!ts__cl_hasher_take(context, device, &h)) return false;
+    const bool told =
+        ts__cl_hasher_ready(&h, context, queue) &&
+        ts__cl_hash_run(&h, queue, o->handle, offset, size, hashes);
+    ts__cl_hasher_put(context, &h);
+    return told;
 }
 
 // See ts_snapshot_vendor.
 static bool ts__cl_hash(void *user, uint64_t address, uint64_t size,
                         uint64_t *hashes)
 {
-    bool told = false;
     (void)user;
     if (size < TS__CL_PAYS && ts__sn_now.desc.hash == TS_SNAPSHOT_HASH_AUTO)
         return false;
@@ -253,15 +304,10 @@ static bool ts__cl_hash(void *user, uint64_t address, uint64_t size,
         const ts__cl_object *const o = &ts__cl_cap.objects[i];
         const uint64_t offset = address - o->address;
         if (offset >= o->size || size > o->size - offset) continue;
-        if (o->image || o->shared || o->unread) return false;
-        ts__cl_handle const queue = ts__cl_reader();
-        pthread_mutex_lock(&ts__cl_hashing.lock);
-        const ts__cl_hasher *const h = queue ? ts__cl_hasher_of(queue) : NULL;
-        told = h && ts__cl_hash_run(h, queue, o->handle, offset, size, hashes);
-        pthread_mutex_unlock(&ts__cl_hashing.lock);
-        break;
+        return !o->image && !o->shared && !o->unread &&
+               ts__cl_object_hash(o, offset, size, hashes);
     }
-    return told;
+    return false;
 }
 
 #endif // TS__OPENCL_IMPLEMENTED

@@ -13,8 +13,9 @@
     it returns, and a thread of our own every few milliseconds. Callbacks
     (clSetEventCallback) would do it on the driver's threads: each costs an
     allocation and a wake-up, and comes after the program may already have
-    stopped the session. The lock that those take who look is never taken by
-    one who enqueues.
+    stopped the session. One looks at a queue at a time, under no lock: a driver
+    may call the program meanwhile, which calls us. Who enqueues waits for none
+    of them.
 */
 #ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
 
@@ -74,7 +75,10 @@ typedef struct ts__cl_queue {
     bool forced;          // because we asked for them
     uint64_t array[32];   // properties as the program gave them
     uint32_t array_count; // 0: none
-    pthread_mutex_t lock; // who looks for what is done; then:
+    pthread_mutex_t lock; // of who looks for what is done:
+    pthread_cond_t looked;
+    bool looking;
+    pthread_t looker; // whose is then:
     struct ts__cl_command *work, **work_end;
     struct ts__cl_command *fresh; // pushed by those who enqueue
     uint32_t under_way;           // commands of both lists
@@ -570,8 +574,7 @@ static void ts__cl_command_report(ts__cl_command *c, int32_t status)
     }
 }
 
-// Lets go of commands that are not on a queue's list any more: under no lock,
-// as the driver may call the program then, which calls us.
+// Lets go of commands that are not on a queue's list any more.
 static void ts__cl_commands_drop(ts__cl_command *first)
 {
     while (first) {
@@ -582,6 +585,44 @@ static void ts__cl_commands_drop(ts__cl_command *first)
         if (!c->lost) __atomic_sub_fetch(&ts__cl.pending, 1, __ATOMIC_RELAXED);
         ts__cl_command_free(c);
     }
+}
+
+// A wait with a bound needs a clock that goes on steadily.
+static void ts__cl_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &steady);
+    pthread_condattr_destroy(&steady);
+}
+
+/*
+    Whether this thread may look at a queue, and until ts__cl_looked nobody
+    else. Not within the driver's call of one who looks: it reports all that is
+    done. Nor if another takes longer than that, as when it waits in the driver
+    for what this thread does.
+*/
+static bool ts__cl_look_at(ts__cl_queue *q, uint32_t patience_ms)
+{
+    const struct timespec until = ts_snapshot_deadline(patience_ms);
+    bool in_time = patience_ms != 0;
+    pthread_mutex_lock(&q->lock);
+    while (q->looking && in_time && !pthread_equal(q->looker, pthread_self()))
+        in_time = pthread_cond_timedwait(&q->looked, &q->lock, &until) == 0;
+    const bool ours = !q->looking;
+    if (ours) q->looker = pthread_self();
+    q->looking = true;
+    pthread_mutex_unlock(&q->lock);
+    return ours;
+}
+
+static void ts__cl_looked(ts__cl_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    q->looking = false;
+    pthread_cond_broadcast(&q->looked);
+    pthread_mutex_unlock(&q->lock);
 }
 
 // Takes over what was enqueued since, the oldest first.
@@ -602,10 +643,10 @@ static void ts__cl_queue_take(ts__cl_queue *q)
 }
 
 // Reports what is done; all: also what is behind something that is not.
-static void ts__cl_queue_reap(ts__cl_queue *q, bool all)
+static void ts__cl_queue_reap_in(ts__cl_queue *q, bool all, uint32_t patience)
 {
     ts__cl_command *gone = NULL;
-    pthread_mutex_lock(&q->lock);
+    if (!ts__cl_look_at(q, patience)) return;
     ts__cl_queue_take(q);
     for (ts__cl_command **at = &q->work; *at;) {
         ts__cl_command *const c = *at;
@@ -624,8 +665,16 @@ static void ts__cl_queue_reap(ts__cl_queue *q, bool all)
         c->next = gone;
         gone = c;
     }
-    pthread_mutex_unlock(&q->lock);
+    ts__cl_looked(q);
     ts__cl_commands_drop(gone);
+}
+
+enum { TS__CL_PATIENCE_MS = 2000 };
+
+// What is done now has been reported when this returns.
+static void ts__cl_queue_reap(ts__cl_queue *q, bool all)
+{
+    ts__cl_queue_reap_in(q, all, TS__CL_PATIENCE_MS);
 }
 
 static void ts__cl_memory_report(void)
@@ -646,13 +695,14 @@ static void ts__cl_memory_report(void)
     }
 }
 
-static void ts__cl_reap(bool all)
+// patience: for others that look, in ms; 0: what they look at is left to them.
+static void ts__cl_reap(bool all, uint32_t patience)
 {
     pthread_mutex_lock(&ts__cl.define);
     ts__cl_queue *q = ts__cl.queues;
     pthread_mutex_unlock(&ts__cl.define);
     for (; q; q = q->next) // none is ever removed
-        if (TS__LOAD(&q->under_way)) ts__cl_queue_reap(q, all);
+        if (TS__LOAD(&q->under_way)) ts__cl_queue_reap_in(q, all, patience);
     ts__cl_memory_report();
 }
 
@@ -697,7 +747,7 @@ static void *ts__cl_thread(void *arg)
         if (ts__cl.turn != turn) break;
         pthread_mutex_unlock(&ts__cl.lock);
         idle = ts__cl_busy() ? 0 : idle + 1;
-        ts__cl_reap(false);
+        ts__cl_reap(false, 0);
         pthread_mutex_lock(&ts__cl.lock);
     }
     pthread_mutex_unlock(&ts__cl.lock);
@@ -763,13 +813,13 @@ static void ts__cl_queue_push(ts__cl_queue *q, ts__cl_command *c)
 static void ts__cl_collect(void)
 {
     for (uint32_t waited = 0; waited < 2000; waited++) {
-        ts__cl_reap(true);
+        ts__cl_reap(true, 0);
         if (!__atomic_load_n(&ts__cl.pending, __ATOMIC_SEQ_CST)) return;
         const struct timespec moment = { 0, 1000000 };
         nanosleep(&moment, NULL);
     }
     for (ts__cl_queue *q = ts__cl.queues; q; q = q->next) {
-        pthread_mutex_lock(&q->lock);
+        if (!ts__cl_look_at(q, TS__CL_PATIENCE_MS)) continue;
         ts__cl_queue_take(q);
         for (ts__cl_command *c = q->work; c; c = c->next) {
             if (c->lost) continue;
@@ -777,7 +827,7 @@ static void ts__cl_collect(void)
             ts__cl_lost(c, "a command had not ended");
             __atomic_sub_fetch(&ts__cl.pending, 1, __ATOMIC_RELAXED);
         }
-        pthread_mutex_unlock(&q->lock);
+        ts__cl_looked(q);
     }
 }
 

@@ -75,10 +75,12 @@ static struct {
     uint32_t extended;   // the program may enqueue what nobody sees
     ts__cl_mapped *mapped;
     size_t mapped_count, mapped_room;
-    ts__cl_handle *events; // of commands that nobody else follows
+    ts__cl_handle *events; // of commands that nobody else follows, new ones
     size_t event_count, event_room;
     ts__cl_dead *dead; // a stack, without the lock
     // Of who has the turn:
+    ts__cl_handle *followed; // `events` that were looked at
+    size_t followed_count, followed_room;
     ts_snapshot_memory memory;
     ts__cl_object *objects;
     size_t object_count, object_room;
@@ -94,11 +96,7 @@ static struct {
 
 static void ts__cl_snapshot_once(void)
 {
-    pthread_condattr_t steady;
-    pthread_condattr_init(&steady);
-    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
-    pthread_cond_init(&ts__cl_cap.idle, &steady);
-    pthread_condattr_destroy(&steady);
+    ts__cl_cond_init(&ts__cl_cap.idle);
 }
 
 // Called by the driver, on any thread.
@@ -243,26 +241,43 @@ static int32_t ts__cl_status(ts__cl_handle event)
     return result < 0 ? result : status;
 }
 
-// Lets go of events of commands that are done, some at a time: under no lock,
-// as the driver may call the program then. Whether that is all of them.
+// Takes over new ones. False: no memory, they stay.
+static bool ts__cl_events_take(void)
+{
+    const size_t count = ts__cl_cap.followed_count + ts__cl_cap.event_count;
+    if (count > ts__cl_cap.followed_room) {
+        ts__cl_handle *const more = (ts__cl_handle *)realloc(
+            ts__cl_cap.followed, (count + 64) * sizeof *more);
+        if (!more) return false;
+        ts__cl_cap.followed = more;
+        ts__cl_cap.followed_room = count + 64;
+    }
+    if (ts__cl_cap.event_count)
+        memcpy(ts__cl_cap.followed + ts__cl_cap.followed_count,
+               ts__cl_cap.events,
+               ts__cl_cap.event_count * sizeof *ts__cl_cap.events);
+    ts__cl_cap.followed_count = count;
+    ts__cl_cap.event_count = 0;
+    return true;
+}
+
+// Lets go of events of commands that are done: under no lock, as the driver
+// may call the program then. Whether that is all of them.
 static bool ts__cl_events_done(void)
 {
-    ts__cl_handle gone[64];
-    size_t kept = 0, gone_count = 0;
     pthread_mutex_lock(&ts__cl_cap.lock);
-    for (size_t i = 0; i < ts__cl_cap.event_count; i++) {
-        ts__cl_handle const event = ts__cl_cap.events[i];
-        if (gone_count == 64 || ts__cl_status(event) > 0)
-            ts__cl_cap.events[kept++] = event;
-        else
-            gone[gone_count++] = event;
-    }
-    ts__cl_cap.event_count = kept;
-    const bool done = !kept && !ts__cl_cap.inside;
+    const bool all = ts__cl_events_take() && !ts__cl_cap.inside;
     pthread_mutex_unlock(&ts__cl_cap.lock);
-    for (size_t i = 0; i < gone_count; i++)
-        ts__cl.next.clReleaseEvent(gone[i]);
-    return done;
+    size_t kept = 0;
+    for (size_t i = 0; i < ts__cl_cap.followed_count; i++) {
+        ts__cl_handle const event = ts__cl_cap.followed[i];
+        if (ts__cl_status(event) > 0)
+            ts__cl_cap.followed[kept++] = event;
+        else
+            ts__cl.next.clReleaseEvent(event);
+    }
+    ts__cl_cap.followed_count = kept;
+    return all && !kept;
 }
 
 // Follows a command of which the trace has nothing.
@@ -293,11 +308,11 @@ static void ts__cl_flush_all(void)
     ts__cl_queue *q = ts__cl.queues;
     pthread_mutex_unlock(&ts__cl.define);
     for (; q; q = q->next) {
-        pthread_mutex_lock(&q->lock);
+        if (!ts__cl_look_at(q, 0)) continue; // or in the next round
         ts__cl_queue_take(q);
         if (q->work && ts__cl_status(q->work->event) > 0)
             ts__cl.next.clFlush(q->handle);
-        pthread_mutex_unlock(&q->lock);
+        ts__cl_looked(q);
     }
 }
 
@@ -313,7 +328,7 @@ static bool ts__cl_drain(void)
     const struct timespec until = ts_snapshot_deadline(
         TS__LOAD(&ts__cl_cap.late) ? 0 : ts__sn_now.desc.drain_ms);
     for (uint32_t turn = 0;; turn++) {
-        ts__cl_reap(true);
+        ts__cl_reap(true, 0);
         const bool done = ts__cl_events_done();
         if (done && !__atomic_load_n(&ts__cl.pending, __ATOMIC_SEQ_CST)) break;
         if (ts_snapshot_late(&until)) {

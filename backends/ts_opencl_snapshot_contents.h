@@ -78,16 +78,19 @@ static bool ts__cl_read_around(const ts__cl_object *o, uint64_t offset,
     if (!copy) return false;
     const size_t region[3] = { (size_t)o->region[0], (size_t)o->region[1],
                                (size_t)o->region[2] };
+    ts__cl_handle ran = NULL;
     const int32_t result =
         o->image ? ts__cl.next.clEnqueueCopyImageToBuffer(
-                       queue, o->handle, copy, origin, region, 0, 0, NULL, NULL)
+                       queue, o->handle, copy, origin, region, 0, 0, NULL, &ran)
                  : ts__cl.next.clEnqueueCopyBuffer(queue, o->handle, copy,
                                                    (size_t)offset, 0,
-                                                   (size_t)size, 0, NULL, NULL);
+                                                   (size_t)size, 0, NULL, &ran);
     const bool read =
         result == TS__CL_SUCCESS && ts__cl_read(copy, 0, size, bytes);
+    const bool done = ran && ts__cl_status(ran) == 0;
+    if (ran) ts__cl.next.clReleaseEvent(ran);
     ts__cl.next.clReleaseMemObject(copy);
-    return read;
+    return read && done;
 }
 
 static bool ts__cl_read_image(const ts__cl_object *o, void *bytes)

@@ -10,6 +10,7 @@
 #define TRACESMITH_OPENCL
 #define TRACESMITH_REPLAY_IMPLEMENTATION
 #define _GNU_SOURCE
+#include <sys/syscall.h>
 #include "tests/rectest.h"
 
 #include "backends/ts_opencl.h"
@@ -95,6 +96,23 @@ static cl_kernel kernel_of(const char *name)
     const cl_kernel made = clCreateKernel(program, name, &result);
     fine(result);
     return made;
+}
+
+// Whether this thread has a lock.
+RT_UNUSED static bool holds(const pthread_mutex_t *lock)
+{
+    return lock->__data.__owner == (int)syscall(SYS_gettid);
+}
+
+// Locks that this thread has in a call of the driver.
+RT_UNUSED static int locks_held(void)
+{
+    int count = holds(&ts__cl_cap.lock) + holds(&ts__cl_hashing.lock);
+    for (const ts__cl_queue *q = ts__cl.queues; q; q = q->next)
+        count += holds(&q->lock);
+    for (int i = 0; i < TS__CL_LOCKS; i++)
+        count += holds(&ts__cl.locks[i]);
+    return count;
 }
 
 RT_UNUSED static void set_enqueue(cl_command_queue on, cl_mem to, cl_uint waits,

@@ -181,7 +181,7 @@ static int32_t no_kernel(ts__cl_handle on, ts__cl_handle kernel,
     driver.clGetKernelInfo(kernel, TS__CL_KERNEL_FUNCTION_NAME, sizeof name,
                            name, NULL);
     return !strcmp(name, "ts_hash_chunks")
-               ? TS__CL_SUCCESS
+               ? driver.clEnqueueMarkerWithWaitList(on, 0, NULL, event)
                : driver.clEnqueueNDRangeKernel(on, kernel, dimensions, offset,
                                                global, local, waits, list,
                                                event);
@@ -241,10 +241,74 @@ static void what_is_copied_is_hashed_again(void **state)
     assert_memory_equal(host.hash, run.hash, 16);
 }
 
+// A kernel that fails: its event says so, the queue goes on.
+static int32_t failing_kernel(ts__cl_handle on, ts__cl_handle kernel,
+                              uint32_t dimensions, const size_t *offset,
+                              const size_t *global, const size_t *local,
+                              uint32_t waits, const ts__cl_handle *list,
+                              ts__cl_handle *event)
+{
+    const int32_t result = driver.clEnqueueNDRangeKernel(
+        on, kernel, dimensions, offset, global, local, waits, list, event);
+    char name[64] = "";
+    int32_t error;
+    driver.clGetKernelInfo(kernel, TS__CL_KERNEL_FUNCTION_NAME, sizeof name,
+                           name, NULL);
+    if (strcmp(name, "ts_hash_chunks") || !event) return result;
+    driver.clReleaseEvent(*event);
+    *event = driver.clCreateUserEvent((ts__cl_handle)context, &error);
+    return driver.clSetUserEventStatus(*event, -5);
+}
+
+static void one_that_fails_has_told_nothing(void **state)
+{
+    (void)state;
+    const kept_run host = run_as("hash:host");
+    assert_true(run_as("hash:device").told > 0);
+    ts__cl.next.clEnqueueNDRangeKernel = failing_kernel;
+    const kept_run run = run_as("hash:device");
+    assert_memory_equal(host.hash, run.hash, 16);
+    assert_int_equal(run.told, 0);
+}
+
 static void CL_CALLBACK gone(cl_context of, void *user)
 {
     (void)of;
-    *(bool *)user = true;
+    __atomic_store_n((bool *)user, true, __ATOMIC_RELEASE);
+}
+
+// The driver lets go of it on a thread of its own, a moment later.
+static bool goes(const bool *over)
+{
+    for (int i = 0; i < 20000 && !__atomic_load_n(over, __ATOMIC_ACQUIRE); i++)
+        usleep(1000);
+    return __atomic_load_n(over, __ATOMIC_ACQUIRE);
+}
+
+static cl_context usual;
+static cl_command_queue usual_queue;
+
+// A context of its own, of which `over` is told when it is gone.
+static bool another_context(bool *over)
+{
+    cl_int result;
+    const cl_context other =
+        clCreateContext(NULL, 1, &device, NULL, NULL, &result);
+    fine(result);
+    *over = false;
+    if (clSetContextDestructorCallback(other, gone, over) != CL_SUCCESS)
+        return false;
+    usual = context;
+    usual_queue = queue;
+    context = other;
+    queue = queue_of(0);
+    return true;
+}
+
+static void usual_context(void)
+{
+    context = usual;
+    queue = usual_queue;
 }
 
 // A context goes when the program lets go of it, and no later.
@@ -252,34 +316,63 @@ static void contexts_are_not_kept_alive(void **state)
 {
     (void)state;
     static bool over;
-    cl_int result;
-    const cl_context other =
-        clCreateContext(NULL, 1, &device, NULL, NULL, &result);
-    fine(result);
-    if (clSetContextDestructorCallback(other, gone, &over) != CL_SUCCESS)
-        skip();
-    const cl_context usual = context;
-    const cl_command_queue usual_queue = queue;
-    context = other;
-    queue = queue_of(0);
+    if (!another_context(&over)) skip();
     const char *const path = begin("context.sbt", "hash:device");
     const cl_mem to = buffer_of(SIZE);
-    fine(clRetainContext(other));
-    fine(clReleaseContext(other));
+    fine(clRetainContext(context));
+    fine(clReleaseContext(context));
     fine(clEnqueueFillBuffer(queue, to, "a", 1, 0, SIZE, 0, NULL, NULL));
     assert_true(ts_snapshot_result().device_bytes > 0);
     fine(clFinish(queue));
-    const ts__cl_held *const held = ts__cl_held_of(other);
+    const ts__cl_held *const held = ts__cl_held_of(context);
     assert_int_equal(held->refs, 1);
     assert_non_null(held->hashers[0].kernel);
+    assert_false(held->hashers[0].lent);
     ts_reader_close(end(path));
-    fine(clReleaseContext(other));
-    assert_null(ts__cl_held_of(other));
+    fine(clReleaseContext(context));
+    assert_null(ts__cl_held_of(context));
     clReleaseMemObject(to);
     clReleaseCommandQueue(queue);
-    assert_true(over);
-    context = usual;
-    queue = usual_queue;
+    assert_true(goes(&over));
+    usual_context();
+}
+
+static int held, builds;
+
+// As a driver that calls the program, which lets go of the context.
+static int32_t build_and_release(ts__cl_handle made, uint32_t count,
+                                 const ts__cl_handle *devices,
+                                 const char *options, ts__cl_notify notify,
+                                 void *user)
+{
+    held += locks_held();
+    if (!held && !builds++) { // else it would wait for itself
+        fine(clRetainContext(context));
+        fine(clReleaseContext(context));
+        fine(clReleaseContext(context));
+    }
+    return driver.clBuildProgram(made, count, devices, options, notify, user);
+}
+
+static void a_context_may_go_while_its_kernel_is_built(void **state)
+{
+    (void)state;
+    static bool over;
+    if (!another_context(&over)) skip();
+    const char *const path = begin("goes.sbt", "hash:device");
+    const cl_mem to = buffer_of(SIZE);
+    ts__cl.next.clBuildProgram = build_and_release;
+    fine(clEnqueueFillBuffer(queue, to, "a", 1, 0, SIZE, 0, NULL, NULL));
+    give_back(NULL);
+    fine(clFinish(queue));
+    assert_int_equal(builds, 1);
+    assert_int_equal(held, 0);
+    assert_null(ts__cl_held_of(context));
+    ts_reader_close(end(path));
+    clReleaseMemObject(to);
+    clReleaseCommandQueue(queue);
+    assert_true(goes(&over)); // our kernel does not keep it
+    usual_context();
 }
 
 int main(void)
@@ -293,7 +386,10 @@ int main(void)
         cmocka_unit_test_teardown(a_device_that_hashes_wrongly_is_found_out,
                                   give_back),
         cmocka_unit_test_teardown(what_is_copied_is_hashed_again, give_back),
+        cmocka_unit_test_teardown(one_that_fails_has_told_nothing, give_back),
         cmocka_unit_test_teardown(contexts_are_not_kept_alive, give_back),
+        cmocka_unit_test_teardown(a_context_may_go_while_its_kernel_is_built,
+                                  give_back),
     };
     return cmocka_run_group_tests(tests, keep_driver, close_all);
 }

@@ -67,37 +67,107 @@ static void what_never_ends_is_waited_for_once_and_lost(void **state)
     clReleaseMemObject(a);
 }
 
-static int32_t (*driver_release)(ts__cl_handle event);
-static int releases, locks_held;
+static ts__cl_functions driver; // as it is
+static int releases, held;
 
 static int32_t release_and_look(ts__cl_handle event)
 {
-    for (ts__cl_queue *q = ts__cl.queues; q; q = q->next) {
-        const bool ours = pthread_mutex_trylock(&q->lock) == 0;
-        if (ours) pthread_mutex_unlock(&q->lock);
-        locks_held += !ours;
-    }
+    held += locks_held();
     releases++;
-    return driver_release(event);
+    return driver.clReleaseEvent(event);
 }
 
-static void events_are_released_under_no_lock(void **state)
+static int32_t info_and_look(ts__cl_handle event, uint32_t what, size_t room,
+                             void *value, size_t *size)
+{
+    held += locks_held();
+    return driver.clGetEventInfo(event, what, room, value, size);
+}
+
+static int32_t times_and_look(ts__cl_handle event, uint32_t what, size_t room,
+                              void *value, size_t *size)
+{
+    held += locks_held();
+    return driver.clGetEventProfilingInfo(event, what, room, value, size);
+}
+
+static void the_driver_is_asked_under_no_lock(void **state)
 {
     (void)state;
     const cl_mem a = buffer_of(64);
     rt_start("release.sbt", plain);
     ts__cl_thread_stop(); // nobody else looks
     TS__STORE(&ts__cl.runs, 1);
-    driver_release = ts__cl.next.clReleaseEvent;
+    driver = ts__cl.next;
     ts__cl.next.clReleaseEvent = release_and_look;
+    ts__cl.next.clGetEventInfo = info_and_look;
+    ts__cl.next.clGetEventProfilingInfo = times_and_look;
     for (int i = 0; i < 10; i++)
         set_enqueue(queue, a, 0, NULL, NULL);
     fine(clFinish(queue));
-    ts__cl.next.clReleaseEvent = driver_release;
+    ts__cl.next = driver;
     TS__STORE(&ts__cl.runs, 0);
     assert_int_equal(ts_session_stop(), TS_OK);
     assert_int_equal(releases, 10);
-    assert_int_equal(locks_held, 0);
+    assert_int_equal(held, 0);
+    clReleaseMemObject(a);
+}
+
+// As a driver that runs what is queued, and what the program wants to be
+// called for, when it is asked.
+static int32_t info_and_call(ts__cl_handle event, uint32_t what, size_t room,
+                             void *value, size_t *size)
+{
+    static bool within;
+    const bool calls = !within;
+    within = true;
+    if (calls) fine(clFinish(queue));
+    if (calls) within = false;
+    return driver.clGetEventInfo(event, what, room, value, size);
+}
+
+static void a_driver_may_call_the_program_that_calls_it(void **state)
+{
+    (void)state;
+    const cl_mem a = buffer_of(64);
+    const char *const path = rt_start("within.sbt", plain);
+    ts__cl_thread_stop();
+    TS__STORE(&ts__cl.runs, 1);
+    driver = ts__cl.next;
+    ts__cl.next.clGetEventInfo = info_and_call;
+    for (int i = 0; i < 3; i++)
+        set_enqueue(queue, a, 0, NULL, NULL);
+    fine(clFinish(queue));
+    ts__cl.next = driver;
+    TS__STORE(&ts__cl.runs, 0);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "set"), 3);
+    assert_int_equal(trace.info->lost, 0);
+    rt_close(&trace);
+    clReleaseMemObject(a);
+}
+
+// Another thread looks, for longer than anybody waits for it.
+static void who_looks_is_not_waited_for_forever(void **state)
+{
+    (void)state;
+    const cl_mem a = buffer_of(64);
+    const char *const path = rt_start("looks.sbt", plain);
+    set_enqueue(queue, a, 0, NULL, NULL);
+    ts__cl_queue *const q = ts__cl_find(TS__CL_QUEUE, queue);
+    assert_true(ts__cl_look_at(q, TS__CL_PATIENCE_MS));
+    assert_false(ts__cl_look_at(q, TS__CL_PATIENCE_MS)); // the same thread
+    pthread_mutex_lock(&q->lock);
+    q->looker = ts__cl.thread;
+    pthread_mutex_unlock(&q->lock);
+    assert_false(ts__cl_look_at(q, 1));
+    ts__cl_looked(q);
+    fine(clFinish(queue));
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "set"), 1);
+    rt_close(&trace);
     clReleaseMemObject(a);
 }
 
@@ -221,7 +291,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_stops_at_once_while_threads_go_on),
         cmocka_unit_test(what_never_ends_is_waited_for_once_and_lost),
-        cmocka_unit_test(events_are_released_under_no_lock),
+        cmocka_unit_test(the_driver_is_asked_under_no_lock),
+        cmocka_unit_test(a_driver_may_call_the_program_that_calls_it),
+        cmocka_unit_test(who_looks_is_not_waited_for_forever),
         cmocka_unit_test(a_barrier_is_tied_to_all_however_many),
         cmocka_unit_test(an_image_in_a_buffer_is_no_memory_of_its_own),
         cmocka_unit_test(a_marker_stands_for_what_is_before_it),

@@ -293,6 +293,24 @@ static void what_passes_by_is_counted(void **state)
     clReleaseMemObject(to);
 }
 
+static ts__cl_functions driver; // as it is
+static int held, flushes, asked;
+
+static int32_t flush_and_look(ts__cl_handle on)
+{
+    __atomic_add_fetch(&held, locks_held(), __ATOMIC_RELAXED);
+    __atomic_add_fetch(&flushes, 1, __ATOMIC_RELAXED);
+    return driver.clFlush(on);
+}
+
+static int32_t info_and_look(ts__cl_handle event, uint32_t what, size_t room,
+                             void *value, size_t *size)
+{
+    __atomic_add_fetch(&held, locks_held(), __ATOMIC_RELAXED);
+    __atomic_add_fetch(&asked, 1, __ATOMIC_RELAXED);
+    return driver.clGetEventInfo(event, what, room, value, size);
+}
+
 // Neither kernels of other names nor commands of kinds that the trace does
 // not have.
 static void what_is_not_kept_has_written_all_the_same(void **state)
@@ -306,6 +324,9 @@ static void what_is_not_kept_has_written_all_the_same(void **state)
     fine(clEnqueueFillBuffer(queue, to, &zero, 4, 0, 64, 0, NULL, NULL));
     const ts_capture_desc kernels = { .kinds = "kernel" };
     assert_int_equal(ts_capture_set(&kernels), TS_OK);
+    driver = ts__cl.next;
+    ts__cl.next.clFlush = flush_and_look;
+    ts__cl.next.clGetEventInfo = info_and_look;
     const char *const path = begin("others.sbt", "kernel:bump");
     bump_enqueue(queue, to, 2, 16, 0, NULL);
     set_enqueue(queue, to, 0, NULL, NULL);
@@ -316,6 +337,9 @@ static void what_is_not_kept_has_written_all_the_same(void **state)
     fine(clEnqueueFillBuffer(queue, to, &nine, 4, 12, 4, 0, NULL, NULL));
     bump_enqueue(queue, to, 0, 1, 0, NULL);
     ts_reader *const reader = end(path);
+    ts__cl.next = driver;
+    assert_true(flushes > 0 && asked > 0);
+    assert_int_equal(held, 0); // a driver may call the program then
     assert_int_equal(ts_capture_set(NULL), TS_OK);
     assert_int_equal(4, ts_reader_capture_count(reader));
     const ts_capture second = ct_nth(reader, TS_EVENT_KERNEL, 1);
