@@ -1549,6 +1549,8 @@ typedef struct ts_executor {
     // Arguments may go after a call, memory of the host stays until the
     // execution closes. NULL: it has no graphs; TS_ERR_UNSUPPORTED of the
     // first: this device has none.
+    // TS_ERR_BUSY of a launch: one before it still runs, and the device takes
+    // no other. It is asked again until that is over, or for too long.
     ts_result (*graph_begin)(void *state, uint64_t stream);
     ts_result (*graph_end)(void *state, uint64_t stream, uint64_t *graph);
     ts_result (*graph_launch)(void *state, uint64_t stream, uint64_t graph);
@@ -21939,14 +21941,19 @@ static void ts__ex_settle_part(ts_execution *e, ts__ex_plan *p, size_t from,
 
 /* All of it. */
 
-// Waits for all of them, `count` times.
-static ts_result ts__ex_wait(ts_execution *e, ts_execution_whole *whole,
+// How long all of them may take, `count` times: told to who watches.
+static uint32_t ts__ex_limit(const ts_execution *e, ts_execution_whole *whole,
                              uint32_t count)
 {
     const uint64_t once = e->desc.timeout_ms + whole->alone_ns / 500000;
     const uint32_t ms =
         once < UINT32_MAX / count ? (uint32_t)once * count : UINT32_MAX;
     __atomic_store_n(&whole->limit_ms, ms, __ATOMIC_RELEASE);
+    return ms;
+}
+
+static ts_result ts__ex_wait(ts_execution *e, uint32_t ms)
+{
     const ts_result result = e->desc.executor->wait(e->state, ms);
     if (result == TS_ERR_BUSY) e->lost = true;
     return result;
@@ -21997,7 +22004,7 @@ static ts_result ts__ex_run_part(ts_execution *e, ts__ex_plan *p, size_t from,
     const uint64_t begin = ts__ex_now();
     p->barriers = 0;
     const ts_result submitted = ts__ex_submit_part(e, p, from, to);
-    const ts_result waited = ts__ex_wait(e, p->whole, 1);
+    const ts_result waited = ts__ex_wait(e, ts__ex_limit(e, p->whole, 1));
     p->whole->ns += ts__ex_now() - begin;
     return waited != TS_OK ? waited : submitted;
 }
@@ -22020,14 +22027,40 @@ static ts_result ts__ex_build_graph(ts_execution *e, ts__ex_plan *p, size_t to,
     return result != TS_OK ? result : ended;
 }
 
+/*
+    A device may refuse a graph that still runs: then the launch before is
+    given the time of one, and looked at closely, as what launches take is
+    measured. *left: those that may not be over.
+*/
+static ts_result ts__ex_launch_next(ts_execution *e, const ts__ex_plan *p,
+                                    uint64_t graph, uint32_t once,
+                                    uint32_t *left)
+{
+    const ts_executor *const x = e->desc.executor;
+    const struct timespec pause = { 0, 20000 };
+    const uint64_t until = ts__ex_now() + UINT64_C(1000000) * once;
+    ts_result result = x->graph_launch(e->state, p->origin, graph);
+    if (result == TS_ERR_BUSY) *left = 0;
+    while (result == TS_ERR_BUSY && ts__ex_now() < until) {
+        nanosleep(&pause, NULL);
+        result = x->graph_launch(e->state, p->origin, graph);
+    }
+    e->lost = result == TS_ERR_BUSY;
+    *left += result == TS_OK;
+    return result;
+}
+
 static ts_result ts__ex_launch_graph(ts_execution *e, ts__ex_plan *p,
                                      uint64_t graph, uint32_t count)
 {
+    const uint32_t once = ts__ex_limit(e, p->whole, count) / count;
+    uint32_t left = 0;
     ts_result result = TS_OK;
     for (uint32_t i = 0; i < count && result == TS_OK; i++)
-        result = e->desc.executor->graph_launch(e->state, p->origin, graph);
+        result = ts__ex_launch_next(e, p, graph, once, &left);
+    if (e->lost) return result;
     // One that failed leaves those before it, which use memory of the host.
-    const ts_result waited = ts__ex_wait(e, p->whole, count);
+    const ts_result waited = ts__ex_wait(e, once * (left ? left : 1));
     return waited != TS_OK ? waited : result;
 }
 
