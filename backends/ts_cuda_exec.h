@@ -556,6 +556,15 @@ static ts_result ts__cx_event(void *state, uint64_t stream, uint64_t *event)
     return ts__cx_result(x, error);
 }
 
+static ts_result ts__cx_event_again(void *state, uint64_t stream,
+                                    uint64_t event)
+{
+    ts__cx *const x = state;
+    if (!event || event > x->event_count) return TS_ERR_USAGE;
+    void *const on = ts__cx_handle(x, ts__cx_stream_at(x, stream));
+    return ts__cx_result(x, x->call.event_record(x->events[event - 1], on));
+}
+
 static ts_result ts__cx_event_wait(void *state, uint64_t stream, uint64_t event)
 {
     ts__cx *const x = state;
@@ -628,6 +637,7 @@ static const uint32_t ts__cx_hip_heeds[] = { TS_ATTRIBUTE_GEOMETRY,
         .wait = ts__cx_wait, \
         .event = ts__cx_event, \
         .event_wait = ts__cx_event_wait, \
+        .event_again = ts__cx_event_again, \
         .graph_begin = ts__cx_graph_begin, \
         .graph_end = ts__cx_graph_end, \
         .graph_launch = ts__cx_graph_launch, \

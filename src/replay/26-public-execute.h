@@ -154,6 +154,9 @@ typedef struct ts_executor {
     // A new one is reached when what the stream has so far is over.
     ts_result (*event)(void *state, uint64_t stream, uint64_t *event);
     ts_result (*event_wait)(void *state, uint64_t stream, uint64_t event);
+    // The same event once more, for those that are told to wait from now on.
+    // NULL: branches of captured graphs go one after another.
+    ts_result (*event_again)(void *state, uint64_t stream, uint64_t event);
     // What is submitted between begin and end becomes a graph and does not
     // run. All of it begins and ends on `stream`: others join it by events.
     // Arguments may go after a call, memory of the host stays until the

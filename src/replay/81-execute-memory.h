@@ -25,10 +25,24 @@ typedef struct ts__ex_module {
 } ts__ex_module;
 
 typedef struct ts__ex_stream {
-    uint32_t track;
+    uint32_t track, device;
     uint64_t stream;
     uint32_t batch, barrier; // together: where it was used, what it waited for
 } ts__ex_stream;
+
+// A stream for branches of the graphs that are launched on another one, which
+// is a lane of its own. Positions of nodes are from 1.
+enum { TS__EX_LANES = 8 };
+typedef struct ts__ex_lane {
+    uint64_t owner, stream;
+    uint32_t device;
+    uint32_t tail, wanted, joined; // its last node of the launch under way, ...
+} ts__ex_lane;
+
+typedef struct ts__ex_spare { // that nobody waits for
+    uint64_t event;
+    uint32_t device;
+} ts__ex_spare;
 
 struct ts_execution {
     ts_reader *reader;
@@ -51,6 +65,10 @@ struct ts_execution {
     size_t module_count, module_capacity;
     ts__ex_stream *streams;
     size_t stream_count, stream_capacity;
+    ts__ex_lane *lanes;
+    size_t lane_count, lane_capacity;
+    ts__ex_spare *events;
+    size_t event_count, event_capacity;
     uint8_t *scratch;
     // Of the operation under way.
     size_t op;

@@ -20,108 +20,6 @@ TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
     }
 }
 
-// The stream of a track; NULL without memory, or if the device has none.
-static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
-{
-    for (size_t i = 0; i < e->stream_count; i++)
-        if (e->streams[i].track == track) return &e->streams[i];
-    ts__ex_stream *const more =
-        ts__mem_more(&e->desc.allocator, e->streams, &e->stream_capacity,
-                     e->stream_count, sizeof *more);
-    if (!more) return NULL;
-    e->streams = more;
-    ts_track t, above;
-    ts__ex_stream made = { .track = track };
-    uint64_t flags = 0;
-    uint32_t device = 0;
-    if (ts_reader_track(e->reader, track, &t)) {
-        flags = t.flags;
-        above = t;
-        for (int i = 0; i < 8 && above.type != TS_TRACK_DEVICE; i++)
-            if (!ts_reader_track(e->reader, above.parent, &above)) break;
-        device = ts__ex_device(e, above.id);
-    }
-    // A graph has no legacy streams, and its edges are all said.
-    if (e->as_graph)
-        flags = (flags & ~(uint64_t)TS_STREAM_LEGACY_DEFAULT) |
-                TS_STREAM_NON_BLOCKING;
-    if (e->desc.executor->stream(e->state, device, flags, &made.stream) !=
-        TS_OK)
-        return NULL;
-    more[e->stream_count] = made;
-    return &more[e->stream_count++];
-}
-
-static ts_result ts__ex_launch(ts_execution *e, uint64_t stream,
-                               const ts_capture_node *n)
-{
-    const ts_capture_operation *const h = &n->head;
-    const ts__ex_module *const m = ts__ex_module_find(e, h->image);
-    if (!m || m->reason) return TS_ERR_NOT_FOUND;
-    const ts_executor_launch launch = {
-        .module = m->module,
-        .function = h->function,
-        .name = ts_reader_name(e->reader, h->name).text,
-        .grid = h->grid,
-        .block = h->block,
-        .shared = h->shared,
-        .args_size = h->args_size,
-        .param_count = n->index ? 0 : h->param_count,
-        .args = e->args + n->args_at,
-        .params = n->index ? NULL : e->now.params,
-        .attributes = n->attributes,
-    };
-    return e->desc.executor->launch(e->state, stream, &launch);
-}
-
-// An operation, or a node of one.
-static ts_result ts__ex_submit_node(ts_execution *e, uint64_t stream,
-                                    const ts_capture_node *n)
-{
-    const ts_capture_operation *const h = &n->head;
-    const ts_executor *const x = e->desc.executor;
-    if (!h->kind) return TS_OK; // order, which all of it has
-    if (h->kind == TS_EVENT_KERNEL) return ts__ex_launch(e, stream, n);
-    // A map, say, that moves nothing.
-    if (!h->size && !e->now.head.region_count) return TS_OK;
-    ts__ex_end to, from;
-    if (!ts__ex_translate(e, n, false, &to)) return TS_ERR_CORRUPT;
-    if (h->kind == TS_EVENT_MEMSET) {
-        const ts_executor_set set = { to.actual, h->size, h->value,
-                                      n->attributes };
-        return x->set(e->state, stream, &set);
-    }
-    if (!ts__ex_translate(e, n, true, &from)) return TS_ERR_CORRUPT;
-    const ts_executor_copy copy = {
-        .destination = to.actual,
-        .source = from.actual,
-        .size = h->size,
-        .to_host = to.host,
-        .from_host = from.host,
-        .attributes = n->attributes,
-    };
-    return x->copy(e->state, stream, &copy);
-}
-
-// Nodes of a graph go one after another, in an order that all of them allow.
-static ts_result ts__ex_submit(ts_execution *e)
-{
-    const ts_capture *const c = &e->now;
-    const ts__ex_stream *const own = ts__ex_stream_find(e, c->head.track);
-    if (!own) return TS_ERR_IO;
-    const uint64_t stream = own->stream;
-    ts_capture_node node = { .index = 0 };
-    ts_result result = TS_OK;
-    if (c->head.kind != TS_EVENT_GRAPH_LAUNCH) {
-        node.head = c->head;
-        node.attributes = c->attributes;
-        return ts__ex_submit_node(e, stream, &node);
-    }
-    while (result == TS_OK && ts_capture_node_next(c, &node))
-        result = ts__ex_submit_node(e, stream, &node);
-    return result;
-}
-
 // Whether a region of a device meets one before it: then one of them would
 // take the other's place.
 static bool ts__ex_meets(const ts_capture *c, uint32_t index)
@@ -474,6 +372,8 @@ TS_API void ts_execution_close(ts_execution *e)
     ts__mem_put(&a, e->hosts, e->host_capacity * sizeof *e->hosts);
     ts__mem_put(&a, e->modules, e->module_capacity * sizeof *e->modules);
     ts__mem_put(&a, e->streams, e->stream_capacity * sizeof *e->streams);
+    ts__mem_put(&a, e->lanes, e->lane_capacity * sizeof *e->lanes);
+    ts__mem_put(&a, e->events, e->event_capacity * sizeof *e->events);
     ts__mem_put(&a, e->regions, e->region_capacity * sizeof *e->regions);
     ts__mem_put(&a, e->args, e->args_capacity);
     ts__mem_put(&a, e->scratch, e->scratch ? TS_CAPTURE_CHUNK + 8 : 0);

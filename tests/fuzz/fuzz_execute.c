@@ -302,6 +302,7 @@ static const ts_executor toy = {
     .wait = toy_wait,
     .event = toy_event,
     .event_wait = toy_event_wait,
+    .event_again = toy_event_wait,
     .graph_begin = toy_graph_begin,
     .graph_end = toy_graph_end,
     .graph_launch = toy_graph_launch,
