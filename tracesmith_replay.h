@@ -1544,6 +1544,9 @@ typedef struct ts_executor {
     // A new one is reached when what the stream has so far is over.
     ts_result (*event)(void *state, uint64_t stream, uint64_t *event);
     ts_result (*event_wait)(void *state, uint64_t stream, uint64_t event);
+    // The same event once more, for those that are told to wait from now on.
+    // NULL: branches of captured graphs go one after another.
+    ts_result (*event_again)(void *state, uint64_t stream, uint64_t event);
     // What is submitted between begin and end becomes a graph and does not
     // run. All of it begins and ends on `stream`: others join it by events.
     // Arguments may go after a call, memory of the host stays until the
@@ -20282,10 +20285,24 @@ typedef struct ts__ex_module {
 } ts__ex_module;
 
 typedef struct ts__ex_stream {
-    uint32_t track;
+    uint32_t track, device;
     uint64_t stream;
     uint32_t batch, barrier; // together: where it was used, what it waited for
 } ts__ex_stream;
+
+// A stream for branches of the graphs that are launched on another one, which
+// is a lane of its own. Positions of nodes are from 1.
+enum { TS__EX_LANES = 8 };
+typedef struct ts__ex_lane {
+    uint64_t owner, stream;
+    uint32_t device;
+    uint32_t tail, wanted, joined; // its last node of the launch under way, ...
+} ts__ex_lane;
+
+typedef struct ts__ex_spare { // that nobody waits for
+    uint64_t event;
+    uint32_t device;
+} ts__ex_spare;
 
 struct ts_execution {
     ts_reader *reader;
@@ -20308,6 +20325,10 @@ struct ts_execution {
     size_t module_count, module_capacity;
     ts__ex_stream *streams;
     size_t stream_count, stream_capacity;
+    ts__ex_lane *lanes;
+    size_t lane_count, lane_capacity;
+    ts__ex_spare *events;
+    size_t event_count, event_capacity;
     uint8_t *scratch;
     // Of the operation under way.
     size_t op;
@@ -21128,27 +21149,7 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
     return TS_OK;
 }
 
-/* ---- 10.85 Execution: operations ---------------------------------------- */
-
-static uint64_t ts__ex_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
-                                  uint32_t timeout_ms)
-{
-    const uint64_t until = ts__ex_now() + UINT64_C(1000000) * timeout_ms;
-    struct timespec pause = { 0, 5000 };
-    for (;;) {
-        const ts_result result = ask(state);
-        if (result != TS_ERR_BUSY || ts__ex_now() >= until) return result;
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec < 1000000) pause.tv_nsec *= 2;
-    }
-}
+/* ---- 10.84 Execution: submitting ---------------------------------------- */
 
 // The stream of a track; NULL without memory, or if the device has none.
 static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
@@ -21163,19 +21164,18 @@ static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
     ts_track t, above;
     ts__ex_stream made = { .track = track };
     uint64_t flags = 0;
-    uint32_t device = 0;
     if (ts_reader_track(e->reader, track, &t)) {
         flags = t.flags;
         above = t;
         for (int i = 0; i < 8 && above.type != TS_TRACK_DEVICE; i++)
             if (!ts_reader_track(e->reader, above.parent, &above)) break;
-        device = ts__ex_device(e, above.id);
+        made.device = ts__ex_device(e, above.id);
     }
     // A graph has no legacy streams, and its edges are all said.
     if (e->as_graph)
         flags = (flags & ~(uint64_t)TS_STREAM_LEGACY_DEFAULT) |
                 TS_STREAM_NON_BLOCKING;
-    if (e->desc.executor->stream(e->state, device, flags, &made.stream) !=
+    if (e->desc.executor->stream(e->state, made.device, flags, &made.stream) !=
         TS_OK)
         return NULL;
     more[e->stream_count] = made;
@@ -21233,7 +21233,240 @@ static ts_result ts__ex_submit_node(ts_execution *e, uint64_t stream,
     return x->copy(e->state, stream, &copy);
 }
 
-// Nodes of a graph go one after another, in an order that all of them allow.
+/*
+    Branches of a graph run beside each other, on a stream each: a node goes
+    behind the one that it waits for if nothing else does yet, else to a stream
+    that has nothing of this launch, else to the one that had nothing new for
+    the longest time. What lies on other streams it waits for by events.
+*/
+
+typedef struct ts__ex_step { // a node
+    uint32_t lane;
+    uint32_t waiting; // how many wait for its event and have not yet
+    uint64_t event;
+} ts__ex_step;
+
+typedef struct ts__ex_launched { // a launch of a graph under way
+    ts__ex_step *steps;
+    uint32_t count;
+    uint64_t owner; // the launch's own stream, which is lane `own`
+    size_t own;
+    uint64_t begin; // an event
+    bool has_begun; // there is such an event
+} ts__ex_launched;
+
+// A lane of the launch's; nobody's if there is no memory, or no stream.
+static ts__ex_lane *ts__ex_lane_add(ts_execution *e, uint64_t owner,
+                                    uint32_t device, uint64_t stream)
+{
+    ts__ex_lane *const more =
+        ts__mem_more(&e->desc.allocator, e->lanes, &e->lane_capacity,
+                     e->lane_count, sizeof *more);
+    if (!more) return NULL;
+    e->lanes = more;
+    ts__ex_lane lane = { .owner = owner, .stream = stream, .device = device };
+    if (!stream &&
+        e->desc.executor->stream(e->state, device, TS_STREAM_NON_BLOCKING,
+                                 &lane.stream) != TS_OK)
+        return NULL;
+    more[e->lane_count] = lane;
+    return &more[e->lane_count++];
+}
+
+// The lane for a node of a device that continues none of them.
+static size_t ts__ex_lane_free(ts_execution *e, const ts__ex_launched *l,
+                               uint32_t device)
+{
+    size_t used = 0, oldest = SIZE_MAX;
+    for (size_t i = 0; i < e->lane_count; i++) {
+        const ts__ex_lane *const lane = &e->lanes[i];
+        if (lane->owner != l->owner) continue;
+        used += lane->tail != 0;
+        if (lane->device != device) continue;
+        if (oldest == SIZE_MAX || lane->tail < e->lanes[oldest].tail)
+            oldest = i;
+    }
+    // One that has nothing of this launch yet, of those that there are.
+    const bool room = used < TS__EX_LANES || oldest == SIZE_MAX;
+    if (oldest != SIZE_MAX && (!e->lanes[oldest].tail || !room)) return oldest;
+    const ts__ex_lane *const made = ts__ex_lane_add(e, l->owner, device, 0);
+    return made ? (size_t)(made - e->lanes) : oldest;
+}
+
+// SIZE_MAX: there is none.
+static size_t ts__ex_lane_of(ts_execution *e, const ts__ex_launched *l,
+                             const ts_capture_node *n, uint32_t device)
+{
+    size_t found = SIZE_MAX;
+    uint32_t latest = 0;
+    for (uint32_t i = 0; i < n->after_count; i++) {
+        const uint32_t before = n->after[i];
+        const uint32_t lane = l->steps[before].lane;
+        if (e->lanes[lane].tail != before + 1 || before + 1 <= latest ||
+            e->lanes[lane].device != device)
+            continue;
+        latest = before + 1;
+        found = lane;
+    }
+    return found != SIZE_MAX ? found : ts__ex_lane_free(e, l, device);
+}
+
+// The latest node of each other lane that this one waits for, from 1, is left
+// in `wanted` of the lane.
+static void ts__ex_wanted_nodes(ts_execution *e, const ts__ex_launched *l,
+                                const ts_capture_node *n)
+{
+    for (size_t i = 0; i < e->lane_count; i++)
+        e->lanes[i].wanted = 0;
+    for (uint32_t i = 0; i < n->after_count; i++) {
+        const uint32_t before = n->after[i];
+        ts__ex_lane *const lane = &e->lanes[l->steps[before].lane];
+        if (l->steps[before].lane != l->steps[n->index - 1].lane &&
+            before + 1 > lane->wanted)
+            lane->wanted = before + 1;
+    }
+}
+
+// The device of a node: it says if it is another one than the launch's.
+static uint32_t ts__ex_node_device(const ts_execution *e,
+                                   const ts_capture_node *n, uint32_t own)
+{
+    for (uint32_t i = 0; n->head.track && i < e->device_count; i++)
+        if (e->devices[i] == n->head.track) return i;
+    return own;
+}
+
+// Which lane each node goes to, and how many wait for each.
+static bool ts__ex_branch(ts_execution *e, ts__ex_launched *l, uint32_t device)
+{
+    ts_capture_node n = { .index = 0 };
+    for (size_t i = 0; i < e->lane_count; i++)
+        e->lanes[i].tail = 0;
+    while (ts_capture_node_next(&e->now, &n)) {
+        const size_t lane =
+            ts__ex_lane_of(e, l, &n, ts__ex_node_device(e, &n, device));
+        if (lane == SIZE_MAX) return false;
+        l->steps[n.index - 1].lane = (uint32_t)lane;
+        e->lanes[lane].tail = n.index;
+        ts__ex_wanted_nodes(e, l, &n);
+        for (size_t i = 0; i < e->lane_count; i++)
+            if (e->lanes[i].wanted) l->steps[e->lanes[i].wanted - 1].waiting++;
+    }
+    return true;
+}
+
+// An event behind what a stream has so far: one that nobody waits for any
+// more, if there is one. They belong to devices.
+static ts_result ts__ex_mark(ts_execution *e, const ts__ex_lane *lane,
+                             uint64_t *event)
+{
+    const ts_executor *const x = e->desc.executor;
+    for (size_t i = 0; i < e->event_count; i++) {
+        if (e->events[i].device != lane->device) continue;
+        *event = e->events[i].event;
+        e->events[i] = e->events[--e->event_count];
+        return x->event_again(e->state, lane->stream, *event);
+    }
+    *event = 0;
+    return x->event(e->state, lane->stream, event);
+}
+
+// All that wait for it have been told to.
+static void ts__ex_unmark(ts_execution *e, uint32_t device, uint64_t event)
+{
+    ts__ex_spare *const more =
+        ts__mem_more(&e->desc.allocator, e->events, &e->event_capacity,
+                     e->event_count, sizeof *more);
+    if (!more) return; // it is not used again
+    e->events = more;
+    more[e->event_count++] = (ts__ex_spare){ event, device };
+}
+
+// Lets a lane wait for what a node needs of the others.
+static ts_result ts__ex_wait_nodes(ts_execution *e, ts__ex_launched *l,
+                                   const ts_capture_node *n)
+{
+    const ts_executor *const x = e->desc.executor;
+    const size_t own = l->steps[n->index - 1].lane;
+    const ts__ex_lane *const lane = &e->lanes[own];
+    ts_result result = TS_OK;
+    ts__ex_wanted_nodes(e, l, n);
+    if (!n->after_count && own != l->own && !lane->tail)
+        result = x->event_wait(e->state, lane->stream, l->begin);
+    for (size_t i = 0; i < e->lane_count && result == TS_OK; i++) {
+        if (!e->lanes[i].wanted) continue;
+        ts__ex_step *const step = &l->steps[e->lanes[i].wanted - 1];
+        result = x->event_wait(e->state, lane->stream, step->event);
+        if (--step->waiting == 0)
+            ts__ex_unmark(e, e->lanes[i].device, step->event);
+        if (own == l->own) e->lanes[i].joined = e->lanes[i].wanted;
+    }
+    return result;
+}
+
+static ts_result ts__ex_submit_branches(ts_execution *e, ts__ex_launched *l)
+{
+    ts_capture_node n = { .index = 0 };
+    ts_result result = TS_OK;
+    for (size_t i = 0; i < e->lane_count; i++) {
+        l->has_begun |= e->lanes[i].tail && i != l->own;
+        e->lanes[i].tail = e->lanes[i].joined = 0;
+    }
+    // In front of all of it: others begin where it does.
+    if (l->has_begun) result = ts__ex_mark(e, &e->lanes[l->own], &l->begin);
+    while (result == TS_OK && ts_capture_node_next(&e->now, &n)) {
+        ts__ex_step *const step = &l->steps[n.index - 1];
+        ts__ex_lane *const lane = &e->lanes[step->lane];
+        result = ts__ex_wait_nodes(e, l, &n);
+        if (result == TS_OK) result = ts__ex_submit_node(e, lane->stream, &n);
+        lane->tail = n.index;
+        if (result == TS_OK && step->waiting)
+            result = ts__ex_mark(e, lane, &step->event);
+    }
+    return result;
+}
+
+// What comes behind the launch waits for all of its lanes.
+static ts_result ts__ex_join_branches(ts_execution *e, const ts__ex_launched *l)
+{
+    ts_result result = TS_OK;
+    uint64_t event;
+    for (size_t i = 0; i < e->lane_count && result == TS_OK; i++) {
+        const ts__ex_lane *const lane = &e->lanes[i];
+        if (i == l->own || !lane->tail || lane->joined == lane->tail) continue;
+        result = ts__ex_mark(e, lane, &event);
+        if (result == TS_OK)
+            result = e->desc.executor->event_wait(e->state, l->owner, event);
+        if (result == TS_OK) ts__ex_unmark(e, lane->device, event);
+    }
+    if (result == TS_OK && l->has_begun)
+        ts__ex_unmark(e, e->lanes[l->own].device, l->begin);
+    return result;
+}
+
+static ts_result ts__ex_submit_graph(ts_execution *e, uint64_t stream,
+                                     uint32_t device)
+{
+    const ts_allocator *const a = &e->desc.allocator;
+    ts_capture_node n = { .index = 0 };
+    ts__ex_launched l = { .owner = stream, .own = 0 };
+    while (ts_capture_node_next(&e->now, &n))
+        l.count = n.index;
+    while (l.own < e->lane_count && e->lanes[l.own].stream != stream)
+        l.own++;
+    if (l.own == e->lane_count && !ts__ex_lane_add(e, stream, device, stream))
+        return TS_ERR_MEMORY;
+    const size_t size = ((size_t)l.count + 1) * sizeof *l.steps;
+    l.steps = ts__mem_get(a, size);
+    if (!l.steps) return TS_ERR_MEMORY;
+    memset(l.steps, 0, size);
+    ts_result result = ts__ex_branch(e, &l, device) ? TS_OK : TS_ERR_MEMORY;
+    if (result == TS_OK) result = ts__ex_submit_branches(e, &l);
+    if (result == TS_OK) result = ts__ex_join_branches(e, &l);
+    ts__mem_put(a, l.steps, size);
+    return result;
+}
+
 static ts_result ts__ex_submit(ts_execution *e)
 {
     const ts_capture *const c = &e->now;
@@ -21247,9 +21480,34 @@ static ts_result ts__ex_submit(ts_execution *e)
         node.attributes = c->attributes;
         return ts__ex_submit_node(e, stream, &node);
     }
+    if (e->desc.executor->event_again)
+        return ts__ex_submit_graph(e, stream, own->device);
+    // One after another, in an order that all of them allow.
     while (result == TS_OK && ts_capture_node_next(c, &node))
         result = ts__ex_submit_node(e, stream, &node);
     return result;
+}
+
+/* ---- 10.85 Execution: operations ---------------------------------------- */
+
+static uint64_t ts__ex_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
+                                  uint32_t timeout_ms)
+{
+    const uint64_t until = ts__ex_now() + UINT64_C(1000000) * timeout_ms;
+    struct timespec pause = { 0, 5000 };
+    for (;;) {
+        const ts_result result = ask(state);
+        if (result != TS_ERR_BUSY || ts__ex_now() >= until) return result;
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 1000000) pause.tv_nsec *= 2;
+    }
 }
 
 // Whether a region of a device meets one before it: then one of them would
@@ -21604,6 +21862,8 @@ TS_API void ts_execution_close(ts_execution *e)
     ts__mem_put(&a, e->hosts, e->host_capacity * sizeof *e->hosts);
     ts__mem_put(&a, e->modules, e->module_capacity * sizeof *e->modules);
     ts__mem_put(&a, e->streams, e->stream_capacity * sizeof *e->streams);
+    ts__mem_put(&a, e->lanes, e->lane_capacity * sizeof *e->lanes);
+    ts__mem_put(&a, e->events, e->event_capacity * sizeof *e->events);
     ts__mem_put(&a, e->regions, e->region_capacity * sizeof *e->regions);
     ts__mem_put(&a, e->args, e->args_capacity);
     ts__mem_put(&a, e->scratch, e->scratch ? TS_CAPTURE_CHUNK + 8 : 0);
