@@ -151,6 +151,10 @@ typedef struct ts_snapshot_vendor {
     // be shorter, but has more than 240 bytes. False: it cannot, or it would
     // cost more than to view them. NULL: it never can.
     bool (*hash)(void *user, uint64_t address, uint64_t size, uint64_t *hashes);
+    // How many bytes from `address` on are alike, in chunks from there: memory
+    // that nobody has written since it was zeros (*blank), which is then not
+    // viewed, or any other. At least a chunk, or all. NULL: it never knows.
+    uint64_t (*blank)(void *user, uint64_t address, uint64_t size, bool *blank);
     // Whether anything has run beside the operation, which is asked after all
     // that it wrote was looked at. NULL: nothing can.
     bool (*disturbed)(void *user);
@@ -604,6 +608,46 @@ static inline bool ts__sn_stale(const ts_snapshot_memory *memory,
 
 #include "ts_snapshot_told.h"
 
+// Chunks that nobody has written are zeros, and all of them are one.
+typedef struct ts__sn_blank {
+    uint64_t end; // chunks up to here are alike
+    bool blank, known;
+    uint64_t hash[2]; // where it is known
+    uint8_t state;
+} ts__sn_blank;
+
+static inline bool ts__sn_is_blank(const ts_snapshot_memory *memory,
+                                   const ts__sn_range *range, uint64_t chunk,
+                                   ts__sn_blank *b)
+{
+    const ts_snapshot_vendor *const vendor = memory->vendor;
+    const uint64_t at = chunk * TS_CAPTURE_CHUNK;
+    if (!vendor->blank || ts__sn_size(range, chunk) < TS_CAPTURE_CHUNK)
+        return false;
+    if (chunk >= b->end)
+        b->end = chunk +
+                 ts__sn_chunks(vendor->blank(memory->user, range->address + at,
+                                             range->size - at, &b->blank));
+    if (b->blank && !b->known) {
+        memset(memory->scratch, 0, TS_CAPTURE_CHUNK);
+        b->state = ts__sn_keep(memory->scratch, TS_CAPTURE_CHUNK, b->hash);
+        b->known = true;
+    }
+    return b->blank;
+}
+
+// What a chunk holds now. *kept: the trace has the bytes.
+static inline void ts__sn_note(ts__sn_range *range, uint64_t chunk,
+                               const uint64_t hash[2], uint8_t state,
+                               bool *kept)
+{
+    uint64_t *const known = &range->hashes[2 * chunk];
+    if (!range->state[chunk] || memcmp(hash, known, 16)) range->listed = false;
+    memcpy(known, hash, 16);
+    range->state[chunk] = state;
+    *kept &= (state & TS__SN_KEPT) != 0;
+}
+
 // Looks at what may have changed. False: it cannot be seen. *kept: the trace
 // holds all of it.
 static inline bool ts__sn_look(ts_snapshot_memory *memory, ts__sn_range *range,
@@ -611,6 +655,8 @@ static inline bool ts__sn_look(ts_snapshot_memory *memory, ts__sn_range *range,
 {
     const uint64_t chunks = ts__sn_chunks(range->size);
     ts__sn_told told = { 0, 0, false };
+    ts__sn_blank blank;
+    memset(&blank, 0, sizeof blank);
     if (!memory->scratch || !ts__sn_tables(range)) return false;
     for (uint64_t i = 0; i < chunks; i++) {
         const uint64_t at = i * TS_CAPTURE_CHUNK, size = ts__sn_size(range, i);
@@ -619,6 +665,10 @@ static inline bool ts__sn_look(ts_snapshot_memory *memory, ts__sn_range *range,
         bool held = true;
         if (!ts__sn_stale(memory, range, i, &held)) {
             *kept &= held;
+            continue;
+        }
+        if (ts__sn_is_blank(memory, range, i, &blank)) {
+            ts__sn_note(range, i, blank.hash, blank.state, kept);
             continue;
         }
         const uint64_t *const by = ts__sn_tell(memory, range, i, &told);
@@ -630,11 +680,7 @@ static inline bool ts__sn_look(ts_snapshot_memory *memory, ts__sn_range *range,
         }
         const uint8_t state = ts__sn_keep(bytes, (size_t)size, hash);
         if (by && memcmp(hash, by, 16)) ts__sn_tells_wrong(memory);
-        if (!range->state[i] || memcmp(hash, &range->hashes[2 * i], 16))
-            range->listed = false;
-        memcpy(&range->hashes[2 * i], hash, 16);
-        range->state[i] = state;
-        *kept &= (state & TS__SN_KEPT) != 0;
+        ts__sn_note(range, i, hash, state, kept);
     }
     return true;
 }

@@ -505,6 +505,7 @@ static ts_result ts__vd_sync_device(const ts__vd_call *call, int kind,
 /* ---- 7.2 Memory --------------------------------------------------------- */
 
 #include "ts_vdev_memory.h"
+#include "ts_vdev_blank.h"
 
 /* ---- 7.3 Streams -------------------------------------------------------- */
 

@@ -412,6 +412,12 @@ static ts_result ts__vx_event_wait(void *state, uint64_t stream, uint64_t event)
     return ts_vdev_event_wait(((ts__vx *)state)->vdev, event, stream);
 }
 
+static uint64_t ts__vx_blank(void *state, uint64_t address, uint64_t size,
+                             bool *blank)
+{
+    return ts__vd_blank(((ts__vx *)state)->vdev, address, size, blank);
+}
+
 const ts_executor ts_vdev_executor = {
     .name = "vdev",
     .host_memory = true,
@@ -431,6 +437,7 @@ const ts_executor ts_vdev_executor = {
     .wait = ts__vx_wait,
     .event = ts__vx_event,
     .event_wait = ts__vx_event_wait,
+    .blank = ts__vx_blank,
 };
 
 #endif // implementation

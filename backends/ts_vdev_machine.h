@@ -515,7 +515,8 @@ static ts__vd_stream *ts__vd_stream_add(ts_vdev *v, uint32_t device,
 // Memory at an address, or none: POSIX has no names for Linux's flags.
 static void *ts__vd_map(uint64_t address, uint64_t size, int protection)
 {
-    const int flags = 0x20 | 0x100000 | (protection ? 0 : 0x4000);
+    // Anonymous, at this address or nowhere, of as many pages as are used.
+    const int flags = 0x20 | 0x100000 | 0x4000;
     void *const wanted = ts__vd_pointer(address);
     void *const got =
         mmap(wanted, size, protection, MAP_PRIVATE | flags, -1, 0);

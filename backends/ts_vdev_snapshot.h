@@ -51,6 +51,12 @@ static const void *ts__vd_view(void *user, uint64_t address, uint64_t size,
     return ts__vd_pointer(address); // it is the process's own
 }
 
+static uint64_t ts__vd_tell_blank(void *user, uint64_t address, uint64_t size,
+                                  bool *blank)
+{
+    return ts__vd_blank(user, address, size, blank);
+}
+
 // A line of /proc/self/maps: what is mapped where an address lies.
 typedef struct ts__vd_mapping {
     uint64_t begin, offset;
@@ -219,6 +225,7 @@ static void ts__vd_image(ts_vdev *v, ts__vd_kernel *k)
 
 static const ts_snapshot_vendor ts__vd_vendor = { .name = "vdev",
                                                   .view = ts__vd_view,
+                                                  .blank = ts__vd_tell_blank,
                                                   .host_visible = true };
 
 // A capture that this vdev does not know yet: tells it what is allocated.

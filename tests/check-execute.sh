@@ -87,6 +87,20 @@ replays "memory that was not captured" 1 'ESCAPE at 0xfa0' $folder/hidden.sbt
 replays "memory that was freed" 1 'ESCAPE' $folder/freed.sbt
 replays "a race, as it was captured" 0 'same: 3 operations' $folder/race.sbt
 replays "ten gigabytes apart" 0 'same: 3 operations' $folder/far.sbt
+# Minutes, and ten gigabytes, where all of it is read and written.
+check "execute: capture of ten gigabytes that nobody wrote" sh -c '
+    $0/app vast $0/vast.sbt && exit
+    status=$?
+    rm -f $0/vast.sbt
+    echo "nobody tells here which pages were written"
+    exit $status' $folder
+if test -e $folder/vast.sbt; then
+    replays "ten gigabytes that nobody wrote" 0 'same: 3 operations' \
+        $folder/vast.sbt
+    replays "they in a chain" 0 'same: 3 operations' $folder/vast.sbt --chain
+    replays "they beside each other" 0 'same: 1 regions' $folder/vast.sbt \
+        --overlap
+fi
 replays "one launch of one kernel" 0 'same: 1 operations' $folder/few.sbt
 replays "what nobody captured has no rows" 0 \
     '^           not listed: 7 that nobody captured; --json has all' \

@@ -167,6 +167,12 @@ typedef struct ts_executor {
     ts_result (*graph_begin)(void *state, uint64_t stream);
     ts_result (*graph_end)(void *state, uint64_t stream, uint64_t *graph);
     ts_result (*graph_launch)(void *state, uint64_t stream, uint64_t graph);
+    // How many bytes from `address` on, of one allocation, are alike, in chunks
+    // of TS_CAPTURE_CHUNK from there: memory that nobody has written since it
+    // was zeros (*blank), which is then neither written nor read, or any other.
+    // At least a chunk, or all. NULL: it never knows. Nothing runs meanwhile.
+    uint64_t (*blank)(void *state, uint64_t address, uint64_t size,
+                      bool *blank);
 } ts_executor;
 
 /*
@@ -213,6 +219,7 @@ typedef struct ts_execution_desc {
     ts_allocator allocator; // (malloc and free)
     // Of memory of this process, at once: an operation that needs more is
     // declined. A few bytes of a file may ask for any size (0: no limit).
+    // Where the executor tells what is blank, zeros are not counted.
     uint64_t memory_bytes;
 } ts_execution_desc;
 

@@ -3,6 +3,7 @@
 // An allocation of the record, and where it is now. Each chunk has two
 // hashes: of what is there, and of what the record says was there last.
 enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2 };
+enum { TS__EX_TABLES = 33 }; // bytes of it for each chunk
 
 typedef struct ts__ex_range {
     uint64_t address, size, actual;
@@ -11,7 +12,8 @@ typedef struct ts__ex_range {
     uint8_t *bytes;  // memory of the host
     uint64_t *is, *was;
     uint8_t *known;
-    size_t op; // of memory of the host: whose it is
+    uint64_t cost; // of memory of this process, if it is that
+    size_t op;     // of memory of the host: whose it is
     // Where operations run together: see there.
     uint32_t batch, last_region;
     size_t last;
@@ -59,6 +61,7 @@ struct ts_execution {
     uint32_t batch; // of operations that run together; 0: one by one
     bool as_graph;
     uint64_t bytes;    // of memory of this process
+    uint64_t zeros[2]; // the hash of a chunk of them
     uint64_t short_of; // what did not fit, 0: nothing
     uint32_t held;     // regions of the operation that have their range
     ts__ex_module *modules;
@@ -88,6 +91,14 @@ static uint64_t ts__ex_chunk_size(uint64_t size, uint64_t chunk)
 {
     const uint64_t left = size - chunk * TS_CAPTURE_CHUNK;
     return left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK;
+}
+
+// What memory holds that nobody has written: nobody writes this either.
+static uint8_t ts__ex_zeros[TS_CAPTURE_CHUNK];
+
+static bool ts__ex_is_zeros(const ts_execution *e, const uint8_t *hash)
+{
+    return !memcmp(hash, e->zeros, sizeof e->zeros);
 }
 
 static void ts__ex_range_free(ts_execution *e, ts__ex_range *r)
@@ -137,13 +148,16 @@ static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
     return have == ts__ex_chunks(size) * 16 ? bytes : NULL;
 }
 
-// A chunk's bytes; NULL if the trace does not have them.
+// A chunk's bytes; NULL if the trace does not have them. Zeros need no trace,
+// and are always at the same address.
 static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
                                    uint64_t size)
 {
     uint64_t key[2];
     const void *bytes;
     size_t have;
+    if (size == TS_CAPTURE_CHUNK && ts__ex_is_zeros(e, hash))
+        return ts__ex_zeros;
     memcpy(key, hash, sizeof key);
     if (ts_reader_blob(e->reader, key, &bytes, &have) != TS_OK) return NULL;
     return have == size ? bytes : NULL;
@@ -224,6 +238,42 @@ static bool ts__ex_is_own(const ts_execution *e, const ts__ex_range *r)
     return !r->image && (!r->device || e->desc.executor->host_memory);
 }
 
+/*
+    How much memory of this process a region takes. Zeros that are not written
+    take none, but for the tables.
+*/
+static uint64_t ts__ex_cost(ts_execution *e, const ts_capture_region *region)
+{
+    const uint64_t chunks = ts__ex_chunks(region->size);
+    uint64_t cost = region->size + chunks * TS__EX_TABLES;
+    if (!region->device || !e->desc.executor->blank) return region->size;
+    const uint8_t *const before = ts__ex_list(e, region->before, region->size);
+    const uint8_t *const after = ts__ex_list(e, region->after, region->size);
+    for (uint64_t k = 0; k < region->size / TS_CAPTURE_CHUNK; k++)
+        if ((!before || ts__ex_is_zeros(e, before + 16 * k)) &&
+            (!after || ts__ex_is_zeros(e, after + 16 * k)))
+            cost -= TS_CAPTURE_CHUNK;
+    return cost < region->size ? cost : region->size;
+}
+
+// Takes what a region needs beyond what its range has. False: there is no more.
+static bool ts__ex_pay(ts_execution *e, ts__ex_range *r,
+                       const ts_capture_region *region)
+{
+    const uint64_t most = e->desc.memory_bytes;
+    if (!ts__ex_is_own(e, r)) return true;
+    const uint64_t cost = ts__ex_cost(e, region);
+    if (cost <= r->cost) return true;
+    const uint64_t others = e->bytes - r->cost;
+    if (most && (cost > most || others > most - cost)) {
+        e->short_of = cost;
+        return false;
+    }
+    e->bytes = others + cost;
+    r->cost = cost;
+    return true;
+}
+
 // Where a range is to be: on a device, in a module, or in our own memory.
 static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
 {
@@ -235,10 +285,6 @@ static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
         return ts__ex_reason(
             e, x->global(e->state, m->module, r->offset, r->size, &r->actual));
     }
-    const uint64_t most = e->desc.memory_bytes;
-    if (most && ts__ex_is_own(e, r) &&
-        (r->size > most || e->bytes > most - r->size))
-        return TS_REASON_NO_MEMORY;
     if (!r->device) {
         r->bytes = ts__mem_get(&e->desc.allocator, (size_t)r->size);
         if (!r->bytes) return TS_REASON_NO_MEMORY;
@@ -255,7 +301,7 @@ static void ts__ex_drop(ts_execution *e, size_t index)
 {
     ts__ex_range *const r = e->ranges[index];
     if (!r->image) e->desc.executor->release(e->state, r->actual);
-    if (ts__ex_is_own(e, r)) e->bytes -= r->size;
+    e->bytes -= r->cost;
     ts__ex_range_free(e, r);
     e->ranges[index] = e->ranges[--e->range_count];
 }
@@ -265,7 +311,7 @@ static void ts__ex_drop_hosts(ts_execution *e)
 {
     while (e->host_count) {
         ts__ex_range *const r = e->hosts[--e->host_count];
-        e->bytes -= r->size;
+        e->bytes -= r->cost;
         ts__ex_range_free(e, r);
     }
     e->host_at = 0;
@@ -290,14 +336,19 @@ static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
 {
     *found = ts__ex_range_new(e, region);
     if (!*found) return TS_REASON_NO_MEMORY;
-    ts_reason reason = ts__ex_place(e, *found);
-    if (reason == TS_REASON_NO_MEMORY && ts__ex_drop_others(e))
-        reason = ts__ex_place(e, *found);
+    ts__ex_range *const r = *found;
+    ts_reason reason = TS_REASON_NO_MEMORY;
+    if (ts__ex_pay(e, r, region) ||
+        (ts__ex_drop_others(e) && ts__ex_pay(e, r, region)))
+        reason = ts__ex_place(e, r);
+    if (reason == TS_REASON_NO_MEMORY && ts__ex_drop_others(e) &&
+        ts__ex_pay(e, r, region))
+        reason = ts__ex_place(e, r);
     if (reason == TS_REASON_NO_MEMORY) e->short_of = region->size;
-    if (reason)
-        ts__ex_range_free(e, *found);
-    else if (ts__ex_is_own(e, *found))
-        e->bytes += region->size;
+    if (reason) {
+        e->bytes -= r->cost;
+        ts__ex_range_free(e, r);
+    }
     return reason;
 }
 
@@ -342,7 +393,8 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
             r->address == region->address && r->size == region->size &&
             r->device == region->device && r->image == region->image;
         *found = r;
-        if (same) return TS_REASON_NONE;
+        if (same && ts__ex_pay(e, r, region)) return TS_REASON_NONE;
+        if (same) return TS_REASON_NO_MEMORY;
         const bool meets = r->address - region->address < region->size ||
                            region->address - r->address < r->size;
         if (meets && e->batch && r->batch == e->batch) return TS__EX_MEETS;

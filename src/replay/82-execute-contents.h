@@ -39,10 +39,35 @@ static bool ts__ex_have_all(ts_execution *e)
     return true;
 }
 
-static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
-                            uint64_t offset, const uint8_t *bytes,
-                            uint64_t size)
+// Which chunks of a range are alike: blank, or not known to be.
+typedef struct ts__ex_blank {
+    uint64_t end;
+    bool is;
+} ts__ex_blank;
+
+// Whether the executor knows that a chunk was never written, and is zeros.
+static bool ts__ex_is_blank(const ts_execution *e, const ts__ex_range *r,
+                            uint64_t chunk, ts__ex_blank *b)
 {
+    const ts_executor *const x = e->desc.executor;
+    const uint64_t at = chunk * TS_CAPTURE_CHUNK;
+    if (!x->blank || !r->device || r->image ||
+        ts__ex_chunk_size(r->size, chunk) < TS_CAPTURE_CHUNK)
+        return false;
+    if (chunk >= b->end)
+        b->end = chunk + ts__ex_chunks(x->blank(e->state, r->actual + at,
+                                                r->size - at, &b->is));
+    return b->is && chunk < b->end;
+}
+
+// Puts a chunk in place, unless it is there.
+static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
+                            uint64_t chunk, const uint8_t *bytes, uint64_t size,
+                            ts__ex_blank *blank)
+{
+    const uint64_t offset = chunk * TS_CAPTURE_CHUNK;
+    if (bytes == ts__ex_zeros && ts__ex_is_blank(e, r, chunk, blank))
+        return TS_OK;
     if (r->device)
         return e->desc.executor->write(e->state, r->actual + offset, bytes,
                                        size);
@@ -59,13 +84,13 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
         if (!ts__ex_is_input(region)) continue;
         const uint8_t *const list =
             ts__ex_list(e, region->before, region->size);
+        ts__ex_blank blank = { 0, false };
         for (uint64_t k = 0; list && k < ts__ex_chunks(r->size); k++) {
             const uint64_t size = ts__ex_chunk_size(r->size, k);
             if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
             const uint8_t *const bytes = ts__ex_bytes(e, list + 16 * k, size);
             if (!bytes) return TS_ERR_NOT_FOUND;
-            const ts_result result =
-                ts__ex_put(e, r, k * TS_CAPTURE_CHUNK, bytes, size);
+            const ts_result result = ts__ex_put(e, r, k, bytes, size, &blank);
             if (result != TS_OK) return result;
             item->patched += r->known[k] & TS__EX_RECORDED && e->desc.chain;
             memcpy(&r->is[2 * k], list + 16 * k, 16);

@@ -54,6 +54,10 @@ static const ts__ex_range *ts__ex_scan_memory(ts_execution *e)
             const size_t size = (size_t)ts__ex_chunk_size(region->size, k);
             const uint8_t *const bytes = ts__ex_bytes(e, list + 16 * k, size);
             if (!bytes) return e->regions[i]; // nobody knows
+            // Zeros behind zeros point to nothing.
+            if (bytes == ts__ex_zeros && kept &&
+                !memcmp(e->scratch, ts__ex_zeros, kept))
+                continue;
             memcpy(e->scratch + kept, bytes, size);
             const ts__ex_range *const r =
                 ts__ex_scan(e, e->scratch, kept + size);

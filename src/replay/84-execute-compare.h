@@ -230,12 +230,18 @@ static const uint8_t *ts__ex_get(ts_execution *e, const ts__ex_range *r,
 
 // A chunk as it is now, which the digest counts; NULL: it cannot be read.
 static const uint8_t *ts__ex_take(ts_execution *e, ts_execution_item *item,
-                                  ts__ex_range *r, uint64_t k, size_t size)
+                                  ts__ex_range *r, uint64_t k, size_t size,
+                                  ts__ex_blank *blank)
 {
-    const uint8_t *const found = ts__ex_get(e, r, k * TS_CAPTURE_CHUNK, size);
-    if (!found) return NULL;
-    const XXH128_hash_t sum = XXH3_128bits(found, size);
-    const uint64_t hash[2] = { sum.low64, sum.high64 };
+    const uint8_t *found = ts__ex_zeros;
+    uint64_t hash[2] = { e->zeros[0], e->zeros[1] };
+    if (!ts__ex_is_blank(e, r, k, blank)) {
+        found = ts__ex_get(e, r, k * TS_CAPTURE_CHUNK, size);
+        if (!found) return NULL;
+        const XXH128_hash_t sum = XXH3_128bits(found, size);
+        hash[0] = sum.low64;
+        hash[1] = sum.high64;
+    }
     item->digest = XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
     memcpy(&r->is[2 * k], hash, 16);
     r->known[k] |= TS__EX_ACTUAL;
@@ -252,10 +258,12 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
         const uint8_t *const after =
             ts__ex_list(e, region->after, region->size);
         if (!region->device && !(region->access & TS_ACCESS_WRITE)) continue;
+        ts__ex_blank blank = { 0, false };
         item->compared |= after != NULL;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
-            const uint8_t *const found = ts__ex_take(e, item, r, k, size);
+            const uint8_t *const found =
+                ts__ex_take(e, item, r, k, size, &blank);
             if (!found) return TS_ERR_IO;
             if (!after) continue;
             memcpy(&r->was[2 * k], after + 16 * k, 16);

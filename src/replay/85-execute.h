@@ -109,11 +109,31 @@ static void ts__ex_say_short(const ts_execution *e, ts_execution_item *item)
                  (double)e->desc.memory_bytes / mib);
 }
 
+// Whether what tells of a region's chunks has room. False: a few bytes of a
+// file ask for more than the machine has.
+static bool ts__ex_has_room(ts_execution *e)
+{
+    const uint64_t most = e->desc.memory_bytes;
+    for (uint32_t i = 0; most && i < e->now.head.region_count; i++) {
+        const uint64_t size = e->now.regions[i].size;
+        const uint64_t tables = ts__ex_chunks(size) * (TS__EX_TABLES + 32);
+        if (tables <= most) continue;
+        e->short_of = size;
+        return false;
+    }
+    return true;
+}
+
 // Everything that must be there before an operation can run.
 static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
 {
     const ts_capture_operation *const h = &e->now.head;
     const ts_allocator *const a = &e->desc.allocator;
+    e->short_of = 0;
+    if (!ts__ex_has_room(e)) {
+        ts__ex_say_short(e, item);
+        return TS_REASON_NO_MEMORY;
+    }
     if (!ts__ex_is_sane(e))
         return h->state == TS_CAPTURE_HASHES ? TS_REASON_SNAPSHOT_BUDGET
                                              : TS_REASON_BAD_CAPTURE;
@@ -135,7 +155,6 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     if (h->args_size) memcpy(e->args, e->now.args, h->args_size);
     const ts_reason code = ts__ex_code(e, item);
     if (code) return code;
-    e->short_of = 0;
     for (uint32_t i = 0; i < h->region_count; i++) {
         e->held = i;
         const ts_reason reason =
@@ -347,6 +366,9 @@ TS_API ts_result ts_execution_open(ts_execution **execution, ts_reader *reader,
     e->captures = captures;
     e->count = count;
     e->desc = d;
+    const XXH128_hash_t zeros = XXH3_128bits(ts__ex_zeros, sizeof ts__ex_zeros);
+    e->zeros[0] = zeros.low64;
+    e->zeros[1] = zeros.high64;
     const ts_result result = ts__ex_open(e, why, room);
     if (result == TS_OK)
         *execution = e;

@@ -53,6 +53,7 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
 {
     if (!ts__ex_is_input(region)) return TS_REASON_NONE;
     const uint8_t *const list = ts__ex_list(e, region->before, region->size);
+    ts__ex_blank blank = { 0, false };
     for (uint64_t k = 0; list && k < ts__ex_chunks(r->size); k++) {
         const uint64_t size = ts__ex_chunk_size(r->size, k);
         if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
@@ -62,8 +63,7 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
         if (r->batch == e->batch) {
             if (!ts__ex_plan_patch(e, p, r, k, bytes))
                 return TS_REASON_NO_MEMORY;
-        } else if (ts__ex_put(e, r, k * TS_CAPTURE_CHUNK, bytes, size) !=
-                   TS_OK) {
+        } else if (ts__ex_put(e, r, k, bytes, size, &blank) != TS_OK) {
             return TS_REASON_DEVICE_FAILED;
         }
         memcpy(&r->was[2 * k], list + 16 * k, 16);
@@ -272,9 +272,10 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     ts_execution_item *const item = &p->items[r->last];
     const uint64_t different = item->chunks_different;
     bool compared = false;
+    ts__ex_blank blank = { 0, false };
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
-        const uint8_t *const found = ts__ex_take(e, item, r, k, size);
+        const uint8_t *const found = ts__ex_take(e, item, r, k, size, &blank);
         if (!found) return TS_ERR_IO;
         if (!(r->known[k] & TS__EX_RECORDED)) continue;
         compared = true;

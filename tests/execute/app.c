@@ -154,6 +154,19 @@ static void leave(const void *args, const ts_vdev_block *block)
     if (!stop) exit(0);
 }
 
+typedef struct ends_args {
+    char *values;
+    uint64_t size;
+} ends_args;
+
+static void bump_ends(const void *args, const ts_vdev_block *block)
+{
+    const ends_args *const a = args;
+    (void)block;
+    a->values[100000]++;
+    a->values[a->size - 200000]++;
+}
+
 // As the system does it when memory runs out.
 static void be_killed(const void *args, const ts_vdev_block *block)
 {
@@ -332,6 +345,21 @@ static void far_apart(void)
     step(k, two, two, 2);
 }
 
+// Ten gigabytes of which two pages are written. Where nobody can tell which,
+// there is nothing to see (77).
+static void vast(void)
+{
+    const uint64_t size = UINT64_C(10) << 30;
+    const ts_vdev_kernel k =
+        kernel("ends", bump_ends, sizeof(ends_args), NULL, 0);
+    bool blank;
+    const ends_args args = { memory(size), size };
+    ts__vd_blank(vdev, (uintptr_t)args.values, size, &blank);
+    if (!blank) exit(77);
+    for (int i = 0; i < 3; i++)
+        launch(k, &args, 1);
+}
+
 // Two streams that work on their own, and meet twice.
 static void beside(void)
 {
@@ -389,6 +417,8 @@ static bool run(const char *what)
         drifting();
     else if (!strcmp(what, "far"))
         far_apart();
+    else if (!strcmp(what, "vast"))
+        vast();
     else if (!strcmp(what, "beside"))
         beside();
     else if (!strcmp(what, "nothing"))
@@ -403,7 +433,7 @@ int main(int argc, char **argv)
     char room[1000];
     ts_snapshot_desc what;
     if (argc < 3) return 2;
-    const bool far = !strcmp(argv[1], "far");
+    const bool far = !strcmp(argv[1], "far") || !strcmp(argv[1], "vast");
     const ts_vdev_desc desc = { .memory_bytes =
                                     (far ? (uint64_t)11 << 30 : 16 << 20) };
     const ts_session_desc session = { .path = argv[2] };
