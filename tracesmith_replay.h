@@ -1557,6 +1557,12 @@ typedef struct ts_executor {
     ts_result (*graph_begin)(void *state, uint64_t stream);
     ts_result (*graph_end)(void *state, uint64_t stream, uint64_t *graph);
     ts_result (*graph_launch)(void *state, uint64_t stream, uint64_t graph);
+    // How many bytes from `address` on, of one allocation, are alike, in chunks
+    // of TS_CAPTURE_CHUNK from there: memory that nobody has written since it
+    // was zeros (*blank), which is then neither written nor read, or any other.
+    // At least a chunk, or all. NULL: it never knows. Nothing runs meanwhile.
+    uint64_t (*blank)(void *state, uint64_t address, uint64_t size,
+                      bool *blank);
 } ts_executor;
 
 /*
@@ -1603,6 +1609,7 @@ typedef struct ts_execution_desc {
     ts_allocator allocator; // (malloc and free)
     // Of memory of this process, at once: an operation that needs more is
     // declined. A few bytes of a file may ask for any size (0: no limit).
+    // Where the executor tells what is blank, zeros are not counted.
     uint64_t memory_bytes;
 } ts_execution_desc;
 
@@ -20263,6 +20270,7 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
 // An allocation of the record, and where it is now. Each chunk has two
 // hashes: of what is there, and of what the record says was there last.
 enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2 };
+enum { TS__EX_TABLES = 33 }; // bytes of it for each chunk
 
 typedef struct ts__ex_range {
     uint64_t address, size, actual;
@@ -20271,7 +20279,8 @@ typedef struct ts__ex_range {
     uint8_t *bytes;  // memory of the host
     uint64_t *is, *was;
     uint8_t *known;
-    size_t op; // of memory of the host: whose it is
+    uint64_t cost; // of memory of this process, if it is that
+    size_t op;     // of memory of the host: whose it is
     // Where operations run together: see there.
     uint32_t batch, last_region;
     size_t last;
@@ -20319,6 +20328,7 @@ struct ts_execution {
     uint32_t batch; // of operations that run together; 0: one by one
     bool as_graph;
     uint64_t bytes;    // of memory of this process
+    uint64_t zeros[2]; // the hash of a chunk of them
     uint64_t short_of; // what did not fit, 0: nothing
     uint32_t held;     // regions of the operation that have their range
     ts__ex_module *modules;
@@ -20348,6 +20358,14 @@ static uint64_t ts__ex_chunk_size(uint64_t size, uint64_t chunk)
 {
     const uint64_t left = size - chunk * TS_CAPTURE_CHUNK;
     return left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK;
+}
+
+// What memory holds that nobody has written: nobody writes this either.
+static uint8_t ts__ex_zeros[TS_CAPTURE_CHUNK];
+
+static bool ts__ex_is_zeros(const ts_execution *e, const uint8_t *hash)
+{
+    return !memcmp(hash, e->zeros, sizeof e->zeros);
 }
 
 static void ts__ex_range_free(ts_execution *e, ts__ex_range *r)
@@ -20397,13 +20415,16 @@ static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
     return have == ts__ex_chunks(size) * 16 ? bytes : NULL;
 }
 
-// A chunk's bytes; NULL if the trace does not have them.
+// A chunk's bytes; NULL if the trace does not have them. Zeros need no trace,
+// and are always at the same address.
 static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
                                    uint64_t size)
 {
     uint64_t key[2];
     const void *bytes;
     size_t have;
+    if (size == TS_CAPTURE_CHUNK && ts__ex_is_zeros(e, hash))
+        return ts__ex_zeros;
     memcpy(key, hash, sizeof key);
     if (ts_reader_blob(e->reader, key, &bytes, &have) != TS_OK) return NULL;
     return have == size ? bytes : NULL;
@@ -20484,6 +20505,42 @@ static bool ts__ex_is_own(const ts_execution *e, const ts__ex_range *r)
     return !r->image && (!r->device || e->desc.executor->host_memory);
 }
 
+/*
+    How much memory of this process a region takes. Zeros that are not written
+    take none, but for the tables.
+*/
+static uint64_t ts__ex_cost(ts_execution *e, const ts_capture_region *region)
+{
+    const uint64_t chunks = ts__ex_chunks(region->size);
+    uint64_t cost = region->size + chunks * TS__EX_TABLES;
+    if (!region->device || !e->desc.executor->blank) return region->size;
+    const uint8_t *const before = ts__ex_list(e, region->before, region->size);
+    const uint8_t *const after = ts__ex_list(e, region->after, region->size);
+    for (uint64_t k = 0; k < region->size / TS_CAPTURE_CHUNK; k++)
+        if ((!before || ts__ex_is_zeros(e, before + 16 * k)) &&
+            (!after || ts__ex_is_zeros(e, after + 16 * k)))
+            cost -= TS_CAPTURE_CHUNK;
+    return cost < region->size ? cost : region->size;
+}
+
+// Takes what a region needs beyond what its range has. False: there is no more.
+static bool ts__ex_pay(ts_execution *e, ts__ex_range *r,
+                       const ts_capture_region *region)
+{
+    const uint64_t most = e->desc.memory_bytes;
+    if (!ts__ex_is_own(e, r)) return true;
+    const uint64_t cost = ts__ex_cost(e, region);
+    if (cost <= r->cost) return true;
+    const uint64_t others = e->bytes - r->cost;
+    if (most && (cost > most || others > most - cost)) {
+        e->short_of = cost;
+        return false;
+    }
+    e->bytes = others + cost;
+    r->cost = cost;
+    return true;
+}
+
 // Where a range is to be: on a device, in a module, or in our own memory.
 static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
 {
@@ -20495,10 +20552,6 @@ static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
         return ts__ex_reason(
             e, x->global(e->state, m->module, r->offset, r->size, &r->actual));
     }
-    const uint64_t most = e->desc.memory_bytes;
-    if (most && ts__ex_is_own(e, r) &&
-        (r->size > most || e->bytes > most - r->size))
-        return TS_REASON_NO_MEMORY;
     if (!r->device) {
         r->bytes = ts__mem_get(&e->desc.allocator, (size_t)r->size);
         if (!r->bytes) return TS_REASON_NO_MEMORY;
@@ -20515,7 +20568,7 @@ static void ts__ex_drop(ts_execution *e, size_t index)
 {
     ts__ex_range *const r = e->ranges[index];
     if (!r->image) e->desc.executor->release(e->state, r->actual);
-    if (ts__ex_is_own(e, r)) e->bytes -= r->size;
+    e->bytes -= r->cost;
     ts__ex_range_free(e, r);
     e->ranges[index] = e->ranges[--e->range_count];
 }
@@ -20525,7 +20578,7 @@ static void ts__ex_drop_hosts(ts_execution *e)
 {
     while (e->host_count) {
         ts__ex_range *const r = e->hosts[--e->host_count];
-        e->bytes -= r->size;
+        e->bytes -= r->cost;
         ts__ex_range_free(e, r);
     }
     e->host_at = 0;
@@ -20550,14 +20603,19 @@ static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
 {
     *found = ts__ex_range_new(e, region);
     if (!*found) return TS_REASON_NO_MEMORY;
-    ts_reason reason = ts__ex_place(e, *found);
-    if (reason == TS_REASON_NO_MEMORY && ts__ex_drop_others(e))
-        reason = ts__ex_place(e, *found);
+    ts__ex_range *const r = *found;
+    ts_reason reason = TS_REASON_NO_MEMORY;
+    if (ts__ex_pay(e, r, region) ||
+        (ts__ex_drop_others(e) && ts__ex_pay(e, r, region)))
+        reason = ts__ex_place(e, r);
+    if (reason == TS_REASON_NO_MEMORY && ts__ex_drop_others(e) &&
+        ts__ex_pay(e, r, region))
+        reason = ts__ex_place(e, r);
     if (reason == TS_REASON_NO_MEMORY) e->short_of = region->size;
-    if (reason)
-        ts__ex_range_free(e, *found);
-    else if (ts__ex_is_own(e, *found))
-        e->bytes += region->size;
+    if (reason) {
+        e->bytes -= r->cost;
+        ts__ex_range_free(e, r);
+    }
     return reason;
 }
 
@@ -20602,7 +20660,8 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
             r->address == region->address && r->size == region->size &&
             r->device == region->device && r->image == region->image;
         *found = r;
-        if (same) return TS_REASON_NONE;
+        if (same && ts__ex_pay(e, r, region)) return TS_REASON_NONE;
+        if (same) return TS_REASON_NO_MEMORY;
         const bool meets = r->address - region->address < region->size ||
                            region->address - r->address < r->size;
         if (meets && e->batch && r->batch == e->batch) return TS__EX_MEETS;
@@ -20662,10 +20721,35 @@ static bool ts__ex_have_all(ts_execution *e)
     return true;
 }
 
-static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
-                            uint64_t offset, const uint8_t *bytes,
-                            uint64_t size)
+// Which chunks of a range are alike: blank, or not known to be.
+typedef struct ts__ex_blank {
+    uint64_t end;
+    bool is;
+} ts__ex_blank;
+
+// Whether the executor knows that a chunk was never written, and is zeros.
+static bool ts__ex_is_blank(const ts_execution *e, const ts__ex_range *r,
+                            uint64_t chunk, ts__ex_blank *b)
 {
+    const ts_executor *const x = e->desc.executor;
+    const uint64_t at = chunk * TS_CAPTURE_CHUNK;
+    if (!x->blank || !r->device || r->image ||
+        ts__ex_chunk_size(r->size, chunk) < TS_CAPTURE_CHUNK)
+        return false;
+    if (chunk >= b->end)
+        b->end = chunk + ts__ex_chunks(x->blank(e->state, r->actual + at,
+                                                r->size - at, &b->is));
+    return b->is && chunk < b->end;
+}
+
+// Puts a chunk in place, unless it is there.
+static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
+                            uint64_t chunk, const uint8_t *bytes, uint64_t size,
+                            ts__ex_blank *blank)
+{
+    const uint64_t offset = chunk * TS_CAPTURE_CHUNK;
+    if (bytes == ts__ex_zeros && ts__ex_is_blank(e, r, chunk, blank))
+        return TS_OK;
     if (r->device)
         return e->desc.executor->write(e->state, r->actual + offset, bytes,
                                        size);
@@ -20682,13 +20766,13 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
         if (!ts__ex_is_input(region)) continue;
         const uint8_t *const list =
             ts__ex_list(e, region->before, region->size);
+        ts__ex_blank blank = { 0, false };
         for (uint64_t k = 0; list && k < ts__ex_chunks(r->size); k++) {
             const uint64_t size = ts__ex_chunk_size(r->size, k);
             if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
             const uint8_t *const bytes = ts__ex_bytes(e, list + 16 * k, size);
             if (!bytes) return TS_ERR_NOT_FOUND;
-            const ts_result result =
-                ts__ex_put(e, r, k * TS_CAPTURE_CHUNK, bytes, size);
+            const ts_result result = ts__ex_put(e, r, k, bytes, size, &blank);
             if (result != TS_OK) return result;
             item->patched += r->known[k] & TS__EX_RECORDED && e->desc.chain;
             memcpy(&r->is[2 * k], list + 16 * k, 16);
@@ -20755,6 +20839,10 @@ static const ts__ex_range *ts__ex_scan_memory(ts_execution *e)
             const size_t size = (size_t)ts__ex_chunk_size(region->size, k);
             const uint8_t *const bytes = ts__ex_bytes(e, list + 16 * k, size);
             if (!bytes) return e->regions[i]; // nobody knows
+            // Zeros behind zeros point to nothing.
+            if (bytes == ts__ex_zeros && kept &&
+                !memcmp(e->scratch, ts__ex_zeros, kept))
+                continue;
             memcpy(e->scratch + kept, bytes, size);
             const ts__ex_range *const r =
                 ts__ex_scan(e, e->scratch, kept + size);
@@ -21113,12 +21201,18 @@ static const uint8_t *ts__ex_get(ts_execution *e, const ts__ex_range *r,
 
 // A chunk as it is now, which the digest counts; NULL: it cannot be read.
 static const uint8_t *ts__ex_take(ts_execution *e, ts_execution_item *item,
-                                  ts__ex_range *r, uint64_t k, size_t size)
+                                  ts__ex_range *r, uint64_t k, size_t size,
+                                  ts__ex_blank *blank)
 {
-    const uint8_t *const found = ts__ex_get(e, r, k * TS_CAPTURE_CHUNK, size);
-    if (!found) return NULL;
-    const XXH128_hash_t sum = XXH3_128bits(found, size);
-    const uint64_t hash[2] = { sum.low64, sum.high64 };
+    const uint8_t *found = ts__ex_zeros;
+    uint64_t hash[2] = { e->zeros[0], e->zeros[1] };
+    if (!ts__ex_is_blank(e, r, k, blank)) {
+        found = ts__ex_get(e, r, k * TS_CAPTURE_CHUNK, size);
+        if (!found) return NULL;
+        const XXH128_hash_t sum = XXH3_128bits(found, size);
+        hash[0] = sum.low64;
+        hash[1] = sum.high64;
+    }
     item->digest = XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
     memcpy(&r->is[2 * k], hash, 16);
     r->known[k] |= TS__EX_ACTUAL;
@@ -21135,10 +21229,12 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
         const uint8_t *const after =
             ts__ex_list(e, region->after, region->size);
         if (!region->device && !(region->access & TS_ACCESS_WRITE)) continue;
+        ts__ex_blank blank = { 0, false };
         item->compared |= after != NULL;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
-            const uint8_t *const found = ts__ex_take(e, item, r, k, size);
+            const uint8_t *const found =
+                ts__ex_take(e, item, r, k, size, &blank);
             if (!found) return TS_ERR_IO;
             if (!after) continue;
             memcpy(&r->was[2 * k], after + 16 * k, 16);
@@ -21599,11 +21695,31 @@ static void ts__ex_say_short(const ts_execution *e, ts_execution_item *item)
                  (double)e->desc.memory_bytes / mib);
 }
 
+// Whether what tells of a region's chunks has room. False: a few bytes of a
+// file ask for more than the machine has.
+static bool ts__ex_has_room(ts_execution *e)
+{
+    const uint64_t most = e->desc.memory_bytes;
+    for (uint32_t i = 0; most && i < e->now.head.region_count; i++) {
+        const uint64_t size = e->now.regions[i].size;
+        const uint64_t tables = ts__ex_chunks(size) * (TS__EX_TABLES + 32);
+        if (tables <= most) continue;
+        e->short_of = size;
+        return false;
+    }
+    return true;
+}
+
 // Everything that must be there before an operation can run.
 static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
 {
     const ts_capture_operation *const h = &e->now.head;
     const ts_allocator *const a = &e->desc.allocator;
+    e->short_of = 0;
+    if (!ts__ex_has_room(e)) {
+        ts__ex_say_short(e, item);
+        return TS_REASON_NO_MEMORY;
+    }
     if (!ts__ex_is_sane(e))
         return h->state == TS_CAPTURE_HASHES ? TS_REASON_SNAPSHOT_BUDGET
                                              : TS_REASON_BAD_CAPTURE;
@@ -21625,7 +21741,6 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     if (h->args_size) memcpy(e->args, e->now.args, h->args_size);
     const ts_reason code = ts__ex_code(e, item);
     if (code) return code;
-    e->short_of = 0;
     for (uint32_t i = 0; i < h->region_count; i++) {
         e->held = i;
         const ts_reason reason =
@@ -21837,6 +21952,9 @@ TS_API ts_result ts_execution_open(ts_execution **execution, ts_reader *reader,
     e->captures = captures;
     e->count = count;
     e->desc = d;
+    const XXH128_hash_t zeros = XXH3_128bits(ts__ex_zeros, sizeof ts__ex_zeros);
+    e->zeros[0] = zeros.low64;
+    e->zeros[1] = zeros.high64;
     const ts_result result = ts__ex_open(e, why, room);
     if (result == TS_OK)
         *execution = e;
@@ -21925,6 +22043,7 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
 {
     if (!ts__ex_is_input(region)) return TS_REASON_NONE;
     const uint8_t *const list = ts__ex_list(e, region->before, region->size);
+    ts__ex_blank blank = { 0, false };
     for (uint64_t k = 0; list && k < ts__ex_chunks(r->size); k++) {
         const uint64_t size = ts__ex_chunk_size(r->size, k);
         if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
@@ -21934,8 +22053,7 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
         if (r->batch == e->batch) {
             if (!ts__ex_plan_patch(e, p, r, k, bytes))
                 return TS_REASON_NO_MEMORY;
-        } else if (ts__ex_put(e, r, k * TS_CAPTURE_CHUNK, bytes, size) !=
-                   TS_OK) {
+        } else if (ts__ex_put(e, r, k, bytes, size, &blank) != TS_OK) {
             return TS_REASON_DEVICE_FAILED;
         }
         memcpy(&r->was[2 * k], list + 16 * k, 16);
@@ -22144,9 +22262,10 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     ts_execution_item *const item = &p->items[r->last];
     const uint64_t different = item->chunks_different;
     bool compared = false;
+    ts__ex_blank blank = { 0, false };
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
-        const uint8_t *const found = ts__ex_take(e, item, r, k, size);
+        const uint8_t *const found = ts__ex_take(e, item, r, k, size, &blank);
         if (!found) return TS_ERR_IO;
         if (!(r->known[k] & TS__EX_RECORDED)) continue;
         compared = true;
