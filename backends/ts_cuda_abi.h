@@ -95,6 +95,29 @@ typedef struct ts__cuda_box { // CUDA_MEMCPY3D
     size_t width, height, depth;
 } ts__cuda_box;
 
+enum { TS__CUDA_POINTER = 1, TS__CUDA_ARRAY = 2 }; // operands of batches
+
+typedef struct ts__cuda_operand { // CUmemcpy3DOperand
+    uint32_t type, pad;
+    union {
+        struct {
+            uint64_t address;
+            size_t row, height; // 0: as what is copied has it
+            ts__cuda_place place;
+        } pointer;
+        struct {
+            void *array;
+            size_t origin[3];
+        } array;
+    } as;
+} ts__cuda_operand;
+
+typedef struct ts__cuda_batch { // CUDA_MEMCPY3D_BATCH_OP
+    ts__cuda_operand from, to;
+    size_t extent[3];
+    uint32_t order, flags;
+} ts__cuda_batch;
+
 enum { // how a tensor map was made; 0: nobody knows
     TS__CUDA_TILED = 1,
     TS__CUDA_COLUMNS = 2, // im2col

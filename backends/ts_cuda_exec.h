@@ -191,11 +191,12 @@ static void *ts__cx_module_on(ts__cx *x, uint64_t module, uint32_t device)
 }
 
 // offset: the number of its symbol.
-static ts_result ts__cx_global(void *state, uint64_t module, uint64_t offset,
-                               uint64_t size, uint64_t *address)
+static ts_result ts__cx_global(void *state, uint64_t module, uint32_t device,
+                               uint64_t offset, uint64_t size,
+                               uint64_t *address)
 {
     ts__cx *const x = state;
-    void *const loaded = ts__cx_module_on(x, module, 0);
+    void *const loaded = ts__cx_module_on(x, module, device);
     ts__cuda_code code;
     size_t has = 0;
     x->reason = TS_REASON_IMAGE_MISSING;

@@ -18,7 +18,7 @@
         2. Reading                      on the thread that asks the driver
         3. Order
         4. What calls change            ts_cuda_snapshot_changes.h
-        5. Launches
+        5. Launches                     and ts_cuda_snapshot_batch.h
 */
 #if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_GRAPH_H)
 #define TS_CUDA_SNAPSHOT_GRAPH_H
@@ -580,10 +580,16 @@ static void ts__cs_put_nodes(const ts__cs_call *c, ts_snapshot_op *op,
     }
 }
 
+#include "ts_cuda_snapshot_batch.h" // 5
+
 static void ts__cs_graph_launch(const ts__cs_call *c, ts_snapshot_op *op,
                                 bool turn, uint8_t **args)
 {
     if (!turn) return;
+    if (c->rule->kind != TS__CS_GRAPH) {
+        ts__cs_batch(c, op, args);
+        return;
+    }
     pthread_mutex_lock(&ts__cs_ready.lock);
     const ts__cs_graph *const g = ts__cs_graph_of(ts__cs_argument(c, 0), NULL);
     if (!g || g->reason)

@@ -75,6 +75,8 @@ static bool ts__cs_name(const ts__cs_call *c, ts_snapshot_op *op)
     case TS__CS_SET:
     case TS__CS_SET_ROWS: op->head.kind = TS_EVENT_MEMSET; return true;
     case TS__CS_HOST_FUNCTION: op->head.kind = TS_EVENT_HOST_FUNCTION; break;
+    case TS__CS_BATCH: // a graph of copies
+    case TS__CS_BATCH_BOX:
     case TS__CS_GRAPH: op->head.kind = TS_EVENT_GRAPH_LAUNCH; break;
     default: return false;
     }
@@ -414,7 +416,7 @@ static void ts__cs_describe(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
                    (const ts__cuda_box *)(uintptr_t)ts__cs_argument(c, 0));
     else if (kind == TS__CS_SET || kind == TS__CS_SET_ROWS)
         ts__cs_set(c, op, turn);
-    else if (kind == TS__CS_GRAPH && ts__cs.vendor->graphs)
+    else if (op->head.kind == TS_EVENT_GRAPH_LAUNCH && ts__cs.vendor->graphs)
         ts__cs.vendor->graphs->launch(c, op, turn, args);
     else
         ts_snapshot_decline(op, kind == TS__CS_HOST_FUNCTION

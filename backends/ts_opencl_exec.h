@@ -649,10 +649,12 @@ static ts_result ts__ox_load(void *state, const ts_executor_code *code,
 }
 
 // OpenCL tells no addresses of variables; captures have none.
-static ts_result ts__ox_global(void *state, uint64_t module, uint64_t offset,
-                               uint64_t size, uint64_t *address)
+static ts_result ts__ox_global(void *state, uint64_t module, uint32_t device,
+                               uint64_t offset, uint64_t size,
+                               uint64_t *address)
 {
     (void)module;
+    (void)device;
     (void)offset;
     (void)size;
     (void)address;

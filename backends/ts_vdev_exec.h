@@ -305,10 +305,12 @@ static ts_result ts__vx_load(void *state, const ts_executor_code *code,
     return result == TS_OK ? TS_ERR_NOT_FOUND : result;
 }
 
-static ts_result ts__vx_global(void *state, uint64_t module, uint64_t offset,
-                               uint64_t size, uint64_t *address)
+static ts_result ts__vx_global(void *state, uint64_t module, uint32_t device,
+                               uint64_t offset, uint64_t size,
+                               uint64_t *address)
 {
     (void)state;
+    (void)device; // all have the process's
     (void)size;
     *address = module + offset;
     return TS_OK;

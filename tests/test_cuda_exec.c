@@ -265,15 +265,55 @@ static void a_variable_is_found_by_the_number_of_its_symbol(void **user)
     assert_true(ts__cuda_code_open(&code, cubin, cubin_size));
     for (uint32_t i = 0; i < code.symbol_count; i++) {
         if (strcmp(ts__cuda_symbol(&code, i), "bias") != 0) continue;
-        ok(x->global(state, module, i, 4, &address));
-        assert_int_equal(x->global(state, module, i, 8, &address),
+        ok(x->global(state, module, 0, i, 4, &address));
+        assert_int_equal(x->global(state, module, 0, i, 8, &address),
                          TS_ERR_NOT_FOUND);
     }
     assert_int_equal(number_at(address), 3);
-    assert_int_equal(x->global(state, module, UINT64_MAX, 4, &address),
+    assert_int_equal(x->global(state, module, 0, UINT64_MAX, 4, &address),
                      TS_ERR_NOT_FOUND);
     end();
 }
+
+#ifndef TEST_HIP
+// Each fills its own, and its kernels read that.
+static void a_variable_is_each_devices_own(void **user)
+{
+    const ts_executor_range ranges[] = { { AT, BYTES, 0, NULL },
+                                         { AT + (1u << 30), BYTES, 1, NULL } };
+    uint64_t found[2], streams[2];
+    ts__cuda_code code;
+    (void)user;
+    setenv("DOUBLE_CUDA_DEVICES", "2", 1);
+    ok(x->open(&state, 2, ranges, 2, why, sizeof why));
+    load();
+    assert_true(ts__cuda_code_open(&code, cubin, cubin_size));
+    uint32_t bias = 0;
+    while (strcmp(ts__cuda_symbol(&code, bias), "bias") != 0)
+        bias++;
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t value = 100 + i;
+        uint64_t address = ranges[i].address;
+        ok(x->allocate(state, i, &address, BYTES));
+        ok(x->stream(state, i, TS_STREAM_NON_BLOCKING, &streams[i]));
+        ok(x->global(state, module, i, bias, 4, &found[i]));
+        ok(x->write(state, found[i], &value, sizeof value));
+    }
+    assert_int_not_equal(found[0], found[1]);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct {
+            uint64_t to, from;
+            uint32_t value;
+        } args = { ranges[i].address, ranges[i].address, 1 };
+        const ts_executor_launch launch = launch_of("biased", &args, 20);
+        ok(x->launch(state, streams[i], &launch));
+        ok(x->wait(state, 1000));
+        assert_int_equal(number_at(ranges[i].address), 101 + i);
+    }
+    end();
+    unsetenv("DOUBLE_CUDA_DEVICES");
+}
+#endif
 
 /* ---- Launches, copies, sets --------------------------------------------- */
 
@@ -740,6 +780,7 @@ int main(void)
         cmocka_unit_test(boxes_are_copied_slice_by_slice),
         cmocka_unit_test(rows_are_set_and_what_is_between_stays),
 #else
+        cmocka_unit_test(a_variable_is_each_devices_own),
         cmocka_unit_test(attributes_are_given_again_or_refused),
         cmocka_unit_test(amd_without_its_library_is_one_sentence),
         cmocka_unit_test(

@@ -357,8 +357,9 @@ static inline bool ts_capture_span(const uint64_t origin[3],
 /*
     A launch of a graph has a TS_ATTRIBUTE_NODE for each node, those that come
     before a node in front of it: a ts_capture_operation, whose kind is 0 for
-    what is only order, then uint32_t positions of the nodes that it waits for.
-    A node's arguments, if it has any, are the next args_size bytes of the
+    what is only order, and whose track is that of the device that it runs on if
+    it is not the launch's; then uint32_t positions of the nodes that it waits
+    for. A node's arguments, if it has any, are the next args_size bytes of the
     launch's, from a multiple of TS_CAPTURE_NODE_ALIGNED on; parameters and
     regions are the launch's. Attributes behind it are its own.
 */

@@ -136,9 +136,9 @@ typedef struct ts_executor {
     // another machine, or of a form that this cannot load.
     ts_result (*load)(void *state, const ts_executor_code *code,
                       uint64_t *module, char *why, size_t room);
-    // The address of a variable of a module.
-    ts_result (*global)(void *state, uint64_t module, uint64_t offset,
-                        uint64_t size, uint64_t *address);
+    // The address of a variable of a module, which each device has its own of.
+    ts_result (*global)(void *state, uint64_t module, uint32_t device,
+                        uint64_t offset, uint64_t size, uint64_t *address);
     ts_result (*stream)(void *state, uint32_t device, uint64_t flags,
                         uint64_t *stream);
     // The arguments of a launch may change when the call is over; memory of

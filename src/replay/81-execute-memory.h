@@ -170,6 +170,15 @@ static uint32_t ts__ex_device(const ts_execution *e, uint32_t track)
     return 0;
 }
 
+// The track of the device that a stream's is of; 0: nobody says.
+static uint32_t ts__ex_device_track(const ts_execution *e, uint32_t track)
+{
+    ts_track t = { .parent = track };
+    for (int i = 0; i < 8 && t.type != TS_TRACK_DEVICE; i++)
+        if (!ts_reader_track(e->reader, t.parent, &t)) return 0;
+    return t.type == TS_TRACK_DEVICE ? t.id : 0;
+}
+
 static ts_reason ts__ex_result_reason(ts_result result)
 {
     switch (result) {
@@ -282,8 +291,9 @@ static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
         const ts__ex_module *const m = ts__ex_module_find(e, r->image);
         if (!m) return TS_REASON_NO_MEMORY;
         if (m->reason) return m->reason;
-        return ts__ex_reason(
-            e, x->global(e->state, m->module, r->offset, r->size, &r->actual));
+        return ts__ex_reason(e, x->global(e->state, m->module,
+                                          ts__ex_device(e, r->device),
+                                          r->offset, r->size, &r->actual));
     }
     if (!r->device) {
         r->bytes = ts__mem_get(&e->desc.allocator, (size_t)r->size);

@@ -10,16 +10,11 @@ static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
                      e->stream_count, sizeof *more);
     if (!more) return NULL;
     e->streams = more;
-    ts_track t, above;
+    ts_track t;
     ts__ex_stream made = { .track = track };
     uint64_t flags = 0;
-    if (ts_reader_track(e->reader, track, &t)) {
-        flags = t.flags;
-        above = t;
-        for (int i = 0; i < 8 && above.type != TS_TRACK_DEVICE; i++)
-            if (!ts_reader_track(e->reader, above.parent, &above)) break;
-        made.device = ts__ex_device(e, above.id);
-    }
+    if (ts_reader_track(e->reader, track, &t)) flags = t.flags;
+    made.device = ts__ex_device(e, ts__ex_device_track(e, track));
     // A graph has no legacy streams, and its edges are all said.
     if (e->as_graph)
         flags = (flags & ~(uint64_t)TS_STREAM_LEGACY_DEFAULT) |

@@ -290,6 +290,18 @@ static bool ts__ex_add_device(ts_execution *e, uint32_t track)
     return true;
 }
 
+// Those that nodes of a graph run on, other than the launch's.
+static bool ts__ex_add_nodes(ts_execution *e, const ts_capture *c)
+{
+    ts_capture_node n = { .index = 0 };
+    ts_track t;
+    while (c->head.kind == TS_EVENT_GRAPH_LAUNCH && ts_capture_node_next(c, &n))
+        if (n.head.track && ts_reader_track(e->reader, n.head.track, &t) &&
+            t.type == TS_TRACK_DEVICE && !ts__ex_add_device(e, t.id))
+            return false;
+    return true;
+}
+
 static bool ts__ex_same_range(const ts_executor_range *a,
                               const ts_executor_range *b)
 {
@@ -304,10 +316,12 @@ static ts_result ts__ex_all_ranges(ts_execution *e, ts_executor_range **ranges,
     ts_capture c;
     for (size_t i = 0; i < e->count; i++) {
         if (!ts_reader_capture(e->reader, e->captures[i], &c)) continue;
+        if (!ts__ex_add_nodes(e, &c)) return TS_ERR_UNSUPPORTED;
         for (uint32_t j = 0; j < c.head.region_count; j++) {
             const ts_capture_region *const r = &c.regions[j];
-            if (!r->device || r->image) continue;
+            if (!r->device) continue;
             if (!ts__ex_add_device(e, r->device)) return TS_ERR_UNSUPPORTED;
+            if (r->image) continue;
             ts_executor_range *const more = ts__mem_more(
                 &e->desc.allocator, *ranges, capacity, *count, sizeof *more);
             if (!more) return TS_ERR_MEMORY;

@@ -139,3 +139,18 @@ AT(CUgraphNodeParams, memset, 16);
 AT(CUgraphNodeParams, graph.graph, 16);
 AT(CUDA_KERNEL_NODE_PARAMS_v3, kern, 56);
 AT(cuGraphLaunch_params, hGraph, 0);
+
+// Batches of copies: of CUDA 12.8, and of 13.0.
+SIZE(ts__cuda_operand, CUmemcpy3DOperand);
+SIZE(ts__cuda_batch, CUDA_MEMCPY3D_BATCH_OP);
+AT(CUmemcpy3DOperand, op.ptr.ptr, 8);
+AT(CUmemcpy3DOperand, op.ptr.layerHeight, 24);
+AT(CUDA_MEMCPY3D_BATCH_OP, extent, 80);
+SAME(TS__CUDA_POINTER, CU_MEMCPY_OPERAND_TYPE_POINTER);
+AT(cuMemcpyBatchAsync_params, sizes, 16);
+AT(cuMemcpyBatchAsync_params, count, 24);
+AT(cuMemcpyBatchAsync_params, hStream, 64);
+AT(cuMemcpyBatchAsync_v2_params, hStream, 56);
+AT(cuMemcpy3DBatchAsync_params, opList, 8);
+AT(cuMemcpy3DBatchAsync_params, hStream, 32);
+AT(cuMemcpy3DBatchAsync_v2_params, hStream, 24);

@@ -152,9 +152,12 @@ static void do_box(const copy_box *b)
     const end_of_copy *const f = &b->from, *const t = &b->to;
     const char *const from = f->type == 1 ? f->host : (void *)f->device;
     char *const to = t->type == 1 ? t->host : (void *)t->device;
-    for (size_t y = 0; y < b->height; y++)
-        memmove(to + (t->y + y) * t->pitch + t->x,
-                from + (f->y + y) * f->pitch + f->x, b->width);
+    for (size_t z = 0; z < b->depth; z++)
+        for (size_t y = 0; y < b->height; y++)
+            memmove(to + ((t->z + z) * t->height + t->y + y) * t->pitch + t->x,
+                    from + ((f->z + z) * f->height + f->y + y) * f->pitch +
+                        f->x,
+                    b->width);
 }
 
 static void run_graph(const graph *g, uint32_t stream)

@@ -57,6 +57,9 @@ static const char *const driver_functions[] = { "LaunchKernel",
                                                 "GraphExecChildGraphNode"
                                                 "SetParams",
                                                 "GraphExecNodeSetParams",
+                                                "MemcpyBatchAsync",
+                                                "MemcpyBatchAsync_v2",
+                                                "Memcpy3DBatchAsync_v2",
                                                 "GraphNodeSetEnabled",
                                                 "GraphExecUpdate_v2",
                                                 "GraphExecDestroy" };

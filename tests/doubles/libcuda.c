@@ -120,6 +120,8 @@ static void wait_for_lock(void)
 
 #include "cuda_streams.h"
 
+#include "cuda_batches.h"
+
 #include "cuda_handles.h"
 
 /* ==== 6. Devices ========================================================= */

@@ -140,9 +140,10 @@ static ts_result toy_load(void *state, const ts_executor_code *code,
     return code->size % 5 == 4 ? TS_ERR_NOT_FOUND : TS_OK;
 }
 
-static ts_result toy_global(void *state, uint64_t module, uint64_t offset,
-                            uint64_t size, uint64_t *address)
+static ts_result toy_global(void *state, uint64_t module, uint32_t device,
+                            uint64_t offset, uint64_t size, uint64_t *address)
 {
+    (void)device;
     (void)state;
     (void)module;
     if (offset > sizeof variables || size > sizeof variables - offset)

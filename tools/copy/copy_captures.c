@@ -244,6 +244,7 @@ static void put_nodes(copy *c, uint8_t *bytes, uint64_t size)
         uint8_t *const to = bytes + ((const uint8_t *)one.bytes - bytes);
         memcpy(&node, to, sizeof node);
         if (node.image) node.image = put_image(c, node.image);
+        if (node.track) node.track = copy_track_id(c, node.track);
         node.name = copy_name(c, COPY_KERNEL, node.name);
         memcpy(to, &node, sizeof node);
     }
