@@ -1526,9 +1526,9 @@ typedef struct ts_executor {
     // another machine, or of a form that this cannot load.
     ts_result (*load)(void *state, const ts_executor_code *code,
                       uint64_t *module, char *why, size_t room);
-    // The address of a variable of a module.
-    ts_result (*global)(void *state, uint64_t module, uint64_t offset,
-                        uint64_t size, uint64_t *address);
+    // The address of a variable of a module, which each device has its own of.
+    ts_result (*global)(void *state, uint64_t module, uint32_t device,
+                        uint64_t offset, uint64_t size, uint64_t *address);
     ts_result (*stream)(void *state, uint32_t device, uint64_t flags,
                         uint64_t *stream);
     // The arguments of a launch may change when the call is over; memory of
@@ -20437,6 +20437,15 @@ static uint32_t ts__ex_device(const ts_execution *e, uint32_t track)
     return 0;
 }
 
+// The track of the device that a stream's is of; 0: nobody says.
+static uint32_t ts__ex_device_track(const ts_execution *e, uint32_t track)
+{
+    ts_track t = { .parent = track };
+    for (int i = 0; i < 8 && t.type != TS_TRACK_DEVICE; i++)
+        if (!ts_reader_track(e->reader, t.parent, &t)) return 0;
+    return t.type == TS_TRACK_DEVICE ? t.id : 0;
+}
+
 static ts_reason ts__ex_result_reason(ts_result result)
 {
     switch (result) {
@@ -20549,8 +20558,9 @@ static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
         const ts__ex_module *const m = ts__ex_module_find(e, r->image);
         if (!m) return TS_REASON_NO_MEMORY;
         if (m->reason) return m->reason;
-        return ts__ex_reason(
-            e, x->global(e->state, m->module, r->offset, r->size, &r->actual));
+        return ts__ex_reason(e, x->global(e->state, m->module,
+                                          ts__ex_device(e, r->device),
+                                          r->offset, r->size, &r->actual));
     }
     if (!r->device) {
         r->bytes = ts__mem_get(&e->desc.allocator, (size_t)r->size);
@@ -21257,16 +21267,11 @@ static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
                      e->stream_count, sizeof *more);
     if (!more) return NULL;
     e->streams = more;
-    ts_track t, above;
+    ts_track t;
     ts__ex_stream made = { .track = track };
     uint64_t flags = 0;
-    if (ts_reader_track(e->reader, track, &t)) {
-        flags = t.flags;
-        above = t;
-        for (int i = 0; i < 8 && above.type != TS_TRACK_DEVICE; i++)
-            if (!ts_reader_track(e->reader, above.parent, &above)) break;
-        made.device = ts__ex_device(e, above.id);
-    }
+    if (ts_reader_track(e->reader, track, &t)) flags = t.flags;
+    made.device = ts__ex_device(e, ts__ex_device_track(e, track));
     // A graph has no legacy streams, and its edges are all said.
     if (e->as_graph)
         flags = (flags & ~(uint64_t)TS_STREAM_LEGACY_DEFAULT) |
@@ -21876,6 +21881,18 @@ static bool ts__ex_add_device(ts_execution *e, uint32_t track)
     return true;
 }
 
+// Those that nodes of a graph run on, other than the launch's.
+static bool ts__ex_add_nodes(ts_execution *e, const ts_capture *c)
+{
+    ts_capture_node n = { .index = 0 };
+    ts_track t;
+    while (c->head.kind == TS_EVENT_GRAPH_LAUNCH && ts_capture_node_next(c, &n))
+        if (n.head.track && ts_reader_track(e->reader, n.head.track, &t) &&
+            t.type == TS_TRACK_DEVICE && !ts__ex_add_device(e, t.id))
+            return false;
+    return true;
+}
+
 static bool ts__ex_same_range(const ts_executor_range *a,
                               const ts_executor_range *b)
 {
@@ -21890,10 +21907,12 @@ static ts_result ts__ex_all_ranges(ts_execution *e, ts_executor_range **ranges,
     ts_capture c;
     for (size_t i = 0; i < e->count; i++) {
         if (!ts_reader_capture(e->reader, e->captures[i], &c)) continue;
+        if (!ts__ex_add_nodes(e, &c)) return TS_ERR_UNSUPPORTED;
         for (uint32_t j = 0; j < c.head.region_count; j++) {
             const ts_capture_region *const r = &c.regions[j];
-            if (!r->device || r->image) continue;
+            if (!r->device) continue;
             if (!ts__ex_add_device(e, r->device)) return TS_ERR_UNSUPPORTED;
+            if (r->image) continue;
             ts_executor_range *const more = ts__mem_more(
                 &e->desc.allocator, *ranges, capacity, *count, sizeof *more);
             if (!more) return TS_ERR_MEMORY;
