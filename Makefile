@@ -131,6 +131,8 @@ $(OUT)/tests/doubles/%.so: tests/doubles/%.c
 	    $< -o $@
 $(OUT)/tests/doubles/libcuda.so: SONAME = -Wl,-soname,libcuda.so.1
 $(OUT)/tests/doubles/libamdhip64.so: SONAME = -Wl,-soname,libamdhip64.so.6
+$(OUT)/tests/doubles/librocprofiler-sdk.so: \
+    SONAME = -Wl,-soname,librocprofiler-sdk.so.1
 $(TESTS): | $(DOUBLES)
 $(OUT)/tests/%: LIBS += -lcmocka
 $(OUT)/tests/%: tests/%.cpp $(LIB)

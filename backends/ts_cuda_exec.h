@@ -616,6 +616,7 @@ static const uint32_t ts__cx_cuda_heeds[] = {
 };
 static const uint32_t ts__cx_hip_heeds[] = { TS_ATTRIBUTE_GEOMETRY,
                                              TS_ATTRIBUTE_PATTERN,
+                                             TS_ATTRIBUTE_CUDA_LAUNCH,
                                              TS_ATTRIBUTE_COOPERATIVE, 0 };
 
 #define TS__CX_EXECUTOR(vendor) \

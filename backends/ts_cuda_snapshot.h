@@ -222,6 +222,7 @@ static inline uint8_t ts__cs_rule_of(const char *name)
 /* ==== 4. Memory ========================================================== */
 
 struct ts__cs_call;
+struct ts__cs_node;
 
 // What CUDA and HIP do not have in common.
 typedef struct ts__cs_vendor {
@@ -242,6 +243,12 @@ typedef struct ts__cs_graph_calls {
     void (*happened)(const struct ts__cs_call *c); // a call has returned
     void (*gone)(uint64_t ready);
     void (*forget)(void);
+    // Of a node that is a kernel: its arguments and what tells their layout
+    // are copied; it is put into a launch, its arguments at `at` of `args`.
+    ts_reason (*arguments)(struct ts__cs_node *n, const ts__cuda_kernel_node *k,
+                           ts__cs_job *job, bool answered);
+    void (*put_kernel)(const struct ts__cs_call *c, ts_snapshot_op *op,
+                       const struct ts__cs_node *n, uint8_t *args, uint32_t at);
 } ts__cs_graph_calls;
 
 typedef struct ts__cs_range { // an allocation, in order of address

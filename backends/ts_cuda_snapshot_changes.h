@@ -21,7 +21,8 @@
         3. Nodes
         4. Calls
 */
-#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_CHANGES_H)
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_CHANGES_H)
 #define TS_CUDA_SNAPSHOT_CHANGES_H
 
 /* ==== 1. Places ========================================================== */

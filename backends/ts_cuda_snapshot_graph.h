@@ -1,6 +1,6 @@
 /*
     ts_cuda_snapshot_graph.h - what graphs of CUDA are made of; a part of
-    ts_cupti.h, private to it
+    ts_cupti.h, private to it, and of HIP (ts_hip_snapshot_graph.h)
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
@@ -20,7 +20,8 @@
         4. What calls change            ts_cuda_snapshot_changes.h
         5. Launches                     and ts_cuda_snapshot_batch.h
 */
-#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_GRAPH_H)
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_GRAPH_H)
 #define TS_CUDA_SNAPSHOT_GRAPH_H
 
 /* ==== 1. Graphs ========================================================== */
@@ -39,6 +40,7 @@ typedef struct ts__cs_node {
     ts_reason attributes_reason; // what its attributes say, whatever it runs
     bool off;                    // left out, until it is turned on again
     void *module, *function;     // of a kernel
+    void *object;                // HIP's code of it
     char *name;
     uint8_t *args;
     uint32_t (*parameters)[2]; // offset, size
@@ -169,7 +171,7 @@ static void ts__cs_node_kernel(ts__cs_node *n, const ts__cuda_kernel_node *k,
     // What it loaded because it was asked is the function's.
     if (job->module)
         ts__cs_module_named(&ts__cs.code, job->module, job->loader);
-    n->reason = n->name ? ts__cs_node_arguments(n, k, job, answered)
+    n->reason = n->name ? ts__cs.vendor->graphs->arguments(n, k, job, answered)
                         : TS_REASON_IMAGE_MISSING;
     if (!n->reason) n->reason = n->attributes_reason;
 }
@@ -545,7 +547,7 @@ static void ts__cs_put_node(const ts__cs_call *c, ts_snapshot_op *op,
     if (n->off || !n->head.kind)
         ts_snapshot_node(op, &order, n->after, n->after_count);
     else if (n->head.kind == TS_EVENT_KERNEL)
-        ts__cs_put_kernel(c, op, n, args, at);
+        ts__cs.vendor->graphs->put_kernel(c, op, n, args, at);
     else
         ts__cs_put_move(c, op, n);
 }
@@ -600,8 +602,13 @@ static void ts__cs_graph_launch(const ts__cs_call *c, ts_snapshot_op *op,
 }
 
 static const ts__cs_graph_calls ts__cs_graphs = {
-    ts__cs_graph_named, ts__cs_graph_launch, ts__cs_graph_happened,
-    ts__cs_graph_gone, ts__cs_graphs_forget
+    .named = ts__cs_graph_named,
+    .launch = ts__cs_graph_launch,
+    .happened = ts__cs_graph_happened,
+    .gone = ts__cs_graph_gone,
+    .forget = ts__cs_graphs_forget,
+    .arguments = ts__cs_node_arguments,
+    .put_kernel = ts__cs_put_kernel,
 };
 
 #endif // TS_CUDA_SNAPSHOT_GRAPH_H

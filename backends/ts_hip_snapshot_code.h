@@ -373,6 +373,30 @@ static void ts__hs_functions_check(void)
     pthread_mutex_unlock(&ts__hs.lock);
 }
 
+// The kernel of that name that a function of the host launches.
+static ts__hs_function *ts__hs_of_file(void *handle, const char *name,
+                                       uint32_t device)
+{
+    ts__hs_file file;
+    ts__hs_function f = { handle, NULL, NULL, device, true };
+    if (ts__hs_file_open(&file, (uintptr_t)handle))
+        f.code = ts__hs_file_search(&file, name, device);
+    ts__hs_file_close(&file);
+    return ts__hs_function_put(&f, name);
+}
+
+// A function of a module, or of the host. On the thread that asks HIP.
+static ts__hs_function *ts__hs_function_at(void *handle, uint32_t device)
+{
+    ts__hs_function *f = handle ? ts__hs_function_find(handle, false, 0) : NULL;
+    if (f || !handle) return f;
+    ts__hs_functions_check();
+    f = ts__hs_function_find(handle, true, device);
+    const char *const name =
+        !f && ts__hs_call.name ? ts__hs_call.name(handle, NULL) : NULL;
+    return name && *name ? ts__hs_of_file(handle, name, device) : f;
+}
+
 // The kernel that a function of the host launches: HIP knows its name.
 static ts__hs_function *ts__hs_of_host(const ts__cs_call *c, void *handle,
                                        void *stream)
@@ -382,7 +406,6 @@ static ts__hs_function *ts__hs_of_host(const ts__cs_call *c, void *handle,
     ts__hs_function *const known = ts__hs_function_find(handle, true, device);
     if (known) return known;
     ts__cs_job job;
-    ts__hs_file file;
     memset(&job, 0, sizeof job);
     job.what = TS__CS_OWN;
     job.own = ts__hs_ask_name;
@@ -392,20 +415,19 @@ static ts__hs_function *ts__hs_of_host(const ts__cs_call *c, void *handle,
     if (!ts__cs_is_safe(c->context) ||
         !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
         return NULL;
-    ts__hs_function f = { handle, NULL, NULL, device, true };
-    if (ts__hs_file_open(&file, (uintptr_t)handle))
-        f.code = ts__hs_file_search(&file, job.name, device);
-    ts__hs_file_close(&file);
-    return ts__hs_function_put(&f, job.name);
+    return ts__hs_of_file(handle, job.name, device);
 }
 
 // The function of a launch; NULL: nobody knows it.
 static ts__hs_function *ts__hs_function_of(const ts__cs_call *c)
 {
-    void *const handle = (void *)(uintptr_t)ts__cs_argument(c, 0);
-    if (c->rule->width == TS__HS_OF_HOST)
-        return ts__hs_of_host(c, handle,
-                              (void *)(uintptr_t)ts__cs_argument(c, 40));
+    const bool how = c->rule->kind == TS__CS_LAUNCH_HOW;
+    void *const handle = (void *)(uintptr_t)ts__cs_argument(c, how ? 8 : 0);
+    void *stream = how ? NULL : (void *)(uintptr_t)ts__cs_argument(c, 40);
+    if (c->rule->width == TS__HS_OF_HOST) {
+        if (how) ts__cs_stream_here(c, &stream);
+        return ts__hs_of_host(c, handle, stream);
+    }
     return ts__hs_function_find(handle, false, 0);
 }
 
@@ -499,8 +521,9 @@ static uint32_t ts__hs_image(const ts__cs_call *c, ts__hs_code *code)
     return code->image;
 }
 
+// base: where they begin in the operation's.
 static void ts__hs_parameters(ts_snapshot_op *op, const ts__amd_kernel *k,
-                              const uint8_t *args)
+                              const uint8_t *args, uint32_t base)
 {
     for (uint32_t i = 0; i < k->count; i++) {
         const uint32_t *const p = k->parameters[i];
@@ -510,11 +533,20 @@ static void ts__hs_parameters(ts_snapshot_op *op, const ts__amd_kernel *k,
             ts__cs_look_up(value);
         }
         const ts__cs_range *const range = ts__cs_range_of(value);
-        ts_snapshot_param(op, p[0], p[1],
+        ts_snapshot_param(op, base + p[0], p[1],
                           k->pointers[i] && range && !range->host
                               ? TS_PARAM_POINTER
                               : TS_PARAM_UNKNOWN);
     }
+}
+
+static ts__cs_layout ts__hs_layout(ts__amd_kernel *k)
+{
+    ts__cs_layout layout = { k->count, 0, k->parameters };
+    for (uint32_t i = 0; i < k->count; i++)
+        if (k->parameters[i][0] + k->parameters[i][1] > layout.size)
+            layout.size = k->parameters[i][0] + k->parameters[i][1];
+    return layout;
 }
 
 static void ts__hs_kernel(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
@@ -522,7 +554,6 @@ static void ts__hs_kernel(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
                           uint8_t **args)
 {
     ts__amd_kernel k;
-    ts__cs_layout layout = { 0, 0, k.parameters };
     (void)function;
     if (!turn) return;
     const ts__hs_function *const f = ts__hs_function_of(c);
@@ -533,28 +564,40 @@ static void ts__hs_kernel(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
         return;
     }
     const bool told = ts__amd_kernel_read(&k, code->bytes, code->size, f->name);
-    layout.count = k.count;
-    for (uint32_t i = 0; i < k.count; i++)
-        if (k.parameters[i][0] + k.parameters[i][1] > layout.size)
-            layout.size = k.parameters[i][0] + k.parameters[i][1];
+    const ts__cs_layout layout = ts__hs_layout(&k);
     if (!told || !ts__cs_flatten(&layout, each, more, op, args))
         ts_snapshot_decline(op, TS_REASON_PARAM_LAYOUT_UNKNOWN);
     else
-        ts__hs_parameters(op, &k, *args);
+        ts__hs_parameters(op, &k, *args, 0);
 }
 
 /* ==== 6. What calls change =============================================== */
 
+// Where its variables lay something else may lie.
+static void ts__hs_variables_gone(const ts__hs_code *code)
+{
+    pthread_mutex_lock(&ts__cs.memory_lock);
+    for (size_t i = ts__cs.memory.count; code->image && i--;)
+        if (ts__cs.memory.ranges[i].image == code->image)
+            ts_snapshot_free(&ts__cs.memory, ts__cs.memory.ranges[i].address);
+    pthread_mutex_unlock(&ts__cs.memory_lock);
+}
+
 static void ts__hs_module_gone(const void *module)
 {
+    const ts__hs_code *code = NULL;
     pthread_mutex_lock(&ts__hs.lock);
-    for (size_t i = 0; i < ts__hs.code_count; i++)
-        if (ts__hs.codes[i]->module == module) ts__hs.codes[i]->module = NULL;
+    for (size_t i = 0; module && i < ts__hs.code_count; i++)
+        if (ts__hs.codes[i]->module == module) {
+            code = ts__hs.codes[i];
+            ts__hs.codes[i]->module = NULL;
+        }
     for (size_t i = 0; i < ts__hs.function_count; i++)
         if (ts__hs.functions[i]->code && !ts__hs.functions[i]->of_host &&
             !ts__hs.functions[i]->code->module)
             ts__hs.functions[i]->handle = NULL;
     pthread_mutex_unlock(&ts__hs.lock);
+    if (code) ts__hs_variables_gone(code);
 }
 
 static void ts__hs_module(const ts__cs_call *c, const void *image,
@@ -610,9 +653,6 @@ static void ts__hs_happened(const ts__cs_call *c)
                       UINT64_MAX / 2);
         break;
     case TS__HS_MODULE_FILE: ts__hs_module_file(c); break;
-    case TS__HS_MODULE_GONE:
-        ts__hs_module_gone((const void *)(uintptr_t)ts__cs_argument(c, 0));
-        break;
     case TS__HS_FUNCTION: ts__hs_function_got(c); break;
     default: break;
     }

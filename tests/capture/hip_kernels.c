@@ -184,7 +184,7 @@ static void declined(void)
     add_to(numbers, 1); // no operation before its graph is launched
     must(hipStreamEndCapture(stream, &graph));
     must(hipGraphInstantiateWithFlags(&ready, graph, 0));
-    must(hipGraphLaunch(ready, stream)); // IN_CAPTURE
+    must(hipGraphLaunch(ready, stream)); // whole
     add_to(numbers, 1);                  // whole again
     must(hipHostFree(pinned));
 }

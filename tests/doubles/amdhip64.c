@@ -275,6 +275,9 @@ EXPORT int hipFree(void *pointer)
     return end(&c, ON_DEVICE->cuMemFree_v2((uintptr_t)pointer));
 }
 
+static int copy_on(uint64_t to, uint64_t from, size_t size, int kind,
+                   hipStream_t stream);
+
 static void copy(void *to, const void *from, size_t size, int kind,
                  hipStream_t stream)
 {
@@ -297,6 +300,9 @@ EXPORT int hipMemcpyAsync(void *to, const void *from, size_t size, int kind,
                           hipStream_t stream)
 {
     BEGIN(hipMemcpyAsync, to, from, size, kind, stream);
+    if (recording)
+        return end(&c,
+                   copy_on((uintptr_t)to, (uintptr_t)from, size, kind, stream));
     copy(to, from, size, kind, stream);
     return end(&c, hipSuccess);
 }
@@ -427,6 +433,8 @@ EXPORT int hipStreamWaitEvent(hipStream_t stream, hipEvent_t event,
 }
 
 #include "tests/doubles/hip_driver.h"
+
+#include "tests/doubles/hip_graphs.h"
 
 EXPORT int hipRuntimeGetVersion(int *version)
 {

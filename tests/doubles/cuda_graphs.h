@@ -279,6 +279,24 @@ DRIVER(cuStreamIsCapturing, void *stream, int *status)
     return 0;
 }
 
+// Of a recorded stream: the graph, and the node that what comes next waits for.
+DRIVER(cuStreamGetCaptureInfo_v2, void *stream, int *status, uint64_t *id,
+       void **made, void *const **last, size_t *count)
+{
+    static __thread void *nodes[NODES];
+    const recording *const r = recording_of(stream);
+    *status = r ? 1 + r->broken : 0;
+    *count = 0;
+    if (!r) return 0;
+    const uint64_t *const set = r->last[(uintptr_t)stream % STREAMS];
+    for (uint32_t i = 0; i < r->graph->count; i++)
+        if (set[i / 64] >> i % 64 & 1) nodes[(*count)++] = &r->graph->nodes[i];
+    *id = 1;
+    *made = r->graph;
+    *last = nodes;
+    return 0;
+}
+
 DRIVER(cuThreadExchangeStreamCaptureMode, int *mode)
 {
     const int before = exchange_mode;

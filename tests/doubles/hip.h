@@ -51,6 +51,7 @@ int hipStreamDestroy(hipStream_t stream);
 int hipStreamSynchronize(hipStream_t stream);
 int hipDeviceSynchronize(void);
 int hipEventCreate(hipEvent_t *event);
+int hipEventDestroy(hipEvent_t event);
 int hipEventRecord(hipEvent_t event, hipStream_t stream);
 int hipEventSynchronize(hipEvent_t event);
 int hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags);
@@ -81,6 +82,84 @@ int hipStreamEndCapture(hipStream_t stream, void **graph);
 int hipGraphInstantiateWithFlags(void **ready, void *graph,
                                  unsigned long long flags);
 int hipGraphLaunch(void *ready, hipStream_t stream);
+
+// Of graphs: hipKernelNodeParams, hipMemsetParams, hipMemcpy3DParms.
+typedef struct hip_kernel_node {
+    dim3 block;
+    void **extra;
+    void *function;
+    dim3 grid;
+    void **arguments;
+    unsigned shared;
+} hip_kernel_node;
+typedef struct hip_set_node {
+    void *to;
+    unsigned width;
+    size_t rows, pitch;
+    unsigned value;
+    size_t count;
+} hip_set_node;
+typedef struct hip_end { // hipPitchedPtr
+    void *at;
+    size_t pitch, width, height;
+} hip_end;
+typedef struct hip_box {
+    void *from_array;
+    size_t from_x, from_y, from_z;
+    hip_end from;
+    void *to_array;
+    size_t to_x, to_y, to_z;
+    hip_end to;
+    size_t width, height, depth;
+    int kind;
+} hip_box;
+int hipGraphCreate(void **graph, unsigned flags);
+int hipGraphDestroy(void *graph);
+int hipGraphAddKernelNode(void **node, void *graph, void *const *after,
+                          size_t count, const hip_kernel_node *kernel);
+int hipGraphAddMemsetNode(void **node, void *graph, void *const *after,
+                          size_t count, const hip_set_node *set);
+int hipGraphAddMemcpyNode(void **node, void *graph, void *const *after,
+                          size_t count, const hip_box *box);
+int hipGraphAddMemcpyNode1D(void **node, void *graph, void *const *after,
+                            size_t count, void *to, const void *from,
+                            size_t size, int kind);
+int hipGraphAddChildGraphNode(void **node, void *graph, void *const *after,
+                              size_t count, void *child);
+int hipGraphExecUpdate(void *ready, void *graph, void **node, int *result);
+int hipGraphExecKernelNodeSetParams(void *ready, void *node,
+                                    const hip_kernel_node *kernel);
+int hipGraphExecMemsetNodeSetParams(void *ready, void *node,
+                                    const hip_set_node *set);
+int hipGraphExecMemcpyNodeSetParams1D(void *ready, void *node, void *to,
+                                      const void *from, size_t size, int kind);
+int hipGraphNodeSetEnabled(void *ready, void *node, unsigned on);
+int hipGraphExecDestroy(void *ready);
+
+// HIP_LAUNCH_CONFIG and hipLaunchConfig_t.
+typedef struct hip_config {
+    dim3 grid, block;
+    unsigned shared;
+    hipStream_t stream;
+    void *attributes;
+    unsigned count;
+} hip_config;
+typedef struct hip_config_host {
+    dim3 grid, block;
+    size_t shared;
+    hipStream_t stream;
+    void *attributes;
+    unsigned count;
+} hip_config_host;
+int hipDrvLaunchKernelEx(const hip_config *config, hipFunction_t function,
+                         void **arguments, void **extra);
+int hipLaunchKernelExC(const hip_config_host *config, const void *function,
+                       void **arguments);
+int hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x,
+                                     unsigned grid_y, unsigned grid_z,
+                                     unsigned block_x, unsigned block_y,
+                                     unsigned block_z, unsigned shared,
+                                     hipStream_t stream, void **arguments);
 int hipLaunchHostFunc(hipStream_t stream, void (*function)(void *), void *data);
 const char *hipKernelNameRefByPtr(const void *function, hipStream_t stream);
 int hipGetSymbolAddress(void **address, const void *symbol);

@@ -54,7 +54,20 @@
     X(hipStreamBeginCapture) \
     X(hipStreamEndCapture) \
     X(hipGraphLaunch) \
-    X(hipLaunchHostFunc)
+    X(hipLaunchHostFunc) \
+    X(hipGraphDestroy) \
+    X(hipGraphAddMemcpyNode) \
+    X(hipGraphAddMemcpyNode1D) \
+    X(hipGraphInstantiateWithFlags) \
+    X(hipGraphExecUpdate) \
+    X(hipGraphExecKernelNodeSetParams) \
+    X(hipGraphExecMemsetNodeSetParams) \
+    X(hipGraphExecMemcpyNodeSetParams1D) \
+    X(hipGraphNodeSetEnabled) \
+    X(hipGraphExecDestroy) \
+    X(hipDrvLaunchKernelEx) \
+    X(hipLaunchKernelExC) \
+    X(hipModuleLaunchCooperativeKernel)
 
 enum {
 #define X(name) NUMBER_##name,
@@ -234,6 +247,64 @@ typedef struct hipGraphLaunch_arguments {
     void *graph;
     hipStream_t stream;
 } hipGraphLaunch_arguments;
+typedef struct hipGraphDestroy_arguments {
+    void *graph;
+} hipGraphDestroy_arguments, hipGraphExecDestroy_arguments;
+typedef struct hipGraphAddMemcpyNode_arguments {
+    void **node, *graph;
+    void *const *after;
+    size_t count;
+    const hip_box *box;
+} hipGraphAddMemcpyNode_arguments;
+typedef struct hipGraphAddMemcpyNode1D_arguments {
+    void **node, *graph;
+    void *const *after;
+    size_t count;
+    void *to;
+    const void *from;
+    size_t size;
+    int kind;
+} hipGraphAddMemcpyNode1D_arguments;
+typedef struct hipGraphInstantiateWithFlags_arguments {
+    void **ready, *graph;
+    unsigned long long flags;
+} hipGraphInstantiateWithFlags_arguments;
+typedef struct hipGraphExecUpdate_arguments {
+    void *ready, *graph, **node;
+    int *result;
+} hipGraphExecUpdate_arguments;
+typedef struct hipGraphExecKernelNodeSetParams_arguments {
+    void *ready, *node;
+    const void *what;
+} hipGraphExecKernelNodeSetParams_arguments,
+    hipGraphExecMemsetNodeSetParams_arguments;
+typedef struct hipGraphExecMemcpyNodeSetParams1D_arguments {
+    void *ready, *node, *to;
+    const void *from;
+    size_t size;
+    int kind;
+} hipGraphExecMemcpyNodeSetParams1D_arguments;
+typedef struct hipGraphNodeSetEnabled_arguments {
+    void *ready, *node;
+    unsigned on;
+} hipGraphNodeSetEnabled_arguments;
+typedef struct hipDrvLaunchKernelEx_arguments {
+    const hip_config *config;
+    hipFunction_t function;
+    void **arguments, **extra;
+} hipDrvLaunchKernelEx_arguments;
+typedef struct hipLaunchKernelExC_arguments {
+    const hip_config_host *config;
+    const void *function;
+    void **arguments;
+} hipLaunchKernelExC_arguments;
+typedef struct hipModuleLaunchCooperativeKernel_arguments {
+    hipFunction_t function;
+    dim3 grid, block;
+    unsigned shared;
+    hipStream_t stream;
+    void **arguments;
+} hipModuleLaunchCooperativeKernel_arguments;
 typedef struct hipLaunchHostFunc_arguments {
     hipStream_t stream;
     void (*function)(void *);

@@ -43,7 +43,62 @@
     X(cuStreamBeginCapture_v2, (void *, int)) \
     X(cuStreamEndCapture, (void *, void **)) \
     X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long)) \
-    X(cuGraphLaunch, (void *, void *))
+    X(cuGraphLaunch, (void *, void *)) \
+    X(cuStreamGetCaptureInfo_v2, \
+      (void *, int *, uint64_t *, void **, void *const **, size_t *)) \
+    X(cuGraphCreate, (void **, unsigned)) \
+    X(cuGraphDestroy, (void *)) \
+    X(cuGraphAddKernelNode_v2, \
+      (void **, void *, void *const *, size_t, const device_kernel *)) \
+    X(cuGraphAddMemcpyNode, \
+      (void **, void *, void *const *, size_t, const device_box *, void *)) \
+    X(cuGraphAddMemsetNode, \
+      (void **, void *, void *const *, size_t, const device_set *, void *)) \
+    X(cuGraphAddChildGraphNode, \
+      (void **, void *, void *const *, size_t, void *)) \
+    X(cuGraphGetNodes, (void *, void **, size_t *)) \
+    X(cuGraphGetEdges_v2, (void *, void **, void **, void *, size_t *)) \
+    X(cuGraphNodeGetType, (void *, int *)) \
+    X(cuGraphKernelNodeGetParams_v2, (void *, device_kernel *)) \
+    X(cuGraphKernelNodeGetAttribute, (void *, int, void *)) \
+    X(cuGraphKernelNodeSetAttribute, (void *, int, const void *)) \
+    X(cuGraphMemsetNodeGetParams, (void *, device_set *)) \
+    X(cuGraphChildGraphNodeGetGraph, (void *, void **)) \
+    X(cuGraphExecKernelNodeSetParams_v2, \
+      (void *, void *, const device_kernel *)) \
+    X(cuGraphExecMemcpyNodeSetParams, \
+      (void *, void *, const device_box *, void *)) \
+    X(cuGraphExecMemsetNodeSetParams, \
+      (void *, void *, const device_set *, void *)) \
+    X(cuGraphNodeSetEnabled, (void *, void *, unsigned)) \
+    X(cuGraphExecUpdate_v2, (void *, void *, void *)) \
+    X(cuGraphExecDestroy, (void *))
+
+// Nodes of graphs, as the device has them.
+typedef struct device_kernel {
+    void *function;
+    uint32_t grid[3], block[3], shared;
+    void **arguments, **more;
+    void *unused[2];
+} device_kernel;
+typedef struct device_set {
+    uint64_t to;
+    size_t pitch;
+    uint32_t value, width;
+    size_t count, rows;
+} device_set;
+typedef struct device_end {
+    size_t x, y, z, level;
+    uint32_t type, pad;
+    void *host;
+    uint64_t device;
+    void *array, *reserved;
+    size_t pitch, height;
+} device_end;
+typedef struct device_box {
+    device_end from, to;
+    size_t width, height, depth;
+} device_box;
 
 static struct {
 #define X(name, parameters) int(*name) parameters;

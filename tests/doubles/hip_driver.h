@@ -154,7 +154,7 @@ EXPORT int hipMemset2DAsync(void *to, size_t pitch, int value, size_t width,
     return end(&c, hipSuccess);
 }
 
-/* ---- Streams and graphs ------------------------------------------------- */
+/* ---- Streams -------------------------------------------------------- */
 
 EXPORT int hipStreamCreateWithPriority(hipStream_t *stream, unsigned flags,
                                        int priority);
@@ -179,8 +179,7 @@ int hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
     return event_new(event, flags);
 }
 
-EXPORT int hipEventDestroy(hipEvent_t event);
-int hipEventDestroy(hipEvent_t event)
+EXPORT int hipEventDestroy(hipEvent_t event)
 {
     free(event);
     return hipSuccess;
@@ -211,18 +210,6 @@ EXPORT int hipStreamEndCapture(hipStream_t stream, void **graph)
         ON_DEVICE->cuStreamEndCapture(device_stream(stream), graph);
     recording -= !result;
     return end(&c, result);
-}
-
-EXPORT int hipGraphInstantiateWithFlags(void **ready, void *graph,
-                                        unsigned long long flags)
-{
-    return ON_DEVICE->cuGraphInstantiateWithFlags(ready, graph, flags);
-}
-
-EXPORT int hipGraphLaunch(void *ready, hipStream_t stream)
-{
-    BEGIN(hipGraphLaunch, ready, stream);
-    return end(&c, ON_DEVICE->cuGraphLaunch(ready, device_stream(stream)));
 }
 
 EXPORT int hipLaunchHostFunc(hipStream_t stream, void (*function)(void *),
@@ -448,27 +435,51 @@ EXPORT int hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x,
     return end(&c, launch(function, &how, items_of(grid, block)));
 }
 
+typedef struct attribute {
+    uint32_t id, pad, value[16];
+} attribute;
+
 // As new versions have it; attributes: only cooperation is known.
-EXPORT int hipDrvLaunchKernelEx(const void *config, hipFunction_t function,
-                                void **arguments, void **extra);
-int hipDrvLaunchKernelEx(const void *config, hipFunction_t function,
-                         void **arguments, void **extra)
+EXPORT int hipDrvLaunchKernelEx(const hip_config *config,
+                                hipFunction_t function, void **arguments,
+                                void **extra)
 {
-    const struct {
-        dim3 grid, block;
-        uint32_t shared;
-        hipStream_t stream;
-        const struct {
-            uint32_t id, pad, value[16];
-        } * attributes;
-        uint32_t count;
-    } *const with = config;
-    if (with->count != 1 || with->attributes->id != 2 ||
-        with->attributes->value[0] != 1)
-        return hipErrorInvalidValue;
-    const launch_how how = { with->grid,   with->block, with->shared,
-                             with->stream, arguments,   extra };
-    return launch(function, &how, items_of(with->grid, with->block));
+    BEGIN(hipDrvLaunchKernelEx, config, function, arguments, extra);
+    const attribute *const first = config->attributes;
+    if (config->count > 1 ||
+        (config->count && (first->id != 2 || first->value[0] != 1)))
+        return end(&c, hipErrorInvalidValue);
+    const launch_how how = { config->grid,   config->block, config->shared,
+                             config->stream, arguments,     extra };
+    return end(&c,
+               launch(function, &how, items_of(config->grid, config->block)));
+}
+
+EXPORT int hipLaunchKernelExC(const hip_config_host *config,
+                              const void *function, void **arguments)
+{
+    BEGIN(hipLaunchKernelExC, config, function, arguments);
+    const launch_how how = {
+        config->grid,   config->block, (uint32_t)config->shared,
+        config->stream, arguments,     NULL
+    };
+    return end(&c, launch(function_at(function), &how,
+                          items_of(config->grid, config->block)));
+}
+
+EXPORT int hipModuleLaunchCooperativeKernel(hipFunction_t function,
+                                            unsigned grid_x, unsigned grid_y,
+                                            unsigned grid_z, unsigned block_x,
+                                            unsigned block_y, unsigned block_z,
+                                            unsigned shared, hipStream_t stream,
+                                            void **arguments)
+{
+    const dim3 grid = { grid_x, grid_y, grid_z };
+    const dim3 block = { block_x, block_y, block_z };
+    BEGIN(hipModuleLaunchCooperativeKernel, function, grid, block, shared,
+          stream, arguments);
+    const launch_how how = { grid, block, shared, stream, arguments, NULL };
+    return end(&c, launch(function, &how, items_of(grid, block)));
 }
 
 // Its grid counts work items.

@@ -1,0 +1,138 @@
+/*
+    hip_capture_fixture.h - tests of captures of HIP, on doubles of the runtime
+                            and of rocprofiler-sdk
+*/
+#ifndef HIP_CAPTURE_FIXTURE_H
+#define HIP_CAPTURE_FIXTURE_H
+
+#define _GNU_SOURCE
+#define TRACESMITH_HIP_IMPLEMENTATION
+#define TRACESMITH_CUDA_EXEC_IMPLEMENTATION
+#include "tests/rectest.h"
+
+#include "backends/ts_cuda_exec.h"
+#include "backends/ts_hip.h"
+#include "tests/doubles/hip.h"
+
+#include <dlfcn.h>
+
+enum { COUNT = 1024, BYTES = 4 * COUNT };
+
+// What a test calls of HIP: its own CALLS(X), X(name).
+#define X(name) static __typeof__(name) *call_##name;
+CALLS(X)
+#undef X
+
+static const char *path;
+static void *object, *module;
+static hipFunction_t add;
+static hipStream_t stream;
+static uint32_t *numbers, *others;
+static rt_trace trace;
+
+static void ok(int result)
+{
+    assert_int_equal(result, 0);
+}
+
+static char *beside(const char *name)
+{
+    static char file[PATH_MAX + 64];
+    const ssize_t size = readlink("/proc/self/exe", file, PATH_MAX);
+    assert_true(size > 0);
+    file[size] = 0;
+    snprintf(strrchr(file, '/'), 64, "/doubles/%s", name);
+    return file;
+}
+
+static int start(void **user)
+{
+    (void)user;
+    void *const hip = dlopen(beside("libamdhip64.so"), RTLD_LAZY | RTLD_GLOBAL);
+    void *const sdk =
+        dlopen(beside("librocprofiler-sdk.so"), RTLD_LAZY | RTLD_GLOBAL);
+    FILE *const file = fopen(beside("libhsaco.so"), "rb");
+    if (!hip || !sdk || !file || fseek(file, 0, SEEK_END)) return -1;
+    const size_t size = (size_t)ftell(file);
+    rewind(file);
+    object = malloc(size);
+    if (!object || fread(object, 1, size, file) != size) return -1;
+    fclose(file);
+#define X(name) \
+    { \
+        void *const symbol = dlsym(hip, #name); \
+        if (!symbol) return -1; \
+        memcpy(&call_##name, &symbol, sizeof symbol); \
+    }
+    CALLS(X)
+#undef X
+    return ts_backend_add(&ts_hip_backend) != TS_OK;
+}
+
+static int finish(void **user)
+{
+    (void)user;
+    free(object);
+    return 0;
+}
+
+// A session, and a capture in it. A loaded machine may take long.
+static void begin(void)
+{
+    static const ts_session_desc plain;
+    const ts_snapshot_desc patient = { .drain_ms = 60000 };
+    ok(ts_snapshot_arm(&patient)); // HIP's backend wants to know by then
+    path = rt_start("hip_capture.sbt", plain);
+    ok(call_hipSetDevice(0));
+    ok(call_hipModuleLoadData(&module, object));
+    ok(call_hipModuleGetFunction(&add, module, "add"));
+    ok(call_hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+    ok(call_hipMalloc((void **)&numbers, BYTES));
+    ok(call_hipMalloc((void **)&others, BYTES));
+    for (int i = 0; i < COUNT; i++)
+        numbers[i] = others[i] = 10;
+    ts_snapshot_trigger();
+}
+
+static void end(void)
+{
+    ts_snapshot_stop();
+    ok(call_hipFree(numbers));
+    ok(call_hipFree(others));
+    ok(ts_session_stop());
+    trace = rt_read(path);
+}
+
+static ts_capture capture_at(size_t index)
+{
+    ts_capture c;
+    assert_true(ts_reader_capture(trace.reader, index, &c));
+    return c;
+}
+
+static void declined_for(size_t index, ts_reason reason)
+{
+    const ts_capture c = capture_at(index);
+    assert_int_equal(c.head.state, TS_CAPTURE_DECLINED);
+    assert_string_equal(ts_reason_name(c.head.reason), ts_reason_name(reason));
+}
+
+// Operation `which` of `count` runs again, and leaves the same.
+static void runs_the_same(size_t count, size_t which)
+{
+    const ts_execution_desc desc = { .executor = &ts_hip_executor };
+    const size_t positions[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    ts_execution_item item;
+    ts_execution *e;
+    char why[200];
+    ok(ts_execution_open(&e, trace.reader, positions, count, &desc, why,
+                         sizeof why));
+    ts_execution_run(e, which, &item);
+    ts_execution_close(e);
+    assert_string_equal(ts_reason_name(item.reason), "none");
+    assert_int_equal(item.outcome, TS_OUTCOME_EXECUTED);
+    assert_true(item.compared);
+    assert_false(item.diverged);
+}
+
+#endif // HIP_CAPTURE_FIXTURE_H
