@@ -1563,6 +1563,11 @@ typedef struct ts_executor {
     // At least a chunk, or all. NULL: it never knows. Nothing runs meanwhile.
     uint64_t (*blank)(void *state, uint64_t address, uint64_t size,
                       bool *blank);
+    // The hashes of memory of a device, chunk by chunk as captures have them,
+    // so that only what differs is read. Each chunk has more than 240 bytes.
+    // NULL, or any failure: all of it is read, as where that takes less time.
+    ts_result (*hash)(void *state, uint64_t address, uint64_t size,
+                      uint64_t *hashes);
 } ts_executor;
 
 /*
@@ -20271,6 +20276,8 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
 // hashes: of what is there, and of what the record says was there last.
 enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2 };
 enum { TS__EX_TABLES = 33 }; // bytes of it for each chunk
+// Chunks of which a device tells the hashes at once.
+enum { TS__EX_TOLD = 1024 };
 
 typedef struct ts__ex_range {
     uint64_t address, size, actual;
@@ -20347,6 +20354,10 @@ struct ts_execution {
     size_t region_capacity;
     uint8_t *args;
     size_t args_capacity;
+    // What the device says of the memory that is looked at: see ts__ex_tell.
+    uint64_t told[2 * TS__EX_TOLD];
+    uint64_t told_first, told_end;
+    bool told_known, told_wrong;
 };
 
 static uint64_t ts__ex_chunks(uint64_t size)
@@ -21173,7 +21184,8 @@ static void ts__ex_note(ts_execution_item *item, const ts__ex_range *r,
     memcpy(item->found, found, size);
 }
 
-// Compares one chunk that the operation left with what the record has.
+// Compares one chunk that the operation left with what the record has. found:
+// its bytes, unless it is the same.
 static void ts__ex_compare(ts_execution *e, ts_execution_item *item,
                            const ts__ex_range *r, uint32_t region,
                            uint64_t chunk, const uint8_t *hash,
@@ -21209,24 +21221,63 @@ static const uint8_t *ts__ex_get(ts_execution *e, const ts__ex_range *r,
                : NULL;
 }
 
-// A chunk as it is now, which the digest counts; NULL: it cannot be read.
-static const uint8_t *ts__ex_take(ts_execution *e, ts_execution_item *item,
-                                  ts__ex_range *r, uint64_t k, size_t size,
-                                  ts__ex_blank *blank)
+// Asks a device for the hashes of a chunk and those behind it.
+static void ts__ex_ask(ts_execution *e, const ts__ex_range *r, uint64_t first)
 {
-    const uint8_t *found = ts__ex_zeros;
+    const ts_executor *const x = e->desc.executor;
+    uint64_t size = 0, end = first, one;
+    while (end < ts__ex_chunks(r->size) && end - first < TS__EX_TOLD &&
+           (one = ts__ex_chunk_size(r->size, end)) > 240) {
+        size += one;
+        end++;
+    }
+    e->told_first = first;
+    e->told_end = end;
+    e->told_known =
+        size && x->hash(e->state, r->actual + first * TS_CAPTURE_CHUNK, size,
+                        e->told) == TS_OK;
+}
+
+// What the device says of a chunk of memory that is looked at from its first on;
+// NULL: nothing. One that was wrong once is not asked again.
+static const uint64_t *ts__ex_tell(ts_execution *e, const ts__ex_range *r,
+                                   uint64_t chunk)
+{
+    if (!e->desc.executor->hash || !r->device || e->told_wrong) return NULL;
+    if (chunk >= e->told_end) ts__ex_ask(e, r, chunk);
+    if (!e->told_known || chunk >= e->told_end) return NULL;
+    return &e->told[2 * (chunk - e->told_first)];
+}
+
+/*
+    Hashes a chunk as it is now, which the digest counts. recorded: what the
+    record has of it, NULL: nothing. *found: its bytes; NULL if the device says
+    that it is as recorded, or nobody knows how it should be.
+*/
+static ts_result ts__ex_take(ts_execution *e, ts_execution_item *item,
+                             ts__ex_range *r, uint64_t k, ts__ex_blank *blank,
+                             const uint8_t *recorded, const uint8_t **found)
+{
+    const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
+    const bool zeros = ts__ex_is_blank(e, r, k, blank);
+    const uint64_t *const told = zeros ? NULL : ts__ex_tell(e, r, k);
     uint64_t hash[2] = { e->zeros[0], e->zeros[1] };
-    if (!ts__ex_is_blank(e, r, k, blank)) {
-        found = ts__ex_get(e, r, k * TS_CAPTURE_CHUNK, size);
-        if (!found) return NULL;
-        const XXH128_hash_t sum = XXH3_128bits(found, size);
+    const bool same =
+        told && (!recorded || !memcmp(told, recorded, sizeof hash));
+    *found = zeros ? ts__ex_zeros : NULL;
+    if (same) memcpy(hash, told, sizeof hash);
+    if (!zeros && !same) {
+        *found = ts__ex_get(e, r, k * TS_CAPTURE_CHUNK, size);
+        if (!*found) return TS_ERR_IO;
+        const XXH128_hash_t sum = XXH3_128bits(*found, size);
         hash[0] = sum.low64;
         hash[1] = sum.high64;
+        e->told_wrong |= told && memcmp(told, hash, sizeof hash);
     }
     item->digest = XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
-    memcpy(&r->is[2 * k], hash, 16);
+    memcpy(&r->is[2 * k], hash, sizeof hash);
     r->known[k] |= TS__EX_ACTUAL;
-    return found;
+    return TS_OK;
 }
 
 // Looks at what was left.
@@ -21240,16 +21291,18 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
             ts__ex_list(e, region->after, region->size);
         if (!region->device && !(region->access & TS_ACCESS_WRITE)) continue;
         ts__ex_blank blank = { 0, false };
+        e->told_end = 0; // of other memory
         item->compared |= after != NULL;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
-            const uint8_t *const found =
-                ts__ex_take(e, item, r, k, size, &blank);
-            if (!found) return TS_ERR_IO;
-            if (!after) continue;
-            memcpy(&r->was[2 * k], after + 16 * k, 16);
+            const uint8_t *const want = after ? after + 16 * k : NULL, *found;
+            const ts_result result =
+                ts__ex_take(e, item, r, k, &blank, want, &found);
+            if (result != TS_OK) return result;
+            if (!want) continue;
+            memcpy(&r->was[2 * k], want, 16);
             r->known[k] |= TS__EX_RECORDED;
-            ts__ex_compare(e, item, r, i, k, after + 16 * k, found, size);
+            ts__ex_compare(e, item, r, i, k, want, found, size);
         }
     }
     return TS_OK;
@@ -22282,14 +22335,19 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     const uint64_t different = item->chunks_different;
     bool compared = false;
     ts__ex_blank blank = { 0, false };
+    e->told_end = 0; // of other memory
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
-        const uint8_t *const found = ts__ex_take(e, item, r, k, size, &blank);
-        if (!found) return TS_ERR_IO;
-        if (!(r->known[k] & TS__EX_RECORDED)) continue;
+        const bool recorded = r->known[k] & TS__EX_RECORDED;
+        const uint8_t *const want =
+            recorded ? (const uint8_t *)&r->was[2 * k] : NULL;
+        const uint8_t *found;
+        const ts_result result =
+            ts__ex_take(e, item, r, k, &blank, want, &found);
+        if (result != TS_OK) return result;
+        if (!recorded) continue;
         compared = true;
-        ts__ex_compare(e, item, r, r->last_region, k,
-                       (const uint8_t *)&r->was[2 * k], found, size);
+        ts__ex_compare(e, item, r, r->last_region, k, want, found, size);
     }
     item->compared |= compared;
     p->whole->regions += compared;

@@ -126,6 +126,12 @@ typedef struct ts__ox_thing {
     ts__ox_kind kind;
 } ts__ox_thing;
 
+// The kernel that hashes; see ts_opencl_exec_hash.h.
+typedef struct ts__ox_hasher {
+    ts__ox_handle queue, kernel, hashes;
+    bool known, tells; // tells: it is there, and right
+} ts__ox_hasher;
+
 // Arrays that grow.
 typedef struct ts__ox_list {
     void *items;
@@ -142,6 +148,7 @@ typedef struct ts__ox {
     ts__ox_list blocks, kernels, queues, things;
     ts__ox_list modules, events; // ts__ox_handle
     ts_reason reason;            // why the last call failed, where it is known
+    ts__ox_hasher hasher;
     // Graphs; see ts_opencl_exec_graph.h.
     ts__ox_graph_calls graphs;
     ts__ox_list graph_list, points, fetches;
@@ -375,6 +382,8 @@ static void ts__ox_release_things(ts__ox *x)
     x->staged = 0;
 }
 
+static void ts__ox_hash_close(const ts__ox *x);
+
 static void ts__ox_release_all(ts__ox *x)
 {
     const ts__ox_queue *const queues = x->queues.items;
@@ -385,6 +394,7 @@ static void ts__ox_release_all(ts__ox *x)
     const ts__ox_graph *const graphs = x->graph_list.items;
     for (size_t i = 0; i < x->graph_list.count; i++)
         x->graphs.clReleaseCommandBufferKHR(graphs[i].graph);
+    ts__ox_hash_close(x);
     ts__ox_release_things(x);
     for (size_t i = 0; i < x->events.count; i++)
         if (events[i]) x->cl.clReleaseEvent(events[i]);
@@ -802,6 +812,8 @@ static ts_result ts__ox_event_wait(void *state, uint64_t stream, uint64_t event)
 
 #include "ts_opencl_exec_commands.h"
 
+#include "ts_opencl_exec_hash.h"
+
 static const uint32_t ts__ox_attributes[] = {
     TS_ATTRIBUTE_GLOBAL_OFFSET, TS_ATTRIBUTE_GLOBAL_SIZE, TS_ATTRIBUTE_IMAGE,
     TS_ATTRIBUTE_SAMPLER,       TS_ATTRIBUTE_GEOMETRY,    TS_ATTRIBUTE_PATTERN,
@@ -830,6 +842,7 @@ const ts_executor ts_opencl_executor = {
     .graph_begin = ts__ox_graph_begin,
     .graph_end = ts__ox_graph_end,
     .graph_launch = ts__ox_graph_launch,
+    .hash = ts__ox_hash,
 };
 
 #endif // implementation

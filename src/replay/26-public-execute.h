@@ -173,6 +173,11 @@ typedef struct ts_executor {
     // At least a chunk, or all. NULL: it never knows. Nothing runs meanwhile.
     uint64_t (*blank)(void *state, uint64_t address, uint64_t size,
                       bool *blank);
+    // The hashes of memory of a device, chunk by chunk as captures have them,
+    // so that only what differs is read. Each chunk has more than 240 bytes.
+    // NULL, or any failure: all of it is read, as where that takes less time.
+    ts_result (*hash)(void *state, uint64_t address, uint64_t size,
+                      uint64_t *hashes);
 } ts_executor;
 
 /*

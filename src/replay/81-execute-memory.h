@@ -4,6 +4,8 @@
 // hashes: of what is there, and of what the record says was there last.
 enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2 };
 enum { TS__EX_TABLES = 33 }; // bytes of it for each chunk
+// Chunks of which a device tells the hashes at once.
+enum { TS__EX_TOLD = 1024 };
 
 typedef struct ts__ex_range {
     uint64_t address, size, actual;
@@ -80,6 +82,10 @@ struct ts_execution {
     size_t region_capacity;
     uint8_t *args;
     size_t args_capacity;
+    // What the device says of the memory that is looked at: see ts__ex_tell.
+    uint64_t told[2 * TS__EX_TOLD];
+    uint64_t told_first, told_end;
+    bool told_known, told_wrong;
 };
 
 static uint64_t ts__ex_chunks(uint64_t size)

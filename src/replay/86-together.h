@@ -273,14 +273,19 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     const uint64_t different = item->chunks_different;
     bool compared = false;
     ts__ex_blank blank = { 0, false };
+    e->told_end = 0; // of other memory
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
-        const uint8_t *const found = ts__ex_take(e, item, r, k, size, &blank);
-        if (!found) return TS_ERR_IO;
-        if (!(r->known[k] & TS__EX_RECORDED)) continue;
+        const bool recorded = r->known[k] & TS__EX_RECORDED;
+        const uint8_t *const want =
+            recorded ? (const uint8_t *)&r->was[2 * k] : NULL;
+        const uint8_t *found;
+        const ts_result result =
+            ts__ex_take(e, item, r, k, &blank, want, &found);
+        if (result != TS_OK) return result;
+        if (!recorded) continue;
         compared = true;
-        ts__ex_compare(e, item, r, r->last_region, k,
-                       (const uint8_t *)&r->was[2 * k], found, size);
+        ts__ex_compare(e, item, r, r->last_region, k, want, found, size);
     }
     item->compared |= compared;
     p->whole->regions += compared;

@@ -489,6 +489,71 @@ static void a_graph_that_still_runs_is_not_launched_again(void **unused)
     ok(x->release(state, AT));
 }
 
+// A driver on the host's memory is read; so this one is told to hash.
+static void hashes_are_those_of_captures(void **unused)
+{
+    enum { SIZE = 10 * TS_CAPTURE_CHUNK + 1234 };
+    ts__ox *const own = state;
+    uint64_t told[22], here[22];
+    uint8_t *const bytes = malloc(SIZE);
+    (void)unused;
+    for (uint32_t i = 0; i < SIZE; i++)
+        bytes[i] = (uint8_t)(i * 2246822519u >> 11);
+    allocate(AT, SIZE, bytes);
+    assert_int_equal(TS_ERR_UNSUPPORTED, x->hash(state, AT, SIZE, told));
+    own->hasher.tells = ts__ox_hash_build(own) && ts__ox_hash_tried(own);
+    assert_true(own->hasher.tells);
+    for (uint32_t from = 0; from < 8; from += 7) {
+        const uint64_t size = SIZE - from;
+        ok(x->hash(state, AT + from, size, told));
+        for (uint64_t at = 0; at < size; at += TS_CAPTURE_CHUNK) {
+            const uint64_t left = size - at;
+            ts_blob_find(bytes + from + at,
+                         left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK,
+                         &here[at / TS_CAPTURE_CHUNK * 2]);
+        }
+        assert_memory_equal(here, told, sizeof here);
+    }
+    // What is read sooner, and what is not there.
+    assert_int_equal(TS_ERR_UNSUPPORTED, x->hash(state, AT, 70000, told));
+    assert_int_equal(TS_ERR_UNSUPPORTED, x->hash(state, AT + 1, SIZE, told));
+    assert_int_equal(TS_ERR_UNSUPPORTED,
+                     x->hash(state, AT + (1 << 20), SIZE, told));
+    free(bytes);
+    ok(x->release(state, AT));
+}
+
+static int32_t nothing_runs(ts__ox_handle queue, ts__ox_handle kernel,
+                            uint32_t dimensions, const size_t *offset,
+                            const size_t *global, const size_t *local,
+                            TS__OX_QUEUED)
+{
+    (void)kernel, (void)dimensions, (void)offset, (void)global, (void)local;
+    return ((ts__ox *)state)
+        ->cl.clEnqueueMarkerWithWaitList(queue, waits, list, event);
+}
+
+static void a_device_that_hashes_wrongly_tells_nothing(void **unused)
+{
+    static char bytes[TS__OX_PAYS];
+    ts__ox *const own = state;
+    const ts__ox_hasher none = { 0 };
+    uint64_t told[8];
+    (void)unused;
+    ts__ox_hash_close(own);
+    own->hasher = none;
+    assert_true(ts__ox_hash_build(own));
+    const ts__ox_calls calls = own->cl;
+    own->cl.clEnqueueNDRangeKernel = nothing_runs;
+    assert_false(ts__ox_hash_tried(own));
+    own->cl = calls;
+    own->hasher.known = true; // and so it tells nothing
+    allocate(AT, sizeof bytes, bytes);
+    assert_int_equal(TS_ERR_UNSUPPORTED,
+                     x->hash(state, AT, sizeof bytes, told));
+    ok(x->release(state, AT));
+}
+
 static void what_cannot_run_is_declined(void **unused)
 {
     char why[200];
@@ -566,6 +631,8 @@ int main(void)
         cmocka_unit_test(the_same_goes_into_graphs),
         cmocka_unit_test(memory_of_graphs_counts),
         cmocka_unit_test(a_graph_that_still_runs_is_not_launched_again),
+        cmocka_unit_test(hashes_are_those_of_captures),
+        cmocka_unit_test(a_device_that_hashes_wrongly_tells_nothing),
         cmocka_unit_test(what_cannot_run_is_declined),
         cmocka_unit_test(a_kernel_without_an_end_is_not_waited_for),
         cmocka_unit_test(a_device_is_chosen_by_its_name),
