@@ -116,6 +116,7 @@ typedef struct ts__cl_call { // a function at work
     uint32_t function;
     bool on, blocking, missed; // missed: a command that cannot be reported
     bool moves;                // it may write memory that captures know
+    bool gated;                // it waits for what the program has yet to do
     uint64_t start, correlation;
     ts_gpu_origin origin;
     ts__cl_queue *queue;
@@ -131,6 +132,7 @@ static void ts__cl_enter(ts__cl_call *call, uint32_t function)
     call->blocking = false;
     call->missed = false;
     call->moves = false;
+    call->gated = false;
     call->queue = NULL;
     call->command = NULL;
     call->seen = NULL;
@@ -219,6 +221,9 @@ static void ts__cl_queue_define(ts__cl_handle handle, ts__cl_handle context,
     ts__cl_queue *q = e ? (ts__cl_queue *)e->data : NULL;
     if (!e || (!q && !(q = ts__cl_queue_new(e)))) return;
     ts__cl_queue_reap(q, true); // of the queue that had the handle before
+    pthread_mutex_lock(&q->lock);
+    q->refs = 0;
+    pthread_mutex_unlock(&q->lock);
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, ts__cl_queue_first);
     char name[48];
@@ -261,6 +266,16 @@ static ts__cl_queue *ts__cl_queue_get(ts__cl_handle handle)
     return q || !handle ? q : ts__cl_queue_meet(handle);
 }
 
+// The program has made it, and holds it from now on.
+static void ts__cl_queue_made(ts__cl_handle handle)
+{
+    ts__cl_queue *const q = (ts__cl_queue *)ts__cl_find(TS__CL_QUEUE, handle);
+    if (!q) return;
+    pthread_mutex_lock(&q->lock);
+    q->refs = 1;
+    pthread_mutex_unlock(&q->lock);
+}
+
 static ts__cl_handle ts__cl_clCreateCommandQueue(ts__cl_handle context,
                                                  ts__cl_handle device,
                                                  uint64_t properties,
@@ -276,8 +291,10 @@ static ts__cl_handle ts__cl_clCreateCommandQueue(ts__cl_handle context,
         with = properties;
         queue = ts__cl.next.clCreateCommandQueue(context, device, with, result);
     }
-    if (queue && !TS__LOAD(&ts__cl.off))
+    if (queue && !TS__LOAD(&ts__cl.off)) {
         ts__cl_queue_define(queue, context, device, with, with != properties);
+        ts__cl_queue_made(queue);
+    }
     ts__cl_leave(&call, *result);
     return queue;
 }
@@ -329,6 +346,7 @@ ts__cl_clCreateCommandQueueWithProperties(ts__cl_handle context,
         !(properties & TS__CL_QUEUE_ON_DEVICE)) {
         if (forced) properties |= TS__CL_QUEUE_PROFILING;
         ts__cl_queue_define(queue, context, device, properties, forced);
+        ts__cl_queue_made(queue);
         ts__cl_queue *const q =
             (ts__cl_queue *)ts__cl_find(TS__CL_QUEUE, queue);
         if (q && forced && given) {
@@ -385,9 +403,26 @@ static int32_t ts__cl_clSetCommandQueueProperty(ts__cl_handle queue,
     return result;
 }
 
+// Counts what the program holds, so that nobody asks for what is gone.
+static void ts__cl_queue_count(ts__cl_queue *q, bool more)
+{
+    pthread_mutex_lock(&q->lock);
+    if (q->refs) q->refs += more ? 1 : -1u;
+    pthread_mutex_unlock(&q->lock);
+}
+
+static int32_t ts__cl_clRetainCommandQueue(ts__cl_handle queue)
+{
+    ts__cl_queue *const q = (ts__cl_queue *)ts__cl_find(TS__CL_QUEUE, queue);
+    const int32_t result = ts__cl.next.clRetainCommandQueue(queue);
+    if (q && result == TS__CL_SUCCESS) ts__cl_queue_count(q, true);
+    return result;
+}
+
 static int32_t ts__cl_clReleaseCommandQueue(ts__cl_handle queue)
 {
     ts__cl_queue *const q = (ts__cl_queue *)ts__cl_find(TS__CL_QUEUE, queue);
+    if (q) ts__cl_queue_count(q, false);
     // What is done must not keep alive what it used.
     if (q && !TS__LOAD(&ts__cl.off)) ts__cl_queue_reap(q, true);
     return ts__cl.next.clReleaseCommandQueue(queue);
@@ -763,6 +798,9 @@ void ts_opencl_layer_end(void)
     ts__cl_cap.mapped_count = 0;
     pthread_mutex_unlock(&ts__cl_cap.lock);
     for (ts__cl_queue *q = ts__cl.queues; q; q = q->next) {
+        pthread_mutex_lock(&q->lock);
+        q->refs = 0;
+        pthread_mutex_unlock(&q->lock);
         if (!ts__cl_look_at(q, TS__CL_PATIENCE_MS)) continue;
         ts__cl_queue_take(q);
         while (q->work) {

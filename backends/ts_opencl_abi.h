@@ -61,6 +61,8 @@ enum {
     TS__CL_IMAGE_HEIGHT = 0x1115,
     TS__CL_IMAGE_DEPTH = 0x1116,
     TS__CL_IMAGE_ARRAY_SIZE = 0x1117,
+    TS__CL_IMAGE_NUM_MIP_LEVELS = 0x1119,
+    TS__CL_IMAGE_NUM_SAMPLES = 0x111A,
     TS__CL_MAP_READ = 1, // bits
     TS__CL_MAP_WRITE = 2,
     TS__CL_MAP_INVALIDATE = 4,
@@ -97,9 +99,11 @@ enum {
     TS__CL_KERNEL_PRIVATE_MEM_SIZE = 0x11B4,
     // of events
     TS__CL_EVENT_COMMAND_QUEUE = 0x11D0,
+    TS__CL_EVENT_COMMAND_TYPE = 0x11D1,
     TS__CL_EVENT_REFERENCE_COUNT = 0x11D2,
     TS__CL_EVENT_EXECUTION_STATUS = 0x11D3,
     TS__CL_PROFILING_QUEUED = 0x1280, // then submit, start, end
+    TS__CL_COMMAND_USER = 0x1204,
     // of layers
     TS__CL_LAYER_API_VERSION = 0x4240,
     TS__CL_LAYER_NAME = 0x4241,
@@ -125,6 +129,7 @@ enum {
     X(9, ts__cl_handle, clCreateCommandQueue, \
       (ts__cl_handle context, ts__cl_handle device, uint64_t properties, \
        int32_t * error)) \
+    X(10, int32_t, clRetainCommandQueue, (ts__cl_handle queue)) \
     X(11, int32_t, clReleaseCommandQueue, (ts__cl_handle queue)) \
     X(12, int32_t, clGetCommandQueueInfo, \
       (ts__cl_handle queue, uint32_t what, size_t room, void *value, \

@@ -192,12 +192,19 @@ static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
     return result;
 }
 
+static void ts__cl_waits(ts__cl_call *call, ts__cl_handle queue, uint32_t waits,
+                         const ts__cl_handle *list)
+{
+    call->waits = waits;
+    call->list = list;
+    call->gated = ts__cl_gate(queue, waits, list);
+}
+
 #define TS__CL_BEGIN(name, kind) \
     ts__cl_call call; \
     ts__cl_handle *const at = \
         ts__cl_begin(&call, TS__CL_##name, queue, event, kind); \
-    call.waits = waits; \
-    call.list = list
+    ts__cl_waits(&call, queue, waits, list)
 #define TS__CL_END(result) return ts__cl_end(&call, result, at, waits, list)
 
 /* ---- 4.10 Host functions, markers, barriers ----------------------------- */
@@ -422,19 +429,23 @@ static ts__cl_handle ts__cl_clCreateUserEvent(ts__cl_handle context,
                                               int32_t *error)
 {
     ts__cl_handle const made = ts__cl.next.clCreateUserEvent(context, error);
-    ts__cl_command *const c =
-        made && ts__cl_on() ? (ts__cl_command *)calloc(1, sizeof *c) : NULL;
+    if (!made || TS__LOAD(&ts__cl.off)) return made;
+    ts__cl_command *const c = (ts__cl_command *)calloc(1, sizeof *c);
     if (c) c->op.correlation = ts__cl_correlation();
-    if (made && !TS__LOAD(&ts__cl.off)) ts__cl_command_publish(made, c);
+    if (c) __atomic_add_fetch(&ts__cl.unset, 1, __ATOMIC_RELAXED);
+    ts__cl_command_publish(made, c);
     return made;
 }
 
 static int32_t ts__cl_clSetUserEventStatus(ts__cl_handle event, int32_t status)
 {
     ts__cl_call call;
-    ts__cl_command *const c = ts__cl_on() ? ts__cl_command_of(event) : NULL;
+    ts__cl_command *const c =
+        TS__LOAD(&ts__cl.off) ? NULL : ts__cl_command_of(event);
+    const bool user = c && !c->queue;
     ts__cl_enter(&call, TS__CL_clSetUserEventStatus);
-    if (c && !c->queue) call.correlation = c->op.correlation;
+    if (user) call.correlation = c->op.correlation;
+    ts__cl_gate_open(user ? c : NULL);
     const int32_t result = ts__cl.next.clSetUserEventStatus(event, status);
     TS__STORE(&ts__cl_cap.late, 0); // there may be something to wait for
     ts__cl_leave(&call, result);

@@ -438,8 +438,7 @@ static int32_t ts__cl_clEnqueueNDRangeKernel(ts__cl_handle queue,
     ts__cl_call call;
     ts__cl_handle *const at = ts__cl_begin_kernel(
         &call, TS__CL_clEnqueueNDRangeKernel, queue, kernel, event);
-    call.waits = waits;
-    call.list = list;
+    ts__cl_waits(&call, queue, waits, list);
     ts__cl_seen_kernel(&call, kernel, dimensions, offset, global, local);
     const int32_t result = ts__cl.next.clEnqueueNDRangeKernel(
         queue, kernel, dimensions, offset, global, local, waits, list, at);
@@ -455,8 +454,7 @@ static int32_t ts__cl_clEnqueueTask(ts__cl_handle queue, ts__cl_handle kernel,
     ts__cl_call call;
     ts__cl_handle *const at =
         ts__cl_begin_kernel(&call, TS__CL_clEnqueueTask, queue, kernel, event);
-    call.waits = waits;
-    call.list = list;
+    ts__cl_waits(&call, queue, waits, list);
     ts__cl_seen_kernel(&call, kernel, 1, NULL, &one, &one);
     const int32_t result =
         ts__cl.next.clEnqueueTask(queue, kernel, waits, list, at);

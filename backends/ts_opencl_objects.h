@@ -75,7 +75,11 @@ typedef struct ts__cl_queue {
     bool forced;          // because we asked for them
     uint64_t array[32];   // properties as the program gave them
     uint32_t array_count; // 0: none
-    pthread_mutex_t lock; // of who looks for what is done:
+    pthread_mutex_t lock; // of what the program holds:
+    uint32_t refs;        // 0: it let go of it, or nobody knows
+    // User events that what it has waits for; see ts__cl_gate.
+    struct ts__cl_command *gates[4];
+    // of who looks for what is done:
     pthread_cond_t looked;
     bool looking;
     pthread_t looker; // whose is then:
@@ -138,6 +142,7 @@ typedef struct ts__cl_command {
     bool own;           // the program did not ask for the event
     bool done;          // with times
     bool lost;          // has been said to be
+    uint32_t set;       // a user event: the program did
     uint32_t session;   // in which it was enqueued
     uint32_t marked;    // there is an event_record of it
     uint64_t called[2]; // around the call, clock 0
@@ -169,6 +174,7 @@ static struct {
     uint32_t turn;    // of the thread that is to run; others end
     uint32_t closing; // the session that is being stopped
     uint32_t refused; // queues that could not be timed
+    uint32_t unset;   // user events that the program has yet to set
 } ts__cl = { .define = PTHREAD_MUTEX_INITIALIZER,
              .lock = PTHREAD_MUTEX_INITIALIZER,
              .wake = PTHREAD_COND_INITIALIZER,

@@ -73,6 +73,8 @@ static struct {
     uint32_t late;       // waiting was in vain: do not, until it is idle once
     uint32_t inside;     // commands being enqueued without the turn
     uint32_t extended;   // the program may enqueue what nobody sees
+    uint32_t passed;     // queues that wait for the program are not followed
+    uint32_t opened;     // what one of them waited for was done
     ts__cl_mapped *mapped;
     size_t mapped_count, mapped_room;
     ts__cl_handle *events; // of commands that nobody else follows, new ones
@@ -146,6 +148,9 @@ static const ts_snapshot_vendor ts__cl_vendor = { .name = "opencl",
                                                   .by_parameters = true,
                                                   .hash = ts__cl_hash };
 
+static void ts__cl_mark_all(void);
+static void ts__cl_open_gates(void);
+
 // With the turn: what a new capture begins with.
 static void ts__cl_snapshot_begin(void)
 {
@@ -154,11 +159,13 @@ static void ts__cl_snapshot_begin(void)
     if (ts_snapshot_fresh(&ts__cl_cap.memory)) {
         ts__cl_cap.code_count = 0;
         TS__STORE(&ts__cl_cap.late, 0);
+        ts__cl_mark_all();
     }
     ts__cl_snapshot_bury();
     if (__atomic_exchange_n(&ts__cl_cap.disturbed, 0, __ATOMIC_ACQ_REL) ||
         TS__LOAD(&ts__cl_cap.extended))
         ts__cl_touch_all();
+    ts__cl_open_gates();
 }
 
 static bool ts__cl_is_kept_kind(ts_event_kind kind)
@@ -231,144 +238,7 @@ ts__cl_clGetExtensionFunctionAddressForPlatform(ts__cl_handle platform,
     return found;
 }
 
-/* ---- 4.21 Captures: waiting ---------------------------------------------- */
-
-static int32_t ts__cl_status(ts__cl_handle event)
-{
-    int32_t status = 1;
-    const int32_t result = ts__cl.next.clGetEventInfo(
-        event, TS__CL_EVENT_EXECUTION_STATUS, sizeof status, &status, NULL);
-    return result < 0 ? result : status;
-}
-
-// Takes over new ones. False: no memory, they stay.
-static bool ts__cl_events_take(void)
-{
-    const size_t count = ts__cl_cap.followed_count + ts__cl_cap.event_count;
-    if (count > ts__cl_cap.followed_room) {
-        ts__cl_handle *const more = (ts__cl_handle *)realloc(
-            ts__cl_cap.followed, (count + 64) * sizeof *more);
-        if (!more) return false;
-        ts__cl_cap.followed = more;
-        ts__cl_cap.followed_room = count + 64;
-    }
-    if (ts__cl_cap.event_count)
-        memcpy(ts__cl_cap.followed + ts__cl_cap.followed_count,
-               ts__cl_cap.events,
-               ts__cl_cap.event_count * sizeof *ts__cl_cap.events);
-    ts__cl_cap.followed_count = count;
-    ts__cl_cap.event_count = 0;
-    return true;
-}
-
-// Lets go of events of commands that are done: under no lock, as the driver
-// may call the program then. Whether that is all of them.
-static bool ts__cl_events_done(void)
-{
-    pthread_mutex_lock(&ts__cl_cap.lock);
-    const bool all = ts__cl_events_take() && !ts__cl_cap.inside;
-    pthread_mutex_unlock(&ts__cl_cap.lock);
-    size_t kept = 0;
-    for (size_t i = 0; i < ts__cl_cap.followed_count; i++) {
-        ts__cl_handle const event = ts__cl_cap.followed[i];
-        if (ts__cl_status(event) > 0)
-            ts__cl_cap.followed[kept++] = event;
-        else
-            ts__cl.next.clReleaseEvent(event);
-    }
-    ts__cl_cap.followed_count = kept;
-    return all && !kept;
-}
-
-// Follows a command of which the trace has nothing.
-static void ts__cl_event_add(ts__cl_handle event)
-{
-    pthread_mutex_lock(&ts__cl_cap.lock);
-    if (ts__cl_cap.event_count == ts__cl_cap.event_room) {
-        const size_t room = ts__cl_cap.event_room * 2 + 64;
-        ts__cl_handle *const more =
-            (ts__cl_handle *)realloc(ts__cl_cap.events, room * sizeof *more);
-        if (more) ts__cl_cap.events = more;
-        if (more) ts__cl_cap.event_room = room;
-    }
-    const bool fits = ts__cl_cap.event_count < ts__cl_cap.event_room;
-    if (fits) ts__cl_cap.events[ts__cl_cap.event_count++] = event;
-    pthread_mutex_unlock(&ts__cl_cap.lock);
-    if (fits) return;
-    ts__cl.next.clReleaseEvent(event);
-    __atomic_store_n(&ts__cl_cap.disturbed, 1, __ATOMIC_RELEASE);
-}
-
-// Drivers may begin nothing before that. A queue with a command that has not
-// ended is there, even if the program has let go of it; those of commands of
-// which the trace has nothing were flushed at once.
-static void ts__cl_flush_all(void)
-{
-    pthread_mutex_lock(&ts__cl.define);
-    ts__cl_queue *q = ts__cl.queues;
-    pthread_mutex_unlock(&ts__cl.define);
-    for (; q; q = q->next) {
-        if (!ts__cl_look_at(q, 0)) continue; // or in the next round
-        ts__cl_queue_take(q);
-        if (q->work && ts__cl_status(q->work->event) > 0)
-            ts__cl.next.clFlush(q->handle);
-        ts__cl_looked(q);
-    }
-}
-
-static void ts__cl_moment(uint32_t turn)
-{
-    const struct timespec moment = { 0, turn < 20 ? 10000 : 200000 };
-    nanosleep(&moment, NULL);
-}
-
-// Waits until nothing runs on any device; false: it does, for too long.
-static bool ts__cl_drain(void)
-{
-    const struct timespec until = ts_snapshot_deadline(
-        TS__LOAD(&ts__cl_cap.late) ? 0 : ts__sn_now.desc.drain_ms);
-    for (uint32_t turn = 0;; turn++) {
-        ts__cl_reap(true, 0);
-        const bool done = ts__cl_events_done();
-        if (done && !__atomic_load_n(&ts__cl.pending, __ATOMIC_SEQ_CST)) break;
-        if (ts_snapshot_late(&until)) {
-            TS__STORE(&ts__cl_cap.late, 1);
-            return false;
-        }
-        if (turn % 64 == 0) ts__cl_flush_all();
-        ts__cl_moment(turn);
-    }
-    TS__STORE(&ts__cl_cap.late, 0);
-    return true;
-}
-
-// Whether it waits for something that the program has yet to do, most likely
-// on this thread.
-static bool ts__cl_gated(const ts__cl_call *call)
-{
-    bool gated = false;
-    for (uint32_t i = 0; call->list && i < call->waits && !gated; i++) {
-        ts__cl_command *const c =
-            call->list[i] ? ts__cl_command_of(call->list[i]) : NULL;
-        gated = c && !c->queue && ts__cl_status(call->list[i]) > 0;
-        ts__cl_command_free(c);
-    }
-    return gated;
-}
-
-// Waits for the command itself, for a bounded time.
-static int32_t ts__cl_wait(ts__cl_handle queue, ts__cl_handle event)
-{
-    const struct timespec until =
-        ts_snapshot_deadline(ts__sn_now.desc.drain_ms);
-    int32_t status = ts__cl_status(event);
-    if (status > 0) ts__cl.next.clFlush(queue);
-    for (uint32_t turn = 0; status > 0 && !ts_snapshot_late(&until); turn++) {
-        ts__cl_moment(turn);
-        status = ts__cl_status(event);
-    }
-    return status;
-}
+#include "ts_opencl_snapshot_waits.h"
 
 /* ---- 4.22 Captures: memory ----------------------------------------------- */
 
@@ -415,17 +285,30 @@ static bool ts__cl_image_about(ts__cl_object *o, uint32_t type, bool within)
     return a->width && element && fits;
 }
 
+// Whether there is more of it than elements in rows and slices.
+static bool ts__cl_image_layered(ts__cl_handle image)
+{
+    uint32_t levels = 0, samples = 0;
+    ts__cl.next.clGetImageInfo(image, TS__CL_IMAGE_NUM_MIP_LEVELS,
+                               sizeof levels, &levels, NULL);
+    ts__cl.next.clGetImageInfo(image, TS__CL_IMAGE_NUM_SAMPLES, sizeof samples,
+                               &samples, NULL);
+    return levels > 1 || samples > 1;
+}
+
 /*
-    What an object is, and what it lies in. False: it was made before anybody
-    looked, or by an interface that nobody knows.
+    What an object is, and what it lies in; or why it cannot be read: it was
+    made before anybody looked, or by an interface that nobody knows, or it is
+    an image of several levels or samples.
 */
-static bool ts__cl_object_read(ts__cl_handle handle, ts__cl_object *o)
+static ts_reason ts__cl_object_read(ts__cl_handle handle, ts__cl_object *o)
 {
     ts__cl_memory m;
     uint32_t type = 0;
     uint64_t flags = 0;
     memset(o, 0, sizeof *o);
-    if (!ts__cl_memory_get(TS__CL_MEMORY, handle, &m)) return false;
+    if (!ts__cl_memory_get(TS__CL_MEMORY, handle, &m))
+        return TS_REASON_ATTACHED_LATE;
     o->handle = handle;
     o->at = m.address;
     o->at_size = m.size;
@@ -440,10 +323,12 @@ static bool ts__cl_object_read(ts__cl_handle handle, ts__cl_object *o)
         if (!above) break;
         whole = above;
     }
+    if (image && ts__cl_image_layered(handle))
+        return TS_REASON_PARAM_LAYOUT_UNKNOWN;
     if (type == TS__CL_MEM_OBJECT_PIPE ||
-        (image && !ts__cl_image_about(o, type, whole != handle)))
-        return false;
-    if (!ts__cl_memory_get(TS__CL_MEMORY, whole, &m)) return false;
+        (image && !ts__cl_image_about(o, type, whole != handle)) ||
+        !ts__cl_memory_get(TS__CL_MEMORY, whole, &m))
+        return TS_REASON_ATTACHED_LATE;
     o->about.address = o->at;
     o->image = image && whole == handle;
     o->handle = whole;
@@ -453,31 +338,36 @@ static bool ts__cl_object_read(ts__cl_handle handle, ts__cl_object *o)
                                    &flags, NULL);
     o->shared = flags & TS__CL_MEM_USE_HOST_PTR;
     o->unread = flags & TS__CL_MEM_WRITE_ONLY;
-    return o->at >= o->address && o->at - o->address <= o->size;
+    return o->at >= o->address && o->at - o->address <= o->size
+               ? TS_REASON_NONE
+               : TS_REASON_ATTACHED_LATE;
 }
 
-// Adds an object of the command at work; NULL: it cannot be read. The first
+// Adds an object of the command at work; or why that cannot be kept. The first
 // ones stay where they are.
-static ts__cl_object *ts__cl_object_add(const ts__cl_call *call,
-                                        ts__cl_handle handle)
+static ts_reason ts__cl_object_add(const ts__cl_call *call,
+                                   ts__cl_handle handle,
+                                   const ts__cl_object **added)
 {
     if (ts__cl_cap.object_count == ts__cl_cap.object_room) {
         const size_t room = ts__cl_cap.object_room * 2 + 64;
         ts__cl_object *const more =
             (ts__cl_object *)realloc(ts__cl_cap.objects, room * sizeof *more);
-        if (!more) return NULL;
+        if (!more) return TS_REASON_NO_MEMORY;
         ts__cl_cap.objects = more;
         ts__cl_cap.object_room = room;
     }
     ts__cl_object *const o = &ts__cl_cap.objects[ts__cl_cap.object_count];
-    if (!ts__cl_object_read(handle, o)) return NULL;
+    const ts_reason reason = ts__cl_object_read(handle, o);
+    if (reason) return reason;
+    *added = o;
     ts__cl_cap.object_count++;
     ts_snapshot_memory *const memory = &ts__cl_cap.memory;
     if (!ts_snapshot_size(memory, o->address))
         ts_snapshot_alloc(memory, o->address, o->size,
                           call->queue->device->track);
     if (o->shared) ts_snapshot_touch(memory, o->address, 0);
-    return o;
+    return TS_REASON_NONE;
 }
 
 // An object that a command which is not kept may write.
@@ -485,7 +375,7 @@ static void ts__cl_object_touch(ts__cl_handle handle)
 {
     ts__cl_object o;
     if (!handle) return;
-    if (ts__cl_object_read(handle, &o))
+    if (!ts__cl_object_read(handle, &o))
         ts_snapshot_touch(&ts__cl_cap.memory, o.address, 0);
 }
 
@@ -577,7 +467,8 @@ static void ts__cl_seen_end(ts__cl_call *call, int32_t result,
     if (result == TS__CL_SUCCESS) {
         const int32_t status = ts__cl_wait(call->queue->handle, *event);
         const bool alone =
-            !__atomic_load_n(&ts__cl_cap.disturbed, __ATOMIC_ACQUIRE);
+            !__atomic_load_n(&ts__cl_cap.disturbed, __ATOMIC_ACQUIRE) &&
+            !__atomic_load_n(&ts__cl_cap.opened, __ATOMIC_SEQ_CST);
         if (status > 0) TS__STORE(&ts__cl_cap.late, 1);
         if (status > 0 || !alone)
             ts_snapshot_decline(op, TS_REASON_DRAIN_TIMEOUT);

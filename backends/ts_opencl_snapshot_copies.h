@@ -60,9 +60,9 @@ static bool ts__cl_seen_object(ts__cl_call *call, const ts__cl_end_of *e,
 {
     *found = NULL;
     if (!e->memory) return true;
-    *found = ts__cl_object_add(call, e->memory);
-    if (!*found) ts_snapshot_decline(&call->seen->op, TS_REASON_ATTACHED_LATE);
-    return *found != NULL;
+    const ts_reason reason = ts__cl_object_add(call, e->memory, found);
+    if (reason) ts_snapshot_decline(&call->seen->op, reason);
+    return !reason;
 }
 
 static void ts__cl_seen_geometry(ts__cl_seen *seen, ts__cl_end_of *from,

@@ -206,8 +206,9 @@ static ts_reason ts__cl_seen_sampler(ts__cl_seen *seen, ts__cl_handle handle,
 
 static ts_reason ts__cl_seen_memory(ts__cl_call *call, ts__cl_handle handle)
 {
-    const ts__cl_object *const o = ts__cl_object_add(call, handle);
-    if (!o) return TS_REASON_ATTACHED_LATE;
+    const ts__cl_object *o;
+    const ts_reason reason = ts__cl_object_add(call, handle, &o);
+    if (reason) return reason;
     if (!o->about.width)
         return ts__cl_seen_value(call->seen, TS_PARAM_POINTER, o->at);
     ts_snapshot_attribute(&call->seen->op, TS_ATTRIBUTE_IMAGE, &o->about,

@@ -189,6 +189,106 @@ static void what_waits_for_the_program_is_not_waited_for(void **state)
     clReleaseMemObject(to);
 }
 
+static ts__cl_functions driver; // as it is
+
+// What waits for a user event cannot run: what is kept meanwhile is right, and
+// what it writes when it is set is seen.
+static void what_was_there_before_the_session_spoils_nothing(void **state)
+{
+    (void)state;
+    cl_int result;
+    cl_event done;
+    const int zero = 0, one = 1, eleven = 11;
+    const cl_mem to = buffer_of(64), other = buffer_of(64);
+    fine(clEnqueueFillBuffer(queue, to, &zero, 4, 0, 64, 0, NULL, NULL));
+    fine(clEnqueueFillBuffer(queue, other, &zero, 4, 0, 64, 0, NULL, NULL));
+    fine(clFinish(queue));
+    const cl_command_queue third = queue_of(0);
+    const cl_event user = clCreateUserEvent(context, &result);
+    fine(result);
+    set_enqueue(any_order, to, 1, &user, NULL); // waits for the program
+    set_enqueue(third, to, 1, &user, &done);
+    const ts_snapshot_desc desc = { .drain_ms = 600000 };
+    const char *const path = rt_start("gates.sbt", plain);
+    assert_int_equal(ts_snapshot_start(&desc), TS_OK);
+    bump_enqueue(queue, other, 1, 16, 0, NULL);
+    bump_enqueue(queue, other, 1, 16, 1, &done); // so does that
+    bump_enqueue(third, other, 1, 16, 0, NULL);  // behind such a one
+    fine(clSetUserEventStatus(user, CL_COMPLETE));
+    fine(clFinish(queue));
+    fine(clFinish(third));
+    bump_enqueue(queue, to, 0, 1, 0, NULL);
+    fine(clFinish(queue));
+    ts_reader *const reader = end(path);
+    assert_int_equal(4, ts_reader_capture_count(reader));
+    const ts_capture first = ct_nth(reader, TS_EVENT_KERNEL, 0);
+    const ts_capture last = ct_nth(reader, TS_EVENT_KERNEL, 3);
+    assert_int_equal(first.head.state, TS_CAPTURE_WHOLE);
+    ct_is(reader, &first, ct_value(&first, 0), false, &eleven, 4);
+    for (size_t i = 1; i < 3; i++)
+        assert_int_equal(ct_nth(reader, TS_EVENT_KERNEL, i).head.reason,
+                         TS_REASON_DRAIN_TIMEOUT);
+    assert_int_equal(last.head.state, TS_CAPTURE_WHOLE);
+    ct_is(reader, &last, ct_value(&last, 0), true, &one, 4);
+    ts_reader_close(reader);
+    clReleaseEvent(done);
+    clReleaseEvent(user);
+    clReleaseCommandQueue(third);
+    clReleaseMemObject(other);
+    clReleaseMemObject(to);
+}
+
+static ts__cl_handle followed; // the last marker behind what a queue has
+static int in_vain;            // how often it was asked before it was reached
+
+static int32_t note_marker(ts__cl_handle on, uint32_t waits,
+                           const ts__cl_handle *list, ts__cl_handle *event)
+{
+    const int32_t result =
+        driver.clEnqueueMarkerWithWaitList(on, waits, list, event);
+    followed = *event;
+    return result;
+}
+
+static int32_t late_status(ts__cl_handle event, uint32_t what, size_t room,
+                           void *value, size_t *size)
+{
+    const int32_t queued = CL_QUEUED,
+                  result =
+                      driver.clGetEventInfo(event, what, room, value, size);
+    if (event == followed && what == TS__CL_EVENT_EXECUTION_STATUS &&
+        in_vain < 5) {
+        in_vain++;
+        memcpy(value, &queued, sizeof queued);
+    }
+    return result;
+}
+
+// What a queue has from before the session is over before anything is kept.
+static void what_ran_before_the_session_is_waited_for(void **state)
+{
+    (void)state;
+    const cl_mem to = buffer_of(64);
+    const int zero = 0;
+    driver = ts__cl.next;
+    fine(clEnqueueFillBuffer(queue, to, &zero, 4, 0, 64, 0, NULL, NULL));
+    fine(clFinish(queue));
+    ts__cl.next.clEnqueueMarkerWithWaitList = note_marker;
+    ts__cl.next.clGetEventInfo = late_status;
+    const char *const path = rt_start("ran.sbt", plain);
+    const ts_snapshot_desc desc = { .drain_ms = 600000 };
+    assert_int_equal(ts_snapshot_start(&desc), TS_OK);
+    bump_enqueue(queue, to, 0, 1, 0, NULL);
+    ts_reader *const reader = end(path);
+    ts__cl.next = driver;
+    assert_non_null(followed);
+    assert_int_equal(in_vain, 5);
+    assert_int_equal(ct_nth(reader, TS_EVENT_KERNEL, 0).head.state,
+                     TS_CAPTURE_WHOLE);
+    ts_reader_close(reader);
+    clReleaseMemObject(to);
+}
+
 static void *set_later(void *event)
 {
     const struct timespec later = { 0, 50000000 };
@@ -293,7 +393,6 @@ static void what_passes_by_is_counted(void **state)
     clReleaseMemObject(to);
 }
 
-static ts__cl_functions driver; // as it is
 static int held, flushes, asked;
 
 static int32_t flush_and_look(ts__cl_handle on)
@@ -405,6 +504,37 @@ static void memory_that_the_host_may_not_read_is_read(void **state)
     clReleaseMemObject(to);
 }
 
+// As drivers with cl_khr_mipmap_image say.
+static int32_t three_levels(ts__cl_handle image, uint32_t what, size_t room,
+                            void *value, size_t *size)
+{
+    const uint32_t levels = 3;
+    if (what != TS__CL_IMAGE_NUM_MIP_LEVELS)
+        return driver.clGetImageInfo(image, what, room, value, size);
+    memcpy(value, &levels, sizeof levels);
+    return CL_SUCCESS;
+}
+
+static void images_of_several_levels_are_declined(void **state)
+{
+    (void)state;
+    static uint8_t bytes[64];
+    const cl_mem image = image_of(CL_MEM_OBJECT_IMAGE2D, 4, 4, 0, NULL);
+    const size_t origin[3] = { 0, 0, 0 }, region[3] = { 4, 4, 1 };
+    driver = ts__cl.next;
+    ts__cl.next.clGetImageInfo = three_levels;
+    const char *const path = begin("levels.sbt", "all");
+    fine(clEnqueueWriteImage(queue, image, CL_TRUE, origin, region, 0, 0, bytes,
+                             0, NULL, NULL));
+    ts_reader *const reader = end(path);
+    ts__cl.next = driver;
+    const ts_capture c = ct_nth(reader, TS_EVENT_MEMCPY, 0);
+    assert_int_equal(c.head.state, TS_CAPTURE_DECLINED);
+    assert_int_equal(c.head.reason, TS_REASON_PARAM_LAYOUT_UNKNOWN);
+    ts_reader_close(reader);
+    clReleaseMemObject(image);
+}
+
 static void an_image_in_a_buffer_is_the_buffer(void **state)
 {
     (void)state;
@@ -486,12 +616,15 @@ int main(void)
         cmocka_unit_test(a_source_that_includes_files_is_kept_as_a_binary),
         cmocka_unit_test(what_cannot_be_run_again_is_declined_with_a_reason),
         cmocka_unit_test(what_waits_for_the_program_is_not_waited_for),
+        cmocka_unit_test(what_was_there_before_the_session_spoils_nothing),
+        cmocka_unit_test(what_ran_before_the_session_is_waited_for),
         cmocka_unit_test(what_was_under_way_when_it_begins_is_waited_for),
         cmocka_unit_test(a_call_across_the_beginning_has_written),
         cmocka_unit_test(what_passes_by_is_counted),
         cmocka_unit_test(what_is_not_kept_has_written_all_the_same),
         cmocka_unit_test(only_what_may_have_changed_is_read_again),
         cmocka_unit_test(memory_that_the_host_may_not_read_is_read),
+        cmocka_unit_test(images_of_several_levels_are_declined),
         cmocka_unit_test(an_image_in_a_buffer_is_the_buffer),
         cmocka_unit_test(threads_take_turns),
     };
