@@ -122,7 +122,7 @@ static void add_attributes(source *s)
 static const ts_executor *const x = &ts_opencl_executor;
 static void *state;
 static uint64_t modules, streams, events;
-static uint64_t blocks[BLOCKS];
+static uint64_t blocks[BLOCKS + 1];
 
 static void allocate(source *s)
 {
@@ -138,6 +138,41 @@ static void allocate(source *s)
         check(address == AT + UINT64_C(4096) * which, "it has moved");
         blocks[which] = size;
     }
+}
+
+#define BIG (AT + UINT64_C(0x10000000))
+enum { BIG_SIZE = 5 * TS_CAPTURE_CHUNK + 77 };
+
+// Memory that it pays to hash, which is there or not.
+static void big(void)
+{
+    uint64_t address = BIG;
+    if (blocks[BLOCKS]) check(x->release(state, BIG) == TS_OK, "it stays");
+    blocks[BLOCKS] =
+        !blocks[BLOCKS] && x->allocate(state, 0, &address, BIG_SIZE) == TS_OK;
+}
+
+static void tell(source *s)
+{
+    static uint8_t read[BIG_SIZE];
+    if (!blocks[BLOCKS] && next(s) % 8) return; // it takes long
+    const uint64_t from = any(s) * 13, size = BIG_SIZE - any(s) * 240;
+    const size_t chunks = BIG_SIZE / TS_CAPTURE_CHUNK + 1;
+    uint64_t *const told = calloc(chunks, 16);
+    if (x->hash(state, BIG + from, size, told) == TS_OK) {
+        check(blocks[BLOCKS] && from + size <= BIG_SIZE,
+              "of what is not there");
+        check(x->read(state, read, BIG + from, size) == TS_OK, "no bytes");
+        for (uint64_t at = 0, i = 0; at < size; at += TS_CAPTURE_CHUNK, i++) {
+            const uint64_t left = size - at;
+            const XXH128_hash_t sum = XXH3_128bits(
+                read + at,
+                (size_t)(left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK));
+            check(told[2 * i] == sum.low64 && told[2 * i + 1] == sum.high64,
+                  "another hash");
+        }
+    }
+    free(told);
 }
 
 static void load(source *s)
@@ -234,7 +269,7 @@ static void set(source *s)
 
 static void step(source *s)
 {
-    switch (next(s) % 10) {
+    switch (next(s) % 12) {
     case 0:
     case 1: allocate(s); break;
     case 2: load(s); break;
@@ -243,6 +278,8 @@ static void step(source *s)
     case 5:
     case 6: copy(s); break;
     case 7: set(s); break;
+    case 9: tell(s); break;
+    case 10: big(); break;
     case 8:
         if (x->event(state, streams, &events) == TS_OK)
             x->event_wait(state, streams, events - next(s) % 2);
