@@ -273,6 +273,24 @@ static ts_result toy_graph_launch(void *state, uint64_t stream, uint64_t graph)
     (void)state;
     (void)stream;
     check(graph == 9 && !graphs, "no such graph");
+    return ++waits % 8 == 7 ? TS_ERR_BUSY : TS_OK;
+}
+
+// Not always, and now and then wrong.
+static ts_result toy_hash(void *state, uint64_t address, uint64_t size,
+                          uint64_t *hashes)
+{
+    (void)state;
+    check(size && is_ours(address, size), "hashes beside all memory");
+    if (moves % 4 == 3) return TS_ERR_UNSUPPORTED;
+    const uint8_t *bytes = at(address, size);
+    for (uint64_t one; size; size -= one, bytes += one, hashes += 2) {
+        one = size < TS_CAPTURE_CHUNK ? size : TS_CAPTURE_CHUNK;
+        check(one > 240, "a chunk that is too short");
+        const XXH128_hash_t sum = XXH3_128bits(bytes, one);
+        hashes[0] = sum.low64 ^ (moves % 8 == 5);
+        hashes[1] = sum.high64;
+    }
     return TS_OK;
 }
 
@@ -307,6 +325,7 @@ static const ts_executor toy = {
     .graph_begin = toy_graph_begin,
     .graph_end = toy_graph_end,
     .graph_launch = toy_graph_launch,
+    .hash = toy_hash,
 };
 
 /* ---- Traces -------------------------------------------------------------- */
