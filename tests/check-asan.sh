@@ -10,6 +10,7 @@ check_build "asan: build" OUT=build/asan CC=gcc CXX=g++ CFLAGS="$flags" \
 # sanitizer's allocator as they are, and waits for one for ever.
 # test_crash: LeakSanitizer reports what the parent of a child still holds.
 # test_modules: the programs that it compiles are not instrumented.
-WITHOUT="test_fork test_crash test_modules" check_programs asan build/asan
+# test_steps: it stops after each instruction, of which there are many more.
+WITHOUT="test_fork test_crash test_modules test_steps" check_programs asan build/asan
 export ASAN_OPTIONS=detect_leaks=0
 check "asan: test_crash" build/asan/tests/test_crash

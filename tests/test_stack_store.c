@@ -326,7 +326,7 @@ typedef struct range {
     void *start;
     size_t size;
 } range;
-static range ranges[64];
+static range ranges[4096]; // more than there are, of all sessions
 static size_t range_count;
 
 static void find_ranges(void)
@@ -335,7 +335,8 @@ static void find_ranges(void)
     unsigned long from, to;
     FILE *const maps = fopen("/proc/self/maps", "r");
     assert_non_null(maps);
-    while (range_count < 64 && fgets(line, sizeof line, maps))
+    while (range_count < sizeof ranges / sizeof *ranges &&
+           fgets(line, sizeof line, maps))
         if (strstr(line, "tracesmith-") &&
             sscanf(line, "%lx-%lx", &from, &to) == 2)
             ranges[range_count++] =
@@ -393,6 +394,67 @@ static void a_child_lets_go_of_the_log_alone(void **state)
     close(ends[1]);
 }
 
+/* ---- Sessions that end under threads ------------------------------------- */
+
+enum { ADDERS = 4, SESSIONS = 8, AT_LEAST = 200, BEYOND = 200 };
+static bool add_more;
+static uint64_t allowed, added[ADDERS];
+
+static void *adds_stacks(void *user)
+{
+    const uint64_t own = *(const uint32_t *)user;
+    const uint64_t first = 20000000 + own * 4000000;
+    while (__atomic_load_n(&add_more, __ATOMIC_RELAXED)) {
+        const uint64_t count = __atomic_load_n(&added[own], __ATOMIC_RELAXED);
+        if (count == __atomic_load_n(&allowed, __ATOMIC_ACQUIRE)) {
+            sched_yield();
+            continue;
+        }
+        use(first + count);
+        __atomic_store_n(&added[own], count + 1, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+// Lets each add some, and waits until it has added the first of them: it goes
+// on with the rest.
+static void add_stacks(void)
+{
+    const uint64_t from = allowed;
+    __atomic_store_n(&allowed, from + AT_LEAST + BEYOND, __ATOMIC_RELEASE);
+    for (int i = 0; i < ADDERS; i++)
+        while (__atomic_load_n(&added[i], __ATOMIC_ACQUIRE) < from + AT_LEAST)
+            sched_yield();
+}
+
+static void sessions_end_while_threads_add_stacks(void **state)
+{
+    (void)state;
+    pthread_t threads[ADDERS];
+    uint32_t number[ADDERS];
+    char name[32];
+    __atomic_store_n(&add_more, true, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < ADDERS; i++) {
+        number[i] = i;
+        pthread_create(&threads[i], NULL, adds_stacks, &number[i]);
+    }
+    for (int session = 0; session < SESSIONS; session++) {
+        snprintf(name, sizeof name, "under-%d.sbt", session);
+        rt_start(name, plain);
+        add_stacks();
+        assert_int_equal(ts_session_stop(), TS_OK);
+    }
+    __atomic_store_n(&add_more, false, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < ADDERS; i++)
+        pthread_join(threads[i], NULL);
+    for (int session = 0; session < SESSIONS; session++) {
+        snprintf(name, sizeof name, "under-%d.sbt", session);
+        // Those that were late in the session before may be there as well.
+        assert_in_range(assert_stacks(rt_path(name)), ADDERS * AT_LEAST,
+                        ADDERS * (AT_LEAST + 2 * BEYOND));
+    }
+}
+
 int main(void)
 {
     pthread_atfork(NULL, NULL, child_waits); // before the recorder asks for it
@@ -406,6 +468,7 @@ int main(void)
         cmocka_unit_test(threads_add_the_same_and_others),
         cmocka_unit_test(sessions_with_few_stacks_leave_no_memory),
         cmocka_unit_test(a_child_lets_go_of_the_log_alone),
+        cmocka_unit_test(sessions_end_while_threads_add_stacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -631,7 +631,8 @@ typedef enum ts_drain {
     TS_DRAIN_MANUAL = 1  // only ts_session_flush does (and a full ring)
 } ts_drain;
 
-// What a child made by fork() does.
+// What a child made by fork() does. A signal handler may fork as well: what it
+// interrupted is recorded once, by the parent.
 typedef enum ts_fork {
     TS_FORK_QUIET = 0, // records nothing
     TS_FORK_FOLLOW = 1 // starts a session of its own; `path` must hold %p

@@ -280,6 +280,16 @@ static void *ts__pages_new(size_t size)
     return p == MAP_FAILED ? NULL : p;
 }
 
+// Memory that is shared becomes this process's own, with the first bytes of
+// it. Without memory it stays shared.
+static void ts__own_memory(void *memory, size_t keep, size_t size)
+{
+    void *const own = ts__pages_new(size);
+    if (!own) return;
+    memcpy(own, memory, keep);
+    mremap(own, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, memory);
+}
+
 static size_t ts__page_round(size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);

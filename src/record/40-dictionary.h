@@ -451,7 +451,7 @@ uint32_t ts_module_define(const char *path, uint64_t address, uint64_t size,
 
     An entry is in the log before it is in the table, where others find it.
 */
-enum { TS__SHELVES = 8, TS__SHELF_FROM = 32 };
+enum { TS__SHELVES = 8, TS__SHELF_FROM = 32, TS__STACK_BYTES = 8 * 256 };
 typedef struct ts__shelf {
     uint32_t taken;   // twice the session that used it last; odd: busy
     ts__block *block; // one of the process's
@@ -482,6 +482,26 @@ static void *ts__shelf_memory(size_t size, uint64_t *offset)
     return memory;
 }
 
+/*
+    In a child made by fork: a signal handler that forks may have interrupted a
+    put, which goes on in both. What is in a block, and what is being put there,
+    becomes the child's own; the parent's log is left alone.
+*/
+static void ts__shelves_to_own(void)
+{
+    for (uint32_t i = 0; i < TS__SHELVES; i++) {
+        const ts__block *const block = ts__shelves[i].block;
+        if (!(ts__shelves[i].taken & 1) || !block) continue;
+        uint64_t keep = block->kept + ts__entry_room(TS__STACK_BYTES);
+        if (keep > block->size) keep = block->size;
+        ts__own_memory(block->bytes - 8, (size_t)keep + 8,
+                       (size_t)block->size + 8);
+    }
+}
+
+// Of a program that has shelves: others are smaller by this.
+static void (*ts__shelves_own)(void);
+
 // The next block of a shelf that this thread has. Names' lock held.
 static ts__block *ts__shelf_block(const ts__shelf *shelf, uint32_t gate)
 {
@@ -503,6 +523,7 @@ static ts__block *ts__shelf_block(const ts__shelf *shelf, uint32_t gate)
     ts__block *const block = &ts__c.blocks[ts__c.block_count];
     *block = *log;
     block->used = &block->kept;
+    ts__shelves_own = ts__shelves_to_own;
     // release: pairs with the acquire in ts__writer_blocks
     __atomic_store_n(&ts__c.block_count, ts__c.block_count + 1,
                      __ATOMIC_RELEASE);
@@ -579,7 +600,10 @@ static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
                                          false, __ATOMIC_ACQUIRE,
                                          __ATOMIC_RELAXED))
             continue;
-        const uint32_t id = ts__shelf_put(shelf, gate, head, bytes);
+        // The look comes after the shelf was taken: see ts__shelves_to_own.
+        const uint32_t id = ts__session_still(gate)
+                                ? ts__shelf_put(shelf, gate, head, bytes)
+                                : 0;
         was = 2 * gate + 1; // unless a later session has it
         __atomic_compare_exchange_n(&shelf->taken, &was, 2 * gate, false,
                                     __ATOMIC_RELEASE, __ATOMIC_RELAXED);

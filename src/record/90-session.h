@@ -900,34 +900,60 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
 /* ---- 12.15 fork --------------------------------------------------------- */
 
 // Several threads may be in fork at once.
-static __thread ts__caller ts__fork_caller;
-static __thread bool ts__fork_entered;
+static __thread struct {
+    ts__caller caller;
+    bool entered, follow;
+} ts__fork;
 
 // No lock may be held by a thread that the child does not have.
 static void ts__fork_prepare(void)
 {
-    ts__fork_entered = ts__api_enter(&ts__fork_caller);
-    if (!ts__fork_entered) return;
+    ts__fork.entered = ts__api_enter(&ts__fork.caller);
+    if (!ts__fork.entered) return;
+    ts__fork.follow = ts__c.active && ts__c.desc.fork == TS_FORK_FOLLOW;
     ts__lock_take(&ts__c.names);
     ts__lock_take(&ts__c.pool);
 }
 
 static void ts__fork_parent(void)
 {
-    if (!ts__fork_entered) return;
+    if (!ts__fork.entered) return;
     ts__lock_give(&ts__c.pool);
     ts__lock_give(&ts__c.names);
-    ts__api_leave(&ts__fork_caller);
+    ts__api_leave(&ts__fork.caller);
+}
+
+/*
+    Of the parent's rings the child keeps its own thread's, as memory of its
+    own: the fork may have come from a signal handler that interrupted a record,
+    which goes on in both. Threads of the others it does not have.
+*/
+static void ts__fork_rings(void)
+{
+    ts__ring *next = ts__mine != &ts__none ? ts__mine : NULL;
+    for (ts__ring *ring = next; ring; ring = next) {
+        ts__own_memory(ring, ts__ring_offset(), ts__ring_bytes(ring->shift));
+        ts__ring_rest *const rest = ts__rest(ring);
+        rest->index = TS__RINGS_MAX;
+        next = rest->older;
+        if (next) continue;
+        next = rest->older = ts__before;
+        ts__before = NULL;
+    }
+    if (ts__mine != &ts__none) ts__before = ts__mine;
+    for (uint32_t i = 0; i < ts__c.ring_count; i++)
+        if (ts__rest(ts__c.rings[i])->index == i)
+            munmap(ts__c.rings[i], ts__ring_bytes(ts__c.rings[i]->shift));
 }
 
 // The child shares the parent's rings, trace and sidecar: it lets go of all
 // of them, keeps the dictionary, and perhaps starts a session of its own.
 static void ts__fork_child(void)
 {
-    if (!ts__fork_entered) return;
-    const bool follow = ts__c.active && ts__c.desc.fork == TS_FORK_FOLLOW;
+    if (!ts__fork.entered) return;
     static const ts__lock free_lock = { 0 };
     ts__gate = ts__c.session = 0;
+    ts__fork_rings();
     ts__mine = &ts__none;
     ts__track = 0;
     ts__inside = 0;
@@ -937,13 +963,11 @@ static void ts__fork_child(void)
     ts__c.writer.lock = free_lock;
     ts__c.encoders_busy = 0;
     ts__c.process_track = 0;
-    ts__before = NULL;
     if (ts__c.active) {
         // A mapping would keep the sidecar locked after the parent's death.
         ts__file_close(&ts__c.writer.file);
         ts__file_close(&ts__c.sidecar_file);
-        for (uint32_t i = 0; i < ts__c.ring_count; i++)
-            munmap(ts__c.rings[i], ts__ring_bytes(ts__c.rings[i]->shift));
+        if (ts__shelves_own) ts__shelves_own();
         ts__names_close();
         munmap(ts__c.writer.sidecar,
                ts__page_round(sizeof *ts__c.writer.sidecar));
@@ -957,8 +981,8 @@ static void ts__fork_child(void)
     ts__c.ring_bytes = 0;
     ts__c.threads = 0;
     memset(ts__backends.state, 0, sizeof ts__backends.state);
-    if (follow) ts__session_start_locked(&ts__c.desc);
-    ts__caller_restore(&ts__fork_caller);
+    if (ts__fork.follow) ts__session_start_locked(&ts__c.desc);
+    ts__caller_restore(&ts__fork.caller);
 }
 
 TS__SMALL_END
