@@ -631,7 +631,8 @@ typedef enum ts_drain {
     TS_DRAIN_MANUAL = 1  // only ts_session_flush does (and a full ring)
 } ts_drain;
 
-// What a child made by fork() does.
+// What a child made by fork() does. A signal handler may fork as well: what it
+// interrupted is recorded once, by the parent.
 typedef enum ts_fork {
     TS_FORK_QUIET = 0, // records nothing
     TS_FORK_FOLLOW = 1 // starts a session of its own; `path` must hold %p
@@ -2194,6 +2195,16 @@ static void *ts__pages_new(size_t size)
     return p == MAP_FAILED ? NULL : p;
 }
 
+// Memory that is shared becomes this process's own, with the first bytes of
+// it. Without memory it stays shared.
+static void ts__own_memory(void *memory, size_t keep, size_t size)
+{
+    void *const own = ts__pages_new(size);
+    if (!own) return;
+    memcpy(own, memory, keep);
+    mremap(own, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, memory);
+}
+
 static size_t ts__page_round(size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -3279,7 +3290,7 @@ uint32_t ts_module_define(const char *path, uint64_t address, uint64_t size,
 
     An entry is in the log before it is in the table, where others find it.
 */
-enum { TS__SHELVES = 8, TS__SHELF_FROM = 32 };
+enum { TS__SHELVES = 8, TS__SHELF_FROM = 32, TS__STACK_BYTES = 8 * 256 };
 typedef struct ts__shelf {
     uint32_t taken;   // twice the session that used it last; odd: busy
     ts__block *block; // one of the process's
@@ -3310,6 +3321,26 @@ static void *ts__shelf_memory(size_t size, uint64_t *offset)
     return memory;
 }
 
+/*
+    In a child made by fork: a signal handler that forks may have interrupted a
+    put, which goes on in both. What is in a block, and what is being put there,
+    becomes the child's own; the parent's log is left alone.
+*/
+static void ts__shelves_to_own(void)
+{
+    for (uint32_t i = 0; i < TS__SHELVES; i++) {
+        const ts__block *const block = ts__shelves[i].block;
+        if (!(ts__shelves[i].taken & 1) || !block) continue;
+        uint64_t keep = block->kept + ts__entry_room(TS__STACK_BYTES);
+        if (keep > block->size) keep = block->size;
+        ts__own_memory(block->bytes - 8, (size_t)keep + 8,
+                       (size_t)block->size + 8);
+    }
+}
+
+// Of a program that has shelves: others are smaller by this.
+static void (*ts__shelves_own)(void);
+
 // The next block of a shelf that this thread has. Names' lock held.
 static ts__block *ts__shelf_block(const ts__shelf *shelf, uint32_t gate)
 {
@@ -3331,6 +3362,7 @@ static ts__block *ts__shelf_block(const ts__shelf *shelf, uint32_t gate)
     ts__block *const block = &ts__c.blocks[ts__c.block_count];
     *block = *log;
     block->used = &block->kept;
+    ts__shelves_own = ts__shelves_to_own;
     // release: pairs with the acquire in ts__writer_blocks
     __atomic_store_n(&ts__c.block_count, ts__c.block_count + 1,
                      __ATOMIC_RELEASE);
@@ -3407,7 +3439,10 @@ static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
                                          false, __ATOMIC_ACQUIRE,
                                          __ATOMIC_RELAXED))
             continue;
-        const uint32_t id = ts__shelf_put(shelf, gate, head, bytes);
+        // The look comes after the shelf was taken: see ts__shelves_to_own.
+        const uint32_t id = ts__session_still(gate)
+                                ? ts__shelf_put(shelf, gate, head, bytes)
+                                : 0;
         was = 2 * gate + 1; // unless a later session has it
         __atomic_compare_exchange_n(&shelf->taken, &was, 2 * gate, false,
                                     __ATOMIC_RELEASE, __ATOMIC_RELAXED);
@@ -7330,34 +7365,60 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
 /* ---- 12.15 fork --------------------------------------------------------- */
 
 // Several threads may be in fork at once.
-static __thread ts__caller ts__fork_caller;
-static __thread bool ts__fork_entered;
+static __thread struct {
+    ts__caller caller;
+    bool entered, follow;
+} ts__fork;
 
 // No lock may be held by a thread that the child does not have.
 static void ts__fork_prepare(void)
 {
-    ts__fork_entered = ts__api_enter(&ts__fork_caller);
-    if (!ts__fork_entered) return;
+    ts__fork.entered = ts__api_enter(&ts__fork.caller);
+    if (!ts__fork.entered) return;
+    ts__fork.follow = ts__c.active && ts__c.desc.fork == TS_FORK_FOLLOW;
     ts__lock_take(&ts__c.names);
     ts__lock_take(&ts__c.pool);
 }
 
 static void ts__fork_parent(void)
 {
-    if (!ts__fork_entered) return;
+    if (!ts__fork.entered) return;
     ts__lock_give(&ts__c.pool);
     ts__lock_give(&ts__c.names);
-    ts__api_leave(&ts__fork_caller);
+    ts__api_leave(&ts__fork.caller);
+}
+
+/*
+    Of the parent's rings the child keeps its own thread's, as memory of its
+    own: the fork may have come from a signal handler that interrupted a record,
+    which goes on in both. Threads of the others it does not have.
+*/
+static void ts__fork_rings(void)
+{
+    ts__ring *next = ts__mine != &ts__none ? ts__mine : NULL;
+    for (ts__ring *ring = next; ring; ring = next) {
+        ts__own_memory(ring, ts__ring_offset(), ts__ring_bytes(ring->shift));
+        ts__ring_rest *const rest = ts__rest(ring);
+        rest->index = TS__RINGS_MAX;
+        next = rest->older;
+        if (next) continue;
+        next = rest->older = ts__before;
+        ts__before = NULL;
+    }
+    if (ts__mine != &ts__none) ts__before = ts__mine;
+    for (uint32_t i = 0; i < ts__c.ring_count; i++)
+        if (ts__rest(ts__c.rings[i])->index == i)
+            munmap(ts__c.rings[i], ts__ring_bytes(ts__c.rings[i]->shift));
 }
 
 // The child shares the parent's rings, trace and sidecar: it lets go of all
 // of them, keeps the dictionary, and perhaps starts a session of its own.
 static void ts__fork_child(void)
 {
-    if (!ts__fork_entered) return;
-    const bool follow = ts__c.active && ts__c.desc.fork == TS_FORK_FOLLOW;
+    if (!ts__fork.entered) return;
     static const ts__lock free_lock = { 0 };
     ts__gate = ts__c.session = 0;
+    ts__fork_rings();
     ts__mine = &ts__none;
     ts__track = 0;
     ts__inside = 0;
@@ -7367,13 +7428,11 @@ static void ts__fork_child(void)
     ts__c.writer.lock = free_lock;
     ts__c.encoders_busy = 0;
     ts__c.process_track = 0;
-    ts__before = NULL;
     if (ts__c.active) {
         // A mapping would keep the sidecar locked after the parent's death.
         ts__file_close(&ts__c.writer.file);
         ts__file_close(&ts__c.sidecar_file);
-        for (uint32_t i = 0; i < ts__c.ring_count; i++)
-            munmap(ts__c.rings[i], ts__ring_bytes(ts__c.rings[i]->shift));
+        if (ts__shelves_own) ts__shelves_own();
         ts__names_close();
         munmap(ts__c.writer.sidecar,
                ts__page_round(sizeof *ts__c.writer.sidecar));
@@ -7387,8 +7446,8 @@ static void ts__fork_child(void)
     ts__c.ring_bytes = 0;
     ts__c.threads = 0;
     memset(ts__backends.state, 0, sizeof ts__backends.state);
-    if (follow) ts__session_start_locked(&ts__c.desc);
-    ts__caller_restore(&ts__fork_caller);
+    if (ts__fork.follow) ts__session_start_locked(&ts__c.desc);
+    ts__caller_restore(&ts__fork.caller);
 }
 
 TS__SMALL_END
