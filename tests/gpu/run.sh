@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks and measures the capture of CUDA on this machine's NVIDIA GPU, in less
-# than 8 minutes; a short table is the last that it prints.
+# than 8 minutes; a short table is the last that it prints. No command that uses
+# the GPU may take longer than $LIMIT seconds (120).
 #   tests/gpu/run.sh [--save] [--dry]
 #     --save   also into bench/results/
 #     --dry    with doubles of the driver and of CUPTI in place of a GPU: that
@@ -27,12 +28,17 @@ table=$dir/table
 : >"$table"
 failed=0
 
+within() { # command...
+    timeout -k 10 "${LIMIT:-120}" "$@"
+}
+
 echo 'Building ...'
 make -s OUT="$out" all || exit 1
 cc="${CC:-cc} -std=gnu11 -O2 -I."
 $cc tests/gpu/cuda_work.c -o "$dir/cuda_work" -ldl &&
     $cc -DZONES tests/gpu/cuda_work.c -o "$dir/cuda_zones" -pthread -ldl &&
     $cc tests/gpu/cuda_capture.c -o "$dir/cuda_capture" -ldl &&
+    $cc tests/gpu/cuda_more.c -o "$dir/cuda_more" -ldl &&
     $cc tests/gpu/cuda_hash.c -o "$dir/cuda_hash" -ldl &&
     $cc -fPIC -shared tests/gpu/raw_cupti.c -o "$dir/raw_cupti.so" -ldl ||
     exit 1
@@ -48,7 +54,7 @@ if test "$dry"; then
     # What the double compiles text to, where it is to run.
     cubin=$out/tests/doubles/libcubin.so
 fi
-gpu=$("$dir/cuda_work" probe)
+gpu=$(within "$dir/cuda_work" probe)
 status=$?
 if test $status != 0; then
     echo "$gpu"
@@ -76,7 +82,8 @@ ask() { # SQL that gives one number, trace
 }
 
 # 1. What the program did is in the trace, exactly.
-"$out/ts-record" -q -o "$dir/all.sbt" -- "$dir/cuda_work" >"$dir/did" 2>&1 || {
+within "$out/ts-record" -q -o "$dir/all.sbt" -- "$dir/cuda_work" \
+    >"$dir/did" 2>&1 || {
     cat "$dir/did"
     exit 1
 }
@@ -90,7 +97,7 @@ early=$(awk '/kernels_before_launch/ { print $2 }' "$dir/info")
 must 'kernels before their launch' 0 "${early:-0}"
 
 # 2. Times lie within the zone of the host that waited for them.
-"$dir/cuda_zones" "$dir/zones.sbt" >/dev/null || failed=1
+within "$dir/cuda_zones" "$dir/zones.sbt" >/dev/null || failed=1
 must 'kernels of a step outside of its zone' 0 "$(ask "
     SELECT count(*) FROM kernel k WHERE k.zone = 'step' AND NOT EXISTS (
         SELECT 1 FROM zone z WHERE z.name = 'step'
@@ -103,12 +110,12 @@ must 'kernels of steps' 100 "$(ask "
 # other in this run.
 count=10000
 test "$dry" && count=500
-bare=$("$dir/cuda_work" rate $count)
+bare=$(within "$dir/cuda_work" rate $count)
 row 'launches a second, bare' "$bare" ''
 cost() { # what, command...
     what=$1
     shift
-    rate=$("$@" 2>/dev/null | tail -n 1)
+    rate=$(within "$@" 2>/dev/null | tail -n 1)
     row "launches a second, $what" "${rate:-none}" "$(awk -v a="$bare" \
         -v b="${rate:-0}" 'BEGIN { if (b) printf "%.2f x slower", a / b }')"
 }
@@ -130,13 +137,13 @@ has() {
 if has torch; then
     for mode in bare kineto; do
         row "PyTorch launches a second, $mode" \
-            "$("$python" tests/gpu/torch_rate.py $mode)" ''
+            "$(within "$python" tests/gpu/torch_rate.py $mode)" ''
     done
-    row 'PyTorch launches a second, ts-record' "$("$out/ts-record" -q \
+    row 'PyTorch launches a second, ts-record' "$(within "$out/ts-record" -q \
         -o "$dir/torch.sbt" -- "$python" tests/gpu/torch_rate.py bare)" ''
     # The same loop twice: what torch.profiler counts, and what we do.
-    "$python" tests/gpu/torch_loop.py kineto >"$dir/kineto" || failed=1
-    "$out/ts-record" -q -o "$dir/loop.sbt" -- \
+    within "$python" tests/gpu/torch_loop.py kineto >"$dir/kineto" || failed=1
+    within "$out/ts-record" -q -o "$dir/loop.sbt" -- \
         "$python" tests/gpu/torch_loop.py bare >/dev/null
     must 'kernels of a training loop' "$(cut -d' ' -f1 "$dir/kineto")" \
         "$(rows kernel "$dir/loop.sbt")"
@@ -144,7 +151,7 @@ if has torch; then
     row 'their time by ts-record, us' "$(ask \
         'SELECT sum(duration_ns) / 1000 FROM kernel' "$dir/loop.sbt")" ''
     # Both in one process: the program must go on.
-    "$out/ts-record" -q -o "$dir/both.sbt" -- \
+    within "$out/ts-record" -q -o "$dir/both.sbt" -- \
         "$python" tests/gpu/torch_loop.py kineto >"$dir/both"
     must 'torch.profiler under ts-record, exit status' 0 $?
     row 'kernels that ts-record sees then' "$(rows kernel "$dir/both.sbt")" \
@@ -154,7 +161,7 @@ else
 fi
 if has triton.profiler && has torch; then
     row 'PyTorch launches a second, Proton' \
-        "$("$python" tests/gpu/torch_rate.py proton)" ''
+        "$(within "$python" tests/gpu/torch_rate.py proton)" ''
 else
     row 'Proton' '-' 'not measured: no Triton'
 fi
@@ -166,19 +173,24 @@ number() { # key in a JSON object of a replay
 again() { # what, at least so many executed, command...
     what=$1 least=$2
     shift 2
-    "$out/ts-record" -q --capture 'all budget:4G' -o "$dir/kept.sbt" -- "$@" \
-        >"$dir/kept" 2>&1 || {
+    within "$out/ts-record" -q --capture 'all budget:4G' -o "$dir/kept.sbt" \
+        -- "$@" >"$dir/kept" 2>&1
+    status=$?
+    if test $status = 77; then # the device or its driver has none of it
+        row "$what" '-' "not here: $(tail -n 1 "$dir/kept")"
+        return
+    elif test $status != 0; then
         row "$what, captured" failed "$(tail -n 1 "$dir/kept")"
         failed=1
         return
-    }
-    "$out/ts-replay" --execute --trust --timeout 30 --json "$dir/kept.sbt" \
-        >"$dir/again" 2>"$dir/why"
+    fi
+    within "$out/ts-replay" --execute --trust --timeout 30 --json \
+        "$dir/kept.sbt" >"$dir/again" 2>"$dir/why"
     status=$?
     row "$what: executed" "$(number executed)" "exit status $status $(tail \
         -n 1 "$dir/why")"
     row "$what: substituted" "$(number substituted)" ''
-    awk -F'"' '/"declined": \{/ { on = 1; next } on && /\}/ { exit }
+    awk -F'"' '/"declined": \{$/ { on = 1; next } on && /\}/ { exit }
         on { gsub(/[^0-9]/, "", $3); print $2, $3 }' "$dir/again" |
         while read -r reason count; do
             row "$what: declined" "$count" "$reason"
@@ -195,9 +207,14 @@ again() { # what, at least so many executed, command...
 test "$dry" && export DOUBLE_CUDA_JIT="$cubin"
 again 'driver API' 30 "$dir/cuda_capture"
 # What only a GPU can tell.
-rate=$("$dir/cuda_hash") || failed=1
+rate=$(within "$dir/cuda_hash") || failed=1
 row 'chunks are hashed on the device, as by the host' "$rate" ''
 "$out/ts-info" "$dir/kept.sbt" >"$dir/info2"
+again 'graphs that change' 9 "$dir/cuda_more" updates
+again 'branches of a graph' 3 "$dir/cuda_more" branches
+again 'textures' 4 "$dir/cuda_more" textures
+again 'tensor maps' 3 "$dir/cuda_more" maps
+again 'batches of copies' 4 "$dir/cuda_more" batches
 row 'the driver answers within a call' "$(grep -q 'does not answer within' \
     "$dir/info2" && echo no || echo yes)" 'launches, copies, module questions'
 if has torch; then
