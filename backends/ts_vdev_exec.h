@@ -85,16 +85,37 @@ typedef struct ts__vx {
     size_t stream_count;
 } ts__vx;
 
+/*
+    Addresses that nobody can have (a file may say any) must not cost the others
+    theirs: of each device as many ranges as get their place in one piece.
+*/
+typedef struct ts__vx_part {
+    size_t first, end; // of the ranges, in order of address
+} ts__vx_part;
+
+static void ts__vx_parts(const ts_executor_range *ranges, size_t count,
+                         ts__vx_part *parts)
+{
+    memset(parts, 0, TS__VX_DEVICES * sizeof *parts);
+    for (size_t i = 0; i < count; i++) {
+        ts__vx_part *const p = &parts[ranges[i].device];
+        if (!p->end) p->first = i;
+        p->end = i + 1;
+    }
+}
+
 // Where the memory of each device begins, and how much of it there must be.
-static uint64_t ts__vx_places(const ts_executor_range *ranges, size_t count,
-                              uint64_t *at)
+static uint64_t ts__vx_places(const ts_executor_range *ranges,
+                              const ts__vx_part *parts, uint64_t *at)
 {
     uint64_t most = 1 << 20;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t *const begin = &at[ranges[i].device];
-        if (!*begin) *begin = ranges[i].address & ~UINT64_C(4095);
-        const uint64_t size = ranges[i].address + ranges[i].size - *begin;
-        if (size > most) most = size;
+    for (int d = 0; d < TS__VX_DEVICES; d++) {
+        at[d] = 0;
+        for (size_t i = parts[d].first; i < parts[d].end; i++) {
+            if (!at[d]) at[d] = ranges[i].address & ~UINT64_C(4095);
+            const uint64_t size = ranges[i].address + ranges[i].size - at[d];
+            if (size > most) most = size;
+        }
     }
     most = (most + 4095) & ~UINT64_C(4095);
     // One that would run into the next begins earlier.
@@ -105,28 +126,112 @@ static uint64_t ts__vx_places(const ts_executor_range *ranges, size_t count,
     return most;
 }
 
+// Leaves one of several devices out, that with the fewest ranges.
+static bool ts__vx_leave(ts__vx_part *parts)
+{
+    int least = -1, devices = 0;
+    for (int d = 0; d < TS__VX_DEVICES; d++) {
+        const size_t count = parts[d].end - parts[d].first;
+        devices += count != 0;
+        if (count &&
+            (least < 0 || count < parts[least].end - parts[least].first))
+            least = d;
+    }
+    if (devices < 2) return false;
+    parts[least].end = parts[least].first;
+    return true;
+}
+
+// Leaves out what is on the far side of the widest gap: fewer ranges. If none
+// is wider than memory of one program ever is, a device; false: there is one.
+static bool ts__vx_split(const ts_executor_range *ranges, ts__vx_part *parts)
+{
+    uint64_t widest = UINT64_C(1) << 38;
+    size_t at = 0;
+    int device = -1;
+    for (int d = 0; d < TS__VX_DEVICES; d++) {
+        uint64_t end = UINT64_MAX; // of what lies before
+        for (size_t i = parts[d].first; i < parts[d].end; i++) {
+            const ts_executor_range *const r = &ranges[i];
+            if (i > parts[d].first && r->address > end &&
+                r->address - end > widest) {
+                widest = r->address - end;
+                at = i;
+                device = d;
+            }
+            if (i == parts[d].first || r->address + r->size > end)
+                end = r->address + r->size;
+        }
+    }
+    if (device < 0) return ts__vx_leave(parts);
+    ts__vx_part *const p = &parts[device];
+    if (at - p->first < p->end - at)
+        p->first = at;
+    else
+        p->end = at;
+    return true;
+}
+
+// Whether two devices want the same place.
+static bool ts__vx_meet(const uint64_t *at, uint64_t size)
+{
+    for (int i = 0; i < TS__VX_DEVICES; i++)
+        for (int j = 0; j < i; j++)
+            if (at[i] && at[j] &&
+                (at[i] - at[j] < size || at[j] - at[i] < size))
+                return true;
+    return false;
+}
+
+static ts_result ts__vx_open_placed(ts__vx *x, ts_vdev_desc desc,
+                                    const ts_executor_range *ranges,
+                                    size_t count)
+{
+    enum { TRIES = 64 };
+    uint64_t at[TS__VX_DEVICES];
+    ts__vx_part parts[TS__VX_DEVICES];
+    ts_result result = TS_ERR_MEMORY;
+    ts__vx_parts(ranges, count, parts);
+    desc.memory_at = at;
+    for (int i = 0; i < TRIES && result != TS_OK; i++) {
+        if (i && !ts__vx_split(ranges, parts)) break;
+        desc.memory_bytes = ts__vx_places(ranges, parts, at);
+        if (!ts__vx_meet(at, desc.memory_bytes))
+            result = ts_vdev_open(&x->vdev, &desc);
+    }
+    return result;
+}
+
+// Elsewhere is better than not at all, and less of it than nothing.
+static ts_result ts__vx_open_anywhere(ts__vx *x, ts_vdev_desc desc,
+                                      const ts_executor_range *ranges,
+                                      size_t count)
+{
+    const uint64_t most = UINT64_C(1) << 44;
+    uint64_t all = 1 << 20;
+    for (size_t i = 0; i < count; i++)
+        if (ranges[i].size < most - all) all += ranges[i].size + 256;
+    ts_result result = TS_ERR_MEMORY;
+    for (; result != TS_OK && all >= 1 << 20; all /= 2) {
+        desc.memory_bytes = all;
+        result = ts_vdev_open(&x->vdev, &desc);
+    }
+    return result;
+}
+
 static ts_result ts__vx_open(void **state, uint32_t device_count,
                              const ts_executor_range *ranges, size_t count,
                              char *why, size_t room)
 {
-    uint64_t at[TS__VX_DEVICES] = { 0 }, all = 1 << 20;
     *state = NULL;
     if (device_count > TS__VX_DEVICES) return TS_ERR_UNSUPPORTED;
-    for (size_t i = 0; i < count; i++)
-        all += ranges[i].size + 256;
     ts__vx *const x = calloc(1, sizeof *x);
     if (!x) return TS_ERR_MEMORY;
-    ts_vdev_desc desc = { .device_count = device_count,
-                          .shared_bytes = 1 << 20,
-                          .memory_at = at };
-    desc.memory_bytes = ts__vx_places(ranges, count, at);
-    ts_result result = ts_vdev_open(&x->vdev, &desc);
+    const ts_vdev_desc desc = { .device_count = device_count,
+                                .shared_bytes = 1 << 20 };
+    ts_result result = ts__vx_open_placed(x, desc, ranges, count);
     x->placed = result == TS_OK;
-    if (!x->placed) { // elsewhere is better than not at all
-        desc.memory_at = NULL;
-        desc.memory_bytes = all;
-        result = ts_vdev_open(&x->vdev, &desc);
-    }
+    if (!x->placed) result = ts__vx_open_anywhere(x, desc, ranges, count);
     if (result == TS_OK) {
         *state = x;
         return TS_OK;
@@ -168,6 +273,11 @@ static ts_result ts__vx_allocate(void *state, uint32_t device,
     void *memory = (void *)(uintptr_t)*address;
     if (x->placed && ts_vdev_malloc_at(memory, x->vdev, device, size) == TS_OK)
         return TS_OK;
+    // What has no place there is not to take one of others.
+    if (x->placed && ts__vd_owner(x->vdev, memory) == NULL) {
+        x->reason = TS_REASON_VA_UNAVAILABLE;
+        return TS_ERR_UNSUPPORTED;
+    }
     const ts_result result = ts_vdev_malloc(&memory, x->vdev, device, size);
     *address = (uintptr_t)memory;
     return result;

@@ -169,6 +169,7 @@ static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
     return have == size ? bytes : NULL;
 }
 
+// The device of a track; 0 also if it is none of them.
 static uint32_t ts__ex_device(const ts_execution *e, uint32_t track)
 {
     for (uint32_t i = 0; i < e->device_count; i++)
@@ -183,6 +184,12 @@ static uint32_t ts__ex_device_track(const ts_execution *e, uint32_t track)
     for (int i = 0; i < 8 && t.type != TS_TRACK_DEVICE; i++)
         if (!ts_reader_track(e->reader, t.parent, &t)) return 0;
     return t.type == TS_TRACK_DEVICE ? t.id : 0;
+}
+
+static bool ts__ex_has_device(const ts_execution *e, uint32_t track)
+{
+    const uint32_t device = ts__ex_device(e, track);
+    return device < e->device_count && e->devices[device] == track;
 }
 
 static ts_reason ts__ex_result_reason(ts_result result)
@@ -308,6 +315,7 @@ static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
         r->actual = (uintptr_t)r->bytes;
         return TS_REASON_NONE;
     }
+    if (!ts__ex_has_device(e, r->device)) return TS_REASON_TOO_MANY;
     r->actual = r->address;
     return ts__ex_reason(e, x->allocate(e->state, ts__ex_device(e, r->device),
                                         &r->actual, r->size));
