@@ -58,9 +58,9 @@ replays "the first that differs, no more" 1 'diverged: 1 of 3' \
     $folder/wrong.sbt --stop-at-first --chain
 replays "a sum of floats in no order" 1 'kernel sum.* chunk 0, by' \
     $folder/sums.sbt --loops 9
-replays "a kernel that hangs" 4 '1 TIMEOUT' $folder/spin.sbt --timeout 1
+replays "a kernel that hangs" 4 '1 TIMEOUT' $folder/spin.sbt --timeout 3
 replays "what comes after a hang" 4 'same: 3 operations' $folder/spin.sbt \
-    --timeout 1
+    --timeout 3
 replays "a kernel that ends the process" 1 '1 ESCAPE' $folder/leave.sbt
 replays "what comes after it" 1 ' 3 executed, 0 substituted, 1 declined' \
     $folder/leave.sbt
@@ -127,7 +127,7 @@ replays "where a crash was" 3 ' 1 ESCAPE: ' $folder/hidden.sbt --overlap
 replays "at what address" 3 'kernel hidden on .*: ESCAPE at 0xfa0' \
     $folder/hidden.sbt --overlap
 replays "a hang beside each other" 4 'kernel spin on .*: TIMEOUT$' \
-    $folder/spin.sbt --overlap --timeout 1
+    $folder/spin.sbt --overlap --timeout 3
 replays "a graph where there are none" 3 'vdev has no graphs' \
     $folder/beside.sbt --as-graph --loops 3
 replays "as JSON" 1 '"first_divergence": {' $folder/wrong.sbt --json
