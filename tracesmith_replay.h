@@ -20441,6 +20441,7 @@ static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
     return have == size ? bytes : NULL;
 }
 
+// The device of a track; 0 also if it is none of them.
 static uint32_t ts__ex_device(const ts_execution *e, uint32_t track)
 {
     for (uint32_t i = 0; i < e->device_count; i++)
@@ -20455,6 +20456,12 @@ static uint32_t ts__ex_device_track(const ts_execution *e, uint32_t track)
     for (int i = 0; i < 8 && t.type != TS_TRACK_DEVICE; i++)
         if (!ts_reader_track(e->reader, t.parent, &t)) return 0;
     return t.type == TS_TRACK_DEVICE ? t.id : 0;
+}
+
+static bool ts__ex_has_device(const ts_execution *e, uint32_t track)
+{
+    const uint32_t device = ts__ex_device(e, track);
+    return device < e->device_count && e->devices[device] == track;
 }
 
 static ts_reason ts__ex_result_reason(ts_result result)
@@ -20580,6 +20587,7 @@ static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
         r->actual = (uintptr_t)r->bytes;
         return TS_REASON_NONE;
     }
+    if (!ts__ex_has_device(e, r->device)) return TS_REASON_TOO_MANY;
     r->actual = r->address;
     return ts__ex_reason(e, x->allocate(e->state, ts__ex_device(e, r->device),
                                         &r->actual, r->size));
@@ -21678,6 +21686,13 @@ static bool ts__ex_meets(const ts_capture *c, uint32_t index)
     return false;
 }
 
+// Whether the trace has a list of chunks for what a region says that it has.
+static bool ts__ex_is_listed(ts_execution *e, const ts_capture_region *r)
+{
+    return r->size &&
+           ts__ex_list(e, r->before[0] ? r->before : r->after, r->size);
+}
+
 // Not a record that only hostile bytes make.
 static bool ts__ex_is_sane(ts_execution *e)
 {
@@ -21687,8 +21702,7 @@ static bool ts__ex_is_sane(ts_execution *e)
         return false;
     for (uint32_t i = 0; i < h->region_count; i++) {
         const ts_capture_region *const r = &e->now.regions[i];
-        const uint64_t *const list = r->before[0] ? r->before : r->after;
-        if (!r->size || !ts__ex_list(e, list, r->size)) return false;
+        if (!ts__ex_is_listed(e, r)) return false;
         // What belongs to no device is the host's own, which only copies use.
         if (!r->device && (h->kind == TS_EVENT_KERNEL || r->image))
             return false;
@@ -21957,14 +21971,16 @@ static bool ts__ex_same_range(const ts_executor_range *a,
 static ts_result ts__ex_all_ranges(ts_execution *e, ts_executor_range **ranges,
                                    size_t *count, size_t *capacity)
 {
-    ts_capture c;
+    const ts_capture *const c = &e->now;
     for (size_t i = 0; i < e->count; i++) {
-        if (!ts_reader_capture(e->reader, e->captures[i], &c)) continue;
-        if (!ts__ex_add_nodes(e, &c)) return TS_ERR_UNSUPPORTED;
-        for (uint32_t j = 0; j < c.head.region_count; j++) {
-            const ts_capture_region *const r = &c.regions[j];
-            if (!r->device) continue;
-            if (!ts__ex_add_device(e, r->device)) return TS_ERR_UNSUPPORTED;
+        if (!ts_reader_capture(e->reader, e->captures[i], &e->now)) continue;
+        if (c->head.state == TS_CAPTURE_DECLINED || !ts__ex_has_room(e))
+            continue;
+        if (!ts__ex_add_nodes(e, c)) return TS_ERR_UNSUPPORTED;
+        for (uint32_t j = 0; j < c->head.region_count; j++) {
+            const ts_capture_region *const r = &c->regions[j];
+            if (!r->device || !ts__ex_is_listed(e, r)) continue;
+            if (!ts__ex_add_device(e, r->device)) continue; // TOO_MANY
             if (r->image) continue;
             ts_executor_range *const more = ts__mem_more(
                 &e->desc.allocator, *ranges, capacity, *count, sizeof *more);
