@@ -7164,13 +7164,44 @@ static void ts__capture_mark(const ts__file *file)
                          0);
 }
 
+// Room for a chunk, kept for the next one: new pages cost more than what they
+// are for. Who finds it taken, or too small, gets some of its own; so does a
+// child made by a fork meanwhile, for ever.
+enum { TS__BLOB_ROOM = TS_CAPTURE_CHUNK + 4096 };
+static struct {
+    uint8_t *pages;
+    bool taken;
+} ts__blob_room;
+
+static uint8_t *ts__blob_room_take(size_t size)
+{
+    // acquire: pairs with the release in ts__blob_room_give
+    if (size > TS__BLOB_ROOM ||
+        __atomic_exchange_n(&ts__blob_room.taken, true, __ATOMIC_ACQUIRE))
+        return (uint8_t *)ts__pages_new(size);
+    uint8_t *pages = __atomic_load_n(&ts__blob_room.pages, __ATOMIC_RELAXED);
+    if (!pages) pages = (uint8_t *)ts__pages_new(TS__BLOB_ROOM);
+    __atomic_store_n(&ts__blob_room.pages, pages, __ATOMIC_RELAXED);
+    if (!pages) __atomic_store_n(&ts__blob_room.taken, false, __ATOMIC_RELEASE);
+    return pages;
+}
+
+static void ts__blob_room_give(uint8_t *room, size_t size)
+{
+    if (!room) return;
+    if (room != __atomic_load_n(&ts__blob_room.pages, __ATOMIC_RELAXED))
+        munmap(room, size);
+    else
+        __atomic_store_n(&ts__blob_room.taken, false, __ATOMIC_RELEASE);
+}
+
 // A chunk of bytes behind their hash. Somebody else may write to them at the
 // same time: what is hashed is the copy that is kept.
 static uint8_t *ts__blob_chunk(uint32_t kind, const void *bytes, size_t size,
                                size_t *whole, uint64_t known[3], uint64_t *mix)
 {
     *whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
-    uint8_t *const chunk = (uint8_t *)ts__pages_new(*whole);
+    uint8_t *const chunk = ts__blob_room_take(*whole);
     if (!chunk) return NULL;
     uint8_t *p = ts__entries_begin(chunk, kind, 0);
     if (size) memcpy(p + 16, bytes, size);
@@ -7204,7 +7235,7 @@ static ts_result ts__blob_keep(ts__writer *w, uint32_t kind, const void *bytes,
         ts__lock_give(&ts__c.names);
         if (result == TS_OK && !blob) ts__capture_mark(&w->file);
     }
-    if (chunk) munmap(chunk, whole);
+    ts__blob_room_give(chunk, whole);
     ts__api_leave(&old);
     return result;
 }
