@@ -79,6 +79,9 @@
       (const ts__cuda_launch *, void *, void **, void **)) \
     X(attribute, "cuFuncSetAttribute", NULL, (void *, int, int)) \
     X(box, "cuMemcpy3DAsync_v2", NULL, (const ts__cuda_box *, void *)) \
+    X(launch_together, NULL, "hipModuleLaunchCooperativeKernel", \
+      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+       unsigned, void *, void **)) \
     X(rows, NULL, "hipMemcpy2DAsync", \
       (uint64_t, size_t, uint64_t, size_t, size_t, size_t, int, void *)) \
     X(texture, "cuTexObjectCreate", NULL, \

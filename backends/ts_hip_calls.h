@@ -53,9 +53,12 @@ typedef enum ts__hip_role {
         m rows of a set, size_t
 
     Only what comes before the last letter matters. unit: bytes of an element;
-    of copies that have no k, which kind they are.
+    of copies that have no k, which kind they are; of launches whether their
+    arguments lie in a structure.
     Source: hip/hip_runtime_api.h.
 */
+enum { TS__HIP_CONFIG = 1 };
+
 typedef struct ts__hip_function {
     const char *name, *shape;
     uint8_t role, unit, memory;
@@ -66,6 +69,8 @@ static const ts__hip_function ts__hip_functions[] = {
     { "hipExtLaunchKernel", "fgbPzs", TS__HIP_LAUNCH, 0, 0 },
     { "hipLaunchCooperativeKernel", "fgbPus", TS__HIP_LAUNCH, 0, 0 },
     { "hipModuleLaunchKernel", "fgbus", TS__HIP_LAUNCH, 0, 0 },
+    { "hipLaunchKernelExC", "", TS__HIP_LAUNCH, TS__HIP_CONFIG, 0 },
+    { "hipDrvLaunchKernelEx", "", TS__HIP_LAUNCH, TS__HIP_CONFIG, 0 },
     { "hipModuleLaunchCooperativeKernel", "fgbus", TS__HIP_LAUNCH, 0, 0 },
     { "hipExtModuleLaunchKernel", "fwbzs", TS__HIP_LAUNCH, 0, 0 },
     { "hipHccModuleLaunchKernel", "fwbzs", TS__HIP_LAUNCH, 0, 0 },
@@ -294,6 +299,21 @@ static void ts__hip_plan_make(ts__hip_plan *plan, const ts__hip_function *known,
     if (known->role == TS__HIP_COPY) plan->copy = known->unit;
 }
 
+// Of a launch whose first argument is a structure, the second its function: in
+// hipLaunchConfig_t and HIP_LAUNCH_CONFIG grid and block, shared memory at 24,
+// the stream at 32.
+static inline void ts__hip_config_read(ts__hip_args *a, const void *arguments)
+{
+    const char *const config = ts__read_text(arguments, 0);
+    if (!config) return;
+    memcpy(a->grid, config, sizeof a->grid);
+    memcpy(a->block, config + 12, sizeof a->block);
+    a->shared = ts__read32(config, 24);
+    a->stream = ts__read64(config, 32);
+    a->function = ts__read64(arguments, 8);
+    a->has_stream = true;
+}
+
 static inline void ts__hip_args_read(ts__hip_args *a,
                                      const ts__hip_function *known,
                                      const ts__hip_plan *plan,
@@ -320,6 +340,8 @@ static inline void ts__hip_args_read(ts__hip_args *a,
     }
     a->has_stream = plan->has_stream;
     a->in_items = plan->in_items;
+    if (known->role == TS__HIP_LAUNCH && known->unit == TS__HIP_CONFIG)
+        ts__hip_config_read(a, arguments);
     if (known->role == TS__HIP_SET)
         a->size *= known->unit * (a->rows ? a->rows : 1);
 }

@@ -343,7 +343,8 @@ static void ts__hs_graph_returned(const ts__cs_call *c, const ts__cuda_box *box)
     else if (kind == TS__HS_COPY_ADDED || kind == TS__HS_COPY_CHANGED)
         ts__hs_node_made(c, box);
     else if (kind == TS__CS_COPY || kind == TS__CS_COPY_BOX ||
-             kind == TS__CS_LAUNCH_TOGETHER || c->rule->width == TS__HS_DEEP)
+             kind == TS__CS_LAUNCH_TOGETHER || kind == TS__CS_LAUNCH_HOW ||
+             c->rule->width == TS__HS_DEEP)
         ts__hs_recorded(c);
 }
 

@@ -72,6 +72,8 @@ captured modules 7
 captured wrong 5
 captured beside 6
 captured declined 5
+captured ways 6
+captured together 3
 check "hip-execute: what is declined says why" grep -qF \
     "1 UVM, 1 EXTERNAL_MEMORY, 1 HOST_CALLBACK" \
     "$folder/declined.said"
@@ -92,6 +94,7 @@ replays "kernels of a module" 0 'same: 7 operations' modules
 replays "three times" 0 'same: 6 operations' beside --loops 3
 replays "streams beside each other" 0 'same: 4 regions' beside --overlap
 replays "as one graph" 0 'same: 4 regions' beside --as-graph --loops 3
+replays "kernels by other functions" 0 'same: 6 operations' ways
 replays "what was not declined" 0 'same: 5 operations' declined
 export DOUBLE_CUDA_REFUSE=1000 DOUBLE_CUDA_ARENA=7d0000000000
 replays "what may move lies elsewhere" 0 \
@@ -127,6 +130,39 @@ if test $packed = yes; then
         replays "$1 from a compressed bundle" 0 "same: $2 operations" $1
     done
 fi
+
+# Before hipDrvLaunchKernelEx there was another function for cooperation, which
+# takes no block of arguments.
+check "hip-execute: a runtime that lacks a function" sh -c '
+    mkdir "$0/less" && cp "$0/libhipdevice.so" "$0/less" &&
+        gcc '"$flags"' -fPIC -shared -fvisibility=hidden \
+            -DhipDrvLaunchKernelEx=hipNoLaunchKernelEx \
+            tests/doubles/amdhip64.c "-Wl,-soname,libamdhip64.so.6" \
+            -o "$0/less/libamdhip64.so.6" -pthread -ldl' "$folder"
+LD_LIBRARY_PATH=$folder/less replays "cooperation by an older function" 0 \
+    'same: 6 operations' ways
+
+# A kernel as a program of its own.
+extracts() { # NAME TRACE KERNEL STATUS SAYS [OUTPUT-OF-THE-PROGRAM]
+    check "hip-execute: extract $1" sh -c '
+        trace=$1 kernel=$2 status=$3 says=$4 program=$5
+        build/ts-replay --execute "$0/$trace.sbt" --extract "$kernel" \
+            -o "$0/extract-$kernel" >"$0/extract.out" 2>&1
+        got=$?
+        cat "$0/extract.out"
+        test $got = "$status" && grep -q -- "$says" "$0/extract.out" || exit
+        test -n "$program" || exit 0
+        cd "$0/extract-$kernel" && gcc -Wall -Wextra -Werror main.c -o main \
+            -ldl && ./main >out 2>&1
+        cat out
+        grep -qx "$program" out' "$folder" "$2" "$3" "$4" "$5" "${6:-}"
+}
+extracts "a kernel" wrong odd 0 "build and run it there" same
+extracts "a kernel with a variable" kernels biased 0 "build and run" same
+DOUBLE_ODD=1 extracts "of a device that is broken" wrong odd 0 \
+    "build and run it there" diverged
+extracts "none that is cooperative" together add 2 \
+    "it is launched cooperatively"
 
 # By any other way than rocprofiler-sdk nothing is captured, and it is said.
 check "hip-execute: other ways capture nothing, and say so" sh -c '

@@ -164,6 +164,41 @@ static void beside(void)
     must(hipDeviceSynchronize());
 }
 
+// Kernels by the other functions that launch.
+static void ways(void)
+{
+    void *module;
+    hipFunction_t function;
+    uint32_t value = 3;
+    void *arguments[] = { &numbers, &value };
+    const dim3 grid = { 4, 1, 1 }, block = { 256, 1, 1 };
+    struct {
+        uint32_t id, unused, value[16];
+    } together = { 2, 0, { 1 } };
+    const hip_config_host plain = { grid, block, 0, stream, NULL, 0 };
+    const hip_config cooperative = { grid, block, 0, stream, &together, 1 };
+    must(hipModuleLoadData(&module, __hip_fatbin));
+    must(hipModuleGetFunction(&function, module, "add"));
+    must(hipLaunchKernelExC(&plain, add_address(), arguments));
+    must(hipDrvLaunchKernelEx(&cooperative, function, arguments, NULL));
+    must(hipModuleLaunchCooperativeKernel(function, 4, 1, 1, 256, 1, 1, 0,
+                                          stream, arguments));
+    must(hipModuleUnload(module));
+    add_to(numbers, 6);
+}
+
+static void together(void)
+{
+    void *module;
+    hipFunction_t function;
+    uint32_t value = 3;
+    void *arguments[] = { &numbers, &value };
+    must(hipModuleLoadData(&module, __hip_fatbin));
+    must(hipModuleGetFunction(&function, module, "add"));
+    must(hipModuleLaunchCooperativeKernel(function, 4, 1, 1, 256, 1, 1, 0,
+                                          stream, arguments));
+}
+
 static void nothing_of(void *unused)
 {
     (void)unused;
@@ -195,8 +230,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } all[] = {
-        { "kernels", kernels }, { "modules", modules },   { "wrong", wrong },
-        { "beside", beside },   { "declined", declined },
+        { "kernels", kernels },   { "modules", modules },   { "wrong", wrong },
+        { "beside", beside },     { "declined", declined }, { "ways", ways },
+        { "together", together },
     };
     set_up();
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -315,6 +315,7 @@ static const struct {
     { "vdev", "-ldl", extract_vdev },
     { "opencl", "-lOpenCL", extract_opencl },
     { "cuda", "-ldl", extract_cuda },
+    { "hip", "-ldl", extract_hip },
 };
 enum { WRITERS = sizeof writers / sizeof *writers };
 
@@ -325,8 +326,8 @@ bool execute_extract(const execute_job *job)
     while (i < WRITERS && strcmp(job->executor->name, writers[i].backend))
         i++;
     if (i == WRITERS)
-        return extract_refuse(
-            job, "--extract writes kernels of vdev, opencl and cuda only");
+        return extract_refuse(job,
+                              "--extract writes no kernels of this backend");
     if (!find_kernel(job, &c)) return false;
     if (mkdir(job->wish->output, 0777) != 0 && errno != EEXIST) {
         cli_error(job->replay->tool, job->wish->output, "%s", strerror(errno));

@@ -44,4 +44,9 @@ bool extract_cuda(const execute_job *job, const ts_capture *c);
 extern const char extract_cuda_head[];
 extern const char *const extract_cuda_program[];
 
+// A launch of HIP; as above, and there as well.
+bool extract_hip(const execute_job *job, const ts_capture *c);
+extern const char extract_hip_head[];
+extern const char *const extract_hip_program[];
+
 #endif // TS_REPLAY_EXECUTE_EXTRACT_H

@@ -1,5 +1,6 @@
 /*
-    execute_extract_cuda.c - one kernel of CUDA as a program of its own
+    execute_extract_cuda.c - one kernel of CUDA, or of HIP, as a program of its
+    own
 
     What it takes to run is what ts_cuda_exec.h does, without a reader: memory
     where it was, code as it was loaded, a launch with the recorded bytes.
@@ -62,12 +63,14 @@ static bool put_code(const execute_job *job, FILE *out, const ts_capture *c,
                      const ts_capture_image *image, const void *bytes,
                      size_t size)
 {
-    const char *const name = image->form == TS_CAPTURE_CUBIN ? "kernel.cubin"
-                             : image->form == TS_CAPTURE_PTX ? "kernel.ptx"
-                                                             : "kernel.fatbin";
-    if (image->form != TS_CAPTURE_CUBIN && image->form != TS_CAPTURE_PTX &&
-        image->form != TS_CAPTURE_FATBIN)
-        return extract_refuse(job, "it is not code of NVIDIA's devices");
+    const char *name = NULL;
+    switch (image->form) {
+    case TS_CAPTURE_CUBIN: name = "kernel.cubin"; break;
+    case TS_CAPTURE_PTX: name = "kernel.ptx"; break;
+    case TS_CAPTURE_FATBIN: name = "kernel.fatbin"; break;
+    case TS_CAPTURE_AMD_OBJECT: name = "kernel.hsaco"; break;
+    default: return extract_refuse(job, "it is not code of these devices");
+    }
     fprintf(out, "static const char code[] = \"%s\", kernel[] =\n    ", name);
     extract_string(out, ts_reader_name(job->reader, c->head.name).text);
     fprintf(out, ";\nstatic const size_t code_size = %zu;\n", size);
@@ -208,9 +211,18 @@ static bool put_all(const execute_job *job, FILE *out, const ts_capture *c)
             "static const size_t args_size = %" PRIu32 ";\n",
             c->head.shared, c->head.args_size);
     extract_args(out, c);
-    put_function_attributes(out, c);
-    put_launch_attributes(out, c);
     return true;
+}
+
+// What comes behind the data.
+static bool put_program(const execute_job *job, FILE *out,
+                        const char *const *program)
+{
+    fputc('\n', out);
+    fputs(extract_common, out);
+    for (size_t i = 0; program[i]; i++)
+        fputs(program[i], out);
+    return extract_close(job, out, "main.c");
 }
 
 bool extract_cuda(const execute_job *job, const ts_capture *c)
@@ -220,9 +232,34 @@ bool extract_cuda(const execute_job *job, const ts_capture *c)
     if (!out) return false;
     fputs(extract_cuda_head, out);
     const bool ok = put_all(job, out, c);
-    fputc('\n', out);
-    fputs(extract_common, out);
-    for (size_t i = 0; extract_cuda_program[i]; i++)
-        fputs(extract_cuda_program[i], out);
-    return extract_close(job, out, "main.c") && ok;
+    put_function_attributes(out, c);
+    put_launch_attributes(out, c);
+    return put_program(job, out, extract_cuda_program) && ok;
+}
+
+// Other attributes of HIP's launches are hints.
+static bool is_together(const ts_capture *c)
+{
+    ts_attribute a;
+    uint32_t id;
+    for (uint64_t at = 0; ts_attribute_next(&c->attributes, &at, &a);) {
+        if (a.id == TS_ATTRIBUTE_COOPERATIVE) return true;
+        if (a.id != TS_ATTRIBUTE_CUDA_LAUNCH || a.size < 72) continue;
+        memcpy(&id, a.bytes, sizeof id);
+        if (id == TS__CUDA_COOPERATIVE) return true;
+    }
+    return false;
+}
+
+bool extract_hip(const execute_job *job, const ts_capture *c)
+{
+    if (is_together(c))
+        return extract_refuse(job, "it is launched cooperatively, which "
+                                   "--extract does not write for HIP");
+    if (!check_regions(job, c)) return false;
+    FILE *const out = extract_open(job, "main.c");
+    if (!out) return false;
+    fputs(extract_hip_head, out);
+    const bool ok = put_all(job, out, c);
+    return put_program(job, out, extract_hip_program) && ok;
 }
