@@ -7,6 +7,20 @@ mkdir -p "$folder/lib" "$folder/none"
 check_build "devices: build" build/ts-devices
 gcc -shared -fPIC tests/doubles/nvml.c -o "$folder/lib/libnvidia-ml.so.1"
 
+mkdir -p "$folder/cupti"
+cp "$folder/lib/"* "$folder/cupti"
+gcc -shared -fPIC -x c - -o "$folder/cupti/libcuda.so.1" <<'END'
+int cuInit(unsigned flags) { return (int)flags; }
+END
+gcc -shared -fPIC -x c - -o "$folder/cupti/libcupti.so.13" <<'END'
+#include <stdlib.h>
+int cuptiGetVersion(unsigned *version)
+{
+    *version = (unsigned)strtoul(getenv("DOUBLE_version"), NULL, 10);
+    return 0;
+}
+END
+
 put() { # PATH TEXT, below a machine
     mkdir -p "$(dirname "$1")"
     printf '%s\n' "$2" >"$1"
@@ -63,6 +77,32 @@ DOUBLE_NVML=crash says "a library that crashes" whole "crashed (signal 6)" \
     "^Host"
 DOUBLE_NVML=hang says "a driver that hangs" whole "did not answer in time" \
     "^Host"
+# What is known of each version of CUPTI, and no more.
+version() { # VERSION RELEASE WORD... (one of each note)
+    check "devices: CUPTI $1 of CUDA $2" sh -c '
+        of=$0/cupti-$1
+        DOUBLE_version=$1 LD_LIBRARY_PATH=$0/cupti build/ts-devices \
+            --timeout 20s --root $0/whole >$of || exit 1
+        cat $of
+        grep -qF "$1 of CUDA $2 (" $of || exit 1
+        grep "^ *note " $of >$of.notes
+        shift 2
+        test "$(wc -l <$of.notes)" = $# || exit 1
+        for word; do grep -q -- "$word" $of.notes || exit 1; done' \
+        "$folder" "$@"
+}
+version 12 "before 11.0"
+version 13 11.0 "5 s" grows
+version 15 "11.2 to 11.4" grows
+version 22 12.4 "no kernels" grows
+version 24 12.6 sampled grows
+version 28 "12.9 Update 1" sampled grows
+version 130001 13.0 sampled grows
+version 130100 13.1 grows
+version 130400 13.4 grows
+version 130401 13.4
+check "devices: a CUPTI that is too old" \
+    grep -q "not captured .*too old" "$folder/cupti-12"
 says "AMD without its files" amd "MI300X" "gfx942, 76 compute units" \
     "there is no /dev/kfd" "to mend it"
 says "MetaX without its files" metax "MetaX GPU" "not captured"

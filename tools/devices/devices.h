@@ -3,6 +3,7 @@
 
     devices_run.c     asks, each vendor in a process of its own
     devices_base.c    what the questions share
+    devices_cupti.c   what is known of versions of CUPTI
     devices_nvidia.c, devices_amd.c, devices_metax.c, devices_opencl.c,
     devices_vulkan.c, devices_own.c  one question each
     devices_print.c   the answers as text and JSON
@@ -63,6 +64,11 @@ bool devices_in_container(const devices_ask *ask);
     what would help, as DEVICES_FAILS.
 */
 bool devices_may_use(const devices_ask *ask, const char *path);
+
+// The release of CUDA that a version of CUPTI is of.
+cli_text devices_cupti_release(uint32_t version);
+// What its users should know of it.
+void devices_cupti_notes(const devices_ask *ask, uint32_t version);
 
 /* ---- All answers --------------------------------------------------------- */
 

@@ -139,7 +139,14 @@ static void ask_cupti(const devices_ask *ask)
                     "when Python has loaded it)");
         return;
     }
-    devices_say(ask, DEVICES_FACT, "cupti", "%" PRIu32 " (%s)", version, path);
+    devices_say(ask, DEVICES_FACT, "cupti", "%" PRIu32 " of CUDA %s (%s)",
+                version, devices_cupti_release(version).s, path);
+    if (version < 13) {
+        devices_say(ask, DEVICES_FAILS, "this CUPTI is too old",
+                    "install the CUDA toolkit 11.0 or later");
+        return;
+    }
+    devices_cupti_notes(ask, version);
 #if __has_include("backends/ts_cupti.h")
     devices_say(ask, DEVICES_WORKS, "kernels, copies, calls, memory",
                 "through CUPTI: ts-record COMMAND");
