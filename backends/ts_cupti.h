@@ -34,8 +34,9 @@
                                         that follows
         4. Calls                        ts_cupti_calls.h
         5. Records                      ts_cupti_records.h
-        6. Buffers and the worker
-        7. Start and stop
+        6. Another profiler             ts_cupti_apart.h
+        7. Buffers and the worker
+        8. Start and stop
 */
 #if (defined(TRACESMITH_CUPTI_IMPLEMENTATION) || defined(TRACESMITH_CUPTI)) && \
     !defined(_GNU_SOURCE)
@@ -65,6 +66,9 @@ typedef struct ts_cupti_desc {
     uint32_t buffer_count; // of them, 2 to 32 (16)
     uint32_t flush_ms;     // what is complete is fetched so often (200)
     uint32_t stop_ms;      // a stop waits at most so long for the vendor (2000)
+    const char *yield;     // CUPTI is given up to whoever asks for it and has
+                           // this in the name of the profiler or its file,
+                           // "all": to anybody (NULL: to nobody)
     bool operations;       // sessions look after modules and memory from their
                            // start, so that ts_snapshot_start may come later
                            // (false: only if it came before)
@@ -81,8 +85,9 @@ TS_API ts_result ts_cupti_configure(const ts_cupti_desc *desc);
     why not; `cupti.launches` and `cupti.kernels` say of how many launches the
     kernel was reported.
 
-    Only one program can have CUPTI in a process: if another profiler is there,
-    nothing of the GPU is recorded, and its name is said.
+    Only one profiler can have CUPTI in a process: while another one has it,
+    calls are recorded, and what they started is a loss. `backend.cupti` says who
+    was first, `cupti.asked` who asked for it later.
 */
 extern const ts_backend ts_cupti_backend;
 extern const ts_backend ts_mcpti_backend;
@@ -129,7 +134,9 @@ TS_API int ts_cupti_initialize(void);
 #include "ts_cupti_calls.h"   // 4
 #include "ts_cupti_records.h" // 5
 
-/* ==== 6. Buffers and the worker ========================================== */
+#include "ts_cupti_apart.h" // 6
+
+/* ==== 7. Buffers and the worker ========================================== */
 
 /*
     The vendor wants a buffer, on a thread of the program. No lock, nothing
@@ -210,7 +217,7 @@ static void ts__cu_silence(ts__cu *u)
     const uint64_t now = ts__clock_now_ns(CLOCK_MONOTONIC);
     const uint32_t ms = u->patience_ms ? u->patience_ms : PATIENCE_MS;
     if (u->silent_ns == TS__CU_SILENCE_SAID || u->refused ||
-        !ts_capture_kind(TS_EVENT_KERNEL))
+        TS__LOAD(&u->apart) || !ts_capture_kind(TS_EVENT_KERNEL))
         return;
     if (u->kernels || TS__LOAD(&u->launches) < MANY) {
         u->silent_ns = 0;
@@ -237,10 +244,11 @@ static void ts__cu_decode_all(ts__cu *u)
 // False: the vendor took so long that nobody waits for this worker any more.
 static bool ts__cu_fetch(ts__cu *u, uint32_t flags)
 {
+    const bool ours = !TS__LOAD(&u->fatal) && !TS__LOAD(&u->apart);
     size_t dropped = 0;
-    if (!TS__LOAD(&u->fatal)) u->call.flush(flags);
+    if (ours) u->call.flush(flags);
     if (ts__worker_left(&u->worker)) return false;
-    if (u->call.dropped && !TS__LOAD(&u->fatal) &&
+    if (u->call.dropped && ours && !TS__LOAD(&u->fatal) &&
         u->call.dropped(NULL, 0, &dropped) == 0 && dropped)
         ts__lose(&u->lost, TS__CU_DROPPED, 0, dropped);
     if (ts__worker_left(&u->worker)) return false;
@@ -260,9 +268,31 @@ static void ts__cu_let_go(ts__cu *u)
     u->subscriber = NULL;
 }
 
+static uint64_t ts__cu_realtime_ns(void)
+{
+    return ts__clock_now_ns(CLOCK_REALTIME);
+}
+
+// Another profiler gets it as we found it, with the clock that is its own.
+// What still runs is told of without an end.
+static void ts__cu_yield(ts__cu *u)
+{
+    if (!ts__cu_fetch(u, 0) || !ts__cu_fetch(u, 1)) return;
+    // A launch between the two has a call, and is a loss: nobody reports it.
+    ts__ca_calls();
+    ts__cu_go_apart(u);
+    ts__cu_let_go(u);
+    if (u->clock_given && u->call.clock) u->call.clock(ts__cu_realtime_ns);
+    u->clock_given = false;
+}
+
 static void ts__cu_work_fetch(void *user)
 {
-    ts__cu_fetch((ts__cu *)user, 0);
+    ts__cu *const u = (ts__cu *)user;
+    ts__cu_fetch(u, 0);
+    if (TS__LOAD(&u->yield) && !TS__LOAD(&u->apart) && !TS__LOAD(&u->fatal))
+        ts__cu_yield(u);
+    ts__cu_look(u);
 }
 
 static bool ts__cu_work_more(void *user)
@@ -297,7 +327,7 @@ static bool ts__cu_work_start(ts__cu *u)
     return ts__worker_start(&u->worker);
 }
 
-/* ==== 7. Start and stop ================================================== */
+/* ==== 8. Start and stop ================================================== */
 
 ts_result ts_cupti_configure(const ts_cupti_desc *desc)
 {
@@ -330,7 +360,7 @@ static void ts__cu_forked(void)
     for (size_t i = 0; i < 2; i++) {
         ts__cu *const u = engines[i];
         if (!u->memory) continue;
-        u->on = 0;
+        u->on = u->apart = 0;
         ts__worker_forked(&u->worker);
         u->subscriber = NULL;
         memset(u->kinds_on, 0, sizeof u->kinds_on);
@@ -400,10 +430,14 @@ static void ts__cu_reset(ts__cu *u)
     u->loose_free = u->loose_used = 0;
     if (u->fatal) u->clock_given = false; // it has forgotten that too
     u->first_correlation = u->fatal = u->judged = 0;
-    u->launches = u->discarded = 0;
+    u->launches = u->discarded = u->into_graphs = 0;
     u->kernels = u->early = u->silent_ns = 0;
     u->refused = false;
     u->exiting = false;
+    TS__STORE(&u->apart, 0);
+    u->yield = u->asked = 0;
+    u->loaded = 0;
+    u->owner[0] = 0;
     u->lost.vendor = u->table->product;
     u->lost.texts = ts__cu_texts;
     ts__losses_begin(&u->lost);
@@ -462,30 +496,6 @@ static bool ts__cu_library(ts__cu *u, char *why, size_t room)
     return true;
 }
 
-// Who else has the vendor's interface, as far as the process shows.
-static const char *ts__cu_other(void)
-{
-    static const struct {
-        const char *library, *name;
-    } known[] = {
-        { "libToolsInjection", "Nsight Systems" },
-        { "libkineto", "PyTorch's profiler (Kineto)" },
-        { "libtorch_cuda", "PyTorch's profiler (Kineto)" },
-        { "libtorch_cpu", "PyTorch's profiler (Kineto)" },
-        { "libproton", "Triton's Proton" },
-        { "libparcagpucupti", "parcagpu" },
-        { "libscorep", "Score-P" },
-        { "libTAU", "TAU" },
-        { "libhpcrun", "HPCToolkit" },
-        { "libcuinj64", "nvprof" },
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        ts__mapped search;
-        if (ts__mapped_find(&search, known[i].library)) return known[i].name;
-    }
-    return NULL;
-}
-
 // Results of a subscription when there is another subscriber.
 static bool ts__cu_taken(int result)
 {
@@ -521,14 +531,14 @@ static bool ts__cu_subscribe(ts__cu *u, char *why, size_t room)
     u->subscriber = NULL;
     if (ts__cu_taken(result)) {
         const char *const guess = ts__cu_other();
-        snprintf(why, room,
-                 "%s (%.60s) has %s in this process, and only one can: run "
-                 "without it to record the GPU",
-                 "another profiler",
+        snprintf(u->owner, sizeof u->owner, "%.60s",
                  other[0] ? other
                  : guess  ? guess
-                          : "which does not say its name",
-                 u->table->product);
+                          : "which does not say its name");
+        snprintf(why, room,
+                 "another profiler (%.60s) has %s in this process, and only "
+                 "one can: run without it to record the GPU",
+                 u->owner, u->table->product);
     } else if (result == 999 || result == 15) {
         snprintf(why, room, "no driver answers %s (%.60s)", u->table->product,
                  ts__cu_result(u, result));
@@ -661,11 +671,27 @@ static void ts__cu_functions(ts__cu *u)
     ts__cu_keep_functions(u);
 }
 
+// Another profiler was first: what can be had without CUPTI.
+static bool ts__cu_open_apart(ts__cu *u, char *why, size_t room)
+{
+    if (u != ts__ca_engine || !ts__ca_calls()) return false;
+    snprintf(why, room,
+             "another profiler (%.60s) has %s in this process: calls are "
+             "recorded, not what they start",
+             u->owner, u->table->product);
+    __atomic_store_n(&u->on, ++u->generation, __ATOMIC_RELEASE);
+    ts__cu_go_apart(u);
+    if (ts__cu_work_start(u)) return true;
+    snprintf(why, room, "there is no thread for it");
+    return false;
+}
+
 // In this order: the clock and the buffers before the first record, who
 // calls before the first operation.
 static bool ts__cu_open(ts__cu *u, char *why, size_t room)
 {
-    if (!ts__cu_subscribe(u, why, room)) return false;
+    if (!ts__cu_subscribe(u, why, room))
+        return u->owner[0] && ts__cu_open_apart(u, why, room);
     ts__cu_attributes(u);
     ts__cu_clock_choose(u);
     ts__cu_clock_sample(u, true);
@@ -677,6 +703,7 @@ static bool ts__cu_open(ts__cu *u, char *why, size_t room)
     __atomic_store_n(&u->on, ++u->generation, __ATOMIC_RELEASE);
     ts__cu_functions(u);
     if (!ts__cu_kinds(u, why, room)) return false;
+    ts__cu_look(u);
     if (ts__cu_work_start(u)) return true;
     snprintf(why, room, "there is no thread for it");
     return false;
@@ -701,6 +728,7 @@ static ts_result ts__cu_start(ts__cu *u, char *why, size_t room)
         return TS_ERR_MEMORY;
     }
     ts__cu_reset(u);
+    if (u == &ts__cupti) __atomic_store_n(&ts__ca_engine, u, __ATOMIC_RELEASE);
     if (!ts__cu_open(u, why, room)) {
         TS__STORE(&u->on, 0);
         ts__cu_let_go(u);
@@ -727,8 +755,11 @@ static void ts__cu_sum_up(ts__cu *u)
     ts__losses_report(&u->lost);
     ts__cu_fact_int(u, "launches", launches);
     ts__cu_fact_int(u, "kernels", u->kernels);
+    if (TS__LOAD(&u->into_graphs))
+        ts__cu_fact_int(u, "into_graphs", TS__LOAD(&u->into_graphs));
     if (u->early) ts__cu_fact_int(u, "kernels_before_launch", u->early);
     if (u->time.steps) ts__cu_fact_int(u, "clock_steps", u->time.steps);
+    if (TS__LOAD(&u->apart)) return;
     if (launches && !u->kernels && ts_capture_kind(TS_EVENT_KERNEL))
         ts__cu_fact(u, "warning", ts__cu_silent);
     else if (u->silent_ns == TS__CU_SILENCE_SAID)
@@ -774,7 +805,7 @@ static void ts__cu_stop(ts__cu *u)
     }
     pthread_mutex_lock(&u->decode);
     ts__cu_decode(u, __atomic_exchange_n(&u->full, 0, __ATOMIC_ACQUIRE));
-    ts__cu_clock_sample(u, true);
+    if (!TS__LOAD(&u->apart)) ts__cu_clock_sample(u, true);
     ts__cu_sum_up(u);
     pthread_mutex_unlock(&u->decode);
 }

@@ -306,6 +306,8 @@ static void ts__cu_call_end(ts__cu *u, uint32_t domain, uint32_t id,
     const int result = data->result ? *data->result : 0;
     const uint8_t rule = id < TS__CU_IDS ? u->rules[domain][id] : 0;
     if (rule == TS__CU_LAUNCH) {
+        if (!result && c->node)
+            __atomic_fetch_add(&u->into_graphs, 1, __ATOMIC_RELAXED);
         if (result || c->node)
             ts__notes_settle(&u->origins, c->correlation,
                              sizeof(ts__cu_origin));
@@ -455,7 +457,7 @@ static void ts__cu_callback(void *user, uint32_t domain, uint32_t id,
     ts__cu *const u = (ts__cu *)user;
     // acquire: pairs with the release in ts__cu_open
     const uint32_t session = __atomic_load_n(&u->on, __ATOMIC_ACQUIRE);
-    if (!session || !data) return;
+    if (!session || !data || TS__LOAD(&u->apart)) return;
     if (domain == TS__CU_RUNTIME || domain == TS__CU_DRIVER) {
         ts__cu_told_call(u, domain, id, (const ts__cu_call_data *)data,
                          session);

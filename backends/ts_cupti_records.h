@@ -842,7 +842,7 @@ static void ts__cu_decode(ts__cu *u, uint32_t buffers)
     const bool refused = u->refused;
     u->batch = buffers;
     u->learned = false;
-    ts__cu_clock_sample(u, false);
+    if (!TS__LOAD(&u->apart)) ts__cu_clock_sample(u, false);
     for (uint32_t i = 0; i < TS__CU_BUFFERS && !u->judged; i++)
         if (buffers >> i & 1) ts__cu_walk(u, i, ts__cu_judge);
     if (u->refused && !refused) ts__cu_refuse(u);

@@ -483,6 +483,7 @@ typedef enum ts__cu_cause { // why something is not in the trace
     TS__CU_UNPLACED,
     TS__CU_CUT,
     TS__CU_FATAL,
+    TS__CU_APART,
     TS__CU_CAUSES
 } ts__cu_cause;
 
@@ -499,6 +500,7 @@ static const char *const ts__cu_texts[TS__CU_CAUSES + 1] = {
     "operations on streams beyond the number that is kept",
     "the end: the vendor did not answer in time",
     "all from here on: the vendor ended itself after an error",
+    "what launches, copies and sets started: another profiler has it",
     NULL
 };
 
@@ -533,8 +535,13 @@ typedef struct ts__cu {
     uint32_t epoch;      // counts modules that were unloaded
     uint32_t first_correlation;
     uint32_t fatal;
+    uint32_t apart;           // another profiler has it: calls come without it
+    uint32_t yield;           // it is to be given up
+    uint32_t asked;           // somebody was refused, and that was said
+    uint64_t loaded;          // files, at the last look at them
+    char owner[64];           // the other one, if it was first
     ts__notes origins, moves; // ts__cu_origin, ts__cu_move
-    uint64_t launches;
+    uint64_t launches, into_graphs;
     uint8_t rules[3][TS__CU_IDS];  // by domain
     uint8_t keep[TS__CU_IDS];      // of the driver: ts__cs_rule_of
     bool keeps;                    // any of them

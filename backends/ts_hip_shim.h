@@ -20,15 +20,12 @@
 
     CONTENTS                            search for "---- 2" to jump
         1. Functions
-        2. Tables of addresses
-        3. The way
+        2. The way
 */
 #if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_SHIM_H)
 #define TS_HIP_SHIM_H
 
-#include <elf.h>
-#include <link.h>
-#include <sys/mman.h>
+#include "ts_patch.h"
 
 /* ---- 1. Functions ------------------------------------------------------- */
 
@@ -122,147 +119,38 @@ static int ts__shim_end(uint32_t number, int result)
 TS__SHIM_FUNCTIONS(TS__X)
 #undef TS__X
 
-static const struct {
-    const char *name;
-    void (*own)(void);
-} ts__shims[] = {
+static const ts__patch ts__shims[] = {
 #define TS__X(name, members, parameters, call, fill) \
     { #name, (void (*)(void))ts__shim_##name },
     TS__SHIM_FUNCTIONS(TS__X)
 #undef TS__X
 };
 
-/* ---- 2. Tables of addresses --------------------------------------------- */
-
-typedef struct ts__shim_file { // one that is loaded
-    const char *strings;
-    const ElfW(Sym) * symbols;
-    const ElfW(Rela) * tables[2];
-    size_t sizes[2];
-    uintptr_t base, fixed, fixed_end; // what is read-only after relocation
-} ts__shim_file;
-
-#ifdef __aarch64__
-enum {
-    TS__SHIM_DATA = R_AARCH64_GLOB_DAT,
-    TS__SHIM_JUMP = R_AARCH64_JUMP_SLOT
-};
-#else
-enum { TS__SHIM_DATA = R_X86_64_GLOB_DAT, TS__SHIM_JUMP = R_X86_64_JUMP_SLOT };
-#endif
-
-static void ts__shim_put(const ts__shim_file *file, uintptr_t at,
-                         const void *own)
-{
-    const uintptr_t page = at & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
-    const size_t size = at + sizeof own - page;
-    const bool fixed = at >= file->fixed && at < file->fixed_end;
-    if (fixed && mprotect((void *)page, size, PROT_READ | PROT_WRITE) != 0)
-        return;
-    // Another thread may call through it at this moment.
-    __atomic_store_n((uintptr_t *)at, (uintptr_t)own, __ATOMIC_RELEASE);
-    if (fixed) mprotect((void *)page, size, PROT_READ);
-}
-
-static void ts__shim_relocation(const ts__shim_file *file,
-                                const ElfW(Rela) * rela)
-{
-    const uint32_t type = ELF64_R_TYPE(rela->r_info);
-    if (type != TS__SHIM_DATA && type != TS__SHIM_JUMP) return;
-    const ElfW(Sym) *const symbol = &file->symbols[ELF64_R_SYM(rela->r_info)];
-    const char *const name = file->strings + symbol->st_name;
-    if (symbol->st_shndx != SHN_UNDEF || strncmp(name, "hip", 3) != 0) return;
-    for (uint32_t i = 0; i < TS__SHIM_COUNT; i++) {
-        if (!ts__shim_real[i] || strcmp(name, ts__shims[i].name) != 0) continue;
-        const void *own;
-        memcpy(&own, &ts__shims[i].own, sizeof own);
-        ts__shim_put(file, file->base + rela->r_offset, own);
-    }
-}
-
-// Addresses in it are relocated already, but not in every kind of file.
-static const char *ts__shim_at(const ts__shim_file *file, ElfW(Addr) address)
-{
-    return (const char *)(address < file->base ? file->base + address
-                                               : address);
-}
-
-static void ts__shim_dynamic(ts__shim_file *file, const ElfW(Dyn) * entry)
-{
-    for (; entry->d_tag != DT_NULL; entry++)
-        switch (entry->d_tag) {
-        case DT_STRTAB:
-            file->strings = ts__shim_at(file, entry->d_un.d_ptr);
-            break;
-        case DT_SYMTAB:
-            file->symbols = (const ElfW(Sym) *)(const void *)ts__shim_at(
-                file, entry->d_un.d_ptr);
-            break;
-        case DT_RELA:
-            file->tables[0] = (const ElfW(Rela) *)(const void *)ts__shim_at(
-                file, entry->d_un.d_ptr);
-            break;
-        case DT_JMPREL:
-            file->tables[1] = (const ElfW(Rela) *)(const void *)ts__shim_at(
-                file, entry->d_un.d_ptr);
-            break;
-        case DT_RELASZ: file->sizes[0] = entry->d_un.d_val; break;
-        case DT_PLTRELSZ: file->sizes[1] = entry->d_un.d_val; break;
-        default: break;
-        }
-}
-
-static int ts__shim_file_take(struct dl_phdr_info *info, size_t size,
-                              void *runtime)
-{
-    (void)size;
-    ts__shim_file file = { .base = info->dlpi_addr };
-    const ElfW(Dyn) *dynamic = NULL;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *const p = &info->dlpi_phdr[i];
-        const uintptr_t at = info->dlpi_addr + p->p_vaddr;
-        if (p->p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn) *)at;
-        if (p->p_type == PT_GNU_RELRO) {
-            // The rest of its last page stays as it is: data may follow.
-            const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-            file.fixed = at & ~(page - 1);
-            file.fixed_end = (at + p->p_memsz) & ~(page - 1);
-        }
-        // The runtime's own calls are not the program's.
-        if (p->p_type == PT_LOAD && (uintptr_t)runtime - at < p->p_memsz)
-            return 0;
-    }
-    // The kernel's own file has no relocations and may not be written.
-    if (!dynamic || !info->dlpi_name || strstr(info->dlpi_name, "linux-vdso"))
-        return 0;
-    ts__shim_dynamic(&file, dynamic);
-    for (int t = 0; t < 2 && file.strings && file.symbols; t++)
-        for (size_t i = 0; i < file.sizes[t] / sizeof(ElfW(Rela)); i++)
-            ts__shim_relocation(&file, &file.tables[t][i]);
-    return 0;
-}
-
-/* ---- 3. The way --------------------------------------------------------- */
+/* ---- 2. The way --------------------------------------------------------- */
 
 static bool ts__shim_start(char *why, size_t room)
 {
     void *const runtime = ts__hip_runtime();
-    void *known = NULL;
+    ts__patch there[TS__SHIM_COUNT];
+    ts__patch_set set = { "hip", there, TS__SHIM_COUNT, NULL };
     memset(ts__hip_apis, 0, sizeof ts__hip_apis);
     for (uint32_t i = 0; runtime && i < TS__SHIM_COUNT; i++) {
         ts__shim_real[i] = dlsym(runtime, ts__shims[i].name);
+        there[i] = ts__shims[i];
         if (ts__shim_real[i]) {
-            known = ts__shim_real[i];
+            set.spare = ts__shim_real[i];
             ts__hip_api_define(i, ts__shims[i].name);
+        } else {
+            there[i].name = NULL;
         }
     }
-    if (!known) {
+    if (!set.spare) {
         snprintf(why, room, "the program has not loaded libamdhip64.so");
         return false;
     }
     ts__hip.lack = "calls only: nothing tells when the device worked";
     ts__activity_devices(false);
-    dl_iterate_phdr(ts__shim_file_take, known);
+    ts__patch_files(&set);
     return true;
 }
 

@@ -507,7 +507,11 @@ ENTRY int InitializeInjection(void);
 int InitializeInjection(void)
 {
     int (*theirs)(void) = NULL;
+    ts_cupti_desc desc;
     start();
+    memset(&desc, 0, sizeof desc);
+    desc.yield = secure_getenv("TRACESMITH_YIELD");
+    if (desc.yield && *desc.yield) ts_cupti_configure(&desc);
     ts_cupti_initialize();
     *(void **)&theirs = chained("TRACESMITH_CHAIN_CUDA", "InitializeInjection");
     if (theirs && theirs != InitializeInjection) theirs();

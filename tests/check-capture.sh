@@ -120,7 +120,7 @@ check "capture: ts-record --no-merge leaves a folder of traces" sh -c '
     build/ts-record -o $0/parts.sbt --no-merge $0/client fork >$0/parts.out \
         2>$0/parts.err && test ! -e $0/parts.sbt &&
         test "$(ls $0/parts.sbt.*/*.sbt | wc -l)" = 2 &&
-        grep -q "2 traces in " $0/parts.err' $folder
+        grep -q "2 traces of 2 processes in " $0/parts.err' $folder
 
 check "capture: ts-record, a program with nothing to record" sh -c '
     build/ts-record -o $0/nothing.sbt sh -c "exit 6" 2>$0/nothing.err
@@ -220,10 +220,76 @@ check "capture: ts-record, a CUDA program" sh -c '
 3 memcpy" || exit 1
     build/ts-info $0/cuda_run/trace.sbt | grep -A99 Lost:
     build/ts-info $0/cuda_run/trace.sbt | grep -q "Lost: nothing"' $folder
+check "capture: ts-record, summaries of a CUDA program" sh -c '
+    export LD_LIBRARY_PATH=$0/cuda
+    said() { # OPTION..., LINE
+        for line; do :; done
+        build/ts-record -o $0/said.sbt "$1" $0/cuda_program >$0/said.out \
+            2>$0/said.err
+        grep -q "$line" $0/said.err && return
+        cat $0/said.err
+        exit 1
+    }
+    said --no-merge "recorded 25 of 25 launches"
+    said --no-merge "said.sbt.*/[0-9]*.sbt: .* of process [0-9]*, .*nothing was"
+    said --flight-recorder=60s "recorded 25 of 25 launches"
+    export DOUBLE_zero_times=4
+    said --live "ts-record: 4 records were LOST (backend 4)"
+    said --no-merge "ts-record: 4 records were LOST (backend 4)"
+    said --flight-recorder=60s "ts-record: 4 records were LOST (backend 4)"
+    said --flight-recorder=60s "ts-record:   4: CUPTI: operations without times"
+    said --flight-recorder=60s "recorded 25 of 25 launches"
+    rm -rf $0/said.sbt.*' $folder
 check "capture: ts-record, a CUDA program that another profiler has" sh -c '
     export LD_LIBRARY_PATH=$0/cuda DOUBLE_subscribe=39
-    tests/capture/record.sh $0/cuda_taken "" $0/cuda_program
-    build/ts-info $0/cuda_taken/trace.sbt | grep "another profiler"' $folder
+    tests/capture/record.sh $0/cuda_taken "" $0/cuda_program || exit 1
+    build/ts-info $0/cuda_taken/trace.sbt >$0/cuda_taken/info
+    cat $0/cuda_taken/info
+    grep "backend.cupti another profiler.*: calls are recorded" \
+        $0/cuda_taken/info && grep "cupti.launches 25" $0/cuda_taken/info &&
+        grep "28 backend .*started: another profiler has it" \
+            $0/cuda_taken/info &&
+        grep "^  api_call  *32 " $0/cuda_taken/info' $folder
+check "capture: ts-record, a program with a profiler of its own" sh -c '
+    export LD_LIBRARY_PATH=$0/cuda
+    for what in "" -DPLUGIN; do
+        gcc -O1 -Wall -Wextra -Werror $what tests/capture/cuda_two.c \
+            -o $0/cuda_two$what ${what:+-shared -fPIC} -L$0/cuda -lcudart \
+            -l:libcupti.so.13 || exit 1
+    done
+    mv $0/cuda_two-DPLUGIN $0/libkineto_double.so
+    run() { # what it says, OPTION...
+        want=$1
+        shift
+        build/ts-record "$@" >$0/two.out 2>$0/two.err
+        test $? = 4 && build/ts-info $0/two.sbt >$0/two.info
+        cat $0/two.out $0/two.err $0/two.info
+        test "$(cat $0/two.out)" = "$want" || exit 1
+    }
+    kernels() { # recorded, lost
+        grep -q "^  kernel  *$1 " $0/two.info &&
+            grep -q "recorded $1 of 25 launches" $0/two.err || exit 1
+        grep -q "^  api_call  *27 " $0/two.info || exit 1
+        test -z "$2" || grep "^ *$2 backend .*another profiler has it" \
+            $0/two.info || exit 1
+    }
+    asked() {
+        grep -q "cupti.asked  *$1" $0/two.info &&
+            grep -q "ts-record: $1" $0/two.err || exit 1
+    }
+    # Who asks is refused, and named.
+    run refused -o $0/two.sbt -- $0/cuda_two
+    kernels 25 "" && asked "cuda_two asked for CUPTI and was refused"
+    run refused -o $0/two.sbt --yield=kineto -- $0/cuda_two
+    kernels 25 "" && asked "cuda_two asked for CUPTI and was refused"
+    # Or gets what it gets alone, and we the calls.
+    run "15 kernels" -o $0/two.sbt --yield -- $0/cuda_two
+    kernels 10 15 && asked "cuda_two asked for CUPTI and has it"
+    run "15 kernels" -o $0/two.sbt --yield=kineto -- $0/cuda_two \
+        $PWD/$0/libkineto_double.so
+    kernels 10 15
+    asked "PyTorch.s profiler (Kineto), libkineto_double.so asked for CUPTI and \
+has it"' $folder
 check "capture: ts-record, a CUDA program, and a flush that hangs" sh -c '
     export LD_LIBRARY_PATH=$0/cuda DOUBLE_hang_flush=1
     tests/capture/record.sh $0/cuda_hang "" $0/cuda_program || exit 1

@@ -228,6 +228,7 @@ static void a_captured_launch_is_a_node_and_no_kernel(void **state)
     assert_int_equal(kernel->values[TS_COLUMN_CORRELATION],
                      call->values[TS_COLUMN_CORRELATION]);
     assert_int_equal(cu_fact(&trace, "cupti.launches"), 0);
+    assert_int_equal(cu_fact(&trace, "cupti.into_graphs"), 1);
     cu_assert_nothing_lost(&trace);
     rt_close(&trace);
 }

@@ -88,6 +88,30 @@ static void a_call_that_failed_launched_nothing(void **state)
     assert_int_equal(count.recorded, 1);
 }
 
+// The backend knows which they were; calls do not show it.
+static void launches_into_graphs_are_counted_as_such(void **state)
+{
+    (void)state;
+    begin();
+    for (uint64_t i = 1; i < 8; i++)
+        call("cudaLaunchKernel", i, 0);
+    for (uint64_t i = 1; i < 4; i++)
+        kernel(i);
+    ts_writer_metadata(writer, 0, "cupti.into_graphs", TS_VALUE_INT, 3);
+    record_launches count = counted();
+    assert_int_equal(count.called, 7);
+    assert_int_equal(count.recorded, 3);
+    assert_int_equal(count.into_graphs, 3);
+    // No more than there can be.
+    begin();
+    call("cudaLaunchKernel", 1, 0);
+    call("cudaLaunchKernel", 2, 0);
+    kernel(1);
+    ts_writer_metadata(writer, 0, "cupti.into_graphs", TS_VALUE_INT, 3);
+    count = counted();
+    assert_int_equal(count.into_graphs, 1);
+}
+
 static void without_calls_nothing_is_claimed(void **state)
 {
     (void)state;
@@ -101,6 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches_are_known_by_their_names),
         cmocka_unit_test(a_call_that_failed_launched_nothing),
+        cmocka_unit_test(launches_into_graphs_are_counted_as_such),
         cmocka_unit_test(without_calls_nothing_is_claimed),
     };
     close(mkstemp(path));

@@ -8,7 +8,7 @@ static const char *out_text = "trace.sbt", *size_text, *flight_size_text;
 static const char *stack_text, *budget_text;
 static uint64_t frames = UINT64_MAX; // that: not given
 static cli_list capture;
-static bool no_merge, stacks;
+static bool no_merge, stacks, yield;
 static record_job job;
 
 static const cli_option options[] = {
@@ -47,6 +47,12 @@ static const cli_option options[] = {
       .help = "begin and end that when ts-record gets SIGUSR1 or SIGUSR2, or\n"
               "by a key on the terminal: SIGUSR1,key",
       .text = &job.wish.capture_on },
+    { .name = "--yield[=WHO]",
+      .help = "give CUPTI up to another profiler in the program that asks for\n"
+              "it, to those with WHO in their name (kineto): then calls\n"
+              "are recorded, not what they start; else it is refused",
+      .flag = &yield,
+      .text = &job.wish.yield },
     { .name = "--delay TIME",
       .help = "begin to record only after this: 10s, 500ms",
       .time_ns = &job.wish.delay_ns },
@@ -148,9 +154,8 @@ static bool finish(void)
     }
     if (no_merge) {
         record_control_remove(&job);
-        if (!job.quiet)
-            fprintf(stderr, "ts-record: %zu trace%s in %s\n", job.part_count,
-                    job.part_count == 1 ? "" : "s", job.folder);
+        if (!job.quiet) record_say_parts(&job);
+        if (!job.quiet) record_say_end(&job);
         return true;
     }
     const bool done = record_put_together(&job, job.out);
@@ -175,6 +180,7 @@ int main(int argc, char **argv)
         return cli_usage(&tool);
     }
     job.pattern = out_text;
+    if (yield && !job.wish.yield) job.wish.yield = "all";
     job.argv = argv + 1;
     if (!take_size("--size-limit", size_text, &job.wish.size_limit) ||
         !take_size("--flight-memory", flight_size_text,

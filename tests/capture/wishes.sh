@@ -126,7 +126,7 @@ wrong)
     for option in --kinds=kernels --filter= --stacks=none --stacks=300 \
         --delay=3 --duration=10us --size-limit=big --flight-memory=0 \
         --capture= --capture=kernels:x --capture=budget:2X \
-        --capture-on=SIGTERM --frames=0 --frames=x --budget=2X; do
+        --capture-on=SIGTERM --frames=0 --frames=x --budget=2X --yield=; do
         status=0
         record "$option" "$client" || status=$?
         test $status = 2 && test ! -e "$trace" && test -s "$said"

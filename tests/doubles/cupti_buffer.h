@@ -80,7 +80,7 @@ static void record(const void *bytes, size_t most, uint64_t end, size_t end_at)
     uint32_t kind;
     memcpy(&kind, bytes, 4);
     const size_t size = size_of(kind);
-    if (kind >= KINDS || !kinds_on[kind] || !request || !size) return;
+    if (kind >= KINDS || !is_on(&kinds_on[kind]) || !request || !size) return;
     memset(whole, 0xA5, size); // what the version appends
     memcpy(whole, bytes, most < size ? most : size);
     if (!end_at) {

@@ -23,8 +23,9 @@ typedef struct call_data { // CUpti_CallbackData
 static void tell(uint32_t domain, uint32_t id, const void *data)
 {
     const called function = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);
-    if (function && id < IDS && ids_on[domain][id])
-        function(callback_user, domain, id, data);
+    if (function && id < IDS && is_on(&ids_on[domain][id]))
+        function(__atomic_load_n(&callback_user, __ATOMIC_RELAXED), domain, id,
+                 data);
 }
 
 // arguments: of a copy or a set, else only their place is right.
@@ -255,7 +256,7 @@ static void synchronised(const double_op *op, uint32_t number, uint32_t type)
 
 static void graph(const double_op *op, uint32_t number)
 {
-    if (!kinds_on[51]) {
+    if (!is_on(&kinds_on[51])) {
         kernel(op, number, op->event);
         return;
     }

@@ -100,6 +100,17 @@ static const char *const keys[] = { "version",
                                     "no_time",
                                     NULL };
 
+// Somebody may call while another one lets go.
+static bool is_on(const uint8_t *flag)
+{
+    return __atomic_load_n(flag, __ATOMIC_RELAXED) != 0;
+}
+
+static void turn(uint8_t *flag, bool on)
+{
+    __atomic_store_n(flag, on, __ATOMIC_RELAXED);
+}
+
 // All of them are there before anybody asks: threads only read the list.
 __attribute__((constructor)) static void settings_read(void)
 {
@@ -164,7 +175,8 @@ DOUBLE_API uint64_t double_get(const char *key)
     for (size_t i = 0; i < 7; i++)
         if (!strcmp(key, names[i]))
             return __atomic_load_n(&counts[i], __ATOMIC_RELAXED);
-    if (!strcmp(key, "subscribed")) return callback != NULL;
+    if (!strcmp(key, "subscribed"))
+        return __atomic_load_n(&callback, __ATOMIC_ACQUIRE) != NULL;
     return get(key);
 }
 
@@ -181,7 +193,8 @@ static void count(uint32_t what)
 static uint64_t now(void)
 {
     struct timespec t;
-    if (told) return told();
+    uint64_t (*const function)(void) = __atomic_load_n(&told, __ATOMIC_ACQUIRE);
+    if (function) return function();
     clock_gettime(CLOCK_REALTIME, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec +
            get("clock_step");
@@ -218,10 +231,10 @@ API(Subscribe)(void **handle, called function, void *user)
     ALIVE();
     const int result = (int)get("subscribe");
     if (result) return result;
-    if (callback) return LIMIT;
+    if (__atomic_load_n(&callback, __ATOMIC_ACQUIRE)) return LIMIT;
     *handle = &subscriber;
-    callback_user = user;
-    callback = function;
+    __atomic_store_n(&callback_user, user, __ATOMIC_RELAXED);
+    __atomic_store_n(&callback, function, __ATOMIC_RELEASE);
     return 0;
 }
 
@@ -229,9 +242,10 @@ API(Unsubscribe)(void *handle)
 {
     count(UNSUBSCRIBED);
     if (handle != &subscriber) return INVALID;
-    callback = NULL;
+    __atomic_store_n(&callback, NULL, __ATOMIC_RELEASE);
     second = false;
-    memset(ids_on, 0, sizeof ids_on);
+    for (size_t i = 0; i < sizeof ids_on; i++)
+        turn(&ids_on[0][0] + i, false);
     return 0;
 }
 
@@ -257,7 +271,7 @@ API(ActivityRegisterTimestampCallback)(uint64_t (*function)(void))
 {
     ALIVE();
     count(CLOCKS);
-    told = function;
+    __atomic_store_n(&told, function, __ATOMIC_RELEASE);
     return 0;
 }
 #endif
@@ -289,7 +303,7 @@ static const char *const functions[] = { "",
 API(EnableCallback)(uint32_t on, void *handle, uint32_t domain, uint32_t id)
 {
     if (handle != &subscriber || domain >= 8) return INVALID;
-    if (id < IDS) ids_on[domain][id] = (uint8_t)on;
+    if (id < IDS) turn(&ids_on[domain][id], on != 0);
     return 0;
 }
 
@@ -337,13 +351,13 @@ API(ActivityEnable)(uint32_t kind)
     const int result = (int)get(key);
     if (result || kind >= KINDS) return result ? result : 21;
     if (!size_of(kind)) return 21;
-    kinds_on[kind] = 1;
+    turn(&kinds_on[kind], true);
     return 0;
 }
 
 API(ActivityDisable)(uint32_t kind)
 {
-    if (kind < KINDS) kinds_on[kind] = 0;
+    if (kind < KINDS) turn(&kinds_on[kind], false);
     return 0;
 }
 

@@ -13,6 +13,7 @@
     record_launches.c whether what was launched was seen to run
     record_kept.c     operations that can be run again
     record_trace.c    one trace of them
+    record_lost.c     what is not in a trace
     record_say.c      the summary
 */
 #ifndef TS_RECORD_H
@@ -34,6 +35,7 @@ typedef struct record_wish {
     const char *capture_on;    // what begins and ends it (NULL: the start)
     int capture_signal;        // of that, 0: none
     bool capture_key;
+    const char *yield;    // who is given CUPTI (NULL: nobody)
     uint64_t stack_depth; // 0: none
     int64_t delay_ns, duration_ns;
     int64_t flight_ns; // only the last moments
@@ -44,7 +46,8 @@ typedef struct record_wish {
 // Calls that launch work, and those of them whose work was seen.
 typedef struct record_launches {
     uint64_t called, recorded;
-    bool graphs; // some launch what was captured before
+    uint64_t into_graphs; // of those that were called: they run with a graph
+    bool graphs;          // some launch what was captured before
 } record_launches;
 
 // Operations that were kept to be run again, or why they were not.
@@ -154,10 +157,16 @@ bool record_put_together(const record_job *job, const char *out);
 // Writes a trace of what the processes hold now, beside job->out.
 void record_snapshot(record_job *job);
 
+// Prints what a trace has lost, by cause; not what a flight recorder is to
+// forget. How much that was.
+uint64_t record_say_lost(const record_job *job, const ts_reader *reader);
+
 // Prints a line for each process that could not be recorded, as the library
 // noted; returns how many.
 size_t record_say_failures(const record_job *job);
 void record_say_trace(const record_job *job);
+// The same of the traces that are left as they are.
+void record_say_parts(const record_job *job);
 void record_say_end(const record_job *job);
 void record_say_nothing(const record_job *job);
 

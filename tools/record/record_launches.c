@@ -82,6 +82,21 @@ static void each(scan *s, bool calls)
     ts_columns_close(s->reader, &columns);
 }
 
+// What backends have counted: "cupti.into_graphs".
+static uint64_t into_graphs(const ts_reader *reader)
+{
+    static const char end[] = ".into_graphs";
+    ts_metadata m;
+    uint64_t sum = 0;
+    for (size_t i = 0; ts_reader_metadata_at(reader, i, &m); i++)
+        if (m.key.size >= sizeof end && m.type == TS_VALUE_INT &&
+            m.number > 0 &&
+            !memcmp(m.key.text + m.key.size + 1 - sizeof end, end,
+                    sizeof end - 1))
+            sum += (uint64_t)m.number;
+    return sum;
+}
+
 // Of the trace of one process: numbers of calls are its own.
 record_launches record_launches_of(ts_reader *reader)
 {
@@ -91,6 +106,9 @@ record_launches record_launches_of(ts_reader *reader)
     if (!info->counts[TS_EVENT_API_CALL]) return count;
     each(&s, false);
     each(&s, true);
+    count.into_graphs = into_graphs(reader);
+    if (count.into_graphs > count.called - count.recorded)
+        count.into_graphs = count.called - count.recorded;
     count.graphs = info->counts[TS_EVENT_GRAPH_LAUNCH] != 0;
     cut_set_close(&s.ran);
     free(s.names.known);

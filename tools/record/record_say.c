@@ -49,17 +49,34 @@ static void say_backends(const ts_reader *reader)
     }
 }
 
-// What the user wanted left out was left out: that is no loss.
-static void say_wishes(const record_job *job, const ts_reader *reader)
+// "PyTorch's profiler ... asked for CUPTI and was refused ..."
+static void say_asked(const ts_reader *reader)
 {
-    const record_wish *const w = &job->wish;
     ts_metadata m;
-    bool duration = false, size = false;
+    for (size_t i = 0; ts_reader_metadata_at(reader, i, &m); i++) {
+        if (!has_key(&m, "cupti.asked") || m.type != TS_VALUE_TEXT ||
+            was_said(reader, i, &m))
+            continue;
+        fputs("ts-record: ", stderr);
+        cli_put_text(stderr, m.text.text, m.text.size);
+        fputc('\n', stderr);
+    }
+}
+
+static void find_end(const ts_reader *reader, bool *duration, bool *size)
+{
+    ts_metadata m;
     for (size_t i = 0; ts_reader_metadata_at(reader, i, &m); i++)
         if (has_key(&m, "capture.ended") && m.type == TS_VALUE_TEXT) {
-            duration = duration || (m.text.size && *m.text.text == 'd');
-            size = size || (m.text.size && *m.text.text == 's');
+            *duration = *duration || (m.text.size && *m.text.text == 'd');
+            *size = *size || (m.text.size && *m.text.text == 's');
         }
+}
+
+// What the user wanted left out was left out: that is no loss.
+static void say_wishes(const record_job *job, bool duration, bool size)
+{
+    const record_wish *const w = &job->wish;
     if (size)
         fprintf(stderr,
                 "ts-record: recording ended when the traces had %s "
@@ -73,20 +90,37 @@ static void say_wishes(const record_job *job, const ts_reader *reader)
               stderr);
 }
 
-static void say_launches(const record_job *job)
+static record_launches all_launches(const record_job *job)
 {
     record_launches sum = { .called = 0 };
     for (size_t i = 0; i < job->part_count; i++) {
         sum.called += job->parts[i].launches.called;
         sum.recorded += job->parts[i].launches.recorded;
+        sum.into_graphs += job->parts[i].launches.into_graphs;
         sum.graphs = sum.graphs || job->parts[i].launches.graphs;
     }
+    return sum;
+}
+
+// Those that were recorded into graphs started nothing by themselves.
+static void say_launches(const record_job *job)
+{
+    const record_launches sum = all_launches(job);
+    const uint64_t called = sum.called - sum.into_graphs;
+    const bool filtered = job->wish.kinds || job->wish.names;
     if (!sum.called) return;
     fprintf(stderr, "ts-record: recorded %s of %s launches",
-            cli_count(sum.recorded).s, cli_count(sum.called).s);
-    if (sum.recorded < sum.called && sum.graphs)
+            cli_count(sum.recorded).s, cli_count(called).s);
+    if (sum.into_graphs)
+        fprintf(stderr, "; %s more were recorded into graphs",
+                cli_count(sum.into_graphs).s);
+    else if (sum.recorded < called && sum.graphs)
         fputs("; those captured into graphs run when the graph does", stderr);
-    else if (sum.recorded < sum.called && !job->wish.kinds && !job->wish.names)
+    if (sum.recorded < called && job->wish.flight_ns)
+        fputs("; of the others the operation was forgotten, or is lost",
+              stderr);
+    else if (sum.recorded < called && !filtered &&
+             (sum.into_graphs || !sum.graphs))
         fputs("; of the others no operation was seen: ts-info says what was "
               "lost",
               stderr);
@@ -108,31 +142,73 @@ static void say_flight(const record_job *job, const ts_info *info)
     fputc('\n', stderr);
 }
 
+// What is in a trace, and what is not. whose: "2 processes".
+static void say_events(const record_job *job, const cli_trace *trace,
+                       const char *path, const char *whose)
+{
+    const ts_info *const info = trace->info;
+    const bool flight = job->wish.flight_ns != 0;
+    fprintf(stderr, "ts-record: %s: %s events in %s of %s, %s%s\n", path,
+            cli_count(cli_event_count(info) + info->unknown_events).s,
+            cli_time(info->last_ns - info->first_ns).s, whose,
+            cli_bytes(info->file_bytes).s,
+            info->lost || flight ? "" : "; nothing was lost of them");
+    if (flight) say_flight(job, info);
+}
+
 void record_say_trace(const record_job *job)
 {
     cli_trace trace;
+    bool duration = false, size = false;
     if (!cli_trace_open(&trace, job->tool, job->out, NULL, CLI_WARN_NONE))
         return;
-    const ts_info *const info = trace.info;
-    const size_t processes = record_process_count(job);
-    const bool flight = job->wish.flight_ns != 0;
-    fprintf(stderr, "ts-record: %s: %s events in %s of %zu process%s, %s%s\n",
-            job->out, cli_count(cli_event_count(info) + info->unknown_events).s,
-            cli_time(info->last_ns - info->first_ns).s, processes,
-            processes == 1 ? "" : "es", cli_bytes(info->file_bytes).s,
-            info->lost || flight ? "" : "; nothing was lost of them");
-    if (flight) say_flight(job, info);
+    const size_t count = record_process_count(job);
+    say_events(job, &trace, job->out,
+               cli_format("%zu process%s", count, count == 1 ? "" : "es").s);
     say_launches(job);
     if (*job->wish.capture) record_say_kept(job, trace.reader);
-    if (info->lost && !flight)
-        fprintf(stderr,
-                "ts-record: %s record%s LOST (%s); ts-info --losses tells "
-                "where\n",
-                cli_count(info->lost).s, info->lost == 1 ? " was" : "s were",
-                cli_loss_causes(trace.reader).s);
-    say_wishes(job, trace.reader);
+    record_say_lost(job, trace.reader);
+    find_end(trace.reader, &duration, &size);
+    say_wishes(job, duration, size);
+    say_asked(trace.reader);
     say_backends(trace.reader);
     cli_trace_close(&trace);
+}
+
+void record_say_parts(const record_job *job)
+{
+    enum { SAID = 16 };
+    bool duration = false, size = false;
+    size_t said = 0, count = 0;
+    for (size_t i = 0; i < job->part_count; i++) {
+        const record_part *const part = &job->parts[i];
+        cli_trace trace;
+        if (part->live ||
+            !cli_trace_open(&trace, job->tool, part->path, NULL, CLI_WARN_NONE))
+            continue;
+        count++;
+        find_end(trace.reader, &duration, &size);
+        // One with losses is never left out.
+        if (said < SAID || trace.info->lost) {
+            say_events(job, &trace, part->path,
+                       cli_format("process %ld", part->process).s);
+            record_say_lost(job, trace.reader);
+            say_asked(trace.reader);
+            say_backends(trace.reader);
+            said++;
+        }
+        if (count == 1 && *job->wish.capture)
+            record_say_kept(job, trace.reader);
+        cli_trace_close(&trace);
+    }
+    if (said < count)
+        fprintf(stderr, "ts-record: and %zu more that lost nothing\n",
+                count - said);
+    say_launches(job);
+    say_wishes(job, duration, size);
+    fprintf(stderr, "ts-record: %zu trace%s of %zu process%s in %s\n", count,
+            count == 1 ? "" : "s", record_process_count(job),
+            record_process_count(job) == 1 ? "" : "es", job->folder);
 }
 
 void record_say_end(const record_job *job)

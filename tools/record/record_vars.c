@@ -76,6 +76,7 @@ static void set_wish(const record_job *job)
     if (w->names) setenv("TRACESMITH_FILTER", w->names, 1);
     if (*w->capture) setenv("TRACESMITH_CAPTURE", w->capture, 1);
     if (w->capture_on) setenv("TRACESMITH_CAPTURE_ON", w->capture_on, 1);
+    if (w->yield) setenv("TRACESMITH_YIELD", w->yield, 1);
     set_number("TRACESMITH_STACKS", w->stack_depth);
     set_number("TRACESMITH_DELAY", (uint64_t)w->delay_ns / 1000000);
     set_number("TRACESMITH_DURATION", (uint64_t)w->duration_ns / 1000000);

@@ -96,6 +96,12 @@ bool record_wish_check(record_job *job)
                   "them");
         return false;
     }
+    if (w->yield && (!*w->yield || *w->capture)) {
+        cli_error(job->tool, NULL, "--yield: %s",
+                  *w->yield ? "--capture needs CUPTI: one of them"
+                            : "to whom?");
+        return false;
+    }
     return is_capture(job) && is_time(job, "--delay", w->delay_ns) &&
            is_time(job, "--duration", w->duration_ns) &&
            is_time(job, "--flight-recorder", w->flight_ns);

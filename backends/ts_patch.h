@@ -1,0 +1,187 @@
+/*
+    ts_patch.h - functions put between a program and a library; private to
+                 backends
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Loaded files call functions of others through tables of addresses. There
+        it puts functions of ours in place of those of a library. They stay for
+        as long as the process.
+
+    WHAT IT DOES NOT DO
+        It does not see what is looked up by name, what is linked statically,
+        and files that are loaded later, until it is called again.
+*/
+#ifndef TS_PATCH_H
+#define TS_PATCH_H
+
+#include <elf.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef struct ts__patch {
+    const char *name; // NULL: not to be replaced
+    void (*own)(void);
+} ts__patch;
+
+typedef struct ts__patch_set {
+    const char *prefix; // of all names: others are passed by quickly
+    const ts__patch *patches;
+    uint32_t count;
+    const void *spare; // an address in a library whose own calls stay
+} ts__patch_set;
+
+typedef struct ts__patch_file { // one that is loaded
+    const ts__patch_set *set;
+    const char *strings;
+    const ElfW(Sym) * symbols;
+    const ElfW(Rela) * tables[2];
+    size_t sizes[2];
+    uintptr_t base, fixed, fixed_end; // what is read-only after relocation
+} ts__patch_file;
+
+#ifdef __aarch64__
+enum {
+    TS__PATCH_DATA = R_AARCH64_GLOB_DAT,
+    TS__PATCH_JUMP = R_AARCH64_JUMP_SLOT
+};
+#else
+enum {
+    TS__PATCH_DATA = R_X86_64_GLOB_DAT,
+    TS__PATCH_JUMP = R_X86_64_JUMP_SLOT
+};
+#endif
+
+static inline void ts__patch_put(const ts__patch_file *file, uintptr_t at,
+                                 const void *own)
+{
+    const uintptr_t page = at & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+    const size_t size = at + sizeof own - page;
+    const bool fixed = at >= file->fixed && at < file->fixed_end;
+    if (__atomic_load_n((uintptr_t *)at, __ATOMIC_RELAXED) == (uintptr_t)own)
+        return;
+    if (fixed && mprotect((void *)page, size, PROT_READ | PROT_WRITE) != 0)
+        return;
+    // Another thread may call through it at this moment.
+    __atomic_store_n((uintptr_t *)at, (uintptr_t)own, __ATOMIC_RELEASE);
+    if (fixed) mprotect((void *)page, size, PROT_READ);
+}
+
+static inline void ts__patch_relocation(const ts__patch_file *file,
+                                        const ElfW(Rela) * rela)
+{
+    const ts__patch_set *const set = file->set;
+    const uint32_t type = ELF64_R_TYPE(rela->r_info);
+    if (type != TS__PATCH_DATA && type != TS__PATCH_JUMP) return;
+    const ElfW(Sym) *const symbol = &file->symbols[ELF64_R_SYM(rela->r_info)];
+    const char *const name = file->strings + symbol->st_name;
+    if (symbol->st_shndx != SHN_UNDEF ||
+        strncmp(name, set->prefix, strlen(set->prefix)) != 0)
+        return;
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (!set->patches[i].name || strcmp(name, set->patches[i].name) != 0)
+            continue;
+        const void *own;
+        memcpy(&own, &set->patches[i].own, sizeof own);
+        ts__patch_put(file, file->base + rela->r_offset, own);
+    }
+}
+
+// Addresses in it are relocated already, but not in every kind of file.
+static inline const char *ts__patch_at(const ts__patch_file *file,
+                                       ElfW(Addr) address)
+{
+    return (const char *)(address < file->base ? file->base + address
+                                               : address);
+}
+
+static inline void ts__patch_dynamic(ts__patch_file *file,
+                                     const ElfW(Dyn) * entry)
+{
+    for (; entry->d_tag != DT_NULL; entry++)
+        switch (entry->d_tag) {
+        case DT_STRTAB:
+            file->strings = ts__patch_at(file, entry->d_un.d_ptr);
+            break;
+        case DT_SYMTAB:
+            file->symbols = (const ElfW(Sym) *)(const void *)ts__patch_at(
+                file, entry->d_un.d_ptr);
+            break;
+        case DT_RELA:
+            file->tables[0] = (const ElfW(Rela) *)(const void *)ts__patch_at(
+                file, entry->d_un.d_ptr);
+            break;
+        case DT_JMPREL:
+            file->tables[1] = (const ElfW(Rela) *)(const void *)ts__patch_at(
+                file, entry->d_un.d_ptr);
+            break;
+        case DT_RELASZ: file->sizes[0] = entry->d_un.d_val; break;
+        case DT_PLTRELSZ: file->sizes[1] = entry->d_un.d_val; break;
+        default: break;
+        }
+}
+
+static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
+                                      void *user)
+{
+    (void)size;
+    const ts__patch_set *const set = (const ts__patch_set *)user;
+    ts__patch_file file;
+    const ElfW(Dyn) *dynamic = NULL;
+    memset(&file, 0, sizeof file);
+    file.set = set;
+    file.base = info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *const p = &info->dlpi_phdr[i];
+        const uintptr_t at = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn) *)at;
+        if (p->p_type == PT_GNU_RELRO) {
+            // The rest of its last page stays as it is: data may follow.
+            const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+            file.fixed = at & ~(page - 1);
+            file.fixed_end = (at + p->p_memsz) & ~(page - 1);
+        }
+        // The library's own calls are not the program's.
+        if (p->p_type == PT_LOAD && (uintptr_t)set->spare - at < p->p_memsz)
+            return 0;
+    }
+    // The kernel's own file has no relocations and may not be written.
+    if (!dynamic || !info->dlpi_name || strstr(info->dlpi_name, "linux-vdso"))
+        return 0;
+    ts__patch_dynamic(&file, dynamic);
+    for (int t = 0; t < 2 && file.strings && file.symbols; t++)
+        for (size_t i = 0; i < file.sizes[t] / sizeof(ElfW(Rela)); i++)
+            ts__patch_relocation(&file, &file.tables[t][i]);
+    return 0;
+}
+
+// In all files that are loaded now. The loader lets one at a time do so.
+static inline void ts__patch_files(const ts__patch_set *set)
+{
+    ts__patch_set all = *set;
+    dl_iterate_phdr(ts__patch_file_take, &all);
+}
+
+static inline int ts__patch_count_take(struct dl_phdr_info *info, size_t size,
+                                       void *user)
+{
+    (void)size;
+    *(uint64_t *)user = (uint64_t)info->dlpi_adds;
+    return 1;
+}
+
+// Grows when a file is loaded.
+static inline uint64_t ts__patch_loaded(void)
+{
+    uint64_t count = 0;
+    dl_iterate_phdr(ts__patch_count_take, &count);
+    return count;
+}
+
+#endif // TS_PATCH_H

@@ -1,0 +1,197 @@
+// Another profiler in the process: who asks for CUPTI is named and refused, or
+// gets it, and calls are recorded without it. The program's files are stood for
+// by calls of the functions that are put in front of CUDA's and CUPTI's.
+#include "tests/cupti_fixture.h"
+
+enum { THREADS = 3 };
+
+static const char *begin(const char *yield)
+{
+    // However slow the machine is, it is given up.
+    const ts_cupti_desc desc = { .yield = yield, .stop_ms = 60000 };
+    assert_int_equal(ts_cupti_configure(&desc), TS_OK);
+    const char *const path = rt_start("apart.sbt", cu_plain);
+    assert_true(ts__ca_engine == &ts__cupti);
+    return path;
+}
+
+// Of the runtime: as long as CUPTI is ours, it tells us.
+static int launch_real(const void *function, ts__ca_dim3 grid,
+                       ts__ca_dim3 block, void **arguments, size_t shared,
+                       void *stream)
+{
+    const double_op op = { .what = DOUBLE_LAUNCH, .ns = 10 };
+    (void)function;
+    (void)grid;
+    (void)block;
+    (void)arguments;
+    (void)shared;
+    return stream ? 700 : cu_run(&op);
+}
+
+static int wait_real(void)
+{
+    const double_op op = { .what = DOUBLE_DEVICE_SYNC };
+    return cu_run(&op);
+}
+
+static int launch(void *stream)
+{
+    const ts__ca_dim3 one = { 1, 1, 1 };
+    return ts__ca_cudaLaunchKernel("", one, one, NULL, 0, stream);
+}
+
+static void hear(void *user, uint32_t domain, uint32_t id, const void *data)
+{
+    (void)user;
+    (void)domain;
+    (void)id;
+    (void)data;
+}
+
+static int ask(void)
+{
+    void *handle = NULL;
+    const int result = ts__ca_cuptiSubscribe(&handle, hear, NULL);
+    if (result == 0) assert_int_equal(ts__cupti.call.unsubscribe(handle), 0);
+    return result;
+}
+
+static void who_asks_is_named_and_refused(void **state)
+{
+    (void)state;
+    const char *const path = begin(NULL);
+    launch(NULL);
+    assert_int_not_equal(ask(), 0);
+    assert_int_not_equal(ask(), 0);
+    launch(NULL);
+    rt_trace trace = cu_end(path);
+    CU_ASSERT_SAYS(&trace, "cupti.asked", "test_cupti_apart asked for CUPTI");
+    CU_ASSERT_SAYS(&trace, "cupti.asked", "was refused; ts-record --yield");
+    assert_int_equal(rt_rows(&trace, TS_EVENT_MESSAGE, NULL), 1);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 2);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, NULL), 2);
+    cu_assert_nothing_lost(&trace);
+    rt_close(&trace);
+}
+
+static void nobody_else_gets_what_one_was_promised(void **state)
+{
+    (void)state;
+    const char *const path = begin("kineto");
+    assert_int_not_equal(ask(), 0);
+    rt_trace trace = cu_end(path);
+    CU_ASSERT_SAYS(&trace, "cupti.asked", "was refused");
+    rt_close(&trace);
+}
+
+static void who_asks_gets_it_and_calls_go_on(void **state)
+{
+    (void)state;
+    char count = 0;
+    const char *const path = begin("TEST_cupti"); // in any case of letters
+    launch(NULL);
+    ts__ca_cudaDeviceSynchronize();
+    const uint64_t clocks = cu_get("clocks_given");
+    assert_int_equal(ask(), 0);
+    // With a clock of its own, and it stays theirs.
+    assert_int_equal(cu_get("clocks_given"), clocks + 1);
+    assert_int_equal(ask(), 0);
+    for (int i = 0; i < 5; i++)
+        launch(NULL);
+    launch(&count); // fails: nothing was started
+    ts__ca_cudaDeviceSynchronize();
+    rt_trace trace = cu_end(path);
+    CU_ASSERT_SAYS(&trace, "cupti.asked", "asked for CUPTI and has it");
+    CU_ASSERT_SAYS(&trace, "backend.cupti", "on");
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 1);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, "cudaLaunchKernel"), 7);
+    assert_int_equal(
+        rt_rows(&trace, TS_EVENT_API_CALL, "cudaDeviceSynchronize"), 2);
+    assert_int_equal(cu_fact(&trace, "cupti.launches"), 6);
+    assert_int_equal(cu_lost(&trace, "another profiler has it"), 5);
+    assert_int_equal(cu_lost(&trace, ""), 5);
+    assert_string_equal(cu_text(&trace, "cupti.warning"), "");
+    rt_close(&trace);
+    // Without a session nothing is recorded, and the call is made.
+    assert_int_equal(launch(NULL), 0);
+}
+
+static void another_that_was_first_leaves_us_the_calls(void **state)
+{
+    (void)state;
+    cu_set("subscribe", 39);
+    cu_owner("kineto");
+    const char *const path = begin(NULL);
+    launch(NULL);
+    launch(NULL);
+    rt_trace trace = cu_end(path);
+    cu_set("subscribe", 0);
+    CU_ASSERT_SAYS(&trace, "backend.cupti", "another profiler (kineto) has");
+    CU_ASSERT_SAYS(&trace, "backend.cupti", "calls are recorded");
+    assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, NULL), 2);
+    assert_int_equal(cu_lost(&trace, "another profiler has it"), 2);
+    assert_int_equal(cu_lost(&trace, ""), 2);
+    rt_close(&trace);
+    // A session after it, with CUPTI again, has no call twice.
+    const char *const after = begin(NULL);
+    launch(NULL);
+    trace = cu_end(after);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, NULL), 1);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 1);
+    cu_assert_nothing_lost(&trace);
+    rt_close(&trace);
+}
+
+static void *launches(void *count)
+{
+    for (int i = 0; i < 2000; i++)
+        if (launch(NULL) == 0)
+            __atomic_add_fetch((uint64_t *)count, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+// Each launch is a kernel, a loss with its cause, or one that was under way.
+static void threads_launch_while_it_is_given_up(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    uint64_t count = 0;
+    const char *const path = begin("all");
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, launches, &count),
+                         0);
+    assert_int_equal(ask(), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    launch(NULL);
+    rt_trace trace = cu_end(path);
+    const uint64_t kernels = rt_rows(&trace, TS_EVENT_KERNEL, NULL);
+    const uint64_t lost = cu_lost(&trace, "");
+    assert_int_equal(count, THREADS * 2000);
+    assert_true(cu_lost(&trace, "another profiler has it") >= 1);
+    assert_true(kernels + lost <= count + 1 + THREADS);
+    assert_true(kernels + lost + THREADS >= count + 1);
+    rt_close(&trace);
+}
+
+int main(void)
+{
+    int (*const launching)(const void *, ts__ca_dim3, ts__ca_dim3, void **,
+                           size_t, void *) = launch_real;
+    int (*const waiting)(void) = wait_real;
+    cu_load("libcupti.so");
+    cu_set("version", 130100);
+    ts_cupti_initialize();
+    memcpy(&ts__ca_real[TS__CA_cudaLaunchKernel], &launching, sizeof launching);
+    memcpy(&ts__ca_real[TS__CA_cudaDeviceSynchronize], &waiting,
+           sizeof waiting);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_asks_is_named_and_refused),
+        cmocka_unit_test(nobody_else_gets_what_one_was_promised),
+        cmocka_unit_test(who_asks_gets_it_and_calls_go_on),
+        cmocka_unit_test(another_that_was_first_leaves_us_the_calls),
+        cmocka_unit_test(threads_launch_while_it_is_given_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
