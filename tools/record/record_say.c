@@ -129,11 +129,16 @@ static void say_launches(const record_job *job)
 
 // A flight recorder forgets: only if it did so within the time asked for is
 // that worth a word.
-static void say_flight(const record_job *job, const ts_info *info)
+static void say_flight(const record_job *job, const ts_reader *reader)
 {
+    const ts_info *const info = ts_reader_info(reader);
     const int64_t kept = info->last_ns - info->first_ns;
+    ts_loss_row row;
+    bool full = false;
+    for (size_t i = 0; ts_reader_loss(reader, i, &row); i++)
+        full = full || row.cause == TS_LOSS_OVERWRITTEN;
     fprintf(stderr, "ts-record: the last %s", cli_time(kept).s);
-    if (kept < job->wish.flight_ns / 10 * 9 && info->lost)
+    if (kept < job->wish.flight_ns / 10 * 9 && full)
         fprintf(stderr,
                 " of the %s asked for: rings were full; "
                 "--flight-memory %s would keep more",
@@ -153,7 +158,7 @@ static void say_events(const record_job *job, const cli_trace *trace,
             cli_time(info->last_ns - info->first_ns).s, whose,
             cli_bytes(info->file_bytes).s,
             info->lost || flight ? "" : "; nothing was lost of them");
-    if (flight) say_flight(job, info);
+    if (flight) say_flight(job, trace->reader);
 }
 
 void record_say_trace(const record_job *job)
