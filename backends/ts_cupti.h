@@ -96,6 +96,11 @@ extern const ts_backend ts_mcpti_backend;
 // Returns 1: handled.
 TS_API int ts_cupti_initialize(void);
 
+// A name of a stream of CUDA, by its handle, for its track: as NVTX gives it. If
+// work of it was recorded before, the name is a fact of its track, `name`.
+// Lifetime: `name` stays for as long as the process.
+TS_API void ts_cupti_stream_name(void *stream, const char *name);
+
 #endif // TS_CUPTI_H
 
 #if !defined(TS__CUPTI_IMPLEMENTED) && !defined(TRACESMITH_DISABLE) && \
@@ -651,6 +656,39 @@ static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
 }
 
 #include "ts_cupti_keep.h"
+
+static int (*ts__cu_context_of)(void *stream, void **context);
+
+// The context that a stream belongs to; NULL: the driver does not tell.
+static void *ts__cu_stream_context(void *stream)
+{
+    void *context = NULL;
+    void *const driver =
+        ts__cu_context_of ? NULL : ts__library_present("libcuda.so");
+    void *const found = driver ? dlsym(driver, "cuStreamGetCtx") : NULL;
+    if (found) memcpy(&ts__cu_context_of, &found, sizeof found);
+    return ts__cu_context_of && ts__cu_context_of(stream, &context) == 0
+               ? context
+               : NULL;
+}
+
+void ts_cupti_stream_name(void *stream, const char *name)
+{
+    ts__cu *const u = &ts__cupti;
+    uint32_t ids[3];
+    if (!name || !TS__LOAD(&u->on) || TS__LOAD(&u->apart) ||
+        ts__cu_forbidden == getpid())
+        return;
+    void *const context = ts__cu_stream_context(stream);
+    if (!context || !ts__cu_keep_ids(u, context, stream, false, ids) ||
+        !ts__cu_decode_enter(u))
+        return;
+    ts__cu_stream *const s =
+        ts__cu_stream_at(u, ts__cu_stream_key(ids[0], ids[1]));
+    if (s) s->name = name;
+    if (s && s->track) ts_metadata_text(s->track, "name", name);
+    pthread_mutex_unlock(&u->decode);
+}
 
 static void ts__cu_functions(ts__cu *u)
 {

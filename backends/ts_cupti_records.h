@@ -189,7 +189,8 @@ ts__cu_stream_define(ts__cu *u, ts__cu_stream *s, uint32_t context,
     if (!track) return;
     if (c && c->known == 2 && c->null_stream == number)
         s->flags = TS_STREAM_LEGACY_DEFAULT;
-    const ts_gpu_stream_desc desc = { .context = track,
+    const ts_gpu_stream_desc desc = { .name = s->name,
+                                      .context = track,
                                       .number = number,
                                       .priority = s->priority,
                                       .flags = s->flags };

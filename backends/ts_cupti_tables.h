@@ -439,6 +439,7 @@ typedef struct ts__cu_stream {
     uint32_t flags, loose; // head of its list + 1
     int32_t priority;
     uint64_t last_end; // of its operations so far
+    const char *name;  // that the program gave it (NULL: none)
 } ts__cu_stream;
 
 typedef struct ts__cu_context {

@@ -439,6 +439,15 @@ static void note_wishes(void)
                         (int64_t)number_of("TRACESMITH_DELAY"));
 }
 
+// Names of streams: NVTX hears them, CUPTI knows what they lie on.
+static void take_name(ts_nvtx_kind kind, uint64_t handle, const char *name)
+{
+    void *stream;
+    memcpy(&stream, &handle, sizeof stream);
+    if (kind == TS_NVTX_CU_STREAM || kind == TS_NVTX_CUDA_STREAM)
+        ts_cupti_stream_name(stream, name);
+}
+
 // Whatever library comes in first: the session is started once. Without
 // TRACESMITH_OUT nothing is, and each entry costs one call.
 static void start_once(void)
@@ -461,6 +470,7 @@ static void start_once(void)
     const bool follow = number_place(desc.path) != NULL;
     desc.fork = follow ? TS_FORK_FOLLOW : TS_FORK_QUIET;
     set_flight(&desc);
+    ts_nvtx_named = take_name;
     ts_backend_add(&ts_nvtx_backend);
     // Handlers in a child run in the order in which they were registered.
     if (follow && ts__copy_text(out_pattern, sizeof out_pattern, out))

@@ -91,6 +91,11 @@ typedef enum ts_nvtx_kind {
     TS_NVTX_CL_EVENT
 } ts_nvtx_kind;
 
+// Called with each name that the program gives, on its thread; the name stays
+// for as long as the process. Set before the first copy of NVTX reports.
+extern void (*ts_nvtx_named)(ts_nvtx_kind kind, uint64_t handle,
+                             const char *name);
+
 // The name that the program gave; NULL: none. Lifetime: the process.
 TS_API const char *ts_nvtx_name_of(ts_nvtx_kind kind, uint64_t handle);
 
@@ -290,6 +295,8 @@ static ts__nv_named **ts__nv_things(uint64_t kind, uint64_t id)
     return &ts__nv.things[both >> 52];
 }
 
+void (*ts_nvtx_named)(ts_nvtx_kind kind, uint64_t handle, const char *name);
+
 // What has been renamed a million times keeps its last name.
 static void ts__nv_name_thing(uint64_t kind, uint64_t id, char *text)
 {
@@ -300,6 +307,7 @@ static void ts__nv_name_thing(uint64_t kind, uint64_t id, char *text)
         return;
     }
     ts__nv_add(ts__nv_things(kind, id), kind, id, text);
+    if (ts_nvtx_named && text) ts_nvtx_named((ts_nvtx_kind)kind, id, text);
 }
 
 const char *ts_nvtx_name_of(ts_nvtx_kind kind, uint64_t handle)

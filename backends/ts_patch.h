@@ -13,7 +13,8 @@
         It does not see what is looked up by name, what is linked statically,
         and files that are loaded later, until it is called again.
 */
-#ifndef TS_PATCH_H
+#if !defined(TS_PATCH_H) && \
+    (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED))
 #define TS_PATCH_H
 
 #include <elf.h>

@@ -210,6 +210,37 @@ static void memory_is_taken_from_pools_and_given_back(void **state)
     rt_close(&trace);
 }
 
+static int context_of(void *stream, void **context)
+{
+    *context = stream ? (char *)NULL + 1 : NULL;
+    return 0;
+}
+
+// A stream has the name that NVTX gave it, before its first work or later.
+static void streams_have_their_names(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("names.sbt", cu_plain);
+    ts_metadata fact;
+    ts_track about;
+    ts__cu_context_of = context_of;
+    ts_cupti_stream_name((char *)NULL + 21, "compute");
+    CU_LAUNCH(.name = "first", .stream = 21);
+    CU_LAUNCH(.name = "second", .stream = 22);
+    assert_int_equal(ts_session_flush(), TS_OK);
+    ts_cupti_stream_name((char *)NULL + 22, "copies");
+    ts_cupti_stream_name(NULL, "nobody's"); // whose context is not known
+    rt_trace trace = cu_end(path);
+    ts__cu_context_of = NULL;
+    const rt_row *const first = rt_only(&trace, TS_EVENT_KERNEL, "first");
+    const rt_row *const second = rt_only(&trace, TS_EVENT_KERNEL, "second");
+    assert_true(ts_reader_track(trace.reader, first->track, &about));
+    rt_assert_text(about.name, "compute");
+    assert_true(ts_reader_metadata(trace.reader, second->track, "name", &fact));
+    rt_assert_text(fact.text, "copies");
+    rt_close(&trace);
+}
+
 static void a_captured_launch_is_a_node_and_no_kernel(void **state)
 {
     (void)state;
@@ -475,6 +506,7 @@ int main(void)
         cmocka_unit_test(a_launch_that_fails_waits_for_no_kernel),
         cmocka_unit_test(events_are_placed_behind_what_they_follow),
         cmocka_unit_test(memory_is_taken_from_pools_and_given_back),
+        cmocka_unit_test(streams_have_their_names),
         cmocka_unit_test(a_captured_launch_is_a_node_and_no_kernel),
         cmocka_unit_test(a_node_has_the_stack_of_its_creation),
         cmocka_unit_test(a_whole_graph_is_one_operation),

@@ -128,10 +128,21 @@ static void deep_ranges_are_all_there(void **state)
     rt_close(&trace);
 }
 
+static uint64_t named;
+static const char *its_name;
+
+static void hear_name(ts_nvtx_kind kind, uint64_t handle, const char *name)
+{
+    if (kind != TS_NVTX_CU_STREAM) return;
+    named = handle;
+    its_name = name;
+}
+
 static void names_of_other_things_are_kept(void **state)
 {
     (void)state;
     int thing;
+    ts_nvtx_named = hear_name;
     CALL(void (*)(void *, const char *), CUDA, 5)(&thing, "compute");
     CALL(void (*)(int, const wchar_t *), CUDART, 2)(3, L"Ger\u00E4t");
     const uint64_t handle = (uint64_t)(uintptr_t)&thing;
@@ -140,6 +151,9 @@ static void names_of_other_things_are_kept(void **state)
     assert_null(ts_nvtx_name_of(TS_NVTX_CUDA_STREAM, handle));
     CALL(void (*)(void *, const char *), CUDA, 5)(&thing, "copies");
     assert_string_equal(ts_nvtx_name_of(TS_NVTX_CU_STREAM, handle), "copies");
+    assert_true(named == handle);
+    assert_string_equal(its_name, "copies");
+    ts_nvtx_named = NULL;
 }
 
 static void without_a_session_nothing_breaks(void **state)

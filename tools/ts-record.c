@@ -36,21 +36,20 @@ static const cli_option options[] = {
               "several with blanks between, or by several --capture",
       .list = &capture },
     { .name = "--frames N",
-      .help = "end a capture when so many frames have ended, as\n"
-              "--capture frames:N; all is captured unless --capture says\n"
-              "what",
+      .help = "end a capture when so many frames have ended: frames:N;\n"
+              "all is captured unless --capture says what",
       .number = &frames },
     { .name = "--budget SIZE",
-      .help = "contents that a capture keeps, 2G, as --capture budget:SIZE",
+      .help = "bytes that a capture keeps, 2G: budget:SIZE",
       .text = &budget_text },
     { .name = "--capture-on LIST",
       .help = "begin and end that when ts-record gets SIGUSR1 or SIGUSR2, or\n"
               "by a key on the terminal: SIGUSR1,key",
       .text = &job.wish.capture_on },
     { .name = "--yield[=WHO]",
-      .help = "give CUPTI up to another profiler in the program that asks for\n"
-              "it, to those with WHO in their name (kineto): then calls\n"
-              "are recorded, not what they start; else it is refused",
+      .help = "give CUPTI up to another profiler in the program that\n"
+              "asks for it, to those with WHO in their name (kineto):\n"
+              "then calls are recorded, not what they start",
       .flag = &yield,
       .text = &job.wish.yield },
     { .name = "--delay TIME",
