@@ -2,7 +2,8 @@
 # A check is a command; `check NAME COMMAND...` runs it, prints one line and,
 # if it failed, everything it said. Exit status 77 is a skip: the last line
 # of its output gives the reason. Programs that print TAP, as cmocka does
-# here, count as many checks as they plan. Totals go into $TS_RESULTS.
+# here, count as many checks as they plan. $TS_RESULTS gets a line of each:
+# passed, failed, skipped, processor seconds, name.
 # `check_later` does not wait for its check; `wait`, or the script's end, waits
 # for all of them.
 
@@ -53,6 +54,7 @@ run_check() {
         >"$log" 2>&1 </dev/null 9<&- || status=$?
     took=$(($(date +%s%3N) - start))
     took=$((took / 1000)).$((took / 100 % 10)) # to a tenth of a second
+    times >"$log.times" # its second line: what this shell has waited for
     if grep -q '^1\.\.[0-9][0-9]*$' "$log"; then
         set -- $(count_tap "$log")
         test "$status" = 0 || test "$2" != 0 || set -- "$1" 1 "$3"
@@ -63,7 +65,10 @@ run_check() {
     else
         set -- 0 1 0
     fi
-    echo "$@" >>"$TS_RESULTS"
+    echo "$@" "$(awk -F '[ms ]+' 'NR == 2 {
+        printf "%.1f", ($1 + $3) * 60 + $2 + $4
+    }' "$log.times")" "$name" >>"$TS_RESULTS"
+    rm "$log.times"
     if test "$2" != 0; then
         printf 'FAIL  %s (exit status %s, %s s)\n' "$name" "$status" "$took"
         test "$status" != 124 || echo "    not done after ${LIMIT:-300} s"

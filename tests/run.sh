@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs the checks named (all without a name), each a tests/check-NAME.sh, and
-# prints the total over everything as its last line.
+# prints what each took of the processors, then the total over everything as
+# its last line.
 #   tests/run.sh [NAME...]        what each said is kept in build/check-logs
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -26,7 +27,7 @@ run() {
     printf '%s\n' "$@" | xargs -P "$JOBS" -I NAME sh -c '
         sh tests/check-NAME.sh || {
             echo "FAIL  tests/check-NAME.sh itself (exit status $?)"
-            echo 0 1 0 >>"$TS_RESULTS"
+            echo 0 1 0 0 NAME: >>"$TS_RESULTS"
         }'
 }
 case " $names " in *[[:space:]]build[[:space:]]*)
@@ -34,6 +35,26 @@ case " $names " in *[[:space:]]build[[:space:]]*)
     names=$(printf '%s\n' $names | grep -vx build)
 esac
 test -z "$names" || run $names
+
+# The part of a name before its colon is the script's.
+echo "Processor seconds, and the most that one check of it took:"
+awk '
+    {
+        name = $0
+        sub(/^[^ ]* [^ ]* [^ ]* [^ ]* /, "", name)
+        script = name
+        sub(/:.*/, "", script)
+        sum[script] += $4
+        all += $4
+        if ($4 >= most[script]) { most[script] = $4; of[script] = name }
+    }
+    END {
+        for (script in sum)
+            printf "%8.1f  %s, %.1f of it %s\n", sum[script], script,
+                most[script], of[script]
+        printf "%8.1f  everything\n", all
+    }
+' "$TS_RESULTS" | sort -rn
 
 awk '
     { passed += $1; failed += $2; skipped += $3 }
