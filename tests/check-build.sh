@@ -1,8 +1,7 @@
-# Everything builds without a warning with gcc and with clang. What gcc makes
-# is what the other checks run; clang's warnings do not need its optimiser.
+# Everything builds with gcc without a warning; it is what the other checks
+# run. What clang warns of is seen by check-asan. Test programs run a few times
+# and are many: the optimiser would take longer than it saves.
 . tests/lib.sh
-targets="all examples tests benches"
 check_build "build: gcc -Werror" CC=gcc CXX=g++ CFLAGS="-O2 -g1 -Werror" \
-    $targets
-check_build "build: clang -Werror" CC=clang-14 CXX=clang++-14 \
-    OUT=build/clang CFLAGS="-O0 -Werror" $targets
+    all examples benches
+check_build "build: tests" CC=gcc CXX=g++ CFLAGS="-O1 -g1 -Werror" tests

@@ -33,5 +33,5 @@ programs=$(for source in tests/test_*.c tests/test_*.cpp; do
     echo "$WITHOUT" | grep -qw "$name" || echo "build/tsan/tests/$name"
 done)
 check_build "tsan: build" OUT=build/tsan CC=gcc CXX=g++ CFLAGS="$flags" \
-    LIB_CFLAGS=-O1 $programs
+    $programs
 check_programs tsan build/tsan
