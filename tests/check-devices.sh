@@ -51,7 +51,7 @@ says() { # NAME MACHINE PATTERN... (each in one line)
     shift 2
     check "devices: $name" sh -c '
         machine=$0
-        LD_LIBRARY_PATH=$1 build/ts-devices --timeout 2s --root $machine \
+        LD_LIBRARY_PATH=$1 build/ts-devices --timeout 10s --root $machine \
             >$machine.out 2>$machine.err
         test ! -s $machine.err || exit 1
         shift

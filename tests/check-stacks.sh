@@ -96,7 +96,7 @@ check "stacks: another build is refused by name" sh -ec '
     ! build/ts-view --events "$0/plain.sbt" | grep -q shapes::' "$folder" "$app"
 check "stacks: what is no file is not waited for" sh -ec '
     rm -f "$1"; mkfifo "$1"
-    timeout 10 build/ts-view --events "$0/plain.sbt" |
+    timeout 60 build/ts-view --events "$0/plain.sbt" |
         grep -q "stack=program+0x"
     rm -f "$1"; mkdir "$1"
     build/ts-symbolize --json -o "$0/out.sbt" "$0/plain.sbt" |

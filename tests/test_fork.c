@@ -206,7 +206,7 @@ static void fork_and_die(void *user)
     rt_start("widow.sbt", quiet);
     zones(1000);
     if (!fork()) { // lives on, and tells the test who it is
-        alarm(20);
+        alarm(120);
         const pid_t self = getpid();
         RT_CHECK(write(ends[1], &self, sizeof self) == sizeof self);
         for (;;)
@@ -357,13 +357,13 @@ static void a_trace_is_free_after_exec(void **state)
     const pid_t pid = rt_fork(sleep_after_exec, "exec.sbt");
     char link[64], target[256] = "";
     snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
-    for (int i = 0; i < 500 && !strstr(target, "sleep"); i++) {
+    for (int i = 0; i < 3000 && !strstr(target, "sleep"); i++) {
         rt_sleep_ms(10);
         const ssize_t size = readlink(link, target, sizeof target - 1);
         if (size > 0) target[size] = 0;
         if (strstr(target, "coreutils") || strstr(target, "busybox")) break;
     }
-    rt_sleep_ms(50); // the name changes before the descriptors are closed
+    rt_sleep_ms(500); // the name changes before the descriptors are closed
     assert_zones(path, pid, 1000);
     kill(pid, SIGKILL);
     rt_wait(pid);

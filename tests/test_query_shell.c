@@ -55,7 +55,7 @@ static void wait_for(session *s, const char *words)
 {
     struct pollfd poll_one = { .fd = s->terminal, .events = POLLIN };
     while (!strstr(s->said, words)) {
-        if (poll(&poll_one, 1, 10000) <= 0) fail_msg("no '%s'", words);
+        if (poll(&poll_one, 1, 60000) <= 0) fail_msg("no '%s'", words);
         const ssize_t size =
             read(s->terminal, s->said + s->size, sizeof s->said - 1 - s->size);
         if (size <= 0) fail_msg("it ended before '%s': %s", words, s->said);

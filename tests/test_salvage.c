@@ -229,7 +229,7 @@ static void salvage_and_read(void *user)
 {
     const ts_reader_desc desc = { .path = user, .threads = 1 };
     ts_reader *reader;
-    alarm(20);
+    alarm(120);
     if (ts_reader_open(&reader, &desc) != TS_OK) return;
     ts_reader_verify(reader);
     ts_reader_close(reader);

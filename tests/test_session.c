@@ -285,7 +285,7 @@ static void the_drain_thread_writes_without_being_asked(void **state)
     const char *const path = rt_start("quick.sbt", quick);
     zones(77);
     uint64_t seen = 0;
-    for (int i = 0; i < 200 && seen < 77; i++) {
+    for (int i = 0; i < 3000 && seen < 77; i++) {
         rt_sleep_ms(10);
         const ts_reader_desc desc = { .path = path, .threads = 1 };
         ts_reader *reader;

@@ -199,7 +199,7 @@ static void a_signal_takes_a_snapshot(void **state)
     rt_start("signal.sbt", desc);
     flows(1, 70000);
     assert_int_equal(raise(SIGUSR2), 0);
-    for (int i = 0; i < 300 && !rt_files(rt_make_folder(), "sig-"); i++)
+    for (int i = 0; i < 3000 && !rt_files(rt_make_folder(), "sig-"); i++)
         rt_sleep_ms(10);
     rt_sleep_ms(100); // it may still be being written
     assert_int_equal(rt_files(rt_make_folder(), "sig-"), 1);

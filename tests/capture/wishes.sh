@@ -188,7 +188,7 @@ key) # begins it, and again ends it; a terminal is what script has
     ;;
 raw) # a terminal that was raw before: no read waits for a key
     rm -f "$folder/nothing" && mkfifo "$folder/nothing"
-    timeout 30 script -qec "stty -icanon -echo; build/ts-record \
+    timeout 60 script -qec "stty -icanon -echo; build/ts-record \
         --capture-on key -o $trace sh -c 'sleep 0.5; echo went on'" /dev/null \
         <>"$folder/nothing" >"$said"
     said "went on" && said "nothing to record"
@@ -213,13 +213,13 @@ flight)
     has many && hasnt begin && said "of the 10.00 s asked for"
     ;;
 snapshot) # on a signal, while the program runs
-    build/ts-record -o "$trace" --flight-recorder 10s "$client" steps 300 \
+    build/ts-record -o "$trace" --flight-recorder 10s "$client" steps 600 \
         >"$said" 2>&1 &
     recorder=$!
     first=${trace%.sbt}.1.sbt
     rm -f "$first"
     until ls "$trace".*/*.sbt >/dev/null 2>&1; do sleep 0.05; done
-    sleep 0.5 # until it has begun
+    sleep 2 # until it has begun; it takes six seconds
     kill -USR2 $recorder
     wait $recorder
     zones "$first" | grep -qx begin
@@ -279,7 +279,7 @@ build/ts-record -q -o "$0.sbt" sh -c 'kill -STOP $$; echo went on'
 echo back
 fg >/dev/null
 END
-    timeout 20 script -qec "bash $folder/stop.sh" /dev/null </dev/null |
+    timeout 60 script -qec "bash $folder/stop.sh" /dev/null </dev/null |
         tr -d '\r' >"$said"
     test "$(tr '\n' ' ' <"$said")" = "back went on "
     # One that takes keys goes on in the background.
