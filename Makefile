@@ -81,7 +81,7 @@ check-disabled: ## TRACESMITH_DISABLE leaves no instruction
 	@tests/run.sh disabled
 check-cxx: ## the headers as C and C++, each alone, with every compiler
 	@tests/run.sh cxx
-fuzz: ## two minutes of libFuzzer
+fuzz: ## half a minute of libFuzzer
 	@tests/run.sh fuzz
 soak: all ## kill -9 a thousand times, storms, a full disk (half an hour)
 	tests/soak/run.sh

@@ -1,16 +1,24 @@
-# Fuzzers with libFuzzer, ASan and UBSan: the corpus replays without a
-# finding, then FUZZ_SECONDS (60) of fuzzing for the reader and a sixth of it
-# for each of the others.
+# Fuzzers with libFuzzer, ASan and UBSan: the corpus of each replays without a
+# finding, then FUZZ_SECONDS (30) of fuzzing for all of them together, a third
+# of it for the reader. `FUZZ_SECONDS=600 make fuzz` looks for more.
 . tests/lib.sh
 folder=build/fuzz
 mkdir -p $folder
 instrumented="-g1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 flags="-std=c11 -I. -O0 -DTRACESMITH_ZSTD -DTRACESMITH_SQLITE"
 flags="$flags -DTRACESMITH_ZLIB -DTRACESMITH_YAJL $instrumented"
-check_build "fuzz: library and modules" OUT=$folder CC=clang-14 LIB_CFLAGS=-O1 \
-    HAVE_DW= CFLAGS="-O0 $instrumented -fsanitize=fuzzer-no-link" \
-    $folder/libtracesmith.a $folder/libts-tools.a
+# Compiled once, and no more of the tools than fuzzers go into.
+modules=$(for source in tools/cli/*.c tools/copy/*.c tools/cut/*.c \
+    tools/import/*.c tools/query/*.c tools/symbolize/*.c; do
+    echo "$folder/${source%.c}.o"
+done)
+check_build "fuzz: library and modules" OUT=$folder CC=clang-14 \
+    HAVE_DW= HAVE_EDIT= \
+    CFLAGS="-O0 $instrumented -fsanitize=fuzzer-no-link" \
+    MODULES="$(echo $modules)" $folder/libtracesmith.a $folder/libts-tools.a
 
+fuzzers=$(ls tests/fuzz/fuzz_*.c)
+others=$(($(echo "$fuzzers" | wc -l) - 1))
 fuzz() { # NAME
     local name corpus seconds
     name=$1
@@ -23,14 +31,18 @@ fuzz() { # NAME
     check "fuzz: $name replays its corpus" sh -c '
         test -n "$(ls -A $1)" && $0 -error_exitcode=1 -runs=0 -timeout=50 $1' \
         $folder/$name $corpus
-    seconds=${FUZZ_SECONDS:-60}
-    test "$name" = fuzz_reader || seconds=$(((seconds + 5) / 6)) # 0: no limit
+    seconds=${FUZZ_SECONDS:-30}
+    if test "$name" = fuzz_reader; then
+        seconds=$(((seconds + 2) / 3)) # 0: no limit
+    else
+        seconds=$(((seconds * 2 / 3 + others - 1) / others))
+    fi
     mkdir -p $folder/$name.found
     check "fuzz: $name finds nothing" $folder/$name \
         -error_exitcode=1 -max_total_time=$seconds -timeout=50 \
         -rss_limit_mb=2048 -artifact_prefix=$folder/$name.found/ \
         -print_final_stats=1 $folder/$name.found $corpus
 }
-for source in tests/fuzz/fuzz_*.c; do
+for source in $fuzzers; do
     fuzz "$(basename "$source" .c)" &
 done
