@@ -3,11 +3,14 @@
     of libcuda.c
 */
 
-/* ==== 3. Code ============================================================ */
+/* ==== 4. Code ============================================================ */
 
 enum { MODULES = 256, FUNCTIONS = 1024, LAZY = 1 << 20 };
 
 static struct module {
+    bool used;
+    uintptr_t context; // of a library the one in which it was loaded
+    int fd;
     void *handle; // NULL: text that does nothing
     char *bytes;  // of a library whose module is loaded when it is needed
     size_t size;
@@ -15,7 +18,7 @@ static struct module {
 static uint32_t module_count;
 
 typedef struct function {
-    uint32_t module;
+    uint32_t module; // 0: it is none
     char name[64];
     double_kernel_function body;
     const uint32_t *parameters;
@@ -29,23 +32,28 @@ static uint32_t function_count;
 static struct module *module_of(const void *object)
 {
     const uintptr_t number = (uintptr_t)object;
-    return number && number <= module_count ? &modules[number - 1] : NULL;
+    struct module *const m =
+        number && number <= module_count ? &modules[number - 1] : NULL;
+    return m && m->used ? m : NULL;
 }
 
 static function *function_of(const void *object)
 {
     const uintptr_t number = (uintptr_t)object;
-    return number && number <= function_count ? &functions[number - 1] : NULL;
+    function *const f =
+        number && number <= function_count ? &functions[number - 1] : NULL;
+    return f && f->module ? f : NULL;
 }
 
-static void *open_code(const void *bytes, size_t size)
+// The file stays open: loaders tell files by their number.
+static void *open_code(const void *bytes, size_t size, int *file)
 {
     char path[64];
     const int fd = memfd_create("cubin", MFD_CLOEXEC);
+    *file = fd;
     if (fd < 0 || write(fd, bytes, size) != (ssize_t)size) return NULL;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    void *const handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return handle; // the file stays open: loaders tell files by their number
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 // What text becomes: a file's contents, NULL if it does nothing. The kernel of
@@ -84,12 +92,13 @@ static size_t elf_size(const void *image)
 
 static int load_bytes(struct module *m, const char *bytes, size_t size)
 {
-    m->handle = open_code(bytes, size);
+    m->handle = open_code(bytes, size, &m->fd);
     if (!m->handle) return NO_BINARY;
     double_op op = { .what = DOUBLE_MODULE,
                      .bytes = size,
                      .parameters = bytes };
     op.event = (uint32_t)(m - modules) + 1;
+    op.context = (void *)m->context;
     if (run) run(&op);
     return 0;
 }
@@ -104,13 +113,20 @@ static int load_code(const load_parameters *p, bool later)
 {
     const bool is_elf = p->image && !memcmp(p->image, ELFMAG, SELFMAG);
     const bool is_text = p->image && !memcmp(p->image, ".version", 8);
+    if (is_nowhere()) return CONTEXT_GONE;
     if (!is_elf && !is_text) return 200;
-    if (module_count == MODULES) return NO_MEMORY;
-    struct module *const m = &modules[module_count++];
+    uint32_t at = 0; // the first number that is free
+    while (at < module_count && modules[at].used)
+        at++;
+    if (at == MODULES) return NO_MEMORY;
+    if (at == module_count) module_count++;
+    struct module *const m = &modules[at];
     size_t size = is_elf ? elf_size(p->image) : 0;
     char *bytes = is_elf ? malloc(size) : compile(p->image, &size);
     if (is_elf && bytes) memcpy(bytes, p->image, size);
-    *p->module = (void *)(uintptr_t)module_count;
+    *p->module = (void *)((uintptr_t)at + 1);
+    m->used = true;
+    m->context = here();
     m->bytes = bytes;
     m->size = size;
     if (!bytes || later) return 0;
@@ -143,29 +159,81 @@ DRIVER(cuLibraryLoadData, void **library, const void *image, void *options,
     TRACED(DOUBLE_QUIET, cuLibraryLoadData, load_library, ON(0));
 }
 
-DRIVER(cuModuleUnload, void *module)
+static bool is_ready_to_run(const function *f); // in a graph
+
+// Its functions are none from now on; what graphs that are ready hold stays.
+static void drop_module(struct module *m)
 {
-    struct module *const m = module_of(module);
-    if (m) free(m->bytes);
-    if (m) m->bytes = NULL;
-    return m ? 0 : INVALID;
+    bool held = false;
+    for (uint32_t i = 0; i < function_count; i++) {
+        if (functions[i].module != (uint32_t)(m - modules) + 1) continue;
+        const bool here = is_ready_to_run(&functions[i]);
+        functions[i].module = here ? LAZY : 0; // it is of no module
+        held |= here;
+    }
+    if (m->handle && !held) dlclose(m->handle);
+    if (m->handle && !held) close(m->fd);
+    free(m->bytes);
+    memset(m, 0, sizeof *m);
+}
+
+static void drop_modules(uintptr_t context)
+{
+    for (uint32_t i = 0; i < module_count; i++)
+        if (modules[i].used && modules[i].context == context)
+            drop_module(&modules[i]);
+}
+
+static int unload(const void *user)
+{
+    struct module *const m = module_of(*(void *const *)user);
+    double_op op = { .what = DOUBLE_UNLOAD };
+    if (!m) return INVALID;
+    op.event = (uint32_t)(m - modules) + 1;
+    op.context = (void *)m->context;
+    if (run && m->handle) run(&op);
+    drop_module(m);
+    return 0;
+}
+
+DRIVER(cuModuleUnload, void *p)
+{
+    TRACED(DOUBLE_QUIET, cuModuleUnload, unload, ON(0));
+}
+
+DRIVER(cuLibraryUnload, void *p)
+{
+    TRACED(DOUBLE_QUIET, cuLibraryUnload, unload, ON(0));
+}
+
+// The first number that is free.
+static function *new_function(uintptr_t *number)
+{
+    uint32_t at = 0;
+    while (at < function_count && functions[at].module)
+        at++;
+    if (at == FUNCTIONS) return NULL;
+    if (at == function_count) function_count++;
+    memset(&functions[at], 0, sizeof *functions);
+    *number = (uintptr_t)at + 1;
+    return &functions[at];
 }
 
 static int find_function(void **object, void *module, const char *name)
 {
     struct module *const m = module_of(module);
     char parameters[80];
-    if (!m || function_count == FUNCTIONS) return INVALID;
-    function *const f = &functions[function_count];
-    memset(f, 0, sizeof *f);
+    uintptr_t number;
+    void *const body = m && m->handle ? dlsym(m->handle, name) : NULL;
+    if (m && m->handle && !body) return NOT_FOUND;
+    function *const f = m ? new_function(&number) : NULL;
+    if (!f) return INVALID;
     f->module = (uint32_t)(uintptr_t)module;
     snprintf(f->name, sizeof f->name, "%s", name);
     snprintf(parameters, sizeof parameters, "%s_params", name);
-    void *const body = m->handle ? dlsym(m->handle, name) : NULL;
-    if (m->handle && !body) return NOT_FOUND;
     memcpy(&f->body, &body, sizeof f->body);
     f->parameters = m->handle ? dlsym(m->handle, parameters) : NULL;
-    *object = (void *)(uintptr_t)++function_count;
+    *object = (void *)number;
     return 0;
 }
 
@@ -184,17 +252,13 @@ DRIVER(cuModuleGetFunction, void **object, void *module, const char *name)
 
 DRIVER(cuLibraryGetKernel, void **kernel, void *library, const char *name)
 {
-    static char names[FUNCTIONS][64];
-    static uint32_t count;
-    struct module *const m = module_of(library);
-    if (!m || count == FUNCTIONS) return INVALID;
-    snprintf(names[count], sizeof *names, "%s", name);
-    function *const f = &functions[function_count];
-    memset(f, 0, sizeof *f);
+    uintptr_t number;
+    function *const f = module_of(library) ? new_function(&number) : NULL;
+    if (!f) return INVALID;
     f->module = (uint32_t)(uintptr_t)library;
     f->is_kernel = true;
     snprintf(f->name, sizeof f->name, "%s", name);
-    *kernel = (void *)(uintptr_t)(++function_count | LAZY);
+    *kernel = (void *)(number | LAZY);
     return 0;
 }
 

@@ -60,6 +60,7 @@ typedef struct graph {
     uint32_t count;
     node *nodes;
     struct graph *source;
+    uintptr_t context;
 } graph;
 static graph graphs[GRAPHS];
 static uint32_t graph_count;
@@ -81,6 +82,7 @@ static __thread int exchange_mode; // 0 global, 1 of the thread, 2 relaxed
 static struct {
     recording *recording;
     node_set after;
+    uintptr_t context; // all of it
 } events[EVENTS];
 
 static recording *recording_of(const void *stream)
@@ -131,11 +133,36 @@ static graph *graph_of(void *handle, uint32_t magic)
 
 static graph *new_graph(uint32_t magic)
 {
-    if (graph_count == GRAPHS) return NULL;
-    graph *const g = &graphs[graph_count++];
+    uint32_t at = 0; // what a context left, or the next one
+    while (at < graph_count && (graphs[at].magic || graphs[at].nodes))
+        at++;
+    if (at == GRAPHS) return NULL;
+    if (at == graph_count) graph_count++;
+    graph *const g = &graphs[at];
+    memset(g, 0, sizeof *g);
     g->magic = magic;
+    g->context = here();
     g->nodes = calloc(NODES, sizeof *g->nodes);
     return g->nodes ? g : NULL;
+}
+
+// What is ready runs in a context, and goes with it.
+static void drop_graphs(uintptr_t context)
+{
+    for (uint32_t i = 0; i < graph_count; i++) {
+        if (graphs[i].magic != READY || graphs[i].context != context) continue;
+        free(graphs[i].nodes);
+        memset(&graphs[i], 0, sizeof graphs[i]);
+    }
+}
+
+static bool is_ready_to_run(const function *f)
+{
+    for (uint32_t i = 0; i < graph_count; i++)
+        for (uint32_t k = 0; graphs[i].magic == READY && k < graphs[i].count;
+             k++)
+            if (graphs[i].nodes[k].deed.kernel == f) return true;
+    return false;
 }
 
 static node *new_node(graph *g, int type)
@@ -199,6 +226,8 @@ static int submit(const deed *d, uint32_t stream)
         return IMPLICIT;
     }
     if (!r) {
+        if (is_nowhere()) return CONTEXT_GONE;
+        if (!is_stream(stream)) return 400;
         do_it(d, stream);
         return 0; // what a kernel did is found out later
     }

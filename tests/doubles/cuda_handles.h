@@ -3,7 +3,7 @@
     a part of libcuda.c
 */
 
-/* ==== 5. Tensor maps ===================================================== */
+/* ==== 6. Tensor maps ===================================================== */
 
 // What a driver of CUDA 13.0 refuses by its manual; elements have a byte here.
 typedef struct tensor_how {
@@ -191,7 +191,15 @@ DRIVER(cuTensorMapReplaceAddress, uint64_t *map, void *address)
 
 enum { TEXTURES = 1024 };
 
-static uint64_t textures[TEXTURES]; // by number: what it is of, 0: no object
+// By number: what it is of, 0: no object; and its context.
+static uint64_t textures[TEXTURES];
+static uintptr_t texture_contexts[TEXTURES];
+
+static void drop_textures(uintptr_t context)
+{
+    for (size_t i = 0; i < TEXTURES; i++)
+        if (texture_contexts[i] == context) textures[i] = 0;
+}
 
 typedef struct texture_parameters {
     uint64_t *handle;
@@ -211,6 +219,7 @@ static int number_texture(uint64_t *handle, uint64_t of)
     for (uint64_t i = 0; i < TEXTURES; i++) {
         if (textures[i]) continue;
         textures[i] = of;
+        texture_contexts[i] = here();
         *handle = texture_base() + i;
         return 0;
     }

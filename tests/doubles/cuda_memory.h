@@ -2,15 +2,18 @@
     cuda_memory.h - memory of the double of CUDA's driver: a part of libcuda.c
 */
 
-/* ==== 2. Memory ========================================================== */
+/* ==== 3. Memory ========================================================== */
 
 enum { GRANULE = 2 << 20, BLOCKS = 4096 };
 #define ARENA UINT64_C(0x7e9000000000)
-enum { FREE, PLAIN, RESERVED, HANDLE, MAPPED };
+enum { FREE, PLAIN, RESERVED, HANDLE, MAPPED, LEFT };
+
+// LEFT: a context went, and the next one that it is large enough for gets it.
 
 static struct block { // an allocation, a reservation or a handle
     uint64_t address, size;
     int fd, kind;
+    uintptr_t context;
 } blocks[BLOCKS];
 static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -20,7 +23,7 @@ static int block_add(int kind, uint64_t address, uint64_t size, int fd)
     pthread_mutex_lock(&blocks_lock);
     for (size_t i = 0; i < BLOCKS && result; i++) {
         if (blocks[i].kind) continue;
-        blocks[i] = (struct block){ address, size, fd, kind };
+        blocks[i] = (struct block){ address, size, fd, kind, here() };
         result = 0;
     }
     pthread_mutex_unlock(&blocks_lock);
@@ -73,13 +76,44 @@ typedef struct alloc_parameters {
     size_t size;
 } alloc_parameters;
 
+// The memory that a context left gets nonsense, so that nobody takes it for
+// what it was.
+static void drop_blocks(uintptr_t context)
+{
+    pthread_mutex_lock(&blocks_lock);
+    for (size_t i = 0; i < BLOCKS; i++) {
+        if (blocks[i].kind != PLAIN || blocks[i].context != context) continue;
+        memset((void *)(uintptr_t)blocks[i].address, 0xDD, blocks[i].size);
+        blocks[i].kind = LEFT;
+    }
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+static bool allocate_again(const alloc_parameters *p)
+{
+    bool is = false;
+    pthread_mutex_lock(&blocks_lock);
+    for (size_t i = 0; i < BLOCKS && !is; i++) {
+        is = blocks[i].kind == LEFT && blocks[i].size >= p->size;
+        if (!is) continue;
+        blocks[i].kind = PLAIN;
+        blocks[i].context = here();
+        blocks[i].size = p->size;
+        *p->address = blocks[i].address;
+    }
+    pthread_mutex_unlock(&blocks_lock);
+    return is;
+}
+
 // Small ones share granules, as the driver's do.
 static int allocate(const void *user)
 {
     static uint64_t at, left;
     const alloc_parameters *const p = user;
     const uint64_t whole = (p->size + 511) & ~UINT64_C(511);
+    if (is_nowhere()) return CONTEXT_GONE;
     if (!p->size) return INVALID;
+    if (allocate_again(p)) return 0;
     pthread_mutex_lock(&blocks_lock);
     if (whole > left) {
         at = take(whole, PROT_READ | PROT_WRITE);
@@ -175,12 +209,14 @@ DRIVER(cuMemGetAddressRange_v2, uint64_t *base, size_t *size, uint64_t address)
     return 0;
 }
 
-DRIVER(cuPointerGetAttribute, unsigned *value, int what, uint64_t address)
+DRIVER(cuPointerGetAttribute, void *value, int what, uint64_t address)
 {
+    const unsigned device = 2; // memory of one
     struct block b;
     wait_for_lock();
-    if (what != 2 || !find_around(address, &b)) return INVALID;
-    *value = 2; // memory of a device
+    if ((what != 1 && what != 2) || !find_around(address, &b)) return INVALID;
+    if (what == 1) memcpy(value, &b.context, sizeof b.context);
+    if (what == 2) memcpy(value, &device, sizeof device);
     return 0;
 }
 

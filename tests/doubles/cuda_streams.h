@@ -3,7 +3,7 @@
     driver: a part of libcuda.c
 */
 
-/* ==== 4. Streams ========================================================= */
+/* ==== 5. Streams ========================================================= */
 
 enum {
     STREAMS = 64,
@@ -24,8 +24,47 @@ typedef struct deed { // what a stream does
     bool to_host, from_host;
 } deed;
 
-static uint32_t stream_count, stream_flags[STREAMS];
+// From 3 on: 1 and 2 are the default ones. Numbers of those that were dropped
+// are not used again before their context goes, because their work goes on.
+static struct stream {
+    uintptr_t context; // 0: there is none
+    bool dropped;
+} streams[16 * STREAMS];
+static uint32_t stream_flags[STREAMS];
 static uint64_t hung; // bits of streams
+
+static uintptr_t stream_context(uintptr_t handle)
+{
+    return __atomic_load_n(&streams[handle].context, __ATOMIC_ACQUIRE);
+}
+
+static bool is_stream(uintptr_t handle)
+{
+    return handle < 3 ||
+           (handle < 16 * STREAMS && stream_context(handle) &&
+            !__atomic_load_n(&streams[handle].dropped, __ATOMIC_RELAXED));
+}
+
+static void drop_streams(uintptr_t context)
+{
+    for (uintptr_t i = 3; i < 16 * STREAMS; i++) {
+        if (stream_context(i) != context) continue;
+        __atomic_fetch_and(&hung, ~(UINT64_C(1) << i % STREAMS),
+                           __ATOMIC_SEQ_CST);
+        __atomic_store_n(&streams[i].dropped, false, __ATOMIC_RELAXED);
+        __atomic_store_n(&streams[i].context, 0, __ATOMIC_RELEASE);
+    }
+}
+
+// Streams of a context that have work.
+static bool is_busy(uintptr_t context)
+{
+    const uint64_t busy = __atomic_load_n(&hung, __ATOMIC_SEQ_CST);
+    for (uintptr_t i = 3; i < 16 * STREAMS; i++)
+        if (stream_context(i) == context && busy >> i % STREAMS & 1)
+            return getenv("DOUBLE_CUDA_HANG") != NULL;
+    return false;
+}
 
 static int fail_kernel(const char *name, uint32_t stream)
 {
@@ -305,11 +344,18 @@ typedef struct stream_parameters {
 static int make_stream(const void *user)
 {
     const stream_parameters *const p = user;
-    // 1 and 2 are the default ones.
-    *p->stream = (void *)(uintptr_t)(3 + __atomic_fetch_add(&stream_count, 1,
-                                                            __ATOMIC_RELAXED));
-    stream_flags[(uintptr_t)*p->stream % STREAMS] = p->flags;
-    return 0;
+    if (is_nowhere()) return CONTEXT_GONE;
+    for (uintptr_t i = 3; i < 16 * STREAMS; i++) {
+        uintptr_t none = 0;
+        if (!__atomic_compare_exchange_n(&streams[i].context, &none, here(),
+                                         false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_RELAXED))
+            continue;
+        *p->stream = (void *)i;
+        stream_flags[i % STREAMS] = p->flags;
+        return 0;
+    }
+    return NO_MEMORY;
 }
 
 DRIVER(cuStreamCreate, void **stream, unsigned flags)
@@ -326,7 +372,10 @@ DRIVER(cuStreamCreateWithPriority, void **stream, unsigned flags, int priority)
 
 static int drop_stream(const void *user)
 {
-    return *(void *const *)user ? 0 : INVALID; // its work goes on
+    const uintptr_t handle = *(const uintptr_t *)user;
+    if (handle < 3 || !is_stream(handle)) return 400;
+    __atomic_store_n(&streams[handle].dropped, true, __ATOMIC_RELAXED);
+    return 0;
 }
 
 DRIVER(cuStreamDestroy_v2, void *p)
@@ -338,6 +387,7 @@ DRIVER(cuStreamQuery, void *stream)
 {
     wait_for_lock();
     if (broken) return broken;
+    if (!is_stream((uintptr_t)stream)) return 400;
     recording *const r = recording_of(stream);
     recording *const other = recording_that_blocks(stream);
     if (r) r->broken = true;
@@ -372,8 +422,7 @@ static int nothing(const void *user)
 static int wait_context(const void *user)
 {
     (void)user;
-    while (__atomic_load_n(&hung, __ATOMIC_SEQ_CST) &&
-           getenv("DOUBLE_CUDA_HANG"))
+    while (is_busy(here()))
         usleep(1000);
     return broken;
 }
@@ -408,6 +457,22 @@ DRIVER(cuEventRecord, void *p, void *stream)
     if (!p) return INVALID;
     record_event((uintptr_t)p, stream);
     TRACED(DOUBLE_EVENT_RECORD, cuEventRecord, nothing, ON(stream));
+}
+
+// An event of a context is over when all is that was in it.
+DRIVER(cuCtxRecordEvent, void *context, void *p)
+{
+    wait_for_lock();
+    if (!p || !context_of((uintptr_t)context)) return 400;
+    events[(uintptr_t)p % EVENTS].context = (uintptr_t)context;
+    return 0;
+}
+
+DRIVER(cuEventQuery, void *p)
+{
+    wait_for_lock();
+    if (!p) return 400;
+    return is_busy(events[(uintptr_t)p % EVENTS].context) ? NOT_READY : broken;
 }
 
 DRIVER(cuEventSynchronize, void *p)

@@ -32,10 +32,11 @@ typedef enum double_what { // what a program does
     DOUBLE_GRAPH,     // a launch of a graph with node `event`
     DOUBLE_POOL,
     DOUBLE_OVERHEAD,
-    DOUBLE_UNLOAD, // a module goes
-    DOUBLE_FATAL,  // CUPTI ends itself
-    DOUBLE_QUIET,  // a function of the driver without a record
-    DOUBLE_MODULE, // module `event` is loaded: `bytes` at `parameters`
+    DOUBLE_UNLOAD,  // module `event` goes
+    DOUBLE_FATAL,   // CUPTI ends itself
+    DOUBLE_QUIET,   // a function of the driver without a record
+    DOUBLE_MODULE,  // module `event` is loaded: `bytes` at `parameters`
+    DOUBLE_CONTEXT, // `context` goes
     DOUBLE_WHATS
 } double_what;
 
@@ -59,6 +60,7 @@ typedef struct double_op {
     const void *parameters;
     int (*work)(void *user);
     void *user;
+    void *context; // (the first device's, whose number is 1)
 } double_op;
 
 /*

@@ -11,6 +11,12 @@ static const char *const driver_functions[] = { "LaunchKernel",
                                                 "GraphLaunch",
                                                 "ModuleLoadData",
                                                 "LibraryLoadData",
+                                                "ModuleUnload",
+                                                "LibraryUnload",
+                                                "CtxCreate_v2",
+                                                "CtxDestroy_v2",
+                                                "DevicePrimaryCtxReset_v2",
+                                                "DevicePrimaryCtxRelease_v2",
                                                 "FuncSetAttribute",
                                                 "MemAlloc_v2",
                                                 "MemAllocManaged",
@@ -103,8 +109,10 @@ API(GetDeviceId)(void *context, uint32_t *id)
     return context ? 0 : INVALID;
 }
 
+static uint32_t context_number(const void *context);
+
 API(GetContextId)(void *context, uint32_t *id)
 {
-    *id = 1;
+    *id = context_number(context);
     return context ? 0 : INVALID;
 }

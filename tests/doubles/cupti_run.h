@@ -43,8 +43,41 @@ static void tell_call(uint32_t domain, uint32_t id, int32_t site,
     tell(domain, id, &data);
 }
 
+// Numbers of contexts are not used again, as their handles are.
+static uint32_t context_numbers[64], last_context = 100;
+
+static uint32_t context_number(const void *context)
+{
+    const uintptr_t handle = (uintptr_t)context % 64;
+    uint32_t *const at = &context_numbers[handle], none = 0;
+    const uint32_t next =
+        handle < 2 ? 1 : __atomic_add_fetch(&last_context, 1, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n(at, &none, next, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+    return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+static uint32_t context_of(const double_op *op)
+{
+    return op->context ? context_number(op->context) : 1 + op->device;
+}
+
+static void tell_context(const double_op *op)
+{
+    const struct {
+        void *context, *handle;
+        const void *more;
+    } data = { op->context, NULL, NULL };
+    tell(3, 2, &data);
+    __atomic_store_n(&context_numbers[(uintptr_t)op->context % 64],
+                     __atomic_add_fetch(&last_context, 1, __ATOMIC_RELAXED),
+                     __ATOMIC_RELAXED);
+}
+
+// Loaded, or about to go.
 static void tell_module(const double_op *op)
 {
+    const bool goes = op->what == DOUBLE_UNLOAD;
     const struct {
         uint32_t id;
         size_t size;
@@ -53,8 +86,8 @@ static void tell_module(const double_op *op)
     const struct {
         void *context, *handle;
         const void *more;
-    } data = { (void *)1, NULL, &module };
-    tell(3, 6, &data);
+    } data = { op->context ? op->context : (void *)1, NULL, &module };
+    tell(3, goes ? 7 : 6, &data);
 }
 
 static void tell_node(uint32_t id, uint32_t node, uint64_t original)
@@ -83,6 +116,7 @@ static uint32_t stream_number(const double_op *op)
 
 static void tell_facts(const double_op *op)
 {
+    static uint32_t contexts_known[8]; // the last of each device
     double_device d = { 0 };
     d.kind = 8;
     d.bandwidth = 4800000000;
@@ -93,19 +127,21 @@ static void tell_facts(const double_op *op)
     d.id = op->device;
     d.name = "NVIDIA Double";
     const double_context c = { .kind = 9,
-                               .context = 1 + op->device,
+                               .context = context_of(op),
                                .device = op->device,
                                .api = 1,
                                .null_stream = 7 };
     const double_stream s = { .kind = 37,
-                              .context = 1 + op->device,
+                              .context = context_of(op),
                               .stream = stream_number(op),
                               .priority = op->stream == 2 ? UINT32_MAX : 0,
                               .flags = op->stream == 0   ? 3
                                        : op->stream == 2 ? 2
                                                          : 1 };
-    if (!devices_known[op->device % 8]++) {
-        record(&d, sizeof d, 0, 0);
+    if (!devices_known[op->device % 8]++) record(&d, sizeof d, 0, 0);
+    if (contexts_known[op->device % 8] != c.context) {
+        contexts_known[op->device % 8] = c.context;
+        memset(streams_known, 0, sizeof streams_known);
         record(&c, sizeof c, 0, 0);
     }
     if (!streams_known[op->stream % 16]++) record(&s, sizeof s, 0, 0);
@@ -132,7 +168,7 @@ static void kernel(const double_op *op, uint32_t number, uint64_t node)
     k.registers = 32;
     k.completed = k.end;
     k.device = op->device;
-    k.context = 1 + op->device;
+    k.context = context_of(op);
     k.stream = stream_number(op);
     for (int i = 0; i < 3; i++)
         k.grid[i] = k.block[i] = 1;
@@ -174,7 +210,7 @@ static void copy(const double_op *op, uint32_t number)
     c.to = 3;
     c.bytes = op->bytes;
     c.device = op->device;
-    c.context = 1 + op->device;
+    c.context = context_of(op);
     c.stream = stream_number(op);
     c.correlation = number;
     record(&c, sizeof c, c.end, offsetof(double_copy, end));
@@ -189,7 +225,7 @@ static void peer_copy(const double_op *op, uint32_t number)
     c.from = c.to = 3;
     c.bytes = op->bytes;
     c.device = op->device;
-    c.context = 1 + op->device;
+    c.context = context_of(op);
     c.stream = stream_number(op);
     c.to_device = 1;
     c.correlation = number;
@@ -204,7 +240,7 @@ static void set(const double_op *op, uint32_t number)
     m.value = 255;
     m.bytes = op->bytes;
     m.device = op->device;
-    m.context = 1 + op->device;
+    m.context = context_of(op);
     m.stream = stream_number(op);
     m.correlation = number;
     record(&m, sizeof m, m.end, offsetof(double_memset, end));
@@ -222,7 +258,7 @@ static void memory(const double_op *op, uint32_t number)
     m.bytes = op->bytes;
     m.time = now();
     m.device = pinned ? UINT32_MAX : op->device;
-    m.context = pinned ? UINT32_MAX : 1 + op->device;
+    m.context = pinned ? UINT32_MAX : context_of(op);
     m.pool = op->sync;
     record(&m, sizeof m, 0, 0);
 }
@@ -232,7 +268,7 @@ static void event(const double_op *op, uint32_t number)
     double_event e = { 0 };
     e.kind = 36;
     e.correlation = number;
-    e.context = 1 + op->device;
+    e.context = context_of(op);
     e.stream = stream_number(op);
     e.event = op->event;
     e.sync = op->sync;
@@ -247,7 +283,7 @@ static void synchronised(const double_op *op, uint32_t number, uint32_t type)
     s.start = now();
     s.end = s.start + op->ns;
     s.correlation = number;
-    s.context = 1 + op->device;
+    s.context = context_of(op);
     s.stream = type == 4 || type == 1 ? UINT32_MAX : stream_number(op);
     s.event = type <= 2 ? op->event : UINT32_MAX;
     s.sync = type <= 2 ? op->sync : UINT32_MAX;
@@ -265,7 +301,7 @@ static void graph(const double_op *op, uint32_t number)
     g.kind = 51;
     g.correlation = number;
     g.device = op->device;
-    g.context = 1 + op->device;
+    g.context = context_of(op);
     g.stream = stream_number(op);
     g.graph = 5;
     record(&g, sizeof g, g.end, offsetof(double_graph, end));
@@ -336,8 +372,8 @@ static int call_driver(double_op op)
     call_data data = { .name = op.function,
                        .parameters = op.parameters,
                        .symbol = op.name,
-                       .context = (void *)1,
-                       .context_id = 1,
+                       .context = op.context ? op.context : (void *)1,
+                       .context_id = context_of(&op),
                        .correlation = number };
     if (id) tell(1, id, &data);
     op.result = op.work ? op.work(op.user) : 0;
@@ -351,8 +387,12 @@ static int call_driver(double_op op)
 
 static int once(const double_op *op)
 {
-    if (op->what == DOUBLE_MODULE) {
+    if (op->what == DOUBLE_MODULE || op->what == DOUBLE_UNLOAD) {
         tell_module(op);
+        return 0;
+    }
+    if (op->what == DOUBLE_CONTEXT) {
+        tell_context(op);
         return 0;
     }
     const uint32_t domain = op->what == DOUBLE_DRIVER_LAUNCH ? 1 : 2;
@@ -366,8 +406,7 @@ static int once(const double_op *op)
         JOIN(DOUBLE_PREFIX, Finalize)(); // as the real one does
         return 0;
     }
-    if (op->what == DOUBLE_UNLOAD || op->what == DOUBLE_OVERHEAD) {
-        if (op->what == DOUBLE_UNLOAD) tell(3, 7, &domain);
+    if (op->what == DOUBLE_OVERHEAD) {
         records_of(op, 0);
         return 0;
     }

@@ -66,6 +66,8 @@ static int do_job(void *user)
     return broken ? broken : j->work(j->parameters);
 }
 
+static uintptr_t here(void);
+
 // Runs a function of the driver, with CUPTI's callbacks around it. A driver
 // that locks does so for all of it, so that nobody else can call.
 static int traced(double_op op, worker work, const void *parameters)
@@ -85,6 +87,7 @@ static int traced(double_op op, worker work, const void *parameters)
         op.parameters = parameters;
         op.work = do_job;
         op.user = &j;
+        op.context = (void *)here();
         if (!op.event) op.event = 1;
         op.ns = 500;
         if (!op.name) op.name = "add";
@@ -114,6 +117,8 @@ static void wait_for_lock(void)
         return traced(op, with, &p); \
     } while (0)
 
+#include "cuda_contexts.h"
+
 #include "cuda_memory.h"
 
 #include "cuda_code.h"
@@ -124,7 +129,7 @@ static void wait_for_lock(void)
 
 #include "cuda_handles.h"
 
-/* ==== 6. Devices ========================================================= */
+/* ==== 7. Devices ======================================================== */
 
 static int device_count(void)
 {
@@ -164,33 +169,6 @@ DRIVER(cuDeviceGet, int *device, int number)
 DRIVER(cuDeviceGetName, char *name, int size, int device)
 {
     snprintf(name, (size_t)size, "a double, not a GPU (%d)", device);
-    return 0;
-}
-
-// Contexts are the numbers of their devices, from 1.
-static __thread uintptr_t current;
-
-DRIVER(cuDevicePrimaryCtxRetain, void **context, int device)
-{
-    *context = (void *)((uintptr_t)device + 1);
-    return 0;
-}
-
-DRIVER(cuDevicePrimaryCtxRelease_v2, int device)
-{
-    return device < 0;
-}
-
-DRIVER(cuCtxSetCurrent, void *context)
-{
-    wait_for_lock();
-    current = (uintptr_t)context;
-    return 0;
-}
-
-DRIVER(cuCtxGetCurrent, void **context)
-{
-    *context = (void *)current;
     return 0;
 }
 
