@@ -27,7 +27,7 @@
            and tensor maps              ts_cuda_snapshot_tensor.h
         4. Memory                       and ts_cuda_snapshot_maps.h,
                                         ts_cuda_snapshot_handles.h
-        5. Turns
+        5. Turns                        ts_cuda_snapshot_contexts.h
         6. What an operation is         ts_cuda_snapshot_ops.h
         7. Callbacks
 */
@@ -97,6 +97,8 @@ typedef struct ts__cs_rule {
     uint8_t kind, width, stream_at; // stream_at: in the arguments, 0: none
 } ts__cs_rule;
 
+enum { TS__CS_OF_NONE = 1 }; // width of an allocation: of no context
+
 static const ts__cs_rule ts__cs_rules[] = {
     { "LaunchKernel", TS__CS_LAUNCH, 0, 40 },
     { "LaunchKernelEx", TS__CS_LAUNCH_HOW, 0, 0 },
@@ -140,8 +142,8 @@ static const ts__cs_rule ts__cs_rules[] = {
     { "StreamWriteValue*", TS__CS_OTHER, 0, 0 },
     { "StreamBatchMemOp*", TS__CS_OTHER, 0, 0 },
     { "MemAlloc_v2", TS__CS_ALLOC, 0, 0 },
-    { "MemAllocAsync", TS__CS_ALLOC, 0, 0 },
-    { "MemAllocFromPoolAsync", TS__CS_ALLOC, 0, 0 },
+    { "MemAllocAsync", TS__CS_ALLOC, TS__CS_OF_NONE, 0 },
+    { "MemAllocFromPoolAsync", TS__CS_ALLOC, TS__CS_OF_NONE, 0 },
     { "MemAllocPitch_v2", TS__CS_ALLOC_ROWS, 0, 0 },
     { "MemAllocManaged", TS__CS_ALLOC_MANAGED, 0, 0 },
     { "MemAllocHost_v2", TS__CS_ALLOC_HOST, 0, 0 },
@@ -233,7 +235,8 @@ typedef struct ts__cs_vendor {
     // Code and arguments of a launch; each, more: as the call has them.
     void (*kernel)(const struct ts__cs_call *c, ts_snapshot_op *op, bool turn,
                    void *function, void **each, void **more, uint8_t **args);
-    const struct ts__cs_graph_calls *graphs; // NULL: they are not captured
+    const struct ts__cs_graph_calls *graphs;   // NULL: they are not captured
+    void (*made)(void *context, void *stream); // a stream of our own, or NULL
 } ts__cs_vendor;
 
 typedef struct ts__cs_graph_calls {
@@ -249,14 +252,21 @@ typedef struct ts__cs_graph_calls {
                            ts__cs_job *job, bool answered);
     void (*put_kernel)(const struct ts__cs_call *c, ts_snapshot_op *op,
                        const struct ts__cs_node *n, uint8_t *args, uint32_t at);
+    void (*left)(const void *context); // what is of it goes
 } ts__cs_graph_calls;
 
 typedef struct ts__cs_range { // an allocation, in order of address
     uint64_t address, size;
+    void *context;     // it goes with; NULL: with none
     uint32_t device;   // track
     ts_reason reason;  // why what reaches it cannot be captured
     bool host, mapped; // mapped: at addresses that were reserved
 } ts__cs_range;
+
+typedef struct ts__cs_texture {
+    ts__cuda_texture how;
+    void *context;
+} ts__cs_texture;
 
 static struct {
     uint32_t on; // hooks work; the number of the session
@@ -280,7 +290,7 @@ static struct {
     uint64_t *seams; // where reservations begin
     size_t seam_count, seam_capacity;
     ts__cs_tensors tensors;
-    ts__cuda_texture *textures; // in order of their handles
+    ts__cs_texture *textures; // in order of their handles
     size_t texture_count, texture_capacity;
     uint64_t reads_until_ns;
     void *context;   // of the operation under way
@@ -377,8 +387,9 @@ static void ts__cs_look_up(uint64_t address)
     job.context = ts__cs.context;
     job.address = address;
     if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) return;
-    const ts__cs_range range = { job.address,    job.size, ts__cs.device,
-                                 TS_REASON_NONE, false,    false };
+    const ts__cs_range range = { job.address,   job.size,       job.owner,
+                                 ts__cs.device, TS_REASON_NONE, false,
+                                 false };
     ts__cs_range_add(&range);
 }
 
@@ -467,17 +478,25 @@ static void ts__cs_outside(void)
     pthread_mutex_unlock(&ts__cs.turn);
 }
 
+#include "ts_cuda_snapshot_contexts.h"
+
 static void ts__cs_test(void *context)
 {
-    ts__cs_job job;
+    ts__cs_driver *const d = &ts__cs.driver;
+    const ts__cs_calls before = d->call;
+    ts__cs_job age, job;
     ts__cs.tested = true;
+    age.what = TS__CS_OWN;
+    age.own = ts__cs_age;
+    age.drop = NULL;
     job.what = TS__CS_TEST;
-    job.context = context;
+    age.context = job.context = context;
     const uint64_t most = ts__cs_now_ns() + UINT64_C(3000000000);
-    const uint64_t until = ts__cs_until();
+    const uint64_t until = ts__cs_until(), end = until < most ? until : most;
+    const bool found = ts__cs.vendor->find(d);
+    if (before.query && before.query != d->call.query) ts__cs_driver_anew(d);
     ts__cs.unsafe =
-        !ts__cs.vendor->find(&ts__cs.driver) ||
-        !ts__cs_ask(&ts__cs.driver, &job, until < most ? until : most);
+        !found || !ts__cs_ask(d, &age, end) || !ts__cs_ask(d, &job, end);
     if (ts__cs.unsafe)
         ts_metadata_text(0, ts__cs.vendor->refusal,
                          "declined: the driver does not answer within a call");
@@ -606,6 +625,7 @@ static void ts__cs_begin(const ts__cs_call *c)
     ts__cs.device = c->device;
     ts__cs.reads_until_ns = ts__cs_until();
     ts__cs_fresh();
+    ts__cs_variables_go(&ts__cs.code, &ts__cs.memory);
     if (!h->turn)
         ts_snapshot_decline(op, recording       ? TS_REASON_IN_CAPTURE
                                 : ts__cs.unsafe ? TS_REASON_DEVICE_FAILED
@@ -633,7 +653,9 @@ static void ts__cs_end(const ts__cs_call *c)
     else if (h->turn && !done && h->op->head.state != TS_CAPTURE_DECLINED)
         ts_snapshot_decline(h->op, recording ? TS_REASON_IN_CAPTURE
                                              : TS_REASON_DRAIN_TIMEOUT);
-    if (h->turn && !done && !recording) ts__cs.late = true;
+    if (h->turn && !done && !recording &&
+        !ts__cs_is_going(&ts__cs.driver, c->context))
+        ts__cs.late = true;
     ts__cs.context = c->context;
     ts__cs.reads_until_ns = ts__cs_until();
     ts_snapshot_end(&ts__cs.memory, h->op);
@@ -683,7 +705,7 @@ static bool ts__cs_is_recorded(const ts__cs_call *c)
     if (!ts__cs_is_safe(c->context) ||
         !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
         return false; // nobody knows: ts__cs_turn declines it
-    const ts__cs_stream seen = { stream, 0, 0, false };
+    const ts__cs_stream seen = { stream, c->context, 0, 0, false, 0 };
     if (!known) ts__cs_stream_add(&ts__cs.driver, &seen);
     return job.recorded;
 }
@@ -702,7 +724,7 @@ static void ts__cs_record(const ts__cs_call *c)
     job.context = c->context;
     job.object = stream;
     const bool quiet = ts__cs_ask(&ts__cs.driver, &job, ts__cs_until());
-    const ts__cs_stream seen = { stream, 0, 0, false };
+    const ts__cs_stream seen = { stream, c->context, 0, 0, false, 0 };
     if (!ts__cs_stream_is_known(&ts__cs.driver, stream))
         ts__cs_stream_add(&ts__cs.driver, &seen);
     ts__cs_stream_quiet(&ts__cs.driver, stream, quiet);
@@ -822,11 +844,11 @@ static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
         return false;
     }
     pthread_once(&once, ts__cs_conditions);
+    const bool anew = ts__cs.vendor && ts__cs.vendor != vendor;
     ts__cs.vendor = vendor;
     ts__cs.inside = ts__cs.recording = 0;
     ts__cs.capturing = ts__cs.late = ts__cs.tested = ts__cs.unsafe = false;
-    ts__cs.driver.per_thread = 0;
-    ts__cs.driver.left = true;
+    ts__cs_driver_begin(&ts__cs.driver, session, anew, vendor->made);
     if (vendor->graphs) vendor->graphs->forget();
     pthread_mutex_lock(&ts__cs.memory_lock); // a call of before may be there
     ts__cs.range_count = ts__cs.seam_count = ts__cs.texture_count = 0;

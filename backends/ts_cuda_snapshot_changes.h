@@ -150,6 +150,30 @@ static void ts__cs_graph_gone(uint64_t ready)
     ts__cs_graph_free(g);
 }
 
+// Made ready in a context, or with code of it.
+static bool ts__cs_graph_is_of(const ts__cs_graph *g, const void *context)
+{
+    bool is = g->context == context;
+    for (size_t i = 0; i < g->count && !is; i++)
+        is = g->nodes[i].code && g->nodes[i].code->context == context;
+    return is;
+}
+
+static void ts__cs_graphs_left(const void *context)
+{
+    size_t kept = 0;
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    for (size_t i = 0; i < ts__cs_ready.count; i++) {
+        ts__cs_graph *const g = ts__cs_ready.graphs[i];
+        if (ts__cs_graph_is_of(g, context))
+            ts__cs_graph_free(g);
+        else
+            ts__cs_ready.graphs[kept++] = g;
+    }
+    ts__cs_ready.count = kept;
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+}
+
 static void ts__cs_graphs_forget(void)
 {
     pthread_mutex_lock(&ts__cs_ready.lock);
@@ -182,6 +206,7 @@ static void ts__cs_graph_made(const ts__cs_call *c)
     if (!g) return; // its launches are declined
     g->ready = (void *)(uintptr_t)ready;
     g->source = (void *)(uintptr_t)source;
+    g->context = c->context;
     ts__cs_graph_names(g);
     pthread_mutex_lock(&ts__cs_ready.lock);
     ts__cs_graph **const more = (ts__cs_graph **)ts__cs_more(
@@ -222,6 +247,7 @@ static void ts__cs_graph_updated(const ts__cs_call *c)
         *now = old;
         g->ready = old.ready;
         g->source = old.source;
+        g->context = old.context;
         ts__cs_graph_names(g);
     }
     pthread_mutex_unlock(&ts__cs_ready.lock);

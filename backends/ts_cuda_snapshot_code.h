@@ -8,7 +8,7 @@
         Keeps a copy of each module that the driver loads: the cubin that it
         chose or compiled, whatever the program gave it. Finds the one that a
         function is in by its module's handle; by name only if no other module
-        has the name.
+        has the name. A module that goes is freed when nobody has it in hand.
 
     CONTENTS                            search for "==== 2." to jump
         1. Modules
@@ -20,26 +20,39 @@
 
 /* ==== 1. Modules ========================================================= */
 
+typedef struct ts__cs_addresses {
+    uint64_t *all;
+    size_t count, capacity;
+} ts__cs_addresses;
+
 typedef struct ts__cs_module {
     void *bytes; // on a multiple of 8, as malloc has it
     uint64_t size;
     ts__cuda_code code;
-    uint32_t id;        // CUPTI's
-    uint32_t image;     // of the present capture, 0: not kept yet
+    uint32_t id;    // CUPTI's
+    uint32_t image; // of capture `captures`, 0: not kept yet
+    uint32_t captures;
     void *module;       // the driver's handle, NULL: not known
     const void *loader; // the thread that loaded it, while it is not
-    bool gone;          // unloaded
+    void *context;
+    ts__cs_addresses variables; // in the memory of captures
+    uint32_t held;              // by so many
+    bool gone;                  // unloaded
 } ts__cs_module;
 
 typedef struct ts__cs_attribute { // that a function was given
     void *function;
     int32_t id, value;
+    void *context;
 } ts__cs_attribute;
 
 typedef struct ts__cs_code {
     pthread_mutex_t lock; // of modules that are added and go
     ts__cs_module **modules;
     size_t module_count, module_capacity;
+    uint64_t bytes;         // of all modules that are kept
+    uint32_t captures;      // so many have begun; under ts__cs.memory_lock
+    ts__cs_addresses stale; // of variables of modules that went
     ts__cs_attribute *attributes;
     size_t attribute_count, attribute_capacity;
 } ts__cs_code;
@@ -54,9 +67,19 @@ static void *ts__cs_more(void *list, size_t *capacity, size_t count,
     return more;
 }
 
+static inline void ts__cs_address_add(ts__cs_addresses *list, uint64_t address)
+{
+    uint64_t *const more = (uint64_t *)ts__cs_more(list->all, &list->capacity,
+                                                   list->count, sizeof *more);
+    if (!more) return; // it may be taken for there when it is not
+    list->all = more;
+    more[list->count++] = address;
+}
+
 // Only copies: the driver is in the midst of it.
 static inline void ts__cs_module_loaded(ts__cs_code *c, uint32_t id,
-                                        const void *bytes, uint64_t size)
+                                        void *context, const void *bytes,
+                                        uint64_t size)
 {
     ts__cs_module *const m = (ts__cs_module *)calloc(1, sizeof *m);
     if (m) m->bytes = size && bytes ? malloc((size_t)size) : NULL;
@@ -68,6 +91,7 @@ static inline void ts__cs_module_loaded(ts__cs_code *c, uint32_t id,
     m->size = size;
     m->id = id;
     m->loader = &ts__cs_here_too;
+    m->context = context;
     ts__cuda_code_open(&m->code, m->bytes, size);
     pthread_mutex_lock(&c->lock);
     ts__cs_module **const more = (ts__cs_module **)ts__cs_more(
@@ -75,6 +99,7 @@ static inline void ts__cs_module_loaded(ts__cs_code *c, uint32_t id,
     if (more) {
         c->modules = more;
         more[c->module_count++] = m;
+        c->bytes += size;
     }
     pthread_mutex_unlock(&c->lock);
     if (more) return;
@@ -82,11 +107,54 @@ static inline void ts__cs_module_loaded(ts__cs_code *c, uint32_t id,
     free(m);
 }
 
-static inline void ts__cs_module_unloaded(ts__cs_code *c, uint32_t id)
+static inline void ts__cs_module_free(ts__cs_code *c, ts__cs_module *m)
+{
+    c->bytes -= m->size;
+    free(m->variables.all);
+    free(m->bytes);
+    free(m);
+}
+
+// Who had it in hand needs it no longer. NULL: nobody had any.
+static inline void ts__cs_module_done(ts__cs_code *c, ts__cs_module *m)
+{
+    if (!m) return;
+    pthread_mutex_lock(&c->lock);
+    if (!--m->held && m->gone) ts__cs_module_free(c, m);
+    pthread_mutex_unlock(&c->lock);
+}
+
+// Modules go: the one of an id, or all of a context. The driver is in the midst
+// of it: their variables go from the memory of captures later.
+static inline void ts__cs_modules_go(ts__cs_code *c, const uint32_t *id,
+                                     const void *context)
+{
+    size_t kept = 0;
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->module_count; i++) {
+        ts__cs_module *const m = c->modules[i];
+        if (id ? m->id != *id : m->context != context) {
+            c->modules[kept++] = m;
+            continue;
+        }
+        for (size_t k = 0; k < m->variables.count; k++)
+            ts__cs_address_add(&c->stale, m->variables.all[k]);
+        m->variables.count = 0;
+        m->gone = true;
+        if (!m->held) ts__cs_module_free(c, m);
+    }
+    c->module_count = kept;
+    pthread_mutex_unlock(&c->lock);
+}
+
+// Before memory is looked at, or gets more: its addresses may be given again.
+static inline void ts__cs_variables_go(ts__cs_code *c,
+                                       ts_snapshot_memory *memory)
 {
     pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; i < c->module_count; i++)
-        if (c->modules[i]->id == id) c->modules[i]->gone = true;
+    for (size_t i = 0; i < c->stale.count; i++)
+        ts_snapshot_free(memory, c->stale.all[i]);
+    c->stale.count = 0;
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -97,7 +165,7 @@ static void ts__cs_module_named(ts__cs_code *c, void *module,
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; module && i < c->module_count; i++) {
         ts__cs_module *const m = c->modules[i];
-        if (m->module || m->gone || m->loader != loader) continue;
+        if (m->module || m->loader != loader) continue;
         m->module = module;
         m->loader = NULL;
     }
@@ -107,7 +175,7 @@ static void ts__cs_module_named(ts__cs_code *c, void *module,
 /*
     The module that a function is in. Names are no proof, because compilers at
     run time give the same one to many functions; so a name counts only where
-    one module alone could be meant.
+    one module alone could be meant. To be given back: ts__cs_module_done.
 */
 static ts__cs_module *ts__cs_module_of(ts__cs_code *c, const void *module,
                                        const char *name)
@@ -117,7 +185,6 @@ static ts__cs_module *ts__cs_module_of(ts__cs_code *c, const void *module,
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < c->module_count; i++) {
         ts__cs_module *const m = c->modules[i];
-        if (m->gone) continue;
         const bool has = ts__cuda_defines(&m->code, name, STT_FUNC);
         if (m->module && m->module == module && has) by_handle = m;
         if (m->module || !has) continue;
@@ -128,17 +195,9 @@ static ts__cs_module *ts__cs_module_of(ts__cs_code *c, const void *module,
         by_name->module = (void *)(uintptr_t)module;
         by_handle = by_name;
     }
+    if (by_handle) by_handle->held++;
     pthread_mutex_unlock(&c->lock);
     return by_handle;
-}
-
-// A new capture knows no images.
-static inline void ts__cs_images_forget(ts__cs_code *c)
-{
-    pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; i < c->module_count; i++)
-        c->modules[i]->image = 0;
-    pthread_mutex_unlock(&c->lock);
 }
 
 // Whether a symbol is a variable that the host can reach as well.
@@ -156,9 +215,21 @@ static bool ts__cs_is_variable(const ts__cuda_code *code, uint32_t number)
 
 /* ==== 2. Functions ======================================================= */
 
+// Those of a context go with it.
+static inline void ts__cs_attributes_go(ts__cs_code *c, const void *context)
+{
+    size_t kept = 0;
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->attribute_count; i++)
+        if (c->attributes[i].context != context)
+            c->attributes[kept++] = c->attributes[i];
+    c->attribute_count = kept;
+    pthread_mutex_unlock(&c->lock);
+}
+
 // Which attributes functions were given, the last value of each.
-static void ts__cs_attribute_put(ts__cs_code *c, void *function, int32_t id,
-                                 int32_t value)
+static void ts__cs_attribute_put(ts__cs_code *c, void *context, void *function,
+                                 int32_t id, int32_t value)
 {
     pthread_mutex_lock(&c->lock);
     size_t at = 0;
@@ -168,7 +239,7 @@ static void ts__cs_attribute_put(ts__cs_code *c, void *function, int32_t id,
     ts__cs_attribute *const more = (ts__cs_attribute *)ts__cs_more(
         c->attributes, &c->attribute_capacity, at, sizeof *more);
     if (more) {
-        const ts__cs_attribute given = { function, id, value };
+        const ts__cs_attribute given = { function, id, value, context };
         c->attributes = more;
         more[at] = given;
         if (at == c->attribute_count) c->attribute_count++;

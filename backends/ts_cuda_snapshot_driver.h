@@ -11,6 +11,9 @@
         answer, because it holds a lock over the callback, costs one such time:
         from then on operations are declined.
 
+        A context that goes takes along what is kept of it; who asks about it
+        is told at once that there is no answer.
+
     CONTENTS                            search for "==== 2." to jump
         1. What it keeps
         2. Questions                    on the thread of its own
@@ -24,8 +27,12 @@
 
 #define TS__CS_CALLS(X) \
     X(context_set, "cuCtxSetCurrent", (void *)) \
+    X(context_id, "cuCtxGetId", (void *, uint64_t *)) \
     X(query, "cuStreamQuery", (void *)) \
     X(wait_all, "cuCtxSynchronize", (void)) \
+    X(record_all, "cuCtxRecordEvent", (void *, void *)) \
+    X(event, "cuEventCreate", (void **, unsigned)) \
+    X(is_over, "cuEventQuery", (void *)) \
     X(stream, "cuStreamCreate", (void **, unsigned)) \
     X(to_host, "cuMemcpyDtoHAsync_v2", (void *, uint64_t, size_t, void *)) \
     X(range, "cuMemGetAddressRange_v2", (uint64_t *, size_t *, uint64_t)) \
@@ -83,6 +90,7 @@ typedef struct ts__cs_job {
     uint32_t parameter_count;
     uint32_t parameters[TS__CS_PARAMETERS][2]; // offset, size
     uint32_t memory_type;                      // of an allocation, 0: none
+    void *owner;                               // its context
     const void *loader;                        // who loaded modules meanwhile
     const char *called;                        // of a function: its name
     bool recorded;             // a stream is, so that nobody can wait for it
@@ -91,14 +99,18 @@ typedef struct ts__cs_job {
 } ts__cs_job;
 
 typedef struct ts__cs_stream {
-    void *handle;
+    void *handle, *context;
     int32_t priority;
-    uint32_t flags; // TS_STREAM_...
-    bool quiet;     // it was idle when its recording began
+    uint32_t flags;   // TS_STREAM_...
+    bool quiet;       // it was idle when its recording began
+    uint32_t session; // in which somebody saw it
 } ts__cs_stream;
 
 typedef struct ts__cs_own { // in a context
-    void *context, *stream;
+    void *context, *stream; // stream NULL: this one is free
+    uint64_t id;            // of the context: handles are used again
+    void *event;
+    uint32_t waited; // up to which of `left`
     // Of ts_cuda_hash.h.
     bool tried;
     const char *wrong;
@@ -112,6 +124,11 @@ typedef struct ts__cs_calls {
 #undef TS__X
 } ts__cs_calls;
 
+typedef struct ts__cs_going { // a context that is being destroyed
+    void *context;
+    struct ts__cs_going *next;
+} ts__cs_going;
+
 typedef struct ts__cs_driver {
     ts__cs_calls call;
     pthread_mutex_t lock; // of all that follows
@@ -120,14 +137,16 @@ typedef struct ts__cs_driver {
     bool running, busy, leave, silent; // silent: it did not answer
     bool taken;          // somebody waits for `job`, or has not fetched it yet
     uint32_t per_thread; // a thread's own default stream is in use
-    bool left; // streams that nobody can ask may have work: of before the
-               // session, or destroyed since
+    uint32_t left; // how often streams that nobody can ask may have got work:
+                   // of before the session, or destroyed since
+    uint32_t session;
+    ts__cs_going *going;
+    void *at; // the context that is being asked
     ts__cs_job job;
     ts__cs_own owns[16];
     size_t own_count;
-    void (*made)(void *user, void *context, void *stream); // is told of it
-    void *user;
-    uint8_t *bounce; // what was read
+    void (*made)(void *context, void *stream); // is told of it; NULL: nobody
+    uint8_t *bounce;                           // what was read
     ts__cs_stream *streams;
     size_t stream_count, stream_capacity;
 } ts__cs_driver;
@@ -152,12 +171,40 @@ static struct timespec ts__cs_time(uint64_t ns)
 
 /* ==== 2. Questions ======================================================= */
 
-// A stream, by position; false past the end.
-static bool ts__cs_stream_at(ts__cs_driver *d, size_t at, ts__cs_stream *s)
+// Whether a context is being destroyed. Under the lock.
+static bool ts__cs_is_leaving(const ts__cs_driver *d, const void *context)
+{
+    const ts__cs_going *g = d->going;
+    while (g && g->context != context)
+        g = g->next;
+    return g != NULL;
+}
+
+static inline bool ts__cs_is_going(ts__cs_driver *d, const void *context)
 {
     pthread_mutex_lock(&d->lock);
-    const bool there = at < d->stream_count;
-    if (there) *s = d->streams[at];
+    const bool going = ts__cs_is_leaving(d, context);
+    pthread_mutex_unlock(&d->lock);
+    return going;
+}
+
+// From now on this context is asked. Under the lock.
+static void ts__cs_turn_to(ts__cs_driver *d, void *context)
+{
+    d->at = context;
+    if (d->going) pthread_cond_broadcast(&d->done); // it may be waited for
+}
+
+// The next stream from a position on; false: there is none.
+static bool ts__cs_stream_next(ts__cs_driver *d, size_t *at, ts__cs_stream *s)
+{
+    pthread_mutex_lock(&d->lock);
+    while (*at < d->stream_count &&
+           ts__cs_is_leaving(d, d->streams[*at].context))
+        ++*at;
+    const bool there = *at < d->stream_count;
+    if (there) *s = d->streams[(*at)++];
+    ts__cs_turn_to(d, there ? s->context : d->job.context);
     pthread_mutex_unlock(&d->lock);
     return there;
 }
@@ -181,13 +228,15 @@ static bool ts__cs_is_recorded_now(const ts__cs_driver *d, void *stream)
            (d->call.is_recorded(stream, &status) != 0 || status);
 }
 
-// Until a stream is idle. No function that waits by itself is called: none
-// has a bound.
-static bool ts__cs_idle(ts__cs_driver *d, void *stream, uint64_t until_ns)
+// Until a stream is idle, or an event over; false too if its context goes. No
+// function that waits by itself is called: none has a bound.
+static bool ts__cs_until_over(ts__cs_driver *d, int (*query)(void *),
+                              void *what, uint64_t until_ns)
 {
     struct timespec pause = { 0, 2000 };
     for (;;) {
-        const int result = d->call.query(stream);
+        if (ts__cs_is_going(d, d->at)) return false;
+        const int result = query(what);
         if (result != TS__CUDA_NOT_READY) return result == 0;
         if (ts__cs_now_ns() >= until_ns) return false;
         nanosleep(&pause, NULL);
@@ -195,38 +244,95 @@ static bool ts__cs_idle(ts__cs_driver *d, void *stream, uint64_t until_ns)
     }
 }
 
-// Waits for streams that nobody can ask; once, as long as there are no more.
-static bool ts__cs_wait_left(ts__cs_driver *d)
+static bool ts__cs_idle(ts__cs_driver *d, void *stream, uint64_t until_ns)
 {
+    return ts__cs_until_over(d, d->call.query, stream, until_ns);
+}
+
+static uint64_t ts__cs_id_of(const ts__cs_driver *d, void *context)
+{
+    uint64_t id = 0; // nobody knows: before CUDA 12
+    if (d->call.context_id && d->call.context_id(context, &id) != 0) id = 0;
+    return id;
+}
+
+// What we have in a context: a stream that waits for nobody, and nobody for
+// it. NULL: it cannot be made.
+static ts__cs_own *ts__cs_own_of(ts__cs_driver *d, void *context)
+{
+    const size_t most = sizeof d->owns / sizeof *d->owns;
+    ts__cs_own *known = NULL, *room = NULL;
+    ts__cs_own made = { .context = context };
     pthread_mutex_lock(&d->lock);
-    const bool left = d->left;
-    d->left = false;
+    for (size_t i = 0; i < d->own_count && !known; i++) {
+        ts__cs_own *const own = &d->owns[i];
+        if (own->stream && own->context == context) known = own;
+        if (!own->stream && !room) room = own;
+    }
+    if (!known && !room && d->own_count < most) room = &d->owns[d->own_count++];
+    if (!known && room) room->stream = NULL;
     pthread_mutex_unlock(&d->lock);
-    if (!left && !TS__LOAD(&d->per_thread)) return true;
-    if (d->call.wait_all() == 0) return true;
+    if (known || !room) return known;
+    if (d->call.stream(&made.stream, 1) != 0) return NULL;
+    made.id = ts__cs_id_of(d, context);
     pthread_mutex_lock(&d->lock);
-    d->left = left;
+    *room = made;
     pthread_mutex_unlock(&d->lock);
-    return false;
+    if (d->made) d->made(context, made.stream);
+    return room;
+}
+
+/*
+    Until all that a context was given is over. Since CUDA 12.5 an event can
+    tell; before, one function waits for it, and if that does not return, this
+    thread hangs: who asks gives up in time all the same.
+*/
+static bool ts__cs_all_over(ts__cs_driver *d, ts__cs_own *own,
+                            const ts__cs_job *job)
+{
+    const bool can = d->call.record_all && d->call.event && d->call.is_over;
+    if (can && own && !own->event && d->call.event(&own->event, 2) != 0)
+        own->event = NULL; // 2: without a time
+    if (!can || !own || !own->event ||
+        d->call.record_all(job->context, own->event) != 0)
+        return d->call.wait_all() == 0;
+    return ts__cs_until_over(d, d->call.is_over, own->event, job->until_ns);
+}
+
+// Waits for streams that nobody can ask; once, as long as there are no more.
+static bool ts__cs_wait_left(ts__cs_driver *d, const ts__cs_job *job)
+{
+    ts__cs_own *const own = ts__cs_own_of(d, job->context);
+    pthread_mutex_lock(&d->lock);
+    const uint32_t left = d->left;
+    pthread_mutex_unlock(&d->lock);
+    if (own && own->waited == left && !TS__LOAD(&d->per_thread)) return true;
+    if (!ts__cs_all_over(d, own, job)) return false;
+    if (own) own->waited = left;
+    return true;
 }
 
 // Each stream is asked, with a bound. Only where threads have default streams
 // of their own, or streams are gone, which nobody else can ask, everything is
-// waited for: if that does not return, this thread alone hangs.
+// waited for.
 static bool ts__cs_drain(ts__cs_driver *d, ts__cs_job *job)
 {
-    ts__cs_stream s = { NULL, 0, 0, false };
+    ts__cs_stream s = { NULL, NULL, 0, 0, false, 0 };
     bool recorded = false;
+    size_t at = 0;
     job->recorded = ts__cs_is_recorded_now(d, NULL);
     if (job->recorded || !ts__cs_idle(d, NULL, job->until_ns)) return false;
-    for (size_t i = 0; ts__cs_stream_at(d, i, &s); i++) {
+    while (ts__cs_stream_next(d, &at, &s)) {
         const bool now = ts__cs_is_recorded_now(d, s.handle);
         recorded |= now;
         job->recorded = now && !s.quiet;
-        if (job->recorded || (!now && !ts__cs_idle(d, s.handle, job->until_ns)))
+        if (job->recorded) return false;
+        if (!now && !ts__cs_idle(d, s.handle, job->until_ns) &&
+            !ts__cs_is_going(d, s.context)) // its work goes with it
             return false;
     }
-    if (!recorded) return ts__cs_wait_left(d);
+    if (ts__cs_is_going(d, job->context)) return false;
+    if (!recorded) return ts__cs_wait_left(d, job);
     job->recorded = TS__LOAD(&d->per_thread) != 0;
     return !job->recorded;
 }
@@ -235,24 +341,6 @@ static bool ts__cs_status(const ts__cs_driver *d, ts__cs_job *job)
 {
     job->recorded = ts__cs_is_recorded_now(d, job->object);
     return d->call.is_recorded != NULL;
-}
-
-// What we have in a context: a stream that waits for nobody, and nobody for
-// it. NULL: it cannot be made.
-static ts__cs_own *ts__cs_own_of(ts__cs_driver *d, void *context)
-{
-    void *stream = NULL;
-    for (size_t i = 0; i < d->own_count; i++)
-        if (d->owns[i].context == context) return &d->owns[i];
-    if (d->own_count == sizeof d->owns / sizeof *d->owns ||
-        d->call.stream(&stream, 1) != 0)
-        return NULL;
-    ts__cs_own *const own = &d->owns[d->own_count++];
-    memset(own, 0, sizeof *own);
-    own->context = context;
-    own->stream = stream;
-    if (d->made) d->made(d->user, context, stream);
-    return own;
 }
 
 static bool ts__cs_read(ts__cs_driver *d, const ts__cs_job *job)
@@ -307,9 +395,13 @@ static bool ts__cs_allocation(ts__cs_driver *d, ts__cs_job *job)
 {
     uint64_t base = 0;
     size_t size = 0;
+    void *owner = NULL;
     job->memory_type = 0;
     if (d->call.about && d->call.about(&job->memory_type, 2, job->address) != 0)
         job->memory_type = 0;
+    job->owner = job->context;
+    if (d->call.about && d->call.about(&owner, 1, job->address) == 0)
+        job->owner = owner;
     if (job->memory_type != TS__CUDA_DEVICE || !d->call.range ||
         d->call.range(&base, &size, job->address) != 0)
         return false;
@@ -383,13 +475,16 @@ static inline bool ts__cs_driver_find(ts__cs_driver *d)
 {
     void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (!library) return false;
+    ts__cs_calls call;
 #define TS__X(name, symbol, arguments) \
     { \
         void *const found = dlsym(library, symbol); \
-        memcpy(&d->call.name, &found, sizeof found); \
+        memcpy(&call.name, &found, sizeof found); \
     }
     TS__CS_CALLS(TS__X)
 #undef TS__X
+    // The thread that asks may be within one of them.
+    if (memcmp(&d->call, &call, sizeof call) != 0) d->call = call;
     return ts__cs_driver_ready(d);
 }
 
@@ -403,6 +498,28 @@ static bool ts__cs_driver_start(ts__cs_driver *d)
     d->running = pthread_create(&d->thread, NULL, ts__cs_work, d) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return d->running;
+}
+
+// What was kept is of another vendor, or of another copy of the library.
+static void ts__cs_driver_anew(ts__cs_driver *d)
+{
+    pthread_mutex_lock(&d->lock);
+    memset(d->owns, 0, sizeof d->owns);
+    d->own_count = d->stream_count = 0;
+    pthread_mutex_unlock(&d->lock);
+}
+
+// A session begins.
+static void ts__cs_driver_begin(ts__cs_driver *d, uint32_t session, bool anew,
+                                void (*made)(void *context, void *stream))
+{
+    if (anew) ts__cs_driver_anew(d);
+    pthread_mutex_lock(&d->lock);
+    d->per_thread = 0;
+    d->left++;
+    d->session = session;
+    d->made = made;
+    pthread_mutex_unlock(&d->lock);
 }
 
 static void ts__cs_driver_stop(ts__cs_driver *d)
@@ -429,10 +546,12 @@ static bool ts__cs_ask(ts__cs_driver *d, ts__cs_job *job, uint64_t until_ns)
     if (!d->busy) d->silent = false; // it came back
     while ((d->busy || d->taken) && in_time && !d->silent)
         in_time = pthread_cond_timedwait(&d->done, &d->lock, &until) == 0;
-    if (!d->busy && !d->taken && !d->silent && ts__cs_driver_start(d)) {
+    if (!d->busy && !d->taken && !d->silent &&
+        !ts__cs_is_leaving(d, job->context) && ts__cs_driver_start(d)) {
         job->until_ns = until_ns;
         job->ok = false;
         d->job = *job;
+        d->at = job->context;
         d->busy = d->taken = true;
         pthread_cond_signal(&d->wake);
         // A little longer than the thread itself tries.
@@ -462,8 +581,10 @@ static void ts__cs_stream_add(ts__cs_driver *d, const ts__cs_stream *stream)
             d->stream_capacity = capacity;
         }
     }
-    if (d->stream_count < d->stream_capacity)
-        d->streams[d->stream_count++] = *stream;
+    if (d->stream_count < d->stream_capacity) {
+        d->streams[d->stream_count] = *stream;
+        d->streams[d->stream_count++].session = d->session;
+    }
     pthread_mutex_unlock(&d->lock);
 }
 
@@ -492,7 +613,7 @@ static void ts__cs_stream_remove(ts__cs_driver *d, const void *handle)
     for (size_t i = 0; i < d->stream_count; i++)
         if (d->streams[i].handle == handle)
             d->streams[i] = d->streams[--d->stream_count];
-    d->left = true; // drivers let it finish its work
+    d->left++; // drivers let it finish its work
     pthread_mutex_unlock(&d->lock);
 }
 
@@ -500,7 +621,7 @@ static void ts__cs_stream_remove(ts__cs_driver *d, const void *handle)
 static ts__cs_stream ts__cs_stream_of(ts__cs_driver *d, void *handle,
                                       bool per_thread)
 {
-    ts__cs_stream found = { handle, 0, 0, false };
+    ts__cs_stream found = { handle, NULL, 0, 0, false, 0 };
     const uintptr_t number = (uintptr_t)handle;
     if ((!number && !per_thread) || number == 1)
         found.flags = TS_STREAM_LEGACY_DEFAULT;

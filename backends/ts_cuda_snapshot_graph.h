@@ -39,7 +39,8 @@ typedef struct ts__cs_node {
     ts_reason reason;            // why what launches it cannot be run again
     ts_reason attributes_reason; // what its attributes say, whatever it runs
     bool off;                    // left out, until it is turned on again
-    void *module, *function;     // of a kernel
+    void *function;              // of a kernel
+    ts__cs_module *code;         // in hand, NULL: it is not known
     void *object;                // HIP's code of it
     char *name;
     uint8_t *args;
@@ -58,7 +59,7 @@ typedef struct ts__cs_edge { // numbers of nodes
 } ts__cs_edge;
 
 typedef struct ts__cs_graph {
-    void *ready, *source;
+    void *ready, *source, *context;
     ts__cs_node *nodes;
     size_t count, capacity;
     ts__cs_edge *edges; // while it is read
@@ -81,6 +82,7 @@ static void ts__cs_node_free(ts__cs_node *n)
     free(n->parameters);
     free(n->attributes);
     free(n->after);
+    ts__cs_module_done(&ts__cs.code, n->code);
 }
 
 static void ts__cs_graph_free(ts__cs_graph *g)
@@ -135,8 +137,9 @@ static ts_reason ts__cs_node_arguments(ts__cs_node *n,
 {
     ts__cs_layout layout;
     ts_snapshot_op op;
-    const ts__cs_module *const m =
+    ts__cs_module *const m =
         ts__cs_module_of(&ts__cs.code, job->module, n->name);
+    n->code = m;
     memset(&op, 0, sizeof op);
     if (!m) return TS_REASON_IMAGE_MISSING;
     if (!ts__cs_layout_find(job, answered, m, n->name, &layout) ||
@@ -157,6 +160,8 @@ static void ts__cs_node_kernel(ts__cs_node *n, const ts__cuda_kernel_node *k,
     free(n->name);
     free(n->args);
     free(n->parameters);
+    ts__cs_module_done(&ts__cs.code, n->code);
+    n->code = NULL;
     n->name = job->called ? strdup(job->called) : NULL;
     n->args = NULL;
     n->parameters = NULL;
@@ -167,7 +172,6 @@ static void ts__cs_node_kernel(ts__cs_node *n, const ts__cuda_kernel_node *k,
     memcpy(n->head.block, k->block, sizeof k->block);
     n->head.shared = k->shared;
     n->function = k->function ? k->function : k->kernel;
-    n->module = job->module;
     // What it loaded because it was asked is the function's.
     if (job->module)
         ts__cs_module_named(&ts__cs.code, job->module, job->loader);
@@ -487,7 +491,7 @@ static void ts__cs_put_kernel(const ts__cs_call *c, ts_snapshot_op *op,
                               const ts__cs_node *n, uint8_t *args, uint32_t at)
 {
     ts_capture_operation head = n->head;
-    ts__cs_module *const m = ts__cs_module_of(&ts__cs.code, n->module, n->name);
+    ts__cs_module *const m = n->code;
     const ts__cs_layout layout = { n->parameter_count, n->head.args_size,
                                    n->parameters };
     head.image = m ? ts__cs_image(c, m) : 0;
@@ -609,6 +613,7 @@ static const ts__cs_graph_calls ts__cs_graphs = {
     .forget = ts__cs_graphs_forget,
     .arguments = ts__cs_node_arguments,
     .put_kernel = ts__cs_put_kernel,
+    .left = ts__cs_graphs_left,
 };
 
 #endif // TS_CUDA_SNAPSHOT_GRAPH_H

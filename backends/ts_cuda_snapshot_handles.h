@@ -17,17 +17,17 @@
     !defined(TS_CUDA_SNAPSHOT_HANDLES_H)
 #define TS_CUDA_SNAPSHOT_HANDLES_H
 
-static ts__cuda_texture *ts__cs_texture_of(uint64_t handle)
+static ts__cs_texture *ts__cs_texture_of(uint64_t handle)
 {
     const size_t after = ts_snapshot_after(
         ts__cs.textures, ts__cs.texture_count, sizeof *ts__cs.textures, handle);
-    ts__cuda_texture *const t = after ? &ts__cs.textures[after - 1] : NULL;
-    return t && t->handle == handle ? t : NULL;
+    ts__cs_texture *const t = after ? &ts__cs.textures[after - 1] : NULL;
+    return t && t->how.handle == handle ? t : NULL;
 }
 
 static void ts__cs_texture_gone(uint64_t handle)
 {
-    ts__cuda_texture *const t = ts__cs_texture_of(handle);
+    ts__cs_texture *const t = ts__cs_texture_of(handle);
     if (!t) return;
     const size_t behind =
         (size_t)(ts__cs.textures + --ts__cs.texture_count - t);
@@ -35,20 +35,23 @@ static void ts__cs_texture_gone(uint64_t handle)
 }
 
 // The descriptions that it was made of; a surface has but the first.
-static void ts__cs_texture_made(uint64_t handle, const void *resource,
-                                const void *texture, const void *view)
+static void ts__cs_texture_made(uint64_t handle, void *context,
+                                const void *resource, const void *texture,
+                                const void *view)
 {
     ts__cs_texture_gone(handle); // its end was not seen
-    ts__cuda_texture *const more = (ts__cuda_texture *)ts__cs_more(
-        ts__cs.textures, &ts__cs.texture_capacity, ts__cs.texture_count,
-        sizeof *more);
+    ts__cs_texture *const more =
+        (ts__cs_texture *)ts__cs_more(ts__cs.textures, &ts__cs.texture_capacity,
+                                      ts__cs.texture_count, sizeof *more);
     if (!more) return;
     ts__cs.textures = more;
     const size_t at =
         ts_snapshot_after(more, ts__cs.texture_count, sizeof *more, handle);
-    ts__cuda_texture *const t = &more[at];
-    memmove(t + 1, t, (ts__cs.texture_count++ - at) * sizeof *t);
-    memset(t, 0, sizeof *t);
+    memmove(&more[at + 1], &more[at],
+            (ts__cs.texture_count++ - at) * sizeof *more);
+    memset(&more[at], 0, sizeof *more);
+    more[at].context = context;
+    ts__cuda_texture *const t = &more[at].how;
     t->handle = handle;
     if (resource) memcpy(&t->resource, resource, sizeof t->resource);
     if (texture) memcpy(t->texture, texture, sizeof t->texture);
@@ -65,7 +68,8 @@ static inline void ts__cs_textures_used(ts_snapshot_op *op, const uint8_t *args,
         uint64_t value;
         bool known = false;
         memcpy(&value, args + at, sizeof value);
-        const ts__cuda_texture *const t = ts__cs_texture_of(value);
+        const ts__cs_texture *const found = ts__cs_texture_of(value);
+        const ts__cuda_texture *const t = found ? &found->how : NULL;
         for (uint32_t i = 0; t && i < at; i += 8)
             known |= !memcmp(args + i, args + at, 8);
         if (!t || known) continue;

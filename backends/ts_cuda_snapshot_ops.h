@@ -95,9 +95,11 @@ static void ts__cs_place(const ts__cs_call *c, ts_snapshot_op *op,
 
 /* ==== 2. Launches ======================================================== */
 
-static inline void ts__cs_globals(const ts__cs_call *c, const ts__cs_module *m)
+static inline void ts__cs_globals(const ts__cs_call *c, ts__cs_module *m)
 {
     ts__cs_job job;
+    m->variables.count = 0; // those of another capture
+    if (m->gone) return;
     for (uint32_t i = 0; i < m->code.symbol_count; i++) {
         if (!ts__cs_is_variable(&m->code, i)) continue;
         job.what = TS__CS_GLOBAL;
@@ -106,6 +108,7 @@ static inline void ts__cs_globals(const ts__cs_call *c, const ts__cs_module *m)
         job.name = ts__cuda_symbol(&m->code, i);
         if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) continue;
         ts_snapshot_free(&ts__cs.memory, job.address); // of a module that went
+        ts__cs_address_add(&m->variables, job.address);
         ts_snapshot_global(&ts__cs.memory, job.address, job.size, c->device,
                            m->image, i);
     }
@@ -116,7 +119,7 @@ static inline uint32_t ts__cs_image(const ts__cs_call *c, ts__cs_module *m)
 {
     char name[48];
     ts_snapshot_code code;
-    if (m->image) return m->image;
+    if (m->image && m->captures == ts__cs.code.captures) return m->image;
     snprintf(name, sizeof name, "module %u of CUDA", m->id);
     memset(&code, 0, sizeof code);
     code.vendor = "cuda";
@@ -125,6 +128,7 @@ static inline uint32_t ts__cs_image(const ts__cs_call *c, ts__cs_module *m)
     code.size = m->size;
     code.form = TS_CAPTURE_CUBIN;
     m->image = ts_snapshot_image(&code);
+    m->captures = ts__cs.code.captures;
     if (m->image) ts__cs_globals(c, m);
     return m->image;
 }
@@ -218,6 +222,7 @@ static inline void ts__cs_kernel(const ts__cs_call *c, ts_snapshot_op *op,
         ts__cs_parameters(op, &layout, *args, 0);
         ts__cs_textures_used(op, *args, op->head.args_size, 0);
     }
+    ts__cs_module_done(&ts__cs.code, m);
 }
 
 static void ts__cs_launch(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
@@ -458,8 +463,12 @@ static void ts__cs_allocated(const ts__cs_call *c)
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
     // These two say where: nothing of it may be read.
     const bool there = kind == TS__CS_MAP || kind == TS__CS_REGISTER_HOST;
+    // What is mapped, or of a pool, outlives the context.
+    const bool free_of =
+        kind == TS__CS_MAP || (kind == TS__CS_ALLOC && c->rule->width);
     ts__cs_range range = { there ? ts__cs_argument(c, 0) : ts__cs_pointed(c, 0),
                            ts__cs_argument(c, 8),
+                           free_of ? NULL : c->context,
                            c->device,
                            TS_REASON_NONE,
                            false,
@@ -484,15 +493,19 @@ static void ts__cs_opened(const ts__cs_call *c)
     job.context = c->context;
     job.address = ts__cs_pointed(c, 0);
     const uint64_t address = job.address;
-    if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs_until())) {
+    if (!ts__cs_is_safe(c->context) ||
+        !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until())) {
         job.address = address;
         job.size = 1;
     }
-    const ts__cs_range range = {
-        job.address, job.size,
-        c->device,   external ? TS_REASON_EXTERNAL_MEMORY : TS_REASON_IPC,
-        false,       false
-    };
+    const ts__cs_range range = { job.address,
+                                 job.size,
+                                 c->context,
+                                 c->device,
+                                 external ? TS_REASON_EXTERNAL_MEMORY
+                                          : TS_REASON_IPC,
+                                 false,
+                                 false };
     ts__cs_range_add(&range);
 }
 
@@ -523,6 +536,7 @@ static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
     pthread_mutex_lock(&ts__cs.memory_lock);
+    ts__cs_variables_go(&ts__cs.code, &ts__cs.memory);
     if ((kind >= TS__CS_ALLOC && kind <= TS__CS_REGISTER_HOST) ||
         kind == TS__CS_MAP)
         ts__cs_allocated(c);
@@ -530,7 +544,7 @@ static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
         ts__cs_opened(c);
     else if (kind == TS__CS_TEXTURE)
         ts__cs_texture_made(
-            ts__cs_pointed(c, 0),
+            ts__cs_pointed(c, 0), c->context,
             (const void *)(uintptr_t)ts__cs_argument(c, 8),
             c->rule->width ? (const void *)(uintptr_t)ts__cs_argument(c, 16)
                            : NULL,
@@ -548,8 +562,11 @@ static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
     if (kind == TS__CS_STREAM) {
         const ts__cs_stream stream = {
             (void *)(uintptr_t)ts__cs_pointed(c, 0),
+            c->context,
             c->rule->width ? (int32_t)ts__cs_argument32(c, 12) : 0,
-            ts__cs_argument32(c, 8) & 1 ? TS_STREAM_NON_BLOCKING : 0, false
+            ts__cs_argument32(c, 8) & 1 ? TS_STREAM_NON_BLOCKING : 0,
+            false,
+            0
         };
         ts__cs_stream_add(&ts__cs.driver, &stream);
     } else if (kind == TS__CS_MODULE) {
@@ -557,13 +574,14 @@ static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
                             (void *)(uintptr_t)ts__cs_pointed(c, 0),
                             &ts__cs_here_too);
     } else if (kind == TS__CS_FUNCTION_SET) {
-        ts__cs_attribute_put(&ts__cs.code,
+        ts__cs_attribute_put(&ts__cs.code, c->context,
                              (void *)(uintptr_t)ts__cs_argument(c, 0),
                              (int32_t)ts__cs_argument32(c, 8),
                              (int32_t)ts__cs_argument32(c, 12));
     } else if (kind == TS__CS_KERNEL_SET) {
+        // A kernel of a library is of no context.
         ts__cs_attribute_put(
-            &ts__cs.code, (void *)(uintptr_t)ts__cs_argument(c, 8),
+            &ts__cs.code, NULL, (void *)(uintptr_t)ts__cs_argument(c, 8),
             (int32_t)ts__cs_argument32(c, 0), (int32_t)ts__cs_argument32(c, 4));
     }
     if (ts__cs.vendor->graphs) ts__cs.vendor->graphs->happened(c);

@@ -342,6 +342,7 @@ typedef struct ts__cu_notice { // CUpti_StateData
 } ts__cu_notice;
 
 enum { // identifiers of resources and states
+    TS__CU_CONTEXT_LEFT = 2,
     TS__CU_MODULE_LOADED = 6,
     TS__CU_MODULE_UNLOADED = 7,
     TS__CU_NODE_CREATED = 13,

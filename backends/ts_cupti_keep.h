@@ -89,14 +89,15 @@ static uint32_t ts__cu_keep_device(ts__cu *u, void *context)
 }
 
 // Copies and kernels on a stream of our own are none of the program's.
-static void ts__cu_keep_own(void *user, void *context, void *stream)
+static void ts__cu_keep_own(void *context, void *stream)
 {
-    ts__cu *const u = (ts__cu *)user;
+    enum { MOST = sizeof ts__cupti.own / sizeof *ts__cupti.own };
+    ts__cu *const u = &ts__cupti;
     uint32_t ids[3];
     if (!ts__cu_keep_ids(u, context, stream, false, ids)) return;
     const uint32_t i = __atomic_fetch_add(&u->own_count, 1, __ATOMIC_RELAXED);
-    if (i < sizeof u->own / sizeof *u->own)
-        TS__STORE(&u->own[i], ts__cu_stream_key(ids[0], ids[1]));
+    // The oldest are of contexts that went.
+    TS__STORE(&u->own[i % MOST], ts__cu_stream_key(ids[0], ids[1]));
 }
 
 static void ts__cu_keep_call(ts__cu *u, uint32_t id,
@@ -133,17 +134,18 @@ static void ts__cu_keep_resource(uint32_t id, const ts__cu_resource *data)
         size_t size;
         const char *bytes;
     } *const module = data->more;
+    if (id == TS__CU_CONTEXT_LEFT) ts__cs_context_left(data->context);
     if (!module || !ts__cs_is_on() || ts__cs_loads) return;
     if (id == TS__CU_MODULE_LOADED)
-        ts__cs_module_loaded(&ts__cs.code, module->id, module->bytes,
-                             module->size);
+        ts__cs_module_loaded(&ts__cs.code, module->id, data->context,
+                             module->bytes, module->size);
     if (id == TS__CU_MODULE_UNLOADED)
-        ts__cs_module_unloaded(&ts__cs.code, module->id);
+        ts__cs_modules_go(&ts__cs.code, &module->id, NULL);
 }
 
 static void ts__cu_keep_fresh(void)
 {
-    ts__cs_images_forget(&ts__cs.code);
+    ts__cs.code.captures++; // it has no images
 }
 
 static const ts__cs_vendor ts__cu_keep_vendor = { { .name = "cuda",
@@ -156,7 +158,8 @@ static const ts__cs_vendor ts__cu_keep_vendor = { { .name = "cuda",
                                                   ts__cs_driver_find,
                                                   ts__cu_keep_fresh,
                                                   ts__cs_kernel,
-                                                  &ts__cs_graphs };
+                                                  &ts__cs_graphs,
+                                                  ts__cu_keep_own };
 
 // Turns on the callbacks that a capture needs, if there is one, or may be.
 static void ts__cu_keep_functions(ts__cu *u)
@@ -180,11 +183,7 @@ static void ts__cu_keep_functions(ts__cu *u)
     }
     u->keeps = true;
     u->call.call_on(1, u->subscriber, TS__CU_RESOURCE, TS__CU_MODULE_LOADED);
-    ts__cs.driver.made = ts__cu_keep_own;
-    ts__cs.driver.user = u;
-    for (size_t i = 0; i < ts__cs.driver.own_count; i++) // of before
-        ts__cu_keep_own(u, ts__cs.driver.owns[i].context,
-                        ts__cs.driver.owns[i].stream);
+    u->call.call_on(1, u->subscriber, TS__CU_RESOURCE, TS__CU_CONTEXT_LEFT);
     ts__cs_start(&ts__cu_keep_vendor, u->generation);
 }
 

@@ -328,10 +328,11 @@ static inline const ts__launch *ts__cu_launch_of(ts__cu *u, const uint8_t *r)
 // Captures read and hash memory on streams of their own.
 static bool ts__cu_is_own(const ts__cu *u, const uint8_t *r, const uint16_t *at)
 {
-    if (TS__LIKELY(!TS__LOAD(&u->own_count))) return false;
+    const uint32_t count = TS__LOAD(&u->own_count);
+    if (TS__LIKELY(!count)) return false;
     const uint64_t key = ts__cu_stream_key(ts__read32(r, at[TS__CU_ON_CONTEXT]),
                                            ts__read32(r, at[TS__CU_ON_STREAM]));
-    for (uint32_t i = 0; i < sizeof u->own / sizeof *u->own; i++)
+    for (uint32_t i = 0; i < count && i < sizeof u->own / sizeof *u->own; i++)
         if (TS__LOAD(&u->own[i]) == key) return true;
     return false;
 }

@@ -559,7 +559,8 @@ typedef struct ts__cu {
     bool exiting;
     pthread_mutex_t decode;
     // Records; under `decode`.
-    uint64_t own[16]; // keys of streams that nobody is to hear of
+    uint64_t own[256]; // keys of streams that nobody is to hear of: of contexts
+                       // whose records may still come
     uint32_t own_count;
     uint32_t stuck; // a call has waited in vain for records to be decoded
     ts__follower time;

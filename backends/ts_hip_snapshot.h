@@ -51,6 +51,13 @@ static int ts__hs_device_set(void *device)
     return ts__hs_call.device_set((int)(uintptr_t)device);
 }
 
+// Devices stay what they are.
+static int ts__hs_device_id(void *device, uint64_t *id)
+{
+    *id = (uint64_t)(uintptr_t)device + 1;
+    return 0;
+}
+
 // The type of memory, as CUDA counts: HIP did not always. On the thread that
 // asks, as all of them.
 // Source: hipMemoryType of HIP 5 and 6.
@@ -63,6 +70,7 @@ static int ts__hs_about(void *type, int what, uint64_t address)
     };
     uint32_t value = 0;
     int version = 0;
+    if (what != 2) return 1; // whose it is: contexts are devices
     const int result = ts__hs_call.about(&value, what, address);
     if (!ts__hs_call.asked && ts__hs_call.version)
         ts__hs_call.version(&version);
@@ -95,6 +103,7 @@ static bool ts__hs_find(ts__cs_driver *d)
         ts__hs_symbol(library, "hipRuntimeGetVersion", &ts__hs_call.version);
         ts__hs_symbol(library, "hipSetDevice", &ts__hs_call.device_set);
     }
+    call.context_id = ts__hs_device_id;
     ts__hs_symbol(library, "hipStreamQuery", &call.query);
     ts__hs_symbol(library, "hipDeviceSynchronize", &call.wait_all);
     ts__hs_symbol(library, "hipStreamCreateWithFlags", &call.stream);
