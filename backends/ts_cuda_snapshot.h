@@ -75,6 +75,7 @@ typedef enum ts__cs_kind {
     TS__CS_RECORD,
     TS__CS_RECORDED,
     TS__CS_MODULE,
+    TS__CS_MODULE_GONE, // or a library
     TS__CS_FUNCTION_SET,
     TS__CS_KERNEL_SET,
     TS__CS_TENSOR, // width: how it is made, 0: nobody knows
@@ -166,6 +167,8 @@ static const ts__cs_rule ts__cs_rules[] = {
     { "StreamBeginCapture*", TS__CS_RECORD, 0, 0 },
     { "StreamEndCapture", TS__CS_RECORDED, 0, 0 },
     { "ModuleLoad*", TS__CS_MODULE, 0, 0 },
+    { "ModuleUnload", TS__CS_MODULE_GONE, 0, 0 },
+    { "LibraryUnload", TS__CS_MODULE_GONE, 0, 0 },
     { "FuncSetAttribute", TS__CS_FUNCTION_SET, 0, 0 },
     { "KernelSetAttribute", TS__CS_KERNEL_SET, 0, 0 },
     { "TensorMapEncodeTiled", TS__CS_TENSOR, TS__CUDA_TILED, 0 },
@@ -802,6 +805,9 @@ static void ts__cs_enter(const ts__cs_call *c)
                sizeof h->map);
     if (kind == TS__CS_GRAPH_GONE && graphs)
         graphs->gone(ts__cs_argument(c, 0));
+    if (kind == TS__CS_MODULE_GONE)
+        ts__cs_attributes_go(&ts__cs.code, NULL,
+                             (void *)(uintptr_t)ts__cs_argument(c, 0));
     if (kind == TS__CS_RECORD) ts__cs_record(c);
 }
 

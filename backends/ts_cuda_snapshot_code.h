@@ -44,6 +44,7 @@ typedef struct ts__cs_attribute { // that a function was given
     void *function;
     int32_t id, value;
     void *context;
+    const void *owner; // module or library, NULL: the driver does not tell
 } ts__cs_attribute;
 
 typedef struct ts__cs_code {
@@ -215,34 +216,46 @@ static bool ts__cs_is_variable(const ts__cuda_code *code, uint32_t number)
 
 /* ==== 2. Functions ======================================================= */
 
-// Those of a context go with it.
-static inline void ts__cs_attributes_go(ts__cs_code *c, const void *context)
+// Those of a context go with it, or of a module or library; NULL is none.
+static inline void ts__cs_attributes_go(ts__cs_code *c, const void *context,
+                                        const void *owner)
 {
     size_t kept = 0;
     pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; i < c->attribute_count; i++)
-        if (c->attributes[i].context != context)
-            c->attributes[kept++] = c->attributes[i];
+    for (size_t i = 0; i < c->attribute_count; i++) {
+        const ts__cs_attribute a = c->attributes[i];
+        if ((!context || a.context != context) && (!owner || a.owner != owner))
+            c->attributes[kept++] = a;
+    }
     c->attribute_count = kept;
     pthread_mutex_unlock(&c->lock);
 }
 
-// Which attributes functions were given, the last value of each.
-static void ts__cs_attribute_put(ts__cs_code *c, void *context, void *function,
-                                 int32_t id, int32_t value)
+// Which attributes functions were given, the last value of each. False: there
+// was none, so that its owner is to be asked for.
+static bool ts__cs_attribute_again(ts__cs_code *c,
+                                   const ts__cs_attribute *given)
+{
+    bool known = false;
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->attribute_count && !known; i++) {
+        ts__cs_attribute *const a = &c->attributes[i];
+        known = a->function == given->function && a->id == given->id;
+        if (known) a->value = given->value;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return known;
+}
+
+static void ts__cs_attribute_add(ts__cs_code *c, const ts__cs_attribute *given)
 {
     pthread_mutex_lock(&c->lock);
-    size_t at = 0;
-    while (at < c->attribute_count && (c->attributes[at].function != function ||
-                                       c->attributes[at].id != id))
-        at++;
-    ts__cs_attribute *const more = (ts__cs_attribute *)ts__cs_more(
-        c->attributes, &c->attribute_capacity, at, sizeof *more);
+    ts__cs_attribute *const more =
+        (ts__cs_attribute *)ts__cs_more(c->attributes, &c->attribute_capacity,
+                                        c->attribute_count, sizeof *more);
     if (more) {
-        const ts__cs_attribute given = { function, id, value, context };
         c->attributes = more;
-        more[at] = given;
-        if (at == c->attribute_count) c->attribute_count++;
+        more[c->attribute_count++] = *given;
     }
     pthread_mutex_unlock(&c->lock);
 }

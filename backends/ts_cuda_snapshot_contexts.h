@@ -93,7 +93,7 @@ static inline void ts__cs_context_left(void *context)
     ts__cs_memory_left(context);
     ts__cs_modules_go(&ts__cs.code, NULL, context);
     ts__cs_variables_go(&ts__cs.code, &ts__cs.memory);
-    ts__cs_attributes_go(&ts__cs.code, context);
+    ts__cs_attributes_go(&ts__cs.code, context, NULL);
     pthread_mutex_unlock(&ts__cs.memory_lock);
     ts__cs_going_end(&ts__cs.driver, &going);
 }

@@ -39,6 +39,7 @@
     X(about, "cuPointerGetAttribute", (void *, int, uint64_t)) \
     X(module, "cuFuncGetModule", (void **, void *)) \
     X(kernel, "cuKernelGetFunction", (void **, void *)) \
+    X(library, "cuKernelGetLibrary", (void **, void *)) \
     X(parameter, "cuFuncGetParamInfo", (void *, size_t, size_t *, size_t *)) \
     X(name, "cuFuncGetName", (const char **, void *)) \
     X(is_recorded, "cuStreamIsCapturing", (void *, int *)) \

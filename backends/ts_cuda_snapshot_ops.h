@@ -531,6 +531,40 @@ static void ts__cs_tensor_made(const ts__cs_call *c, const uint64_t was[16])
     ts__cs_tensor_put(&ts__cs.tensors, &how);
 }
 
+// On the thread that asks the driver: what a function is of, a kernel of a
+// library, which need not be loaded for that.
+static bool ts__cs_owner_answer(ts__cs_job *job)
+{
+    const ts__cs_calls *const call = &ts__cs.driver.call;
+    job->module = NULL;
+    return (call->module && call->module(&job->module, job->object) == 0) ||
+           (call->library && call->library(&job->module, job->object) == 0);
+}
+
+// Handles of functions are given again, but not before their module goes.
+static void ts__cs_attribute_set(const ts__cs_call *c)
+{
+    const bool kernel = c->rule->kind == TS__CS_KERNEL_SET;
+    ts__cs_job job;
+    ts__cs_attribute given = {
+        (void *)(uintptr_t)ts__cs_argument(c, kernel ? 8 : 0),
+        (int32_t)ts__cs_argument32(c, kernel ? 0 : 8),
+        (int32_t)ts__cs_argument32(c, kernel ? 4 : 12),
+        kernel ? NULL : c->context, // a library is of none
+        NULL
+    };
+    if (ts__cs_attribute_again(&ts__cs.code, &given)) return;
+    job.what = TS__CS_OWN;
+    job.own = ts__cs_owner_answer;
+    job.drop = NULL;
+    job.context = c->context;
+    job.object = given.function;
+    if (ts__cs_is_safe(c->context) &&
+        ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
+        given.owner = job.module;
+    ts__cs_attribute_add(&ts__cs.code, &given);
+}
+
 // A call that is no operation has returned, and did what it was asked.
 static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
 {
@@ -573,16 +607,8 @@ static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
         ts__cs_module_named(&ts__cs.code,
                             (void *)(uintptr_t)ts__cs_pointed(c, 0),
                             &ts__cs_here_too);
-    } else if (kind == TS__CS_FUNCTION_SET) {
-        ts__cs_attribute_put(&ts__cs.code, c->context,
-                             (void *)(uintptr_t)ts__cs_argument(c, 0),
-                             (int32_t)ts__cs_argument32(c, 8),
-                             (int32_t)ts__cs_argument32(c, 12));
-    } else if (kind == TS__CS_KERNEL_SET) {
-        // A kernel of a library is of no context.
-        ts__cs_attribute_put(
-            &ts__cs.code, NULL, (void *)(uintptr_t)ts__cs_argument(c, 8),
-            (int32_t)ts__cs_argument32(c, 0), (int32_t)ts__cs_argument32(c, 4));
+    } else if (kind == TS__CS_FUNCTION_SET || kind == TS__CS_KERNEL_SET) {
+        ts__cs_attribute_set(c);
     }
     if (ts__cs.vendor->graphs) ts__cs.vendor->graphs->happened(c);
 }

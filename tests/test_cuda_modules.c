@@ -3,6 +3,8 @@
 
 #define MODULE_CALLS(X) \
     X(cuModuleUnload, (void *)) \
+    X(cuLibraryUnload, (void *)) \
+    X(cuKernelSetAttribute, (int, int, void *, int)) \
     X(cuModuleGetGlobal_v2, (uint64_t *, size_t *, void *, const char *)) \
     X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long)) \
     X(cuGraphLaunch, (void *, void *)) \
@@ -146,6 +148,56 @@ static void variables_go_with_their_module(void **user)
     rt_close(&trace);
 }
 
+static bool has_attribute(size_t index)
+{
+    const ts_capture c = capture_at(index);
+    ts_attribute a;
+    assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
+    return ts_attribute_find(&c.attributes, TS_ATTRIBUTE_FUNCTION, 8, &a);
+}
+
+// The next module gets its handles, and those of its functions.
+static void attributes_go_with_their_module(void **user)
+{
+    void *one, *function;
+    (void)user;
+    begin();
+    ok(cuModuleLoadData(&one, cubin));
+    function = function_of(one, "add");
+    ok(cuFuncSetAttribute(function, 8, 64 << 10));
+    ok(launch(function, numbers, 1));
+    ok(cuModuleUnload(one));
+    ok(cuModuleLoadData(&one, cubin));
+    assert_ptr_equal(function_of(one, "add"), function);
+    ok(launch(function, numbers, 1));
+    ok(cuModuleUnload(one));
+    end();
+    assert_true(has_attribute(0));
+    assert_false(has_attribute(1));
+    rt_close(&trace);
+}
+
+static void attributes_of_kernels_go_with_their_library(void **user)
+{
+    void *one, *kernel, *again;
+    (void)user;
+    begin();
+    ok(cuLibraryLoadData(&one, cubin, NULL, NULL, 0, NULL, NULL, 0));
+    ok(cuLibraryGetKernel(&kernel, one, "add"));
+    ok(cuKernelSetAttribute(8, 64 << 10, kernel, 0));
+    ok(launch(kernel, numbers, 1));
+    ok(cuLibraryUnload(one));
+    ok(cuLibraryLoadData(&one, cubin, NULL, NULL, 0, NULL, NULL, 0));
+    ok(cuLibraryGetKernel(&again, one, "add"));
+    assert_ptr_equal(again, kernel);
+    ok(launch(kernel, numbers, 1));
+    ok(cuLibraryUnload(one));
+    end();
+    assert_true(has_attribute(0));
+    assert_false(has_attribute(1));
+    rt_close(&trace);
+}
+
 // As long as the driver runs it: whether it does is its business.
 static void a_graph_that_is_ready_holds_its_code(void **user)
 {
@@ -178,6 +230,8 @@ int main(void)
         cmocka_unit_test(modules_of_an_earlier_session_are_known),
         cmocka_unit_test(what_was_launched_before_keeps_its_code),
         cmocka_unit_test(variables_go_with_their_module),
+        cmocka_unit_test(attributes_go_with_their_module),
+        cmocka_unit_test(attributes_of_kernels_go_with_their_library),
         cmocka_unit_test(a_graph_that_is_ready_holds_its_code),
     };
     return cmocka_run_group_tests(tests, start_modules, finish_modules);

@@ -329,6 +329,36 @@ DRIVER(cuFuncSetAttribute, void *object, int attribute, int value)
     TRACED(DOUBLE_QUIET, cuFuncSetAttribute, set_attribute, ON(0));
 }
 
+typedef struct kernel_attribute_parameters {
+    int attribute, value;
+    void *kernel;
+    int device;
+} kernel_attribute_parameters;
+
+static int set_kernel_attribute(const void *user)
+{
+    const kernel_attribute_parameters *const p = user;
+    const uintptr_t number = (uintptr_t)p->kernel & ~(uintptr_t)LAZY;
+    const attribute_parameters of = { (void *)number, p->attribute, p->value };
+    return set_attribute(&of);
+}
+
+DRIVER(cuKernelSetAttribute, int attribute, int value, void *kernel, int device)
+{
+    const kernel_attribute_parameters p = { attribute, value, kernel, device };
+    TRACED(DOUBLE_QUIET, cuKernelSetAttribute, set_kernel_attribute, ON(0));
+}
+
+DRIVER(cuKernelGetLibrary, void **library, void *kernel)
+{
+    wait_for_lock();
+    const function *const f =
+        function_of((void *)((uintptr_t)kernel & ~(uintptr_t)LAZY));
+    if (!f || !f->is_kernel) return INVALID;
+    *library = (void *)(uintptr_t)f->module;
+    return 0;
+}
+
 DRIVER(cuModuleGetGlobal_v2, uint64_t *address, size_t *size, void *module,
        const char *name)
 {
