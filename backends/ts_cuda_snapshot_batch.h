@@ -8,7 +8,8 @@
         A batch of copies is kept as what it is to the device: a graph whose
         nodes wait for nobody, launched once.
 */
-#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_SNAPSHOT_BATCH_H)
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_BATCH_H)
 #define TS_CUDA_SNAPSHOT_BATCH_H
 
 // What an operand of a copy of CUDA 12.8 is to those of before. False: an array.
