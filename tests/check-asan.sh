@@ -13,6 +13,7 @@ check_build "asan: build" OUT=build/asan CC=clang-14 CXX=clang++-14 \
 # test_crash: LeakSanitizer reports what the parent of a child still holds.
 # test_modules: the programs that it compiles are not instrumented.
 # test_steps: it stops after each instruction, of which there are many more.
-WITHOUT="test_fork test_crash test_modules test_steps" check_programs asan build/asan
+WITHOUT="test_fork test_crash test_modules test_steps" \
+    check_programs asan build/asan
 export ASAN_OPTIONS=detect_leaks=0
 check "asan: test_crash" build/asan/tests/test_crash

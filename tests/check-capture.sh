@@ -76,8 +76,8 @@ check "capture: ts-record, a program with another handler of CUDA" sh -c '
     export CUDA_INJECTION64_PATH=$PWD/$0/chained.so
     tests/capture/record.sh $0/cuda "1 begin
 1 end" $0/client cuda && grep -qx "the other handler" $0/cuda/out' $folder
-for wish in ranks image log delay kinds filter size wrong operations trigger untriggered key \
-    raw stacks flight snapshot live children group stop; do
+for wish in ranks image log delay kinds filter size wrong operations trigger \
+    untriggered key raw stacks flight snapshot live children group stop; do
     need=sh
     case $wish in
     key | raw | live | stop) need=script ;;
@@ -289,8 +289,8 @@ check "capture: ts-record, a program with a profiler of its own" sh -c '
     run "15 kernels" -o $0/two.sbt --yield=kineto -- $0/cuda_two \
         $PWD/$0/libkineto_double.so
     kernels 10 15
-    asked "PyTorch.s profiler (Kineto), libkineto_double.so asked for CUPTI and \
-has it"' $folder
+    asked "PyTorch.s profiler (Kineto), libkineto_double.so asked for \
+CUPTI and has it"' $folder
 check "capture: ts-record, a CUDA program, and a flush that hangs" sh -c '
     export LD_LIBRARY_PATH=$0/cuda DOUBLE_hang_flush=1
     tests/capture/record.sh $0/cuda_hang "" $0/cuda_program || exit 1

@@ -117,7 +117,8 @@ inside gcc "$old $new" gcc -O1
 check "opencl: all functions of the header that enqueue are tried" sh -c '
     echo "#include <CL/cl.h>" |
         gcc -E -DCL_TARGET_OPENCL_VERSION=300 -xc - >$0/cl.i &&
-        grep -o "clEnqueue[A-Za-z0-9]*(" $0/cl.i | tr -d "(" | sort -u >$0/has &&
+        grep -o "clEnqueue[A-Za-z0-9]*(" $0/cl.i | tr -d "(" |
+            sort -u >$0/has &&
         $0/test_opencl_every-gcc list | sort | diff - $0/has' $folder
 inside asan "$old $new test_opencl_snapshot_limits" clang-14 \
     -O0 -fsanitize=address,undefined -fno-sanitize-recover=all

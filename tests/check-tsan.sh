@@ -19,10 +19,11 @@ export TSAN_OPTIONS=second_deadlock_stack=1:allocator_may_return_null=1
 # What tools do beside loading and writing runs on one thread: the importers
 # but for the one of JSON (test_import_flow), what-ifs, comparisons, pictures,
 # questions but for the summary, queries, cuts, merges, and the replay itself.
-WITHOUT="test_fork test_hip_code test_modules test_reader_damage test_reader_golden
-    test_signal test_steps test_surroundings test_unwind test_verify
-    test_explore test_export_dot test_view test_view_trace test_races test_races_host
-    test_report test_names test_merge test_cut test_cut_steps test_anonymise
+WITHOUT="test_fork test_hip_code test_modules test_reader_damage
+    test_reader_golden test_signal test_steps test_surroundings test_unwind
+    test_verify test_explore test_export_dot test_view test_view_trace
+    test_races test_races_host test_report test_names test_merge test_cut
+    test_cut_steps test_anonymise
     test_cli $(cd tests &&
         ls test_import_*.c test_analyze_*.c test_diff*.c test_query*.c \
             test_replay_*.c test_whatif*.c test_timeline*.c | sed s/[.]c// |

@@ -212,7 +212,7 @@ static void memory_is_taken_from_pools_and_given_back(void **state)
 
 static int context_of(void *stream, void **context)
 {
-    *context = stream ? (char *)NULL + 1 : NULL;
+    *context = stream ? (void *)(uintptr_t)1 : NULL;
     return 0;
 }
 
@@ -224,11 +224,11 @@ static void streams_have_their_names(void **state)
     ts_metadata fact;
     ts_track about;
     ts__cu_context_of = context_of;
-    ts_cupti_stream_name((char *)NULL + 21, "compute");
+    ts_cupti_stream_name((void *)(uintptr_t)21, "compute");
     CU_LAUNCH(.name = "first", .stream = 21);
     CU_LAUNCH(.name = "second", .stream = 22);
     assert_int_equal(ts_session_flush(), TS_OK);
-    ts_cupti_stream_name((char *)NULL + 22, "copies");
+    ts_cupti_stream_name((void *)(uintptr_t)22, "copies");
     ts_cupti_stream_name(NULL, "nobody's"); // whose context is not known
     rt_trace trace = cu_end(path);
     ts__cu_context_of = NULL;

@@ -49,7 +49,8 @@ ranks) # a ts-record for each, with the same words: none replaces another's
     build/ts-info "$one.rank2.sbt" | grep -q "rank *2\$"
     for of in OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID LOCAL_RANK; do
         rm -f "$one"*
-        env $of=7 build/ts-record -q -o "$trace" "$client" >"$folder/launched.out"
+        env $of=7 build/ts-record -q -o "$trace" "$client" \
+            >"$folder/launched.out"
         test "$(ls "$one"*.sbt)" = "$one.rank7.sbt"
     done
     # A job of one is none, and who names things himself is obeyed.
