@@ -12,7 +12,7 @@
     !defined(TS_CUDA_SNAPSHOT_BATCH_H)
 #define TS_CUDA_SNAPSHOT_BATCH_H
 
-// What an operand of a copy of CUDA 12.8 is to those of before. False: an array.
+// What an operand of a copy of CUDA 12.8 is to older ones. False: an array.
 static bool ts__cs_batch_end(const ts__cuda_operand *operand,
                              const size_t extent[3], ts__cuda_end *end)
 {

@@ -119,8 +119,8 @@ static ts__cs_own ts__cs_own_at(ts__cs_driver *d, size_t at)
 }
 
 // Nobody saw what went between sessions: a context may be another one, with
-// the same handle. What is of none that can tell that it is the same is over. On
-// the thread that asks the driver.
+// the same handle. What is of none that can tell that it is the same is over.
+// On the thread that asks the driver.
 static bool ts__cs_age(ts__cs_job *job)
 {
     ts__cs_driver *const d = &ts__cs.driver;

@@ -86,8 +86,8 @@ TS_API ts_result ts_cupti_configure(const ts_cupti_desc *desc);
     kernel was reported.
 
     Only one profiler can have CUPTI in a process: while another one has it,
-    calls are recorded, and what they started is a loss. `backend.cupti` says who
-    was first, `cupti.asked` who asked for it later.
+    calls are recorded, and what they started is a loss. `backend.cupti` says
+    who was first, `cupti.asked` who asked for it later.
 */
 extern const ts_backend ts_cupti_backend;
 extern const ts_backend ts_mcpti_backend;
@@ -96,8 +96,8 @@ extern const ts_backend ts_mcpti_backend;
 // Returns 1: handled.
 TS_API int ts_cupti_initialize(void);
 
-// A name of a stream of CUDA, by its handle, for its track: as NVTX gives it. If
-// work of it was recorded before, the name is a fact of its track, `name`.
+// A name of a stream of CUDA, by its handle, for its track: as NVTX gives it.
+// If work of it was recorded before, the name is a fact of its track, `name`.
 // Lifetime: `name` stays for as long as the process.
 TS_API void ts_cupti_stream_name(void *stream, const char *name);
 

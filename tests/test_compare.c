@@ -1,4 +1,4 @@
-// When a value passes for the expected one: rules, types, and what is no number.
+// When a value passes for the expected one: rules, types, what is no number.
 #define _GNU_SOURCE
 #include "tests/executetest.h"
 #include <math.h>

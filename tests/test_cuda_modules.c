@@ -85,7 +85,7 @@ static void modules_that_go_are_freed(void **user)
     rt_close(&trace);
 }
 
-// Nobody tells it twice, and what the trace before has of it is not in this one.
+// Nobody tells it twice; what the trace before has of it is not in this one.
 static void modules_of_an_earlier_session_are_known(void **user)
 {
     (void)user;

@@ -246,8 +246,8 @@ static void ts__ex_ask(ts_execution *e, const ts__ex_range *r, uint64_t first)
                         e->told) == TS_OK;
 }
 
-// What the device says of a chunk of memory that is looked at from its first on;
-// NULL: nothing. One that was wrong once is not asked again.
+// What the device says of a chunk of memory that is looked at from its first
+// on; NULL: nothing. One that was wrong once is not asked again.
 static const uint64_t *ts__ex_tell(ts_execution *e, const ts__ex_range *r,
                                    uint64_t chunk)
 {

@@ -1,2 +1,2 @@
-// librocprofiler-sdk.c - the double of librocprofiler-sdk.so, for tests of units
+// librocprofiler-sdk.c - the double of librocprofiler-sdk.so, for unit tests
 #include "rocprofiler.c"

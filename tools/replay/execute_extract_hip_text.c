@@ -1,6 +1,6 @@
 /*
-    execute_extract_hip_text.c - what does not change in a program that --extract
-    writes for HIP
+    execute_extract_hip_text.c - what does not change in a program that
+    --extract writes for HIP
 */
 #include "tools/replay/execute_extract.h"
 
@@ -75,7 +75,7 @@ const char *const extract_hip_program[] = {
     "static void find(void *library, const char *name, void *to)\n"
     "{\n"
     "    void *symbol = dlsym(library, name);\n"
-    "    if (!symbol) fail(name, \"this version of HIP has no such function\");\n"
+    "    if (!symbol) fail(name, \"HIP here has no such function\");\n"
     "    memcpy(to, &symbol, sizeof symbol);\n"
     "}\n"
     "\n"
