@@ -331,7 +331,7 @@ static void ts__cu_go_apart(ts__cu *u)
     // release: the table of real functions; pairs with the acquire in
     // ts__ca_begin
     __atomic_store_n(&u->apart, 1, __ATOMIC_RELEASE);
-    u->loaded = ts__patch_loaded();
+    u->loaded = 0; // a file may have been loaded meanwhile: it is looked again
 }
 
 #endif // TS_CUPTI_APART_H

@@ -17,6 +17,7 @@
     (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED))
 #define TS_PATCH_H
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <pthread.h>
@@ -37,6 +38,11 @@ typedef struct ts__patch_set {
     uint32_t count;
     const void *spare; // an address in a library whose own calls stay
 } ts__patch_set;
+
+typedef struct ts__patch_walk { // through all files that are loaded
+    const ts__patch_set *set;
+    uint64_t loaded; // so many were, see ts__patch_loaded
+} ts__patch_walk;
 
 typedef struct ts__patch_file { // one that is loaded
     const ts__patch_set *set;
@@ -132,9 +138,11 @@ static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
                                       void *user)
 {
     (void)size;
-    const ts__patch_set *const set = (const ts__patch_set *)user;
+    const ts__patch_walk *const walk = (const ts__patch_walk *)user;
+    const ts__patch_set *const set = walk->set;
     ts__patch_file file;
     const ElfW(Dyn) *dynamic = NULL;
+    if (info->dlpi_adds != walk->loaded) return 1; // see ts__patch_files
     memset(&file, 0, sizeof file);
     file.set = set;
     file.base = info->dlpi_addr;
@@ -162,13 +170,6 @@ static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
     return 0;
 }
 
-// In all files that are loaded now. The loader lets one at a time do so.
-static inline void ts__patch_files(const ts__patch_set *set)
-{
-    ts__patch_set all = *set;
-    dl_iterate_phdr(ts__patch_file_take, &all);
-}
-
 static inline int ts__patch_count_take(struct dl_phdr_info *info, size_t size,
                                        void *user)
 {
@@ -183,6 +184,26 @@ static inline uint64_t ts__patch_loaded(void)
     uint64_t count = 0;
     dl_iterate_phdr(ts__patch_count_take, &count);
     return count;
+}
+
+/*
+    In all files that are loaded now. A file is in the loader's list before its
+    addresses are relocated: the loader would write over ours, or into pages
+    that are read-only by then, which ends the process. But it has its lock
+    until they are, and dladdr takes that as well. What is added later than that
+    shows; while files are walked through none is added.
+*/
+static inline void ts__patch_files(const ts__patch_set *set)
+{
+    enum { TRIES = 100 };
+    static const char here = 0;
+    bool done = false;
+    for (int i = 0; i < TRIES && !done; i++) {
+        ts__patch_walk walk = { set, ts__patch_loaded() };
+        Dl_info about;
+        dladdr(&here, &about);
+        done = dl_iterate_phdr(ts__patch_file_take, &walk) == 0;
+    }
 }
 
 #endif // TS_PATCH_H
