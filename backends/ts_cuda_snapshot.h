@@ -855,6 +855,9 @@ static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
     ts__cs.inside = ts__cs.recording = 0;
     ts__cs.capturing = ts__cs.late = ts__cs.tested = ts__cs.unsafe = false;
     ts__cs_driver_begin(&ts__cs.driver, session, anew, vendor->made);
+    pthread_mutex_lock(&ts__cs.code.lock);
+    ts__cs.code.session = session;
+    pthread_mutex_unlock(&ts__cs.code.lock);
     if (vendor->graphs) vendor->graphs->forget();
     pthread_mutex_lock(&ts__cs.memory_lock); // a call of before may be there
     ts__cs.range_count = ts__cs.seam_count = ts__cs.texture_count = 0;

@@ -60,7 +60,10 @@ static void ts__cs_batch(const ts__cs_call *c, ts_snapshot_op *op,
                          uint8_t **args)
 {
     const bool flat = c->rule->kind == TS__CS_BATCH;
-    const uint64_t count = ts__cs_argument(c, flat ? 24 : 0);
+    // Without its lists it is refused.
+    const bool whole = ts__cs_argument(c, 8) && ts__cs_argument(c, 0) &&
+                       (!flat || ts__cs_argument(c, 16));
+    const uint64_t count = whole ? ts__cs_argument(c, flat ? 24 : 0) : 0;
     ts__cs_graph g;
     memset(&g, 0, sizeof g);
     for (uint64_t i = 0; i < count && !g.reason; i++) {

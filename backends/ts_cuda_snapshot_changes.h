@@ -280,10 +280,12 @@ static void ts__cs_child_move(ts__cs_graph *g, size_t begin, ts__cs_graph *now,
 {
     const uint32_t first = g->nodes[begin].number + 1;
     const uint32_t end = g->nodes[begin].last, inside = end - first;
-    uint32_t at = 0, child = 0;
+    uint32_t at = 0, child = 0, gone = 0;
     for (size_t i = 0; i < g->count; i++) {
         ts__cs_node *const n = &g->nodes[i];
         if (n->number - first < inside) {
+            // The end of a graph around it waits for all of them.
+            moved[i] = child + gone++;
             ts__cs_node_free(n);
             continue;
         }

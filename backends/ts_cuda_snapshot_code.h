@@ -38,6 +38,7 @@ typedef struct ts__cs_module {
     ts__cs_addresses variables; // in the memory of captures
     uint32_t held;              // by so many
     bool gone;                  // unloaded
+    uint32_t session;           // in which it was loaded
 } ts__cs_module;
 
 typedef struct ts__cs_attribute { // that a function was given
@@ -53,6 +54,7 @@ typedef struct ts__cs_code {
     size_t module_count, module_capacity;
     uint64_t bytes;         // of all modules that are kept
     uint32_t captures;      // so many have begun; under ts__cs.memory_lock
+    uint32_t session;       // the last that began
     ts__cs_addresses stale; // of variables of modules that went
     ts__cs_attribute *attributes;
     size_t attribute_count, attribute_capacity;
@@ -100,6 +102,7 @@ static inline void ts__cs_module_loaded(ts__cs_code *c, uint32_t id,
     if (more) {
         c->modules = more;
         more[c->module_count++] = m;
+        m->session = c->session;
         c->bytes += size;
     }
     pthread_mutex_unlock(&c->lock);
@@ -125,16 +128,18 @@ static inline void ts__cs_module_done(ts__cs_code *c, ts__cs_module *m)
     pthread_mutex_unlock(&c->lock);
 }
 
-// Modules go: the one of an id, or all of a context. The driver is in the midst
-// of it: their variables go from the memory of captures later.
+// Modules go: the one of an id, or all of a context (before: that were loaded
+// before this session). The driver is in the midst of it: their variables go
+// from the memory of captures later.
 static inline void ts__cs_modules_go(ts__cs_code *c, const uint32_t *id,
-                                     const void *context)
+                                     const void *context, bool before)
 {
     size_t kept = 0;
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < c->module_count; i++) {
         ts__cs_module *const m = c->modules[i];
-        if (id ? m->id != *id : m->context != context) {
+        if ((id ? m->id != *id : m->context != context) ||
+            (before && m->session == c->session)) {
             c->modules[kept++] = m;
             continue;
         }

@@ -91,7 +91,7 @@ static inline void ts__cs_context_left(void *context)
     if (graphs && graphs->left) graphs->left(context);
     pthread_mutex_lock(&ts__cs.memory_lock);
     ts__cs_memory_left(context);
-    ts__cs_modules_go(&ts__cs.code, NULL, context);
+    ts__cs_modules_go(&ts__cs.code, NULL, context, false);
     ts__cs_variables_go(&ts__cs.code, &ts__cs.memory);
     ts__cs_attributes_go(&ts__cs.code, context, NULL);
     pthread_mutex_unlock(&ts__cs.memory_lock);
@@ -130,7 +130,9 @@ static bool ts__cs_age(ts__cs_job *job)
         const ts__cs_own own = ts__cs_own_at(d, i);
         if (!own.stream) continue;
         if (!own.id || ts__cs_id_of(d, own.context) != own.id) {
-            if (own.id) ts__cs_modules_go(&ts__cs.code, NULL, own.context);
+            // The one that has its handle now may have loaded some already.
+            if (own.id)
+                ts__cs_modules_go(&ts__cs.code, NULL, own.context, true);
             continue;
         }
         if (d->made) d->made(own.context, own.stream);

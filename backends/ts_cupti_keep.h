@@ -140,7 +140,7 @@ static void ts__cu_keep_resource(uint32_t id, const ts__cu_resource *data)
         ts__cs_module_loaded(&ts__cs.code, module->id, data->context,
                              module->bytes, module->size);
     if (id == TS__CU_MODULE_UNLOADED)
-        ts__cs_modules_go(&ts__cs.code, &module->id, NULL);
+        ts__cs_modules_go(&ts__cs.code, &module->id, NULL, false);
 }
 
 static void ts__cu_keep_fresh(void)

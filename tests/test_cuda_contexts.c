@@ -322,6 +322,28 @@ static void a_context_that_went_between_sessions_is_another(void **user)
     rt_close(&trace);
 }
 
+// The driver is asked for the first time when the other one has a module.
+static void what_it_loaded_before_anybody_asked_stays(void **user)
+{
+    (void)user;
+    begin();
+    scene s = scene_made();
+    const void *const before = s.context;
+    ok(launch_in(&s, 1));
+    ok(cuCtxSetCurrent(NULL));
+    end();
+    rt_close(&trace);
+    ok(cuCtxDestroy_v2(s.context));
+    begin();
+    s = scene_made();
+    assert_ptr_equal(s.context, before);
+    ok(launch_in(&s, 1));
+    ok(cuCtxDestroy_v2(s.context));
+    end();
+    assert_int_equal(capture_at(0).head.state, TS_CAPTURE_WHOLE);
+    rt_close(&trace);
+}
+
 static bool find_nothing(ts__cs_driver *d)
 {
     (void)d;
@@ -359,6 +381,7 @@ int main(void)
         cmocka_unit_test(who_lets_go_last_ends_a_primary_context),
         cmocka_unit_test(contexts_go_beside_what_is_captured),
         cmocka_unit_test(a_context_that_went_between_sessions_is_another),
+        cmocka_unit_test(what_it_loaded_before_anybody_asked_stays),
         cmocka_unit_test(another_vendor_begins_anew),
         cmocka_unit_test(who_asks_about_a_context_that_goes_waits_no_longer),
         cmocka_unit_test(a_reset_ends_the_first_context),
