@@ -19,12 +19,14 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct ts__patch {
@@ -170,6 +172,60 @@ static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
     return 0;
 }
 
+/*
+    Who looks through files has locks of the loader, and a child made by fork has
+    them as they are at that moment: taken for ever. So forks wait for looks, and
+    looks for forks; but for no more than a second, as what others do in between
+    may wait for one of them.
+*/
+static pthread_mutex_t ts__patch_turn = PTHREAD_MUTEX_INITIALIZER;
+static __thread bool ts__patch_forks; // this thread, and it has the turn
+
+static inline bool ts__patch_take(void)
+{
+    const struct timespec pause = { 0, 100000 };
+    for (int i = 0; i < 10000; i++) {
+        if (pthread_mutex_trylock(&ts__patch_turn) == 0) return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+static void ts__patch_fork_prepare(void)
+{
+    const int error = errno;
+    ts__patch_forks = ts__patch_take();
+    errno = error;
+}
+
+static void ts__patch_fork_parent(void)
+{
+    if (ts__patch_forks) pthread_mutex_unlock(&ts__patch_turn);
+}
+
+static void ts__patch_fork_child(void)
+{
+    pthread_mutex_init(&ts__patch_turn, NULL); // whoever had it is not here
+}
+
+static void ts__patch_once(void)
+{
+    pthread_atfork(ts__patch_fork_prepare, ts__patch_fork_parent,
+                   ts__patch_fork_child);
+}
+
+static inline int ts__patch_walk_files(int (*take)(struct dl_phdr_info *,
+                                                   size_t, void *),
+                                       void *user)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, ts__patch_once);
+    const bool turn = ts__patch_take();
+    const int result = dl_iterate_phdr(take, user);
+    if (turn) pthread_mutex_unlock(&ts__patch_turn);
+    return result;
+}
+
 static inline int ts__patch_count_take(struct dl_phdr_info *info, size_t size,
                                        void *user)
 {
@@ -182,7 +238,7 @@ static inline int ts__patch_count_take(struct dl_phdr_info *info, size_t size,
 static inline uint64_t ts__patch_loaded(void)
 {
     uint64_t count = 0;
-    dl_iterate_phdr(ts__patch_count_take, &count);
+    ts__patch_walk_files(ts__patch_count_take, &count);
     return count;
 }
 
@@ -202,7 +258,7 @@ static inline void ts__patch_files(const ts__patch_set *set)
         ts__patch_walk walk = { set, ts__patch_loaded() };
         Dl_info about;
         dladdr(&here, &about);
-        done = dl_iterate_phdr(ts__patch_file_take, &walk) == 0;
+        done = ts__patch_walk_files(ts__patch_file_take, &walk) == 0;
     }
 }
 

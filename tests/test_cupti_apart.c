@@ -175,6 +175,43 @@ static void threads_launch_while_it_is_given_up(void **state)
     rt_close(&trace);
 }
 
+static uint32_t looks, looked;
+
+static int look_slowly(struct dl_phdr_info *info, size_t size, void *user)
+{
+    const struct timespec pause = { 0, 5000000 };
+    (void)info;
+    (void)size;
+    (void)user;
+    __atomic_store_n(&looks, 1, __ATOMIC_RELEASE);
+    nanosleep(&pause, NULL);
+    __atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
+    return 1;
+}
+
+static void *look(void *user)
+{
+    ts__patch_walk_files(look_slowly, user);
+    return NULL;
+}
+
+// Its locks would be taken for ever in the child.
+static void a_fork_waits_for_who_looks_through_the_loaders_files(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, look, NULL), 0);
+    while (!__atomic_load_n(&looks, __ATOMIC_ACQUIRE))
+        sched_yield();
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child)
+        _exit(!__atomic_load_n(&looked, __ATOMIC_ACQUIRE) ||
+              ts__patch_loaded() == 0);
+    assert_int_equal(rt_wait(child), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 int main(void)
 {
     int (*const launching)(const void *, ts__ca_dim3, ts__ca_dim3, void **,
@@ -192,6 +229,7 @@ int main(void)
         cmocka_unit_test(who_asks_gets_it_and_calls_go_on),
         cmocka_unit_test(another_that_was_first_leaves_us_the_calls),
         cmocka_unit_test(threads_launch_while_it_is_given_up),
+        cmocka_unit_test(a_fork_waits_for_who_looks_through_the_loaders_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
