@@ -55,13 +55,17 @@ static bool ts__vd_range_open(const ts__vd_device *d, ts__vd_range range)
            mprotect(ts__vd_pointer(first), size, PROT_READ | PROT_WRITE) == 0;
 }
 
-// Pages that only a freed range had: whoever uses them still is found out.
+// Pages that only a freed range had go back to the system, and whoever uses
+// them still is found out.
 static void ts__vd_range_close(const ts__vd_device *d, ts__vd_range range)
 {
     const uint64_t first = (range.begin + 4095) & ~(uint64_t)4095;
     const uint64_t last = (range.begin + range.size) & ~(uint64_t)4095;
-    if (d->given && last > first)
-        (void)mprotect(ts__vd_pointer(first), last - first, PROT_NONE);
+    if (!d->given || last <= first) return;
+    void *const at = ts__vd_pointer(first);
+    const int flags = MAP_PRIVATE | MAP_FIXED | 0x4020; // as in ts__vd_map
+    if (mmap(at, last - first, PROT_NONE, flags, -1, 0) == MAP_FAILED)
+        (void)mprotect(at, last - first, PROT_NONE);
 }
 
 ts_result ts_vdev_malloc(void **ptr, ts_vdev *vdev, uint32_t device,

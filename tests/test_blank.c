@@ -69,6 +69,31 @@ static void pages_that_nobody_wrote_are_known(void **state)
     ok(ts_vdev_close(vdev));
 }
 
+// Where memory has its addresses again, as in a replay.
+static void what_is_freed_goes_back_to_the_system(void **state)
+{
+    (void)state;
+    open_vast();
+    const uint64_t at[] = { vdev->devices[0].memory, vdev->devices[1].memory };
+    const bool mapped = vdev->devices[0].mapped && vdev->devices[1].mapped;
+    ok(ts_vdev_close(vdev));
+    if (!mapped) skip();
+    const ts_vdev_desc desc = { .memory_bytes = 2 * size, .memory_at = at };
+    uint8_t *const bytes = ts__vd_pointer(at[0]);
+    vt_open(desc);
+    ok(ts_vdev_malloc_at(bytes, vdev, 0, size));
+    const bool knows = is_blank(bytes, size);
+    memset(bytes, 1, size);
+    assert_false(is_blank(bytes, size));
+    ok(ts_vdev_free(vdev, bytes));
+    ok(ts_vdev_malloc_at(bytes, vdev, 0, size));
+    if (knows) assert_true(is_blank(bytes, size));
+    assert_int_equal(0, bytes[0]);
+    assert_int_equal(0, bytes[size - 1]);
+    ok(ts_vdev_close(vdev));
+    if (!knows) skip();
+}
+
 static unsigned looked, wrote;
 
 static const void *count_view(void *user, uint64_t address, uint64_t bytes,
@@ -181,17 +206,23 @@ static bool record(void)
     return knows;
 }
 
-static ts_execution_item run_both(ts_execution_desc desc)
+// What comes of the last of them.
+static ts_execution_item run_some(ts_execution_desc desc, size_t count)
 {
     ts_execution_item item;
     char why[200];
     looked = wrote = 0;
-    ok(ts_execution_open(&execution, reader, positions, 2, &desc, why,
+    ok(ts_execution_open(&execution, reader, positions, count, &desc, why,
                          sizeof why));
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < count; i++)
         ts_execution_run(execution, i, &item);
     close_execution();
     return item;
+}
+
+static ts_execution_item run_both(ts_execution_desc desc)
+{
+    return run_some(desc, 2);
 }
 
 static void assert_same(ts_execution_item item)
@@ -263,6 +294,30 @@ static void only_what_is_written_counts_as_memory(void **state)
     if (!knows) skip();
 }
 
+// Fills of a third each, the second of them with zeros again.
+static void what_was_written_before_counts_as_memory(void **state)
+{
+    (void)state;
+    const uint64_t part = size / 3;
+    open_vast();
+    const char *const path = rt_start("fills.sbt", plain);
+    uint8_t *const bytes = vt_memory(0, size);
+    ok(ts_snapshot_start(NULL));
+    ok(ts_vdev_memset_async(vdev, 0, bytes, 1, part));
+    ok(ts_vdev_memset_async(vdev, 0, bytes, 0, part));
+    ok(ts_vdev_memset_async(vdev, 0, bytes + 2 * part, 1, part));
+    finish(path);
+    ts_execution_desc desc = usual();
+    desc.memory_bytes = size / 3 * 5 / 3; // room for one of them, not for two
+    for (size_t count = 1; count <= 3; count++)
+        assert_same(run_some(desc, count));
+    desc.chain = true; // where what the first one took cannot go
+    assert_int_equal(TS_REASON_NO_MEMORY, run_some(desc, 3).reason);
+    desc.memory_bytes = size;
+    assert_same(run_some(desc, 3));
+    ts_reader_close(reader);
+}
+
 int main(void)
 {
 #ifdef UNDER_TSAN // which hands out the addresses that a replay wants again
@@ -271,10 +326,12 @@ int main(void)
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_that_nobody_wrote_are_known),
+        cmocka_unit_test(what_is_freed_goes_back_to_the_system),
         cmocka_unit_test(what_nobody_wrote_is_not_looked_at),
         cmocka_unit_test(what_nobody_wrote_is_not_written_by_a_replay),
         cmocka_unit_test(a_byte_where_nothing_was_is_found),
         cmocka_unit_test(only_what_is_written_counts_as_memory),
+        cmocka_unit_test(what_was_written_before_counts_as_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* ---- 10.81 Execution: memory -------------------------------------------- */
 
 // An allocation of the record, and where it is now. Each chunk has two
-// hashes: of what is there, and of what the record says was there last.
-enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2 };
+// hashes: of what is there, and of what the record says was there last. Memory
+// that was written takes its place whatever it holds.
+enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2, TS__EX_WRITTEN = 4 };
 enum { TS__EX_TABLES = 33 }; // bytes of it for each chunk
 // Chunks of which a device tells the hashes at once.
 enum { TS__EX_TOLD = 1024 };
@@ -143,6 +144,12 @@ static ts__ex_range *ts__ex_range_new(ts_execution *e,
     return NULL;
 }
 
+// Which of a chunk's hashes are known from now on.
+static void ts__ex_know(const ts__ex_range *r, uint64_t chunk, uint8_t hashes)
+{
+    r->known[chunk] = (uint8_t)((r->known[chunk] & TS__EX_WRITTEN) | hashes);
+}
+
 // The hashes of a list; NULL if the trace has none of the right length.
 static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
                                   uint64_t size)
@@ -261,10 +268,11 @@ static bool ts__ex_is_own(const ts_execution *e, const ts__ex_range *r)
 }
 
 /*
-    How much memory of this process a region takes. Zeros that are not written
-    take none, but for the tables.
+    How much memory of this process a region takes. Zeros that are not written,
+    and were not before, take none, but for the tables.
 */
-static uint64_t ts__ex_cost(ts_execution *e, const ts_capture_region *region)
+static uint64_t ts__ex_cost(ts_execution *e, const ts__ex_range *r,
+                            const ts_capture_region *region)
 {
     const uint64_t chunks = ts__ex_chunks(region->size);
     uint64_t cost = region->size + chunks * TS__EX_TABLES;
@@ -272,7 +280,8 @@ static uint64_t ts__ex_cost(ts_execution *e, const ts_capture_region *region)
     const uint8_t *const before = ts__ex_list(e, region->before, region->size);
     const uint8_t *const after = ts__ex_list(e, region->after, region->size);
     for (uint64_t k = 0; k < region->size / TS_CAPTURE_CHUNK; k++)
-        if ((!before || ts__ex_is_zeros(e, before + 16 * k)) &&
+        if (!(r->known[k] & TS__EX_WRITTEN) &&
+            (!before || ts__ex_is_zeros(e, before + 16 * k)) &&
             (!after || ts__ex_is_zeros(e, after + 16 * k)))
             cost -= TS_CAPTURE_CHUNK;
     return cost < region->size ? cost : region->size;
@@ -284,7 +293,7 @@ static bool ts__ex_pay(ts_execution *e, ts__ex_range *r,
 {
     const uint64_t most = e->desc.memory_bytes;
     if (!ts__ex_is_own(e, r)) return true;
-    const uint64_t cost = ts__ex_cost(e, region);
+    const uint64_t cost = ts__ex_cost(e, r, region);
     if (cost <= r->cost) return true;
     const uint64_t others = e->bytes - r->cost;
     if (most && (cost > most || others > most - cost)) {
@@ -418,7 +427,8 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
             r->device == region->device && r->image == region->image;
         *found = r;
         if (same && ts__ex_pay(e, r, region)) return TS_REASON_NONE;
-        if (same) return TS_REASON_NO_MEMORY;
+        // Else it comes back from the record, as what others use does.
+        if (same && e->desc.chain) return TS_REASON_NO_MEMORY;
         const bool meets = r->address - region->address < region->size ||
                            region->address - r->address < r->size;
         if (meets && e->batch && r->batch == e->batch) return TS__EX_MEETS;

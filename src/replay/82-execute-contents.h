@@ -95,7 +95,7 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
             item->patched += r->known[k] & TS__EX_RECORDED && e->desc.chain;
             memcpy(&r->is[2 * k], list + 16 * k, 16);
             memcpy(&r->was[2 * k], list + 16 * k, 16);
-            r->known[k] = TS__EX_ACTUAL | TS__EX_RECORDED;
+            ts__ex_know(r, k, TS__EX_ACTUAL | TS__EX_RECORDED);
         }
     }
     return TS_OK;

@@ -285,6 +285,7 @@ static ts_result ts__ex_take(ts_execution *e, ts_execution_item *item,
     item->digest = XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
     memcpy(&r->is[2 * k], hash, sizeof hash);
     r->known[k] |= TS__EX_ACTUAL;
+    if (!zeros) r->known[k] |= TS__EX_WRITTEN;
     return TS_OK;
 }
 

@@ -180,7 +180,7 @@ static void ts__ex_unknow(ts_execution *e)
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
         const ts__ex_range *const r = e->regions[i];
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++)
-            r->known[k] = 0;
+            ts__ex_know(r, k, 0);
     }
 }
 

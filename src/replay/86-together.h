@@ -56,10 +56,11 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
     ts__ex_blank blank = { 0, false };
     for (uint64_t k = 0; list && k < ts__ex_chunks(r->size); k++) {
         const uint64_t size = ts__ex_chunk_size(r->size, k);
+        const bool known = (r->known[k] & ~TS__EX_WRITTEN) != 0;
         if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
         const uint8_t *const bytes = ts__ex_bytes(e, list + 16 * k, size);
         if (!bytes) return TS_REASON_MEMORY_MISSING;
-        p->whole->patched += r->known[k] || r->batch == e->batch;
+        p->whole->patched += known || r->batch == e->batch;
         if (r->batch == e->batch) {
             if (!ts__ex_plan_patch(e, p, r, k, bytes))
                 return TS_REASON_NO_MEMORY;
@@ -67,7 +68,7 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
             return TS_REASON_DEVICE_FAILED;
         }
         memcpy(&r->was[2 * k], list + 16 * k, 16);
-        r->known[k] = TS__EX_RECORDED;
+        ts__ex_know(r, k, TS__EX_RECORDED);
     }
     return TS_REASON_NONE;
 }
@@ -88,7 +89,7 @@ static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
     if (!writes) return;
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         if (list) memcpy(&r->was[2 * k], list + 16 * k, 16);
-        r->known[k] = list ? TS__EX_RECORDED : 0;
+        ts__ex_know(r, k, list ? TS__EX_RECORDED : 0);
     }
 }
 
