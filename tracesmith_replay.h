@@ -21428,17 +21428,18 @@ typedef struct ts__ex_launched { // a launch of a graph under way
     bool has_begun; // there is such an event
 } ts__ex_launched;
 
-// A lane of the launch's; nobody's if there is no memory, or no stream.
+// A lane of a launch on a stream, which that is itself or a new one; NULL: no
+// memory, or no stream.
 static ts__ex_lane *ts__ex_lane_add(ts_execution *e, uint64_t owner,
-                                    uint32_t device, uint64_t stream)
+                                    uint32_t device, bool own)
 {
     ts__ex_lane *const more =
         ts__mem_more(&e->desc.allocator, e->lanes, &e->lane_capacity,
                      e->lane_count, sizeof *more);
     if (!more) return NULL;
     e->lanes = more;
-    ts__ex_lane lane = { .owner = owner, .stream = stream, .device = device };
-    if (!stream &&
+    ts__ex_lane lane = { .owner = owner, .stream = owner, .device = device };
+    if (!own &&
         e->desc.executor->stream(e->state, device, TS_STREAM_NON_BLOCKING,
                                  &lane.stream) != TS_OK)
         return NULL;
@@ -21462,7 +21463,8 @@ static size_t ts__ex_lane_free(ts_execution *e, const ts__ex_launched *l,
     // One that has nothing of this launch yet, of those that there are.
     const bool room = used < TS__EX_LANES || oldest == SIZE_MAX;
     if (oldest != SIZE_MAX && (!e->lanes[oldest].tail || !room)) return oldest;
-    const ts__ex_lane *const made = ts__ex_lane_add(e, l->owner, device, 0);
+    const ts__ex_lane *const made =
+        ts__ex_lane_add(e, l->owner, device, false);
     return made ? (size_t)(made - e->lanes) : oldest;
 }
 
@@ -21627,7 +21629,7 @@ static ts_result ts__ex_submit_graph(ts_execution *e, uint64_t stream,
         l.count = n.index;
     while (l.own < e->lane_count && e->lanes[l.own].stream != stream)
         l.own++;
-    if (l.own == e->lane_count && !ts__ex_lane_add(e, stream, device, stream))
+    if (l.own == e->lane_count && !ts__ex_lane_add(e, stream, device, true))
         return TS_ERR_MEMORY;
     const size_t size = ((size_t)l.count + 1) * sizeof *l.steps;
     l.steps = ts__mem_get(a, size);
