@@ -61,7 +61,8 @@ static uint64_t ts__vd_blank_from(int pagemap, uint64_t address, uint64_t size,
     return done ? done : size;
 }
 
-// Whether it tells right of pages of which every other one was written.
+// Whether it tells right of pages before and after they are written: of every
+// other one, as what lies between them may come with them.
 static bool ts__vd_blank_try(int pagemap)
 {
     enum { PAGES = 8 };
@@ -70,11 +71,14 @@ static bool ts__vd_blank_try(int pagemap)
     void *const all = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | 0x20, -1, 0);
     bool right = all != MAP_FAILED, blank;
-    for (uint64_t i = 1; right && i < PAGES; i += 2)
-        ((volatile uint8_t *)all)[i * page] = 1;
     for (uint64_t i = 0; right && i < PAGES; i++) {
         ts__vd_blank_from(pagemap, (uintptr_t)all + i * page, page, &blank);
-        right = blank == (i % 2 == 0);
+        right = blank;
+    }
+    for (uint64_t i = 1; right && i < PAGES; i += 2) {
+        ((volatile uint8_t *)all)[i * page] = 1;
+        ts__vd_blank_from(pagemap, (uintptr_t)all + i * page, page, &blank);
+        right = !blank;
     }
     if (all != MAP_FAILED) munmap(all, PAGES * page);
     return right;
