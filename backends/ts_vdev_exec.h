@@ -210,7 +210,7 @@ static ts_result ts__vx_open_anywhere(ts__vx *x, ts_vdev_desc desc,
     const uint64_t most = UINT64_C(1) << 44;
     uint64_t all = 1 << 20;
     for (size_t i = 0; i < count; i++)
-        if (ranges[i].size < most - all) all += ranges[i].size + 256;
+        if (ranges[i].size + 256 < most - all) all += ranges[i].size + 256;
     ts_result result = TS_ERR_MEMORY;
     for (; result != TS_OK && all >= 1 << 20; all /= 2) {
         desc.memory_bytes = all;
