@@ -111,7 +111,7 @@ DOUBLE_ODD=1 \
     replays "what it was narrowed down to" 1 'diverged: 1 of 1' small --trust
 DOUBLE_CUDA_FAIL=odd replays "a kernel that goes astray" 1 '1 ESCAPE' wrong
 DOUBLE_CUDA_HANG=odd replays "a kernel that hangs" 4 '1 TIMEOUT' wrong \
-    --timeout 1
+    --timeout 3
 DOUBLE_CUDA_DEVICES=0 replays "no device" 3 'finds no device' kernels
 check "hip-execute: without the library it says so" sh -c '
     unset LD_LIBRARY_PATH

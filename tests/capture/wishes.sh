@@ -99,8 +99,8 @@ log) # the user's own file gets the lines, and ts-record reads them too
     grep -q "^not recorded [0-9]*: " "$folder/log.lines"
     ;;
 delay) # and a duration, from the start of ts-record
-    record --delay 1s --duration 500ms -- "$client" steps 250
-    hasnt "begin" && hasnt "step 0" && hasnt "step 249" && hasnt "end"
+    record --delay 2s --duration 500ms -- "$client" steps 350
+    hasnt "begin" && hasnt "step 0" && hasnt "step 349" && hasnt "end"
     has "step [0-9]*" && said "ended after 500.0 ms (--duration)"
     build/ts-info "$trace" | grep -q "capture.delay_ms"
     ;;
@@ -174,12 +174,12 @@ untriggered)
     ;;
 key) # begins it, and again ends it; a terminal is what script has
     for _ in 1 2 3; do
-        { sleep 0.7; printf xc; sleep 0.5; printf c; sleep 0.1; } |
+        { sleep 2; printf xc; sleep 1; printf c; sleep 0.1; } |
             TERM=xterm script -qec "stty cols 70; build/ts-record \
-                --capture-on key -o $trace sh -c 'cat; exec $client steps 150'
+                --capture-on key -o $trace sh -c 'cat; exec $client steps 450'
                 stty" /dev/null >"$folder/key.screen"
         tr '\033\r' '^\n' <"$folder/key.screen" >"$said"
-        said ' c begins a capture, 0 kept | records after 0\.[0-9] s: '
+        said ' c begins a capture, 0 kept | records after [0-9]\.[0-9] s: '
         test "$(awk '/c begins/ && length > 73' "$said" | wc -l)" = 0
         said 'sbt: .* events' # the program did not wait for the terminal
         test "$(grep -c -e '-icanon' -e '-echo$' "$said")" = 0
@@ -239,7 +239,7 @@ live)
     test "$(cat "$said")" = steps
     ;;
 children) # a delay holds for those that come later, too
-    record --delay 1s sh -c "$client; $client steps 150 & $client fork
+    record --delay 3s sh -c "$client; $client steps 400 & $client fork
         wait"
     hasnt child && hasnt parent && has end
     said "of 1 process,"
@@ -328,8 +328,12 @@ END
     rm -f "$folder/stop.pid"
     (
         while ! test -s "$folder/stop.pid"; do sleep 0.05; done
+        pid=$(cat "$folder/stop.pid")
+        until grep -q "^State:.T" "/proc/$pid/status"; do
+            kill -0 "$pid" && sleep 0.05 || exit
+        done
         sleep 0.2
-        kill -CONT "$(cat "$folder/stop.pid")"
+        kill -CONT "$pid"
     ) &
     record sh -c 'echo $$ >"$0"; kill -STOP $$; echo went on' \
         "$folder/stop.pid"
