@@ -197,7 +197,11 @@ static void fork_here(void)
     __atomic_store_n(go, 0, __ATOMIC_RELAXED);
     child = fork();
     if (child < 0) abort();
-    if (!child) signal(SIGSEGV, SIG_DFL); // cmocka's would go on with the test
+    if (!child) {
+        // Also if the parent does not let it go on.
+        alarm(60);
+        signal(SIGSEGV, SIG_DFL); // cmocka's would go on with the test
+    }
     siginfo_t info;
     while (child && !child_waits &&
            waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0) {}
@@ -208,7 +212,6 @@ static void fork_here(void)
 // In the child, after what was interrupted.
 static void child_records(const ts_session_desc *own, uint64_t seed)
 {
-    alarm(60);
     if (own) {
         ts_session_desc desc = *own;
         desc.path = rt_path("child.sbt");
