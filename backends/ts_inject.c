@@ -96,7 +96,8 @@ static bool is_taken(const char *path, bool numbered)
 {
     ts_file_header header = { .process = 0 };
     if (numbered) return access(path, F_OK) == 0;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    // A pipe without a writer would be waited for.
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     const bool read_it =
         fd >= 0 && read(fd, &header, sizeof header) == sizeof header;
     if (fd >= 0) close(fd);
