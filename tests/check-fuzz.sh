@@ -1,6 +1,7 @@
 # Fuzzers with libFuzzer, ASan and UBSan: the corpus of each replays without a
 # finding, then FUZZ_SECONDS (30) of fuzzing for all of them together, a third
-# of it for the reader. `FUZZ_SECONDS=600 make fuzz` looks for more.
+# of it for the reader. `FUZZ_SECONDS=600 make fuzz` looks for more, and each
+# time for something else: without it what is tried hangs on no chance.
 . tests/lib.sh
 folder=build/fuzz
 mkdir -p $folder
@@ -17,6 +18,8 @@ check_build "fuzz: library and modules" OUT=$folder CC=clang-14 \
     CFLAGS="-O0 $instrumented -fsanitize=fuzzer-no-link" \
     MODULES="$(echo $modules)" $folder/libtracesmith.a $folder/libts-tools.a
 
+seed=1
+test -z "${FUZZ_SECONDS:-}" || seed=0 # another one each time
 fuzzers=$(ls tests/fuzz/fuzz_*.c)
 others=$(($(echo "$fuzzers" | wc -l) - 1))
 fuzz() { # NAME
@@ -39,7 +42,7 @@ fuzz() { # NAME
     fi
     mkdir -p $folder/$name.found
     check "fuzz: $name finds nothing" $folder/$name \
-        -error_exitcode=1 -max_total_time=$seconds -timeout=50 \
+        -error_exitcode=1 -max_total_time=$seconds -timeout=50 -seed=$seed \
         -rss_limit_mb=2048 -artifact_prefix=$folder/$name.found/ \
         -print_final_stats=1 $folder/$name.found $corpus
 }
