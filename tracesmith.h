@@ -2197,12 +2197,13 @@ static void *ts__pages_new(size_t size)
 
 // Memory that is shared becomes this process's own, with the first bytes of
 // it. Without memory it stays shared.
-static void ts__own_memory(void *memory, size_t keep, size_t size)
+static bool ts__own_memory(void *memory, size_t keep, size_t size)
 {
     void *const own = ts__pages_new(size);
-    if (!own) return;
+    if (!own) return false;
     memcpy(own, memory, keep);
-    mremap(own, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, memory);
+    return mremap(own, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, memory) ==
+           memory;
 }
 
 static size_t ts__page_round(size_t size)
@@ -7426,17 +7427,22 @@ static void ts__fork_parent(void)
 */
 static void ts__fork_rings(void)
 {
-    ts__ring *next = ts__mine != &ts__none ? ts__mine : NULL;
+    ts__ring *next = ts__mine != &ts__none ? ts__mine : NULL, *own = NULL;
     for (ts__ring *ring = next; ring; ring = next) {
-        ts__own_memory(ring, ts__ring_offset(), ts__ring_bytes(ring->shift));
         ts__ring_rest *const rest = ts__rest(ring);
-        rest->index = TS__RINGS_MAX;
         next = rest->older;
-        if (next) continue;
-        next = rest->older = ts__before;
-        ts__before = NULL;
+        if (!next) {
+            next = ts__before;
+            ts__before = NULL;
+        }
+        if (!ts__own_memory(ring, ts__ring_offset(),
+                            ts__ring_bytes(ring->shift)))
+            continue; // the parent's, like the others
+        rest->index = TS__RINGS_MAX;
+        rest->older = own;
+        own = ring;
     }
-    if (ts__mine != &ts__none) ts__before = ts__mine;
+    if (own) ts__before = own;
     for (uint32_t i = 0; i < ts__c.ring_count; i++)
         if (ts__rest(ts__c.rings[i])->index == i)
             munmap(ts__c.rings[i], ts__ring_bytes(ts__c.rings[i]->shift));

@@ -282,12 +282,13 @@ static void *ts__pages_new(size_t size)
 
 // Memory that is shared becomes this process's own, with the first bytes of
 // it. Without memory it stays shared.
-static void ts__own_memory(void *memory, size_t keep, size_t size)
+static bool ts__own_memory(void *memory, size_t keep, size_t size)
 {
     void *const own = ts__pages_new(size);
-    if (!own) return;
+    if (!own) return false;
     memcpy(own, memory, keep);
-    mremap(own, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, memory);
+    return mremap(own, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, memory) ==
+           memory;
 }
 
 static size_t ts__page_round(size_t size)
