@@ -173,10 +173,10 @@ static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
 }
 
 /*
-    Who looks through files has locks of the loader, and a child made by fork has
-    them as they are at that moment: taken for ever. So forks wait for looks, and
-    looks for forks; but for no more than a second, as what others do in between
-    may wait for one of them.
+    Who looks through files has locks of the loader, and a child made by fork
+    has them as they are at that moment: taken for ever. So forks wait for
+    looks, and looks for forks; but for no more than a second, as what others do
+    in between may wait for one of them.
 */
 static pthread_mutex_t ts__patch_turn = PTHREAD_MUTEX_INITIALIZER;
 static __thread bool ts__patch_forks; // this thread, and it has the turn

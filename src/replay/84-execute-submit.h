@@ -134,8 +134,7 @@ static size_t ts__ex_lane_free(ts_execution *e, const ts__ex_launched *l,
     // One that has nothing of this launch yet, of those that there are.
     const bool room = used < TS__EX_LANES || oldest == SIZE_MAX;
     if (oldest != SIZE_MAX && (!e->lanes[oldest].tail || !room)) return oldest;
-    const ts__ex_lane *const made =
-        ts__ex_lane_add(e, l->owner, device, false);
+    const ts__ex_lane *const made = ts__ex_lane_add(e, l->owner, device, false);
     return made ? (size_t)(made - e->lanes) : oldest;
 }
 
