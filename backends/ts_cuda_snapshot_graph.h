@@ -494,8 +494,10 @@ static void ts__cs_put_kernel(const ts__cs_call *c, ts_snapshot_op *op,
     ts__cs_module *const m = n->code;
     const ts__cs_layout layout = { n->parameter_count, n->head.args_size,
                                    n->parameters };
-    head.image = m ? ts__cs_image(c, m) : 0;
+    const uint32_t device = m ? ts__cs_device_of(c, m) : c->device;
+    head.image = m && (device || !c->device) ? ts__cs_image(c, m) : 0;
     head.name = ts_name_define(n->name);
+    if (device != c->device) head.track = device;
     if (!head.image) ts_snapshot_decline(op, TS_REASON_IMAGE_MISSING);
     if (n->head.args_size) memcpy(args + at, n->args, n->head.args_size);
     ts_snapshot_node(op, &head, n->after, n->after_count);

@@ -33,6 +33,9 @@ typedef struct ts__cs_call { // a function that begins or has returned
     void *user; // for `track`
     uint32_t (*track)(void *user, void *context, const ts__cs_stream *stream,
                       bool per_thread);
+    // The track of a context's device, 0: nobody can tell now. Leaves it alone
+    // if the vendor knows no such context.
+    void (*device_of)(void *user, void *context, uint32_t *track);
 } ts__cs_call;
 
 static uint64_t ts__cs_argument(const ts__cs_call *c, size_t at)
@@ -95,21 +98,38 @@ static void ts__cs_place(const ts__cs_call *c, ts_snapshot_op *op,
 
 /* ==== 2. Launches ======================================================== */
 
+// The device that a module's code runs on: its context's, which need not be
+// the call's, as nodes of one graph are of many. 0: nobody can tell.
+static inline uint32_t ts__cs_device_of(const ts__cs_call *c,
+                                        const ts__cs_module *m)
+{
+    uint32_t device = c->device;
+    if (!m->context || m->context == c->context || !c->device_of) return device;
+    pthread_mutex_lock(&ts__cs.code.lock);
+    const bool gone = m->gone; // so may be its context, which is not asked
+    pthread_mutex_unlock(&ts__cs.code.lock);
+    if (gone) return 0;
+    c->device_of(c->user, m->context, &device);
+    return device;
+}
+
 static inline void ts__cs_globals(const ts__cs_call *c, ts__cs_module *m)
 {
     ts__cs_job job;
     m->variables.count = 0; // those of another capture
     if (m->gone) return;
+    const uint32_t device = ts__cs_device_of(c, m);
+    if (!device) return; // they would be read as the host's
     for (uint32_t i = 0; i < m->code.symbol_count; i++) {
         if (!ts__cs_is_variable(&m->code, i)) continue;
         job.what = TS__CS_GLOBAL;
-        job.context = c->context;
+        job.context = device == c->device ? c->context : m->context;
         job.object = m->module;
         job.name = ts__cuda_symbol(&m->code, i);
         if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) continue;
         ts_snapshot_free(&ts__cs.memory, job.address); // of a module that went
         ts__cs_address_add(&m->variables, job.address);
-        ts_snapshot_global(&ts__cs.memory, job.address, job.size, c->device,
+        ts_snapshot_global(&ts__cs.memory, job.address, job.size, device,
                            m->image, i);
     }
 }

@@ -73,10 +73,9 @@ static uint32_t ts__cu_keep_track(void *user, void *context,
     return track;
 }
 
-static uint32_t ts__cu_keep_device(ts__cu *u, void *context)
+static uint32_t ts__cu_keep_device(ts__cu *u, uint32_t id)
 {
-    uint32_t id = 0, track;
-    if (!u->call.device_id || u->call.device_id(context, &id) != 0) id = 0;
+    uint32_t track;
     // Once it is there it stays: no call waits for records to be decoded.
     if (id < TS__CU_DEVICES) {
         track = TS__LOAD(&u->memory->devices[id].track);
@@ -86,6 +85,20 @@ static uint32_t ts__cu_keep_device(ts__cu *u, void *context)
     track = ts__cu_device_track(u, id);
     pthread_mutex_unlock(&u->decode);
     return track;
+}
+
+static bool ts__cu_keep_device_id(const ts__cu *u, void *context, uint32_t *id)
+{
+    *id = 0;
+    return u->call.device_id && u->call.device_id(context, id) == 0;
+}
+
+static void ts__cu_keep_device_of(void *user, void *context, uint32_t *track)
+{
+    ts__cu *const u = (ts__cu *)user;
+    uint32_t id;
+    if (ts__cu_keep_device_id(u, context, &id))
+        *track = ts__cu_keep_device(u, id);
 }
 
 // Copies and kernels on a stream of our own are none of the program's.
@@ -107,6 +120,7 @@ static void ts__cu_keep_call(ts__cu *u, uint32_t id,
     const ts__cu_call *const here = &ts__cu_here;
     const bool within = here->engine == u && here->domain == TS__CU_RUNTIME;
     ts__cs_call call;
+    uint32_t device;
     if (!data->parameters || !data->context) return;
     memset(&call, 0, sizeof call);
     call.rule = &ts__cs_rules[(keep & 127) - 1];
@@ -118,7 +132,9 @@ static void ts__cu_keep_call(ts__cu *u, uint32_t id,
     call.correlation = within ? here->correlation : data->correlation;
     call.user = u;
     call.track = ts__cu_keep_track;
-    call.device = ts__cu_keep_device(u, data->context);
+    call.device_of = ts__cu_keep_device_of;
+    if (!ts__cu_keep_device_id(u, data->context, &device)) device = 0;
+    call.device = ts__cu_keep_device(u, device);
     if (data->site == 0) {
         ts__cs_enter(&call);
         return;

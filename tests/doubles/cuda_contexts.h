@@ -16,6 +16,7 @@ enum { PRIMARIES = 8, CONTEXTS = 64, CONTEXT_GONE = 709 };
 static struct context {
     bool gone, made, used; // used: by a thread that has set none
     uint32_t holders;      // of a primary one
+    uint32_t device;       // of one that was made
     uint64_t id; // of the one that has the number now, 0: not asked yet
 } contexts[CONTEXTS];
 static __thread uintptr_t current;
@@ -32,6 +33,12 @@ static struct context *context_of(uintptr_t handle)
     if (!handle || handle > CONTEXTS) return NULL;
     struct context *const c = &contexts[handle - 1];
     return c->gone || (handle > PRIMARIES && !c->made) ? NULL : c;
+}
+
+static uint32_t device_of(uintptr_t handle)
+{
+    return handle <= PRIMARIES ? (uint32_t)handle - 1
+                               : contexts[handle - 1].device;
 }
 
 // What can be done only in a context that is there.
@@ -76,6 +83,7 @@ static int create(const void *user)
     while (i < CONTEXTS && contexts[i].made)
         i++;
     if (i < CONTEXTS) contexts[i].made = true;
+    if (i < CONTEXTS) contexts[i].device = (uint32_t)p->device;
     pthread_mutex_unlock(&contexts_lock);
     if (i == CONTEXTS) return NO_MEMORY;
     current = i + 1;

@@ -104,9 +104,11 @@ API(GetStreamIdEx)(void *context, void *stream, uint8_t each, uint32_t *id)
     return context ? 0 : INVALID;
 }
 
+static uint32_t context_device(const void *context);
+
 API(GetDeviceId)(void *context, uint32_t *id)
 {
-    *id = 0;
+    *id = context_device(context);
     return context ? 0 : INVALID;
 }
 

@@ -57,6 +57,14 @@ static uint32_t context_number(const void *context)
     return __atomic_load_n(at, __ATOMIC_RELAXED);
 }
 
+static uint32_t context_devices[64]; // as the driver's functions said last
+
+static uint32_t context_device(const void *context)
+{
+    return __atomic_load_n(&context_devices[(uintptr_t)context % 64],
+                           __ATOMIC_RELAXED);
+}
+
 static uint32_t context_of(const double_op *op)
 {
     return op->context ? context_number(op->context) : 1 + op->device;
@@ -369,6 +377,9 @@ static int call_driver(double_op op)
     const uint32_t number =
         __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
     const uint32_t id = driver_id(op.function);
+    if (op.context)
+        __atomic_store_n(&context_devices[(uintptr_t)op.context % 64],
+                         op.device, __ATOMIC_RELAXED);
     call_data data = { .name = op.function,
                        .parameters = op.parameters,
                        .symbol = op.name,

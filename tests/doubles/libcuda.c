@@ -67,6 +67,7 @@ static int do_job(void *user)
 }
 
 static uintptr_t here(void);
+static uint32_t device_of(uintptr_t context);
 
 // Runs a function of the driver, with CUPTI's callbacks around it. A driver
 // that locks does so for all of it, so that nobody else can call.
@@ -88,6 +89,7 @@ static int traced(double_op op, worker work, const void *parameters)
         op.work = do_job;
         op.user = &j;
         op.context = (void *)here();
+        op.device = device_of(here());
         if (!op.event) op.event = 1;
         op.ns = 500;
         if (!op.name) op.name = "add";

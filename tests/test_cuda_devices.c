@@ -1,0 +1,141 @@
+// Captures of CUDA: graphs whose nodes are of the contexts of two devices.
+#define _GNU_SOURCE
+#include "tests/cuda_graph_fixture.h"
+
+#define DEVICE_CALLS(X) \
+    X(cuCtxCreate_v2, (void **, unsigned, int)) \
+    X(cuCtxDestroy_v2, (void *)) \
+    X(cuCtxSetCurrent, (void *)) \
+    X(cuDevicePrimaryCtxRetain, (void **, int)) \
+    X(cuModuleUnload, (void *)) \
+    X(cuModuleGetGlobal_v2, (uint64_t *, size_t *, void *, const char *))
+#define X(name, parameters) static int(*name) parameters;
+DEVICE_CALLS(X)
+#undef X
+
+static void *first, *second, *far_module, *far_biased;
+static uint64_t far_numbers;
+
+static int start_devices(void **user)
+{
+    setenv("DOUBLE_CUDA_DEVICES", "2", 1);
+    if (start_graphs(user)) return -1;
+#define X(name, parameters) \
+    { \
+        void *const symbol = cu_symbol(RTLD_DEFAULT, #name); \
+        memcpy(&name, &symbol, sizeof name); \
+    }
+    DEVICE_CALLS(X)
+#undef X
+    return cuDevicePrimaryCtxRetain(&first, 0);
+}
+
+static void set_bias(void *of, uint32_t value)
+{
+    uint64_t bias;
+    size_t size;
+    ok(cuModuleGetGlobal_v2(&bias, &size, of, "bias"));
+    *(uint32_t *)(uintptr_t)bias = value;
+}
+
+// The same code on both devices, with a variable that differs.
+static void begin_devices(void)
+{
+    ok(cuCtxSetCurrent(first)); // executions leave their own
+    begin_graphs();
+    ok(cuCtxCreate_v2(&second, 0, 1));
+    ok(cuModuleLoadData(&far_module, cubin));
+    ok(cuModuleGetFunction(&far_biased, far_module, "biased"));
+    ok(cuMemAlloc_v2(&far_numbers, BYTES));
+    memset((void *)(uintptr_t)far_numbers, 0, BYTES);
+    ok(cuCtxSetCurrent(first));
+    set_bias(module, 100);
+    set_bias(far_module, 200);
+}
+
+static void end_devices(void)
+{
+    ok(cuCtxSetCurrent(second));
+    ok(cuMemFree_v2(far_numbers));
+    ok(cuCtxSetCurrent(first));
+    ok(cuCtxDestroy_v2(second));
+    end_graphs();
+}
+
+// numbers[i] + value + bias of its module
+static void *add_biased(void *function, uint64_t address, uint32_t value)
+{
+    void *arguments[] = { &address, &address, &value }, *node;
+    const ts__cuda_kernel_node kernel = { .function = function,
+                                          .grid = { 4, 1, 1 },
+                                          .block = { 256, 1, 1 },
+                                          .arguments = arguments };
+    ok(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &kernel));
+    return node;
+}
+
+static uint32_t device_number(uint32_t track)
+{
+    ts_track t;
+    assert_true(ts_reader_track(trace.reader, track, &t));
+    assert_int_equal(t.type, TS_TRACK_DEVICE);
+    return (uint32_t)t.number;
+}
+
+static void a_node_is_of_the_device_of_its_context(void **user)
+{
+    (void)user;
+    begin_devices();
+    ok(cuGraphCreate(&graph, 0));
+    add_biased(biased, numbers, 1);
+    add_biased(far_biased, far_numbers, 2);
+    make_ready();
+    ok(cuGraphLaunch(ready, stream));
+    assert_int_equal(number_at(numbers), 111);
+    assert_int_equal(number_at(far_numbers), 202);
+    end_devices();
+    const ts_capture c = capture_at(0);
+    assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
+    ts_capture_node node = { .index = 0 };
+    uint32_t near_count = 0, far_count = 0, variables[2] = { 0, 0 };
+    while (ts_capture_node_next(&c, &node)) {
+        near_count += !node.head.track;
+        if (!node.head.track) continue;
+        assert_int_equal(device_number(node.head.track), 1);
+        far_count++;
+    }
+    assert_int_equal(near_count, 1);
+    assert_int_equal(far_count, 1);
+    // Each module's variables lie where its context's device has them.
+    for (uint32_t i = 0; i < c.head.region_count; i++)
+        if (c.regions[i].found == TS_CAPTURE_BY_GLOBAL)
+            variables[device_number(c.regions[i].device)]++;
+    assert_true(variables[0]);
+    assert_int_equal(variables[0], variables[1]);
+    runs_the_same(1, 0, 2);
+    rt_close(&trace);
+}
+
+// Its context may be gone with it: nobody can be asked where it was.
+static void a_node_of_code_that_went_elsewhere_is_declined(void **user)
+{
+    (void)user;
+    begin_devices();
+    ok(cuGraphCreate(&graph, 0));
+    add_biased(far_biased, far_numbers, 2);
+    make_ready();
+    ok(cuModuleUnload(far_module));
+    ok(cuGraphLaunch(ready, stream));
+    end_devices();
+    declined_for(0, TS_REASON_IMAGE_MISSING);
+    rt_close(&trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_is_of_the_device_of_its_context),
+        cmocka_unit_test(a_node_of_code_that_went_elsewhere_is_declined),
+    };
+    return cmocka_run_group_tests(tests, start_devices, finish);
+}
