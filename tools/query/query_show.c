@@ -10,13 +10,13 @@ static query_cell one_of(const char *const *names, size_t count, uint64_t at)
     const query_cell none = { 0 };
     return at < count && names[at] ? query_string(names[at]) : none;
 }
+#define ONE_OF(names, at) one_of(names, sizeof(names) / sizeof *(names), at)
 
 static query_cell show_element(uint64_t raw)
 {
     const char *const name = ts_element_name(raw);
     return one_of(&name, 1, 0);
 }
-#define ONE_OF(names, at) one_of(names, sizeof(names) / sizeof *(names), at)
 
 static query_cell show_word(uint32_t show, uint64_t raw)
 {
