@@ -250,7 +250,12 @@ TS_API bool ts_reader_metadata_at(const ts_reader *reader, size_t index,
 TS_API bool ts_reader_metadata(const ts_reader *reader, uint32_t track,
                                const char *key, ts_metadata *metadata);
 
-// A blob by its XXH3-128; *bytes is NULL if the trace does not hold it.
+/*
+    A blob by its XXH3-128; *bytes is NULL if the trace does not hold it. One
+    that is compressed is inflated whole, whatever its size, and kept.
+
+    Lifetime: until the reader is closed.
+*/
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
                                 const void **bytes, size_t *size);
 // The hash of each blob chunk, in order of hash; false past the end.
@@ -1466,10 +1471,15 @@ typedef struct ts_executor_range { // memory that will be wanted
     const char *name; // of the device, as recorded; NULL: not known
 } ts_executor_range;
 
+// Bytes of an image of code that is compressed in the trace, at most, and no
+// more than ts_execution_desc.memory_bytes: operations of a larger one are
+// declined.
+enum { TS_EXECUTION_CODE_BYTES = 1 << 30 };
+
 typedef struct ts_executor_code {
     const char *path;    // where it was
     const char *options; // how it was built
-    const void *bytes;   // NULL: the trace does not have it
+    const void *bytes;   // until the call is over; NULL: the trace has none
     uint64_t size;
     uint64_t hash[2]; // XXH3-128 of the bytes
     uint32_t form;    // ts_capture_form
@@ -1614,7 +1624,9 @@ typedef struct ts_execution_desc {
     ts_allocator allocator; // (malloc and free)
     // Of memory of this process, at once: an operation that needs more is
     // declined. A few bytes of a file may ask for any size (0: no limit).
-    // Where the executor tells what is blank, zeros are not counted.
+    // Where the executor tells what is blank, zeros are not counted. What is
+    // compressed in the trace takes memory of the reader, for one chunk, one
+    // image of code or two lists at a time.
     uint64_t memory_bytes;
 } ts_execution_desc;
 
@@ -2370,6 +2382,50 @@ static ts__fault ts__in_chunk_inflate(const ts_reader *reader,
                ? ts__fine
                : ts__corrupt("the chunk cannot be decompressed");
 }
+
+enum { TS__ZSTD_BLOCK = 128 << 10 }; // bytes that one gives, at most
+
+// The first bytes of a compressed payload, whatever size all of it has: blocks
+// are inflated one by one until there are enough. room: for one beyond `size`.
+static bool ts__inflate_some(ZSTD_DCtx *context, uint8_t *to, size_t size,
+                             const uint8_t *from, size_t left)
+{
+    size_t have = 0, next;
+    if (ZSTD_isError(ZSTD_decompressBegin(context))) return false;
+    while (have < size && (next = ZSTD_nextSrcSizeToDecompress(context))) {
+        if (next > left) return false;
+        const size_t got = ZSTD_decompressContinue(
+            context, to + have, size + TS__ZSTD_BLOCK - have, from, next);
+        if (ZSTD_isError(got)) return false;
+        have += got;
+        from += next;
+        left -= next;
+    }
+    return have >= size;
+}
+
+static ts__fault ts__in_chunk_begin(const ts_reader *reader,
+                                    const ts__in_chunk *chunk, uint8_t *bytes,
+                                    size_t size)
+{
+    const ts_chunk_header *const header = &chunk->header;
+    const uint8_t *const payload =
+        reader->bytes + chunk->offset + sizeof *header;
+    const size_t room = (size_t)ts__pad8(size + TS__ZSTD_BLOCK);
+    const size_t work = ZSTD_estimateDCtxSize();
+    ts__scratch scratch = { NULL, 0 };
+    if (ZSTD_getFrameContentSize(payload, header->stored_size) !=
+        header->raw_size)
+        return ts__corrupt("the compressed chunk has another size");
+    if (!ts__scratch_fit(&reader->allocator, &scratch, room + work))
+        return ts__no_memory;
+    ZSTD_DCtx *const context = ZSTD_initStaticDCtx(scratch.bytes + room, work);
+    const bool ok = context && ts__inflate_some(context, scratch.bytes, size,
+                                                payload, header->stored_size);
+    if (ok) memcpy(bytes, scratch.bytes, size);
+    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
+    return ok ? ts__fine : ts__corrupt("the chunk cannot be decompressed");
+}
 #endif
 
 // Gives a chunk's raw_size bytes once its checksum was right.
@@ -2392,6 +2448,28 @@ static ts__fault ts__in_chunk_payload(const ts_reader *reader,
     };
     return unsupported;
 #endif
+}
+
+// Copies the first bytes of a payload that has so many, of a compressed one
+// without inflating the others.
+static ts__fault ts__in_chunk_first(const ts_reader *reader,
+                                    ts__in_chunk *chunk, uint8_t *bytes,
+                                    size_t size)
+{
+#ifdef TRACESMITH_ZSTD
+    if (chunk->header.flags & TS_CHUNK_ZSTD) {
+        const ts__fault fault = ts__in_chunk_unseal(reader, chunk);
+        return fault.result == TS_OK
+                   ? ts__in_chunk_begin(reader, chunk, bytes, size)
+                   : fault;
+    }
+#endif
+    ts__scratch none = { NULL, 0 };
+    const uint8_t *payload = NULL;
+    const ts__fault fault =
+        ts__in_chunk_payload(reader, chunk, &none, &payload);
+    if (fault.result == TS_OK) memcpy(bytes, payload, size);
+    return fault;
 }
 
 static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,
@@ -4906,49 +4984,66 @@ static int ts__order_blob(const void *a, const void *b)
     return ts__order_u64(x->chunk, y->chunk);
 }
 
-// Adds a blob to the list. A compressed one has to be decompressed for that;
-// of the others only the hash is read, and checked when they are asked for.
+// Adds a blob to the list. Only its hash is read, and checked when somebody
+// asks for it: a compressed one may say that it has any size.
 static ts_result ts__blob_add(ts_reader *reader, size_t index)
 {
     ts__in_chunk *const chunk = &reader->chunks[index];
-    const uint8_t *payload =
-        reader->bytes + chunk->offset + sizeof chunk->header;
-    ts__scratch scratch = { NULL, 0 };
+    uint8_t hash[16];
     ts__fault fault = ts__fine;
+    if (chunk->header.raw_size < sizeof hash) return TS_OK;
     ts__blob *const blobs =
         ts__mem_more(&reader->allocator, reader->blobs, &reader->blob_capacity,
                      reader->blob_count, sizeof *blobs);
     if (!blobs) return TS_ERR_MEMORY;
     reader->blobs = blobs;
     if (chunk->header.flags & TS_CHUNK_ZSTD)
-        fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
-    if (fault.result == TS_OK && chunk->header.raw_size >= 16) {
+        fault = ts__in_chunk_first(reader, chunk, hash, sizeof hash);
+    else
+        memcpy(hash, reader->bytes + chunk->offset + sizeof chunk->header,
+               sizeof hash);
+    if (fault.result == TS_OK) {
         ts__blob *const blob = &blobs[reader->blob_count++];
-        blob->hash[0] = ts__get64(payload);
-        blob->hash[1] = ts__get64(payload + 8);
+        blob->hash[0] = ts__get64(hash);
+        blob->hash[1] = ts__get64(hash + 8);
         blob->chunk = index;
         blob->bytes = NULL;
     }
-    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
     return ts__in_chunk_report(reader, chunk, fault);
 }
 
-// Checks a blob and, if it is compressed, keeps it decompressed.
-static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob)
+/*
+    What is asked for: a blob of a size. A compressed one has to fit, and is
+    inflated into `lent`, where it is until something else is put there, or, if
+    that is NULL, stays for as long as the reader does.
+*/
+typedef struct ts__blob_wish {
+    uint64_t least, most; // bytes
+    uint64_t inflated;    // those of a compressed one, at most
+    ts__scratch *lent;
+} ts__blob_wish;
+
+// Checks a blob and gives its bytes.
+static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
+                               const ts__blob_wish *wish, const uint8_t **bytes)
 {
     ts__in_chunk *const chunk = &reader->chunks[blob->chunk];
     const uint8_t *payload;
-    ts__scratch scratch = { NULL, 0 };
-    ts__fault fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
+    ts__scratch own = { NULL, 0 };
+    ts__scratch *const to = wish->lent ? wish->lent : &own;
+    const bool inflated = chunk->header.flags & TS_CHUNK_ZSTD;
+    ts__fault fault = ts__in_chunk_payload(reader, chunk, to, &payload);
     if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
-    if (fault.result == TS_OK && scratch.bytes) {
+    if (fault.result == TS_OK && own.bytes) {
         uint8_t *const kept = ts__reader_keep(reader, chunk->header.raw_size);
         if (kept) memcpy(kept, payload, chunk->header.raw_size);
         if (!kept) fault = ts__no_memory;
         payload = kept;
     }
-    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
-    if (fault.result == TS_OK) blob->bytes = payload + 16;
+    ts__mem_put(&reader->allocator, own.bytes, own.size);
+    if (fault.result == TS_OK) *bytes = payload + 16;
+    if (fault.result == TS_OK && !(inflated && wish->lent))
+        blob->bytes = *bytes;
     return ts__in_chunk_report(reader, chunk, fault);
 }
 
@@ -4966,9 +5061,10 @@ static ts_result ts__blobs_list(ts_reader *reader)
     return TS_OK;
 }
 
-// The first blob of a hash that can be read.
+// The first blob of a hash that can be read and has a size that is wanted.
 static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
-                               ts__blob **found)
+                               const ts__blob_wish *wish, const uint8_t **bytes,
+                               size_t *size)
 {
     size_t low = 0, high = reader->blob_count;
     ts_result result = TS_ERR_NOT_FOUND;
@@ -4983,27 +5079,42 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
     for (; low < reader->blob_count; low++) {
         ts__blob *const blob = &reader->blobs[low];
         if (blob->hash[0] != hash[0] || blob->hash[1] != hash[1]) break;
-        result = blob->bytes ? TS_OK : ts__blob_open(reader, blob);
-        *found = blob;
+        const ts_chunk_header *const header =
+            &reader->chunks[blob->chunk].header;
+        *size = header->raw_size - 16;
+        if (*size < wish->least || *size > wish->most) continue;
+        if (header->flags & TS_CHUNK_ZSTD && *size > wish->inflated) continue;
+        *bytes = blob->bytes;
+        result = *bytes ? TS_OK : ts__blob_open(reader, blob, wish, bytes);
         if (result == TS_OK || result == TS_ERR_MEMORY) break;
     }
+    return result;
+}
+
+// The bytes are NULL unless the result is TS_OK. TS_ERR_NOT_FOUND with a size:
+// it is there, and has another size than is wanted.
+static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
+                                 const ts__blob_wish *wish,
+                                 const uint8_t **bytes, size_t *size)
+{
+    *bytes = NULL;
+    *size = 0;
+    pthread_mutex_lock(&reader->blob_lock);
+    ts_result result = ts__blobs_list(reader);
+    if (result == TS_OK)
+        result = ts__blob_find(reader, hash, wish, bytes, size);
+    pthread_mutex_unlock(&reader->blob_lock);
     return result;
 }
 
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
                                 const void **bytes, size_t *size)
 {
-    ts__blob *blob = NULL;
-    *bytes = NULL;
-    *size = 0;
-    pthread_mutex_lock(&reader->blob_lock);
-    ts_result result = ts__blobs_list(reader);
-    if (result == TS_OK) result = ts__blob_find(reader, hash, &blob);
-    if (result == TS_OK) {
-        *bytes = blob->bytes;
-        *size = reader->chunks[blob->chunk].header.raw_size - 16;
-    }
-    pthread_mutex_unlock(&reader->blob_lock);
+    static const ts__blob_wish any = { 0, UINT64_MAX, UINT64_MAX, NULL };
+    const uint8_t *found;
+    const ts_result result = ts__reader_blob(reader, hash, &any, &found, size);
+    *bytes = found;
+    if (result != TS_OK) *size = 0;
     return result;
 }
 
@@ -20321,6 +20432,15 @@ typedef struct ts__ex_spare { // that nobody waits for
     uint32_t device;
 } ts__ex_spare;
 
+// A list of hashes that is compressed in the trace. There are two, so that one
+// may be looked at beside another.
+typedef struct ts__ex_listed {
+    uint64_t hash[2];
+    const uint8_t *bytes; // NULL: none
+    size_t size;
+    ts__scratch scratch;
+} ts__ex_listed;
+
 struct ts_execution {
     ts_reader *reader;
     const size_t *captures;
@@ -20348,6 +20468,9 @@ struct ts_execution {
     ts__ex_spare *events;
     size_t event_count, event_capacity;
     uint8_t *scratch;
+    ts__scratch contents; // what of the trace is compressed, for a moment
+    ts__ex_listed lists[2];
+    uint32_t list_last; // of these, the one that was asked for last
     // Of the operation under way.
     size_t op;
     ts_capture now;
@@ -20422,30 +20545,47 @@ static void ts__ex_know(const ts__ex_range *r, uint64_t chunk, uint8_t hashes)
     r->known[chunk] = (uint8_t)((r->known[chunk] & TS__EX_WRITTEN) | hashes);
 }
 
-// The hashes of a list; NULL if the trace has none of the right length.
+// The hashes of a list; NULL if the trace has none of the right length. They
+// are there until two other lists are asked for.
 static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
                                   uint64_t size)
 {
-    const void *bytes;
-    size_t have;
+    const uint64_t length = ts__ex_chunks(size) * 16;
     if (!list[0] && !list[1]) return NULL;
-    if (ts_reader_blob(e->reader, list, &bytes, &have) != TS_OK) return NULL;
-    return have == ts__ex_chunks(size) * 16 ? bytes : NULL;
+    for (uint32_t i = 0; i < 2; i++) {
+        const ts__ex_listed *const known = &e->lists[i];
+        if (!known->bytes || known->size != length ||
+            memcmp(known->hash, list, sizeof known->hash) != 0)
+            continue;
+        e->list_last = i;
+        return known->bytes;
+    }
+    ts__ex_listed *const next = &e->lists[!e->list_last];
+    const ts__blob_wish wish = { length, length, length, &next->scratch };
+    next->bytes = NULL;
+    if (ts__reader_blob(e->reader, list, &wish, &next->bytes, &next->size) !=
+        TS_OK)
+        return NULL;
+    memcpy(next->hash, list, sizeof next->hash);
+    e->list_last = !e->list_last;
+    return next->bytes;
 }
 
 // A chunk's bytes; NULL if the trace does not have them. Zeros need no trace,
-// and are always at the same address.
+// and are always at the same address. kept: they stay for as long as the
+// reader does, not only until another chunk is asked for.
 static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
-                                   uint64_t size)
+                                   uint64_t size, bool kept)
 {
+    const ts__blob_wish wish = { size, size, size, kept ? NULL : &e->contents };
     uint64_t key[2];
-    const void *bytes;
+    const uint8_t *bytes;
     size_t have;
     if (size == TS_CAPTURE_CHUNK && ts__ex_is_zeros(e, hash))
         return ts__ex_zeros;
     memcpy(key, hash, sizeof key);
-    if (ts_reader_blob(e->reader, key, &bytes, &have) != TS_OK) return NULL;
-    return have == size ? bytes : NULL;
+    ts__reader_blob(e->reader, key, &wish, &bytes, &have);
+    return bytes;
 }
 
 // The device of a track; 0 also if it is none of them.
@@ -20492,11 +20632,33 @@ static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
     return own && own < TS_REASON_LIMIT ? own : reason;
 }
 
-static ts_reason ts__ex_load(ts_execution *e, uint32_t image, ts__ex_module *m)
+// Finds the bytes of code, if the trace has them. False: there is no room to
+// inflate them.
+static bool ts__ex_code_bytes(ts_execution *e, ts_executor_code *code,
+                              ts__scratch *scratch, char *why, size_t room)
+{
+    const uint64_t own = e->desc.memory_bytes;
+    const uint64_t most =
+        own && own < TS_EXECUTION_CODE_BYTES ? own : TS_EXECUTION_CODE_BYTES;
+    const ts__blob_wish wish = { 0, UINT64_MAX, most, scratch };
+    const uint8_t *bytes;
+    size_t size;
+    const ts_result result =
+        ts__reader_blob(e->reader, code->hash, &wish, &bytes, &size);
+    code->bytes = bytes;
+    if (bytes) code->size = size;
+    if (result != TS_ERR_NOT_FOUND || size <= most)
+        return result != TS_ERR_MEMORY;
+    snprintf(why, room, "its code of %.1f MiB does not fit into %.1f MiB",
+             (double)size / 1048576, (double)most / 1048576);
+    return false;
+}
+
+static ts_reason ts__ex_load_from(ts_execution *e, uint32_t image,
+                                  ts__ex_module *m, ts__scratch *scratch)
 {
     ts_capture_image found;
     ts_executor_code code = { 0 };
-    size_t size;
     if (!ts_reader_image(e->reader, image, &found))
         return TS_REASON_IMAGE_MISSING;
     const ts_module_entry *const entry =
@@ -20506,9 +20668,8 @@ static ts_reason ts__ex_load(ts_execution *e, uint32_t image, ts__ex_module *m)
     code.form = found.form;
     memcpy(code.hash, found.hash, sizeof code.hash);
     code.size = found.size;
-    if (ts_reader_blob(e->reader, found.hash, &code.bytes, &size) != TS_OK)
-        code.bytes = NULL;
-    if (code.bytes) code.size = size;
+    if (!ts__ex_code_bytes(e, &code, scratch, m->why, sizeof m->why))
+        return TS_REASON_NO_MEMORY;
     const ts_result result = e->desc.executor->load(e->state, &code, &m->module,
                                                     m->why, sizeof m->why);
     const ts_reason reason = ts__ex_reason(e, result);
@@ -20516,6 +20677,14 @@ static ts_reason ts__ex_load(ts_execution *e, uint32_t image, ts__ex_module *m)
     return result == TS_ERR_NOT_FOUND     ? TS_REASON_IMAGE_MISSING
            : result == TS_ERR_UNSUPPORTED ? TS_REASON_IMAGE_ARCH
                                           : reason;
+}
+
+static ts_reason ts__ex_load(ts_execution *e, uint32_t image, ts__ex_module *m)
+{
+    ts__scratch scratch = { NULL, 0 };
+    const ts_reason reason = ts__ex_load_from(e, image, m, &scratch);
+    ts__mem_put(&e->reader->allocator, scratch.bytes, scratch.size);
+    return reason;
 }
 
 static ts__ex_module *ts__ex_module_find(ts_execution *e, uint32_t image)
@@ -20754,7 +20923,8 @@ static bool ts__ex_have_all(ts_execution *e)
         if (!list && region->size) return false;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++)
             if (ts__ex_wanted(e, r, k, list + 16 * k) &&
-                !ts__ex_bytes(e, list + 16 * k, ts__ex_chunk_size(r->size, k)))
+                !ts__ex_bytes(e, list + 16 * k, ts__ex_chunk_size(r->size, k),
+                              false))
                 return false;
     }
     return true;
@@ -20809,7 +20979,8 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
         for (uint64_t k = 0; list && k < ts__ex_chunks(r->size); k++) {
             const uint64_t size = ts__ex_chunk_size(r->size, k);
             if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
-            const uint8_t *const bytes = ts__ex_bytes(e, list + 16 * k, size);
+            const uint8_t *const bytes =
+                ts__ex_bytes(e, list + 16 * k, size, false);
             if (!bytes) return TS_ERR_NOT_FOUND;
             const ts_result result = ts__ex_put(e, r, k, bytes, size, &blank);
             if (result != TS_OK) return result;
@@ -20876,7 +21047,8 @@ static const ts__ex_range *ts__ex_scan_memory(ts_execution *e)
         size_t kept = 0; // bytes of the chunk before that a pointer may need
         for (uint64_t k = 0; list && k < ts__ex_chunks(region->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(region->size, k);
-            const uint8_t *const bytes = ts__ex_bytes(e, list + 16 * k, size);
+            const uint8_t *const bytes =
+                ts__ex_bytes(e, list + 16 * k, size, false);
             if (!bytes) return e->regions[i]; // nobody knows
             // Zeros behind zeros point to nothing.
             if (bytes == ts__ex_zeros && kept &&
@@ -21211,7 +21383,7 @@ static void ts__ex_compare(ts_execution *e, ts_execution_item *item,
 {
     item->chunks++;
     if (!memcmp(&r->is[2 * chunk], hash, 16)) return;
-    const uint8_t *const expected = ts__ex_bytes(e, hash, size);
+    const uint8_t *const expected = ts__ex_bytes(e, hash, size, false);
     size_t first = 0;
     ts_execution_item tried = *item;
     if (expected &&
@@ -21747,7 +21919,14 @@ static ts_reason ts__ex_is_known(ts_execution *e)
     return TS_REASON_NONE;
 }
 
-// The code of a kernel, or of those of a graph.
+static bool ts__ex_names_device(const ts_execution *e, const ts_capture_node *n)
+{
+    ts_track t;
+    return n->head.track && ts_reader_track(e->reader, n->head.track, &t) &&
+           t.type == TS_TRACK_DEVICE;
+}
+
+// The code of a kernel, or of those of a graph, and the devices of these.
 static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
 {
     const ts_capture *const c = &e->now;
@@ -21755,6 +21934,9 @@ static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
     ts_capture_node node = { .index = 0 };
     node.head = c->head;
     while (!graph || ts_capture_node_next(c, &node)) {
+        if (graph && ts__ex_names_device(e, &node) &&
+            !ts__ex_has_device(e, node.head.track))
+            return TS_REASON_TOO_MANY;
         if (node.head.kind == TS_EVENT_KERNEL) {
             const ts__ex_module *const m =
                 ts__ex_module_find(e, node.head.image);
@@ -21960,14 +22142,12 @@ static bool ts__ex_add_device(ts_execution *e, uint32_t track)
     return true;
 }
 
-// Those that nodes of a graph run on, other than the launch's.
+// Those that nodes of a graph run on, other than the launch's. False: TOO_MANY.
 static bool ts__ex_add_nodes(ts_execution *e, const ts_capture *c)
 {
     ts_capture_node n = { .index = 0 };
-    ts_track t;
     while (c->head.kind == TS_EVENT_GRAPH_LAUNCH && ts_capture_node_next(c, &n))
-        if (n.head.track && ts_reader_track(e->reader, n.head.track, &t) &&
-            t.type == TS_TRACK_DEVICE && !ts__ex_add_device(e, t.id))
+        if (ts__ex_names_device(e, &n) && !ts__ex_add_device(e, n.head.track))
             return false;
     return true;
 }
@@ -21988,7 +22168,7 @@ static ts_result ts__ex_all_ranges(ts_execution *e, ts_executor_range **ranges,
         if (!ts_reader_capture(e->reader, e->captures[i], &e->now)) continue;
         if (c->head.state == TS_CAPTURE_DECLINED || !ts__ex_has_room(e))
             continue;
-        if (!ts__ex_add_nodes(e, c)) return TS_ERR_UNSUPPORTED;
+        if (!ts__ex_add_nodes(e, c)) continue;
         for (uint32_t j = 0; j < c->head.region_count; j++) {
             const ts_capture_region *const r = &c->regions[j];
             if (!r->device || !ts__ex_is_listed(e, r)) continue;
@@ -22085,6 +22265,10 @@ TS_API void ts_execution_close(ts_execution *e)
     ts__mem_put(&a, e->regions, e->region_capacity * sizeof *e->regions);
     ts__mem_put(&a, e->args, e->args_capacity);
     ts__mem_put(&a, e->scratch, e->scratch ? TS_CAPTURE_CHUNK + 8 : 0);
+    ts__mem_put(&e->reader->allocator, e->contents.bytes, e->contents.size);
+    for (int i = 0; i < 2; i++)
+        ts__mem_put(&e->reader->allocator, e->lists[i].scratch.bytes,
+                    e->lists[i].scratch.size);
     ts__mem_put(&a, e, sizeof *e);
 }
 
@@ -22148,10 +22332,13 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
         const uint64_t size = ts__ex_chunk_size(r->size, k);
         const bool known = (r->known[k] & ~TS__EX_WRITTEN) != 0;
         if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
-        const uint8_t *const bytes = ts__ex_bytes(e, list + 16 * k, size);
+        // What is put in place later has to stay.
+        const bool later = r->batch == e->batch;
+        const uint8_t *const bytes =
+            ts__ex_bytes(e, list + 16 * k, size, later);
         if (!bytes) return TS_REASON_MEMORY_MISSING;
-        p->whole->patched += known || r->batch == e->batch;
-        if (r->batch == e->batch) {
+        p->whole->patched += known || later;
+        if (later) {
             if (!ts__ex_plan_patch(e, p, r, k, bytes))
                 return TS_REASON_NO_MEMORY;
         } else if (ts__ex_put(e, r, k, bytes, size, &blank) != TS_OK) {

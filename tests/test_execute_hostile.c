@@ -151,6 +151,55 @@ static void more_devices_than_there_are_cost_no_other_theirs(void **state)
     close_all();
 }
 
+// A launch of a graph whose nodes run on a device each: more than there are.
+static void put_nodes(uint64_t address, uint32_t device)
+{
+    enum { NODES = 70 };
+    static struct {
+        ts_capture_operation head;
+        ts_capture_region region;
+        struct {
+            ts_capture_attribute attribute;
+            ts_capture_operation head;
+        } nodes[NODES];
+    } record;
+    static uint8_t chunk[TS_CAPTURE_CHUNK];
+    memset(&record, 0, sizeof record);
+    record.head.type = TS_CAPTURE_OPERATION;
+    record.head.kind = TS_EVENT_GRAPH_LAUNCH;
+    record.head.state = TS_CAPTURE_WHOLE;
+    record.head.vendor = ts_name_define("vdev");
+    record.head.track = vdev->devices[0].legacy->track;
+    record.head.region_count = 1;
+    record.region.address = address;
+    record.region.size = sizeof chunk;
+    record.region.device = device;
+    record.region.found = TS_CAPTURE_BY_COPY;
+    record.region.access = TS_ACCESS_WRITE;
+    uint64_t hash[2];
+    ok(ts_blob_put(chunk, sizeof chunk, hash));
+    ok(ts_blob_put(hash, sizeof hash, record.region.before));
+    memcpy(record.region.after, record.region.before, 16);
+    for (uint32_t i = 0; i < NODES; i++) {
+        const ts_gpu_device_desc one = { .name = "other", .index = 10 + i };
+        record.nodes[i].attribute.id = TS_ATTRIBUTE_NODE;
+        record.nodes[i].attribute.size = sizeof record.nodes[i].head;
+        record.nodes[i].head.track = ts_gpu_device_define(&one);
+    }
+    ok(ts_capture_put(&record, sizeof record));
+}
+
+static void devices_of_nodes_cost_no_other_theirs(void **state)
+{
+    (void)state;
+    record(put_nodes);
+    open_execution(usual());
+    assert_same(0);
+    assert_reason("TOO_MANY", 1);
+    assert_same(2);
+    close_all();
+}
+
 int main(void)
 {
 #ifdef UNDER_TSAN // which hands out the addresses that a replay wants again
@@ -161,6 +210,7 @@ int main(void)
         cmocka_unit_test(addresses_that_nobody_has_cost_no_other_theirs),
         cmocka_unit_test(sizes_that_nobody_has_cost_no_other_theirs),
         cmocka_unit_test(more_devices_than_there_are_cost_no_other_theirs),
+        cmocka_unit_test(devices_of_nodes_cost_no_other_theirs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,7 +250,12 @@ TS_API bool ts_reader_metadata_at(const ts_reader *reader, size_t index,
 TS_API bool ts_reader_metadata(const ts_reader *reader, uint32_t track,
                                const char *key, ts_metadata *metadata);
 
-// A blob by its XXH3-128; *bytes is NULL if the trace does not hold it.
+/*
+    A blob by its XXH3-128; *bytes is NULL if the trace does not hold it. One
+    that is compressed is inflated whole, whatever its size, and kept.
+
+    Lifetime: until the reader is closed.
+*/
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
                                 const void **bytes, size_t *size);
 // The hash of each blob chunk, in order of hash; false past the end.

@@ -76,10 +76,15 @@ typedef struct ts_executor_range { // memory that will be wanted
     const char *name; // of the device, as recorded; NULL: not known
 } ts_executor_range;
 
+// Bytes of an image of code that is compressed in the trace, at most, and no
+// more than ts_execution_desc.memory_bytes: operations of a larger one are
+// declined.
+enum { TS_EXECUTION_CODE_BYTES = 1 << 30 };
+
 typedef struct ts_executor_code {
     const char *path;    // where it was
     const char *options; // how it was built
-    const void *bytes;   // NULL: the trace does not have it
+    const void *bytes;   // until the call is over; NULL: the trace has none
     uint64_t size;
     uint64_t hash[2]; // XXH3-128 of the bytes
     uint32_t form;    // ts_capture_form
@@ -224,7 +229,9 @@ typedef struct ts_execution_desc {
     ts_allocator allocator; // (malloc and free)
     // Of memory of this process, at once: an operation that needs more is
     // declined. A few bytes of a file may ask for any size (0: no limit).
-    // Where the executor tells what is blank, zeros are not counted.
+    // Where the executor tells what is blank, zeros are not counted. What is
+    // compressed in the trace takes memory of the reader, for one chunk, one
+    // image of code or two lists at a time.
     uint64_t memory_bytes;
 } ts_execution_desc;
 

@@ -176,6 +176,50 @@ static ts__fault ts__in_chunk_inflate(const ts_reader *reader,
                ? ts__fine
                : ts__corrupt("the chunk cannot be decompressed");
 }
+
+enum { TS__ZSTD_BLOCK = 128 << 10 }; // bytes that one gives, at most
+
+// The first bytes of a compressed payload, whatever size all of it has: blocks
+// are inflated one by one until there are enough. room: for one beyond `size`.
+static bool ts__inflate_some(ZSTD_DCtx *context, uint8_t *to, size_t size,
+                             const uint8_t *from, size_t left)
+{
+    size_t have = 0, next;
+    if (ZSTD_isError(ZSTD_decompressBegin(context))) return false;
+    while (have < size && (next = ZSTD_nextSrcSizeToDecompress(context))) {
+        if (next > left) return false;
+        const size_t got = ZSTD_decompressContinue(
+            context, to + have, size + TS__ZSTD_BLOCK - have, from, next);
+        if (ZSTD_isError(got)) return false;
+        have += got;
+        from += next;
+        left -= next;
+    }
+    return have >= size;
+}
+
+static ts__fault ts__in_chunk_begin(const ts_reader *reader,
+                                    const ts__in_chunk *chunk, uint8_t *bytes,
+                                    size_t size)
+{
+    const ts_chunk_header *const header = &chunk->header;
+    const uint8_t *const payload =
+        reader->bytes + chunk->offset + sizeof *header;
+    const size_t room = (size_t)ts__pad8(size + TS__ZSTD_BLOCK);
+    const size_t work = ZSTD_estimateDCtxSize();
+    ts__scratch scratch = { NULL, 0 };
+    if (ZSTD_getFrameContentSize(payload, header->stored_size) !=
+        header->raw_size)
+        return ts__corrupt("the compressed chunk has another size");
+    if (!ts__scratch_fit(&reader->allocator, &scratch, room + work))
+        return ts__no_memory;
+    ZSTD_DCtx *const context = ZSTD_initStaticDCtx(scratch.bytes + room, work);
+    const bool ok = context && ts__inflate_some(context, scratch.bytes, size,
+                                                payload, header->stored_size);
+    if (ok) memcpy(bytes, scratch.bytes, size);
+    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
+    return ok ? ts__fine : ts__corrupt("the chunk cannot be decompressed");
+}
 #endif
 
 // Gives a chunk's raw_size bytes once its checksum was right.
@@ -198,6 +242,28 @@ static ts__fault ts__in_chunk_payload(const ts_reader *reader,
     };
     return unsupported;
 #endif
+}
+
+// Copies the first bytes of a payload that has so many, of a compressed one
+// without inflating the others.
+static ts__fault ts__in_chunk_first(const ts_reader *reader,
+                                    ts__in_chunk *chunk, uint8_t *bytes,
+                                    size_t size)
+{
+#ifdef TRACESMITH_ZSTD
+    if (chunk->header.flags & TS_CHUNK_ZSTD) {
+        const ts__fault fault = ts__in_chunk_unseal(reader, chunk);
+        return fault.result == TS_OK
+                   ? ts__in_chunk_begin(reader, chunk, bytes, size)
+                   : fault;
+    }
+#endif
+    ts__scratch none = { NULL, 0 };
+    const uint8_t *payload = NULL;
+    const ts__fault fault =
+        ts__in_chunk_payload(reader, chunk, &none, &payload);
+    if (fault.result == TS_OK) memcpy(bytes, payload, size);
+    return fault;
 }
 
 static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,

@@ -176,49 +176,66 @@ static int ts__order_blob(const void *a, const void *b)
     return ts__order_u64(x->chunk, y->chunk);
 }
 
-// Adds a blob to the list. A compressed one has to be decompressed for that;
-// of the others only the hash is read, and checked when they are asked for.
+// Adds a blob to the list. Only its hash is read, and checked when somebody
+// asks for it: a compressed one may say that it has any size.
 static ts_result ts__blob_add(ts_reader *reader, size_t index)
 {
     ts__in_chunk *const chunk = &reader->chunks[index];
-    const uint8_t *payload =
-        reader->bytes + chunk->offset + sizeof chunk->header;
-    ts__scratch scratch = { NULL, 0 };
+    uint8_t hash[16];
     ts__fault fault = ts__fine;
+    if (chunk->header.raw_size < sizeof hash) return TS_OK;
     ts__blob *const blobs =
         ts__mem_more(&reader->allocator, reader->blobs, &reader->blob_capacity,
                      reader->blob_count, sizeof *blobs);
     if (!blobs) return TS_ERR_MEMORY;
     reader->blobs = blobs;
     if (chunk->header.flags & TS_CHUNK_ZSTD)
-        fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
-    if (fault.result == TS_OK && chunk->header.raw_size >= 16) {
+        fault = ts__in_chunk_first(reader, chunk, hash, sizeof hash);
+    else
+        memcpy(hash, reader->bytes + chunk->offset + sizeof chunk->header,
+               sizeof hash);
+    if (fault.result == TS_OK) {
         ts__blob *const blob = &blobs[reader->blob_count++];
-        blob->hash[0] = ts__get64(payload);
-        blob->hash[1] = ts__get64(payload + 8);
+        blob->hash[0] = ts__get64(hash);
+        blob->hash[1] = ts__get64(hash + 8);
         blob->chunk = index;
         blob->bytes = NULL;
     }
-    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
     return ts__in_chunk_report(reader, chunk, fault);
 }
 
-// Checks a blob and, if it is compressed, keeps it decompressed.
-static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob)
+/*
+    What is asked for: a blob of a size. A compressed one has to fit, and is
+    inflated into `lent`, where it is until something else is put there, or, if
+    that is NULL, stays for as long as the reader does.
+*/
+typedef struct ts__blob_wish {
+    uint64_t least, most; // bytes
+    uint64_t inflated;    // those of a compressed one, at most
+    ts__scratch *lent;
+} ts__blob_wish;
+
+// Checks a blob and gives its bytes.
+static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
+                               const ts__blob_wish *wish, const uint8_t **bytes)
 {
     ts__in_chunk *const chunk = &reader->chunks[blob->chunk];
     const uint8_t *payload;
-    ts__scratch scratch = { NULL, 0 };
-    ts__fault fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
+    ts__scratch own = { NULL, 0 };
+    ts__scratch *const to = wish->lent ? wish->lent : &own;
+    const bool inflated = chunk->header.flags & TS_CHUNK_ZSTD;
+    ts__fault fault = ts__in_chunk_payload(reader, chunk, to, &payload);
     if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
-    if (fault.result == TS_OK && scratch.bytes) {
+    if (fault.result == TS_OK && own.bytes) {
         uint8_t *const kept = ts__reader_keep(reader, chunk->header.raw_size);
         if (kept) memcpy(kept, payload, chunk->header.raw_size);
         if (!kept) fault = ts__no_memory;
         payload = kept;
     }
-    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
-    if (fault.result == TS_OK) blob->bytes = payload + 16;
+    ts__mem_put(&reader->allocator, own.bytes, own.size);
+    if (fault.result == TS_OK) *bytes = payload + 16;
+    if (fault.result == TS_OK && !(inflated && wish->lent))
+        blob->bytes = *bytes;
     return ts__in_chunk_report(reader, chunk, fault);
 }
 
@@ -236,9 +253,10 @@ static ts_result ts__blobs_list(ts_reader *reader)
     return TS_OK;
 }
 
-// The first blob of a hash that can be read.
+// The first blob of a hash that can be read and has a size that is wanted.
 static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
-                               ts__blob **found)
+                               const ts__blob_wish *wish, const uint8_t **bytes,
+                               size_t *size)
 {
     size_t low = 0, high = reader->blob_count;
     ts_result result = TS_ERR_NOT_FOUND;
@@ -253,27 +271,42 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
     for (; low < reader->blob_count; low++) {
         ts__blob *const blob = &reader->blobs[low];
         if (blob->hash[0] != hash[0] || blob->hash[1] != hash[1]) break;
-        result = blob->bytes ? TS_OK : ts__blob_open(reader, blob);
-        *found = blob;
+        const ts_chunk_header *const header =
+            &reader->chunks[blob->chunk].header;
+        *size = header->raw_size - 16;
+        if (*size < wish->least || *size > wish->most) continue;
+        if (header->flags & TS_CHUNK_ZSTD && *size > wish->inflated) continue;
+        *bytes = blob->bytes;
+        result = *bytes ? TS_OK : ts__blob_open(reader, blob, wish, bytes);
         if (result == TS_OK || result == TS_ERR_MEMORY) break;
     }
+    return result;
+}
+
+// The bytes are NULL unless the result is TS_OK. TS_ERR_NOT_FOUND with a size:
+// it is there, and has another size than is wanted.
+static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
+                                 const ts__blob_wish *wish,
+                                 const uint8_t **bytes, size_t *size)
+{
+    *bytes = NULL;
+    *size = 0;
+    pthread_mutex_lock(&reader->blob_lock);
+    ts_result result = ts__blobs_list(reader);
+    if (result == TS_OK)
+        result = ts__blob_find(reader, hash, wish, bytes, size);
+    pthread_mutex_unlock(&reader->blob_lock);
     return result;
 }
 
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
                                 const void **bytes, size_t *size)
 {
-    ts__blob *blob = NULL;
-    *bytes = NULL;
-    *size = 0;
-    pthread_mutex_lock(&reader->blob_lock);
-    ts_result result = ts__blobs_list(reader);
-    if (result == TS_OK) result = ts__blob_find(reader, hash, &blob);
-    if (result == TS_OK) {
-        *bytes = blob->bytes;
-        *size = reader->chunks[blob->chunk].header.raw_size - 16;
-    }
-    pthread_mutex_unlock(&reader->blob_lock);
+    static const ts__blob_wish any = { 0, UINT64_MAX, UINT64_MAX, NULL };
+    const uint8_t *found;
+    const ts_result result = ts__reader_blob(reader, hash, &any, &found, size);
+    *bytes = found;
+    if (result != TS_OK) *size = 0;
     return result;
 }
 

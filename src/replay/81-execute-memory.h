@@ -49,6 +49,15 @@ typedef struct ts__ex_spare { // that nobody waits for
     uint32_t device;
 } ts__ex_spare;
 
+// A list of hashes that is compressed in the trace. There are two, so that one
+// may be looked at beside another.
+typedef struct ts__ex_listed {
+    uint64_t hash[2];
+    const uint8_t *bytes; // NULL: none
+    size_t size;
+    ts__scratch scratch;
+} ts__ex_listed;
+
 struct ts_execution {
     ts_reader *reader;
     const size_t *captures;
@@ -76,6 +85,9 @@ struct ts_execution {
     ts__ex_spare *events;
     size_t event_count, event_capacity;
     uint8_t *scratch;
+    ts__scratch contents; // what of the trace is compressed, for a moment
+    ts__ex_listed lists[2];
+    uint32_t list_last; // of these, the one that was asked for last
     // Of the operation under way.
     size_t op;
     ts_capture now;
@@ -150,30 +162,47 @@ static void ts__ex_know(const ts__ex_range *r, uint64_t chunk, uint8_t hashes)
     r->known[chunk] = (uint8_t)((r->known[chunk] & TS__EX_WRITTEN) | hashes);
 }
 
-// The hashes of a list; NULL if the trace has none of the right length.
+// The hashes of a list; NULL if the trace has none of the right length. They
+// are there until two other lists are asked for.
 static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
                                   uint64_t size)
 {
-    const void *bytes;
-    size_t have;
+    const uint64_t length = ts__ex_chunks(size) * 16;
     if (!list[0] && !list[1]) return NULL;
-    if (ts_reader_blob(e->reader, list, &bytes, &have) != TS_OK) return NULL;
-    return have == ts__ex_chunks(size) * 16 ? bytes : NULL;
+    for (uint32_t i = 0; i < 2; i++) {
+        const ts__ex_listed *const known = &e->lists[i];
+        if (!known->bytes || known->size != length ||
+            memcmp(known->hash, list, sizeof known->hash) != 0)
+            continue;
+        e->list_last = i;
+        return known->bytes;
+    }
+    ts__ex_listed *const next = &e->lists[!e->list_last];
+    const ts__blob_wish wish = { length, length, length, &next->scratch };
+    next->bytes = NULL;
+    if (ts__reader_blob(e->reader, list, &wish, &next->bytes, &next->size) !=
+        TS_OK)
+        return NULL;
+    memcpy(next->hash, list, sizeof next->hash);
+    e->list_last = !e->list_last;
+    return next->bytes;
 }
 
 // A chunk's bytes; NULL if the trace does not have them. Zeros need no trace,
-// and are always at the same address.
+// and are always at the same address. kept: they stay for as long as the
+// reader does, not only until another chunk is asked for.
 static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
-                                   uint64_t size)
+                                   uint64_t size, bool kept)
 {
+    const ts__blob_wish wish = { size, size, size, kept ? NULL : &e->contents };
     uint64_t key[2];
-    const void *bytes;
+    const uint8_t *bytes;
     size_t have;
     if (size == TS_CAPTURE_CHUNK && ts__ex_is_zeros(e, hash))
         return ts__ex_zeros;
     memcpy(key, hash, sizeof key);
-    if (ts_reader_blob(e->reader, key, &bytes, &have) != TS_OK) return NULL;
-    return have == size ? bytes : NULL;
+    ts__reader_blob(e->reader, key, &wish, &bytes, &have);
+    return bytes;
 }
 
 // The device of a track; 0 also if it is none of them.
@@ -220,11 +249,33 @@ static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
     return own && own < TS_REASON_LIMIT ? own : reason;
 }
 
-static ts_reason ts__ex_load(ts_execution *e, uint32_t image, ts__ex_module *m)
+// Finds the bytes of code, if the trace has them. False: there is no room to
+// inflate them.
+static bool ts__ex_code_bytes(ts_execution *e, ts_executor_code *code,
+                              ts__scratch *scratch, char *why, size_t room)
+{
+    const uint64_t own = e->desc.memory_bytes;
+    const uint64_t most =
+        own && own < TS_EXECUTION_CODE_BYTES ? own : TS_EXECUTION_CODE_BYTES;
+    const ts__blob_wish wish = { 0, UINT64_MAX, most, scratch };
+    const uint8_t *bytes;
+    size_t size;
+    const ts_result result =
+        ts__reader_blob(e->reader, code->hash, &wish, &bytes, &size);
+    code->bytes = bytes;
+    if (bytes) code->size = size;
+    if (result != TS_ERR_NOT_FOUND || size <= most)
+        return result != TS_ERR_MEMORY;
+    snprintf(why, room, "its code of %.1f MiB does not fit into %.1f MiB",
+             (double)size / 1048576, (double)most / 1048576);
+    return false;
+}
+
+static ts_reason ts__ex_load_from(ts_execution *e, uint32_t image,
+                                  ts__ex_module *m, ts__scratch *scratch)
 {
     ts_capture_image found;
     ts_executor_code code = { 0 };
-    size_t size;
     if (!ts_reader_image(e->reader, image, &found))
         return TS_REASON_IMAGE_MISSING;
     const ts_module_entry *const entry =
@@ -234,9 +285,8 @@ static ts_reason ts__ex_load(ts_execution *e, uint32_t image, ts__ex_module *m)
     code.form = found.form;
     memcpy(code.hash, found.hash, sizeof code.hash);
     code.size = found.size;
-    if (ts_reader_blob(e->reader, found.hash, &code.bytes, &size) != TS_OK)
-        code.bytes = NULL;
-    if (code.bytes) code.size = size;
+    if (!ts__ex_code_bytes(e, &code, scratch, m->why, sizeof m->why))
+        return TS_REASON_NO_MEMORY;
     const ts_result result = e->desc.executor->load(e->state, &code, &m->module,
                                                     m->why, sizeof m->why);
     const ts_reason reason = ts__ex_reason(e, result);
@@ -244,6 +294,14 @@ static ts_reason ts__ex_load(ts_execution *e, uint32_t image, ts__ex_module *m)
     return result == TS_ERR_NOT_FOUND     ? TS_REASON_IMAGE_MISSING
            : result == TS_ERR_UNSUPPORTED ? TS_REASON_IMAGE_ARCH
                                           : reason;
+}
+
+static ts_reason ts__ex_load(ts_execution *e, uint32_t image, ts__ex_module *m)
+{
+    ts__scratch scratch = { NULL, 0 };
+    const ts_reason reason = ts__ex_load_from(e, image, m, &scratch);
+    ts__mem_put(&e->reader->allocator, scratch.bytes, scratch.size);
+    return reason;
 }
 
 static ts__ex_module *ts__ex_module_find(ts_execution *e, uint32_t image)

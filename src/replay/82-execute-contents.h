@@ -33,7 +33,8 @@ static bool ts__ex_have_all(ts_execution *e)
         if (!list && region->size) return false;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++)
             if (ts__ex_wanted(e, r, k, list + 16 * k) &&
-                !ts__ex_bytes(e, list + 16 * k, ts__ex_chunk_size(r->size, k)))
+                !ts__ex_bytes(e, list + 16 * k, ts__ex_chunk_size(r->size, k),
+                              false))
                 return false;
     }
     return true;
@@ -88,7 +89,8 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
         for (uint64_t k = 0; list && k < ts__ex_chunks(r->size); k++) {
             const uint64_t size = ts__ex_chunk_size(r->size, k);
             if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
-            const uint8_t *const bytes = ts__ex_bytes(e, list + 16 * k, size);
+            const uint8_t *const bytes =
+                ts__ex_bytes(e, list + 16 * k, size, false);
             if (!bytes) return TS_ERR_NOT_FOUND;
             const ts_result result = ts__ex_put(e, r, k, bytes, size, &blank);
             if (result != TS_OK) return result;

@@ -52,7 +52,8 @@ static const ts__ex_range *ts__ex_scan_memory(ts_execution *e)
         size_t kept = 0; // bytes of the chunk before that a pointer may need
         for (uint64_t k = 0; list && k < ts__ex_chunks(region->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(region->size, k);
-            const uint8_t *const bytes = ts__ex_bytes(e, list + 16 * k, size);
+            const uint8_t *const bytes =
+                ts__ex_bytes(e, list + 16 * k, size, false);
             if (!bytes) return e->regions[i]; // nobody knows
             // Zeros behind zeros point to nothing.
             if (bytes == ts__ex_zeros && kept &&

@@ -201,7 +201,7 @@ static void ts__ex_compare(ts_execution *e, ts_execution_item *item,
 {
     item->chunks++;
     if (!memcmp(&r->is[2 * chunk], hash, 16)) return;
-    const uint8_t *const expected = ts__ex_bytes(e, hash, size);
+    const uint8_t *const expected = ts__ex_bytes(e, hash, size, false);
     size_t first = 0;
     ts_execution_item tried = *item;
     if (expected &&

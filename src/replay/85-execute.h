@@ -83,7 +83,14 @@ static ts_reason ts__ex_is_known(ts_execution *e)
     return TS_REASON_NONE;
 }
 
-// The code of a kernel, or of those of a graph.
+static bool ts__ex_names_device(const ts_execution *e, const ts_capture_node *n)
+{
+    ts_track t;
+    return n->head.track && ts_reader_track(e->reader, n->head.track, &t) &&
+           t.type == TS_TRACK_DEVICE;
+}
+
+// The code of a kernel, or of those of a graph, and the devices of these.
 static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
 {
     const ts_capture *const c = &e->now;
@@ -91,6 +98,9 @@ static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
     ts_capture_node node = { .index = 0 };
     node.head = c->head;
     while (!graph || ts_capture_node_next(c, &node)) {
+        if (graph && ts__ex_names_device(e, &node) &&
+            !ts__ex_has_device(e, node.head.track))
+            return TS_REASON_TOO_MANY;
         if (node.head.kind == TS_EVENT_KERNEL) {
             const ts__ex_module *const m =
                 ts__ex_module_find(e, node.head.image);
@@ -296,14 +306,12 @@ static bool ts__ex_add_device(ts_execution *e, uint32_t track)
     return true;
 }
 
-// Those that nodes of a graph run on, other than the launch's.
+// Those that nodes of a graph run on, other than the launch's. False: TOO_MANY.
 static bool ts__ex_add_nodes(ts_execution *e, const ts_capture *c)
 {
     ts_capture_node n = { .index = 0 };
-    ts_track t;
     while (c->head.kind == TS_EVENT_GRAPH_LAUNCH && ts_capture_node_next(c, &n))
-        if (n.head.track && ts_reader_track(e->reader, n.head.track, &t) &&
-            t.type == TS_TRACK_DEVICE && !ts__ex_add_device(e, t.id))
+        if (ts__ex_names_device(e, &n) && !ts__ex_add_device(e, n.head.track))
             return false;
     return true;
 }
@@ -324,7 +332,7 @@ static ts_result ts__ex_all_ranges(ts_execution *e, ts_executor_range **ranges,
         if (!ts_reader_capture(e->reader, e->captures[i], &e->now)) continue;
         if (c->head.state == TS_CAPTURE_DECLINED || !ts__ex_has_room(e))
             continue;
-        if (!ts__ex_add_nodes(e, c)) return TS_ERR_UNSUPPORTED;
+        if (!ts__ex_add_nodes(e, c)) continue;
         for (uint32_t j = 0; j < c->head.region_count; j++) {
             const ts_capture_region *const r = &c->regions[j];
             if (!r->device || !ts__ex_is_listed(e, r)) continue;
@@ -421,5 +429,9 @@ TS_API void ts_execution_close(ts_execution *e)
     ts__mem_put(&a, e->regions, e->region_capacity * sizeof *e->regions);
     ts__mem_put(&a, e->args, e->args_capacity);
     ts__mem_put(&a, e->scratch, e->scratch ? TS_CAPTURE_CHUNK + 8 : 0);
+    ts__mem_put(&e->reader->allocator, e->contents.bytes, e->contents.size);
+    for (int i = 0; i < 2; i++)
+        ts__mem_put(&e->reader->allocator, e->lists[i].scratch.bytes,
+                    e->lists[i].scratch.size);
     ts__mem_put(&a, e, sizeof *e);
 }

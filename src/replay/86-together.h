@@ -58,10 +58,13 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
         const uint64_t size = ts__ex_chunk_size(r->size, k);
         const bool known = (r->known[k] & ~TS__EX_WRITTEN) != 0;
         if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
-        const uint8_t *const bytes = ts__ex_bytes(e, list + 16 * k, size);
+        // What is put in place later has to stay.
+        const bool later = r->batch == e->batch;
+        const uint8_t *const bytes =
+            ts__ex_bytes(e, list + 16 * k, size, later);
         if (!bytes) return TS_REASON_MEMORY_MISSING;
-        p->whole->patched += known || r->batch == e->batch;
-        if (r->batch == e->batch) {
+        p->whole->patched += known || later;
+        if (later) {
             if (!ts__ex_plan_patch(e, p, r, k, bytes))
                 return TS_REASON_NO_MEMORY;
         } else if (ts__ex_put(e, r, k, bytes, size, &blank) != TS_OK) {
