@@ -243,9 +243,11 @@ static void ts__cs_kernel_read(ts__cs_driver *d, ts__cs_node *n)
     ts__cs_job job;
     memset(&kernel, 0, sizeof kernel);
     memset(&job, 0, sizeof job);
-    n->reason = TS_REASON_ATTACHED_LATE;
+    // What is put in its place later has its attributes still.
+    n->reason = n->attributes_reason = TS_REASON_ATTACHED_LATE;
     if (!d->call.node_kernel || d->call.node_kernel(n->handle, &kernel) != 0)
         return;
+    n->attributes_reason = TS_REASON_NONE;
     job.object = kernel.function ? kernel.function : kernel.kernel;
     const bool answered = ts__cs_function(d, &job);
     ts__cs_node_attributes(d, n);

@@ -10,7 +10,8 @@
         of a copy of plain bytes it leaves the answer as it was, of a kernel not
         that it is cooperative. So copies are known by the calls that made them:
         by hand they have their node, and what is recorded from a stream is its
-        last node then.
+        last node then. What such a node does not tell stays untold in copies of
+        it, which are other nodes: the kernel itself is remembered.
 
     WHAT IT DOES NOT DO
         It guesses nothing: copies in graphs that HIP itself made of others
@@ -41,6 +42,11 @@ static struct {
     pthread_mutex_t lock;
     ts__hs_seen *nodes;
     size_t count, capacity;
+    // Functions of kernels, and where sets begin, that were recorded by calls
+    // of which HIP does not tell all.
+    uint64_t *untold;
+    size_t untold_count, untold_capacity;
+    bool all_untold; // there was no memory for one
 } ts__hs_nodes = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 // Under the lock; NULL: it was not seen.
@@ -62,16 +68,25 @@ static bool ts__hs_seen_get(const void *node, ts__hs_seen *seen)
     return s != NULL;
 }
 
+// Two calls have the same last node only if one of them added none: which one
+// nobody tells.
+static bool ts__hs_seen_twice(const ts__hs_seen *known, const ts__hs_seen *seen)
+{
+    return known->recorded && seen->recorded && known->graph == seen->graph;
+}
+
 static void ts__hs_seen_put(const ts__hs_seen *seen)
 {
     pthread_mutex_lock(&ts__hs_nodes.lock);
     ts__hs_seen *const known = ts__hs_seen_of(seen->node);
+    const bool twice = known && ts__hs_seen_twice(known, seen);
     ts__hs_seen *const more =
         known ? NULL
               : (ts__hs_seen *)ts__cs_more(ts__hs_nodes.nodes,
                                            &ts__hs_nodes.capacity,
                                            ts__hs_nodes.count, sizeof *more);
     if (known) *known = *seen;
+    if (twice) known->unlike = true;
     if (more) {
         ts__hs_nodes.nodes = more;
         const size_t at = ts_snapshot_after(more, ts__hs_nodes.count,
@@ -81,6 +96,37 @@ static void ts__hs_seen_put(const ts__hs_seen *seen)
         more[at] = *seen;
     }
     pthread_mutex_unlock(&ts__hs_nodes.lock);
+}
+
+// Of copies of its node, too, HIP does not tell all.
+static void ts__hs_untold_put(uint64_t object)
+{
+    bool known = false;
+    pthread_mutex_lock(&ts__hs_nodes.lock);
+    for (size_t i = 0; i < ts__hs_nodes.untold_count && !known; i++)
+        known = ts__hs_nodes.untold[i] == object;
+    uint64_t *const more =
+        known
+            ? NULL
+            : (uint64_t *)ts__cs_more(ts__hs_nodes.untold,
+                                      &ts__hs_nodes.untold_capacity,
+                                      ts__hs_nodes.untold_count, sizeof *more);
+    if (more) {
+        ts__hs_nodes.untold = more;
+        more[ts__hs_nodes.untold_count++] = object;
+    }
+    ts__hs_nodes.all_untold |= !known && !more;
+    pthread_mutex_unlock(&ts__hs_nodes.lock);
+}
+
+static bool ts__hs_is_untold(const void *object)
+{
+    pthread_mutex_lock(&ts__hs_nodes.lock);
+    bool is = ts__hs_nodes.all_untold;
+    for (size_t i = 0; i < ts__hs_nodes.untold_count && !is; i++)
+        is = ts__hs_nodes.untold[i] == (uintptr_t)object;
+    pthread_mutex_unlock(&ts__hs_nodes.lock);
+    return is;
 }
 
 // Forgets a node, or those of a graph, or those that are being recorded (each:
@@ -140,7 +186,8 @@ static int ts__hs_node_kernel(void *node, ts__cuda_kernel_node *kernel)
 {
     ts__hs_kernel_node k;
     memset(&k, 0, sizeof k);
-    if (ts__hs_is_unlike(node) || ts__hs_graph_call.kernel(node, &k) != 0)
+    if (ts__hs_is_unlike(node) || ts__hs_graph_call.kernel(node, &k) != 0 ||
+        ts__hs_is_untold(k.function))
         return 1;
     ts__hs_kernel_of(kernel, &k);
     return 0;
@@ -150,7 +197,8 @@ static int ts__hs_node_set(void *node, ts__cuda_set_node *set)
 {
     ts__hs_set_node s;
     memset(&s, 0, sizeof s);
-    if (ts__hs_is_unlike(node) || ts__hs_graph_call.set(node, &s) != 0)
+    if (ts__hs_is_unlike(node) || ts__hs_graph_call.set(node, &s) != 0 ||
+        ts__hs_is_untold((const void *)(uintptr_t)s.to))
         return 1;
     ts__hs_set_of(set, &s);
     return 0;
@@ -289,10 +337,17 @@ static bool ts__hs_box_of(const ts__cs_call *c, ts__cuda_box *box)
     return kind == TS__CS_COPY || kind == TS__CS_COPY_BOX;
 }
 
+static bool ts__hs_is_nothing(const ts__cuda_box *box)
+{
+    return !box->width || !box->height || !box->depth;
+}
+
 // What a call has added to the graph that its stream is recorded into, where
-// HIP would not say it.
+// HIP would not say it. A copy of nothing adds nothing: the last node is
+// another call's.
 static void ts__hs_recorded(const ts__cs_call *c)
 {
+    const bool how = c->rule->kind == TS__CS_LAUNCH_HOW;
     ts__cs_job job;
     ts__hs_seen seen;
     void *stream;
@@ -300,9 +355,11 @@ static void ts__hs_recorded(const ts__cs_call *c)
     memset(&job, 0, sizeof job);
     seen.recorded = true;
     seen.unlike = !ts__hs_box_of(c, &seen.box);
-    if (!TS__LOAD(&ts__cs.recording) || !ts__cs_stream_here(c, &stream) ||
-        (uintptr_t)stream <= 2)
-        return;
+    if (!TS__LOAD(&ts__cs.recording)) return;
+    // Whether it is this stream that is recorded may stay unknown.
+    if (seen.unlike) ts__hs_untold_put(ts__cs_argument(c, how ? 8 : 0));
+    if (!seen.unlike && ts__hs_is_nothing(&seen.box)) return;
+    if (!ts__cs_stream_here(c, &stream) || (uintptr_t)stream <= 2) return;
     job.what = TS__CS_OWN;
     job.own = ts__hs_ask_recorded;
     job.context = c->context;
@@ -352,7 +409,8 @@ static void ts__hs_graphs_forget(void)
 {
     ts__cs_graphs_forget();
     pthread_mutex_lock(&ts__hs_nodes.lock);
-    ts__hs_nodes.count = 0;
+    ts__hs_nodes.count = ts__hs_nodes.untold_count = 0;
+    ts__hs_nodes.all_untold = false;
     pthread_mutex_unlock(&ts__hs_nodes.lock);
 }
 

@@ -18,6 +18,7 @@
     X(hipStreamEndCapture) \
     X(hipGraphCreate) \
     X(hipGraphDestroy) \
+    X(hipGraphGetNodes) \
     X(hipGraphAddKernelNode) \
     X(hipGraphAddMemcpyNode) \
     X(hipGraphAddMemcpyNode1D) \
@@ -310,6 +311,102 @@ static void what_hip_does_not_tell_is_declined(void **user)
     rt_close(&trace);
 }
 
+static void record_together(void)
+{
+    uint32_t value = 1;
+    void *arguments[] = { &numbers, &value };
+    ok(call_hipStreamBeginCapture(stream, 2));
+    ok(call_hipModuleLaunchCooperativeKernel(add, 4, 1, 1, 256, 1, 1, 0, stream,
+                                             arguments));
+    ok(call_hipStreamEndCapture(stream, &graph));
+}
+
+// Its node in a graph within is another one, of which HIP says no more.
+static void
+a_recorded_cooperative_kernel_is_declined_in_a_graph_within(void **user)
+{
+    void *inner, *node;
+    (void)user;
+    begin();
+    record_together();
+    inner = graph;
+    create();
+    ok(call_hipGraphAddChildGraphNode(&node, graph, NULL, 0, inner));
+    make_ready();
+    launch_graph();
+    assert_int_equal(numbers[0], 11);
+    end();
+    declined_for(0, TS_REASON_ATTACHED_LATE);
+    rt_close(&trace);
+    // Another session knows nothing of it.
+    begin();
+    create();
+    add_kernel(NULL, numbers, 2);
+    make_ready();
+    launch_graph();
+    end();
+    is_whole(1, 0);
+    rt_close(&trace);
+}
+
+static void a_cooperative_kernel_stays_one_with_other_arguments(void **user)
+{
+    uint32_t value = 3, *to;
+    size_t count = 1;
+    void *arguments[2], *node;
+    (void)user;
+    begin();
+    record_together();
+    ok(call_hipGraphGetNodes(graph, &node, &count));
+    make_ready();
+    to = numbers;
+    const hip_kernel_node more = kernel_of(&to, &value, arguments);
+    ok(call_hipGraphExecKernelNodeSetParams(ready, node, &more));
+    launch_graph();
+    assert_int_equal(numbers[0], 13);
+    end();
+    declined_for(0, TS_REASON_ATTACHED_LATE);
+    rt_close(&trace);
+}
+
+static void a_recorded_copy_of_nothing_is_no_node(void **user)
+{
+    (void)user;
+    begin();
+    numbers[0] = 4;
+    ok(call_hipStreamBeginCapture(stream, 2));
+    ok(call_hipMemcpyAsync(others, numbers, BYTES, 3, stream));
+    ok(call_hipMemcpyAsync(numbers, others, 0, 3, stream));
+    ok(call_hipStreamEndCapture(stream, &graph));
+    make_ready();
+    launch_graph();
+    assert_int_equal(others[0], 4);
+    end();
+    const ts_capture c = capture_at(0);
+    assert_int_equal(nodes_of(&c, TS_EVENT_MEMCPY), 1);
+    is_whole(1, 0);
+    rt_close(&trace);
+}
+
+static void a_node_of_two_recorded_calls_is_nobodys(void **user)
+{
+    ts__hs_seen one = { .node = 8, .graph = 16, .recorded = true };
+    (void)user;
+    ts__hs_seen_put(&one);
+
+    assert_false(ts__hs_is_unlike((void *)8));
+    one.box.width = 4;
+    ts__hs_seen_put(&one);
+    assert_true(ts__hs_is_unlike((void *)8));
+    ts__hs_seen_gone(0, 16, false); // what has the address next is another one
+    ts__hs_seen_put(&one);
+    assert_false(ts__hs_is_unlike((void *)8));
+    ts__hs_seen_done(16);
+    ts__hs_seen_put(&one);
+    assert_false(ts__hs_is_unlike((void *)8));
+    ts__hs_seen_gone(8, 0, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +416,11 @@ int main(void)
         cmocka_unit_test(a_graph_takes_what_another_one_has),
         cmocka_unit_test(graphs_within_graphs_are_nodes_of_one),
         cmocka_unit_test(what_hip_does_not_tell_is_declined),
+        cmocka_unit_test(
+            a_recorded_cooperative_kernel_is_declined_in_a_graph_within),
+        cmocka_unit_test(a_cooperative_kernel_stays_one_with_other_arguments),
+        cmocka_unit_test(a_recorded_copy_of_nothing_is_no_node),
+        cmocka_unit_test(a_node_of_two_recorded_calls_is_nobodys),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

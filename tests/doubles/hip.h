@@ -115,6 +115,7 @@ typedef struct hip_box {
 } hip_box;
 int hipGraphCreate(void **graph, unsigned flags);
 int hipGraphDestroy(void *graph);
+int hipGraphGetNodes(void *graph, void **nodes, size_t *count);
 int hipGraphAddKernelNode(void **node, void *graph, void *const *after,
                           size_t count, const hip_kernel_node *kernel);
 int hipGraphAddMemsetNode(void **node, void *graph, void *const *after,
