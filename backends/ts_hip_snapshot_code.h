@@ -10,7 +10,8 @@
         a function of the host is in the file that this function is in: one of
         its fat binaries, which are found by the section that compilers put
         them into, if one alone has a kernel of that name. Those that are
-        compressed are unpacked once.
+        compressed are unpacked once, and what the device would run is kept, up
+        to a bound on all of it.
 
     CONTENTS                            search for "==== 2." to jump
         1. Code objects
@@ -30,14 +31,18 @@
 
 /* ==== 1. Code objects ==================================================== */
 
+enum { TS__HS_KEPT = 1 << 30 }; // bytes of all compressed bundles
+
 typedef struct ts__hs_code {
-    uint8_t *bytes; // on a multiple of 8, as malloc has it
+    uint8_t *bytes; // on a multiple of 8, as malloc has it; NULL: of a bundle
+                    // that has nothing for the device, or whose is not kept
     uint64_t size;
     const void *from;               // bundle of a file, NULL: a module's
     uint64_t base;                  // where that file is loaded
     void *module;                   // NULL: none, or it is unloaded
     uint32_t device, image, number; // image: of the present capture
     bool gone;                      // its file was unloaded, or another one
+    bool untold;                    // what is in it nobody knows
     char path[256];                 // of the file
 } ts__hs_code;
 
@@ -47,6 +52,7 @@ typedef struct ts__hs_function {
     char *name;
     uint32_t device;
     bool of_host;
+    bool untold; // it may be in a bundle that could not be kept
 } ts__hs_function;
 
 // Nothing is taken out while a session goes on: others may look at it.
@@ -57,6 +63,8 @@ static struct {
     ts__hs_function **functions;
     size_t function_count, function_capacity;
     unsigned long long unloads; // of files, when functions were found
+    uint64_t kept;              // bytes of compressed bundles
+    uint32_t said;              // session that knows that there are too many
 } ts__hs = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 // The architecture of a device, "" if nobody told.
@@ -65,41 +73,42 @@ static const char *ts__hs_architecture(uint32_t device)
     return device < TS__HIP_DEVICES ? ts__hip.devices[device].architecture : "";
 }
 
-static ts__hs_code *ts__hs_code_take(const void *image, uint64_t size,
-                                     const ts__hs_code *about)
+// NULL: there is no memory for it. The bytes are its own from now on, or gone.
+static ts__hs_code *ts__hs_code_put(const ts__hs_code *code)
 {
-    const uint8_t *code;
-    uint64_t code_size;
-    if (!ts__amd_code_pick(image, size, ts__hs_architecture(about->device),
-                           &code, &code_size) ||
-        code_size < sizeof(Elf64_Ehdr))
-        return NULL;
-    const uint64_t whole = ts__cuda_code_size(code);
-    if (!whole || whole > code_size || whole > (uint64_t)1 << 32) return NULL;
-    ts__hs_code *const c = (ts__hs_code *)calloc(1, sizeof *c);
-    if (c) c->bytes = (uint8_t *)malloc((size_t)whole);
-    if (!c || !c->bytes) {
-        free(c);
-        return NULL;
-    }
-    uint8_t *const bytes = c->bytes;
-    memcpy(bytes, code, (size_t)whole);
-    *c = *about;
-    c->bytes = bytes;
-    c->size = whole;
+    ts__hs_code *const c = (ts__hs_code *)malloc(sizeof *c);
     pthread_mutex_lock(&ts__hs.lock);
-    ts__hs_code **const more = (ts__hs_code **)ts__cs_more(
-        ts__hs.codes, &ts__hs.code_capacity, ts__hs.code_count, sizeof *more);
+    ts__hs_code **const more =
+        c ? (ts__hs_code **)ts__cs_more(ts__hs.codes, &ts__hs.code_capacity,
+                                        ts__hs.code_count, sizeof *more)
+          : NULL;
     if (more) {
         ts__hs.codes = more;
+        *c = *code;
         more[ts__hs.code_count++] = c;
         c->number = (uint32_t)ts__hs.code_count;
     }
     pthread_mutex_unlock(&ts__hs.lock);
     if (more) return c;
-    free(c->bytes);
+    free(code->bytes);
     free(c);
     return NULL;
+}
+
+// Copies what a device will run out of an image: its size, 0: there is none.
+static void ts__hs_code_copy(ts__hs_code *c, const void *image, uint64_t size)
+{
+    const uint8_t *code;
+    uint64_t code_size;
+    if (!ts__amd_code_pick(image, size, ts__hs_architecture(c->device), &code,
+                           &code_size) ||
+        code_size < sizeof(Elf64_Ehdr))
+        return;
+    const uint64_t whole = ts__cuda_code_size(code);
+    if (!whole || whole > code_size || whole > (uint64_t)1 << 32) return;
+    c->size = whole;
+    c->bytes = (uint8_t *)malloc((size_t)whole);
+    if (c->bytes) memcpy(c->bytes, code, (size_t)whole);
 }
 
 // Takes what a device will run out of an image that has `size` bytes. about:
@@ -109,10 +118,33 @@ static ts__hs_code *ts__hs_code_add(const void *image, uint64_t size,
 {
     uint64_t unpacked_size = 0;
     uint8_t *const unpacked = ts__amd_unpack(image, size, &unpacked_size);
-    ts__hs_code *const c = ts__hs_code_take(
-        unpacked ? unpacked : image, unpacked ? unpacked_size : size, about);
+    ts__hs_code c = *about;
+    ts__hs_code_copy(&c, unpacked ? unpacked : image,
+                     unpacked ? unpacked_size : size);
     free(unpacked);
-    return c;
+    return c.bytes ? ts__hs_code_put(&c) : NULL;
+}
+
+// As above, of a bundle that is compressed: it is unpacked once, whatever is in
+// it, and once all is too much none is.
+static ts__hs_code *ts__hs_code_unpack(const void *image, uint64_t size,
+                                       const ts__hs_code *about)
+{
+    uint64_t unpacked_size = 0;
+    ts__hs_code c = *about;
+    uint8_t *const unpacked = TS__LOAD(&ts__hs.kept) < TS__HS_KEPT
+                                  ? ts__amd_unpack(image, size, &unpacked_size)
+                                  : NULL;
+    if (unpacked) ts__hs_code_copy(&c, unpacked, unpacked_size);
+    free(unpacked);
+    pthread_mutex_lock(&ts__hs.lock);
+    const bool fits = c.size <= TS__HS_KEPT - ts__hs.kept;
+    TS__STORE(&ts__hs.kept, fits ? ts__hs.kept + c.size : TS__HS_KEPT);
+    pthread_mutex_unlock(&ts__hs.lock);
+    c.untold = !unpacked || !fits || (c.size && !c.bytes);
+    if (!fits) free(c.bytes);
+    if (!fits) c.bytes = NULL;
+    return ts__hs_code_put(&c);
 }
 
 // A new capture knows no images.
@@ -222,6 +254,7 @@ static ts__hs_code *ts__hs_code_from(const void *from, uint32_t device)
 static ts__hs_code *ts__hs_code_keep(const ts__hs_file *f, const void *from,
                                      uint64_t size, uint32_t device)
 {
+    ts__amd_packed packed;
     ts__hs_code about;
     memset(&about, 0, sizeof about);
     about.device = device;
@@ -231,29 +264,35 @@ static ts__hs_code *ts__hs_code_keep(const ts__hs_file *f, const void *from,
     if (strcmp(f->path, TS__HS_SELF) != 0 ||
         readlink(TS__HS_SELF, about.path, sizeof about.path - 1) <= 0)
         snprintf(about.path, sizeof about.path, "%s", f->path);
-    return ts__hs_code_add(from, size, &about);
+    return ts__amd_packed_read(&packed, from, size)
+               ? ts__hs_code_unpack(from, size, &about)
+               : ts__hs_code_add(from, size, &about);
 }
 
 // Whether a bundle has a kernel of that name for a device. One that is
-// compressed is kept for the next question, others are only looked at.
+// compressed is kept for the next question, others are only looked at. untold:
+// set if nobody knows.
 static bool ts__hs_bundle_has(const ts__hs_file *f, const void *from,
-                              uint64_t size, const char *name, uint32_t device)
+                              uint64_t size, const char *name, uint32_t device,
+                              bool *untold)
 {
     ts__amd_packed packed;
     const uint8_t *code;
     uint64_t code_size;
     const ts__hs_code *c = ts__hs_code_from(from, device);
-    if (!c && ts__amd_packed_read(&packed, from, size))
-        c = ts__hs_code_keep(f, from, size, device);
-    if (c) return ts__amd_has_kernel(c->bytes, c->size, name);
+    const bool pack = ts__amd_packed_read(&packed, from, size);
+    if (!c && pack) c = ts__hs_code_keep(f, from, size, device);
+    if (c ? c->untold : pack) *untold = true;
+    if (c) return c->bytes && ts__amd_has_kernel(c->bytes, c->size, name);
     return ts__amd_code_pick(from, size, ts__hs_architecture(device), &code,
                              &code_size) &&
            ts__amd_has_kernel(code, code_size, name);
 }
 
-// A kernel of that name in the fat binaries of a file; NULL: none, or several.
+// A kernel of that name in the fat binaries of a file; NULL: none, or several,
+// or there are some of which nobody knows what is in them.
 static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
-                                       uint32_t device)
+                                       uint32_t device, bool *untold)
 {
     const struct { // what compilers put into the section
         uint32_t magic, version;
@@ -278,14 +317,15 @@ static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
             const uint64_t left =
                 ts__hs_file_left(f, (uintptr_t)wrapper->image);
             if (wrapper->magic != MAGIC || !left ||
-                !ts__hs_bundle_has(f, wrapper->image, left, name, device))
+                !ts__hs_bundle_has(f, wrapper->image, left, name, device,
+                                   untold))
                 continue;
             found = wrapper->image;
             found_size = left;
             matches++;
         }
     }
-    if (matches != 1) return NULL;
+    if (matches != 1 || *untold) return NULL;
     ts__hs_code *const c = ts__hs_code_from(found, device);
     return c ? c : ts__hs_code_keep(f, found, found_size, device);
 }
@@ -378,9 +418,9 @@ static ts__hs_function *ts__hs_of_file(void *handle, const char *name,
                                        uint32_t device)
 {
     ts__hs_file file;
-    ts__hs_function f = { handle, NULL, NULL, device, true };
+    ts__hs_function f = { handle, NULL, NULL, device, true, false };
     if (ts__hs_file_open(&file, (uintptr_t)handle))
-        f.code = ts__hs_file_search(&file, name, device);
+        f.code = ts__hs_file_search(&file, name, device, &f.untold);
     ts__hs_file_close(&file);
     return ts__hs_function_put(&f, name);
 }
@@ -397,6 +437,22 @@ static ts__hs_function *ts__hs_function_at(void *handle, uint32_t device)
     return name && *name ? ts__hs_of_file(handle, name, device) : f;
 }
 
+// Once in a session, on a thread of the program's.
+static ts__hs_function *ts__hs_told(ts__hs_function *f)
+{
+    const uint32_t session = TS__LOAD(&ts__cs.on);
+    if (!f || !f->untold ||
+        __atomic_exchange_n(&ts__hs.said, session, __ATOMIC_RELAXED) == session)
+        return f;
+    ts_metadata_text(0, "capture.hip",
+                     TS__LOAD(&ts__hs.kept) < TS__HS_KEPT
+                         ? "kernels are declined: a compressed bundle of their "
+                           "file cannot be unpacked"
+                         : "kernels are declined: the code in compressed "
+                           "bundles is more than 1 GiB");
+    return f;
+}
+
 // The kernel that a function of the host launches: HIP knows its name.
 static ts__hs_function *ts__hs_of_host(const ts__cs_call *c, void *handle,
                                        void *stream)
@@ -404,7 +460,7 @@ static ts__hs_function *ts__hs_of_host(const ts__cs_call *c, void *handle,
     const uint32_t device = (uint32_t)(uintptr_t)c->context;
     ts__hs_functions_check();
     ts__hs_function *const known = ts__hs_function_find(handle, true, device);
-    if (known) return known;
+    if (known) return ts__hs_told(known);
     ts__cs_job job;
     memset(&job, 0, sizeof job);
     job.what = TS__CS_OWN;
@@ -415,7 +471,7 @@ static ts__hs_function *ts__hs_of_host(const ts__cs_call *c, void *handle,
     if (!ts__cs_is_safe(c->context) ||
         !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
         return NULL;
-    return ts__hs_of_file(handle, job.name, device);
+    return ts__hs_told(ts__hs_of_file(handle, job.name, device));
 }
 
 // The function of a launch; NULL: nobody knows it.
@@ -634,8 +690,12 @@ static void ts__hs_function_got(const ts__cs_call *c)
 {
     const void *const module = (const void *)(uintptr_t)ts__cs_argument(c, 8);
     const char *const name = (const char *)(uintptr_t)ts__cs_argument(c, 16);
-    ts__hs_function f = { (const void *)(uintptr_t)ts__cs_pointed(c, 0), NULL,
-                          NULL, 0, false };
+    ts__hs_function f = { (const void *)(uintptr_t)ts__cs_pointed(c, 0),
+                          NULL,
+                          NULL,
+                          0,
+                          false,
+                          false };
     if (!f.handle || !name) return;
     pthread_mutex_lock(&ts__hs.lock);
     for (size_t i = 0; module && i < ts__hs.code_count; i++)

@@ -110,7 +110,7 @@ static ts_capture capture_at(size_t index)
     return c;
 }
 
-static void declined_for(size_t index, ts_reason reason)
+static inline void declined_for(size_t index, ts_reason reason)
 {
     const ts_capture c = capture_at(index);
     assert_int_equal(c.head.state, TS_CAPTURE_DECLINED);
@@ -118,7 +118,7 @@ static void declined_for(size_t index, ts_reason reason)
 }
 
 // Operation `which` of `count` runs again, and leaves the same.
-static void runs_the_same(size_t count, size_t which)
+static inline void runs_the_same(size_t count, size_t which)
 {
     const ts_execution_desc desc = { .executor = &ts_hip_executor };
     const size_t positions[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
