@@ -74,6 +74,7 @@ captured beside 6
 captured declined 5
 captured ways 6
 captured together 3
+captured apart 3
 check "hip-execute: what is declined says why" grep -qF \
     "1 UVM, 1 EXTERNAL_MEMORY, 1 HOST_CALLBACK" \
     "$folder/declined.said"
@@ -161,6 +162,8 @@ extracts "a kernel" wrong odd 0 "build and run it there" same
 extracts "a kernel with a variable" kernels biased 0 "build and run" same
 DOUBLE_ODD=1 extracts "of a device that is broken" wrong odd 0 \
     "build and run it there" diverged
+extracts "one that says it is not cooperative" apart add 0 \
+    "build and run it there" same
 extracts "none that is cooperative" together add 2 \
     "it is launched cooperatively"
 

@@ -199,6 +199,23 @@ static void together(void)
                                           stream, arguments));
 }
 
+// It is said that it is not cooperative.
+static void apart(void)
+{
+    void *module;
+    hipFunction_t function;
+    uint32_t value = 3;
+    void *arguments[] = { &numbers, &value };
+    const dim3 grid = { 4, 1, 1 }, block = { 256, 1, 1 };
+    struct {
+        uint32_t id, unused, value[16];
+    } not_together = { 2, 0, { 0 } };
+    const hip_config how = { grid, block, 0, stream, &not_together, 1 };
+    must(hipModuleLoadData(&module, __hip_fatbin));
+    must(hipModuleGetFunction(&function, module, "add"));
+    must(hipDrvLaunchKernelEx(&how, function, arguments, NULL));
+}
+
 static void nothing_of(void *unused)
 {
     (void)unused;
@@ -232,7 +249,7 @@ int main(int argc, char **argv)
     } all[] = {
         { "kernels", kernels },   { "modules", modules },   { "wrong", wrong },
         { "beside", beside },     { "declined", declined }, { "ways", ways },
-        { "together", together },
+        { "together", together }, { "apart", apart },
     };
     set_up();
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

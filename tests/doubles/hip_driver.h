@@ -447,7 +447,7 @@ EXPORT int hipDrvLaunchKernelEx(const hip_config *config,
     BEGIN(hipDrvLaunchKernelEx, config, function, arguments, extra);
     const attribute *const first = config->attributes;
     if (config->count > 1 ||
-        (config->count && (first->id != 2 || first->value[0] != 1)))
+        (config->count && (first->id != 2 || first->value[0] > 1)))
         return end(&c, hipErrorInvalidValue);
     const launch_how how = { config->grid,   config->block, config->shared,
                              config->stream, arguments,     extra };

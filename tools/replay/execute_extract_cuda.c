@@ -241,12 +241,13 @@ bool extract_cuda(const execute_job *job, const ts_capture *c)
 static bool is_together(const ts_capture *c)
 {
     ts_attribute a;
-    uint32_t id;
+    uint32_t id, value;
     for (uint64_t at = 0; ts_attribute_next(&c->attributes, &at, &a);) {
         if (a.id == TS_ATTRIBUTE_COOPERATIVE) return true;
         if (a.id != TS_ATTRIBUTE_CUDA_LAUNCH || a.size < 72) continue;
         memcpy(&id, a.bytes, sizeof id);
-        if (id == TS__CUDA_COOPERATIVE) return true;
+        memcpy(&value, (const uint8_t *)a.bytes + 8, sizeof value);
+        if (id == TS__CUDA_COOPERATIVE && value) return true;
     }
     return false;
 }
