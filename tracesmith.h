@@ -3998,7 +3998,9 @@ static uint32_t ts__site_name(uint32_t site)
         __atomic_load_n(&ts__c.block_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count; i++) {
         const ts__block *const block = &ts__c.blocks[i];
-        for (uint64_t at = 0; at < *block->used;) {
+        // acquire: pairs with the releases of those who add entries
+        const uint64_t end = __atomic_load_n(block->used, __ATOMIC_ACQUIRE);
+        for (uint64_t at = 0; at < end;) {
             const ts__entry *const e =
                 (const ts__entry *)(const void *)(block->bytes + at);
             uint32_t name = 0;
@@ -6740,7 +6742,8 @@ static void ts__names_close(void)
         ts__log[i].used = NULL;
     }
     for (uint32_t i = 0; i < ts__c.block_count; i++)
-        ts__c.blocks[i].past = *ts__c.blocks[i].used;
+        ts__c.blocks[i].past =
+            __atomic_load_n(ts__c.blocks[i].used, __ATOMIC_ACQUIRE);
     ts__c.log = NULL;
     ts__c.names_shared = false;
 }
@@ -6787,8 +6790,10 @@ static ts_result ts__session_begin(void)
     ts__c.clock_step_ns = 1000000;
     ts__c.clock_next_ns = ts__clock_ns(CLOCK_MONOTONIC_RAW) + 1000000;
     ts__lock_take(&ts__c.names);
+    // acquire: a thread that the last session did not wait for may still add
     for (uint32_t i = 0; i < ts__c.block_count; i++)
-        ts__c.blocks[i].told = *ts__c.blocks[i].used;
+        ts__c.blocks[i].told =
+            __atomic_load_n(ts__c.blocks[i].used, __ATOMIC_ACQUIRE);
     if (w->error == TS_OK) w->error = ts__writer_dictionary(w);
     // Of the log, from here on.
     memset(w->sidecar->blocks, 0, sizeof w->sidecar->blocks);

@@ -149,7 +149,9 @@ static uint32_t ts__site_name(uint32_t site)
         __atomic_load_n(&ts__c.block_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count; i++) {
         const ts__block *const block = &ts__c.blocks[i];
-        for (uint64_t at = 0; at < *block->used;) {
+        // acquire: pairs with the releases of those who add entries
+        const uint64_t end = __atomic_load_n(block->used, __ATOMIC_ACQUIRE);
+        for (uint64_t at = 0; at < end;) {
             const ts__entry *const e =
                 (const ts__entry *)(const void *)(block->bytes + at);
             uint32_t name = 0;

@@ -274,7 +274,8 @@ static void ts__names_close(void)
         ts__log[i].used = NULL;
     }
     for (uint32_t i = 0; i < ts__c.block_count; i++)
-        ts__c.blocks[i].past = *ts__c.blocks[i].used;
+        ts__c.blocks[i].past =
+            __atomic_load_n(ts__c.blocks[i].used, __ATOMIC_ACQUIRE);
     ts__c.log = NULL;
     ts__c.names_shared = false;
 }
@@ -321,8 +322,10 @@ static ts_result ts__session_begin(void)
     ts__c.clock_step_ns = 1000000;
     ts__c.clock_next_ns = ts__clock_ns(CLOCK_MONOTONIC_RAW) + 1000000;
     ts__lock_take(&ts__c.names);
+    // acquire: a thread that the last session did not wait for may still add
     for (uint32_t i = 0; i < ts__c.block_count; i++)
-        ts__c.blocks[i].told = *ts__c.blocks[i].used;
+        ts__c.blocks[i].told =
+            __atomic_load_n(ts__c.blocks[i].used, __ATOMIC_ACQUIRE);
     if (w->error == TS_OK) w->error = ts__writer_dictionary(w);
     // Of the log, from here on.
     memset(w->sidecar->blocks, 0, sizeof w->sidecar->blocks);
