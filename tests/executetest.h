@@ -69,6 +69,18 @@ static ts_executor executor; // the vdev's, but code is this program's own
 static ts_execution *execution;
 static size_t positions[64];
 
+// First in `main`: a replay wants addresses again, which this sanitizer hands
+// out.
+#ifdef UNDER_TSAN
+#define NEED_ADDRESSES() \
+    do { \
+        puts("memory cannot have its addresses again under this sanitizer"); \
+        return 77; \
+    } while (0)
+#else
+#define NEED_ADDRESSES() (void)0
+#endif
+
 static inline ts_result load_own(void *state, const ts_executor_code *code,
                                  uint64_t *module, char *why, size_t room)
 {
@@ -84,6 +96,28 @@ static inline ts_result load_own(void *state, const ts_executor_code *code,
         return TS_OK;
     }
     return TS_ERR_NOT_FOUND;
+}
+
+static ts_vdev_function the_only;
+
+static inline ts_result load_the_only(void *state, const ts_executor_code *code,
+                                      uint64_t *module, char *why, size_t room)
+{
+    ts_capture c;
+    (void)state;
+    (void)code;
+    (void)why;
+    (void)room;
+    if (!ts_reader_capture(reader, 0, &c)) return TS_ERR_NOT_FOUND;
+    *module = (uint64_t)(uintptr_t)the_only - c.head.function;
+    return TS_OK;
+}
+
+// All that was recorded are launches of this.
+static inline void load_only(ts_vdev_function kernel)
+{
+    the_only = kernel;
+    executor.load = load_the_only;
 }
 
 // Ends the recording; what was recorded on is gone, its addresses are free.

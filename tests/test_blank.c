@@ -173,19 +173,6 @@ static ts_result count_read(void *state, void *bytes, uint64_t address,
     return ts_vdev_executor.read(state, bytes, address, count);
 }
 
-static ts_result load_ends(void *state, const ts_executor_code *code,
-                           uint64_t *module, char *why, size_t room)
-{
-    ts_capture c;
-    (void)state;
-    (void)code;
-    (void)why;
-    (void)room;
-    if (!ts_reader_capture(reader, 0, &c)) return TS_ERR_NOT_FOUND;
-    *module = (uint64_t)(uintptr_t)bump_ends - c.head.function;
-    return TS_OK;
-}
-
 // Records two launches; whether anybody can tell what is blank.
 static bool record(void)
 {
@@ -200,7 +187,7 @@ static bool record(void)
     ok(ts_vdev_launch(vdev, 0, kernel, &launch));
     ok(ts_vdev_launch(vdev, 0, kernel, &launch));
     finish(path);
-    executor.load = load_ends;
+    load_only(bump_ends);
     executor.write = count_write;
     executor.read = count_read;
     return knows;
@@ -320,10 +307,7 @@ static void what_was_written_before_counts_as_memory(void **state)
 
 int main(void)
 {
-#ifdef UNDER_TSAN // which hands out the addresses that a replay wants again
-    puts("memory cannot have its addresses again under this sanitizer");
-    return 77;
-#endif
+    NEED_ADDRESSES();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_that_nobody_wrote_are_known),
         cmocka_unit_test(what_is_freed_goes_back_to_the_system),

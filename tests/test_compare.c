@@ -20,19 +20,6 @@ static void put(const void *args, const ts_vdev_block *block)
     fill(*(void *const *)args, found_bits, element_width);
 }
 
-static ts_result load_put(void *state, const ts_executor_code *code,
-                          uint64_t *module, char *why, size_t room)
-{
-    ts_capture c;
-    (void)state;
-    (void)code;
-    (void)why;
-    (void)room;
-    if (!ts_reader_capture(reader, 0, &c)) return TS_ERR_NOT_FOUND;
-    *module = (uint64_t)(uintptr_t)put - c.head.function;
-    return TS_OK;
-}
-
 // Records an operation that leaves elements of these bytes, ...
 static void record(uint32_t element, uint64_t bits)
 {
@@ -46,7 +33,7 @@ static void record(uint32_t element, uint64_t bits)
     ok(ts_snapshot_start(NULL));
     ok(ts_vdev_launch(vdev, 0, kernel, &launch));
     finish(path);
-    executor.load = load_put;
+    load_only(put);
 }
 
 // ... and replays it with another result.
@@ -257,10 +244,7 @@ static void a_type_that_is_none_is_refused(void **state)
 
 int main(void)
 {
-#ifdef UNDER_TSAN // which hands out the addresses that a replay wants again
-    puts("memory cannot have its addresses again under this sanitizer");
-    return 77;
-#endif
+    NEED_ADDRESSES();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_infinity_passes_for_itself_alone),
         cmocka_unit_test(nan_passes_for_nan),

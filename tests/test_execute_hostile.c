@@ -202,10 +202,7 @@ static void devices_of_nodes_cost_no_other_theirs(void **state)
 
 int main(void)
 {
-#ifdef UNDER_TSAN // which hands out the addresses that a replay wants again
-    puts("memory cannot have its addresses again under this sanitizer");
-    return 77;
-#endif
+    NEED_ADDRESSES();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_that_nobody_has_cost_no_other_theirs),
         cmocka_unit_test(sizes_that_nobody_has_cost_no_other_theirs),

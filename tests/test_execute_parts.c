@@ -78,10 +78,7 @@ static void what_does_not_end_takes_all_along(void **state)
 
 int main(void)
 {
-#ifdef UNDER_TSAN
-    puts("memory cannot have its addresses again under this sanitizer");
-    return 77;
-#endif
+    NEED_ADDRESSES();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_cannot_run_takes_no_contents_along),
         cmocka_unit_test(what_does_not_end_takes_all_along),

@@ -521,10 +521,7 @@ static void what_cannot_be_together_says_why(void **state)
 
 int main(void)
 {
-#ifdef UNDER_TSAN
-    puts("memory cannot have its addresses again under this sanitizer");
-    return 77;
-#endif
+    NEED_ADDRESSES();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_run_beside_each_other),
         cmocka_unit_test(an_edge_holds_an_operation_back),
