@@ -73,29 +73,15 @@ static void ok(int result)
     assert_int_equal(result, 0);
 }
 
-static char *beside(const char *name)
-{
-    static char file[PATH_MAX + 64];
-    const ssize_t size = readlink("/proc/self/exe", file, PATH_MAX);
-    assert_true(size > 0);
-    file[size] = 0;
-    snprintf(strrchr(file, '/'), 64, "/doubles/%s", name);
-    return file;
-}
-
 static int start(void **user)
 {
     (void)user;
     cu_load("libcupti.so");
     cu_set("version", 130001);
     void *const driver = dlopen(beside("libcuda.so"), RTLD_NOW | RTLD_GLOBAL);
-    FILE *const file = fopen(beside("libcubin.so"), "rb");
-    if (!driver || !file || fseek(file, 0, SEEK_END)) return -1;
-    const size_t size = (size_t)ftell(file);
-    rewind(file);
-    cubin = malloc(size);
-    if (!cubin || fread(cubin, 1, size, file) != size) return -1;
-    fclose(file);
+    uint64_t size;
+    cubin = double_read("libcubin.so", &size);
+    if (!driver || !cubin) return -1;
 #define X(name, parameters) \
     { \
         void *const symbol = cu_symbol(driver, #name); \

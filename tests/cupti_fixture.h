@@ -14,6 +14,7 @@
 #include "tests/rectest.h"
 
 #include "backends/ts_cupti.h"
+#include "tests/double_file.h"
 #include "tests/doubles/cupti_double.h"
 
 static const ts_session_desc cu_plain;
@@ -32,14 +33,7 @@ static void *cu_symbol(void *library, const char *name)
 // Loads a double that lies beside the test program.
 static void cu_load(const char *name)
 {
-    char path[PATH_MAX + 64];
-    const ssize_t size = readlink("/proc/self/exe", path, PATH_MAX);
-    if (size <= 0) abort();
-    path[size] = 0;
-    char *const slash = strrchr(path, '/');
-    if (!slash) abort();
-    snprintf(slash, 64, "/doubles/%s", name);
-    void *const library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    void *const library = dlopen(beside(name), RTLD_NOW | RTLD_GLOBAL);
     if (!library) {
         fprintf(stderr, "%s\n", dlerror());
         abort();

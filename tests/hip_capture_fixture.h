@@ -12,6 +12,7 @@
 
 #include "backends/ts_cuda_exec.h"
 #include "backends/ts_hip.h"
+#include "tests/double_file.h"
 #include "tests/doubles/hip.h"
 
 #include <dlfcn.h>
@@ -35,29 +36,15 @@ static void ok(int result)
     assert_int_equal(result, 0);
 }
 
-static char *beside(const char *name)
-{
-    static char file[PATH_MAX + 64];
-    const ssize_t size = readlink("/proc/self/exe", file, PATH_MAX);
-    assert_true(size > 0);
-    file[size] = 0;
-    snprintf(strrchr(file, '/'), 64, "/doubles/%s", name);
-    return file;
-}
-
 static int start(void **user)
 {
     (void)user;
     void *const hip = dlopen(beside("libamdhip64.so"), RTLD_LAZY | RTLD_GLOBAL);
     void *const sdk =
         dlopen(beside("librocprofiler-sdk.so"), RTLD_LAZY | RTLD_GLOBAL);
-    FILE *const file = fopen(beside("libhsaco.so"), "rb");
-    if (!hip || !sdk || !file || fseek(file, 0, SEEK_END)) return -1;
-    const size_t size = (size_t)ftell(file);
-    rewind(file);
-    object = malloc(size);
-    if (!object || fread(object, 1, size, file) != size) return -1;
-    fclose(file);
+    uint64_t size;
+    object = double_read("libhsaco.so", &size);
+    if (!hip || !sdk || !object) return -1;
 #define X(name) \
     { \
         void *const symbol = dlsym(hip, #name); \

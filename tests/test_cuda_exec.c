@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #define TRACESMITH_CUDA_EXEC_IMPLEMENTATION
 #include "backends/ts_cuda_exec.h"
+#include "tests/double_file.h"
 #include "tests/rectest.h"
 #include <dlfcn.h>
 
@@ -31,29 +32,13 @@ static void ok(ts_result result)
     assert_int_equal(result, TS_OK);
 }
 
-// Beside this program; its soname makes it the driver of this process.
-static char *beside(const char *name)
-{
-    static char path[PATH_MAX + 64];
-    const ssize_t size = readlink("/proc/self/exe", path, PATH_MAX);
-    assert_true(size > 0);
-    path[size] = 0;
-    snprintf(strrchr(path, '/'), 64, "/doubles/%s", name);
-    return path;
-}
-
 static int start(void **user)
 {
     (void)user;
+    // Its soname makes it the driver of this process.
     if (!dlopen(beside(DRIVER), RTLD_NOW | RTLD_GLOBAL)) return -1;
-    FILE *const file = fopen(beside(CODE), "rb");
-    if (!file || fseek(file, 0, SEEK_END)) return -1;
-    cubin_size = (uint64_t)ftell(file);
-    cubin = malloc(cubin_size);
-    rewind(file);
-    const bool all = cubin && fread(cubin, 1, cubin_size, file) == cubin_size;
-    fclose(file);
-    return all ? 0 : -1;
+    cubin = double_read(CODE, &cubin_size);
+    return cubin ? 0 : -1;
 }
 
 static int finish(void **user)

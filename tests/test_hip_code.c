@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "backends/ts_hip_bundle.h"
 #include "backends/ts_hip_code.h"
+#include "tests/double_file.h"
 #include "tests/rectest.h"
 #include <sys/mman.h>
 #ifdef TRACESMITH_ZLIB
@@ -16,21 +17,9 @@ static uint64_t object_size;
 
 static int start(void **user)
 {
-    char path[PATH_MAX + 64];
-    const ssize_t size = readlink("/proc/self/exe", path, PATH_MAX);
     (void)user;
-    if (size <= 0) return -1;
-    path[size] = 0;
-    strcpy(strrchr(path, '/'), "/doubles/libhsaco.so");
-    FILE *const file = fopen(path, "rb");
-    if (!file || fseek(file, 0, SEEK_END)) return -1;
-    object_size = (uint64_t)ftell(file);
-    object = malloc(object_size);
-    rewind(file);
-    const bool all =
-        object && fread(object, 1, object_size, file) == object_size;
-    fclose(file);
-    return all ? 0 : -1;
+    object = double_read("libhsaco.so", &object_size);
+    return object ? 0 : -1;
 }
 
 static int finish(void **user)
