@@ -6135,10 +6135,13 @@ static void ts__clock_tend(ts__writer *w)
     ts__lock_give(&w->lock);
 }
 
-// Looks at every ring; all: empties them, else those that need it. Returns
-// whether a ring fills quickly.
+// Looks at every ring but a flight recorder's; all: empties them, else those
+// that need it. Returns whether a ring fills quickly. The clock comes first: a
+// file that is cut after these events still has its rate.
 static bool ts__drain_round(bool all)
 {
+    ts__clock_tend(&ts__c.writer);
+    if (ts__c.desc.policy == TS_POLICY_OVERWRITE) return false;
     bool busy = false;
     const ts__mover m = { &ts__c.writer, ts__log, NULL, 0, false, true, false };
     const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
@@ -6169,7 +6172,6 @@ static bool ts__drain_round(bool all)
 static void ts__drain_misc(bool losses)
 {
     ts__writer *const w = &ts__c.writer;
-    ts__clock_tend(w);
     ts__lock_take(&w->lock);
     ts_result result = ts__writer_entries(w, ts__log);
     if (result == TS_OK && losses) result = ts__writer_prepare(w, 1);
@@ -6439,7 +6441,6 @@ static bool ts__drain_alone(void)
 
 static void *ts__drain_main(void *unused)
 {
-    const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
     const uint64_t longest = 16000000u; // producers wake it: ts__ring_refresh
     uint64_t next_ns = 0, sleep_ns = 2000000u;
     (void)unused;
@@ -6447,7 +6448,7 @@ static void *ts__drain_main(void *unused)
     ts__inside = 1; // it never records
     while (!TS__LOAD(&ts__c.stopping)) {
         const uint32_t seen = __atomic_load_n(&ts__c.wake, __ATOMIC_ACQUIRE);
-        const bool busy = !keep && ts__drain_round(false);
+        const bool busy = ts__drain_round(false);
         const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
         if (now >= next_ns) {
             ts__drain_misc(true);
@@ -7007,15 +7008,15 @@ static ts_result ts__session_stop_locked(void)
     const uint32_t count = zones ? ts__open_zones(zones, TS__OPEN_ZONES_MAX,
                                                   ts__c.rings, ts__ring_count())
                                  : 0;
+    ts__lock_take(&w->lock);
+    ts__clock_write(w);
+    ts__lock_give(&w->lock);
     const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
     if (!keep) ts__session_drain_last(zones, count);
     ts__encoder *const e = ts__encoder_take(w->sidecar, true);
     e->open = zones;
     e->open_count = count;
     if (keep) ts__writer_failed(w, ts__snapshot_rings(w, e));
-    ts__lock_take(&w->lock);
-    ts__clock_write(w);
-    ts__lock_give(&w->lock);
     ts__session_end(w, ts__c.rings, ts__ring_count(), zones, count, e, ts__log);
     ts__encoder_give(e);
     if (zones) munmap(zones, bytes);
@@ -7065,7 +7066,7 @@ ts_result ts_session_flush(void)
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts_result result = TS_ERR_STATE;
     if (ts__c.active) {
-        if (ts__c.desc.policy != TS_POLICY_OVERWRITE) ts__drain_round(true);
+        ts__drain_round(true);
         ts__drain_misc(true);
         if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
             ts__snapshot(ts__c.snapshot_path);

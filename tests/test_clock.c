@@ -104,6 +104,32 @@ static void the_clock_is_sampled_at_both_ends_and_each_second(void **state)
     rt_close(&trace);
 }
 
+static void a_file_cut_after_its_first_events_has_a_rate(void **state)
+{
+    (void)state;
+    static const ts_session_desc descs[] = {
+        { .flush_ms = 0 }, // written at the end
+        { .flush_ms = 1 },
+        { .drain = TS_DRAIN_MANUAL, .flush_ms = 1 },
+    };
+    for (size_t i = 0; i < sizeof descs / sizeof *descs; i++) {
+        const char *const path = rt_start("cut.sbt", descs[i]);
+        TS_MARK("first");
+        rt_sleep_ms(5);
+        if (descs[i].flush_ms) assert_int_equal(ts_session_flush(), TS_OK);
+        assert_int_equal(ts_session_stop(), TS_OK);
+        rt_trace trace = rt_open(path);
+        ts_chunk_info info;
+        uint32_t clocks = 0;
+        for (size_t c = 0; ts_reader_chunk(trace.reader, c, &info) &&
+                           info.header.kind != TS_CHUNK_EVENTS;
+             c++)
+            if (info.header.kind == TS_CHUNK_CLOCK) clocks += info.header.count;
+        assert_true(clocks >= 2);
+        rt_close(&trace);
+    }
+}
+
 static void a_device_clock_that_steps_back_is_no_damage(void **state)
 {
     (void)state;
@@ -169,6 +195,7 @@ int main(void)
         cmocka_unit_test(ticks_never_fall),
         cmocka_unit_test(a_tick_has_a_trace_time),
         cmocka_unit_test(the_clock_is_sampled_at_both_ends_and_each_second),
+        cmocka_unit_test(a_file_cut_after_its_first_events_has_a_rate),
         cmocka_unit_test(a_device_clock_that_steps_back_is_no_damage),
         cmocka_unit_test(a_salvaged_trace_has_true_times),
     };

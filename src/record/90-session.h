@@ -539,15 +539,15 @@ static ts_result ts__session_stop_locked(void)
     const uint32_t count = zones ? ts__open_zones(zones, TS__OPEN_ZONES_MAX,
                                                   ts__c.rings, ts__ring_count())
                                  : 0;
+    ts__lock_take(&w->lock);
+    ts__clock_write(w);
+    ts__lock_give(&w->lock);
     const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
     if (!keep) ts__session_drain_last(zones, count);
     ts__encoder *const e = ts__encoder_take(w->sidecar, true);
     e->open = zones;
     e->open_count = count;
     if (keep) ts__writer_failed(w, ts__snapshot_rings(w, e));
-    ts__lock_take(&w->lock);
-    ts__clock_write(w);
-    ts__lock_give(&w->lock);
     ts__session_end(w, ts__c.rings, ts__ring_count(), zones, count, e, ts__log);
     ts__encoder_give(e);
     if (zones) munmap(zones, bytes);
@@ -597,7 +597,7 @@ ts_result ts_session_flush(void)
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     ts_result result = TS_ERR_STATE;
     if (ts__c.active) {
-        if (ts__c.desc.policy != TS_POLICY_OVERWRITE) ts__drain_round(true);
+        ts__drain_round(true);
         ts__drain_misc(true);
         if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
             ts__snapshot(ts__c.snapshot_path);
