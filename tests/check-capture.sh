@@ -240,6 +240,15 @@ check "capture: ts-record, summaries of a CUDA program" sh -c '
     said --flight-recorder=60s "ts-record:   4: CUPTI: operations without times"
     said --flight-recorder=60s "recorded 21 of 25 launches"
     ! grep "rings were full" $0/said.err || exit 1
+    # What it was to forget is none, neither in the sum nor among its causes.
+    build/ts-record -o $0/said.sbt --flight-recorder=60s --flight-memory=64K \
+        sh -c "$0/client many 100000; $0/cuda_program" >$0/said.out \
+        2>$0/said.err
+    grep -q "rings were full" $0/said.err &&
+        grep -q "ts-record: 4 records were LOST (backend 4)" $0/said.err || {
+        cat $0/said.err
+        exit 1
+    }
     rm -rf $0/said.sbt.*' $folder
 check "capture: ts-record, a CUDA program that another profiler has" sh -c '
     export LD_LIBRARY_PATH=$0/cuda DOUBLE_subscribe=39

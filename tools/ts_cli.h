@@ -251,11 +251,12 @@ bool cli_trace_is_own(const ts_reader *reader);
 // Marks a trace that was made of such traces alone.
 void cli_trace_own(const char *path, const uint8_t session[16]);
 
-// "ring_full 1,234, disk_full 5": how many records each cause has cost.
+// "ring_full 1,234, disk_full 5": how many records each cause has cost, but for
+// one that is no loss here (-1: each is).
 typedef struct cli_causes {
     char s[512];
 } cli_causes;
-cli_causes cli_loss_causes(const ts_reader *reader);
+cli_causes cli_loss_causes(const ts_reader *reader, int but);
 // Events of the kinds that this version knows.
 uint64_t cli_event_count(const ts_info *info);
 

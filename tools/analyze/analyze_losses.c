@@ -15,7 +15,7 @@ static void say_lost(const analyze_job *job, report *r, uint32_t file,
                 "bounds, idle time may have been work.",
                 before, cli_count(info->lost).s,
                 info->lost == 1 ? " was" : "s were",
-                cli_loss_causes(analyze_reader(job, file)).s);
+                cli_loss_causes(analyze_reader(job, file), -1).s);
 }
 
 // What the chunks at damaged places say of themselves.

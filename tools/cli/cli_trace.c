@@ -46,12 +46,13 @@ static void say_salvage(const cli_trace *trace, const cli_tool *tool,
                   "estimates");
 }
 
-cli_causes cli_loss_causes(const ts_reader *reader)
+cli_causes cli_loss_causes(const ts_reader *reader, int but)
 {
     uint64_t by[TS_LOSS_STALL_FIRST] = { 0 };
     ts_loss_row row;
     for (size_t i = 0; ts_reader_loss(reader, i, &row); i++)
-        if (row.cause < TS_LOSS_STALL_FIRST) by[row.cause] += row.count;
+        if (row.cause < TS_LOSS_STALL_FIRST && (int)row.cause != but)
+            by[row.cause] += row.count;
     cli_causes causes = { "" };
     size_t size = 0;
     for (uint32_t c = 0; c < TS_LOSS_STALL_FIRST && size < 400; c++)
@@ -69,7 +70,8 @@ static void say_losses(const cli_trace *trace, const cli_tool *tool,
     cli_error(tool, path,
               "%s records were lost (%s); ts-info --losses tells "
               "where",
-              cli_count(trace->info->lost).s, cli_loss_causes(trace->reader).s);
+              cli_count(trace->info->lost).s,
+              cli_loss_causes(trace->reader, -1).s);
 }
 
 size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,

@@ -10,10 +10,16 @@ typedef struct lost_cause {
     uint64_t count;
 } lost_cause;
 
+// What a flight recorder was to forget.
+static int forgotten(const record_job *job)
+{
+    return job->wish.flight_ns ? TS_LOSS_OVERWRITTEN : -1;
+}
+
 static bool is_lost(const record_job *job, const ts_loss_row *row)
 {
     return row->count && row->cause < TS_LOSS_STALL_FIRST &&
-           !(job->wish.flight_ns && row->cause == TS_LOSS_OVERWRITTEN);
+           (int)row->cause != forgotten(job);
 }
 
 // One line for each cause with its reason, in the order in which they came.
@@ -48,7 +54,7 @@ uint64_t record_say_lost(const record_job *job, const ts_reader *reader)
             "ts-record: %s record%s LOST (%s); ts-info --losses tells "
             "where\n",
             cli_count(sum).s, sum == 1 ? " was" : "s were",
-            cli_loss_causes(reader).s);
+            cli_loss_causes(reader, forgotten(job)).s);
     for (size_t i = 0; i < count; i++) {
         const ts_text detail = ts_reader_name(reader, causes[i].detail);
         if (!causes[i].detail || !detail.size) continue;
