@@ -77,7 +77,8 @@ check "capture: ts-record, a program with another handler of CUDA" sh -c '
     tests/capture/record.sh $0/cuda "1 begin
 1 end" $0/client cuda && grep -qx "the other handler" $0/cuda/out' $folder
 for wish in ranks image log delay kinds filter size wrong operations trigger \
-    untriggered key raw stacks flight snapshot live children group stop; do
+    untriggered key raw stacks flight snapshot live children later \
+    group stop; do
     need=sh
     case $wish in
     key | raw | live | stop) need=script ;;
@@ -103,6 +104,11 @@ check "capture: ts-record passes stdin, signals and failures on" sh -c '
     test "$(echo through | build/ts-record -q -o $0/cat.sbt -- cat)" = through
     build/ts-record -q -o $0/none.sbt -- $0/no-such-program 2>/dev/null
     test $? = 127 && test ! -e $0/none.sbt || exit 1
+    echo "#!/no/shell" >$0/no-shell && chmod +x $0/no-shell
+    build/ts-record -q -o $0/none.sbt -- $0/no-shell 2>$0/none.err
+    test $? = 127 && grep -q "names as its interpreter" $0/none.err || exit 1
+    (cd $0 && ../ts-record -q -o none.sbt client 2>none.err)
+    test $? = 127 && grep -q "needs [.]/ before" $0/none.err || exit 1
     build/ts-record -q -o $0/none.sbt -- $0 2>/dev/null
     test $? = 126 || exit 1
     for name in "" -; do
@@ -116,6 +122,11 @@ check "capture: ts-record passes stdin, signals and failures on" sh -c '
     wait $recorder
     test $? = 143 || exit 1
     ! kill -0 $(cat $0/pid) 2>/dev/null' $folder
+check "capture: what the tools say of themselves fits into 80 columns" sh -c '
+    for tool in record devices symbolize; do
+        build/ts-$tool --help | awk "length > 80 { print; bad = 1 }
+            END { exit bad }" || exit 1
+    done'
 check "capture: ts-record --no-merge leaves a folder of traces" sh -c '
     build/ts-record -o $0/parts.sbt --no-merge $0/client fork >$0/parts.out \
         2>$0/parts.err && test ! -e $0/parts.sbt &&
@@ -231,7 +242,7 @@ check "capture: ts-record, summaries of a CUDA program" sh -c '
         exit 1
     }
     said --no-merge "recorded 25 of 25 launches"
-    said --no-merge "said.sbt.*/[0-9]*.sbt: .* of process [0-9]*, .*nothing was"
+    said --no-merge "said.sbt.*/[0-9]*.sbt: .* of process [0-9]*, .*, nothing lost"
     said --flight-recorder=60s "recorded 25 of 25 launches"
     export DOUBLE_zero_times=4
     said --live "ts-record: 4 records were LOST (backend 4)"

@@ -8,7 +8,7 @@ static const char *out_text = "trace.sbt", *size_text, *flight_size_text;
 static const char *stack_text, *budget_text;
 static uint64_t frames = UINT64_MAX; // that: not given
 static cli_list capture;
-static bool no_merge, stacks, yield;
+static bool no_merge, stacks, yield, lasts, flight;
 static record_job job;
 
 static const cli_option options[] = {
@@ -22,8 +22,9 @@ static const cli_option options[] = {
               "gpu and host stand for many; -api_call leaves one out",
       .text = &job.wish.kinds },
     { .name = "--filter LIST",
-      .help = "only zones, marks and kernels of these names, with commas;\n"
-              "* stands for any characters, ? for one; -NAME leaves out",
+      .help = "only zones, marks and kernels of these names, with\n"
+              "commas; * stands for any characters, ? for one;\n"
+              "-NAME leaves out",
       .text = &job.wish.names },
     { .name = "--stacks[=DEPTH]",
       .help = "the host's stack at each launch, 32 frames or so many",
@@ -43,8 +44,8 @@ static const cli_option options[] = {
       .help = "bytes that a capture keeps, 2G: budget:SIZE",
       .text = &budget_text },
     { .name = "--capture-on LIST",
-      .help = "begin and end that when ts-record gets SIGUSR1 or SIGUSR2, or\n"
-              "by a key on the terminal: SIGUSR1,key",
+      .help = "begin and end that when ts-record gets SIGUSR1 or\n"
+              "SIGUSR2, or by a key on the terminal: SIGUSR1,key",
       .text = &job.wish.capture_on },
     { .name = "--yield[=WHO]",
       .help = "give CUPTI up to another profiler in the program that\n"
@@ -57,14 +58,16 @@ static const cli_option options[] = {
       .time_ns = &job.wish.delay_ns },
     { .name = "--duration TIME",
       .help = "record for so long; the program goes on",
+      .flag = &lasts,
       .time_ns = &job.wish.duration_ns },
     { .name = "--flight-recorder TIME",
       .help = "keep the last moments only, in memory: they are written\n"
               "when the program ends or crashes, and each time that\n"
               "ts-record gets SIGUSR2",
+      .flag = &flight,
       .time_ns = &job.wish.flight_ns },
     { .name = "--flight-memory SIZE",
-      .help = "memory of each thread for that (4MiB)",
+      .help = "memory of each thread for that, to 64MiB (4MiB)",
       .text = &flight_size_text },
     { .name = "--size-limit SIZE",
       .help = "end recording when the traces have this size: 500MB",
@@ -100,12 +103,28 @@ static bool take_size(const char *option, const char *text, uint64_t *size)
     return false;
 }
 
+// The library takes zero for all the time there is, and memory as it likes.
+static bool take_times(void)
+{
+    const char *wrong = NULL;
+    if (lasts && !job.wish.duration_ns) wrong = "--duration: less than 1 ms";
+    if (flight && !job.wish.flight_ns)
+        wrong = "--flight-recorder: less than 1 ms";
+    if (job.wish.flight_memory && !flight)
+        wrong = "--flight-memory is of --flight-recorder TIME";
+    if (job.wish.flight_memory > RECORD_FLIGHT_MOST)
+        wrong = "--flight-memory: at most 64MiB";
+    if (wrong) cli_error(&tool, NULL, "%s", wrong);
+    return !wrong;
+}
+
 static bool take_depth(void)
 {
-    char *end = NULL;
     if (!stacks) return true;
-    job.wish.stack_depth = stack_text ? strtoull(stack_text, &end, 10) : 32;
-    if (job.wish.stack_depth && (!end || !*end)) return true;
+    job.wish.stack_depth = stack_text ? strtoull(stack_text, NULL, 10) : 32;
+    if (job.wish.stack_depth &&
+        (!stack_text || !stack_text[strspn(stack_text, "0123456789")]))
+        return true;
     cli_error(&tool, NULL, "--stacks: '%s' is no number of frames", stack_text);
     return false;
 }
@@ -146,25 +165,27 @@ static bool finish(void)
 {
     if (!record_parts_find(&job, "")) return false;
     const size_t failures = record_say_failures(&job);
-    if (!job.part_count) {
-        if (!job.quiet && !failures) record_say_nothing(&job);
+    record_parts_await(&job);
+    if (!record_parts_ended(&job)) {
+        const bool none = !job.part_count && !job.awaited && !failures;
+        if (!job.quiet) none ? record_say_nothing(&job) : record_say_end(&job);
         record_give_up(&job);
         return !failures;
     }
     if (no_merge) {
+        const bool cut = !job.wish.flight_ns || record_cut_parts(&job);
         record_control_remove(&job);
         if (!job.quiet) record_say_parts(&job);
         if (!job.quiet) record_say_end(&job);
-        return true;
+        return cut;
     }
     const bool done = record_put_together(&job, job.out);
     if (done && !job.quiet) record_say_trace(&job);
     if (!job.quiet) record_say_end(&job);
     record_control_remove(&job);
-    if (done && !record_parts_remove(&job) && !job.quiet)
-        fprintf(stderr, "ts-record: children that still run write to %s\n",
-                job.folder);
-    if (!done)
+    if (done)
+        record_parts_remove(&job);
+    else
         cli_error(&tool, NULL, "the traces of the processes are in %s",
                   job.folder);
     return done;
@@ -184,7 +205,8 @@ int main(int argc, char **argv)
     if (!take_size("--size-limit", size_text, &job.wish.size_limit) ||
         !take_size("--flight-memory", flight_size_text,
                    &job.wish.flight_memory) ||
-        !take_depth() || !take_capture() || !record_wish_check(&job))
+        !take_times() || !take_depth() || !take_capture() ||
+        !record_wish_check(&job))
         return cli_usage(&tool);
     if (!record_prepare(&job)) return RECORD_FAILED;
     const int code = record_run(&job);

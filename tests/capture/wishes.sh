@@ -31,6 +31,12 @@ said() {
         exit 1
     }
 }
+unsaid() {
+    if grep -q "$1" "$said"; then
+        cat "$said"
+        exit 1
+    fi
+}
 
 name=$2
 case $name in
@@ -77,7 +83,8 @@ image) # what a process recorded before it called exec stays
     for first in image.4 image.4.[1-9]*[0-9] image.%p; do
         for of in "$folder"/$first-1.sbt; do
             test -e "${of%-1.sbt}.sbt"
-            test -n "$(zones "$of")" && test -n "$(zones "${of%-1.sbt}.sbt")"
+            test -n "$(zones "$of")"
+            test -n "$(zones "${of%-1.sbt}.sbt")"
         done
     done
     test "$(ls "$folder"/image*.sbt | wc -l)" = 6
@@ -95,30 +102,49 @@ log) # the user's own file gets the lines, and ts-record reads them too
         ulimit -f 1
         TRACESMITH_LOG=$folder/log.lines record "$client"
     ) || status=$?
-    test $status = 125 && said "not recorded: process [0-9]*: no space"
+    test $status = 125
+    said "not recorded: process [0-9]*: no space"
     grep -q "^not recorded [0-9]*: " "$folder/log.lines"
     ;;
 delay) # and a duration, from the start of ts-record
     record --delay 2s --duration 500ms -- "$client" steps 350
-    hasnt "begin" && hasnt "step 0" && hasnt "step 349" && hasnt "end"
-    has "step [0-9]*" && said "ended after 500.0 ms (--duration)"
+    hasnt "begin"
+    hasnt "step 0"
+    hasnt "step 349"
+    hasnt "end"
+    has "step [0-9]*"
+    said "ended after 500.0 ms (--duration)"
     build/ts-info "$trace" | grep -q "capture.delay_ms"
+    # A program that is over before, or begins after it.
+    record --delay 1h "$client"
+    said "no events of 1 process"
+    said "ended after .*, before recording was to begin (--delay 3600.0 s)"
+    rm "$trace"
+    record --duration 1ms sh -c 'sleep 0.1; exec "$0"' "$client"
+    said "nothing to record: .* before recording ended (--duration)"
+    test ! -e "$trace"
     ;;
 kinds)
     record --kinds mark,span "$client"
-    test -z "$(zones "$trace")" && said "only what --kinds"
+    test -z "$(zones "$trace")"
+    said "only what --kinds lets in is there"
     record --kinds -mark "$client"
     has begin
     ;;
 filter)
     record --filter 'step 1?,end,-step 15' "$client" steps 30
     test "$(zones "$trace" | wc -l)" = 10
-    hasnt "step 15" && hasnt "begin" && has "step 19" && has "end"
+    said "only what --filter lets in is there"
+    hasnt "step 15"
+    hasnt "begin"
+    has "step 19"
+    has "end"
     ;;
 size)
     record --size-limit 400kB "$client" many 3000000
     said "(--size-limit)"
-    has many && hasnt end
+    has many
+    hasnt end
     size=$(wc -c <"$trace")
     test "$size" -ge 300000
     test "$size" -lt 30000000
@@ -127,11 +153,19 @@ wrong)
     for option in --kinds=kernels --filter= --stacks=none --stacks=300 \
         --delay=3 --duration=10us --size-limit=big --flight-memory=0 \
         --capture= --capture=kernels:x --capture=budget:2X \
-        --capture-on=SIGTERM --frames=0 --frames=x --budget=2X --yield=; do
+        --capture-on=SIGTERM --frames=0 --frames=x --budget=2X --yield= \
+        --duration=0 --flight-recorder=0s --flight-memory=1M --stacks=-1 \
+        '--stacks= 5' --flight-recorder=-1s; do
         status=0
         record "$option" "$client" || status=$?
-        test $status = 2 && test ! -e "$trace" && test -s "$said"
+        test $status = 2
+        test ! -e "$trace"
+        test -s "$said"
     done
+    status=0
+    record --flight-recorder 1s --flight-memory 65MiB "$client" || status=$?
+    test $status = 2
+    said "at most 64MiB"
     ;;
 operations) # what is to be run again: the program gets it, in one text
     record --capture 'kernel:a* budget:2G' --capture frames:3 \
@@ -163,7 +197,8 @@ trigger) # a signal begins to keep operations; the program does not get it
         done
         kill -USR1 $recorder
         wait $recorder
-        has "step 99" && has end
+        has "step 99"
+        has end
         if build/ts-info "$trace" | grep -q "capture.captures 1"; then exit; fi
     done
     exit 1
@@ -188,11 +223,13 @@ key) # begins it, and again ends it; a terminal is what script has
     exit 1
     ;;
 raw) # a terminal that was raw before: no read waits for a key
-    rm -f "$folder/nothing" && mkfifo "$folder/nothing"
+    rm -f "$folder/nothing"
+    mkfifo "$folder/nothing"
     timeout 60 script -qec "stty -icanon -echo; build/ts-record \
         --capture-on key -o $trace sh -c 'sleep 0.5; echo went on'" /dev/null \
         <>"$folder/nothing" >"$said"
-    said "went on" && said "nothing to record"
+    said "went on"
+    said "nothing to record"
     ;;
 stacks) # the program gets them; "--stacks" takes no word of the command
     for option in --stacks --stacks=7; do
@@ -203,15 +240,31 @@ stacks) # the program gets them; "--stacks" takes no word of the command
     ;;
 flight)
     record --flight-recorder 1s "$client" steps 150
-    hasnt begin && hasnt "step 20" && has "step 149" && has end
+    hasnt begin
+    hasnt "step 20"
+    has "step 149"
+    has end
     said "the last"
     test "$(ls -d "$trace"*)" = "$trace"
     # What a crash leaves of it.
     record --flight-recorder 10s "$client" crash || status=$?
-    test $status = 134 && has begin && has end
+    test $status = 134
+    has begin
+    has end
     # Rings that are too small for it say so.
     record --flight-recorder 10s --flight-memory 64KiB "$client" many 100000
-    has many && hasnt begin && said "of the 10.00 s asked for"
+    has many
+    hasnt begin
+    said "of the 10.00 s asked for"
+    said "; --flight-memory 64MiB would keep the most"
+    # Traces that are left as they are have no more of it than one of them all.
+    record --flight-recorder 300ms --no-merge "$client" fork 150
+    first=$(sed -n 's/^ts-record: \(.*\): .* events in .*/\1/p' "$said" |
+        head -n 1)
+    zones "$first" >"$folder/flight.zones"
+    grep -qx "step 149" "$folder/flight.zones"
+    test "$(grep -c -x -e begin -e "step [0-9]" "$folder/flight.zones")" = 0
+    rm -r "$trace".*/
     ;;
 snapshot) # on a signal, while the program runs
     build/ts-record -o "$trace" --flight-recorder 10s "$client" steps 600 \
@@ -232,8 +285,18 @@ live)
     TERM=xterm script -qec "build/ts-record --live -o $trace $client steps 60" \
         /dev/null </dev/null >"$folder/live.screen"
     tr '\033\r' '^\n' <"$folder/live.screen" >"$said"
-    said 'records after [0-9]*\.[0-9] s: 1 process,' &&
-        said 'K*ts-record: .*sbt: '
+    said 'records after [0-9]*\.[0-9] s: 1 process,'
+    said 'K*ts-record: .*sbt: '
+    # In the background the terminal is somebody else's.
+    cat >"$folder/live.sh" <<'END'
+set -m
+build/ts-record --live -o "$0.sbt" "$1" steps 60 &
+wait $!
+END
+    TERM=xterm timeout 60 script -qec "bash $folder/live.sh $client" \
+        /dev/null </dev/null >"$said"
+    said "ts-record: .* events"
+    unsaid "records after"
     # Not a byte more where there is no terminal.
     build/ts-record --live -q -o "$trace" "$client" steps 30 >"$said" 2>&1
     test "$(cat "$said")" = steps
@@ -241,8 +304,27 @@ live)
 children) # a delay holds for those that come later, too
     record --delay 3s sh -c "$client; $client steps 400 & $client fork
         wait"
-    hasnt child && hasnt parent && has end
+    hasnt child
+    hasnt parent
+    has end
     said "of 1 process,"
+    ;;
+later) # children that use a library when the program is over
+    rm -rf "$folder/later.go" "$trace".*/
+    wait_for='until test -e "$1"; do sleep 0.05; done; exec "$0"'
+    record --live sh -c "(sh -c '$wait_for' \"\$0\" \"\$1\") &" "$client" \
+        "$folder/later.go"
+    into=$(sed -n 's/.* still run: what they record will be in //p' "$said")
+    test -d "$into"
+    test ! -e "$trace"
+    touch "$folder/later.go"
+    until ls "$into"/*.sbt >"$folder/later.ls" 2>&1; do sleep 0.05; done
+    # One that is being written, and nothing else.
+    status=0
+    record sh -c '"$0" steps 100 & sleep 0.5; exit 0' "$client" || status=$?
+    test $status = 0
+    test ! -e "$trace"
+    said "a child still runs: its trace is "
     ;;
 group) # a signal to the group arrives once, one to ts-record is passed on
     rm -f "$folder/group.pid" "$folder/group.pid.done" "$folder/group.of"
@@ -294,7 +376,8 @@ echo over
 END
     timeout 60 script -qec "bash $folder/stop.sh" /dev/null </dev/null |
         tr -d '\r' >"$said"
-    said "went on" && said "over"
+    said "went on"
+    said "over"
     # And hears them when it is in front again: for that a shell that takes the
     # terminal back.
     cat >"$folder/stop.sh" <<'END'

@@ -27,6 +27,8 @@
 enum { RECORD_PATH = 4096 };
 // As other programs that run programs do: none of the program's own codes.
 enum { RECORD_FAILED = 125 };
+// Of each thread, as backends/ts_inject.c has it: without a word, and at most.
+enum { RECORD_FLIGHT_MEMORY = 4 << 20, RECORD_FLIGHT_MOST = 64 << 20 };
 
 // What is to be recorded, and when; zero is everything.
 typedef struct record_wish {
@@ -88,6 +90,8 @@ typedef struct record_job {
     pid_t pid;
     int status;     // as waitpid gives it
     bool never_ran; // exec failed
+    int64_t ran_ns; // from the start of the recorder's time to its end
+    bool awaited;   // children that may begin to write still run
     record_part *parts;
     size_t part_count;
     uint64_t silent;    // processes that had nothing to say
@@ -103,7 +107,7 @@ bool record_name(record_job *job);
 // Finds the library and makes the folder; false with the reason on stderr.
 bool record_prepare(record_job *job);
 // Takes the folder away as far as it is empty.
-void record_give_up(record_job *job);
+void record_give_up(const record_job *job);
 // In the child: sets the variables.
 void record_vars_set(const record_job *job);
 // Runs the program to its end. Returns what ts-record is to return; 126 and
@@ -120,7 +124,10 @@ void record_group_stop(pid_t process);
 
 // The memory that the processes see; false with the reason on stderr.
 bool record_control_make(record_job *job);
-void record_control_remove(record_job *job);
+// How long ago it was made; 0: it was not.
+int64_t record_control_ns(const record_job *job);
+// Unless a child may still look for it.
+void record_control_remove(const record_job *job);
 // Shows how far they are, or takes that away.
 void record_live(record_job *job, bool end);
 // Has every process write what its rings hold; false: one did not in time.
@@ -141,9 +148,13 @@ void record_keys_child(void);
 // takes away the traces in which nothing happened, unless all are such.
 // prefix: "" or that of the snapshots.
 bool record_parts_find(record_job *job, const char *prefix);
-// Removes what is left of the folder, and the folder if it is empty. False:
-// a child that nothing was seen of yet writes to it.
-bool record_parts_remove(const record_job *job);
+// Notes whether children still run that nothing was seen of yet: they find the
+// folder as it is.
+void record_parts_await(record_job *job);
+// Whether a trace of them is one of a process that has ended.
+bool record_parts_ended(const record_job *job);
+// Removes the traces, and the folder unless it is awaited.
+void record_parts_remove(const record_job *job);
 void record_parts_close(record_job *job);
 // How many processes the traces that are whole are of.
 size_t record_process_count(const record_job *job);
@@ -154,6 +165,8 @@ record_kept record_kept_of(ts_reader *reader);
 void record_say_kept(const record_job *job, ts_reader *trace);
 // Makes one trace of the parts at `out`; false with the reason on stderr.
 bool record_put_together(const record_job *job, const char *out);
+// Cuts each of them to the last moments.
+bool record_cut_parts(const record_job *job);
 // Writes a trace of what the processes hold now, beside job->out.
 void record_snapshot(record_job *job);
 

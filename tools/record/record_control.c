@@ -44,12 +44,17 @@ bool record_control_make(record_job *job)
     return true;
 }
 
-void record_control_remove(record_job *job)
+void record_control_remove(const record_job *job)
 {
     char path[RECORD_PATH + 16];
-    if (!job->control) return;
+    if (!job->control || job->awaited) return;
     snprintf(path, sizeof path, "%s/control", job->folder);
     unlink(path);
+}
+
+int64_t record_control_ns(const record_job *job)
+{
+    return job->control ? (int64_t)(now_ns() - job->control->start_ns) : 0;
 }
 
 /* ---- Figures ------------------------------------------------------------ */
@@ -115,11 +120,30 @@ static void add_capture(line *l, const record_job *job, const record_figures *f)
     add(l, "%s kept | ", cli_count(f->kept).s);
 }
 
+// What does not fit is left out from the end, a figure at a time.
+static void cut(line *l, size_t columns)
+{
+    if (l->size < columns) return;
+    l->text[columns - 1] = 0;
+    for (size_t i = columns - 1; i-- > 0;) {
+        if (!strchr(",:|", l->text[i]) || l->text[i + 1] != ' ') continue;
+        l->text[i] = 0;
+        return;
+    }
+}
+
+// In the background the terminal is somebody else's.
+static bool is_in_front(void)
+{
+    const pid_t front = tcgetpgrp(STDERR_FILENO);
+    return front < 0 || front == getpgrp();
+}
+
 // What is said while it lasts, in at most a line of the terminal.
 static void say_figures(const record_job *job)
 {
     const record_figures f = figures_of(job->control);
-    const int64_t ns = (int64_t)(now_ns() - job->control->start_ns);
+    const int64_t ns = record_control_ns(job);
     const char *const what = f.waits   ? "waits"
                              : f.ended ? "has ended"
                                        : "records";
@@ -133,16 +157,15 @@ static void say_figures(const record_job *job)
         f.processes == 1 ? "" : "es", cli_count(f.records).s,
         cli_bytes(f.bytes).s);
     if (f.lost) add(&l, ", %s LOST", cli_count(f.lost).s);
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1 &&
-        l.size >= window.ws_col)
-        l.text[window.ws_col - 1] = 0;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
+        cut(&l, window.ws_col);
     fprintf(stderr, "\r\033[K%s", l.text);
     fflush(stderr);
 }
 
 void record_live(record_job *job, bool end)
 {
-    if (!job->wish.live || !cli_terminal(stderr)) return;
+    if (!job->wish.live || !cli_terminal(stderr) || !is_in_front()) return;
     if (end && job->live_shown) fputs("\r\033[K", stderr);
     if (!end) say_figures(job);
     job->live_shown = !end;

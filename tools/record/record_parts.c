@@ -3,6 +3,7 @@
 */
 #include "tools/record/record.h"
 #include <dirent.h>
+#include <time.h>
 #include <unistd.h>
 
 // Reads what the summary needs; opening saves what a dead process left.
@@ -96,14 +97,57 @@ bool record_parts_find(record_job *job, const char *prefix)
     return done;
 }
 
-bool record_parts_remove(const record_job *job)
+bool record_parts_ended(const record_job *job)
 {
-    bool live = false;
-    for (size_t i = 0; i < job->part_count; i++) {
-        live = live || job->parts[i].live;
+    for (size_t i = 0; i < job->part_count; i++)
+        if (!job->parts[i].live) return true;
+    return false;
+}
+
+void record_parts_remove(const record_job *job)
+{
+    for (size_t i = 0; i < job->part_count; i++)
         if (!job->parts[i].live) unlink(job->parts[i].path);
+    if (!job->awaited) rmdir(job->folder);
+}
+
+// Whether a process was started with our variables, as the system shows it.
+static bool is_ours(const record_job *job, const char *process)
+{
+    char path[300], want[RECORD_PATH + 32], *value = NULL;
+    size_t room = 0;
+    snprintf(path, sizeof path, "/proc/%s/environ", process);
+    snprintf(want, sizeof want, "TRACESMITH_LOG=%s/log", job->folder);
+    FILE *const file = fopen(path, "r");
+    bool ours = false;
+    while (file && !ours && getdelim(&value, &room, 0, file) > 0)
+        ours = !strcmp(value, want);
+    if (file) fclose(file);
+    free(value);
+    return ours;
+}
+
+static bool one_is_ours(const record_job *job)
+{
+    DIR *const folder = opendir("/proc");
+    const struct dirent *entry;
+    bool ours = false;
+    while (folder && !ours && (entry = readdir(folder)) != NULL)
+        ours = *entry->d_name >= '1' && *entry->d_name <= '9' &&
+               is_ours(job, entry->d_name);
+    if (folder) closedir(folder);
+    return ours;
+}
+
+// Those that are about to end are given a moment.
+void record_parts_await(record_job *job)
+{
+    const struct timespec wait = { 0, 20000000 };
+    for (int i = 0; i < 5; i++) {
+        job->awaited = one_is_ours(job);
+        if (!job->awaited) return;
+        nanosleep(&wait, NULL);
     }
-    return rmdir(job->folder) == 0 || live;
 }
 
 size_t record_process_count(const record_job *job)

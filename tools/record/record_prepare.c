@@ -47,7 +47,9 @@ static bool make_folder(record_job *job)
     }
     // Processes may go to other directories: they need the whole path.
     if (!mkdtemp(job->folder) || !realpath(job->folder, whole)) {
-        cli_error(job->tool, job->out, "no folder beside it: %s",
+        cli_error(job->tool, job->out,
+                  "cannot be made: a folder beside it: %s; -o names another "
+                  "place",
                   strerror(errno));
         return false;
     }
@@ -67,7 +69,8 @@ bool record_prepare(record_job *job)
         return false;
     }
     if (stat(job->out, &about) == 0 && !S_ISREG(about.st_mode)) {
-        cli_error(job->tool, job->out, "is no file that could be replaced");
+        cli_error(job->tool, job->out,
+                  "is no file that could be replaced; -o names another");
         return false;
     }
     if (!find_library(job) || !make_folder(job)) return false;
@@ -80,8 +83,8 @@ bool record_prepare(record_job *job)
     return false;
 }
 
-void record_give_up(record_job *job)
+void record_give_up(const record_job *job)
 {
     record_control_remove(job);
-    rmdir(job->folder);
+    if (!job->awaited) rmdir(job->folder);
 }

@@ -49,12 +49,13 @@ static void take_signal(record_job *job, const siginfo_t *info)
 }
 
 // A job of a terminal that is stopped gives the terminal back.
-static void take_stop(const record_job *job)
+static void take_stop(record_job *job)
 {
     const int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
     const bool ours = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
     if (terminal >= 0) close(terminal);
     if (!ours) return;
+    record_live(job, true);
     record_keys_close();
     record_group_stop(job->pid);
     if (job->wish.capture_key) record_keys_open(job);
@@ -138,6 +139,15 @@ static bool start(record_job *job, const int tell[2])
     return false;
 }
 
+// What is not there, of a file that is.
+static const char *missing(const char *program)
+{
+    if (access(program, F_OK) != 0) return "";
+    return strchr(program, '/')
+               ? ": what it names as its interpreter or loader"
+               : " in PATH: one in this folder needs ./ before its name";
+}
+
 int record_run(record_job *job)
 {
     int tell[2], error = 0;
@@ -152,11 +162,13 @@ int record_run(record_job *job)
     if (started) {
         job->never_ran = read(tell[0], &error, sizeof error) == sizeof error;
         wait_for_end(job);
+        job->ran_ns = record_control_ns(job);
         record_group_end();
     }
     close(tell[0]);
     if (!started) return RECORD_FAILED;
     if (job->never_ran)
-        cli_error(job->tool, job->argv[0], "%s", strerror(error));
+        cli_error(job->tool, job->argv[0], "%s%s", strerror(error),
+                  error == ENOENT ? missing(job->argv[0]) : "");
     return code_of(job->status);
 }

@@ -85,9 +85,15 @@ static void say_wishes(const record_job *job, bool duration, bool size)
     if (duration)
         fprintf(stderr, "ts-record: recording ended after %s (--duration)\n",
                 cli_time(w->duration_ns).s);
-    if (w->kinds || w->names)
-        fputs("ts-record: only what --kinds and --filter let in is there\n",
-              stderr);
+    if (w->delay_ns > job->ran_ns)
+        fprintf(stderr,
+                "ts-record: the program ended after %s, before recording was "
+                "to begin (--delay %s)\n",
+                cli_time(job->ran_ns).s, cli_time(w->delay_ns).s);
+    else if (w->kinds || w->names)
+        fprintf(stderr, "ts-record: only what %s%s%s let%s in is there\n",
+                w->kinds ? "--kinds" : "", w->kinds && w->names ? " and " : "",
+                w->names ? "--filter" : "", w->kinds && w->names ? "" : "s");
 }
 
 static record_launches all_launches(const record_job *job)
@@ -127,6 +133,24 @@ static void say_launches(const record_job *job)
     fputc('\n', stderr);
 }
 
+// The time that was asked for needs more memory; it is bounded.
+static void say_more_memory(const record_job *job, int64_t kept_ns)
+{
+    const uint64_t had = job->wish.flight_memory ? job->wish.flight_memory
+                                                 : RECORD_FLIGHT_MEMORY;
+    const double times =
+        (double)job->wish.flight_ns / (double)(kept_ns > 0 ? kept_ns : 1);
+    uint64_t need = 1 << 20;
+    while (need < RECORD_FLIGHT_MOST && (double)need < times * (double)had)
+        need *= 2;
+    if (need > had)
+        fprintf(stderr, "; --flight-memory %" PRIu64 "MiB would keep %s",
+                need >> 20,
+                need < RECORD_FLIGHT_MOST ? "all of it" : "the most");
+    else
+        fputs("; --kinds and --filter leave out what is not needed", stderr);
+}
+
 // A flight recorder forgets: only if it did so within the time asked for is
 // that worth a word.
 static void say_flight(const record_job *job, const ts_reader *reader)
@@ -138,12 +162,11 @@ static void say_flight(const record_job *job, const ts_reader *reader)
     for (size_t i = 0; ts_reader_loss(reader, i, &row); i++)
         full = full || row.cause == TS_LOSS_OVERWRITTEN;
     fprintf(stderr, "ts-record: the last %s", cli_time(kept).s);
-    if (kept < job->wish.flight_ns / 10 * 9 && full)
-        fprintf(stderr,
-                " of the %s asked for: rings were full; "
-                "--flight-memory %s would keep more",
-                cli_time(job->wish.flight_ns).s,
-                job->wish.flight_memory ? "with a larger size" : "16MiB");
+    if (kept < job->wish.flight_ns / 10 * 9 && full) {
+        fprintf(stderr, " of the %s asked for: rings were full",
+                cli_time(job->wish.flight_ns).s);
+        say_more_memory(job, kept);
+    }
     fputc('\n', stderr);
 }
 
@@ -153,11 +176,16 @@ static void say_events(const record_job *job, const cli_trace *trace,
 {
     const ts_info *const info = trace->info;
     const bool flight = job->wish.flight_ns != 0;
-    fprintf(stderr, "ts-record: %s: %s events in %s of %s, %s%s\n", path,
-            cli_count(cli_event_count(info) + info->unknown_events).s,
-            cli_time(info->last_ns - info->first_ns).s, whose,
-            cli_bytes(info->file_bytes).s,
-            info->lost || flight ? "" : "; nothing was lost of them");
+    const uint64_t count = cli_event_count(info) + info->unknown_events;
+    fprintf(stderr, "ts-record: %s: ", path);
+    if (!count) {
+        fprintf(stderr, "no events of %s\n", whose);
+        return;
+    }
+    fprintf(stderr, "%s event%s in %s of %s, %s%s\n", cli_count(count).s,
+            count == 1 ? "" : "s", cli_time(info->last_ns - info->first_ns).s,
+            whose, cli_bytes(info->file_bytes).s,
+            info->lost || flight ? "" : ", nothing lost");
     if (flight) say_flight(job, trace->reader);
 }
 
@@ -218,18 +246,24 @@ void record_say_parts(const record_job *job)
 
 void record_say_end(const record_job *job)
 {
+    bool live = false;
     if (WIFSIGNALED(job->status))
         fprintf(stderr,
                 "ts-record: %s was ended by signal %d (%s); what it "
                 "had recorded is there\n",
                 job->argv[0], WTERMSIG(job->status),
                 strsignal(WTERMSIG(job->status)));
-    for (size_t i = 0; i < job->part_count; i++)
-        if (job->parts[i].live)
-            fprintf(stderr,
-                    "ts-record: a child still runs: its trace is "
-                    "%s\n",
-                    job->parts[i].path);
+    for (size_t i = 0; i < job->part_count; i++) {
+        if (!job->parts[i].live) continue;
+        live = true;
+        fprintf(stderr, "ts-record: a child still runs: its trace is %s\n",
+                job->parts[i].path);
+    }
+    if (job->awaited && !live)
+        fprintf(stderr,
+                "ts-record: children still run: what they record will be in "
+                "%s\n",
+                job->folder);
 }
 
 /* ---- Nothing ------------------------------------------------------------ */
@@ -271,9 +305,13 @@ void record_say_nothing(const record_job *job)
 {
     char path[RECORD_PATH];
     struct stat about;
-    const char *why = "it used no library that can be captured (CUDA, HIP, "
-                      "OpenCL, NVTX), "
-                      "nor did its children; ts-devices tells what is there";
+    const record_wish *const w = &job->wish;
+    const char *why = "neither it nor a child used CUDA, HIP, OpenCL or NVTX, "
+                      "or they were started with another environment; "
+                      "ts-devices tells what is there";
+    if (w->duration_ns && w->delay_ns + w->duration_ns < job->ran_ns)
+        why = "no library that can be captured was used before recording "
+              "ended (--duration)";
     FILE *const file = find_program(job->argv[0], path, sizeof path)
                            ? fopen(path, "rb")
                            : NULL;

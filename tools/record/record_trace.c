@@ -63,6 +63,21 @@ bool record_put_together(const record_job *job, const char *out)
     return done;
 }
 
+bool record_cut_parts(const record_job *job)
+{
+    char whole[RECORD_PATH + 16];
+    bool done = true;
+    snprintf(whole, sizeof whole, "%s/whole", job->folder);
+    for (size_t i = 0; i < job->part_count && done; i++) {
+        const record_part *const part = &job->parts[i];
+        if (part->live) continue;
+        done =
+            rename(part->path, whole) == 0 && cut_last(job, whole, part->path);
+        unlink(whole); // the whole of what was cut
+    }
+    return done;
+}
+
 // "run.sbt" gives "run.1.sbt".
 static void numbered(const record_job *job, char *path, size_t room)
 {
