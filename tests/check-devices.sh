@@ -121,6 +121,22 @@ import json, sys
 vendors = json.load(sys.stdin)[\"vendors\"]
 assert [v[\"vendor\"] for v in vendors][:2] == [\"nvidia\", \"amd\"]
 assert vendors[-1][\"captured\"] is True"' "$folder"
+check "devices: no line is longer than the terminal, or broken in a word" sh -c '
+    export LD_LIBRARY_PATH=$0/lib COLUMNS=70
+    for machine in whole boxed bare amd metax none; do
+        COLUMNS= build/ts-devices --timeout 20s --root $0/$machine >$0/wide
+        build/ts-devices --timeout 20s --root $0/$machine >$0/narrow
+        awk "length > 70 { print; bad = 1 } END { exit bad }" $0/narrow &&
+            test "$(tr -s " \n" "\n\n" <$0/wide)" = \
+                "$(tr -s " \n" "\n\n" <$0/narrow)" || exit 1
+    done
+    test "$(wc -l <$0/wide)" -lt "$(wc -l <$0/narrow)"' "$folder"
+check "devices: a folder that is none" sh -c '
+    for root in /no/folder $0/lib/libnvidia-ml.so.1; do
+        build/ts-devices --root $root >$0/rooted 2>$0/rooted.err
+        test $? = 1 && test ! -s $0/rooted &&
+            grep -q "^ts-devices: $root: " $0/rooted.err || exit 1
+    done' "$folder"
 check "devices: wrong usage" sh -c '
     build/ts-devices file 2>/dev/null; test $? = 2 || exit 1
     build/ts-devices --timeout 0 2>/dev/null; test $? = 2'

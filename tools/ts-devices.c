@@ -2,6 +2,7 @@
     ts-devices.c - the devices of this machine, and what of them is captured
 */
 #include "tools/devices/devices.h"
+#include <sys/stat.h>
 
 static bool want_json;
 static const char *root = "";
@@ -28,6 +29,15 @@ static const cli_tool tool = {
     .options = options,
 };
 
+static bool is_folder(const char *path)
+{
+    struct stat about;
+    const bool there = stat(path, &about) == 0;
+    if (there && S_ISDIR(about.st_mode)) return true;
+    cli_error(&tool, path, "%s", strerror(there ? ENOTDIR : errno));
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     cli_parse(&tool, &argc, argv);
@@ -39,6 +49,7 @@ int main(int argc, char **argv)
         cli_error(&tool, NULL, "--timeout: from 1ns to 1h");
         return cli_usage(&tool);
     }
+    if (*root && !is_folder(root)) return CLI_FAILED;
     devices_answer *const answers =
         calloc(devices_vendor_count, sizeof *answers);
     const bool done =

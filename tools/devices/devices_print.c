@@ -3,9 +3,39 @@
 */
 #include "tools/devices/devices.h"
 
+enum { INDENT = 18 };
+static uint32_t column; // of the line that is printed
+
+// Words, of which those that do not fit on a terminal go to the next line.
 static void put(const char *text)
 {
-    cli_put_text(stdout, text, strlen(text));
+    while (*text) {
+        size_t blanks = strspn(text, " ");
+        const size_t size = blanks + strcspn(text + blanks, " ");
+        if (cli_has_width() && column > INDENT &&
+            column + cli_columns(text, size) > cli_width()) {
+            printf("\n%*s", INDENT, "");
+            column = INDENT;
+        } else {
+            blanks = 0;
+        }
+        cli_put_text(stdout, text + blanks, size - blanks);
+        column += cli_columns(text + blanks, size - blanks);
+        text += size;
+    }
+}
+
+static void end_line(void)
+{
+    putchar('\n');
+    column = 0;
+}
+
+// What a line begins with: a name, padded.
+static void begin_line(const char *name)
+{
+    printf("  %-*s", INDENT - 2, name);
+    column = INDENT;
 }
 
 static const devices_item *find(const devices_answer *a, devices_kind kind)
@@ -29,26 +59,29 @@ static const char *trouble(const devices_answer *a, cli_text *made)
 static void put_item(const devices_item *item, uint32_t *device)
 {
     switch (item->kind) {
-    case DEVICES_FACT: printf("  %-16s", item->first); break;
+    case DEVICES_FACT: begin_line(item->first); break;
     case DEVICES_DEVICE:
-        printf("  device %-9" PRIu32, (*device)++);
+        begin_line(cli_format("device %" PRIu32, (*device)++).s);
         put(item->first);
-        fputs("\n                  ", stdout);
+        end_line();
+        begin_line("");
         break;
     case DEVICES_WORKS:
-        fputs("  captured        ", stdout);
+        begin_line("captured");
         put(item->first);
-        putchar(' ');
+        put(" ");
         break;
     case DEVICES_FAILS:
-        fputs("  not captured    ", stdout);
+        begin_line("not captured");
         put(item->first);
-        if (*item->second) fputs("\n  to mend it      ", stdout);
+        if (!*item->second) break;
+        end_line();
+        begin_line("to mend it");
         break;
     case DEVICES_NOTHING: return;
     }
     put(item->second);
-    putchar('\n');
+    end_line();
 }
 
 void devices_text(const devices_answer *answers)
@@ -59,12 +92,12 @@ void devices_text(const devices_answer *answers)
         cli_text made;
         const char *const wrong = trouble(a, &made);
         uint32_t device = 0;
-        fputs(a->vendor->title, stdout);
+        put(a->vendor->title);
         if (none && !wrong) {
-            fputs(": ", stdout);
+            put(": ");
             put(none->first);
         }
-        putchar('\n');
+        end_line();
         for (size_t i = 0; i < a->count; i++)
             put_item(&a->items[i], &device);
         if (wrong)
