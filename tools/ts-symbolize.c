@@ -3,6 +3,7 @@
 */
 #define TRACESMITH_WRITER
 #include "tools/symbolize/symbolize.h"
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *out_text;
@@ -152,8 +153,13 @@ static void print_text(const job *j)
 {
     const symbolize_module *modules;
     const size_t count = symbolize_modules(j->names, &modules);
-    printf("%s stacks, %s different frames: %s named, %s with a line\n",
-           cli_count(j->stacks).s, cli_count(j->frames).s,
+    if (!j->stacks) {
+        puts("no stacks: ts-record --stacks records those of launches");
+        return;
+    }
+    printf("%s stack%s, %s different frame%s: %s named, %s with a line\n",
+           cli_count(j->stacks).s, j->stacks == 1 ? "" : "s",
+           cli_count(j->frames).s, j->frames == 1 ? "" : "s",
            cli_count(j->named).s, cli_count(j->lined).s);
     if (count) puts("\nframes   named  lines  module");
     for (size_t i = 0; i < count; i++) {
@@ -195,7 +201,6 @@ static void print_json(const job *j)
     }
     cli_json_close(&json, ']');
     cli_json_close(&json, '}');
-    putchar('\n');
 }
 
 static void count_all(job *j)
@@ -236,14 +241,23 @@ static int run(job *j, const char *from, const char *to)
     return CLI_OK;
 }
 
+// What can be read once: the trace is read, and then copied or added to.
+static bool is_pipe(const char *path)
+{
+    struct stat about;
+    return !strcmp(path, "-") ||
+           (stat(path, &about) == 0 && S_ISFIFO(about.st_mode));
+}
+
 int main(int argc, char **argv)
 {
     job j = { .names = NULL };
     cli_parse(&tool, &argc, argv);
     if (argc != 2) return cli_usage(&tool);
     const char *const from = argv[1], *const to = out_text ? out_text : from;
-    if (!strcmp(from, "-") || !strcmp(to, "-")) {
-        cli_error(&tool, "-", "names are written into a file, not a pipe");
+    const char *const pipe = is_pipe(from) ? from : is_pipe(to) ? to : NULL;
+    if (pipe) {
+        cli_error(&tool, pipe, "names are written into a file, not a pipe");
         return CLI_USAGE;
     }
     if (out_text && !cli_output_check(&tool, to, &from, 1)) return CLI_USAGE;
