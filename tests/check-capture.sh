@@ -156,6 +156,15 @@ check "capture: ts-record under ts-record takes no handler away" sh -c '
     build/ts-record -q -o $0/outer.sbt build/ts-record -o $0/inner.sbt \
         $0/client plain >$0/inner.out 2>$0/inner.err &&
         test -e $0/inner.sbt && ! grep -q "beside" $0/inner.err' $folder
+check "capture: ts-record says of a crash only what is true" sh -c '
+    build/ts-record -o $0/dead.sbt $0/client crash >$0/dead.out 2>$0/dead.err
+    test $? = 134 && grep -q "(Aborted); what it had recorded is there" \
+        $0/dead.err || exit 1
+    build/ts-record -o $0/dead.sbt sh -c "kill -9 \$\$" 2>$0/dead.err
+    test $? = 137 && grep -q "nothing to record" $0/dead.err &&
+        grep -q "by signal 9 (Killed)$" $0/dead.err && exit 0
+    cat $0/dead.err
+    exit 1' $folder
 check "capture: ts-record names what could not be recorded" sh -c '
     said=$( (ulimit -f 1
         build/ts-record -o $0/full.sbt $0/client plain >/dev/null) 2>&1)

@@ -168,7 +168,8 @@ static bool finish(void)
     record_parts_await(&job);
     if (!record_parts_ended(&job)) {
         const bool none = !job.part_count && !job.awaited && !failures;
-        if (!job.quiet) none ? record_say_nothing(&job) : record_say_end(&job);
+        if (!job.quiet && none) record_say_nothing(&job);
+        if (!job.quiet) record_say_end(&job);
         record_give_up(&job);
         return !failures;
     }

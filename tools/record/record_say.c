@@ -248,11 +248,11 @@ void record_say_end(const record_job *job)
 {
     bool live = false;
     if (WIFSIGNALED(job->status))
-        fprintf(stderr,
-                "ts-record: %s was ended by signal %d (%s); what it "
-                "had recorded is there\n",
+        fprintf(stderr, "ts-record: %s was ended by signal %d (%s)%s\n",
                 job->argv[0], WTERMSIG(job->status),
-                strsignal(WTERMSIG(job->status)));
+                strsignal(WTERMSIG(job->status)),
+                record_parts_ended(job) ? "; what it had recorded is there"
+                                        : "");
     for (size_t i = 0; i < job->part_count; i++) {
         if (!job->parts[i].live) continue;
         live = true;
