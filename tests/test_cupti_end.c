@@ -147,6 +147,22 @@ static void a_fatal_error_ends_the_capture_not_the_session(void **state)
     rt_close(&trace);
 }
 
+// A program that goes on when its recording has ended pays for it no more.
+static void after_the_end_the_vendor_records_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(ts_cupti_configure(NULL), TS_OK);
+    rt_trace trace = begin_and_launch(2);
+    rt_close(&trace);
+    const uint64_t records = cu_get("records"), requests = cu_get("requests");
+    assert_true(records && requests);
+    assert_int_equal(cu_get("subscribed"), 0);
+    CU_LAUNCH(.ns = 10, .repeat = 100);
+    CU_RUN(.what = DOUBLE_MALLOC, .bytes = 1, .repeat = 10);
+    assert_int_equal(cu_get("records"), records);
+    assert_int_equal(cu_get("requests"), requests);
+}
+
 int main(void)
 {
     cu_load("libcupti.so");
@@ -157,6 +173,7 @@ int main(void)
         cmocka_unit_test(what_came_before_a_hang_is_decoded_if_it_can_be),
         cmocka_unit_test(a_call_does_not_wait_for_records_that_hang),
         cmocka_unit_test(a_fatal_error_ends_the_capture_not_the_session),
+        cmocka_unit_test(after_the_end_the_vendor_records_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
