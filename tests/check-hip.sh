@@ -102,7 +102,7 @@ if sdk; then
     what="many 30" options="--kinds kernel" recorded kinds sdk A=
     holds kinds sdk ": 30 events"
     options="--filter *nothing* --kinds kernel" recorded filter sdk A=
-    holds filter sdk ": 1 events"
+    holds filter sdk ": 1 event in"
     what="many 30" options="--stacks" recorded stacks sdk A=
     what=threads options="--delay 1h" recorded delay sdk A=
 
