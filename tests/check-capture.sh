@@ -78,7 +78,7 @@ check "capture: ts-record, a program with another handler of CUDA" sh -c '
 1 end" $0/client cuda && grep -qx "the other handler" $0/cuda/out' $folder
 for wish in ranks image log delay kinds filter size wrong operations trigger \
     untriggered key raw stacks flight snapshot live children later \
-    group stop; do
+    killed group stop; do
     need=sh
     case $wish in
     key | raw | live | stop) need=script ;;
@@ -122,6 +122,16 @@ check "capture: ts-record passes stdin, signals and failures on" sh -c '
     wait $recorder
     test $? = 143 || exit 1
     ! kill -0 $(cat $0/pid) 2>/dev/null' $folder
+check "capture: each variable that tells a rank is in the documents" sh -c '
+    sed -n "/int ts_inject_rank/,/^}/s/^ *{ \"\([A-Z0-9_]*\)\", .*/\1/p" \
+        backends/ts_inject.h >$0/variables
+    test "$(wc -l <$0/variables)" -ge 8 || exit 1
+    while read -r name; do
+        grep -q "^| .$name. |" docs/capture.md || {
+            echo "$name"
+            exit 1
+        }
+    done <$0/variables' $folder
 check "capture: what the tools say of themselves fits into 80 columns" sh -c '
     for tool in record devices symbolize; do
         build/ts-$tool --help | awk "length > 80 { print; bad = 1 }

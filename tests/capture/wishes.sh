@@ -309,6 +309,29 @@ children) # a delay holds for those that come later, too
     has end
     said "of 1 process,"
     ;;
+killed) # ts-record as well: the traces are beside, and whole
+    rm -rf "$trace" "$trace".*/ "$folder/killed.pid"
+    build/ts-record -o "$trace" sh -c '"$0" fork; echo $$ >"$1"
+        exec "$0" steps 6000' "$client" "$folder/killed.pid" \
+        >"$folder/killed.out" 2>&1 &
+    recorder=$!
+    until test -s "$folder/killed.pid"; do sleep 0.05; done
+    pid=$(cat "$folder/killed.pid")
+    until build/ts-view --events "$trace".*/"$pid"*.sbt 2>&1 |
+        grep -q "step 5$"; do sleep 0.05; done
+    kill -9 $recorder "$pid"
+    status=0
+    wait $recorder || status=$?
+    test $status = 137
+    while grep -q "^State:.[^ZX]" "/proc/$pid/status" 2>/dev/null; do
+        sleep 0.05
+    done
+    build/ts-merge -o "$trace" "$trace".*/*.sbt >"$folder/killed.out" 2>&1
+    has child
+    has parent
+    has "step 5"
+    rm -r "$trace".*/
+    ;;
 later) # children that use a library when the program is over
     rm -rf "$folder/later.go" "$trace".*/
     wait_for='until test -e "$1"; do sleep 0.05; done; exec "$0"'
