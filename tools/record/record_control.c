@@ -157,9 +157,10 @@ static void say_figures(const record_job *job)
         f.processes == 1 ? "" : "es", cli_count(f.records).s,
         cli_bytes(f.bytes).s);
     if (f.lost) add(&l, ", %s LOST", cli_count(f.lost).s);
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
-        cut(&l, window.ws_col);
-    fprintf(stderr, "\r\033[K%s", l.text);
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 2)
+        cut(&l, window.ws_col - 1);
+    // The blank is for what the program prints next.
+    fprintf(stderr, "\r\033[K%s ", l.text);
     fflush(stderr);
 }
 

@@ -122,14 +122,15 @@ static void say_launches(const record_job *job)
                 cli_count(sum.into_graphs).s);
     else if (sum.recorded < called && sum.graphs)
         fputs("; those captured into graphs run when the graph does", stderr);
+    const char *const others = called - sum.recorded == 1 ? "other" : "others";
     if (sum.recorded < called && job->wish.flight_ns)
-        fputs("; of the others the operation was forgotten, or is lost",
-              stderr);
+        fprintf(stderr, "; of the %s the operation was forgotten, or is lost",
+                others);
     else if (sum.recorded < called && !filtered &&
              (sum.into_graphs || !sum.graphs))
-        fputs("; of the others no operation was seen: ts-info says what was "
-              "lost",
-              stderr);
+        fprintf(stderr,
+                "; of the %s no operation was seen: ts-info says what was lost",
+                others);
     fputc('\n', stderr);
 }
 
