@@ -307,9 +307,9 @@ void record_say_nothing(const record_job *job)
     char path[RECORD_PATH];
     struct stat about;
     const record_wish *const w = &job->wish;
-    const char *why = "neither it nor a child used CUDA, HIP, OpenCL or NVTX, "
-                      "or they were started with another environment; "
-                      "ts-devices tells what is there";
+    const char *why = "nothing in it or its children loaded the recorder, as "
+                      "the driver of CUDA, HIP, OpenCL and NVTX do at their "
+                      "first use; ts-devices tells what is there";
     if (w->duration_ns && w->delay_ns + w->duration_ns < job->ran_ns)
         why = "no library that can be captured was used before recording "
               "ended (--duration)";
