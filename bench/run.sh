@@ -87,6 +87,7 @@ make -s "$out/tests/doubles/libcupti.so" >&2
 program bench_cupti
 program bench_hip
 program bench_opencl
+program bench_nvtx
 heading Captures for execution
 program bench_capture
 heading Drain and help

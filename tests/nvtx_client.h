@@ -55,7 +55,7 @@ static const void *get_table(uint32_t number)
     CALL(int (*)(void *, const ts__nv_attributes *), CORE2, 4)(domain, a)
 #define DOMAIN_POP(domain) CALL(int (*)(void *), CORE2, 5)(domain)
 
-static ts__nv_attributes attributes(const char *text)
+static inline ts__nv_attributes attributes(const char *text)
 {
     return (ts__nv_attributes){ .version = 3,
                                 .size = sizeof(ts__nv_attributes),

@@ -1,0 +1,117 @@
+/*
+    bench_nvtx.c - what an unmodified program pays for being recorded
+
+    A range of NVTX beside a zone of the program's own, in turns; and a whole
+    program that has one range, from start to end, with ts-record and alone.
+    That program is this one, told to be it.
+*/
+#define TRACESMITH_NVTX_IMPLEMENTATION
+#include "bench/bench.h"
+
+#include "tests/nvtx_client.h"
+#include <dlfcn.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+extern char **environ;
+enum { RANGES = 4000 };
+
+static double ranges_ns(void)
+{
+    const double start = bench_cpu_ns();
+    for (int i = 0; i < RANGES; i++) {
+        PUSH("range");
+        POP();
+    }
+    return (bench_cpu_ns() - start) / RANGES;
+}
+
+static double zones_ns(void)
+{
+    const double start = bench_cpu_ns();
+    for (int i = 0; i < RANGES; i++) {
+        TS_ZONE("zone");
+    }
+    return (bench_cpu_ns() - start) / RANGES;
+}
+
+static void measure_ranges(void)
+{
+    const ts_session_desc desc = { .path = bench_path("nvtx.sbt"),
+                                   .drain = TS_DRAIN_MANUAL };
+    double range = INFINITY, zone = INFINITY;
+    bench_need(ts_backend_add(&ts_nvtx_backend), "backend");
+    bench_need(ts_session_start(&desc), desc.path);
+    if (!ts_nvtx_initialize(get_table)) exit(1);
+    for (int round = 0; round < (bench.quick ? 50 : 300); round++) {
+        bench_keep_min(&range, ranges_ns());
+        bench_need(ts_session_flush(), "flush");
+        bench_keep_min(&zone, zones_ns());
+        bench_need(ts_session_flush(), "flush");
+    }
+    bench_need(ts_session_stop(), "stop");
+    const bench_row row = { .key = "nvtx.range",
+                            .what = "NVTX range, pushed and popped",
+                            .figure = range,
+                            .unit = "ns",
+                            .limit = zone,
+                            .yardstick = "a zone of the program's own" };
+    bench_print(&row);
+}
+
+// The program that is recorded, which asks for a handler as NVTX does.
+static int client(void)
+{
+    const char *const path = getenv("NVTX_INJECTION64_PATH");
+    void *const library = path ? dlopen(path, RTLD_NOW) : NULL;
+    int (*start)(ts_nvtx_get_table) = NULL;
+    if (library) *(void **)&start = dlsym(library, "InitializeInjectionNvtx2");
+    if (!start) return 0;
+    if (!start(get_table)) return 1;
+    PUSH("range");
+    POP();
+    return 0;
+}
+
+static double run_ms(char **argv)
+{
+    double least = INFINITY;
+    for (int i = 0; i < (bench.quick ? 5 : 20); i++) {
+        const double start = bench_wall_ns();
+        pid_t process;
+        int status = 1;
+        if (posix_spawn(&process, argv[0], NULL, NULL, argv, environ) != 0 ||
+            waitpid(process, &status, 0) < 0 || status != 0) {
+            fprintf(stderr, "bench_nvtx: %s: cannot be run\n", argv[0]);
+            exit(1);
+        }
+        bench_keep_min(&least, (bench_wall_ns() - start) / 1e6);
+    }
+    return least;
+}
+
+static void measure_program(char *self)
+{
+    char tool[512], out[] = "-o", quiet[] = "-q", be[] = "client";
+    snprintf(tool, sizeof tool, "%s/ts-record", bench.bin);
+    char *const path = strdup(bench_path("nvtx_client.sbt"));
+    char *alone[] = { self, be, NULL };
+    char *recorded[] = { tool, quiet, out, path, self, be, NULL };
+    const bench_row row = { .key = "record.program",
+                            .what = "a program, start to end, by ts-record",
+                            .figure = run_ms(recorded),
+                            .unit = "ms",
+                            .limit = run_ms(alone),
+                            .yardstick = "alone" };
+    bench_print(&row);
+    free(path);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && !strcmp(argv[1], "client")) return client();
+    bench_parse(argc, argv);
+    measure_ranges();
+    measure_program(argv[0]);
+    return 0;
+}
