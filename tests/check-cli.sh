@@ -6,3 +6,11 @@ for transcript in tests/cli/*.test; do
     name=${transcript#tests/cli/}
     LIMIT=60 check "cli: ${name%.test}" tests/transcript.sh "$transcript"
 done
+# shellcheck disable=SC2016 # for the inner shell and awk
+check "cli: each --help fits in 80 columns" sh -c '
+for tool in "$1"/ts-*; do
+    test -x "$tool" || continue
+    "$tool" --help || exit
+done | awk "
+    length > 80 || / \$/ { print; bad = 1 }
+    END { exit bad || NR < 100 }"' sh "${OUT:-build}"

@@ -121,7 +121,7 @@ import json, sys
 vendors = json.load(sys.stdin)[\"vendors\"]
 assert [v[\"vendor\"] for v in vendors][:2] == [\"nvidia\", \"amd\"]
 assert vendors[-1][\"captured\"] is True"' "$folder"
-check "devices: no line is longer than the terminal, or broken in a word" sh -c '
+check "devices: lines fit the terminal, broken between words" sh -c '
     export LD_LIBRARY_PATH=$0/lib COLUMNS=70
     for machine in whole boxed bare amd metax none; do
         COLUMNS= build/ts-devices --timeout 20s --root $0/$machine >$0/wide

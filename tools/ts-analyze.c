@@ -20,8 +20,8 @@ static const cli_option options[] = {
       .help = "print the questions, and the thresholds of --set",
       .flag = &want_list },
     { .name = "--rules",
-      .help = "print the rules of advice, how each computes its gain, and\n"
-              "its thresholds",
+      .help = "print the rules of advice, how each computes its gain,\n"
+              "and its thresholds",
       .flag = &want_rules },
     { .name = "--top N",
       .help = "rows of each table in the text and the page (10)",
@@ -43,9 +43,9 @@ static const cli_option options[] = {
       .help = "change a threshold; may be given several times",
       .list = &sets },
     { .name = "--flops REGEX=N",
-      .help = "what a launch of such a kernel computes, in floating point\n"
-              "operations (2.5G, 3/thread, 1k/block), and after a comma\n"
-              "how many bytes it moves; may be given several times",
+      .help = "what a launch of such a kernel computes, in operations\n"
+              "of floating point (2.5G, 3/thread, 1k/block), and after a\n"
+              "comma how many bytes it moves; may be given several times",
       .list = &flops },
     { .name = "--html OUT",
       .help = "write the report as one page, for a browser",

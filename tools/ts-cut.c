@@ -38,15 +38,15 @@ static const cli_option options[] = {
               "files by number from 0",
       .text = &rank_text },
     { .name = "--process LIST",
-      .help = "only what belongs to these processes: numbers or names, in\n"
-              "which * stands for anything",
+      .help = "only what belongs to these processes: numbers or names,\n"
+              "in which * stands for anything",
       .text = &process_text },
     { .name = "--device LIST",
       .help = "only what lies on these devices: numbers or names",
       .text = &device_text },
     { .name = "--stream LIST",
-      .help = "only what lies on these streams: numbers (on all devices),\n"
-              "DEVICE:STREAM or names, with commas between",
+      .help = "only what lies on these streams: numbers (on all\n"
+              "devices), DEVICE:STREAM or names, with commas between",
       .text = &stream_text },
     { .name = "--kind LIST",
       .help = "only these kinds of events: kernel, zone, ...; gpu is all\n"

@@ -18,7 +18,8 @@ static const cli_option options[] = {
       .text = &output },
     { .name = "--format NAME",
       .help = "perfetto, chrome or dot (by the name of the output:\n"
-              ".perfetto-trace, .pftrace, .pb; .json, .json.gz; .dot, .gv)",
+              ".perfetto-trace, .pftrace, .pb; .json, .json.gz; .dot,\n"
+              ".gv)",
       .text = &format_name },
     { .name = "--from TIME",
       .help = "leave out what ends before; 0 is the start of the session",
@@ -29,8 +30,8 @@ static const cli_option options[] = {
       .flag = &ranged_to,
       .time_ns = &to_ns },
     { .name = "--collapse",
-      .help = "dot: operations in a row on a stream, between which nothing\n"
-              "else waits or is waited for, are one node",
+      .help = "dot: operations in a row on a stream, between which\n"
+              "nothing else waits or is waited for, are one node",
       .flag = &collapse },
     { .name = "--nodes N",
       .help = "dot: join what is near in time until there are at most N\n"

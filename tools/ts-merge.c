@@ -12,8 +12,8 @@ static const cli_option options[] = {
       .help = "the trace to write; what is there is replaced at the end",
       .text = &out_text },
     { .name = "--offset FILE=TIME",
-      .help = "add TIME to all times of that file (-1.5ms, 20us), whatever\n"
-              "its clock says; the first file has the time axis",
+      .help = "add TIME to all times of that file (-1.5ms, 20us),\n"
+              "whatever its clock says; the first file has the time axis",
       .list = &offsets },
     { .name = "--shared-flows",
       .help = "ids of flows and spans mean the same in all processes",
@@ -25,7 +25,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-merge",
     .usage = "[options] -o FILE TRACE...",
-    .about = "Makes one trace of several, such as the ranks of a job, on the "
+    .about = "Makes one trace of several, such as the ranks of a job, on the\n"
              "clock of the first.",
     .options = options,
 };

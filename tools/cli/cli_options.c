@@ -201,8 +201,10 @@ static const cli_option *find(const cli_tool *tool, const char *word,
 // Prints "  --name VALUE   help", the help's further lines below its first.
 static void help_line(const char *name, const char *help)
 {
-    printf("  %-20s ", name);
-    if (strlen(name) > 20) printf("\n%23s", "");
+    if (strlen(name) > 20)
+        printf("  %s\n%23s", name, "");
+    else
+        printf("  %-20s ", name);
     for (; *help; help++) {
         putchar(*help);
         if (*help == '\n') printf("%23s", "");

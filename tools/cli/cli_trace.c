@@ -67,10 +67,9 @@ static void say_losses(const cli_trace *trace, const cli_tool *tool,
                        const char *path)
 {
     if (!trace->info->lost) return;
-    cli_error(tool, path,
-              "%s records were lost (%s); ts-info --losses tells "
-              "where",
+    cli_error(tool, path, "%s record%s lost (%s); ts-info --losses tells where",
               cli_count(trace->info->lost).s,
+              trace->info->lost == 1 ? " was" : "s were",
               cli_loss_causes(trace->reader, -1).s);
 }
 

@@ -433,7 +433,9 @@ static void put_legend(dot *d)
                "something in it, not of all");
     const uint64_t lost = ts_replay_result(d->graph.replay)->lost;
     if (d->inferred) put(d, ",  dashed: inferred");
-    if (lost) put(d, "\\n%" PRIu64 " records were lost", lost);
+    if (lost)
+        put(d, "\\n%" PRIu64 " record%s lost", lost,
+            lost == 1 ? " was" : "s were");
     put(d, "\";\n");
 }
 

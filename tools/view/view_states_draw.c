@@ -245,8 +245,8 @@ static void print_losses(const view_states *s)
 {
     const ts_replay_stats *const r = ts_replay_result(s->replay);
     if (r->lost)
-        printf("%s records were lost: work and causes may be missing\n",
-               cli_count(r->lost).s);
+        printf("%s record%s lost: work and causes may be missing\n",
+               cli_count(r->lost).s, r->lost == 1 ? " was" : "s were");
     if (r->skipped[TS_SKIP_BAD_TIME])
         printf("%s operations with impossible times are left out\n",
                cli_count(r->skipped[TS_SKIP_BAD_TIME]).s);
