@@ -171,10 +171,11 @@ static struct {
     uint32_t loaded;   // a runtime called that has no rocprofiler-sdk
     uint32_t captures; // of streams into graphs, that go on
     uint64_t launches, kernels, without_launch, before_launch, dropped;
-    ts__notes notes;   // by correlation
-    ts__notes events;  // by handle: where it was recorded last
-    ts__worker worker; // the library is called by
-    uint64_t clock_ns; // when it was sampled last, CLOCK_BOOTTIME
+    uint64_t captured, ran; // launches during captures, and kernels of them
+    ts__notes notes;        // by correlation
+    ts__notes events;       // by handle: where it was recorded last
+    ts__worker worker;      // the library is called by
+    uint64_t clock_ns;      // when it was sampled last, CLOCK_BOOTTIME
     pthread_mutex_t clock_lock;
     ts__follower time;
     ts__losses lost;
@@ -413,6 +414,7 @@ static void ts__hip_reset(void)
     TS__STORE(&ts__hip.session, ts__hip.session + 1);
     ts__hip.launches = ts__hip.kernels = 0;
     ts__hip.without_launch = ts__hip.before_launch = ts__hip.dropped = 0;
+    ts__hip.captured = ts__hip.ran = 0;
     ts__hip.captures = 0; // the end of one between sessions is not heard of
     ts__hip.lack = NULL;
     ts__hip.lost.vendor = "HIP";
@@ -490,8 +492,14 @@ static void ts__hip_stop(void)
     ts__hip_unreported();
     TS__STORE(&ts__hip.on, 0);
     ts__hs_stop();
-    ts_metadata_int(0, "hip.launches", (int64_t)ts__hip.launches);
+    // During a capture some may be launched on a stream that is not captured:
+    // those have kernels.
+    const uint64_t captured = TS__LOAD(&ts__hip.captured);
+    const uint64_t ran =
+        ts__hip.ran < captured ? TS__LOAD(&ts__hip.ran) : captured;
+    ts_metadata_int(0, "hip.launches", (int64_t)(ts__hip.launches + ran));
     ts_metadata_int(0, "hip.kernels", (int64_t)ts__hip.kernels);
+    ts__hip_fact(0, "hip.into_graphs", captured - ran);
     ts__hip_fact(0, "hip.without_launch", ts__hip.without_launch);
     ts__hip_fact(0, "hip.before_launch", ts__hip.before_launch);
     ts__losses_report(&ts__hip.lost);

@@ -370,7 +370,7 @@ typedef struct ts__hip_note {
     uint64_t stream;
     uint64_t tick; // when it began
     ts_gpu_origin origin;
-    uint8_t role, copy;
+    uint8_t role, copy; // copy of a launch: a stream was captured meanwhile
     bool has_stream, in_items;
     union {
         struct {
@@ -393,6 +393,7 @@ typedef struct ts__hip_call {
     uint64_t start, correlation;
     ts__hip_args args;
     ts_gpu_origin origin;
+    bool captures; // a stream is captured into a graph
 } ts__hip_call;
 
 enum { TS__HIP_DEPTH = 4 }; // calls within calls
@@ -453,11 +454,12 @@ static void ts__hip_note_words(uint64_t words[7], const ts__hip_call *call,
 {
     const ts__hip_args *const a = &call->args;
     const ts_gpu_origin *const o = &call->origin;
+    const uint32_t copy =
+        role == TS__HIP_LAUNCH ? call->captures : ts__hip_copy_kind(a->copy);
     words[0] = a->stream;
     words[1] = call->start;
     words[2] = o->thread | (uint64_t)o->site << 32;
-    words[3] = o->stack | (uint64_t)role << 32 |
-               (uint64_t)ts__hip_copy_kind(a->copy) << 40 |
+    words[3] = o->stack | (uint64_t)role << 32 | (uint64_t)copy << 40 |
                (uint64_t)a->has_stream << 48 | (uint64_t)a->in_items << 56;
     if (role == TS__HIP_LAUNCH) {
         words[4] = a->grid[0] | (uint64_t)a->grid[1] << 32;
@@ -482,8 +484,7 @@ static void ts__hip_note_put(const ts__hip_call *call)
     const uint32_t role =
         call->api->known ? call->api->known->role : (uint32_t)TS__HIP_CALL;
     const bool waits = role == TS__HIP_LAUNCH && ts__hip.way->operations &&
-                       !TS__LOAD(&ts__hip.captures) &&
-                       ts_capture_kind(TS_EVENT_KERNEL);
+                       !call->captures && ts_capture_kind(TS_EVENT_KERNEL);
     ts__hip_note_words(words, call, role);
     ts__notes_put(&ts__hip.notes, call->correlation, words,
                   sizeof(ts__hip_note), waits);
@@ -510,6 +511,7 @@ static void ts__hip_enter(uint32_t number, uint64_t correlation,
         call->args.stream = me->stream;
     }
     call->origin = ts_gpu_origin_here();
+    call->captures = TS__LOAD(&ts__hip.captures) != 0;
     call->start = ts_tick_now();
     if (correlation) ts__hip_note_put(call);
 }
@@ -653,7 +655,9 @@ static void ts__hip_leave(uint32_t number, uint64_t result)
     if (known->role == TS__HIP_CAPTURE)
         __atomic_add_fetch(&ts__hip.captures, 1, __ATOMIC_RELAXED);
     if (known->role == TS__HIP_LAUNCH)
-        __atomic_add_fetch(&ts__hip.launches, 1, __ATOMIC_RELAXED);
+        __atomic_add_fetch(call->captures ? &ts__hip.captured
+                                          : &ts__hip.launches,
+                           1, __ATOMIC_RELAXED);
     if (known->role == TS__HIP_SET_DEVICE)
         me->device = call->args.value < TS__HIP_DEVICES
                          ? (uint32_t)call->args.value

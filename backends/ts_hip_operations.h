@@ -32,7 +32,7 @@ typedef struct ts__hip_taker {
     ts__launch launches[TS__HIP_LAUNCHES]; // epoch: the session
     char *names[TS__HIP_LAUNCHES];         // of each; NULL: it has an id
     ts__hip_recent recent[TS__HIP_RECENT];
-    uint64_t kernels, without_launch, before_launch; // not yet in ts__hip
+    uint64_t kernels, ran, without_launch, before_launch; // not in ts__hip yet
 } ts__hip_taker;
 
 static void ts__hip_taker_free(ts__hip_taker *taker)
@@ -61,6 +61,7 @@ static void ts__hip_count(uint64_t *all, uint64_t *own)
 static void ts__hip_taken(ts__hip_taker *t, uint64_t end_ns)
 {
     ts__hip_count(&ts__hip.kernels, &t->kernels);
+    ts__hip_count(&ts__hip.ran, &t->ran);
     ts__hip_count(&ts__hip.without_launch, &t->without_launch);
     ts__hip_count(&ts__hip.before_launch, &t->before_launch);
     // Records come all the time where they come one by one.
@@ -304,7 +305,9 @@ static void ts__hip_kernel_end(ts__hip_taker *t, const ts__hip_record *r,
     ts_gpu_op op;
     ts__hip_note note;
     note.role = TS__HIP_CALL;
-    if (!ts__hip_op_begin(t, &op, &note, r)) {
+    const bool whole = ts__hip_op_begin(t, &op, &note, r);
+    t->ran += note.role == TS__HIP_LAUNCH && note.copy;
+    if (!whole) {
         t->kernels += note.role != TS__HIP_OWN;
         return;
     }

@@ -152,6 +152,13 @@ static void report(uint64_t correlation)
     ts__hip_taken(ts__hip_taker_get(), UINT64_MAX);
 }
 
+static int64_t fact(const rt_trace *trace, const char *key)
+{
+    ts_metadata m;
+    assert_true(ts_reader_metadata(trace->reader, 0, key, &m));
+    return m.number;
+}
+
 static void
 a_launch_without_a_kernel_is_lost_unless_it_is_captured(void **state)
 {
@@ -163,16 +170,22 @@ a_launch_without_a_kernel_is_lost_unless_it_is_captured(void **state)
     call(LAUNCH, 4, 1); // fails
     call(CAPTURE, 5, 0);
     call(LAUNCH, 6, 0); // becomes a node of a graph
+    call(LAUNCH, 9, 0); // on a stream that is not captured
+    call(LAUNCH, 10, 1);
+    call(LAUNCH, 11, 0);
     call(CAPTURE_END, 7, 0);
     call(LAUNCH, 8, 0);
     report(1);
     report(8);
+    report(9);
     ts__hip_stop();
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_trace trace = rt_read(path);
     ts_loss_row row;
-    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "kernel"), 2);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "kernel"), 3);
     assert_int_equal(trace.info->lost, 2);
+    assert_int_equal(fact(&trace, "hip.launches"), 5);
+    assert_int_equal(fact(&trace, "hip.into_graphs"), 2);
     assert_true(ts_reader_loss(trace.reader, 0, &row));
     rt_assert_text(ts_reader_name(trace.reader, row.detail),
                    "HIP: launches without a report of their kernel");
