@@ -188,7 +188,10 @@ app plain
 app asan -fsanitize=address,undefined -fno-sanitize-recover=all
 app tsan -fsanitize=thread -Wno-tsan
 
+# Of the system, or as tests/deps.sh has fetched them.
 include=${HIP_INCLUDE:-/usr/include}
+test -n "${HIP_INCLUDE:-}" || test -e "$include/hip/hip_runtime_api.h" ||
+    include=build/hip-headers/usr/include
 if test -e "$include/hip/amd_detail/hip_prof_str.h"; then
     check "hip: arguments lie where the headers of HIP say" sh -c '
         g++ -std=c++17 -w -include stdint.h -D__HIP_PLATFORM_AMD__ \
