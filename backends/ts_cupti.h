@@ -86,8 +86,8 @@ TS_API ts_result ts_cupti_configure(const ts_cupti_desc *desc);
     kernel was reported.
 
     Only one profiler can have CUPTI in a process: while another one has it,
-    calls are recorded, and what they started is a loss. `backend.cupti` says
-    who was first, `cupti.asked` who asked for it later.
+    calls are recorded, and what they started is a loss; captures end.
+    `backend.cupti` says who was first, `cupti.asked` who asked for it later.
 */
 extern const ts_backend ts_cupti_backend;
 extern const ts_backend ts_mcpti_backend;
@@ -214,6 +214,10 @@ static const char ts__cu_silent[] =
     "kernels were launched, but none was reported: this version, or another "
     "tool, keeps them";
 
+static const char ts__cu_unheard[] =
+    "beside the other profiler no call of CUDA was seen: those of a runtime "
+    "that is linked statically cannot be";
+
 // Of many launches no kernel has come for long: the trace says so now, as the
 // end of this process may never come. Under `decode`.
 static void ts__cu_silence(ts__cu *u)
@@ -284,9 +288,10 @@ static void ts__cu_yield(ts__cu *u)
 {
     if (!ts__cu_fetch(u, 0) || !ts__cu_fetch(u, 1)) return;
     // A launch between the two has a call, and is a loss: nobody reports it.
-    ts__ca_calls();
+    ts__ca_calls(u);
     ts__cu_go_apart(u);
     ts__cu_let_go(u);
+    ts__cu_keep_not(u);
     if (u->clock_given && u->call.clock) u->call.clock(ts__cu_realtime_ns);
     u->clock_given = false;
 }
@@ -440,7 +445,7 @@ static void ts__cu_reset(ts__cu *u)
     u->refused = false;
     u->exiting = false;
     TS__STORE(&u->apart, 0);
-    u->yield = u->asked = 0;
+    u->yield = u->asked = u->heard = 0;
     u->loaded = 0;
     u->owner[0] = 0;
     u->lost.vendor = u->table->product;
@@ -712,13 +717,14 @@ static void ts__cu_functions(ts__cu *u)
 // Another profiler was first: what can be had without CUPTI.
 static bool ts__cu_open_apart(ts__cu *u, char *why, size_t room)
 {
-    if (u != ts__ca_engine || !ts__ca_calls()) return false;
+    if (u != ts__ca_engine || !ts__ca_calls(u)) return false;
     snprintf(why, room,
              "another profiler (%.60s) has %s in this process: calls are "
              "recorded, not what they start",
              u->owner, u->table->product);
     __atomic_store_n(&u->on, ++u->generation, __ATOMIC_RELEASE);
     ts__cu_go_apart(u);
+    ts__cu_keep_not(u);
     if (ts__cu_work_start(u)) return true;
     snprintf(why, room, "there is no thread for it");
     return false;
@@ -797,7 +803,10 @@ static void ts__cu_sum_up(ts__cu *u)
         ts__cu_fact_int(u, "into_graphs", TS__LOAD(&u->into_graphs));
     if (u->early) ts__cu_fact_int(u, "kernels_before_launch", u->early);
     if (u->time.steps) ts__cu_fact_int(u, "clock_steps", u->time.steps);
-    if (TS__LOAD(&u->apart)) return;
+    if (TS__LOAD(&u->apart)) {
+        if (!TS__LOAD(&u->heard)) ts__cu_fact(u, "warning", ts__cu_unheard);
+        return;
+    }
     if (launches && !u->kernels && ts_capture_kind(TS_EVENT_KERNEL))
         ts__cu_fact(u, "warning", ts__cu_silent);
     else if (u->silent_ns == TS__CU_SILENCE_SAID)

@@ -10,14 +10,19 @@
         then is lost, and counted.
 
     WHAT IT DOES NOT DO
-        It does not take CUPTI back: the other one may want it again, and would
-        be refused. It does not see who asks by a function that was looked up by
-        name, nor calls of a runtime that is linked statically.
+        It does not take CUPTI back within a session. Whoever has unsubscribed
+        may still flush, and its buffers would come to us. A clock that is told
+        a second time spoils the records that follow. And PyTorch's profiler
+        keeps its subscription when it is off.
+        It does not see calls by addresses that were looked up before it looked:
+        as a rule those of a runtime that is linked statically.
 
     CONTENTS                            search for "==== 2." to jump
         1. Who
         2. Calls without CUPTI
         3. Who asks
+        4. Looking up by name
+        5. Looking for files
 */
 #include "tracesmith.h"
 
@@ -128,16 +133,39 @@ typedef struct ts__ca_dim3 { // passed as CUDA's is
        void *f), \
       (a, b, c, d, e, f))
 
+#define TS__CA_LOOKUPS(X) \
+    X(cuGetProcAddress) \
+    X(cuGetProcAddress_v2) \
+    X(cudaGetDriverEntryPoint) \
+    X(cudaGetDriverEntryPoint_ptsz) \
+    X(cudaGetDriverEntryPointByVersion) \
+    X(cudaGetDriverEntryPointByVersion_ptsz)
+#define TS__CA_ASKS(X) \
+    X(cuptiSubscribe) \
+    X(cuptiSubscribe_v2) \
+    X(cuptiActivityRegisterCallbacks)
+
 enum {
 #define TS__X(name, rule, parameters, call) TS__CA_##name,
-    TS__CA_FUNCTIONS(TS__X)
+#define TS__Y(name)                         TS__CA_##name,
+    TS__CA_FUNCTIONS(TS__X) TS__CA_LOOKUPS(TS__Y) TS__CA_ASKS(TS__Y)
 #undef TS__X
-        TS__CA_COUNT
+#undef TS__Y
+        TS__CA_COUNT,
+    TS__CA_LOOKUPS_AT = TS__CA_cuGetProcAddress,
+    TS__CA_ASKS_AT = TS__CA_cuptiSubscribe
 };
 
-static ts__cu *ts__ca_engine; // of the process; there is one
-static void *ts__ca_real[TS__CA_COUNT];
-static uint32_t ts__ca_codes[TS__CA_COUNT]; // names
+static ts__cu *ts__ca_engine;                    // of the process; there is one
+static const ts__patch ts__ca_own[TS__CA_COUNT]; // below
+static void *ts__ca_real[TS__CA_COUNT];          // NULL: not there (yet)
+static uint32_t ts__ca_codes[TS__CA_LOOKUPS_AT]; // names
+
+static void *ts__ca_real_of(uint32_t number)
+{
+    // acquire: pairs with the release in ts__ca_find
+    return __atomic_load_n(&ts__ca_real[number], __ATOMIC_ACQUIRE);
+}
 
 typedef struct ts__ca_call {
     bool recorded;
@@ -152,6 +180,7 @@ static void ts__ca_begin(ts__ca_call *c)
     c->recorded =
         u && TS__LOAD(&u->on) && __atomic_load_n(&u->apart, __ATOMIC_ACQUIRE);
     if (!c->recorded) return;
+    if (TS__UNLIKELY(!TS__LOAD(&u->heard))) TS__STORE(&u->heard, 1);
     c->start = ts_tick_now();
     c->stack = ts_gpu_origin_here().stack;
 }
@@ -186,50 +215,16 @@ static int ts__ca_end(const ts__ca_call *c, uint32_t number, const char *name,
     static int ts__ca_##name parameters \
     { \
         ts__ca_call here; \
+        void *const found = ts__ca_real_of(TS__CA_##name); \
         int(*real) parameters; \
-        memcpy(&real, &ts__ca_real[TS__CA_##name], sizeof real); \
+        memcpy(&real, &found, sizeof real); \
         ts__ca_begin(&here); \
         return ts__ca_end(&here, TS__CA_##name, #name, rule, real call); \
     }
 TS__CA_FUNCTIONS(TS__X)
 #undef TS__X
 
-// In front of CUDA's functions, in the files that are loaded now. False: there
-// is none that a file could call.
-static bool ts__ca_calls(void)
-{
-    static const ts__patch all[] = {
-#define TS__X(name, rule, parameters, call) \
-    { #name, (void (*)(void))ts__ca_##name },
-        TS__CA_FUNCTIONS(TS__X)
-#undef TS__X
-    };
-    ts__patch there[TS__CA_COUNT];
-    ts__patch_set set = { "cu", there, TS__CA_COUNT, NULL };
-    void *const runtime = ts__library_present("libcudart");
-    void *const driver = ts__library_present("libcuda.so");
-    for (uint32_t i = 0; i < TS__CA_COUNT; i++) {
-        const bool is_runtime = !strncmp(all[i].name, "cuda", 4);
-        void *const library = is_runtime ? runtime : driver;
-        // Once: a call may be on its way.
-        if (!ts__ca_real[i] && library)
-            ts__ca_real[i] = dlsym(library, all[i].name);
-        there[i] = all[i];
-        if (!ts__ca_real[i])
-            there[i].name = NULL;
-        else
-            set.spare = ts__ca_real[i];
-    }
-    if (set.spare) ts__patch_files(&set);
-    return set.spare != NULL;
-}
-
 /* ==== 3. Who asks ======================================================== */
-
-static int (*ts__ca_subscribe)(void **, ts__cu_called, void *);
-static int (*ts__ca_subscribe2)(void **, ts__cu_called, void *,
-                                ts__cu_subscription *);
-static int (*ts__ca_register)(ts__cu_requested, ts__cu_completed);
 
 // Whether it is to be given up to them.
 static bool ts__cu_yields(const char *owner)
@@ -258,8 +253,8 @@ static void ts__cu_asked(const void *function)
     snprintf(text, sizeof text, "%s asked for %s %s", owner, u->table->product,
              !yields               ? "and was refused; ts-record --yield gives "
                                      "it up"
-             : TS__LOAD(&u->apart) ? "and has it: from then on calls are "
-                                     "recorded, not what they start"
+             : TS__LOAD(&u->apart) ? "and has it until the end: from then on "
+                                     "calls are recorded, not what they start"
                                    : "and did not get it in time");
     ts__cu_fact(u, "asked", text);
     ts_message(text);
@@ -268,48 +263,192 @@ static void ts__cu_asked(const void *function)
 static int ts__ca_cuptiSubscribe(void **handle, ts__cu_called function,
                                  void *user)
 {
+    int (*real)(void **, ts__cu_called, void *);
+    void *const found = ts__ca_real_of(TS__CA_cuptiSubscribe);
     const void *whose;
     memcpy(&whose, &function, sizeof whose);
+    memcpy(&real, &found, sizeof real);
     ts__cu_asked(whose);
-    return ts__ca_subscribe(handle, function, user);
+    return real(handle, function, user);
 }
 
 static int ts__ca_cuptiSubscribe_v2(void **handle, ts__cu_called function,
                                     void *user, ts__cu_subscription *how)
 {
+    int (*real)(void **, ts__cu_called, void *, ts__cu_subscription *);
+    void *const found = ts__ca_real_of(TS__CA_cuptiSubscribe_v2);
     const void *whose;
     memcpy(&whose, &function, sizeof whose);
+    memcpy(&real, &found, sizeof real);
     ts__cu_asked(whose);
-    return ts__ca_subscribe2(handle, function, user, how);
+    return real(handle, function, user, how);
 }
 
 static int ts__ca_cuptiActivityRegisterCallbacks(ts__cu_requested requested,
                                                  ts__cu_completed completed)
 {
+    int (*real)(ts__cu_requested, ts__cu_completed);
+    void *const found = ts__ca_real_of(TS__CA_cuptiActivityRegisterCallbacks);
     const void *whose;
     memcpy(&whose, &requested, sizeof whose);
+    memcpy(&real, &found, sizeof real);
     ts__cu_asked(whose);
-    return ts__ca_register(requested, completed);
+    return real(requested, completed);
 }
 
-// In front of CUPTI's functions, in the files that are loaded now.
-static void ts__ca_asks(ts__cu *u)
+/* ==== 4. Looking up by name ============================================== */
+
+/*
+    Who looks a function up gets ours if what was found is the real one, by its
+    address: which version of it was asked for, and by which rules, stays the
+    library's business. Only where calls may have to be recorded without CUPTI:
+    where another one has it, or may get it.
+*/
+static void ts__ca_instead(void **found)
 {
-    const ts__patch patches[] = {
-        { u->call.subscribe ? "cuptiSubscribe" : NULL,
-          (void (*)(void))ts__ca_cuptiSubscribe },
-        { u->call.subscribe2 ? "cuptiSubscribe_v2" : NULL,
-          (void (*)(void))ts__ca_cuptiSubscribe_v2 },
-        { "cuptiActivityRegisterCallbacks",
-          (void (*)(void))ts__ca_cuptiActivityRegisterCallbacks },
-    };
-    ts__patch_set set = { "cupti", patches, 3, NULL };
-    memcpy(&set.spare, &u->call.version, sizeof set.spare);
-    // The same for as long as the process.
-    memcpy(&ts__ca_subscribe, &u->call.subscribe, sizeof ts__ca_subscribe);
-    memcpy(&ts__ca_subscribe2, &u->call.subscribe2, sizeof ts__ca_subscribe2);
-    memcpy(&ts__ca_register, &u->call.callbacks, sizeof ts__ca_register);
+    for (uint32_t i = 0; *found && i < TS__CA_COUNT; i++) {
+        if (ts__ca_real_of(i) != *found) continue;
+        memcpy(found, &ts__ca_own[i].own, sizeof *found);
+        return;
+    }
+}
+
+/*
+    Name and place come first in all of them; of what follows, in registers,
+    some have less than this.
+    Source: cuda.h and cuda_runtime_api.h of CUDA 13.0.
+*/
+static int ts__ca_look_up(uint32_t number, const char *name, void **found,
+                          uintptr_t a, uintptr_t b, uintptr_t c)
+{
+    int (*real)(const char *, void **, uintptr_t, uintptr_t, uintptr_t);
+    void *const function = ts__ca_real_of(number);
+    memcpy(&real, &function, sizeof real);
+    const int result = real(name, found, a, b, c);
+    if (!result && found) ts__ca_instead(found);
+    return result;
+}
+
+#define TS__X(name) \
+    static int ts__ca_##name(const char *text, void **found, uintptr_t a, \
+                             uintptr_t b, uintptr_t c) \
+    { \
+        return ts__ca_look_up(TS__CA_##name, text, found, a, b, c); \
+    }
+TS__CA_LOOKUPS(TS__X)
+#undef TS__X
+
+/*
+    dlsym. For RTLD_DEFAULT, 0, and RTLD_NEXT, -1, it looks where its caller
+    lies: then it is gone to as if there were nothing in between.
+*/
+#define TS__CA_HIDDEN __attribute__((visibility("hidden"), used))
+TS__CA_HIDDEN void *ts__ca_dlsym(void *library, const char *name);
+TS__CA_HIDDEN void *ts__ca_dlsym_in(void *library, const char *name);
+TS__CA_HIDDEN void *(*ts__ca_dlsym_real)(void *, const char *) = dlsym;
+
+void *ts__ca_dlsym_in(void *library, const char *name)
+{
+    void *found = ts__ca_dlsym_real(library, name);
+    ts__ca_instead(&found);
+    return found;
+}
+
+__asm__(".text\n"
+        ".p2align 4\n"
+        ".hidden ts__ca_dlsym\n"
+        ".globl ts__ca_dlsym\n"
+        ".type ts__ca_dlsym, %function\n"
+        "ts__ca_dlsym:\n"
+#ifdef __aarch64__
+        "    hint #34\n" // bti c
+        "    add x16, x0, #1\n"
+        "    cmp x16, #1\n"
+        "    b.ls 1f\n"
+        "    b ts__ca_dlsym_in\n"
+        "1:  adrp x16, ts__ca_dlsym_real\n"
+        "    ldr x16, [x16, :lo12:ts__ca_dlsym_real]\n"
+        "    br x16\n"
+#else
+        "    endbr64\n"
+        "    leaq 1(%rdi), %rax\n"
+        "    cmpq $1, %rax\n"
+        "    ja ts__ca_dlsym_in\n"
+        "    jmpq *ts__ca_dlsym_real(%rip)\n"
+#endif
+        ".size ts__ca_dlsym, . - ts__ca_dlsym\n");
+
+/* ==== 5. Looking for files =============================================== */
+
+#define TS__CA_OWN(name, own) { name, (void (*)(void))own },
+static const ts__patch ts__ca_own[TS__CA_COUNT] = {
+#define TS__X(name, rule, parameters, call) TS__Y(name)
+#define TS__Y(name)                         TS__CA_OWN(#name, ts__ca_##name)
+    TS__CA_FUNCTIONS(TS__X) TS__CA_LOOKUPS(TS__Y) TS__CA_ASKS(TS__Y)
+#undef TS__X
+#undef TS__Y
+};
+
+// Once: a call may be on its way.
+static void ts__ca_real_is(uint32_t number, const void *function)
+{
+    void *real;
+    memcpy(&real, function, sizeof real);
+    // release: pairs with the acquire in ts__ca_real_of
+    if (!ts__ca_real[number])
+        __atomic_store_n(&ts__ca_real[number], real, __ATOMIC_RELEASE);
+}
+
+// Finds the real ones. Libraries call each other past us.
+static void ts__ca_find(const ts__cu *u, ts__patch_set *set)
+{
+    void *const libraries[] = { ts__library_present("libcuda.so"),
+                                ts__library_present("libcudart") };
+    for (uint32_t i = 0; i < TS__CA_ASKS_AT; i++) {
+        const bool runtime = !strncmp(ts__ca_own[i].name, "cuda", 4);
+        void *const library = libraries[runtime];
+        void *const found = library ? dlsym(library, ts__ca_own[i].name) : NULL;
+        ts__ca_real_is(i, &found);
+        if (ts__ca_real[i]) set->spare[runtime] = ts__ca_real[i];
+    }
+    ts__ca_real_is(TS__CA_cuptiSubscribe, &u->call.subscribe);
+    ts__ca_real_is(TS__CA_cuptiSubscribe_v2, &u->call.subscribe2);
+    ts__ca_real_is(TS__CA_cuptiActivityRegisterCallbacks, &u->call.callbacks);
+    memcpy(&set->spare[2], &u->call.version, sizeof set->spare[2]);
+}
+
+/*
+    In front of these functions, in the files that are loaded now. by_name: in
+    front of those that look up, too. False: of CUDA there is none that a file
+    could call.
+*/
+static bool ts__ca_put(const ts__cu *u, uint32_t first, uint32_t end,
+                       bool by_name)
+{
+    static const ts__patch look = { "dlsym", (void (*)(void))ts__ca_dlsym };
+    ts__patch there[TS__CA_COUNT];
+    ts__patch_set set = { "cu", there, 0, { NULL } };
+    ts__ca_find(u, &set);
+    for (uint32_t i = 0; i < TS__CA_COUNT; i++)
+        if (ts__ca_real[i] &&
+            ((i >= first && i < end) ||
+             (by_name && i >= TS__CA_LOOKUPS_AT && i < TS__CA_ASKS_AT)))
+            there[set.count++] = ts__ca_own[i];
     ts__patch_files(&set);
+    if (by_name) {
+        set.prefix = look.name;
+        set.patches = &look;
+        set.count = 1;
+        memcpy(&set.spare[3], &look.own, sizeof look.own); // we mean dlsym
+        ts__patch_files(&set);
+    }
+    return set.spare[0] || set.spare[1];
+}
+
+// False: there is nothing of CUDA that could be called.
+static bool ts__ca_calls(const ts__cu *u)
+{
+    return ts__ca_put(u, 0, TS__CA_LOOKUPS_AT, true);
 }
 
 // Files that have been loaded since call past us until this look.
@@ -320,9 +459,9 @@ static void ts__cu_look(ts__cu *u)
     if (loaded == u->loaded) return;
     u->loaded = loaded;
     if (TS__LOAD(&u->apart))
-        ts__ca_calls();
+        ts__ca_calls(u);
     else
-        ts__ca_asks(u);
+        ts__ca_put(u, TS__CA_ASKS_AT, TS__CA_COUNT, ts__cu_desc.yield != NULL);
 }
 
 // From now on calls are recorded without CUPTI.

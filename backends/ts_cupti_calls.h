@@ -426,6 +426,7 @@ static void ts__cu_noticed(ts__cu *u, uint32_t id, const ts__cu_notice *notice)
 static void ts__cu_keep_call(ts__cu *u, uint32_t id,
                              const ts__cu_call_data *data);
 static void ts__cu_keep_resource(uint32_t id, const ts__cu_resource *data);
+static void ts__cu_keep_not(ts__cu *u);
 
 // A call of our own, which nobody is to hear of: its tick is 0.
 static void ts__cu_own_put(ts__cu *u, uint32_t correlation)

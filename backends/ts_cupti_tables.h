@@ -538,6 +538,7 @@ typedef struct ts__cu {
     uint32_t fatal;
     uint32_t apart;           // another profiler has it: calls come without it
     uint32_t yield;           // it is to be given up
+    uint32_t heard;           // a call has come so
     uint32_t asked;           // somebody was refused, and that was said
     uint64_t loaded;          // files, at the last look at them
     char owner[64];           // the other one, if it was first

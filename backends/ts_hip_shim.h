@@ -132,19 +132,19 @@ static bool ts__shim_start(char *why, size_t room)
 {
     void *const runtime = ts__hip_runtime();
     ts__patch there[TS__SHIM_COUNT];
-    ts__patch_set set = { "hip", there, TS__SHIM_COUNT, NULL };
+    ts__patch_set set = { "hip", there, TS__SHIM_COUNT, { NULL } };
     memset(ts__hip_apis, 0, sizeof ts__hip_apis);
     for (uint32_t i = 0; runtime && i < TS__SHIM_COUNT; i++) {
         ts__shim_real[i] = dlsym(runtime, ts__shims[i].name);
         there[i] = ts__shims[i];
         if (ts__shim_real[i]) {
-            set.spare = ts__shim_real[i];
+            set.spare[0] = ts__shim_real[i];
             ts__hip_api_define(i, ts__shims[i].name);
         } else {
             there[i].name = NULL;
         }
     }
-    if (!set.spare) {
+    if (!set.spare[0]) {
         snprintf(why, room, "the program has not loaded libamdhip64.so");
         return false;
     }

@@ -10,8 +10,9 @@
         as long as the process.
 
     WHAT IT DOES NOT DO
-        It does not see what is looked up by name, what is linked statically,
-        and files that are loaded later, until it is called again.
+        It does not see what is linked statically, and files that are loaded
+        later, until it is called again. Nor what is looked up by name, but
+        functions that do that can be replaced as well.
 */
 #if !defined(TS_PATCH_H) && \
     (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED))
@@ -34,11 +35,14 @@ typedef struct ts__patch {
     void (*own)(void);
 } ts__patch;
 
+enum { TS__PATCH_SPARE = 4 };
+
 typedef struct ts__patch_set {
     const char *prefix; // of all names: others are passed by quickly
     const ts__patch *patches;
     uint32_t count;
-    const void *spare; // an address in a library whose own calls stay
+    const void *spare[TS__PATCH_SPARE]; // addresses in files whose own calls
+                                        // stay; NULL: in none
 } ts__patch_set;
 
 typedef struct ts__patch_walk { // through all files that are loaded
@@ -158,9 +162,9 @@ static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
             file.fixed = at & ~(page - 1);
             file.fixed_end = (at + p->p_memsz) & ~(page - 1);
         }
-        // The library's own calls are not the program's.
-        if (p->p_type == PT_LOAD && (uintptr_t)set->spare - at < p->p_memsz)
-            return 0;
+        // A library's own calls are not the program's.
+        for (int k = 0; p->p_type == PT_LOAD && k < TS__PATCH_SPARE; k++)
+            if ((uintptr_t)set->spare[k] - at < p->p_memsz) return 0;
     }
     // The kernel's own file has no relocations and may not be written.
     if (!dynamic || !info->dlpi_name || strstr(info->dlpi_name, "linux-vdso"))

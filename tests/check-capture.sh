@@ -280,6 +280,8 @@ check "capture: ts-record, summaries of a CUDA program" sh -c '
         cat $0/said.err
         exit 1
     }
+    export DOUBLE_lose_kernels=25
+    said --live "ts-record: kernels were launched, but none was reported"
     rm -rf $0/said.sbt.*' $folder
 check "capture: ts-record, a CUDA program that another profiler has" sh -c '
     export LD_LIBRARY_PATH=$0/cuda DOUBLE_subscribe=39
@@ -325,6 +327,8 @@ check "capture: ts-record, a program with a profiler of its own" sh -c '
     kernels 25 "" && asked "cuda_two asked for CUPTI and was refused"
     # Or gets what it gets alone, and we the calls.
     run "15 kernels" -o $0/two.sbt --yield -- $0/cuda_two
+    kernels 10 15 && asked "cuda_two asked for CUPTI and has it until the end"
+    run "15 kernels" -o $0/two.sbt --yield -- $0/cuda_two names
     kernels 10 15 && asked "cuda_two asked for CUPTI and has it"
     run "15 kernels" -o $0/two.sbt --yield=kineto -- $0/cuda_two \
         $PWD/$0/libkineto_double.so

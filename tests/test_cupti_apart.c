@@ -41,6 +41,21 @@ static int launch(void *stream)
     return ts__ca_cudaLaunchKernel("", one, one, NULL, 0, stream);
 }
 
+// Of the driver, of which they differ by what they take behind the place.
+static int look_real(const char *name, void **found, int version,
+                     uint64_t flags, void *status)
+{
+    const int ok = 0;
+    assert_int_equal(version, 12030);
+    assert_int_equal(flags, 1);
+    *found = NULL;
+    if (status) memcpy(status, &ok, sizeof ok);
+    if (!strcmp(name, "cudaLaunchKernel"))
+        *found = ts__ca_real[TS__CA_cudaLaunchKernel];
+    if (!strcmp(name, "environ")) *found = &environ;
+    return strcmp(name, "cuNothing") ? 0 : 500;
+}
+
 static void hear(void *user, uint32_t domain, uint32_t id, const void *data)
 {
     (void)user;
@@ -175,6 +190,66 @@ static void threads_launch_while_it_is_given_up(void **state)
     rt_close(&trace);
 }
 
+// By every function that looks up, and only what we stand in front of.
+static void what_is_looked_up_by_name_is_ours(void **state)
+{
+    (void)state;
+    int (*own)(const void *, ts__ca_dim3, ts__ca_dim3, void **, size_t,
+               void *) = ts__ca_cudaLaunchKernel;
+    int (*found)(const void *, ts__ca_dim3, ts__ca_dim3, void **, size_t,
+                 void *);
+    const ts__ca_dim3 one = { 1, 1, 1 };
+    void *place = NULL;
+    int status = 1;
+    const char *const path = begin("all");
+    assert_int_equal(ts__ca_cuGetProcAddress_v2("cudaLaunchKernel", &place,
+                                                12030, 1, (uintptr_t)&status),
+                     0);
+    memcpy(&found, &place, sizeof found);
+    assert_true(found == own && status == 0);
+    assert_int_equal(ts__ca_cuGetProcAddress_v2("environ", &place, 12030, 1, 0),
+                     0);
+    assert_ptr_equal(place, &environ);
+    assert_int_equal(
+        ts__ca_cuGetProcAddress_v2("cuNothing", &place, 12030, 1, 0), 500);
+    assert_null(place);
+    void *const cupti = dlopen(beside("libcupti.so"), RTLD_NOW | RTLD_NOLOAD);
+    assert_non_null(cupti);
+    int (*const asks)(void **, ts__cu_called, void *) = ts__ca_cuptiSubscribe;
+    place = ts__ca_dlsym(cupti, "cuptiSubscribe");
+    assert_memory_equal(&place, &asks, sizeof place);
+    assert_ptr_equal(ts__ca_dlsym(cupti, "cuptiGetVersion"),
+                     dlsym(cupti, "cuptiGetVersion"));
+    assert_null(ts__ca_dlsym(cupti, "cuptiNothing"));
+    assert_ptr_equal(ts__ca_dlsym(RTLD_DEFAULT, "cuptiSubscribe"),
+                     dlsym(RTLD_DEFAULT, "cuptiSubscribe"));
+    assert_ptr_equal(ts__ca_dlsym(RTLD_NEXT, "malloc"),
+                     dlsym(RTLD_NEXT, "malloc"));
+    dlclose(cupti);
+    // The one that was found records nothing that CUPTI tells of, but then.
+    assert_int_equal(found("", one, one, NULL, 0, NULL), 0);
+    assert_int_equal(ask(), 0);
+    assert_int_equal(found("", one, one, NULL, 0, NULL), 0);
+    rt_trace trace = cu_end(path);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, NULL), 2);
+    assert_int_equal(cu_lost(&trace, "another profiler has it"), 1);
+    assert_string_equal(cu_text(&trace, "cupti.warning"), "");
+    rt_close(&trace);
+}
+
+static void that_no_call_was_seen_is_said(void **state)
+{
+    (void)state;
+    const char *const path = begin("all");
+    launch(NULL);
+    assert_int_equal(ask(), 0);
+    launch_real("", (ts__ca_dim3){ 1, 1, 1 }, (ts__ca_dim3){ 1, 1, 1 }, NULL, 0,
+                NULL);
+    rt_trace trace = cu_end(path);
+    CU_ASSERT_SAYS(&trace, "cupti.warning", "no call of CUDA was seen");
+    rt_close(&trace);
+}
+
 static uint32_t looks, looked;
 
 static int look_slowly(struct dl_phdr_info *info, size_t size, void *user)
@@ -220,18 +295,23 @@ int main(void)
     int (*const launching)(const void *, ts__ca_dim3, ts__ca_dim3, void **,
                            size_t, void *) = launch_real;
     int (*const waiting)(void) = wait_real;
+    int (*const looking)(const char *, void **, int, uint64_t, void *) =
+        look_real;
     cu_load("libcupti.so");
     cu_set("version", 130100);
     ts_cupti_initialize();
     memcpy(&ts__ca_real[TS__CA_cudaLaunchKernel], &launching, sizeof launching);
     memcpy(&ts__ca_real[TS__CA_cudaDeviceSynchronize], &waiting,
            sizeof waiting);
+    memcpy(&ts__ca_real[TS__CA_cuGetProcAddress_v2], &looking, sizeof looking);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_asks_is_named_and_refused),
         cmocka_unit_test(nobody_else_gets_what_one_was_promised),
         cmocka_unit_test(who_asks_gets_it_and_calls_go_on),
         cmocka_unit_test(another_that_was_first_leaves_us_the_calls),
         cmocka_unit_test(threads_launch_while_it_is_given_up),
+        cmocka_unit_test(what_is_looked_up_by_name_is_ours),
+        cmocka_unit_test(that_no_call_was_seen_is_said),
         cmocka_unit_test(a_fork_waits_for_who_looks_through_the_loaders_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,12 @@
 // A program that uses CUDA and has a profiler of its own, as PyTorch has: it
 // launches, asks for CUPTI, launches again and says what it was told of. With
 // the name of a library, which is this file with -DPLUGIN, that is what asks,
-// until it gets it. The runtime is tests/doubles/libcudart.c, CUPTI its double.
+// until it gets it. With "names" it looks functions up and calls by their
+// addresses, as Triton and Proton do. The runtime is tests/doubles/libcudart.c,
+// CUPTI its double.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +47,27 @@ int ask(void **subscriber)
 
 #ifndef PLUGIN
 static int kernels;
+// Looked up; NULL: called through the linker's tables.
+static int (*call)(const void *, dimensions, dimensions, void **, size_t,
+                   void *);
+static int (*subscribe)(void **,
+                        void (*)(void *, uint32_t, uint32_t, const void *),
+                        void *);
+
+// And a search that begins at this program finds what it does without us.
+static bool look_up(void)
+{
+    void *const runtime = dlopen("libcudart.so", RTLD_NOW | RTLD_NOLOAD);
+    void *const cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+    void *const next = dlsym(RTLD_NEXT, "cudaLaunchKernel");
+    void *const found[] = {
+        runtime ? dlsym(runtime, "cudaLaunchKernel") : NULL,
+        cupti ? dlsym(cupti, "cuptiSubscribe") : NULL,
+    };
+    memcpy(&call, &found[0], sizeof call);
+    memcpy(&subscribe, &found[1], sizeof subscribe);
+    return next && call && subscribe;
+}
 
 void empty(void **arguments, unsigned i);
 void empty(void **arguments, unsigned i)
@@ -56,7 +80,11 @@ static void launch(int count)
 {
     const dimensions one = { 1, 1, 1 };
     for (int i = 0; i < count; i++)
-        cudaLaunchKernel((const void *)(size_t)empty, one, one, NULL, 0, NULL);
+        if (call)
+            call((const void *)(size_t)empty, one, one, NULL, 0, NULL);
+        else
+            cudaLaunchKernel((const void *)(size_t)empty, one, one, NULL, 0,
+                             NULL);
     cudaDeviceSynchronize();
 }
 
@@ -100,8 +128,11 @@ int main(int argc, char **argv)
 {
     void *subscriber = NULL;
     launch(10);
-    const int result =
-        argc > 1 ? ask_late(&subscriber, argv[1]) : ask(&subscriber);
+    const bool by_name = argc > 1 && !strcmp(argv[1], "names");
+    if (by_name && !look_up()) return 5;
+    const int result = by_name    ? subscribe(&subscriber, hear, NULL)
+                       : argc > 1 ? ask_late(&subscriber, argv[1])
+                                  : ask(&subscriber);
     if (result == 0) {
         cuptiActivityRegisterCallbacks(give, take);
         cuptiActivityEnable(10);

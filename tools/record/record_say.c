@@ -49,13 +49,27 @@ static void say_backends(const ts_reader *reader)
     }
 }
 
-// "PyTorch's profiler ... asked for CUPTI and was refused ..."
-static void say_asked(const ts_reader *reader)
+// Whether a later "none" of the same process takes a warning back.
+static bool is_taken_back(const ts_reader *reader, size_t i,
+                          const ts_metadata *m)
+{
+    ts_metadata late;
+    while (ts_reader_metadata_at(reader, ++i, &late))
+        if (late.track == m->track && same(late.key, m->key) &&
+            same(late.text, (ts_text){ "none", 4 }))
+            return true;
+    return false;
+}
+
+// "PyTorch's profiler ... asked for CUPTI and was refused ...", or that no
+// kernel or call was reported.
+static void say_cupti(const ts_reader *reader)
 {
     ts_metadata m;
     for (size_t i = 0; ts_reader_metadata_at(reader, i, &m); i++) {
-        if (!has_key(&m, "cupti.asked") || m.type != TS_VALUE_TEXT ||
-            was_said(reader, i, &m))
+        if ((!has_key(&m, "cupti.asked") && !has_key(&m, "cupti.warning")) ||
+            m.type != TS_VALUE_TEXT || same(m.text, (ts_text){ "none", 4 }) ||
+            was_said(reader, i, &m) || is_taken_back(reader, i, &m))
             continue;
         fputs("ts-record: ", stderr);
         cli_put_text(stderr, m.text.text, m.text.size);
@@ -204,7 +218,7 @@ void record_say_trace(const record_job *job)
     record_say_lost(job, trace.reader);
     find_end(trace.reader, &duration, &size);
     say_wishes(job, duration, size);
-    say_asked(trace.reader);
+    say_cupti(trace.reader);
     say_backends(trace.reader);
     cli_trace_close(&trace);
 }
@@ -227,7 +241,7 @@ void record_say_parts(const record_job *job)
             say_events(job, &trace, part->path,
                        cli_format("process %ld", part->process).s);
             record_say_lost(job, trace.reader);
-            say_asked(trace.reader);
+            say_cupti(trace.reader);
             say_backends(trace.reader);
             said++;
         }
