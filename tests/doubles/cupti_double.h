@@ -69,10 +69,12 @@ typedef struct double_op {
       subscribe          result of cuptiSubscribe and cuptiSubscribe_v2
       enable_KIND        result of cuptiActivityEnable
       callbacks          result of cuptiActivityRegisterCallbacks
+      flush              result of cuptiActivityFlushAll, which does nothing
       hang_flush         1: FlushAll does not return until it is 0
       hang_next          the same of GetNextRecord
       zero_times, reverse_times, far_times   of so many kernels to come
       lose_kernels       so many kernels give no record
+      silent_calls       of so many functions nobody is called
       drop               what cuptiActivityGetNumDroppedRecords says next
       hold_buffers       1: buffers that are full are not given back
       bad_record         the next buffer ends in garbage

@@ -427,6 +427,10 @@ static int once(const double_op *op)
     if (version) *version = 0;
     const uint32_t number =
         __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+    if (one_more("silent_calls")) {
+        records_of(op, number);
+        return op->result;
+    }
     tell_call(domain, id, 0, name, number, NULL);
     if (op->what == DOUBLE_LAUNCH) // what the runtime calls in turn
         tell_call(1, 2, 0, DRIVER "LaunchKernel", number, NULL);

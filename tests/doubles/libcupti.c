@@ -82,12 +82,14 @@ static const char *const keys[] = { "version",
                                     "enable_49",
                                     "enable_38",
                                     "callbacks",
+                                    "flush",
                                     "hang_flush",
                                     "hang_next",
                                     "zero_times",
                                     "reverse_times",
                                     "far_times",
                                     "lose_kernels",
+                                    "silent_calls",
                                     "drop",
                                     "hold_buffers",
                                     "bad_record",
@@ -355,6 +357,19 @@ API(ActivityEnable)(uint32_t kind)
     return 0;
 }
 
+#ifndef DOUBLE_OLD
+// What it knows is told again, with the next operation.
+API(ActivityEnableAndDump)(uint32_t kind)
+{
+    const int result = JOIN(DOUBLE_PREFIX, ActivityEnable)(kind);
+    pthread_mutex_lock(&lock);
+    if (kind == 8) memset(devices_known, 0, sizeof devices_known);
+    if (kind == 37) memset(streams_known, 0, sizeof streams_known);
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+#endif
+
 API(ActivityDisable)(uint32_t kind)
 {
     if (kind < KINDS) turn(&kinds_on[kind], false);
@@ -366,6 +381,8 @@ API(ActivityFlushAll)(uint32_t flags)
     count(flags & 1 ? FORCED : FLUSHES);
     while (get("hang_flush"))
         usleep(1000);
+    const int result = (int)get("flush");
+    if (result) return result;
     pthread_mutex_lock(&lock);
     if (request) {
         deliver(flags & 1);
