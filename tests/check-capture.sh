@@ -93,8 +93,10 @@ done
 test ! -e $nvtx || check "capture: ts-record, a real NVTX program" \
     tests/capture/record.sh $folder/real "1 in the worker
 1 my lock
+1 mü
 1 outer
-1 registered" $nvtx
+1 registered
+1 über" $nvtx
 check "capture: ts-record, a shell with many children" \
     tests/capture/record.sh $folder/shell "6 begin
 6 end" sh -c 'for i in 1 2 3; do "$0"; "$0" & done; wait; exit 9' $client

@@ -1,5 +1,5 @@
-// The CUPTI backend when it is told less than there is: no call, no records, not
-// what was there before; and times that a stream should not have.
+// The CUPTI backend when it is told less than there is: no call, no records,
+// not what was there before; and times that a stream should not have.
 #include "tests/cupti_fixture.h"
 
 static const char *begin(void)

@@ -97,6 +97,45 @@ static void payloads_are_values_of_their_zone(void **state)
     rt_close(&trace);
 }
 
+static uint32_t color_of(const rt_trace *trace, const char *name)
+{
+    const rt_row *const row = rt_only(trace, TS_EVENT_ZONE, name);
+    const ts_site_entry *const site =
+        ts_reader_site(trace->reader, (uint32_t)row->values[TS_COLUMN_SITE]);
+    assert_non_null(site);
+    return site->color;
+}
+
+// No colour, or one of a kind that is not known, is none.
+static void colours_stay(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int type;
+        uint32_t color;
+    } pushed[] = { { "blue", TS__NV_COLOR_ARGB, 0xFF3366CC },
+                   { "none", 0, 0xFF3366CC },
+                   { "odd", 99, 0xFF3366CC },
+                   { "red", TS__NV_COLOR_ARGB, 0xFFCC0000 } };
+    const char *const path = rt_start("colours.sbt", plain);
+    void *const domain = DOMAIN("colours");
+    for (size_t i = 0; i < sizeof pushed / sizeof *pushed; i++) {
+        ts__nv_attributes a = attributes(pushed[i].name);
+        a.color_type = pushed[i].type;
+        a.color = pushed[i].color;
+        DOMAIN_PUSH(domain, &a);
+        DOMAIN_POP(domain);
+    }
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_int_equal(color_of(&trace, "blue") & 0xFFFFFF, 0x3366CC);
+    assert_int_equal(color_of(&trace, "red") & 0xFFFFFF, 0xCC0000);
+    assert_int_equal(color_of(&trace, "none"), 0);
+    assert_int_equal(color_of(&trace, "odd"), 0);
+    rt_close(&trace);
+}
+
 static void short_attributes_are_read_as_far_as_they_go(void **state)
 {
     (void)state;
@@ -212,6 +251,7 @@ int main(void)
         cmocka_unit_test(a_client_of_an_older_version_gets_what_it_has),
         cmocka_unit_test(ranges_nest_by_domain_and_end_in_any_order),
         cmocka_unit_test(payloads_are_values_of_their_zone),
+        cmocka_unit_test(colours_stay),
         cmocka_unit_test(short_attributes_are_read_as_far_as_they_go),
         cmocka_unit_test(deep_ranges_are_all_there),
         cmocka_unit_test(names_of_other_things_are_kept),

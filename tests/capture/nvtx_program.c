@@ -35,6 +35,35 @@ static void use_domain(nvtxDomainHandle_t domain)
     nvtxDomainRangePushEx(domain, &a);
 }
 
+// Every function that takes text takes wide text as well.
+static void use_wide_text(void)
+{
+    nvtxEventAttributes_t a;
+    memset(&a, 0, sizeof a);
+    a.version = NVTX_VERSION;
+    a.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+    a.category = 3;
+    a.messageType = NVTX_MESSAGE_TYPE_UNICODE;
+    a.message.unicode = L"m\u00FC";
+    nvtxNameCategoryW(3, L"kategori\u00EB");
+    nvtxMarkEx(&a);
+    nvtxRangePushEx(&a);
+    nvtxRangePushW(L"\u00FCber");
+    nvtxRangePop();
+    nvtxRangePop();
+    nvtxRangeEnd(nvtxRangeStartEx(&a));
+    nvtxRangeEnd(nvtxRangeStartW(L"\U0001F600"));
+    const nvtxDomainHandle_t domain = nvtxDomainCreateW(L"dom\u00E4n");
+    nvtxDomainNameCategoryW(domain, 3, L"\u4E09");
+    nvtxDomainMarkEx(domain, &a);
+    nvtxDomainRangeEnd(domain, nvtxDomainRangeStartEx(domain, &a));
+    a.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+    a.message.registered = nvtxDomainRegisterStringW(domain, L"\u00E9");
+    nvtxDomainMarkEx(domain, &a);
+    nvtxDomainDestroy(domain);
+    nvtxNameOsThreadW((uint32_t)syscall(SYS_gettid), L"h\u00E4upt");
+}
+
 static void use_lock(nvtxDomainHandle_t domain)
 {
     nvtxSyncUserAttributes_t a;
@@ -65,6 +94,7 @@ int main(void)
     pthread_create(&thread, NULL, work, &range);
     pthread_join(thread, NULL);
     use_lock(domain);
+    use_wide_text();
     puts("done");
     return 3;
 }

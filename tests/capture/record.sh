@@ -22,6 +22,6 @@ build/ts-info --verify "$folder/trace.sbt" >/dev/null
 test "$(ls -d "$folder"/trace.sbt*)" = "$folder/trace.sbt"
 build/ts-view --events --kinds zone --limit 0 --json "$folder/trace.sbt" \
     2>/dev/null |
-    sed -n 's/.*"label": "\([^"]*\)".*/\1/p' | sort | uniq -c |
+    sed -n 's/.*"label": "\([^"]*\)".*/\1/p' | LC_ALL=C sort | uniq -c |
     sed 's/^ *//' >"$folder/zones"
 test -z "$want" || printf "%s\n" "$want" | diff -u - "$folder/zones"
