@@ -342,6 +342,10 @@ check "capture: ts-record, a CUDA program, and a flush that hangs" sh -c '
     tests/capture/record.sh $0/cuda_hang "" $0/cuda_program || exit 1
     build/ts-info $0/cuda_hang/trace.sbt | grep "did not answer"' $folder
 check "capture: tests/gpu/run.sh with doubles" tests/gpu/run.sh --dry
+check "capture: tests/gpu/run.sh without a compiler, and without time" sh -c '
+    TOTAL=0 CC=false tests/gpu/run.sh >$0/gpu.out 2>&1
+    test $? = 124 && grep "build is taken as it is" $0/gpu.out &&
+        grep "the time is up" $0/gpu.out' $folder
 check "capture: graphs of CUDA elsewhere, wrong, cut and merged" sh -c '
     dir=$0/graphs
     rm -rf $dir

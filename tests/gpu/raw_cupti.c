@@ -8,8 +8,10 @@
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SIZE = 8 << 20 };
 
@@ -30,6 +32,13 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer,
     free(buffer);
 }
 
+// A program that nobody listens to would be measured.
+static void give_up(const char *why)
+{
+    fprintf(stderr, "raw_cupti: %s\n", why);
+    _exit(1);
+}
+
 int InitializeInjection(void);
 int InitializeInjection(void)
 {
@@ -39,7 +48,7 @@ int InitializeInjection(void)
     void *library = NULL;
     for (int i = 0; i < 3 && !library; i++)
         library = dlopen(names[i], RTLD_NOW);
-    if (!library) return 1;
+    if (!library) give_up("there is no libcupti.so");
     void *const symbols[] = { dlsym(library, "cuptiActivityRegisterCallbacks"),
                               dlsym(library, "cuptiActivityEnable") };
     int (*callbacks)(void (*)(uint8_t **, size_t *, size_t *),
@@ -47,8 +56,10 @@ int InitializeInjection(void)
     int (*enable)(uint32_t kind);
     memcpy(&callbacks, &symbols[0], sizeof callbacks);
     memcpy(&enable, &symbols[1], sizeof enable);
-    if (!callbacks || !enable || callbacks(request, complete) != 0) return 1;
-    for (int i = 0; i < 5; i++)
+    if (!callbacks || !enable || callbacks(request, complete) != 0)
+        give_up("it takes no buffers");
+    if (enable(kinds[0]) != 0) give_up("it gives no kernels");
+    for (int i = 1; i < 5; i++)
         enable(kinds[i]);
     return 1;
 }

@@ -1,19 +1,27 @@
 #!/bin/sh
 # Checks and measures the capture of CUDA on this machine's NVIDIA GPU, in less
 # than 8 minutes; a short table is the last that it prints. No command that uses
-# the GPU may take longer than $LIMIT seconds (120).
-#   tests/gpu/run.sh [--save] [--dry]
-#     --save   also into bench/results/
+# the GPU may take longer than $LIMIT seconds (120), all of it no longer than
+# $TOTAL (440): what there is no time for is left out, and said.
+#   tests/gpu/run.sh [--build] [--save[=FOLDER]] [--dry]
+#     --build  only builds what the rest needs, into $OUT (build): where headers
+#              are missing that folder is taken as it is, and needs no more than
+#              a C library, libzstd and libz
+#     --save   also into a dated file in FOLDER (bench/results)
 #     --dry    with doubles of the driver and of CUPTI in place of a GPU: that
 #              this script works; none of its figures means anything
 # Exit status 77: there is no GPU. 1: something that was checked is not so.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 out=${OUT:-build}
-save='' dry=''
+python=${PYTHON:-python3}
+began=$(date +%s)
+save='' dry='' only=''
 for option in "$@"; do
     case $option in
-    --save) save=yes ;;
+    --build) only=yes ;;
+    --save) save=bench/results ;;
+    --save=?*) save=${option#--save=} ;;
     --dry) dry=yes ;;
     *)
         echo "tests/gpu/run.sh: $option: unknown option" >&2
@@ -21,27 +29,66 @@ for option in "$@"; do
         ;;
     esac
 done
+mkdir -p "$out/gpu" && programs=$(cd "$out/gpu" && pwd) || exit 1
+
+build() { # for make: NAME=VALUE...
+    make -s -j"$(nproc)" OUT="$out" "$@" "$out/libtracesmith-inject.so" \
+        "$out/ts-record" "$out/ts-info" "$out/ts-query" "$out/ts-replay" ||
+        return
+    cc="${CC:-cc} -std=gnu11 -O2 -I."
+    for name in cuda_work cuda_capture cuda_more cuda_hash; do
+        $cc tests/gpu/$name.c -o "$programs/$name" -ldl || return
+    done
+    $cc -DZONES tests/gpu/cuda_work.c -o "$programs/cuda_zones" -pthread -ldl &&
+        $cc -fPIC -shared tests/gpu/raw_cupti.c -o "$programs/raw_cupti.so" -ldl
+}
+can_build() {
+    command -v make >/dev/null &&
+        echo '#include <xxhash.h>' | ${CC:-cc} -E -xc - >/dev/null 2>&1
+}
+if test "$only"; then
+    # A library that is not everywhere is linked in, or done without.
+    sqlite=$(${CC:-cc} -print-file-name=libsqlite3.a)
+    test -e "$sqlite" || sqlite=-lsqlite3
+    build CFLAGS=-O2 HAVE_EDIT= HAVE_DW= HAVE_YAJL= \
+        HAVE_LIBS="$sqlite -lzstd -lz"
+    exit
+elif can_build; then
+    echo 'Building ...'
+    build || exit 1
+elif test -x "$programs/cuda_work"; then
+    echo "There is no make or no xxhash.h here: $out is taken as it is."
+else
+    echo "There is no make or no xxhash.h here: build elsewhere, with --build."
+    exit 1
+fi
+
 dir=$(mktemp -d "${TMPDIR:-/tmp}/ts-gpu.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
-trap 'exit 130' INT TERM
 table=$dir/table
 : >"$table"
 failed=0
 
 within() { # command...
-    timeout -k 10 "${LIMIT:-120}" "$@"
+    left=$((${TOTAL:-440} - $(date +%s) + began))
+    if test $left -lt 5; then
+        echo 'the time is up' >&2
+        return 124
+    fi
+    test $left -lt "${LIMIT:-120}" || left=${LIMIT:-120}
+    timeout -k 10 "$left" "$@"
 }
 
-echo 'Building ...'
-make -s OUT="$out" all || exit 1
-cc="${CC:-cc} -std=gnu11 -O2 -I."
-$cc tests/gpu/cuda_work.c -o "$dir/cuda_work" -ldl &&
-    $cc -DZONES tests/gpu/cuda_work.c -o "$dir/cuda_zones" -pthread -ldl &&
-    $cc tests/gpu/cuda_capture.c -o "$dir/cuda_capture" -ldl &&
-    $cc tests/gpu/cuda_more.c -o "$dir/cuda_more" -ldl &&
-    $cc tests/gpu/cuda_hash.c -o "$dir/cuda_hash" -ldl &&
-    $cc -fPIC -shared tests/gpu/raw_cupti.c -o "$dir/raw_cupti.so" -ldl ||
-    exit 1
+# CUPTI is seldom where the loader looks: that of Python's packages, which is
+# PyTorch's, else that of CUDA.
+cupti() {
+    "$python" -c 'import glob, sys
+for path in sys.path:
+    for name in sorted(glob.glob(path + "/nvidia/*/lib/libcupti.so.1*")):
+        print(name)' 2>/dev/null
+    ls "${CUDA_HOME:-/usr/local/cuda}"/extras/CUPTI/lib64/libcupti.so.1* \
+        "${CUDA_HOME:-/usr/local/cuda}"/lib*/libcupti.so.1* 2>/dev/null
+}
 if test "$dry"; then
     export TS_GPU_DRY=1 LD_LIBRARY_PATH="$dir"
     for name in cuda.so.1 cupti.so.13; do
@@ -53,19 +100,45 @@ if test "$dry"; then
     cp "$out/tests/doubles/libhash.so" "$dir" || exit 1
     # What the double compiles text to, where it is to run.
     cubin=$out/tests/doubles/libcubin.so
+else
+    found=$(cupti | head -n 1)
+    LD_LIBRARY_PATH=${found%/*}${found:+:}${LD_LIBRARY_PATH:-}
+    export LD_LIBRARY_PATH
 fi
-gpu=$(within "$dir/cuda_work" probe)
+gpu=$(within "$programs/cuda_work" probe)
 status=$?
 if test $status != 0; then
     echo "$gpu"
     exit $status
 fi
 
+finish() {
+    name=$(awk '/cupti.version/ { print $2 }' "$dir/info" 2>/dev/null)
+    {
+        echo "TraceSmith on $gpu, $(date +%Y-%m-%d), CUPTI ${name:-?}"
+        test -z "$dry" || echo 'DRY: doubles; no figure means anything'
+        echo
+        cat "$table"
+    } >"$dir/result"
+    if test "$save" && test -z "$dry"; then
+        file=$save/$(date +%Y-%m-%d)-$(printf %s "$gpu" |
+            tr -cs 'a-zA-Z0-9\n' -)-cuda.txt
+        cp "$dir/result" "$file" &&
+            echo "tests/gpu/run.sh: wrote $file" >&2
+    fi
+    echo
+    cat "$dir/result"
+}
+trap 'finish; exit 130' INT TERM
+
 row() { # what, figure, remark
-    printf '%-46s %14s  %s\n' "$1" "$2" "$3" | tee -a "$table"
+    printf '%-50s %10s  %s\n' "$1" "$2" "$3" | tee -a "$table"
 }
 must() { # what, expected, seen
-    if test "$2" = "$3"; then
+    if test -z "$2" || test -z "$3"; then
+        row "$1" - 'not measured'
+        failed=1
+    elif test "$2" = "$3"; then
         row "$1" "$3" ok
     else
         row "$1" "$3" "WRONG, not $2"
@@ -82,7 +155,7 @@ ask() { # SQL that gives one number, trace
 }
 
 # 1. What the program did is in the trace, exactly.
-within "$out/ts-record" -q -o "$dir/all.sbt" -- "$dir/cuda_work" \
+within "$out/ts-record" -q -o "$dir/all.sbt" -- "$programs/cuda_work" \
     >"$dir/did" 2>&1 || {
     cat "$dir/did"
     exit 1
@@ -97,7 +170,7 @@ early=$(awk '/kernels_before_launch/ { print $2 }' "$dir/info")
 must 'kernels before their launch' 0 "${early:-0}"
 
 # 2. Times lie within the zone of the host that waited for them.
-within "$dir/cuda_zones" "$dir/zones.sbt" >/dev/null || failed=1
+within "$programs/cuda_zones" "$dir/zones.sbt" >/dev/null || failed=1
 must 'kernels of a step outside of its zone' 0 "$(ask "
     SELECT count(*) FROM kernel k WHERE k.zone = 'step' AND NOT EXISTS (
         SELECT 1 FROM zone z WHERE z.name = 'step'
@@ -110,37 +183,51 @@ must 'kernels of steps' 100 "$(ask "
 # other in this run.
 count=10000
 test "$dry" && count=500
-bare=$(within "$dir/cuda_work" rate $count)
-row 'launches a second, bare' "$bare" ''
-cost() { # what, command...
+cost() { # what, command...; beside $bare, which the first one sets
     what=$1
     shift
-    rate=$(within "$@" 2>/dev/null | tail -n 1)
-    row "launches a second, $what" "${rate:-none}" "$(awk -v a="$bare" \
-        -v b="${rate:-0}" 'BEGIN { if (b) printf "%.2f x slower", a / b }')"
+    rate=$(within "$@" 2>"$dir/why" | tail -n 1)
+    bare=${bare:-$rate}
+    if test "$rate"; then
+        row "launches a second, $what" "$rate" "$(echo "$bare" "$rate" |
+            awk '$2 { printf "%.2f x slower", $1 / $2 }')"
+    else
+        row "launches a second, $what" - \
+            "not measured: $(tail -n 1 "$dir/why" | cut -c 1-60)"
+    fi
 }
+bare=
+cost bare "$programs/cuda_work" rate $count
 cost 'raw CUPTI, nobody reads' env \
-    CUDA_INJECTION64_PATH="$dir/raw_cupti.so" "$dir/cuda_work" rate $count
+    CUDA_INJECTION64_PATH="$programs/raw_cupti.so" \
+    "$programs/cuda_work" rate $count
 cost 'ts-record' "$out/ts-record" -q -o "$dir/rate.sbt" -- \
-    "$dir/cuda_work" rate $count
+    "$programs/cuda_work" rate $count
 must 'kernels of that' $((6 * count)) "$(rows kernel "$dir/rate.sbt")"
 row 'bytes on disk for a launch and its kernel' "$(awk -v n=$((6 * count)) \
     -v size="$(wc -c <"$dir/rate.sbt")" 'BEGIN { printf "%.1f", size / n }')" ''
 cost 'ts-record --stacks=16' "$out/ts-record" -q --stacks=16 \
-    -o "$dir/stacks.sbt" -- "$dir/cuda_work" rate $count
+    -o "$dir/stacks.sbt" -- "$programs/cuda_work" rate $count
 
 # 4. Against others, where they are installed.
-python=${PYTHON:-python3}
 has() {
     test -z "$dry" && "$python" -c "import $1" 2>/dev/null
 }
-if has torch; then
-    for mode in bare kineto; do
-        row "PyTorch launches a second, $mode" \
-            "$(within "$python" tests/gpu/torch_rate.py $mode)" ''
-    done
-    row 'PyTorch launches a second, ts-record' "$(within "$out/ts-record" -q \
-        -o "$dir/torch.sbt" -- "$python" tests/gpu/torch_rate.py bare)" ''
+torch=$(has torch && echo yes)
+if test "$torch"; then
+    bare=
+    loop=tests/gpu/torch_rate.py
+    cost 'PyTorch, bare' "$python" $loop bare
+    cost 'PyTorch, ts-record' "$out/ts-record" -q -o "$dir/torch.sbt" -- \
+        "$python" $loop bare
+    cost 'PyTorch, ts-record --stacks=16' "$out/ts-record" -q --stacks=16 \
+        -o "$dir/torch.sbt" -- "$python" $loop bare
+    cost 'PyTorch, torch.profiler (Kineto)' "$python" $loop kineto
+    if has triton.profiler; then
+        cost 'PyTorch, Proton' "$python" $loop proton
+    else
+        row 'Proton' '-' 'not measured: no Triton'
+    fi
     # The same loop twice: what torch.profiler counts, and what we do.
     within "$python" tests/gpu/torch_loop.py kineto >"$dir/kineto" || failed=1
     within "$out/ts-record" -q -o "$dir/loop.sbt" -- \
@@ -156,14 +243,13 @@ if has torch; then
     must 'torch.profiler under ts-record, exit status' 0 $?
     row 'kernels that ts-record sees then' "$(rows kernel "$dir/both.sbt")" \
         "torch.profiler: $(cut -d' ' -f1 "$dir/both")"
+    within "$out/ts-record" -q --yield=kineto -o "$dir/both.sbt" -- \
+        "$python" tests/gpu/torch_loop.py kineto >"$dir/both"
+    must 'the same with --yield=kineto, exit status' 0 $?
+    row 'kernels that torch.profiler sees then' "$(cut -d' ' -f1 "$dir/both")" \
+        "ts-record: $(rows kernel "$dir/both.sbt")"
 else
-    row 'torch.profiler' '-' 'not measured: no PyTorch'
-fi
-if has triton.profiler && has torch; then
-    row 'PyTorch launches a second, Proton' \
-        "$(within "$python" tests/gpu/torch_rate.py proton)" ''
-else
-    row 'Proton' '-' 'not measured: no Triton'
+    row 'torch.profiler, Proton' '-' 'not measured: no PyTorch'
 fi
 
 # 5. Operations that are kept and run again, in another process.
@@ -176,7 +262,10 @@ again() { # what, at least so many executed, command...
     within "$out/ts-record" -q --capture 'all budget:4G' -o "$dir/kept.sbt" \
         -- "$@" >"$dir/kept" 2>&1
     status=$?
-    if test $status = 77; then # the device or its driver has none of it
+    if test $status = 124; then
+        row "$what" - "not measured: $(tail -n 1 "$dir/kept")"
+        return
+    elif test $status = 77; then # the device or its driver has none of it
         row "$what" '-' "not here: $(tail -n 1 "$dir/kept")"
         return
     elif test $status != 0; then
@@ -187,43 +276,46 @@ again() { # what, at least so many executed, command...
     within "$out/ts-replay" --execute --trust --timeout 30 --json \
         "$dir/kept.sbt" >"$dir/again" 2>"$dir/why"
     status=$?
-    row "$what: executed" "$(number executed)" "exit status $status $(tail \
-        -n 1 "$dir/why")"
-    row "$what: substituted" "$(number substituted)" ''
-    awk -F'"' '/"declined": \{$/ { on = 1; next } on && /\}/ { exit }
-        on { gsub(/[^0-9]/, "", $3); print $2, $3 }' "$dir/again" |
-        while read -r reason count; do
-            row "$what: declined" "$count" "$reason"
-        done
-    for level in S1 S2 S3; do
-        row "$what: $level" "$(grep -c "\"level\": \"$level\"" "$dir/again")" ''
-    done
-    row "$what: diverged" "$(number diverged)" ''
+    if test $status = 124; then
+        row "$what" - "not measured: $(tail -n 1 "$dir/why")"
+        return
+    fi
+    levels=$(for level in S1 S2 S3; do
+        printf '%s %s, ' $level \
+            "$(grep -c "\"level\": \"$level\"" "$dir/again")"
+    done)
+    declined=$(awk -F'"' '/"declined": \{$/ { on = 1; next } on && /\}/ { exit }
+        on { gsub(/[^0-9]/, "", $3); printf ", declined %s %s", $3, $2 }' \
+        "$dir/again")
+    row "$what: executed" "$(number executed)" "${levels}substituted $(
+        number substituted), diverged $(number diverged)$declined"
+    test $status = 0 ||
+        row "$what: exit status" $status "$(tail -n 1 "$dir/why")"
     if test "$(number executed)" -lt "$least" || test $status -gt 1; then
         row "$what" WRONG "at least $least were to be executed"
         failed=1
     fi
 }
 test "$dry" && export DOUBLE_CUDA_JIT="$cubin"
-again 'driver API' 30 "$dir/cuda_capture"
+again 'driver API' 30 "$programs/cuda_capture"
 # What only a GPU can tell.
-rate=$(within "$dir/cuda_hash") || failed=1
+rate=$(within "$programs/cuda_hash") || failed=1
 row 'chunks are hashed on the device, as by the host' "$rate" ''
 "$out/ts-info" "$dir/kept.sbt" >"$dir/info2"
-again 'graphs that change' 9 "$dir/cuda_more" updates
-again 'branches of a graph' 3 "$dir/cuda_more" branches
-again 'textures' 4 "$dir/cuda_more" textures
-again 'tensor maps' 3 "$dir/cuda_more" maps
-again 'batches of copies' 4 "$dir/cuda_more" batches
+again 'graphs that change' 9 "$programs/cuda_more" updates
+again 'branches of a graph' 3 "$programs/cuda_more" branches
+again 'textures' 4 "$programs/cuda_more" textures
+again 'tensor maps' 3 "$programs/cuda_more" maps
+again 'batches of copies' 4 "$programs/cuda_more" batches
 row 'the driver answers within a call' "$(grep -q 'does not answer within' \
     "$dir/info2" && echo no || echo yes)" 'launches, copies, module questions'
-if has torch; then
+if test "$torch"; then
     again 'PyTorch step' 1 "$python" tests/gpu/torch_loop.py bare
     again 'PyTorch matmul (cuBLAS)' 1 "$python" -c 'import torch
 a = torch.rand(512, 512, device="cuda")
 print(float((a @ a).sum()))'
 fi
-if has triton && has torch; then
+if test "$torch" && has triton; then
     again 'PyTorch compiled (Triton)' 1 "$python" -c 'import torch
 f = torch.compile(lambda a, b: torch.relu(a * b + 1))
 a = torch.rand(4096, device="cuda")
@@ -236,27 +328,13 @@ with torch.cuda.graph(g): a.add_(1)
 g.replay()
 print(float(a.sum()))'
 fi
-count=200
+count=200 bare=
 cost 'nothing kept, few' "$out/ts-record" -q -o "$dir/rate.sbt" -- \
-    "$dir/cuda_work" rate $count
+    "$programs/cuda_work" rate $count
 cost 'hashes kept' "$out/ts-record" -q --capture hashes -o "$dir/rate.sbt" -- \
-    "$dir/cuda_work" rate $count
+    "$programs/cuda_work" rate $count
 cost 'all kept' "$out/ts-record" -q --capture all -o "$dir/rate.sbt" -- \
-    "$dir/cuda_work" rate $count
+    "$programs/cuda_work" rate $count
 
-name=$(awk '/cupti.version/ { print $2 }' "$dir/info")
-{
-    echo "TraceSmith on $gpu, $(date +%Y-%m-%d), CUPTI ${name:-?}"
-    test -z "$dry" || echo 'DRY: doubles; no figure means anything'
-    echo
-    cat "$table"
-} >"$dir/result"
-if test "$save" && test -z "$dry"; then
-    file=bench/results/$(date +%Y-%m-%d)-$(printf %s "$gpu" |
-        tr -cs 'a-zA-Z0-9\n' -)-cuda.txt
-    cp "$dir/result" "$file"
-    echo "tests/gpu/run.sh: wrote $file" >&2
-fi
-echo
-cat "$dir/result"
+finish
 exit $failed
