@@ -67,6 +67,7 @@ extern "C" bool abi_fill(const char *name, void *data)
     const auto event = reinterpret_cast<hipEvent_t>(0x80);
     const auto to = reinterpret_cast<void *>(0x90);
     const auto from = reinterpret_cast<void *>(0xA0);
+    const auto graph = reinterpret_cast<hipGraphExec_t>(0xC0);
     const size_t size = 0xB0;
     memset(data, 0xFF, sizeof d);
 #define IF(function) if (strcmp(name, #function) == 0)
@@ -171,6 +172,201 @@ extern "C" bool abi_fill(const char *name, void *data)
         auto &a = d.args.hipStreamCreateWithPriority;
         a.stream = static_cast<hipStream_t *>(from);
         a.flags = 1, a.priority = -2;
+        return true;
+    }
+    IF(hipMemcpy)
+    {
+        auto &a = d.args.hipMemcpy;
+        a.dst = to, a.src = from, a.sizeBytes = size;
+        a.kind = hipMemcpyDeviceToHost;
+        return true;
+    }
+    IF(hipMemcpyWithStream)
+    {
+        auto &a = d.args.hipMemcpyWithStream;
+        a.dst = to, a.src = from, a.sizeBytes = size;
+        a.kind = hipMemcpyDeviceToHost;
+        a.stream = stream;
+        return true;
+    }
+    IF(hipMemcpyHtoD)
+    {
+        auto &a = d.args.hipMemcpyHtoD;
+        a.dst = to, a.src = from, a.sizeBytes = size;
+        return true;
+    }
+    IF(hipMemcpyDtoH)
+    {
+        auto &a = d.args.hipMemcpyDtoH;
+        a.dst = to, a.src = from, a.sizeBytes = size;
+        return true;
+    }
+    IF(hipMemcpyDtoD)
+    {
+        auto &a = d.args.hipMemcpyDtoD;
+        a.dst = to, a.src = from, a.sizeBytes = size;
+        return true;
+    }
+    IF(hipMemcpyPeer)
+    {
+        auto &a = d.args.hipMemcpyPeer;
+        a.dst = to, a.src = from, a.sizeBytes = size;
+        return true;
+    }
+    IF(hipMemcpyHtoDAsync)
+    {
+        auto &a = d.args.hipMemcpyHtoDAsync;
+        a.dst = to, a.src = from, a.sizeBytes = size;
+        a.stream = stream;
+        return true;
+    }
+    IF(hipMemcpyDtoDAsync)
+    {
+        auto &a = d.args.hipMemcpyDtoDAsync;
+        a.dst = to, a.src = from, a.sizeBytes = size;
+        a.stream = stream;
+        return true;
+    }
+    IF(hipMemset)
+    {
+        auto &a = d.args.hipMemset;
+        a.dst = to, a.value = 9, a.sizeBytes = size;
+        return true;
+    }
+    IF(hipMemsetD8)
+    {
+        auto &a = d.args.hipMemsetD8;
+        a.dest = to, a.value = 9, a.count = size;
+        return true;
+    }
+    IF(hipMemsetD16)
+    {
+        auto &a = d.args.hipMemsetD16;
+        a.dest = to, a.value = 9, a.count = size / 2;
+        return true;
+    }
+    IF(hipMemsetD32)
+    {
+        auto &a = d.args.hipMemsetD32;
+        a.dest = to, a.value = 9, a.count = size / 4;
+        return true;
+    }
+    IF(hipMemset2D)
+    {
+        auto &a = d.args.hipMemset2D;
+        a.dst = to, a.value = 9, a.width = size / 2, a.height = 2;
+        return true;
+    }
+    IF(hipMemset2DAsync)
+    {
+        auto &a = d.args.hipMemset2DAsync;
+        a.dst = to, a.value = 9, a.width = size / 2, a.height = 2;
+        a.stream = stream;
+        return true;
+    }
+    IF(hipMalloc)
+    {
+        auto &a = d.args.hipMalloc;
+        a.ptr = static_cast<void **>(from), a.size = size;
+        return true;
+    }
+    IF(hipMallocManaged)
+    {
+        auto &a = d.args.hipMallocManaged;
+        a.dev_ptr = static_cast<void **>(from), a.size = size;
+        return true;
+    }
+    IF(hipHostMalloc)
+    {
+        auto &a = d.args.hipHostMalloc;
+        a.ptr = static_cast<void **>(from), a.size = size;
+        return true;
+    }
+    IF(hipExtMallocWithFlags)
+    {
+        auto &a = d.args.hipExtMallocWithFlags;
+        a.ptr = static_cast<void **>(from), a.sizeBytes = size;
+        return true;
+    }
+    IF(hipFree)
+    {
+        auto &a = d.args.hipFree;
+        a.ptr = to;
+        return true;
+    }
+    IF(hipHostFree)
+    {
+        auto &a = d.args.hipHostFree;
+        a.ptr = to;
+        return true;
+    }
+    IF(hipFreeAsync)
+    {
+        auto &a = d.args.hipFreeAsync;
+        a.dev_ptr = to, a.stream = stream;
+        return true;
+    }
+    IF(hipStreamSynchronize)
+    {
+        auto &a = d.args.hipStreamSynchronize;
+        a.stream = stream;
+        return true;
+    }
+    IF(hipStreamBeginCapture)
+    {
+        auto &a = d.args.hipStreamBeginCapture;
+        a.stream = stream;
+        return true;
+    }
+    IF(hipStreamEndCapture)
+    {
+        auto &a = d.args.hipStreamEndCapture;
+        a.stream = stream;
+        return true;
+    }
+    IF(hipStreamDestroy)
+    {
+        auto &a = d.args.hipStreamDestroy;
+        a.stream = stream;
+        return true;
+    }
+    IF(hipEventSynchronize)
+    {
+        auto &a = d.args.hipEventSynchronize;
+        a.event = event;
+        return true;
+    }
+    IF(hipGraphLaunch)
+    {
+        auto &a = d.args.hipGraphLaunch;
+        a.graphExec = graph, a.stream = stream;
+        return true;
+    }
+    IF(hipStreamCreate)
+    {
+        auto &a = d.args.hipStreamCreate;
+        a.stream = static_cast<hipStream_t *>(from);
+        return true;
+    }
+    IF(hipStreamCreateWithFlags)
+    {
+        auto &a = d.args.hipStreamCreateWithFlags;
+        a.stream = static_cast<hipStream_t *>(from), a.flags = 1;
+        return true;
+    }
+    IF(hipSetDevice)
+    {
+        auto &a = d.args.hipSetDevice;
+        a.deviceId = 9;
+        return true;
+    }
+    IF(hipExtLaunchKernel)
+    {
+        auto &a = d.args.hipExtLaunchKernel;
+        a.numBlocks = { 1, 2, 3 };
+        a.dimBlocks = { 4, 5, 6 };
+        a.sharedMemBytes = 7;
+        a.stream = stream;
         return true;
     }
     return false;
