@@ -7,15 +7,13 @@
     WHAT IT DOES
         Keeps a copy of the code object of each module that the program loads,
         and knows its functions by their handles. A kernel that is launched by
-        a function of the host is in the file that this function is in: one of
-        its fat binaries, which are found by the section that compilers put
-        them into, if one alone has a kernel of that name. Those that are
-        compressed are unpacked once, and what the device would run is kept, up
-        to a bound on all of it.
+        a function of the host is in the file that this function is in. Of
+        bundles that are compressed what the device would run is kept, up to a
+        bound on all of it.
 
     CONTENTS                            search for "==== 2." to jump
         1. Code objects
-        2. Files of the process
+        2. Files of the process         ts_hip_snapshot_files.h
         3. Functions
         4. Variables
         5. Launches
@@ -23,11 +21,6 @@
 */
 #if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_SNAPSHOT_CODE_H)
 #define TS_HIP_SNAPSHOT_CODE_H
-
-#include <fcntl.h>
-#include <link.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 /* ==== 1. Code objects ==================================================== */
 
@@ -41,7 +34,9 @@ typedef struct ts__hs_code {
     uint64_t base;                  // where that file is loaded
     void *module;                   // NULL: none, or it is unloaded
     uint32_t device, image, number; // image: of the present capture
-    bool gone;                      // its file was unloaded, or another one
+    uint8_t head[32];               // what the bundle begins with
+    bool gone;                      // its file was unloaded
+    bool stays;                     // it was not, as far as was looked
     bool untold;                    // what is in it nobody knows
     char path[256];                 // of the file
 } ts__hs_code;
@@ -156,179 +151,7 @@ static void ts__hs_fresh(void)
     pthread_mutex_unlock(&ts__hs.lock);
 }
 
-/* ==== 2. Files of the process ============================================ */
-
-#define TS__HS_SELF "/proc/self/exe"
-
-typedef struct ts__hs_file { // one that is loaded, and on the disk
-    uint64_t base;
-    const uint8_t *bytes; // NULL: it cannot be read
-    uint64_t size;
-    char path[256];
-    uint64_t address; // that is looked for
-    // What of it can be read in the process, first bytes and ends: the file on
-    // the disk may be another one by now.
-    uint64_t parts[16][2];
-    uint32_t part_count;
-} ts__hs_file;
-
-static void ts__hs_file_parts(ts__hs_file *f, const struct dl_phdr_info *info)
-{
-    const uint32_t most = sizeof f->parts / sizeof *f->parts;
-    for (int i = 0; i < info->dlpi_phnum && f->part_count < most; i++) {
-        const ElfW(Phdr) *const p = &info->dlpi_phdr[i];
-        if (p->p_type != PT_LOAD || !(p->p_flags & PF_R)) continue;
-        uint64_t *const part = f->parts[f->part_count++];
-        part[0] = info->dlpi_addr + p->p_vaddr;
-        part[1] = part[0] + p->p_memsz;
-    }
-}
-
-// How many bytes can be read there, 0: none.
-static uint64_t ts__hs_file_left(const ts__hs_file *f, uint64_t address)
-{
-    for (uint32_t i = 0; i < f->part_count; i++)
-        if (address >= f->parts[i][0] && address < f->parts[i][1])
-            return f->parts[i][1] - address;
-    return 0;
-}
-
-static int ts__hs_file_take(struct dl_phdr_info *info, size_t size, void *user)
-{
-    ts__hs_file *const f = (ts__hs_file *)user;
-    (void)size;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *const p = &info->dlpi_phdr[i];
-        if (p->p_type != PT_LOAD ||
-            f->address - info->dlpi_addr - p->p_vaddr >= p->p_memsz)
-            continue;
-        f->base = info->dlpi_addr;
-        snprintf(f->path, sizeof f->path, "%s",
-                 info->dlpi_name && *info->dlpi_name ? info->dlpi_name
-                                                     : TS__HS_SELF);
-        ts__hs_file_parts(f, info);
-        return 1;
-    }
-    return 0;
-}
-
-// The file that an address lies in. False: it cannot be read.
-static bool ts__hs_file_open(ts__hs_file *f, uint64_t address)
-{
-    struct stat about;
-    memset(f, 0, sizeof *f);
-    f->address = address;
-    if (!dl_iterate_phdr(ts__hs_file_take, f)) return false;
-    const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    void *bytes = MAP_FAILED;
-    if (fstat(fd, &about) == 0 && about.st_size > (off_t)sizeof(Elf64_Ehdr))
-        bytes =
-            mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    if (bytes == MAP_FAILED) return false;
-    f->bytes = (const uint8_t *)bytes;
-    f->size = (uint64_t)about.st_size;
-    return true;
-}
-
-static void ts__hs_file_close(ts__hs_file *f)
-{
-    if (f->bytes) munmap((void *)(uintptr_t)f->bytes, (size_t)f->size);
-}
-
-// What was taken from a bundle before.
-static ts__hs_code *ts__hs_code_from(const void *from, uint32_t device)
-{
-    ts__hs_code *found = NULL;
-    pthread_mutex_lock(&ts__hs.lock);
-    for (size_t i = 0; i < ts__hs.code_count; i++) {
-        ts__hs_code *const c = ts__hs.codes[i];
-        if (c->from == from && c->device == device && !c->gone) found = c;
-    }
-    pthread_mutex_unlock(&ts__hs.lock);
-    return found;
-}
-
-// A bundle of a file, from now on known by its address.
-static ts__hs_code *ts__hs_code_keep(const ts__hs_file *f, const void *from,
-                                     uint64_t size, uint32_t device)
-{
-    ts__amd_packed packed;
-    ts__hs_code about;
-    memset(&about, 0, sizeof about);
-    about.device = device;
-    about.from = from;
-    about.base = f->base;
-    // Of a program the name that people know.
-    if (strcmp(f->path, TS__HS_SELF) != 0 ||
-        readlink(TS__HS_SELF, about.path, sizeof about.path - 1) <= 0)
-        snprintf(about.path, sizeof about.path, "%s", f->path);
-    return ts__amd_packed_read(&packed, from, size)
-               ? ts__hs_code_unpack(from, size, &about)
-               : ts__hs_code_add(from, size, &about);
-}
-
-// Whether a bundle has a kernel of that name for a device. One that is
-// compressed is kept for the next question, others are only looked at. untold:
-// set if nobody knows.
-static bool ts__hs_bundle_has(const ts__hs_file *f, const void *from,
-                              uint64_t size, const char *name, uint32_t device,
-                              bool *untold)
-{
-    ts__amd_packed packed;
-    const uint8_t *code;
-    uint64_t code_size;
-    const ts__hs_code *c = ts__hs_code_from(from, device);
-    const bool pack = ts__amd_packed_read(&packed, from, size);
-    if (!c && pack) c = ts__hs_code_keep(f, from, size, device);
-    if (c ? c->untold : pack) *untold = true;
-    if (c) return c->bytes && ts__amd_has_kernel(c->bytes, c->size, name);
-    return ts__amd_code_pick(from, size, ts__hs_architecture(device), &code,
-                             &code_size) &&
-           ts__amd_has_kernel(code, code_size, name);
-}
-
-// A kernel of that name in the fat binaries of a file; NULL: none, or several,
-// or there are some of which nobody knows what is in them.
-static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
-                                       uint32_t device, bool *untold)
-{
-    const struct { // what compilers put into the section
-        uint32_t magic, version;
-        const void *image;
-        const void *unused;
-    } * wrapper;
-    enum { MAGIC = 0x48495046 };
-    const void *found = NULL;
-    uint64_t found_size = 0, matches = 0;
-    ts__cuda_code elf;
-    ts__cuda_code_open(&elf, f->bytes, f->size);
-    for (uint32_t i = 0; i < elf.section_count; i++) {
-        const Elf64_Shdr *const s = &elf.sections[i];
-        if (strcmp(ts__cuda_section_name(&elf, i), ".hipFatBinSegment") != 0)
-            continue;
-        // They lie in memory, where addresses are relocated.
-        for (uint64_t at = 0; at + sizeof *wrapper <= s->sh_size;
-             at += sizeof *wrapper) {
-            const uintptr_t where = (uintptr_t)(f->base + s->sh_addr + at);
-            if (ts__hs_file_left(f, where) < sizeof *wrapper) continue;
-            wrapper = (const void *)where;
-            const uint64_t left =
-                ts__hs_file_left(f, (uintptr_t)wrapper->image);
-            if (wrapper->magic != MAGIC || !left ||
-                !ts__hs_bundle_has(f, wrapper->image, left, name, device,
-                                   untold))
-                continue;
-            found = wrapper->image;
-            found_size = left;
-            matches++;
-        }
-    }
-    if (matches != 1 || *untold) return NULL;
-    ts__hs_code *const c = ts__hs_code_from(found, device);
-    return c ? c : ts__hs_code_keep(f, found, found_size, device);
-}
+#include "ts_hip_snapshot_files.h" // 2
 
 /* ==== 3. Functions ======================================================= */
 
@@ -388,29 +211,6 @@ static bool ts__hs_ask_name(ts__cs_job *job)
                     ? ts__hs_call.name(job->object, (void *)job->module)
                     : NULL;
     return job->name != NULL;
-}
-
-static int ts__hs_unloads_take(struct dl_phdr_info *info, size_t size,
-                               void *user)
-{
-    (void)size;
-    *(unsigned long long *)user = info->dlpi_subs;
-    return 1;
-}
-
-// Where a file was unloaded another one may lie now.
-static void ts__hs_functions_check(void)
-{
-    unsigned long long unloads = 0;
-    dl_iterate_phdr(ts__hs_unloads_take, &unloads);
-    pthread_mutex_lock(&ts__hs.lock);
-    const bool stale = unloads != ts__hs.unloads;
-    for (size_t i = 0; stale && i < ts__hs.function_count; i++)
-        if (ts__hs.functions[i]->of_host) ts__hs.functions[i]->handle = NULL;
-    for (size_t i = 0; stale && i < ts__hs.code_count; i++)
-        ts__hs.codes[i]->gone = ts__hs.codes[i]->from != NULL;
-    ts__hs.unloads = unloads;
-    pthread_mutex_unlock(&ts__hs.lock);
 }
 
 // The kernel of that name that a function of the host launches.
@@ -530,7 +330,8 @@ static void ts__hs_variables(const ts__cs_call *c, const ts__hs_code *code)
     ts__cs_job job;
     memset(&file, 0, sizeof file);
     memset(&host, 0, sizeof host);
-    if (!ts__cuda_code_open(&elf, code->bytes, code->size)) return;
+    if (code->gone || !ts__cuda_code_open(&elf, code->bytes, code->size))
+        return;
     if (code->from && ts__hs_file_open(&file, (uintptr_t)code->from))
         ts__cuda_code_open(&host, file.bytes, file.size);
     for (uint32_t i = 0; i < elf.symbol_count; i++) {
@@ -555,6 +356,27 @@ static void ts__hs_variables(const ts__cs_call *c, const ts__hs_code *code)
     ts__hs_file_close(&file);
 }
 
+// Where its variables lay something else may lie. Under `memory_lock`.
+static void ts__hs_variables_go(const ts__hs_code *code)
+{
+    for (size_t i = ts__cs.memory.count; code->image && i--;)
+        if (ts__cs.memory.ranges[i].image == code->image)
+            ts_snapshot_free(&ts__cs.memory, ts__cs.memory.ranges[i].address);
+}
+
+// Those of files that were unloaded. Under `memory_lock`.
+static void ts__hs_files_go(void)
+{
+    pthread_mutex_lock(&ts__hs.lock);
+    for (size_t i = 0; i < ts__hs.code_count; i++) {
+        ts__hs_code *const c = ts__hs.codes[i];
+        if (!c->gone) continue;
+        ts__hs_variables_go(c);
+        c->image = 0;
+    }
+    pthread_mutex_unlock(&ts__hs.lock);
+}
+
 /* ==== 5. Launches ======================================================== */
 
 // Once in a capture: the bytes, and where the variables lie.
@@ -562,6 +384,7 @@ static uint32_t ts__hs_image(const ts__cs_call *c, ts__hs_code *code)
 {
     char name[300];
     ts_snapshot_code s;
+    ts__hs_files_go();
     if (code->image) return code->image;
     snprintf(name, sizeof name,
              code->from ? "code object %u of %s" : "code object %u of HIP%s",
@@ -629,16 +452,6 @@ static void ts__hs_kernel(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
 
 /* ==== 6. What calls change =============================================== */
 
-// Where its variables lay something else may lie.
-static void ts__hs_variables_gone(const ts__hs_code *code)
-{
-    pthread_mutex_lock(&ts__cs.memory_lock);
-    for (size_t i = ts__cs.memory.count; code->image && i--;)
-        if (ts__cs.memory.ranges[i].image == code->image)
-            ts_snapshot_free(&ts__cs.memory, ts__cs.memory.ranges[i].address);
-    pthread_mutex_unlock(&ts__cs.memory_lock);
-}
-
 static void ts__hs_module_gone(const void *module)
 {
     const ts__hs_code *code = NULL;
@@ -653,7 +466,9 @@ static void ts__hs_module_gone(const void *module)
             !ts__hs.functions[i]->code->module)
             ts__hs.functions[i]->handle = NULL;
     pthread_mutex_unlock(&ts__hs.lock);
-    if (code) ts__hs_variables_gone(code);
+    pthread_mutex_lock(&ts__cs.memory_lock);
+    if (code) ts__hs_variables_go(code);
+    pthread_mutex_unlock(&ts__cs.memory_lock);
 }
 
 static void ts__hs_module(const ts__cs_call *c, const void *image,

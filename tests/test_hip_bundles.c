@@ -186,12 +186,71 @@ static void what_cannot_be_unpacked_is_not_guessed(void **user)
     free(one.bytes);
 }
 
+// Of this program, as compilers lay it out. A function of the host is any.
+static uint8_t held[1 << 20];
+static struct {
+    uint32_t magic, version;
+    const void *image, *unused;
+} wrapper __attribute__((used, section(".hipFatBinSegment"))) = { 0x48495046, 1,
+                                                                  held, NULL };
+
+static ts__hs_code *launched(void)
+{
+    const hip_kernel here = what_cannot_be_unpacked_is_not_guessed;
+    void *handle;
+    memcpy(&handle, &here, sizeof handle);
+    void *const other = dlopen(beside("libnvtx_other.so"), RTLD_NOW);
+    assert_non_null(other);
+    ok(dlclose(other));
+    ts__hs_functions_check();
+    assert_null(ts__hs_function_find(handle, true, 0));
+    ts__hs_function *const f = ts__hs_of_file(handle, "add", 0);
+    assert_non_null(f);
+    return f->code;
+}
+
+static void a_library_that_is_unloaded_takes_no_other_ones_code(void **user)
+{
+    pack one = { NULL, 0 };
+    (void)user;
+    if (!set_up()) return;
+    begin();
+    pack_put(&one, "gfx942");
+    assert_true(one.size < sizeof held);
+    memcpy(held, one.bytes, one.size);
+    ts__hs_code *const packed = launched();
+    assert_non_null(packed);
+    const size_t count = ts__hs.code_count;
+    const uint64_t kept = ts__hs.kept;
+    assert_ptr_equal(launched(), packed); // not unpacked again
+    assert_int_equal(ts__hs.code_count, count);
+    assert_int_equal(ts__hs.kept, kept);
+    // Another file came to lie there: as its head tells.
+    held[16] ^= 0xFF;
+    ts__hs_code *const next = launched();
+    assert_ptr_not_equal(next, packed);
+    assert_true(packed->gone);
+    // One that is not compressed, then another one.
+    assert_true(bundle(held, "gfx942") < sizeof held);
+    ts__hs_code *const plain = launched();
+    assert_true(next->gone);
+    assert_ptr_equal(launched(), plain);
+    held[HEAD + object_size - 1] ^= 0xFF;
+    assert_ptr_not_equal(launched(), plain);
+    assert_true(plain->gone);
+    end();
+    rt_close(&trace);
+    memset(held, 0, sizeof held);
+    free(one.bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bundle_is_unpacked_once_whatever_is_in_it),
         cmocka_unit_test(what_is_kept_of_bundles_has_a_bound),
         cmocka_unit_test(what_cannot_be_unpacked_is_not_guessed),
+        cmocka_unit_test(a_library_that_is_unloaded_takes_no_other_ones_code),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
