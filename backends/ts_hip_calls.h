@@ -26,6 +26,7 @@ typedef enum ts__hip_role {
     TS__HIP_SET,
     TS__HIP_CAPTURE, // launches become nodes of a graph
     TS__HIP_CAPTURE_END,
+    TS__HIP_CONFIGURE, // what hipLaunchByPtr launches with
     TS__HIP_STREAM_SYNC,
     TS__HIP_DEVICE_SYNC,
     TS__HIP_EVENT_SYNC,
@@ -54,10 +55,10 @@ typedef enum ts__hip_role {
 
     Only what comes before the last letter matters. unit: bytes of an element;
     of copies that have no k, which kind they are; of launches whether their
-    arguments lie in a structure.
+    arguments lie in a structure, or were said by a call before.
     Source: hip/hip_runtime_api.h.
 */
-enum { TS__HIP_CONFIG = 1 };
+enum { TS__HIP_CONFIG = 1, TS__HIP_BEFORE = 2 };
 
 typedef struct ts__hip_function {
     const char *name, *shape;
@@ -74,6 +75,8 @@ static const ts__hip_function ts__hip_functions[] = {
     { "hipModuleLaunchCooperativeKernel", "fgbus", TS__HIP_LAUNCH, 0, 0 },
     { "hipExtModuleLaunchKernel", "fwbzs", TS__HIP_LAUNCH, 0, 0 },
     { "hipHccModuleLaunchKernel", "fwbzs", TS__HIP_LAUNCH, 0, 0 },
+    { "hipConfigureCall", "gbzs", TS__HIP_CONFIGURE, 0, 0 },
+    { "hipLaunchByPtr", "f", TS__HIP_LAUNCH, TS__HIP_BEFORE, 0 },
     { "hipGraphLaunch", "ps", TS__HIP_GRAPH, 0, 0 },
     { "hipMemcpy", "drnk", TS__HIP_COPY, 0, 0 },
     { "hipMemcpyAsync", "drnks", TS__HIP_COPY, 0, 0 },
@@ -86,6 +89,12 @@ static const ts__hip_function ts__hip_functions[] = {
     { "hipMemcpyDtoDAsync", "drns", TS__HIP_COPY, 3, 0 },
     { "hipMemcpyPeer", "dirin", TS__HIP_COPY, 3, 0 },
     { "hipMemcpyPeerAsync", "dirins", TS__HIP_COPY, 3, 0 },
+    { "hipMemcpy3D", "f", TS__HIP_COPY, 4, 0 },
+    { "hipMemcpy3DAsync", "fs", TS__HIP_COPY, 4, 0 },
+    { "hipMemcpyToSymbol", "frnxk", TS__HIP_COPY, 0, 0 },
+    { "hipMemcpyToSymbolAsync", "frnxks", TS__HIP_COPY, 0, 0 },
+    { "hipMemcpyFromSymbol", "dfnxk", TS__HIP_COPY, 0, 0 },
+    { "hipMemcpyFromSymbolAsync", "dfnxks", TS__HIP_COPY, 0, 0 },
     { "hipMemset", "dvn", TS__HIP_SET, 1, 0 },
     { "hipMemsetAsync", "dvns", TS__HIP_SET, 1, 0 },
     { "hipMemsetD8", "dcn", TS__HIP_SET, 1, 0 },
@@ -96,6 +105,8 @@ static const ts__hip_function ts__hip_functions[] = {
     { "hipMemsetD32Async", "dvns", TS__HIP_SET, 4, 0 },
     { "hipMemset2D", "dxvnm", TS__HIP_SET, 1, 0 },
     { "hipMemset2DAsync", "dxvnms", TS__HIP_SET, 1, 0 },
+    { "hipMemset3D", "dxxxvnmx", TS__HIP_SET, 1, 0 }, // of one slice
+    { "hipMemset3DAsync", "dxxxvnmxs", TS__HIP_SET, 1, 0 },
     { "hipStreamBeginCapture", "s", TS__HIP_CAPTURE, 0, 0 },
     { "hipStreamEndCapture", "s", TS__HIP_CAPTURE_END, 0, 0 },
     { "hipStreamSynchronize", "s", TS__HIP_STREAM_SYNC, 0, 0 },
@@ -404,6 +415,7 @@ typedef struct ts__hip_thread {
     bool has_stream; // told by itself
     uint64_t stream;
     ts__hip_call calls[TS__HIP_DEPTH];
+    ts__hip_args before;         // what was said of a launch to come
     void *data;                  // of a way
     struct ts__hip_taker *taker; // of records, NULL: it has taken none
 } ts__hip_thread;
@@ -506,6 +518,13 @@ static void ts__hip_enter(uint32_t number, uint64_t correlation,
     ts__hip_args_read(&call->args, call->api->known,
                       with_values ? &call->api->valued : &call->api->plain,
                       arguments);
+    const ts__hip_function *const known = call->api->known;
+    if (known && known->role == TS__HIP_CONFIGURE) me->before = call->args;
+    if (known && known->role == TS__HIP_LAUNCH &&
+        known->unit == TS__HIP_BEFORE) {
+        me->before.function = call->args.function;
+        call->args = me->before;
+    }
     if (me->has_stream && !call->args.has_stream) {
         call->args.has_stream = true;
         call->args.stream = me->stream;

@@ -45,16 +45,27 @@ static struct {
     uint32_t device;        // of the thread that asks
 } ts__hs_call;
 
-static int ts__hs_device_set(void *device)
+// A context is a device; NULL would be none.
+static void *ts__hs_context(uint32_t device)
 {
-    ts__hs_call.device = (uint32_t)(uintptr_t)device;
-    return ts__hs_call.device_set((int)(uintptr_t)device);
+    return (void *)((uintptr_t)device + 1);
+}
+
+static uint32_t ts__hs_device_of(const void *context)
+{
+    return (uint32_t)((uintptr_t)context - 1);
+}
+
+static int ts__hs_device_set(void *context)
+{
+    ts__hs_call.device = ts__hs_device_of(context);
+    return ts__hs_call.device_set((int)ts__hs_call.device);
 }
 
 // Devices stay what they are.
-static int ts__hs_device_id(void *device, uint64_t *id)
+static int ts__hs_device_id(void *context, uint64_t *id)
 {
-    *id = (uint64_t)(uintptr_t)device + 1;
+    *id = (uintptr_t)context;
     return 0;
 }
 
@@ -144,7 +155,7 @@ static uint32_t ts__hs_track(void *unused, void *context,
     if (!handle && per_thread) handle = 2; // hipStreamPerThread
     ts__hip_place place = { .handle = handle,
                             .tick = ts_tick_now(),
-                            .device = (uint32_t)(uintptr_t)context };
+                            .device = ts__hs_device_of(context) };
     place.device = ts__hip_stream_device(&place);
     ts__hip_device_track(place.device); // it may not be defined yet
     return ts__hip_stream_track(&place);
@@ -166,12 +177,25 @@ static void ts__hs_prepare(ts__cs_call *c, const ts__hs_kept *kept,
     memset(c, 0, sizeof *c);
     c->rule = &kept->rule->like;
     c->arguments = (const uint8_t *)a->words;
-    c->context = (void *)(uintptr_t)device;
+    c->context = ts__hs_context(device);
     c->correlation = (uint32_t)correlation;
     c->device = ts__hip_device_track(device);
     c->per_thread = kept->per_thread;
     c->track = ts__hs_track;
     if (kept->per_thread) TS__STORE(&ts__cs.driver.per_thread, 1);
+}
+
+// A device that is reset has none of what it had, but for code: handles of that
+// are told when they are given again.
+static void ts__hs_device_goes(const ts__cs_call *c)
+{
+    void *const context =
+        c->rule->width ? ts__hs_context(ts__cs_argument32(c, 0)) : c->context;
+    ts__cs_context_left(context);
+    ts__hs_device_left(ts__hs_device_of(context));
+    pthread_mutex_lock(&ts__cs.driver.lock);
+    ts__cs.driver.left++; // if it fails, its streams have their work still
+    pthread_mutex_unlock(&ts__cs.driver.lock);
 }
 
 // What goes is forgotten before it is gone.
@@ -184,21 +208,56 @@ static void ts__hs_goes(const ts__cs_call *c)
         break;
     case TS__HS_GRAPH_GONE: ts__hs_seen_gone(0, object, false); break;
     case TS__HS_NODE_GONE: ts__hs_seen_gone(object, 0, false); break;
+    case TS__HS_DEVICE_GONE: ts__hs_device_goes(c); break;
     default: break;
     }
+}
+
+typedef struct ts__hs_copied { // by the symbol call that this thread is in
+    uint64_t correlation, address;
+} ts__hs_copied;
+static TS__TLS ts__hs_copied ts__hs_copies;
+
+// Makes a plain copy of one to or from a symbol. False: nobody knows where it
+// lies.
+static bool ts__hs_symbol_copy(const ts__cs_call *c, ts__hs_arguments *a,
+                               const ts__hs_rule *rule, bool begins)
+{
+    const bool to = rule->how == TS__HS_TO_SYMBOL;
+    ts__hs_copied *const copied = &ts__hs_copies;
+    if (begins) {
+        copied->correlation = c->correlation;
+        copied->address =
+            ts__hs_symbol_at(c, (const void *)(uintptr_t)a->words[to ? 0 : 1]);
+    }
+    if (!copied->address || copied->correlation != c->correlation) return false;
+    a->words[to ? 0 : 1] = copied->address + a->words[3];
+    return true;
+}
+
+// A call as CUDA's driver has it. False: it does not matter.
+static bool ts__hs_call_of(ts__cs_call *c, ts__hs_arguments *a, uint32_t number,
+                           uint64_t correlation, const char *arguments,
+                           bool begins)
+{
+    static const ts__cs_rule other = { "", TS__CS_OTHER, 0, 0 };
+    const ts__hs_kept *const kept = &ts__hs_keep[number % TS__HIP_APIS];
+    const ts__hs_rule *const rule = kept->rule;
+    if (!rule) return false;
+    bool known = ts__hs_translate(a, rule, arguments, TS__LOAD(&ts__cs.on));
+    ts__hs_prepare(c, kept, a, correlation);
+    if (rule->how == TS__HS_TO_SYMBOL || rule->how == TS__HS_FROM_SYMBOL)
+        known = ts__hs_symbol_copy(c, a, rule, begins);
+    if (!known) c->rule = &other;
+    return true;
 }
 
 static void ts__hs_enter(uint32_t number, uint64_t correlation,
                          const char *arguments)
 {
-    static const ts__cs_rule other = { "", TS__CS_OTHER, 0, 0 };
-    const ts__hs_kept *const kept = &ts__hs_keep[number % TS__HIP_APIS];
     ts__hs_arguments a;
     ts__cs_call c;
-    if (!kept->rule) return;
-    const bool known = ts__hs_translate(&a, kept->rule, arguments);
-    ts__hs_prepare(&c, kept, &a, correlation);
-    if (!known) c.rule = &other;
+    if (!ts__hs_call_of(&c, &a, number, correlation, arguments, true)) return;
     const uint8_t kind = c.rule->kind;
     if (kind >= TS__CS_LAUNCH && kind <= TS__CS_LAUNCH_TOGETHER &&
         ts_snapshot_on())
@@ -210,18 +269,15 @@ static void ts__hs_enter(uint32_t number, uint64_t correlation,
 static void ts__hs_leave(uint32_t number, uint64_t correlation,
                          const char *arguments, uint64_t result)
 {
-    static const ts__cs_rule other = { "", TS__CS_OTHER, 0, 0 };
-    const ts__hs_kept *const kept = &ts__hs_keep[number % TS__HIP_APIS];
     ts__hs_arguments a;
     ts__cs_call c;
-    if (!kept->rule) return;
-    const bool known = ts__hs_translate(&a, kept->rule, arguments);
-    ts__hs_prepare(&c, kept, &a, correlation);
-    if (!known) c.rule = &other;
+    if (!ts__hs_call_of(&c, &a, number, correlation, arguments, false)) return;
+    const ts__hs_rule *const rule = ts__hs_keep[number % TS__HIP_APIS].rule;
     c.result = (int)result;
     ts__cs_leave(&c);
     if (!result) ts__hs_happened(&c);
-    ts__hs_graph_returned(&c, &a.box);
+    ts__hs_graph_returned(&c, rule, &a.box);
+    if (rule->how == TS__HS_BEFORE) ts__hs_before_drop();
 }
 
 // A session begins. can: its way tells of calls as it must be told.

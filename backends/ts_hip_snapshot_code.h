@@ -15,7 +15,7 @@
         1. Code objects
         2. Files of the process         ts_hip_snapshot_files.h
         3. Functions
-        4. Variables
+        4. Variables                    ts_hip_snapshot_variables.h
         5. Launches
         6. What calls change
 */
@@ -151,6 +151,30 @@ static void ts__hs_fresh(void)
     pthread_mutex_unlock(&ts__hs.lock);
 }
 
+// A variable that the host can reach as well.
+static bool ts__hs_is_variable(const ts__cuda_code *code, uint32_t number)
+{
+    const Elf64_Sym *const s = &code->symbols[number];
+    return ELF64_ST_TYPE(s->st_info) == STT_OBJECT && s->st_size &&
+           ELF64_ST_BIND(s->st_info) != STB_LOCAL &&
+           s->st_shndx < code->section_count &&
+           code->sections[s->st_shndx].sh_flags & SHF_WRITE;
+}
+
+// Whether code has a kernel, or a variable, of that name.
+static bool ts__hs_code_has(const void *bytes, uint64_t size, const char *name,
+                            bool variable)
+{
+    ts__cuda_code elf;
+    if (!variable) return ts__amd_has_kernel(bytes, size, name);
+    if (!ts__cuda_code_open(&elf, (const uint8_t *)bytes, size)) return false;
+    for (uint32_t i = 0; i < elf.symbol_count; i++)
+        if (ts__hs_is_variable(&elf, i) &&
+            !strcmp(ts__cuda_symbol(&elf, i), name))
+            return true;
+    return false;
+}
+
 #include "ts_hip_snapshot_files.h" // 2
 
 /* ==== 3. Functions ======================================================= */
@@ -220,7 +244,7 @@ static ts__hs_function *ts__hs_of_file(void *handle, const char *name,
     ts__hs_file file;
     ts__hs_function f = { handle, NULL, NULL, device, true, false };
     if (ts__hs_file_open(&file, (uintptr_t)handle))
-        f.code = ts__hs_file_search(&file, name, device, &f.untold);
+        f.code = ts__hs_file_search(&file, name, false, device, &f.untold);
     ts__hs_file_close(&file);
     return ts__hs_function_put(&f, name);
 }
@@ -257,7 +281,7 @@ static ts__hs_function *ts__hs_told(ts__hs_function *f)
 static ts__hs_function *ts__hs_of_host(const ts__cs_call *c, void *handle,
                                        void *stream)
 {
-    const uint32_t device = (uint32_t)(uintptr_t)c->context;
+    const uint32_t device = ts__hs_device_of(c->context);
     ts__hs_functions_check();
     ts__hs_function *const known = ts__hs_function_find(handle, true, device);
     if (known) return ts__hs_told(known);
@@ -293,112 +317,9 @@ static const char *ts__hs_name(const ts__cs_call *c)
     return f ? f->name : NULL;
 }
 
-/* ==== 4. Variables ======================================================= */
-
-static bool ts__hs_ask_symbol(ts__cs_job *job)
-{
-    return ts__hs_call.symbol &&
-           ts__hs_call.symbol(&job->address, job->object) == 0;
-}
-
-// Where the host's variable of the same name lies, by which HIP knows it.
-static uint64_t ts__hs_shadow(const ts__cuda_code *file, uint64_t base,
-                              const char *name)
-{
-    for (uint32_t i = 0; i < file->symbol_count; i++)
-        if (ELF64_ST_TYPE(file->symbols[i].st_info) == STT_OBJECT &&
-            file->symbols[i].st_shndx != SHN_UNDEF &&
-            !strcmp(ts__cuda_symbol(file, i), name))
-            return base + file->symbols[i].st_value;
-    return 0;
-}
-
-// A variable that the host can reach as well.
-static bool ts__hs_is_variable(const ts__cuda_code *code, uint32_t number)
-{
-    const Elf64_Sym *const s = &code->symbols[number];
-    return ELF64_ST_TYPE(s->st_info) == STT_OBJECT && s->st_size &&
-           ELF64_ST_BIND(s->st_info) != STB_LOCAL &&
-           s->st_shndx < code->section_count &&
-           code->sections[s->st_shndx].sh_flags & SHF_WRITE;
-}
-
-static void ts__hs_variables(const ts__cs_call *c, const ts__hs_code *code)
-{
-    ts__cuda_code elf, host;
-    ts__hs_file file;
-    ts__cs_job job;
-    memset(&file, 0, sizeof file);
-    memset(&host, 0, sizeof host);
-    if (code->gone || !ts__cuda_code_open(&elf, code->bytes, code->size))
-        return;
-    if (code->from && ts__hs_file_open(&file, (uintptr_t)code->from))
-        ts__cuda_code_open(&host, file.bytes, file.size);
-    for (uint32_t i = 0; i < elf.symbol_count; i++) {
-        if (!ts__hs_is_variable(&elf, i)) continue;
-        memset(&job, 0, sizeof job);
-        job.what = code->from ? TS__CS_OWN : TS__CS_GLOBAL;
-        job.own = ts__hs_ask_symbol;
-        job.context = c->context;
-        job.name = ts__cuda_symbol(&elf, i);
-        job.size = elf.symbols[i].st_size;
-        job.object = code->module;
-        if (code->from)
-            job.object =
-                (void *)(uintptr_t)ts__hs_shadow(&host, code->base, job.name);
-        if (!job.object ||
-            !ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns))
-            continue;
-        ts_snapshot_free(&ts__cs.memory, job.address); // of code that went
-        ts_snapshot_global(&ts__cs.memory, job.address, job.size, c->device,
-                           code->image, i);
-    }
-    ts__hs_file_close(&file);
-}
-
-// Where its variables lay something else may lie. Under `memory_lock`.
-static void ts__hs_variables_go(const ts__hs_code *code)
-{
-    for (size_t i = ts__cs.memory.count; code->image && i--;)
-        if (ts__cs.memory.ranges[i].image == code->image)
-            ts_snapshot_free(&ts__cs.memory, ts__cs.memory.ranges[i].address);
-}
-
-// Those of files that were unloaded. Under `memory_lock`.
-static void ts__hs_files_go(void)
-{
-    pthread_mutex_lock(&ts__hs.lock);
-    for (size_t i = 0; i < ts__hs.code_count; i++) {
-        ts__hs_code *const c = ts__hs.codes[i];
-        if (!c->gone) continue;
-        ts__hs_variables_go(c);
-        c->image = 0;
-    }
-    pthread_mutex_unlock(&ts__hs.lock);
-}
+#include "ts_hip_snapshot_variables.h" // 4
 
 /* ==== 5. Launches ======================================================== */
-
-// Once in a capture: the bytes, and where the variables lie.
-static uint32_t ts__hs_image(const ts__cs_call *c, ts__hs_code *code)
-{
-    char name[300];
-    ts_snapshot_code s;
-    ts__hs_files_go();
-    if (code->image) return code->image;
-    snprintf(name, sizeof name,
-             code->from ? "code object %u of %s" : "code object %u of HIP%s",
-             code->number, code->path);
-    memset(&s, 0, sizeof s);
-    s.vendor = "hip";
-    s.path = name;
-    s.bytes = code->bytes;
-    s.size = code->size;
-    s.form = TS_CAPTURE_AMD_OBJECT;
-    code->image = ts_snapshot_image(&s);
-    if (code->image) ts__hs_variables(c, code);
-    return code->image;
-}
 
 // base: where they begin in the operation's.
 static void ts__hs_parameters(ts_snapshot_op *op, const ts__amd_kernel *k,
@@ -448,6 +369,7 @@ static void ts__hs_kernel(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
         ts_snapshot_decline(op, TS_REASON_PARAM_LAYOUT_UNKNOWN);
     else
         ts__hs_parameters(op, &k, *args, 0);
+    ts__cs_textures_used(op, *args, op->head.args_size, 0);
 }
 
 /* ==== 6. What calls change =============================================== */
@@ -478,7 +400,7 @@ static void ts__hs_module(const ts__cs_call *c, const void *image,
     ts__hs_code about;
     if (!module || !image) return;
     memset(&about, 0, sizeof about);
-    about.device = (uint32_t)(uintptr_t)c->context;
+    about.device = ts__hs_device_of(c->context);
     about.module = module;
     ts__hs_module_gone(module); // one that had the handle
     ts__hs_code_add(image, size, &about);
@@ -529,6 +451,12 @@ static void ts__hs_happened(const ts__cs_call *c)
         break;
     case TS__HS_MODULE_FILE: ts__hs_module_file(c); break;
     case TS__HS_FUNCTION: ts__hs_function_got(c); break;
+    case TS__HS_CONFIGURED:
+        ts__hs_configured((const char *)c->arguments, TS__LOAD(&ts__cs.on));
+        break;
+    case TS__HS_ARGUMENT_SET:
+        ts__hs_argument_set((const char *)c->arguments);
+        break;
     default: break;
     }
 }

@@ -141,12 +141,12 @@ static ts__hs_code *ts__hs_code_keep(const ts__hs_file *f, const void *from,
                : ts__hs_code_add(from, size, &about);
 }
 
-// Whether a bundle has a kernel of that name for a device. One that is
-// compressed is kept for the next question, others are only looked at. untold:
-// set if nobody knows.
+// Whether a bundle has a kernel, or variable, of that name for a device. One
+// that is compressed is kept for the next question, others are only looked at.
+// untold: set if nobody knows.
 static bool ts__hs_bundle_has(const ts__hs_file *f, const void *from,
-                              uint64_t size, const char *name, uint32_t device,
-                              bool *untold)
+                              uint64_t size, const char *name, bool variable,
+                              uint32_t device, bool *untold)
 {
     ts__amd_packed packed;
     const uint8_t *code;
@@ -155,16 +155,18 @@ static bool ts__hs_bundle_has(const ts__hs_file *f, const void *from,
     const bool pack = ts__amd_packed_read(&packed, from, size);
     if (!c && pack) c = ts__hs_code_keep(f, from, size, device);
     if (c ? c->untold : pack) *untold = true;
-    if (c) return c->bytes && ts__amd_has_kernel(c->bytes, c->size, name);
+    if (c)
+        return c->bytes && ts__hs_code_has(c->bytes, c->size, name, variable);
     return ts__amd_code_pick(from, size, ts__hs_architecture(device), &code,
                              &code_size) &&
-           ts__amd_has_kernel(code, code_size, name);
+           ts__hs_code_has(code, code_size, name, variable);
 }
 
-// A kernel of that name in the fat binaries of a file; NULL: none, or several,
-// or there are some of which nobody knows what is in them.
+// What has the kernel, or variable, of that name in the fat binaries of a file;
+// NULL: nothing, or several, or nobody knows what is in some of them.
 static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
-                                       uint32_t device, bool *untold)
+                                       bool variable, uint32_t device,
+                                       bool *untold)
 {
     const struct { // what compilers put into the section
         uint32_t magic, version;
@@ -189,8 +191,8 @@ static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
             const uint64_t left =
                 ts__hs_file_left(f, (uintptr_t)wrapper->image);
             if (wrapper->magic != MAGIC || !left ||
-                !ts__hs_bundle_has(f, wrapper->image, left, name, device,
-                                   untold))
+                !ts__hs_bundle_has(f, wrapper->image, left, name, variable,
+                                   device, untold))
                 continue;
             found = wrapper->image;
             found_size = left;

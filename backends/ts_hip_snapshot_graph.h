@@ -300,6 +300,7 @@ static void ts__hs_put_kernel(const ts__cs_call *c, ts_snapshot_op *op,
                               sizeof *n->attributes);
     if (ts__amd_kernel_read(&how, code->bytes, code->size, n->name))
         ts__hs_parameters(op, &how, args + at, at);
+    ts__cs_textures_used(op, args + at, n->head.args_size, at);
 }
 
 /* ==== 4. What calls change =============================================== */
@@ -387,7 +388,8 @@ static void ts__hs_node_made(const ts__cs_call *c, const ts__cuda_box *box)
 }
 
 // A call has returned, whatever came of it.
-static void ts__hs_graph_returned(const ts__cs_call *c, const ts__cuda_box *box)
+static void ts__hs_graph_returned(const ts__cs_call *c, const ts__hs_rule *rule,
+                                  const ts__cuda_box *box)
 {
     const uint8_t kind = c->rule->kind;
     const bool ends = kind == TS__CS_RECORDED;
@@ -401,7 +403,7 @@ static void ts__hs_graph_returned(const ts__cs_call *c, const ts__cuda_box *box)
         ts__hs_node_made(c, box);
     else if (kind == TS__CS_COPY || kind == TS__CS_COPY_BOX ||
              kind == TS__CS_LAUNCH_TOGETHER || kind == TS__CS_LAUNCH_HOW ||
-             c->rule->width == TS__HS_DEEP)
+             rule->how == TS__HS_CUBE) // a node does not say how deep it is
         ts__hs_recorded(c);
 }
 

@@ -75,8 +75,13 @@ captured declined 5
 captured ways 6
 captured together 3
 captured apart 3
+captured pieces 4
+captured symbols 9
+captured boxes 4
+captured again 8
+captured devices 12
 check "hip-execute: what is declined says why" grep -qF \
-    "1 UVM, 1 EXTERNAL_MEMORY, 1 HOST_CALLBACK" \
+    "1 UVM, 1 EXTERNAL_MEMORY, 1 HOST_CALLBACK, 1 TEXTURE_BINDLESS" \
     "$folder/declined.said"
 check "hip-execute: questions of captures are no operations" sh -c '
     build/ts-record -o "$0/bare.sbt" -- "$0/program" kernels &&
@@ -96,6 +101,18 @@ replays "three times" 0 'same: 6 operations' beside --loops 3
 replays "streams beside each other" 0 'same: 4 regions' beside --overlap
 replays "as one graph" 0 'same: 4 regions' beside --as-graph --loops 3
 replays "kernels by other functions" 0 'same: 6 operations' ways
+replays "a launch in three calls" 0 'same: 4 operations' pieces
+replays "copies to and from a variable" 0 'same: 9 operations' symbols
+replays "copies to and from a variable in a chain" 0 'same: 9 operations' \
+    symbols --chain
+replays "boxes but for one that has gaps" 0 '1 NOT_CAPTURED' boxes
+replays "a device that was reset" 0 'same: 8 operations' again
+export DOUBLE_CUDA_DEVICES=2
+replays "two devices" 0 '10 as recorded (S1), 2 rewritten' devices
+replays "two devices in a chain" 0 'same: 12 operations' devices --chain
+unset DOUBLE_CUDA_DEVICES
+DOUBLE_CUDA_DEVICES=1 replays "one device where there were two" 3 \
+    'of 2 devices, and here are 1' devices
 replays "what was not declined" 0 'same: 5 operations' declined
 export DOUBLE_CUDA_REFUSE=1000 DOUBLE_CUDA_ARENA=7d0000000000
 replays "what may move lies elsewhere" 0 \

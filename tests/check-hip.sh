@@ -2,7 +2,7 @@
 # doubles of AMD's libraries: there is no GPU here. What the traces hold is
 # compared; programs print and return what they do without.
 . tests/lib.sh
-check_build "hip: build" all
+check_build "hip: build" all build/tests/test_hip_calls
 folder=$PWD/build/hip
 rm -rf "$folder"
 mkdir -p "$folder"
@@ -198,6 +198,16 @@ if test -e "$include/hip/amd_detail/hip_prof_str.h"; then
             -isystem "$0" -c tests/capture/hip_abi.cpp -o "$1/abi.o" &&
             gcc -std=gnu11 -I. tests/capture/hip_abi.c "$1/abi.o" -o "$1/abi" \
                 -pthread -ldl -lstdc++ && "$1/abi"' "$include" "$folder"
+    check "hip: all functions of the header that write are known" sh -c '
+        gcc -E -xc++ -D__HIP_PLATFORM_AMD__ -isystem "$0" \
+            "$0/hip/hip_runtime_api.h" >"$1/hip.i" &&
+            grep -oE "\<hip[A-Za-z0-9_]+\(" "$1/hip.i" | tr -d "(" |
+            grep -E "^hip((Drv|Ext|Module)*(Launch|Memcpy|Memset)|GraphLaunch|\
+Stream(WriteValue|BatchMemOp|AddCallback))" | sort -u >"$1/has" &&
+            test "$(wc -l <"$1/has")" -gt 50 &&
+            build/tests/test_hip_calls list | sort |
+            comm -23 "$1/has" - | tee /dev/stderr | { ! grep -q .; }' \
+        "$include" "$folder"
 else
     check "hip: arguments lie where the headers of HIP say" sh -c \
         'echo "no headers of HIP in $0 (libamdhip64-dev)"; exit 77' "$include"

@@ -78,7 +78,7 @@ static void pack_put(pack *p, const char *architecture)
 static bool has(const pack *p, bool *untold)
 {
     *untold = false;
-    return ts__hs_bundle_has(&file, p->bytes, p->size, "add", 0, untold);
+    return ts__hs_bundle_has(&file, p->bytes, p->size, "add", false, 0, untold);
 }
 
 // False: there is nothing to unpack it with.

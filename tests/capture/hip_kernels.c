@@ -216,6 +216,114 @@ static void apart(void)
     must(hipDrvLaunchKernelEx(&how, function, arguments, NULL));
 }
 
+// A launch in three calls.
+static void pieces(void)
+{
+    const dim3 grid = { 4, 1, 1 }, block = { 256, 1, 1 };
+    uint32_t value = 9;
+    must(hipConfigureCall(grid, block, 0, stream));
+    must(hipSetupArgument(&numbers, 8, 0));
+    must(hipSetupArgument(&value, 4, 8));
+    must(hipLaunchByPtr(add_address()));
+    add_to(numbers, 1);
+}
+
+// Copies to and from a variable, before and behind a kernel that reads it.
+static void symbols(void)
+{
+    uint32_t value = 40, found = 0, half = 2;
+    void *arguments[] = { &numbers, &numbers, &value };
+    must(hipMemcpyToSymbol(&bias, &value, 4, 0, 1));
+    launch(biased_address(), arguments);
+    must(hipMemcpyToSymbolAsync(&bias, &half, 2, 2, 1, stream));
+    launch(biased_address(), arguments);
+    must(hipMemcpyFromSymbolAsync(numbers, &bias, 4, 0, 3, stream));
+    void *graph, *ready;
+    must(hipStreamBeginCapture(stream, 2));
+    must(hipMemcpyToSymbolAsync(&bias, numbers + 1, 4, 0, 3, stream));
+    must(hipStreamEndCapture(stream, &graph));
+    must(hipGraphInstantiateWithFlags(&ready, graph, 0));
+    must(hipGraphLaunch(ready, stream));
+    must(hipMemcpyFromSymbol(&found, &bias, 4, 0, 2));
+    printf("%u\n", found);
+}
+
+// Memory of rows and slices.
+static void boxes(void)
+{
+    const hip_size size = { 40, 4, 3 }, slice = { 40, 2, 3 };
+    hip_end at;
+    must(hipMalloc3D(&at, size));
+    must(hipMemset3D(at, 7, size));
+    hip_box box = { .from = at,
+                    .to = { numbers, 64, 64, 4 },
+                    .width = 40,
+                    .height = 4,
+                    .depth = 3,
+                    .kind = 3 };
+    must(hipMemcpy3DAsync(&box, stream));
+    must(hipMemset3D(at, 9, slice)); // its slices do not follow each other
+    must(hipFree(at.at));
+}
+
+// All that a device had goes: another stream, memory and code come.
+static void again(void)
+{
+    add_to(numbers, 1);
+    must(hipDeviceReset());
+    must(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+    must(hipMalloc((void **)&numbers, BYTES));
+    must(hipMemcpyAsync(numbers, host, BYTES, hipMemcpyHostToDevice, stream));
+    add_to(numbers, 2);
+    uint32_t value = 3;
+    void *arguments[] = { &numbers, &numbers, &value };
+    launch(biased_address(), arguments);
+    must(hipDevicePrimaryCtxReset(0));
+    must(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+    must(hipMalloc((void **)&numbers, BYTES));
+    must(hipMemcpyAsync(numbers, host, BYTES, hipMemcpyHostToDevice, stream));
+    launch(biased_address(), arguments);
+}
+
+// Two devices, each with a stream, memory, code and its own variable.
+static void devices(void)
+{
+    hipStream_t streams[2] = { stream, NULL };
+    uint32_t *of[2] = { numbers, NULL };
+    hipEvent_t event;
+    must(hipSetDevice(1));
+    must(hipStreamCreateWithFlags(&streams[1], hipStreamNonBlocking));
+    must(hipMalloc((void **)&of[1], 2 << 20)); // beside no other device's
+    must(hipMemcpyAsync(of[1], host, BYTES, hipMemcpyHostToDevice, streams[1]));
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t value = 100 * (i + 1);
+        void *arguments[] = { &of[i], &of[i], &value };
+        must(hipSetDevice((int)i));
+        stream = streams[i];
+        must(hipMemcpyToSymbol(&bias, &value, 4, 0, 1));
+        launch(biased_address(), arguments);
+    }
+    must(hipEventCreate(&event));
+    must(hipEventRecord(event, streams[1]));
+    must(hipStreamWaitEvent(streams[0], event, 0));
+    must(hipMemcpyPeerAsync(of[0], 0, of[1], 1, BYTES / 2, streams[0]));
+    must(hipSetDevice(0));
+    stream = streams[0];
+    add_to(numbers, 5);
+    // The variables are still two.
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t value = 1;
+        void *arguments[] = { &of[i], &of[i], &value };
+        must(hipSetDevice((int)i));
+        stream = streams[i];
+        launch(biased_address(), arguments);
+    }
+    must(hipMemcpyAsync(host, of[1], BYTES, hipMemcpyDeviceToHost, streams[1]));
+    must(hipSetDevice(0));
+    stream = streams[0];
+    printf("%u\n", host[COUNT - 1]);
+}
+
 static void nothing_of(void *unused)
 {
     (void)unused;
@@ -224,7 +332,10 @@ static void nothing_of(void *unused)
 // What is declined, and why.
 static void declined(void)
 {
-    void *managed, *pinned, *graph, *ready;
+    void *managed, *pinned, *graph, *ready, *texture, *module;
+    uint32_t none = 0;
+    void *found[] = { &texture, &none };
+    hipFunction_t through;
     must(hipMallocManaged(&managed, BYTES, 1));
     add_to(managed, 1); // UVM
     must(hipHostMalloc(&pinned, BYTES, 0));
@@ -239,6 +350,12 @@ static void declined(void)
     must(hipGraphLaunch(ready, stream)); // whole
     add_to(numbers, 1);                  // whole again
     must(hipHostFree(pinned));
+    must(hipCreateTextureObject(&texture, &managed, &managed, NULL));
+    must(hipModuleLoadData(&module, __hip_fatbin));
+    must(hipModuleGetFunction(&through, module, "through"));
+    must(hipModuleLaunchKernel(through, 1, 1, 1, 1, 1, 1, 0, stream, found,
+                               NULL)); // TEXTURE_BINDLESS
+    must(hipDestroyTextureObject(texture));
 }
 
 int main(int argc, char **argv)
@@ -247,9 +364,13 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } all[] = {
-        { "kernels", kernels },   { "modules", modules },   { "wrong", wrong },
-        { "beside", beside },     { "declined", declined }, { "ways", ways },
+        { "kernels", kernels },   { "modules", modules },
+        { "wrong", wrong },       { "beside", beside },
+        { "declined", declined }, { "ways", ways },
         { "together", together }, { "apart", apart },
+        { "pieces", pieces },     { "symbols", symbols },
+        { "boxes", boxes },       { "again", again },
+        { "devices", devices },
     };
     set_up();
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

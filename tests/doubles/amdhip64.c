@@ -45,10 +45,12 @@ struct hip_event {
 struct hip_function {
     const void *function; // of the host
     char name[120];
+    struct module
+        *module;  // of a file's; NULL: `object` is there from the start
     void *object; // on the device; NULL: `function` itself is the kernel
 };
 
-enum { DEVICES = 2, KERNELS = 64, WAITING = 4096 };
+enum { DEVICES = 2, KERNELS = 64, WAITING = 4096, MODULES = 16, SYMBOLS = 16 };
 static struct {
     pthread_mutex_t lock;
     struct hip_stream defaults[DEVICES], *streams; // those that there are
@@ -240,6 +242,12 @@ EXPORT int hipGetDeviceCount(int *count)
     return end(&c, hipSuccess);
 }
 
+// What is of a device is of its first context.
+static int use_device(int device)
+{
+    return ON_DEVICE->cuCtxSetCurrent((void *)((uintptr_t)device + 1));
+}
+
 EXPORT int hipSetDevice(int device)
 {
     BEGIN(hipSetDevice, device);
@@ -247,7 +255,7 @@ EXPORT int hipSetDevice(int device)
     current_device = device;
     for (int i = 0; i < DEVICES; i++)
         hip.defaults[i].device = i;
-    return end(&c, hipSuccess);
+    return end(&c, use_device(device));
 }
 
 EXPORT int hipGetDevice(int *device)
@@ -341,6 +349,39 @@ EXPORT int hipMemsetAsync(void *to, int value, size_t size, hipStream_t stream)
 }
 
 /* ---- Streams and events ------------------------------------------------- */
+
+static void forget_modules(int device);
+
+// All that is of a device goes, with its modules too.
+static int reset_device(int device)
+{
+    void *context;
+    if (device < 0 || device >= DEVICES) return hipErrorInvalidValue;
+    pthread_mutex_lock(&hip.lock);
+    for (struct hip_stream **at = &hip.streams; *at;) {
+        struct hip_stream *const stream = *at;
+        const bool goes = stream->device == device;
+        if (goes) *at = stream->next;
+        if (goes) free(stream);
+        if (!goes) at = &stream->next;
+    }
+    pthread_mutex_unlock(&hip.lock);
+    forget_modules(device);
+    ON_DEVICE->cuDevicePrimaryCtxReset_v2(device);
+    return ON_DEVICE->cuDevicePrimaryCtxRetain(&context, device);
+}
+
+EXPORT int hipDeviceReset(void)
+{
+    BEGIN_EMPTY(hipDeviceReset);
+    return end(&c, reset_device(current_device));
+}
+
+EXPORT int hipDevicePrimaryCtxReset(int device)
+{
+    BEGIN(hipDevicePrimaryCtxReset, device);
+    return end(&c, reset_device(device));
+}
 
 static hipStream_t stream_new(void)
 {

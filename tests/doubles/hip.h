@@ -83,6 +83,26 @@ int hipGraphInstantiateWithFlags(void **ready, void *graph,
                                  unsigned long long flags);
 int hipGraphLaunch(void *ready, hipStream_t stream);
 
+int hipDeviceReset(void);
+int hipDevicePrimaryCtxReset(int device);
+int hipMemcpyPeerAsync(void *to, int to_device, const void *from,
+                       int from_device, size_t size, hipStream_t stream);
+int hipMemcpyToSymbol(const void *symbol, const void *from, size_t size,
+                      size_t offset, int kind);
+int hipMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size,
+                           size_t offset, int kind, hipStream_t stream);
+int hipMemcpyFromSymbol(void *to, const void *symbol, size_t size,
+                        size_t offset, int kind);
+int hipMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size,
+                             size_t offset, int kind, hipStream_t stream);
+int hipConfigureCall(dim3 grid, dim3 block, size_t shared, hipStream_t stream);
+int hipSetupArgument(const void *argument, size_t size, size_t offset);
+int hipLaunchByPtr(const void *function);
+// As of textures: handles are addresses in memory of HIP's own.
+int hipCreateTextureObject(void **texture, const void *resource,
+                           const void *how, const void *view);
+int hipDestroyTextureObject(void *texture);
+
 // Of graphs: hipKernelNodeParams, hipMemsetParams, hipMemcpy3DParms.
 typedef struct hip_kernel_node {
     dim3 block;
@@ -103,6 +123,9 @@ typedef struct hip_end { // hipPitchedPtr
     void *at;
     size_t pitch, width, height;
 } hip_end;
+typedef struct hip_size { // hipExtent
+    size_t width, height, depth;
+} hip_size;
 typedef struct hip_box {
     void *from_array;
     size_t from_x, from_y, from_z;
@@ -113,6 +136,9 @@ typedef struct hip_box {
     size_t width, height, depth;
     int kind;
 } hip_box;
+int hipMalloc3D(hip_end *at, hip_size size);
+int hipMemset3D(hip_end to, int value, hip_size size);
+int hipMemcpy3DAsync(const hip_box *box, hipStream_t stream);
 int hipGraphCreate(void **graph, unsigned flags);
 int hipGraphDestroy(void *graph);
 int hipGraphGetNodes(void *graph, void **nodes, size_t *count);

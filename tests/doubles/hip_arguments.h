@@ -67,7 +67,22 @@
     X(hipGraphExecDestroy) \
     X(hipDrvLaunchKernelEx) \
     X(hipLaunchKernelExC) \
-    X(hipModuleLaunchCooperativeKernel)
+    X(hipModuleLaunchCooperativeKernel) \
+    X(hipDeviceReset) \
+    X(hipDevicePrimaryCtxReset) \
+    X(hipMemcpyPeerAsync) \
+    X(hipMemcpyToSymbol) \
+    X(hipMemcpyToSymbolAsync) \
+    X(hipMemcpyFromSymbol) \
+    X(hipMemcpyFromSymbolAsync) \
+    X(hipConfigureCall) \
+    X(hipSetupArgument) \
+    X(hipLaunchByPtr) \
+    X(hipCreateTextureObject) \
+    X(hipDestroyTextureObject) \
+    X(hipMalloc3D) \
+    X(hipMemset3D) \
+    X(hipMemcpy3DAsync)
 
 enum {
 #define X(name) NUMBER_##name,
@@ -310,5 +325,56 @@ typedef struct hipLaunchHostFunc_arguments {
     void (*function)(void *);
     void *data;
 } hipLaunchHostFunc_arguments;
+
+typedef hipSetDevice_arguments hipDevicePrimaryCtxReset_arguments;
+typedef struct hipMemcpyPeerAsync_arguments {
+    void *to;
+    int to_device;
+    const void *from;
+    int from_device;
+    size_t size;
+    hipStream_t stream;
+} hipMemcpyPeerAsync_arguments;
+typedef struct symbol_arguments { // one of the two ends is the symbol
+    const void *to, *from;
+    size_t size, offset;
+    int kind;
+    hipStream_t stream;
+} symbol_arguments;
+typedef symbol_arguments hipMemcpyToSymbol_arguments,
+    hipMemcpyToSymbolAsync_arguments, hipMemcpyFromSymbol_arguments,
+    hipMemcpyFromSymbolAsync_arguments;
+typedef struct hipConfigureCall_arguments {
+    dim3 grid, block;
+    size_t shared;
+    hipStream_t stream;
+} hipConfigureCall_arguments;
+typedef struct hipSetupArgument_arguments {
+    const void *argument;
+    size_t size, offset;
+} hipSetupArgument_arguments;
+typedef struct hipLaunchByPtr_arguments {
+    const void *function;
+} hipLaunchByPtr_arguments;
+typedef struct hipCreateTextureObject_arguments {
+    void **texture;
+    const void *resource, *how, *view;
+} hipCreateTextureObject_arguments;
+typedef struct hipDestroyTextureObject_arguments {
+    void *texture;
+} hipDestroyTextureObject_arguments;
+typedef struct hipMalloc3D_arguments {
+    hip_end *at;
+    hip_size size;
+} hipMalloc3D_arguments;
+typedef struct hipMemset3D_arguments {
+    hip_end to;
+    int value;
+    hip_size size;
+} hipMemset3D_arguments;
+typedef struct hipMemcpy3DAsync_arguments {
+    const hip_box *box;
+    hipStream_t stream;
+} hipMemcpy3DAsync_arguments;
 
 #endif

@@ -9,6 +9,9 @@
 #define DEVICE_CALLS(X) \
     X(cuInit, (unsigned)) \
     X(cuDeviceGetCount, (int *)) \
+    X(cuDevicePrimaryCtxRetain, (void **, int)) \
+    X(cuDevicePrimaryCtxReset_v2, (int)) \
+    X(cuCtxSetCurrent, (void *)) \
     X(cuMemAlloc_v2, (uint64_t *, size_t)) \
     X(cuMemFree_v2, (uint64_t)) \
     X(cuMemGetAddressRange_v2, (uint64_t *, size_t *, uint64_t)) \

@@ -110,6 +110,69 @@ COPY_ASYNC(hipMemcpyHtoDAsync, uint64_t, const void *, 1)
 COPY_ASYNC(hipMemcpyDtoHAsync, void *, uint64_t, 2)
 COPY_ASYNC(hipMemcpyDtoDAsync, uint64_t, uint64_t, 3)
 
+EXPORT int hipMemcpyPeerAsync(void *to, int to_device, const void *from,
+                              int from_device, size_t size, hipStream_t stream)
+{
+    BEGIN(hipMemcpyPeerAsync, to, to_device, from, from_device, size, stream);
+    return end(&c, copy_on((uintptr_t)to, (uintptr_t)from, size, 3, stream));
+}
+
+// As the host's function says: to a symbol, or from one.
+static int copy_symbol(const symbol_arguments *a, bool to)
+{
+    void *address;
+    const int result = hipGetSymbolAddress(&address, to ? a->to : a->from);
+    const uint64_t at = (uintptr_t)address + a->offset;
+    if (result) return result;
+    return copy_on(to ? at : (uintptr_t)a->to, to ? (uintptr_t)a->from : at,
+                   a->size, a->kind, a->stream);
+}
+#define COPY_SYMBOL(name, to, from, is_to) \
+    EXPORT int name(to, from, size_t size, size_t offset, int kind) \
+    { \
+        BEGIN(name, a_to, a_from, size, offset, kind, NULL); \
+        return end(&c, copy_symbol(&a, is_to)); \
+    } \
+    EXPORT int name##Async(to, from, size_t size, size_t offset, int kind, \
+                           hipStream_t stream) \
+    { \
+        BEGIN(name##Async, a_to, a_from, size, offset, kind, stream); \
+        return end(&c, copy_symbol(&a, is_to)); \
+    }
+COPY_SYMBOL(hipMemcpyToSymbol, const void *a_to, const void *a_from, true)
+COPY_SYMBOL(hipMemcpyFromSymbol, void *a_to, const void *a_from, false)
+
+static uint8_t *end_at(const hip_end *e, size_t x, size_t y, size_t z)
+{
+    return (uint8_t *)e->at + (z * e->height + y) * e->pitch + x;
+}
+
+EXPORT int hipMemcpy3DAsync(const hip_box *box, hipStream_t stream)
+{
+    BEGIN(hipMemcpy3DAsync, box, stream);
+    for (size_t z = 0; z < box->depth; z++)
+        for (size_t y = 0; y < box->height; y++)
+            memcpy(end_at(&box->to, box->to_x, box->to_y + y, box->to_z + z),
+                   end_at(&box->from, box->from_x, box->from_y + y,
+                          box->from_z + z),
+                   box->width);
+    double_op op = { .kind = DOUBLE_COPY, .copy = box->kind };
+    op.size = box->width * box->height * box->depth;
+    submit_on(&op, stream);
+    return end(&c, hipSuccess);
+}
+
+EXPORT int hipMalloc3D(hip_end *at, hip_size size)
+{
+    BEGIN(hipMalloc3D, at, size);
+    at->pitch = (size.width + 63) & ~(size_t)63;
+    at->width = size.width;
+    at->height = size.height;
+    return end(&c,
+               ON_DEVICE->cuMemAlloc_v2((uint64_t *)&at->at,
+                                        at->pitch * size.height * size.depth));
+}
+
 static void set_told(double_op *op, const void *to, size_t size)
 {
     const double_op set = { .kind = DOUBLE_SET,
@@ -151,6 +214,34 @@ EXPORT int hipMemset2DAsync(void *to, size_t pitch, int value, size_t width,
     for (size_t y = 0; y < height; y++)
         memset((char *)to + y * pitch, value, width);
     submit_on(&op, stream);
+    return end(&c, hipSuccess);
+}
+
+EXPORT int hipMemset3D(hip_end to, int value, hip_size size)
+{
+    BEGIN(hipMemset3D, to, value, size);
+    double_op op;
+    set_told(&op, to.at, size.width * size.height * size.depth);
+    for (size_t z = 0; z < size.depth; z++)
+        for (size_t y = 0; y < size.height; y++)
+            memset(end_at(&to, 0, y, z), value, size.width);
+    submit_on(&op, NULL);
+    return end(&c, hipSuccess);
+}
+
+// What describes it lies in memory that the runtime has for itself.
+EXPORT int hipCreateTextureObject(void **texture, const void *resource,
+                                  const void *how, const void *view)
+{
+    BEGIN(hipCreateTextureObject, texture, resource, how, view);
+    *texture = calloc(1, 64);
+    return end(&c, *texture ? hipSuccess : hipErrorOutOfMemory);
+}
+
+EXPORT int hipDestroyTextureObject(void *texture)
+{
+    BEGIN(hipDestroyTextureObject, texture);
+    free(texture);
     return end(&c, hipSuccess);
 }
 
@@ -262,68 +353,102 @@ EXPORT int hipModuleUnload(void *module)
     return end(&c, ON_DEVICE->cuModuleUnload(module));
 }
 
-static struct hip_function *function_new(const void *function, void *module,
+// Code of a file is loaded on a device when it is first used there.
+struct module {
+    const void *code;
+    void *on[DEVICES];
+};
+
+static struct module modules[MODULES];
+static uint32_t module_count;
+
+static struct {
+    const void *variable;
+    const char *name;
+    struct module *module;
+} variables[SYMBOLS];
+
+static void forget_modules(int device)
+{
+    for (uint32_t i = 0; i < module_count; i++)
+        modules[i].on[device] = NULL;
+}
+
+static void *module_here(struct module *m)
+{
+    void **const on = &m->on[current_device];
+    if (!*on && ON_DEVICE->cuModuleLoadData(on, m->code) != 0) *on = NULL;
+    return *on;
+}
+
+// Its object on the present device.
+static void *object_of(const struct hip_function *k)
+{
+    void *object = k->object;
+    if (k->module && ON_DEVICE->cuModuleGetFunction(
+                         &object, module_here(k->module), k->name) != 0)
+        return NULL;
+    return object;
+}
+
+static struct hip_function *function_new(const void *function, void *object,
+                                         struct module *module,
                                          const char *name)
 {
     if (hip.kernel_count == KERNELS) return NULL;
-    struct hip_function *const k = &hip.kernels[hip.kernel_count];
+    struct hip_function *const k = &hip.kernels[hip.kernel_count++];
     k->function = function;
+    k->object = object;
+    k->module = module;
     strncpy(k->name, name, sizeof k->name - 1);
-    if (module && ON_DEVICE->cuModuleGetFunction(&k->object, module, name) != 0)
-        return NULL;
-    hip.kernel_count++;
     return k;
 }
 
 EXPORT void **__hipRegisterFatBinary(const void *wrapper)
 {
-    static void *modules[16];
-    static uint32_t count;
     const struct {
         uint32_t magic, version;
         const void *image;
     } *const file = wrapper;
     const void *const code =
         file->magic == 0x48495046 ? code_of(file->image) : NULL;
-    if (!code || count == 16 ||
-        ON_DEVICE->cuModuleLoadData(&modules[count], code) != 0)
-        return NULL;
-    return &modules[count++];
+    if (!code || module_count == MODULES) return NULL;
+    modules[module_count].code = code;
+    return (void **)&modules[module_count++];
 }
 
 EXPORT void __hipRegisterFunction(void **module, const void *function,
                                   char *name_of_device, const char *name)
 {
     (void)name_of_device;
-    function_new(function, module ? *module : NULL, name);
+    function_new(function, NULL, (struct module *)module, name);
 }
-
-static struct {
-    const void *variable;
-    void *address;
-} variables[16];
 
 EXPORT void __hipRegisterVar(void **module, void *variable, char *of_device,
                              const char *name, int outside, size_t size,
                              int constant, int global)
 {
-    uint64_t address = 0;
-    size_t has = 0;
     (void)of_device, (void)outside, (void)size, (void)constant, (void)global;
-    ON_DEVICE->cuModuleGetGlobal_v2(&address, &has, *module, name);
-    for (size_t i = 0; i < 16; i++) {
+    for (size_t i = 0; i < SYMBOLS; i++) {
         if (variables[i].variable) continue;
         variables[i].variable = variable;
-        variables[i].address = (void *)(uintptr_t)address;
+        variables[i].name = name;
+        variables[i].module = (struct module *)module;
         return;
     }
 }
 
 EXPORT int hipGetSymbolAddress(void **address, const void *symbol)
 {
-    for (size_t i = 0; i < 16; i++)
-        if (variables[i].variable == symbol) *address = variables[i].address;
-    return *address ? hipSuccess : hipErrorNotFound;
+    uint64_t found = 0;
+    size_t size;
+    for (size_t i = 0; i < SYMBOLS; i++)
+        if (variables[i].variable == symbol && variables[i].module)
+            ON_DEVICE->cuModuleGetGlobal_v2(&found, &size,
+                                            module_here(variables[i].module),
+                                            variables[i].name);
+    *address = (void *)(uintptr_t)found;
+    return found ? hipSuccess : hipErrorNotFound;
 }
 
 static struct hip_function *function_at(const void *function)
@@ -348,7 +473,9 @@ EXPORT int hipModuleGetFunction(hipFunction_t *function, void *module,
     *function = NULL;
     for (uint32_t i = 0; !module && i < hip.kernel_count; i++)
         if (!strcmp(hip.kernels[i].name, name)) *function = &hip.kernels[i];
-    if (module) *function = function_new(NULL, module, name);
+    void *object = NULL;
+    if (module && ON_DEVICE->cuModuleGetFunction(&object, module, name) == 0)
+        *function = function_new(NULL, object, NULL, name);
     return end(&c, *function ? hipSuccess : hipErrorNotFound);
 }
 
@@ -375,14 +502,15 @@ static int run_function(const struct hip_function *k, const launch_how *how)
 {
     void *more[5] = { NULL };
     hip_kernel kernel;
-    if (k->object) {
+    void *const object = object_of(k);
+    if (k->module && !object) return hipErrorNotFound;
+    if (object) {
         if (how->extra && !take_extra(how->extra, more))
             return hipErrorInvalidValue;
         return ON_DEVICE->cuLaunchKernel(
-            k->object, how->groups.x, how->groups.y, how->groups.z,
-            how->block.x, how->block.y, how->block.z, how->shared,
-            device_stream(how->stream), how->arguments,
-            how->extra ? more : NULL);
+            object, how->groups.x, how->groups.y, how->groups.z, how->block.x,
+            how->block.y, how->block.z, how->shared, device_stream(how->stream),
+            how->arguments, how->extra ? more : NULL);
     }
     memcpy(&kernel, &k->function, sizeof kernel);
     kernel(how->arguments);
@@ -433,6 +561,48 @@ EXPORT int hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x,
           arguments, extra);
     const launch_how how = { grid, block, shared, stream, arguments, extra };
     return end(&c, launch(function, &how, items_of(grid, block)));
+}
+
+// What is said of a launch before it, on this thread.
+static __thread struct {
+    launch_how how;
+    uint8_t block[256];
+    size_t size;
+    bool there;
+} said;
+
+EXPORT int hipConfigureCall(dim3 grid, dim3 block, size_t shared,
+                            hipStream_t stream)
+{
+    BEGIN(hipConfigureCall, grid, block, shared, stream);
+    const launch_how how = {
+        grid, block, (uint32_t)shared, stream, NULL, NULL
+    };
+    said.how = how;
+    said.size = 0;
+    said.there = true;
+    return end(&c, hipSuccess);
+}
+
+EXPORT int hipSetupArgument(const void *argument, size_t size, size_t offset)
+{
+    BEGIN(hipSetupArgument, argument, size, offset);
+    if (!said.there || offset + size > sizeof said.block)
+        return end(&c, hipErrorInvalidValue);
+    memcpy(said.block + offset, argument, size);
+    if (offset + size > said.size) said.size = offset + size;
+    return end(&c, hipSuccess);
+}
+
+EXPORT int hipLaunchByPtr(const void *function)
+{
+    BEGIN(hipLaunchByPtr, function);
+    void *extra[] = { (void *)1, said.block, (void *)2, &said.size, (void *)3 };
+    if (!said.there) return end(&c, hipErrorInvalidValue);
+    said.there = false;
+    said.how.extra = extra;
+    return end(&c, launch(function_at(function), &said.how,
+                          items_of(said.how.groups, said.how.block)));
 }
 
 typedef struct attribute {

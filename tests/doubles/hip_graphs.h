@@ -61,7 +61,7 @@ static int kernel_of(device_kernel *to, const hip_kernel_node *k)
     const dim3 dims[2] = { k->grid, k->block };
     memset(to, 0, sizeof *to);
     if (!f) return hipErrorInvalidValue;
-    to->function = f->object;
+    to->function = object_of(f);
     memcpy(to->grid, dims, sizeof dims);
     to->shared = k->shared;
     to->arguments = k->arguments;
@@ -156,7 +156,7 @@ int hipGraphKernelNodeGetParams(void *node, hip_kernel_node *k)
     k->extra = kernel.more;
     for (uint32_t i = 0; i < hip.kernel_count; i++) {
         struct hip_function *const f = &hip.kernels[i];
-        if (f->object != kernel.function) continue;
+        if (object_of(f) != kernel.function) continue;
         k->function = f;
         if (f->function) memcpy(&k->function, &f->function, sizeof(void *));
     }

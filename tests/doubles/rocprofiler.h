@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum { OK = 0, ERROR = 1, KIND_NOT_FOUND = 7, LOCKED = 16, FINALIZED = 21 };
-enum { KINDS = 24, CONTEXTS = 16, ROOM = 8192, OPERATIONS = 64 };
+enum { KINDS = 24, CONTEXTS = 16, ROOM = 8192, OPERATIONS = 128 };
 
 typedef struct correlation_3 {
     uint64_t internal, external, ancestor;
