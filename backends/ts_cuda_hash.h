@@ -1,21 +1,21 @@
 /*
-    ts_cuda_hash.h - captures of CUDA: hashes that the device tells; a part of
-    ts_cuda_snapshot.h, private to it
+    ts_cuda_hash.h - captures of CUDA, and of HIP: hashes that the device tells;
+    a part of ts_cuda_snapshot.h, private to it
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: libcuda.so.1, as it is in the process.
     Checked with:   a double of the driver (tests/doubles/), and ptxas of CUDA
                     13.0, which compiles the PTX. Not run on a GPU.
 
-    The kernel of ts_hash.cl as PTX, which the driver compiles when memory of a
-    context is first hashed, on the thread that asks the driver; tried on bytes
-    that the host hashes too. It leaves its hashes in a variable of its module,
-    so that nothing is allocated that a trace would show.
+    The kernel of ts_hash.cl, as PTX or as hiprtc makes it (ts_hip_hash.h), is
+    compiled when memory of a context is first hashed, on the thread that asks
+    the driver; tried on bytes that the host hashes too. It leaves its hashes
+    in a variable of its module, so that nothing is allocated that a trace
+    would show.
 */
-#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUDA_HASH_H)
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_HASH_H)
 #define TS_CUDA_HASH_H
-
-#include "ts_cuda_hash_text.h"
 
 enum {
     TS__CS_PAYS = 4 * TS_CAPTURE_CHUNK, // a copy of less is faster
@@ -24,21 +24,32 @@ enum {
 
 static TS__TLS bool ts__cs_loads; // this thread loads a module of our own
 
-// All parts of the text; to be freed.
-static char *ts__cs_hash_text(void)
+// All parts of a text; to be freed.
+static char *ts__cs_text_of(const char *const *texts, size_t parts)
 {
-    const size_t parts = sizeof ts__cuda_hash_text / sizeof *ts__cuda_hash_text;
     size_t size = 0;
     for (size_t i = 0; i < parts; i++)
-        size += strlen(ts__cuda_hash_text[i]);
+        size += strlen(texts[i]);
     char *const text = (char *)malloc(size + 1), *end = text;
     for (size_t i = 0; text && i < parts; i++) {
-        const size_t part = strlen(ts__cuda_hash_text[i]);
-        memcpy(end, ts__cuda_hash_text[i], part + 1);
+        const size_t part = strlen(texts[i]);
+        memcpy(end, texts[i], part + 1);
         end += part;
     }
     return text;
 }
+
+#ifdef TS__CUPTI_IMPLEMENTED
+#include "ts_cuda_hash_text.h"
+
+// See ts__cs_vendor.
+static char *ts__cs_hash_code(ts__cs_own *own)
+{
+    const size_t one = sizeof *ts__cuda_hash_text;
+    (void)own;
+    return ts__cs_text_of(ts__cuda_hash_text, sizeof ts__cuda_hash_text / one);
+}
+#endif
 
 // A group for each chunk; leaves the hashes in `bounce`.
 static bool ts__cs_hash_run(ts__cs_driver *d, const ts__cs_own *own,
@@ -58,17 +69,17 @@ static bool ts__cs_hash_load(ts__cs_driver *d, ts__cs_own *own)
 {
     void *module = NULL;
     size_t size = 0;
-    char *const text = ts__cs_hash_text();
+    char *const code = ts__cs.vendor->hash_code(own);
     ts__cs_loads = true; // a module that is not the program's
     const bool loaded =
-        text && d->call.load && d->call.function && d->call.launch &&
+        code && d->call.load && d->call.function && d->call.launch &&
         d->call.to_device && d->call.global &&
-        d->call.load(&module, text) == 0 &&
+        d->call.load(&module, code) == 0 &&
         d->call.function(&own->function, module, "ts_hash_chunks") == 0 &&
         d->call.global(&own->hashes, &size, module, "ts_hashes") == 0 &&
         size >= TS__SN_TOLD * 16;
     ts__cs_loads = false;
-    free(text);
+    free(code);
     return loaded;
 }
 
@@ -99,9 +110,10 @@ static bool ts__cs_hash_answer(ts__cs_job *job)
     ts__cs_own *const own = ts__cs_own_of(d, job->context);
     if (!own) return false;
     if (!own->tried) {
-        if (!ts__cs_hash_load(d, own))
+        const bool loaded = ts__cs_hash_load(d, own);
+        if (!loaded && !own->wrong)
             own->wrong = "on the host: the driver does not take the kernel";
-        else if (!ts__cs_hash_tried(d, own, job->until_ns))
+        else if (loaded && !ts__cs_hash_tried(d, own, job->until_ns))
             own->wrong = "on the host: the device hashes wrongly";
         own->tried = true;
     }

@@ -240,6 +240,9 @@ typedef struct ts__cs_vendor {
                    void *function, void **each, void **more, uint8_t **args);
     const struct ts__cs_graph_calls *graphs;   // NULL: they are not captured
     void (*made)(void *context, void *stream); // a stream of our own, or NULL
+    // The kernel that hashes, as the driver loads it; NULL: there is none, and
+    // `wrong` may say why. Free: free().
+    char *(*hash_code)(ts__cs_own *own);
 } ts__cs_vendor;
 
 typedef struct ts__cs_graph_calls {

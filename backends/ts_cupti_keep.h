@@ -175,7 +175,8 @@ static const ts__cs_vendor ts__cu_keep_vendor = { { .name = "cuda",
                                                   ts__cu_keep_fresh,
                                                   ts__cs_kernel,
                                                   &ts__cs_graphs,
-                                                  ts__cu_keep_own };
+                                                  ts__cu_keep_own,
+                                                  ts__cs_hash_code };
 
 // Without CUPTI nobody tells of operations: captures end, or do not begin.
 static void ts__cu_keep_not(ts__cu *u)

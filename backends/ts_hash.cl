@@ -6,8 +6,9 @@
     XXH3-128, seed 0, of each 64 KiB, as captures have it (docs/sbt-format.md,
     section 13), to the bit. One source for all: OpenCL C 1.2, from which a
     driver builds it (ts_opencl_hash_text.h holds it as text) and clang makes
-    the PTX of ts_cuda_hash_text.h; and C, which tests run on the host.
-    `backends/ts_hash.sh` writes both headers.
+    the PTX of ts_cuda_hash_text.h; C++ as hiprtc compiles it for AMD's devices
+    (ts_hip_hash_text.h); and C, which tests run on the host.
+    `backends/ts_hash.sh` writes these headers.
 
     In the long form of XXH3 eight lanes add up what they see of each stripe
     of 64 bytes, and are scrambled behind each block of 16 stripes. What a
@@ -24,6 +25,15 @@ typedef ulong ts_u64;
 #define TS_MEMORY __global
 #define TS_GROUP  __local
 #define TS_TABLE  __constant
+#elif defined(__HIPCC_RTC__)
+typedef unsigned char ts_u8;
+typedef unsigned int ts_u32;
+typedef unsigned long ts_u64;
+#define uintptr_t unsigned long
+#define TS_MEMORY
+#define TS_GROUP
+#define TS_TABLE __constant__ const
+#pragma clang force_cuda_host_device begin
 #else
 #include <stdint.h>
 typedef uint8_t ts_u8;
@@ -149,6 +159,8 @@ static ts_u64 ts_end(ts_u32 size, TS_GROUP const ts_u64 *sums, ts_u32 high)
 }
 
 #ifdef __OPENCL_C_VERSION__
+#define TS_KERNEL __kernel
+#define TS_SHARED __local
 #ifdef __NVPTX__
 #define TS_ITEM  (ts_u32) __nvvm_read_ptx_sreg_tid_x()
 #define TS_ITEMS (ts_u32) __nvvm_read_ptx_sreg_ntid_x()
@@ -160,13 +172,24 @@ static ts_u64 ts_end(ts_u32 size, TS_GROUP const ts_u64 *sums, ts_u32 high)
 #define TS_INDEX (ts_u32) get_group_id(0)
 #define TS_MEET  barrier(CLK_LOCAL_MEM_FENCE)
 #endif
+#elif defined(__HIPCC_RTC__)
+#pragma clang force_cuda_host_device end
+#define TS_KERNEL extern "C" __global__
+#define TS_SHARED __shared__
+#define TS_ITEM   threadIdx.x
+#define TS_ITEMS  blockDim.x
+#define TS_INDEX  blockIdx.x
+#define TS_MEET   __syncthreads()
+__device__ __attribute__((used)) ts_u64 ts_hashes[8192]; // of 4,096 chunks
+#endif
 
+#ifdef TS_KERNEL
 // A group for each chunk of `size` bytes from `offset` on; two words of
 // `hashes` for each.
-__kernel void ts_hash_chunks(__global const uchar *memory, ulong offset,
-                             ulong size, __global ulong *hashes)
+TS_KERNEL void ts_hash_chunks(TS_MEMORY const ts_u8 *memory, ts_u64 offset,
+                              ts_u64 size, TS_MEMORY ts_u64 *hashes)
 {
-    __local ts_u64 sums[TS_SUMS];
+    TS_SHARED ts_u64 sums[TS_SUMS];
     const ts_u32 chunk = TS_INDEX, item = TS_ITEM;
     const ts_u64 at = (ts_u64)chunk * TS_CHUNK;
     const ts_u32 own = size - at < TS_CHUNK ? (ts_u32)(size - at) : TS_CHUNK;

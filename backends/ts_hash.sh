@@ -1,6 +1,7 @@
 #!/bin/sh
-# Writes the headers that hold backends/ts_hash.cl, as text and as PTX:
+# Writes the headers that hold backends/ts_hash.cl, as texts and as PTX:
 #   backends/ts_hash.sh cl >backends/ts_opencl_hash_text.h
+#   backends/ts_hash.sh hip >backends/ts_hip_hash_text.h
 #   backends/ts_hash.sh ptx >backends/ts_cuda_hash_text.h
 # The PTX is clang 14's (clang-14 must have the target nvptx64), of ISA 6.0 for
 # sm_50, which drivers compile for whatever device they have; with a variable
@@ -8,17 +9,33 @@
 set -eu
 cd "$(dirname "$0")"
 
+# The lines for one language, by the name that its compiler defines.
+language() {
+    sed -e '1,/^\*\//d' -e '/^ *\/\//d' -e 's/ *\/\/.*//' \
+        -e '/^#ifdef __NVPTX__$/,/^#else$/d' ts_hash.cl |
+        awk -v name="$1" '
+            /^#(ifdef|elif)/ && /OPENCL|HIP/ {
+                skips = !index($0, name)
+                next
+            }
+            /^#ifdef TS_KERNEL$/ { next }
+            /^#else$/ { skips = 1; next }
+            /^#endif$/ { skips = 0; next }
+            !skips && NF { sub(/^ +/, ""); print }' | fold -s -w 68
+}
+
 case $1 in
 cl)
     file=ts_opencl_hash_text.h
     name=ts__cl_hash_text
     about='hashes chunks: OpenCL C'
-    text=$(sed -e '1,/^\*\//d' -e '/^ *\/\//d' -e 's/ *\/\/.*//' \
-        -e '/^#ifdef __NVPTX__$/,/^#else$/d' ts_hash.cl |
-        awk '/^#ifdef __OPENCL_C_VERSION__$/ { keeps = 1; next }
-            keeps && /^#else$/ { skips = 1; next }
-            /^#endif$/ { skips = 0; next }
-            !skips && NF { sub(/^ +/, ""); print }' | fold -s -w 68)
+    text=$(language __OPENCL_C_VERSION__)
+    ;;
+hip)
+    file=ts_hip_hash_text.h
+    name=ts__hip_hash_text
+    about='hashes chunks: C++ of HIP'
+    text=$(language __HIPCC_RTC__)
     ;;
 ptx)
     file=ts_cuda_hash_text.h

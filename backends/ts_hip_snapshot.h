@@ -21,7 +21,8 @@
         1. Which functions              ts_hip_snapshot_calls.h
         2. The driver
         3. Code                         ts_hip_snapshot_code.h
-           and graphs                   ts_hip_snapshot_graph.h
+           graphs                       ts_hip_snapshot_graph.h
+           and hashes                   ts_hip_hash.h
         4. Calls
 */
 #if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_SNAPSHOT_H)
@@ -121,6 +122,10 @@ static bool ts__hs_find(ts__cs_driver *d)
     ts__hs_symbol(library, "hipMemcpyDtoHAsync", &call.to_host);
     ts__hs_symbol(library, "hipMemGetAddressRange", &call.range);
     ts__hs_symbol(library, "hipModuleGetGlobal", &call.global);
+    ts__hs_symbol(library, "hipModuleLoadData", &call.load);
+    ts__hs_symbol(library, "hipModuleGetFunction", &call.function);
+    ts__hs_symbol(library, "hipModuleLaunchKernel", &call.launch);
+    ts__hs_symbol(library, "hipMemcpyHtoDAsync", &call.to_device);
     ts__hs_symbol(library, "hipStreamIsCapturing", &call.is_recorded);
     ts__hs_symbol(library, "hipThreadExchangeStreamCaptureMode", &call.mode);
     ts__hs_find_graphs(library, &call);
@@ -134,17 +139,21 @@ static bool ts__hs_find(ts__cs_driver *d)
 
 #include "ts_hip_snapshot_graph.h" // 3
 
+#include "ts_hip_hash.h" // 3
+
 /* ==== 4. Calls =========================================================== */
 
 static const ts__cs_vendor ts__hs_vendor = {
     .snapshot = { .name = "hip",
                   .view = ts__cs_view,
+                  .hash = ts__cs_hash,
                   .disturbed = ts__cs_is_disturbed },
     .refusal = "capture.hip",
     .find = ts__hs_find,
     .fresh = ts__hs_fresh,
     .kernel = ts__hs_kernel,
     .graphs = &ts__hs_graphs,
+    .hash_code = ts__hs_hash_code,
 };
 
 static uint32_t ts__hs_track(void *unused, void *context,
