@@ -453,7 +453,9 @@ static ts__stack_slot ts__stack_slots[TS__STACK_LINES][4]
 
 static ts__stack_slot *ts__stack_line(uint64_t pc)
 {
-    return ts__stack_slots[(pc ^ pc >> 12) & (TS__STACK_LINES - 1)];
+    const uint64_t line = sizeof *ts__stack_slots;
+    const uint64_t at = (pc * line ^ pc / line) & (TS__STACK_LINES - 1) * line;
+    return (ts__stack_slot *)((uintptr_t)ts__stack_slots + at);
 }
 
 static bool ts__stack_known(uint64_t pc, uint64_t *rule)
@@ -734,6 +736,23 @@ static TS__STACK_PLAIN uint32_t ts__stack_number(ts__stack_walk *w,
     if (!depth || !TS__LOAD(&ts__gate) || !ts__stack_works()) return 0;
     const uint32_t count =
         ts__stack_frames(w, frames, skip, depth, TS__STACK_OUTSIDE);
+    uint32_t words[TS__STACK_WORDS], at = 0, place = 0, number = 0;
+    uint64_t start = 0, wide = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (TS__UNLIKELY(frames[i].module != place)) {
+            place = frames[i].module;
+            start = ts__stack_modules[place].start;
+            if (ts__stack_modules[place].number != number) {
+                number = ts__stack_modules[place].number;
+                words[at++] = TS__STACK_WHERE(number, 0);
+            }
+            wide |= number >> 14;
+        }
+        const uint64_t offset = frames[i].offset - start;
+        wide |= offset >> 31;
+        words[at++] = (uint32_t)offset;
+    }
+    if (TS__LIKELY(!wide)) return ts__stack_get(words, at);
     for (uint32_t i = 0; i < count; i++) {
         const ts__stack_module *const m = &ts__stack_modules[frames[i].module];
         frames[i].offset -= m->start;

@@ -13,17 +13,23 @@ static const ts_session_desc follow = { .fork = TS_FORK_FOLLOW };
 
 enum { MANY = 6000, DEEPEST = 40 };
 
-// The stack that a number stands for. Every 50th has offsets, every 70th
-// modules that do not fit the packed form.
+// The stack that a number stands for: through several modules, some of them
+// large. Every 50th has offsets, every 70th modules that do not fit the packed
+// form; every 39th goes to its ends.
 static uint32_t stack_of(uint64_t seed, ts_frame_entry *frames)
 {
     const uint32_t count = 1 + (uint32_t)(seed % DEEPEST);
     for (uint32_t i = 0; i < count; i++) {
-        frames[i].module = (uint32_t)(seed >> 3 & 7);
+        frames[i].module = (uint32_t)((seed >> 3) + i / 3) & 7;
         frames[i].unused = 0;
         frames[i].offset = (seed << 8) + i * 16;
+        if (i % 7 > 4) frames[i].offset |= UINT64_C(3) << 30;
+        if (seed % 39 == 0 && i % 2) {
+            frames[i].module |= 0x3FF0;
+            frames[i].offset |= UINT64_C(0xFFFF8) << 28;
+        }
         if (seed % 50 == 0) frames[i].offset |= UINT64_C(0xFFFF) << 48;
-        if (seed % 70 == 0) frames[i].module += 1u << 16;
+        if (seed % 70 == 0) frames[i].module += 1u << 14;
     }
     return count;
 }

@@ -792,6 +792,16 @@ TS_API uint32_t ts_module_define(const char *path, uint64_t address,
 // frames: count elements, innermost first. The same stack gives the same
 // number. count is at most 256.
 TS_API uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count);
+/*
+    Private: the same of a stack in words of 32 bits, as it is kept. One whose
+    highest bit is 0 is a frame, the low 31 bits of its offset; one whose
+    highest bit is 1 says where that frame and those after it are. Until then
+    they are in module 0, below 2 GiB. Writes to four words more.
+*/
+#define TS__STACK_WHERE(module, offset) \
+    (1u << 31 | (uint32_t)(module) << 17 | (uint32_t)((offset) >> 31))
+enum { TS__STACK_WORDS = 2 * 256 + 4 };
+TS_API uint32_t ts__stack_get(uint32_t *words, uint32_t count);
 
 /*
     Keeps bytes in the trace once, whoever asks how often. Written at once.

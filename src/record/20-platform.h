@@ -462,14 +462,13 @@ static size_t ts__text_read(const char *path, char *text, size_t room)
     return size;
 }
 
-static void ts__random(void *bytes, size_t size)
+// Two words that no other trace has: where the kernel has none yet, or lets
+// nobody ask, by when and by whom.
+static void ts__random(void *words)
 {
-    if (syscall(SYS_getrandom, bytes, size, 1 /* GRND_NONBLOCK */) ==
-        (long)size)
-        return;
-    const uint64_t seed[] = { ts__clock_ns(CLOCK_REALTIME),
-                              ts__clock_ns(CLOCK_MONOTONIC_RAW),
-                              (uint64_t)getpid() };
-    for (size_t i = 0; i < size; i++)
-        ((uint8_t *)bytes)[i] = (uint8_t)ts__mix(seed, sizeof seed, i);
+    const uint64_t process = (uint64_t)getpid() << 32;
+    uint64_t now[] = { ts__clock_ns(CLOCK_REALTIME),
+                       ts__clock_ns(CLOCK_MONOTONIC_RAW) ^ process };
+    syscall(SYS_getrandom, now, sizeof now, 1 /* GRND_NONBLOCK */);
+    memcpy(words, now, sizeof now);
 }

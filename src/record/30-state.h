@@ -126,7 +126,7 @@ typedef struct ts__sidecar {
     ts_chunk_header index[TS__INDEX_ENTRIES];
     uint64_t lod[TS__INDEX_ENTRIES][TS_LOD_CELLS];
 } ts__sidecar;
-#define TS__SIDECAR_MAGIC "TSRING\x1a\n"
+#define TS__SIDECAR_MAGIC "TSRIN2\x1a\n"
 
 // One file being written: a session's trace, a snapshot, or a salvage.
 typedef struct ts__writer {
@@ -149,8 +149,8 @@ typedef struct ts__block { // of the dictionary
     uint64_t kept;    // `used` where its memory is not this process's alone
     uint32_t session; // not 0: of its log, and of the process: see ts__shelf
 } ts__block;
-// Kinds of entries beside those of chunks. PACKED: a stack whose frames take a
-// word each, module << 48 | offset. The last two never leave the process.
+// Kinds of entries beside those of chunks. PACKED: a stack in words, as in
+// ts__stack_get. The last two never leave the process.
 enum { TS__ENTRY_PACKED = 13, TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
 
 typedef struct ts__open_zone {

@@ -74,13 +74,13 @@ static bool ts__table_full(void)
     return !table || TS__LOAD(&ts__c.table_used) >= (uintptr_t)table[-1] / 2;
 }
 
-// Doubles the table when it is full. The old one stays for lookups under way:
-// all old ones together are as large as the present one.
+// Makes the table four times as large when it is full. The old one stays for
+// lookups under way: all old ones together are a third of the present one.
 static bool ts__table_grow(void)
 {
     if (!ts__table_full()) return true;
     ts__entry **const old = ts__c.table;
-    const size_t count = old ? ((uintptr_t)old[-1] + 1) * 2 : 4096;
+    const size_t count = old ? ((uintptr_t)old[-1] + 1) * 4 : 4096;
     ts__entry **const table =
         (ts__entry **)ts__pages_new((count + 1) * sizeof *table);
     if (!table) return false;
@@ -89,7 +89,7 @@ static bool ts__table_grow(void)
     madvise(table, (count + 1) * sizeof *table, MADV_POPULATE_WRITE);
     table[0] = (ts__entry *)(count - 1);
     __atomic_store_n(&ts__c.table_next, table + 1, __ATOMIC_SEQ_CST);
-    for (size_t i = 0; i < count / 2 && old; i++) {
+    for (size_t i = 0; i < count / 4 && old; i++) {
         ts__entry *const e = __atomic_load_n(&old[i], __ATOMIC_SEQ_CST);
         if (e) ts__table_put(table + 1, e);
     }
@@ -612,38 +612,50 @@ static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
     return 0;
 }
 
-// Two sums at once: one would wait for itself.
-static uint64_t ts__stack_hash(const uint64_t *words, uint32_t count)
+// Two sums at once: one would wait for itself. Up to three words behind the
+// last one are zeros.
+static uint64_t ts__stack_hash(const uint32_t *words, uint32_t count)
 {
     const uint64_t odd = 0x9E3779B97F4A7C15u; // 2^64 / golden ratio
-    uint64_t a = count, b = odd;
-    uint32_t i = 0;
-    for (; i + 2 <= count; i += 2) {
-        a = ((a << 25 | a >> 39) ^ words[i]) * odd;
-        b = ((b << 25 | b >> 39) ^ words[i + 1]) * odd;
+    uint64_t a = count, b = odd, two[2];
+    for (uint32_t i = 0; i < count; i += 4) {
+        memcpy(two, words + i, sizeof two);
+        a = ((a << 25 | a >> 39) ^ two[0]) * odd;
+        b = ((b << 25 | b >> 39) ^ two[1]) * odd;
     }
-    if (i < count) a = ((a << 25 | a >> 39) ^ words[i]) * odd;
     a = (a ^ (b << 32 | b >> 32)) * odd;
     return a ^ a >> 32;
 }
 
-uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count)
+uint32_t ts__stack_get(uint32_t *words, uint32_t count)
 {
-    uint64_t words[256], wide = 0;
-    if (!frames || !count || count > 256) return 0;
-    for (uint32_t i = 0; i < count; i++) {
-        words[i] = (uint64_t)frames[i].module << 48 | frames[i].offset;
-        wide |= frames[i].module >> 16 | frames[i].offset >> 48;
-    }
-    if (wide)
-        return ts__entry_get(TS_CHUNK_STACKS, frames, count * sizeof *frames);
-    const ts__entry head = { ts__stack_hash(words, count) | 1, 0, 8 * count,
+    if (!count) return 0;
+    memset(words + count, 0, 4 * sizeof *words);
+    const ts__entry head = { ts__stack_hash(words, count) | 1, 0, 4 * count,
                              TS__ENTRY_PACKED, 0 };
     const ts__entry *const known =
         ts__entry_find(head.kind, words, head.size, head.hash);
     if (known) return known->id;
     const uint32_t id = ts__shelf_add(&head, words);
     return id ? id : ts__entry_make(head.kind, words, head.size, head.hash);
+}
+
+uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count)
+{
+    uint32_t words[TS__STACK_WORDS], at = 0, last = TS__STACK_WHERE(0, 0);
+    uint64_t wide = 0;
+    if (!frames || !count || count > 256) return 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t module = frames[i].module, offset = frames[i].offset;
+        const uint32_t where = TS__STACK_WHERE(module, offset);
+        wide |= module << 34 | offset;
+        if (where != last) words[at++] = where;
+        last = where;
+        words[at++] = (uint32_t)offset & ~(1u << 31);
+    }
+    return wide >> 48
+               ? ts__entry_get(TS_CHUNK_STACKS, frames, count * sizeof *frames)
+               : ts__stack_get(words, at);
 }
 
 TS__SMALL_BEGIN

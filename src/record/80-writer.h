@@ -167,21 +167,26 @@ static uint8_t *ts__entries_add(uint8_t *at, uint32_t id, const void *bytes,
     return at + sizeof head + size;
 }
 
-// The entry that ends here has a packed stack, of `size` bytes: its frames, the
-// last one first, as they take more room.
-static uint8_t *ts__entries_unpack(uint8_t *end, uint32_t size)
+// The same for a packed stack.
+static uint8_t *ts__entries_unpack(uint8_t *out, const ts__entry *e)
 {
-    uint8_t *const body = end - size;
-    const uint32_t count = size / 8, whole = 16 * count;
-    memcpy(body - sizeof whole, &whole, sizeof whole);
-    for (uint32_t i = count; i-- > 0;) {
-        uint64_t word;
-        memcpy(&word, body + 8 * i, sizeof word);
+    uint8_t *const body = ts__entries_add(out, e->id, e, 0);
+    const uint32_t *word = (const uint32_t *)(const void *)(e + 1);
+    const uint32_t *const end = word + e->size / sizeof *word;
+    uint32_t where = 0, size = 0;
+    for (; word < end; word++) {
+        if (*word >> 31) {
+            where = *word << 1;
+            continue;
+        }
         // u32 module, u32 unused, u64 offset
-        const uint64_t frame[] = { word >> 48, word << 16 >> 16 };
-        memcpy(body + 16 * i, frame, sizeof frame);
+        const uint64_t frame[] = { where >> 18,
+                                   (uint64_t)where << 30 << 16 >> 16 | *word };
+        memcpy(body + size, frame, sizeof frame);
+        size += sizeof frame;
     }
-    return body + whole;
+    memcpy(body - sizeof size, &size, sizeof size);
+    return body + size;
 }
 
 static uint8_t *ts__entries_end(uint8_t *start, uint8_t *end, uint32_t count)
@@ -248,8 +253,8 @@ static bool ts__entry_here(const ts__block *block, uint64_t at,
 }
 
 // Writes the dictionary entries that lie in [from, to) of a block, a chunk for
-// each kind. The scratch space holds twice the largest range: packed stacks
-// take as much.
+// each kind. The scratch space holds four times the largest range: packed
+// stacks take as much.
 static ts_result ts__writer_range(ts__writer *w, const ts__block *block,
                                   uint64_t from, uint64_t to)
 {
@@ -266,8 +271,8 @@ static ts_result ts__writer_range(ts__writer *w, const ts__block *block,
                     ts__dictionary_kinds[k] ||
                 !ts__entry_here(block, at, e))
                 continue;
-            p = ts__entries_add(p, e->id, e + 1, e->size);
-            if (packed) p = ts__entries_unpack(p, e->size);
+            p = packed ? ts__entries_unpack(p, e)
+                       : ts__entries_add(p, e->id, e + 1, e->size);
             count++;
         }
         if (count) out = ts__entries_end(start, p, count);
@@ -284,7 +289,7 @@ static size_t ts__range_size(const uint8_t *bytes, size_t size)
         const ts__entry *const e =
             (const ts__entry *)(const void *)(bytes + at);
         const size_t next = at + ts__entry_room(e->size);
-        if (next > size || next > TS__SCRATCH_BYTES / 2 - 1024) break;
+        if (next > size || next > TS__SCRATCH_BYTES / 4 - 1024) break;
         at = next;
     }
     return at;

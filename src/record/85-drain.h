@@ -433,7 +433,7 @@ static ts_result ts__snapshot(const char *pattern)
         return TS_ERR_USAGE;
     if (ts__writer_new(&w)) {
         w.sidecar->header = ts__c.writer.sidecar->header;
-        ts__random(w.sidecar->header.session, 16);
+        ts__random(w.sidecar->header.session);
         ts__header_seal(&w.sidecar->header);
         result = ts__writer_create(&w, path);
         if (result == TS_OK) result = ts__snapshot_write(&w);

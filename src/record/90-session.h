@@ -256,7 +256,7 @@ static void ts__header_make(ts_file_header *header)
     memcpy(header->magic, TS_FILE_MAGIC, sizeof header->magic);
     header->major = TS_FORMAT_MAJOR;
     header->minor = TS_FORMAT_MINOR;
-    ts__random(header->session, sizeof header->session);
+    ts__random(header->session);
     header->start_tick = ts_tick_now();
     header->start_realtime_ns = ts__clock_ns(CLOCK_REALTIME);
     header->process = (uint32_t)getpid();
