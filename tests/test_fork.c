@@ -3,6 +3,7 @@
 #include "tests/rectest.h"
 
 #include <spawn.h>
+#include <sys/prctl.h>
 
 static const ts_session_desc quiet;
 static const ts_session_desc follow = { .fork = TS_FORK_FOLLOW };
@@ -37,6 +38,13 @@ static void record_and_exit(void *user)
     (void)user;
     zones(1000);
     exit(0); // handlers of exit run in the child too
+}
+
+static void record_and_stop(void *user)
+{
+    (void)user;
+    zones(1000);
+    RT_CHECK(ts_session_stop() == TS_OK);
 }
 
 static void a_quiet_child_records_nothing(void **state)
@@ -234,6 +242,95 @@ static void a_child_does_not_hold_its_dead_parents_trace(void **state)
     close(ends[1]);
 }
 
+/* ---- The program's own handlers ----------------------------------------- */
+
+// Asked for before the recorder asks: in the parent its handlers run around
+// the recorder's, in the child before.
+static void (*around)(void), (*in_child)(void);
+
+static void run_around(void)
+{
+    if (around) around();
+}
+
+static void run_in_child(void)
+{
+    if (!in_child) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    in_child();
+}
+
+// Who waits for himself there has his signals blocked.
+static int wait_a_minute(pid_t pid)
+{
+    int status = 0;
+    for (int i = 0; i < 6000; i++) {
+        if (waitpid(pid, &status, WNOHANG) == pid) return status;
+        rt_sleep_ms(10);
+    }
+    kill(pid, SIGKILL);
+    return rt_wait(pid);
+}
+
+static void start_early(void)
+{
+    rt_start("early-%p.sbt", quiet);
+    zones(3);
+}
+
+static void a_handler_may_start_the_childs_session(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("late.sbt", quiet);
+    zones(10);
+    in_child = start_early;
+    const pid_t pid = rt_fork(record_and_stop, NULL);
+    in_child = NULL;
+    assert_int_equal(wait_a_minute(pid), 0);
+    zones(10);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_zones(path, getpid(), 20);
+    assert_zones(path_of("early-%d.sbt", pid), pid, 1003);
+}
+
+static void call_all(void)
+{
+    ts_stats stats;
+    ts_name_define("of a handler");
+    ts_thread_name("handled");
+    ts_session_stats(&stats);
+    TS_ZONE("of a handler");
+}
+
+static void fork_with_handlers(void *user)
+{
+    pid_t *const pid = user;
+    rt_start("around-%p.sbt", follow);
+    zones(10);
+    around = in_child = call_all;
+    *pid = rt_fork(record_and_stop, NULL);
+    around = in_child = NULL;
+    RT_CHECK(rt_wait(*pid) == 0);
+    zones(10);
+    RT_CHECK(ts_session_stop() == TS_OK);
+}
+
+static void handlers_may_call_what_they_like(void **state)
+{
+    (void)state;
+    pid_t *const child = rt_shared(sizeof *child);
+    const pid_t pid = rt_fork(fork_with_handlers, child);
+    assert_int_equal(wait_a_minute(pid), 0);
+    rt_trace trace = rt_read(path_of("around-%d.sbt", pid));
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 20);
+    rt_close(&trace);
+    trace = rt_read(path_of("around-%d.sbt", *child));
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 1000);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "of a handler"), 1);
+    rt_close(&trace);
+    munmap(child, sizeof *child);
+}
+
 /* ---- Under load --------------------------------------------------------- */
 
 static bool go_on;
@@ -247,13 +344,6 @@ static void *load(void *user)
         ++*count;
     }
     return NULL;
-}
-
-static void record_and_stop(void *user)
-{
-    (void)user;
-    zones(1000);
-    RT_CHECK(ts_session_stop() == TS_OK);
 }
 
 static void *only_fork(void *user)
@@ -357,7 +447,7 @@ static void a_trace_is_free_after_exec(void **state)
     const pid_t pid = rt_fork(sleep_after_exec, "exec.sbt");
     char link[64], target[256] = "";
     snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
-    for (int i = 0; i < 3000 && !strstr(target, "sleep"); i++) {
+    for (int i = 0; i < 60000 && !strstr(target, "sleep"); i++) {
         rt_sleep_ms(10);
         const ssize_t size = readlink(link, target, sizeof target - 1);
         if (size > 0) target[size] = 0;
@@ -371,6 +461,7 @@ static void a_trace_is_free_after_exec(void **state)
 
 int main(void)
 {
+    pthread_atfork(run_around, run_around, run_in_child);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_quiet_child_records_nothing),
         cmocka_unit_test(a_quiet_child_has_no_session),
@@ -381,6 +472,8 @@ int main(void)
         cmocka_unit_test(grandchildren_follow_as_well),
         cmocka_unit_test(a_zone_open_at_the_fork_is_the_parents),
         cmocka_unit_test(a_child_does_not_hold_its_dead_parents_trace),
+        cmocka_unit_test(a_handler_may_start_the_childs_session),
+        cmocka_unit_test(handlers_may_call_what_they_like),
         cmocka_unit_test(forks_under_load_lose_nothing),
         cmocka_unit_test(programs_started_inherit_nothing),
         cmocka_unit_test(vfork_and_spawn_do_no_harm),

@@ -631,8 +631,13 @@ typedef enum ts_drain {
     TS_DRAIN_MANUAL = 1  // only ts_session_flush does (and a full ring)
 } ts_drain;
 
-// What a child made by fork() does. A signal handler may fork as well: what it
-// interrupted is recorded once, by the parent.
+/*
+    What a child made by fork() does. A signal handler may fork as well: what it
+    interrupted is recorded once, by the parent. Handlers of pthread_atfork may
+    call all of this: in the child the first such call begins it; in the parent
+    sites and names that are new are not recorded, and session calls fail.
+    A child that runs no such handlers (_Fork, clone) must record nothing.
+*/
 typedef enum ts_fork {
     TS_FORK_QUIET = 0, // records nothing
     TS_FORK_FOLLOW = 1 // starts a session of its own; `path` must hold %p

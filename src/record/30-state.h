@@ -191,10 +191,20 @@ typedef struct ts__encoder {
 
 // Everything the process has, in one place. Zero is "nothing yet".
 typedef struct ts__core {
+    // What a child made by fork begins with zeros of: all before `blocks`.
     ts__lock api; // session calls exclude each other
-    // Dictionary.
     ts__lock names;
-    ts__lock ledger; // of losses without a ring; innermost
+    ts__lock ledger;  // of losses without a ring; innermost
+    ts__lock pool;    // rings of the session
+    uint32_t session; // generation while one is active, also when paused
+    uint32_t inside;  // threads in the slow path
+    uint32_t threads;
+    uint32_t ring_count, free_count;
+    uint64_t ring_bytes;    // of all
+    uint32_t encoders_busy; // bits
+    uint32_t process_track;
+    bool active, thread_runs, names_shared;
+    // Dictionary.
     ts__block blocks[TS__BLOCKS_MAX];
     uint32_t block_count;
     ts__block *block, *log; // to which entries are added
@@ -203,33 +213,23 @@ typedef struct ts__core {
     ts__entry **table, **table_next;
     uint32_t table_used;
     uint32_t last_id[16]; // by chunk kind
-    uint32_t process_track;
     // Session.
     ts_session_desc desc;
     char path[TS__PATH_MAX], snapshot_path[TS__PATH_MAX];
     char path_pattern[TS__PATH_MAX], sidecar_dir[TS__PATH_MAX], app[256];
     char sidecar_path[TS__PATH_MAX];
-    bool active;
     uint32_t generation;
-    uint32_t session; // generation while one is active, also when paused
-    uint32_t inside;  // threads in the slow path
     uint32_t snapshots;
     uint64_t start_tick;
     ts__writer writer;
     ts__file sidecar_file;
-    ts__lock pool; // rings of the session
     ts__ring *rings[TS__RINGS_MAX];
-    uint32_t ring_count;
-    uint32_t free_rings[TS__RINGS_MAX], free_count;
-    uint64_t ring_bytes; // of all
-    uint32_t threads;
+    uint32_t free_rings[TS__RINGS_MAX];
     uint32_t stopping;
     ts__encoder *encoders[TS__ENCODERS];
-    uint32_t encoders_busy; // bits
     uint32_t encoder_wake;
     // Drain thread.
     pthread_t thread;
-    bool thread_runs;
     uint32_t wake;    // futex: counts requests to look at once
     uint32_t drained; // futex: counts drains
     uint32_t snapshot_wanted;
@@ -238,7 +238,7 @@ typedef struct ts__core {
     ts_stats last_stats;
     // Process.
     pthread_key_t key;
-    bool hooks_ready, names_shared;
+    bool hooks_ready;
     uint8_t tick_type;
     uint32_t clock_count;
 } ts__core;
@@ -305,10 +305,28 @@ static void ts__caller_restore(const ts__caller *caller)
     errno = caller->error;
 }
 
-// Enters and leaves the slow path. False: a fault inside it led back here.
+// This thread between fork's handlers, see 12.15.
+static TS__TLS struct {
+    ts__caller caller;
+    pid_t process; // that forks, 0: none
+    bool follow;
+} ts__fork;
+
+static void ts__fork_child(void);
+
+// Whether this thread cannot enter: a fault inside led back here, or a handler
+// of the program's around a fork. In the child, where such a one may run before
+// ours, the child begins now.
+static __attribute__((noinline)) bool ts__busy(void)
+{
+    if (ts__fork.process && ts__fork.process != getpid()) ts__fork_child();
+    return ts__inside;
+}
+
+// Enters and leaves the slow path.
 static bool ts__enter(ts__caller *caller)
 {
-    if (ts__inside) return false;
+    if (ts__busy()) return false;
     ts__caller_save(caller);
     ts__inside = 1;
     __atomic_fetch_add(&ts__c.inside, 1, __ATOMIC_SEQ_CST);
@@ -333,7 +351,7 @@ static bool ts__session_still(uint32_t gate)
 // keeps the session's memory; they may use the slow path themselves.
 static bool ts__api_enter(ts__caller *caller)
 {
-    if (ts__inside) return false;
+    if (ts__busy()) return false;
     ts__caller_save(caller);
     ts__lock_take(&ts__c.api);
     return true;

@@ -192,7 +192,6 @@ static bool ts__session_memory(void)
 
 static void ts__fork_prepare(void);
 static void ts__fork_parent(void);
-static void ts__fork_child(void);
 
 static void ts__at_exit(void)
 {
@@ -933,25 +932,23 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
 
 /* ---- 12.15 fork --------------------------------------------------------- */
 
-// Several threads may be in fork at once.
-static __thread struct {
-    ts__caller caller;
-    bool entered, follow;
-} ts__fork;
-
-// No lock may be held by a thread that the child does not have.
+// No lock may be held by a thread that the child does not have. Several
+// threads may be in fork at once.
 static void ts__fork_prepare(void)
 {
-    ts__fork.entered = ts__api_enter(&ts__fork.caller);
-    if (!ts__fork.entered) return;
+    if (!ts__api_enter(&ts__fork.caller)) return;
     ts__fork.follow = ts__c.active && ts__c.desc.fork == TS_FORK_FOLLOW;
+    ts__fork.process = getpid();
     ts__lock_take(&ts__c.names);
     ts__lock_take(&ts__c.pool);
+    ts__inside = 1; // the program's own handlers may call
 }
 
 static void ts__fork_parent(void)
 {
-    if (!ts__fork.entered) return;
+    if (!ts__fork.process) return;
+    ts__fork.process = 0;
+    ts__inside = 0;
     ts__lock_give(&ts__c.pool);
     ts__lock_give(&ts__c.names);
     ts__api_leave(&ts__fork.caller);
@@ -989,19 +986,14 @@ static void ts__fork_rings(void)
 // of them, keeps the dictionary, and perhaps starts a session of its own.
 static void ts__fork_child(void)
 {
-    if (!ts__fork.entered) return;
-    static const ts__lock free_lock = { 0 };
-    ts__gate = ts__c.session = 0;
+    if (!ts__fork.process) return;
+    ts__fork.process = 0;
+    ts__gate = 0;
     ts__fork_rings();
     ts__mine = &ts__none;
     ts__track = 0;
     ts__inside = 0;
-    ts__c.inside = 0;
-    if (ts__c.hooks_ready) pthread_setspecific(ts__c.key, NULL);
-    ts__c.api = ts__c.names = ts__c.pool = ts__c.ledger = free_lock;
-    ts__c.writer.lock = free_lock;
-    ts__c.encoders_busy = 0;
-    ts__c.process_track = 0;
+    pthread_setspecific(ts__c.key, NULL);
     if (ts__c.active) {
         // A mapping would keep the sidecar locked after the parent's death.
         ts__file_close(&ts__c.writer.file);
@@ -1012,13 +1004,10 @@ static void ts__fork_child(void)
                ts__page_round(sizeof *ts__c.writer.sidecar));
         ts__signal_give();
     }
+    memset(&ts__c, 0, offsetof(ts__core, blocks));
+    ts__c.writer.lock.word = 0;
     ts__c.writer.file.fd = ts__c.sidecar_file.fd = -1;
     ts__c.writer.sidecar = NULL;
-    ts__c.names_shared = false;
-    ts__c.active = ts__c.thread_runs = false;
-    ts__c.ring_count = ts__c.free_count = 0;
-    ts__c.ring_bytes = 0;
-    ts__c.threads = 0;
     memset(ts__backends.state, 0, sizeof ts__backends.state);
     if (ts__fork.follow) ts__session_start_locked(&ts__c.desc);
     ts__caller_restore(&ts__fork.caller);
