@@ -82,8 +82,9 @@ enum { TS_STACK_DEEPEST = 256 }; // frames kept of a stack, the innermost ones
     caller's frame is the innermost, without the first `skip`. At most `depth`
     frames are kept.
 
-    Threads: any; signal handlers too. Takes 7 KiB of stack, and 11 KiB where
-             a module is seen for the first time.
+    Threads: any; signal handlers too. Takes 7 KiB of stack, 9 KiB where code
+             lies in no module, and 11 KiB where a module is seen for the first
+             time.
     Errors:  0 while nothing is recorded, for a depth of 0, without frames, and
              when nothing can be kept any more (counted).
 */

@@ -451,7 +451,7 @@ uint32_t ts_module_define(const char *path, uint64_t address, uint64_t size,
 
     An entry is in the log before it is in the table, where others find it.
 */
-enum { TS__SHELVES = 8, TS__SHELF_FROM = 32, TS__STACK_BYTES = 8 * 256 };
+enum { TS__SHELVES = 8, TS__SHELF_FROM = 32 };
 typedef struct ts__shelf {
     uint32_t taken;   // twice the session that used it last; odd: busy
     ts__block *block; // one of the process's
@@ -492,7 +492,7 @@ static void ts__shelves_to_own(void)
     for (uint32_t i = 0; i < TS__SHELVES; i++) {
         const ts__block *const block = ts__shelves[i].block;
         if (!(ts__shelves[i].taken & 1) || !block) continue;
-        uint64_t keep = block->kept + ts__entry_room(TS__STACK_BYTES);
+        uint64_t keep = block->kept + ts__entry_room(4 * TS__STACK_WORDS);
         if (keep > block->size) keep = block->size;
         ts__own_memory(block->bytes - 8, (size_t)keep + 8,
                        (size_t)block->size + 8);
