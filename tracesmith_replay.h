@@ -82,6 +82,9 @@ typedef struct ts_reader_desc {
     bool no_index;          // walk even if there is an index (false)
     uint32_t threads;       // for walking and ts_scan (number of cores)
     ts_allocator allocator; // (malloc and free)
+    uint64_t inflate_bytes; // a compressed chunk may have, at most, and all
+                            // those of captures together; a few bytes of a
+                            // file may say that they are 4 GiB (1 GiB)
 } ts_reader_desc;
 
 // Where something is wrong with a file.
@@ -251,13 +254,19 @@ TS_API bool ts_reader_metadata(const ts_reader *reader, uint32_t track,
                                const char *key, ts_metadata *metadata);
 
 /*
-    A blob by its XXH3-128; *bytes is NULL if the trace does not hold it. One
-    that is compressed is inflated whole, whatever its size, and kept.
+    A blob by its XXH3-128. *bytes is NULL on failure. One that is compressed
+    is inflated whole, and kept: who reads many frees them in between.
 
-    Lifetime: until the reader is closed.
+    Errors:   TS_ERR_NOT_FOUND (the trace does not hold it), TS_ERR_MEMORY;
+              TS_ERR_CORRUPT, and TS_ERR_UNSUPPORTED of one that is larger
+              than ts_reader_desc.inflate_bytes: ts_reader_damage has it.
+    Lifetime: until the reader is closed, of a compressed one also until
+              ts_reader_blobs_free.
 */
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
                                 const void **bytes, size_t *size);
+// Frees what was inflated of blobs. No ts_execution of the reader is open.
+TS_API void ts_reader_blobs_free(ts_reader *reader);
 // The hash of each blob chunk, in order of hash; false past the end.
 TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index,
                               uint64_t hash[2]);
@@ -1815,6 +1824,9 @@ typedef struct ts__fault {
 
 static const ts__fault ts__fine = { TS_OK, "" };
 static const ts__fault ts__no_memory = { TS_ERR_MEMORY, "out of memory" };
+static const ts__fault ts__too_large = {
+    TS_ERR_UNSUPPORTED, "the compressed chunk is larger than is inflated"
+};
 
 static ts__fault ts__corrupt(const char *text)
 {
@@ -1979,7 +1991,7 @@ typedef struct ts__map { // of the file; old ones live until close
     bool mapped; // else from the allocator
 } ts__map;
 
-typedef struct ts__kept { // memory that lives until close
+typedef struct ts__kept { // memory that goes with others
     struct ts__kept *older;
     size_t size;
 } ts__kept;
@@ -2054,6 +2066,7 @@ typedef struct ts__blob {
     uint64_t hash[2];
     size_t chunk;
     const uint8_t *bytes; // NULL: nobody has asked for it yet
+    uint32_t age;         // of those that are inflated; others are not
 } ts__blob;
 
 // By kind of chunk; clock, metadata and loss are no tables.
@@ -2112,7 +2125,10 @@ struct ts_reader {
     pthread_mutex_t blob_lock; // of the list of blobs
     ts__blob *blobs;           // sorted by hash
     size_t blob_count, blob_capacity, blobs_listed;
-    ts_capture *captures; // likewise; in order of the file
+    ts__kept *inflated;         // of blobs
+    uint32_t inflated_age;      // grows when they are freed
+    uint64_t captures_inflated; // bytes
+    ts_capture *captures;       // likewise; in order of the file
     size_t capture_count, capture_capacity;
     ts_capture_image *images;
     size_t image_count, image_capacity, captures_listed;
@@ -2126,16 +2142,32 @@ struct ts_reader {
     ts_info info;
 };
 
+// Memory that goes with others, all at once.
+static void *ts__kept_add(const ts_allocator *allocator, ts__kept **all,
+                          size_t size)
+{
+    const size_t total = sizeof(ts__kept) + size;
+    ts__kept *const block = ts__mem_get(allocator, total);
+    if (!block) return NULL;
+    block->older = *all;
+    block->size = total;
+    *all = block;
+    return block + 1;
+}
+
+static void ts__kept_free(const ts_allocator *allocator, ts__kept **all)
+{
+    while (*all) {
+        ts__kept *const block = *all;
+        *all = block->older;
+        ts__mem_put(allocator, block, block->size);
+    }
+}
+
 // Memory for as long as the reader lives.
 static void *ts__reader_keep(ts_reader *reader, size_t size)
 {
-    const size_t total = sizeof(ts__kept) + size;
-    ts__kept *const block = ts__mem_get(&reader->allocator, total);
-    if (!block) return NULL;
-    block->older = reader->blocks;
-    block->size = total;
-    reader->blocks = block;
-    return block + 1;
+    return ts__kept_add(&reader->allocator, &reader->blocks, size);
 }
 
 /* ---- 10.3 Damage -------------------------------------------------------- */
@@ -2371,6 +2403,7 @@ static ts__fault ts__in_chunk_inflate(const ts_reader *reader,
     if (ZSTD_getFrameContentSize(payload, header->stored_size) !=
         header->raw_size)
         return ts__corrupt("the compressed chunk has another size");
+    if (header->raw_size > reader->desc.inflate_bytes) return ts__too_large;
     if (!ts__scratch_fit(&reader->allocator, scratch, room + work))
         return ts__no_memory;
     ZSTD_DCtx *const context = ZSTD_initStaticDCtx(scratch->bytes + room, work);
@@ -4107,6 +4140,7 @@ static bool ts__reader_defaults(ts_reader *reader)
     reader->threads = reader->desc.threads;
     if (!reader->threads) reader->threads = cores > 0 ? (uint32_t)cores : 1;
     if (reader->threads > TS__THREADS_MAX) reader->threads = TS__THREADS_MAX;
+    if (!reader->desc.inflate_bytes) reader->desc.inflate_bytes = 1 << 30;
     reader->fd = -1;
     if (reader->desc.bytes) {
         reader->bytes = reader->desc.bytes;
@@ -4167,11 +4201,8 @@ static void ts__reader_free_tables(ts_reader *reader)
     }
     ts__mem_put(allocator, reader->symbols,
                 reader->symbol_count * sizeof *reader->symbols);
-    while (reader->blocks) {
-        ts__kept *const block = reader->blocks;
-        reader->blocks = block->older;
-        ts__mem_put(allocator, block, block->size);
-    }
+    ts__kept_free(allocator, &reader->blocks);
+    ts__kept_free(allocator, &reader->inflated);
     while (reader->clocks) {
         ts__clocks *const clocks = reader->clocks;
         reader->clocks = clocks->older;
@@ -5008,6 +5039,7 @@ static ts_result ts__blob_add(ts_reader *reader, size_t index)
         blob->hash[1] = ts__get64(hash + 8);
         blob->chunk = index;
         blob->bytes = NULL;
+        blob->age = 0;
     }
     return ts__in_chunk_report(reader, chunk, fault);
 }
@@ -5035,7 +5067,9 @@ static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
     ts__fault fault = ts__in_chunk_payload(reader, chunk, to, &payload);
     if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
     if (fault.result == TS_OK && own.bytes) {
-        uint8_t *const kept = ts__reader_keep(reader, chunk->header.raw_size);
+        uint8_t *const kept = ts__kept_add(
+            &reader->allocator, &reader->inflated, chunk->header.raw_size);
+        blob->age = reader->inflated_age;
         if (kept) memcpy(kept, payload, chunk->header.raw_size);
         if (!kept) fault = ts__no_memory;
         payload = kept;
@@ -5068,7 +5102,7 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
 {
     size_t low = 0, high = reader->blob_count;
     ts_result result = TS_ERR_NOT_FOUND;
-    const ts__blob wanted = { { hash[0], hash[1] }, 0, NULL };
+    const ts__blob wanted = { .hash = { hash[0], hash[1] } };
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (ts__order_blob(&reader->blobs[middle], &wanted) < 0)
@@ -5084,6 +5118,8 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
         *size = header->raw_size - 16;
         if (*size < wish->least || *size > wish->most) continue;
         if (header->flags & TS_CHUNK_ZSTD && *size > wish->inflated) continue;
+        if (header->flags & TS_CHUNK_ZSTD && blob->age != reader->inflated_age)
+            blob->bytes = NULL; // it was freed
         *bytes = blob->bytes;
         result = *bytes ? TS_OK : ts__blob_open(reader, blob, wish, bytes);
         if (result == TS_OK || result == TS_ERR_MEMORY) break;
@@ -5116,6 +5152,14 @@ TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
     *bytes = found;
     if (result != TS_OK) *size = 0;
     return result;
+}
+
+TS_API void ts_reader_blobs_free(ts_reader *reader)
+{
+    pthread_mutex_lock(&reader->blob_lock);
+    ts__kept_free(&reader->allocator, &reader->inflated);
+    reader->inflated_age++;
+    pthread_mutex_unlock(&reader->blob_lock);
 }
 
 TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index, uint64_t hash[2])
@@ -20274,9 +20318,16 @@ static ts_result ts__capture_open(ts_reader *reader, size_t index)
     ts__in_chunk *const chunk = &reader->chunks[index];
     const uint8_t *payload = NULL;
     ts__scratch scratch = { NULL, 0 };
-    ts__fault fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
-    if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
     const size_t size = chunk->header.raw_size;
+    ts__fault fault = ts__fine;
+    if (chunk->header.flags & TS_CHUNK_ZSTD) {
+        reader->captures_inflated += size; // what a small file may say
+        if (reader->captures_inflated > reader->desc.inflate_bytes)
+            fault = ts__too_large;
+    }
+    if (fault.result == TS_OK)
+        fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
+    if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
     ts_result result = TS_OK;
     if (fault.result == TS_OK && (scratch.bytes || (uintptr_t)payload % 8)) {
         uint8_t *const kept = ts__reader_keep(reader, size);

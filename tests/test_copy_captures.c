@@ -9,6 +9,7 @@
 #include "tools/cut/cut.h"
 
 #include "tests/merge_forge.h"
+#include "tests/sbt_forge.h"
 
 static void blob_of(ts_writer *w, const char *text, uint64_t hash[2])
 {
@@ -267,6 +268,74 @@ static void code_is_found_by_its_number(void **state)
     ts_reader_close(r);
 }
 
+#ifdef TRACESMITH_ZSTD
+static size_t used, most, allowed; // bytes that the reader has, had, may have
+
+static void *metered(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    (void)user;
+    if (new_size > old_size && used + new_size - old_size > allowed)
+        return NULL;
+    used += new_size - old_size;
+    if (used > most) most = used;
+    if (new_size) return realloc(ptr, new_size);
+    free(ptr);
+    return NULL;
+}
+
+static ts_result copy_contents(ts_reader *reader)
+{
+    const ts_writer_desc desc = { .path = path_of("contents.sbt") };
+    copy c = { .reader = reader };
+    assert_int_equal(TS_OK, ts_writer_open(&c.writer, &desc));
+    assert_true(copy_begin(&c));
+    assert_true(copy_captures_find(&c));
+    copy_blobs(&c);
+    const ts_result result = copy_captures_write(&c, true);
+    copy_end(&c);
+    assert_int_equal(TS_OK, ts_writer_close(c.writer));
+    return result;
+}
+
+static void
+compressed_contents_are_copied_one_by_one_or_not_at_all(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 20, BLOBS = 12 };
+    uint8_t *const bytes = malloc(SIZE);
+    ts_reader *reader;
+    forge f;
+    assert_non_null(bytes);
+    forge_open(&f, 0);
+    for (int i = 0; i < BLOBS; i++) {
+        memset(bytes, i, SIZE);
+        const XXH128_hash_t hash = XXH3_128bits(bytes, SIZE);
+        forge_begin(&f, FORGE_BLOB);
+        f.next.flags = 1;
+        forge_number(&f.payload, hash.low64, 8);
+        forge_number(&f.payload, hash.high64, 8);
+        forge_add(&f.payload, bytes, SIZE);
+        forge_end(&f);
+    }
+    forge_finish(&f);
+    const ts_reader_desc open = { .bytes = f.bytes,
+                                  .size = f.size,
+                                  .threads = 1,
+                                  .allocator = { metered, NULL } };
+    used = most = 0;
+    allowed = SIZE_MAX;
+    assert_int_equal(TS_OK, ts_reader_open(&reader, &open));
+    assert_int_equal(TS_OK, copy_contents(reader));
+    assert_true(most > SIZE && most < 4 * SIZE);
+    allowed = used + SIZE / 2; // an error, and not that nothing is there
+    assert_int_equal(TS_ERR_MEMORY, copy_contents(reader));
+    ts_reader_close(reader);
+    assert_int_equal(0, used);
+    forge_close(&f);
+    free(bytes);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +346,10 @@ int main(void)
         cmocka_unit_test(merged_captures_keep_to_their_process),
         cmocka_unit_test(only_what_one_recorded_oneself_makes_a_trace_ones_own),
         cmocka_unit_test(code_is_found_by_its_number),
+#ifdef TRACESMITH_ZSTD
+        cmocka_unit_test(
+            compressed_contents_are_copied_one_by_one_or_not_at_all),
+#endif
     };
     return cmocka_run_group_tests(tests, begin, folder_end);
 }

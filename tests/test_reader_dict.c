@@ -306,6 +306,54 @@ static void compressed_chunks_read_like_plain_ones(void **state)
     forge_close(&plain);
     forge_close(&packed);
 }
+
+// What is compressed may say that it has any size.
+static void blobs_are_inflated_up_to_a_bound_and_freed(void **state)
+{
+    (void)state;
+    static uint8_t bytes[3][5000];
+    uint64_t keys[3][2];
+    forge f;
+    forge_open(&f, 0);
+    for (int i = 0; i < 3; i++) {
+        const size_t size = i == 1 ? sizeof bytes[1] : 1000;
+        memset(bytes[i], i, size);
+        const XXH128_hash_t hash = XXH3_128bits(bytes[i], size);
+        keys[i][0] = hash.low64;
+        keys[i][1] = hash.high64;
+        forge_begin(&f, FORGE_BLOB);
+        f.next.flags = 1;
+        forge_add(&f.payload, keys[i], 16);
+        forge_add(&f.payload, bytes[i], size);
+        forge_end(&f);
+    }
+    forge_finish(&f);
+    ts_reader *reader;
+    const ts_reader_desc desc = { .bytes = f.bytes,
+                                  .size = f.size,
+                                  .inflate_bytes = 2000 };
+    assert_int_equal(ts_reader_open(&reader, &desc), TS_OK);
+    for (int again = 0; again < 3; again++) {
+        const void *first, *found;
+        size_t size;
+        ts_damage damage;
+        assert_int_equal(ts_reader_blob(reader, keys[0], &first, &size), TS_OK);
+        assert_int_equal(ts_reader_blob(reader, keys[1], &found, &size),
+                         TS_ERR_UNSUPPORTED);
+        assert_null(found);
+        assert_int_equal(ts_reader_blob(reader, keys[2], &found, &size), TS_OK);
+        assert_memory_equal(found, bytes[2], 1000);
+        assert_memory_equal(first, bytes[0], 1000);
+        assert_int_equal(ts_reader_blob(reader, keys[0], &found, &size), TS_OK);
+        assert_ptr_equal(first, found);
+        assert_int_equal(ts_reader_damage_count(reader), 1);
+        assert_true(ts_reader_damage(reader, 0, &damage));
+        assert_string_equal(damage.text,
+                            "the compressed chunk is larger than is inflated");
+        if (again != 1) ts_reader_blobs_free(reader);
+    }
+    close_both(reader, &f);
+}
 #endif
 
 int main(void)
@@ -320,6 +368,7 @@ int main(void)
         cmocka_unit_test(blobs_are_found_by_their_hash),
 #ifdef TRACESMITH_ZSTD
         cmocka_unit_test(compressed_chunks_read_like_plain_ones),
+        cmocka_unit_test(blobs_are_inflated_up_to_a_bound_and_freed),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,9 @@ typedef struct ts_reader_desc {
     bool no_index;          // walk even if there is an index (false)
     uint32_t threads;       // for walking and ts_scan (number of cores)
     ts_allocator allocator; // (malloc and free)
+    uint64_t inflate_bytes; // a compressed chunk may have, at most, and all
+                            // those of captures together; a few bytes of a
+                            // file may say that they are 4 GiB (1 GiB)
 } ts_reader_desc;
 
 // Where something is wrong with a file.
@@ -251,13 +254,19 @@ TS_API bool ts_reader_metadata(const ts_reader *reader, uint32_t track,
                                const char *key, ts_metadata *metadata);
 
 /*
-    A blob by its XXH3-128; *bytes is NULL if the trace does not hold it. One
-    that is compressed is inflated whole, whatever its size, and kept.
+    A blob by its XXH3-128. *bytes is NULL on failure. One that is compressed
+    is inflated whole, and kept: who reads many frees them in between.
 
-    Lifetime: until the reader is closed.
+    Errors:   TS_ERR_NOT_FOUND (the trace does not hold it), TS_ERR_MEMORY;
+              TS_ERR_CORRUPT, and TS_ERR_UNSUPPORTED of one that is larger
+              than ts_reader_desc.inflate_bytes: ts_reader_damage has it.
+    Lifetime: until the reader is closed, of a compressed one also until
+              ts_reader_blobs_free.
 */
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
                                 const void **bytes, size_t *size);
+// Frees what was inflated of blobs. No ts_execution of the reader is open.
+TS_API void ts_reader_blobs_free(ts_reader *reader);
 // The hash of each blob chunk, in order of hash; false past the end.
 TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index,
                               uint64_t hash[2]);

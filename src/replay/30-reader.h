@@ -67,6 +67,9 @@ typedef struct ts__fault {
 
 static const ts__fault ts__fine = { TS_OK, "" };
 static const ts__fault ts__no_memory = { TS_ERR_MEMORY, "out of memory" };
+static const ts__fault ts__too_large = {
+    TS_ERR_UNSUPPORTED, "the compressed chunk is larger than is inflated"
+};
 
 static ts__fault ts__corrupt(const char *text)
 {
@@ -231,7 +234,7 @@ typedef struct ts__map { // of the file; old ones live until close
     bool mapped; // else from the allocator
 } ts__map;
 
-typedef struct ts__kept { // memory that lives until close
+typedef struct ts__kept { // memory that goes with others
     struct ts__kept *older;
     size_t size;
 } ts__kept;
@@ -306,6 +309,7 @@ typedef struct ts__blob {
     uint64_t hash[2];
     size_t chunk;
     const uint8_t *bytes; // NULL: nobody has asked for it yet
+    uint32_t age;         // of those that are inflated; others are not
 } ts__blob;
 
 // By kind of chunk; clock, metadata and loss are no tables.
@@ -364,7 +368,10 @@ struct ts_reader {
     pthread_mutex_t blob_lock; // of the list of blobs
     ts__blob *blobs;           // sorted by hash
     size_t blob_count, blob_capacity, blobs_listed;
-    ts_capture *captures; // likewise; in order of the file
+    ts__kept *inflated;         // of blobs
+    uint32_t inflated_age;      // grows when they are freed
+    uint64_t captures_inflated; // bytes
+    ts_capture *captures;       // likewise; in order of the file
     size_t capture_count, capture_capacity;
     ts_capture_image *images;
     size_t image_count, image_capacity, captures_listed;
@@ -378,16 +385,32 @@ struct ts_reader {
     ts_info info;
 };
 
+// Memory that goes with others, all at once.
+static void *ts__kept_add(const ts_allocator *allocator, ts__kept **all,
+                          size_t size)
+{
+    const size_t total = sizeof(ts__kept) + size;
+    ts__kept *const block = ts__mem_get(allocator, total);
+    if (!block) return NULL;
+    block->older = *all;
+    block->size = total;
+    *all = block;
+    return block + 1;
+}
+
+static void ts__kept_free(const ts_allocator *allocator, ts__kept **all)
+{
+    while (*all) {
+        ts__kept *const block = *all;
+        *all = block->older;
+        ts__mem_put(allocator, block, block->size);
+    }
+}
+
 // Memory for as long as the reader lives.
 static void *ts__reader_keep(ts_reader *reader, size_t size)
 {
-    const size_t total = sizeof(ts__kept) + size;
-    ts__kept *const block = ts__mem_get(&reader->allocator, total);
-    if (!block) return NULL;
-    block->older = reader->blocks;
-    block->size = total;
-    reader->blocks = block;
-    return block + 1;
+    return ts__kept_add(&reader->allocator, &reader->blocks, size);
 }
 
 /* ---- 10.3 Damage -------------------------------------------------------- */

@@ -165,6 +165,7 @@ static ts__fault ts__in_chunk_inflate(const ts_reader *reader,
     if (ZSTD_getFrameContentSize(payload, header->stored_size) !=
         header->raw_size)
         return ts__corrupt("the compressed chunk has another size");
+    if (header->raw_size > reader->desc.inflate_bytes) return ts__too_large;
     if (!ts__scratch_fit(&reader->allocator, scratch, room + work))
         return ts__no_memory;
     ZSTD_DCtx *const context = ZSTD_initStaticDCtx(scratch->bytes + room, work);

@@ -262,6 +262,7 @@ static bool ts__reader_defaults(ts_reader *reader)
     reader->threads = reader->desc.threads;
     if (!reader->threads) reader->threads = cores > 0 ? (uint32_t)cores : 1;
     if (reader->threads > TS__THREADS_MAX) reader->threads = TS__THREADS_MAX;
+    if (!reader->desc.inflate_bytes) reader->desc.inflate_bytes = 1 << 30;
     reader->fd = -1;
     if (reader->desc.bytes) {
         reader->bytes = reader->desc.bytes;
@@ -322,11 +323,8 @@ static void ts__reader_free_tables(ts_reader *reader)
     }
     ts__mem_put(allocator, reader->symbols,
                 reader->symbol_count * sizeof *reader->symbols);
-    while (reader->blocks) {
-        ts__kept *const block = reader->blocks;
-        reader->blocks = block->older;
-        ts__mem_put(allocator, block, block->size);
-    }
+    ts__kept_free(allocator, &reader->blocks);
+    ts__kept_free(allocator, &reader->inflated);
     while (reader->clocks) {
         ts__clocks *const clocks = reader->clocks;
         reader->clocks = clocks->older;

@@ -200,6 +200,7 @@ static ts_result ts__blob_add(ts_reader *reader, size_t index)
         blob->hash[1] = ts__get64(hash + 8);
         blob->chunk = index;
         blob->bytes = NULL;
+        blob->age = 0;
     }
     return ts__in_chunk_report(reader, chunk, fault);
 }
@@ -227,7 +228,9 @@ static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
     ts__fault fault = ts__in_chunk_payload(reader, chunk, to, &payload);
     if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
     if (fault.result == TS_OK && own.bytes) {
-        uint8_t *const kept = ts__reader_keep(reader, chunk->header.raw_size);
+        uint8_t *const kept = ts__kept_add(
+            &reader->allocator, &reader->inflated, chunk->header.raw_size);
+        blob->age = reader->inflated_age;
         if (kept) memcpy(kept, payload, chunk->header.raw_size);
         if (!kept) fault = ts__no_memory;
         payload = kept;
@@ -260,7 +263,7 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
 {
     size_t low = 0, high = reader->blob_count;
     ts_result result = TS_ERR_NOT_FOUND;
-    const ts__blob wanted = { { hash[0], hash[1] }, 0, NULL };
+    const ts__blob wanted = { .hash = { hash[0], hash[1] } };
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (ts__order_blob(&reader->blobs[middle], &wanted) < 0)
@@ -276,6 +279,8 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
         *size = header->raw_size - 16;
         if (*size < wish->least || *size > wish->most) continue;
         if (header->flags & TS_CHUNK_ZSTD && *size > wish->inflated) continue;
+        if (header->flags & TS_CHUNK_ZSTD && blob->age != reader->inflated_age)
+            blob->bytes = NULL; // it was freed
         *bytes = blob->bytes;
         result = *bytes ? TS_OK : ts__blob_open(reader, blob, wish, bytes);
         if (result == TS_OK || result == TS_ERR_MEMORY) break;
@@ -308,6 +313,14 @@ TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
     *bytes = found;
     if (result != TS_OK) *size = 0;
     return result;
+}
+
+TS_API void ts_reader_blobs_free(ts_reader *reader)
+{
+    pthread_mutex_lock(&reader->blob_lock);
+    ts__kept_free(&reader->allocator, &reader->inflated);
+    reader->inflated_age++;
+    pthread_mutex_unlock(&reader->blob_lock);
 }
 
 TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index, uint64_t hash[2])

@@ -239,9 +239,16 @@ static ts_result ts__capture_open(ts_reader *reader, size_t index)
     ts__in_chunk *const chunk = &reader->chunks[index];
     const uint8_t *payload = NULL;
     ts__scratch scratch = { NULL, 0 };
-    ts__fault fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
-    if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
     const size_t size = chunk->header.raw_size;
+    ts__fault fault = ts__fine;
+    if (chunk->header.flags & TS_CHUNK_ZSTD) {
+        reader->captures_inflated += size; // what a small file may say
+        if (reader->captures_inflated > reader->desc.inflate_bytes)
+            fault = ts__too_large;
+    }
+    if (fault.result == TS_OK)
+        fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
+    if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
     ts_result result = TS_OK;
     if (fault.result == TS_OK && (scratch.bytes || (uintptr_t)payload % 8)) {
         uint8_t *const kept = ts__reader_keep(reader, size);

@@ -125,6 +125,9 @@ uint64_t copy_order(const copy *c, uint64_t order);
 void copy_tracks(copy *c);
 void copy_metadata(copy *c);
 void copy_losses(copy *c);
+// One by its hash, if the file has it. What is wrong with it is damage of the
+// file, which the reader tells.
+void copy_blob(copy *c, const uint64_t hash[2]);
 void copy_blobs(copy *c);  // but not those of captures that are copied
 void copy_clocks(copy *c); // what other clocks showed, where `start_raw_ns`
                            // of the writer was known

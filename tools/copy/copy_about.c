@@ -152,15 +152,21 @@ void copy_losses(copy *c)
     }
 }
 
+void copy_blob(copy *c, const uint64_t hash[2])
+{
+    const void *bytes;
+    size_t size;
+    const ts_result result = ts_reader_blob(c->reader, hash, &bytes, &size);
+    if (result == TS_OK) ts_writer_blob(c->writer, bytes, size, NULL);
+    c->no_memory |= result == TS_ERR_MEMORY;
+    ts_reader_blobs_free(c->reader);
+}
+
 void copy_blobs(copy *c)
 {
     uint64_t hash[2];
-    const void *bytes;
-    size_t size;
     for (size_t i = 0; ts_reader_blob_at(c->reader, i, hash); i++)
-        if (!copy_is_captured(c, hash) &&
-            ts_reader_blob(c->reader, hash, &bytes, &size) == TS_OK)
-            ts_writer_blob(c->writer, bytes, size, NULL);
+        if (!copy_is_captured(c, hash)) copy_blob(c, hash);
 }
 
 // A recorded sample of the process's own clock has all three.

@@ -72,13 +72,14 @@ static bool note_list(copy_captures *all, ts_reader *reader,
     const void *bytes;
     size_t size;
     bool fresh, ok = note_blob(all, list, &fresh);
-    if (!fresh || ts_reader_blob(reader, list, &bytes, &size) != TS_OK)
-        return ok;
-    for (size_t at = 0; ok && size - at >= 16; at += 16) {
+    if (!ok || !fresh) return ok;
+    ok = ts_reader_blob(reader, list, &bytes, &size) != TS_ERR_MEMORY;
+    for (size_t at = 0; ok && bytes && size - at >= 16; at += 16) {
         uint64_t hash[2];
         memcpy(hash, (const char *)bytes + at, 16);
         ok = note_blob(all, hash, &fresh);
     }
+    ts_reader_blobs_free(reader);
     return ok;
 }
 
@@ -89,28 +90,37 @@ bool copy_is_captured(const copy *c, const uint64_t hash[2])
            !memcmp(slot_of(all, hash)->hash, hash, 16);
 }
 
-// Once, however many operations name it. NULL: it need not, or is not there.
-static const void *put_blob(copy *c, const uint64_t hash[2], size_t *size)
+// Once, however many operations name it. True: this time.
+static bool is_due(copy *c, const uint64_t hash[2])
 {
-    const void *bytes;
     blob *const b = slot_of(c->captures, hash);
-    if (memcmp(b->hash, hash, 16) != 0 || b->copied) return NULL;
-    b->copied = true;
-    if (ts_reader_blob(c->reader, hash, &bytes, size) != TS_OK) return NULL;
-    ts_writer_blob(c->writer, bytes, *size, NULL);
-    return bytes;
+    if (memcmp(b->hash, hash, 16) != 0 || b->copied) return false;
+    return b->copied = true;
 }
 
+static void put_blob(copy *c, const uint64_t hash[2])
+{
+    if (is_due(c, hash)) copy_blob(c, hash);
+}
+
+// A list, and then its chunks, one of which is inflated at a time.
 static void put_list(copy *c, const uint64_t list[2])
 {
-    size_t size, chunk;
-    if (!list[0] && !list[1]) return;
-    const char *const bytes = put_blob(c, list, &size);
-    for (size_t at = 0; bytes && size - at >= 16; at += 16) {
+    const void *bytes;
+    size_t size;
+    if ((!list[0] && !list[1]) || !is_due(c, list)) return;
+    c->no_memory |=
+        ts_reader_blob(c->reader, list, &bytes, &size) == TS_ERR_MEMORY;
+    char *const own = malloc(size + 1);
+    c->no_memory |= !own;
+    if (own && bytes) memcpy(own, bytes, size);
+    if (own && bytes) copy_blob(c, list);
+    for (size_t at = 0; own && bytes && size - at >= 16; at += 16) {
         uint64_t hash[2];
-        memcpy(hash, bytes + at, 16);
-        put_blob(c, hash, &chunk);
+        memcpy(hash, own + at, 16);
+        put_blob(c, hash);
     }
+    free(own);
 }
 
 /* ---- Which there are ----------------------------------------------------- */
@@ -201,7 +211,6 @@ static uint32_t put_image(copy *c, uint32_t id)
     copy_captures *const all = c->captures;
     const uint32_t to = copy_image_id(c, id);
     ts_capture_image image;
-    size_t size;
     for (size_t i = 0; i < all->image_count; i++)
         if (all->images[i] == id) return to;
     uint32_t *const more =
@@ -211,7 +220,7 @@ static uint32_t put_image(copy *c, uint32_t id)
     all->images = more;
     more[all->image_count++] = id;
     if (!ts_reader_image(c->reader, id, &image)) return to;
-    put_blob(c, image.hash, &size);
+    put_blob(c, image.hash);
     image.id = to;
     image.module = copy_module_id(c, image.module);
     image.vendor = copy_name(c, COPY_VALUE, image.vendor);
