@@ -100,6 +100,13 @@ if test -e $folder/vast.sbt; then
     replays "they in a chain" 0 'same: 3 operations' $folder/vast.sbt --chain
     replays "they beside each other" 0 'same: 1 regions' $folder/vast.sbt \
         --overlap
+    check "execute: they as a program, of which zeros take no place" sh -c '
+        set -e
+        build/ts-replay --execute $0/vast.sbt --extract ends -o $0/ends
+        test $(du -sk $0/ends | cut -f 1) -lt 16384
+        cd $0/ends
+        gcc -Wall -Wextra -Werror main.c -o main -ldl
+        ./main | grep -qx same' $folder
 fi
 replays "one launch of one kernel" 0 'same: 1 operations' $folder/few.sbt
 replays "what nobody captured has no rows" 0 \

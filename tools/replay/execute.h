@@ -92,6 +92,11 @@ bool execute_find_graph(const execute_job *job, const execute_row *row,
 // How many nodes a launch of a graph has, less those that are order.
 uint32_t execute_count_nodes(const ts_capture *capture);
 
+// The hashes of a list of chunks, two words each; of one that the trace does
+// not have, none. False without memory. Free: free(*hashes). (execute_find.c)
+bool execute_list(const execute_job *job, const uint64_t list[2],
+                  uint64_t **hashes, size_t *count);
+
 // "kernel saxpy on 0:2 (compute)", of a row.
 void execute_put_row(FILE *out, const execute_job *job, const execute_row *row);
 

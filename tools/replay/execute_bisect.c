@@ -83,35 +83,34 @@ static void copy_tracks(const execute_job *job, ts_writer *w)
     }
 }
 
-static void copy_blob(const execute_job *job, ts_writer *w,
+// False without memory.
+static bool copy_blob(const execute_job *job, ts_writer *w,
                       const uint64_t hash[2])
 {
     const void *bytes;
     size_t size;
-    if (ts_reader_blob(job->reader, hash, &bytes, &size) == TS_OK)
-        ts_writer_blob(w, bytes, size, NULL);
+    const ts_result result = ts_reader_blob(job->reader, hash, &bytes, &size);
+    if (result == TS_OK) ts_writer_blob(w, bytes, size, NULL);
+    ts_reader_blobs_free(job->reader);
+    return result != TS_ERR_MEMORY;
 }
 
-static void copy_list(const execute_job *job, ts_writer *w,
+static bool copy_list(const execute_job *job, ts_writer *w,
                       const uint64_t list[2])
 {
-    const void *bytes;
-    size_t size;
-    if ((!list[0] && !list[1]) ||
-        ts_reader_blob(job->reader, list, &bytes, &size) != TS_OK)
-        return;
-    for (size_t at = 0; size - at >= 16; at += 16) {
-        uint64_t hash[2];
-        memcpy(hash, (const char *)bytes + at, sizeof hash);
-        copy_blob(job, w, hash);
-    }
-    ts_writer_blob(w, bytes, size, NULL);
+    uint64_t *hashes;
+    size_t count;
+    bool ok = execute_list(job, list, &hashes, &count);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = copy_blob(job, w, &hashes[2 * i]);
+    free(hashes);
+    return ok && ((!list[0] && !list[1]) || copy_blob(job, w, list));
 }
 
-static void copy_image(const execute_job *job, ts_writer *w, uint32_t id)
+static bool copy_image(const execute_job *job, ts_writer *w, uint32_t id)
 {
     ts_capture_image image;
-    if (!ts_reader_image(job->reader, id, &image)) return;
+    if (!ts_reader_image(job->reader, id, &image)) return true;
     const ts_module_entry *const m =
         ts_reader_module(job->reader, image.module);
     const ts_text build = ts_reader_build_id(job->reader, image.module);
@@ -121,8 +120,9 @@ static void copy_image(const execute_job *job, ts_writer *w, uint32_t id)
     image.module = ts_writer_module(w, &entry, build.text, build.size);
     image.vendor = copy_name(job, w, image.vendor);
     image.options = copy_name(job, w, image.options);
-    copy_blob(job, w, image.hash);
+    if (!copy_blob(job, w, image.hash)) return false;
     ts_writer_capture(w, &image, sizeof image);
+    return true;
 }
 
 typedef struct image_list {
@@ -145,16 +145,18 @@ static bool copy_image_once(const execute_job *job, ts_writer *w,
         done->capacity = capacity;
     }
     done->ids[done->count++] = id;
-    copy_image(job, w, id);
-    return true;
+    return copy_image(job, w, id);
 }
 
-// The code of an operation, and of the nodes of a graph.
+// The code of an operation, of the variables that it reaches, and of the nodes
+// of a graph.
 static bool copy_images(const execute_job *job, ts_writer *w, image_list *done,
                         const ts_capture *c)
 {
     ts_capture_node node = { .index = 0 };
     bool ok = copy_image_once(job, w, done, c->head.image);
+    for (uint32_t i = 0; ok && i < c->head.region_count; i++)
+        ok = copy_image_once(job, w, done, c->regions[i].image);
     while (ok && ts_capture_node_next(c, &node))
         ok = copy_image_once(job, w, done, node.head.image);
     return ok;
@@ -185,10 +187,10 @@ static bool copy_record(const execute_job *job, ts_writer *w,
     char *const record =
         calloc(1, sizeof head + params + args + regions + attributes);
     if (!record) return false;
-    for (uint32_t i = 0; i < head.region_count; i++) {
-        copy_list(job, w, c->regions[i].before);
-        copy_list(job, w, c->regions[i].after);
-    }
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < head.region_count; i++)
+        ok = copy_list(job, w, c->regions[i].before) &&
+             copy_list(job, w, c->regions[i].after);
     head.name = copy_name(job, w, head.name);
     head.vendor = copy_name(job, w, head.vendor);
     memcpy(record, &head, sizeof head);
@@ -203,7 +205,7 @@ static bool copy_record(const execute_job *job, ts_writer *w,
     ts_writer_capture(w, record,
                       sizeof head + params + args + regions + attributes);
     free(record);
-    return true;
+    return ok;
 }
 
 static uint64_t copy_value(const execute_job *job, ts_writer *w,

@@ -14,30 +14,83 @@ const char extract_common[] =
     "    exit(2);\n"
     "}\n"
     "\n"
-    "static unsigned char *read_all(const char *path, size_t size)\n"
+    "static FILE *open_file(const char *path)\n"
+    "{\n"
+    "    FILE *file = fopen(path, \"rb\");\n"
+    "    if (!file) fail(path, \"cannot be read\");\n"
+    "    return file;\n"
+    "}\n"
+    "\n"
+    "// A file of memory has pieces of it: where each lies, in 8 bytes, then\n"
+    "// its bytes. Between them are zeros; the last one lies at its end.\n"
+    "static unsigned char piece[65536];\n"
+    "static size_t size_at(size_t at, size_t size)\n"
+    "{\n"
+    "    return size - at < sizeof piece ? size - at : sizeof piece;\n"
+    "}\n"
+    "\n"
+    "// The next piece, and where it lies.\n"
+    "static size_t next_piece(FILE *file, const char *path, size_t size)\n"
+    "{\n"
+    "    unsigned long long at = 0;\n"
+    "    if (fread(&at, 8, 1, file) != 1 || at > size ||\n"
+    "        fread(piece, 1, size_at(at, size), file) != size_at(at, size))\n"
+    "        fail(path, \"cannot be read\");\n"
+    "    return at;\n"
+    "}\n"
+    "\n"
+    "// Memory as a file has it. It was zeros.\n"
+    "static void fill_from(unsigned char *to, const char *path, size_t size)\n"
+    "{\n"
+    "    FILE *file = open_file(path);\n"
+    "    size_t at;\n"
+    "    while ((at = next_piece(file, path, size)) < size)\n"
+    "        memcpy(to + at, piece, size_at(at, size));\n"
+    "    fclose(file);\n"
+    "}\n"
+    "\n"
+    "static unsigned char *memory_of(const char *path, size_t size)\n"
     "{\n"
     "    unsigned char *bytes = calloc(1, size + 64);\n"
-    "    FILE *file = fopen(path, \"rb\");\n"
-    "    if (!bytes || !file || fread(bytes, 1, size, file) != size)\n"
-    "        fail(path, \"cannot be read\");\n"
-    "    fclose(file);\n"
+    "    if (!bytes) fail(path, \"out of memory\");\n"
+    "    fill_from(bytes, path, size);\n"
     "    return bytes;\n"
     "}\n"
     "\n"
-    "// Whether memory is another than this file says; no file: nobody knows.\n"
+    "// Whether memory is another than a file says; no file: nobody knows.\n"
     "static int differs(const char *after, const unsigned char *now,\n"
     "                   size_t size)\n"
     "{\n"
-    "    size_t at = 0;\n"
+    "    static const unsigned char zeros[sizeof piece];\n"
+    "    int result = 0;\n"
     "    if (!after) return 0;\n"
-    "    unsigned char *want = read_all(after, size);\n"
-    "    while (at < size && want[at] == now[at])\n"
-    "        at++;\n"
-    "    if (at < size)\n"
-    "        printf(\"%s: byte %zu: expected %02x, found %02x\\n\", after,\n"
-    "               at, want[at], now[at]);\n"
-    "    free(want);\n"
-    "    return at < size;\n"
+    "    FILE *file = open_file(after);\n"
+    "    size_t next = next_piece(file, after, size);\n"
+    "    for (size_t at = 0, i = 0; !result && at < size; at += sizeof piece) {\n"
+    "        const unsigned char *want = at == next ? piece : zeros;\n"
+    "        if (memcmp(want, now + at, size_at(at, size))) {\n"
+    "            while (want[i] == now[at + i])\n"
+    "                i++;\n"
+    "            printf(\"%s: byte %zu: expected %02x, found %02x\\n\", after,\n"
+    "                   at + i, want[i], now[at + i]);\n"
+    "            result = 1;\n"
+    "        }\n"
+    "        if (at == next) next = next_piece(file, after, size);\n"
+    "    }\n"
+    "    fclose(file);\n"
+    "    return result;\n"
+    "}\n"
+    "\n";
+
+const char extract_read_all[] =
+    "static unsigned char *read_all(const char *path, size_t size)\n"
+    "{\n"
+    "    unsigned char *bytes = calloc(1, size + 64);\n"
+    "    FILE *file = open_file(path);\n"
+    "    if (!bytes || fread(bytes, 1, size, file) != size)\n"
+    "        fail(path, \"cannot be read\");\n"
+    "    fclose(file);\n"
+    "    return bytes;\n"
     "}\n"
     "\n";
 
@@ -49,17 +102,24 @@ static const char program[] =
     "    size_t shared_size;\n"
     "} block;\n"
     "\n"
+    "static void *pages_at(uint64_t page, uint64_t size)\n"
+    "{\n"
+    "    return mmap((void *)(uintptr_t)page, size, PROT_READ | PROT_WRITE,\n"
+    "                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |\n"
+    "                    MAP_FIXED_NOREPLACE, -1, 0);\n"
+    "}\n"
+    "\n"
     "// Pages at an address; those that another region has are there.\n"
     "static void take_pages(uint64_t address, uint64_t size)\n"
     "{\n"
     "    uint64_t page = address & ~UINT64_C(4095);\n"
+    "    void *all = pages_at(page, address + size - page);\n"
+    "    if (all == (void *)(uintptr_t)page) return;\n"
     "    for (; page < address + size; page += 4096) {\n"
-    "        void *want = (void *)(uintptr_t)page;\n"
-    "        void *got = mmap(want, 4096, PROT_READ | PROT_WRITE,\n"
-    "                         MAP_PRIVATE | MAP_ANONYMOUS |\n"
-    "                             MAP_FIXED_NOREPLACE, -1, 0);\n"
+    "        void *got = pages_at(page, 4096);\n"
     "        if (got == MAP_FAILED && errno == EEXIST) continue;\n"
-    "        if (got != want) fail(\"memory\", \"the address is taken\");\n"
+    "        if (got != (void *)(uintptr_t)page)\n"
+    "            fail(\"memory\", \"the address is taken\");\n"
     "    }\n"
     "}\n"
     "\n"
@@ -69,11 +129,15 @@ static const char program[] =
     "    if (!code) fail(\"code.so\", dlerror());\n"
     "    for (size_t i = 0; i < region_count; i++) {\n"
     "        region *r = &regions[i];\n"
-    "        unsigned char *bytes = read_all(r->before, r->size);\n"
-    "        if (r->global) r->address = code->l_addr + r->offset;\n"
-    "        else take_pages(r->address, r->size);\n"
-    "        memcpy((void *)(uintptr_t)r->address, bytes, r->size);\n"
-    "        free(bytes);\n"
+    "        if (r->global) {\n"
+    "            unsigned char *bytes = memory_of(r->before, r->size);\n"
+    "            r->address = code->l_addr + r->offset;\n"
+    "            memcpy((void *)(uintptr_t)r->address, bytes, r->size);\n"
+    "            free(bytes);\n"
+    "        } else {\n"
+    "            take_pages(r->address, r->size);\n"
+    "            fill_from((void *)(uintptr_t)r->address, r->before, r->size);\n"
+    "        }\n"
     "    }\n"
     "    void (*kernel)(const void *, const block *) =\n"
     "        (void (*)(const void *, const block *))(uintptr_t)(\n"
@@ -113,22 +177,35 @@ bool extract_close(const execute_job *job, FILE *file, const char *name)
     return false;
 }
 
-bool extract_contents(const execute_job *job, const char *name,
-                      const uint64_t list[2])
+// Memory as a file: chunks that are not zeros, each behind where it lies, and
+// where it ends. False: the trace lacks some of it, or it cannot be written.
+static bool write_memory(const execute_job *job, const char *name,
+                         const uint64_t list[2], uint64_t size)
 {
-    const void *hashes, *bytes;
-    size_t size, chunk;
-    if ((!list[0] && !list[1]) ||
-        ts_reader_blob(job->reader, list, &hashes, &size) != TS_OK)
+    static const uint8_t zeros[TS_CAPTURE_CHUNK];
+    uint64_t *hashes;
+    size_t count;
+    execute_list(job, list, &hashes, &count);
+    if (!hashes || count != size / sizeof zeros + !!(size % sizeof zeros)) {
+        free(hashes);
         return false;
+    }
     FILE *const file = extract_open(job, name);
     bool ok = file != NULL;
-    for (size_t at = 0; ok && size - at >= 16; at += 16) {
-        uint64_t hash[2];
-        memcpy(hash, (const char *)hashes + at, sizeof hash);
-        ok = ts_reader_blob(job->reader, hash, &bytes, &chunk) == TS_OK;
-        if (ok) fwrite(bytes, 1, chunk, file);
+    for (size_t i = 0; ok && i < count; i++) {
+        const uint64_t at = i * sizeof zeros, left = size - at;
+        const void *bytes;
+        size_t have;
+        ok = ts_reader_blob(job->reader, &hashes[2 * i], &bytes, &have) ==
+                 TS_OK &&
+             have == (left < sizeof zeros ? left : sizeof zeros);
+        if (ok && memcmp(bytes, zeros, have) != 0)
+            ok = fwrite(&at, sizeof at, 1, file) == 1 &&
+                 fwrite(bytes, 1, have, file) == have;
+        ts_reader_blobs_free(job->reader);
     }
+    free(hashes);
+    if (ok) ok = fwrite(&size, sizeof size, 1, file) == 1;
     return (!file || extract_close(job, file, name)) && ok;
 }
 
@@ -189,10 +266,10 @@ bool extract_region(const execute_job *job, FILE *out, const ts_capture *c,
     const ts_capture_region *const r = &c->regions[index];
     const cli_text before = cli_format("before-%" PRIu32 ".bin", index);
     const cli_text after = cli_format("after-%" PRIu32 ".bin", index);
-    if (!extract_contents(job, before.s, r->before))
+    if (!write_memory(job, before.s, r->before, r->size))
         return extract_refuse(
             job, "the trace does not hold the memory of that launch");
-    const bool known = extract_contents(job, after.s, r->after);
+    const bool known = write_memory(job, after.s, r->after, r->size);
     fprintf(out, "\"%s\", %s%s%s", before.s, known ? "\"" : "",
             known ? after.s : "NULL", known ? "\"" : "");
     return true;

@@ -9,10 +9,6 @@
 // A file of the folder; NULL with the reason on stderr.
 FILE *extract_open(const execute_job *job, const char *name);
 bool extract_close(const execute_job *job, FILE *file, const char *name);
-// The contents of a list, chunk by chunk. False: the trace lacks some.
-bool extract_contents(const execute_job *job, const char *name,
-                      const uint64_t list[2]);
-
 bool extract_file(const execute_job *job, const char *name, const void *bytes,
                   size_t size);
 
@@ -30,8 +26,9 @@ void extract_three(FILE *out, const char *name, const uint32_t *v);
 void extract_args(FILE *out, const ts_capture *c);
 bool extract_region(const execute_job *job, FILE *out, const ts_capture *c,
                     uint32_t index);
-// fail, read_all and differs.
+// fail, memory_of (a region's file), fill_from and differs.
 extern const char extract_common[];
+extern const char extract_read_all[]; // for files as they are; behind that
 
 // A launch of OpenCL. (execute_extract_opencl.c)
 bool extract_opencl(const execute_job *job, const ts_capture *c);

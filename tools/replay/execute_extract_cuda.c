@@ -220,6 +220,7 @@ static bool put_program(const execute_job *job, FILE *out,
 {
     fputc('\n', out);
     fputs(extract_common, out);
+    fputs(extract_read_all, out);
     for (size_t i = 0; program[i]; i++)
         fputs(program[i], out);
     return extract_close(job, out, "main.c");

@@ -157,7 +157,7 @@ const char *const extract_cuda_program[] = {
     "{\n"
     "    for (size_t i = 0; i < region_count; i++) {\n"
     "        region *r = &regions[i];\n"
-    "        unsigned char *bytes = read_all(r->before, r->size);\n"
+    "        unsigned char *bytes = memory_of(r->before, r->size);\n"
     "        size_t size = r->size;\n"
     "        if (*r->variable)\n"
     "            need(cuModuleGetGlobal_v2(&r->address, &size, module,\n"

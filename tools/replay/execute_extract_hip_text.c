@@ -139,7 +139,7 @@ const char *const extract_hip_program[] = {
     "{\n"
     "    for (size_t i = 0; i < region_count; i++) {\n"
     "        region *r = &regions[i];\n"
-    "        unsigned char *bytes = read_all(r->before, r->size);\n"
+    "        unsigned char *bytes = memory_of(r->before, r->size);\n"
     "        size_t size = r->size;\n"
     "        if (*r->variable)\n"
     "            need(hipModuleGetGlobal(&r->address, &size, module,\n"

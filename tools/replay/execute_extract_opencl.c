@@ -231,6 +231,7 @@ bool extract_opencl(const execute_job *job, const ts_capture *c)
     }
     fputc('\n', out);
     fputs(extract_common, out);
+    fputs(extract_read_all, out);
     for (size_t i = 0; extract_opencl_program[i]; i++)
         fputs(extract_opencl_program[i], out);
     return extract_close(job, out, "main.c") && ok;

@@ -66,7 +66,7 @@ const char *const extract_opencl_program[] = {
     "    cl_int error;\n"
     "    for (size_t i = 0; i < buffer_count; i++) {\n"
     "        buffer *b = &buffers[i];\n"
-    "        b->now = read_all(b->before, b->size);\n"
+    "        b->now = memory_of(b->before, b->size);\n"
     "        b->memory = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR,\n"
     "                                   b->size, b->now, &error);\n"
     "        need(error, b->before);\n"

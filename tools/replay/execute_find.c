@@ -21,6 +21,23 @@ bool execute_find_event(const execute_job *job, const ts_operation *op,
     return false;
 }
 
+bool execute_list(const execute_job *job, const uint64_t list[2],
+                  uint64_t **hashes, size_t *count)
+{
+    const void *bytes;
+    size_t size;
+    *hashes = NULL;
+    *count = 0;
+    if (!list[0] && !list[1]) return true;
+    const ts_result result = ts_reader_blob(job->reader, list, &bytes, &size);
+    if (result == TS_OK && (*hashes = malloc(size + 1)) != NULL) {
+        memcpy(*hashes, bytes, size);
+        *count = size / 16;
+    }
+    ts_reader_blobs_free(job->reader);
+    return result == TS_OK ? *hashes != NULL : result != TS_ERR_MEMORY;
+}
+
 bool execute_find_site(const execute_job *job, const execute_row *row,
                        ts_text *name, ts_text *file, uint32_t *line)
 {
