@@ -21928,6 +21928,12 @@ static bool ts__ex_is_listed(ts_execution *e, const ts_capture_region *r)
            ts__ex_list(e, r->before[0] ? r->before : r->after, r->size);
 }
 
+static bool ts__ex_is_device(const ts_execution *e, uint32_t track)
+{
+    ts_track t;
+    return ts_reader_track(e->reader, track, &t) && t.type == TS_TRACK_DEVICE;
+}
+
 // Not a record that only hostile bytes make.
 static bool ts__ex_is_sane(ts_execution *e)
 {
@@ -21941,6 +21947,7 @@ static bool ts__ex_is_sane(ts_execution *e)
         // What belongs to no device is the host's own, which only copies use.
         if (!r->device && (h->kind == TS_EVENT_KERNEL || r->image))
             return false;
+        if (r->device && !ts__ex_is_device(e, r->device)) return false;
         if (ts__ex_meets(&e->now, i)) return false;
     }
     return true;
@@ -21970,13 +21977,6 @@ static ts_reason ts__ex_is_known(ts_execution *e)
     return TS_REASON_NONE;
 }
 
-static bool ts__ex_names_device(const ts_execution *e, const ts_capture_node *n)
-{
-    ts_track t;
-    return n->head.track && ts_reader_track(e->reader, n->head.track, &t) &&
-           t.type == TS_TRACK_DEVICE;
-}
-
 // The code of a kernel, or of those of a graph, and the devices of these.
 static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
 {
@@ -21985,7 +21985,7 @@ static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
     ts_capture_node node = { .index = 0 };
     node.head = c->head;
     while (!graph || ts_capture_node_next(c, &node)) {
-        if (graph && ts__ex_names_device(e, &node) &&
+        if (graph && ts__ex_is_device(e, node.head.track) &&
             !ts__ex_has_device(e, node.head.track))
             return TS_REASON_TOO_MANY;
         if (node.head.kind == TS_EVENT_KERNEL) {
@@ -22198,7 +22198,8 @@ static bool ts__ex_add_nodes(ts_execution *e, const ts_capture *c)
 {
     ts_capture_node n = { .index = 0 };
     while (c->head.kind == TS_EVENT_GRAPH_LAUNCH && ts_capture_node_next(c, &n))
-        if (ts__ex_names_device(e, &n) && !ts__ex_add_device(e, n.head.track))
+        if (ts__ex_is_device(e, n.head.track) &&
+            !ts__ex_add_device(e, n.head.track))
             return false;
     return true;
 }
@@ -22222,7 +22223,8 @@ static ts_result ts__ex_all_ranges(ts_execution *e, ts_executor_range **ranges,
         if (!ts__ex_add_nodes(e, c)) continue;
         for (uint32_t j = 0; j < c->head.region_count; j++) {
             const ts_capture_region *const r = &c->regions[j];
-            if (!r->device || !ts__ex_is_listed(e, r)) continue;
+            if (!ts__ex_is_device(e, r->device) || !ts__ex_is_listed(e, r))
+                continue;
             if (!ts__ex_add_device(e, r->device)) continue; // TOO_MANY
             if (r->image) continue;
             ts_executor_range *const more = ts__mem_more(

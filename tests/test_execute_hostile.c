@@ -131,8 +131,12 @@ static void sizes_that_nobody_has_cost_no_other_theirs(void **state)
 
 static void put_devices(uint64_t address, uint32_t device)
 {
-    for (uint32_t i = 0; i < 70; i++)
-        put_set(address, TS_CAPTURE_CHUNK, TS_CAPTURE_CHUNK, device + 1000 + i);
+    (void)device;
+    for (uint32_t i = 0; i < 70; i++) {
+        const ts_gpu_device_desc one = { .name = "other", .index = 10 + i };
+        put_set(address, TS_CAPTURE_CHUNK, TS_CAPTURE_CHUNK,
+                ts_gpu_device_define(&one));
+    }
 }
 
 static void more_devices_than_there_are_cost_no_other_theirs(void **state)
@@ -148,6 +152,27 @@ static void more_devices_than_there_are_cost_no_other_theirs(void **state)
                          sizeof why));
     assert_same(0);
     assert_same(63);
+    close_all();
+}
+
+// A stream, what nobody defined, and all of them at once.
+static void put_others(uint64_t address, uint32_t device)
+{
+    const uint32_t stream = vdev->devices[0].legacy->track;
+    put_set(address, TS_CAPTURE_CHUNK, TS_CAPTURE_CHUNK, stream);
+    put_set(address, TS_CAPTURE_CHUNK, TS_CAPTURE_CHUNK, device + 1000);
+    put_set(address, TS_CAPTURE_CHUNK, TS_CAPTURE_CHUNK, UINT32_MAX);
+}
+
+static void what_is_no_device_has_no_memory(void **state)
+{
+    (void)state;
+    record(put_others);
+    open_execution(usual());
+    assert_same(0);
+    for (size_t i = 1; i < 4; i++)
+        assert_reason("BAD_CAPTURE", i);
+    assert_same(4);
     close_all();
 }
 
@@ -207,6 +232,7 @@ int main(void)
         cmocka_unit_test(addresses_that_nobody_has_cost_no_other_theirs),
         cmocka_unit_test(sizes_that_nobody_has_cost_no_other_theirs),
         cmocka_unit_test(more_devices_than_there_are_cost_no_other_theirs),
+        cmocka_unit_test(what_is_no_device_has_no_memory),
         cmocka_unit_test(devices_of_nodes_cost_no_other_theirs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
