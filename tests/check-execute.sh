@@ -12,7 +12,7 @@ LIMIT=600 check "execute: build" sh -c '
         build/ts-merge build/ts-view
     gcc -std=c11 -O2 -g -I. -Wall -Wextra -Werror tests/execute/app.c \
         -o $0/app -pthread
-    for what in pipeline wrong pointers sums spin leave killed hidden freed \
+    for what in pipeline wrong pointers sums spin leave killed hungry hidden freed \
         race far drift beside nothing; do
         $0/app $what $0/$what.sbt
     done
@@ -68,9 +68,36 @@ replays "that something escaped" 1 '^escaped: 1 operations touched' \
     $folder/leave.sbt
 replays "that something escaped as JSON" 1 '"result": "escaped"' \
     $folder/leave.sbt --json
-replays "a kernel that the system kills" 0 \
-    'kernel killed on .*: NO_MEMORY$' $folder/killed.sbt
+if grep -q '^oom_kill ' /proc/vmstat; then
+    replays "a kernel whose process is killed" 0 \
+        'kernel killed on .*: DEVICE_FAILED$' $folder/killed.sbt
+    replays "that it was not for memory" 0 \
+        'killed, and not because memory ran out' $folder/killed.sbt
+else
+    replays "a kernel whose process is killed" 0 \
+        'killed, perhaps because memory ran out' $folder/killed.sbt
+fi
 replays "what comes after that" 0 'same: 3 operations' $folder/killed.sbt
+check "execute: a kernel that takes more memory than there is" sh -c '
+    group=/sys/fs/cgroup/memory limit=memory.limit_in_bytes
+    test -d $group || group=/sys/fs/cgroup limit=memory.max
+    group=$group/tracesmith-$$
+    trap "rmdir $group 2>/dev/null" EXIT
+    if ! mkdir $group || ! echo 200M >$group/$limit ||
+        ! grep "^oom_kill " /proc/vmstat; then
+        echo "no group of processes with a limit of memory here"
+        exit 77
+    fi
+    # Without swap, where that is another limit.
+    echo 200M >$group/memory.memsw.limit_in_bytes
+    echo 0 >$group/memory.swap.max
+    sh -c "echo \$\$ >$group/cgroup.procs && exec \"\$@\"" sh \
+        build/ts-replay --execute --trust --timeout 50 $0/hungry.sbt >$0/out
+    status=$?
+    cat $0/out
+    test $status = 0 && grep "kernel eat on .*: NO_MEMORY$" $0/out &&
+        grep "system killed its process: memory ran out" $0/out &&
+        grep "same: 3 operations" $0/out' $folder
 check "execute: no process is left behind" sh -c '
     build/ts-replay --execute --trust --timeout 60 $0/spin.sbt >/dev/null &
     child=

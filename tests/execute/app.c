@@ -139,6 +139,7 @@ static void sum_by_turns(const void *args, const ts_vdev_block *block)
 }
 
 static volatile int stop = 0;
+static volatile uintptr_t eaten;
 
 static void spin(const void *args, const ts_vdev_block *block)
 {
@@ -173,6 +174,18 @@ static void be_killed(const void *args, const ts_vdev_block *block)
     (void)args;
     (void)block;
     if (!stop) raise(SIGKILL);
+}
+
+// More than its process may have, where one says how much that is.
+static void eat(const void *args, const ts_vdev_block *block)
+{
+    (void)args;
+    (void)block;
+    for (int i = 0; !stop && i < 512; i++) {
+        char *const more = malloc(1 << 20);
+        if (more) memset(more, 1 + i % 100, 1 << 20);
+        eaten += more ? (uintptr_t)more % 7 : 0;
+    }
 }
 
 static float *hidden; // memory that no pointer in reach leads to
@@ -407,6 +420,8 @@ static bool run(const char *what)
         between_steps("leave", leave);
     else if (!strcmp(what, "killed"))
         between_steps("killed", be_killed);
+    else if (!strcmp(what, "hungry"))
+        between_steps("eat", eat);
     else if (!strcmp(what, "hidden"))
         hiding(false);
     else if (!strcmp(what, "freed"))

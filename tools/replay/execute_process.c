@@ -119,10 +119,24 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+// How often the kernel has killed a process because memory ran out, here or in
+// any group; -1: it does not say. Source: /proc/vmstat of Linux 4.13 and later.
+static int64_t count_oom_kills(void)
+{
+    FILE *const file = fopen("/proc/vmstat", "r");
+    char line[128];
+    int64_t count = -1;
+    while (file && count < 0 && fgets(line, sizeof line, file))
+        if (sscanf(line, "oom_kill %" SCNd64, &count) != 1) count = -1;
+    if (file) fclose(file);
+    return count;
+}
+
 // How a child ended.
 typedef struct process_end {
     int status;
-    bool late; // it had to be killed
+    bool late;            // it had to be killed
+    int64_t oom_kills[2]; // before it began, and since it is over
 } process_end;
 
 // Waits for a child; one that makes no progress for longer than operations
@@ -135,7 +149,7 @@ static process_end watch(const execute_job *job, const shared *s, pid_t pid)
     const struct timespec pause = { 0, 1000000 };
     uint64_t since = now_ms();
     uint32_t next = UINT32_MAX;
-    process_end end = { 0, false };
+    process_end end = { .oom_kills = { count_oom_kills() } };
     while (waitpid(pid, &end.status, WNOHANG) == 0) {
         // Those that run together run alone first, and then in parts.
         const uint32_t at = __atomic_load_n(&s->next, __ATOMIC_ACQUIRE) +
@@ -150,7 +164,22 @@ static process_end watch(const execute_job *job, const shared *s, pid_t pid)
         if (end.late) kill(pid, SIGKILL);
         nanosleep(&pause, NULL);
     }
+    end.oom_kills[1] = count_oom_kills();
     return end;
+}
+
+// Killed by somebody, not for what it did.
+static void settle_killed(ts_execution_item *item, const process_end *end)
+{
+    const bool known = end->oom_kills[0] >= 0 && end->oom_kills[1] >= 0;
+    const bool oom = known && end->oom_kills[0] != end->oom_kills[1];
+    item->reason =
+        oom || !known ? TS_REASON_NO_MEMORY : TS_REASON_DEVICE_FAILED;
+    snprintf(item->why, sizeof item->why,
+             oom ? "the system killed its process: memory ran out"
+             : known
+                 ? "its process was killed, and not because memory ran out"
+                 : "its process was killed, perhaps because memory ran out");
 }
 
 // An operation that a child left unfinished when it went.
@@ -161,13 +190,9 @@ static void settle(ts_execution_item *item, process_end end)
     item->outcome = TS_OUTCOME_DECLINED;
     item->level = 0;
     item->reason = killed && end.late ? TS_REASON_TIMEOUT
-                   : killed           ? TS_REASON_NO_MEMORY
                    : item->running    ? TS_REASON_ESCAPE
                                       : TS_REASON_DEVICE_FAILED;
-    if (killed && !end.late)
-        snprintf(item->why, sizeof item->why,
-                 "its process was killed, which the system does when memory "
-                 "runs out");
+    if (killed && !end.late) settle_killed(item, &end);
 }
 
 // Of what ran together it may be any that ran; what came of the others before
