@@ -235,6 +235,7 @@ enum {
     X(82, ts__cl_handle, clCreateSubBuffer, \
       (ts__cl_handle buffer, uint64_t flags, uint32_t type, const void *about, \
        int32_t *error)) \
+    X(44, int32_t, clReleaseEvent, (ts__cl_handle event)) \
     X(84, ts__cl_handle, clCreateUserEvent, \
       (ts__cl_handle context, int32_t * error)) \
     X(85, int32_t, clSetUserEventStatus, \
@@ -359,7 +360,6 @@ enum {
       (ts__cl_handle kernel, ts__cl_handle device, uint32_t what, size_t room, \
        void *value, size_t *size)) \
     X(43, int32_t, clRetainEvent, (ts__cl_handle event)) \
-    X(44, int32_t, clReleaseEvent, (ts__cl_handle event)) \
     X(83, int32_t, clSetMemObjectDestructorCallback, \
       (ts__cl_handle memory, void (*function)(ts__cl_handle, void *), \
        void *user)) \

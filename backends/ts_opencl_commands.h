@@ -453,6 +453,12 @@ static int32_t ts__cl_clSetUserEventStatus(ts__cl_handle event, int32_t status)
     return result;
 }
 
+static int32_t ts__cl_clReleaseEvent(ts__cl_handle event)
+{
+    ts__cl_gate_release(event);
+    return ts__cl.next.clReleaseEvent(event);
+}
+
 // The program does not see the reference that we hold.
 static int32_t ts__cl_clGetEventInfo(ts__cl_handle event, uint32_t what,
                                      size_t room, void *value, size_t *size)

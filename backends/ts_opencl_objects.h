@@ -79,6 +79,7 @@ typedef struct ts__cl_queue {
     uint32_t refs;        // 0: it let go of it, or nobody knows
     // User events that what it has waits for; see ts__cl_gate.
     struct ts__cl_command *gates[4];
+    uint32_t gated; // the number of the queue that they are of
     // of who looks for what is done:
     pthread_cond_t looked;
     bool looking;

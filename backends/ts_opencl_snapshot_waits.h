@@ -21,6 +21,14 @@ static int32_t ts__cl_status(ts__cl_handle event)
     what is waited for, until it has. Four user events of a queue are known.
 */
 
+// Under the queue's lock: whether a gate is closed. A queue that had the handle
+// before waits for nothing any more.
+static bool ts__cl_gate_closed(const ts__cl_queue *q, int gate)
+{
+    return q->gated == q->number &&
+           !__atomic_load_n(&q->gates[gate]->set, __ATOMIC_SEQ_CST);
+}
+
 static bool ts__cl_queue_gated(ts__cl_queue *q)
 {
     ts__cl_command *over[4];
@@ -29,7 +37,7 @@ static bool ts__cl_queue_gated(ts__cl_queue *q)
     pthread_mutex_lock(&q->lock);
     for (int i = 0; i < 4; i++) {
         if (!q->gates[i]) continue;
-        if (!__atomic_load_n(&q->gates[i]->set, __ATOMIC_SEQ_CST)) {
+        if (ts__cl_gate_closed(q, i)) {
             gated = true;
             continue;
         }
@@ -45,7 +53,9 @@ static bool ts__cl_queue_gated(ts__cl_queue *q)
 static void ts__cl_queue_gate(ts__cl_queue *q, ts__cl_command *user)
 {
     int free = -1;
+    ts__cl_queue_gated(q); // lets go of those that are open
     pthread_mutex_lock(&q->lock);
+    q->gated = q->number;
     for (int i = 0; i < 4; i++) {
         if (q->gates[i] == user) break;
         if (!q->gates[i]) free = i;
@@ -120,6 +130,22 @@ static void ts__cl_gate_open(ts__cl_command *user)
     // Either we see that it was passed, or it is seen to be set.
     if (__atomic_load_n(&ts__cl_cap.passed, __ATOMIC_SEQ_CST))
         __atomic_store_n(&ts__cl_cap.opened, 1, __ATOMIC_SEQ_CST);
+}
+
+// An event is about to be released. A user event that goes with that is set by
+// nobody any more.
+static void ts__cl_gate_release(ts__cl_handle event)
+{
+    uint32_t count = 0;
+    if (!TS__LOAD(&ts__cl.unset) || TS__LOAD(&ts__cl.off)) return;
+    ts__cl_command *const c = ts__cl_command_of(event);
+    if (c && !c->queue && !__atomic_load_n(&c->set, __ATOMIC_SEQ_CST) &&
+        ts__cl.next.clGetEventInfo(event, TS__CL_EVENT_REFERENCE_COUNT,
+                                   sizeof count, &count,
+                                   NULL) == TS__CL_SUCCESS &&
+        count == 1)
+        ts__cl_gate_open(c);
+    ts__cl_command_free(c);
 }
 
 // Follows a command of which the trace has nothing.

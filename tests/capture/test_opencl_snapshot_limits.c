@@ -367,6 +367,37 @@ static void a_call_across_the_beginning_has_written(void **state)
     clReleaseMemObject(w.to);
 }
 
+static void user_events_that_go_unset_hold_nobody_up(void **state)
+{
+    (void)state;
+    cl_int result;
+    const uint32_t unset = ts__cl.unset;
+    const cl_event one = clCreateUserEvent(context, &result);
+    const cl_event other = clCreateUserEvent(context, &result);
+    ts__cl_queue *const q = ts__cl_find(TS__CL_QUEUE, queue);
+    assert_int_equal(ts__cl.unset, unset + 2);
+    assert_true(ts__cl_gate_one(q, (ts__cl_handle)one));
+    assert_true(ts__cl_queue_gated(q));
+    fine(clRetainEvent(one));
+    fine(clReleaseEvent(one)); // the program has it
+    assert_true(ts__cl_queue_gated(q));
+    fine(clReleaseEvent(one));
+    assert_false(ts__cl_queue_gated(q));
+    assert_int_equal(ts__cl.unset, unset + 1);
+    // Another queue of the same handle waits for nothing of that.
+    assert_true(ts__cl_gate_one(q, (ts__cl_handle)other));
+    assert_true(ts__cl_queue_gated(q));
+    const uint32_t number = q->number;
+    q->number = number + 1000000; // as when one is made
+    assert_false(ts__cl_queue_gated(q));
+    assert_true(ts__cl_gate_one(q, (ts__cl_handle)other));
+    assert_true(ts__cl_queue_gated(q));
+    q->number = number;
+    assert_false(ts__cl_queue_gated(q));
+    fine(clReleaseEvent(other));
+    assert_int_equal(ts__cl.unset, unset);
+}
+
 // Somebody has the turn, for longer than anybody waits for it.
 static void what_passes_by_is_counted(void **state)
 {
@@ -620,6 +651,7 @@ int main(void)
         cmocka_unit_test(what_ran_before_the_session_is_waited_for),
         cmocka_unit_test(what_was_under_way_when_it_begins_is_waited_for),
         cmocka_unit_test(a_call_across_the_beginning_has_written),
+        cmocka_unit_test(user_events_that_go_unset_hold_nobody_up),
         cmocka_unit_test(what_passes_by_is_counted),
         cmocka_unit_test(what_is_not_kept_has_written_all_the_same),
         cmocka_unit_test(only_what_may_have_changed_is_read_again),
