@@ -566,6 +566,35 @@ static void images_of_several_levels_are_declined(void **state)
     clReleaseMemObject(image);
 }
 
+// As drivers with pipes say; PoCL has none.
+static int32_t a_pipe(ts__cl_handle memory, uint32_t what, size_t room,
+                      void *value, size_t *size)
+{
+    const uint32_t type = CL_MEM_OBJECT_PIPE;
+    if (what != TS__CL_MEM_TYPE)
+        return driver.clGetMemObjectInfo(memory, what, room, value, size);
+    memcpy(value, &type, sizeof type);
+    return CL_SUCCESS;
+}
+
+static void pipes_are_declined(void **state)
+{
+    (void)state;
+    const cl_mem to = buffer_of(64);
+    driver = ts__cl.next;
+    ts__cl.next.clGetMemObjectInfo = a_pipe;
+    const char *const path = begin("pipes.sbt", "all");
+    bump_enqueue(queue, to, 1, 16, 0, NULL);
+    fine(clFinish(queue));
+    ts_reader *const reader = end(path);
+    ts__cl.next = driver;
+    const ts_capture c = ct_nth(reader, TS_EVENT_KERNEL, 0);
+    assert_int_equal(c.head.state, TS_CAPTURE_DECLINED);
+    assert_int_equal(c.head.reason, TS_REASON_ATTACHED_LATE);
+    ts_reader_close(reader);
+    clReleaseMemObject(to);
+}
+
 static void an_image_in_a_buffer_is_the_buffer(void **state)
 {
     (void)state;
@@ -657,6 +686,7 @@ int main(void)
         cmocka_unit_test(only_what_may_have_changed_is_read_again),
         cmocka_unit_test(memory_that_the_host_may_not_read_is_read),
         cmocka_unit_test(images_of_several_levels_are_declined),
+        cmocka_unit_test(pipes_are_declined),
         cmocka_unit_test(an_image_in_a_buffer_is_the_buffer),
         cmocka_unit_test(threads_take_turns),
     };
