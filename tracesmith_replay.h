@@ -1652,6 +1652,7 @@ typedef struct ts_execution_item {
     uint32_t outcome, reason; // ts_outcome, ts_reason
     uint32_t level;   // 1: all addresses as recorded, 2: rewritten, 0: not run
     uint32_t running; // between launch and end
+    uint32_t runs;    // of ts_execution_desc.loops, before the last one
     bool compared;    // the record knows what must come out
     bool diverged;    // and it did not
     bool unstable;    // runs from the same contents gave different results
@@ -22106,6 +22107,7 @@ static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
     const uint64_t first = item->digest;
     ts_reason reason = TS_REASON_NONE;
     for (uint32_t i = 1; i < e->desc.loops && !reason; i++) {
+        __atomic_store_n(&item->runs, i, __ATOMIC_RELEASE);
         ts_execution_item other = *item;
         other.chunks = other.chunks_different = other.chunks_tolerated = 0;
         ts__ex_unknow(e);

@@ -339,7 +339,8 @@ static void runs_that_differ_are_told(void **state)
     turns = 5;
     const ts_execution_item item = run_one(1);
     assert_true(item.unstable);
-    assert_true(item.diverged); // the second run
+    assert_true(item.diverged);     // the second run
+    assert_int_equal(2, item.runs); // each is progress to who watches
     assert_int_equal(7 * 4, item.offset);
     assert_int_equal(3, item.chunks); // of one run
     close_all();

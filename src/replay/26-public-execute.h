@@ -248,6 +248,7 @@ typedef struct ts_execution_item {
     uint32_t outcome, reason; // ts_outcome, ts_reason
     uint32_t level;   // 1: all addresses as recorded, 2: rewritten, 0: not run
     uint32_t running; // between launch and end
+    uint32_t runs;    // of ts_execution_desc.loops, before the last one
     bool compared;    // the record knows what must come out
     bool diverged;    // and it did not
     bool unstable;    // runs from the same contents gave different results

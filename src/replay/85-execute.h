@@ -219,6 +219,7 @@ static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
     const uint64_t first = item->digest;
     ts_reason reason = TS_REASON_NONE;
     for (uint32_t i = 1; i < e->desc.loops && !reason; i++) {
+        __atomic_store_n(&item->runs, i, __ATOMIC_RELEASE);
         ts_execution_item other = *item;
         other.chunks = other.chunks_different = other.chunks_tolerated = 0;
         ts__ex_unknow(e);

@@ -139,27 +139,37 @@ typedef struct process_end {
     int64_t oom_kills[2]; // before it began, and since it is over
 } process_end;
 
+// Another number whenever something is over. Those that run together run alone
+// first, and then in parts.
+static uint64_t progress(const shared *s, size_t count)
+{
+    const uint32_t next = __atomic_load_n(&s->next, __ATOMIC_ACQUIRE);
+    const uint32_t runs =
+        next < count ? __atomic_load_n(&s->items[next].runs, __ATOMIC_ACQUIRE)
+                     : 0;
+    return ((uint64_t)next << 32) + runs +
+           __atomic_load_n(&s->whole.alone, __ATOMIC_ACQUIRE) +
+           __atomic_load_n(&s->whole.parts, __ATOMIC_RELAXED);
+}
+
 // Waits for a child; one that makes no progress for longer than operations
 // may take is killed.
-static process_end watch(const execute_job *job, const shared *s, pid_t pid)
+static process_end watch(const execute_job *job, const shared *s, size_t count,
+                         pid_t pid)
 {
-    const uint64_t loops = job->desc.loops ? job->desc.loops : 1;
     const uint64_t own = job->desc.timeout_ms ? job->desc.timeout_ms : 10000;
     const ts_execution_whole *const whole = &s->whole;
     const struct timespec pause = { 0, 1000000 };
     uint64_t since = now_ms();
-    uint32_t next = UINT32_MAX;
+    uint64_t before = UINT64_MAX;
     process_end end = { .oom_kills = { count_oom_kills() } };
     while (waitpid(pid, &end.status, WNOHANG) == 0) {
-        // Those that run together run alone first, and then in parts.
-        const uint32_t at = __atomic_load_n(&s->next, __ATOMIC_ACQUIRE) +
-                            __atomic_load_n(&whole->alone, __ATOMIC_ACQUIRE) +
-                            __atomic_load_n(&whole->parts, __ATOMIC_RELAXED);
+        const uint64_t at = progress(s, count);
         const uint64_t all =
             __atomic_load_n(&whole->limit_ms, __ATOMIC_ACQUIRE);
-        const uint64_t limit = own * loops > all ? own * loops : all;
-        if (at != next) since = now_ms();
-        next = at;
+        const uint64_t limit = own > all ? own : all;
+        if (at != before) since = now_ms();
+        before = at;
         end.late |= now_ms() - since > limit + 20000;
         if (end.late) kill(pid, SIGKILL);
         nanosleep(&pause, NULL);
@@ -254,7 +264,7 @@ static bool run(execute_job *job, shared *s, const process_part *part)
             return false;
         }
         if (!pid) child(job, s, part);
-        const process_end end = watch(job, s, pid);
+        const process_end end = watch(job, s, count, pid);
         if (!s->opened)
             return refuse(job, *s->why ? s->why : "the device does not open");
         if (s->refused) return refuse(job, s->why);
