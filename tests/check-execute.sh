@@ -209,6 +209,14 @@ for kernel in scale bias; do
         gcc -Wall -Wextra -Werror main.c -o main -ldl
         ./main | grep -qx same' $folder $kernel
 done
+for how in --bisect --chain --overlap --as-graph "--compare exact" --json \
+    "--va auto" "--timeout 9" "--loops 2" --stop-at-first; do
+    check "execute: a kernel as a program, and $how" sh -c '
+        build/ts-replay --execute $0/pipeline.sbt --extract scale \
+            -o $0/neither "$@" 2>$0/neither.err
+        test $? = 2 && grep "^ts-replay: --extract runs nothing" \
+            $0/neither.err' $folder $how
+done
 check "execute: the wrong kernel as a program" sh -c '
     set -e
     build/ts-replay --execute $0/wrong.sbt --extract "scale_*" -o $0/odd

@@ -90,7 +90,7 @@ static const cli_option options[] = {
               "device and compare what they leave with the record",
       .flag = &execute.execute },
     { .name = "--backend NAME",
-      .help = "whose device: vdev or opencl (as recorded)",
+      .help = "whose device: vdev, opencl, cuda or hip (as recorded)",
       .text = &execute.backend },
     { .name = "--chain",
       .help = "operations go on with what those before them left, not\n"
@@ -149,7 +149,8 @@ static const cli_tool tool = {
              "from the\ntrace, integer time, and a check that every operation "
              "comes out when it did.\nSeveral traces, one of each process, are "
              "replayed as one.\nExit code: 0 same, 1 diverged, 2 bad input "
-             "or usage, 3 not supported.",
+             "or usage, 3 not supported,\n4 an operation of --execute did not "
+             "end in time.",
     .options = options,
 };
 
@@ -357,6 +358,14 @@ static bool check_execute(int argc)
                   "--execute emulates nothing: it goes with none of "
                   "--dry-run, --digest, --mode, --what-if, --speed, --races, "
                   "--explore and --verify");
+    else if (execute.extract &&
+             (execute.bisect || execute.chain || execute.overlap ||
+              execute.compare || execute.va || has_timeout || has_loops ||
+              execute.stop_at_first || want_json))
+        cli_error(&tool, NULL,
+                  "--extract runs nothing: it goes with none of --bisect, "
+                  "--chain, --overlap, --as-graph, --compare, --va, "
+                  "--timeout, --loops, --stop-at-first and --json");
     else if (has_timeout && !execute.timeout_s)
         cli_error(&tool, NULL, "--timeout is at least 1 second");
     else
