@@ -22,7 +22,17 @@ static void *double_find(const char *name);
 #define TRACESMITH_OPENCL_EXEC_IMPLEMENTATION
 #include "backends/ts_opencl_exec.h"
 
-enum { MEMORY = 1, IMAGE, SAMPLER, PROGRAM, KERNEL, QUEUE, EVENT, CONTEXT };
+enum {
+    MEMORY = 1,
+    IMAGE,
+    SAMPLER,
+    PROGRAM,
+    KERNEL,
+    QUEUE,
+    EVENT,
+    CONTEXT,
+    GRAPH
+};
 enum { BAD = -30, DOUBLE_MOST = 1 << 20 };
 
 typedef struct object {
@@ -107,6 +117,7 @@ DOUBLE_RELEASE(Event, EVENT)
 /* ---- Devices and programs ------------------------------------------------ */
 
 static char double_device[] = "double";
+static uint64_t double_overlaps; // whether a graph may run twice at once
 
 static int32_t double_clGetPlatformIDs(uint32_t room, ts__ox_handle *platforms,
                                        uint32_t *count)
@@ -129,6 +140,18 @@ static int32_t double_clGetDeviceInfo(ts__ox_handle device, uint32_t what,
                                       size_t room, void *value, size_t *size)
 {
     const uint64_t gpu = 4, own = 0; // its memory is its own
+    static const ts__ox_extension graphs = { 9 << 12, "cl_khr_command_buffer" };
+    if (what == TS__OX_DEVICE_EXTENSIONS_WITH_VERSION) {
+        if (size) *size = sizeof graphs;
+        check(!value || room == sizeof graphs, "no room");
+        if (value) memcpy(value, &graphs, sizeof graphs);
+        return 0;
+    }
+    if (what == TS__OX_COMMAND_BUFFER_CAPABILITIES) {
+        check(room == 8, "no room");
+        memcpy(value, &double_overlaps, 8);
+        return 0;
+    }
     const void *const from = what == TS__OX_DEVICE_TYPE ? (const void *)&gpu
                              : what == TS__OX_DEVICE_HOST_UNIFIED_MEMORY
                                  ? (const void *)&own
@@ -208,15 +231,9 @@ static ts__ox_handle double_clCreateProgramWithIL(ts__ox_handle context,
     return program_of(context, bytes, size, error);
 }
 
-// No extensions: no graphs.
 static void *
 double_clGetExtensionFunctionAddressForPlatform(ts__ox_handle platform,
-                                                const char *name)
-{
-    (void)platform;
-    (void)name;
-    return NULL;
-}
+                                                const char *name);
 
 static int32_t double_clBuildProgram(ts__ox_handle program, uint32_t count,
                                      const ts__ox_handle *devices,
@@ -367,6 +384,7 @@ static ts__ox_handle double_clCreateSampler(ts__ox_handle context,
 }
 
 #include "tests/fuzz/opencl_double_commands.h"
+#include "tests/fuzz/opencl_double_graphs.h"
 
 static void *double_find(const char *wanted)
 {

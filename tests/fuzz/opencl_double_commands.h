@@ -162,13 +162,14 @@ double_clEnqueueReadBufferRect(ts__ox_handle queue, ts__ox_handle buffer,
                                size_t host_slice, void *host, TS__OX_QUEUED)
 {
     const object *const b = is(buffer, MEMORY);
-    check(!waits && !list && !blocking, "waits");
+    check(!waits && !list, "waits");
     const uint8_t *const at =
         box(b->bytes, b->size, origin, region, &row, &slice);
     uint8_t *const put =
         box(host, 0, host_origin, region, &host_row, &host_slice);
-    return queued(queue, event,
-                  move(put, at, region, host_row, host_slice, row, slice));
+    const int32_t result =
+        move(put, at, region, host_row, host_slice, row, slice);
+    return blocking ? result : queued(queue, event, result);
 }
 
 static int32_t double_clEnqueueWriteBufferRect(
