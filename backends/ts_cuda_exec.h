@@ -72,14 +72,25 @@ extern const ts_executor ts_cuda_executor, ts_hip_executor;
 
 /* ==== 4. Contents and code =============================================== */
 
-static uint32_t ts__cx_device_of(ts__cx *x, uint64_t address)
+// False: it is no memory of ours, but of a module, say.
+static bool ts__cx_device_find(ts__cx *x, uint64_t address, uint32_t *device)
 {
     const ts__cx_span *const s = ts__cx_span_of(x, address);
-    if (s && s->handle) return s->device;
-    for (size_t i = 0; i < x->other_count; i++)
-        if (address - x->others[i].address < x->others[i].size)
-            return x->others[i].device;
-    return 0;
+    const bool there = s && s->handle;
+    if (there) *device = s->device;
+    for (size_t i = 0; i < x->other_count && !there; i++) {
+        if (address - x->others[i].address >= x->others[i].size) continue;
+        *device = x->others[i].device;
+        return true;
+    }
+    return there;
+}
+
+static uint32_t ts__cx_device_of(ts__cx *x, uint64_t address)
+{
+    uint32_t device = 0;
+    ts__cx_device_find(x, address, &device);
+    return device;
 }
 
 static ts_result ts__cx_write(void *state, uint64_t address, const void *bytes,
@@ -460,6 +471,16 @@ static ts_result ts__cx_slices(ts__cx *x, void *stream,
     return ts__cx_result(x, error);
 }
 
+// From one device to another, if that is what it is: devices that cannot reach
+// each other's memory have this one way.
+static bool ts__cx_is_far(ts__cx *x, const ts_executor_copy *c,
+                          uint32_t devices[2])
+{
+    return x->call.peer && ts__cx_device_find(x, c->destination, &devices[0]) &&
+           ts__cx_device_find(x, c->source, &devices[1]) &&
+           devices[0] != devices[1];
+}
+
 static ts_result ts__cx_copy(void *state, uint64_t stream,
                              const ts_executor_copy *c)
 {
@@ -476,7 +497,12 @@ static ts_result ts__cx_copy(void *state, uint64_t stream,
     }
     void *const to = (void *)(uintptr_t)c->destination;
     const void *const from = (const void *)(uintptr_t)c->source;
+    uint32_t devices[2];
     if (c->to_host && c->from_host) return TS_ERR_UNSUPPORTED;
+    if (!c->to_host && !c->from_host && ts__cx_is_far(x, c, devices))
+        return ts__cx_result(
+            x, x->call.peer(c->destination, x->contexts[devices[0]], c->source,
+                            x->contexts[devices[1]], c->size, on));
     return ts__cx_result(
         x, c->to_host ? x->call.to_host(to, c->source, c->size, on)
            : c->from_host

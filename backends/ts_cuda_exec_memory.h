@@ -79,6 +79,8 @@
       (const ts__cuda_launch *, void *, void **, void **)) \
     X(attribute, "cuFuncSetAttribute", NULL, (void *, int, int)) \
     X(box, "cuMemcpy3DAsync_v2", NULL, (const ts__cuda_box *, void *)) \
+    X(peer, "cuMemcpyPeerAsync", NULL, \
+      (uint64_t, void *, uint64_t, void *, size_t, void *)) \
     X(launch_together, NULL, "hipModuleLaunchCooperativeKernel", \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
        unsigned, void *, void **)) \

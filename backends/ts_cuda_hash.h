@@ -135,7 +135,8 @@ static bool ts__cs_hash(void *user, uint64_t address, uint64_t size,
     job.what = TS__CS_OWN;
     job.own = ts__cs_hash_answer;
     job.drop = NULL;
-    job.context = ts__cs.context;
+    job.context = ts__cs_context_at(address);
+    if (!job.context) return false;
     job.address = address;
     job.size = size;
     job.name = NULL;

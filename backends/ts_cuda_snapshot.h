@@ -243,6 +243,9 @@ typedef struct ts__cs_vendor {
     // The kernel that hashes, as the driver loads it; NULL: there is none, and
     // `wrong` may say why. Free: free().
     char *(*hash_code)(ts__cs_own *own);
+    // The track of the device of that number, 0: nobody can tell now. NULL:
+    // memory that nobody saw being allocated is the operation's device's.
+    uint32_t (*device)(uint32_t number);
 } ts__cs_vendor;
 
 typedef struct ts__cs_graph_calls {
@@ -368,13 +371,26 @@ static void ts__cs_range_add(const ts__cs_range *range)
 
 #include "ts_cuda_snapshot_maps.h"
 
+/*
+    The context in which memory is looked at: its own, because kernels of
+    another one may not touch it, and what they touched then would be the last
+    of the program's. NULL: nobody knows one for kernels.
+*/
+static void *ts__cs_context_at(uint64_t address)
+{
+    const ts__cs_range *const r = ts__cs_range_of(address);
+    if (r && r->context) return r->context;
+    return r && r->device == ts__cs.device ? ts__cs.context : NULL;
+}
+
 static const void *ts__cs_view(void *user, uint64_t address, uint64_t size,
                                void *scratch)
 {
     ts__cs_job job;
     (void)user;
     job.what = TS__CS_READ;
-    job.context = ts__cs.context;
+    job.context = ts__cs_context_at(address);
+    if (!job.context) job.context = ts__cs.context; // copies reach everything
     job.address = address;
     job.size = size;
     if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) return NULL;
@@ -393,9 +409,16 @@ static void ts__cs_look_up(uint64_t address)
     job.context = ts__cs.context;
     job.address = address;
     if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) return;
-    const ts__cs_range range = { job.address,   job.size,       job.owner,
-                                 ts__cs.device, TS_REASON_NONE, false,
-                                 false };
+    const bool told = job.device >= 0 && ts__cs.vendor->device;
+    const ts__cs_range range = {
+        job.address,
+        job.size,
+        job.owner,
+        told ? ts__cs.vendor->device((uint32_t)job.device) : ts__cs.device,
+        TS_REASON_NONE,
+        false,
+        false
+    };
     ts__cs_range_add(&range);
 }
 

@@ -106,18 +106,6 @@ static bool ts__cs_is_among(void *const *all, size_t count, const void *one)
     return at < count;
 }
 
-// A stream of our own, by position, whose context is asked next; NULL handle:
-// there is none.
-static ts__cs_own ts__cs_own_at(ts__cs_driver *d, size_t at)
-{
-    pthread_mutex_lock(&d->lock);
-    ts__cs_own own = d->owns[at];
-    if (ts__cs_is_leaving(d, own.context)) own.stream = NULL;
-    ts__cs_turn_to(d, own.stream ? own.context : d->job.context);
-    pthread_mutex_unlock(&d->lock);
-    return own;
-}
-
 // Nobody saw what went between sessions: a context may be another one, with
 // the same handle. What is of none that can tell that it is the same is over.
 // On the thread that asks the driver.

@@ -92,6 +92,7 @@ typedef struct ts__cs_job {
     uint32_t parameters[TS__CS_PARAMETERS][2]; // offset, size
     uint32_t memory_type;                      // of an allocation, 0: none
     void *owner;                               // its context
+    int32_t device;                            // its number, -1: not told
     const void *loader;                        // who loaded modules meanwhile
     const char *called;                        // of a function: its name
     bool recorded;             // a stream is, so that nobody can wait for it
@@ -283,6 +284,18 @@ static ts__cs_own *ts__cs_own_of(ts__cs_driver *d, void *context)
     return room;
 }
 
+// A stream of our own, by position, whose context is asked next; NULL handle:
+// there is none.
+static ts__cs_own ts__cs_own_at(ts__cs_driver *d, size_t at)
+{
+    pthread_mutex_lock(&d->lock);
+    ts__cs_own own = d->owns[at];
+    if (ts__cs_is_leaving(d, own.context)) own.stream = NULL;
+    ts__cs_turn_to(d, own.stream ? own.context : d->job.context);
+    pthread_mutex_unlock(&d->lock);
+    return own;
+}
+
 /*
     Until all that a context was given is over. Since CUDA 12.5 an event can
     tell; before, one function waits for it, and if that does not return, this
@@ -313,6 +326,23 @@ static bool ts__cs_wait_left(ts__cs_driver *d, const ts__cs_job *job)
     return true;
 }
 
+// The default streams of the context, and of those in which we have something.
+static bool ts__cs_drain_defaults(ts__cs_driver *d, ts__cs_job *job)
+{
+    bool idle = true;
+    job->recorded = ts__cs_is_recorded_now(d, NULL);
+    if (job->recorded || !ts__cs_idle(d, NULL, job->until_ns)) return false;
+    for (size_t i = 0; i < d->own_count && idle; i++) {
+        const ts__cs_own own = ts__cs_own_at(d, i);
+        if (!own.stream || own.context == job->context) continue;
+        if (d->call.context_set(own.context) != 0) continue;
+        job->recorded = ts__cs_is_recorded_now(d, NULL);
+        idle = !job->recorded && (ts__cs_idle(d, NULL, job->until_ns) ||
+                                  ts__cs_is_going(d, own.context));
+    }
+    return d->call.context_set(job->context) == 0 && idle;
+}
+
 // Each stream is asked, with a bound. Only where threads have default streams
 // of their own, or streams are gone, which nobody else can ask, everything is
 // waited for.
@@ -321,8 +351,7 @@ static bool ts__cs_drain(ts__cs_driver *d, ts__cs_job *job)
     ts__cs_stream s = { NULL, NULL, 0, 0, false, 0 };
     bool recorded = false;
     size_t at = 0;
-    job->recorded = ts__cs_is_recorded_now(d, NULL);
-    if (job->recorded || !ts__cs_idle(d, NULL, job->until_ns)) return false;
+    if (!ts__cs_drain_defaults(d, job)) return false;
     while (ts__cs_stream_next(d, &at, &s)) {
         const bool now = ts__cs_is_recorded_now(d, s.handle);
         recorded |= now;
@@ -403,6 +432,8 @@ static bool ts__cs_allocation(ts__cs_driver *d, ts__cs_job *job)
     job->owner = job->context;
     if (d->call.about && d->call.about(&owner, 1, job->address) == 0)
         job->owner = owner;
+    if (!d->call.about || d->call.about(&job->device, 9, job->address) != 0)
+        job->device = -1;
     if (job->memory_type != TS__CUDA_DEVICE || !d->call.range ||
         d->call.range(&base, &size, job->address) != 0)
         return false;

@@ -159,6 +159,11 @@ static void ts__cu_keep_resource(uint32_t id, const ts__cu_resource *data)
         ts__cs_modules_go(&ts__cs.code, &module->id, NULL, false);
 }
 
+static uint32_t ts__cu_keep_numbered(uint32_t number)
+{
+    return ts__cu_keep_device(&ts__cupti, number);
+}
+
 static void ts__cu_keep_fresh(void)
 {
     ts__cs.code.captures++; // it has no images
@@ -176,7 +181,8 @@ static const ts__cs_vendor ts__cu_keep_vendor = { { .name = "cuda",
                                                   ts__cs_kernel,
                                                   &ts__cs_graphs,
                                                   ts__cu_keep_own,
-                                                  ts__cs_hash_code };
+                                                  ts__cs_hash_code,
+                                                  ts__cu_keep_numbered };
 
 // Without CUPTI nobody tells of operations: captures end, or do not begin.
 static void ts__cu_keep_not(ts__cu *u)

@@ -7,6 +7,8 @@
     X(cuCtxDestroy_v2, (void *)) \
     X(cuCtxSetCurrent, (void *)) \
     X(cuDevicePrimaryCtxRetain, (void **, int)) \
+    X(cuMemcpyPeerAsync, \
+      (uint64_t, void *, uint64_t, void *, size_t, void *)) \
     X(cuModuleUnload, (void *)) \
     X(cuModuleGetGlobal_v2, (uint64_t *, size_t *, void *, const char *))
 #define X(name, parameters) static int(*name) parameters;
@@ -131,11 +133,86 @@ static void a_node_of_code_that_went_elsewhere_is_declined(void **user)
     rt_close(&trace);
 }
 
+static uint32_t device_of_region(const ts_capture *c, uint64_t address)
+{
+    uint32_t i = 0;
+    while (i < c->head.region_count && c->regions[i].address != address)
+        i++;
+    assert_int_not_equal(i, c->head.region_count);
+    return device_number(c->regions[i].device);
+}
+
+// What hashes it is a kernel: in the context of the other device's memory.
+static void a_copy_between_devices_is_kept_and_runs_again(void **user)
+{
+    enum { MANY = 300 << 10 };
+    const ts_snapshot_desc what = { .drain_ms = 60000,
+                                    .hash = TS_SNAPSHOT_HASH_DEVICE };
+    uint64_t unseen;
+    (void)user;
+    ok(cuCtxCreate_v2(&second, 0, 1));
+    ok(cuMemAlloc_v2(&unseen, MANY)); // nobody sees that
+    ok(cuCtxSetCurrent(first));
+    begin_with(&what);
+    ok(cuMemAlloc_v2(&others, MANY));
+    memset((void *)(uintptr_t)others, 7, MANY);
+    memset((void *)(uintptr_t)unseen, 9, MANY);
+    ok(cuMemcpyPeerAsync(unseen, second, others, first, MANY / 2, stream));
+    ok(launch(add, numbers, 1)); // the device is well
+    ok(cuMemFree_v2(others));
+    end();
+    assert_int_equal(((uint8_t *)(uintptr_t)unseen)[MANY / 2 - 1], 7);
+    assert_int_equal(((uint8_t *)(uintptr_t)unseen)[MANY / 2], 9);
+    const ts_capture c = capture_at(0);
+    assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
+    assert_int_equal(capture_at(1).head.state, TS_CAPTURE_WHOLE);
+    assert_int_equal(device_of_region(&c, others), 0);
+    assert_int_equal(device_of_region(&c, unseen), 1);
+    assert_string_equal(cu_text(&trace, "capture.hash.cuda"), "on the device");
+    runs_the_same(1, 0, 2);
+    ok(cuCtxDestroy_v2(second));
+    ok(cuCtxSetCurrent(first));
+    rt_close(&trace);
+}
+
+// What runs there may write what is looked at.
+static void a_default_stream_of_another_device_is_waited_for(void **user)
+{
+    uint32_t value = 1;
+    (void)user;
+    ok(cuCtxSetCurrent(first));
+    begin_hasty();
+    ok(launch(add, numbers, 1));
+    ok(cuCtxCreate_v2(&second, 0, 1));
+    ok(cuModuleLoadData(&far_module, cubin));
+    ok(cuModuleGetFunction(&far_biased, far_module, "biased"));
+    ok(cuMemAlloc_v2(&far_numbers, BYTES));
+    ok(cuMemsetD32Async(far_numbers, 1, COUNT, NULL)); // it is known now
+    void *arguments[] = { &far_numbers, &far_numbers, &value };
+    setenv("DOUBLE_CUDA_HANG", "biased", 1);
+    ok(cuLaunchKernel(far_biased, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
+    ok(cuCtxSetCurrent(first));
+    ok(launch(add, numbers, 1));
+    unsetenv("DOUBLE_CUDA_HANG");
+    ok(launch(add, numbers, 1));
+    end();
+    assert_int_equal(capture_at(0).head.state, TS_CAPTURE_WHOLE);
+    assert_int_equal(capture_at(1).head.state, TS_CAPTURE_WHOLE);
+    declined_for(2, TS_REASON_DRAIN_TIMEOUT);
+    declined_for(3, TS_REASON_DRAIN_TIMEOUT);
+    assert_int_equal(capture_at(4).head.state, TS_CAPTURE_WHOLE);
+    ok(cuCtxDestroy_v2(second));
+    ok(cuCtxSetCurrent(first));
+    rt_close(&trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_is_of_the_device_of_its_context),
         cmocka_unit_test(a_node_of_code_that_went_elsewhere_is_declined),
+        cmocka_unit_test(a_copy_between_devices_is_kept_and_runs_again),
+        cmocka_unit_test(a_default_stream_of_another_device_is_waited_for),
     };
     return cmocka_run_group_tests(tests, start_devices, finish);
 }

@@ -18,6 +18,7 @@ static struct context {
     uint32_t holders;      // of a primary one
     uint32_t device;       // of one that was made
     uint64_t id; // of the one that has the number now, 0: not asked yet
+    uint64_t peers; // bits of contexts whose memory its kernels may reach
 } contexts[CONTEXTS];
 static __thread uintptr_t current;
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -156,6 +157,20 @@ DRIVER(cuCtxSetCurrent, void *context)
     if (context && !context_of((uintptr_t)context)) return CONTEXT_GONE;
     current = (uintptr_t)context;
     return 0;
+}
+
+DRIVER(cuCtxEnablePeerAccess, void *peer, unsigned flags)
+{
+    struct context *const c = context_of(here());
+    if (!c || flags || !context_of((uintptr_t)peer)) return INVALID;
+    c->peers |= UINT64_C(1) << ((uintptr_t)peer - 1);
+    return 0;
+}
+
+// Whether kernels of a context may reach the memory of another one.
+static bool is_peer(uintptr_t of, uintptr_t to)
+{
+    return of == to || contexts[of - 1].peers >> (to - 1) & 1;
 }
 
 DRIVER(cuCtxGetCurrent, void **context)

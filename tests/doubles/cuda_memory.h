@@ -14,6 +14,7 @@ static struct block { // an allocation, a reservation or a handle
     uint64_t address, size;
     int fd, kind;
     uintptr_t context;
+    bool managed;
 } blocks[BLOCKS];
 static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -23,7 +24,7 @@ static int block_add(int kind, uint64_t address, uint64_t size, int fd)
     pthread_mutex_lock(&blocks_lock);
     for (size_t i = 0; i < BLOCKS && result; i++) {
         if (blocks[i].kind) continue;
-        blocks[i] = (struct block){ address, size, fd, kind, here() };
+        blocks[i] = (struct block){ address, size, fd, kind, here(), false };
         result = 0;
     }
     pthread_mutex_unlock(&blocks_lock);
@@ -98,6 +99,7 @@ static bool allocate_again(const alloc_parameters *p)
         if (!is) continue;
         blocks[i].kind = PLAIN;
         blocks[i].context = here();
+        blocks[i].managed = false;
         blocks[i].size = p->size;
         *p->address = blocks[i].address;
     }
@@ -142,10 +144,23 @@ typedef struct managed_parameters {
     unsigned flags;
 } managed_parameters;
 
+static int allocate_managed(const void *user)
+{
+    const managed_parameters *const p = user;
+    const int result = allocate(user);
+    pthread_mutex_lock(&blocks_lock);
+    for (size_t i = 0; i < BLOCKS && !result; i++)
+        if (blocks[i].kind == PLAIN && blocks[i].address == *p->address)
+            blocks[i].managed = true;
+    pthread_mutex_unlock(&blocks_lock);
+    return result;
+}
+
 DRIVER(cuMemAllocManaged, uint64_t *address, size_t size, unsigned flags)
 {
     const managed_parameters p = { address, size, flags };
-    TRACED(DOUBLE_MALLOC, cuMemAllocManaged, allocate, ON(0), .bytes = size);
+    TRACED(DOUBLE_MALLOC, cuMemAllocManaged, allocate_managed, ON(0),
+           .bytes = size);
 }
 
 static int release(const void *user)
@@ -209,15 +224,28 @@ DRIVER(cuMemGetAddressRange_v2, uint64_t *base, size_t *size, uint64_t address)
     return 0;
 }
 
+// Whether a kernel of a context must not touch what lies at an address.
+static bool is_out_of_reach(uintptr_t context, uint64_t address)
+{
+    struct block b;
+    return find_around(address, &b) && !b.managed &&
+           !is_peer(context, b.context);
+}
+
 DRIVER(cuPointerGetAttribute, void *value, int what, uint64_t address)
 {
-    const unsigned device = 2; // memory of one
+    const unsigned kind = 2; // memory of a device
     struct block b;
     wait_for_lock();
-    if ((what != 1 && what != 2) || !find_around(address, &b)) return INVALID;
-    if (what == 1) memcpy(value, &b.context, sizeof b.context);
-    if (what == 2) memcpy(value, &device, sizeof device);
-    return 0;
+    if (!find_around(address, &b)) return INVALID;
+    const unsigned managed = b.managed, device = device_of(b.context);
+    switch (what) {
+    case 1: memcpy(value, &b.context, sizeof b.context); return 0;
+    case 2: memcpy(value, &kind, sizeof kind); return 0;
+    case 8: memcpy(value, &managed, sizeof managed); return 0;
+    case 9: memcpy(value, &device, sizeof device); return 0;
+    default: return INVALID;
+    }
 }
 
 /* ---- Addresses and memory, each for itself ------------------------------ */

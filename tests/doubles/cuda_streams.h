@@ -31,7 +31,8 @@ static struct stream {
     bool dropped;
 } streams[16 * STREAMS];
 static uint32_t stream_flags[STREAMS];
-static uint64_t hung; // bits of streams
+static uint64_t hung;          // bits of streams
+static uint64_t hung_defaults; // bits of contexts, as long as one is to hang
 
 static uintptr_t stream_context(uintptr_t handle)
 {
@@ -56,10 +57,17 @@ static void drop_streams(uintptr_t context)
     }
 }
 
+static bool is_default_busy(uintptr_t context)
+{
+    const uint64_t bits = __atomic_load_n(&hung_defaults, __ATOMIC_SEQ_CST);
+    return bits >> (context - 1) & 1 && getenv("DOUBLE_CUDA_HANG");
+}
+
 // Streams of a context that have work.
 static bool is_busy(uintptr_t context)
 {
     const uint64_t busy = __atomic_load_n(&hung, __ATOMIC_SEQ_CST);
+    if (is_default_busy(context)) return true;
     for (uintptr_t i = 3; i < 16 * STREAMS; i++)
         if (stream_context(i) == context && busy >> i % STREAMS & 1)
             return getenv("DOUBLE_CUDA_HANG") != NULL;
@@ -69,17 +77,34 @@ static bool is_busy(uintptr_t context)
 static int fail_kernel(const char *name, uint32_t stream)
 {
     if (is_named("DOUBLE_CUDA_HANG", name))
-        __atomic_fetch_or(&hung, UINT64_C(1) << stream % STREAMS,
+        __atomic_fetch_or(stream ? &hung : &hung_defaults,
+                          UINT64_C(1)
+                              << (stream ? stream % STREAMS : here() - 1),
                           __ATOMIC_SEQ_CST);
     if (is_named("DOUBLE_CUDA_FAIL", name)) broken = BAD_ADDRESS;
     return is_named("DOUBLE_CUDA_HANG", name) ||
            is_named("DOUBLE_CUDA_FAIL", name);
 }
 
+// Whether a kernel is given memory of a context that its own knows nothing of.
+static bool goes_astray(const deed *d)
+{
+    const function *const f = d->kernel;
+    const uint32_t *p = f->parameters;
+    for (; f->module < LAZY && p && *p != UINT32_MAX; p += 2) {
+        uint64_t value;
+        if (p[1] != 8) continue;
+        memcpy(&value, d->arguments + p[0], sizeof value);
+        if (is_out_of_reach(modules[f->module - 1].context, value)) return true;
+    }
+    return false;
+}
+
 static void do_it(const deed *d, uint32_t stream)
 {
     if (d->kernel) {
-        if (fail_kernel(d->kernel->name, stream)) return;
+        if (goes_astray(d)) broken = BAD_ADDRESS;
+        if (broken || fail_kernel(d->kernel->name, stream)) return;
         const int times = 1 + is_named("DOUBLE_CUDA_WRONG", d->kernel->name);
         for (int i = 0; d->kernel->body && i < times; i++)
             d->kernel->body(d->arguments, &d->grid);
@@ -284,6 +309,34 @@ COPY_ASYNC(cuMemcpyDtoHAsync_v2, void *, uint64_t, true, false)
 COPY_ASYNC(cuMemcpyDtoDAsync_v2, uint64_t, uint64_t, false, false)
 COPY_ASYNC(cuMemcpyAsync, uint64_t, uint64_t, false, false)
 
+typedef struct peer_parameters {
+    uint64_t to;
+    void *to_context;
+    uint64_t from;
+    void *from_context;
+    size_t size;
+    void *stream;
+} peer_parameters;
+
+static int copy_peer(const void *user)
+{
+    const peer_parameters *const p = user;
+    const deed d = { .to = p->to, .from = p->from, .size = p->size };
+    if (!p->to || !p->from || !context_of((uintptr_t)p->to_context) ||
+        !context_of((uintptr_t)p->from_context))
+        return INVALID;
+    return submit(&d, (uint32_t)(uintptr_t)p->stream);
+}
+
+DRIVER(cuMemcpyPeerAsync, uint64_t to, void *to_context, uint64_t from,
+       void *from_context, size_t size, void *stream)
+{
+    const peer_parameters p = { to,           to_context, from,
+                                from_context, size,       stream };
+    TRACED(kind_on(stream, DOUBLE_PEER_COPY), cuMemcpyPeerAsync, copy_peer,
+           ON(stream), .bytes = size);
+}
+
 typedef struct set_parameters {
     uint64_t to;
     union {
@@ -395,6 +448,7 @@ DRIVER(cuStreamQuery, void *stream)
     const int result = r ? UNSUPPORTED : other ? IMPLICIT : forbidden();
     if (result) return result;
     const uintptr_t number = (uintptr_t)stream;
+    if (!number) return is_default_busy(here()) ? NOT_READY : 0;
     const uint64_t busy = __atomic_load_n(&hung, __ATOMIC_SEQ_CST);
     return busy >> number % STREAMS & 1 ? NOT_READY : 0;
 }
