@@ -31,6 +31,11 @@ enum { // results
     TS__CUDA_NOT_SUPPORTED = 801
 };
 
+enum {
+    TS__CUDA_SHARED = 48 << 10, // of a function that was allowed no more
+    TS__CUDA_MOST_SHARED = 8    // attribute of a function: what it is allowed
+};
+
 enum { // identifiers of launch attributes
     TS__CUDA_WINDOW = 1,
     TS__CUDA_COOPERATIVE = 2,

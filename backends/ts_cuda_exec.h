@@ -288,6 +288,24 @@ typedef struct ts__cx_how { // attributes of a launch
     uint8_t *args; // with other handles than the record's, NULL: as they are
 } ts__cx_how;
 
+// More dynamic shared memory than every function may have it was allowed, if
+// only before anybody looked.
+static ts_result ts__cx_allow_shared(ts__cx *x, const ts_executor_launch *l,
+                                     void *function)
+{
+    ts_attribute a;
+    int32_t pair[2];
+    uint64_t at = 0;
+    if (l->shared <= TS__CUDA_SHARED || !x->call.attribute) return TS_OK;
+    while (ts_attribute_next(&l->attributes, &at, &a)) {
+        if (a.id != TS_ATTRIBUTE_FUNCTION || a.size < sizeof pair) continue;
+        memcpy(pair, a.bytes, sizeof pair);
+        if (pair[0] == TS__CUDA_MOST_SHARED) return TS_OK;
+    }
+    return ts__cx_result(
+        x, x->call.attribute(function, TS__CUDA_MOST_SHARED, (int)l->shared));
+}
+
 // Attributes that let work begin early are left out: operations come one
 // after another, which is all that they ask for.
 static ts_result ts__cx_attributes(ts__cx *x, const ts_executor_launch *l,
@@ -329,7 +347,7 @@ static ts_result ts__cx_attributes(ts__cx *x, const ts_executor_launch *l,
         to->value.number = 1;
         if (launch) memcpy(to->value.bytes, (const uint8_t *)a.bytes + 8, 64);
     }
-    return TS_OK;
+    return ts__cx_allow_shared(x, l, function);
 }
 
 // Whether a launch is cooperative and has no other attribute.

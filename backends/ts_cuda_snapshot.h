@@ -699,21 +699,6 @@ static void ts__cs_end(const ts__cs_call *c)
     h->op = NULL;
 }
 
-// The stream of an operation; false: it is one that only this thread can ask.
-static bool ts__cs_stream_here(const ts__cs_call *c, void **stream)
-{
-    const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
-    const uint8_t at = c->rule->stream_at;
-    const ts__cuda_launch *const how =
-        (const ts__cuda_launch *)(uintptr_t)ts__cs_argument(c, 0);
-    *stream = NULL;
-    if (kind == TS__CS_LAUNCH_HOW)
-        *stream = how ? how->stream : NULL;
-    else if (at || kind == TS__CS_HOST_FUNCTION)
-        *stream = (void *)(uintptr_t)ts__cs_argument(c, at);
-    return (uintptr_t)*stream != 2 && (*stream || !c->per_thread);
-}
-
 /*
     Whether what begins is recorded into a graph. A stream is asked if anything
     is recorded, and once if nobody saw it being made: it may be recorded since
@@ -833,7 +818,7 @@ static void ts__cs_enter(const ts__cs_call *c)
         graphs->gone(ts__cs_argument(c, 0));
     if (kind == TS__CS_MODULE_GONE)
         ts__cs_attributes_go(&ts__cs.code, NULL,
-                             (void *)(uintptr_t)ts__cs_argument(c, 0));
+                             (void *)(uintptr_t)ts__cs_argument(c, 0), false);
     if (kind == TS__CS_RECORD) ts__cs_record(c);
 }
 

@@ -385,10 +385,7 @@ static void ts__cs_given_ask(const ts__cs_call *c, ts__cs_given *given)
     if (given->type == TS__CUDA_NODE_CHILD)
         given->graph = ts__cs_graph_ask(c, (uintptr_t)given->what);
     if (given->type != TS__CUDA_NODE_KERNEL) return;
-    given->job.what = TS__CS_FUNCTION;
-    given->job.context = c->context;
-    given->job.object =
-        given->kernel.function ? given->kernel.function : given->kernel.kernel;
+    ts__cs_kernel_job(&given->kernel, c->context, &given->job);
     given->answered = ts__cs_is_safe(c->context) &&
                       ts__cs_ask(&ts__cs.driver, &given->job, ts__cs_until());
 }

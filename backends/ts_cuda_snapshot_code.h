@@ -46,6 +46,7 @@ typedef struct ts__cs_attribute { // that a function was given
     int32_t id, value;
     void *context;
     const void *owner; // module or library, NULL: the driver does not tell
+    uint32_t session;  // in which it was given
 } ts__cs_attribute;
 
 typedef struct ts__cs_code {
@@ -222,14 +223,17 @@ static bool ts__cs_is_variable(const ts__cuda_code *code, uint32_t number)
 /* ==== 2. Functions ======================================================= */
 
 // Those of a context go with it, or of a module or library; NULL is none.
+// before: only those of earlier sessions.
 static inline void ts__cs_attributes_go(ts__cs_code *c, const void *context,
-                                        const void *owner)
+                                        const void *owner, bool before)
 {
     size_t kept = 0;
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < c->attribute_count; i++) {
         const ts__cs_attribute a = c->attributes[i];
-        if ((!context || a.context != context) && (!owner || a.owner != owner))
+        const bool meant =
+            (context && a.context == context) || (owner && a.owner == owner);
+        if (!meant || (before && a.session == c->session))
             c->attributes[kept++] = a;
     }
     c->attribute_count = kept;
@@ -246,7 +250,9 @@ static bool ts__cs_attribute_again(ts__cs_code *c,
     for (size_t i = 0; i < c->attribute_count && !known; i++) {
         ts__cs_attribute *const a = &c->attributes[i];
         known = a->function == given->function && a->id == given->id;
-        if (known) a->value = given->value;
+        if (!known) continue;
+        a->value = given->value;
+        a->session = c->session;
     }
     pthread_mutex_unlock(&c->lock);
     return known;
@@ -260,7 +266,8 @@ static void ts__cs_attribute_add(ts__cs_code *c, const ts__cs_attribute *given)
                                         c->attribute_count, sizeof *more);
     if (more) {
         c->attributes = more;
-        more[c->attribute_count++] = *given;
+        more[c->attribute_count] = *given;
+        more[c->attribute_count++].session = c->session;
     }
     pthread_mutex_unlock(&c->lock);
 }

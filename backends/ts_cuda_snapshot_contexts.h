@@ -93,7 +93,7 @@ static inline void ts__cs_context_left(void *context)
     ts__cs_memory_left(context);
     ts__cs_modules_go(&ts__cs.code, NULL, context, false);
     ts__cs_variables_go(&ts__cs.code, &ts__cs.memory);
-    ts__cs_attributes_go(&ts__cs.code, context, NULL);
+    ts__cs_attributes_go(&ts__cs.code, context, NULL, false);
     pthread_mutex_unlock(&ts__cs.memory_lock);
     ts__cs_going_end(&ts__cs.driver, &going);
 }
@@ -119,8 +119,9 @@ static bool ts__cs_age(ts__cs_job *job)
         if (!own.stream) continue;
         if (!own.id || ts__cs_id_of(d, own.context) != own.id) {
             // The one that has its handle now may have loaded some already.
-            if (own.id)
-                ts__cs_modules_go(&ts__cs.code, NULL, own.context, true);
+            if (!own.id) continue;
+            ts__cs_modules_go(&ts__cs.code, NULL, own.context, true);
+            ts__cs_attributes_go(&ts__cs.code, own.context, NULL, true);
             continue;
         }
         if (d->made) d->made(own.context, own.stream);

@@ -87,6 +87,7 @@ typedef struct ts__cs_job {
     const char *name;
     bool ok;
     // Of a function.
+    bool is_kernel; // `object` is a kernel of a library, and no function
     void *module;
     uint32_t parameter_count;
     uint32_t parameters[TS__CS_PARAMETERS][2]; // offset, size
@@ -382,7 +383,8 @@ static bool ts__cs_read(ts__cs_driver *d, const ts__cs_job *job)
            ts__cs_idle(d, own->stream, job->until_ns);
 }
 
-// A kernel of a library is no function, but has one.
+// A kernel of a library is no function, but has one in each context; who
+// launches either does not say which it is.
 static bool ts__cs_function(ts__cs_driver *d, ts__cs_job *job)
 {
     void *function = job->object;
@@ -392,7 +394,7 @@ static bool ts__cs_function(ts__cs_driver *d, ts__cs_job *job)
     job->called = NULL;
     job->parameter_count = 0;
     if (!d->call.module) return false;
-    if (d->call.module(&job->module, function) != 0) {
+    if (job->is_kernel || d->call.module(&job->module, function) != 0) {
         if (!d->call.kernel || d->call.kernel(&function, job->object) != 0 ||
             d->call.module(&job->module, function) != 0)
             return false;

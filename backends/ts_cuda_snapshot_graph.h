@@ -237,19 +237,48 @@ static void ts__cs_node_set(ts__cs_node *n, const ts__cuda_set_node *s)
     g->destination_slice = s->pitch * s->rows;
 }
 
+// The question what the kernel of a node is. One of a library is that of the
+// node's context, which need not be the one that the graph is asked in.
+static void ts__cs_kernel_job(const ts__cuda_kernel_node *k, void *context,
+                              ts__cs_job *job)
+{
+    memset(job, 0, sizeof *job);
+    job->what = TS__CS_FUNCTION;
+    job->is_kernel = !k->function;
+    job->object = k->function ? k->function : k->kernel;
+    job->context = job->is_kernel && k->context ? k->context : context;
+}
+
+// Asks it at once, within another question. False: there is no answer.
+static bool ts__cs_kernel_ask(ts__cs_driver *d, ts__cs_job *job)
+{
+    void *const before = d->job.context;
+    if (job->context == before) return ts__cs_function(d, job);
+    pthread_mutex_lock(&d->lock);
+    const bool leaving = ts__cs_is_leaving(d, job->context);
+    if (!leaving) ts__cs_turn_to(d, job->context);
+    pthread_mutex_unlock(&d->lock);
+    const bool ok = !leaving && d->call.context_set(job->context) == 0 &&
+                    ts__cs_function(d, job);
+    pthread_mutex_lock(&d->lock);
+    ts__cs_turn_to(d, before);
+    pthread_mutex_unlock(&d->lock);
+    d->call.context_set(before);
+    return ok;
+}
+
 static void ts__cs_kernel_read(ts__cs_driver *d, ts__cs_node *n)
 {
     ts__cuda_kernel_node kernel;
     ts__cs_job job;
     memset(&kernel, 0, sizeof kernel);
-    memset(&job, 0, sizeof job);
     // What is put in its place later has its attributes still.
     n->reason = n->attributes_reason = TS_REASON_ATTACHED_LATE;
     if (!d->call.node_kernel || d->call.node_kernel(n->handle, &kernel) != 0)
         return;
     n->attributes_reason = TS_REASON_NONE;
-    job.object = kernel.function ? kernel.function : kernel.kernel;
-    const bool answered = ts__cs_function(d, &job);
+    ts__cs_kernel_job(&kernel, d->job.context, &job);
+    const bool answered = ts__cs_kernel_ask(d, &job);
     ts__cs_node_attributes(d, n);
     ts__cs_node_kernel(n, &kernel, &job, answered);
 }

@@ -61,6 +61,32 @@ static uint64_t ts__cs_pointed(const ts__cs_call *c, size_t at)
     return value;
 }
 
+// The stream of an operation; false: it is one that only this thread can ask.
+static bool ts__cs_stream_here(const ts__cs_call *c, void **stream)
+{
+    const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
+    const uint8_t at = c->rule->stream_at;
+    const ts__cuda_launch *const how =
+        (const ts__cuda_launch *)(uintptr_t)ts__cs_argument(c, 0);
+    *stream = NULL;
+    if (kind == TS__CS_LAUNCH_HOW)
+        *stream = how ? how->stream : NULL;
+    else if (at || kind == TS__CS_HOST_FUNCTION)
+        *stream = (void *)(uintptr_t)ts__cs_argument(c, at);
+    return (uintptr_t)*stream != 2 && (*stream || !c->per_thread);
+}
+
+// The context in which a call runs: that of its stream. Who calls may be in
+// another one, and what a kernel of a library is there is something else.
+static void *ts__cs_where(const ts__cs_call *c)
+{
+    void *stream = NULL;
+    if (!ts__cs_stream_here(c, &stream)) return c->context;
+    void *const context =
+        ts__cs_stream_of(&ts__cs.driver, stream, c->per_thread).context;
+    return context ? context : c->context;
+}
+
 static bool ts__cs_name(const ts__cs_call *c, ts_snapshot_op *op)
 {
     switch ((ts__cs_kind)c->rule->kind) {
@@ -93,7 +119,9 @@ static void ts__cs_place(const ts__cs_call *c, ts_snapshot_op *op,
         &ts__cs.driver, (void *)(uintptr_t)handle, c->per_thread);
     if (handle == 2) TS__STORE(&ts__cs.driver.per_thread, 1);
     op->head.correlation = c->correlation;
-    op->head.track = c->track(c->user, c->context, &stream, c->per_thread);
+    op->head.track =
+        c->track(c->user, stream.context ? stream.context : c->context, &stream,
+                 c->per_thread);
 }
 
 /* ==== 2. Launches ======================================================== */
@@ -222,8 +250,9 @@ static inline void ts__cs_kernel(const ts__cs_call *c, ts_snapshot_op *op,
     ts__cs_layout layout;
     if (!turn) return;
     job.what = TS__CS_FUNCTION;
-    job.context = c->context;
+    job.context = ts__cs_where(c);
     job.object = function;
+    job.is_kernel = false;
     job.module = NULL;
     const bool answered =
         ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns);
@@ -557,7 +586,8 @@ static bool ts__cs_owner_answer(ts__cs_job *job)
 {
     const ts__cs_calls *const call = &ts__cs.driver.call;
     job->module = NULL;
-    return (call->module && call->module(&job->module, job->object) == 0) ||
+    return (!job->is_kernel && call->module &&
+            call->module(&job->module, job->object) == 0) ||
            (call->library && call->library(&job->module, job->object) == 0);
 }
 
@@ -571,7 +601,8 @@ static void ts__cs_attribute_set(const ts__cs_call *c)
         (int32_t)ts__cs_argument32(c, kernel ? 0 : 8),
         (int32_t)ts__cs_argument32(c, kernel ? 4 : 12),
         kernel ? NULL : c->context, // a library is of none
-        NULL
+        NULL,
+        0
     };
     if (ts__cs_attribute_again(&ts__cs.code, &given)) return;
     job.what = TS__CS_OWN;
@@ -579,6 +610,7 @@ static void ts__cs_attribute_set(const ts__cs_call *c)
     job.drop = NULL;
     job.context = c->context;
     job.object = given.function;
+    job.is_kernel = kernel;
     if (ts__cs_is_safe(c->context) &&
         ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
         given.owner = job.module;

@@ -328,7 +328,8 @@ static void what_it_loaded_before_anybody_asked_stays(void **user)
     (void)user;
     begin();
     scene s = scene_made();
-    const void *const before = s.context;
+    const void *const before = s.context, *const function = s.add;
+    ok(cuFuncSetAttribute(s.add, 8, 64 << 10));
     ok(launch_in(&s, 1));
     ok(cuCtxSetCurrent(NULL));
     end();
@@ -338,9 +339,15 @@ static void what_it_loaded_before_anybody_asked_stays(void **user)
     s = scene_made();
     assert_ptr_equal(s.context, before);
     ok(launch_in(&s, 1));
+    assert_ptr_equal(add, function); // what was said of that one is over
+    ok(launch(add, numbers, 1));
     ok(cuCtxDestroy_v2(s.context));
     end();
+    const ts_capture c = capture_at(1);
+    ts_attribute a;
     assert_int_equal(capture_at(0).head.state, TS_CAPTURE_WHOLE);
+    assert_false(
+        ts_attribute_find(&c.attributes, TS_ATTRIBUTE_FUNCTION, 8, &a));
     rt_close(&trace);
 }
 

@@ -7,9 +7,9 @@
     X(cuCtxDestroy_v2, (void *)) \
     X(cuCtxSetCurrent, (void *)) \
     X(cuDevicePrimaryCtxRetain, (void **, int)) \
-    X(cuMemcpyPeerAsync, \
-      (uint64_t, void *, uint64_t, void *, size_t, void *)) \
+    X(cuMemcpyPeerAsync, (uint64_t, void *, uint64_t, void *, size_t, void *)) \
     X(cuModuleUnload, (void *)) \
+    X(cuLibraryUnload, (void *)) \
     X(cuModuleGetGlobal_v2, (uint64_t *, size_t *, void *, const char *))
 #define X(name, parameters) static int(*name) parameters;
 DEVICE_CALLS(X)
@@ -133,6 +133,70 @@ static void a_node_of_code_that_went_elsewhere_is_declined(void **user)
     rt_close(&trace);
 }
 
+// A kernel of a library is each context's own: a node says in which it runs, and
+// it need not have been needed there before.
+static void a_node_of_a_library_is_of_its_context(void **user)
+{
+    void *library, *kernel, *node;
+    uint32_t value = 5;
+    (void)user;
+    begin_devices();
+    ok(cuLibraryLoadData(&library, cubin, NULL, NULL, 0, NULL, NULL, 0));
+    ok(cuLibraryGetKernel(&kernel, library, "add"));
+    void *arguments[] = { &far_numbers, &value };
+    const ts__cuda_kernel_node far = { .grid = { 4, 1, 1 },
+                                       .block = { 256, 1, 1 },
+                                       .arguments = arguments,
+                                       .kernel = kernel,
+                                       .context = second };
+    ok(cuGraphCreate(&graph, 0));
+    ok(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &far));
+    ok(cuGraphInstantiateWithFlags(&ready, graph, 0));
+    ok(cuGraphLaunch(ready, stream));
+    assert_int_equal(number_at(far_numbers), 5);
+    value = 7;
+    ok(cuGraphExecKernelNodeSetParams_v2(ready, node, &far));
+    ok(cuGraphLaunch(ready, stream));
+    assert_int_equal(number_at(far_numbers), 12);
+    ok(cuLibraryUnload(library));
+    end_devices();
+    for (size_t i = 0; i < 2; i++) {
+        const ts_capture c = capture_at(i);
+        ts_capture_node n = { .index = 0 };
+        assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
+        assert_true(ts_capture_node_next(&c, &n));
+        assert_int_equal(device_number(n.head.track), 1);
+    }
+    rt_close(&trace);
+}
+
+// Nor is it the thread's context that says so, but the stream's.
+static void a_kernel_of_a_library_is_of_its_streams_context(void **user)
+{
+    void *library, *kernel, *far;
+    uint32_t value = 5, variables = 0;
+    (void)user;
+    begin_devices();
+    ok(cuLibraryLoadData(&library, cubin, NULL, NULL, 0, NULL, NULL, 0));
+    ok(cuLibraryGetKernel(&kernel, library, "biased"));
+    ok(cuCtxSetCurrent(second));
+    ok(cuStreamCreate(&far, 1));
+    ok(cuCtxSetCurrent(first));
+    void *arguments[] = { &far_numbers, &far_numbers, &value };
+    ok(cuLaunchKernel(kernel, 4, 1, 1, 256, 1, 1, 0, far, arguments, NULL));
+    assert_int_equal(number_at(far_numbers), 8);
+    end_devices();
+    const ts_capture c = capture_at(0);
+    assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
+    for (uint32_t i = 0; i < c.head.region_count; i++) {
+        if (c.regions[i].found != TS_CAPTURE_BY_GLOBAL) continue;
+        assert_int_equal(device_number(c.regions[i].device), 1);
+        variables++;
+    }
+    assert_true(variables);
+    rt_close(&trace);
+}
+
 static uint32_t device_of_region(const ts_capture *c, uint64_t address)
 {
     uint32_t i = 0;
@@ -211,6 +275,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_is_of_the_device_of_its_context),
         cmocka_unit_test(a_node_of_code_that_went_elsewhere_is_declined),
+        cmocka_unit_test(a_node_of_a_library_is_of_its_context),
+        cmocka_unit_test(a_kernel_of_a_library_is_of_its_streams_context),
         cmocka_unit_test(a_copy_between_devices_is_kept_and_runs_again),
         cmocka_unit_test(a_default_stream_of_another_device_is_waited_for),
     };

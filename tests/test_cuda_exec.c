@@ -327,10 +327,13 @@ static void attributes_are_given_again_or_refused(void **user)
     uint8_t bytes[400];
     (void)user;
     begin(NULL, 0);
-    // So much shared memory wants a word to the function first.
-    assert_int_equal(launch_with(bytes, bytes), TS_ERR_IO);
+    // So much shared memory wants a word to the function first, which is the
+    // record's, or ours where it has none.
+    uint8_t *to = put_attribute(bytes, TS_ATTRIBUTE_FUNCTION, 8, 50 << 10, 8);
+    assert_int_equal(launch_with(bytes, to), TS_ERR_IO);
     assert_int_equal(x->reason(state), TS_REASON_DEVICE_FAILED);
-    uint8_t *to = put_attribute(bytes, TS_ATTRIBUTE_FUNCTION, 8, 200 << 10, 8);
+    ok(launch_with(bytes, bytes));
+    to = put_attribute(bytes, TS_ATTRIBUTE_FUNCTION, 8, 200 << 10, 8);
     ok(launch_with(bytes, to));
     to = put_attribute(to, TS_ATTRIBUTE_CUDA_LAUNCH, 4, 2, 72);
     to = put_attribute(to, TS_ATTRIBUTE_CUDA_LAUNCH, 6, 1, 72); // left out

@@ -9,7 +9,8 @@ enum { MODULES = 256, FUNCTIONS = 1024, LAZY = 1 << 20 };
 
 static struct module {
     bool used;
-    uintptr_t context; // of a library the one in which it was loaded
+    uintptr_t context; // of a library the one in which it is first needed
+    uint32_t library;  // of what another context has of one: its number
     int fd;
     void *handle; // NULL: text that does nothing
     char *bytes;  // of a library whose module is loaded when it is needed
@@ -192,6 +193,9 @@ static int unload(const void *user)
     op.event = (uint32_t)(m - modules) + 1;
     op.context = (void *)m->context;
     if (run && m->handle) run(&op);
+    for (uint32_t i = 0; i < module_count; i++)
+        if (modules[i].used && modules[i].library == op.event)
+            drop_module(&modules[i]);
     drop_module(m);
     return 0;
 }
@@ -262,6 +266,33 @@ DRIVER(cuLibraryGetKernel, void **kernel, void *library, const char *name)
     return 0;
 }
 
+// What a context has of a library: the library's own module, or another.
+static int load_in_context(struct module *library, uint32_t *number)
+{
+    const uint32_t own = (uint32_t)(library - modules) + 1;
+    *number = own;
+    if (!library->bytes) return 0; // text that does nothing
+    if (!library->handle) library->context = here();
+    if (!library->handle)
+        return load_bytes(library, library->bytes, library->size);
+    if (library->context == here()) return 0;
+    uint32_t at = 0;
+    while (at < module_count &&
+           !(modules[at].used && modules[at].library &&
+             modules[at].library == own && modules[at].context == here()))
+        at++;
+    *number = at + 1;
+    if (at < module_count) return 0;
+    for (at = 0; at < module_count && modules[at].used;)
+        at++;
+    if (at == MODULES) return NO_MEMORY;
+    if (at == module_count) module_count++;
+    *number = at + 1;
+    modules[at] =
+        (struct module){ .used = true, .context = here(), .library = own };
+    return load_bytes(&modules[at], library->bytes, library->size);
+}
+
 // A kernel of a library becomes a function when somebody needs it.
 DRIVER(cuKernelGetFunction, void **object, void *kernel)
 {
@@ -269,13 +300,11 @@ DRIVER(cuKernelGetFunction, void **object, void *kernel)
     const uintptr_t number = (uintptr_t)kernel;
     function *const f =
         number & LAZY ? function_of((void *)(number & ~(uintptr_t)LAZY)) : NULL;
+    uint32_t module = 0;
     if (!f) return INVALID;
-    struct module *const m = &modules[f->module - 1];
-    if (!m->handle && m->bytes) {
-        const int result = load_bytes(m, m->bytes, m->size);
-        if (result) return result;
-    }
-    return cuModuleGetFunction(object, (void *)(uintptr_t)f->module, f->name);
+    const int result = load_in_context(&modules[f->module - 1], &module);
+    if (result) return result;
+    return cuModuleGetFunction(object, (void *)(uintptr_t)module, f->name);
 }
 
 DRIVER(cuFuncGetModule, void **module, void *object)

@@ -17,7 +17,7 @@ static struct context {
     bool gone, made, used; // used: by a thread that has set none
     uint32_t holders;      // of a primary one
     uint32_t device;       // of one that was made
-    uint64_t id; // of the one that has the number now, 0: not asked yet
+    uint64_t id;    // of the one that has the number now, 0: not asked yet
     uint64_t peers; // bits of contexts whose memory its kernels may reach
 } contexts[CONTEXTS];
 static __thread uintptr_t current;

@@ -48,6 +48,7 @@ typedef struct node {
     int type;
     bool off;
     deed deed;
+    void *kernel, *context; // of a library, where it was given as one
     copy_box box;
     void *pointers[32]; // to the arguments
     void *more[5];
@@ -395,9 +396,14 @@ static int put_kernel(node *n, const kernel_node *k)
 {
     deed d;
     void *const object = k->function ? k->function : k->kernel;
+    const uintptr_t before = current;
+    if (!k->function && k->context) current = (uintptr_t)k->context;
     const int result =
         read_launch(&d, object, k->dims, k->shared, k->arguments, k->more);
+    current = before;
     if (!result) {
+        n->kernel = k->function ? NULL : k->kernel;
+        n->context = k->function ? NULL : k->context;
         memcpy(d.attributes, n->deed.attributes, sizeof d.attributes);
         n->deed = d;
     }
@@ -532,7 +538,10 @@ DRIVER(cuGraphKernelNodeGetParams_v2, node *n, kernel_node *k)
     const deed *const d = &n->deed;
     if (n->type != NODE_KERNEL) return INVALID;
     memset(k, 0, sizeof *k);
-    k->function = (void *)(uintptr_t)(d->kernel - functions + 1);
+    k->function =
+        n->kernel ? NULL : (void *)(uintptr_t)(d->kernel - functions + 1);
+    k->kernel = n->kernel;
+    k->context = n->context;
     memcpy(k->dims, d->grid.grid, sizeof k->dims);
     k->shared = d->grid.shared;
     const uint32_t *const p = d->kernel->parameters;

@@ -176,12 +176,23 @@ typedef struct launch_parameters {
     void **arguments, **more;
 } launch_parameters;
 
+// A kernel of a library is that of its stream's context.
+static int read_on(deed *d, void *stream, void *object, const uint32_t *dims,
+                   uint32_t shared, void **arguments, void **more)
+{
+    const uintptr_t number = (uintptr_t)stream, before = current;
+    if (number > 2 && is_stream(number)) current = stream_context(number);
+    const int result = read_launch(d, object, dims, shared, arguments, more);
+    current = before;
+    return result;
+}
+
 static int launch_plain(const void *user)
 {
     const launch_parameters *const p = user;
     deed d;
-    const int result =
-        read_launch(&d, p->function, p->dims, p->shared, p->arguments, p->more);
+    const int result = read_on(&d, p->stream, p->function, p->dims, p->shared,
+                               p->arguments, p->more);
     return result ? result : submit(&d, (uint32_t)(uintptr_t)p->stream);
 }
 
@@ -229,8 +240,8 @@ static int launch_ex(const void *user)
     const launch_ex_parameters *const p = user;
     const config *const c = p->config;
     deed d;
-    const int result =
-        read_launch(&d, p->function, c->dims, c->shared, p->arguments, p->more);
+    const int result = read_on(&d, c->stream, p->function, c->dims, c->shared,
+                               p->arguments, p->more);
     if (result) return result;
     for (uint32_t i = 0; i < c->count; i++) {
         const uint32_t id = c->attributes[i].id;
@@ -331,8 +342,9 @@ static int copy_peer(const void *user)
 DRIVER(cuMemcpyPeerAsync, uint64_t to, void *to_context, uint64_t from,
        void *from_context, size_t size, void *stream)
 {
-    const peer_parameters p = { to,           to_context, from,
-                                from_context, size,       stream };
+    const peer_parameters p = {
+        to, to_context, from, from_context, size, stream
+    };
     TRACED(kind_on(stream, DOUBLE_PEER_COPY), cuMemcpyPeerAsync, copy_peer,
            ON(stream), .bytes = size);
 }

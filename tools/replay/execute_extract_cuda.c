@@ -147,14 +147,21 @@ static void put_function_attributes(FILE *out, const ts_capture *c)
 {
     ts_attribute a;
     uint32_t count = 0;
+    bool allowed = c->head.shared <= TS__CUDA_SHARED;
     fputs("static const int settings[][2] = { // of the function\n", out);
     for (uint64_t at = 0; ts_attribute_next(&c->attributes, &at, &a);) {
         int32_t pair[2];
         if (a.id != TS_ATTRIBUTE_FUNCTION || a.size < sizeof pair) continue;
         memcpy(pair, a.bytes, sizeof pair);
         fprintf(out, "    { %" PRId32 ", %" PRId32 " },\n", pair[0], pair[1]);
+        allowed |= pair[0] == TS__CUDA_MOST_SHARED;
         count++;
     }
+    // It was allowed before anybody looked.
+    if (!allowed)
+        fprintf(out, "    { %d, %" PRIu32 " },\n", TS__CUDA_MOST_SHARED,
+                c->head.shared);
+    count += !allowed;
     fprintf(out,
             "    { 0, 0 }\n};\n"
             "static const size_t setting_count = %" PRIu32 ";\n",
