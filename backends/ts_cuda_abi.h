@@ -33,7 +33,9 @@ enum { // results
 
 enum {
     TS__CUDA_SHARED = 48 << 10, // of a function that was allowed no more
-    TS__CUDA_MOST_SHARED = 8    // attribute of a function: what it is allowed
+    TS__CUDA_MOST_SHARED = 8,   // attribute of a function: what it is allowed
+    TS__CUDA_CONCURRENT = 89,   // of a device: it shares managed memory
+    TS__CUDA_GLOBAL = 1         // managed memory that is not of the host first
 };
 
 enum { // identifiers of launch attributes

@@ -246,6 +246,7 @@ typedef struct ts__cs_vendor {
     // The track of the device of that number, 0: nobody can tell now. NULL:
     // memory that nobody saw being allocated is the operation's device's.
     uint32_t (*device)(uint32_t number);
+    bool managed; // such memory is kept, where the device can share it
 } ts__cs_vendor;
 
 typedef struct ts__cs_graph_calls {
@@ -270,6 +271,7 @@ typedef struct ts__cs_range { // an allocation, in order of address
     uint32_t device;   // track
     ts_reason reason;  // why what reaches it cannot be captured
     bool host, mapped; // mapped: at addresses that were reserved
+    bool managed;      // the host writes it as well, and nobody sees that
 } ts__cs_range;
 
 typedef struct ts__cs_texture {
@@ -294,6 +296,7 @@ static struct {
     pthread_mutex_t memory_lock;
     ts_snapshot_memory memory;
     bool touched; // by somebody, nobody knows where
+    bool managed; // there may be such memory
     ts__cs_range *ranges;
     size_t range_count, range_capacity;
     uint64_t *seams; // where reservations begin
@@ -347,6 +350,15 @@ static void ts__cs_range_remove(uint64_t address)
         ts_snapshot_free(&ts__cs.memory, address);
     memmove(&ts__cs.ranges[after - 1], &ts__cs.ranges[after],
             (ts__cs.range_count-- - after) * sizeof *ts__cs.ranges);
+}
+
+// What the driver says of a range: managed memory is kept like any other where
+// it may be looked at at any time, but always looked at again.
+static void ts__cs_range_manage(ts__cs_range *range, ts__cs_managed managed)
+{
+    range->managed = managed == TS__CS_MANAGED && ts__cs.vendor->managed;
+    if (managed && !range->managed) range->reason = TS_REASON_UVM;
+    ts__cs.managed |= range->managed;
 }
 
 static void ts__cs_range_add(const ts__cs_range *range)
@@ -410,15 +422,16 @@ static void ts__cs_look_up(uint64_t address)
     job.address = address;
     if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) return;
     const bool told = job.device >= 0 && ts__cs.vendor->device;
-    const ts__cs_range range = {
-        job.address,
-        job.size,
-        job.owner,
-        told ? ts__cs.vendor->device((uint32_t)job.device) : ts__cs.device,
-        TS_REASON_NONE,
-        false,
-        false
-    };
+    ts__cs_range range = { job.address,
+                           job.size,
+                           job.owner,
+                           told ? ts__cs.vendor->device((uint32_t)job.device)
+                                : ts__cs.device,
+                           TS_REASON_NONE,
+                           false,
+                           false,
+                           false };
+    ts__cs_range_manage(&range, job.managed);
     ts__cs_range_add(&range);
 }
 
@@ -642,6 +655,19 @@ static void ts__cs_unkept(const ts__cs_call *c)
     pthread_mutex_unlock(&ts__cs.memory_lock);
 }
 
+// Somebody may have written to what is looked at now.
+static void ts__cs_touch(void)
+{
+    for (size_t i = 0; ts__cs.touched && i < ts__cs.memory.count; i++)
+        ts_snapshot_touch(&ts__cs.memory, ts__cs.memory.ranges[i].address, 0);
+    for (size_t i = 0; ts__cs.managed && i < ts__cs.range_count; i++)
+        if (ts__cs.ranges[i].managed)
+            ts_snapshot_touch(&ts__cs.memory, ts__cs.ranges[i].address, 0);
+    for (size_t i = 0; i < ts__cs.code.shared.count; i++)
+        ts_snapshot_touch(&ts__cs.memory, ts__cs.code.shared.all[i], 0);
+    ts__cs.touched = false;
+}
+
 static void ts__cs_begin(const ts__cs_call *c)
 {
     ts__cs_here *const h = &ts__cs_this;
@@ -659,11 +685,7 @@ static void ts__cs_begin(const ts__cs_call *c)
         ts_snapshot_decline(op, recording       ? TS_REASON_IN_CAPTURE
                                 : ts__cs.unsafe ? TS_REASON_DEVICE_FAILED
                                                 : TS_REASON_DRAIN_TIMEOUT);
-    if (ts__cs.touched)
-        for (size_t i = 0; i < ts__cs.memory.count; i++)
-            ts_snapshot_touch(&ts__cs.memory, ts__cs.memory.ranges[i].address,
-                              0);
-    ts__cs.touched = false;
+    ts__cs_touch();
     ts__cs_describe(c, op, h->turn, &args);
     ts_snapshot_begin(&ts__cs.memory, op); // copies the arguments
     free(args);
@@ -872,6 +894,7 @@ static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
     if (vendor->graphs) vendor->graphs->forget();
     pthread_mutex_lock(&ts__cs.memory_lock); // a call of before may be there
     ts__cs.range_count = ts__cs.seam_count = ts__cs.texture_count = 0;
+    ts__cs.managed = false;
     ts__cs_tensors_forget(&ts__cs.tensors);
     ts_snapshot_close(&ts__cs.memory);
     pthread_mutex_unlock(&ts__cs.memory_lock);

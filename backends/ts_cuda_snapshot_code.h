@@ -53,10 +53,12 @@ typedef struct ts__cs_code {
     pthread_mutex_t lock; // of modules that are added and go
     ts__cs_module **modules;
     size_t module_count, module_capacity;
-    uint64_t bytes;         // of all modules that are kept
-    uint32_t captures;      // so many have begun; under ts__cs.memory_lock
-    uint32_t session;       // the last that began
-    ts__cs_addresses stale; // of variables of modules that went
+    uint64_t bytes;          // of all modules that are kept
+    uint32_t captures;       // so many have begun; under ts__cs.memory_lock
+    uint32_t session;        // the last that began
+    ts__cs_addresses stale;  // of variables of modules that went
+    ts__cs_addresses shared; // of variables that the host writes as well, in
+                             // the memory of captures; under ts__cs.memory_lock
     ts__cs_attribute *attributes;
     size_t attribute_count, attribute_capacity;
 } ts__cs_code;

@@ -37,6 +37,8 @@
     X(to_host, "cuMemcpyDtoHAsync_v2", (void *, uint64_t, size_t, void *)) \
     X(range, "cuMemGetAddressRange_v2", (uint64_t *, size_t *, uint64_t)) \
     X(about, "cuPointerGetAttribute", (void *, int, uint64_t)) \
+    X(device, "cuCtxGetDevice", (int *)) \
+    X(can, "cuDeviceGetAttribute", (int *, int, int)) \
     X(module, "cuFuncGetModule", (void **, void *)) \
     X(kernel, "cuKernelGetFunction", (void **, void *)) \
     X(library, "cuKernelGetLibrary", (void **, void *)) \
@@ -79,6 +81,13 @@ typedef enum ts__cs_what {
     TS__CS_OWN         // what `own` asks
 } ts__cs_what;
 
+// Managed memory, and whether anybody may look at it while others use it.
+typedef enum ts__cs_managed {
+    TS__CS_NOT_MANAGED,
+    TS__CS_MANAGED_ALONE,
+    TS__CS_MANAGED
+} ts__cs_managed;
+
 typedef struct ts__cs_job {
     ts__cs_what what;
     bool (*own)(struct ts__cs_job *job); // of a vendor
@@ -94,6 +103,7 @@ typedef struct ts__cs_job {
     uint32_t memory_type;                      // of an allocation, 0: none
     void *owner;                               // its context
     int32_t device;                            // its number, -1: not told
+    ts__cs_managed managed;                    // also of a variable
     const void *loader;                        // who loaded modules meanwhile
     const char *called;                        // of a function: its name
     bool recorded;             // a stream is, so that nobody can wait for it
@@ -412,6 +422,20 @@ static bool ts__cs_function(ts__cs_driver *d, ts__cs_job *job)
     return job->parameter_count < TS__CS_PARAMETERS;
 }
 
+// Where a device cannot take turns with the host, the host must leave managed
+// memory alone while the device is in use: by a read of ours, too.
+static ts__cs_managed ts__cs_managed_at(ts__cs_driver *d, uint64_t address)
+{
+    uint32_t managed = 0;
+    int device = 0, can = 0;
+    if (!d->call.about || d->call.about(&managed, 8, address) != 0 || !managed)
+        return TS__CS_NOT_MANAGED;
+    return d->call.device && d->call.can && d->call.device(&device) == 0 &&
+                   d->call.can(&can, TS__CUDA_CONCURRENT, device) == 0 && can
+               ? TS__CS_MANAGED
+               : TS__CS_MANAGED_ALONE;
+}
+
 static bool ts__cs_global(ts__cs_driver *d, ts__cs_job *job)
 {
     size_t size = 0;
@@ -419,6 +443,7 @@ static bool ts__cs_global(ts__cs_driver *d, ts__cs_job *job)
         d->call.global(&job->address, &size, job->object, job->name) != 0)
         return false;
     job->size = size;
+    job->managed = ts__cs_managed_at(d, job->address);
     return true;
 }
 
@@ -436,6 +461,8 @@ static bool ts__cs_allocation(ts__cs_driver *d, ts__cs_job *job)
         job->owner = owner;
     if (!d->call.about || d->call.about(&job->device, 9, job->address) != 0)
         job->device = -1;
+    job->managed = ts__cs_managed_at(d, job->address);
+    if (job->managed) job->memory_type = TS__CUDA_DEVICE; // wherever it is now
     if (job->memory_type != TS__CUDA_DEVICE || !d->call.range ||
         d->call.range(&base, &size, job->address) != 0)
         return false;

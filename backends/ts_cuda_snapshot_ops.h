@@ -157,6 +157,7 @@ static inline void ts__cs_globals(const ts__cs_call *c, ts__cs_module *m)
         if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) continue;
         ts_snapshot_free(&ts__cs.memory, job.address); // of a module that went
         ts__cs_address_add(&m->variables, job.address);
+        if (job.managed) ts__cs_address_add(&ts__cs.code.shared, job.address);
         ts_snapshot_global(&ts__cs.memory, job.address, job.size, device,
                            m->image, i);
     }
@@ -507,6 +508,21 @@ static void ts__cs_judge(ts_snapshot_op *op)
 
 /* ==== 5. What calls change =============================================== */
 
+// Memory of the host first is declined: devices see it when it is attached.
+static ts__cs_managed ts__cs_managed_asked(const ts__cs_call *c)
+{
+    ts__cs_job job;
+    job.what = TS__CS_ALLOCATION;
+    job.context = c->context;
+    job.address = ts__cs_pointed(c, 0);
+    return ts__cs.vendor->managed &&
+                   ts__cs_argument32(c, 16) == TS__CUDA_GLOBAL &&
+                   ts__cs_is_safe(c->context) &&
+                   ts__cs_ask(&ts__cs.driver, &job, ts__cs_until())
+               ? job.managed
+               : TS__CS_MANAGED_ALONE;
+}
+
 static void ts__cs_allocated(const ts__cs_call *c)
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
@@ -521,10 +537,12 @@ static void ts__cs_allocated(const ts__cs_call *c)
                            c->device,
                            TS_REASON_NONE,
                            false,
+                           false,
                            false };
     if (kind == TS__CS_ALLOC_ROWS)
         range.size = ts__cs_pointed(c, 8) * ts__cs_argument(c, 24);
-    if (kind == TS__CS_ALLOC_MANAGED) range.reason = TS_REASON_UVM;
+    if (kind == TS__CS_ALLOC_MANAGED)
+        ts__cs_range_manage(&range, ts__cs_managed_asked(c));
     range.host = kind == TS__CS_ALLOC_HOST || kind == TS__CS_REGISTER_HOST;
     if (range.host) range.reason = TS_REASON_EXTERNAL_MEMORY;
     if (kind == TS__CS_MAP)
@@ -553,6 +571,7 @@ static void ts__cs_opened(const ts__cs_call *c)
                                  c->device,
                                  external ? TS_REASON_EXTERNAL_MEMORY
                                           : TS_REASON_IPC,
+                                 false,
                                  false,
                                  false };
     ts__cs_range_add(&range);

@@ -167,6 +167,7 @@ static uint32_t ts__cu_keep_numbered(uint32_t number)
 static void ts__cu_keep_fresh(void)
 {
     ts__cs.code.captures++; // it has no images
+    ts__cs.code.shared.count = 0;
 }
 
 static const ts__cs_vendor ts__cu_keep_vendor = { { .name = "cuda",
@@ -182,7 +183,8 @@ static const ts__cs_vendor ts__cu_keep_vendor = { { .name = "cuda",
                                                   &ts__cs_graphs,
                                                   ts__cu_keep_own,
                                                   ts__cs_hash_code,
-                                                  ts__cu_keep_numbered };
+                                                  ts__cu_keep_numbered,
+                                                  true };
 
 // Without CUPTI nobody tells of operations: captures end, or do not begin.
 static void ts__cu_keep_not(ts__cu *u)

@@ -7,7 +7,7 @@ static void managed_memory_is_declined_and_what_is_recorded_passes(void **user)
     void *graph;
     (void)user;
     begin();
-    ok(cuMemAllocManaged(&managed, BYTES, 1));
+    ok(cuMemAllocManaged(&managed, BYTES, 2)); // of the host first
     ok(launch(add, managed, 1));
     ok(cuStreamBeginCapture_v2(stream, 0));
     ok(launch(add, numbers, 1));
@@ -21,6 +21,26 @@ static void managed_memory_is_declined_and_what_is_recorded_passes(void **user)
     // What was recorded did not run.
     assert_int_equal(ts_reader_capture_count(trace.reader), 2);
     assert_int_equal(capture_at(1).head.state, TS_CAPTURE_WHOLE);
+    rt_close(&trace);
+}
+
+// The host must not touch it while we look.
+static void managed_memory_of_a_device_that_does_not_share_it(void **user)
+{
+    uint64_t managed, unseen;
+    (void)user;
+    setenv("DOUBLE_CUDA_MANAGED", "0", 1);
+    ok(cuMemAllocManaged(&unseen, BYTES, 1));
+    begin();
+    ok(cuMemAllocManaged(&managed, BYTES, 1));
+    ok(launch(add, managed, 1));
+    ok(launch(add, unseen, 1));
+    ok(cuMemFree_v2(managed));
+    ok(cuMemFree_v2(unseen));
+    end();
+    unsetenv("DOUBLE_CUDA_MANAGED");
+    declined_for(0, TS_REASON_UVM);
+    declined_for(1, TS_REASON_UVM);
     rt_close(&trace);
 }
 
@@ -259,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             managed_memory_is_declined_and_what_is_recorded_passes),
+        cmocka_unit_test(managed_memory_of_a_device_that_does_not_share_it),
         cmocka_unit_test(a_launch_that_fails_is_declined_and_says_so),
         cmocka_unit_test(a_driver_that_locks_is_found_out_once),
         cmocka_unit_test(threads_take_turns),

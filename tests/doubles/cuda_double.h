@@ -21,6 +21,7 @@
       DOUBLE_CUDA_FAIL     name: this kernel touches what is not there
       DOUBLE_CUDA_WRONG    name: this kernel runs twice
       DOUBLE_CUDA_DEVICES  how many there are (1)
+      DOUBLE_CUDA_MANAGED  0: devices do not share managed memory
       DOUBLE_CUDA_TEXTURES the first handle of a texture (1)
       DOUBLE_CUDA_TENSOR   1: its tensor maps look otherwise
       DOUBLE_CUDA_LOCK     1: in callbacks the driver holds its lock

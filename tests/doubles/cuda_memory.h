@@ -232,12 +232,21 @@ static bool is_out_of_reach(uintptr_t context, uint64_t address)
            !is_peer(context, b.context);
 }
 
+// Of code: variables that are called shared_... are managed memory.
+static bool is_shared_variable(uint64_t address)
+{
+    Dl_info info;
+    return dladdr((const void *)(uintptr_t)address, &info) && info.dli_sname &&
+           !strncmp(info.dli_sname, "shared_", 7);
+}
+
 DRIVER(cuPointerGetAttribute, void *value, int what, uint64_t address)
 {
     const unsigned kind = 2; // memory of a device
-    struct block b;
+    struct block b = { .context = here() };
     wait_for_lock();
-    if (!find_around(address, &b)) return INVALID;
+    b.managed = is_shared_variable(address);
+    if (!b.managed && !find_around(address, &b)) return INVALID;
     const unsigned managed = b.managed, device = device_of(b.context);
     switch (what) {
     case 1: memcpy(value, &b.context, sizeof b.context); return 0;

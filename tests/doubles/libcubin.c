@@ -17,6 +17,9 @@
 
 __attribute__((visibility("default"))) uint32_t bias = 3, calls;
 
+// Managed memory, as far as the double is concerned.
+__attribute__((visibility("default"))) uint32_t shared_bias;
+
 // What compilers say of its parameters: drivers of before 12.4 do not.
 __attribute__((used, section(".nv.info.add"))) static const uint32_t about[] = {
     0x000C1704, 0, 0, 8 << 18, 0x000C1704, 0, 8 << 16 | 1, 4 << 18
@@ -45,6 +48,14 @@ KERNEL(biased, 0, 8, 8, 8, 16, 4)
     for (uint32_t i = 0; i < count; i++)
         a->to[i] = a->from[i] + a->value + bias;
     calls++;
+}
+
+// With a variable that the host can write.
+KERNEL(shared, 0, 8)
+{
+    uint32_t *const numbers = *(uint32_t *const *)arguments;
+    for (uint32_t i = 0; i < grid->grid[0] * grid->block[0]; i++)
+        numbers[i] += shared_bias;
 }
 
 // A list of pointers in the device's memory.

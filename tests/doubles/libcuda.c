@@ -174,6 +174,21 @@ DRIVER(cuDeviceGetName, char *name, int size, int device)
     return 0;
 }
 
+DRIVER(cuCtxGetDevice, int *device)
+{
+    wait_for_lock();
+    *device = (int)device_of(here());
+    return 0;
+}
+
+// 89: managed memory may be used by devices and the host at once.
+DRIVER(cuDeviceGetAttribute, int *value, int what, int device)
+{
+    wait_for_lock();
+    *value = getenv("DOUBLE_CUDA_MANAGED") == NULL;
+    return what == 89 && device < device_count() ? 0 : INVALID;
+}
+
 DRIVER(cuGetErrorName, int error, const char **name)
 {
     *name = error == BAD_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"

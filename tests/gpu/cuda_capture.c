@@ -304,7 +304,7 @@ static void graph_by_hand(void *context)
 static void what_is_declined(void)
 {
     uint64_t managed;
-    NEED(cuMemAllocManaged(&managed, BYTES, 1));
+    NEED(cuMemAllocManaged(&managed, BYTES, 2));
     launch_add(managed, 1, streams[0]);
     NEED(cuStreamSynchronize(streams[0]));
     NEED(cuMemFree_v2(managed));
