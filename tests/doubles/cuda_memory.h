@@ -107,16 +107,18 @@ static bool allocate_again(const alloc_parameters *p)
     return is;
 }
 
-// Small ones share granules, as the driver's do.
+// Small ones of a context share granules, as the driver's do.
 static int allocate(const void *user)
 {
-    static uint64_t at, left;
+    static uint64_t ends[CONTEXTS], lefts[CONTEXTS];
     const alloc_parameters *const p = user;
+    const uintptr_t context = here() - 1;
     const uint64_t whole = (p->size + 511) & ~UINT64_C(511);
     if (is_nowhere()) return CONTEXT_GONE;
     if (!p->size) return INVALID;
     if (allocate_again(p)) return 0;
     pthread_mutex_lock(&blocks_lock);
+    uint64_t at = ends[context], left = lefts[context];
     if (whole > left) {
         at = take(whole, PROT_READ | PROT_WRITE);
         left = (whole + GRANULE - 1) & ~(uint64_t)(GRANULE - 1);
@@ -128,6 +130,8 @@ static int allocate(const void *user)
         at += whole;
         left -= whole;
     }
+    ends[context] = at;
+    lefts[context] = left;
     pthread_mutex_unlock(&blocks_lock);
     return had ? block_add(PLAIN, *p->address, p->size, -1) : NO_MEMORY;
 }

@@ -36,6 +36,16 @@ KERNEL(add, 0, 8, 8, 4)
         a->numbers[i] += a->value;
 }
 
+// As two blocks in a cluster do.
+KERNEL(clustered, 0, 8, 8, 4)
+{
+    const struct {
+        uint32_t *numbers, value;
+    } *const a = arguments;
+    for (uint32_t i = 0; i < grid->grid[0] * grid->block[0]; i++)
+        a->numbers[i] += 2 * a->value;
+}
+
 // The same, from one place to another, and with a variable of the code.
 KERNEL(biased, 0, 8, 8, 8, 16, 4)
 {

@@ -19,28 +19,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/gpu/cuda_kernels.h"
+
 enum { NO_GPU = 77, COUNT = 1024, BYTES = 4 * COUNT, BLOCK = 64 };
 
 // numbers[i] += value, and to[i] = the texture at i, + 1
-static const char plain[] =
-    ".version 6.0\n.target sm_50\n.address_size 64\n"
-    ".visible .entry add(.param .u64 add_p, .param .u32 add_v)\n{\n"
-    "    .reg .u32 %r<8>;\n    .reg .u64 %rd<8>;\n"
-    "    ld.param.u64 %rd1, [add_p];\n    ld.param.u32 %r1, [add_v];\n"
-    "    cvta.to.global.u64 %rd1, %rd1;\n"
-    "    mov.u32 %r2, %ctaid.x;\n    mov.u32 %r3, %ntid.x;\n"
-    "    mov.u32 %r4, %tid.x;\n    mad.lo.u32 %r4, %r2, %r3, %r4;\n"
-    "    mul.wide.u32 %rd4, %r4, 4;\n    add.u64 %rd1, %rd1, %rd4;\n"
-    "    ld.global.u32 %r5, [%rd1];\n    add.u32 %r5, %r5, %r1;\n"
-    "    st.global.u32 [%rd1], %r5;\n    ret;\n}\n"
+static const char plain[] = PTX_BEGIN PTX_ADD
     ".visible .entry textured(.param .u64 t_t, .param .u64 t_to)\n{\n"
     "    .reg .u32 %r<12>;\n    .reg .u64 %rd<8>;\n"
     "    ld.param.u64 %rd1, [t_t];\n    ld.param.u64 %rd2, [t_to];\n"
-    "    cvta.to.global.u64 %rd2, %rd2;\n"
-    "    mov.u32 %r2, %ctaid.x;\n    mov.u32 %r3, %ntid.x;\n"
-    "    mov.u32 %r4, %tid.x;\n    mad.lo.u32 %r4, %r2, %r3, %r4;\n"
+    "    cvta.to.global.u64 %rd2, %rd2;\n" PTX_INDEX
     "    tex.1d.v4.u32.s32 {%r5, %r6, %r7, %r8}, [%rd1, {%r4}];\n"
-    "    add.u32 %r5, %r5, 1;\n    mul.wide.u32 %rd4, %r4, 4;\n"
+    "    add.u32 %r5, %r5, 1;\n"
     "    add.u64 %rd2, %rd2, %rd4;\n    st.global.u32 [%rd2], %r5;\n"
     "    ret;\n}\n";
 

@@ -32,12 +32,15 @@ done
 mkdir -p "$out/gpu" && programs=$(cd "$out/gpu" && pwd) || exit 1
 
 build() { # for make: NAME=VALUE...
-    make -s -j"$(nproc)" OUT="$out" "$@" "$out/libtracesmith-inject.so" \
+    jobs=-j$(nproc)
+    test -z "$dry" || jobs=-j1 # other checks run beside it
+    make -s "$jobs" OUT="$out" "$@" "$out/libtracesmith-inject.so" \
         "$out/ts-record" "$out/ts-info" "$out/ts-query" "$out/ts-replay" ||
         return
     cc="${CC:-cc} -std=gnu11 -O2 -I."
-    for name in cuda_work cuda_capture cuda_more cuda_hash; do
-        $cc tests/gpu/$name.c -o "$programs/$name" -ldl || return
+    for name in cuda_work cuda_capture cuda_more cuda_wide cuda_libraries \
+        cuda_hash; do
+        $cc tests/gpu/$name.c -o "$programs/$name" -ldl -lm || return
     done
     $cc -DZONES tests/gpu/cuda_work.c -o "$programs/cuda_zones" -pthread -ldl &&
         $cc -fPIC -shared tests/gpu/raw_cupti.c -o "$programs/raw_cupti.so" -ldl
@@ -79,15 +82,17 @@ within() { # command...
     timeout -k 10 "$left" "$@"
 }
 
-# CUPTI is seldom where the loader looks: that of Python's packages, which is
-# PyTorch's, else that of CUDA.
-cupti() {
+# The vendor's libraries are seldom where the loader looks: those of Python's
+# packages, which are PyTorch's, then those of CUDA.
+folders() {
     "$python" -c 'import glob, sys
 for path in sys.path:
-    for name in sorted(glob.glob(path + "/nvidia/*/lib/libcupti.so.1*")):
+    for name in sorted(glob.glob(path + "/nvidia/*/lib")):
         print(name)' 2>/dev/null
-    ls "${CUDA_HOME:-/usr/local/cuda}"/extras/CUPTI/lib64/libcupti.so.1* \
-        "${CUDA_HOME:-/usr/local/cuda}"/lib*/libcupti.so.1* 2>/dev/null
+    for folder in "${CUDA_HOME:-/usr/local/cuda}"/extras/CUPTI/lib64 \
+        "${CUDA_HOME:-/usr/local/cuda}"/lib64; do
+        test ! -d "$folder" || echo "$folder"
+    done
 }
 if test "$dry"; then
     export TS_GPU_DRY=1 LD_LIBRARY_PATH="$dir"
@@ -101,8 +106,7 @@ if test "$dry"; then
     # What the double compiles text to, where it is to run.
     cubin=$out/tests/doubles/libcubin.so
 else
-    found=$(cupti | head -n 1)
-    LD_LIBRARY_PATH=${found%/*}${found:+:}${LD_LIBRARY_PATH:-}
+    LD_LIBRARY_PATH=$(folders | tr '\n' :)${LD_LIBRARY_PATH:-}
     export LD_LIBRARY_PATH
 fi
 gpu=$(within "$programs/cuda_work" probe)
@@ -264,6 +268,7 @@ again() { # what, at least so many executed, command...
     status=$?
     if test $status = 124; then
         row "$what" - "not measured: $(tail -n 1 "$dir/kept")"
+        failed=1
         return
     elif test $status = 77; then # the device or its driver has none of it
         row "$what" '-' "not here: $(tail -n 1 "$dir/kept")"
@@ -278,6 +283,7 @@ again() { # what, at least so many executed, command...
     status=$?
     if test $status = 124; then
         row "$what" - "not measured: $(tail -n 1 "$dir/why")"
+        failed=1
         return
     fi
     levels=$(for level in S1 S2 S3; do
@@ -307,6 +313,13 @@ again 'branches of a graph' 3 "$programs/cuda_more" branches
 again 'textures' 4 "$programs/cuda_more" textures
 again 'tensor maps' 3 "$programs/cuda_more" maps
 again 'batches of copies' 4 "$programs/cuda_more" batches
+again 'clusters' 3 "$programs/cuda_wide" clusters
+again 'managed memory' 3 "$programs/cuda_wide" managed
+again 'memory of pools' 6 "$programs/cuda_wide" pools
+test "$dry" && export DOUBLE_CUDA_DEVICES=2
+again 'two devices' 10 "$programs/cuda_wide" devices
+again 'runtime API' 7 "$programs/cuda_libraries" runtime
+again 'cuBLAS' 3 "$programs/cuda_libraries" cublas
 row 'the driver answers within a call' "$(grep -q 'does not answer within' \
     "$dir/info2" && echo no || echo yes)" 'launches, copies, module questions'
 if test "$torch"; then
