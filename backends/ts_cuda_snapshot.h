@@ -75,7 +75,8 @@ typedef enum ts__cs_kind {
     TS__CS_RECORD,
     TS__CS_RECORDED,
     TS__CS_MODULE,
-    TS__CS_MODULE_GONE, // or a library
+    TS__CS_LIBRARY_VARIABLE, // address *, size *, library
+    TS__CS_MODULE_GONE,      // or a library
     TS__CS_FUNCTION_SET,
     TS__CS_KERNEL_SET,
     TS__CS_TENSOR, // width: how it is made, 0: nobody knows
@@ -167,6 +168,8 @@ static const ts__cs_rule ts__cs_rules[] = {
     { "StreamBeginCapture*", TS__CS_RECORD, 0, 0 },
     { "StreamEndCapture", TS__CS_RECORDED, 0, 0 },
     { "ModuleLoad*", TS__CS_MODULE, 0, 0 },
+    { "LibraryGetModule", TS__CS_MODULE, 0, 0 },
+    { "LibraryGetGlobal", TS__CS_LIBRARY_VARIABLE, 0, 0 },
     { "ModuleUnload", TS__CS_MODULE_GONE, 0, 0 },
     { "LibraryUnload", TS__CS_MODULE_GONE, 0, 0 },
     { "FuncSetAttribute", TS__CS_FUNCTION_SET, 0, 0 },
@@ -247,6 +250,9 @@ typedef struct ts__cs_vendor {
     // memory that nobody saw being allocated is the operation's device's.
     uint32_t (*device)(uint32_t number);
     bool managed; // such memory is kept, where the device can share it
+    // Whether memory that nobody knows is a variable of code that has not been
+    // needed yet: it is known as one then. NULL: nobody can tell.
+    bool (*variable)(const struct ts__cs_call *c, uint64_t address);
 } ts__cs_vendor;
 
 typedef struct ts__cs_graph_calls {
@@ -305,9 +311,10 @@ static struct {
     ts__cs_texture *textures; // in order of their handles
     size_t texture_count, texture_capacity;
     uint64_t reads_until_ns;
-    void *context;   // of the operation under way
-    uint32_t device; // track
-    uint32_t hashed; // the capture in whose metadata it stands
+    const struct ts__cs_call *call; // that is being described, or NULL
+    void *context;                  // of the operation under way
+    uint32_t device;                // track
+    uint32_t hashed;                // the capture in whose metadata it stands
 } ts__cs = { .testing = PTHREAD_MUTEX_INITIALIZER,
              .turn = PTHREAD_MUTEX_INITIALIZER,
              .memory_lock = PTHREAD_MUTEX_INITIALIZER,
@@ -412,15 +419,24 @@ static const void *ts__cs_view(void *user, uint64_t address, uint64_t size,
 
 #include "ts_cuda_hash.h" // 4
 
+// An allocation, or a variable of code that was needed.
+static bool ts__cs_is_known(uint64_t address)
+{
+    return ts__cs_range_of(address) || ts__sn_find(&ts__cs.memory, address);
+}
+
 // Memory that nobody saw being allocated: the driver knows it.
 static void ts__cs_look_up(uint64_t address)
 {
     ts__cs_job job;
-    if (address < 1 << 16 || ts__cs_range_of(address)) return;
+    if (address < 1 << 16 || ts__cs_is_known(address)) return;
     job.what = TS__CS_ALLOCATION;
     job.context = ts__cs.context;
     job.address = address;
     if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) return;
+    if (ts__cs.call && ts__cs.vendor->variable &&
+        ts__cs.vendor->variable(ts__cs.call, address))
+        return;
     const bool told = job.device >= 0 && ts__cs.vendor->device;
     ts__cs_range range = { job.address,
                            job.size,
@@ -686,7 +702,9 @@ static void ts__cs_begin(const ts__cs_call *c)
                                 : ts__cs.unsafe ? TS_REASON_DEVICE_FAILED
                                                 : TS_REASON_DRAIN_TIMEOUT);
     ts__cs_touch();
+    ts__cs.call = c;
     ts__cs_describe(c, op, h->turn, &args);
+    ts__cs.call = NULL;
     ts_snapshot_begin(&ts__cs.memory, op); // copies the arguments
     free(args);
     ts__cs_judge(op);

@@ -209,6 +209,16 @@ static ts__cs_module *ts__cs_module_of(ts__cs_code *c, const void *module,
     return by_handle;
 }
 
+// Each of them in turn, in hand; NULL: there are no more.
+static inline ts__cs_module *ts__cs_module_at(ts__cs_code *c, size_t at)
+{
+    pthread_mutex_lock(&c->lock);
+    ts__cs_module *const m = at < c->module_count ? c->modules[at] : NULL;
+    if (m) m->held++;
+    pthread_mutex_unlock(&c->lock);
+    return m;
+}
+
 // Whether a symbol is a variable that the host can reach as well.
 static bool ts__cs_is_variable(const ts__cuda_code *code, uint32_t number)
 {

@@ -42,6 +42,7 @@
     X(module, "cuFuncGetModule", (void **, void *)) \
     X(kernel, "cuKernelGetFunction", (void **, void *)) \
     X(library, "cuKernelGetLibrary", (void **, void *)) \
+    X(library_module, "cuLibraryGetModule", (void **, void *)) \
     X(parameter, "cuFuncGetParamInfo", (void *, size_t, size_t *, size_t *)) \
     X(name, "cuFuncGetName", (const char **, void *)) \
     X(is_recorded, "cuStreamIsCapturing", (void *, int *)) \

@@ -182,6 +182,39 @@ static inline uint32_t ts__cs_image(const ts__cs_call *c, ts__cs_module *m)
     return m->image;
 }
 
+// Whether an address lies in a variable of a module.
+static bool ts__cs_has_variable(const ts__cs_call *c, const ts__cs_module *m,
+                                uint64_t address)
+{
+    ts__cs_job job;
+    bool has = false;
+    for (uint32_t i = 0; i < m->code.symbol_count && !has; i++) {
+        if (!ts__cs_is_variable(&m->code, i)) continue;
+        job.what = TS__CS_GLOBAL;
+        job.context = m->context ? m->context : c->context;
+        job.object = m->module;
+        job.name = ts__cuda_symbol(&m->code, i);
+        has = ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns) &&
+              address - job.address < job.size;
+    }
+    return has;
+}
+
+// A program may copy to a variable before any kernel needs it: see `variable`.
+static inline bool ts__cs_variable_at(const ts__cs_call *c, uint64_t address)
+{
+    bool found = false;
+    for (size_t i = 0; !found; i++) {
+        ts__cs_module *const m = ts__cs_module_at(&ts__cs.code, i);
+        if (!m) break;
+        const bool known = m->image && m->captures == ts__cs.code.captures;
+        found = m->module && !known && ts__cs_has_variable(c, m, address) &&
+                ts__cs_image(c, m);
+        ts__cs_module_done(&ts__cs.code, m);
+    }
+    return found;
+}
+
 // The parameters of a kernel: 8 bytes on a multiple of 8 that lie in live
 // memory are a pointer, by the rules that compilers follow.
 // base: where they begin in the operation's.
@@ -316,11 +349,9 @@ static void ts__cs_check_end(const ts__cs_call *c, ts_snapshot_op *op,
                              uint64_t address, bool turn)
 {
     ts__cs_job job;
-    if (!turn || !address) return;
-    const ts__cs_range *range = ts__cs_range_of(address);
-    if (range) return;
+    if (!turn || !address || ts__cs_is_known(address)) return;
     ts__cs_look_up(address);
-    if (ts__cs_range_of(address)) return;
+    if (ts__cs_is_known(address)) return;
     job.what = TS__CS_ALLOCATION;
     job.context = c->context;
     job.address = address;
@@ -610,6 +641,28 @@ static bool ts__cs_owner_answer(ts__cs_job *job)
            (call->library && call->library(&job->module, job->object) == 0);
 }
 
+// On the thread that asks the driver.
+static bool ts__cs_library_answer(ts__cs_job *job)
+{
+    const ts__cs_calls *const call = &ts__cs.driver.call;
+    return call->library_module &&
+           call->library_module(&job->module, job->object) == 0;
+}
+
+// A library whose variable is asked for is loaded then, by this thread.
+static void ts__cs_library_variable(const ts__cs_call *c)
+{
+    ts__cs_job job;
+    job.what = TS__CS_OWN;
+    job.own = ts__cs_library_answer;
+    job.drop = NULL;
+    job.context = c->context;
+    job.object = (void *)(uintptr_t)ts__cs_argument(c, 16);
+    if (ts__cs_is_safe(c->context) &&
+        ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
+        ts__cs_module_named(&ts__cs.code, job.module, &ts__cs_here_too);
+}
+
 // Handles of functions are given again, but not before their module goes.
 static void ts__cs_attribute_set(const ts__cs_call *c)
 {
@@ -678,6 +731,8 @@ static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
         ts__cs_module_named(&ts__cs.code,
                             (void *)(uintptr_t)ts__cs_pointed(c, 0),
                             &ts__cs_here_too);
+    } else if (kind == TS__CS_LIBRARY_VARIABLE) {
+        ts__cs_library_variable(c);
     } else if (kind == TS__CS_FUNCTION_SET || kind == TS__CS_KERNEL_SET) {
         ts__cs_attribute_set(c);
     }

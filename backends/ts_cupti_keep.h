@@ -170,21 +170,23 @@ static void ts__cu_keep_fresh(void)
     ts__cs.code.shared.count = 0;
 }
 
-static const ts__cs_vendor ts__cu_keep_vendor = { { .name = "cuda",
-                                                    .view = ts__cs_view,
-                                                    .hidden = ts__cs_hidden,
-                                                    .hash = ts__cs_hash,
-                                                    .disturbed =
-                                                        ts__cs_is_disturbed },
-                                                  "capture.cuda",
-                                                  ts__cs_driver_find,
-                                                  ts__cu_keep_fresh,
-                                                  ts__cs_kernel,
-                                                  &ts__cs_graphs,
-                                                  ts__cu_keep_own,
-                                                  ts__cs_hash_code,
-                                                  ts__cu_keep_numbered,
-                                                  true };
+static const ts__cs_vendor ts__cu_keep_vendor = {
+    .snapshot = { .name = "cuda",
+                  .view = ts__cs_view,
+                  .hidden = ts__cs_hidden,
+                  .hash = ts__cs_hash,
+                  .disturbed = ts__cs_is_disturbed },
+    .refusal = "capture.cuda",
+    .find = ts__cs_driver_find,
+    .fresh = ts__cu_keep_fresh,
+    .kernel = ts__cs_kernel,
+    .graphs = &ts__cs_graphs,
+    .made = ts__cu_keep_own,
+    .hash_code = ts__cs_hash_code,
+    .device = ts__cu_keep_numbered,
+    .managed = true,
+    .variable = ts__cs_variable_at,
+};
 
 // Without CUPTI nobody tells of operations: captures end, or do not begin.
 static void ts__cu_keep_not(ts__cu *u)

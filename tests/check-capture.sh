@@ -384,6 +384,37 @@ check "capture: graphs of CUDA elsewhere, wrong, cut and merged" sh -c '
     again cut 0 "8 more of launches of graphs" || exit 1
     build/ts-merge -o $dir/merged.sbt $dir/all.sbt $dir/small.sbt || exit 1
     again merged 0 "same: 33 operations"' $folder
+check "capture: two devices of CUDA in another process" sh -c '
+    dir=$0/graphs
+    gcc -std=gnu11 -O2 -I. tests/gpu/cuda_wide.c -o $dir/wide -ldl || exit 1
+    export LD_LIBRARY_PATH=$dir DOUBLE_CUDA_JIT=build/tests/doubles/libcubin.so
+    export DOUBLE_CUDA_DEVICES=2
+    trace=$dir/devices.sbt
+    build/ts-record -q --capture "all budget:1G" -o $trace -- $dir/wide devices ||
+        exit 1
+    again() { # status, what to find, options
+        status=$1 find=$2
+        shift 2
+        build/ts-replay --execute --trust --timeout 50 $trace "$@" \
+            >$dir/out 2>&1
+        got=$?
+        cat $dir/out
+        test $got = $status && grep -q -- "$find" $dir/out
+    }
+    # Two copies to variables, which lie where the code does.
+    again 0 "13 as recorded (S1), 2 rewritten (S2), 0 not run (S3)" || exit 1
+    for how in "" --chain --overlap --as-graph "--loops 3"; do
+        again 0 " 15 executed, 0 substituted, 0 declined" $how || exit 1
+    done
+    again 0 "same: 7 operations" --device 1 &&
+        again 0 "same: 1 operations" --device 1 --ops 9..9 || exit 1
+    DOUBLE_CUDA_WRONG=biased again 1 "first divergence: operation 4" || exit 1
+    DOUBLE_CUDA_DEVICES=1 again 3 "is of 2 devices, and here are 1$" &&
+        build/ts-replay --execute --trust $trace --extract biased \
+            --device 1 -o $dir/far >$dir/out 2>&1 || { cat $dir/out; exit 1; }
+    (cd $dir/far && gcc main.c -o main -ldl) || exit 1
+    (cd $dir/far && LD_LIBRARY_PATH=.. DOUBLE_CUDA_JIT= ./main 1) |
+        grep -qx same' $folder
 check "capture: kernels of CUDA as programs" sh -c '
     dir=$PWD/$0/graphs
     gcc -std=gnu11 -O1 -Wall -Wextra -Werror tests/capture/cuda_handles.c \
@@ -431,7 +462,7 @@ check "capture: kernels of CUDA as programs" sh -c '
         grep -q "attribute_count = 1;" $dir/together/main.c &&
         says together 0 "^same$" || exit 1
     DOUBLE_CUDA_WRONG=add says add 1 "^after-0.bin: byte 0: expected" &&
-        DOUBLE_CUDA_WRONG=biased says biased 1 "^after-3.bin: byte 0: " &&
+        DOUBLE_CUDA_WRONG=biased says biased 1 "^after-4.bin: byte 0: " &&
         DOUBLE_CUDA_REFUSE=3 says add 0 "^same$" &&
         DOUBLE_CUDA_REFUSE=1000 DOUBLE_CUDA_ARENA=7d0000000000 says add 2 \
             "where it was, is not to be had" || exit 1

@@ -307,6 +307,16 @@ DRIVER(cuKernelGetFunction, void **object, void *kernel)
     return cuModuleGetFunction(object, (void *)(uintptr_t)module, f->name);
 }
 
+DRIVER(cuLibraryGetModule, void **module, void *library)
+{
+    struct module *const m = module_of(library);
+    uint32_t number = 0;
+    wait_for_lock();
+    const int result = m ? load_in_context(m, &number) : INVALID;
+    *module = (void *)(uintptr_t)number;
+    return result;
+}
+
 DRIVER(cuFuncGetModule, void **module, void *object)
 {
     const function *const f = function_of(object);
@@ -388,6 +398,29 @@ DRIVER(cuKernelGetLibrary, void **library, void *kernel)
     return 0;
 }
 
+// A variable of a module; one that is called shared_... is managed memory.
+static bool find_variable(uint64_t address, struct block *found)
+{
+    Elf64_Sym *about = NULL;
+    Dl_info info;
+    void *const at = (void *)(uintptr_t)address;
+    if (!dladdr1(at, &info, (void **)&about, RTLD_DL_SYMENT) || !about ||
+        ELF64_ST_TYPE(about->st_info) != STT_OBJECT)
+        return false;
+    for (uint32_t i = 0; i < module_count; i++) {
+        const struct module *const m = &modules[i];
+        if (!m->used || !m->handle ||
+            dlsym(m->handle, info.dli_sname) != info.dli_saddr)
+            continue;
+        found->address = (uintptr_t)info.dli_saddr;
+        found->size = about->st_size;
+        found->context = m->context;
+        found->managed = !strncmp(info.dli_sname, "shared_", 7);
+        return true;
+    }
+    return false;
+}
+
 DRIVER(cuModuleGetGlobal_v2, uint64_t *address, size_t *size, void *module,
        const char *name)
 {
@@ -401,4 +434,27 @@ DRIVER(cuModuleGetGlobal_v2, uint64_t *address, size_t *size, void *module,
     *address = (uintptr_t)at;
     *size = about->st_size;
     return 0;
+}
+
+typedef struct global_parameters {
+    uint64_t *address;
+    size_t *size;
+    void *library;
+    const char *name;
+} global_parameters;
+
+static int library_global(const void *user)
+{
+    const global_parameters *const p = user;
+    void *module;
+    const int result = cuLibraryGetModule(&module, p->library);
+    return result ? result
+                  : cuModuleGetGlobal_v2(p->address, p->size, module, p->name);
+}
+
+DRIVER(cuLibraryGetGlobal, uint64_t *address, size_t *size, void *library,
+       const char *name)
+{
+    const global_parameters p = { address, size, library, name };
+    TRACED(DOUBLE_QUIET, cuLibraryGetGlobal, library_global, ON(0));
 }

@@ -204,10 +204,12 @@ DRIVER(cuMemFreeHost, uint64_t p)
     TRACED(DOUBLE_FREE, cuMemFreeHost, release_host, ON(0));
 }
 
-// Which allocation an address lies in.
+static bool find_variable(uint64_t address, struct block *found);
+
+// Which allocation an address lies in, or variable.
 static bool find_around(uint64_t address, struct block *found)
 {
-    bool is = false;
+    bool is = find_variable(address, found);
     pthread_mutex_lock(&blocks_lock);
     for (size_t i = 0; i < BLOCKS && !is; i++) {
         is = blocks[i].kind == PLAIN &&
@@ -236,21 +238,12 @@ static bool is_out_of_reach(uintptr_t context, uint64_t address)
            !is_peer(context, b.context);
 }
 
-// Of code: variables that are called shared_... are managed memory.
-static bool is_shared_variable(uint64_t address)
-{
-    Dl_info info;
-    return dladdr((const void *)(uintptr_t)address, &info) && info.dli_sname &&
-           !strncmp(info.dli_sname, "shared_", 7);
-}
-
 DRIVER(cuPointerGetAttribute, void *value, int what, uint64_t address)
 {
     const unsigned kind = 2; // memory of a device
-    struct block b = { .context = here() };
+    struct block b;
     wait_for_lock();
-    b.managed = is_shared_variable(address);
-    if (!b.managed && !find_around(address, &b)) return INVALID;
+    if (!find_around(address, &b)) return INVALID;
     const unsigned managed = b.managed, device = device_of(b.context);
     switch (what) {
     case 1: memcpy(value, &b.context, sizeof b.context); return 0;
