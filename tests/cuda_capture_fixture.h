@@ -7,6 +7,8 @@
 
 #include "tests/cupti_fixture.h"
 
+#include "tests/capture_again.h"
+
 enum { COUNT = 1024, BYTES = 4 * COUNT };
 
 #define CALLS(X) \
@@ -66,12 +68,6 @@ CALLS(X)
 static const char *path;
 static void *cubin, *module, *add, *stream;
 static uint64_t numbers;
-static rt_trace trace;
-
-static void ok(int result)
-{
-    assert_int_equal(result, 0);
-}
 
 static int start(void **user)
 {
@@ -143,13 +139,6 @@ RT_UNUSED static int launch(void *function, uint64_t address, uint32_t value)
                           NULL);
 }
 
-static ts_capture capture_at(size_t index)
-{
-    ts_capture c;
-    assert_true(ts_reader_capture(trace.reader, index, &c));
-    return c;
-}
-
 // Its regions without the code's variables: a sanitizer adds some of its own.
 RT_UNUSED static int reached(const ts_capture *c)
 {
@@ -171,13 +160,6 @@ RT_UNUSED static uint32_t first_of(const uint64_t list[2])
     ok(ts_reader_blob(trace.reader, hash, &bytes, &size));
     memcpy(&value, bytes, sizeof value);
     return value;
-}
-
-RT_UNUSED static void declined_for(size_t index, ts_reason reason)
-{
-    const ts_capture c = capture_at(index);
-    assert_int_equal(c.head.state, TS_CAPTURE_DECLINED);
-    assert_string_equal(ts_reason_name(c.head.reason), ts_reason_name(reason));
 }
 
 #endif // CUDA_CAPTURE_FIXTURE_H

@@ -6,6 +6,7 @@
 #define CUDA_GRAPH_FIXTURE_H
 
 #define TRACESMITH_CUDA_EXEC_IMPLEMENTATION
+#define EXECUTOR ts_cuda_executor
 #include "backends/ts_cuda_exec.h"
 #include "tests/cuda_capture_fixture.h"
 
@@ -150,30 +151,6 @@ RT_UNUSED static void set_free(bool is_free)
             mmap(at, granule, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     }
-}
-
-static ts_execution_item run_again(size_t count, size_t which)
-{
-    const ts_execution_desc desc = { .executor = &ts_cuda_executor };
-    const size_t positions[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-    ts_execution_item item;
-    ts_execution *e;
-    char why[200];
-    ok(ts_execution_open(&e, trace.reader, positions, count, &desc, why,
-                         sizeof why));
-    ts_execution_run(e, which, &item);
-    ts_execution_close(e);
-    return item;
-}
-
-RT_UNUSED static void runs_the_same(size_t count, size_t which, uint32_t level)
-{
-    const ts_execution_item item = run_again(count, which);
-    assert_string_equal(ts_reason_name(item.reason), "none");
-    assert_int_equal(item.outcome, TS_OUTCOME_EXECUTED);
-    assert_int_equal(item.level, level);
-    assert_true(item.compared);
-    assert_false(item.diverged);
 }
 
 #endif // CUDA_GRAPH_FIXTURE_H

@@ -8,10 +8,12 @@
 #define _GNU_SOURCE
 #define TRACESMITH_HIP_IMPLEMENTATION
 #define TRACESMITH_CUDA_EXEC_IMPLEMENTATION
+#define EXECUTOR ts_hip_executor
 #include "tests/rectest.h"
 
 #include "backends/ts_cuda_exec.h"
 #include "backends/ts_hip.h"
+#include "tests/capture_again.h"
 #include "tests/double_file.h"
 #include "tests/doubles/hip.h"
 
@@ -29,12 +31,6 @@ static void *object, *module;
 static hipFunction_t add;
 static hipStream_t stream;
 static uint32_t *numbers, *others;
-static rt_trace trace;
-
-static void ok(int result)
-{
-    assert_int_equal(result, 0);
-}
 
 static int start(void **user)
 {
@@ -88,38 +84,6 @@ static void end(void)
     ok(call_hipFree(others));
     ok(ts_session_stop());
     trace = rt_read(path);
-}
-
-static ts_capture capture_at(size_t index)
-{
-    ts_capture c;
-    assert_true(ts_reader_capture(trace.reader, index, &c));
-    return c;
-}
-
-static inline void declined_for(size_t index, ts_reason reason)
-{
-    const ts_capture c = capture_at(index);
-    assert_int_equal(c.head.state, TS_CAPTURE_DECLINED);
-    assert_string_equal(ts_reason_name(c.head.reason), ts_reason_name(reason));
-}
-
-// Operation `which` of `count` runs again, and leaves the same.
-static inline void runs_the_same(size_t count, size_t which)
-{
-    const ts_execution_desc desc = { .executor = &ts_hip_executor };
-    const size_t positions[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-    ts_execution_item item;
-    ts_execution *e;
-    char why[200];
-    ok(ts_execution_open(&e, trace.reader, positions, count, &desc, why,
-                         sizeof why));
-    ts_execution_run(e, which, &item);
-    ts_execution_close(e);
-    assert_string_equal(ts_reason_name(item.reason), "none");
-    assert_int_equal(item.outcome, TS_OUTCOME_EXECUTED);
-    assert_true(item.compared);
-    assert_false(item.diverged);
 }
 
 #endif // HIP_CAPTURE_FIXTURE_H

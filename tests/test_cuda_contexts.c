@@ -296,22 +296,29 @@ static void contexts_go_beside_what_is_captured(void **user)
     rt_close(&trace);
 }
 
-// Nobody saw the end of the first one.
-static void a_context_that_went_between_sessions_is_another(void **user)
+// A session in which something is captured in a context, which then goes: nobody
+// sees its end.
+static scene scene_of_before(void)
 {
-    (void)user;
     begin();
-    scene s = scene_made();
-    const void *const before = s.context;
+    const scene s = scene_made();
+    ok(cuFuncSetAttribute(s.add, 8, 64 << 10));
     ok(launch_in(&s, 1));
     ok(cuCtxSetCurrent(NULL));
     end();
     rt_close(&trace);
     ok(cuCtxDestroy_v2(s.context));
     begin();
+    return s;
+}
+
+static void a_context_that_went_between_sessions_is_another(void **user)
+{
+    (void)user;
+    const scene before = scene_of_before();
     ok(launch(add, numbers, 1));
-    s = scene_made();
-    assert_ptr_equal(s.context, before);
+    const scene s = scene_made();
+    assert_ptr_equal(s.context, before.context);
     ok(launch_in(&s, 1));
     ok(launch_in(&s, 1));
     ok(cuCtxDestroy_v2(s.context));
@@ -325,27 +332,18 @@ static void a_context_that_went_between_sessions_is_another(void **user)
 // The driver is asked for the first time when the other one has a module.
 static void what_it_loaded_before_anybody_asked_stays(void **user)
 {
+    ts_attribute a;
     (void)user;
-    begin();
-    scene s = scene_made();
-    const void *const before = s.context, *const function = s.add;
-    ok(cuFuncSetAttribute(s.add, 8, 64 << 10));
+    const scene before = scene_of_before(), s = scene_made();
+    assert_ptr_equal(s.context, before.context);
     ok(launch_in(&s, 1));
-    ok(cuCtxSetCurrent(NULL));
-    end();
-    rt_close(&trace);
-    ok(cuCtxDestroy_v2(s.context));
-    begin();
-    s = scene_made();
-    assert_ptr_equal(s.context, before);
-    ok(launch_in(&s, 1));
-    assert_ptr_equal(add, function); // what was said of that one is over
+    assert_ptr_equal(add, before.add); // what was said of that one is over
     ok(launch(add, numbers, 1));
     ok(cuCtxDestroy_v2(s.context));
     end();
     const ts_capture c = capture_at(1);
-    ts_attribute a;
     assert_int_equal(capture_at(0).head.state, TS_CAPTURE_WHOLE);
+    assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
     assert_false(
         ts_attribute_find(&c.attributes, TS_ATTRIBUTE_FUNCTION, 8, &a));
     rt_close(&trace);

@@ -126,7 +126,7 @@ static void is_whole(size_t count, size_t which)
     assert_int_equal(c.head.kind, TS_EVENT_GRAPH_LAUNCH);
     assert_string_equal(ts_reason_name(c.head.reason), "none");
     assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
-    runs_the_same(count, which);
+    runs_the_same(count, which, 0);
 }
 
 /* ---- Tests -------------------------------------------------------------- */

@@ -1,0 +1,59 @@
+/*
+    capture_again.h - what tests of captures on doubles share: a trace, what was
+                      captured in it, and that it runs again
+
+    Whoever includes it defines EXECUTOR.
+*/
+#ifndef CAPTURE_AGAIN_H
+#define CAPTURE_AGAIN_H
+
+static rt_trace trace;
+
+static void ok(int result)
+{
+    assert_int_equal(result, 0);
+}
+
+static ts_capture capture_at(size_t index)
+{
+    ts_capture c;
+    assert_true(ts_reader_capture(trace.reader, index, &c));
+    return c;
+}
+
+RT_UNUSED static void declined_for(size_t index, ts_reason reason)
+{
+    const ts_capture c = capture_at(index);
+    assert_int_equal(c.head.state, TS_CAPTURE_DECLINED);
+    assert_string_equal(ts_reason_name(c.head.reason), ts_reason_name(reason));
+}
+
+#ifdef EXECUTOR
+// Operation `which` of the first `count`.
+RT_UNUSED static ts_execution_item run_again(size_t count, size_t which)
+{
+    const ts_execution_desc desc = { .executor = &EXECUTOR };
+    const size_t positions[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    ts_execution_item item;
+    ts_execution *e;
+    char why[200];
+    ok(ts_execution_open(&e, trace.reader, positions, count, &desc, why,
+                         sizeof why));
+    ts_execution_run(e, which, &item);
+    ts_execution_close(e);
+    return item;
+}
+
+// It leaves what it left. level: of its addresses, 0 for any.
+RT_UNUSED static void runs_the_same(size_t count, size_t which, uint32_t level)
+{
+    const ts_execution_item item = run_again(count, which);
+    assert_string_equal(ts_reason_name(item.reason), "none");
+    assert_int_equal(item.outcome, TS_OUTCOME_EXECUTED);
+    if (level) assert_int_equal(item.level, level);
+    assert_true(item.compared);
+    assert_false(item.diverged);
+}
+#endif
+
+#endif // CAPTURE_AGAIN_H
