@@ -515,7 +515,9 @@ static void ts__cs_begin(const ts__cs_call *c)
     ts_snapshot_op *const op = h->op;
     uint8_t *args = NULL;
     bool recording = false;
-    h->turn = ts__cs_turn(c->context, &recording);
+    const bool collective = ts__cs_is_collective(op->name);
+    if (collective) ts__cs_inside();
+    h->turn = !collective && ts__cs_turn(c->context, &recording);
     pthread_mutex_lock(&ts__cs.memory_lock);
     ts__cs.context = c->context;
     ts__cs.device = c->device;
@@ -523,7 +525,8 @@ static void ts__cs_begin(const ts__cs_call *c)
     ts__cs_fresh();
     ts__cs_variables_go(&ts__cs.code, &ts__cs.memory);
     if (!h->turn)
-        ts_snapshot_decline(op, recording       ? TS_REASON_IN_CAPTURE
+        ts_snapshot_decline(op, collective      ? TS_REASON_COLLECTIVE
+                                : recording     ? TS_REASON_IN_CAPTURE
                                 : ts__cs.unsafe ? TS_REASON_DEVICE_FAILED
                                                 : TS_REASON_DRAIN_TIMEOUT);
     ts__cs_touch();

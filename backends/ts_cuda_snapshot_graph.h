@@ -178,6 +178,7 @@ static void ts__cs_node_kernel(ts__cs_node *n, const ts__cuda_kernel_node *k,
     n->reason = n->name ? ts__cs.vendor->graphs->arguments(n, k, job, answered)
                         : TS_REASON_IMAGE_MISSING;
     if (!n->reason) n->reason = n->attributes_reason;
+    if (ts__cs_is_collective(n->name)) n->reason = TS_REASON_COLLECTIVE;
 }
 
 // Attributes of a kernel that are not as they are without being asked for.

@@ -86,6 +86,14 @@ static void *ts__cs_where(const ts__cs_call *c)
     return context ? context : c->context;
 }
 
+// Whether a kernel waits for others of its kind, on other devices: alone it is
+// never over. Names of NCCL's and RCCL's.
+static bool ts__cs_is_collective(const char *name)
+{
+    return name &&
+           (strstr(name, "ncclDevKernel") || strstr(name, "ncclKernel"));
+}
+
 static bool ts__cs_name(const ts__cs_call *c, ts_snapshot_op *op)
 {
     switch ((ts__cs_kind)c->rule->kind) {

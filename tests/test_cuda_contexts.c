@@ -264,6 +264,31 @@ static void who_asks_about_a_context_that_goes_waits_no_longer(void **user)
     rt_close(&trace);
 }
 
+// Others are launched behind it, on which it waits: it is not waited for. That
+// would be an hour.
+static void a_kernel_that_needs_others_is_let_through(void **user)
+{
+    const ts_snapshot_desc patient = { .drain_ms = 3600000 };
+    (void)user;
+    begin_with(&patient);
+    scene s = scene_made();
+    ok(launch_in(&s, 1));
+    ok(cuModuleGetFunction(&s.add, s.module, "ncclDevKernel_Double"));
+    setenv("DOUBLE_CUDA_HANG", "ncclDevKernel_Double", 1);
+    ok(launch_in(&s, 0));
+    ok(launch_in(&s, 0));
+    unsetenv("DOUBLE_CUDA_HANG");
+    ok(cuCtxDestroy_v2(s.context));
+    ok(launch(add, numbers, 1));
+    end();
+    assert_int_equal(ts_reader_capture_count(trace.reader), 4);
+    assert_int_equal(capture_at(0).head.state, TS_CAPTURE_WHOLE);
+    declined_for(1, TS_REASON_COLLECTIVE);
+    declined_for(2, TS_REASON_COLLECTIVE);
+    assert_int_equal(capture_at(3).head.state, TS_CAPTURE_WHOLE);
+    rt_close(&trace);
+}
+
 static void *come_and_go(void *user)
 {
     for (int i = 0; i < 10; i++) {
@@ -389,6 +414,7 @@ int main(void)
         cmocka_unit_test(what_it_loaded_before_anybody_asked_stays),
         cmocka_unit_test(another_vendor_begins_anew),
         cmocka_unit_test(who_asks_about_a_context_that_goes_waits_no_longer),
+        cmocka_unit_test(a_kernel_that_needs_others_is_let_through),
         cmocka_unit_test(a_reset_ends_the_first_context),
     };
     return cmocka_run_group_tests(tests, start_contexts, finish);
