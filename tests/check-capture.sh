@@ -390,8 +390,8 @@ check "capture: two devices of CUDA in another process" sh -c '
     export LD_LIBRARY_PATH=$dir DOUBLE_CUDA_JIT=build/tests/doubles/libcubin.so
     export DOUBLE_CUDA_DEVICES=2
     trace=$dir/devices.sbt
-    build/ts-record -q --capture "all budget:1G" -o $trace -- $dir/wide devices ||
-        exit 1
+    build/ts-record -q --capture "all budget:1G" -o $trace \
+        -- $dir/wide devices || exit 1
     again() { # status, what to find, options
         status=$1 find=$2
         shift 2

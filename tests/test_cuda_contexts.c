@@ -321,8 +321,8 @@ static void contexts_go_beside_what_is_captured(void **user)
     rt_close(&trace);
 }
 
-// A session in which something is captured in a context, which then goes: nobody
-// sees its end.
+// A session in which something is captured in a context, which then goes:
+// nobody sees its end.
 static scene scene_of_before(void)
 {
     begin();

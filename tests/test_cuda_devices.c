@@ -133,8 +133,8 @@ static void a_node_of_code_that_went_elsewhere_is_declined(void **user)
     rt_close(&trace);
 }
 
-// A kernel of a library is each context's own: a node says in which it runs, and
-// it need not have been needed there before.
+// A kernel of a library is each context's own: a node says in which it runs,
+// and it need not have been needed there before.
 static void a_node_of_a_library_is_of_its_context(void **user)
 {
     void *library, *kernel, *node;
