@@ -631,8 +631,13 @@ typedef enum ts_drain {
     TS_DRAIN_MANUAL = 1  // only ts_session_flush does (and a full ring)
 } ts_drain;
 
-// What a child made by fork() does. A signal handler may fork as well: what it
-// interrupted is recorded once, by the parent.
+/*
+    What a child made by fork() does. A signal handler may fork as well: what it
+    interrupted is recorded once, by the parent. Handlers of pthread_atfork may
+    call all of this: in the child the first such call begins it; in the parent
+    sites and names that are new are not recorded, and session calls fail.
+    A child that runs no such handlers (_Fork, clone) must record nothing.
+*/
 typedef enum ts_fork {
     TS_FORK_QUIET = 0, // records nothing
     TS_FORK_FOLLOW = 1 // starts a session of its own; `path` must hold %p
@@ -792,6 +797,16 @@ TS_API uint32_t ts_module_define(const char *path, uint64_t address,
 // frames: count elements, innermost first. The same stack gives the same
 // number. count is at most 256.
 TS_API uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count);
+/*
+    Private: the same of a stack in words of 32 bits, as it is kept. One whose
+    highest bit is 0 is a frame, the low 31 bits of its offset; one whose
+    highest bit is 1 says where that frame and those after it are. Until then
+    they are in module 0, below 2 GiB. Writes to four words more.
+*/
+#define TS__STACK_WHERE(module, offset) \
+    (1u << 31 | (uint32_t)(module) << 17 | (uint32_t)((offset) >> 31))
+enum { TS__STACK_WORDS = 2 * 256 + 4 };
+TS_API uint32_t ts__stack_get(uint32_t *words, uint32_t count);
 
 /*
     Keeps bytes in the trace once, whoever asks how often. Written at once.
@@ -2377,16 +2392,15 @@ static size_t ts__text_read(const char *path, char *text, size_t room)
     return size;
 }
 
-static void ts__random(void *bytes, size_t size)
+// Two words that no other trace has: where the kernel has none yet, or lets
+// nobody ask, by when and by whom.
+static void ts__random(void *words)
 {
-    if (syscall(SYS_getrandom, bytes, size, 1 /* GRND_NONBLOCK */) ==
-        (long)size)
-        return;
-    const uint64_t seed[] = { ts__clock_ns(CLOCK_REALTIME),
-                              ts__clock_ns(CLOCK_MONOTONIC_RAW),
-                              (uint64_t)getpid() };
-    for (size_t i = 0; i < size; i++)
-        ((uint8_t *)bytes)[i] = (uint8_t)ts__mix(seed, sizeof seed, i);
+    const uint64_t process = (uint64_t)getpid() << 32;
+    uint64_t now[] = { ts__clock_ns(CLOCK_REALTIME),
+                       ts__clock_ns(CLOCK_MONOTONIC_RAW) ^ process };
+    syscall(SYS_getrandom, now, sizeof now, 1 /* GRND_NONBLOCK */);
+    memcpy(words, now, sizeof now);
 }
 
 /* ---- 12.3 State --------------------------------------------------------- */
@@ -2517,7 +2531,7 @@ typedef struct ts__sidecar {
     ts_chunk_header index[TS__INDEX_ENTRIES];
     uint64_t lod[TS__INDEX_ENTRIES][TS_LOD_CELLS];
 } ts__sidecar;
-#define TS__SIDECAR_MAGIC "TSRING\x1a\n"
+#define TS__SIDECAR_MAGIC "TSRIN2\x1a\n"
 
 // One file being written: a session's trace, a snapshot, or a salvage.
 typedef struct ts__writer {
@@ -2540,8 +2554,8 @@ typedef struct ts__block { // of the dictionary
     uint64_t kept;    // `used` where its memory is not this process's alone
     uint32_t session; // not 0: of its log, and of the process: see ts__shelf
 } ts__block;
-// Kinds of entries beside those of chunks. PACKED: a stack whose frames take a
-// word each, module << 48 | offset. The last two never leave the process.
+// Kinds of entries beside those of chunks. PACKED: a stack in words, as in
+// ts__stack_get. The last two never leave the process.
 enum { TS__ENTRY_PACKED = 13, TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
 
 typedef struct ts__open_zone {
@@ -2582,10 +2596,20 @@ typedef struct ts__encoder {
 
 // Everything the process has, in one place. Zero is "nothing yet".
 typedef struct ts__core {
+    // What a child made by fork begins with zeros of: all before `blocks`.
     ts__lock api; // session calls exclude each other
-    // Dictionary.
     ts__lock names;
-    ts__lock ledger; // of losses without a ring; innermost
+    ts__lock ledger;  // of losses without a ring; innermost
+    ts__lock pool;    // rings of the session
+    uint32_t session; // generation while one is active, also when paused
+    uint32_t inside;  // threads in the slow path
+    uint32_t threads;
+    uint32_t ring_count, free_count;
+    uint64_t ring_bytes;    // of all
+    uint32_t encoders_busy; // bits
+    uint32_t process_track;
+    bool active, thread_runs, names_shared;
+    // Dictionary.
     ts__block blocks[TS__BLOCKS_MAX];
     uint32_t block_count;
     ts__block *block, *log; // to which entries are added
@@ -2594,33 +2618,23 @@ typedef struct ts__core {
     ts__entry **table, **table_next;
     uint32_t table_used;
     uint32_t last_id[16]; // by chunk kind
-    uint32_t process_track;
     // Session.
     ts_session_desc desc;
     char path[TS__PATH_MAX], snapshot_path[TS__PATH_MAX];
     char path_pattern[TS__PATH_MAX], sidecar_dir[TS__PATH_MAX], app[256];
     char sidecar_path[TS__PATH_MAX];
-    bool active;
     uint32_t generation;
-    uint32_t session; // generation while one is active, also when paused
-    uint32_t inside;  // threads in the slow path
     uint32_t snapshots;
     uint64_t start_tick;
     ts__writer writer;
     ts__file sidecar_file;
-    ts__lock pool; // rings of the session
     ts__ring *rings[TS__RINGS_MAX];
-    uint32_t ring_count;
-    uint32_t free_rings[TS__RINGS_MAX], free_count;
-    uint64_t ring_bytes; // of all
-    uint32_t threads;
+    uint32_t free_rings[TS__RINGS_MAX];
     uint32_t stopping;
     ts__encoder *encoders[TS__ENCODERS];
-    uint32_t encoders_busy; // bits
     uint32_t encoder_wake;
     // Drain thread.
     pthread_t thread;
-    bool thread_runs;
     uint32_t wake;    // futex: counts requests to look at once
     uint32_t drained; // futex: counts drains
     uint32_t snapshot_wanted;
@@ -2629,7 +2643,7 @@ typedef struct ts__core {
     ts_stats last_stats;
     // Process.
     pthread_key_t key;
-    bool hooks_ready, names_shared;
+    bool hooks_ready;
     uint8_t tick_type;
     uint32_t clock_count;
 } ts__core;
@@ -2696,10 +2710,28 @@ static void ts__caller_restore(const ts__caller *caller)
     errno = caller->error;
 }
 
-// Enters and leaves the slow path. False: a fault inside it led back here.
+// This thread between fork's handlers, see 12.15.
+static TS__TLS struct {
+    ts__caller caller;
+    pid_t process; // that forks, 0: none
+    bool follow;
+} ts__fork;
+
+static void ts__fork_child(void);
+
+// Whether this thread cannot enter: a fault inside led back here, or a handler
+// of the program's around a fork. In the child, where such a one may run before
+// ours, the child begins now.
+static __attribute__((noinline)) bool ts__busy(void)
+{
+    if (ts__fork.process && ts__fork.process != getpid()) ts__fork_child();
+    return ts__inside;
+}
+
+// Enters and leaves the slow path.
 static bool ts__enter(ts__caller *caller)
 {
-    if (ts__inside) return false;
+    if (ts__busy()) return false;
     ts__caller_save(caller);
     ts__inside = 1;
     __atomic_fetch_add(&ts__c.inside, 1, __ATOMIC_SEQ_CST);
@@ -2724,7 +2756,7 @@ static bool ts__session_still(uint32_t gate)
 // keeps the session's memory; they may use the slow path themselves.
 static bool ts__api_enter(ts__caller *caller)
 {
-    if (ts__inside) return false;
+    if (ts__busy()) return false;
     ts__caller_save(caller);
     ts__lock_take(&ts__c.api);
     return true;
@@ -2914,13 +2946,13 @@ static bool ts__table_full(void)
     return !table || TS__LOAD(&ts__c.table_used) >= (uintptr_t)table[-1] / 2;
 }
 
-// Doubles the table when it is full. The old one stays for lookups under way:
-// all old ones together are as large as the present one.
+// Makes the table four times as large when it is full. The old one stays for
+// lookups under way: all old ones together are a third of the present one.
 static bool ts__table_grow(void)
 {
     if (!ts__table_full()) return true;
     ts__entry **const old = ts__c.table;
-    const size_t count = old ? ((uintptr_t)old[-1] + 1) * 2 : 4096;
+    const size_t count = old ? ((uintptr_t)old[-1] + 1) * 4 : 4096;
     ts__entry **const table =
         (ts__entry **)ts__pages_new((count + 1) * sizeof *table);
     if (!table) return false;
@@ -2929,7 +2961,7 @@ static bool ts__table_grow(void)
     madvise(table, (count + 1) * sizeof *table, MADV_POPULATE_WRITE);
     table[0] = (ts__entry *)(count - 1);
     __atomic_store_n(&ts__c.table_next, table + 1, __ATOMIC_SEQ_CST);
-    for (size_t i = 0; i < count / 2 && old; i++) {
+    for (size_t i = 0; i < count / 4 && old; i++) {
         ts__entry *const e = __atomic_load_n(&old[i], __ATOMIC_SEQ_CST);
         if (e) ts__table_put(table + 1, e);
     }
@@ -3291,7 +3323,7 @@ uint32_t ts_module_define(const char *path, uint64_t address, uint64_t size,
 
     An entry is in the log before it is in the table, where others find it.
 */
-enum { TS__SHELVES = 8, TS__SHELF_FROM = 32, TS__STACK_BYTES = 8 * 256 };
+enum { TS__SHELVES = 8, TS__SHELF_FROM = 32 };
 typedef struct ts__shelf {
     uint32_t taken;   // twice the session that used it last; odd: busy
     ts__block *block; // one of the process's
@@ -3332,7 +3364,7 @@ static void ts__shelves_to_own(void)
     for (uint32_t i = 0; i < TS__SHELVES; i++) {
         const ts__block *const block = ts__shelves[i].block;
         if (!(ts__shelves[i].taken & 1) || !block) continue;
-        uint64_t keep = block->kept + ts__entry_room(TS__STACK_BYTES);
+        uint64_t keep = block->kept + ts__entry_room(4 * TS__STACK_WORDS);
         if (keep > block->size) keep = block->size;
         ts__own_memory(block->bytes - 8, (size_t)keep + 8,
                        (size_t)block->size + 8);
@@ -3452,38 +3484,50 @@ static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
     return 0;
 }
 
-// Two sums at once: one would wait for itself.
-static uint64_t ts__stack_hash(const uint64_t *words, uint32_t count)
+// Two sums at once: one would wait for itself. Up to three words behind the
+// last one are zeros.
+static uint64_t ts__stack_hash(const uint32_t *words, uint32_t count)
 {
     const uint64_t odd = 0x9E3779B97F4A7C15u; // 2^64 / golden ratio
-    uint64_t a = count, b = odd;
-    uint32_t i = 0;
-    for (; i + 2 <= count; i += 2) {
-        a = ((a << 25 | a >> 39) ^ words[i]) * odd;
-        b = ((b << 25 | b >> 39) ^ words[i + 1]) * odd;
+    uint64_t a = count, b = odd, two[2];
+    for (uint32_t i = 0; i < count; i += 4) {
+        memcpy(two, words + i, sizeof two);
+        a = ((a << 25 | a >> 39) ^ two[0]) * odd;
+        b = ((b << 25 | b >> 39) ^ two[1]) * odd;
     }
-    if (i < count) a = ((a << 25 | a >> 39) ^ words[i]) * odd;
     a = (a ^ (b << 32 | b >> 32)) * odd;
     return a ^ a >> 32;
 }
 
-uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count)
+uint32_t ts__stack_get(uint32_t *words, uint32_t count)
 {
-    uint64_t words[256], wide = 0;
-    if (!frames || !count || count > 256) return 0;
-    for (uint32_t i = 0; i < count; i++) {
-        words[i] = (uint64_t)frames[i].module << 48 | frames[i].offset;
-        wide |= frames[i].module >> 16 | frames[i].offset >> 48;
-    }
-    if (wide)
-        return ts__entry_get(TS_CHUNK_STACKS, frames, count * sizeof *frames);
-    const ts__entry head = { ts__stack_hash(words, count) | 1, 0, 8 * count,
+    if (!count) return 0;
+    memset(words + count, 0, 4 * sizeof *words);
+    const ts__entry head = { ts__stack_hash(words, count) | 1, 0, 4 * count,
                              TS__ENTRY_PACKED, 0 };
     const ts__entry *const known =
         ts__entry_find(head.kind, words, head.size, head.hash);
     if (known) return known->id;
     const uint32_t id = ts__shelf_add(&head, words);
     return id ? id : ts__entry_make(head.kind, words, head.size, head.hash);
+}
+
+uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count)
+{
+    uint32_t words[TS__STACK_WORDS], at = 0, last = TS__STACK_WHERE(0, 0);
+    uint64_t wide = 0;
+    if (!frames || !count || count > 256) return 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t module = frames[i].module, offset = frames[i].offset;
+        const uint32_t where = TS__STACK_WHERE(module, offset);
+        wide |= module << 34 | offset;
+        if (where != last) words[at++] = where;
+        last = where;
+        words[at++] = (uint32_t)offset & ~(1u << 31);
+    }
+    return wide >> 48
+               ? ts__entry_get(TS_CHUNK_STACKS, frames, count * sizeof *frames)
+               : ts__stack_get(words, at);
 }
 
 TS__SMALL_BEGIN
@@ -5618,21 +5662,26 @@ static uint8_t *ts__entries_add(uint8_t *at, uint32_t id, const void *bytes,
     return at + sizeof head + size;
 }
 
-// The entry that ends here has a packed stack, of `size` bytes: its frames, the
-// last one first, as they take more room.
-static uint8_t *ts__entries_unpack(uint8_t *end, uint32_t size)
+// The same for a packed stack.
+static uint8_t *ts__entries_unpack(uint8_t *out, const ts__entry *e)
 {
-    uint8_t *const body = end - size;
-    const uint32_t count = size / 8, whole = 16 * count;
-    memcpy(body - sizeof whole, &whole, sizeof whole);
-    for (uint32_t i = count; i-- > 0;) {
-        uint64_t word;
-        memcpy(&word, body + 8 * i, sizeof word);
+    uint8_t *const body = ts__entries_add(out, e->id, e, 0);
+    const uint32_t *word = (const uint32_t *)(const void *)(e + 1);
+    const uint32_t *const end = word + e->size / sizeof *word;
+    uint32_t where = 0, size = 0;
+    for (; word < end; word++) {
+        if (*word >> 31) {
+            where = *word << 1;
+            continue;
+        }
         // u32 module, u32 unused, u64 offset
-        const uint64_t frame[] = { word >> 48, word << 16 >> 16 };
-        memcpy(body + 16 * i, frame, sizeof frame);
+        const uint64_t frame[] = { where >> 18,
+                                   (uint64_t)where << 30 << 16 >> 16 | *word };
+        memcpy(body + size, frame, sizeof frame);
+        size += sizeof frame;
     }
-    return body + whole;
+    memcpy(body - sizeof size, &size, sizeof size);
+    return body + size;
 }
 
 static uint8_t *ts__entries_end(uint8_t *start, uint8_t *end, uint32_t count)
@@ -5699,8 +5748,8 @@ static bool ts__entry_here(const ts__block *block, uint64_t at,
 }
 
 // Writes the dictionary entries that lie in [from, to) of a block, a chunk for
-// each kind. The scratch space holds twice the largest range: packed stacks
-// take as much.
+// each kind. The scratch space holds four times the largest range: packed
+// stacks take as much.
 static ts_result ts__writer_range(ts__writer *w, const ts__block *block,
                                   uint64_t from, uint64_t to)
 {
@@ -5717,8 +5766,8 @@ static ts_result ts__writer_range(ts__writer *w, const ts__block *block,
                     ts__dictionary_kinds[k] ||
                 !ts__entry_here(block, at, e))
                 continue;
-            p = ts__entries_add(p, e->id, e + 1, e->size);
-            if (packed) p = ts__entries_unpack(p, e->size);
+            p = packed ? ts__entries_unpack(p, e)
+                       : ts__entries_add(p, e->id, e + 1, e->size);
             count++;
         }
         if (count) out = ts__entries_end(start, p, count);
@@ -5735,7 +5784,7 @@ static size_t ts__range_size(const uint8_t *bytes, size_t size)
         const ts__entry *const e =
             (const ts__entry *)(const void *)(bytes + at);
         const size_t next = at + ts__entry_room(e->size);
-        if (next > size || next > TS__SCRATCH_BYTES / 2 - 1024) break;
+        if (next > size || next > TS__SCRATCH_BYTES / 4 - 1024) break;
         at = next;
     }
     return at;
@@ -6413,7 +6462,7 @@ static ts_result ts__snapshot(const char *pattern)
         return TS_ERR_USAGE;
     if (ts__writer_new(&w)) {
         w.sidecar->header = ts__c.writer.sidecar->header;
-        ts__random(w.sidecar->header.session, 16);
+        ts__random(w.sidecar->header.session);
         ts__header_seal(&w.sidecar->header);
         result = ts__writer_create(&w, path);
         if (result == TS_OK) result = ts__snapshot_write(&w);
@@ -6661,7 +6710,6 @@ static bool ts__session_memory(void)
 
 static void ts__fork_prepare(void);
 static void ts__fork_parent(void);
-static void ts__fork_child(void);
 
 static void ts__at_exit(void)
 {
@@ -6725,7 +6773,7 @@ static void ts__header_make(ts_file_header *header)
     memcpy(header->magic, TS_FILE_MAGIC, sizeof header->magic);
     header->major = TS_FORMAT_MAJOR;
     header->minor = TS_FORMAT_MINOR;
-    ts__random(header->session, sizeof header->session);
+    ts__random(header->session);
     header->start_tick = ts_tick_now();
     header->start_realtime_ns = ts__clock_ns(CLOCK_REALTIME);
     header->process = (uint32_t)getpid();
@@ -7402,25 +7450,23 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
 
 /* ---- 12.15 fork --------------------------------------------------------- */
 
-// Several threads may be in fork at once.
-static __thread struct {
-    ts__caller caller;
-    bool entered, follow;
-} ts__fork;
-
-// No lock may be held by a thread that the child does not have.
+// No lock may be held by a thread that the child does not have. Several
+// threads may be in fork at once.
 static void ts__fork_prepare(void)
 {
-    ts__fork.entered = ts__api_enter(&ts__fork.caller);
-    if (!ts__fork.entered) return;
+    if (!ts__api_enter(&ts__fork.caller)) return;
     ts__fork.follow = ts__c.active && ts__c.desc.fork == TS_FORK_FOLLOW;
+    ts__fork.process = getpid();
     ts__lock_take(&ts__c.names);
     ts__lock_take(&ts__c.pool);
+    ts__inside = 1; // the program's own handlers may call
 }
 
 static void ts__fork_parent(void)
 {
-    if (!ts__fork.entered) return;
+    if (!ts__fork.process) return;
+    ts__fork.process = 0;
+    ts__inside = 0;
     ts__lock_give(&ts__c.pool);
     ts__lock_give(&ts__c.names);
     ts__api_leave(&ts__fork.caller);
@@ -7458,19 +7504,14 @@ static void ts__fork_rings(void)
 // of them, keeps the dictionary, and perhaps starts a session of its own.
 static void ts__fork_child(void)
 {
-    if (!ts__fork.entered) return;
-    static const ts__lock free_lock = { 0 };
-    ts__gate = ts__c.session = 0;
+    if (!ts__fork.process) return;
+    ts__fork.process = 0;
+    ts__gate = 0;
     ts__fork_rings();
     ts__mine = &ts__none;
     ts__track = 0;
     ts__inside = 0;
-    ts__c.inside = 0;
-    if (ts__c.hooks_ready) pthread_setspecific(ts__c.key, NULL);
-    ts__c.api = ts__c.names = ts__c.pool = ts__c.ledger = free_lock;
-    ts__c.writer.lock = free_lock;
-    ts__c.encoders_busy = 0;
-    ts__c.process_track = 0;
+    pthread_setspecific(ts__c.key, NULL);
     if (ts__c.active) {
         // A mapping would keep the sidecar locked after the parent's death.
         ts__file_close(&ts__c.writer.file);
@@ -7481,13 +7522,10 @@ static void ts__fork_child(void)
                ts__page_round(sizeof *ts__c.writer.sidecar));
         ts__signal_give();
     }
+    memset(&ts__c, 0, offsetof(ts__core, blocks));
+    ts__c.writer.lock.word = 0;
     ts__c.writer.file.fd = ts__c.sidecar_file.fd = -1;
     ts__c.writer.sidecar = NULL;
-    ts__c.names_shared = false;
-    ts__c.active = ts__c.thread_runs = false;
-    ts__c.ring_count = ts__c.free_count = 0;
-    ts__c.ring_bytes = 0;
-    ts__c.threads = 0;
     memset(ts__backends.state, 0, sizeof ts__backends.state);
     if (ts__fork.follow) ts__session_start_locked(&ts__c.desc);
     ts__caller_restore(&ts__fork.caller);
