@@ -2397,10 +2397,10 @@ static size_t ts__text_read(const char *path, char *text, size_t room)
 static void ts__random(void *words)
 {
     const uint64_t process = (uint64_t)getpid() << 32;
-    uint64_t now[] = { ts__clock_ns(CLOCK_REALTIME),
-                       ts__clock_ns(CLOCK_MONOTONIC_RAW) ^ process };
-    syscall(SYS_getrandom, now, sizeof now, 1 /* GRND_NONBLOCK */);
+    const uint64_t now[] = { ts__clock_ns(CLOCK_REALTIME),
+                             ts__clock_ns(CLOCK_MONOTONIC_RAW) ^ process };
     memcpy(words, now, sizeof now);
+    syscall(SYS_getrandom, words, sizeof now, 1 /* GRND_NONBLOCK */);
 }
 
 /* ---- 12.3 State --------------------------------------------------------- */
@@ -7056,9 +7056,8 @@ static ts_result ts__session_stop_locked(void)
     const uint32_t count = zones ? ts__open_zones(zones, TS__OPEN_ZONES_MAX,
                                                   ts__c.rings, ts__ring_count())
                                  : 0;
-    ts__lock_take(&w->lock);
-    ts__clock_write(w);
-    ts__lock_give(&w->lock);
+    ts__c.clock_next_ns = 0;
+    ts__clock_tend(w);
     const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
     if (!keep) ts__session_drain_last(zones, count);
     ts__encoder *const e = ts__encoder_take(w->sidecar, true);

@@ -467,8 +467,8 @@ static size_t ts__text_read(const char *path, char *text, size_t room)
 static void ts__random(void *words)
 {
     const uint64_t process = (uint64_t)getpid() << 32;
-    uint64_t now[] = { ts__clock_ns(CLOCK_REALTIME),
-                       ts__clock_ns(CLOCK_MONOTONIC_RAW) ^ process };
-    syscall(SYS_getrandom, now, sizeof now, 1 /* GRND_NONBLOCK */);
+    const uint64_t now[] = { ts__clock_ns(CLOCK_REALTIME),
+                             ts__clock_ns(CLOCK_MONOTONIC_RAW) ^ process };
     memcpy(words, now, sizeof now);
+    syscall(SYS_getrandom, words, sizeof now, 1 /* GRND_NONBLOCK */);
 }

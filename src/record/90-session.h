@@ -538,9 +538,8 @@ static ts_result ts__session_stop_locked(void)
     const uint32_t count = zones ? ts__open_zones(zones, TS__OPEN_ZONES_MAX,
                                                   ts__c.rings, ts__ring_count())
                                  : 0;
-    ts__lock_take(&w->lock);
-    ts__clock_write(w);
-    ts__lock_give(&w->lock);
+    ts__c.clock_next_ns = 0;
+    ts__clock_tend(w);
     const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
     if (!keep) ts__session_drain_last(zones, count);
     ts__encoder *const e = ts__encoder_take(w->sidecar, true);
