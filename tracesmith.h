@@ -636,7 +636,9 @@ typedef enum ts_drain {
     interrupted is recorded once, by the parent. Handlers of pthread_atfork may
     call all of this: in the child the first such call begins it; in the parent
     sites and names that are new are not recorded, and session calls fail.
-    A child that runs no such handlers (_Fork, clone) must record nothing.
+    A child that runs no such handlers (_Fork, clone) records nothing, and nor
+    do its own; it can start no session. Where Linux is older than 4.14, or its
+    pages are larger than 4 KiB, such a child must not call this.
 */
 typedef enum ts_fork {
     TS_FORK_QUIET = 0, // records nothing
@@ -883,17 +885,17 @@ typedef struct ts__open { // an open zone
 #define TS__RING_MARGIN 576
 
 typedef struct ts__ring {
-    // The producer's line. `gate` differs from ts__gate when the ring may
+    // The producer's line. `gate` differs from ts__here's when the ring may
     // not be used: no session, or the thread has moved on to another ring.
     uint64_t head;  // next position
     uint64_t limit; // reserve only below it
     uint64_t mask;
     ts__slot *slots;
     uint32_t gate;
-    uint32_t depth;   // open zones
-    uint32_t shift;   // log2 of the slot count
-    uint32_t no_tick; // the machine has no usable tick counter
-    uint64_t more;    // slots reserved beyond the first one of a record
+    uint32_t depth; // open zones
+    uint32_t shift; // log2 of the slot count
+    uint32_t unused;
+    uint64_t more; // slots reserved beyond the first one of a record
     uint64_t line_end;
     // The consumer's line. Positions below tail are free again.
     uint64_t tail;
@@ -918,13 +920,24 @@ enum {
 };
 #define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
 
+/*
+    What a process looks at before it records. The kernel gives a page of zeros
+    to a child that it copies the process for (MADV_WIPEONFORK), so that one
+    which runs no handlers of fork leaves its parent's rings alone.
+*/
+typedef struct ts__page {
+    uint32_t gate;    // 0: not recording, else the session's number
+    uint32_t session; // the same, also when paused
+    uint32_t tick;    // ts_clock_type of clock 0
+} __attribute__((aligned(4096))) ts__page;
+
 #define TS__TLS __thread __attribute__((tls_model("initial-exec")))
 #ifdef TS__STATIC // what section 12.2 defines otherwise
 static ts__ring ts__none;
-static uint32_t ts__gate;
+static ts__page ts__here;
 static TS__TLS ts__ring *ts__mine = &ts__none;
 #else
-TS_API uint32_t ts__gate; // 0: not recording, else the session's number
+TS_API ts__page ts__here;
 TS_API TS__TLS ts__ring *ts__mine;
 #endif
 
@@ -936,25 +949,36 @@ TS_API TS__TLS ts__ring *ts__mine;
 // ts__site_code, ts__counter_code and ts__name_once
 #define TS__CODE(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 
-TS_API uint64_t ts__tick_slow(void); // CLOCK_MONOTONIC_RAW in nanoseconds
+TS_API uint64_t ts__tick_slow(void);
 
-static inline uint64_t ts__tick(const ts__ring *ring)
+// The machine's counter, whether or not it can be used.
+#if defined(__x86_64__) || defined(__i386__)
+#define TS__CLOCK_MACHINE TS_CLOCK_TSC
+static inline uint64_t ts__tick_machine(void)
 {
-#if defined(TRACESMITH_TICK)
-    (void)ring;
-    return TRACESMITH_TICK();
-#elif defined(__x86_64__) || defined(__i386__)
     // No fence: the order against neighbouring instructions is not worth
     // the 6 ns; see "Raw limits" in bench/README.md.
-    if (TS__UNLIKELY(TS__LOAD(&ring->no_tick))) return ts__tick_slow();
     return __builtin_ia32_rdtsc();
+}
 #elif defined(__aarch64__)
-    (void)ring;
+#define TS__CLOCK_MACHINE TS_CLOCK_CNTVCT
+static inline uint64_t ts__tick_machine(void)
+{
     uint64_t tick;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(tick));
     return tick;
+}
+#endif
+
+static inline uint64_t ts__tick(void)
+{
+#if defined(TRACESMITH_TICK)
+    return TRACESMITH_TICK();
+#elif defined(TS__CLOCK_MACHINE)
+    const uint32_t type = TS__LOAD(&ts__here.tick);
+    if (TS__UNLIKELY(type != TS__CLOCK_MACHINE)) return ts__tick_slow();
+    return ts__tick_machine();
 #else
-    (void)ring;
     return ts__tick_slow();
 #endif
 }
@@ -1003,7 +1027,7 @@ TS_API ts__ring *ts__ring_room(uint32_t count);
 
 static inline ts__ring *ts__ring_get(uint32_t count)
 {
-    const uint32_t gate = TS__LOAD(&ts__gate);
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
     if (!gate) return NULL;
     ts__ring *const ring = ts__mine;
     if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate ||
@@ -1049,7 +1073,7 @@ static inline ts_zone ts__zone_begin_code(ts__ring *ring, uint32_t code)
     zone.depth = TS__LOAD(&ring->depth);
     TS__STORE(&ring->depth, zone.depth + 1);
     zone.code = code;
-    zone.start = ts__tick(ring);
+    zone.start = ts__tick();
     ts__open *const entry = &ring->open[zone.depth % TS__OPEN_MAX];
     TS__STORE(&entry->start, zone.start);
     TS__STORE(&entry->code_depth, code | (uint64_t)zone.depth << 32);
@@ -1060,7 +1084,7 @@ static inline ts_zone ts__zone_begin_code(ts__ring *ring, uint32_t code)
 static inline ts_zone ts_zone_begin(ts_site *site)
 {
     ts_zone zone = { 0, 0, 0 };
-    const uint32_t gate = TS__LOAD(&ts__gate);
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
     if (!gate) return zone;
     uint32_t code = TS__CODE(&site->code);
     if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return zone;
@@ -1082,15 +1106,15 @@ static inline ts_zone ts_zone_begin_site(uint32_t site)
 static inline ts_zone ts__zone_begin_named(const char *name,
                                            const ts_site *base)
 {
-    const uint32_t on = TS__LOAD(&ts__gate);
+    const uint32_t on = TS__LOAD(&ts__here.gate);
     return ts_zone_begin_site(on ? ts_site_define(name, base) : 0);
 }
 
 static inline void ts_zone_end(ts_zone *zone)
 {
     if (!zone->code) return;
+    const uint64_t end = ts__tick(); // first: it may take the ring away
     ts__ring *const ring = ts__mine;
-    const uint64_t end = ts__tick(ring);
     const uint64_t duration = end - zone->start;
     if (TS__LIKELY(duration >> 32 == 0 &&
                    TS__LOAD(&ring->head) < TS__LOAD(&ring->limit))) {
@@ -1139,7 +1163,7 @@ static inline void ts_mark(ts_site *site)
     if (!ring) return;
     uint32_t code = TS__CODE(&site->code);
     if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return;
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
                      (uint64_t)code << 6 | TS__REC_MARK);
 }
@@ -1165,7 +1189,7 @@ static inline void ts_counter_int(ts_counter *counter, int64_t value)
         ts__counter_wide(ring, code, TS__REC_COUNTER64, (uint64_t)value);
         return;
     }
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
                      (uint64_t)(uint32_t)value << 32 | (uint64_t)code << 6 |
                          TS__REC_COUNTER);
@@ -1195,7 +1219,7 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
         ts__alloc_slow(address, size, pool, category);
         return;
     }
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     const uint32_t depth = TS__LOAD(&ring->depth);
     uint64_t site =
         TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code_depth);
@@ -1217,7 +1241,7 @@ static inline void ts_free(const void *ptr, uint32_t pool)
         ts__free_slow(address, pool);
         return;
     }
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
                      address << 16 | TS__REC_FREE);
 }
@@ -1321,7 +1345,7 @@ struct ts__scope {
 #define TS__ALLOC(ptr, size, pool, category, ...) \
     do { \
         static uint32_t ts__pool = 0, ts__category = 0; \
-        if (TS__LOAD(&ts__gate)) \
+        if (TS__LOAD(&ts__here.gate)) \
             ts_alloc(ptr, size, ts__name_once(&ts__pool, pool), \
                      ts__name_once(&ts__category, category)); \
     } while (0)
@@ -1330,7 +1354,8 @@ struct ts__scope {
 #define TS__FREE(ptr, pool, ...) \
     do { \
         static uint32_t ts__pool = 0; \
-        if (TS__LOAD(&ts__gate)) ts_free(ptr, ts__name_once(&ts__pool, pool)); \
+        if (TS__LOAD(&ts__here.gate)) \
+            ts_free(ptr, ts__name_once(&ts__pool, pool)); \
     } while (0)
 #define TS_FRAME(...) \
     TS__IF_ON(TS__WITH_SITE(ts_frame(&ts__site), __VA_ARGS__), \
@@ -2134,11 +2159,6 @@ static uint64_t ts__clock_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-uint64_t ts__tick_slow(void)
-{
-    return ts__clock_ns(CLOCK_MONOTONIC_RAW);
-}
-
 // The kind of clock 0, and whether ts__tick must take the slow way.
 static uint8_t ts__tick_type(void)
 {
@@ -2599,10 +2619,9 @@ typedef struct ts__core {
     // What a child made by fork begins with zeros of: all before `blocks`.
     ts__lock api; // session calls exclude each other
     ts__lock names;
-    ts__lock ledger;  // of losses without a ring; innermost
-    ts__lock pool;    // rings of the session
-    uint32_t session; // generation while one is active, also when paused
-    uint32_t inside;  // threads in the slow path
+    ts__lock ledger; // of losses without a ring; innermost
+    ts__lock pool;   // rings of the session
+    uint32_t inside; // threads in the slow path
     uint32_t threads;
     uint32_t ring_count, free_count;
     uint64_t ring_bytes;    // of all
@@ -2651,7 +2670,7 @@ typedef struct ts__core {
 static ts__core ts__c;
 #ifndef TS__STATIC
 static ts__ring ts__none; // limit 0, gate 0: for threads without a ring
-uint32_t ts__gate;
+ts__page ts__here;
 TS__TLS ts__ring *ts__mine = &ts__none;
 #endif
 // This thread: inside the slow path; its track, name, and the session that
@@ -2665,12 +2684,12 @@ static ts__block ts__log[TS__BLOCKS_MAX];
 static void ts__platform_init(void)
 {
     ts__c.tick_type = ts__tick_type();
-    TS__STORE(&ts__none.no_tick, ts__c.tick_type == TS_CLOCK_MONOTONIC_RAW);
+    TS__STORE(&ts__here.tick, ts__c.tick_type);
 }
 
 uint64_t ts_tick_now(void)
 {
-    return ts__tick(&ts__none);
+    return ts__tick();
 }
 
 // What a recording call must leave as it was.
@@ -2720,12 +2739,25 @@ static TS__TLS struct {
 static void ts__fork_child(void);
 
 // Whether this thread cannot enter: a fault inside led back here, or a handler
-// of the program's around a fork. In the child, where such a one may run before
-// ours, the child begins now.
+// of the program's around a fork, or nobody told us of the child that this is.
+// In one made by fork, where such a handler may run before ours, it begins now.
 static __attribute__((noinline)) bool ts__busy(void)
 {
     if (ts__fork.process && ts__fork.process != getpid()) ts__fork_child();
-    return ts__inside;
+    return ts__inside || ts__here.tick != ts__c.tick_type;
+}
+
+// CLOCK_MONOTONIC_RAW in nanoseconds. In a child that nobody told us of it
+// takes the thread's ring away; before the first session there is none.
+uint64_t ts__tick_slow(void)
+{
+#ifdef TS__CLOCK_MACHINE
+    if (!TS__LOAD(&ts__here.tick)) {
+        if (ts__busy()) ts__mine = &ts__none;
+        return ts__tick_machine();
+    }
+#endif
+    return ts__clock_ns(CLOCK_MONOTONIC_RAW);
 }
 
 // Enters and leaves the slow path.
@@ -2749,7 +2781,7 @@ static void ts__leave(const ts__caller *caller)
 // ts_session_stop ends the session, then waits until nobody is inside.
 static bool ts__session_still(uint32_t gate)
 {
-    return gate && __atomic_load_n(&ts__c.session, __ATOMIC_SEQ_CST) == gate;
+    return gate && __atomic_load_n(&ts__here.session, __ATOMIC_SEQ_CST) == gate;
 }
 
 // Session calls run with signals blocked and exclude each other, which also
@@ -2836,7 +2868,7 @@ static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
 // memory must be known to be there.
 static void ts__loss_now(uint32_t track, ts_loss cause)
 {
-    const uint64_t now = ts__tick(&ts__none);
+    const uint64_t now = ts__tick();
     ts__loss_note(ts__c.writer.sidecar, track, cause, 0, 1, now, now);
 }
 
@@ -3183,7 +3215,7 @@ static uint32_t ts__process_track(void)
 
 static uint32_t ts__thread_tell(uint32_t name)
 {
-    const uint32_t session = TS__LOAD(&ts__c.session);
+    const uint32_t session = TS__LOAD(&ts__here.session);
     const uint32_t process = ts__process_track();
     if (session && ts__track_told != session)
         __atomic_fetch_add(&ts__c.threads, 1, __ATOMIC_RELAXED);
@@ -3198,7 +3230,7 @@ static uint32_t ts__thread_tell(uint32_t name)
 // each tells every session anew.
 uint32_t ts_thread_track(void)
 {
-    if (ts__track && ts__track_told == TS__LOAD(&ts__c.session))
+    if (ts__track && ts__track_told == TS__LOAD(&ts__here.session))
         return ts__track;
     if (!ts__track_name) {
         char name[17] = { 0 };
@@ -3451,7 +3483,7 @@ static uint32_t ts__shelf_put(ts__shelf *shelf, uint32_t gate,
 // A stack that is not known; 0: it is to be added like other entries.
 static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
 {
-    const uint32_t gate = TS__LOAD(&ts__c.session);
+    const uint32_t gate = TS__LOAD(&ts__here.session);
     if (!gate || ts__table_full() || TS__LOAD(&ts__shelf_use.none) == gate)
         return 0;
     if (TS__LOAD(&ts__shelf_use.session) != gate) {
@@ -3564,7 +3596,6 @@ static ts__ring *ts__ring_new(uint32_t shift)
     ring->slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
     ring->shift = shift;
     ring->mask = ((uint64_t)1 << shift) - 1;
-    ring->no_tick = ts__c.tick_type == TS_CLOCK_MONOTONIC_RAW;
     // Lap 1: a slot of zeros was never written.
     ring->head = ring->tail = ts__ring_slots(ring);
     ts__rest(ring)->start = ring->head;
@@ -3759,7 +3790,7 @@ static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
     if (ts__ring_refresh(ring, count)) return ring;
     ts__ring *const larger = ts__ring_grow(ring, gate, false);
     if (larger) return larger;
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     const uint64_t begin_ns = ts__clock_ns(CLOCK_MONOTONIC);
     ts_loss cause = TS_LOSS_RING_FULL;
     bool fits = false;
@@ -3772,7 +3803,7 @@ static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
         fits = ts__ring_block(ring, count, gate);
     }
     if (cause != TS_LOSS_RING_FULL)
-        ts__loss_ring(ring, cause, 1, tick, ts__tick(ring),
+        ts__loss_ring(ring, cause, 1, tick, ts__tick(),
                       ts__clock_ns(CLOCK_MONOTONIC) - begin_ns);
     if (fits) return ring;
     ts__ring *const fresh =
@@ -3850,7 +3881,7 @@ static ts__ring *ts__ring_room_in(uint32_t gate, uint32_t count)
 
 ts__ring *ts__ring_room(uint32_t count)
 {
-    const uint32_t gate = TS__LOAD(&ts__gate);
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
     return gate ? ts__ring_room_in(gate, count) : NULL;
 }
 
@@ -3865,7 +3896,7 @@ static void ts__zone_stale(uint32_t gate)
 
 void ts__zone_end_slow(ts_zone zone, uint64_t end)
 {
-    const uint32_t gate = TS__LOAD(&ts__c.session); // a pause does not matter
+    const uint32_t gate = TS__LOAD(&ts__here.session); // also when paused
     ts__ring *ring = ts__mine;
     const uint64_t duration = end - zone.start;
     if (!gate) return;
@@ -3959,7 +3990,7 @@ static void ts__row_put_in(uint8_t *bytes, uint32_t event, uint32_t track,
         return;
     }
     ts__caller old;
-    const uint32_t gate = TS__LOAD(&ts__gate);
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
     if (!ts__enter(&old)) return;
     ring = ts__mine;
     if (ts__session_still(gate) && TS__LOAD(&ring->gate) == gate) {
@@ -4087,7 +4118,7 @@ static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
     uint32_t code;
     if (!ring || !TS__LOAD(&ring->depth)) return;
     if (!ts__open_zone_get(ring, &start, &code)) {
-        const uint64_t now = ts__tick(ring);
+        const uint64_t now = ts__tick();
         ts__loss_ring(ring, TS_LOSS_TOO_DEEP, 1, now, now, 0);
         return;
     }
@@ -4123,7 +4154,7 @@ void ts_zone_stack(uint32_t stack)
 void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
                       uint64_t value)
 {
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     uint8_t bytes[22] = { 0 };
     memcpy(bytes, &value, 8);
     ts__ring_put(ring, tick, (uint64_t)code << 6 | record, bytes, 8);
@@ -4162,10 +4193,8 @@ void ts_alloc_stack(const void *ptr, uint64_t size, uint32_t pool,
 {
     ts__ring *const ring = ptr ? ts__ring_get(8) : NULL;
     if (!ring) return;
-    const uint64_t row[] = { ts__tick(ring), (uint64_t)(uintptr_t)ptr,
-                             size,           pool,
-                             category,       ts__open_site(ring),
-                             stack };
+    const uint64_t row[] = { ts__tick(), (uint64_t)(uintptr_t)ptr, size, pool,
+                             category,   ts__open_site(ring),      stack };
     ts__row_put(TS_EVENT_ALLOC, ts__track, 0, row, 7, NULL, 0);
 }
 
@@ -4179,7 +4208,7 @@ void ts_message_sized(const char *text, size_t size)
 {
     ts__ring *const ring = text ? ts__ring_get(8) : NULL;
     if (!ring) return;
-    const uint64_t row[] = { ts__tick(ring), ts__open_site(ring) };
+    const uint64_t row[] = { ts__tick(), ts__open_site(ring) };
     ts__row_put(TS_EVENT_MESSAGE, ts__track, 0, row, 2, text, size);
 }
 
@@ -4225,7 +4254,7 @@ void ts_frame(ts_site *site)
     if (!ring) return;
     uint32_t code = TS__CODE(&site->code);
     if (!code && !(code = ts__site_code(site))) return;
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
                      (uint64_t)code << 6 | TS__REC_FRAME);
     ts__frame_tell(site->name, true);
@@ -4235,7 +4264,7 @@ void ts_flow(uint64_t id, ts_phase phase)
 {
     ts__ring *const ring = ts__ring_get(4);
     if (!ring) return;
-    const uint64_t row[] = { ts__tick(ring), id, (uint64_t)phase };
+    const uint64_t row[] = { ts__tick(), id, (uint64_t)phase };
     ts__row_put(TS_EVENT_FLOW, ts__track, 0, row, 3, NULL, 0);
 }
 
@@ -4243,13 +4272,13 @@ static void ts__span(uint64_t id, ts_phase phase, uint32_t site)
 {
     ts__ring *const ring = ts__ring_get(4);
     if (!ring) return;
-    const uint64_t row[] = { ts__tick(ring), id, (uint64_t)phase, site };
+    const uint64_t row[] = { ts__tick(), id, (uint64_t)phase, site };
     ts__row_put(TS_EVENT_SPAN, ts__track, 0, row, 4, NULL, 0);
 }
 
 void ts_span_start(uint64_t id, ts_site *site)
 {
-    if (!TS__LOAD(&ts__gate)) return;
+    if (!TS__LOAD(&ts__here.gate)) return;
     uint32_t code = TS__CODE(&site->code);
     if (!code && !(code = ts__site_code(site))) return;
     ts__span(id, TS_PHASE_START, code);
@@ -4316,7 +4345,7 @@ void ts_gpu_origin_stacks(uint32_t (*stack_here)(void))
 __attribute__((noinline)) ts_gpu_origin ts_gpu_origin_here(void)
 {
     ts_gpu_origin origin = { 0, 0, 0 };
-    if (!TS__LOAD(&ts__gate)) return origin;
+    if (!TS__LOAD(&ts__here.gate)) return origin;
     origin.thread = ts_thread_track();
     origin.site = ts__open_site(ts__mine);
     uint32_t (*const stack_here)(void) = TS__LOAD(&ts__origin_stack);
@@ -4428,7 +4457,7 @@ TS__SMALL_END
 
 void ts_gpu_op_record(const ts_gpu_op *op)
 {
-    if (!TS__LOAD(&ts__gate)) return;
+    if (!TS__LOAD(&ts__here.gate)) return;
     const uint32_t kind = (uint32_t)op->kind;
     if ((int64_t)(op->end - op->start) < 0)
         ts__op_refuse(op, "it ends before it starts");
@@ -4443,7 +4472,7 @@ TS__SMALL_BEGIN
 
 void ts_gpu_access_record(const ts_gpu_access *access)
 {
-    const uint32_t here = TS__LOAD(&ts__gate) ? ts_thread_track() : 0;
+    const uint32_t here = TS__LOAD(&ts__here.gate) ? ts_thread_track() : 0;
     if (!here) return;
     const uint64_t v[] = { ts_tick_now(), access->address, access->size,
                            access->mode, access->correlation };
@@ -4453,7 +4482,7 @@ void ts_gpu_access_record(const ts_gpu_access *access)
 
 void ts_gpu_dependency_record(const ts_gpu_dependency *dependency)
 {
-    if (!TS__LOAD(&ts__gate) || !ts_thread_track()) return;
+    if (!TS__LOAD(&ts__here.gate) || !ts_thread_track()) return;
     const uint64_t v[] = { ts_tick_now(), dependency->type,
                            dependency->correlation, dependency->after };
     ts__row_put(TS_EVENT_DEPENDENCY, dependency->track, 0, v, 4, NULL, 0);
@@ -4461,7 +4490,7 @@ void ts_gpu_dependency_record(const ts_gpu_dependency *dependency)
 
 void ts_api_call_record(const ts_api_call *call)
 {
-    if (!TS__LOAD(&ts__gate) || !ts_thread_track()) return;
+    if (!TS__LOAD(&ts__here.gate) || !ts_thread_track()) return;
     const uint64_t v[] = { call->start,  call->end - call->start,
                            call->name,   call->correlation,
                            call->result, call->stack };
@@ -6713,10 +6742,6 @@ static void ts__fork_parent(void);
 
 static void ts__at_exit(void)
 {
-    // Not in a child that came without fork's handlers (clone, _Fork): it has
-    // no thread to join, and all of this is its parent's.
-    const ts__sidecar *const sidecar = ts__c.writer.sidecar;
-    if (sidecar && sidecar->header.process != (uint32_t)getpid()) return;
     ts_session_stop();
 }
 
@@ -6725,6 +6750,7 @@ static bool ts__session_hooks(void)
 {
     if (ts__c.hooks_ready) return true;
     ts__platform_init();
+    madvise(&ts__here, sizeof ts__here, 18 /* MADV_WIPEONFORK */);
     // For snapshots: see ts__snapshot_copy. Absence costs nothing.
     syscall(SYS_membarrier, 16 /* REGISTER_PRIVATE_EXPEDITED */, 0, 0);
     if (pthread_key_create(&ts__c.key, ts__ring_detach) != 0 ||
@@ -6885,17 +6911,17 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
         ts__c.start_tick = header.start_tick;
         ts__c.generation++;
         TS__STORE(&ts__c.threads, 0); // threads of a session before may count
-        __atomic_store_n(&ts__c.session, ts__c.generation, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&ts__here.session, ts__c.generation, __ATOMIC_SEQ_CST);
         if (!ts__thread_start()) result = TS_ERR_MEMORY;
     }
     if (result != TS_OK) {
-        __atomic_store_n(&ts__c.session, 0, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&ts__here.session, 0, __ATOMIC_SEQ_CST);
         if (w->file.fd >= 0) unlink(ts__c.path);
         ts__session_close();
         return result;
     }
     ts__signal_take();
-    __atomic_store_n(&ts__gate, ts__c.generation, __ATOMIC_RELEASE);
+    __atomic_store_n(&ts__here.gate, ts__c.generation, __ATOMIC_RELEASE);
     return TS_OK;
 }
 
@@ -6970,7 +6996,7 @@ ts_result ts_backend_add(const ts_backend *backend)
                                          __ATOMIC_ACQUIRE) &&
             old != backend)
             continue;
-        if (!old && __atomic_load_n(&ts__c.session, __ATOMIC_SEQ_CST))
+        if (!old && __atomic_load_n(&ts__here.session, __ATOMIC_SEQ_CST))
             ts__backend_do(i, backend, TS__START);
         return TS_OK;
     }
@@ -7038,8 +7064,8 @@ static ts_result ts__session_stop_locked(void)
     ts__writer *const w = &ts__c.writer;
     if (!ts__c.active) return TS_OK;
     ts__signal_give();
-    __atomic_store_n(&ts__gate, 0, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&ts__c.session, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&ts__here.gate, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&ts__here.session, 0, __ATOMIC_SEQ_CST);
     TS__STORE(&ts__c.stopping, 1);
     if (ts__c.thread_runs) {
         ts__futex_bump(&ts__c.wake);
@@ -7090,7 +7116,7 @@ static ts_result ts__session_gate(bool open)
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     const ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
     if (result == TS_OK)
-        __atomic_store_n(&ts__gate, open ? ts__c.generation : 0,
+        __atomic_store_n(&ts__here.gate, open ? ts__c.generation : 0,
                          __ATOMIC_RELEASE);
     ts__api_leave(&old);
     return result;
@@ -7165,7 +7191,7 @@ static void ts__stats_fill(ts_stats *stats)
     stats->rings = ts__ring_count();
     stats->threads = TS__LOAD(&ts__c.threads);
     stats->generation = ts__c.generation;
-    stats->recording = TS__LOAD(&ts__gate) != 0;
+    stats->recording = TS__LOAD(&ts__here.gate) != 0;
     for (uint32_t i = 0; i < stats->rings; i++)
         ts__stats_losses(stats, ts__rest(ts__c.rings[i])->losses,
                          TS__LOSS_SLOTS);
@@ -7353,7 +7379,7 @@ static void ts__clock_fact(uint32_t clock, const char *what, uint32_t type,
 static void ts__clock_tell(uint32_t clock)
 {
     ts__clock_kept *const kept = &ts__clocks_kept[clock];
-    const uint32_t session = TS__LOAD(&ts__c.session);
+    const uint32_t session = TS__LOAD(&ts__here.session);
     // Before a session: that will have it.
     const uint32_t now = session ? session : ts__c.generation + 1;
     if (!kept->name ||
@@ -7505,7 +7531,8 @@ static void ts__fork_child(void)
 {
     if (!ts__fork.process) return;
     ts__fork.process = 0;
-    ts__gate = 0;
+    ts__here.gate = ts__here.session = 0;
+    ts__here.tick = ts__c.tick_type;
     ts__fork_rings();
     ts__mine = &ts__none;
     ts__track = 0;

@@ -399,7 +399,7 @@ static const char *ts__nv_name(const ts__nv_attributes *a, char *wide,
 static uint32_t ts__nv_site(const ts__nv_domain *domain,
                             const ts__nv_attributes *a, ts_event_kind kind)
 {
-    if (!TS__LOAD(&ts__gate)) return 0;
+    if (!TS__LOAD(&ts__here.gate)) return 0;
     char wide[TS__NV_TEXT], both[256], number[24];
     ts_site base;
     memset(&base, 0, sizeof base);

@@ -65,7 +65,7 @@ static bool ts__np_sampled(ts__nv_out *out, void *domain, uint64_t id)
         c = c->next;
     ts__np_begin(out, of, false);
     out->counter = c;
-    return c && TS__LOAD(&ts__gate) && ts_capture_kind(TS_EVENT_COUNTER) &&
+    return c && TS__LOAD(&ts__here.gate) && ts_capture_kind(TS_EVENT_COUNTER) &&
            ts_capture_name(c->name, strlen(c->name));
 }
 

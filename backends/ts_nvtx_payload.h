@@ -946,7 +946,7 @@ static uint64_t ts__nv_ScopeRegister(void *domain, const void *attributes)
 static void ts__np_lost(const char *detail)
 {
     const uint64_t now = ts_tick_now();
-    if (TS__LOAD(&ts__gate))
+    if (TS__LOAD(&ts__here.gate))
         ts_loss_report(0, TS_LOSS_BACKEND, detail, 1, now, now);
 }
 static void ts__nv_EventSubmit(void *domain, const ts__nv_data *data,

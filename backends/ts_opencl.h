@@ -465,7 +465,7 @@ static void ts__cl_memory_freed(ts__cl_handle handle, void *user)
         if (e->data == m) ts__cl_set(e, NULL);
         pthread_mutex_unlock(lock);
     }
-    if (!TS__LOAD(&ts__gate)) {
+    if (!TS__LOAD(&ts__here.gate)) {
         free(m);
         return;
     }
@@ -695,7 +695,7 @@ static void ts__cl_flush(void)
 static void ts__cl_stop(void)
 {
     if (TS__LOAD(&ts__cl.off)) return;
-    TS__STORE(&ts__cl.closing, TS__LOAD(&ts__gate));
+    TS__STORE(&ts__cl.closing, TS__LOAD(&ts__here.gate));
     ts__cl_thread_stop();
     ts__cl_collect();
     ts__cl_devices_tell();

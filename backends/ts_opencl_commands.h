@@ -30,7 +30,7 @@ static ts__cl_handle *ts__cl_begin(ts__cl_call *call, uint32_t function,
     call->missed = !c;
     if (!c) return ts__cl_event_place(call, event);
     c->refs = 1;
-    c->session = TS__LOAD(&ts__gate);
+    c->session = TS__LOAD(&ts__here.gate);
     c->queue = call->queue;
     c->own = !event;
     c->op.kind = kind;

@@ -259,7 +259,7 @@ static uint64_t ts__cl_correlation(void)
 // go on meanwhile would keep it from ever having all.
 static bool ts__cl_on(void)
 {
-    const uint32_t session = TS__LOAD(&ts__gate);
+    const uint32_t session = TS__LOAD(&ts__here.gate);
     return session && session != TS__LOAD(&ts__cl.closing) &&
            !TS__LOAD(&ts__cl.off);
 }
@@ -334,7 +334,7 @@ static void ts__cl_device_sample(ts__cl_device *d)
     if (!best.tick) return;
     ts_clock_sample(d->clock, best.tick, best.host, best.half);
     memset(&d->bracket, 0, sizeof d->bracket);
-    d->session = TS__LOAD(&ts__gate);
+    d->session = TS__LOAD(&ts__here.gate);
     d->sampled = ts__cl_host_now(CLOCK_MONOTONIC);
 }
 
@@ -356,7 +356,7 @@ static void ts__cl_device_learn(ts__cl_device *d, const ts__cl_command *c,
         d->bracket.host = c->called[0] + half;
         d->bracket.half = half;
     }
-    if (d->session != TS__LOAD(&ts__gate) ||
+    if (d->session != TS__LOAD(&ts__here.gate) ||
         ts__cl_host_now(CLOCK_MONOTONIC) - d->sampled > 1000000000u)
         ts__cl_device_sample(d);
     pthread_mutex_unlock(&d->lock);
@@ -431,7 +431,7 @@ static void ts__cl_devices_tell(void)
                              d->timer               ? "clGetDeviceAndHostTimer"
                              : host == TS__CL_HOSTS ? "its own"
                                                     : ts__cl_host_names[host]);
-        if (d->session == TS__LOAD(&ts__gate)) ts__cl_device_sample(d);
+        if (d->session == TS__LOAD(&ts__here.gate)) ts__cl_device_sample(d);
         pthread_mutex_unlock(&d->lock);
     }
     pthread_mutex_unlock(&ts__cl.define);
@@ -568,7 +568,7 @@ static void ts__cl_command_release(ts__cl_command *c)
 static void ts__cl_command_report(ts__cl_command *c, int32_t status)
 {
     // One that was noted too late for its session is no part of the next.
-    const bool wanted = !c->lost && c->session == TS__LOAD(&ts__gate);
+    const bool wanted = !c->lost && c->session == TS__LOAD(&ts__here.gate);
     if (wanted && ts__cl_command_times(c, status)) {
         ts__cl_device_learn(c->queue->device, c, c->op.queued);
         ts_gpu_op_record(&c->op);

@@ -332,7 +332,7 @@ TS__CAPTURE uint32_t ts_snapshot_image(const ts_snapshot_code *code);
 #ifdef TRACESMITH_DISABLE
 #define TS__SN_SESSION() 0
 #else
-#define TS__SN_SESSION() TS__LOAD(&ts__gate)
+#define TS__SN_SESSION() TS__LOAD(&ts__here.gate)
 #endif
 
 #ifndef TS__STATIC

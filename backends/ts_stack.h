@@ -121,7 +121,7 @@ TS_API const char *ts_stack_problem(void);
 #define TS__ALLOC_STACK(ptr, size, pool, category, ...) \
     do { \
         static uint32_t ts__pool = 0, ts__category = 0; \
-        if (TS__LOAD(&ts__gate)) \
+        if (TS__LOAD(&ts__here.gate)) \
             ts_alloc_stack(ptr, size, ts__name_once(&ts__pool, pool), \
                            ts__name_once(&ts__category, category), \
                            ts_stack_here(0, 32)); \
@@ -734,7 +734,7 @@ static TS__STACK_PLAIN uint32_t ts__stack_number(ts__stack_walk *w,
 {
     ts_frame_entry frames[TS_STACK_DEEPEST];
     if (depth > TS_STACK_DEEPEST) depth = TS_STACK_DEEPEST;
-    if (!depth || !TS__LOAD(&ts__gate) || !ts__stack_works()) return 0;
+    if (!depth || !TS__LOAD(&ts__here.gate) || !ts__stack_works()) return 0;
     const uint32_t count =
         ts__stack_frames(w, frames, skip, depth, TS__STACK_OUTSIDE);
     uint32_t words[TS__STACK_WORDS], at = 0, place = 0, number = 0;

@@ -3,7 +3,7 @@
 flags="-O0 -g1 -fsanitize=thread"
 # What is too big is refused, as the C library does it.
 export TSAN_OPTIONS=second_deadlock_stack=1:allocator_may_return_null=1
-# test_fork: the sanitizer does not support threads in a forked child.
+# test_fork, test_clone: the sanitizer does not support threads in a forked child.
 # test_reader_damage: one thread that reads 100,000 broken traces: minutes
 # here, and nothing to see.
 # test_signal: gcc 12's sanitizer itself faults, in the clocks of a thread that
@@ -19,7 +19,7 @@ export TSAN_OPTIONS=second_deadlock_stack=1:allocator_may_return_null=1
 # What tools do beside loading and writing runs on one thread: the importers
 # but for the one of JSON (test_import_flow), what-ifs, comparisons, pictures,
 # questions but for the summary, queries, cuts, merges, and the replay itself.
-WITHOUT="test_fork test_hip_code test_modules test_reader_damage
+WITHOUT="test_fork test_clone test_hip_code test_modules test_reader_damage
     test_reader_golden test_signal test_steps test_surroundings test_unwind
     test_verify test_explore test_export_dot test_view test_view_trace
     test_races test_races_host test_report test_names test_merge test_cut

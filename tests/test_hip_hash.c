@@ -75,7 +75,7 @@ static kept_run run_as(ts_snapshot_hash where)
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 3);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "ts_hash_chunks"), 0);
     say_how(&run);
-    runs_the_same(4, 2);
+    runs_the_same(4, 2, 0);
     rt_close(&trace);
     return run;
 }

@@ -636,7 +636,9 @@ typedef enum ts_drain {
     interrupted is recorded once, by the parent. Handlers of pthread_atfork may
     call all of this: in the child the first such call begins it; in the parent
     sites and names that are new are not recorded, and session calls fail.
-    A child that runs no such handlers (_Fork, clone) must record nothing.
+    A child that runs no such handlers (_Fork, clone) records nothing, and nor
+    do its own; it can start no session. Where Linux is older than 4.14, or its
+    pages are larger than 4 KiB, such a child must not call this.
 */
 typedef enum ts_fork {
     TS_FORK_QUIET = 0, // records nothing
@@ -883,17 +885,17 @@ typedef struct ts__open { // an open zone
 #define TS__RING_MARGIN 576
 
 typedef struct ts__ring {
-    // The producer's line. `gate` differs from ts__gate when the ring may
+    // The producer's line. `gate` differs from ts__here's when the ring may
     // not be used: no session, or the thread has moved on to another ring.
     uint64_t head;  // next position
     uint64_t limit; // reserve only below it
     uint64_t mask;
     ts__slot *slots;
     uint32_t gate;
-    uint32_t depth;   // open zones
-    uint32_t shift;   // log2 of the slot count
-    uint32_t no_tick; // the machine has no usable tick counter
-    uint64_t more;    // slots reserved beyond the first one of a record
+    uint32_t depth; // open zones
+    uint32_t shift; // log2 of the slot count
+    uint32_t unused;
+    uint64_t more; // slots reserved beyond the first one of a record
     uint64_t line_end;
     // The consumer's line. Positions below tail are free again.
     uint64_t tail;
@@ -918,13 +920,24 @@ enum {
 };
 #define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
 
+/*
+    What a process looks at before it records. The kernel gives a page of zeros
+    to a child that it copies the process for (MADV_WIPEONFORK), so that one
+    which runs no handlers of fork leaves its parent's rings alone.
+*/
+typedef struct ts__page {
+    uint32_t gate;    // 0: not recording, else the session's number
+    uint32_t session; // the same, also when paused
+    uint32_t tick;    // ts_clock_type of clock 0
+} __attribute__((aligned(4096))) ts__page;
+
 #define TS__TLS __thread __attribute__((tls_model("initial-exec")))
 #ifdef TS__STATIC // what section 12.2 defines otherwise
 static ts__ring ts__none;
-static uint32_t ts__gate;
+static ts__page ts__here;
 static TS__TLS ts__ring *ts__mine = &ts__none;
 #else
-TS_API uint32_t ts__gate; // 0: not recording, else the session's number
+TS_API ts__page ts__here;
 TS_API TS__TLS ts__ring *ts__mine;
 #endif
 
@@ -936,25 +949,36 @@ TS_API TS__TLS ts__ring *ts__mine;
 // ts__site_code, ts__counter_code and ts__name_once
 #define TS__CODE(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 
-TS_API uint64_t ts__tick_slow(void); // CLOCK_MONOTONIC_RAW in nanoseconds
+TS_API uint64_t ts__tick_slow(void);
 
-static inline uint64_t ts__tick(const ts__ring *ring)
+// The machine's counter, whether or not it can be used.
+#if defined(__x86_64__) || defined(__i386__)
+#define TS__CLOCK_MACHINE TS_CLOCK_TSC
+static inline uint64_t ts__tick_machine(void)
 {
-#if defined(TRACESMITH_TICK)
-    (void)ring;
-    return TRACESMITH_TICK();
-#elif defined(__x86_64__) || defined(__i386__)
     // No fence: the order against neighbouring instructions is not worth
     // the 6 ns; see "Raw limits" in bench/README.md.
-    if (TS__UNLIKELY(TS__LOAD(&ring->no_tick))) return ts__tick_slow();
     return __builtin_ia32_rdtsc();
+}
 #elif defined(__aarch64__)
-    (void)ring;
+#define TS__CLOCK_MACHINE TS_CLOCK_CNTVCT
+static inline uint64_t ts__tick_machine(void)
+{
     uint64_t tick;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(tick));
     return tick;
+}
+#endif
+
+static inline uint64_t ts__tick(void)
+{
+#if defined(TRACESMITH_TICK)
+    return TRACESMITH_TICK();
+#elif defined(TS__CLOCK_MACHINE)
+    const uint32_t type = TS__LOAD(&ts__here.tick);
+    if (TS__UNLIKELY(type != TS__CLOCK_MACHINE)) return ts__tick_slow();
+    return ts__tick_machine();
 #else
-    (void)ring;
     return ts__tick_slow();
 #endif
 }
@@ -1003,7 +1027,7 @@ TS_API ts__ring *ts__ring_room(uint32_t count);
 
 static inline ts__ring *ts__ring_get(uint32_t count)
 {
-    const uint32_t gate = TS__LOAD(&ts__gate);
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
     if (!gate) return NULL;
     ts__ring *const ring = ts__mine;
     if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate ||
@@ -1049,7 +1073,7 @@ static inline ts_zone ts__zone_begin_code(ts__ring *ring, uint32_t code)
     zone.depth = TS__LOAD(&ring->depth);
     TS__STORE(&ring->depth, zone.depth + 1);
     zone.code = code;
-    zone.start = ts__tick(ring);
+    zone.start = ts__tick();
     ts__open *const entry = &ring->open[zone.depth % TS__OPEN_MAX];
     TS__STORE(&entry->start, zone.start);
     TS__STORE(&entry->code_depth, code | (uint64_t)zone.depth << 32);
@@ -1060,7 +1084,7 @@ static inline ts_zone ts__zone_begin_code(ts__ring *ring, uint32_t code)
 static inline ts_zone ts_zone_begin(ts_site *site)
 {
     ts_zone zone = { 0, 0, 0 };
-    const uint32_t gate = TS__LOAD(&ts__gate);
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
     if (!gate) return zone;
     uint32_t code = TS__CODE(&site->code);
     if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return zone;
@@ -1082,15 +1106,15 @@ static inline ts_zone ts_zone_begin_site(uint32_t site)
 static inline ts_zone ts__zone_begin_named(const char *name,
                                            const ts_site *base)
 {
-    const uint32_t on = TS__LOAD(&ts__gate);
+    const uint32_t on = TS__LOAD(&ts__here.gate);
     return ts_zone_begin_site(on ? ts_site_define(name, base) : 0);
 }
 
 static inline void ts_zone_end(ts_zone *zone)
 {
     if (!zone->code) return;
+    const uint64_t end = ts__tick(); // first: it may take the ring away
     ts__ring *const ring = ts__mine;
-    const uint64_t end = ts__tick(ring);
     const uint64_t duration = end - zone->start;
     if (TS__LIKELY(duration >> 32 == 0 &&
                    TS__LOAD(&ring->head) < TS__LOAD(&ring->limit))) {
@@ -1139,7 +1163,7 @@ static inline void ts_mark(ts_site *site)
     if (!ring) return;
     uint32_t code = TS__CODE(&site->code);
     if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return;
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
                      (uint64_t)code << 6 | TS__REC_MARK);
 }
@@ -1165,7 +1189,7 @@ static inline void ts_counter_int(ts_counter *counter, int64_t value)
         ts__counter_wide(ring, code, TS__REC_COUNTER64, (uint64_t)value);
         return;
     }
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
                      (uint64_t)(uint32_t)value << 32 | (uint64_t)code << 6 |
                          TS__REC_COUNTER);
@@ -1195,7 +1219,7 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
         ts__alloc_slow(address, size, pool, category);
         return;
     }
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     const uint32_t depth = TS__LOAD(&ring->depth);
     uint64_t site =
         TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code_depth);
@@ -1217,7 +1241,7 @@ static inline void ts_free(const void *ptr, uint32_t pool)
         ts__free_slow(address, pool);
         return;
     }
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
                      address << 16 | TS__REC_FREE);
 }
@@ -1321,7 +1345,7 @@ struct ts__scope {
 #define TS__ALLOC(ptr, size, pool, category, ...) \
     do { \
         static uint32_t ts__pool = 0, ts__category = 0; \
-        if (TS__LOAD(&ts__gate)) \
+        if (TS__LOAD(&ts__here.gate)) \
             ts_alloc(ptr, size, ts__name_once(&ts__pool, pool), \
                      ts__name_once(&ts__category, category)); \
     } while (0)
@@ -1330,7 +1354,8 @@ struct ts__scope {
 #define TS__FREE(ptr, pool, ...) \
     do { \
         static uint32_t ts__pool = 0; \
-        if (TS__LOAD(&ts__gate)) ts_free(ptr, ts__name_once(&ts__pool, pool)); \
+        if (TS__LOAD(&ts__here.gate)) \
+            ts_free(ptr, ts__name_once(&ts__pool, pool)); \
     } while (0)
 #define TS_FRAME(...) \
     TS__IF_ON(TS__WITH_SITE(ts_frame(&ts__site), __VA_ARGS__), \

@@ -204,11 +204,6 @@ static uint64_t ts__clock_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-uint64_t ts__tick_slow(void)
-{
-    return ts__clock_ns(CLOCK_MONOTONIC_RAW);
-}
-
 // The kind of clock 0, and whether ts__tick must take the slow way.
 static uint8_t ts__tick_type(void)
 {

@@ -194,10 +194,9 @@ typedef struct ts__core {
     // What a child made by fork begins with zeros of: all before `blocks`.
     ts__lock api; // session calls exclude each other
     ts__lock names;
-    ts__lock ledger;  // of losses without a ring; innermost
-    ts__lock pool;    // rings of the session
-    uint32_t session; // generation while one is active, also when paused
-    uint32_t inside;  // threads in the slow path
+    ts__lock ledger; // of losses without a ring; innermost
+    ts__lock pool;   // rings of the session
+    uint32_t inside; // threads in the slow path
     uint32_t threads;
     uint32_t ring_count, free_count;
     uint64_t ring_bytes;    // of all
@@ -246,7 +245,7 @@ typedef struct ts__core {
 static ts__core ts__c;
 #ifndef TS__STATIC
 static ts__ring ts__none; // limit 0, gate 0: for threads without a ring
-uint32_t ts__gate;
+ts__page ts__here;
 TS__TLS ts__ring *ts__mine = &ts__none;
 #endif
 // This thread: inside the slow path; its track, name, and the session that
@@ -260,12 +259,12 @@ static ts__block ts__log[TS__BLOCKS_MAX];
 static void ts__platform_init(void)
 {
     ts__c.tick_type = ts__tick_type();
-    TS__STORE(&ts__none.no_tick, ts__c.tick_type == TS_CLOCK_MONOTONIC_RAW);
+    TS__STORE(&ts__here.tick, ts__c.tick_type);
 }
 
 uint64_t ts_tick_now(void)
 {
-    return ts__tick(&ts__none);
+    return ts__tick();
 }
 
 // What a recording call must leave as it was.
@@ -315,12 +314,25 @@ static TS__TLS struct {
 static void ts__fork_child(void);
 
 // Whether this thread cannot enter: a fault inside led back here, or a handler
-// of the program's around a fork. In the child, where such a one may run before
-// ours, the child begins now.
+// of the program's around a fork, or nobody told us of the child that this is.
+// In one made by fork, where such a handler may run before ours, it begins now.
 static __attribute__((noinline)) bool ts__busy(void)
 {
     if (ts__fork.process && ts__fork.process != getpid()) ts__fork_child();
-    return ts__inside;
+    return ts__inside || ts__here.tick != ts__c.tick_type;
+}
+
+// CLOCK_MONOTONIC_RAW in nanoseconds. In a child that nobody told us of it
+// takes the thread's ring away; before the first session there is none.
+uint64_t ts__tick_slow(void)
+{
+#ifdef TS__CLOCK_MACHINE
+    if (!TS__LOAD(&ts__here.tick)) {
+        if (ts__busy()) ts__mine = &ts__none;
+        return ts__tick_machine();
+    }
+#endif
+    return ts__clock_ns(CLOCK_MONOTONIC_RAW);
 }
 
 // Enters and leaves the slow path.
@@ -344,7 +356,7 @@ static void ts__leave(const ts__caller *caller)
 // ts_session_stop ends the session, then waits until nobody is inside.
 static bool ts__session_still(uint32_t gate)
 {
-    return gate && __atomic_load_n(&ts__c.session, __ATOMIC_SEQ_CST) == gate;
+    return gate && __atomic_load_n(&ts__here.session, __ATOMIC_SEQ_CST) == gate;
 }
 
 // Session calls run with signals blocked and exclude each other, which also
@@ -431,7 +443,7 @@ static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
 // memory must be known to be there.
 static void ts__loss_now(uint32_t track, ts_loss cause)
 {
-    const uint64_t now = ts__tick(&ts__none);
+    const uint64_t now = ts__tick();
     ts__loss_note(ts__c.writer.sidecar, track, cause, 0, 1, now, now);
 }
 

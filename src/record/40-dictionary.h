@@ -311,7 +311,7 @@ static uint32_t ts__process_track(void)
 
 static uint32_t ts__thread_tell(uint32_t name)
 {
-    const uint32_t session = TS__LOAD(&ts__c.session);
+    const uint32_t session = TS__LOAD(&ts__here.session);
     const uint32_t process = ts__process_track();
     if (session && ts__track_told != session)
         __atomic_fetch_add(&ts__c.threads, 1, __ATOMIC_RELAXED);
@@ -326,7 +326,7 @@ static uint32_t ts__thread_tell(uint32_t name)
 // each tells every session anew.
 uint32_t ts_thread_track(void)
 {
-    if (ts__track && ts__track_told == TS__LOAD(&ts__c.session))
+    if (ts__track && ts__track_told == TS__LOAD(&ts__here.session))
         return ts__track;
     if (!ts__track_name) {
         char name[17] = { 0 };
@@ -579,7 +579,7 @@ static uint32_t ts__shelf_put(ts__shelf *shelf, uint32_t gate,
 // A stack that is not known; 0: it is to be added like other entries.
 static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
 {
-    const uint32_t gate = TS__LOAD(&ts__c.session);
+    const uint32_t gate = TS__LOAD(&ts__here.session);
     if (!gate || ts__table_full() || TS__LOAD(&ts__shelf_use.none) == gate)
         return 0;
     if (TS__LOAD(&ts__shelf_use.session) != gate) {

@@ -30,7 +30,6 @@ static ts__ring *ts__ring_new(uint32_t shift)
     ring->slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
     ring->shift = shift;
     ring->mask = ((uint64_t)1 << shift) - 1;
-    ring->no_tick = ts__c.tick_type == TS_CLOCK_MONOTONIC_RAW;
     // Lap 1: a slot of zeros was never written.
     ring->head = ring->tail = ts__ring_slots(ring);
     ts__rest(ring)->start = ring->head;
@@ -225,7 +224,7 @@ static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
     if (ts__ring_refresh(ring, count)) return ring;
     ts__ring *const larger = ts__ring_grow(ring, gate, false);
     if (larger) return larger;
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     const uint64_t begin_ns = ts__clock_ns(CLOCK_MONOTONIC);
     ts_loss cause = TS_LOSS_RING_FULL;
     bool fits = false;
@@ -238,7 +237,7 @@ static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
         fits = ts__ring_block(ring, count, gate);
     }
     if (cause != TS_LOSS_RING_FULL)
-        ts__loss_ring(ring, cause, 1, tick, ts__tick(ring),
+        ts__loss_ring(ring, cause, 1, tick, ts__tick(),
                       ts__clock_ns(CLOCK_MONOTONIC) - begin_ns);
     if (fits) return ring;
     ts__ring *const fresh =
@@ -316,7 +315,7 @@ static ts__ring *ts__ring_room_in(uint32_t gate, uint32_t count)
 
 ts__ring *ts__ring_room(uint32_t count)
 {
-    const uint32_t gate = TS__LOAD(&ts__gate);
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
     return gate ? ts__ring_room_in(gate, count) : NULL;
 }
 
@@ -331,7 +330,7 @@ static void ts__zone_stale(uint32_t gate)
 
 void ts__zone_end_slow(ts_zone zone, uint64_t end)
 {
-    const uint32_t gate = TS__LOAD(&ts__c.session); // a pause does not matter
+    const uint32_t gate = TS__LOAD(&ts__here.session); // also when paused
     ts__ring *ring = ts__mine;
     const uint64_t duration = end - zone.start;
     if (!gate) return;

@@ -66,7 +66,7 @@ static void ts__row_put_in(uint8_t *bytes, uint32_t event, uint32_t track,
         return;
     }
     ts__caller old;
-    const uint32_t gate = TS__LOAD(&ts__gate);
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
     if (!ts__enter(&old)) return;
     ring = ts__mine;
     if (ts__session_still(gate) && TS__LOAD(&ring->gate) == gate) {
@@ -194,7 +194,7 @@ static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
     uint32_t code;
     if (!ring || !TS__LOAD(&ring->depth)) return;
     if (!ts__open_zone_get(ring, &start, &code)) {
-        const uint64_t now = ts__tick(ring);
+        const uint64_t now = ts__tick();
         ts__loss_ring(ring, TS_LOSS_TOO_DEEP, 1, now, now, 0);
         return;
     }
@@ -230,7 +230,7 @@ void ts_zone_stack(uint32_t stack)
 void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
                       uint64_t value)
 {
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     uint8_t bytes[22] = { 0 };
     memcpy(bytes, &value, 8);
     ts__ring_put(ring, tick, (uint64_t)code << 6 | record, bytes, 8);
@@ -269,10 +269,8 @@ void ts_alloc_stack(const void *ptr, uint64_t size, uint32_t pool,
 {
     ts__ring *const ring = ptr ? ts__ring_get(8) : NULL;
     if (!ring) return;
-    const uint64_t row[] = { ts__tick(ring), (uint64_t)(uintptr_t)ptr,
-                             size,           pool,
-                             category,       ts__open_site(ring),
-                             stack };
+    const uint64_t row[] = { ts__tick(), (uint64_t)(uintptr_t)ptr, size, pool,
+                             category,   ts__open_site(ring),      stack };
     ts__row_put(TS_EVENT_ALLOC, ts__track, 0, row, 7, NULL, 0);
 }
 
@@ -286,7 +284,7 @@ void ts_message_sized(const char *text, size_t size)
 {
     ts__ring *const ring = text ? ts__ring_get(8) : NULL;
     if (!ring) return;
-    const uint64_t row[] = { ts__tick(ring), ts__open_site(ring) };
+    const uint64_t row[] = { ts__tick(), ts__open_site(ring) };
     ts__row_put(TS_EVENT_MESSAGE, ts__track, 0, row, 2, text, size);
 }
 
@@ -332,7 +330,7 @@ void ts_frame(ts_site *site)
     if (!ring) return;
     uint32_t code = TS__CODE(&site->code);
     if (!code && !(code = ts__site_code(site))) return;
-    const uint64_t tick = ts__tick(ring);
+    const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
                      (uint64_t)code << 6 | TS__REC_FRAME);
     ts__frame_tell(site->name, true);
@@ -342,7 +340,7 @@ void ts_flow(uint64_t id, ts_phase phase)
 {
     ts__ring *const ring = ts__ring_get(4);
     if (!ring) return;
-    const uint64_t row[] = { ts__tick(ring), id, (uint64_t)phase };
+    const uint64_t row[] = { ts__tick(), id, (uint64_t)phase };
     ts__row_put(TS_EVENT_FLOW, ts__track, 0, row, 3, NULL, 0);
 }
 
@@ -350,13 +348,13 @@ static void ts__span(uint64_t id, ts_phase phase, uint32_t site)
 {
     ts__ring *const ring = ts__ring_get(4);
     if (!ring) return;
-    const uint64_t row[] = { ts__tick(ring), id, (uint64_t)phase, site };
+    const uint64_t row[] = { ts__tick(), id, (uint64_t)phase, site };
     ts__row_put(TS_EVENT_SPAN, ts__track, 0, row, 4, NULL, 0);
 }
 
 void ts_span_start(uint64_t id, ts_site *site)
 {
-    if (!TS__LOAD(&ts__gate)) return;
+    if (!TS__LOAD(&ts__here.gate)) return;
     uint32_t code = TS__CODE(&site->code);
     if (!code && !(code = ts__site_code(site))) return;
     ts__span(id, TS_PHASE_START, code);
@@ -423,7 +421,7 @@ void ts_gpu_origin_stacks(uint32_t (*stack_here)(void))
 __attribute__((noinline)) ts_gpu_origin ts_gpu_origin_here(void)
 {
     ts_gpu_origin origin = { 0, 0, 0 };
-    if (!TS__LOAD(&ts__gate)) return origin;
+    if (!TS__LOAD(&ts__here.gate)) return origin;
     origin.thread = ts_thread_track();
     origin.site = ts__open_site(ts__mine);
     uint32_t (*const stack_here)(void) = TS__LOAD(&ts__origin_stack);
@@ -535,7 +533,7 @@ TS__SMALL_END
 
 void ts_gpu_op_record(const ts_gpu_op *op)
 {
-    if (!TS__LOAD(&ts__gate)) return;
+    if (!TS__LOAD(&ts__here.gate)) return;
     const uint32_t kind = (uint32_t)op->kind;
     if ((int64_t)(op->end - op->start) < 0)
         ts__op_refuse(op, "it ends before it starts");
@@ -550,7 +548,7 @@ TS__SMALL_BEGIN
 
 void ts_gpu_access_record(const ts_gpu_access *access)
 {
-    const uint32_t here = TS__LOAD(&ts__gate) ? ts_thread_track() : 0;
+    const uint32_t here = TS__LOAD(&ts__here.gate) ? ts_thread_track() : 0;
     if (!here) return;
     const uint64_t v[] = { ts_tick_now(), access->address, access->size,
                            access->mode, access->correlation };
@@ -560,7 +558,7 @@ void ts_gpu_access_record(const ts_gpu_access *access)
 
 void ts_gpu_dependency_record(const ts_gpu_dependency *dependency)
 {
-    if (!TS__LOAD(&ts__gate) || !ts_thread_track()) return;
+    if (!TS__LOAD(&ts__here.gate) || !ts_thread_track()) return;
     const uint64_t v[] = { ts_tick_now(), dependency->type,
                            dependency->correlation, dependency->after };
     ts__row_put(TS_EVENT_DEPENDENCY, dependency->track, 0, v, 4, NULL, 0);
@@ -568,7 +566,7 @@ void ts_gpu_dependency_record(const ts_gpu_dependency *dependency)
 
 void ts_api_call_record(const ts_api_call *call)
 {
-    if (!TS__LOAD(&ts__gate) || !ts_thread_track()) return;
+    if (!TS__LOAD(&ts__here.gate) || !ts_thread_track()) return;
     const uint64_t v[] = { call->start,  call->end - call->start,
                            call->name,   call->correlation,
                            call->result, call->stack };

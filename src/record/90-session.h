@@ -195,10 +195,6 @@ static void ts__fork_parent(void);
 
 static void ts__at_exit(void)
 {
-    // Not in a child that came without fork's handlers (clone, _Fork): it has
-    // no thread to join, and all of this is its parent's.
-    const ts__sidecar *const sidecar = ts__c.writer.sidecar;
-    if (sidecar && sidecar->header.process != (uint32_t)getpid()) return;
     ts_session_stop();
 }
 
@@ -207,6 +203,7 @@ static bool ts__session_hooks(void)
 {
     if (ts__c.hooks_ready) return true;
     ts__platform_init();
+    madvise(&ts__here, sizeof ts__here, 18 /* MADV_WIPEONFORK */);
     // For snapshots: see ts__snapshot_copy. Absence costs nothing.
     syscall(SYS_membarrier, 16 /* REGISTER_PRIVATE_EXPEDITED */, 0, 0);
     if (pthread_key_create(&ts__c.key, ts__ring_detach) != 0 ||
@@ -367,17 +364,17 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
         ts__c.start_tick = header.start_tick;
         ts__c.generation++;
         TS__STORE(&ts__c.threads, 0); // threads of a session before may count
-        __atomic_store_n(&ts__c.session, ts__c.generation, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&ts__here.session, ts__c.generation, __ATOMIC_SEQ_CST);
         if (!ts__thread_start()) result = TS_ERR_MEMORY;
     }
     if (result != TS_OK) {
-        __atomic_store_n(&ts__c.session, 0, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&ts__here.session, 0, __ATOMIC_SEQ_CST);
         if (w->file.fd >= 0) unlink(ts__c.path);
         ts__session_close();
         return result;
     }
     ts__signal_take();
-    __atomic_store_n(&ts__gate, ts__c.generation, __ATOMIC_RELEASE);
+    __atomic_store_n(&ts__here.gate, ts__c.generation, __ATOMIC_RELEASE);
     return TS_OK;
 }
 
@@ -452,7 +449,7 @@ ts_result ts_backend_add(const ts_backend *backend)
                                          __ATOMIC_ACQUIRE) &&
             old != backend)
             continue;
-        if (!old && __atomic_load_n(&ts__c.session, __ATOMIC_SEQ_CST))
+        if (!old && __atomic_load_n(&ts__here.session, __ATOMIC_SEQ_CST))
             ts__backend_do(i, backend, TS__START);
         return TS_OK;
     }
@@ -520,8 +517,8 @@ static ts_result ts__session_stop_locked(void)
     ts__writer *const w = &ts__c.writer;
     if (!ts__c.active) return TS_OK;
     ts__signal_give();
-    __atomic_store_n(&ts__gate, 0, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&ts__c.session, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&ts__here.gate, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&ts__here.session, 0, __ATOMIC_SEQ_CST);
     TS__STORE(&ts__c.stopping, 1);
     if (ts__c.thread_runs) {
         ts__futex_bump(&ts__c.wake);
@@ -572,7 +569,7 @@ static ts_result ts__session_gate(bool open)
     if (!ts__api_enter(&old)) return TS_ERR_STATE;
     const ts_result result = ts__c.active ? TS_OK : TS_ERR_STATE;
     if (result == TS_OK)
-        __atomic_store_n(&ts__gate, open ? ts__c.generation : 0,
+        __atomic_store_n(&ts__here.gate, open ? ts__c.generation : 0,
                          __ATOMIC_RELEASE);
     ts__api_leave(&old);
     return result;
@@ -647,7 +644,7 @@ static void ts__stats_fill(ts_stats *stats)
     stats->rings = ts__ring_count();
     stats->threads = TS__LOAD(&ts__c.threads);
     stats->generation = ts__c.generation;
-    stats->recording = TS__LOAD(&ts__gate) != 0;
+    stats->recording = TS__LOAD(&ts__here.gate) != 0;
     for (uint32_t i = 0; i < stats->rings; i++)
         ts__stats_losses(stats, ts__rest(ts__c.rings[i])->losses,
                          TS__LOSS_SLOTS);
@@ -835,7 +832,7 @@ static void ts__clock_fact(uint32_t clock, const char *what, uint32_t type,
 static void ts__clock_tell(uint32_t clock)
 {
     ts__clock_kept *const kept = &ts__clocks_kept[clock];
-    const uint32_t session = TS__LOAD(&ts__c.session);
+    const uint32_t session = TS__LOAD(&ts__here.session);
     // Before a session: that will have it.
     const uint32_t now = session ? session : ts__c.generation + 1;
     if (!kept->name ||
@@ -987,7 +984,8 @@ static void ts__fork_child(void)
 {
     if (!ts__fork.process) return;
     ts__fork.process = 0;
-    ts__gate = 0;
+    ts__here.gate = ts__here.session = 0;
+    ts__here.tick = ts__c.tick_type;
     ts__fork_rings();
     ts__mine = &ts__none;
     ts__track = 0;
