@@ -163,9 +163,9 @@ static bool take_capture(void)
 // False if there should be a trace and is none.
 static bool finish(void)
 {
+    record_parts_await(&job); // what they end with meanwhile is found
     if (!record_parts_find(&job, "")) return false;
     const size_t failures = record_say_failures(&job);
-    record_parts_await(&job);
     if (!record_parts_ended(&job)) {
         const bool none = !job.part_count && !job.awaited && !failures;
         if (!job.quiet && none) record_say_nothing(&job);

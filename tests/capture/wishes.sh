@@ -342,6 +342,14 @@ later) # children that use a library when the program is over
     test ! -e "$trace"
     touch "$folder/later.go"
     until ls "$into"/*.sbt >"$folder/later.ls" 2>&1; do sleep 0.05; done
+    # Those that end in the moment that they are given are in the trace.
+    for of in 1 2 3 4 5 6 7 8; do
+        record sh -c 'sh -c "sleep 0.0$1; exec \"\$0\"" "$0" & exit 0' \
+            "$client" $of
+        grep -q "children still run" "$said" || has end
+        unsaid "nothing to record"
+    done
+    rm -rf "$trace" "$trace".*/
     # One that is being written, and nothing else.
     status=0
     record sh -c '"$0" steps 100 & sleep 0.5; exit 0' "$client" || status=$?

@@ -148,8 +148,8 @@ void record_keys_child(void);
 // takes away the traces in which nothing happened, unless all are such.
 // prefix: "" or that of the snapshots.
 bool record_parts_find(record_job *job, const char *prefix);
-// Notes whether children still run that nothing was seen of yet: they find the
-// folder as it is.
+// Notes whether children still run, which find the folder as it is. Before the
+// traces are looked for: a child that ends in between has left its own.
 void record_parts_await(record_job *job);
 // Whether a trace of them is one of a process that has ended.
 bool record_parts_ended(const record_job *job);
