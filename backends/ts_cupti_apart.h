@@ -439,7 +439,10 @@ static bool ts__ca_put(const ts__cu *u, uint32_t first, uint32_t end,
         set.prefix = look.name;
         set.patches = &look;
         set.count = 1;
-        memcpy(&set.spare[3], &look.own, sizeof look.own); // we mean dlsym
+        // We mean dlsym. Of a program that takes its address the real one may
+        // be what the program calls it through: that would come back to us.
+        memcpy(&set.spare[3], &look.own, sizeof look.own);
+        memcpy(&set.spare[4], &ts__ca_dlsym_real, sizeof ts__ca_dlsym_real);
         ts__patch_files(&set);
     }
     return set.spare[0] || set.spare[1];

@@ -35,7 +35,7 @@ typedef struct ts__patch {
     void (*own)(void);
 } ts__patch;
 
-enum { TS__PATCH_SPARE = 4 };
+enum { TS__PATCH_SPARE = 5 };
 
 typedef struct ts__patch_set {
     const char *prefix; // of all names: others are passed by quickly

@@ -295,6 +295,16 @@ check "capture: ts-record, a CUDA program that another profiler has" sh -c '
         grep "28 backend .*started: another profiler has it" \
             $0/cuda_taken/info &&
         grep "^  api_call  *32 " $0/cuda_taken/info' $folder
+check "capture: ts-record, a CUDA program that has the address of dlsym" sh -c '
+    export LD_LIBRARY_PATH=$0/cuda DOUBLE_subscribe=39
+    gcc -O1 -Wall -Wextra -Werror -no-pie -fno-pie \
+        tests/capture/cuda_address.c -o $0/cuda_address -L$0/cuda -lcudart ||
+        exit 1
+    timeout -k 1 60 build/ts-record -o $0/address.sbt $0/cuda_address \
+        >$0/address.out 2>$0/address.err
+    test $? = 8 && grep -qx found $0/address.out && exit 0
+    cat $0/address.out $0/address.err
+    exit 1' $folder
 check "capture: ts-record, a program with a profiler of its own" sh -c '
     export LD_LIBRARY_PATH=$0/cuda
     for what in "" -DPLUGIN; do
