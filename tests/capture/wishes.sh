@@ -251,6 +251,18 @@ flight)
     test $status = 134
     has begin
     has end
+    # Where it cannot be cut, what the process left stays.
+    rm -rf "$trace"
+    for last in 300ms 60s; do
+        status=0
+        record --flight-recorder $last \
+            sh -c '"$0" steps 50 && mkdir "$1"' "$client" "$trace" || status=$?
+        test $status = 125
+        said "ts-record: $trace: "
+        rmdir "$trace"
+        zones "$(ls "$trace".*/[0-9]*.sbt)" | grep -qx "step 49"
+        rm -r "$trace".*/
+    done
     # Rings that are too small for it say so.
     record --flight-recorder 10s --flight-memory 64KiB "$client" many 100000
     has many

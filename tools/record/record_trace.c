@@ -6,14 +6,17 @@
 #include "tools/record/record.h"
 #include <unistd.h>
 
+static bool move(const record_job *job, const char *from, const char *to)
+{
+    if (rename(from, to) == 0) return true;
+    cli_error(job->tool, to, "%s", strerror(errno));
+    return false;
+}
+
 static bool join(const record_job *job, char **paths, size_t count,
                  const char *out)
 {
-    if (count == 1) {
-        if (rename(paths[0], out) == 0) return true;
-        cli_error(job->tool, out, "%s", strerror(errno));
-        return false;
-    }
+    if (count == 1) return move(job, paths[0], out);
     merge_job merge = { .tool = job->tool, .out = out, .warn = CLI_WARN_NONE };
     const bool done = merge_open(&merge, paths, (uint32_t)count) &&
                       merge_place(&merge) && merge_write(&merge);
@@ -39,7 +42,7 @@ static bool cut_last(const record_job *job, const char *whole, const char *out)
                               .from_ns = from_ns,
                               .to_ns = INT64_MAX,
                               .what = what } };
-    const bool done = from_ns <= trace.info->first_ns ? rename(whole, out) == 0
+    const bool done = from_ns <= trace.info->first_ns ? move(job, whole, out)
                                                       : cut_write(&cut);
     cli_trace_close(&trace);
     return done;
@@ -57,7 +60,10 @@ bool record_put_together(const record_job *job, const char *out)
     bool done = count && join(job, paths, count, flight ? whole : out);
     if (done && flight) {
         done = cut_last(job, whole, out);
-        unlink(whole);
+        if (!done && count == 1)
+            move(job, whole, paths[0]); // it is all there is
+        else
+            unlink(whole);
     }
     free(paths);
     return done;
@@ -71,9 +77,12 @@ bool record_cut_parts(const record_job *job)
     for (size_t i = 0; i < job->part_count && done; i++) {
         const record_part *const part = &job->parts[i];
         if (part->live) continue;
-        done =
-            rename(part->path, whole) == 0 && cut_last(job, whole, part->path);
-        unlink(whole); // the whole of what was cut
+        if (!move(job, part->path, whole)) return false;
+        done = cut_last(job, whole, part->path);
+        if (done)
+            unlink(whole);
+        else
+            move(job, whole, part->path); // it is all there is
     }
     return done;
 }
