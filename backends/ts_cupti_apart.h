@@ -427,17 +427,21 @@ static bool ts__ca_put(const ts__cu *u, uint32_t first, uint32_t end,
 {
     static const ts__patch look = { "dlsym", (void (*)(void))ts__ca_dlsym };
     ts__patch there[TS__CA_COUNT];
-    ts__patch_set set = { "cu", there, 0, { NULL } };
+    void *real[TS__CA_COUNT];
+    ts__patch_set set = { "cu", there, real, 0, { NULL } };
     ts__ca_find(u, &set);
     for (uint32_t i = 0; i < TS__CA_COUNT; i++)
         if (ts__ca_real[i] &&
             ((i >= first && i < end) ||
-             (by_name && i >= TS__CA_LOOKUPS_AT && i < TS__CA_ASKS_AT)))
+             (by_name && i >= TS__CA_LOOKUPS_AT && i < TS__CA_ASKS_AT))) {
+            real[set.count] = ts__ca_real[i];
             there[set.count++] = ts__ca_own[i];
+        }
     ts__patch_files(&set);
     if (by_name) {
         set.prefix = look.name;
         set.patches = &look;
+        set.real = NULL;
         set.count = 1;
         // We mean dlsym. Of a program that takes its address the real one may
         // be what the program calls it through: that would come back to us.

@@ -132,7 +132,9 @@ static bool ts__shim_start(char *why, size_t room)
 {
     void *const runtime = ts__hip_runtime();
     ts__patch there[TS__SHIM_COUNT];
-    ts__patch_set set = { "hip", there, TS__SHIM_COUNT, { NULL } };
+    ts__patch_set set = {
+        "hip", there, ts__shim_real, TS__SHIM_COUNT, { NULL }
+    };
     memset(ts__hip_apis, 0, sizeof ts__hip_apis);
     for (uint32_t i = 0; runtime && i < TS__SHIM_COUNT; i++) {
         ts__shim_real[i] = dlsym(runtime, ts__shims[i].name);

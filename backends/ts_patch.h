@@ -12,7 +12,9 @@
     WHAT IT DOES NOT DO
         It does not see what is linked statically, and files that are loaded
         later, until it is called again. Nor what is looked up by name, but
-        functions that do that can be replaced as well.
+        functions that do that can be replaced as well. Nor what goes to another
+        function of that name: of a second copy of the library, or of whoever
+        stands in front of it.
 */
 #if !defined(TS_PATCH_H) && \
     (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED))
@@ -40,6 +42,7 @@ enum { TS__PATCH_SPARE = 5 };
 typedef struct ts__patch_set {
     const char *prefix; // of all names: others are passed by quickly
     const ts__patch *patches;
+    void *const *real; // what each stands for; NULL: whatever has its name
     uint32_t count;
     const void *spare[TS__PATCH_SPARE]; // addresses in files whose own calls
                                         // stay; NULL: in none
@@ -56,7 +59,8 @@ typedef struct ts__patch_file { // one that is loaded
     const ElfW(Sym) * symbols;
     const ElfW(Rela) * tables[2];
     size_t sizes[2];
-    uintptr_t base, fixed, fixed_end; // what is read-only after relocation
+    uintptr_t base, first, end;
+    uintptr_t fixed, fixed_end; // what is read-only after relocation
 } ts__patch_file;
 
 #ifdef __aarch64__
@@ -71,14 +75,24 @@ enum {
 };
 #endif
 
+// Another copy of a library has functions of the same names, and somebody else
+// may be in between already: those stay. What is not bound yet leads into the
+// file itself.
+static inline bool ts__patch_stays(const ts__patch_file *file, uintptr_t now,
+                                   const void *real)
+{
+    return real && now != (uintptr_t)real &&
+           (now < file->first || now >= file->end);
+}
+
 static inline void ts__patch_put(const ts__patch_file *file, uintptr_t at,
-                                 const void *own)
+                                 const void *own, const void *real)
 {
     const uintptr_t page = at & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
     const size_t size = at + sizeof own - page;
     const bool fixed = at >= file->fixed && at < file->fixed_end;
-    if (__atomic_load_n((uintptr_t *)at, __ATOMIC_RELAXED) == (uintptr_t)own)
-        return;
+    const uintptr_t now = __atomic_load_n((uintptr_t *)at, __ATOMIC_RELAXED);
+    if (now == (uintptr_t)own || ts__patch_stays(file, now, real)) return;
     if (fixed && mprotect((void *)page, size, PROT_READ | PROT_WRITE) != 0)
         return;
     // Another thread may call through it at this moment.
@@ -102,7 +116,8 @@ static inline void ts__patch_relocation(const ts__patch_file *file,
             continue;
         const void *own;
         memcpy(&own, &set->patches[i].own, sizeof own);
-        ts__patch_put(file, file->base + rela->r_offset, own);
+        ts__patch_put(file, file->base + rela->r_offset, own,
+                      set->real ? set->real[i] : NULL);
     }
 }
 
@@ -152,6 +167,7 @@ static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
     memset(&file, 0, sizeof file);
     file.set = set;
     file.base = info->dlpi_addr;
+    file.first = UINTPTR_MAX;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *const p = &info->dlpi_phdr[i];
         const uintptr_t at = info->dlpi_addr + p->p_vaddr;
@@ -162,6 +178,9 @@ static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
             file.fixed = at & ~(page - 1);
             file.fixed_end = (at + p->p_memsz) & ~(page - 1);
         }
+        if (p->p_type == PT_LOAD && at < file.first) file.first = at;
+        if (p->p_type == PT_LOAD && at + p->p_memsz > file.end)
+            file.end = at + p->p_memsz;
         // A library's own calls are not the program's.
         for (int k = 0; p->p_type == PT_LOAD && k < TS__PATCH_SPARE; k++)
             if ((uintptr_t)set->spare[k] - at < p->p_memsz) return 0;

@@ -250,6 +250,41 @@ static void that_no_call_was_seen_is_said(void **state)
     rt_close(&trace);
 }
 
+static int never(const char *a, const char *b)
+{
+    (void)a;
+    (void)b;
+    return 4711;
+}
+
+static void only_what_goes_to_the_library_is_replaced(void **state)
+{
+    (void)state;
+    static const char here = 0;
+    int (*own)(const char *, const char *) = never;
+    int (*there)(const char *, const char *) = strcoll;
+    char *volatile a = (char *)(size_t) "a";
+    assert_int_equal(strverscmp(a, "a"), 0); // it is bound
+    void *real = NULL;
+    ts__patch patch = { "strverscmp", NULL };
+    ts__patch_set set = { "str", &patch, &real, 1, { NULL } };
+    memcpy(&patch.own, &own, sizeof own);
+    memcpy(&real, &there, sizeof there);
+    ts__patch_files(&set);
+    assert_int_equal(strverscmp(a, "a"), 0);
+    real = dlsym(RTLD_NEXT, "strverscmp");
+    set.spare[0] = &here;
+    ts__patch_files(&set);
+    assert_int_equal(strverscmp(a, "a"), 0);
+    set.spare[0] = NULL;
+    ts__patch_files(&set);
+    assert_int_equal(strverscmp(a, "a"), 4711);
+    memcpy(&patch.own, &real, sizeof real); // as it was
+    set.real = NULL;
+    ts__patch_files(&set);
+    assert_int_equal(strverscmp(a, "a"), 0);
+}
+
 static uint32_t looks, looked;
 
 static int look_slowly(struct dl_phdr_info *info, size_t size, void *user)
@@ -312,6 +347,7 @@ int main(void)
         cmocka_unit_test(threads_launch_while_it_is_given_up),
         cmocka_unit_test(what_is_looked_up_by_name_is_ours),
         cmocka_unit_test(that_no_call_was_seen_is_said),
+        cmocka_unit_test(only_what_goes_to_the_library_is_replaced),
         cmocka_unit_test(a_fork_waits_for_who_looks_through_the_loaders_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
