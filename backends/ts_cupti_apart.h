@@ -360,6 +360,7 @@ __asm__(".text\n"
         ".globl ts__ca_dlsym\n"
         ".type ts__ca_dlsym, %function\n"
         "ts__ca_dlsym:\n"
+        ".cfi_startproc\n" // a sample of somebody's may fall into it
 #ifdef __aarch64__
         "    hint #34\n" // bti c
         "    add x16, x0, #1\n"
@@ -376,6 +377,7 @@ __asm__(".text\n"
         "    ja ts__ca_dlsym_in\n"
         "    jmpq *ts__ca_dlsym_real(%rip)\n"
 #endif
+        ".cfi_endproc\n"
         ".size ts__ca_dlsym, . - ts__ca_dlsym\n");
 
 /* ==== 5. Looking for files =============================================== */
