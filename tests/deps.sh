@@ -65,8 +65,10 @@ hip_headers() {
         return 0
     fi
     fetched=$(mktemp -d)
-    (cd "$fetched" && chmod 755 . && apt-get download -qq libamdhip64-dev &&
-        dpkg -x ./*.deb "$OLDPWD/$into") >/dev/null 2>&1 || :
+    if (cd "$fetched" && chmod 755 . && apt-get download -qq libamdhip64-dev &&
+        dpkg -x ./*.deb headers) >/dev/null 2>&1; then
+        mkdir -p build && mv "$fetched/headers" $into
+    fi
     rm -r "$fetched"
 }
 
