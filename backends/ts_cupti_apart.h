@@ -84,6 +84,9 @@ typedef struct ts__ca_dim3 { // passed as CUDA's is
     uint32_t x, y, z;
 } ts__ca_dim3;
 
+// Programs that are compiled for a default stream of each thread call the
+// second name (CUDA_API_PER_THREAD_DEFAULT_STREAM in CUDA's headers).
+#define TS__CA_TWICE(X, name, own, ...) X(name, __VA_ARGS__) X(own, __VA_ARGS__)
 // Name, what it does, parameters, what is called with. Source: the headers of
 // CUDA 13.0.
 #define TS__CA_FUNCTIONS(X) \
@@ -91,40 +94,54 @@ typedef struct ts__ca_dim3 { // passed as CUDA's is
     TS__CA_LAUNCH(X, cudaLaunchKernel_ptsz) \
     TS__CA_LAUNCH(X, cudaLaunchCooperativeKernel) \
     TS__CA_LAUNCH(X, cudaLaunchCooperativeKernel_ptsz) \
-    X(cudaLaunchKernelExC, TS__CU_LAUNCH, \
-      (const void *a, const void *b, void **c), (a, b, c)) \
-    X(cudaGraphLaunch, TS__CU_MOVES, (void *a, void *b), (a, b)) \
-    X(cudaMemcpy, TS__CU_MOVES, (void *a, const void *b, size_t c, int d), \
-      (a, b, c, d)) \
-    X(cudaMemcpyAsync, TS__CU_MOVES, \
-      (void *a, const void *b, size_t c, int d, void *e), (a, b, c, d, e)) \
-    X(cudaMemset, TS__CU_MOVES, (void *a, int b, size_t c), (a, b, c)) \
-    X(cudaMemsetAsync, TS__CU_MOVES, (void *a, int b, size_t c, void *d), \
-      (a, b, c, d)) \
+    TS__CA_TWICE(X, cudaLaunchKernelExC, cudaLaunchKernelExC_ptsz, \
+                 TS__CU_LAUNCH, (const void *a, const void *b, void **c), \
+                 (a, b, c)) \
+    TS__CA_TWICE(X, cudaGraphLaunch, cudaGraphLaunch_ptsz, TS__CU_MOVES, \
+                 (void *a, void *b), (a, b)) \
+    TS__CA_TWICE(X, cudaMemcpy, cudaMemcpy_ptds, TS__CU_MOVES, \
+                 (void *a, const void *b, size_t c, int d), (a, b, c, d)) \
+    TS__CA_TWICE(X, cudaMemcpyAsync, cudaMemcpyAsync_ptsz, TS__CU_MOVES, \
+                 (void *a, const void *b, size_t c, int d, void *e), \
+                 (a, b, c, d, e)) \
+    TS__CA_TWICE(X, cudaMemset, cudaMemset_ptds, TS__CU_MOVES, \
+                 (void *a, int b, size_t c), (a, b, c)) \
+    TS__CA_TWICE(X, cudaMemsetAsync, cudaMemsetAsync_ptsz, TS__CU_MOVES, \
+                 (void *a, int b, size_t c, void *d), (a, b, c, d)) \
     X(cudaMalloc, TS__CU_CALL, (void **a, size_t b), (a, b)) \
-    X(cudaMallocAsync, TS__CU_CALL, (void **a, size_t b, void *c), (a, b, c)) \
+    TS__CA_TWICE(X, cudaMallocAsync, cudaMallocAsync_ptsz, TS__CU_CALL, \
+                 (void **a, size_t b, void *c), (a, b, c)) \
     X(cudaFree, TS__CU_CALL, (void *a), (a)) \
-    X(cudaFreeAsync, TS__CU_CALL, (void *a, void *b), (a, b)) \
-    X(cudaStreamSynchronize, TS__CU_CALL, (void *a), (a)) \
+    TS__CA_TWICE(X, cudaFreeAsync, cudaFreeAsync_ptsz, TS__CU_CALL, \
+                 (void *a, void *b), (a, b)) \
+    TS__CA_TWICE(X, cudaStreamSynchronize, cudaStreamSynchronize_ptsz, \
+                 TS__CU_CALL, (void *a), (a)) \
     X(cudaDeviceSynchronize, TS__CU_CALL, (void), ()) \
-    X(cudaEventRecord, TS__CU_CALL, (void *a, void *b), (a, b)) \
+    TS__CA_TWICE(X, cudaEventRecord, cudaEventRecord_ptsz, TS__CU_CALL, \
+                 (void *a, void *b), (a, b)) \
     X(cudaEventSynchronize, TS__CU_CALL, (void *a), (a)) \
-    X(cudaStreamWaitEvent, TS__CU_CALL, (void *a, void *b, unsigned c), \
-      (a, b, c)) \
-    X(cuLaunchKernel, TS__CU_LAUNCH, \
-      (void *a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f, \
-       unsigned g, unsigned h, void *i, void **j, void **k), \
-      (a, b, c, d, e, f, g, h, i, j, k)) \
-    X(cuLaunchKernelEx, TS__CU_LAUNCH, \
-      (const void *a, void *b, void **c, void **d), (a, b, c, d)) \
-    X(cuGraphLaunch, TS__CU_MOVES, (void *a, void *b), (a, b)) \
-    X(cuMemcpyHtoDAsync_v2, TS__CU_MOVES, \
-      (uint64_t a, const void *b, size_t c, void *d), (a, b, c, d)) \
-    X(cuMemcpyDtoHAsync_v2, TS__CU_MOVES, \
-      (void *a, uint64_t b, size_t c, void *d), (a, b, c, d)) \
-    X(cuMemcpyDtoDAsync_v2, TS__CU_MOVES, \
-      (uint64_t a, uint64_t b, size_t c, void *d), (a, b, c, d)) \
-    X(cuStreamSynchronize, TS__CU_CALL, (void *a), (a)) \
+    TS__CA_TWICE(X, cudaStreamWaitEvent, cudaStreamWaitEvent_ptsz, \
+                 TS__CU_CALL, (void *a, void *b, unsigned c), (a, b, c)) \
+    TS__CA_TWICE(X, cuLaunchKernel, cuLaunchKernel_ptsz, TS__CU_LAUNCH, \
+                 (void *a, unsigned b, unsigned c, unsigned d, unsigned e, \
+                  unsigned f, unsigned g, unsigned h, void *i, void **j, \
+                  void **k), \
+                 (a, b, c, d, e, f, g, h, i, j, k)) \
+    TS__CA_TWICE(X, cuLaunchKernelEx, cuLaunchKernelEx_ptsz, TS__CU_LAUNCH, \
+                 (const void *a, void *b, void **c, void **d), (a, b, c, d)) \
+    TS__CA_TWICE(X, cuGraphLaunch, cuGraphLaunch_ptsz, TS__CU_MOVES, \
+                 (void *a, void *b), (a, b)) \
+    TS__CA_TWICE(X, cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz, \
+                 TS__CU_MOVES, (uint64_t a, const void *b, size_t c, void *d), \
+                 (a, b, c, d)) \
+    TS__CA_TWICE(X, cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz, \
+                 TS__CU_MOVES, (void *a, uint64_t b, size_t c, void *d), \
+                 (a, b, c, d)) \
+    TS__CA_TWICE(X, cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz, \
+                 TS__CU_MOVES, (uint64_t a, uint64_t b, size_t c, void *d), \
+                 (a, b, c, d)) \
+    TS__CA_TWICE(X, cuStreamSynchronize, cuStreamSynchronize_ptsz, \
+                 TS__CU_CALL, (void *a), (a)) \
     X(cuEventSynchronize, TS__CU_CALL, (void *a), (a)) \
     X(cuCtxSynchronize, TS__CU_CALL, (void), ())
 #define TS__CA_LAUNCH(X, name) \
