@@ -2683,8 +2683,10 @@ static ts__block ts__log[TS__BLOCKS_MAX];
 
 static void ts__platform_init(void)
 {
-    ts__c.tick_type = ts__tick_type();
-    TS__STORE(&ts__here.tick, ts__c.tick_type);
+    const uint8_t type = ts__tick_type();
+    TS__STORE(&ts__here.tick, type);
+    // release: pairs with the acquire in ts__busy
+    __atomic_store_n(&ts__c.tick_type, type, __ATOMIC_RELEASE);
 }
 
 uint64_t ts_tick_now(void)
@@ -2738,13 +2740,15 @@ static TS__TLS struct {
 
 static void ts__fork_child(void);
 
-// Whether this thread cannot enter: a fault inside led back here, or a handler
+// Not 0 if this thread cannot enter: a fault inside led back here, or a handler
 // of the program's around a fork, or nobody told us of the child that this is.
 // In one made by fork, where such a handler may run before ours, it begins now.
-static __attribute__((noinline)) bool ts__busy(void)
+static __attribute__((noinline)) uint32_t ts__busy(void)
 {
     if (ts__fork.process && ts__fork.process != getpid()) ts__fork_child();
-    return ts__inside || ts__here.tick != ts__c.tick_type;
+    // acquire: pairs with the release in ts__platform_init
+    const uint32_t type = __atomic_load_n(&ts__c.tick_type, __ATOMIC_ACQUIRE);
+    return ts__inside | (type & ~TS__LOAD(&ts__here.tick));
 }
 
 // CLOCK_MONOTONIC_RAW in nanoseconds. In a child that nobody told us of it
