@@ -217,7 +217,6 @@ static void ts__hs_goes(const ts__cs_call *c)
         break;
     case TS__HS_GRAPH_GONE: ts__hs_seen_gone(0, object, false); break;
     case TS__HS_NODE_GONE: ts__hs_seen_gone(object, 0, false); break;
-    case TS__HS_DEVICE_GONE: ts__hs_device_goes(c); break;
     default: break;
     }
 }
@@ -271,6 +270,8 @@ static void ts__hs_enter(uint32_t number, uint64_t correlation,
     if (kind >= TS__CS_LAUNCH && kind <= TS__CS_LAUNCH_TOGETHER &&
         ts_snapshot_on())
         c.symbol = ts__hs_name(&c);
+    // It waits for a capture, which waits for all who have entered.
+    if (kind == TS__HS_DEVICE_GONE) ts__hs_device_goes(&c);
     ts__cs_enter(&c);
     if (kind >= TS__HS_MODULE) ts__hs_goes(&c);
 }
