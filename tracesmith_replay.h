@@ -20320,20 +20320,20 @@ static ts_result ts__capture_open(ts_reader *reader, size_t index)
     const uint8_t *payload = NULL;
     ts__scratch scratch = { NULL, 0 };
     const size_t size = chunk->header.raw_size;
-    ts__fault fault = ts__fine;
-    if (chunk->header.flags & TS_CHUNK_ZSTD) {
-        reader->captures_inflated += size; // what a small file may say
-        if (reader->captures_inflated > reader->desc.inflate_bytes)
-            fault = ts__too_large;
-    }
-    if (fault.result == TS_OK)
-        fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
+    // What a small file may say; a chunk that is damaged may say it of itself.
+    const bool fits =
+        !(chunk->header.flags & TS_CHUNK_ZSTD) ||
+        size <= reader->desc.inflate_bytes - reader->captures_inflated;
+    ts__fault fault =
+        fits ? ts__in_chunk_payload(reader, chunk, &scratch, &payload)
+             : ts__too_large;
     if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
     ts_result result = TS_OK;
     if (fault.result == TS_OK && (scratch.bytes || (uintptr_t)payload % 8)) {
         uint8_t *const kept = ts__reader_keep(reader, size);
         if (kept) memcpy(kept, payload, size);
         if (!kept) fault = ts__no_memory;
+        if (kept && scratch.bytes) reader->captures_inflated += size;
         payload = kept;
     }
     if (fault.result == TS_OK)

@@ -354,6 +354,50 @@ static void blobs_are_inflated_up_to_a_bound_and_freed(void **state)
     }
     close_both(reader, &f);
 }
+
+static void add_image(forge *f, uint32_t id)
+{
+    const ts_capture_image image = { .type = TS_CAPTURE_IMAGE, .id = id };
+    const XXH128_hash_t hash = XXH3_128bits(&image, sizeof image);
+    const uint64_t key[2] = { hash.low64, hash.high64 };
+    forge_begin(f, FORGE_CAPTURE);
+    f->next.flags = 1;
+    forge_add(&f->payload, key, 16);
+    forge_add(&f->payload, &image, sizeof image);
+}
+
+// They are bounded together; one that is damaged takes nothing of that.
+static void captures_behind_a_damaged_one_are_read(void **state)
+{
+    (void)state;
+    forge f;
+    forge_open(&f, 0);
+    add_image(&f, 1);
+    const size_t first = forge_end(&f);
+    for (uint32_t id = 2; id < 5; id++) {
+        add_image(&f, id);
+        forge_end(&f);
+    }
+    forge_finish(&f);
+    f.bytes[first + 46] = 16; // 1 MiB more than is in it
+    forge_seal(f.bytes, first);
+    ts_reader *reader;
+    const ts_reader_desc desc = {
+        .bytes = f.bytes,
+        .size = f.size,
+        .no_index = true,
+        .inflate_bytes = 2 * (16 + sizeof(ts_capture_image)),
+    };
+    ts_capture_image image;
+    assert_int_equal(ts_reader_open(&reader, &desc), TS_OK);
+    assert_true(ts_reader_image_at(reader, 0, &image));
+    assert_int_equal(image.id, 2);
+    assert_true(ts_reader_image_at(reader, 1, &image));
+    assert_int_equal(image.id, 3);
+    assert_false(ts_reader_image_at(reader, 2, &image)); // too much
+    assert_int_equal(ts_reader_damage_count(reader), 2);
+    close_both(reader, &f);
+}
 #endif
 
 int main(void)
@@ -369,6 +413,7 @@ int main(void)
 #ifdef TRACESMITH_ZSTD
         cmocka_unit_test(compressed_chunks_read_like_plain_ones),
         cmocka_unit_test(blobs_are_inflated_up_to_a_bound_and_freed),
+        cmocka_unit_test(captures_behind_a_damaged_one_are_read),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
