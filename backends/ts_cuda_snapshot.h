@@ -341,6 +341,15 @@ static void ts__cs_inside(void)
     pthread_mutex_unlock(&ts__cs.turn);
 }
 
+// The same of a call that a capture may wait for: it does not wait for that.
+static void ts__cs_beside(void)
+{
+    pthread_mutex_lock(&ts__cs.turn);
+    ts__cs.disturbed |= ts__cs.capturing;
+    ts__cs.inside++;
+    pthread_mutex_unlock(&ts__cs.turn);
+}
+
 // See ts_snapshot_vendor.
 static bool ts__cs_is_disturbed(void *user)
 {
@@ -516,7 +525,7 @@ static void ts__cs_begin(const ts__cs_call *c)
     uint8_t *args = NULL;
     bool recording = false;
     const bool collective = ts__cs_is_collective(op->name);
-    if (collective) ts__cs_inside();
+    if (collective) ts__cs_beside();
     h->turn = !collective && ts__cs_turn(c->context, &recording);
     pthread_mutex_lock(&ts__cs.memory_lock);
     ts__cs.context = c->context;

@@ -289,6 +289,37 @@ static void a_kernel_that_needs_others_is_let_through(void **user)
     rt_close(&trace);
 }
 
+static bool capture_goes_on(bool goes_on)
+{
+    pthread_mutex_lock(&ts__cs.turn);
+    const bool disturbed = ts__cs.disturbed;
+    ts__cs.capturing = goes_on;
+    ts__cs.disturbed = false;
+    pthread_mutex_unlock(&ts__cs.turn);
+    return disturbed;
+}
+
+// A capture on another thread may wait for a kernel that waits for this one.
+// To wait for that capture would be an hour, too.
+static void what_others_need_waits_for_no_capture(void **user)
+{
+    const ts_snapshot_desc patient = { .drain_ms = 3600000 };
+    void *function;
+    (void)user;
+    begin_with(&patient);
+    ok(cuModuleGetFunction(&function, module, "ncclDevKernel_Double"));
+    capture_goes_on(true);
+    ok(launch(function, numbers, 0));
+    assert_true(capture_goes_on(false));
+    ok(launch(function, numbers, 0));
+    assert_false(capture_goes_on(false));
+    end();
+    assert_int_equal(ts_reader_capture_count(trace.reader), 2);
+    declined_for(0, TS_REASON_COLLECTIVE);
+    declined_for(1, TS_REASON_COLLECTIVE);
+    rt_close(&trace);
+}
+
 static void *come_and_go(void *user)
 {
     for (int i = 0; i < 10; i++) {
@@ -415,6 +446,7 @@ int main(void)
         cmocka_unit_test(another_vendor_begins_anew),
         cmocka_unit_test(who_asks_about_a_context_that_goes_waits_no_longer),
         cmocka_unit_test(a_kernel_that_needs_others_is_let_through),
+        cmocka_unit_test(what_others_need_waits_for_no_capture),
         cmocka_unit_test(a_reset_ends_the_first_context),
     };
     return cmocka_run_group_tests(tests, start_contexts, finish);
