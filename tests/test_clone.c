@@ -150,11 +150,49 @@ static void a_thread_of_it_may_end(void **state)
     rt_close(&trace);
 }
 
+static bool counts_around;
+
+static void count_around(void)
+{
+    if (counts_around) zones(2);
+}
+
+// Handlers of the program's that run in the child before ours: until then it
+// is such a child.
+static void handlers_around_a_fork_leave_it_alone(void **state)
+{
+    (void)state;
+    if (!the_kernel_wipes()) skip();
+    const char *const path = start();
+    zones(10);
+    counts_around = true;
+    const pid_t child = fork();
+    if (child == 0) {
+        zones(1000);
+        RT_CHECK(ts_session_stop() == TS_OK);
+        _exit(0);
+    }
+    counts_around = false;
+    assert_int_equal(rt_wait(child), 0);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_int_equal(trace.info->lost, 0);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 10 + 2 + 2);
+    rt_close(&trace);
+    char name[64];
+    snprintf(name, sizeof name, "clone-%d.sbt", (int)child);
+    trace = rt_read(rt_path(name));
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 1000);
+    rt_close(&trace);
+}
+
 int main(void)
 {
+    pthread_atfork(count_around, count_around, count_around);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_leaves_its_parents_trace_alone),
         cmocka_unit_test(a_thread_of_it_may_end),
+        cmocka_unit_test(handlers_around_a_fork_leave_it_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
