@@ -621,6 +621,11 @@ TS__CL_MAKES(clCreateImage3D,
              (context, flags, format, width, height, depth, pitch, slice, host,
               error),
              ts__cl_memory_new(&call, made, context, true))
+TS__CL_MAKES(clCreatePipe,
+             (ts__cl_handle context, uint64_t flags, uint32_t packet_size,
+              uint32_t packets, const intptr_t *properties, int32_t *error),
+             (context, flags, packet_size, packets, properties, error),
+             ts__cl_memory_new(&call, made, context, false))
 
 static void *ts__cl_clSVMAlloc(ts__cl_handle context, uint64_t flags,
                                size_t size, uint32_t alignment)

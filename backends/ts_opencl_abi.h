@@ -286,6 +286,9 @@ enum {
     X(123, ts__cl_handle, clCreateCommandQueueWithProperties, \
       (ts__cl_handle context, ts__cl_handle device, \
        const uint64_t *properties, int32_t *error)) \
+    X(124, ts__cl_handle, clCreatePipe, \
+      (ts__cl_handle context, uint64_t flags, uint32_t packet_size, \
+       uint32_t packets, const intptr_t *properties, int32_t *error)) \
     X(126, void *, clSVMAlloc, \
       (ts__cl_handle context, uint64_t flags, size_t size, \
        uint32_t alignment)) \
