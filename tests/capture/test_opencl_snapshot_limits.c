@@ -620,6 +620,38 @@ static void pipes_are_declined(void **state)
     clReleaseMemObject(to);
 }
 
+// As of a driver whose program has variables; PoCL 3.1 tells of none.
+static int32_t four_bytes(ts__cl_handle of, ts__cl_handle on, uint32_t what,
+                          size_t room, void *value, size_t *size)
+{
+    const size_t variables = 4;
+    if (what != CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE)
+        return driver.clGetProgramBuildInfo(of, on, what, room, value, size);
+    memcpy(value, &variables, sizeof variables);
+    return CL_SUCCESS;
+}
+
+static void programs_with_variables_are_declined(void **state)
+{
+    (void)state;
+    const cl_mem to = buffer_of(64);
+    driver = ts__cl.next;
+    ts__cl.next.clGetProgramBuildInfo = four_bytes;
+    const char *const path = begin("variables.sbt", "all");
+    bump_enqueue(queue, to, 1, 16, 0, NULL);
+    bump_enqueue(queue, to, 1, 16, 0, NULL); // what was found out holds
+    fine(clFinish(queue));
+    ts_reader *const reader = end(path);
+    ts__cl.next = driver;
+    for (size_t i = 0; i < 2; i++) {
+        const ts_capture c = ct_nth(reader, TS_EVENT_KERNEL, i);
+        assert_int_equal(c.head.state, TS_CAPTURE_DECLINED);
+        assert_int_equal(c.head.reason, TS_REASON_MEMORY_MISSING);
+    }
+    ts_reader_close(reader);
+    clReleaseMemObject(to);
+}
+
 static void an_image_in_a_buffer_is_the_buffer(void **state)
 {
     (void)state;
@@ -712,6 +744,7 @@ int main(void)
         cmocka_unit_test(memory_that_the_host_may_not_read_is_read),
         cmocka_unit_test(images_of_several_levels_are_declined),
         cmocka_unit_test(pipes_are_declined),
+        cmocka_unit_test(programs_with_variables_are_declined),
         cmocka_unit_test(an_image_in_a_buffer_is_the_buffer),
         cmocka_unit_test(threads_take_turns),
     };

@@ -1,6 +1,6 @@
 // Three kernels, one after another, with a constant that whoever builds the
-// program may change; each has two dimensions, the second of one thread. And
-// one on shared memory, where the device has it.
+// program may change, and constants of the program; each has two dimensions,
+// the second of one thread. And one on shared memory, where the device has it.
 #include "common.h"
 
 enum { COUNT = 4096 };
@@ -12,8 +12,9 @@ static const char source[] =
     "kernel void count(global int *v) { v[get_global_id(0)] =\n"
     "    get_global_id(0); }\n"
     "kernel void scale(global int *v) { v[get_global_id(0)] *= FACTOR; }\n"
+    "constant int shifts[] = { 4, 5, 6 };\n"
     "kernel void shift(global int *v) { v[get_global_id(0)] +=\n"
-    "    5 + get_work_dim(); }\n";
+    "    shifts[1] + get_work_dim(); }\n";
 
 static void run(const char *name, cl_mem buffer, void *shared)
 {
