@@ -170,6 +170,38 @@ static void a_pointer_in_memory_leads_on(void **state)
     ts_reader_close(reader);
 }
 
+static void pointers_are_followed_as_far_as_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        ts_snapshot_desc desc;
+        uint32_t regions;
+    } cases[] = {
+        { { .scan_depth = 0 }, 4 }, // the default
+        { { .scan_depth = 2 }, 3 },
+        { { .scan_depth = 1 }, 2 },
+        { { .scan_bytes = 255 }, 1 }, // each allocation is larger
+    };
+    char *chain[4];
+    for (size_t i = 0; i < 4; i++)
+        memset(chain[i] = vt_memory(0, 256), 0, 256);
+    for (size_t i = 0; i < 3; i++)
+        memcpy(chain[i] + 5, &chain[i + 1], sizeof chain[i]);
+    const char *const path = rt_start("depth.sbt", plain);
+    for (size_t i = 0; i < 4; i++) {
+        ok(ts_snapshot_start(&cases[i].desc));
+        launch(nested, &chain[0], 1);
+        vt_finish();
+        ts_snapshot_stop();
+    }
+    ok(ts_session_stop());
+    ts_reader *const reader = ct_open(path);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(cases[i].regions,
+                         capture_at(reader, i).head.region_count);
+    ts_reader_close(reader);
+}
+
 static void a_variable_of_the_module_is_kept(void **state)
 {
     (void)state;
@@ -413,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_kernel_is_kept_with_its_memory_before_and_after),
         TEST(a_pointer_in_memory_leads_on),
+        TEST(pointers_are_followed_as_far_as_asked),
         TEST(a_variable_of_the_module_is_kept),
         TEST(copies_and_sets_keep_both_ends),
         TEST(beyond_the_budget_only_hashes_are_kept),
