@@ -71,6 +71,25 @@ check "opencl: captures on a signal, replayed alone" sh -c '
         grep "operations* can be run again" $0/loop.err &&
         build/ts-replay --execute --trust $0/loop.sbt >$0/loop.same &&
         grep "^same: [1-9]" $0/loop.same' $folder
+check "opencl: captures on a key while one looks on, replayed alone" sh -c '
+    command -v script || exit 77
+    kept() {
+        tr "\r" "\n" <$0/key.screen | grep ", [1-9][0-9]* kept | records"
+    }
+    run="build/ts-record --live --capture operations:3 --capture-on key"
+    {
+        until ls $0/key.sbt.*/*.sbt; do sleep 0.05; done >$0/key.ls 2>&1
+        for _ in $(seq 100); do # each begins one, or ends one
+            if kept >$0/key.kept; then break; fi
+            printf c >&3
+            sleep 0.4
+        done
+        touch $0/key.stop
+    } 3>&1 | TERM=xterm timeout 120 script -qfec \
+        "$run -o $0/key.sbt $0/loop $0/key.stop" /dev/null >$0/key.screen
+    kept && grep "operations* can be run again" $0/key.screen &&
+        build/ts-replay --execute --trust $0/key.sbt >$0/key.same &&
+        grep "^same: [1-9]" $0/key.same' $folder
 check "opencl: ts-record with a layer of the user" sh -c '
     gcc -shared -fPIC tests/capture/opencl_layer.c -o $0/layer.so 2>$0/gcc.err
     export OPENCL_LAYERS=$PWD/$0/layer.so
