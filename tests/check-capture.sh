@@ -477,7 +477,7 @@ check "capture: kernels of CUDA as programs" sh -c '
         DOUBLE_CUDA_REFUSE=1000 DOUBLE_CUDA_ARENA=7d0000000000 says add 2 \
             "where it was, is not to be had" || exit 1
     printf "\377" |
-        dd of=$dir/add/after-0.bin bs=1 seek=5 conv=notrunc 2>$dir/dd &&
+        dd of=$dir/add/after-0.bin bs=1 seek=13 conv=notrunc 2>$dir/dd &&
         says add 1 "^after-0.bin: byte 5: expected ff, found 00$" || exit 1
     rm $dir/add/before-0.bin
     says add 2 "^before-0.bin: cannot be read$" || exit 1
