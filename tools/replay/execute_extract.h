@@ -36,14 +36,15 @@ bool extract_opencl(const execute_job *job, const ts_capture *c);
 extern const char extract_opencl_head[];
 extern const char *const extract_opencl_program[];
 
-// A launch of CUDA; as above. (execute_extract_cuda.c)
+// A launch of CUDA. (execute_extract_cuda.c)
 bool extract_cuda(const execute_job *job, const ts_capture *c);
-extern const char extract_cuda_head[];
-extern const char *const extract_cuda_program[];
-
-// A launch of HIP; as above, and there as well.
+// A launch of HIP; there as well.
 bool extract_hip(const execute_job *job, const ts_capture *c);
-extern const char extract_hip_head[];
-extern const char *const extract_hip_program[];
+// What programs of both begin with; what CUDA's then have; behind the data what
+// is a vendor's own, and how both end.
+extern const char extract_gpu_head[];
+extern const char extract_cuda_head[];
+extern const char extract_cuda_program[], extract_hip_program[];
+extern const char extract_gpu_program[];
 
 #endif // TS_REPLAY_EXECUTE_EXTRACT_H

@@ -222,14 +222,13 @@ static bool put_all(const execute_job *job, FILE *out, const ts_capture *c)
 }
 
 // What comes behind the data.
-static bool put_program(const execute_job *job, FILE *out,
-                        const char *const *program)
+static bool put_program(const execute_job *job, FILE *out, const char *program)
 {
     fputc('\n', out);
     fputs(extract_common, out);
     fputs(extract_read_all, out);
-    for (size_t i = 0; program[i]; i++)
-        fputs(program[i], out);
+    fputs(program, out);
+    fputs(extract_gpu_program, out);
     return extract_close(job, out, "main.c");
 }
 
@@ -238,6 +237,7 @@ bool extract_cuda(const execute_job *job, const ts_capture *c)
     if (!check_attributes(job, c) || !check_regions(job, c)) return false;
     FILE *const out = extract_open(job, "main.c");
     if (!out) return false;
+    fputs(extract_gpu_head, out);
     fputs(extract_cuda_head, out);
     const bool ok = put_all(job, out, c);
     put_function_attributes(out, c);
@@ -268,7 +268,7 @@ bool extract_hip(const execute_job *job, const ts_capture *c)
     if (!check_regions(job, c)) return false;
     FILE *const out = extract_open(job, "main.c");
     if (!out) return false;
-    fputs(extract_hip_head, out);
+    fputs(extract_gpu_head, out);
     const bool ok = put_all(job, out, c);
     return put_program(job, out, extract_hip_program) && ok;
 }
