@@ -21,6 +21,24 @@ static ts_capture capture_at(size_t index)
     return c;
 }
 
+// One hash of what `count` operations found and left; all are whole.
+RT_UNUSED static void hash_captures(size_t count, uint64_t hash[2])
+{
+    memset(hash, 0, 16);
+    assert_int_equal(ts_reader_capture_count(trace.reader), count);
+    for (size_t i = 0; i < count; i++) {
+        const ts_capture c = capture_at(i);
+        assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
+        for (uint32_t k = 0; k < c.head.region_count; k++) {
+            uint64_t all[6];
+            memcpy(all, hash, 16);
+            memcpy(all + 2, c.regions[k].before, 16);
+            memcpy(all + 4, c.regions[k].after, 16);
+            ts_blob_find(all, sizeof all, hash);
+        }
+    }
+}
+
 RT_UNUSED static void declined_for(size_t index, ts_reason reason)
 {
     const ts_capture c = capture_at(index);

@@ -35,19 +35,7 @@ static kept_run run_as(ts_snapshot_hash where)
     end();
     run.looked = f.looked_bytes;
     run.told = f.device_bytes;
-    memset(run.hash, 0, sizeof run.hash);
-    assert_int_equal(ts_reader_capture_count(trace.reader), CHUNKS + 6);
-    for (size_t i = 0; i < CHUNKS + 6; i++) {
-        const ts_capture c = capture_at(i);
-        assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
-        for (uint32_t k = 0; k < c.head.region_count; k++) {
-            uint64_t all[6];
-            memcpy(all, run.hash, 16);
-            memcpy(all + 2, c.regions[k].before, 16);
-            memcpy(all + 4, c.regions[k].after, 16);
-            ts_blob_find(all, sizeof all, run.hash);
-        }
-    }
+    hash_captures(CHUNKS + 6, run.hash);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 4);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "ts_hash_chunks"), 0);
     assert_int_equal(rt_rows(&trace, TS_EVENT_MEMCPY, NULL), 2);

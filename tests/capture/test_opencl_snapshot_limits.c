@@ -577,6 +577,19 @@ static int32_t a_pipe(ts__cl_handle memory, uint32_t what, size_t room,
     return CL_SUCCESS;
 }
 
+// Two kernels, both declined.
+static void end_with_two(const char *path, ts_reason reason)
+{
+    ts_reader *const reader = end(path);
+    ts__cl.next = driver;
+    for (size_t i = 0; i < 2; i++) {
+        const ts_capture c = ct_nth(reader, TS_EVENT_KERNEL, i);
+        assert_int_equal(c.head.state, TS_CAPTURE_DECLINED);
+        assert_int_equal(c.head.reason, reason);
+    }
+    ts_reader_close(reader);
+}
+
 static ts__cl_handle make_pipe(ts__cl_handle within, uint64_t flags,
                                uint32_t packet_size, uint32_t packets,
                                const intptr_t *properties, int32_t *error)
@@ -609,14 +622,7 @@ static void pipes_are_declined(void **state)
     ts__cl.next.clGetKernelArgInfo = no_such_info;
     bump_enqueue(queue, to, 1, 16, 0, NULL);
     fine(clFinish(queue));
-    ts_reader *const reader = end(path);
-    ts__cl.next = driver;
-    for (size_t i = 0; i < 2; i++) {
-        const ts_capture c = ct_nth(reader, TS_EVENT_KERNEL, i);
-        assert_int_equal(c.head.state, TS_CAPTURE_DECLINED);
-        assert_int_equal(c.head.reason, TS_REASON_ATTACHED_LATE);
-    }
-    ts_reader_close(reader);
+    end_with_two(path, TS_REASON_ATTACHED_LATE);
     clReleaseMemObject(to);
 }
 
@@ -641,14 +647,7 @@ static void programs_with_variables_are_declined(void **state)
     bump_enqueue(queue, to, 1, 16, 0, NULL);
     bump_enqueue(queue, to, 1, 16, 0, NULL); // what was found out holds
     fine(clFinish(queue));
-    ts_reader *const reader = end(path);
-    ts__cl.next = driver;
-    for (size_t i = 0; i < 2; i++) {
-        const ts_capture c = ct_nth(reader, TS_EVENT_KERNEL, i);
-        assert_int_equal(c.head.state, TS_CAPTURE_DECLINED);
-        assert_int_equal(c.head.reason, TS_REASON_MEMORY_MISSING);
-    }
-    ts_reader_close(reader);
+    end_with_two(path, TS_REASON_MEMORY_MISSING);
     clReleaseMemObject(to);
 }
 

@@ -8,6 +8,7 @@
 #ifndef TS_TESTS_CAPTURES_FORGE_H
 #define TS_TESTS_CAPTURES_FORGE_H
 
+#include "tests/fuzz/fuzz_source.h"
 #include "tests/sbt_forge.h"
 #include "tracesmith_replay.h"
 
@@ -56,18 +57,6 @@ static void add_capture(forge *f, const void *bytes, size_t size)
     forge_number(&f->payload, hash.high64, 8);
     forge_add(&f->payload, bytes, size);
     forge_end(f);
-}
-
-typedef struct source {
-    const uint8_t *bytes;
-    size_t size;
-} source;
-
-static uint8_t next(source *s)
-{
-    if (!s->size) return 0;
-    s->size--;
-    return *s->bytes++;
 }
 
 static ts_capture_region make_region(source *s)

@@ -6,22 +6,11 @@
     checked holds, namely that parameters lie in the arguments and that copies
     stay inside the host's memory. The driver is a double.
 */
+#include "tests/fuzz/fuzz_source.h"
 #include "tests/fuzz/opencl_double.h"
 
 enum { BLOCKS = 6, HOST = 512, CALLS = 64 };
 #define AT UINT64_C(0x100000000)
-
-typedef struct source {
-    const uint8_t *bytes;
-    size_t size;
-} source;
-
-static uint8_t next(source *s)
-{
-    if (!s->size) return 0;
-    s->size--;
-    return *s->bytes++;
-}
 
 // Small numbers, sometimes none that anybody would expect.
 static uint64_t any(source *s)
