@@ -110,6 +110,10 @@ extern const ts_backend ts_opencl_backend;
 
 #include "ts_opencl_objects.h"
 
+#include "ts_opencl_devices.h"
+
+#include "ts_opencl_under_way.h"
+
 /* ---- 4.6 Calls ---------------------------------------------------------- */
 
 typedef struct ts__cl_call { // a function at work
