@@ -8,8 +8,8 @@ flags="-O0 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 export ASAN_OPTIONS=allocator_may_return_null=1
 check_build "asan: build" OUT=build/asan CC=clang-14 CXX=clang++-14 \
     CFLAGS="$flags" LIB_CFLAGS=-O1 all examples tests benches
-# test_fork, test_clone: a child of a program with threads inherits the locks of the
-# sanitizer's allocator as they are, and waits for one for ever.
+# test_fork, test_clone: a child of a program with threads inherits the locks of
+# the sanitizer's allocator as they are, and waits for one for ever.
 # test_crash: LeakSanitizer reports what the parent of a child still holds.
 # test_modules: the programs that it compiles are not instrumented.
 # test_steps: it stops after each instruction, of which there are many more.

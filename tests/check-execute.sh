@@ -12,8 +12,8 @@ LIMIT=600 check "execute: build" sh -c '
         build/ts-merge build/ts-view
     gcc -std=c11 -O2 -g -I. -Wall -Wextra -Werror tests/execute/app.c \
         -o $0/app -pthread
-    for what in pipeline wrong pointers sums spin leave killed hungry hidden freed \
-        race far drift beside nothing; do
+    for what in pipeline wrong pointers sums spin leave killed hungry hidden \
+        freed race far drift beside nothing; do
         $0/app $what $0/$what.sbt
     done
     $0/app pipeline $0/few.sbt "kernel:scale count:1"

@@ -3,7 +3,7 @@
 flags="-O0 -g1 -fsanitize=thread"
 # What is too big is refused, as the C library does it.
 export TSAN_OPTIONS=second_deadlock_stack=1:allocator_may_return_null=1
-# test_fork, test_clone: the sanitizer does not support threads in a forked child.
+# test_fork, test_clone: the sanitizer supports no threads in a forked child.
 # test_reader_damage: one thread that reads 100,000 broken traces: minutes
 # here, and nothing to see.
 # test_signal: gcc 12's sanitizer itself faults, in the clocks of a thread that
