@@ -61,7 +61,7 @@ static void ts__cs_begin(const ts__cs_call *c)
     ts_snapshot_op *const op = h->op;
     uint8_t *args = NULL;
     bool recording = false;
-    const bool collective = ts__cs_is_collective(op->name);
+    const bool collective = ts__cs_needs_others(op);
     if (collective) ts__cs_beside();
     h->turn = !collective && ts__cs_turn(c->context, &recording);
     pthread_mutex_lock(&ts__cs.memory_lock);

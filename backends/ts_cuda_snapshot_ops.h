@@ -94,6 +94,15 @@ static bool ts__cs_is_collective(const char *name)
            (strstr(name, "ncclDevKernel") || strstr(name, "ncclKernel"));
 }
 
+// The same of an operation, which may be a graph with such a kernel.
+static bool ts__cs_needs_others(const ts_snapshot_op *op)
+{
+    bool needs = ts__cs_is_collective(op->name);
+    for (size_t i = 0; !needs && i < op->name_count; i++)
+        needs = ts__cs_is_collective(op->names[i]);
+    return needs;
+}
+
 static bool ts__cs_name(const ts__cs_call *c, ts_snapshot_op *op)
 {
     switch ((ts__cs_kind)c->rule->kind) {

@@ -304,19 +304,26 @@ static bool capture_goes_on(bool goes_on)
 static void what_others_need_waits_for_no_capture(void **user)
 {
     const ts_snapshot_desc patient = { .drain_ms = 3600000 };
-    void *function;
+    void *function, *graph, *ready;
     (void)user;
     begin_with(&patient);
     ok(cuModuleGetFunction(&function, module, "ncclDevKernel_Double"));
+    ok(cuStreamBeginCapture_v2(stream, 0));
+    ok(launch(add, numbers, 0));
+    ok(launch(function, numbers, 0));
+    ok(cuStreamEndCapture(stream, &graph));
+    ok(cuGraphInstantiateWithFlags(&ready, graph, 0));
     capture_goes_on(true);
     ok(launch(function, numbers, 0));
     assert_true(capture_goes_on(false));
     ok(launch(function, numbers, 0));
-    assert_false(capture_goes_on(false));
+    assert_false(capture_goes_on(true));
+    ok(cuGraphLaunch(ready, stream));
+    assert_true(capture_goes_on(false));
     end();
-    assert_int_equal(ts_reader_capture_count(trace.reader), 2);
-    declined_for(0, TS_REASON_COLLECTIVE);
-    declined_for(1, TS_REASON_COLLECTIVE);
+    assert_int_equal(ts_reader_capture_count(trace.reader), 3);
+    for (size_t i = 0; i < 3; i++)
+        declined_for(i, TS_REASON_COLLECTIVE);
     rt_close(&trace);
 }
 
