@@ -637,8 +637,8 @@ typedef enum ts_drain {
     call all of this: in the child the first such call begins it; in the parent
     sites and names that are new are not recorded, and session calls fail.
     A child that runs no such handlers (_Fork, clone) records nothing, and nor
-    do its own; it can start no session. Where Linux is older than 4.14, or its
-    pages are larger than 4 KiB, such a child must not call this.
+    do its own; it can start no session. Where Linux is older than 4.14 such a
+    child must not call this.
 */
 typedef enum ts_fork {
     TS_FORK_QUIET = 0, // records nothing
@@ -920,6 +920,11 @@ enum {
 };
 #define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
 
+#ifdef __aarch64__
+#define TS__PAGE_MOST 65536 // of the sizes that kernels are built with
+#else
+#define TS__PAGE_MOST 4096
+#endif
 /*
     What a process looks at before it records. The kernel gives a page of zeros
     to a child that it copies the process for (MADV_WIPEONFORK), so that one
@@ -929,7 +934,7 @@ typedef struct ts__page {
     uint32_t gate;    // 0: not recording, else the session's number
     uint32_t session; // the same, also when paused
     uint32_t tick;    // ts_clock_type of clock 0
-} __attribute__((aligned(4096))) ts__page;
+} __attribute__((aligned(TS__PAGE_MOST))) ts__page;
 
 #define TS__TLS __thread __attribute__((tls_model("initial-exec")))
 #ifdef TS__STATIC // what section 12.2 defines otherwise

@@ -33,7 +33,7 @@ static bool the_kernel_wipes(void)
     if (child == 0) _exit((int)*page);
     const bool wiped = rt_wait(child) == 0;
     munmap(page, size);
-    return knows && wiped && size == 4096;
+    return knows && wiped;
 }
 
 static void zones(int count)
