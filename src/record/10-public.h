@@ -638,7 +638,7 @@ typedef enum ts_drain {
     sites and names that are new are not recorded, and session calls fail.
     A child that runs no such handlers (_Fork, clone) records nothing, and nor
     do its own; it can start no session. Where Linux is older than 4.14 such a
-    child must not call this.
+    child must call neither this nor exit().
 */
 typedef enum ts_fork {
     TS_FORK_QUIET = 0, // records nothing
