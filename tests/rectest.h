@@ -92,6 +92,14 @@ RT_UNUSED static const char *rt_path(const char *name)
     return path;
 }
 
+// Of a name with a %d for the process.
+RT_UNUSED static const char *rt_path_of(const char *format, pid_t pid)
+{
+    char name[64];
+    snprintf(name, sizeof name, format, (int)pid);
+    return rt_path(name);
+}
+
 // How many names in a folder hold `part`.
 RT_UNUSED static size_t rt_files(const char *folder, const char *part)
 {

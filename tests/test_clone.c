@@ -8,10 +8,8 @@ static const ts_session_desc follow = { .fork = TS_FORK_FOLLOW };
 
 static const char *start(void)
 {
-    char name[64];
     rt_start("clone-%p.sbt", follow);
-    snprintf(name, sizeof name, "clone-%d.sbt", (int)getpid());
-    return rt_path(name);
+    return rt_path_of("clone-%d.sbt", getpid());
 }
 
 static pid_t copy_process(void)
@@ -179,9 +177,7 @@ static void handlers_around_a_fork_leave_it_alone(void **state)
     assert_int_equal(trace.info->lost, 0);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 10 + 2 + 2);
     rt_close(&trace);
-    char name[64];
-    snprintf(name, sizeof name, "clone-%d.sbt", (int)child);
-    trace = rt_read(rt_path(name));
+    trace = rt_read(rt_path_of("clone-%d.sbt", child));
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 1000);
     rt_close(&trace);
 }

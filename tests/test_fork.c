@@ -15,13 +15,6 @@ static void zones(int count)
     }
 }
 
-static const char *path_of(const char *format, pid_t pid)
-{
-    char name[64];
-    snprintf(name, sizeof name, format, (int)pid);
-    return rt_path(name);
-}
-
 static void assert_zones(const char *path, pid_t pid, size_t count)
 {
     rt_trace trace = rt_read(path);
@@ -98,7 +91,7 @@ static void a_quiet_child_may_start_its_own_session(void **state)
     zones(10);
     assert_int_equal(ts_session_stop(), TS_OK);
     assert_zones(path, getpid(), 20);
-    assert_zones(path_of("own-%d.sbt", pid), pid, 77);
+    assert_zones(rt_path_of("own-%d.sbt", pid), pid, 77);
 }
 
 static void a_following_child_has_a_trace_of_its_own(void **state)
@@ -111,8 +104,8 @@ static void a_following_child_has_a_trace_of_its_own(void **state)
     zones(1000);
     assert_int_equal(ts_session_stop(), TS_OK);
     // 3,000 in all, each in the file of the process that recorded it
-    assert_zones(path_of("follow-%d.sbt", getpid()), getpid(), 2000);
-    assert_zones(path_of("follow-%d.sbt", pid), pid, 1000);
+    assert_zones(rt_path_of("follow-%d.sbt", getpid()), getpid(), 2000);
+    assert_zones(rt_path_of("follow-%d.sbt", pid), pid, 1000);
 }
 
 static bool says(const char *path, const char *key)
@@ -133,9 +126,9 @@ static void a_following_child_has_facts_of_its_own(void **state)
     const pid_t pid = rt_fork(record_and_exit, NULL);
     assert_int_equal(rt_wait(pid), 0);
     assert_int_equal(ts_session_stop(), TS_OK);
-    assert_true(says(path_of("facts-%d.sbt", getpid()), "phase"));
-    assert_false(says(path_of("facts-%d.sbt", pid), "phase"));
-    assert_true(says(path_of("facts-%d.sbt", pid), "command"));
+    assert_true(says(rt_path_of("facts-%d.sbt", getpid()), "phase"));
+    assert_false(says(rt_path_of("facts-%d.sbt", pid), "phase"));
+    assert_true(says(rt_path_of("facts-%d.sbt", pid), "command"));
 }
 
 static void record_and_die(void *user)
@@ -153,8 +146,8 @@ static void a_following_child_may_be_killed(void **state)
     const pid_t pid = rt_fork(record_and_die, NULL);
     rt_wait(pid);
     assert_int_equal(ts_session_stop(), TS_OK);
-    assert_zones(path_of("killed-%d.sbt", getpid()), getpid(), 10);
-    assert_zones(path_of("killed-%d.sbt", pid), pid, 1000);
+    assert_zones(rt_path_of("killed-%d.sbt", getpid()), getpid(), 10);
+    assert_zones(rt_path_of("killed-%d.sbt", pid), pid, 1000);
 }
 
 static void grandchild_too(void *user)
@@ -176,9 +169,9 @@ static void grandchildren_follow_as_well(void **state)
     pids[0] = rt_fork(grandchild_too, pids);
     assert_int_equal(rt_wait(pids[0]), 0);
     assert_int_equal(ts_session_stop(), TS_OK);
-    assert_zones(path_of("grand-%d.sbt", getpid()), getpid(), 10);
-    assert_zones(path_of("grand-%d.sbt", pids[0]), pids[0], 40);
-    assert_zones(path_of("grand-%d.sbt", pids[1]), pids[1], 1000);
+    assert_zones(rt_path_of("grand-%d.sbt", getpid()), getpid(), 10);
+    assert_zones(rt_path_of("grand-%d.sbt", pids[0]), pids[0], 40);
+    assert_zones(rt_path_of("grand-%d.sbt", pids[1]), pids[1], 1000);
     munmap(pids, 2 * sizeof *pids);
 }
 
@@ -198,10 +191,10 @@ static void a_zone_open_at_the_fork_is_the_parents(void **state)
     assert_int_equal(rt_wait(pid), 0);
     TS_ZONE_END(open);
     assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path_of("open-%d.sbt", getpid()));
+    rt_trace trace = rt_read(rt_path_of("open-%d.sbt", getpid()));
     rt_only(&trace, TS_EVENT_ZONE, "open at the fork");
     rt_close(&trace);
-    trace = rt_read(path_of("open-%d.sbt", pid));
+    trace = rt_read(rt_path_of("open-%d.sbt", pid));
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 5);
     assert_int_equal(trace.count, 5);
     assert_int_equal(rt_lost(&trace, TS_LOSS_STALE), trace.info->lost);
@@ -290,7 +283,7 @@ static void a_handler_may_start_the_childs_session(void **state)
     zones(10);
     assert_int_equal(ts_session_stop(), TS_OK);
     assert_zones(path, getpid(), 20);
-    assert_zones(path_of("early-%d.sbt", pid), pid, 1003);
+    assert_zones(rt_path_of("early-%d.sbt", pid), pid, 1003);
 }
 
 static void call_all(void)
@@ -321,10 +314,10 @@ static void handlers_may_call_what_they_like(void **state)
     pid_t *const child = rt_shared(sizeof *child);
     const pid_t pid = rt_fork(fork_with_handlers, child);
     assert_int_equal(wait_a_minute(pid), 0);
-    rt_trace trace = rt_read(path_of("around-%d.sbt", pid));
+    rt_trace trace = rt_read(rt_path_of("around-%d.sbt", pid));
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 20);
     rt_close(&trace);
-    trace = rt_read(path_of("around-%d.sbt", *child));
+    trace = rt_read(rt_path_of("around-%d.sbt", *child));
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 1000);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "of a handler"), 1);
     rt_close(&trace);
@@ -381,14 +374,14 @@ static void forks_under_load_lose_nothing(void **state)
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_open(path_of("load-%d.sbt", getpid()));
+    rt_trace trace = rt_open(rt_path_of("load-%d.sbt", getpid()));
     assert_int_equal(rt_count(&trace, TS_EVENT_ZONE, "load"),
                      made[0] + made[1] + made[2] + made[3]);
     assert_int_equal(rt_count(&trace, TS_EVENT_ZONE, "counted"), FORKS);
     assert_int_equal(trace.info->lost, 0);
     rt_close(&trace);
     for (int i = 0; i < FORKS; i++)
-        assert_zones(path_of("load-%d.sbt", pids[i]), pids[i], 1000);
+        assert_zones(rt_path_of("load-%d.sbt", pids[i]), pids[i], 1000);
 }
 
 /* ---- exec --------------------------------------------------------------- */
@@ -425,10 +418,10 @@ static void vfork_and_spawn_do_no_harm(void **state)
             posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, environ), 0);
         zones(10);
         assert_int_equal(rt_wait(pid), 0);
-        assert_int_not_equal(access(path_of("spawn-%d.sbt", pid), F_OK), 0);
+        assert_int_not_equal(access(rt_path_of("spawn-%d.sbt", pid), F_OK), 0);
     }
     assert_int_equal(ts_session_stop(), TS_OK);
-    assert_zones(path_of("spawn-%d.sbt", getpid()), getpid(), 100);
+    assert_zones(rt_path_of("spawn-%d.sbt", getpid()), getpid(), 100);
 }
 
 static void sleep_after_exec(void *user)

@@ -129,7 +129,6 @@ static void use_more(void *user)
 static void a_child_goes_on_with_stacks_of_its_own(void **state)
 {
     (void)state;
-    char name[64];
 #ifdef UNDER_TSAN
     skip(); // it knows no threads in such a child
 #endif
@@ -141,10 +140,9 @@ static void a_child_goes_on_with_stacks_of_its_own(void **state)
         use(200000 + 2 * i);
     rt_wait(child);
     assert_int_equal(ts_session_stop(), TS_OK);
-    snprintf(name, sizeof name, "fork-%d.sbt", (int)getpid());
-    assert_int_equal(assert_stacks(rt_path(name)), 2 * MANY);
-    snprintf(name, sizeof name, "fork-%d.sbt", (int)child);
-    assert_int_equal(assert_stacks(rt_path(name)), MANY);
+    assert_int_equal(assert_stacks(rt_path_of("fork-%d.sbt", getpid())),
+                     2 * MANY);
+    assert_int_equal(assert_stacks(rt_path_of("fork-%d.sbt", child)), MANY);
 }
 
 static int (*pipes)[2]; // of the child that lives: it is there; it may go

@@ -290,9 +290,8 @@ static void forks(const ts_session_desc *desc, const char *path, uint64_t seed)
     assert_in_range(n, 10, 10000);
     stacks += n;
     assert_int_equal(ts_session_stop(), TS_OK);
-    char name[64] = "steps.sbt";
-    if (follows) snprintf(name, sizeof name, "steps-%d.sbt", (int)getpid());
-    const found f = read_back(rt_path(name));
+    const found f = read_back(follows ? rt_path_of("steps-%d.sbt", getpid())
+                                      : rt_path("steps.sbt"));
     assert_int_equal(f.zones, zones);
     assert_int_equal(f.counters, counters);
     assert_int_equal(f.stacks, stacks);
