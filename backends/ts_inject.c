@@ -412,9 +412,9 @@ static void set_flight(ts_session_desc *desc)
     const char *const name = slash ? slash + 1 : desc->path;
     desc->policy = TS_POLICY_OVERWRITE;
     desc->memory_bytes = 1u << 30;
-    desc->ring_bytes = ring && ring < 64u << 20 ? (uint32_t)ring
-                       : ring                   ? 64u << 20
-                                                : 4u << 20;
+    desc->ring_bytes = !ring                          ? TS_INJECT_FLIGHT
+                       : ring < TS_INJECT_FLIGHT_MOST ? (uint32_t)ring
+                                                      : TS_INJECT_FLIGHT_MOST;
     snprintf(path, sizeof path, "%.*ssnapshot-%s.%%n.sbt",
              (int)(name - desc->path), desc->path, name);
     desc->snapshot_path = path;

@@ -39,6 +39,9 @@ typedef enum ts_inject_capture {
 
 enum { TS_INJECT_PROCESSES = 1024 }; // of others there are no figures
 
+// Memory of each thread's flight recorder: without a wish, and at most.
+enum { TS_INJECT_FLIGHT = 4 << 20, TS_INJECT_FLIGHT_MOST = 64 << 20 };
+
 typedef struct ts_inject_control {
     uint32_t layout;   // sizeof *this
     uint32_t command;  // grows with the two below; a futex

@@ -112,7 +112,7 @@ static bool take_times(void)
         wrong = "--flight-recorder: less than 1 ms";
     if (job.wish.flight_memory && !flight)
         wrong = "--flight-memory is of --flight-recorder TIME";
-    if (job.wish.flight_memory > RECORD_FLIGHT_MOST)
+    if (job.wish.flight_memory > TS_INJECT_FLIGHT_MOST)
         wrong = "--flight-memory: at most 64MiB";
     if (wrong) cli_error(&tool, NULL, "%s", wrong);
     return !wrong;

@@ -27,8 +27,6 @@
 enum { RECORD_PATH = 4096 };
 // As other programs that run programs do: none of the program's own codes.
 enum { RECORD_FAILED = 125 };
-// Of each thread, as backends/ts_inject.c has it: without a word, and at most.
-enum { RECORD_FLIGHT_MEMORY = 4 << 20, RECORD_FLIGHT_MOST = 64 << 20 };
 
 // What is to be recorded, and when; zero is everything.
 typedef struct record_wish {

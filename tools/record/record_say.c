@@ -151,17 +151,17 @@ static void say_launches(const record_job *job)
 // The time that was asked for needs more memory; it is bounded.
 static void say_more_memory(const record_job *job, int64_t kept_ns)
 {
-    const uint64_t had = job->wish.flight_memory ? job->wish.flight_memory
-                                                 : RECORD_FLIGHT_MEMORY;
+    const uint64_t had =
+        job->wish.flight_memory ? job->wish.flight_memory : TS_INJECT_FLIGHT;
     const double times =
         (double)job->wish.flight_ns / (double)(kept_ns > 0 ? kept_ns : 1);
     uint64_t need = 1 << 20;
-    while (need < RECORD_FLIGHT_MOST && (double)need < times * (double)had)
+    while (need < TS_INJECT_FLIGHT_MOST && (double)need < times * (double)had)
         need *= 2;
     if (need > had)
         fprintf(stderr, "; --flight-memory %" PRIu64 "MiB would keep %s",
                 need >> 20,
-                need < RECORD_FLIGHT_MOST ? "all of it" : "the most");
+                need < TS_INJECT_FLIGHT_MOST ? "all of it" : "the most");
     else
         fputs("; --kinds and --filter leave out what is not needed", stderr);
 }
