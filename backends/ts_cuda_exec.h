@@ -76,14 +76,16 @@ extern const ts_executor ts_cuda_executor, ts_hip_executor;
 static bool ts__cx_device_find(ts__cx *x, uint64_t address, uint32_t *device)
 {
     const ts__cx_span *const s = ts__cx_span_of(x, address);
-    const bool there = s && s->handle;
-    if (there) *device = s->device;
-    for (size_t i = 0; i < x->other_count && !there; i++) {
+    if (s && s->handle) {
+        *device = s->device;
+        return true;
+    }
+    for (size_t i = 0; i < x->other_count; i++) {
         if (address - x->others[i].address >= x->others[i].size) continue;
         *device = x->others[i].device;
         return true;
     }
-    return there;
+    return false;
 }
 
 static uint32_t ts__cx_device_of(ts__cx *x, uint64_t address)
