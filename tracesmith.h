@@ -19,16 +19,20 @@
     USE
         #define TRACESMITH_IMPLEMENTATION // in one file of the program
         #include "tracesmith.h"
+        #include <stdio.h>
 
         int main(void)
         {
             const ts_session_desc desc = { .path = "trace.sbt" };
-            ts_session_start(&desc);
+            ts_session_start(&desc); // if it fails, ts_session_stop tells
             for (int i = 0; i < 3; i++) {
                 TS_ZONE("work");
                 TS_COUNTER("i", i);
             }
-            return ts_session_stop() == TS_OK ? 0 : 1;
+            const ts_result result = ts_session_stop();
+            if (result == TS_OK) return 0;
+            fprintf(stderr, "trace.sbt: %s\n", ts_result_text(result));
+            return 1;
         }
 
     CONTENTS                            search for "==== 4." to jump
@@ -92,6 +96,15 @@
 #endif
 #endif
 
+// What a designated initialiser leaves out is 0, also to C++ with -Wextra.
+#if defined(__cplusplus) && __cplusplus >= 202002L
+#define TS__UNSET \
+    { \
+    }
+#else
+#define TS__UNSET
+#endif
+
 /* ==== 2. Results ========================================================= */
 
 // Values are pinned; new ones are added at the end.
@@ -108,7 +121,10 @@
     X(TS_ERR_VERSION, -9, "made by an incompatible version") \
     X(TS_ERR_UNSUPPORTED, -10, "not supported by this build") \
     X(TS_ERR_NOT_FOUND, -11, "no such thing in the trace") \
-    X(TS_ERR_BUSY, -12, "the trace is still being written")
+    X(TS_ERR_BUSY, -12, "the trace is still being written") \
+    X(TS_ERR_NOT_FILE, -13, "a folder, a device or a named pipe, not a file") \
+    X(TS_ERR_UNTRUSTED, -14, \
+      "the sidecar is not this user's alone, or is another trace's")
 
 typedef enum ts_result {
 #define TS__X(name, value, text) name = value,
@@ -431,14 +447,15 @@ typedef enum ts_capture_found {
     X(BAD_CAPTURE, 31, "BAD_CAPTURE") \
     X(NO_MEMORY, 32, "NO_MEMORY") \
     X(TOO_MANY, 33, "TOO_MANY") \
-    X(OTHER_BACKEND, 34, "OTHER_BACKEND")
+    X(OTHER_BACKEND, 34, "OTHER_BACKEND") \
+    X(ROW_MISSING, 35, "ROW_MISSING")
 
 typedef enum ts_reason {
 #define TS__X(name, value, text) TS_REASON_##name = value,
     TS_REASONS(TS__X)
 #undef TS__X
 } ts_reason;
-#define TS_REASON_LIMIT 35
+#define TS_REASON_LIMIT 36
 
 typedef struct ts_column_header {
     uint8_t column, encoding, transform, width;
@@ -597,7 +614,8 @@ typedef enum ts_column {
     X(BACKEND, 10, "backend") \
     X(TOO_DEEP, 11, "too_deep") \
     X(HELPED, 64, "helped") \
-    X(BLOCKED, 65, "blocked")
+    X(BLOCKED, 65, "blocked") \
+    X(INCOMPLETE, 66, "incomplete")
 
 typedef enum ts_loss {
 #define TS__X(name, value, text) TS_LOSS_##name = value,
@@ -652,34 +670,41 @@ typedef enum ts_fork {
     An existing file of that name is replaced. Strings are copied.
 */
 typedef struct ts_session_desc {
-    const char *path;      // the trace; required
-    ts_policy policy;      // on a full ring (TS_POLICY_HELP)
-    ts_drain drain;        // who empties the rings (TS_DRAIN_THREAD)
-    ts_fork fork;          // what children do (TS_FORK_QUIET)
-    uint64_t memory_bytes; // bound on all rings together (256 MiB)
-    uint32_t ring_bytes;   // largest ring of a thread, rounded up to a power
-                           // of two, 32 KiB to 64 MiB (4 MiB;
-                           // TS_POLICY_OVERWRITE: 1 MiB)
-    uint32_t flush_ms;     // a record is in the file after at most about
-                           // this long (500)
-    uint32_t rank;         // rank of the process, for %r and merging (0)
-    uint32_t compress;     // zstd level 1-19, needs TRACESMITH_ZSTD (0: no)
-    int snapshot_signal;   // this signal writes a snapshot (0: none)
-    const char *snapshot_path; // where, may also hold %n, a count
-                               // ("PATH.%n.sbt")
-    const char *sidecar_dir;   // where rings lie (/dev/shm if it is a memory
+    const char *path TS__UNSET;      // the trace; required
+    ts_policy policy TS__UNSET;      // on a full ring (TS_POLICY_HELP)
+    ts_drain drain TS__UNSET;        // who empties the rings (TS_DRAIN_THREAD)
+    ts_fork fork TS__UNSET;          // what children do (TS_FORK_QUIET)
+    uint64_t memory_bytes TS__UNSET; // bound on all rings together (256 MiB)
+    uint32_t ring_bytes
+        TS__UNSET; // largest ring of a thread, rounded up to a power
+                   // of two, 32 KiB to 64 MiB (4 MiB;
+                   // TS_POLICY_OVERWRITE: 1 MiB)
+    uint32_t flush_ms TS__UNSET; // a record is in the file after at most about
+                                 // this long (500)
+    uint32_t rank TS__UNSET;     // rank of the process, for %r and merging (0)
+    uint32_t compress
+        TS__UNSET; // zstd level 1-19, needs TRACESMITH_ZSTD (0: no)
+    int snapshot_signal TS__UNSET; // this signal writes a snapshot (0: none)
+    const char *snapshot_path TS__UNSET; // where, may also hold %n, a count
+                                         // ("PATH.%n.sbt")
+    const char *sidecar_dir
+        TS__UNSET;             // where rings lie (/dev/shm if it is a memory
                                // file system, else beside the trace)
-    const char *app;           // name of the program (its file name)
+    const char *app TS__UNSET; // name of the program (its file name)
 } ts_session_desc;
 
 /*
     Starts recording. There is one session in a process; threads need no
-    registration and may already run.
+    registration and may already run. Under ts-record the trace is also in
+    what that writes. After a failure the program runs as it would without
+    TraceSmith: recording calls do nothing, and ts_session_stop returns that
+    failure again.
 
     Threads: any; calls of this section exclude each other.
     Errors:  TS_ERR_USAGE     a field is out of range, or no path
              TS_ERR_STATE     a session runs already (nested sessions)
-             TS_ERR_IO        the trace cannot be created, or is no file
+             TS_ERR_IO        the trace cannot be created
+             TS_ERR_NOT_FILE  something that is no file has its name
              TS_ERR_BUSY      another process is writing it
              TS_ERR_DISK_FULL no room for the header or the first rings
              TS_ERR_MEMORY    the rings cannot be mapped
@@ -689,13 +714,16 @@ TS_API ts_result ts_session_start(const ts_session_desc *desc);
 
 /*
     Writes what is buffered, the index and the end. Zones open at this moment
-    become zone_open events. Runs by itself at exit. Allowed when nothing was
-    started.
+    become zone_open events. Runs by itself at exit. After a start that failed
+    it returns that failure, once, so that a program which checks only here
+    notices.
 
     Threads: others may go on recording; what they record from here on is not
              part of the trace.
-    Errors:  the first error of writing since the start: TS_ERR_IO,
-             TS_ERR_DISK_FULL. What it cost is in the ledger.
+    Errors:  TS_ERR_STATE nothing was started, or it was stopped already
+             the first error since the start: TS_ERR_IO, TS_ERR_DISK_FULL (of
+             the trace, or where rings lie), TS_ERR_MEMORY (a ring could not
+             be mapped). What it cost is in the ledger.
 */
 TS_API ts_result ts_session_stop(void);
 
@@ -762,7 +790,8 @@ typedef struct ts_counter { // a counter as the macros hold it
     At most 65,535 bytes are kept. Costs a hash and one probe when known.
 
     Threads: any; signal handlers too. Allowed before a session starts.
-    Errors:  0 when nothing can be kept any more (counted).
+    Errors:  0 when nothing can be kept any more; a record that is not made for
+             want of it is counted, as dictionary_full.
 */
 TS_API uint32_t ts_name_define(const char *text);
 TS_API uint32_t ts_name_define_sized(const char *text, size_t size);
@@ -825,9 +854,7 @@ TS_API ts_result ts_blob_find(const void *bytes, size_t size, uint64_t hash[2]);
 
 /*
     Keeps what it takes to run an operation again: a record as section 13 of
-    the specification has it. Blobs that it names come first. The file is
-    marked as recorded by this user on this machine, where its file system can
-    (the attribute user.tracesmith), so that a replay need not ask.
+    the specification has it. Blobs that it names come first.
 
     Errors: as ts_blob_put.
 */
@@ -946,6 +973,13 @@ TS_API ts__page ts__here;
 TS_API TS__TLS ts__ring *ts__mine;
 #endif
 
+#ifdef __cplusplus
+#define TS__AS(type, value) static_cast<type>(value)
+#define TS__ADDRESS(p)      reinterpret_cast<uintptr_t>(p)
+#else
+#define TS__AS(type, value) ((type)(value))
+#define TS__ADDRESS(p)      ((uintptr_t)(p))
+#endif
 #define TS__LIKELY(x)   __builtin_expect(!!(x), 1)
 #define TS__UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define TS__LOAD(p)     __atomic_load_n(p, __ATOMIC_RELAXED)
@@ -1081,23 +1115,25 @@ static inline ts_zone ts__zone_begin_code(ts__ring *ring, uint32_t code)
     zone.start = ts__tick();
     ts__open *const entry = &ring->open[zone.depth % TS__OPEN_MAX];
     TS__STORE(&entry->start, zone.start);
-    TS__STORE(&entry->code_depth, code | (uint64_t)zone.depth << 32);
+    TS__STORE(&entry->code_depth, code | TS__AS(uint64_t, zone.depth) << 32);
     return zone;
 }
 
 // Begins a zone by hand. Cost and threads: as TS_ZONE.
 static inline ts_zone ts_zone_begin(ts_site *site)
 {
-    ts_zone zone = { 0, 0, 0 };
+    const ts_zone none = { 0, 0, 0 };
+    ts_zone zone = none; // its code here: gcc fears setjmp for a variable's
     const uint32_t gate = TS__LOAD(&ts__here.gate);
-    if (!gate) return zone;
-    uint32_t code = TS__CODE(&site->code);
-    if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return zone;
+    if (!gate) return none;
+    zone.code = TS__CODE(&site->code);
+    if (TS__UNLIKELY(!zone.code) && !(zone.code = ts__site_code(site)))
+        return none;
     ts__ring *ring = ts__mine;
     if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate) &&
         !(ring = ts__ring_room(1)))
-        return zone;
-    return ts__zone_begin_code(ring, code);
+        return none;
+    return ts__zone_begin_code(ring, zone.code);
 }
 
 // The zone of a site made by ts_site_define.
@@ -1166,11 +1202,12 @@ static inline void ts_mark(ts_site *site)
 {
     ts__ring *const ring = ts__ring_get(1);
     if (!ring) return;
-    uint32_t code = TS__CODE(&site->code);
-    if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return;
+    const uint32_t known = TS__CODE(&site->code);
+    const uint32_t code = TS__LIKELY(known) ? known : ts__site_code(site);
+    if (TS__UNLIKELY(!code)) return;
     const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
-                     (uint64_t)code << 6 | TS__REC_MARK);
+                     TS__AS(uint64_t, code) << 6 | TS__REC_MARK);
 }
 
 // At a site made by ts_site_define.
@@ -1188,16 +1225,18 @@ static inline void ts_counter_int(ts_counter *counter, int64_t value)
 {
     ts__ring *const ring = ts__ring_get(2);
     if (!ring) return;
-    uint32_t code = TS__CODE(&counter->code);
-    if (TS__UNLIKELY(!code) && !(code = ts__counter_code(counter))) return;
-    if (TS__UNLIKELY(value != (int32_t)value)) {
-        ts__counter_wide(ring, code, TS__REC_COUNTER64, (uint64_t)value);
+    const uint32_t known = TS__CODE(&counter->code);
+    const uint32_t code = TS__LIKELY(known) ? known : ts__counter_code(counter);
+    if (TS__UNLIKELY(!code)) return;
+    if (TS__UNLIKELY(value != TS__AS(int32_t, value))) {
+        ts__counter_wide(ring, code, TS__REC_COUNTER64,
+                         TS__AS(uint64_t, value));
         return;
     }
     const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
-                     (uint64_t)(uint32_t)value << 32 | (uint64_t)code << 6 |
-                         TS__REC_COUNTER);
+                     TS__AS(uint64_t, TS__AS(uint32_t, value)) << 32 |
+                         TS__AS(uint64_t, code) << 6 | TS__REC_COUNTER);
 }
 
 TS_API void ts_counter_double(ts_counter *counter, double value);
@@ -1217,7 +1256,7 @@ TS_API void ts__free_slow(uint64_t address, uint32_t pool);
 static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
                             uint32_t category)
 {
-    const uint64_t address = (uint64_t)(uintptr_t)ptr;
+    const uint64_t address = TS__ADDRESS(ptr);
     ts__ring *const ring = ts__ring_get(2);
     if (!ring || !address) return;
     if (TS__UNLIKELY(category || address >> 48 || size >> 56)) {
@@ -1239,7 +1278,7 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
 
 static inline void ts_free(const void *ptr, uint32_t pool)
 {
-    const uint64_t address = (uint64_t)(uintptr_t)ptr;
+    const uint64_t address = TS__ADDRESS(ptr);
     ts__ring *const ring = ts__ring_get(1);
     if (!ring || !address) return;
     if (TS__UNLIKELY(pool || address >> 48)) {
@@ -1269,7 +1308,23 @@ TS_API void ts_span_end(uint64_t id);
 */
 #define TS__JOIN2(a, b) a##b
 #define TS__JOIN(a, b)  TS__JOIN2(a, b)
-#define TS__SKIP(expr)  ((void)sizeof(expr))
+// An argument that is not given: a text or a number. C++ warns of a 0 for both.
+#ifdef __cplusplus
+struct ts__nothing {
+    constexpr operator const char *() const
+    {
+        return nullptr;
+    }
+    constexpr operator uint32_t() const
+    {
+        return 0;
+    }
+};
+#define TS__NONE ts__nothing()
+#else
+#define TS__NONE 0
+#endif
+#define TS__SKIP(expr) ((void)sizeof(expr))
 
 #ifdef TRACESMITH_DISABLE
 #define TS__IF_ON(on, off) off
@@ -1278,7 +1333,7 @@ TS_API void ts_span_end(uint64_t id);
 #endif
 
 // `var`, a static site; category and colour are optional.
-#define TS__SITE(var, ...) TS__SITE4(var, __VA_ARGS__, 0, 0, 0)
+#define TS__SITE(var, ...) TS__SITE4(var, __VA_ARGS__, TS__NONE, TS__NONE, 0)
 #define TS__SITE4(var, name, category, color, ...) \
     static ts_site var = { name,     category, __func__, __FILE__, \
                            __LINE__, color,    0 }
@@ -1307,7 +1362,7 @@ struct ts__scope {
     TS__SITE(TS__JOIN(ts__site_, n), __VA_ARGS__); \
     TS__SCOPE(TS__JOIN(ts__zone_, n), ts_zone_begin(&TS__JOIN(ts__site_, n)))
 #define TS__ZONE_NAME(n, text) \
-    TS__SITE(TS__JOIN(ts__site_, n), 0); \
+    TS__SITE(TS__JOIN(ts__site_, n), TS__NONE); \
     TS__SCOPE(TS__JOIN(ts__zone_, n), \
               ts__zone_begin_named(text, &TS__JOIN(ts__site_, n)))
 #define TS__WITH_SITE(call, ...) \
@@ -1321,7 +1376,7 @@ struct ts__scope {
 
 #define TS_ZONE(...) \
     TS__IF_ON(TS__ZONE(__COUNTER__, __VA_ARGS__), TS__SKIP_NAME(__VA_ARGS__))
-#define TS_FUNCTION() TS__IF_ON(TS__ZONE(__COUNTER__, 0), TS__SKIP(0))
+#define TS_FUNCTION() TS__IF_ON(TS__ZONE(__COUNTER__, TS__NONE), TS__SKIP(0))
 #define TS_ZONE_NAME(text) \
     TS__IF_ON(TS__ZONE_NAME(__COUNTER__, text), TS__SKIP(text))
 #define TS_ZONE_BEGIN(var, ...) \
@@ -1345,7 +1400,7 @@ struct ts__scope {
         TS__NUMBER(ts_counter, &ts__counter_, number); \
     } while (0)
 #define TS_ALLOC(ptr, ...) \
-    TS__IF_ON(TS__ALLOC(ptr, __VA_ARGS__, 0, 0, 0), \
+    TS__IF_ON(TS__ALLOC(ptr, __VA_ARGS__, TS__NONE, TS__NONE, 0), \
               (TS__SKIP(ptr), TS__SKIP_NAME(__VA_ARGS__)))
 #define TS__ALLOC(ptr, size, pool, category, ...) \
     do { \
@@ -1355,7 +1410,7 @@ struct ts__scope {
                      ts__name_once(&ts__category, category)); \
     } while (0)
 #define TS_FREE(...) \
-    TS__IF_ON(TS__FREE(__VA_ARGS__, 0, 0), TS__SKIP_NAME(__VA_ARGS__))
+    TS__IF_ON(TS__FREE(__VA_ARGS__, TS__NONE, 0), TS__SKIP_NAME(__VA_ARGS__))
 #define TS__FREE(ptr, pool, ...) \
     do { \
         static uint32_t ts__pool = 0; \
@@ -1390,36 +1445,36 @@ static inline uint32_t ts__name_once(uint32_t *known, const char *text)
 static inline void ts_zone_value_uint(const char *name, uint64_t value)
 {
     if (value > INT64_MAX)
-        ts_zone_value_double(name, (double)value);
+        ts_zone_value_double(name, TS__AS(double, value));
     else
-        ts_zone_value_int(name, (int64_t)value);
+        ts_zone_value_int(name, TS__AS(int64_t, value));
 }
 #ifdef __cplusplus
 extern "C++" {
 #define TS__OVERLOAD(type, kind, as) \
     static inline void ts_zone_value(const char *name, type value) \
     { \
-        ts_zone_value_##kind(name, as(value)); \
+        ts_zone_value_##kind(name, as); \
     } \
     static inline void ts_counter_sample(ts_counter *counter, type value) \
     { \
-        ts_counter_##kind(counter, as(value)); \
+        ts_counter_##kind(counter, as); \
     }
-TS__OVERLOAD(bool, int, int64_t)
-TS__OVERLOAD(char, int, int64_t)
-TS__OVERLOAD(signed char, int, int64_t)
-TS__OVERLOAD(unsigned char, int, int64_t)
-TS__OVERLOAD(short, int, int64_t)
-TS__OVERLOAD(unsigned short, int, int64_t)
-TS__OVERLOAD(int, int, int64_t)
-TS__OVERLOAD(unsigned int, int, int64_t)
-TS__OVERLOAD(long, int, int64_t)
-TS__OVERLOAD(unsigned long, uint, uint64_t)
-TS__OVERLOAD(long long, int, int64_t)
-TS__OVERLOAD(unsigned long long, uint, uint64_t)
-TS__OVERLOAD(float, double, double)
-TS__OVERLOAD(double, double, double)
-TS__OVERLOAD(long double, double, double)
+TS__OVERLOAD(bool, int, value)
+TS__OVERLOAD(char, int, value)
+TS__OVERLOAD(signed char, int, value)
+TS__OVERLOAD(unsigned char, int, value)
+TS__OVERLOAD(short, int, value)
+TS__OVERLOAD(unsigned short, int, value)
+TS__OVERLOAD(int, int, value)
+TS__OVERLOAD(unsigned int, int, value)
+TS__OVERLOAD(long, int, value)
+TS__OVERLOAD(unsigned long, uint, value)
+TS__OVERLOAD(long long, int, value)
+TS__OVERLOAD(unsigned long long, uint, value)
+TS__OVERLOAD(float, double, value)
+TS__OVERLOAD(double, double, value)
+TS__OVERLOAD(long double, double, static_cast<double>(value))
 #undef TS__OVERLOAD
 }
 #define TS__NUMBER(prefix, a, number)          TS__NUMBER_##prefix(a, number)
@@ -1644,8 +1699,11 @@ TS_API void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
     Errors:  TS_ERR_BUSY      the recording process lives
              TS_ERR_NOT_FOUND the trace is unfinished but no sidecar was found
                               (the index can still be rebuilt by a reader)
+             TS_ERR_UNTRUSTED what lies in the sidecar's place is a link, others
+                              may write to it, or it is another trace's
              TS_ERR_VERSION   made by another version of TraceSmith
-             TS_ERR_IO, TS_ERR_DISK_FULL, TS_ERR_MEMORY, TS_ERR_NOT_SBT
+             TS_ERR_NOT_FILE, TS_ERR_NOT_SBT, TS_ERR_IO, TS_ERR_DISK_FULL,
+             TS_ERR_MEMORY
 */
 TS_API ts_result ts_salvage(const char *trace, uint64_t *records);
 #endif
@@ -1812,7 +1870,8 @@ typedef struct ts_writer_value {
     call is kept and returned by close; what comes after it is not written.
 
     Errors:  TS_ERR_USAGE no path, or one that is too long
-             TS_ERR_IO    the file cannot be made, or `path` is no file
+             TS_ERR_IO    the file cannot be made
+             TS_ERR_NOT_FILE something that is no file has its name
              TS_ERR_BUSY  another process is writing it
              TS_ERR_UNSUPPORTED `compress` without TRACESMITH_ZSTD
              TS_ERR_DISK_FULL, TS_ERR_MEMORY
@@ -1960,6 +2019,82 @@ TS_API void ts_writer_abandon(ts_writer *writer);
 
 /* ==== 12. Implementation ================================================= */
 
+/* ---- 12.0 Sidecars, for the recorder and for readers of its traces ------ */
+
+#if ((defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE)) || \
+     defined(TRACESMITH_REPLAY_IMPLEMENTATION)) && \
+    !defined(TS__SIDECAR_IMPLEMENTED)
+#define TS__SIDECAR_IMPLEMENTED
+
+#include <sys/mman.h>
+#if defined(TRACESMITH_IMPLEMENTATION) && !defined(MREMAP_MAYMOVE)
+#error "include tracesmith.h before system headers, or define _GNU_SOURCE"
+#undef TRACESMITH_IMPLEMENTATION // one error is enough
+#undef TRACESMITH_REPLAY_IMPLEMENTATION
+#else
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef F_OFD_SETLK
+#define F_OFD_SETLK 37 // Linux 3.15
+#endif
+#define TS__PATH_MAX      4096
+
+// How a file is opened that somebody else may have put there: a pipe is not
+// waited for, a link not followed.
+#define TS__OPEN_STRANGE  (O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
+
+// What a sidecar begins with.
+typedef struct ts__sidecar_head {
+    uint8_t magic[8];
+    uint32_t layout; // sizeof(ts__sidecar), catches other versions
+    uint16_t tick_type;
+    uint16_t overwrites;      // a flight recorder's rings
+    ts_file_header header;    // of the trace
+    uint64_t device, inode;   // the trace's; 0: it has not been made yet
+    char trace[TS__PATH_MAX]; // its path
+} ts__sidecar_head;
+#define TS__SIDECAR_MAGIC "TSRIN3\x1a\n"
+
+// The sidecar's name in a directory; false if it is too long.
+static bool ts__sidecar_name(char *out, const char *dir,
+                             const uint8_t session[16])
+{
+    uint64_t word[2]; // the bytes in their order, as a number each
+    memcpy(word, session, sizeof word);
+    return snprintf(out, TS__PATH_MAX,
+                    "%s/tracesmith-%016" PRIx64 "%016" PRIx64 ".ring", dir,
+                    __builtin_bswap64(word[0]),
+                    __builtin_bswap64(word[1])) < TS__PATH_MAX;
+}
+
+static void ts__directory_of(char *out, const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    if (!slash) path = ".";
+    const size_t size = slash && slash != path ? (size_t)(slash - path) : 1;
+    memcpy(out, path, size);
+    out[size] = 0;
+}
+
+// Whether this user's recorder made the file and nobody else can have changed
+// it. To root, those of the trace's owner are as good as its own.
+static bool ts__sidecar_own(int fd, uid_t owner)
+{
+    struct stat st;
+    const uid_t user = geteuid();
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink <= 1 &&
+           !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
+           (st.st_uid == user || (!user && st.st_uid == owner));
+}
+#endif // MREMAP_MAYMOVE
+#endif // TS__SIDECAR_IMPLEMENTED
+
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(TS__IMPLEMENTED)
 #define TS__IMPLEMENTED
 
@@ -1971,6 +2106,10 @@ TS_API void ts_writer_abandon(ts_writer *writer);
 #define TS__SMALL_BEGIN \
     _Pragma("clang attribute push(__attribute__((minsize)), apply_to=function)")
 #define TS__SMALL_END _Pragma("clang attribute pop")
+#elif __GNUC__ >= 12
+#define TS__SMALL_BEGIN \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"Oz\")")
+#define TS__SMALL_END _Pragma("GCC pop_options")
 #else
 #define TS__SMALL_BEGIN \
     _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os\")")
@@ -2122,14 +2261,10 @@ TS__SMALL_END
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
-#endif
-#ifndef MAP_ANONYMOUS
-#error "include tracesmith.h before system headers, or define _GNU_SOURCE"
 #endif
 // Small as well: chunks are long, where that costs a twentieth.
 TS__SMALL_BEGIN
@@ -2149,10 +2284,6 @@ TS__SMALL_END
 #endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 // Linux 5.14
-#endif
-#ifndef F_OFD_SETLK
-#define F_OFD_GETLK 36 // Linux 3.15
-#define F_OFD_SETLK 37
 #endif
 
 TS__SMALL_BEGIN
@@ -2252,6 +2383,14 @@ static size_t ts__page_round(size_t size)
     return (size + page - 1) & ~(page - 1);
 }
 
+// What the last call's failure means to a session.
+static ts_result ts__disk_error(ts_result otherwise)
+{
+    return errno == ENOSPC || errno == EDQUOT || errno == EFBIG
+               ? TS_ERR_DISK_FULL
+               : otherwise;
+}
+
 // Whether a file may grow to a size. Beyond RLIMIT_FSIZE the app would get
 // SIGXFSZ, which ends it.
 static bool ts__file_may_grow(uint64_t size)
@@ -2307,11 +2446,10 @@ static ts_result ts__file_write(int fd, uint64_t offset, const void *bytes,
             continue;
         }
         if (n < 0 && errno == EINTR) continue;
-        const bool full =
-            n == 0 || errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+        const ts_result result =
+            n == 0 ? TS_ERR_DISK_FULL : ts__disk_error(TS_ERR_IO);
         // An error here leaves a torn chunk, which readers skip.
-        if (ftruncate(fd, (off_t)offset) != 0) return TS_ERR_IO;
-        return full ? TS_ERR_DISK_FULL : TS_ERR_IO;
+        return ftruncate(fd, (off_t)offset) == 0 ? result : TS_ERR_IO;
     }
     return TS_OK;
 }
@@ -2332,7 +2470,7 @@ static int ts__file_open(ts__file *file, const char *path, int flags,
                          mode_t mode)
 {
     struct stat st;
-    int fd = open(path, flags | O_CLOEXEC, mode);
+    int fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode);
     if (fd >= 0 && fd < 3) {
         const int low = fd;
         fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
@@ -2340,7 +2478,11 @@ static int ts__file_open(ts__file *file, const char *path, int flags,
     }
     file->fd = fd;
     if (fd < 0) return -1;
-    if (fstat(fd, &st) != 0) return -1;
+    if (fstat(fd, &st) != 0) {
+        if (flags & O_EXCL) unlink(path); // we made it just now
+        close(fd);
+        return file->fd = -1;
+    }
     file->device = st.st_dev;
     file->inode = st.st_ino;
     return fd;
@@ -2440,7 +2582,6 @@ static void ts__random(void *words)
 #define TS__INDEX_ENTRIES    1024
 #define TS__NAME_MAX         65535
 #define TS__TEXT_MAX         8000
-#define TS__PATH_MAX         4096
 #define TS__GLOBAL_LOSSES    64
 #define TS__ENCODERS         4
 #define TS__CHUNKS_PER_BATCH 512
@@ -2522,12 +2663,8 @@ typedef struct ts__writer_state {
     needed. Only processes of the same version read it.
 */
 typedef struct ts__sidecar {
-    uint8_t magic[8];
-    uint32_t layout; // sizeof(ts__sidecar), catches other versions
-    uint16_t tick_type;
-    uint16_t overwrites;   // a flight recorder's rings
-    ts_file_header header; // of the trace
-    uint64_t size;         // of the file
+    ts__sidecar_head head;
+    uint64_t size; // of the file
     ts__writer_state state;
     /*
         The journal. An append first saves `state` in `before` and sets step
@@ -2556,7 +2693,6 @@ typedef struct ts__sidecar {
     ts_chunk_header index[TS__INDEX_ENTRIES];
     uint64_t lod[TS__INDEX_ENTRIES][TS_LOD_CELLS];
 } ts__sidecar;
-#define TS__SIDECAR_MAGIC "TSRIN2\x1a\n"
 
 // One file being written: a session's trace, a snapshot, or a salvage.
 typedef struct ts__writer {
@@ -2569,6 +2705,12 @@ typedef struct ts__writer {
     ts_result error;      // the first
     bool final;           // may use up the reserve
 } ts__writer;
+
+static void ts__writer_failed(ts__writer *w, ts_result result)
+{
+    if (result != TS_OK && TS__LOAD(&w->error) == TS_OK)
+        TS__STORE(&w->error, result);
+}
 
 typedef struct ts__block { // of the dictionary
     uint8_t *bytes;
@@ -2636,7 +2778,8 @@ typedef struct ts__core {
     // Dictionary.
     ts__block blocks[TS__BLOCKS_MAX];
     uint32_t block_count;
-    ts__block *block, *log; // to which entries are added
+    ts__block *block, *log;  // to which entries are added
+    uint32_t grow_failed[2]; // requests since the sidecar has no space
     // Hash tables of deduplicated entries: the one in use, and the one that
     // it is copied into.
     ts__entry **table, **table_next;
@@ -2647,6 +2790,7 @@ typedef struct ts__core {
     char path[TS__PATH_MAX], snapshot_path[TS__PATH_MAX];
     char path_pattern[TS__PATH_MAX], sidecar_dir[TS__PATH_MAX], app[256];
     char sidecar_path[TS__PATH_MAX];
+    ts_result start_error; // of a start that failed, until a stop tells it
     uint32_t generation;
     uint32_t snapshots;
     uint64_t start_tick;
@@ -2824,28 +2968,40 @@ static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
     TS__STORE(&total->count, before + count);
 }
 
+// The row of a loss among those before `shared`, or the one behind them that
+// is for what found none.
+static ts__loss_total *ts__loss_find(ts__loss_total *total,
+                                     ts__loss_total *shared, uint32_t row,
+                                     uint32_t track, ts_loss cause,
+                                     uint32_t detail)
+{
+    while (total < shared && total->cause &&
+           (total->cause != (uint32_t)cause || total->track != track ||
+            total->detail != detail))
+        total++;
+    if (total == shared) {
+        total += row;
+        track = detail = 0;
+    }
+    TS__STORE(&total->track, track);
+    TS__STORE(&total->detail, detail);
+    TS__STORE(&total->cause, (uint32_t)cause);
+    return total;
+}
+
 // A loss of the thread that owns a ring: only that thread calls this. When
 // its rows are taken, threads share one for each of the four causes.
 static void ts__loss_ring(ts__ring *ring, ts_loss cause, uint64_t count,
                           uint64_t first, uint64_t last, uint64_t stall_ns)
 {
     ts__ring_rest *const rest = ts__rest(ring);
-    ts__loss_total *total = rest->losses;
-    ts__loss_total *const shared = rest->losses + TS__LOSS_SLOTS - 4;
-    uint32_t track = rest->owner;
-    while (total < shared && total->cause &&
-           (total->cause != (uint32_t)cause || total->track != track))
-        total++;
-    if (total == shared) {
-        total += cause == TS_LOSS_RING_FULL  ? 0
-                 : cause == TS_LOSS_TOO_DEEP ? 1
-                 : cause == TS_LOSS_HELPED   ? 2
-                                             : 3;
-        track = 0;
-    }
-    TS__STORE(&total->track, track);
-    TS__STORE(&total->cause, (uint32_t)cause);
-    ts__loss_add(total, count, first, last, stall_ns);
+    const uint32_t row = cause == TS_LOSS_RING_FULL  ? 0
+                         : cause == TS_LOSS_TOO_DEEP ? 1
+                         : cause == TS_LOSS_HELPED   ? 2
+                                                     : 3;
+    ts__loss_add(ts__loss_find(rest->losses, rest->losses + TS__LOSS_SLOTS - 4,
+                               row, rest->owner, cause, 0),
+                 count, first, last, stall_ns);
 }
 
 // A loss without a ring, or found by another thread. The last 16 rows are
@@ -2856,20 +3012,10 @@ static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
 {
     if (!sidecar || !count) return;
     ts__lock_take(&ts__c.ledger);
-    ts__loss_total *total = sidecar->losses;
-    ts__loss_total *const shared = total + TS__GLOBAL_LOSSES - 16;
-    while (total < shared && total->cause &&
-           (total->cause != (uint32_t)cause || total->track != track ||
-            total->detail != detail))
-        total++;
-    if (total == shared) {
-        total += (uint32_t)cause % 16;
-        track = detail = 0;
-    }
-    TS__STORE(&total->track, track);
-    TS__STORE(&total->detail, detail);
-    TS__STORE(&total->cause, (uint32_t)cause);
-    ts__loss_add(total, count, first, last, 0);
+    ts__loss_add(ts__loss_find(sidecar->losses,
+                               sidecar->losses + TS__GLOBAL_LOSSES - 16,
+                               (uint32_t)cause % 16, track, cause, detail),
+                 count, first, last, 0);
     ts__lock_give(&ts__c.ledger);
 }
 
@@ -3010,13 +3156,46 @@ static bool ts__table_grow(void)
     return true;
 }
 
-// A part of the sidecar for a block or a ring; NULL when there is no space.
-static void *ts__sidecar_grow(size_t size, uint64_t *offset)
+// What asks for a part of the sidecar. Entries may have room where rings, which
+// are large, have none.
+enum { TS__GROW_ENTRIES, TS__GROW_RINGS };
+
+// Where there was no space each record asks for some. Of these requests the
+// first, second, fourth, ... and each 4,096th go through.
+static bool ts__grow_refused(int what)
+{
+    uint32_t *const failed = &ts__c.grow_failed[what];
+    const uint32_t n = TS__LOAD(failed);
+    if (!(n & (n - 1)) || n % 4096 == 0) return false;
+    TS__STORE(failed, n + 1);
+    return true;
+}
+
+static void ts__grow_failed(int what)
+{
+    TS__STORE(&ts__c.grow_failed[what], TS__LOAD(&ts__c.grow_failed[what]) + 1);
+}
+
+// A part of the sidecar for a block or a ring; NULL when there is no space,
+// which ts_session_stop tells.
+static void *ts__sidecar_grow(int what, size_t size, uint64_t *offset)
 {
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    void *pages = NULL;
+    size = ts__page_round(size);
     *offset = __atomic_fetch_add(&sidecar->size, size, __ATOMIC_RELAXED);
-    if (!ts__file_keep(&ts__c.sidecar_file, ts__c.sidecar_path)) return NULL;
-    return ts__pages_map(ts__c.sidecar_file.fd, *offset, size);
+    errno = EIO;
+    if (ts__file_keep(&ts__c.sidecar_file, ts__c.sidecar_path))
+        pages = ts__pages_map(ts__c.sidecar_file.fd, *offset, size);
+    if (!pages)
+        ts__writer_failed(
+            &ts__c.writer,
+            ts__disk_error(errno == EIO ? TS_ERR_IO : TS_ERR_MEMORY));
+    if (pages)
+        TS__STORE(&ts__c.grow_failed[what], 0);
+    else
+        ts__grow_failed(what);
+    return pages;
 }
 
 // The next of the blocks, with the word before its bytes that says how much
@@ -3049,8 +3228,9 @@ static ts__block *ts__block_get(ts__block **last, ts__block *blocks,
     if (size < need) size = need;
     size = ts__page_round(size);
     uint64_t offset = 0;
-    void *const memory =
-        shared ? ts__sidecar_grow(size, &offset) : ts__pages_new(size);
+    void *const memory = shared
+                             ? ts__sidecar_grow(TS__GROW_ENTRIES, size, &offset)
+                             : ts__pages_new(size);
     ts__block *const block = ts__block_add(blocks, count, memory, size, offset);
     if (block) *last = block;
     return block;
@@ -3093,7 +3273,7 @@ static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
             : NULL;
     if (!block || !ts__log_add(kind, id, bytes, size)) {
         // A session that ends lets go of its memory once names are not shared.
-        if (ts__c.names_shared) ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
+        if (ts__c.names_shared) ts__loss_now(0, TS_LOSS_INCOMPLETE);
         return 0;
     }
     ts__entry *const e = ts__block_put(block, kind, id, bytes, size, hash);
@@ -3121,6 +3301,7 @@ static uint32_t ts__entry_make(uint32_t kind, const void *bytes, size_t size,
                                uint64_t hash)
 {
     ts__caller old;
+    if (kind < TS__ENTRY_BLOB && ts__grow_refused(TS__GROW_ENTRIES)) return 0;
     if (!ts__enter(&old)) return 0;
     ts__lock_take(&ts__c.names);
     const ts__entry *const known = ts__entry_find(kind, bytes, size, hash);
@@ -3157,6 +3338,7 @@ static uint32_t ts__site_get(const char *name, const ts_site *site)
     memset(&entry, 0, sizeof entry);
     if (!name && site) name = site->name ? site->name : site->function;
     entry.name = ts_name_define(name);
+    if (name && !entry.name) return 0;
     if (site) {
         entry.category = ts_name_define(site->category);
         entry.function = ts_name_define(site->function);
@@ -3167,14 +3349,26 @@ static uint32_t ts__site_get(const char *name, const ts_site *site)
     return ts__entry_get(TS_CHUNK_SITES, &entry, sizeof entry);
 }
 
+// A record that cannot be made because what it is called has no number.
+static uint32_t ts__nameless(void)
+{
+    ts__caller old;
+    if (!ts__enter(&old)) return 0;
+    if (ts__session_still(TS__LOAD(&ts__here.session)))
+        ts__loss_now(ts__track, TS_LOSS_DICTIONARY_FULL);
+    ts__leave(&old);
+    return 0;
+}
+
 uint32_t ts_site_define(const char *name, const ts_site *base)
 {
-    return ts__site_get(name, base);
+    const uint32_t code = ts__site_get(name, base);
+    return code ? code : ts__nameless();
 }
 
 uint32_t ts__site_code(ts_site *site)
 {
-    const uint32_t code = ts__site_get(NULL, site);
+    const uint32_t code = ts_site_define(NULL, site);
     __atomic_store_n(&site->code, code, __ATOMIC_RELEASE);
     return code;
 }
@@ -3296,7 +3490,7 @@ uint32_t ts__counter_code(ts_counter *counter)
 {
     const uint32_t code = ts__counter_track(counter->name, NULL, 0, false);
     __atomic_store_n(&counter->code, code, __ATOMIC_RELEASE);
-    return code;
+    return code ? code : ts__nameless();
 }
 
 static void ts__metadata_put(uint32_t track, const char *key, uint32_t type,
@@ -3582,7 +3776,7 @@ static size_t ts__ring_offset(void) // of the slots in the mapping
 
 static size_t ts__ring_bytes(uint32_t shift) // of the mapping
 {
-    return ts__page_round(ts__ring_offset() + ((size_t)16 << shift));
+    return ts__ring_offset() + ((size_t)16 << shift);
 }
 
 static uint64_t ts__ring_slots(const ts__ring *ring)
@@ -3600,7 +3794,8 @@ static ts__ring *ts__ring_new(uint32_t shift)
         ts__c.ring_bytes + size > ts__c.desc.memory_bytes)
         return NULL;
     uint64_t offset = 0;
-    ts__ring *const ring = (ts__ring *)ts__sidecar_grow(size, &offset);
+    ts__ring *const ring =
+        (ts__ring *)ts__sidecar_grow(TS__GROW_RINGS, size, &offset);
     if (!ring) return NULL;
     ring->slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
     ring->shift = shift;
@@ -3687,6 +3882,15 @@ static void ts__rings_unmap(ts__ring *ring)
     }
 }
 
+// Takes the last of the free rings off their list. Under the pool's lock, but
+// ts__ring_attach looks at the count without it.
+static uint32_t ts__free_take(void)
+{
+    const uint32_t last = ts__c.free_count - 1;
+    TS__STORE(&ts__c.free_count, last);
+    return last;
+}
+
 /*
     The slow path is entered: finds a ring for a thread that has none in this
     session. The ring of the session before stays mapped until the next one,
@@ -3694,16 +3898,24 @@ static void ts__rings_unmap(ts__ring *ring)
 */
 static ts__ring *ts__ring_attach(uint32_t gate)
 {
+    ts__ring *ring = NULL;
+    if (!TS__LOAD(&ts__c.free_count) && ts__grow_refused(TS__GROW_RINGS)) {
+        ts__loss_now(ts__track, TS_LOSS_MEMORY_BOUND);
+        return NULL;
+    }
     // A track needs the slow path itself.
     ts__inside = 0;
     const bool told = ts_thread_track() != 0;
     ts__inside = 1;
-    if (!told) return NULL;
+    if (!told) {
+        ts__grow_failed(TS__GROW_RINGS);
+        ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
+        return NULL;
+    }
     ts__lock_take(&ts__c.pool);
-    ts__ring *ring = NULL;
     const bool still = ts__session_still(gate);
     if (still && ts__c.free_count)
-        ring = ts__c.rings[ts__c.free_rings[--ts__c.free_count]];
+        ring = ts__c.rings[ts__c.free_rings[ts__free_take()]];
     else if (still)
         ring = ts__ring_new(ts__shift_first());
     // Many short threads can fill a ring between two looks at it. Its last
@@ -3751,7 +3963,7 @@ static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
         ts__ring *const candidate = ts__c.rings[ts__c.free_rings[i]];
         if (candidate->shift < shift) continue;
         next = candidate;
-        ts__c.free_rings[i] = ts__c.free_rings[--ts__c.free_count];
+        ts__c.free_rings[i] = ts__c.free_rings[ts__free_take()];
     }
     if (!next) next = ts__ring_new(shift);
     if (next) {
@@ -3858,7 +4070,8 @@ static void ts__ring_detach(void *value)
         if (rest->owner != owner || rest->state == TS__RING_FREE) continue;
         TS__STORE(&ring->depth, 0);
         TS__STORE(&rest->state, TS__RING_FREE);
-        ts__c.free_rings[ts__c.free_count++] = i;
+        ts__c.free_rings[ts__c.free_count] = i;
+        TS__STORE(&ts__c.free_count, ts__c.free_count + 1);
     }
     ts__lock_give(&ts__c.pool);
     if (!found) ts__rings_unmap(mine);
@@ -5509,7 +5722,7 @@ static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
             }
             ts__encoder *const e = ts__c.encoders[i];
             ts__encoder_reset(e);
-            e->base = sidecar->header.start_tick;
+            e->base = sidecar->head.header.start_tick;
             e->now = ts_tick_now();
             e->open_count = 0;
             e->compress = compress ? ts__c.desc.compress : 0;
@@ -5539,11 +5752,6 @@ TS__SMALL_BEGIN
     Appends chunks to a trace. All functions here want the writer's lock held.
     An append is atomic against the death of the process: see ts__sidecar.
 */
-static void ts__writer_failed(ts__writer *w, ts_result result)
-{
-    if (result != TS_OK && TS__LOAD(&w->error) == TS_OK)
-        TS__STORE(&w->error, result);
-}
 
 // What the end of the trace may take: ledger, open zones, index, end.
 static uint64_t ts__writer_reserve(const ts__writer *w)
@@ -5559,7 +5767,7 @@ static bool ts__writer_space(ts__writer *w, uint64_t end)
     if (w->final) return true;
     if (!ts__file_may_grow(need)) return false;
     if (need <= w->reserved) return true;
-    const uint64_t steps[] = { 16u << 20, 1u << 20, 0 };
+    static const uint32_t steps[] = { 16u << 20, 1u << 20, 0 };
     for (int i = 0; i < 3; i++) {
         const uint64_t upto = need + steps[i];
         if (!ts__file_may_grow(upto)) continue;
@@ -5587,7 +5795,7 @@ static void ts__writer_seal(const ts__writer *w, uint8_t *bytes, size_t size)
     for (size_t at = 0; at < size;) {
         ts_chunk_header header;
         memcpy(&header, bytes + at, sizeof header);
-        memcpy(&header.session, w->sidecar->header.session, 4);
+        memcpy(&header.session, w->sidecar->head.header.session, 4);
         header.sequence = sequence++;
         header.checksum = ts__checksum(
             bytes + at + sizeof header, header.stored_size,
@@ -5986,26 +6194,6 @@ static ts_result ts__writer_finish(ts__writer *w)
     return result;
 }
 
-// The sidecar's name in a directory; false if it is too long.
-static bool ts__sidecar_name(char *out, const char *dir,
-                             const uint8_t session[16])
-{
-    char hex[33];
-    for (int i = 0; i < 16; i++)
-        snprintf(hex + 2 * i, 3, "%02x", session[i]);
-    return snprintf(out, TS__PATH_MAX, "%s/tracesmith-%s.ring", dir, hex) <
-           TS__PATH_MAX;
-}
-
-static void ts__directory_of(char *out, const char *path)
-{
-    const char *const slash = strrchr(path, '/');
-    if (!slash) path = ".";
-    const size_t size = slash && slash != path ? (size_t)(slash - path) : 1;
-    memcpy(out, path, size);
-    out[size] = 0;
-}
-
 // A path that still means the same when the app changes its directory.
 static void ts__path_whole(char *path)
 {
@@ -6015,7 +6203,7 @@ static void ts__path_whole(char *path)
 }
 
 // A dead process's trace is about to be replaced: its sidecar goes too.
-static void ts__sidecar_orphan(int trace, const char *path)
+static void ts__sidecar_orphan(int trace, const char *path, uid_t owner)
 {
     ts_file_header old;
     char dir[TS__PATH_MAX], name[TS__PATH_MAX];
@@ -6026,8 +6214,9 @@ static void ts__sidecar_orphan(int trace, const char *path)
     const char *const dirs[] = { "/dev/shm", dir, ts__c.sidecar_dir };
     for (int i = 0; i < 3; i++) {
         if (!ts__sidecar_name(name, dirs[i], old.session)) continue;
-        const int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-        if (fd >= 0 && ts__file_lock(fd)) unlink(name);
+        const int fd = open(name, O_RDWR | TS__OPEN_STRANGE);
+        if (fd >= 0 && ts__sidecar_own(fd, owner) && ts__file_lock(fd))
+            unlink(name);
         if (fd >= 0) close(fd);
     }
 }
@@ -6038,19 +6227,20 @@ static ts_result ts__writer_open(ts__writer *w, const char *path)
     struct stat st;
     w->path = path;
     if (ts__file_open(&w->file, path, O_RDWR | O_CREAT, 0666) < 0)
-        return errno == ENOSPC ? TS_ERR_DISK_FULL : TS_ERR_IO;
+        return ts__disk_error(errno == EISDIR ? TS_ERR_NOT_FILE : TS_ERR_IO);
+    if (fstat(w->file.fd, &st) != 0) return TS_ERR_IO;
+    if (!S_ISREG(st.st_mode)) return TS_ERR_NOT_FILE;
     // A file system without locks: go on.
     if (!ts__file_lock(w->file.fd) && (errno == EAGAIN || errno == EACCES))
         return TS_ERR_BUSY;
-    if (fstat(w->file.fd, &st) != 0 || !S_ISREG(st.st_mode)) return TS_ERR_IO;
-    ts__sidecar_orphan(w->file.fd, path);
+    ts__sidecar_orphan(w->file.fd, path, st.st_uid);
     return ftruncate(w->file.fd, 0) == 0 ? TS_OK : TS_ERR_IO;
 }
 
 // Creates the file with its header.
 static ts_result ts__writer_create(ts__writer *w, const char *path)
 {
-    ts_file_header *const header = &w->sidecar->header;
+    ts_file_header *const header = &w->sidecar->head.header;
     ts_result result = ts__writer_open(w, path);
     w->error = TS_OK;
     w->reserved = 0;
@@ -6081,6 +6271,35 @@ typedef struct ts__mover {
     bool salvage;  // what cannot be written stays in the ring
 } ts__mover;
 
+// From when to when the encoded records are; now, if a device's clock tells.
+static void ts__encoder_span(const ts__encoder *e, uint64_t *first,
+                             uint64_t *last)
+{
+    ts_chunk_header header;
+    bool none = true;
+    *first = *last = e->now;
+    for (size_t at = 0; at < e->size; at += ts__chunk_bytes(&header)) {
+        memcpy(&header, e->out + at, sizeof header);
+        if (header.clock) continue;
+        if (none || (int64_t)(header.first - *first) < 0) *first = header.first;
+        if (none || (int64_t)(header.last - *last) > 0) *last = header.last;
+        none = false;
+    }
+}
+
+// Counts an encoded batch that could not be written.
+static void ts__move_lost(const ts__writer *w, const ts__encoder *e,
+                          uint32_t track, ts_result result)
+{
+    uint64_t first, last;
+    if (!e->size) return;
+    ts__encoder_span(e, &first, &last);
+    ts__loss_note(w->sidecar, track,
+                  result == TS_ERR_DISK_FULL ? TS_LOSS_DISK_FULL
+                                             : TS_LOSS_WRITE_ERROR,
+                  0, e->records, first, last);
+}
+
 // Writes one encoded batch. What cannot be written is counted, and the ring
 // goes on: an app must not suffer from a full disk.
 static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
@@ -6105,14 +6324,7 @@ static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
         TS__STORE(&ts__rest(ring)->track, batch->next);
         __atomic_store_n(&ring->tail, batch->to, __ATOMIC_RELEASE);
     }
-    if (result != TS_OK && e->size) {
-        ts_chunk_header header;
-        memcpy(&header, e->out, sizeof header);
-        ts__loss_note(w->sidecar, batch->track,
-                      result == TS_ERR_DISK_FULL ? TS_LOSS_DISK_FULL
-                                                 : TS_LOSS_WRITE_ERROR,
-                      0, e->records, header.first, header.last);
-    }
+    if (result != TS_OK) ts__move_lost(w, e, batch->track, result);
     ts__lock_give(&w->lock);
 }
 
@@ -6396,8 +6608,22 @@ static ts_result ts__snapshot_names(ts__writer *w)
     return result;
 }
 
+static ts_result ts__snapshot_batch(ts__writer *w, ts__encoder *e,
+                                    uint32_t track, ts_result result)
+{
+    if (!e->size) return result;
+    if (result == TS_OK) result = ts__writer_prepare(w, e->chunks);
+    ts__commit commit = ts__commit_begin(w);
+    if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
+    if (result != TS_OK) ts__move_lost(w, e, track, result);
+    return result;
+}
+
+// After an error what is left is not tried, but counted: a flight recorder's
+// trace has no other ledger.
 static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
-                                   const ts__ring *ring, ts__slot *slots)
+                                   const ts__ring *ring, ts__slot *slots,
+                                   ts_result result)
 {
     ts__ring copy;
     ts__batch batch;
@@ -6405,21 +6631,16 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
     batch.from = ts__snapshot_copy(ring, &copy, slots);
     batch.track = ts__snapshot_track(ring, batch.from);
     // Names of what was copied come before their use.
-    ts_result result = ts__snapshot_names(w);
-    while (batch.from < copy.head && result == TS_OK) {
+    if (result == TS_OK) result = ts__snapshot_names(w);
+    while (batch.from < copy.head) {
         ts__encoder_reset(e);
         ts__batch_scan(e, &copy, &batch, copy.head, true);
         ts__batch_encode(e, &copy, &batch);
         kept += e->records + batch.stale + batch.bad;
-        ts_chunk_header header;
-        if (e->size) memcpy(&header, e->out, sizeof header);
-        if (e->size && (int64_t)(header.first - oldest) < 0)
-            oldest = header.first;
-        if (e->size) {
-            result = ts__writer_prepare(w, e->chunks);
-            ts__commit commit = ts__commit_begin(w);
-            if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
-        }
+        uint64_t first, last;
+        ts__encoder_span(e, &first, &last);
+        if ((int64_t)(first - oldest) < 0) oldest = first;
+        result = ts__snapshot_batch(w, e, batch.track, result);
         batch.track = batch.next;
         batch.from = batch.to;
     }
@@ -6433,13 +6654,19 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
 static ts_result ts__snapshot_rings(ts__writer *w, ts__encoder *e)
 {
     ts_result result = ts__snapshot_names(w); // also if there is no ring
-    for (uint32_t i = 0; i < ts__ring_count() && result == TS_OK; i++) {
+    for (uint32_t i = 0; i < ts__ring_count(); i++) {
         const ts__ring *const ring = ts__c.rings[i];
         const size_t bytes = (size_t)ts__ring_slots(ring) * sizeof(ts__slot);
         ts__slot *const slots = (ts__slot *)ts__pages_new(bytes);
-        if (!slots) return TS_ERR_MEMORY;
-        result = ts__snapshot_ring(w, e, ring, slots);
-        munmap(slots, bytes);
+        if (slots) {
+            result = ts__snapshot_ring(w, e, ring, slots, result);
+            munmap(slots, bytes);
+            continue;
+        }
+        if (result == TS_OK) result = TS_ERR_MEMORY;
+        ts__loss_note(w->sidecar, TS__LOAD(&ts__rest(ring)->owner),
+                      TS_LOSS_MEMORY_BOUND, 0, ts__overwritten(ring, 0),
+                      e->base, e->now);
     }
     return result;
 }
@@ -6499,9 +6726,9 @@ static ts_result ts__snapshot(const char *pattern)
             __atomic_add_fetch(&ts__c.snapshots, 1, __ATOMIC_RELAXED)))
         return TS_ERR_USAGE;
     if (ts__writer_new(&w)) {
-        w.sidecar->header = ts__c.writer.sidecar->header;
-        ts__random(w.sidecar->header.session);
-        ts__header_seal(&w.sidecar->header);
+        w.sidecar->head.header = ts__c.writer.sidecar->head.header;
+        ts__random(w.sidecar->head.header.session);
+        ts__header_seal(&w.sidecar->head.header);
         result = ts__writer_create(&w, path);
         if (result == TS_OK) result = ts__snapshot_write(&w);
     }
@@ -6509,21 +6736,32 @@ static ts_result ts__snapshot(const char *pattern)
     return result;
 }
 
-/*
-    The C library ends a process with its last thread, which must not be ours:
-    that is so when main() left with pthread_exit and nobody else is there.
-    proc(5): the state is the first field after the name, the number of threads
-    the 18th.
-*/
+typedef struct ts__process_stat {
+    char state;
+    int parent, threads;      // parent 0: none
+    unsigned long long began; // in ticks since boot
+} ts__process_stat;
+
+// What the kernel tells of a process. Source: proc(5), fields 3, 4, 20 and 22.
+static bool ts__process_read(const char *path, ts__process_stat *stat)
+{
+    char text[1024];
+    ts__text_read(path, text, sizeof text);
+    const char *const at = strrchr(text, ')'); // of a name that may hold any
+    return at && sscanf(at,
+                        ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                        "%*s %*s %*s %*s %*s %d %*s %llu",
+                        &stat->state, &stat->parent, &stat->threads,
+                        &stat->began) == 4;
+}
+
+// The C library ends a process with its last thread, which must not be ours:
+// that is so when main() left with pthread_exit and nobody else is there.
 static bool ts__drain_alone(void)
 {
-    char text[512];
-    ts__text_read("/proc/self/stat", text, sizeof text);
-    const char *field = strrchr(text, ')');
-    if (!field || field[1] != ' ' || field[2] != 'Z') return false;
-    for (int i = 0; i < 18 && field; i++)
-        field = strchr(field + 1, ' ');
-    return field && atoi(field + 1) == 2;
+    ts__process_stat own;
+    return ts__process_read("/proc/self/stat", &own) && own.state == 'Z' &&
+           own.threads == 2;
 }
 
 static void *ts__drain_main(void *unused)
@@ -6569,44 +6807,46 @@ static bool ts__copy_text(char *out, size_t room, const char *text)
 static ts_result ts__session_defaults(const ts_session_desc *desc)
 {
     if (!desc || !desc->path || !*desc->path) return TS_ERR_USAGE;
-    ts_session_desc d = *desc;
-    if (!d.memory_bytes) d.memory_bytes = 256u << 20;
-    if (!d.ring_bytes)
-        d.ring_bytes = d.policy == TS_POLICY_OVERWRITE ? 1u << 20 : 4u << 20;
-    if (!d.flush_ms) d.flush_ms = 500;
-    if (d.ring_bytes > 64u << 20 || d.memory_bytes < 128u << 10 ||
-        (uint32_t)d.policy > TS_POLICY_BLOCK ||
-        (uint32_t)d.drain > TS_DRAIN_MANUAL ||
-        (uint32_t)d.fork > TS_FORK_FOLLOW || d.compress > 19 ||
-        d.snapshot_signal < 0 || d.snapshot_signal >= NSIG)
+    // Here and not in a copy, whose paths through the checks take much code.
+    ts_session_desc *const d = &ts__c.desc;
+    *d = *desc;
+    if (!d->memory_bytes) d->memory_bytes = 256u << 20;
+    if (!d->ring_bytes)
+        d->ring_bytes = d->policy == TS_POLICY_OVERWRITE ? 1u << 20 : 4u << 20;
+    if (!d->flush_ms) d->flush_ms = 500;
+    if (d->ring_bytes > 64u << 20 || d->memory_bytes < 128u << 10 ||
+        (uint32_t)d->policy > TS_POLICY_BLOCK ||
+        (uint32_t)d->drain > TS_DRAIN_MANUAL ||
+        (uint32_t)d->fork > TS_FORK_FOLLOW || d->compress > 19 ||
+        d->snapshot_signal < 0 || d->snapshot_signal >= NSIG)
         return TS_ERR_USAGE;
-    if (d.policy == TS_POLICY_BLOCK && d.drain == TS_DRAIN_MANUAL)
+    if (d->policy == TS_POLICY_BLOCK && d->drain == TS_DRAIN_MANUAL)
         return TS_ERR_USAGE; // nobody would ever wake it
-    if (d.fork == TS_FORK_FOLLOW && !strstr(d.path, "%p")) return TS_ERR_USAGE;
+    if (d->fork == TS_FORK_FOLLOW && !strstr(d->path, "%p"))
+        return TS_ERR_USAGE;
 #ifndef TRACESMITH_ZSTD
-    if (d.compress) return TS_ERR_UNSUPPORTED;
+    if (d->compress) return TS_ERR_UNSUPPORTED;
 #endif
     uint32_t bytes = 16 * TS__RING_SLOTS_MIN;
-    while (bytes < d.ring_bytes)
+    while (bytes < d->ring_bytes)
         bytes *= 2;
-    d.ring_bytes = bytes;
+    d->ring_bytes = bytes;
     // Strings may come from ts__c itself, in a fork child.
-    if (!ts__copy_text(ts__c.path_pattern, TS__PATH_MAX, d.path) ||
-        !ts__copy_text(ts__c.sidecar_dir, TS__PATH_MAX, d.sidecar_dir) ||
-        !ts__copy_text(ts__c.app, sizeof ts__c.app, d.app))
+    if (!ts__copy_text(ts__c.path_pattern, TS__PATH_MAX, d->path) ||
+        !ts__copy_text(ts__c.sidecar_dir, TS__PATH_MAX, d->sidecar_dir) ||
+        !ts__copy_text(ts__c.app, sizeof ts__c.app, d->app))
         return TS_ERR_USAGE;
-    ts__c.desc = d;
     if (!ts__path_expand(ts__c.path, ts__c.path_pattern, 0))
         return TS_ERR_USAGE;
-    if (d.snapshot_path
-            ? !ts__copy_text(ts__c.snapshot_path, TS__PATH_MAX, d.snapshot_path)
-            : snprintf(ts__c.snapshot_path, TS__PATH_MAX, "%s.%%n.sbt",
-                       ts__c.path) >= TS__PATH_MAX)
+    if (d->snapshot_path ? !ts__copy_text(ts__c.snapshot_path, TS__PATH_MAX,
+                                          d->snapshot_path)
+                         : snprintf(ts__c.snapshot_path, TS__PATH_MAX,
+                                    "%s.%%n.sbt", ts__c.path) >= TS__PATH_MAX)
         return TS_ERR_USAGE;
-    ts__c.desc.path = ts__c.path_pattern;
-    ts__c.desc.sidecar_dir = ts__c.sidecar_dir;
-    if (d.snapshot_path) ts__c.desc.snapshot_path = ts__c.snapshot_path;
-    ts__c.desc.app = ts__c.app;
+    d->path = ts__c.path_pattern;
+    d->sidecar_dir = ts__c.sidecar_dir;
+    if (d->snapshot_path) d->snapshot_path = ts__c.snapshot_path;
+    d->app = ts__c.app;
     return TS_OK;
 }
 
@@ -6629,18 +6869,18 @@ static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)
     ts__sidecar *const sidecar =
         ts__file_lock(fd) ? (ts__sidecar *)ts__pages_map(fd, 0, size) : NULL;
     if (!sidecar) {
-        const bool full = errno == ENOSPC || errno == EDQUOT;
+        const ts_result result = ts__disk_error(TS_ERR_MEMORY);
         ts__file_close(&ts__c.sidecar_file);
         unlink(ts__c.sidecar_path);
-        return full ? TS_ERR_DISK_FULL : TS_ERR_MEMORY;
+        return result;
     }
-    sidecar->layout = sizeof *sidecar;
-    sidecar->tick_type = ts__c.tick_type;
-    sidecar->overwrites = ts__c.desc.policy == TS_POLICY_OVERWRITE;
-    sidecar->header = *header;
+    sidecar->head.layout = sizeof *sidecar;
+    sidecar->head.tick_type = ts__c.tick_type;
+    sidecar->head.overwrites = ts__c.desc.policy == TS_POLICY_OVERWRITE;
+    sidecar->head.header = *header;
     sidecar->size = size;
     sidecar->ring = TS__RINGS_MAX;
-    memcpy(sidecar->magic, TS__SIDECAR_MAGIC, sizeof sidecar->magic);
+    memcpy(sidecar->head.magic, TS__SIDECAR_MAGIC, sizeof sidecar->head.magic);
     ts__path_whole(ts__c.sidecar_path);
     ts__c.writer.sidecar = sidecar;
     return TS_OK;
@@ -6736,14 +6976,13 @@ static bool ts__session_memory(void)
 {
     ts__writer *const w = &ts__c.writer;
     if (!w->scratch) w->scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
-    bool done = w->scratch != NULL;
     for (int i = 0; i < TS__ENCODERS; i++) {
         if (!ts__c.encoders[i])
             ts__c.encoders[i] =
                 (ts__encoder *)ts__pages_new(sizeof(ts__encoder));
-        done = done && ts__c.encoders[i];
+        if (!ts__c.encoders[i]) return false;
     }
-    return done;
+    return w->scratch != NULL;
 }
 
 static void ts__fork_prepare(void);
@@ -6829,6 +7068,7 @@ static void ts__names_close(void)
         ts__c.blocks[i].past =
             __atomic_load_n(ts__c.blocks[i].used, __ATOMIC_ACQUIRE);
     ts__c.log = NULL;
+    memset(ts__c.grow_failed, 0, sizeof ts__c.grow_failed);
     ts__c.names_shared = false;
 }
 
@@ -6852,16 +7092,19 @@ static void ts__session_close(void)
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
                  0);
     }
-    ts__c.ring_count = ts__c.free_count = 0;
+    ts__c.ring_count = 0;
+    TS__STORE(&ts__c.free_count, 0);
     ts__c.ring_bytes = 0;
     ts__lock_give(&ts__c.pool);
     ts__lock_take(&ts__c.names);
     ts__names_close();
     ts__lock_give(&ts__c.names);
     // Nobody makes a ring or a block of the log any more.
-    if (w->sidecar) unlink(ts__c.sidecar_path);
+    // One that cannot go must not be taken for a dead writer's.
+    if (w->sidecar && unlink(ts__c.sidecar_path) != 0)
+        memset(w->sidecar->head.magic, 0, sizeof w->sidecar->head.magic);
     ts__file_close(&ts__c.sidecar_file);
-    if (w->sidecar) munmap(w->sidecar, ts__page_round(sizeof *w->sidecar));
+    if (w->sidecar) munmap(w->sidecar, sizeof *w->sidecar);
     w->sidecar = NULL;
     ts__c.active = false;
 }
@@ -6870,9 +7113,9 @@ static void ts__session_close(void)
 static ts_result ts__session_begin(void)
 {
     ts__writer *const w = &ts__c.writer;
-    ts__clock_write(w);
-    ts__c.clock_step_ns = 1000000;
-    ts__c.clock_next_ns = ts__clock_ns(CLOCK_MONOTONIC_RAW) + 1000000;
+    ts__c.clock_step_ns = 100000;
+    ts__c.clock_next_ns = 0;
+    ts__clock_tend(w);
     ts__lock_take(&ts__c.names);
     // acquire: a thread that the last session did not wait for may still add
     for (uint32_t i = 0; i < ts__c.block_count; i++)
@@ -6899,11 +7142,62 @@ static bool ts__thread_start(void)
     return error == 0;
 }
 
-static ts_result ts__session_start_locked(const ts_session_desc *desc)
+// Which trace it is of, for whoever finds it without one.
+static void ts__sidecar_tell(ts__sidecar_head *head)
+{
+    ts__path_whole(ts__c.path);
+    memcpy(head->trace, ts__c.path, sizeof head->trace);
+    head->device = ts__c.writer.file.device;
+    head->inode = ts__c.writer.file.inode;
+}
+
+#ifndef TS__INJECTED
+#define TS__INJECTED 0 // 1: in the library of ts-record, which has that folder
+#endif
+
+/*
+    Whether ts-record runs this process cannot be read from a variable, so that
+    leaves a link to its folder in /dev/shm, by its number and when it began.
+    Into the folder goes a link to the trace: ts-record puts what the program
+    records itself and what it heard from outside on one time axis.
+*/
+static int ts__record_folders(void)
+{
+    char path[64];
+    struct stat st;
+    snprintf(path, sizeof path, "/dev/shm/tracesmith-record-%u",
+             (unsigned)geteuid());
+    const int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || (fstat(fd, &st) == 0 && st.st_uid == geteuid())) return fd;
+    close(fd);
+    return -1;
+}
+
+// The nearest ts-record among those that this process descends from is told.
+static void ts__session_tell(const ts_file_header *header)
+{
+    char text[128]; // a path, then what the link is called
+    uint64_t session[2];
+    ts__process_stat stat;
+    const int folders = ts__record_folders();
+    if (folders < 0) return;
+    memcpy(session, header->session, sizeof session);
+    for (int process = getppid(); process > 0; process = stat.parent) {
+        snprintf(text, sizeof text, "/proc/%d/stat", process);
+        if (!ts__process_read(text, &stat)) break;
+        snprintf(text, sizeof text, "%d.%llu/own-%u-%016llx%016llx.sbt",
+                 process, stat.began, (unsigned)header->process,
+                 (unsigned long long)session[0],
+                 (unsigned long long)session[1]);
+        if (symlinkat(ts__c.path, folders, text) == 0 || errno != ENOENT) break;
+    }
+    close(folders);
+}
+
+static ts_result ts__session_open(const ts_session_desc *desc)
 {
     ts_file_header header;
     ts__writer *const w = &ts__c.writer;
-    if (ts__c.active) return TS_ERR_STATE;
     ts_result result = ts__session_defaults(desc);
     if (result != TS_OK) return result;
     if (!ts__session_hooks() || !ts__session_memory()) return TS_ERR_MEMORY;
@@ -6912,7 +7206,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     ts__header_make(&header);
     result = ts__sidecar_create(&header);
     if (result == TS_OK) result = ts__writer_create(w, ts__c.path);
-    if (result == TS_OK) ts__path_whole(ts__c.path);
+    if (result == TS_OK) ts__sidecar_tell(&w->sidecar->head);
     if (result == TS_OK) result = ts__session_begin();
     if (result == TS_OK) {
         ts__sidecar_link(true);
@@ -6929,9 +7223,16 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
         ts__session_close();
         return result;
     }
+    if (!TS__INJECTED) ts__session_tell(&header);
     ts__signal_take();
     __atomic_store_n(&ts__here.gate, ts__c.generation, __ATOMIC_RELEASE);
     return TS_OK;
+}
+
+static ts_result ts__session_start_locked(const ts_session_desc *desc)
+{
+    if (ts__c.active) return TS_ERR_STATE;
+    return ts__c.start_error = ts__session_open(desc);
 }
 
 // Backends are called without any lock: they record. `on`: it reports, and
@@ -7050,10 +7351,13 @@ static void ts__session_end(ts__writer *w, ts__ring *const *rings,
     ts__writer_failed(w, ts__writer_entries(w, log));
     ts__writer_failed(w, ts__writer_open_zones(w, e, zones, zone_count));
     ts__writer_failed(w, ts__writer_prepare(w, 2));
-    ts__writer_failed(w, ts__writer_losses(w, rings, ring_count));
+    ts_result ledger = ts__writer_losses(w, rings, ring_count);
+    ts__writer_failed(w, ledger);
+    if (ledger != TS_OK) ledger = ts__writer_losses(w, rings, ring_count);
     ts__writer_failed(
         w, ts__writer_note(w, 0, "records", w->sidecar->state.records));
-    ts__writer_failed(w, ts__writer_finish(w));
+    // A trace with an end has a whole ledger.
+    if (ledger == TS_OK) ts__writer_failed(w, ts__writer_finish(w));
     ts__lock_give(&w->lock);
 }
 
@@ -7071,7 +7375,11 @@ static void ts__wait_outside(void)
 static ts_result ts__session_stop_locked(void)
 {
     ts__writer *const w = &ts__c.writer;
-    if (!ts__c.active) return TS_OK;
+    if (!ts__c.active) {
+        const ts_result result = ts__c.start_error;
+        ts__c.start_error = TS_OK;
+        return result == TS_OK ? TS_ERR_STATE : result;
+    }
     ts__signal_give();
     __atomic_store_n(&ts__here.gate, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&ts__here.session, 0, __ATOMIC_SEQ_CST);
@@ -7243,16 +7551,6 @@ static ts_result ts__blob_write(ts__writer *w, uint8_t *chunk, size_t whole)
     return result;
 }
 
-// Not part of the file's bytes: a trace from elsewhere comes without it.
-static void ts__capture_mark(const ts__file *file)
-{
-    uint8_t session[16];
-    if (ts__file_is(file, file->fd) &&
-        pread(file->fd, session, sizeof session, 16) == 16)
-        (void)!fsetxattr(file->fd, "user.tracesmith", session, sizeof session,
-                         0);
-}
-
 // Room for a chunk, kept for the next one: new pages cost more than what they
 // are for. Who finds it taken, or too small, gets some of its own; so does a
 // child made by a fork meanwhile, for ever.
@@ -7322,7 +7620,6 @@ static ts_result ts__blob_keep(ts__writer *w, uint32_t kind, const void *bytes,
         if (result == TS_OK && blob)
             ts__entry_add(TS__ENTRY_BLOB, 1, known, sizeof known, mix);
         ts__lock_give(&ts__c.names);
-        if (result == TS_OK && !blob) ts__capture_mark(&w->file);
     }
     ts__blob_room_give(chunk, whole);
     ts__api_leave(&old);
@@ -7553,11 +7850,10 @@ static void ts__fork_child(void)
         ts__file_close(&ts__c.sidecar_file);
         if (ts__shelves_own) ts__shelves_own();
         ts__names_close();
-        munmap(ts__c.writer.sidecar,
-               ts__page_round(sizeof *ts__c.writer.sidecar));
+        munmap(ts__c.writer.sidecar, sizeof *ts__c.writer.sidecar);
         ts__signal_give();
     }
-    memset(&ts__c, 0, offsetof(ts__core, blocks));
+    memset((void *)&ts__c, 0, offsetof(ts__core, blocks));
     ts__c.writer.lock.word = 0;
     ts__c.writer.file.fd = ts__c.sidecar_file.fd = -1;
     ts__c.writer.sidecar = NULL;
@@ -7571,7 +7867,115 @@ TS__SMALL_END
 #endif // !TRACESMITH_DISABLE
 #endif // TRACESMITH_IMPLEMENTATION
 
-/* ---- 12.16 Salvage ------------------------------------------------------ */
+/* ---- 12.16 What a dead process left ------------------------------------- */
+
+#if ((defined(TRACESMITH_IMPLEMENTATION) && defined(TRACESMITH_SALVAGE) && \
+      !defined(TRACESMITH_DISABLE)) || \
+     defined(TRACESMITH_REPLAY_IMPLEMENTATION)) && \
+    !defined(TS__LEFTOVER_IMPLEMENTED)
+#define TS__LEFTOVER_IMPLEMENTED
+
+typedef struct ts__leftover { // the sidecar of a trace
+    int fd;                   // -1: none that may be used
+    char path[TS__PATH_MAX];
+    char link[TS__PATH_MAX]; // beside the trace, leads to other places
+} ts__leftover;
+
+static bool ts__sidecar_head_read(int fd, ts__sidecar_head *head)
+{
+    const bool whole =
+        pread(fd, head, sizeof *head, 0) == (ssize_t)sizeof *head &&
+        !memcmp(head->magic, TS__SIDECAR_MAGIC, sizeof head->magic);
+    head->trace[sizeof head->trace - 1] = 0;
+    return whole;
+}
+
+// Whether the trace that a sidecar names is still there.
+static bool ts__sidecar_awaited(const ts__sidecar_head *head)
+{
+    ts_file_header header;
+    const int fd = open(head->trace, O_RDONLY | TS__OPEN_STRANGE);
+    if (fd < 0) return errno != ENOENT && errno != ENOTDIR;
+    const bool same =
+        pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+        !memcmp(header.session, head->header.session, sizeof header.session);
+    close(fd);
+    return same;
+}
+
+// Of a sidecar in a place that many traces share: whether it is this trace's,
+// and not that of another one that says the same of itself, such as a copy.
+static bool ts__sidecar_fits(int fd, const struct stat *trace)
+{
+    ts__sidecar_head head;
+    if (!ts__sidecar_head_read(fd, &head)) return true; // ts_salvage says why
+    return (head.device == (uint64_t)trace->st_dev &&
+            head.inode == (uint64_t)trace->st_ino) ||
+           !ts__sidecar_awaited(&head);
+}
+
+static ts_result ts__leftover_open(ts__leftover *l, const struct stat *trace,
+                                   bool shared, int flags)
+{
+    const int fd = open(l->path, flags | TS__OPEN_STRANGE);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? TS_ERR_NOT_FOUND
+                                                   : TS_ERR_UNTRUSTED;
+    if (ts__sidecar_own(fd, trace->st_uid) &&
+        (!shared || ts__sidecar_fits(fd, trace))) {
+        l->fd = fd;
+        return TS_OK;
+    }
+    close(fd);
+    return TS_ERR_UNTRUSTED;
+}
+
+// Where the link beside the trace leads: to a file of the sidecar's name.
+static ts_result ts__leftover_link(ts__leftover *l, const uint8_t session[16])
+{
+    char dir[TS__PATH_MAX], named[TS__PATH_MAX];
+    const ssize_t n = readlink(l->link, l->path, sizeof l->path - 1);
+    if (n < 0) return errno == EINVAL ? TS_ERR_UNTRUSTED : TS_ERR_NOT_FOUND;
+    l->path[n] = 0;
+    ts__directory_of(dir, l->path);
+    return *l->path == '/' && ts__sidecar_name(named, dir, session) &&
+                   !strcmp(named, l->path)
+               ? TS_OK
+               : TS_ERR_UNTRUSTED;
+}
+
+/*
+    Opens the sidecar of a trace: in shared memory, beside it, or where the
+    link beside it leads. TS_ERR_UNTRUSTED: something lies there that this
+    user's recorder did not make for this trace.
+*/
+static ts_result ts__leftover_find(ts__leftover *l, const char *path, int trace,
+                                   const uint8_t session[16], int flags)
+{
+    struct stat st;
+    char dir[TS__PATH_MAX];
+    ts_result found = TS_ERR_NOT_FOUND;
+    l->fd = -1;
+    if (strlen(path) >= TS__PATH_MAX - 8) return TS_ERR_NOT_FOUND;
+    if (fstat(trace, &st) != 0) return TS_ERR_IO;
+    snprintf(l->link, sizeof l->link, "%s.ring", path);
+    ts__directory_of(dir, path);
+    for (int place = 0; place < 3; place++) {
+        ts_result result =
+            place == 2 ? ts__leftover_link(l, session)
+            : ts__sidecar_name(l->path, place ? dir : "/dev/shm", session)
+                ? TS_OK
+                : TS_ERR_NOT_FOUND;
+        if (result == TS_OK)
+            result = ts__leftover_open(l, &st, place != 1, flags);
+        if (result == TS_OK) return TS_OK;
+        if (result != TS_ERR_NOT_FOUND) found = result;
+    }
+    return found;
+}
+#endif // TS__LEFTOVER_IMPLEMENTED
+
+/* ---- 12.17 Salvage ------------------------------------------------------ */
 
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE) && \
     (defined(TRACESMITH_SALVAGE) || \
@@ -7583,10 +7987,9 @@ TS__SMALL_BEGIN
 typedef struct ts__rescue { // one trace being salvaged
     ts__writer writer;
     ts__encoder *encoder;
-    int fd; // of the sidecar
+    ts__leftover found;
     uint8_t *map;
     uint64_t size;
-    char path[TS__PATH_MAX], link[TS__PATH_MAX];
     ts__block log[TS__BLOCKS_MAX];
     ts__ring *rings[TS__RINGS_MAX];
     ts__open_zone zones[TS__OPEN_ZONES_MAX];
@@ -7604,25 +8007,6 @@ static bool ts__trace_finished(int fd, uint64_t size)
                ts__checksum(
                    "", 0,
                    ts__checksum(&end, offsetof(ts_chunk_header, checksum), 0));
-}
-
-static int ts__rescue_find(ts__rescue *r, const char *trace,
-                           const uint8_t session[16])
-{
-    char dir[TS__PATH_MAX];
-    if (strlen(trace) >= TS__PATH_MAX - 8) return -1;
-    ts__directory_of(dir, trace);
-    snprintf(r->link, sizeof r->link, "%s.ring", trace);
-    const char *const dirs[] = { "/dev/shm", dir };
-    for (int i = 0; i < 2; i++) {
-        if (!ts__sidecar_name(r->path, dirs[i], session)) continue;
-        const int fd = open(r->path, O_RDWR | O_CLOEXEC);
-        if (fd >= 0) return fd;
-    }
-    const ssize_t n = readlink(r->link, r->path, sizeof r->path - 1);
-    if (n <= 0) return -1;
-    r->path[n] = 0;
-    return open(r->path, O_RDWR | O_CLOEXEC);
 }
 
 // The sidecar is a file like any other: every number in it that is used as a
@@ -7677,22 +8061,40 @@ static bool ts__rescue_ring_fits(const ts__rescue *r, uint32_t i)
            size >= ts__ring_offset() + ((uint64_t)16 << ring->shift);
 }
 
+// Another user's, to root: who may write to it, and cut it, while it is used.
+// What comes of it is not kept there; a salvage that fails begins anew.
+static void *ts__rescue_copy(int fd, uint64_t size)
+{
+    uint64_t done = 0;
+    ssize_t n = 1;
+    uint8_t *const copy = size <= UINT64_C(4) << 30
+                              ? (uint8_t *)ts__pages_new((size_t)size)
+                              : NULL;
+    while (copy && n > 0 && done < size) {
+        n = pread(fd, copy + done, (size_t)(size - done), (off_t)done);
+        if (n > 0) done += (uint64_t)n;
+    }
+    return copy ? copy : MAP_FAILED;
+}
+
 static ts_result ts__rescue_map(ts__rescue *r, const ts_file_header *header)
 {
     struct stat st;
-    if (fstat(r->fd, &st) != 0) return TS_ERR_IO;
+    if (fstat(r->found.fd, &st) != 0) return TS_ERR_IO;
     r->size = (uint64_t)st.st_size;
     if (r->size < sizeof(ts__sidecar)) return TS_ERR_VERSION;
-    void *const map = mmap(NULL, (size_t)r->size, PROT_READ | PROT_WRITE,
-                           MAP_SHARED, r->fd, 0);
+    void *const map = st.st_uid == geteuid()
+                          ? mmap(NULL, (size_t)r->size, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED, r->found.fd, 0)
+                          : ts__rescue_copy(r->found.fd, r->size);
     if (map == MAP_FAILED) return TS_ERR_MEMORY;
     r->map = (uint8_t *)map;
     ts__sidecar *const s = (ts__sidecar *)map;
     r->writer.sidecar = s;
-    if (memcmp(s->magic, TS__SIDECAR_MAGIC, sizeof s->magic) != 0 ||
-        s->layout != sizeof *s)
+    if (memcmp(s->head.magic, TS__SIDECAR_MAGIC, sizeof s->head.magic) != 0 ||
+        s->head.layout != sizeof *s)
         return TS_ERR_VERSION;
-    if (memcmp(s->header.session, header->session, 16) != 0)
+    if (memcmp(s->head.header.session, header->session, 16) != 0)
         return TS_ERR_NOT_FOUND;
     if (s->block_count > TS__BLOCKS_MAX || s->ring_count > TS__RINGS_MAX ||
         s->step > 2 || !ts__rescue_log(r) ||
@@ -7734,7 +8136,7 @@ static void ts__rescue_clock(ts__rescue *r)
     const uint64_t boot_ns = now.boottime_ns - s->clock[0].boottime_ns;
     const bool same_boot = s->clock[0].raw_ns && now.tick > s->clock[0].tick &&
                            ns <= boot_ns + 1000000000u && (int64_t)ns > 0;
-    if (same_boot && s->tick_type == ts__c.tick_type)
+    if (same_boot && s->head.tick_type == ts__c.tick_type)
         ts__writer_failed(&r->writer, ts__writer_clock(&r->writer, 0, &now));
 }
 
@@ -7755,19 +8157,21 @@ static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
         while (ring->tail < view.head &&
                ts__move_batch(&m, ring, &view, r->encoder, view.head))
             ;
-        if (!s->overwrites || ts__rest(ring)->forgotten_told) continue;
+        if (!s->head.overwrites || ts__rest(ring)->forgotten_told) continue;
         ts__rest(ring)->forgotten_told = 1;
         ts__loss_note(s, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
                       ts__overwritten(ring, ts__rest(ring)->kept),
-                      s->header.start_tick, r->encoder->now);
+                      s->head.header.start_tick, r->encoder->now);
     }
 }
 
 static void ts__rescue_remove(const ts__rescue *r)
 {
-    char target[8];
-    unlink(r->path);
-    if (readlink(r->link, target, sizeof target) > 0) unlink(r->link);
+    char target[TS__PATH_MAX];
+    unlink(r->found.path);
+    const ssize_t n = readlink(r->found.link, target, sizeof target - 1);
+    target[n > 0 ? n : 0] = 0;
+    if (!strcmp(target, r->found.path)) unlink(r->found.link);
 }
 
 static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
@@ -7778,6 +8182,8 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     ts__writer *const w = &r->writer;
     w->path = trace;
     if (ts__file_open(&w->file, trace, O_RDWR, 0) < 0) return TS_ERR_IO;
+    if (fstat(w->file.fd, &st) != 0) return TS_ERR_IO;
+    if (!S_ISREG(st.st_mode)) return TS_ERR_NOT_FILE;
     // Nobody may start to write it anew meanwhile.
     if (!ts__file_lock(w->file.fd) && (errno == EAGAIN || errno == EACCES))
         return TS_ERR_BUSY;
@@ -7785,14 +8191,15 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (!ts__file_read(w->file.fd, 0, &header, sizeof header) ||
         memcmp(header.magic, TS_FILE_MAGIC, sizeof header.magic) != 0)
         return TS_ERR_NOT_SBT;
-    r->fd = ts__rescue_find(r, trace, header.session);
+    const ts_result found =
+        ts__leftover_find(&r->found, trace, w->file.fd, header.session, O_RDWR);
     if (ts__trace_finished(w->file.fd, (uint64_t)st.st_size)) {
         // It may have died between the last chunk and the clean-up.
-        if (r->fd >= 0 && ts__file_lock(r->fd)) ts__rescue_remove(r);
+        if (found == TS_OK && ts__file_lock(r->found.fd)) ts__rescue_remove(r);
         return TS_OK;
     }
-    if (r->fd < 0) return TS_ERR_NOT_FOUND;
-    if (!ts__file_lock(r->fd)) return TS_ERR_BUSY;
+    if (found != TS_OK) return found;
+    if (!ts__file_lock(r->found.fd)) return TS_ERR_BUSY;
     ts_result result = ts__rescue_map(r, &header);
     if (result == TS_OK && fstat(w->file.fd, &st) != 0) result = TS_ERR_IO;
     if (result == TS_OK) result = ts__rescue_journal(r, (uint64_t)st.st_size);
@@ -7802,7 +8209,7 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
         ts__rescue_remove(r);
         return TS_OK;
     }
-    r->encoder->base = s->header.start_tick;
+    r->encoder->base = s->head.header.start_tick;
     r->encoder->now = s->clock[s->clock[1].tick != 0].tick;
     w->final = true;
     ts__rescue_clock(r);
@@ -7830,13 +8237,13 @@ ts_result ts_salvage(const char *trace, uint64_t *records)
     ts__rescue *const r = (ts__rescue *)ts__pages_new(sizeof *r);
     ts_result result = TS_ERR_MEMORY;
     if (r) {
-        r->fd = r->writer.file.fd = -1;
+        r->found.fd = r->writer.file.fd = -1;
         r->writer.scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
         r->encoder = (ts__encoder *)ts__pages_new(sizeof *r->encoder);
         if (r->writer.scratch && r->encoder)
             result = ts__rescue_run(r, trace, records);
         if (r->map) munmap(r->map, (size_t)r->size);
-        if (r->fd >= 0) close(r->fd);
+        if (r->found.fd >= 0) close(r->found.fd);
         ts__file_close(&r->writer.file);
         if (r->writer.scratch) munmap(r->writer.scratch, TS__SCRATCH_BYTES);
         if (r->encoder) munmap(r->encoder, sizeof *r->encoder);
@@ -7850,7 +8257,7 @@ TS__SMALL_END
 
 #endif // salvage
 
-/* ---- 12.17 Traces from known times -------------------------------------- */
+/* ---- 12.18 Traces from known times -------------------------------------- */
 
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE) && \
     defined(TRACESMITH_WRITER) && !defined(TS__WRITER_IMPLEMENTED)
@@ -8719,7 +9126,7 @@ static ts_result ts__put_paths(ts_writer *w, const char *path)
     struct stat st;
     char whole[PATH_MAX];
     if (stat(path, &st) == 0) {
-        if (!S_ISREG(st.st_mode)) return TS_ERR_IO;
+        if (!S_ISREG(st.st_mode)) return TS_ERR_NOT_FILE;
         if (!realpath(path, whole)) return TS_ERR_IO;
         path = whole;
     }
@@ -8786,7 +9193,7 @@ static ts_result ts__put_open(ts_writer *w, const ts_writer_desc *desc)
         return TS_ERR_MEMORY;
     w->encoder->compress = desc->compress ? 3 : 0;
     ts__put_columns(w);
-    ts__put_header(&w->file.sidecar->header, desc);
+    ts__put_header(&w->file.sidecar->head.header, desc);
     result = ts__writer_create(&w->file, w->beside);
     if (result == TS_OK) result = ts__put_clock(w, desc);
     return result;
@@ -8817,7 +9224,7 @@ ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc)
 
 void ts_writer_origin(ts_writer *w, int64_t time_ns, uint64_t realtime_ns)
 {
-    ts_file_header *const header = &w->file.sidecar->header;
+    ts_file_header *const header = &w->file.sidecar->head.header;
     if (w->file.error != TS_OK) return;
     header->start_tick = ts__put_tick(time_ns);
     header->start_realtime_ns = realtime_ns;
@@ -8855,7 +9262,7 @@ static ts_result ts__put_extend(ts_writer *w, const char *path)
     struct stat st;
     ts_chunk_header end;
     ts__writer_state *const state = &w->file.sidecar->state;
-    ts_file_header *const header = &w->file.sidecar->header;
+    ts_file_header *const header = &w->file.sidecar->head.header;
     if (!ts__copy_text(w->path, sizeof w->path, path)) return TS_ERR_USAGE;
     w->file.path = w->path;
     if (ts__file_open(&w->file.file, path, O_RDWR, 0) < 0) return TS_ERR_IO;

@@ -19,16 +19,20 @@
     USE
         #define TRACESMITH_IMPLEMENTATION // in one file of the program
         #include "tracesmith.h"
+        #include <stdio.h>
 
         int main(void)
         {
             const ts_session_desc desc = { .path = "trace.sbt" };
-            ts_session_start(&desc);
+            ts_session_start(&desc); // if it fails, ts_session_stop tells
             for (int i = 0; i < 3; i++) {
                 TS_ZONE("work");
                 TS_COUNTER("i", i);
             }
-            return ts_session_stop() == TS_OK ? 0 : 1;
+            const ts_result result = ts_session_stop();
+            if (result == TS_OK) return 0;
+            fprintf(stderr, "trace.sbt: %s\n", ts_result_text(result));
+            return 1;
         }
 
     CONTENTS                            search for "==== 4." to jump
@@ -92,6 +96,15 @@
 #endif
 #endif
 
+// What a designated initialiser leaves out is 0, also to C++ with -Wextra.
+#if defined(__cplusplus) && __cplusplus >= 202002L
+#define TS__UNSET \
+    { \
+    }
+#else
+#define TS__UNSET
+#endif
+
 /* ==== 2. Results ========================================================= */
 
 // Values are pinned; new ones are added at the end.
@@ -108,7 +121,10 @@
     X(TS_ERR_VERSION, -9, "made by an incompatible version") \
     X(TS_ERR_UNSUPPORTED, -10, "not supported by this build") \
     X(TS_ERR_NOT_FOUND, -11, "no such thing in the trace") \
-    X(TS_ERR_BUSY, -12, "the trace is still being written")
+    X(TS_ERR_BUSY, -12, "the trace is still being written") \
+    X(TS_ERR_NOT_FILE, -13, "a folder, a device or a named pipe, not a file") \
+    X(TS_ERR_UNTRUSTED, -14, \
+      "the sidecar is not this user's alone, or is another trace's")
 
 typedef enum ts_result {
 #define TS__X(name, value, text) name = value,
@@ -431,14 +447,15 @@ typedef enum ts_capture_found {
     X(BAD_CAPTURE, 31, "BAD_CAPTURE") \
     X(NO_MEMORY, 32, "NO_MEMORY") \
     X(TOO_MANY, 33, "TOO_MANY") \
-    X(OTHER_BACKEND, 34, "OTHER_BACKEND")
+    X(OTHER_BACKEND, 34, "OTHER_BACKEND") \
+    X(ROW_MISSING, 35, "ROW_MISSING")
 
 typedef enum ts_reason {
 #define TS__X(name, value, text) TS_REASON_##name = value,
     TS_REASONS(TS__X)
 #undef TS__X
 } ts_reason;
-#define TS_REASON_LIMIT 35
+#define TS_REASON_LIMIT 36
 
 typedef struct ts_column_header {
     uint8_t column, encoding, transform, width;
@@ -597,7 +614,8 @@ typedef enum ts_column {
     X(BACKEND, 10, "backend") \
     X(TOO_DEEP, 11, "too_deep") \
     X(HELPED, 64, "helped") \
-    X(BLOCKED, 65, "blocked")
+    X(BLOCKED, 65, "blocked") \
+    X(INCOMPLETE, 66, "incomplete")
 
 typedef enum ts_loss {
 #define TS__X(name, value, text) TS_LOSS_##name = value,
@@ -652,34 +670,41 @@ typedef enum ts_fork {
     An existing file of that name is replaced. Strings are copied.
 */
 typedef struct ts_session_desc {
-    const char *path;      // the trace; required
-    ts_policy policy;      // on a full ring (TS_POLICY_HELP)
-    ts_drain drain;        // who empties the rings (TS_DRAIN_THREAD)
-    ts_fork fork;          // what children do (TS_FORK_QUIET)
-    uint64_t memory_bytes; // bound on all rings together (256 MiB)
-    uint32_t ring_bytes;   // largest ring of a thread, rounded up to a power
-                           // of two, 32 KiB to 64 MiB (4 MiB;
-                           // TS_POLICY_OVERWRITE: 1 MiB)
-    uint32_t flush_ms;     // a record is in the file after at most about
-                           // this long (500)
-    uint32_t rank;         // rank of the process, for %r and merging (0)
-    uint32_t compress;     // zstd level 1-19, needs TRACESMITH_ZSTD (0: no)
-    int snapshot_signal;   // this signal writes a snapshot (0: none)
-    const char *snapshot_path; // where, may also hold %n, a count
-                               // ("PATH.%n.sbt")
-    const char *sidecar_dir;   // where rings lie (/dev/shm if it is a memory
+    const char *path TS__UNSET;      // the trace; required
+    ts_policy policy TS__UNSET;      // on a full ring (TS_POLICY_HELP)
+    ts_drain drain TS__UNSET;        // who empties the rings (TS_DRAIN_THREAD)
+    ts_fork fork TS__UNSET;          // what children do (TS_FORK_QUIET)
+    uint64_t memory_bytes TS__UNSET; // bound on all rings together (256 MiB)
+    uint32_t ring_bytes
+        TS__UNSET; // largest ring of a thread, rounded up to a power
+                   // of two, 32 KiB to 64 MiB (4 MiB;
+                   // TS_POLICY_OVERWRITE: 1 MiB)
+    uint32_t flush_ms TS__UNSET; // a record is in the file after at most about
+                                 // this long (500)
+    uint32_t rank TS__UNSET;     // rank of the process, for %r and merging (0)
+    uint32_t compress
+        TS__UNSET; // zstd level 1-19, needs TRACESMITH_ZSTD (0: no)
+    int snapshot_signal TS__UNSET; // this signal writes a snapshot (0: none)
+    const char *snapshot_path TS__UNSET; // where, may also hold %n, a count
+                                         // ("PATH.%n.sbt")
+    const char *sidecar_dir
+        TS__UNSET;             // where rings lie (/dev/shm if it is a memory
                                // file system, else beside the trace)
-    const char *app;           // name of the program (its file name)
+    const char *app TS__UNSET; // name of the program (its file name)
 } ts_session_desc;
 
 /*
     Starts recording. There is one session in a process; threads need no
-    registration and may already run.
+    registration and may already run. Under ts-record the trace is also in
+    what that writes. After a failure the program runs as it would without
+    TraceSmith: recording calls do nothing, and ts_session_stop returns that
+    failure again.
 
     Threads: any; calls of this section exclude each other.
     Errors:  TS_ERR_USAGE     a field is out of range, or no path
              TS_ERR_STATE     a session runs already (nested sessions)
-             TS_ERR_IO        the trace cannot be created, or is no file
+             TS_ERR_IO        the trace cannot be created
+             TS_ERR_NOT_FILE  something that is no file has its name
              TS_ERR_BUSY      another process is writing it
              TS_ERR_DISK_FULL no room for the header or the first rings
              TS_ERR_MEMORY    the rings cannot be mapped
@@ -689,13 +714,16 @@ TS_API ts_result ts_session_start(const ts_session_desc *desc);
 
 /*
     Writes what is buffered, the index and the end. Zones open at this moment
-    become zone_open events. Runs by itself at exit. Allowed when nothing was
-    started.
+    become zone_open events. Runs by itself at exit. After a start that failed
+    it returns that failure, once, so that a program which checks only here
+    notices.
 
     Threads: others may go on recording; what they record from here on is not
              part of the trace.
-    Errors:  the first error of writing since the start: TS_ERR_IO,
-             TS_ERR_DISK_FULL. What it cost is in the ledger.
+    Errors:  TS_ERR_STATE nothing was started, or it was stopped already
+             the first error since the start: TS_ERR_IO, TS_ERR_DISK_FULL (of
+             the trace, or where rings lie), TS_ERR_MEMORY (a ring could not
+             be mapped). What it cost is in the ledger.
 */
 TS_API ts_result ts_session_stop(void);
 
@@ -762,7 +790,8 @@ typedef struct ts_counter { // a counter as the macros hold it
     At most 65,535 bytes are kept. Costs a hash and one probe when known.
 
     Threads: any; signal handlers too. Allowed before a session starts.
-    Errors:  0 when nothing can be kept any more (counted).
+    Errors:  0 when nothing can be kept any more; a record that is not made for
+             want of it is counted, as dictionary_full.
 */
 TS_API uint32_t ts_name_define(const char *text);
 TS_API uint32_t ts_name_define_sized(const char *text, size_t size);
@@ -825,9 +854,7 @@ TS_API ts_result ts_blob_find(const void *bytes, size_t size, uint64_t hash[2]);
 
 /*
     Keeps what it takes to run an operation again: a record as section 13 of
-    the specification has it. Blobs that it names come first. The file is
-    marked as recorded by this user on this machine, where its file system can
-    (the attribute user.tracesmith), so that a replay need not ask.
+    the specification has it. Blobs that it names come first.
 
     Errors: as ts_blob_put.
 */
@@ -946,6 +973,13 @@ TS_API ts__page ts__here;
 TS_API TS__TLS ts__ring *ts__mine;
 #endif
 
+#ifdef __cplusplus
+#define TS__AS(type, value) static_cast<type>(value)
+#define TS__ADDRESS(p)      reinterpret_cast<uintptr_t>(p)
+#else
+#define TS__AS(type, value) ((type)(value))
+#define TS__ADDRESS(p)      ((uintptr_t)(p))
+#endif
 #define TS__LIKELY(x)   __builtin_expect(!!(x), 1)
 #define TS__UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define TS__LOAD(p)     __atomic_load_n(p, __ATOMIC_RELAXED)
@@ -1081,23 +1115,25 @@ static inline ts_zone ts__zone_begin_code(ts__ring *ring, uint32_t code)
     zone.start = ts__tick();
     ts__open *const entry = &ring->open[zone.depth % TS__OPEN_MAX];
     TS__STORE(&entry->start, zone.start);
-    TS__STORE(&entry->code_depth, code | (uint64_t)zone.depth << 32);
+    TS__STORE(&entry->code_depth, code | TS__AS(uint64_t, zone.depth) << 32);
     return zone;
 }
 
 // Begins a zone by hand. Cost and threads: as TS_ZONE.
 static inline ts_zone ts_zone_begin(ts_site *site)
 {
-    ts_zone zone = { 0, 0, 0 };
+    const ts_zone none = { 0, 0, 0 };
+    ts_zone zone = none; // its code here: gcc fears setjmp for a variable's
     const uint32_t gate = TS__LOAD(&ts__here.gate);
-    if (!gate) return zone;
-    uint32_t code = TS__CODE(&site->code);
-    if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return zone;
+    if (!gate) return none;
+    zone.code = TS__CODE(&site->code);
+    if (TS__UNLIKELY(!zone.code) && !(zone.code = ts__site_code(site)))
+        return none;
     ts__ring *ring = ts__mine;
     if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate) &&
         !(ring = ts__ring_room(1)))
-        return zone;
-    return ts__zone_begin_code(ring, code);
+        return none;
+    return ts__zone_begin_code(ring, zone.code);
 }
 
 // The zone of a site made by ts_site_define.
@@ -1166,11 +1202,12 @@ static inline void ts_mark(ts_site *site)
 {
     ts__ring *const ring = ts__ring_get(1);
     if (!ring) return;
-    uint32_t code = TS__CODE(&site->code);
-    if (TS__UNLIKELY(!code) && !(code = ts__site_code(site))) return;
+    const uint32_t known = TS__CODE(&site->code);
+    const uint32_t code = TS__LIKELY(known) ? known : ts__site_code(site);
+    if (TS__UNLIKELY(!code)) return;
     const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
-                     (uint64_t)code << 6 | TS__REC_MARK);
+                     TS__AS(uint64_t, code) << 6 | TS__REC_MARK);
 }
 
 // At a site made by ts_site_define.
@@ -1188,16 +1225,18 @@ static inline void ts_counter_int(ts_counter *counter, int64_t value)
 {
     ts__ring *const ring = ts__ring_get(2);
     if (!ring) return;
-    uint32_t code = TS__CODE(&counter->code);
-    if (TS__UNLIKELY(!code) && !(code = ts__counter_code(counter))) return;
-    if (TS__UNLIKELY(value != (int32_t)value)) {
-        ts__counter_wide(ring, code, TS__REC_COUNTER64, (uint64_t)value);
+    const uint32_t known = TS__CODE(&counter->code);
+    const uint32_t code = TS__LIKELY(known) ? known : ts__counter_code(counter);
+    if (TS__UNLIKELY(!code)) return;
+    if (TS__UNLIKELY(value != TS__AS(int32_t, value))) {
+        ts__counter_wide(ring, code, TS__REC_COUNTER64,
+                         TS__AS(uint64_t, value));
         return;
     }
     const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
-                     (uint64_t)(uint32_t)value << 32 | (uint64_t)code << 6 |
-                         TS__REC_COUNTER);
+                     TS__AS(uint64_t, TS__AS(uint32_t, value)) << 32 |
+                         TS__AS(uint64_t, code) << 6 | TS__REC_COUNTER);
 }
 
 TS_API void ts_counter_double(ts_counter *counter, double value);
@@ -1217,7 +1256,7 @@ TS_API void ts__free_slow(uint64_t address, uint32_t pool);
 static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
                             uint32_t category)
 {
-    const uint64_t address = (uint64_t)(uintptr_t)ptr;
+    const uint64_t address = TS__ADDRESS(ptr);
     ts__ring *const ring = ts__ring_get(2);
     if (!ring || !address) return;
     if (TS__UNLIKELY(category || address >> 48 || size >> 56)) {
@@ -1239,7 +1278,7 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
 
 static inline void ts_free(const void *ptr, uint32_t pool)
 {
-    const uint64_t address = (uint64_t)(uintptr_t)ptr;
+    const uint64_t address = TS__ADDRESS(ptr);
     ts__ring *const ring = ts__ring_get(1);
     if (!ring || !address) return;
     if (TS__UNLIKELY(pool || address >> 48)) {
@@ -1269,7 +1308,23 @@ TS_API void ts_span_end(uint64_t id);
 */
 #define TS__JOIN2(a, b) a##b
 #define TS__JOIN(a, b)  TS__JOIN2(a, b)
-#define TS__SKIP(expr)  ((void)sizeof(expr))
+// An argument that is not given: a text or a number. C++ warns of a 0 for both.
+#ifdef __cplusplus
+struct ts__nothing {
+    constexpr operator const char *() const
+    {
+        return nullptr;
+    }
+    constexpr operator uint32_t() const
+    {
+        return 0;
+    }
+};
+#define TS__NONE ts__nothing()
+#else
+#define TS__NONE 0
+#endif
+#define TS__SKIP(expr) ((void)sizeof(expr))
 
 #ifdef TRACESMITH_DISABLE
 #define TS__IF_ON(on, off) off
@@ -1278,7 +1333,7 @@ TS_API void ts_span_end(uint64_t id);
 #endif
 
 // `var`, a static site; category and colour are optional.
-#define TS__SITE(var, ...) TS__SITE4(var, __VA_ARGS__, 0, 0, 0)
+#define TS__SITE(var, ...) TS__SITE4(var, __VA_ARGS__, TS__NONE, TS__NONE, 0)
 #define TS__SITE4(var, name, category, color, ...) \
     static ts_site var = { name,     category, __func__, __FILE__, \
                            __LINE__, color,    0 }
@@ -1307,7 +1362,7 @@ struct ts__scope {
     TS__SITE(TS__JOIN(ts__site_, n), __VA_ARGS__); \
     TS__SCOPE(TS__JOIN(ts__zone_, n), ts_zone_begin(&TS__JOIN(ts__site_, n)))
 #define TS__ZONE_NAME(n, text) \
-    TS__SITE(TS__JOIN(ts__site_, n), 0); \
+    TS__SITE(TS__JOIN(ts__site_, n), TS__NONE); \
     TS__SCOPE(TS__JOIN(ts__zone_, n), \
               ts__zone_begin_named(text, &TS__JOIN(ts__site_, n)))
 #define TS__WITH_SITE(call, ...) \
@@ -1321,7 +1376,7 @@ struct ts__scope {
 
 #define TS_ZONE(...) \
     TS__IF_ON(TS__ZONE(__COUNTER__, __VA_ARGS__), TS__SKIP_NAME(__VA_ARGS__))
-#define TS_FUNCTION() TS__IF_ON(TS__ZONE(__COUNTER__, 0), TS__SKIP(0))
+#define TS_FUNCTION() TS__IF_ON(TS__ZONE(__COUNTER__, TS__NONE), TS__SKIP(0))
 #define TS_ZONE_NAME(text) \
     TS__IF_ON(TS__ZONE_NAME(__COUNTER__, text), TS__SKIP(text))
 #define TS_ZONE_BEGIN(var, ...) \
@@ -1345,7 +1400,7 @@ struct ts__scope {
         TS__NUMBER(ts_counter, &ts__counter_, number); \
     } while (0)
 #define TS_ALLOC(ptr, ...) \
-    TS__IF_ON(TS__ALLOC(ptr, __VA_ARGS__, 0, 0, 0), \
+    TS__IF_ON(TS__ALLOC(ptr, __VA_ARGS__, TS__NONE, TS__NONE, 0), \
               (TS__SKIP(ptr), TS__SKIP_NAME(__VA_ARGS__)))
 #define TS__ALLOC(ptr, size, pool, category, ...) \
     do { \
@@ -1355,7 +1410,7 @@ struct ts__scope {
                      ts__name_once(&ts__category, category)); \
     } while (0)
 #define TS_FREE(...) \
-    TS__IF_ON(TS__FREE(__VA_ARGS__, 0, 0), TS__SKIP_NAME(__VA_ARGS__))
+    TS__IF_ON(TS__FREE(__VA_ARGS__, TS__NONE, 0), TS__SKIP_NAME(__VA_ARGS__))
 #define TS__FREE(ptr, pool, ...) \
     do { \
         static uint32_t ts__pool = 0; \
@@ -1390,36 +1445,36 @@ static inline uint32_t ts__name_once(uint32_t *known, const char *text)
 static inline void ts_zone_value_uint(const char *name, uint64_t value)
 {
     if (value > INT64_MAX)
-        ts_zone_value_double(name, (double)value);
+        ts_zone_value_double(name, TS__AS(double, value));
     else
-        ts_zone_value_int(name, (int64_t)value);
+        ts_zone_value_int(name, TS__AS(int64_t, value));
 }
 #ifdef __cplusplus
 extern "C++" {
 #define TS__OVERLOAD(type, kind, as) \
     static inline void ts_zone_value(const char *name, type value) \
     { \
-        ts_zone_value_##kind(name, as(value)); \
+        ts_zone_value_##kind(name, as); \
     } \
     static inline void ts_counter_sample(ts_counter *counter, type value) \
     { \
-        ts_counter_##kind(counter, as(value)); \
+        ts_counter_##kind(counter, as); \
     }
-TS__OVERLOAD(bool, int, int64_t)
-TS__OVERLOAD(char, int, int64_t)
-TS__OVERLOAD(signed char, int, int64_t)
-TS__OVERLOAD(unsigned char, int, int64_t)
-TS__OVERLOAD(short, int, int64_t)
-TS__OVERLOAD(unsigned short, int, int64_t)
-TS__OVERLOAD(int, int, int64_t)
-TS__OVERLOAD(unsigned int, int, int64_t)
-TS__OVERLOAD(long, int, int64_t)
-TS__OVERLOAD(unsigned long, uint, uint64_t)
-TS__OVERLOAD(long long, int, int64_t)
-TS__OVERLOAD(unsigned long long, uint, uint64_t)
-TS__OVERLOAD(float, double, double)
-TS__OVERLOAD(double, double, double)
-TS__OVERLOAD(long double, double, double)
+TS__OVERLOAD(bool, int, value)
+TS__OVERLOAD(char, int, value)
+TS__OVERLOAD(signed char, int, value)
+TS__OVERLOAD(unsigned char, int, value)
+TS__OVERLOAD(short, int, value)
+TS__OVERLOAD(unsigned short, int, value)
+TS__OVERLOAD(int, int, value)
+TS__OVERLOAD(unsigned int, int, value)
+TS__OVERLOAD(long, int, value)
+TS__OVERLOAD(unsigned long, uint, value)
+TS__OVERLOAD(long long, int, value)
+TS__OVERLOAD(unsigned long long, uint, value)
+TS__OVERLOAD(float, double, value)
+TS__OVERLOAD(double, double, value)
+TS__OVERLOAD(long double, double, static_cast<double>(value))
 #undef TS__OVERLOAD
 }
 #define TS__NUMBER(prefix, a, number)          TS__NUMBER_##prefix(a, number)
@@ -1644,8 +1699,11 @@ TS_API void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
     Errors:  TS_ERR_BUSY      the recording process lives
              TS_ERR_NOT_FOUND the trace is unfinished but no sidecar was found
                               (the index can still be rebuilt by a reader)
+             TS_ERR_UNTRUSTED what lies in the sidecar's place is a link, others
+                              may write to it, or it is another trace's
              TS_ERR_VERSION   made by another version of TraceSmith
-             TS_ERR_IO, TS_ERR_DISK_FULL, TS_ERR_MEMORY, TS_ERR_NOT_SBT
+             TS_ERR_NOT_FILE, TS_ERR_NOT_SBT, TS_ERR_IO, TS_ERR_DISK_FULL,
+             TS_ERR_MEMORY
 */
 TS_API ts_result ts_salvage(const char *trace, uint64_t *records);
 #endif
@@ -1812,7 +1870,8 @@ typedef struct ts_writer_value {
     call is kept and returned by close; what comes after it is not written.
 
     Errors:  TS_ERR_USAGE no path, or one that is too long
-             TS_ERR_IO    the file cannot be made, or `path` is no file
+             TS_ERR_IO    the file cannot be made
+             TS_ERR_NOT_FILE something that is no file has its name
              TS_ERR_BUSY  another process is writing it
              TS_ERR_UNSUPPORTED `compress` without TRACESMITH_ZSTD
              TS_ERR_DISK_FULL, TS_ERR_MEMORY

@@ -1,5 +1,3 @@
-/* ==== 12. Implementation ================================================= */
-
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(TS__IMPLEMENTED)
 #define TS__IMPLEMENTED
 
@@ -11,6 +9,10 @@
 #define TS__SMALL_BEGIN \
     _Pragma("clang attribute push(__attribute__((minsize)), apply_to=function)")
 #define TS__SMALL_END _Pragma("clang attribute pop")
+#elif __GNUC__ >= 12
+#define TS__SMALL_BEGIN \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"Oz\")")
+#define TS__SMALL_END _Pragma("GCC pop_options")
 #else
 #define TS__SMALL_BEGIN \
     _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os\")")
@@ -162,14 +164,10 @@ TS__SMALL_END
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
-#endif
-#ifndef MAP_ANONYMOUS
-#error "include tracesmith.h before system headers, or define _GNU_SOURCE"
 #endif
 // Small as well: chunks are long, where that costs a twentieth.
 TS__SMALL_BEGIN
@@ -189,10 +187,6 @@ TS__SMALL_END
 #endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 // Linux 5.14
-#endif
-#ifndef F_OFD_SETLK
-#define F_OFD_GETLK 36 // Linux 3.15
-#define F_OFD_SETLK 37
 #endif
 
 TS__SMALL_BEGIN
@@ -292,6 +286,14 @@ static size_t ts__page_round(size_t size)
     return (size + page - 1) & ~(page - 1);
 }
 
+// What the last call's failure means to a session.
+static ts_result ts__disk_error(ts_result otherwise)
+{
+    return errno == ENOSPC || errno == EDQUOT || errno == EFBIG
+               ? TS_ERR_DISK_FULL
+               : otherwise;
+}
+
 // Whether a file may grow to a size. Beyond RLIMIT_FSIZE the app would get
 // SIGXFSZ, which ends it.
 static bool ts__file_may_grow(uint64_t size)
@@ -347,11 +349,10 @@ static ts_result ts__file_write(int fd, uint64_t offset, const void *bytes,
             continue;
         }
         if (n < 0 && errno == EINTR) continue;
-        const bool full =
-            n == 0 || errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+        const ts_result result =
+            n == 0 ? TS_ERR_DISK_FULL : ts__disk_error(TS_ERR_IO);
         // An error here leaves a torn chunk, which readers skip.
-        if (ftruncate(fd, (off_t)offset) != 0) return TS_ERR_IO;
-        return full ? TS_ERR_DISK_FULL : TS_ERR_IO;
+        return ftruncate(fd, (off_t)offset) == 0 ? result : TS_ERR_IO;
     }
     return TS_OK;
 }
@@ -372,7 +373,7 @@ static int ts__file_open(ts__file *file, const char *path, int flags,
                          mode_t mode)
 {
     struct stat st;
-    int fd = open(path, flags | O_CLOEXEC, mode);
+    int fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode);
     if (fd >= 0 && fd < 3) {
         const int low = fd;
         fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
@@ -380,7 +381,11 @@ static int ts__file_open(ts__file *file, const char *path, int flags,
     }
     file->fd = fd;
     if (fd < 0) return -1;
-    if (fstat(fd, &st) != 0) return -1;
+    if (fstat(fd, &st) != 0) {
+        if (flags & O_EXCL) unlink(path); // we made it just now
+        close(fd);
+        return file->fd = -1;
+    }
     file->device = st.st_dev;
     file->inode = st.st_ino;
     return fd;

@@ -10,7 +10,6 @@
 #define TS__INDEX_ENTRIES    1024
 #define TS__NAME_MAX         65535
 #define TS__TEXT_MAX         8000
-#define TS__PATH_MAX         4096
 #define TS__GLOBAL_LOSSES    64
 #define TS__ENCODERS         4
 #define TS__CHUNKS_PER_BATCH 512
@@ -92,12 +91,8 @@ typedef struct ts__writer_state {
     needed. Only processes of the same version read it.
 */
 typedef struct ts__sidecar {
-    uint8_t magic[8];
-    uint32_t layout; // sizeof(ts__sidecar), catches other versions
-    uint16_t tick_type;
-    uint16_t overwrites;   // a flight recorder's rings
-    ts_file_header header; // of the trace
-    uint64_t size;         // of the file
+    ts__sidecar_head head;
+    uint64_t size; // of the file
     ts__writer_state state;
     /*
         The journal. An append first saves `state` in `before` and sets step
@@ -126,7 +121,6 @@ typedef struct ts__sidecar {
     ts_chunk_header index[TS__INDEX_ENTRIES];
     uint64_t lod[TS__INDEX_ENTRIES][TS_LOD_CELLS];
 } ts__sidecar;
-#define TS__SIDECAR_MAGIC "TSRIN2\x1a\n"
 
 // One file being written: a session's trace, a snapshot, or a salvage.
 typedef struct ts__writer {
@@ -139,6 +133,12 @@ typedef struct ts__writer {
     ts_result error;      // the first
     bool final;           // may use up the reserve
 } ts__writer;
+
+static void ts__writer_failed(ts__writer *w, ts_result result)
+{
+    if (result != TS_OK && TS__LOAD(&w->error) == TS_OK)
+        TS__STORE(&w->error, result);
+}
 
 typedef struct ts__block { // of the dictionary
     uint8_t *bytes;
@@ -206,7 +206,8 @@ typedef struct ts__core {
     // Dictionary.
     ts__block blocks[TS__BLOCKS_MAX];
     uint32_t block_count;
-    ts__block *block, *log; // to which entries are added
+    ts__block *block, *log;  // to which entries are added
+    uint32_t grow_failed[2]; // requests since the sidecar has no space
     // Hash tables of deduplicated entries: the one in use, and the one that
     // it is copied into.
     ts__entry **table, **table_next;
@@ -217,6 +218,7 @@ typedef struct ts__core {
     char path[TS__PATH_MAX], snapshot_path[TS__PATH_MAX];
     char path_pattern[TS__PATH_MAX], sidecar_dir[TS__PATH_MAX], app[256];
     char sidecar_path[TS__PATH_MAX];
+    ts_result start_error; // of a start that failed, until a stop tells it
     uint32_t generation;
     uint32_t snapshots;
     uint64_t start_tick;
@@ -394,28 +396,40 @@ static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
     TS__STORE(&total->count, before + count);
 }
 
+// The row of a loss among those before `shared`, or the one behind them that
+// is for what found none.
+static ts__loss_total *ts__loss_find(ts__loss_total *total,
+                                     ts__loss_total *shared, uint32_t row,
+                                     uint32_t track, ts_loss cause,
+                                     uint32_t detail)
+{
+    while (total < shared && total->cause &&
+           (total->cause != (uint32_t)cause || total->track != track ||
+            total->detail != detail))
+        total++;
+    if (total == shared) {
+        total += row;
+        track = detail = 0;
+    }
+    TS__STORE(&total->track, track);
+    TS__STORE(&total->detail, detail);
+    TS__STORE(&total->cause, (uint32_t)cause);
+    return total;
+}
+
 // A loss of the thread that owns a ring: only that thread calls this. When
 // its rows are taken, threads share one for each of the four causes.
 static void ts__loss_ring(ts__ring *ring, ts_loss cause, uint64_t count,
                           uint64_t first, uint64_t last, uint64_t stall_ns)
 {
     ts__ring_rest *const rest = ts__rest(ring);
-    ts__loss_total *total = rest->losses;
-    ts__loss_total *const shared = rest->losses + TS__LOSS_SLOTS - 4;
-    uint32_t track = rest->owner;
-    while (total < shared && total->cause &&
-           (total->cause != (uint32_t)cause || total->track != track))
-        total++;
-    if (total == shared) {
-        total += cause == TS_LOSS_RING_FULL  ? 0
-                 : cause == TS_LOSS_TOO_DEEP ? 1
-                 : cause == TS_LOSS_HELPED   ? 2
-                                             : 3;
-        track = 0;
-    }
-    TS__STORE(&total->track, track);
-    TS__STORE(&total->cause, (uint32_t)cause);
-    ts__loss_add(total, count, first, last, stall_ns);
+    const uint32_t row = cause == TS_LOSS_RING_FULL  ? 0
+                         : cause == TS_LOSS_TOO_DEEP ? 1
+                         : cause == TS_LOSS_HELPED   ? 2
+                                                     : 3;
+    ts__loss_add(ts__loss_find(rest->losses, rest->losses + TS__LOSS_SLOTS - 4,
+                               row, rest->owner, cause, 0),
+                 count, first, last, stall_ns);
 }
 
 // A loss without a ring, or found by another thread. The last 16 rows are
@@ -426,20 +440,10 @@ static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
 {
     if (!sidecar || !count) return;
     ts__lock_take(&ts__c.ledger);
-    ts__loss_total *total = sidecar->losses;
-    ts__loss_total *const shared = total + TS__GLOBAL_LOSSES - 16;
-    while (total < shared && total->cause &&
-           (total->cause != (uint32_t)cause || total->track != track ||
-            total->detail != detail))
-        total++;
-    if (total == shared) {
-        total += (uint32_t)cause % 16;
-        track = detail = 0;
-    }
-    TS__STORE(&total->track, track);
-    TS__STORE(&total->detail, detail);
-    TS__STORE(&total->cause, (uint32_t)cause);
-    ts__loss_add(total, count, first, last, 0);
+    ts__loss_add(ts__loss_find(sidecar->losses,
+                               sidecar->losses + TS__GLOBAL_LOSSES - 16,
+                               (uint32_t)cause % 16, track, cause, detail),
+                 count, first, last, 0);
     ts__lock_give(&ts__c.ledger);
 }
 

@@ -97,13 +97,46 @@ static bool ts__table_grow(void)
     return true;
 }
 
-// A part of the sidecar for a block or a ring; NULL when there is no space.
-static void *ts__sidecar_grow(size_t size, uint64_t *offset)
+// What asks for a part of the sidecar. Entries may have room where rings, which
+// are large, have none.
+enum { TS__GROW_ENTRIES, TS__GROW_RINGS };
+
+// Where there was no space each record asks for some. Of these requests the
+// first, second, fourth, ... and each 4,096th go through.
+static bool ts__grow_refused(int what)
+{
+    uint32_t *const failed = &ts__c.grow_failed[what];
+    const uint32_t n = TS__LOAD(failed);
+    if (!(n & (n - 1)) || n % 4096 == 0) return false;
+    TS__STORE(failed, n + 1);
+    return true;
+}
+
+static void ts__grow_failed(int what)
+{
+    TS__STORE(&ts__c.grow_failed[what], TS__LOAD(&ts__c.grow_failed[what]) + 1);
+}
+
+// A part of the sidecar for a block or a ring; NULL when there is no space,
+// which ts_session_stop tells.
+static void *ts__sidecar_grow(int what, size_t size, uint64_t *offset)
 {
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
+    void *pages = NULL;
+    size = ts__page_round(size);
     *offset = __atomic_fetch_add(&sidecar->size, size, __ATOMIC_RELAXED);
-    if (!ts__file_keep(&ts__c.sidecar_file, ts__c.sidecar_path)) return NULL;
-    return ts__pages_map(ts__c.sidecar_file.fd, *offset, size);
+    errno = EIO;
+    if (ts__file_keep(&ts__c.sidecar_file, ts__c.sidecar_path))
+        pages = ts__pages_map(ts__c.sidecar_file.fd, *offset, size);
+    if (!pages)
+        ts__writer_failed(
+            &ts__c.writer,
+            ts__disk_error(errno == EIO ? TS_ERR_IO : TS_ERR_MEMORY));
+    if (pages)
+        TS__STORE(&ts__c.grow_failed[what], 0);
+    else
+        ts__grow_failed(what);
+    return pages;
 }
 
 // The next of the blocks, with the word before its bytes that says how much
@@ -136,8 +169,9 @@ static ts__block *ts__block_get(ts__block **last, ts__block *blocks,
     if (size < need) size = need;
     size = ts__page_round(size);
     uint64_t offset = 0;
-    void *const memory =
-        shared ? ts__sidecar_grow(size, &offset) : ts__pages_new(size);
+    void *const memory = shared
+                             ? ts__sidecar_grow(TS__GROW_ENTRIES, size, &offset)
+                             : ts__pages_new(size);
     ts__block *const block = ts__block_add(blocks, count, memory, size, offset);
     if (block) *last = block;
     return block;
@@ -180,7 +214,7 @@ static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
             : NULL;
     if (!block || !ts__log_add(kind, id, bytes, size)) {
         // A session that ends lets go of its memory once names are not shared.
-        if (ts__c.names_shared) ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
+        if (ts__c.names_shared) ts__loss_now(0, TS_LOSS_INCOMPLETE);
         return 0;
     }
     ts__entry *const e = ts__block_put(block, kind, id, bytes, size, hash);
@@ -208,6 +242,7 @@ static uint32_t ts__entry_make(uint32_t kind, const void *bytes, size_t size,
                                uint64_t hash)
 {
     ts__caller old;
+    if (kind < TS__ENTRY_BLOB && ts__grow_refused(TS__GROW_ENTRIES)) return 0;
     if (!ts__enter(&old)) return 0;
     ts__lock_take(&ts__c.names);
     const ts__entry *const known = ts__entry_find(kind, bytes, size, hash);
@@ -244,6 +279,7 @@ static uint32_t ts__site_get(const char *name, const ts_site *site)
     memset(&entry, 0, sizeof entry);
     if (!name && site) name = site->name ? site->name : site->function;
     entry.name = ts_name_define(name);
+    if (name && !entry.name) return 0;
     if (site) {
         entry.category = ts_name_define(site->category);
         entry.function = ts_name_define(site->function);
@@ -254,14 +290,26 @@ static uint32_t ts__site_get(const char *name, const ts_site *site)
     return ts__entry_get(TS_CHUNK_SITES, &entry, sizeof entry);
 }
 
+// A record that cannot be made because what it is called has no number.
+static uint32_t ts__nameless(void)
+{
+    ts__caller old;
+    if (!ts__enter(&old)) return 0;
+    if (ts__session_still(TS__LOAD(&ts__here.session)))
+        ts__loss_now(ts__track, TS_LOSS_DICTIONARY_FULL);
+    ts__leave(&old);
+    return 0;
+}
+
 uint32_t ts_site_define(const char *name, const ts_site *base)
 {
-    return ts__site_get(name, base);
+    const uint32_t code = ts__site_get(name, base);
+    return code ? code : ts__nameless();
 }
 
 uint32_t ts__site_code(ts_site *site)
 {
-    const uint32_t code = ts__site_get(NULL, site);
+    const uint32_t code = ts_site_define(NULL, site);
     __atomic_store_n(&site->code, code, __ATOMIC_RELEASE);
     return code;
 }
@@ -383,7 +431,7 @@ uint32_t ts__counter_code(ts_counter *counter)
 {
     const uint32_t code = ts__counter_track(counter->name, NULL, 0, false);
     __atomic_store_n(&counter->code, code, __ATOMIC_RELEASE);
-    return code;
+    return code ? code : ts__nameless();
 }
 
 static void ts__metadata_put(uint32_t track, const char *key, uint32_t type,

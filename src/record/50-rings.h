@@ -7,7 +7,7 @@ static size_t ts__ring_offset(void) // of the slots in the mapping
 
 static size_t ts__ring_bytes(uint32_t shift) // of the mapping
 {
-    return ts__page_round(ts__ring_offset() + ((size_t)16 << shift));
+    return ts__ring_offset() + ((size_t)16 << shift);
 }
 
 static uint64_t ts__ring_slots(const ts__ring *ring)
@@ -25,7 +25,8 @@ static ts__ring *ts__ring_new(uint32_t shift)
         ts__c.ring_bytes + size > ts__c.desc.memory_bytes)
         return NULL;
     uint64_t offset = 0;
-    ts__ring *const ring = (ts__ring *)ts__sidecar_grow(size, &offset);
+    ts__ring *const ring =
+        (ts__ring *)ts__sidecar_grow(TS__GROW_RINGS, size, &offset);
     if (!ring) return NULL;
     ring->slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
     ring->shift = shift;
@@ -112,6 +113,15 @@ static void ts__rings_unmap(ts__ring *ring)
     }
 }
 
+// Takes the last of the free rings off their list. Under the pool's lock, but
+// ts__ring_attach looks at the count without it.
+static uint32_t ts__free_take(void)
+{
+    const uint32_t last = ts__c.free_count - 1;
+    TS__STORE(&ts__c.free_count, last);
+    return last;
+}
+
 /*
     The slow path is entered: finds a ring for a thread that has none in this
     session. The ring of the session before stays mapped until the next one,
@@ -119,16 +129,24 @@ static void ts__rings_unmap(ts__ring *ring)
 */
 static ts__ring *ts__ring_attach(uint32_t gate)
 {
+    ts__ring *ring = NULL;
+    if (!TS__LOAD(&ts__c.free_count) && ts__grow_refused(TS__GROW_RINGS)) {
+        ts__loss_now(ts__track, TS_LOSS_MEMORY_BOUND);
+        return NULL;
+    }
     // A track needs the slow path itself.
     ts__inside = 0;
     const bool told = ts_thread_track() != 0;
     ts__inside = 1;
-    if (!told) return NULL;
+    if (!told) {
+        ts__grow_failed(TS__GROW_RINGS);
+        ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
+        return NULL;
+    }
     ts__lock_take(&ts__c.pool);
-    ts__ring *ring = NULL;
     const bool still = ts__session_still(gate);
     if (still && ts__c.free_count)
-        ring = ts__c.rings[ts__c.free_rings[--ts__c.free_count]];
+        ring = ts__c.rings[ts__c.free_rings[ts__free_take()]];
     else if (still)
         ring = ts__ring_new(ts__shift_first());
     // Many short threads can fill a ring between two looks at it. Its last
@@ -176,7 +194,7 @@ static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
         ts__ring *const candidate = ts__c.rings[ts__c.free_rings[i]];
         if (candidate->shift < shift) continue;
         next = candidate;
-        ts__c.free_rings[i] = ts__c.free_rings[--ts__c.free_count];
+        ts__c.free_rings[i] = ts__c.free_rings[ts__free_take()];
     }
     if (!next) next = ts__ring_new(shift);
     if (next) {
@@ -283,7 +301,8 @@ static void ts__ring_detach(void *value)
         if (rest->owner != owner || rest->state == TS__RING_FREE) continue;
         TS__STORE(&ring->depth, 0);
         TS__STORE(&rest->state, TS__RING_FREE);
-        ts__c.free_rings[ts__c.free_count++] = i;
+        ts__c.free_rings[ts__c.free_count] = i;
+        TS__STORE(&ts__c.free_count, ts__c.free_count + 1);
     }
     ts__lock_give(&ts__c.pool);
     if (!found) ts__rings_unmap(mine);

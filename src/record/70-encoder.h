@@ -989,7 +989,7 @@ static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
             }
             ts__encoder *const e = ts__c.encoders[i];
             ts__encoder_reset(e);
-            e->base = sidecar->header.start_tick;
+            e->base = sidecar->head.header.start_tick;
             e->now = ts_tick_now();
             e->open_count = 0;
             e->compress = compress ? ts__c.desc.compress : 0;

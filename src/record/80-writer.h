@@ -6,11 +6,6 @@ TS__SMALL_BEGIN
     Appends chunks to a trace. All functions here want the writer's lock held.
     An append is atomic against the death of the process: see ts__sidecar.
 */
-static void ts__writer_failed(ts__writer *w, ts_result result)
-{
-    if (result != TS_OK && TS__LOAD(&w->error) == TS_OK)
-        TS__STORE(&w->error, result);
-}
 
 // What the end of the trace may take: ledger, open zones, index, end.
 static uint64_t ts__writer_reserve(const ts__writer *w)
@@ -26,7 +21,7 @@ static bool ts__writer_space(ts__writer *w, uint64_t end)
     if (w->final) return true;
     if (!ts__file_may_grow(need)) return false;
     if (need <= w->reserved) return true;
-    const uint64_t steps[] = { 16u << 20, 1u << 20, 0 };
+    static const uint32_t steps[] = { 16u << 20, 1u << 20, 0 };
     for (int i = 0; i < 3; i++) {
         const uint64_t upto = need + steps[i];
         if (!ts__file_may_grow(upto)) continue;
@@ -54,7 +49,7 @@ static void ts__writer_seal(const ts__writer *w, uint8_t *bytes, size_t size)
     for (size_t at = 0; at < size;) {
         ts_chunk_header header;
         memcpy(&header, bytes + at, sizeof header);
-        memcpy(&header.session, w->sidecar->header.session, 4);
+        memcpy(&header.session, w->sidecar->head.header.session, 4);
         header.sequence = sequence++;
         header.checksum = ts__checksum(
             bytes + at + sizeof header, header.stored_size,
@@ -453,26 +448,6 @@ static ts_result ts__writer_finish(ts__writer *w)
     return result;
 }
 
-// The sidecar's name in a directory; false if it is too long.
-static bool ts__sidecar_name(char *out, const char *dir,
-                             const uint8_t session[16])
-{
-    char hex[33];
-    for (int i = 0; i < 16; i++)
-        snprintf(hex + 2 * i, 3, "%02x", session[i]);
-    return snprintf(out, TS__PATH_MAX, "%s/tracesmith-%s.ring", dir, hex) <
-           TS__PATH_MAX;
-}
-
-static void ts__directory_of(char *out, const char *path)
-{
-    const char *const slash = strrchr(path, '/');
-    if (!slash) path = ".";
-    const size_t size = slash && slash != path ? (size_t)(slash - path) : 1;
-    memcpy(out, path, size);
-    out[size] = 0;
-}
-
 // A path that still means the same when the app changes its directory.
 static void ts__path_whole(char *path)
 {
@@ -482,7 +457,7 @@ static void ts__path_whole(char *path)
 }
 
 // A dead process's trace is about to be replaced: its sidecar goes too.
-static void ts__sidecar_orphan(int trace, const char *path)
+static void ts__sidecar_orphan(int trace, const char *path, uid_t owner)
 {
     ts_file_header old;
     char dir[TS__PATH_MAX], name[TS__PATH_MAX];
@@ -493,8 +468,9 @@ static void ts__sidecar_orphan(int trace, const char *path)
     const char *const dirs[] = { "/dev/shm", dir, ts__c.sidecar_dir };
     for (int i = 0; i < 3; i++) {
         if (!ts__sidecar_name(name, dirs[i], old.session)) continue;
-        const int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-        if (fd >= 0 && ts__file_lock(fd)) unlink(name);
+        const int fd = open(name, O_RDWR | TS__OPEN_STRANGE);
+        if (fd >= 0 && ts__sidecar_own(fd, owner) && ts__file_lock(fd))
+            unlink(name);
         if (fd >= 0) close(fd);
     }
 }
@@ -505,19 +481,20 @@ static ts_result ts__writer_open(ts__writer *w, const char *path)
     struct stat st;
     w->path = path;
     if (ts__file_open(&w->file, path, O_RDWR | O_CREAT, 0666) < 0)
-        return errno == ENOSPC ? TS_ERR_DISK_FULL : TS_ERR_IO;
+        return ts__disk_error(errno == EISDIR ? TS_ERR_NOT_FILE : TS_ERR_IO);
+    if (fstat(w->file.fd, &st) != 0) return TS_ERR_IO;
+    if (!S_ISREG(st.st_mode)) return TS_ERR_NOT_FILE;
     // A file system without locks: go on.
     if (!ts__file_lock(w->file.fd) && (errno == EAGAIN || errno == EACCES))
         return TS_ERR_BUSY;
-    if (fstat(w->file.fd, &st) != 0 || !S_ISREG(st.st_mode)) return TS_ERR_IO;
-    ts__sidecar_orphan(w->file.fd, path);
+    ts__sidecar_orphan(w->file.fd, path, st.st_uid);
     return ftruncate(w->file.fd, 0) == 0 ? TS_OK : TS_ERR_IO;
 }
 
 // Creates the file with its header.
 static ts_result ts__writer_create(ts__writer *w, const char *path)
 {
-    ts_file_header *const header = &w->sidecar->header;
+    ts_file_header *const header = &w->sidecar->head.header;
     ts_result result = ts__writer_open(w, path);
     w->error = TS_OK;
     w->reserved = 0;

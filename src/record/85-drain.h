@@ -14,6 +14,35 @@ typedef struct ts__mover {
     bool salvage;  // what cannot be written stays in the ring
 } ts__mover;
 
+// From when to when the encoded records are; now, if a device's clock tells.
+static void ts__encoder_span(const ts__encoder *e, uint64_t *first,
+                             uint64_t *last)
+{
+    ts_chunk_header header;
+    bool none = true;
+    *first = *last = e->now;
+    for (size_t at = 0; at < e->size; at += ts__chunk_bytes(&header)) {
+        memcpy(&header, e->out + at, sizeof header);
+        if (header.clock) continue;
+        if (none || (int64_t)(header.first - *first) < 0) *first = header.first;
+        if (none || (int64_t)(header.last - *last) > 0) *last = header.last;
+        none = false;
+    }
+}
+
+// Counts an encoded batch that could not be written.
+static void ts__move_lost(const ts__writer *w, const ts__encoder *e,
+                          uint32_t track, ts_result result)
+{
+    uint64_t first, last;
+    if (!e->size) return;
+    ts__encoder_span(e, &first, &last);
+    ts__loss_note(w->sidecar, track,
+                  result == TS_ERR_DISK_FULL ? TS_LOSS_DISK_FULL
+                                             : TS_LOSS_WRITE_ERROR,
+                  0, e->records, first, last);
+}
+
 // Writes one encoded batch. What cannot be written is counted, and the ring
 // goes on: an app must not suffer from a full disk.
 static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
@@ -38,14 +67,7 @@ static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
         TS__STORE(&ts__rest(ring)->track, batch->next);
         __atomic_store_n(&ring->tail, batch->to, __ATOMIC_RELEASE);
     }
-    if (result != TS_OK && e->size) {
-        ts_chunk_header header;
-        memcpy(&header, e->out, sizeof header);
-        ts__loss_note(w->sidecar, batch->track,
-                      result == TS_ERR_DISK_FULL ? TS_LOSS_DISK_FULL
-                                                 : TS_LOSS_WRITE_ERROR,
-                      0, e->records, header.first, header.last);
-    }
+    if (result != TS_OK) ts__move_lost(w, e, batch->track, result);
     ts__lock_give(&w->lock);
 }
 
@@ -329,8 +351,22 @@ static ts_result ts__snapshot_names(ts__writer *w)
     return result;
 }
 
+static ts_result ts__snapshot_batch(ts__writer *w, ts__encoder *e,
+                                    uint32_t track, ts_result result)
+{
+    if (!e->size) return result;
+    if (result == TS_OK) result = ts__writer_prepare(w, e->chunks);
+    ts__commit commit = ts__commit_begin(w);
+    if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
+    if (result != TS_OK) ts__move_lost(w, e, track, result);
+    return result;
+}
+
+// After an error what is left is not tried, but counted: a flight recorder's
+// trace has no other ledger.
 static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
-                                   const ts__ring *ring, ts__slot *slots)
+                                   const ts__ring *ring, ts__slot *slots,
+                                   ts_result result)
 {
     ts__ring copy;
     ts__batch batch;
@@ -338,21 +374,16 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
     batch.from = ts__snapshot_copy(ring, &copy, slots);
     batch.track = ts__snapshot_track(ring, batch.from);
     // Names of what was copied come before their use.
-    ts_result result = ts__snapshot_names(w);
-    while (batch.from < copy.head && result == TS_OK) {
+    if (result == TS_OK) result = ts__snapshot_names(w);
+    while (batch.from < copy.head) {
         ts__encoder_reset(e);
         ts__batch_scan(e, &copy, &batch, copy.head, true);
         ts__batch_encode(e, &copy, &batch);
         kept += e->records + batch.stale + batch.bad;
-        ts_chunk_header header;
-        if (e->size) memcpy(&header, e->out, sizeof header);
-        if (e->size && (int64_t)(header.first - oldest) < 0)
-            oldest = header.first;
-        if (e->size) {
-            result = ts__writer_prepare(w, e->chunks);
-            ts__commit commit = ts__commit_begin(w);
-            if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
-        }
+        uint64_t first, last;
+        ts__encoder_span(e, &first, &last);
+        if ((int64_t)(first - oldest) < 0) oldest = first;
+        result = ts__snapshot_batch(w, e, batch.track, result);
         batch.track = batch.next;
         batch.from = batch.to;
     }
@@ -366,13 +397,19 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
 static ts_result ts__snapshot_rings(ts__writer *w, ts__encoder *e)
 {
     ts_result result = ts__snapshot_names(w); // also if there is no ring
-    for (uint32_t i = 0; i < ts__ring_count() && result == TS_OK; i++) {
+    for (uint32_t i = 0; i < ts__ring_count(); i++) {
         const ts__ring *const ring = ts__c.rings[i];
         const size_t bytes = (size_t)ts__ring_slots(ring) * sizeof(ts__slot);
         ts__slot *const slots = (ts__slot *)ts__pages_new(bytes);
-        if (!slots) return TS_ERR_MEMORY;
-        result = ts__snapshot_ring(w, e, ring, slots);
-        munmap(slots, bytes);
+        if (slots) {
+            result = ts__snapshot_ring(w, e, ring, slots, result);
+            munmap(slots, bytes);
+            continue;
+        }
+        if (result == TS_OK) result = TS_ERR_MEMORY;
+        ts__loss_note(w->sidecar, TS__LOAD(&ts__rest(ring)->owner),
+                      TS_LOSS_MEMORY_BOUND, 0, ts__overwritten(ring, 0),
+                      e->base, e->now);
     }
     return result;
 }
@@ -432,9 +469,9 @@ static ts_result ts__snapshot(const char *pattern)
             __atomic_add_fetch(&ts__c.snapshots, 1, __ATOMIC_RELAXED)))
         return TS_ERR_USAGE;
     if (ts__writer_new(&w)) {
-        w.sidecar->header = ts__c.writer.sidecar->header;
-        ts__random(w.sidecar->header.session);
-        ts__header_seal(&w.sidecar->header);
+        w.sidecar->head.header = ts__c.writer.sidecar->head.header;
+        ts__random(w.sidecar->head.header.session);
+        ts__header_seal(&w.sidecar->head.header);
         result = ts__writer_create(&w, path);
         if (result == TS_OK) result = ts__snapshot_write(&w);
     }
@@ -442,21 +479,32 @@ static ts_result ts__snapshot(const char *pattern)
     return result;
 }
 
-/*
-    The C library ends a process with its last thread, which must not be ours:
-    that is so when main() left with pthread_exit and nobody else is there.
-    proc(5): the state is the first field after the name, the number of threads
-    the 18th.
-*/
+typedef struct ts__process_stat {
+    char state;
+    int parent, threads;      // parent 0: none
+    unsigned long long began; // in ticks since boot
+} ts__process_stat;
+
+// What the kernel tells of a process. Source: proc(5), fields 3, 4, 20 and 22.
+static bool ts__process_read(const char *path, ts__process_stat *stat)
+{
+    char text[1024];
+    ts__text_read(path, text, sizeof text);
+    const char *const at = strrchr(text, ')'); // of a name that may hold any
+    return at && sscanf(at,
+                        ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                        "%*s %*s %*s %*s %*s %d %*s %llu",
+                        &stat->state, &stat->parent, &stat->threads,
+                        &stat->began) == 4;
+}
+
+// The C library ends a process with its last thread, which must not be ours:
+// that is so when main() left with pthread_exit and nobody else is there.
 static bool ts__drain_alone(void)
 {
-    char text[512];
-    ts__text_read("/proc/self/stat", text, sizeof text);
-    const char *field = strrchr(text, ')');
-    if (!field || field[1] != ' ' || field[2] != 'Z') return false;
-    for (int i = 0; i < 18 && field; i++)
-        field = strchr(field + 1, ' ');
-    return field && atoi(field + 1) == 2;
+    ts__process_stat own;
+    return ts__process_read("/proc/self/stat", &own) && own.state == 'Z' &&
+           own.threads == 2;
 }
 
 static void *ts__drain_main(void *unused)

@@ -13,44 +13,46 @@ static bool ts__copy_text(char *out, size_t room, const char *text)
 static ts_result ts__session_defaults(const ts_session_desc *desc)
 {
     if (!desc || !desc->path || !*desc->path) return TS_ERR_USAGE;
-    ts_session_desc d = *desc;
-    if (!d.memory_bytes) d.memory_bytes = 256u << 20;
-    if (!d.ring_bytes)
-        d.ring_bytes = d.policy == TS_POLICY_OVERWRITE ? 1u << 20 : 4u << 20;
-    if (!d.flush_ms) d.flush_ms = 500;
-    if (d.ring_bytes > 64u << 20 || d.memory_bytes < 128u << 10 ||
-        (uint32_t)d.policy > TS_POLICY_BLOCK ||
-        (uint32_t)d.drain > TS_DRAIN_MANUAL ||
-        (uint32_t)d.fork > TS_FORK_FOLLOW || d.compress > 19 ||
-        d.snapshot_signal < 0 || d.snapshot_signal >= NSIG)
+    // Here and not in a copy, whose paths through the checks take much code.
+    ts_session_desc *const d = &ts__c.desc;
+    *d = *desc;
+    if (!d->memory_bytes) d->memory_bytes = 256u << 20;
+    if (!d->ring_bytes)
+        d->ring_bytes = d->policy == TS_POLICY_OVERWRITE ? 1u << 20 : 4u << 20;
+    if (!d->flush_ms) d->flush_ms = 500;
+    if (d->ring_bytes > 64u << 20 || d->memory_bytes < 128u << 10 ||
+        (uint32_t)d->policy > TS_POLICY_BLOCK ||
+        (uint32_t)d->drain > TS_DRAIN_MANUAL ||
+        (uint32_t)d->fork > TS_FORK_FOLLOW || d->compress > 19 ||
+        d->snapshot_signal < 0 || d->snapshot_signal >= NSIG)
         return TS_ERR_USAGE;
-    if (d.policy == TS_POLICY_BLOCK && d.drain == TS_DRAIN_MANUAL)
+    if (d->policy == TS_POLICY_BLOCK && d->drain == TS_DRAIN_MANUAL)
         return TS_ERR_USAGE; // nobody would ever wake it
-    if (d.fork == TS_FORK_FOLLOW && !strstr(d.path, "%p")) return TS_ERR_USAGE;
+    if (d->fork == TS_FORK_FOLLOW && !strstr(d->path, "%p"))
+        return TS_ERR_USAGE;
 #ifndef TRACESMITH_ZSTD
-    if (d.compress) return TS_ERR_UNSUPPORTED;
+    if (d->compress) return TS_ERR_UNSUPPORTED;
 #endif
     uint32_t bytes = 16 * TS__RING_SLOTS_MIN;
-    while (bytes < d.ring_bytes)
+    while (bytes < d->ring_bytes)
         bytes *= 2;
-    d.ring_bytes = bytes;
+    d->ring_bytes = bytes;
     // Strings may come from ts__c itself, in a fork child.
-    if (!ts__copy_text(ts__c.path_pattern, TS__PATH_MAX, d.path) ||
-        !ts__copy_text(ts__c.sidecar_dir, TS__PATH_MAX, d.sidecar_dir) ||
-        !ts__copy_text(ts__c.app, sizeof ts__c.app, d.app))
+    if (!ts__copy_text(ts__c.path_pattern, TS__PATH_MAX, d->path) ||
+        !ts__copy_text(ts__c.sidecar_dir, TS__PATH_MAX, d->sidecar_dir) ||
+        !ts__copy_text(ts__c.app, sizeof ts__c.app, d->app))
         return TS_ERR_USAGE;
-    ts__c.desc = d;
     if (!ts__path_expand(ts__c.path, ts__c.path_pattern, 0))
         return TS_ERR_USAGE;
-    if (d.snapshot_path
-            ? !ts__copy_text(ts__c.snapshot_path, TS__PATH_MAX, d.snapshot_path)
-            : snprintf(ts__c.snapshot_path, TS__PATH_MAX, "%s.%%n.sbt",
-                       ts__c.path) >= TS__PATH_MAX)
+    if (d->snapshot_path ? !ts__copy_text(ts__c.snapshot_path, TS__PATH_MAX,
+                                          d->snapshot_path)
+                         : snprintf(ts__c.snapshot_path, TS__PATH_MAX,
+                                    "%s.%%n.sbt", ts__c.path) >= TS__PATH_MAX)
         return TS_ERR_USAGE;
-    ts__c.desc.path = ts__c.path_pattern;
-    ts__c.desc.sidecar_dir = ts__c.sidecar_dir;
-    if (d.snapshot_path) ts__c.desc.snapshot_path = ts__c.snapshot_path;
-    ts__c.desc.app = ts__c.app;
+    d->path = ts__c.path_pattern;
+    d->sidecar_dir = ts__c.sidecar_dir;
+    if (d->snapshot_path) d->snapshot_path = ts__c.snapshot_path;
+    d->app = ts__c.app;
     return TS_OK;
 }
 
@@ -73,18 +75,18 @@ static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)
     ts__sidecar *const sidecar =
         ts__file_lock(fd) ? (ts__sidecar *)ts__pages_map(fd, 0, size) : NULL;
     if (!sidecar) {
-        const bool full = errno == ENOSPC || errno == EDQUOT;
+        const ts_result result = ts__disk_error(TS_ERR_MEMORY);
         ts__file_close(&ts__c.sidecar_file);
         unlink(ts__c.sidecar_path);
-        return full ? TS_ERR_DISK_FULL : TS_ERR_MEMORY;
+        return result;
     }
-    sidecar->layout = sizeof *sidecar;
-    sidecar->tick_type = ts__c.tick_type;
-    sidecar->overwrites = ts__c.desc.policy == TS_POLICY_OVERWRITE;
-    sidecar->header = *header;
+    sidecar->head.layout = sizeof *sidecar;
+    sidecar->head.tick_type = ts__c.tick_type;
+    sidecar->head.overwrites = ts__c.desc.policy == TS_POLICY_OVERWRITE;
+    sidecar->head.header = *header;
     sidecar->size = size;
     sidecar->ring = TS__RINGS_MAX;
-    memcpy(sidecar->magic, TS__SIDECAR_MAGIC, sizeof sidecar->magic);
+    memcpy(sidecar->head.magic, TS__SIDECAR_MAGIC, sizeof sidecar->head.magic);
     ts__path_whole(ts__c.sidecar_path);
     ts__c.writer.sidecar = sidecar;
     return TS_OK;
@@ -180,14 +182,13 @@ static bool ts__session_memory(void)
 {
     ts__writer *const w = &ts__c.writer;
     if (!w->scratch) w->scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
-    bool done = w->scratch != NULL;
     for (int i = 0; i < TS__ENCODERS; i++) {
         if (!ts__c.encoders[i])
             ts__c.encoders[i] =
                 (ts__encoder *)ts__pages_new(sizeof(ts__encoder));
-        done = done && ts__c.encoders[i];
+        if (!ts__c.encoders[i]) return false;
     }
-    return done;
+    return w->scratch != NULL;
 }
 
 static void ts__fork_prepare(void);
@@ -273,6 +274,7 @@ static void ts__names_close(void)
         ts__c.blocks[i].past =
             __atomic_load_n(ts__c.blocks[i].used, __ATOMIC_ACQUIRE);
     ts__c.log = NULL;
+    memset(ts__c.grow_failed, 0, sizeof ts__c.grow_failed);
     ts__c.names_shared = false;
 }
 
@@ -296,16 +298,19 @@ static void ts__session_close(void)
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
                  0);
     }
-    ts__c.ring_count = ts__c.free_count = 0;
+    ts__c.ring_count = 0;
+    TS__STORE(&ts__c.free_count, 0);
     ts__c.ring_bytes = 0;
     ts__lock_give(&ts__c.pool);
     ts__lock_take(&ts__c.names);
     ts__names_close();
     ts__lock_give(&ts__c.names);
     // Nobody makes a ring or a block of the log any more.
-    if (w->sidecar) unlink(ts__c.sidecar_path);
+    // One that cannot go must not be taken for a dead writer's.
+    if (w->sidecar && unlink(ts__c.sidecar_path) != 0)
+        memset(w->sidecar->head.magic, 0, sizeof w->sidecar->head.magic);
     ts__file_close(&ts__c.sidecar_file);
-    if (w->sidecar) munmap(w->sidecar, ts__page_round(sizeof *w->sidecar));
+    if (w->sidecar) munmap(w->sidecar, sizeof *w->sidecar);
     w->sidecar = NULL;
     ts__c.active = false;
 }
@@ -314,9 +319,9 @@ static void ts__session_close(void)
 static ts_result ts__session_begin(void)
 {
     ts__writer *const w = &ts__c.writer;
-    ts__clock_write(w);
-    ts__c.clock_step_ns = 1000000;
-    ts__c.clock_next_ns = ts__clock_ns(CLOCK_MONOTONIC_RAW) + 1000000;
+    ts__c.clock_step_ns = 100000;
+    ts__c.clock_next_ns = 0;
+    ts__clock_tend(w);
     ts__lock_take(&ts__c.names);
     // acquire: a thread that the last session did not wait for may still add
     for (uint32_t i = 0; i < ts__c.block_count; i++)
@@ -343,11 +348,62 @@ static bool ts__thread_start(void)
     return error == 0;
 }
 
-static ts_result ts__session_start_locked(const ts_session_desc *desc)
+// Which trace it is of, for whoever finds it without one.
+static void ts__sidecar_tell(ts__sidecar_head *head)
+{
+    ts__path_whole(ts__c.path);
+    memcpy(head->trace, ts__c.path, sizeof head->trace);
+    head->device = ts__c.writer.file.device;
+    head->inode = ts__c.writer.file.inode;
+}
+
+#ifndef TS__INJECTED
+#define TS__INJECTED 0 // 1: in the library of ts-record, which has that folder
+#endif
+
+/*
+    Whether ts-record runs this process cannot be read from a variable, so that
+    leaves a link to its folder in /dev/shm, by its number and when it began.
+    Into the folder goes a link to the trace: ts-record puts what the program
+    records itself and what it heard from outside on one time axis.
+*/
+static int ts__record_folders(void)
+{
+    char path[64];
+    struct stat st;
+    snprintf(path, sizeof path, "/dev/shm/tracesmith-record-%u",
+             (unsigned)geteuid());
+    const int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || (fstat(fd, &st) == 0 && st.st_uid == geteuid())) return fd;
+    close(fd);
+    return -1;
+}
+
+// The nearest ts-record among those that this process descends from is told.
+static void ts__session_tell(const ts_file_header *header)
+{
+    char text[128]; // a path, then what the link is called
+    uint64_t session[2];
+    ts__process_stat stat;
+    const int folders = ts__record_folders();
+    if (folders < 0) return;
+    memcpy(session, header->session, sizeof session);
+    for (int process = getppid(); process > 0; process = stat.parent) {
+        snprintf(text, sizeof text, "/proc/%d/stat", process);
+        if (!ts__process_read(text, &stat)) break;
+        snprintf(text, sizeof text, "%d.%llu/own-%u-%016llx%016llx.sbt",
+                 process, stat.began, (unsigned)header->process,
+                 (unsigned long long)session[0],
+                 (unsigned long long)session[1]);
+        if (symlinkat(ts__c.path, folders, text) == 0 || errno != ENOENT) break;
+    }
+    close(folders);
+}
+
+static ts_result ts__session_open(const ts_session_desc *desc)
 {
     ts_file_header header;
     ts__writer *const w = &ts__c.writer;
-    if (ts__c.active) return TS_ERR_STATE;
     ts_result result = ts__session_defaults(desc);
     if (result != TS_OK) return result;
     if (!ts__session_hooks() || !ts__session_memory()) return TS_ERR_MEMORY;
@@ -356,7 +412,7 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     ts__header_make(&header);
     result = ts__sidecar_create(&header);
     if (result == TS_OK) result = ts__writer_create(w, ts__c.path);
-    if (result == TS_OK) ts__path_whole(ts__c.path);
+    if (result == TS_OK) ts__sidecar_tell(&w->sidecar->head);
     if (result == TS_OK) result = ts__session_begin();
     if (result == TS_OK) {
         ts__sidecar_link(true);
@@ -373,9 +429,16 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
         ts__session_close();
         return result;
     }
+    if (!TS__INJECTED) ts__session_tell(&header);
     ts__signal_take();
     __atomic_store_n(&ts__here.gate, ts__c.generation, __ATOMIC_RELEASE);
     return TS_OK;
+}
+
+static ts_result ts__session_start_locked(const ts_session_desc *desc)
+{
+    if (ts__c.active) return TS_ERR_STATE;
+    return ts__c.start_error = ts__session_open(desc);
 }
 
 // Backends are called without any lock: they record. `on`: it reports, and
@@ -494,10 +557,13 @@ static void ts__session_end(ts__writer *w, ts__ring *const *rings,
     ts__writer_failed(w, ts__writer_entries(w, log));
     ts__writer_failed(w, ts__writer_open_zones(w, e, zones, zone_count));
     ts__writer_failed(w, ts__writer_prepare(w, 2));
-    ts__writer_failed(w, ts__writer_losses(w, rings, ring_count));
+    ts_result ledger = ts__writer_losses(w, rings, ring_count);
+    ts__writer_failed(w, ledger);
+    if (ledger != TS_OK) ledger = ts__writer_losses(w, rings, ring_count);
     ts__writer_failed(
         w, ts__writer_note(w, 0, "records", w->sidecar->state.records));
-    ts__writer_failed(w, ts__writer_finish(w));
+    // A trace with an end has a whole ledger.
+    if (ledger == TS_OK) ts__writer_failed(w, ts__writer_finish(w));
     ts__lock_give(&w->lock);
 }
 
@@ -515,7 +581,11 @@ static void ts__wait_outside(void)
 static ts_result ts__session_stop_locked(void)
 {
     ts__writer *const w = &ts__c.writer;
-    if (!ts__c.active) return TS_OK;
+    if (!ts__c.active) {
+        const ts_result result = ts__c.start_error;
+        ts__c.start_error = TS_OK;
+        return result == TS_OK ? TS_ERR_STATE : result;
+    }
     ts__signal_give();
     __atomic_store_n(&ts__here.gate, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&ts__here.session, 0, __ATOMIC_SEQ_CST);
@@ -687,16 +757,6 @@ static ts_result ts__blob_write(ts__writer *w, uint8_t *chunk, size_t whole)
     return result;
 }
 
-// Not part of the file's bytes: a trace from elsewhere comes without it.
-static void ts__capture_mark(const ts__file *file)
-{
-    uint8_t session[16];
-    if (ts__file_is(file, file->fd) &&
-        pread(file->fd, session, sizeof session, 16) == 16)
-        (void)!fsetxattr(file->fd, "user.tracesmith", session, sizeof session,
-                         0);
-}
-
 // Room for a chunk, kept for the next one: new pages cost more than what they
 // are for. Who finds it taken, or too small, gets some of its own; so does a
 // child made by a fork meanwhile, for ever.
@@ -766,7 +826,6 @@ static ts_result ts__blob_keep(ts__writer *w, uint32_t kind, const void *bytes,
         if (result == TS_OK && blob)
             ts__entry_add(TS__ENTRY_BLOB, 1, known, sizeof known, mix);
         ts__lock_give(&ts__c.names);
-        if (result == TS_OK && !blob) ts__capture_mark(&w->file);
     }
     ts__blob_room_give(chunk, whole);
     ts__api_leave(&old);
@@ -997,11 +1056,10 @@ static void ts__fork_child(void)
         ts__file_close(&ts__c.sidecar_file);
         if (ts__shelves_own) ts__shelves_own();
         ts__names_close();
-        munmap(ts__c.writer.sidecar,
-               ts__page_round(sizeof *ts__c.writer.sidecar));
+        munmap(ts__c.writer.sidecar, sizeof *ts__c.writer.sidecar);
         ts__signal_give();
     }
-    memset(&ts__c, 0, offsetof(ts__core, blocks));
+    memset((void *)&ts__c, 0, offsetof(ts__core, blocks));
     ts__c.writer.lock.word = 0;
     ts__c.writer.file.fd = ts__c.sidecar_file.fd = -1;
     ts__c.writer.sidecar = NULL;

@@ -1,4 +1,4 @@
-/* ---- 12.16 Salvage ------------------------------------------------------ */
+/* ---- 12.17 Salvage ------------------------------------------------------ */
 
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE) && \
     (defined(TRACESMITH_SALVAGE) || \
@@ -10,10 +10,9 @@ TS__SMALL_BEGIN
 typedef struct ts__rescue { // one trace being salvaged
     ts__writer writer;
     ts__encoder *encoder;
-    int fd; // of the sidecar
+    ts__leftover found;
     uint8_t *map;
     uint64_t size;
-    char path[TS__PATH_MAX], link[TS__PATH_MAX];
     ts__block log[TS__BLOCKS_MAX];
     ts__ring *rings[TS__RINGS_MAX];
     ts__open_zone zones[TS__OPEN_ZONES_MAX];
@@ -31,25 +30,6 @@ static bool ts__trace_finished(int fd, uint64_t size)
                ts__checksum(
                    "", 0,
                    ts__checksum(&end, offsetof(ts_chunk_header, checksum), 0));
-}
-
-static int ts__rescue_find(ts__rescue *r, const char *trace,
-                           const uint8_t session[16])
-{
-    char dir[TS__PATH_MAX];
-    if (strlen(trace) >= TS__PATH_MAX - 8) return -1;
-    ts__directory_of(dir, trace);
-    snprintf(r->link, sizeof r->link, "%s.ring", trace);
-    const char *const dirs[] = { "/dev/shm", dir };
-    for (int i = 0; i < 2; i++) {
-        if (!ts__sidecar_name(r->path, dirs[i], session)) continue;
-        const int fd = open(r->path, O_RDWR | O_CLOEXEC);
-        if (fd >= 0) return fd;
-    }
-    const ssize_t n = readlink(r->link, r->path, sizeof r->path - 1);
-    if (n <= 0) return -1;
-    r->path[n] = 0;
-    return open(r->path, O_RDWR | O_CLOEXEC);
 }
 
 // The sidecar is a file like any other: every number in it that is used as a
@@ -104,22 +84,40 @@ static bool ts__rescue_ring_fits(const ts__rescue *r, uint32_t i)
            size >= ts__ring_offset() + ((uint64_t)16 << ring->shift);
 }
 
+// Another user's, to root: who may write to it, and cut it, while it is used.
+// What comes of it is not kept there; a salvage that fails begins anew.
+static void *ts__rescue_copy(int fd, uint64_t size)
+{
+    uint64_t done = 0;
+    ssize_t n = 1;
+    uint8_t *const copy = size <= UINT64_C(4) << 30
+                              ? (uint8_t *)ts__pages_new((size_t)size)
+                              : NULL;
+    while (copy && n > 0 && done < size) {
+        n = pread(fd, copy + done, (size_t)(size - done), (off_t)done);
+        if (n > 0) done += (uint64_t)n;
+    }
+    return copy ? copy : MAP_FAILED;
+}
+
 static ts_result ts__rescue_map(ts__rescue *r, const ts_file_header *header)
 {
     struct stat st;
-    if (fstat(r->fd, &st) != 0) return TS_ERR_IO;
+    if (fstat(r->found.fd, &st) != 0) return TS_ERR_IO;
     r->size = (uint64_t)st.st_size;
     if (r->size < sizeof(ts__sidecar)) return TS_ERR_VERSION;
-    void *const map = mmap(NULL, (size_t)r->size, PROT_READ | PROT_WRITE,
-                           MAP_SHARED, r->fd, 0);
+    void *const map = st.st_uid == geteuid()
+                          ? mmap(NULL, (size_t)r->size, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED, r->found.fd, 0)
+                          : ts__rescue_copy(r->found.fd, r->size);
     if (map == MAP_FAILED) return TS_ERR_MEMORY;
     r->map = (uint8_t *)map;
     ts__sidecar *const s = (ts__sidecar *)map;
     r->writer.sidecar = s;
-    if (memcmp(s->magic, TS__SIDECAR_MAGIC, sizeof s->magic) != 0 ||
-        s->layout != sizeof *s)
+    if (memcmp(s->head.magic, TS__SIDECAR_MAGIC, sizeof s->head.magic) != 0 ||
+        s->head.layout != sizeof *s)
         return TS_ERR_VERSION;
-    if (memcmp(s->header.session, header->session, 16) != 0)
+    if (memcmp(s->head.header.session, header->session, 16) != 0)
         return TS_ERR_NOT_FOUND;
     if (s->block_count > TS__BLOCKS_MAX || s->ring_count > TS__RINGS_MAX ||
         s->step > 2 || !ts__rescue_log(r) ||
@@ -161,7 +159,7 @@ static void ts__rescue_clock(ts__rescue *r)
     const uint64_t boot_ns = now.boottime_ns - s->clock[0].boottime_ns;
     const bool same_boot = s->clock[0].raw_ns && now.tick > s->clock[0].tick &&
                            ns <= boot_ns + 1000000000u && (int64_t)ns > 0;
-    if (same_boot && s->tick_type == ts__c.tick_type)
+    if (same_boot && s->head.tick_type == ts__c.tick_type)
         ts__writer_failed(&r->writer, ts__writer_clock(&r->writer, 0, &now));
 }
 
@@ -182,19 +180,21 @@ static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
         while (ring->tail < view.head &&
                ts__move_batch(&m, ring, &view, r->encoder, view.head))
             ;
-        if (!s->overwrites || ts__rest(ring)->forgotten_told) continue;
+        if (!s->head.overwrites || ts__rest(ring)->forgotten_told) continue;
         ts__rest(ring)->forgotten_told = 1;
         ts__loss_note(s, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
                       ts__overwritten(ring, ts__rest(ring)->kept),
-                      s->header.start_tick, r->encoder->now);
+                      s->head.header.start_tick, r->encoder->now);
     }
 }
 
 static void ts__rescue_remove(const ts__rescue *r)
 {
-    char target[8];
-    unlink(r->path);
-    if (readlink(r->link, target, sizeof target) > 0) unlink(r->link);
+    char target[TS__PATH_MAX];
+    unlink(r->found.path);
+    const ssize_t n = readlink(r->found.link, target, sizeof target - 1);
+    target[n > 0 ? n : 0] = 0;
+    if (!strcmp(target, r->found.path)) unlink(r->found.link);
 }
 
 static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
@@ -205,6 +205,8 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     ts__writer *const w = &r->writer;
     w->path = trace;
     if (ts__file_open(&w->file, trace, O_RDWR, 0) < 0) return TS_ERR_IO;
+    if (fstat(w->file.fd, &st) != 0) return TS_ERR_IO;
+    if (!S_ISREG(st.st_mode)) return TS_ERR_NOT_FILE;
     // Nobody may start to write it anew meanwhile.
     if (!ts__file_lock(w->file.fd) && (errno == EAGAIN || errno == EACCES))
         return TS_ERR_BUSY;
@@ -212,14 +214,15 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (!ts__file_read(w->file.fd, 0, &header, sizeof header) ||
         memcmp(header.magic, TS_FILE_MAGIC, sizeof header.magic) != 0)
         return TS_ERR_NOT_SBT;
-    r->fd = ts__rescue_find(r, trace, header.session);
+    const ts_result found =
+        ts__leftover_find(&r->found, trace, w->file.fd, header.session, O_RDWR);
     if (ts__trace_finished(w->file.fd, (uint64_t)st.st_size)) {
         // It may have died between the last chunk and the clean-up.
-        if (r->fd >= 0 && ts__file_lock(r->fd)) ts__rescue_remove(r);
+        if (found == TS_OK && ts__file_lock(r->found.fd)) ts__rescue_remove(r);
         return TS_OK;
     }
-    if (r->fd < 0) return TS_ERR_NOT_FOUND;
-    if (!ts__file_lock(r->fd)) return TS_ERR_BUSY;
+    if (found != TS_OK) return found;
+    if (!ts__file_lock(r->found.fd)) return TS_ERR_BUSY;
     ts_result result = ts__rescue_map(r, &header);
     if (result == TS_OK && fstat(w->file.fd, &st) != 0) result = TS_ERR_IO;
     if (result == TS_OK) result = ts__rescue_journal(r, (uint64_t)st.st_size);
@@ -229,7 +232,7 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
         ts__rescue_remove(r);
         return TS_OK;
     }
-    r->encoder->base = s->header.start_tick;
+    r->encoder->base = s->head.header.start_tick;
     r->encoder->now = s->clock[s->clock[1].tick != 0].tick;
     w->final = true;
     ts__rescue_clock(r);
@@ -257,13 +260,13 @@ ts_result ts_salvage(const char *trace, uint64_t *records)
     ts__rescue *const r = (ts__rescue *)ts__pages_new(sizeof *r);
     ts_result result = TS_ERR_MEMORY;
     if (r) {
-        r->fd = r->writer.file.fd = -1;
+        r->found.fd = r->writer.file.fd = -1;
         r->writer.scratch = (uint8_t *)ts__pages_new(TS__SCRATCH_BYTES);
         r->encoder = (ts__encoder *)ts__pages_new(sizeof *r->encoder);
         if (r->writer.scratch && r->encoder)
             result = ts__rescue_run(r, trace, records);
         if (r->map) munmap(r->map, (size_t)r->size);
-        if (r->fd >= 0) close(r->fd);
+        if (r->found.fd >= 0) close(r->found.fd);
         ts__file_close(&r->writer.file);
         if (r->writer.scratch) munmap(r->writer.scratch, TS__SCRATCH_BYTES);
         if (r->encoder) munmap(r->encoder, sizeof *r->encoder);

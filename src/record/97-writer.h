@@ -1,4 +1,4 @@
-/* ---- 12.17 Traces from known times -------------------------------------- */
+/* ---- 12.18 Traces from known times -------------------------------------- */
 
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE) && \
     defined(TRACESMITH_WRITER) && !defined(TS__WRITER_IMPLEMENTED)
@@ -867,7 +867,7 @@ static ts_result ts__put_paths(ts_writer *w, const char *path)
     struct stat st;
     char whole[PATH_MAX];
     if (stat(path, &st) == 0) {
-        if (!S_ISREG(st.st_mode)) return TS_ERR_IO;
+        if (!S_ISREG(st.st_mode)) return TS_ERR_NOT_FILE;
         if (!realpath(path, whole)) return TS_ERR_IO;
         path = whole;
     }
@@ -934,7 +934,7 @@ static ts_result ts__put_open(ts_writer *w, const ts_writer_desc *desc)
         return TS_ERR_MEMORY;
     w->encoder->compress = desc->compress ? 3 : 0;
     ts__put_columns(w);
-    ts__put_header(&w->file.sidecar->header, desc);
+    ts__put_header(&w->file.sidecar->head.header, desc);
     result = ts__writer_create(&w->file, w->beside);
     if (result == TS_OK) result = ts__put_clock(w, desc);
     return result;
@@ -965,7 +965,7 @@ ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc)
 
 void ts_writer_origin(ts_writer *w, int64_t time_ns, uint64_t realtime_ns)
 {
-    ts_file_header *const header = &w->file.sidecar->header;
+    ts_file_header *const header = &w->file.sidecar->head.header;
     if (w->file.error != TS_OK) return;
     header->start_tick = ts__put_tick(time_ns);
     header->start_realtime_ns = realtime_ns;
@@ -1003,7 +1003,7 @@ static ts_result ts__put_extend(ts_writer *w, const char *path)
     struct stat st;
     ts_chunk_header end;
     ts__writer_state *const state = &w->file.sidecar->state;
-    ts_file_header *const header = &w->file.sidecar->header;
+    ts_file_header *const header = &w->file.sidecar->head.header;
     if (!ts__copy_text(w->path, sizeof w->path, path)) return TS_ERR_USAGE;
     w->file.path = w->path;
     if (ts__file_open(&w->file.file, path, O_RDWR, 0) < 0) return TS_ERR_IO;
