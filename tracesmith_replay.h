@@ -124,7 +124,8 @@ typedef struct ts_info {
     bool salvage_failed;  // see `salvage`
     ts_result salvage;    // what ts_salvage said. TS_OK: done or not needed,
                           // _BUSY: live, _NOT_FOUND: nothing is left over,
-                          // _STATE: left alone because of no_salvage
+                          // _STATE: left alone because of no_salvage,
+                          // _UNTRUSTED: what lies there is somebody else's
 } ts_info;
 
 /*
@@ -135,7 +136,8 @@ typedef struct ts_info {
 
     Threads: a reader may be used by many threads at once, except for
              ts_reader_refresh and ts_reader_close.
-    Errors:  TS_ERR_IO, TS_ERR_NOT_SBT, TS_ERR_VERSION (another major
+    Errors:  TS_ERR_IO, TS_ERR_NOT_FILE (of pipes, those without a name are
+             read to their end), TS_ERR_NOT_SBT, TS_ERR_VERSION (another major
              version), TS_ERR_TRUNCATED (not even a file header),
              TS_ERR_MEMORY, TS_ERR_USAGE.
 */
@@ -148,6 +150,30 @@ TS_API bool ts_reader_refresh(ts_reader *reader);
 
 // Lifetime: until refresh or close, like everything a reader hands out.
 TS_API const ts_info *ts_reader_info(const ts_reader *reader);
+
+// A file in which a recorder keeps what is not in its trace yet.
+typedef struct ts_sidecar {
+    char trace[4096];           // its path
+    uint32_t process;           // that recorded
+    uint64_t start_realtime_ns; // when it began
+    uint64_t size;              // bytes of disk or memory that it takes
+} ts_sidecar;
+
+/*
+    What a sidecar is, by its path. TS_OK: its recorder is dead, and whoever
+    opens its trace saves the records. What can be known is in *sidecar also
+    after an error.
+
+    Errors: TS_ERR_NOT_FOUND its trace is gone: nobody will ask for it
+            TS_ERR_BUSY      its recorder lives
+            TS_ERR_UNTRUSTED not a file of this user's alone
+            TS_ERR_VERSION   made by another version, or no sidecar
+            TS_ERR_IO        there is none
+*/
+TS_API ts_result ts_sidecar_look(const char *path, ts_sidecar *sidecar);
+// Removes one whose trace is gone, and nothing else. Errors: TS_ERR_STATE if
+// its trace is there, and as ts_sidecar_look.
+TS_API ts_result ts_sidecar_remove(const char *path);
 
 // What was found wrong so far, in the order of discovery. Decoding a chunk
 // may add to it. Returns false past the end.
@@ -296,7 +322,7 @@ typedef struct ts_columns {
     uint32_t clock;
     const uint32_t *tracks; // of each row; NULL unless mixed
     const int64_t *start_ns, *duration_ns;
-    const uint64_t *start_ticks;
+    const uint64_t *start_ticks, *end_ticks;
     const uint64_t *values[TS_COLUMN_LIMIT];
     const uint32_t *text_sizes; // NULL: no texts
     const char *const *texts;   // not terminated
@@ -656,6 +682,9 @@ typedef struct ts_replay_stats {
     uint64_t meetings;         // collectives and pairs of send and receive
     uint64_t meetings_partial; // ranks are missing: low confidence
     uint64_t lost;             // records the ledger misses on what was selected
+    int64_t unknown_host_ns;   // of threads, summed up: between two calls while
+                               // another thread of the process called: they
+                               // may have waited for it, and no edge says so
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
     // The run.
     int64_t start_ns, end_ns;
@@ -942,7 +971,8 @@ TS_API bool ts_replay_inserted(const ts_replay *replay, size_t index,
     Two sets of times can be looked at: those of the record and those of the
     last run. *Work* is kernels, copies, sets and collectives; a device is
     *busy* while any of its work runs and *idle* for the rest of its span,
-    which goes from the first call for work of its to the end of its last.
+    which goes from the begin of its first work to the end of its last: what
+    came before is known for neither, and may lie outside of the record.
 
     A stream is, at every moment from its first call to the end of the
     timeline, in one state. With nothing of its own running (its host
@@ -1427,6 +1457,12 @@ typedef struct ts_capture {
     ts_attributes attributes;
 } ts_capture;
 
+// Whether rows of a kind are operations on contents, and one of them may be
+// what was captured. Others only order them, but may have their correlation:
+// the record of an event that was made for a wait has that of what is waited
+// for.
+TS_API bool ts_event_has_contents(uint32_t kind);
+
 // The file that is read, open for as long as the reader; -1: bytes in memory.
 // So what is asked of the file is asked of what was read.
 TS_API int ts_reader_file(const ts_reader *reader);
@@ -1618,8 +1654,10 @@ TS_API double ts_element_value(uint64_t element, const void *bytes);
 
 typedef struct ts_execution_desc {
     const ts_executor *executor; // required
-    bool chain;  // operations go on with what those before them left (false:
-                 // each starts from what the record has)
+    bool chain;  // operations go on with what those before them left, in the
+                 // order of their captures; what is run again, or too late,
+                 // takes nothing from the record (false: each starts from what
+                 // the record has)
     bool strict; // memory must have its old addresses (false)
     uint32_t timeout_ms; // of one operation (10,000)
     uint32_t loops;      // run each so often from the same contents (1)
@@ -1663,8 +1701,13 @@ typedef struct ts_execution_item {
     uint64_t offset;  // and the byte in it
     uint8_t expected[8], found[8];
     uint64_t chunks, chunks_different, chunks_tolerated;
-    uint64_t patched;       // chunks that a chain took from the record
-    uint64_t elements;      // of a chunk that differ, where bytes are known
+    // Chunks that a chain took from the record, because they had changed there
+    // since the last replayed operation: the host wrote them, or an operation
+    // that is not replayed. Never those that would be as it left them.
+    uint64_t patched;
+    uint64_t patched_different; // of these, what held other bytes than recorded
+    uint64_t patched_address;   // of the first in its recorded place
+    uint64_t elements;          // of a chunk that differ, where bytes are known
     double largest;         // difference between elements of a chunk, but for
                             // NaN
     uint64_t digest;        // XXH3 of the contents of all regions after it
@@ -1722,8 +1765,8 @@ typedef struct ts_execution_whole {
     uint64_t ns;       // from the first submission until all was over
     uint64_t graph_ns; // of one launch of the graph, the mean of desc.loops
     uint64_t regions, regions_different; // compared at the end
-    uint64_t patched;                    // chunks that came from the record
-    uint32_t parts, streams, events;     // events: made
+    uint64_t patched; // chunks that came from the record, as items say
+    uint32_t parts, streams, events; // events: made
 } ts_execution_whole;
 
 /*
@@ -1777,6 +1820,7 @@ TS_API ts_result ts_execution_run_together(ts_execution *execution,
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "tracesmith.h" // ts_salvage, if the recorder's functions are here
@@ -2296,16 +2340,29 @@ static ts_result ts__map_pipe(ts_reader *reader)
     if (result != TS_OK) ts__mem_put(&reader->allocator, bytes, capacity);
     reader->bytes = bytes;
     reader->size = count;
+    close(reader->fd);
+    reader->fd = -1; // there is no more to come
     return result;
+}
+
+// Whether it is a pipe without a name, such as a shell's <(...), which has a
+// writer. Others may have made one with a name, and nobody ever writes to it.
+static bool ts__is_shell_pipe(int fd, const struct stat *file)
+{
+    struct statfs fs; // f_type: statfs(2)
+    return S_ISFIFO(file->st_mode) && fstatfs(fd, &fs) == 0 &&
+           fs.f_type == 0x50495045 /* PIPEFS_MAGIC */ &&
+           fcntl(fd, F_SETFL, 0) == 0; // it may be waited for
 }
 
 static ts_result ts__map_path(ts_reader *reader)
 {
     struct stat file;
-    reader->fd = open(reader->path, O_RDONLY | O_CLOEXEC);
+    reader->fd =
+        open(reader->path, O_RDONLY | (TS__OPEN_STRANGE & ~O_NOFOLLOW));
     if (reader->fd < 0 || fstat(reader->fd, &file) != 0) return TS_ERR_IO;
-    if (S_ISDIR(file.st_mode)) return TS_ERR_IO;
-    if (!S_ISREG(file.st_mode)) return ts__map_pipe(reader);
+    if (ts__is_shell_pipe(reader->fd, &file)) return ts__map_pipe(reader);
+    if (!S_ISREG(file.st_mode)) return TS_ERR_NOT_FILE;
     if (file.st_size == 0) return TS_ERR_TRUNCATED;
     return ts__map_file(reader, (uint64_t)file.st_size, (uint64_t)file.st_size);
 }
@@ -3998,70 +4055,44 @@ static ts_result ts__reader_finish(ts_reader *reader)
     return result;
 }
 
-enum { TS__SIDECAR_NONE, TS__SIDECAR_LEFT, TS__SIDECAR_LIVE };
-
-// What a file is if it is the trace's sidecar. Its writer's lock belongs to
-// the open file, so looking at it disturbs no lock, even one of this process.
-static int ts__sidecar_state(const char *name)
+// Whether the recorder of a sidecar lives. Its lock belongs to the open file:
+// looking disturbs none, even one of this process. Taking it keeps others out.
+static bool ts__sidecar_locked(int fd, bool take)
 {
-    const int fd = open(name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return TS__SIDECAR_NONE;
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    const bool locked =
-        fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    close(fd);
-    return locked ? TS__SIDECAR_LIVE : TS__SIDECAR_LEFT;
+    if (take) return fcntl(fd, F_OFD_SETLK, &lock) != 0;
+    return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-static int ts__sidecar_in(const ts_reader *reader, const char *directory,
-                          size_t directory_size)
+// Whether the writer of a trace that has no end lives (TS_ERR_BUSY), left a
+// sidecar (TS_ERR_STATE), or what ts__leftover_find says.
+static ts_result ts__leftover_state(const ts_reader *reader)
 {
-    char name[4096];
-    char session[2 * sizeof reader->header.session + 1];
-    for (size_t i = 0; i < sizeof reader->header.session; i++)
-        snprintf(session + 2 * i, 3, "%02x", reader->header.session[i]);
-    const int size = snprintf(name, sizeof name, "%.*s/tracesmith-%s.ring",
-                              (int)directory_size, directory, session);
-    if (size < 0 || (size_t)size >= sizeof name) return TS__SIDECAR_NONE;
-    return ts__sidecar_state(name);
-}
-
-// Looks for the sidecar in shared memory, beside the trace, and through the
-// link that leads to any other place.
-static int ts__sidecar_find(const ts_reader *reader)
-{
-    char link[4096];
-    if (reader->fd < 0) return TS__SIDECAR_NONE;
-    const char *const slash = strrchr(reader->path, '/');
-    const size_t size = slash ? (size_t)(slash - reader->path) : 1;
-    int state = ts__sidecar_in(reader, "/dev/shm", 8);
-    if (state == TS__SIDECAR_NONE)
-        state = ts__sidecar_in(reader, slash ? reader->path : ".", size);
-    const int wrote = snprintf(link, sizeof link, "%s.ring", reader->path);
-    if (state == TS__SIDECAR_NONE && wrote > 0 && (size_t)wrote < sizeof link)
-        state = ts__sidecar_state(link);
-    return state;
+    ts__leftover found;
+    if (reader->fd < 0) return TS_ERR_NOT_FOUND;
+    const ts_result result = ts__leftover_find(
+        &found, reader->path, reader->fd, reader->header.session, O_RDONLY);
+    if (result != TS_OK) return result;
+    const bool locked = ts__sidecar_locked(found.fd, false);
+    close(found.fd);
+    return locked ? TS_ERR_BUSY : TS_ERR_STATE;
 }
 
 // Lets ts_salvage finish a trace whose writer is gone. Returns whether the
 // file has changed.
 static bool ts__reader_salvage(ts_reader *reader)
 {
-    static const ts_result untouched[] = {
-        [TS__SIDECAR_NONE] = TS_ERR_NOT_FOUND,
-        [TS__SIDECAR_LEFT] = TS_ERR_STATE,
-        [TS__SIDECAR_LIVE] = TS_ERR_BUSY,
-    };
     ts_info *const info = &reader->info;
-    const int sidecar = ts__sidecar_find(reader);
-    info->live = sidecar == TS__SIDECAR_LIVE;
-    info->salvage = untouched[sidecar];
-    if (sidecar != TS__SIDECAR_LEFT || reader->desc.no_salvage) return false;
+    info->salvage = ts__leftover_state(reader);
+    info->live = info->salvage == TS_ERR_BUSY;
+    if (info->salvage == TS_ERR_STATE) {
+        if (reader->desc.no_salvage) return false;
 #ifdef TRACESMITH_DISABLE
-    info->salvage = TS_ERR_UNSUPPORTED;
+        info->salvage = TS_ERR_UNSUPPORTED;
 #else
-    info->salvage = ts_salvage(reader->path, &info->salvaged);
+        info->salvage = ts_salvage(reader->path, &info->salvaged);
 #endif
+    }
     info->live = info->salvage == TS_ERR_BUSY;
     info->salvage_failed = info->salvage != TS_OK &&
                            info->salvage != TS_ERR_BUSY &&
@@ -4273,6 +4304,48 @@ TS_API bool ts_reader_refresh(ts_reader *reader)
     if (!more && reader->loaded == reader->chunk_count) return false;
     ts__refresh_tail(reader);
     return ts__walk_on(reader) == TS_OK && ts__reader_finish(reader) == TS_OK;
+}
+
+static ts_result ts__sidecar_read(int fd, bool lock, ts_sidecar *sidecar)
+{
+    struct stat st;
+    ts__sidecar_head head;
+    if (!ts__sidecar_own(fd, geteuid())) return TS_ERR_UNTRUSTED;
+    if (fstat(fd, &st) == 0) sidecar->size = (uint64_t)st.st_blocks * 512;
+    const bool known = ts__sidecar_head_read(fd, &head);
+    if (known) {
+        memcpy(sidecar->trace, head.trace, sizeof sidecar->trace);
+        sidecar->process = head.header.process;
+        sidecar->start_realtime_ns = head.header.start_realtime_ns;
+    }
+    if (ts__sidecar_locked(fd, lock)) return TS_ERR_BUSY;
+    if (!known) return TS_ERR_VERSION;
+    return ts__sidecar_awaited(&head) ? TS_OK : TS_ERR_NOT_FOUND;
+}
+
+TS_API ts_result ts_sidecar_look(const char *path, ts_sidecar *sidecar)
+{
+    memset(sidecar, 0, sizeof *sidecar);
+    const int fd = open(path, O_RDONLY | TS__OPEN_STRANGE);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? TS_ERR_IO
+                                                   : TS_ERR_UNTRUSTED;
+    const ts_result result = ts__sidecar_read(fd, false, sidecar);
+    close(fd);
+    return result;
+}
+
+TS_API ts_result ts_sidecar_remove(const char *path)
+{
+    ts_sidecar sidecar;
+    const int fd = open(path, O_RDWR | TS__OPEN_STRANGE);
+    if (fd < 0) return ts_sidecar_look(path, &sidecar);
+    ts_result result = ts__sidecar_read(fd, true, &sidecar);
+    if (result == TS_OK) result = TS_ERR_STATE;
+    if (result == TS_ERR_NOT_FOUND)
+        result = unlink(path) == 0 ? TS_OK : TS_ERR_IO;
+    close(fd);
+    return result;
 }
 
 TS_API const ts_info *ts_reader_info(const ts_reader *reader)
@@ -4647,7 +4720,7 @@ static const char *ts__moments_decode(const ts_chunk_header *header,
     return outside ? "an event lies outside its chunk's time" : NULL;
 }
 
-// Fills start_ns, duration_ns and start_ticks; `at` is the memory.
+// Fills start_ns, duration_ns and the ticks; `at` is the memory.
 static const char *ts__times_decode(const ts__clocks *clocks,
                                     const ts_chunk_header *header,
                                     const ts__columns *found, uint64_t *at,
@@ -4679,6 +4752,7 @@ static const char *ts__times_decode(const ts__clocks *clocks,
     columns->start_ns = start_ns;
     columns->duration_ns = duration_ns;
     columns->start_ticks = ticks;
+    columns->end_ticks = a;
     return NULL;
 }
 
@@ -10192,11 +10266,16 @@ static uint32_t ts__graph_close(ts__rvec *heap)
     return op;
 }
 
+// What only orders others may have the call of what it orders: the record of
+// an event that one kernel was waited for by does not make that a graph.
 static void ts__graph_edge(ts__builder *b, uint32_t from, uint32_t to)
 {
     const uint32_t *const lanes = ts__replay_lanes(b->replay);
     const uint32_t guess = lanes[from] == lanes[to] ? 0 : TS_EDGE_INFERRED;
-    ts__builder_edge(b, from, to, TS_EDGE_GRAPH | guess);
+    const bool order =
+        !guess && ts__replay_op(b->replay, to)->kind == TS_EVENT_EVENT_RECORD;
+    ts__builder_edge(b, from, to,
+                     (order ? TS_EDGE_STREAM_ORDER : TS_EDGE_GRAPH) | guess);
 }
 
 // The edges within one launch.
@@ -10645,13 +10724,16 @@ static void ts__builder_infer(ts__builder *b)
     loop does with the thread that computes gradients: no call tells. Where
     all launches of a process come from one thread for a while, then from
     another, eight each at least, the first call of the second comes after the
-    last of the first. Threads that launch at the same time show no such runs.
+    last of the first: the first of any sort, since a thread that waited often
+    asks before it launches. Threads that launch at the same time show no such
+    runs: see unknown_host_ns.
 */
 #define TS__TURN_CALLS 8
 
 typedef struct ts__turn {              // of each part
     uint32_t lane, first, last, count; // the run of now: thread and calls
     uint32_t before;                   // last call of the long run before it
+    uint32_t other, ahead; // another thread, and its first call since `last`
 } ts__turn;
 
 static bool ts__turns_launching(const ts__builder *b, ts__rvec *launches)
@@ -10668,7 +10750,7 @@ static bool ts__turns_launching(const ts__builder *b, ts__rvec *launches)
 }
 
 // The run is long enough: what came before it, in a run as long, led to it.
-static void ts__turn_taken(ts__builder *b, const ts__turn *turn)
+static void ts__turn_taken(ts__builder *b, const ts__turn *turn, bool *told)
 {
     const ts_replay *const r = b->replay;
     if (turn->before == TS_NODE_NONE ||
@@ -10676,27 +10758,99 @@ static void ts__turn_taken(ts__builder *b, const ts__turn *turn)
         return;
     ts__builder_edge(b, turn->before, turn->first,
                      TS_EDGE_HOST_ORDER | TS_EDGE_INFERRED);
+    told[turn->first - r->op_count] = true;
 }
 
-static void ts__turn_call(ts__builder *b, ts__turn *turn, uint32_t call)
+static void ts__turn_call(ts__builder *b, ts__turn *turn, uint32_t call,
+                          bool *told)
 {
     const uint32_t lane = ts__replay_lanes(b->replay)[call];
     if (lane != turn->lane) {
         turn->before =
             turn->count >= TS__TURN_CALLS ? turn->last : TS_NODE_NONE;
+        turn->first = turn->other == lane ? turn->ahead : call;
         turn->lane = lane;
-        turn->first = call;
         turn->count = 0;
     }
     turn->last = call;
-    if (++turn->count == TS__TURN_CALLS) ts__turn_taken(b, turn);
+    turn->other = TS_NODE_NONE;
+    if (++turn->count == TS__TURN_CALLS) ts__turn_taken(b, turn, told);
+}
+
+// A call that launches nothing: it may be the first of a run.
+static void ts__turn_ahead(const ts__builder *b, ts__turn *turn, uint32_t call)
+{
+    const uint32_t lane = ts__replay_lanes(b->replay)[call];
+    if (lane == turn->lane)
+        turn->other = TS_NODE_NONE;
+    else if (lane != turn->other) {
+        turn->other = lane;
+        turn->ahead = call;
+    }
+}
+
+// The calls of a process so far: when the first began; the thread, begin and
+// end of the last; when a thread other than that began or ended one last.
+typedef struct ts__called {
+    uint32_t lane; // UINT32_MAX: none
+    int64_t first_ns, last_ns, last_end_ns, other_ns;
+} ts__called;
+
+/*
+    Adds up the time between a thread's calls in which another thread of its
+    process called or came back from a call, unless a turn is known to have led
+    to the next one: the thread may have waited for the other, and no edge says
+    so.
+    ended_ns: by thread, when its last call ended; TS__NO_TIME: none has.
+*/
+static void ts__pauses_add(ts__builder *b, const bool *told,
+                           ts__called *processes, int64_t *ended_ns)
+{
+    const ts_replay *const r = b->replay;
+    for (uint32_t i = 0; i < r->call_count; i++) {
+        const uint32_t call = r->op_count + i;
+        const uint32_t lane = ts__replay_lanes(r)[call];
+        const int64_t start = ts__replay_time(r)[call];
+        const int64_t end = ts__replay_end(r, call);
+        ts__called *const p = &processes[ts__replay_part_of(r, call)];
+        if (p->lane == UINT32_MAX)
+            *p = (ts__called){ lane, start, start, start, TS__NO_TIME };
+        if (p->lane != lane)
+            p->other_ns = p->last_end_ns > start ? p->last_ns : p->last_end_ns;
+        const int64_t from =
+            ended_ns[lane] == TS__NO_TIME ? p->first_ns : ended_ns[lane];
+        if (!told[i] && start > from && p->other_ns != TS__NO_TIME &&
+            p->other_ns >= from)
+            b->replay->stats.unknown_host_ns += start - from;
+        p->lane = lane;
+        p->last_ns = start;
+        p->last_end_ns = end;
+        if (end > from || ended_ns[lane] == TS__NO_TIME) ended_ns[lane] = end;
+    }
+}
+
+static void ts__builder_pauses(ts__builder *b, const ts__rvec *told)
+{
+    const ts_replay *const r = b->replay;
+    ts__rvec processes = { 0 }, ended = { 0 };
+    if (!ts__rvec_fill(b->allocator, &processes, sizeof(ts__called),
+                       r->parts.count, 0xFF) ||
+        !ts__rvec_fill(b->allocator, &ended, sizeof(int64_t), r->lanes.count,
+                       0))
+        b->failed = true;
+    for (size_t i = 0; i < r->lanes.count && !b->failed; i++)
+        ((int64_t *)ended.data)[i] = TS__NO_TIME;
+    if (!b->failed) ts__pauses_add(b, told->data, processes.data, ended.data);
+    ts__rvec_close(b->allocator, &processes);
+    ts__rvec_close(b->allocator, &ended);
 }
 
 static void ts__builder_turns(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
-    ts__rvec launches = { 0 }, turns = { 0 };
+    ts__rvec launches = { 0 }, turns = { 0 }, told = { 0 };
     if (!ts__turns_launching(b, &launches) ||
+        !ts__rvec_fill(b->allocator, &told, sizeof(bool), r->call_count, 0) ||
         !ts__rvec_fill(b->allocator, &turns, sizeof(ts__turn), r->parts.count,
                        0xFF))
         b->failed = true;
@@ -10704,12 +10858,17 @@ static void ts__builder_turns(ts__builder *b)
         ((ts__turn *)turns.data)[i].count = 0;
     for (uint32_t i = 0; i < r->call_count && !b->failed; i++) {
         const uint32_t call = r->op_count + i;
+        ts__turn *const turn =
+            (ts__turn *)turns.data + ts__replay_part_of(r, call);
         if (((const bool *)launches.data)[i])
-            ts__turn_call(
-                b, (ts__turn *)turns.data + ts__replay_part_of(r, call), call);
+            ts__turn_call(b, turn, call, told.data);
+        else
+            ts__turn_ahead(b, turn, call);
     }
+    if (!b->failed) ts__builder_pauses(b, &told);
     ts__rvec_close(b->allocator, &launches);
     ts__rvec_close(b->allocator, &turns);
+    ts__rvec_close(b->allocator, &told);
 }
 
 // Turns a list of edges between so many nodes into offsets, targets and kinds.
@@ -14965,8 +15124,8 @@ typedef struct ts__tl_device {
     int64_t slow_ns;          // what begins later than this had another reason
     uint32_t first;           // of its operations in ts_timeline.by_device
     int64_t start_ns, end_ns; // of its work; equal: it has none
-    int64_t own_ns;           // the first call for work that begins in the
-                              // window of a survey; TS__NO_TIME: none
+    int64_t own_ns;           // its first work that begins in the window of
+                              // a survey; TS__NO_TIME: none
     size_t gap_first, gap_count;
     ts__rvec concurrency; // int64_t
 } ts__tl_device;
@@ -15812,12 +15971,22 @@ static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op, int64_t issue)
            (bond->source == TS_NODE_NONE || bond->at_ns <= issue);
 }
 
+// The record of an event that was made for a wait has the call of what it
+// waited for, and was not launched besides.
+static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
+{
+    const ts_replay *const r = t->replay;
+    const ts__op *const o = ts__replay_op(r, op);
+    const uint32_t source = ts__tl_bond_of(t, op)->source;
+    return o->kind == TS_EVENT_EVENT_RECORD && o->call != TS_NODE_NONE &&
+           source < r->op_count && ts__replay_op(r, source)->call == o->call;
+}
+
 /*
-    Goes through a device's operations once for what their calls tell: the
-    span of its work, which begins with the first call for some that takes
-    time, the time spent in queues, and the launch latencies. latencies:
-    receives those of all, then those of the window, which are a part of them.
-    Returns how many of each.
+    Goes through a device's operations once: for the span of its work that
+    takes time, and for what their calls tell, which is the time spent in
+    queues and the launch latencies. latencies: receives those of all, then
+    those of the window, which are a part of them. Returns how many of each.
 */
 static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
                           size_t counts[2])
@@ -15829,17 +15998,17 @@ static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
     for (uint32_t i = d->first; i < d[1].first; i++) {
         const uint32_t op = ts__tl_u32(&t->by_device)[i];
         const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
-        const int64_t issue = issues[i] = ts__tl_issue(t, op);
+        const int64_t issue = issues[i] =
+            ts__tl_is_echo(t, op) ? begin : ts__tl_issue(t, op);
         d->figures.queue_ns =
             ts__replay_add(d->figures.queue_ns, ts__tl_share(t, issue, begin));
         if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
         if (end > begin) {
-            if (!any || issue < d->start_ns) d->start_ns = issue;
+            if (!any) d->start_ns = begin;
             if (!any || end > d->end_ns) d->end_ns = end;
             any = true;
-            if (ts__tl_inside(t, begin) &&
-                (d->own_ns == TS__NO_TIME || issue < d->own_ns))
-                d->own_ns = issue;
+            if (d->own_ns == TS__NO_TIME && ts__tl_inside(t, begin))
+                d->own_ns = begin;
         }
         if (!ts__tl_by_launch(t, op, issue)) continue;
         latencies[counts[0]++] = (uint64_t)(begin - issue);
@@ -16472,11 +16641,7 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
 // Of one window and device.
 typedef struct ts__survey_part {
     ts_timeline_figures figures;
-    int64_t own_ns;      // see ts__tl_device
-    int64_t first_ns;    // where its first gap begins, if it has the device's
-    bool first;          // first work
-    bool first_inferred; // how that gap was charged
-    ts_idle first_cause;
+    int64_t own_ns;     // see ts__tl_device
     ts__rvec latencies; // uint32_t, at most UINT32_MAX
 } ts__survey_part;
 
@@ -16886,21 +17051,6 @@ static bool ts__survey_latencies(const ts__survey_view *v,
     return true;
 }
 
-// Where the work of a device begins is known when all windows are done: what
-// the first gap of its first window was charged to is kept.
-static void ts__survey_first(const ts__survey_view *v, const ts__tl_device *d,
-                             ts__survey_part *part)
-{
-    const ts_gap *const gap =
-        (const ts_gap *)v->timeline->gaps.data + d->gap_first;
-    part->first = true;
-    part->first_ns = d->start_ns;
-    part->first_cause = TS_IDLE_HOST_LATE;
-    if (!d->gap_count || gap->start_ns != d->start_ns) return;
-    part->first_cause = gap->cause;
-    part->first_inferred = gap->inferred;
-}
-
 static bool ts__survey_device_take(const ts__survey_view *v, size_t index)
 {
     ts_survey *const s = v->survey;
@@ -16910,8 +17060,6 @@ static bool ts__survey_device_take(const ts__survey_view *v, size_t index)
     ts__survey_part *const part = ts__survey_part_at(s, v->window, device);
     part->figures = d->figures;
     part->own_ns = d->own_ns;
-    if (t->reach[index] == TS__NO_TIME && d->own_ns != TS__NO_TIME)
-        ts__survey_first(v, d, part);
     ts__rvec *const kept = (ts__rvec *)s->window_gaps.data + v->window;
     for (size_t i = 0; i < d->gap_count; i++) {
         ts__survey_gap item = {
@@ -17020,33 +17168,18 @@ static void ts__survey_add(ts_timeline_figures *to, ts__survey_part *part)
     ts__tl_sum(to, f, &any);
 }
 
-// The first call for work of a device may have been made for what begins in a
-// later window: what its first gap grows by.
-static void ts__survey_begin(const ts_survey *s, size_t device,
-                             ts_timeline_figures *to)
+// A device's span: from its first work to the end of its last.
+static void ts__survey_span(const ts_survey *s, size_t device,
+                            ts_timeline_figures *to)
 {
-    const ts__survey_part *first = NULL;
-    int64_t start = TS__NO_TIME;
     for (size_t w = 0; w < s->window_count; w++) {
-        const ts__survey_part *const part = ts__survey_part_at(s, w, device);
-        if (!first && part->first) first = part;
-        if (part->own_ns != TS__NO_TIME &&
-            (start == TS__NO_TIME || part->own_ns < start))
-            start = part->own_ns;
+        const int64_t own_ns = ts__survey_part_at(s, w, device)->own_ns;
+        if (own_ns == TS__NO_TIME) continue;
+        to->start_ns = own_ns;
+        to->end_ns =
+            ts__tl_i64(&s->reach)[s->window_count * s->device_count + device];
+        return;
     }
-    if (!first) return;
-    const int64_t more = first->first_ns - start;
-    to->start_ns = start;
-    to->end_ns =
-        ts__tl_i64(&s->reach)[s->window_count * s->device_count + device];
-    to->idle_ns += more;
-    to->cause_ns[first->first_cause] += more;
-    if (first->first_cause == TS_IDLE_UNEXPLAINED)
-        to->unexplained_ns += more;
-    else if (first->first_inferred)
-        to->inferred_ns += more;
-    else
-        to->explicit_ns += more;
 }
 
 static bool ts__survey_merge_device(ts_survey *s, size_t device)
@@ -17054,7 +17187,7 @@ static bool ts__survey_merge_device(ts_survey *s, size_t device)
     ts_timeline_figures f = { 0 };
     for (size_t w = 0; w < s->window_count; w++)
         ts__survey_add(&f, ts__survey_part_at(s, w, device));
-    ts__survey_begin(s, device, &f);
+    ts__survey_span(s, device, &f);
     f.track = ts__tl_u32(&s->devices)[device];
     if (f.launches) {
         f.launch_p50_ns =
@@ -20140,9 +20273,18 @@ TS_API const char *ts_reason_text(uint32_t reason)
             "more kernels, streams or files of code than there is room for",
         [TS_REASON_OTHER_BACKEND] =
             "it is of another vendor than what is executed",
+        [TS_REASON_ROW_MISSING] =
+            "the trace lost the event that says when and where it ran",
     };
     const char *const text = reason < TS_REASON_LIMIT ? texts[reason] : NULL;
     return text ? text : "";
+}
+
+TS_API bool ts_event_has_contents(uint32_t kind)
+{
+    return kind == TS_EVENT_KERNEL || kind == TS_EVENT_MEMCPY ||
+           kind == TS_EVENT_MEMSET || kind == TS_EVENT_HOST_FUNCTION ||
+           kind == TS_EVENT_COLLECTIVE || kind == TS_EVENT_GRAPH_LAUNCH;
 }
 
 TS_API int ts_reader_file(const ts_reader *reader)
@@ -20525,6 +20667,8 @@ struct ts_execution {
     uint32_t list_last; // of these, the one that was asked for last
     // Of the operation under way.
     size_t op;
+    uint64_t order; // of the last one of a chain
+    bool late;      // in a chain, it is not behind that one
     ts_capture now;
     ts__ex_range **regions; // of its regions
     size_t region_capacity;
@@ -20945,14 +21089,16 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
 /*
     Whether a chunk has to come from the record. Not one that holds the right
     bytes already; nor, in a chain, one that has not been written since what
-    was replayed last, whatever it holds now.
+    was replayed last, whatever it holds now. Where that lies ahead, what the
+    record has is older than what is there.
 */
 static bool ts__ex_wanted(const ts_execution *e, const ts__ex_range *r,
                           uint64_t chunk, const uint8_t *hash)
 {
     const uint8_t known = r->known[chunk];
     if (e->desc.chain && known & TS__EX_RECORDED)
-        return !e->desc.no_patches && memcmp(&r->was[2 * chunk], hash, 16);
+        return !e->desc.no_patches && !e->late &&
+               memcmp(&r->was[2 * chunk], hash, 16);
     return !(known & TS__EX_ACTUAL) || memcmp(&r->is[2 * chunk], hash, 16);
 }
 
@@ -21018,6 +21164,17 @@ static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
     return TS_OK;
 }
 
+// Notes a chunk that a chain takes from the record.
+static void ts__ex_note_patch(ts_execution_item *item, const ts__ex_range *r,
+                              uint64_t chunk)
+{
+    const bool differs = r->known[chunk] & TS__EX_ACTUAL &&
+                         memcmp(&r->is[2 * chunk], &r->was[2 * chunk], 16);
+    if (!item->patched++)
+        item->patched_address = r->address + chunk * TS_CAPTURE_CHUNK;
+    item->patched_different += differs;
+}
+
 // Puts the recorded inputs in place; ts__ex_have_all said that they are there.
 static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
 {
@@ -21036,7 +21193,8 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
             if (!bytes) return TS_ERR_NOT_FOUND;
             const ts_result result = ts__ex_put(e, r, k, bytes, size, &blank);
             if (result != TS_OK) return result;
-            item->patched += r->known[k] & TS__EX_RECORDED && e->desc.chain;
+            if (r->known[k] & TS__EX_RECORDED && e->desc.chain)
+                ts__ex_note_patch(item, r, k);
             memcpy(&r->is[2 * k], list + 16 * k, 16);
             memcpy(&r->was[2 * k], list + 16 * k, 16);
             ts__ex_know(r, k, TS__EX_ACTUAL | TS__EX_RECORDED);
@@ -22157,6 +22315,14 @@ static void ts__ex_settle(const ts_execution *e, ts_execution_item *item,
                      __ATOMIC_RELEASE);
 }
 
+// Where a chain has come to.
+static void ts__ex_advance(ts_execution *e)
+{
+    const uint64_t order = e->now.head.order;
+    e->late = e->desc.chain && order <= e->order;
+    if (order > e->order) e->order = order;
+}
+
 TS_API void ts_execution_run(ts_execution *e, size_t index,
                              ts_execution_item *item)
 {
@@ -22166,6 +22332,7 @@ TS_API void ts_execution_run(ts_execution *e, size_t index,
         ts_reader_capture(e->reader, e->captures[index], &e->now)) {
         if (ts__ex_is_done(&e->now, item)) return;
         e->op = index;
+        ts__ex_advance(e);
         reason = e->lost ? TS_REASON_DEVICE_FAILED : ts__ex_prepare(e, item);
         if (!reason) reason = ts__ex_once(e, item);
         if (!reason && e->desc.loops > 1) reason = ts__ex_repeat(e, item);
@@ -22330,11 +22497,16 @@ TS_API void ts_execution_close(ts_execution *e)
 /* ---- 10.86 Execution: operations beside each other ----------------------- */
 
 // Contents that nobody who is replayed made, put in place before an operation.
+// What was there until then is looked at as what is there at the end is.
 typedef struct ts__ex_patch {
-    size_t op;
-    const ts__ex_range *range;
-    uint64_t chunk;
+    size_t op, last; // last: what wrote there before
+    uint32_t last_region;
+    bool expected; // the record has a hash of that:
+    uint64_t hash[2];
+    ts__ex_range *range;
+    uint64_t chunk, size;
     const uint8_t *bytes;
+    uint8_t *found;
 } ts__ex_patch;
 
 typedef struct ts__ex_plan {
@@ -22360,25 +22532,47 @@ enum {
 
 /* Planning: what runs in a part, from which contents. */
 
-static bool ts__ex_plan_patch(ts_execution *e, ts__ex_plan *p,
-                              const ts__ex_range *r, uint64_t chunk,
-                              const uint8_t *bytes)
+static bool ts__ex_plan_patch(ts_execution *e, ts__ex_plan *p, ts__ex_range *r,
+                              uint64_t chunk, const uint8_t *bytes)
 {
-    ts__ex_patch *const more =
-        ts__mem_more(&e->desc.allocator, p->patches, &p->patch_capacity,
-                     p->patch_count, sizeof *more);
+    const ts_allocator *const a = &e->desc.allocator;
+    ts__ex_patch *const more = ts__mem_more(a, p->patches, &p->patch_capacity,
+                                            p->patch_count, sizeof *more);
     if (!more) return false;
-    const ts__ex_patch patch = { e->op, r, chunk, bytes };
     p->patches = more;
-    more[p->patch_count++] = patch;
-    return true;
+    ts__ex_patch *const patch = &more[p->patch_count];
+    const ts__ex_patch one = {
+        .op = e->op,
+        .last = r->last,
+        .last_region = r->last_region,
+        .expected = r->known[chunk] & TS__EX_RECORDED,
+        .hash = { r->was[2 * chunk], r->was[2 * chunk + 1] },
+        .range = r,
+        .chunk = chunk,
+        .size = ts__ex_chunk_size(r->size, chunk),
+        .bytes = bytes,
+    };
+    *patch = one;
+    if (one.expected) patch->found = ts__mem_get(a, (size_t)one.size);
+    p->patch_count += !one.expected || patch->found;
+    return !one.expected || patch->found;
+}
+
+static void ts__ex_patches_free(ts_execution *e, ts__ex_plan *p)
+{
+    for (size_t i = 0; i < p->patch_count; i++) {
+        const ts__ex_patch *const patch = &p->patches[i];
+        if (patch->found)
+            ts__mem_put(&e->desc.allocator, patch->found, (size_t)patch->size);
+    }
+    p->patch_count = p->patch_at = 0;
 }
 
 // What a region has to hold before the operation: put there now, if nothing of
 // this part uses it earlier.
 static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
                                     const ts_capture_region *region,
-                                    ts__ex_range *r)
+                                    ts__ex_range *r, ts_execution_item *item)
 {
     if (!ts__ex_is_input(region)) return TS_REASON_NONE;
     const uint8_t *const list = ts__ex_list(e, region->before, region->size);
@@ -22393,6 +22587,7 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
             ts__ex_bytes(e, list + 16 * k, size, later);
         if (!bytes) return TS_REASON_MEMORY_MISSING;
         p->whole->patched += known || later;
+        if (known || later) ts__ex_note_patch(item, r, k);
         if (later) {
             if (!ts__ex_plan_patch(e, p, r, k, bytes))
                 return TS_REASON_NO_MEMORY;
@@ -22430,9 +22625,11 @@ static ts_reason ts__ex_plan_one(ts_execution *e, ts__ex_plan *p,
                                  ts_execution_item *item)
 {
     ts_reason reason = ts__ex_prepare(e, item);
+    if (reason != TS__EX_MEETS) ts__ex_advance(e);
     item->digest = e->now.head.order;
     for (uint32_t i = 0; !reason && i < e->now.head.region_count; i++)
-        reason = ts__ex_plan_before(e, p, &e->now.regions[i], e->regions[i]);
+        reason =
+            ts__ex_plan_before(e, p, &e->now.regions[i], e->regions[i], item);
     for (uint32_t i = 0; !reason && i < e->now.head.region_count; i++)
         ts__ex_plan_after(e, &e->now.regions[i], i, e->regions[i]);
     return reason;
@@ -22442,7 +22639,7 @@ static ts_reason ts__ex_plan_one(ts_execution *e, ts__ex_plan *p,
 static size_t ts__ex_plan_part(ts_execution *e, ts__ex_plan *p, size_t from)
 {
     e->batch++;
-    p->patch_count = p->patch_at = 0;
+    ts__ex_patches_free(e, p);
     for (e->op = from; e->op < e->count; e->op++) {
         ts_execution_item *const item = &p->items[e->op];
         memset(item, 0, sizeof *item);
@@ -22506,14 +22703,18 @@ static ts_result ts__ex_patches(ts_execution *e, ts__ex_plan *p,
            p->patches[p->patch_at].op <= e->op;
          p->patch_at++) {
         const ts__ex_patch *const patch = &p->patches[p->patch_at];
-        const ts__ex_range *const r = patch->range;
-        const ts_executor_copy copy = {
-            .destination = r->actual + patch->chunk * TS_CAPTURE_CHUNK,
-            .source = (uintptr_t)patch->bytes,
-            .size = ts__ex_chunk_size(r->size, patch->chunk),
-            .from_host = true,
-        };
-        result = x->copy(e->state, own->stream, &copy);
+        const uint64_t place =
+            patch->range->actual + patch->chunk * TS_CAPTURE_CHUNK;
+        const ts_executor_copy fetch = { .destination = (uintptr_t)patch->found,
+                                         .source = place,
+                                         .size = patch->size,
+                                         .to_host = true };
+        const ts_executor_copy put = { .destination = place,
+                                       .source = (uintptr_t)patch->bytes,
+                                       .size = patch->size,
+                                       .from_host = true };
+        if (patch->found) result = x->copy(e->state, own->stream, &fetch);
+        if (result == TS_OK) result = x->copy(e->state, own->stream, &put);
     }
     if (result == TS_OK) result = ts__ex_barrier(e, p, own->stream);
     own->barrier = p->barriers;
@@ -22626,6 +22827,23 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     return TS_OK;
 }
 
+// Looks at what a patch took the place of.
+static void ts__ex_end_patch(ts_execution *e, ts__ex_plan *p,
+                             const ts__ex_patch *patch)
+{
+    ts_execution_item *const item = &p->items[patch->last];
+    const XXH128_hash_t sum = XXH3_128bits(patch->found, (size_t)patch->size);
+    const uint64_t is[2] = { sum.low64, sum.high64 };
+    if (!(p->marks[patch->last] & TS__EX_RUNS) ||
+        !memcmp(is, patch->hash, sizeof is))
+        return;
+    p->items[patch->op].patched_different++;
+    memcpy(&patch->range->is[2 * patch->chunk], is, sizeof is);
+    ts__ex_compare(e, item, patch->range, patch->last_region, patch->chunk,
+                   (const uint8_t *)patch->hash, patch->found,
+                   (size_t)patch->size);
+}
+
 static int ts__ex_order_last(const void *left, const void *right)
 {
     const ts__ex_range *const a = *(ts__ex_range *const *)left;
@@ -22639,6 +22857,8 @@ static int ts__ex_order_last(const void *left, const void *right)
 static ts_result ts__ex_end_part(ts_execution *e, ts__ex_plan *p)
 {
     ts_result result = TS_OK;
+    for (size_t i = 0; i < p->patch_count; i++)
+        if (p->patches[i].found) ts__ex_end_patch(e, p, &p->patches[i]);
     if (e->range_count)
         ts__sort(e->ranges, e->range_count, sizeof *e->ranges,
                  ts__ex_order_last);
@@ -22722,6 +22942,7 @@ static bool ts__ex_alone(ts_execution *e, ts_execution_item *items,
     while (e->range_count)
         ts__ex_drop(e, e->range_count - 1);
     memset(items, 0, e->count * sizeof *items);
+    e->order = 0; // from the beginning
     return true;
 }
 
@@ -22882,6 +23103,7 @@ TS_API ts_result ts_execution_run_together(ts_execution *e,
     }
     ts__mem_put(a, p.marks, e->count + 1);
     ts__mem_put(a, p.events, (e->count + 1) * sizeof *p.events);
+    if (!e->lost) ts__ex_patches_free(e, &p); // else it may yet be written
     ts__mem_put(a, p.patches, p.patch_capacity * sizeof *p.patches);
     return result;
 }

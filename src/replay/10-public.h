@@ -124,7 +124,8 @@ typedef struct ts_info {
     bool salvage_failed;  // see `salvage`
     ts_result salvage;    // what ts_salvage said. TS_OK: done or not needed,
                           // _BUSY: live, _NOT_FOUND: nothing is left over,
-                          // _STATE: left alone because of no_salvage
+                          // _STATE: left alone because of no_salvage,
+                          // _UNTRUSTED: what lies there is somebody else's
 } ts_info;
 
 /*
@@ -135,7 +136,8 @@ typedef struct ts_info {
 
     Threads: a reader may be used by many threads at once, except for
              ts_reader_refresh and ts_reader_close.
-    Errors:  TS_ERR_IO, TS_ERR_NOT_SBT, TS_ERR_VERSION (another major
+    Errors:  TS_ERR_IO, TS_ERR_NOT_FILE (of pipes, those without a name are
+             read to their end), TS_ERR_NOT_SBT, TS_ERR_VERSION (another major
              version), TS_ERR_TRUNCATED (not even a file header),
              TS_ERR_MEMORY, TS_ERR_USAGE.
 */
@@ -148,6 +150,30 @@ TS_API bool ts_reader_refresh(ts_reader *reader);
 
 // Lifetime: until refresh or close, like everything a reader hands out.
 TS_API const ts_info *ts_reader_info(const ts_reader *reader);
+
+// A file in which a recorder keeps what is not in its trace yet.
+typedef struct ts_sidecar {
+    char trace[4096];           // its path
+    uint32_t process;           // that recorded
+    uint64_t start_realtime_ns; // when it began
+    uint64_t size;              // bytes of disk or memory that it takes
+} ts_sidecar;
+
+/*
+    What a sidecar is, by its path. TS_OK: its recorder is dead, and whoever
+    opens its trace saves the records. What can be known is in *sidecar also
+    after an error.
+
+    Errors: TS_ERR_NOT_FOUND its trace is gone: nobody will ask for it
+            TS_ERR_BUSY      its recorder lives
+            TS_ERR_UNTRUSTED not a file of this user's alone
+            TS_ERR_VERSION   made by another version, or no sidecar
+            TS_ERR_IO        there is none
+*/
+TS_API ts_result ts_sidecar_look(const char *path, ts_sidecar *sidecar);
+// Removes one whose trace is gone, and nothing else. Errors: TS_ERR_STATE if
+// its trace is there, and as ts_sidecar_look.
+TS_API ts_result ts_sidecar_remove(const char *path);
 
 // What was found wrong so far, in the order of discovery. Decoding a chunk
 // may add to it. Returns false past the end.
@@ -296,7 +322,7 @@ typedef struct ts_columns {
     uint32_t clock;
     const uint32_t *tracks; // of each row; NULL unless mixed
     const int64_t *start_ns, *duration_ns;
-    const uint64_t *start_ticks;
+    const uint64_t *start_ticks, *end_ticks;
     const uint64_t *values[TS_COLUMN_LIMIT];
     const uint32_t *text_sizes; // NULL: no texts
     const char *const *texts;   // not terminated

@@ -255,6 +255,9 @@ typedef struct ts_replay_stats {
     uint64_t meetings;         // collectives and pairs of send and receive
     uint64_t meetings_partial; // ranks are missing: low confidence
     uint64_t lost;             // records the ledger misses on what was selected
+    int64_t unknown_host_ns;   // of threads, summed up: between two calls while
+                               // another thread of the process called: they
+                               // may have waited for it, and no edge says so
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
     // The run.
     int64_t start_ns, end_ns;

@@ -5,7 +5,8 @@
     Two sets of times can be looked at: those of the record and those of the
     last run. *Work* is kernels, copies, sets and collectives; a device is
     *busy* while any of its work runs and *idle* for the rest of its span,
-    which goes from the first call for work of its to the end of its last.
+    which goes from the begin of its first work to the end of its last: what
+    came before is known for neither, and may lie outside of the record.
 
     A stream is, at every moment from its first call to the end of the
     timeline, in one state. With nothing of its own running (its host

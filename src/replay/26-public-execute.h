@@ -23,6 +23,12 @@ typedef struct ts_capture {
     ts_attributes attributes;
 } ts_capture;
 
+// Whether rows of a kind are operations on contents, and one of them may be
+// what was captured. Others only order them, but may have their correlation:
+// the record of an event that was made for a wait has that of what is waited
+// for.
+TS_API bool ts_event_has_contents(uint32_t kind);
+
 // The file that is read, open for as long as the reader; -1: bytes in memory.
 // So what is asked of the file is asked of what was read.
 TS_API int ts_reader_file(const ts_reader *reader);
@@ -214,8 +220,10 @@ TS_API double ts_element_value(uint64_t element, const void *bytes);
 
 typedef struct ts_execution_desc {
     const ts_executor *executor; // required
-    bool chain;  // operations go on with what those before them left (false:
-                 // each starts from what the record has)
+    bool chain;  // operations go on with what those before them left, in the
+                 // order of their captures; what is run again, or too late,
+                 // takes nothing from the record (false: each starts from what
+                 // the record has)
     bool strict; // memory must have its old addresses (false)
     uint32_t timeout_ms; // of one operation (10,000)
     uint32_t loops;      // run each so often from the same contents (1)
@@ -259,8 +267,13 @@ typedef struct ts_execution_item {
     uint64_t offset;  // and the byte in it
     uint8_t expected[8], found[8];
     uint64_t chunks, chunks_different, chunks_tolerated;
-    uint64_t patched;       // chunks that a chain took from the record
-    uint64_t elements;      // of a chunk that differ, where bytes are known
+    // Chunks that a chain took from the record, because they had changed there
+    // since the last replayed operation: the host wrote them, or an operation
+    // that is not replayed. Never those that would be as it left them.
+    uint64_t patched;
+    uint64_t patched_different; // of these, what held other bytes than recorded
+    uint64_t patched_address;   // of the first in its recorded place
+    uint64_t elements;          // of a chunk that differ, where bytes are known
     double largest;         // difference between elements of a chunk, but for
                             // NaN
     uint64_t digest;        // XXH3 of the contents of all regions after it
@@ -318,8 +331,8 @@ typedef struct ts_execution_whole {
     uint64_t ns;       // from the first submission until all was over
     uint64_t graph_ns; // of one launch of the graph, the mean of desc.loops
     uint64_t regions, regions_different; // compared at the end
-    uint64_t patched;                    // chunks that came from the record
-    uint32_t parts, streams, events;     // events: made
+    uint64_t patched; // chunks that came from the record, as items say
+    uint32_t parts, streams, events; // events: made
 } ts_execution_whole;
 
 /*

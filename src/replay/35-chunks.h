@@ -57,16 +57,29 @@ static ts_result ts__map_pipe(ts_reader *reader)
     if (result != TS_OK) ts__mem_put(&reader->allocator, bytes, capacity);
     reader->bytes = bytes;
     reader->size = count;
+    close(reader->fd);
+    reader->fd = -1; // there is no more to come
     return result;
+}
+
+// Whether it is a pipe without a name, such as a shell's <(...), which has a
+// writer. Others may have made one with a name, and nobody ever writes to it.
+static bool ts__is_shell_pipe(int fd, const struct stat *file)
+{
+    struct statfs fs; // f_type: statfs(2)
+    return S_ISFIFO(file->st_mode) && fstatfs(fd, &fs) == 0 &&
+           fs.f_type == 0x50495045 /* PIPEFS_MAGIC */ &&
+           fcntl(fd, F_SETFL, 0) == 0; // it may be waited for
 }
 
 static ts_result ts__map_path(ts_reader *reader)
 {
     struct stat file;
-    reader->fd = open(reader->path, O_RDONLY | O_CLOEXEC);
+    reader->fd =
+        open(reader->path, O_RDONLY | (TS__OPEN_STRANGE & ~O_NOFOLLOW));
     if (reader->fd < 0 || fstat(reader->fd, &file) != 0) return TS_ERR_IO;
-    if (S_ISDIR(file.st_mode)) return TS_ERR_IO;
-    if (!S_ISREG(file.st_mode)) return ts__map_pipe(reader);
+    if (ts__is_shell_pipe(reader->fd, &file)) return ts__map_pipe(reader);
+    if (!S_ISREG(file.st_mode)) return TS_ERR_NOT_FILE;
     if (file.st_size == 0) return TS_ERR_TRUNCATED;
     return ts__map_file(reader, (uint64_t)file.st_size, (uint64_t)file.st_size);
 }

@@ -119,70 +119,44 @@ static ts_result ts__reader_finish(ts_reader *reader)
     return result;
 }
 
-enum { TS__SIDECAR_NONE, TS__SIDECAR_LEFT, TS__SIDECAR_LIVE };
-
-// What a file is if it is the trace's sidecar. Its writer's lock belongs to
-// the open file, so looking at it disturbs no lock, even one of this process.
-static int ts__sidecar_state(const char *name)
+// Whether the recorder of a sidecar lives. Its lock belongs to the open file:
+// looking disturbs none, even one of this process. Taking it keeps others out.
+static bool ts__sidecar_locked(int fd, bool take)
 {
-    const int fd = open(name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return TS__SIDECAR_NONE;
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    const bool locked =
-        fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    close(fd);
-    return locked ? TS__SIDECAR_LIVE : TS__SIDECAR_LEFT;
+    if (take) return fcntl(fd, F_OFD_SETLK, &lock) != 0;
+    return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-static int ts__sidecar_in(const ts_reader *reader, const char *directory,
-                          size_t directory_size)
+// Whether the writer of a trace that has no end lives (TS_ERR_BUSY), left a
+// sidecar (TS_ERR_STATE), or what ts__leftover_find says.
+static ts_result ts__leftover_state(const ts_reader *reader)
 {
-    char name[4096];
-    char session[2 * sizeof reader->header.session + 1];
-    for (size_t i = 0; i < sizeof reader->header.session; i++)
-        snprintf(session + 2 * i, 3, "%02x", reader->header.session[i]);
-    const int size = snprintf(name, sizeof name, "%.*s/tracesmith-%s.ring",
-                              (int)directory_size, directory, session);
-    if (size < 0 || (size_t)size >= sizeof name) return TS__SIDECAR_NONE;
-    return ts__sidecar_state(name);
-}
-
-// Looks for the sidecar in shared memory, beside the trace, and through the
-// link that leads to any other place.
-static int ts__sidecar_find(const ts_reader *reader)
-{
-    char link[4096];
-    if (reader->fd < 0) return TS__SIDECAR_NONE;
-    const char *const slash = strrchr(reader->path, '/');
-    const size_t size = slash ? (size_t)(slash - reader->path) : 1;
-    int state = ts__sidecar_in(reader, "/dev/shm", 8);
-    if (state == TS__SIDECAR_NONE)
-        state = ts__sidecar_in(reader, slash ? reader->path : ".", size);
-    const int wrote = snprintf(link, sizeof link, "%s.ring", reader->path);
-    if (state == TS__SIDECAR_NONE && wrote > 0 && (size_t)wrote < sizeof link)
-        state = ts__sidecar_state(link);
-    return state;
+    ts__leftover found;
+    if (reader->fd < 0) return TS_ERR_NOT_FOUND;
+    const ts_result result = ts__leftover_find(
+        &found, reader->path, reader->fd, reader->header.session, O_RDONLY);
+    if (result != TS_OK) return result;
+    const bool locked = ts__sidecar_locked(found.fd, false);
+    close(found.fd);
+    return locked ? TS_ERR_BUSY : TS_ERR_STATE;
 }
 
 // Lets ts_salvage finish a trace whose writer is gone. Returns whether the
 // file has changed.
 static bool ts__reader_salvage(ts_reader *reader)
 {
-    static const ts_result untouched[] = {
-        [TS__SIDECAR_NONE] = TS_ERR_NOT_FOUND,
-        [TS__SIDECAR_LEFT] = TS_ERR_STATE,
-        [TS__SIDECAR_LIVE] = TS_ERR_BUSY,
-    };
     ts_info *const info = &reader->info;
-    const int sidecar = ts__sidecar_find(reader);
-    info->live = sidecar == TS__SIDECAR_LIVE;
-    info->salvage = untouched[sidecar];
-    if (sidecar != TS__SIDECAR_LEFT || reader->desc.no_salvage) return false;
+    info->salvage = ts__leftover_state(reader);
+    info->live = info->salvage == TS_ERR_BUSY;
+    if (info->salvage == TS_ERR_STATE) {
+        if (reader->desc.no_salvage) return false;
 #ifdef TRACESMITH_DISABLE
-    info->salvage = TS_ERR_UNSUPPORTED;
+        info->salvage = TS_ERR_UNSUPPORTED;
 #else
-    info->salvage = ts_salvage(reader->path, &info->salvaged);
+        info->salvage = ts_salvage(reader->path, &info->salvaged);
 #endif
+    }
     info->live = info->salvage == TS_ERR_BUSY;
     info->salvage_failed = info->salvage != TS_OK &&
                            info->salvage != TS_ERR_BUSY &&
@@ -394,6 +368,48 @@ TS_API bool ts_reader_refresh(ts_reader *reader)
     if (!more && reader->loaded == reader->chunk_count) return false;
     ts__refresh_tail(reader);
     return ts__walk_on(reader) == TS_OK && ts__reader_finish(reader) == TS_OK;
+}
+
+static ts_result ts__sidecar_read(int fd, bool lock, ts_sidecar *sidecar)
+{
+    struct stat st;
+    ts__sidecar_head head;
+    if (!ts__sidecar_own(fd, geteuid())) return TS_ERR_UNTRUSTED;
+    if (fstat(fd, &st) == 0) sidecar->size = (uint64_t)st.st_blocks * 512;
+    const bool known = ts__sidecar_head_read(fd, &head);
+    if (known) {
+        memcpy(sidecar->trace, head.trace, sizeof sidecar->trace);
+        sidecar->process = head.header.process;
+        sidecar->start_realtime_ns = head.header.start_realtime_ns;
+    }
+    if (ts__sidecar_locked(fd, lock)) return TS_ERR_BUSY;
+    if (!known) return TS_ERR_VERSION;
+    return ts__sidecar_awaited(&head) ? TS_OK : TS_ERR_NOT_FOUND;
+}
+
+TS_API ts_result ts_sidecar_look(const char *path, ts_sidecar *sidecar)
+{
+    memset(sidecar, 0, sizeof *sidecar);
+    const int fd = open(path, O_RDONLY | TS__OPEN_STRANGE);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? TS_ERR_IO
+                                                   : TS_ERR_UNTRUSTED;
+    const ts_result result = ts__sidecar_read(fd, false, sidecar);
+    close(fd);
+    return result;
+}
+
+TS_API ts_result ts_sidecar_remove(const char *path)
+{
+    ts_sidecar sidecar;
+    const int fd = open(path, O_RDWR | TS__OPEN_STRANGE);
+    if (fd < 0) return ts_sidecar_look(path, &sidecar);
+    ts_result result = ts__sidecar_read(fd, true, &sidecar);
+    if (result == TS_OK) result = TS_ERR_STATE;
+    if (result == TS_ERR_NOT_FOUND)
+        result = unlink(path) == 0 ? TS_OK : TS_ERR_IO;
+    close(fd);
+    return result;
 }
 
 TS_API const ts_info *ts_reader_info(const ts_reader *reader)

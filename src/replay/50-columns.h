@@ -352,7 +352,7 @@ static const char *ts__moments_decode(const ts_chunk_header *header,
     return outside ? "an event lies outside its chunk's time" : NULL;
 }
 
-// Fills start_ns, duration_ns and start_ticks; `at` is the memory.
+// Fills start_ns, duration_ns and the ticks; `at` is the memory.
 static const char *ts__times_decode(const ts__clocks *clocks,
                                     const ts_chunk_header *header,
                                     const ts__columns *found, uint64_t *at,
@@ -384,6 +384,7 @@ static const char *ts__times_decode(const ts__clocks *clocks,
     columns->start_ns = start_ns;
     columns->duration_ns = duration_ns;
     columns->start_ticks = ticks;
+    columns->end_ticks = a;
     return NULL;
 }
 

@@ -126,11 +126,16 @@ static uint32_t ts__graph_close(ts__rvec *heap)
     return op;
 }
 
+// What only orders others may have the call of what it orders: the record of
+// an event that one kernel was waited for by does not make that a graph.
 static void ts__graph_edge(ts__builder *b, uint32_t from, uint32_t to)
 {
     const uint32_t *const lanes = ts__replay_lanes(b->replay);
     const uint32_t guess = lanes[from] == lanes[to] ? 0 : TS_EDGE_INFERRED;
-    ts__builder_edge(b, from, to, TS_EDGE_GRAPH | guess);
+    const bool order =
+        !guess && ts__replay_op(b->replay, to)->kind == TS_EVENT_EVENT_RECORD;
+    ts__builder_edge(b, from, to,
+                     (order ? TS_EDGE_STREAM_ORDER : TS_EDGE_GRAPH) | guess);
 }
 
 // The edges within one launch.

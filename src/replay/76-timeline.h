@@ -5,8 +5,8 @@ typedef struct ts__tl_device {
     int64_t slow_ns;          // what begins later than this had another reason
     uint32_t first;           // of its operations in ts_timeline.by_device
     int64_t start_ns, end_ns; // of its work; equal: it has none
-    int64_t own_ns;           // the first call for work that begins in the
-                              // window of a survey; TS__NO_TIME: none
+    int64_t own_ns;           // its first work that begins in the window of
+                              // a survey; TS__NO_TIME: none
     size_t gap_first, gap_count;
     ts__rvec concurrency; // int64_t
 } ts__tl_device;

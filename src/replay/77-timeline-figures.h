@@ -180,12 +180,22 @@ static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op, int64_t issue)
            (bond->source == TS_NODE_NONE || bond->at_ns <= issue);
 }
 
+// The record of an event that was made for a wait has the call of what it
+// waited for, and was not launched besides.
+static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
+{
+    const ts_replay *const r = t->replay;
+    const ts__op *const o = ts__replay_op(r, op);
+    const uint32_t source = ts__tl_bond_of(t, op)->source;
+    return o->kind == TS_EVENT_EVENT_RECORD && o->call != TS_NODE_NONE &&
+           source < r->op_count && ts__replay_op(r, source)->call == o->call;
+}
+
 /*
-    Goes through a device's operations once for what their calls tell: the
-    span of its work, which begins with the first call for some that takes
-    time, the time spent in queues, and the launch latencies. latencies:
-    receives those of all, then those of the window, which are a part of them.
-    Returns how many of each.
+    Goes through a device's operations once: for the span of its work that
+    takes time, and for what their calls tell, which is the time spent in
+    queues and the launch latencies. latencies: receives those of all, then
+    those of the window, which are a part of them. Returns how many of each.
 */
 static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
                           size_t counts[2])
@@ -197,17 +207,17 @@ static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
     for (uint32_t i = d->first; i < d[1].first; i++) {
         const uint32_t op = ts__tl_u32(&t->by_device)[i];
         const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
-        const int64_t issue = issues[i] = ts__tl_issue(t, op);
+        const int64_t issue = issues[i] =
+            ts__tl_is_echo(t, op) ? begin : ts__tl_issue(t, op);
         d->figures.queue_ns =
             ts__replay_add(d->figures.queue_ns, ts__tl_share(t, issue, begin));
         if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
         if (end > begin) {
-            if (!any || issue < d->start_ns) d->start_ns = issue;
+            if (!any) d->start_ns = begin;
             if (!any || end > d->end_ns) d->end_ns = end;
             any = true;
-            if (ts__tl_inside(t, begin) &&
-                (d->own_ns == TS__NO_TIME || issue < d->own_ns))
-                d->own_ns = issue;
+            if (d->own_ns == TS__NO_TIME && ts__tl_inside(t, begin))
+                d->own_ns = begin;
         }
         if (!ts__tl_by_launch(t, op, issue)) continue;
         latencies[counts[0]++] = (uint64_t)(begin - issue);

@@ -3,11 +3,7 @@
 // Of one window and device.
 typedef struct ts__survey_part {
     ts_timeline_figures figures;
-    int64_t own_ns;      // see ts__tl_device
-    int64_t first_ns;    // where its first gap begins, if it has the device's
-    bool first;          // first work
-    bool first_inferred; // how that gap was charged
-    ts_idle first_cause;
+    int64_t own_ns;     // see ts__tl_device
     ts__rvec latencies; // uint32_t, at most UINT32_MAX
 } ts__survey_part;
 
@@ -417,21 +413,6 @@ static bool ts__survey_latencies(const ts__survey_view *v,
     return true;
 }
 
-// Where the work of a device begins is known when all windows are done: what
-// the first gap of its first window was charged to is kept.
-static void ts__survey_first(const ts__survey_view *v, const ts__tl_device *d,
-                             ts__survey_part *part)
-{
-    const ts_gap *const gap =
-        (const ts_gap *)v->timeline->gaps.data + d->gap_first;
-    part->first = true;
-    part->first_ns = d->start_ns;
-    part->first_cause = TS_IDLE_HOST_LATE;
-    if (!d->gap_count || gap->start_ns != d->start_ns) return;
-    part->first_cause = gap->cause;
-    part->first_inferred = gap->inferred;
-}
-
 static bool ts__survey_device_take(const ts__survey_view *v, size_t index)
 {
     ts_survey *const s = v->survey;
@@ -441,8 +422,6 @@ static bool ts__survey_device_take(const ts__survey_view *v, size_t index)
     ts__survey_part *const part = ts__survey_part_at(s, v->window, device);
     part->figures = d->figures;
     part->own_ns = d->own_ns;
-    if (t->reach[index] == TS__NO_TIME && d->own_ns != TS__NO_TIME)
-        ts__survey_first(v, d, part);
     ts__rvec *const kept = (ts__rvec *)s->window_gaps.data + v->window;
     for (size_t i = 0; i < d->gap_count; i++) {
         ts__survey_gap item = {
@@ -551,33 +530,18 @@ static void ts__survey_add(ts_timeline_figures *to, ts__survey_part *part)
     ts__tl_sum(to, f, &any);
 }
 
-// The first call for work of a device may have been made for what begins in a
-// later window: what its first gap grows by.
-static void ts__survey_begin(const ts_survey *s, size_t device,
-                             ts_timeline_figures *to)
+// A device's span: from its first work to the end of its last.
+static void ts__survey_span(const ts_survey *s, size_t device,
+                            ts_timeline_figures *to)
 {
-    const ts__survey_part *first = NULL;
-    int64_t start = TS__NO_TIME;
     for (size_t w = 0; w < s->window_count; w++) {
-        const ts__survey_part *const part = ts__survey_part_at(s, w, device);
-        if (!first && part->first) first = part;
-        if (part->own_ns != TS__NO_TIME &&
-            (start == TS__NO_TIME || part->own_ns < start))
-            start = part->own_ns;
+        const int64_t own_ns = ts__survey_part_at(s, w, device)->own_ns;
+        if (own_ns == TS__NO_TIME) continue;
+        to->start_ns = own_ns;
+        to->end_ns =
+            ts__tl_i64(&s->reach)[s->window_count * s->device_count + device];
+        return;
     }
-    if (!first) return;
-    const int64_t more = first->first_ns - start;
-    to->start_ns = start;
-    to->end_ns =
-        ts__tl_i64(&s->reach)[s->window_count * s->device_count + device];
-    to->idle_ns += more;
-    to->cause_ns[first->first_cause] += more;
-    if (first->first_cause == TS_IDLE_UNEXPLAINED)
-        to->unexplained_ns += more;
-    else if (first->first_inferred)
-        to->inferred_ns += more;
-    else
-        to->explicit_ns += more;
 }
 
 static bool ts__survey_merge_device(ts_survey *s, size_t device)
@@ -585,7 +549,7 @@ static bool ts__survey_merge_device(ts_survey *s, size_t device)
     ts_timeline_figures f = { 0 };
     for (size_t w = 0; w < s->window_count; w++)
         ts__survey_add(&f, ts__survey_part_at(s, w, device));
-    ts__survey_begin(s, device, &f);
+    ts__survey_span(s, device, &f);
     f.track = ts__tl_u32(&s->devices)[device];
     if (f.launches) {
         f.launch_p50_ns =

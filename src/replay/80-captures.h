@@ -60,9 +60,18 @@ TS_API const char *ts_reason_text(uint32_t reason)
             "more kernels, streams or files of code than there is room for",
         [TS_REASON_OTHER_BACKEND] =
             "it is of another vendor than what is executed",
+        [TS_REASON_ROW_MISSING] =
+            "the trace lost the event that says when and where it ran",
     };
     const char *const text = reason < TS_REASON_LIMIT ? texts[reason] : NULL;
     return text ? text : "";
+}
+
+TS_API bool ts_event_has_contents(uint32_t kind)
+{
+    return kind == TS_EVENT_KERNEL || kind == TS_EVENT_MEMCPY ||
+           kind == TS_EVENT_MEMSET || kind == TS_EVENT_HOST_FUNCTION ||
+           kind == TS_EVENT_COLLECTIVE || kind == TS_EVENT_GRAPH_LAUNCH;
 }
 
 TS_API int ts_reader_file(const ts_reader *reader)

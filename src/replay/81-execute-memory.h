@@ -90,6 +90,8 @@ struct ts_execution {
     uint32_t list_last; // of these, the one that was asked for last
     // Of the operation under way.
     size_t op;
+    uint64_t order; // of the last one of a chain
+    bool late;      // in a chain, it is not behind that one
     ts_capture now;
     ts__ex_range **regions; // of its regions
     size_t region_capacity;

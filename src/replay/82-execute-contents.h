@@ -3,14 +3,16 @@
 /*
     Whether a chunk has to come from the record. Not one that holds the right
     bytes already; nor, in a chain, one that has not been written since what
-    was replayed last, whatever it holds now.
+    was replayed last, whatever it holds now. Where that lies ahead, what the
+    record has is older than what is there.
 */
 static bool ts__ex_wanted(const ts_execution *e, const ts__ex_range *r,
                           uint64_t chunk, const uint8_t *hash)
 {
     const uint8_t known = r->known[chunk];
     if (e->desc.chain && known & TS__EX_RECORDED)
-        return !e->desc.no_patches && memcmp(&r->was[2 * chunk], hash, 16);
+        return !e->desc.no_patches && !e->late &&
+               memcmp(&r->was[2 * chunk], hash, 16);
     return !(known & TS__EX_ACTUAL) || memcmp(&r->is[2 * chunk], hash, 16);
 }
 
@@ -76,6 +78,17 @@ static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
     return TS_OK;
 }
 
+// Notes a chunk that a chain takes from the record.
+static void ts__ex_note_patch(ts_execution_item *item, const ts__ex_range *r,
+                              uint64_t chunk)
+{
+    const bool differs = r->known[chunk] & TS__EX_ACTUAL &&
+                         memcmp(&r->is[2 * chunk], &r->was[2 * chunk], 16);
+    if (!item->patched++)
+        item->patched_address = r->address + chunk * TS_CAPTURE_CHUNK;
+    item->patched_different += differs;
+}
+
 // Puts the recorded inputs in place; ts__ex_have_all said that they are there.
 static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
 {
@@ -94,7 +107,8 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
             if (!bytes) return TS_ERR_NOT_FOUND;
             const ts_result result = ts__ex_put(e, r, k, bytes, size, &blank);
             if (result != TS_OK) return result;
-            item->patched += r->known[k] & TS__EX_RECORDED && e->desc.chain;
+            if (r->known[k] & TS__EX_RECORDED && e->desc.chain)
+                ts__ex_note_patch(item, r, k);
             memcpy(&r->is[2 * k], list + 16 * k, 16);
             memcpy(&r->was[2 * k], list + 16 * k, 16);
             ts__ex_know(r, k, TS__EX_ACTUAL | TS__EX_RECORDED);

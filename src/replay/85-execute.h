@@ -269,6 +269,14 @@ static void ts__ex_settle(const ts_execution *e, ts_execution_item *item,
                      __ATOMIC_RELEASE);
 }
 
+// Where a chain has come to.
+static void ts__ex_advance(ts_execution *e)
+{
+    const uint64_t order = e->now.head.order;
+    e->late = e->desc.chain && order <= e->order;
+    if (order > e->order) e->order = order;
+}
+
 TS_API void ts_execution_run(ts_execution *e, size_t index,
                              ts_execution_item *item)
 {
@@ -278,6 +286,7 @@ TS_API void ts_execution_run(ts_execution *e, size_t index,
         ts_reader_capture(e->reader, e->captures[index], &e->now)) {
         if (ts__ex_is_done(&e->now, item)) return;
         e->op = index;
+        ts__ex_advance(e);
         reason = e->lost ? TS_REASON_DEVICE_FAILED : ts__ex_prepare(e, item);
         if (!reason) reason = ts__ex_once(e, item);
         if (!reason && e->desc.loops > 1) reason = ts__ex_repeat(e, item);

@@ -1,11 +1,16 @@
 /* ---- 10.86 Execution: operations beside each other ----------------------- */
 
 // Contents that nobody who is replayed made, put in place before an operation.
+// What was there until then is looked at as what is there at the end is.
 typedef struct ts__ex_patch {
-    size_t op;
-    const ts__ex_range *range;
-    uint64_t chunk;
+    size_t op, last; // last: what wrote there before
+    uint32_t last_region;
+    bool expected; // the record has a hash of that:
+    uint64_t hash[2];
+    ts__ex_range *range;
+    uint64_t chunk, size;
     const uint8_t *bytes;
+    uint8_t *found;
 } ts__ex_patch;
 
 typedef struct ts__ex_plan {
@@ -31,25 +36,47 @@ enum {
 
 /* Planning: what runs in a part, from which contents. */
 
-static bool ts__ex_plan_patch(ts_execution *e, ts__ex_plan *p,
-                              const ts__ex_range *r, uint64_t chunk,
-                              const uint8_t *bytes)
+static bool ts__ex_plan_patch(ts_execution *e, ts__ex_plan *p, ts__ex_range *r,
+                              uint64_t chunk, const uint8_t *bytes)
 {
-    ts__ex_patch *const more =
-        ts__mem_more(&e->desc.allocator, p->patches, &p->patch_capacity,
-                     p->patch_count, sizeof *more);
+    const ts_allocator *const a = &e->desc.allocator;
+    ts__ex_patch *const more = ts__mem_more(a, p->patches, &p->patch_capacity,
+                                            p->patch_count, sizeof *more);
     if (!more) return false;
-    const ts__ex_patch patch = { e->op, r, chunk, bytes };
     p->patches = more;
-    more[p->patch_count++] = patch;
-    return true;
+    ts__ex_patch *const patch = &more[p->patch_count];
+    const ts__ex_patch one = {
+        .op = e->op,
+        .last = r->last,
+        .last_region = r->last_region,
+        .expected = r->known[chunk] & TS__EX_RECORDED,
+        .hash = { r->was[2 * chunk], r->was[2 * chunk + 1] },
+        .range = r,
+        .chunk = chunk,
+        .size = ts__ex_chunk_size(r->size, chunk),
+        .bytes = bytes,
+    };
+    *patch = one;
+    if (one.expected) patch->found = ts__mem_get(a, (size_t)one.size);
+    p->patch_count += !one.expected || patch->found;
+    return !one.expected || patch->found;
+}
+
+static void ts__ex_patches_free(ts_execution *e, ts__ex_plan *p)
+{
+    for (size_t i = 0; i < p->patch_count; i++) {
+        const ts__ex_patch *const patch = &p->patches[i];
+        if (patch->found)
+            ts__mem_put(&e->desc.allocator, patch->found, (size_t)patch->size);
+    }
+    p->patch_count = p->patch_at = 0;
 }
 
 // What a region has to hold before the operation: put there now, if nothing of
 // this part uses it earlier.
 static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
                                     const ts_capture_region *region,
-                                    ts__ex_range *r)
+                                    ts__ex_range *r, ts_execution_item *item)
 {
     if (!ts__ex_is_input(region)) return TS_REASON_NONE;
     const uint8_t *const list = ts__ex_list(e, region->before, region->size);
@@ -64,6 +91,7 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
             ts__ex_bytes(e, list + 16 * k, size, later);
         if (!bytes) return TS_REASON_MEMORY_MISSING;
         p->whole->patched += known || later;
+        if (known || later) ts__ex_note_patch(item, r, k);
         if (later) {
             if (!ts__ex_plan_patch(e, p, r, k, bytes))
                 return TS_REASON_NO_MEMORY;
@@ -101,9 +129,11 @@ static ts_reason ts__ex_plan_one(ts_execution *e, ts__ex_plan *p,
                                  ts_execution_item *item)
 {
     ts_reason reason = ts__ex_prepare(e, item);
+    if (reason != TS__EX_MEETS) ts__ex_advance(e);
     item->digest = e->now.head.order;
     for (uint32_t i = 0; !reason && i < e->now.head.region_count; i++)
-        reason = ts__ex_plan_before(e, p, &e->now.regions[i], e->regions[i]);
+        reason =
+            ts__ex_plan_before(e, p, &e->now.regions[i], e->regions[i], item);
     for (uint32_t i = 0; !reason && i < e->now.head.region_count; i++)
         ts__ex_plan_after(e, &e->now.regions[i], i, e->regions[i]);
     return reason;
@@ -113,7 +143,7 @@ static ts_reason ts__ex_plan_one(ts_execution *e, ts__ex_plan *p,
 static size_t ts__ex_plan_part(ts_execution *e, ts__ex_plan *p, size_t from)
 {
     e->batch++;
-    p->patch_count = p->patch_at = 0;
+    ts__ex_patches_free(e, p);
     for (e->op = from; e->op < e->count; e->op++) {
         ts_execution_item *const item = &p->items[e->op];
         memset(item, 0, sizeof *item);
@@ -177,14 +207,18 @@ static ts_result ts__ex_patches(ts_execution *e, ts__ex_plan *p,
            p->patches[p->patch_at].op <= e->op;
          p->patch_at++) {
         const ts__ex_patch *const patch = &p->patches[p->patch_at];
-        const ts__ex_range *const r = patch->range;
-        const ts_executor_copy copy = {
-            .destination = r->actual + patch->chunk * TS_CAPTURE_CHUNK,
-            .source = (uintptr_t)patch->bytes,
-            .size = ts__ex_chunk_size(r->size, patch->chunk),
-            .from_host = true,
-        };
-        result = x->copy(e->state, own->stream, &copy);
+        const uint64_t place =
+            patch->range->actual + patch->chunk * TS_CAPTURE_CHUNK;
+        const ts_executor_copy fetch = { .destination = (uintptr_t)patch->found,
+                                         .source = place,
+                                         .size = patch->size,
+                                         .to_host = true };
+        const ts_executor_copy put = { .destination = place,
+                                       .source = (uintptr_t)patch->bytes,
+                                       .size = patch->size,
+                                       .from_host = true };
+        if (patch->found) result = x->copy(e->state, own->stream, &fetch);
+        if (result == TS_OK) result = x->copy(e->state, own->stream, &put);
     }
     if (result == TS_OK) result = ts__ex_barrier(e, p, own->stream);
     own->barrier = p->barriers;
@@ -297,6 +331,23 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     return TS_OK;
 }
 
+// Looks at what a patch took the place of.
+static void ts__ex_end_patch(ts_execution *e, ts__ex_plan *p,
+                             const ts__ex_patch *patch)
+{
+    ts_execution_item *const item = &p->items[patch->last];
+    const XXH128_hash_t sum = XXH3_128bits(patch->found, (size_t)patch->size);
+    const uint64_t is[2] = { sum.low64, sum.high64 };
+    if (!(p->marks[patch->last] & TS__EX_RUNS) ||
+        !memcmp(is, patch->hash, sizeof is))
+        return;
+    p->items[patch->op].patched_different++;
+    memcpy(&patch->range->is[2 * patch->chunk], is, sizeof is);
+    ts__ex_compare(e, item, patch->range, patch->last_region, patch->chunk,
+                   (const uint8_t *)patch->hash, patch->found,
+                   (size_t)patch->size);
+}
+
 static int ts__ex_order_last(const void *left, const void *right)
 {
     const ts__ex_range *const a = *(ts__ex_range *const *)left;
@@ -310,6 +361,8 @@ static int ts__ex_order_last(const void *left, const void *right)
 static ts_result ts__ex_end_part(ts_execution *e, ts__ex_plan *p)
 {
     ts_result result = TS_OK;
+    for (size_t i = 0; i < p->patch_count; i++)
+        if (p->patches[i].found) ts__ex_end_patch(e, p, &p->patches[i]);
     if (e->range_count)
         ts__sort(e->ranges, e->range_count, sizeof *e->ranges,
                  ts__ex_order_last);
@@ -393,6 +446,7 @@ static bool ts__ex_alone(ts_execution *e, ts_execution_item *items,
     while (e->range_count)
         ts__ex_drop(e, e->range_count - 1);
     memset(items, 0, e->count * sizeof *items);
+    e->order = 0; // from the beginning
     return true;
 }
 
@@ -553,6 +607,7 @@ TS_API ts_result ts_execution_run_together(ts_execution *e,
     }
     ts__mem_put(a, p.marks, e->count + 1);
     ts__mem_put(a, p.events, (e->count + 1) * sizeof *p.events);
+    if (!e->lost) ts__ex_patches_free(e, &p); // else it may yet be written
     ts__mem_put(a, p.patches, p.patch_capacity * sizeof *p.patches);
     return result;
 }
