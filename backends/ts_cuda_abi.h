@@ -315,13 +315,42 @@ static inline const char *ts__cuda_section_name(const ts__cuda_code *c,
     return (const char *)c->bytes + names->sh_offset + at;
 }
 
-/*
-    Parameters of a kernel by its section .nv.info.NAME: records of a format
-    (4: a size follows), an attribute (0x17: a parameter), 12 bytes: index,
-    number and offset, flags with the size in the upper 14 bits. Calls `each`
-    for every one. False: the file does not tell.
+typedef struct ts__cuda_takes { // who is told of parameters
+    void (*each)(void *user, uint32_t offset, uint32_t size);
+    void *user;
+    uint32_t count, last; // how many so far, and the last one's position
+    uint32_t end;         // where the last one ends
+    uint32_t expected; // all of them, as the file says; UINT32_MAX: it does not
+} ts__cuda_takes;
 
-    Source: cubins of nvcc 13.0; no document of the vendor's.
+// One record of .nv.info: a format (4: so many bytes follow, else the value is
+// in place of their number), an attribute, that number, bytes.
+static inline void ts__cuda_parameter(ts__cuda_takes *t, const uint8_t *p,
+                                      uint16_t size)
+{
+    enum { PARAMETER = 0x17, ALL = 0x19, LARGE = 0x45 };
+    uint32_t flags;
+    if (p[0] != 4 && p[1] == ALL) t->expected = size;
+    if (p[0] != 4 || size != 12 || (p[1] != PARAMETER && p[1] != LARGE)) return;
+    // Number, position and offset are the same in both.
+    const uint32_t position = (uint32_t)(p[8] | p[9] << 8);
+    const uint32_t offset = (uint32_t)(p[10] | p[11] << 8);
+    memcpy(&flags, p + 12, sizeof flags);
+    const uint32_t bytes = p[1] == LARGE ? flags & 0xFFFF : flags >> 18;
+    if (offset + bytes > t->end) t->end = offset + bytes;
+    if (position > t->last) t->last = position;
+    t->count++;
+    t->each(t->user, offset, bytes);
+}
+
+/*
+    Parameters of a kernel by its section .nv.info.NAME: attribute 0x17 for each
+    (index, u16 position, u16 offset, flags with the size in the upper 14 bits),
+    or 0x45 if there are more than 4 KiB of them (the same, with u16 size, u16
+    flags); 0x19 has the size of all. Calls `each` for every one. False: the
+    file does not tell, or tells of others than it has.
+
+    Source: cubins of nvcc 13.0 and NVRTC 12.4; no document of the vendor's.
 */
 static inline bool ts__cuda_parameters(const ts__cuda_code *c, const char *name,
                                        void (*each)(void *user, uint32_t offset,
@@ -332,6 +361,7 @@ static inline bool ts__cuda_parameters(const ts__cuda_code *c, const char *name,
     for (uint32_t i = 0; i < c->section_count; i++) {
         const char *const section = ts__cuda_section_name(c, i);
         const Elf64_Shdr *const s = &c->sections[i];
+        ts__cuda_takes takes = { each, user, 0, 0, 0, UINT32_MAX };
         if (strncmp(section, prefix, sizeof prefix - 1) != 0 ||
             strcmp(section + sizeof prefix - 1, name) != 0 ||
             !ts__cuda_inside(c, s->sh_offset, s->sh_size))
@@ -341,16 +371,14 @@ static inline bool ts__cuda_parameters(const ts__cuda_code *c, const char *name,
         while (left >= 4) {
             const uint16_t size = (uint16_t)(p[2] | p[3] << 8);
             const uint64_t all = p[0] == 4 ? 4 + (uint64_t)size : 4;
-            uint32_t flags;
             if (all > left) return false;
-            if (p[0] == 4 && p[1] == 0x17 && size == 12) {
-                memcpy(&flags, p + 12, sizeof flags);
-                each(user, (uint32_t)(p[10] | p[11] << 8), flags >> 18);
-            }
+            ts__cuda_parameter(&takes, p, size);
             p += all;
             left -= all;
         }
-        return true;
+        const bool all = !takes.count || takes.count == takes.last + 1;
+        return all &&
+               (takes.expected == UINT32_MAX || takes.expected == takes.end);
     }
     return false;
 }

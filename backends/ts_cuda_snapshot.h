@@ -370,12 +370,10 @@ static void ts__cs_outside(void)
 
 #include "ts_cuda_snapshot_contexts.h"
 
-static void ts__cs_test(void *context)
+static bool ts__cs_answers(void *context)
 {
     ts__cs_driver *const d = &ts__cs.driver;
-    const ts__cs_calls before = d->call;
     ts__cs_job age, job;
-    ts__cs.tested = true;
     age.what = TS__CS_OWN;
     age.own = ts__cs_age;
     age.drop = NULL;
@@ -383,10 +381,24 @@ static void ts__cs_test(void *context)
     age.context = job.context = context;
     const uint64_t most = ts__cs_now_ns() + UINT64_C(3000000000);
     const uint64_t until = ts__cs_until(), end = until < most ? until : most;
+    return ts__cs_ask(d, &age, end) && ts__cs_ask(d, &job, end);
+}
+
+// On the thread that is there for it, else on that of the call.
+static void ts__cs_test(void *context)
+{
+    ts__cs_driver *const d = &ts__cs.driver;
+    const ts__cs_calls before = d->call;
     const bool found = ts__cs.vendor->find(d);
+    ts__cs.tested = true;
     if (before.query && before.query != d->call.query) ts__cs_driver_anew(d);
-    ts__cs.unsafe =
-        !found || !ts__cs_ask(d, &age, end) || !ts__cs_ask(d, &job, end);
+    bool safe = found && ts__cs_answers(context);
+    if (found && !safe && d->call.context_now) {
+        TS__STORE(&d->same, true);
+        safe = ts__cs_answers(context);
+        if (safe) ts_metadata_text(0, "capture.thread", "the program's");
+    }
+    ts__cs.unsafe = !safe;
     if (ts__cs.unsafe)
         ts_metadata_text(0, ts__cs.vendor->refusal,
                          "declined: the driver does not answer within a call");
@@ -408,6 +420,7 @@ static bool ts__cs_drained(void *context, bool *recording)
     ts__cs_job job;
     job.what = TS__CS_DRAIN;
     job.context = context;
+    job.recording = TS__LOAD(&ts__cs.recording) != 0;
     job.recorded = false;
     const bool ok = ts__cs_ask(&ts__cs.driver, &job,
                                ts__cs.late ? ts__cs_now_ns() : ts__cs_until());

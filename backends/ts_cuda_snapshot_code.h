@@ -323,7 +323,8 @@ static bool ts__cs_layout_find(ts__cs_job *job, bool answered,
     if (!answered) {
         layout->count = 0;
         if (!m ||
-            !ts__cuda_parameters(&m->code, name, ts__cs_layout_put, layout))
+            !ts__cuda_parameters(&m->code, name, ts__cs_layout_put, layout) ||
+            layout->count == TS__CS_PARAMETERS) // there may be more
             return false;
     }
     for (uint32_t i = 0; i < layout->count; i++) {

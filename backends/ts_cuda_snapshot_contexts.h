@@ -41,7 +41,7 @@ static inline void ts__cs_going_begin(ts__cs_driver *d, ts__cs_going *going,
     pthread_mutex_lock(&d->lock);
     going->next = d->going;
     d->going = going;
-    while (in_time && d->busy && !d->silent &&
+    while (in_time && (d->busy ? !d->silent : d->same && d->taken) &&
            (d->at == going->context || d->job.context == going->context))
         in_time = pthread_cond_timedwait(&d->done, &d->lock, &until) == 0;
     pthread_mutex_unlock(&d->lock);

@@ -28,6 +28,7 @@
 
 #define TS__CS_CALLS(X) \
     X(context_set, "cuCtxSetCurrent", (void *)) \
+    X(context_now, "cuCtxGetCurrent", (void **)) \
     X(context_id, "cuCtxGetId", (void *, uint64_t *)) \
     X(query, "cuStreamQuery", (void *)) \
     X(wait_all, "cuCtxSynchronize", (void)) \
@@ -108,6 +109,7 @@ typedef struct ts__cs_job {
     ts__cs_managed managed;                    // also of a variable
     const void *loader;                        // who loaded modules meanwhile
     const char *called;                        // of a function: its name
+    bool recording;            // some stream may be recorded now
     bool recorded;             // a stream is, so that nobody can wait for it
     void *found;               // what `own` has to say
     void (*drop)(void *found); // of what nobody waits for; NULL: need not be
@@ -151,6 +153,7 @@ typedef struct ts__cs_driver {
     pthread_t thread;
     bool running, busy, leave, silent; // silent: it did not answer
     bool taken;          // somebody waits for `job`, or has not fetched it yet
+    bool same;           // who asks does so on its own thread
     uint32_t per_thread; // a thread's own default stream is in use
     uint32_t left; // how often streams that nobody can ask may have got work:
                    // of before the session, or destroyed since
@@ -242,6 +245,7 @@ static void ts__cs_driver_begin(ts__cs_driver *d, uint32_t session, bool anew,
     if (anew) ts__cs_driver_anew(d);
     pthread_mutex_lock(&d->lock);
     d->per_thread = 0;
+    d->same = false;
     d->left++;
     d->session = session;
     d->made = made;
@@ -260,6 +264,52 @@ static void ts__cs_driver_stop(ts__cs_driver *d)
     if (running && busy) pthread_detach(thread);
 }
 
+// Asks on this thread, which is as the program had it when this is over. What
+// it calls is none of the program's.
+static inline bool ts__cs_answer_here(ts__cs_driver *d, ts__cs_job *job)
+{
+    void *before = NULL;
+    int relaxed = 2;
+    bool ok = false;
+    ts__cs_mine = true;
+    if (d->call.context_now(&before) == 0) {
+        if (d->call.mode) d->call.mode(&relaxed);
+        ok = ts__cs_answer(d, job);
+        if (d->call.mode) d->call.mode(&relaxed);
+        d->call.context_set(before);
+    }
+    ts__cs_mine = false;
+    return ok;
+}
+
+/*
+    Where the driver answers no other thread while a call is under way, as one
+    that holds a lock of the context: the thread of the call asks. Nothing is
+    called that waits by itself.
+*/
+static inline bool ts__cs_ask_here(ts__cs_driver *d, ts__cs_job *job,
+                                   uint64_t until_ns)
+{
+    const struct timespec until = ts__cs_time(until_ns);
+    bool in_time = true;
+    pthread_mutex_lock(&d->lock);
+    while (d->taken && in_time)
+        in_time = pthread_cond_timedwait(&d->done, &d->lock, &until) == 0;
+    const bool mine = !d->taken && !ts__cs_is_leaving(d, job->context);
+    if (mine) d->taken = true;
+    if (mine) d->silent = false;
+    if (mine) d->at = job->context;
+    pthread_mutex_unlock(&d->lock);
+    if (!mine) return false;
+    job->until_ns = until_ns;
+    job->ok = ts__cs_answer_here(d, job);
+    pthread_mutex_lock(&d->lock);
+    d->taken = false;
+    pthread_cond_broadcast(&d->done);
+    pthread_mutex_unlock(&d->lock);
+    return job->ok;
+}
+
 /*
     Asks, and waits for at most so long. The answer is in *job. False: the
     driver says no, or nothing. While it says nothing nobody else is asked.
@@ -268,6 +318,7 @@ static bool ts__cs_ask(ts__cs_driver *d, ts__cs_job *job, uint64_t until_ns)
 {
     const struct timespec until = ts__cs_time(until_ns);
     bool in_time = true, ok = false;
+    if (TS__LOAD(&d->same)) return ts__cs_ask_here(d, job, until_ns);
     pthread_mutex_lock(&d->lock);
     if (!d->busy) d->silent = false; // it came back
     while ((d->busy || d->taken) && in_time && !d->silent)

@@ -138,7 +138,8 @@ static ts__cs_own ts__cs_own_at(ts__cs_driver *d, size_t at)
 /*
     Until all that a context was given is over. Since CUDA 12.5 an event can
     tell; before, one function waits for it, and if that does not return, this
-    thread hangs: who asks gives up in time all the same.
+    thread hangs: who asks gives up in time all the same. The program's own is
+    not left to hang.
 */
 static bool ts__cs_all_over(ts__cs_driver *d, ts__cs_own *own,
                             const ts__cs_job *job)
@@ -148,19 +149,25 @@ static bool ts__cs_all_over(ts__cs_driver *d, ts__cs_own *own,
         own->event = NULL; // 2: without a time
     if (!can || !own || !own->event ||
         d->call.record_all(job->context, own->event) != 0)
-        return d->call.wait_all() == 0;
+        return !d->same && d->call.wait_all() == 0;
     return ts__cs_until_over(d, d->call.is_over, own->event, job->until_ns);
 }
 
-// Waits for streams that nobody can ask; once, as long as there are no more.
-static bool ts__cs_wait_left(ts__cs_driver *d, const ts__cs_job *job)
+/*
+    Waits for streams that nobody can ask; once, as long as there are no more.
+    While anything is recorded that is not done: to wait for all of a context
+    ends every recording in it.
+    Source: cuda.h, cuCtxRecordEvent.
+*/
+static bool ts__cs_wait_left(ts__cs_driver *d, ts__cs_job *job, bool recorded)
 {
     ts__cs_own *const own = ts__cs_own_of(d, job->context);
     pthread_mutex_lock(&d->lock);
     const uint32_t left = d->left;
     pthread_mutex_unlock(&d->lock);
     if (own && own->waited == left && !TS__LOAD(&d->per_thread)) return true;
-    if (!ts__cs_all_over(d, own, job)) return false;
+    job->recorded = recorded;
+    if (recorded || !ts__cs_all_over(d, own, job)) return false;
     if (own) own->waited = left;
     return true;
 }
@@ -188,7 +195,7 @@ static bool ts__cs_drain_defaults(ts__cs_driver *d, ts__cs_job *job)
 static bool ts__cs_drain(ts__cs_driver *d, ts__cs_job *job)
 {
     ts__cs_stream s = { NULL, NULL, 0, 0, false, 0 };
-    bool recorded = false;
+    bool recorded = job->recording;
     size_t at = 0;
     if (!ts__cs_drain_defaults(d, job)) return false;
     while (ts__cs_stream_next(d, &at, &s)) {
@@ -201,9 +208,7 @@ static bool ts__cs_drain(ts__cs_driver *d, ts__cs_job *job)
             return false;
     }
     if (ts__cs_is_going(d, job->context)) return false;
-    if (!recorded) return ts__cs_wait_left(d, job);
-    job->recorded = TS__LOAD(&d->per_thread) != 0;
-    return !job->recorded;
+    return ts__cs_wait_left(d, job, recorded);
 }
 
 static bool ts__cs_status(const ts__cs_driver *d, ts__cs_job *job)

@@ -5,8 +5,10 @@
     Vendor library: libcupti.so of CUDA 11.0 to 13.x, found at run time;
                     libmcpti.so of MACA.
     Checked with:   doubles of both libraries (tests/doubles/); the layouts
-                    against the headers of CUDA 13.0; libcupti.so.13 without a
-                    driver. November 2026. Not yet run on a GPU.
+                    against the headers of CUDA 11.8, 12.4 and 13.0, names of
+                    functions and the start without a device against NVIDIA's
+                    own libraries of these (tests/check-nvidia.sh). November
+                    2026. Not yet run on a GPU.
 
     WHAT IT DOES
         Kernels, copies, sets, synchronisation, events, allocations and graphs
@@ -146,7 +148,8 @@ TS_API void ts_cupti_stream_name(void *stream, const char *name);
 /*
     The vendor wants a buffer, on a thread of the program. No lock, nothing
     allocated: a bit of a word. If none is left it gets one that nobody reads,
-    because some versions crash without any, and its records are counted.
+    because some versions (CUDA 12.9) crash without any, and its records are
+    counted.
 */
 static void ts__cu_request(ts__cu *u, uint8_t **buffer, size_t *size,
                            size_t *count)
@@ -265,12 +268,20 @@ static bool ts__cu_fetch(ts__cu *u, uint32_t flags)
     return true;
 }
 
+// Whether the version is one without records of waits for a device.
+static bool ts__cu_is_deaf(const ts__cu *u)
+{
+    return u->version >= u->table->deaf[0] && u->version < u->table->deaf[1];
+}
+
 static void ts__cu_let_go(ts__cu *u)
 {
     // After an error that it did not survive it has let go by itself.
     const bool there = !TS__LOAD(&u->fatal);
     for (uint32_t i = 0; i < TS__CU_ROLES; i++)
-        if (there && u->kinds_on[i]) u->call.disable(u->table->kinds[i]);
+        if (there && u->kinds_on[i] &&
+            !(i == TS__CU_KERNEL && ts__cu_is_deaf(u)))
+            u->call.disable(u->table->kinds[i]);
     memset(u->kinds_on, 0, sizeof u->kinds_on);
     if (there && u->subscriber && u->call.unsubscribe)
         u->call.unsubscribe(u->subscriber);
@@ -440,8 +451,8 @@ static void ts__cu_reset(ts__cu *u)
     u->loose_free = u->loose_used = 0;
     if (u->fatal) u->clock_given = false; // it has forgotten that too
     u->first_correlation = u->fatal = u->judged = 0;
-    u->launches = u->discarded = u->into_graphs = 0;
-    u->kernels = u->early = u->silent_ns = 0;
+    u->launches = u->discarded = u->into_graphs = u->device_waits = 0;
+    u->kernels = u->early = u->silent_ns = u->of_graphs = u->device_syncs = 0;
     u->refused = false;
     u->exiting = false;
     TS__STORE(&u->apart, 0);
@@ -627,8 +638,9 @@ static bool ts__cu_kind_wanted(ts__cu_role role)
     return true;
 }
 
-// Devices first, so that their records come first. What is refused is said;
-// without kernels all of it is.
+// Devices first, so that their records come first. What is there already is to
+// be told again to who comes late; the driver that begins has nothing yet, and
+// must not be asked. What is refused is said; without kernels all of it is.
 static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
 {
     static const char *const names[TS__CU_ROLES] = {
@@ -642,7 +654,7 @@ static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
         const uint32_t kind = u->table->kinds[i];
         if (!kind || !ts__cu_kind_wanted((ts__cu_role)i)) continue;
         int result = 11;
-        if (i >= TS__CU_DEVICE && u->call.enable_dump)
+        if (i >= TS__CU_DEVICE && u->call.enable_dump && !ts__cu_injecting)
             result = u->call.enable_dump(kind);
         if (result != 0) result = u->call.enable(kind);
         u->kinds_on[i] = result == 0;
@@ -788,6 +800,19 @@ static void ts__cu_flush(ts__cu *u)
     if (ts__cu_forbidden != getpid()) ts__worker_flush(&u->worker);
 }
 
+// Faults of the vendor's version that this session met.
+static void ts__cu_faults(ts__cu *u)
+{
+    const uint64_t waits = TS__LOAD(&u->device_waits);
+    if (ts__cu_is_deaf(u) && waits > u->device_syncs &&
+        ts_capture_kind(TS_EVENT_DEVICE_SYNC))
+        ts__lose(&u->lost, TS__CU_DEAF, 0, waits - u->device_syncs);
+    if (u->version < u->table->graphs_bad && u->generation > 1 && u->of_graphs)
+        ts__cu_fact(u, "fault",
+                    "before CUDA 13.1 Update 1 kernels of graphs may name the "
+                    "wrong launch from the second session of a process on");
+}
+
 // What the trace should say at the end. Under `decode`.
 static void ts__cu_sum_up(ts__cu *u)
 {
@@ -796,6 +821,7 @@ static void ts__cu_sum_up(ts__cu *u)
     ts__lose(&u->lost, TS__CU_UNREPORTED, 0,
              launches ? ts__notes_waiting(&u->origins) : 0);
     if (TS__LOAD(&u->fatal)) ts__lose(&u->lost, TS__CU_FATAL, 0, 1);
+    ts__cu_faults(u);
     ts__losses_report(&u->lost);
     ts__cu_fact_int(u, "launches", launches);
     ts__cu_fact_int(u, "kernels", u->kernels);
@@ -878,7 +904,9 @@ TS__CU_BACKEND(mcpti);
 
 int ts_cupti_initialize(void)
 {
+    ts__cu_injecting = true;
     ts_backend_add(&ts_cupti_backend);
+    ts__cu_injecting = false;
     return 1;
 }
 

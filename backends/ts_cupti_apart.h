@@ -92,6 +92,8 @@ typedef struct ts__ca_dim3 { // passed as CUDA's is
 #define TS__CA_FUNCTIONS(X) \
     TS__CA_LAUNCH(X, cudaLaunchKernel) \
     TS__CA_LAUNCH(X, cudaLaunchKernel_ptsz) \
+    TS__CA_LAUNCH(X, __cudaLaunchKernel) \
+    TS__CA_LAUNCH(X, __cudaLaunchKernel_ptsz) \
     TS__CA_LAUNCH(X, cudaLaunchCooperativeKernel) \
     TS__CA_LAUNCH(X, cudaLaunchCooperativeKernel_ptsz) \
     TS__CA_TWICE(X, cudaLaunchKernelExC, cudaLaunchKernelExC_ptsz, \
@@ -424,7 +426,7 @@ static void ts__ca_find(const ts__cu *u, ts__patch_set *set)
     void *const libraries[] = { ts__library_present("libcuda.so"),
                                 ts__library_present("libcudart") };
     for (uint32_t i = 0; i < TS__CA_ASKS_AT; i++) {
-        const bool runtime = !strncmp(ts__ca_own[i].name, "cuda", 4);
+        const bool runtime = strstr(ts__ca_own[i].name, "cuda") != NULL;
         void *const library = libraries[runtime];
         void *const found = library ? dlsym(library, ts__ca_own[i].name) : NULL;
         ts__ca_real_is(i, &found);

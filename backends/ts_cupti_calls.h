@@ -37,10 +37,12 @@ enum { // domains of callbacks
 
 enum { // rules
     TS__CU_QUIET = 0,
-    TS__CU_CALL = 1,   // is recorded
-    TS__CU_LAUNCH = 2, // and makes one kernel
-    TS__CU_MOVES = 3,  // and its first arguments are where to, where from
-    TS__CU_FILLS = 4   // and its first argument is where to
+    TS__CU_CALL = 1,    // is recorded
+    TS__CU_LAUNCH = 2,  // and makes one kernel
+    TS__CU_MOVES = 3,   // and its first arguments are where to, where from
+    TS__CU_FILLS = 4,   // and its first argument is where to
+    TS__CU_MOVES_3 = 5, // and its first is where to, its third where from
+    TS__CU_WAITS = 6    // for a device
 };
 
 typedef struct ts__cu_rule {
@@ -55,8 +57,15 @@ static const ts__cu_rule ts__cu_runtime_rules[] = {
     { "LaunchCooperativeKernel", TS__CU_LAUNCH },
     { "Memcpy", TS__CU_MOVES },
     { "MemcpyAsync", TS__CU_MOVES },
+    { "Memcpy2D", TS__CU_MOVES_3 },
+    { "Memcpy2DAsync", TS__CU_MOVES_3 },
+    { "MemcpyPeer", TS__CU_MOVES_3 },
+    { "MemcpyPeerAsync", TS__CU_MOVES_3 },
     { "Memset", TS__CU_FILLS },
     { "MemsetAsync", TS__CU_FILLS },
+    { "Memset2D", TS__CU_FILLS },
+    { "Memset2DAsync", TS__CU_FILLS },
+    { "DeviceSynchronize", TS__CU_WAITS },
     { "GetDeviceProperties*", TS__CU_CALL }, // takes long
     { "Get*", TS__CU_QUIET },
     { "DriverGetVersion", TS__CU_QUIET },
@@ -80,15 +89,14 @@ static const ts__cu_rule ts__cu_runtime_rules[] = {
 };
 
 // Of the driver, which the runtime calls all the time, only what programs
-// use directly to start work or to wait for it.
+// use directly to start work or to wait for it. Where copies and sets have
+// their addresses captures know: ts__cs_rules.
 static const ts__cu_rule ts__cu_driver_rules[] = {
     { "LaunchKernel*", TS__CU_LAUNCH },
     { "LaunchCooperativeKernel", TS__CU_LAUNCH },
     { "Launch*", TS__CU_CALL },
     { "GraphLaunch", TS__CU_CALL },
     { "GraphInstantiate*", TS__CU_CALL },
-    { "Memcpy", TS__CU_MOVES },
-    { "MemcpyAsync", TS__CU_MOVES },
     { "Memcpy*", TS__CU_CALL },
     { "Memset*", TS__CU_CALL },
     { "MemAlloc*", TS__CU_CALL },
@@ -117,18 +125,44 @@ static size_t ts__cu_name_size(const char *name)
     return size;
 }
 
+// Functions of CUDA's driver that a name without its version does not tell:
+// what their addresses are (those before CUDA 3.2 took 32 bits for one, and are
+// none of these), and what CUDA 13 waits by. 0: none of them.
+static uint8_t ts__cu_driver_moves(const char *name)
+{
+    if (!strcmp(name, "cuCtxSynchronize_v2")) return TS__CU_WAITS;
+    const uint8_t known = ts__cs_rule_of(name);
+    switch (known ? ts__cs_rules[known - 1].kind : TS__CS_NONE) {
+    case TS__CS_COPY: return TS__CU_MOVES;
+    case TS__CS_COPY_PEER: return TS__CU_MOVES_3;
+    case TS__CS_SET:
+    case TS__CS_SET_ROWS: return TS__CU_FILLS;
+    default: return TS__CU_QUIET;
+    }
+}
+
+// What compilers put into programs begins with __, as __cudaLaunchKernel of
+// CUDA 13: of that only launches matter.
 static uint8_t ts__cu_rule_of(const ts__cu_rule *rules, const char *name,
                               const char *prefix)
 {
-    const size_t skip = strlen(prefix);
+    const bool inner = !strncmp(name, "__", 2);
+    const size_t skip = strlen(prefix) + (inner ? 2 : 0);
     const size_t size = ts__cu_name_size(name);
-    if (strncmp(name, prefix, skip) != 0 || size <= skip) return TS__CU_QUIET;
+    if (strncmp(name + (inner ? 2 : 0), prefix, strlen(prefix)) != 0 ||
+        size <= skip)
+        return TS__CU_QUIET;
+    const uint8_t moves = rules == ts__cu_driver_rules && !strcmp(prefix, "cu")
+                              ? ts__cu_driver_moves(name)
+                              : TS__CU_QUIET;
+    if (moves) return moves;
     for (;; rules++) { // the last one takes all
         const size_t own = strlen(rules->name);
         const bool any = rules->name[own - 1] == '*';
         if (!strncmp(name + skip, rules->name, own - any) &&
             (any || size - skip == own))
-            return rules->rule;
+            return inner && rules->rule != TS__CU_LAUNCH ? TS__CU_QUIET
+                                                         : rules->rule;
     }
 }
 
@@ -155,6 +189,7 @@ typedef struct ts__cu_call { // that the thread is in
     uint32_t session, domain, id, correlation;
     uint32_t known; // session in which the thread's track was noted
     uint32_t node;  // it made a node of a graph: nothing is launched
+    uint8_t rule;
     ts_gpu_origin origin;
     uint64_t start;
 } ts__cu_call;
@@ -189,30 +224,45 @@ static uint32_t ts__cu_thread_track(ts__cu *u, uint32_t id)
     return 0;
 }
 
-// launch: a kernel is to come.
+// launch: a kernel is to come. A call that the runtime's makes in turn may have
+// a number of its own, and so may the records of what it starts.
 static inline void ts__cu_origin_put(ts__cu *u, uint32_t correlation,
                                      const ts__cu_call *call, bool launch)
 {
+    const uint32_t outer =
+        correlation == call->correlation ? 0 : call->correlation;
     const ts__cu_origin o = { call->origin.thread | (uint64_t)call->origin.site
                                                         << 32,
-                              call->origin.stack, call->start };
+                              call->origin.stack | (uint64_t)outer << 32,
+                              call->start };
     ts__notes_put(&u->origins, correlation, &o, sizeof o, launch);
 }
 
-// reported: its kernel is, so it waits no longer.
-static inline bool ts__cu_origin_get(ts__cu *u, uint32_t correlation,
+// reported: its kernel is, so it waits no longer. *correlation becomes that of
+// the call that the program made.
+static inline bool ts__cu_origin_get(ts__cu *u, uint64_t *correlation,
                                      bool reported, ts_gpu_origin *origin,
                                      uint64_t *tick)
 {
     ts__cu_origin o;
     const bool known =
-        ts__notes_get(&u->origins, correlation, &o, sizeof o, reported);
+        ts__notes_get(&u->origins, *correlation, &o, sizeof o, reported);
     if (TS__UNLIKELY(!known)) memset(&o, 0, sizeof o);
+    const uint32_t outer = (uint32_t)(o.stack_outer >> 32);
+    if (TS__UNLIKELY(outer)) {
+        *correlation = outer;
+        if (reported) ts__notes_settle(&u->origins, outer, sizeof o);
+    }
     origin->thread = (uint32_t)o.thread_site;
     origin->site = (uint32_t)(o.thread_site >> 32);
-    origin->stack = (uint32_t)o.stack;
+    origin->stack = (uint32_t)o.stack_outer;
     *tick = o.tick;
     return known;
+}
+
+static bool ts__cu_is_move(uint8_t rule)
+{
+    return rule >= TS__CU_MOVES && rule <= TS__CU_MOVES_3;
 }
 
 // Records do not tell addresses; arguments do.
@@ -225,6 +275,7 @@ static __attribute__((noinline)) void ts__cu_move_put(ts__cu *u,
     if (!arguments || !u->table->arguments) return;
     m.to = ts__read64(arguments, 0);
     if (rule == TS__CU_MOVES) m.from = ts__read64(arguments, 8);
+    if (rule == TS__CU_MOVES_3) m.from = ts__read64(arguments, 16);
     ts__notes_put(&u->moves, correlation, &m, sizeof m, false);
 }
 
@@ -260,6 +311,8 @@ static void ts__cu_call_begin(ts__cu *u, uint32_t domain, uint32_t id,
     if (within) { // what the runtime's function does in the driver
         if (data->correlation != c->correlation)
             ts__cu_origin_put(u, data->correlation, c, false);
+        if (ts__cu_is_move(rule) && !ts__cu_is_move(c->rule))
+            ts__cu_move_put(u, c->correlation, data->parameters, rule);
         return;
     }
     c->engine = u;
@@ -268,6 +321,7 @@ static void ts__cu_call_begin(ts__cu *u, uint32_t domain, uint32_t id,
     c->id = id;
     c->correlation = data->correlation;
     c->node = 0;
+    c->rule = rule;
     c->start = ts_tick_now();
     c->origin = ts_gpu_origin_here();
     if (TS__UNLIKELY(c->known != session)) {
@@ -276,7 +330,7 @@ static void ts__cu_call_begin(ts__cu *u, uint32_t domain, uint32_t id,
     }
     if (TS__UNLIKELY(!TS__LOAD(&u->first_correlation)))
         TS__STORE(&u->first_correlation, c->correlation);
-    if (TS__UNLIKELY(rule >= TS__CU_MOVES))
+    if (TS__UNLIKELY(ts__cu_is_move(rule)))
         ts__cu_move_put(u, c->correlation, data->parameters, rule);
     // For a kernel that nobody wants none waits.
     ts__cu_origin_put(u, c->correlation, c,
@@ -314,6 +368,8 @@ static void ts__cu_call_end(ts__cu *u, uint32_t domain, uint32_t id,
         else
             __atomic_fetch_add(&u->launches, 1, __ATOMIC_RELAXED);
     }
+    if (rule == TS__CU_WAITS && !result)
+        __atomic_fetch_add(&u->device_waits, 1, __ATOMIC_RELAXED);
     if (!ts_capture_kind(TS_EVENT_API_CALL)) return;
     const ts_api_call call = {
         .name = ts__cu_function(u, domain, id, data->name),

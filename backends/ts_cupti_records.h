@@ -232,14 +232,13 @@ static bool ts__cu_timed(ts__cu *u, const uint8_t *r, const uint16_t *at,
                          uint32_t track, bool reported, ts_gpu_op *op)
 {
     uint64_t tick;
-    const uint32_t correlation = ts__cu_maybe32(r, at[TS__CU_CORRELATION]);
     op->track = track;
     op->start = ts__read64(r, at[TS__CU_START]);
     op->clock = ts__follow_clock_of(&u->time, op->start);
     op->end = ts__read64(r, at[TS__CU_END]);
-    op->correlation = correlation;
+    op->correlation = ts__cu_maybe32(r, at[TS__CU_CORRELATION]);
     const bool known =
-        ts__cu_origin_get(u, correlation, reported, &op->origin, &tick);
+        ts__cu_origin_get(u, &op->correlation, reported, &op->origin, &tick);
     if (TS__UNLIKELY(!op->start || op->end < op->start)) {
         ts__lose(&u->lost,
                  !op->start ? TS__CU_UNTIMED
@@ -257,7 +256,7 @@ static bool ts__cu_timed(ts__cu *u, const uint8_t *r, const uint16_t *at,
     if (TS__UNLIKELY(!known)) {
         // Those from before the session have no call in it.
         const uint32_t first = TS__LOAD(&u->first_correlation);
-        if (correlation && first && correlation >= first)
+        if (op->correlation && first && op->correlation >= first)
             ts__lose(&u->lost, TS__CU_ORPHAN, track, 1);
     } else if (TS__UNLIKELY(
                    ts__follow_before(&u->time, op->start + 2000, tick))) {
@@ -350,8 +349,8 @@ static void ts__cu_kernel(ts__cu *u, const uint8_t *r)
     uint64_t tick;
     u->kernels++;
     if (TS__UNLIKELY(!s)) { // counted; its launch waits no longer
-        ts__cu_origin_get(u, ts__read32(r, at[TS__CU_CORRELATION]), true,
-                          &op.origin, &tick);
+        op.correlation = ts__read32(r, at[TS__CU_CORRELATION]);
+        ts__cu_origin_get(u, &op.correlation, true, &op.origin, &tick);
         return;
     }
     if (!ts__cu_timed(u, r, at, s->track, true, &op)) return;
@@ -365,6 +364,7 @@ static void ts__cu_kernel(ts__cu *u, const uint8_t *r)
     if (op.queued > op.start) op.queued = 0; // the vendor's own mistakes
     if (op.submitted > op.start || op.submitted < op.queued) op.submitted = 0;
     if (TS__UNLIKELY(op.u.kernel.graph_node)) {
+        u->of_graphs++;
         const uint32_t made = ts__cu_node_stack(u, op.u.kernel.graph_node);
         if (made) op.origin.stack = made;
     }
@@ -496,7 +496,7 @@ static void ts__cu_loose_record(ts__cu *u, ts__cu_stream *s,
     op.clock = u->time.clock;
     op.correlation = l->correlation;
     const bool known =
-        ts__cu_origin_get(u, l->correlation, false, &op.origin, &tick);
+        ts__cu_origin_get(u, &op.correlation, false, &op.origin, &tick);
     op.start = known ? ts__follow_ns(&u->time, tick) : s->last_end;
     if (op.start < s->last_end) op.start = s->last_end;
     if (!op.start) { // neither call nor operation: nowhere
@@ -566,9 +566,12 @@ static void ts__cu_event(ts__cu *u, const uint8_t *r)
         ts__cu_stream_of(u, ts__read32(r, at[TS__CU_ON_CONTEXT]),
                          ts__read32(r, at[TS__CU_ON_STREAM]), 0);
     if (!s) return;
+    uint64_t tick, correlation = ts__read32(r, at[TS__CU_CORRELATION]);
+    ts_gpu_origin origin;
+    ts__cu_origin_get(u, &correlation, false, &origin, &tick);
     const ts__cu_loose loose = {
         .kind = TS_EVENT_EVENT_RECORD,
-        .correlation = ts__read32(r, at[TS__CU_CORRELATION]),
+        .correlation = (uint32_t)correlation,
         .event = ts__read32(r, at[TS__CU_EVENT_ID]),
         .sync = ts__cu_maybe64(r, at[TS__CU_EVENT_SYNC]),
     };
@@ -590,11 +593,12 @@ static void ts__cu_sync(ts__cu *u, const uint8_t *r)
     memset(&op, 0, sizeof op);
     if (type < 1 || type > 4) return;
     // Captures wait for all streams by a call of their own.
-    if (ts__cu_origin_get(u, ts__read32(r, at[TS__CU_CORRELATION]), false,
-                          &op.origin, &tick) &&
+    op.correlation = ts__read32(r, at[TS__CU_CORRELATION]);
+    if (ts__cu_origin_get(u, &op.correlation, false, &op.origin, &tick) &&
         !tick)
         return;
     op.kind = (ts_event_kind)kinds[type];
+    u->device_syncs += op.kind == TS_EVENT_DEVICE_SYNC;
     ts__cu_stream *const s =
         stream != UINT32_MAX && op.kind != TS_EVENT_DEVICE_SYNC
             ? ts__cu_stream_of(u, context, stream, 0)
@@ -602,7 +606,7 @@ static void ts__cu_sync(ts__cu *u, const uint8_t *r)
     if (op.kind == TS_EVENT_EVENT_WAIT && s) {
         const ts__cu_loose loose = {
             .kind = op.kind,
-            .correlation = ts__read32(r, at[TS__CU_CORRELATION]),
+            .correlation = (uint32_t)op.correlation,
             .event = ts__read32(r, at[TS__CU_EVENT_ID]),
             .sync = ts__cu_maybe64(r, at[TS__CU_EVENT_SYNC]),
         };
@@ -658,7 +662,7 @@ static void ts__cu_memory_event(ts__cu *u, const uint8_t *r)
                  op.track, 1);
         return;
     }
-    ts__cu_origin_get(u, (uint32_t)op.correlation, false, &op.origin, &tick);
+    ts__cu_origin_get(u, &op.correlation, false, &op.origin, &tick);
     op.u.memory.address = ts__read64(r, at[TS__CU_ADDRESS]);
     op.u.memory.size = ts__read64(r, at[TS__CU_SIZE]);
     op.u.memory.memory =

@@ -116,6 +116,11 @@ typedef struct ts__cu_table {
     ts__cu_clock clock;           // if it has what that needs
     uint32_t clock_bad[2];        // versions that give kernels no times
                                   // when the clock is ours: from, before
+    uint32_t deaf[2];             // those without records of waits for a
+                                  // device, and where kernels must not be
+                                  // disabled: that may never come back
+    uint32_t graphs_bad;          // before it, launches of graphs may have
+                                  // wrong numbers from the second session on
     const ts__cu_since *since;    // ends with a version 0
     uint8_t kinds[TS__CU_ROLES];  // vendor's numbers, 0: has none
     uint16_t at[TS__CU_ROLES][TS__CU_FIELDS];
@@ -182,7 +187,10 @@ static const ts__cu_table ts__cupti_table = {
     .arguments = true,
     .oldest = 13, // CUDA 11.0
     .clock = TS__CU_CLOCK_OURS,
+    // Source: release notes of CUPTI 13.0 to 13.1 Update 1.
     .clock_bad = { 24, 130100 }, // CUDA 12.6 to 13.0: times of kernels are 0
+    .deaf = { 130000, 130001 },  // 13.0, before its Update 1
+    .graphs_bad = 130101,        // 13.1 Update 1
     .since = ts__cupti_since,
     .kinds = { [TS__CU_KERNEL] = 10, // CONCURRENT_KERNEL; 3 would serialise
                [TS__CU_MEMCPY] = 1,
@@ -418,9 +426,10 @@ enum {
 
 // Who made a call, by its correlation: kept until as many calls came after it.
 // Written by the caller, read by the worker.
-typedef struct ts__cu_origin { // in words, as notes are
-    uint64_t thread_site, stack;
-    uint64_t tick; // when the call began
+typedef struct ts__cu_origin {         // in words, as notes are
+    uint64_t thread_site, stack_outer; // outer: the runtime's call that it is
+                                       // made by, 0: the program itself
+    uint64_t tick;                     // when the call began
 } ts__cu_origin;
 
 // Addresses of a copy or a set, by its correlation; as the arguments begin.
@@ -485,6 +494,7 @@ typedef enum ts__cu_cause { // why something is not in the trace
     TS__CU_CUT,
     TS__CU_FATAL,
     TS__CU_APART,
+    TS__CU_DEAF,
     TS__CU_CAUSES
 } ts__cu_cause;
 
@@ -502,6 +512,7 @@ static const char *const ts__cu_texts[TS__CU_CAUSES + 1] = {
     "the end: the vendor did not answer in time",
     "all from here on: the vendor ended itself after an error",
     "what launches, copies and sets started: another profiler has it",
+    "waits for a device, of which this version has no records",
     NULL
 };
 
@@ -543,7 +554,7 @@ typedef struct ts__cu {
     uint64_t loaded;          // files, at the last look at them
     char owner[64];           // the other one, if it was first
     ts__notes origins, moves; // ts__cu_origin, ts__cu_move
-    uint64_t launches, into_graphs;
+    uint64_t launches, into_graphs, device_waits;
     uint8_t rules[3][TS__CU_IDS];  // by domain
     uint8_t keep[TS__CU_IDS];      // of the driver: ts__cs_rule_of
     bool keeps;                    // any of them
@@ -573,7 +584,7 @@ typedef struct ts__cu {
     uint32_t batch;     // buffers that are still to be decoded
     bool learned;       // what they say of streams is known
     ts__cu_stream *recent[TS__CU_RECENT];
-    uint64_t kernels, early;
+    uint64_t kernels, early, of_graphs, device_syncs;
     uint64_t silent_ns;   // since when launches have no kernels, 0: they have
     uint32_t patience_ms; // with that (10000)
     char error[256];      // that the vendor ended with
@@ -583,7 +594,8 @@ typedef struct ts__cu {
 
 static ts_cupti_desc ts__cu_desc; // with the defaults filled in
 
-static bool ts__cu_exiting;    // exit() runs: libraries may be gone
+static bool ts__cu_exiting;           // exit() runs: libraries may be gone
+static TS__TLS bool ts__cu_injecting; // the driver begins, on this thread
 static pid_t ts__cu_forbidden; // not 0: a parent used it, this process cannot
 
 static void ts__cu_fact_int(const ts__cu *u, const char *key, uint64_t value)

@@ -411,21 +411,36 @@ static void ts__rp_copy(ts__hip_taker *t, const char *r)
     ts__hip_op_end(&op);
 }
 
+// Where records of scratch memory have what is read of them. Source:
+// rocprofiler-sdk/buffer_tracing.h of 0.5.0 and of 1.0.0.
+typedef struct ts__rp_scratch_layout {
+    uint16_t all; // bytes
+    uint16_t correlation, agent, queue, start, end;
+    uint16_t bytes; // that the queue got (0: it does not say)
+} ts__rp_scratch_layout;
+static const ts__rp_scratch_layout ts__rp_scratch_layouts[] = {
+    { 96, 16, 40, 48, 64, 72, 88 },
+    { 72, 56, 16, 24, 40, 48, 0 },
+};
+
 // Memory that a queue gets for registers that do not fit.
 static void ts__rp_scratch(ts__hip_taker *t, const char *r)
 {
-    enum { OPERATION = 12, CORRELATION = 16, AGENT = 40, QUEUE = 48 };
-    enum { START = 64, END = 72, BYTES = 88, ALLOC = 1 };
-    if (ts__read64(r, 0) < BYTES + 8) {
+    enum { OPERATION = 12, ALLOC = 1 };
+    const ts__rp_scratch_layout *at = ts__rp_scratch_layouts;
+    const uint64_t size = ts__read64(r, 0);
+    if (size < at->all) at++;
+    if (size < at->all) {
         ts__hip_lose(TS__HIP_TOO_SHORT, 1);
         return;
     }
-    const ts__hip_record record = { .correlation = ts__read64(r, CORRELATION),
-                                    .start_ns = ts__read64(r, START),
-                                    .end_ns = ts__read64(r, END),
-                                    .queue = ts__read64(r, QUEUE),
-                                    .device = ts__hip_device_of(
-                                        ts__read64(r, AGENT)) };
+    const ts__hip_record record = {
+        .correlation = ts__read64(r, at->correlation),
+        .start_ns = ts__read64(r, at->start),
+        .end_ns = ts__read64(r, at->end),
+        .queue = ts__read64(r, at->queue),
+        .device = ts__hip_device_of(ts__read64(r, at->agent))
+    };
     ts_gpu_op op;
     ts__hip_note note;
     if (!ts__hip_op_begin(t, &op, &note, &record)) return;
@@ -439,7 +454,7 @@ static void ts__rp_scratch(ts__hip_taker *t, const char *r)
     memset(&op.u, 0, sizeof op.u);
     op.u.memory.pool = ts_name_define("scratch");
     op.u.memory.address = record.queue; // a queue has one
-    if (more) op.u.memory.size = ts__read64(r, BYTES);
+    if (more && at->bytes) op.u.memory.size = ts__read64(r, at->bytes);
     ts__hip_op_end(&op);
 }
 

@@ -410,9 +410,9 @@ static void ts__hs_module_file(const ts__cs_call *c)
 {
     const char *const path = (const char *)(uintptr_t)ts__cs_argument(c, 8);
     struct stat about;
-    const int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    const int fd = path ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     if (fd < 0) return;
-    if (fstat(fd, &about) == 0 && about.st_size > 0) {
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0) {
         void *const bytes =
             mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (bytes != MAP_FAILED) {

@@ -87,10 +87,11 @@ static bool ts__hs_file_open(ts__hs_file *f, uint64_t address)
     memset(f, 0, sizeof *f);
     f->address = address;
     if (!dl_iterate_phdr(ts__hs_file_take, f)) return false;
-    const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return false;
     void *bytes = MAP_FAILED;
-    if (fstat(fd, &about) == 0 && about.st_size > (off_t)sizeof(Elf64_Ehdr))
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
+        about.st_size > (off_t)sizeof(Elf64_Ehdr))
         bytes =
             mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);

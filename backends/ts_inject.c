@@ -15,7 +15,8 @@
 #define TRACESMITH_UNWIND_IMPLEMENTATION
 #define TRACESMITH_UNWIND_OUTSIDE
 #define TRACESMITH_OPENCL_IMPLEMENTATION
-#define TS_API extern // hidden: see -fvisibility in the Makefile
+#define TS_API       extern // hidden: see -fvisibility in the Makefile
+#define TS__INJECTED 1      // no session of the program's own
 #include "tracesmith.h"
 
 #include "backends/ts_capture.h"
@@ -35,9 +36,16 @@
 // be opened; unless the program closes what it does not know.
 static ts__file log_file = { .fd = -1 };
 
+// A folder of this user's, where ts-record looks as well: "" unless its own
+// cannot be reached.
+static char spool[TS__PATH_MAX];
+
 static void log_open(void)
 {
-    const char *const path = secure_getenv("TRACESMITH_LOG");
+    char own[TS__PATH_MAX + 8];
+    const char *path = secure_getenv("TRACESMITH_LOG");
+    snprintf(own, sizeof own, "%s/log", spool);
+    if (*spool) path = own;
     if (path && *path)
         ts__file_open(&log_file, path, O_WRONLY | O_APPEND | O_CREAT, 0600);
 }
@@ -77,17 +85,11 @@ static const char *number_place(const char *pattern)
 // When this process began, also if it has called exec since; Unix time.
 static uint64_t began_ns(void)
 {
-    char text[1024] = "";
-    unsigned long long ticks = 0;
-    ts__text_read("/proc/self/stat", text, sizeof text);
-    const char *at = strrchr(text, ')');
-    // Field 22; 2 ends with the parenthesis. Source: proc(5).
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    if (at) ticks = strtoull(at + 1, NULL, 10);
+    ts__process_stat own = { .began = 0 };
+    ts__process_read("/proc/self/stat", &own);
     const uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
     return ts__clock_ns(CLOCK_REALTIME) - ts__clock_ns(CLOCK_BOOTTIME) +
-           ticks * (1000000000 / (hz ? hz : 100));
+           own.began * (1000000000 / (hz ? hz : 100));
 }
 
 // Whether a trace is there that this process made before it called exec. With
@@ -132,6 +134,39 @@ static const char *unused_path(const char *pattern)
     return path;
 }
 
+static bool is_writable(const char *pattern)
+{
+    char path[TS__PATH_MAX], folder[TS__PATH_MAX];
+    if (!ts__path_expand(path, pattern, 0)) return true;
+    ts__directory_of(folder, path);
+    return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
+}
+
+/*
+    Where to record, by TRACESMITH_OUT. A process that gave its user up, or has
+    other mounts, may not reach that: a name that only processes of ts-record
+    know, with the user behind, is a folder that it can.
+*/
+static const char *spool_open(const char *out)
+{
+    static char pattern[TS__PATH_MAX + 8];
+    struct stat about;
+    const char *const name = secure_getenv("TRACESMITH_SPOOL");
+    *spool = 0;
+    if (!name || !*name || is_writable(out) ||
+        snprintf(spool, sizeof spool, "%s-%u", name, (unsigned)geteuid()) >=
+            (int)sizeof spool)
+        return out;
+    mkdir(spool, 0700);
+    if (lstat(spool, &about) != 0 || !S_ISDIR(about.st_mode) ||
+        about.st_uid != geteuid()) {
+        *spool = 0;
+        return out;
+    }
+    snprintf(pattern, sizeof pattern, "%s/%%p.sbt", spool);
+    return pattern;
+}
+
 // What operations are kept with all that they need: TRACESMITH_CAPTURE.
 static struct {
     bool wanted;
@@ -169,7 +204,8 @@ static struct {
 static bool control_open(void)
 {
     const char *const path = secure_getenv("TRACESMITH_CONTROL");
-    if (!path || !*path) return true;
+    // Without it the times are those of this process, and nothing is asked.
+    if (!path || !*path || *spool) return true;
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     struct stat about;
     // Beyond the end of a file there is SIGBUS.
@@ -361,7 +397,7 @@ static char out_pattern[TS__PATH_MAX];
 static void child_path(void)
 {
     ts__copy_text(ts__c.path_pattern, sizeof ts__c.path_pattern,
-                  unused_path(out_pattern));
+                  unused_path(spool_open(out_pattern)));
 }
 
 // A child that follows, and cannot: it may have another root or user.
@@ -454,9 +490,10 @@ static void take_name(ts_nvtx_kind kind, uint64_t handle, const char *name)
 static void start_once(void)
 {
     ts_session_desc desc;
-    const char *const out = secure_getenv("TRACESMITH_OUT");
+    const char *const wanted = secure_getenv("TRACESMITH_OUT");
     memset(&desc, 0, sizeof desc);
-    if (!out || !*out) return;
+    if (!wanted || !*wanted) return;
+    const char *const out = spool_open(wanted);
     log_open();
     if (!set_capture() || !set_keep()) return;
     if (!control_open()) {
@@ -474,7 +511,7 @@ static void start_once(void)
     ts_nvtx_named = take_name;
     ts_backend_add(&ts_nvtx_backend);
     // Handlers in a child run in the order in which they were registered.
-    if (follow && ts__copy_text(out_pattern, sizeof out_pattern, out))
+    if (follow && ts__copy_text(out_pattern, sizeof out_pattern, wanted))
         pthread_atfork(NULL, NULL, child_path);
     const ts_result result = ts_session_start(&desc);
     if (result != TS_OK) {

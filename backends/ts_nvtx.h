@@ -376,7 +376,8 @@ static ts__nv_thread *ts__nv_thread_get(void)
 
 /* ---- 4.3 Names, categories, values -------------------------------------- */
 
-// wide: room for a wide text.
+// Also of what says nothing: it would be shown by a number of ours. wide: room
+// for a wide text.
 static const char *ts__nv_name(const ts__nv_attributes *a, char *wide,
                                size_t room)
 {
@@ -391,7 +392,7 @@ static const char *ts__nv_name(const ts__nv_attributes *a, char *wide,
         break;
     default: break;
     }
-    return name ? name : "";
+    return name && *name ? name : "(no message)";
 }
 
 // A site's number, 0 if it is not wanted. Category: the domain, the category

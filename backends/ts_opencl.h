@@ -708,6 +708,9 @@ static void ts__cl_stop(void)
     ts__cl_thread_stop();
     ts__cl_collect();
     ts__cl_devices_tell();
+    const uint64_t launches =
+        __atomic_exchange_n(&ts__cl.launches, 0, __ATOMIC_RELAXED);
+    if (launches) ts_metadata_int(0, "opencl.launches", (int64_t)launches);
     const uint32_t refused = TS__LOAD(&ts__cl.refused);
     if (refused) ts_metadata_int(0, "opencl.queues_without_times", refused);
 }

@@ -168,6 +168,9 @@ enum {
     X(38, int32_t, clSetKernelArg, \
       (ts__cl_handle kernel, uint32_t index, size_t size, const void *value)) \
     X(41, int32_t, clWaitForEvents, (TS__CL_EVENTS)) \
+    X(32, int32_t, clGetProgramInfo, \
+      (ts__cl_handle program, uint32_t what, size_t room, void *value, \
+       size_t *size)) \
     X(42, int32_t, clGetEventInfo, \
       (ts__cl_handle event, uint32_t what, size_t room, void *value, \
        size_t *size)) \
@@ -349,9 +352,6 @@ enum {
       (ts__cl_handle sampler, uint32_t what, size_t room, void *value, \
        size_t *size)) \
     X(29, int32_t, clReleaseProgram, (ts__cl_handle program)) \
-    X(32, int32_t, clGetProgramInfo, \
-      (ts__cl_handle program, uint32_t what, size_t room, void *value, \
-       size_t *size)) \
     X(33, int32_t, clGetProgramBuildInfo, \
       (ts__cl_handle program, ts__cl_handle device, uint32_t what, \
        size_t room, void *value, size_t *size)) \

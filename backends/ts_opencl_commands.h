@@ -172,6 +172,10 @@ static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
     }
     if (call->seen && call->seen->keeps) ts__cl_seen_end(call, result, event);
     ts__cl_leave(call, result);
+    if (call->on && done &&
+        (call->function == TS__CL_clEnqueueNDRangeKernel ||
+         call->function == TS__CL_clEnqueueTask))
+        __atomic_fetch_add(&ts__cl.launches, 1, __ATOMIC_RELAXED);
     if (c && done)
         ts__cl_keep(call, event, waits, list);
     else

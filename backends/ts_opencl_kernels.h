@@ -42,6 +42,11 @@ static int32_t ts__cl_clSetProgramSpecializationConstant(ts__cl_handle program,
     return result;
 }
 
+// In ts_opencl_snapshot_kernels.h. Without binaries: it was made otherwise.
+static void ts__cl_binary_new(ts__cl_handle made, uint32_t count,
+                              const size_t *sizes,
+                              const unsigned char **binaries);
+
 // A sampler, or another object with the handle of one that is gone: then a
 // kernel has an argument of that other kind there.
 static void ts__cl_sampler_new(ts__cl_handle made)
@@ -69,7 +74,7 @@ TS__CL_MAKES(clCreateProgramWithBinary,
               const ts__cl_handle *devices, const size_t *sizes,
               const unsigned char **binaries, int32_t *status, int32_t *error),
              (context, count, devices, sizes, binaries, status, error),
-             (void)made)
+             ts__cl_binary_new(made, count, sizes, binaries))
 TS__CL_MAKES(clCreateProgramWithIL,
              (ts__cl_handle context, const void *bytes, size_t size,
               int32_t *error),
@@ -81,7 +86,7 @@ TS__CL_MAKES(clLinkProgram,
               ts__cl_notify notify, void *user, int32_t *error),
              (context, count, devices, options, program_count, programs, notify,
               user, error),
-             (void)made)
+             ts__cl_binary_new(made, 0, NULL, NULL))
 
 TS__CL_MAKES(clCreateSampler,
              (ts__cl_handle context, uint32_t normalized, uint32_t addressing,

@@ -21,6 +21,7 @@ typedef enum ts__cl_kind {
     TS__CL_EVENT,
     TS__CL_SAMPLER, // that there is one
     TS__CL_PROGRAM, // that was specialised
+    TS__CL_BINARY,  // a program made of one whose source is known
     TS__CL_KINDS
 } ts__cl_kind;
 
@@ -163,10 +164,11 @@ static struct {
     pthread_cond_t wake;
     pthread_t thread;
     uint32_t runs, asleep;
-    uint32_t turn;    // of the thread that is to run; others end
-    uint32_t closing; // the session that is being stopped
-    uint32_t refused; // queues that could not be timed
-    uint32_t unset;   // user events that the program has yet to set
+    uint32_t turn;     // of the thread that is to run; others end
+    uint32_t closing;  // the session that is being stopped
+    uint32_t refused;  // queues that could not be timed
+    uint64_t launches; // of kernels, that were called and did not fail
+    uint32_t unset;    // user events that the program has yet to set
 } ts__cl = { .define = PTHREAD_MUTEX_INITIALIZER,
              .lock = PTHREAD_MUTEX_INITIALIZER,
              .wake = PTHREAD_COND_INITIALIZER,

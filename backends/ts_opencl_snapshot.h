@@ -94,6 +94,7 @@ static struct {
     } shadow;
     ts__cl_code *codes;
     size_t code_count, code_room;
+    uint64_t binaries; // of them, which run on such a device alone
 } ts__cl_cap = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void ts__cl_snapshot_once(void)
@@ -158,6 +159,7 @@ static void ts__cl_snapshot_begin(void)
     ts__cl_cap.object_count = 0;
     if (ts_snapshot_fresh(&ts__cl_cap.memory)) {
         ts__cl_cap.code_count = 0;
+        ts__cl_cap.binaries = 0;
         TS__STORE(&ts__cl_cap.late, 0);
         ts__cl_mark_all();
     }

@@ -5,7 +5,8 @@
 
     Code is a program's source with the options of its build, its SPIR-V, or
     what the driver compiled for the device: where the source includes files,
-    or there is none (a program that was linked, or made from a binary).
+    or there is none (a program that was linked, or made from a binary). Of a
+    binary that the process itself got from a program with a source it is that.
 */
 #ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
 
@@ -15,7 +16,16 @@ typedef struct ts__cl_program {
     uint32_t form;
     uint8_t *bytes; // to be freed
     size_t size;
+    const char *options; // NULL: those of its own build
 } ts__cl_program;
+
+// What a binary was compiled from; never freed.
+typedef struct ts__cl_source {
+    struct ts__cl_source *next;
+    uint64_t hash[2]; // of the binary
+    ts__cl_program code;
+} ts__cl_source;
+static ts__cl_source *ts__cl_sources; // a stack: the others stay as they are
 
 // With a zero behind it; NULL: there is none.
 static uint8_t *ts__cl_program_text(ts__cl_handle program, uint32_t what,
@@ -67,6 +77,19 @@ static bool ts__cl_program_binary(ts__cl_handle program, ts__cl_handle device,
                            count * sizeof *binaries, binaries, NULL);
 }
 
+static bool ts__cl_program_source(ts__cl_handle program, ts__cl_program *p)
+{
+    const ts__cl_source *const from =
+        (const ts__cl_source *)ts__cl_find(TS__CL_BINARY, program);
+    if (!from || (p->bytes = (uint8_t *)malloc(from->code.size)) == NULL)
+        return false;
+    p->form = from->code.form;
+    p->size = from->code.size;
+    p->options = from->code.options;
+    memcpy(p->bytes, from->code.bytes, p->size);
+    return true;
+}
+
 static bool ts__cl_program_read(ts__cl_handle program, ts__cl_handle device,
                                 ts__cl_program *p)
 {
@@ -85,7 +108,8 @@ static bool ts__cl_program_read(ts__cl_handle program, ts__cl_handle device,
                    ? NULL
                    : ts__cl_program_text(program, TS__CL_PROGRAM_IL, &p->size);
     p->form = TS_CAPTURE_SPIRV;
-    return p->bytes || ts__cl_program_binary(program, device, p);
+    return p->bytes || ts__cl_program_source(program, p) ||
+           ts__cl_program_binary(program, device, p);
 }
 
 static char *ts__cl_program_options(ts__cl_handle program, ts__cl_handle device)
@@ -98,6 +122,75 @@ static char *ts__cl_program_options(ts__cl_handle program, ts__cl_handle device)
         ts__cl.next.clGetProgramBuildInfo(
             program, device, TS__CL_PROGRAM_BUILD_OPTIONS, size, text, NULL);
     return text;
+}
+
+static const ts__cl_source *ts__cl_source_find(const void *bytes, size_t size)
+{
+    uint64_t hash[2];
+    // acquire: pairs with the release in ts__cl_source_add
+    const ts__cl_source *s = __atomic_load_n(&ts__cl_sources, __ATOMIC_ACQUIRE);
+    if (!s || !bytes || !size) return NULL;
+    ts_blob_find(bytes, size, hash);
+    while (s && memcmp(s->hash, hash, sizeof hash) != 0)
+        s = s->next;
+    return s;
+}
+
+static void ts__cl_source_add(ts__cl_handle program, ts__cl_handle device,
+                              const void *binary, size_t size)
+{
+    ts__cl_source *const s = (ts__cl_source *)calloc(1, sizeof *s);
+    if (s && ts__cl_program_read(program, device, &s->code) &&
+        s->code.form != TS_CAPTURE_DEVICE_BINARY &&
+        (s->code.options = ts__cl_program_options(program, device)) != NULL) {
+        ts_blob_find(binary, size, s->hash);
+        s->next = __atomic_load_n(&ts__cl_sources, __ATOMIC_RELAXED);
+        // release: pairs with the acquire in ts__cl_source_find
+        while (!__atomic_compare_exchange_n(&ts__cl_sources, &s->next, s, false,
+                                            __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            continue;
+        return;
+    }
+    if (s) free(s->code.bytes);
+    free(s);
+}
+
+// A program that asks for what was compiled may make another one of it, which
+// has no source.
+static int32_t ts__cl_clGetProgramInfo(ts__cl_handle program, uint32_t what,
+                                       size_t room, void *value, size_t *size)
+{
+    const int32_t result =
+        ts__cl.next.clGetProgramInfo(program, what, room, value, size);
+    ts__cl_handle devices[64] = { NULL };
+    size_t sizes[64] = { 0 }, used = 0;
+    if (result != TS__CL_SUCCESS || what != TS__CL_PROGRAM_BINARIES || !value ||
+        !ts__cl_on() ||
+        ts__cl.next.clGetProgramInfo(program, TS__CL_PROGRAM_DEVICES,
+                                     sizeof devices, devices, &used) ||
+        ts__cl.next.clGetProgramInfo(program, TS__CL_PROGRAM_BINARY_SIZES,
+                                     sizeof sizes, sizes, NULL))
+        return result;
+    unsigned char *const *const binaries = (unsigned char *const *)value;
+    for (size_t i = 0; i < used / sizeof *devices && i < room / sizeof value;
+         i++)
+        if (binaries[i] && sizes[i] &&
+            !ts__cl_source_find(binaries[i], sizes[i]))
+            ts__cl_source_add(program, devices[i], binaries[i], sizes[i]);
+    return result;
+}
+
+static void ts__cl_binary_new(ts__cl_handle made, uint32_t count,
+                              const size_t *sizes,
+                              const unsigned char **binaries)
+{
+    const ts__cl_source *source = NULL;
+    for (uint32_t i = 0; i < count && !source; i++)
+        source = ts__cl_source_find(binaries[i], sizes[i]);
+    // A handle of before may have been another program's.
+    ts__cl_entry *const e = source ? ts__cl_entry_make(TS__CL_BINARY, made)
+                                   : ts__cl_entry_find(TS__CL_BINARY, made);
+    if (e) ts__cl_set(e, (void *)(uintptr_t)source);
 }
 
 // The number of code in the trace, 0: it cannot be kept. Kernels of one
@@ -134,6 +227,9 @@ static uint32_t ts__cl_code_put(const ts__cl_program *p, const char *options)
         ts__cl_cap.code_room = room;
     }
     if (one.image) ts__cl_cap.codes[ts__cl_cap.code_count++] = one;
+    if (one.image && p->form == TS_CAPTURE_DEVICE_BINARY)
+        ts_metadata_int(0, "opencl.device_binaries",
+                        (int64_t)++ts__cl_cap.binaries);
     return one.image;
 }
 
@@ -155,7 +251,7 @@ static ts_reason ts__cl_kernel_code(ts__cl_kernel *k, ts__cl_handle device)
     if (variables) k->image_reason = TS_REASON_MEMORY_MISSING;
     char *const options = ts__cl_program_options(k->program, device);
     if (ts__cl_program_read(k->program, device, &p) && options && !variables)
-        k->image = ts__cl_code_put(&p, options);
+        k->image = ts__cl_code_put(&p, p.options ? p.options : options);
     free(p.bytes);
     free(options);
     return k->image ? TS_REASON_NONE : k->image_reason;

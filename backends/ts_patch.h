@@ -40,7 +40,8 @@ typedef struct ts__patch {
 enum { TS__PATCH_SPARE = 5 };
 
 typedef struct ts__patch_set {
-    const char *prefix; // of all names: others are passed by quickly
+    const char *prefix; // of all names, behind a __ that they may have: others
+                        // are passed by quickly
     const ts__patch *patches;
     void *const *real; // what each stands for; NULL: whatever has its name
     uint32_t count;
@@ -108,8 +109,9 @@ static inline void ts__patch_relocation(const ts__patch_file *file,
     if (type != TS__PATCH_DATA && type != TS__PATCH_JUMP) return;
     const ElfW(Sym) *const symbol = &file->symbols[ELF64_R_SYM(rela->r_info)];
     const char *const name = file->strings + symbol->st_name;
+    const char *const bare = name + (strncmp(name, "__", 2) ? 0 : 2);
     if (symbol->st_shndx != SHN_UNDEF ||
-        strncmp(name, set->prefix, strlen(set->prefix)) != 0)
+        strncmp(bare, set->prefix, strlen(set->prefix)) != 0)
         return;
     for (uint32_t i = 0; i < set->count; i++) {
         if (!set->patches[i].name || strcmp(name, set->patches[i].name) != 0)

@@ -21,11 +21,11 @@
     USE
         const ts_session_desc session = { .path = "app.sbt" };
         const ts_snapshot_desc what = { .kernels = "gemm*", .frames = 3 };
-        ts_session_start(&session);
+        ts_session_start(&session); // if it fails, ts_session_stop tells
         ts_snapshot_start(&what); // what backends are asked for, from now on
         // ... the program
         ts_snapshot_stop();
-        ts_session_stop();
+        return ts_session_stop();
 
     CONTENTS                            search for "==== 2." to jump
         1. What to keep

@@ -68,9 +68,13 @@
     TRACESMITH_UNWIND_OUTSIDE         stacks begin outside the module that
                                       this is compiled into: for a library in
                                       somebody else's program
+    TRACESMITH_LIBUNWIND              libunwind finds the frames, in place of
+                                      what is here; link with -lunwind
 
     Without the functions launches have no stacks. Other machines than x86-64
-    and aarch64 with Linux have none either; ts_stack_problem says so.
+    and aarch64 with Linux have them by libunwind only; ts_stack_problem says
+    so. libunwind takes locks and may allocate: then stacks must not be taken
+    in signal handlers or within malloc.
 */
 
 /* ==== 2. Stacks ========================================================== */
@@ -158,7 +162,7 @@ TS_API const char *ts_stack_problem(void);
 #include <unistd.h>
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) && \
-    defined(__LP64__)
+    defined(__LP64__) && !defined(TRACESMITH_LIBUNWIND)
 #define TS__STACK_MACHINE
 #endif
 
@@ -173,7 +177,7 @@ TS_API const char *ts_stack_problem(void);
                    no_sanitize_undefined))
 #endif
 
-#ifdef TS__STACK_MACHINE
+#if defined(TS__STACK_MACHINE) || defined(TRACESMITH_LIBUNWIND)
 
 /* ---- 4.1 Modules -------------------------------------------------------- */
 
@@ -383,7 +387,7 @@ static bool ts__stack_same(const ts__stack_module *m, const ts__stack_object *o,
 }
 
 // Whether a module is still what it was when it was added.
-static bool ts__stack_alive(uint32_t index, bool guessed)
+static inline bool ts__stack_alive(uint32_t index, bool guessed)
 {
     const ts__stack_module *const m = &ts__stack_modules[index];
     ts__stack_object object;
@@ -431,6 +435,10 @@ static uint32_t ts__stack_module_get(const ts__stack_object *o)
     __atomic_store_n(&m->ready, 1, __ATOMIC_RELEASE);
     return index;
 }
+
+#endif
+
+#ifdef TS__STACK_MACHINE
 
 /* ---- 4.2 Unwind tables -------------------------------------------------- */
 
@@ -805,6 +813,114 @@ const char *ts_stack_problem(void)
                                "or of a kind that cannot be read";
 }
 
+#elif defined(TRACESMITH_LIBUNWIND)
+
+/* ---- 4.7 Other machines ------------------------------------------------- */
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+// The frames above the one that asked for its context.
+static uint32_t ts__stack_steps(unw_context_t *here, uint64_t *addresses,
+                                uint32_t skip, uint32_t room)
+{
+    unw_cursor_t at;
+    unw_word_t pc = 0;
+    uint32_t count = 0;
+    if (unw_init_local(&at, here) != 0) return 0;
+    while (count < room) {
+        const bool exact = unw_is_signal_frame(&at) > 0;
+        if (unw_step(&at) <= 0 || unw_get_reg(&at, UNW_REG_IP, &pc) != 0 || !pc)
+            break;
+        if (skip && skip--) continue;
+        addresses[count++] = exact ? pc : pc - 1;
+    }
+    return count;
+}
+
+// How many of the first frames lie in the module that this is compiled into,
+// if those are not wanted.
+static uint32_t ts__stack_inside(const uint64_t *addresses, uint32_t count)
+{
+    uint32_t i = 0;
+#ifdef TRACESMITH_UNWIND_OUTSIDE
+    ts__stack_object own;
+    if (!ts__stack_find((uint64_t)(uintptr_t)ts__stack_inside, &own)) return 0;
+    while (i < count && addresses[i] >= own.start && addresses[i] < own.end)
+        i++;
+#else
+    (void)addresses;
+    (void)count;
+#endif
+    return i;
+}
+
+static uint32_t ts__stack_number(unw_context_t *here, uint32_t skip,
+                                 uint32_t depth)
+{
+    uint64_t addresses[TS_STACK_DEEPEST];
+    ts_frame_entry frames[TS_STACK_DEEPEST];
+    if (depth > TS_STACK_DEEPEST) depth = TS_STACK_DEEPEST;
+    if (!depth || !TS__LOAD(&ts__here.gate)) return 0;
+    const uint32_t all =
+        ts__stack_steps(here, addresses, skip, TS_STACK_DEEPEST);
+    const uint32_t first = ts__stack_inside(addresses, all);
+    const uint32_t count = all - first < depth ? all - first : depth;
+    memset(frames, 0, sizeof frames);
+    for (uint32_t i = 0; i < count; i++) {
+        ts__stack_object object;
+        const uint64_t at = addresses[first + i];
+        const uint32_t module =
+            ts__stack_find(at, &object) ? ts__stack_module_get(&object) : 0;
+        frames[i].module = ts__stack_modules[module].number;
+        frames[i].offset = at - ts__stack_modules[module].start;
+    }
+    return count ? ts_stack_define(frames, count) : 0;
+}
+
+__attribute__((noinline)) uint32_t ts_stack_here(uint32_t skip, uint32_t depth)
+{
+    unw_context_t here;
+    (void)unw_getcontext(&here);
+    return ts__stack_number(&here, skip, depth);
+}
+
+__attribute__((noinline)) uint32_t
+ts_stack_addresses(uint64_t *addresses, uint32_t room, uint32_t skip)
+{
+    unw_context_t here;
+    (void)unw_getcontext(&here);
+    if (room > TS_STACK_DEEPEST) room = TS_STACK_DEEPEST;
+    const uint32_t count = ts__stack_steps(&here, addresses, skip, room);
+    const uint32_t first = ts__stack_inside(addresses, count);
+    memmove(addresses, addresses + first, (count - first) * sizeof *addresses);
+    return count - first;
+}
+
+static uint32_t ts__stack_depth; // of launches
+
+// Called by ts_gpu_origin_here, whose frame says nothing.
+static __attribute__((noinline)) uint32_t ts__stack_of_launch(void)
+{
+    unw_context_t here;
+    (void)unw_getcontext(&here);
+    return ts__stack_number(&here, 1, TS__LOAD(&ts__stack_depth));
+}
+
+void ts_stack_launches(uint32_t depth)
+{
+    TS__STORE(&ts__stack_depth, depth);
+    ts_gpu_origin_stacks(depth ? ts__stack_of_launch : NULL);
+}
+
+const char *ts_stack_problem(void)
+{
+    uint64_t any[2];
+    return ts_stack_addresses(any, 2, 0)
+               ? NULL
+               : "libunwind finds no frames in this program";
+}
+
 #else  // TS__STACK_MACHINE
 
 uint32_t ts_stack_here(uint32_t skip, uint32_t depth)
@@ -829,7 +945,8 @@ void ts_stack_launches(uint32_t depth)
 
 const char *ts_stack_problem(void)
 {
-    return "stacks are known on x86-64 and aarch64 with Linux only";
+    return "stacks are known on x86-64 and aarch64 with Linux only, elsewhere "
+           "by libunwind (TRACESMITH_LIBUNWIND)";
 }
 #endif // TS__STACK_MACHINE
 

@@ -352,10 +352,11 @@ static bool ts__vx_write_all(int fd, const uint8_t *bytes, uint64_t size)
 // A file of our own with these bytes, loaded; it needs no name afterwards.
 static void *ts__vx_dlopen(const uint8_t *bytes, uint64_t size)
 {
-    static const char *const folders[] = { "/dev/shm", "/tmp", "." };
+    const char *const folders[] = { getenv("TMPDIR"), "/dev/shm", "/tmp", "." };
     void *handle = NULL;
-    for (size_t i = 0; i < 3 && !handle; i++) {
-        char path[64];
+    for (size_t i = 0; i < 4 && !handle; i++) {
+        char path[4200];
+        if (!folders[i]) continue;
         snprintf(path, sizeof path, "%s/tracesmith-code-XXXXXX", folders[i]);
         const int fd = mkstemp(path);
         if (fd < 0) continue;

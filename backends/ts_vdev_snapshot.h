@@ -205,9 +205,10 @@ static void ts__vd_image(ts_vdev *v, ts__vd_kernel *k)
     k->capture = v->snapshot.capture;
     k->image = 0;
     const int fd = mapping && ts__vd_mapping_at(function, mapping)
-                       ? open(mapping->path, O_RDONLY | O_CLOEXEC)
+                       ? open(mapping->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
                        : -1;
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0) {
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_size > 0) {
         m.size = (uint64_t)st.st_size;
         void *const bytes = mmap(NULL, m.size, PROT_READ, MAP_PRIVATE, fd, 0);
         m.bytes = bytes == MAP_FAILED ? NULL : bytes;
